@@ -3,8 +3,8 @@
  *
  * A thread that is canceled while it is counted, for instance as a copy in progress, would stay
  * counted forever.  The driver has cancellation points, so code that counts a thread does it in
- * such a section.  A request that arrives inside stays pending until the thread's first
- * cancellation point after the section.
+ * such a section; base/users.c does it for its callers.  A request that arrives inside stays
+ * pending until the thread's first cancellation point after the section.
  *
  * With PTHREAD_CANCEL_ASYNCHRONOUS the thread ends in hp_uncancellable_end() if a request is
  * pending.  Outside of such sections hotpin is as unsafe then as libc's functions (pthreads(7),

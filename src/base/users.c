@@ -2,12 +2,14 @@
  * users.c - two counts, sequentially consistent because each side reads what the other writes.
  */
 #include "base/users.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 
 #include <limits.h>
 
 bool hp_users_try_enter(struct hp_users *users)
 {
+	hp_uncancellable_begin();
 	atomic_fetch_add(&users->inside, 1);
 	if (atomic_load(&users->closed) == 0)
 		return true;
@@ -30,6 +32,7 @@ void hp_users_leave(struct hp_users *users)
 	atomic_fetch_sub(&users->inside, 1);
 	if (atomic_load(&users->closed) != 0)
 		hp_wake(&users->inside, INT_MAX);
+	hp_uncancellable_end();
 }
 
 void hp_users_close(struct hp_users *users)

@@ -3,7 +3,8 @@
  *
  * A thread that enters counts itself and then checks whether the section is closed.  A thread that
  * closes the section does so and then reads the count.  So of two threads that meet, at least one
- * sees the other.  There is no lock, because no lock may be held across a driver call.
+ * sees the other.  There is no lock, because no lock may be held across a driver call.  A thread
+ * that is inside is not canceled: it would stay counted forever (base/cancel.h).
  */
 #ifndef HP_BASE_USERS_H
 #define HP_BASE_USERS_H

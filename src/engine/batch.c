@@ -11,7 +11,6 @@
 #include "engine/visibility.h"
 #include "heap/range.h"
 #include "pin/pin.h"
-#include "pin/use.h"
 #include "trace/trace.h"
 
 struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
@@ -27,7 +26,7 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 		.enter_ns = trace_active() ? hp_now_ns() : 0,
 	};
 
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
 	return batch;
 }
 
@@ -101,6 +100,6 @@ CUresult batch_end(const struct batch *batch, CUresult result)
 	if (batch->pinned && result != CUDA_SUCCESS && hp_keeps(failed_batch_waits) &&
 	    has_work(batch))
 		stream_wait(batch->stream, batch->per_thread);
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	return result;
 }

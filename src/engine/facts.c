@@ -14,7 +14,6 @@
 #include "heap/range.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
-#include "pin/use.h"
 #include "stage/move.h"
 #include "stage/stageable.h"
 #include "trace/trace.h"
@@ -38,7 +37,7 @@ void facts_begin(struct copy *copy)
 
 	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
 	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
-		pin_use_begin();
+		hp_users_enter(&pin_copies);
 	facts->to_device = request->direction == TRACE_H2D;
 	facts->to_host = request->direction == TRACE_D2H;
 	facts->linear = !request->rows;
@@ -61,7 +60,7 @@ void facts_end(struct copy *copy)
 		trace_staged(copy->ticket, copy->request->bytes, false);
 	if (copy->driver_reads)
 		atomic_fetch_sub(&copy->block->driver_reads, 1);
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	if (copy->facts.host_memory == COPY_PAGEABLE)
 		housekeeper_note_copy();
 }

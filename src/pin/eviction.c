@@ -14,7 +14,6 @@
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
-#include "pin/use.h"
 
 #define CANDIDATES_MOST 16
 
@@ -55,18 +54,18 @@ static size_t unpin_in_use(struct block *block)
 {
 	size_t room = 0;
 
-	if (!use_close())
+	if (!hp_users_try_close(&pin_copies))
 		return 0;
 	hp_lock(HP_LOCK_pin);
-	bool may = (use_is_over() || !hp_keeps(no_unpin_during_copy)) && !pin_is_held() &&
-		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
+	bool may = (hp_users_inside(&pin_copies) == 0 || !hp_keeps(no_unpin_during_copy)) &&
+		   !pin_is_held() && block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
 	if (may) {
 		room = block->room;
 		end_pin(block, owner);
 	}
-	use_open();
+	hp_users_open(&pin_copies);
 	return room;
 }
 

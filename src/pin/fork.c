@@ -5,7 +5,6 @@
 #include "base/lock.h"
 #include "pin/background.h"
 #include "pin/pin.h"
-#include "pin/use.h"
 #include "pin/user_registration.h"
 
 void pin_after_fork_child(void)
@@ -13,7 +12,7 @@ void pin_after_fork_child(void)
 	pin_stop("this is the child of a fork");
 	hp_lock(HP_LOCK_pin);
 	background_after_fork_child();
-	use_after_fork_child();
+	hp_users_reset(&pin_copies);
 	pin_forget_all(user_registration_any());
 	hp_unlock(HP_LOCK_pin);
 }

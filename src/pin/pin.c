@@ -24,6 +24,8 @@
 /* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
+struct hp_users pin_copies;
+
 static _Atomic bool pinning_on, under_pressure;
 static _Atomic int holds, queries;
 

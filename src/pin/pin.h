@@ -8,6 +8,7 @@
 #ifndef HP_PIN_PIN_H
 #define HP_PIN_PIN_H
 
+#include "base/users.h"
 #include "heap/block.h"
 
 #include <stddef.h>
@@ -37,6 +38,12 @@ void pin_give_staging(size_t bytes);
  * Pinned blocks stay pinned.  `why` is for the log.  Any thread.
  */
 void pin_stop(const char *why);
+
+/*
+ * The copies that may read or write a block's memory: each is inside during its driver calls.
+ * Closed while a block in use is unpinned, so a copy that begins then waits.
+ */
+extern struct hp_users pin_copies;
 
 /*
  * Begin and end of a stream capture.  During any capture nothing is pinned, and blocks are

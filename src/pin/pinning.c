@@ -15,7 +15,6 @@
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
-#include "pin/use.h"
 
 /*
  * True if enough of the block is resident.  The result also updates the density of the allocation
@@ -122,7 +121,8 @@ bool pin_pipeline_whole(struct pin_pipeline *pipeline)
  */
 static bool may_pipeline(const struct block *block)
 {
-	return block->segment < block->room && (pin_is_only_user() || !hp_keeps(pipelined_alone));
+	return block->segment < block->room &&
+	       (hp_users_inside(&pin_copies) == 1 || !hp_keeps(pipelined_alone));
 }
 
 /*

@@ -30,8 +30,8 @@ struct pin_pipeline {
  * wait for the device; holds no lock.
  *
  * `ret_pipeline` is NULL, or all zero if the block may be registered in segments.  Then the block
- * may be returned in it: the caller registers it by the functions below.  Only between
- * pin_use_begin() and pin_use_end().
+ * may be returned in it: the caller registers it by the functions below.  Only inside
+ * pin_copies.
  */
 bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 		     struct pin_pipeline *ret_pipeline);

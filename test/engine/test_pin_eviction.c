@@ -5,7 +5,6 @@
 #include "heap/reclaim.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
-#include "pin/use.h"
 
 #include "check.h"
 #include "clock.h"
@@ -79,13 +78,13 @@ TEST(nothing_evicted_during_a_capture_or_a_copy)
 	pin_hold();
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_release();
-	pin_use_begin();
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
 }
@@ -96,9 +95,9 @@ static pthread_t user;
 static void *use(void *arg)
 {
 	(void)arg;
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
 	atomic_store(&used, 1);
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	return NULL;
 }
 
@@ -188,14 +187,14 @@ static void *keep_copying(void *arg)
 	for (unsigned i = (unsigned)(uintptr_t)arg; !atomic_load(&stop); i++) {
 		char *memory = blocks[i % 6];
 
-		pin_use_begin();
+		hp_users_enter(&pin_copies);
 		if (copy(memory, 4 * MIB)) {
 			atomic_fetch_add(&straight, 1);
 			for (int n = 0; n < 20; n++)
 				if (!fake_is_registered(memory, 4 * MIB))
 					atomic_fetch_add(&torn, 1);
 		}
-		pin_use_end();
+		hp_users_leave(&pin_copies);
 		if (i % 8 == 0)
 			sched_yield();
 	}

@@ -7,7 +7,6 @@
 #include "pin/eviction.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
-#include "pin/use.h"
 
 #include "check.h"
 #include "fake.h"
@@ -28,7 +27,7 @@ static struct pin_pipeline register_pieces(const char *memory, size_t bytes)
 {
 	struct pin_pipeline pieces = { 0 };
 
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
 	CHECK(!pin_before_copy(range_find(memory), true, bytes, &pieces));
 	CHECK(pieces.block == range_find(memory));
 	return pieces;
@@ -77,7 +76,7 @@ TEST(one_after_the_other)
 	CHECK_EQ(fake.last_room, PIECE);
 	CHECK_EQ(block->pin, BLOCK_PINNING);
 	CHECK(pin_pipeline_end(&pieces));
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	CHECK_EQ(fake.registers, 8);
 	CHECK_EQ(block->pin, BLOCK_PINNED);
 	CHECK_EQ(hp_count_read(pins), 1);
@@ -120,7 +119,7 @@ TEST(runs_end_where_registrations_do)
 		if (i == 0)
 			CHECK(pin_pipeline_end(&pieces));
 	}
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 
 	/* Freed and idle: every one of them ends. */
 	size_t room = block->room;
@@ -139,9 +138,9 @@ TEST(small_ones_are_pinned_at_once)
 	fake_start(GIB);
 	char *memory = allocate(16 * MIB - 64 * KIB);
 
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
 	CHECK(pin_before_copy(range_find(memory), true, 15 * MIB, &pieces));
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	CHECK(pieces.block == NULL);
 	CHECK_EQ(fake.registers, 1);
 	CHECK_EQ(range_run(range_find(memory), memory), range_find(memory)->room);
@@ -156,11 +155,11 @@ TEST(whole_during_another_copy)
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
-	pin_use_begin();
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies);
 	CHECK(pin_before_copy(range_find(memory), true, 64 * MIB, &pieces));
-	pin_use_end();
-	pin_use_end();
+	hp_users_leave(&pin_copies);
+	hp_users_leave(&pin_copies);
 	CHECK(pieces.block == NULL);
 	CHECK_EQ(fake.registers, 1);
 	CHECK_EQ(fake.last_room, range_find(memory)->room);
@@ -181,7 +180,7 @@ static void refuse_after(unsigned good, CUresult refusal, enum block_pin then)
 	CHECK(!pin_pipeline_reach(&pieces, memory + good * PIECE));
 	long calls = fake.registers;
 	CHECK(!pin_pipeline_end(&pieces));
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	CHECK_EQ(fake.registers, calls);
 	CHECK_EQ(fake.unregisters, good);
 	CHECK_EQ(fake.bytes, 0);
@@ -213,7 +212,7 @@ TEST(its_context_takes_all_of_it_along)
 	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
 
 	CHECK(pin_pipeline_end(&pieces));
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 	pin_context_ending(1000);
 	fake_destroy_context(1000);
 	pin_context_ended(1000, true);

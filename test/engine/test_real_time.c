@@ -5,7 +5,7 @@
 #include "pin/background.h"
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
-#include "pin/use.h"
+#include "pin/pin.h"
 #include "real_time.h"
 
 #include "fake.h"
@@ -66,9 +66,9 @@ static pthread_t start(void (*wait)(void))
 
 static void use(void)
 {
-	pin_use_begin();
+	hp_users_enter(&pin_copies);
 	CHECK(!fake_is_registered(memory, 1));
-	pin_use_end();
+	hp_users_leave(&pin_copies);
 }
 
 TEST(a_copy_waits_for_an_eviction)
