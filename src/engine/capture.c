@@ -13,20 +13,19 @@
 #include "pin/pin.h"
 
 #define PATIENCE_NS 1000000000u
-#define PAUSE_NS    100000
 
 /*
- * Waits for threads that enqueue hotpin's work.  Recording an event on the legacy stream
- * invalidates captures on streams that it is ordered with, even in the relaxed mode (error 906;
- * H200, driver 580.159).  The wait is bounded, because the copy may wait for a kernel that waits
- * for this thread.
+ * Closes state_enqueuers, and waits for the threads inside.  Recording an event on the legacy
+ * stream invalidates captures on streams that it is ordered with, even in the relaxed mode (error
+ * 906; H200, driver 580.159).  The wait is bounded, because the copy may wait for a kernel that
+ * waits for this thread.
  */
-static void settle(void)
+static void stop_enqueuing(void)
 {
-	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
-
-	while (atomic_load(&state_enqueuing) != 0 && hp_sleep_before(end_ns, PAUSE_NS))
-		continue;
+	if (!hp_keeps(plain_during_captures))
+		return;
+	hp_users_close(&state_enqueuers);
+	hp_users_drain(&state_enqueuers, hp_now_ns() + PATIENCE_NS);
 }
 
 void capture_begin(void)
@@ -37,7 +36,7 @@ void capture_begin(void)
 	section_block(UINT64_MAX);
 	pin_hold();
 	atomic_fetch_add(&state_captures, 1);
-	settle();
+	stop_enqueuing();
 	/* Another thread's copy may have returned early since this call passed the gate. */
 	defer_join();
 }
@@ -49,6 +48,8 @@ static void uncount(void)
 	/* Not below zero: one thread may end the capture while another destroys its stream. */
 	while (count > 0)
 		if (atomic_compare_exchange_weak(&state_captures, &count, count - 1)) {
+			if (hp_keeps(plain_during_captures))
+				hp_users_open(&state_enqueuers);
 			pin_release();
 			section_unblock();
 			return;

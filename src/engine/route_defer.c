@@ -11,6 +11,20 @@
 #include "engine/route_wait.h"
 #include "engine/state.h"
 
+static bool enqueue(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (!hp_users_try_enter(&state_enqueuers))
+		return false;
+	bool sent = REAL_ON(request->per_thread, cuMemcpyHtoDAsync_v2)(
+			    request->far, copy->from, request->bytes, NULL) == CUDA_SUCCESS;
+	if (sent)
+		defer_add(copy->tracked, request->per_thread);
+	hp_users_leave(&state_enqueuers);
+	return sent;
+}
+
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -20,12 +34,7 @@ static bool begin(struct copy *copy)
 	copy->now = request->bytes;
 	if (pinned && hp_keeps(deferred_source) && !route_bounce_source(copy))
 		return false;
-	bool sent = state_enqueue_begin() &&
-		    REAL_ON(request->per_thread, cuMemcpyHtoDAsync_v2)(
-			    request->far, copy->from, request->bytes, NULL) == CUDA_SUCCESS;
-	if (sent)
-		defer_add(copy->tracked, request->per_thread);
-	state_enqueue_end();
+	bool sent = enqueue(copy);
 	if (pinned)
 		route_bounce_release(copy, sent);
 	if (!sent && hp_keeps(deferred_refusals))

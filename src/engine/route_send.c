@@ -58,9 +58,10 @@ static bool begin(struct copy *copy)
 {
 	if (copy->request->called_ns != 0)
 		report_cut(copy);
-	if (state_enqueue_begin())
+	if (hp_users_try_enter(&state_enqueuers)) {
 		enqueue_all_but_the_last(copy);
-	state_enqueue_end();
+		hp_users_leave(&state_enqueuers);
+	}
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
 	/* If a piece could not be enqueued, the program's function returns the reason. */

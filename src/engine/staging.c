@@ -161,14 +161,13 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret)
 {
-	if (!start())
+	if (!start() || !hp_users_try_enter(&state_enqueuers))
 		return false;
-	if (state_enqueue_begin() &&
-	    pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
-			    request->per_thread, ret))
-		return true;
-	state_enqueue_end();
-	return false;
+	bool taken = pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
+				     request->per_thread, ret);
+	if (!taken)
+		hp_users_leave(&state_enqueuers);
+	return taken;
 }
 
 void staging_slot_end(struct pool_hold *hold, bool sent)
@@ -177,7 +176,7 @@ void staging_slot_end(struct pool_hold *hold, bool sent)
 		pool_leave(hold, NULL);
 	else
 		pool_put(hold);
-	state_enqueue_end();
+	hp_users_leave(&state_enqueuers);
 }
 
 size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight)
@@ -185,7 +184,7 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 	size_t moved = 0;
 
 	*ret_in_flight = false;
-	if (state_enqueue_begin()) {
+	if (hp_users_try_enter(&state_enqueuers)) {
 		struct stage_copy stage = describe(request);
 
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
@@ -193,8 +192,8 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 		stage.returns_early = returns_early;
 		stage.never_waits = returns_early && request->asynchronous;
 		moved = stage_run(&stage, ret_in_flight);
+		hp_users_leave(&state_enqueuers);
 	}
-	state_enqueue_end();
 	if (moved < request->bytes)
 		hp_count(stages_given_up);
 	return moved;

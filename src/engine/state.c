@@ -7,6 +7,6 @@ _Atomic bool state_acts;
 _Atomic int state_process;
 _Atomic bool state_device_found;
 _Atomic int state_captures;
-_Atomic unsigned state_enqueuing;
+struct hp_users state_enqueuers;
 _Atomic bool state_copies_pass;
 _Atomic bool state_unordered_streams;

@@ -5,8 +5,8 @@
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
 
-#include "base/cancel.h"
 #include "base/protections.h"
+#include "base/users.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,26 +37,11 @@ static inline bool state_captures_live(void)
 	return atomic_load(&state_captures) != 0 && hp_keeps(plain_during_captures);
 }
 
-/* Threads between state_enqueue_begin() and state_enqueue_end(). */
-extern _Atomic unsigned state_enqueuing;
-
 /*
- * Bracket calls that enqueue hotpin's work on the program's streams; disable cancellation.  False:
- * a capture is active, and nothing may be enqueued.  The end must follow in both cases.
+ * The threads that enqueue hotpin's work on the program's streams.  Closed while a capture is
+ * active: then nothing may be enqueued.
  */
-static inline bool state_enqueue_begin(void)
-{
-	hp_uncancellable_begin();
-	/* Counts this thread first: a capture that begins now waits for it, or is seen here. */
-	atomic_fetch_add(&state_enqueuing, 1);
-	return !state_captures_live();
-}
-
-static inline void state_enqueue_end(void)
-{
-	atomic_fetch_sub(&state_enqueuing, 1);
-	hp_uncancellable_end();
-}
+extern struct hp_users state_enqueuers;
 
 /*
  * True if hotpin may pass copies on without looking at them: there is no profile and no forced

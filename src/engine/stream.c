@@ -49,8 +49,10 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 	if (!hp_keeps(held_by_legacy) || !follows_legacy(stream, per_thread))
 		return false;
 	/* A query of the legacy stream would invalidate a capture; captures that begin now wait. */
-	bool behind = !state_enqueue_begin() || stream_is_busy(CU_STREAM_LEGACY, false);
-	state_enqueue_end();
+	if (!hp_users_try_enter(&state_enqueuers))
+		return true;
+	bool behind = stream_is_busy(CU_STREAM_LEGACY, false);
+	hp_users_leave(&state_enqueuers);
 	return behind;
 }
 

@@ -37,7 +37,7 @@ static void after_fork_child(void)
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
 	atomic_store(&state_process, getpid());
-	atomic_store(&state_enqueuing, 0);
+	hp_users_reset(&state_enqueuers);
 	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {
 		/* By POSIX such a child may only exit or execute another program. */
 		pin_stop("this is the child of a signal handler's fork");
