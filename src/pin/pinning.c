@@ -10,31 +10,16 @@
 #include "base/protections.h"
 #include "heap/huge_pages.h"
 #include "heap/resident.h"
-#include "heap/site.h"
 #include "pin/background.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
 
-/*
- * True if enough of the block is resident.  The result also updates the density of the allocation
- * site, for large blocks on 4 KiB pages.
- */
+/* True if enough of the block is resident: a pin makes untouched pages resident. */
 static bool is_resident(const struct block *block)
 {
-	if (block->huge || block->room < RESIDENT_WORTH_ASKING || !hp_keeps(sparse_unpinned))
-		return true;
-
-	unsigned percent = resident_percent(block->start, block->size);
-	site_note_dense(block->site, percent == 100);
-	return percent >= RESIDENT_LEAST;
-}
-
-/* Leaves the block pageable, because a pin would make untouched pages resident. */
-static void leave_sparse(struct block *block)
-{
-	block->copy_cost_ns = 0;
-	pin_give_back(block);
+	return block->huge || block->room < RESIDENT_WORTH_ASKING || !hp_keeps(sparse_unpinned) ||
+	       resident_percent(block->start, block->size) >= RESIDENT_LEAST;
 }
 
 /* Begins to pin the block, whole or in segments. */
@@ -44,7 +29,8 @@ static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr
 	if (!pin_reserve(block, in_segments ? registration_segment(block->room) : 0))
 		return false;
 	if (!is_resident(block)) {
-		leave_sparse(block);
+		block->copy_cost_ns = 0;
+		pin_give_back(block);
 		return false;
 	}
 	*ret = (struct pin_pipeline){ .block = block, .context = context, .gain = gain };
