@@ -39,16 +39,6 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 		block->segment = segment != 0 ? segment : room;
 		heap_set_pin_locked(block, BLOCK_PINNING);
 	}
-	/*
-	 * A thread that clears pages, or lets the driver read them, notes that first and then reads
-	 * the pin state.  This function does both in the other order, so at least one of the two
-	 * sees the other.
-	 */
-	if (room != 0 &&
-	    (atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0)) {
-		heap_set_pin_locked(block, BLOCK_PAGEABLE);
-		room = 0;
-	}
 	hp_unlock(HP_LOCK_heap);
 	return room;
 }

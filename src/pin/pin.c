@@ -124,8 +124,19 @@ static bool may_ask_again(uint64_t now_ns)
 }
 
 /*
- * A thread that begins a capture or a query counts itself first and then reads the block's state.
- * This function does both in the other order, so at least one of the two sees the other.
+ * True if a thread asks the driver about pageable memory, clears pages of the block, or lets the
+ * driver read them.
+ */
+static bool must_stay_pageable(const struct block *block)
+{
+	return (atomic_load(&queries) != 0 && hp_keeps(query_blocks_pinning)) ||
+	       atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0;
+}
+
+/*
+ * A thread that relies on a pageable block notes that first and then reads the block's state: it
+ * begins a capture or a query, clears pages, or lets the driver read them.  This function does both
+ * in the other order, so at least one of the two sees the other.
  */
 bool pin_reserve(struct block *block, size_t segment)
 {
@@ -136,8 +147,7 @@ bool pin_reserve(struct block *block, size_t segment)
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
 	bool fits = room <= left || !hp_keeps(pin_budget);
-	bool asked = atomic_load(&queries) != 0 && hp_keeps(query_blocks_pinning);
-	bool begun = room != 0 && fits && pin_allowed() && !asked;
+	bool begun = room != 0 && fits && pin_allowed() && !must_stay_pageable(block);
 	if (begun) {
 		pinned_now += room;
 		if (pinned_now > pinned_most)
