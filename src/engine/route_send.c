@@ -44,16 +44,6 @@ static void enqueue_all_but_the_last(struct copy *copy)
 	}
 }
 
-/*
- * Ends the pipelined registration.  If that fails, the block is pageable again; unpinning has
- * waited for the pieces in flight, and the driver moves the rest.
- */
-static void end_pieces(struct copy *copy)
-{
-	if (!pin_pipeline_end(&copy->pieces))
-		copy->facts.host_memory = COPY_PAGEABLE;
-}
-
 static bool begin(struct copy *copy)
 {
 	if (copy->request->called_ns != 0)
@@ -62,8 +52,12 @@ static bool begin(struct copy *copy)
 		enqueue_all_but_the_last(copy);
 		hp_users_leave(&state_enqueuers);
 	}
-	if (copy->pieces.block != NULL)
-		end_pieces(copy);
+	/*
+	 * If this fails, the block is pageable again; unpinning has waited for the pieces in
+	 * flight, and the driver moves the rest.
+	 */
+	if (copy->pieces.block != NULL && !pin_pipeline_end(&copy->pieces))
+		copy->facts.host_memory = COPY_PAGEABLE;
 	/* If a piece could not be enqueued, the program's function returns the reason. */
 	return copy->facts.host_memory != COPY_PAGEABLE &&
 	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=

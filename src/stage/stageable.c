@@ -12,11 +12,11 @@
 
 #include <errno.h>
 
-/* True if a context is current, and the copy's stream belongs to it. */
+/* True if a context is current, and the stream of an asynchronous copy belongs to it. */
 static bool has_context(CUstream stream, CUcontext *ret)
 {
 	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
-	       handles_stream_is_of(stream, *ret);
+	       (stream == NULL || handles_stream_is_of(stream, *ret));
 }
 
 /*
