@@ -14,8 +14,7 @@ static pthread_mutex_t locks[HP_LOCK_COUNT] = {
 #include "base/lock.def"
 };
 
-/* A bit for each lock that this thread holds or waits for. */
-static __thread unsigned held __attribute__((tls_model("initial-exec")));
+__thread unsigned hp_locks_held __attribute__((tls_model("initial-exec")));
 
 /*
  * This thread is in fork() and holds all locks.  Fork handlers of other libraries allocate and free
@@ -35,8 +34,8 @@ void hp_lock(enum hp_lock lock)
 {
 	if (has_all)
 		return;
-	assert(held >> lock == 0 && "locks are taken in the order of lock.def");
-	held |= 1u << lock;
+	assert(hp_locks_held >> lock == 0 && "locks are taken in the order of lock.def");
+	hp_locks_held |= 1u << lock;
 	atomic_signal_fence(memory_order_seq_cst);
 	pthread_mutex_lock(&locks[lock]);
 }
@@ -45,16 +44,16 @@ void hp_unlock(enum hp_lock lock)
 {
 	if (has_all)
 		return;
-	assert(held >> lock & 1);
+	assert(hp_locks_held >> lock & 1);
 	pthread_mutex_unlock(&locks[lock]);
 	atomic_signal_fence(memory_order_seq_cst);
-	held &= ~(1u << lock);
+	hp_locks_held &= ~(1u << lock);
 }
 
 int hp_lock_held(enum hp_lock lock)
 {
 #ifndef NDEBUG
-	return held >> lock & 1;
+	return hp_locks_held >> lock & 1;
 #else
 	(void)lock;
 	return 1;
@@ -63,7 +62,7 @@ int hp_lock_held(enum hp_lock lock)
 
 void hp_locks_before_fork(void)
 {
-	if (held != 0) {
+	if (hp_locks_held != 0) {
 		interrupted++;
 		return;
 	}
@@ -87,15 +86,10 @@ void hp_locks_after_fork_child(void)
 {
 	if (interrupted == 0) {
 		has_all = false;
-		held = 0;
+		hp_locks_held = 0;
 	}
 	interrupted = 0;
 	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
-		if ((held >> lock & 1) == 0)
+		if ((hp_locks_held >> lock & 1) == 0)
 			locks[lock] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-bool hp_locks_are_held(void)
-{
-	return held != 0;
 }

@@ -12,6 +12,9 @@ enum hp_lock {
 	HP_LOCK_COUNT
 };
 
+/* A bit for each lock that this thread holds or waits for.  Written by lock.c only. */
+extern __thread unsigned hp_locks_held __attribute__((tls_model("initial-exec")));
+
 /* Lock and unlock; debug builds assert the order of lock.def, and that the lock is held. */
 void hp_lock(enum hp_lock lock);
 void hp_unlock(enum hp_lock lock);
@@ -35,6 +38,9 @@ void hp_locks_after_fork_child(void);
  * Before fork() or in the child: true if this thread holds, or waits for, a lock.  Then it may take
  * no lock.
  */
-bool hp_locks_are_held(void);
+static inline bool hp_locks_are_held(void)
+{
+	return hp_locks_held != 0;
+}
 
 #endif
