@@ -29,9 +29,9 @@ static struct {
 	_Atomic uint64_t ticks, ns, rate;
 } anchor; /* written by the thread that adjusts; rate 0: the counter is not used */
 
-/* Used by the thread that adjusts only. */
+/* Constant after hp_tsc_clock_start(). */
 static uint64_t first_ticks, first_ns;
-static _Atomic bool usable; /* constant after hp_tsc_clock_start() */
+static _Atomic bool usable;
 
 static uint64_t read_counter(void)
 {
@@ -79,18 +79,28 @@ static bool is_the_kernels_time(void)
 	return ns >= before_ns && ns - before_ns < SAME_NS;
 }
 
+/* Reads both clocks, and returns how many ticks that took. */
+static uint64_t read_pair(uint64_t *ret_ticks, uint64_t *ret_ns)
+{
+	uint64_t before = read_counter(), ns = hp_now_ns(), took = read_counter() - before;
+
+	*ret_ticks = before + took / 2;
+	*ret_ns = ns;
+	return took;
+}
+
 /* Reads both clocks at about the same time.  False: the thread was interrupted each time. */
 static bool read_both(uint64_t *ret_ticks, uint64_t *ret_ns)
 {
-	uint64_t closest = CLOSE_TICKS;
+	uint64_t closest = CLOSE_TICKS, ticks, ns;
 
 	for (int i = 0; i < TURNS; i++) {
-		uint64_t before = read_counter(), ns = hp_now_ns(), took = read_counter() - before;
+		uint64_t took = read_pair(&ticks, &ns);
 
 		if (took >= closest)
 			continue;
 		closest = took;
-		*ret_ticks = before + took / 2;
+		*ret_ticks = ticks;
 		*ret_ns = ns;
 	}
 	return closest < CLOSE_TICKS;
@@ -126,6 +136,53 @@ void hp_tsc_clock_adjust(void)
 	atomic_store_explicit(&anchor.ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&anchor.rate, rate, memory_order_relaxed);
 	atomic_fetch_add(&anchor.sequence, 1);
+}
+
+bool hp_tsc_is_usable(void)
+{
+	return atomic_load(&usable);
+}
+
+/*
+ * Converts without the anchor, by the time that has passed since the first readings: this is longer
+ * than the span, so the result is as close.
+ */
+__attribute__((noinline)) static struct hp_tsc_span span_since_start(uint64_t from, uint64_t to)
+{
+	uint64_t ticks, ns;
+
+	for (int i = 0; i < TURNS && read_pair(&ticks, &ns) >= CLOSE_TICKS; i++)
+		continue;
+	uint64_t ticks_passed = ticks - first_ticks, ns_passed = ns - first_ns;
+	if (ticks_passed == 0)
+		return (struct hp_tsc_span){ ns, ns };
+	return (struct hp_tsc_span){
+		.from_ns = ns -
+			   (uint64_t)((unsigned __int128)(ticks - from) * ns_passed / ticks_passed),
+		.to_ns =
+			ns - (uint64_t)((unsigned __int128)(ticks - to) * ns_passed / ticks_passed),
+	};
+}
+
+/* Returns the ns from the anchor to a reading, which may be an earlier one. */
+static inline uint64_t ns_after(uint64_t ticks, uint64_t counter, uint64_t rate)
+{
+	return (uint64_t)((__int128)(int64_t)(counter - ticks) * (int64_t)rate >> 32);
+}
+
+struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to)
+{
+	uint32_t sequence = atomic_load_explicit(&anchor.sequence, memory_order_acquire);
+	uint64_t ticks = atomic_load_explicit(&anchor.ticks, memory_order_relaxed);
+	uint64_t ns = atomic_load_explicit(&anchor.ns, memory_order_relaxed);
+	uint64_t rate = atomic_load_explicit(&anchor.rate, memory_order_relaxed);
+
+	atomic_thread_fence(memory_order_acquire);
+	if (rate == 0 || (sequence & 1) != 0 ||
+	    atomic_load_explicit(&anchor.sequence, memory_order_relaxed) != sequence)
+		return span_since_start(from, to);
+	return (struct hp_tsc_span){ .from_ns = ns + ns_after(ticks, from, rate),
+				     .to_ns = ns + ns_after(ticks, to, rate) };
 }
 
 uint64_t hp_tsc_now_ns(void)

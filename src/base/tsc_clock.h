@@ -17,6 +17,18 @@
  */
 uint64_t hp_tsc_now_ns(void);
 
+/*
+ * Two readings of the counter as times of the same clock; `from` was read after
+ * hp_tsc_clock_start(), and not after `to`.  Only if hp_tsc_is_usable() is true.  Any thread.
+ */
+struct hp_tsc_span {
+	uint64_t from_ns, to_ns;
+};
+struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to);
+
+/* True if the counter can be used: constant after hp_tsc_clock_start(). */
+bool hp_tsc_is_usable(void);
+
 /* Determines whether the counter can be used.  Called once in a process. */
 void hp_tsc_clock_start(void);
 

@@ -8,6 +8,9 @@
 #include "clock.h"
 
 #include <stdlib.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 #define SECOND UINT64_C(1000000000)
 
@@ -44,6 +47,7 @@ TEST(rates)
 TEST(a_clock_of_somebody_else)
 {
 	hp_tsc_clock_start();
+	CHECK(!hp_tsc_is_usable());
 	for (int i = 0; i < 10; i++) {
 		test_clock_pass(TEST_S);
 		hp_tsc_clock_adjust();
@@ -51,7 +55,16 @@ TEST(a_clock_of_somebody_else)
 	}
 }
 
-/* Both clocks agree. */
+static uint64_t read_counter(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/* With either clock, the two agree, and so do readings of the counter, if it can be used. */
 TEST(the_kernels_clock)
 {
 	setenv("TEST_CLOCK", "real", 1);
@@ -60,9 +73,14 @@ TEST(the_kernels_clock)
 	do {
 		hp_tsc_clock_adjust();
 		uint64_t before_ns = hp_now_ns(), between_ns = hp_tsc_now_ns(),
-			 after_ns = hp_now_ns();
+			 from = read_counter(), to = read_counter(), after_ns = hp_now_ns();
 
 		CHECK(between_ns + 1000 >= before_ns && between_ns <= after_ns + 1000);
+		if (!hp_tsc_is_usable())
+			continue;
+		struct hp_tsc_span span = hp_tsc_span(from, to);
+		CHECK(span.from_ns <= span.to_ns);
+		CHECK(span.from_ns + 1000 >= before_ns && span.to_ns <= after_ns + 1000);
 	} while (hp_now_ns() < end_ns);
 }
 
