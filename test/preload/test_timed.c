@@ -41,6 +41,22 @@ TEST_WITH(all_arguments_arrive, PROFILE)
 		CHECK_EQ(map.opaque[i], sent[i]);
 }
 
+/* The arguments of most functions lie in registers.  A wrong one gives an error. */
+TEST_WITH(arguments_in_registers_arrive, PROFILE)
+{
+	begin();
+	for (int i = 0; i < 10; i++) {
+		CUdeviceptr at = 0;
+
+		OK(cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+		CHECK(at != 0);
+		CHECK_EQ(cuMemAddressReserve(&at, 3, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+		CHECK_EQ(cuMemAddressReserve(&at, 2 * MIB, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+		CHECK_EQ(cuMemAddressReserve(&at, 2 * MIB, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
+		OK(cuMemAddressFree(at, 2 * MIB));
+	}
+}
+
 static ucontext_t program, coroutine;
 static CUcontext current;
 

@@ -61,6 +61,30 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		note_launch((enum real_launch)fact->launch);
 }
 
+uint8_t shim_gate_timed_only[REAL_ROW_COUNT];
+
+static uint8_t timed_only(enum real_row row)
+{
+	const struct real_driver_fact *fact = &real_driver_facts[row];
+	unsigned bits = GATE_PROFILE;
+
+	if (fact->launch != REAL_NO_LAUNCH || fact->visibility != REAL_UNSEEN || stacked[row] != 0)
+		return 0;
+	if (!may_put_work((enum real_class)fact->class))
+		bits |= GATE_IDLE | GATE_UNPIN;
+	if (fact->class == REAL_PASS || fact->class == REAL_LOCAL)
+		bits |= GATE_DEFERRED;
+	return (uint8_t)bits;
+}
+
+void shim_gate_prepare(void)
+{
+	if (!hp_tsc_is_usable())
+		return;
+	for (size_t row = 0; row < REAL_ROW_COUNT; row++)
+		shim_gate_timed_only[row] = timed_only((enum real_row)row);
+}
+
 /* The stream that a gated call names. */
 static CUstream stream_of(const struct real_driver_fact *fact, const struct shim_frame *frame)
 {
@@ -113,4 +137,11 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 void shim_gate_leave(const struct shim_frame *frame)
 {
 	trace_called(frame->row, frame->enter_ns, hp_tsc_now_ns(), &frame->saved_frame);
+}
+
+void shim_gate_timed(size_t row, uint64_t enter, uint64_t leave, const void *frame)
+{
+	struct hp_tsc_span span = hp_tsc_span(enter, leave);
+
+	trace_called(row, span.from_ns, span.to_ns, frame);
 }

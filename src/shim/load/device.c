@@ -16,6 +16,7 @@
 #include "heap/limits.h"
 #include "heap/pressure.h"
 #include "pin/pin.h"
+#include "shim/driver/enter.h"
 #include "shim/libc/large.h"
 #include "shim/load/quick_exit.h"
 #include "shim/load/report.h"
@@ -145,6 +146,7 @@ void shim_device_found(void)
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {
+		shim_gate_prepare();
 		gate_set(GATE_PROFILE);
 		quick_exit_prepare();
 		atomic_store(&pin_told, trace_pinned);
