@@ -37,7 +37,7 @@ struct table {
 /* Constant after calls_start(). */
 static const char *(*name_of)(size_t);
 static size_t functions;
-unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
+static unsigned char kinds[CALLS_FUNCTIONS_MOST];
 
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
@@ -83,7 +83,7 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 {
 	assert(count <= CALLS_FUNCTIONS_MOST);
 	for (size_t i = 0; i < count; i++)
-		calls_kinds[i] = kind_of(call_class_of(name(i)));
+		kinds[i] = kind_of(call_class_of(name(i)));
 	functions = count;
 	name_of = name;
 	shared = new_table();
@@ -145,17 +145,18 @@ static inline void add_up(struct sum *sum, uint64_t took_ns)
 		atomic_store_explicit(&sum->longest_ns, took_ns, memory_order_relaxed);
 }
 
-static inline bool is_full(const struct table *table)
+static inline uint32_t spans_noted(const struct table *table)
 {
-	return atomic_load_explicit(&table->noted, memory_order_relaxed) -
-		       atomic_load_explicit(&table->taken, memory_order_acquire) ==
-	       SPANS;
+	return atomic_load_explicit(&table->noted, memory_order_relaxed);
 }
 
-static inline void note_span(struct table *table, struct split_span span)
+static inline bool is_full(const struct table *table, uint32_t noted)
 {
-	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_relaxed);
+	return noted - atomic_load_explicit(&table->taken, memory_order_acquire) == SPANS;
+}
 
+static inline void note_span(struct table *table, uint32_t noted, struct split_span span)
+{
 	table->span[noted % SPANS] = span;
 	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
 }
@@ -179,38 +180,48 @@ static bool pass_on(struct table *table)
 	return crowded;
 }
 
-static inline void add_to(struct table *table, size_t function, uint64_t enter_ns,
-			  uint64_t leave_ns)
+static inline unsigned add_to(struct table *table, uint32_t noted, size_t function,
+			      uint64_t enter_ns, uint64_t leave_ns)
 {
-	unsigned layer = calls_kinds[function] & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL;
+	unsigned kind = kinds[function];
+	uint64_t took_ns = leave_ns - enter_ns;
 
 	/* The clock may have been corrected during the call, by less than a microsecond. */
-	add_up(&table->sum[function], leave_ns > enter_ns ? leave_ns - enter_ns : 0);
-	note_span(table, split_span_of(layer, enter_ns, leave_ns));
+	if (__builtin_expect((int64_t)took_ns < 0, 0))
+		took_ns = 0;
+	add_up(&table->sum[function], took_ns);
+	note_span(table, noted,
+		  split_span_of(kind & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL, enter_ns,
+				leave_ns));
+	return kind;
 }
 
 /* Adds a call of a thread without a table, or with a full one, which is rare. */
-__attribute__((noinline)) static bool add_locked(size_t function, uint64_t enter_ns,
-						 uint64_t leave_ns)
+__attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
+						     uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
 		mine = take_table();
 	struct table *table = mine != NULL ? mine : shared;
-	bool crowded = pass_on(table);
-	add_to(table, function, enter_ns, leave_ns);
+	unsigned crowded = pass_on(table) ? CALLS_CROWDED : 0;
+	unsigned kind = add_to(table, spans_noted(table), function, enter_ns, leave_ns);
 	hp_unlock(HP_LOCK_trace);
-	return crowded;
+	return kind | crowded;
 }
 
-bool calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
 {
+	struct table *table = mine;
+
 	if (function >= functions)
-		return false;
-	if (mine == NULL || is_full(mine))
+		return 0;
+	if (table == NULL)
 		return add_locked(function, enter_ns, leave_ns);
-	add_to(mine, function, enter_ns, leave_ns);
-	return false;
+	uint32_t noted = spans_noted(table);
+	if (is_full(table, noted))
+		return add_locked(function, enter_ns, leave_ns);
+	return add_to(table, noted, function, enter_ns, leave_ns);
 }
 
 void calls_gather(void)

@@ -27,10 +27,11 @@ struct calls_sum {
 int calls_start(const char *(*name)(size_t function), size_t count);
 
 /*
- * Counts one call of the calling thread.  True: the caller should call hostcalls_crowd(), which has
- * spans drained.  Takes the lock `trace` once in some hundred calls.
+ * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the
+ * caller should call hostcalls_crowd(), which has spans drained.  Takes the lock `trace` once in
+ * some hundred calls.
  */
-bool calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
+unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
 
 /* Passes the spans noted so far to hostcalls_drain().  Takes the lock `trace`. */
 void calls_gather(void);
@@ -40,19 +41,12 @@ size_t calls_functions(void);
 const char *calls_name(size_t function);
 void calls_read(size_t function, struct calls_sum *ret);
 
-/*
- * Kinds of functions, constant after calls_start().  calls_is() is inline, since each call uses it.
- */
+/* Kinds of functions. */
 enum calls_kind {
 	CALLS_START_UP = 1, /* starts CUDA or loads code */
 	CALLS_LAUNCH = 2,
 	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
+	CALLS_CROWDED = 8
 };
-extern unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
-
-static inline bool calls_is(size_t function, enum calls_kind kind)
-{
-	return function < CALLS_FUNCTIONS_MOST && (calls_kinds[function] & kind) != 0;
-}
 
 #endif

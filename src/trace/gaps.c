@@ -41,7 +41,7 @@ static __thread struct {
 	uint64_t leave_ns;         /* 0: there is none */
 	uint64_t total_ns;         /* of all gaps before it */
 	uint64_t hash;             /* of the way up; 0: the way is unknown */
-	uint64_t has_gap;          /* a bit for each mark: `paid` is not 0 */
+	uint64_t looked_at;        /* a bit for each mark: `paid` is not 0, or looks are free */
 	struct gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
 	uint8_t mark, looks;
@@ -180,6 +180,7 @@ static uint8_t mark_of(const void *frame)
 static void begin(void)
 {
 	latest.function = GAPS_NO_CALL;
+	latest.looked_at = UINT64_MAX;
 	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
 }
 
@@ -189,14 +190,21 @@ static void pay(uint64_t ns)
 	uint64_t looks = latest.paid[latest.mark] + ns / LOOK_NS;
 
 	latest.paid[latest.mark] = (uint16_t)(looks < UINT16_MAX ? looks : UINT16_MAX);
-	latest.has_gap |= UINT64_C(1) << latest.mark;
+	latest.looked_at |= UINT64_C(1) << latest.mark;
 }
 
-/* A look at a call of this mark uses up one that was paid for. */
+/* A look at a call of this mark uses up one that is free, or that was paid for. */
 static void use_up(uint8_t mark)
 {
-	if ((latest.has_gap >> mark & 1) != 0 && --latest.paid[mark] == 0)
-		latest.has_gap &= ~(UINT64_C(1) << mark);
+	if (latest.looks < FREE_LOOKS) {
+		if (++latest.looks == FREE_LOOKS)
+			for (unsigned i = 0; i < 1 << MARKS_BITS; i++)
+				latest.looked_at &= ~((uint64_t)(latest.paid[i] == 0) << i);
+		return;
+	}
+	latest.paid[mark] -= latest.paid[mark] > 0;
+	if (latest.paid[mark] == 0)
+		latest.looked_at &= ~(UINT64_C(1) << mark);
 }
 
 /*
@@ -218,7 +226,6 @@ __attribute__((noinline)) static void look(const void *frame, uint32_t function,
 {
 	struct frames_way room;
 
-	latest.looks += latest.looks < FREE_LOOKS;
 	struct frames_way *way = python_places_borrow(frame, &room);
 	called_by(way, function, ns);
 	use_up(mark);
@@ -226,8 +233,8 @@ __attribute__((noinline)) static void look(const void *frame, uint32_t function,
 		frames_return();
 }
 
-void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
-		 const struct frames_way *way)
+__attribute__((noinline)) static void note(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
+					   const void *frame, const struct frames_way *way)
 {
 	uint8_t mark = mark_of(frame);
 
@@ -242,10 +249,33 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 		add_short(ns);
 	if (way != NULL)
 		called_by(way, function, long_ns);
-	else if (long_ns != 0 || (latest.has_gap >> mark & 1) != 0 || latest.looks < FREE_LOOKS)
+	else if (long_ns != 0 || (latest.looked_at >> mark & 1) != 0)
 		look(frame, function, long_ns, mark);
 	else
 		latest.hash = 0;
+	latest.leave_ns = leave_ns;
+	latest.function = function;
+	latest.mark = mark;
+}
+
+void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
+		 const struct frames_way *way)
+{
+	uint64_t ns = enter_ns - latest.leave_ns;
+	uint8_t mark = mark_of(frame);
+
+	/*
+	 * Nearly every call follows a short gap and is not looked at.  For a thread's first call,
+	 * and for gaps of 0 and less, ns - 1 is too large.
+	 */
+	if (way != NULL || ns - 1 >= GAPS_LEAST_NS - 1 || (latest.looked_at >> mark & 1) != 0 ||
+	    latest.short_ones.count == SHORT_MOST - 1) {
+		note(function, enter_ns, leave_ns, frame, way);
+		return;
+	}
+	latest.total_ns += ns;
+	add_up(&latest.short_ones, ns);
+	latest.hash = 0;
 	latest.leave_ns = leave_ns;
 	latest.function = function;
 	latest.mark = mark;

@@ -52,6 +52,7 @@ static pid_t owner;
 static struct cupti cupti;
 static struct report report;
 static char why_not[256];
+static unsigned told; /* the kinds of calls (enum calls_kind) of which more than a gap is noted */
 
 bool trace_wanted(void)
 {
@@ -108,6 +109,8 @@ void trace_start(const struct trace_facts *facts)
 	}
 	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
 	report.launches = report.sites && calls_functions() > 0 && launches_start() == 0;
+	told = CALLS_CROWDED | (report.launches ? CALLS_LAUNCH : 0) |
+	       (report.events ? CALLS_WORK : 0);
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not report our search. */
@@ -305,8 +308,7 @@ __attribute__((noinline, no_sanitize("address"))) static bool is_nested(const vo
 }
 
 /* Adds a launch and a gap with one walk up the stack. */
-__attribute__((noinline)) static void note_launch(uint32_t function, uint64_t enter_ns,
-						  uint64_t leave_ns, const void *frame)
+static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
 	struct frames_way room, *way = python_places_borrow(frame, &room);
 
@@ -316,6 +318,21 @@ __attribute__((noinline)) static void note_launch(uint32_t function, uint64_t en
 		gaps_called(function, enter_ns, leave_ns, frame, way);
 	if (way != &room)
 		frames_return();
+}
+
+/* As trace_called(), for a call of these kinds, of which more may be noted. */
+__attribute__((noinline)) static void note_more(unsigned kinds, uint32_t function,
+						uint64_t enter_ns, uint64_t leave_ns,
+						const void *frame)
+{
+	if (kinds & CALLS_CROWDED)
+		hostcalls_crowd();
+	if (report.launches && (kinds & CALLS_LAUNCH))
+		note_launch(function, enter_ns, leave_ns, frame);
+	else
+		gaps_called(function, enter_ns, leave_ns, frame, NULL);
+	if (kinds & CALLS_WORK)
+		note_work(EVENT_API, function, UINT64_MAX, enter_ns, leave_ns);
 }
 
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
@@ -328,14 +345,11 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 		return;
 	calling = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (calls_add(function, enter_ns, leave_ns))
-		hostcalls_crowd();
-	if (report.launches && calls_is(function, CALLS_LAUNCH))
-		note_launch((uint32_t)function, enter_ns, leave_ns, frame);
-	else if (report.gaps)
+	unsigned kinds = calls_add(function, enter_ns, leave_ns);
+	if (__builtin_expect((kinds & told) != 0, 0))
+		note_more(kinds, (uint32_t)function, enter_ns, leave_ns, frame);
+	else
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);
-	if (report.events && calls_is(function, CALLS_WORK))
-		note_work(EVENT_API, (uint32_t)function, UINT64_MAX, enter_ns, leave_ns);
 	atomic_signal_fence(memory_order_seq_cst);
 	mark = 0;
 	calling = NULL;
