@@ -168,6 +168,9 @@ static bool pass_on(struct table *table)
 	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
 	bool crowded = false;
 
+	/* A handler's calls were added inside calls_add(), which then sets `noted` back. */
+	if (noted - taken > SPANS)
+		return false;
 	while (taken != noted) {
 		uint32_t first = taken % SPANS, count = noted - taken;
 
@@ -222,6 +225,11 @@ unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
 	if (is_full(table, noted))
 		return add_locked(function, enter_ns, leave_ns);
 	return add_to(table, noted, function, enter_ns, leave_ns);
+}
+
+uint32_t calls_noted(void)
+{
+	return mine != NULL ? spans_noted(mine) : calls_shared;
 }
 
 void calls_gather(void)

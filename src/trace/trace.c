@@ -290,6 +290,26 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)
 static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exec")));
 
 /*
+ * At most so many calls in a row are taken for calls of a handler.  If a handler has left and
+ * nothing has written to its frame since, *calling is still IS_IN.
+ */
+#define NESTED_MOST 10000u
+
+static __thread struct {
+	uint32_t noted; /* calls_noted() at the latest of them */
+	uint32_t calls;
+} nested __attribute__((tls_model("initial-exec")));
+
+static bool is_one_too_many(void)
+{
+	uint32_t noted = calls_noted();
+
+	nested.calls = nested.noted == noted ? nested.calls + 1 : 1;
+	nested.noted = noted;
+	return nested.calls > NESTED_MOST;
+}
+
+/*
  * True if the calling thread is in a signal handler that interrupted the trace_called() of
  * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
  * trace_called() by longjmp(), and `calling` points into a frame that no longer exists.
@@ -301,7 +321,8 @@ __attribute__((noinline, no_sanitize("address"))) static bool is_nested(const vo
 	bool alternate = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 
 	errno = saved;
-	if (alternate || ((uintptr_t)frame < (uintptr_t)calling && *calling == IS_IN))
+	if ((alternate || ((uintptr_t)frame < (uintptr_t)calling && *calling == IS_IN)) &&
+	    !is_one_too_many())
 		return true;
 	frames_return();
 	return false;
