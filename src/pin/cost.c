@@ -16,16 +16,20 @@
 #define FORK_LOOK_NS      ((uint64_t)50000000)
 #define FORK_BYTES_PER_NS 8
 
-#define DEFAULT_RATES                                                                      \
-	{                                                                                  \
-		.pageable_h2d = 62242,         /* 3.99 ms per 64 MiB, without the floor */ \
-			.pageable_d2h = 60367, /* 3.87 */                                  \
-			.pinned_h2d = 18961,   /* 1.22 */                                  \
-			.pinned_d2h = 18961, .pin_small = 41484, /* 2.7 */                 \
-			.pin_huge = 14453,                       /* 0.97 */                \
-			.unpin_small = 17969,                    /* 1.15 */                \
-			.unpin_huge = 17969, .pin_floor_ns = 45000, .copy_floor_ns = 6500, \
-	}
+/* clang-format off */
+#define DEFAULT_RATES {                                                           \
+	.pageable_h2d = 62242, /* 3.99 ms per 64 MiB, without the floor */         \
+	.pageable_d2h = 60367, /* 3.87 */                                          \
+	.pinned_h2d = 18961,   /* 1.22 */                                          \
+	.pinned_d2h = 18961,                                                       \
+	.pin_small = 41484,    /* 2.7 */                                           \
+	.pin_huge = 14453,     /* 0.97 */                                          \
+	.unpin_small = 17969,  /* 1.15 */                                          \
+	.unpin_huge = 17969,                                                       \
+	.pin_floor_ns = 45000,                                                     \
+	.copy_floor_ns = 6500,                                                     \
+}
+/* clang-format on */
 
 const struct cost_rates cost_rates_default = DEFAULT_RATES;
 struct cost_rates cost_rates_here = DEFAULT_RATES;
@@ -57,6 +61,52 @@ enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin)
 		return COST_STAY_PAGEABLE;
 	/* A block that the background thread does not reach in time is pinned by a later copy. */
 	return copy <= slack && cost <= pin + slack ? COST_PIN_IN_BACKGROUND : COST_PIN;
+}
+
+/* The part of what pageable copies were denied that probes may cost. */
+#define PROBE_PART 64
+
+static uint64_t excess(uint64_t more, uint64_t less)
+{
+	return more > less ? more - less : 0;
+}
+
+uint64_t cost_denied_ns(const struct cost_rates *learned, bool to_device, size_t bytes, size_t room,
+			bool huge)
+{
+	uint64_t gain = cost_of_copy_ns(&cost_rates_default, to_device, bytes);
+	uint64_t pin = cost_of_pin_ns(&cost_rates_default, room, huge);
+	uint64_t copy = at_rate(to_device ? learned->pageable_h2d : learned->pageable_d2h, bytes);
+	uint64_t most = gain < copy ? gain : copy;
+	uint64_t denied = excess(gain, cost_of_copy_ns(learned, to_device, bytes)) +
+			  excess(cost_of_pin_ns(learned, room, huge), pin);
+
+	return denied < most ? denied : most;
+}
+
+bool cost_probe(uint64_t *credit, uint64_t denied, uint64_t pin)
+{
+	*credit += denied / PROBE_PART;
+	if (denied == 0 || *credit < pin)
+		return false;
+	*credit -= pin;
+	return true;
+}
+
+bool cost_probe_here(bool to_device, size_t bytes, size_t room, bool huge)
+{
+	/* What pageable copies have earned for probes, ns.  Any thread. */
+	static _Atomic uint64_t here;
+	const struct cost_rates *rates = &cost_rates_here;
+
+	if (bytes < COST_LEARNS_FROM)
+		return false;
+	uint64_t credit = here;
+	bool probes = cost_probe(&credit, cost_denied_ns(rates, to_device, bytes, room, huge),
+				 cost_of_pin_ns(rates, room, huge));
+
+	here = credit;
+	return probes;
 }
 
 /*

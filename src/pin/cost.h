@@ -7,6 +7,10 @@
  * pinned when the copy cost reaches the pin cost, registering and later unregistering.  Then the
  * block costs at most twice the best choice in hindsight.  Background pins cost an eighth of the
  * pin cost more.
+ *
+ * Rates are learned.  A machine that was busy for a while may leave rates by which no pin pays, and
+ * then no pinned copy would ever correct them.  So pageable copies earn probes: pins against the
+ * learned rates.  All probes cost at most 1/64 of the time of pageable copies.
  */
 #ifndef HP_PIN_COST_H
 #define HP_PIN_COST_H
@@ -28,7 +32,10 @@ struct cost_rates {
 /* Rates to start from, measured on an H200 (PCIe 5 x16). */
 extern const struct cost_rates cost_rates_default;
 
-/* The rates of this process.  Any thread, no lock: if two learn at once, one sample is lost. */
+/*
+ * The rates of this process.  Any thread, no lock: if two learn at once, one sample is lost.
+ * Likewise the credit of probes.
+ */
 extern struct cost_rates cost_rates_here;
 
 /* Returns what a pageable copy of `bytes` costs above one from pinned memory, ns. */
@@ -49,6 +56,26 @@ enum cost_verdict {
  * copies cost `paid` and whose pin costs `pin`.
  */
 enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin);
+
+/*
+ * Returns how much less a pin brings a copy by the learned rates than by the built-in ones, ns: the
+ * gain of this copy and the cost of the pin together.  At most the gain by the built-in rates, and
+ * the time of the copy by the learned ones.
+ */
+uint64_t cost_denied_ns(const struct cost_rates *learned, bool to_device, size_t bytes, size_t room,
+			bool huge);
+
+/*
+ * Credits a pageable copy with what it was denied.  True if the block is pinned as a probe, which
+ * costs `pin` ns and is paid by the credit.
+ */
+bool cost_probe(uint64_t *credit, uint64_t denied, uint64_t pin);
+
+/*
+ * cost_probe() by cost_rates_here, on the credit of the process: true if a copy of at least
+ * COST_LEARNS_FROM bytes, which is to run pageable, pins its block of `room` bytes instead.
+ */
+bool cost_probe_here(bool to_device, size_t bytes, size_t room, bool huge);
 
 /* Returns the rate moved towards a sample: `bytes` took `ns`.  Smooths; outliers count little. */
 uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns);

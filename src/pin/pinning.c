@@ -136,9 +136,15 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	uint64_t pin_cost = cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
 	uint64_t paid = atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed);
 	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
+	if (verdict == COST_STAY_PAGEABLE &&
+	    cost_probe_here(to_device, bytes, block->room, block->huge)) {
+		verdict = COST_PIN;
+		/* As a whole: segments would leave no time of a pinned copy to learn from. */
+		pipeline = &own;
+	}
 	if (verdict == COST_STAY_PAGEABLE || !registration_possible(&context) ||
 	    (verdict == COST_PIN_IN_BACKGROUND && is_left_to_background(block, context)) ||
-	    !pinning_begin(pipeline, block, context, gain, ret_pipeline != NULL)) {
+	    !pinning_begin(pipeline, block, context, gain, pipeline == ret_pipeline)) {
 		add_copy_cost(block, gain);
 		return false;
 	}
