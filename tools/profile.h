@@ -246,6 +246,7 @@ struct profile {
 	struct {
 		int64_t copy_calls_ns, copying_ns, waiting_for_kernels_ns, overhead_ns, staging_ns;
 		int64_t waits, waits_ns, launches, graph_launches, captured_copies;
+		int64_t threads; /* that called the driver */
 	} host;
 	struct {
 		int64_t hotpin_copies, hotpin_bytes, cupti_copies, cupti_bytes;

@@ -459,6 +459,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		N(host, copy_calls_ns), N(host, copying_ns), N(host, waiting_for_kernels_ns),
 		N(host, overhead_ns), N(host, staging_ns), N(host, waits), N(host, waits_ns),
 		N(host, launches), N(host, graph_launches), N(host, captured_copies),
+		N(host, threads),
 		N(coverage, hotpin_copies), N(coverage, hotpin_bytes), N(coverage, cupti_copies),
 		N(coverage, cupti_bytes),
 		N(promotion, promoted_bytes), N(promotion, program_pinned_bytes),

@@ -119,6 +119,8 @@ static struct table *find_left_table(pid_t self)
 	return NULL;
 }
 
+static _Atomic uint32_t threads;
+
 /* Gives the calling thread its own table; with the lock.  NULL: it uses the shared one. */
 static struct table *take_table(void)
 {
@@ -204,6 +206,8 @@ __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t e
 						     uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
+	if (mine == NULL && calls_shared == 0)
+		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
 		mine = take_table();
 	struct table *table = mine != NULL ? mine : shared;
@@ -248,6 +252,11 @@ size_t calls_functions(void)
 const char *calls_name(size_t function)
 {
 	return name_of(function);
+}
+
+uint32_t calls_threads(void)
+{
+	return atomic_load_explicit(&threads, memory_order_relaxed);
 }
 
 void calls_read(size_t function, struct calls_sum *ret)

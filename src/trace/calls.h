@@ -44,6 +44,9 @@ size_t calls_functions(void);
 const char *calls_name(size_t function);
 void calls_read(size_t function, struct calls_sum *ret);
 
+/* The number of threads that have made a call. */
+uint32_t calls_threads(void);
+
 /* Kinds of functions. */
 enum calls_kind {
 	CALLS_START_UP = 1, /* starts CUDA or loads code */

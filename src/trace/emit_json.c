@@ -231,6 +231,7 @@ static void add_split(const struct report *report, struct json *json)
 	json_sum(json, "launches", report->calls.kernels);
 	json_sum(json, "graph_launches", report->calls.graphs);
 	json_sum(json, "captured_copies", report->calls.captured);
+	json_known(json, "threads", calls_functions() > 0, calls_threads());
 	json_close(json, "}");
 }
 

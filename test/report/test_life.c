@@ -968,6 +968,7 @@ TEST(a_call_interrupts_another)
 	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
 	stage_end();
 	CHECK(strstr(stage_json, "cuCtxGetCurrent") != NULL);
+	CHECK_EQ(stage_number("host", "threads"), 1);
 }
 
 TEST(threads)

@@ -167,6 +167,7 @@ TEST(threads)
 	CHECK_EQ(sum.count, 400 * CALLS_EACH);
 	CHECK_EQ(sum.total_ns, 3 * 400 * CALLS_EACH);
 	CHECK_EQ(sum.longest_ns, 3);
+	CHECK_EQ(calls_threads(), 400);
 	split_finish(&split, 400 * 1000000, &states);
 	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
 	/* One drain takes what four threads noted before the spans are reported. */
@@ -224,6 +225,7 @@ TEST(all_tables_taken)
 	CHECK(asked <= 800);
 	calls_read(LAUNCH, &sum);
 	CHECK_EQ(sum.count, CALLS_THREADS_MOST + 6400);
+	CHECK_EQ(calls_threads(), CALLS_THREADS_MOST + 1);
 	pthread_barrier_wait(&may_end);
 	for (unsigned i = 0; i < CALLS_THREADS_MOST; i++)
 		CHECK(pthread_join(some[i], NULL) == 0);
