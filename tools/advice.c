@@ -71,26 +71,89 @@ int64_t advice_around_calls(const struct profile *profile, int64_t count)
 	return times(count, each);
 }
 
+/* The time in driver calls other than copies while the device is idle. */
+static int64_t idle_calls_ns(const struct profile *profile)
+{
+	int64_t copies_ns = profile->host.overhead_ns > 0 ? profile->host.overhead_ns : 0;
+
+	return profile->split.calls_ns > copies_ns ? profile->split.calls_ns - copies_ns : 0;
+}
+
 /* What the device does not work while a launch behind one of these copies gets to it. */
 static int64_t latencies(const struct profile *profile, int64_t count)
 {
 	int64_t launches = profile_add(profile->host.launches, profile->host.graph_launches);
-	int64_t idle_ns = profile_add(profile->split.calls_ns, profile->split.host_ns);
+	int64_t idle_ns = profile_add(idle_calls_ns(profile), profile->split.host_ns);
 
 	if (!profile_has_split(profile) || launches <= 0 || count <= 0)
 		return 0;
 	return advice_least(times(advice_least(count, launches), LATENCY_NS), idle_ns);
 }
 
+static bool is_class(const struct profile_call *call, const char *class)
+{
+	return call->class != NULL && strcmp(call->class, class) == 0;
+}
+
+/* True if the host polls for the end of work, so that its own work cannot be told from waiting. */
+static bool is_poll(const struct profile_call *call)
+{
+	return call->name != NULL && strstr(call->name, "Query") != NULL &&
+	       is_class(call, "stream") && call->count >= GAPS_LEAST;
+}
+
+/*
+ * The time in launches while the device is idle, at least.  Such a launch waits for nothing.
+ * UNKNOWN: it is not known.
+ */
+static int64_t launching_ns(const struct profile *profile)
+{
+	int64_t ns = idle_calls_ns(profile), launches_ns = 0;
+
+	if (profile->calls == NULL || profile->host.overhead_ns < 0)
+		return UNKNOWN;
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if (call->total_ns < 0 || is_poll(call))
+			return UNKNOWN;
+		if (is_class(call, "launch"))
+			launches_ns = profile_add(launches_ns, call->total_ns);
+		else if (!is_class(call, "copy") && !is_class(call, "start_up"))
+			ns -= advice_least(ns, call->total_ns);
+	}
+	return advice_least(ns, launches_ns);
+}
+
+/*
+ * Returns the most that the program saves without copies, even if nothing else waits: one thread
+ * calls CUDA, so its start-up, its host code except for `around_ns`, and its launches remain.
+ * UNKNOWN: several threads, or ranks, may wait for each other.
+ */
+static int64_t beyond_host(const struct profile *profile, int64_t around_ns)
+{
+	int64_t host_ns = profile->split.host_ns, startup_ns = profile->split.startup_ns;
+	int64_t launching = launching_ns(profile);
+
+	if (!profile_has_split(profile) || profile->host.threads != 1 || startup_ns < 0 ||
+	    profile->process.rank != NULL || launching < 0)
+		return UNKNOWN;
+	host_ns -= advice_least(host_ns, around_ns);
+	int64_t remains = profile_add(profile_add(startup_ns, host_ns), launching);
+	return profile->wall_ns > remains ? profile->wall_ns - remains : 0;
+}
+
 int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count)
 {
 	int64_t most = advice_bound_ns(profile, "no_transfers");
+	int64_t around_ns = advice_around_calls(profile, count);
+	int64_t beyond = beyond_host(profile, around_ns);
 
 	if (ns <= 0)
 		return ns;
 	ns = most >= 0 ? advice_least(ns, most) : ns;
-	ns = profile_add(ns, advice_around_calls(profile, count));
-	return profile_add(ns, latencies(profile, count));
+	ns = profile_add(profile_add(ns, around_ns), latencies(profile, count));
+	return beyond >= 0 ? advice_least(ns, beyond) : ns;
 }
 
 int64_t advice_least(int64_t a, int64_t b)

@@ -78,11 +78,22 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 	}
 }
 
-static int64_t small_copies(const struct profile *profile, const char *view, int64_t *ret_ns)
+/* The time that bytes of a direction need at the link's peak; 0: the peak is not known. */
+static int64_t bus_ns(const struct profile *profile, const char *direction, int64_t bytes)
+{
+	int64_t peak = strcmp(direction, "h2d") == 0 ? profile->environment.peak_h2d_bytes_per_s
+						     : profile->environment.peak_d2h_bytes_per_s;
+
+	return peak > 0 && bytes > 0 ? (int64_t)((__int128_t)bytes * 1000000000 / peak) : 0;
+}
+
+/* The number of small copies, the time in their calls, and the least time of their bytes. */
+static int64_t small_copies(const struct profile *profile, const char *view, int64_t *ret_ns,
+			    int64_t *ret_bus_ns)
 {
 	int64_t count = 0;
 
-	*ret_ns = 0;
+	*ret_ns = *ret_bus_ns = 0;
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
@@ -94,6 +105,8 @@ static int64_t small_copies(const struct profile *profile, const char *view, int
 				continue;
 			count = profile_add(count, row->sizes[j].count);
 			*ret_ns = profile_add(*ret_ns, row->sizes[j].busy_ns);
+			*ret_bus_ns = profile_add(
+				*ret_bus_ns, bus_ns(profile, row->direction, row->sizes[j].bytes));
 		}
 	}
 	return count;
@@ -101,7 +114,7 @@ static int64_t small_copies(const struct profile *profile, const char *view, int
 
 static void batch(const struct profile *profile, struct advice_list *list)
 {
-	int64_t ns, count = small_copies(profile, "hotpin", &ns);
+	int64_t ns, remains_ns, count = small_copies(profile, "hotpin", &ns, &remains_ns);
 
 	if (count < SMALL_LEAST || ns < 0)
 		return;
@@ -110,7 +123,10 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	    profile->host.copy_calls_ns >= profile->host.waiting_for_kernels_ns)
 		ns = advice_least(ns, profile->host.copy_calls_ns -
 					      profile->host.waiting_for_kernels_ns);
-	ns = advice_without_copies(profile, ns - ns / count, count - 1);
+	/* Their bytes still cross the bus, in one call at least. */
+	if (remains_ns < ns / count)
+		remains_ns = ns / count;
+	ns = advice_without_copies(profile, ns - advice_least(ns, remains_ns), count - 1);
 	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns);
 	if (advice == NULL)
 		return;
@@ -118,7 +134,7 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	SAY(advice->what, "combine small copies");
 	SAY(advice->how, "use one copy instead of %s below 64 KiB",
 	    show_several(count, "copy", "copies"));
-	SAY(advice->assumes, "one copy remains and takes as long as one of them");
+	SAY(advice->assumes, "one copy remains and moves all bytes at the link's peak");
 }
 
 static void overlap(const struct profile *profile, struct advice_list *list)
