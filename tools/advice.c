@@ -90,6 +90,27 @@ static int64_t latencies(const struct profile *profile, int64_t count)
 	return advice_least(times(advice_least(count, launches), LATENCY_NS), idle_ns);
 }
 
+int64_t advice_async_ns(const struct profile *profile, const char *direction, int64_t bytes)
+{
+	int64_t asynchronous = 0, device_bytes = 0, device_ns = 0;
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->direction, direction) != 0 || row->count < 0)
+			continue;
+		if (strcmp(row->view, "hotpin") == 0 && row->sync_count >= 0) {
+			asynchronous = profile_add(asynchronous, row->count - row->sync_count);
+		} else if (strcmp(row->view, "cupti") == 0 && row->bytes > 0 && row->busy_ns > 0) {
+			device_bytes = profile_add(device_bytes, row->bytes);
+			device_ns = profile_add(device_ns, row->busy_ns);
+		}
+	}
+	if (asynchronous <= 0 || device_bytes <= 0 || bytes <= 0)
+		return 0;
+	return (int64_t)((__int128_t)device_ns * advice_least(bytes, device_bytes) / device_bytes);
+}
+
 static bool is_class(const struct profile_call *call, const char *class)
 {
 	return call->class != NULL && strcmp(call->class, class) == 0;

@@ -60,12 +60,16 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 	for (size_t i = 0; i < profile->repeats.site_count; i++) {
 		const struct profile_repeat *repeat = &profile->repeats.sites[i];
 		bool returns = strcmp(repeat->kind, "ping_pong") == 0;
-		struct advice *advice =
-			advice_add(profile, list, ADVICE_UPLOAD_ONCE,
-				   advice_without_copies(profile, repeat->host_ns, repeat->count));
+		int64_t device_ns = advice_async_ns(profile, "h2d", repeat->bytes);
+		bool outlasts = repeat->host_ns >= 0 && device_ns > repeat->host_ns;
+		struct advice *advice = advice_add(
+			profile, list, ADVICE_UPLOAD_ONCE,
+			advice_without_copies(profile, outlasts ? device_ns : repeat->host_ns,
+					      repeat->count));
 
 		if (advice == NULL)
 			continue;
+		advice->is_estimate = outlasts;
 		advice_set_site(profile, advice, repeat->site);
 		advice->buffer = repeat->buffer;
 		SAY(advice->what, "%s",

@@ -80,14 +80,19 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	const struct profile_trips *more = other->count > same->count ? other : same;
 	const struct profile_gap *gap = advice_gap_of(profile, more);
 	int64_t saves_ns = advice_copies_ns(buffer);
+	int64_t bytes = profile_add(same->bytes, other->bytes);
+	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", bytes),
+					advice_async_ns(profile, "d2h", bytes));
+	bool outlasts = saves_ns >= 0 && device_ns > saves_ns;
 	char code[ADVICE_TEXT - 80] = "";
 
 	struct advice *advice =
 		advice_add(profile, list, ADVICE_KEEP,
-			   advice_without_copies(profile, saves_ns,
+			   advice_without_copies(profile, outlasts ? device_ns : saves_ns,
 						 profile_add(copies_of(same), copies_of(other))));
 	if (advice == NULL)
 		return;
+	advice->is_estimate = outlasts;
 	advice->buffer = (int64_t)index;
 	advice_name_round_trip(profile, buffer, advice->where, sizeof(advice->where));
 	SAY(advice->what, "keep round-trip data on the device");

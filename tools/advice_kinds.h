@@ -35,6 +35,12 @@ int64_t advice_bound_ns(const struct profile *profile, const char *name);
  */
 int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count);
 
+/*
+ * Returns about how long `bytes` of a direction take on the device, if the program makes
+ * asynchronous copies in it: the time in their calls says little.  0: it makes none, or not known.
+ */
+int64_t advice_async_ns(const struct profile *profile, const char *direction, int64_t bytes);
+
 /* Returns the most time that `count` driver calls cost the host in addition to their own time. */
 int64_t advice_around_calls(const struct profile *profile, int64_t count);
 

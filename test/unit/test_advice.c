@@ -474,6 +474,58 @@ TEST(host_work_remains)
 	}
 }
 
+/* A call of an asynchronous copy returns before the copy: an estimate by bytes, no bound. */
+TEST(asynchronous_copies)
+{
+	static const struct {
+		int64_t copies, synchronous, call_ms, bytes, device_ms;
+		bool is_estimate;
+		int64_t saves_ms;
+	} rows[] = {
+		/* All bytes of uploads take 200 ms on the device. */
+		{ 100, 0, 1, 1 << 20, 200, true, 100 },
+		{ 100, 99, 1, 1 << 20, 200, true, 100 },
+		{ 100, 100, 1, 1 << 20, 200, false, 1 },
+		/* Of pageable memory the call takes longer than the device. */
+		{ 100, 0, 150, 1 << 20, 200, false, 150 },
+		/* Without device times. */
+		{ 100, 0, 1, 1 << 20, UNKNOWN, false, 1 },
+		{ UNKNOWN, UNKNOWN, 1, 1 << 20, 200, false, 1 },
+		/* More than all bytes: a file is not to be believed. */
+		{ 100, 0, 1, INT64_MAX, 200, true, 200 },
+		{ 100, 0, 1, UNKNOWN, 200, false, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (int keep = 0; keep < 2; keep++) {
+			make();
+			profile.gaps_short.count = 0;
+			transfers[0].bytes = 2 << 20;
+			transfers[0].busy_ns =
+				rows[i].device_ms >= 0 ? rows[i].device_ms * MS : UNKNOWN;
+			transfers[1] =
+				(struct profile_transfer){ .view = "hotpin",
+							   .direction = "h2d",
+							   .memory = "pinned",
+							   .count = rows[i].copies,
+							   .sync_count = rows[i].synchronous };
+			repeats[0] = (struct profile_repeat){
+				"duplicate", 0, 1, 1, rows[i].bytes, rows[i].call_ms * MS
+			};
+			profile.repeats.sites = repeats;
+			profile.repeats.site_count = !keep;
+			if (keep)
+				buffers[1].round_trips =
+					(struct profile_trips){ 1, rows[i].bytes, 0,
+								rows[i].call_ms * MS, -1 };
+			const struct advice *advice = only(keep ? ADVICE_KEEP : ADVICE_UPLOAD_ONCE);
+			if (!CHECK(advice != NULL && advice->is_estimate == rows[i].is_estimate &&
+				   advice->saves_ns / MS == rows[i].saves_ms))
+				printf("# row %zu, %d\n", i, keep);
+		}
+	}
+}
+
 /* The bytes of small copies still cross the bus when one copy moves them. */
 TEST(small_copies_in_one)
 {
