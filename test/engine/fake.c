@@ -27,7 +27,7 @@ struct entry {
 	bool ours;
 };
 
-/* Under `mutex`. */
+/* Guarded by `mutex`. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct entry entries[4096];
 static int count;

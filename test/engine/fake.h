@@ -10,45 +10,45 @@
 
 struct fake {
 	/* Set by the test. */
-	uint64_t budget;                              /* more must never be registered by us */
-	CUresult _Atomic refuse;                      /* what registering answers; 0: does it */
-	unsigned _Atomic refuse_every;                /* every so many calls; 0: as above */
+	uint64_t budget;                              /* the library must never register more */
+	CUresult _Atomic refuse;                      /* result of registrations; 0: they succeed */
+	unsigned _Atomic refuse_every;                /* refuses one in so many calls; 0: all */
 	void (*_Atomic inside)(void *base, size_t n); /* called while it registers */
 	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
 	void (*_Atomic inside_set)(void);             /* called when a context is made current */
-	uintptr_t _Atomic gone;                       /* a context that must not be used any more */
-	bool _Atomic lenient;                         /* contexts die: 713 is to be expected */
-	uint64_t _Atomic register_ns, unregister_ns;  /* what such a call takes on the test clock */
+	uintptr_t _Atomic gone;                       /* a context that must no longer be used */
+	bool _Atomic lenient; /* contexts are destroyed, so 713 is expected */
+	uint64_t _Atomic register_ns, unregister_ns; /* duration of such a call on the test clock */
 
-	/* What happened. */
+	/* Counts of what happened. */
 	long _Atomic registers, unregisters;    /* calls */
 	long _Atomic registered;                /* that succeeded */
 	long _Atomic overlaps;                  /* 712 */
-	long _Atomic strangers;                 /* 713: not registered (any more) */
-	long _Atomic broken;                    /* rules broken, each said on stdout */
-	size_t _Atomic bytes, bytes_most;       /* registered now, and at most */
+	long _Atomic strangers;                 /* 713: not registered, or no longer */
+	long _Atomic broken;                    /* broken rules, each reported on stdout */
+	size_t _Atomic bytes, bytes_most;       /* registered now, and the largest sum */
 	uintptr_t _Atomic last_base, last_room; /* of the last registration */
 };
 
 extern struct fake fake;
 
-/* Makes it the driver of this process, with `budget` for pins and the heap started. */
+/* Makes this the driver of the process, with `budget` for pins, and starts the heap. */
 void fake_start(uint64_t budget);
 
-/* The calling thread's context; new threads have none. */
+/* Sets the calling thread's context; new threads have none. */
 void fake_set_context(uintptr_t context);
 
-/* A context goes, and its registrations with it. */
+/* Destroys a context with its registrations. */
 void fake_destroy_context(uintptr_t context);
 
-/* The program's own calls: as a wrapper makes them, with what pin.h wants before and after. */
+/* Calls of the program: made like a wrapper does, with the steps of pin.h before and after. */
 CUresult fake_program_register(void *address, size_t bytes);
 CUresult fake_program_unregister(void *address);
 
-/* Is all of [address, address + bytes) registered? */
+/* True if all of [address, address + bytes) is registered. */
 bool fake_is_registered(const void *address, size_t bytes);
 
-/* Was every rule kept, and is every sum right?  No other thread may be at work. */
+/* True if every rule was kept and every sum is right.  No other thread may be active. */
 bool fake_all_well(void);
 
 #endif

@@ -28,7 +28,7 @@ static inline CUresult linked_missing(void)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* `look_up`: linked_look_up(), or a test's own in front of it. */
+/* `look_up`: linked_look_up(), or a test's own function that wraps it. */
 static inline void linked_load(void *(*look_up)(void *, const char *))
 {
 	CHECK(real_driver_load(RTLD_DEFAULT, look_up, linked_is_ours, (void *)linked_missing) > 0);

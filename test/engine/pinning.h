@@ -16,12 +16,12 @@
 #define MIB    ((size_t)1 << 20)
 #define GIB    ((size_t)1 << 30)
 
-/* Its blocks get 2 MiB pages, as if copies had shown that those pay. */
+/* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */
 #define PROVEN 4711
 
 static inline void prove(void)
 {
-	/* Those that were copied meanwhile were hardly touched, and taught that. */
+	/* Copied blocks were hardly touched, which taught the site that; undo it. */
 	for (int i = 0; i < 8; i++)
 		site_note_dense(PROVEN, true);
 }
@@ -30,7 +30,7 @@ static inline char *allocate(size_t bytes)
 {
 	prove();
 
-	/* So aligned that it begins where its room does. */
+	/* The alignment makes the block begin where its room does. */
 	char *memory = heap_alloc(bytes, 64 * KIB, false, PROVEN);
 
 	if (!CHECK(memory != NULL))
@@ -48,7 +48,7 @@ static inline int pin_of(const void *memory)
 	return range_find(memory)->pin;
 }
 
-/* Copies until it is pinned.  False: 100 times were not enough. */
+/* Copies until the block is pinned.  False if 100 copies were not enough. */
 static inline bool heat_up(const void *memory, size_t bytes)
 {
 	for (int i = 0; i < 100; i++)
@@ -66,7 +66,7 @@ static inline char *allocate_pinned(size_t bytes)
 	return memory;
 }
 
-/* The context ends, and the driver says so. */
+/* Reports the end of the context, as the driver would. */
 static inline void forget_context(uintptr_t owner)
 {
 	pin_context_ending(owner);

@@ -67,7 +67,7 @@ TEST(each_block_that_has_a_byte_of_the_range)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* What the next owner of the addresses would meet. */
+/* The next owner of the addresses must not notice the change. */
 TEST(nothing_of_it_survives_the_block)
 {
 	fake_start(GIB);
@@ -103,7 +103,7 @@ TEST(nothing_of_it_survives_the_block)
 			_exit(again[0] == 9 && again[MIB - 1] == 9 ? 0 : 1);
 		CHECK(waitpid(child, &status, 0) == child && status == 0);
 
-		/* And it is pinned like any other. */
+		/* It is pinned like any other block. */
 		for (int i = 0; i < 100 && !copy(again, MIB); i++)
 			;
 		CHECK_EQ(pin_of(again), BLOCK_PINNED);
@@ -144,7 +144,7 @@ TEST(what_the_program_has_registered_stays_registered)
 	for (int i = 0; i < 20; i++)
 		CHECK(!copy(memory, 16 * MIB));
 
-	/* Freed under the registration: kept, but never for anybody. */
+	/* Freed while registered: the block is kept, but never allocated again. */
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
 	CHECK_EQ(mprotect(memory, MIB, PROT_READ), 0);
 	CHECK_EQ(heap_free(memory), 0);
@@ -172,7 +172,7 @@ TEST(blocks_that_are_free_are_left_alone)
 	CHECK(fake_all_well());
 }
 
-/* A heap that is closed may not unmap what the device still reads. */
+/* A closed heap must not unmap memory that the device still reads. */
 TEST(closed_with_pinned_blocks)
 {
 	fake_start(GIB);
@@ -185,7 +185,7 @@ TEST(closed_with_pinned_blocks)
 	CHECK(fake_is_registered(live, 16 * MIB) && fake_is_registered(freed, 32 * MIB));
 	CHECK(freed[0] == 2 && freed[32 * MIB - 1] == 2);
 	CHECK(copy(live, 16 * MIB));
-	/* Until it is unpinned it may serve again. */
+	/* It may be allocated again until it is unpinned. */
 	CHECK(allocate(32 * MIB) == freed && pin_of(freed) == BLOCK_PINNED);
 	CHECK_EQ(heap_free(freed), 0);
 	CHECK_EQ(heap_free(live), 0);
@@ -211,7 +211,7 @@ static void *copies(void *arg)
 	return NULL;
 }
 
-/* While another thread may just be pinning it. */
+/* Another thread may be pinning the block at this moment. */
 TEST(altered_while_it_is_copied)
 {
 	fake_start(GIB);

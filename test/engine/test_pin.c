@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* Copies until it is pinned; the number of copies that were not. */
+/* Copies until the block is pinned; returns the number of copies before. */
 static int copies_until_pinned(const void *memory, size_t bytes)
 {
 	int before = 0;
@@ -42,7 +42,7 @@ static size_t pinned_now(void)
 TEST(pins_the_whole_block_once_it_is_worth_it)
 {
 	fake_start(GIB);
-	/* One that begins somewhere inside its room. */
+	/* A block that begins somewhere inside its room. */
 	prove();
 	char *large = heap_alloc(64 * MIB + 1, 0, false, PROVEN);
 	for (int i = 0; i < 16 && (uintptr_t)large == range_find(large)->base; i++)
@@ -59,7 +59,7 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	CHECK_EQ(range_find(large)->pin_owner, 1000);
 	CHECK_EQ(pinned_now(), block->room);
 
-	/* Five copies of a small one are cheaper than pinning it, six are not. */
+	/* Five copies of a small block are cheaper than a pin; six are not. */
 	CHECK_EQ(copies_until_pinned(small, 256 * KIB), 5);
 	CHECK_EQ(fake.registers, 2);
 	for (int i = 0; i < 100; i++)
@@ -116,7 +116,7 @@ TEST(nothing_while_a_capture_lives)
 	pin_release();
 	CHECK(copy(memory, 64 * MIB));
 
-	/* Nor is anything unpinned. */
+	/* Nothing is unpinned, either. */
 	CHECK_EQ(heap_free(memory), 0);
 	test_clock_pass(2100 * TEST_MS);
 	CHECK(pin_eviction_due());
@@ -179,7 +179,7 @@ TEST(pages_stay_as_long_as_the_pin)
 	CHECK(copy(memory, 100 * MIB));
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(!pin_eviction_due() || fake.unregisters == 0);
-	/* Too large, too many and too old: all the heap may do is to ask. */
+	/* Blocks are too large, too many and too old: the heap may only request their end. */
 	for (int i = 0; i < 6; i++) {
 		test_clock_pass(500 * TEST_MS);
 		CHECK_EQ(heap_free(allocate(MIB)), 0);
@@ -193,7 +193,7 @@ TEST(pages_stay_as_long_as_the_pin)
 	CHECK_EQ(pinned_now(), 0);
 	CHECK(!pin_eviction_due());
 	CHECK_EQ(hp_count_read(unpins), 1);
-	/* Now they went: it reads as zero. */
+	/* Now the pages were dropped: the block reads as zero. */
 	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
 	CHECK(fake_all_well());
 }
@@ -244,12 +244,12 @@ TEST(never_above_the_budget)
 	CHECK_EQ(pinned, 2);
 	CHECK_EQ(hp_count_read(pins_over_budget), 4);
 	CHECK_EQ(fake.registers, 2);
-	/* All of it is in use: nobody can do anything about it. */
+	/* All blocks are in use, so none can be evicted. */
 	CHECK(!pin_eviction_due());
 	CHECK_EQ(pin_of(blocks[5]), BLOCK_PAGEABLE);
 	CHECK(fake_all_well());
 
-	/* A freed one counts, and goes first once the budget is wanted, however young. */
+	/* A freed block can be evicted first, however young it is. */
 	CHECK_EQ(heap_free(blocks[0]), 0);
 	CHECK(!pin_eviction_due());
 	CHECK(!copy(blocks[5], 16 * MIB));
@@ -258,7 +258,7 @@ TEST(never_above_the_budget)
 	CHECK(copy(blocks[5], 16 * MIB));
 	CHECK(fake_all_well());
 
-	/* What would never fit drives nobody out. */
+	/* A block that would never fit evicts nothing. */
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK(!copy(allocate(48 * MIB), 48 * MIB));
 	CHECK(!pin_eviction_due());
@@ -278,7 +278,7 @@ TEST(a_refusal_is_remembered)
 	CHECK_EQ(hp_count_read(pins_refused), 1);
 	CHECK_EQ(pinned_now(), 0);
 
-	/* Of this block only, and only as long as it has these pages. */
+	/* This applies to this block only, and only as long as it has these pages. */
 	fake.refuse = CUDA_SUCCESS;
 	CHECK(!copy(memory, 64 * MIB));
 	CHECK(copy(allocate(64 * MIB), 64 * MIB));
@@ -293,7 +293,7 @@ TEST(a_refusal_is_remembered)
 	CHECK(fake_all_well());
 }
 
-/* Registers until it stops; the number of calls of the driver. */
+/* Registers until it stops; returns the number of driver calls. */
 static long storm(CUresult refusal, int blocks, int good_every)
 {
 	long before = fake.registers;
@@ -314,7 +314,7 @@ TEST(denials_in_a_row_end_it)
 	CHECK(fake_all_well());
 }
 
-/* So often the driver says no to new blocks, and so. */
+/* Makes the driver refuse new blocks so many times with this error. */
 static void refuse(CUresult answer, int times)
 {
 	fake.refuse = answer;
@@ -332,7 +332,7 @@ TEST(refusals_with_others_between)
 	CHECK(copy(allocate(16 * MIB), 16 * MIB));
 	refuse(CUDA_ERROR_NOT_PERMITTED, 2);
 	CHECK(copy(allocate(16 * MIB), 16 * MIB));
-	/* Of five and five more nobody has to wait for the end. */
+	/* After five refusals and five more, waiting until the end is unnecessary. */
 	refuse(CUDA_ERROR_INVALID_VALUE, 5);
 	CHECK(copy(allocate(16 * MIB), 16 * MIB));
 	refuse(CUDA_ERROR_INVALID_VALUE, 5);
@@ -342,19 +342,19 @@ TEST(refusals_with_others_between)
 	CHECK(fake_all_well());
 }
 
-/* Blocks of any number that the driver will not have cost a few calls, then fewer and fewer. */
+/* However many blocks the driver refuses, they cost a few calls, then fewer and fewer. */
 TEST(refusals_make_no_storm)
 {
 	static const struct {
 		CUresult answer;
 		int blocks;
-		long calls; /* of the driver */
+		long calls; /* driver calls */
 		uint64_t then_ms;
 	} steps[] = {
 		{ CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 200, 8, 60 },
 		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 60 },
 		{ CUDA_ERROR_INVALID_VALUE, 100, 0, 60 },
-		/* Then one that succeeds, and all is as at first. */
+		/* Then one succeeds, and everything is as at first. */
 		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 210 },
 		{ CUDA_SUCCESS, 3, 3, 0 },
 		{ CUDA_ERROR_INVALID_VALUE, 100, 8, 0 },
@@ -375,7 +375,7 @@ TEST(out_of_memory_lowers_the_budget)
 	fake_start(GIB);
 	char *first = allocate_pinned(64 * MIB), *large = allocate(64 * MIB);
 
-	/* Once is soon forgotten; the fourth time holds for ten seconds. */
+	/* One refusal is soon forgotten; the fourth holds for ten seconds. */
 	fake.refuse = CUDA_ERROR_OUT_OF_MEMORY;
 	for (int i = 0; i < 4; i++) {
 		CHECK(!copy(large, 64 * MIB));
@@ -390,7 +390,7 @@ TEST(out_of_memory_lowers_the_budget)
 	CHECK_EQ(pin_of(large), BLOCK_PAGEABLE);
 	CHECK(copy(first, 64 * MIB));
 
-	/* What is half as large is worth a try, and what is freed counts. */
+	/* Half of the size is worth a try, and freed memory counts. */
 	fake.refuse = CUDA_SUCCESS;
 	CHECK(!copy(large, 64 * MIB));
 	CHECK(copy(allocate(32 * MIB), 32 * MIB));
@@ -402,7 +402,7 @@ TEST(out_of_memory_lowers_the_budget)
 	CHECK(fake_all_well());
 }
 
-/* Every row: a budget has this many halves. */
+/* Rows: a budget can be halved so many times. */
 TEST(out_of_memory_makes_no_storm)
 {
 	fake_start(GIB);
@@ -415,7 +415,7 @@ TEST(out_of_memory_makes_no_storm)
 	CHECK(fake.registers >= 3 && fake.registers <= 16);
 	printf("# %ld calls\n", (long)fake.registers);
 	CHECK(fake_all_well());
-	/* And after a while all of it is there again. */
+	/* After a while the whole budget is available again. */
 	test_clock_pass(11 * TEST_S);
 	fake.refuse = CUDA_SUCCESS;
 	CHECK(copy(allocate(256 * MIB), 256 * MIB));
@@ -440,12 +440,12 @@ TEST(learns_that_pinning_gains_nothing)
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB), *other = allocate(64 * MIB);
 
-	/* Pageable copies turn out as fast as pinned ones. */
+	/* Pageable copies turn out to be as fast as pinned ones. */
 	for (int i = 0; i < 100; i++)
 		cost_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
 	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
 	CHECK_EQ(fake.registers, 1);
-	/* The other direction has a rate of its own. */
+	/* The other direction has its own rate. */
 	CHECK(pin_before_copy(range_find(other), false, 64 * MIB, NULL));
 }
 
@@ -464,7 +464,7 @@ TEST(learns_again_after_a_disturbance)
 	for (int i = 0; i < 100; i++)
 		cost_learn_copy(true, true, bytes, pageable_ns * 11 / 10);
 	CHECK_EQ(cost_of_copy_ns(&cost_rates_here, true, bytes), 0);
-	/* Each block is copied twice, and its pages go. */
+	/* Each block is copied twice, and its pages are dropped. */
 	for (; copies < 2000 && pinned < 20; copies++) {
 		char *memory = allocate(bytes);
 
@@ -485,7 +485,7 @@ TEST(learns_again_after_a_disturbance)
 	CHECK(fake_all_well());
 }
 
-/* Tests ask for the built-in rates: the stand-in's copies are as fast as the machine is. */
+/* Tests use the built-in rates, because the stand-in's copies depend on the machine. */
 TEST(learns_nothing_if_told)
 {
 	fake_start(GIB);

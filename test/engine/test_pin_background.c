@@ -21,7 +21,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-/* In a thread without a context, as the one that is at work in the library. */
+/* Pins in a thread without a context, like the library's. */
 static void *background(void *arg)
 {
 	size_t *bytes = arg;
@@ -44,7 +44,7 @@ static size_t pin_behind(void)
 	return bytes;
 }
 
-/* Copies of 1 MiB until somebody shall pin the block; the number of them. */
+/* Makes copies of 1 MiB until the block is queued for pinning; returns their number. */
 static int warm_up(const void *memory)
 {
 	int copies = 0;
@@ -92,9 +92,7 @@ static void *watch_clearing(void *block)
 	return NULL;
 }
 
-/*
- * A block that was freed while it waited returns by calloc(), which drops what nobody touched.
- */
+/* calloc() drops untouched pages of a block that was freed while it was queued. */
 TEST(what_calloc_drops_is_not_pinned)
 {
 	pthread_t thread;
@@ -142,7 +140,7 @@ TEST(without_a_thread_the_copy_pins)
 	CHECK(fake_all_well());
 }
 
-/* Copies run pageable for an eighth of the pin cost more; then a copy pins. */
+/* Copies stay pageable until they cost an eighth of a pin more; then a copy pins. */
 TEST(a_thread_that_never_comes_is_not_waited_for)
 {
 	int copies = 0;
@@ -154,7 +152,7 @@ TEST(a_thread_that_never_comes_is_not_waited_for)
 		copies++;
 	CHECK(copies >= 4 && copies <= 6);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	/* It comes too late. */
+	/* The background thread comes too late. */
 	CHECK(pin_has_queued());
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 1);
@@ -183,7 +181,7 @@ TEST(no_more_than_asked_and_each_once)
 	CHECK(fake_all_well());
 }
 
-/* More than can wait: those pin at once. */
+/* More blocks than the queue holds: the others are pinned by their copy. */
 TEST(a_queue_that_is_full)
 {
 	start();
@@ -223,7 +221,7 @@ static void begin_to_capture(void)
 	pin_hold();
 }
 
-/* After it was seen that none lives, before the block is marked. */
+/* The capture begins after the check for captures, before the block is marked. */
 TEST(a_capture_begins_just_then)
 {
 	start();
@@ -249,14 +247,14 @@ TEST(freed_before_the_thread_comes)
 	CHECK_EQ(fake.registers, 0);
 	CHECK(!pin_has_queued());
 
-	/* Served again it is as hot as it was. */
+	/* Allocated again it is as hot as before. */
 	CHECK(allocate(64 * MIB) == memory);
 	CHECK(!copy(memory, MIB) && pin_has_queued());
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK(fake_all_well());
 }
 
-/* The struct may stand for other memory by then, which nobody has copied. */
+/* The descriptor may then describe another block, which was never copied. */
 TEST(another_block_by_the_time_the_thread_comes)
 {
 	start();
@@ -312,7 +310,7 @@ TEST(nothing_while_a_capture_lives_or_memory_is_short)
 		else
 			pin_set_pressure(true);
 		CHECK_EQ(pin_behind(), 0);
-		/* It does not ask again and again. */
+		/* The request is not repeated. */
 		CHECK(!pin_has_queued());
 		CHECK(!copy(memory, MIB) && !pin_has_queued());
 		if (i == 0)
@@ -371,7 +369,10 @@ static void *capture(void *arg)
 {
 	(void)arg;
 	pin_hold();
-	/* As a copy that goes into a graph: unpinned before the driver sees it. */
+	/*
+	 * As for a copy that becomes part of a graph: the block is unpinned before the driver sees
+	 * it.
+	 */
 	if (pin_covers_any(subject, MIB)) {
 		pin_before_user_registration(subject, MIB);
 		pin_after_user_registration(subject, MIB, false);
@@ -385,7 +386,7 @@ static void *capture(void *arg)
 }
 
 static void *(*meanwhile)(void *);
-static bool waits; /* must it wait for the registration? */
+static bool waits; /* the change must wait for the registration */
 
 static void run_meanwhile(void *base, size_t bytes)
 {
@@ -418,7 +419,7 @@ TEST(freed_while_the_thread_pins)
 	pin_behind_during(free_subject, false);
 	CHECK(range_find(subject) == NULL);
 	CHECK(fake_is_registered(subject, 64 * MIB));
-	/* Kept with its pin, and served with it. */
+	/* The block is cached with its pin, and allocated with it. */
 	CHECK(allocate(64 * MIB) == subject && copy(subject, MIB));
 	CHECK(fake_all_well());
 }
@@ -471,7 +472,7 @@ TEST(its_context_ends_before_the_thread_comes)
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	CHECK_EQ(range_find(other_memory)->pin_owner, 2000);
-	/* The next copy may bring it back, for a context that lives. */
+	/* The next copy may pin it again, for a living context. */
 	CHECK(!copy(memory, MIB));
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(range_find(memory)->pin_owner, 2000);
@@ -526,7 +527,7 @@ TEST(a_fork_before_and_while_the_thread_pins)
 	CHECK(fake_all_well());
 }
 
-/* All at once, for the sanitizers. */
+/* Everything at once, for sanitizers. */
 static _Atomic bool stop;
 static _Atomic long rounds;
 static char *_Atomic shared[8];

@@ -34,7 +34,7 @@ TEST(a_context_takes_its_pins_along)
 	CHECK_EQ(fake.unregisters, 0);
 	CHECK(fake_all_well());
 
-	/* The freed one is plain memory now, and nobody unpins it. */
+	/* The freed block is ordinary memory now, and nothing unpins it. */
 	CHECK(allocate(16 * MIB) == freed);
 	CHECK_EQ(heap_free(freed), 0);
 	test_clock_pass(2700 * TEST_MS);
@@ -78,7 +78,7 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	memset(memory, 0x6b, 16 * MIB);
 	CHECK_EQ(heap_free(memory), 0);
 	test_clock_pass(2100 * TEST_MS);
-	/* It has just taken the block and not looked at it yet. */
+	/* The thread has just taken the block and has not yet examined it. */
 	struct block *block = heap_take_due();
 	CHECK(block != NULL && block->base == (uintptr_t)memory);
 	pin_context_ending(1000);
@@ -107,7 +107,7 @@ TEST(what_cannot_be_unpinned_is_held)
 	hp_unlock(HP_LOCK_pin);
 	heap_return(block);
 	CHECK_EQ(block->state, BLOCK_HELD);
-	/* The budget does not get back what the driver has not. */
+	/* The budget does not regain memory that the driver has not released. */
 	size_t now, most;
 	pin_stats(&now, &most);
 	CHECK_EQ(now, block->room);

@@ -125,7 +125,7 @@ static void free_it(void *base)
 {
 	fake.inside_end = NULL;
 	CHECK_EQ(heap_free(base), 0);
-	/* Its pages must not go while the driver has them. */
+	/* Its pages must not be dropped while the driver has them. */
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK_EQ(((char *)base)[MIB], 0x6b);
@@ -156,7 +156,7 @@ TEST(pressed_pins_nothing)
 	CHECK(fake_all_well());
 }
 
-/* A working set larger than the budget: what is pinned stays pinned. */
+/* A working set that exceeds the budget: pinned blocks stay pinned. */
 TEST(a_full_budget_pins_no_more)
 {
 	char *blocks[8];
@@ -176,7 +176,7 @@ TEST(a_full_budget_pins_no_more)
 	CHECK(fake_all_well());
 }
 
-/* Threads that copy, straight from what pin_before_copy() calls pinned, while pins come and go. */
+/* Threads copy blocks that pin_before_copy() calls pinned, while pins come and go. */
 static _Atomic bool stop;
 static char *blocks[6];
 static _Atomic long straight, torn;

@@ -22,7 +22,7 @@ static size_t pinned_now(void)
 	return now;
 }
 
-/* A copy of all of `memory` that can be cut; the result has what was registered. */
+/* Makes a copy of all of `memory` in segments; returns what was registered. */
 static struct pin_pipeline register_pieces(const char *memory, size_t bytes)
 {
 	struct pin_pipeline pieces = { 0 };
@@ -61,7 +61,7 @@ TEST(one_after_the_other)
 	struct block *block = range_find(memory);
 	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
 
-	/* Taken, and paid for, but nothing is registered yet. */
+	/* The budget is reserved and paid, but nothing is registered yet. */
 	CHECK_EQ(block->pin, BLOCK_PINNING);
 	CHECK_EQ(pinned_now(), 64 * MIB);
 	CHECK_EQ(fake.registers, 0);
@@ -83,7 +83,10 @@ TEST(one_after_the_other)
 	for (size_t at = 0; at < 64 * MIB; at += PIECE)
 		CHECK(fake_is_registered(memory + at, PIECE));
 
-	/* The next copy finds it pinned; the program's own registration all of it unpinned. */
+	/*
+	 * The next copy finds the block pinned; the program's own registration finds all of it
+	 * unpinned.
+	 */
 	pieces.block = NULL;
 	CHECK(pin_before_copy(block, true, 64 * MIB, &pieces));
 	CHECK(pieces.block == NULL);
@@ -115,13 +118,13 @@ TEST(runs_end_where_registrations_do)
 		CHECK(pin_crosses(memory + 2 * PIECE, block->room - 2 * PIECE + 1));
 		CHECK(pin_crosses(memory - 1, 2));
 		CHECK(!pin_crosses(memory - 1, 1));
-		/* Being pinned or pinned. */
+		/* The block is pinned, or being pinned. */
 		if (i == 0)
 			CHECK(pin_pipeline_end(&pieces));
 	}
 	hp_users_leave(&pin_copies);
 
-	/* Freed and idle: every one of them ends. */
+	/* Freed and idle: every registration ends. */
 	size_t room = block->room;
 	CHECK_EQ(heap_free(memory), 0);
 	heap_set_reclaim_target(64 * MIB);
@@ -147,7 +150,9 @@ TEST(small_ones_are_pinned_at_once)
 	CHECK(fake_all_well());
 }
 
-/* Another copy in flight may name all of it in one call, which half a registration would break. */
+/*
+ * Another copy in flight may use one call for the whole block, which fails if half is registered.
+ */
 TEST(whole_during_another_copy)
 {
 	struct pin_pipeline pieces = { 0 };
@@ -167,7 +172,7 @@ TEST(whole_during_another_copy)
 	CHECK(fake_all_well());
 }
 
-/* The driver takes `good` pieces, then answers `refusal`. */
+/* The driver accepts `good` segments, then returns `refusal`. */
 static void refuse_after(unsigned good, CUresult refusal, enum block_pin then)
 {
 	fake_start(GIB);

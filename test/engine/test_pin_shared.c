@@ -48,7 +48,7 @@ TEST(a_registration_that_fails_leaves_the_block_to_us)
 	pin_after_user_registration(memory, 4096, false);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	/* Unregistering what was never registered changes nothing. */
+	/* Unregistering memory that was never registered changes nothing. */
 	pin_user_registration_ended(memory);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	CHECK(fake_all_well());
@@ -97,7 +97,7 @@ TEST(freed_under_the_programs_registration)
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(range_find(memory) == NULL);
 	CHECK_EQ(heap_free(memory), -EINVAL);
-	/* Neither handed out nor given back. */
+	/* The block is neither allocated nor released. */
 	for (int i = 0; i < 4; i++) {
 		CHECK(allocate(MIB) != memory);
 		test_clock_pass(700 * TEST_MS);
@@ -198,7 +198,7 @@ static void free_it(void *base, size_t bytes)
 	(void)bytes;
 	fake.inside = NULL;
 	CHECK_EQ(heap_free(base), 0);
-	/* It may even be in use again. */
+	/* It may even be allocated again. */
 	CHECK(allocate(16 * MIB) == base);
 	CHECK_EQ(heap_free(base), 0);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);

@@ -29,7 +29,7 @@ static bool is_dense(uint32_t site)
 	return site_density(site, &trial) == SITE_DENSE;
 }
 
-/* Freed, unpinned, and the pages gone. */
+/* Frees and unpins the block, and drops its pages. */
 static void let_go(char *memory)
 {
 	CHECK_EQ(heap_free(memory), 0);
@@ -41,7 +41,7 @@ static void let_go(char *memory)
 	CHECK_EQ(memory[0], 0);
 }
 
-/* realloc() takes the copy cost along; it goes with the pages. */
+/* realloc() moves the copy cost together with the pages. */
 TEST(moved_pages_take_their_copy_cost_along)
 {
 	fake_start(GIB);
@@ -98,7 +98,7 @@ TEST(large_blocks_teach_how_dense_they_are)
 	memset(sparse, 1, large / 4);
 	CHECK(heat_up(dense, large));
 	CHECK(is_dense(5));
-	/* That would make the process 225 MiB larger. */
+	/* 2 MiB pages would make the process 225 MiB larger. */
 	CHECK(!heat_up(sparse, large));
 	CHECK(!is_dense(7));
 	CHECK_EQ(pin_of(sparse), BLOCK_PAGEABLE);

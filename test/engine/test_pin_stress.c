@@ -26,7 +26,7 @@
 static _Atomic bool stop;
 static _Atomic long wrong, rounds;
 
-/* One of a worker's own blocks; the mark at both ends must survive everything. */
+/* A block of one worker; the marks at both ends must survive everything. */
 struct owned {
 	char *memory;
 	size_t bytes;
@@ -69,7 +69,7 @@ static void shrink_block(struct owned *owned)
 	put_marks(owned);
 }
 
-/* The program's own register and unregister, now and then forgotten before free(). */
+/* The program's own register and unregister; unregistering is sometimes forgotten before free(). */
 static void toggle_registration(struct owned *owned)
 {
 	CUresult result = owned->registered ? fake_program_unregister(owned->memory)
@@ -133,7 +133,7 @@ static void *idle(void *arg)
 	return NULL;
 }
 
-/* `destroy`: contexts go meanwhile. */
+/* `destroy`: contexts are destroyed in between. */
 static void run(bool destroy)
 {
 	pthread_t threads[WORKERS + 1];
@@ -173,7 +173,7 @@ TEST(everything_at_once)
 	CHECK_EQ(fake.overlaps, 0);
 	CHECK_EQ(fake.strangers, 0);
 
-	/* Nothing is in use: after a while all of it can be unpinned. */
+	/* Nothing is in use: after a while everything can be unpinned. */
 	test_clock_pass(2100 * TEST_MS);
 	while (pin_evict_due(SIZE_MAX) > 0)
 		;

@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 
 #define BYTES  ((size_t)64 << 10)
-#define COUNT  64 /* uploads that have a target of their own */
+#define COUNT  64 /* uploads with a target of their own */
 
-/* Uploads that find no region: the last one makes it. */
+/* Uploads that find no region; the last one creates it. */
 #define WANTED (POOL_SMALL_WANTS + 1)
 
 static CUcontext context;
-static CUdeviceptr there; /* COUNT times BYTES */
+static CUdeviceptr there; /* COUNT * BYTES */
 
 static void begin_in_a_context(void)
 {
@@ -58,7 +58,7 @@ static void begin(void)
 	want();
 }
 
-/* Uploads pattern `number` to target `number` from a unit of its own.  False: none is free. */
+/* Uploads pattern `number` to target `number` from a slot of its own.  False if no slot is free. */
 static bool upload_by(unsigned number, CUstream stream, bool per_thread)
 {
 	struct pool_hold hold;
@@ -91,7 +91,7 @@ static CUstream stream_of(unsigned flags)
 	return stream;
 }
 
-/* A stream that stands still until release(). */
+/* Holds a stream until release(). */
 static CUdeviceptr flag;
 
 static CUstream stalled(void)
@@ -155,14 +155,14 @@ TEST(reused_when_complete)
 	release();
 	for (unsigned i = 0; i < REGION_SMALL_UNITS; i++)
 		CHECK(has_arrived(i));
-	/* All of them can be had again, at the same time, once somebody asks. */
+	/* All slots are available again at the same time, after their events were polled. */
 	for (unsigned i = 0, had = 0; had < REGION_SMALL_UNITS && CHECK(i < 40); i++)
 		had += take(&hold);
 	CHECK(!take(&hold));
 	pool_put(&hold);
 }
 
-/* Of what was put back without a copy nobody is asked. */
+/* Slots that were returned without a copy need no event. */
 TEST(put_back)
 {
 	struct pool_hold hold;
@@ -176,7 +176,7 @@ TEST(put_back)
 	CHECK_EQ(standin_calls("cuEventQuery"), 0);
 }
 
-/* The last unit of an idle stream is taken again: it is in the caches. */
+/* The last slot of an idle stream is reused, because it is in the CPU's caches. */
 TEST(the_same_unit_again)
 {
 	CUstream streams[] = { NULL, CU_STREAM_LEGACY, NULL };
@@ -198,7 +198,7 @@ TEST(the_same_unit_again)
 	}
 }
 
-/* Behind a kernel most copies ask for no event, no matter which stream has the units. */
+/* Behind a kernel most copies poll no event, no matter which stream holds the slots. */
 static void in_vain(CUstream stream, bool per_thread)
 {
 	CUstream other;
@@ -229,7 +229,7 @@ TEST(few_questions_of_a_threads_stream)
 	in_vain(CU_STREAM_PER_THREAD, true);
 }
 
-/* What another stream has left may be in flight still, also before it. */
+/* Copies on another stream may still be in flight, even earlier ones. */
 TEST(an_event_covers_its_stream)
 {
 	CUstream stream, other;
@@ -252,7 +252,7 @@ TEST(an_event_covers_its_stream)
 		CHECK(has_arrived(i));
 }
 
-/* Another thread runs `meanwhile` when an event is recorded and its units are not yet left. */
+/* Another thread runs `meanwhile` after an event was recorded and before its slots are noted. */
 static void (*meanwhile)(void);
 
 static CUresult record_and_meanwhile(CUevent event, CUstream stream)
@@ -280,7 +280,7 @@ static void stall_and_upload(void)
 	CHECK(upload(1, shared));
 }
 
-/* It speaks for what was left before it was recorded, not before its own units were. */
+/* The event covers slots that were noted before it was recorded, even before its own. */
 TEST(an_event_covers_earlier_units)
 {
 	struct pool_hold hold;
@@ -305,7 +305,7 @@ TEST(an_event_covers_earlier_units)
 	CHECK(has_arrived(1));
 }
 
-/* A handle says nothing: the stream that had it before may have work left. */
+/* A stream handle proves nothing: its previous stream may have work left. */
 TEST(a_handle_may_be_another_streams)
 {
 	CUstream stream, other;
@@ -326,7 +326,7 @@ TEST(a_handle_may_be_another_streams)
 		CHECK(has_arrived(i));
 }
 
-/* An event of the region's context cannot watch them. */
+/* An event of the region's context cannot cover these streams. */
 TEST(streams_of_another_context)
 {
 	CUcontext other;
@@ -341,7 +341,7 @@ TEST(streams_of_another_context)
 	CHECK(upload(0, NULL));
 }
 
-/* It would go on reading when the context that was current at its copies has gone. */
+/* The stream would continue to read after the context of its copies has ended. */
 TEST(streams_that_outlive_a_region)
 {
 	CUcontext second;
@@ -359,7 +359,7 @@ TEST(streams_that_outlive_a_region)
 	release();
 }
 
-/* With its registration and its events, and what was left in it. */
+/* A region ends with its registration, its events and everything in flight. */
 TEST(goes_with_its_context)
 {
 	begin_without_a_region();
@@ -376,7 +376,7 @@ TEST(goes_with_its_context)
 	}
 }
 
-/* A thread in the midst of a copy keeps its units and harms nobody. */
+/* A thread that is inside a copy keeps its slots, without harm. */
 TEST(held_when_its_context_goes)
 {
 	struct pool_hold held[2], hold;
@@ -403,7 +403,7 @@ TEST(held_when_its_context_goes)
 	CHECK(!take(&hold));
 }
 
-/* More than REGION_USERS: the last ones have no region. */
+/* More than REGION_USERS: the last contexts have no region. */
 TEST(many_contexts)
 {
 	CUcontext all[20];
@@ -448,7 +448,7 @@ TEST(register_refused)
 	CHECK(take(&hold));
 }
 
-/* The unit is not used again; the copy is right. */
+/* The slot is not reused; the copy is right. */
 TEST(events_refused)
 {
 	setenv("STANDIN_FAIL", "cuEventCreate:1,cuEventRecord:1", 1);
@@ -460,7 +460,7 @@ TEST(events_refused)
 	}
 }
 
-/* Then nobody knows: an error of the question says nothing of the copy. */
+/* An error of the query says nothing about the copy. */
 TEST(queries_refused)
 {
 	CUstream stream;
@@ -496,7 +496,7 @@ TEST(not_in_a_child)
 	CHECK(upload(2, NULL));
 }
 
-/* Larger uploads have several units in a row, which return together. */
+/* Larger uploads take several adjacent slots, which are released together. */
 TEST(units_in_a_row)
 {
 	enum { COUNT_OF = 5, TIMES = REGION_SMALL_UNITS / COUNT_OF };
@@ -517,7 +517,7 @@ TEST(units_in_a_row)
 		pool_leave(&holds_of[i], NULL);
 	}
 	CHECK(!pool_take_small(bytes, stream, false, &hold));
-	/* What is left over is enough for one. */
+	/* The remaining slots are enough for one upload. */
 	for (unsigned i = COUNT_OF * TIMES; i < REGION_SMALL_UNITS; i++)
 		CHECK(take(&hold));
 	for (int i = 0; i < 8; i++)
@@ -530,7 +530,7 @@ TEST(units_in_a_row)
 	CHECK(!take(&hold));
 }
 
-/* Half of the budget holds one: another context's comes when the first one's has ended. */
+/* Half of the budget holds one region: another context gets one when the first one's has ended. */
 TEST(counts_against_the_budget)
 {
 	const size_t bytes = REGION_SMALL_UNITS * REGION_SMALL_UNIT;
@@ -565,7 +565,7 @@ TEST(no_budget)
 	CHECK_EQ(standin_registrations(), 0);
 }
 
-/* As large as the region, and larger. */
+/* Uploads as large as the region, and larger. */
 TEST(all_of_it)
 {
 	struct pool_hold hold;
@@ -581,7 +581,7 @@ TEST(all_of_it)
 	}
 }
 
-/* Streams of every kind, in any order, some of them behind what has not run yet. */
+/* Streams of every kind, in any order, some with pending work. */
 TEST(at_random)
 {
 	unsigned seed = 1, last[COUNT] = { 0 }, arrived = 0;
@@ -593,7 +593,7 @@ TEST(at_random)
 	for (unsigned number = COUNT; number < 4000; number++) {
 		unsigned which = (unsigned)rand_r(&seed) % 6;
 
-		/* A target belongs to one stream: its uploads are in order. */
+		/* A target belongs to one stream, so its uploads are in order. */
 		unsigned n = number / COUNT * COUNT + which * 10 + (unsigned)rand_r(&seed) % 10;
 		if (which < 4 ? upload(n, streams[which]) : upload_by(n, NULL, which == 5))
 			last[n % COUNT] = n;

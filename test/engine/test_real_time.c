@@ -20,7 +20,7 @@
 static sem_t inside, waits;
 static char *memory;
 
-/* In the driver: until the other thread has begun to wait, and then for a while longer. */
+/* Inside the driver: waits until the other thread waits, and then a while longer. */
 static void hold(void)
 {
 	sem_post(&inside);
@@ -41,13 +41,13 @@ static void hold_end(void *base)
 	hold();
 }
 
-/* `wait` once for each time that a thread is inside the driver. */
+/* Calls `wait` once for each time that a thread is inside the driver. */
 static void *wait_each_time(void *wait)
 {
 	real_time_enter();
 	for (int i = 0; i < ROUNDS; i++) {
 		sem_wait(&inside);
-		/* Threads that wait for this run when this thread sleeps. */
+		/* Threads that wait for this one run while it sleeps. */
 		sem_post(&waits);
 		((void (*)(void))wait)();
 	}

@@ -16,7 +16,7 @@
 
 static CUcontext context;
 
-/* The budget holds one large region and one small one, and neither twice. */
+/* The budget holds one large and one small region, but not two of either. */
 static void begin_by(uint64_t large, void *(*look_up)(void *, const char *))
 {
 	linked_load(look_up);
@@ -54,7 +54,7 @@ static size_t units_of(const struct pool_hold *hold)
 	return pool_room(hold, REGION_LARGE_UNIT);
 }
 
-/* Leaves the units in flight behind a stream that stands still. */
+/* Keeps slots in flight behind a stream that is held. */
 static CUdeviceptr flag;
 
 static bool leave_stalled(struct pool_hold *hold, CUstream *ret_stream)
@@ -112,7 +112,7 @@ TEST(no_large_region_wanted)
 	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
 }
 
-/* The context that was current when a region was registered has ended when the driver returns. */
+/* The context that was current during the registration ends before the driver returns. */
 static CUresult register_and_end(void *memory, size_t bytes, unsigned flags)
 {
 	static int calls;
@@ -195,7 +195,7 @@ TEST(neither_limit_starves_the_other)
 	CHECK(!take_small(&hold));
 }
 
-/* A copy has half of what is free, and `least` where that is more. */
+/* A copy gets half of the free slots, or `least` if that is more. */
 TEST(shares)
 {
 	struct pool_hold holds[3], hold;
@@ -227,7 +227,7 @@ static bool is_in_one(const struct pool_hold *hold, size_t piece, const char *at
 	return false;
 }
 
-/* Units of a share need not be neighbors; each piece has memory and an event of its own. */
+/* Slots of a share need not be adjacent; each piece has its own memory and event. */
 TEST(pieces)
 {
 	struct pool_hold first, second, third;
@@ -269,7 +269,7 @@ TEST(events_are_made_once)
 	CHECK_EQ(standin_calls("cuEventCreate"), 2 * REGION_LARGE_UNIT / PIECE);
 }
 
-/* Half of the region: what is in flight, and what copies were promised when they took units. */
+/* Half of the region limits the sum of slots in flight and those reserved by copies. */
 TEST(half_may_be_in_flight)
 {
 	struct pool_hold promised[2], other, hold;
@@ -290,7 +290,7 @@ TEST(half_may_be_in_flight)
 	CHECK(!take_large(1, 1, true, &hold));
 }
 
-/* The driver's error says nothing of the copy that is in flight. */
+/* The error of a query says nothing about the copy in flight. */
 TEST(a_refused_query)
 {
 	struct pool_hold left, hold;
@@ -321,7 +321,7 @@ static void *put_late(void *arg)
 	return NULL;
 }
 
-/* A context that ends waits for a thread that is in the midst of a copy of any size. */
+/* The end of a context waits for a thread that is inside a copy of any size. */
 static void end_during_a_thread(void)
 {
 	pthread_t thread;

@@ -37,12 +37,12 @@ static void begin(uint64_t staging, unsigned threads)
 	workers_start(threads);
 }
 
-/* Where a program's buffers come from, other than our heap. */
+/* Buffers of the program that are not from our heap. */
 static char in_data[MOST] = { 1 };
 
 struct program {
 	char *memory[3];
-	CUstream streams[5]; /* none, blocking, non-blocking, the special two */
+	CUstream streams[5]; /* none, blocking, non-blocking, legacy and per-thread */
 	unsigned seed;
 };
 
@@ -59,7 +59,7 @@ static void make_program(struct program *program)
 	program->streams[4] = CU_STREAM_PER_THREAD;
 }
 
-/* One copy of a random kind, and what it did by the driver's own means. */
+/* Makes one random copy, and repeats it by the driver's own means. */
 static void copy_once(struct program *program)
 {
 	unsigned *seed = &program->seed, pattern = (unsigned)rand_r(seed);
@@ -109,7 +109,7 @@ static struct shape_side random_side(struct program *program, const struct shape
 	return (struct shape_side){ pitch, pitch * (shape->rows + (size_t)rand_r(seed) % 3) };
 }
 
-/* Rows between memory of one pattern and memory of another: both sides byte by byte. */
+/* Copies rows between memories with different patterns, and compares both sides byte by byte. */
 static bool check_rows(const struct stage_copy *copy)
 {
 	const struct shape *shape = &copy->shape;
@@ -160,9 +160,9 @@ static void rows_once(struct program *program)
 	check_rows(&copy);
 }
 
-/* Of what one thread does alone, ThreadSanitizer sees less, and later. */
+/* ThreadSanitizer finds less in a single thread, and is slow. */
 #ifdef __SANITIZE_THREAD__
-#define STRIDE         12 /* of the calls that are refused */
+#define STRIDE         12 /* of the refused calls */
 #define STEPS          4
 #define TIMES(many)    (((many) + 3) / 4)
 #define STRIDE_OF_GAPS 5
@@ -209,7 +209,7 @@ TEST(random_small_region)
 	walk(8 * MIB, 3);
 }
 
-/* Every combination of gaps, with slices of which many go into one piece, and with large ones. */
+/* Every combination of gaps, with slices of which many fit into one piece, and with large ones. */
 TEST(gaps)
 {
 	static const size_t sizes[][3] = { { 3000, 3, 50 }, { 3000, 60, 3 }, { 150000, 2, 2 } };
@@ -243,7 +243,7 @@ static struct stage_copy simple(char *host, size_t bytes, bool to_device)
 				    .workers = 2 };
 }
 
-/* Copies wait for what was put on their stream before, as the driver's do. */
+/* Copies wait for earlier work on their stream, as the driver's do. */
 TEST(order)
 {
 	begin(32 * MIB, 2);
@@ -253,7 +253,10 @@ TEST(order)
 	OK(cuStreamCreate(&stream, 0));
 	fill(in_data, 5 * MIB, 1);
 	for (int flavor = 0; flavor < 2; flavor++) {
-		/* The copy must come after the memset, on a blocking stream for the legacy one. */
+		/*
+		 * The copy must come after the memset, which is on a blocking stream for the legacy
+		 * one.
+		 */
 		OK(cuMemsetD8Async(there, 0x55, 6 * MIB, flavor ? CU_STREAM_PER_THREAD : stream));
 		struct stage_copy copy = simple(in_data, 5 * MIB, true);
 		copy.per_thread = flavor;
@@ -275,12 +278,12 @@ TEST(order)
 	copy.stream = stream;
 	CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
 	CHECK_EQ(in_data[3 * MIB - 1], 0x77);
-	/* Nothing of it is left on any stream. */
+	/* Nothing is left on any stream. */
 	CHECK_EQ(standin_pending(stream), 0);
 	CHECK_EQ(standin_pending(NULL), 0);
 }
 
-/* Everything that is not plain pageable memory on one side and plain device memory on the other. */
+/* Copies that are not between plain pageable memory and plain device memory. */
 TEST(what_is_not_staged)
 {
 	void *pinned;
@@ -312,7 +315,7 @@ TEST(what_is_not_staged)
 	copy.device = (CUdeviceptr)in_data;
 	CHECK(!stage_is_possible(&copy));
 
-	/* To the last byte, and one too many. */
+	/* Up to the last byte, and one byte too many. */
 	copy.device = there + MOST - 4 * MIB;
 	CHECK(stage_is_possible(&copy));
 	copy.device++;
@@ -328,13 +331,13 @@ TEST(what_is_not_staged)
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	OK(cuStreamCreate(&others, 0));
 	OK(cuMemAlloc_v2(&foreign, 4 * MIB));
-	CHECK(!stage_is_possible(&copy)); /* the stream is the first context's */
+	CHECK(!stage_is_possible(&copy)); /* the stream belongs to the first context */
 	copy.device = foreign;
 	CHECK(!stage_is_possible(&copy)); /* still */
 	copy.stream = others;
 	CHECK(stage_is_possible(&copy));
 	copy.device = there;
-	CHECK(!stage_is_possible(&copy)); /* the memory is the first one's */
+	CHECK(!stage_is_possible(&copy)); /* the memory belongs to the first context */
 	copy.device = foreign;
 	OK(cuCtxSetCurrent(NULL));
 	CHECK(!stage_is_possible(&copy));
@@ -357,7 +360,9 @@ TEST(known_ranges_are_asked_again)
 	CHECK(often > 100 && often < 10000);
 }
 
-/* Two contexts share the region, which ends with the one that registered it, and returns. */
+/*
+ * Two contexts share the region, which ends with the one that registered it, and is created again.
+ */
 TEST(contexts_come_and_go)
 {
 	CUcontext first, second;
@@ -385,7 +390,7 @@ TEST(contexts_come_and_go)
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	}
 
-	/* It does not go after all. */
+	/* The context does not end after all. */
 	region_context_ending(first);
 	CHECK(!pool_is_ready());
 	copy = simple(in_data, 4 * MIB, true);
@@ -410,7 +415,7 @@ TEST(contexts_come_and_go)
 	CHECK(holds(standin_host(memory), 4 * MIB, 99));
 }
 
-/* More contexts than the pool has records for; each leaves room for the next. */
+/* More contexts than the pool has records for; each makes room for the next. */
 TEST(many_contexts)
 {
 	enum { MANY = 20 };
@@ -438,11 +443,11 @@ TEST(many_contexts)
 				region_context_ended(all[i], true);
 			}
 		}
-	/* The context that the region was registered in is one of REGION_USERS. */
+	/* One of REGION_USERS contexts registered the region. */
 	CHECK_EQ(staged, MANY + REGION_USERS - 1);
 }
 
-/* A context that went without a word, and another at its address: its events are no good. */
+/* A context ended unnoticed, and another is at its address: its events are invalid. */
 TEST(context_replaced_silently)
 {
 	struct stage_copy copy;
@@ -485,7 +490,7 @@ static void *copy_behind(void *arg)
 	return NULL;
 }
 
-/* Streams that do not move hold their units; a copy on another stream never waits for those. */
+/* Held streams keep their slots; a copy on another stream never waits for these. */
 TEST(stalled_streams)
 {
 	pthread_t threads[4];
@@ -502,7 +507,7 @@ TEST(stalled_streams)
 		OK(cuStreamWaitValue32_v2(stalled[i], flag, 1, CU_STREAM_WAIT_VALUE_EQ));
 		pthread_create(&threads[i], NULL, copy_behind, (void *)(intptr_t)i);
 	}
-	/* 8 MiB are four units: both take two. */
+	/* 8 MiB need four slots: both streams hold two. */
 	WAIT_FOR(standin_pending(stalled[0]) >= 3 && standin_pending(stalled[1]) >= 3);
 
 	char *host = in_data + 10 * MIB;
@@ -520,7 +525,7 @@ TEST(stalled_streams)
 	CHECK(holds(standin_host(there), 8 * MIB, 5));
 }
 
-/* On a stream of its own, behind what never ends unless `flag` is set. */
+/* On a stream of its own, behind work that ends only when `flag` is set. */
 static struct stage_copy early(char *host, size_t bytes, size_t to, CUstream stream)
 {
 	struct stage_copy copy = simple(host, bytes, true);
@@ -551,7 +556,7 @@ static void release(CUstream stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-/* Units in flight are taken: other copies find none to leave, and wait for theirs. */
+/* Slots in flight are not available: other copies wait for their own. */
 TEST(returns_while_in_flight)
 {
 	CUstream stream, free_stream;
@@ -561,7 +566,7 @@ TEST(returns_while_in_flight)
 	CHECK(pool_make());
 	stall(&stream);
 	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
-	/* Sixteen units, of which eight may be in flight: four copies of two each. */
+	/* Sixteen slots, of which eight may be in flight: four copies of two each. */
 	for (size_t i = 0; i < 4; i++) {
 		fill(in_data, 4 * MIB, (unsigned)i);
 		struct stage_copy copy = early(in_data, 4 * MIB, 4 * i * MIB, stream);
@@ -580,7 +585,7 @@ TEST(returns_while_in_flight)
 	for (size_t i = 0; i < 4; i++)
 		CHECK(holds(standin_host(there + 4 * i * MIB), 4 * MIB, (unsigned)i));
 
-	/* All units are free again, and again. */
+	/* All slots become free, repeatedly. */
 	for (unsigned i = 0; i < TIMES(12); i++) {
 		fill(in_data, 16 * MIB, i);
 		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
@@ -592,7 +597,7 @@ TEST(returns_while_in_flight)
 	}
 }
 
-/* A copy larger than half of the region is waited for; so is a download. */
+/* The call waits for a copy larger than half of the region, and for a download. */
 TEST(too_large_to_return_early)
 {
 	static const struct {
@@ -635,7 +640,7 @@ TEST(too_large_to_return_early)
 	}
 }
 
-/* A context that ends gives back what it had in flight; all units are free. */
+/* When a context ends, its slots in flight become free. */
 TEST(left_in_a_context_that_goes)
 {
 	CUcontext second;
@@ -668,7 +673,9 @@ static void *release_late(void *arg)
 	return NULL;
 }
 
-/* The region's own context ends: what another one has in flight there is waited for. */
+/*
+ * The region's own context ends: copies of another context that are in flight there are waited for.
+ */
 TEST(left_in_another_context)
 {
 	CUcontext first;
@@ -679,7 +686,7 @@ TEST(left_in_another_context)
 	begin(32 * MIB, 2);
 	first = context;
 	CHECK(pool_make());
-	/* Not what is left in the context that goes: the driver sees to that. */
+	/* Copies of the ending context are not waited for: the driver completes them. */
 	struct stage_copy copy = early(in_data, 4 * MIB, 0, NULL);
 	CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
 	CHECK(in_flight);
@@ -720,14 +727,14 @@ TEST(events_refused)
 	CHECK(pool_make());
 	struct stage_copy copy = simple(in_data, 4 * MIB, true);
 	CHECK_EQ(stage_run(&copy, NULL), 0);
-	/* The units returned. */
+	/* The slots were released. */
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 }
 
 /*
- * Each call of a copy refused once: what was moved is right, and the rest, left to the driver,
- * makes it whole.
+ * Refuses each driver call of a copy once: the part that was copied is right, and the driver copies
+ * the rest.
  */
 static void refuse_each(const char *name, bool to_device)
 {
@@ -755,7 +762,7 @@ static void refuse_each(const char *name, bool to_device)
 				OK(cuMemcpyHtoD_v2(there + moved, in_data + moved, bytes - moved));
 			else
 				OK(cuMemcpyDtoH_v2(in_data + moved, there + moved, bytes - moved));
-			OK(cuCtxSynchronize()); /* the driver's copy may still be on its way */
+			OK(cuCtxSynchronize()); /* the driver's copy may still be in flight */
 			CHECK(holds(to_device ? device : in_data, bytes, 3));
 			if (moved < bytes)
 				CHECK_EQ(stage_run(&copy, NULL), bytes);
@@ -818,7 +825,7 @@ static void *walk_thread(void *arg)
 	return NULL;
 }
 
-/* Threads of the program share pool and workers; copies without units are left to the driver. */
+/* Threads of the program share pool and workers; the driver makes copies that get no slots. */
 TEST(many_threads)
 {
 	static struct program programs[6];

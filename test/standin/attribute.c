@@ -85,9 +85,9 @@ CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t 
 		value = block->kind == B_DEVICE && !is_pooled(block);
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		value = is_pooled(block); /* the one that there is, by no handle */
+		value = is_pooled(block); /* the only pool, which has no handle */
 		break;
-	/* Seen on an H200: where memory is mapped, all that was reserved there. */
+	/* Observed on an H200: for mapped memory, the whole reservation. */
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		value = block->kind == B_MAPPED ? reservation(at, &bytes) : block->base;
 		break;

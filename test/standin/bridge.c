@@ -65,7 +65,7 @@ CUresult on_3d_peer(struct stream *s, const CUDA_MEMCPY3D_PEER *c, bool async)
 
 	if (c == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* The two structs differ only in the contexts, which take the place of the reserved. */
+	/* The two structs differ only in the contexts, which replace the reserved fields. */
 	_Static_assert(sizeof(plain) == sizeof(*c), "peer struct");
 	__builtin_memcpy(&plain, c, sizeof(plain));
 	plain.reserved0 = NULL;
@@ -113,8 +113,9 @@ CUresult on_batch(CUstream handle, bool per_thread, CUdeviceptr *dsts, CUdevicep
 	if (rc != CUDA_SUCCESS)
 		return rc;
 	/*
-	 * cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream", nor was NULL taken
-	 * for the thread's own; every copy has attributes, the first index is 0.
+	 * cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream"; NULL was not taken
+	 * for the thread's own stream, either.  Every copy has attributes, and the first index is
+	 * 0.
 	 */
 	if (s->legacy || handle == NULL || dsts == NULL || srcs == NULL || sizes == NULL ||
 	    count == 0 || attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count ||
@@ -140,7 +141,7 @@ CUresult on_batch(CUstream handle, bool per_thread, CUdeviceptr *dsts, CUdevicep
 	return rc;
 }
 
-/* Bytes of an element: an array's, or one where there is none. */
+/* Returns the bytes of an element: of an array's, or 1 for linear memory. */
 static size_t element_of(const CUmemcpy3DOperand *side)
 {
 	const struct array *array =
@@ -149,7 +150,7 @@ static size_t element_of(const CUmemcpy3DOperand *side)
 	return array != NULL ? array->pitch / (array->desc.Width != 0 ? array->desc.Width : 1) : 0;
 }
 
-/* cuda.h, cuMemcpy3DBatchAsync: lengths are in elements, and 0 where there are no gaps. */
+/* cuda.h, cuMemcpy3DBatchAsync: lengths are in elements, and 0 if there are no gaps. */
 static CUresult on_box(struct stream *s, const CUDA_MEMCPY3D_BATCH_OP *c)
 {
 	size_t element = element_of(&c->src) ?: element_of(&c->dst) ?: 1;
@@ -205,7 +206,7 @@ CUresult on_fill(struct stream *s, struct fill fill, bool async)
 	return rc != CUDA_SUCCESS ? rc : fill_start(&fill, s, async);
 }
 
-/* Attributes may carry events: those are recorded around the kernel. */
+/* Attributes may contain events, which are recorded around the kernel. */
 CUresult on_launch_ex(struct stream *s, const CUlaunchConfig *c, const void *kernel, void **params,
 		      void **extra)
 {
@@ -235,7 +236,7 @@ CUresult on_host(struct stream *s, CUstream handle, CUhostFn fn, CUstreamCallbac
 
 	if (fn == NULL && callback == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* cuda.h, cuStreamAddCallback: NOT_PERMITTED... in capture it is not supported. */
+	/* cuda.h, cuStreamAddCallback: it is not supported during a capture. */
 	if (fn == NULL && s->capture != NULL)
 		return capture_break_stream(s);
 	work.host.fn = fn;
@@ -251,14 +252,14 @@ CUresult on_alloc(struct stream *s, CUdeviceptr *ret, size_t bytes)
 	uintptr_t at = 0;
 	CUresult rc = CUDA_SUCCESS;
 
-	/* A captured one is a node; its memory is there from now on. */
+	/* A captured allocation is a node; its memory is valid from now on. */
 	if (s->capture != NULL)
 		capture_pushes(s, &nop, &rc);
 	else
 		rc = stream_may_push(s) ?: capture_forbids();
 	if (rc == CUDA_SUCCESS && ret == NULL)
 		rc = CUDA_ERROR_INVALID_VALUE;
-	/* Seen on an H200: nothing can be had, and is at no address of the device's. */
+	/* Observed on an H200: 0 bytes are allocated successfully, at no device address. */
 	if (rc == CUDA_SUCCESS && bytes != 0)
 		rc = mem_alloc(&at, bytes, B_DEVICE, BLOCK_POOLED);
 	if (rc == CUDA_SUCCESS)
@@ -276,7 +277,10 @@ CUresult on_free(struct stream *s, CUdeviceptr at)
 	return s->capture != NULL ? capture_break_stream(s) : stream_push(s, &work, NULL);
 }
 
-/* A stream that cannot be asked now: it is captured, orders with one that is, or one is at all. */
+/*
+ * Checks that the stream can be queried: neither it nor a stream that it is ordered with is
+ * captured.
+ */
 static CUresult askable(struct stream *s)
 {
 	return capture_break_stream(s) ?: stream_may_push(s) ?: capture_forbids();
@@ -290,7 +294,7 @@ CUresult on_query(struct stream *s)
 		return rc;
 	if (!stream_idle(s))
 		return CUDA_ERROR_NOT_READY;
-	/* The legacy stream stands for all blocking ones. */
+	/* The legacy stream includes all blocking ones. */
 	for (struct stream *o = s->ctx->streams; s->legacy && o != NULL; o = o->next)
 		if (!(o->flags & CU_STREAM_NON_BLOCKING) && !stream_idle(o))
 			return CUDA_ERROR_NOT_READY;
@@ -318,7 +322,9 @@ CUresult on_write(struct stream *s, CUdeviceptr at, uint64_t value, unsigned siz
 
 	if (block_find(at) == NULL || at % size != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Two halves, the upper one first: a waiter on the lower half sees the whole. */
+	/*
+	 * Writes two halves, the upper one first: a waiter on the lower half sees the whole value.
+	 */
 	if (size == 8) {
 		work.fill = (struct fill){ at + 4, 4, 1, 1, (unsigned)(value >> 32), 4 };
 		rc = stream_push(s, &work, NULL);

@@ -8,9 +8,9 @@
 #include "engine.h"
 
 /*
- * A row of entry_*.def becomes an exported function: it opens the call, logs its arguments, and
- * does one thing with the lock held.  A row with two flavors becomes two functions, in which PT
- * says if stream NULL is the thread's own.
+ * Turns a row of entry_*.def into an exported function: it opens the call, logs its arguments, and
+ * performs one action with the lock held.  A row with two flavors becomes two functions, in which
+ * PT tells whether stream NULL is the thread's own.
  */
 #define UNPACKED(...) __VA_ARGS__
 #define CALL(name, base, since, need, params, log, ...) \
@@ -26,28 +26,28 @@
 		return call_begin(__func__, need, UNPACKED log) ?: call_end(__VA_ARGS__); \
 	}
 
-/* For rows: does something with `stream`, which the handle means. */
+/* For rows: performs an action with `stream`, the one of the handle. */
 #define ON(handle, ...)                                           \
 	({                                                        \
 		struct stream *stream;                            \
 		stream_get(handle, PT, &stream) ?: (__VA_ARGS__); \
 	})
-/* For rows: answers with a value, if the check finds no error. */
+/* For rows: returns a value, if the check finds no error. */
 #define GIVE(ret, value) \
 	((ret) == NULL ? CUDA_ERROR_INVALID_VALUE : (*(ret) = (value), CUDA_SUCCESS))
 #define GIVE_IF(check, ret, value) \
 	((ret) == NULL ? CUDA_ERROR_INVALID_VALUE : (check) ?: GIVE(ret, value))
 
-/* All run with the lock held.  async: false for the synchronous names. */
+/* All are called with the lock held.  async: false for the synchronous names. */
 CUresult on_linear(struct stream *s, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
 		   uintptr_t src, size_t bytes, bool async);
 CUresult on_3d(struct stream *s, const CUDA_MEMCPY3D *c, bool async);
 CUresult on_2d(struct stream *s, const CUDA_MEMCPY2D *c, bool async);
 CUresult on_3d_peer(struct stream *s, const CUDA_MEMCPY3D_PEER *c, bool async);
-/* A run of bytes of an array, in row order, from or to linear memory (array on one side). */
+/* Copies a run of bytes of an array, in row order, from or to linear memory. */
 CUresult on_array(struct stream *s, CUarray dst_array, uintptr_t dst, CUarray src_array,
 		  uintptr_t src, CUmemorytype linear, size_t bytes, bool async);
-/* per_thread: what NULL would mean, which batches refuse. */
+/* per_thread: the meaning of NULL, which batches refuse. */
 CUresult on_batch(CUstream handle, bool per_thread, CUdeviceptr *dsts, CUdeviceptr *srcs,
 		  size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *indices,
 		  size_t nattrs, size_t *fail);
@@ -56,7 +56,7 @@ CUresult on_batch_3d(CUstream handle, bool per_thread, size_t count,
 CUresult on_fill(struct stream *s, struct fill fill, bool async);
 CUresult on_launch_ex(struct stream *s, const CUlaunchConfig *c, const void *kernel, void **params,
 		      void **extra);
-/* The callback is handed `handle`. */
+/* The callback receives `handle`. */
 CUresult on_host(struct stream *s, CUstream handle, CUhostFn fn, CUstreamCallback callback,
 		 void *data);
 CUresult on_alloc(struct stream *s, CUdeviceptr *ret, size_t bytes);

@@ -20,7 +20,7 @@
 static uint64_t now, most, budget;
 static struct standin_pins *page;
 
-/* The value in the environment of the process's start: what the program sets later is too late. */
+/* Finds the value in the initial environment; later changes by the program do not count. */
 static bool value_of(const char *environment, size_t bytes, const char *name, const char **ret)
 {
 	size_t length = strlen(name);
@@ -39,7 +39,7 @@ static uint64_t half_of_memory(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
 }
 
-/* As the library's documentation has it; what it cannot read is its default. */
+/* As the library's documentation states; an invalid value means the default. */
 static uint64_t size_of(const char *text)
 {
 	char *end;
@@ -75,7 +75,7 @@ static uint64_t budget_of(const char *environment, size_t bytes)
 	return half_of_memory();
 }
 
-/* A line of the page is this process's. */
+/* Claims a line of the page for this process. */
 static void join(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* Ends the process where more is registered than HOTPIN_PIN_BUDGET allowed it at its start. */
+/* Ends the process if more is registered than HOTPIN_PIN_BUDGET allowed at its start. */
 void budget_take(unsigned flags, size_t bytes);
 void budget_give(unsigned flags, size_t bytes);
 

@@ -26,8 +26,8 @@ static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static __thread char thread_mark;
 
 /*
- * cuda.h, cuThreadExchangeStreamCaptureMode: which captures forbid this thread calls that are
- * potentially unsafe.  Making one all the same invalidates them.
+ * cuda.h, cuThreadExchangeStreamCaptureMode: which captures forbid potentially unsafe calls to this
+ * thread.  Such a call also invalidates them.
  */
 CUresult capture_forbids(void)
 {
@@ -66,7 +66,7 @@ void capture_break(struct capture *c)
 		c->invalid = true;
 }
 
-/* For calls that a stream under capture cannot answer, as waiting for it or asking it. */
+/* For calls that a captured stream cannot answer, such as waits and queries. */
 CUresult capture_break_stream(struct stream *s)
 {
 	if (s->capture == NULL)
@@ -88,7 +88,7 @@ CUresult capture_legacy(struct ctx *ctx)
 	return rc;
 }
 
-/* cuda.h, cuCtxRecordEvent: every capture of the context is in its way. */
+/* cuda.h, cuCtxRecordEvent: fails during any capture of the context. */
 CUresult capture_break_ctx(struct ctx *ctx)
 {
 	CUresult rc = CUDA_SUCCESS;
@@ -131,7 +131,7 @@ CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, CUgraph to,
 
 	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED || (to != NULL && graph == NULL))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* cuda.h, cuStreamBeginCapture: not on the legacy stream, not twice. */
+	/* cuda.h, cuStreamBeginCapture: neither on the legacy stream, nor twice. */
 	if (s->legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (s->capture != NULL)
@@ -212,7 +212,7 @@ CUresult capture_end(struct stream *s, CUgraph *ret)
 	return rc;
 }
 
-/* The stream goes away, and with the first stream of a capture the capture. */
+/* A stream is destroyed; the capture ends with its first stream. */
 void capture_forget_stream(struct stream *s)
 {
 	struct capture *c = s->capture;
@@ -277,7 +277,7 @@ CUresult capture_info(struct stream *s, CUstreamCaptureStatus *status, cuuint64_
 
 	if (status == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* cuda.h, cuStreamIsCapturing: asking the legacy stream does not invalidate. */
+	/* cuda.h, cuStreamIsCapturing: querying the legacy stream does not invalidate. */
 	for (struct stream *o = s->ctx->streams; s->legacy && o != NULL; o = o->next)
 		if (o->capture != NULL && !(o->flags & CU_STREAM_NON_BLOCKING))
 			return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -121,7 +121,7 @@ CUresult ctx_destroy(CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-/* Until the last reference goes. */
+/* Keeps the context until its last reference is dropped. */
 CUresult ctx_attach(CUcontext *ret, unsigned flags)
 {
 	struct ctx *ctx = ctx_current();

@@ -2,7 +2,7 @@
 #ifndef HP_STANDIN_CONTROL_H
 #define HP_STANDIN_CONTROL_H
 
-/* All with the lock held. */
+/* All are called with the lock held. */
 const char *log_text(void);
 void log_reset(void);
 int log_calls(const char *name);

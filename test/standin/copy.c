@@ -25,7 +25,7 @@ static size_t bytes_of(const struct xfer *x)
 	return x->width * x->height * x->depth;
 }
 
-/* Decides what the side is; INVALID_VALUE where the range is not what it claims to be. */
+/* Determines the kind of the side; INVALID_VALUE if the range does not match its stated type. */
 static CUresult classify(struct side *side, const struct xfer *x)
 {
 	size_t bytes = span(side, x);
@@ -41,20 +41,20 @@ static CUresult classify(struct side *side, const struct xfer *x)
 		return side->type == CU_MEMORYTYPE_HOST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}
 	if (bytes > block_room(block, side->at)) {
-		/* A host range that leaves its registration; see copy_start(). */
+		/* A host range that extends beyond its registration; see copy_start(). */
 		side->class = SIDE_PAGEABLE;
 		return side->type == CU_MEMORYTYPE_HOST && block_is_host(block)
 			       ? CUDA_SUCCESS
 			       : CUDA_ERROR_INVALID_VALUE;
 	}
 	/*
-	 * Measured on an H200: of rows whose offsets lead from pageable memory into a registration
-	 * the driver believes the address, and refuses what it finds.  One row it takes.
+	 * Measured on an H200: if offsets lead from pageable memory into a registration, the driver
+	 * trusts the address and refuses several rows.  It accepts a single row.
 	 */
 	if (side->given != 0 && x->height * x->depth > 1 && block_is_host(block) &&
 	    block_find(side->given) == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Also where the device's memory is called the host's: its address says what it is. */
+	/* Also if device memory is declared as host memory: the address decides. */
 	side->class = block_is_host(block) ? SIDE_PINNED : SIDE_DEVICE;
 	side->serial = block->serial;
 	return CUDA_SUCCESS;
@@ -118,7 +118,7 @@ static uintptr_t row(const struct side *side, size_t y, size_t z)
 	return side->at + z * side->slice + y * side->pitch;
 }
 
-/* The address to use directly, NULL where bytes are reached by DMA or without the lock. */
+/* Returns the address for direct access; NULL if bytes are accessed by DMA or without the lock. */
 static void *plain(const struct side *side, uintptr_t at)
 {
 	const struct block *block;
@@ -131,7 +131,7 @@ static void *plain(const struct side *side, uintptr_t at)
 	return block != NULL && block->kind != B_REGISTERED ? block_host(block, at) : NULL;
 }
 
-/* One row: at once where a side is plain memory, else through a buffer. */
+/* Moves one row: directly if a side is ordinary memory, otherwise through a buffer. */
 static void move(const struct xfer *x, uintptr_t from, uintptr_t to, void *buffer, size_t piece)
 {
 	void *plain_from = plain(&x->src, from), *plain_to = plain(&x->dst, to);
@@ -175,9 +175,9 @@ static bool is_gone(const struct side *side)
 }
 
 /*
- * Measured on an H200: a node keeps what its memory was when it was made, and the copy of a node
- * whose memory is registered no more, or was registered again, ends the context.  So does one of
- * device memory that was unmapped, which waits for nobody.
+ * Measured on an H200: a node remembers the kind of its memory at its creation.  If that memory was
+ * unregistered, or registered again, the copy ends the context.  So does a copy of unmapped device
+ * memory, which is freed without waiting.
  */
 bool copy_is_lost(const struct xfer *x)
 {
@@ -195,7 +195,7 @@ uint64_t copy_ns(const struct xfer *x)
 	return MODEL_OF(dma_ns) + model_time(bytes_of(x), rate);
 }
 
-/* Reads the whole source now, so that the program may change it. */
+/* Reads the whole source now, because the program may change it. */
 static CUresult stage(struct xfer *x)
 {
 	char *to = malloc(bytes_of(x));
@@ -216,8 +216,8 @@ static CUresult stage(struct xfer *x)
 }
 
 /*
- * Seen on an H200: a node that was made of pageable memory reads it when the graph is launched,
- * registered meanwhile or not.
+ * Observed on an H200: a node of pageable memory reads it at the launch of the graph, even if the
+ * memory was registered since.
  */
 CUresult copy_launch(struct xfer *x)
 {
@@ -247,7 +247,7 @@ static bool sync_memops(const struct xfer *x, const struct ctx *ctx)
 	       (dst != NULL && dst->sync_memops);
 }
 
-/* Seen on an H200: copies from and to managed memory wait, asynchronous ones too. */
+/* Observed on an H200: copies from and to managed memory wait, including asynchronous ones. */
 static bool is_managed(const struct side *side)
 {
 	const struct block *block = block_find(side->at);
@@ -255,7 +255,7 @@ static bool is_managed(const struct side *side)
 	return side->class == SIDE_DEVICE && block->kind == B_MANAGED;
 }
 
-/* Empty, but ordered behind what the legacy stream is at? */
+/* True if the stream is empty but ordered after pending work of the legacy stream. */
 static bool behind_legacy_alone(struct stream *stream)
 {
 	return !stream->legacy && !(stream->flags & CU_STREAM_NON_BLOCKING) &&
@@ -269,10 +269,10 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	/* As measured: it looks at its own stream only. */
+	/* As measured: the copy waits for its own stream only. */
 	if (!async && engine.ahead && bytes <= MODEL_OF(over_bytes) && behind_legacy_alone(stream))
 		return stage(x) ?: push(x, stream, false);
-	/* Over on return; of very large ones the stand-in keeps no copy. */
+	/* Complete on return; of very large copies the stand-in keeps no staged source. */
 	if (!async && (bytes <= MODEL_OF(over_bytes) || bytes > MODEL_OF(staged_most_bytes)))
 		return push(x, stream, true);
 	/*
@@ -282,7 +282,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 */
 	if (!async || bytes > (x->at_once ? MODEL_OF(batch_taken_bytes) : MODEL_OF(taken_in_bytes)))
 		stream_settle(stream);
-	/* As measured, regardless of what was asked for. */
+	/* As measured, independent of the requested order. */
 	if (x->at_once && bytes > MODEL_OF(batch_read_bytes))
 		return push(x, stream, false);
 	return stage(x) ?: push(x, stream, false);
@@ -311,7 +311,7 @@ CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
 		return start_pageable_h2d(x, stream, async);
 	if (x->at_once && x->src.class == SIDE_PINNED)
 		wait = true;
-	/* As measured, from 4 to 4096 bytes and in 60 of 60 copies; of 64 KiB in none. */
+	/* As measured, from 4 to 4096 bytes in 60 of 60 copies, and of 64 KiB in none. */
 	if (async && x->src.class == SIDE_PINNED && x->dst.class == SIDE_DEVICE &&
 	    bytes_of(x) <= MODEL_OF(read_at_once_bytes) && behind_legacy_alone(stream))
 		return stage(x) ?: push(x, stream, false);
@@ -348,7 +348,7 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 	struct array *array;
 
 	side->type = type;
-	/* Measured on an H200: without a pitch rows follow one another. */
+	/* Measured on an H200: without a pitch, rows are contiguous. */
 	side->pitch = pitch != 0 ? pitch : x->width;
 	side->slice = side->pitch * height;
 	if (type == CU_MEMORYTYPE_ARRAY) {
@@ -370,13 +370,13 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	/*
-	 * cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes; of one row, too.
-	 * What several slices without a pitch are has not been seen.
+	 * cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes, even for one
+	 * row.  Several slices without a pitch were never tried.
 	 */
 	if (type != CU_MEMORYTYPE_ARRAY && pitch < at[0] + x->width &&
 	    (pitch != 0 || (x->height > 1 && x->depth > 1)))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Measured on an H200: nor do rows go beyond their slice, where there is another. */
+	/* Measured on an H200: rows must not extend beyond their slice if another one follows. */
 	if (type != CU_MEMORYTYPE_ARRAY && x->depth > 1 && height != 0 &&
 	    (at[1] > height || x->height > height - at[1]))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -17,11 +17,11 @@ struct driver driver;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded, initialized;
 static cudaError_t failure;
-static unsigned epoch; /* moves on with cudaDeviceReset(), under lock */
+static unsigned epoch; /* changed by cudaDeviceReset(), under lock */
 static __thread int device;
 static __thread cudaError_t last_error;
 
-/* As the driver is asked for each function: by its base name, and the version that brought it. */
+/* Each function is looked up in the driver by its base name and the version that introduced it. */
 static const struct {
 	const char *symbol, *asked;
 	int version;
@@ -46,7 +46,7 @@ static bool look_up_all(void)
 	void *nothing = NULL;
 	bool all = true;
 
-	/* NVIDIA's first look-up is this one; its answer is "not found". */
+	/* NVIDIA's first look-up is this one; its result is "not found". */
 	driver.cuGetProcAddress_v2("", &nothing, 0, 0, NULL);
 #define FUNC(symbol) all = look_up(#symbol, (void **)&driver.symbol) && all;
 #include "cudart.def"
@@ -85,7 +85,7 @@ cudaError_t runtime_load(void)
 	return failure;
 }
 
-/* The primary context, unless the program has made one of its own current. */
+/* Makes the primary context current, unless the program has made its own context current. */
 cudaError_t runtime_enter(void)
 {
 	static __thread unsigned seen;
@@ -194,7 +194,7 @@ cudaError_t cudaGetDevice(int *ret)
 	return runtime_leave(runtime_load());
 }
 
-/* From CUDA 12 on this makes the device's primary context at once. */
+/* From CUDA 12 on, this creates the device's primary context immediately. */
 cudaError_t cudaSetDevice(int ordinal)
 {
 	CUcontext ctx = NULL;
@@ -245,7 +245,7 @@ static int asked(CUdevice_attribute attribute, int ordinal)
 	return value;
 }
 
-/* The fields that programs print or decide by; the others are 0. */
+/* Sets the fields that programs print or decide by; the others are 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 {
 	cudaError_t error = runtime_load();

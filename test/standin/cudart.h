@@ -27,11 +27,11 @@ extern struct driver driver;
 cudaError_t runtime_load(void);
 /* Finds the driver and makes a context current in this thread: before every call that needs one. */
 cudaError_t runtime_enter(void);
-/* Notes an error as the last one of this thread, and hands it on. */
+/* Records an error as the last one of this thread, and returns it. */
 cudaError_t runtime_leave(cudaError_t error);
 cudaError_t runtime_result(CUresult rc);
 
-/* Starts a function of the runtime: a context, or the reason why there is none. */
+/* Starts a function of the runtime: gets a context, or returns the error. */
 #define RUNTIME_ENTER                                  \
 	do {                                           \
 		cudaError_t entered = runtime_enter(); \

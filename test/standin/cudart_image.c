@@ -15,7 +15,7 @@ struct name {
 	const void *host; /* the stub or the shadow variable */
 	const char *device;
 	size_t bytes;
-	void **managed; /* where the program keeps the address of a __managed__ variable */
+	void **managed; /* where the program stores the address of a __managed__ variable */
 	CUkernel kernel;
 	struct image *image;
 	struct name *next;
@@ -26,7 +26,7 @@ struct image {
 	CUlibrary library;
 };
 
-/* fatbinary_section.h: what __cudaRegisterFatBinary() is given. */
+/* fatbinary_section.h: the argument of __cudaRegisterFatBinary(). */
 struct wrapper {
 	int magic, version;
 	const void *data;
@@ -89,7 +89,7 @@ static void forget(struct name **list, const struct image *image)
 	}
 }
 
-/* Runs from atexit: the driver may be gone by then, which is no error here. */
+/* Runs from atexit: the driver may already have ended, which is no error here. */
 void __cudaUnregisterFatBinary(void **handle)
 {
 	struct image *image = (struct image *)handle;
@@ -142,7 +142,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 	add(&variables, handle, host, name, size, host);
 }
 
-/* Where managed variables get their address; programs call it before main() uses one. */
+/* Managed variables get their addresses here; programs call it before main() uses one. */
 char __cudaInitModule(void **handle)
 {
 	for (struct name *v = variables; v != NULL; v = v->next) {

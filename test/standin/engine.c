@@ -32,10 +32,10 @@ const uint64_t model[MODEL_COUNT] = {
 
 __thread bool in_callback;
 static __thread const char *call_name;
-static __thread int cancel_state; /* before the call; inside nobody is canceled */
+static __thread int cancel_state; /* before the call; inside the driver, cancellation is disabled */
 static struct timespec started;
 
-/* By a clock that no test replaces: that of a test may be ours. */
+/* Uses a clock that no test replaces: the test's clock may be this one. */
 static uint64_t real_ns(void)
 {
 	struct timespec now;
@@ -52,7 +52,7 @@ static int number(const char *name, int otherwise)
 	return text != NULL && *text != '\0' ? atoi(text) : otherwise;
 }
 
-/* Reads the environment; called with the lock held, does its work once. */
+/* Reads the environment; called with the lock held, effective once. */
 void engine_load(void)
 {
 	static bool loaded;
@@ -86,11 +86,11 @@ static _Atomic int calls_inside;
 
 /*
  * The end of the process, as the driver sees it: calls return 4 (DEINITIALIZED) from here on.  A
- * thread that is inside a call has nothing under its feet any more; here it is only told on.
+ * real driver would crash a thread that is inside a call; here it is only reported.
  */
 __attribute__((destructor)) static void engine_leave(void)
 {
-	/* A child of fork() has the calls of threads that it does not have. */
+	/* In a child of fork(), calls of the parent's threads still count as in flight. */
 	if (calls_inside != 0 && engine.pid == getpid())
 		fprintf(stderr, "standin: a call is in flight while the driver ends\n");
 	if (engine.pid == getpid())
@@ -144,7 +144,7 @@ static CUresult check(unsigned need)
 	return need & NEED_UNSAFE ? capture_forbids() : CUDA_SUCCESS;
 }
 
-/* xorshift64 (G. Marsaglia), of a seed that no two runs have. */
+/* xorshift64 (G.  Marsaglia), with a different seed in each run. */
 static unsigned jitter(void)
 {
 	static __thread uint64_t state;
@@ -159,7 +159,7 @@ static unsigned jitter(void)
 	return state % 8 == 0 ? (unsigned)(state / 8 % engine.jitter_us) : 0;
 }
 
-/* Between the call and its effect other threads get their turn. */
+/* Lets other threads run between the call and its effect. */
 static void come_late(const char *name)
 {
 	unsigned us = delay_due(&delay_late, name) * 1000 + jitter();
@@ -218,7 +218,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	return rc == CUDA_SUCCESS ? rc : call_end(rc);
 }
 
-/* Takes the modeled time for real: sleeps through most of it, spins through the rest. */
+/* Spends the modeled time in real time: sleeps through most of it, spins through the rest. */
 static void live_until(uint64_t ns)
 {
 	for (uint64_t now = real_ns(); now < ns; now = real_ns())

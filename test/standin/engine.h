@@ -9,7 +9,7 @@
 #ifndef HP_STANDIN_ENGINE_H
 #define HP_STANDIN_ENGINE_H
 
-/* Both ABIs of every name, under their exported names. */
+/* Declares both ABIs of every name, under their exported names. */
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>
@@ -34,19 +34,19 @@ enum need {
 	NEED_NOTHING = 0,
 	NEED_INIT = 1,   /* cuInit was called */
 	NEED_CTX = 2,    /* a live context is current */
-	NEED_UNSAFE = 4, /* not allowed while a capture is on, see capture_forbids() */
+	NEED_UNSAFE = 4, /* not allowed during some captures, see capture_forbids() */
 };
 
 struct engine {
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* some operation ended */
-	int unregistering;    /* threads that wait there for what runs */
+	int unregistering;    /* threads that wait there for running work */
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin, ahead;
 	_Atomic int orphan_calls; /* made in a child of fork() */
 	unsigned jitter_us;
-	int realtime; /* real time is so many times the virtual; 0: they are unrelated */
+	int realtime; /* real time is so many times the virtual time; 0: they are unrelated */
 	uint64_t _Atomic clock_ns; /* virtual time at the host; read without the lock, too */
 };
 extern struct engine engine;
@@ -63,7 +63,7 @@ CUresult engine_init(void);
 void clock_spend(uint64_t ns);
 void clock_reach(uint64_t ns);
 uint64_t model_time(uint64_t bytes, uint64_t bytes_per_us);
-/* True while this thread runs a host function: CUDA calls are not permitted. */
+/* True while this thread runs a host function, which must not make CUDA calls. */
 extern __thread bool in_callback;
 
 /* ---- handles: handle.c ---- */
@@ -82,7 +82,7 @@ enum kind {
 	H_COUNT
 };
 
-/* Handles of one kind are handed out last in, first out, so that stale ones meet a new object. */
+/* Handles of one kind are reused last in, first out, so that a stale one finds a new object. */
 void *handle_new(enum kind kind, void *object);
 void *handle_get(enum kind kind, const void *handle);
 void handle_free(void *handle);
@@ -94,7 +94,7 @@ void log_call(const char *name, const char *format, va_list args);
 void log_note(const char *text);
 void fail_load(const char *spec);
 CUresult fail_due(const char *name);
-/* How many ms the call returns after it has had its effect, or has that after it began. */
+/* ms by which a call returns after its effect, or has its effect after its start. */
 struct delay {
 	char name[64];
 	unsigned ms;
@@ -103,12 +103,13 @@ extern struct delay delay_slow, delay_late;
 void delay_load(struct delay *delay, const char *spec);
 unsigned delay_due(const struct delay *delay, const char *name);
 size_t name_base_length(const char *name);
-/* Is name a flavor of wanted? */
+/* True if `name` is a flavor of `wanted`. */
 bool name_matches(const char *name, const char *wanted);
 
 /* ---- held calls: hold.c ---- */
 
-/* Waits while a test holds calls of name at place, an enum standin_place; drops the lock meanwhile.
+/*
+ * Waits while a test holds calls of `name` at `place`, an enum standin_place.  Releases the lock.
  */
 void hold_here(const char *name, int place);
 
@@ -119,12 +120,14 @@ struct ctx {
 	CUcontext handle;
 	int dev;
 	unsigned flags, version, retains;
-	unsigned attached; /* by cuCtxAttach(), during the reference that it was made with */
+	unsigned attached; /* references by cuCtxAttach(), while the reference of the creation
+			      exists */
 	uint64_t id;
 	bool primary, live;
 	bool prints; /* a kernel that can print was launched */
 	CUresult sticky;
-	struct stream *streams; /* all, the legacy one included, dead ones until they are empty */
+	struct stream *streams; /* all streams, including the legacy one, and destroyed ones until
+				   they are empty */
 	struct stream *legacy;
 	struct stream *watch; /* of cuCtxRecordEvent(): nothing waits for it */
 	struct ctx *next;
@@ -157,7 +160,7 @@ struct block {
 	uintptr_t base;
 	size_t bytes;
 	enum block_kind kind;
-	unsigned flags, serial; /* flags: those of the call, or BLOCK_POOLED */
+	unsigned flags, serial; /* flags: as passed to the call, or BLOCK_POOLED */
 	struct ctx *ctx;
 	int dev;
 	bool sync_memops;
@@ -167,7 +170,7 @@ struct block {
 struct array {
 	CUarray handle;
 	CUDA_ARRAY3D_DESCRIPTOR desc;
-	size_t pitch, rows, layers; /* bytes a row, rows a layer */
+	size_t pitch, rows, layers; /* bytes of a row, rows of a layer */
 	struct block *block;
 };
 
@@ -177,7 +180,7 @@ extern int registrations, guard_errors;
 struct block *block_find(uintptr_t at);
 bool block_is_host(const struct block *block);
 bool block_on_device(const struct block *block);
-/* The host address behind a device-range block; valid until it is freed. */
+/* Returns the host address of the contents of a device-range block; valid until it is freed. */
 void *block_host(const struct block *block, uintptr_t at);
 CUresult mem_alloc(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned flags);
 CUresult mem_free(uintptr_t at, enum block_kind kind);
@@ -186,13 +189,13 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags);
 CUresult mem_unregister(void *at);
 void mem_drop_ctx(struct ctx *ctx);
 size_t mem_used(int dev);
-/* How many bytes follow `at` without a gap: mappings that touch are one range. */
+/* Returns how many bytes follow `at` without a gap: adjacent mappings are one range. */
 size_t block_room(const struct block *block, uintptr_t at);
-/* Memory that is created and mapped apart (virtual.c): accounting, and where it may be mapped. */
+/* For virtual.c: accounting of created memory, and addresses for mappings. */
 bool mem_count(int dev, size_t bytes, bool more);
 uintptr_t mem_reserved(size_t align);
 uintptr_t mem_reserved_end(void);
-/* The reservation that `at` lies in: where it begins, and its size. */
+/* Returns the start of the reservation that contains `at`, and its size. */
 uintptr_t reservation(uintptr_t at, size_t *ret_bytes);
 CUresult mem_map(uintptr_t at, size_t bytes, int fd, int dev);
 void mem_unmap(uintptr_t at);
@@ -203,11 +206,10 @@ CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t 
 CUresult device_attribute(int *ret, CUdevice_attribute attribute, int dev);
 CUresult pointer_clear(void *data, CUpointer_attribute attribute);
 
-/* Holds the pages of a range as a driver does; -1 if the kernel does not let us. */
+/* Pins the pages of a range as a driver does; -1 if the kernel does not allow it. */
 int pin_take(uintptr_t base, size_t bytes, bool *ret_fault);
 void pin_drop(int slot);
-/* DMA: moves bytes between the pinned pages and a buffer, regardless of what the mapping says now.
- */
+/* DMA: moves bytes between the pinned pages and a buffer, independently of the current mapping. */
 void pin_read(int slot, uintptr_t from, void *to, size_t bytes);
 void pin_write(int slot, uintptr_t to, const void *from, size_t bytes);
 
@@ -216,19 +218,19 @@ void pin_write(int slot, uintptr_t to, const void *from, size_t bytes);
 struct side {
 	CUmemorytype type; /* HOST, DEVICE or ARRAY; never UNIFIED after copy_resolve() */
 	uintptr_t at;      /* first byte */
-	uintptr_t given;   /* where a box says that the side begins, 0: there */
+	uintptr_t given;   /* the start of the side as stated for a box; 0: at `at` */
 	size_t pitch, slice;
 	struct array *array;
 	enum { SIDE_PAGEABLE, SIDE_PINNED, SIDE_DEVICE, SIDE_STAGED } class;
-	unsigned serial; /* of the block that was found there */
+	unsigned serial; /* of the block at that address */
 };
 
 struct xfer {
 	struct side src, dst;
 	size_t width, height, depth;
 	void *staged; /* malloc'd copy of the source, rows packed */
-	bool at_once; /* the source is to be read before the call returns */
-	bool fault;   /* it ran into memory that is not there any more */
+	bool at_once; /* the source must be read before the call returns */
+	bool fault;   /* the access reached memory that no longer exists */
 };
 
 struct fill {
@@ -332,12 +334,12 @@ CUresult stream_create(CUstream *ret, unsigned flags, int priority);
 CUresult stream_destroy(CUstream handle);
 struct stream *stream_new(struct ctx *ctx, unsigned flags, const void *owner);
 void stream_free(struct stream *stream);
-/* Turns a handle into a stream: NULL, 1 and 2 mean what they mean for this flavor. */
+/* Converts a handle to a stream: NULL, 1 and 2 have their meaning in this flavor. */
 CUresult stream_get(CUstream handle, bool per_thread, struct stream **ret);
-/* Takes over the work, which is released even when it fails; the op comes with a reference. */
+/* Takes over the work, which is released even on failure; the op comes with a reference. */
 CUresult stream_push(struct stream *stream, struct work *work, struct op **ret);
 CUresult stream_may_push(struct stream *stream);
-/* An operation after the last of every stream, which none has to wait for. */
+/* Appends an operation after the last one of every stream; no later operation waits for it. */
 CUresult stream_push_last(struct ctx *ctx, struct op **ret);
 bool stream_idle(struct stream *stream);
 void stream_drain(struct stream *stream);
@@ -347,7 +349,10 @@ void op_complete(struct op *op);
 void op_put(struct op *op);
 bool op_ready(struct op *op);
 void op_run(struct op *op);
-/* Is any operation queued?  Runs one that is ready and may run, by chance; false: there is none. */
+/*
+ * True if any operation is queued.  op_run_any() runs a random one that is ready and allowed; false
+ * if there is none.
+ */
 bool op_any(void);
 bool op_run_any(uint64_t chance, bool (*may)(const struct op *));
 int stream_step(struct stream *stream, int n);
@@ -356,13 +361,13 @@ int step_all(void);
 /* ---- streams that move by themselves: steps.c; the lock is held, but in steps_end() ---- */
 
 void steps_load(const char *spec);
-/* The driver is initialized. */
+/* Called after the driver was initialized. */
 void steps_begin(void);
-/* A call is about to return. */
+/* Called before a call returns. */
 void steps_called(void);
-/* A call has dropped the lock for a copy of pageable memory: others may come in between. */
+/* Called when the lock is released for a copy of pageable memory: other threads may run. */
 void steps_unlocked(void);
-/* The process is about to exit. */
+/* Called before the process exits. */
 void steps_end(void);
 
 CUresult event_create(CUevent *ret, unsigned flags);
@@ -381,7 +386,7 @@ bool work_clone(struct work *to, const struct work *from);
 
 CUresult copy_start(struct xfer *x, struct stream *stream, bool async);
 CUresult copy_resolve(struct xfer *x);
-/* What a node's copy takes in when its graph is launched. */
+/* Reads the data of a node's copy that is read at the launch of its graph. */
 CUresult copy_launch(struct xfer *x);
 CUresult copy_linear(struct xfer *x, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
 		     uintptr_t src, size_t bytes);
@@ -414,13 +419,16 @@ CUresult module_unload(CUmodule handle);
 CUresult module_kernel(CUfunction *ret, CUmodule handle, const char *name);
 CUresult module_global(CUdeviceptr *ret, size_t *bytes, CUmodule handle, const char *name);
 struct kernel *kernel_get(const void *handle);
-/* Fills in a launch with copies of its arguments. */
+/* Prepares a launch, with copies of its arguments. */
 CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigned dim[6],
 			void **params, void **extra);
 CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream *stream,
 		       void **params, void **extra);
 void kernel_run(struct launch *launch, uint64_t *ret_ns);
-/* Sizes of the parameters of a mangled function; -1 where one is not a builtin or a pointer. */
+/*
+ * Determines the parameter sizes of a mangled function; -1 if a type is neither builtin nor a
+ * pointer.
+ */
 int mangle_args(const char *mangled, unsigned *sizes, int max);
 
 /* ---- capture and graphs: capture.c, graph.c ---- */

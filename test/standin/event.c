@@ -107,14 +107,17 @@ CUresult event_record_all(CUevent handle, struct ctx *ctx)
 	return CUDA_SUCCESS;
 }
 
-/* What watches a context comes with the last of what it watches, though nobody waits for it. */
+/*
+ * The event of a context completes with the last work that it covers, although nothing waits for
+ * it.
+ */
 static void catch_up(struct op *op)
 {
 	if (op != NULL && op->state == OP_QUEUED && op->stream == op->stream->ctx->watch)
 		stream_step(op->stream, op->stream->queued);
 }
 
-/* Seen on an H200: that it is captured itself is said before that somebody captures. */
+/* Observed on an H200: a captured event is reported before another capture. */
 static CUresult askable(struct event *event)
 {
 	if (event->capture == NULL)

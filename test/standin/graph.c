@@ -59,7 +59,7 @@ static void mark(struct node *node)
 		mark(node->deps.at[i]);
 }
 
-/* Whether every node of targets is among tips or comes before one of them. */
+/* True if every node of `targets` is among `tips` or precedes one of them. */
 bool nodes_reach(const struct nodes *tips, const struct nodes *targets)
 {
 	bool all = true;
@@ -240,7 +240,7 @@ CUresult graph_exec_flags(CUgraphExec handle, cuuint64_t *flags)
 	return CUDA_SUCCESS;
 }
 
-/* What is queued holds copies of its own, so a launched exec may go at any time. */
+/* Queued operations have their own copies, so a launched exec can be destroyed at any time. */
 CUresult graph_exec_destroy(CUgraphExec handle)
 {
 	struct exec *exec = handle_get(H_EXEC, handle);

@@ -12,12 +12,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* All under the engine's lock. */
+/* Guarded by the engine's lock. */
 static struct {
-	char name[64]; /* empty: no call is to be held */
+	char name[64]; /* empty: no call is held */
 	enum standin_place place;
-	int passing;       /* so many more calls go through first */
-	int held;          /* threads that stand here now */
+	int passing;       /* number of calls that pass first */
+	int held;          /* threads held now */
 	unsigned releases; /* changes with each release */
 } hold;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -22,7 +22,7 @@ struct global {
 	char *name;
 	uintptr_t at;
 	size_t bytes;
-	unsigned serial; /* of its block, which dies with the context */
+	unsigned serial; /* of its block, which is freed with the context */
 	struct global *next;
 };
 
@@ -117,7 +117,7 @@ CUresult module_kernel(CUfunction *ret, CUmodule handle, const char *name)
 	return CUDA_SUCCESS;
 }
 
-/* A global is made when it is first asked for, and again after its context was reset. */
+/* A global variable is created at its first use, and again after its context was reset. */
 static CUresult global_make(struct global *global)
 {
 	const size_t *size = exported("standin_size_", global->name);
@@ -174,8 +174,8 @@ struct kernel *kernel_get(const void *handle)
 }
 
 /*
- * How many parameters, and of what size: from the program, or from the mangled name.  cuda.h knows
- * kernelParams only as an array whose length the image holds.
+ * Determines number and sizes of the parameters, from the program or from the mangled name.  In
+ * cuda.h, kernelParams is an array whose length only the image states.
  */
 static int parameters(const struct kernel *kernel, unsigned *sizes)
 {
@@ -226,7 +226,7 @@ static const char *packed(void **extra)
 	return NULL;
 }
 
-/* The lock is not held: a fault handler of the program may run where these are read. */
+/* The lock is not held: reading the arguments may run a fault handler of the program. */
 static CUresult take_arguments(struct launch *launch, const unsigned *sizes, int n, void **params,
 			       void **extra)
 {

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(default)
 
-/* What drivers from 570 on and the one of WSL2 do inside cuInit: look themselves up. */
+/* Drivers from 570 on and the one of WSL2 look themselves up inside cuInit. */
 static void reenter(void)
 {
 	void *self = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
@@ -61,7 +61,7 @@ static CUresult primary_flags(CUdevice dev, unsigned flags)
 	return rc;
 }
 
-/* Checks the context that a call of CUDA 13 names; NULL is the current one. */
+/* Checks the context that a CUDA 13 call names; NULL is the current one. */
 static CUresult named(CUcontext handle)
 {
 	const struct ctx *ctx = ctx_get(handle);
@@ -97,7 +97,7 @@ static CUresult limit(CUlimit which, size_t *value, bool set)
 
 	if (value == NULL || (size_t)which >= sizeof(limits) / sizeof(limits[0]))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Seen on an H200: not any more once a kernel was launched that can print. */
+	/* Observed on an H200: the limit is fixed after the launch of a kernel that can print. */
 	if (set && which == CU_LIMIT_PRINTF_FIFO_SIZE && ctx_current()->prints)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (set)

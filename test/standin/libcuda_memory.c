@@ -116,7 +116,7 @@ static CUresult address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 {
 	const struct block *block = block_find(at);
 
-	/* cuda.h, cuMemGetAddressRange: a pointer it does not know is NOT_FOUND. */
+	/* cuda.h, cuMemGetAddressRange: an unknown pointer is NOT_FOUND. */
 	if (block == NULL)
 		return CUDA_ERROR_NOT_FOUND;
 	if (base != NULL)
@@ -141,7 +141,7 @@ static CUresult pointer_attributes(unsigned n, CUpointer_attribute *attributes, 
 	 */
 	for (unsigned i = 0; i < n && rc == CUDA_SUCCESS; i++) {
 		rc = pointer_clear(data[i], attributes[i]);
-		/* All that driver 580 says of pageable memory. */
+		/* The only attribute that driver 580 has for pageable memory. */
 		if (rc == CUDA_SUCCESS && !known &&
 		    attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
 			*(CUdeviceptr *)data[i] = at;
@@ -211,7 +211,10 @@ static CUresult array_descriptor_flat(CUDA_ARRAY_DESCRIPTOR *ret, CUarray handle
 	return CUDA_SUCCESS;
 }
 
-/* A process cannot open its own handle (cuda.h, cuIpcOpenMemHandle), and no other process could. */
+/*
+ * A process cannot open its own handle (cuda.h, cuIpcOpenMemHandle), and no other process could
+ * open this one.
+ */
 static CUresult ipc_handle(CUipcMemHandle *ret, CUdeviceptr at)
 {
 	const struct block *block = block_find(at);

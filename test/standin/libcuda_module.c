@@ -48,7 +48,7 @@ static CUresult function_attribute(int *ret, CUfunction_attribute attribute, con
 	return CUDA_SUCCESS;
 }
 
-/* By threads alone: registers and shared memory of a twin are not known. */
+/* By threads alone: registers and shared memory of a twin are unknown. */
 static CUresult occupancy(int *ret, const void *handle, int block)
 {
 	if (ret == NULL || block <= 0)

@@ -6,7 +6,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC visibility push(default)
 
-/* For the log; the lock is not needed, the program holds the kernel. */
+/* For the log.  The lock is unnecessary, because the program holds the kernel. */
 static const char *kernel_label(CUfunction f)
 {
 	const struct kernel *kernel = kernel_get(f);

@@ -16,7 +16,8 @@ struct parser {
 	const char *at;
 	bool bad;
 	int subs, args;
-	unsigned sub[SUBS], arg[SUBS]; /* sizes of what S_ and T_ refer to; NONE if unknown */
+	unsigned sub[SUBS],
+		arg[SUBS]; /* sizes of the types that S_ and T_ refer to; NONE if unknown */
 };
 
 static unsigned type(struct parser *p);
@@ -28,7 +29,7 @@ static unsigned remember(struct parser *p, unsigned size)
 	return size;
 }
 
-/* S_ is 0, S0_ is 1, and so on in base 36; the letter is behind us. */
+/* S_ is 0, S0_ is 1, and so on in base 36; the letter has been read. */
 static int sequence(struct parser *p)
 {
 	int n = 0;
@@ -56,7 +57,7 @@ static void source_name(struct parser *p)
 		p->at += n;
 }
 
-/* Template arguments; those of the function itself are what T_ means. */
+/* Parses template arguments; T_ refers to those of the function itself. */
 static void arguments(struct parser *p, bool own)
 {
 	p->at++;

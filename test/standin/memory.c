@@ -32,7 +32,7 @@ static unsigned char *arena_bytes;
 static unsigned serials;
 static size_t used[8];
 
-/* The index of the first block that ends behind at. */
+/* Returns the index of the first block that ends after `at`. */
 static size_t index_of(uintptr_t at)
 {
 	size_t low = 0, high = count;
@@ -137,7 +137,7 @@ static void *map(size_t bytes, int protection)
 	return mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* Under valgrind there are fewer addresses. */
+/* valgrind leaves fewer addresses. */
 static bool arena_open(void)
 {
 	if (arena != 0)
@@ -158,7 +158,7 @@ static bool arena_open(void)
 }
 
 /*
- * First fit, so that addresses are recycled at once; the first page is never handed out, the upper
+ * First fit, so that addresses are reused immediately.  The first page is never used; the upper
  * half is for reservations.
  */
 static uintptr_t arena_take(size_t bytes)
@@ -185,7 +185,7 @@ static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind,
 	if (at == 0 || insert(at, bytes, kind, flags) == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	host = arena_bytes + (at - arena);
-	/* The kernel needs long for many small pages. */
+	/* The kernel is slow with many small pages. */
 	if (bytes >= HUGE)
 		madvise((void *)((uintptr_t)host & ~(uintptr_t)4095), bytes & ~(size_t)4095,
 			MADV_HUGEPAGE);
@@ -220,7 +220,7 @@ CUresult mem_map(uintptr_t at, size_t bytes, int fd, int dev)
 
 	if (block == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	block->ctx = NULL; /* it is no context's */
+	block->ctx = NULL; /* it belongs to no context */
 	block->dev = dev;
 	if (mmap(block_host(block, at), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
 		 0) == MAP_FAILED)
@@ -299,7 +299,7 @@ static void release(struct block *block)
 				guard_errors++;
 				break;
 			}
-		/* What a stale pointer would still read is not the old data. */
+		/* A stale pointer must not find the old data. */
 		uintptr_t first = ((uintptr_t)host + 4095) & ~(uintptr_t)4095;
 		uintptr_t end = (uintptr_t)(host + bytes) & ~(uintptr_t)4095;
 
@@ -312,7 +312,7 @@ static void release(struct block *block)
 	drop(block);
 }
 
-/* Frees without waiting, in stream order: cuMemFreeAsync when its turn has come. */
+/* Frees without waiting, in stream order: the operation of cuMemFreeAsync. */
 CUresult mem_free_now(uintptr_t at)
 {
 	struct block *block = block_find(at);
@@ -350,7 +350,7 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags)
 	size_t i = index_of(base);
 	int pin;
 
-	/* What is asked for as I/O memory is none. */
+	/* There is no I/O memory here. */
 	if (at == NULL || bytes == 0 || base + bytes < base || (flags & ~0xbu) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (i < count && blocks[i]->base < base + bytes)
@@ -383,7 +383,7 @@ CUresult mem_unregister(void *at)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	if (block == NULL || block->base != (uintptr_t)at || block->kind != B_REGISTERED)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Measured on an H200: it waits for every running kernel, and holds up other threads. */
+	/* Measured on an H200: it waits for every running kernel, and delays other threads. */
 	clock_spend(model_time(block->bytes, MODEL_OF(unregister_bytes_per_us)));
 	engine.unregistering++;
 	device_drain(block->dev);
@@ -395,7 +395,7 @@ CUresult mem_unregister(void *at)
 	return CUDA_SUCCESS;
 }
 
-/* Everything that a context made goes with it, registrations included. */
+/* Frees everything that a context allocated, and ends its registrations. */
 void mem_drop_ctx(struct ctx *ctx)
 {
 	for (size_t i = count; i-- > 0;)

@@ -189,7 +189,7 @@ static void move(int slot, uintptr_t at, void *buffer, size_t bytes, bool read)
 	}
 }
 
-/* Where there is no /proc, as in a bare container: protected pages are not passed. */
+/* Without /proc, as in a minimal container: page protection is not bypassed. */
 static ssize_t move_without_proc(uintptr_t at, void *buffer, size_t bytes, bool read)
 {
 	struct iovec here = { buffer, bytes }, there = { (void *)at, bytes };
@@ -198,7 +198,7 @@ static ssize_t move_without_proc(uintptr_t at, void *buffer, size_t bytes, bool 
 		    : process_vm_writev(getpid(), &here, 1, &there, 1, 0);
 }
 
-/* Reads and writes of /proc/self/mem pass page protection (FOLL_FORCE), as DMA does. */
+/* Reads and writes of /proc/self/mem bypass page protection (FOLL_FORCE), as DMA does. */
 static void soft_move(uintptr_t at, void *buffer, size_t bytes, bool read)
 {
 	if (self_mem < 0)

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * What the library (not the program) has under cuMemHostRegister: one of these a process, pid 0
- * where nobody is.  A process whose library pins more than the HOTPIN_PIN_BUDGET of its start is
- * ended by abort(), watched or not.
+ * The bytes that the library, not the program, has under cuMemHostRegister: one entry for each
+ * process; pid 0: unused.  If the library pins more than the initial HOTPIN_PIN_BUDGET, abort()
+ * ends the process, whether watched or not.
  */
 #define STANDIN_PINS 64
 struct standin_pins {

@@ -51,7 +51,7 @@ static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t 
 	if (found == NULL)
 		answer = known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 			       : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	/* The first form has no status: it fails, and leaves the pointer alone. */
+	/* The first form returns no status: it fails, and does not change the pointer. */
 	if (old && found == NULL)
 		return CUDA_ERROR_NOT_FOUND;
 	*pfn = found;
@@ -75,7 +75,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint
 		       ?: call_end(resolve(symbol, pfn, version, flags, status, false));
 }
 
-/* No private tables: NVIDIA's libcudart resolves its names and then gives up, cleanly. */
+/* No private tables: NVIDIA's libcudart resolves its names and then fails cleanly. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
 	CUresult rc = call_begin(__func__, NEED_NOTHING, "%p", id);
@@ -87,7 +87,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 	return call_end(CUDA_ERROR_NOT_FOUND);
 }
 
-/* Declared in no header of NVIDIA's: what a driver of next year might export. */
+/* No header of NVIDIA declares it: it represents a function of a future driver. */
 CUresult cuHotpinUnknownThing(CUdeviceptr at, void *out, size_t bytes)
 {
 	const struct block *block;

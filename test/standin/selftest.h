@@ -54,7 +54,7 @@ static inline CUfunction kernel(const char *name)
 	return f;
 }
 
-/* What the device holds now, without a call that could make anything move. */
+/* Returns the device's value, without a call that could advance anything. */
 static inline int peek(CUdeviceptr at)
 {
 	return *(unsigned char *)standin_host(at);

@@ -86,7 +86,7 @@ TEST(a_relaxed_thread_may_do_as_it_likes)
 	CHECK_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
 	CHECK_EQ(cuMemHostUnregister(p), 0);
-	/* The stream itself can still not be asked. */
+	/* The stream itself still cannot be queried. */
 	CHECK_EQ(cuStreamQuery(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	CHECK(finish(s, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) == NULL);
 }
@@ -242,7 +242,7 @@ TEST(graphs_built_manually)
 	CHECK_EQ(out[7], 4);
 }
 
-/* A node keeps what its memory was when it was made. */
+/* A node remembers the kind of its memory at its creation. */
 TEST(nodes_of_registered_memory)
 {
 	static unsigned char from[4096], to[4096];
@@ -262,7 +262,7 @@ TEST(nodes_of_registered_memory)
 			       .WidthInBytes = sizeof(from),
 			       .Height = 1,
 			       .Depth = 1 };
-	/* Pageable, even if registered later. */
+	/* Pageable at that time, even if registered later. */
 	CHECK_EQ(cuGraphCreate(&graph, 0), 0);
 	CHECK_EQ(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context), 0);
 	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);
@@ -272,7 +272,7 @@ TEST(nodes_of_registered_memory)
 	memset(from, 4, sizeof(from));
 	CHECK_EQ(cuMemcpyDtoH(to, copy.dstDevice, sizeof(to)), 0);
 	CHECK_EQ(to[4095], 3);
-	/* Registered, and then no more. */
+	/* Registered at that time, and then unregistered. */
 	CHECK_EQ(cuGraphCreate(&graph, 0), 0);
 	CHECK_EQ(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context), 0);
 	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);

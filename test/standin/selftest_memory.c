@@ -241,7 +241,7 @@ TEST(a_copy_that_leaves_its_registration)
 	CHECK_EQ(cuMemcpyDtoHAsync(p + 100, at, 4096, s), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemcpyHtoD(at, p, 4 * 4096), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemcpyDtoH(p + 100, at, 4096), CUDA_ERROR_INVALID_VALUE);
-	/* Where it begins decides: one that runs into a registration is pageable. */
+	/* The start decides: a range that ends in a registration is pageable. */
 	CHECK_EQ(cuMemHostUnregister(p), 0);
 	CHECK_EQ(cuMemcpyHtoD(at, p, 2 * 4096), 0);
 	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 2 * 4096, s), 0);
@@ -249,7 +249,7 @@ TEST(a_copy_that_leaves_its_registration)
 	CHECK_EQ(peek(at + 2 * 4096 - 1), 4);
 }
 
-/* By offsets into a registration. */
+/* A box whose offsets lead into a registration. */
 TEST(a_box_that_begins_before_its_registration)
 {
 	unsigned char *p = pages(4 * 4096, 4);

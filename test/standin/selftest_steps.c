@@ -23,7 +23,7 @@ static CUcontext start_moving(void)
 	return start();
 }
 
-/* Until the stream is empty, without a call that could move it; for a minute at most. */
+/* Waits until the stream is empty, without a call that could advance it; for a minute at most. */
 static bool empties(CUstream s)
 {
 	time_t end = time(NULL) + 60;
@@ -107,7 +107,7 @@ TEST(not_unless_that_is_asked_for)
 		CHECK_EQ(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
 }
 
-/* Either state is met: over before the call returns, and not. */
+/* Both states occur: complete before the call returns, and not. */
 TEST(some_are_over_on_return_and_some_are_not)
 {
 	time_t end = time(NULL) + 60;
@@ -137,7 +137,7 @@ static void appended(void *data)
 	list[++list[0]] = what;
 }
 
-/* Two streams and an event between them: each in its order, the second behind the first. */
+/* Two streams with an event between them: each in order, the second after the first. */
 TEST(the_order_is_kept)
 {
 	enum { COUNT = 200 };
@@ -179,7 +179,7 @@ static void open_again(int signal)
 	mprotect(closed, BYTES, PROT_READ | PROT_WRITE);
 }
 
-/* A fault in the program's memory is the calling thread's. */
+/* The calling thread gets the faults of the program's memory. */
 TEST(pageable_memory_is_the_callers)
 {
 	struct sigaction action = { .sa_handler = open_again };
@@ -200,7 +200,7 @@ TEST(pageable_memory_is_the_callers)
 	CHECK_EQ(peek(at), 3);
 }
 
-/* Pinned memory is read when the copy runs, by any thread. */
+/* Any thread reads pinned memory when the copy runs. */
 TEST(pinned_memory_is_read_at_some_time)
 {
 	unsigned char *source = pages(BYTES, 1);
@@ -280,7 +280,7 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
 }
 
-/* At any point of the thread when the process forks. */
+/* The process forks while the thread is at any point. */
 TEST(children)
 {
 	CUdeviceptr at;
@@ -312,7 +312,7 @@ static void stay(void *data)
 		pause();
 }
 
-/* Exits with work left, of any kind, after so many operations. */
+/* Exits with pending work of any kind, after so many operations. */
 static void exit_with_work(int count)
 {
 	static _Atomic int stays;

@@ -66,7 +66,7 @@ static void *mark(void *context)
 	return NULL;
 }
 
-/* The second of two calls is stopped before its effect, and after it; others pass. */
+/* Stops the second of two calls before its effect, and after it; others pass. */
 static void hold_the_second(enum standin_place place, int expected)
 {
 	pthread_t thread;
@@ -89,7 +89,7 @@ static void hold_the_second(enum standin_place place, int expected)
 	CHECK_EQ(standin_held(), 0);
 	standin_step_all();
 	CHECK_EQ(*(char *)standin_host(marked), 2);
-	/* Nothing is held any more. */
+	/* No call is held any longer. */
 	CHECK_EQ(cuMemsetD8_v2(marked, 3, 1), 0);
 	CHECK_EQ(cuMemsetD8_v2(marked, 3, 1), 0);
 }
@@ -166,7 +166,7 @@ TEST(the_legacy_stream_orders_blocking_streams)
 	CHECK_EQ(standin_step(blocking, 1), 0);
 	CHECK_EQ(standin_step(CU_STREAM_PER_THREAD, 1), 0);
 	CHECK_EQ(standin_pending(free_running), 1);
-	/* Synchronizing the legacy stream takes the blocking ones with it, and only these. */
+	/* Synchronizing the legacy stream also waits for the blocking ones, and only for these. */
 	CHECK_EQ(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 	CHECK_EQ(cuStreamSynchronize(NULL), 0);
 	CHECK_EQ(standin_pending(blocking), 0);
@@ -200,7 +200,7 @@ TEST(stream_identities)
 	pthread_join(thread, &theirs);
 	CHECK(*(unsigned long long *)theirs != mine);
 	free(theirs);
-	/* A handle returns at once, with another identity. */
+	/* A handle is reused immediately, with another stream id. */
 	a = stream(0);
 	CHECK_EQ(cuStreamGetId(a, &first), 0);
 	CHECK_EQ(cuStreamDestroy(a), 0);
@@ -259,7 +259,7 @@ TEST(events_order_and_tell)
 	CHECK_EQ(cuEventElapsedTime(&ms, event, untimed), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* cuCtxRecordEvent() covers every stream, and nothing that comes later waits for it. */
+/* cuCtxRecordEvent() covers every stream, and no later work waits for it. */
 TEST(an_event_of_a_whole_context)
 {
 	CUstream blocking, other;
@@ -328,10 +328,11 @@ TEST(pageable_sources_are_read_at_the_call)
 	s = stream(CU_STREAM_NON_BLOCKING);
 	launch(s);
 	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 1 << 20, s), 0);
-	CHECK_EQ(standin_pending(s), 2); /* up to 1 MiB nothing is waited for */
+	CHECK_EQ(standin_pending(s), 2); /* up to 1 MiB it does not wait */
 	p[0] = 2;
 	CHECK_EQ(cuMemcpyHtoDAsync(at + (1 << 20), p, (1 << 20) + 1, s), 0);
-	CHECK_EQ(standin_pending(s), 1); /* larger: earlier work is done, the DMA may be left */
+	CHECK_EQ(standin_pending(s),
+		 1); /* larger: earlier work is complete, the DMA may be pending */
 	p[0] = 3;
 	CHECK_EQ(cuStreamSynchronize(s), 0);
 	CHECK_EQ(peek(at), 1);
@@ -356,7 +357,7 @@ TEST(synchronous_copies_wait_as_on_the_device)
 	CHECK_EQ(cuMemcpyHtoD(at, p, 1024), 0);
 	CHECK_EQ(standin_pending(NULL), 0);
 	CHECK_EQ(standin_pending(s), 1);
-	/* Staged only: a non-blocking stream still sees what was there before. */
+	/* Only staged: a non-blocking stream still sees the old data. */
 	CHECK_EQ(cuMemcpyHtoD(at, p, 1 << 20), 0);
 	CHECK_EQ(standin_pending(NULL), 1);
 	CHECK_EQ(cuMemcpyHtoD(at, p, 16 << 20), 0);

@@ -66,35 +66,35 @@
 extern "C" {
 #endif
 
-/* In front of twins and their tables, so that the stand-in finds them in any build. */
+/* Precedes twins and their tables, so that the stand-in finds them in any build. */
 #define STANDIN_EXPORT __attribute__((visibility("default")))
 
-/* What a twin looks like; args[i] points at a copy of parameter i taken at the launch. */
+/* The type of a twin; args[i] points at a copy of parameter i, taken at the launch. */
 typedef void standin_twin_fn(const unsigned grid[3], const unsigned block[3], void **args);
 
 /*
- * Lets up to n operations of the stream run; it never runs those of other streams.  Returns how
- * many ran: fewer than n where the stream is empty or waits for another.  NULL is the legacy
- * stream of the current context.
+ * Runs up to n operations of the stream, and none of other streams.  Returns their number: less
+ * than n if the stream is empty or waits for another.  NULL is the legacy stream of the current
+ * context.
  */
 int standin_step(CUstream stream, int n);
-/* Runs everything that is queued anywhere; returns how many operations ran. */
+/* Runs all queued operations of all streams; returns their number. */
 int standin_step_all(void);
-/* How many operations the stream holds, -1 if there is no such stream. */
+/* Returns the number of operations in the stream, -1 if there is no such stream. */
 int standin_pending(CUstream stream);
 
-/* The call log so far, a line a call; valid until the next call that logs or resets. */
+/* Returns the call log, one call a line; valid until the next call that logs or resets. */
 const char *standin_log_text(void);
 void standin_log_reset(void);
-/* Calls since the last reset; name with its suffix, or without for all flavors. */
+/* Returns the calls since the last reset; `name` has its suffix, or none for all flavors. */
 int standin_calls(const char *name);
 
-/* Bytes under cuMemHostRegister now, and how many registrations. */
+/* Return the bytes under cuMemHostRegister, and the number of registrations. */
 size_t standin_registered_bytes(void);
 int standin_registrations(void);
 /*
- * 0: not pinned; 1: registered, but DMA would see remapped pages; 2: the pages themselves are held,
- * so that munmap() and mmap() under a registration leave DMA on the old ones, as on a device.
+ * Returns 0: not pinned; 1: registered, but DMA would see remapped pages; 2: the pages are held, so
+ * that after munmap() and mmap() DMA continues with the old ones, as on a device.
  */
 int standin_pinned(const void *ptr);
 
@@ -109,29 +109,29 @@ enum standin_place {
 	STANDIN_AT_RETURN, /* after its effect, before it returns */
 };
 void standin_hold(const char *name, enum standin_place place, int passing);
-/* How many threads are held now: more than one after several standin_hold(). */
+/* Returns the number of held threads; it can exceed 1 after several standin_hold(). */
 int standin_held(void);
-/* Lets all of them go, and holds no call any more. */
+/* Releases all of them, and holds no further call. */
 void standin_release(void);
 
-/* Calls made in this process after fork(), by the child of one that had a device. */
+/* Returns the calls made after fork(), in the child of a process that used a device. */
 int standin_orphan_calls(void);
-/* Damaged guard bytes found by frees so far; every one was also reported on stderr. */
+/* Returns the number of damaged guard bytes found by frees; each was also reported on stderr. */
 int standin_guard_errors(void);
 
-/* Virtual time at the host, in ns since the first call.  Takes no lock. */
+/* Returns the virtual time of the host, in ns since the first call.  Takes no lock. */
 uint64_t standin_clock_ns(void);
-/* Virtual time passes at the host, as if the program computed for so long. */
+/* Advances the virtual time of the host, as if the program computed for so long. */
 void standin_clock_pass(uint64_t ns);
 
-/* For twins: the host address behind a device pointer, NULL if it is not valid. */
+/* For twins: returns the host address of a device pointer, NULL if it is invalid. */
 void *standin_host(CUdeviceptr ptr);
 
 /* See above; libcuda exports it, no header of NVIDIA names it. */
 CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
-/* For twins: how long the running kernel takes on the virtual clock. */
+/* For twins: sets the duration of the running kernel on the virtual clock. */
 void standin_twin_ns(uint64_t ns);
-/* For twins: the running kernel faults; its context returns code from now on. */
+/* For twins: makes the running kernel fault; its context returns `code` from now on. */
 void standin_twin_fault(CUresult code);
 
 #ifdef __cplusplus

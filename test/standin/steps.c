@@ -18,15 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS  1000000 /* what makes an operation ready need not be a call: a word in memory */
+#define LOOK_NS  1000000 /* an operation can become ready without a call: by a word in memory */
 #define PAUSE_US 200
 
-static bool wanted;        /* under the engine's lock */
-static _Atomic bool begun; /* likewise; read by anybody */
-static uint64_t seed;      /* constant once `wanted` */
+static bool wanted;        /* guarded by the engine's lock */
+static _Atomic bool begun; /* guarded by the engine's lock for writes */
+static uint64_t seed;      /* constant after `wanted` was set */
 static pthread_t thread;
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
-static bool inside, ends; /* under the engine's lock: it runs an operation; it is to end */
+static bool inside, ends; /* guarded by the engine's lock: it runs an operation; it must end */
 
 /* xorshift64 (G. Marsaglia) */
 static uint64_t next(uint64_t *state)
@@ -49,8 +49,8 @@ void steps_load(const char *spec)
 }
 
 /*
- * Pageable memory is the calling thread's to touch: a fault there is the program's.  What is the
- * program's own code runs on no thread that may hold locks of the program's.
+ * Only the calling thread accesses pageable memory: a fault there is the program's.  Code of the
+ * program may not run on a thread that could hold locks of the program.
  */
 static bool thread_may(const struct op *op)
 {
@@ -66,7 +66,7 @@ static bool caller_may(const struct op *op)
 	       op->work.kind != W_CALLBACK && thread_may(op);
 }
 
-/* The lock is held except for the pauses. */
+/* The lock is held except during pauses. */
 static void move(uint64_t *state)
 {
 	while (!ends) {
@@ -108,7 +108,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* In the child of fork() there is no such thread, and the lock is nobody's. */
+/* The child of fork() has no such thread, and no owner of the lock. */
 static void after_fork_child(void)
 {
 	wanted = false;
@@ -133,7 +133,7 @@ void steps_begin(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Of the calling thread. */
+/* The next number of the calling thread. */
 static uint64_t next_mine(void)
 {
 	static __thread uint64_t state;
@@ -152,7 +152,7 @@ void steps_called(void)
 		op_run_any(next_mine(), caller_may);
 }
 
-/* Some turns for all threads that could run: as many may meet inside the driver as there are. */
+/* Yields several times, so that as many threads as possible meet inside the driver. */
 void steps_unlocked(void)
 {
 	int error = errno;
@@ -170,7 +170,10 @@ void steps_end(void)
 		return;
 	pthread_mutex_lock(&engine.lock);
 	ends = true;
-	/* A function of the program's may never return: a device would not be waited for either. */
+	/*
+	 * A function of the program may never return; with a device, it would not be waited for,
+	 * either.
+	 */
 	wait = !inside;
 	pthread_cond_signal(&called);
 	pthread_mutex_unlock(&engine.lock);

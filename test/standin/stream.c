@@ -13,7 +13,7 @@
 #include <time.h>
 
 static struct op *oldest, *newest;
-static uint64_t ids = 2; /* 0 to 2 would be taken for the special handles */
+static uint64_t ids = 2; /* 0 to 2 would be mistaken for special handles */
 static __thread char thread_mark;
 
 static void op_get(struct op *op)
@@ -45,7 +45,7 @@ struct stream *stream_new(struct ctx *ctx, unsigned flags, const void *owner)
 	return s;
 }
 
-/* The stream is empty, or its context ends. */
+/* Frees a stream that is empty, or whose context ends. */
 void stream_free(struct stream *s)
 {
 	for (struct stream **at = &s->ctx->streams; *at != NULL; at = &(*at)->next)
@@ -81,7 +81,7 @@ CUresult stream_create(CUstream *ret, unsigned flags, int priority)
 	return CUDA_SUCCESS;
 }
 
-/* cuda.h, cuStreamDestroy: it returns at once, the work that is queued goes on. */
+/* cuda.h, cuStreamDestroy: returns immediately, and queued work continues. */
 CUresult stream_destroy(CUstream handle)
 {
 	struct stream *s = handle_get(H_STREAM, handle);
@@ -163,7 +163,7 @@ static CUresult enqueue(struct stream *s, struct work *work, struct op *after, s
 	}
 	op->work = *work;
 	op->stream = s;
-	op->refs = 2; /* the queue's and the stream's last */
+	op->refs = 2; /* references of the queue and of the stream */
 	op->queued_ns = engine.clock_ns;
 	depend(op, s->last);
 	depend_on_others(op, s);
@@ -183,7 +183,7 @@ static CUresult enqueue(struct stream *s, struct work *work, struct op *after, s
 	return CUDA_SUCCESS;
 }
 
-/* Whether the stream may be used at all: the legacy one may not during a blocking capture. */
+/* Checks that the stream may be used: not the legacy one during a blocking capture. */
 CUresult stream_may_push(struct stream *s)
 {
 	return s->legacy ? capture_legacy(s->ctx) : CUDA_SUCCESS;
@@ -262,12 +262,12 @@ static void unlink_op(struct op *op)
 	*(op->newer != NULL ? &op->newer->older : &newest) = op->older;
 }
 
-/* Runs one operation that is ready; the lock may be dropped meanwhile. */
+/* Runs one operation that is ready; the lock may be released meanwhile. */
 void op_run(struct op *op)
 {
 	struct stream *s = op->stream;
 	uint64_t begin = op->queued_ns, ns = 0;
-	int error = errno; /* of the call that happens to make it run */
+	int error = errno; /* of the call that happens to run it */
 
 	op->state = OP_RUNNING;
 	if (s->end_ns > begin)
@@ -278,7 +278,7 @@ void op_run(struct op *op)
 		op_put(op->deps[i]);
 	}
 	op->ndeps = 0;
-	/* After a fault nothing of the context runs any more. */
+	/* After a fault, nothing of the context runs any longer. */
 	if (s->ctx->sticky == CUDA_SUCCESS)
 		work_run(&op->work, &ns);
 	if (op->work.kind == W_KERNEL && op->work.launch.fault != CUDA_SUCCESS)
@@ -295,7 +295,7 @@ void op_run(struct op *op)
 	errno = error;
 }
 
-/* Marks an operation and everything before it as wanted. */
+/* Marks an operation and all its predecessors as wanted. */
 static void want(struct op *op)
 {
 	struct op *list = op;
@@ -335,7 +335,8 @@ void op_complete(struct op *target)
 			continue;
 		}
 		/*
-		 * Another thread runs what we need, or a value is awaited that no call announces.
+		 * Another thread runs the needed operation, or a value is awaited that no call
+		 * announces.
 		 */
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += 1000000;
@@ -377,7 +378,7 @@ int stream_step(struct stream *s, int n)
 {
 	int ran = 0;
 
-	/* The stream itself is gone once it is dead and empty. */
+	/* A stream is freed when it is destroyed and empty. */
 	for (bool last = false; ran < n && !last; ran++) {
 		struct op *op = s->head;
 

@@ -18,7 +18,7 @@ static inline void *twin_find(const char *name)
 	return library != NULL ? dlsym(library, name) : NULL;
 }
 
-/* The host address behind a device pointer. */
+/* Returns the host address of a device pointer. */
 static inline void *twin_host(const void *device)
 {
 	void *(*find)(unsigned long long) =
@@ -27,7 +27,7 @@ static inline void *twin_host(const void *device)
 	return find != NULL ? find((unsigned long long)(uintptr_t)device) : NULL;
 }
 
-/* How long the running kernel takes on the virtual clock. */
+/* Sets the duration of the running kernel on the virtual clock. */
 static inline void twin_ns(uint64_t ns)
 {
 	void (*set)(uint64_t) = (void (*)(uint64_t))twin_find("standin_twin_ns");

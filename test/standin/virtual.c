@@ -10,14 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define GRANULE ((size_t)2 << 20) /* as an H200 says */
+#define GRANULE ((size_t)2 << 20) /* as on an H200 */
 #define PIECES  256
 
 struct memory {
 	CUmemGenericAllocationHandle handle;
 	size_t bytes;
 	int fd, dev;
-	unsigned refs; /* the handle's, and one a mapping */
+	unsigned refs; /* one for the handle, and one for each mapping */
 	bool released;
 };
 
@@ -39,7 +39,7 @@ static CUresult piece_add(uintptr_t at, size_t bytes, struct memory *memory)
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* The reservation or the mapping that holds the range; any part of one with `touches`. */
+/* Finds the reservation or mapping that contains the range, or with `touches` any part of it. */
 static struct piece *piece_find(uintptr_t at, size_t bytes, bool mapping, bool touches)
 {
 	for (int i = 0; i < PIECES; i++) {
@@ -126,7 +126,7 @@ static CUresult reserve(CUdeviceptr *ret, size_t bytes, size_t align, unsigned l
 
 	if (ret == NULL || flags != 0 || !is_granular(bytes, 0) || (align & (align - 1)) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* First fit behind what is reserved. */
+	/* First fit after the reserved addresses. */
 	at = mem_reserved(GRANULE);
 	for (struct piece *p; (p = piece_find(at, bytes, false, true)) != NULL;)
 		at = p->at + p->bytes;
@@ -176,7 +176,7 @@ static CUresult set_access(uintptr_t at, size_t bytes, const CUmemAccessDesc *ac
 	return mem_map(at, bytes, p->memory->fd, p->memory->dev);
 }
 
-/* Seen on an H200: it waits for nothing. */
+/* Observed on an H200: it waits for nothing. */
 static CUresult unmap(uintptr_t at, size_t bytes)
 {
 	struct piece *p = piece_find(at, bytes, true, false);
