@@ -9,7 +9,7 @@
 
 #include <fnmatch.h>
 
-/* Where targets in device memory begin: not at the start of an allocation. */
+/* Targets in device memory begin here: not at the start of an allocation. */
 #define DEVICE_AT        (8 * MIB)
 #define DEVICE_BYTES     (64 * MIB)
 #define IMAGE_BYTES      (COPY_PIECES_BYTES + 8 * MIB)
@@ -17,26 +17,26 @@
 
 #define COUNT_OF(array_) (sizeof(array_) / sizeof((array_)[0]))
 
-/* The bytes of one side, guards included, and what they must be. */
+/* The bytes of one side, guards included, and their expected values. */
 struct image {
 	char *at, *expected;
 	size_t bytes, first; /* the copy's first byte is at + first */
 };
 
-/* One copy, from the arguments to the verdict. */
+/* One copy, from its arguments to the result. */
 struct trial {
 	const struct copy_row *row;
 	const struct copy_host *memory;
 	struct copy copy;
 	struct image host, device;
-	CUstream stream;   /* by its handle, where the call says NULL */
+	CUstream stream;   /* by its handle, even if the call passes NULL */
 	CUstream captured; /* a capture is active on it */
 	int pending;       /* operations of the stream on return */
-	bool refused;      /* the row expects the driver to refuse it */
+	bool refused;      /* the driver is expected to refuse the copy */
 };
 
 static CUarray array;
-/* The whole array, as the host has it. */
+/* The host's copy of the whole array. */
 static char array_bytes[COPY_ARRAY_BYTES];
 static char host_expected[IMAGE_BYTES], device_expected[IMAGE_BYTES];
 static unsigned next_seed;
@@ -46,7 +46,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The image of `span` bytes at `begin`, with guards as far as [low, low + room) reaches. */
+/* Returns the image of `span` bytes at `begin`, with guards inside [low, low + room). */
 static struct image image_of(char *begin, size_t span, char *low, size_t room, char *expected)
 {
 	size_t before = smaller(COPY_GUARD, (size_t)(begin - low));
@@ -78,7 +78,7 @@ static bool is_as_expected(const struct image *image, const char *side)
 	return false;
 }
 
-/* Moves the bytes of the box from one image to the other, as the copy must. */
+/* Moves the bytes of the box from one image to the other, as the copy must do. */
 static void expect_copy(struct trial *trial)
 {
 	const struct copy_box *box = &trial->copy.box;
@@ -95,7 +95,7 @@ static void expect_copy(struct trial *trial)
 		}
 }
 
-/* The array's bytes go to and from array_bytes by copies of the driver's own. */
+/* Copies between the array and array_bytes by the driver's own functions. */
 static void write_array(void)
 {
 	OK(cuMemcpyHtoA_v2(array, 0, array_bytes, COPY_ARRAY_BYTES));
@@ -122,14 +122,14 @@ static void print_trial(const struct trial *trial)
 	fflush(stdout);
 }
 
-/* A condition about one copy: a failure says which copy it was. */
+/* A condition about one copy; a failure names the copy. */
 #define EXPECT(trial, condition)            \
 	do {                                \
 		if (!CHECK(condition))      \
 			print_trial(trial); \
 	} while (0)
 
-/* Enqueues work ahead of the copy: it has not run, or it cannot end yet. */
+/* Enqueues work before the copy: it has not run, or cannot end yet. */
 static void enqueue_work(struct trial *trial)
 {
 	CUstream stream = trial->stream;
@@ -146,7 +146,7 @@ static void enqueue_work(struct trial *trial)
 	copy_keep_busy(stream);
 	if (trial->copy.array != NULL || trial->row->wrong != COPY_RIGHT)
 		return;
-	/* The device writes the memory of a copy that comes too early. */
+	/* A copy that comes too early is overwritten by this memset. */
 	OK(cuMemsetD8Async(trial->copy.device + copy_begin_of(&trial->copy.box.device) -
 				   trial->device.first,
 			   WORK_BYTE, span, stream));
@@ -237,7 +237,7 @@ static bool took_route(const struct trial *trial)
 	}
 }
 
-/* The facts about the call itself, before anybody waits for anything. */
+/* Checks the facts about the call itself, before anything waits. */
 static void check_call(struct trial *trial)
 {
 	const struct copy_row *row = trial->row;
@@ -265,7 +265,7 @@ static void check_call(struct trial *trial)
 		EXPECT(trial, ended == 0);
 }
 
-/* The bytes that the promise of the call is about. */
+/* Checks the bytes that must be right when the call returns. */
 static void check_on_return(struct trial *trial)
 {
 	bool own = trial->row->capture != COPY_CAPTURED && !is_over_on_return(trial);
@@ -276,7 +276,7 @@ static void check_on_return(struct trial *trial)
 	if (!is_over_on_return(trial))
 		return;
 	if (!trial->refused && trial->copy.to_device)
-		/* The image keeps the bytes that went up. */
+		/* The image keeps the uploaded bytes. */
 		memset(trial->host.at, 0xee, trial->host.bytes);
 	else
 		EXPECT(trial, is_as_expected(&trial->host, "host's"));
@@ -307,7 +307,7 @@ static void finish(struct trial *trial)
 	check_both_sides(trial);
 }
 
-/* Makes the call.  False if it did not take the route that the row names. */
+/* Makes the call.  False if it did not take the row's route. */
 static bool carry_out(struct trial *trial)
 {
 	bool right;
@@ -334,7 +334,7 @@ static bool carry_out(struct trial *trial)
 	return right;
 }
 
-/* Waiting is always right, and was seen once where nothing is known to ask for it. */
+/* Waiting is always right, and was observed once without a known reason. */
 static void run_trial(struct trial *trial)
 {
 	struct trial again = *trial;
@@ -343,7 +343,7 @@ static void run_trial(struct trial *trial)
 		EXPECT(trial, !"the route of the row");
 }
 
-/* The host's side lies around the border, or where the row says. */
+/* Places the host's side around the boundary, or where the row states. */
 static char *begin_in_host(const struct trial *trial, const struct copy_range *range, size_t span)
 {
 	const struct copy_host *memory = trial->memory;
@@ -387,7 +387,7 @@ static void spoil(struct trial *trial)
 	trial->refused = trial->row->code != CUDA_SUCCESS || trial->row->wrong == COPY_NOTHING;
 }
 
-/* Both sides of the copy, and the stream by its handle. */
+/* Places both sides of the copy, and gets the stream by its handle. */
 static void place(struct trial *trial, const struct copy_range *range)
 {
 	struct copy *copy = &trial->copy;
@@ -411,7 +411,7 @@ bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, b
 	if (in_array != ((call->traits & COPY_ARRAY) != 0) &&
 	    !(in_array && (call->traits & COPY_ARRAYS) != 0))
 		return false;
-	/* Some count the elements of a row. */
+	/* Some calls count the elements of a row. */
 	if (in_array && (call->traits & COPY_ARRAYS) != 0 &&
 	    (box->device.x + box->width > COPY_ARRAY_PITCH || box->width % 4 != 0))
 		return false;
@@ -439,7 +439,7 @@ void copy_run_one(const struct copy_row *row, const struct copy_host *host, cons
 		free(memory.at);
 }
 
-/* `bytes` without gaps: in rows of pages where the call takes rows and pages are whole. */
+/* Returns a box of `bytes` without gaps: rows of pages if the call has rows and pages are whole. */
 static struct copy_box packed(const struct copy_call *call, size_t bytes, bool in_array)
 {
 	size_t page = in_array ? COPY_ARRAY_PITCH : 4096;
@@ -455,7 +455,7 @@ static struct copy_box packed(const struct copy_call *call, size_t bytes, bool i
 	return (struct copy_box){ width, rows, 1, host, device };
 }
 
-/* Runs a copy of that form, if the call takes it.  Returns how many that are. */
+/* Runs a copy of that form, if the call takes it.  Returns the number of copies. */
 static unsigned run_shape(const struct copy_row *row, const struct copy_host *host,
 			  struct copy *copy, const struct copy_range *range)
 {
@@ -465,7 +465,7 @@ static unsigned run_shape(const struct copy_row *row, const struct copy_host *ho
 	return 1;
 }
 
-/* The copies of one call in one direction on one stream. */
+/* Runs the copies of one call in one direction on one stream. */
 static unsigned run_shapes(const struct copy_row *row, const struct copy_host *host,
 			   struct copy *copy)
 {

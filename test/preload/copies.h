@@ -21,41 +21,41 @@
 
 #include "promote.h"
 
-/* The first copy of a block of COPY_PIECES registers it in pieces of so many bytes. */
+/* The first copy of a block of COPY_PIECES registers it in segments of so many bytes. */
 #define COPY_PIECE        (10 * MIB)
 #define COPY_PIECES_BYTES (32 * MIB)
 #define COPY_PIECES_COUNT 4
 
-/* Neighbors: a multiple of what blocks are dealt in; their border is the border of their rooms. */
+/* Room of neighbors, a multiple of the heap's unit; their boundary is that of their rooms. */
 #define COPY_ROOM         (2 * MIB)
 
-/* The side of an array of 32-bit elements, and the bytes of one of its rows. */
+/* The side of an array of 32-bit elements, and the bytes of one row. */
 #define COPY_ARRAY_SIDE   ((size_t)512)
 #define COPY_ARRAY_PITCH  (COPY_ARRAY_SIDE * 4)
 #define COPY_ARRAY_BYTES  (COPY_ARRAY_SIDE * COPY_ARRAY_PITCH)
 
-/* More rows are no batch. */
+/* A batch has at most so many rows. */
 #define COPY_BATCH_MOST   ((size_t)1024)
 
-/* Bytes that the runner watches before and behind each side of a copy. */
+/* Bytes that the runner checks before and after each side of a copy. */
 #define COPY_GUARD        64
 
-/* Memory of the host's. */
+/* Kinds of host memory. */
 enum copy_memory {
-	COPY_HOT,    /* a pinned block of malloc()'s */
-	COPY_COLD,   /* a block that nobody copied yet; each copy has its own */
+	COPY_HOT,    /* a pinned block of malloc() memory */
+	COPY_COLD,   /* a block that was never copied; each copy has its own */
 	COPY_PIECES, /* a block that is pinned in several registrations */
-	COPY_STATIC, /* an array of the program's */
+	COPY_STATIC, /* a static array of the program */
 	COPY_STACK,  /* an array on the thread's stack */
 	COPY_MAPPED, /* anonymous pages */
-	COPY_FILE,   /* pages of a file that others see, too */
-	/* Two blocks side by side; copies lie across their border. */
+	COPY_FILE,   /* pages of a file that others map, too */
+	/* Two adjacent blocks; copies cross their boundary. */
 	COPY_LEAVING,         /* the lower one is pinned */
 	COPY_ENTERING,        /* the upper one is pinned */
 	COPY_ACROSS,          /* both are pinned */
 	COPY_BETWEEN,         /* none is pinned */
 	COPY_LEAVING_FOR_OWN, /* the lower one is pinned, the program registered the upper one */
-	/* Pinned memory of the program's own. */
+	/* Memory that the program pinned itself. */
 	COPY_REGISTERED,
 	COPY_ALLOCATED,
 	COPY_MEMORIES
@@ -71,19 +71,19 @@ enum copy_stream {
 };
 #define COPY_ALL_STREAMS ((1u << COPY_STREAMS) - 1)
 
-/* Work of the device ahead of the call. */
+/* Device work before the call. */
 enum copy_work {
 	COPY_IDLE,
 	COPY_BUSY,       /* work in the same stream that the stand-in has not run */
-	COPY_HELD,       /* work in the same stream that ends only after the call has returned */
-	COPY_CONCURRENT, /* such work in another stream, until the copy has been waited for */
+	COPY_HELD,       /* work in the same stream that ends only after the return of the call */
+	COPY_CONCURRENT, /* such work in another stream, until the copy was waited for */
 	COPY_WORKS
 };
 
 enum copy_capture {
 	COPY_NO_CAPTURE,
-	COPY_DURING_CAPTURE,    /* a capture is active on a stream that nothing is ordered with */
-	COPY_FORBIDDEN_CAPTURE, /* on a stream that the legacy stream is ordered with */
+	COPY_DURING_CAPTURE,    /* a capture is active on a stream without order to others */
+	COPY_FORBIDDEN_CAPTURE, /* on a stream that is ordered with the legacy stream */
 	COPY_CAPTURED,          /* on the copy's own stream; the graph is launched once */
 	COPY_CAPTURES
 };
@@ -91,23 +91,23 @@ enum copy_capture {
 /* Arguments that the driver refuses. */
 enum copy_wrong {
 	COPY_RIGHT,
-	COPY_NOWHERE,   /* the device's side is no memory */
+	COPY_NOWHERE,   /* the device's side is not device memory */
 	COPY_TOO_LONG,  /* the device's side ends in the middle of the copy */
 	COPY_NO_HOST,   /* the host's side is NULL */
-	COPY_NO_STREAM, /* there is no such stream */
-	COPY_NOTHING    /* no bytes: the driver accepts that */
+	COPY_NO_STREAM, /* the stream does not exist */
+	COPY_NOTHING    /* no bytes, which the driver accepts */
 };
 
-/* The way of the call where the library acts; natively every call goes its own way. */
+/* How the library makes the call; without the library, the call is always unchanged. */
 enum copy_route {
 	COPY_ANY_ROUTE,
 	COPY_BY_RING, /* in pieces through the staging ring: events are recorded */
-	COPY_BY_SLOT, /* one call of the driver's that names pinned memory of the library's */
+	COPY_BY_SLOT, /* one driver call that names pinned memory of the library */
 	COPY_PLAIN,   /* the program's own call, without any event */
-	COPY_EARLY    /* the call returns before the work ahead of it has run */
+	COPY_EARLY    /* the call returns before earlier work has run */
 };
 
-/* One side of a box, as CUDA_MEMCPY3D has it. */
+/* One side of a box, as in CUDA_MEMCPY3D. */
 struct copy_side {
 	size_t x, y, z, pitch, height;
 };
@@ -125,7 +125,7 @@ struct copy {
 	struct copy_box box;
 	char *host;
 	CUdeviceptr device;
-	CUarray array; /* in place of `device` if not NULL */
+	CUarray array; /* used instead of `device` if not NULL */
 	CUstream stream;
 };
 
@@ -133,17 +133,17 @@ enum copy_trait {
 	COPY_UPLOADS = 1,   /* it copies to the device */
 	COPY_DOWNLOADS = 2, /* it copies to the host */
 	COPY_ASYNC = 4,
-	COPY_OWN = 8,       /* stream NULL is the thread's own */
-	COPY_ROWS = 16,     /* it takes rows */
+	COPY_OWN = 8,       /* stream NULL is the per-thread stream */
+	COPY_ROWS = 16,     /* it has rows */
 	COPY_SLICES = 32,   /* and slices */
-	COPY_BATCH = 64,    /* rows are the copies of a batch */
+	COPY_BATCH = 64,    /* the rows are the copies of a batch */
 	COPY_ARRAYS = 128,  /* the device's side may be an array */
-	COPY_ARRAY = 256,   /* it always is */
-	COPY_UNIFIED = 512, /* it can say that addresses alone tell what memory is */
-	COPY_MADE = 1024    /* its stream is never the legacy one, nor NULL */
+	COPY_ARRAY = 256,   /* the device's side is always an array */
+	COPY_UNIFIED = 512, /* it allows CU_MEMORYTYPE_UNIFIED */
+	COPY_MADE = 1024    /* its stream is neither the legacy one nor NULL */
 };
 
-/* An entry point of the driver's, by its symbol. */
+/* A driver function, by its symbol. */
 struct copy_call {
 	const char *name;
 	unsigned traits;
@@ -153,7 +153,7 @@ struct copy_call {
 extern const struct copy_call copy_calls[];
 extern const size_t copy_calls_count;
 
-/* Where the side begins, from its address on, and how far it reaches, gaps included. */
+/* Returns the start of the side relative to its address, and its extent, gaps included. */
 static inline size_t copy_begin_of(const struct copy_side *side)
 {
 	return side->x + (side->y + side->z * side->height) * side->pitch;
@@ -164,38 +164,40 @@ static inline size_t copy_span_of(const struct copy_side *side, const struct cop
 	return ((box->slices - 1) * side->height + box->rows - 1) * side->pitch + box->width;
 }
 
-/* A box as the driver's functions take it: the sides of `copy` by its direction. */
+/* Convert a box to the driver's structures; the direction decides which side is the source. */
 CUDA_MEMCPY2D copy_flat(const struct copy *copy);
 CUDA_MEMCPY3D copy_deep(const struct copy *copy);
 
-/* Memory of the host's as a row wants it; copies lie around `border`. */
+/* Host memory as a row requires it; copies lie around `border`. */
 struct copy_host {
 	enum copy_memory kind;
 	char *at;
 	size_t bytes, border;
 };
 
-/* Returns `bytes` or more of that kind; for kinds with a border their size is fixed. */
+/* Returns `bytes` or more of that kind; kinds with a boundary have a fixed size. */
 struct copy_host copy_host_make(enum copy_memory kind, size_t bytes);
-/* Pins it again where something ended its pin. */
+/* Pins the memory again if its pin has ended. */
 void copy_host_heat(const struct copy_host *host);
 /* True if the library has pinned such memory and must leave it so. */
 bool copy_host_is_hot(enum copy_memory kind);
-/* True if the program has pinned such memory: its asynchronous copies are asynchronous. */
+/* True if the program has pinned such memory: its asynchronous copies are truly asynchronous. */
 bool copy_host_is_own(enum copy_memory kind);
 
-/* A block that its first copy has pinned in pieces, filled from `seed`. */
+/* Returns a block that its first copy has pinned in segments, filled from `seed`. */
 char *copy_block_in_pieces(unsigned seed);
 
-/* Memory for COPY_STACK; the runner has it on its own stack. */
+/* Memory for COPY_STACK, on the runner's own stack. */
 #define COPY_STACK_BYTES ((size_t)256 << 10)
 extern char *copy_stack;
 
-/* The stream of that kind; streams are made once. */
+/* Returns the stream of that kind; streams are created once. */
 CUstream copy_stream_of(enum copy_stream kind);
-/* Work that the stand-in runs when somebody waits for it. */
+/* Enqueues work that the stand-in runs when a call waits for it. */
 void copy_keep_busy(CUstream stream);
-/* Work that ends when copy_let_go() is called; returns a stream without order to others. */
+/*
+ * Enqueues work that ends when copy_let_go() is called.  copy_held_stream() has no order to others.
+ */
 void copy_hold(CUstream stream);
 CUstream copy_held_stream(void);
 void copy_let_go(void);
@@ -205,16 +207,16 @@ struct copy_range {
 };
 
 struct copy_row {
-	const char *calls; /* patterns of fnmatch(), separated by blanks; "!..." takes out again */
+	const char *calls; /* patterns of fnmatch(), separated by blanks; "!..." excludes */
 	enum copy_memory memory;
-	bool array;                  /* the device's side is one */
+	bool array;                  /* the device's side is an array */
 	size_t room;                 /* of the memory; 0: 8 MiB */
-	size_t sizes[16];            /* around the memory's border, or its middle; 0 ends */
-	struct copy_range ranges[8]; /* from the memory's start; of no bytes ends */
-	struct copy_box boxes[8];    /* no width ends */
-	size_t shift;                /* so much further on, on both sides */
-	unsigned turns;              /* so often each; 0: once */
-	unsigned streams;            /* bits, of asynchronous calls; 0: COPY_NON_BLOCKING */
+	size_t sizes[16];            /* around the memory's boundary, or its middle; ends with 0 */
+	struct copy_range ranges[8]; /* from the memory's start; ends with a range of no bytes */
+	struct copy_box boxes[8];    /* ends with a box of width 0 */
+	size_t shift;                /* moves both sides by so many bytes */
+	unsigned turns;              /* number of repeats; 0: once */
+	unsigned streams;            /* bits, for asynchronous calls; 0: COPY_NON_BLOCKING */
 	enum copy_work work;
 	enum copy_capture capture;
 	enum copy_wrong wrong;
@@ -222,41 +224,46 @@ struct copy_row {
 	CUresult code;
 
 	enum copy_route route;
-	const char *by;       /* the call of the driver's that moves it, once */
-	bool at_once;         /* the work ahead of it has not run on return, natively neither */
+	const char *by;       /* the driver call that moves the bytes, once */
+	bool at_once;         /* earlier work has not run on return, without the library neither */
 	int registers;        /* registrations by each copy; 0: any number */
-	int unregisters;      /* how many end; 0: none of hot memory */
-	bool may_unpin;       /* then any number may end */
+	int unregisters;      /* number of registrations that end; 0: none of hot memory */
+	bool may_unpin;       /* any number may end afterwards */
 	bool stays_unpinned;  /* nothing is registered when the row ends */
-	size_t registered;    /* so many bytes are, if not 0 */
-	bool asks_nothing;    /* no question about the copy's memory or stream */
-	bool by_rows;         /* no call of the driver's moves a run of bytes */
-	void (*before)(void); /* called first, when the context is there */
+	size_t registered;    /* the bytes that are registered then, if not 0 */
+	bool asks_nothing;    /* no query about the copy's memory or stream */
+	bool by_rows;         /* no driver call moves a run of bytes */
+	void (*before)(void); /* called first, with a context */
 };
 
 void copy_run_row(const struct copy_row *row);
 
-/* Parts for other runners: the context, and one copy; range NULL: around the border. */
+/*
+ * For other runners: copy_set_up() creates the context, copy_run_one() makes one copy; range NULL:
+ * around the boundary.
+ */
 void copy_set_up(void);
-/* True if a pattern matches its name, and none that begins with '!'. */
+/* True if a pattern matches the name, and none that begins with '!'. */
 bool copy_call_is_named(const struct copy_call *call, const char *patterns);
 /* True if the call can move such a box. */
 bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, bool in_array);
 void copy_run_one(const struct copy_row *row, const struct copy_host *host, const struct copy *copy,
 		  const struct copy_range *range);
-/* The driver's calls within the program's last one: events, and asynchronous copies of runs. */
+/* Driver calls within the program's last call: events, and asynchronous copies of runs. */
 struct copy_counts {
 	int events, uploads, downloads;
 };
 struct copy_counts copy_counts_of_last(void);
 
-/* Random copies by every entry point: each turn draws one of the memories, and all the rest. */
+/*
+ * Random copies by every driver function: each turn chooses one of the memories, and all the rest.
+ */
 struct copy_sample {
 	unsigned turns, seed;
 	unsigned memories; /* bits */
 	unsigned works;    /* bits; 0: COPY_IDLE, COPY_BUSY, COPY_HELD and COPY_CONCURRENT */
 	const char *calls; /* NULL: all of them */
-	/* All of it takes so many calls of the driver's at least. */
+	/* All turns need at least so many driver calls. */
 	struct copy_counts least;
 };
 
@@ -264,7 +271,7 @@ void copy_run_sample(const struct copy_sample *sample);
 
 /* Patterns for the calls that move one run of bytes. */
 #define COPY_RUNS        "cuMemcpyHtoD* cuMemcpyDtoH* cuMemcpy cuMemcpy_ptds cuMemcpyAsync*"
-/* And for those that move a box of rows. */
+/* Patterns for the calls that move a box of rows. */
 #define COPY_BOXES       "cuMemcpy2D* cuMemcpy3D* !*Batch*"
 
 #define COPY_UNPACK(...) __VA_ARGS__

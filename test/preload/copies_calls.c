@@ -9,7 +9,7 @@ static size_t bytes_of(const struct copy *copy)
 	return copy->box.width * copy->box.rows * copy->box.slices;
 }
 
-/* The addresses of a run of bytes. */
+/* Returns the host address of a run of bytes. */
 static char *host_of(const struct copy *copy)
 {
 	return copy->host + (copy->host != NULL ? copy_begin_of(&copy->box.host) : 0);
@@ -76,7 +76,7 @@ CUDA_MEMCPY3D copy_deep(const struct copy *copy)
 	};
 }
 
-/* Boxes in the forms that the driver's functions take, valid until the next call. */
+/* Convert boxes to the driver's structures, valid until the next call. */
 static const CUDA_MEMCPY2D *flat(const struct copy *copy)
 {
 	static CUDA_MEMCPY2D flat_box;
@@ -102,7 +102,7 @@ static const CUDA_MEMCPY3D_PEER *peer(const struct copy *copy)
 	return &peer_box;
 }
 
-/* The rows of a box as the copies of one batch. */
+/* Makes the rows of a box the copies of one batch. */
 struct batch {
 	CUdeviceptr to[COPY_BATCH_MOST], from[COPY_BATCH_MOST];
 	size_t sizes[COPY_BATCH_MOST], count, first, failed;
@@ -129,7 +129,7 @@ static struct batch *batch_of(const struct copy *copy)
 	return &batch;
 }
 
-/* The box as the one copy of a batch; in elements, which have four bytes if it is an array's. */
+/* Makes the box the only copy of a batch; in elements, which have four bytes in an array. */
 static CUDA_MEMCPY3D_BATCH_OP *boxes(const struct copy *copy)
 {
 	static CUDA_MEMCPY3D_BATCH_OP operation;

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-/* Of a room, less the space that keeps the starts of blocks apart. */
+/* Size of a room without the space for address coloring. */
 #define NEIGHBOR_BYTES (COPY_ROOM - 64 * KIB)
 
 static char array[32 * MIB] = { 1 };
@@ -55,7 +55,7 @@ static char *allocated(size_t bytes)
 	return at;
 }
 
-/* Stores two blocks of many such that the second one begins in the room behind the first. */
+/* Stores two blocks of many of which the second begins in the room after the first. */
 static void find_neighbors(char *pair[2])
 {
 	static char *blocks[64];
@@ -72,7 +72,7 @@ static void find_neighbors(char *pair[2])
 			}
 }
 
-/* Natively one allocation stands for both neighbors. */
+/* Without the library, one allocation serves as both neighbors. */
 static void make_neighbors(struct copy_host *host, bool heat_low, bool heat_high)
 {
 	char *pair[2] = { NULL, NULL };
@@ -152,7 +152,7 @@ bool copy_host_is_own(enum copy_memory kind)
 	return kind == COPY_REGISTERED || kind == COPY_ALLOCATED;
 }
 
-/* Copies as many bytes as make the whole of a block be pinned. */
+/* Copies as many bytes as are needed to pin the whole block. */
 static void heat_again(char *block, size_t bytes)
 {
 	if (!standin_pinned(block))

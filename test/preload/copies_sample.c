@@ -4,7 +4,7 @@
  */
 #include "copies.h"
 
-/* No side of a box reaches further. */
+/* No side of a box is longer. */
 #define ROOM_MOST ((size_t)3 << 20)
 
 static unsigned seed;
@@ -25,7 +25,7 @@ static struct copy_side random_side(const struct copy_box *box, bool deep)
 	return side;
 }
 
-/* A side of the array: its pitch is fixed, and it counts elements of four bytes. */
+/* Returns a side of the array: its pitch is fixed, and it counts elements of four bytes. */
 static struct copy_side array_side(const struct copy_box *box)
 {
 	struct copy_side side = { .pitch = COPY_ARRAY_PITCH, .height = COPY_ARRAY_SIDE };
@@ -40,7 +40,7 @@ static size_t random_width(void)
 	return 1 + below(below(2) ? 200 : below(2) ? 9000 : 400000);
 }
 
-/* One run of bytes, of any length. */
+/* Returns one run of bytes, of any length. */
 static struct copy_box random_run(size_t room)
 {
 	static const size_t most[] = { 100, 16 << 10, 80 << 10, 300 << 10, 1 << 20, 3 << 20 };
@@ -68,7 +68,7 @@ static struct copy_box random_box(const struct copy_call *call, bool in_array)
 	return box;
 }
 
-/* A box that the call takes, and that fits into `room`. */
+/* Chooses a box that the call takes, and that fits into `room`. */
 static struct copy_box draw_box(const struct copy_call *call, size_t room, bool in_array, bool own)
 {
 	struct copy_box box;
@@ -78,7 +78,7 @@ static struct copy_box draw_box(const struct copy_call *call, size_t room, bool 
 
 		box = is_run ? random_run(in_array ? COPY_ARRAY_BYTES / 2 : room)
 			     : random_box(call, in_array);
-		/* The driver believes the address of a side, not where its offsets lead. */
+		/* The driver trusts the address of a side, not its offsets. */
 		if (own)
 			box.host.x = box.host.y = box.host.z = 0;
 	} while (copy_span_of(&box.host, &box) > room ||
@@ -88,7 +88,7 @@ static struct copy_box draw_box(const struct copy_call *call, size_t room, bool 
 	return box;
 }
 
-/* Copies of kinds with a border lie across it, most of the time. */
+/* Copies of kinds with a boundary usually cross it. */
 static struct copy_range draw_range(const struct copy_host *host, size_t span)
 {
 	struct copy_range range = { .from = below(host->bytes - span + 1), .bytes = span };
@@ -98,12 +98,12 @@ static struct copy_range draw_range(const struct copy_host *host, size_t span)
 	return range;
 }
 
-/* True if such a call returns natively while the work of its stream is held. */
+/* True if without the library such a call returns while earlier work in its stream is held. */
 static bool passes_held_work(const struct copy *copy, enum copy_memory kind)
 {
 	size_t bytes = copy->box.width * copy->box.rows * copy->box.slices;
 
-	/* The library has batches of pinned blocks wait. */
+	/* The library waits for batches of pinned blocks. */
 	if ((copy->call->traits & COPY_ASYNC) == 0 || copy->stream == NULL ||
 	    (copy->call->traits & COPY_MADE) != 0)
 		return false;
@@ -119,8 +119,8 @@ static bool has_border(enum copy_memory kind)
 }
 
 /*
- * True for copies of which some are not cut where a registration ends: the library unpins the
- * block, for which the driver waits for the whole device.
+ * True for copies of which some cannot be split where a registration ends.  The library then unpins
+ * the block, and the driver waits for the whole device.
  */
 static bool waits_for_all(const struct copy *copy, bool in_array, enum copy_memory kind)
 {
@@ -139,7 +139,7 @@ static enum copy_work draw_work(const struct copy_sample *sample, const struct c
 	while ((works >> work & 1) == 0);
 	if (work == COPY_HELD && !passes_held_work(copy, kind))
 		return COPY_BUSY;
-	/* An upload out of one block into another waits for its stream. */
+	/* An upload from one block into another waits for its stream. */
 	if (work == COPY_HELD && has_border(kind))
 		return COPY_BUSY;
 	if (work == COPY_CONCURRENT && waits_for_all(copy, in_array, kind))
@@ -147,7 +147,7 @@ static enum copy_work draw_work(const struct copy_sample *sample, const struct c
 	return work;
 }
 
-/* The legacy stream is ordered with those that are not non-blocking: none is held then. */
+/* The legacy stream is ordered with all blocking ones, so none is held then. */
 static CUstream draw_stream(const struct copy_call *call)
 {
 	if ((call->traits & COPY_ASYNC) == 0)

@@ -11,7 +11,7 @@
 
 #define FIND(handle, name) ((__typeof__(name) *)dlsym(handle, #name))
 
-/* dlsym() as libc has it: dlvsym() is nobody's hook. */
+/* libc's own dlsym(): the library does not intercept dlvsym(). */
 typedef void *(*dlsym_fn)(void *handle, const char *name);
 
 static inline dlsym_fn native_dlsym(void)
@@ -21,13 +21,16 @@ static inline dlsym_fn native_dlsym(void)
 	return (dlsym_fn)(found != NULL ? found : dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5"));
 }
 
-/* The control interface of the stand-in, by the driver's handle. */
+/* Returns the number of calls, by the stand-in's control interface. */
 static inline int calls_of(void *driver, const char *name)
 {
 	return ((int (*)(const char *))dlsym(driver, "standin_calls"))(name);
 }
 
-/* A context, 4 MiB up and down four times through the functions that `look` finds. */
+/*
+ * Creates a context, and copies 4 MiB in both directions four times with functions that `look`
+ * finds.
+ */
 static inline bool device_copies(void *driver, dlsym_fn look)
 {
 	size_t bytes = 4 << 20;

@@ -46,7 +46,7 @@ __attribute__((weak)) struct preload_setting *preload_settings;
 	}                                                                             \
 	TEST(id)
 
-/* Is the library in this process, and does it act? */
+/* True if the library is in this process, and acts. */
 static inline bool preloaded(void)
 {
 	const char *enable = getenv("HOTPIN"), *list = getenv("LD_PRELOAD");
@@ -55,7 +55,7 @@ static inline bool preloaded(void)
 	       (enable == NULL || strcmp(enable, "0") != 0);
 }
 
-/* The file that `address` belongs to, without its folder; "" if to none. */
+/* Returns the name of the file that contains `address`; "" if there is none. */
 static inline const char *preload_file_of(const void *address)
 {
 	Dl_info info;
@@ -68,7 +68,7 @@ static inline const char *preload_file_of(const void *address)
 
 #define OURS "libhotpin.so"
 
-/* Is `address` in the file `name`, or in one of its versions? */
+/* True if `address` is in the file `name`, or in one of its versions. */
 static inline bool preload_is_in(const void *address, const char *name)
 {
 	const char *file = preload_file_of(address);
@@ -88,7 +88,10 @@ static inline void preload_replace(char *text, const char *mark, const char *by)
 	snprintf(at, 4096 - (size_t)(at - text), "%s%s", by, rest);
 }
 
-/* Sets "NAME=value" with the library's path, or nothing, for "@", and the test's folder. */
+/*
+ * Sets "NAME=value".  "@" becomes the library's path, or nothing; the test's folder is filled in,
+ * too.
+ */
 static inline void preload_set(const char *setting, const char *library)
 {
 	char text[4096];
@@ -101,15 +104,15 @@ static inline void preload_set(const char *setting, const char *library)
 	setenv(text, equals + 1, 1);
 }
 
-/* Becomes the test's process. */
+/* Replaces this process by the test's process. */
 static inline void preload_exec(const char *test, const char *mode, unsigned seconds)
 {
 	const char *library = strcmp(mode, "plain") != 0 ? getenv("PRELOAD_SO") : "";
 
-	/* Not what meson has put there: the folder of everything that was built. */
+	/* Overrides meson's setting, which has the folder of every built library. */
 	if (getenv("PRELOAD_PATH") != NULL)
 		setenv("LD_LIBRARY_PATH", getenv("PRELOAD_PATH"), 1);
-	/* The same on every machine; not where the caller wants to know how others do. */
+	/* Equal on all machines, unless the caller sets other values. */
 	setenv("HOTPIN_THREADS", "2", 0);
 	setenv("HOTPIN_PIN_BUDGET", "2G", 0);
 	setenv("HOTPIN_LEARN", "0", 0);
@@ -127,7 +130,7 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 	_exit(127);
 }
 
-/* Runs the test in a new process, with a folder.  0: passed, 77: skipped. */
+/* Runs the test in a new process with a folder.  Returns 0: passed, 77: skipped. */
 static inline int preload_run(const char *test, const char *mode)
 {
 	char folder[256];

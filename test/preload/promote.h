@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer machines have no such system call, but clone alone. */
+/* Some newer architectures only have the system call clone. */
 static inline pid_t fork_past_libc(void)
 {
 #ifdef SYS_fork
@@ -32,7 +32,7 @@ static inline pid_t fork_past_libc(void)
 
 #define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
 
-/* The files of one program share them. */
+/* Shared by the files of one program. */
 __attribute__((weak)) CUcontext context;
 __attribute__((weak)) CUdeviceptr there; /* 64 MiB */
 
@@ -43,7 +43,10 @@ static inline void begin(void)
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
 }
 
-/* The device's bytes at `from`, fetched into memory that nobody pins, are those of `seed`. */
+/*
+ * True if the device's bytes at `from`, downloaded into memory that is never pinned, are those of
+ * `seed`.
+ */
 static inline bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed)
 {
 	static char quiet[64 * KIB];
@@ -59,7 +62,7 @@ static inline bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed)
 	return right;
 }
 
-/* Copies from the block until it is pinned, or for as long as should do. */
+/* Copies from the block until it is pinned, or for as long as that should take. */
 static inline bool heat(const char *block, size_t bytes)
 {
 	for (int i = 0; i < (preloaded() ? 200 : 3) && !standin_pinned(block); i++)
@@ -67,15 +70,15 @@ static inline bool heat(const char *block, size_t bytes)
 	return standin_pinned(block) != 0;
 }
 
-/* A block that is pinned wherever the library acts. */
+/* Returns a block that is pinned if the library acts. */
 static inline char *promoted(size_t bytes)
 {
 	char *block = malloc(bytes);
 
 	fill(block, bytes, 1);
 	CHECK_EQ(heat(block, bytes), preloaded());
-	OK(cuCtxSynchronize()); /* a copy that is still on its way would come after a stream's own
-				 */
+	OK(cuCtxSynchronize()); /* a copy in flight could otherwise come after a later one on
+				   another stream */
 	return block;
 }
 

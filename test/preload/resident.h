@@ -10,10 +10,10 @@
 
 #include <dirent.h>
 
-/* How much time passes at once: less than anything that the library waits for without work. */
+/* A step of time: shorter than any wait of the library without work. */
 #define STEP_NS (20 * TEST_MS)
 
-/* Without stdio, which allocates. */
+/* Does not use stdio, which allocates. */
 static inline size_t resident(void)
 {
 	char text[128] = "";
@@ -25,7 +25,7 @@ static inline size_t resident(void)
 	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
 }
 
-/* Sleeps until no more than `most` is resident, `seconds` at most. */
+/* Sleeps until no more than `most` is resident, for at most `seconds`. */
 static inline bool shrinks_to(size_t most, double seconds)
 {
 	uint64_t end_ns = test_clock_ns() + (uint64_t)(seconds * TEST_S);
@@ -65,7 +65,7 @@ static inline void free_all(void)
 		free(blocks[i]);
 }
 
-/* The stand-in's device is memory of this process: all of it is there from now on. */
+/* The stand-in's device memory is memory of this process: makes all of it resident. */
 static inline size_t base_line(void)
 {
 	char *block = malloc(8 * MIB);
@@ -79,7 +79,7 @@ static inline size_t base_line(void)
 	return resident();
 }
 
-/* A number from /proc/self/task/<id>/<file>; 0 where there is none. */
+/* Returns a number from /proc/self/task/<id>/<file>; 0 if there is none. */
 static inline unsigned long field_of(const char *task, const char *file, const char *name, int base)
 {
 	char path[64], line[256];
@@ -95,7 +95,7 @@ static inline unsigned long field_of(const char *task, const char *file, const c
 	return value;
 }
 
-/* The stand-in holds pages by io_uring, for which the kernel keeps threads. */
+/* The stand-in pins pages by io_uring, for which the kernel creates threads. */
 static inline bool is_kernel_worker(const char *task)
 {
 	char path[64], name[32] = "";
@@ -108,7 +108,7 @@ static inline bool is_kernel_worker(const char *task)
 	return strncmp(name, "iou-", 4) == 0;
 }
 
-/* Calls `look` for every thread but this one; returns their number. */
+/* Calls `look` for every other thread; returns their number. */
 static inline int each_other(void (*look)(const char *task))
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-/* Not for the compiler to see through. */
+/* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
 static void *(*volatile my_calloc)(size_t, size_t) = calloc;
 static void *(*volatile my_realloc)(void *, size_t) = realloc;
@@ -18,7 +18,7 @@ static void (*volatile my_free)(void *) = free;
 static const size_t sizes[] = { 1, 100, 5000, 200 * KIB, 256 * KIB, MIB + 17, 4 * MIB };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* Every size changed to every other, by each function; the contents stay. */
+/* Changes every size to every other, by each function; the contents stay. */
 static void *exercise(void *arg)
 {
 	for (size_t from = 0; from < SIZES; from++) {
@@ -40,7 +40,7 @@ static void *exercise(void *arg)
 	return arg;
 }
 
-/* libc's own callers of malloc(), whose blocks are the program's to free. */
+/* Functions of libc that return blocks of malloc(), which the program frees. */
 static void from_libc(void)
 {
 	char *text = NULL, *line = NULL;
@@ -77,13 +77,14 @@ static void aligned(void)
 	}
 }
 
-/* `ours`: large blocks come from the heap, and may be pinned.  Otherwise nothing ever is. */
+/* `ours`: large blocks come from our heap, and may be pinned.  Otherwise nothing is ever pinned. */
 static void use_all(bool ours)
 {
 	pthread_t threads[4];
 
 	/*
-	 * One function has one address; in a program at a fixed address, by its own entry for it.
+	 * A function has one address; in a program at a fixed address, that of the program's own
+	 * PLT entry.
 	 */
 	if (dlopen("libc_malloc_debug.so.0", RTLD_LAZY | RTLD_NOLOAD) == NULL)
 		CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);
@@ -109,13 +110,13 @@ static void use_all(bool ours)
 		my_free(block);
 	}
 	CHECK_EQ(most != 0, ours && preloaded());
-	/* The ring may be registered, too. */
+	/* The staging ring may be registered, too. */
 	CHECK(standin_calls("cuMemHostRegister") <= 1 || (ours && preloaded()));
 }
 
 #if defined(LINKED) || defined(NOT_LINKED)
 
-/* Where malloc() comes from without us; "": from the program itself. */
+/* The source of malloc() without the library; "": the program itself. */
 #ifdef NOT_LINKED
 #define LINKED ""
 #endif
@@ -153,8 +154,8 @@ static void is_there(const char *library)
 }
 
 /*
- * Behind us they get what is small.  Large blocks stay theirs as well: a program that knows which
- * allocator it has may use that one's own functions on them.
+ * Allocators after ours serve small blocks, and also keep large ones: a program that knows its
+ * allocator may use that allocator's own functions on them.
  */
 #define PRELOADED(id, library)                                \
 	TEST_WITH(id##_before_us, "LD_PRELOAD=" library ":@") \
@@ -175,8 +176,8 @@ PRELOADED(tcmalloc, "libtcmalloc_minimal.so.4")
 PRELOADED(mimalloc, "libmimalloc.so.2")
 
 /*
- * Where mtrace() and its kind have gone, with the checks on.  It has the old versions of its
- * functions only: dlsym() does not see them, programs are bound to them.
+ * Since glibc 2.34 mtrace() is in this library, with the checks on.  It exports its functions only
+ * under old versions: dlsym() does not find them, but programs are bound to them.
  */
 static void with_libcs_own(void)
 {
@@ -189,7 +190,7 @@ static void with_libcs_own(void)
 
 	if (child == 0) {
 		fclose(stderr);
-		block[100] = 1; /* what only this library finds */
+		block[100] = 1; /* only this library detects it */
 		my_free(block);
 		_exit(0);
 	}
@@ -209,8 +210,8 @@ TEST_WITH(libcs_own_behind_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
 }
 
 /*
- * jemalloc's own functions on blocks from malloc(), as folly has it: jemalloc knows each block, the
- * contents stay, and what it freed is its own to hand out again.
+ * jemalloc's own functions on blocks of malloc(), as in folly: jemalloc knows each block, the
+ * contents stay, and it may reuse blocks that it freed.
  */
 TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
 {
@@ -234,7 +235,7 @@ TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
 		block = change(block, 2 * sizes[i], 0);
 		CHECK(block != NULL && holds(block, sizes[i], 1));
 		give(block, 2 * sizes[i], 0);
-		/* The neighbor is untouched, and blocks can be allocated and freed as before. */
+		/* The neighbor is unchanged, and blocks can be allocated and freed as before. */
 		block = my_malloc(2 * sizes[i]);
 		fill(block, 2 * sizes[i], 3);
 		CHECK(holds(kept, sizes[i], 2));
@@ -244,7 +245,7 @@ TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
 	}
 }
 
-/* malloc(), calloc(), realloc() and free() by libc's inner names, as tracers have them. */
+/* malloc(), calloc(), realloc() and free() by libc's internal names, as tracers use them. */
 TEST_WITH(a_tracer_before_us, "LD_PRELOAD=libtracer.so:@")
 {
 	is_there("libtracer.so");
@@ -261,7 +262,7 @@ TEST_WITH(a_tracer_behind_us, "LD_PRELOAD=@:libtracer.so")
 	CHECK(*calls > before + 100);
 }
 
-/* Only free(). */
+/* Intercepts only free(). */
 TEST_WITH(a_tracer_of_free_before_us, "LD_PRELOAD=libtracer_free.so:@")
 {
 	is_there("libtracer_free.so");
@@ -276,7 +277,7 @@ TEST_WITH(a_tracer_of_free_behind_us, "LD_PRELOAD=@:libtracer_free.so")
 	use_all(false);
 }
 
-/* Only malloc(): what it does not serve itself returns to free(), which is ours. */
+/* Intercepts only malloc(): blocks that it does not serve are freed by our free(). */
 TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
 {
 	is_there("libtracer_malloc.so");
@@ -284,14 +285,14 @@ TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
 	use_all(false);
 }
 
-/* Memory of its own, and neither malloc_usable_size() nor anything aligned. */
+/* Uses memory of its own, without malloc_usable_size() or aligned allocation. */
 TEST_WITH(a_poor_one_before_us, "LD_PRELOAD=libpoor.so:@")
 {
 	is_there("libpoor.so");
 	use_all(false);
 }
 
-/* The first call that comes to us is not libc's to answer for. */
+/* The first call that reaches us is not one that libc can answer. */
 TEST_WITH(only_what_they_lack, "LD_PRELOAD=libpoor.so:@")
 {
 	char *block = my_reallocarray(my_malloc(100), MIB, 1);
@@ -302,7 +303,7 @@ TEST_WITH(only_what_they_lack, "LD_PRELOAD=libpoor.so:@")
 	my_free(block);
 }
 
-/* Nobody else: the same program, and blocks are pinned. */
+/* Without other allocators: the same program, and blocks are pinned. */
 TEST(alone)
 {
 	aligned();

@@ -2,7 +2,7 @@
  * test_altered.c - the program treats memory of malloc() like its own mappings: it protects it,
  * maps files over it, discards its pages, and frees it afterwards.
  */
-#undef _FILE_OFFSET_BITS /* both names of each function are meant */
+#undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "promote.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define BYTES                  MIB
 
-/* Newer than some headers. */
+/* Some headers lack these. */
 #define ADVICE_COLD            20
 #define ADVICE_PAGEOUT         21
 #define ADVICE_DONTNEED_LOCKED 24
@@ -21,7 +21,7 @@
 #define ADVICE_GUARD_INSTALL   102
 #define ADVICE_GUARD_REMOVE    103
 
-/* libnuma's names: a program that is linked with it finds ours. */
+/* Functions of libnuma: a program that links it finds ours. */
 __attribute__((weak)) long mbind(void *address, unsigned long bytes, int policy,
 				 const unsigned long *nodes, unsigned long most, unsigned flags);
 __attribute__((weak)) long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
@@ -54,7 +54,7 @@ static char *fresh(void)
 	return block;
 }
 
-/* The next memory of this size, which may be the same again, is as memory should be. */
+/* The next memory of this size, perhaps at the same addresses, must be ordinary memory. */
 static void check_next(void)
 {
 	char *block = fresh();
@@ -88,7 +88,7 @@ TEST(protections_do_not_outlive_the_block)
 	free(block);
 	check_next();
 
-	int key = pkey_alloc(0, 0); /* -1, where there are none, means mprotect() */
+	int key = pkey_alloc(0, 0); /* -1, if there are none, means mprotect() */
 	block = fresh();
 	CHECK_EQ(pkey_mprotect(block, BYTES, PROT_READ, key), 0);
 	free(block);
@@ -135,7 +135,7 @@ TEST(a_block_that_was_unmapped)
 	check_next();
 }
 
-/* A block grows out of what was done to it, if at all, with its bytes. */
+/* An altered block can be resized, if at all, only with its bytes. */
 TEST(realloc_of_an_altered_block)
 {
 	char *block = fresh();
@@ -183,7 +183,7 @@ static void attach_over(char *block, size_t bytes)
 	shmctl(segment, IPC_RMID, NULL);
 }
 
-/* Advices that this kernel may not know, or not for this process: they say so then. */
+/* True if this kernel lacks the advice, or does not allow it to this process. */
 static bool is_missing(long result)
 {
 	if (result == -1 && (errno == EINVAL || errno == EPERM || errno == ENOSYS)) {
@@ -195,8 +195,8 @@ static bool is_missing(long result)
 }
 
 /*
- * The ways in which a block can come by other pages: after each it reads as zero.  False: there is
- * no such way here.
+ * Gives the block other pages in one of several ways, after which it reads as zero.  False if this
+ * way does not exist here.
  */
 static bool other_pages(char *block, size_t bytes, int way)
 {
@@ -244,7 +244,7 @@ static bool other_pages(char *block, size_t bytes, int way)
 	return true;
 }
 
-/* A registration that survives this holds pages that nobody sees any more. */
+/* A registration that survived this would hold pages that the program no longer sees. */
 TEST(the_device_sees_what_the_program_sees)
 {
 	const size_t bytes = 4 * MIB, page = 4096;
@@ -272,12 +272,12 @@ TEST(the_device_sees_what_the_program_sees)
 		CHECK_EQ(standin_pinned(block), 0);
 		free(block);
 	}
-	/* Memory that has been through that is pinned in its next life. */
+	/* After this, the memory can be pinned again in a new block. */
 	for (int i = 0; i < 5; i++)
 		promoted(bytes);
 }
 
-/* What only moves pages takes the pin away for as long as that takes. */
+/* A call that only moves pages ends the pin for that time. */
 TEST(pages_that_move)
 {
 	const size_t bytes = 4 * MIB;
@@ -292,7 +292,7 @@ TEST(pages_that_move)
 	for (int way = 0; way < 3; way++) {
 		if (way == 0 && is_missing(madvise(page, bytes / 2, ADVICE_PAGEOUT)))
 			continue;
-		/* It may well find no huge pages. */
+		/* The kernel may find no huge pages. */
 		if (way == 1)
 			madvise(page, bytes / 2, ADVICE_COLLAPSE);
 		if (way == 2 && move_pages != NULL)
@@ -302,7 +302,7 @@ TEST(pages_that_move)
 		CHECK_EQ(heat(block, bytes), preloaded());
 		CHECK(device_holds(there, bytes, 1));
 	}
-	/* A question moves nothing. */
+	/* A query moves nothing. */
 	if (move_pages != NULL)
 		CHECK_EQ(move_pages(0, 16, pages, NULL, status, 0), 0);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
@@ -321,10 +321,10 @@ static long locked_kib(void)
 	return kib;
 }
 
-/* What was locked counts against the limit no longer than it lives. */
+/* The lock of a freed block must not count against the limit. */
 TEST(locks_do_not_outlive_the_block)
 {
-	/* glibc stops mapping blocks on their own once one was freed. */
+	/* glibc stops mapping large blocks separately once one was freed. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	for (int i = 0; i < 3; i++) {
 		char *block = malloc(BYTES + (size_t)i * BYTES / 2);
@@ -344,7 +344,7 @@ TEST(locks_do_not_outlive_the_block)
 	free(block);
 }
 
-/* Nor does a NUMA policy. */
+/* A NUMA policy must not, either. */
 TEST(policies_do_not_outlive_the_block)
 {
 	const int bind = 2, by_address = 2; /* MPOL_BIND, MPOL_F_ADDR */
@@ -367,7 +367,7 @@ TEST(policies_do_not_outlive_the_block)
 	check_next();
 }
 
-/* What says nothing about pages takes nothing away. */
+/* Advice that does not affect pages leaves the pin. */
 TEST(harmless_advice_leaves_the_pin)
 {
 	static const int advices[] = { MADV_NORMAL,   MADV_RANDOM,   MADV_SEQUENTIAL,
@@ -386,7 +386,7 @@ TEST(harmless_advice_leaves_the_pin)
 	CHECK_EQ(standin_pinned(block), pinned);
 }
 
-/* Protected memory is copied from, as libcuda would. */
+/* A protected block is copied, as libcuda would do. */
 TEST(a_protected_block_is_copied)
 {
 	const size_t bytes = 4 * MIB;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SIDE  ((size_t)512) /* elements of four bytes a row, and rows */
+#define SIDE  ((size_t)512) /* bytes of a row of elements of four bytes, and rows */
 #define BYTES (SIDE * SIDE * 4)
 
 static char in_data[BYTES] = { 1 };
@@ -56,7 +56,7 @@ static CUresult batch(int entry, CUdeviceptr *to, CUdeviceptr *from, size_t *siz
 							 stream);
 }
 
-/* What came before the copy that the driver refuses has been taken in on return. */
+/* Copies before the refused one are complete on return. */
 TEST(a_batch_that_fails_promoted)
 {
 	set_up();
@@ -73,7 +73,7 @@ TEST(a_batch_that_fails_promoted)
 	}
 }
 
-/* The driver must say that it does not know the address. */
+/* The driver must answer that it does not know the address. */
 static void check_is_pageable(const char *address)
 {
 	CUmemorytype type = 0;
@@ -108,7 +108,7 @@ TEST(a_batch_of_both_directions_promoted)
 	}
 }
 
-/* More kinds than copies are refused, and nobody reads that many. */
+/* More attributes than copies are refused, and never read. */
 TEST(a_batch_of_more_kinds_than_copies)
 {
 	set_up();
@@ -131,7 +131,7 @@ static CUresult boxes(int entry, CUDA_MEMCPY3D_BATCH_OP *all, size_t count)
 			    : cuMemcpy3DBatchAsync_v2_ptsz(count, all, 0, stream);
 }
 
-/* Between contexts, and to itself; what is ours is no device's memory. */
+/* Copies between contexts, and within one; a block of ours is no device memory. */
 TEST(peers)
 {
 	set_up();
@@ -152,7 +152,7 @@ TEST(peers)
 
 enum { UP_BYTES = 4 * 11000 + 400, DOWN_BYTES = 4 * 21000 + 800 };
 
-/* So many bytes each way. */
+/* So many bytes in each direction. */
 TEST(some_of_each)
 {
 	set_up();
@@ -176,7 +176,7 @@ TEST(some_of_each)
 	OK(cuCtxSynchronize());
 }
 
-/* The bytes of a direction's rows before `end`. */
+/* Returns the bytes of a direction's rows before `end`. */
 static long bytes_of(const char *text, const char *end, const char *direction)
 {
 	long bytes = 0;

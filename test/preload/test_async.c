@@ -9,7 +9,7 @@
 
 #define BYTES (8 * MIB)
 
-/* They come once they have been wanted for some time. */
+/* Small-copy slots are created after they were wanted for some time. */
 static void make_places(char *block)
 {
 	for (int i = 0; i < 20; i++)
@@ -18,8 +18,8 @@ static void make_places(char *block)
 }
 
 /*
- * Small ones leave from pinned places of the library's, each with an event behind it; with none
- * free from pageable memory.  Nobody waits for any of them.
+ * Small uploads come from small-copy slots, each followed by an event; without a free slot from
+ * pageable memory.  No upload waits.
  */
 static void in_a_row(size_t bytes, int from_places)
 {
@@ -54,7 +54,7 @@ TEST(h2d_in_a_row_larger)
 	in_a_row(300 * KIB, 6);
 }
 
-/* A host buffer that a queued copy still fills is the source of the next one. */
+/* A host buffer that a queued copy fills is the source of the next copy. */
 TEST(a_chain_through_one_buffer)
 {
 	begin();
@@ -95,7 +95,7 @@ static void *upload_again_and_again(void *arg)
 	return NULL;
 }
 
-/* What stands elsewhere during the driver's call stands where no other thread's does. */
+/* Each thread has its own bounce buffer during the driver's call. */
 TEST(h2d_of_many_threads_behind_work)
 {
 	struct thread threads[4];
@@ -132,7 +132,7 @@ static void *heat_meanwhile(void *arg)
 	return NULL;
 }
 
-/* While the main thread's upload is held in the driver, copies enough that its block is pinned. */
+/* While the main thread's upload is held in the driver, makes enough copies to pin its block. */
 static void *heat_inside(void *arg)
 {
 	OK(cuCtxSetCurrent(context));
@@ -143,7 +143,7 @@ static void *heat_inside(void *arg)
 	return NULL;
 }
 
-/* The pinning goes on when the main thread waits for its end, or has uploaded next to it. */
+/* Releases the pinning when the main thread waits for it, or has uploaded in the meantime. */
 static void *release_pinning(void *arg)
 {
 	WAIT_FOR(has_uploaded || thread_is_blocked(getpid()));
@@ -151,7 +151,10 @@ static void *release_pinning(void *arg)
 	return arg;
 }
 
-/* Natively none waits; here none does before, while or after another thread pins their block. */
+/*
+ * Without the library no upload waits; here none does before, during or after the pin by another
+ * thread.
+ */
 TEST(h2d_behind_work_while_another_thread_pins)
 {
 	CUstream stream;

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* Both sides are the host's: the one lies in its block, the other leaves its own. */
+/* Both sides are host memory: one lies within its block, the other extends beyond its own. */
 TEST(from_a_pinned_block_onto_a_border)
 {
 	begin();
@@ -24,7 +24,7 @@ TEST(from_a_pinned_block_onto_a_border)
 static char *low;
 static _Atomic bool has_returned;
 
-/* While the main thread's copy is held in the driver. */
+/* Runs while the main thread's copy is held in the driver. */
 static void *heat_low(void *unused)
 {
 	OK(cuCtxSetCurrent(context));
@@ -36,7 +36,8 @@ static void *heat_low(void *unused)
 }
 
 /*
- * Another thread has the lower block pinned after the library has looked, before the driver does.
+ * Another thread's copies pin the lower block after the library has checked it, and before the
+ * driver does.
  */
 static void across_meanwhile(const char *name,
 			     CUresult (*copy)(char *to, CUdeviceptr from, size_t bytes))

@@ -18,7 +18,7 @@ static void prepare_forever(void)
 	OK(cuStreamCreate(&forever, CU_STREAM_NON_BLOCKING));
 }
 
-/* A stream that waits for a value that nobody writes: a kernel that runs on and on. */
+/* Makes a stream wait for a value that nobody writes, like a kernel that never ends. */
 static void run_forever(void)
 {
 	prepare_forever();
@@ -26,7 +26,7 @@ static void run_forever(void)
 	CHECK_EQ(standin_pending(forever), 1);
 }
 
-/* Copies, allocations and frees next to it, for two seconds; returns the slowest round. */
+/* Copies, allocates and frees next to it for two seconds; returns the slowest round. */
 static uint64_t work_on(void)
 {
 	uint64_t end = test_clock_ns() + 2 * TEST_S, slowest = 0;
@@ -60,7 +60,7 @@ TEST(a_kernel_that_never_ends)
 	int before = standin_calls("cuMemHostUnregister");
 	int asked = standin_calls("cuEventQuery");
 	free_all();
-	/* Silence first, in which the device may be asked, then work. */
+	/* First silence, in which the device may be queried, then work. */
 	rest(4);
 	CHECK(work_on() < TEST_S / 2);
 	asked = standin_calls("cuEventQuery") - asked;
@@ -69,20 +69,20 @@ TEST(a_kernel_that_never_ends)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	CHECK_EQ(standin_pending(forever), 1);
 
-	/* In the end it ends. */
+	/* The kernel ends. */
 	*(uint32_t *)standin_host(word) = 1;
 	CHECK_EQ(standin_step(forever, 1), 1);
 	CHECK(shrinks_to(base + 64 * MIB, 10));
 }
 
-/* The blocks were pinned in a context that has nothing to do; the device has. */
+/* The blocks were pinned in a context without work; the device has work. */
 static bool let_go;
 static _Atomic bool all_returned;
 
 /*
- * Ends the kernel if the main thread waits for it, so that the test fails instead of hanging. Three
- * seconds of the test clock pass while nobody can go on except by patience; a thread that looks at
- * the device all the time always can, so there is a limit by the kernel's clock, too.
+ * Ends the kernel if the main thread waits for it, so that the test fails instead of hanging.
+ * Three seconds of the test clock pass while no thread can continue otherwise.  A thread that polls
+ * the device can always continue, so there is also a limit by the kernel's clock.
  */
 static void *let_go_at_last(void *unused)
 {
@@ -102,7 +102,10 @@ static void *let_go_at_last(void *unused)
 	return NULL;
 }
 
-/* Each returns natively: one on a stream, of a size that the driver takes in. */
+/*
+ * Without the library each upload returns: it is on a stream, and of a size that the driver copies
+ * immediately.
+ */
 TEST(more_uploads_than_the_ring_holds)
 {
 	const size_t bytes = MIB, count = 40;
@@ -150,7 +153,7 @@ TEST(a_kernel_of_another_context)
 	*(uint32_t *)standin_host(word) = 1;
 }
 
-/* What the device was asked about is done, but new work has come behind it. */
+/* The queried work is complete, but new work follows it. */
 TEST(work_that_comes_meanwhile)
 {
 	CUstream later;
@@ -173,7 +176,7 @@ TEST(work_that_comes_meanwhile)
 	*(uint32_t *)standin_host(word) = 2;
 }
 
-/* All is pinned and due: returns when some of it is not any more, and the rest is. */
+/* All blocks are pinned and due.  Returns when some are unpinned, but not all. */
 static bool some_is_unpinned(void)
 {
 	size_t all = standin_registered_bytes();
@@ -184,8 +187,8 @@ static bool some_is_unpinned(void)
 }
 
 /*
- * It comes while blocks are being unpinned, and ends when the program has made one more call: an
- * unpinning that finds it there would wait for it, and that call for the unpinning.
+ * The kernel comes while blocks are being unpinned, and ends after the program's next call.
+ * Unpinning would wait for the kernel, and that call for the unpinning.
  */
 TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", "HOTPIN_RING=0")
 {
@@ -202,11 +205,11 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", 
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
 	*(uint32_t *)standin_host(word) = 1;
 	OK(cuCtxSynchronize());
-	/* The others go all the same, afterwards. */
+	/* The others are unpinned afterwards. */
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
-/* Others that see the device idle, over and over, do not make work wait for two turns. */
+/* Other threads that repeatedly see the device idle do not delay work for two turns. */
 static _Atomic bool seen_enough;
 
 static void *see_it_idle(void *arg)
@@ -245,14 +248,14 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0"
 		CHECK_EQ(standin_registered_bytes(), 0);
 	}
 	/*
-	 * 64 MiB are nine pieces.  Who has waited for them may be slow to reach the driver where
-	 * the machine is busy, but not for as long again.
+	 * 64 MiB are nine blocks.  On a busy machine, a thread that has waited for them may be slow
+	 * to reach the driver, but not for as long again.
 	 */
 	printf("# at most %d in one call\n", most);
 	CHECK(most < 18);
 }
 
-/* Blocks are pinned in a context that has nothing to do; what runs forever is of this one. */
+/* Blocks are pinned in a context without work; the endless kernel is in this one. */
 static CUcontext busy;
 static CUstream concurrent; /* of it, too */
 
@@ -272,14 +275,14 @@ static void put_kernel(void)
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 }
 
-/* The program's next call returns though the kernel waits for it. */
+/* The program's next call returns although the kernel waits for it. */
 static void call_later(void)
 {
 	pthread_t patient;
 
 	all_returned = false;
 	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
-	/* Long enough for the housekeeper to come to its next turn. */
+	/* Long enough for the housekeeper's next turn. */
 	for (int i = 0; i < 3; i++) {
 		check_give_a_chance();
 		test_clock_pass(STEP_NS);
@@ -291,8 +294,8 @@ static void call_later(void)
 }
 
 /*
- * Work comes between two turns, and another thread sees at once that its own context has nothing to
- * do: the device has.
+ * Work comes between two turns; another thread sees that its own context is idle, but the device is
+ * not.
  */
 TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HOTPIN_RING=0")
 {
@@ -314,7 +317,7 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HO
 	pthread_join(idle, NULL);
 }
 
-/* Likewise while the device is being asked, which has said by then that it is idle. */
+/* Work comes during the query of the device, which has already reported that it is idle. */
 TEST_WITH(a_kernel_after_the_idle_query, "STANDIN_SLOW=cuEventDestroy:100")
 {
 	pthread_t idle;
@@ -332,7 +335,7 @@ TEST_WITH(a_kernel_after_the_idle_query, "STANDIN_SLOW=cuEventDestroy:100")
 	pthread_join(idle, NULL);
 }
 
-/* While another thread waits in the driver for a copy, what has been freed becomes due. */
+/* While another thread waits in the driver for a copy, freed blocks become due. */
 static void *let_age(void *unused)
 {
 	(void)unused;
@@ -344,7 +347,7 @@ static void *let_age(void *unused)
 	return NULL;
 }
 
-/* What waits for a copy first comes to a device that is being unpinned from by then. */
+/* Work that waits for a copy first reaches the device while blocks are being unpinned. */
 TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:60",
 	  "STANDIN_SLOW=cuEventSynchronize:400")
 {
@@ -373,7 +376,7 @@ static void *put_kernel_late(void *arg)
 	return arg;
 }
 
-/* It is on its way through the driver when another thread sees its own context idle. */
+/* Work is on its way through the driver when another thread sees its own context idle. */
 TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 	  "STANDIN_SLOW=cuMemHostUnregister:15")
 {
@@ -382,13 +385,13 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 	begin_with_two();
 	put_kernel();
 	free_all();
-	/* Looked at in vain for a second, the device is left alone for another. */
+	/* After a second of vain queries, the device is not queried for another second. */
 	rest(2.5);
 	*(uint32_t *)standin_host(word) = 1;
 	CHECK_EQ(standin_step(forever, 1), 1);
 	size_t all = standin_registered_bytes();
 	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
-	/* In the driver, before its effect. */
+	/* Inside the driver, before its effect. */
 	WAIT_FOR(comes && test_clock_sleeping() != 0);
 	OK(cuCtxSynchronize());
 	pthread_join(other, NULL);
@@ -397,7 +400,7 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 	printf("# of %zu bytes %zu are still pinned\n", all, standin_registered_bytes());
 }
 
-/* Time passes while the program waits, and only then. */
+/* Time passes only while the program waits. */
 static void *lose_patience(void *unused)
 {
 	(void)unused;
@@ -409,7 +412,7 @@ static void *lose_patience(void *unused)
 	return NULL;
 }
 
-/* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
+/* An unpinning that takes too long, as after an unnoticed kernel, delays only one call. */
 TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 {
 	pthread_t impatient;
@@ -427,13 +430,12 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	all_returned = true;
 	pthread_join(impatient, NULL);
 	CHECK(test_clock_ns() - begun < 2 * TEST_S);
-	/* Between two turns nothing is in flight. */
+	/* Nothing is in flight between two turns. */
 	WAIT_FOR(test_clock_settled());
 }
 
 /*
- * The housekeeper looks for up to a second whether the device is idle; a fork() that comes
- * meanwhile has it look again.
+ * The housekeeper polls the device for up to a second; a fork() in that time makes it poll again.
  */
 TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 {
@@ -446,7 +448,7 @@ TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 	free_all();
 	if (preloaded())
 		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
-	/* By now it sleeps longest between two questions. */
+	/* By now the pause between two queries is longest. */
 	rest(0.2);
 	for (int i = 0; i < 4 && !again; i++) {
 		asked = standin_calls("cuCtxRecordEvent");
@@ -460,7 +462,7 @@ TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 	*(uint32_t *)standin_host(word) = 1;
 }
 
-/* While a capture is open nothing that we could ask would not end it. */
+/* During a capture, any query would invalidate it. */
 TEST_WITH(a_long_capture_is_not_broken, "HOTPIN_RING=0")
 {
 	CUstream stream;
@@ -480,7 +482,7 @@ TEST_WITH(a_long_capture_is_not_broken, "HOTPIN_RING=0")
 
 static _Atomic bool enough;
 
-/* Holds a capture open most of the time, of a mode that forbids nothing to others. */
+/* Keeps a capture active most of the time, in a mode that forbids nothing to other threads. */
 static void *capture_on(void *arg)
 {
 	_Atomic int *good = arg;
@@ -497,7 +499,7 @@ static void *capture_on(void *arg)
 		OK(cuGraphDestroy(graph));
 		OK(cuStreamDestroy_v2(stream));
 		++*good;
-		/* The device is asked after 5 ms of silence: let it, now and then. */
+		/* The device is queried after 5 ms of silence, which some turns allow. */
 		test_clock_step(*good % 4 == 0 ? 8 * TEST_MS : TEST_MS);
 	}
 	return NULL;
@@ -519,8 +521,8 @@ TEST_WITH(captures_are_not_broken, "HOTPIN_RING=0")
 }
 
 /*
- * A context that goes while it is asked: its handles are somebody else's at once.  Without the
- * ring, which stays pinned.
+ * A context ends while it is queried: its handles are reused immediately.  Without the ring, which
+ * stays pinned.
  */
 TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
 {
@@ -552,7 +554,7 @@ TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
 	}
 }
 
-/* A context does not go while the housekeeper is at it: the driver would not survive that. */
+/* A context must not end while the housekeeper uses it: the driver would crash. */
 TEST_WITH(contexts_that_go_at_once, "STANDIN_SLOW=cuEventCreate:60", "HOTPIN_RING=0")
 {
 	CUcontext other;
@@ -562,7 +564,7 @@ TEST_WITH(contexts_that_go_at_once, "STANDIN_SLOW=cuEventCreate:60", "HOTPIN_RIN
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	int asked = standin_calls("cuEventCreate");
 	free_all();
-	/* The second of the two events, of a context that is current there. */
+	/* The second of the two events, in a context that is current there. */
 	if (preloaded())
 		PASS_UNTIL(standin_calls("cuEventCreate") >= asked + 2, TEST_MS);
 	OK(cuCtxDestroy_v2(other));

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* A fork() unpins from 32 MiB on. */
+/* A fork() unpins if 32 MiB or more are pinned. */
 #define BYTES (40 * MIB)
 
 static char *block;
@@ -25,7 +25,7 @@ static void *run_canceled(void *call)
 	return NULL;
 }
 
-/* `call` in a thread with a request to end pending. */
+/* Calls `call` in a thread with a pending cancellation request. */
 static void canceled(void (*call)(void))
 {
 	pthread_t thread;
@@ -36,12 +36,12 @@ static void canceled(void (*call)(void))
 	CHECK(result == PTHREAD_CANCELED);
 }
 
-/* The library unpins before fork(), where the device is idle and no copy is counted. */
+/* The library unpins before fork() if the device is idle and no copy is in progress. */
 static void check_that_blocks_are_unpinned(void)
 {
 	int status;
 
-	/* A fork() does not wait for long, and the machine may be busy. */
+	/* A fork() waits only briefly, and the machine may be busy. */
 	for (int tries = 0; tries < 400 && standin_pinned(block); tries++) {
 		standin_step_all();
 		pid_t child = fork();
@@ -53,7 +53,7 @@ static void check_that_blocks_are_unpinned(void)
 	CHECK(!standin_pinned(block));
 }
 
-/* 200 times the second that a capture waits for a copy at most, were there one. */
+/* 200 times the second that a capture would wait at most for a copy in progress. */
 static void check_that_captures_begin(void)
 {
 	CUgraph graph = NULL;
@@ -117,7 +117,7 @@ static void send_large(void)
 	cuMemcpyHtoDAsync_v2(there, block, BYTES, stream);
 }
 
-/* From pinned memory of ours, a small-copy slot, and where the block lies. */
+/* From pinned memory of the library, from a small-copy slot, and from the block itself. */
 TEST_WITH(in_an_asynchronous_upload, "STANDIN_SLOW=cuMemcpyHtoDAsync:1")
 {
 	prepare();
@@ -135,7 +135,7 @@ static void copy_on_the_device(void)
 	cuMemcpyDtoD_v2(there, there + MIB, KIB);
 }
 
-/* The stand-in writes its log with its lock held, and sleeps without. */
+/* The stand-in writes its log with the lock held, and sleeps without it. */
 TEST_WITH(in_a_copy_that_is_not_ours, "STANDIN_LOG=/dev/null", "STANDIN_SLOW=cuMemcpyDtoD:1")
 {
 	prepare();

@@ -15,15 +15,15 @@ static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
 					     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
 					     CU_STREAM_CAPTURE_MODE_RELAXED };
 
-/* A thread that captures nothing, and what it copies while another one does. */
+/* A thread that captures nothing, and copies during another thread's capture. */
 struct concurrent {
 	CUstream stream;
-	char *old; /* promoted before the capture began */
+	char *old; /* pinned before the capture began */
 };
 
 /*
- * It makes no call that a capture of mode GLOBAL forbids; copies into pageable memory are complete
- * on return.
+ * Makes no call that a capture of mode GLOBAL forbids; copies into pageable memory are complete on
+ * return.
  */
 static void *copy_meanwhile(void *arg)
 {
@@ -55,7 +55,7 @@ static CUgraphExec end_and_instantiate(CUstream stream)
 	return exec;
 }
 
-/* An upload and a download are captured; each launch moves what is there at that time. */
+/* Captures an upload and a download; each launch moves the data of that time. */
 static void capture(CUstreamCaptureMode mode)
 {
 	char *up = promoted(BYTES), *down = promoted(BYTES);
@@ -68,7 +68,10 @@ static void capture(CUstreamCaptureMode mode)
 	OK(cuStreamBeginCapture_v2(stream, mode));
 	int registered = standin_calls("cuMemHostRegister");
 	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
-	/* A node keeps what its memory was: of pageable memory the driver stages at each launch. */
+	/*
+	 * A node remembers the kind of its memory: the driver stages pageable memory at each
+	 * launch.
+	 */
 	CHECK_EQ(standin_pinned(up), 0);
 	pthread_create(&thread, NULL, copy_meanwhile, &concurrent);
 	pthread_join(thread, NULL);
@@ -82,7 +85,7 @@ static void capture(CUstreamCaptureMode mode)
 		OK(cuGraphLaunch(exec, stream));
 		OK(cuStreamSynchronize(stream));
 		CHECK(holds(down, BYTES, seed));
-		/* In between the blocks are used, and promoted, as ever. */
+		/* In between the blocks are used, and pinned, as usual. */
 		CHECK_EQ(heat(up, BYTES), preloaded());
 		CHECK_EQ(heat(down, BYTES), preloaded());
 	}
@@ -110,7 +113,7 @@ TEST(relaxed)
 	capture(modes[2]);
 }
 
-/* Captures that end without a graph, or not where they began, are counted right all the same. */
+/* Captures that end without a graph, or on another stream, are still counted correctly. */
 TEST(captures_that_fail)
 {
 	CUstream stream, other;
@@ -123,18 +126,18 @@ TEST(captures_that_fail)
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS);
 	CHECK(cuStreamEndCapture(other, &graph) != CUDA_SUCCESS);
-	/* A wait for the stream breaks the capture: its end says so. */
+	/* A wait for the stream invalidates the capture, which its end reports. */
 	CHECK(cuStreamSynchronize(stream) != CUDA_SUCCESS);
 	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
 	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
-	/* Nothing lives any more: blocks are promoted again. */
+	/* No capture is active any longer: blocks are pinned again. */
 	free(promoted(BYTES));
 	OK(cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	OK(cuStreamEndCapture(other, &graph));
 	free(promoted(2 * BYTES));
 }
 
-/* A stream that is destroyed while it captures. */
+/* A stream is destroyed during its capture. */
 TEST(a_capture_that_dies_with_its_stream)
 {
 	CUstream stream;
@@ -146,7 +149,7 @@ TEST(a_capture_that_dies_with_its_stream)
 	free(promoted(BYTES));
 }
 
-/* A stream that took part in a capture goes; until the capture ends nothing is pinned. */
+/* A stream that joined a capture is destroyed; nothing is pinned until the capture ends. */
 TEST(a_stream_that_joined_goes)
 {
 	CUstream stream, side;
@@ -163,12 +166,12 @@ TEST(a_stream_that_joined_goes)
 	OK(cuStreamDestroy_v2(side));
 	CHECK(!heat(malloc(BYTES), BYTES));
 
-	/* Whether that broke it is the driver's affair. */
+	/* The driver decides whether that invalidated it. */
 	cuStreamEndCapture(stream, &graph);
 	free(promoted(BYTES));
 }
 
-/* The block of a captured copy is freed, as pageable memory may be, once the graph is gone. */
+/* Like pageable memory, the block of a captured copy may be freed when the graph is destroyed. */
 TEST(blocks_that_come_and_go)
 {
 	CUstream stream;
@@ -198,7 +201,7 @@ TEST(blocks_that_come_and_go)
 		.Depth = 1                                                                   \
 	}
 
-/* A node that the program builds itself, of a pinned block; then the block is promoted again. */
+/* The program creates a node of a pinned block; afterwards the block is pinned again. */
 TEST(a_memcpy_node)
 {
 	CUgraph graph;
@@ -225,7 +228,7 @@ TEST(a_memcpy_node)
 	}
 }
 
-/* One side is the block, by its address or as one of either kind, from its start or further on. */
+/* Makes one side the block, by host or unified address, from its start or from an offset. */
 static CUDA_MEMCPY3D box_with(char *block, bool is_source, bool unified, size_t offset)
 {
 	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
@@ -254,7 +257,7 @@ static CUDA_MEMCPY3D box_with(char *block, bool is_source, bool unified, size_t 
 	return box;
 }
 
-/* The driver would remember what it was made of, on either side. */
+/* The driver remembers the kind of memory of either side. */
 TEST(memcpy_nodes_of_every_kind)
 {
 	CUgraph graph;
@@ -273,7 +276,7 @@ TEST(memcpy_nodes_of_every_kind)
 	}
 }
 
-/* Both sides are the host's. */
+/* Both sides are host memory. */
 TEST(captured_between_two_blocks)
 {
 	CUstream stream;
@@ -290,7 +293,7 @@ TEST(captured_between_two_blocks)
 }
 
 #if CUDA_VERSION >= 12020
-/* The stand-in has no such function: what is done before the driver is asked shows all the same. */
+/* The stand-in lacks these functions, but the steps before the driver call can be checked. */
 TEST(nodes_that_are_set)
 {
 	CUresult (*set)(CUgraphNode, CUgraphNodeParams *) =
@@ -320,7 +323,7 @@ static void *copy_again_and_again(void *block)
 	return NULL;
 }
 
-/* The node that is held is made after copies enough that their block is pinned. */
+/* Lets the held call create the node after enough copies to pin the block. */
 static void *release_node(void *arg)
 {
 	WAIT_FOR(standin_held() == 1);
@@ -331,8 +334,8 @@ static void *release_node(void *arg)
 }
 
 /*
- * Another thread's copies would pin the block again while the node is made; unpinned after that, it
- * ends the context.
+ * Another thread's copies would pin the block again while the node is created; unpinning it
+ * afterwards would end the context.
  */
 static void make_nodes_during_copies(int count, bool holds)
 {
@@ -379,7 +382,9 @@ TEST(a_memcpy_node_during_copies)
 	make_nodes_during_copies(2, true);
 }
 
-/* On its own stream, empty as the legacy one is: a query of that one is not of the capture. */
+/*
+ * Both streams are empty: the legacy stream is queried, and the capture begins on another stream.
+ */
 static _Atomic bool uploaded, begins_capture;
 
 static void *upload_meanwhile(void *block)
@@ -390,7 +395,7 @@ static void *upload_meanwhile(void *block)
 	return NULL;
 }
 
-/* The question goes on when the main thread waits for its end, or has begun the capture. */
+/* Lets the query continue when the main thread waits for its end, or has begun the capture. */
 static void *let_it_be_answered(void *arg)
 {
 	WAIT_FOR(!begins_capture || thread_is_blocked(getpid()));
@@ -398,7 +403,7 @@ static void *let_it_be_answered(void *arg)
 	return arg;
 }
 
-/* The question is stopped before and after the driver has answered it, and a capture begins. */
+/* The query is held before and after the driver's answer, while a capture begins. */
 TEST(begun_while_the_legacy_stream_is_asked)
 {
 	CUstream stream;

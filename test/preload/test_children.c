@@ -20,7 +20,9 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* All that the parent had: changed, grown, shrunk and given back.  7, if it was right. */
+/*
+ * Changes, grows, shrinks and frees all blocks of the parent.  The status is 7 if they were right.
+ */
 #define HAD 24
 static char *had[HAD];
 
@@ -90,7 +92,7 @@ TEST(clone_with_a_copy_of_memory)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-/* As vfork(), by each name: what the child gives back its parent has no more. */
+/* Like vfork(), by each name: blocks that the child frees are freed in the parent, too. */
 TEST(clone_with_the_same_memory)
 {
 	have_blocks();
@@ -103,7 +105,7 @@ TEST(clone_with_the_same_memory)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-/* No handlers run, as after _Fork(). */
+/* No handlers run, as with _Fork(). */
 TEST(a_raw_fork)
 {
 	have_blocks();
@@ -134,7 +136,7 @@ TEST(popen_and_system)
 	check_parent();
 }
 
-/* The same with pins in the parent, and where the child allocates after its parent's copies. */
+/* The same with pins in the parent; the child allocates after its parent's copies. */
 TEST(a_fork_of_a_device_user)
 {
 	begin();
@@ -167,8 +169,8 @@ TEST(a_fork_of_a_device_user)
 }
 
 /*
- * The budget is used, and a third block has paid for the place of one of the two: to look for one
- * that may go comes to nothing, which is no end of what a fork() waits for.
+ * The budget is used up, and a third block has paid for the place of one of two others.  Looking
+ * for an eviction candidate must not end the wait of a fork().
  */
 TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
 {
@@ -178,11 +180,11 @@ TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
 	begin();
 	char *blocks[] = { promoted(bytes), promoted(bytes), malloc(bytes) };
 	fill(blocks[2], bytes, 1);
-	/* It is not waited for long, and this machine may be busy. */
+	/* The fork waits only briefly, and this machine may be busy. */
 	for (int tries = 0; tries < 5 && pinned != 0; tries++) {
 		for (int i = 0; i < 20; i++)
 			OK(cuMemcpyHtoD_v2(there, blocks[i % 5 < 4 ? i % 2 : 2], bytes));
-		/* The device comes to its end, and the program does not ask. */
+		/* The device completes its work, and the program makes no query. */
 		standin_step_all();
 		pid_t child = fork();
 		if (child == 0)
@@ -194,7 +196,7 @@ TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
 	CHECK(holds(blocks[0], bytes, 1) && holds(blocks[1], bytes, 1));
 }
 
-/* Children of children, each with what the last one left. */
+/* Children of children, each with the blocks of its parent. */
 TEST(a_line_of_forks)
 {
 	have_blocks();
@@ -225,7 +227,7 @@ static volatile bool enough;
 static void (*volatile also)(void);
 static char *_Atomic shelf[64];
 
-/* Blocks of all sizes to and fro between threads. */
+/* Passes blocks of all sizes between threads. */
 static void *churn(void *number)
 {
 	unsigned seed = (unsigned)(uintptr_t)number;
@@ -244,7 +246,7 @@ static void *churn(void *number)
 	return NULL;
 }
 
-/* The child has what eight threads had just then: all of it can be given back. */
+/* The child has the blocks of eight threads at that moment: all of them can be freed. */
 static void fork_among_threads(int forks)
 {
 	pthread_t threads[8];
@@ -276,7 +278,9 @@ TEST(fork_while_others_allocate)
 	fork_among_threads(10);
 }
 
-/* A library's handlers around fork() allocate and free, no matter which library came first. */
+/*
+ * A library's fork handlers allocate and free, whether the library is loaded before or after ours.
+ */
 static void fork_with_handlers(void)
 {
 	const int *calls = dlsym(RTLD_DEFAULT, "atfork_calls");
@@ -325,7 +329,7 @@ static void *leave_blocks(void *arg)
 	return NULL;
 }
 
-/* Threads that return, exit, or are canceled inside malloc(): their blocks are everybody's. */
+/* Threads return, exit, or are canceled inside malloc(): other threads can free their blocks. */
 TEST(threads_leave_blocks_behind)
 {
 	for (int round = 0; round < 20; round++) {
@@ -342,7 +346,7 @@ TEST(threads_leave_blocks_behind)
 	}
 }
 
-/* A library goes, what it allocated stays. */
+/* A library is closed; its allocations stay. */
 TEST(a_library_that_is_closed)
 {
 	for (int i = 0; i < 5; i++) {
@@ -360,7 +364,7 @@ TEST(a_library_that_is_closed)
 	}
 }
 
-/* Who it runs as makes no difference to memory that is there. */
+/* A change of the user does not affect existing memory. */
 TEST(setuid_in_the_middle)
 {
 	uid_t other = getuid() == 0 ? 65534 : getuid();
@@ -394,7 +398,7 @@ static void allocate_in_handler(int number)
 	handled++;
 }
 
-/* Natively a handler may not allocate while malloc() is interrupted; elsewhere all do. */
+/* In a handler that interrupted malloc(), libc cannot allocate; at other times allocation works. */
 TEST(malloc_in_a_signal_handler)
 {
 	const struct sigaction action = { .sa_handler = allocate_in_handler };

@@ -7,7 +7,7 @@
 
 #define BYTES (4 * MIB)
 
-/* The block up and down, in the context that is current. */
+/* Uploads and downloads the block in the current context. */
 static void round_trip(char *block, unsigned seed)
 {
 	CUdeviceptr mine;
@@ -43,7 +43,7 @@ TEST(destroyed)
 	}
 }
 
-/* A block of a context that lives on is pinned still, and we know it. */
+/* A block of a living context is still pinned, and the library knows it. */
 static void check_still_pinned(char *block)
 {
 	int registered = standin_calls("cuMemHostRegister");
@@ -92,7 +92,7 @@ TEST(one_of_several_references_goes)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-/* Its other end: only the last reference takes the registrations along. */
+/* Only the last reference ends the registrations. */
 TEST(attached_and_detached)
 {
 	CUcontext same;
@@ -109,7 +109,7 @@ TEST(attached_and_detached)
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
 	round_trip(other, 1);
-	/* What is no context is none afterwards. */
+	/* An invalid handle is refused, and changes nothing. */
 	CHECK(cuCtxDetach((CUcontext)0x1234) != CUDA_SUCCESS);
 	check_still_pinned(other);
 }
@@ -130,7 +130,7 @@ TEST(primary_reset_and_release)
 	}
 }
 
-/* Freed while its context is gone: the memory serves again, in the next context. */
+/* The block is freed after its context has ended: the memory is used again in the next context. */
 TEST(freed_between_two_contexts)
 {
 	begin();
@@ -147,7 +147,7 @@ TEST(freed_between_two_contexts)
 	}
 }
 
-/* Two contexts share what either pinned: registrations are portable. */
+/* Two contexts share each other's pins: registrations are portable. */
 TEST(two_contexts_at_once)
 {
 	CUcontext second;
@@ -162,7 +162,7 @@ TEST(two_contexts_at_once)
 	round_trip(block, 3);
 	OK(cuCtxDestroy_v2(context));
 	round_trip(block, 4);
-	/* The program's own registration finds the range free. */
+	/* The program can register the range itself. */
 	OK(cuMemHostRegister_v2(block, BYTES, 0));
 	OK(cuMemHostUnregister(block));
 }
@@ -179,7 +179,7 @@ TEST_WITH(two_devices, "STANDIN_DEVICES=2")
 	round_trip(block, 2);
 }
 
-/* A copy where no context is current is the driver's to refuse. */
+/* Without a current context the driver refuses the copy. */
 TEST(no_context)
 {
 	begin();
@@ -192,7 +192,7 @@ TEST(no_context)
 	round_trip(block, 3);
 }
 
-/* A fault of the program's: its copies report it, ours are not in the way. */
+/* The program's copies report its own fault; our steps do not hide it. */
 __attribute__((visibility("default"))) extern const unsigned standin_args_breaks[];
 const unsigned standin_args_breaks[] = { 0 };
 
@@ -223,7 +223,7 @@ TEST(a_kernel_that_faults)
 	CHECK(malloc(BYTES) != NULL);
 }
 
-/* fork(): the child's memory is its own copy, the parent's goes on. */
+/* After fork() the child's memory is a copy, and the parent's stays usable. */
 TEST(forked)
 {
 	begin();
@@ -253,7 +253,7 @@ TEST(forked)
 	round_trip(other, 7);
 }
 
-/* A child that is the first to use CUDA is a process like any other. */
+/* A child that uses CUDA first is an ordinary process. */
 TEST(forked_before_the_first_use)
 {
 	int status = 1;

@@ -14,7 +14,7 @@
 		1, 64, 4 * KIB, 16 * KIB, 64 * KIB, 300 * KIB \
 	}
 
-/* A pinned block: the source may be overwritten on return, the destination is there on return. */
+/* A pinned block: on return the source may be overwritten, and the destination is complete. */
 COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = SIZES,
        .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
 COPIES(h2d, .calls = "cuMemcpyHtoDAsync*", .memory = COPY_HOT, .sizes = SIZES,
@@ -30,7 +30,7 @@ COPIES(either_way, .calls = "cuMemcpy cuMemcpy_ptds cuMemcpyAsync*", .memory = C
        .sizes = SIZES, .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
 COPIES(boxes_without_gaps, .calls = COPY_BOXES, .memory = COPY_HOT,
        .sizes = { 4 * KIB, 16 * KIB + 1, 64 * KIB, MIB, 4 * MIB }, .work = COPY_BUSY)
-/* Rows with gaps, all of them, from the first to the last. */
+/* Rows with gaps, from the first to the last. */
 COPIES(rows_behind_work, .calls = "cuMemcpy2DAsync* cuMemcpy3DAsync*", .memory = COPY_HOT,
        .boxes = { { 4096, 256, 1, { .pitch = 8192 }, { .pitch = 4096 } },
 		  { 1000, 256, 1, { .pitch = 4000 }, { .pitch = 1000 } } },
@@ -38,7 +38,7 @@ COPIES(rows_behind_work, .calls = "cuMemcpy2DAsync* cuMemcpy3DAsync*", .memory =
 COPIES_WITH(rows_behind_a_kernel, ("HOTPIN_RING=0"), .calls = "cuMemcpy2DAsync* cuMemcpy3DAsync*",
 	    .memory = COPY_HOT, .boxes = { { 4096, 8, 1, { .pitch = 4096 }, { .pitch = 4096 } } },
 	    .up_only = true, .work = COPY_HELD)
-/* Then all streams are waited for. */
+/* Then the library waits for all streams. */
 COPIES_WITH(d2h_whose_wait_is_refused, ("STANDIN_FAIL=cuStreamSynchronize:1"),
 	    .calls = "cuMemcpyDtoHAsync_v2", .memory = COPY_HOT, .sizes = { 8 * MIB },
 	    .work = COPY_BUSY)
@@ -80,7 +80,7 @@ COPIES(arrays_from_a_pinned_block, .calls = "*", .memory = COPY_HOT, OF_ARRAYS)
 COPIES_WITH(arrays_staged, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=2", "HOTPIN_HEAP_MIN=0"),
 	    .calls = "*", .memory = COPY_STATIC, OF_ARRAYS)
 
-/* The driver refuses the call as it refuses one of pageable memory, and no byte moves. */
+/* The driver refuses the call as for pageable memory, and no byte moves. */
 #define TYPED        "cuMemcpyHtoD* cuMemcpyDtoH* " COPY_BOXES
 #define REFUSED      .code = CUDA_ERROR_INVALID_VALUE, .may_unpin = true
 #define OF_ALL_SIZES .sizes = { 64, 64 * KIB, MIB }
@@ -93,7 +93,7 @@ COPIES(too_long, .calls = "*", .memory = COPY_HOT, OF_ALL_SIZES, .wrong = COPY_T
 COPIES(too_long_for_an_array, .calls = "cuMemcpyHtoA* cuMemcpyAtoH*", .memory = COPY_HOT,
        .array = true, .sizes = { 64, 64 * KIB, COPY_ARRAY_BYTES }, .wrong = COPY_TOO_LONG, REFUSED)
 
-/* Next to a capture nothing of the library's may break it, or move a byte that it forbids. */
+/* During a capture the library must not invalidate it, nor move a byte that it forbids. */
 #define ANY_SIZE .sizes = { 64, 64 * KIB, MIB }
 COPIES(during_a_capture, .calls = "*", .memory = COPY_HOT, ANY_SIZE, .work = COPY_BUSY,
        .capture = COPY_DURING_CAPTURE)
@@ -111,7 +111,9 @@ COPIES(captured, .memory = COPY_HOT, CAPTURABLE)
 COPIES(captured_of_a_static_array, .memory = COPY_STATIC, CAPTURABLE)
 COPIES(captured_of_registered_memory, .memory = COPY_REGISTERED, CAPTURABLE)
 
-/* Memory that the program pins itself: asynchronous copies are asynchronous, with no call more. */
+/*
+ * Memory that the program pins itself: asynchronous copies stay asynchronous, without extra calls.
+ */
 #define ITS_OWN .calls = "*", ANY_SIZE, .work = COPY_BUSY, .route = COPY_PLAIN
 COPIES(registered_memory, .memory = COPY_REGISTERED, ITS_OWN)
 COPIES(allocated_memory, .memory = COPY_ALLOCATED, ITS_OWN)

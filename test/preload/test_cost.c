@@ -17,7 +17,7 @@ static double milliseconds(struct timeval time)
 	return (double)time.tv_sec * 1e3 + (double)time.tv_usec * 1e-3;
 }
 
-/* A run of /bin/true; false if it failed. */
+/* Runs /bin/true; false if it failed. */
 static bool run_true(bool with, double *ret_ms)
 {
 	char setting[4096], *environment[] = { setting, NULL }, *arguments[] = { "true", NULL };
@@ -56,11 +56,11 @@ TEST(time)
 	qsort(alone, PAIRS, sizeof(alone[0]), by_size);
 	printf("# %.2f ms (quartiles %.2f and %.2f) more than %.2f ms\n", difference[PAIRS / 2],
 	       difference[PAIRS / 4], difference[PAIRS * 3 / 4], alone[PAIRS / 2]);
-	/* Where a process takes longer than anywhere that we know, ours may. */
+	/* On machines where a process takes very long, the library may, too. */
 	CHECK(difference[PAIRS / 2] < (alone[PAIRS / 2] > 2 ? alone[PAIRS / 2] : 2));
 }
 
-/* The value of VmHWM, the most it ever had resident, in a process that only reads it; KiB. */
+/* Returns VmHWM, the peak resident memory in KiB, of a process that only reads it. */
 static long resident(bool with)
 {
 	char command[4096], text[64] = "";

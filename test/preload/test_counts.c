@@ -17,7 +17,7 @@ __attribute__((noinline)) static int copies_here(CUdeviceptr there, char *host, 
 	return first != CUDA_SUCCESS || second != CUDA_SUCCESS;
 }
 
-/* In the process that is looked at: its exit status says whether CUDA went well. */
+/* Runs in the profiled process; its exit status tells whether CUDA succeeded. */
 __attribute__((noinline)) static int work(void)
 {
 	size_t bytes = 1 << 20;
@@ -38,13 +38,13 @@ __attribute__((noinline)) static int work(void)
 			return 4;
 	if (cuMemcpyAsync(there, (CUdeviceptr)host, bytes, stream) != CUDA_SUCCESS)
 		return 3;
-	/* A copy that names freed memory is a fault of the program; it must not become a crash. */
+	/* A copy of freed memory is a fault of the program, but must not crash. */
 	free(freed);
 	cuMemcpyHtoD(there, freed, 4096);
 	return cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
-/* Leaves while its device is at work on something that never ends. */
+/* Exits while its device runs work that never ends. */
 static int work_during_a_kernel(void)
 {
 	CUcontext context;
@@ -62,7 +62,7 @@ static int work_during_a_kernel(void)
 /* Copies a buffer until it has been pinned for a while. */
 static int work_that_pins(void)
 {
-	/* So large that it is never left to the housekeeper. */
+	/* Blocks of this size are never left to the housekeeper. */
 	size_t bytes = 8 << 20;
 	char *host = malloc(bytes);
 	CUcontext context;
@@ -80,7 +80,7 @@ static int work_that_pins(void)
 
 static const char *job = "work", *more = ""; /* arguments */
 
-/* Runs this program under hotpin and puts its profile into `ret`. */
+/* Runs this program under hotpin, and reads its profile into `ret`. */
 static int profile(char *ret, size_t room)
 {
 	char *path = check_path("profile.json"), self[4096], command[16384];
@@ -102,7 +102,7 @@ static int profile(char *ret, size_t room)
 	return status;
 }
 
-/* The number behind "name": in the profile, or -1. */
+/* Returns the number after "name": in the profile, or -1. */
 static long count_of(const char *json, const char *name)
 {
 	char key[128];
@@ -112,7 +112,7 @@ static long count_of(const char *json, const char *name)
 	return found != NULL ? atol(found + strlen(key)) : -1;
 }
 
-/* How often the driver function `name` was called; -1: never. */
+/* Returns the number of calls of the driver function `name`; -1: never. */
 static long calls_of(const char *json, const char *name)
 {
 	char key[128];
@@ -132,7 +132,7 @@ TEST(calls_are_counted_once)
 	CHECK_EQ(calls_of(json, "cuMemcpyHtoD_v2"), 1);
 	CHECK_EQ(calls_of(json, "cuInit"), 1);
 	CHECK_EQ(count_of(json, "launches"), 0);
-	/* Measured when all was over, and counted nowhere. */
+	/* These were measured after the run, and no figure counts them. */
 	CHECK(count_of(json, "peak_h2d_bytes_per_s") > 0 &&
 	      count_of(json, "peak_d2h_bytes_per_s") > 0);
 	CHECK(strstr(json, "\"peak_source\": \"measured\"") != NULL);
@@ -140,7 +140,7 @@ TEST(calls_are_counted_once)
 	CHECK_EQ(calls_of(json, "cuMemHostAlloc"), -1);
 }
 
-/* How often "offset": is followed by a number from `from` on and less than `to`, before `end`. */
+/* Counts "offset": entries before `end` with a number in [from, to). */
 static int offsets_between(const char *json, const char *end, long from, long to)
 {
 	static const char key[] = "\"offset\": ";
@@ -166,11 +166,11 @@ TEST(copies_are_attributed_to_their_calls)
 	const char *gaps = strstr(json, "\"gaps\": ");
 	if (!CHECK(sites != NULL && buffers > sites && gaps > buffers))
 		return;
-	/* Some hundred bytes hold both calls. */
+	/* Both calls lie within some hundred bytes of code. */
 	CHECK_EQ(offsets_between(sites, buffers, at, at + 160), 2);
 	CHECK_EQ(count_of(json, "sites_lost"), 0);
 
-	/* The block that work() allocated, and what was copied of it. */
+	/* The block that work() allocated, and its copies. */
 	at = (long)((const char *)work - __executable_start);
 	CHECK_EQ(offsets_between(buffers, gaps, at, at + 400), 1);
 	CHECK(strstr(buffers, "\"largest_bytes\": 1048576,") != NULL);
@@ -200,7 +200,7 @@ TEST(arguments_are_told_apart)
 	CHECK(strcmp(once, other) != 0 && strcmp(once, joined) != 0);
 }
 
-/* Then there is a profile, and no peak in it. */
+/* The profile is written, without a peak. */
 TEST(what_never_ends_is_not_waited_for)
 {
 	static char json[1 << 18];
@@ -211,7 +211,7 @@ TEST(what_never_ends_is_not_waited_for)
 	CHECK(strstr(json, "\"peak_h2d_bytes_per_s\": null") != NULL);
 }
 
-/* The program was inside the call all the while. */
+/* The time of pinning counts as time inside the call. */
 TEST(a_call_that_pins_takes_as_long)
 {
 	static char json[1 << 18];

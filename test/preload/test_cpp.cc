@@ -64,7 +64,7 @@ static bool aligns()
 	return (size_t)page.get() % 4096 == 0 && (size_t)pages[7].get() % 4096 == 0;
 }
 
-/* A thread's result, an exception across frames and a string that outlives its maker. */
+/* A thread's result, an exception across frames, and a string that outlives its creator. */
 static bool moves()
 {
 	std::string made;
@@ -105,7 +105,7 @@ static bool pairs()
 	return right;
 }
 
-/* Memory resources that get large pieces and deal them out. */
+/* Memory resources that allocate large pieces and divide them. */
 static bool pools()
 {
 	std::pmr::monotonic_buffer_resource once(1 << 20);
@@ -126,7 +126,7 @@ static bool pools()
 	return true;
 }
 
-/* A vector that doubles and gives back, and what a thread left in another's hands. */
+/* A vector that grows by doubling and shrinks, and a block that another thread frees. */
 static bool moves_vectors()
 {
 	std::vector<std::unique_ptr<std::vector<char>>> made(16);

@@ -4,14 +4,15 @@
  */
 #include "copies.h"
 
-/* No ring, so that nothing else registers or cuts. */
+/* No staging ring, so that nothing else registers or splits. */
 #define ALONE     "HOTPIN_RING=0"
 #define REFUSED   .code = CUDA_ERROR_INVALID_VALUE, .may_unpin = true
 #define FORBIDDEN .capture = COPY_FORBIDDEN_CAPTURE, .code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 
 /*
- * Across the border between two blocks.  The driver refuses a range that is pinned in part; to the
- * program all of it is one pageable range.  A run is cut: unpinning would wait for every kernel.
+ * Across the boundary between two blocks.  The driver refuses a range that is partly pinned,
+ * although to the program all of it is one pageable range.  A run is split, because unpinning would
+ * wait for every kernel.
  */
 #define RUN_ACROSS                                                                \
 	.calls = COPY_RUNS, .sizes = { 16, 64 * KIB, 64 * KIB + 512, COPY_ROOM }, \
@@ -63,8 +64,8 @@ COPIES(arrays_out_of_a_pinned_block, .memory = COPY_LEAVING, ARRAY_ACROSS)
 COPIES(arrays_across_two_pinned_blocks, .memory = COPY_ACROSS, ARRAY_ACROSS)
 
 /*
- * First copies of large blocks, which are registered piece by piece while they are sent.  No ring,
- * so that nothing else registers or cuts.
+ * First copies of large blocks, which are registered segment by segment while they are uploaded.
+ * No ring, so that nothing else registers or splits.
  */
 #define WHOLE     .memory = COPY_COLD, .room = COPY_PIECES_BYTES, .sizes = { COPY_PIECES_BYTES }
 #define IN_PIECES WHOLE, .registers = COPY_PIECES_COUNT
@@ -75,14 +76,14 @@ COPIES_WITH(first_download, (ALONE), .calls = "cuMemcpyDtoH_v2", IN_PIECES)
 COPIES_WITH(first_download_asynchronous, (ALONE), .calls = "cuMemcpyDtoHAsync_v2", WHOLE)
 COPIES_WITH(first_copies_of_the_threads_stream, (ALONE),
 	    .calls = "cuMemcpyHtoD_v2_ptds cuMemcpyDtoH_v2_ptds cuMemcpyAsync_ptsz", WHOLE)
-/* The third piece is refused: what is in flight arrives, the driver moves the rest. */
+/* The third segment is refused: copies in flight arrive, and the driver moves the rest. */
 #define THIRD_REFUSED ALONE, "STANDIN_FAIL=cuMemHostRegister:3:1"
 COPIES_WITH(refused_in_the_middle, (THIRD_REFUSED), .calls = "cuMemcpyHtoD_v2", WHOLE,
 	    .registers = 3, .unregisters = 2, .stays_unpinned = true)
 COPIES_WITH(refused_in_the_middle_asynchronous, (THIRD_REFUSED), .calls = "cuMemcpyHtoDAsync_v2",
 	    WHOLE, .stays_unpinned = true)
 
-/* Later copies, of any range of such a block: it stays pinned. */
+/* Later copies of any range of such a block: it stays pinned. */
 #define PIECE COPY_PIECE
 COPIES_WITH(pieces_of_any_range, (ALONE),
 	    .calls = "cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2 "
@@ -106,7 +107,7 @@ COPIES_WITH(pieces_behind_a_kernel, (ALONE), .calls = "cuMemcpyHtoDAsync* cuMemc
 	    .work = COPY_HELD)
 COPIES(entering_behind_a_kernel, .calls = "cuMemcpyHtoDAsync*", .memory = COPY_ENTERING,
        .sizes = { 16, 8239, 64 * KIB }, .work = COPY_HELD)
-/* Too many rows to be bounced: the block is unpinned, and pinned again, whole. */
+/* Too many rows for a bounce buffer: the block is unpinned, and pinned again as a whole. */
 COPIES_WITH(rows_across_pieces, (ALONE), .calls = COPY_BOXES, .memory = COPY_PIECES,
 	    .boxes = { { 4000, 1536, 1, { .pitch = 4096 }, { .pitch = 4096 } } }, .may_unpin = true)
 COPIES_WITH(rows_across_pieces_during_a_kernel, (ALONE), .calls = "cuMemcpy2DAsync*",
@@ -119,14 +120,14 @@ COPIES(large_rows_across_pieces_during_a_kernel,
        .boxes = { { 1024, 700, 1, { .pitch = 8192 }, { .pitch = 1024 } },
 		  { 1024, 700, 1, { .pitch = 6000 }, { .pitch = 1024 } } },
        .work = COPY_CONCURRENT)
-/* Rows so short are taken in, as from pageable memory. */
+/* Such short rows are copied immediately, as from pageable memory. */
 COPIES(large_rows_across_pieces_behind_a_kernel, .calls = "cuMemcpy2DAsync* cuMemcpy3DAsync*",
        .memory = COPY_PIECES, .boxes = { { 80, 700, 1, { .pitch = 8192 }, { .pitch = 80 } } },
        .up_only = true, .work = COPY_HELD)
 COPIES_WITH(batches_across_pieces, (ALONE), .calls = "*Batch*", .memory = COPY_PIECES,
 	    .sizes = { MIB, 10 * MIB }, .may_unpin = true)
 
-/* The driver refuses the call as it refuses one of pageable memory, and no byte moves. */
+/* The driver refuses the call as for pageable memory, and no byte moves. */
 COPIES_WITH(too_long_at_first, (ALONE), .calls = "cuMemcpyHtoD* cuMemcpyDtoH*", WHOLE,
 	    .wrong = COPY_TOO_LONG, .code = CUDA_ERROR_INVALID_VALUE)
 COPIES_WITH(too_long_from_pieces, (ALONE), .calls = COPY_RUNS, .memory = COPY_PIECES,
@@ -141,7 +142,7 @@ COPIES_WITH(too_long_batches_from_pieces, (ALONE), .calls = "*Batch*", .memory =
 COPIES(too_long_across_blocks, .calls = "*", .memory = COPY_ACROSS,
        .sizes = { 64 * KIB, COPY_ROOM }, .wrong = COPY_TOO_LONG, REFUSED)
 
-/* Next to a capture nothing may break it, or move a byte that it forbids. */
+/* During a capture nothing may invalidate it, nor move a byte that it forbids. */
 COPIES_WITH(during_a_capture_in_pieces, (ALONE), .calls = COPY_RUNS, .memory = COPY_PIECES,
 	    .ranges = { { 0, COPY_PIECES_BYTES } }, .capture = COPY_DURING_CAPTURE)
 COPIES_WITH(forbidden_by_a_capture_at_first, (ALONE), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",

@@ -11,7 +11,7 @@
 TEST(the_runtime_finds_its_functions)
 {
 	int count = 0;
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW); /* the runtime closes it in the end */
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW); /* the runtime closes it at the end */
 	cudaError_t error = cudaGetDeviceCount(&count);
 
 	if (!CHECK(driver != NULL))
@@ -20,12 +20,12 @@ TEST(the_runtime_finds_its_functions)
 	       cudaGetErrorString(error));
 	CHECK(calls_of(driver, "cuGetProcAddress_v2") > 400);
 	CHECK_EQ(calls_of(driver, "cuInit"), 1);
-	/* The stand-in's answer to the runtime's question for its private tables. */
+	/* The stand-in refuses the runtime's request for private tables. */
 	CHECK_EQ(error, cudaErrorSymbolNotFound);
 	CHECK_EQ(cudaGetDeviceCount(&count), error);
 }
 
-/* How many of them were ours, by our own count. */
+/* Counts the wrappers among them, by the library's own count. */
 TEST_WITH(most_of_them_are_ours, "HOTPIN_LOG=debug")
 {
 	char line[256];

@@ -25,7 +25,7 @@ static struct plug open_plug(void *handle)
 	return plug;
 }
 
-/* Memory goes to and fro between the program and the plug-in. */
+/* Passes memory between the program and the plug-in. */
 static void exchange(struct plug plug, size_t n)
 {
 	for (int round = 0; round < 3; round++) {
@@ -74,7 +74,7 @@ TEST(a_library_in_the_namespace_bound_deeply)
 	exchange_all(open_plug(dlmopen(LM_ID_BASE, "libdeep.so", RTLD_NOW | RTLD_DEEPBIND)));
 }
 
-/* Natively this works for what every libc maps by itself, which is certain above 32 MiB. */
+/* Without the library this works for blocks that every libc maps separately, as above 32 MiB. */
 TEST(a_library_in_another_namespace)
 {
 	exchange(open_plug(dlmopen(LM_ID_NEWLM, "libdeep.so", RTLD_NOW)), 34 * MIB);
@@ -87,7 +87,7 @@ TEST_WITH(one_that_comes_before_us, "LD_PRELOAD=@:libopens_deep.so")
 	exchange_all(plug);
 }
 
-/* Blocks in use stay what they are; what moves, moves out. */
+/* Blocks in use stay valid; a block that realloc() moves leaves the heap. */
 TEST(blocks_from_before)
 {
 	begin();
@@ -105,7 +105,7 @@ TEST(blocks_from_before)
 	grown = realloc(grown, 64 * MIB);
 	CHECK(holds(grown, 4 * MIB, 3));
 	plug.free(grown);
-	/* Not even a freed one that is kept serves again. */
+	/* Even a cached freed block is not allocated again. */
 	for (int i = 0; i < 3; i++) {
 		char *fresh = malloc(4 * MIB);
 
@@ -116,8 +116,7 @@ TEST(blocks_from_before)
 	}
 }
 
-/* Other libraries that are opened leave the heap as it is, and so do those that the driver opens.
- */
+/* Other opened libraries, including those that the driver opens, do not affect the heap. */
 TEST(nobody_is_deep)
 {
 	void *(*open_as)(const char *, int);
@@ -136,7 +135,7 @@ TEST(nobody_is_deep)
 	free(promoted(4 * MIB));
 }
 
-/* The RUNPATH and the $ORIGIN are those of the library that asks, with any flags. */
+/* RUNPATH and $ORIGIN are those of the calling library, with any flags. */
 TEST(the_caller_stays_the_caller)
 {
 	static const int modes[] = { RTLD_NOW, RTLD_LAZY | RTLD_GLOBAL, RTLD_NOW | RTLD_DEEPBIND };
@@ -170,7 +169,7 @@ TEST(the_caller_stays_the_caller)
 	CHECK(open_in(LM_ID_NEWLM, names[1], RTLD_NOW) != NULL);
 }
 
-/* One line, and only for those who ask. */
+/* One message, only at that log level. */
 TEST_WITH(it_is_said, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
 {
 	char text[1024];

@@ -6,7 +6,7 @@
 
 #include <malloc.h>
 
-/* Runs before any library's constructor, ours included. */
+/* Runs before any library's constructor, including ours. */
 static char *first_small, *first_big;
 static bool first_copied;
 static const char *first_value;
@@ -62,7 +62,7 @@ TEST_WITH(the_profile_before_all_constructors, "EARLY=copy", "HOTPIN_PROFILE=tra
 	CHECK(first_copied);
 }
 
-/* What lib/early.c did in its constructor, and its memory afterwards. */
+/* Checks what lib/early.c did in its constructor, and its memory afterwards. */
 static void check_early_library(void)
 {
 	const char *const *report = dlsym(RTLD_DEFAULT, "early_report");
@@ -98,7 +98,7 @@ TEST_WITH(a_constructor_and_a_driver_that_reenters, "LD_PRELOAD=@:libearly.so", 
 	check_early_library();
 }
 
-/* It allocates while we look for what is behind us. */
+/* The next library allocates while we look up its functions. */
 TEST_WITH(memory_while_we_look, "LD_PRELOAD=@:libresolver.so")
 {
 	char **blocks = dlsym(RTLD_DEFAULT, "resolver_blocks");
@@ -117,7 +117,7 @@ TEST_WITH(memory_while_we_look, "LD_PRELOAD=@:libresolver.so")
 		free(blocks[i]);
 }
 
-/* Loaded when the program has long been running. */
+/* The library is loaded long after the program's start. */
 TEST(a_cuda_user_that_is_loaded_late)
 {
 	CHECK(dlopen("libearly.so", RTLD_NOW | RTLD_GLOBAL) != NULL);

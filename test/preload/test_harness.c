@@ -64,7 +64,7 @@ static struct check_test made[] = {
 	{ "pass", pass, NULL },
 };
 
-/* Runs one of them by a harness of its own.  Returns its exit status, and the output in `said`. */
+/* Runs one of them with a separate harness.  Returns the exit status, and the output in `said`. */
 static int run(const char *mode, const char *name, char said[4096])
 {
 	size_t used = 0;

@@ -38,7 +38,7 @@ __attribute__((noinline)) static void burn(void)
 		;
 }
 
-/* The profile so far says that there are samples of this kind of threads. */
+/* True if the profile so far has samples of this kind of threads. */
 static bool has_samples(const char *threads)
 {
 	char key[64];
@@ -101,7 +101,7 @@ TEST_WITH(every_thread_is_sampled, PROFILE)
 			 kernel_refuses());
 		CHECK(has_rings() || kernel_refuses());
 	}
-	/* The thread that reads has one open for a moment, now and then. */
+	/* The reader thread briefly has a descriptor open at times. */
 	WAIT_FOR(descriptors() == before);
 	pid_t child = fork();
 	if (child == 0)
@@ -121,7 +121,7 @@ TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
 	CHECK(!has_rings());
 }
 
-/* All threads: what systemd's SystemCallFilter= does to calls that it does not list. */
+/* Treats all threads as systemd's SystemCallFilter= treats unlisted calls. */
 static void filter(void)
 {
 	struct sock_filter code[] = {
@@ -147,7 +147,7 @@ TEST_WITH(a_filter_that_kills_is_not_met, PROFILE)
 	CHECK(!has_rings());
 }
 
-/* How many samples there are so far. */
+/* Returns the number of samples so far. */
 static long samples(void)
 {
 	const char *at = strstr(read_all(check_path("profile.json")), "\"sampling\"");
@@ -156,7 +156,7 @@ static long samples(void)
 	return at != NULL ? atol(at + strlen("\"samples\": ")) : 0;
 }
 
-/* With a frame, so that its caller is seen; called from where nothing was before. */
+/* Has a frame, so that its caller is found; called from a new place. */
 __attribute__((noinline)) static bool burn_elsewhere(void)
 {
 	volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -204,7 +204,7 @@ TEST_WITH(by_a_signal, PROFILE, "HOTPIN_SAMPLE=signal")
 	pthread_join(thread, NULL);
 }
 
-/* When the first thread has ended, the kernel tells less of the process under /proc/self. */
+/* When the first thread has ended, /proc/self shows less about the process. */
 static void *use_alone(void *unused)
 {
 	char path[PATH_MAX];

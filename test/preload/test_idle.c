@@ -12,7 +12,7 @@ TEST_WITH(pinned_blocks_go_back, "HOTPIN_RING=0")
 	CHECK(resident() > base + 150 * MIB);
 	free_all();
 	CHECK(shrinks_to(base + 64 * MIB, 2));
-	/* A little later all pins are gone: none has a floor. */
+	/* A little later all pins have ended: no minimum stays pinned. */
 	rest(1);
 	CHECK_EQ(standin_registered_bytes(), 0);
 }
@@ -27,7 +27,7 @@ TEST_WITH(unpinned_blocks_go_back, "HOTPIN_PIN=0")
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
 
-/* A process that has found a device but made no context has no thread of ours. */
+/* A process that initialized CUDA without a context has no thread of the library. */
 TEST(without_a_context)
 {
 	OK(cuInit(0));
@@ -40,7 +40,7 @@ TEST(without_a_context)
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
 
-/* Blocks that were never copied at all, freed before anything else is. */
+/* Blocks that were never copied, freed before anything else. */
 TEST(untouched_by_copies)
 {
 	size_t base = base_line();
@@ -50,7 +50,7 @@ TEST(untouched_by_copies)
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
 
-/* Streams that no other waits for, and two contexts: all of them are seen to be idle. */
+/* Streams without order to others, and two contexts: all are found to be idle. */
 TEST(with_streams_and_contexts)
 {
 	size_t base = base_line();
@@ -67,7 +67,7 @@ TEST(with_streams_and_contexts)
 }
 
 /*
- * Where the driver cannot be asked, what the program's last calls have shown holds until it sleeps.
+ * If the driver cannot be queried, the results of the program's last calls count until it sleeps.
  */
 TEST_WITH(shown_by_the_program, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
 {
@@ -82,7 +82,7 @@ TEST_WITH(shown_by_the_program, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
 
 static int deadlines;
 
-/* The fifth word is the address of a futex's timeout, 0: none. */
+/* Counts threads that wait on a futex with a timeout: its address is the fifth word, 0: none. */
 static void count_deadlines(const char *task)
 {
 	char path[64], line[256] = "";
@@ -97,7 +97,7 @@ static void count_deadlines(const char *task)
 	deadlines += timeout != 0;
 }
 
-/* With nothing kept and nothing pinned nobody wakes up. */
+/* Without cached or pinned memory no thread wakes up. */
 TEST_WITH(an_idle_process_sleeps, "HOTPIN_RING=0")
 {
 	size_t base = base_line();
@@ -107,12 +107,12 @@ TEST_WITH(an_idle_process_sleeps, "HOTPIN_RING=0")
 	CHECK_EQ(each_other(nothing), preloaded());
 	rest(4);
 	CHECK_EQ(standin_registered_bytes(), 0);
-	/* It waits without a deadline: no time that passes wakes it. */
+	/* The thread waits without a deadline, so passing time does not wake it. */
 	test_clock_pass(3600 * TEST_S);
 	CHECK_EQ(each_other(count_deadlines), preloaded());
 	CHECK_EQ(deadlines, 0);
 
-	/* What is freed then goes back all the same. */
+	/* Memory that is freed later is still released. */
 	allocate(false);
 	free_all();
 	CHECK(shrinks_to(base + 64 * MIB, 2));

@@ -20,7 +20,7 @@ static bool open_lacking(const char *role)
 	return CHECK(driver != NULL);
 }
 
-/* One block up and down, often enough to be pinned. */
+/* Uploads and downloads one block often enough to pin it. */
 static void copy_often(void)
 {
 	enum { BYTES = 4 << 20 };
@@ -41,7 +41,7 @@ static void copy_often(void)
 	free(block);
 }
 
-/* How often the log says what is lacking. */
+/* Counts log messages about the lacking function. */
 static int said(const char *name)
 {
 	char path[PATH_MAX], line[512];
@@ -73,7 +73,7 @@ TEST_WITH(a_required_function, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/
 	CHECK_EQ(said("cuPointerGetAttributes"), preloaded());
 }
 
-/* A profile that was asked for is missed. */
+/* Without it a requested profile is incomplete. */
 TEST_WITH(a_required_function_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_LOG=warn",
 	  "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
 {

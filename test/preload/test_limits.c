@@ -9,7 +9,7 @@
 
 #define BYTES (4 * MIB)
 
-/* Many blocks up and down, again and again; returns the most that was ever registered. */
+/* Copies many blocks repeatedly in both directions; returns the most bytes registered at once. */
 static size_t use_many(unsigned blocks)
 {
 	static char *block[64];
@@ -34,8 +34,8 @@ static size_t use_many(unsigned blocks)
 }
 
 /*
- * `id` with one, two and eight copy threads, regardless of what the machine has: with one the
- * copies of use_many() do not earn the staging ring, with two and eight they do.
+ * Runs `id` with one, two and eight copy workers, independently of the machine.  With one, the
+ * copies of use_many() do not pay for the staging ring; with two and eight they do.
  */
 #define TEST_THREADS(id, ...)                                \
 	static void id(unsigned threads);                    \
@@ -63,7 +63,7 @@ TEST_THREADS(the_budget_is_kept, "HOTPIN_PIN_BUDGET=10M")
 	CHECK_EQ(most > 0, preloaded());
 }
 
-/* A ring takes a quarter of the budget, and blocks the rest. */
+/* The ring takes a quarter of the budget, and blocks the rest. */
 TEST_THREADS(a_ring_in_a_small_budget, "HOTPIN_PIN_BUDGET=48M", "HOTPIN_HEAP_MIN=8M")
 {
 	begin();
@@ -73,7 +73,7 @@ TEST_THREADS(a_ring_in_a_small_budget, "HOTPIN_PIN_BUDGET=48M", "HOTPIN_HEAP_MIN
 	free(block);
 }
 
-/* A ring of a quarter of the budget would hold less than a large copy wants. */
+/* A ring of a quarter of the budget would be smaller than a large copy needs. */
 TEST_THREADS(no_ring_in_a_tiny_budget, "HOTPIN_PIN_BUDGET=31M", "HOTPIN_HEAP_MIN=0")
 {
 	begin();
@@ -88,7 +88,7 @@ static bool is_ring_there(void *memory)
 	return standin_registered_bytes() == 16 * MIB;
 }
 
-/* Blocks hold the whole budget when the ring is earned; it comes once they have been freed. */
+/* Blocks use the whole budget when the ring would pay off; it is created once they are freed. */
 TEST_WITH(a_ring_waits_for_room, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2", "HOTPIN_RING=16M")
 {
 	static char table[BYTES];
@@ -101,14 +101,14 @@ TEST_WITH(a_ring_waits_for_room, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2", "H
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 	size_t held = standin_registered_bytes();
 	free(block);
-	/* The freed block is unpinned by a thread of ours; then the next copy makes the ring. */
+	/* The housekeeper unpins the freed block; then the next copy creates the ring. */
 	if (preloaded()) {
 		CHECK(held >= 60 * MIB);
 		WAIT_FOR(is_ring_there(table));
 	}
 }
 
-/* What was pinned and freed makes room for what is used now, at once and not by age (1 s). */
+/* Freed pinned blocks make room for used ones immediately, not after their expiry (1 s). */
 TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
 {
 	begin();
@@ -127,7 +127,7 @@ TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
 	CHECK_EQ(pinned, preloaded());
 }
 
-/* Copies that would earn the ring. */
+/* Makes copies that would pay for the ring. */
 static void pin_nothing(void)
 {
 	begin();
@@ -148,7 +148,7 @@ TEST_THREADS(pinning_is_off, "HOTPIN_PIN=0")
 	pin_nothing();
 }
 
-/* Buffers that are taken again by turns: glibc keeps them where what lies between is in use. */
+/* Reallocates buffers in turn: glibc keeps them if the memory between them is in use. */
 static long faults_of_a_turn(void)
 {
 	static struct {
@@ -158,7 +158,10 @@ static long faults_of_a_turn(void)
 
 	getrusage(RUSAGE_SELF, &before);
 	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
-		/* Not the same that are there: new ones, between the buffers of this turn. */
+		/*
+		 * Allocated while the old ones exist: the new ones lie between the buffers of this
+		 * turn.
+		 */
 		records[i].between = malloc(100);
 		records[i].buffer = malloc(100 * KIB);
 		for (size_t at = 0; at < 100 * KIB; at += 4096)
@@ -170,7 +173,7 @@ static long faults_of_a_turn(void)
 	return after.ru_minflt - before.ru_minflt;
 }
 
-/* Without a context no thread of ours could give back what is kept: it is libc's to keep. */
+/* Without a context no thread of ours could release cached blocks, so libc serves them. */
 TEST(small_blocks_before_a_context)
 {
 	long first = faults_of_a_turn(), last = 0;
@@ -181,7 +184,7 @@ TEST(small_blocks_before_a_context)
 	printf("# %ld faults at first, %ld in the third turn\n", first, last);
 	CHECK(first >= 1500 * 25);
 	CHECK(last <= first / 10);
-	/* They are ours again with one, once its thread attends. */
+	/* With a context they are ours, once its thread tends the cache. */
 	begin();
 	bool pinned = false;
 	for (int i = 0; i < 300 && !pinned; i++) {
@@ -192,7 +195,7 @@ TEST(small_blocks_before_a_context)
 	CHECK_EQ(pinned, preloaded());
 }
 
-/* No block can be pinned, but the ring helps all memory. */
+/* No block can be pinned, but the ring speeds up copies of any memory. */
 TEST_THREADS(the_heap_is_off, "HOTPIN_HEAP_MIN=0")
 {
 	begin();
@@ -206,7 +209,7 @@ TEST_THREADS(small_blocks_are_left_alone, "HOTPIN_HEAP_MIN=8M")
 	free(promoted(9 * MIB));
 }
 
-/* The driver refuses: the nth time, every time, with codes of every kind. */
+/* The driver refuses once, or always, with any error code. */
 static void refused(bool ever_pinned)
 {
 	begin();
@@ -231,7 +234,7 @@ TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712")
 	refused(true);
 }
 
-/* It gives up for good, and does not ask for ever. */
+/* The library gives up, and stops asking. */
 TEST_WITH(every_pin_is_refused,
 	  "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3,"
 	  "cuMemHostRegister:4,cuMemHostRegister:5,cuMemHostRegister:6,cuMemHostRegister:7")
@@ -240,7 +243,7 @@ TEST_WITH(every_pin_is_refused,
 	CHECK(standin_calls("cuMemHostRegister") < 7);
 }
 
-/* Where unpinning fails the block must not be taken for unpinned. */
+/* If unpinning fails, the block must still count as pinned. */
 TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnregister:1:999")
 {
 	begin();
@@ -260,7 +263,7 @@ TEST_WITH(the_context_is_not_told, "STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurre
 	refused(true);
 }
 
-/* A device whose kernels read pageable memory, and one that reads the host's page tables. */
+/* Devices whose kernels read pageable memory, and devices that use the host's page tables. */
 TEST_WITH(pageable_memory_access, "STANDIN_HMM=1")
 {
 	begin();
@@ -280,7 +283,7 @@ static void free_while_busy(void)
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 	CHECK_EQ(standin_pending(stream), 1);
-	/* Far more than may be pinned, freed and due; the kernel has not run. */
+	/* Far more than may be pinned is freed and due; the kernel has not run. */
 	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
 		char *block = malloc((2 + i % 5) * MIB);
 
@@ -298,12 +301,12 @@ static void free_while_busy(void)
 	CHECK_EQ(standin_pending(stream), 1);
 }
 
-/* Copies that return early leave their blocks unpinned: on a busy machine all of them. */
+/* Deferred copies leave blocks unpinned; on a busy machine all of them. */
 TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=0")
 {
 	begin();
 	free_while_busy();
-	/* When it has nothing to do, what is due goes, after some silence. */
+	/* When the device is idle for a while, due blocks are unpinned. */
 	OK(cuCtxSynchronize());
 	for (unsigned i = 0; i < 100 && standin_calls("cuMemHostUnregister") == 0; i++) {
 		test_clock_step(10 * TEST_MS);

@@ -30,7 +30,7 @@ TEST(calls_go_through_us)
 	CHECK(cuNoSuchThingAnywhere == NULL);
 }
 
-/* The address that the linker bound is the one that dlsym() gives. */
+/* dlsym() returns the address that the linker bound. */
 TEST(one_address_for_one_function)
 {
 	CUresult (*volatile copy)(CUdeviceptr, const void *, size_t) = cuMemcpyHtoD_v2;
@@ -42,7 +42,7 @@ TEST(one_address_for_one_function)
 	CHECK((void *)query == dlsym(RTLD_DEFAULT, "cuDeviceGet"));
 }
 
-/* Every function of a driver that nobody has started; what its pointers point at is all zero. */
+/* Calls every function of an uninitialized driver; its pointers point to zeros. */
 static const char *const names[] = {
 #define DRIVER(name, ...) #name,
 #define WRAPPED           DRIVER
@@ -65,11 +65,11 @@ static void call_all(void)
 	for (size_t i = 0; i < NAMES; i++) {
 		any_fn ours = (any_fn)native_dlsym()(library, names[i]);
 		any_fn theirs = (any_fn)native_dlsym()(driver, names[i]);
-		if (strstr(names[i], "BatchAsync") != NULL) /* the counts would be lies */
+		if (strstr(names[i], "BatchAsync") != NULL) /* the counts would be wrong */
 			continue;
 		CUresult answer = ours(z, z, z, z, z, z, z, z, z, z, z);
 
-		/* A name that this driver lacks. */
+		/* A function that this driver lacks. */
 		CUresult expected = theirs != NULL ? theirs(z, z, z, z, z, z, z, z, z, z, z)
 						   : CUDA_ERROR_NOT_FOUND;
 		if (!CHECK_EQ(answer, expected))
@@ -88,7 +88,7 @@ TEST_WITH(every_function_when_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off
 	call_all();
 }
 
-/* Another tool in front of us finds us behind it, and the driver is called once. */
+/* Another tool before our library finds us as the next one, and the driver is called once. */
 TEST_WITH(a_tool_in_front_of_us, "LD_PRELOAD=libwraps_init.so:@")
 {
 	const int *seen = (const int *)dlsym(RTLD_DEFAULT, "wraps_init_calls");
@@ -99,7 +99,7 @@ TEST_WITH(a_tool_in_front_of_us, "LD_PRELOAD=libwraps_init.so:@")
 	CHECK(device_copies(dlopen(NULL, RTLD_NOW), dlsym));
 }
 
-/* Who asks for what is behind it gets that: us in front of us, the driver behind us. */
+/* RTLD_NEXT leads the tool before us to us, and the one after us to the driver. */
 TEST_WITH(a_tool_behind_us, "LD_PRELOAD=@:libtool.so")
 {
 	dlsym_fn look = (dlsym_fn)dlsym(RTLD_DEFAULT, "tool_look");

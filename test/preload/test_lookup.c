@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Names that begin as the driver's do; -rdynamic, so that dlsym() finds them. */
+/* Names that begin like the driver's; -rdynamic, so that dlsym() finds them. */
 #define OWN(name)                                                      \
 	__attribute__((visibility("default"))) const char *name(void); \
 	const char *name(void)                                         \
@@ -55,7 +55,7 @@ TEST(names_that_only_look_like_it)
 	}
 }
 
-/* dlerror() after a look-up of `name`, copied. */
+/* Copies dlerror() after a look-up of `name`. */
 static void error_of(dlsym_fn look, void *handle, const char *name, char said[512])
 {
 	dlerror();
@@ -85,7 +85,7 @@ TEST(errors_read_as_they_did)
 	}
 }
 
-/* A pending error is what the program may ask for after any number of successful look-ups. */
+/* A pending error must survive any number of successful look-ups. */
 TEST(success_leaves_no_error)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -97,7 +97,7 @@ TEST(success_leaves_no_error)
 	CHECK(dlerror() == NULL);
 }
 
-/* The first look-ups of a process, eight at once; then all of them again. */
+/* The first look-ups of a process, by eight threads at once; then all of them again. */
 #define THREADS 8
 static pthread_barrier_t together;
 static void *driver;
@@ -134,7 +134,7 @@ static void look_up_together(void)
 	for (int i = 0; i < THREADS; i++) {
 		for (size_t at = 0; at < SOME; at++) {
 			CHECK(answers[i][at] != NULL && answers[i][at] == answers[0][at]);
-			/* The last one cannot matter, except to a profile, which times it. */
+			/* A wrapper of the last one only matters for a profile, which times it. */
 			CHECK(preload_is_in(answers[i][at], OURS) ==
 			      (preloaded() &&
 			       (at != SOME - 1 || getenv("HOTPIN_PROFILE") != NULL)));
@@ -154,7 +154,7 @@ TEST_WITH(eight_threads_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
 	look_up_together();
 }
 
-/* Every way to the functions ends in exactly one call of the driver's. */
+/* Each way to a function leads to exactly one driver call. */
 TEST(no_way_leads_back_to_us)
 {
 	void *handles[] = { RTLD_DEFAULT, dlopen(NULL, RTLD_NOW), NULL, RTLD_NEXT, NULL };
@@ -176,7 +176,7 @@ TEST(no_way_leads_back_to_us)
 	}
 }
 
-/* The driver is found first through an odd handle: a library that only needs it. */
+/* The driver is found first through an unusual handle: a library that only needs it. */
 TEST(first_seen_through_another_library)
 {
 	void *runtime = dlopen("libneeds_driver.so", RTLD_NOW);
@@ -188,7 +188,7 @@ TEST(first_seen_through_another_library)
 	CHECK(device_copies(runtime, dlsym));
 }
 
-/* Or through the program itself, where every name of ours comes before the driver's. */
+/* Or through the program itself, where our names precede the driver's. */
 TEST(first_seen_through_the_program)
 {
 	void *program = dlopen(NULL, RTLD_NOW);
@@ -216,7 +216,7 @@ TEST(libcupti_gets_the_real_ones)
 	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
 }
 
-/* In front of libc's: counts who asks which file an address is in. */
+/* Precedes libc's: counts queries for the file of an address. */
 static _Atomic int files_asked_for;
 __attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *ret)
 {
@@ -224,7 +224,7 @@ __attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *
 	return ((__typeof__(&dladdr))dlsym(RTLD_NEXT, "dladdr"))(address, ret);
 }
 
-/* The caller of a lookup: once, and not at all where hotpin does nothing. */
+/* A look-up determines its caller once, and not at all if hotpin does nothing. */
 TEST(the_file_of_who_asks)
 {
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -234,7 +234,7 @@ TEST(the_file_of_who_asks)
 	CHECK_EQ(files_asked_for - before, preloaded());
 }
 
-/* RTLD_DEFAULT includes what the calling library itself needs, and RUNPATH is the caller's. */
+/* RTLD_DEFAULT includes libraries that the caller needs, and RUNPATH is the caller's. */
 TEST(a_library_finds_what_it_needs)
 {
 	void *user = dlopen("libuser.so", RTLD_NOW | RTLD_LOCAL);
@@ -257,7 +257,7 @@ TEST(a_library_finds_what_it_needs)
 	}
 }
 
-/* The driver is closed; something else takes its place before it is opened again. */
+/* The driver is closed; other memory takes its place before it is opened again. */
 static void open_twice(void)
 {
 	for (int round = 0; round < 2; round++) {
@@ -286,7 +286,7 @@ TEST_WITH(a_driver_that_is_closed_and_counted, "HOTPIN_PROFILE=trace", "HOTPIN_C
 	open_twice();
 }
 
-/* Functions of libc's that nobody has called yet: what comes before them is looked up now. */
+/* Calls functions of libc for the first time, which makes us look up the next definitions. */
 static void call_libc(void)
 {
 	char byte;
@@ -297,7 +297,7 @@ static void call_libc(void)
 	CHECK_EQ(recv(-1, &byte, 1, 0), -1);
 }
 
-/* Every look-up forgets the error of the one before, and frees its text. */
+/* Every look-up clears the previous error, and frees its text. */
 TEST(the_error_of_dlopen_is_kept)
 {
 	CHECK(dlopen("libnosuch.so", RTLD_NOW) == NULL);
@@ -314,7 +314,7 @@ TEST(the_error_of_dlsym_is_kept)
 	CHECK(error != NULL && strstr(error, "no_such_name") != NULL);
 }
 
-/* Where dlsym() itself cannot be found, a look-up fails as one of an unknown name does. */
+/* If dlsym() itself cannot be found, every look-up fails like one of an unknown name. */
 TEST_WITH(no_dlsym_behind_us, "LD_PRELOAD=libno_dlsym.so:@")
 {
 	const char *list = getenv("LD_PRELOAD");
@@ -328,7 +328,7 @@ TEST_WITH(no_dlsym_behind_us, "LD_PRELOAD=libno_dlsym.so:@")
 	}
 }
 
-/* A function that is not of the table settles, however it was found. */
+/* A function outside of the table settles deferred copies, however it was found. */
 TEST_WITH(an_unknown_function, "STANDIN_EXTRA=1")
 {
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -354,7 +354,7 @@ TEST_WITH(a_driver_that_reenters, "STANDIN_REENTER=1")
 	CHECK_EQ(calls_of(driver, "cuInit"), 1);
 }
 
-/* CUDA 11.5 and before: there is no cuGetProcAddress_v2, nor much else that we know. */
+/* CUDA 11.5 and before lacks cuGetProcAddress_v2, and many other functions that we know. */
 TEST(an_old_driver)
 {
 	void *found = NULL;
@@ -385,7 +385,7 @@ static bool is_ours(size_t bytes)
 	return ours;
 }
 
-/* Blocks below 256 KiB are left to libc until there is a device, and in a child that has none. */
+/* Blocks below 256 KiB are left to libc until a device is in use, and in a child without one. */
 TEST(small_blocks_are_ours_with_a_device)
 {
 	int status = 1;

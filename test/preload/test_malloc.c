@@ -15,7 +15,7 @@
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-/* Not for the compiler to see through. */
+/* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
 static void *(*volatile my_calloc)(size_t, size_t) = calloc;
 static void *(*volatile my_realloc)(void *, size_t) = realloc;
@@ -49,7 +49,7 @@ static const size_t sizes[] = { 0,
 				33 * MIB };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* The block can be used to its end, and all of malloc_usable_size() as well. */
+/* True if the block can be used to its end, including all of malloc_usable_size(). */
 static bool works(char *block, size_t bytes)
 {
 	if (block == NULL || (uintptr_t)block % 16 != 0)
@@ -98,7 +98,7 @@ TEST(every_size_from_every_function)
 			CHECK(works(block, n) && (uintptr_t)block % 4096 == 0);
 			CHECK(malloc_usable_size(block) >= (n + 4095) / 4096 * 4096);
 			my_free(block);
-			CHECK_EQ(errno, 4711); /* success and free() leave it alone */
+			CHECK_EQ(errno, 4711); /* success and free() do not change it */
 		}
 	}
 }
@@ -125,7 +125,7 @@ TEST(every_alignment)
 	}
 }
 
-/* What cannot be had, or asked for: the answers and errno of glibc, and nothing is lost. */
+/* Impossible and invalid requests: results and errno are glibc's, and nothing is lost. */
 TEST(what_is_refused)
 {
 	static const size_t huge[] = { PTRDIFF_MAX,  (size_t)PTRDIFF_MAX + 1,
@@ -180,7 +180,7 @@ TEST(what_is_refused)
 	}
 }
 
-/* The odd ones: glibc of this system decides, see plain. */
+/* Unusual requests: glibc of this system decides, see plain. */
 TEST(zero_and_null)
 {
 	char *block = my_malloc(0), *other = my_malloc(0);
@@ -210,7 +210,7 @@ static bool holds(const char *block, size_t bytes)
 	return true;
 }
 
-/* A block changes size in every way across every border; its contents stay. */
+/* Resizes a block in every way across every boundary; its contents stay. */
 TEST(realloc_keeps_what_is_there)
 {
 	for (size_t from = 0; from < SIZES; from++) {
@@ -232,7 +232,7 @@ TEST(realloc_keeps_what_is_there)
 	}
 }
 
-/* Others see the same memory: allocated here, changed and freed by eight threads. */
+/* Blocks are allocated here, and changed and freed by eight threads. */
 static void *blocks[8][64];
 
 static void *churn(void *number)
@@ -272,7 +272,9 @@ TEST(eight_threads)
 	}
 }
 
-/* A double free ends as it does without us: the process dies, and says why where libc knows. */
+/*
+ * A double free ends as without the library: the process dies, with libc's message if there is one.
+ */
 static int ends_by(size_t bytes, char *said, size_t room)
 {
 	int ends[2], status = 0;
@@ -305,15 +307,15 @@ TEST(double_free)
 	CHECK(strstr(said, "free(): double free detected") != NULL);
 	CHECK_EQ(ends_by(60 * KIB, said, sizeof(said)), SIGABRT);
 	CHECK(strstr(said, "double free or corruption") != NULL);
-	/* Ours is none of its own. */
+	/* A block that the library does not serve. */
 	CHECK_EQ(ends_by(100 * KIB, said, sizeof(said)), SIGABRT);
 	CHECK(strstr(said, "free(): ") != NULL || strstr(said, "double free") != NULL);
-	/* What glibc had mapped is gone by then; ours may abort as well. */
+	/* Without the library, glibc has unmapped the block; with it, abort() is possible, too. */
 	int signal = ends_by(4 * MIB, said, sizeof(said));
 	CHECK(signal == SIGSEGV || signal == SIGABRT);
 }
 
-/* Where malloc() fails for want of address space it does so for us as well. */
+/* If address space is exhausted, our malloc() also fails. */
 static void live_within_half_a_gib(void)
 {
 	struct rlimit limit = { 512 * MIB, 512 * MIB };
@@ -326,7 +328,7 @@ static void live_within_half_a_gib(void)
 		got++;
 	CHECK(got >= 12 && got < 16);
 	CHECK_EQ(errno, ENOMEM);
-	/* Small ones still work. */
+	/* Small blocks still work. */
 	CHECK(my_malloc(100) != NULL);
 }
 
@@ -335,14 +337,14 @@ TEST(a_limit_of_address_space)
 	live_within_half_a_gib();
 }
 
-/* The limit comes when the heap has long been in use. */
+/* The limit is set long after the first use of the heap. */
 TEST(a_late_limit_of_address_space)
 {
 	my_free(my_malloc(4 * MIB));
 	live_within_half_a_gib();
 }
 
-/* What libc says and does about its own memory is left to it, no matter what is hotpin's. */
+/* libc's own reports and functions about its memory stay unchanged. */
 TEST(what_is_left_to_libc)
 {
 	static const char *const names[] = { "mallinfo",     "mallinfo2",   "mallopt",
@@ -372,7 +374,7 @@ TEST(what_is_left_to_libc)
 	malloc_trim(0);
 }
 
-/* Without stdio, which allocates. */
+/* Does not use stdio, which allocates. */
 static size_t resident(void)
 {
 	char text[128] = "";
@@ -383,7 +385,7 @@ static size_t resident(void)
 	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
 }
 
-/* What is free goes back at once, of both heaps; what is in use stays. */
+/* Free memory of both heaps is released immediately; memory in use stays. */
 TEST(trimming)
 {
 	static char *ours[40], *theirs[400];
@@ -408,7 +410,7 @@ TEST(trimming)
 	for (size_t at = 0; at < 4 * MIB; at += 4 * KIB)
 		CHECK(large[at] == 7);
 	CHECK(last[20 * KIB - 1] == 7);
-	/* As much as is asked for stays, and all can be had again. */
+	/* As much as requested stays, and all can be allocated again. */
 	for (int i = 0; i < 40; i++)
 		memset(ours[i] = my_malloc(MIB), 1, MIB);
 	for (int i = 0; i < 40; i++)
@@ -421,7 +423,7 @@ TEST(trimming)
 	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
 }
 
-/* The next allocator is told what the program freed: it keeps more itself from then on. */
+/* Frees of large blocks are reported to the next allocator, which then keeps more memory itself. */
 TEST(medium_blocks_after_large_ones)
 {
 	for (size_t large = 256 * KIB; large <= 16 * MIB; large *= 4) {
@@ -436,7 +438,7 @@ TEST(medium_blocks_after_large_ones)
 	CHECK_EQ(mallinfo2().hblks, 0);
 	my_free(medium);
 
-	/* So a buffer that comes and goes is not faulted in again each time. */
+	/* So a buffer that is allocated repeatedly causes no new page faults each time. */
 	struct rusage before, after;
 	getrusage(RUSAGE_SELF, &before);
 	for (int i = 0; i < 100; i++) {
@@ -448,7 +450,7 @@ TEST(medium_blocks_after_large_ones)
 	CHECK(after.ru_minflt - before.ru_minflt < 1000);
 }
 
-/* It is not told so at the price of joining all its small free blocks, as many as there may be. */
+/* The report must not make the allocator join all its small free blocks. */
 TEST(small_blocks_stay_apart)
 {
 	static char *small[1000];
@@ -463,7 +465,7 @@ TEST(small_blocks_stay_apart)
 	CHECK(before >= 900 * 40);
 	my_free(large);
 	CHECK_EQ(mallinfo2().fsmblks, before);
-	/* And it has learned. */
+	/* The allocator has learned. */
 	my_malloc(200 * KIB);
 	CHECK_EQ(mallinfo2().hblks, 0);
 }
@@ -476,7 +478,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A vector that grows by 1 MiB at a time to 512 MiB: moving pages, not bytes. */
+/* A vector grows in steps of 1 MiB to 512 MiB: pages are moved, not bytes. */
 TEST(growth_by_realloc)
 {
 	double begun = seconds();
@@ -491,7 +493,7 @@ TEST(growth_by_realloc)
 	for (size_t n = MIB; n <= 512 * MIB; n += MIB)
 		CHECK(block[n - 1] == (char)(n >> 20));
 	my_free(block);
-	/* 0.05 s natively on two cores; by copying it would be 128 GiB and a minute. */
+	/* 0.05 s without the library on two cores; copying would move 128 GiB and take a minute. */
 	printf("# %.3f s\n", seconds() - begun);
 	CHECK(seconds() - begun < 20);
 }

@@ -23,7 +23,7 @@
 void __libc_free(void *address);
 void *__libc_realloc(void *address, size_t bytes);
 
-/* Not for the compiler to see through. */
+/* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
 static void *(*volatile my_realloc)(void *, size_t) = realloc;
 static void (*volatile my_free)(void *) = free;
@@ -31,7 +31,7 @@ static char *volatile kept;
 
 static char said[1024], logged[1024];
 
-/* Our lines do not go to a stderr that the program has put another file in place of. */
+/* Our messages go to a file, because the program may have replaced stderr. */
 #define LOG "HOTPIN_LOG_FILE=$TEST_FOLDER/log"
 
 static void read_log(void)
@@ -50,7 +50,9 @@ static void forget_log(void)
 	unlink(check_path("log"));
 }
 
-/* The signal that `act` ends by in a process of its own, 0 if by none; what it said is in said. */
+/*
+ * Returns the signal by which `act` ends in a process of its own, 0 if none; `said` is its stderr.
+ */
 static int ends_by(void (*act)(void))
 {
 	int ends[2], status = 0;
@@ -77,7 +79,7 @@ static int ends_by(void (*act)(void))
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* Dies as plainly; with us in the words of libc's that `words` are, and of ours. */
+/* Expects the same end as without the library, with libc's message `words`, and ours. */
 static void dies(void (*act)(void), const char *ours, const char *words)
 {
 	int signal = ends_by(act);
@@ -103,7 +105,7 @@ static void free_twice(void)
 	my_free(block);
 }
 
-/* By then its addresses are free space. */
+/* By then its addresses are free. */
 static void free_twice_late(void)
 {
 	char *block = my_malloc(90 * MIB);
@@ -195,8 +197,8 @@ TEST_WITH(bad_addresses_in_silence, "HOTPIN_LOG=error", LOG)
 }
 
 /*
- * Bytes that glibc takes for the header of a mapped block of a page: it unmaps that page, and the
- * program goes on without it.
+ * These bytes look to glibc like the header of a mapped block of a page: glibc unmaps that page,
+ * and the program continues without it.
  */
 static char *hostile(size_t bytes)
 {
@@ -230,7 +232,7 @@ static void realloc_among_hostile(void)
 	*(volatile char *)kept = 1;
 }
 
-/* The freed one has a neighbor that ends in such bytes. */
+/* The freed block follows a neighbor that ends with such bytes. */
 static void free_twice_during_hostile(void)
 {
 	void *blocks[16];
@@ -259,7 +261,7 @@ TEST_WITH(hostile_neighbors, LOG)
 	forget_log();
 }
 
-/* The next allocator ends in its own way, or goes on; it harms nobody. */
+/* The next allocator may abort or continue, but must not damage anything. */
 TEST(usable_size_of_nothing)
 {
 	char *block = my_malloc(4 * MIB);
@@ -309,7 +311,7 @@ TEST(names_of_other_centuries)
 	}
 }
 
-/* The heap is closed, its holes are libc's: what libc maps there is libc's to free. */
+/* The heap is closed, and its holes belong to libc: blocks that libc maps there are libc's. */
 TEST(addresses_that_were_ours)
 {
 	struct rlimit limit = { (rlim_t)4 << 30, (rlim_t)4 << 30 };
@@ -330,11 +332,11 @@ TEST(addresses_that_were_ours)
 			my_free(theirs[i]);
 		}
 	}
-	/* Where libc maps next is the kernel's choice: as if it had chosen such a hole. */
+	/* The kernel chooses where libc maps; this imitates the choice of such a hole. */
 	char *page = (char *)(((uintptr_t)ours[20] + MIB) & -4096ul);
 	CHECK(mmap(page, MIB, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == page);
-	((size_t *)page)[1] = MIB | 2; /* what glibc writes in front of what it mapped */
+	((size_t *)page)[1] = MIB | 2; /* glibc's header of a mapped block */
 	my_free(page + 16);
 	CHECK(msync(page, MIB, MS_ASYNC) == -1 && errno == ENOMEM);
 	for (int i = 1; i < 40; i += 2) {

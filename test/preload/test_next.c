@@ -36,7 +36,7 @@ TEST_WITH(we_are_last, "LD_PRELOAD=libfirst.so:libsecond.so:@")
 	say("first second end");
 }
 
-/* With the driver found and in use there is more that could catch the names. */
+/* With the driver in use, more code could intercept the names. */
 TEST_WITH(with_a_driver, "LD_PRELOAD=libfirst.so:@:libsecond.so")
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);

@@ -24,13 +24,13 @@ TEST_WITH(the_global_scope_has_no_driver, "LD_LIBRARY_PATH=")
 		CHECK(dlsym(dlopen(NULL, RTLD_NOW), "cuMemcpyHtoD_v2") == NULL);
 		CHECK(dlsym(RTLD_DEFAULT, "cuGetProcAddress") == NULL);
 		CHECK(dlsym(RTLD_NEXT, "cuNoSuch") == NULL);
-		/* A weak reference is bound to us; calling it is what such programs do next. */
+		/* A weak reference is bound to us, and such programs then call it. */
 		if (preloaded())
 			CHECK_EQ(cuInit(0), CUDA_ERROR_NO_DEVICE);
 	}
 }
 
-/* Each of them is called first, with only zeros. */
+/* Each of them is called first, with zeros only. */
 static const char *const names[] = {
 #define DRIVER(name, ...) #name,
 #define WRAPPED           DRIVER
@@ -68,7 +68,7 @@ TEST_WITH(every_function_says_so_when_counted, "LD_LIBRARY_PATH=", "HOTPIN_PROFI
 	call_all();
 }
 
-/* Memory, threads and the end of the process are as ever. */
+/* Memory, threads and the end of the process work as usual. */
 TEST_WITH(the_rest_works, "LD_LIBRARY_PATH=", "HOTPIN_PROFILE=summary")
 {
 	need_no_driver();

@@ -14,7 +14,7 @@
 
 static char in_data[BYTES] = { 1 }, in_bss[BYTES];
 
-/* Copied both ways, by the call and by the stream, whole and in parts. */
+/* Copies in both directions, synchronously and by a stream, the whole and parts. */
 static void wear_out(char *memory)
 {
 	fill(memory, BYTES, 3);
@@ -32,7 +32,9 @@ static void wear_out(char *memory)
 	}
 	OK(cuCtxSynchronize());
 	CHECK(holds(memory, BYTES, 3));
-	/* By no thread either.  The ring may be, once, through which such copies pass. */
+	/*
+	 * No thread pins it, either.  The ring may be registered once, because such copies use it.
+	 */
 	for (int i = 0; i < 5; i++)
 		test_clock_step(20 * TEST_MS);
 	CHECK(standin_calls("cuMemHostRegister") <= 1);
@@ -91,7 +93,7 @@ TEST(the_break)
 	wear_out(memory);
 }
 
-/* Too small for the heap: libc's own. */
+/* Too small for our heap, so libc serves them. */
 TEST(small_blocks)
 {
 	enum { PART = 64 * KIB };
@@ -109,7 +111,7 @@ TEST(small_blocks)
 	CHECK(standin_calls("cuMemHostRegister") <= 1);
 }
 
-/* One that is ours shows that the test could see a pin. */
+/* A block of ours shows that the test would detect a pin. */
 TEST(but_ours_is)
 {
 	begin();

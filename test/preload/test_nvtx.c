@@ -30,7 +30,7 @@ static nvtxEventAttributes_t registered(nvtxStringHandle_t name)
 					.message.registered = name };
 }
 
-/* In the process that is looked at. */
+/* Runs in the profiled process. */
 static int work(void)
 {
 	static char host[4096];
@@ -39,13 +39,13 @@ static int work(void)
 	pthread_t thread;
 	int failed = 0;
 
-	/* Before the driver is there; what is returned is what it is without any tool. */
+	/* Before the driver is loaded; the results are those without any tool. */
 	failed |= nvtxRangePushA("set up") != NVTX_NO_PUSH_POP_TRACKING;
 	failed |= cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
 		  cuMemAlloc(&there, sizeof(host)) != CUDA_SUCCESS;
 	test_clock_pass(30 * TEST_MS);
 	failed |= nvtxRangePop() != NVTX_NO_PUSH_POP_TRACKING;
-	/* One that nobody pushed. */
+	/* A pop without a push. */
 	nvtxRangePop();
 
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("solver");
@@ -71,12 +71,12 @@ static int work(void)
 		nvtxRangePushA(name);
 		nvtxRangePop();
 	}
-	/* One that is open at the end. */
+	/* A range that is open at the end. */
 	nvtxRangePushA("last");
 	return failed;
 }
 
-/* Of a library of NVTX 2: slots that begin with functions of its own, which do nothing. */
+/* Imitates a library with NVTX 2: its table begins with functions of its own, which do nothing. */
 static int nothing(void)
 {
 	return -1;
@@ -109,7 +109,7 @@ static const void *get_table(uint32_t id)
 	return id == NVTX_ETID_CALLBACKS ? &callbacks : NULL;
 }
 
-/* As that library does at its first call, next to the program's own NVTX 3. */
+/* As that library does at its first call, in addition to the program's own NVTX 3. */
 static int work_of_version_2(void)
 {
 	void *tool = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
@@ -129,7 +129,7 @@ static int work_of_version_2(void)
 		return 1;
 	push("older");
 	test_clock_pass(20 * TEST_MS);
-	/* Inside: none of its own. */
+	/* Nested: not counted separately. */
 	nvtxRangePushA("newer");
 	nvtxRangePop();
 	pop();
@@ -138,7 +138,7 @@ static int work_of_version_2(void)
 	return 0;
 }
 
-/* More ranges than are kept while they are open. */
+/* Opens more ranges than are kept while they are open. */
 static int open_many(void)
 {
 	nvtxRangeId_t ids[300];
@@ -179,7 +179,7 @@ static int profile(const char *what, const char *profile_option)
 	return status;
 }
 
-/* The number behind "name": after the stage called so; -1: none. */
+/* Returns the number after "name": of the stage with that name; -1: none. */
 static long of_stage(const char *stage, const char *name)
 {
 	char key[128];
@@ -198,14 +198,14 @@ TEST(ranges_are_stages)
 	CHECK(of_stage("set up", "wall_ns") >= 30000000);
 	CHECK_EQ(of_stage("step", "entered"), 3);
 	CHECK(strstr(json, "\"domain\": \"solver\"") != NULL);
-	/* The first "bytes" after the name is that of h2d. */
+	/* The first "bytes" after the name belongs to h2d. */
 	CHECK_EQ(of_stage("step", "bytes"), 3000);
 	CHECK_EQ(of_stage("inner", "entered"), -1);
 	CHECK_EQ(of_stage("gr\xc3\xbc\xc3\x9f"
 			  "e \\\"\xe2\x82\xac\\\"",
 			  "bytes"),
 		 64);
-	/* It began last: the time is its own. */
+	/* This range began last, so its time counts for it. */
 	CHECK(of_stage("thread", "wall_ns") >= 100000000);
 	CHECK(of_stage("gr\xc3\xbc\xc3\x9f"
 		       "e \\\"\xe2\x82\xac\\\"",
@@ -231,7 +231,7 @@ TEST(ranges_of_version_2_are_stages)
 	CHECK_EQ(of_stage("newer, alone", "entered"), 1);
 }
 
-/* None is left out without a word. */
+/* Every range that is left out is reported. */
 TEST(ranges_that_found_no_room_are_counted)
 {
 	CHECK_EQ(profile("many", "summary"), 0);

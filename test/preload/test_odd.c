@@ -71,7 +71,7 @@ TEST_WITH(unknown_functions_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
 		call_unknown();
 }
 
-/* 200 unknown names, more than there are stubs: all work, and the same one every time. */
+/* 200 unknown names, more than there are stubs: all work, and each has one address. */
 TEST(many_unknown_functions)
 {
 	if (!open_odd())

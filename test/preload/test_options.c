@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* What this program does when it is started by a test: it allocates, which the library counts. */
+/* Runs when a test starts this program: it allocates, which the library counts. */
 static int work(const char *how)
 {
 	char *volatile block = malloc(4 << 20);
@@ -25,7 +25,7 @@ static int work(const char *how)
 
 static char said[4096];
 
-/* Starts this program with `settings` (NULL-terminated) and keeps what it says on stderr. */
+/* Starts this program with `settings` (NULL-terminated), and keeps its stderr. */
 static void start(const char *how, const char *const *settings)
 {
 	int ends[2], status = -1;
@@ -65,7 +65,7 @@ static void start(const char *how, const char *const *settings)
 }
 #define START(how, ...) start(how, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* One line, "hotpin[<number>] " and then `text`. */
+/* Expects one line: "hotpin[<number>] " and then `text`. */
 static void says(const char *text)
 {
 	char expected[512];
@@ -126,7 +126,7 @@ TEST(the_log_file)
 	     "directory), so messages go to stderr; name a file that can be written");
 }
 
-/* Switched off it is not there, regardless of what else the environment says. */
+/* Turned off, the library does nothing, in spite of other options. */
 TEST(the_log_file_is_named_after_the_process)
 {
 	int status;
@@ -142,7 +142,7 @@ TEST(the_log_file_is_named_after_the_process)
 	char name[32];
 	snprintf(name, sizeof(name), "log-%d", (int)child);
 	CHECK_EQ(unlink(check_path(name)), 0);
-	/* There was no other. */
+	/* There was no other file. */
 	CHECK_EQ(rmdir(check_folder()), 0);
 }
 
@@ -155,7 +155,7 @@ TEST(off_is_silent)
 	says_nothing();
 }
 
-/* "allocations served" at the end is the sign that the library acts in a process. */
+/* "allocations served" at the end shows that the library acts in a process. */
 TEST(only_some_programs)
 {
 	START("", "HOTPIN_LOG=debug", "HOTPIN_ONLY=preload_*");
@@ -168,8 +168,7 @@ TEST(only_some_programs)
 	says_nothing();
 }
 
-/* A program without stderr: the file that it opens gets that number, and hotpin must not write to
- * it. */
+/* A program without stderr opens a file that gets its number: hotpin must not write to it. */
 TEST(a_file_at_the_number_of_stderr)
 {
 	char *path = check_path("log"), setting[4200], text[4096] = "";
@@ -185,7 +184,7 @@ TEST(a_file_at_the_number_of_stderr)
 	unlink(path);
 }
 
-/* A signal for what we say would end a program that says nothing itself. */
+/* A signal caused by our message would end a program that writes nothing itself. */
 TEST(nothing_that_is_said_ends_the_program)
 {
 	char *path = check_path("log"), setting[4200];

@@ -7,12 +7,12 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-/* Never frees; every address of this range is its own. */
+/* Never frees; it owns every address of this range. */
 static char *range;
 static size_t used;
 static _Atomic int calls;
 
-/* The thread that it is set in gets no small blocks of zeroes. */
+/* In a thread that sets this, small zeroed allocations fail. */
 static __thread bool poor;
 
 static void *take(size_t alignment, size_t bytes)
@@ -41,7 +41,7 @@ void *malloc(size_t bytes)
 void free(void *address)
 {
 	if (address != NULL && ((char *)address < range || (char *)address >= range + 1024 * MIB))
-		abort(); /* somebody else's block came here */
+		abort(); /* a block of another allocator was passed here */
 }
 
 void *calloc(size_t count, size_t each)
@@ -91,7 +91,7 @@ TEST(its_memory_is_its_own)
 	int before = calls;
 
 	begin();
-	CHECK(calls > before); /* the driver's allocations come here as well */
+	CHECK(calls > before); /* the driver's allocations also come here */
 	for (unsigned i = 0; i < 30; i++) {
 		char *block = malloc(4 * MIB);
 
@@ -106,7 +106,7 @@ TEST(its_memory_is_its_own)
 		CHECK(holds(block, 4 * MIB, i));
 		free(block);
 	}
-	/* Nothing but the ring. */
+	/* Only the ring is registered. */
 	CHECK(standin_registrations() <= (preloaded() ? 1 : 0));
 }
 

@@ -12,10 +12,10 @@
 
 #define BYTES (4 * MIB)
 
-/* Never registered by anybody: what the driver says of memory that it does not know. */
+/* Never registered: the driver's answers for unknown memory. */
 static char stranger[4096];
 
-/* All that can be asked about an address, return codes included. */
+/* Everything that can be queried about an address, including return codes. */
 struct answers {
 	CUresult code[KINDS + 6];
 	uint64_t one[KINDS], all[KINDS];
@@ -45,7 +45,7 @@ static struct answers ask(const char *at)
 	got.code[KINDS + 5] =
 		cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
 	got.other[4] = size;
-	/* The one answer that may name the address itself. */
+	/* The only answer that may contain the address itself. */
 	if (got.all[3] == address)
 		got.all[3] = 0;
 	return got;
@@ -69,7 +69,7 @@ TEST(answers_about_a_pinned_block)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-/* Small copies of memory that is nobody's pass by: not where the other side is a block. */
+/* Small copies of other memory are passed through, but not if the other side is a block. */
 TEST(it_is_no_side_of_the_devices)
 {
 	char small[64] = { 0 };
@@ -77,7 +77,7 @@ TEST(it_is_no_side_of_the_devices)
 	begin();
 	char *block = promoted(BYTES);
 	CUdeviceptr at = (CUdeviceptr)block;
-	/* The first of two that pass may find a gate closed. */
+	/* The first of two calls that are passed through may have to wait. */
 	for (int i = 0; i < 2; i++) {
 		CHECK(cuMemcpyHtoDAsync_v2(at, small, sizeof(small), NULL) != CUDA_SUCCESS);
 		CHECK(cuMemcpyDtoHAsync_v2(small, at, sizeof(small), NULL) != CUDA_SUCCESS);
@@ -119,8 +119,8 @@ static void *ask_it(void *arg)
 }
 
 /*
- * The library has looked at the block, which is not pinned; before the driver looks, another thread
- * copies from the block so often that it would be pinned.
+ * The library has checked the block, which is not pinned.  Before the driver does, another thread
+ * makes enough copies from the block to pin it.
  */
 static void pinned_meanwhile(const char *function, CUresult (*question)(char *at))
 {
@@ -144,7 +144,7 @@ static void pinned_meanwhile(const char *function, CUresult (*question)(char *at
 	CHECK(device_holds(there, BYTES, 6));
 }
 
-/* Of `function` the answer, as a number, about the address `at`. */
+/* Tests `function`, whose answer about the address `at` is a number. */
 #define PINNED_WHILE(id, function, answer)       \
 	static CUresult id(char *at)             \
 	{                                        \
@@ -177,7 +177,9 @@ PINNED_WHILE(asked_how_large, cuMemGetAddressRange,
 	     cuMemGetAddressRange_v2(&(CUdeviceptr){ 0 }, NULL, (CUdeviceptr)at))
 PINNED_WHILE(unregistered, cuMemHostUnregister, cuMemHostUnregister(at))
 
-/* What the program registers is pinned memory to it, truly asynchronous, until it says so. */
+/*
+ * Memory that the program registers is pinned to it, and truly asynchronous, until it unregisters.
+ */
 static void own_registration(char *block, size_t at, size_t bytes)
 {
 	char *part = block + at;
@@ -219,7 +221,7 @@ TEST(its_own_registration_of_all_of_it)
 	char *block = promoted(BYTES);
 
 	own_registration(block, 0, BYTES);
-	/* It may be promoted again, and registered again. */
+	/* The block may be pinned again, and registered again. */
 	CHECK_EQ(heat(block, BYTES), preloaded());
 	own_registration(block, 0, BYTES);
 }
@@ -241,7 +243,9 @@ TEST(two_registrations_in_one_block)
 	OK(cuMemHostRegister_v2(block, MIB, 0));
 	OK(cuMemHostRegister_v2(block + 2 * MIB, MIB, 0));
 	CHECK_EQ(cuMemHostRegister_v2(block, BYTES, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	/* Where a copy begins decides: out of a registration the driver refuses it. */
+	/*
+	 * The start of a copy decides: if it extends beyond a registration, the driver refuses it.
+	 */
 	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_INVALID_VALUE);
 	for (int i = 0; i < 50; i++)
 		OK(cuMemcpyHtoD_v2(there, block + MIB, BYTES - MIB));
@@ -254,7 +258,7 @@ TEST(two_registrations_in_one_block)
 	CHECK_EQ(heat(block, BYTES), preloaded());
 }
 
-/* Its registration may outlive the memory; nobody gets that memory meanwhile. */
+/* A registration may outlive the block, whose memory is not reused in that time. */
 TEST(freed_while_it_is_registered)
 {
 	begin();
@@ -265,7 +269,7 @@ TEST(freed_while_it_is_registered)
 	OK(cuMemHostRegister_v2(block, BYTES, 0));
 	volatile uintptr_t address = (uintptr_t)block;
 	free(block);
-	/* All at once: starts wander within their blocks, so not every one would fit. */
+	/* All at the same time: starts vary within their rooms, so not every one would fit. */
 	char *others[8];
 	for (unsigned i = 0; i < 8; i++) {
 		char *other = others[i] = malloc(BYTES);
@@ -299,7 +303,7 @@ TEST(freed_by_another_thread)
 	CHECK(device_holds(there, BYTES, 1));
 }
 
-/* Its pages are never left under a registration while others use them, or the other way round. */
+/* Pages are never left registered while others use them, or the other way round. */
 TEST(freed_and_allocated_again)
 {
 	begin();

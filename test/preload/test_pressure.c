@@ -16,7 +16,10 @@
 
 #define LIMIT (1024 * MIB)
 
-/* What the ballast leaves of it, and what the machine must have for the limit to be the group's. */
+/*
+ * Memory that the ballast leaves, and memory that the machine must have so that the group's limit
+ * counts.
+ */
 #define LEFT  (20 * MIB)
 #define SPARE (2 * LIMIT)
 
@@ -42,7 +45,10 @@ static bool write_number(const char *file, size_t value)
 	return done;
 }
 
-/* The number after `name` in the file `path`, at its start if that is NULL; SIZE_MAX: none. */
+/*
+ * Returns the number after `name` in the file `path`, or at its start if `name` is NULL; SIZE_MAX:
+ * none.
+ */
 static size_t read_number(const char *path, const char *name)
 {
 	char text[8192];
@@ -59,7 +65,7 @@ static size_t read_number(const char *path, const char *name)
 	return at != NULL ? strtoull(at + (name != NULL ? strlen(name) : 0), NULL, 10) : SIZE_MAX;
 }
 
-/* What cannot be had back by forgetting files: those count for nobody who looks. */
+/* Returns the usage without cached files, which no one counts as used. */
 static size_t usage(void)
 {
 	char path[1024];
@@ -71,7 +77,7 @@ static size_t usage(void)
 	return cache < used ? used - cache : used;
 }
 
-/* Would so much more be refused by a group further up, or by the machine? */
+/* True if a group further up, or the machine, would refuse so much more memory. */
 static bool is_tight(size_t bytes)
 {
 	char path[1024];
@@ -88,7 +94,7 @@ static bool is_tight(size_t bytes)
 		snprintf(slash, room, "/%s", usage_file);
 		size_t used = read_number(path, NULL);
 		*slash = '\0';
-		/* "max" reads as 0. */
+		/* "max" is read as 0. */
 		if (limit != 0 && limit != SIZE_MAX && used < limit && limit - used < bytes)
 			return true;
 	}
@@ -111,7 +117,7 @@ static bool try_group(const char *mount, const char *own, const char *limit, con
 	return false;
 }
 
-/* A group of our own below the one that we are in. */
+/* Creates a group below our current one. */
 static bool make_group(void)
 {
 	char line[512];
@@ -136,8 +142,7 @@ static bool make_group(void)
 	return made;
 }
 
-/* Memory that is not the library's takes all of the group but LEFT, regardless of what else is
- * freed. */
+/* Memory outside of the library fills the group except for LEFT, even if other memory is freed. */
 static char *ballast;
 static size_t ballast_bytes;
 
@@ -156,7 +161,10 @@ static size_t resident_without_ballast(void)
 	return resident() - ballast_bytes;
 }
 
-/* Can a block still be pinned?  Asked for a while, since the kernel is looked at once a second. */
+/*
+ * True if a block can be pinned, or not.  Repeated for a while, because the library checks once a
+ * second.
+ */
 static bool turns_to(bool pinned)
 {
 	for (int i = 0; i < (preloaded() ? 100 : 3); i++) {
@@ -177,7 +185,9 @@ static bool turns_to(bool pinned)
 	return false;
 }
 
-/* Rows behind work: the library copies them, with their gaps, to where the driver may read them. */
+/*
+ * Uploads rows behind work: the library copies them, with gaps, to memory that the driver may read.
+ */
 static void *upload_rows(void *number)
 {
 	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -203,7 +213,7 @@ static void *upload_rows(void *number)
 	return NULL;
 }
 
-/* Several at once, until so much more is resident than `bytes`.  False: it never is. */
+/* Runs several at once until `bytes` more are resident.  False if that never happens. */
 static bool bounce_until(size_t bytes)
 {
 	pthread_t threads[BLOCKS];
@@ -231,15 +241,15 @@ static void live_in_the_group(void)
 	if (preloaded())
 		CHECK(bounce_until(quiet + 16 * MIB));
 
-	/* Not in 2 MiB pages: it is to take what it is told. */
+	/* Without 2 MiB pages, which would take more than requested. */
 	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
 	fill_group();
 
 	CHECK(turns_to(false));
-	/* What those rows stood in has gone by then. */
+	/* The buffers of those rows were freed by then. */
 	CHECK(!preloaded() || resident_without_ballast() <= quiet + 8 * MIB);
-	OK(cuCtxSynchronize()); /* the stand-in's device moves only when waited for */
+	OK(cuCtxSynchronize()); /* the stand-in's device only advances when waited for */
 	PASS_UNTIL((fill_group(), standin_registered_bytes() == 0), 20 * TEST_MS);
 	size_t before = resident_without_ballast();
 	for (int i = 0; i < BLOCKS; i++) {
@@ -247,7 +257,7 @@ static void live_in_the_group(void)
 		free(blocks[i]);
 		fill_group();
 	}
-	/* All of it: what an idle process may otherwise keep goes too. */
+	/* Everything is released, including memory that an idle process may otherwise keep. */
 	PASS_UNTIL((fill_group(), resident_without_ballast() <= before - 185 * MIB), 20 * TEST_MS);
 
 	munmap(ballast, LIMIT);

@@ -64,7 +64,7 @@ static void fork_in_handler(int signal)
 	errno = saved;
 }
 
-/* In a process of one thread libc's fork() may interrupt its malloc(): it waits for nothing. */
+/* In a single-threaded process, fork() may interrupt libc's own malloc(): it waits for nothing. */
 TEST(fork_in_a_handler)
 {
 	struct sigaction action = { .sa_handler = fork_in_handler, .sa_flags = SA_RESTART };
@@ -72,7 +72,7 @@ TEST(fork_in_a_handler)
 	char *blocks[64] = { NULL };
 	unsigned seed = 1;
 
-	alarm(check_limit(80)); /* what hangs ends by it */
+	alarm(check_limit(80)); /* ends a test that hangs */
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &often, NULL);
 	while (forks < 200) {
@@ -89,7 +89,7 @@ TEST(fork_in_a_handler)
 		free(blocks[i]);
 }
 
-/* A name that is not there when a range of it begins: the profile reads it with a lock held. */
+/* The page of the name is missing when its range begins: the profile reads it with a lock held. */
 static char *name, *pinned_block;
 static bool was_pinned, is_pinned;
 
@@ -103,7 +103,7 @@ static void fork_where_it_faults(int signal)
 	is_pinned = standin_pinned(pinned_block) != 0;
 }
 
-/* A fork() has what is pinned unpinned first, but not where that may need what it interrupted. */
+/* fork() unpins first, unless this could need a lock of the code that it interrupted. */
 TEST_WITH(fork_where_a_lock_is_held, "NVTX_INJECTION64_PATH=@", "HOTPIN_PROFILE=summary",
 	  "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
 {
@@ -120,7 +120,7 @@ TEST_WITH(fork_where_a_lock_is_held, "NVTX_INJECTION64_PATH=@", "HOTPIN_PROFILE=
 	free(pinned_block);
 }
 
-/* It waits in vain, and says nothing of that. */
+/* It waits in vain, and reports nothing. */
 TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
 {
 	begin();
@@ -132,7 +132,7 @@ TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
 		_exit(seen == EXDEV ? 7 : 1);
 	CHECK_EQ(seen, EXDEV);
 	CHECK_EQ(status_of(child), 7);
-	/* To end while that goes on is for others to test. */
+	/* Ending in between is tested elsewhere. */
 	WAIT_FOR(!preloaded() || standin_registered_bytes() == 0);
 	free(block);
 }
@@ -267,7 +267,7 @@ TEST(exec_with_an_empty_environment)
 	CHECK_EQ(status_of(child), 7);
 }
 
-/* A program may take its environment away before we are asked anything. */
+/* A program may clear its environment before our first call. */
 TEST(no_environment)
 {
 	clearenv();
@@ -292,7 +292,7 @@ static void *one_copy(void *block)
 	return malloc(MIB);
 }
 
-/* Blocks outlive the thread that made or pinned them. */
+/* Blocks outlive the threads that allocated or pinned them. */
 TEST(threads_come_and_go)
 {
 	begin();
@@ -312,7 +312,7 @@ TEST(threads_come_and_go)
 	}
 }
 
-/* The ways to end, with work outstanding, blocks pinned and freed; the status is the program's. */
+/* Every way to end, with pending work, and pinned and freed blocks; the status is the program's. */
 static void use_and_leave(void (*leave)(int), int expected)
 {
 	pid_t child;
@@ -396,7 +396,7 @@ TEST_WITH(every_end_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off"
 	ends();
 }
 
-/* Handlers that run after the driver's own, and after ours, still allocate and call. */
+/* Handlers that run after the driver's and ours still allocate and call. */
 static char *late_block;
 
 static void at_the_very_end(void)
@@ -404,7 +404,7 @@ static void at_the_very_end(void)
 	free(late_block);
 	late_block = malloc(2 * MIB);
 	memset(late_block, 1, 2 * MIB);
-	/* DEINITIALIZED by then or still right: what it must not do is crash. */
+	/* DEINITIALIZED or success are both right; it must not crash. */
 	cuMemcpyHtoD_v2(there, late_block, 2 * MIB);
 }
 

@@ -2,7 +2,7 @@
  * test_ration.c - processes that limit their address space, or lock all of it, after they have used
  * memory of the library.
  */
-#undef _FILE_OFFSET_BITS /* both names of each function are meant */
+#undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "preload.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* What a limit of 1 GiB leaves room for. */
+/* Checks what a limit of 1 GiB leaves room for. */
 static void check_room(void)
 {
 	pthread_t thread;
@@ -44,7 +44,7 @@ static void check_room(void)
 		CHECK(malloc(MIB) != NULL);
 }
 
-/* Memory from before goes through all of it unharmed. */
+/* Earlier memory survives all of it. */
 static void with_limit(int way, int resource)
 {
 	struct rlimit limit = { GIB, GIB }, old;
@@ -104,7 +104,7 @@ TEST(setrlimit_of_data)
 	with_limit(0, RLIMIT_DATA);
 }
 
-/* Freed memory may be had again under the limit, in other sizes. */
+/* Freed memory may be allocated again under the limit, in other sizes. */
 TEST(freed_memory_does_not_count)
 {
 	struct rlimit limit = { GIB, GIB };
@@ -118,7 +118,7 @@ TEST(freed_memory_does_not_count)
 	CHECK(malloc(800 * MIB) != NULL);
 }
 
-/* It is the memory of its parent, but the limit is its own. */
+/* The child shares its parent's memory, but has its own limit. */
 TEST(a_child_of_vfork_limits_itself)
 {
 	struct rlimit limit = { GIB, GIB };
@@ -137,7 +137,7 @@ TEST(a_child_of_vfork_limits_itself)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	CHECK(block[MIB - 1] == 7);
 	free(block);
-	/* The heap goes on: a block of a whole page is what libc would never hand out. */
+	/* The heap stays in use: libc would never return a block of whole pages. */
 	block = malloc(32 * MIB);
 	CHECK_EQ((uintptr_t)block % 4096 == 16, !preloaded());
 }
@@ -174,7 +174,7 @@ TEST(limits_that_fail_or_are_not_ours)
 	CHECK_EQ((uintptr_t)block % 4096 == 16, !preloaded());
 }
 
-/* A line of /proc/self/status, KiB. */
+/* Returns a line of /proc/self/status, in KiB. */
 static long status_of(const char *name)
 {
 	FILE *file = fopen("/proc/self/status", "r");
@@ -189,7 +189,7 @@ static long status_of(const char *name)
 	return value;
 }
 
-/* Locks everything, and uses memory afterwards. */
+/* Locks everything, and allocates afterwards. */
 static void lock_all(int flags, bool before)
 {
 	if (before) {

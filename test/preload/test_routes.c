@@ -15,7 +15,7 @@ COPIES_WITH(static_array, (STAGED), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",
 COPIES_WITH(static_by_every_call, (STAGED), .memory = COPY_STATIC, BY_EVERY_CALL)
 COPIES_WITH(mapped_by_every_call, (STAGED), .memory = COPY_MAPPED, BY_EVERY_CALL)
 COPIES_WITH(a_file_by_every_call, (STAGED), .memory = COPY_FILE, BY_EVERY_CALL)
-/* A synchronous upload may be passed through: which way is faster depends on the work ahead. */
+/* A synchronous upload may be passed through: the faster way depends on the earlier work. */
 COPIES_WITH(behind_work, (STAGED), .calls = COPY_RUNS " !cuMemcpyHtoD_v2* !cuMemcpy !cuMemcpy_ptds",
 	    .memory = COPY_STATIC, .sizes = { 3 * MIB, 8 * MIB }, .streams = COPY_ALL_STREAMS,
 	    .work = COPY_BUSY, .route = COPY_BY_RING)
@@ -23,7 +23,7 @@ COPIES_WITH(synchronous_behind_work, (STAGED),
 	    .calls = "cuMemcpyHtoD_v2* cuMemcpyDtoH_v2* cuMemcpy cuMemcpy_ptds",
 	    .memory = COPY_STATIC, .sizes = { 3 * MIB, 8 * MIB }, .work = COPY_BUSY,
 	    .route = COPY_BY_RING)
-/* Addresses and sizes that are multiples of nothing. */
+/* Unaligned addresses and sizes. */
 #define ODD_SIZES                                                                            \
 	.sizes = { 128 * KIB + 1, 200 * KIB, MIB + 3, 2 * MIB, 16 * MIB + 1, 17 * MIB - 5 }, \
 	.room = 24 * MIB, .shift = 3
@@ -42,15 +42,15 @@ COPIES_WITH(whole_rows, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 COPIES_WITH(rows_with_gaps, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1000, 1, { .pitch = 8192 }, { .pitch = 4096 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING)
-/* Gaps on the device: not one run for each row. */
+/* With gaps on the device, not every row is a run of its own. */
 COPIES_WITH(rows_with_gaps_on_the_device, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1000, 1, { .pitch = 4096 }, { .pitch = 8192 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING, .by_rows = true)
-/* A copy of whole rows that the driver must finish is done again. */
+/* If the driver must finish a copy of whole rows, the whole copy is repeated. */
 COPIES_WITH(rows_given_up, (STAGED, "STANDIN_FAIL=cuMemcpyHtoDAsync:2"), .calls = "cuMemcpy2D_v2",
 	    .memory = COPY_STATIC, .sizes = { 4096 * 1000 }, .up_only = true, .by = "cuMemcpy2D")
 
-/* The driver's own codes; no byte moves. */
+/* The driver's error codes are returned; no byte moves. */
 #define WRONG .memory = COPY_STATIC, .sizes = { 64, MIB, 2 * MIB }, .code = CUDA_ERROR_INVALID_VALUE
 COPIES_WITH(nowhere, (STAGED), .calls = "cuMemcpyHtoD* cuMemcpyDtoH* " COPY_BOXES, WRONG,
 	    .wrong = COPY_NOWHERE)
@@ -61,16 +61,16 @@ COPIES_WITH(no_stream, (STAGED), .calls = "*Async*", .memory = COPY_STATIC, .siz
 	    .wrong = COPY_NO_STREAM, .code = CUDA_ERROR_INVALID_HANDLE)
 COPIES_WITH(no_bytes, (STAGED), .calls = COPY_RUNS, .memory = COPY_STATIC, .sizes = { MIB },
 	    .wrong = COPY_NOTHING, .route = COPY_PLAIN)
-/* The program's own pinned memory is its own business. */
+/* The library does not touch the program's own pinned memory. */
 COPIES_WITH(allocated_memory, (STAGED), .calls = "*", .memory = COPY_ALLOCATED, .sizes = { MIB },
 	    .work = COPY_BUSY, .route = COPY_PLAIN)
-/* No event of the library's while a stream is captured that the copy may be ordered with. */
+/* The library records no event while a stream is captured that the copy may be ordered with. */
 COPIES_WITH(captured, (STAGED), .calls = COPY_RUNS " !cuMemcpy*_v2 !*_ptds !cuMemcpy",
 	    .memory = COPY_STATIC, .sizes = { 8 * MIB }, .capture = COPY_CAPTURED)
 COPIES_WITH(during_a_capture, (STAGED), .calls = "*", .memory = COPY_STATIC, .sizes = { MIB },
 	    .capture = COPY_DURING_CAPTURE)
 
-/* Passed through: one call of the program's, nothing is pinned, nothing asked. */
+/* Passed through: one call of the program; nothing is pinned or queried. */
 #define PASSED                                                                               \
 	.calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2", .memory = COPY_STATIC, .room = 24 * MIB, \
 	.sizes = { 24 * MIB }, .turns = 4, .route = COPY_PLAIN, .stays_unpinned = true
@@ -79,10 +79,10 @@ COPIES_WITH(ring_refused,
 	    (STAGED, "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3"),
 	    PASSED)
 COPIES_WITH(route_pass, ("HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0"), PASSED)
-/* Alone the library gains nothing at this size. */
+/* A single thread gains nothing at this size. */
 COPIES_WITH(nobody_to_help, ("HOTPIN_THREADS=1", "HOTPIN_HEAP_MIN=0"), PASSED, .asks_nothing = true)
 
-/* Uploads behind work return early, and the source is the program's again. */
+/* Uploads behind work return early, and the program may change the source. */
 static void earn_the_ring(void)
 {
 	static char bytes[MIB];
@@ -104,14 +104,14 @@ COPIES_WITH(large_early_from_a_static_array, ("HOTPIN_THREADS=3"), .memory = COP
 	    LARGE_EARLY, EARLY)
 COPIES_WITH(large_early_from_a_pinned_block, ("HOTPIN_THREADS=3"), .memory = COPY_HOT, LARGE_EARLY,
 	    EARLY)
-/* Without work ahead there is nothing to gain. */
+/* Without earlier work there is no gain. */
 COPIES_WITH(large_on_an_idle_device, ("HOTPIN_THREADS=3"), .calls = "cuMemcpyHtoD_v2",
 	    .memory = COPY_HOT, .sizes = { 4 * MIB }, .before = earn_the_ring, .by = "cuMemcpyHtoD")
 COPIES_WITH(with_little_room, ("HOTPIN_RING=8M", "HOTPIN_THREADS=3"), .calls = "cuMemcpyHtoD_v2",
 	    .memory = COPY_STATIC, .sizes = { 3 * MIB }, .turns = 40, .work = COPY_BUSY,
 	    .before = earn_the_ring)
 
-/* By which call an upload to an idle device goes. */
+/* The driver call of an upload to an idle device. */
 #define UPLOAD .calls = "cuMemcpyHtoD_v2", .turns = 3
 COPIES(small_from_a_pinned_block, UPLOAD, .memory = COPY_HOT, .room = MIB, .sizes = { 64 * KIB },
        .by = "cuMemcpyHtoDAsync", .asks_nothing = true)
@@ -122,7 +122,7 @@ COPIES(small_from_a_block, .calls = "cuMemcpyHtoD_v2", .memory = COPY_COLD, .roo
 COPIES(larger_from_a_block, .calls = "cuMemcpyHtoD_v2", .memory = COPY_COLD, .room = MIB,
        .sizes = { 128 * KIB }, .by = "cuMemcpyHtoDAsync")
 
-/* Boxes of memory that is not pinned, unforced: downloads are so large that staging pays. */
+/* Boxes of unpinned memory, not forced: such large downloads pay for staging. */
 static void earn_by_downloads(void)
 {
 	static char bytes[3 * MIB];
@@ -143,7 +143,7 @@ COPIES_WITH(large_boxes_up, (UNFORCED), .calls = "cuMemcpy2DUnaligned_v2 cuMemcp
 		       { 6000, 60, 6, { 16, 1, 0, 6016, 62 }, { 0, 0, 0, 6000, 60 } },
 		       { 5000, 30, 14, { 0, 0, 0, 5000, 30 }, { 0, 0, 0, 5120, 40 } } },
 	    .up_only = true, .route = COPY_PLAIN, BOXES)
-/* Rows too short to pay. */
+/* Rows that are too short to pay off. */
 COPIES_WITH(narrow_rows, (UNFORCED), .calls = "cuMemcpy2D_v2",
 	    .boxes = { { 1000, 1500, 1, { .pitch = 1100 }, { .pitch = 1000 } } }, .up_only = true,
 	    .route = COPY_PLAIN, BOXES)

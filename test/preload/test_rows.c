@@ -19,7 +19,7 @@ static const struct row {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Names of ours and whether they are handed out; see src/real/driver.def. */
+/* Names of our wrappers, and whether they are returned; see src/real/driver.def. */
 static const struct own {
 	const char *symbol;
 	bool passes;
@@ -50,7 +50,7 @@ static dlsym_fn native;
 static resolve_fn resolve, native_resolve;
 static resolve_v2_fn resolve_v2, native_resolve_v2;
 
-/* The driver's own function of each row, NULL where this driver lacks it. */
+/* The driver's own function of each row, NULL if this driver lacks it. */
 static void *function[ROWS];
 
 static bool open_driver(void)
@@ -72,7 +72,7 @@ static bool open_driver(void)
 	return native != NULL && resolve_v2 != NULL;
 }
 
-/* The name of the driver's function at `address`, or NULL. */
+/* Returns the name of the driver function at `address`, or NULL. */
 static const char *symbol_at(const void *address)
 {
 	for (size_t i = 0; i < ROWS; i++)
@@ -81,7 +81,7 @@ static const char *symbol_at(const void *address)
 	return NULL;
 }
 
-/* Is `got` what a caller may get where the driver answered `given`? */
+/* True if a caller may get `got` when the driver answered `given`. */
 static bool fits(void *got, void *given)
 {
 	const char *symbol = given != NULL ? symbol_at(given) : NULL;
@@ -91,7 +91,7 @@ static bool fits(void *got, void *given)
 	for (size_t i = 0; i < sizeof(owns) / sizeof(owns[0]); i++)
 		if (strcmp(owns[i].symbol, symbol) == 0)
 			return got == (owns[i].passes ? given : native(library, symbol));
-	/* A name that our table lacks settles first. */
+	/* A name outside of our table settles deferred copies first. */
 	return preload_is_in(got, OURS);
 }
 
@@ -157,7 +157,7 @@ TEST(the_streams_flavors_differ)
 	CHECK(!preloaded() || (preload_is_in(legacy, OURS) && preload_is_in(own, OURS)));
 }
 
-/* The self look-up: four arguments before 12000, five from there on. */
+/* The look-up of the look-up function: four arguments before 12000, five from there on. */
 TEST(the_resolver_itself)
 {
 	void *first = NULL, *second = NULL;
@@ -172,7 +172,7 @@ TEST(the_resolver_itself)
 	CHECK(first == (void *)resolve && second == (void *)resolve_v2);
 }
 
-/* Odd questions: cudart's first is the name "" at version 0; suffixed and null names. */
+/* Unusual requests: cudart's first is the name "" at version 0; names with suffixes, and NULL. */
 TEST(odd_questions)
 {
 	static const char *const names[] = { "", "cu", "cuMemcpyHtoD_v2", "cuNoSuchThing", "puts" };
@@ -189,7 +189,7 @@ TEST(odd_questions)
 			 native_resolve_v2(names[i], &given, 0, 0, NULL));
 		CHECK(got == given);
 	}
-	/* A device's driver reads through both without looking (580.159). */
+	/* A device's driver dereferences both without a check (580.159). */
 	if (dlsym(driver, "standin_calls") == NULL)
 		return;
 	CHECK_EQ(resolve_v2("cuInit", NULL, 12000, 0, NULL),

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Return codes and sums of bytes, one line a step. */
+/* Prints return codes and sums of bytes, one line for each step. */
 static unsigned steps;
 
 static void say(const char *what, long answer)
@@ -49,7 +49,7 @@ static void by_driver(void)
 
 		fill(block, bytes, i);
 		SAY(cuMemcpyHtoD_v2(there, block, bytes));
-		/* It may still be on its way, which a non-blocking stream does not wait for. */
+		/* The copy may be in flight, and a non-blocking stream does not wait for it. */
 		SAY(cuStreamSynchronize(NULL));
 		SAY(cuMemcpyHtoDAsync_v2(there + 8 * MIB, block, bytes, stream));
 		memset(block, 0, bytes);
@@ -130,7 +130,7 @@ static void by_runtime(void)
 	SAY(cudaGetLastError());
 }
 
-/* The program itself; not a test of its own but what the tests run. */
+/* The program itself: no test, but run by the tests. */
 static int work(const char *by)
 {
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
@@ -141,7 +141,7 @@ static int work(const char *by)
 	return check_failures;
 }
 
-/* Runs the program with its output and the driver's log in files of the test's folder. */
+/* Runs the program, with its output and the driver's log in the test's folder. */
 static int run(const char *by, const char *mode)
 {
 	char out[4096], log[4096], errors[4096];
@@ -170,7 +170,7 @@ static int run(const char *by, const char *mode)
 	return status;
 }
 
-/* The contents of what.mode in the test's folder. */
+/* Returns the contents of what.mode in the test's folder. */
 static char *read_file(const char *what, const char *mode)
 {
 	char path[4096];
@@ -217,7 +217,7 @@ static void three_ways(const char *by)
 	equal("errors", "plain", "");
 	equal("errors", "off", "");
 	equal("errors", "on", "");
-	/* It did something meanwhile. */
+	/* The housekeeper was active in between. */
 	CHECK(strstr(pinned, "cuThreadExchangeStreamCaptureMode") != NULL);
 }
 

@@ -13,7 +13,7 @@
 #define BYTES         COPY_PIECES_BYTES
 #define PIECE         COPY_PIECE
 
-/* No ring, so that nothing else registers or cuts. */
+/* No staging ring, so that nothing else registers or splits. */
 #define SENT(id, ...) TEST_WITH(id, "HOTPIN_RING=0", ##__VA_ARGS__)
 
 static char *filled(unsigned seed)
@@ -25,8 +25,8 @@ static char *filled(unsigned seed)
 }
 
 /*
- * The last piece is refused where the others are in flight: who is told so may do with the source
- * what it likes.
+ * The last segment is refused while others are in flight: after the error, the program may change
+ * the source.
  */
 SENT(last_piece_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:4:1")
 {
@@ -39,7 +39,7 @@ SENT(last_piece_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:4:1")
 	CHECK(!preloaded() || standin_pending(stream) == 0);
 }
 
-/* What the driver knows nothing of may be the host's: such a copy leaves the block pinned. */
+/* Memory unknown to the driver may be host memory: such a copy leaves the block pinned. */
 SENT(to_the_host_from_pieces)
 {
 	static char target[BYTES];
@@ -75,7 +75,7 @@ static void *race(void *arg)
 	return NULL;
 }
 
-/* The others begin when the first thread has registered `pieces` pieces of the block. */
+/* The other threads start when the first one has registered so many segments. */
 static void four_threads(int pieces)
 {
 	pthread_t threads[4];
@@ -110,8 +110,8 @@ SENT(four_threads_at_the_last_piece)
 }
 
 /*
- * Rows while another thread pins the block: they wait for that, or go through memory of ours if
- * that was seen to be faster, and the pin ends.
+ * Rows while another thread pins the block: they wait for it, or use our memory if that was
+ * measured to be faster, and the pin ends.
  */
 static void *copy_whole(void *arg)
 {
@@ -157,7 +157,7 @@ SENT(rows_meanwhile)
 	CHECK(device_holds(there + 4 * MIB, BYTES, 40));
 }
 
-/* One that does not: what moves the bytes must not end it. */
+/* A capture that forbids nothing: our copies must not invalidate it. */
 SENT(during_a_capture)
 {
 	CUstream stream;

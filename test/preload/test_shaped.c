@@ -16,7 +16,7 @@
 
 static char in_data[ROOM] = { 1 };
 
-/* An upload of two slices of 100 rows, from `host`. */
+/* Returns an upload of two slices of 100 rows, from `host`. */
 static struct copy slices_up(char *host)
 {
 	return (struct copy){ .to_device = true,
@@ -29,7 +29,7 @@ static struct copy slices_up(char *host)
 			      .device = there };
 }
 
-/* One field of it made wrong; false if there is no such turn. */
+/* Makes one field invalid; false if there is no such turn. */
 static bool spoil(CUDA_MEMCPY3D *deep, int turn)
 {
 	switch (turn) {
@@ -55,7 +55,7 @@ static bool spoil(CUDA_MEMCPY3D *deep, int turn)
 	}
 }
 
-/* Fields whose meaning is the driver's business are left to it, and so is its answer. */
+/* Fields that only the driver interprets are left to it, as is its answer. */
 STAGED(special_fields)
 {
 	begin();
@@ -81,7 +81,7 @@ STAGED(special_fields)
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 }
 
-/* Without a pitch rows follow one another. */
+/* Without a pitch, rows are contiguous. */
 STAGED(no_pitch)
 {
 	begin();
@@ -96,7 +96,10 @@ STAGED(no_pitch)
 		CHECK(memcmp(standin_host(there + i * 4096), in_data + i * 8192, 4096) == 0);
 }
 
-/* One row needs no pitch, one slice no height; of more slices height 0 is the same one. */
+/*
+ * A single row needs no pitch, a single slice no height; several slices of height 0 are the same
+ * one.
+ */
 COPIES_WITH(one_row, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"),
 	    .calls = COPY_BOXES, .memory = COPY_STATIC, .boxes = { { 3000, 1, 1, { 0 }, { 0 } } })
 COPIES_WITH(no_height, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"),
@@ -104,7 +107,7 @@ COPIES_WITH(no_height, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_M
 	    .boxes = { { 3000, 5, 3, { .pitch = 3100 }, { .pitch = 3200, .height = 6 } } },
 	    .route = COPY_PLAIN)
 
-/* Sizes whose product is more than there are addresses. */
+/* Sizes whose product exceeds the address space. */
 STAGED(overflow)
 {
 	begin();
@@ -125,7 +128,7 @@ STAGED(overflow)
 	CHECK(target[0] == 0x77 && memcmp(target, target + 1, ROOM - 1) == 0);
 }
 
-/* Pages in the gaps between rows may be closed: nobody touches them. */
+/* Pages in the gaps between rows may be protected: they are not accessed. */
 STAGED(hole_in_a_gap)
 {
 	char *host = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -142,7 +145,7 @@ STAGED(hole_in_a_gap)
 		CHECK(memcmp(host + i * 32768, standin_host(there + i * 8192), 8192) == 0);
 }
 
-/* Rows of `width` bytes from `host`, `pitch` apart on both sides. */
+/* Returns an upload of rows of `width` bytes from `host`, `pitch` apart on both sides. */
 static struct copy rows_up(char *host, size_t width, size_t pitch, size_t rows)
 {
 	return (struct copy){ .to_device = true,
@@ -155,7 +158,7 @@ static struct copy rows_up(char *host, size_t width, size_t pitch, size_t rows)
 			      .device = there };
 }
 
-/* Refused, wherever the offset leads. */
+/* Refused for any offset. */
 TEST(an_offset_that_its_pitch_has_no_room_for)
 {
 	begin();
@@ -171,7 +174,7 @@ TEST(an_offset_that_its_pitch_has_no_room_for)
 	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Nor where the rows would be sent from a copy of ours, so that nobody waits for the kernel. */
+/* Also if a copy of the rows would be uploaded, so that nothing waits for the kernel. */
 TEST(an_offset_without_room_behind_work)
 {
 	begin();
@@ -192,7 +195,7 @@ TEST(an_offset_without_room_behind_work)
 	OK(cuMemcpy2DAsync_v2(&flat, NULL));
 	OK(cuMemcpy3DAsync_v2(&deep, NULL));
 
-	/* Nor does one row have one behind it. */
+	/* A single row must not exceed its pitch, either. */
 	flat.srcXInBytes = 40;
 	flat.Height = 1;
 	CHECK_EQ(cuMemcpy2DAsync_v2(&flat, NULL), CUDA_ERROR_INVALID_VALUE);

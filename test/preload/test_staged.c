@@ -17,7 +17,7 @@
 static char array[24 * MIB] = { 1 };
 static char other[24 * MIB] = { 1 };
 
-/* The ring is all that is registered here. */
+/* True if the ring, the only registration here, was used. */
 static bool named_ring(void)
 {
 	return standin_calls("cuMemcpyDtoH") + standin_calls("cuMemcpyHtoDAsync") +
@@ -26,7 +26,7 @@ static bool named_ring(void)
 	       strstr(standin_log_text(), "registered") != NULL;
 }
 
-/* Runs `call` and checks that it went through the ring where the library acts. */
+/* Makes `call` and checks that it used the ring if the library acts. */
 #define THROUGH_RING(call)                                                 \
 	do {                                                               \
 		standin_log_reset();                                       \
@@ -34,7 +34,7 @@ static bool named_ring(void)
 		CHECK_EQ(standin_calls("cuEventRecord") > 0, preloaded()); \
 	} while (0)
 
-/* The same of what is one call. */
+/* The same for a copy that is one driver call. */
 #define BY_ONE_CALL(call)                                    \
 	do {                                                 \
 		standin_log_reset();                         \
@@ -44,7 +44,7 @@ static bool named_ring(void)
 		CHECK_EQ(named_ring(), preloaded());         \
 	} while (0)
 
-/* Neither on the device nor between hosts is there anything to stage. */
+/* Copies within the device and between hosts need no staging. */
 STAGED(nothing_to_stage)
 {
 	begin();
@@ -58,7 +58,9 @@ STAGED(nothing_to_stage)
 	CHECK(device_holds(there + 16 * MIB, 8 * MIB, 3));
 }
 
-/* The driver accepts device memory as the source of an upload, and no host memory as a device's. */
+/*
+ * The driver accepts device memory as the source of an upload, but no host memory as device memory.
+ */
 STAGED(sides_of_the_wrong_kind)
 {
 	begin();
@@ -89,7 +91,10 @@ STAGED(no_current_context)
 	CHECK_EQ(*(char *)standin_host(there), 0x11);
 }
 
-/* What is reserved behind a mapping: the driver calls it one range, but refuses the copy. */
+/*
+ * The range extends into reserved addresses after a mapping: the driver reports one range, but
+ * refuses the copy.
+ */
 STAGED(mapped_in_part)
 {
 	const CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -111,7 +116,7 @@ STAGED(mapped_in_part)
 	CHECK_EQ(*(char *)standin_host(at), 0x11);
 	CHECK_EQ(cuMemcpyDtoH_v2(array, at, sizeof(array)), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(array[0], 0x22);
-	/* Two mappings that touch are one range. */
+	/* Two adjacent mappings are one range. */
 	OK(cuMemCreate(&handle, 16 * MIB, &of, 0));
 	OK(cuMemMap(at + 16 * MIB, 16 * MIB, 0, handle, 0));
 	OK(cuMemSetAccess(at + 16 * MIB, 16 * MIB, &access, 1));
@@ -135,7 +140,7 @@ static void *capture(void *arg)
 	return NULL;
 }
 
-/* No event of ours on the legacy stream while a stream is captured that it is ordered with. */
+/* The library records no event on the legacy stream while a blocking stream is captured. */
 STAGED(capture)
 {
 	CUstream stream, ordered;
@@ -173,7 +178,7 @@ static void *run_download(void *arg)
 
 static _Atomic bool capture_begins;
 
-/* Lets the copy go on when the main thread waits for it, or has begun the capture. */
+/* Lets the copy continue when the main thread waits for it, or has begun the capture. */
 static void *release(void *arg)
 {
 	(void)arg;
@@ -182,7 +187,7 @@ static void *release(void *arg)
 	return NULL;
 }
 
-/* One that begins while a copy on the legacy stream is in flight, and has more to enqueue there. */
+/* A capture begins while a copy on the legacy stream is in flight and must enqueue more there. */
 STAGED(capture_begins_meanwhile)
 {
 	CUstream before, ordered;
@@ -203,7 +208,10 @@ STAGED(capture_begins_meanwhile)
 	pthread_create(&releasing, NULL, release, NULL);
 	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_RELAXED));
 	capture_begins = false;
-	/* Plainly the copy waits for the end of the capture; the library's has ended by now. */
+	/*
+	 * Without the library the copy waits for the end of the capture; the library's copy has
+	 * ended by now.
+	 */
 	if (preloaded())
 		pthread_join(copying, NULL);
 	OK(cuStreamEndCapture(ordered, &graph));
@@ -237,7 +245,9 @@ STAGED(contexts)
 	}
 }
 
-/* The copy workers are the parent's; a child that forks before the first use of CUDA has its own.
+/*
+ * The copy workers are the parent's; a child that forks before the first use of CUDA creates its
+ * own.
  */
 STAGED(forks)
 {
@@ -279,7 +289,7 @@ static void *map_closed(void)
 	return mmap(NULL, 8 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* An address that is not to be read, or written, faults in the thread that called. */
+/* An inaccessible address faults in the thread that called. */
 STAGED(bad_source)
 {
 	begin();
@@ -296,7 +306,7 @@ STAGED(bad_destination)
 	CHECK(false);
 }
 
-/* A hole in the middle, and a file that ends there. */
+/* A hole in the middle, and the end of a mapped file. */
 STAGED(hole_in_source)
 {
 	char *source = map_closed();
@@ -338,7 +348,7 @@ STAGED(end_of_file)
 static char *lazy;
 static _Atomic int filled;
 
-/* A program that brings its pages in itself, when they are touched. */
+/* A program that provides its pages itself, when they are accessed. */
 static void on_lazy(int number, siginfo_t *info, void *context_of)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & -(uintptr_t)(64 * KIB);
@@ -366,13 +376,13 @@ STAGED(pages_that_come_when_touched)
 	CHECK_EQ(filled, 128);
 	fill(array, 8 * MIB, 6);
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	/* Some are there, some are not. */
+	/* Some pages are present, some are not. */
 	for (size_t at = 0; at < 8 * MIB; at += 256 * KIB)
 		mprotect(lazy + at, 64 * KIB, PROT_NONE);
 	OK(cuMemcpyDtoH_v2(lazy, there, 8 * MIB));
 	CHECK(holds(lazy, 8 * MIB, 6));
 	CHECK_EQ(filled, 160);
-	/* The ring is whole. */
+	/* The ring is complete. */
 	for (int i = 0; i < 20; i++)
 		THROUGH_RING(cuMemcpyHtoD_v2(there, lazy, 8 * MIB));
 }
@@ -409,7 +419,7 @@ STAGED(threads, "HOTPIN_RING=8M")
 		pthread_join(all[i], NULL);
 }
 
-/* Unforced: the ring comes once it has been earned, and then stays. */
+/* Not forced: the ring is created once it pays off, and then stays. */
 TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 {
 	begin();
@@ -433,8 +443,7 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 }
 
-/* A fresh block that nothing was written to is filled by the copy workers, and pinned another time.
- */
+/* The copy workers fill a new block without contents, which is pinned another time. */
 TEST_WITH(untouched_block, "HOTPIN_THREADS=4")
 {
 	begin();

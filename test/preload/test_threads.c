@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* A field of /proc/self/task/<id>/status, or "". */
+/* Returns a field of /proc/self/task/<id>/status, or "". */
 static void field_of(const char *task, const char *name, char *ret, size_t room)
 {
 	char path[64], line[256];
@@ -32,7 +32,7 @@ static void field_of(const char *task, const char *name, char *ret, size_t room)
 		fclose(status);
 }
 
-/* Calls `look` for every thread but this one and the kernel's (io_uring); returns their number. */
+/* Calls `look` for every other thread except the kernel's (io_uring); returns their number. */
 static int each_other(void (*look)(const char *task))
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -55,13 +55,13 @@ static int each_other(void (*look)(const char *task))
 static void check_mask(const char *task)
 {
 	static const int open[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-				    SIGTRAP, SIGABRT, SIGSYS, 32 /* to cancel */,
+				    SIGTRAP, SIGABRT, SIGSYS, 32 /* for cancellation */,
 				    33 /* setuid() */ };
 	static const int blocked[] = { SIGTERM, SIGINT, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF };
 	char text[64];
 	uint64_t mask = 0;
 
-	/* While a thread begins or ends libc blocks all that there are. */
+	/* While a thread begins or ends, libc blocks all signals. */
 	WAIT_FOR((field_of(task, "SigBlk:\t", text, sizeof(text)), mask = strtoull(text, NULL, 16),
 		  (mask >> (SIGSEGV - 1) & 1) == 0));
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
@@ -89,7 +89,7 @@ static void check_user(const char *task)
 	CHECK_EQ(strcmp(text, wanted), 0);
 }
 
-/* setuid() makes every thread change its identity, by a signal: it returns when all have. */
+/* setuid() makes every thread change its identity, by a signal, and returns when all have. */
 static void become(int result, const char *uids)
 {
 	CHECK_EQ(result, 0);
@@ -135,7 +135,7 @@ static void begin_and_wait(enum standin_place place)
 		PASS_UNTIL(standin_held() == 1, 20 * TEST_MS);
 }
 
-/* What waits with a deadline reaches it. */
+/* Threads that wait with a deadline reach it. */
 static _Atomic bool enough_passed;
 
 static void *let_time_pass(void *unused)
@@ -148,7 +148,7 @@ static void *let_time_pass(void *unused)
 	return unused;
 }
 
-/* The call goes on when the main thread waits for it. */
+/* Lets the call continue when the main thread waits for it. */
 static void *release(void *unused)
 {
 	WAIT_FOR(thread_is_blocked(getpid()));
@@ -156,7 +156,9 @@ static void *release(void *unused)
 	return unused;
 }
 
-/* exit() while the housekeeper is inside the driver: nobody may be there when the driver ends. */
+/*
+ * exit() while the housekeeper is inside the driver: no thread may be there when the driver ends.
+ */
 TEST(exit_while_it_is_inside)
 {
 	enum { CHILDREN = 4 };
@@ -185,7 +187,7 @@ TEST(exit_while_it_is_inside)
 		printf("# %.*s", (int)length, text);
 }
 
-/* What takes too long is not waited for. */
+/* A call that takes too long is not waited for. */
 TEST(exit_while_it_is_stuck)
 {
 	fflush(stdout);
@@ -198,7 +200,7 @@ TEST(exit_while_it_is_stuck)
 		fflush(stdout);
 		if (fork() == 0)
 			_exit(0);
-		/* By the test clock, which passes while somebody waits. */
+		/* By the test clock, which passes while a thread waits. */
 		CHECK(test_clock_ns() - begun < 8 * TEST_S);
 		exit(check_failures == 0 ? 7 : 1);
 	}
@@ -206,7 +208,8 @@ TEST(exit_while_it_is_stuck)
 }
 
 /*
- * Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
+ * If the housekeeper cannot leave the driver because of an endless kernel, the process ends
+ * nevertheless.
  */
 TEST(exit_during_a_kernel_that_never_ends)
 {
@@ -240,8 +243,7 @@ static void nothing(const char *task)
 	(void)task;
 }
 
-/* The child of a fork has no thread but its own, regardless of what the housekeeper was just doing.
- */
+/* The child of a fork has only its own thread, regardless of what the housekeeper was doing. */
 TEST(children_of_a_fork)
 {
 	begin();
@@ -259,7 +261,7 @@ TEST(children_of_a_fork)
 				memset(block, 1, 3 * MIB);
 				free(block);
 			}
-			/* What it would forbid the housekeeper it must not wait for. */
+			/* It must not wait for a housekeeper that its own capture blocks. */
 			cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
 			cuCtxDestroy_v2(context);
 			exit(check_failures == 0 ? 7 : 1);
@@ -268,7 +270,7 @@ TEST(children_of_a_fork)
 	}
 }
 
-/* Forked while the housekeeper is inside the driver: in the child nobody comes out of it. */
+/* Forked while the housekeeper is inside the driver, which it never leaves in the child. */
 TEST(a_fork_while_it_is_inside)
 {
 	pthread_t passing;
@@ -288,7 +290,7 @@ TEST(a_fork_while_it_is_inside)
 	standin_release();
 }
 
-/* Children that share our memory until they are another program change nothing for us. */
+/* Children that share our memory until exec() change nothing for us. */
 TEST(children_of_a_spawn)
 {
 	static char *const arguments[] = { (char *)"sh", (char *)"-c", (char *)"exit 7", NULL };
@@ -310,7 +312,7 @@ TEST(children_of_a_spawn)
 	CHECK_EQ(each_other(nothing), preloaded());
 }
 
-/* A zero that was to become one; natively nobody has made the first key of all either. */
+/* A zero key that was never created; without the library, not even the first key exists. */
 static pthread_key_t never_made, made;
 static int destroyed;
 

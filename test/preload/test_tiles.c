@@ -16,9 +16,9 @@
 #define PIECES                   7
 #define THREADS_MOST             64
 #define ROUNDS                   6
-#define SLOT                     ((size_t)256 << 10) /* of device memory, for one thread */
+#define SLOT                     ((size_t)256 << 10) /* device memory of one thread */
 
-/* `function`: the driver's, which most threads are inside at once. */
+/* `function`: the driver function that most threads are inside at the same time. */
 #define TILES(id, function, ...) TEST_WITH(id, "STANDIN_LATE=" function ":5", ##__VA_ARGS__)
 
 enum way { ASYNC, UNIFIED, SYNC };
@@ -26,7 +26,7 @@ enum way { ASYNC, UNIFIED, SYNC };
 static char *block;
 static CUfunction noop;
 static pthread_barrier_t together;
-/* Calls that failed, calls that waited for their stream, tiles that arrived wrong. */
+/* Failed calls, calls that waited for their stream, tiles that arrived wrong. */
 static _Atomic int failed, waited, wrong;
 
 static struct worker {
@@ -37,7 +37,7 @@ static struct worker {
 	CUstream stream;
 } workers[THREADS_MOST];
 
-/* The first copy of the block pins it in pieces. */
+/* The first copy of the block pins it in segments. */
 static void make_block(void)
 {
 	CUmodule module;
@@ -51,7 +51,10 @@ static void make_block(void)
 	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
 }
 
-/* Where the thread's tile of this round begins: across a border, or within a registration. */
+/*
+ * Returns the start of the thread's tile of this round: across a boundary, or within a
+ * registration.
+ */
 static size_t begin_of(const struct worker *my, unsigned round, bool crosses)
 {
 	size_t border = (1 + round % (PIECES - 1)) * PIECE;
@@ -73,7 +76,7 @@ static void upload(const struct worker *my, size_t from, CUdeviceptr to)
 			 ? cuMemcpyHtoDAsync_v2(to, block + from, my->tile, my->stream)
 			 : cuMemcpyAsync(to, (CUdeviceptr)block + from, my->tile, my->stream);
 	failed += result != CUDA_SUCCESS;
-	/* The stand-in runs the kernel when somebody waits for it. */
+	/* The stand-in runs the kernel when a call waits for it. */
 	waited += standin_pending(my->stream) == 0;
 }
 
@@ -122,7 +125,7 @@ static void run_all(enum way way)
 		run(16, tiles[i], way);
 		run(64, tiles[i], way);
 	}
-	/* No call had the block unpinned. */
+	/* No call unpinned the block. */
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 }
 
@@ -151,7 +154,7 @@ TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=off")
 	run_all(SYNC);
 }
 
-/* No memory can be mapped to bounce from: the call is cut where registrations end. */
+/* No memory can be mapped for bounce buffers: the call is split where registrations end. */
 TEST(without_memory)
 {
 	struct rlimit limit = { .rlim_cur = MIB, .rlim_max = RLIM_INFINITY };
@@ -160,7 +163,7 @@ TEST(without_memory)
 	begin();
 	make_block();
 	OK(cuStreamCreate(&one.stream, CU_STREAM_NON_BLOCKING));
-	free(malloc(100000)); /* of which the stand-in has its share */
+	free(malloc(100000)); /* the stand-in has its share of these */
 	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 	for (unsigned round = 0; round < 2 * ROUNDS; round++) {
 		size_t from = begin_of(&one, round / 2, round % 2 == 0);

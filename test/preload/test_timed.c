@@ -65,7 +65,7 @@ static void ask(void)
 	OK(cuCtxGetCurrent(&current));
 }
 
-/* A coroutine's stack that nothing lies behind. */
+/* The stack of a coroutine, with nothing after it. */
 TEST_WITH(a_stack_ends_behind_the_call, PROFILE)
 {
 	char *stack = mmap(NULL, STACK_BYTES + 64 * KIB, PROT_READ | PROT_WRITE,

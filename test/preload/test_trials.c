@@ -13,7 +13,7 @@
 
 static char array[8 * MIB] = { 1 };
 
-/* Sends `count` asynchronous uploads of 8 MiB; returns how many went through staging memory. */
+/* Makes `count` asynchronous uploads of 8 MiB; returns how many went through staging memory. */
 static int staged_uploads(int count)
 {
 	int staged = 0;
@@ -34,12 +34,12 @@ TRIED(staging_is_faster)
 {
 	begin();
 	CHECK_EQ(staged_uploads(3), 0);
-	/* Staging memory is earned first. */
+	/* The copies first pay for staging memory. */
 	staged_uploads(10);
 	CHECK_EQ(staged_uploads(20), preloaded() ? 20 : 0);
 }
 
-/* Nothing is measured if the test says so. */
+/* Nothing is measured if the option says so. */
 TRIED(nothing_is_learned, "HOTPIN_LEARN=0")
 {
 	begin();
@@ -54,7 +54,7 @@ TRIED(staging_is_slower, "STANDIN_SLOW=cuEventRecord:20")
 	CHECK_EQ(staged_uploads(20), 0);
 }
 
-/* A trial outlives a fork and a context. */
+/* A trial continues after a fork and a context's end. */
 TRIED(half_a_trial)
 {
 	begin();
@@ -73,7 +73,7 @@ TRIED(half_a_trial)
 	CHECK_EQ(staged_uploads(5), preloaded() ? 5 : 0);
 }
 
-/* Errors while the ways are measured: what succeeded is there. */
+/* Errors during the measurements: successful copies are complete. */
 TRIED(errors_in_between, "STANDIN_FAIL=cuMemcpyHtoDAsync:2,cuMemcpyHtoDAsync:6,cuEventRecord:2")
 {
 	int failed = 0;
@@ -85,7 +85,7 @@ TRIED(errors_in_between, "STANDIN_FAIL=cuMemcpyHtoDAsync:2,cuMemcpyHtoDAsync:6,c
 			failed++;
 			continue;
 		}
-		/* The program may write to pageable memory at once. */
+		/* The program may change pageable memory immediately. */
 		fill(array, 8 * MIB, 99);
 		OK(cuStreamSynchronize(NULL));
 		CHECK(device_holds(there, 8 * MIB, i + 1));

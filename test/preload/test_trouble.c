@@ -16,7 +16,7 @@
 #define STAGED(id, ...) \
 	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
 
-/* What an error leaves behind does not write to the program's memory any more. */
+/* After an error, nothing writes to the program's memory any longer. */
 SENT(down_and_refused_at_the_end, "STANDIN_FAIL=cuMemcpyDtoH:1")
 {
 	begin();
@@ -47,7 +47,7 @@ SENT(up_asynchronously_and_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:7")
 	CHECK(!preloaded() || standin_pending(stream) == 0);
 }
 
-/* From one block to another, both in pieces, whose borders do not meet. */
+/* From one block to another, both with several registrations, whose boundaries differ. */
 SENT(between_two_blocks)
 {
 	begin();
@@ -78,7 +78,7 @@ SENT(rows_between_two_blocks)
 	CHECK(memcmp(to + PIECE - MIB, from, 2 * MIB) == 0);
 }
 
-/* More buffers than a handful: they are known, and not asked about for each copy. */
+/* Many buffers: their kind is known, and not queried for each copy. */
 TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
 {
 	char *pinned[12];
@@ -94,10 +94,10 @@ TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
 }
 
 static char array[8 * MIB] = { 1 }, other[8 * MIB] = { 1 };
-/* As threadprivate arrays are: a thread's stack has to hold it. */
+/* As threadprivate arrays in OpenMP: a thread's stack must hold it. */
 __thread char private[MIB];
 
-/* The threads of a process that has such memory. */
+/* Threads of a process with such memory. */
 STAGED(large_thread_local_memory)
 {
 	int count = 0;
@@ -132,7 +132,7 @@ static void *release(void *arg)
 	return NULL;
 }
 
-/* The context that the ring was registered in goes while another's copy waits for a kernel. */
+/* The context that registered the ring ends while another context's copy waits for a kernel. */
 STAGED(context_that_owns_the_ring)
 {
 	pthread_t copying, releasing;

@@ -8,13 +8,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* The part of the kernel's struct sigaction that every machine begins with. */
+/* The fields of the kernel's struct sigaction that are the same on every machine. */
 struct kernel_action {
 	void *handler;
 	char rest[64];
 };
 
-/* Signals that the kernel answers by calling a function; libc keeps those below SIGRTMIN. */
+/* Counts signals with a handler in the kernel; libc hides those below SIGRTMIN. */
 static int handled(void)
 {
 	int count = 0;
@@ -32,7 +32,7 @@ static int handled(void)
 	return count;
 }
 
-/* Uploads that return early, and downloads into a pinned block. */
+/* Makes uploads that return early, and downloads into a pinned block. */
 static void use_the_device(void)
 {
 	char *block;
@@ -73,7 +73,7 @@ TEST_WITH(no_signal_is_handled_with_a_profile, "HOTPIN_PROFILE=trace", "HOTPIN_C
 	check_signals();
 }
 
-/* A mode of earlier versions, which handled SIGSEGV: now a warning. */
+/* A mode of earlier versions, which handled SIGSEGV, is now a warning. */
 #define REMOVED "HOTPIN_ASYNC=all", "HOTPIN_LOG_FILE=/dev/null"
 
 TEST_WITH(no_signal_is_handled_in_a_removed_mode, REMOVED)
@@ -81,7 +81,7 @@ TEST_WITH(no_signal_is_handled_in_a_removed_mode, REMOVED)
 	check_signals();
 }
 
-/* A child of vfork() has the parent's memory, but signal actions of its own. */
+/* A child of vfork() has its parent's memory, but its own signal actions. */
 TEST_WITH(actions_of_a_child_stay_its_own, REMOVED)
 {
 	use_the_device();
@@ -97,7 +97,7 @@ TEST_WITH(actions_of_a_child_stay_its_own, REMOVED)
 	CHECK(signal(SIGSEGV, SIG_DFL) == SIG_DFL);
 }
 
-/* Only a preloaded function would come before libc's. */
+/* Only a preloaded function would precede libc's. */
 TEST(calls_go_straight_to_libc)
 {
 	static const char *const names[] = {

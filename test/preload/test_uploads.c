@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* Where the next one goes: to a stream of this kind, which the thread may ask about rarely. */
+/* A kind of stream for the next upload, which the thread may poll rarely. */
 struct kind {
 	CUcontext context;
 	bool own;
@@ -21,7 +21,7 @@ static CUdeviceptr target_of(const struct kind *kind)
 	return there + (kind->own ? 32 * MIB : 0);
 }
 
-/* Of pinned memory more than COPY_DEFER_PINNED, and no more than COPY_DEFER_MOST. */
+/* For pinned memory more than COPY_DEFER_PINNED, and at most COPY_DEFER_MOST. */
 #define ASKED (128 * KIB)
 
 static void send_up(const struct kind *kind, const char *block)
@@ -30,7 +30,7 @@ static void send_up(const struct kind *kind, const char *block)
 		     : cuMemcpyHtoD_v2(target_of(kind), block, ASKED));
 }
 
-/* The thread of ours that pins a block may have been stopped before it said so. */
+/* The background thread may have been preempted before it reported the pin. */
 static void wait_until_known(const struct kind *idle, const char *block)
 {
 	OK(cuCtxSetCurrent(idle->context));
@@ -40,8 +40,8 @@ static void wait_until_known(const struct kind *idle, const char *block)
 }
 
 /*
- * A copy of a pinned block that nothing spoils, whether the library asked about its stream and
- * whether it returned early or not.  The source is the program's again at once.
+ * Makes a copy of a pinned block.  Returns whether the library polled its stream, and whether it
+ * returned early.  The source is overwritten immediately.
  */
 static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_early)
 {
@@ -56,10 +56,10 @@ static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_ear
 	send_up(kind, block);
 	bool asks = standin_calls(kind->own ? "cuStreamQuery_ptsz" : "cuStreamQuery") != 0;
 	*ret_early = standin_calls("cuMemcpyHtoD") == 0;
-	/* Early only behind work, and only who has asked can know that. */
+	/* An upload returns early only behind work, which only a poll can detect. */
 	CHECK(!*ret_early || (busy && asks));
 	memset(block, 0xee, ASKED);
-	/* Other contexts wait for nothing of this one. */
+	/* Other contexts do not wait for this one. */
 	OK(cuCtxSynchronize());
 	OK(cuCtxSetCurrent(context));
 	CHECK(device_holds(target, ASKED, kind->seed));
@@ -68,8 +68,8 @@ static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_ear
 }
 
 /*
- * Who found one kind of stream idle for long asks about the other before each copy, and about
- * one that is busy now and then: at the third of its copies that is asked, each is.
+ * A thread that found one kind of stream idle for long still polls another kind before each copy.
+ * If the same kind is busy at times, it is polled before each copy from the third poll on.
  */
 static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool same)
 {
@@ -82,7 +82,7 @@ static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool 
 	for (int i = 0; i < 34; i++)
 		asked += asks_before(idle, block, false, &came);
 	CHECK_EQ(asked, preloaded() ? 4 : 0);
-	/* In turn with it: of the same kind, one that the thread does not know to be busy. */
+	/* Alternating with it: the same kind, without a known busy stream. */
 	for (int i = 0; i < 40; i++) {
 		asks_before(busy, block, true, &came);
 		early += came;
@@ -94,7 +94,7 @@ static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool 
 	CHECK(early >= (preloaded() ? 30 : 0));
 }
 
-/* Each kind of stream has a count of its own. */
+/* Each kind of stream has its own count. */
 static void kinds_in_turn(bool busy_own)
 {
 	start();
@@ -114,7 +114,7 @@ TEST(own_stream_busy_legacy_idle)
 	kinds_in_turn(true);
 }
 
-/* One count for all contexts of a thread: a copy to a busy one may wait, and has its bytes. */
+/* All contexts of a thread share one count: a copy to a busy one may wait, and arrives. */
 TEST(contexts_in_turn)
 {
 	CUcontext other;
@@ -131,7 +131,7 @@ TEST(contexts_in_turn)
 	}
 }
 
-/* An upload and a download, or work between: true if the upload was direct. */
+/* Uploads followed by a download or by work; returns the number of direct uploads. */
 static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsigned turns)
 {
 	char *back = malloc(bytes);
@@ -154,7 +154,9 @@ static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsi
 	return straight;
 }
 
-/* A program that downloads immediately is faster with a complete upload; one in seventeen tries. */
+/*
+ * A program that downloads immediately is faster with a complete upload; one in seventeen is tried.
+ */
 TEST(followed_by_a_download)
 {
 	start();
@@ -169,7 +171,7 @@ TEST(followed_by_a_download)
 	}
 }
 
-/* A burst has one event, recorded before other work follows. */
+/* A burst of uploads has one event, recorded before other work follows. */
 TEST(a_burst_has_one_event)
 {
 	start();
@@ -184,7 +186,7 @@ TEST(a_burst_has_one_event)
 	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? 1 : 0);
 	launch(NULL);
 	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? 1 : 0);
-	/* A copy to the host is behind all that by itself. */
+	/* A download is ordered after all of that by itself. */
 	char back[64];
 	standin_log_reset();
 	OK(cuMemcpyDtoH_v2(back, there, 64));
@@ -195,8 +197,8 @@ TEST(a_burst_has_one_event)
 }
 
 /*
- * What the driver does in such a call is not written down for each of them: natively the copy is
- * over by then, so it is here.  One call of each class that is not ordered by a stream.
+ * It is undocumented what the driver does in such calls.  Without the library, the copy is complete
+ * by then, so it is here.  One call of each class that no stream orders.
  */
 TEST(calls_of_every_class_come_behind)
 {
@@ -237,7 +239,7 @@ TEST(calls_of_every_class_come_behind)
 	}
 }
 
-/* Such a stream is in nobody's order: what goes there comes behind the copy all the same. */
+/* Such a stream has an unknown order; its work still comes after the copy. */
 TEST_WITH(streams_that_nothing_is_known_of, "STANDIN_FAIL=cuStreamGetFlags:1:400")
 {
 	CUstream stream;
@@ -249,7 +251,7 @@ TEST_WITH(streams_that_nothing_is_known_of, "STANDIN_FAIL=cuStreamGetFlags:1:400
 	CHECK_EQ(standin_pending(NULL), 0);
 }
 
-/* An empty copy to the host has waited for nothing. */
+/* An empty download waits for nothing. */
 TEST(an_empty_copy_waits_for_nothing)
 {
 	char back[64] = { 0 };
@@ -266,8 +268,8 @@ TEST(an_empty_copy_waits_for_nothing)
 }
 
 /*
- * Device memory that is called the host's: the driver goes by the address, and waits for nothing.
- * Neither of what came before is over then, though it is a synchronous copy to the host by name.
+ * Device memory that is declared as host memory: the driver goes by the address, and waits for
+ * nothing.  Although it is called a synchronous download, earlier work is not complete afterwards.
  */
 TEST(a_copy_to_the_host_that_is_none)
 {
@@ -290,7 +292,7 @@ TEST(a_copy_to_the_host_that_is_none)
 	CHECK_EQ(*(char *)standin_host(to), 2);
 }
 
-/* To ask the driver about memory that it does not know is a quarter of such a copy. */
+/* A query about unknown memory would take a quarter of such a copy's time. */
 TEST(a_copy_to_the_host_asks_nobody)
 {
 	char back[64];
@@ -304,7 +306,7 @@ TEST(a_copy_to_the_host_asks_nobody)
 	CHECK_EQ(back[0], 1);
 }
 
-/* A join waits for the copies, not for what was launched behind them. */
+/* A join waits for the copies, not for later launches. */
 TEST(a_join_waits_for_no_more)
 {
 	start();
@@ -315,7 +317,7 @@ TEST(a_join_waits_for_no_more)
 	CHECK(left >= 1);
 	size_t all, free;
 	OK(cuMemGetInfo_v2(&free, &all));
-	/* Plainly: the one behind the copy.  So with us. */
+	/* As without the library: one operation, after the copy. */
 	CHECK_EQ(standin_pending(NULL), 1);
 }
 
@@ -326,7 +328,10 @@ TEST_WITH(not_if_told_so, "HOTPIN_ASYNC=0")
 	CHECK(waits(array, MIB));
 }
 
-/* A thread that dlopen() waits for may do what natively needs none of the loader's locks. */
+/*
+ * A thread that dlopen() waits for may make calls that need no lock of the loader without the
+ * library.
+ */
 static void *upload_on_its_own(void *unused)
 {
 	char block[KIB];

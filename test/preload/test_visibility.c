@@ -4,14 +4,14 @@
  */
 #include "uploads.h"
 
-/* A call of the driver's after which uploads wait. */
+/* A driver call after which uploads wait. */
 struct visible_call {
 	const char *call;
 	uintptr_t arguments[4];
-	bool is_refused; /* by the stand-in; uploads wait from before the call on */
+	bool is_refused; /* by the stand-in; uploads wait even before the call */
 };
 
-/* A driver older than a call does not have it: then nothing is visible. */
+/* An older driver lacks some calls: then nothing is visible. */
 static void check_call(const struct visible_call *row)
 {
 	const uintptr_t *with = row->arguments;
@@ -39,7 +39,7 @@ static void check_call(const struct visible_call *row)
 
 /* CU_MEM_LOCATION_TYPE_HOST, which older headers lack. */
 #define ON_THE_HOST            ((CUmemLocationType)2)
-/* CU_CTX_SYNC_MEMOPS, likewise. */
+/* CU_CTX_SYNC_MEMOPS, which older headers lack. */
 #define SYNC_MEMOPS            0x80
 
 static void CUDA_CB called(void *arg)
@@ -68,7 +68,7 @@ EXPOSED(exposed_in_pools_of_the_host, cuMemPoolCreate, WITH(AT(result), AT(pool_
 	.is_refused = true)
 EXPOSED(exposed_in_mappings_of_the_host, cuMemCreate,
 	WITH(AT(result), 2 * MIB, AT(memory_of_the_host)), .is_refused = true)
-/* A global that the library cannot ask about may be managed. */
+/* A global variable that the library cannot query may be managed memory. */
 EXPOSED_WITH(exposed_in_a_global, ("STANDIN_FAIL=cuPointerGetAttribute:1"), cuModuleGetGlobal_v2,
 	     WITH(AT(result), AT(more), (uintptr_t)module, (uintptr_t) "any"))
 
@@ -114,9 +114,7 @@ TEST(exposed)
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 }
 
-/* Pinned memory that the driver refuses makes no upload wait, regardless of the result variable
- * holds.
- */
+/* If the driver refuses to pin, uploads do not wait, independently of the result variable. */
 TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHostRegister:1")
 {
 	void *pinned = array;
@@ -126,7 +124,7 @@ TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHo
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 	CHECK(cuMemHostRegister_v2(array, 4096, 0) != CUDA_SUCCESS);
 	CHECK_EQ(waits_always(array, 64), !preloaded());
-	/* Freeing other memory ends nothing. */
+	/* Freeing other memory changes nothing. */
 	OK(cuMemHostAlloc(&pinned, 4096, 0));
 	OK(cuMemFreeHost(NULL));
 	CHECK(cuMemFreeHost(array) != CUDA_SUCCESS);
@@ -153,7 +151,7 @@ TEST(exposed_in_a_graph)
 	CHECK(array[0] == 7 && array[4095] == 7);
 }
 
-/* Captured rows, from or to the host.  The stand-in refuses them, which changes nothing here. */
+/* Captured rows from or to the host.  The stand-in refuses them, which does not matter here. */
 static void check_captured_rows(bool from_host, bool to_host)
 {
 	CUDA_MEMCPY2D rows = {
@@ -215,7 +213,7 @@ TEST(exposed_in_a_captured_batch)
 }
 #endif
 
-/* A library of NVIDIA's that is no tool of CUDA's looks up driver functions. */
+/* A library of NVIDIA that is not a CUDA tool looks up driver functions. */
 static void check_exposing_to(const char *library)
 {
 	start();

@@ -8,7 +8,7 @@
 
 static char array[4 * MIB] = { 1 };
 
-/* Loaded before any upload is outstanding. */
+/* Loaded before any upload is in flight. */
 static CUmodule module;
 static CUfunction noop;
 
@@ -38,7 +38,7 @@ static inline bool waits(const void *source, size_t bytes)
 	       0;
 }
 
-/* Waiting is always right, and was seen once where nothing is known to ask for it. */
+/* Waiting is always right, and was observed once without a known reason. */
 static inline bool waits_always(const void *source, size_t bytes)
 {
 	return waits(source, bytes) && waits(source, bytes);

@@ -18,7 +18,7 @@
 
 static struct standin_pins *watch_page;
 
-/* For all processes that are started from here on. */
+/* Applies to all processes that are started from here on. */
 static inline void watch_begin(void)
 {
 	size_t bytes = STANDIN_PINS * sizeof(*watch_page);
@@ -31,12 +31,12 @@ static inline void watch_begin(void)
 	if (got == MAP_FAILED)
 		return;
 	watch_page = got;
-	/* The page is the file's: without its descriptor it could not be found by others. */
+	/* The page belongs to the file, which other processes find by its descriptor. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
 	setenv("STANDIN_PINS", path, 1);
 }
 
-/* Did each process since the last call keep to its budget? */
+/* True if each process since the last call kept to its budget. */
 static inline bool watch_is_kept(void)
 {
 	bool kept = watch_page != NULL;

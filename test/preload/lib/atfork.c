@@ -16,7 +16,7 @@ int atfork_calls;
 static char *kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the last handler left is given back, and the next finds its own. */
+/* Frees the previous handler's memory, and allocates for the next one. */
 static void use_memory(void)
 {
 	char *small = calloc(1, 100), *large = malloc(3 << 20);

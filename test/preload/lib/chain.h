@@ -4,7 +4,7 @@
 
 #pragma GCC visibility push(default)
 void chain_say(char *said);
-/* A name that could be the driver's. */
+/* A name that looks like a driver function. */
 void cuChainSay(char *said);
 #pragma GCC visibility pop
 

@@ -18,7 +18,7 @@ void *dlvsym(void *restrict handle, const char *restrict name, const char *restr
 	(void)handle;
 	(void)name;
 	(void)version;
-	/* A request that no libc knows leaves an error behind. */
+	/* A request that no libc knows sets dlerror(). */
 	if (dladdr1((void *)dlvsym, &info, (void **)&self, RTLD_DL_LINKMAP) != 0)
 		dlinfo(self, -1, &info);
 	return NULL;

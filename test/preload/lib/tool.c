@@ -10,7 +10,7 @@ void *tool_open_as(const char *name, int mode);
 void *tool_open_in(long space, const char *name, int mode);
 #pragma GCC visibility pop
 
-/* volatile: a call in tail position would be a jump, and the caller somebody else. */
+/* volatile prevents a tail call, which would be a jump: the caller would be another one. */
 void *tool_look(void *handle, const char *name)
 {
 	void *volatile found = dlsym(handle, name);

@@ -53,7 +53,7 @@ long cuOddVariadic(int count, ...)
 	return (long)sum;
 }
 
-/* More unknown names than we have stubs for. */
+/* More unknown names than the library has stubs. */
 #define ODD(n)                     \
 	long cuOddNumber##n(void); \
 	long cuOddNumber##n(void)  \
