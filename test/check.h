@@ -48,7 +48,7 @@ __attribute__((weak)) int check_manually;
 
 #define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
 
-/* As CHECK, and shows both numbers when they differ. */
+/* Like CHECK; prints both numbers if they differ. */
 #define CHECK_EQ(left, right) \
 	check_equal((long long)(left), (long long)(right), #left " == " #right, __FILE__, __LINE__)
 
@@ -59,18 +59,18 @@ static inline void check_pause(int turn)
 {
 	struct timespec pause = { .tv_nsec = turn < CHECK_PAUSE_LONG ? 50000 : 1000000 };
 
-	/* No sleep and no futex: clock.c tells this from what the code under test does. */
+	/* Neither a sleep nor a futex, so that clock.c does not take it for the code under test. */
 	bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
 }
 
-/* Notes that the test checks something.  A plain counter would be a race between threads. */
+/* Records that the test checks something.  A plain counter would be a race between threads. */
 static inline void check_note(void)
 {
 	if (!__atomic_load_n(&check_made_one, __ATOMIC_RELAXED))
 		__atomic_store_n(&check_made_one, 1, __ATOMIC_RELAXED);
 }
 
-/* Out of line: there are so many calls that inlining them doubles the time to compile a test. */
+/* Not inlined: there are so many calls that inlining doubles the time to compile a test. */
 #define CHECK_OUT_OF_LINE __attribute__((noinline, unused))
 
 CHECK_OUT_OF_LINE static int check_that(int holds, const char *text, const char *file, int line)
@@ -96,10 +96,10 @@ CHECK_OUT_OF_LINE static int check_equal(long long a, long long b, const char *t
 	return a == b;
 }
 
-/* Has every thread that waits with a deadline look at the clock again, where clock.c is linked. */
+/* Makes every thread that waits with a deadline look at the clock again, if clock.c is linked. */
 __attribute__((weak)) void check_look_again(void);
 
-/* A condition that takes longer fails the test: sooner than the test's own limit ends it. */
+/* A condition that takes longer fails the test, before the test's own limit ends it. */
 enum { CHECK_PATIENCE_S = 50 };
 
 struct check_wait {
@@ -107,7 +107,7 @@ struct check_wait {
 	int turns;
 };
 
-/* By the kernel's clock, regardless of what the test has made of the others. */
+/* Uses the kernel's clock, even if the test replaces the others. */
 static inline time_t check_now_s(void)
 {
 	struct timespec now;
@@ -121,7 +121,7 @@ static inline struct check_wait check_wait_begin(void)
 	return (struct check_wait){ .end_s = check_now_s() + CHECK_PATIENCE_S };
 }
 
-/* Pauses for a moment.  False: that was long enough, and the test has failed. */
+/* Pauses for a moment.  False after CHECK_PATIENCE_S: the test has failed. */
 static inline int check_wait_goes_on(struct check_wait *wait, const char *text, const char *file,
 				     int line)
 {
@@ -135,7 +135,7 @@ static inline int check_wait_goes_on(struct check_wait *wait, const char *text, 
 	return 1;
 }
 
-/* Waits for what another thread does, however long it takes on a busy machine. */
+/* Waits for an action of another thread, however long it takes on a busy machine. */
 #define WAIT_FOR(condition)                                                                        \
 	do {                                                                                       \
 		struct check_wait wait_ = check_wait_begin();                                      \
@@ -144,8 +144,8 @@ static inline int check_wait_goes_on(struct check_wait *wait, const char *text, 
 	} while (0)
 
 /*
- * What must not happen cannot be waited for.  Another thread has the chance to do it now, so that a
- * test most often fails where it does.
+ * An event that must not happen cannot be waited for.  This gives another thread the chance to do
+ * it now, so that the test usually fails there.
  */
 static inline void check_give_a_chance(void)
 {
@@ -155,10 +155,10 @@ static inline void check_give_a_chance(void)
 		bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
 }
 
-/* Not 0: a test that calls exit(0) on its way has not passed. */
+/* Not 0: a test that calls exit(0) in the middle has not passed. */
 enum { CHECK_REACHED_ITS_END = 42, CHECK_SKIPPED = 77 };
 
-/* A time limit in seconds, for this machine. */
+/* Returns a time limit in seconds, for this machine. */
 static inline unsigned check_limit(unsigned seconds)
 {
 	const char *slowness = getenv("TEST_SLOWNESS");
@@ -167,7 +167,7 @@ static inline unsigned check_limit(unsigned seconds)
 	return seconds * (unsigned)(times > 0 ? times : 1);
 }
 
-/* The exit status of a test that reaches its end now. */
+/* Returns the exit status of a test that reaches its end now. */
 static inline int check_verdict(void)
 {
 	if (check_failures == 0 && !check_made_one)
@@ -176,7 +176,7 @@ static inline int check_verdict(void)
 	return check_failures != 0 || !check_made_one ? 1 : CHECK_REACHED_ITS_END;
 }
 
-/* Ends the process as the end of the test does: for a handler from which there is no return. */
+/* Ends the process like the end of the test, for a handler that cannot return. */
 static inline void check_end_here(void)
 {
 	int verdict = check_verdict();
@@ -184,7 +184,10 @@ static inline void check_end_here(void)
 	_exit(verdict == CHECK_REACHED_ITS_END && check_manually ? 0 : verdict);
 }
 
-/* The test's own folder; the path of a file in it, in a buffer that the next call reuses. */
+/*
+ * check_folder() returns the test's folder; the path of a file in it is in a buffer that the next
+ * call reuses.
+ */
 static inline const char *check_folder(void)
 {
 	const char *folder = getenv("TEST_FOLDER");
@@ -229,7 +232,7 @@ static inline void check_folder_end(const char *path)
 		waitpid(child, &status, 0);
 }
 
-/* What a finished test's wait status means.  0: passed, 77: skipped, 1: failed. */
+/* Interprets the wait status of a finished test.  0: passed, 77: skipped, 1: failed. */
 static inline int check_result(int status)
 {
 	if (WIFSIGNALED(status))

@@ -22,11 +22,11 @@
 #define EXPORT       __attribute__((visibility("default")))
 
 #define SECOND       ((uint64_t)1000000000)
-/* Where the clock begins: no age is longer. */
+/* The start of the clock, larger than any expiry. */
 #define BEGIN_NS     (100000 * SECOND)
 /*
- * A sleep of the code under test is over when all others wait: nothing else can happen before.
- * Those that run are given several times its length, and those that sleep for real all they need.
+ * A sleep of the code under test ends when all other threads wait: nothing else can happen before.
+ * Running threads get several times its length, and threads that really sleep get all their time.
  */
 #define RUN_FACTOR   10
 #define RUN_MOST_NS  ((uint64_t)100000000)
@@ -37,23 +37,23 @@ extern uint64_t standin_clock_ns(void) __attribute__((weak));
 extern void standin_clock_pass(uint64_t ns) __attribute__((weak));
 
 static _Atomic uint64_t counter;
-static _Atomic uint32_t passed; /* a futex: how often the time was passed */
+static _Atomic uint32_t passed; /* a futex: how often time was passed */
 
-/* What the other threads of this process are at. */
+/* What the other threads of this process are doing. */
 struct others {
-	int running, sleeping, waiting; /* in a sleep of the kernel's clock; in any other call */
-	int in_futex;                   /* of those that wait */
+	int running, sleeping, waiting; /* in a sleep by the kernel's clock; in any other call */
+	int in_futex;                   /* of the waiting ones */
 };
 
 static struct others look_at_others(bool wake);
 
-/* No system call of libc's: one may be the library's. */
+/* Makes a system call without libc, whose function the library may replace. */
 static long ask(long number, long a, long b, long c, long d)
 {
 	return bare4(number, a, b, c, d);
 }
 
-/* While *word is `value`, for `ns` of the kernel's clock at most. */
+/* Waits while *word is `value`, for at most `ns` by the kernel's clock. */
 static void wait_for(const volatile void *word, uint32_t value, uint64_t ns)
 {
 	struct timespec most = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
@@ -76,7 +76,7 @@ static uint64_t kernel_ns(void)
 
 static bool is_real(void)
 {
-	static _Atomic int answer; /* 0: not asked yet, 1: no, 2: yes */
+	static _Atomic int answer; /* 0: unknown, 1: no, 2: yes */
 
 	if (answer == 0) {
 		const char *text = getenv("TEST_CLOCK");
@@ -183,7 +183,7 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 	if (read_file(folder, task, "syscall", line, sizeof(line)) <= 0)
 		return;
 	int fields = sscanf(line, "%ld %lx %lx %*x %lx", &number, &word, &operation, &timeout);
-	/* It has ended, or is a thread of the kernel's: the stand-in holds pages by io_uring. */
+	/* The thread has ended, or is the kernel's: the stand-in holds pages by io_uring. */
 	if (number < 0 && (read_file(folder, task, "comm", name, sizeof(name)) <= 0 ||
 			   strncmp(name, "iou-", 4) == 0))
 		return;
@@ -191,7 +191,7 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 		ret->running++;
 		return;
 	}
-	/* SYS_nanosleep is what a sanitizer's own thread does, and no function of glibc's. */
+	/* Only a sanitizer's own thread uses SYS_nanosleep; glibc does not. */
 	if (number == SYS_clock_nanosleep) {
 		ret->sleeping++;
 		return;
@@ -206,7 +206,7 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 		    INT32_MAX, 0);
 }
 
-/* If `wake`, those that wait for a word with a timeout are woken. */
+/* With `wake`, threads that wait for a word with a timeout are woken. */
 static struct others look_at_others(bool wake)
 {
 	struct entry {

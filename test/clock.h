@@ -25,23 +25,29 @@
 #define TEST_MS ((uint64_t)1000000)
 #define TEST_S  (1000 * TEST_MS)
 
-/* By the clock that the code under test sees. */
+/* Returns the time that the code under test sees. */
 uint64_t test_clock_ns(void);
 
-/* Passes the time, and has every thread that waits with a deadline look at the clock. */
+/* Passes the time, and makes every thread that waits with a deadline look at the clock. */
 void test_clock_pass(uint64_t ns);
 
-/* How many threads of this process, except for this one, wait in the kernel for a word: a futex. */
+/* Returns how many other threads of this process wait in the kernel for a word (a futex). */
 int test_clock_waiting(void);
 
-/* Does no other thread run?  How many are those that sleep by the kernel's clock? */
+/*
+ * True if no other thread runs.  test_clock_sleeping() counts those that sleep by the kernel's
+ * clock.
+ */
 bool test_clock_blocked(void);
 int test_clock_sleeping(void);
 
-/* Does no other thread run, or sleep by the kernel's clock?  Then only time can change anything. */
+/*
+ * True if no other thread runs, or sleeps by the kernel's clock: then only time can change
+ * anything.
+ */
 bool test_clock_settled(void);
 
-/* Passes the time after all that other threads can do before, and returns after what follows. */
+/* Passes the time once other threads have done all they can, and returns after the consequences. */
 #define test_clock_step(ns)                     \
 	do {                                    \
 		WAIT_FOR(test_clock_settled()); \
@@ -50,8 +56,8 @@ bool test_clock_settled(void);
 	} while (0)
 
 /*
- * Waits until the condition holds, and passes `step_ns` at each look: for what another thread does
- * some time from now.  As WAIT_FOR(), it fails the test after CHECK_PATIENCE_S seconds.
+ * Waits until the condition holds, and passes `step_ns` at each look, for an action of another
+ * thread in the future.  Like WAIT_FOR(), it fails the test after CHECK_PATIENCE_S seconds.
  */
 #define PASS_UNTIL(condition, step_ns)                                                             \
 	do {                                                                                       \

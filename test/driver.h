@@ -142,7 +142,7 @@ struct driver {
 #undef FIELD
 
 /*
- * Asks for all of them as a runtime does, in both flavors: cu[0] means the legacy stream by NULL,
+ * Looks up all of them as a runtime does, in both flavors: in cu[0] NULL is the legacy stream, in
  * cu[1] the thread's own.  Returns the name of one that the driver lacks, which is NULL then.
  */
 static inline const char *driver_ask(__typeof__(cuGetProcAddress_v2) *get, struct driver cu[2])

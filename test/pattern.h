@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The eight bytes at 8 * i. */
+/* Returns the eight bytes at 8 * i. */
 static inline uint64_t word_at(size_t i, unsigned seed)
 {
 	return (i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0x0101010101010101u;
 }
 
-/* Eight bytes anywhere: where memcpy() is a call, one for each word takes most of a test's time. */
+/* Eight unaligned bytes: if memcpy() is a call, one for each word takes most of a test's time. */
 typedef uint64_t __attribute__((aligned(1), may_alias)) word_anywhere;
 
 static inline void fill(char *at, size_t bytes, unsigned seed)
@@ -28,9 +28,7 @@ static inline void fill(char *at, size_t bytes, unsigned seed)
 	memcpy(at + bytes / 8 * 8, &last, bytes % 8);
 }
 
-/*
- * Do `bytes` at `at`, which are those from the multiple of eight `from` on, hold what was filled?
- */
+/* True if `bytes` at `at` hold the pattern from the offset `from` on, a multiple of eight. */
 static inline bool holds_from(const char *at, size_t from, size_t bytes, unsigned seed)
 {
 	uint64_t last = word_at(from / 8 + bytes / 8, seed);

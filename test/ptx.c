@@ -22,14 +22,14 @@
 	"	.reg .pred %more;\n" \
 	"	mov.u64 %begin, %globaltimer;\n"
 #define END "	ret;\n" "}\n"
-/* Until %ns have passed since the beginning. */
+/* Runs until %ns have passed since the beginning. */
 #define SPIN \
 	"spin:\n" \
 	"	mov.u64 %now, %globaltimer;\n" \
 	"	sub.u64 %now, %now, %begin;\n" \
 	"	setp.lt.u64 %more, %now, %ns;\n" \
 	"	@%more bra spin;\n"
-/* %i is the number of the thread, %step how many there are. */
+/* %i is the number of the thread, %step the number of threads. */
 #define THREADS \
 	"	mov.u32 %thread, %tid.x;\n" \
 	"	mov.u32 %threads, %ntid.x;\n" \
@@ -38,7 +38,7 @@
 	"	mad.lo.u32 %thread, %block, %threads, %thread;\n" \
 	"	cvt.u64.u32 %i, %thread;\n" \
 	"	mul.wide.u32 %step, %threads, %blocks;\n"
-/* The threads share the words: the body has %i, and %at the offset of its word. */
+/* Divides the words among the threads: the body has %i, and %at is the offset of its word. */
 #define EACH_WORD(body) \
 	THREADS \
 	"next:\n" \
@@ -202,7 +202,7 @@ const char ptx_saying[] =
 
 bool (*ptx_await)(const volatile uint32_t *at);
 
-/* Constant once found, before the first kernel. */
+/* Constant after they were found, before the first kernel. */
 static __typeof__(standin_twin_ns) *took;
 static __typeof__(standin_twin_fault) *fault;
 static __typeof__(standin_host) *where;
@@ -214,7 +214,7 @@ void ptx_find_stand_in(void *driver)
 	where = (__typeof__(where))dlsym(driver, "standin_host");
 }
 
-/* What a twin is called by, and the bytes of each parameter. */
+/* The name of a twin, and the bytes of each parameter. */
 #define TWIN(name, ...)                                                                \
 	extern STANDIN_EXPORT const unsigned standin_args_test_##name[];               \
 	const unsigned standin_args_test_##name[] = { __VA_ARGS__ };                   \
@@ -228,7 +228,7 @@ static uint64_t number(const void *arg)
 	return *(const uint64_t *)arg;
 }
 
-/* Memory that the stand-in does not know is the host's own, which a device may read as well. */
+/* Memory that the stand-in does not know is host memory, which a device may read as well. */
 static void *memory(const void *arg)
 {
 	void *host = where(number(arg));
@@ -306,7 +306,7 @@ TWIN(weigh, 8, 8, 8, 0)
 	*(uint64_t *)memory(args[2]) += ptx_weight(memory(args[0]), 0, number(args[1]));
 }
 
-/* It can print, launched or not. */
+/* Counts as a kernel that can print, whether it prints or not. */
 extern STANDIN_EXPORT const int standin_prints_test_say;
 const int standin_prints_test_say = 1;
 

@@ -30,17 +30,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All kernels but test_say(), which has an image of its own: it takes memory for its text. */
+/* All kernels except test_say(), whose own image takes memory for its text. */
 extern const char ptx_image[], ptx_saying[];
 
-/* Finds what the twins call of the stand-in, in the handle of libcuda.so.1; nothing on a device. */
+/* Finds the stand-in's functions for twins, in the handle of libcuda.so.1; nothing on a device. */
 void ptx_find_stand_in(void *driver);
 
-/* The twin of test_await() calls it: waits until *at is not 0, false if it gives up.  NULL: gives
- * up at once. */
+/*
+ * Called by the twin of test_await(): waits until *at is not 0, false if it gives up.  NULL: gives
+ * up immediately.
+ */
 extern bool (*ptx_await)(const volatile uint32_t *at);
 
-/* The sum of each word times an odd number that follows from its place; in[0] is word `first`. */
+/*
+ * Returns the sum of each word times an odd number that its place determines; in[0] is word
+ * `first`.
+ */
 static inline uint64_t ptx_weight(const uint64_t *in, uint64_t first, uint64_t words)
 {
 	uint64_t sum = 0;

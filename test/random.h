@@ -31,8 +31,8 @@ static inline size_t random_below(uint64_t *state, size_t bound)
 }
 
 /*
- * Returns a row of a table, each as often as its weight says.  `weight` is that of the first row,
- * `row_bytes` the size of a row.
+ * Returns a row of a table, each with the probability of its weight.  `weight` is that of the first
+ * row, `row_bytes` the size of a row.
  */
 static inline size_t random_row(uint64_t *state, const unsigned *weight, size_t row_bytes,
 				size_t rows)

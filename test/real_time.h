@@ -20,8 +20,8 @@
 #define REAL_TIME_MOST_US 500000
 
 /*
- * Ties the calling thread, and those that it creates from now on, to one CPU.  Skips the test where
- * threads of this process may not have real-time priority.
+ * Binds the calling thread, and those that it creates later, to one CPU.  Skips the test if threads
+ * of this process may not have real-time priority.
  */
 static inline void real_time_prepare(void)
 {
@@ -31,7 +31,7 @@ static inline void real_time_prepare(void)
 
 	CPU_ZERO(&all);
 	CPU_ZERO(&one);
-	/* By the kernel: test/clock.c answers for libc. */
+	/* Asks the kernel, because test/clock.c answers for libc. */
 	CHECK(syscall(SYS_sched_getaffinity, 0, sizeof(all), &all) > 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
 		if (CPU_ISSET(cpu, &all))
@@ -51,7 +51,7 @@ static inline void real_time_enter(void)
 	CHECK_EQ(sched_setscheduler(0, SCHED_FIFO, &first), 0);
 }
 
-/* Runs for a while, which a real-time thread of this CPU has to wait for. */
+/* Runs for a while, so that a real-time thread of this CPU would have to wait for it. */
 static inline void real_time_burn(void)
 {
 	struct timespec begun, now;

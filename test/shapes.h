@@ -24,7 +24,7 @@ static inline struct side in_device(CUdeviceptr at, size_t pitch)
 	return (struct side){ CU_MEMORYTYPE_DEVICE, at, pitch };
 }
 
-/* Only the field that the type names is set. */
+/* Only the field of the type is set. */
 static inline void *side_host(struct side side)
 {
 	return side.type == CU_MEMORYTYPE_HOST ? (void *)side.at : NULL;
@@ -35,7 +35,7 @@ static inline CUdeviceptr side_device(struct side side)
 	return side.type == CU_MEMORYTYPE_HOST ? 0 : side.at;
 }
 
-/* A height is how many rows it is to the next slice. */
+/* A height is the number of rows to the next slice. */
 static inline CUDA_MEMCPY3D shape_box(struct side to, size_t to_height, struct side from,
 				      size_t from_height, size_t width, size_t rows, size_t slices)
 {

@@ -19,7 +19,7 @@ static inline bool thread_is_blocked(pid_t id)
 {
 	char path[64], text[256];
 
-	/* A page fault or a short lock may be met once, hardly four times in a row. */
+	/* One look may hit a page fault or a short lock, four in a row hardly do. */
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
 		int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -38,7 +38,7 @@ static void find(struct pair *pair)
 	pair->get = CU(cuMemcpyDtoH_v2);
 }
 
-/* One copy that carries number. */
+/* Makes one copy that carries `number`. */
 static void once(const struct pair *pair, int up, int busy, uint64_t number, double *ret_return,
 		 double *ret_done)
 {
@@ -92,7 +92,7 @@ static void measure(struct pair *pair, const char *kind, const char *size)
 		snprintf(name, sizeof(name), "%s_done", states[state].name);
 		bench_report(name, size, done, TURNS, WARM_UP);
 	}
-	/* All bytes, once more each way, by way of memory that holds none of them. */
+	/* Compares all bytes in both directions, by memory that held none of them. */
 	double ignored;
 	uint64_t seed = 9;
 	once(pair, 1, 0, bench_random(&seed), &ignored, &ignored);

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A driver function by its exported name, typed by NVIDIA's header.  Look-ups are not free. */
+/* A driver function by its exported name, with the type of NVIDIA's header.  Look-ups take time. */
 #define CU(name) ((__typeof__(name) *)bench_find(#name))
 
 #define CU_OK(call)                                                                         \
@@ -52,7 +52,7 @@ static inline void *bench_find(const char *name)
 	return found;
 }
 
-/* Seconds since some moment. */
+/* Returns the time in seconds. */
 static inline double bench_now(void)
 {
 	struct timespec now;
@@ -61,7 +61,7 @@ static inline double bench_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Makes device 0's primary context current; 77 where there is no device. */
+/* Makes device 0's primary context current; exits with 77 if there is no device. */
 static inline void bench_start(void)
 {
 	CUcontext context;
@@ -81,7 +81,7 @@ static inline uint64_t bench_random(uint64_t *state)
 	return *state ^ *state >> 29;
 }
 
-/* Random bytes that follow from seed; bytes is a multiple of 8 everywhere here. */
+/* Fills memory with random bytes that follow from `seed`; `bytes` must be a multiple of 8. */
 static inline void bench_fill(void *memory, size_t bytes, uint64_t seed)
 {
 	uint64_t *word = (uint64_t *)memory;
@@ -90,7 +90,7 @@ static inline void bench_fill(void *memory, size_t bytes, uint64_t seed)
 		word[i] = bench_random(&seed);
 }
 
-/* Ends the program with 1 unless memory holds what bench_fill() put there. */
+/* Exits with 1 unless the memory has the bytes of bench_fill(). */
 static inline void bench_check(const void *memory, size_t bytes, uint64_t seed, const char *what)
 {
 	const uint64_t *word = (const uint64_t *)memory;
@@ -103,7 +103,7 @@ static inline void bench_check(const void *memory, size_t bytes, uint64_t seed, 
 		}
 }
 
-/* The same for two buffers. */
+/* Exits with 1 unless two buffers are equal. */
 static inline void bench_same(const void *a, const void *b, size_t bytes, const char *what)
 {
 	if (memcmp(a, b, bytes) != 0) {
@@ -112,7 +112,7 @@ static inline void bench_same(const void *a, const void *b, size_t bytes, const 
 	}
 }
 
-/* "64", "4K", "16M" or "1G" as bytes; ends the program with 2 on anything else. */
+/* Parses "64", "4K", "16M" or "1G"; exits with 2 for anything else. */
 static inline size_t bench_bytes(const char *text)
 {
 	char *end;
@@ -126,7 +126,7 @@ static inline size_t bench_bytes(const char *text)
 	return (size_t)value << shift;
 }
 
-/* malloc, or pinned as a careful author would: kind says which. */
+/* Allocates by malloc(), or pinned as a careful author would, according to `kind`. */
 static inline void *bench_allocate(const char *kind, size_t bytes)
 {
 	void *memory = NULL;
@@ -163,7 +163,7 @@ static inline double bench_median(double *values, size_t count)
 	return values[count / 2];
 }
 
-/* Reports the median of count times as `WHAT_SIZE SECONDS`; the first skip are warm-up. */
+/* Reports the median of `count` times as `WHAT_SIZE SECONDS`; the first `skip` are warm-up. */
 static inline void bench_report(const char *what, const char *size, double *seconds, size_t count,
 				size_t skip)
 {

@@ -28,7 +28,7 @@
 enum what { HOT, FIRST, STATIC, FRESH, ROWS };
 static const char *const names[] = { "hot", "first", "static", "fresh", "rows" };
 
-/* Of twice the largest rows, too. */
+/* Large enough for twice the largest rows. */
 static char array[STATIC_BYTES] __attribute__((aligned(64)));
 
 static struct {
@@ -41,19 +41,19 @@ static struct {
 	__typeof__(cuStreamSynchronize) *wait;
 	CUstream stream;
 	CUdeviceptr device[2],
-		sum; /* two sources of different bytes; the first is also the target */
+		sum; /* two sources with different bytes; the first is also the target */
 	struct kernels kernels;
 } cu;
 
 /* Random words; the second source begins one word later. */
 static uint64_t *master;
 
-/* What is in hand. */
+/* The parts of the current measurement. */
 static struct {
 	const char *kind;
 	char *hot;
 	size_t bytes, several, many;
-	uint64_t inner[2]; /* weights of both sources except for their first and last words */
+	uint64_t inner[2]; /* weights of both sources without their first and last words */
 } now;
 
 static CUDA_MEMCPY2D rows_of(int up, void *host, CUdeviceptr device)
@@ -87,7 +87,7 @@ static double once(enum what what, int up, int async, void *host, CUdeviceptr de
 	return bench_now() - begin;
 }
 
-/* The weight of what stands in host memory. */
+/* Returns the weight of the bytes in host memory. */
 static uint64_t weight_of(enum what what, const char *host)
 {
 	uint64_t sum = 0;
@@ -129,7 +129,7 @@ static void check(uint64_t weight, size_t source, uint64_t number, enum what wha
 	exit(1);
 }
 
-/* Uploads data that was never there before: the device is wiped, the ends have a number. */
+/* Uploads data that the device does not have: the device is wiped, and the ends get a number. */
 static double up_once(enum what what, int async, char *host, uint64_t number)
 {
 	memcpy(last_word(what, host), &number, sizeof(number));
@@ -156,14 +156,14 @@ static double down_once(enum what what, int async, char *host, uint64_t number)
 }
 
 /*
- * What is used differently comes from different places of a program, and hotpin learns by them: by
- * the caller of malloc() and by how deep it stands in the stack.
+ * In a program, memory of different uses is allocated at different places.  hotpin learns by these
+ * places: by the caller of malloc() and by its depth in the stack.
  */
 static __attribute__((noinline)) char *allocate_at(int depth, size_t bytes)
 {
 	char *memory = depth > 0 ? allocate_at(depth - 1, bytes) : bench_allocate(now.kind, bytes);
 
-	__asm__ volatile("" : "+r"(memory)); /* else the frames would be one */
+	__asm__ volatile("" : "+r"(memory)); /* keeps compilers from merging the frames */
 	return memory;
 }
 
@@ -182,8 +182,8 @@ static char *allocate(enum what what)
 #define RECYCLED_MOST ((size_t)128 << 10)
 
 /*
- * Small blocks malloc() takes from what has been freed, where there is any: that the driver has
- * freed, natively, which is hotpin's when it is loaded.  Neither is fresh.
+ * malloc() takes small blocks from freed memory, if there is any: without hotpin from memory that
+ * the driver freed, with it from memory that hotpin freed.  Neither has untouched pages.
  */
 static void untouch(char *memory)
 {
@@ -195,7 +195,7 @@ static void untouch(char *memory)
 		exit(1);
 }
 
-/* Host memory of a kind, with the first source's bytes in it if it is to be touched. */
+/* Returns host memory of a kind, with the first source's bytes if it is to be touched. */
 static char *memory_for(enum what what)
 {
 	char *memory = allocate(what);
@@ -219,7 +219,7 @@ static void report(enum what what, int up, int async, const char *size, double *
 
 	snprintf(label, sizeof(label), "%s_%s_%s", names[what], up ? "h2d" : "d2h",
 		 async ? "async" : "sync");
-	/* What is hot becomes so in the first copies. */
+	/* Hot memory becomes hot in the first copies. */
 	bench_report(label, size, seconds, count, what == FIRST || what == FRESH ? 0 : count / 4);
 }
 
@@ -239,7 +239,8 @@ static void measure(enum what what, int up, int async, const char *size)
 				: down_once(what, async, host, number);
 	}
 	/*
-	 * Nothing of malloc()'s is given back: it would come again where a first copy is asked for.
+	 * Memory of malloc() is not freed: it would be allocated again when a first copy is
+	 * measured.
 	 */
 	if (pinned && what == ROWS)
 		bench_free(now.kind, host);
@@ -249,7 +250,7 @@ static void measure(enum what what, int up, int async, const char *size)
 			report((enum what)other, up, async, size, seconds, count);
 }
 
-/* Some ten seconds in all at 10 GB/s. */
+/* About ten seconds in all at 10 GB/s. */
 static void set_counts(size_t bytes)
 {
 	static const struct {
@@ -288,7 +289,7 @@ static void measure_size(const char *size)
 		exit(2);
 	set_counts(now.bytes);
 	make_sources();
-	/* Down first: the way up wipes the first source. */
+	/* Downloads come first, because uploads wipe the first source. */
 	for (int up = 0; up < 2; up++)
 		for (int what = HOT; what <= ROWS; what++) {
 			if ((what == FRESH && up) || (pinned && what != HOT && what != ROWS) ||
@@ -327,7 +328,7 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++)
 		if (bench_bytes(argv[i]) > most)
 			most = bench_bytes(argv[i]);
-	/* Not from malloc(): it is nobody's business but this program's. */
+	/* Not from malloc(), so that it does not affect the measured memory. */
 	master = mmap(NULL, most + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (master == MAP_FAILED)
 		return 1;

@@ -61,7 +61,7 @@ static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *most)
 {
 	int bit = take(&free_buffers);
 
-	/* With all lent, several share the last one: nobody reads them. */
+	/* If all buffers are in use, several share the last one: nobody reads them. */
 	if (bit < 0) {
 		bit = BUFFERS - 1;
 		atomic_fetch_add(&buffers_missed, 1);
@@ -83,7 +83,7 @@ static void CUPTIAPI complete(CUcontext context, uint32_t stream, uint8_t *buffe
 	sem_post(&wake);
 }
 
-/* Clears what returns, away from the program's threads, and flushes as often as asked. */
+/* Clears returned buffers in a thread of its own, and flushes as often as requested. */
 static void *keep(void *unused)
 {
 	struct timespec last, now;
@@ -137,7 +137,7 @@ static void *find_cupti(void)
 	return found;
 }
 
-/* What FLOOR says behind `name=`; `otherwise` where it says nothing. */
+/* Returns the value after `name=` in FLOOR; `otherwise` if there is none. */
 static const char *setting(const char *name, const char *otherwise)
 {
 	const char *at = getenv("FLOOR");
@@ -228,7 +228,7 @@ static void enable(void *cupti)
 	must("driver", CUPTI(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_DRIVER));
 }
 
-/* The driver's name for it. */
+/* The name that the driver looks up. */
 int InitializeInjection(void)
 {
 	void *cupti = find_cupti();

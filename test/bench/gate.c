@@ -30,7 +30,7 @@ static struct thread threads[MOST_THREADS];
 static struct kernels kernels;
 static CUevent event;
 
-/* The driver's own functions: libc's dlsym by version is not the one that was preloaded. */
+/* Finds the driver's own function: libc's dlsym by version bypasses the preloaded one. */
 static void *own(const char *name)
 {
 	typedef void *(*dlsym_fn)(void *handle, const char *symbol);
@@ -81,7 +81,7 @@ static void *launch_many(void *arg)
 	return NULL;
 }
 
-/* What a call took in a thread, on average over the threads. */
+/* Returns the time of a call in a thread, averaged over the threads. */
 static double time_threads(void *function, size_t calls)
 {
 	double sum = 0;
@@ -116,7 +116,7 @@ static void compare(const char *label, const char *name, double (*measure)(void 
 		fprintf(stderr, "gate: %s is not ours: not under hotpin?\n", name);
 	measure(own_address, calls);
 	for (int round = 0; round < ROUNDS; round++) {
-		/* The second one finds warm caches: take turns at that too. */
+		/* The second measurement finds warm caches, so the order alternates. */
 		if (round % 2 == 0)
 			ours[round] = measure(our_address, calls);
 		theirs[round] = measure(own_address, calls);

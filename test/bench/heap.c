@@ -59,7 +59,7 @@ static void *have(void *memory)
 
 static void pair(size_t bytes, uint64_t seed)
 {
-	/* Volatile, or the compiler drops both calls. */
+	/* Volatile, because the compiler would remove both calls. */
 	void *volatile memory = malloc(bytes);
 
 	(void)seed;
@@ -223,7 +223,10 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 	pthread_t ids[MOST_THREADS];
 	double medians[MOST_THREADS];
 	size_t bytes = bench_bytes(size);
-	/* What writes is bounded by bytes; glibc maps and unmaps big blocks, 10 us a pair. */
+	/*
+	 * Kinds that write are limited by bytes; glibc maps and unmaps large blocks, 10 us for each
+	 * pair.
+	 */
 	size_t most = once == spot                    ? 2000
 		      : once != pair && once != three ? ((size_t)64 << 20) / bytes
 		      : bytes < MAPPED_FROM           ? 200000
@@ -246,7 +249,7 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 	for (size_t i = 0; i < threads; i++) {
 		pthread_join(ids[i], NULL);
 		medians[i] = bench_median(jobs[i].seconds + WARM_UP, rounds - WARM_UP);
-		if (is_short) /* they are in order now */
+		if (is_short) /* the times are sorted now */
 			medians[i] = jobs[i].seconds[WARM_UP + (rounds - WARM_UP) / 10];
 	}
 	bench_report(what, size, medians, threads, 0);

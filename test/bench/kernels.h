@@ -14,20 +14,20 @@ struct kernels {
 	__typeof__(cuLaunchKernel) *launch;
 };
 
-/* Needs a current context.  Ends the program on failure, as do the rest. */
+/* Needs a current context.  Ends the program on failure, as do the other functions. */
 void kernels_load(struct kernels *kernels);
 
-/* One block of one thread, which returns. */
+/* Launches one thread that returns. */
 void kernels_nothing(const struct kernels *kernels, CUstream stream);
 
-/* One thread that runs for so long. */
+/* Launches one thread that runs for so long. */
 void kernels_spin(const struct kernels *kernels, CUstream stream, uint64_t ns);
 
-/* Folds the 8-byte words of in into *out by exclusive or, and runs for so long. */
+/* Combines the 8-byte words of `in` into *out by exclusive or, and runs for so long. */
 void kernels_consume(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
 		     CUdeviceptr out, uint64_t ns);
 
-/* Adds ptx_weight() of in to *out: tells words that are wrong, and words that change places. */
+/* Adds ptx_weight() of `in` to *out, which detects wrong words and swapped words. */
 void kernels_weigh(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
 		   CUdeviceptr out);
 

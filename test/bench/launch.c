@@ -12,9 +12,9 @@
 
 #define BYTES     4096
 #define BURST     128
-#define WARM_UP_S 0.5e-6 /* a call */
+#define WARM_UP_S 0.5e-6 /* for each call */
 
-/* One operation, number `i`. */
+/* One operation, with the number `i`. */
 struct work {
 	struct kernels kernels;
 	CUdeviceptr device;
@@ -66,8 +66,8 @@ static double of_calls(size_t count)
 	double begin = bench_now();
 
 	/*
-	 * A profile reads a slower clock until it knows the rate of the time-stamp counter, after
-	 * half a second: 2,000,000 calls are preceded by one second of calls.
+	 * A profile reads a slower clock for half a second, until it knows the rate of the time
+	 * stamp counter.  2,000,000 calls are preceded by one second of calls.
 	 */
 	while (bench_now() - begin < (double)count * WARM_UP_S)
 		CU_OK(call(&context));

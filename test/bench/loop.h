@@ -16,7 +16,7 @@
 struct loop_kind {
 	const char *name;
 	int hand_tuned;
-	/* so many bytes; kept: as many pinned ones, or NULL unless hand-tuned */
+	/* allocates so many bytes; kept: a pinned buffer of that size, or NULL unless hand-tuned */
 	void *(*take)(size_t bytes, void *kept);
 	void (*drop)(void *memory);
 };
@@ -32,8 +32,8 @@ static inline uint64_t loop_read(const void *memory, size_t bytes)
 }
 
 /*
- * `copy_SIZE` is the upload alone, `loop_SIZE` all four steps around it; `fetch_SIZE` and
- * `back_SIZE` the same for the download.  Ends the program with 1 where a byte is wrong.
+ * `copy_SIZE` is the upload alone, `loop_SIZE` all four steps; `fetch_SIZE` and `back_SIZE` are the
+ * same for the download.  Ends the program with 1 if a byte is wrong.
  */
 static inline void loop_measure(const struct loop_kind *kind, const char *size)
 {
@@ -88,7 +88,7 @@ static inline void loop_measure(const struct loop_kind *kind, const char *size)
 	bench_report("back", size, backs, LOOP_TURNS, LOOP_WARM_UP);
 }
 
-/* The rest of a program: its arguments are the kind's name and the sizes. */
+/* The main() of a program: its arguments are the name of a kind, and sizes. */
 static inline int loop_main(const struct loop_kind *kinds, size_t count, int argc, char **argv)
 {
 	size_t kind = 0;

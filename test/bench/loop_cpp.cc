@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-/* One buffer, again and again. */
+/* Returns the same buffer for every allocation. */
 template <typename T> struct kept_allocator {
 	typedef T value_type;
 	void *kept;

@@ -18,9 +18,9 @@
 struct overlap {
 	struct kernels kernels;
 	size_t bytes;
-	uint64_t *templates[TEMPLATES]; /* what fill() writes, by turn */
+	uint64_t *templates[TEMPLATES]; /* data of fill(), by turn */
 	uint64_t folded[TEMPLATES];
-	CUdeviceptr results;   /* one word a turn */
+	CUdeviceptr results;   /* one word for each turn */
 	double *fills, *calls; /* seconds, by turn */
 };
 
@@ -94,7 +94,10 @@ static double hand_tuned(const struct overlap *overlap, size_t turns)
 		CU_OK(CU(cuEventCreate)(&copied[i], CU_EVENT_DISABLE_TIMING));
 		CU_OK(CU(cuEventCreate)(&consumed[i], CU_EVENT_DISABLE_TIMING));
 	}
-	/* The memset of the results was on the default stream, which these two do not wait for. */
+	/*
+	 * The memset of the results was on the default stream, which the two streams do not wait
+	 * for.
+	 */
 	CU_OK(CU(cuCtxSynchronize)());
 	double begin = bench_now();
 	for (size_t turn = 0; turn < turns; turn++) {
@@ -126,7 +129,7 @@ int main(int argc, char **argv)
 	size_t turns = strtoull(argv[3], NULL, 10);
 
 	bench_start();
-	/* The first pass warms up: code, pages, pins. */
+	/* The first run is warm-up: of code, pages and pins. */
 	prepare(&overlap, bench_bytes(argv[2]), turns);
 	double (*run)(const struct overlap *, size_t) =
 		strcmp(argv[1], "pinned") == 0 ? hand_tuned : as_written;

@@ -14,7 +14,7 @@
 #define WARM_UP      2
 #define MOST_COPIES  1000
 
-/* Memory that no allocator handed out. */
+/* Memory that no allocator provided. */
 static uint64_t array[STATIC_BYTES / sizeof(uint64_t)];
 
 static size_t fitting_count(size_t bytes)

@@ -54,7 +54,7 @@ static void take(struct blocks *blocks, size_t bytes)
 	blocks->memory[blocks->count++] = memory;
 }
 
-/* Blocks of 256 KiB to 8 MiB and some pages; the last one has what is left. */
+/* Allocates blocks of 256 KiB to 8 MiB and some pages; the last one has the rest. */
 static void take_many(struct blocks *blocks, size_t total)
 {
 	uint64_t seed = 1;

@@ -14,7 +14,7 @@
 static size_t count;
 static double results[1024];
 
-/* Callers that a sample has to follow. */
+/* Frames for a sample to follow. */
 __attribute__((noinline)) static double descend(unsigned depth, double value)
 {
 	if (depth > 0)

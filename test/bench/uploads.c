@@ -20,7 +20,7 @@ struct uploads {
 	size_t bytes; /* of one upload */
 	int hand_tuned;
 	uint64_t *memory[2];
-	CUevent read[2]; /* hand-tuned: the device has read that buffer */
+	CUevent read[2]; /* hand-tuned: recorded after the device has read that buffer */
 	CUdeviceptr device, results;
 	__typeof__(cuMemcpyHtoD_v2) *copy;
 	__typeof__(cuMemcpyHtoDAsync_v2) *enqueue;
@@ -47,7 +47,7 @@ static uint64_t fold(const uint64_t *words, size_t bytes)
 	return folded;
 }
 
-/* Returns what the kernel must find. */
+/* Returns the value that the kernel must find. */
 static uint64_t turn(struct uploads *my, size_t number)
 {
 	uint64_t *memory = my->memory[my->hand_tuned ? number % 2 : 0];

@@ -45,13 +45,13 @@ static void *driver;
 enum known {
 	SEEN,  /* on an H200, driver 580.159 */
 	SAID,  /* by NVIDIA's documentation */
-	GUESS, /* by nobody: a device has not been asked yet */
+	GUESS, /* not yet checked on a device */
 };
 
 static const struct row {
 	const char *name, *value;
 	enum known known;
-	const char *stand_in; /* where that is another */
+	const char *stand_in; /* the value on the stand-in, if it differs */
 } rows[] = {
 #define FACT_ROW(name, value, known)                   { name, value, known, NULL },
 #define STRICTER_ROW(name, value, known, ours, reason) { name, value, known, ours },
@@ -168,7 +168,7 @@ static void run_section(const struct section *which)
 		section = which->name;
 		alarm(check_limit(SECONDS));
 		which->run();
-		/* Not exit(): a driver's handlers are no part of any section. */
+		/* exit() would run the driver's handlers, which belong to no section. */
 		_exit(0);
 	}
 	close(ends[1]);
@@ -215,8 +215,7 @@ void kernels_load(void)
 	OK(cu[0].cuModuleGetFunction(&spins, module, "test_spin"));
 	OK(cu[0].cuModuleGetFunction(&moves, module, "test_move"));
 	OK(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
-	/* Modules are loaded when a kernel is first launched, and that waits; so are the driver's.
-	 */
+	/* A kernel's module is loaded at its first launch, and waits; so is the driver's own. */
 	busy(NULL);
 	move_word(NULL, there, there);
 	OK(cu[0].cuMemsetD8Async(there, 0, 64, NULL));

@@ -22,10 +22,10 @@
 #define MIB  ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
 
-/* By flavor: stream NULL is the legacy stream, or the thread's own.  NULL: there is no such. */
+/* By flavor: stream NULL is the legacy stream, or the thread's own.  Missing functions are NULL. */
 extern struct driver cu[2];
 
-/* What begin() has made. */
+/* Created by begin(). */
 extern CUcontext primary;
 extern CUdeviceptr there; /* THERE_BYTES */
 #define THERE_BYTES (64 * MIB)
@@ -49,49 +49,48 @@ struct section {
 };
 extern struct section **section_last;
 
-/* Finds the driver; the primary context is current and has the kernels. */
+/* Finds the driver, makes the primary context current, and loads the kernels. */
 void begin(void);
-/* The kernels in the context that is current now. */
+/* Loads the kernels into the current context. */
 void kernels_load(void);
 
-/* A call that the facts rest on; the section ends where it fails. */
+/* Makes a call that facts depend on; the section ends if it fails. */
 #define OK(call) must(call, #call, __FILE__, __LINE__)
 void must(CUresult rc, const char *text, const char *file, int line);
 
-/* Reports a fact of the section; the name is what follows the section's. */
+/* Reports a fact of the section; the section's name is prepended. */
 void fact(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with a name that is put together. */
+/* Reports a fact whose name is composed. */
 #define FACT(value, ...)                                     \
 	do {                                                 \
 		char name_[128];                             \
 		snprintf(name_, sizeof(name_), __VA_ARGS__); \
 		fact(name_, "%s", value);                    \
 	} while (0)
-/* "0", or the code of an error; in static memory. */
+/* Returns "0", or the code of an error; in static memory. */
 const char *code(CUresult rc);
 
 /*
- * A kernel of 30 ms on the stream, and whether it is over.  One at a time; the stand-in's is over
- * when somebody has waited for it.
+ * Starts a kernel of 30 ms on the stream, and tells whether it is still running.  Only one at a
+ * time.  The stand-in's kernel completes when a call waits for it.
  */
 void busy(CUstream on);
 bool still_busy(void);
-/* How a call returned that was made behind busy(): "returns", "waits", or the code of its error.
- */
+/* Says how a call behind busy() returned: "returns", "waits", or the code of its error. */
 const char *returned(CUresult rc);
 /* Waits for the whole context. */
 void settle(void);
-/* A kernel that copies 8 bytes of the device's. */
+/* Launches a kernel that copies 8 bytes of device memory. */
 void move_word(CUstream on, CUdeviceptr to, CUdeviceptr from);
-/* A kernel that could print a line, if its argument were not 0. */
+/* Launches a kernel that would print a line if its argument were not 0. */
 CUresult launch_printing(void);
 
-/* Fresh pages, each byte set. */
+/* Returns new pages, with each byte set. */
 char *pages(size_t bytes, int value);
-/* One byte of the device's, by way of memory that is pinned. */
+/* Returns one byte of device memory, read by pinned memory. */
 int peek(CUdeviceptr at);
 
-/* Runs it on another thread with the context current, and waits for that. */
+/* Runs the job on another thread with the same context, and waits for it. */
 void elsewhere(void (*job)(void *), void *argument);
 
 #endif

@@ -24,7 +24,7 @@ static void CUDA_CB call_back(CUstream stream, CUresult status, void *data)
 	(void)stream, (void)status, (void)data;
 }
 
-/* Each call is made during a capture that holds a memset; what it made is taken back later. */
+/* Each call is made during a capture with a memset; its results are undone later. */
 #define CALLS(X)                                                                                   \
 	X(nothing_at_all, CUDA_SUCCESS)                                                            \
 	X(cuMemAlloc, cu[0].cuMemAlloc_v2(&spare, 64))                                             \
@@ -123,7 +123,7 @@ static const char *const names[] = {
 };
 #define CALL_COUNT ((int)(sizeof(names) / sizeof(*names)))
 
-/* Everything as every call finds it; what is left over from the one before goes. */
+/* Restores the state in which every call is made, and cleans up after the previous one. */
 static void prepare(unsigned flags)
 {
 	if (captured != NULL)
@@ -141,7 +141,7 @@ static void prepare(unsigned flags)
 	OK(cu[0].cuMemHostRegister_v2(registered, PAGE, 0));
 }
 
-/* What the call says in each mode, and what the end of the capture says then. */
+/* Reports the call's result in each mode, and the result of the end of the capture. */
 static void tell(int call, int who, bool is_blocking)
 {
 	static const char *const modes[] = { "global", "thread", "relaxed" };
@@ -221,7 +221,7 @@ static const char *replayed(CUgraphExec exec, char *from, size_t bytes)
 			  : "else";
 }
 
-/* What a node reads. */
+/* The kinds of memory that a node reads. */
 SECTION(graph_sources)
 {
 	char *p = pages(PAGE, 1), *q = pages(PAGE, 1), *large = pages(MIB, 1);
@@ -237,7 +237,7 @@ SECTION(graph_sources)
 	fact("registered", "%s", replayed(recorded(q, 64), q, 64));
 }
 
-/* What a node was made of is registered no more: with that the context ends. */
+/* The memory of a node is unregistered, which ends the context. */
 static void without_its_registration(bool again)
 {
 	char *p = pages(PAGE, 1);

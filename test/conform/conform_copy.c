@@ -47,7 +47,7 @@ static char *memory(int kind, size_t bytes)
 	return memset(at, 1, bytes);
 }
 
-/* Behind a kernel of the stream that the copy goes to. */
+/* Each copy comes after a kernel in its stream. */
 static void returns(int kind)
 {
 	char *host = memory(kind, MOST);
@@ -55,7 +55,7 @@ static void returns(int kind)
 	for (size_t i = 0; i < SIZES; i++) {
 		size_t n = sizes[i].bytes;
 
-		/* What is not pageable does not depend on the size. */
+		/* For other kinds than pageable memory, the size does not matter. */
 		if (kind != PAGEABLE && n != 64 && n != 64 * KIB && n != 4 * MIB)
 			continue;
 		busy(NULL);
@@ -153,7 +153,7 @@ SECTION(returns_others)
 	BEHIND("memset.managed", NULL, cu[0].cuMemsetD8_v2((CUdeviceptr)managed, 0, MIB));
 	BEHIND("async.memset.pinned", unbound,
 	       cu[0].cuMemsetD8Async((CUdeviceptr)pinned, 0, MIB, unbound));
-	/* In which stream's order a synchronous copy goes. */
+	/* The stream in whose order a synchronous copy runs. */
 	BEHIND("up.behind_unbound", unbound, cu[0].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("up.behind_blocking", blocking, cu[0].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("up.behind_own", CU_STREAM_PER_THREAD, cu[0].cuMemcpyHtoD_v2(there, host, 64));
@@ -164,10 +164,10 @@ SECTION(returns_others)
 	BEHIND("up_ptds.behind_blocking", blocking, cu[1].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("down.behind_unbound", unbound, cu[0].cuMemcpyDtoH_v2(host, there, 64));
 	BEHIND("down_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyDtoH_v2(host, there, 64));
-	/* The device's memory called the host's. */
+	/* Device memory that is declared as host memory. */
 	BEHIND("called_host.up", NULL, cu[0].cuMemcpyHtoD_v2(other, (void *)there, MIB));
 	BEHIND("called_host.down", NULL, cu[0].cuMemcpyDtoH_v2((void *)other, there, MIB));
-	/* Device memory whose copies are to be synchronous. */
+	/* Device memory with the attribute SYNC_MEMOPS. */
 	fact("sync_memops.set", "%d",
 	     (int)cu[0].cuPointerSetAttribute(&(unsigned){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
 					      other));
@@ -176,7 +176,7 @@ SECTION(returns_others)
 #undef BEHIND
 }
 
-/* What a kernel of a stream that waits for nothing finds when a synchronous upload has returned. */
+/* The data that a kernel on an independent stream finds after a synchronous upload has returned. */
 SECTION(over)
 {
 	CUdeviceptr seen;
@@ -189,7 +189,7 @@ SECTION(over)
 		size_t n = sizes[i].bytes;
 		int old = 0;
 
-		/* Of the others a device has its own mind each time. */
+		/* For other sizes the results on a device vary. */
 		if (n > 4 * KIB && n != MIB)
 			continue;
 		for (int round = 0; round < 10; round++) {
@@ -203,7 +203,7 @@ SECTION(over)
 		}
 		FACT(old != 0 ? "may be old" : "new", "up.pageable.%s", sizes[i].name);
 	}
-	/* One that does not wait for the legacy stream: does it overtake what is there? */
+	/* A copy that does not wait for the legacy stream may overtake its work. */
 	OK(cu[0].cuMemsetD8_v2(there, 0xee, 64));
 	settle();
 	memset(host, 1, 64);
@@ -214,7 +214,7 @@ SECTION(over)
 	fact("up_ptds.behind_legacy", "%s", peek(seen) == 0xee ? "old" : "new");
 }
 
-/* When a source is read: its bytes change after the call, before the kernel in front of it ends. */
+/* When a source is read: its bytes change after the call, before the earlier kernel ends. */
 SECTION(source)
 {
 	begin();
@@ -235,7 +235,7 @@ SECTION(source)
 			     "async.%s.%zu", kinds[kind], n);
 		}
 	}
-	/* The kernel in front is the legacy stream's, and the copy's own stream is empty. */
+	/* The earlier kernel is on the legacy stream, and the copy's own stream is empty. */
 	char *pinned = memory(PINNED, MIB);
 	static const size_t behind[] = { 64, 4 * KIB, 64 * KIB };
 	for (size_t i = 0; i < 2 * sizeof(behind) / sizeof(behind[0]); i++) {
@@ -250,7 +250,7 @@ SECTION(source)
 		FACT(peek(there + n - 1) == 1 ? "as it was" : "as it is when it comes to it",
 		     "async.pinned.%zu.%s_behind_legacy", n, i % 2 ? "blocking" : "own");
 	}
-	/* Rows gathered from pageable memory. */
+	/* Rows that are collected from pageable memory. */
 	char *host = memory(PAGEABLE, MIB);
 	CUDA_MEMCPY2D up = shape_rows(in_device(there, 1024), in_host(host, 2048), 1000, 100);
 	busy(unbound);
@@ -261,7 +261,7 @@ SECTION(source)
 	     peek(there + 99 * 1024) == 1 ? "as it was" : "as it is when it comes to it");
 }
 
-/* Where the row of a box lies whose pitch is 0, or too small for it: a row has no next one. */
+/* The place of a single row whose pitch is 0, or too small: a row has no next one. */
 SECTION(one_row)
 {
 	static const struct {
@@ -304,7 +304,7 @@ SECTION(one_row)
 }
 
 #if CUDA_VERSION >= 13000
-/* A batch of 2 copies, all of whose sources are to be read before the call returns. */
+/* A batch of 2 copies whose sources must be read before the call returns. */
 SECTION(batches_read_at_once)
 {
 	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL };
@@ -334,7 +334,7 @@ SECTION(batches_read_at_once)
 }
 #endif
 
-/* How many uploads are taken in behind a kernel before one of them waits. */
+/* How many uploads behind a kernel are staged before one of them waits. */
 SECTION(taken_in)
 {
 	static const size_t bytes[] = { 64, 64 * KIB, 256 * KIB, 4 * MIB };

@@ -137,7 +137,7 @@ SECTION(release)
 	TELL("again.registration", cu[0].cuMemHostUnregister(p));
 }
 
-/* Whether a kernel that can print has been launched. */
+/* The effect of a launched kernel that can print. */
 SECTION(printing)
 {
 	size_t bytes = 0;

@@ -16,7 +16,7 @@ static CUresult pin(void *at, size_t bytes)
 	return cu[0].cuMemHostRegister_v2(at, bytes, 0);
 }
 
-/* Registers, and takes it back. */
+/* Registers the range, and unregisters it. */
 static const char *tried(void *at, size_t bytes, unsigned flags)
 {
 	CUresult rc = cu[0].cuMemHostRegister_v2(at, bytes, flags);
@@ -87,7 +87,7 @@ SECTION(registering)
 	TELL("free_host.twice", cu[0].cuMemFreeHost(pinned));
 }
 
-/* A range that is registered in part. */
+/* A range that is partly registered. */
 SECTION(straddling)
 {
 	char *p = pages(8 * PAGE, 4);
@@ -153,7 +153,7 @@ SECTION(straddling)
 	TELL("as_host.down_to_device", cu[0].cuMemcpyDtoH_v2((void *)there, there + MIB, PAGE));
 }
 
-/* Pages that change under a registration. */
+/* Pages that change while they are registered. */
 SECTION(pages_change)
 {
 	char *p = pages(MIB, 7);
@@ -242,7 +242,7 @@ static const char *value_of(int which, uint64_t value, uint64_t base)
 	return to;
 }
 
-/* All that can be asked about an address in memory that begins at `base`. */
+/* Reports every attribute of an address in memory that begins at `base`. */
 static void ask(const char *kind, uint64_t base, uint64_t at)
 {
 	CUpointer_attribute names[ATTRIBUTES];
@@ -347,7 +347,7 @@ SECTION(gone)
 	char byte[64] = { 0 };
 
 	begin();
-	/* More than any driver would take from what it holds already. */
+	/* More than a driver would take from memory that it holds already. */
 	OK(cu[0].cuMemAlloc_v2(&at, 256 * MIB));
 	TELL("free.inside", cu[0].cuMemFree_v2(at + 512));
 	TELL("free.null", cu[0].cuMemFree_v2(0));
@@ -374,7 +374,7 @@ SECTION(gone)
 	settle();
 }
 
-/* A copy that names host memory that nobody may touch ends the process, or is refused. */
+/* A copy of inaccessible host memory ends the process, or is refused. */
 static void meets_closed(const char *name, size_t bytes, bool up)
 {
 	int ends[2], status;
@@ -454,7 +454,10 @@ SECTION(virtual)
 	TELL("address_free", cu[0].cuMemAddressFree(at, 2 * size));
 }
 
-/* Addresses that nobody may use yet, or any more; by themselves, since a context may end so. */
+/*
+ * Addresses that are not accessible yet, or no longer; in their own section, because a context may
+ * end.
+ */
 SECTION(virtual_closed)
 {
 	CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,

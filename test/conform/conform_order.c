@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The streams there are, and how a call names them. */
+/* The kinds of streams, and their handles in calls. */
 static const char *const names[] = { "legacy", "own", "blocking", "unbound" };
 #define STREAMS 4
 
@@ -17,7 +17,7 @@ static CUstream stream_of(int which)
 	return streams[which];
 }
 
-/* Does work on the second stream come after work on the first? */
+/* Tells whether work on the second stream comes after work on the first. */
 SECTION(order)
 {
 	CUevent end;
@@ -46,7 +46,7 @@ static void record_legacy(void *event)
 	OK(cu[0].cuEventRecord(event, CU_STREAM_LEGACY));
 }
 
-/* The same beyond one thread, one stream and one context. */
+/* The same between threads, streams and contexts. */
 SECTION(order_far)
 {
 	CUcontext other;
@@ -75,7 +75,7 @@ SECTION(order_far)
 	busy(blocking);
 	OK(cu[0].cuEventRecord(end, second));
 	AFTER("blocking.then.another_blocking");
-	/* By way of the legacy stream, which has nothing itself. */
+	/* Ordered by the legacy stream, which has no work itself. */
 	busy(blocking);
 	OK(cu[0].cuMemsetD8Async(there, 1, 64, CU_STREAM_LEGACY));
 	OK(cu[0].cuEventRecord(end, second));
@@ -94,7 +94,7 @@ SECTION(order_far)
 	busy(blocking);
 	OK(cu[0].cuCtxRecordEvent(primary, end));
 	AFTER("blocking.then.event_of_context");
-	/* An event that is waited for, and one that is recorded again meanwhile. */
+	/* An event that is waited for, and recorded again in between. */
 	busy(unbound);
 	OK(cu[0].cuEventRecord(end, unbound));
 	OK(cu[0].cuStreamWaitEvent(second, end, 0));
@@ -127,7 +127,7 @@ static void CUDA_CB nothing(void *data)
 	(void)data;
 }
 
-/* What the host waits for. */
+/* The work that the host waits for. */
 SECTION(waits)
 {
 	CUevent event;
@@ -139,7 +139,7 @@ SECTION(waits)
 	begin();
 	OK(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
-	/* Each call behind a kernel on each stream. */
+	/* Makes each call after a kernel on each stream. */
 #define BEHIND(name, call)                                             \
 	for (int on = 0; on < STREAMS; on++) {                         \
 		busy(stream_of(on));                                   \
@@ -159,7 +159,7 @@ SECTION(waits)
 	BEHIND("query_blocking", cu[0].cuStreamQuery(blocking));
 	BEHIND("query_unbound", cu[0].cuStreamQuery(unbound));
 #undef BEHIND
-	/* Behind a kernel of a stream that nothing else waits for. */
+	/* After a kernel on a stream that no other waits for. */
 #define BEHIND(name, call)                        \
 	do {                                      \
 		busy(unbound);                    \
@@ -193,7 +193,7 @@ SECTION(waits)
 	fact("work_goes_on_after_its_stream", "%s", still_busy() ? "no" : "yes");
 }
 
-/* Codes, where nothing is in flight. */
+/* Return codes with nothing in flight. */
 SECTION(say)
 {
 	CUevent event, timed, other;

@@ -17,7 +17,7 @@ static void on_fault(int number)
 	siglongjmp(back, number);
 }
 
-/* A driver that follows a bad pointer itself says so too. */
+/* The driver may dereference an invalid pointer; that is reported, too. */
 #define WRONG(name, call)                                 \
 	do {                                              \
 		int signal_ = sigsetjmp(back, 1);         \

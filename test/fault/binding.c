@@ -10,7 +10,7 @@ bool binding_is_ours(const char *name)
 	return true;
 }
 
-/* The allocator behind hotpin is the sanitizer's runtime there. */
+/* With a sanitizer, the allocator after hotpin is the sanitizer's runtime. */
 bool binding_is_libcs(const void *address)
 {
 	(void)address;

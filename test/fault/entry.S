@@ -26,7 +26,7 @@
 #define CALL(name, kind, error) stub name
 #include "calls.def"
 
-/* Handed out for the one that a preloaded library would find behind itself. */
+/* Returned as the dlsym() that a preloaded library finds after itself. */
 	.hidden	fault_dlsym
 	stub	fault_dlsym
 

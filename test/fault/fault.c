@@ -6,8 +6,8 @@
  * instructions in the library arrive here by a seccomp filter, which checks the address of the
  * instruction.  No debugger traces the process, because the library would notice.
  *
- * FAULT_TABLE  the file of places, see fault.h FAULT_AT     key:from:to[:code]  the calls `from` to
- * `to` at that place fail
+ * FAULT_TABLE  the file of places, see fault.h
+ * FAULT_AT     key:from:to[:code]  the calls `from` to `to` at that place fail
  *
  * This code runs before every constructor, inside malloc() and in signal handlers, so it calls
  * nothing by name.
@@ -58,14 +58,14 @@ static const char *const driver_names[] = {
 #define CALLS      ((unsigned)LEN(facts)) /* the last is dlsym() */
 #define DRIVERS    ((unsigned)LEN(driver_names))
 
-/* Of what is to fail: `row` is its number, from 1 on, and `other` what the call returns. */
+/* For a call that must fail: `row` is its number, from 1 on, and `other` its result. */
 void *fault_enter(struct shim_frame *frame);
 void fault_dlsym(void);
 extern const char fault_driver_stubs[];
 
 static void *libc[LEN(facts)];
 static void *_Atomic driver[LEN(driver_names)];
-static uintptr_t ours_from, ours_to; /* text of libhotpin.so, and where that begins */
+static uintptr_t ours_from, ours_to; /* text of libhotpin.so, and its start */
 static uintptr_t ours_base;
 static struct fault_place *table;
 static uint64_t fail_key, fail_from, fail_to, fail_code;
@@ -99,7 +99,9 @@ static const char *tail_of(const char *path)
 	return tail;
 }
 
-/* The default version of each function that libc has: through no look-up that is stood before. */
+/*
+ * Finds the default version of each function in libc, without a look-up that could be intercepted.
+ */
 static void look_into_libc(const struct dl_phdr_info *object)
 {
 	const ElfW(Dyn) *dynamic = NULL;
@@ -119,7 +121,7 @@ static void look_into_libc(const struct dl_phdr_info *object)
 		if (dynamic->d_tag == DT_VERSYM)
 			versions = (const ElfW(Half) *)dynamic->d_un.d_ptr;
 	}
-	/* The strings follow the symbols in every libc.so.6. */
+	/* In every libc.so.6 the strings follow the symbols. */
 	for (size_t i = 1; (const char *)&symbols[i] < strings; i++)
 		for (unsigned call = 0; call < CALLS && (versions[i] & 0x8000) == 0; call++)
 			if (symbols[i].st_value != 0 &&
@@ -172,7 +174,7 @@ static const char *setting(const char *name)
 	return NULL;
 }
 
-/* One more call at the place: is it to fail? */
+/* Counts a call at the place.  True if it must fail. */
 static bool is_due(uint64_t key, const char *name)
 {
 	for (size_t i = key * 0x9e3779b97f4a7c15u >> 52; table != NULL;
@@ -193,7 +195,7 @@ static bool is_due(uint64_t key, const char *name)
 	return seen >= fail_from && seen <= fail_to;
 }
 
-/* A system call by an instruction of our own; -errno where it fails. */
+/* Makes a system call by an instruction of this file; returns -errno if it fails. */
 static long bare6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long fourth __asm__("r10") = d;
@@ -258,7 +260,7 @@ static int error_of(long number, long operation)
 	}
 }
 
-/* SIGSYS must not be blocked where the filter may raise it: the kernel would end the process. */
+/* If SIGSYS were blocked where the filter raises it, the kernel would end the process. */
 static long change_mask(ucontext_t *context, long how, const uint64_t *set, uint64_t *ret)
 {
 	uint64_t *mask = (uint64_t *)&context->uc_sigmask, before = *mask;
@@ -292,7 +294,7 @@ static void on_call(int signal, siginfo_t *info, void *interrupted)
 				    at[REG_R8], at[REG_R9]);
 }
 
-/* Traps what is called from our text; what cannot be called from a handler never is. */
+/* Traps system calls of the library's text, except those that a handler cannot make. */
 static void watch_calls(void)
 {
 	struct {
@@ -372,8 +374,8 @@ __attribute__((visibility("default"))) void fault_program_calls(const char *name
 }
 
 /*
- * The program's own call, on its way through the library: whole, or a piece of it.  What the driver
- * says of its function is what the program is told.
+ * True for the program's own call, whole or in pieces, on its way through the library.  The program
+ * gets the driver's result of its function.
  */
 static bool is_the_programs(const char *name)
 {
@@ -400,7 +402,7 @@ static void *fail_call(unsigned call, struct shim_frame *frame)
 	return NULL;
 }
 
-/* As many functions as there are numbers. */
+/* There are as many functions as numbers. */
 static void *enter_syscall(unsigned call, struct shim_frame *frame, uintptr_t caller)
 {
 	long number = (long)frame->argument[0];
@@ -424,7 +426,7 @@ static void *enter_driver(unsigned row, struct shim_frame *frame, uintptr_t call
 	return NULL;
 }
 
-/* A stub for what the library would call; everybody gets the same. */
+/* Returns a stub for a function that the library would call; every caller gets the same. */
 static void *stub_of(const char *name, void *real)
 {
 	for (unsigned row = 0; real != NULL && row < DRIVERS; row++)
@@ -441,10 +443,10 @@ static void *enter_dlsym(struct shim_frame *frame, uintptr_t caller)
 		(void *(*)(uintptr_t, const char *))libc[CALLS - 1];
 	const char *name = (const char *)frame->argument[1];
 
-	/* RTLD_NEXT: the answer depends on who asks. */
+	/* RTLD_NEXT: the result depends on the caller. */
 	if (name == NULL || name[0] != 'c' || name[1] != 'u' || frame->argument[0] == (uintptr_t)-1)
 		return libc[CALLS - 1];
-	/* What libc and the driver have is found; CUPTI is many versions. */
+	/* Functions of libc and the driver are always found; CUPTI's depend on its version. */
 	if (is_ours(caller) && name[2] == 'p' && is_due(key_of(CALLS, 0, caller), "dlsym"))
 		return fail_call(CALLS - 1, frame);
 	frame->other = (uint64_t)stub_of(name, look_up(frame->argument[0], name));

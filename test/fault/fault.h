@@ -9,8 +9,8 @@
 #define FAULT_PLACES 4096
 
 /*
- * A place that a call is made from: which function, and where in the library the call stands.  The
- * file that FAULT_TABLE names holds FAULT_PLACES of them, of all processes together.
+ * The place of a call: its function, and its offset in the library.  The file of FAULT_TABLE holds
+ * FAULT_PLACES of them, for all processes together.
  */
 struct fault_place {
 	_Atomic uint64_t key; /* 0: none.  function << 48 | system call << 32 | offset */
@@ -20,8 +20,8 @@ struct fault_place {
 };
 
 /*
- * The program calls `name` of the driver: what fails in that it would be told without the library,
- * too.  NULL: it has returned.  Absent (weak) without libfault.so.
+ * The program calls the driver function `name`: failures in it would also be reported without the
+ * library.  NULL: it has returned.  Absent (weak) without libfault.so.
  */
 __attribute__((weak)) void fault_program_calls(const char *name);
 

@@ -27,7 +27,7 @@
 #define MIB        ((size_t)1 << 20)
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
 
-/* errno, which the driver leaves as it was, is the program's. */
+/* The driver does not change errno, so errno is the program's. */
 #define CU(name, ...)                             \
 	do {                                      \
 		tell(#name);                      \
@@ -71,7 +71,7 @@ static void saw_bytes(const void *at, size_t bytes)
 		saw(sums[part]);
 }
 
-/* No two places and no two seeds have the same; whole words. */
+/* No two places and no two seeds have the same values; fills whole words. */
 static void fill(char *at, size_t bytes, uint64_t seed)
 {
 	uint64_t *words = (uint64_t *)at;
@@ -99,7 +99,7 @@ static void pause_us(long us)
 	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
 
-/* Memory as a program uses it; nobody but the kernel and libc can be asked. */
+/* Uses memory as a program does; only the kernel and libc can refuse. */
 static void heap(void)
 {
 	static const size_t sizes[] = { 100, 300 * KIB, MIB, 5 * MIB, 17 * MIB };
@@ -164,7 +164,7 @@ static void up_and_down(char *block, size_t bytes, int turns, unsigned seed)
 	}
 }
 
-/* Blocks that are copied often, until they are pinned where that is done. */
+/* Copies blocks often, until they are pinned if the library acts. */
 static void hot(void)
 {
 	char *block = malloc(2 * MIB), *other = malloc(2 * MIB + 4096);
@@ -176,24 +176,24 @@ static void hot(void)
 	up_and_down(other, 2 * MIB, 2, 20);
 	wait_for_all();
 	CU(cuMemcpyHtoDAsync_v2, there, block, 2 * MIB, free_running);
-	memset(block, 7, 2 * MIB); /* was pageable: it has been taken in, or the call has waited */
+	memset(block, 7, 2 * MIB); /* was pageable: the copy was staged, or the call has waited */
 	CU(cuStreamSynchronize, free_running);
 	CU(cuMemcpyDtoHAsync_v2, other, there, 2 * MIB, free_running);
-	saw(other[5] == 0); /* likewise: the data is there */
+	saw(other[5] == 0); /* was pageable: the data has arrived */
 	saw_bytes(other, 2 * MIB);
 	CU(cuMemcpyDtoHAsync_v2, block, there, 64 * KIB, blocking);
 	CU(cuStreamSynchronize, blocking);
 	saw_bytes(block, 64 * KIB);
 	tell_part("hot");
 
-	/* What a pinned block is to the program: pageable. */
+	/* To the program, a pinned block is pageable. */
 	CUmemorytype type = 0;
 	CU(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)block);
 	saw(type);
 	CU(cuMemHostRegister_v2, block, 2 * MIB, 0);
 	up_and_down(block, 2 * MIB, 1, 30);
 	CU(cuMemHostUnregister, block);
-	/* Of the same place in any allocator's block. */
+	/* At the same page offset in any allocator's block. */
 	char *page = block + 4096 - (uintptr_t)block % 4096;
 	saw((uint64_t)madvise(page, 8192, MADV_DONTNEED));
 	saw_bytes(page, 4096);
@@ -216,7 +216,7 @@ static void hot(void)
 	tell_part("hazards");
 }
 
-/* Large ones: registered in pieces and sent; not worth it; of memory that is not ours. */
+/* Large blocks: registered in segments and uploaded; not worth it; memory that is not ours. */
 static void large(void)
 {
 	char *block = malloc(17 * MIB);
@@ -271,7 +271,7 @@ static void launch(CUstream stream)
 	CU(cuLaunchKernel, noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 
-/* Uploads that may return early, and the observers that could see that. */
+/* Uploads that may return early, and ways in which the host could observe that. */
 static void early(void)
 {
 	static char small[32 * KIB], middle[512 * KIB];
@@ -297,7 +297,7 @@ static void early(void)
 	tell_part("early");
 }
 
-/* Downloads that are looked at late, by the program and by the kernel. */
+/* Downloads that the program and the kernel access late. */
 static void late(void)
 {
 	static char source[MIB];

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define OTHER 1 /* a user that is not us */
+#define OTHER 1 /* another user */
 
 static char folder[256], shared[300], target[300], message[4096];
 
@@ -44,7 +44,7 @@ static bool file_says(const char *path, const char *text)
 	return strcmp(found, text) == 0;
 }
 
-/* A folder as /tmp, and next to it a file that nobody is to touch. */
+/* Creates a folder like /tmp, and next to it a file that must not change. */
 static void begin_in(const char *parent)
 {
 	snprintf(folder, sizeof(folder), "%.230s/trust-XXXXXX", parent);
@@ -86,7 +86,7 @@ static bool is_regular(const char *path)
 	return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 100;
 }
 
-/* A profile to `out`; what is said of it is in `message`. */
+/* Writes a profile to `out`; its message is in `message`. */
 static void profile_to(const char *out)
 {
 	char option[600];
@@ -140,7 +140,7 @@ TEST(symlink_below_dev)
 	end();
 }
 
-/* As to a disk, of which only root would feel it. */
+/* Like a link to a disk, which only root could write to. */
 TEST(symlink_to_a_pipe)
 {
 	char byte;
@@ -198,7 +198,7 @@ TEST(folder_that_another_user_has_linked)
 	need_root();
 	CHECK_EQ(mkdir(in(folder, "inside"), 0755), 0);
 	CHECK_EQ(symlink(in(folder, "inside"), in(shared, "runs")), 0);
-	/* Root's are trusted in root's folder: it is not root's then, nor ours. */
+	/* Links in root's folder are trusted if root or we own them; this one has another owner. */
 	CHECK_EQ(lchown(in(shared, "runs"), OTHER, OTHER), 0);
 	profile_to(in(shared, "runs/run.json"));
 	check_refused();
@@ -232,7 +232,7 @@ TEST(mode_is_what_umask_leaves)
 	end();
 }
 
-/* No marks but ours are replaced, and none reaches printf(). */
+/* Only our marks are replaced, and none reaches printf(). */
 TEST(strange_marks)
 {
 	begin();
@@ -257,7 +257,7 @@ TEST(log_by_a_symlink)
 	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "log2")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log2")), -EACCES);
 	CHECK(access(in(folder, "fresh"), F_OK) < 0);
-	/* In a folder of the user's a link is the user's decision. */
+	/* In a folder of the user, the user decides about links. */
 	CHECK_EQ(symlink(in(folder, "fresh"), in(folder, "log3")), 0);
 	CHECK_EQ(hp_log_open(in(folder, "log3")), 0);
 	CHECK_EQ(access(in(folder, "fresh"), F_OK), 0);

@@ -31,7 +31,7 @@ static bool is_many(void)
 	return work.times > 100;
 }
 
-/* Two call sites: calls that differ in nothing but an argument may become one. */
+/* Two call sites: compilers may merge calls that differ only in an argument. */
 static void __attribute__((noinline)) copy_whole(void)
 {
 	work.failed = work.copy(work.to, work.from, work.bytes);
@@ -76,7 +76,7 @@ int native_ended(void)
 }
 
 /*
- * Waits for the copies: `times` of them, and if these are many, of half the bytes each.  A few
+ * Waits for the copies: `times` of them, and if these are many, each of half the bytes.  A few
  * begin only here, so that the caller is in this function during each of them.
  */
 int native_end(void)

@@ -25,7 +25,7 @@ unsigned long probe_watched(void);
 void probe_unwatch(void);
 #pragma GCC visibility pop
 
-/* "file TAB function TAB line NEWLINE" for each of `most` frames of the calling thread. */
+/* Writes "file TAB function TAB line NEWLINE" for at most `most` frames of the calling thread. */
 int probe_frames(int most, char *ret, size_t room)
 {
 	struct python_frame *frame = calloc((size_t)most, sizeof(*frame));
@@ -42,7 +42,7 @@ int probe_frames(int most, char *ret, size_t room)
 	return shown == count && used < room ? (int)count : -1;
 }
 
-/* Whether the innermost frames' stamps differ from those of the last call in this thread. */
+/* Tells whether the innermost frames' stamps differ from those of this thread's last call. */
 int probe_changed(void)
 {
 	static _Thread_local struct python_frame last;
@@ -55,7 +55,7 @@ int probe_changed(void)
 	return changed;
 }
 
-/* Nanoseconds that `times` looks at three frames take, divided by their number. */
+/* Returns the time in ns of one sample of three frames, averaged over `times`. */
 int probe_cost(int times)
 {
 	struct python_frame frame[3];
@@ -72,7 +72,7 @@ int probe_cost(int times)
 	return (int)(((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec) / times);
 }
 
-/* Reads through the kernel: the memory may be another thread's, and may go away meanwhile. */
+/* Reads through the kernel: the memory may be another thread's, and may be unmapped at any time. */
 static bool read_by_kernel(uintptr_t from, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)from, bytes };
@@ -118,8 +118,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Another thread reads the calling one's frames until probe_unwatch(), regardless of what it does.
- */
+/* Another thread reads the calling thread's frames until probe_unwatch(). */
 int probe_watch(void)
 {
 	if (!make_python())

@@ -21,17 +21,17 @@
 #include <pthread.h>
 #include <sched.h>
 
-/* Of the blocks that a crowd wants. */
+/* Sizes of the blocks that many threads want. */
 #define SAME  (256 * KIB)
 #define SIZES 11
 
-/* Of which the lower half have blocks that 2 MiB pages suit; of the first nothing is known. */
+/* The lower half have blocks that suit 2 MiB pages; nothing is known of the first. */
 #define SITES 8
 
 static _Atomic bool closed, checking;
 static _Atomic uint64_t refused;
 
-/* Allocates.  NULL only once the heap is closed, and errno never changes. */
+/* Allocates.  NULL only after the heap was closed, and errno never changes. */
 static void *heap_or_nothing(size_t bytes, size_t alignment, bool zeroed)
 {
 	bool was_closed = closed;
@@ -121,7 +121,7 @@ static void give(void *address)
 		walk_fail("heap_free(%p) left errno %d", address, errno);
 }
 
-/* As realloc() does it: in place, else by moving its pages, else not at all. */
+/* Resizes as realloc() does: in place, otherwise by moving pages, otherwise not. */
 static void resize(struct walker *walker, bool in_place)
 {
 	struct slot *slot = walk_any(walker);
@@ -156,7 +156,7 @@ static void do_move(struct walker *walker)
 	resize(walker, false);
 }
 
-/* What is no start of a block in use is refused, and nothing happens to the block. */
+/* An address that is not the start of a block in use is refused, and the block stays unchanged. */
 static void do_misuse(struct walker *walker)
 {
 	struct slot *slot = walk_any(walker);
@@ -199,7 +199,7 @@ static uint64_t steps_of_all(void)
 	return walk_steps() + crowd_steps;
 }
 
-/* Everything else that happens to a heap. */
+/* Makes everything else that happens to a heap. */
 static void *look_after(void *arg)
 {
 	static const enum heap_pressure levels[] = { HEAP_PRESSURE_NONE, HEAP_PRESSURE_SOME,
@@ -213,14 +213,14 @@ static void *look_after(void *arg)
 		if (failed != 0)
 			walk_fail("heap_check: line %d", failed);
 		heap_stats(&live, &kept);
-		/* As if seconds had gone by. */
+		/* As if seconds had passed. */
 		if (round % 8 == 0)
 			heap_expire(hp_now_ns() + round % 3 * 1000000000u);
 		if (round % 32 == 0)
 			heap_set_pressure(levels[round / 32 % 4]);
 		if (round % 50 == 25)
 			heap_set_device(round % 100 == 25);
-		/* The check keeps all others waiting: they go on before the next. */
+		/* The check delays all others: they continue before the next one. */
 		for (uint64_t until = steps_of_all() + 64; checking && steps_of_all() < until;)
 			check_pause(0);
 	}
@@ -280,7 +280,7 @@ TEST(walk_with_all_that_happens)
 	CHECK_EQ(refused, 0);
 }
 
-/* What costs little itself, so that the threads meet in the heap. */
+/* Cheap operations, so that the threads meet in the heap. */
 TEST(many_small_blocks)
 {
 	pthread_t keeper;
@@ -295,13 +295,13 @@ TEST(many_small_blocks)
 
 #define CROWD_STEPS 6000
 
-/* The owner of a block writes a word of its own into it, and finds it there. */
+/* The owner of a block writes its own word into it, and finds it there. */
 static void *be_one_of_many(void *arg)
 {
 	uint64_t word = (uint64_t)(uintptr_t)arg + 1;
 
 	for (uint64_t steps = 0; steps < CROWD_STEPS; steps++) {
-		/* Each wants another size for a while, so that places change hands. */
+		/* Each thread wants another size for a while, so that slots change owners. */
 		size_t bytes = SAME + (steps / 40 + word) % SIZES * 96 * KIB;
 		_Atomic uint64_t *block = heap_alloc(bytes, 64, false, 0);
 
@@ -321,7 +321,7 @@ static void *be_one_of_many(void *arg)
 	return NULL;
 }
 
-/* More threads than there are places to park a block, all for blocks of the same few sizes. */
+/* More threads than slots, all with blocks of the same few sizes. */
 TEST(a_few_sizes_for_all)
 {
 	pthread_t threads[CROWD], keeper;
@@ -357,7 +357,7 @@ TEST(fork_in_the_middle)
 {
 	pthread_t keeper;
 
-	/* Each fork makes the pages that are touched so far copies on write: few of them. */
+	/* Each fork makes all touched pages copy-on-write, so few are touched. */
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
 	start_all(&keeper, 4 * MIB, 64 * MIB);
 	for (int i = 0; i < 10; i++) {

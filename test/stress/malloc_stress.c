@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A refusal of less than this is a failure; memory for more may be short for real. */
+/* Refusing less than this is a failure; for more, memory may really be short. */
 #define MAY_BE_REFUSED (256 * MIB)
 /* Steps of all threads from one fork to the next. */
 #define FORK_EVERY     1500
@@ -36,12 +36,12 @@ static _Atomic uint64_t refused;
 static _Atomic bool crowd_stops;
 static uint64_t forks, spawns;
 
-/* Not to be folded into what the compiler knows of malloc(). */
+/* volatile, so that compilers do not apply their knowledge of malloc(). */
 static void *volatile kept_from_compiler;
 static const volatile size_t too_much = (size_t)PTRDIFF_MAX + 1, nearly_all = SIZE_MAX,
 			     product = (size_t)1 << 33;
 
-/* Each allocates in its way; those that know no alignment ignore it. */
+/* Functions that allocate; those without alignment ignore it. */
 
 static void *ask_malloc(size_t bytes, size_t alignment)
 {
@@ -49,7 +49,7 @@ static void *ask_malloc(size_t bytes, size_t alignment)
 	return malloc(bytes);
 }
 
-/* The alignment is the size of an element.  Where it does not divide, there are fewer bytes. */
+/* The alignment is the size of an element.  If it does not divide `bytes`, fewer are allocated. */
 static void *ask_calloc(size_t bytes, size_t each)
 {
 	return calloc(bytes / each, each);
@@ -139,7 +139,7 @@ static void do_calloc(struct walker *walker)
 		return;
 	bytes -= bytes % each;
 
-	/* All of a large block is read now and then: that makes its pages. */
+	/* A large block is only sometimes read completely, because that creates its pages. */
 	bool all = bytes <= 512 * KIB || (bytes <= 32 * MIB && walk_random(walker) % 16 == 0);
 	if (!pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), all))
 		walk_fail("calloc of %zu bytes is not zero", bytes);
@@ -152,7 +152,7 @@ static void do_aligned(struct walker *walker)
 
 	if (slot == NULL)
 		return;
-	/* Up to 8 MiB, and mostly little. */
+	/* Up to 8 MiB, and mostly small. */
 	size_t least = walk_ask_of(walker) == ask_posix_memalign ? sizeof(void *) : 1;
 	size_t alignment = (size_t)1 << walk_random(walker) % (walk_random(walker) % 4 ? 14 : 24);
 	if (alignment < least)
@@ -171,7 +171,7 @@ static void do_pages(struct walker *walker)
 		return;
 	size_t bytes = walk_size(walker);
 	void *block = walk_ask(walker, slot, bytes, PAGE);
-	/* What pvalloc() rounds up to may be used. */
+	/* Bytes up to the size that pvalloc() rounds up to may be used. */
 	if (walk_ask_of(walker) == ask_pvalloc)
 		bytes = (bytes + PAGE - 1) / PAGE * PAGE;
 	if (block != NULL)
@@ -226,7 +226,7 @@ static void do_reallocarray(struct walker *walker)
 	resize(walker, true);
 }
 
-/* glibc frees. */
+/* With glibc this frees the block. */
 static void do_realloc_to_nothing(struct walker *walker)
 {
 	struct slot *slot = walk_any(walker);
@@ -240,7 +240,7 @@ static void do_realloc_to_nothing(struct walker *walker)
 	walk_forget(slot);
 }
 
-/* It says the same as before, and the block holds what it held. */
+/* The usable size is unchanged, and the block has its contents. */
 static void do_look(struct walker *walker)
 {
 	struct slot *slot = walk_any(walker);
@@ -317,7 +317,7 @@ static const struct walk_kind kinds[] = {
 };
 /* clang-format on */
 
-/* The child of a fork while others are at it: all blocks, of any owner, are right. */
+/* In the child of a fork during the walk: all blocks, of any owner, are right. */
 static void be_child(void)
 {
 	alarm(check_limit(120));
@@ -345,7 +345,7 @@ static void fork_in_the_middle(void)
 	forks++;
 }
 
-/* Bytes of this process in memory. */
+/* Returns the resident bytes of this process. */
 static size_t resident(void)
 {
 	unsigned long pages = 0;
@@ -377,7 +377,7 @@ static void resize_it_down_and_free(void *block)
 	free(realloc(block, 300 * KIB));
 }
 
-/* Blocks that are given back, either way, serve the next allocation. */
+/* Blocks that are freed in any way serve the next allocation. */
 static void look_for_leaks(void)
 {
 	static void (*const ways[])(void *) = { free_it, resize_it_to_nothing,
@@ -426,7 +426,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Sizes that no two turns share: each lock is taken by some thread. */
+/* No two turns have the same sizes: each lock is taken by some thread. */
 static void use_memory(unsigned from, unsigned turns)
 {
 	for (unsigned i = from; i < from + turns; i++) {
@@ -447,7 +447,7 @@ static void *be_one_of_many(void *arg)
 	return NULL;
 }
 
-/* Of a small process many children can be made: some while a thread has just locked something. */
+/* A small process can fork often: sometimes while a thread has just taken a lock. */
 static void fork_during_a_crowd(void)
 {
 	pthread_t threads[CROWD];
@@ -480,7 +480,7 @@ int main(int argc, char **argv)
 	walk_parse(argc, argv);
 	walk_begin();
 	alarm(check_limit(walk_options.seconds * 4 + 600));
-	/* The plan first: who leaves before the end has not passed. */
+	/* The plan comes first, so that ending early is a failure. */
 	printf("1..1\n");
 	fflush(stdout);
 

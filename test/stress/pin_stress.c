@@ -45,7 +45,7 @@ struct worker {
 	struct owned owned[SLOTS];
 };
 
-/* What the watcher has seen; shared with it. */
+/* The watcher's observations, in shared memory. */
 static struct seen {
 	_Atomic bool stop;
 	_Atomic uint64_t pin_most, page_most; /* bytes, by the kernel and by the stand-in */
@@ -122,7 +122,7 @@ static void resize(struct worker *worker, struct owned *owned)
 	refill(worker, owned);
 }
 
-/* All of it, or a part from a multiple of eight bytes on. */
+/* Chooses all of it, or a part from a multiple of eight bytes on. */
 static size_t pick_part(struct worker *worker, const struct owned *owned, size_t *ret_from)
 {
 	*ret_from = draw(worker) % 2 ? 0 : draw(worker) % owned->bytes & ~(size_t)7;
@@ -130,7 +130,7 @@ static size_t pick_part(struct worker *worker, const struct owned *owned, size_t
 				: 1 + draw(worker) % (owned->bytes - *ret_from);
 }
 
-/* The device has the block's bytes [from, from + bytes). */
+/* Checks that the device has the block's bytes [from, from + bytes). */
 static void check_device(struct worker *worker, size_t from, size_t bytes, unsigned seed)
 {
 	OK(cuStreamSynchronize(worker->stream));
@@ -154,7 +154,7 @@ static void upload(struct worker *worker, struct owned *owned)
 	check_device(worker, from, bytes, seed);
 }
 
-/* What comes down is there at once, and nothing next to it has changed. */
+/* Downloaded data is there immediately, and nothing next to it has changed. */
 static void download(struct worker *worker, struct owned *owned)
 {
 	size_t from, bytes = pick_part(worker, owned, &from), end = from + bytes;
@@ -162,7 +162,9 @@ static void download(struct worker *worker, struct owned *owned)
 	unsigned seed = ++worker->seed;
 
 	fill(worker->quiet, bytes, seed);
-	/* A synchronous copy of pageable memory may return before another stream would see it. */
+	/*
+	 * A synchronous copy of pageable memory may return before another stream could observe it.
+	 */
 	OK(cuMemcpyHtoD_v2(worker->there, worker->quiet, bytes));
 	OK(cuCtxSynchronize());
 	if (draw(worker) % 2)
@@ -177,7 +179,7 @@ static void download(struct worker *worker, struct owned *owned)
 	refill(worker, owned);
 }
 
-/* The program pins the upper part itself; a copy begins below and runs into it. */
+/* The program pins the upper part itself; a copy begins below and extends into it. */
 static void copy_across_a_border(struct worker *worker, struct owned *owned)
 {
 	uintptr_t middle = ((uintptr_t)owned->address + owned->bytes / 2 + PAGE) & -PAGE;
@@ -191,7 +193,7 @@ static void copy_across_a_border(struct worker *worker, struct owned *owned)
 	OK(cuMemHostUnregister((void *)middle));
 }
 
-/* Blocks change hands. */
+/* Exchanges blocks between threads. */
 static void swap(struct worker *worker, struct owned *owned)
 {
 	struct owned *box = &boxes[draw(worker) % BOXES];
@@ -239,7 +241,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Bytes that the kernel holds pinned for the process, 0 where it does not say. */
+/* Returns the bytes that the kernel holds pinned for the process; 0 if it does not tell. */
 static uint64_t pinned_by_kernel(int status)
 {
 	char text[4096];
@@ -258,7 +260,7 @@ static void note(_Atomic uint64_t *most, uint64_t value, uint64_t limit)
 		seen->too_much = value;
 }
 
-/* A process of its own: looks at the one under test until that is over. */
+/* Runs as a process of its own: watches the one under test until that ends. */
 static void watch(pid_t whom, uint64_t limit, uint64_t kernel_limit)
 {
 	const char *pins = getenv("STANDIN_PINS");
@@ -311,10 +313,13 @@ static bool is_enough(uint64_t budget_used)
 	       (standin_calls("cuMemHostRegister") > 10 && seen->page_most > budget_used);
 }
 
-/* More than `budget_used` must be seen pinned: nobody would notice a budget that is never used. */
+/* More than `budget_used` must be seen pinned: a budget that is never used would go unnoticed. */
 static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 {
-	/* What the program pins itself counts with the kernel, too; parts of a large page whole. */
+	/*
+	 * The kernel also counts memory that the program pins, and a partly pinned large page as a
+	 * whole.
+	 */
 	uint64_t own = (large_pages ? UINT64_MAX / 4 : THREADS * LARGEST / 2);
 	int status = -1;
 

@@ -18,20 +18,20 @@
 #define GRAIN        ((size_t)16)
 #define WORD_BYTES   (64 * GRAIN)
 
-/* Of a page's counter: one block has all of it.  Below: how many claims have a part of it. */
+/* In a page's counter: one block has the whole page.  Smaller values: claims of a part of it. */
 #define WHOLE        ((uint16_t)1 << 15)
 
 /* Smaller blocks carry the pattern everywhere. */
 #define FULL         ((size_t)1024)
 #define END          ((size_t)64)
 
-/* Where in a page its mark is: the same for all blocks, so that calloc() can be checked there. */
+/* Offset of the mark in a page: the same for all blocks, so that calloc() can be checked there. */
 #define MARK_AT      ((size_t)2040)
 
 static _Atomic uint16_t *pages;
 static _Atomic uint64_t *grains;
 
-/* Not by mmap(), which a sanitizer or a preloaded library may look at. */
+/* Does not call mmap(), which a sanitizer or a preloaded library may intercept. */
 static void *reserve(size_t bytes)
 {
 	return (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -45,7 +45,7 @@ bool shadow_start(void)
 	return (void *)pages != MAP_FAILED && (void *)grains != MAP_FAILED;
 }
 
-/* The bits of [from, to) in the word that `from` is in. */
+/* Returns the bits of [from, to) in the word that contains `from`. */
 static uint64_t bits_of(uintptr_t from, uintptr_t to)
 {
 	uintptr_t first = from / GRAIN, last = (to - 1) / GRAIN;
@@ -55,7 +55,7 @@ static uint64_t bits_of(uintptr_t from, uintptr_t to)
 	return ~(uint64_t)0 >> (63 - (last - first)) << first % 64;
 }
 
-/* [from, to) lies in one page. */
+/* Claims [from, to) within one page. */
 static bool claim_part(uintptr_t from, uintptr_t to)
 {
 	bool free = !(atomic_fetch_add(&pages[from / PAGE], 1) & WHOLE);
@@ -128,7 +128,7 @@ struct pattern pattern_for(const void *address, size_t bytes, uint64_t seed, siz
 
 size_t pattern_touches(const struct pattern *pattern, size_t page)
 {
-	/* A block that is smaller than a large page has none. */
+	/* A block that is smaller than a large page contains none. */
 	if (pattern->bytes < page)
 		page = PAGE;
 
@@ -145,7 +145,7 @@ static uint64_t word_of(uint64_t seed, size_t offset)
 	return word ^ word >> 29;
 }
 
-/* The eight bytes, or up to `end`, from `offset` on. */
+/* Writes the eight bytes from `offset` on, or those before `end`. */
 static void put(const struct pattern *pattern, char *address, size_t offset, size_t end)
 {
 	uint64_t word = word_of(pattern->seed, offset);
@@ -160,7 +160,7 @@ static bool is_there(const struct pattern *pattern, const char *address, size_t 
 	return memcmp(address + offset, &word, end - offset < 8 ? end - offset : 8) == 0;
 }
 
-/* The lowest place of a mark, not below `offset`. */
+/* Returns the lowest offset of a mark that is not below `offset`. */
 static size_t mark_from(const struct pattern *pattern, size_t offset)
 {
 	size_t stride = pattern->step * PAGE;
@@ -171,8 +171,8 @@ static size_t mark_from(const struct pattern *pattern, size_t offset)
 }
 
 /*
- * The place after `offset`: from end to end of a small block; else the first bytes, the marks, and
- * the last bytes.
+ * Returns the next offset with pattern: anywhere in a small block; otherwise the first bytes, the
+ * marks, and the last bytes.
  */
 static size_t place_after(const struct pattern *pattern, size_t offset)
 {

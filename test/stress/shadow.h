@@ -14,21 +14,21 @@
 
 #define PAGE ((size_t)4096)
 
-/* Reserves the maps.  False: the addresses cannot be had. */
+/* Reserves the maps.  False if the addresses are not available. */
 bool shadow_start(void);
 
 /*
- * [address, address + bytes) belongs to the caller from now on.  False: some of it, to 16 bytes,
- * belongs to somebody already.  Call it once the allocator has returned the block.
+ * Claims [address, address + bytes) for the caller.  False if some of it, in units of 16 bytes, is
+ * already claimed.  Call it after the allocator has returned the block.
  */
 bool shadow_claim(const void *address, size_t bytes);
 
-/* The same range belongs to nobody.  Call it before the allocator gets the block back. */
+/* Releases the same range.  Call it before the allocator gets the block back. */
 bool shadow_release(const void *address, size_t bytes);
 
 /*
- * What a block of `bytes` carries: all of it where it is small, else its first and last 64 bytes
- * and eight bytes in each `step`th page.
+ * The pattern of a block of `bytes`: everywhere in a small one, otherwise in its first and last 64
+ * bytes and in eight bytes of each `step`th page.
  */
 struct pattern {
 	uint64_t seed;
@@ -36,21 +36,24 @@ struct pattern {
 	size_t bytes, step;
 };
 
-/* The pattern for a block at `address`, in about `pages_most` pages. */
+/* Returns the pattern for a block at `address`, in about `pages_most` pages. */
 struct pattern pattern_for(const void *address, size_t bytes, uint64_t seed, size_t pages_most);
 
-/* Bytes of memory that it takes, at most, in pages of `page` bytes. */
+/* Returns the bytes of memory that it touches, at most, in pages of `page` bytes. */
 size_t pattern_touches(const struct pattern *pattern, size_t page);
 
 void pattern_write(const struct pattern *pattern, char *address);
 
 /*
- * The first `bytes` of what the block carried are at `address`, which need not be its origin.
- * Returns the offset of the first eight bytes that are wrong, or SIZE_MAX: none.
+ * Compares the first `bytes` at `address`, which need not be the origin, with the block's pattern.
+ * Returns the offset of the first eight wrong bytes, or SIZE_MAX if there are none.
  */
 size_t pattern_wrong_at(const struct pattern *pattern, const char *address, size_t bytes);
 
-/* [address, address + bytes) is zero: all of it, or where patterns of earlier blocks would be. */
+/*
+ * True if [address, address + bytes) is zero: all of it, or where patterns of earlier blocks would
+ * be.
+ */
 bool pattern_is_zero(const char *address, size_t bytes, size_t step, bool all);
 
 #endif

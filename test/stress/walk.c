@@ -21,11 +21,14 @@
 
 #define MAILBOXES  64
 
-/* One block in DENSE below DENSE_MOST bytes carries marks in all of its pages. */
+/* One in DENSE blocks below DENSE_MOST bytes carries marks in all of its pages. */
 #define DENSE      16
 #define DENSE_MOST (8 * MIB)
 
-/* A thread ends after so many steps and starts a new one: allocators keep things per thread. */
+/*
+ * A thread ends after so many steps and a new one starts, because allocators keep state for each
+ * thread.
+ */
 #define LIFE       6000
 
 struct walk_options walk_options = {
@@ -44,7 +47,7 @@ _Atomic size_t walk_touched, walk_touched_top;
 static struct slot mailboxes[MAILBOXES];
 static _Atomic bool stop;
 static _Atomic unsigned running;
-static size_t kinds; /* how many; written by walk_begin() */
+static size_t kinds; /* number of kinds; set by walk_begin() */
 static __thread struct walker *self;
 
 static int say_where(char *text, size_t room)
@@ -178,7 +181,7 @@ static size_t below(struct walker *walker, size_t bound)
 	return random_below(&walker->random, bound);
 }
 
-/* A little more or less, or as much. */
+/* Returns a slightly larger or smaller size, or the same. */
 static size_t near(struct walker *walker, size_t bytes)
 {
 	static const int off[] = { 0,  1,   7,   8,    9,    15,   16,    17,
@@ -190,7 +193,7 @@ static size_t near(struct walker *walker, size_t bytes)
 	return walk_random(walker) % 2 ? bytes + by : bytes > by ? bytes - by : 1;
 }
 
-/* Each power of two as often as the next, and what lies between. */
+/* Each power of two, and the sizes up to the next, is equally frequent. */
 static size_t log_uniform(struct walker *walker, size_t least, size_t most)
 {
 	if (most > walk_options.size_most)
@@ -297,7 +300,7 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 	if (!shadow_claim(address, usable))
 		walk_fail("%zu bytes (%zu usable) at %p overlap a block in use", bytes, usable,
 			  address);
-	/* A program may use what malloc_usable_size() says. */
+	/* A program may use all of malloc_usable_size(). */
 	if (walk_random(walker) % 4 == 0)
 		bytes = usable;
 	bool dense = bytes < DENSE_MOST && walk_random(walker) % DENSE == 0;
@@ -475,7 +478,7 @@ uint64_t walk_steps(void)
 	return steps;
 }
 
-/* The other threads work meanwhile; a walk that hangs is ended by the alarm of its test. */
+/* Lets the other threads continue; the test's alarm ends a walk that hangs. */
 static void let_others_work(void)
 {
 	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 500000 }, NULL);
@@ -508,7 +511,7 @@ void walk_restart(unsigned threads, uint64_t steps)
 		let_others_work();
 }
 
-/* Each full slot once. */
+/* Visits each full slot once. */
 static size_t each(void (*visit)(struct slot *slot))
 {
 	size_t count = 0;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A number of the driver's about an address, told by its distance from the buffer. */
+/* Reports a number of the driver about an address, as its distance from the buffer. */
 static void ask_one(const struct buffer *b, uint64_t base, uint64_t at)
 {
 	static const CUpointer_attribute asked[] = {
@@ -103,7 +103,7 @@ void step_ask(void)
 	}
 }
 
-/* Refused at once, regardless of what else is going on. */
+/* Calls that are refused immediately, in any state. */
 void step_wrong(void)
 {
 	struct buffer *h = some_host(), *d = some_device(my_context());
@@ -115,7 +115,7 @@ void step_wrong(void)
 	buffer_define(h, 0, 0, false);
 	line_touch(to.line);
 	line_touch(sync_target(f).line);
-	/* The call may look at the host's bytes. */
+	/* The call may read the host's bytes. */
 	if (!host_may(h, 0, h->bytes, true))
 		return;
 	switch (below(18)) {
@@ -168,7 +168,7 @@ void step_wrong(void)
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, h->at, 0), "cuMemcpyHtoD(d%d, h%d, 0)",
 		    d->number, h->number);
 		break;
-	/* Memory of malloc() is no device's, in any state of its pages. */
+	/* Memory of malloc() is never device memory, in any state of its pages. */
 	case 12:
 		if (h->where == W_MALLOC && h->pin_hi == 0)
 			SAY(cu[f].cuMemsetD8_v2((CUdeviceptr)h->at, 1, h->bytes),
@@ -184,7 +184,7 @@ void step_wrong(void)
 			SAY(cu[f].cuMemcpyDtoH_v2(h->at, (CUdeviceptr)h->at, 16),
 			    "cuMemcpyDtoH(h%d, h%d, 16)", h->number, h->number);
 		break;
-	/* Far beyond both. */
+	/* Far beyond the end of both. */
 	case 15:
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, h->at, (size_t)1 << 40),
 		    "cuMemcpyHtoD(d%d, h%d, 1 TiB)", d->number, h->number);

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-/* How a copy treats its host side. */
+/* How a copy accesses its host side. */
 enum side {
-	S_DEVICE,   /* in the order of the stream */
-	S_PAGEABLE, /* touched by the call itself */
-	S_PINNED,   /* by the device, when its turn comes */
-	S_EITHER,   /* by the call or later: nothing is promised */
+	S_DEVICE,   /* in stream order */
+	S_PAGEABLE, /* by the call itself */
+	S_PINNED,   /* by the device, in stream order */
+	S_EITHER,   /* by the call or later, without a guarantee */
 	S_REFUSED,  /* begins in a registration and ends outside: error 1 */
-	S_UNKNOWN,  /* nobody knows what a device would say */
+	S_UNKNOWN,  /* unknown on a device */
 };
 
 static enum side side_of(const struct buffer *b, size_t lo, size_t hi)
@@ -30,7 +30,7 @@ static enum side side_of(const struct buffer *b, size_t lo, size_t hi)
 		return S_PAGEABLE;
 	if (lo >= b->pin_lo && hi <= b->pin_hi)
 		return S_PINNED;
-	/* A driver registers pages, so what is near a border is left alone. */
+	/* A driver registers whole pages, so the surroundings of a boundary are avoided. */
 	if (lo >= b->pin_lo && lo + PAGE <= b->pin_hi && hi >= b->pin_hi + PAGE)
 		return S_REFUSED;
 	if (lo + PAGE <= b->pin_lo && hi >= b->pin_lo + PAGE)
@@ -46,9 +46,9 @@ struct half {
 };
 
 /*
- * If the copy's own stream is empty, a driver reads 4 KiB or less of pinned memory at once, even if
- * a kernel on the legacy stream is still to write it (doc/measurements.md#pinned-read-early).  The
- * stand-in does the same.
+ * If the copy's own stream is empty, a driver reads 4 KiB or less of pinned memory immediately,
+ * even if a kernel on the legacy stream has yet to write it
+ * (doc/measurements.md#pinned-read-early).  The stand-in does the same.
  */
 static bool is_touched_in_turn(const struct half *half, bool write)
 {
@@ -70,7 +70,7 @@ static bool may(const struct target *to, const struct half *from, const struct h
 		return false;
 	if (from->buffer == into->buffer && from->lo < into->hi && into->lo < from->hi)
 		return false;
-	/* Ordering one side may be undone by nothing: clocks only grow. */
+	/* Ordering one side cannot invalidate the other: clocks only grow. */
 	if (!half_may(to, from, false) || !half_may(to, into, true))
 		return false;
 	if (from->buffer->host)
@@ -87,7 +87,7 @@ static void half_done(const struct half *half, int line, unsigned index, bool wr
 		access_add(half->buffer, line, index, half->lo, half->hi, write);
 }
 
-/* The call has returned: what is over, and what is still to come? */
+/* Records which accesses are complete when the call has returned, and which are pending. */
 static void done(const struct target *to, bool asynchronous, const struct half *from,
 		 const struct half *into, bool linear)
 {
@@ -120,7 +120,7 @@ static bool is_far(const struct buffer *b)
 	return !b->host && b->context != my_context();
 }
 
-/* The name of the call, for people: which function, and on which stream. */
+/* Prints the call for readers: its function and its stream. */
 static void linear(const struct target *to, bool asynchronous, const struct half *from,
 		   const struct half *into)
 {
@@ -175,13 +175,13 @@ static void linear(const struct target *to, bool asynchronous, const struct half
 	     into->lo, a->host ? 'h' : 'd', a->number, from->lo, bytes, to->name, to->line);
 }
 
-/* Two buffers between which a copy may go; false: none. */
+/* Chooses two buffers for a copy; false if there are none. */
 static bool pair(struct buffer **from, struct buffer **into, bool with_device)
 {
 	struct buffer *host = some_host(), *device = some_device(my_context());
 	unsigned which = below(with_device ? 8 : 10);
 
-	/* With one address space a copy may reach into another context. */
+	/* With unified addressing, a copy may access another context. */
 	if (!with_device && one_in(8) && p.legacy[1] >= 0)
 		device = &p.device[below(DEVICES)];
 	if (device != NULL && device->where == W_NOWHERE)
@@ -224,7 +224,7 @@ void step_copy(void)
 	into.hi = into.lo + bytes;
 	from.side = side_of(from.buffer, from.lo, from.hi);
 	into.side = side_of(into.buffer, into.lo, into.hi);
-	/* Nothing says in whose order the host's bytes move. */
+	/* The order in which the host's bytes are moved is undefined. */
 	if (from.buffer->host && into.buffer->host) {
 		from.side = from.side < S_REFUSED ? S_EITHER : from.side;
 		into.side = into.side < S_REFUSED ? S_EITHER : into.side;
@@ -237,12 +237,14 @@ void step_copy(void)
 	done(&to, asynchronous, &from, &into, true);
 }
 
-/* The same block up and down until it is worth pinning; nothing else shows what comes of that. */
+/*
+ * Uploads and downloads the same block until it is worth pinning; no other step reaches this state.
+ */
 void step_heat(void)
 {
 	struct target to = sync_target(one_in(8));
 	struct buffer *host = some_host(), *device = some_device(my_context());
-	unsigned turns = p.hot ? 16 : 4; /* from 4 on a site is known by its late touches */
+	unsigned turns = p.hot ? 16 : 4; /* from 4 on a site is known by its late accesses */
 
 	turns += (unsigned)below(turns);
 	if (host == NULL || device == NULL || host->where == W_MANAGED || p.frozen)
@@ -262,7 +264,7 @@ void step_heat(void)
 	}
 }
 
-/* Part after part goes up, each followed by a kernel that nothing but the copy's end puts there. */
+/* Uploads parts in succession; only the end of each copy orders the kernel that follows it. */
 void step_pipeline(void)
 {
 	struct buffer *host = some_host(), *device = some_device(my_context());
@@ -285,13 +287,13 @@ void step_pipeline(void)
 		done(&up, false, &from, &into, true);
 		kernel_xor_at(&work, device, into.lo, into.hi);
 		progress();
-		/* The part has been read: it may be written. */
+		/* The part has been read, so it may be overwritten. */
 		if (host_may(host, from.lo, from.hi, true))
 			fill(host->at + from.lo, bytes, draw());
 	}
 }
 
-/* What one context has put on the device goes on from the other, which nothing else orders. */
+/* Data that one context uploaded is used from another one, ordered by nothing else. */
 void step_across(void)
 {
 	struct buffer *host = some_host(), *device = some_device(my_context()), *next;
@@ -332,7 +334,7 @@ void step_across(void)
 	done(&on, asynchronous, &again, &end, true);
 }
 
-/* A box in a buffer: its pitch, slice and first byte; false: there is no room. */
+/* A box in a buffer: its pitch, slice and first byte; false if there is no room. */
 struct box {
 	size_t at, x, y, pitch, rows;
 };
@@ -352,7 +354,7 @@ static bool box_in(struct box *box, struct half *half, size_t width, size_t heig
 	half->lo = box->at + box->y * box->pitch + box->x;
 	half->hi = box->at + extent;
 	half->whole = false;
-	/* What a driver says of boxes that touch a registration is not asked. */
+	/* The result for boxes that touch a registration is unknown on a device. */
 	half->side =
 		half->buffer->pin_hi != 0 ? S_UNKNOWN : side_of(half->buffer, half->lo, half->hi);
 	return true;
@@ -432,7 +434,7 @@ void step_copy_box(void)
 	done(&to, asynchronous, &from, &into, false);
 }
 
-/* Between an array and memory of any kind; rows, where the array has some. */
+/* Copies between an array and any kind of memory; rows, if the array has some. */
 void step_array(void)
 {
 	bool asynchronous = one_in(3), up = one_in(2), on_device = one_in(4);
@@ -494,8 +496,8 @@ void step_array(void)
 }
 
 /*
- * Several at once, in no order among themselves: no buffer is named twice.  A batch reads its
- * sources in the order of the stream, so pageable ones may be read after the call as well.
+ * Makes several copies at once, without order among themselves: no buffer is used twice.  A batch
+ * reads its sources in stream order, so pageable ones may be read after the call, too.
  */
 void step_batch(void)
 {
@@ -511,7 +513,7 @@ void step_batch(void)
 		struct half *f = &from[made], *t = &into[made];
 		bool again = false;
 
-		/* A refused copy leaves what was there: no memory that was never written. */
+		/* A refused copy does not write, so it may not leave memory undefined. */
 		*f = *t = (struct half){ 0 };
 		if (!pair(&f->buffer, &t->buffer, true))
 			return;
@@ -540,7 +542,7 @@ void step_batch(void)
 			  into[0].buffer->host ? 'h' : 'd', into[0].buffer->number,
 			  from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name,
 			  to.line);
-	/* One that is refused comes behind nothing, and who waits for it waits for nothing. */
+	/* A refused batch has no order, and a wait for it waits for nothing. */
 	if (rc != CUDA_SUCCESS)
 		line_touch(to.line);
 	for (size_t i = 0; i < made && rc == CUDA_SUCCESS; i++)

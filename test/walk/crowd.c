@@ -28,8 +28,8 @@ static const char *const kind_names[] = { "cuMemcpyHtoDAsync", "cuMemcpyAsync",
 struct job {
 	enum kind kind;
 	int flavor;
-	size_t from, to, bytes; /* of the block, of device memory */
-	uint64_t key; /* the source is overwritten so, once the call is back; 0: it is not */
+	size_t from, to, bytes; /* in the block and in device memory */
+	uint64_t key;           /* overwrites the source after the call; 0: does not */
 	CUresult result;
 	int error;
 };
@@ -42,14 +42,14 @@ static struct member {
 } members[MEMBERS];
 
 static unsigned count;
-static bool in_step; /* all begin a job at the same time, and have as many */
+static bool in_step; /* all begin a job at the same time, and have the same number of jobs */
 static CUcontext current;
 static pthread_barrier_t begins;
 
-/* What they share. */
+/* The shared memory. */
 static char *block;
 static size_t block_bytes;
-static CUdeviceptr there, elsewhere; /* as large, for the members and for UP_ALL */
+static CUdeviceptr there, elsewhere; /* of the same size, for the threads and for UP_ALL */
 static bool registered;
 
 static CUresult copy_rows(const struct job *job, const struct driver *call, CUstream stream)
@@ -105,13 +105,13 @@ static void *run_member(void *arg)
 		if (job->key != 0)
 			fill(block + job->from, job->bytes, job->key);
 	}
-	/* Of a thread that ends while work is in flight a driver may never see the end. */
+	/* A driver may never notice the end of a thread that ends with work in flight. */
 	if (!stand_in)
 		cu[0].cuCtxSynchronize();
 	return NULL;
 }
 
-/* Begins before one of the places where registrations of the library's may end. */
+/* Chooses a start before one of the places where registrations of the library may end. */
 static size_t some_place(size_t bytes)
 {
 	size_t border = (1 + below(block_bytes / (2 * MIB))) * 2 * MIB;
@@ -125,7 +125,7 @@ static bool reads_block(enum kind kind)
 	return kind <= UP_WAITING;
 }
 
-/* Each has tiles of its own, one behind the other. */
+/* Gives each thread tiles of its own, one after the other. */
 static void draw_tiles(size_t tile)
 {
 	size_t jobs = 1 + below(JOBS), at = some_place(tile * jobs * count);
@@ -149,8 +149,8 @@ static void draw_tiles(size_t tile)
 }
 
 /*
- * All read where a registration may end, each in a place of its own of device memory.  Perhaps one
- * copies the block meanwhile, until it is pinned.
+ * All read where a registration may end, each into its own device memory.  One may copy the block
+ * at the same time until it is pinned.
  */
 static void draw_shared(size_t tile)
 {
@@ -220,7 +220,7 @@ static void make_block(void)
 	fill(block, block_bytes, draw());
 }
 
-/* So often that it is pinned, or soon. */
+/* Copies so often that the block is pinned, or nearly. */
 static void copy_block(unsigned turns)
 {
 	for (unsigned i = 0; i < turns; i++)
@@ -228,7 +228,9 @@ static void copy_block(unsigned turns)
 		    "cuMemcpyHtoD(device, block, %zu)", block_bytes);
 }
 
-/* What the library has pinned it gives up: for the child of a fork, or for the program's own pin.
+/*
+ * Makes the library unpin the block: for the child of a fork, or for the program's own
+ * registration.
  */
 static void have_it_unpinned(void)
 {
@@ -248,7 +250,7 @@ static void have_it_unpinned(void)
 static void prepare(void)
 {
 	switch (below(8)) {
-	case 0: /* nobody has copied it */
+	case 0: /* it was never copied */
 		break;
 	case 1:
 		copy_block(1 + (unsigned)below(4));
@@ -266,7 +268,7 @@ static void prepare(void)
 		SAY(cu[0].cuMemHostRegister_v2(block, block_bytes, 0), "cuMemHostRegister(block)");
 		break;
 	default:
-		/* The first copy of such a block pins it in pieces. */
+		/* The first copy of such a block pins it in segments. */
 		copy_block(block_bytes >= 16 * MIB ? 1 : 1 + (unsigned)below(12));
 		break;
 	}

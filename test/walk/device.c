@@ -34,7 +34,7 @@ static bool by_pool(struct buffer *b, const struct target *to)
 		   to->line) == CUDA_SUCCESS;
 }
 
-/* Memory of its own for each half of the addresses; the buffer lies in the middle. */
+/* Maps separate memory into each half of the addresses; the buffer is in the middle. */
 static bool by_mapping(struct buffer *b)
 {
 	CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -111,7 +111,7 @@ static void device_new(struct buffer *b)
 	access_add(b, to.line, line_push(to.line), 0, b->bytes, true);
 }
 
-/* In the order of a stream, which waits for all that concerns the memory. */
+/* Frees in the order of a stream, which waits for all accesses of the memory. */
 static bool free_in_order(struct buffer *b)
 {
 	struct target to = some_target();
@@ -125,7 +125,7 @@ static bool free_in_order(struct buffer *b)
 	return true;
 }
 
-/* cuMemFree() waits by itself, in every driver that was seen; programs leave it to that. */
+/* cuMemFree() waits by itself in every driver that was tried, and programs rely on it. */
 void device_drop(struct buffer *b)
 {
 	bool other = b->context != my_context();
@@ -168,7 +168,7 @@ void step_device_free(void)
 
 /* ---- arrays ---- */
 
-/* A row of bytes, or rows; what is in it is written before it is read. */
+/* Creates a row of bytes, or rows; contents are written before they are read. */
 static void array_new(struct buffer *b)
 {
 	CUDA_ARRAY_DESCRIPTOR shape = { .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 };

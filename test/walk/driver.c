@@ -33,7 +33,9 @@ void driver_find(void)
 		fail("cuInit");
 }
 
-/* The primary context's are kept from program to program: compiling them takes a device long. */
+/*
+ * The primary context's kernels are kept between programs: compiling them takes long on a device.
+ */
 static CUfunction kept[K_COUNT];
 static bool loaded;
 

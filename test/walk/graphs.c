@@ -33,7 +33,7 @@ static void record_copy(struct graph *graph, const struct target *to, struct buf
 	struct buffer *h = some_host();
 	size_t bytes;
 
-	/* Of what is registered later, or not any more, a device keeps its own opinion. */
+	/* For memory that is registered later, or no longer, results on a device are unknown. */
 	if (h == NULL || h->pin_hi != 0 || h->where == W_MANAGED || !p.records_host)
 		return;
 	bytes = h->bytes < b->bytes ? h->bytes : b->bytes;
@@ -95,7 +95,7 @@ static void record_one(struct graph *graph, const struct target *to)
 	}
 }
 
-/* What the program does while the capture lives. */
+/* Steps of the program during the capture. */
 static void meanwhile(const struct target *to)
 {
 	switch (below(8)) {
@@ -115,7 +115,7 @@ static void meanwhile(const struct target *to)
 		step_io();
 		break;
 	case 5: {
-		/* The legacy stream would have to wait for what is only being recorded. */
+		/* The legacy stream would have to wait for work that is only recorded. */
 		static char bytes[100];
 		CUresult rc;
 
@@ -156,7 +156,7 @@ static void launch(struct graph *graph)
 	for (unsigned i = 0; i < graph->names; i++) {
 		const struct named *n = &graph->named[i];
 
-		/* Pageable sources are read by the launch itself: seen on an H200. */
+		/* The launch itself reads pageable sources: observed on an H200. */
 		if (n->buffer->host && n->buffer->where != W_PINNED && !n->write &&
 		    !host_may(n->buffer, n->lo, n->hi, false))
 			return;
@@ -165,7 +165,7 @@ static void launch(struct graph *graph)
 	}
 	SAY(cu[to.flavor].cuGraphLaunch(graph->exec, to.handle), "cuGraphLaunch(g%d, %s l%d)",
 	    (int)(graph - p.graph), to.name, to.line);
-	/* Whether one without nodes is a place in its stream is nobody's promise. */
+	/* Whether a graph without nodes is ordered in its stream is undefined. */
 	if (graph->names == 0) {
 		line_touch(to.line);
 		return;
@@ -194,7 +194,7 @@ static void keep(struct graph *graph, struct graph *made, CUgraph recorded)
 		launch(graph);
 }
 
-/* A chain of copies, built manually. */
+/* Builds a chain of copies node by node. */
 static void build(struct graph *graph)
 {
 	struct graph made = { .context = my_context() };

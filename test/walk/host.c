@@ -24,7 +24,7 @@ static struct {
 
 struct buffer *some_host(void)
 {
-	/* One thing after another happens to the same buffer. */
+	/* Many steps in succession affect the same buffer. */
 	size_t slot = one_in(2) ? p.favorite : below(HOSTS);
 
 	for (size_t i = 0; i < HOSTS; i++) {
@@ -67,7 +67,7 @@ static void *by_memalign(size_t bytes)
 	}
 }
 
-/* mapped is 0 where the pages are a file's. */
+/* `*ret_mapped` is 0 if the pages are a file's. */
 static void *by_mmap(size_t bytes, size_t *ret_mapped, bool *ret_zero)
 {
 	size_t length = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -181,7 +181,7 @@ static void host_new(struct buffer *b)
 	if (b->at == NULL)
 		fail("out of memory");
 	b->where = where;
-	/* What is zeroed is looked at, or stays untouched until a copy comes. */
+	/* Zeroed memory is read now, or stays untouched until a copy. */
 	if (zero) {
 		b->defined = true;
 		if (one_in(2))
@@ -191,7 +191,7 @@ static void host_new(struct buffer *b)
 		buffer_define(b, 0, 0, false);
 }
 
-/* Everything in flight there must be over, and is: waits. */
+/* Waits for all work in flight that accesses the buffer. */
 void host_drop(struct buffer *b)
 {
 	if (!buffer_idle(b))
@@ -328,7 +328,7 @@ void step_host_move(void)
 	note("memmove(h%d+%zu, h%d+%zu, %zu)", to->number, at, from->number, lo, hi - lo);
 }
 
-/* Pages that go, or change, under what malloc() or mmap() gave. */
+/* Drops or replaces pages of memory from malloc() or mmap(). */
 void step_host_pages(void)
 {
 	struct buffer *b = some_host();
@@ -362,7 +362,7 @@ void step_host_pages(void)
 		note("mmap(h%d+%zu, %zu, MAP_FIXED)", b->number, first * PAGE, count * PAGE);
 		break;
 	case 4:
-		/* Its end goes. */
+		/* The end of the buffer is unmapped. */
 		if (first == 0)
 			break;
 		SAYS(munmap(b->at + first * PAGE, b->mapped - first * PAGE), "munmap(h%d+%zu, ...)",

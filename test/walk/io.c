@@ -27,7 +27,7 @@ static void open_once(void)
 		fail("no file");
 }
 
-/* A range of a buffer that system calls may read or write, of `most` bytes at most. */
+/* Chooses a range of a buffer that system calls may read or write, of at most `most` bytes. */
 static bool part(struct buffer **ret, size_t *lo, size_t *hi, size_t most, bool write)
 {
 	struct buffer *b = *ret = some_host();
@@ -104,7 +104,7 @@ static void by_socket(void)
 	else
 		SAYS(recvmsg(ends[1], &take_it, MSG_DONTWAIT), "recvmsg(h%d+%zu, %zu)", to->number,
 		     at, end - at);
-	/* Nothing is left for the next. */
+	/* Leaves nothing for the next step. */
 	static char rest[SOCKET_BYTES];
 	ssize_t left = recv(ends[1], rest, sizeof(rest), MSG_DONTWAIT);
 	if (left > 0)
@@ -130,7 +130,7 @@ void step_io(void)
 		by_file();
 }
 
-/* What nobody is writing just now, in memory that a child gets a copy of. */
+/* Hashes memory that nothing is writing, and that a child gets a copy of. */
 static uint64_t hash_of_all(void)
 {
 	bool frozen = p.frozen;
@@ -154,7 +154,7 @@ void step_fork(void)
 	int pipes[2], status = -1;
 	uint64_t hash = 0;
 
-	/* They take long. */
+	/* These steps take long. */
 	if (!one_in(10))
 		return;
 	if (pipe(pipes) != 0)
@@ -167,7 +167,7 @@ void step_fork(void)
 		hash = hash_of_all();
 		if (write(pipes[1], &hash, sizeof(hash)) != sizeof(hash))
 			_exit(9);
-		/* It is the child's own. */
+		/* The child writes its own copy. */
 		if (b != NULL && b->where == W_MALLOC && b->pin_hi == 0)
 			memset(b->at, 0xee, b->bytes);
 		_exit((int)(hash % 100));

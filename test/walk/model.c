@@ -113,7 +113,7 @@ static void forget_old(struct buffer *buffer)
 	buffer->accesses = kept;
 }
 
-/* Waits for a whole context, from any context. */
+/* Waits for a whole context, called from any context. */
 static void wait_context(int context)
 {
 	bool other = context != my_context();
@@ -149,7 +149,7 @@ bool line_handle(int line, CUstream *ret)
 	return is_mine(line);
 }
 
-/* A synchronous copy waits for what came before it: programs rely on nothing else. */
+/* A synchronous copy waits for earlier work: programs rely on nothing else. */
 static void wait_by_copy(int line)
 {
 	static char bytes[64];
@@ -183,7 +183,7 @@ static void wait_by_event(int line)
 	line_over(line);
 }
 
-/* The host waits for the line, in one of the ways that there are. */
+/* The host waits for the stream, in one of the possible ways. */
 static void wait_line(int line)
 {
 	unsigned how = below(8);
@@ -242,7 +242,7 @@ void access_add(struct buffer *buffer, int line, unsigned index, size_t lo, size
 	if (buffer->accesses == ACCESSES)
 		forget_old(buffer);
 	if (buffer->accesses == ACCESSES) {
-		/* It is part of the program, so the seed decides. */
+		/* The limit is part of the program, so the seed determines it. */
 		if (p.frozen)
 			fail("too many accesses");
 		while (buffer->accesses == ACCESSES) {

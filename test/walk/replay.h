@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The program: its parts in turn, each with its thread, and the options that it needs. */
+/* A program: its parts in order, each with its thread, and the options that it needs. */
 #define PROGRAM(id, options)                                                    \
 	static void program_##id(void);                                         \
 	static struct replay entry_##id = { #id, options, program_##id, NULL }; \
@@ -34,7 +34,7 @@ struct replay {
 };
 extern struct replay *replays;
 
-/* Its things, by the numbers that the walk gave them. */
+/* The program's objects, by the numbers of the walk. */
 extern CUcontext c[CONTEXTS]; /* 0: the primary one */
 extern char *h[HOSTS];
 extern CUdeviceptr d[DEVICES], scratch;
@@ -43,14 +43,14 @@ extern CUevent e[EVENTS], spare;
 extern CUgraph recorded;
 extern CUgraphExec g[GRAPHS];
 
-/* A part runs on that thread, of which there are THREADS; 0 is the main thread. */
+/* Runs a part on that thread, of which there are THREADS; 0 is the main thread. */
 void on(int thread, void (*part)(void));
 
-/* A call of the driver's: its code is printed. */
+/* Makes a driver call and prints its code. */
 #define CODE(call)      printf("%d: %d\n", __LINE__, (int)(call))
-/* A question whose answer depends on how far the device has come. */
+/* Makes a query whose result depends on the progress of the device. */
 #define EITHER(call)    printf("%d: %d\n", __LINE__, (int)(call) % CUDA_ERROR_NOT_READY)
-/* Bytes of the host's that are read. */
+/* Reads host memory and prints its hash. */
 #define LOOK(at, bytes) printf("%d: %016llx\n", __LINE__, (unsigned long long)hash_of(at, bytes))
 #define KERNEL(which, on, ...)                                                                    \
 	do {                                                                                      \
@@ -60,13 +60,13 @@ void on(int thread, void (*part)(void));
 					  NULL));                                                 \
 	} while (0)
 
-/* Memory as the walk has it: of malloc() and its kin, mapped, static. */
+/* Memory as in the walk: of malloc() and its relatives, mapped, static. */
 char *aligned(size_t bytes);
 char *mapped(size_t bytes);
 char *of_data(size_t bytes);
-/* What a host function does to a range; the walk's does something like it. */
+/* Enqueues a host function that changes a range, much like the walk's. */
 void change(CUstream on, char *at, size_t bytes);
-/* The stand-in comes to n operations of the stream. */
+/* Makes the stand-in run n operations of the stream. */
 void step(CUstream on, int n);
 
 #endif

@@ -16,7 +16,7 @@ void step_stream(void)
 	if (p.stream[slot] >= 0 && p.line[p.stream[slot]].context != context)
 		return;
 	if (p.stream[slot] >= 0) {
-		/* What it was given goes on. */
+		/* Pending work of the stream continues. */
 		SAY(cu[0].cuStreamDestroy_v2(p.line[p.stream[slot]].handle), "cuStreamDestroy(l%d)",
 		    p.stream[slot]);
 		p.line[p.stream[slot]].alive = false;
@@ -59,7 +59,7 @@ void step_stream_wait(void)
 	line_over(to.line);
 }
 
-/* A device says that it is over a little after it is. */
+/* A device reports completion a little late. */
 #define LATE_TURNS 20
 #define LATE_US    50
 
@@ -71,7 +71,7 @@ static bool comes_late(CUresult rc, bool over, int turn)
 	return true;
 }
 
-/* An answer that depends on how far the device has come is one of two. */
+/* A result that depends on the progress of the device is one of two. */
 static void told_query(CUresult rc, int error, bool over, const char *what, int number)
 {
 	if (!over && rc == CUDA_ERROR_NOT_READY)
@@ -206,7 +206,7 @@ void step_context(void)
 	if (p.frozen)
 		return;
 	if (p.legacy[1] < 0) {
-		/* A device takes a tenth of a second for it. */
+		/* On a device this takes a tenth of a second. */
 		if (one_in(stand_in ? 2 : 40))
 			context_new();
 		return;

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define STEPS_MOST 1024
-#define TOLD_MOST  16384 /* letters; what is told beyond them is in the hash only */
+#define TOLD_MOST  16384 /* letters; later observations are in the hash only */
 
 bool verbose;
 
@@ -94,7 +94,7 @@ bool one_in(unsigned n)
 	return below(n) == 0;
 }
 
-/* As many of each order of magnitude. */
+/* Each order of magnitude is equally frequent. */
 size_t some_size(size_t least, size_t most)
 {
 	unsigned orders = 0;
@@ -117,7 +117,7 @@ size_t buffer_size(void)
 	if (one_in(4) || p.hot || p.large)
 		most = p.large ? 8 * MIB : p.hot ? 1 * MIB : 512 * KIB;
 	size_t size = some_size(least, most);
-	/* Touching them is what a program's time goes to. */
+	/* Most of a program's time is spent touching memory. */
 	if (p.touched > 24 * MIB && size > 16 * KIB)
 		size = 16 * KIB;
 	p.touched += size;
@@ -192,7 +192,7 @@ CUresult told(CUresult rc, int error, const char *format, ...)
 {
 	va_list args;
 
-	/* What a device's driver leaves in errno is its own affair, and not always the same. */
+	/* The errno of a device's driver is not always the same. */
 	tell((uint64_t)rc << 32 ^ (stand_in ? (unsigned)error : 0));
 	if (!verbose)
 		return rc;
@@ -280,7 +280,7 @@ static void take_step(void)
 					       step_stream,     step_host_new };
 	size_t kind;
 
-	/* Something to work with. */
+	/* The first steps create objects to work with. */
 	if (p.step < (int)(sizeof(first) / sizeof(*first))) {
 		first[p.step]();
 		return;
@@ -306,24 +306,24 @@ static void end_all_work(void)
 
 static void thread_again(int thread)
 {
-	/* Its stream goes with it, when it is empty. */
+	/* Its stream is destroyed with it, when it is empty. */
 	for (int c = 0; c < CONTEXTS; c++)
 		if (p.legacy[c] >= 0 && p.lines < LINES) {
 			p.line[p.own[c][thread]].alive = false;
 			int line = line_new(c, false, true, thread, NULL);
 
-			/* Or the new thread finds it where its own would be, with what it holds. */
+			/* Or the new thread inherits the stream with its contents. */
 			p.line[line].clock.at[line] = 1;
 			p.own[c][thread] = line;
 		}
-	/* Of a thread that ends while work is in flight a driver may never see the end. */
+	/* A driver may never notice the end of a thread that ends with work in flight. */
 	if (!stand_in)
 		on_thread(thread, end_all_work);
 	worker_stop(thread);
 	on_thread(thread, enter_context);
 }
 
-/* Everything that there is, read once more. */
+/* Reads everything once more. */
 static void read_all(void)
 {
 	static unsigned char *room;
@@ -346,7 +346,7 @@ static void read_all(void)
 	}
 }
 
-/* The kept allocator, pages and pins of the library go on from one program to the next. */
+/* The library's cached blocks, pages and pins stay from one program to the next. */
 static void end(void)
 {
 	if (my_context() != 0)
@@ -383,7 +383,7 @@ static void end(void)
 	}
 	if (p.legacy[1] >= 0)
 		SAY(cu[0].cuCtxDestroy_v2(p.context[1]), "cuCtxDestroy(c1)");
-	/* Once in a while the primary context goes, with all that anybody registered in it. */
+	/* Sometimes the primary context ends, with everything that was registered in it. */
 	SAY(cu[0].cuCtxSetCurrent(p.context[0]), "cuCtxSetCurrent(c0)");
 	if (p.seed % (stand_in ? 32 : 512) == 0) {
 		primary_gone = true;
@@ -393,8 +393,8 @@ static void end(void)
 }
 
 /*
- * A device may come to any stream's work at any time.  The stand-in comes to it when it is told:
- * most often to what was enqueued last, before all that it should have waited for.
+ * A device may run any stream's work at any time.  The stand-in does so on request: mostly the
+ * newest operation, before all those that it should have waited for.
  */
 void progress(void)
 {
@@ -412,7 +412,7 @@ void progress(void)
 		note("the device comes to %d of l%d", most, line);
 }
 
-/* Which thread takes the step; -1: none, it is left out. */
+/* The thread of each step; -1: the step is left out. */
 static int plan[STEPS_MOST], steps;
 
 static void take_steps(void)
@@ -453,7 +453,7 @@ static void run(uint64_t seed)
 	p.step = -1;
 	p.large = one_in(24);
 	p.hot = !p.large && one_in(8);
-	/* A process that has once called back is another for the rest of its time. */
+	/* A process that used callbacks once stays changed for the rest of its life. */
 	p.pins = seed / 50 % 8 >= 3;
 	p.records_host = seed / 50 % 8 >= 4;
 	p.calls_back = seed / 50 % 8 >= 5;

@@ -35,30 +35,30 @@
 #define ACCESSES 32
 #define CELLS    64
 
-/* By flavor: what stream NULL means, the legacy stream or the calling thread's own. */
+/* By flavor: stream NULL is the legacy stream or the calling thread's own. */
 extern struct driver cu[2];
-/* Functions of the stand-in's, NULL on a device. */
+/* Functions of the stand-in, NULL on a device. */
 extern int (*standin_steps)(void);
 extern int (*standin_step_one)(CUstream, int);
 extern void (*standin_forget)(void);
 
-/* Finds the driver as a runtime does; ends the process where there is none. */
+/* Finds the driver as a runtime does; ends the process if there is none. */
 void driver_find(void);
 
 enum kernel { K_XOR, K_MIX, K_SPIN, K_COUNT };
 
 /* ---- the model: model.c ---- */
 
-/* Of each line, how many of its operations are over. */
+/* For each line, the number of its completed operations. */
 struct clock {
 	unsigned at[LINES];
 };
 
-/* A stream, for as long as the program runs: its operations come one after the other. */
+/* A line is a stream, for as long as the program runs: its operations run one after the other. */
 struct line {
-	struct clock clock; /* over when the next operation begins, or before it in the line */
+	struct clock clock; /* complete when the next operation begins, or earlier in the line */
 	CUstream handle;
-	int context, owner; /* owner: the thread whose own stream it is, or -1 */
+	int context, owner; /* owner: the thread whose per-thread stream it is, or -1 */
 	bool legacy, blocking, alive;
 };
 
@@ -81,7 +81,7 @@ enum where {
 	W_ARRAY,
 };
 
-/* How device memory came to be. */
+/* The origin of device memory. */
 enum how { BY_ALLOC, BY_POOL, BY_MAPPING };
 
 struct buffer {
@@ -94,13 +94,13 @@ struct buffer {
 		CUarray array;
 	};
 	size_t bytes, mapped;
-	size_t width, rows; /* of an array; no rows: it has one dimension */
+	size_t width, rows; /* of an array; no rows: it is one-dimensional */
 	enum how how;
 	CUdeviceptr reserved;
 	CUmemGenericAllocationHandle memory[2];
 	unsigned generation;
 	int context;           /* of device and pinned memory */
-	size_t pin_lo, pin_hi; /* what the program has registered of it */
+	size_t pin_lo, pin_hi; /* the part that the program has registered */
 	int pin_context;
 	unsigned accesses;
 	struct access access[ACCESSES];
@@ -134,18 +134,18 @@ struct thread {
 struct program {
 	uint64_t seed, hash;
 	int step, thread;
-	bool frozen;     /* a capture lives: nothing may be waited for */
-	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
-	/* Has it memory, or functions, that show what the device does without a call? */
+	bool frozen;     /* a capture is active, so no call may wait */
+	bool large, hot; /* few blocks of MiB; of a size that soon pays for a pin */
+	/* The program has memory or functions that make device work host-visible. */
 	bool pins, records_host, calls_back;
 	size_t touched, favorite, favorite_stream;
-	struct clock over; /* what the host has waited for */
-	int last;          /* line that was given something */
+	struct clock over; /* completed work that the host has waited for */
+	int last;          /* the line that last got an operation */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
 	struct line line[LINES];
 	CUcontext context[CONTEXTS];
 	CUfunction kernel[CONTEXTS][K_COUNT];
-	struct buffer scratch[CONTEXTS]; /* device memory that nobody else uses */
+	struct buffer scratch[CONTEXTS]; /* device memory for temporary use */
 	struct thread threads[THREADS];
 	int stream[STREAMS]; /* lines, or -1 */
 	struct event event[EVENTS], spare[CONTEXTS];
@@ -156,7 +156,7 @@ struct program {
 };
 extern struct program p;
 
-/* The stream of an operation: a line, and how the program names it. */
+/* The stream of an operation: a line, and its handle in the call. */
 struct target {
 	int line;
 	CUstream handle;
@@ -164,40 +164,41 @@ struct target {
 	const char *name;
 };
 
-/* A new line, or -1: there are too many. */
+/* Returns a new line, or -1 if there are too many. */
 int line_new(int context, bool legacy, bool blocking, int owner, CUstream handle);
-/* Its handle, where the calling thread can name it; false: it cannot. */
+/* Returns its handle, if the calling thread can name it; otherwise false. */
 bool line_handle(int line, CUstream *ret);
-/* What is over before an operation that the line is given now. */
+/* Returns what is complete before an operation that the line gets now. */
 struct clock line_before(int line);
-/* Gives it an operation; returns its index. */
+/* Appends an operation; returns its index. */
 unsigned line_push(int line);
-/* A call that named the line has put nothing there, as far as anybody promises. */
+/* A call with this line put no operation there, as far as is guaranteed. */
 void line_touch(int line);
-/* The host knows that all of the line is over. */
+/* The host knows that the whole line is complete. */
 void line_over(int line);
 /*
  * Its last operation was a synchronous upload of pageable memory, before which its clock was `own`:
- * "a stream sync is performed before the copy is initiated".  `over`: nothing but what that does
- * not wait for can be in the copy's way.
+ * "a stream sync is performed before the copy is initiated".  `over`: only work that this wait does
+ * not cover can delay the copy.
  */
 void line_uploaded(int line, const struct clock *own, bool over);
 void clock_join(struct clock *to, const struct clock *from);
 bool clock_covers(const struct clock *clock, const struct clock *other);
-/* How many operations the line has been given. */
+/* Returns the number of operations in the line. */
 unsigned line_count(int line);
 
 /*
- * Makes an access by the host, or by an operation of the target, one that does not race: waits
- * where it must.  False: it cannot be, since a capture lives or the line cannot be waited for.
+ * Makes an access by the host, or by an operation of the target, free of races: waits if
+ * necessary.  False if that is impossible, during a capture or because the line cannot be waited
+ * for.
  */
 bool host_may(struct buffer *buffer, size_t lo, size_t hi, bool write);
 bool line_may(const struct target *to, struct buffer *buffer, size_t lo, size_t hi, bool write);
-/* The operation `index` of the line will make the access at some time before it is over. */
+/* Records that the operation `index` of the line makes the access some time before it completes. */
 void access_add(struct buffer *buffer, int line, unsigned index, size_t lo, size_t hi, bool write);
-/* Host and line wait for all that concerns the buffer: it goes. */
+/* Makes host and line wait for all accesses of the buffer, which will be freed. */
 bool buffer_idle(struct buffer *buffer);
-/* Fills memory that nobody has written yet, unless all of it is to be written now. */
+/* Fills undefined memory, unless all of it will be written now. */
 void buffer_define(struct buffer *buffer, size_t lo, size_t hi, bool whole_write);
 
 /* ---- what a replay needs, too: base.c ---- */
@@ -214,23 +215,23 @@ void fill(void *bytes, size_t count, uint64_t key);
 /* ---- what a step needs: walk.c ---- */
 
 uint64_t draw(void);
-/* A number below n. */
+/* Returns a number below n. */
 size_t below(size_t n);
 bool one_in(unsigned n);
-/* The stand-in may come to some of what is queued. */
+/* Lets the stand-in run some of the queued work. */
 void progress(void);
 size_t some_size(size_t least, size_t most);
-/* Of a buffer of this program. */
+/* Returns a size for a buffer of this program. */
 size_t buffer_size(void);
-/* A range of the buffer: all of it, or a part. */
+/* Chooses a range of the buffer: all of it, or a part. */
 void some_range(const struct buffer *buffer, size_t *lo, size_t *hi);
 struct target some_target(void);
-/* What a synchronous call of the flavor means. */
+/* Returns the stream of a synchronous call of the flavor. */
 struct target sync_target(int flavor);
 
 extern bool verbose;
 void tell(uint64_t value);
-/* What a call returned, and what it left in errno; the text is for people. */
+/* Records the result of a call and errno; the text is for readers. */
 CUresult told(CUresult rc, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 #define SAY(call, ...)                         \
@@ -239,7 +240,7 @@ CUresult told(CUresult rc, int error, const char *format, ...)
 		CUresult rc_ = (call);         \
 		told(rc_, errno, __VA_ARGS__); \
 	})
-/* The same of libc's calls. */
+/* The same for calls of libc. */
 #define SAYS(call, ...)                             \
 	({                                          \
 		errno = 77;                         \
@@ -250,7 +251,7 @@ long long told_libc(long long rc, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Reads it into the hash. */
+/* Adds the bytes to the hash. */
 void look(const struct buffer *buffer, size_t lo, size_t hi);
 
 static inline int my_context(void)
@@ -273,7 +274,7 @@ void host_drop(struct buffer *buffer);
 struct buffer *some_host(void);
 /* io.c */
 void step_io(void);
-/* The next program finds nothing that this one has written. */
+/* The next program finds no data of this one. */
 void io_forget(void);
 void step_fork(void);
 void step_signal(void);
@@ -283,7 +284,7 @@ void step_device_free(void);
 void device_drop(struct buffer *buffer);
 struct buffer *some_device(int context);
 void array_drop(struct buffer *buffer);
-/* One of the context that is current; NULL: there is none now. */
+/* Returns an array of the current context; NULL if there is none. */
 struct buffer *some_array(void);
 /* work.c */
 void step_memset(void);
@@ -291,11 +292,11 @@ void step_kernel(void);
 void kernel_xor_at(const struct target *to, struct buffer *b, size_t lo, size_t hi);
 void step_spin(void);
 void step_callback(void);
-/* A host function, and what it is to do to a range; CELLS of them a program. */
+/* A host function, and its action on a range; CELLS of them for each program. */
 void callback_run(void *data);
 void *callback_cell(struct buffer *b, size_t lo, size_t hi);
 void kernels_load(int context);
-/* The primary context ends, and its kernels with it. */
+/* The primary context ends, with its kernels. */
 void kernels_forget(void);
 /* copies.c */
 void step_copy(void);

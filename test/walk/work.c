@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* One operation of the target that touches a range of one buffer. */
+/* Enqueues one operation of the target that accesses a range of one buffer. */
 static void one_access(const struct target *to, struct buffer *b, size_t lo, size_t hi, bool write)
 {
 	access_add(b, to->line, line_push(to->line), lo, hi, write);
@@ -80,7 +80,7 @@ void step_memset(void)
 	one_access(&to, b, lo, hi, true);
 }
 
-/* Device memory, or what a kernel reaches next to it. */
+/* Returns device memory, or other memory that a kernel can access. */
 static struct buffer *reachable(void)
 {
 	if (one_in(4)) {
@@ -194,7 +194,7 @@ void step_spin(void)
 	line_push(to.line);
 }
 
-/* What a host function is to do, for as long as the program runs. */
+/* The actions of host functions, valid for the rest of the program. */
 static struct cell {
 	char *at;
 	size_t bytes;
