@@ -50,8 +50,8 @@ static char data_block[UPLOAD_MOST];
 #define HOT_BYTES MIB
 
 /*
- * A busy machine may delay the thread that writes the word: only a word that nobody ever writes is
- * given up.
+ * A busy machine may delay the thread that writes the word, so the wait ends only if the word is
+ * never written.
  */
 #define AWAIT_S   40
 
@@ -93,7 +93,7 @@ void defer_context(void)
 	OK(cu.cuModuleGetFunction(&kernels.trap, module, "test_trap"));
 	ptx_await = await_on_stand_in;
 	scene = (struct scene){ .writes = WORD(0) };
-	/* A kernel is loaded at its first launch, which may wait for everything. */
+	/* A kernel is loaded at its first launch, which may wait for all work. */
 	work_ns(NULL, WORD(1), 0);
 	copy_by_kernel(NULL, WORD(2), WORD(1), 4);
 	await(NULL, WORD(1), WORD(3));
@@ -114,7 +114,7 @@ void defer_begin(void)
 	own.move = own_flavor("cuMemcpyDtoDAsync", 7000);
 	defer_context();
 	hot_block = hot(HOT_BYTES);
-	/* The library takes what larger copies need once some of them have waited in vain. */
+	/* The library creates what larger copies need after some of them have waited. */
 	for (int i = 0; i < 10; i++) {
 		work_ns(NULL, WORD(1), 200000);
 		OK(cu.cuMemcpyHtoD_v2(TARGET, data_block, 128 * KIB));
@@ -175,7 +175,9 @@ static bool is_over_now(void)
 
 bool is_over(void)
 {
-	/* A device's answer comes a little after the bytes, the work before them much later. */
+	/*
+	 * A device reports completion a little after the bytes, but much later than earlier work.
+	 */
 	for (int i = 0; i < 10 && stand_in("standin_calls") == NULL && !is_over_now(); i++)
 		usleep(100);
 	return is_over_now();
@@ -225,7 +227,7 @@ unsigned work_us(void)
 static void put(const struct upload *upload, char *source)
 {
 	OK((upload->per_thread ? own.put : cu.cuMemcpyHtoD_v2)(upload->to, source, upload->bytes));
-	/* Nothing may be read from it any more. */
+	/* The copy must not read it any longer. */
 	memset(source, 0xee, upload->bytes);
 }
 
@@ -271,7 +273,7 @@ static void put_from(const struct upload *upload, enum source source)
 	}
 }
 
-/* The largest not every time, for time's sake. */
+/* The largest size is not used every time, because it takes long. */
 static size_t size_of(unsigned i, unsigned turn)
 {
 	static const size_t sizes[UPLOADS] = {
@@ -313,7 +315,7 @@ void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload))
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 
-		/* What is there is that of the copy before: no two have the same bytes. */
+		/* The memory has the bytes of the previous copy: no two are alike. */
 		OK(cu.cuMemsetD8_v2(TARGET + size_of(i, turn), 0x11, 4));
 		OK(cu.cuCtxSynchronize());
 		upload(&one, TARGET, i, turn);

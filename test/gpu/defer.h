@@ -15,7 +15,7 @@
 
 #define UPLOAD_MOST (4 * MIB)
 
-/* Per thread default stream, as a program built for that finds them. */
+/* The default stream as a program of either kind of build finds it: legacy or per thread. */
 struct flavor {
 	__typeof__(cuMemcpyHtoD_v2) *put;
 	__typeof__(cuMemcpyDtoH_v2) *get;
@@ -27,13 +27,13 @@ struct flavor {
 };
 extern struct flavor own;
 
-/* On `there`: what copies go to, where it is looked at, and words for kernels. */
+/* Areas of `there`: the target of copies, the place for looks, and words for kernels. */
 #define TARGET  (there)
 #define SEEN    (there + 24 * MIB)
 #define WORDS   (there + 48 * MIB)
 #define WORD(i) (WORDS + (i)*256)
 
-/* Kernels; their twins take no time on the stand-in but do the same. */
+/* Kernels; on the stand-in their twins take no time, but have the same effect. */
 struct kernels {
 	CUfunction work, copy, await, trap;
 };
@@ -41,18 +41,20 @@ extern struct kernels kernels;
 
 extern CUstream blocking;
 
-/* begin(), the streams and the kernels; again after begin_context() where contexts change. */
+/*
+ * Calls begin(), and creates the streams and the kernels; defer_context() again for a new context.
+ */
 void defer_begin(void);
 void defer_context(void);
 
-/* Work of 3 ms that ends with a number, another one each time, at `at`.  Returns it. */
+/* Enqueues work of 3 ms that ends by writing a new number at `at`.  Returns the number. */
 uint32_t work(CUstream on, CUdeviceptr at);
 uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns);
-/* Device memory to device memory, sizes multiples of 4; the device comes to it at once. */
+/* Copies within device memory, in multiples of 4 bytes; the device executes it immediately. */
 void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes);
-/* Waits on the device until *at is not 0; after 2 s gives up and writes 1 to *late. */
+/* Enqueues a kernel that waits until *at is not 0; after 2 s it gives up and writes 1 to *late. */
 void await(CUstream on, CUdeviceptr at, CUdeviceptr late);
-/* The stand-in: called by the thread that begins to wait for such a kernel.  NULL: nothing is. */
+/* On the stand-in: called by the thread that begins to wait for such a kernel.  NULL: nothing. */
 extern void (*awaited)(void);
 uint32_t word_of(CUdeviceptr at);
 
@@ -61,73 +63,74 @@ struct upload {
 	size_t bytes;
 	unsigned seed;
 	bool per_thread; /* the copy's own stream is that of the thread */
-	CUstream behind; /* where the work is that it comes after */
-	uint32_t number; /* that the work writes */
+	CUstream behind; /* the stream of the earlier work */
+	uint32_t number; /* which the work writes */
 };
 
 #define UPLOADS 14
 
-/* How long the work before an upload takes. */
+/* Returns the duration of the work before an upload. */
 unsigned work_us(void);
 
-/* May change what happens: where the work writes, and what else is enqueued behind it. */
+/* Varies a test: where the work writes, and further work that is enqueued after it. */
 struct scene {
 	CUdeviceptr writes;
 	void (*also)(const struct upload *upload);
-	unsigned ms; /* of work; 0: work_us() */
+	unsigned ms; /* of the work; 0: work_us() */
 };
 extern struct scene scene;
 
 /*
- * One synchronous copy behind work that has just begun: the i-th of UPLOADS, of other sizes,
- * sources and streams each; turn varies the combinations.  The source is overwritten, freed or out
- * of scope when it returns.  What the library has let return early is on its way then; what it
- * has not, and need not be over natively either, has settled.
+ * Makes one synchronous copy behind work that has just begun: number i of UPLOADS, which differ in
+ * size, source and stream; `turn` varies the combinations.  The source is overwritten, freed or out
+ * of scope on return.  A copy that the library deferred is in flight then.  A copy that it did not,
+ * and that would not be complete without the library either, has settled.
  */
 void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn);
 
-/* Had the work of the last upload not ended when the copy returned? */
+/* Counts uploads that returned before the earlier work had ended. */
 extern unsigned deferred;
 
 /*
- * The device comes to what is on the stream, as far as nothing holds it up: on the stand-in nothing
- * runs otherwise, and what has not waited would be late enough all the same.
+ * Advances the stream as far as it can: on the stand-in nothing runs otherwise, and a copy that has
+ * not waited would still be late enough.
  */
 void goes(CUstream on);
 
-/*
- * So much time that everything is over that could be: on the stand-in it is, once the work is.
- */
+/* Waits until everything is complete that could be: on the stand-in, once the work is. */
 void time_passes(void);
 
 /*
- * Waits, behind the library's back, for what is natively not promised to be over: a copy of which
- * the driver has only staged the bytes, and one of the thread's own stream behind work of the
- * legacy one, which returns before that work (conform: over.up*).  Up to 4 KiB a copy has been
- * over on every idle device, but not where several processes share it.
+ * Waits, without the library's notice, for copies that need not be complete without the library,
+ * either.  The driver has only staged the bytes of some.  A copy on the thread's own stream behind
+ * work of the legacy stream returns before that work (conform: over.up*).  Up to 4 KiB a copy was
+ * complete on every idle device, but not if several processes share it.
  */
 void settle(void);
 
-/* Where there is no library that has let the copy return early. */
+/* The same if no library has let the copy return early. */
 void settle_plain(void);
 
 /*
- * All uploads, each looked at by `look`, which returns where the bytes now are on the device, or 0
- * where it has compared them itself.
+ * Makes all uploads.  `look` examines each: it returns where the bytes now are on the device, or 0
+ * if it has compared them itself.
  */
 void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload));
 #define EACH(look) each(__LINE__, look)
 
-/* Are all bytes of the device's memory so? */
+/* True if all bytes of the device memory have this value. */
 bool device_is(CUdeviceptr from, size_t bytes, unsigned char value);
 
-/* Runs it on a thread of its own, with the same context. */
+/* Runs it on a new thread with the same context. */
 void in_thread(void *(*run)(void *), void *arg);
 
-/* Is everything over except for non-blocking streams?  Asked behind the library's back. */
+/*
+ * True if all work is complete, except on non-blocking streams.  The library does not notice the
+ * query.
+ */
 bool is_over(void);
 
-/* The library may defer here. */
+/* True if the library may defer copies here. */
 bool may_defer(void);
 
 #endif

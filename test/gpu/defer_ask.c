@@ -7,7 +7,7 @@
 
 /* ---- queries, waits, times ---- */
 
-/* The work and the copy are over, for everybody who asks first. */
+/* The work and the copy are complete, no matter which query comes first. */
 #define ASK(id, ...)                                         \
 	static CUdeviceptr ask_##id(const struct upload *up) \
 	{                                                    \
@@ -49,7 +49,7 @@ static void record_before(const struct upload *up)
 	OK(cu.cuEventRecord(mark, up->behind));
 }
 
-/* An event of before the copy has come, with its time. */
+/* An event of before the copy is complete, with its time. */
 static CUdeviceptr event_has_come(const struct upload *up)
 {
 	CHECK_EQ(cu.cuEventQuery(mark), CUDA_SUCCESS);
@@ -69,7 +69,7 @@ static CUdeviceptr time_is_known(const struct upload *up)
 {
 	float ms = -1;
 
-	/* The time of nothing: of the event to itself. */
+	/* The time from the event to itself. */
 	CHECK_EQ(cu.cuEventElapsedTime(&ms, mark, mark), CUDA_SUCCESS);
 	CHECK(ms == 0);
 	return up->to;
@@ -84,7 +84,10 @@ TEST(row06_time_of_an_event_before)
 	OK(cu.cuEventDestroy_v2(mark));
 }
 
-/* Around work and copy: the time is that of the work at least, and known when the last has come. */
+/*
+ * The time around work and copy is at least that of the work, and known when the last event is
+ * complete.
+ */
 TEST(row06_times_around_a_copy)
 {
 	defer_begin();
@@ -106,7 +109,7 @@ TEST(row06_times_around_a_copy)
 	OK(cu.cuEventDestroy_v2(after));
 }
 
-/* A thread that polls comes to an end, though nothing but queries is ever called. */
+/* A thread that only polls comes to an end. */
 static bool polled(CUevent event)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -135,7 +138,7 @@ ASK(row06_poll_on_the_legacy_stream, poll_on(up, NULL))
 ASK(row06_poll_on_a_blocking_stream, poll_on(up, blocking))
 ASK(row06_poll_on_another_stream, poll_on(up, stream))
 
-/* Streams and events that go while something is on its way. */
+/* Streams and events are destroyed during work in flight. */
 static CUdeviceptr destroys(const struct upload *up)
 {
 	CUstream other, last;
@@ -167,7 +170,7 @@ static void put_pattern(CUdeviceptr at, size_t bytes)
 	OK(cu.cuStreamSynchronize(stream));
 }
 
-/* What was the copy's is somebody else's at once. */
+/* The copy's memory is freed and immediately allocated again. */
 TEST(row07_free)
 {
 	defer_begin();
@@ -210,7 +213,7 @@ TEST(row07_free_by_another_thread)
 	}
 }
 
-/* In the order of another stream. */
+/* Freed in the order of another stream. */
 TEST(row07_free_in_stream_order)
 {
 	defer_begin();
@@ -223,7 +226,9 @@ TEST(row07_free_in_stream_order)
 		upload(&one, at, i, 6);
 		OK(cu.cuMemFreeAsync(at, stream));
 		goes(stream);
-		/* Where nobody takes it, a copy that comes too late finds nothing. */
+		/*
+		 * If the memory is not allocated again, a copy that comes too late finds nothing.
+		 */
 		if (i % 2 == 0) {
 			OK(cu.cuStreamSynchronize(stream));
 			continue;
@@ -237,7 +242,7 @@ TEST(row07_free_in_stream_order)
 	}
 }
 
-/* Allocated in the order of the stream that the work is on. */
+/* Allocated in the order of the work's stream. */
 TEST(row07_allocated_in_stream_order)
 {
 	defer_begin();
@@ -280,7 +285,7 @@ static const char with_variable[] = ".version 7.0\n"
 				    ".visible .global .align 4 .b8 variable[65536];\n"
 				    ".visible .entry nothing() { ret; }\n";
 
-/* The destination is a variable of a module that goes. */
+/* The destination is a variable of a module that is unloaded. */
 TEST(row07_module_goes)
 {
 	defer_begin();
@@ -301,7 +306,7 @@ TEST(row07_module_goes)
 
 /* ---- errors ---- */
 
-/* What a kernel has done wrong is said by the next call that waits, and by all after it. */
+/* The next call that waits reports a kernel's fault, and so do all later ones. */
 static void faults(CUstream on, size_t bytes)
 {
 	static char block[64 * KIB];
@@ -335,7 +340,7 @@ ALONE(row09_fault_before_a_larger_copy)
 	faults(NULL, 64 * KIB);
 }
 
-/* The fault comes after the copy, whose bytes nobody can fetch any more. */
+/* The fault comes after the copy, whose bytes can no longer be read. */
 ALONE(row09_fault_behind_the_copy)
 {
 	struct upload one;
@@ -351,8 +356,8 @@ ALONE(row09_fault_behind_the_copy)
 }
 
 /*
- * The process goes on in another context, where a copy is on its way meanwhile.  On a device what
- * one context has done wrong may be told to all of them.
+ * The process continues in another context, which has a copy in flight.  On a device, the fault of
+ * one context may be reported to all.
  */
 ALONE(row09_fault_of_another_context)
 {
@@ -423,7 +428,7 @@ TEST(row10_wrong_arguments)
 	wrong_arguments();
 }
 
-/* An allocation of its own is mapped in larger pieces: what is behind its end is the driver's. */
+/* A separate allocation is mapped in larger units: memory after its end belongs to the driver. */
 TEST(row10_too_long)
 {
 	static char block[256 * KIB];
@@ -435,7 +440,7 @@ TEST(row10_too_long)
 		if (round == 0)
 			work(NULL, WORD(1));
 		SEE("one byte", cu.cuMemcpyHtoD_v2(at + 64 * MIB - 63, block, 64));
-		/* Unless somebody has been given what is there. */
+		/* Unless that memory belongs to another allocation. */
 		CUmemorytype type;
 		bool known = cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 						      at + 64 * MIB) == CUDA_SUCCESS;
@@ -471,7 +476,7 @@ ALONE(row10_no_context)
 
 /* ---- other ways to the driver ---- */
 
-/* Each library that links the runtime statically has opened the driver, and asked for itself. */
+/* Each library that links the runtime statically opens the driver and looks up functions itself. */
 struct library {
 	void *driver;
 	__typeof__(cuMemcpyHtoD_v2) *put;
@@ -541,7 +546,7 @@ TEST(row16_libraries_with_runtimes_of_their_own)
 	}
 }
 
-/* A function of the driver's that the library has never heard of. */
+/* A driver function that the library does not know. */
 static CUresult (*unknown_thing(bool by_name))(CUdeviceptr at, void *out, size_t bytes)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
@@ -552,7 +557,7 @@ static CUresult (*unknown_thing(bool by_name))(CUdeviceptr at, void *out, size_t
 	return (__typeof__(&cuHotpinUnknownThing))found;
 }
 
-/* It comes into the program's hands before the copies, or between each and its use. */
+/* The program looks it up before the copies, or between each copy and its use. */
 static void unknown(bool by_name, bool first)
 {
 	__typeof__(&cuHotpinUnknownThing) ask = NULL;
@@ -567,7 +572,7 @@ static void unknown(bool by_name, bool first)
 		struct upload one;
 
 		upload(&one, TARGET, i, 7);
-		/* It may have made anything visible to anybody. */
+		/* It may have made any memory visible to the host. */
 		CHECK(i == 0 || is_over());
 		if (!first)
 			ask = unknown_thing(by_name);

@@ -14,7 +14,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 
-/* All uploads, behind work that writes to `at`, which the host finds at `host`. */
+/* Makes all uploads behind work that writes to `at`, which the host reads at `host`. */
 static void work_is_seen(CUdeviceptr at, const volatile uint32_t *host)
 {
 	scene.writes = at;
@@ -91,7 +91,7 @@ ALONE(row01_registered_block)
 	free(block);
 }
 
-/* One of several is still there; then none, then one again. */
+/* One of several pins remains; then none, then one again. */
 ALONE(row01_one_of_several)
 {
 	void *host[3];
@@ -109,7 +109,7 @@ ALONE(row01_one_of_several)
 	}
 }
 
-/* Frees that fail leave it as it was. */
+/* Frees that fail change nothing. */
 ALONE(row01_failed_frees)
 {
 	static char not_pinned[64];
@@ -137,7 +137,7 @@ ALONE(row01_managed_memory)
 	OK(cu.cuMemFree_v2(at));
 }
 
-/* A global variable that both sides see: no call says so, only the module's image. */
+/* A global variable in managed memory: no call shows this, only the module's image. */
 ALONE(row01_managed_variable)
 {
 	static const char image[] =
@@ -174,7 +174,7 @@ ALONE(row01_allocated_by_another_thread)
 	OK(cu.cuMemFreeHost(host));
 }
 
-/* Allocated in a context that is no more, and in one that still is. */
+/* Allocated in a context that has ended, and in one that still exists. */
 ALONE(row01_allocated_in_another_context)
 {
 	CUcontext second, third;
@@ -190,7 +190,7 @@ ALONE(row01_allocated_in_another_context)
 	work_is_seen((CUdeviceptr)host, host);
 }
 
-/* It comes while the copy is on its way, and is written by work behind that. */
+/* It is allocated while the copy is in flight, and written by later work. */
 ALONE(row01_allocated_after_the_copy)
 {
 	defer_begin();
@@ -207,7 +207,7 @@ ALONE(row01_allocated_after_the_copy)
 	}
 }
 
-/* A copy to pinned memory is on its way. */
+/* A copy to pinned memory is in flight. */
 static uint32_t *landing;
 
 static void fetch_number(const struct upload *up)
@@ -236,7 +236,7 @@ ALONE(row01_copy_to_pinned_memory_in_flight)
 	OK(cu.cuMemFreeHost(landing));
 }
 
-/* Memory of malloc() that the library has pinned behind the program's back. */
+/* Memory of malloc() that the library has pinned without the program's knowledge. */
 ALONE(row01_copy_to_our_pinned_memory_in_flight)
 {
 	defer_begin();
@@ -245,7 +245,7 @@ ALONE(row01_copy_to_our_pinned_memory_in_flight)
 	free(landing);
 }
 
-/* A graph that downloads is: no call of the launch says so. */
+/* A graph with a download is in flight: no call of the launch shows this. */
 static CUgraphExec fetching;
 
 static void launch_fetching(const struct upload *up)
@@ -296,7 +296,7 @@ ALONE(row01_graph_downloads)
 	fetched_by_graph(graph);
 }
 
-/* Devices that read and write all of the host's memory. */
+/* Devices that can read and write all host memory. */
 TEST_WITH(row01_any_memory, "HAZARDS=alone", "STANDIN_HMM=1")
 {
 	static volatile uint32_t anywhere;
@@ -309,7 +309,7 @@ TEST_WITH(row01_any_memory, "HAZARDS=alone", "STANDIN_HMM=1")
 	work_is_seen((CUdeviceptr)&anywhere, &anywhere);
 }
 
-/* What the host reads there is the copy's own source: pinned, and written by the work before. */
+/* The host reads the copy's own source, which is pinned and written by earlier work. */
 ALONE(row01_source_is_written_by_the_device)
 {
 	void *host = NULL;
@@ -327,7 +327,9 @@ ALONE(row01_source_is_written_by_the_device)
 	OK(cu.cuMemFreeHost(host));
 }
 
-/* A queued copy writes the source of the next: it is read after that, wherever it lies. */
+/*
+ * A queued copy writes the source of the next one, which must be read after that, from any memory.
+ */
 static void chained(char *block)
 {
 	for (unsigned i = 0; i < 8 && check_failures == 0; i++) {
@@ -447,7 +449,9 @@ ALONE(row02_captured_host_function)
 	OK(cu.cuGraphExecDestroy(host_graph));
 }
 
-/* The function writes what the copy reads, which takes small ones by our own hands when asked to.
+/*
+ * The host function writes the copy's source; small copies are staged by the library if the option
+ * asks for it.
  */
 TEST_WITH(row02_function_writes_the_source, "HAZARDS=alone", "HOTPIN_ROUTE=stage")
 {
@@ -469,8 +473,8 @@ TEST_WITH(row02_function_writes_the_source, "HAZARDS=alone", "HOTPIN_ROUTE=stage
 }
 
 /*
- * A function that comes later, on another stream, finds the copy's bytes where a kernel has put
- * them for it.
+ * A later host function, on another stream, finds the copy's bytes where a kernel has put them for
+ * it.
  */
 static volatile uint32_t found, *look_at;
 
@@ -501,7 +505,7 @@ ALONE(row02_function_behind_the_copy)
 
 /* ---- memory that others read ---- */
 
-/* After the copy nothing is on its way: no call of this process's would make the others wait. */
+/* After the copy nothing is in flight, because no call of this process would make others wait. */
 static void is_over_at_once(CUdeviceptr to)
 {
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
@@ -559,7 +563,10 @@ ALONE(row08_handle_for_others)
 	OK(cu.cuMemFree_v2(at));
 }
 
-/* Others learn of it when the copy is on its way: by then it is natively over. */
+/*
+ * The handle is exported while the copy is in flight; without the library the copy is complete
+ * then.
+ */
 ALONE(row08_handle_behind_the_copy)
 {
 	CUipcMemHandle handle;
@@ -581,7 +588,7 @@ ALONE(row08_handle_behind_the_copy)
 	OK(cu.cuMemFree_v2(at));
 }
 
-/* The same of memory that is asked to be complete. */
+/* The same with memory that gets SYNC_MEMOPS. */
 ALONE(row08_sync_memops_behind_the_copy)
 {
 	unsigned yes = 1;
@@ -597,7 +604,7 @@ ALONE(row08_sync_memops_behind_the_copy)
 	OK(cu.cuMemFree_v2(at));
 }
 
-/* Two processes: the other one is this program once more, see row08_other_process_reads. */
+/* Two processes: the other one is this program again, see row08_other_process_reads. */
 struct order {
 	CUipcMemHandle handle;
 	uint64_t bytes;
@@ -672,7 +679,7 @@ ALONE(row08_other_process_reads)
 
 /* ---- text of kernels ---- */
 
-/* Says "kernel" on the device, then "host": a synchronous copy between them keeps the order. */
+/* Prints "kernel" on the device, then "host": a synchronous copy in between keeps the order. */
 static void say(CUfunction says, CUstream on)
 {
 	uint64_t ns = 3000000, aloud = 1;
@@ -684,7 +691,7 @@ static void say(CUfunction says, CUstream on)
 	CHECK(write(STDOUT_FILENO, "host\n", 5) == 5);
 }
 
-/* What is printed by `print` in a process of its own, with all that its end brings. */
+/* Checks the output of `print` in a process of its own, including the end of the process. */
 static void prints(void (*print)(CUfunction), const char *wanted)
 {
 	char text[4096] = "";
@@ -743,7 +750,7 @@ ALONE(row23_before_the_end)
 	prints(print_and_leave, "kernel\nhost\n");
 }
 
-/* The driver lets the size of what is printed into be set only while no kernel may print. */
+/* The driver allows changes of the printf buffer's size only until a kernel may print. */
 TEST_WITH(row23_a_kernel_may_print, "HAZARDS=alone", "STANDIN_FAIL=cuCtxSetLimit:1:1")
 {
 	defer_begin();

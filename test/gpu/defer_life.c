@@ -37,7 +37,7 @@ static void source_meets(enum fate fate, bool promoted)
 			break;
 		case FREED:
 			free(block);
-			/* The next one has the same place, if any has. */
+			/* The next block gets the same place, if possible. */
 			block = malloc(promoted ? UPLOAD_MOST : room);
 			memset(block, 0xee, room);
 			free(block);
@@ -121,7 +121,7 @@ TEST(row13_source_advised_away)
 	source_meets(ADVISED, false);
 }
 
-/* The first copies of a block are those that have it pinned; all of them behind work. */
+/* The first copies of a block have it pinned; all of them are behind work. */
 TEST(row11_promoted_meanwhile)
 {
 	defer_begin();
@@ -143,7 +143,7 @@ TEST(row11_promoted_meanwhile)
 
 /* ---- fork ---- */
 
-/* 3 where the child of the stand-in is told NOT_INITIALIZED, by its own two calls and no others. */
+/* Returns 3 if the stand-in's child gets NOT_INITIALIZED, by its own two calls and no others. */
 static int ask_as_child(void)
 {
 	int (*orphans)(void) = (int (*)(void))stand_in("standin_orphan_calls");
@@ -197,7 +197,7 @@ TEST(row13_fork_and_exit)
 	pid_t child = fork();
 	if (child == 0)
 		exit(3);
-	/* A driver's own exit handlers may not survive it. */
+	/* A driver's own exit handlers may crash. */
 	int status = status_of(child);
 	SEE("child", status);
 	CHECK(status == 3 || stand_in("standin_calls") == NULL);
@@ -263,7 +263,7 @@ LAUNCHED(row21_graph_on_a_blocking_stream, blocking)
 LAUNCHED(row21_graph_on_the_legacy_stream, NULL)
 LAUNCHED(row21_graph_on_own_stream, CU_STREAM_PER_THREAD)
 
-/* Launched and updated in turns, many copies before each launch. */
+/* Launched and updated alternately, with many copies before each launch. */
 TEST(row21_graph_again_and_again)
 {
 	make_looking();
@@ -289,7 +289,9 @@ TEST(row21_graph_again_and_again)
 	OK(cu.cuGraphExecDestroy(looking));
 }
 
-/* Another thread copies while this one captures: it may, and its copies may be deferred. */
+/*
+ * Another thread copies during this thread's capture, which is allowed; its copies may be deferred.
+ */
 struct concurrent {
 	CUresult results[4];
 	bool wait;
@@ -310,7 +312,7 @@ static void *copy_meanwhile(void *arg)
 }
 
 /*
- * A copy is on its way when a capture begins: the capture succeeds, and its graph finds the bytes.
+ * A copy is in flight when a capture begins: the capture succeeds, and its graph finds the bytes.
  */
 static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 {
@@ -362,8 +364,7 @@ CAPTURES(relaxed, RELAXED)
 
 /*
  * A capture begins while another thread is inside its copy.  The stand-in holds that thread where
- * the library looks whether the copy may return early; on a device the two only run side by
- * side.
+ * the library checks whether the copy may return early; on a device the two only run concurrently.
  */
 struct held_copy {
 	pthread_t thread, releasing;
@@ -387,7 +388,7 @@ static void *copy_while_held(void *arg)
 	return NULL;
 }
 
-/* The copy goes on when the main thread waits for its end, or has begun the capture. */
+/* Lets the copy continue when the main thread waits for its end, or has begun the capture. */
 static void *release_copy(void *arg)
 {
 	struct held_copy *my = arg;
@@ -437,7 +438,9 @@ ALONE(row21_capture_begins_during_a_copy)
 	pthread_join(copy.thread, NULL);
 }
 
-/* What a synchronous copy says while this thread itself captures, and what becomes of that. */
+/*
+ * The result of a synchronous copy during this thread's own capture, and its effect on the capture.
+ */
 static void copies_in_capture(CUstream on, bool own_stream)
 {
 	static char block[4096];
@@ -472,7 +475,7 @@ TEST(row21_copies_in_a_capture)
 
 /* ---- contexts and the process end ---- */
 
-/* The context ends with copies on their way; the next one knows nothing of them. */
+/* The context ends with copies in flight; the next context is unaffected. */
 static void contexts_end(bool reset)
 {
 	defer_begin();
@@ -503,7 +506,7 @@ static void contexts_end(bool reset)
 		OK(cu.cuStreamSynchronize(stream));
 		upload(&one, TARGET, i, i + 1);
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
-		/* Nobody has taken one of them for an event that was there before. */
+		/* None of them was mistaken for an earlier event. */
 		for (unsigned n = 0; n < 16; n++)
 			CHECK_EQ(native.cuEventQuery(mine[n]), CUDA_SUCCESS);
 		OK(cu.cuStreamSynchronize(stream));
@@ -521,7 +524,7 @@ ALONE(row22_context_reset)
 	contexts_end(true);
 }
 
-/* Destroyed by another thread while this one still has it. */
+/* Another thread destroys the context while this one still has it. */
 static void *destroy_there(void *arg)
 {
 	OK(cu.cuCtxDestroy_v2(arg));
@@ -548,8 +551,8 @@ ALONE(row22_context_destroyed_by_another_thread)
 }
 
 /*
- * The end of the process with a copy on its way, and with what the work has written in memory that
- * other processes see.
+ * The process ends with a copy in flight, and with results of the work in memory that other
+ * processes read.
  */
 static void leaves(void (*leave)(int), bool shared, int status)
 {
@@ -615,18 +618,19 @@ LEAVES(abort, give_up, 1000 + 6)
 LEAVES(kill, be_killed, 1000 + 9)
 
 /*
- * A thread has ended when what it copied on its own stream has ended: natively each copy has.  On a
- * device the driver ends a thread by waiting for that stream, which may never come to an end.
+ * A thread ends only after its copies on its own stream: without the library each copy is
+ * complete.  On a device the driver waits for that stream at the thread's end, which may take for
+ * ever.
  */
 struct last_words {
-	bool at_the_end; /* by a destructor too, of a key that was made before the driver's */
+	bool at_the_end; /* by a destructor, too, of a key that is older than the driver's */
 	uint32_t number;
 	uint32_t seen_at_the_end;
 };
 
 static pthread_key_t last_key;
 
-/* What the work has written, as a stream sees it that is in nobody's order. */
+/* Returns the result of the work, as seen by a stream without order to others. */
 static uint32_t written(void)
 {
 	uint32_t word = 0;
@@ -645,7 +649,7 @@ static void say_last_words(void *arg)
 	words->number = work(CU_STREAM_PER_THREAD, WORD(1));
 	OK(own.put(TARGET, block, sizeof(block)));
 	/*
-	 * Of the driver's own the last bytes may be in flight: 1 of 700 such threads never ended.
+	 * With the driver alone the last bytes may be in flight: 1 of 700 such threads never ended.
 	 */
 	if (!preloaded() && stand_in("standin_calls") == NULL)
 		OK(own.wait(NULL));
@@ -701,7 +705,7 @@ TEST(row22_thread_copies_at_its_end)
 
 static const uint32_t yes = 1, no;
 
-/* The copy itself is what a kernel on another stream waits for. */
+/* A kernel on another stream waits for the copy itself. */
 TEST(row25_kernel_waits_for_the_copy)
 {
 	defer_begin();
@@ -721,8 +725,8 @@ TEST(row25_kernel_waits_for_the_copy)
 }
 
 /*
- * Freed blocks are unpinned while the program computes, which waits for what runs and is waited
- * for by other threads' calls: a kernel that comes just then, and the copy that it waits for.
+ * Freed blocks are unpinned while the program computes.  The unpinning waits for running work, and
+ * other threads' calls wait for it.  At that moment a kernel comes, and the copy that it waits for.
  */
 ALONE(row25_kernel_waits_while_blocks_are_unpinned)
 {
@@ -750,7 +754,7 @@ ALONE(row25_kernel_waits_while_blocks_are_unpinned)
 	}
 }
 
-/* The same behind more copies than anybody can stage at once. */
+/* The same behind more copies than can be staged at once. */
 TEST(row25_kernel_waits_for_many_copies)
 {
 	static char block[256 * KIB];
@@ -771,8 +775,8 @@ TEST(row25_kernel_waits_for_many_copies)
 }
 
 /*
- * A kernel behind the copy waits for one that comes after it.  A thread that joins in between waits
- * for the copy, and must not wait for that kernel.
+ * A kernel behind the copy waits for a later one.  A thread that waits in between waits for the
+ * copy, and must not wait for that kernel.
  */
 enum between { QUERY, EVENT_QUERY, ALLOCATE, FREE, ASK_MEMORY, CREATE, DOWNLOAD, NOTHING };
 
@@ -866,8 +870,8 @@ TEST(row25_nothing_before_what_is_waited_for)
 }
 
 /*
- * A kernel has been waiting since before the copy, which another thread, that goes on, has made on
- * its own stream: a thread that joins that must not wait for all there is.
+ * A kernel has been waiting since before the copy, which another thread, still running, made on its
+ * own stream.  A thread that waits for that copy must not wait for all work.
  */
 struct uploader {
 	CUcontext context;
@@ -929,7 +933,7 @@ TEST(row25_copy_of_another_thread_during_what_waits)
 	OK(cu.cuStreamDestroy_v2(other));
 }
 
-/* A stream that waits for a word, which another thread writes: the copy behind it waits, too. */
+/* A stream waits for a word that another thread writes: the copy behind it waits, too. */
 static _Atomic pid_t uploading;
 
 static void *upload_behind_a_word(void *result)
@@ -1004,7 +1008,7 @@ TEST(row27_many_large_copies)
 	many(12, 4 * MIB, false);
 }
 
-/* Many threads, all at once, each with its own stream and the legacy one in turns. */
+/* Many threads at once, each with its own stream and the legacy one alternately. */
 struct hand {
 	pthread_t thread;
 	unsigned number;
@@ -1053,8 +1057,7 @@ TEST(row27_many_threads)
 }
 
 /*
- * Where nothing speaks against it small copies do return early, else all of this would prove
- * nothing.
+ * Small copies do return early if nothing prevents it; otherwise all of this would prove nothing.
  */
 TEST(row27_small_copies_return_early)
 {
@@ -1069,7 +1072,7 @@ TEST(row27_small_copies_return_early)
 	}
 }
 
-/* A pinned source costs a copy of its own then, which pays behind work only. */
+/* A pinned source must be copied for this, which pays off only behind work. */
 TEST(row27_pinned_copies_return_early)
 {
 	CUevent worked;
@@ -1080,7 +1083,7 @@ TEST(row27_pinned_copies_return_early)
 	for (size_t bytes = 32 * KIB; bytes <= 128 * KIB; bytes *= 2) {
 		bool early = false;
 
-		/* Where streams were idle before, the library looks now and then only. */
+		/* If streams were idle before, the library polls rarely. */
 		for (unsigned i = 0; i < 8 && !early; i++) {
 			fill(block, bytes, 90 + i);
 			work(NULL, WORD(1));
@@ -1096,7 +1099,7 @@ TEST(row27_pinned_copies_return_early)
 	free(block);
 }
 
-/* More threads, each with a stream of its own, than anybody keeps apart. */
+/* More threads with streams of their own than are tracked separately. */
 #define CROWD 24
 
 static pthread_barrier_t crowd_met;
@@ -1113,7 +1116,7 @@ static void *one_of_a_crowd(void *arg)
 	memset(block, 0xee, sizeof(block));
 	settle_plain();
 	pthread_barrier_wait(&crowd_met);
-	/* Nobody goes before all have been looked at. */
+	/* No thread ends before all results were checked. */
 	pthread_barrier_wait(&crowd_met);
 	return NULL;
 }

@@ -6,7 +6,7 @@
 #include "../shapes.h"
 #include "defer.h"
 
-/* A look from `stream`, a non-blocking one, to which nothing native gives an order of its own. */
+/* Looks from `stream`, a non-blocking one, which nothing orders without the library. */
 #define LOOK(id, act)                                         \
 	static CUdeviceptr look_##id(const struct upload *up) \
 	{                                                     \
@@ -70,7 +70,7 @@ LOOK(row03_peer_copy, OK(cu.cuMemcpyPeerAsync(SEEN, primary, up->to, primary, up
 LOOK(row03_rows, in_rows(up))
 LOOK(row03_boxes, in_boxes(up))
 
-/* Some that were there before, some that were not. */
+/* Some streams existed before, some did not. */
 static void new_stream(const struct upload *up)
 {
 	CUstream other;
@@ -81,7 +81,7 @@ static void new_stream(const struct upload *up)
 	OK(cu.cuStreamDestroy_v2(other));
 }
 
-/* The second stream knows of the copy by the first one only. */
+/* The second stream is ordered after the copy only by the first one. */
 static void chained(const struct upload *up)
 {
 	CUstream other;
@@ -99,7 +99,7 @@ static void chained(const struct upload *up)
 	OK(cu.cuStreamDestroy_v2(other));
 }
 
-/* None of them knows of the others; each is looked at twice. */
+/* They are not ordered among each other; each looks twice. */
 static void several(const struct upload *up)
 {
 	static CUstream others[3];
@@ -115,8 +115,10 @@ static void several(const struct upload *up)
 		CHECK(device_holds(SEEN + i * UPLOAD_MOST, up->bytes, up->seed));
 }
 
-/* An event of `on` that is recorded after the copy stands for it, for every thread that waits for
- * it. */
+/*
+ * An event of `on`, recorded after the copy, represents it for every thread that waits for the
+ * event.
+ */
 static void by_event(const struct upload *up, CUstream on)
 {
 	CUevent event;
@@ -129,7 +131,7 @@ static void by_event(const struct upload *up, CUstream on)
 	OK(cu.cuEventDestroy_v2(event));
 }
 
-/* Work of a blocking stream that comes later is in a legacy event, too. */
+/* A legacy event also covers later work of a blocking stream. */
 static void by_legacy_event(const struct upload *up)
 {
 	CUevent event;
@@ -174,7 +176,7 @@ LOOK(row03_own_stream_by_handle, copy_by_kernel(CU_STREAM_PER_THREAD, SEEN, up->
 LOOK(row03_synchronous_device_copy, OK(cu.cuMemcpyDtoD_v2(SEEN, up->to, up->bytes));
      OK(cu.cuCtxSynchronize()))
 
-/* The way back, to memory of any kind. */
+/* Downloads to memory of any kind. */
 #define BACK(id, how)                                         \
 	static CUdeviceptr look_##id(const struct upload *up) \
 	{                                                     \
@@ -204,7 +206,7 @@ BACK(row03_back_by_own_stream, own.get(quiet, up->to, up->bytes))
 BACK(row03_back_either_way, cu.cuMemcpy((CUdeviceptr)quiet, up->to, up->bytes))
 BACK(row03_back_as_rows, rows_back(quiet, up))
 
-/* What another stream writes there later stays. */
+/* Later writes of another stream stay. */
 static CUdeviceptr overwrite(const struct upload *up)
 {
 	OK(cu.cuMemsetD8Async(up->to, 0x77, up->bytes, stream));
@@ -318,7 +320,7 @@ TEST(row04_copy_of_another_thread)
 	EACH(thread_copies);
 }
 
-/* The thread that copied is no more. */
+/* The thread that copied has ended. */
 struct errand {
 	struct upload up;
 	unsigned i, turn;
@@ -357,8 +359,7 @@ static void small_put(CUdeviceptr to, size_t bytes, unsigned seed, bool per_thre
 	free(block);
 }
 
-/* A thread that has no context makes one, or asks for one: it is nobody's copy that is over then.
- */
+/* A thread without a context creates or selects one, which completes no copy. */
 static void *without_context(void *arg)
 {
 	CUcontext context = NULL;
@@ -391,8 +392,8 @@ ALONE(row04_thread_without_a_context)
 }
 
 /*
- * One thread waits in a download, for a kernel that ends when we say so; another one copies
- * meanwhile.  That the first has waited says nothing of what the second has enqueued since.
+ * One thread waits in a download, for a kernel that ends on our signal; another one copies
+ * meanwhile.  The first thread's wait does not cover what the second has enqueued since.
  */
 static _Atomic int step;
 static _Atomic pid_t waiting_thread, copying_thread;
@@ -416,7 +417,7 @@ static void *copy_meanwhile(void *unused)
 	copying_thread = gettid();
 	small_put(WORD(5), 64, 30, false);
 	step = 1;
-	/* Plainly it has been let through already. */
+	/* Without the library it was already let through. */
 	WAIT_FOR(step >= 2 || (waiting_thread != 0 && thread_is_blocked(waiting_thread)));
 	small_put(TARGET, 4096, 31, false);
 	has_copied = true;
@@ -452,10 +453,10 @@ TEST(row04_copies_while_another_waits)
 	await(blocking, WORD(8), WORD(9));
 	CHECK_EQ(pthread_create(&threads[0], NULL, run_first, copy_meanwhile), 0);
 	CHECK_EQ(pthread_create(&threads[1], NULL, run_first, wait_in_a_copy), 0);
-	/* Plainly the first copy waits, too. */
+	/* Without the library the first copy also waits. */
 	WAIT_FOR(may_defer() ? has_copied
 			     : copying_thread != 0 && thread_is_blocked(copying_thread));
-	/* Behind the library's back: nothing of ours may have to wait for the others. */
+	/* Not through the library: none of its copies may have to wait for the others. */
 	uint64_t ns = 0;
 	uint32_t number = 1;
 	CUdeviceptr at = WORD(8);
@@ -517,8 +518,7 @@ ALONE(row05_synchronous_copy_by_another_context)
 	EACH(second_context_copies_synchronously);
 }
 
-/* By a blocking stream of the other context: only that context's legacy stream is ordered with it.
- */
+/* A blocking stream of the other context is only ordered with that context's legacy stream. */
 static CUdeviceptr stream_of_second_copies(const struct upload *up)
 {
 	static CUstream foreign;
@@ -545,7 +545,7 @@ ALONE(row05_copy_by_a_stream_of_another_context)
 	EACH(stream_of_second_copies);
 }
 
-/* Uploads of two contexts are outstanding at once. */
+/* Uploads of two contexts are in flight at the same time. */
 static CUdeviceptr both_upload(const struct upload *up)
 {
 	char block[64];
@@ -569,7 +569,7 @@ ALONE(row05_two_contexts_upload)
 	EACH(both_upload);
 }
 
-/* Events and streams are asked about while another context is current. */
+/* Events and streams are queried while another context is current. */
 static CUdeviceptr asks_from_another_context(const struct upload *up)
 {
 	OK(cu.cuCtxSetCurrent(second));
@@ -616,7 +616,7 @@ TEST(row26_two_uploads)
 	EACH(second_upload);
 }
 
-/* One by the legacy stream, one by the thread's own: these are ordered by the driver. */
+/* One copy on the legacy stream, one on the thread's own: the driver orders these. */
 static CUdeviceptr other_upload(const struct upload *up)
 {
 	small_put(up->to, up->bytes, up->seed + 100, !up->per_thread);
@@ -668,7 +668,7 @@ TEST(row26_asynchronous_upload_behind)
 	EACH(asynchronous_upload);
 }
 
-/* The source of the second is what the first has brought, by way of the host. */
+/* The source of the second upload is what the first has brought, downloaded to the host. */
 static CUdeviceptr down_and_up(const struct upload *up)
 {
 	char *block = malloc(up->bytes);
@@ -689,7 +689,7 @@ TEST(row26_down_and_up_again)
 	EACH(down_and_up);
 }
 
-/* The same by one buffer that is written again at once, in a chain. */
+/* The same with one buffer that is immediately overwritten, in a chain. */
 TEST(row26_one_buffer_many_copies)
 {
 	char *block = malloc(MIB);

@@ -60,7 +60,7 @@ static float initial(size_t cell)
 	return (float)(cell * 2654435761u % 1000);
 }
 
-/* What has not been ported: a source in the middle of the field. */
+/* This part has not been ported: a source in the middle of the field. */
 static void add_source(float *field, size_t cell)
 {
 	field[cell] += 1;
@@ -121,7 +121,7 @@ static int window_is_right(const struct simulation *sim, size_t from, int steps)
 		next = swap;
 	}
 
-	/* What lies beyond the window reaches one cell further in with every step. */
+	/* Cells beyond the window affect one further cell with every step. */
 	size_t first = base == 0 ? 0 : (size_t)steps;
 	size_t last = base + cells == sim->cells ? cells : cells - (size_t)steps;
 	int right = memcmp(field + first, sim->field + base + first,

@@ -10,12 +10,12 @@
 void standin_twin_smooth(const unsigned grid[3], const unsigned block[3], void **args);
 void standin_twin_accumulate(const unsigned grid[3], const unsigned block[3], void **args);
 
-/* Names without mangling do not show the sizes of their parameters. */
+/* Unmangled names do not contain the sizes of the parameters. */
 extern const unsigned standin_args_smooth[], standin_args_accumulate[];
 const unsigned standin_args_smooth[] = { 8, 8, 8, 0 };
 const unsigned standin_args_accumulate[] = { 8, 8, 8, 0 };
 
-/* The driver comes by dlopen(), after this program was linked: it cannot be a weak reference. */
+/* A weak reference would not find the driver, which is opened by dlopen() after linking. */
 static void *of_driver(const char *name)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -31,7 +31,7 @@ static float *host(const void *argument)
 	return find(*(const unsigned long long *)argument);
 }
 
-/* As long as it takes to move so many bytes at 3 TB/s. */
+/* Takes the time for moving so many bytes at 3 TB/s. */
 static void took(size_t bytes)
 {
 	void (*pass)(uint64_t) = (void (*)(uint64_t))of_driver("standin_twin_ns");

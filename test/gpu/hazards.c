@@ -56,8 +56,8 @@ static const char *running;
 static CUfunction spins;
 
 /*
- * One function, by name and version as a runtime asks for it; by its symbol where a driver means
- * something else by that version.
+ * Finds one function by name and version as a runtime does; by its symbol if a driver returns
+ * another function for that version.
  */
 static void find_one(void **ret, void **ret_native, const char *symbol, const char *name,
 		     int version)
@@ -173,7 +173,7 @@ bool heat(char *block, size_t bytes)
 
 	for (int i = 0; i < (preloaded() ? 200 : 3) && !is_pinned(block); i++)
 		OK(cu.cuMemcpyHtoD_v2(there, block, now));
-	/* A copy that is still on its way would come after a stream's own. */
+	/* A copy in flight could otherwise come after a later one on another stream. */
 	OK(cu.cuCtxSynchronize());
 	return is_pinned(block);
 }
@@ -255,7 +255,7 @@ static const struct check_test *find_test(const char *name)
 	return test;
 }
 
-/* 0, 1 or 77; "row 03 munmap: ok" */
+/* Returns 0, 1 or 77; prints "row 03 munmap: ok". */
 static int run_one(const struct check_test *test)
 {
 	int before = check_failures;
@@ -290,7 +290,7 @@ static void list(void)
 	}
 }
 
-/* Stops after a test that has broken the context, with status 3: the rest wants a new process. */
+/* Stops with status 3 after a test that has broken the context: the rest needs a new process. */
 static int run_these(int count, char **names)
 {
 	int failed = 0;

@@ -22,26 +22,26 @@
 #define MIB              ((size_t)1 << 20)
 #define PAGE             ((size_t)4096)
 
-/* Of most blocks; a device is lent THERE_BYTES of memory at `there`. */
+/* Size of most blocks, and of device memory at `there`. */
 #define BYTES            (4 * MIB)
 #define THERE_BYTES      (64 * MIB)
 
 #define OK(call)         CHECK_EQ(call, CUDA_SUCCESS)
 
-/* A test with a process of its own: it ends contexts, or the process, or wants an environment. */
+/* A test in a process of its own: it ends contexts or the process, or needs an environment. */
 #define ALONE(id)        TEST_WITH(id, "HAZARDS=alone")
 
 /* Compared between a run without the library and one with it. */
 #define SEE(what, value) hazard_see(what, (long long)(value))
 
-/* Ends the test: the hazard cannot be had here. */
+/* Ends the test: the hazard cannot occur here. */
 #define SKIP(why)                  \
 	do {                       \
 		hazard_skip = why; \
 		return;            \
 	} while (0)
 
-/* As the program finds them, and the same behind the library's back. */
+/* Functions as the program finds them, and the driver's own. */
 extern struct driver cu, native;
 
 extern CUcontext primary;
@@ -50,23 +50,23 @@ extern CUstream stream; /* a non-blocking one */
 extern const char *hazard_skip;
 
 /*
- * Finds the driver, makes the device's primary context current, with `there` and `stream`.  Again
- * in the same process: nothing, but that the context is made current.
+ * Finds the driver and makes the device's primary context current, with `there` and `stream`.  A
+ * second call in the same process only makes the context current.
  */
 void begin(void);
 
-/* The driver by its handle, not yet initialized; begin() calls it. */
+/* Opens the driver without initializing it; begin() calls this. */
 void find_driver(void);
 
-/* `there` and `stream` once more, in the context that is current. */
+/* Creates `there` and `stream` again, in the current context. */
 void begin_context(void);
 
-/* A function of the stand-in's (standin.h), or NULL: there is a device. */
+/* Returns a function of the stand-in (standin.h), or NULL with a device. */
 void *stand_in(const char *name);
 
 /*
- * The stand-in: the next call of that name is held before it returns, until release_call(), so that
- * the thread that makes it stands in the middle of the driver.  False: a device holds nothing.
+ * On the stand-in: holds the next call of that name before it returns, until release_call(), so
+ * that its thread stays inside the driver.  False: a device cannot hold calls.
  */
 bool hold_call(const char *name);
 bool call_is_held(void);
@@ -74,35 +74,42 @@ void release_call(void);
 
 void hazard_see(const char *what, long long value);
 
-/* Is the memory at `at` registered with the driver, by anybody? */
+/* True if the memory at `at` is registered with the driver, by the program or by the library. */
 bool is_pinned(const void *at);
 
-/* Work of about so many milliseconds on the stream; on the stand-in it ends when waited for. */
+/* Enqueues work of about so many milliseconds; on the stand-in it ends when waited for. */
 void spin(CUstream on, unsigned ms);
 
-/* Copies from the block until it is pinned, or for as long as should do; then waits. */
+/* Copies from the block until it is pinned, or for as long as that should take; then waits. */
 bool heat(char *block, size_t bytes);
 
-/* A block of malloc() memory that is pinned wherever the library acts, filled with seed 1. */
+/* Returns a block of malloc() memory that is pinned if the library acts, filled with seed 1. */
 char *hot(size_t bytes);
 
-/* The whole pages of a block of BYTES: the first one, and how many bytes they are. */
+/* Returns the first whole page of a block of BYTES; INSIDE is the size of its whole pages. */
 char *inner(const char *block);
 #define INSIDE (BYTES - PAGE)
 
-/* Are the device's bytes at `from`, fetched into memory that nobody pins, those of the seed? */
+/*
+ * True if the device's bytes at `from`, downloaded into memory that is never pinned, are those of
+ * the seed.
+ */
 bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed);
 
-/* Copies of every kind between the block and the device agree about every byte, again and again. */
+/*
+ * Checks repeatedly that copies of every kind between the block and the device have the right
+ * bytes.
+ */
 void agrees(char *block, size_t bytes);
 
 /*
- * The pages of a block of BYTES have just been changed past malloc(): no registration is left on
- * them, the device sees what the program sees; the block is freed, and the next is as it should be.
+ * To be called after pages of a block of BYTES were changed without malloc().  Checks that none is
+ * still registered and that the device sees the program's data; frees the block, and checks that
+ * the next one is an ordinary block.
  */
 void changed(char *block);
 
-/* Of a child; 1000 + signal where that ended it. */
+/* Returns the exit status of a child, or 1000 + the signal that ended it. */
 int status_of(pid_t child);
 
 #endif

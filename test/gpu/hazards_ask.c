@@ -6,10 +6,10 @@
 
 #include "../pointer_kinds.h"
 
-/* Never registered by anybody: what the driver says of memory that it does not know. */
+/* Never registered: the driver's answers for unknown memory. */
 static char stranger[64 * KIB] __attribute__((aligned(4096)));
 
-/* Registered by the program it is truly asynchronous, until the program says otherwise. */
+/* Memory that the program registers is truly asynchronous until it unregisters. */
 static void registers(size_t at, size_t bytes)
 {
 	unsigned flags = 77;
@@ -44,7 +44,7 @@ static void registers(size_t at, size_t bytes)
 	OK(cu.cuMemHostUnregister(part));
 	CHECK_EQ(cu.cuMemHostUnregister(part), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	agrees(block, BYTES);
-	/* It may be pinned again, and registered again. */
+	/* The block may be pinned again, and registered again. */
 	CHECK_EQ(heat(block, BYTES), preloaded());
 	OK(cu.cuMemHostRegister_v2(part, bytes, 0));
 	OK(cu.cuMemHostUnregister(part));
@@ -102,8 +102,8 @@ TEST(row08_unregistered_or_freed_by_the_program)
 }
 
 /*
- * A block asked at its ends and inside; `ask` reports what it learns.  It stays pinned, or is made
- * hot again each time.
+ * Queries a block at its ends and inside; `ask` reports the results.  The block stays pinned, or is
+ * made hot again each time.
  */
 static void asked(void (*ask)(CUdeviceptr), bool stays)
 {
@@ -119,7 +119,7 @@ static void asked(void (*ask)(CUdeviceptr), bool stays)
 	free(block);
 }
 
-/* An answer that names the address is that of any other pageable memory, too. */
+/* An answer that contains the address must be that of any other pageable memory, too. */
 static uint64_t relative(uint64_t answer, CUdeviceptr at)
 {
 	return answer == at ? 4711 : answer;
@@ -204,7 +204,7 @@ TEST(row09_range_attributes)
 	asked(ask_range, true);
 }
 
-/* To the device a pageable address is none. */
+/* A pageable address belongs to no device. */
 static void ask_device(CUdeviceptr at)
 {
 	SEE("memset", cu.cuMemsetD8_v2(at, 0, 1));
@@ -219,7 +219,7 @@ TEST(row09_as_device_memory)
 	asked(ask_device, false);
 }
 
-/* They act on the pages: pinned ones would answer differently. */
+/* These calls act on the pages: with pinned ones the results would differ. */
 TEST(row09_advise_and_prefetch)
 {
 	begin();
@@ -235,7 +235,7 @@ TEST(row09_advise_and_prefetch)
 	free(block);
 }
 
-/* Blocks of odd sizes, some pinned, their neighbors registered by the program. */
+/* Blocks of unusual sizes, some pinned, with neighbors that the program registered. */
 TEST(row13_neighbors)
 {
 	enum { COUNT = 16 };

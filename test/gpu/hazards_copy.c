@@ -11,8 +11,8 @@
 enum rows_way { ALIGNED, UNALIGNED, BEHIND_WORK };
 
 /*
- * The last row of a pitched box ends with its block: the gap that would follow is somebody else's.
- * Sides may be given by an address before the block and an offset into it.
+ * The last row of a pitched box ends with its block: the gap after it would belong to another
+ * block.  A side may be given by an address before the block and an offset into it.
  */
 static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, enum rows_way way)
 {
@@ -85,7 +85,7 @@ TEST(row10_rows_behind_work)
 	shaped(2048, 8192, 500, 0, BEHIND_WORK);
 }
 
-/* Slices whose last one is not followed by the gap that its height would leave. */
+/* The last slice is not followed by the gap that its height implies. */
 static void boxed(bool asynchronous)
 {
 	const size_t width = 512, pitch = 1024, rows = 100, height = 128, slices = 20;
@@ -105,7 +105,7 @@ static void boxed(bool asynchronous)
 	OK(asynchronous ? cu.cuMemcpy3DAsync_v2(&box, stream) : cu.cuMemcpy3D_v2(&box));
 	memset(block, 0, room);
 	OK(cu.cuCtxSynchronize());
-	/* Packed on the device: one run of bytes, back into the block's own rows. */
+	/* Packed on the device: one run of bytes, downloaded into the block's own rows. */
 	OK(cu.cuMemcpyDtoH_v2(block, there, width * rows * slices));
 	for (size_t i = 0; i < width * rows * slices && right; i++)
 		right = block[i] == (char)(i / width / rows * 7 + i / width % rows + 1);
@@ -124,7 +124,7 @@ TEST(row10_slices_behind_work)
 	boxed(true);
 }
 
-/* The program registers a part itself: what copies across its border answer is the driver's. */
+/* The program registers a part itself: the driver decides about copies across its boundary. */
 TEST(row10_across_a_registration_of_its_own)
 {
 	begin();
@@ -199,7 +199,7 @@ static const size_t sizes[] = { 4,        64,        4 * KIB, 16 * KIB, 16 * KIB
 #define SIZES     (sizeof(sizes) / sizeof(sizes[0]))
 #define SIZE_MOST (64 * MIB)
 
-/* The largest on one stream only, for time's sake. */
+/* The largest size is used on one stream only, because it takes long. */
 static size_t sizes_for(size_t which)
 {
 	return which == 2 ? SIZES : SIZES - 2;
@@ -218,11 +218,10 @@ static bool all_are(const char *at, size_t bytes, char value)
 	return at[0] == value && (bytes == 1 || memcmp(at, at + 1, bytes - 1) == 0);
 }
 
-/* One copy by a way on a stream; `number` differs from copy to copy.  True if its bytes are right.
- */
+/* Makes one copy on a stream; `number` differs from copy to copy.  True if its bytes are right. */
 typedef bool (*copy_fn)(enum way way, char *block, size_t bytes, CUstream on, unsigned number);
 
-/* Copies of all sizes, on each kind of stream. */
+/* Makes copies of all sizes, on each kind of stream. */
 static void each_copy(enum way way, copy_fn copies)
 {
 	CUstream streams[4];
@@ -241,7 +240,7 @@ static void each_copy(enum way way, copy_fn copies)
 	free(block);
 }
 
-/* What the device writes after the stream's work is there when the copy is back. */
+/* Data that the device writes after the stream's work has arrived when the copy returns. */
 static bool download_forms(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
 {
 	OK(cu.cuMemsetD8_v2(there, 0, bytes));
@@ -258,7 +257,7 @@ static void read_at_once(enum way way)
 	each_copy(way, download_forms);
 }
 
-/* What is overwritten once the copy is back does not reach the device. */
+/* Writes to the source after the copy's return do not reach the device. */
 static bool upload_forms(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
 {
 	fill(block, bytes, number);
@@ -328,7 +327,7 @@ static void *heat_meanwhile(void *arg)
 	return NULL;
 }
 
-/* The pinning goes on when the main thread waits for its end, or has its bytes. */
+/* Lets the pinning continue when the main thread waits for its end, or has its bytes. */
 static void *release_pinning(void *arg)
 {
 	WAIT_FOR(has_returned || thread_is_blocked(getpid()));
@@ -344,8 +343,8 @@ static void copy_during_pinning(char *block, unsigned seed)
 }
 
 /*
- * The stand-in holds the other thread between the driver's registering and the library's knowing
- * it; on a device the two run side by side.  Each block is new, so that it is not pinned before.
+ * The stand-in holds the other thread between the driver's registration and the library's record of
+ * it; on a device the two run concurrently.  Each block is new, so that it is not pinned before.
  */
 ALONE(row11_pinned_by_another_thread_meanwhile)
 {
@@ -381,7 +380,7 @@ ALONE(row11_pinned_by_another_thread_meanwhile)
 		free(blocks[i]);
 }
 
-/* What one thread does with its tiles of an array that all share. */
+/* What one thread does with its tiles of a shared array. */
 struct tiling {
 	const char *array;
 	size_t tile;
@@ -392,7 +391,7 @@ struct tiling {
 #define ARRAY_BYTES (64 * MIB)
 #define TILES_EACH  200
 
-/* Asynchronously, behind a kernel now and then, so that bounce buffers are used up. */
+/* Asynchronous, sometimes behind a kernel, so that bounce buffers run out. */
 static void *upload_tiles(void *arg)
 {
 	struct tiling *my = arg;

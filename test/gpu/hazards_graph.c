@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-/* A thread that captures nothing and copies blocks that are worth pinning. */
+/* A thread that captures nothing, and copies blocks that are worth pinning. */
 struct concurrent {
 	CUstream stream;
 	CUdeviceptr there;
@@ -48,7 +48,7 @@ static CUgraphExec end_and_instantiate(CUstream captured)
 	return exec;
 }
 
-/* One launch moves what is in the block at that time. */
+/* One launch moves the block's data of that time. */
 static void launch(CUgraphExec exec, char *up, char *down, unsigned seed)
 {
 	fill(up, BYTES, seed);
@@ -112,7 +112,7 @@ TEST(row12_captured_relaxed)
 	capture_meanwhile(CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
-/* What becomes of the source between two launches; the graph knows it by address. */
+/* The source is changed between two launches; the graph has its address. */
 #define REPLAYED(id, act)                                                                         \
 	TEST(id)                                                                                  \
 	{                                                                                         \
@@ -142,7 +142,10 @@ REPLAYED(row12_replayed_with_new_pages, heat(up, BYTES); heat(down, BYTES);
 REPLAYED(row12_replayed_between_frees, free(hot(BYTES)); free(hot(3 * MIB)); free(malloc(BYTES));
 	 OK(cu.cuCtxSynchronize()))
 
-/* The graph goes, then its source; the next one finds other memory at the same address. */
+/*
+ * The graph is destroyed, then its source freed; the next graph finds other memory at the same
+ * address.
+ */
 TEST(row12_freed_after_the_graph)
 {
 	begin();
@@ -173,7 +176,7 @@ TEST(row12_a_node_of_its_own)
 	OK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (unsigned i = 0; i < 5; i++) {
 		CHECK_EQ(heat(block, BYTES), preloaded());
-		/* A node that had been made of pinned memory would not survive this. */
+		/* A node that was created with pinned memory would fail after this. */
 		OK(cu.cuMemHostRegister_v2(block, BYTES, 0));
 		OK(cu.cuMemHostUnregister(block));
 		fill(block, BYTES, i);

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-/* To an image of the process the block is ordinary memory: private, readable and writable. */
+/* In an image of the process the block is ordinary memory: private, readable and writable. */
 TEST(row25_a_block_in_the_map)
 {
 	char line[512], access[8] = "";
@@ -31,7 +31,7 @@ TEST(row25_a_block_in_the_map)
 	free(block);
 }
 
-/* Suspended and resumed by a driver that can, with blocks pinned: driver 570 and later. */
+/* The process is suspended and resumed with pinned blocks, by driver 570 and later. */
 ALONE(row25_checkpoint)
 {
 	int down[2], up[2];
@@ -77,7 +77,7 @@ ALONE(row25_checkpoint)
 	SEE("end", status_of(child));
 }
 
-/* Another process reads and writes; the device sees what it wrote. */
+/* Another process reads and writes the block; the device sees its writes. */
 TEST(row26_another_process)
 {
 	begin();
@@ -112,7 +112,7 @@ TEST(row26_another_process)
 		SKIP("it may not");
 }
 
-/* A tracer pokes one word. */
+/* A tracer writes one word. */
 TEST(row26_a_tracer)
 {
 	begin();
@@ -147,7 +147,7 @@ TEST(row26_a_tracer)
 		SKIP("there may be none");
 }
 
-/* Written by one way past the page cache and read by another. */
+/* Written with direct I/O by one path and read by another. */
 TEST(row27_direct_io)
 {
 	char path[] = "/var/tmp/hazard.XXXXXX";
@@ -185,7 +185,7 @@ TEST(row27_vmsplice)
 	fill(at, sizeof(copy), 7);
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(vmsplice(ends[1], &range, 1, 0), (ssize_t)sizeof(copy));
-	/* What the device writes meanwhile is what the pipe's reader finds: the same pages. */
+	/* The reader of the pipe finds what the device writes: the pages are the same. */
 	fill(copy, sizeof(copy), 8);
 	OK(cu.cuMemcpyHtoD_v2(there, copy, sizeof(copy)));
 	OK(cu.cuMemcpyDtoH_v2(at, there, sizeof(copy)));
@@ -197,7 +197,9 @@ TEST(row27_vmsplice)
 	free(block);
 }
 
-/* Registered with io_uring, as the pages of two masters; ended before the block is freed. */
+/*
+ * Registered with io_uring, so the pages are pinned twice; unregistered before the block is freed.
+ */
 TEST(row27_io_uring)
 {
 	struct io_uring_params params = { .flags = 0 };

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-/* Many blocks up and down, in turns; returns the most of their bytes that were ever pinned. */
+/* Copies many blocks in turn in both directions; returns the most bytes ever pinned. */
 static size_t pinned_of_many(unsigned count)
 {
 	char *block[32];
@@ -45,7 +45,7 @@ TEST_WITH(row18_budget, "HOTPIN_PIN_BUDGET=18M")
 	CHECK_EQ(most > 0, preloaded());
 }
 
-/* KiB of this process's memory that are locked. */
+/* Returns the locked memory of this process, in KiB. */
 static long locked(void)
 {
 	char line[128];
@@ -60,13 +60,13 @@ static long locked(void)
 	return kib;
 }
 
-/* Locked memory is the program's to count. */
+/* Locked memory is the program's to limit. */
 ALONE(row18_locked_memory)
 {
 	struct rlimit limit = { 256 * KIB, 256 * KIB };
 	char *mine = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	/* So that what is freed goes, natively too. */
+	/* Makes glibc unmap freed blocks, too. */
 	CHECK_EQ(mallopt(M_MMAP_THRESHOLD, 128 * KIB), 1);
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	begin();
@@ -86,7 +86,7 @@ ALONE(row18_locked_memory)
 	SEE("locked after it", locked());
 }
 
-/* A block that is larger than the kernel or a driver pins in one piece. */
+/* A block that is larger than the kernel or a driver pins at once. */
 ALONE(row19_huge)
 {
 	const size_t step = 64 * MIB, bytes = 17 * step;
@@ -108,7 +108,7 @@ ALONE(row19_huge)
 		OK(cu.cuMemcpyDtoHAsync_v2(block + at, there, step, stream));
 		CHECK(holds(block + at, MIB, (unsigned)(at / step)));
 	}
-	/* Over the gigabyte: in one call. */
+	/* Across the first gigabyte, in one call. */
 	CUdeviceptr large = 0;
 	if (cu.cuMemAlloc_v2(&large, bytes) == CUDA_SUCCESS) {
 		OK(cu.cuMemcpyHtoD_v2(large, block, bytes));
@@ -120,7 +120,7 @@ ALONE(row19_huge)
 	free(block);
 }
 
-/* The block serves on, in the context that is current now. */
+/* Checks that the block stays usable, in the current context. */
 static void serves_on(char *block)
 {
 	begin_context();
@@ -202,7 +202,7 @@ ALONE(row21_two_contexts)
 		OK(cu.cuMemcpyDtoHAsync_v2(block, there, bytes, stream));
 		CHECK(holds(block, bytes, 3));
 	}
-	/* The context that it was pinned in goes; the other one does not notice. */
+	/* The context that pinned the block ends; the other one is unaffected. */
 	OK(cu.cuDevicePrimaryCtxReset_v2(0));
 	OK(cu.cuCtxSetCurrent(second));
 	stream = second_stream;
@@ -230,7 +230,7 @@ TEST_WITH(row21_two_devices, "HAZARDS=alone", "STANDIN_DEVICES=2")
 	free(block);
 }
 
-/* The runtime, if there is one, and what it has for its last error. */
+/* Returns the runtime's last error, if a runtime is loaded. */
 static int last_error(const char *name)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12",
@@ -243,7 +243,7 @@ static int last_error(const char *name)
 	return ask != NULL ? ask() : -1;
 }
 
-/* A registration that the driver refuses is nothing that the program has done. */
+/* A registration of the library that the driver refuses is no error of the program. */
 TEST_WITH(row22_last_error, "HAZARDS=alone",
 	  "STANDIN_FAIL=cuMemHostRegister:1:1,cuMemHostRegister:2:2,cuMemHostRegister:3:801")
 {
@@ -254,7 +254,7 @@ TEST_WITH(row22_last_error, "HAZARDS=alone",
 		char *block = malloc(BYTES);
 
 		memset(block, 1, BYTES);
-		/* Past every hook: pages that a registration for writing cannot have. */
+		/* Unnoticed by the library: pages that cannot be registered for writing. */
 		CHECK_EQ(syscall(SYS_mprotect, inner(block), INSIDE, PROT_READ), 0);
 		for (int n = 0; n < 10; n++)
 			OK(cu.cuMemcpyHtoD_v2(there, block, BYTES));
@@ -315,7 +315,10 @@ ALONE(row23__exit)
 	leaves(_exit);
 }
 
-/* Locks that other processes feel: a loop costs a registration or two, not one a turn. */
+/*
+ * Registrations take locks that affect other processes: a loop needs one or two, not one in each
+ * turn.
+ */
 ALONE(row24_registrations_are_few)
 {
 	begin();
@@ -353,7 +356,7 @@ TEST(row30_device_attributes)
 	}
 }
 
-/* Where the device reads the host's page tables pinning gains nothing. */
+/* If the device uses the host's page tables, pinning gains nothing. */
 TEST_WITH(row30_host_page_tables, "HAZARDS=alone", "STANDIN_HMM=1", "STANDIN_ATS=1")
 {
 	int yes = 0;

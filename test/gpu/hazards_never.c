@@ -9,13 +9,13 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
-/* More than what the library serves itself, so that its size is no reason. */
+/* A size that the library would serve itself. */
 #define SIZE      (300 * KIB)
-#define ROUNDS    250 /* of four copies */
+#define ROUNDS    250 /* with four copies each */
 #define WRITABLE  (PROT_READ | PROT_WRITE)
 #define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
 
-/* How often the library has asked the driver to register memory; -1: nobody counts here. */
+/* Returns the number of registrations by the library; -1: unknown. */
 static int registrations(void)
 {
 	int (*calls)(const char *) = (int (*)(const char *))stand_in("standin_calls");
@@ -48,7 +48,7 @@ static void never_pinned(char *at, bool writable)
 	}
 	OK(cu.cuCtxSynchronize());
 	CHECK(!is_pinned(at) && !is_pinned(at + SIZE / 2) && !is_pinned(at + SIZE - 1));
-	/* The ring that such copies pass through, once; none of it is the program's. */
+	/* Only the staging ring, which such copies use, may be registered once. */
 	CHECK(registrations() <= before + 1);
 }
 
@@ -111,9 +111,9 @@ TEST(row14_brk)
 
 	never_pinned(at, true);
 	if (sbrk(0) != at + SIZE)
-		return; /* libc has taken what follows */
+		return; /* libc has taken the following memory */
 	CHECK_EQ(brk(at), 0);
-	/* Shrunk and grown again it has other pages. */
+	/* Shrunk and grown again, the memory has other pages. */
 	CHECK(sbrk((intptr_t)SIZE) == (void *)at && at[0] == 0);
 	never_pinned(at, true);
 }
@@ -131,7 +131,7 @@ TEST(row14_mapping_of_its_own)
 	}
 }
 
-/* An allocator that keeps its own pages and calls malloc() for nothing. */
+/* An allocator that keeps its own pages and never calls malloc(). */
 TEST(row14_allocator_of_its_own)
 {
 	char *arena = mmap(NULL, 64 * MIB, WRITABLE, ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -143,7 +143,7 @@ TEST(row14_allocator_of_its_own)
 	CHECK_EQ(munmap(arena, 64 * MIB), 0);
 }
 
-/* What libc hands out past everybody who stands in front of it. */
+/* Memory of libc that bypasses all preloaded libraries. */
 TEST(row14_libc_behind_our_back)
 {
 	void *(*allocate)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "__libc_malloc");
@@ -174,11 +174,11 @@ TEST(row14_small_blocks_of_malloc)
 		CHECK(!is_pinned(block[i]));
 		free(block[i]);
 	}
-	/* The ring that such copies pass through, once; none of it is the program's. */
+	/* Only the staging ring, which such copies use, may be registered once. */
 	CHECK(registrations() <= before + 1);
 }
 
-/* An open file of SIZE bytes without a name. */
+/* Opens an unnamed file of SIZE bytes. */
 static int file_of(const char *folder)
 {
 	char path[256];
@@ -260,8 +260,9 @@ TEST(row15_huge_pages)
 }
 
 /*
- * Past every hook memory of the program's own comes and goes as it likes.  For blocks of malloc()
- * nothing is promised: a program that unmaps those by system call breaks them natively, too.
+ * The program's own memory is mapped and unmapped by system calls, unnoticed.  For blocks of
+ * malloc() nothing is guaranteed: a program that unmaps those by system calls also breaks without
+ * the library.
  */
 TEST(row29_system_calls_on_its_own_memory)
 {
@@ -276,7 +277,7 @@ TEST(row29_system_calls_on_its_own_memory)
 	}
 }
 
-/* A library that comes with memory of its own and goes again. */
+/* A library with memory of its own is loaded and unloaded. */
 TEST(row29_a_library_that_goes)
 {
 	void *library = dlopen("libm.so.6", RTLD_NOW);

@@ -2,7 +2,7 @@
  * hazards_pages.c - rows 1 to 4, 16 and 28: memory is freed, moved and discarded while it is
  * registered.
  */
-#undef _FILE_OFFSET_BITS /* both names of each function are meant */
+#undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "hazards.h"
 
 #include <signal.h>
@@ -30,7 +30,7 @@ TEST(row01_freed_and_had_again)
 	}
 }
 
-/* Of the next owner's own registrations none is in the way. */
+/* The next owner can register the memory itself. */
 TEST(row01_freed_and_registered_by_the_next)
 {
 	begin();
@@ -44,7 +44,7 @@ TEST(row01_freed_and_registered_by_the_next)
 	}
 }
 
-/* Source and destination may be freed as soon as the call is back. */
+/* Source and destination may be freed as soon as the copy returns. */
 TEST(row01_freed_behind_a_copy)
 {
 	const size_t sizes[] = { 4, 64 * KIB, MIB };
@@ -64,7 +64,7 @@ TEST(row01_freed_behind_a_copy)
 	}
 }
 
-/* It does not wait for what the device is doing. */
+/* free() does not wait for the device. */
 TEST(row01_freed_while_a_kernel_runs)
 {
 	begin();
@@ -82,7 +82,7 @@ TEST(row01_freed_while_a_kernel_runs)
 	free(next);
 }
 
-/* Several times: what a block leaves behind shows when its memory is had again. */
+/* Repeated, because leftovers of a block only show when its memory is allocated again. */
 static void resized(char *(*resize)(char *))
 {
 	begin();
@@ -119,7 +119,7 @@ static char *grow_an_array(char *block)
 	return reallocarray(block, 3, BYTES);
 }
 
-/* What the stream still reads is the old block's bytes. */
+/* The stream must still read the bytes of the old block. */
 static char *grow_behind_a_copy(char *block)
 {
 	spin(stream, 5);
@@ -156,7 +156,7 @@ TEST(row02_grown_behind_a_copy)
 	resized(grow_behind_a_copy);
 }
 
-/* A block that is pinned has its pages changed by `act`, which knows them as `at`. */
+/* `act` changes the pages of a pinned block, which it knows as `at`. */
 #define CHANGES(id, act)                                      \
 	TEST(id)                                              \
 	{                                                     \
@@ -172,7 +172,7 @@ static void *map_at(char *at, int flags)
 	return mmap(at, INSIDE, WRITABLE, ANONYMOUS | flags, -1, 0);
 }
 
-/* Where nothing is mapped, the hint is honored. */
+/* The address hint is honored if nothing is mapped there. */
 CHANGES(row03_munmap, CHECK_EQ(munmap(at, INSIDE), 0); CHECK(map_at(at, 0) == at))
 CHANGES(row03_munmap_of_a_page, CHECK_EQ(munmap(at + MIB, PAGE), 0);
 	CHECK(mmap(at + MIB, PAGE, WRITABLE, ANONYMOUS, -1, 0) == at + MIB))
@@ -202,7 +202,7 @@ TEST(row03_shared_memory_over_it)
 	changed(block);
 }
 
-/* Shared memory that is attached over it, and detached again. */
+/* Shared memory is attached over the block, and detached again. */
 TEST(row03_shmat_over_it)
 {
 	int id = shmget(IPC_PRIVATE, INSIDE, IPC_CREAT | 0600);
@@ -224,7 +224,7 @@ TEST(row03_shmat_over_it)
 
 #define COLLAPSE 25
 
-/* Where libc hands the same pages out again they must be as children find other pages. */
+/* If libc allocates the same pages again, they must be inherited by children as other pages are. */
 static void undo(char *at, int advice)
 {
 	if (advice == MADV_DONTFORK)
@@ -233,7 +233,7 @@ static void undo(char *at, int advice)
 		CHECK_EQ(madvise(at, INSIDE, MADV_KEEPONFORK), 0);
 }
 
-/* The pages of a pinned block after one advice of madvise(); what it answers is the kernel's. */
+/* Gives one advice of madvise() for the pages of a pinned block; the result is the kernel's. */
 static void advised(int advice)
 {
 	begin();
@@ -241,7 +241,7 @@ static void advised(int advice)
 
 	errno = 0;
 	int result = madvise(at, INSIDE, advice);
-	/* Whether pages can be collapsed depends on where they are. */
+	/* Whether pages can be collapsed depends on their physical place. */
 	if (advice != COLLAPSE) {
 		SEE("madvise", result);
 		SEE("errno", errno);
@@ -264,7 +264,7 @@ static void advised(int advice)
 		advised(advice); \
 	}
 
-/* Numbers: those that a C library may not have names for yet. */
+/* Numbers for advice that a C library may not have names for. */
 ADVICE(row04_dontneed, MADV_DONTNEED)
 ADVICE(row04_dontneed_locked, 24)
 ADVICE(row04_free, MADV_FREE)
@@ -281,7 +281,7 @@ ADVICE(row16_mergeable, MADV_MERGEABLE)
 ADVICE(row16_populate_write, 23)
 ADVICE(row16_collapse, COLLAPSE)
 
-/* Its pages go, and return empty. */
+/* The pages are dropped, and return empty. */
 TEST(row04_guard_pages)
 {
 	begin();
@@ -298,7 +298,7 @@ TEST(row04_guard_pages)
 	changed(block);
 }
 
-/* What was changed once may be changed again, after any copy in between. */
+/* Pages may be changed repeatedly, with any copy in between. */
 TEST(row04_dontneed_again_and_again)
 {
 	begin();
@@ -325,7 +325,7 @@ TEST(row04_posix_madvise)
 	free(block);
 }
 
-/* By way of a descriptor of the process itself. */
+/* Uses a descriptor of the process itself. */
 TEST(row04_process_madvise)
 {
 	static const int advices[] = { 20, 21, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE };
@@ -350,7 +350,7 @@ TEST(row04_process_madvise)
 	close(self);
 }
 
-/* What a child of fork() finds is what the advice says. */
+/* A child of fork() finds what the advice states. */
 static void advised_for_children(int advice, int expected)
 {
 	begin();
@@ -377,7 +377,7 @@ TEST(row04_wipeonfork_and_fork)
 	advised_for_children(MADV_WIPEONFORK, 3);
 }
 
-/* Slices of one big block, of which some give their pages back. */
+/* Slices of one large block, of which some release their pages. */
 TEST(row28_an_allocator_in_a_block)
 {
 	const size_t slice = 2 * MIB, slices = 16;

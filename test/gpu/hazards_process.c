@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* Sources may be read-only; what was there is there afterwards. */
+/* Sources may be read-only; their contents stay. */
 static void protected(int protection, int key)
 {
 	begin();
@@ -57,7 +57,10 @@ TEST(row05_by_key)
 	pkey_free(key);
 }
 
-/* A copy into it kills the program, as any write there does; the device must not write instead. */
+/*
+ * A copy into read-only memory kills the program, as any write there; the device must not write
+ * instead.
+ */
 ALONE(row05_a_copy_into_read_only_memory)
 {
 	fflush(stdout);
@@ -76,7 +79,7 @@ ALONE(row05_a_copy_into_read_only_memory)
 	SEE("end", status_of(child));
 }
 
-/* Data the child sees, and what it does to its own memory meanwhile. */
+/* Data that the child sees, and its changes to its own memory. */
 struct family {
 	char *block, *freed;
 };
@@ -88,7 +91,7 @@ static int live_as_child(void *arg)
 
 	memset(my->block, 9, BYTES);
 	free(my->freed);
-	/* In a child no driver is there to be asked. */
+	/* In a child there is no driver to query. */
 	right = right && madvise(inner(my->block) + MIB, PAGE, MADV_DONTNEED) == 0;
 	my->freed = malloc(BYTES);
 	memset(my->freed, 9, BYTES);
@@ -100,7 +103,7 @@ static int live_as_child(void *arg)
 	_exit(right ? 3 : 4);
 }
 
-/* The parent writes while the child has the pages too; the device sees the parent's. */
+/* The parent writes while the child also has the pages; the device sees the parent's data. */
 static void live_as_parent(struct family *my, pid_t child)
 {
 	CHECK(child > 0);
@@ -134,7 +137,7 @@ TEST(row06_fork)
 	live_as_parent(&family, child);
 }
 
-/* What is pinned the kernel copies page by page for a child, at once. */
+/* For a child, the kernel copies pinned pages one by one and immediately. */
 TEST(row06_fork_unpins)
 {
 	char *blocks[4];
@@ -143,7 +146,7 @@ TEST(row06_fork_unpins)
 	begin();
 	for (int i = 0; i < 4; i++)
 		blocks[i] = hot(16 * MIB);
-	/* It is not waited for long, and this machine may be busy. */
+	/* The fork waits only briefly, and this machine may be busy. */
 	for (int tries = 0; tries < 5 && pinned != 0; tries++) {
 		pid_t child = fork();
 		if (child == 0)
@@ -170,7 +173,10 @@ TEST(row06_clone)
 	live_as_parent(&family, clone(live_as_child, stack + sizeof(stack), SIGCHLD, &family));
 }
 
-/* No hook sees this one.  Async-signal-safe calls only, as after any fork of a threaded program. */
+/*
+ * The library does not notice this one.  Only async-signal-safe calls, as after any fork of a
+ * threaded program.
+ */
 TEST(row06_clone_by_system_call)
 {
 	begin();
@@ -211,13 +217,13 @@ TEST(row06_posix_spawn)
 	live_as_parent(&family, child);
 }
 
-/* A node of the machine's memory other than the first, or -1. */
+/* Returns a NUMA node other than the first, or -1. */
 static int other_node(void)
 {
 	return access("/sys/devices/system/node/node1/meminfo", R_OK) == 0 ? 1 : -1;
 }
 
-/* Memory that is told where to be goes there. */
+/* Memory is placed where its policy says. */
 TEST(row17_mbind)
 {
 	long (*bind)(void *, unsigned long, int, const unsigned long *, unsigned long, unsigned) =

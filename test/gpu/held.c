@@ -31,11 +31,11 @@ CUstream other, third;
 bool thorough;
 
 static CUstream holder;
-/* In the host's memory: [0] lets the kernel go, [1] says that it gave up. */
+/* In host memory: [0] lets the kernel end, [1] says that it gave up. */
 static volatile uint32_t *word;
 static CUfunction holds_on;
 
-/* How it went without the library. */
+/* The results without the library. */
 static struct answer {
 	char name[64];
 	bool back;
@@ -78,7 +78,7 @@ static void arm(unsigned ms)
 	pthread_mutex_unlock(&cutter.lock);
 }
 
-/* Lets the kernel go.  Was it held up to now? */
+/* Lets the kernel end.  True if it was held until now. */
 static bool let_go(void)
 {
 	pthread_mutex_lock(&cutter.lock);
@@ -131,7 +131,7 @@ char *promoted(size_t bytes, int times)
 	return block;
 }
 
-/* NULL: nobody has asked, or there is nothing to compare. */
+/* Returns NULL if there is no result to compare with. */
 static const struct answer *answer_of(const char *name)
 {
 	for (unsigned i = 0; i < answered; i++)
@@ -141,9 +141,10 @@ static const struct answer *answer_of(const char *name)
 }
 
 /*
- * What would not return is let go soon, what did return without the library late: the kernel
- * gives up after 2 s.  On the stand-in the twin lets go what waits, and a limit only ends what
- * hangs.  Where nothing is compared, a call that polls for the kernel may be let go at any time.
+ * If the call would not return without the library, the kernel ends soon; otherwise late, because
+ * it gives up after 2 s.  On the stand-in, the twin lets waiting calls continue, and a limit only
+ * ends tests that hang.  If nothing is compared, a call that polls for the kernel may end at any
+ * time.
  */
 static unsigned limit_ms(const struct action *action, const struct answer *plain)
 {
@@ -156,12 +157,12 @@ static unsigned limit_ms(const struct action *action, const struct answer *plain
 	return action->takes_ms + (unsigned)(action->bytes / (2 * MIB)) + 60;
 }
 
-/* True while what has returned without the library must return. */
+/* True during calls that must return, because they do without the library. */
 static _Atomic bool must_return;
 
 /*
  * The calling thread is about to wait for the kernel, in its twin.  A thread of the library may
- * wait, as long as the program's own goes on.
+ * wait, as long as the program's own continues.
  */
 static void is_awaited(void)
 {
@@ -195,7 +196,7 @@ void held(const struct action *action)
 	action->run(action);
 	bool back = let_go();
 	OK(cu.cuCtxSynchronize());
-	/* It gave up: somebody has waited for it. */
+	/* It gave up, because something waited for it. */
 	CHECK_EQ(word[1], 0);
 	if (action->check != NULL)
 		action->check(action);
@@ -220,7 +221,7 @@ static void read_answers(int from)
 	fclose(lines);
 }
 
-/* The row without the library, in a process of its own. */
+/* Runs the row without the library, in a process of its own. */
 static void ask_plain(const char *row)
 {
 	int ends[2];
@@ -248,7 +249,7 @@ static void hold(enum stream_kind which, const char *row)
 	if (preloaded())
 		ask_plain(row);
 	defer_begin();
-	/* Behind the library's back: to it the program has no pinned memory. */
+	/* Not through the library: for it, the program has no pinned memory. */
 	OK(native.cuMemAllocHost_v2((void **)&word, PAGE));
 	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	OK(cu.cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));

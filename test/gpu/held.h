@@ -7,42 +7,42 @@
 
 #include "defer.h"
 
-/* Streams, as seen from the one that is held. */
+/* Streams, relative to the one that is held. */
 enum stream_kind { SAME, OTHER, LEGACY, OWN, STREAM_KINDS };
 
 struct action {
 	char name[64];
-	/* With nothing in flight before; while the stream is held; once all is over. */
+	/* With nothing in flight before; while the stream is held; after everything is complete. */
 	void (*prepare)(const struct action *action);
 	void (*run)(const struct action *action);
 	void (*check)(const struct action *action);
 	enum stream_kind kind;
 	int way, memory; /* of copies */
 	size_t bytes;
-	unsigned takes_ms; /* of the program's own time */
-	bool modeled_only; /* a driver's own may never return */
+	unsigned takes_ms; /* the program's own duration */
+	bool modeled_only; /* may never return with a real driver */
 };
 
-/* The stream of a kind while the row's own is held. */
+/* Returns the stream of a kind while the row's own is held. */
 CUstream kind_stream(enum stream_kind kind);
 
-/* Does what comes on it come behind the kernel? */
+/* True if work on it is ordered after the kernel. */
 bool kind_is_held(enum stream_kind kind);
 
-/* Runs the action, and holds what came of it against how it went without the library. */
+/* Runs the action, and compares the result with that without the library. */
 void held(const struct action *action);
 
-/* A non-blocking stream that nothing holds, and its twin for threads. */
+/* Two non-blocking streams that nothing holds; the second is for threads. */
 extern CUstream other, third;
 
-/* Is this row to do everything, and not a part of the copies? */
+/* True if this row makes all copies, not a part. */
 extern bool thorough;
 
-/* A word each page: writes them, or looks at them. */
+/* mark() writes a word in each page, marked() checks them. */
 void mark(char *block, size_t bytes, unsigned seed);
 bool marked(const char *block, size_t bytes, unsigned seed);
 
-/* A block that is pinned where the library pins, or that has been copied `times` times. */
+/* Returns a block that is pinned if the library pins, or that was copied `times` times. */
 char *promoted(size_t bytes, int times);
 
 /* The tables. */

@@ -73,7 +73,7 @@ static void prepare(const struct action *action)
 	mark(mapped_block, action->bytes, seed + 1);
 }
 
-/* As rows of which every second is left out on the host. */
+/* As rows of which every second is skipped on the host. */
 static CUresult rows(const struct action *action, CUstream on)
 {
 	size_t width = action->bytes / 64;
@@ -84,7 +84,7 @@ static CUresult rows(const struct action *action, CUstream on)
 	return action->kind == LEGACY ? cu.cuMemcpy2D_v2(&box) : cu.cuMemcpy2DAsync_v2(&box, on);
 }
 
-/* The batch names the halves of the block.  No batch goes to the legacy stream. */
+/* The batch has the halves of the block.  The legacy stream accepts no batch. */
 static CUresult batch(const struct action *action, CUstream on)
 {
 	size_t half = action->bytes / 2, sizes[2] = { half, action->bytes - half }, index = 0;
@@ -130,7 +130,7 @@ static bool waits_for_itself(const struct action *action)
 	return action->memory != PINNED && action->way < UP_BATCH;
 }
 
-/* Several copies into a block that is warm, so that it is pinned in one of them, or behind. */
+/* Makes several copies into a warm block, so that one of them, or the background, pins it. */
 static void run(const struct action *action)
 {
 	if (action->memory == FRESH) {
@@ -140,7 +140,10 @@ static void run(const struct action *action)
 	}
 	for (int i = 0; i < (action->memory == WARM ? 5 : 1); i++)
 		copy(action);
-	/* What natively has the bytes by now, or has given them, must not see what comes. */
+	/*
+	 * A side that without the library has the bytes by now, or has given them, must not see
+	 * later ones.
+	 */
 	if (waits_for_itself(action) && is_up(action))
 		mark(block, action->bytes, seed + 2);
 	else if (waits_for_itself(action))
@@ -171,12 +174,12 @@ static void one(enum way way, enum memory memory, enum stream_kind kind, size_t 
 				 .memory = memory,
 				 .bytes = bytes };
 
-	/* The legacy stream is the synchronous copies' own, and no batch's. */
+	/* Synchronous copies use the legacy stream, batches do not. */
 	if ((way == UP || way == DOWN) && kind != OWN)
 		action.kind = LEGACY;
 	if (way >= UP_BATCH && (kind == LEGACY || kind_stream(kind) == NULL))
 		action.kind = OTHER;
-	/* doc/limits.md: a batch of pinned sources is waited for. */
+	/* doc/limits.md: the library waits for a batch of pinned sources. */
 	if (way == UP_BATCH && kind_is_held(action.kind) &&
 	    (memory == HOT || memory == WARM || memory == FRESH))
 		return;
@@ -198,7 +201,10 @@ void held_copies(void)
 				if ((way >= UP_BATCH && cu.cuMemcpyBatchAsync_v2 == NULL) ||
 				    (!thorough && (turn + turn / 3) % 3 != 0))
 					continue;
-				/* Each stream with each size, in the course of two kinds. */
+				/*
+				 * Every stream is combined with every size in the course of two
+				 * kinds.
+				 */
 				one(way, memory, (size + turn / 4) % STREAM_KINDS, sizes[size]);
 				if (memory == HOT || memory == WARM)
 					one(way, memory, (size + turn / 4 + 1) % STREAM_KINDS,

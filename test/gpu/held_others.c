@@ -33,7 +33,7 @@ static void rest_ms(unsigned ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
 }
 
-/* What the program may well do next, on a stream that nobody holds. */
+/* Possible next actions of the program, on a stream that is not held. */
 static void go_on(void)
 {
 	char back[64];
@@ -236,7 +236,7 @@ static void free_and_go_on(const struct action *action)
 	go_on();
 }
 
-/* Long enough for what the library keeps to become too old. */
+/* Long enough for cached blocks to expire. */
 static void free_and_rest(const struct action *action)
 {
 	free_blocks(action);
@@ -246,7 +246,7 @@ static void free_and_rest(const struct action *action)
 	}
 }
 
-/* Some are freed, others want their place: over the budget where that is small. */
+/* Some blocks are freed, others need their place: with a small budget, above it. */
 static void replace(const struct action *action)
 {
 	for (unsigned i = 0; i < blocks_now(); i++) {
@@ -261,7 +261,10 @@ static void replace(const struct action *action)
 	free_and_go_on(action);
 }
 
-/* One of the first copies makes it worth pinning, which is done behind while the next is made. */
+/*
+ * One of the first copies makes the block worth pinning, which happens in the background during the
+ * next.
+ */
 static void upload_warm(const struct action *action)
 {
 	char *warm = malloc(5 * MIB);
@@ -305,7 +308,7 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* It ends with uploads on its own stream. */
+/* The thread ends with uploads on its own stream. */
 static void *upload_own(void *arg)
 {
 	static char host[64 * KIB];
@@ -340,7 +343,7 @@ static void *run_meanwhile(void *arg)
 	return copy_for_a_while(NULL);
 }
 
-/* Copies of another thread while blocks are freed, and others pinned. */
+/* Another thread copies while blocks are freed, and others pinned. */
 static void concurrent(const struct action *action)
 {
 	CUcontext context;
@@ -413,7 +416,7 @@ static void prefetch(const struct action *action)
 	OK(cu.cuMemPrefetchAsync(managed, MIB, 0, other));
 }
 
-/* The order counts: what is seen of the device by other ways, from then on, comes last. */
+/* The order matters: actions after which device work stays host-visible come last. */
 static const struct action on_every_stream[] = {
 	{ .name = "record", .run = record },
 	{ .name = "query", .run = query },
@@ -428,7 +431,7 @@ static const struct action on_every_stream[] = {
 };
 
 static const struct action once[] = {
-	/* First: while the device is at work a fork() copies all that is pinned by now. */
+	/* First, because fork() copies all pinned pages while the device is busy. */
 	{ .name = "fork", .run = fork_one, .takes_ms = 300 },
 	{ .name = "set at once", .run = set_at_once },
 	{ .name = "ask memory", .run = ask_memory },

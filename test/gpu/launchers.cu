@@ -31,7 +31,7 @@ __global__ void count_one(unsigned *sum)
 	atomicAdd(sum, 1);
 }
 
-/* No thread ends before all have launched, so that none takes over the buffer of another. */
+/* No thread ends before all have launched, so that none inherits another thread's buffer. */
 static void *launch(void *)
 {
 	pthread_barrier_wait(&all_there);

@@ -37,11 +37,11 @@
 #define MS    1000000ull
 #define FIELD (64 * MIB)
 #define TABLE (5 * MIB)
-#define LARGE (2048 * MIB) /* for what is fast: events are some microseconds apart */
-/* Smaller ones may be sent to the device in another way. */
+#define LARGE (2048 * MIB) /* for fast operations: events are some microseconds apart */
+/* Smaller copies may be sent to the device in another way. */
 #define LEAST 65536
 #define MOST  128        /* copies in a row */
-#define FAST  (16 * MIB) /* large enough to tell the speed of the link */
+#define FAST  (16 * MIB) /* large enough to measure the speed of the link */
 #define APART __attribute__((noinline))
 #define HERE  __func__, __LINE__
 
@@ -81,10 +81,10 @@ static int stage_count;
 
 static unsigned long long waits, waits_ns, waiting_ns, launches, memsets, memset_ns;
 static struct sum kernels[4]; /* spin_long, spin_short, touch, spin_apart */
-/* What events see of a copy of LEAST bytes that is sent alone, and of one in a row. */
+/* The time between events around a copy of LEAST bytes that is sent alone, and of one in a row. */
 static unsigned long long alone_ns[DIRECTIONS], in_a_row_ns[DIRECTIONS];
 static cudaEvent_t before, after, ends[MOST];
-static double fastest[2]; /* bytes a second */
+static double fastest[2]; /* bytes per second */
 static bool resident, all_pinned;
 
 static unsigned long long now_ns(void)
@@ -200,7 +200,7 @@ static unsigned long long between_events(void)
 	return (unsigned long long)(ms * 1e6);
 }
 
-/* Copies of one stream that ended at ends[0] to ends[times - 1]. */
+/* Looks at copies of one stream that ended at ends[0] to ends[times - 1]. */
 static void look_for_fastest(int direction, size_t bytes, int times)
 {
 	float ms;
@@ -212,7 +212,7 @@ static void look_for_fastest(int direction, size_t bytes, int times)
 	}
 }
 
-/* How long a copy was in flight that events saw for `ns`, and one of LEAST for `least_ns`. */
+/* Returns how long a copy was in flight, from its event time `ns` and that of LEAST bytes. */
 static unsigned long long in_flight(int direction, unsigned long long ns,
 				    unsigned long long least_ns)
 {
@@ -228,9 +228,9 @@ static int by_number(const void *left, const void *right)
 }
 
 /*
- * Of synchronous copies of one size, each while the device has nothing else to do.  Now and then
- * the host is held up between an event and the copy (by 17 us on an H200, with 3 MiB), and events
- * see that, too; so all are said to have taken what the one in the middle did.
+ * Of synchronous copies of one size, each on an idle device.  Sometimes the host is delayed between
+ * an event and the copy (by 17 us on an H200, with 3 MiB), which the events include.  So the median
+ * is taken for all of them.
  */
 static unsigned long long median(unsigned long long *ns, int times)
 {
@@ -296,7 +296,7 @@ APART static void download(void *to, const void *from, size_t bytes, int memory,
 		did(D2H, memory, bytes, one, took[i], __func__, line);
 }
 
-/* Asynchronous and pinned, `times` in a row; their time is shared out. */
+/* Asynchronous and pinned, `times` in a row; each gets the same share of their time. */
 APART static void stream_up(void *to, const void *from, size_t bytes, int times,
 			    cudaStream_t stream)
 {
@@ -372,7 +372,7 @@ APART static char *make_result(size_t bytes)
 	return made;
 }
 
-/* Before all others: nothing else is in the sums of pinned copies yet.  The first turn warms up. */
+/* Comes first, because the sums of pinned copies are still empty.  The first turn is warm-up. */
 static void time_the_least(char *device, char *pinned, cudaStream_t stream)
 {
 	for (int direction = H2D; direction <= D2H; direction++) {
@@ -444,7 +444,7 @@ static void in_order(char *device, char *pinned, cudaStream_t stream)
 	end();
 }
 
-/* One kernel of 100 ms, copies for a good part of it. */
+/* One kernel of 100 ms, with copies during a good part of it. */
 static void overlapped(char *device, char *pinned, cudaStream_t stream, cudaStream_t other)
 {
 	begin("overlap");
@@ -460,7 +460,7 @@ static void overlapped(char *device, char *pinned, cudaStream_t stream, cudaStre
 	end();
 }
 
-/* Kernels of two streams at once count once. */
+/* Concurrent kernels of two streams count once. */
 static void side_by_side(cudaStream_t stream, cudaStream_t other)
 {
 	begin("side by side");
@@ -474,7 +474,7 @@ static void side_by_side(cudaStream_t stream, cudaStream_t other)
 	end();
 }
 
-/* The copy's call waits for the kernel that was launched right before it. */
+/* The copy's call waits for the kernel that was launched directly before it. */
 APART static void behind_kernels(char *device, char *result)
 {
 	int memory = all_pinned ? PINNED : PAGEABLE;
@@ -546,7 +546,7 @@ static void CUDART_CB sleep_on(void *unused)
 	(void)unused;
 }
 
-/* The device has nothing to do and the host waits for it all the same. */
+/* The device is idle, but the host waits for it. */
 static void idle(cudaStream_t stream)
 {
 	begin("idle");
@@ -560,19 +560,19 @@ static void idle(cudaStream_t stream)
 	end();
 }
 
-/* Four of five uploads bring what is there; three times what came down goes up again. */
+/* Four of five uploads bring unchanged bytes; three times a download is uploaded again. */
 static int repeats(char *device, char *field, char *result)
 {
 	for (int i = 0; i < 5; i++)
 		upload(device, field, FIELD, PAGEABLE, 1);
 	for (int i = 0; i < 3; i++) {
-		/* What the device makes of it is new each time. */
+		/* The device produces new bytes each time. */
 		TRY(cudaMemset(device + i, 100 + i, 1));
 		memsets++;
 		download(result, device, FIELD, PAGEABLE, 1);
 		upload(device, result, FIELD, PAGEABLE, 1);
 	}
-	/* New bytes: none of both. */
+	/* New bytes: neither case. */
 	for (int i = 0; i < 6; i++) {
 		memset(field, i, 4096);
 		upload(device, field, FIELD, PAGEABLE, 1);
@@ -581,7 +581,7 @@ static int repeats(char *device, char *field, char *result)
 	return 0;
 }
 
-/* As a program that was linked with it would find it; the first dlsym() of that is hotpin's. */
+/* Finds the function as a program that links the driver would; the first dlsym() is hotpin's. */
 static void *of_driver(const char *name)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
@@ -603,7 +603,7 @@ static void try_driver(CUresult result)
 	}
 }
 
-/* What a synchronous copy behind a kernel waits for, and need not. */
+/* A wait of a synchronous copy behind a kernel that is unnecessary. */
 static int small(char *device)
 {
 	auto up = (CUresult(*)(CUdeviceptr, const void *, size_t))of_driver("cuMemcpyHtoD_v2");
@@ -622,7 +622,7 @@ static int small(char *device)
 			bytes += sizeof(host);
 			count++;
 		}
-		/* What the host does meanwhile, if it may. */
+		/* The host works in the meantime, if it can. */
 		for (unsigned long long from = now_ns(); now_ns() - from < 2 * MS;)
 			;
 	}

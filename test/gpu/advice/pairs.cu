@@ -15,7 +15,7 @@
 #define CELLS ((size_t)4 << 20)
 #define BYTES (CELLS * sizeof(float))
 
-/* The same bits on both sides: no product is added to. */
+/* Rounds alike on both sides, because no product is added. */
 __host__ __device__ static float next_value(float value)
 {
 	for (int i = 0; i < 8; i++)
@@ -55,7 +55,7 @@ __attribute__((noinline)) static void smooth(float *cells)
 }
 
 static float *cells;  /* on the host */
-static float *device; /* as many */
+static float *device; /* of the same size */
 
 static dim3 blocks(void)
 {
@@ -78,7 +78,7 @@ static void step(void)
 	TRY(cudaGetLastError());
 }
 
-/* Up and down around each kernel, or around the loop. */
+/* Uploads and downloads around each kernel, or around the loop. */
 static void keep(bool after)
 {
 	for (int i = 0; i < STEPS; i++) {
@@ -90,7 +90,7 @@ static void keep(bool after)
 	}
 }
 
-/* The host's part of each step, or a kernel for it. */
+/* The host's part of each step, or a kernel in its place. */
 static void port(bool after)
 {
 	for (int i = 0; i < STEPS; i++) {
@@ -106,7 +106,7 @@ static void port(bool after)
 	}
 }
 
-/* What never changes goes up in each step, or once. */
+/* Uploads unchanged data in each step, or once. */
 static void upload_once(bool after)
 {
 	float *table;
@@ -122,7 +122,7 @@ static void upload_once(bool after)
 	TRY(cudaFree(table));
 }
 
-/* Memory for each step, or for all. */
+/* Allocates memory in each step, or once. */
 static void allocate_once(bool after)
 {
 	float *memory[4];
@@ -150,7 +150,7 @@ static void batch(bool after)
 	down();
 }
 
-/* A copy, a long kernel, a copy; or the kernel of one half with the copies of the other. */
+/* A copy, a long kernel, a copy; or the kernel of one half during the copies of the other. */
 static void overlap(bool after)
 {
 	cudaStream_t streams[2];
@@ -175,7 +175,7 @@ static void overlap(bool after)
 		TRY(cudaStreamDestroy(streams[i]));
 }
 
-/* After each of many short kernels, or after all. */
+/* Waits after each of many short kernels, or after all. */
 static void synchronize_less(bool after)
 {
 	up();
@@ -200,7 +200,7 @@ static void done(bool after)
 static const struct {
 	const char *name;
 	void (*run)(bool after);
-	bool pinned; /* by the program itself, so that pinning is no advice */
+	bool pinned; /* pinned by the program itself, so that pinning is no advice */
 } pairs[] = {
 	{ "pin", keep, false },
 	{ "keep", keep, true },
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && argc == 3; i++) {
 		if (strcmp(argv[1], pairs[i].name) != 0)
 			continue;
-		/* The pair `pin` is one program: hotpin makes the difference. */
+		/* The pair `pin` is one program: only hotpin makes the difference. */
 		bool after = strcmp(argv[2], "after") == 0 && strcmp(argv[1], "pin") != 0;
 
 		if (pairs[i].pinned)

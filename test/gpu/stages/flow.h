@@ -35,7 +35,7 @@ EITHER float spread_cell(const float *dye, int x, int y)
 	return dye[y * SIDE + x] * 0.5f + around * 0.125f;
 }
 
-/* From where the wind, in whole cells, comes. */
+/* Returns the dye from where the wind comes, in whole cells. */
 EITHER float carry_cell(const float *dye, int x, int y)
 {
 	int dx = y < SIDE / 2 ? 1 : 2, dy = x % 3 == 0;

@@ -28,7 +28,7 @@ __global__ void react(float *dye)
 	dye[at] = react_cell(dye[at]);
 }
 
-/* Of numbers that are not negative, the larger has the larger bits. */
+/* For non-negative numbers, larger values have larger bit patterns. */
 __global__ void find_most(int *most, const float *dye)
 {
 	AT;

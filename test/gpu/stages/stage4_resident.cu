@@ -36,7 +36,7 @@ __global__ void carry_and_react(float *to, const float *dye)
 	to[at] = react_cell(carry_cell(dye, x, y));
 }
 
-/* Of numbers that are not negative, the larger has the larger bits. */
+/* For non-negative numbers, larger values have larger bit patterns. */
 __global__ void find_most(float *most, const float *dye)
 {
 	AT;
