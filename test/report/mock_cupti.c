@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define EXPORT         MOCK_EXPORT
-#define THREAD_BUFFERS 16384 /* threads that record, in the life of the process */
+#define THREAD_BUFFERS 16384 /* threads that record, during the life of the process */
 
 struct mock_cupti mock_cupti = { .version = 130001, .clock_offset = 1700000000123456789 };
 
@@ -36,7 +36,7 @@ static unsigned thread_buffers_used;
 static __thread struct thread_buffer *own_buffers;
 static bool recorded, refused;
 
-/* Where nobody can look into this process: the file that MOCK_CUPTI_LOG names. */
+/* Also writes to the file that MOCK_CUPTI_LOG names, if the test runs in another process. */
 static void keep(const char *text)
 {
 	const char *path = getenv("MOCK_CUPTI_LOG");
@@ -70,7 +70,7 @@ static int64_t now(void)
 	return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Prototypes that no header of ours has. */
+/* Prototypes that no header of ours declares. */
 EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give);
 EXPORT int cuptiActivityEnable(uint32_t kind);
 EXPORT int cuptiActivityDisable(uint32_t kind);
@@ -104,8 +104,10 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give)
 int cuptiActivityEnable(uint32_t kind)
 {
 	note("+%u ", kind);
-	/* Without a driver nobody else has records: buffers are only flushed once one was asked
-	 * for. */
+	/*
+	 * Without a driver nobody else creates records, but buffers are only flushed after one was
+	 * requested.
+	 */
 	if (kind == CUPTI_MEMSET && getenv("MOCK_CUPTI_KERNEL") != NULL)
 		mock_kernel("mocked", 0, (uint64_t)now() - 2000000, (uint64_t)now() - 1000000);
 	int result = kind < 64 ? mock_cupti.enable_result[kind] : CUPTI_UNKNOWN;
@@ -119,7 +121,7 @@ int cuptiActivityDisable(uint32_t kind)
 	return CUPTI_OK;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static uint8_t *ask_for_buffer(size_t *ret_size)
 {
 	uint8_t *got = NULL;
@@ -129,13 +131,13 @@ static uint8_t *ask_for_buffer(size_t *ret_size)
 	mock_cupti.buffers_requested++;
 	if (got == NULL)
 		mock_cupti.null_buffers++;
-	/* The shared one for what is lost may be as it is. */
+	/* The shared buffer for lost records need not be clear. */
 	if (got != NULL && *ret_size >= 1 << 20 && mock_cupti.zeroed)
 		mock_cupti.dirty_buffers += got[0] != 0 || memcmp(got, got + 1, *ret_size - 1) != 0;
 	return got;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void give_buffer(struct thread_buffer *own)
 {
 	if (own->buffer != NULL) {
@@ -146,7 +148,7 @@ static void give_buffer(struct thread_buffer *own)
 	own->used = 0;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static struct thread_buffer *buffers_of_thread(void)
 {
 	if (mock_cupti.version < 130000)
@@ -167,7 +169,7 @@ void mock_complete(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Between two looks at what another thread does. */
+/* Pauses between two looks at another thread. */
 static void pause_a_little(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
@@ -302,8 +304,8 @@ static int forbidden(void)
 }
 
 /*
- * What would take the slot of another tool, has crashed, hung or lost records in one version or
- * another, or costs more than it tells.
+ * These functions would replace another tool, have crashed, hung or lost records in some version,
+ * or cost more than they tell.
  */
 FORBIDDEN(cuptiSubscribe)
 FORBIDDEN(cuptiFinalize)
@@ -318,7 +320,7 @@ FORBIDDEN(cuptiSetThreadIdType)
 FORBIDDEN(cuptiEnableDomain)
 
 #ifndef MOCK_OLD
-/* Only who was refused may ask; the name is not ended by a zero where it is too long. */
+/* Only a refused client may call this; a name that is too long has no terminating zero. */
 int cuptiSubscribe_v2(void **handle, void *callback, void *data, struct cupti_subscriber *wished)
 {
 	(void)data;
@@ -359,7 +361,7 @@ static void record(const void *bytes, size_t length)
 
 			memcpy(to, &total, sizeof(total));
 			memcpy(to + sizeof(total), bytes, length);
-			/* What newer versions append must not be read as anything. */
+			/* Fields that newer versions append must not be interpreted. */
 			memset(to + sizeof(total) + length, 0xee, total - length);
 			own->used += sizeof(total) + total;
 		}

@@ -20,7 +20,7 @@ uint64_t stage_base;
 static _Atomic uint64_t frozen_at;
 _Atomic uint64_t stage_tick_ns;
 
-/* Stands before libc's for this program and the libraries that it loads. */
+/* Precedes libc's for this program and the libraries that it loads. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	uint64_t at = frozen_at;
@@ -57,7 +57,7 @@ static void path_of(char *ret, size_t room, const char *name)
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts)
 {
 	static char out[512], log[512];
-	/* What is counted would be more on a slow machine, by the samples of the test itself. */
+	/* Samples of the test itself would increase the counts on a slow machine. */
 	const char *environment[32] = { "HOTPIN_SAMPLE=off" };
 	size_t count = 1;
 
@@ -99,7 +99,7 @@ static void read_file(const char *name, char *ret, size_t room)
 		fclose(file);
 }
 
-/* For the check against the schema: every profile that a test wrote. */
+/* Keeps every profile that a test wrote, for the check against the schema. */
 static void keep_json(void)
 {
 	const char *folder = getenv("HOTPIN_TEST_KEEP");
@@ -198,7 +198,7 @@ static void put_aside(char *text, const char *mark)
 	*at = 'N';
 }
 
-/* The last line names the file, wherever that is: it is left out. */
+/* The last line has the path of the file, which varies: it is removed. */
 static void put_path_aside(char *text, const char *mark)
 {
 	char *at = strstr(text, mark);

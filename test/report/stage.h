@@ -15,52 +15,53 @@
 #define MILLI  1000000ull
 #define MICRO  1000ull
 
-/* What stage_end() read back; "" where nothing was written. */
+/* The files that stage_end() read; "" if nothing was written. */
 extern char stage_text[1 << 16], stage_json[1 << 22];
 extern char stage_folder[256]; /* of this test alone, removed by stage_end() */
 
-/* Where the profiled run began: ten seconds before the frozen clock. */
+/* The start of the profiled run: ten seconds before the frozen clock. */
 extern uint64_t stage_base;
 
-/* false: the real clock again. */
+/* Freezes the clock; false: uses the real clock again. */
 void stage_clock(bool frozen);
 
-/* The frozen clock goes on by so much. */
+/* Advances the frozen clock. */
 void stage_pass(uint64_t ns);
 
-/* So much later is the frozen clock at each look; 0 to begin with. */
+/* The frozen clock advances by so much at each look; initially 0. */
 extern _Atomic uint64_t stage_tick_ns;
 
 /*
- * trace_start() with these options (ended by NULL) besides the log file and, where `json` is set,
- * HOTPIN_OUT; the clock is frozen.
+ * Calls trace_start() with these options (NULL-terminated) and the log file, and with HOTPIN_OUT if
+ * `json` is set.  The clock is frozen.
  */
 void stage_begin(bool json, const char *const *options);
 
-/* As stage_begin(), with these facts; those of stage_begin() are of an H200. */
+/* Like stage_begin(), with these facts; stage_begin() has those of an H200. */
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts);
 
-/* trace_finish(), then reads what was written. */
+/* Calls trace_finish(), then reads the written files. */
 void stage_end(void);
 
-/* A copy as the shim reports it, at stage_base + `at_ns`. */
+/* Reports a copy as the shim does, at stage_base + `at_ns`. */
 void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,
 		  uint64_t at_ns, uint64_t took_ns);
 
 /*
- * The number that follows "key": after "section": (NULL: anywhere) in the JSON; -1: none, -2: null.
+ * Returns the number after "key": after "section": (NULL: anywhere) in the JSON; -1: none, -2:
+ * null.
  */
 long long stage_number(const char *section, const char *key);
 
-/* The number of the row of transfers that has this view, direction and memory. */
+/* Returns `key` of the row of transfers with this view, direction and memory. */
 long long stage_row(const char *view, const char *direction, const char *memory, const char *key);
 
-/* How often `part` stands in `text`. */
+/* Returns how often `text` contains `part`. */
 int stage_count(const char *text, const char *part);
 
 /*
- * Does stage_text equal the file `name` in HOTPIN_GOLDEN (the process's number and the share of our
- * own overhead put aside)?  HOTPIN_GOLDEN_WRITE in the environment writes the file instead.
+ * Compares stage_text with the file `name` in HOTPIN_GOLDEN, without the process id and the cost of
+ * profiling.  HOTPIN_GOLDEN_WRITE in the environment writes the file instead.
  */
 int stage_is_golden(const char *name);
 

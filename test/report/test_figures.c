@@ -10,7 +10,7 @@
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
 				       NULL };
 
-/* A record at stage_base + at. */
+/* Records a copy at stage_base + at. */
 static void device_copy(uint8_t copy_kind, uint8_t source, uint8_t target, uint64_t bytes,
 			uint64_t at, uint64_t took)
 {
@@ -32,8 +32,8 @@ static long long split_sum(void)
 }
 
 /*
- * Ten seconds: 1 s of uploads in a call of 1.2 s, 2 s of kernels of which 0.5 s under a
- * download, 0.3 s of waiting, the rest the host's.
+ * Ten seconds: 1 s of uploads in a call of 1.2 s, 2 s of kernels of which 0.5 s overlap a download,
+ * 0.3 s of waiting, and host code.
  */
 static void play(void)
 {
@@ -87,7 +87,7 @@ TEST(table)
 		 0);
 }
 
-/* Names, notes and rows that are too long for any line. */
+/* Checks names, notes and rows that are too long for any line. */
 static void fits(const char *columns, size_t most)
 {
 	static const char *const options[] = {
@@ -159,13 +159,12 @@ TEST(share_of_a_measured_peak)
 	CHECK(strstr(stage_text, "  1. Overlap copies and kernels          1.50 s   15.0 %\n"
 				 "==hotpin==   2. Pin the host memory of copies") != NULL);
 	CHECK(strstr(stage_text, "Stand-in device: all device times are modeled") != NULL);
-	/* What was not measured is what the run's own copies reached, and said to be. */
+	/* A peak that was not measured is that of the run's own copies, and marked so. */
 	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 25000000000);
 	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
 }
 
-/* Three copies measure it at the end; what the run itself reached over all its copies is no less.
- */
+/* Three copies measure the peak at the end; it is never below the rate of the run's own copies. */
 TEST(nothing_is_faster_than_the_peak)
 {
 	stage_clock(true);
@@ -193,7 +192,7 @@ TEST(everything_at_once_fits_25_lines)
 	mock_kernel("unended", 2, stage_base + SECOND, 0);
 	mock_kernel("untimed", 0, 0, 0);
 	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, 1, 3, 5, stage_base - SECOND, stage_base - SECOND + 1);
-	/* Few enough that there is a split. */
+	/* Few enough that there is still a split. */
 	for (int i = 0; i < 2000; i++)
 		mock_kernel("short", 0, stage_base + SECOND, stage_base + SECOND + 1);
 	mock_cupti.dropped = 17;
@@ -229,7 +228,7 @@ TEST(no_device_work_at_all)
 {
 	stage_begin(true, summary);
 	stage_end();
-	/* CUPTI deadlocks where it is flushed and holds no buffer. */
+	/* CUPTI deadlocks if it is flushed without holding a buffer. */
 	CHECK_EQ(mock_cupti.flushes, 0);
 	CHECK_EQ(stage_number("split", "host_ns"), 10 * SECOND);
 	CHECK_EQ(split_sum(), 10 * SECOND);
@@ -258,7 +257,7 @@ TEST(records_without_time)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 	CHECK(strstr(stage_text, "H2D pageable         1      64 B        -        -      -") !=
 	      NULL);
-	/* 1000 bytes in 10 ns: what took no time has no part in the rate. */
+	/* 1000 bytes in 10 ns: copies without a duration do not count for the rate. */
 	CHECK(strstr(stage_text, "100        -") != NULL);
 	CHECK(strstr(stage_text, "inf") == NULL);
 }
@@ -338,13 +337,13 @@ TEST(clock_that_cannot_be_read)
 {
 	mock_cupti.timestamp_result = CUPTI_NOT_COMPATIBLE;
 	stage_begin(true, summary);
-	/* CLOCK_REALTIME stands in for it, and these stamps are of another clock. */
+	/* CLOCK_REALTIME replaces it, and these stamps are of another clock. */
 	mock_cupti.clock_offset = 12345;
 	play();
 	stage_end();
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK(strstr(stage_text, "clock does not match") != NULL);
-	/* What needs no common clock is still told. */
+	/* Figures that need no common clock are still there. */
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), SECOND);
 	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 2 * SECOND);
 	CHECK_EQ(stage_number("host", "copying_ns"), -2);
@@ -355,7 +354,7 @@ TEST(clock_that_jumps_midway)
 	stage_begin(true, summary);
 	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
 	mock_read();
-	/* Stamps go by the new clock, and the anchor, for a second, by the old one. */
+	/* Stamps use the new clock, and for a second the anchor still has the old one. */
 	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
 	for (int i = 0; i < 10; i++)
 		kernel("k", 2 * SECOND, MILLI);
@@ -435,7 +434,7 @@ static void allocate_on_two_devices(void)
 	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, stage_base + SECOND);
 	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 0x2000, 70, stage_base + SECOND + MILLI);
 	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 0x1000, 0, stage_base + 2 * SECOND);
-	/* Its allocation was lost. */
+	/* The record of its allocation was lost. */
 	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 1, 0x3000, 700, stage_base + 2 * SECOND);
 	kernel("k", SECOND, 0);
 }
@@ -518,7 +517,7 @@ TEST(timeline_of_all_work)
 	CHECK(strstr(stage_json, "\"dynamic_shared_bytes\": 2048") != NULL);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 2);
 	CHECK_EQ(stage_count(stage_json, ",null,null,0,null,null,null]"), 2);
-	/* The call that only asks is no work. */
+	/* A call that only queries is no work. */
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[6,"), 1);
 	CHECK(strstr(stage_json, "\"cuMemAlloc_v2\",") != NULL);
 	CHECK_EQ(stage_count(stage_json, ",10,null,null]"), 1);
@@ -528,7 +527,7 @@ TEST(timeline_of_all_work)
 	CHECK(strstr(stage_json, "\"kind\": \"hotpin\"") != NULL);
 }
 
-/* Sixteen pieces of one copy, while the program has a pinned copy of its own. */
+/* Sixteen pieces of one copy, during a pinned copy of the program. */
 TEST(staged_copies_are_one_each)
 {
 	uint64_t from, moved;
@@ -540,13 +539,13 @@ TEST(staged_copies_are_one_each)
 	for (uint64_t i = 0; i < 16; i++)
 		device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + i * MILLI,
 			    MILLI);
-	/* Too early, the other way, too many. */
+	/* Too early, the other direction, too many. */
 	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from - 300 * MILLI, MILLI);
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, 1 << 20, from + 2 * MILLI, MILLI);
 	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 3 * MILLI, MILLI);
 	trace_staged(ticket, 16 << 20, false);
 	stage_copied(TRACE_H2D, TRACE_STAGED, 16 << 20, from, hp_now_ns() - stage_base - from);
-	/* One that the ring carried half of. */
+	/* Half of this copy went through the ring. */
 	ticket = trace_staging(TRACE_D2H, 8 << 20);
 	moved = 4 << 20;
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, moved, hp_now_ns() - stage_base, MICRO);
@@ -567,7 +566,7 @@ TEST(staged_copies_are_one_each)
 	CHECK_EQ(stage_number("records", "outside_run"), 0);
 }
 
-/* Four pieces of one copy of a block that is pinned in so many registrations. */
+/* Four pieces of one copy of a block with as many registrations. */
 TEST(copies_that_are_cut_are_one_each)
 {
 	const uint64_t bytes = 32 << 20;
@@ -578,7 +577,7 @@ TEST(copies_that_are_cut_are_one_each)
 	for (uint64_t i = 0; i < 4; i++)
 		device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + i * MILLI,
 			    MILLI);
-	/* One more than it has. */
+	/* One piece too many. */
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + 4 * MILLI, MILLI);
 	trace_staged(ticket, bytes, false);
 	stage_copied(TRACE_D2H, TRACE_PROMOTED, bytes, from, hp_now_ns() - stage_base - from);
@@ -589,7 +588,7 @@ TEST(copies_that_are_cut_are_one_each)
 	CHECK_EQ(stage_row("hotpin", "d2h", "promoted", "count"), 1);
 }
 
-/* Records that come when thousands of staged copies have begun since find theirs, or none. */
+/* Thousands of staged copies begin before records arrive: each finds its copy, or none. */
 TEST(many_staged_copies)
 {
 	static uint64_t at[6000];
@@ -601,7 +600,7 @@ TEST(many_staged_copies)
 
 		at[i] = hp_now_ns() - stage_base;
 		trace_staged(ticket, bytes, false);
-		/* Fewer begin within a stamp's slack than are looked through. */
+		/* Within a stamp's slack fewer begin than are searched. */
 		stage_pass(MICRO);
 	}
 	stage_pass(2 * MILLI);
@@ -612,11 +611,11 @@ TEST(many_staged_copies)
 	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count") +
 			 stage_row("cupti", "d2h", "pinned", "count") / 2,
 		 6000);
-	/* All that are remembered. */
+	/* All that the library remembers. */
 	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count"), 4096);
 }
 
-/* At `at`; back after 2 us, on the device until `end`. */
+/* Makes a copy at `at` that returns after 2 us and is on the device until `end`. */
 static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
 {
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
@@ -629,8 +628,8 @@ static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
 }
 
 /*
- * Behind a kernel of 1 s, three copies; the host goes on for 0.4 s and waits for all at once.  Two
- * more are over before the host is back, and another waits as ever.
+ * Three copies behind a kernel of 1 s; the host continues for 0.4 s and waits for all at once.  Two
+ * more complete before the host returns, and another one waits as usual.
  */
 TEST(copies_that_return_early)
 {
@@ -647,7 +646,7 @@ TEST(copies_that_return_early)
 	CHECK_EQ(stage_number("effect", "deferred_copies"), 5);
 	CHECK_EQ(stage_number("effect", "deferred_bytes"), 3100);
 	CHECK_EQ(stage_number("effect", "waits_removed"), 4);
-	/* From the first call's return on, except for the other two calls. */
+	/* From the first call's return on, without the time of the other two calls. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 400 * MILLI - 3 * 2 * MICRO);
 	CHECK(strstr(stage_text, "Deferred copies: 5, while the host continued for about 400 ms") !=
 	      NULL);
@@ -655,7 +654,7 @@ TEST(copies_that_return_early)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
-/* Thousands at once, other copies between them, and some that no record tells of. */
+/* Makes thousands at once, with other copies in between, some without a record. */
 static void many_that_return_early(uint64_t count, bool often_read)
 {
 	stage_begin(true, summary);
@@ -680,7 +679,7 @@ static void many_that_return_early(uint64_t count, bool often_read)
 
 #define UPLOAD 276 /* cuMemcpyHtoD_v2() */
 
-/* A deferred upload of 1000 bytes, called for at `at`. */
+/* Makes a deferred upload of 1000 bytes, called at `at`. */
 static void early_call(uint64_t at)
 {
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
@@ -704,10 +703,10 @@ static void early_told(uint32_t correlation, uint32_t thread, uint64_t at)
 	mock_call(UPLOAD, thread, correlation, stage_base + at, stage_base + at + MICRO);
 }
 
-/* Two calls whose copies end in the other order; and a copy of a thread that hotpin did not see. */
+/* Two calls whose copies end in the other order, and a copy of a thread that hotpin did not see. */
 static void two_early(const char *option, uint32_t self)
 {
-	/* Rows are counted, and a slow machine would add those of samples. */
+	/* Rows are counted, and on a slow machine samples would add some. */
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", "HOTPIN_SAMPLE=off",
 						 option, NULL });
 	early_call(SECOND);
@@ -739,12 +738,12 @@ TEST(calls_that_cupti_does_not_tell)
 	two_early("HOTPIN_CORRELATE=0", trace_thread());
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
 	stage_end();
-	/* By size and order: the copy of 2.2 s for the first call, one of nobody for the second. */
+	/* By size and order: the copy of 2.2 s belongs to the first call, none to the second. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
 	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }
 
-/* Threads have other numbers there: then it is as if nothing had been told. */
+/* Thread ids differ there: the result is as without this information. */
 TEST(calls_of_threads_with_other_numbers)
 {
 	two_early("HOTPIN_CORRELATE=1", 4711);
@@ -753,7 +752,7 @@ TEST(calls_of_threads_with_other_numbers)
 	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }
 
-/* A copy of the program's own during a staged one, of the same size as its pieces. */
+/* A copy of the program during a staged one, with the size of its pieces. */
 TEST(a_copy_that_is_no_piece)
 {
 	stage_begin(true, (const char *const[]){ NULL });
@@ -775,13 +774,13 @@ TEST(many_copies_that_return_early)
 	many_that_return_early(40000, true);
 }
 
-/* Their records come with CUPTI's next buffer. */
+/* Their records arrive with CUPTI's next buffer. */
 TEST(many_copies_that_returned_early)
 {
 	many_that_return_early(12000, false);
 }
 
-/* More than are remembered: what is forgotten is not taken for another. */
+/* More than the library remembers: a forgotten one is not mistaken for another. */
 TEST(too_many_copies_that_return_early)
 {
 	stage_begin(true, summary);
@@ -824,7 +823,7 @@ __attribute__((noinline)) static void copied_there(const void *host)
 	__asm__ volatile("nop");
 }
 
-/* No matter which was the latest one. */
+/* The latest one does not matter. */
 TEST(two_calls_in_turn)
 {
 	static const char memory[16];
@@ -844,8 +843,8 @@ TEST(two_calls_in_turn)
 }
 
 /*
- * The clock goes on by 100 ns at each look: so long takes a call that is timed, or longer where a
- * thread of ours looks meanwhile.
+ * The clock advances by 100 ns at each look: so long a timed call takes, or longer if a thread of
+ * the library looks, too.
  */
 static long long noting_takes(const char *option, uint64_t bytes, void (*call)(int i))
 {
@@ -865,7 +864,7 @@ static long long noting_takes(const char *option, uint64_t bytes, void (*call)(i
 	return ns;
 }
 
-/* One in seventeen is timed; each 64th is checked, and timed by itself. */
+/* One in seventeen is timed; each 64th is checked, and timed separately. */
 TEST(what_noting_costs)
 {
 	long long ns = noting_takes(NULL, 8, NULL);
@@ -874,8 +873,9 @@ TEST(what_noting_costs)
 }
 
 /*
- * What may be hashed is timed each time, they differ in length: 100 ns here.  The rest of what is
- * noted counts as without: as 200 ns here, since two more looks at the clock are in it.
+ * Calls that may be hashed are always timed, because they differ in length: 100 ns here.  The rest
+ * of the bookkeeping counts as without hashing: 200 ns here, which includes two more looks at the
+ * clock.
  */
 TEST(what_noting_costs_with_a_hash)
 {
@@ -897,7 +897,7 @@ TEST(what_noting_costs_of_waits)
 	CHECK(ns >= 170000 && ns <= 210000);
 }
 
-/* With any length of a loop's turn, each of its calls is timed as often as the others. */
+/* For loops of any length, each of their calls is timed equally often. */
 TEST(what_is_timed_of_loops)
 {
 	for (unsigned period = 1; period <= 16; period++) {

@@ -52,7 +52,7 @@ static void end(void)
 		abort();
 }
 
-/* Loads and checks that it came from `expected` below the folder (NULL: that there is none). */
+/* Loads, and checks that the library is `expected` below the folder (NULL: none). */
 static void check_loads(int driver_version, const char *expected)
 {
 	static struct cupti cupti;
@@ -106,7 +106,7 @@ TEST(in_the_folder_of_cudart)
 	end();
 }
 
-/* The runtime's own version goes before a newer CUPTI that lies next to it. */
+/* The runtime's own version is preferred to a newer CUPTI next to it. */
 TEST(of_the_same_version_as_cudart)
 {
 	begin();
@@ -121,7 +121,7 @@ TEST(of_the_same_version_as_cudart)
 TEST(in_the_toolkit)
 {
 	begin();
-	/* A version that no system has in its loader's path by now. */
+	/* A version that is in no system's loader path. */
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11040, "extras/CUPTI/lib64/libcupti.so.11.4");
@@ -160,7 +160,7 @@ TEST(library_that_is_no_cupti)
 	end();
 }
 
-/* It has no clock to be read, tells of no dropped records, and cannot say what an error means. */
+/* It has no readable clock, reports no dropped records, and cannot explain errors. */
 TEST(one_that_can_do_little)
 {
 	char text[8192] = "", log[300];
@@ -197,7 +197,7 @@ TEST(one_that_can_do_little)
 	end();
 }
 
-/* NVIDIA's own, without a driver: refuses, and the profile goes on without it. */
+/* NVIDIA's own, without a driver: it refuses, and the profile continues without it. */
 TEST(real_one_without_a_driver)
 {
 	static const char *const paths[] = { "/usr/local/cuda/lib64/libcupti.so.13",

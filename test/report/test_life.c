@@ -21,7 +21,7 @@
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", NULL };
 
-/* WAIT_FOR(), and whether it came true. */
+/* Like WAIT_FOR(), and tells whether the condition came true. */
 #define COMES_TRUE(condition)        \
 	({                           \
 		WAIT_FOR(condition); \
@@ -81,7 +81,7 @@ TEST(summary_alone_writes_a_table_and_no_json)
 	CHECK(stage_json[0] == '\0');
 }
 
-/* Every refusal at every step: undone in reverse, said, and the program is served as before. */
+/* A refusal at any step is undone in reverse and reported, and the program runs as before. */
 TEST(refused_at_each_step)
 {
 	static const struct {
@@ -136,7 +136,10 @@ TEST(refused_at_each_step)
 		CHECK(strcmp(mock_cupti.log, steps[i / 10].log) == 0);
 		CHECK(strstr(stage_text, errors[i % 10].words) != NULL);
 		CHECK(strstr(stage_text, number) != NULL);
-		/* Who has it is told, for a terminal; who leaves meanwhile is not kept out. */
+		/*
+		 * The other tool is named, escaped for a terminal; if it leaves in time, it is not
+		 * excluded.
+		 */
 		CHECK_EQ(strstr(stage_text, "another tool, CUPTI for ?[1mKineto, with a name") !=
 				 NULL,
 			 named);
@@ -181,7 +184,7 @@ TEST(another_tool_by_its_variables)
 	}
 }
 
-/* What `hotpin run` sets for the program's stages. */
+/* `hotpin run` sets it for the program's stages. */
 TEST(our_own_variable_is_no_other_tool)
 {
 	setenv("NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so", 1);
@@ -219,7 +222,7 @@ TEST(lost_midway)
 	CHECK_EQ(stage_number("coverage", "cupti_copies"), 20);
 }
 
-/* As under torch, which copies asynchronously; its profiler takes CUPTI without a word. */
+/* As under PyTorch, which copies asynchronously; its profiler takes over CUPTI silently. */
 static void play_asynchronous(int recorded, int others)
 {
 	stage_begin(true, summary);
@@ -266,7 +269,7 @@ static void *launch(void *unused)
 	return NULL;
 }
 
-/* Each thread has a buffer of its own, and CUPTI gives none back meanwhile. */
+/* Each thread has its own buffer, and CUPTI returns none in the meantime. */
 TEST(as_many_buffers_as_threads)
 {
 	pthread_t threads[LAUNCHING];
@@ -294,7 +297,7 @@ static void *copy_once(void *arg)
 	return NULL;
 }
 
-/* A timeline of more threads than it has tracks, one after the other. */
+/* A timeline with more threads than tracks, one after the other. */
 TEST(five_thousand_short_threads)
 {
 	int threads = 0;
@@ -326,7 +329,7 @@ TEST(pool_used_up)
 	CHECK(strstr(stage_text, "device figures are too low") != NULL);
 }
 
-/* What is left of a split after more than a hundredth was lost is no split. */
+/* After a loss of more than a hundredth, the rest of a split is no split. */
 TEST(dropped_records_are_told)
 {
 	stage_begin(true, summary);
@@ -357,7 +360,7 @@ TEST(kernels_without_records_are_told)
 	CHECK_EQ(stage_number("host", "launches"), 200);
 }
 
-/* Where another tool uses the interface of CUDA 13.3, this call is answered so. */
+/* CUPTI gives this answer if another tool uses the interface of CUDA 13.3. */
 TEST(dropped_records_that_cannot_be_asked_for)
 {
 	stage_begin(true, summary);
@@ -369,7 +372,7 @@ TEST(dropped_records_that_cannot_be_asked_for)
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
 }
 
-/* Up to CUDA 12 versions were counted from 1 on; before CUDA 11 records were others. */
+/* Up to CUDA 12, versions were counted from 1 on; before CUDA 11, records were different. */
 TEST(versions)
 {
 	static const struct {
@@ -399,7 +402,7 @@ TEST(versions)
 	}
 }
 
-/* Each look at the clock takes a hundredth of a second: patience is counted in looks. */
+/* Each look at the clock takes a hundredth of a second, so waits end after so many looks. */
 TEST(flush_that_hangs)
 {
 	stage_begin(true, summary);
@@ -413,7 +416,7 @@ TEST(flush_that_hangs)
 	trace_flush();
 	uint64_t first = hp_now_ns();
 	CHECK(first - from > 4 * SECOND);
-	/* Once is enough. */
+	/* One flush is enough. */
 	trace_flush();
 	CHECK(hp_now_ns() - first < 4 * SECOND);
 	stage_tick_ns = 0;
@@ -454,7 +457,7 @@ TEST(once_a_second_without_being_asked)
 	stage_end();
 }
 
-/* The profile that is there now, or "". */
+/* Returns the current profile, or "". */
 static const char *json_so_far(const char *name)
 {
 	char path[512];
@@ -500,7 +503,7 @@ TEST(what_is_killed_leaves_its_profile)
 		pause();
 	}
 	CHECK(read(tell[0], stage_folder, sizeof(stage_folder)) == sizeof(stage_folder));
-	/* The split comes last: it knows only what has settled. */
+	/* The split comes last, because it only has complete work. */
 	CHECK(comes_to_have("profile.json", "\"transfer_ns\": 10000"));
 	kill(child, SIGKILL);
 	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
@@ -508,7 +511,7 @@ TEST(what_is_killed_leaves_its_profile)
 	CHECK(strcmp(stage_json + strlen(stage_json) - 2, "}\n") == 0);
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 10);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), 10 * MICRO);
-	/* The sum holds for what is known so far, too. */
+	/* Its sum also holds for the part so far. */
 	CHECK_EQ(stage_number("split", "host_ns") + stage_number("split", "startup_ns") +
 			 stage_number("split", "calls_ns") + stage_number("split", "transfer_ns") +
 			 stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns"),
@@ -526,7 +529,7 @@ static ino_t profile_inode(void)
 	return stat(path, &status) == 0 ? status.st_ino : 0;
 }
 
-/* Likewise, of a file that stays open: no later one can have its number. */
+/* A file that stays open: no later one can have its inode number. */
 static ino_t held_inode(void)
 {
 	char path[512];
@@ -544,8 +547,8 @@ static bool is_replaced(ino_t before)
 }
 
 /*
- * The thread that writes has looked again.  Without that it might still be about to measure how
- * long its last write took, by the clock that the test passes.
+ * True when the writing thread has looked again.  Otherwise it might still measure how long its
+ * last write took, by the clock that the test advances.
  */
 static bool has_looked_again(int number)
 {
@@ -556,7 +559,7 @@ static bool has_looked_again(int number)
 	return comes_to_have(name, "\"truncated\"");
 }
 
-/* A thousand seconds on, the profile is rewritten every twenty. */
+/* After a thousand seconds, the profile is rewritten every twenty. */
 TEST(a_long_run_is_written_less_often)
 {
 	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
@@ -592,7 +595,7 @@ static void check_dump(const char *option, bool ask)
 	}
 	stage_end();
 	CHECK(strstr(stage_json, "\"state\": \"ended\"") != NULL);
-	/* A table each. */
+	/* One table for each request. */
 	CHECK(stage_count(stage_text, "Profiling cost") >= 3);
 	CHECK_EQ(stage_count(stage_text, "warn:"), 0);
 }
@@ -600,7 +603,7 @@ static void check_dump(const char *option, bool ask)
 TEST(dump_on_a_signal)
 {
 	check_dump("HOTPIN_DUMP=signal:USR2", true);
-	/* No report is made any more, and no harm is done. */
+	/* No further report is made, without harm. */
 	kill(getpid(), SIGUSR2);
 }
 
@@ -609,7 +612,7 @@ TEST(dump_from_time_to_time)
 	check_dump("HOTPIN_DUMP=timer:1", false);
 }
 
-/* The file of the window has come to hold so many copies. */
+/* True when the file of the window has so many copies. */
 static bool window_comes_to_have(int copies)
 {
 	char words[48];
@@ -706,7 +709,7 @@ TEST(child_of_fork_is_not_reported)
 		stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
 		trace_flush();
 		trace_finish();
-		/* A thread that is not there would be waited for as long as a flush is: 5 s. */
+		/* Waiting for a thread that does not exist would take as long as a flush: 5 s. */
 		CHECK(hp_now_ns() - from < 4 * SECOND);
 		_exit(check_failures != 0);
 	}
@@ -717,7 +720,7 @@ TEST(child_of_fork_is_not_reported)
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
 }
 
-/* A child of vfork shares our memory and leaves through our _exit(). */
+/* A child of vfork shares our memory and ends by our _exit(). */
 TEST(child_of_vfork_is_not_reported)
 {
 	int status;
@@ -778,7 +781,7 @@ static void leave(int signal_number)
 	siglongjmp(away, 1);
 }
 
-/* A call that never ends: what it reads of the stack cannot be read, and the handler leaves. */
+/* The call never ends: the stack that it reads is inaccessible, and the handler leaves. */
 __attribute__((noinline)) static void call_and_leave(const char *nothing)
 {
 	if (sigsetjmp(away, 1) == 0)
@@ -786,8 +789,8 @@ __attribute__((noinline)) static void call_and_leave(const char *nothing)
 }
 
 /*
- * As calls of the program lie deeper or less deep than that.  AddressSanitizer would put a gap that
- * nobody writes next to the array, and the library looks at what was written there.
+ * The program's calls are at any depth.  AddressSanitizer would put an unwritten gap next to the
+ * array, where the library looks at written memory.
  */
 __attribute__((noinline, no_sanitize("address"))) static void call_deeper(int levels)
 {
@@ -801,7 +804,9 @@ __attribute__((noinline, no_sanitize("address"))) static void call_deeper(int le
 	room[0] = 1;
 }
 
-/* A handler may leave by siglongjmp() while its thread notes a call: later ones are noted still. */
+/*
+ * A handler may leave by siglongjmp() while its thread notes a call; later calls are still noted.
+ */
 TEST(a_handler_leaves_a_call)
 {
 	struct sigaction action = { .sa_handler = leave };
@@ -822,7 +827,7 @@ TEST(a_handler_leaves_a_call)
 	stage_end();
 	CHECK(strstr(stage_json, "\"launches\": []") != NULL);
 	CHECK(strstr(stage_json, "\"name\": \"cuCtxGetCurrent\"") != NULL);
-	/* Those that were left had been counted before. */
+	/* The interrupted ones were counted before. */
 	CHECK_EQ(stage_number("calls", "count"), 8);
 }
 
@@ -890,7 +895,7 @@ TEST(host_code_is_what_to_port)
 	CHECK(strstr(stage_text, "Port host code in loops") != NULL);
 }
 
-/* Where kernels were launched from; other calls are not launches. */
+/* The places that launched kernels; other calls are not launches. */
 TEST(launches_have_places)
 {
 	stage_clock(true);
@@ -907,7 +912,7 @@ TEST(launches_have_places)
 	CHECK_EQ(stage_number(NULL, "launches_lost"), 0);
 }
 
-/* One place launches "near" twice, and each of its calls a graph of two kernels. */
+/* One place launches "near" twice, and each of its calls launches a graph of two kernels. */
 static void launch_with_kernels(const char *correlate)
 {
 	stage_clock(true);
@@ -925,7 +930,7 @@ static void launch_with_kernels(const char *correlate)
 		mock_call(307, trace_thread(), 70 + i, at + MICRO, at + 3 * MICRO);
 		mock_kernel("near", 0, at + 40 * MICRO, at + 50 * MICRO);
 	}
-	/* Launched by nobody that is known. */
+	/* The launching call is unknown. */
 	mock_cupti.correlation = 99;
 	mock_kernel("far", 0, stage_base + 5 * MILLI, stage_base + 6 * MILLI);
 	stage_end();
@@ -993,7 +998,7 @@ TEST(threads)
 	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
 }
 
-/* Under a sanitizer, every page that is touched costs some more. */
+/* Under a sanitizer, every touched page costs additional memory. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define MEMORY_HAS_SHADOWS 1
 #elif defined(__has_feature)
@@ -1008,13 +1013,13 @@ TEST(memory_is_bounded)
 
 	stage_begin(true, summary);
 	getrusage(RUSAGE_SELF, &before);
-	/* Of so many that memory fills tells test/unit/test_hour.c. */
+	/* test/unit/test_hour.c tests enough of them to fill the memory. */
 	for (uint64_t i = 0; i < 300000; i++) {
 		mock_kernel("k", 0, stage_base + i * 10 * MICRO,
 			    stage_base + i * 10 * MICRO + 3000);
 		if (i % 2 == 0)
 			stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1, i * 10 * MICRO, 2000);
-		/* The one that reads keeps up, as it does where a launch takes 2 us. */
+		/* The reader keeps up, as it does if a launch takes 2 us. */
 		if (i % 20000 == 0)
 			mock_read();
 	}
@@ -1028,7 +1033,7 @@ TEST(memory_is_bounded)
 	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), 150000);
 }
 
-/* Does the thread leave this signal to others?  By its status in /proc. */
+/* True if the thread blocks this signal, by its status in /proc. */
 static bool blocks(const char *task, int number)
 {
 	char path[300], line[256];
@@ -1045,7 +1050,7 @@ static bool blocks(const char *task, int number)
 	return (mask >> (number - 1) & 1) != 0;
 }
 
-/* The profile's own threads take no signal of the program's. */
+/* The profile's own threads take none of the program's signals. */
 TEST(signals_stay_with_the_program)
 {
 	struct dirent *task;

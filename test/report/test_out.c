@@ -39,7 +39,7 @@ static const char *read_log(void)
 	return log_text;
 }
 
-/* A profiled run with HOTPIN_OUT=`out`; returns errno as trace_finish() left it. */
+/* Profiles a run with HOTPIN_OUT=`out`; returns errno after trace_finish(). */
 static int run_to(const char *out)
 {
 	char option[600], log[300];
@@ -74,7 +74,9 @@ static int run_to_named(const char *name)
 	return run_to(path);
 }
 
-/* The number of files in stage_folder besides the log; their last name is written to `ret`. */
+/*
+ * Returns the number of files in stage_folder besides the log; `ret` is the name of the last one.
+ */
 static int files_left(char *ret, size_t room)
 {
 	char command[512];
@@ -105,7 +107,7 @@ static void clean(void)
 		abort();
 }
 
-/* One warning that names the path and the reason, errno as it was, nothing left behind. */
+/* Expects one warning with the path and the reason, an unchanged errno, and no leftover files. */
 static void check_refused(int left, const char *reason)
 {
 	char name[256];
@@ -140,22 +142,22 @@ static void set_all(const char *const *assignments)
 		putenv((char *)*assignments);
 }
 
-/* What launchers were seen to set where they are used together. */
+/* Variables that launchers were seen to set if used together. */
 TEST(ranks_of_launchers)
 {
 	struct process process;
 
-	/* A batch script of Slurm's; each test has a process of its own. */
+	/* A batch script of Slurm; each test has a process of its own. */
 	set_all((const char *const[]){ "SLURM_PROCID=0", "SLURM_NTASKS=2", NULL });
 	process_read(&process);
 	CHECK(strcmp(process.rank, "") == 0);
 	CHECK_EQ(process.ranks, 0);
-	/* srun in it */
+	/* srun in such a script */
 	set_all((const char *const[]){ "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", NULL });
 	process_read(&process);
 	CHECK(strcmp(process.rank, "1") == 0);
 	CHECK_EQ(process.ranks, 2);
-	/* A variable of the program's own changes nothing; torchrun started by srun does. */
+	/* A variable of the program itself changes nothing; torchrun started by srun does. */
 	set_all((const char *const[]){ "RANK=5", NULL });
 	process_read(&process);
 	CHECK(strcmp(process.rank, "1") == 0);
@@ -165,7 +167,7 @@ TEST(ranks_of_launchers)
 	CHECK_EQ(process.ranks, 8);
 }
 
-/* The one before the others, as doc/running.md has them; what is no number is nobody's. */
+/* The precedence of doc/running.md; values that are not numbers are ignored. */
 TEST(ranks_in_order)
 {
 	static const char *const names[][2] = {
@@ -204,7 +206,7 @@ TEST(ranks_are_numbers)
 {
 	static const struct {
 		const char *text;
-		unsigned long ranks; /* 0: it is none */
+		unsigned long ranks; /* 0: unknown */
 	} rows[] = {
 		{ "1", 1 },
 		{ "007", 7 },
@@ -252,7 +254,7 @@ static bool has_dumped(void)
 	return access(path, F_OK) == 0;
 }
 
-/* While the program runs a profile goes to files only: a pipe would get several. */
+/* While the program runs, a profile is only written to files: a pipe would get several. */
 TEST(a_pipe_gets_one_report)
 {
 	static char said[1 << 16];
@@ -266,7 +268,7 @@ TEST(a_pipe_gets_one_report)
 	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
 	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", "HOTPIN_DUMP=signal:USR2", NULL });
 	trace_start(&(struct trace_facts){ .device = "none" });
-	/* What is asked for goes to a file: with the second one, a whole turn has passed. */
+	/* A requested profile goes to a file; after the second one, a whole turn has passed. */
 	for (dumps = 1; dumps <= 2; dumps++) {
 		kill(getpid(), SIGUSR2);
 		CHECK(comes_true(has_dumped));
@@ -355,7 +357,10 @@ TEST(full_device)
 	check_refused(run_to("/dev/full"), "No space left on device");
 }
 
-/* As on a full disk: the file can be made and not filled.  The signal must not reach the host. */
+/*
+ * As on a full disk: the file can be created but not filled.  The signal must not reach the
+ * program.
+ */
 TEST(file_that_cannot_be_filled)
 {
 	const struct rlimit limit = { 64, 64 };
@@ -363,7 +368,7 @@ TEST(file_that_cannot_be_filled)
 
 	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	CHECK(mkdtemp(stage_folder) != NULL);
-	/* The log is a pipe here, which has no size. */
+	/* Here the log is a pipe, which has no size. */
 	snprintf(path, sizeof(path), "%s/log", stage_folder);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	int reader = open(path, O_RDONLY | O_NONBLOCK);
@@ -390,8 +395,8 @@ TEST(file_that_cannot_be_filled)
 }
 
 /*
- * Stands before libc's for this program: a file system that stalls, for what is written to profiles
- * by other threads than the first.
+ * Precedes libc's for this program: imitates a file system that stalls writes of profiles by other
+ * threads than the first.
  */
 static _Atomic bool stalls;
 static _Atomic int writers, writers_most;
@@ -419,7 +424,7 @@ static bool is_stalled(void)
 
 static char got[1 << 16];
 
-/* Has the pipe, or the file, at `fd` given a whole profile? */
+/* True if the pipe or file `fd` has delivered a whole profile. */
 static bool is_whole(int fd)
 {
 	size_t length = strlen(got);
@@ -455,19 +460,19 @@ static void start_stalled(const char *out)
 	stage_clock(true);
 }
 
-/* The thread that writes what is known so far is held up; the program ends all the same. */
+/* The thread that writes the profile so far is delayed; the program ends nevertheless. */
 TEST(a_file_system_that_stalls_while_the_program_ends)
 {
 	start_stalled("profile.json");
 	stalls = true;
 	trace_start(&(struct trace_facts){ .device = "none" });
 	CHECK(comes_true(is_stalled));
-	/* Patience goes by the clock. */
+	/* The wait is limited by the clock. */
 	stage_tick_ns = SECOND / 100;
 	trace_finish();
 	CHECK_EQ(writers_most, 1);
 	CHECK_EQ(stage_count(read_log(), "takes too long"), 1);
-	/* The file system was only slow: what it was about to write is whole. */
+	/* The file system was only slow: the pending write is complete. */
 	stalls = false;
 	CHECK(comes_true(profile_is_whole));
 	CHECK(strstr(got, "\"state\": \"running\"") != NULL);
@@ -476,7 +481,7 @@ TEST(a_file_system_that_stalls_while_the_program_ends)
 	clean();
 }
 
-/* The last write stalls: who reads the pipe does something else. */
+/* The last write stalls, because the pipe is not read. */
 TEST(a_pipe_that_nobody_empties)
 {
 	char path[300];
@@ -492,7 +497,7 @@ TEST(a_pipe_that_nobody_empties)
 	stage_tick_ns = SECOND / 100;
 	trace_finish();
 	CHECK_EQ(stage_count(read_log(), "takes too long"), 1);
-	/* A reader that comes yet gets all of it, once. */
+	/* A late reader gets all of it, once. */
 	CHECK(comes_true(profile_is_whole));
 	CHECK(strstr(got, "\"state\": \"ended\"") != NULL);
 	CHECK_EQ(stage_count(got, "\"schema\""), 1);
@@ -513,7 +518,7 @@ TEST(stderr_that_nobody_reads)
 	hp_log_open(NULL);
 	trace_start(&(struct trace_facts){ .device = "none" });
 	trace_finish();
-	/* Still alive: SIGPIPE would have ended us. */
+	/* Still alive: SIGPIPE would have ended this process. */
 	CHECK(!trace_active());
 }
 

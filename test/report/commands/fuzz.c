@@ -42,7 +42,7 @@ static void name_frame(struct profile_frame *frame)
 					     "/nowhere/../solve.cu", "" };
 
 	frame->function = "solve";
-	/* An offset may be unknown. */
+	/* The offset may be unknown. */
 	frame->path = paths[(uint64_t)frame->offset % 4];
 	frame->number = (int64_t)((uint64_t)frame->offset % 100) + 1;
 }
@@ -76,7 +76,7 @@ static void try(int (*command)(int argc, char **argv), const char *flag, const c
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (words[i] != NULL)
 			argv[argc++] = (char *)words[i];
-	/* glibc: begin again. */
+	/* Makes glibc's getopt start over. */
 	optind = 0;
 	command(argc, argv);
 }

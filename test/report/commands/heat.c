@@ -51,7 +51,7 @@ static void download(float *to, CUdeviceptr from, size_t bytes)
 		exit(1);
 }
 
-/* Up, twice, in one call. */
+/* Uploads twice, in one call. */
 static void upload_both(CUdeviceptr to, float *from)
 {
 #if CUDA_VERSION >= 13000
@@ -72,7 +72,7 @@ static void upload_both(CUdeviceptr to, float *from)
 #endif
 }
 
-/* Into the log of the CUPTI that test/report/mock_cupti.c is, where that is there. */
+/* Writes to the log of mock_cupti.c, if that is loaded. */
 static void mark(const char *text)
 {
 	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -115,7 +115,7 @@ static void end_by(const char *way, CUcontext context)
 	if (strcmp(way, "quick_exit") == 0)
 		quick_exit(0);
 	if (strcmp(way, "abort") == 0) {
-		/* A minute at most, in which the profile appears. */
+		/* Waits for the profile, for a minute at most. */
 		for (int i = 0; i < 60000 && access("abort.json", F_OK) != 0; i++)
 			usleep(1000);
 		abort();
