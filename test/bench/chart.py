@@ -23,7 +23,7 @@ import tables
 
 WIDTH, LEFT, RIGHT, PANEL, GAP = 460, 36, 122, 210, 62
 TOP, LINE, FONT, SMALL = 62, 17, 14, 12
-EM = 0.6  # of a letter, on average; of most sans-serif fonts it is less
+EM = 0.6  # width of a letter, on average; most sans-serif fonts are narrower
 BAR = 3
 VARIANTS = ("plain", "hand", "hotpin")  # the last is drawn on top
 LABELS = {"plain": "plain", "hotpin": "hotpin", "hand": "hand-tuned"}
@@ -64,7 +64,7 @@ text.plain, text.hand, text.hotpin { stroke: none; font-weight: 600 }
 
 
 class Unfit(Exception):
-    """The run has not what the picture needs."""
+    """The run lacks data for the picture."""
 
 
 def text_width(text, size=FONT):
@@ -72,7 +72,7 @@ def text_width(text, size=FONT):
 
 
 def wrapped(text, size, width):
-    """The words of a text in lines that fit."""
+    """Divides the words of a text into lines that fit."""
     lines = [""]
     for word in text.split():
         longer = (lines[-1] + " " + word).strip()
@@ -84,7 +84,7 @@ def wrapped(text, size, width):
 
 
 def points_of(store, kind, way, smallest):
-    """variant -> [(bytes, median, least, most)] in GB/s, by size."""
+    """Returns variant -> [(bytes, median, least, most)] in GB/s, by size."""
     bench = tables.benchmarks([store]).get("copies")
     if bench is None:
         raise Unfit("no benchmark called copies in this run")
@@ -110,14 +110,14 @@ def in_words(size):
 
 
 def nice_step(most):
-    """Of four to nine lines between 0 and the most."""
+    """Returns the step for four to nine lines between 0 and the largest value."""
     rough = most / 5
     scale = 10 ** math.floor(math.log10(rough))
     return next(scale * f for f in (1, 2, 5, 10) if scale * f >= rough)
 
 
 def spread_out(wanted, least):
-    """Heights of labels, in their order, at least so far from each other."""
+    """Returns heights of labels in their order, with at least this distance."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     placed = list(wanted)
     for before, now in zip(order, order[1:]):
@@ -174,7 +174,7 @@ class Panel:
         ends = [(v, self.series[v][-1][1]) for v in LABELS if v in self.series]
         ends.sort(key=lambda end: end[1])
         lowest = [min(self.y(rate) + 5, self.top + PANEL) for _, rate in ends]
-        # From the bottom up: the first keeps its place.
+        # From the bottom up: the first one keeps its place.
         heights = [-h for h in spread_out([-h for h in lowest], LINE)]
         for (variant, rate), y in zip(ends, heights):
             yield '<text class="%s" x="%d" y="%.1f">%s %.3g</text>' % (
@@ -182,7 +182,7 @@ class Panel:
 
 
 def chart(store, kind="hot", smallest=4096):
-    """The picture as text; raises Unfit."""
+    """Returns the picture as text; raises Unfit."""
     series = [points_of(store, kind, way, smallest) for way, _ in WAYS]
     panels = [(found, heading) for found, (_, heading) in zip(series, WAYS) if found]
     if not panels or not any("hotpin" in found for found, _ in panels):

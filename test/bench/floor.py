@@ -25,7 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 
-# By name: what FLOOR says, None for none of it, and what hotpin is told.
+# By name: the value of FLOOR, None for no floor.c, and the environment of hotpin.
 SETTINGS = {
     "plain": (None, None),
     "hotpin": (None, {}),

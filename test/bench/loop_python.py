@@ -59,7 +59,7 @@ class Driver:
 
 
 class Bytearray:
-    """take() makes an object, place() says where its bytes are."""
+    """take() makes an object; place() returns the address of its bytes."""
 
     @staticmethod
     def take(size, kept):

@@ -13,8 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def warm_memory(wanted):
-    """Touches the machine's memory: a virtual machine may get it from its host page by page at the
-    first touch, which the first process pays and which would be measured as the program's."""
+    """Touches all of the machine's memory.  A virtual machine may get its pages from the host only
+    at the first touch, which would count as time of the first program."""
     try:
         with open("/proc/meminfo") as meminfo:
             for line in meminfo:
@@ -35,7 +35,7 @@ def warm_memory(wanted):
 
 
 def not_yet(tool):
-    """The options that are read but do nothing yet."""
+    """Returns the options that are read but have no effect yet."""
     try:
         text = subprocess.run([tool, "env", "--json"], capture_output=True, timeout=30).stdout
         return {o["name"] for o in json.loads(text)["options"] if not o["works"]}
@@ -45,7 +45,7 @@ def not_yet(tool):
 
 
 def driver_cuda():
-    """The CUDA version that the driver implements, which it says without being initialized."""
+    """Returns the CUDA version that the driver implements, without initializing it."""
     version = ctypes.c_int()
     try:
         if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)) != 0:
@@ -71,7 +71,7 @@ def describe():
 
 
 def commit():
-    """Of the tree that these files stand in; None where that is no work tree."""
+    """Returns the commit of the tree of these files; None if it is not a work tree."""
     git = ["git", "-C", HERE]
     try:
         head = subprocess.run(
@@ -86,7 +86,7 @@ def commit():
 
 
 def command(argv):
-    """As somebody would type it again: what only says where things lie is left out."""
+    """Returns the command as a user would type it again, without paths of this machine."""
     words, skip = [], False
     for word in argv[1:]:
         place = word.split("=")[0] in ("--build", "--lib", "--json", "--commit")

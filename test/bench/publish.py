@@ -20,7 +20,7 @@ import chart
 import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Each begins what is made, up to END.
+# Each begins a generated part, which ends at END.
 FRONT, SHORT, SEEN, LOOPS = (
     "<!-- run.py --%s -->" % n for n in ("front", "targets, short", "targets", "pytorch")
 )
@@ -32,12 +32,12 @@ PYTORCH = os.path.join("doc", "pytorch.md")
 
 
 def slim(store):
-    """What the pages are made of: paths of the machine that measured are nobody's business."""
+    """Keeps the data that pages need; paths of the machine are dropped."""
     keep = ("machine", "commit", "date", "command", "repeat", "benchmarks")
     result = {key: store[key] for key in keep if key in store}
     kernel = result["machine"]["kernel"].split("-")[0]
     result["machine"] = dict(result["machine"], kernel=kernel)
-    # What could not run, or was never judged, has no part in any page.
+    # Benchmarks that could not run, or were never judged, are in no page.
     result["benchmarks"] = [
         {key: value for key, value in bench.items() if key != "variants"}
         for bench in result["benchmarks"]
@@ -55,7 +55,7 @@ def with_lines(text, begin, lines, page):
 
 
 def pages(stores, measurements, told, pytorch):
-    """path -> what must stand there; the arguments are what the pages say now."""
+    """Returns path -> expected contents; the arguments are the present contents."""
     sections = re.findall(r"^### (\S+)$", told, flags=re.M)
     told = with_lines(told, SHORT, tables.short(stores, sections), TARGETS)
     result = {
@@ -75,7 +75,7 @@ def pages(stores, measurements, told, pytorch):
 
 
 def unexplained(page):
-    """Lines of the short table that were missed, and lead nowhere."""
+    """Returns missed lines of the short table without a link to an explanation."""
     short = page.split(SHORT)[1].split(END)[0].splitlines()
     return [line.split(" | ")[0].strip("| ") for line in short
             if line.endswith("** |") and "[why]" not in line]

@@ -29,15 +29,14 @@ class Row:
     def __init__(self, metric, what, kind, target, needs=(), unit=SECONDS, slows=False):
         self.metric, self.what, self.kind, self.target = metric, what, kind, target
         self.unit = unit
-        self.slows = slows  # nobody says that this is as fast as plain
-        self.needs = needs  # options that this promise rests on
+        self.slows = slows  # it need not be as fast as plain
+        self.needs = needs  # options that this promise depends on
 
 
 class Bench:
     """variants: name -> (argv, environment); argv[0] is a program during the others.  A variant
-    named in preloaded has the library, too.  CUDA_INJECTION64_PATH names a library next to the
-    programs.
-    grid: its figures are shown as tables, a column a size."""
+    named in `preloaded` also has the library.  CUDA_INJECTION64_PATH names a library next to the
+    programs.  grid: its figures are shown as tables, with a column for each size."""
 
     def __init__(self, name, variants, rows, preloaded=("hotpin",), grid=False):
         self.name, self.variants, self.rows = name, variants, rows
@@ -49,7 +48,7 @@ def size_bytes(size):
 
 
 def three(before, after, environment=None):
-    """The three variants of a program that takes malloc or pinned."""
+    """Returns the three variants of a program that takes malloc or pinned."""
     return {
         "plain": (before + ["malloc"] + after, {}),
         "hotpin": (before + ["malloc"] + after, environment or {}),
@@ -62,7 +61,8 @@ def two(command, environment=None):
 
 
 def loops(program, sizes):
-    """The variants of a loop; program: its name, then both kinds, or what stands before them."""
+    """Returns the variants of a loop; program: its name, then both kinds, or the words before them.
+    """
     if len(program) < 3:
         return three(program, sizes)
     name, plain, hand = program
@@ -70,7 +70,8 @@ def loops(program, sizes):
 
 
 def loop_rows(what, sizes, whole):
-    """A copy as fast as from memory that the program pins, both ways, and the loop around the largest."""
+    """Copies must be as fast as from pinned memory, in both directions, and so must the largest
+    loop."""
     goal = 2.0 if whole == FASTER else NEVER
     return (
         [Row("copy_" + s, "%s: h2d of %s" % (what, s), HAND, 1.10) for s in sizes]
@@ -81,7 +82,7 @@ def loop_rows(what, sizes, whole):
 
 
 def ways(sizes, kind, target, needs=()):
-    """A row a direction and size; target may depend on the size and on the direction."""
+    """Returns a row for each direction and size; the target may depend on both."""
     rows = []
     for size in sizes:
         for way in ("h2d", "d2h"):
@@ -91,7 +92,7 @@ def ways(sizes, kind, target, needs=()):
 
 
 def copy_rows(sizes):
-    """No kind of copy is slower than plain."""
+    """No kind of copy may be slower than plain."""
     whats = ["%s_%s" % (w, d) for w in ("hot", "first", "static") for d in ("h2d", "d2h")]
     kinds = ["%s_%s" % (what, how) for what in whats + ["fresh_d2h"] for how in ("sync", "async")]
     rows = [(kind, s) for kind in kinds for s in sizes]
@@ -100,7 +101,7 @@ def copy_rows(sizes):
     return [Row("%s_%s" % row, "%s %s" % row, SLOWER, NEVER) for row in rows]
 
 
-# What a loop of torch_loops.py is, by the kind in its name.
+# Descriptions of the loops of torch_loops.py, by the kind in their name.
 LOOP_KINDS = {
     "pinned": "pin_memory=True and non_blocking=True",
     "collate": "an own collate function",
@@ -112,7 +113,7 @@ LOOP_KINDS = {
 
 
 def loop_name(argument):
-    """A loop of torch_loops.py in words."""
+    """Describes a loop of torch_loops.py in words."""
     parts = argument.split(":")
     kind = LOOP_KINDS.get(parts[0])
     batch = "%s MB, " % parts[-2] if parts[-2].isdigit() else ""
@@ -129,7 +130,7 @@ def torch_loop_rows(arguments):
 
 
 def torch_benches(check):
-    """Loops over a DataLoader, and models on their way to and from the GPU."""
+    """Returns loops over a DataLoader, and copies of models to the GPU and back."""
     sizes, workers = ((1,), (0,)) if check else ((1, 4, 9, 25, 38, 150), (0, 2, 4, 8))
     loops = ["%d:%d" % (mb, count) for count in workers for mb in sizes]
     kinds = ["pinned:25:0", "pinned:4:4", "pinned:25:4", "collate:25:0", "collate:25:4", "custom:9:4"]
@@ -159,7 +160,7 @@ def torch_benches(check):
 
 
 def benches(check):
-    """All of them, in the order of the table.  check: small sizes, where there is no device."""
+    """Returns all benchmarks, in the order of the table.  check: small sizes, for no device."""
 
     def fit(*sizes):
         return [s for s in sizes if not check or size_bytes(s) <= 1 << 20] or ["512K"]
@@ -224,9 +225,9 @@ def benches(check):
     every = ["64", "256"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(5)] + ["1G"]
     every = ["64", "16K", "1M"] if check else every
     result += [
-        # Nothing is slower than plain, at any size, in any state of the memory...
+        # Nothing may be slower than plain, at any size, in any state of the memory...
         Bench("copies", three(["copies"], fit(*every)), copy_rows(fit(*every)), grid=True),
-        # ...nor where there is nobody to help.
+        # ...even without copy workers.
         Bench(
             "copies-alone",
             three(["copies"], fit(*every), {"HOTPIN_THREADS": "1"}),
@@ -241,7 +242,7 @@ def benches(check):
         ("alloc-loop-new", "new[]", ["loop_cpp", "new", "new-pinned"], FASTER),
         ("alloc-loop-vector", "vector", ["loop_cpp", "vector", "vector-pinned"], FASTER),
         ("alloc-loop-numpy", "numpy array", ["loop_python.py", "numpy"], FASTER),
-        # Cleared by calloc(), which a fresh mapping does for free: no promise but the last one.
+        # calloc() clears it, which is free for a new mapping: only the general promise applies.
         ("alloc-loop-bytearray", "bytearray", ["loop_python.py", "bytearray"], SLOWER),
         ("alloc-loop-torch", "torch tensor", ["loop_torch.py"], FASTER),
     ):
@@ -268,7 +269,7 @@ def benches(check):
         Bench(
             "uploads-between-kernels",
             three(["uploads"], [times(100)] + sizes),
-            # An upload that waits takes the kernel's whole time.
+            # An upload that waits takes as long as the kernel.
             [
                 Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10, ASYNC)
                 for s in sizes
@@ -392,13 +393,13 @@ def benches(check):
         Bench(
             "realloc-creep",
             two(["heap", "creep", "1", times(2000), size]),
-            # What libc has grown to 256 KiB moves once.
+            # A block that libc has grown to 256 KiB moves once.
             [Row("creep_" + size, "realloc by 4 KiB a step to " + size, MORE, 20e-6)],
         )
     )
     size = fit("64M")[0]
-    # Hand-tuned: CUPTI alone, which throws its records away.  Plain is hotpin without a profile.
-    # What CUPTI does for an operation is 1.2 us on an H200: a tenth of the whole is left for us.
+    # Hand-tuned: CUPTI alone, which discards its records.  Plain is hotpin without a profile.
+    # CUPTI needs 1.2 us for an operation on an H200, so a tenth of the whole is left for hotpin.
     each = ("", MORE, 1.5e-6), ("_call", MORE, 1.5e-6), ("", HAND, 1.10), ("_call", HAND, 1.10)
     floor = {"CUDA_INJECTION64_PATH": "libbench_floor.so"}
     for name, mode, what, command, promises in (
@@ -512,7 +513,7 @@ def benches(check):
         Bench(
             "never-slower-sync",
             three(["repeat"], ["0"] + sizes),
-            # The download behind it waits for an upload that returned early.
+            # The download after an upload that returned early waits for it.
             [Row("pair_" + s, "h2d %s and back" % s, SLOWER, NEVER) for s in sizes],
         )
     )

@@ -37,7 +37,7 @@ SKIPPED = 77
 WARM_BYTES = 16 << 30
 PROCESS_SECONDS = 180
 ROUNDS, ROUNDS_OF_A_TABLE, ROUNDS_IN_TIME = 5, 3, 2
-MOST_ROUNDS = 9  # of what is in doubt
+MOST_ROUNDS = 9  # rounds of a doubtful benchmark
 
 
 class Skipped(Exception):
@@ -98,7 +98,7 @@ def run_variant(bench, variant, options):
 
 
 def take_round(bench, number, options, samples):
-    """Every variant once; samples: (metric, variant) -> one figure a round."""
+    """Runs every variant once; samples: (metric, variant) -> one figure for each round."""
     order = list(bench.variants)
     found = {}
     for variant in order[number % len(order) :] + order[: number % len(order)]:
@@ -108,7 +108,8 @@ def take_round(bench, number, options, samples):
 
 
 def judge(row, samples):
-    """The figures of a row, the ratio or difference that is judged, and whether it holds."""
+    """Returns the figures of a row, the judged ratio or difference, and whether the promise holds.
+    """
     median = {
         v: statistics.median(samples[(row.metric, v)])
         for v in ("plain", "hotpin", "hand")
@@ -129,7 +130,7 @@ def judge(row, samples):
         score = ours / theirs
         met = score <= row.target
     to_plain = ours / median["plain"] if "plain" in median and not row.slows else None
-    # How far the rounds disagree with each other: no difference below this is one.
+    # How much the rounds differ: a smaller difference means nothing.
     pairs = list(zip(samples[(row.metric, "hotpin")], samples[(row.metric, against)]))
     if row.kind == rows.MORE:
         scores = [a - b for a, b in pairs]
@@ -168,7 +169,8 @@ def show(bench, row, result, verdict):
 
 
 def show_grid(bench, results):
-    """A line a kind of copy, a column a size; more than 1 is slower, ! marks what missed."""
+    """Prints a line for each kind of copy, a column for each size; above 1 is slower, ! is missed.
+    """
     sizes = list(dict.fromkeys(row.metric.rpartition("_")[2] for row, _ in results))
     for against in ("plain", "hand"):
         print("%s: hotpin's time / that of %s" % (bench.name, against))
@@ -187,11 +189,11 @@ def show_grid(bench, results):
 
 
 def verdict_of(row, result, missing):
-    """The word that counts, and the text that is shown."""
+    """Returns the word that counts, and the text that is shown."""
     waits = sorted(set(row.needs) & missing)
     verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
     text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
-    # The promise that holds for every row, in addition to its own target.
+    # This promise holds for every row, in addition to its own target.
     to_plain = result["to_plain"]
     if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
         text += "; SLOWER than plain: %.3f x" % to_plain
@@ -200,7 +202,7 @@ def verdict_of(row, result, missing):
 
 
 def weigh(bench, samples, problem, missing):
-    """What is stored of a benchmark, its results by row, and its verdicts."""
+    """Returns the stored form of a benchmark, its results by row, and its verdicts."""
     try:
         if problem:
             raise problem
@@ -243,7 +245,7 @@ def write_json(options, store):
 
 
 def one_by_one(todo, options, missing, store):
-    """Each benchmark to its end before the next; returns all verdicts."""
+    """Completes each benchmark before the next; returns all verdicts."""
     verdicts = []
     for bench in todo:
         samples, problem = {}, None
@@ -261,13 +263,13 @@ def one_by_one(todo, options, missing, store):
 
 
 def in_doubt(known, bench):
-    """Does a figure of it seem to miss a target, or to be slower than plain?"""
+    """True if a figure seems to miss a target, or to be slower than plain."""
     return any(word.startswith("missed") for word in known[bench.name][2])
 
 
 def within(todo, options, missing, store):
-    """All of them once, then again, then what is in doubt, for as long as there is time; returns all
-    verdicts.  Figures measured before the end of the run are always stored."""
+    """Runs all of them once, then again, then the doubtful ones, as long as there is time; returns
+    all verdicts.  Figures measured before the end of the run are always stored."""
     taken, problems, cost, known = {b.name: {} for b in todo}, {}, {}, {}
 
     def take(bench, number):
@@ -291,7 +293,7 @@ def within(todo, options, missing, store):
     for number in range(options.repeat):
         for bench in todo:
             take(bench, number)
-    # Chosen once: to go on until a figure is met would be no measurement.
+    # Chosen once, because repeating until a figure fits would not be a measurement.
     doubtful = [bench for bench in todo if bench.name in known and in_doubt(known, bench)]
     for number in range(options.repeat, MOST_ROUNDS):
         for bench in doubtful:
@@ -316,7 +318,7 @@ def chosen(names, all_benches):
 
 
 def in_order(benches, options):
-    """The ones that a table needs, in the order in which time is given to them."""
+    """Returns the benchmarks that a table needs, in the order in which they get time."""
     names = [name for name, _, _ in targets.FRONT] if options.front else []
     names += targets.needed(targets.TARGETS) if options.targets else []
     names += targets.PYTORCH if options.pytorch else []

@@ -39,7 +39,7 @@ def score_text(kind, score, unit):
 
 
 def benchmarks(stores):
-    """name -> what was stored of it; of several runs, the last that has measured it."""
+    """Returns name -> stored benchmark; of several runs, the last one that measured it."""
     return {b["name"]: b for store in stores for b in store["benchmarks"] if "rows" in b}
 
 
@@ -48,7 +48,7 @@ def rounds_of(bench):
 
 
 def caption(store):
-    """Where, with what and how: a line that belongs under every figure."""
+    """Returns the line that belongs under every figure: the machine, versions, and method."""
     machine = store["machine"]
     where = [machine.get("device") or "no device"]
     where += [machine.get("cuda") and "CUDA %s" % machine["cuda"]]
@@ -67,7 +67,7 @@ def in_rounds(least, most):
 
 
 def captions(stores, names):
-    """One caption a run that has a part in the table, with the rounds that it took."""
+    """Returns one caption for each run with a part in the table, with its rounds."""
     shown = benchmarks(stores)
     lines = []
     for store in stores:
@@ -80,7 +80,7 @@ def captions(stores, names):
 
 
 def front(stores):
-    """The table of single operations: what was measured of it."""
+    """Returns the table of single operations, as far as they were measured."""
     found = benchmarks(stores)
     lines = ["| | plain | hotpin | hand-tuned | plain / hotpin |", "|---|---:|---:|---:|---:|"]
     used = set()
@@ -99,7 +99,7 @@ def front(stores):
 
 
 def loop_lines(bench):
-    """A line a loop of torch_loops.py: its copy, and its whole turn."""
+    """Returns a line for each loop of torch_loops.py: its copy, and its whole iteration."""
     of_metric = {row["metric"]: row for row in bench["rows"]}
     lines = []
     for metric, row in of_metric.items():
@@ -125,7 +125,7 @@ def model_lines(bench):
 
 
 def pytorch(stores):
-    """The tables of the page about PyTorch: what was measured of them; [] if nothing was."""
+    """Returns the measured tables of the page about PyTorch; [] if nothing was measured."""
     found = benchmarks(stores)
     loops = [n for n in targets.PYTORCH if n.startswith("torch-loops") and n in found]
     lines = []
@@ -143,7 +143,8 @@ def pytorch(stores):
 
 
 def groups(target, found):
-    """The rows of a target, by promise, in the order of rows.py: (promise, [(benchmark, row)])."""
+    """Returns the rows of a target by promise, in the order of rows.py: (promise, [(benchmark,
+    row)])."""
     result = {}
     for name, bench in found.items():
         if target.takes(name):
@@ -154,7 +155,7 @@ def groups(target, found):
 
 
 def distance(row):
-    """How far from its promise a row is; the largest is the worst."""
+    """Returns how far a row is from its promise; the largest value is the worst."""
     if row["kind"] == rows.MORE:
         return row["score"] - row["target"]
     return -row["score"] if row["kind"] == rows.FASTER else row["score"]
@@ -171,7 +172,7 @@ def told(row):
 
 
 def seen_of(members):
-    """The worst of several rows, and each that missed."""
+    """Returns the worst of several rows, and each that missed."""
     by_distance = sorted((row for _, row in members), key=distance, reverse=True)
     missed = [row for row in by_distance if not row["met"]]
     if not missed:
@@ -181,7 +182,7 @@ def seen_of(members):
 
 
 def slower(found):
-    """Every figure that is slower than plain beyond the promise, and how many there are in all."""
+    """Returns every figure that is slower than plain beyond the promise, and the number of all."""
     members = [
         row
         for bench in found.values()
@@ -192,16 +193,16 @@ def slower(found):
 
 
 def spread_to_plain(row, bench):
-    """Half of what the rounds' own ratios to plain differ by; None with one round."""
+    """Returns half of the range of the rounds' own ratios to plain; None with one round."""
     ours, plain = (bench["samples"].get("%s@%s" % (row["metric"], v)) for v in ("hotpin", "plain"))
     ratios = [a / b for a, b in zip(ours or [], plain or [])]
     return (max(ratios) - min(ratios)) / 2 if len(ratios) > 1 else None
 
 
 def surely_slower(found):
-    """Of all figures: how many there are, how many above the promise, how many of these have one
-    round only, and [(ratio, half, name, what)] of those above it by more than their rounds differ,
-    the worst first."""
+    """Of all figures, returns their number, how many are above the promise, how many of these have
+    only one round, and [(ratio, half, name, what)] of those above it by more than their rounds
+    differ, the worst first."""
     members, late = slower(found)
     where = {id(row): bench for bench in found.values() for row in bench["rows"]}
     sure, once = [], 0
@@ -214,7 +215,7 @@ def surely_slower(found):
 
 
 def never(found):
-    """The line of the promise that holds for everything."""
+    """Returns the line of the promise that holds for everything."""
     count, late, once, sure = surely_slower(found)
     if not count:
         return "not measured", "-"
@@ -247,7 +248,7 @@ def target_lines(target, found):
 
 
 def ends(members):
-    """Which figures a line is about: the first, the last, and of which benchmarks."""
+    """Names the figures of a line: the first, the last, and their benchmarks."""
     words = list(dict.fromkeys(re.split("[;,]", row["what"])[0] for _, row in members))
     names = dict.fromkeys("`%s`" % bench["name"] for bench, _ in members)
     whole = words[0] if len(words) == 1 else "%s .. %s" % (words[0], words[-1])
@@ -255,7 +256,7 @@ def ends(members):
 
 
 def why(names, sections):
-    """Where the page says why a target was missed, if it does."""
+    """Returns a link to the page's explanation of a missed target, if it has one."""
     known = [name for name in names if name in sections]
     return ", [why](#%s)" % known[0] if known else ""
 
@@ -288,9 +289,8 @@ def short_lines(target, found, sections):
 
 
 def short(stores, sections=()):
-    """A line a promise: what was seen at worst, and whether that meets it.
-
-    `sections` are the names of benchmarks that the page says more about."""
+    """Returns a line for each promise: the worst figure, and whether it meets the promise.
+    `sections` are the names of benchmarks that the page explains."""
     found = benchmarks(stores)
     lines = []
     for target in targets.TARGETS + targets.MORE:
@@ -302,7 +302,7 @@ def short(stores, sections=()):
 
 
 def seen(stores):
-    """A line a promise: target, what was seen, verdict."""
+    """Returns a line for each promise: target, result, verdict."""
     found = benchmarks(stores)
     lines = ["| case | target | measured: ratio +- spread (plain, hotpin, hand-tuned) | verdict |",
              "|---|---|---|---|"]

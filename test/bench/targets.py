@@ -16,7 +16,7 @@ class Target:
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.names)
 
 
-# In the order in which they are measured: if time is short, the last get fewer rounds.
+# In the order of measurement: if time is short, the last ones get fewer rounds.
 TARGETS = [
     Target("repeated synchronous copies of one buffer, both directions", "repeat", "whole"),
     Target("first copy of a touched buffer", "first-copy"),
@@ -33,7 +33,7 @@ TARGETS = [
     Target("every figure, against plain", "never-slower-*", "copies", every=True),
 ]
 
-# More promises: measured when named.
+# Further promises, measured only when named.
 MORE = [
     Target("uploads between kernels", "uploads-between-kernels"),
     Target("the loop with other allocators", "alloc-loop-*"),
@@ -48,7 +48,7 @@ MORE = [
     Target("copies with one copy worker", "copies-alone"),
 ]
 
-# (benchmark, figure, what it is); each figure is the time of one.
+# (benchmark, figure, description); each figure is the time of one operation.
 FRONT = [
     ("repeat", "h2d_64K", "copy of 64 KiB to the device, `malloc` memory, repeated"),
     ("repeat", "d2h_64K", "the same from the device"),
@@ -73,5 +73,5 @@ FRONT = [
 def needed(targets):
     return [name for target in targets for name in target.names]
 
-# What the page about PyTorch shows, in the order in which time is given to them.
+# The tables of the page about PyTorch, in the order in which they get time.
 PYTORCH = ["torch-loops", "torch-models", "torch-loops-images", "torch-loops-kinds"]

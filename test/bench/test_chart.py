@@ -27,7 +27,7 @@ SPEED = {"plain": 10.0, "hotpin": 50.0, "hand": 51.0}  # GB/s
 
 
 def made_up(kinds=("hot", "first"), sizes=SIZES, rounds=1, device="Some Device"):
-    """A run whose copies are as fast as SPEED; other rounds are slower."""
+    """Returns a run whose copies are as fast as SPEED; other rounds are slower."""
     samples = {}
     for kind in kinds:
         for way in ("h2d", "d2h"):
@@ -127,7 +127,7 @@ class Picture(unittest.TestCase):
                 chart.chart(store, kind)
 
 class Pages(unittest.TestCase):
-    """publish.py in a tree of its own."""
+    """Runs publish.py in a tree of its own."""
 
     MEASUREMENTS = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
     TARGETS = ("manual\n<!-- run.py --targets, short -->\nold\n<!-- end -->\n### copies\nreasons\n"

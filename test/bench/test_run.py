@@ -142,7 +142,8 @@ class Rows(unittest.TestCase):
 
 
 def stored(name, figures, kind=rows.FASTER, target=2.0):
-    """A run of one benchmark, as run.py stores it; figures: metric -> (plain, hotpin, hand)."""
+    """Returns a run of one benchmark, as run.py stores it; figures: metric -> (plain, hotpin,
+    hand)."""
     bench = rows.Bench(name, {}, [rows.Row(m, m, kind, target) for m in figures])
     samples = {
         (metric, variant): seconds if isinstance(seconds, list) else [seconds]

@@ -82,7 +82,7 @@ def fresh(torch, hand_tuned, mib):
 
 
 class Samples:
-    """Sample i is full of i; a batch is BATCH samples."""
+    """Sample i is filled with i; a batch is BATCH samples."""
 
     BATCH = 16
 
@@ -98,7 +98,7 @@ class Samples:
 
 
 class Custom:
-    """What pin_memory leaves as it is."""
+    """A type that pin_memory does not change."""
 
     def __init__(self, samples):
         import torch
@@ -113,7 +113,7 @@ class Pinnable(Custom):
 
 
 def room_for_batches():
-    """The MiB of a batch: those on their way to us share /dev/shm, which may be small."""
+    """Returns the MiB of a batch: the batches in flight share /dev/shm, which may be small."""
     try:
         free = os.statvfs("/dev/shm")
         most = free.f_bavail * free.f_frsize // (4 * WORKERS * 2) >> 20
@@ -157,7 +157,7 @@ def loader(torch, name, workers, pin, collate=None):
 
 
 def concurrent(torch, hand_tuned):
-    """The cores are others' while they are kept busy; what is ours in their processes is not asked."""
+    """Other processes keep the cores busy; hotpin is not measured in them."""
     environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
     cores = len(os.sched_getaffinity(0))
     data = torch.ones(16 << 17, dtype=torch.int64)
@@ -192,14 +192,14 @@ def main():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
     hand_tuned = sys.argv[1] == "pinned"
-    # Anything that waits for ever: others want their turn.
+    # Ends a test that hangs, for the sake of later ones.
     signal.alarm(STUCK_SECONDS)
     for mib in sys.argv[2:]:
         if mib != "loaders":
             fresh(torch, hand_tuned, int(mib))
     if "loaders" not in sys.argv[2:]:
         return 0
-    # Their threads would fight for the cores with the workers.
+    # Its threads would compete with the workers for the cores.
     torch.set_num_threads(1)
     loader(torch, "loader0", 0, hand_tuned)
     loader(torch, "loader4", WORKERS, hand_tuned)

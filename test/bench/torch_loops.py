@@ -51,7 +51,7 @@ class Skipped(Exception):
 
 
 class Samples:
-    """Sample i is full of i; SAMPLES of them are a batch."""
+    """Sample i is filled with i; SAMPLES of them are a batch."""
 
     def __init__(self, torch, mb):
         self.torch = torch
@@ -71,7 +71,8 @@ def collate(samples):
 
 
 def ahead(megabytes, workers):
-    """Batches that each worker may load ahead: all of them share /dev/shm, which may be small."""
+    """Returns how many batches each worker may load ahead: all of them share /dev/shm, which may be
+    small."""
     try:
         free = os.statvfs("/dev/shm")
     except OSError as error:
@@ -84,7 +85,7 @@ def ahead(megabytes, workers):
 
 
 def make_images(folder):
-    """Two classes of JPEG files; the photo of all is a picture of noise and slopes."""
+    """Makes two classes of JPEG files; all are the same picture of noise and gradients."""
     import PIL.Image
 
     slope = PIL.Image.linear_gradient("L").resize((IMAGE_SIDE, IMAGE_SIDE))
@@ -97,7 +98,7 @@ def make_images(folder):
 
 
 class Repeated:
-    """The images again and again, so that an epoch does not end within a loop."""
+    """Repeats the images, so that an epoch does not end within a loop."""
 
     def __init__(self, images):
         self.images = images
@@ -146,7 +147,7 @@ def check_samples(sums, samples, name):
 
 
 def turn(torch, batch, asynchronous):
-    """Returns the batch on the GPU and how long its copy took."""
+    """Returns the batch on the GPU and the duration of its copy."""
     begin = time.perf_counter()
     device = batch.to("cuda", non_blocking=asynchronous)
     torch.cuda.synchronize()
@@ -178,7 +179,7 @@ def loop(torch, hand_tuned, name, kind, samples, mb, workers):
 
 
 class Busy:
-    """Python code on each core but one; hotpin is not loaded into those processes."""
+    """Runs Python code on each core except one; hotpin is not loaded into those processes."""
 
     def __enter__(self):
         environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
@@ -225,7 +226,7 @@ def main():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
     signal.alarm(STUCK_SECONDS)
-    # Its threads would fight for the cores with the workers.
+    # Its threads would compete with the workers for the cores.
     torch.set_num_threads(1)
     try:
         for argument in sys.argv[2:]:

@@ -32,7 +32,7 @@ STUCK_SECONDS = 170
 
 
 def measure(torch, name, call, check=None):
-    """Prints the median; `call` is one turn, `check` gets what it returned."""
+    """Prints the median; `call` is one turn, `check` gets its result."""
     spent = []
     begin = time.perf_counter()
     while len(spent) < LEAST_TURNS + WARM_UP or (
@@ -123,7 +123,7 @@ def offloading(torch, hand_tuned, expected):
 
 
 def folder_for(size):
-    """/dev/shm if a file of that size fits twice, else the default folder."""
+    """Returns /dev/shm if a file of that size fits twice, otherwise the default folder."""
     try:
         free = os.statvfs("/dev/shm")
         return "/dev/shm" if free.f_bavail * free.f_frsize > 2 * size else None

@@ -23,7 +23,7 @@ def main():
         return
     with tempfile.TemporaryDirectory(prefix="hotpin-root-") as folder:
         os.chmod(folder, 0o777)
-        # What addr2line would be; whose it is, is all that it says.
+        # Replaces addr2line, and only prints the user that runs it.
         with open(os.path.join(folder, "addr2line"), "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\nid -u >>'{folder}/users'\n")
         os.chmod(os.path.join(folder, "addr2line"), 0o755)

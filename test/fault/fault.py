@@ -24,7 +24,7 @@ PLACES, ENTRY = 4096, struct.Struct("<QII48s")
 EVER = 1 << 40
 TIMEOUT = 60 * int(os.environ.get("TEST_SLOWNESS", "1"))
 
-# What the library runs with; the first is what most have.
+# Environments of the library; the first one is the usual one.
 SETTINGS = [
     {},
     {"HOTPIN_PROFILE": "trace", "HOTPIN_OUT": "@/profile-%p.json",
@@ -35,7 +35,7 @@ SETTINGS = [
 ]
 
 
-# Of what the library imports, all that cannot fail, or whose failure is an answer like another.
+# Imports of the library that cannot fail, or whose failure is an ordinary result.
 CANNOT_FAIL = set("""
 __assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_current_sigrtmax
 __libc_current_sigrtmin __libc_single_threaded
@@ -50,7 +50,7 @@ strcmp strcspn strlen strncmp strnlen strrchr strspn strstr strtol strtoul vsnpr
 
 
 class Run:
-    """One run of the program and what it showed."""
+    """One run of the program and its output."""
 
     def __init__(self, args, setting, at=None, table=None):
         with tempfile.TemporaryDirectory(prefix="hotpin-fault-") as folder:
@@ -72,7 +72,7 @@ class Run:
         return self.status, self.out
 
     def trouble(self, plain):
-        """What differs from the plain run, in a line, or None."""
+        """Returns the difference from the plain run, in one line, or None."""
         if self.status != plain.status:
             return f"status {self.status} instead of {plain.status}: {self.tail()}"
         if self.out != plain.out:
@@ -86,7 +86,7 @@ class Run:
 
     @staticmethod
     def is_table(line):
-        """Of the summary, which is on stderr."""
+        """True for lines of the summary table, which is on stderr."""
         return "|" in line or line[0].isalnum() and not line.startswith("standin")
 
     def tail(self):
@@ -108,7 +108,7 @@ def places_of(path):
 
 
 def record(args, plain, setting, runs):
-    """The places of several runs: threads do not always come by the same ones."""
+    """Returns the places of several runs, because threads do not always reach the same ones."""
     with tempfile.TemporaryDirectory(prefix="hotpin-fault-") as folder:
         table = make_table(folder)
         for _ in range(runs):
@@ -120,7 +120,7 @@ def record(args, plain, setting, runs):
 
 
 def lines_of(library, keys):
-    """Where each key stands in the source."""
+    """Returns the place of each key in the source."""
     offsets = sorted({key & 0xffffffff for key in keys})
     text = "\n".join(hex(offset - 1) for offset in offsets)
     done = subprocess.run(["addr2line", "-a", "-f", "-i", "-s", "-e", library], input=text,
@@ -130,13 +130,13 @@ def lines_of(library, keys):
         if line.startswith("0x"):
             offset = int(line, 16) + 1
         elif i + 1 < len(lines) and ":" not in line:
-            # The last one is the function that the others are inlined in.
+            # The last one is the function into which the others are inlined.
             found[offset] = f"{lines[i + 1].split(' ')[0]} {line}"
     return found
 
 
 def unlisted(args):
-    """What the library imports, calls.def has not, and nobody has said of that it cannot fail."""
+    """Returns imports of the library that are neither in calls.def nor listed as unable to fail."""
     done = subprocess.run(["nm", "-D", "--undefined-only", args.library], text=True,
                           capture_output=True, check=True)
     with open(os.path.join(os.path.dirname(__file__), "calls.def"), encoding="utf-8") as file:
@@ -179,7 +179,7 @@ def main():
     tasks, places = [], {}
     for setting in settings:
         found = record(args, plain, setting, 3 if args.all else 1)
-        # With these options too, but not twice the same.
+        # Also with these options, but the same place not twice.
         if args.all:
             found = {key: value for key, value in found.items() if key not in places}
         places.update(found)

@@ -24,7 +24,7 @@ Difference = collections.namedtuple("Difference", "verdict what shown")
 
 
 class Text:
-    """Lines to compare, of a process with this number."""
+    """Lines to compare, of a process with this id."""
 
     def __init__(self, text, pid, ignore=None):
         kept = [line for line in text.splitlines() if not ignore or not ignore.search(line)]
@@ -46,14 +46,14 @@ class Text:
         return collections.Counter(self.masked(line, numbers) for line in self.lines)
 
     def differing(self, other, numbers=False):
-        """The numbers of the lines that differ; None where one text has more of them."""
+        """Returns the numbers of lines that differ; None if one text has more lines."""
         if len(self.lines) != len(other.lines):
             return None
         return {i for i, (here, there) in enumerate(zip(self.lines, other.lines))
                 if here != there and self.masked(here, numbers) != other.masked(there, numbers)}
 
     def is_own(self, other, plains):
-        """Whether this text differs from the other no more than those of plain runs do."""
+        """True if this text differs from the other no more than plain runs do among each other."""
         if all(other.differing(plain) == set() for plain in plains):
             return False
         if any(plain.differing(self) == set() for plain in plains):
@@ -74,7 +74,7 @@ class Text:
         return any(form != forms[0] for form in forms) or set(self.bag(True)) <= forms[0]
 
     def diff(self, other):
-        """How this text differs from the other, in a few lines."""
+        """Returns the differences from the other text, in a few lines."""
         start = next((i for i, (here, there) in enumerate(zip(other.lines, self.lines))
                       if here != there and other.masked(here) != self.masked(there)),
                      min(len(other.lines), len(self.lines)))
@@ -115,7 +115,7 @@ def compare_files(name, runs, soft):
 
 
 def compare(program, it, plain, others):
-    """The differences between a run and a plain one, given others that were plain."""
+    """Returns the differences between a run and a plain one, given other plain ones."""
     runs, found = [it, plain, *others], []
     if it.ending() != plain.ending():
         own = it.ending() in {run.ending() for run in others}

@@ -26,14 +26,14 @@ hotpin=$build/tools/hotpin
 for variable in "${!HOTPIN@}" "${!STANDIN_@}" LD_PRELOAD PRELOAD_SO; do
 	unset "$variable"
 done
-# What is done many times is done with short kernels.
+# Tests that run many times use short kernels.
 export DEFER_WORK_US=300
 
 SECONDS=0
 failed=()
 limit=0
 
-# share N: the next part may take so many hundredths of what is left; few take as much.
+# share N: gives the next part at most N hundredths of the remaining time; few parts need as much.
 share() {
 	limit=$(((seconds - SECONDS) * $1 / 100))
 	[ "$limit" -ge 1 ] || limit=1
@@ -43,7 +43,7 @@ tell() { # name, verdict, seconds, words
 	printf '%-13s %-8s %4d s  %s\n' "$1" "$2" "$3" "$4"
 }
 
-# part NAME COMMAND...: within the limit, and with what it says in a log.
+# part NAME COMMAND...: runs the command within the limit, with its output in a log.
 part() {
 	local name=$1 log=$logs/$1.log begun=$SECONDS status last
 	shift
@@ -65,7 +65,8 @@ part() {
 	esac
 }
 
-# program NAME FLAGS...: the path of a program of NVIDIA's compiler, made if need be; empty: none.
+# program NAME FLAGS...: prints the path of a program for nvcc, built if needed; empty if
+# impossible.
 program() {
 	local name=$1
 	shift
@@ -80,7 +81,7 @@ program() {
 	fi
 }
 
-# with_program NAME COMMAND...: COMMAND and the path of NAME.
+# with_program NAME COMMAND...: runs COMMAND with the path of NAME.
 with_program() {
 	local name=$1
 	shift
@@ -115,7 +116,7 @@ part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
 share 20
 part held python3 test/gpu/hazards.py "$library" "$build/test/gpu/held"
 share 10
-# These two end by themselves, and then say how far they came.
+# These two stop at their own limit, and then report their progress.
 share 40
 part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \
 	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))

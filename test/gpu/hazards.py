@@ -19,12 +19,12 @@ import runs
 
 VERDICT = re.compile(r"row (\d\d) (\w+): (.*)")
 SHARE = re.compile(r"# (\d+ of \d+ .*)") # differs from run to run; told
-# Of one test, and of one process.
+# Seconds for one test, and for one process.
 SILENT, MOST = 60, 200
 
 
 def start(program, names, library, settings, told=None):
-    """The lines that a process printed, and how it ended."""
+    """Returns the lines that a process printed, and how it ended."""
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("PRELOAD_SO", "LD_PRELOAD")}
     environment.update(setting.split("=", 1) for setting in settings)
@@ -36,7 +36,7 @@ def start(program, names, library, settings, told=None):
 
 
 def take(lines, results):
-    """Splits what was printed by test; returns what came after the last verdict."""
+    """Divides the output by test; returns the output after the last verdict."""
     gathered = []
     for line in lines:
         verdict = VERDICT.fullmatch(line)
@@ -49,7 +49,7 @@ def take(lines, results):
 
 
 def run_these(program, names, library, settings, told=None):
-    """What each of them said: its verdict and its other lines; and the seconds."""
+    """Returns the output of each test, its verdict and other lines; and the seconds."""
     results, begun, left = {}, time.monotonic(), names
     while left:
         heard, lines_heard = {}, []
@@ -78,7 +78,7 @@ def observations(lines):
 
 
 def compare(name, plain, ours):
-    """A line for this test, and what differs; whether it is as it should be."""
+    """Returns a line for this test with its differences, and whether it passed."""
     words, said = ours
     other_words, other_said = plain
     seen, other_seen = observations(said), observations(other_said)
@@ -100,7 +100,7 @@ def compare(name, plain, ours):
 
 
 def both_ways(options, names, settings):
-    """The tests that failed, those that were skipped, and the seconds either way."""
+    """Returns the tests that failed, those that were skipped, and the seconds of both runs."""
     plain, without = run_these(options.program, names, None, settings)
     wrong, shown = set(), set()
 

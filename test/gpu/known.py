@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# LAUNCH_TIMES_EXACT of src/trace/launch_times.h: so many are joined to their launches.
+# LAUNCH_TIMES_EXACT of src/trace/launch_times.h: so many kernels are joined to their launches.
 EXACT_KERNELS = 4096
 
 

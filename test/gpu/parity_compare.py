@@ -14,7 +14,8 @@ rows = re.findall(r"^(?:DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?\((\w+), (
 names = [name for flavor, export, kind in rows if kind != "PASS"
          for name in [export] + ([export + flavor.lower()] if flavor else [])]
 
-# What hotpin asks the driver itself, CUPTI sees as well; a thread's own stream has a name of its own.
+# CUPTI also sees the library's own calls to the driver.  Functions for per-thread streams have
+# names of their own.
 counts = ours["counters"]
 asked = {
     "cuPointerGetAttribute": counts["asked_pointer"],
@@ -28,7 +29,7 @@ asked = {
              + counts["asked_stream"] + counts["copies_waited"]),
 }
 
-# CUPTI sees nothing before the driver is initialized: the first cudart's look-ups and cuInit().
+# CUPTI sees nothing before the driver is initialized: cudart's first look-ups and cuInit().
 early = {"cuGetProcAddress", "cuGetProcAddress_v2", "cuInit"}
 
 ours_calls = {call["name"]: call["count"] for call in ours["calls"]}

@@ -85,7 +85,7 @@ class Program:
 
 
 class Run:
-    """One run, and what it left in its folder."""
+    """One run, and the files in its folder."""
 
     def __init__(self, scratch, program, mode, library, limit):
         here = os.path.join(scratch, "run")
@@ -113,7 +113,7 @@ class Run:
                 self.late = True
             self.seconds = time.monotonic() - begun
             try:
-                os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
+                os.killpg(process.pid, signal.SIGKILL)  # with all its child processes
             except ProcessLookupError:
                 pass
             self.status, self.pid = process.wait(), process.pid
@@ -147,7 +147,7 @@ class Run:
 
 
 def judge(program, turn, options, scratch):
-    """All runs of one program, and what is to be said of them."""
+    """Returns all runs of one program, and the report about them."""
     def run(mode, limit):
         return Run(scratch, program, mode, options.library, limit)
 
@@ -184,7 +184,7 @@ def show(record, report):
     for mode, found in record["found"].items():
         for verdict, what, shown in found:
             if verdict == "DIFFERS":
-                verdict = record["verdicts"][mode]  # which may be `once`
+                verdict = record["verdicts"][mode]  # may be `once`
             print(f"{record['name']}: {mode}: {verdict}: {what}",
                   *(f"    {line}" for line in shown), sep="\n", file=report, flush=True)
 

@@ -38,7 +38,7 @@ HANGS_MOST = 2
 
 
 class Unit:
-    """What is one process: a name, its tests or its arguments, its environment; what it says."""
+    """The tests of one process: a name, its tests or arguments, its environment; and its output."""
 
     def __init__(self, name, tests=(), arguments=(), settings=()):
         self.name, self.tests, self.arguments = name, list(tests), list(arguments)
@@ -71,13 +71,13 @@ def units_of(program, pattern):
             together.append(name)
     if together:
         name = f"{len(together)} tests together" if len(together) > 1 else together[0]
-        # Last: the longest of all.
+        # Comes last, because it takes longest.
         units.append(Unit(name, together))
     return units
 
 
 class Repeat:
-    """All that is run, and what came of it."""
+    """All runs and their results."""
 
     def __init__(self, options, units):
         self.options, self.units, self.begun = options, units, time.monotonic()
@@ -88,7 +88,7 @@ class Repeat:
         return self.begun + self.options.budget - time.monotonic()
 
     def run(self, unit, mode, turns):
-        """What it did; its lines to compare.  None if there is no time for it."""
+        """Returns the run's result, with its lines to compare; None if there is no time for it."""
         if self.left() <= 0:
             return None
         environment = {name: value for name, value in os.environ.items()
@@ -98,7 +98,7 @@ class Repeat:
             environment.update(LD_PRELOAD=self.options.library, HOTPIN_ASYNC=MODES[mode])
         silent = max(LEAST_SECONDS, 10 * unit.one_turn) if unit.one_turn else FIRST_SECONDS
         most = max(LEAST_SECONDS, 10 * unit.one_turn * turns) if unit.one_turn else FIRST_SECONDS
-        # Two seconds more, or what is begun in the last one is never over.
+        # Two seconds more, because a process that starts in the last one could never end.
         until = self.left() + 2
         done = runs.run([self.options.program, *unit.command(turns)], environment,
                         min(silent, until), min(most, until))
@@ -108,7 +108,8 @@ class Repeat:
         return done, [*kept, "hangs" if done.status is None else f"status {done.status}"]
 
     def learn(self, unit):
-        """One turn plain; then as many as a process is to run, which must say that so many times."""
+        """Runs one turn plainly, then as many as a process will run, which must have equal output.
+        """
         answer = None
         for _ in range(2):
             answer = self.run(unit, "plain", 1)
@@ -142,7 +143,7 @@ class Repeat:
                     yield unit, mode
 
     def asked(self, mode):
-        """Turns of each unit."""
+        """Returns the turns of each unit."""
         count = (self.options.runs + 9) // 10 if mode == "plain" else self.options.runs
         return count * self.options.turns
 
@@ -195,7 +196,7 @@ class Repeat:
 
 
 def last_over(done):
-    """In words: which test had come to its end before."""
+    """Says which test had ended last."""
     over = [line for line in done.lines() if not line.startswith("#")]
     return f"the last to end was {over[-1]!r}, number {len(over)}" if over else "none had ended"
 
@@ -205,7 +206,7 @@ def counts(line):
 
 
 def remarks_before(lines, number):
-    """What a program says of the line that has this number among those that count."""
+    """Returns the program's comments on the line with this number among the compared ones."""
     remarks = []
     for line in lines:
         if not counts(line):
@@ -218,7 +219,7 @@ def remarks_before(lines, number):
 
 
 def first_difference(unit, got):
-    """The number of the line, and how it differs."""
+    """Returns the number of the first line that differs, and the difference."""
     wanted = unit.expected(unit.turns)
     for number, line in enumerate(wanted):
         if number >= len(got) or got[number] != line:

@@ -9,7 +9,7 @@ in_flight = set()
 
 
 class Done:
-    """What a process wrote and how it ended: `status` is None where it was given up."""
+    """The output of a process and how it ended: `status` is None if it was killed."""
 
     def __init__(self):
         self.out, self.err, self.status, self.seconds = b"", b"", None, 0.0
@@ -22,7 +22,7 @@ class Done:
 
 
 def end(process):
-    """With all that it has started: an orphan with a context slows down later processes."""
+    """Kills it with all its children: an orphan with a context slows down later processes."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -30,7 +30,7 @@ def end(process):
 
 
 def read(process, done, silent, most, told):
-    """Until the process ends, says nothing for SILENT seconds, or has taken MOST."""
+    """Reads until the process ends, prints nothing for SILENT seconds, or has taken MOST."""
     begun = heard = time.monotonic()
     at = 0
     with selectors.DefaultSelector() as both:
@@ -40,7 +40,7 @@ def read(process, done, silent, most, told):
             left = min(heard + silent, begun + most) - time.monotonic()
             ready = both.select(left) if left > 0 else []
             if not ready:
-                # What it started may still have its output.
+                # Its children may still hold its output.
                 return process.poll()
             for key, _ in ready:
                 heard = time.monotonic()
@@ -60,7 +60,7 @@ def read(process, done, silent, most, told):
 
 
 def run(command, environment, silent, most=float("inf"), told=None):
-    """Runs it; TOLD is called with each line of its standard output, as it comes."""
+    """Runs it; calls TOLD with each line of its standard output, as it arrives."""
     done, begun = Done(), time.monotonic()
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,

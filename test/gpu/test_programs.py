@@ -17,7 +17,7 @@ ONCE = '[ -n "$LD_PRELOAD" ] && [ ! -e %s ] && : > %s && echo wrong; echo right'
 
 
 def a_library():
-    """Any that does no harm when it is preloaded."""
+    """Returns any library that has no effect when it is preloaded."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         return re.search(r"/\S*/(libc|ld-musl)\S*\.so\S*", maps.read())[0]
 
@@ -32,7 +32,7 @@ class Programs(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def run_list(self, programs, *options):
-        """The verdict of the mode `default` by program, the exit status, all that was said."""
+        """Returns the verdict of the mode `default` by program, the exit status, and all output."""
         with open(self.path("list"), "w", encoding="utf-8") as file:
             file.write("# a remark\n\n")
             for name, (script, *settings) in programs.items():

@@ -21,7 +21,7 @@ import traceback
 
 SHARE, SLACK_NS = 0.02, 100_000
 SAMPLE = 8 # the kind of an event
-NOTING_NS = 1_500 # what a profile may cost a copy
+NOTING_NS = 1_500 # what the bookkeeping of a profile may cost for a copy
 counts = {"ok": 0, "WRONG": 0, "label": 0}
 
 
@@ -52,7 +52,7 @@ def label(what, seen, true):
 
 
 def part(function, *arguments):
-    """One fault must not hide the others."""
+    """Runs a part of the test: one fault must not hide the others."""
     print(f"-- {function.__name__.replace('_', ' ')}")
     try:
         function(*arguments)
@@ -69,7 +69,7 @@ class Runs:
         return os.path.join(self.folder, name + ".json")
 
     def run(self, name, mode, flags=("--profile",), **options):
-        """Truth, profile, and what was on stderr."""
+        """Returns the truth, the profile, and the messages on stderr."""
         environment = {**os.environ, **options, "TRUTH_BEGAN_NS": str(time.monotonic_ns())}
         done = subprocess.run([self.hotpin, "run", *flags, "--stage", name, "-o", self.path(name),
                                self.program, mode], env=environment, capture_output=True, text=True,
@@ -99,13 +99,13 @@ def rows_of(profile, view):
 
 
 def copies(truth, profile):
-    """As CUPTI saw them, in a run where nothing was promoted."""
+    """Checks copies as CUPTI recorded them, in a run in which hotpin pinned nothing."""
     rows = rows_of(profile, "cupti")
     same("kinds of copies", sorted(rows), sorted(truth["copies"]))
     for name, (count, size, busy, _) in truth["copies"].items():
         same(f"{name}, copies and bytes", [rows[name]["count"], rows[name]["bytes"]], [count, size])
-        # CUPTI's record begins when the first bytes are on their way: when the driver has copied
-        # some of them itself.  The report says so.
+        # CUPTI's record begins when the first bytes are on the bus, after the driver has staged
+        # some.  The report says so.
         judge = label if name.endswith("pageable") else near
         judge(f"{name}, time", rows[name]["busy_ns"], busy)
         judge(f"{name}, GB/s", rows[name]["bytes"] / rows[name]["busy_ns"], size / busy)
@@ -113,7 +113,7 @@ def copies(truth, profile):
         kind, least = name.rsplit(" ", 1)
         found = [row for row in rows[kind]["sizes"] if row["from_bytes"] == int(least)]
         same(f"sizes {name}", [(row["count"], row["bytes"]) for row in found], [(count, size)])
-        # Events are apart by 0.5 us at best; below 64 KiB truth.cu does not know.
+        # Events are 0.5 us apart at best; below 64 KiB truth.cu has no value.
         if found and int(least) >= 1 << 16 and "pinned" in kind:
             near(f"sizes {name}, time", found[0]["busy_ns"], busy,
                  slack=SHARE * busy + count * (truth["unsure_ns"][kind[:3]] + 500))
@@ -136,7 +136,7 @@ def copies_at_the_call(truth, profile):
 
 
 def table_at_exit(truth, stderr):
-    """Its text: the same copies, with GB/s within 2 % of the truth, in 25 lines."""
+    """Checks the text: the same copies, with GB/s within 2 % of the truth, in 25 lines."""
     lines = [line for line in stderr.splitlines() if line.startswith("==hotpin==")]
     holds("25 lines at most", len(lines) <= 25, len(lines))
     for name, (count, size, busy, _) in truth["copies"].items():
@@ -163,7 +163,7 @@ def whole(truth, profile):
             label("split, transfer", split["transfer_ns"], true)
             continue
         if kind == "kernel":
-            # Warming up, memsets and copies on the device.
+            # Warm-up, memsets and copies on the device.
             true += truth["memsets"][2] + truth["copies"]["d2d device"][2]
         near(f"split, {kind}", split[kind + "_ns"], true)
     near("split, with the device idle", split["host_ns"] + split["startup_ns"] + split["calls_ns"],
@@ -182,7 +182,7 @@ def whole(truth, profile):
     if profile["samples"] is None:
         label(f"samples: none ({profile['sampling']['why']})", 0, None)
     else:
-        # A CPU is busy all the while except for what sleeps and blocks.
+        # A CPU is always busy, except while the program sleeps or blocks.
         label("samples (estimate), s", sum(row["first_thread"] + row["other_threads"]
                                            for row in profile["samples"]) / 199, None)
     holds("cuInit is called once", called["cuInit"]["count"] == 1, called["cuInit"])
@@ -239,7 +239,7 @@ def stages(truth, profile):
 
 
 def places(truth, runs, name):
-    """Call sites by function and line."""
+    """Checks call sites by function and line."""
     found = {}
     for row in runs.table(name, "sites"):
         sums = found.setdefault((row["function"].split("(")[0], row["line"].rsplit(":", 1)[-1],
@@ -257,7 +257,8 @@ def places(truth, runs, name):
 
 
 def buffers(truth, runs, name):
-    """By who allocated: all that is copied pageable goes up from a field and down into a result."""
+    """Checks buffers by allocation site: pageable copies upload from a field and download into a
+    result."""
     rows = {row["function"].split("(")[0]: row for row in runs.table(name, "buffers")}
     for function, direction in (("make_field", "h2d"), ("make_result", "d2h")):
         count, size, _, call = truth["copies"][f"{direction} pageable"]
@@ -273,7 +274,7 @@ def buffers(truth, runs, name):
 
 
 def bounds(truth, profile, pinned, resident):
-    """What pinning and doing without really gave is no more than what was said to be possible."""
+    """Pinning and removing copies really saved no more than their bounds."""
     saves = {row["name"]: row["saves_ns"] for row in profile["what_if"]}
     exposed = profile["split"]["transfer_ns"]
     near("bound without transfers", saves["no_transfers"],
@@ -299,8 +300,8 @@ def bounds(truth, profile, pinned, resident):
 
 
 def peaks(truth, profile):
-    """The fastest copy that was seen is held against the fastest one: what else the machine does
-    slows some of them down, and none is faster than the link."""
+    """Compares the profile's fastest copy with the program's.  Other work on the machine delays some
+    copies, and none is faster than the link."""
     for direction in ("h2d", "d2h"):
         near(f"peak of the link, {direction}, {profile['environment']['peak_source']}",
              profile["environment"][f"peak_{direction}_bytes_per_s"] / 1e9,
@@ -308,7 +309,7 @@ def peaks(truth, profile):
 
 
 def promoted(truth, profile, plain):
-    """The same program with hotpin's own work: the same bytes, and what it says of its effect."""
+    """Checks the same program with hotpin's own work: the same bytes, and its reported effect."""
     for direction in ("h2d", "d2h", "d2d"):
         rows = [row for name, row in rows_of(profile, "cupti").items()
                 if name.startswith(direction)]
@@ -343,8 +344,8 @@ def repeated(truth, profile):
 
 
 def true_arrows(trace):
-    """From call to copy: truth.cu uses a stream of its own in stream_up() and stream_down() alone,
-    and streams work in order."""
+    """Checks arrows from call to copy: stream_up() and stream_down() of truth.cu use a stream of
+    their own, and streams work in order."""
     calls, copies = ({}, {})
     slices = sorted((event for event in trace if event["ph"] == "X"), key=lambda event: event["ts"])
     default = next(event["tid"] for event in slices if event["cat"] == "copy")
@@ -360,7 +361,7 @@ def true_arrows(trace):
 
 
 def timeline(truth, profile, runs):
-    """Its events are the same operations, and its tracks nest."""
+    """Checks that events are the same operations, and that tracks nest."""
     events = profile["events"]
     rows = [dict(zip(events["fields"], row)) for row in events["rows"]]
     same("events dropped", events["dropped"], 0)
@@ -392,7 +393,7 @@ def timeline(truth, profile, runs):
             wrong += bool(ends) and start - minus > ends[-1]
             ends.append(start - minus)
     same("slices that do not nest", wrong, 0)
-    # Samples of one function in a row are one slice.
+    # Consecutive samples of one function are one slice.
     same("slices", sum(map(len, tracks.values())) - sampled,
          sum(row["kind"] != SAMPLE for row in rows))
     copies = {(event["tid"], event["ts"]) for event in trace
@@ -401,7 +402,7 @@ def timeline(truth, profile, runs):
     for event in trace:
         if event["ph"] in "sf":
             ends.setdefault(event["id"], {})[event["ph"]] = event
-    # Others lead to kernels and memsets.
+    # Other arrows lead to kernels and memsets.
     arrows = [(pair["s"]["ts"], pair["f"]["ts"]) for pair in ends.values()
               if (pair["f"]["tid"], pair["f"]["ts"]) in copies]
     same("arrows from calls to copies", len(arrows), sum(row["kind"] == 1 for row in rows))
@@ -410,7 +411,7 @@ def timeline(truth, profile, runs):
 
 
 def deferred(kept, gone):
-    """Copies behind kernels that are waited for, and those that need not be."""
+    """Checks copies behind kernels that are waited for, and those that need not be."""
     (before, was, _), (after, now, _) = kept, gone
     for truth, profile in ((before, was), (after, now)):
         rows = [row for name, row in rows_of(profile, "cupti").items() if name.startswith("h2d")]
@@ -421,7 +422,7 @@ def deferred(kept, gone):
     label("saved by it (estimate)", now["effect"]["ahead_ns"],
           before["wall_ns"] - after["wall_ns"])
     for truth, profile, way in ((before, was, "off"), (after, now, "h2d")):
-        # Noting a call is no part of it, and the program waits for both.
+        # The bookkeeping is no part of a call, but the program waits for both.
         seen, waited = profile["host"]["copy_calls_ns"], truth["calls_ns"]
         holds(f"calls that copy, {way}, ns: {seen}, the program waited {waited}",
               waited - NOTING_NS * truth["copies"] <= seen <= waited * (1 + SHARE))

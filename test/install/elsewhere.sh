@@ -31,7 +31,7 @@ test/install/install.sh "$folder/out" /opt/hotpin lib64 "$version"
 echo "installs in another prefix"
 [ $tests = disabled ] || meson test -C "$folder/out" --no-rebuild --suite unit --suite rules | grep -E '^(Ok|Fail|Timeout|Skipped):'
 
-# What doc/getting-started.md tells a user to type.
+# The commands that doc/getting-started.md tells users to type.
 sed -n '/^<!-- test.install.elsewhere.sh -->$/,/^<!-- end -->$/s/^    //p' doc/getting-started.md >"$folder/commands"
 # shellcheck disable=SC2016 # expanded in the program
 printf '#!/bin/sh\necho "$LD_PRELOAD"\n' >app
@@ -44,7 +44,7 @@ grep -q "$folder/home/.local/.*libhotpin.so" "$folder/log"
 [ -z "$(find "$folder/home" ! -type d)" ]
 echo "installs for a user, and uninstalls"
 
-# The tool three folders deep, the library in a folder that no loader knows.
+# The tool is three folders deep, and the library in a folder that the loader does not search.
 meson configure "$folder/out" -Dbindir=libexec/deep/bin -Dlibdir=far/away/lib -Dtests=disabled
 ninja -C "$folder/out" >"$folder/log"
 DESTDIR=$folder/root meson install -C "$folder/out" --quiet >"$folder/log"

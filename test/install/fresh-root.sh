@@ -25,7 +25,7 @@ stop() {
 [ $# -ge 2 ] || stop "usage: fresh-root.sh RELEASE quickstart|check|package..."
 [ "$(id -u)" = 0 ] || stop "needs root"
 command -v debootstrap >/dev/null || stop "please install: debootstrap"
-# In a mount namespace of its own nothing has to be cleaned up.
+# In a mount namespace of its own, nothing has to be cleaned up.
 [ "$1" = --inside ] ||
 	exec unshare --mount --propagation private test/install/fresh-root.sh --inside "$@"
 shift
@@ -36,7 +36,7 @@ roots=${ROOTS:-/var/tmp/hotpin-roots}
 base=$roots/$release cuda=$(realpath "${CUDA_PATH:-/usr/local/cuda}")
 mkdir -p "$roots"
 
-# A root that nobody has touched, made once.
+# Creates a root that is never changed, once.
 if [ ! -e "$base/complete" ]; then
 	say "making $base"
 	rm -rf "$base"
@@ -48,13 +48,14 @@ if [ ! -e "$base/complete" ]; then
 	touch "$base/complete"
 fi
 
-# fresh NAME: a copy of it in $roots/NAME.
+# fresh NAME: copies it to $roots/NAME.
 fresh() {
 	rm -rf --one-file-system "${roots:?}/$1"
 	cp -a --reflink=auto "$base/root" "$roots/$1"
 }
 
-# mounts NAME [cuda]: what a machine would have there, with the toolkit and our sources or not.
+# mounts NAME [cuda]: mounts the file systems of a machine, with or without the toolkit and our
+# sources.
 mounts() {
 	local root=$roots/$1
 
@@ -75,7 +76,7 @@ inside() { # NAME command...
 		LC_ALL=C.UTF-8 chroot "$root" sh -c "cd /src 2>/dev/null || cd /; $*"
 }
 
-# All files; what apt keeps about packages in general changes with any package.
+# Lists all files, without apt's own state, which changes with any package.
 files_of() {
 	(cd "$roots/$1" && find . -xdev ! -path './var/lib/apt/*' ! -path './var/cache/*' \
 		! -path './var/log/*' ! -path './var/lib/dpkg/*-old' ! -path './run/*' | sort)
@@ -96,7 +97,8 @@ package() {
 		"$roots/$user/tmp/package/"
 	inside "$user" 'dpkg -i /tmp/package/hotpin_*.deb' || return
 	files_of "$user" | diff "$list/before" - | sed -n 's/^> /    /p'
-	# The demo and a device in software, out of the tree that built them; no compiler here.
+	# The demo and a device in software, from the tree that built them; there is no compiler
+	# here.
 	cp -a "$roots/$release-build"/src/build/demo "$roots/$release-build"/src/build/test/standin \
 		"$roots/$user/tmp/"
 	# shellcheck disable=SC2016 # expanded in there
@@ -123,7 +125,7 @@ package() {
 }
 
 failed=0
-# The package does not need a root that nothing was built in.
+# The package does not need a root that built nothing.
 if [ "$*" != package ] || [ ! -d "$roots/$release-build" ]; then
 	fresh "$release-build"
 fi

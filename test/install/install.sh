@@ -56,7 +56,7 @@ readelf -d "$lib/libhotpin.so" | grep -q 'soname: \[libhotpin\.so\.0\]' || wrong
 readelf -d "$lib/libhotpin.so" "$root$prefix/bin/hotpin" | grep -E 'R(UN)?PATH' &&
 	wrong "bound to the folder that it was built in"
 
-# Preloaded by the tool, by name out of the loader's path, and twice under different names.
+# Preloaded by the tool, by name from the loader's path, and twice under different names.
 maps() {
 	"$@" cat /proc/self/maps | sed -n 's/.* //; /libhotpin/p' | sort -u
 }
@@ -69,7 +69,7 @@ has "by two names" "$(maps env LD_LIBRARY_PATH="$lib" LD_PRELOAD="libhotpin.so $
 # shellcheck disable=SC2016 # expanded in the program
 list=$("$root$prefix/bin/hotpin" run sh -c 'echo "$LD_PRELOAD"')
 [ "${list##*/}" = libhotpin.so ] || wrong "an upgrade would take away $list"
-# Moved, and by a link from elsewhere.
+# Moved, and called by a link from elsewhere.
 mv "$root" "$folder/moved"
 ln -s "$folder/moved$prefix/bin/hotpin" "$folder/hotpin"
 lib=$folder/moved$prefix/$libdir
@@ -93,7 +93,7 @@ if command -v man >/dev/null; then
 	done
 fi
 
-# What is said in one place more than meson can fill in.
+# Versions that are stated in more than one place, where meson cannot fill them in.
 grep -q "^hotpin ($version) " "$sources/debian/changelog" || wrong "debian/changelog: another version"
 
 (cd "$build" && meson --internal uninstall) >"$folder/log" 2>&1

@@ -28,7 +28,7 @@ FILES = """__init__.py __main__.py bin/hotpin lib/libhotpin.so profile.schema.js
     share/man/man1/hotpin-compare.1 share/man/man1/hotpin-csv.1 share/man/man1/hotpin-html.1
     share/man/man1/hotpin-report.1 share/man/man1/hotpin-run.1 share/man/man1/hotpin-trace.1
     share/man/man7/libhotpin.7""".split()
-# Stands for a training script: which process it is, and what is loaded into it.
+# Imitates a training script: prints its process id, and the libraries that are loaded into it.
 TRAIN = """import json, os, signal
 with open("ran", "w") as file:
     json.dump([os.getpid(), sorted({line.split()[-1] for line in open("/proc/self/maps")
@@ -76,7 +76,7 @@ def refused(wheel):
 
 
 def check_file(wheel, folder):
-    """The name is that of the files, and a wheel whose name or content was changed is refused."""
+    """Checks the name of the wheel, and that a wheel with another name or content is refused."""
     check(not refused(wheel), "%s is refused" % wheel)
     version = re.search(r"manylinux_2_(\d+)_", wheel)
     check(version, "%s names no platform" % wheel)
@@ -109,7 +109,7 @@ def bundled_pip():
 
 
 class Environment:
-    """A new virtual environment; pip is run from outside of it, because installing it takes seconds."""
+    """A new virtual environment; pip runs outside of it, because installing pip takes seconds."""
 
     def __init__(self, folder, pip):
         self.folder = os.path.join(folder, "venv")
@@ -145,7 +145,7 @@ class Environment:
                 for name in folders + names}
 
     def run(self, command):
-        """Returns the number of the process and what it printed."""
+        """Returns the process id and the output."""
         process = subprocess.Popen(["bash", "-c", command], cwd=self.work, env=self.variables,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True)
@@ -172,7 +172,7 @@ def check_installed(environment, before):
     check(there | manual <= recorded, "not in RECORD: %s" % sorted((there | manual) - recorded))
     for command in "hotpin --version", "python -m hotpin --version":
         check(environment.run(command)[1] == "hotpin %s\n" % version, "%s: another version" % command)
-    # Python ignores two signals; what it runs must not.
+    # Python ignores two signals; the programs that it runs must not.
     ignored = environment.run("python -m hotpin run grep SigIgn /proc/self/status")[1]
     check(not any(int(ignored.split()[1], 16) >> number - 1 & 1
                   for number in (signal.SIGPIPE, signal.SIGXFSZ)),
@@ -180,7 +180,7 @@ def check_installed(environment, before):
 
 
 def check_ran(environment, command, process):
-    """train.py has replaced the process that was started, and has the library of the wheel."""
+    """Checks that train.py has replaced the started process, and has the wheel's library."""
     with open(os.path.join(environment.work, "ran")) as file:
         found = json.load(file)
     library = os.path.join(os.path.realpath(environment.site()), "hotpin", "lib", "libhotpin.so")
@@ -195,7 +195,7 @@ def page_commands():
 
 
 def check_readme(commands):
-    """Each command about the wheel in README.md is one of those that were run."""
+    """Each command about the wheel in README.md must be one of those that were run."""
     with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
         named = re.findall(r"`([^`]*(?:--wheel|\bpip )[^`]*)`", file.read())
     check(named, "README.md does not say how to install the wheel")
@@ -206,7 +206,7 @@ def check_readme(commands):
 def main():
     pip = bundled_pip()
     check_versions()
-    # Found by the real path, because the library's path is compared.
+    # The real path is used, because the library's path is compared.
     with tempfile.TemporaryDirectory() as folder:
         folder = os.path.realpath(folder)
         made = subprocess.run([TOOL, build, os.path.join(folder, "made")], capture_output=True, text=True)

@@ -8,15 +8,15 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cp "$2" "$folder/_hotpin"
 
-# Completion works in zsh's line editor only: one in a terminal of its own is typed to.  There
-# compadd, which every completion ends in, also writes what it adds to a file.
+# Completion works only in zsh's line editor, so text is typed to a zsh in a terminal of its own.
+# There compadd, which every completion calls, also writes its arguments to a file.
 cat >"$folder/rc" <<'ZSH'
 fpath=($FOLDER $fpath)
 autoload -Uz compinit
 compinit -u -D
 compadd() {
 	local -a added
-	# With these, matches are asked for, not added.
+	# With these options, matches are queried, not added.
 	if [[ -z ${(M)@[1,(i)-]:#-[OAD]} ]]; then
 		builtin compadd -A added "$@"
 		print -rl -- $added >>$FOLDER/added
@@ -38,7 +38,7 @@ zmodload zsh/zpty zsh/zselect
 await() {
 	repeat 3000; do
 		[[ -s $FOLDER/$1 ]] && { : >$FOLDER/$1; return }
-		# What the terminal shows must be read, or it stops.
+		# The terminal's output must be read, or it stops.
 		zpty -rt inner shown
 		zselect -t 1
 	done
@@ -56,12 +56,12 @@ while IFS= read -r line; do
 done
 ZSH
 
-# One line of standard input for each that is expected in the answer to it.
+# One line of standard input for each expected answer.
 {
 	commands=$("$hotpin" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
 	for command in $commands; do
 		echo "$command:hotpin "
-		# Not those of other commands, which the prose names.
+		# Without flags of other commands, which the prose mentions.
 		"$hotpin" "$command" --help | grep -E '^(usage:|  -)' |
 			grep -oE -- '[ |[]--[a-z]+' | tr -d ' [|' | sed "s/\$/:hotpin $command --/"
 	done

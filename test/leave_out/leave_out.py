@@ -20,14 +20,14 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE.parent.parent / "src" / "base" / "protections.def"
 SECONDS = 60 * int(os.environ.get("TEST_SLOWNESS", "1"))
-SLOWER, SHORTEST = 10, 5 # a test that takes so much longer than with the protection hangs
-TRIES = 6 # some lie in wait for another thread
+SLOWER, SHORTEST = 10, 5 # a test that takes so many times longer than with the protection hangs
+TRIES = 6 # some tests depend on chance between threads
 NO_SUCH_TEST, REACHED_ITS_END, SKIPPED = 2, 42, 77 # test/check.h
 STRINGS = r'((?:\s*"[^"]*",?)+)\)'
 
 
 def protections():
-    """Of each its name and its tests, as (program, test)."""
+    """Returns for each its name and its tests, as (program, test)."""
     text = re.sub(r"/\*.*?\*/", "", LIST.read_text(encoding="utf-8"), flags=re.DOTALL)
     for name, strings in re.findall(r"PROTECTION\((\w+)," + STRINGS, text):
         tests = []
@@ -61,7 +61,7 @@ class Tests:
         return self.build / "test" / "preload" / f"preload_{program}"
 
     def passes(self, program, test, without="", seconds=SECONDS):
-        """None where it was skipped."""
+        """Returns whether the test passes; None if it was skipped."""
         how, passed = ("--child", REACHED_ITS_END) if "/" in program else ("on", 0)
         try:
             done = subprocess.run([self.path(program), how, test], text=True, errors="replace",
@@ -76,7 +76,7 @@ class Tests:
         return done.returncode == passed
 
     def time_of(self, program, test):
-        """Seconds that the test takes with every protection; None if it fails then."""
+        """Returns the seconds of the test with every protection; None if it fails then."""
         with self.lock:
             known = self.times.get((program, test))
         if known is None:
@@ -89,7 +89,7 @@ class Tests:
 
 
 def look(tests, name, wanted):
-    """What became of the protection, in words; and is that well?"""
+    """Returns the result for the protection in words, and whether it is right."""
     skipped = 0
     for program, test in wanted * TRIES:
         seconds = tests.time_of(program, test)

@@ -27,7 +27,7 @@ result() { # ok|not ok, name
 	echo "$1 $count - $2"
 }
 
-# what SHORT LONG: the one that this run is.
+# what SHORT LONG: prints the one for this run.
 what() {
 	if [ "$long" = yes ]; then
 		echo "$2"
@@ -36,7 +36,7 @@ what() {
 	fi
 }
 
-# Runs the rest of the line in folder $1, with $2 in LD_PRELOAD; leaves out, errors and status.
+# Runs the rest of the line in folder $1, with $2 in LD_PRELOAD; keeps output, errors and status.
 in_folder() {
 	local folder=$1 library=$2
 	shift 2
@@ -57,7 +57,7 @@ wanted() { # name
 	return 1
 }
 
-# compare ROUNDS NAME PROGRAM ARGUMENT...: skipped where the program, or what it needs, is missing.
+# compare ROUNDS NAME PROGRAM ARGUMENT...: skipped if the program, or a part of it, is missing.
 compare() {
 	local rounds=$1 name=$2 round
 	shift 2
@@ -192,7 +192,7 @@ same "perl" perl ../script.pl
 same "a program that fails" ls /no/such/file
 same "a program that is not there" sh -c /no/such/program
 
-# The outcome of every single test of Python's own, of Debian's libpython3.N-testsuite.
+# The result of every single test of Python's own suite, of Debian's libpython3.N-testsuite.
 export PYTHONHASHSEED=0
 large "python's tests" python3 "$here/everyday/tests.py" - test_array test_bigmem test_copy \
 	test_csv test_heapq test_list test_lzma test_memoryview test_mmap test_sort test_unpack \

@@ -23,7 +23,8 @@ def test(function):
 
 
 def read(most, library):
-    """Frames of this thread as (file, function, line), innermost first; read() is not among them."""
+    """Returns frames of this thread as (file, function, line), innermost first, without read()
+    itself."""
     text = ctypes.create_string_buffer(ROOM)
     count = library.probe_frames(most + 1, text, ctypes.c_size_t(ROOM))
     lines = text.value.decode("utf-8", "replace").split("\n")[:-1]
@@ -43,7 +44,7 @@ def told(frame, most):
 
 
 def look(most=64):
-    """Compares; returns the caller's frames."""
+    """Compares both; returns the caller's frames."""
     for library in LOCKED, FREE:
         seen, expected = read(most, library)[1:], told(sys._getframe(1), most - 1)
         assert seen == expected, "\n# %r\n# not\n# %r" % (seen, expected)
@@ -204,7 +205,7 @@ def threads():
         try:
             for _ in range(20):
                 look()
-        except BaseException as error:  # told below
+        except BaseException as error:  # reported below
             failed.append(error)
 
     for _ in range(3):

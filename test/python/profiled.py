@@ -43,7 +43,7 @@ class Model:
 
 
 def is_looked_at():
-    """Under a seccomp filter hotpin does not look at threads."""
+    """True if hotpin samples threads; it does not under a seccomp filter."""
     with open("/proc/self/status", encoding="ascii") as file:
         return "Seccomp:\t0\n" in file.read()
 

@@ -37,7 +37,7 @@ def candidates():
 
 
 def interpreters():
-    """{(version, is it a debug build, where it is installed): (program, library)}"""
+    """Returns {(version, is it a debug build, installation folder): (program, library)}."""
     found, seen = {}, set()
     for path in candidates():
         real = os.path.realpath(path)
@@ -74,14 +74,14 @@ def frames(program, probe):
 
 
 def line_of(text):
-    """The number of the one line of profiled.py that contains the text."""
+    """Returns the number of the only line of profiled.py that contains the text."""
     lines = [number for number, line in enumerate(PROFILED.read_text().split("\n"), 1) if text in line]
     assert len(lines) == 1, (text, lines)
     return lines[0]
 
 
 def short(frames):
-    """The last part of each file and function, and the line if it is in profiled.py."""
+    """Returns the last part of each file and function, and the line if it is in profiled.py."""
     for frame in frames:
         file = frame["file"].rsplit("/", 1)[-1]
         line = frame["line"] if file == PROFILED.name else None
@@ -89,7 +89,7 @@ def short(frames):
 
 
 def expected():
-    """The sites of profiled.py, and the gap that it makes."""
+    """Returns the sites of profiled.py, and its gap."""
     upload = ("profiled.py", "upload", line_of("cuMemcpyHtoD_v2(device"))
     main = "profiled.py", "main"
     sites = [
@@ -106,12 +106,13 @@ def expected():
 
 
 def places_of(site):
-    """How often hotpin found the main thread where, while a thread without Python copied."""
+    """Returns how often hotpin found the main thread at each place, while a thread without Python
+    copied."""
     return {tuple(short(place["python"])): place["looks"] for place in site["main_thread"]["places"]}
 
 
 def main_thread(sites, reported):
-    """What is wrong with the two sites of threads without Python."""
+    """Returns what is wrong with the two sites of threads without Python."""
     waited, busy = (next((s for s in sites if not s.get("python") and s["rows"][0]["count"] == times), None)
                     for times in (5, 700))
     if waited is None or busy is None:

@@ -33,7 +33,8 @@ def is_type(value, name):
 
 
 def errors(value, schema, where="$"):
-    """What of `value` is not as `schema` says; the words of KNOWN, and unknown fields refused."""
+    """Yields differences of `value` from `schema`; unknown fields and keywords outside of KNOWN are
+    refused."""
     if set(schema) - KNOWN:
         yield f"{where}: the schema says {set(schema) - KNOWN}, which is not checked"
     names = schema.get("type", [])
@@ -66,7 +67,7 @@ def errors(value, schema, where="$"):
 
 
 def wrong_places(profile):
-    """What points nowhere."""
+    """Yields indices that refer to nothing."""
     modules = len(profile.get("modules") or [])
     sites = len(profile.get("sites") or [])
     samples = profile.get("samples")
@@ -83,7 +84,7 @@ def wrong_places(profile):
 
 
 def contradictions(profile):
-    """Figures that cannot be right together."""
+    """Yields figures that contradict each other."""
     split, host = profile["split"], profile["host"]
     if split is not None and sum(split.values()) != profile["wall_ns"]:
         yield f"the split sums to {sum(split.values())}, the wall is {profile['wall_ns']}"
@@ -153,7 +154,7 @@ def main():
                 print(f"# {name}: {text}")
             failures += bool(found)
             checked += 1
-    # The checker itself: a profile that is wrong in one place must not pass.
+    # Tests the checker itself: a profile with a single error must not pass.
     for path, wrong in ((("wall_ns",), -1), (("split",), 7), (("process", "pid"), None),
                         (("schema",), "x"), (("surprise",), 1)):
         spoilt = json.loads(json.dumps(profile))

@@ -25,7 +25,7 @@ os.makedirs(folder, exist_ok=True)
 runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 NOISE = 0.03 # of the time before
 
-# How the text of an advice begins, by the name of the pair.
+# The start of the advice's text, by the name of the pair.
 ADVICE = {
     "pin": "pin the host memory of copies",
     "keep": "keep round-trip data on the device",
@@ -36,7 +36,7 @@ ADVICE = {
     "overlap": "overlap copies and kernels",
     "synchronize_less": "wait for the device less often",
 }
-# Between a bound and what a change brings there is what the device needs anyway.
+# The change saves less than the bound, because the device needs some of the time anyway.
 LEAST_OF_BOUND = {"overlap": 0.3}
 UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 ENTRY = re.compile(r"^  (\d+)  (.+?) +(about|at most) +([\d.]+) (ns|us|ms|s) +[\d.]+ %$")
@@ -55,8 +55,8 @@ def milliseconds(figure):
 
 
 def run(program, name, when, flags, environment):
-    """The reports' text of the run with the median wall time except for start-up, that time (ms), and
-    the output."""
+    """Of the run with the median wall time without start-up, returns the report's text, that time
+    (ms), and the output."""
     walls, output = [], None
     for turn in range(runs):
         profile = os.path.join(folder, f"{name}-{when}-{turn}.json")
@@ -66,7 +66,7 @@ def run(program, name, when, flags, environment):
         text = subprocess.run([hotpin, "report", "--all", profile], check=True,
                               capture_output=True, text=True).stdout
         wall = re.search(r"^  Wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
-        # CUDA takes longer to start in one run than in another, by more than some pairs save.
+        # The start of CUDA varies between runs by more than some pairs save.
         start = re.search(r"^  CUDA start-up +([\d.]+) (ns|us|ms|s) ", text, re.M)
         walls.append((milliseconds(wall) - milliseconds(start), text))
     walls.sort()
@@ -74,14 +74,14 @@ def run(program, name, when, flags, environment):
 
 
 def entries(text):
-    """(what, kind of figure, ms saved), the most first."""
+    """Returns (what, kind of figure, ms saved), largest first."""
     found = [ENTRY.match(line) for line in text.splitlines()]
     return [(entry.group(2), entry.group(3), float(entry.group(4)) * UNITS[entry.group(5)])
             for entry in found if entry]
 
 
 def judge(name, before, after, wall_before, wall_after):
-    """What is wrong; prints a row."""
+    """Returns what is wrong; prints a row."""
     wanted = ADVICE[name]
     advice = entries(before)
     mine = [entry for entry in advice if entry[0] == wanted]

@@ -27,7 +27,7 @@ def copies_of(site):
 
 
 def name_of(site, modules):
-    """The native frames of a site: module and offset."""
+    """Returns the native frames of a site: module and offset."""
     names = []
     for frame in site["frames"][:4]:
         module = frame.get("module")
@@ -37,7 +37,7 @@ def name_of(site, modules):
 
 
 def shares(profile):
-    """Copies in all, copies with a line, copies that have the main thread's line alone, the sites
+    """Returns all copies, copies with a line, copies with only a line of the main thread, the sites
     without either, and the lines, most copies first."""
     total, known, seen, without, lines = 0, 0, 0, collections.Counter(), collections.Counter()
     for site in profile["sites"]:
@@ -60,7 +60,7 @@ def shares(profile):
 
 
 def run(options, folder, command):
-    """The profile of a script, or the reason why there is none."""
+    """Returns the profile of a script, or the reason why there is none."""
     name = os.path.splitext(os.path.basename(command[0]))[0]
     out = os.path.join(folder, name + ".json")
     environment = dict(os.environ, HOTPIN_PROFILE="summary")
@@ -84,7 +84,7 @@ def run(options, folder, command):
 
 
 def groups(words):
-    """What stands between lone commas."""
+    """Splits the arguments at single commas."""
     commands = [[]]
     for word in words:
         if word == ",":

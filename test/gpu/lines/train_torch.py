@@ -17,7 +17,7 @@ except ImportError as error:
 
 
 class Pictures(Dataset):
-    """Made pictures of two classes: bright at the top, or at the bottom."""
+    """Made-up pictures of two classes: bright at the top, or at the bottom."""
 
     def __len__(self):
         return 512

@@ -17,7 +17,7 @@ stage() { # file label program [flag]
 	done
 }
 
-# The heap tells buffers apart.
+# With the heap, the profile distinguishes buffers.
 export HOTPIN_HEAP_MIN=256K
 stage stage1 "1: cpu" stage1_cpu --observe
 stage stage2 "2: one kernel" stage2_one_kernel --observe
@@ -28,6 +28,6 @@ for file in stage2 stage2_hotpin stage3 stage4; do
 	cmp "$out/stage1.txt" "$out/$file.txt"
 done
 tail -n 1 "$out/stage1.txt"
-# 3: slower, which is no fault of ours.
+# 3: slower, which is no failure of this script.
 "$hotpin" compare "$out"/stage[1234]-?.json || [ $? = 3 ]
 "$hotpin" compare "$out"/stage2-?.json "$out"/stage2_hotpin-?.json || [ $? = 3 ]

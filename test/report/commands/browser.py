@@ -13,14 +13,15 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 class Browser:
-    """A page that is loaded again and again; what it logs and asks for is kept."""
+    """A page that can be loaded repeatedly; its log messages and requests are kept."""
 
     def __init__(self, patience):
         self.patience = patience
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.of, of_browser = os.pipe()
-        # The numbers that --remote-debugging-pipe reads and writes; the shell puts them there.
+        # The file descriptors that --remote-debugging-pipe reads and writes; the shell sets them
+        # up.
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec 3<&{to_browser} 4>&{of_browser}; exec "$@"', "sh", CHROMIUM,
              "--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
@@ -44,7 +45,7 @@ class Browser:
         self.folder.cleanup()
 
     def message(self):
-        """The next message from the browser."""
+        """Returns the next message from the browser."""
         end = time.monotonic() + self.patience
         while b"\0" not in self.left:
             if not select.select([self.of], [], [], max(0, end - time.monotonic()))[0]:
@@ -74,7 +75,7 @@ class Browser:
                 self.events.append(answer)
 
     def show(self, path, width, height=800, dark=False, script=True):
-        """Loads the page; returns what it logged and what it asked for."""
+        """Loads the page; returns its log messages and requests."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[
@@ -87,7 +88,7 @@ class Browser:
             event = self.message()
             if "method" in event:
                 self.events.append(event)
-        # What is logged after the page was loaded comes before this answer.
+        # Messages that are logged after the page's load come before this answer.
         self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))" if script else "0")
         logged = [event["params"] for event in self.events
                   if event["method"] in ("Log.entryAdded", "Runtime.consoleAPICalled",
@@ -97,7 +98,7 @@ class Browser:
         return logged, [other for other in asked if other != url]
 
     def ask(self, expression):
-        """The value of an expression in the page, under any policy."""
+        """Returns the value of an expression in the page, under any policy."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                            awaitPromise=True)
         if "exceptionDetails" in answer:
@@ -115,7 +116,7 @@ class Browser:
 
 
 def start(patience):
-    """A browser, or why there is none."""
+    """Returns a browser, or the reason why there is none."""
     if not CHROMIUM:
         return None, "no Chromium"
     try:

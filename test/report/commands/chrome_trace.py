@@ -7,7 +7,7 @@ import collections
 import json
 
 COMMON = {"ph": str, "name": str, "pid": int, "tid": int}
-# By phase: what else an event must have, and may have.
+# By phase: further fields that an event must have, and may have.
 PHASES = {
     "X": ({"ts": int, "dur": int, "cat": str, "args": dict}, {}),
     "C": ({"ts": int, "args": dict}, {"id": int}),
@@ -22,13 +22,13 @@ METADATA = {"process_name": ("name", str), "thread_name": ("name", str),
 
 
 def number(text):
-    """Microseconds with three decimals are ns, exactly; of others a fraction."""
+    """Returns microseconds with three decimals exactly as ns, others as a fraction."""
     whole, part = text.split(".")
     return int(whole) * 1000 + int(part) if len(part) == 3 else float(text)
 
 
 def once(pairs):
-    """An object without a name that is there twice."""
+    """Returns an object; fails if a name occurs twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
         raise ValueError(f"a name is there twice: {[name for name, _ in pairs]}")
@@ -40,7 +40,7 @@ def load(text):
 
 
 def shape(event):
-    """What one event lacks, or has that it may not."""
+    """Yields missing and unknown fields of one event."""
     if event.get("ph") not in PHASES:
         yield f"no phase that we know: {event}"
         return
@@ -85,7 +85,7 @@ def nesting(track, slices):
 
 
 def curves(events):
-    """Each counter has one process, its series are the same at each point, and it goes forward."""
+    """Each counter has one process, the same series at each point, and times that increase."""
     points = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "C":
@@ -100,8 +100,8 @@ def curves(events):
 
 
 def faults(text):
-    """Slices of a track nest; each track has name and order; an arrow has two ends, each where a
-    slice begins, and no time goes back."""
+    """Slices of a track must nest, each track must have a name and an order, an arrow must have two
+    ends, each at the start of a slice, and no time may go back."""
     try:
         trace = load(text)
     except ValueError as error:

@@ -20,7 +20,7 @@ for command in $commands; do
 		echo "not offered: $command"
 		failed=1
 	}
-	# Not those of other commands, which the prose names.
+	# Without flags of other commands, which the prose mentions.
 	flags=$("$hotpin" "$command" --help | grep -E '^(usage:|  -)' |
 		grep -oE -- '[ |[]--[a-z]+' | tr -d ' [|')
 	for flag in $flags; do
@@ -34,7 +34,7 @@ if [ "$(offered hotpin rep)" != report ] || ! offered hotpin csv --table s | gre
 	echo "a beginning is not completed"
 	failed=1
 fi
-# "=" ends a word for bash.
+# bash splits words at "=".
 if [ "$(offered hotpin run --profile = t)" != trace ]; then
 	echo "a value behind = is not completed"
 	failed=1

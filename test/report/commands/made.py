@@ -15,7 +15,8 @@ def total(count, size, ns):
 
 
 def row(view, direction, memory, count, size, ns, sizes):
-    """One of transfers[]; sizes: {from_bytes: (count, bytes)}, their times in proportion."""
+    """Returns an entry of transfers[]; sizes: {from_bytes: (count, bytes)}, with proportional
+    times."""
     parts = [{"from_bytes": start, "count": n, "bytes": b, "busy_ns": ns * b // size if size else 0}
              for start, (n, b) in sorted(sizes.items())]
     made = {"view": view, "direction": direction, "memory": memory, "count": count, "bytes": size,
@@ -43,7 +44,7 @@ def states(host, transfer=0, kernel=0, overlap=0, calls=0, startup=0):
 
 
 def activity(split, bin_ns):
-    """One state after the other, as if there were no loop."""
+    """Returns the states one after the other, as if there were no loop."""
     bins, order = [], ("host_ns", "startup_ns", "calls_ns", "transfer_ns", "kernel_ns", "overlap_ns")
     left = bin_ns
     for at, name in enumerate(order):
@@ -63,7 +64,7 @@ def call(name, kind, count, total, longest):
 
 
 def profile(stage, wall, split, transfers, kernels, **more):
-    """A profile of CUPTI's with every field; more: what differs at the root."""
+    """Returns a profile of CUPTI with every field; more: other fields of the root."""
     h2d = [part for part in transfers if part["view"] == "cupti" and part["direction"] == "h2d"]
     d2h = [part for part in transfers if part["view"] == "cupti" and part["direction"] == "d2h"]
     count = sum(part["count"] for part in h2d + d2h)
@@ -126,7 +127,7 @@ def kernel(name, count, ns):
 
 
 def sampled(**more):
-    """first() with samples of host code: of a file, of the driver, of code made at run time."""
+    """Returns first() with samples of host code: of a file, of the driver, of generated code."""
     made = first()
     made["modules"].append({"path": "/usr/lib/libcuda.so.580.159", "build_id": None})
 
@@ -148,7 +149,7 @@ def sampled(**more):
 
 
 def unsampled():
-    """The kernel lets nobody sample."""
+    """Returns a profile without samples, because the kernel does not allow them."""
     made = first()
     made["samples"] = None
     made["sampling"] = {"mode": "none", "why": "perf_event_open: Permission denied"}
@@ -160,7 +161,8 @@ def trips(count, size, host, copies, **more):
 
 
 def ported_next():
-    """sampled(): what is downloaded goes up again, and most samples are in one function."""
+    """Returns sampled() with downloads that are uploaded again, and most samples in one function.
+    """
     made = sampled()
     made["options"]["HOTPIN_PIN"] = "0"
     for buffer in made["buffers"]:
@@ -210,7 +212,7 @@ def first():
 
 
 def second():
-    """The same copies, of buffers that hotpin pinned."""
+    """The same copies, from buffers that hotpin pinned."""
     return profile(
         "2: the same, pinned", 8800 * MILLI,
         [6 * SECOND, 800 * MILLI, 1 * SECOND, 0, 1 * SECOND],
@@ -235,7 +237,7 @@ def second():
 
 
 def third():
-    """Everything on the device: up once, down once."""
+    """Everything on the device: one upload, one download."""
     return profile(
         "3: all kernels", 3 * SECOND, [700 * MILLI, 40 * MILLI, 2 * SECOND, 60 * MILLI,
                                        200 * MILLI],
@@ -256,7 +258,7 @@ def third():
 
 
 def of_format_1():
-    """As hotpin wrote it before there were times of driver calls."""
+    """As hotpin wrote it before profiles had times of driver calls."""
     made = first()
     split = made["split"]
     made.update(schema_version="1.1", calls=None,
@@ -270,7 +272,7 @@ LOSS = "CUPTI recorded 80 of 100 launched kernels: no split of the wall time"
 
 
 def lossy():
-    """CUPTI lost kernels: what it recorded stands, but the wall time is not split."""
+    """CUPTI lost kernels: its records stay, but the wall time is not split."""
     made = first()
     made.update(split=None, split_why=LOSS, warnings=[LOSS])
     made["kernels"][0]["count"] = made["kernel_runs"]["count"] = 80
@@ -279,7 +281,7 @@ def lossy():
 
 
 def without_device():
-    """Another tool had CUPTI: nothing is known of the device."""
+    """Another tool used CUPTI: nothing is known of the device."""
     made = third()
     made.update(split=None, kernels=None, kernel_runs=None, memsets=None, devices=None, clock=None,
                 records=None, sites=None, buffers=None, stages=[],
@@ -305,7 +307,7 @@ def rank(number, of, slower=0):
 
 
 def launcher():
-    """What mpirun or torchrun leaves that is run by hotpin itself."""
+    """The profile of mpirun or torchrun itself, run by hotpin."""
     made = third()
     made["process"].update(program="torchrun", pid=4700)
     made.update(kernels=[], transfers=[], sites=[], buffers=[], backend={"kind": "none",
@@ -314,7 +316,7 @@ def launcher():
 
 
 def events(rows, names, tracks, sites=None):
-    """third(), with this timeline."""
+    """Returns third() with this timeline."""
     made = third()
     made["events"] = {"dropped": 0, "shortest_ns": 0, "names": names, "tracks": tracks,
                       "fields": ["kind", "track", "start_ns", "duration_ns", "name", "bytes",
@@ -330,10 +332,8 @@ MICRO = 1000
 
 
 def looped(steps):
-    """A timeline: each millisecond an upload, a kernel, a download, and 300 us of host code.
-
-    100 us of the first are CUDA's start-up.
-    """
+    """A timeline: each millisecond has an upload, a kernel, a download, and 300 us of host code.
+    100 us of the first one are CUDA's start-up."""
     rows = []
     for step in range(steps):
         at = step * MILLI

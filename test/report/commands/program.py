@@ -4,11 +4,12 @@ import struct
 
 import tap
 
-LATER = "20991231-235959" # no file here is younger
+LATER = "20991231-235959" # no file here is newer
 
 
 def elf(symbols):
-    """An ELF file with functions of 256 bytes; symbols: {name: address}.  It claims to have lines."""
+    """Returns an ELF file with functions of 256 bytes; symbols: {name: address}.  It claims to have
+    lines."""
     names = ["", ".shstrtab", ".symtab", ".strtab", ".debug_line"]
     section_names = b"".join(name.encode() + b"\0" for name in names)
     texts, table = b"\0", struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0)
@@ -28,7 +29,8 @@ def elf(symbols):
 
 
 def addr2line(lines):
-    """A PATH whose addr2line answers with lines: {address: ["/src/heat.c:5", ..]}, innermost first."""
+    """Returns a PATH whose addr2line answers with lines: {address: ["/src/heat.c:5", ..]},
+    innermost first."""
     folder = os.path.join(tap.FOLDER.name, "bin")
     os.makedirs(folder, exist_ok=True)
     cases = "".join("0x%x) printf '%%s\\n' %s ;;\n" %

@@ -19,7 +19,7 @@ COUNT = FAILED = 0
 
 
 def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, **more):
-    """A finished process with text in stdout and stderr."""
+    """Returns a finished process with text in stdout and stderr."""
     environment = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
     if COLUMNS is not None:
         environment["COLUMNS"] = str(COLUMNS)
@@ -32,7 +32,7 @@ def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, **more):
 
 
 def at_terminal(columns, command, environment):
-    """What the command prints on a terminal of its own; its exit status."""
+    """Returns the command's output on a terminal of its own, and its exit status."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(command, env=environment, cwd=FOLDER.name, stdin=child, stdout=child,
@@ -52,12 +52,12 @@ def at_terminal(columns, command, environment):
 
 
 def wider(text, columns):
-    """The lines that do not fit."""
+    """Returns the lines that do not fit."""
     return [line for line in text.splitlines() if len(line) > columns]
 
 
 def write(name, made):
-    """A file in the folder where hotpin runs: a profile, text or bytes; returns its name."""
+    """Writes a file in the folder where hotpin runs: a profile, text or bytes; returns its name."""
     path = os.path.join(FOLDER.name, name)
     if isinstance(made, (dict, list)):
         made = json.dumps(made)
@@ -78,7 +78,8 @@ def check(name, holds, *shown):
 
 
 def says(name, status, pattern, *arguments, **more):
-    """It ends with `status`, and `pattern` is in what it says; nothing of ours crashed."""
+    """The command must end with `status`, its output must match `pattern`, and nothing of ours may
+    crash."""
     done = run(*arguments, **more)
     both = done.stdout + done.stderr
     check(name, done.returncode == status and re.search(pattern, both, re.M) is not None,
@@ -87,7 +88,7 @@ def says(name, status, pattern, *arguments, **more):
 
 
 def golden(name, text):
-    """Is `text` what the file says?  With HOTPIN_GOLDEN_WRITE it is written there."""
+    """Compares `text` with the file.  With HOTPIN_GOLDEN_WRITE the file is written instead."""
     path = os.path.join(HERE, name)
     if "HOTPIN_GOLDEN_WRITE" in os.environ:
         with open(path, "w", encoding="utf-8") as file:
@@ -99,7 +100,7 @@ def golden(name, text):
 
 
 def no_control(text):
-    """Nothing that a terminal obeys."""
+    """True if the text has no control sequence of a terminal."""
     return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
 
 
@@ -107,7 +108,7 @@ def left():
     print("Bail out! The script left before its end.")
 
 
-# A parser of TAP takes a script without a plan for one that passed.
+# A TAP parser would count a script without a plan as passed.
 atexit.register(left)
 
 

@@ -39,7 +39,7 @@ def printed():
 
 
 def shown(lines):
-    """The lines of the picture; "..." where some are left out."""
+    """Returns the lines of the picture, with "..." for gaps."""
     result, end = [], 0
     for begin, count in PARTS:
         at = next((i for i in range(end, len(lines)) if re.match(begin, lines[i])), None)
@@ -53,7 +53,7 @@ def shown(lines):
 
 
 def spans(line):
-    """(column, text, class) of each part of a line."""
+    """Yields (column, text, class) of each part of a line."""
     column, kind = 0, "head" if line.startswith(("SUGGESTIONS", "TIME", "$ ")) else ""
     for part in re.split(r"(\x1b\[[0-9;]*m|█+)", line):
         if part.startswith("\x1b"):

@@ -64,7 +64,8 @@ def launched():
 
 
 def little():
-    """Host code shows next to copies that took far longer, and a line in many does not hide."""
+    """Host code is shown next to copies that took far longer, and one line among many is not
+    hidden."""
     run = profile()
     run["sites"][0]["rows"][0]["host_ns"] = 900 * made.SECOND
     run["samples"] += [chain(1, made.frame(0, 0x6000 + i)) for i in range(30)]
@@ -115,7 +116,7 @@ def missing(path):
 
 
 def other_source(path):
-    """Changed after the build, or another one."""
+    """The source was changed after the build, or is another one."""
     os.utime(HEAT, (2_000_000_000, 2_000_000_000))
     says("a source that is newer than its program", 0,
          "note: the source was changed after heat was built; other lines may have run", "annotate",

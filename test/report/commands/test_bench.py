@@ -18,8 +18,8 @@ PLAIN, OBSERVED, HOTPIN = "0 - unset", f"unset {LIBRARY} 0", f"unset {LIBRARY} u
 
 
 def program(name, does=":"):
-    """A script that notes how it was started, then `does` something with the number of its run."""
-    # Another shell leaves by _exit(), without a profile.
+    """Writes a script that logs its start, then `does` something with the number of its run."""
+    # Other shells end by _exit(), without a profile.
     write(name, "#!/bin/bash\n"
           'echo "${HOTPIN-unset} ${LD_PRELOAD:--} ${HOTPIN_PIN-unset} $*" >>log\n'
           "run=$(($(wc -l <log)))\necho out of it\n" f"{does}\n")
@@ -41,7 +41,7 @@ def plain():
     done = tap.run("bench", "-n", "2", "--stage", "one", "--library", LIBRARY, "./app", "-x", "a b")
     runs = [f"{way} -x a b" for way in [HOTPIN] + [PLAIN, OBSERVED, HOTPIN] * 2]
     check("one to warm up, then in turns", log() == runs, log(), done.stderr)
-    # Which is faster is the machine's to say.
+    # Which one is faster depends on the machine.
     check("it ends as the comparison does", done.returncode in (0, 3) and "\nChanges are against" in
           done.stdout, done.returncode, done.stdout, done.stderr)
     rows = re.findall(r"^  (plain|observed|hotpin) +(\S+ \S+ +){3}\d+\.\d %(.*)$", done.stdout, re.M)
@@ -83,7 +83,7 @@ def failing():
 
 
 def interrupted():
-    """A signal that only hotpin gets: it ends after its program, and by that signal."""
+    """Only hotpin gets the signal: it ends after its program, and by that signal."""
     program("app", "trap 'echo told >>log; kill $!; exit 0' TERM\nsleep 1000 &\necho >up\nwait $!")
     os.mkfifo(os.path.join(tap.FOLDER.name, "up"))
     bench = subprocess.Popen([tap.HOTPIN, "bench", "--library", LIBRARY, "./app"],

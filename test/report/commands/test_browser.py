@@ -31,12 +31,12 @@ CONTRAST = r"""(() => {
   }
   return [...new Set(bad)];
 })()"""
-# What sticks out of the window and is in no box that scrolls.
+# Elements that extend beyond the window and are in no box that scrolls.
 WIDE = """[...document.querySelectorAll('body *')].filter(node => {
   const box = node.getBoundingClientRect();
   return box.right > innerWidth + 1 && !node.closest('.scroll') && !node.closest('svg');
 }).map(node => node.tagName + '.' + node.className).slice(0, 9)"""
-# Text of a drawing that leaves it.
+# Text of a drawing that extends beyond it.
 CUT = """[...document.querySelectorAll('svg text')].filter(node => {
   const box = node.getBoundingClientRect(), all = node.ownerSVGElement.getBoundingClientRect();
   return box.width && (box.left < all.left - 1 || box.right > all.right + 1);
@@ -48,7 +48,7 @@ SMALL = """[...document.querySelectorAll('a, summary, button, input, select')].f
   node.getBoundingClientRect().width, node.getBoundingClientRect().height])"""
 DEAD = """[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href')).filter(
   href => !href.startsWith('#') || !document.getElementById(href.slice(1)))"""
-# Order and names: ids that are there twice, pictures and regions without a name, levels left out.
+# Structure and names: duplicate ids, pictures and regions without a name, skipped heading levels.
 UNNAMED = """(() => {
   const ids = [...document.querySelectorAll('[id]')].map(node => node.id);
   const levels = [...document.querySelectorAll('h1,h2,h3')].map(node => +node.tagName[1]);
@@ -64,8 +64,8 @@ SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHe
 BOTTOM = "Math.max(...[{}].map(name => document.querySelector(name).getBoundingClientRect().bottom))"
 
 COLORS = ("host", "startup", "calls", "transfers", "kernels", "both", "h2d", "d2h", "saving", "warn")
-# How much of red, green and blue is seen as such: all, and without one kind of cones
-# (Machado, Oliveira and Fernandes 2009, severity 1).
+# The perceived parts of red, green and blue: with all cones, and without one kind (Machado,
+# Oliveira and Fernandes 2009, severity 1).
 EYES = {"all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
         "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
                        (-0.003882, -0.048116, 1.051998)),
@@ -93,7 +93,7 @@ def lab(color, eye):
 
 
 def colors(shown, scheme):
-    """No two meanings look alike: CIE 1976, where 2.3 is just noticeable."""
+    """No two meanings may look alike: CIE 1976, where 2.3 is just noticeable."""
     for name, eye in EYES.items():
         near = [f"{one} {other} {apart:.1f}" for at, one in enumerate(COLORS) for other in COLORS[:at]
                 if (apart := sum((a - b) ** 2 for a, b in zip(lab(shown[one], eye),
@@ -102,7 +102,7 @@ def colors(shown, scheme):
 
 
 def stages():
-    """Four stages of three repeats: the wall times are the middle ones' and 2 % to both sides."""
+    """Four stages with three repeats: wall times of the median run, and 2 % above and below."""
     files = []
     walls = ((made.first, "1: cpu", 12), (made.first, "2: one kernel", 12), (made.second, "3: pinned", 9),
              (made.third, "4: resident", 3))
@@ -117,7 +117,7 @@ def stages():
 
 
 def ranks():
-    """Rank 17 is the slowest; the others have the less host code, the more kernels they have."""
+    """Rank 17 is the slowest; the more kernels another rank has, the less host code it has."""
     files = []
     for number in range(64):
         one = made.ported_next()
@@ -131,7 +131,7 @@ def ranks():
 
 
 def pages():
-    """Each page by its name."""
+    """Returns each page by its name."""
     paths, run = {"PATH": sources.prepare()}, sources.profile()
     run["samples"].append(sources.chain(5, made.frame(0, sources.UPLOAD + 0x10)))
     many = made.first()
@@ -156,7 +156,7 @@ def pages():
 
 
 def shape(shown, name, width, dark):
-    """What must hold of a page at any width, in both schemes."""
+    """Checks what must hold for a page at any width, in both color schemes."""
     where = f"{name}, {width} pixels, {'dark' if dark else 'light'}"
     wide, high, nodes, inner = shown.ask(SIZE)
     check(f"{where}: nothing sticks out", wide <= inner and not shown.ask(WIDE), wide,
@@ -221,7 +221,7 @@ def of_source(shown):
 
 
 def brushed(shown):
-    """Uploads of 120 MB and downloads of 160 MB each, downloads of 100 bytes twice."""
+    """Uploads of 120 MB and downloads of 160 MB each, and two downloads of 100 bytes."""
     shown.ask("document.querySelector('.brushed').scrollIntoView({block: 'center'})")
     marks = shown.ask("[...document.querySelectorAll('.brushed a circle:last-child')].map(mark => "
                       "(box => [mark.parentNode.getAttribute('href').slice(1), box.x + box.width / 2, box.y - 20])"
@@ -242,7 +242,7 @@ def brushed(shown):
 
 
 def by_column(shown):
-    """Tables are sorted by a click, both ways, and filtered."""
+    """Tables are sorted by a click, in both orders, and filtered."""
     column = "[...document.querySelectorAll('#host tbody tr')].map(row => row.cells[{}].textContent)"
     click_it = "document.querySelectorAll('#host th')[{}].querySelector('button').click()"
     shown.ask(click_it.format(3))
@@ -258,7 +258,7 @@ def by_column(shown):
 
 
 def many_rows(shown):
-    """Those that are folded are sorted and filtered, too."""
+    """Folded rows are sorted and filtered, too."""
     rows = "[...document.querySelectorAll('#kernels tbody tr')].filter(row => !row.hidden).map(" \
            "row => row.cells[0].textContent)"
     check("200 kernels", len(shown.ask(rows)) == 200)
@@ -272,7 +272,8 @@ def many_rows(shown):
 
 
 def first_screen(shown, name):
-    """Headline, split and first advice; of stages and ranks their picture and the advice in a sentence."""
+    """The first screen has headline, split and first advice; of stages and ranks the picture and a
+    sentence of advice."""
     parts = [part for part in (("'.headline'", "'.stages'") if name == "stages" else
                                ("'.headline'", "'.ranks'") if name == "ranks" else
                                ("'.headline'", "'.bar'", "'.strip'", "'.cards li'"))
@@ -284,7 +285,7 @@ def first_screen(shown, name):
 
 
 def without_script(shown, path):
-    """Pictures and tables are there, nothing that needs a script is."""
+    """Pictures and tables are shown; elements that need a script are not."""
     shown.show(path, 360, script=False)
     wide, _, _, inner = shown.ask(SIZE)
     check("without script: pictures and tables, no buttons", wide <= inner and not shown.ask(WIDE) and
@@ -307,7 +308,7 @@ def one(shown):
 
 
 def by_keyboard(shown):
-    """The key Tab leads to each link and each summary that is shown, and shows where it is."""
+    """The Tab key reaches each visible link and summary, and shows its focus."""
     wanted = shown.ask("[...document.querySelectorAll('a[href], summary')].filter("
                        "node => node.checkVisibility()).map(node => node.textContent.trim())")
     reached = []
@@ -328,7 +329,7 @@ def by_keyboard(shown):
 
 
 def on_paper(shown, path):
-    """Printed, folded parts are open and links to sections are not there."""
+    """In print, folded parts are open and links to sections are missing."""
     shown.show(path, 768)
     shown.call("Emulation.setEmulatedMedia", media="print", features=[])
     wide, _, _, inner = shown.ask(SIZE)
@@ -397,7 +398,7 @@ def settle(shown):
 
 
 def subtracks(shown):
-    """The canvas' box, scrolled into view."""
+    """Returns the canvas' box, scrolled into view."""
     return shown.ask("""(() => {
       const canvas = document.querySelector('.subtracks canvas');
       canvas.scrollIntoView({block: 'center'});
@@ -493,7 +494,8 @@ def chosen(shown):
 
 
 def of_many_events(shown):
-    # A busy machine tells of the paint after the load event: the observer waits for the entry.
+    # On a busy machine, the paint is reported after the load event: the observer waits for the
+    # entry.
     took = shown.ask("""new Promise(done => new PerformanceObserver(list => {
       for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
     }).observe({type: 'paint', buffered: true}))""")

@@ -14,7 +14,7 @@ from tap import check, says, write
 
 
 def changed(base, wall=None, **more):
-    """A profile of `base` with another wall time, what is added being the CPU's."""
+    """Returns a profile of `base` with another wall time; the difference is host code."""
     if wall is not None:
         base["split"]["host_ns"] += wall - base["wall_ns"]
         base["wall_ns"] = wall
@@ -59,7 +59,7 @@ def comparison_table():
 
 
 def forms():
-    """For programs and for pages: the same figures."""
+    """JSON and Markdown have the same figures."""
     files = [write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
     done = tap.run("compare", "--json", *files)
     comparison = json.loads(done.stdout)
@@ -121,7 +121,7 @@ def noise():
         "^H2D copies .*same$", done.stdout, re.M), done.stdout)
     for text in ("banana", "-1", "2.55", "", "1e3", "99999"):
         says(f"noise {text!r}", 2, "percentage", "compare", "--noise", text, "a", "b")
-    # Repeats: 3.0 to 3.3 s, so that 3.2 s is no news.
+    # Repeats of 3.0 to 3.3 s, so that 3.2 s means nothing.
     names = [write(f"repeat{i}.json", changed(made.third(), wall * made.MILLI))
              for i, wall in enumerate((3_100, 3_000, 3_300))]
     done = says("repeats say how large the noise is", 0, "noise ±9.6 % .1 to 3 runs each.", "compare",
@@ -167,7 +167,7 @@ def unknown():
 
 
 def little():
-    """A kernel that takes a millisecond more in 100 s, or a second."""
+    """A kernel that takes a millisecond longer in 100 s, or a second."""
     write("a.json", changed(made.third(), 100_000 * made.MILLI, stage="a"))
     for ms, words in ((1, "^From .*\n\n"), (1000, "changed +1.90 s, was")):
         after = changed(made.third(), 100_000 * made.MILLI, stage="b")

@@ -16,7 +16,7 @@ TABLES = ("summary", "transfers", "sizes", "kernels", "sites", "buffers", "stage
 
 
 def table(name, *profiles):
-    """Its rows as dicts; each must have as many cells as the head."""
+    """Returns its rows as dicts; each must have as many cells as the head."""
     files = [write(f"{i}.json", profile) for i, profile in enumerate(profiles)]
     done = tap.run("csv", "--table", name, *files)
     rows = list(csv.reader(io.StringIO(done.stdout), strict=True))

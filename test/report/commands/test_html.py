@@ -27,7 +27,7 @@ SCRIPTS = 3
 
 
 def faults(page):
-    """What a page must not hold."""
+    """Returns elements that a page must not have."""
     if not tap.no_control(page):
         yield "control characters"
     if "default-src 'none'" not in page:
@@ -72,7 +72,7 @@ def page_of(name, *profiles):
 
 
 def bare(page):
-    """Without style, scripts and data."""
+    """Returns the page without style, scripts and data."""
     return re.sub(r"<(style|script)[ >].*?</\1>", "", page, flags=re.S)
 
 
@@ -145,7 +145,7 @@ def data_of(page):
 
 
 def timelines():
-    """Rows and data for the script; what has no place is told."""
+    """Checks rows and data for the script; omitted events must be reported."""
     page = page_of("a timeline", made.looped(4))
     data = data_of(page)
     check("rows hold their events: start after the one before, duration, what", [
@@ -263,7 +263,7 @@ def hostile():
 
 
 def source():
-    """Sources that lie elsewhere than where they were compiled."""
+    """Sources that are in other folders than when they were compiled."""
     os.makedirs(os.path.join(tap.FOLDER.name, "here/far/solver"))
     write("here/far/solver/io.c", "one;\n" * 6 + "seven;\n")
     name = write("run.json", sources.profile())

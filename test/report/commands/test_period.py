@@ -19,8 +19,8 @@ NAMES = ["copy h2d promoted", "h2d pinned", made.STEP, "wait", "step", "cuInit",
 
 
 def profile():
-    """Start-up of 90 ms, then three steps of 100 ms: a copy of 20, a kernel of 40 that is 10 under
-    the copy, a wait for both, and 30 ms of host code, each from 100, 200 and 300 ms on."""
+    """Start-up of 90 ms, then three steps of 100 ms at 100, 200 and 300 ms: a copy of 20, a kernel
+    of 40 of which 10 overlap the copy, a wait for both, and 30 ms of host code."""
     rows = [[API, 1, 0, 90 * MILLI, 5, None, None, None, None]]
     for step in range(3):
         at = (100 + 100 * step) * MILLI
@@ -111,7 +111,7 @@ def table(name, *options):
 
 
 def each():
-    """100 kernels of 1 to 100 us, of two streams of one device, and one of another device."""
+    """100 kernels of 1 to 100 us on two streams of one device, and one on another device."""
     second, other = {**STREAM, "stream": 8}, {**STREAM, "device": 1}
     rows = [[KERNEL, i % 2, i * MILLI, (i + 1) * 1000, 2, None, None] for i in range(100)]
     rows += [[KERNEL, 1, 0, 500, 2, None, None], [COPY, 2, 5, 70, 1, 900, None],

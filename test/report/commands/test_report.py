@@ -62,7 +62,7 @@ def good():
 
 
 def fits():
-    """No line is longer than the terminal, regardless of what names there are; nothing but text without one."""
+    """No line is longer than the terminal, for any names; output to a file is text only."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm"}
     long = made.ported_next()
     long["kernels"] = [made.kernel(f"_ZN{len(name)}{name}1kEPf", 1, 9) for name in ("a" * 99, "b" * 300)]
@@ -104,7 +104,7 @@ def host_code():
                 r" +14.3 % +1.00 s +1.00 s +199 +code in no file\n"
                 r" +14.3 % +1.00 s +1.00 s +199 +libcuda.so.580.159 +heat\n",
                 "report", write("sampled.json", made.sampled())).stdout
-    # Everything without a name in one file is one row; a caller counts once a sample.
+    # All samples without a name in one file are one row; a caller counts once for a sample.
     check("own and total time", re.search(r" +42.9 % +3.0[01] s +5.5[01] s +598 +heat", text), text)
     check("nothing is wrong", "turns" not in text and "lost" not in text, text)
     says("threads that took turns", 0, "400 threads were sampled in\\s+turns, 256 at a time", "report",
@@ -215,7 +215,7 @@ def ranks():
     check("a rank without a split leaves none for all, and why",
           "Host code" not in merged.split("ALL RANKS TOGETHER")[1] and
           made.LOSS in " ".join(merged.split("ALL RANKS TOGETHER")[1].split()), merged)
-    # All but one rank have device times: the sum must not pass theirs for all.
+    # All ranks except one have device times: the sum must not be shown as that of all.
     blind = made.without_device()
     blind["process"].update(rank="2", ranks=3)
     done = tap.run("report", names[0], names[1], write("blind.json", blind))
@@ -227,10 +227,10 @@ def ranks():
 
 
 def opened(path, *args, **more):
-    """Runs the command; how often the file at `path` was opened meanwhile."""
+    """Runs the command; returns how often it opened the file at `path`."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    # The kernel makes one event of equal ones in a row: so closing is asked for, too.
+    # The kernel merges equal consecutive events, so closing is watched, too.
     opens, closes, event_bytes = 0x20, 0x10, 16
     assert libc.inotify_add_watch(watch, path.encode(), opens | closes) >= 0
     done = tap.run(*args, **more)
@@ -245,7 +245,7 @@ def opened(path, *args, **more):
 
 
 def one_file_of_many_ranks():
-    """64 ranks ran the same program: its symbols are read once, and addr2line is asked once."""
+    """64 ranks ran the same program: its symbols are read once, and addr2line runs once."""
     program = os.path.join(tap.FOLDER.name, "heat")
     shutil.copy(tap.HOTPIN, program)
     bin_folder = os.path.join(tap.FOLDER.name, "bin")
@@ -278,13 +278,13 @@ for address; do echo "$address"; echo "/src/heat.c:$((address % 1000 + 1))"; don
 
 
 def progress():
-    """A slow file: who waits at a terminal sees how far it is, and nothing of it stays."""
+    """With a slow file, a terminal shows the progress, and it is erased at the end."""
     text = json.dumps(made.first()).encode()
     parent, child = pty.openpty()
     with subprocess.Popen([tap.HOTPIN, "report", "/dev/stdin"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=child) as process:
         os.close(child)
-        # Piece by piece until it says something, a minute at most; then the rest.
+        # Piece by piece until progress is shown, a minute at most; then the rest.
         sent = 0
         while sent < len(text) - 1 and not select.select([parent], [], [], 60 / len(text))[0]:
             process.stdin.write(text[sent:sent + 1])
@@ -352,7 +352,7 @@ def refused():
         says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
              "^hotpin: cannot read bad.json: ", "report", write("bad.json", wrong_type(path, value)))
     with open(tap.HOTPIN, "rb") as file:
-        checked = b"__asan_init" in file.read() # takes terabytes
+        checked = b"__asan_init" in file.read() # reserves terabytes
     write("long.json", text[:-1] + f', "x": "{"x" * (50 << 20)}"}}')
     for mib in () if checked else (60, 80):
         bound = (mib << 20, mib << 20)
@@ -416,7 +416,7 @@ def extreme():
 
 
 def symbols():
-    """Names of functions, from a file that is there: the tool itself."""
+    """Names of functions, from an existing file: the tool itself."""
     def tool(*arguments):
         done = subprocess.run([*arguments, tap.HOTPIN], capture_output=True, text=True,
                               check=False)
@@ -468,7 +468,7 @@ def symbols():
     random.seed(7)
     for turn in range(20):
         broken = bytearray(whole[:random.choice((len(whole), len(whole), random.randrange(5000)))])
-        # The head and the table of sections, which lead everywhere else.
+        # The header and the section table, which lead to everything else.
         begin = int.from_bytes(whole[0x28:0x30], "little")
         for _ in range(30):
             at_byte = random.choice((random.randrange(64), begin + random.randrange(2600)))
@@ -497,7 +497,7 @@ def harmless():
     name = "\x1b[31mred.json"
     done = tap.run("report", name)
     check("nor from a name of a file", tap.no_control(done.stderr), repr(done.stderr))
-    # Four bytes a character: nothing may be cut within one.
+    # Characters of four bytes: none may be cut in the middle.
     wide = {**made.hostile("\U0001f680" * 500), "modules": made.first()["modules"]}
     for row in wide["transfers"] + wide["sites"][0]["rows"]:
         row["memory"] = row["direction"] = "\U0001f680" * 500
@@ -510,7 +510,7 @@ def harmless():
         check(f"{command[0]} keeps characters whole", done.returncode in (0, 1, 3) and
               not re.search(r"[\udc80-\udcff]|\\xf0|\\x9f|\"name\":\"\?\"", text),
               done.returncode, ascii(text[:3000]))
-    # A few bytes that stand for gigabytes: f(pair<..>) of pairs of pairs.
+    # A few bytes that expand to gigabytes: f(pair<..>) of pairs of pairs.
     bomb = "_Z1fI1aE" + "".join(f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[i]}_" for i in range(9))
     bombs = made.first()
     deep = "_Z1f" + "P" * 8000 + "i"
@@ -525,7 +525,7 @@ def harmless():
 
 
 def fuzzed():
-    """Files with bytes changed, taken out or doubled: never more than a refusal."""
+    """Files with bytes changed, removed or doubled are at worst refused."""
     random.seed(6)
     texts = [json.dumps(made.first()).encode(), json.dumps(made.hostile()).encode()]
     bad = []
@@ -552,7 +552,7 @@ def fuzzed():
 
 
 def nothing_is_not_told():
-    """What did not happen, and what nobody measured, is not printed as a figure."""
+    """Events that did not occur, and figures that were not measured, are not printed."""
     profile = made.third()
     profile["effect"].update(pins=1, unpins=0, spent_ns=None, saved_ns=2 * made.SECOND,
                              deferred_copies=3, waits_removed=0, ahead_ns=0)

@@ -22,7 +22,7 @@ UPLOAD, MAIN = 0x1000, 0x2000
 
 
 def report(name, *profiles, **more):
-    """Its runs, which follow the schema."""
+    """Returns its runs, which must follow the schema."""
     files = [write(f"{name}{i}.json", profile) for i, profile in enumerate(profiles)]
     done = tap.run("report", "--json", *files, **more)
     result = json.loads(done.stdout or "null", parse_constant=schema.refuse, parse_float=schema.refuse)
@@ -33,7 +33,7 @@ def report(name, *profiles, **more):
 
 
 def placed():
-    """Places in a program that is there."""
+    """Places in an existing program."""
     run = made.sampled()
     run["modules"][0] = {"path": BINARY, "build_id": None}
     run["process"]["ended_utc"] = program.LATER
@@ -153,7 +153,7 @@ def hostile():
 
 
 def strict():
-    """The checker refuses what is wrong in one place."""
+    """The checker refuses reports with a single error."""
     good = {"schema": "hotpin.report", "schema_version": "1.0", "runs": report("good", made.first())}
     for change in ({"schema": "x"}, {"schema_version": "2.0"}, {"runs": [{}]}, {"surprise": 1},
                    {"runs": [{**good["runs"][0], "wall_ns": -1}]}):

@@ -83,7 +83,7 @@ def plain():
 
 
 def details():
-    """Shapes, routes, buffers, driver calls, and hotpin's own work on a track of its own."""
+    """Shapes, routes, buffers, driver calls, and a track of its own for hotpin's work."""
     names = NAMES + ["cuLaunchKernel", "cuMemsetD8_v2", "memset", "cuMemAlloc_v2", "pin", "unpin"]
     own = {**STAGES, "kind": "hotpin"}
     rows = [[API, 1, 10, 5, 12, None, None, None, None],
@@ -163,7 +163,7 @@ def memory():
 
 
 def host_code():
-    """Samples in a row of one function are one slice; a thread's never overlap."""
+    """Consecutive samples of one function are one slice; slices of one thread never overlap."""
     track = {**THREAD, "kind": "samples", "name": None}
     rows = [[SAMPLE, 1, start, 50, 0, None, None, place, None]
             for start, place in ((100, 0), (150, 1), (210, 1), (240, 0), (900, 0), (940, None))]
@@ -187,14 +187,14 @@ def host_code():
 
 
 def nested(profile):
-    """Callers are open as long as samples in a row are in them."""
+    """A caller's slice lasts as long as consecutive samples are in it."""
     events = profile["events"]
     before = events["places"], events["rows"]
     profile["modules"].append({"path": "/nowhere/libc.so", "build_id": None})
     events["places"] = [{"module": 0, "offset": 7, "caller": None}, {"module": 1, "offset": 9, "caller": 0},
                         {"module": 1, "offset": 8, "caller": 1}, {"module": 2, "offset": 5, "caller": 2},
                         {"module": 2, "offset": 6, "caller": 0}]
-    # The last one is alone: too long after the one before.
+    # The last sample is separate, because it comes too long after the previous one.
     events["rows"] = [[SAMPLE, 1, start, 50, 0, None, None, place, None] for start, place in
                       ((100, 1), (140, 3), (210, 2), (260, 4), (310, 0), (900, 0))]
     done = tap.run("trace", write("nested.json", profile))
@@ -218,7 +218,7 @@ def nested(profile):
 
 
 def pairs_of(trace):
-    """Of starts, of calls and of what they called for."""
+    """Returns pairs of starts: of calls and of their work."""
     ends = collections.defaultdict(dict)
     for event in trace["traceEvents"]:
         if event["ph"] in "sf":
@@ -227,7 +227,7 @@ def pairs_of(trace):
 
 
 def arrows_of(name, rows, dropped=0, tracks=None):
-    """Pairs of starts, of calls and of copies."""
+    """Returns pairs of starts: of calls and of copies."""
     profile = made.events(rows, NAMES, tracks or [STREAM, THREAD, {**STREAM, "stream": 8}])
     profile["events"]["dropped"] = dropped
     write("events.json", profile)
@@ -243,7 +243,7 @@ def arrows():
 
     def copy(start, size, track=0, name=0):
         return [COPY, track, start, 100_000, name, size, None]
-    # Calls that returned before their copies began, and one of another size between.
+    # Calls that returned before their copies began, with one of another size in between.
     calls = [call(0, 3000, 64), call(4000, 3000, 64), call(8000, 3000, 32), call(12000, 3000, 64)]
     copies = [copy(400_000, 64), copy(600_000, 64), copy(700_000, 32), copy(900_000, 64)]
     for turn in (0, 1):
@@ -281,7 +281,7 @@ def arrows():
     check("some are another's", seen == [], seen)
     seen = arrows_of("a call that is too small", [call(50_000, 900_000, 32)] + pieces)
     check("has no such piece", seen == [], seen)
-    # What is sent in a row is in flight while the next call runs, and not of that.
+    # A copy of several in a row is in flight during the next call, but does not belong to it.
     sent = [call(1_000_000 + 4000 * i, 3500, 64, name=5) for i in range(8)]
     late = [[COPY, 2, 1_005_000 + 4000 * i, 2000, 0, 64, None] for i in range(8)]
     own = [(1_000_000 + 4000 * i, 1_005_000 + 4000 * i) for i in range(8)]
@@ -289,7 +289,7 @@ def arrows():
     check("have no copy of theirs inside", seen == own, seen)
     seen = arrows_of("and events were dropped", sent + late, dropped=1)
     check("none is known", seen == [], seen)
-    # Some 10 us each, and each copy done before the next call: less than the slack of the clocks.
+    # About 10 us each, each copy complete before the next call: less than the slack of the clocks.
     waits = [call(900_000 + 12_000 * i, 9000, 64) for i in range(8)]
     here = [[COPY, 0, 904_000 + 12_000 * i, 3000, 0, 64, None] for i in range(8)]
     pairs = [(900_000 + 12_000 * i, 904_000 + 12_000 * i) for i in range(8)]
@@ -303,7 +303,7 @@ def arrows():
     seen = arrows_of("a call that returned early", [call(0, 90_000, 64, name=6),
                      call(100_000, 90_000, 64, name=6), copy(150_000, 64), copy(110_000, 64, 2)])
     check("tells nothing", seen == [], seen)
-    # As CUPTI tells: the later call's copy was first, and that of a call which is not there.
+    # As CUPTI states: the later call's copy was first, and one belongs to a call that is missing.
     told = [[*row, None, None] for row in (call(0, 3000, 64), call(4000, 3000, 64))] + \
         [[*copy(400_000, 64), 1, 4100], [*copy(600_000, 64), 1, 3100], [*copy(700_000, 64), 1, 9100]]
     seen = arrows_of("calls that CUPTI tells", told)
@@ -408,7 +408,7 @@ def part(name, began, unix, host="node17", rank=None, pid=4711):
 
 
 def merged(name, *files):
-    """When each call began, and the names of all processes."""
+    """Returns when each call began, and the names of all processes."""
     done = tap.run("trace", *files)
     found = list(faults(done.stdout))
     events = load(done.stdout)["traceEvents"]
@@ -458,7 +458,7 @@ def large():
 
 
 def interrupted():
-    """Half a file, under the name that it has until it is whole, does not stay."""
+    """A half-written file, under its temporary name, is removed."""
     def half():
         return [name for name in os.listdir(tap.FOLDER.name) if name.startswith("half.trace")]
 

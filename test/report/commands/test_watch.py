@@ -22,7 +22,7 @@ AGE = 0
 
 
 def profile(name, stage, state="running", pid=os.getpid()):
-    """Whole at once, as hotpin writes it, and younger than any before."""
+    """Writes a profile at once, as hotpin does, and newer than all earlier ones."""
     global AGE
     AGE += 1
     content = made.first()
@@ -41,7 +41,7 @@ def clear():
 
 
 class Watch:
-    """A running `hotpin watch run.json`, read until something is there."""
+    """A running `hotpin watch run.json`, whose output is read until a text appears."""
 
     def __init__(self, terminal=None):
         if terminal is None:
@@ -57,13 +57,14 @@ class Watch:
     def read(self):
         try:
             part = os.read(self.there, 65536)
-        except OSError: # a terminal without an end
+        except OSError: # a terminal without another end
             part = b""
         self.text += part.decode()
         return part
 
     def until(self, text):
-        """What came since the last question, up to and with `text`; all, if it ends without."""
+        """Returns the output since the last call, up to and including `text`; all of it if it ends
+        before."""
         while text not in self.text:
             if not self.read():
                 break
@@ -71,7 +72,7 @@ class Watch:
         return before + found
 
     def end(self):
-        """Its status, and what was left to be read."""
+        """Returns its status and its remaining output."""
         while self.read():
             pass
         os.close(self.there)

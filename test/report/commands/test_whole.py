@@ -23,7 +23,7 @@ BYTES, STEPS, TABLE = 4 << 20, 20, 16384
 
 
 def profiled(name, stage, program=None, **options):
-    """What the program prints, having written its profile to `name`."""
+    """Returns the program's output; its profile is in `name`."""
     environment = {**{key: value for key, value in os.environ.items()
                       if not key.startswith(("HOTPIN", "STANDIN_"))},
                    "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2",
@@ -34,7 +34,7 @@ def profiled(name, stage, program=None, **options):
 
 
 def first_stage():
-    """What uses no device has a profile if it is what was run, and no child of it wrote one."""
+    """A program without a device gets a profile if the user ran it, unless a child wrote one."""
     profiled("cpu.json", "0: cpu", program=["/bin/true"])
     report = tap.run("report", "cpu.json").stdout
     with open(os.path.join(tap.FOLDER.name, "cpu.json"), encoding="utf-8") as file:
@@ -61,7 +61,7 @@ def first_stage():
 
 
 def started(*arguments, **options):
-    """A run of the launcher with any end."""
+    """A run of the launcher that may end in any way."""
     environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off",
                    "HOTPIN_THREADS": "2", **options}
     return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, *arguments], check=False,
@@ -70,7 +70,7 @@ def started(*arguments, **options):
 
 
 def nothing_to_profile():
-    """Who asks for a profile gets a word where there is none."""
+    """If there is no profile, a user who requested one is told so."""
     for flags in (["--profile"], ["--observe"], ["--stage", "x"]):
         done = started(*flags, "/bin/true")
         check(f"no use of CUDA is told, {flags}", done.returncode == 0 and done.stdout == "" and re.search(
@@ -99,7 +99,7 @@ def two_of_one_name():
 
 
 def annotated():
-    """The lines that copy, if there is an addr2line to find them."""
+    """The lines that copy, if addr2line finds them."""
     if not shutil.which("addr2line"):
         print("# no addr2line: nothing is annotated")
         return
@@ -124,7 +124,7 @@ def batch():
 
 
 def end(way, *flags):
-    """How CUPTI was treated before the program's end, at it, and after; and what was written."""
+    """Checks the calls to CUPTI before, at and after the program's end, and the written profile."""
     log = os.path.join(tap.FOLDER.name, way + ".log")
     environment = {**{key: value for key, value in os.environ.items()
                       if not key.startswith(("HOTPIN", "STANDIN_"))},
@@ -144,7 +144,7 @@ def end(way, *flags):
 
 
 def ends():
-    """CUPTI is flushed and let go however a program ends, and before its contexts go."""
+    """CUPTI is flushed and released however a program ends, and before its contexts end."""
     for way in ("plainly", "_exit", "quick_exit", "fork", "reset", "destroy"):
         parts, profile = end(way)
         check(f"{way}: started once, kernels first", parts[0].startswith("register +10 +1 +22 +2 "),
@@ -154,7 +154,7 @@ def ends():
               "".join(parts).count("flush1") == 1, parts)
         check(f"{way}: its profile", profile and profile["state"] == "ended" and
               not profile["truncated"] and profile["kernel_runs"]["count"] == 1, profile)
-        # What leaves by quick_exit() tells nobody its status.
+        # A program that ends by quick_exit() reports no status.
         known = {"_exit": 3, "quick_exit": None}.get(way, 0)
         check(f"{way}: its exit status", profile and
               profile["process"]["exit_status"] == known, profile and profile["process"])
@@ -176,7 +176,7 @@ def memory_at_the_end():
 
 
 def table_at_terminal():
-    """The table at exit has the width of the terminal, and is text alone where there is one."""
+    """The table at exit has the width of the terminal, and is plain text."""
     environment = {"PATH": os.environ["PATH"], "MOCK_CUPTI_KERNEL": "1", "HOTPIN_THREADS": "2",
                    "LD_LIBRARY_PATH": f"{STANDIN}:{os.path.dirname(CUPTI)}", "LC_ALL": "C"}
     command = [tap.HOTPIN, "run", "--library", LIBRARY, "--observe", "--stage",
@@ -207,12 +207,12 @@ def main():
     could = {row["function"]: int(row["could_save_ns"]) for row in
              csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "plain.json").stdout))}
     check("what pinning could save is told where it is not wanted", could["make_field"] > 0, could)
-    # Lines want addr2line.
+    # Lines need addr2line.
     sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) (?:at heat\.c:\d+|in \w+) .*main",
                        report, re.M)
     check("copies by who made them", sorted((site, way) for way, site in sites) ==
           [("download", "D2H"), ("upload", "H2D"), ("upload", "H2D")], report)
-    # Some of them by the ring, where there is one: then a site has two rows.
+    # Some copies use the ring, if there is one: then a site has two rows.
     counts = collections.Counter()
     for row in csv.DictReader(io.StringIO(tap.run("csv", "-t", "sites", "plain.json").stdout)):
         counts[row["function"], row["direction"]] += int(row["count"])
