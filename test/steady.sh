@@ -71,7 +71,7 @@ stop_helpers() {
 	[ ${#helpers[@]} -eq 0 ] || wait "${helpers[@]}" 2>/dev/null
 	helpers=()
 	for group in "${groups[@]}"; do
-		# The processes of this row only: nothing else is ever moved there.
+		# Only the processes of this row: nothing else is ever moved there.
 		for tries in 1 2 3 4 5 6 7 8 9 10; do
 			rmdir "$group" 2>/dev/null && break
 			# shellcheck disable=SC2046
@@ -100,7 +100,8 @@ new_group() {
 			echo "$4" 2>/dev/null >"$group/$2" && return 0
 		done
 	fi
-	# Version 2: next to our own group, whose processes keep it from having limited children.
+	# Version 2: next to our own group, which cannot have limited children because it has
+	# processes.
 	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	if [ -n "$mount" ]; then
 		own=$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -131,7 +132,8 @@ first_cpus() { # count: that many of the allowed ones, or failure
 	(IFS=, && echo "${cpus[*]}")
 }
 
-# harden ROW: sets $group or $before, the words before the command; and $how.  Failure: skip the row.
+# harden ROW: sets $group, or $before, the words before the command; and $how.  Failure: skips the
+# row.
 harden() {
 	local i cpus
 
@@ -149,8 +151,8 @@ harden() {
 		fi
 		;;
 	busy)
-		# A session each: the kernel shares the CPU among sessions first (autogroup), and each
-		# test is one.
+		# Each in a session of its own: the kernel divides the CPU among sessions first
+		# (autogroup), and each test is one.
 		for ((i = 0; i < 8; i++)); do
 			setsid sh -c 'while :; do :; done' &
 			helpers+=($!)
@@ -166,7 +168,7 @@ harden() {
 		before=(taskset -c "$cpus")
 		;;
 	perturb)
-		# meson sets the variable for each test, so it is set behind meson.
+		# meson sets the variable for each test, so the wrapper overrides it.
 		export TEST_WRAPPER="env MALLOC_PERTURB_=165"
 		;;
 	memory)
@@ -178,7 +180,7 @@ harden() {
 			group='' before=(systemd-run --quiet --scope -p "MemoryMax=$memory_bytes")
 			how="a scope of systemd with 4 GiB"
 		else
-			# Not `ulimit -v` or `-d`: the library sees those limits and pins nothing.
+			# Not `ulimit -v` or `-d`: with those limits the library pins nothing.
 			group=''
 			lock_the_rest || return 1
 		fi
@@ -186,7 +188,7 @@ harden() {
 	esac
 }
 
-# A process that locks all free memory but 4 GiB.
+# Locks all free memory except 4 GiB, in a process of its own.
 lock_the_rest() {
 	local ready=$logs/locked
 
@@ -225,7 +227,7 @@ suites() { # folder, slowness, meson's arguments...: the tests of a build as it 
 
 	[ -z "${TEST_WRAPPER:-}" ] || arguments=(--wrapper "$TEST_WRAPPER")
 	rm -f "$folder"/meson-logs/testlog*.json
-	# As many at once as the row's memory and cores are enough for.
+	# As many at once as the row's memory and cores allow.
 	MESON_TESTTHREADS=$(bash -c '. tools/setup.sh && test_processes') \
 		TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
 		--timeout-multiplier $((4 * slowness)) "${arguments[@]}" "$@"
@@ -242,7 +244,7 @@ tests() { # row, slowness, meson's arguments...
 	fi
 }
 
-# run ROW NUMBER: prints a line and adds to the table.
+# run ROW NUMBER: runs it, prints a line and adds it to the table.
 run() {
 	local row=$1 slowness=$3 log=$logs/$1-$2.log begun=$SECONDS last status
 

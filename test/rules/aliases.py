@@ -15,9 +15,9 @@ import re
 import subprocess
 import sys
 
-# Memory that these give out is libc's, as that of any other allocator: copies of it are staged, and
-# the library's free() and realloc() pass it on.  What takes an address, which may be ours, is never
-# exempt.
+# These functions return memory of libc, like any other allocator: copies of it are staged, and the
+# library's free() and realloc() pass it on.  Functions that take an address, which may be ours, are
+# never exempt.
 GIVES_OUT = "gives out memory of libc's own, and takes none"
 EXEMPT = {
     "__libc_calloc": GIVES_OUT,
@@ -30,7 +30,7 @@ LIBC = re.compile(r"lib(c|dl|pthread|rt)[.-][^/]*$")
 
 
 def symbols(path):
-    """(address, name, version) of each function that the file defines for others."""
+    """Returns (address, name, version) of each function that the file exports."""
     done = subprocess.run(["readelf", "-W", "--dyn-syms", path], text=True, check=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"})
     for line in done.stdout.splitlines():

@@ -11,12 +11,12 @@ import re
 import sys
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL)
-# The body of a macro, on the lines behind the first, is code.
+# The body of a macro, on the lines after the first, is code.
 DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 def blank(match):
-    """The quotes, or the line breaks of a comment."""
+    """Keeps only the quotes of a string, or the line breaks of a comment."""
     text = match[0]
     return text[0] * 2 if text[0] in "\"'" else "\n" * text.count("\n") or " "
 

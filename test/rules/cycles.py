@@ -48,7 +48,7 @@ def reachable(graph, node):
 
 
 def circles(graph):
-    """Sets of files that all reach each other."""
+    """Returns sets of files that all reach each other."""
     reach = {node: reachable(graph, node) for node in graph}
     found = {frozenset(other for other in reach[node] if node in reach[other])
              for node in graph if node in reach[node]}
@@ -56,7 +56,7 @@ def circles(graph):
 
 
 def judge(circle):
-    """What is wrong with the circle, or None."""
+    """Returns what is wrong with the cycle, or None."""
     rooms = {room_of(node) for node in circle}
     if len(rooms) > 1:
         return "a circle across rooms"

@@ -25,9 +25,9 @@ problems = []
 HEADERS = ["cuda.h", "cudaGL.h", "cudaVDPAU.h", "cudaEGL.h", "cudaProfiler.h"]
 TYPEDEFS = ["cudaTypedefs.h", "cudaGLTypedefs.h", "cudaVDPAUTypedefs.h", "cudaEGLTypedefs.h",
             "cudaProfilerTypedefs.h"]
-# Declared, but exported by no driver for Linux on x86-64 (580.159.04 asked for each).
+# Declared, but exported by no driver for Linux on x86-64 (checked with 580.159.04).
 ABSENT = {"cuEventCreateFromEGLSync", "cuWGLGetDevice"}
-# What must have happened before a function runs (enum real_class), as far as names tell.
+# Conditions before a function runs (enum real_class), as far as names imply them.
 CLASSES = [
     (r"cu(Ctx|Stream|Event)Synchronize", "WAIT"),
     (r"cu(Stream|Event)Query|cuEventElapsedTime", "OBSERVE"),
@@ -40,8 +40,8 @@ CLASSES = [
     (r"cu(Ctx|Stream)(Create|Destroy)\w*|cuEventDestroy", "LIFE"),
     (r"cu(Module|Library)(Load|Unload)\w*", "LIFE"),
 ]
-# After which of them work on the GPU can be seen without another call (enum real_visibility): by a row
-# that says so, or in shim/driver/visibility.c.
+# Functions after which device work is host-visible (enum real_visibility): declared by a row, or in
+# shim/driver/visibility.c.
 SEEN = [
     (r"LaunchHostFunc|StreamAddCallback|Graph\w*HostNode(SetParams)?$", "CALLBACK"),
     (r"StreamBatchMemOp|(Write|Wait)Value|BatchMemOpNode(SetParams)?$", "MEMORY_OPS"),
@@ -51,21 +51,22 @@ SEEN = [
     (r"GreenCtxCreate", "GREEN"),
 ]
 ROLES = ("", "REQUIRED", "OPTIONAL", "KERNEL", "GRAPH")
-# What it launches.
+# Functions that launch work.
 LAUNCHES = [
     (r"cuLaunch(?!HostFunc)\w*", "KERNEL"),
     (r"cuGraphLaunch\w*", "GRAPH"),
 ]
-# Required are functions of the oldest driver that is supported.
+# Required functions exist in the oldest supported driver.
 OLDEST = 11030
-# The argument registers of each machine, and the words on its stack of structs that are too large.
+# The argument registers of each machine, and the words on its stack of structs that are too large
+# for them.
 MACHINES = [(6, {"CUipcEventHandle": 8, "CUipcMemHandle": 8}), (8, {})]
-# Need not be installed; their types do not matter to a preprocessor.
+# These headers need not be installed: the preprocessor does not need their types.
 STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
 
 
 def preprocess(header, *defines):
-    """The text of one of the toolkit's headers, macros replaced."""
+    """Returns the text of one of the toolkit's headers, with macros replaced."""
     program = f'#include "{header}"\n'
     result = subprocess.run(
         [*os.environ.get("CC", "cc").split(), "-E", "-P", "-x", "c", "-I", empty, "-I", include,
@@ -77,7 +78,7 @@ def preprocess(header, *defines):
 
 
 def stream_argument(arguments):
-    """The index of the first CUstream passed by value, or None."""
+    """Returns the index of the first CUstream passed by value, or None."""
     for index, argument in enumerate(arguments.split(",")):
         if re.search(r"\bCUstream\b(?!\s*\*)", argument):
             return index
@@ -85,7 +86,7 @@ def stream_argument(arguments):
 
 
 def stacked(arguments):
-    """The words that the arguments take on the stack of each machine."""
+    """Returns the words that the arguments take on the stack of each machine."""
     found = []
     for registers, structs in MACHINES:
         kinds = ["*" if re.search(r"[*\[]", each) else each.split()[0]
@@ -96,8 +97,8 @@ def stacked(arguments):
 
 
 def declarations():
-    """name -> index of the CUstream argument, of every function that the headers declare, and
-    name -> words on the stack, of those that take any."""
+    """Returns name -> index of the CUstream argument, of every declared function, and name -> words
+    on the stack, of those that take any."""
     found, words = {}, {}
     for header in HEADERS:
         for define in ("HOTPIN_NOTHING", "CUDA_API_PER_THREAD_DEFAULT_STREAM",
@@ -112,7 +113,7 @@ def declarations():
 
 
 def typedefs():
-    """(base name, suffix) -> {version: index of the CUstream argument}."""
+    """Returns (base name, suffix) -> {version: index of the CUstream argument}."""
     found = {}
     for header in TYPEDEFS:
         text = preprocess(header)
@@ -124,8 +125,9 @@ def typedefs():
 
 
 def table():
-    """name -> stream index, name -> class, name -> how it exposes ("" or, of one that is wrapped,
-    None), name -> role ("" for none), and name -> its kind, of each row of driver.def."""
+    """Returns, for each row of driver.def: name -> stream index, name -> class, name -> how it
+    exposes ("" or, for wrapped functions, None), name -> role ("" for none), and name -> its kind.
+    """
     rows, classes, visibilities, roles, kinds = {}, {}, {}, {}, {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -152,7 +154,7 @@ def table():
 
 
 def uses():
-    """(file, "", "_ON" or "_HAS", name) of each REAL(), REAL_ON() and REAL_HAS() in src."""
+    """Returns (file, "", "_ON" or "_HAS", name) of each REAL(), REAL_ON() and REAL_HAS() in src."""
     for folder, _, files in os.walk(os.path.join(root, "src")):
         for file in files:
             if not file.endswith((".c", ".h")):
@@ -165,7 +167,7 @@ def uses():
 
 
 def ages():
-    """export -> the first version of the driver that has it, as the stand-in has them."""
+    """Returns export -> the first version of the driver that has it, according to the stand-in."""
     folder, found = os.path.join(root, "test/standin"), {}
     for file in os.listdir(folder):
         if not re.fullmatch(r"entry\w*\.def", file):
@@ -181,7 +183,7 @@ def ages():
 
 
 def check_roles():
-    """Is what src calls what the roles say?"""
+    """Checks that src calls functions according to their roles."""
     called, asked, age = {}, set(), ages()
     for path, how, name in uses():
         if name not in rows:
@@ -190,7 +192,7 @@ def check_roles():
             asked.add((path, name))
             if roles[name] != "OPTIONAL":
                 problems.append(f"{path}: REAL_HAS({name}), which is not OPTIONAL in driver.def")
-        # A wrapper passes the program's own call on.
+        # A wrapper makes the program's own call.
         elif not (path.startswith("src/shim/driver/") and kinds[name] == "WRAPPED"):
             called.setdefault(name, set()).add(path)
     for name, paths in sorted(called.items()):
@@ -212,13 +214,13 @@ def check_roles():
 
 
 def split(name):
-    """(base name, suffix) of an export: cuMemcpyHtoD_v2_ptds -> (cuMemcpyHtoD, _ptds)."""
+    """Returns (base name, suffix) of an export: cuMemcpyHtoD_v2_ptds -> (cuMemcpyHtoD, _ptds)."""
     base, _, suffix = re.fullmatch(r"(\w+?)(_v\d+)?(_pt[sd][sz])?", name).groups()
     return base, suffix or ""
 
 
 def stub_exports():
-    """What the toolkit's stub library exports; empty where there is no stub."""
+    """Returns the exports of the toolkit's stub library; empty if there is no stub."""
     for folder in ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs"):
         path = os.path.join(cuda, folder, "libcuda.so")
         if os.path.exists(path):
@@ -258,7 +260,7 @@ for (base, suffix), versions in sorted(typed.items()):
     for name in exports:
         if rows[name] not in wanted:
             problems.append(f"{name}: driver.def has stream {rows[name]}, the typedefs {wanted}")
-# Some toolkits' libcuda also exports what cudaVDPAU.h declares, which needs VDPAU's own headers.
+# Some toolkits' libcuda also exports functions of cudaVDPAU.h, which needs VDPAU's own headers.
 for name in sorted(name for name in stubs - set(rows) if "VDPAU" not in name):
     problems.append(f"{name} is exported by the toolkit's libcuda and is not in driver.def")
 known = set(declared) | stubs

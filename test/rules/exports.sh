@@ -8,11 +8,11 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Exported besides the lists: the hooks of the loader, two ways to end that skip destructors, other
-# names of free(), and what NVTX calls.
+# Exports outside of the lists: the hooks of the loader, two ways to end without destructors, other
+# names of free(), and functions that NVTX calls.
 others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
 
-# A row is a name, or a pair of them where its kind ends with the suffix of the second.
+# A row is a name, or a pair of names if its kind ends with the suffix of the second.
 {
 	sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)[_0-9A-Z]*(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def"
 	sed -n 's/^[_0-9A-Z]*_PTSZ(\([A-Za-z0-9_]*\),.*/\1_ptsz/p; s/^[_0-9A-Z]*_PTDS(\([A-Za-z0-9_]*\),.*/\1_ptds/p' \
@@ -41,7 +41,7 @@ if ! diff "$folder/wanted" "$folder/there" >"$folder/difference"; then
 	failed=1
 fi
 
-# Names spelled out in the version script are those of libc.def and the others.
+# Names in the version script are those of libc.def and the others.
 sed 's/global://; s/local://; s,/\*.*\*/,,; /^ \*/d; /^\/\*/d' "$root/src/libhotpin.map" | tr ';' '\n' | tr -d ' \t{}' |
 	grep -E '^[A-Za-z0-9_]+$' | sort >"$folder/map"
 # shellcheck disable=SC2086

@@ -19,14 +19,14 @@ SIDES = [
 
 
 def strings(text):
-    """name -> the strings of each HANDSHAKE."""
+    """Returns name -> the strings of each HANDSHAKE."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     for name, rest in re.findall(r"^HANDSHAKE\((\w+),((?:\s*\"[^\"]*\",?)+)\)", text, re.M):
         yield name, re.findall(r'"([^"]*)"', rest)
 
 
 def body(path, function):
-    """What the function does; None where the file does not define it."""
+    """Returns the function's body; None if the file does not define it."""
     with open(path, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
     found = re.search(r"^[^\s#}][^;{}]*\b%s\([^;{}]*\)\n\{\n(.*?)^\}" % function, text,
@@ -35,7 +35,7 @@ def body(path, function):
 
 
 def check(name, side):
-    """One side of one protocol."""
+    """Checks one side of one protocol."""
     parts = next((found.groupdict() for form in SIDES if (found := form.fullmatch(side))), None)
     if parts is None:
         problems.append(f"{name}: '{side}' is no side")

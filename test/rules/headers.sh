@@ -7,7 +7,7 @@ failed=0 count=0
 
 # One compiler is enough: the files that include a header are compiled with both.
 compiler=$(command -v gcc || command -v clang) || exit 77
-# As meson.build has it.
+# As in meson.build.
 version=$(sed -n 's/^#define CUDA_VERSION  *//p' "$cuda/cuda.h")
 
 for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/check.h test/standin/standin.h; do

@@ -10,7 +10,7 @@ complain() {
 	failed=1
 }
 
-# What a file in the room may include, itself not named.
+# Prints what a file in the room may include besides its own room.
 allowed() {
 	case $1 in
 	base | tools) echo base hotpin ;;
@@ -43,7 +43,7 @@ check_file() { # file room
 	done
 }
 
-# A .c file proves that its own header needs nothing before it.
+# Including its own header first, a .c file proves that the header needs nothing before it.
 check_own_header_first() { # file
 	own=${1%.c}.h
 	[ -f "$own" ] || return 0

@@ -25,14 +25,14 @@ def read(path):
 
 
 def prose(text):
-    """Without code, in which brackets mean something else."""
+    """Returns the text without code, in which brackets have other meanings."""
     text = re.sub(r"^```.*?^```$|^    .*$", "", text, flags=re.S | re.M) if "```" in text else \
         re.sub(r"^    .*$", "", text, flags=re.M)
     return re.sub(r"`[^`]*`", lambda code: re.sub(r"[\[\]()]", "", code[0]), text)
 
 
 def anchors(path):
-    """Of headings as GitHub makes them, and those that are written out."""
+    """Returns anchors of headings as GitHub makes them, and explicit ones."""
     text, found = read(path), set()
     for heading in re.findall(r"^#+ +(.*)$", text, re.M):
         heading = re.sub(r"<[^>]*>|\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -44,7 +44,7 @@ def anchors(path):
 
 
 def links(page):
-    """(target file, anchor or None) of each link within the tree."""
+    """Returns (target file, anchor or None) of each link within the tree."""
     text = prose(read(page))
     for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<(?:img src|a href)="([^"]+)"', text):
         if not re.match(r"\w+:", target):

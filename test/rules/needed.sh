@@ -24,15 +24,15 @@ echo "$dynamic" | grep -q 'NODELETE' || complain "dlclose() could unload it: -z 
 readelf -lW "$library" | grep 'GNU_STACK' | grep -q 'RWE' &&
 	complain "asks for an executable stack: a .S file lacks .note.GNU-stack"
 
-# 2.34 is where glibc took libdl and libpthread in; what is newer keeps distributions out.
+# glibc 2.34 merged libdl and libpthread; newer symbols exclude distributions.
 symbols=$(nm -D "$library")
 newest=$(echo "$symbols" | sed -n 's/.*@GLIBC_\([0-9.]*\)$/\1/p' | sort -V | tail -n 1)
 [ -n "$newest" ] || complain "no versioned symbol of glibc"
 [ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" = 2.34 ] ||
 	complain "needs glibc $newest"
 
-# What must not be reached even through a macro or an inline function.  Of the last lines a newer
-# libc has other selves, which a library built there would want elsewhere.
+# Functions that must not be used, even by a macro or an inline function.  Newer libcs have new
+# names for those of the last lines, which older systems would lack.
 undefined=$(echo "$symbols" | awk '$1 == "U" || $1 == "w" { sub(/@.*/, "", $2); print $2 }')
 for name in exit abort quick_exit printf puts putchar fprintf fwrite fputs fopen perror \
 	stdout stderr stdin __printf_chk __fprintf_chk malloc free calloc realloc pthread_once \

@@ -10,7 +10,7 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# holds PAGE FROM TO LIST: between the line FROM and the next that is TO, PAGE has LIST.
+# holds PAGE FROM TO LIST: PAGE must contain LIST between the line FROM and the next line TO.
 holds() {
 	FROM=$2 TO=$3 LIST=$4 awk '
 		$0 == ENVIRON["TO"] { inside = 0 }
@@ -35,7 +35,7 @@ holds() {
 	fi
 }
 
-# An environment that sets options must not show.
+# The output must not depend on options in the environment.
 HOTPIN_PIN=0 HOTPIN_STAGE=here "$hotpin" env --markdown >"$folder/markdown" || exit 1
 HOTPIN_PIN=0 HOTPIN_STAGE=here "$hotpin" env --man >"$folder/man" || exit 1
 sed -n 's/^COUNTER(\([a-z0-9_]*\), *"\(.*\)")$/.TP\n.B \1\n\2/p' \
@@ -48,7 +48,7 @@ holds doc/options.md '<!-- hotpin env --markdown -->' '<!-- end -->' "$folder/ma
 holds tools/libhotpin.7 '.\" hotpin env --man' '.\" end' "$folder/man"
 holds tools/libhotpin.7 '.\" src/base/counters.def' '.\" end' "$folder/counters"
 
-# A command without a page of its own is described by hotpin(1), which also has the parts of a run.
+# hotpin(1) describes commands without a page of their own, and also the parts of a run.
 for command in $("$hotpin" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'); do
 	page=$root/tools/hotpin-$command.1
 	[ -f "$page" ] || page=$root/tools/hotpin.1

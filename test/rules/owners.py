@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# The rooms that keep the rule.
+# The rooms in which the rule is checked.
 ENFORCED = ["base", "heap", "pin", "stage", "trace", "engine", "shim"]
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -22,13 +22,13 @@ VARIABLE = re.compile(r"\b(\w+)\s*(?:\[[^\]]*\])*\s*$")
 
 
 def statements(text):
-    """The declarations and definitions of a file, bodies as `{}`, one string each."""
+    """Returns the declarations and definitions of a file as strings, with bodies as `{}`."""
     for pattern in (COMMENT, DIRECTIVE, ATTRIBUTE):
         text = pattern.sub(" ", text)
     text = re.sub(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', "0", text)
     while BODY.search(text):
         text = BODY.sub("\x00", text)
-    # A function ends with its body; a struct or an initializer goes on to the semicolon.
+    # A function ends with its body; a struct or an initializer continues to the semicolon.
     for part in re.split(r"(?<=\))\s*\x00|;", text):
         part = part.replace("\x00", "{}").strip()
         if part:
@@ -40,7 +40,7 @@ def is_private(statement):
 
 
 def declared(text):
-    """Names of the functions and extern variables that a header declares and does not define."""
+    """Returns functions and extern variables that a header declares and does not define."""
     for statement in statements(text):
         if is_private(statement):
             continue
@@ -52,7 +52,7 @@ def declared(text):
 
 
 def defined(text):
-    """Names that a .c file defines for others."""
+    """Returns names that a .c file defines for others."""
     for statement in statements(text):
         if is_private(statement) or statement.startswith("extern"):
             continue
@@ -74,7 +74,7 @@ def read_owners(sources):
 
 
 def complaints(header, owners):
-    """Each name that the header declares must be its own .c file's; yields what is not."""
+    """Yields names that the header declares and its own .c file does not define."""
     own = {header.with_suffix(".c"), header.with_suffix(".inc")}
     for name in declared(header.read_text(encoding="utf-8")):
         files = owners.get(name, set())

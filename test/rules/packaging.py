@@ -60,7 +60,7 @@ setup = read("tools/setup.sh")
 for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     if versions != [version]:
         wrong.append("%s: version %s, not %s" % (path, versions, version))
-    # Debian's names, less what makes them Debian's; a recipe may have more than these.
+    # Debian's packages without those that only Debian needs; a recipe may have more.
     for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "pkg-config"):
         if package not in setup:
             wrong.append("tools/setup.sh no longer installs " + package)

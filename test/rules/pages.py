@@ -33,9 +33,10 @@ SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
 BLOCK = re.compile(r"^<!-- (.*?) -->\n(.*?)^<!-- end -->$", re.S | re.M)
 # A paragraph of indented lines, or a fence.
 CODE = re.compile(r"(?:\A|\n\n)((?:    [^\n]*\n|\n(?=    ))+)|^(```.*?^```)$", re.S | re.M)
-# Programs that are given to `hotpin run`: flags behind them are theirs.
+# Programs after `hotpin run`: later flags are theirs.
 PROGRAMS = re.compile(r"\./|/|python|mpirun|srun|sbatch|torchrun|jupyter|sh$|cat$|true$|PROGRAM|\.\.|--$")
-# Makes the statuses for "slower" and "not comparable" no failures: times here are no machine's.
+# Turns the statuses for "slower" and "not comparable" into success, because times here are not
+# real.
 PRELUDE = """
 set -eu
 trap 'echo "failed: $BASH_COMMAND"' ERR
@@ -77,26 +78,27 @@ class Scratch:
             self.environment.update(LD_LIBRARY_PATH=STANDIN, HOTPIN_CUPTI="off", HOTPIN_THREADS="2")
 
     def run(self, script):
-        """The exit status, and what was printed: standard output first."""
+        """Returns the exit status and the output, standard output first."""
         done = subprocess.run(["bash", "-c", PRELUDE + script], cwd=self.folder, env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                               timeout=200 * SLOWNESS)
         return done.returncode, done.stdout + done.stderr
 
     def lacks(self, script):
-        """A program that the script calls and this machine does not have, or None."""
+        """Returns a program that the script calls and this machine lacks, or None."""
         return next((word for word in ("nvcc",) if re.search(r"\b%s\b" % word, script) and
                      not shutil.which(word, path=self.environment["PATH"])), None)
 
 
 def in_order(shown, printed):
-    """The first line of `shown` that does not follow in `printed`, or None."""
+    """Returns the first line of `shown` that does not follow in `printed`, or None."""
     rest = iter(printed)
     return next((line for line in shown if line and line not in rest), None)
 
 
 def mended(shown, printed):
-    """The lines of `printed` that are most like those of `shown`, in order; others are dropped."""
+    """Returns the lines of `printed` that best match those of `shown`, in order; others are
+    dropped."""
     best = [[(0, None)] * (len(printed) + 1) for _ in range(len(shown) + 1)]
     for i, line in enumerate(shown):
         for j, candidate in enumerate(printed):
@@ -122,7 +124,7 @@ def mended(shown, printed):
 
 
 def quoted(page, scratch, command, block):
-    """Compares what is shown of a command with what it prints; returns the block as it should be."""
+    """Compares a quotation with the command's output; returns the block as it should be."""
     program = next((word for word in command.split() if word.startswith("./")), None)
     if program and not (STANDIN and os.path.exists(os.path.join(scratch.folder, program))):
         print("skipped: %s: %s" % (page, command))
@@ -139,7 +141,7 @@ def quoted(page, scratch, command, block):
 
 
 def commands(block):
-    """The commands of a block, without comments; continued lines are one command."""
+    """Returns the commands of a block, without comments; continued lines are one command."""
     text = "\n".join(re.sub(r"(^|\s+)#.*", "", line) for line in unindented(block))
     return [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
@@ -195,7 +197,7 @@ def check_page(page):
 
 
 def helps():
-    """command -> its --help."""
+    """Returns command -> its --help."""
     text = subprocess.run([HOTPIN, "--help"], capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^  ([a-z]+) .*", text, re.M)
     return {name: subprocess.run([HOTPIN, name, "--help"], capture_output=True, text=True,
@@ -203,7 +205,7 @@ def helps():
 
 
 def check_names(page, text):
-    """Commands of hotpin, in blocks and in code spans: `hotpin COMMAND FLAGS`."""
+    """Checks commands of hotpin in blocks and in code spans: `hotpin COMMAND FLAGS`."""
     spans = re.findall(r"`([^`]+)`", re.sub(r"\s+", " ", BLOCK.sub("", text)))
     spans += [command for what, block in BLOCK.findall(text) if what == "run" or what.startswith(("test/", "example"))
               for command in commands(block)]
@@ -228,7 +230,7 @@ HELP = helps()
 pages = ["README.md"] + sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))
 for page in pages:
     check_page(page)
-# Their commands are not run, but must exist.
+# Commands on these pages are not run, but must exist.
 for page in ["CHANGELOG.md", "src/README.md", "test/README.md"]:
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
         check_names(page, file.read())

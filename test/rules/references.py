@@ -25,7 +25,7 @@ tree = [os.path.relpath(os.path.join(folder, name), ".")
         for folder, _, names in os.walk(top) for name in names]
 everything = "\n".join(read(path) for path in tree
                        if path.endswith((".c", ".h", ".S", ".def", ".cu", ".py", ".cc")))
-# Of others: what the pages say about them is not ours to check.
+# Functions of others, which the pages may mention.
 THEIRS = {"malloc", "free", "cudaMemcpy", "cudaMalloc", "cudaFree", "munmap", "fork", "dlopen",
           "memcpy", "calloc", "madvise", "dlsym", "main"}
 THEIR_FILES = ("cuda.h", "cudaTypedefs.h", "dlfcn.h")
@@ -39,12 +39,13 @@ for page in ["README.md", "src/README.md", "test/README.md"] + sorted(
     for name in sorted(set(re.findall(r"\bHOTPIN_[A-Z_]+\b", text))):
         if '"%s"' % name not in everything:
             wrong.append("%s names %s, which nobody reads" % (page, name))
-    # A file is named from the top, from src/, from its folder's name, or by its own name alone.
+    # A file is named by its path from the top or from src/, with its folder's name, or by its own
+    # name.
     for name in sorted(set(re.findall(
             r"[\w./-]*\w\.(?:c|h|S|def|py|sh|map|cu|txt|json|svg|md|html)\b", text))):
         adjacent = os.path.join(os.path.dirname(page), name)
         found = os.path.exists(name) or os.path.exists(adjacent) or any(p.endswith("/" + name) for p in tree)
-        # In an example, a profile or a script without a folder is the reader's own.
+        # In an example, a profile or a script without a folder belongs to the reader.
         readers = "/" not in name and name.endswith((".json", ".html", ".py", ".sh", ".txt"))
         made = "<!-- file: %s -->" % name in text
         if not found and name not in THEIR_FILES and not readers and not made:
@@ -57,7 +58,7 @@ for path in tree + ["README.md", "CHANGELOG.md"]:
     for name in re.findall(r"measurements\.md#([\w-]+)", read(path)):
         if name not in anchors and name != "NAME":
             wrong.append("%s cites %s#%s, which is not there" % (path, MEASUREMENTS, name))
-# A page that shows rows of another page's tables shows them as they are there.
+# If a page shows rows of another page's table, they must be equal.
 for page in tree:
     if page.startswith("doc/") and page.endswith(".md"):
         for source, shown in re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", read(page), re.S):

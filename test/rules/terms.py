@@ -65,7 +65,7 @@ TERMS = [
 SUFFIXES = (".c", ".h", ".S", ".cu", ".cc", ".def", ".py", ".sh", ".md", ".map", ".build", ".txt", ".css", ".js", ".1", ".7",
             ".bash", ".zsh", ".ini")
 TOPS = ("src", "include", "tools", "test", "doc", "packaging", "debian")
-# This table; and what others wrote or what stays as it was released.
+# This table, and text that others wrote or that was released.
 EXEMPT = ("test/rules/terms.py", "debian/changelog")
 ALL = re.compile("(?<![a-z])(?:" + "|".join(
     "(?P<t%d>%s)" % (i, pattern.replace(" ", r"[\s_*#]+"))
@@ -98,7 +98,7 @@ def main():
             line = text.count("\n", 0, found.start()) + 1
             print("%s:%d: %s; write: %s" % (path, line, " ".join(found[0].split()), use))
             failed = 1
-    # A file that was not there would pass.
+    # If no file was found, nothing was checked.
     return failed or looked == 0
 
 

@@ -9,7 +9,8 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Code only, under the same names in $folder.  C++ files of the tests are C in form.
+# Copies code without comments, with the same names, to $folder.  C++ files of the tests have the
+# form of C.
 find src tools test -name '*.[chS]' -o -name '*.cu' -o -name '*.def' >"$folder/files"
 "$rules/code_only.py" "$folder" <"$folder/files" || {
 	echo "^ comments are /* */"
@@ -35,7 +36,8 @@ set -f
 	forbid "the host's heap is not ours to use" \
 		'malloc|calloc|realloc|reallocarray|free|memalign|aligned_alloc|posix_memalign|valloc|strdup|strndup|asprintf|vasprintf|getline|opendir' \
 		$below_shim
-	# The functions of CUPTI and of the unwinder, and the data of CPython, are found in handles of our own.
+	# Functions of CUPTI and of the unwinder, and data of CPython, are found through handles of
+	# our own.
 	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/cupti.c ! -path src/trace/frames.c ! -path src/trace/interpreter.c
 	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
 	forbid "these return to us; use base/kernel.h" \
@@ -45,7 +47,7 @@ set -f
 forbid "a guest does not end its host" 'exit|abort|quick_exit|err|errx'
 forbid "streams are the host's; use base/log.h" \
 	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
-# The marks of other tools and of launchers are theirs, not options.
+# Variables of other tools and of launchers are not options of hotpin.
 forbid "the environment is read once, by base/options.c" 'getenv' \
 	! -path src/base/cupti_find.c ! -path 'src/trace/*'
 forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'

@@ -20,7 +20,8 @@ doctor() {
 	"$folder/bin/hotpin" doctor "$@"
 }
 
-# finds NAME PATTERN command...: a line of what it says is like PATTERN (grep -E); `! PATTERN`: none is
+# finds NAME PATTERN command...: a line of the output must match PATTERN (grep -E); `!  PATTERN`:
+# none
 finds() {
 	local name=$1 pattern=${2#! } wanted=0 said found
 	[ "$pattern" = "$2" ] || wanted=1
@@ -38,7 +39,7 @@ finds() {
 	fi
 }
 
-# A machine of files: there PATH TEXT, as often as wanted, then finds.
+# A machine made of files: `there PATH TEXT` as often as needed, then `finds`.
 there() {
 	mkdir -p "$folder/root/${1%/*}"
 	echo "$2" >"$folder/root/$1"
@@ -50,7 +51,7 @@ forget() {
 export _HOTPIN_ROOT=$folder/root
 forget
 
-# Options that are wrong are findings of their own: the library loads all the same, and hotpin works.
+# Invalid options are findings of their own: the library loads nevertheless, and hotpin works.
 cp "$real" "$folder/lib/libhotpin.so"
 bad() { # NAME=VALUE PATTERN
 	local ok='^ok +library .*loads into programs$'
@@ -76,7 +77,7 @@ for level in error info debug; do
 	HOTPIN_LOG=$level HOTPIN_PIN=maybe finds "HOTPIN_LOG=$level hides nothing" \
 		'^limits +options +HOTPIN_PIN: cannot' doctor
 done
-# A program may be started with an entry that has no "=", which no shell can give it.
+# A program may be started with an entry without "=", which no shell can create.
 with_bare_entry() {
 	timeout $((20 * ${TEST_SLOWNESS:-1})) python3 -c '
 import ctypes, sys
@@ -90,7 +91,7 @@ finds "an entry without a value" '^limits +options +HOTPIN_PIN: cannot' with_bar
 HOTPIN_LOG_FILE=$folder/log HOTPIN_OUT=$folder/out HOTPIN_PROFILE=trace finds "good files" '! options' doctor
 finds "and none is made" '^bin,lib,root,$' bash -c 'ls "$1" | tr "\n" ,' - "$folder"
 
-# A library that the loader refuses, though it is one.
+# A library that the loader refuses.
 sed 's/libc\.so\.6/libq.so.6/' "$real" >"$folder/lib/libhotpin.so"
 finds "a library that lacks another" '^no +library .*does not load into programs: .*libq\.so\.6' doctor
 HOTPIN_PIN=maybe finds "a library that lacks another, and an option" '^limits +options +HOTPIN_PIN' doctor

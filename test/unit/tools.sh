@@ -13,7 +13,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
 unset "${!HOTPIN@}" LD_PRELOAD LD_LIBRARY_PATH
 
-# expect NAME STATUS PATTERN command...: PATTERN (grep -E) is in what it says, "" where it is silent
+# expect NAME STATUS PATTERN command...: the output must match PATTERN (grep -E), "" means no output
 expect() {
 	local name=$1 status=$2 pattern=$3 got said
 	shift 3
@@ -34,7 +34,7 @@ run() {
 	"$hotpin" run --library "$library" "$@"
 }
 
-# What the program sees of an assignment.
+# Prints the value of a variable that the program gets.
 sees() { # VARIABLE flags...
 	local variable=$1
 	shift
@@ -44,7 +44,7 @@ sees() { # VARIABLE flags...
 expect "no command" 2 '^usage:' "$hotpin"
 expect "help" 0 '^usage:' "$hotpin" --help
 expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
-# Exit statuses stand in one table, of which each command shows its part.
+# Exit statuses are in one table, of which each command shows its part.
 statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p')
 expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "${statuses//$'\n'/ }"
 for status in $statuses; do
@@ -139,7 +139,7 @@ expect "marks that are none" 125 'No such file' run -o /nonexistent/%%r/x.json t
 
 out=$folder/outs
 mkdir "$out"
-# unchanged NAME STATUS PATTERN command...: as expect, and the folder of outputs is what it was
+# unchanged NAME STATUS PATTERN command...: like expect; the folder of outputs must not change
 unchanged() {
 	local before
 	before=$(ls -laR --time-style=+ "$out")
@@ -156,7 +156,7 @@ unchanged "out beyond the limit of the file size" 125 'File too large' \
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$out/socket"
 unchanged "out is a socket" 125 'cannot be written' run -o "$out/socket" bash -c 'exit 5'
 
-# Without rights: as nobody where this is root.
+# Without privileges: as nobody if this is root.
 chmod 755 "$folder" "$out"
 echo old >"$out/readonly"
 chmod 444 "$out/readonly"
@@ -187,7 +187,7 @@ else
 	echo "# not tried without rights: this is root, and setpriv cannot change that"
 fi
 
-# A file system that is full, one that is read only, and a file that is mounted by itself.
+# A full file system, a read-only one, and a file that is a mount point.
 # shellcheck disable=SC2016
 if unshare --mount sh -c 'mount -t tmpfs -o size=4k none "$1" && mount --bind "$1" "$1"' - "$out/closed" 2>/dev/null; then
 	mounted() { # SCRIPT: mounts on $1
@@ -292,7 +292,7 @@ print(\"ok\" if stage[0][\"value\"] == \"a\\\"\\\\\\x01\\ufffd\\u00e9\\ufffd\\uf
 HOTPIN_PIN=0 expect "value in force" 0 '^HOTPIN_PIN=0  \(set here\)$' "$hotpin" env
 HOTPIN_PIN=x expect "bad value" 0 "cannot read 'x' \(expected 0\|1\), keeping '1'" "$hotpin" env
 
-# The library of the finder is the idle one next to $folder/bin/hotpin.
+# `hotpin` finds the idle library next to $folder/bin/hotpin.
 export LD_LIBRARY_PATH=${driver%/*}
 doctor() {
 	"$folder/bin/hotpin" doctor "$@"

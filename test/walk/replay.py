@@ -44,7 +44,7 @@ class Program:
 
 
 def at(text):
-    """h3+512 as C; 0 is left out."""
+    """Returns h3+512 as C; an offset of 0 is left out."""
     letter, number, offset = re.fullmatch(r"(\w)(\d+)(?:\+(\d+))?", text).groups()
     place = f"{letter}[{number}]" + (f" + {offset}" if offset and offset != "0" else "")
     return place
@@ -59,7 +59,7 @@ def event(text):
 
 
 class Words:
-    """What a template names: {1} is a group, {at[1]} and {event[1]} are the group as C."""
+    """The names in a template: {1} is a group, {at[1]} and {event[1]} are the group as C."""
 
     def __init__(self, function, match):
         self.function, self.match = function, match
@@ -69,7 +69,8 @@ class Words:
 
 
 class Fields:
-    """And {on}, the stream of WHERE; {flavor}, what its name says of NULL; {key}, a new one."""
+    """Also {on}, the stream of WHERE; {flavor}, the meaning of NULL by its name; {key}, a new key.
+    """
 
     def __init__(self, program, match):
         self.program, self.match = program, match
@@ -86,7 +87,7 @@ class Fields:
 
 
 def remembers(template):
-    """The size is the last group."""
+    """Remembers the size, which is the last group."""
     def translated(p, m):
         p.sizes[m[1]] = m[m.lastindex]
         return expand(template, p, m)
@@ -174,7 +175,7 @@ def stepped(p, m):
     return f"step({p.stream(None, m[2])}, {m[1]});"
 
 
-# How a line of the listing begins, and its C: a template, or a function that makes it.
+# The start of a line of the listing, and its C: a template, or a function that makes it.
 RULES = [(re.compile(pattern), how) for pattern, how in [
     (r"(h\d+) = malloc\((\d+)\)(, zeroed)?", malloced),
     (r"(h\d+) = (memalign|mmap)\((\d+)\)", made),
@@ -247,7 +248,7 @@ def translate(listing):
         if line.startswith("+ ") or not found:
             continue
         thread, words = int(found[2]), found[3]
-        # A step's kind, before its calls.
+        # A line with a step's kind comes before its calls.
         if re.fullmatch(r"[a-z_]+", words):
             continue
         for pattern, how in RULES:

@@ -33,7 +33,7 @@ failed = 0
 
 
 def expect(what, hangs, status, *texts):
-    """walk.py over 40 programs in batches of ten."""
+    """Runs walk.py over 40 programs in batches of ten."""
     global failed
     with tempfile.TemporaryDirectory() as folder:
         fake = os.path.join(folder, "fake")

@@ -27,7 +27,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-# What each option is drawn from; most often it is left alone.
+# The values of each option; usually the option is not set.
 OPTIONS = {
     "HOTPIN_ASYNC": ["0"],
     "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage", "defer"],
@@ -67,7 +67,7 @@ class Walk:
         self.seconds = args.seconds
 
     def run(self, arguments, options=None, steps=None):
-        """Lines of the output, with how the process ended as the last one."""
+        """Returns the lines of the output, with the end of the process as the last one."""
         environment = dict(self.base)
         if steps:
             environment["STANDIN_STEPS"] = steps
@@ -82,7 +82,7 @@ class Walk:
         except subprocess.TimeoutExpired as late:
             text = (late.stdout or b"").decode(errors="replace")
             return text.splitlines() + [OVER]
-        # What a profile or a message has on stderr is the library's; the walk's own begins so.
+        # Other lines on stderr come from the library; the walk's own begin like this.
         own = [line for line in done.stderr.splitlines()
                if line.startswith(("walk:", "standin:"))]
         return done.stdout.splitlines() + own + [f"status {done.returncode}"]
@@ -103,7 +103,7 @@ def ranges(numbers):
 
 
 def shrink(items, differs):
-    """The fewest items that still differ, by leaving out ever smaller parts."""
+    """Returns the fewest items that still differ, by leaving out ever smaller parts."""
     size = max(1, len(items) // 2)
     while True:
         at, smaller = 0, False
@@ -119,7 +119,7 @@ def shrink(items, differs):
 
 
 class Difference:
-    """Two runs of the same seeds that differ, and the least that shows it."""
+    """Two runs of the same seeds that differ, and the smallest program that shows it."""
 
     def __init__(self, walk, seeds, options, eager, steps, seen):
         self.walk, self.options, self.eager, self.seen = walk, options, eager, seen
@@ -140,7 +140,7 @@ class Difference:
         return plain, self.walk.run(arguments, self.options, self.steps_of_streams)
 
     def first_seen(self):
-        """What was seen, with the calls before the one that was first told something else."""
+        """Prints the observations, and the calls before the first different one."""
         plain, other = self.seen
         seen = [*("- " + line for line in plain[:2]), *("+ " + line for line in other[:2])]
         told = [lines[0].split()[2:] if lines else [] for lines in self.seen]
@@ -202,7 +202,8 @@ class Difference:
 
 
 def try_batch(walk, args, first):
-    """Differences of one batch, how many programs were compared, and how many never ended plain."""
+    """Returns the differences of one batch, the number of compared programs, and of those that
+    never ended plainly."""
     rng = random.Random(first * 1000003 + args.salt)
     seeds = list(range(first, min(first + args.batch, args.first + args.count)))
     arguments = [str(seeds[0]), str(len(seeds))]
@@ -292,7 +293,7 @@ def main():
     if tried < args.count:
         text += f"; {args.count - tried} programs left out"
     print(text)
-    # Nothing compared is no proof of anything.
+    # If nothing was compared, nothing was proven.
     return 1 if found or compared == 0 else 0
 
 
