@@ -9,7 +9,7 @@ const MIB = 1 << 20;
 const digest = (data) => crypto.createHash('sha256').update(data).digest('hex').slice(0, 16);
 const say = (what, data) => console.log(what, data.length ?? data.byteLength, digest(data));
 
-/* Every size between 1 and 64 MiB, taken and dropped, so that freed blocks serve again. */
+/* Allocates and drops every size between 1 and 64 MiB, so that freed blocks are reused. */
 for (let round = 0; round < (large ? 3 : 1); round++)
 	for (let size = MIB; size <= (large ? 64 : 8) * MIB; size *= 2) {
 		const words = new Uint32Array(new ArrayBuffer(size + 4 * round));
