@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "2", "2.5": a percentage in tenths, or -1. */
+/* Returns a percentage like "2" or "2.5" in tenths, or -1 if it is invalid. */
 static int read_percent(const char *text)
 {
 	char *end;
@@ -32,11 +32,11 @@ static int read_percent(const char *text)
 
 struct noise {
 	unsigned tenths; /* of a percent */
-	bool given;      /* by --noise */
-	bool repeated;   /* by repeats of a stage */
+	bool given;      /* given by --noise */
+	bool repeated;   /* measured by repeats of a stage */
 };
 
-/* "+-9.6 % (3 runs each)" */
+/* Returns "+-9.6 % (3 runs each)". */
 static const char *noise_words(const struct compare_stage *stages, size_t count,
 			       const struct noise *noise)
 {
@@ -76,14 +76,16 @@ static enum compare_verdict judge(const struct compare_stage *before,
 			     is_known(before, after, noise));
 }
 
-/* The last step alone decides: what older stages lost is no news. */
+/* Only the last step counts: what earlier stages lost was reported before. */
 static int status_of(const struct compare_stage *stages, size_t count, const struct noise *noise)
 {
 	return judge(&stages[count - 2], &stages[count - 1], noise) == COMPARE_SLOWER ? EXIT_SLOWER
 										      : 0;
 }
 
-/* "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise" */
+/*
+ * Returns "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise".
+ */
 static const char *against(const struct compare_stage *before, const struct compare_stage *after,
 			   const struct noise *noise, char *ret, size_t room)
 {
@@ -100,7 +102,7 @@ static const char *against(const struct compare_stage *before, const struct comp
 	return ret;
 }
 
-/* What to do about an unclear verdict, with a blank in front. */
+/* Returns what to do about an unclear verdict, after a blank. */
 static const char *advice_of(const struct compare_stage *before, const struct compare_stage *after,
 			     const struct noise *noise)
 {
@@ -142,7 +144,7 @@ static void legend(const struct compare_stage *stages, size_t count, const struc
 		   noise_words(stages, count, noise));
 }
 
-/* A table for a pull request, under its verdict; the rest is folded. */
+/* Prints a table for a pull request below its verdict; the rest is folded. */
 static int show_markdown(const struct compare_stage *stages, size_t count,
 			 const struct noise *noise, const char *told)
 {
@@ -156,7 +158,7 @@ static int show_markdown(const struct compare_stage *stages, size_t count,
 	return status;
 }
 
-/* What is printed, and the status. */
+/* Prints the comparison; returns the exit status. */
 static int show(const struct compare_stage *stages, size_t count, const struct noise *noise,
 		enum compare_form form, const char *told)
 {
@@ -172,7 +174,7 @@ static int show(const struct compare_stage *stages, size_t count, const struct n
 	return verdict(stages, count, noise, form);
 }
 
-/* Says each line of the text on stderr. */
+/* Prints each line of the text on stderr. */
 static void say_lines(char *text)
 {
 	for (char *line; (line = strsep(&text, "\n")) != NULL;)
@@ -181,8 +183,8 @@ static void say_lines(char *text)
 }
 
 /*
- * What a reader must know first goes to *ret_told; what is against a comparison is said.  Returns
- * how many reasons that are.
+ * Checks that the stages are comparable. *ret_told gets the notes that a reader needs first.
+ * Prints the reasons against a comparison, and returns their number.
  */
 static int gate(const struct compare_stage *stages, size_t count, char **ret_told)
 {
@@ -247,7 +249,7 @@ struct flags {
 	bool force;
 };
 
-/* Returns -1, or the status to exit with. */
+/* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct flags *ret)
 {
 	static const struct option longs[] = {
@@ -317,7 +319,7 @@ int hotpin_compare(int argc, char **argv)
 	if (opened == count)
 		status = compare(profiles, ranks_only(profiles, opened), flags.force, &flags.noise,
 				 flags.form);
-	/* What could not be written must not look like a stage that is slower. */
+	/* A failed write must not look like a slower stage. */
 	if (fflush(stdout) != 0)
 		status = EXIT_FAILURE;
 	for (size_t i = 0; i < opened; i++)

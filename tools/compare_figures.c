@@ -80,7 +80,7 @@ static const struct {
 	[KERNEL_TIME] = { "  Total time", TIME, "kernel_busy_ns" },
 };
 
-/* Bytes a second; UNKNOWN where nothing was moved or no time is known. */
+/* Returns bytes per second; UNKNOWN if nothing was copied or no time is known. */
 static int64_t rate_of(int64_t bytes, int64_t ns)
 {
 	if (bytes <= 0 || ns <= 0)
@@ -89,7 +89,7 @@ static int64_t rate_of(int64_t bytes, int64_t ns)
 	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
 }
 
-/* Of synchronous calls: an asynchronous call's time says nothing of the copy's. */
+/* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
 static int64_t rate_at_call(const struct profile *profile, const char *direction)
 {
 	int64_t bytes = 0, ns = 0;
@@ -105,7 +105,7 @@ static int64_t rate_at_call(const struct profile *profile, const char *direction
 	return rate_of(bytes, ns);
 }
 
-/* What CUPTI saw, else what hotpin knows. */
+/* Returns the bytes that CUPTI recorded, or else those that hotpin counted. */
 static int64_t pinned_bytes(const struct profile *profile)
 {
 	return profile->promotion.cupti_pinned_bytes >= 0
@@ -188,7 +188,9 @@ bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 {
 	bool device = true;
 
-	/* One clock for a row, and the device's where all stages that copy have it. */
+	/*
+	 * All stages of a row use the same clock: the device's if every stage that copies has it.
+	 */
 	for (size_t i = 0; i < count; i++) {
 		device &= all[i][H2D].value <= 0 || all[i][H2D_RATE].value >= 0;
 		device &= all[i][D2H].value <= 0 || all[i][D2H_RATE].value >= 0;
@@ -225,7 +227,7 @@ static const struct profile_kernel **sorted_kernels(const struct profile *profil
 	return list;
 }
 
-/* As often and 0.4 us shorter is no news of a second. */
+/* A kernel that runs as often, and changes by less than 0.01 % of the wall time, is unchanged. */
 static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsigned noise_tenths)
 {
 	return pair->before == NULL || pair->after == NULL ||
@@ -234,7 +236,7 @@ static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsign
 		!show_is_same(pair->before->busy_ns, pair->after->busy_ns, noise_tenths));
 }
 
-/* Both sorted lists side by side; returns how many pairs have changed. */
+/* Merges both sorted lists; returns the number of changed pairs. */
 static size_t match(const struct profile *before, const struct profile *after,
 		    struct compare_pair *pairs, unsigned noise_tenths)
 {

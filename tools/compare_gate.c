@@ -60,7 +60,7 @@ static int refuse(FILE *against, const struct compare_stage *one, const struct c
 	return reasons;
 }
 
-/* What `hotpin run --observe` sets; the heap's size may stay what the environment says. */
+/* Options that `hotpin run --observe` sets; the heap's size may also come from the environment. */
 static const char *const observing[][2] = {
 	{ "HOTPIN_PIN", "0" },
 	{ "HOTPIN_RING", "0" },
@@ -73,7 +73,7 @@ static bool was_observed(const struct profile *profile)
 	for (size_t i = 0; i < HP_LEN(observing); i++) {
 		const char *value = profile_option(profile, observing[i][0]);
 
-		/* Profiles of earlier versions have "off" for HOTPIN_ASYNC=0. */
+		/* Profiles of earlier versions state HOTPIN_ASYNC=0 as "off". */
 		if (observing[i][1] != NULL &&
 		    (value == NULL ||
 		     (strcmp(value, observing[i][1]) != 0 && strcmp(value, "off") != 0)))
@@ -145,7 +145,7 @@ static void note(FILE *to, const struct compare_stage *one, const struct compare
 	note_options(to, one, two);
 }
 
-/* Programs that did not end, or not in the same way: a crash is not faster. */
+/* Reports programs that did not end, or ended differently: a crash is not faster. */
 static int ends(FILE *to, FILE *against, const struct compare_stage *stages, size_t count)
 {
 	int64_t all = stages[0].runs[0]->process.exit_status;

@@ -15,7 +15,7 @@ static json_t *number(int64_t value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-/* Names of files need not be UTF-8. */
+/* File names need not be UTF-8. */
 static json_t *text(const char *value)
 {
 	json_t *made = value != NULL ? json_string(value) : json_null();

@@ -15,13 +15,13 @@
 
 #define KERNELS_MOST   10
 
-/* Of the comparison, with two blanks between; the first stage has no change. */
+/* Widths of columns, with two blanks in between; the first stage has no change. */
 #define NAME_COLUMNS   22
 #define FIGURE_COLUMNS 9
 #define CHANGE_COLUMNS 8
 #define STAGE_COLUMNS  (2 + FIGURE_COLUMNS + 2 + CHANGE_COLUMNS)
 
-/* "-80.6 %", "x12.3" of much; "" where nothing is to be said. */
+/* Returns "-80.6 %", or "x12.3" for a large factor; "" if there is nothing to say. */
 static const char *change_of(int64_t before, int64_t after, unsigned noise_tenths)
 {
 	static char text[8][24];
@@ -45,7 +45,7 @@ static const char *change_of(int64_t before, int64_t after, unsigned noise_tenth
 	return ret;
 }
 
-/* What is left of a row of text: the figure and its change, in the tone of the latter. */
+/* Prints the figure and its change; the change has the tone. */
 static void cell(const char *value, const char *change, enum layout_tone tone, bool is_first,
 		 bool is_last)
 {
@@ -59,7 +59,7 @@ static void cell(const char *value, const char *change, enum layout_tone tone, b
 		printf("%*s", CHANGE_COLUMNS - width, "");
 }
 
-/* Less time is better; of bytes and rates that is not said. */
+/* Less time is better; bytes and rates have no tone. */
 static enum layout_tone tone_of(const char *change, bool is_time)
 {
 	return !is_time || (change[0] != '-' && change[0] != '+' && change[0] != 'x') ? LAYOUT_PLAIN
@@ -95,7 +95,7 @@ static void row_cell(const struct comparison *comparison, size_t stage, const ch
 		printf(" %s |", change);
 }
 
-/* Of Markdown; a label may hold what would be a sign of it. */
+/* Prints the head in Markdown; characters of a label that are syntax are escaped. */
 static void table_head(const struct comparison *comparison)
 {
 	printf("|  |");
@@ -113,7 +113,7 @@ static void table_head(const struct comparison *comparison)
 	putchar('\n');
 }
 
-/* The first label ends where its figures do; others begin there and run on over the changes. */
+/* The first label is right-aligned with its figures; others extend over the column of changes. */
 static void text_head(const struct comparison *comparison)
 {
 	const int first = NAME_COLUMNS + 2 + FIGURE_COLUMNS, room = STAGE_COLUMNS - 2;
@@ -133,7 +133,7 @@ static void text_head(const struct comparison *comparison)
 	putchar('\n');
 }
 
-/* What the stage before promised of its first suggestion. */
+/* Prints the prediction for the first suggestion of the previous stage. */
 static void predicted_row(const struct comparison *comparison)
 {
 	struct compare_prediction predicted;
@@ -184,7 +184,7 @@ static void block(const struct comparison *comparison,
 	}
 }
 
-/* As many stages next to each other as fit; the rest below them. */
+/* Prints as many stages side by side as fit, and the others below. */
 static void show_comparison(struct comparison *comparison)
 {
 	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(comparison->count, sizeof(*all));
@@ -208,7 +208,7 @@ static void show_comparison(struct comparison *comparison)
 	free(all);
 }
 
-/* From a stage to the next: each part of the wall time that changed by more than its noise. */
+/* Prints each part of the wall time that changed by more than the noise, from stage to stage. */
 static void step(const struct compare_stage *stages, unsigned noise_tenths)
 {
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
@@ -284,7 +284,7 @@ static void kernels(const struct profile *before, const struct profile *after,
 	free(pairs);
 }
 
-/* NVTX ranges by name, as far as the last stage has them. */
+/* Prints NVTX ranges by name, as far as the last stage has them. */
 static void ranges(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
 	static const struct layout_column columns[] = {
@@ -315,7 +315,7 @@ static void ranges(const struct compare_stage *stages, size_t count, unsigned no
 	layout_print(table, false);
 }
 
-/* What the stage after the last could gain.  A program that failed has no next stage. */
+/* Prints what a next stage could save.  A program that failed has no next stage. */
 static void next(const struct profile *last)
 {
 	static const struct layout_column columns[] = { { "", .left = true, .flexible = true },

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if no profile has a label, and each is another rank: of one run, under any file names.
- */
+/* True if no profile has a label and all ranks differ: one run, with any file names. */
 static bool are_unnamed_ranks(const struct profile *profiles, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -24,7 +23,7 @@ static bool are_unnamed_ranks(const struct profile *profiles, size_t count)
 	return count > 1;
 }
 
-/* What was given no label goes by its file's name, or by its path where two have one name. */
+/* A profile without a label gets its file name, or its path if two file names are equal. */
 static void name_stages(struct profile *profiles, size_t count)
 {
 	if (are_unnamed_ranks(profiles, count)) {
@@ -64,7 +63,7 @@ static bool same_rank(const struct profile *a, const struct profile *b)
 	return strcmp(a->process.rank, b->process.rank) == 0;
 }
 
-/* Puts each profile to the stage of its label, in the order of appearance. */
+/* Assigns each profile to the stage of its label, in the order of appearance. */
 static size_t group(const struct profile *profiles, size_t count, struct compare_stage *stages)
 {
 	size_t used = 0;
@@ -114,7 +113,9 @@ static int settle_ranks(struct compare_stage *stage)
 	return error;
 }
 
-/* What stands for a stage of several files.  Returns 0, or -1 where that cannot be said. */
+/*
+ * Chooses the profile that represents a stage of several files.  Returns 0, or -1 if there is none.
+ */
 static int settle(struct compare_stage *stage)
 {
 	size_t alike = 0;
