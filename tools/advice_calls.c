@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALLS_LEAST 16 /* of a function that belongs outside of a loop */
+#define CALLS_LEAST 16 /* of a function that should be called outside of a loop */
 
 static bool is_class(const struct profile_call *call, const char *class)
 {
 	return call->class != NULL && strcmp(call->class, class) == 0;
 }
 
-/* Where the function is called, as the gaps next to it tell. */
+/* Finds where the function is called, by the gaps next to its calls. */
 static void place_of_call(const struct profile *profile, const char *name, char *ret, size_t room)
 {
 	int64_t most = 0;
@@ -35,8 +35,8 @@ static void place_of_call(const struct profile *profile, const char *name, char 
 }
 
 /*
- * What `count` calls of `ns` cost at most, with the host's work around them.  Time of the device
- * stays, but the host may use that time otherwise once it no longer waits in these calls.
+ * Returns the most that `count` calls of `ns` cost, including the host's work around them.  The
+ * device's time remains, but the host can use that time if it no longer waits in these calls.
  */
 static int64_t most_of_calls(const struct profile *profile, int64_t ns, int64_t count)
 {
@@ -90,7 +90,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 		if (largest == NULL || call->total_ns > largest->total_ns)
 			largest = call;
 	}
-	/* Without a split, waiting for kernels cannot be told from waiting for nothing. */
+	/* Without a split, waits for kernels cannot be separated from unnecessary waits. */
 	if (!profile_has_split(profile))
 		return;
 	struct advice *advice =

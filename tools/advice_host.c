@@ -22,8 +22,8 @@ static bool is_one_of(const char *module, const char *const *names, size_t count
 }
 
 /*
- * Code that is not the program's to port: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP
- * wait inside its runtime; loops are functions of the program.
+ * Code that cannot be ported: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP wait inside
+ * its runtime; loops are functions of the program.
  */
 static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
 {
@@ -34,7 +34,7 @@ static bool is_foreign(const struct profile *profile, const struct profile_frame
 	       names_is_interpreter(profile, frame) || names_is_runtime(profile, frame);
 }
 
-/* Code that works for its caller. */
+/* Code that works on behalf of its caller. */
 static bool is_library(const struct profile *profile, const struct profile_frame *frame)
 {
 	static const char *const names[] = { "libc.so", "libc-2",       "libm.so", "libm-2",
@@ -43,7 +43,7 @@ static bool is_library(const struct profile *profile, const struct profile_frame
 	return is_one_of(names_module(profile, frame), names, HP_LEN(names));
 }
 
-/* The frame that a sample counts for; NULL: none of the program's. */
+/* Returns the frame that a sample counts for; NULL if no frame is the program's. */
 static const struct profile_frame *own_frame(const struct profile *profile,
 					     const struct profile_frames *frames)
 {
@@ -107,7 +107,7 @@ static size_t collect(const struct profile *profile, struct entry *entries)
 	return count;
 }
 
-/* Of entries by function and line. */
+/* Sums up entries, which are sorted by function and line. */
 static void add_up(const struct entry *entries, size_t count, struct advice_host *host)
 {
 	int64_t line = 0, most = 0;
@@ -129,7 +129,7 @@ static void add_up(const struct entry *entries, size_t count, struct advice_host
 	}
 }
 
-/* Several threads at once take more CPU time than host code takes wall time. */
+/* Several threads may take more CPU time than the wall time of host code. */
 static void set_times(const struct profile *profile, struct advice_host *host)
 {
 	__int128_t all = 0;

@@ -4,7 +4,7 @@
 #include "advice_json.h"
 #include "show.h"
 
-/* Names of files need not be UTF-8. */
+/* File names need not be UTF-8. */
 static json_t *text(const char *value)
 {
 	json_t *made = value[0] != '\0' ? json_string(value) : json_null();

@@ -24,7 +24,7 @@ const char *advice_buffer_name(const struct profile *profile, const struct profi
 	return advice_place(profile, &buffer->frames, true, ret, room);
 }
 
-/* The site whose copies that `wanted` accepts took longest; UNKNOWN: there is none. */
+/* Returns the site whose accepted copies took longest; UNKNOWN if there is none. */
 int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row))
 {
@@ -67,7 +67,7 @@ bool advice_is_any(const struct profile_row *row)
 	return advice_is_up(row) || advice_is_down(row);
 }
 
-/* "from A to B" of a gap. */
+/* Writes "from A to B" for a gap. */
 void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
 		     size_t room)
 {
@@ -78,7 +78,7 @@ void advice_name_gap(const struct profile *profile, const struct profile_gap *ga
 	snprintf(ret, room, "from %s to %s", from, to);
 }
 
-/* Names of buffers are best; without hotpin's heap, the places of the largest copies must do. */
+/* Names of buffers are best.  Without hotpin's heap, the places of the largest copies are used. */
 void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
 			    char *ret, size_t room)
 {

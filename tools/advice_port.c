@@ -14,7 +14,7 @@
 #define GAPS_LEAST     2 /* times: a loop */
 #define FUNCTIONS_MOST 16
 
-/* True if `ns` of one function is all of the host code between downloads and uploads. */
+/* True if one function with `ns` explains all host code between downloads and uploads. */
 static bool explains(int64_t ns, const struct advice_trips *trips)
 {
 	return trips->between_ns > 0 && (__int128_t)ns * 5 >= (__int128_t)trips->between_ns * 4 &&
@@ -80,7 +80,7 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }
 
-/* The functions of most samples: which of them ran there, no sample tells. */
+/* Names the functions with most samples; samples do not tell which of them ran in the gap. */
 static void name_functions(const struct profile *profile, const struct advice_host *host, char *ret,
 			   size_t room)
 {
@@ -98,7 +98,7 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 	}
 }
 
-/* All host code between downloads and uploads, and these copies: both savings added. */
+/* Advises to port all host code between downloads and uploads; the saving includes these copies. */
 static void port_between(const struct profile *profile, struct advice_list *list,
 			 const struct advice_host *host, const struct advice_trips *trips)
 {
