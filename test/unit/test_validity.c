@@ -12,6 +12,7 @@
 
 static struct aggregate device;
 static struct report report;
+static struct cupti cupti;
 
 static bool is_told(const char *part)
 {
@@ -25,6 +26,7 @@ static void check_validity(void)
 {
 	report.warnings = 0;
 	report.why_not = "";
+	report.cupti = &cupti;
 	report.collected.device = &device;
 	validity_check(&report);
 }
@@ -262,6 +264,17 @@ TEST(events_without_a_track)
 	events_add(&(struct event){ .track = EVENTS_TRACKS_MOST, .duration_ns = 5 });
 	check_validity();
 	CHECK(is_told("timeline: 1 events are left out"));
+}
+
+/* Only a timeline shows the memory of the device. */
+TEST(allocations_that_cupti_does_not_record)
+{
+	cupti.memory_result = 7;
+	check_validity();
+	CHECK(report.warnings == 0);
+	report.events = true;
+	check_validity();
+	CHECK(is_told("no device memory: CUPTI does not record allocations (error 7)"));
 }
 
 TEST(no_more_warnings_than_there_is_room_for)
