@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include "trace/output.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/quiet.h"
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Set while a thread uses the one writer of JSON.  It stays set while a file system stalls. */
@@ -62,18 +60,9 @@ static bool is_file(const char *path)
 	return stat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode);
 }
 
-/* True if the file was written since the process began, so by a child, such as a shell's. */
-static bool is_fresh(const char *path, uint64_t began_ns)
+static uint64_t written_ns(const struct stat *status)
 {
-	struct stat status;
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (stat(path, &status) < 0)
-		return false;
-	int64_t age_ns = (now.tv_sec - status.st_mtim.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
-			 status.st_mtim.tv_nsec;
-	return age_ns < (int64_t)(hp_now_ns() - began_ns);
+	return (uint64_t)status->st_mtim.tv_sec * 1000000000 + (uint64_t)status->st_mtim.tv_nsec;
 }
 
 /* Finds the path of the JSON.  On an error, `ret` holds HOTPIN_OUT itself, for messages. */
@@ -94,9 +83,7 @@ static bool is_of_this_run(const struct report *report, const char *path)
 	char pid[40];
 
 	if (report->process.run_began_ns == 0 || stat(path, &status) < 0 ||
-	    !S_ISREG(status.st_mode) ||
-	    (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec <
-		    report->process.run_began_ns)
+	    !S_ISREG(status.st_mode) || written_ns(&status) < report->process.run_began_ns)
 		return false;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -108,11 +95,17 @@ static bool is_of_this_run(const struct report *report, const char *path)
 	return strstr(head, pid) == NULL;
 }
 
-static bool is_written_by_another(const struct report *report)
+/*
+ * True if the run has already written the file: by a child, such as a shell's, or by the program
+ * that this process was before it executed another one.
+ */
+static bool is_written(const struct report *report)
 {
 	char path[WRITER_PATH_MAX];
+	struct stat status;
 
-	return find_path(report, path, sizeof(path)) == 0 && is_fresh(path, report->began_ns);
+	return find_path(report, path, sizeof(path)) == 0 && stat(path, &status) == 0 &&
+	       S_ISREG(status.st_mode) && written_ns(&status) >= report->process.run_began_ns;
 }
 
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
@@ -174,7 +167,7 @@ void output_json(const struct report *report, enum output_kind kind, unsigned nu
 
 void output_write(const struct report *report, enum output_kind kind, unsigned number)
 {
-	if (kind == OUTPUT_ALONE && is_written_by_another(report))
+	if (kind == OUTPUT_ALONE && is_written(report))
 		return;
 	if (kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW)
 		output_text(report);

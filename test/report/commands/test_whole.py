@@ -55,6 +55,11 @@ def first_stage():
              program=["/bin/sh", "-c", f"/bin/true; {PROGRAM}; /bin/true"])
     report = tap.run("report", "shell.json").stdout
     check("a shell keeps the profile of its child", report.startswith("heat "), report)
+    profiled("became.json", "1: one kernel",
+             program=["/bin/sh", "-c", f"{PROGRAM}; exec /bin/true"])
+    check("so does the program that the shell becomes",
+          tap.run("report", "became.json").stdout.startswith("heat ") and not
+          [name for name in os.listdir(tap.FOLDER.name) if name.startswith("became-")])
     done = tap.run("compare", "--force", "cpu.json", "shell.json")
     check("and both can be compared",
           re.search("^H2D copies +- +84.2 MB  new$", done.stdout, re.M), done.stdout)
