@@ -45,16 +45,6 @@ static int by_total(const void *left, const void *right)
 	return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-static const char *name_of(const struct profile *profile, const struct profile_event *event)
-{
-	const char *name = event->name >= 0 ? profile->events.names[event->name] : "";
-
-	for (size_t i = 0; i < profile->kernel_count && event->kind == PROFILE_KERNEL; i++)
-		if (strcmp(profile->kernels[i].name, name) == 0)
-			return profile->kernels[i].readable;
-	return name;
-}
-
 struct each *each_make(struct profile *profile, size_t *ret_count)
 {
 	size_t rows = profile->events.row_count, used = 0, count = 0;
@@ -71,7 +61,8 @@ struct each *each_make(struct profile *profile, size_t *ret_count)
 		struct each *one = &each[count++];
 
 		one->kind = sorted[first]->kind;
-		one->name = name_of(profile, sorted[first]);
+		one->name =
+			sorted[first]->name >= 0 ? profile->events.names[sorted[first]->name] : "";
 		for (end = first; end < used && by_name(&sorted[first], &sorted[end]) == 0; end++) {
 			int64_t bytes = sorted[end]->bytes;
 

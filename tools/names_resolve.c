@@ -24,7 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME_MOST    8192 /* bytes of a demangled name, with its zero byte */
+#define NO_NAME      "(no name)" /* of a kernel */
+#define NAME_MOST    8192        /* bytes of a demangled name, with its zero byte */
 #define DEATHS_MOST  4
 #define LINES_A_TIME 128
 #define SECONDS_MOST 20
@@ -476,13 +477,16 @@ void names_resolve(struct profile *profiles, size_t count, bool places)
 		for (size_t j = 0; j < profile->kernel_count; j++) {
 			struct profile_kernel *kernel = &profile->kernels[j];
 
-			kernel->readable = kernel->name != NULL ? kernel->name : "(no name)";
+			kernel->readable = kernel->name != NULL ? kernel->name : NO_NAME;
 			if (is_mangled(kernel->name))
 				found[mangled++] = &kernel->readable;
 		}
-		for (size_t j = 0; j < profile->events.name_count; j++)
+		for (size_t j = 0; j < profile->events.name_count; j++) {
 			if (is_mangled(profile->events.names[j]))
 				found[mangled++] = &profile->events.names[j];
+			if (profile->events.names[j][0] == '\0')
+				profile->events.names[j] = NO_NAME;
+		}
 	}
 	for (size_t i = 0; i < all.count; i++)
 		if (!all.items[i].frame->is_python && is_mangled(all.items[i].frame->function))

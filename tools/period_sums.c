@@ -45,9 +45,12 @@ static struct profile_kernel **kernels_by_name(struct profile *profile)
 		profile_allocate(profile, profile->events.name_count, sizeof(*kernels));
 
 	for (size_t name = 0; name < profile->events.name_count; name++)
-		for (size_t i = 0; i < profile->kernel_count; i++)
-			if (strcmp(profile->kernels[i].name, profile->events.names[name]) == 0)
+		for (size_t i = 0; i < profile->kernel_count; i++) {
+			const char *its = profile->kernels[i].name;
+
+			if (strcmp(its != NULL ? its : "", profile->events.names[name]) == 0)
 				kernels[name] = &profile->kernels[i];
+		}
 	return kernels;
 }
 

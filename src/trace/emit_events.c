@@ -37,7 +37,9 @@ static size_t key_of(const struct event *event)
 	}
 }
 
-static void name_of(const struct report *report, const struct event *event, char *ret, size_t room)
+/* Returns `ret`, or a name of any length. */
+static const char *name_of(const struct report *report, const struct event *event, char *ret,
+			   size_t room)
 {
 	static const char *const ways[] = {
 		[EVENT_WAITS] = "", [EVENT_ASYNC] = " async", [EVENT_DEFERRED] = " deferred"
@@ -49,8 +51,7 @@ static void name_of(const struct report *report, const struct event *event, char
 
 	switch (event->kind) {
 	case EVENT_KERNEL:
-		snprintf(ret, room, "%s", report->collected.device->kernels[event->name].name);
-		break;
+		return report->collected.device->kernels[event->name].name;
 	case EVENT_COPY:
 		snprintf(ret, room, "%s %s", report_directions[direction],
 			 report_device_memories[memory]);
@@ -80,6 +81,7 @@ static void name_of(const struct report *report, const struct event *event, char
 	default:
 		snprintf(ret, room, "%s", event->kind == EVENT_MEMSET ? "memset" : "wait");
 	}
+	return ret;
 }
 
 /* Writes the used names, and fills `index` with the position of each, plus 1. */
@@ -87,7 +89,7 @@ static void add_names(const struct report *report, struct json *json, const stru
 		      uint32_t *index)
 {
 	uint32_t used = 0;
-	char name[1024];
+	char name[STAGES_NAME_MOST];
 
 	json_open(json, "names", "[");
 	for (size_t i = 0; i < all->count; i++) {
@@ -96,8 +98,7 @@ static void add_names(const struct report *report, struct json *json, const stru
 		if (index[key] != 0)
 			continue;
 		index[key] = ++used;
-		name_of(report, &all->event[i], name, sizeof(name));
-		json_words(json, NULL, name);
+		json_words(json, NULL, name_of(report, &all->event[i], name, sizeof(name)));
 	}
 	json_close(json, "]");
 }

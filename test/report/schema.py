@@ -100,6 +100,11 @@ def contradictions(profile):
             total = sum(kernel[field] for kernel in profile["kernels"])
             if total != (profile["kernel_runs"][field] or 0):
                 yield f"kernels: {field} sums to {total}"
+    if profile["kernels"] is not None and profile.get("events"):
+        known = {kernel["name"] or "" for kernel in profile["kernels"]}
+        for name in {profile["events"]["names"][row[4]] for row in profile["events"]["rows"]
+                     if row[0] == 0} - known:
+            yield f"the timeline has a kernel {name[:60]!r}, the table has not"
     for row in profile["transfers"]:
         for field in ("count", "bytes"):
             if "sizes" in row and sum(size[field] for size in row["sizes"]) != row[field]:

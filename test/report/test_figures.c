@@ -439,6 +439,20 @@ static void allocate_on_two_devices(void)
 	kernel("k", SECOND, 0);
 }
 
+/* schema.py compares the names of the timeline with those of the table. */
+TEST(timeline_of_odd_names)
+{
+	static char templates[4000];
+
+	memset(templates, 'x', sizeof(templates) - 1);
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	kernel(templates, SECOND, MILLI);
+	kernel(NULL, 2 * SECOND, MILLI);
+	stage_end();
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 2);
+	CHECK_EQ(stage_count(stage_json, templates), 2);
+}
+
 TEST(timeline_of_memory)
 {
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import made
 import tap
@@ -143,6 +144,19 @@ def each():
         says(f"without a timeline there is no table {name}", 1, "no timeline in run.json", "csv", "-t", name, "run.json")
 
 
+def without_a_name():
+    """CUPTI may give a kernel no name."""
+    made_one = profile()
+    made_one["kernels"][0]["name"], made_one["events"]["names"][2] = None, ""
+    write("unnamed.json", made_one)
+    for words, expected in ((["report"], r"kernel +3 .*\(no name\)"), (["csv", "-t", "durations"], r"\(no name\)"),
+                            (["csv", "-t", "kernels", "--from", "200ms"], r'\(no name\)",2,'),
+                            (["trace"], '"name":"\\(no name\\)"'), (["html"], r"\(no name\)")):
+        done = tap.run(*words, "unnamed.json")
+        check(f"a kernel without a name: {' '.join(words)}", done.returncode == 0 and
+              re.search(expected, done.stdout), done.returncode, done.stderr, done.stdout[:3000])
+
+
 def refused():
     says("no timeline", 1, "first.json has no timeline, so it cannot be cut", "report", "--from",
          "1", write("first.json", made.first()))
@@ -166,6 +180,7 @@ def main():
     commands()
     refused()
     each()
+    without_a_name()
     tap.end()
 
 
