@@ -12,15 +12,15 @@
 #include <string.h>
 
 /*
- * Beyond the time in the driver, a call costs its way through the runtime, and what observing it
- * takes: 1.3 to 1.7 us on an H200.
+ * In addition to the time in the driver, a call takes time in the runtime and for bookkeeping: 1.3
+ * to 1.7 us on an H200.
  */
 #define AROUND_CALL_NS 2000
 #define GAPS_LEAST     16
 
 /*
- * A kernel behind a copy is launched when the copy has ended, and the device idles until it begins;
- * without the copy it is launched ahead: 22 us on an H200.
+ * A kernel behind a copy is launched after the copy has ended, and the device idles until it
+ * begins.  Without the copy it would be launched ahead: 22 us on an H200.
  */
 #define LATENCY_NS     25000
 
@@ -35,7 +35,7 @@ const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_SYNCHRONIZE] = "synchronize_less",
 };
 
-/* What a bound of what_if says; UNKNOWN: it was not known. */
+/* Returns a bound of what_if; NULL if it is unknown. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name)
 {
 	for (size_t i = 0; profile_has_split(profile) && i < profile->bound_count; i++)
@@ -51,7 +51,7 @@ int64_t advice_bound_ns(const struct profile *profile, const char *name)
 	return bound != NULL ? bound->saves_ns : UNKNOWN;
 }
 
-/* count * ns, INT64_MAX where that is less. */
+/* Returns count * ns, at most INT64_MAX. */
 static int64_t times(int64_t count, int64_t ns)
 {
 	__int128_t product = (__int128_t)count * ns;
@@ -65,7 +65,7 @@ int64_t advice_around_calls(const struct profile *profile, int64_t count)
 
 	if (count <= 0)
 		return 0;
-	/* The host code that is left between two calls is the runtime's, for the most part. */
+	/* The host code between two short calls is mostly that of the runtime. */
 	if (gaps >= GAPS_LEAST && profile->gaps_short.total_ns / gaps > each)
 		each = profile->gaps_short.total_ns / gaps;
 	return times(count, each);
@@ -79,7 +79,7 @@ static int64_t idle_calls_ns(const struct profile *profile)
 	return profile->split.calls_ns > copies_ns ? profile->split.calls_ns - copies_ns : 0;
 }
 
-/* What the device does not work while a launch behind one of these copies gets to it. */
+/* Returns the time for which the device idles before launches behind these copies. */
 static int64_t latencies(const struct profile *profile, int64_t count)
 {
 	int64_t launches = profile_add(profile->host.launches, profile->host.graph_launches);
@@ -182,7 +182,7 @@ int64_t advice_least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* A new entry that saves so much; NULL: nothing worth an entry, or others save more. */
+/* Adds an entry with this saving; NULL if it saves nothing, or all others save more. */
 struct advice *advice_add(const struct profile *profile, struct advice_list *list,
 			  enum advice_kind kind, int64_t saves_ns)
 {
@@ -220,7 +220,7 @@ static void append(char *text, size_t room, const char *more)
 	snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", more);
 }
 
-/* Time that no change saves, if it is 5 % of the wall time. */
+/* Names the time that no change saves, if it is 5 % of the wall time. */
 static void say_left(const struct profile *profile, struct advice_list *list)
 {
 	int64_t startup_ns = profile->split.startup_ns;
@@ -240,7 +240,7 @@ static void say_left(const struct profile *profile, struct advice_list *list)
 	}
 }
 
-/* Why host code was not looked into; NULL: it was. */
+/* Returns why host code was not sampled; NULL if it was. */
 static const char *why_unsampled(const struct profile *profile)
 {
 	if (profile->sample_count > 0)
@@ -270,7 +270,7 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 		    show_time(host_ns - host->own_ns));
 }
 
-/* What is left is start-up and kernels, and no change is known that brings 2 %. */
+/* True if the rest is start-up and kernels, and no known change saves 2 %. */
 static bool is_done(const struct profile *profile, const struct advice_list *list)
 {
 	int64_t left = profile_add(profile_add(profile->split.startup_ns, profile->split.kernel_ns),
@@ -286,11 +286,11 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 	struct advice_host host;
 
 	*ret = (struct advice_list){ 0 };
-	/* A program that failed is to be mended before anything is ported or tuned. */
+	/* A failing program must be fixed before it is ported or tuned. */
 	if (profile->process.exit_status > 0 || profile->wall_ns <= 0)
 		return;
 	advice_host_read(profile, &host);
-	/* Of a stage before any port, all is host code; transfers have no meaning. */
+	/* Before any port, all is host code, and transfers mean nothing. */
 	advice_port(profile, ret, &host);
 	if (!profile_used_no_device(profile)) {
 		advice_keep(profile, ret);

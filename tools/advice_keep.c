@@ -12,7 +12,7 @@ int64_t advice_copies_ns(const struct profile_buffer *buffer)
 	return profile_add(buffer->round_trips.copy_ns, buffer->follows.copy_ns);
 }
 
-/* A download and an upload each. */
+/* Each is a download and an upload. */
 static int64_t copies_of(const struct profile_trips *trips)
 {
 	return profile_add(trips->count, trips->count);
@@ -22,7 +22,7 @@ static void add_trips(struct advice_trips *sum, const struct profile_trips *trip
 {
 	sum->copies = profile_add(sum->copies, copies_of(trips));
 	sum->copy_ns = profile_add(sum->copy_ns, trips->copy_ns);
-	/* Buffers that go up and down together share the time in between. */
+	/* Buffers that are copied together share the time in between. */
 	if (trips->host_ns > sum->between_ns)
 		sum->between_ns = trips->host_ns;
 }
@@ -47,8 +47,8 @@ static bool is_call(const struct profile_gap_end *end, const char *part)
 }
 
 /*
- * True if the gap is the host code of these round trips: it lies between copies, or between calls
- * around them, as often and nearly as long.
+ * True if the gap is the host code of these round trips: it lies between their copies, or between
+ * calls around them, as often and nearly as long.
  */
 static bool is_between(const struct profile_gap *gap, const struct profile_trips *trips)
 {
@@ -104,7 +104,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	SAY(advice->assumes, "no other host code needs the data in between");
 }
 
-/* An older profile has no round trips. */
+/* Older profiles have no round trips. */
 static void keep_any(const struct profile *profile, struct advice_list *list)
 {
 	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
