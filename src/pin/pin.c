@@ -184,11 +184,22 @@ void pin_give_staging(size_t bytes)
 	atomic_fetch_sub(&staging_now, bytes);
 }
 
+/* Ends pin_reserve().  Pages that the driver still holds stay in the budget. */
+static void unreserve(struct block *block, int error, enum block_pin then)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	if (error == 0)
+		pinned_now -= block->room;
+	else
+		stuck += block->room;
+	heap_set_pin(block, error == 0 ? then : BLOCK_USER_REGISTERED);
+}
+
 void pin_give_back(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
-	pinned_now -= block->room;
-	heap_set_pin(block, BLOCK_PAGEABLE);
+	block->copy_cost_ns = 0;
+	unreserve(block, 0, BLOCK_PAGEABLE);
 	hp_unlock(HP_LOCK_pin);
 }
 
@@ -204,13 +215,8 @@ uintptr_t pin_ending(struct block *block)
 
 void pin_ended(struct block *block, int error, enum block_pin then)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
-	if (error == 0)
-		pinned_now -= block->room;
-	else
-		stuck += block->room;
 	block->copy_cost_ns = 0;
-	heap_set_pin(block, error == 0 ? then : BLOCK_USER_REGISTERED);
+	unreserve(block, error, then);
 }
 
 void pin_lost(struct block *block)
@@ -254,21 +260,16 @@ void pin_begun(struct block *block, uintptr_t owner)
 	hp_unlock(HP_LOCK_pin);
 }
 
-bool pin_note_refusal(struct block *block, int result, int error)
+void pin_refused(struct block *block, int result, int error)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
 	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
 	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
 
-	if (error == 0) {
-		pinned_now -= block->room;
-		heap_set_pin(block, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
-	} else {
-		stuck += block->room;
-		heap_set_pin(block, BLOCK_USER_REGISTERED);
-	}
+	hp_lock(HP_LOCK_pin);
+	unreserve(block, error, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
 	refusals++;
 	denials = denied ? denials + 1 : 0;
+	bool enough = denials >= DENIALS_MOST;
 	refused_ns = hp_now_coarse_ns();
 	if (out_of_memory) {
 		uint64_t least = pinned_now + staging_now + block->room / 2;
@@ -277,7 +278,9 @@ bool pin_note_refusal(struct block *block, int result, int error)
 			atomic_store(&ceiling, least);
 		lean_until_ns = refused_ns + cost_lean_ns(++shortages);
 	}
-	return denials >= DENIALS_MOST;
+	hp_unlock(HP_LOCK_pin);
+	if (enough)
+		pin_stop("the driver refused too often");
 }
 
 bool pin_covers_any(const void *address, size_t bytes)

@@ -94,19 +94,21 @@ static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
 /*
  * Takes the block's room from the budget and makes the block BLOCK_PINNING, in segments of
  * `segment` bytes; 0: whole.  False: not possible now.  The caller then pins the block, and calls
- * pin_begun(), pin_give_back() or pin_note_refusal().  No lock may be held.
+ * pin_begun(), pin_give_back() or pin_refused().  No lock may be held.
  */
 bool pin_reserve(struct block *block, size_t segment);
+
+/* The block is not pinned after all; its copy cost starts again at 0.  No lock may be held. */
 void pin_give_back(struct block *block);
 
 /* The driver has pinned the block, with `owner` current.  No lock may be held. */
 void pin_begun(struct block *block, uintptr_t owner);
 
 /*
- * The driver has refused the block with the CUresult `result`; `error` is as in pin_ended().  True:
- * the driver refuses for good.  Requires the lock pin.
+ * The driver has refused the block with the CUresult `result`; `error` is as in pin_ended().  After
+ * a few refusals that concern the whole process, nothing is pinned any more.  No lock may be held.
  */
-bool pin_note_refusal(struct block *block, int result, int error);
+void pin_refused(struct block *block, int result, int error);
 
 /*
  * This thread is about to end our registration of the block.  Returns its owner.  Requires the

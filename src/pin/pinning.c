@@ -5,7 +5,6 @@
 #include "pin/pinning.h"
 #include "base/clock.h"
 #include "base/counters.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/huge_pages.h"
@@ -29,7 +28,6 @@ static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr
 	if (!pin_reserve(block, in_segments ? registration_segment(block->room) : 0))
 		return false;
 	if (!is_resident(block)) {
-		block->copy_cost_ns = 0;
 		pin_give_back(block);
 		return false;
 	}
@@ -60,14 +58,10 @@ static void end_refused(struct block *block, const struct pin_pipeline *pipeline
 {
 	int error = registration_end_some(block, pipeline->done, pipeline->context);
 
-	hp_lock(HP_LOCK_pin);
-	bool enough = pin_note_refusal(block, pipeline->refused, error);
-	hp_unlock(HP_LOCK_pin);
+	pin_refused(block, pipeline->refused, error);
 	hp_count(pins_refused);
 	hp_debug("%zu bytes at %p not pinned: CUDA error %d", block->room, (void *)block->base,
 		 pipeline->refused);
-	if (enough)
-		pin_stop("the driver refused too often");
 }
 
 /* Adds what a pageable copy cost above a pinned one, ns. */
