@@ -203,6 +203,15 @@ void pin_give_back(struct block *block)
 	hp_unlock(HP_LOCK_pin);
 }
 
+void pin_tell(const struct block *block, bool begins, uint64_t ns)
+{
+	pin_told_fn tell = atomic_load_explicit(&pin_told, memory_order_acquire);
+
+	if (tell != NULL)
+		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins,
+		     atomic_load_explicit(&block->size, memory_order_relaxed), ns);
+}
+
 uintptr_t pin_ending(struct block *block)
 {
 	uintptr_t owner = block->pin_owner;

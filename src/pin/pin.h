@@ -80,15 +80,6 @@ void pin_set_pressure(bool pressure);
 typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t bytes, uint64_t ns);
 extern _Atomic(pin_told_fn) pin_told;
 
-static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
-{
-	pin_told_fn tell = atomic_load_explicit(&pin_told, memory_order_acquire);
-
-	if (tell != NULL)
-		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins,
-		     atomic_load_explicit(&block->size, memory_order_relaxed), ns);
-}
-
 /* The functions from here to pin_forget_all() are for src/pin only. */
 
 /*
@@ -100,6 +91,9 @@ bool pin_reserve(struct block *block, size_t segment);
 
 /* The block is not pinned after all; its copy cost starts again at 0.  No lock may be held. */
 void pin_give_back(struct block *block);
+
+/* Calls pin_told, if it is set. */
+void pin_tell(const struct block *block, bool begins, uint64_t ns);
 
 /* The driver has pinned the block, with `owner` current.  No lock may be held. */
 void pin_begun(struct block *block, uintptr_t owner);
