@@ -3,28 +3,15 @@
  */
 #include "engine/batch_runs.h"
 #include "base/arena.h"
-#include "base/parse.h"
 #include "base/protections.h"
 #include "heap/map.h"
-#include "heap/range.h"
 #include "pin/pin.h"
 #include "stage/stageable.h"
 
 /* Returns how many bytes one copy may have: each side in one registration, or in none. */
 static size_t piece_at(CUdeviceptr to, CUdeviceptr from, size_t most)
 {
-	const void *sides[] = { (const void *)to, (const void *)from };
-
-	for (size_t i = 0; i < HP_LEN(sides); i++) {
-		const struct block *block = range_find(sides[i]);
-		size_t run = block != NULL && pin_covers_any(sides[i], 1)
-				     ? range_run(block, sides[i])
-				     : most;
-
-		if (run != 0 && run < most)
-			most = run;
-	}
-	return most;
+	return pin_run((const void *)from, pin_run((const void *)to, most));
 }
 
 /* Returns the number of pieces; stores them in `ours`, up to its count. */

@@ -9,20 +9,8 @@
 #include "engine/arrays.h"
 #include "engine/report.h"
 #include "engine/route_wait.h"
-#include "heap/range.h"
+#include "pin/pin.h"
 #include "stage/stageable.h"
-
-/* Returns how many bytes from `at` on, at most `most`, lie in the same registration. */
-static size_t piece_at(const char *at, size_t most)
-{
-	const struct block *block = range_find(at);
-	int pin = block != NULL ? atomic_load(&block->pin) : BLOCK_PAGEABLE;
-
-	if (pin != BLOCK_PINNED && pin != BLOCK_PINNING)
-		return most;
-	size_t run = range_run(block, at);
-	return run < most ? run : most;
-}
 
 /* True if the other side is as long as the copy, or its length is unknown. */
 static bool fits(const struct copy_request *request)
@@ -46,9 +34,9 @@ static bool cut(struct copy *copy)
 	const struct copy_request *request = copy->request;
 	size_t rest = copy->now;
 
-	copy->now = piece_at(copy->from, rest);
+	copy->now = pin_run(copy->from, rest);
 	if (request->other != NULL)
-		copy->now = piece_at((const char *)request->other + copy->done, copy->now);
+		copy->now = pin_run((const char *)request->other + copy->done, copy->now);
 	if (copy->now == rest || copy->done != 0 || !hp_keeps(refused_whole) || fits(request))
 		return true;
 	/* The driver refuses the copy as a whole, but would accept the first part. */

@@ -6,6 +6,7 @@
  * call; other threads treat a BLOCK_PINNING block as pageable.
  */
 #include "pin/pin.h"
+#include "base/bounds.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
@@ -292,16 +293,21 @@ void pin_refused(struct block *block, int result, int error)
 		pin_stop("the driver refused too often");
 }
 
+/* True if the driver may know a registration of ours in the block. */
+static bool is_registered(const struct block *block)
+{
+	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+	return pin == BLOCK_PINNED || pin == BLOCK_PINNING;
+}
+
 bool pin_covers_any(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
-		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-		if (pin == BLOCK_PINNED || pin == BLOCK_PINNING)
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+		if (is_registered(block))
 			return true;
-	}
 	return false;
 }
 
@@ -309,14 +315,20 @@ bool pin_crosses(const void *address, size_t bytes)
 {
 	uintptr_t from = (uintptr_t)address, at = from, end = range_end(address, bytes);
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
-		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-		if ((pin == BLOCK_PINNED || pin == BLOCK_PINNING) &&
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+		if (is_registered(block) &&
 		    (from < block->base || range_run(block, address) < end - from))
 			return true;
-	}
 	return false;
+}
+
+size_t pin_run(const void *address, size_t most)
+{
+	const struct block *block = range_find(address);
+
+	if (block == NULL || !is_registered(block))
+		return most;
+	return hp_least(range_run(block, address), most);
 }
 
 static void forget_any(struct block *block, void *arg)

@@ -70,6 +70,12 @@ bool pin_covers_any(const void *address, size_t bytes);
  */
 bool pin_crosses(const void *address, size_t bytes);
 
+/*
+ * Returns how many bytes from `address` on, at most `most`, are in the same registration of ours;
+ * `most` if the byte there is in none.
+ */
+size_t pin_run(const void *address, size_t most);
+
 /* Sets whether memory is short; then nothing is pinned.  Any thread. */
 void pin_set_pressure(bool pressure);
 
