@@ -110,4 +110,28 @@ TEST(large_blocks_teach_how_dense_they_are)
 	CHECK(fake_all_well());
 }
 
+/* Four dense blocks do not make up for a sparse one: the site's last eight blocks count. */
+TEST(each_block_counts_once_for_its_site)
+{
+	const size_t large = 256 * MIB;
+
+	fake_start(GIB);
+	char *memory = allocate_at(5, large);
+	struct block *block = range_find(memory);
+	block->huge = false;
+	CHECK_EQ(madvise(memory, large, MADV_NOHUGEPAGE), 0);
+	memset(memory, 1, large);
+	site_note_dense(5, false);
+	for (uintptr_t context = 2000; context < 2004; context++) {
+		fake_set_context(context);
+		block->copied_ns = 0; /* as a new block */
+		CHECK(heat_up(memory, large));
+		fake_destroy_context(context);
+		forget_context(context);
+	}
+	CHECK_EQ(fake.registers, 4);
+	CHECK(!is_dense(5));
+	CHECK(fake_all_well());
+}
+
 CHECK_MAIN()
