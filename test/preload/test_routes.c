@@ -122,6 +122,11 @@ COPIES(small_from_a_block, .calls = "cuMemcpyHtoD_v2", .memory = COPY_COLD, .roo
 COPIES(larger_from_a_block, .calls = "cuMemcpyHtoD_v2", .memory = COPY_COLD, .room = MIB,
        .sizes = { 128 * KIB }, .by = "cuMemcpyHtoDAsync")
 
+/* The driver is asked whether a copy may be cut only if the copy pins its block. */
+COPIES_WITH(large_without_a_budget, ("HOTPIN_PIN_BUDGET=8M", "HOTPIN_RING=0"), UPLOAD,
+	    .memory = COPY_COLD, .room = 32 * MIB, .sizes = { 32 * MIB }, .route = COPY_PLAIN,
+	    .stays_unpinned = true, .asks_nothing = true)
+
 /* Boxes of unpinned memory, not forced: such large downloads pay for staging. */
 static void earn_by_downloads(void)
 {
