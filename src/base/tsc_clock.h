@@ -24,7 +24,7 @@ uint64_t hp_tsc_now_ns(void);
 struct hp_tsc_span {
 	uint64_t from_ns, to_ns;
 };
-struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to);
+struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to); /* thunk.S calls it, too */
 
 /* True if the counter can be used: constant after hp_tsc_clock_start(). */
 bool hp_tsc_is_usable(void);

@@ -314,14 +314,14 @@ static bool is_one_too_many(void)
  * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
  * trace_called() by longjmp(), and `calling` points into a frame that no longer exists.
  */
-__attribute__((noinline, no_sanitize("address"))) static bool is_nested(const void *frame)
+__attribute__((noinline, no_sanitize("address"))) static bool is_nested(volatile uint64_t *mark)
 {
 	stack_t stack;
 	int saved = errno;
 	bool alternate = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 
 	errno = saved;
-	if ((alternate || ((uintptr_t)frame < (uintptr_t)calling && *calling == IS_IN)) &&
+	if ((alternate || ((uintptr_t)mark < (uintptr_t)calling && *calling == IS_IN)) &&
 	    !is_one_too_many())
 		return true;
 	frames_return();
@@ -361,8 +361,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	volatile uint64_t mark = IS_IN;
 
 	/* Calls by a signal handler that interrupted this function are not counted. */
-	if (!trace_active() || hp_locks_are_held() ||
-	    (calling != NULL && is_nested(__builtin_frame_address(0))))
+	if (!trace_active() || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
 		return;
 	calling = &mark;
 	atomic_signal_fence(memory_order_seq_cst);

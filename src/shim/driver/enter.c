@@ -138,10 +138,3 @@ void shim_gate_leave(const struct shim_frame *frame)
 {
 	trace_called(frame->row, frame->enter_ns, hp_tsc_now_ns(), &frame->saved_frame);
 }
-
-void shim_gate_timed(size_t row, uint64_t enter, uint64_t leave, const void *frame)
-{
-	struct hp_tsc_span span = hp_tsc_span(enter, leave);
-
-	trace_called(row, span.from_ns, span.to_ns, frame);
-}

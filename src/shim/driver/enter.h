@@ -31,11 +31,10 @@ void shim_gate_leave(const struct shim_frame *frame);
 
 /*
  * By row: the bits of the gate that ask for nothing but the time of a call.  If no other bit is
- * set, thunk.S reads the time-stamp counter before and after the call by itself, without
- * shim_gate_enter(), and calls shim_gate_timed() with both values.
+ * set, thunk.S reads the time-stamp counter before and after the call, and calls trace_called() by
+ * itself.
  */
 extern uint8_t shim_gate_timed_only[REAL_ROW_COUNT];
-void shim_gate_timed(size_t row, uint64_t enter, uint64_t leave, const void *frame);
 
 /* Fills in that table before GATE_PROFILE is set, unless the counter cannot be used. */
 void shim_gate_prepare(void);

@@ -15,8 +15,9 @@
 	.hidden	gate_word
 	.hidden	shim_gate_enter
 	.hidden	shim_gate_leave
-	.hidden	shim_gate_timed
 	.hidden	shim_gate_timed_only
+	.hidden	hp_tsc_span
+	.hidden	trace_called
 	.text
 
 .macro stub_of_gate
@@ -66,11 +67,13 @@ gate_closed:
 	movq	%rax, -24(%rbp)
 	rdtsc
 	shlq	$32, %rdx
-	orq	%rax, %rdx
+	leaq	(%rdx, %rax), %rsi
+	movq	-16(%rbp), %rdi
+	call	hp_tsc_span
 	movq	-8(%rbp), %rdi
-	movq	-16(%rbp), %rsi
+	movq	%rax, %rsi
 	movq	%rbp, %rcx
-	call	shim_gate_timed
+	call	trace_called
 	movq	-24(%rbp), %rax
 	leave
 	.cfi_def_cfa %rsp, 8
