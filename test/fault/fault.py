@@ -147,6 +147,16 @@ def unlisted(args):
     return sorted(imports - listed - CANNOT_FAIL)
 
 
+def acts_without_fork_handlers(args, plain):
+    """What goes wrong where they cannot be registered, or None: a child would inherit locks."""
+    runs = [Run(args, 0, at=(key, 1, 1, 0))
+            for key, (name, _) in record(args, plain, 0, 1).items() if name == "__register_atfork"]
+    # Staging registers handlers of its own, and does without its workers otherwise.
+    if not any(b"handlers of fork()" in run.err for run in runs):
+        return "it does not say so"
+    return next(filter(None, (run.trouble(plain) for run in runs)), None)
+
+
 def tasks_of(places, chooser):
     for key, (_, calls) in sorted(places.items()):
         yield key, (1, 1)
@@ -218,11 +228,12 @@ def main():
                 print(f"#   FAULT_AT={key}:{first}:{last}:{args.code}", flush=True)
     print(f"# {len(tried)} of {len(places)} places, {done} runs, seed {args.seed}, "
           f"{time.monotonic() - began:.0f} s")
-    left = unlisted(args)
-    print("1..2")
+    left, stays = unlisted(args), acts_without_fork_handlers(args, plain)
+    print("1..3")
     print(f"{'not ' if failed or not done else ''}ok 1 - failures go unseen")
     print(f"{'not ' if left else ''}ok 2 - every call is one that fails, or cannot {left or ''}")
-    sys.exit(failed != 0 or done == 0 or left != [])
+    print(f"{'not ' if stays else ''}ok 3 - without handlers of fork() the library does nothing {stays or ''}")
+    sys.exit(failed != 0 or done == 0 or left != [] or stays is not None)
 
 
 main()

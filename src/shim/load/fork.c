@@ -63,12 +63,14 @@ static void after_fork_child(void)
  * all of hotpin's locks.  They may allocate in this thread, but must not wait for another thread
  * that allocates.
  */
-void shim_watch_forks(void)
+bool shim_watch_forks(void)
 {
-	static _Atomic bool watched;
+	static _Atomic bool watched, refused;
 
-	if (atomic_exchange(&watched, true))
-		return;
-	thread_end_watch();
-	pthread_atfork(before_fork, hp_locks_after_fork_parent, after_fork_child);
+	if (!atomic_exchange(&watched, true)) {
+		thread_end_watch();
+		atomic_store(&refused, pthread_atfork(before_fork, hp_locks_after_fork_parent,
+						      after_fork_child) != 0);
+	}
+	return !atomic_load(&refused);
 }

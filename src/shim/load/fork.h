@@ -4,10 +4,13 @@
 #ifndef HP_SHIM_LOAD_FORK_H
 #define HP_SHIM_LOAD_FORK_H
 
+#include <stdbool.h>
+
 /*
- * Registers the handlers for fork() and for the ends of threads.  Only the first call has an
- * effect.
+ * Registers the handlers for fork() and for the ends of threads, at the first call.  False if the
+ * handlers for fork() cannot be registered: a child would inherit locks that other threads hold,
+ * and pages that the device still writes.
  */
-void shim_watch_forks(void);
+bool shim_watch_forks(void);
 
 #endif

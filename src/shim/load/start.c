@@ -80,12 +80,15 @@ static void report_without_device(int status, void *unused)
 
 static void start_here(void)
 {
+	if (!shim_watch_forks()) {
+		hp_warn("cannot register handlers of fork(), so every call is passed through");
+		return;
+	}
 	atomic_store(&state_acts, true);
 	atomic_store(&state_process, getpid());
 	context_watchers_start();
 	heap_start();
 	bool uses_cuda = program_uses_cuda();
-	shim_watch_forks();
 	shim_large_start();
 	if (uses_cuda)
 		shim_large_with_device();
