@@ -36,6 +36,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def close(self):
         self.process.kill()
@@ -83,8 +84,10 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.events.clear()
         url = "file://" + path
-        self.call("Page.navigate", url=url)
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        loader = self.call("Page.navigate", url=url)["loaderId"]
+        # On a busy machine the event of the page before, about:blank at first, may still come.
+        while not any(event["method"] == "Page.lifecycleEvent" and event["params"]["name"] == "load" and
+                      event["params"]["loaderId"] == loader for event in self.events):
             event = self.message()
             if "method" in event:
                 self.events.append(event)

@@ -293,13 +293,14 @@ def progress():
         process.stdin.write(text[sent:])
         process.stdin.close()
         report = process.stdout.read().decode()
-    seen = ""
-    while not seen.endswith("\0"):
+    seen = b""
+    while not seen.endswith(b"\0"):
         try:
-            seen += os.read(parent, 65536).decode() or "\0"
+            seen += os.read(parent, 65536) or b"\0"
         except OSError:
             break
     os.close(parent)
+    seen = seen.decode()
     check("progress at a terminal", "hotpin: reading /dev/stdin" in seen and seen.rstrip("\0").endswith("\r\x1b[K") and
           "1: one kernel" in report, repr(seen))
 

@@ -4,6 +4,7 @@ terminal.
 
     test_watch.py HOTPIN
 """
+import codecs
 import fcntl
 import json
 import os
@@ -52,6 +53,8 @@ class Watch:
         self.process = subprocess.Popen([tap.HOTPIN, "watch", "run.json"], cwd=tap.FOLDER.name,
                                         env=ENVIRONMENT, stdout=output, stderr=output)
         os.close(output)
+        # A character may come in two parts.
+        self.decode = codecs.getincrementaldecoder("utf-8")().decode
         self.text = ""
 
     def read(self):
@@ -59,7 +62,7 @@ class Watch:
             part = os.read(self.there, 65536)
         except OSError: # a terminal without another end
             part = b""
-        self.text += part.decode()
+        self.text += self.decode(part)
         return part
 
     def until(self, text):
