@@ -62,7 +62,7 @@ static json_t *prediction_of(const struct profile *before, const struct profile 
 	return made;
 }
 
-/* Without repeats nobody knows what is within the noise. */
+/* Without repeats, the noise is unknown. */
 static void set_verdict(json_t *made, const struct compare_stage *stages, unsigned noise_tenths,
 			bool given)
 {

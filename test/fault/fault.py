@@ -148,10 +148,10 @@ def unlisted(args):
 
 
 def acts_without_fork_handlers(args, plain):
-    """What goes wrong where they cannot be registered, or None: a child would inherit locks."""
+    """If pthread_atfork() fails, every call must pass through. Returns the trouble, or None."""
     runs = [Run(args, 0, at=(key, 1, 1, 0))
             for key, (name, _) in record(args, plain, 0, 1).items() if name == "__register_atfork"]
-    # Staging registers handlers of its own, and does without its workers otherwise.
+    # Staging registers other handlers too. If that fails, it uses no workers.
     if not any(b"handlers of fork()" in run.err for run in runs):
         return "it does not say so"
     return next(filter(None, (run.trouble(plain) for run in runs)), None)

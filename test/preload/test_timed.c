@@ -41,7 +41,7 @@ TEST_WITH(all_arguments_arrive, PROFILE)
 		CHECK_EQ(map.opaque[i], sent[i]);
 }
 
-/* The arguments of most functions lie in registers.  A wrong one gives an error. */
+/* The arguments of most functions are in registers.  A wrong one gives an error. */
 TEST_WITH(arguments_in_registers_arrive, PROFILE)
 {
 	begin();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks which rooms (folders of src) include headers of which others.  includes.sh ROOT
+# Checks that each room (folder of src) includes only headers it may use.  includes.sh ROOT
 set -u
 root=$1
 cd "$root" || exit 1
@@ -10,11 +10,11 @@ headers=$(find src tools -name '*.h')
 	exit 1
 }
 
-# The names have no blanks: a process for each file takes twenty times as long.
+# One awk for all files, as one for each takes 20 times as long. File names have no blanks.
 # shellcheck disable=SC2086
 exec awk -v headers="$headers" '
 BEGIN {
-	# What a file in the room may include besides its own room.
+	# The other rooms whose headers each room may include.
 	allowed["base"] = allowed["tools"] = "base hotpin"
 	allowed["real"] = "base"
 	allowed["heap"] = "base real"
@@ -34,7 +34,7 @@ function complain(text) {
 }
 
 function check_arrow(at, header,	parts) {
-	# A list alone: it needs nothing of its room.
+	# driver.def is only a list, and needs no other header.
 	if (room == "tools" && header == "real/driver.def")
 		return
 	if (header ~ /^\.\.\//) {

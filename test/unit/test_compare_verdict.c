@@ -1,5 +1,5 @@
 /*
- * test_compare_verdict.c - faster, slower, the same or unclear: times, noise, and who measured it.
+ * test_compare_verdict.c - the verdict (faster, slower, same, unclear) of two times.
  */
 #include "check.h"
 #include "compare_verdict.h"
@@ -18,7 +18,7 @@ TEST(verdicts)
 		bool known;
 		enum compare_verdict verdict;
 	} rows[] = {
-		/* The noise is known: its border, and the border of what says little. */
+		/* The noise is known. If it exceeds 5%, times within the noise are unclear. */
 		{ 1000, 1000, 20, true, COMPARE_SAME },
 		{ 1000, 1020, 20, true, COMPARE_SAME },
 		{ 1000, 1021, 20, true, COMPARE_SLOWER },

@@ -1,6 +1,6 @@
 /*
  * test_cost_probe.c - the pin cost model with learned rates, over whole runs: a disturbance does
- * not end pinning, and a machine on which pins bring nothing pays next to nothing for finding out.
+ * not end pinning, and on a machine where pins save no time, probes cost very little.
  *
  * The machine has true rates.  During a disturbance each copy and each pin takes longer.  Every
  * block is copied a few times, then its pages go, so no pin survives.
@@ -15,15 +15,15 @@
 struct machine {
 	const char *name;
 	uint32_t pageable, pinned; /* true rates, ns for 1 MiB */
-	unsigned pin_factor;      /* registering takes so many times as long as the built-in rate */
-	size_t bytes;             /* of a block */
-	int copies;               /* of each block */
-	int disturbed;            /* blocks; before them 50 blocks are not disturbed */
-	unsigned slowed;          /* by this factor */
-	bool only_pinned;         /* it slows copies of pinned memory alone */
-	int blocks;               /* after the disturbance */
-	unsigned pinned_percent;  /* of the last 100 blocks, at least */
-	unsigned probes_permille; /* of the time of all copies, at most, that pins cost */
+	unsigned pin_factor;       /* time to register, as a multiple of the built-in rate */
+	size_t bytes;              /* of a block */
+	int copies;                /* of each block */
+	int disturbed;             /* blocks; before them 50 blocks are not disturbed */
+	unsigned slowed;           /* by this factor */
+	bool only_pinned;          /* it slows copies of pinned memory alone */
+	int blocks;                /* after the disturbance */
+	unsigned pinned_percent;   /* of the last 100 blocks, at least */
+	unsigned probes_permille;  /* of the time of all copies, at most, that pins cost */
 };
 
 struct run {
@@ -37,7 +37,7 @@ static uint64_t takes(uint32_t rate, size_t bytes, unsigned factor)
 	return (uint64_t)rate * factor * bytes / MIB;
 }
 
-/* As pinning.c decides, and with rates learned as in cost.c.  True: the block was pinned. */
+/* Decides and learns as pinning.c and cost.c do.  Returns true if it pinned the block. */
 static bool copies_of_a_block(struct run *run, const struct machine *machine, unsigned factor)
 {
 	size_t bytes = machine->bytes;
@@ -90,9 +90,9 @@ static unsigned play(struct run *run, const struct machine *machine)
 }
 
 static const struct machine machines[] = {
-	/* On an undisturbed machine nothing changes. */
+	/* Without a disturbance, every block is pinned. */
 	{ "the built-in rates", 62242, 18961, 1, 64 * MIB, 1, 0, 1, false, 200, 100, NO_BOUND },
-	/* One block, a second, ten seconds of a busy machine or of kernels before the copies. */
+	/* A busy machine, or kernels before the copies: one block, 1 second, 10 seconds. */
 	{ "disturbed once", 62242, 18961, 1, 64 * MIB, 1, 1, 3, true, 1000, 100, NO_BOUND },
 	{ "disturbed for a while", 62242, 18961, 1, 64 * MIB, 1, 100, 4, true, 2000, 100,
 	  NO_BOUND },
@@ -102,7 +102,7 @@ static const struct machine machines[] = {
 	{ "blocks of several copies", 62242, 18961, 1, 16 * MIB, 8, 100, 4, true, 1000, 100,
 	  NO_BOUND },
 	{ "small blocks", 62242, 18961, 1, 8 * MIB, 1, 100, 4, true, 2000, 100, NO_BOUND },
-	/* Pins that bring nothing. */
+	/* Pins save no time. */
 	{ "a slow bus", 62242, 62242, 1, 64 * MIB, 1, 0, 1, false, 20000, 0, 20 },
 	{ "a fast driver", 18961, 18961, 1, MIB, 8, 0, 1, false, 20000, 0, 20 },
 	{ "pinned memory is slower", 62242, 75000, 1, 64 * MIB, 1, 0, 1, false, 20000, 0, 20 },

@@ -1,5 +1,5 @@
 /*
- * test_device_memory.c - records of allocations and frees to the memory in use over time.
+ * test_device_memory.c - memory in use over time, made from records of allocations and frees.
  */
 #include "trace/device_memory.h"
 #include "check.h"
@@ -136,7 +136,7 @@ TEST(more_blocks_than_there_is_room_for)
 	CHECK_EQ(settled()->unknown_frees, 5);
 }
 
-/* What threads allocate and free, their records in any order within the room for them. */
+/* Records come in random order, but none so late that the queue has no room. */
 TEST(any_order)
 {
 	enum { BLOCKS = 300, STEPS = 100000, LATE = 5000 };
