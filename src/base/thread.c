@@ -75,6 +75,15 @@ bool hp_thread_is_ours(pid_t tid)
 	return false;
 }
 
+bool hp_thread_has_ended(pid_t tid)
+{
+	int saved = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
+
+	errno = saved;
+	return ended;
+}
+
 void hp_threads_after_fork_child(void)
 {
 	for (size_t i = 0; i < NAMED_MOST; i++)

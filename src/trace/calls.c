@@ -5,6 +5,7 @@
 #include "trace/calls.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "base/thread.h"
 #include "trace/call_class.h"
 #include "trace/hostcalls.h"
 
@@ -94,15 +95,6 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 	return 0;
 }
 
-static bool has_ended(pid_t thread)
-{
-	int saved = errno;
-	bool ended = syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
-
-	errno = saved;
-	return ended;
-}
-
 /* Returns a table whose thread has ended, among the next few; NULL: none of them. */
 static struct table *find_left_table(pid_t self)
 {
@@ -113,7 +105,7 @@ static struct table *find_left_table(pid_t self)
 			table = first_table();
 		looked_last = table;
 		pid_t owner = atomic_load_explicit(&table->owner, memory_order_relaxed);
-		if (owner != 0 && (owner == self || has_ended(owner)))
+		if (owner != 0 && (owner == self || hp_thread_has_ended(owner)))
 			return table;
 	}
 	return NULL;

@@ -8,6 +8,7 @@
 #include "trace/events.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -58,15 +59,9 @@ static bool is_same(const struct event_track *a, const struct event_track *b)
 	       a->stream == b->stream && a->tid == b->tid;
 }
 
-static bool has_ended(uint32_t tid)
-{
-	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
-}
-
 /* With the lock held.  Returns the track of an ended thread; EVENTS_TRACKS_MOST: none is known. */
 static size_t find_ended(void)
 {
-	int saved = errno;
 	size_t found = EVENTS_TRACKS_MOST;
 
 	for (size_t i = 0, looks = 0; i < tracks_used && looks < LOOKS_MOST; i++) {
@@ -75,12 +70,11 @@ static size_t find_ended(void)
 		if (tracks[at].kind != EVENT_THREAD)
 			continue;
 		looks++;
-		if (!has_ended(tracks[at].tid))
+		if (!hp_thread_has_ended((pid_t)tracks[at].tid))
 			continue;
 		found = at;
 		break;
 	}
-	errno = saved;
 	return found;
 }
 

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/thread_memory.h"
 #include "trace/hostcalls.h"
 #include "trace/modules.h"
 
@@ -61,9 +62,11 @@ struct gone {
 
 static __thread struct {
 	uint64_t walks;
-	bool busy; /* a signal handler's walk does not change the ways */
-	struct gone gone[1 << GONE_BITS];
+	bool busy;         /* a signal handler's walk does not change the ways */
+	struct gone *gone; /* 1 << GONE_BITS of them; NULL: none yet */
 } latest __attribute__((tls_model("initial-exec")));
+
+static struct hp_thread_memory ways = { .bytes = sizeof(struct gone) << GONE_BITS };
 
 static uintptr_t first_stack_top; /* constant after frames_start() */
 static _Unwind_Reason_Code (*backtrace_with)(_Unwind_Trace_Fn, void *);
@@ -261,6 +264,10 @@ static bool climb(const uintptr_t *slot, struct frames_way *ret)
 		return climb_known(slot, ret, slots);
 	latest.busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
+	if (latest.gone == NULL && (latest.gone = hp_thread_memory_take(&ways)) == NULL) {
+		latest.busy = false;
+		return climb_known(slot, ret, slots);
+	}
 	struct gone *gone = gone_at(slot);
 	bool known = goes_again(gone, slot);
 	if (known) {
@@ -336,7 +343,9 @@ void frames_forget(uintptr_t from, uintptr_t to)
 
 void frames_name(const struct frames_way *way, uint32_t name)
 {
-	for (size_t i = 0; !latest.busy && i < HP_LEN(latest.gone); i++)
+	if (latest.busy || latest.gone == NULL)
+		return;
+	for (size_t i = 0; i < 1 << GONE_BITS; i++)
 		if (latest.gone[i].way.depth != 0 && latest.gone[i].way.hash == way->hash)
 			latest.gone[i].way.name = name;
 }
@@ -346,7 +355,7 @@ struct frames_way *frames_borrow(const void *frame)
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 
 	/* This walk is due for a check, which frames_walk() does. */
-	if (latest.busy || latest.walks % CHECK_EVERY == CHECK_EVERY - 1)
+	if (latest.busy || latest.gone == NULL || latest.walks % CHECK_EVERY == CHECK_EVERY - 1)
 		return NULL;
 	latest.busy = true;
 	atomic_signal_fence(memory_order_seq_cst);

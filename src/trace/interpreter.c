@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/interpreter.h"
+#include "base/thread_memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,9 +50,11 @@ static _Atomic bool looking;
 static unsigned long long loads_seen; /* used by the thread that is looking */
 
 static __thread struct {
-	uintptr_t state; /* for which the pages were checked */
-	uintptr_t page[1 << SETS_BITS][2];
+	uintptr_t state;      /* for which the pages were checked */
+	uintptr_t (*page)[2]; /* 1 << SETS_BITS of them; NULL: none yet */
 } checked __attribute__((tls_model("initial-exec")));
+
+static struct hp_thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_BITS };
 
 /*
  * True if the address is readable: the kernel reads eight bytes before it rejects the invalid
@@ -68,6 +71,8 @@ static bool is_readable(uintptr_t address)
 
 static bool check_page(uintptr_t number)
 {
+	if (checked.page == NULL && (checked.page = hp_thread_memory_take(&pages)) == NULL)
+		return is_readable(number << PAGE_BITS);
 	uintptr_t *set = checked.page[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
@@ -233,7 +238,8 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 		return 0;
 	bool is_new = state != checked.state;
 	if (is_new) {
-		memset(checked.page, 0, sizeof(checked.page));
+		if (checked.page != NULL)
+			memset(checked.page, 0, pages.bytes);
 		checked.state = state;
 	}
 	/* The key of an interpreter that has ended may now belong to another library. */

@@ -98,6 +98,13 @@ TEST_WITH(a_constructor_and_a_driver_that_reenters, "LD_PRELOAD=@:libearly.so", 
 	check_early_library();
 }
 
+/* The loader lays out thread-local variables before it opens what is preloaded. */
+TEST_WITH(an_auditing_library, "LD_AUDIT=libaudits.so", "EARLY=copy")
+{
+	use_early_memory();
+	CHECK(first_copied);
+}
+
 /* The next library allocates while we look up its functions. */
 TEST_WITH(memory_while_we_look, "LD_PRELOAD=@:libresolver.so")
 {

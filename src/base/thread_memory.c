@@ -1,0 +1,81 @@
+/*
+ * thread_memory.c - blocks with an owner.  A block whose thread has ended gets another owner.
+ */
+#include "base/thread_memory.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "base/thread.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOOKED 4 /* blocks that a new thread looks at */
+
+struct hp_thread_memory_block {
+	struct hp_thread_memory_block *next; /* constant */
+	/* Thread id, and above it how often the block changed hands: ids are used again. */
+	_Atomic uint64_t owner;
+	_Alignas(16) char memory[];
+};
+
+static bool take_over(struct hp_thread_memory_block *block, pid_t self)
+{
+	uint64_t owner = atomic_load(&block->owner);
+	pid_t tid = (pid_t)(uint32_t)owner;
+
+	return (tid == self || hp_thread_has_ended(tid)) &&
+	       atomic_compare_exchange_strong(&block->owner, &owner,
+					      ((owner >> 32) + 1) << 32 | (uint32_t)self);
+}
+
+static struct hp_thread_memory_block *find_left_block(struct hp_thread_memory *of, pid_t self)
+{
+	struct hp_thread_memory_block *block = atomic_load(&of->looked_at);
+
+	for (unsigned i = 0; i < LOOKED; i++) {
+		block = block != NULL && block->next != NULL ? block->next
+							     : atomic_load(&of->blocks);
+		if (block == NULL)
+			return NULL;
+		atomic_store(&of->looked_at, block);
+		if (take_over(block, self))
+			return block;
+	}
+	return NULL;
+}
+
+/* In a child of fork(), no thread id is that of the thread that called fork() and has a block. */
+static void forget_parent(struct hp_thread_memory *of)
+{
+	pid_t process = getpid();
+
+	if (atomic_exchange(&of->process, process) == process)
+		return;
+	atomic_store(&of->blocks, NULL);
+	atomic_store(&of->looked_at, NULL);
+}
+
+void *hp_thread_memory_take(struct hp_thread_memory *of)
+{
+	/* A signal handler may have interrupted hp_arena_alloc(). */
+	if (hp_locks_are_held())
+		return NULL;
+	forget_parent(of);
+	pid_t self = (pid_t)syscall(SYS_gettid);
+	struct hp_thread_memory_block *block = find_left_block(of, self);
+
+	if (block != NULL) {
+		memset(block->memory, 0, of->bytes);
+		return block->memory;
+	}
+	block = hp_arena_alloc(sizeof(*block) + of->bytes);
+	if (block == NULL)
+		return NULL;
+	atomic_store(&block->owner, (uint32_t)self);
+	block->next = atomic_load(&of->blocks);
+	while (!atomic_compare_exchange_weak(&of->blocks, &block->next, block))
+		;
+	return block->memory;
+}

@@ -1,0 +1,105 @@
+/*
+ * test_thread_memory.c - base/thread_memory.h: whose a block is, and when another thread gets it.
+ */
+#include "base/lock.h"
+#include "base/thread_memory.h"
+#include "check.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 16
+#define BYTES   1000
+
+static struct hp_thread_memory memory = { .bytes = BYTES };
+
+static bool is_zero(const char *block)
+{
+	for (size_t i = 0; i < BYTES; i++)
+		if (block[i] != 0)
+			return false;
+	return true;
+}
+
+static void *take(void *arg)
+{
+	pthread_barrier_t *all_have_one = arg;
+	char *block = hp_thread_memory_take(&memory);
+
+	if (!CHECK(block != NULL) || !CHECK(is_zero(block)))
+		return NULL;
+	memset(block, 1, BYTES);
+	if (all_have_one != NULL)
+		pthread_barrier_wait(all_have_one);
+	return block;
+}
+
+TEST(threads_at_once_have_a_block_each)
+{
+	pthread_barrier_t all_have_one;
+	pthread_t threads[THREADS];
+	void *blocks[THREADS];
+
+	pthread_barrier_init(&all_have_one, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, take, &all_have_one), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], &blocks[i]);
+	for (int i = 0; i < THREADS; i++)
+		for (int j = 0; j < i; j++)
+			CHECK(blocks[i] != blocks[j]);
+}
+
+TEST(threads_in_turn_share_blocks)
+{
+	enum { TURNS = 2000 };
+	static void *blocks[TURNS];
+	int others = 0;
+
+	/* A thread that was joined may still be there for the kernel. */
+	for (int i = 0; i < TURNS; i++) {
+		pthread_t thread;
+		int j = 0;
+
+		CHECK_EQ(pthread_create(&thread, NULL, take, NULL), 0);
+		pthread_join(thread, &blocks[i]);
+		while (blocks[j] != blocks[i])
+			j++;
+		others += j == i;
+	}
+	CHECK(others < TURNS / 2);
+}
+
+TEST(a_child_keeps_the_block_of_its_thread)
+{
+	int status = -1;
+	char *block = hp_thread_memory_take(&memory);
+	pid_t child = fork();
+
+	if (child == 0) {
+		for (int i = 0; i < THREADS; i++) {
+			pthread_t thread;
+			void *other = block;
+
+			pthread_create(&thread, NULL, take, NULL);
+			pthread_join(thread, &other);
+			if (other == block)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+TEST(none_under_a_lock)
+{
+	hp_lock(HP_LOCK_trace);
+	CHECK(hp_thread_memory_take(&memory) == NULL);
+	hp_unlock(HP_LOCK_trace);
+	CHECK(hp_thread_memory_take(&memory) != NULL);
+}
+
+CHECK_MAIN()
