@@ -11,7 +11,7 @@ static uint32_t load(const _Atomic uint32_t *value)
 /* Returns after how many copies the slower way is measured again. */
 static uint32_t interval(uint32_t fast, uint32_t slow)
 {
-	/* What it takes above the faster one, in times of the latter, rounded up. */
+	/* The excess of the slower way, as a multiple of the faster one, rounded up. */
 	uint32_t excess = fast != 0 ? (slow - (slow > fast)) / fast : TRIAL_EXCESS;
 
 	return TRIAL_EVERY * (excess < TRIAL_EXCESS ? excess : TRIAL_EXCESS);

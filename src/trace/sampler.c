@@ -71,7 +71,7 @@ void sampler_why(int error, int paranoid, char *ret, size_t room)
 	else if (error == -ENOSYS || error == -ENOENT || error == -EOPNOTSUPP)
 		snprintf(ret, room, "the kernel has no perf events");
 	else if (error == -ENOBUFS)
-		snprintf(ret, room, "perf_event_mlock_kb leaves no memory for a ring");
+		snprintf(ret, room, "perf_event_mlock_kb leaves no memory for a ring buffer");
 	else if (error == -EINVAL)
 		snprintf(ret, room, "perf_event_max_sample_rate is below %d", PERF_EVENT_HZ);
 	else

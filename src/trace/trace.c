@@ -98,7 +98,7 @@ void trace_start(const struct trace_facts *facts)
 		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
 				      why_not, sizeof(why_not));
 	if (error < 0)
-		hp_debug("no profile: error %d", -error);
+		hp_debug("cannot start the profile: error %d", -error);
 	report.events = events_wanted();
 	if (error == 0 && facts->function_name != NULL)
 		calls_start(facts->function_name, facts->functions);

@@ -96,7 +96,7 @@ TEST(profiles_asked_for_where_there_is_none)
 {
 	LOAD("HOTPIN_DUMP=signal:USR1");
 	CHECK_EQ(lines_said(), 1);
-	CHECK(strstr(said, "HOTPIN_DUMP does nothing without a profile") != NULL);
+	CHECK(strstr(said, "HOTPIN_DUMP has no effect without a profile") != NULL);
 	LOAD("HOTPIN_DUMP=signal:USR1", "HOTPIN_OUT=x");
 	CHECK_EQ(lines_said(), 0);
 	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_DUMP=timer:5");

@@ -255,7 +255,7 @@ TEST(the_kernel_refuses)
 		{ -EACCES, INT_MIN, "the system refuses perf_event_open to this process" },
 		{ -ENOSYS, 2, "the kernel has no perf events" },
 		{ -ENOENT, 2, "the kernel has no perf events" },
-		{ -ENOBUFS, 2, "perf_event_mlock_kb leaves no memory for a ring" },
+		{ -ENOBUFS, 2, "perf_event_mlock_kb leaves no memory for a ring buffer" },
 		{ -EINVAL, 2, "perf_event_max_sample_rate is below 199" },
 		{ -EIO, 2, "perf_event_open failed: error 5" },
 	};
