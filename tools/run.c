@@ -350,7 +350,10 @@ static int cannot_run(const char *name, const char *file, const struct program *
 	struct stat status;
 
 	snprintf(adjacent, sizeof(adjacent), "./%s", name);
-	if (error == ENOENT && program->interpreter[0] != '\0')
+	if (name[0] == '\0')
+		hotpin_say("the name of the program is empty, like a shell variable that is not "
+			   "set");
+	else if (error == ENOENT && program->interpreter[0] != '\0')
 		hotpin_say("cannot run %s: it needs %s, which does not exist", name,
 			   program->interpreter);
 	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))

@@ -217,6 +217,7 @@ done
 HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"
+expect "an empty name" 127 'name of the program is empty' run ""
 expect "not in PATH" 127 'no such program' run nothing-of-that-name
 mkdir "$folder/here"
 cp /bin/true "$folder/here/nothing-of-that-name"
