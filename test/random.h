@@ -1,7 +1,7 @@
 /*
  * Random numbers for random tests: a sequence that depends on its state alone.
  *
- * splitmix64 (public domain, S.  Vigna): any state is valid, and similar states give unrelated
+ * splitmix64 (public domain, S. Vigna): any state is valid, and similar states give unrelated
  * sequences.
  */
 #ifndef HP_TEST_RANDOM_H

@@ -1,7 +1,7 @@
 /*
  * csv.c - `hotpin csv`: writes one table of a profile for spreadsheets and data frames.
  *
- * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty. Texts are quoted.
+ * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty.  Texts are quoted.
  * An apostrophe precedes a text that a spreadsheet would take for a formula.
  */
 #include "each.h"

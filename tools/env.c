@@ -1,8 +1,8 @@
 /*
  * env.c - `hotpin env`: lists every option of options.def with its value in this environment.
  *
- * doc/options.md and libhotpin(7) are made from the Markdown and man forms, so these forms show no
- * values.
+ * doc/options.md and libhotpin(7) are made from the Markdown and man forms, so these forms show
+ * defaults instead of the values of this environment.
  */
 #include "hotpin.h"
 #include "layout.h"

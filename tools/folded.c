@@ -1,8 +1,8 @@
 /*
  * folded.c - writes call chains of host samples as folded stacks, one a line, for flame graphs.
  *
- * A semicolon separates frames and the last blank precedes the count.  So semicolons are removed
- * from names, and control characters are escaped.
+ * A semicolon separates frames and the last blank precedes the count.  So a semicolon in a name
+ * becomes a comma, and control characters are escaped.
  */
 #include "folded.h"
 #include "hotpin.h"

@@ -149,7 +149,7 @@ static double most_rate(const struct profile *profile)
 	return most;
 }
 
-/* Draws a point for each size of each kind of copy; its area grows with the time. */
+/* Draws a point for each size of each kind of copy; more time makes it larger. */
 static void rate_points(FILE *to, const struct profile_transfer *row, const struct bins *bins,
 			double most)
 {

@@ -116,7 +116,7 @@ static size_t settle(struct period_span *spans, size_t count)
 }
 
 /*
- * Returns the times that the program spent in that range. The list has room for every event.
+ * Returns the times that the program spent in that range.  The list has room for every event.
  * *ret_warm_ns: the end of the first one.
  */
 static size_t find_range(const struct profile *profile, const char *range,

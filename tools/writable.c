@@ -97,7 +97,7 @@ static bool is_mounted(const char *path)
 #endif
 }
 
-/* True if renaming over the file is left to its owner or the folder's, as in /tmp. */
+/* True if only others may rename over the file: its owner or the folder's, as in /tmp. */
 static bool is_anothers(const char *path, const struct stat *file)
 {
 	const char *slash = strrchr(path, '/');

@@ -14,7 +14,7 @@
  * test sets them.  Assertions that do not depend on preloaded() are thereby shown to hold without
  * the library, too.
  *
- * After each test, the bytes that its process and their children had pinned are compared with their
+ * After each test, the bytes that its process and its children had pinned are compared with their
  * budgets.  A test passes as in check.h: `program --child NAME` must end with the harness's own
  * status.  `program --no-fork NAME` runs one test in this process, with any library preloaded.
  */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SIDE  ((size_t)512) /* bytes of a row of elements of four bytes, and rows */
+#define SIDE  ((size_t)512) /* elements of a row, of four bytes each, and rows */
 #define BYTES (SIDE * SIDE * 4)
 
 static char in_data[BYTES] = { 1 };

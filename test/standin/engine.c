@@ -144,7 +144,7 @@ static CUresult check(unsigned need)
 	return need & NEED_UNSAFE ? capture_forbids() : CUDA_SUCCESS;
 }
 
-/* xorshift64 (G.  Marsaglia), with a different seed in each run. */
+/* xorshift64 (G. Marsaglia), with a different seed in each run. */
 static unsigned jitter(void)
 {
 	static __thread uint64_t state;

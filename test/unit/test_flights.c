@@ -56,7 +56,7 @@ TEST(an_event_ends_what_its_stream_left_before)
 	}
 }
 
-/* The last flight's event was recorded before flight 3 was completed. */
+/* The last flight's event was recorded before flight 3 was added. */
 TEST(an_event_does_not_speak_for_what_came_after_it)
 {
 	struct flights flights;

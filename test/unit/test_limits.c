@@ -123,7 +123,7 @@ TEST(version_2_in_a_container)
 	put("/sys/fs/cgroup/memory.max", "5000\n");
 	put("/sys/fs/cgroup/memory.current", "2000\n");
 	CHECK_EQ(limits_cgroup_left(root), 3000);
-	/* A group outside of this mount's root. */
+	/* A group that this mount does not show: the root of the mount counts. */
 	put("/proc/self/cgroup", "0::/docker/1234\n");
 	CHECK_EQ(limits_cgroup_left(root), 3000);
 	remove_tree();

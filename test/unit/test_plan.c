@@ -685,7 +685,7 @@ TEST(busy_ones_among_idle_ones_are_found)
 		uint8_t asked = 0;
 		int copies = 0, met = 0;
 
-		/* Idle for a while at first, for any time. */
+		/* The stream is idle at first, for some copies. */
 		for (int i = 0; i < 8 + 3 * period; i++)
 			copy_polls_again(&asked);
 		for (; met < 3 && copies < 1000; copies++) {

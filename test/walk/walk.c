@@ -4,7 +4,7 @@
  *	walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED [COUNT]
  *
  * It prints a line for each program: its seed, the hash of all that it observed, and a letter for
- * each observation, derived from the hash so far. Two runs diverge where their letters do.
+ * each observation, derived from the hash so far.  Two runs diverge where their letters do.
  * --verbose also prints each call; --point=N marks the one of observation N with ">".  The same
  * seeds must print the same with a library preloaded, with other options, on another day.
  *
