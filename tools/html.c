@@ -172,7 +172,8 @@ static void verdict(FILE *to, const struct stages *stages)
 
 		fputs("; in all, from ", to);
 		page_text(to, compare_name(first));
-		if (show_is_same(first_ns, is_ns, stages->noise_tenths))
+		if (compare_has_noise(first, last) &&
+		    show_is_same(first_ns, is_ns, stages->noise_tenths))
 			fputs(": within the noise", to);
 		else
 			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));

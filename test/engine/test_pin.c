@@ -1,5 +1,5 @@
 /*
- * test_pin.c - the driver calls of pin.c and promote.c, and their arguments: heat, budget,
+ * test_pin.c - the driver calls of pin.c and pinning.c, and their arguments: heat, budget,
  * refusals, reuse.
  */
 #include "heap/reclaim.h"

@@ -280,7 +280,7 @@ static void stall_and_upload(void)
 	CHECK(upload(1, shared));
 }
 
-/* The event covers slots that were noted before it was recorded, even before its own. */
+/* The event covers slots that were noted before it was recorded, none that are noted later. */
 TEST(an_event_covers_earlier_units)
 {
 	struct pool_hold hold;

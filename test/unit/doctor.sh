@@ -20,8 +20,8 @@ doctor() {
 	"$folder/bin/hotpin" doctor "$@"
 }
 
-# finds NAME PATTERN command...: a line of the output must match PATTERN (grep -E); with "! PATTERN",
-# no line may match.
+# finds NAME PATTERN command...: a line of the output must match PATTERN (grep -E); with
+# "! PATTERN", no line may match.
 finds() {
 	local name=$1 pattern=${2#! } wanted=0 said found
 	[ "$pattern" = "$2" ] || wanted=1
