@@ -72,8 +72,9 @@ static const struct command {
 	  "show what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage\n"
 	  "first.  Files with the same label are repeats of a stage, which set the noise\n"
-	  "level, or its ranks.  A file without a label is a stage of its own.\n"
-	  "  --noise PERCENT  show differences up to PERCENT as unchanged (default 2)\n"
+	  "level, or its ranks.  A file without a label is a stage of its own.  If a stage\n"
+	  "has one run, the verdict is UNCLEAR, unless times differ by a factor of three.\n"
+	  "  --noise PERCENT  state the noise; differences up to PERCENT are unchanged\n"
 	  "  --color WHEN     color what got better or worse: auto, always or never\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
 	  "  --markdown       print Markdown for a pull request\n"
@@ -121,7 +122,7 @@ static const struct command {
 };
 
 /*
- * The exit statuses of all commands, as in hotpin(1). `of` names the commands that use a status.
+ * The exit statuses of all commands, as in hotpin(1).  `of` names the commands that use a status.
  * The statuses of `run` are those of env(1) and timeout(1).
  */
 #define ALL       "all"
@@ -132,7 +133,7 @@ static const struct {
 	const char *of, *means;
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
-	{ 0, "bench compare", "the last stage is not slower" },
+	{ 0, "bench compare", "the last stage is not slower, or that is unclear" },
 	{ 0, "watch", "the program ended" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "hotpin cannot work here" },

@@ -215,7 +215,7 @@ void kernels_load(void)
 	OK(cu[0].cuModuleGetFunction(&spins, module, "test_spin"));
 	OK(cu[0].cuModuleGetFunction(&moves, module, "test_move"));
 	OK(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
-	/* The first launch of a kernel loads its module, which waits; also for the driver's kernels. */
+	/* The first launch of a kernel waits, because it loads the module; so do the driver's. */
 	busy(NULL);
 	move_word(NULL, there, there);
 	OK(cu[0].cuMemsetD8Async(there, 0, 64, NULL));

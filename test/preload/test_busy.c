@@ -248,8 +248,8 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0"
 		CHECK_EQ(standin_registered_bytes(), 0);
 	}
 	/*
-	 * 64 MiB are nine registrations.  On a busy machine, a thread that waited for them may be slow
-	 * to reach the driver, but not for as long again.
+	 * 64 MiB are nine registrations.  On a busy machine, a thread that has waited for them may
+	 * be slow to reach the driver, but not for as long again.
 	 */
 	printf("# at most %d in one call\n", most);
 	CHECK(most < 18);
