@@ -164,6 +164,11 @@ def unknown():
             page = file.read()
         check(f"the page, too: {name}", words in page and
               ("noise unknown" in page) is (name == "unknown"), page[:3000])
+    tap.run("html", "-o", "page.html", *before, *stage("b", 21_000), *stage("c", 10_100))
+    with open(os.path.join(tap.FOLDER.name, "page.html"), encoding="utf-8") as file:
+        page = file.read()
+    in_all = re.search("; in all, from [^<]*", page)
+    check("the page, of the first stage, too", in_all and "1.0 % more" in in_all[0], in_all, page[:3000])
 
 
 def little():
