@@ -126,7 +126,7 @@ TEST(rights_of_its_own)
 
 	put("setuid", "#!/bin/sh\n", 10, 0755);
 	CHECK(program_inspect(path, &program) == 0 && !program.privileged);
-	/* As root: setuid changes nothing for root's own files, but for those of another owner. */
+	/* As root: setuid changes nothing for root's own files; with another owner it does. */
 	if (getuid() == 0 && chown(path, 12345, 12345) == 0 && chmod(path, 04755) == 0)
 		CHECK(program_inspect(path, &program) == 0 && program.privileged);
 	if (getuid() == 0 && chmod(path, 02755) == 0)
