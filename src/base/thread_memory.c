@@ -46,15 +46,20 @@ static struct hp_thread_memory_block *find_left_block(struct hp_thread_memory *o
 	return NULL;
 }
 
-/* In a child of fork(), no thread id is that of the thread that called fork() and has a block. */
+/*
+ * In a child of fork(), no thread id is that of the thread that called fork() and has a block.  The
+ * blocks go before `process` changes, so no thread of the child finds one of them.  Of two threads
+ * that do this at once, one may forget the other's new block.
+ */
 static void forget_parent(struct hp_thread_memory *of)
 {
 	pid_t process = getpid();
 
-	if (atomic_exchange(&of->process, process) == process)
+	if (atomic_load(&of->process) == process)
 		return;
 	atomic_store(&of->blocks, NULL);
 	atomic_store(&of->looked_at, NULL);
+	atomic_store(&of->process, process);
 }
 
 void *hp_thread_memory_take(struct hp_thread_memory *of)
