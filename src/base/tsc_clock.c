@@ -89,12 +89,16 @@ static uint64_t read_pair(uint64_t *ret_ticks, uint64_t *ret_ns)
 	return took;
 }
 
-/* Reads both clocks at about the same time.  False: the thread was interrupted each time. */
-static bool read_both(uint64_t *ret_ticks, uint64_t *ret_ns)
+/*
+ * Reads both clocks at about the same time: the closest pair of TURNS, or the first one that is
+ * closer than `enough` ticks.  False: the thread was interrupted each time.
+ */
+static bool read_both(uint64_t enough, uint64_t *ret_ticks, uint64_t *ret_ns)
 {
-	uint64_t closest = CLOSE_TICKS, ticks, ns;
+	uint64_t closest = UINT64_MAX, ticks, ns;
 
-	for (int i = 0; i < TURNS; i++) {
+	*ret_ticks = *ret_ns = 0;
+	for (int i = 0; i < TURNS && closest >= enough; i++) {
 		uint64_t took = read_pair(&ticks, &ns);
 
 		if (took >= closest)
@@ -117,14 +121,14 @@ void hp_tsc_clock_start(void)
 {
 	if (!is_invariant() || !is_the_kernels_clock() || !is_the_kernels_time())
 		return;
-	atomic_store(&usable, read_both(&first_ticks, &first_ns));
+	atomic_store(&usable, read_both(0, &first_ticks, &first_ns));
 }
 
 void hp_tsc_clock_adjust(void)
 {
 	uint64_t ticks, ns;
 
-	if (!atomic_load(&usable) || !read_both(&ticks, &ns))
+	if (!atomic_load(&usable) || !read_both(0, &ticks, &ns))
 		return;
 	uint64_t rate = hp_tsc_rate(ticks - first_ticks, ns - first_ns);
 	if (rate == 0)
@@ -151,8 +155,7 @@ __attribute__((noinline)) static struct hp_tsc_span span_since_start(uint64_t fr
 {
 	uint64_t ticks, ns;
 
-	for (int i = 0; i < TURNS && read_pair(&ticks, &ns) >= CLOSE_TICKS; i++)
-		continue;
+	read_both(CLOSE_TICKS, &ticks, &ns);
 	uint64_t ticks_passed = ticks - first_ticks, ns_passed = ns - first_ns;
 	if (ticks_passed == 0)
 		return (struct hp_tsc_span){ ns, ns };

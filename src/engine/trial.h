@@ -4,7 +4,8 @@
  * Each way is measured TRIAL_SAMPLES times, the first one first.  Then copies take the faster way,
  * and the other way is measured again at every TRIAL_EVERY-th copy, because a machine becomes busy
  * or idle.  A way that takes more than twice as long is measured less often, so that all these
- * measurements cost at most 1 / TRIAL_EVERY of the time of the copies.  A zeroed trial is ready.
+ * measurements cost at most 1 / TRIAL_EVERY of the time of the copies, up to an excess of
+ * TRIAL_EXCESS.  A zeroed trial is ready.
  *
  * Any thread, no lock.  If two threads learn at once, one of the two samples may be lost.
  */

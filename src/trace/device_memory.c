@@ -149,7 +149,9 @@ static void release(struct device_memory *memory, const struct device_memory_rec
 	uint64_t at_ns = record->at_ns > block->at_ns ? record->at_ns : block->at_ns;
 
 	if (block->address == 0) {
-		if (record->counts && sum_of(memory, record->device) != NULL)
+		/* A free of address 0 frees nothing. */
+		if (record->address != 0 && record->counts &&
+		    sum_of(memory, record->device) != NULL)
 			memory->sums[record->device].unknown_frees++;
 		return;
 	}

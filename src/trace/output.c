@@ -104,8 +104,9 @@ static bool is_written(const struct report *report)
 	char path[WRITER_PATH_MAX];
 	struct stat status;
 
-	return find_path(report, path, sizeof(path)) == 0 && stat(path, &status) == 0 &&
-	       S_ISREG(status.st_mode) && written_ns(&status) >= report->process.run_began_ns;
+	return report->process.run_began_ns != 0 && find_path(report, path, sizeof(path)) == 0 &&
+	       stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       written_ns(&status) >= report->process.run_began_ns;
 }
 
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
