@@ -264,7 +264,8 @@ static void live_in_the_group(void)
 	CHECK_EQ(turns_to(true), preloaded());
 }
 
-TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "HOTPIN_RING=0")
+TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDIN_LEAN=1",
+	  "HOTPIN_RING=0")
 {
 	int status = -1;
 

@@ -155,14 +155,14 @@ static void move(const struct xfer *x, uintptr_t from, uintptr_t to, void *buffe
 void copy_run(struct xfer *x)
 {
 	size_t piece = x->width < (1u << 20) ? x->width : 1u << 20;
-	void *buffer = malloc(piece);
+	void *buffer = buffer_take(piece);
 
 	if (buffer == NULL)
 		abort();
 	for (size_t z = 0; z < x->depth; z++)
 		for (size_t y = 0; y < x->height; y++)
 			move(x, row(&x->src, y, z), row(&x->dst, y, z), buffer, piece);
-	free(buffer);
+	buffer_give(buffer);
 }
 
 static bool is_gone(const struct side *side)
@@ -198,7 +198,7 @@ uint64_t copy_ns(const struct xfer *x)
 /* Reads the whole source now, because the program may change it. */
 static CUresult stage(struct xfer *x)
 {
-	char *to = malloc(bytes_of(x));
+	char *to = buffer_take(bytes_of(x));
 
 	if (to == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -73,6 +73,7 @@ void engine_load(void)
 	engine.realtime = number("STANDIN_REALTIME", 0);
 	engine.jitter_us = (unsigned)number("STANDIN_JITTER", 0);
 	engine.ahead = number("STANDIN_AHEAD", 0) != 0;
+	engine.lean = number("STANDIN_LEAN", 0) != 0;
 	pin = getenv("STANDIN_PIN");
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	log_open(getenv("STANDIN_LOG"));

@@ -43,7 +43,7 @@ struct engine {
 	int unregistering;    /* threads that wait there for running work */
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
-	bool hmm, ats, extra, reenter, softpin, ahead;
+	bool hmm, ats, extra, reenter, softpin, ahead, lean;
 	_Atomic int orphan_calls; /* made in a child of fork() */
 	unsigned jitter_us;
 	int realtime; /* real time is so many times the virtual time; 0: they are unrelated */
@@ -228,7 +228,7 @@ struct side {
 struct xfer {
 	struct side src, dst;
 	size_t width, height, depth;
-	void *staged; /* malloc'd copy of the source, rows packed */
+	void *staged; /* from buffer_take(): a copy of the source, rows packed */
 	bool at_once; /* the source must be read before the call returns */
 	bool fault;   /* the access reached memory that no longer exists */
 };
@@ -383,6 +383,10 @@ CUresult event_elapsed(float *ms, CUevent start, CUevent end);
 void work_run(struct work *work, uint64_t *ret_ns);
 void work_release(struct work *work);
 bool work_clone(struct work *to, const struct work *from);
+
+/* Memory for a copy, NULL if there is none; buffer_give() takes NULL too.  Both under the lock. */
+void *buffer_take(size_t bytes);
+void buffer_give(void *bytes);
 
 CUresult copy_start(struct xfer *x, struct stream *stream, bool async);
 CUresult copy_resolve(struct xfer *x);

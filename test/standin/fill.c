@@ -48,10 +48,10 @@ void fill_run(struct fill *fill)
 {
 	const struct block *block = block_find(fill->at);
 	size_t row = fill->width * fill->size;
-	unsigned char *bytes = malloc(row);
+	unsigned char *bytes = buffer_take(row);
 
 	if (block == NULL || bytes == NULL) {
-		free(bytes);
+		buffer_give(bytes);
 		return;
 	}
 	if (fill->size == 1)
@@ -66,7 +66,7 @@ void fill_run(struct fill *fill)
 		else
 			memcpy(block_host(block, at), bytes, row);
 	}
-	free(bytes);
+	buffer_give(bytes);
 }
 
 static struct {
@@ -170,7 +170,7 @@ void work_run(struct work *work, uint64_t *ret_ns)
 void work_release(struct work *work)
 {
 	if (work->kind == W_COPY)
-		free(work->copy.staged);
+		buffer_give(work->copy.staged);
 	if (work->kind == W_KERNEL)
 		free(work->launch.args);
 	work->kind = W_NOP;

@@ -20,6 +20,7 @@
 #define GUARD ((size_t)512)
 #define FRESH ((size_t)64 << 10)
 #define HUGE  ((size_t)2 << 20)
+#define KEPT  ((size_t)64 << 20) /* of device memory, which keeps its pages when it is freed */
 
 size_t registered_bytes;
 int registrations, guard_errors;
@@ -149,6 +150,8 @@ static bool arena_open(void)
 			arena = (uintptr_t)reserved;
 			arena_bytes = bytes;
 			arena_room = most;
+			/* A child has no use of it, and fork() would copy its page tables. */
+			madvise(bytes, most, MADV_DONTFORK);
 			return true;
 		}
 		if (reserved != MAP_FAILED)
@@ -186,9 +189,14 @@ static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind,
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	host = arena_bytes + (at - arena);
 	/* The kernel is slow with many small pages. */
-	if (bytes >= HUGE)
-		madvise((void *)((uintptr_t)host & ~(uintptr_t)4095), bytes & ~(size_t)4095,
-			MADV_HUGEPAGE);
+	if (bytes >= HUGE) {
+		uintptr_t first = (uintptr_t)host & ~(HUGE - 1);
+		uintptr_t end = ((uintptr_t)host + bytes + HUGE - 1) & ~(HUGE - 1);
+
+		if (first < (uintptr_t)arena_bytes)
+			first = (uintptr_t)arena_bytes;
+		madvise((void *)first, end - first, MADV_HUGEPAGE);
+	}
 	memset(host, 0xCD, ends);
 	memset(host + bytes - ends, 0xCD, ends);
 	memset(host + bytes, 0xA5, padded(bytes) - bytes);
@@ -303,9 +311,14 @@ static void release(struct block *block)
 		uintptr_t first = ((uintptr_t)host + 4095) & ~(uintptr_t)4095;
 		uintptr_t end = (uintptr_t)(host + bytes) & ~(uintptr_t)4095;
 
-		if (first < end)
-			madvise((void *)first, end - first, MADV_DONTNEED);
-		memset(host, 0xDB, bytes < FRESH ? bytes : FRESH);
+		if (!engine.lean && end <= (uintptr_t)arena_bytes + KEPT) {
+			/* Filling is faster than a fault for each page of the next block. */
+			memset(host, 0xDB, bytes);
+		} else {
+			if (first < end)
+				madvise((void *)first, end - first, MADV_DONTNEED);
+			memset(host, 0xDB, bytes < FRESH ? bytes : FRESH);
+		}
 	}
 	if (!block_is_host(block))
 		used[block->dev] -= bytes;

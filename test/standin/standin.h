@@ -35,6 +35,8 @@
  *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less from pageable memory to an
  *                              empty stream returns although the legacy stream is busy, as on a
  *                              device; there the work continues by itself, here it does not
+ *   STANDIN_LEAN=1             freed device memory and buffers of copies leave the process at once;
+ *                              else they stay, which saves page faults
  *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), which each
  *                              process that registers memory updates for a watching process
  *   STANDIN_PIN=soft           registrations hold no pages (as if io_uring were forbidden)
