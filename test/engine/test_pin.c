@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "heap/heap.h"
+#include "heap/resize.h"
 #include "pin/cost.h"
 #include "heap/range.h"
 
@@ -232,6 +233,19 @@ TEST(a_freed_pin_keeps_its_borders)
 			found++;
 	}
 	CHECK_EQ(found, 1);
+}
+
+/* The pages that a block grows by would not be registered. */
+TEST(a_pinned_block_does_not_grow_in_place)
+{
+	fake_start(GIB);
+	char *memory = allocate(16 * MIB), *other = allocate(16 * MIB);
+
+	CHECK(heap_resize(other, 24 * MIB));
+	CHECK(heat_up(memory, 16 * MIB) && heat_up(other, 24 * MIB));
+	CHECK(!heap_resize(memory, 24 * MIB));
+	CHECK(!heap_resize(other, 32 * MIB));
+	CHECK(fake_all_well());
 }
 
 TEST(a_block_in_use_is_never_unpinned_for_idleness)
