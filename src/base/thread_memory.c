@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "base/thread.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -62,7 +63,7 @@ static void forget_parent(struct hp_thread_memory *of)
 	atomic_store(&of->process, process);
 }
 
-void *hp_thread_memory_take(struct hp_thread_memory *of)
+static void *take(struct hp_thread_memory *of)
 {
 	/* A signal handler may have interrupted hp_arena_alloc(). */
 	if (hp_locks_are_held())
@@ -83,4 +84,13 @@ void *hp_thread_memory_take(struct hp_thread_memory *of)
 	while (!atomic_compare_exchange_weak(&of->blocks, &block->next, block))
 		;
 	return block->memory;
+}
+
+void *hp_thread_memory_take(struct hp_thread_memory *of)
+{
+	int saved = errno;
+	void *memory = take(of);
+
+	errno = saved;
+	return memory;
 }

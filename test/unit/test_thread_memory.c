@@ -5,6 +5,7 @@
 #include "base/thread_memory.h"
 #include "check.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -92,6 +93,15 @@ TEST(a_child_keeps_the_block_of_its_thread)
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
+}
+
+TEST(without_memory_errno_is_kept)
+{
+	struct hp_thread_memory large = { .bytes = (size_t)1 << 60 };
+
+	errno = EXDEV;
+	CHECK(hp_thread_memory_take(&large) == NULL);
+	CHECK_EQ(errno, EXDEV);
 }
 
 TEST(none_under_a_lock)
