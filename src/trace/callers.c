@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "trace/chains.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -31,7 +32,9 @@ static struct noted *table(void)
 
 	if (there != NULL)
 		return there;
+	int saved = errno; /* the program's, inside malloc() */
 	struct noted *made = hp_arena_alloc(SITES * sizeof(*made));
+	errno = saved;
 	if (made == NULL || atomic_compare_exchange_strong(&all_noted, &there, made))
 		return made;
 	hp_arena_free(made, SITES * sizeof(*made));
