@@ -6,7 +6,7 @@
  */
 #include "trace/device_memory.h"
 #include "base/arena.h"
-#include "base/parse.h"
+#include "trace/sort.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -179,42 +179,11 @@ static void release_all(struct device_memory *memory, uint64_t at_ns)
 	memory->blocks_used = 0;
 }
 
-static bool is_before(const struct record *a, const struct record *b)
+static bool is_before(const void *left, const void *right)
 {
+	const struct record *a = left, *b = right;
+
 	return a->it.at_ns != b->it.at_ns ? a->it.at_ns < b->it.at_ns : a->number < b->number;
-}
-
-static void sift_down(struct record *records, size_t root, size_t end)
-{
-	struct record moving = records[root];
-
-	for (;;) {
-		size_t child = 2 * root + 1;
-
-		if (child >= end)
-			break;
-		if (child + 1 < end && is_before(&records[child], &records[child + 1]))
-			child++;
-		if (!is_before(&moving, &records[child]))
-			break;
-		records[root] = records[child];
-		root = child;
-	}
-	records[root] = moving;
-}
-
-/* Sorts in place, since libc's qsort() takes memory from malloc(). */
-static void sort(struct record *records, size_t count)
-{
-	for (size_t root = count / 2; root-- > 0;)
-		sift_down(records, root, count);
-	for (size_t last = count; last-- > 1;) {
-		struct record top = records[0];
-
-		records[0] = records[last];
-		records[last] = top;
-		sift_down(records, 0, last);
-	}
 }
 
 /* Ends all blocks if the last context ended before `at_ns`. */
@@ -232,7 +201,7 @@ static void see_ends(struct device_memory *memory, uint64_t at_ns)
 /* Adds up the oldest `count` records. */
 static void settle(struct device_memory *memory, size_t count)
 {
-	sort(memory->records, memory->used);
+	sort_heap(memory->records, memory->used, sizeof(memory->records[0]), is_before);
 	for (size_t i = 0; i < count; i++) {
 		const struct device_memory_record *record = &memory->records[i].it;
 

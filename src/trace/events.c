@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/lock.h"
 #include "base/thread.h"
+#include "trace/sort.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -243,37 +244,11 @@ void events_add(const struct event *event)
 	hp_unlock(HP_LOCK_trace);
 }
 
-static void sift_down(size_t root, size_t end)
+static bool is_before(const void *left, const void *right)
 {
-	struct event moving = events[root];
+	const struct event *a = left, *b = right;
 
-	for (;;) {
-		size_t child = 2 * root + 1;
-
-		if (child >= end)
-			break;
-		if (child + 1 < end && events[child + 1].start_ns > events[child].start_ns)
-			child++;
-		if (events[child].start_ns <= moving.start_ns)
-			break;
-		events[root] = events[child];
-		root = child;
-	}
-	events[root] = moving;
-}
-
-/* Sorts the events in place, since libc's qsort() takes memory from malloc(). */
-static void sort(void)
-{
-	for (size_t root = count / 2; root-- > 0;)
-		sift_down(root, count);
-	for (size_t last = count; last-- > 1;) {
-		struct event top = events[0];
-
-		events[0] = events[last];
-		events[last] = top;
-		sift_down(0, last);
-	}
+	return a->start_ns < b->start_ns;
 }
 
 void events_end(struct events_all *ret)
@@ -281,7 +256,7 @@ void events_end(struct events_all *ret)
 	hp_lock(HP_LOCK_trace);
 	atomic_store(&wanted, false);
 	hp_unlock(HP_LOCK_trace);
-	sort();
+	sort_heap(events, count, sizeof(*events), is_before);
 	*ret = (struct events_all){ events,  count,       tracks,   tracks_used,
 				    dropped, shortest_ns, trackless };
 }

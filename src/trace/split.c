@@ -1,10 +1,11 @@
 /*
  * split.c - one sweep over all layers.
  *
- * Sorting is in place, since libc's qsort() takes memory from malloc().  It is cheap for spans that
- * are nearly in order, as records of one stream are, and for long runs in order.
+ * Sorting is cheap for spans that are nearly in order, as records of one stream are, and for long
+ * runs in order.
  */
 #include "trace/split.h"
+#include "trace/sort.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -31,36 +32,11 @@ static uint64_t start_of(const struct split_span *span)
 	return span->key >> SPLIT_LAYER_BITS;
 }
 
-static void sift_down(struct split_span *spans, size_t root, size_t count)
+static bool is_before(const void *left, const void *right)
 {
-	struct split_span moving = spans[root];
+	const struct split_span *a = left, *b = right;
 
-	for (;;) {
-		size_t child = 2 * root + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && spans[child + 1].key > spans[child].key)
-			child++;
-		if (spans[child].key <= moving.key)
-			break;
-		spans[root] = spans[child];
-		root = child;
-	}
-	spans[root] = moving;
-}
-
-static void heap_sort(struct split_span *spans, size_t count)
-{
-	for (size_t root = count / 2; root-- > 0;)
-		sift_down(spans, root, count);
-	for (size_t last = count; last-- > 1;) {
-		struct split_span top = spans[0];
-
-		spans[0] = spans[last];
-		spans[last] = top;
-		sift_down(spans, 0, last);
-	}
+	return a->key < b->key;
 }
 
 /*
@@ -130,7 +106,7 @@ static void quick_sort(struct split_span *spans, size_t count, unsigned levels)
 		}
 	}
 	if (!insertion_sort(spans, count))
-		heap_sort(spans, count);
+		sort_heap(spans, count, sizeof(*spans), is_before);
 }
 
 static void sort(struct split_span *spans, size_t count)
