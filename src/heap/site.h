@@ -11,6 +11,8 @@
 #ifndef HP_HEAP_SITE_H
 #define HP_HEAP_SITE_H
 
+#include "base/hash.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,10 +24,8 @@
 static inline uint32_t site_of(const void *return_address, const void *frame)
 {
 	uint64_t height = (uintptr_t)__builtin_thread_pointer() - (uintptr_t)frame;
-	uint64_t mixed = ((uintptr_t)return_address ^ height << 32 ^ height >> 32) *
-			 UINT64_C(0x9e3779b97f4a7c15);
 
-	return (uint32_t)(mixed >> 32) | 1;
+	return (uint32_t)hp_hash((uintptr_t)return_address ^ height << 32 ^ height >> 32, 32) | 1;
 }
 
 /*

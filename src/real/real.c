@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "real/real.h"
+#include "base/hash.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -64,14 +65,15 @@ static _Atomic uintptr_t driver_base;
  * Maps addresses to rows, by open addressing.  A slot changes from 0 to an address once; its row is
  * written before its address.
  */
-#define SLOTS 2048
+#define SLOT_BITS 11
+#define SLOTS     (1 << SLOT_BITS)
 _Static_assert(SLOTS > 2 * REAL_ROW_COUNT, "the table stays half empty");
 static _Atomic uintptr_t slot_address[SLOTS];
 static _Atomic int16_t slot_row[SLOTS];
 
 static unsigned slot_of(uintptr_t address)
 {
-	return (unsigned)((address * 0x9e3779b97f4a7c15u) >> 53);
+	return (unsigned)hp_hash(address, SLOT_BITS);
 }
 
 static void slot_put(uintptr_t address, int row)

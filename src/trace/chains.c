@@ -3,14 +3,16 @@
  */
 #define _GNU_SOURCE
 #include "trace/chains.h"
+#include "base/hash.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define KNOWN_MOST    2048 /* a power of two */
-#define LOOKS_A_TURN  64   /* queries to the loader */
+#define KNOWN_BITS    11
+#define LOOKS_A_TURN  64 /* queries to the loader */
 #define ADDRESS_LEAST 65536
 
 /* Addresses seen before, in no order.  A new address replaces an old one. */
@@ -18,7 +20,7 @@ static struct known {
 	uint64_t address; /* 0: none */
 	struct module_place place;
 	enum { UNCHECKED, CALLER, NO_CALLER } caller;
-} known[KNOWN_MOST];
+} known[1 << KNOWN_BITS];
 
 static bool reads = true;
 static unsigned looks;
@@ -64,7 +66,7 @@ static bool is_behind_call(uint64_t address)
 
 static struct known *look_up(uint64_t address)
 {
-	struct known *slot = &known[(address * UINT64_C(0x9e3779b97f4a7c15) >> 40) % KNOWN_MOST];
+	struct known *slot = &known[hp_hash(address, KNOWN_BITS)];
 
 	if (slot->address == address)
 		return slot;
@@ -100,7 +102,7 @@ void chains_turn(bool code_is_read)
 
 	reads = code_is_read;
 	looks = 0;
-	for (size_t i = 0; i < KNOWN_MOST; i++)
+	for (size_t i = 0; i < HP_LEN(known); i++)
 		if (now != modules_seen || known[i].place.module == MODULES_NOWHERE)
 			known[i].address = 0;
 	modules_seen = now;

@@ -8,6 +8,7 @@
 #include "trace/frames.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/parse.h"
 #include "base/thread_memory.h"
 #include "trace/hostcalls.h"
@@ -98,7 +99,7 @@ void frames_start(void)
 /* Returns the step of `address`, or the free one for it; NULL: the table is full. */
 static struct step *step_of(uintptr_t address, bool *ret_is_new)
 {
-	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - STEP_BITS);
+	size_t at = hp_hash(address, STEP_BITS);
 
 	for (size_t i = 0; i < 64; i++) {
 		struct step *step = &steps[(at + i) % STEPS_MOST];
@@ -199,9 +200,7 @@ static uint64_t hash_of(const struct frames_way *way)
 	uint64_t hash = way->depth;
 
 	for (size_t i = 0; i < way->depth; i++)
-		hash = ((hash ^ way->address[i] ^ modules_salt(way->address[i] - 1) << 48) *
-			UINT64_C(0x9e3779b97f4a7c15)) ^
-		       (hash >> 29);
+		hash = hp_mix(hash, way->address[i] ^ modules_salt(way->address[i] - 1) << 48);
 	return hash;
 }
 
@@ -234,9 +233,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 
 static struct gone *gone_at(const uintptr_t *slot)
 {
-	uint64_t hash = ((uintptr_t)slot ^ *slot) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &latest.gone[hash >> (64 - GONE_BITS)];
+	return &latest.gone[hp_hash((uintptr_t)slot ^ *slot, GONE_BITS)];
 }
 
 /*

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "trace/gaps.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "trace/python_places.h"
 
@@ -54,11 +55,6 @@ int gaps_start(uint64_t began_ns)
 	gaps = hp_arena_alloc(GAPS_MOST * sizeof(*gaps));
 	process_began_ns = began_ns;
 	return gaps != NULL ? 0 : -ENOMEM;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
 
 static void add_up(struct gap_sum *sum, uint64_t ns)
@@ -116,7 +112,8 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 {
 	const struct frames_way *before = latest.hash != 0 ? &latest.way : NULL;
 	uint64_t hash =
-		mix(mix(mix(latest.hash, latest.function), way != NULL ? way->hash : 0), function);
+		hp_mix(hp_mix(hp_mix(latest.hash, latest.function), way != NULL ? way->hash : 0),
+		       function);
 	struct gap made;
 
 	hp_lock(HP_LOCK_trace);
@@ -172,8 +169,7 @@ static uint8_t mark_of(const void *frame)
 {
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 
-	return (uint8_t)((((uintptr_t)slot << 20 ^ *slot) * UINT64_C(0x9e3779b97f4a7c15)) >>
-			 (64 - MARKS_BITS));
+	return (uint8_t)hp_hash((uintptr_t)slot << 20 ^ *slot, MARKS_BITS);
 }
 
 /* The first call of the first thread also follows a gap: from the begin of the process. */

@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/interpreter.h"
+#include "base/hash.h"
 #include "base/thread_memory.h"
 
 #include <dlfcn.h>
@@ -73,7 +74,7 @@ static bool check_page(uintptr_t number)
 {
 	if (checked.page == NULL && (checked.page = hp_thread_memory_take(&pages)) == NULL)
 		return is_readable(number << PAGE_BITS);
-	uintptr_t *set = checked.page[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SETS_BITS)];
+	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
 		return true;
@@ -301,7 +302,7 @@ static struct block {
 
 static const struct block *block_of(uintptr_t number)
 {
-	struct block *block = &blocks[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BLOCKS_BITS)];
+	struct block *block = &blocks[hp_hash(number, BLOCKS_BITS)];
 	struct iovec here = { block->bytes, sizeof(block->bytes) };
 	struct iovec there = { (void *)(number << BLOCK_BITS), sizeof(block->bytes) };
 	int saved = errno;

@@ -2,6 +2,7 @@
  * json.c - writes JSON, indented by tabs.
  */
 #include "trace/json.h"
+#include "base/hash.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -10,23 +11,17 @@ static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
 	while (*text != '\0')
-		hash = mix(hash, (unsigned char)*text++);
-	return mix(hash, 256);
+		hash = hp_mix(hash, (unsigned char)*text++);
+	return hp_mix(hash, 256);
 }
 
 void json_tell_apart(struct json *json, uint64_t value)
 {
 	for (unsigned i = json->list + 1; json->list != 0 && i <= json->depth; i++)
-		json->known[i] = mix(json->known[i], value);
+		json->known[i] = hp_mix(json->known[i], value);
 }
 
 static void separate(struct json *json)

@@ -2,6 +2,7 @@
  * python_frames.c - uses an object only if its type is the expected one.
  */
 #include "trace/python_frames.h"
+#include "base/hash.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -42,11 +43,6 @@ bool python_is_thread(const struct python *python, uintptr_t state, uintptr_t th
 	       id == thread;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-}
-
 /* Reads the frame's position in its code.  *ret_runs: the frame has begun to run. */
 static bool read_at(const struct python *python, uintptr_t frame, struct python_frame *ret,
 		    bool *ret_runs)
@@ -84,7 +80,7 @@ static bool read_stamp(const struct python *python, struct python_frame *ret)
 	    !read_word(python, lines + layout->bytes.data, &table) ||
 	    !python->read(ret->code + layout->code.first_line, &first, sizeof(first)))
 		return false;
-	ret->stamp = mix(mix(mix(mix(first, file), function), lines), table);
+	ret->stamp = hp_mix(hp_mix(hp_mix(hp_mix(first, file), function), lines), table);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include "trace/python_places.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "trace/hostcalls.h"
 
@@ -37,12 +38,6 @@ static struct tables {
 	size_t code_count, place_count, text_count, text_used;
 } * tables;
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
 static bool is_same(const struct python_frame *a, const struct python_frame *b)
 {
 	return a->code == b->code && a->at == b->at && a->stamp == b->stamp;
@@ -51,7 +46,7 @@ static bool is_same(const struct python_frame *a, const struct python_frame *b)
 /* With the lock.  Returns the entry of the code, or the free entry for it. */
 static struct code *code_at(const struct python_frame *frame)
 {
-	uint64_t at = mix(mix(frame->stamp, frame->code), frame->at);
+	uint64_t at = hp_mix(hp_mix(frame->stamp, frame->code), frame->at);
 
 	while (tables->codes[at % CODES_MOST].frame.code != 0 &&
 	       !is_same(&tables->codes[at % CODES_MOST].frame, frame))
@@ -66,7 +61,7 @@ static const char *keep_text(const char *text)
 	uint64_t at = length;
 
 	for (size_t i = 0; i < length; i++)
-		at = mix(at, (unsigned char)text[i]);
+		at = hp_mix(at, (unsigned char)text[i]);
 	for (; tables->texts[at % TEXTS_MOST] != NULL; at++)
 		if (strcmp(tables->texts[at % TEXTS_MOST], text) == 0)
 			return tables->texts[at % TEXTS_MOST];
@@ -90,7 +85,7 @@ static bool is_library(const char *file)
 static uint32_t place_of(const struct python_place *place)
 {
 	const char *file = keep_text(place->file), *function = keep_text(place->function);
-	uint64_t at = mix(mix(place->line, (uintptr_t)file), (uintptr_t)function);
+	uint64_t at = hp_mix(hp_mix(place->line, (uintptr_t)file), (uintptr_t)function);
 
 	if (file == NULL || function == NULL)
 		return NOWHERE;
@@ -226,7 +221,7 @@ bool python_places_walk(struct frames_way *way, bool known)
 	}
 	known &= choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)
-		way->hash = mix(way->hash, way->python[i] + 1);
+		way->hash = hp_mix(way->hash, way->python[i] + 1);
 	/* The way still has the name of the native way. */
 	if (way->python_depth > 0) {
 		way->name = FRAMES_NAMELESS;

@@ -2,6 +2,7 @@
  * round_trips.c - remembers the latest downloads by place, and the largest one of each thread.
  */
 #include "trace/round_trips.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "trace/gaps.h"
 
@@ -33,7 +34,7 @@ static __thread struct {
 
 static struct download *place_of(const void *host)
 {
-	return &places[((uintptr_t)host * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - PLACE_BITS)];
+	return &places[hp_hash((uintptr_t)host, PLACE_BITS)];
 }
 
 static void came_down(const struct trace_copy *copy, uint32_t buffer)

@@ -3,6 +3,7 @@
  */
 #include "trace/samples.h"
 #include "base/arena.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,9 +42,7 @@ static uint64_t hash_of(const struct sample *sample)
 	for (size_t i = 0; i < sample->depth; i++) {
 		const struct module_place *frame = &sample->frame[i];
 
-		hash = (hash ^ frame->offset ^ (uint64_t)frame->module << 48) *
-		       UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
+		hash = hp_mix(hash, frame->offset ^ (uint64_t)frame->module << 48);
 	}
 	return hash;
 }
