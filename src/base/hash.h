@@ -21,4 +21,11 @@ static inline uint64_t hp_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
+static inline uint64_t hp_mix_text(uint64_t hash, const char *text)
+{
+	while (*text != '\0')
+		hash = hp_mix(hash, (unsigned char)*text++);
+	return hp_mix(hash, 256);
+}
+
 #endif

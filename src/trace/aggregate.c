@@ -5,8 +5,9 @@
  * have delivered records that end before their start.  Short operations may have no duration.
  */
 #include "trace/aggregate.h"
+#include "base/arena.h"
+#include "base/hash.h"
 #include "base/parse.h"
-#include "base/table.h"
 #include "trace/correlation.h"
 #include "trace/deferred.h"
 #include "trace/details.h"
@@ -26,14 +27,6 @@
 /* CUPTI interpolates time stamps, which may be off by some microseconds. */
 #define SLACK_NS    1000000
 
-struct name_entry {
-	uint32_t kernel;
-	const char *name;
-	UT_hash_handle hh;
-};
-
-static struct name_entry *names; /* the thread that reads records */
-
 /*
  * The latest names, by CUPTI's pointer.  Each use verifies the name, since it may be gone with an
  * unloaded module.
@@ -50,7 +43,8 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 	memset(aggregate, 0, sizeof(*aggregate));
 	aggregate->kernels =
 		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct aggregate_kernel));
-	if (spans == NULL || aggregate->kernels == NULL)
+	if (spans == NULL || aggregate->kernels == NULL ||
+	    keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST) < 0)
 		return -ENOMEM;
 	aggregate->kernels[AGGREGATE_KERNELS_MOST].name = "(others)";
 	aggregate->began_ns = began_ns;
@@ -58,47 +52,38 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 	return 0;
 }
 
-static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name)
+/* Returns a new kernel, or the one for all others. */
+static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name,
+					   uint64_t hash)
 {
 	size_t bytes = strlen(name) + 1;
 	struct aggregate_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 
-	if (aggregate->kernel_names == AGGREGATE_KERNELS_MOST ||
+	if (aggregate->names.rows == AGGREGATE_KERNELS_MOST ||
 	    aggregate->name_bytes + bytes > AGGREGATE_NAME_BYTES)
 		return others;
-	struct name_entry *entry = hp_arena_alloc(sizeof(*entry));
 	char *copy = hp_arena_alloc(bytes);
-	if (entry == NULL || copy == NULL) {
-		hp_arena_free(entry, sizeof(*entry));
-		hp_arena_free(copy, bytes);
+	if (copy == NULL)
 		return others;
-	}
 	memcpy(copy, name, bytes);
-	entry->name = copy;
-	entry->kernel = (uint32_t)aggregate->kernel_names;
-	HASH_ADD_KEYPTR(hh, names, entry->name, bytes - 1, entry);
-	if (entry->hh.tbl == NULL) {
-		hp_arena_free(entry, sizeof(*entry));
-		hp_arena_free(copy, bytes);
-		return others;
-	}
 	aggregate->name_bytes += bytes;
-	aggregate->kernels[aggregate->kernel_names].name = copy;
-	return &aggregate->kernels[aggregate->kernel_names++];
+	struct aggregate_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
+	kernel->name = copy;
+	return kernel;
 }
 
 static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const char *name)
 {
 	size_t slot = ((uintptr_t)name >> 4) % HP_LEN(recent);
 	struct aggregate_kernel *kernel = recent[slot].kernel;
-	struct name_entry *entry;
 
 	if (name == NULL)
 		name = "";
 	else if (kernel != NULL && recent[slot].pointer == name && strcmp(kernel->name, name) == 0)
 		return kernel;
-	HASH_FIND(hh, names, name, strlen(name), entry);
-	kernel = entry != NULL ? &aggregate->kernels[entry->kernel] : add_kernel(aggregate, name);
+	uint64_t hash = hp_mix_text(0, name);
+	uint32_t row = keys_find(&aggregate->names, hash);
+	kernel = row != KEYS_NONE ? &aggregate->kernels[row] : add_kernel(aggregate, name, hash);
 	recent[slot].pointer = name;
 	recent[slot].kernel = kernel;
 	return kernel;

@@ -11,6 +11,7 @@
 #include "trace/clockmap.h"
 #include "trace/cupti_min.h"
 #include "trace/device_memory.h"
+#include "trace/keys.h"
 #include "trace/operation.h"
 #include "trace/sizes.h"
 #include "trace/split.h"
@@ -41,7 +42,7 @@ struct aggregate_kernel {
 	uint64_t count, busy_ns, most_ns;
 };
 
-#define AGGREGATE_KERNELS_MOST 4096
+#define AGGREGATE_KERNELS_MOST 4096 /* a power of two */
 #define AGGREGATE_NAME_BYTES   ((size_t)4 << 20)
 #define AGGREGATE_SPANS        ((size_t)512 << 10)
 #define AGGREGATE_DEVICES      DEVICE_MEMORY_DEVICES
@@ -54,9 +55,9 @@ struct aggregate {
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
 	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST, and one for all others */
-	size_t kernel_names;
-	struct aggregate_sum launches; /* of all kernels; bytes is 0 */
-	uint64_t kernels_unnamed;      /* launches of kernels that are not in the full table */
+	struct keys names;                /* of kernels: hashes */
+	struct aggregate_sum launches;    /* of all kernels; bytes is 0 */
+	uint64_t kernels_unnamed;         /* launches of kernels that are not in the full table */
 	uint64_t device_mask;
 	struct device_memory *memory; /* NULL: no allocation was recorded */
 

@@ -6,13 +6,13 @@
  */
 #include "trace/device_memory.h"
 #include "base/arena.h"
+#include "trace/keys.h"
 #include "trace/sort.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #define RECORDS_MOST 65536u
-#define SLOTS        (2 * DEVICE_MEMORY_BLOCKS_MOST)
 #define ENDS_MOST    32u
 
 /* The longest time that an allocation is taken to wait for the free of the same address. */
@@ -24,18 +24,18 @@ struct record {
 };
 
 struct block {
-	uint64_t address; /* 0: a free slot */
-	uint64_t bytes, at_ns;
-	uint64_t older_bytes; /* of the block before at this address, whose free has not come */
+	uint64_t bytes, at_ns; /* bytes 0: none */
+	uint64_t older_bytes;  /* of the block before at this address, whose free has not come */
 	uint32_t device;
 };
 
 struct device_memory {
-	size_t used, blocks_used, ends_seen;
+	size_t used, ends_seen;
 	uint64_t added;
 	struct device_memory_sum sums[DEVICE_MEMORY_DEVICES];
 	struct record records[RECORDS_MOST];
-	struct block blocks[SLOTS];
+	struct keys keys; /* addresses of blocks */
+	struct block blocks[DEVICE_MEMORY_BLOCKS_MOST];
 };
 
 /* The times when the last context ended; 0: not yet written. */
@@ -52,43 +52,17 @@ void device_memory_all_gone(uint64_t at_ns)
 
 struct device_memory *device_memory_create(void)
 {
-	return hp_arena_alloc(sizeof(struct device_memory));
+	struct device_memory *memory = hp_arena_alloc(sizeof(*memory));
+
+	if (memory == NULL || keys_start(&memory->keys, DEVICE_MEMORY_BLOCKS_MOST) == 0)
+		return memory;
+	hp_arena_free(memory, sizeof(*memory));
+	return NULL;
 }
 
 const struct device_memory_sum *device_memory_of(const struct device_memory *memory, size_t device)
 {
 	return &memory->sums[device];
-}
-
-static size_t home_of(uint64_t address)
-{
-	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SLOTS;
-}
-
-/* Returns the slot of the address, or the free slot for it. */
-static size_t slot_of(const struct device_memory *memory, uint64_t address)
-{
-	size_t at = home_of(address);
-
-	while (memory->blocks[at].address != 0 && memory->blocks[at].address != address)
-		at = (at + 1) % SLOTS;
-	return at;
-}
-
-/* Moves up the blocks behind the slot that could otherwise not be found. */
-static void free_slot(struct device_memory *memory, size_t at)
-{
-	for (size_t next = (at + 1) % SLOTS; memory->blocks[next].address != 0;
-	     next = (next + 1) % SLOTS) {
-		size_t home = home_of(memory->blocks[next].address);
-
-		if ((next - home) % SLOTS < (next - at) % SLOTS)
-			continue;
-		memory->blocks[at] = memory->blocks[next];
-		at = next;
-	}
-	memory->blocks[at] = (struct block){ 0 };
-	memory->blocks_used--;
 }
 
 /* Returns the sum of a device with its curve; NULL: there is no memory for that. */
@@ -118,24 +92,22 @@ static void end_older(struct device_memory *memory, struct block *block, uint64_
 static void allocate(struct device_memory *memory, const struct device_memory_record *record)
 {
 	struct device_memory_sum *sum = sum_of(memory, record->device);
-	struct block *block = &memory->blocks[slot_of(memory, record->address)];
+	uint32_t row = keys_find(&memory->keys, record->address);
 
 	if (sum == NULL)
 		return;
 	if (record->address == 0 || record->bytes == 0 ||
-	    (block->address == 0 && memory->blocks_used == DEVICE_MEMORY_BLOCKS_MOST)) {
+	    (row == KEYS_NONE && (row = keys_add(&memory->keys, record->address)) == KEYS_NONE)) {
 		sum->uncounted++;
 		return;
 	}
-	if (block->address != 0) {
+	struct block *block = &memory->blocks[row];
+	if (block->bytes != 0) {
 		end_older(memory, block, record->at_ns);
 		block->older_bytes = block->bytes;
 		if (block->device != record->device)
 			end_older(memory, block, record->at_ns);
-	} else {
-		memory->blocks_used++;
 	}
-	block->address = record->address;
 	block->bytes = record->bytes;
 	block->at_ns = record->at_ns;
 	block->device = record->device;
@@ -144,39 +116,42 @@ static void allocate(struct device_memory *memory, const struct device_memory_re
 
 static void release(struct device_memory *memory, const struct device_memory_record *record)
 {
-	size_t slot = slot_of(memory, record->address);
-	struct block *block = &memory->blocks[slot];
-	uint64_t at_ns = record->at_ns > block->at_ns ? record->at_ns : block->at_ns;
+	uint32_t row = keys_find(&memory->keys, record->address);
 
-	if (block->address == 0) {
+	if (row == KEYS_NONE) {
 		/* A free of address 0 frees nothing. */
 		if (record->address != 0 && record->counts &&
 		    sum_of(memory, record->device) != NULL)
 			memory->sums[record->device].unknown_frees++;
 		return;
 	}
+	struct block *block = &memory->blocks[row];
+	uint64_t at_ns = record->at_ns > block->at_ns ? record->at_ns : block->at_ns;
 	bool is_of_older = block->older_bytes != 0 && at_ns - block->at_ns < OVERLAP_NS;
 	end_older(memory, block, at_ns);
 	if (is_of_older)
 		return;
 	change(memory, block->device, at_ns, -(int64_t)block->bytes);
-	free_slot(memory, slot);
+	*block = (struct block){ 0 };
+	keys_remove(&memory->keys, row);
 }
 
 static void release_all(struct device_memory *memory, uint64_t at_ns)
 {
 	int64_t bytes[DEVICE_MEMORY_DEVICES] = { 0 };
 
-	if (memory->blocks_used == 0)
-		return;
-	for (size_t i = 0; i < SLOTS; i++)
-		bytes[memory->blocks[i].device] +=
-			(int64_t)(memory->blocks[i].bytes + memory->blocks[i].older_bytes);
+	for (uint32_t row = 0; row < memory->keys.rows; row++) {
+		struct block *block = &memory->blocks[row];
+
+		if (block->bytes == 0)
+			continue;
+		bytes[block->device] += (int64_t)(block->bytes + block->older_bytes);
+		*block = (struct block){ 0 };
+		keys_remove(&memory->keys, row);
+	}
 	for (uint32_t device = 0; device < DEVICE_MEMORY_DEVICES; device++)
 		if (bytes[device] != 0)
 			change(memory, device, at_ns, -bytes[device]);
-	memset(memory->blocks, 0, sizeof(memory->blocks));
-	memory->blocks_used = 0;
 }
 
 static bool is_before(const void *left, const void *right)

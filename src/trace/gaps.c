@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/lock.h"
+#include "trace/keys.h"
 #include "trace/python_places.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@
 
 /* Under the lock trace. */
 static struct gap *gaps;
-static uint64_t hashes[GAPS_MOST];
+static struct keys keys; /* hashes of pairs */
 static struct gaps_counts counts;
 
 static uint64_t process_began_ns; /* constant after gaps_start() */
@@ -54,7 +55,7 @@ int gaps_start(uint64_t began_ns)
 {
 	gaps = hp_arena_alloc(GAPS_MOST * sizeof(*gaps));
 	process_began_ns = began_ns;
-	return gaps != NULL ? 0 : -ENOMEM;
+	return gaps != NULL ? keys_start(&keys, GAPS_MOST) : -ENOMEM;
 }
 
 static void add_up(struct gap_sum *sum, uint64_t ns)
@@ -65,23 +66,12 @@ static void add_up(struct gap_sum *sum, uint64_t ns)
 		sum->longest_ns = ns;
 }
 
-/* Finds the row of a pair, with the lock.  NULL: the pair has no row yet. */
-static struct gap *find(uint64_t hash)
+/* With the lock, when all rows are used: removes the pair with the least time. */
+static void evict(void)
 {
-	for (size_t i = 0; i < counts.gaps; i++)
-		if (hashes[i] == hash)
-			return &gaps[i];
-	return NULL;
-}
+	uint32_t least = 0;
 
-/*
- * With the lock, when all rows are used: frees and returns the row of the pair with the least time.
- */
-static size_t evict(void)
-{
-	size_t least = 0;
-
-	for (size_t i = 1; i < GAPS_MOST; i++)
+	for (uint32_t i = 1; i < GAPS_MOST; i++)
 		if (gaps[i].sum.total_ns < gaps[least].sum.total_ns)
 			least = i;
 	struct gap_sum *sum = &gaps[least].sum;
@@ -89,7 +79,7 @@ static size_t evict(void)
 	counts.dropped.total_ns += sum->total_ns;
 	if (sum->longest_ns > counts.dropped.longest_ns)
 		counts.dropped.longest_ns = sum->longest_ns;
-	return least;
+	keys_remove(&keys, least);
 }
 
 /* Takes a lock for each frame, so no lock may be held. */
@@ -117,11 +107,11 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	struct gap made;
 
 	hp_lock(HP_LOCK_trace);
-	struct gap *gap = find(hash);
-	if (gap != NULL)
-		add_up(&gap->sum, ns);
+	uint32_t row = keys_find(&keys, hash);
+	if (row != KEYS_NONE)
+		add_up(&gaps[row].sum, ns);
 	hp_unlock(HP_LOCK_trace);
-	if (gap != NULL)
+	if (row != KEYS_NONE)
 		return;
 
 	resolve(&made.before, latest.function, before);
@@ -129,15 +119,14 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	made.sum = (struct gap_sum){ 0 };
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the pair. */
-	gap = find(hash);
-	if (gap == NULL) {
-		size_t place = counts.gaps < GAPS_MOST ? counts.gaps++ : evict();
-
-		gaps[place] = made;
-		hashes[place] = hash;
-		gap = &gaps[place];
+	row = keys_find(&keys, hash);
+	if (row == KEYS_NONE) {
+		if (keys.rows == GAPS_MOST)
+			evict();
+		row = keys_add(&keys, hash);
+		gaps[row] = made;
 	}
-	add_up(&gap->sum, ns);
+	add_up(&gaps[row].sum, ns);
 	hp_unlock(HP_LOCK_trace);
 }
 
@@ -309,6 +298,7 @@ void gaps_count(struct gaps_counts *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = counts;
+	ret->gaps = keys.rows;
 	hp_unlock(HP_LOCK_trace);
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GAPS_MOST     512u
+#define GAPS_MOST     512u       /* a power of two */
 #define GAPS_LEAST_NS 10000u     /* shorter ones are added up without places */
 #define GAPS_NO_CALL  UINT32_MAX /* in place of a function: the process began or ended there */
 

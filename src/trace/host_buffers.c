@@ -4,48 +4,35 @@
 #include "trace/host_buffers.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/keys.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#define SLOTS (2 * HOST_BUFFERS_MOST)
-#define OTHER 0 /* the first buffer stands for all other memory */
+#define OTHER 0 /* the first buffer stands for all other memory; its key is 0 */
 
 /* Under the lock trace. */
 static struct host_buffer *buffers;
-static uint64_t keys[HOST_BUFFERS_MOST];
-static uint32_t slots[SLOTS]; /* an index plus 1; 0: free */
-static size_t count;
+static struct keys keys;
 
 /*
  * Under the lock trace: the buffer of the latest copy, which is mostly also that of the next copy.
  */
-static uint64_t latest_key; /* 0: none */
+static uint64_t latest_key;
 static uint32_t latest;
 
 int host_buffers_start(void)
 {
 	struct host_buffer *table = hp_arena_alloc(HOST_BUFFERS_MOST * sizeof(*table));
 
-	if (table == NULL)
+	if (table == NULL || keys_start(&keys, HOST_BUFFERS_MOST) < 0)
 		return -ENOMEM;
+	table[keys_add(&keys, 0)] =
+		(struct host_buffer){ .kind = HOST_BUFFER_OTHER, .named = true };
 	hp_lock(HP_LOCK_trace);
 	buffers = table;
-	buffers[OTHER].kind = HOST_BUFFER_OTHER;
-	count = 1;
 	hp_unlock(HP_LOCK_trace);
 	return 0;
-}
-
-/* With the lock held.  Returns the slot of the key, or the free slot for it. */
-static uint32_t *slot_of(uint64_t key)
-{
-	for (size_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 50;; at++) {
-		uint32_t *slot = &slots[at % SLOTS];
-
-		if (*slot == 0 || keys[*slot - 1] == key)
-			return slot;
-	}
 }
 
 /*
@@ -54,16 +41,15 @@ static uint32_t *slot_of(uint64_t key)
  */
 static uint32_t find_or_add(uint64_t key, const struct host_buffer *buffer)
 {
-	uint32_t *slot = slot_of(key);
+	uint32_t row = keys_find(&keys, key);
 
-	if (*slot != 0)
-		return *slot - 1;
-	if (count == HOST_BUFFERS_MOST)
+	if (row != KEYS_NONE)
+		return row;
+	row = keys_add(&keys, key);
+	if (row == KEYS_NONE)
 		return OTHER;
-	buffers[count] = *buffer;
-	keys[count] = key;
-	*slot = (uint32_t)++count;
-	return *slot - 1;
+	buffers[row] = *buffer;
+	return row;
 }
 
 /* With the lock held.  Returns the key of a copy's buffer; 0: it has no buffer of its own. */
@@ -118,14 +104,10 @@ uint32_t host_buffers_add(const struct trace_copy *copy)
 	uint64_t key = key_of(copy, &place);
 
 	assert(hp_lock_held(HP_LOCK_trace));
-	if (key == 0) {
-		add(OTHER, copy);
-		return OTHER;
-	}
 	if (key != latest_key) {
-		uint32_t buffer = *slot_of(key) - 1;
+		uint32_t buffer = keys_find(&keys, key);
 
-		if (buffer >= count || !buffers[buffer].named)
+		if (buffer == KEYS_NONE || !buffers[buffer].named)
 			return HOST_BUFFERS_UNSEEN;
 		latest_key = key;
 		latest = buffer;
@@ -182,7 +164,7 @@ void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns)
 size_t host_buffers_count(void)
 {
 	hp_lock(HP_LOCK_trace);
-	size_t known = count;
+	size_t known = keys.rows;
 	hp_unlock(HP_LOCK_trace);
 	return known;
 }

@@ -9,7 +9,7 @@
 #include "trace/operation.h"
 #include "trace/round_trips.h"
 
-#define HOST_BUFFERS_MOST 512
+#define HOST_BUFFERS_MOST 512 /* a power of two */
 
 enum host_buffer_kind { HOST_BUFFER_HEAP, HOST_BUFFER_STATIC, HOST_BUFFER_OTHER };
 

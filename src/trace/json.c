@@ -11,13 +11,6 @@ static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-	while (*text != '\0')
-		hash = hp_mix(hash, (unsigned char)*text++);
-	return hp_mix(hash, 256);
-}
-
 void json_tell_apart(struct json *json, uint64_t value)
 {
 	for (unsigned i = json->list + 1; json->list != 0 && i <= json->depth; i++)
@@ -66,7 +59,7 @@ static void key(struct json *json, const char *name)
 
 void json_open(struct json *json, const char *name, const char *bracket)
 {
-	uint64_t known = mix_text(json->known[json->depth], name != NULL ? name : "");
+	uint64_t known = hp_mix_text(json->known[json->depth], name != NULL ? name : "");
 
 	key(json, name);
 	writer_put(json->writer, "%s", bracket);
@@ -118,7 +111,7 @@ static uint64_t before(struct json *json, const char *name, uint64_t value)
 {
 	if (json->window == NULL)
 		return 0;
-	return window_before(json->window, mix_text(json->known[json->depth], name), value);
+	return window_before(json->window, hp_mix_text(json->known[json->depth], name), value);
 }
 
 void json_sum_known(struct json *json, const char *name, bool known, uint64_t value)
@@ -174,7 +167,7 @@ void json_words(struct json *json, const char *name, const char *value)
 	key(json, name);
 	string(json, value);
 	if (json->list != 0)
-		json_tell_apart(json, mix_text(0, value));
+		json_tell_apart(json, hp_mix_text(0, value));
 }
 
 void json_text(struct json *json, const char *name, const char *value)

@@ -8,6 +8,7 @@
 #include "trace/launch_times.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/keys.h"
 #include "trace/launches.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ struct sum {
 
 struct pair {
 	uint32_t kernel, place;
-	struct sum sum; /* count 0: free */
+	struct sum sum;
 };
 
 static struct ring *_Atomic rings[LAUNCH_TIMES_THREADS]; /* filled in order under the lock trace */
@@ -74,7 +75,7 @@ static struct waiter *waiters;
 static uint32_t free_waiter; /* index plus 1 */
 static uint32_t waiters_used;
 static struct pair *pairs;
-static size_t pairs_used;
+static struct keys pair_keys;
 static struct sum *ran, *joined; /* by kernel: all, and those with a known place */
 
 int launch_times_start(uint64_t from_ns, size_t kernel_count)
@@ -86,7 +87,8 @@ int launch_times_start(uint64_t from_ns, size_t kernel_count)
 	pairs = hp_arena_alloc(LAUNCH_TIMES_PAIRS * sizeof(*pairs));
 	ran = hp_arena_alloc(kernels * sizeof(*ran));
 	joined = hp_arena_alloc(kernels * sizeof(*joined));
-	if (numbers == NULL || waiters == NULL || pairs == NULL || ran == NULL || joined == NULL)
+	if (numbers == NULL || waiters == NULL || pairs == NULL || ran == NULL || joined == NULL ||
+	    keys_start(&pair_keys, LAUNCH_TIMES_PAIRS) < 0)
 		return -ENOMEM;
 	atomic_store(&wanted, true);
 	return 0;
@@ -215,22 +217,16 @@ static void add_one(_Atomic uint64_t *count)
  */
 static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 {
-	size_t at = (kernel * (size_t)LAUNCHES_MOST + place) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-	struct pair *pair;
+	uint64_t key = (uint64_t)kernel << 32 | place;
+	uint32_t row = keys_find(&pair_keys, key);
 
-	for (;; at++) {
-		pair = &pairs[at % LAUNCH_TIMES_PAIRS];
-		if (pair->sum.count == 0 || (pair->kernel == kernel && pair->place == place))
-			break;
-	}
-	if (pair->sum.count == 0) {
-		if (pairs_used + 1 == LAUNCH_TIMES_PAIRS)
+	if (row == KEYS_NONE) {
+		row = keys_add(&pair_keys, key);
+		if (row == KEYS_NONE)
 			return;
-		pairs_used++;
-		pair->kernel = kernel;
-		pair->place = place;
+		pairs[row] = (struct pair){ .kernel = kernel, .place = place };
 	}
-	add_to(&pair->sum, busy_ns);
+	add_to(&pairs[row].sum, busy_ns);
 	add_to(&joined[kernel], busy_ns);
 	add_one(&joined_count);
 }
@@ -325,10 +321,10 @@ static uint64_t share(uint64_t of, uint64_t count, uint64_t all)
 void launch_times_read(size_t place, struct launch_time *ret)
 {
 	*ret = (struct launch_time){ 0 };
-	for (size_t i = 0; launch_times_wanted() && i < LAUNCH_TIMES_PAIRS; i++) {
+	for (size_t i = 0; launch_times_wanted() && i < pair_keys.rows; i++) {
 		const struct pair *pair = &pairs[i];
 
-		if (pair->sum.count == 0 || pair->place != place)
+		if (pair->place != place)
 			continue;
 		const struct sum *all = &ran[pair->kernel], *known = &joined[pair->kernel];
 		uint64_t shared_ns =

@@ -4,17 +4,14 @@
 #include "trace/launches.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/keys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
-#define SLOTS (2 * LAUNCHES_MOST)
-
 /* Under the lock trace. */
 static struct launch_site *sites;
-static uint64_t hashes[LAUNCHES_MOST];
-static uint16_t slots[SLOTS]; /* an index plus 1; 0: free */
-static size_t used;
+static struct keys keys; /* hashes */
 static uint64_t lost;
 
 /* Not under the lock, since each launch adds to a sum. */
@@ -25,18 +22,7 @@ static struct sum {
 int launches_start(void)
 {
 	sites = hp_arena_alloc(LAUNCHES_MOST * sizeof(*sites));
-	return sites != NULL ? 0 : -ENOMEM;
-}
-
-/* With the lock.  Returns the slot of the hash, or the free slot for it. */
-static uint16_t *slot_of(uint64_t hash)
-{
-	for (size_t at = (size_t)(hash >> 40);; at++) {
-		uint16_t *slot = &slots[at % SLOTS];
-
-		if (*slot == 0 || hashes[*slot - 1] == hash)
-			return slot;
-	}
+	return sites != NULL ? keys_start(&keys, LAUNCHES_MOST) : -ENOMEM;
 }
 
 /* Adds a call.  False: the place is not known yet. */
@@ -54,10 +40,11 @@ static bool add(const struct frames_way *way, uint64_t took_ns)
 static bool find(struct frames_way *way)
 {
 	hp_lock(HP_LOCK_trace);
-	way->launch = *slot_of(way->hash);
-	bool has_room = way->launch != 0 || used < LAUNCHES_MOST;
+	uint32_t row = keys_find(&keys, way->hash);
+	bool has_room = row != KEYS_NONE || keys.rows < LAUNCHES_MOST;
 	lost += !has_room;
 	hp_unlock(HP_LOCK_trace);
+	way->launch = row != KEYS_NONE ? row + 1 : 0;
 	return has_room;
 }
 
@@ -71,14 +58,11 @@ static void make(struct frames_way *way)
 		site.python[i] = way->python[i];
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the place. */
-	uint16_t *slot = slot_of(way->hash);
-	if (*slot == 0 && used < LAUNCHES_MOST) {
-		hashes[used] = way->hash;
-		sites[used] = site;
-		*slot = (uint16_t)++used;
-	}
-	way->launch = *slot;
-	lost += way->launch == 0;
+	uint32_t row = keys_find(&keys, way->hash);
+	if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
+		sites[row] = site;
+	way->launch = row != KEYS_NONE ? row + 1 : 0;
+	lost += row == KEYS_NONE;
 	hp_unlock(HP_LOCK_trace);
 }
 
@@ -95,7 +79,7 @@ uint32_t launches_called(struct frames_way *way, uint64_t took_ns)
 size_t launches_count(uint64_t *ret_lost)
 {
 	hp_lock(HP_LOCK_trace);
-	size_t count = used;
+	size_t count = keys.rows;
 	*ret_lost = lost;
 	hp_unlock(HP_LOCK_trace);
 	return count;

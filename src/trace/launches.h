@@ -10,7 +10,7 @@
 #include "trace/frames.h"
 #include "trace/modules.h"
 
-#define LAUNCHES_MOST 512u
+#define LAUNCHES_MOST 512u /* a power of two */
 
 struct launch_site {
 	uint64_t count, host_ns; /* calls, and the time in them */

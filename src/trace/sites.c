@@ -8,13 +8,13 @@
 #include "trace/sites.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/keys.h"
 #include "trace/python_places.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#define SLOTS        (2 * SITES_MOST)
 #define COPY_NS      1000 /* weight of a copy in addition to its time */
 
 #define LOOKS_FREE   1024 /* at the main thread; after that, one look in so many copies: */
@@ -27,10 +27,10 @@ static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
 static struct head {
 	uint64_t weight;
 	uint32_t name;
-	uint32_t copies;      /* since the site got its row */
-} heads[SITES_MOST];          /* separate: each copy reads one, each eviction reads all */
-static uint32_t slots[SLOTS]; /* an index plus 1; 0: free */
-static size_t count, folds;
+	uint32_t copies; /* since the site got its row */
+} heads[SITES_MOST];     /* separate: each copy reads one, each eviction reads all */
+static struct keys keys; /* hashes */
+static size_t folds;
 static uint64_t lost;
 static uint64_t looks, asked; /* of sites_is_due() */
 static bool held;
@@ -38,41 +38,7 @@ static bool held;
 int sites_start(void)
 {
 	sites = hp_arena_alloc((SITES_MOST + SITES_FOLDED) * sizeof(*sites));
-	return sites != NULL ? 0 : -ENOMEM;
-}
-
-static size_t home_of(uint64_t hash)
-{
-	return (hash >> 40) % SLOTS;
-}
-
-/* With the lock held.  Returns the slot of the hash, or the free slot for it. */
-static uint32_t *slot_of(uint64_t hash)
-{
-	for (size_t at = home_of(hash);; at++) {
-		uint32_t *slot = &slots[at % SLOTS];
-
-		if (*slot == 0 || sites[*slot - 1].hash == hash)
-			return slot;
-	}
-}
-
-/*
- * With the lock held.  Moves up the entries behind the freed slot that could otherwise not be
- * found.
- */
-static void free_slot(size_t at)
-{
-	for (size_t next = (at + 1) % SLOTS; slots[next] != 0; next = (next + 1) % SLOTS) {
-		size_t home = home_of(sites[slots[next] - 1].hash);
-
-		/* The freed slot is not between the entry's home slot and its own slot. */
-		if ((next - home) % SLOTS < (next - at) % SLOTS)
-			continue;
-		slots[at] = slots[next];
-		at = next;
-	}
-	slots[at] = 0;
+	return sites != NULL ? keys_start(&keys, SITES_MOST) : -ENOMEM;
 }
 
 static uint64_t weight_of(const struct trace_copy *copy)
@@ -98,9 +64,9 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 
 	/* Each cache line of the tables that is not read saves a cache miss. */
 	if (way->depth != 0 && (name == FRAMES_NAMELESS || heads[name % SITES_MOST].name != name)) {
-		uint32_t slot = *slot_of(way->hash);
+		uint32_t row = keys_find(&keys, way->hash);
 
-		name = slot != 0 ? heads[slot - 1].name : SITES_NOWHERE;
+		name = row != KEYS_NONE ? heads[row].name : SITES_NOWHERE;
 		frames_name(way, name);
 	}
 	if (name != SITES_NOWHERE) {
@@ -172,49 +138,40 @@ static void fold(const struct site *site)
 	}
 }
 
-/*
- * With the lock held, when all rows are used.  Frees and returns the row of the site of least
- * weight.
- */
-static size_t evict(void)
+/* With the lock held.  Returns a new name for the row, which is never SITES_NOWHERE. */
+static uint32_t next_name(uint32_t row)
 {
-	size_t least = 0;
+	uint32_t name = heads[row].name;
 
-	for (size_t i = 1; i < SITES_MOST; i++)
+	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : row;
+}
+
+/* With the lock held, when all rows are used.  Removes the site of least weight. */
+static void evict(void)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 1; i < SITES_MOST; i++)
 		if (heads[i].weight < heads[least].weight)
 			least = i;
 	fold(&sites[least]);
-	free_slot((size_t)(slot_of(sites[least].hash) - slots));
-	return least;
-}
-
-/* With the lock held.  Returns a new name for the row, which is never SITES_NOWHERE. */
-static uint32_t next_name(size_t place)
-{
-	uint32_t name = heads[place].name;
-
-	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : (uint32_t)place;
+	keys_remove(&keys, least);
+	heads[least].name = next_name(least);
 }
 
 /* With the lock held.  Gives a site a row.  False: no row is available now. */
 static bool make(const struct site *site)
 {
-	size_t place = count;
-	uint32_t name = (uint32_t)count;
-
-	if (count < SITES_MOST) {
-		count++;
-	} else if (!held) {
-		/* The row keeps its weight, so that the new site is not the next one evicted. */
-		place = evict();
-		name = next_name(place);
-	} else {
+	if (keys.rows < SITES_MOST)
+		heads[keys.rows].name = keys.rows;
+	else if (held)
 		return false;
-	}
-	sites[place] = *site;
-	heads[place].name = name;
-	heads[place].copies = 0;
-	*slot_of(site->hash) = (uint32_t)place + 1;
+	else
+		evict();
+	uint32_t row = keys_add(&keys, site->hash);
+	sites[row] = *site;
+	/* The row keeps its weight, so that the new site is not the next one evicted. */
+	heads[row].copies = 0;
 	return true;
 }
 
@@ -306,7 +263,7 @@ void sites_hold(bool hold)
 /* With the lock held.  Returns a site, or a fold, by its index. */
 static const struct site *site_at(size_t index)
 {
-	return &sites[index < count ? index : SITES_MOST + index - count];
+	return &sites[index < keys.rows ? index : SITES_MOST + index - keys.rows];
 }
 
 static uint64_t copies_of(const struct site *site)
@@ -322,7 +279,7 @@ static uint64_t copies_of(const struct site *site)
 void sites_count(struct sites_counts *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = (struct sites_counts){ .sites = count + folds, .lost = lost };
+	*ret = (struct sites_counts){ .sites = keys.rows + folds, .lost = lost };
 	for (size_t i = 0; i < ret->sites; i++)
 		ret->folded += site_at(i)->folded ? copies_of(site_at(i)) : 0;
 	hp_unlock(HP_LOCK_trace);
@@ -332,7 +289,7 @@ void sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = *site_at(index);
-	ret->name = index < count ? heads[index].name : (uint32_t)(UINT32_MAX - index);
+	ret->name = index < keys.rows ? heads[index].name : (uint32_t)(UINT32_MAX - index);
 	hp_unlock(HP_LOCK_trace);
 }
 
