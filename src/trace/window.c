@@ -3,6 +3,7 @@
  */
 #include "trace/window.h"
 #include "base/arena.h"
+#include "trace/sort.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,19 +17,11 @@ int window_init(struct window *window, size_t slices)
 	return window->noted != NULL ? 0 : -ENOMEM;
 }
 
-/* Sorts by Shell's method: in place, without recursion. */
-static void sort(struct window_sum *sums, size_t count)
+static bool is_before(const void *left, const void *right)
 {
-	for (size_t step = count / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11) {
-		for (size_t i = step; i < count; i++) {
-			struct window_sum moving = sums[i];
-			size_t hole = i;
+	const struct window_sum *a = left, *b = right;
 
-			for (; hole >= step && sums[hole - step].key > moving.key; hole -= step)
-				sums[hole] = sums[hole - step];
-			sums[hole] = moving;
-		}
-	}
+	return a->key < b->key;
 }
 
 static uint64_t find(const struct window_mark *mark, uint64_t key)
@@ -72,7 +65,7 @@ void window_end_slice(struct window *window)
 	window->crowded = false;
 	if (made.sum == NULL)
 		return;
-	sort(window->noted, made.count);
+	sort_heap(window->noted, made.count, sizeof(*window->noted), is_before);
 	memcpy(made.sum, window->noted, made.count * sizeof(*made.sum));
 	if (window_has_begun(window)) {
 		struct window_mark *oldest = &window->mark[0];
