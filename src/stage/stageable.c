@@ -8,6 +8,7 @@
 #include "base/kernel.h"
 #include "base/parse.h"
 #include "base/protections.h"
+#include "base/thread_memory.h"
 #include "real/handles.h"
 
 #include <errno.h>
@@ -71,17 +72,21 @@ static bool is_within(CUdeviceptr device, size_t extent, const struct answer *an
  * Ranges of host memory that the driver knows.  A query for each copy would take as long as
  * enqueueing one.
  */
-static __thread struct known {
+struct known {
 	uintptr_t base;
 	size_t bytes;
 	unsigned uses;
-} known[32] __attribute__((tls_model("initial-exec")));
+};
 
-#define USES_MOST 256 /* then asks the driver again */
+#define KNOWN_MOST 32
+#define USES_MOST  256 /* then asks the driver again */
+
+static struct hp_thread_memory ranges = { .bytes = KNOWN_MOST * sizeof(struct known) };
+static __thread struct known *known __attribute__((tls_model("initial-exec"))); /* NULL: none */
 
 bool stage_was_registered(const void *host)
 {
-	for (size_t i = 0; i < HP_LEN(known); i++)
+	for (size_t i = 0; known != NULL && i < KNOWN_MOST; i++)
 		if ((uintptr_t)host - known[i].base < known[i].bytes && ++known[i].uses < USES_MOST)
 			return true;
 	return false;
@@ -89,9 +94,10 @@ bool stage_was_registered(const void *host)
 
 static void remember(uintptr_t base, size_t bytes)
 {
+	if (known == NULL && (known = hp_thread_memory_take(&ranges)) == NULL)
+		return;
 	struct known *oldest = &known[0];
-
-	for (size_t i = 0; i < HP_LEN(known); i++) {
+	for (size_t i = 0; i < KNOWN_MOST; i++) {
 		if (known[i].base == base)
 			known[i].bytes = 0;
 		if (oldest->bytes != 0 && (known[i].bytes == 0 || known[i].uses > oldest->uses))
