@@ -115,6 +115,15 @@ static void keep_json(void)
 	fclose(file);
 }
 
+void stage_begin_calls(const char *option, const char *(*name)(size_t function), size_t functions)
+{
+	stage_begin_with(true, (const char *const[]){ option, NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = name,
+						.functions = functions });
+}
+
 void stage_end(void)
 {
 	char command[512];

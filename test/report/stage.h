@@ -40,6 +40,9 @@ void stage_begin(bool json, const char *const *options);
 /* Like stage_begin(), with these facts; stage_begin() has those of an H200. */
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts);
 
+/* Like stage_begin(), with the JSON, one option or NULL, and these driver functions. */
+void stage_begin_calls(const char *option, const char *(*name)(size_t function), size_t functions);
+
 /* Calls trace_finish(), then reads the written files. */
 void stage_end(void);
 

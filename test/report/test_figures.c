@@ -508,11 +508,7 @@ static const char *function_name(size_t function)
 TEST(timeline_of_all_work)
 {
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = function_name,
-						.functions = 2 });
+	stage_begin_calls("HOTPIN_PROFILE=trace", function_name, 2);
 	kernel("one", SECOND, 0);
 	kernel("two", SECOND, SECOND);
 	for (size_t function = 0; function < 2; function++)

@@ -813,11 +813,7 @@ TEST(a_handler_leaves_a_call)
 	const char *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = name_of,
-						.functions = 1 });
+	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 1);
 	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
 	for (int i = 0; i < 4; i++) {
 		call_and_leave(nothing);
@@ -848,11 +844,7 @@ TEST(a_handler_leaves_a_frame_as_it_was)
 	const char *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = name_of,
-						.functions = 1 });
+	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 1);
 	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
 	call_and_leave(nothing);
 	for (int i = 0; i < 15000; i++)
@@ -881,11 +873,7 @@ static const char *launch_of(size_t function)
 TEST(host_code_is_what_to_port)
 {
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = launch_of,
-						.functions = 2 });
+	stage_begin_calls("HOTPIN_PROFILE=summary", launch_of, 2);
 	mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MILLI);
 	for (unsigned i = 2; i <= 7; i++)
 		trace_called(1, stage_base + i * SECOND, stage_base + i * SECOND + MILLI,
@@ -899,11 +887,7 @@ TEST(host_code_is_what_to_port)
 TEST(launches_have_places)
 {
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = launch_of,
-						.functions = 2 });
+	stage_begin_calls(NULL, launch_of, 2);
 	for (unsigned i = 0; i < 30; i++)
 		trace_called(i % 3 != 0, stage_base + 100 * i, stage_base + 100 * i + 50,
 			     __builtin_frame_address(0));
@@ -916,11 +900,7 @@ TEST(launches_have_places)
 static void launch_with_kernels(const char *correlate)
 {
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ correlate, NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = launch_of,
-						.functions = 2 });
+	stage_begin_calls(correlate, launch_of, 2);
 	for (unsigned i = 1; i <= 2; i++) {
 		uint64_t at = stage_base + i * MILLI;
 
@@ -961,11 +941,7 @@ TEST(a_call_interrupts_another)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
 
 	stage_clock(true);
-	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL },
-			 &(struct trace_facts){ .driver_version = 13000,
-						.began_ns = stage_base,
-						.function_name = name_of,
-						.functions = 1 });
+	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 1);
 	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
 	while (handled < 2000)
