@@ -16,7 +16,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 #define BASELINE_NS 200000000u /* a shorter time gives too inexact a rate */
@@ -32,15 +31,6 @@ static struct {
 /* Constant after hp_tsc_clock_start(). */
 static uint64_t first_ticks, first_ns;
 static _Atomic bool usable;
-
-static uint64_t read_counter(void)
-{
-#if defined(__x86_64__)
-	return __rdtsc();
-#else
-	return 0;
-#endif
-}
 
 /* True if the counter runs at one rate in all frequency and sleep states of the CPU. */
 static bool is_invariant(void)
@@ -82,7 +72,7 @@ static bool is_the_kernels_time(void)
 /* Reads both clocks, and returns how many ticks that took. */
 static uint64_t read_pair(uint64_t *ret_ticks, uint64_t *ret_ns)
 {
-	uint64_t before = read_counter(), ns = hp_now_ns(), took = read_counter() - before;
+	uint64_t before = hp_tsc_read(), ns = hp_now_ns(), took = hp_tsc_read() - before;
 
 	*ret_ticks = before + took / 2;
 	*ret_ns = ns;
@@ -173,33 +163,40 @@ static inline uint64_t ns_after(uint64_t ticks, uint64_t counter, uint64_t rate)
 	return (uint64_t)((__int128)(int64_t)(counter - ticks) * (int64_t)rate >> 32);
 }
 
-struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to)
+struct readings {
+	uint64_t ticks, ns, rate;
+};
+
+/* Reads the anchor.  False: it is not set, or is being written. */
+static inline bool read_anchor(struct readings *ret)
 {
 	uint32_t sequence = atomic_load_explicit(&anchor.sequence, memory_order_acquire);
-	uint64_t ticks = atomic_load_explicit(&anchor.ticks, memory_order_relaxed);
-	uint64_t ns = atomic_load_explicit(&anchor.ns, memory_order_relaxed);
-	uint64_t rate = atomic_load_explicit(&anchor.rate, memory_order_relaxed);
 
+	ret->ticks = atomic_load_explicit(&anchor.ticks, memory_order_relaxed);
+	ret->ns = atomic_load_explicit(&anchor.ns, memory_order_relaxed);
+	ret->rate = atomic_load_explicit(&anchor.rate, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	if (rate == 0 || (sequence & 1) != 0 ||
-	    atomic_load_explicit(&anchor.sequence, memory_order_relaxed) != sequence)
+	return ret->rate != 0 && (sequence & 1) == 0 &&
+	       atomic_load_explicit(&anchor.sequence, memory_order_relaxed) == sequence;
+}
+
+struct hp_tsc_span hp_tsc_span(uint64_t from, uint64_t to)
+{
+	struct readings at;
+
+	if (!read_anchor(&at))
 		return span_since_start(from, to);
-	return (struct hp_tsc_span){ .from_ns = ns + ns_after(ticks, from, rate),
-				     .to_ns = ns + ns_after(ticks, to, rate) };
+	return (struct hp_tsc_span){ .from_ns = at.ns + ns_after(at.ticks, from, at.rate),
+				     .to_ns = at.ns + ns_after(at.ticks, to, at.rate) };
 }
 
 uint64_t hp_tsc_now_ns(void)
 {
-	uint32_t sequence = atomic_load_explicit(&anchor.sequence, memory_order_acquire);
-	uint64_t ticks = atomic_load_explicit(&anchor.ticks, memory_order_relaxed);
-	uint64_t ns = atomic_load_explicit(&anchor.ns, memory_order_relaxed);
-	uint64_t rate = atomic_load_explicit(&anchor.rate, memory_order_relaxed);
+	struct readings at;
 
-	atomic_thread_fence(memory_order_acquire);
-	if (rate == 0 || (sequence & 1) != 0 ||
-	    atomic_load_explicit(&anchor.sequence, memory_order_relaxed) != sequence)
+	if (!read_anchor(&at))
 		return hp_now_ns();
 	/* A reading may be some ticks below the anchor's. */
-	uint64_t counter = read_counter(), past = counter > ticks ? counter - ticks : 0;
-	return ns + hp_tsc_ns(past, rate);
+	uint64_t counter = hp_tsc_read(), past = counter > at.ticks ? counter - at.ticks : 0;
+	return at.ns + hp_tsc_ns(past, at.rate);
 }

@@ -9,6 +9,19 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/* Reads the counter.  0: this CPU has none. */
+static inline uint64_t hp_tsc_read(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#else
+	return 0;
+#endif
+}
 
 /*
  * Returns a time within 1 us of hp_now_ns(), which may be earlier than a time that another thread
