@@ -151,8 +151,8 @@ harden() {
 		fi
 		;;
 	busy)
-		# Each in a session of its own: the kernel divides the CPU among sessions first
-		# (autogroup), and each test is one.
+		# setsid gives each loop an autogroup of its own, as meson does for each test.  The
+		# kernel divides the CPU among autogroups first.
 		for ((i = 0; i < 8; i++)); do
 			setsid sh -c 'while :; do :; done' &
 			helpers+=($!)
