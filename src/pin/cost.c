@@ -96,16 +96,16 @@ bool cost_probe(uint64_t *credit, uint64_t denied, uint64_t pin)
 bool cost_probe_here(bool to_device, size_t bytes, size_t room, bool huge)
 {
 	/* Time that pageable copies have saved up for probes, ns.  Any thread. */
-	static _Atomic uint64_t here;
+	static _Atomic uint64_t saved_up;
 	const struct cost_rates *rates = &cost_rates_here;
 
 	if (bytes < COST_LEARNS_FROM)
 		return false;
-	uint64_t credit = here;
+	uint64_t credit = saved_up;
 	bool probes = cost_probe(&credit, cost_denied_ns(rates, to_device, bytes, room, huge),
 				 cost_of_pin_ns(rates, room, huge));
 
-	here = credit;
+	saved_up = credit;
 	return probes;
 }
 
