@@ -1,9 +1,9 @@
 /*
  * copy.c - the life of a copy: facts, plan, route.
  *
- * The program's own call always runs.  The route decides what runs before it, and which host memory
- * it names.  To the program a pinned block is pageable, so routes keep the semantics of pageable
- * memory.
+ * A route may move bytes itself.  The program's own call moves the others, from or to the host
+ * memory that the route has chosen, and does not run if none are left.  To the program a pinned
+ * block is pageable, so routes keep the semantics of pageable memory.
  */
 #include "engine/copy.h"
 #include "base/clock.h"

@@ -14,6 +14,7 @@
 #include "stage/bounce.h"
 #include "stage/pool.h"
 
+/* Used only by the thread that makes the call. */
 struct copy {
 	const struct copy_request *request;
 	struct copy_facts facts;
@@ -23,7 +24,7 @@ struct copy {
 
 	/* The piece that the driver's call moves next. */
 	const void *from; /* its host side, or the copy of its source */
-	size_t done, now; /* bytes before it, and of it */
+	size_t done, now; /* bytes of the pieces before, and of this piece */
 	CUresult result;  /* the driver's answer, written by the wrapper */
 
 	/* State of the running route. */
@@ -32,14 +33,14 @@ struct copy {
 	bool in_flight;             /* staged; returns before the transfer has completed */
 	bool cut;                   /* into several calls; reported by report_cut() */
 	struct pin_pipeline pieces; /* registrations that this copy makes */
-	struct bounce bounce;       /* holds a bounced source, if it has memory, or */
-	struct pool_hold slots;     /* these small-copy slots do */
-	size_t slot_bytes;          /* that went through slots */
+	struct bounce bounce;       /* the buffer that holds a bounced source, or no memory */
+	struct pool_hold slots;     /* the small-copy slots that hold it, or no memory */
+	size_t slot_bytes;          /* bytes that went through slots */
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
 	tracker_word tracked_word;
-	uint64_t ticket;     /* of trace_cutting(), if it is cut, or of trace_staging() */
-	uint64_t enter_ns;   /* when its route began; 0: its duration says nothing about pinning */
+	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
+	uint64_t enter_ns; /* when the route began; 0: the time says nothing about pinning */
 	struct trial *trial; /* learns how long the copy takes; NULL: its route is not tried */
 	uint64_t tried_ns;   /* when the trial's clock started */
 

@@ -13,9 +13,10 @@
 #include <errno.h>
 #include <limits.h>
 
-static _Atomic uint32_t asked;
-static _Atomic uint32_t answered; /* a futex */
-static _Atomic int waiting;       /* threads */
+/* Any thread. */
+static _Atomic uint32_t asked;    /* the number of requests */
+static _Atomic uint32_t answered; /* all requests up to this one are; a futex */
+static _Atomic int waiting;       /* threads in fork_unpin() */
 
 static bool is_answered(uint32_t number, uint32_t now)
 {

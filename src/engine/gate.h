@@ -1,7 +1,7 @@
 /*
  * The gate: one word that every driver call loads before it continues to the driver.
  *
- * Only these functions write the word, each its own bits, and always by an atomic operation:
+ * Only these files write the word, each its own bits, and always by an atomic operation:
  *
  *	UNREADY   shim/driver/libcuda.c, once the driver's functions are known
  *	PROFILE   shim/load/device.c, when a profile starts

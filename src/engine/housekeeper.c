@@ -71,10 +71,11 @@ static _Atomic bool runs;      /* true if the thread was created */
 static _Atomic uint32_t wakes; /* a futex */
 _Atomic bool housekeeper_sleeps;
 
+/* Any thread. */
 static _Atomic int submitters;       /* threads in housekeeper_work_submitted() */
 static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 
-/* When the device may be queried again, by hp_now_ns(); 0: now. */
+/* When the device may be queried again, by hp_now_ns(); 0: now.  Any thread. */
 static _Atomic uint64_t look_ns;
 
 /* Used by the thread only. */
@@ -82,6 +83,7 @@ static uint64_t busy_ns = SECOND_NS, pressure_ns;
 static enum pressure_level pressure;
 static bool evicted; /* nothing more can be unpinned for that pressure */
 
+/* Any thread. */
 static _Atomic bool cannot_ask;   /* idle_query() has returned IDLE_UNKNOWN */
 static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
 static _Atomic bool queue_seen;   /* the thread knows of queued pins */
@@ -161,7 +163,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * Each tend_..() function does what is due.  Returns when it must be called again, by hp_now_ns().
+ * Each tend_..() function does what is due.  It returns the time of its next call, by hp_now_ns();
+ * UINT64_MAX: no call is due until another thread wakes the housekeeper.
  */
 
 static uint64_t tend_heap(void)

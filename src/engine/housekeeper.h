@@ -39,7 +39,7 @@ void housekeeper_device_idle(void);
 
 /*
  * Called before work is submitted to the device.  Clears GATE_IDLE.  Waits while the housekeeper
- * unpins: 64 MiB or one block, a millisecond for each 64 MiB.
+ * unpins 64 MiB or one block: about a millisecond for each 64 MiB, a second at most.
  */
 void housekeeper_work_submitted(void);
 

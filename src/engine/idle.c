@@ -31,10 +31,10 @@ static struct context_event {
 } events[CONTEXTS_MOST];
 static int events_used;
 static uint32_t events_generation; /* contexts_generation() when the events were created */
-static bool cannot_ask;
 
-/* The program submitted work during the last pause.  Used by the housekeeper only. */
-static bool pause_interrupted;
+/* Used by the housekeeper only. */
+static bool cannot_ask;        /* contexts_record() is not supported */
+static bool pause_interrupted; /* the program submitted work during the last pause */
 
 static bool is_still_idle(void)
 {

@@ -59,9 +59,9 @@ enum copy_step {
 
 struct copy_facts {
 	/* Known from the start. */
-	bool to_device; /* the host side is the source, the other side a device's */
-	bool to_host;   /* the host side is the destination, the other side a device's */
-	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
+	bool to_device;        /* the host side is the source, the other side a device's */
+	bool to_host;          /* the host side is the destination, the other side a device's */
+	bool linear;           /* one run of bytes on both sides: a call may move any part of it */
 	bool asynchronous;     /* by the program's call */
 	bool has_device;       /* the address of the device side is known */
 	bool in_block;         /* the host side begins in a block of the heap */
@@ -124,7 +124,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 
 /*
  * Up to this size the driver stages some 4 MiB of asynchronous copies of pageable memory at once,
- * even behind a kernel; from 256 KiB on it blocks at the second.  Synchronous and deferred, us:
+ * even behind a kernel.  From 256 KiB on the second copy blocks.  Synchronous and deferred, us:
  *
  *	            16 KiB        32 KiB        64 KiB        128 KiB
  *	idle        4.2   3.4     4.9   4.1     7.6   6.2     10.6  9.2
@@ -170,8 +170,9 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
- * Returns how long a copy between these sizes first waits for earlier work, ns.  Filling staging
- * memory takes as long, so the copy costs at most twice the better choice.
+ * Returns how long an upload of COPY_EARLY_LEAST to COPY_EARLY_MOST bytes waits for earlier work
+ * before it may return early, ns.  Filling staging memory takes as long, so the copy costs at most
+ * twice the better choice.
  */
 uint64_t copy_patience_ns(size_t bytes);
 
@@ -184,9 +185,9 @@ uint64_t copy_patience_ns(size_t bytes);
 
 /*
  * True if it is time to poll a stream that has been idle: at the first COPY_IDLE_RESULTS calls,
- * then after COPY_IDLE_RESULTS and after one more in turn.  The two periods differ: with one
- * period, a loop that submits work before every second, fourth or eighth copy might always be
- * polled while idle.  *idle is 0 at first, and again when the caller sees work.
+ * then at intervals of COPY_IDLE_RESULTS calls and of one call more, alternately.  With equal
+ * intervals, a loop that submits work before every second, fourth or eighth copy might always be
+ * polled while idle.  *idle counts the calls; the caller sets it to 0 when it sees work.
  */
 #define COPY_IDLE_RESULTS 8
 bool copy_polls_again(uint8_t *idle);

@@ -14,12 +14,12 @@ struct copy_request {
 	CUstream stream;    /* of an asynchronous call */
 	const void *host;   /* the host side; NULL: none that is ours */
 	const void *other;  /* of a run between two blocks of ours: the side that is not `host` */
-	size_t bytes;       /* that are moved */
-	size_t extent;      /* from the first byte on the host side to the last */
+	size_t bytes;       /* the number of bytes to move */
+	size_t extent;      /* the bytes that the host side spans, gaps of rows included */
 	CUdeviceptr far;    /* the first byte of the other side; 0: not known, or in an array */
 	struct shape shape; /* of host and far; width 0: a run */
-	CUarray array;      /* the other side of a run, if it is one, and the byte in it */
-	size_t array_at;
+	CUarray array;      /* the array at the other side of a run; NULL: none */
+	size_t array_at;    /* the first byte of the run in that array */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 	uint64_t called_ns;    /* for the profile, else 0 */
 	const void *frame;     /* of the exported function, for the profile */

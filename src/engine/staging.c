@@ -25,7 +25,7 @@
 
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
-static _Atomic uint64_t missed_ns; /* time that staging would have saved */
+static _Atomic uint64_t missed_ns; /* time that staging would have saved; any thread */
 
 /* In the child, CUDA does not work, and the workers do not exist. */
 static void after_fork_child(void)
@@ -41,8 +41,8 @@ static bool small_is_forced(void)
 }
 
 /*
- * Returns how many uploads must find no small region before it is made.  With HOTPIN_RING=0 none
- * is.
+ * Returns how many uploads must find no small region before hotpin makes one.  HOTPIN_RING=0: it
+ * makes none.
  */
 static uint32_t small_wants(void)
 {

@@ -28,7 +28,7 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 /*
  * Takes small-copy slots for an upload of `bytes`.  True: no capture begins before
  * staging_slot_end(), which must follow.  `sent`: a copy from the slots is the last work on its
- * stream.
+ * stream.  False: no slots are free now, or a capture is active.
  */
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret);
 void staging_slot_end(struct pool_hold *hold, bool sent);

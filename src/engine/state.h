@@ -22,10 +22,13 @@ static inline bool state_active(void)
 	return atomic_load_explicit(&state_acts, memory_order_relaxed);
 }
 
-/* The process that acts; a child of vfork() shares this word, but has an id of its own. */
+/*
+ * The process that acts; a child of vfork() shares this word, but has an id of its own.  Written at
+ * the start and in the child of fork(); any thread reads it.
+ */
 extern _Atomic int state_process;
 
-/* True once cuInit() has succeeded in this process or its parent. */
+/* True once cuInit() has succeeded in this process or its parent.  Any thread. */
 extern _Atomic bool state_device_found;
 
 /* Active stream captures (engine/capture.h); while there are any, copies ask about their stream. */
@@ -49,7 +52,7 @@ extern struct hp_users state_enqueuers;
  */
 extern _Atomic bool state_copies_pass;
 
-/* True if the program has made a stream that the legacy stream does not wait for. */
+/* True if the program has made a stream that the legacy stream does not wait for.  Any thread. */
 extern _Atomic bool state_unordered_streams;
 
 #endif

@@ -1,4 +1,4 @@
-/* Queries and waits for a stream that hotpin makes itself. */
+/* The queries of streams and the waits for streams that hotpin adds. */
 #ifndef HP_ENGINE_STREAM_H
 #define HP_ENGINE_STREAM_H
 

@@ -110,11 +110,11 @@ bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker
 
 bool tracker_record(struct tracker_stream *tracked, tracker_word *word)
 {
-	tracker_word marking = next_of(*word, TRACKER_RECORDING);
+	tracker_word recording = next_of(*word, TRACKER_RECORDING);
 
-	if (!atomic_compare_exchange_strong(&tracked->word, word, marking))
+	if (!atomic_compare_exchange_strong(&tracked->word, word, recording))
 		return false;
-	*word = marking;
+	*word = recording;
 	return true;
 }
 

@@ -6,12 +6,12 @@
  * burst share one event, which is recorded before other work follows them.  An event that is
  * recorded after a later kernel might never complete.
  *
- *	IDLE     no copy is in flight
- *	OPEN     a copy has been enqueued, and no other work since
- *	MARKING  other work is about to follow: a thread records the event
- *	MARKED   the event has been recorded; once it is complete the stream is IDLE again
+ *	IDLE       no copy is in flight
+ *	OPEN       a copy has been enqueued, and no other work since
+ *	RECORDING  other work is about to follow: a thread records the event
+ *	RECORDED   the event has been recorded; once it is complete the stream is IDLE again
  *
- * A copy that is added while the stream is MARKING or MARKED opens the stream again.
+ * A copy that is added while the stream is RECORDING or RECORDED opens the stream again.
  */
 #ifndef HP_ENGINE_TRACKER_H
 #define HP_ENGINE_TRACKER_H
@@ -34,6 +34,7 @@ static inline enum tracker_state tracker_state_of(tracker_word word)
 	return (enum tracker_state)(word & 3);
 }
 
+/* Any thread reads the fields.  An entry is assigned and freed under the lock defer. */
 struct tracker_stream {
 	_Atomic tracker_word word;
 	CUcontext _Atomic context; /* NULL: the entry is free */
@@ -71,8 +72,8 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread);
 bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
 
 /*
- * Called if the stream was open in *word.  True: this thread must record the event, and call
- * tracker_recorded() afterwards.
+ * Called if the stream was open in *word.  True: this thread must record the event, and pass the
+ * new *word to tracker_recorded() afterwards.  False: another thread has changed the stream.
  */
 bool tracker_record(struct tracker_stream *tracked, tracker_word *word);
 void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded);

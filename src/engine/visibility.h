@@ -12,9 +12,9 @@
  *	shared       it has exported, imported or mapped memory of other processes or devices
  *	external     it has used graphics, external memory or semaphores, or GPUDirect
  *	memory_ops   it has ever made a stream write or wait for a word in memory
- *	sync_memops  it has requested that wait: CU_CTX_SYNC_MEMOPS, or the pointer attribute
- *	printf       a kernel that can print has been launched (synchronous copies flush that),
- *	             or the size of what kernels print into was set
+ *	sync_memops  it has requested that copies wait: CU_CTX_SYNC_MEMOPS, or the pointer attribute
+ *	printf       a kernel that can print has been launched (synchronous copies flush its
+ *	             output), or the size of the buffer that kernels print into was set
  *	green        it has made a green context
  *	untracked    a function that we do not know was called, or libraries were loaded whose
  *	             calls may bypass hotpin
