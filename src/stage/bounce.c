@@ -26,7 +26,7 @@ static struct slot {
 	size_t bytes; /* size of memory */
 } slots[SLOTS];
 
-static _Atomic size_t mapped;
+static _Atomic size_t mapped; /* bytes of all buffers; any thread */
 
 static char *map(size_t bytes)
 {

@@ -1,4 +1,4 @@
-/* flights.c - a short list of ranges in flight.  The list is sorted, because numbers only grow. */
+/* flights.c - a short list of units in flight.  The list is sorted, because numbers only grow. */
 #include "stage/flights.h"
 #include "base/parse.h"
 #include "base/protections.h"

@@ -1,8 +1,9 @@
 /*
- * The ranges of one pinned region that the device still uses, in the order in which copies left
+ * The units of one pinned region that the device still uses, in the order in which copies left
  * them.
  *
- * Only bookkeeping: takes no lock and calls no driver function.  The caller polls the events.
+ * The lock staging guards the list of a region (stage/region.h); the caller holds that lock, or
+ * uses a copy of the list.  Nothing here calls the driver: the caller polls the events.
  */
 #ifndef HP_STAGE_FLIGHTS_H
 #define HP_STAGE_FLIGHTS_H
@@ -19,10 +20,10 @@
 
 struct flight {
 	uint64_t number;           /* grows with every flight of the process */
-	uint64_t before;           /* flights up to it were left before the event was recorded */
-	unsigned long long stream; /* its id; 0: not known, like no other */
-	CUevent event;             /* completes after all that uses the units; NULL: none does */
-	unsigned user;             /* whose stream and event: index of a context */
+	uint64_t before;           /* flights up to this number precede the event */
+	unsigned long long stream; /* id of the stream; 0: unknown, equal to no other */
+	CUevent event;             /* completes after all work that uses the units; NULL: none */
+	unsigned user;             /* index of the context of stream and event (region_user) */
 	uint64_t units;            /* a bit each */
 };
 
@@ -46,6 +47,7 @@ uint64_t flights_forget(struct flights *flights, unsigned user);
 /* Copies the flights of a context that have an event. */
 void flights_of(const struct flights *flights, unsigned user, struct flights *ret);
 
+/* Returns the units of all flights. */
 uint64_t flights_units(const struct flights *flights);
 
 /* Returns the last flight of a stream; NULL: there is none. */

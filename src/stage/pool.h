@@ -34,7 +34,7 @@ struct pool_hold {
 	bool promised;   /* the units will be left in flight */
 };
 
-/* True if large copies can take units: now; now or later.  One load each. */
+/* True if large copies can take units now; true if they can now or later.  One load each. */
 bool pool_is_ready(void);
 bool pool_may_be(void);
 

@@ -36,8 +36,8 @@ static struct region large = { .state = REGION_REFUSED,
 			       .unit_bytes = REGION_LARGE_UNIT,
 			       .event_bytes = PIECES_LEAST };
 static struct region_user users[REGION_USERS]; /* under the lock staging */
-static _Atomic bool small_may_be;
-static uint32_t wants_most; /* constant once small_may_be is true */
+static _Atomic bool small_may_be;              /* small regions are allowed; any thread */
+static uint32_t wants_most;                    /* constant once small_may_be is true */
 
 void region_start(uint64_t large_bytes, uint32_t small_wants)
 {
@@ -184,7 +184,8 @@ static CUresult pin(char *memory, size_t bytes)
 }
 
 /*
- * Returns the next state: REGION_NONE if a later attempt may succeed, e.g.  with more budget left.
+ * Registers the region.  Returns its next state: REGION_NONE if a later attempt may succeed, for
+ * instance when more of the budget is left.
  */
 static enum region_state make(struct region *region)
 {

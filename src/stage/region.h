@@ -62,7 +62,7 @@ struct region_user {
 	unsigned index;        /* the context's number in flights; constant */
 	uint64_t generation;   /* how many contexts of this record have ended */
 	unsigned wanted;       /* small uploads that found no region */
-	unsigned pause;        /* so many more small uploads poll no event */
+	unsigned pause;        /* the number of small uploads that poll no event from now on */
 	CUevent *large_events; /* of each unit; changed by the thread that holds the unit */
 	uint64_t large_made;   /* units that have all their events, a bit each */
 	CUevent small_events[REGION_SMALL_UNITS]; /* of each small unit; changed by its holder */

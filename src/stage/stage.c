@@ -245,8 +245,8 @@ static size_t send(struct run *run)
 }
 
 /*
- * Downloads a copy of one piece.  Waits for its stream, in the same call or in one more, which
- * costs less than an event.
+ * Downloads a copy of one piece.  Waits for the stream, in the same call or in one more, which
+ * costs less than an event.  Returns the number of pieces that have arrived.
  */
 static size_t fetch_one(struct run *run)
 {

@@ -32,7 +32,7 @@ static struct worker {
 } workers[WORKERS_MOST];
 
 static struct hp_once started;
-static _Atomic unsigned there;    /* copy workers */
+static _Atomic unsigned there;    /* the number of copy workers; any thread reads it */
 static _Atomic unsigned numbered; /* how many of them have taken their number */
 
 /*
