@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most bytes that a freed block had. */
+/* The bytes of the largest block that was freed.  Any thread. */
 extern _Atomic size_t heap_freed_most __attribute__((visibility("hidden")));
 
 /*

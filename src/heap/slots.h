@@ -11,6 +11,7 @@
 
 #include "heap/request.h"
 
+/* Returns the number of this thread's shard. */
 unsigned slots_shard(void);
 
 /*
@@ -31,6 +32,7 @@ bool slots_park(struct block *block);
  */
 bool slots_adopt(struct block *block, uint64_t now, struct block **ret_evicted);
 
+/* Takes the slot, if there is one, of a block that the caller owns. */
 void slots_leave(struct block *block);
 
 /* Takes a parked block of any shard, or NULL: BLOCK_LEAVING and without a slot. */

@@ -1,9 +1,9 @@
 /*
  * background.c - the background pin queue.
  *
- * Many small copies may make it worth pinning a block.  None of them waits while it is registered:
- * they run pageable until our thread has pinned it.  The queue does not keep a block alive.  The
- * thread later checks whether the descriptor still describes a block in use that is worth pinning.
+ * Many small copies may make it worth pinning a block.  No copy waits for that pin: all of them run
+ * pageable until the housekeeper has pinned the block.  The queue does not keep a block alive.  The
+ * housekeeper checks whether the descriptor still describes a block in use that is worth pinning.
  */
 #include "pin/background.h"
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 
 #define WAITING_MOST 32
 
-static _Atomic bool possible;
+static _Atomic bool possible; /* some thread calls pin_in_background(); any thread reads it */
 
 /* Under the lock pin; any thread reads the count. */
 static struct background_entry waiting[WAITING_MOST];

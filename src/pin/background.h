@@ -1,4 +1,4 @@
-/* The background pin queue: blocks that hotpin's thread will pin. */
+/* The background pin queue: blocks that the housekeeper will pin. */
 #ifndef HP_PIN_BACKGROUND_H
 #define HP_PIN_BACKGROUND_H
 

@@ -95,7 +95,7 @@ bool cost_probe(uint64_t *credit, uint64_t denied, uint64_t pin)
 
 bool cost_probe_here(bool to_device, size_t bytes, size_t room, bool huge)
 {
-	/* Time that pageable copies have saved up for probes, ns.  Any thread. */
+	/* Time that pageable copies have saved up for probes, ns.  Any thread may lose a sum. */
 	static _Atomic uint64_t saved_up;
 	const struct cost_rates *rates = &cost_rates_here;
 

@@ -34,7 +34,6 @@ extern const struct cost_rates cost_rates_default;
 
 /*
  * The rates of this process.  Any thread, no lock: if two learn at once, one sample is lost.
- * Likewise the credit of probes.
  */
 extern struct cost_rates cost_rates_here;
 
@@ -47,8 +46,7 @@ uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
 enum cost_verdict {
 	COST_STAY_PAGEABLE,     /* run the copy pageable */
 	COST_PIN,               /* pin first, then copy */
-	COST_PIN_IN_BACKGROUND, /* pin in the background; this small copy does not wait for the pin
-				 */
+	COST_PIN_IN_BACKGROUND, /* pin in the background; this small copy does not wait */
 };
 
 /*

@@ -27,20 +27,21 @@
 
 struct hp_users pin_copies;
 
+/* Any thread. */
 static _Atomic bool pinning_on, under_pressure;
-static _Atomic int holds, queries;
+static _Atomic int holds, queries; /* pin_hold(), pin_query_begin() without their ends */
 
 _Atomic(pin_told_fn) pin_told;
 
-/* Under the lock pin; any thread reads the sums. */
+/* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
 static _Atomic uint64_t budget;
 static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
 static uint64_t lean_until_ns;   /* by hp_now_coarse_ns(); 0: the budget is whole */
 static unsigned refusals, denials, shortages;  /* in a row */
 static uint64_t refused_ns;                    /* the last time, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
-static size_t stuck;                           /* part of it that the driver would not unpin */
-static _Atomic size_t staging_now;             /* staging memory, pinned or about to be */
+static size_t stuck;               /* the part of pinned_now that the driver would not unpin */
+static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
 void pin_start(uint64_t most)
 {

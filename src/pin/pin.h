@@ -46,8 +46,8 @@ void pin_stop(const char *why);
 extern struct hp_users pin_copies;
 
 /*
- * Begin and end of a stream capture.  During any capture nothing is pinned, and blocks are
- * unpinned only for a call of the program.  Any thread.
+ * Called before a stream capture begins or a graph node is made, and after its end.  Between the
+ * calls nothing is pinned, and blocks are unpinned only for a call of the program.  Any thread.
  */
 void pin_hold(void);
 void pin_release(void);
@@ -141,7 +141,7 @@ void pin_take_off(struct block *block, enum block_pin then);
 /* True if blocks may be pinned now.  A few loads. */
 bool pin_allowed(void);
 
-/* True during a stream capture. */
+/* True between pin_hold() and pin_release(), of any thread. */
 bool pin_is_held(void);
 
 /* Returns the bytes of the budget that are free.  Two loads. */
@@ -153,7 +153,7 @@ size_t pin_room_left(void);
  */
 void pin_forget_all(bool registered);
 
-/* Returns the bytes of blocks that we have pinned, now and at most. */
+/* Returns the bytes of blocks that we have pinned, now and at most.  Any thread, no lock. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 
 /*

@@ -18,7 +18,7 @@ struct pin_pipeline {
 	struct block *block; /* NULL: none */
 	uintptr_t context;   /* the current context */
 	uint64_t gain;       /* copy cost of the copy at hand, ns */
-	uint64_t ns;         /* spent on registering */
+	uint64_t ns;         /* time of registering */
 	size_t done;         /* bytes registered, from the base on */
 	int refused;         /* a CUresult */
 };
@@ -29,9 +29,9 @@ struct pin_pipeline {
  * pays.  True if the block is pinned by us when the copy runs.  Calls the driver, which does not
  * wait for the device; holds no lock.
  *
- * `ret_pipeline` is NULL, or all zero if the block may be registered in segments.  Then the block
- * may be returned in it: the caller registers it by the functions below.  Only inside
- * pin_copies.
+ * `ret_pipeline` is NULL, or all zero if the block may be registered in segments.  If its block is
+ * set on return, the caller registers the segments by the functions below.  The caller must be
+ * inside pin_copies.
  */
 bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 		     struct pin_pipeline *ret_pipeline);

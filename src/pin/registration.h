@@ -9,10 +9,16 @@
 #include "heap/block.h"
 #include "real/real.h"
 
-/* True if memory can be registered: the driver has the functions, and a context is current. */
+/*
+ * True if this process may register memory, and a context is current, which is returned.  False in
+ * a child of clone() or vfork().
+ */
 bool registration_possible(uintptr_t *ret_context);
 
-/* Make `context` current in this thread, which has none, and take it off again. */
+/*
+ * Make `context` current in this thread, which has none, and take it off again.  False: the driver
+ * refuses.
+ */
 bool registration_enter(uintptr_t context);
 void registration_leave(void);
 
