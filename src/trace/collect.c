@@ -39,6 +39,7 @@ static struct cupti *library; /* constant after collect_start(); NULL: no CUPTI 
 static struct aggregate aggregate;
 static uint64_t background_ns, must_show_seen, anchored_ns;
 
+/* Any thread, unless a comment says otherwise. */
 static _Atomic uint32_t read_now; /* a bell: hp_ring() */
 static _Atomic bool stop_reading, reading_ended;
 static void (*_Atomic last_words)(void);

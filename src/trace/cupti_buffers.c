@@ -28,6 +28,7 @@ static unsigned chunks_most;   /* constant after cupti_buffers_start() */
 static uint8_t *discard;       /* constant after cupti_buffers_start() */
 static _Atomic uint32_t *rung; /* constant after cupti_buffers_start() */
 
+/* Any thread. */
 static _Atomic bool open_for_records;
 static _Atomic uint64_t requested, completed, discarded, callback_ns;
 

@@ -1,9 +1,10 @@
 /*
  * Finds the end of deferred copies among CUPTI's records.
  *
- * CUPTI's records of copies do not name the call that made the copy.  So a deferred copy is found
- * by its size, in the order of the calls: the device copies in the same order.  Another copy of
- * that size at the same time may be mistaken for it, so the result is an estimate.
+ * If CUPTI records calls, the call that made a copy identifies it (trace/correlation.h).  Otherwise
+ * a deferred copy is found by its size, in the order of the calls: the device copies in the same
+ * order.  Another copy of that size at the same time may be mistaken for a deferred one, so that
+ * result is an estimate.
  */
 #ifndef HP_TRACE_DEFERRED_H
 #define HP_TRACE_DEFERRED_H

@@ -49,6 +49,7 @@ static struct step {
 	_Atomic uint32_t distance; /* from its slot to the next */
 } * steps;                         /* constant after frames_start() */
 
+/* Any thread. */
 static _Atomic size_t steps_used;
 static _Atomic uint64_t walks; /* of all threads; each adds CHECK_EVERY at once */
 static _Atomic uint64_t unwinds;

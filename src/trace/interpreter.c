@@ -42,12 +42,13 @@ static _Atomic int key = NO_KEY;
 
 #define TAKEN (-1)
 
+/* Threads that run Python.  A thread writes the entry that it takes; any thread reads. */
 static struct {
-	_Atomic pid_t tid; /* 0: free */
+	_Atomic pid_t tid; /* 0: free; TAKEN: being written */
 	_Atomic uintptr_t state, self;
 } threads[INTERPRETER_THREADS_MOST];
 
-static _Atomic bool looking;
+static _Atomic bool looking;          /* a thread looks for the key; any thread */
 static unsigned long long loads_seen; /* used by the thread that is looking */
 
 static __thread struct {

@@ -38,9 +38,10 @@ static struct watched {
 	uint64_t cpu_ns;
 } watched[INTERPRETER_THREADS_MOST];
 
+/* Any thread. */
 static _Atomic uint32_t bell;
 static _Atomic bool started, stopping, ended;
-static _Atomic uint64_t cost_ns;
+static _Atomic uint64_t cost_ns; /* CPU time of the sampling thread */
 
 /* The kernel's number of a thread's CPU clock: clock_gettime(2). */
 static uint64_t cpu_ns_of(pid_t tid)

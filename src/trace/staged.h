@@ -1,11 +1,12 @@
 /*
  * Finds the device's copies that are pieces of one copy of the program.
  *
- * A copy through the staging ring consists of many pieces from or to pinned memory.  So does a copy
+ * A copy through staging memory consists of many pieces from or to pinned memory.  So does a copy
  * that is cut at the borders of registrations.  All pieces are in flight between the begin and the
- * end of the copy.  Together they have no more bytes than the copy.  hotpin recognizes pieces by
- * these two facts.  This is an estimate if the program's own pinned copies of the same direction
- * run at the same time.
+ * end of the copy.  Together they have no more bytes than the copy.  If CUPTI records calls, hotpin
+ * also compares the thread and the time of a piece's call with those of the copy.  Otherwise the
+ * result is an estimate if the program's own pinned copies of the same direction run at the same
+ * time.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H
@@ -17,7 +18,7 @@
 
 struct staged_piece {
 	bool is_first;  /* the first piece of its copy */
-	bool is_cut;    /* not through the ring, but directly from or to the program's memory */
+	bool is_cut;    /* directly from or to the program's memory, not through staging memory */
 	uint64_t bytes; /* of the whole copy */
 };
 

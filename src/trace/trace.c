@@ -42,12 +42,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Any thread. */
 static _Atomic bool active, stopped, finished;
+static _Atomic int exit_status = -1; /* -1: not known */
 
-/* -1: not known. */
-static _Atomic int exit_status = -1;
-
-/* Written by trace_start(), then only by trace_finish(). */
+/*
+ * Written by trace_start() or trace_without_device(), then only by the thread that stops the
+ * profile and by the one that finishes it.
+ */
 static pid_t owner;
 static struct cupti cupti;
 static struct report report;
