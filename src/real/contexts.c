@@ -5,9 +5,10 @@
 
 #include <stdatomic.h>
 
-static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: free; any thread */
-static _Atomic bool too_many;
-static _Atomic uint32_t generation;
+/* Any thread. */
+static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: a free entry */
+static _Atomic bool too_many;                     /* a context found no entry */
+static _Atomic uint32_t generation;               /* the number of contexts that have ended */
 
 /* Constant after contexts_watch(). */
 static const struct contexts_watcher *watchers;

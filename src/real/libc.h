@@ -32,7 +32,10 @@ long mbind(void *address, unsigned long bytes, int policy, const unsigned long *
 long move_pages(int pid, unsigned long count, void **pages, const int *nodes, int *ret_nodes,
 		int flags);
 
-/* A member is NULL if libc lacks the function, and until real_libc_find(). */
+/*
+ * A member is NULL if libc lacks the function, and until real_libc_find().  Threads that find the
+ * functions at once store the same values.
+ */
 struct real_libc {
 #define LIBC(name, version) __typeof__(name) *name;
 #include "real/libc.def"

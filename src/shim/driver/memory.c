@@ -163,8 +163,8 @@ REGISTER(cuMemHostRegister_v2)
 #undef REGISTER
 
 /*
- * hotpin never pins such a block, so no pin must be prevented while the driver unregisters it,
- * which waits for kernels.
+ * True if the program has registered memory of the block.  hotpin never pins such a block, so the
+ * driver's call, which waits for kernels, runs without pin_query_begin().
  */
 static bool is_user_registered(const void *address)
 {

@@ -188,7 +188,10 @@ static void *realloc_ours(void *address, size_t room, size_t bytes, const void *
 
 typedef void *(*realloc_fn)(void *address, size_t bytes);
 
-/* Any realloc() that hotpin has a part in; *next is the next allocator's, once it is known. */
+/*
+ * Serves a realloc() of a block of the heap or an early one, or to a large size.  *next is the next
+ * allocator's function; NULL: not known yet.
+ */
 static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
 			       const realloc_fn *next)
 {

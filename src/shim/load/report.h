@@ -1,5 +1,5 @@
 /*
- * The profile is written at the end of the process.
+ * Writes the profile at the end of the process.
  */
 #ifndef HP_SHIM_LOAD_REPORT_H
 #define HP_SHIM_LOAD_REPORT_H
