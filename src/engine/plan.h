@@ -217,6 +217,7 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 #define COPY_TRIED_END       ((size_t)32 << 20)
 bool copy_is_tried(const struct copy_facts *facts);
 
+/* Returns the size from which on a copy of pageable memory may be staged. */
 static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 {
 	if (!to_device)

@@ -42,6 +42,7 @@ struct cgroup_memory {
 	unsigned stall;
 };
 
+/* Fills in *ret. */
 void cgroup_look(const char *root, struct cgroup_memory *ret);
 
 #endif

@@ -17,6 +17,7 @@ struct relaxed {
 	CUstreamCaptureMode before;
 };
 
+/* Sets the relaxed mode of this thread until relaxed_end(), which must follow in it. */
 static inline struct relaxed relaxed_begin(void)
 {
 	struct relaxed relaxed = { .before = CU_STREAM_CAPTURE_MODE_RELAXED };

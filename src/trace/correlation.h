@@ -36,7 +36,10 @@ void correlation_confirm(void);
 void correlation_called(const struct cupti_call *call, correlation_take_fn take, void *arg);
 void correlation_copied(const struct cupti_memcpy *copy, correlation_take_fn take, void *arg);
 
-/* Passes copies without a recorded call for two turns to `take`, or all copies if `all`. */
+/*
+ * Ends a turn: passes copies to `take` that have waited two turns for the record of their call; all
+ * copies if `all`.
+ */
 void correlation_turn(bool all, correlation_take_fn take, void *arg);
 
 #endif

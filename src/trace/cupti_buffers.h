@@ -61,6 +61,7 @@ uint8_t *cupti_buffers_take(size_t *ret_valid);
  */
 void cupti_buffers_put(uint8_t *buffer);
 
+/* Copies the counts.  Any thread, no lock. */
 void cupti_buffers_read_counts(struct cupti_buffers_counts *ret);
 
 #endif

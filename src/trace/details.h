@@ -33,6 +33,7 @@ uint32_t details_shape(const struct cupti_kernel *record);
  */
 uint32_t details_chain(const struct module_place *frame, size_t depth);
 
+/* Return the numbers of details, and a detail by its index. */
 size_t details_shapes(void);
 const struct shape *details_shape_at(size_t index);
 size_t details_places(void);

@@ -42,6 +42,7 @@ void device_memory_add(struct device_memory *memory, const struct device_memory_
 /* Adds up all records. */
 void device_memory_settle(struct device_memory *memory);
 
+/* Returns the sums of a device, up to date after device_memory_settle(). */
 const struct device_memory_sum *device_memory_of(const struct device_memory *memory, size_t device);
 
 /*

@@ -26,6 +26,7 @@ struct json {
 	uint64_t known[JSON_DEPTH_MOST + 1]; /* with a window: the key of the sums there */
 };
 
+/* Begins an object or an array by "{" or "[", and ends it by "}" or "]". */
 void json_open(struct json *json, const char *name, const char *bracket);
 void json_close(struct json *json, const char *bracket);
 

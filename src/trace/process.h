@@ -24,6 +24,7 @@ struct process {
 	bool utf8;             /* the locale of the user */
 };
 
+/* Fills in *ret, by some system calls.  No lock is needed. */
 void process_read(struct process *ret);
 
 /* Sets `ended` to the current time. */

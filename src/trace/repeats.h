@@ -45,6 +45,7 @@ int repeats_start(void);
  */
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 
+/* Both take the lock `trace`; `index` from 0 to rows - 1. */
 void repeats_read(struct repeats *ret);
 void repeats_read_row(size_t index, struct repeat_row *ret);
 

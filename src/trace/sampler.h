@@ -47,6 +47,7 @@ void sampler_turn(void);
 /* Reads the last samples, and ends sampling. */
 void sampler_stop(void);
 
+/* Copies the sums, as the last turn has left them. */
 void sampler_read(struct sampler_sums *ret);
 
 #endif

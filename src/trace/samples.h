@@ -30,11 +30,13 @@ struct sample {
 /* Returns 0 or -ENOMEM. */
 int samples_start(void);
 
+/* Adds one sample: `depth` frames, 1 to PERF_RING_CHAIN_MOST, the innermost first. */
 void samples_add(const struct module_place *frame, size_t depth, enum samples_thread thread);
 
 /* Returns the number of dropped samples. */
 uint64_t samples_dropped(void);
 
+/* Returns the number of rows: chains, and leaves without a chain. */
 size_t samples_count(void);
 
 /* `index` from 0 to samples_count() - 1, in no order. */

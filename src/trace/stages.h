@@ -41,7 +41,8 @@ void stages_launched(void);
 void stages_drain(struct split *split);
 
 /*
- * Returns the number of stages; they are numbered from 1.  `ret_lost`: changes that were not kept.
+ * Returns the number of stages, which are numbered from 1.  `ret_lost`: changes that were not kept.
+ * Both take the lock `trace`.
  */
 size_t stages_count(uint64_t *ret_lost);
 void stages_read(size_t stage, struct stage *ret);

@@ -25,6 +25,7 @@ struct strip {
 	} bin[STRIP_BINS];
 };
 
+/* Makes an empty histogram that begins at `begin`, ns. */
 void strip_init(struct strip *strip, uint64_t begin);
 
 /*

@@ -32,6 +32,7 @@ int writer_open_memory(struct writer *writer);
  */
 int writer_open(struct writer *writer, const char *path);
 
+/* Append text; writer_put() cuts it at 1023 bytes.  After an error both do nothing. */
 void writer_put(struct writer *writer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void writer_bytes(struct writer *writer, const char *bytes, size_t length);

@@ -1,8 +1,8 @@
 /*
  * copies_shaped.c - the exported 2D and 3D copy functions.
  *
- * The host side is rows with gaps.  If one block holds all of them, it may be pinned and the device
- * accesses it directly; only staging cuts the copy into pieces.
+ * The host side is rows with gaps.  If one block holds all rows, the block may be pinned, and the
+ * device accesses it directly.  Only staging cuts the copy into pieces.
  */
 #include "engine/copy.h"
 #include "engine/unpin.h"

@@ -1,8 +1,8 @@
 /*
  * memsets.c - the exported memset functions.
  *
- * They fill device memory.  The driver refuses pageable memory (error 1) but would fill a pinned
- * block, so such a block is unpinned first.
+ * These functions fill device memory.  The driver refuses pageable memory (error 1) but would fill
+ * a pinned block, so hotpin unpins such a block first.
  */
 #include "engine/unpin.h"
 #include "shim/driver/enter.h"

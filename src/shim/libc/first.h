@@ -24,8 +24,8 @@ struct shim_malloc {
 	_Atomic size_t heap_min; /* hotpin serves allocations of so many bytes; SIZE_MAX: none */
 
 	/*
-	 * The next allocator's functions, or those below until they are known.  So the fast path
-	 * neither checks for NULL nor asks whether an address is early.
+	 * The next allocator's functions; until they are known, functions of first.c.  So the fast
+	 * path neither checks for NULL nor asks whether an address is early.
 	 */
 	void *(*_Atomic malloc_next)(size_t bytes);
 	void *(*_Atomic calloc_next)(size_t count, size_t each);
@@ -35,6 +35,7 @@ extern struct shim_malloc shim_malloc __attribute__((visibility("hidden")));
 
 #define NEXT(name) atomic_load_explicit(&shim_malloc.name##_next, memory_order_relaxed)
 
+/* Returns heap_min.  One load. */
 static inline size_t shim_malloc_least(void)
 {
 	return atomic_load_explicit(&shim_malloc.heap_min, memory_order_relaxed);
@@ -46,15 +47,17 @@ static inline size_t shim_malloc_least(void)
  */
 bool shim_libc_find(void);
 
-/* A static area for allocations that come before shim_libc_find().  They are never reused. */
+/* A static area for allocations that come before shim_libc_find().  It is never reused. */
 #define SHIM_EARLY_BYTES ((size_t)32 << 10)
 extern char shim_early[SHIM_EARLY_BYTES] __attribute__((visibility("hidden")));
 
+/* True if `address` is in that area. */
 static inline bool shim_is_early(const void *address)
 {
 	return (size_t)((const char *)address - shim_early) < SHIM_EARLY_BYTES;
 }
 
+/* Returns the bytes of the block of that area that starts at `address`. */
 static inline size_t shim_early_size(const void *address)
 {
 	return *(const size_t *)((const char *)address - 16);
