@@ -14,7 +14,7 @@
 /* A static variable for each use. */
 struct hp_thread_memory {
 	size_t bytes;          /* constant */
-	_Atomic pid_t process; /* whose threads own the blocks */
+	_Atomic pid_t process; /* the process whose threads own the blocks */
 	struct hp_thread_memory_block *_Atomic blocks, *_Atomic looked_at;
 };
 

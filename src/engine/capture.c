@@ -59,7 +59,7 @@ static void uncount(void)
 /*
  * The streams that captures began on.  Other streams join a capture by an event, and may be
  * destroyed before it ends.  A capture that finds no entry here stays counted if it ends with its
- * stream.
+ * stream.  Any thread.
  */
 static CUstream _Atomic origins[16];
 

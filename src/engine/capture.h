@@ -19,8 +19,8 @@ void capture_begin(void);
 CUresult capture_begun(CUresult result, CUstream stream);
 
 /*
- * True if a capture is active that began on `stream`.  Such captures end with their stream.  May be
- * false for a capture that is not remembered.
+ * True if a capture is active that began on `stream`: it ends with its stream.  False also if there
+ * were too many captures to remember this one.
  */
 bool capture_ends_with(CUstream stream);
 

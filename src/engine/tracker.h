@@ -38,7 +38,7 @@ static inline enum tracker_state tracker_state_of(tracker_word word)
 struct tracker_stream {
 	_Atomic tracker_word word;
 	CUcontext _Atomic context; /* NULL: the entry is free */
-	_Atomic uint32_t thread;   /* whose per-thread stream; 0: the legacy stream */
+	_Atomic uint32_t thread;   /* the owner of a per-thread stream; 0: the legacy stream */
 	CUevent event;             /* of the context; written before `context` */
 };
 

@@ -23,6 +23,7 @@
  */
 void huge_set_device(bool is_there, size_t ram, size_t left);
 
+/* True if this process uses CUDA.  Changed under the lock heap, read by any thread. */
 extern _Atomic bool huge_device;
 
 enum huge_verdict {

@@ -10,7 +10,7 @@
 #include "heap/huge_pages.h"
 
 struct request {
-	size_t bytes;           /* that the program asked for */
+	size_t bytes;           /* as the program asked */
 	size_t alignment;       /* of its address: a power of two */
 	size_t room;            /* to allocate for it (coloring.h) */
 	size_t most;            /* room of a recycled block that wastes at most an eighth */

@@ -3,7 +3,7 @@
  *
  * A copy holds its buffer during the driver's call.  The driver reads the whole buffer before it
  * returns, so no transfer from a buffer is ever in flight.  Buffers do not belong to the pool of
- * pinned memory (stage/pool.h).  They are mapped on demand, and some stay mapped, because page
+ * pinned memory (stage/pool.h).  hotpin maps them on demand, and some stay mapped, because page
  * faults cost more than the copy itself.
  */
 #ifndef HP_STAGE_BOUNCE_H
@@ -15,6 +15,7 @@
 /* While more than this is mapped, a buffer that is put back is unmapped. */
 #define BOUNCE_KEPT_MOST ((size_t)32 << 20)
 
+/* The buffer of one copy.  Used only by the thread that makes the copy. */
 struct bounce {
 	char *memory; /* NULL: none */
 	size_t bytes;

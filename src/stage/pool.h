@@ -16,7 +16,7 @@
 /* A context's small region is made after so many uploads have found none. */
 #define POOL_SMALL_WANTS 8
 
-/* Units that one copy holds. */
+/* Units that one copy holds.  Used only by the thread that makes the copy. */
 struct pool_hold {
 	char *memory; /* of the first unit; NULL: nothing is held */
 	CUstream stream;

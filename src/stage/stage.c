@@ -25,6 +25,7 @@
 /* A thread moves so many bytes in some 20 us; the bus has enough other pieces for that time. */
 #define SHORT_PIECE ((size_t)256 << 10)
 
+/* One copy while it runs.  Changed only by the calling thread; workers read it. */
 struct run {
 	const struct stage_copy *copy;
 	struct pool_hold hold;

@@ -111,7 +111,7 @@ static struct table *find_left_table(pid_t self)
 	return NULL;
 }
 
-static _Atomic uint32_t threads;
+static _Atomic uint32_t threads; /* the number that have made a call; any thread */
 
 /* Gives the calling thread its own table; with the lock.  NULL: it uses the shared one. */
 static struct table *take_table(void)

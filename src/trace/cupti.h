@@ -16,7 +16,7 @@
 struct cupti {
 	void *handle;                 /* NULL: not loaded */
 	uint32_t version;             /* as cuptiGetVersion() gives it; 0: unknown */
-	char path[HP_CUPTI_PATH_MAX]; /* where the loaded one lies */
+	char path[HP_CUPTI_PATH_MAX]; /* of the loaded library */
 	unsigned enabled;             /* number of enabled kinds, in the order of cupti.c */
 	bool tells_calls;             /* records of calls that copy are enabled */
 	bool tells_launches;          /* records of calls that launch are enabled */

@@ -38,7 +38,7 @@ struct device_memory {
 	struct block blocks[DEVICE_MEMORY_BLOCKS_MOST];
 };
 
-/* The times when the last context ended; 0: not yet written. */
+/* The times when the last context ended; 0: not yet written.  Any thread. */
 static _Atomic uint64_t ends[ENDS_MOST];
 static _Atomic size_t ends_count;
 

@@ -67,7 +67,7 @@ struct event_track {
 	uint32_t device, context, stream; /* of a stream */
 	uint32_t tid;                     /* of a thread; the latest, where several share it */
 	uint32_t self;                    /* of that thread, as trace_thread() */
-	uint32_t threads;                 /* that use it one after the other; 0: not of a thread */
+	uint32_t threads;                 /* the number that used it in turn; 0: not of a thread */
 	char name[16];                    /* of a thread; "": none, or they differ */
 };
 

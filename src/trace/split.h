@@ -59,7 +59,7 @@ struct split {
 	struct split_span *spans; /* the caller's memory */
 	size_t count, room;
 	uint64_t at;                 /* time before this is summed up */
-	uint64_t open[SPLIT_LAYERS]; /* where the latest span of each layer ends */
+	uint64_t open[SPLIT_LAYERS]; /* the end of the latest span of each layer */
 	unsigned on;                 /* a bit for each layer whose latest span may not have ended */
 	unsigned stage;              /* the stage at `at` */
 	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */

@@ -101,8 +101,8 @@ static bool is_partial(const struct report_bus *bus, bool lossy)
 
 /* Missing records, by comparison with the calls that went through the shim. */
 struct missing {
-	uint64_t copies, kernels;     /* without a record */
-	uint64_t must_show, must_run; /* that should have records */
+	uint64_t copies, kernels;     /* the numbers without a record */
+	uint64_t must_show, must_run; /* the numbers that should have records */
 	bool ceased;                  /* records stopped during the run */
 	bool partial;                 /* bytes are missing */
 };
