@@ -99,14 +99,21 @@ struct compare_pair {
 struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
 				     unsigned noise_tenths, size_t *ret_count);
 
-/* The first advice of a stage, compared with the next stage's wall time. */
+/* An advice of a stage, compared with the next stage's wall time. */
 struct compare_prediction {
 	struct advice advice;
 	int64_t wall_ns; /* predicted with that change: the least, or about, if an estimate */
 	int64_t off_ns;  /* the next stage's wall time minus wall_ns; may be negative */
 };
 
-/* Compares the prediction with the next stage.  False: no advice saves 1 % or more. */
+/* True if `hotpin run --observe` made the profile. */
+bool compare_was_observed(const struct profile *profile);
+
+/*
+ * Compares the prediction with the next stage.  The advice is the first one, but if only hotpin
+ * made the difference, it is the one that hotpin carries out.  False: there is none that saves 1 %
+ * or more.
+ */
 bool compare_predict(const struct profile *before, const struct profile *after,
 		     struct compare_prediction *ret);
 void compare_show_prediction(FILE *to, const struct compare_stage *before,

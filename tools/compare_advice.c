@@ -7,17 +7,43 @@
 #include "show.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* Returns the build ID of the program's file; NULL if it is not known. */
+static const char *build_id(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->module_count; i++) {
+		const char *path = profile->modules[i].path, *slash = strrchr(path, '/');
+
+		if (strcmp(slash != NULL ? slash + 1 : path, profile->process.program) == 0)
+			return profile->modules[i].build_id;
+	}
+	return NULL;
+}
+
+/* True if the stages are one program that was observed, and then ran with hotpin. */
+static bool is_hotpin_the_change(const struct profile *before, const struct profile *after)
+{
+	const char *was = build_id(before), *is = build_id(after);
+
+	return was != NULL && is != NULL && strcmp(was, is) == 0 && compare_was_observed(before) &&
+	       !compare_was_observed(after);
+}
 
 bool compare_predict(const struct profile *before, const struct profile *after,
 		     struct compare_prediction *ret)
 {
 	struct advice_list list;
+	size_t at = 0;
 
 	advice_make(before, &list);
-	if (list.count == 0 || !advice_is_worth(before, &list.items[0]))
+	if (is_hotpin_the_change(before, after))
+		while (at < list.count && !list.items[at].hotpin_does_it)
+			at++;
+	if (at == list.count || !advice_is_worth(before, &list.items[at]))
 		return false;
-	ret->advice = list.items[0];
-	ret->wall_ns = before->wall_ns - list.items[0].saves_ns;
+	ret->advice = list.items[at];
+	ret->wall_ns = before->wall_ns - list.items[at].saves_ns;
 	ret->off_ns = after->wall_ns - ret->wall_ns;
 	return true;
 }
@@ -40,5 +66,5 @@ void compare_show_prediction(FILE *to, const struct compare_stage *before,
 		show_time(after->wall_ns), show_time(off_ns),
 		predicted.off_ns < 0 ? "less" : "more",
 		show_share(off_ns, before->profile->wall_ns),
-		predicted.off_ns < 0 && !is_estimate ? ": other changes helped, too" : "");
+		predicted.off_ns < 0 && !is_estimate ? ": other parts took less time, too" : "");
 }

@@ -68,7 +68,7 @@ static const char *const observing[][2] = {
 	{ "HOTPIN_HEAP_MIN", NULL },
 };
 
-static bool was_observed(const struct profile *profile)
+bool compare_was_observed(const struct profile *profile)
 {
 	for (size_t i = 0; i < HP_LEN(observing); i++) {
 		const char *value = profile_option(profile, observing[i][0]);
@@ -93,12 +93,12 @@ static bool is_of_observing(const char *name)
 static void note_options(FILE *to, const struct compare_stage *one, const struct compare_stage *two)
 {
 	const struct profile *first = one->profile, *other = two->profile;
-	bool told = was_observed(first) != was_observed(other);
+	bool told = compare_was_observed(first) != compare_was_observed(other);
 
 	if (told)
 		fprintf(to, "  note: %s ran with --observe, %s did not\n",
-			compare_name(was_observed(first) ? one : two),
-			compare_name(was_observed(first) ? two : one));
+			compare_name(compare_was_observed(first) ? one : two),
+			compare_name(compare_was_observed(first) ? two : one));
 	for (size_t i = 0; i < first->options.count; i++) {
 		const struct profile_entry *entry = &first->options.items[i];
 		const char *value = profile_option(other, entry->name);
@@ -179,6 +179,14 @@ static int ends(FILE *to, FILE *against, const struct compare_stage *stages, siz
 	return reasons;
 }
 
+static bool is_all_stand_in(const struct compare_stage *stages, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!stages[i].profile->environment.stand_in)
+			return false;
+	return true;
+}
+
 int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, size_t count)
 {
 	fputs("stages\n", to);
@@ -194,6 +202,9 @@ int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, si
 			fprintf(to, " and %zu more ranks, added up", stages[i].run_count - 1);
 		fputc('\n', to);
 	}
+	if (is_all_stand_in(stages, count))
+		fputs("  note: these ran on the stand-in device; all device times are modeled\n",
+		      to);
 	int reasons = ends(to, against, stages, count);
 	for (size_t i = 0; i < count; i++) {
 		if (stages[i].profile->truncated)

@@ -250,8 +250,33 @@ def gate():
          write("other.json", changed(made.first(), stage="b", options=OBSERVED[1])))
 
 
+    says("the stand-in device under both", 0, "note: these ran on the stand-in device; all device times are modeled",
+         "compare", write("all.json", changed(made.first(), environment={"stand_in": True})),
+         write("other.json", changed(made.first(), stage="b", environment={"stand_in": True})))
+
+
 OBSERVED = [{"HOTPIN_PIN": "1", "HOTPIN_RING": "32M", "HOTPIN_ASYNC": "1", "HOTPIN_HEAP_MIN": "256K"},
             {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "0", "HOTPIN_HEAP_MIN": "0"}]
+
+
+def hotpin_alone():
+    """If only hotpin made the difference, the prediction is that of its own change."""
+    write("observed.json", changed(made.first(), options=OBSERVED[1]))
+    pin = "advised: pin the host memory of copies"
+    for name, more, expected in (
+            ("the same program with hotpin", {}, True),
+            ("another build of it", {"modules": [{"path": "/nowhere/heat", "build_id": "00"}, {"path": "/x", "build_id": None}]}, False),
+            ("observed both times", {"options": OBSERVED[1]}, False)):
+        after = changed(made.second(), stage="b", **{"options": OBSERVED[0], **more})
+        done = tap.run("compare", "observed.json", write("other.json", after))
+        check(f"{name}: {'pinning' if expected else 'the first suggestion'} is compared",
+              "advised: " in done.stdout and (pin in done.stdout) == expected, done.stdout)
+    nothing = changed(made.third(), options=OBSERVED[1])
+    nothing["transfers"] = [{**part, "memory": "pinned"} for part in nothing["transfers"]]
+    done = tap.run("compare", write("observed.json", nothing),
+                   write("other.json", changed(made.third(), stage="b", options=OBSERVED[0])))
+    check("nothing to pin, nothing predicted", done.returncode == 0 and "advised: " not in done.stdout and
+          "Predicted before" not in done.stdout, done.stdout)
 
 
 def ends():
@@ -353,6 +378,7 @@ def main():
     little()
     ranks()
     gate()
+    hotpin_alone()
     ends()
     kernels()
     hostile()
