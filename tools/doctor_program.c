@@ -33,11 +33,15 @@ static void look_at_cuda(const struct program *program)
 static void look_at_elf(const char *file, const struct program *program)
 {
 	if (program->damaged)
-		doctor_find(LIMITS, "program", "%s: parts of the file are missing or damaged",
+		doctor_find(LIMITS, "program",
+			    "%s: parts of the file are missing or damaged; build or copy it again",
 			    file);
 	if (!program->dynamic) {
-		doctor_find(FAILS, "program", "%s: %s, so hotpin cannot be preloaded into it", file,
-			    program->library ? "a library, not a program" : "statically linked");
+		doctor_find(FAILS, "program", "%s: %s", file,
+			    program->library
+				    ? "a library, not a program; name a program that loads it"
+				    : "statically linked, so hotpin cannot be preloaded into it; "
+				      "link libc dynamically (cudart may stay static)");
 		return;
 	}
 	if (access(program->interpreter, X_OK) < 0)
@@ -83,7 +87,7 @@ static void look_at_script(const char *file, const char *line)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rest, " \t"), rest);
 	}
 	if (program_find(name, interpreter, sizeof(interpreter)) < 0)
-		doctor_find(FAILS, "interpreter", "%s does not exist", name);
+		doctor_find(FAILS, "interpreter", "%s does not exist; install it", name);
 	else if (program_inspect(interpreter, &program) == 0 && program.kind == PROGRAM_ELF)
 		look_at_elf(interpreter, &program);
 }
@@ -104,7 +108,7 @@ void doctor_program(const char *name)
 	}
 	/* A file that cannot be executed can still be inspected. */
 	if (error < 0)
-		doctor_find(FAILS, "program", "%s: not an executable file", file);
+		doctor_find(FAILS, "program", "%s: not an executable file; use chmod +x", file);
 	if (program_inspect(file, &program) < 0)
 		return;
 	if (program.privileged)

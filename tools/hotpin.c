@@ -43,7 +43,7 @@ static const struct command {
 	  "Without -o, --observe and --stage imply --profile.\n",
 	  "hotpin run --profile ./app input.dat" },
 	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
-	  "measure what hotpin gains a program, and say why",
+	  "measure how much faster a program is with hotpin",
 	  "Runs PROGRAM plain, with `hotpin run --observe` and with `hotpin run`, in turns\n"
 	  "after one warm-up run.  Prints the wall times of each, then the output of\n"
 	  "`hotpin compare`.  PROGRAM gets no standard input; its output is discarded.\n"
@@ -133,11 +133,11 @@ static const struct {
 	const char *of, *means;
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
-	{ 0, "bench compare", "the last stage is not slower, or that is unclear" },
-	{ 0, "watch", "the program ended" },
+	{ 0, "bench compare", "and the last stage is not slower, or that is unclear" },
+	{ 0, "watch", "and the program has ended" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
-	{ EXIT_FAILURE, "doctor", "hotpin cannot work here" },
-	{ EXIT_FAILURE, "watch", "the program was killed" },
+	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
+	{ EXIT_FAILURE, "watch", "or the program was killed" },
 	{ EXIT_USAGE, ALL, "wrong usage" },
 	{ EXIT_SLOWER, "bench compare", "the last stage is slower" },
 	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },
@@ -243,7 +243,9 @@ static int unknown(const char *name)
 		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
 			nearest = command;
 	if (name[0] == '-')
-		hotpin_say("%s is not an option; `hotpin help` lists the commands", name);
+		hotpin_say("%s is an option, but a command comes first, as in `hotpin run "
+			   "--profile ./app`; `hotpin help` lists the commands",
+			   name);
 	else if (strchr(name, '/') != NULL && access(name, X_OK) == 0)
 		hotpin_say("%s is not a command; to run it: hotpin run %s", name, name);
 	else if (hp_edit_distance(name, nearest->name) <= 2)

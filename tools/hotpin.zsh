@@ -4,7 +4,7 @@
 _hotpin_commands() {
 	local -a commands=(
 		'run:run a program with faster copies'
-		'bench:say what hotpin gains a program, and why'
+		'bench:measure how much faster a program is with hotpin'
 		'watch:show the report of a program while it runs'
 		'report:say where the time of a run went'
 		'compare:say what each porting stage gained or lost'

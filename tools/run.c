@@ -78,7 +78,12 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		return hotpin_misused("run");
 	}
 	if (optind == argc) {
-		hotpin_say("no program to run; name one");
+		if (argc > 2 && access(argv[argc - 1], X_OK) == 0)
+			hotpin_say("no program to run: %s is the argument of %s; name the program "
+				   "after it",
+				   argv[argc - 1], argv[argc - 2]);
+		else
+			hotpin_say("no program to run; name one");
 		return hotpin_misused("run");
 	}
 	return -1;
@@ -106,17 +111,27 @@ static bool starts_elsewhere(const char *name)
 	return false;
 }
 
+/* Returns what to do about a profile that cannot be written, after its name. */
+static const char *advice_on(const char *pattern, int error)
+{
+	if (pattern[0] == '\0')
+		return "name a file";
+	return error == -EISDIR   ? "name a file in it"
+	       : error == -ENOENT ? "name a file in an existing folder"
+				  : "name another file";
+}
+
 /* False if no profile can be written there, which has been reported. */
 static bool check_out(const char *what, const char *pattern, const char *command)
 {
 	int error = writable_try(pattern, WRITABLE_REPLACE);
-	const char *why =
-		error == -EISDIR ? "it is a directory; name a file in it" : strerror(-error);
+	const char *why = pattern[0] == '\0'
+				  ? "the name is empty, like a shell variable that is not set"
+			  : error == -EISDIR ? "it is a directory"
+					     : strerror(-error);
 
 	if (error == 0)
 		return true;
-	if (pattern[0] == '\0')
-		why = "the name is empty, like a shell variable that is not set; name a file";
 	if (pattern[0] != '\0' && starts_elsewhere(command)) {
 		hotpin_say(
 			"%s %s: cannot be written here (%s); %s runs anyway, because it may start "
@@ -124,8 +139,8 @@ static bool check_out(const char *what, const char *pattern, const char *command
 			what, pattern, why, command);
 		return true;
 	}
-	hotpin_say("%s %s: cannot be written (%s); %s was not started", what, pattern, why,
-		   command);
+	hotpin_say("%s %s: cannot be written (%s), so %s was not started; %s", what, pattern, why,
+		   command, advice_on(pattern, error));
 	return false;
 }
 
@@ -352,12 +367,16 @@ static int cannot_run(const char *name, const char *file, const struct program *
 	snprintf(adjacent, sizeof(adjacent), "./%s", name);
 	if (name[0] == '\0')
 		hotpin_say("the name of the program is empty, like a shell variable that is not "
-			   "set");
+			   "set; name a program");
 	else if (error == ENOENT && program->interpreter[0] != '\0')
-		hotpin_say("cannot run %s: it needs %s, which does not exist", name,
+		hotpin_say("cannot run %s: it needs %s, which does not exist; install that", name,
 			   program->interpreter);
 	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
-		hotpin_say("cannot run %s: it is a directory", name);
+		hotpin_say("cannot run %s: it is a directory; name a program in it", name);
+	else if (error == EACCES && stat(file, &status) == 0 && (status.st_mode & 0111) == 0)
+		hotpin_say("cannot run %s: it is not executable; name its interpreter before it, "
+			   "or use chmod +x",
+			   name);
 	else if (error == ENOENT && (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0))
 		hotpin_say("cannot run %s: there is no such program; did you mean --profile=%s?",
 			   name, name);

@@ -70,6 +70,9 @@ expect "unknown flag" 2 '^usage: hotpin run' "$hotpin" run --nonsense true
 expect "bad profile" 2 'expected summary or trace' "$hotpin" run --profile=banana true
 expect "no profile by a flag" 2 'expected summary or trace' "$hotpin" run --profile=off true
 expect "no program" 2 'no program' "$hotpin" run --profile
+expect "a program that an option took" 2 'no program to run: /bin/true is the argument of --stage' \
+	"$hotpin" run --stage /bin/true
+expect "an option without a command" 2 'a command comes first' "$hotpin" --profile true
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
@@ -117,7 +120,7 @@ mkdir "$folder/100%p"
 cd "$folder/100%p" || exit 1
 expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPIN_OUT -o x
 cd / || exit 1
-expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such file' run -o /nonexistent/x bash -c 'exit 5'
+expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such file.*existing folder' run -o /nonexistent/x bash -c 'exit 5'
 expect "out is a folder" 125 'is a directory' run -o "$folder/" bash -c 'exit 5'
 expect "out is a folder, without a slash" 125 'is a directory' run -o "$folder" bash -c 'exit 5'
 expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
@@ -226,9 +229,9 @@ expect "in this folder" 127 'did you mean \./nothing-of-that-name' run nothing-o
 cd / || exit 1
 expect "a profile's kind without =" 127 'did you mean --profile=trace' run --profile trace true
 expect "a variable behind hotpin" 127 'before hotpin: HOTPIN_LOG=info hotpin run' run HOTPIN_LOG=info true
-expect "a folder" 126 'it is a directory' run "$folder"
+expect "a folder" 126 'it is a directory; name a program in it' run "$folder"
 echo 'data' >"$folder/data"
-expect "not executable" 126 'Permission denied' run "$folder/data"
+expect "not executable" 126 'it is not executable; .*chmod' run "$folder/data"
 printf '#!/nonexistent/interpreter\n' >"$folder/script"
 chmod +x "$folder/script" "$folder/data"
 expect "no interpreter" 127 'needs /nonexistent/interpreter' run "$folder/script"
@@ -318,7 +321,7 @@ cp "$library" "$folder/libnsys-idle.so"
 LD_PRELOAD=$folder/libnsys-idle.so expect "doctor: a tool that is preloaded" 0 "^limits +other tools .*'nsys'" doctor
 NSYS_PROFILING_SESSION_ID=1 HOTPIN_CUPTI=force expect "doctor: another tool, overruled" 0 '^ok +other tools +none that uses CUPTI' doctor
 expect "doctor: a program" 0 '^ok +program .*dynamically linked' doctor true
-expect "doctor: static" 1 '^no +program .*statically linked' doctor "$static"
+expect "doctor: static" 1 '^no +program .*statically linked.*; link libc dynamically' doctor "$static"
 expect "doctor: a script" 127 '^no +interpreter' bash -c '"$1" doctor "$2" || exit 127' - "$folder/bin/hotpin" "$folder/script"
 expect "doctor: another machine" 1 '^no +program .*for arm' doctor "$folder/foreign"
 expect "doctor: no program" 1 '^no +program +there is no' doctor "$folder/nothing"
