@@ -200,7 +200,11 @@ static int annotate(const struct annotate_request *request)
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
-	if (profile->site_count == 0 && profile->launch_count == 0 && !lines_has_host(profile))
+	if (profile_used_no_device(profile))
+		hotpin_say("%s has neither copy sites nor samples of host code, because the "
+			   "program used no device; use a CPU profiler",
+			   show_text(profile->path, 80));
+	else if (profile->site_count == 0 && profile->launch_count == 0 && !lines_has_host(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
 			   "`hotpin run -o FILE`",
 			   show_text(profile->path, 200));

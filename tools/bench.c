@@ -250,6 +250,9 @@ static void show_errors(int errors)
 		fwrite(part, 1, (size_t)got, stderr);
 }
 
+/* A program that fails may need standard input, which is empty. */
+#define TRY_ALONE "check that it succeeds without hotpin and with </dev/null"
+
 /* True if the run succeeded; otherwise reports how it ended. */
 static bool ended_well(const struct bench *bench, enum way way, int status)
 {
@@ -258,11 +261,12 @@ static bool ended_well(const struct bench *bench, enum way way, int status)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	if (WIFEXITED(status))
-		hotpin_say("%s (%s) failed with exit status %d: nothing is compared", name,
-			   way_names[way], WEXITSTATUS(status));
+		hotpin_say("%s (%s) failed with exit status %d: nothing is compared%s", name,
+			   way_names[way], WEXITSTATUS(status),
+			   WEXITSTATUS(status) >= EXIT_OURSELVES ? "" : "; " TRY_ALONE);
 	else
-		hotpin_say("%s (%s) was killed by signal %d (%s): nothing is compared", name,
-			   way_names[way], WTERMSIG(status), strsignal(WTERMSIG(status)));
+		hotpin_say("%s (%s) was killed by signal %d (%s): nothing is compared; " TRY_ALONE,
+			   name, way_names[way], WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return false;
 }
 

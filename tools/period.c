@@ -145,17 +145,23 @@ static size_t find_range(const struct profile *profile, const char *range,
 static void say_ranges(const struct profile *profile, const char *range)
 {
 	bool *told = profile_allocate((struct profile *)profile, profile->events.name_count + 1, 1);
+	bool any = false;
 
-	hotpin_say("%s has no NVTX range \"%s\" in its timeline; there are:",
-		   show_text(profile->path, 200), show_text(range, 80));
 	for (size_t i = 0; i < profile->events.row_count; i++) {
 		const struct profile_event *event = &profile->events.rows[i];
 
 		if (event->kind != PROFILE_STAGE || event->name < 0 || told[event->name])
 			continue;
-		told[event->name] = true;
+		if (!any)
+			hotpin_say("%s has no NVTX range \"%s\" in its timeline; there are:",
+				   show_text(profile->path, 200), show_text(range, 80));
+		any = told[event->name] = true;
 		fprintf(stderr, "  %s\n", show_text(profile->events.names[event->name], 80));
 	}
+	if (!any)
+		hotpin_say("%s has no NVTX ranges in its timeline; choose a part with --from and "
+			   "--to",
+			   show_text(profile->path, 200));
 }
 
 struct first {

@@ -22,6 +22,8 @@
 /* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
 #define MIB_MOST 256
 
+#define NAME_ONE "; name a file of `hotpin run -o FILE`"
+
 struct profile_memory {
 	struct profile_memory *next;
 	max_align_t items[];
@@ -79,7 +81,7 @@ static void check_schema(struct reader *reader, json_t *root)
 	char shown[64];
 
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
-		reader_complain(reader, "it is not a hotpin profile, but other JSON");
+		reader_complain(reader, "it is not a hotpin profile, but other JSON" NAME_ONE);
 	else if (version == NULL ||
 		 (strncmp(version, "1.", 2) != 0 && strncmp(version, "2.", 2) != 0))
 		reader_complain(
@@ -139,7 +141,7 @@ static json_t *load(const char *path, char *wrong, size_t room)
 	input.what = what;
 	input.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (input.file < 0 || fstat(input.file, &status) < 0) {
-		snprintf(wrong, room, "%s", strerror(errno));
+		snprintf(wrong, room, "%s%s", strerror(errno), errno == ENOENT ? NAME_ONE : "");
 		if (input.file >= 0)
 			close(input.file);
 		return NULL;
@@ -155,14 +157,17 @@ static json_t *load(const char *path, char *wrong, size_t room)
 	if (input.error == EFBIG)
 		snprintf(wrong, room, "it is larger than %d MiB", MIB_MOST);
 	else if (input.error != 0)
-		snprintf(wrong, room, "%s", strerror(input.error));
+		snprintf(wrong, room, "%s%s", strerror(input.error),
+			 input.error == EISDIR ? "; name a file in it" : "");
 	else if (input.done == 0)
-		snprintf(wrong, room, "it is empty");
+		snprintf(wrong, room, "it is empty" NAME_ONE);
 	else if (input.ended && (json_error_code(&error) == json_error_premature_end_of_input ||
 				 is_half_a_word(&error, input.done)))
-		snprintf(wrong, room, "it ends early, in line %d: it was cut off", error.line);
+		snprintf(wrong, room,
+			 "it ends early, in line %d: it was cut off; copy or record it again",
+			 error.line);
 	else
-		snprintf(wrong, room, "it is not JSON: line %d: %s", error.line,
+		snprintf(wrong, room, "it is not JSON: line %d: %s" NAME_ONE, error.line,
 			 units_escape(shown, sizeof(shown), error.text, 100));
 	return NULL;
 }

@@ -22,6 +22,8 @@ static bool same_text(const char *a, const char *b)
 /* Returns why the two cannot be ranks of one run; NULL if they can. */
 static const char *apart(const struct profile *a, const struct profile *b)
 {
+	if (a->process.rank == NULL && b->process.rank == NULL)
+		return "they have no ranks";
 	if (a->process.rank == NULL || b->process.rank == NULL)
 		return "one of them has no rank";
 	if (strcmp(a->process.rank, b->process.rank) == 0)

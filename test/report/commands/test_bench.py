@@ -67,7 +67,7 @@ def plain():
 def failing():
     program("bad", "[ $run != 3 ] || { echo oops >&2; exit 3; }")
     done = says("a run that fails", 4, r"^hotpin: ./bad \(observed\) failed with exit status 3: "
-                "nothing is compared$", "bench", "-n", "2", "--library", LIBRARY, "./bad")
+                "nothing is compared; check that it succeeds without hotpin", "bench", "-n", "2", "--library", LIBRARY, "./bad")
     check("is the last, what it said is shown, and nothing is compared", len(log()) == 3 and
           "\noops\n" in done.stderr and done.stdout == "", log(), done.stdout)
     program("bad", "kill -SEGV $$")

@@ -162,6 +162,10 @@ def refused():
          "1", write("first.json", made.first()))
     says("no such range", 1, 'no NVTX range "none" in its timeline; there are:\n  step$', "csv", "--range",
          "none", "run.json")
+    unmarked = profile()
+    unmarked["events"]["rows"] = [row for row in unmarked["events"]["rows"] if row[0] != STAGE]
+    says("no ranges at all", 1, "has no NVTX ranges in its timeline; choose a part", "csv", "--range", "none",
+         write("unmarked.json", unmarked))
     says("nothing there", 1, "that part of the run is empty; the whole run took 420 ms", "html", "--from",
          "7", "run.json")
     says("an empty part", 1, "that part of the run is empty", "trace", "--from", "0.3", "--to", "0.2", "run.json")

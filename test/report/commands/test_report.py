@@ -201,6 +201,7 @@ def ranks():
     says("a launcher alone is a program", 0, "^torchrun ", "report", launched)
     says("what has no rank and did copy is no launcher", 4, "one of them has no rank", "report",
          write("serial.json", made.third()), *names)
+    says("repeats are no ranks", 4, "they have no ranks; use `hotpin compare`", "report", "serial.json", "serial.json")
     says("the same rank twice", 4, "both are the same rank", "report", names[0], names[0])
     write("first.json", made.first())
     write("third.json", made.third())
