@@ -17,7 +17,7 @@
 /* Help for the options of period.h; each command that takes them prints it. */
 #define PART_HELP                                                                      \
 	"\n"                                                                           \
-	"PART of a run; needs a profile of --profile=trace:\n"                         \
+	"PART is a part of the run; it needs a profile of --profile=trace:\n"          \
 	"  --from T, --to T  times since the program began, like 1.5 or 200ms\n"       \
 	"  --range NAME      all time inside this NVTX range\n"                        \
 	"  --steady          from the second iteration of its main loop on, without\n" \
@@ -64,7 +64,7 @@ static const struct command {
 	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
 	  "they are shown side by side and added up.\n"
 	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
-	  "  --color WHEN  color what got better or worse: auto, always or never\n"
+	  "  --color WHEN  color gains and losses: auto, always or never\n"
 	  "  --force       add up files even if they are not ranks of one run\n"
 	  "  --json        print JSON for programs, one object for each FILE\n" PART_HELP,
 	  "hotpin report run.json" },
@@ -75,7 +75,7 @@ static const struct command {
 	  "level, or its ranks.  A file without a label is a stage of its own.  If a stage\n"
 	  "has one run, the verdict is UNCLEAR, unless times differ by a factor of three.\n"
 	  "  --noise PERCENT  state the noise; differences up to PERCENT are unchanged\n"
-	  "  --color WHEN     color what got better or worse: auto, always or never\n"
+	  "  --color WHEN     color gains and losses: auto, always or never\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
 	  "  --markdown       print Markdown for a pull request\n"
 	  "  --json           print JSON for programs\n",
@@ -91,8 +91,9 @@ static const struct command {
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
 	{ "html", hotpin_html, "[OPTION...] [PART] FILE...",
 	  "write profiles as a page for a browser",
-	  "The page is one file that needs no network.  Without scripts the timeline is a\n"
-	  "picture, and tables cannot be sorted.\n"
+	  "Writes the report of each FILE, with its timeline and sources, as one page.  The\n"
+	  "page needs no network.  Without scripts the timeline is a picture, and tables\n"
+	  "cannot be sorted.\n"
 	  "  -o, --out PAGE    write PAGE instead of standard output\n"
 	  "  -s, --source DIR  also look for sources below DIR\n" PART_HELP,
 	  "hotpin html -o run.html run.json" },
@@ -103,6 +104,7 @@ static const struct command {
 	  "  -o, --out TRACE  write TRACE instead of standard output\n" PART_HELP,
 	  "hotpin trace -o run.trace.json run.json" },
 	{ "csv", hotpin_csv, "[OPTION...] [PART] FILE...", "write figures for a spreadsheet",
+	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
 	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
 	  "                     kernels, sites, buffers, stages, counters or calls; of a\n"
 	  "                     timeline: durations (by kernel, copy and call), tracks (by\n"
