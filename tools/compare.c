@@ -95,7 +95,7 @@ static const char *against(const struct compare_stage *before, const struct comp
 	if (verdict == COMPARE_SAME)
 		snprintf(ret, room, "is as fast as %s within the noise", compare_name(before));
 	else if (was == is || (verdict == COMPARE_UNCLEAR && is_known(before, after, noise)))
-		snprintf(ret, room, "cannot be told from %s", compare_name(before));
+		snprintf(ret, room, "cannot be distinguished from %s", compare_name(before));
 	else
 		snprintf(ret, room, "takes %s than %s (%s)", show_change(was, is),
 			 compare_name(before), compare_how_much(was, is));

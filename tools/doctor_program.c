@@ -103,7 +103,7 @@ void doctor_program(const char *name)
 			doctor_find(FAILS, "program", "%s is not in PATH; did you mean ./%s?", name,
 				    name);
 		else
-			doctor_find(FAILS, "program", "there is no %s", name);
+			doctor_find(FAILS, "program", "there is no %s; check its name", name);
 		return;
 	}
 	/* A file that cannot be executed can still be inspected. */
@@ -130,7 +130,7 @@ void doctor_program(const char *name)
 		doctor_find(
 			FAILS, "program",
 			"%s: a %u-bit program for %s, so this libhotpin.so cannot be loaded into "
-			"it",
+			"it; build it for this machine",
 			file, program.bits, program_machine_name(program.machine));
 		break;
 	default:

@@ -35,7 +35,7 @@ static const struct command {
 	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
 	  "                             its name: process, host, time, rank\n"
 	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
-	  "                             buffers: also tell its malloc() buffers apart\n"
+	  "                             buffers: and distinguish its malloc() buffers\n"
 	  "  --stage LABEL              label this porting stage in the profile; `hotpin\n"
 	  "                             compare` compares stages with different labels\n"
 	  "  --library FILE             preload FILE instead of the installed library\n"

@@ -182,7 +182,7 @@ void html_buffers(FILE *to, const struct profile *profile, bool opened)
 		if (profile_lacks_heap(profile))
 			page_element(
 				to, "p class=\"soft\"",
-				"To tell buffers of malloc() apart: hotpin run --observe=buffers.");
+				"To distinguish buffers of malloc(): hotpin run --observe=buffers.");
 		if (!profile->repeats.known)
 			page_element(to, "p class=\"soft\"",
 				     "HOTPIN_HASH=1 finds copies of unchanged data.");

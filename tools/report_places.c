@@ -240,7 +240,7 @@ void report_buffers(struct profile *profile, bool all)
 	layout_print(table, all);
 	rest(count, shown, "buffers");
 	if (profile_lacks_heap(profile))
-		layout_say(2, "  To tell buffers of malloc apart: hotpin run --observe=buffers");
+		layout_say(2, "  To distinguish buffers of malloc: hotpin run --observe=buffers");
 }
 
 static void repeat_row(struct layout_table *table, const char *what, int64_t count, int64_t bytes,

@@ -162,7 +162,7 @@ BROKEN=nodevice finds "a program of the device" '! ^A program that' doctor "$dev
 
 cd "$folder" || exit 1
 touch here
-finds "no such program" '^no +program +there is no nothing-of-that-name$' doctor nothing-of-that-name
+finds "no such program" '^no +program +there is no nothing-of-that-name; check its name$' doctor nothing-of-that-name
 finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
 BROKEN=nodevice finds "a program of the CPU" '^A program that uses no device.*profiles it' \
 	doctor true

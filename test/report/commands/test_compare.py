@@ -140,7 +140,7 @@ def unknown():
     before = stage("one", 10_000)
     once = r"Run\s+each\s+at\s+least\s+twice,\s+as\s+`hotpin\s+bench\s+-n\s+5`"
     for wall, status, words in (
-            (10_000, 0, r'^UNCLEAR: "b" cannot be told from "one"\.(.|\n)*' + once),
+            (10_000, 0, r'^UNCLEAR: "b" cannot be distinguished from "one"\.(.|\n)*' + once),
             (21_000, 0, r'^UNCLEAR: "b" takes 11.0 s more than "one" .2.1 times as long.(.|\n)*' + once),
             (4_800, 0, '^UNCLEAR: "b" takes 5.20 s less than "one"'),
             (30_000, 0, "^UNCLEAR: "), (30_001, 3, "^SLOWER: "), (3_333, 0, "^FASTER: ")):

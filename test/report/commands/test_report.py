@@ -47,7 +47,7 @@ def good():
     observed = made.first()
     observed["options"]["HOTPIN_HEAP_MIN"] = "0"
     observed["buffers"][0]["kind"] = "other"
-    says("how --observe tells buffers apart", 0, "apart: hotpin run --observe=buffers",
+    says("how --observe tells buffers apart", 0, "distinguish buffers of malloc: hotpin run --observe=buffers",
          "report", write("observed.json", observed))
     folded = made.first()
     folded["sites_folded"] = 100
