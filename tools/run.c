@@ -246,9 +246,9 @@ static bool can_act_in(const char *name, const struct program *program, bool lau
 		return false;
 	}
 	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
-		hotpin_say("%s is statically linked, so hotpin acts only in dynamically linked "
-			   "programs that it starts; link libc dynamically (cudart may stay "
-			   "static)",
+		hotpin_say("%s is statically linked, so hotpin does nothing in it, only in "
+			   "dynamically linked programs that it starts; link libc dynamically "
+			   "(cudart may stay static)",
 			   name);
 	if (program->privileged && !launcher)
 		hotpin_say("%s has privileges of its own (setuid, setgid or capabilities), so the "
