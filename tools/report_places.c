@@ -132,8 +132,9 @@ static void main_threads(const struct profile *profile, const struct ranked *ord
 	for (size_t i = 0; i < shown; i++)
 		any |= profile->sites[order[i].index].main_count > 0;
 	if (any)
-		layout_say(2, "  Some copies come from threads without a known Python line. Where "
-			      "the main thread was then, which need not have asked for them:");
+		layout_say(2,
+			   "  Some copies come from threads without a known Python line. The main "
+			   "thread was then at these lines, which may not be their cause:");
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_site *site = &profile->sites[order[i].index];
 
