@@ -3,6 +3,7 @@
  */
 #include "html.h"
 #include "advice_kinds.h"
+#include "order.h"
 #include "page.h"
 #include "show.h"
 #include "base/parse.h"
@@ -10,16 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int by_buffer_time(const void *left, const void *right)
-{
-	const struct profile_buffer *a = *(const struct profile_buffer *const *)left,
-				    *b = *(const struct profile_buffer *const *)right;
-	int64_t one = profile_add(a->h2d.host_ns, a->d2h.host_ns),
-		other = profile_add(b->h2d.host_ns, b->d2h.host_ns);
-
-	return one > other ? -1 : one < other;
-}
 
 static void repeats(FILE *to, const struct profile *profile)
 {
@@ -39,11 +30,6 @@ static void repeats(FILE *to, const struct profile *profile)
 						   show_bytes(sums[i]->bytes),
 						   show_time(sums[i]->host_ns) });
 	page_table_end(to);
-}
-
-static bool is_copied(const struct profile_buffer *buffer)
-{
-	return buffer->h2d.count != 0 || buffer->d2h.count != 0;
 }
 
 static const char *const columns[] = {
@@ -160,21 +146,10 @@ static void list(FILE *to, const struct profile *profile,
 	free(cells);
 }
 
-static size_t copied_buffers(const struct profile *profile, const struct profile_buffer **ret)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		if (is_copied(&profile->buffers[i]))
-			ret[count++] = &profile->buffers[i];
-	qsort(ret, count, sizeof(*ret), by_buffer_time);
-	return count;
-}
-
 void html_buffers(FILE *to, const struct profile *profile, bool opened)
 {
-	const struct profile_buffer **sorted = calloc(profile->buffer_count + 1, sizeof(*sorted));
-	size_t count = sorted != NULL ? copied_buffers(profile, sorted) : 0;
+	size_t count;
+	const struct profile_buffer **sorted = order_copied_buffers(profile, &count);
 
 	if (count > 0) {
 		page_part(to, opened, "buffers");
@@ -189,5 +164,4 @@ void html_buffers(FILE *to, const struct profile *profile, bool opened)
 		repeats(to, profile);
 		page_part_end(to, opened);
 	}
-	free(sorted);
 }

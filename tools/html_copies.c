@@ -3,6 +3,7 @@
  */
 #include "html.h"
 #include "names.h"
+#include "order.h"
 #include "page.h"
 #include "show.h"
 #include "base/parse.h"
@@ -95,23 +96,6 @@ static void transfers(FILE *to, const struct profile *profile, bool opened)
 	page_part_end(to, opened);
 }
 
-static int64_t site_ns(const struct profile_site *site)
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < site->row_count; i++)
-		ns = profile_add(ns, site->rows[i].host_ns);
-	return ns;
-}
-
-static int by_site_time(const void *left, const void *right)
-{
-	int64_t a = site_ns(*(const struct profile_site *const *)left),
-		b = site_ns(*(const struct profile_site *const *)right);
-
-	return a > b ? -1 : a < b;
-}
-
 static void link_to_source(const struct profile *profile, const struct profile_site *site)
 {
 	char id[PAGE_ID];
@@ -180,32 +164,26 @@ static bool has_unknown(const struct profile *profile)
 	return false;
 }
 
-/* Advice refers to sites by their index, which sorting must not change. */
 static void sites(FILE *to, const struct profile *profile, bool opened)
 {
 	static const char *const columns[] = { "<call sites", "<copies", "count", "bytes",
 					       "at call" };
-	const struct profile_site **sorted = calloc(profile->site_count + 1, sizeof(*sorted));
 
-	for (size_t i = 0; sorted != NULL && i < profile->site_count; i++)
-		sorted[i] = &profile->sites[i];
-	if (sorted != NULL && profile->site_count > 0) {
-		qsort(sorted, profile->site_count, sizeof(*sorted), by_site_time);
-		page_part(to, opened, "sites");
-		page_table_begin(to, columns, HP_LEN(columns));
-		for (size_t i = 0; i < profile->site_count && i < PAGE_ROWS_MOST; i++) {
-			page_table_fold(to, columns, HP_LEN(columns), i, profile->site_count);
-			site_rows(to, columns, HP_LEN(columns), profile, sorted[i], opened);
-		}
-		page_table_close(to, profile->site_count);
-		if (has_unknown(profile))
-			page_element(
-				to, "p class=\"soft\"",
-				"Unknown: memory that hotpin did not allocate; it may be pinned or "
-				"pageable.");
-		page_part_end(to, opened);
+	if (profile->site_count == 0)
+		return;
+	const struct profile_site **sorted = order_sites(profile);
+	page_part(to, opened, "sites");
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (size_t i = 0; i < profile->site_count && i < PAGE_ROWS_MOST; i++) {
+		page_table_fold(to, columns, HP_LEN(columns), i, profile->site_count);
+		site_rows(to, columns, HP_LEN(columns), profile, sorted[i], opened);
 	}
-	free(sorted);
+	page_table_close(to, profile->site_count);
+	if (has_unknown(profile))
+		page_element(to, "p class=\"soft\"",
+			     "Unknown: memory that hotpin did not allocate; it may be pinned or "
+			     "pageable.");
+	page_part_end(to, opened);
 }
 
 void html_copies(FILE *to, const struct profile *profile, bool opened)

@@ -4,13 +4,13 @@
 #include "html.h"
 #include "host_code.h"
 #include "names.h"
+#include "order.h"
 #include "page.h"
 #include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FUNCTIONS_MOST 15
@@ -95,13 +95,6 @@ static void samples(FILE *to, struct profile *profile)
 	}
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct profile_gap *a = left, *b = right;
-
-	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
-
 /* Writes "main() at heat.c:43 (cuMemcpyDtoH_v2)", or `none`. */
 static const char *gap_end(const struct profile *profile, const struct profile_gap_end *end,
 			   const char *none, char *ret, size_t room)
@@ -122,10 +115,10 @@ static void gaps(FILE *to, const struct profile *profile)
 
 	if (profile->gap_count == 0)
 		return;
-	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_time);
+	const struct profile_gap **sorted = order_gaps(profile);
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->gap_count && i < PAGE_ROWS_MOST; i++) {
-		const struct profile_gap *gap = &profile->gaps[i];
+		const struct profile_gap *gap = sorted[i];
 
 		page_table_fold(to, columns, HP_LEN(columns), i, profile->gap_count);
 		page_row(to, columns, HP_LEN(columns),

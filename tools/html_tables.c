@@ -2,20 +2,12 @@
  * html_tables.c - lists of a profile as tables of a page.
  */
 #include "html.h"
+#include "order.h"
 #include "page.h"
 #include "show.h"
 #include "base/parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int by_kernel_time(const void *left, const void *right)
-{
-	const struct profile_kernel *a = left, *b = right;
-
-	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
-}
 
 static void kernels(FILE *to, const struct profile *profile, bool opened)
 {
@@ -23,11 +15,11 @@ static void kernels(FILE *to, const struct profile *profile, bool opened)
 
 	if (profile->kernel_count == 0)
 		return;
-	qsort(profile->kernels, profile->kernel_count, sizeof(*profile->kernels), by_kernel_time);
+	const struct profile_kernel **sorted = order_kernels(profile);
 	page_part(to, opened, "kernels");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->kernel_count && i < PAGE_ROWS_MOST; i++) {
-		const struct profile_kernel *kernel = &profile->kernels[i];
+		const struct profile_kernel *kernel = sorted[i];
 
 		page_table_fold(to, columns, HP_LEN(columns), i, profile->kernel_count);
 		page_row(to, columns, HP_LEN(columns),
@@ -66,15 +58,6 @@ static void stages(FILE *to, const struct profile *profile, bool opened)
 	page_part_end(to, opened);
 }
 
-static int by_call_time(const void *left, const void *right)
-{
-	const struct profile_call *a = left, *b = right;
-
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
-
 /* Returns "start up" for "start_up". */
 static const char *class_of(const struct profile_call *call, char *ret, size_t room)
 {
@@ -92,11 +75,11 @@ static void calls(FILE *to, const struct profile *profile, bool opened)
 
 	if (profile->call_count == 0)
 		return;
-	qsort(profile->calls, profile->call_count, sizeof(*profile->calls), by_call_time);
+	const struct profile_call **sorted = order_calls(profile);
 	page_part(to, opened, "calls");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->call_count && i < PAGE_ROWS_MOST; i++) {
-		const struct profile_call *call = &profile->calls[i];
+		const struct profile_call *call = sorted[i];
 
 		page_table_fold(to, columns, HP_LEN(columns), i, profile->call_count);
 		page_row(to, columns, HP_LEN(columns),

@@ -2,20 +2,18 @@
  * report_json.c - writes the report as JSON for programs.
  *
  * The figures are those of the text, but exact, with null for unknown ones; places have names.
- * Lists are sorted by time and then by place, because a profile does not sort them.
  */
 #include "report_json.h"
 #include "advice_json.h"
 #include "host_code.h"
 #include "names.h"
+#include "order.h"
 #include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void set(json_t *object, const char *key, json_t *value)
 {
@@ -58,87 +56,16 @@ static json_t *frames_of(const struct profile *profile, const struct profile_fra
 	return made;
 }
 
-/* An item of a sorted list: most time first, then by name or place. */
-struct item {
-	int64_t ns;
-	const char *name;
-	const struct profile_frames *frames;
-	const void *of;
-};
-
-static const struct profile *sorted_of;
-
-static int compare_numbers(int64_t a, int64_t b)
+/* Returns a list of sorted items, each made by `make`; null if the profile has no `list`. */
+static json_t *list_of(const struct profile *profile, const void *list, const void *sorted,
+		       size_t count, json_t *(*make)(const struct profile *profile, const void *of))
 {
-	return (a > b) - (a < b);
-}
-
-static int compare_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
-}
-
-static const char *module_path(const struct profile_frame *frame)
-{
-	return frame->module >= 0 ? sorted_of->modules[frame->module].path : NULL;
-}
-
-static int compare_frames(const struct profile_frames *a, const struct profile_frames *b)
-{
-	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = compare_text(module_path(&a->items[i]), module_path(&b->items[i]));
-
-		if (order == 0)
-			order = compare_numbers(a->items[i].offset, b->items[i].offset);
-		/* Python frames have no module or offset, so their lines decide. */
-		if (order == 0)
-			order = compare_text(a->items[i].line, b->items[i].line);
-		if (order != 0)
-			return order;
-	}
-	return compare_numbers((int64_t)a->count, (int64_t)b->count);
-}
-
-static int compare_items(const void *left, const void *right)
-{
-	const struct item *a = left, *b = right;
-	int order = compare_numbers(b->ns, a->ns);
-
-	if (order == 0)
-		order = compare_text(a->name, b->name);
-	if (order == 0 && a->frames != NULL && b->frames != NULL)
-		order = compare_frames(a->frames, b->frames);
-	/* Equal items stay in the order of the file. */
-	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
-}
-
-/* Returns a list of the profile, sorted, with items made by `make`.  NULL if there is none. */
-static json_t *list_of(struct profile *profile, const void *list, size_t count, size_t size,
-		       struct item (*key)(const void *of),
-		       json_t *(*make)(const struct profile *profile, const void *of))
-{
-	struct item *items = profile_allocate(profile, count, sizeof(*items));
-
 	if (list == NULL)
 		return json_null();
 	json_t *made = json_array();
 	for (size_t i = 0; i < count; i++)
-		items[i] = key((const char *)list + i * size);
-	sorted_of = profile;
-	qsort(items, count, sizeof(*items), compare_items);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(made, make(profile, items[i].of));
+		json_array_append_new(made, make(profile, ((const void *const *)sorted)[i]));
 	return made;
-}
-
-static struct item copy_key(const void *of)
-{
-	const struct profile_transfer *row = of;
-
-	return (struct item){ .ns = profile_add(row->busy_ns > 0 ? row->busy_ns : 0,
-						row->host_ns > 0 ? row->host_ns : 0),
-			      .name = row->direction,
-			      .of = of };
 }
 
 static json_t *copy_of(const struct profile *profile, const void *of)
@@ -157,13 +84,6 @@ static json_t *copy_of(const struct profile *profile, const void *of)
 	return made;
 }
 
-static struct item call_key(const void *of)
-{
-	const struct profile_call *call = of;
-
-	return (struct item){ .ns = call->total_ns, .name = call->name, .of = of };
-}
-
 static json_t *call_of(const struct profile *profile, const void *of)
 {
 	const struct profile_call *call = of;
@@ -178,13 +98,6 @@ static json_t *call_of(const struct profile *profile, const void *of)
 	return made;
 }
 
-static struct item kernel_key(const void *of)
-{
-	const struct profile_kernel *kernel = of;
-
-	return (struct item){ .ns = kernel->busy_ns, .name = kernel->name, .of = of };
-}
-
 static json_t *kernel_of(const struct profile *profile, const void *of)
 {
 	const struct profile_kernel *kernel = of;
@@ -196,13 +109,6 @@ static json_t *kernel_of(const struct profile *profile, const void *of)
 	set_number(made, "busy_ns", kernel->busy_ns);
 	set_number(made, "longest_ns", kernel->longest_ns);
 	return made;
-}
-
-static struct item gap_key(const void *of)
-{
-	const struct profile_gap *gap = of;
-
-	return (struct item){ gap->total_ns, gap->after.call, &gap->before.frames, of };
 }
 
 static json_t *gap_end_of(const struct profile *profile, const struct profile_gap_end *end)
@@ -228,13 +134,6 @@ static json_t *gap_of(const struct profile *profile, const void *of)
 	return made;
 }
 
-static struct item row_key(const void *of)
-{
-	const struct profile_row *row = of;
-
-	return (struct item){ .ns = row->host_ns, .name = row->direction, .of = of };
-}
-
 static json_t *row_of(const struct profile *profile, const void *of)
 {
 	const struct profile_row *row = of;
@@ -249,16 +148,6 @@ static json_t *row_of(const struct profile *profile, const void *of)
 	set_number(made, "sync_count", row->sync_count);
 	set_number(made, "sync_ns", row->sync_ns);
 	return made;
-}
-
-static struct item site_key(const void *of)
-{
-	const struct profile_site *site = of;
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < site->row_count; i++)
-		ns = profile_add(ns, site->rows[i].host_ns);
-	return (struct item){ .ns = ns, .frames = &site->frames, .of = of };
 }
 
 /* Returns where the main thread was; null if unknown. */
@@ -290,19 +179,8 @@ static json_t *site_of(const struct profile *profile, const void *of)
 	set(made, "main_thread", main_thread_of(profile, site));
 	set(made, "folded", json_boolean(site->folded));
 	set(made, "rows",
-	    list_of((struct profile *)profile, site->rows, site->row_count, sizeof(*site->rows),
-		    row_key, row_of));
+	    list_of(profile, site->rows, order_rows(profile, site), site->row_count, row_of));
 	return made;
-}
-
-static struct item launch_key(const void *of)
-{
-	const struct profile_launch *launch = of;
-	int64_t device_ns = launch->device_ns > 0 ? launch->device_ns : 0;
-
-	return (struct item){ .ns = profile_add(device_ns, launch->host_ns),
-			      .frames = &launch->frames,
-			      .of = of };
 }
 
 static json_t *launch_of(const struct profile *profile, const void *of)
@@ -318,14 +196,6 @@ static json_t *launch_of(const struct profile *profile, const void *of)
 	set_number(made, "device_ns", launch->device_ns);
 	set_number(made, "estimated_ns", launch->estimated_ns);
 	return made;
-}
-
-static struct item buffer_key(const void *of)
-{
-	const struct profile_buffer *buffer = of;
-
-	return (struct item){ profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns), buffer->kind,
-			      &buffer->frames, of };
 }
 
 static json_t *sum_of(const struct profile_sum *sum)
@@ -486,30 +356,27 @@ static json_t *run_of(struct profile *profile)
 	set(made, "advice", advice_of(profile));
 	set(made, "host", host_of(profile));
 	set(made, "copies",
-	    list_of(profile, profile->transfers, profile->transfer_count,
-		    sizeof(*profile->transfers), copy_key, copy_of));
+	    list_of(profile, profile->transfers, order_transfers(profile), profile->transfer_count,
+		    copy_of));
 	set(made, "kernels",
-	    list_of(profile, profile->kernels, profile->kernel_count, sizeof(*profile->kernels),
-		    kernel_key, kernel_of));
+	    list_of(profile, profile->kernels, order_kernels(profile), profile->kernel_count,
+		    kernel_of));
 	set(made, "calls",
-	    list_of(profile, profile->calls, profile->call_count, sizeof(*profile->calls), call_key,
-		    call_of));
+	    list_of(profile, profile->calls, order_calls(profile), profile->call_count, call_of));
 	set(made, "gaps",
-	    list_of(profile, profile->gaps, profile->gap_count, sizeof(*profile->gaps), gap_key,
-		    gap_of));
+	    list_of(profile, profile->gaps, order_gaps(profile), profile->gap_count, gap_of));
 	set(made, "sampling", sampling_of(profile));
 	set(made, "samples", samples_of(profile));
 	if (profile->python != NULL)
 		set(made, "python_lines", python_of(profile));
 	set(made, "sites",
-	    list_of(profile, profile->sites, profile->site_count, sizeof(*profile->sites), site_key,
-		    site_of));
+	    list_of(profile, profile->sites, order_sites(profile), profile->site_count, site_of));
 	set(made, "launches",
-	    list_of(profile, profile->launches, profile->launch_count, sizeof(*profile->launches),
-		    launch_key, launch_of));
+	    list_of(profile, profile->launches, order_launches(profile), profile->launch_count,
+		    launch_of));
 	set(made, "buffers",
-	    list_of(profile, profile->buffers, profile->buffer_count, sizeof(*profile->buffers),
-		    buffer_key, buffer_of));
+	    list_of(profile, profile->buffers, order_buffers(profile), profile->buffer_count,
+		    buffer_of));
 	return made;
 }
 

@@ -4,11 +4,11 @@
 #include "report_places.h"
 #include "layout.h"
 #include "names.h"
+#include "order.h"
 #include "show.h"
 #include "base/parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PLACE_WIDTH  44
@@ -16,7 +16,7 @@
 #define GAPS_MOST    6
 #define ROWS_MOST    10
 
-static void rest(size_t count, size_t shown, const char *what)
+void report_rest(size_t count, size_t shown, const char *what)
 {
 	if (count > shown)
 		printf("  and %zu more %s (--all)\n", count - shown, what);
@@ -26,25 +26,6 @@ void report_of_unknown(void)
 {
 	layout_say(2,
 		   "  unknown: memory that hotpin did not allocate; it may be pinned or pageable.");
-}
-
-static bool is_unknown(const char *memory)
-{
-	return strcmp(memory, "unknown") == 0;
-}
-
-struct ranked {
-	size_t index;
-	int64_t weight;
-};
-
-static int by_weight(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
 }
 
 /* Returns "solve() at solve.cu:42". */
@@ -75,20 +56,6 @@ static void caller_cell(struct layout_table *table, const struct profile *profil
 	const struct profile_frame *caller = names_caller(frames, frame);
 
 	layout_cell(table, "%s", caller != NULL ? name_of(profile, caller, all, CALLER_WIDTH) : "");
-}
-
-static struct ranked *rank_sites(struct profile *profile)
-{
-	struct ranked *order = profile_allocate(profile, profile->site_count, sizeof(*order));
-
-	for (size_t i = 0; i < profile->site_count; i++) {
-		order[i].index = i;
-		for (size_t j = 0; j < profile->sites[i].row_count; j++)
-			order[i].weight =
-				profile_add(order[i].weight, profile->sites[i].rows[j].host_ns);
-	}
-	qsort(order, profile->site_count, sizeof(*order), by_weight);
-	return order;
 }
 
 static void site_rows(struct layout_table *table, const struct profile *profile,
@@ -124,26 +91,23 @@ static void main_thread(const struct profile *profile, const struct profile_site
 }
 
 /* Prints where the main thread was, for sites whose threads run no Python. */
-static void main_threads(const struct profile *profile, const struct ranked *order, size_t shown,
-			 bool all)
+static void main_threads(const struct profile *profile, const struct profile_site *const *sites,
+			 size_t shown, bool all)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < shown; i++)
-		any |= profile->sites[order[i].index].main_count > 0;
+		any |= sites[i]->main_count > 0;
 	if (any)
 		layout_say(2,
 			   "  Some copies come from threads without a known Python line. The main "
 			   "thread was then at these lines, which may not be their cause:");
-	for (size_t i = 0; i < shown; i++) {
-		const struct profile_site *site = &profile->sites[order[i].index];
-
-		for (size_t j = 0; j < site->main_count; j++)
-			main_thread(profile, site, &site->mains[j], all);
-	}
+	for (size_t i = 0; i < shown; i++)
+		for (size_t j = 0; j < sites[i]->main_count; j++)
+			main_thread(profile, sites[i], &sites[i]->mains[j], all);
 }
 
-void report_sites(struct profile *profile, bool all)
+void report_sites(const struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
 		{ "  At call" },
@@ -157,20 +121,18 @@ void report_sites(struct profile *profile, bool all)
 
 	if (profile->sites == NULL || profile->site_count == 0)
 		return;
-	struct ranked *order = rank_sites(profile);
+	const struct profile_site **sites = order_sites(profile);
 	size_t shown = all || profile->site_count < ROWS_MOST ? profile->site_count : ROWS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nCOPY SITES (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++) {
-		const struct profile_site *site = &profile->sites[order[i].index];
-
-		site_rows(table, profile, site, all);
-		for (size_t j = 0; j < site->row_count; j++)
-			any_unknown |= is_unknown(site->rows[j].memory);
+		site_rows(table, profile, sites[i], all);
+		for (size_t j = 0; j < sites[i]->row_count; j++)
+			any_unknown |= strcmp(sites[i]->rows[j].memory, "unknown") == 0;
 	}
 	layout_print(table, all);
-	rest(profile->site_count, shown, "copy sites");
-	main_threads(profile, order, shown, all);
+	report_rest(profile->site_count, shown, "copy sites");
+	main_threads(profile, sites, shown, all);
 	if (any_unknown)
 		report_of_unknown();
 	if (profile->sites_lost > 0)
@@ -184,12 +146,13 @@ void report_sites(struct profile *profile, bool all)
 }
 
 static void buffer_row(struct layout_table *table, const struct profile *profile,
-		       const struct profile_buffer *buffer, int64_t at_call_ns, bool all)
+		       const struct profile_buffer *buffer, bool all)
 {
 	const struct profile_sum *flows[] = { &buffer->h2d, &buffer->d2h };
 	bool is_worth = buffer->could_save_ns > profile->wall_ns / 1000;
 
-	layout_cell(table, "  %s", show_time(at_call_ns));
+	layout_cell(table, "  %s",
+		    show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)));
 	for (size_t i = 0; i < HP_LEN(flows); i++) {
 		layout_cell(table, "%s", flows[i]->count == 0 ? "-" : show_count(flows[i]->count));
 		layout_cell(table, "%s", flows[i]->count == 0 ? "-" : show_bytes(flows[i]->bytes));
@@ -210,7 +173,7 @@ static void buffer_row(struct layout_table *table, const struct profile *profile
 			    show_time(buffer->saved_ns));
 }
 
-void report_buffers(struct profile *profile, bool all)
+void report_buffers(const struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
 		{ "  At call" },
@@ -222,24 +185,18 @@ void report_buffers(struct profile *profile, bool all)
 		{ "Pin saves", .drop = 2 },
 		{ "Allocated at", .left = true, .flexible = true },
 	};
-	size_t count = 0;
+	size_t count;
 
 	if (profile->buffers == NULL || profile->buffer_count == 0)
 		return;
-	struct ranked *order = profile_allocate(profile, profile->buffer_count, sizeof(*order));
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		if (profile->buffers[i].h2d.count != 0 || profile->buffers[i].d2h.count != 0)
-			order[count++] =
-				(struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
-								profile->buffers[i].d2h.host_ns) };
-	qsort(order, count, sizeof(*order), by_weight);
+	const struct profile_buffer **buffers = order_copied_buffers(profile, &count);
 	size_t shown = all || count < ROWS_MOST ? count : ROWS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nHOST BUFFERS (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++)
-		buffer_row(table, profile, &profile->buffers[order[i].index], order[i].weight, all);
+		buffer_row(table, profile, buffers[i], all);
 	layout_print(table, all);
-	rest(count, shown, "buffers");
+	report_rest(count, shown, "buffers");
 	if (profile_lacks_heap(profile))
 		layout_say(2, "  To distinguish buffers of malloc: hotpin run --observe=buffers");
 }
@@ -305,13 +262,6 @@ static void gap_end(const struct profile *profile, const struct profile_gap_end 
 			 show_text(end->call, 40));
 }
 
-static int by_gap(const void *left, const void *right)
-{
-	const struct profile_gap *a = left, *b = right;
-
-	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
-
 /* Prints the sum of gaps without places. */
 static void without_places(const struct profile *profile, const struct profile_gap_sum *sum,
 			   const char *which)
@@ -323,7 +273,7 @@ static void without_places(const struct profile *profile, const struct profile_g
 }
 
 /* Prints gaps of host code, by the CUDA calls before and after them. */
-void report_gaps(struct profile *profile, bool all)
+void report_gaps(const struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
 		{ "  Wall%" },
@@ -335,12 +285,12 @@ void report_gaps(struct profile *profile, bool all)
 
 	if (profile->gap_count == 0)
 		return;
-	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_gap);
+	const struct profile_gap **gaps = order_gaps(profile);
 	size_t shown = all || profile->gap_count < GAPS_MOST ? profile->gap_count : GAPS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nHOST CODE BETWEEN CUDA CALLS");
 	for (size_t i = 0; i < shown; i++) {
-		const struct profile_gap *gap = &profile->gaps[i];
+		const struct profile_gap *gap = gaps[i];
 
 		layout_cell(table, "  %s", show_share(gap->total_ns, profile->wall_ns));
 		layout_cell(table, "%s", show_time(gap->total_ns));
@@ -354,7 +304,7 @@ void report_gaps(struct profile *profile, bool all)
 		layout_row(table);
 	}
 	layout_print(table, true);
-	rest(profile->gap_count, shown, "pairs of calls");
+	report_rest(profile->gap_count, shown, "pairs of calls");
 	without_places(profile, &profile->gaps_short, "gaps of less than 10 us each");
 	without_places(profile, &profile->gaps_dropped, "gaps between rare pairs of calls");
 }

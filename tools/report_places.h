@@ -9,10 +9,13 @@
 
 #include "profile.h"
 
-void report_gaps(struct profile *profile, bool all);
-void report_sites(struct profile *profile, bool all);
-void report_buffers(struct profile *profile, bool all);
+void report_gaps(const struct profile *profile, bool all);
+void report_sites(const struct profile *profile, bool all);
+void report_buffers(const struct profile *profile, bool all);
 void report_repeats(struct profile *profile, bool all);
+
+/* Says below a table that it leaves out rows: "and 3 more kernels (--all)". */
+void report_rest(size_t count, size_t shown, const char *what);
 
 /* Explains which memory the table calls unknown. */
 void report_of_unknown(void);

@@ -6,6 +6,7 @@
 #include "layout.h"
 #include "names.h"
 #include "python_lines.h"
+#include "report_places.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -82,8 +83,7 @@ static void show_python(struct profile *profile, bool all)
 		layout_row(table);
 	}
 	layout_print(table, all);
-	if (count > shown)
-		printf("  and %zu more lines (--all)\n", count - shown);
+	report_rest(count, shown, "lines");
 }
 
 void report_samples(struct profile *profile, bool all)
@@ -115,7 +115,6 @@ void report_samples(struct profile *profile, bool all)
 		show_row(table, profile, code.order[i], code.all);
 	}
 	layout_print(table, all);
-	if (code.function_count > shown)
-		printf("  and %zu more functions (--all)\n", code.function_count - shown);
+	report_rest(code.function_count, shown, "functions");
 	notes(profile);
 }

@@ -7,6 +7,7 @@
 #include "report.h"
 #include "effect.h"
 #include "layout.h"
+#include "order.h"
 #include "report_places.h"
 #include "report_samples.h"
 #include "show.h"
@@ -24,12 +25,6 @@ static bool all_rows;
 static size_t rows_most(size_t count, size_t usual)
 {
 	return all_rows || count < usual ? count : usual;
-}
-
-static void rest(size_t count, size_t shown, const char *what)
-{
-	if (count > shown)
-		printf("  and %zu more %s (--all)\n", count - shown, what);
 }
 
 /* Shows unknown figures as "-" in columns where most rows know theirs. */
@@ -231,27 +226,14 @@ static void sizes(const struct profile *profile)
 	copies_and_kernels(profile, all);
 }
 
-static int by_kernel_time(const void *left, const void *right)
-{
-	const struct profile_kernel *a = *(struct profile_kernel *const *)left,
-				    *b = *(struct profile_kernel *const *)right;
-
-	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
-}
-
-static void kernel_rows(struct profile *profile)
+static void kernel_rows(const struct profile *profile)
 {
 	static const struct layout_column columns[] = {
 		{ "  Time%" }, { "Total" },          { "Runs" },
 		{ "Avg" },     { "Max", .drop = 1 }, { "Name", .left = true, .flexible = true },
 	};
-	const struct profile_kernel **sorted =
-		profile_allocate(profile, profile->kernel_count, sizeof(*sorted));
+	const struct profile_kernel **sorted = order_kernels(profile);
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
-
-	for (size_t i = 0; i < profile->kernel_count; i++)
-		sorted[i] = &profile->kernels[i];
-	qsort(sorted, profile->kernel_count, sizeof(*sorted), by_kernel_time);
 	size_t shown = rows_most(profile->kernel_count, 10);
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_kernel *kernel = sorted[i];
@@ -266,7 +248,7 @@ static void kernel_rows(struct profile *profile)
 		layout_row(table);
 	}
 	layout_print(table, all_rows);
-	rest(profile->kernel_count, shown, "kernels");
+	report_rest(profile->kernel_count, shown, "kernels");
 }
 
 /* Returns ", 5 memsets", or "". */
@@ -279,7 +261,7 @@ static const char *and_more(int64_t count, const char *one, const char *several,
 	return ret;
 }
 
-static void kernels(struct profile *profile)
+static void kernels(const struct profile *profile)
 {
 	char graphs[80], memsets[80];
 
@@ -376,17 +358,8 @@ static void stages(const struct profile *profile)
 
 #define CALLS_MOST 8
 
-static int by_total(const void *left, const void *right)
-{
-	const struct profile_call *a = left, *b = right;
-
-	if (a->total_ns != b->total_ns)
-		return a->total_ns < b->total_ns ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
-
 /* Prints the host's time in driver calls, largest first. */
-static void calls(struct profile *profile)
+static void calls(const struct profile *profile)
 {
 	static const struct layout_column columns[] = {
 		{ "  Wall%" }, { "Total" },          { "Calls" },
@@ -395,12 +368,12 @@ static void calls(struct profile *profile)
 
 	if (profile->call_count == 0)
 		return;
-	qsort(profile->calls, profile->call_count, sizeof(*profile->calls), by_total);
 	puts("\nCUDA API (host time inside driver calls)");
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	const struct profile_call **sorted = order_calls(profile);
 	size_t shown = rows_most(profile->call_count, CALLS_MOST);
 	for (size_t i = 0; i < shown; i++) {
-		const struct profile_call *call = &profile->calls[i];
+		const struct profile_call *call = sorted[i];
 
 		layout_cell(table, "  %s", dash(show_share(call->total_ns, profile->wall_ns)));
 		layout_cell(table, "%s", dash(show_time(call->total_ns)));
@@ -411,7 +384,7 @@ static void calls(struct profile *profile)
 		layout_row(table);
 	}
 	layout_print(table, all_rows);
-	rest(profile->call_count, shown, "functions");
+	report_rest(profile->call_count, shown, "functions");
 }
 
 void report_tables(struct profile *profile, bool all)

@@ -1,0 +1,31 @@
+/*
+ * The lists of a profile in the order in which every report shows them: most time first, then by
+ * name or place.  A profile does not sort them, and other lists refer to sites and buffers by
+ * index.
+ *
+ * Each function returns pointers to all items of the list, in memory of the profile.
+ */
+#ifndef HP_TOOLS_ORDER_H
+#define HP_TOOLS_ORDER_H
+
+#include "profile.h"
+
+const struct profile_transfer **order_transfers(const struct profile *profile);
+const struct profile_kernel **order_kernels(const struct profile *profile);
+const struct profile_call **order_calls(const struct profile *profile);
+const struct profile_gap **order_gaps(const struct profile *profile);
+const struct profile_launch **order_launches(const struct profile *profile);
+const struct profile_site **order_sites(const struct profile *profile);
+const struct profile_row **order_rows(const struct profile *profile,
+				      const struct profile_site *site);
+
+/* All buffers; and those that were copied. */
+const struct profile_buffer **order_buffers(const struct profile *profile);
+const struct profile_buffer **order_copied_buffers(const struct profile *profile,
+						   size_t *ret_count);
+
+/* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
+int order_numbers(int64_t a, int64_t b);
+int order_texts(const char *a, const char *b);
+
+#endif
