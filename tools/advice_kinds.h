@@ -61,8 +61,6 @@ const struct profile_gap *advice_gap_of(const struct profile *profile,
 /* Returns the time in the copies of one buffer's round trips. */
 int64_t advice_copies_ns(const struct profile_buffer *buffer);
 
-bool advice_is_up(const struct profile_row *row);
-bool advice_is_down(const struct profile_row *row);
 bool advice_is_any(const struct profile_row *row);
 
 /*
@@ -72,11 +70,9 @@ int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row));
 void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
 
-/* Write the name of a place or a buffer to `ret`, not escaped. */
+/* Write the name of a place, a gap or a round trip to `ret`, not escaped. */
 const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
 			 bool allocation, char *ret, size_t room);
-const char *advice_buffer_name(const struct profile *profile, const struct profile_buffer *buffer,
-			       char *ret, size_t room);
 void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
 		     size_t room);
 void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,

@@ -14,7 +14,8 @@ const char *advice_place(const struct profile *profile, const struct profile_fra
 				 ADVICE_PLACE_COLUMNS);
 }
 
-const char *advice_buffer_name(const struct profile *profile, const struct profile_buffer *buffer,
+/* Writes the name of a buffer to `ret`, not escaped. */
+static const char *buffer_name(const struct profile *profile, const struct profile_buffer *buffer,
 			       char *ret, size_t room)
 {
 	if (strcmp(buffer->kind, "other") == 0) {
@@ -52,19 +53,19 @@ void advice_set_site(const struct profile *profile, struct advice *advice, int64
 			     sizeof(advice->where));
 }
 
-bool advice_is_up(const struct profile_row *row)
+static bool is_up(const struct profile_row *row)
 {
 	return strcmp(row->direction, "h2d") == 0;
 }
 
-bool advice_is_down(const struct profile_row *row)
+static bool is_down(const struct profile_row *row)
 {
 	return strcmp(row->direction, "d2h") == 0;
 }
 
 bool advice_is_any(const struct profile_row *row)
 {
-	return advice_is_up(row) || advice_is_down(row);
+	return is_up(row) || is_down(row);
 }
 
 /* Writes "from A to B" for a gap. */
@@ -83,8 +84,8 @@ void advice_name_round_trip(const struct profile *profile, const struct profile_
 			    char *ret, size_t room)
 {
 	char up[ADVICE_TEXT / 3], down[ADVICE_TEXT / 3];
-	int64_t up_site = advice_largest_site(profile, advice_is_up),
-		down_site = advice_largest_site(profile, advice_is_down);
+	int64_t up_site = advice_largest_site(profile, is_up),
+		down_site = advice_largest_site(profile, is_down);
 	int64_t after = buffer->follows.after;
 
 	if (strcmp(buffer->kind, "other") == 0 && up_site >= 0 && down_site >= 0) {
@@ -93,9 +94,9 @@ void advice_name_round_trip(const struct profile *profile, const struct profile_
 		snprintf(ret, room, "download %s, upload %s", down, up);
 		return;
 	}
-	advice_buffer_name(profile, buffer, up, sizeof(up));
+	buffer_name(profile, buffer, up, sizeof(up));
 	if (buffer->follows.count > buffer->round_trips.count && after >= 0) {
-		advice_buffer_name(profile, &profile->buffers[after], down, sizeof(down));
+		buffer_name(profile, &profile->buffers[after], down, sizeof(down));
 		snprintf(ret, room, "download to %s, upload of %s", down, up);
 	} else {
 		snprintf(ret, room, "%s", up);

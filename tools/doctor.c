@@ -120,7 +120,11 @@ static void judge_end(const char *what, int status)
 			    WEXITSTATUS(status));
 }
 
-void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
+/*
+ * Calls `look` in a child process, because `look` may crash or hang.  A crash, or no line for
+ * `seconds`, is a finding under `what`.  The child's findings count as ours.
+ */
+static void find_apart(const char *what, unsigned seconds, void (*look)(void))
 {
 	int ends[2], status;
 
@@ -355,10 +359,10 @@ int hotpin_doctor(int argc, char **argv)
 	layout_start(NULL);
 	look_at_library();
 	look_at_options();
-	doctor_find_apart("driver", 5, doctor_driver);
-	doctor_find_apart("cupti", 5, doctor_cupti);
+	find_apart("driver", 5, doctor_driver);
+	find_apart("cupti", 5, doctor_cupti);
 	doctor_machine();
-	doctor_find_apart("seccomp", 5, doctor_calls);
+	find_apart("seccomp", 5, doctor_calls);
 	if (optind < argc)
 		doctor_program(argv[optind]);
 	switch (worst) {

@@ -15,12 +15,6 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Calls `look` in a child process, because `look` may crash or hang.  A crash, or no line for
- * `seconds`, is a finding under `what`.  The child's findings count as ours.
- */
-void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void));
-
-/*
  * Returns the path of a file of /proc, /sys or /etc; tests may name a folder that precedes it.
  * Valid until the next call.
  */

@@ -31,7 +31,8 @@
 #define PAUSE_NS    10000
 #define PATIENCE_NS 100000000u
 
-uint32_t defer_thread(void)
+/* Returns the calling thread's number for the tracker; never 0. */
+static uint32_t thread_number(void)
 {
 	static _Atomic uint32_t threads;
 	static __thread uint32_t number __attribute__((tls_model("initial-exec")));
@@ -82,7 +83,7 @@ static bool record_in_context(const struct tracker_stream *tracked)
 {
 	uint32_t thread = atomic_load(&tracked->thread);
 
-	return (thread == 0 || thread == defer_thread()) && in_context(tracked, record_here);
+	return (thread == 0 || thread == thread_number()) && in_context(tracked, record_here);
 }
 
 /*
@@ -146,7 +147,7 @@ void defer_join(void)
 void defer_join_own(void)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].thread) == defer_thread())
+		if (atomic_load(&tracker_streams[i].thread) == thread_number())
 			join(&tracker_streams[i]);
 }
 
@@ -164,7 +165,7 @@ static struct tracker_work work_on(enum real_row row, CUstream stream)
 	work.legacy = stream == CU_STREAM_LEGACY;
 	work.own = stream == CU_STREAM_PER_THREAD;
 	if (work.own)
-		work.thread = defer_thread();
+		work.thread = thread_number();
 	if (work.legacy || work.own)
 		return work;
 	work.known = REAL(cuStreamGetFlags)(stream, &flags) == CUDA_SUCCESS &&
@@ -270,7 +271,7 @@ void defer_gate(enum real_row row, CUstream stream)
 void defer_add(struct tracker_stream *tracked, bool per_thread)
 {
 	upload_is_last = true;
-	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
+	if (!tracker_add(tracked, per_thread ? thread_number() : 0))
 		stream_wait(NULL, per_thread);
 	else if (per_thread && hp_keeps(record_own_at_once))
 		record_event(tracked);
@@ -313,7 +314,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 	}
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
 		return NULL;
-	uint32_t thread = per_thread ? defer_thread() : 0;
+	uint32_t thread = per_thread ? thread_number() : 0;
 	struct tracker_stream *tracked = tracker_find(context, thread);
 	/* No kernel has followed an open stream's last copy. */
 	if (tracked != NULL && tracker_state_of(atomic_load(&tracked->word)) == TRACKER_OPEN)
@@ -330,7 +331,7 @@ struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word)
 {
 	CUcontext context = NULL;
 	struct tracker_stream *tracked = NULL;
-	uint32_t thread = per_thread ? defer_thread() : 0;
+	uint32_t thread = per_thread ? thread_number() : 0;
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
 		tracked = tracker_find(context, thread);

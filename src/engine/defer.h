@@ -16,9 +16,6 @@ void defer_gate(enum real_row row, CUstream stream);
 void defer_join(void);
 void defer_join_own(void);
 
-/* Returns the calling thread's number for the tracker; never 0. */
-uint32_t defer_thread(void);
-
 /*
  * Returns the tracked stream of the calling thread's synchronous copies; NULL (counted): a copy
  * must not return early, because device work is host-visible.  The caller has checked the option

@@ -66,7 +66,7 @@ static cudaError_t load(void)
 	return cudaSuccess;
 }
 
-cudaError_t runtime_load(void)
+static cudaError_t runtime_load(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!loaded)

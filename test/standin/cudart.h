@@ -20,11 +20,8 @@ struct driver {
 #include "cudart.def"
 };
 
-/* Constant once runtime_load() has returned true. */
+/* Constant once the first call of the runtime has found it. */
 extern struct driver driver;
-
-/* Finds the driver, without touching a device. */
-cudaError_t runtime_load(void);
 /* Finds the driver and makes a context current in this thread: before every call that needs one. */
 cudaError_t runtime_enter(void);
 /* Records an error as the last one of this thread, and returns it. */

@@ -102,7 +102,6 @@ struct delay {
 extern struct delay delay_slow, delay_late;
 void delay_load(struct delay *delay, const char *spec);
 unsigned delay_due(const struct delay *delay, const char *name);
-size_t name_base_length(const char *name);
 /* True if `name` is a flavor of `wanted`. */
 bool name_matches(const char *name, const char *wanted);
 
@@ -347,8 +346,6 @@ void stream_drain(struct stream *stream);
 void stream_settle(struct stream *stream);
 void op_complete(struct op *op);
 void op_put(struct op *op);
-bool op_ready(struct op *op);
-void op_run(struct op *op);
 /*
  * True if any operation is queued.  op_run_any() runs a random one that is ready and allowed; false
  * if there is none.
@@ -399,7 +396,6 @@ void copy_run(struct xfer *x);
 bool copy_is_lost(const struct xfer *x);
 uint64_t copy_ns(const struct xfer *x);
 CUresult fill_start(struct fill *fill, struct stream *stream, bool async);
-void fill_run(struct fill *fill);
 
 /* ---- kernels: kernel.c, mangle.c ---- */
 

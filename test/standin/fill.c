@@ -44,7 +44,7 @@ CUresult fill_start(struct fill *fill, struct stream *stream, bool async)
 	return rc;
 }
 
-void fill_run(struct fill *fill)
+static void fill_run(struct fill *fill)
 {
 	const struct block *block = block_find(fill->at);
 	size_t row = fill->width * fill->size;

@@ -62,7 +62,7 @@ void log_note(const char *line)
 }
 
 /* "cuMemcpyHtoDAsync_v2_ptsz" has the base "cuMemcpyHtoDAsync". */
-size_t name_base_length(const char *name)
+static size_t name_base_length(const char *name)
 {
 	size_t n = strlen(name);
 

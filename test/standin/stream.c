@@ -221,7 +221,7 @@ CUresult stream_push_last(struct ctx *ctx, struct op **ret)
 	return rc;
 }
 
-bool op_ready(struct op *op)
+static bool op_ready(struct op *op)
 {
 	const struct block *block;
 	uint64_t now = 0;
@@ -263,7 +263,7 @@ static void unlink_op(struct op *op)
 }
 
 /* Runs one operation that is ready; the lock may be released meanwhile. */
-void op_run(struct op *op)
+static void op_run(struct op *op)
 {
 	struct stream *s = op->stream;
 	uint64_t begin = op->queued_ns, ns = 0;
