@@ -51,6 +51,12 @@ static void add_python(struct json *json, const uint32_t *place, size_t depth)
 	json_close(json, "]");
 }
 
+static void add_place(struct json *json, const struct frames_place *place)
+{
+	add_frames(json, place->frame, place->depth, false);
+	add_python(json, place->python, place->python_depth);
+}
+
 static void add_modules(struct json *json)
 {
 	size_t count = modules_count();
@@ -91,8 +97,7 @@ static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
 	json_tell_apart(json, site->name);
-	add_frames(json, site->frame, site->depth, false);
-	add_python(json, site->python, site->python_depth);
+	add_place(json, &site->place);
 	add_main(json, site);
 	if (site->folded)
 		json_bool(json, "folded", true);
@@ -126,8 +131,7 @@ static void add_gap_end(struct json *json, const char *name, const struct gap_en
 	}
 	json_open(json, name, "{");
 	json_text(json, "call", calls_name(end->function));
-	add_frames(json, end->frame, end->depth, false);
-	add_python(json, end->python, end->python_depth);
+	add_place(json, &end->place);
 	json_close(json, "}");
 }
 
@@ -222,8 +226,7 @@ static void add_launches(const struct report *report, struct json *json)
 		launches_read(i, &site);
 		json_open(json, NULL, "{");
 		json_tell_apart(json, i);
-		add_frames(json, site.frame, site.depth, false);
-		add_python(json, site.python, site.python_depth);
+		add_place(json, &site.place);
 		json_sum(json, "count", site.count);
 		json_sum(json, "host_ns", site.host_ns);
 		launch_times_read(i, &time);

@@ -327,6 +327,17 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 	return false;
 }
 
+struct frames_place frames_place(const struct frames_way *way)
+{
+	struct frames_place place = { .depth = way->depth, .python_depth = way->python_depth };
+
+	for (size_t i = 0; i < way->depth; i++)
+		place.frame[i] = modules_find_return(way->address[i]);
+	for (size_t i = 0; i < way->python_depth; i++)
+		place.python[i] = way->python[i];
+	return place;
+}
+
 void frames_forget(uintptr_t from, uintptr_t to)
 {
 	for (size_t i = 0; steps != NULL && i < STEPS_MOST; i++) {

@@ -10,6 +10,8 @@
 #ifndef HP_TRACE_FRAMES_H
 #define HP_TRACE_FRAMES_H
 
+#include "trace/modules.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +34,14 @@ struct frames_way {
 
 #define FRAMES_NAMELESS UINT32_MAX
 
+/* The place of a call, which stays valid when files are unloaded. */
+struct frames_place {
+	size_t depth; /* 0: unknown */
+	struct module_place frame[FRAMES_MOST];
+	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
+	size_t python_depth;
+};
+
 /*
  * Finds the unwinder.  Calls dlopen(): no lock of ours may be held.  Without an unwinder, and on
  * machines other than x86-64, a way has at most one address.
@@ -52,6 +62,9 @@ bool frames_walk(const void *frame, struct frames_way *ret);
  */
 struct frames_way *frames_borrow(const void *frame);
 void frames_return(void);
+
+/* Returns the place of a way.  Takes the lock `trace`, once for each frame. */
+struct frames_place frames_place(const struct frames_way *way);
 
 /*
  * Forgets these addresses: their code was unloaded, and other code may lie there now.  Any thread.

@@ -85,13 +85,9 @@ static void evict(void)
 /* Takes a lock for each frame, so no lock may be held. */
 static void resolve(struct gap_end *end, uint32_t function, const struct frames_way *way)
 {
-	end->function = function;
-	end->depth = way != NULL ? way->depth : 0;
-	end->python_depth = way != NULL ? way->python_depth : 0;
-	for (size_t i = 0; i < end->depth; i++)
-		end->frame[i] = modules_find_return(way->address[i]);
-	for (size_t i = 0; i < end->python_depth; i++)
-		end->python[i] = way->python[i];
+	*end = (struct gap_end){ .function = function };
+	if (way != NULL)
+		end->place = frames_place(way);
 }
 
 /*

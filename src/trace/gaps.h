@@ -9,7 +9,6 @@
 #define HP_TRACE_GAPS_H
 
 #include "trace/frames.h"
-#include "trace/modules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,10 +21,7 @@
 /* One of the two calls. */
 struct gap_end {
 	uint32_t function; /* its number, as in calls.h, or GAPS_NO_CALL */
-	size_t depth;      /* 0: the place is not known */
-	struct module_place frame[FRAMES_MOST];
-	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
-	size_t python_depth;
+	struct frames_place place;
 };
 
 struct gap_sum {

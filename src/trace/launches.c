@@ -50,12 +50,8 @@ static bool find(struct frames_way *way)
 
 static void make(struct frames_way *way)
 {
-	struct launch_site site = { .depth = way->depth, .python_depth = way->python_depth };
+	struct launch_site site = { .place = frames_place(way) };
 
-	for (size_t i = 0; i < way->depth; i++)
-		site.frame[i] = modules_find_return(way->address[i]);
-	for (size_t i = 0; i < way->python_depth; i++)
-		site.python[i] = way->python[i];
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the place. */
 	uint32_t row = keys_find(&keys, way->hash);

@@ -8,16 +8,12 @@
 #define HP_TRACE_LAUNCHES_H
 
 #include "trace/frames.h"
-#include "trace/modules.h"
 
 #define LAUNCHES_MOST 512u /* a power of two */
 
 struct launch_site {
 	uint64_t count, host_ns; /* calls, and the time in them */
-	size_t depth;
-	struct module_place frame[FRAMES_MOST];
-	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
-	size_t python_depth;
+	struct frames_place place;
 };
 
 /* Returns 0 or -ENOMEM.  Once a process.  Does not call frames_start(). */

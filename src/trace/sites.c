@@ -79,9 +79,9 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 
 static bool begins_with(const struct site *site, const struct site *fold)
 {
-	for (size_t i = 0; i < fold->depth; i++)
-		if (site->frame[i].module != fold->frame[i].module ||
-		    site->frame[i].offset != fold->frame[i].offset)
+	for (size_t i = 0; i < fold->place.depth; i++)
+		if (site->place.frame[i].module != fold->place.frame[i].module ||
+		    site->place.frame[i].offset != fold->place.frame[i].offset)
 			return false;
 	return true;
 }
@@ -103,18 +103,18 @@ static struct site *fold_of(const struct site *site)
 	};
 
 	for (size_t level = 0;; level++) {
-		size_t depth =
-			levels[level].depth < site->depth ? levels[level].depth : site->depth;
+		size_t depth = levels[level].depth < site->place.depth ? levels[level].depth
+								       : site->place.depth;
 
 		for (size_t i = 0; i < folds; i++)
-			if (sites[SITES_MOST + i].depth == depth &&
+			if (sites[SITES_MOST + i].place.depth == depth &&
 			    begins_with(site, &sites[SITES_MOST + i]))
 				return &sites[SITES_MOST + i];
 		if (folds >= levels[level].most)
 			continue;
 		struct site *made = &sites[SITES_MOST + folds++];
-		*made = (struct site){ .depth = depth, .folded = true };
-		memcpy(made->frame, site->frame, depth * sizeof(site->frame[0]));
+		*made = (struct site){ .folded = true, .place = { .depth = depth } };
+		memcpy(made->place.frame, site->place.frame, depth * sizeof(site->place.frame[0]));
 		return made;
 	}
 }
@@ -189,14 +189,8 @@ bool sites_walk(const void *frame, struct frames_way *ret)
 
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
 {
-	struct site site = { .hash = way->hash,
-			     .depth = way->depth,
-			     .folded = way->cut,
-			     .python_depth = way->python_depth };
+	struct site site = { .hash = way->hash, .folded = way->cut, .place = frames_place(way) };
 
-	for (size_t i = 0; i < way->depth; i++)
-		site.frame[i] = modules_find_return(way->address[i]);
-	memcpy(site.python, way->python, way->python_depth * sizeof(way->python[0]));
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the site. */
 	uint32_t name = sites_add(way, copy);

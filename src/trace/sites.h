@@ -14,7 +14,6 @@
 #define HP_TRACE_SITES_H
 
 #include "trace/frames.h"
-#include "trace/modules.h"
 #include "trace/operation.h"
 
 #define SITES_MOST    1024 /* a power of two */
@@ -29,11 +28,8 @@ struct sites_row {
 struct site {
 	uint64_t hash;
 	uint32_t name; /* set by sites_read(): never used for another site */
-	size_t depth;
-	bool folded; /* of several call stacks: `frame` holds the frames they share */
-	struct module_place frame[FRAMES_MOST];
-	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way; a fold has none */
-	size_t python_depth;
+	bool folded;   /* of several call stacks: `place` holds the frames they share */
+	struct frames_place place;
 	/* Where the main thread was in Python while threads without Python copied. */
 	struct sites_main {
 		uint32_t python[FRAMES_PYTHON_MOST];

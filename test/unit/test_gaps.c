@@ -52,12 +52,12 @@ TEST(pairs)
 	CHECK_EQ(gap_at(1).after.function, 2);
 	CHECK_EQ(gap_at(1).sum.count, 10);
 	CHECK_EQ(gap_at(1).sum.total_ns, 30 * LONG);
-	CHECK_EQ(gap_at(1).before.depth, 1);
-	CHECK_EQ(gap_at(1).after.depth, 1);
-	CHECK(gap_at(1).before.frame[0].offset != gap_at(1).after.frame[0].offset);
+	CHECK_EQ(gap_at(1).before.place.depth, 1);
+	CHECK_EQ(gap_at(1).after.place.depth, 1);
+	CHECK(gap_at(1).before.place.frame[0].offset != gap_at(1).after.place.frame[0].offset);
 	CHECK_EQ(gap_at(2).sum.count, 9);
 	CHECK_EQ(gap_at(2).sum.longest_ns, LONG + 9);
-	CHECK_EQ(gap_at(2).before.frame[0].offset, gap_at(1).after.frame[0].offset);
+	CHECK_EQ(gap_at(2).before.place.frame[0].offset, gap_at(1).after.place.frame[0].offset);
 }
 
 TEST(short_ones)
@@ -85,8 +85,8 @@ TEST(rare_gaps)
 	for (int i = 0; i < 1000; i++)
 		call(1, i % 100 == 99 ? LONG : SHORT);
 	CHECK_EQ(gaps_found(), 2);
-	CHECK_EQ(gap_at(0).before.depth + gap_at(1).before.depth, 1);
-	CHECK_EQ(gap_at(0).after.depth + gap_at(1).after.depth, 2);
+	CHECK_EQ(gap_at(0).before.place.depth + gap_at(1).before.place.depth, 1);
+	CHECK_EQ(gap_at(0).after.place.depth + gap_at(1).after.place.depth, 2);
 	CHECK_EQ(gap_at(0).sum.count, 1);
 	CHECK_EQ(gap_at(1).sum.count, 9);
 }
@@ -107,14 +107,14 @@ TEST(gaps_pay_for_looks)
 	call(3, LONG);
 	/* Nothing had paid for a look before 2, and what that gap paid is used up before 3. */
 	CHECK_EQ(gaps_found(), 2);
-	CHECK_EQ(gap_at(0).before.depth, 0);
-	CHECK_EQ(gap_at(1).before.depth, 0);
+	CHECK_EQ(gap_at(0).before.place.depth, 0);
+	CHECK_EQ(gap_at(1).before.place.depth, 0);
 	call_often(1);
 	call(4, 100 * LONG);
-	CHECK_EQ(gap_at(2).before.depth, 1);
+	CHECK_EQ(gap_at(2).before.place.depth, 1);
 	call_often(1000);
 	call(5, LONG);
-	CHECK_EQ(gap_at(3).before.depth, 1);
+	CHECK_EQ(gap_at(3).before.place.depth, 1);
 }
 
 static void *two_calls(void *unused)

@@ -29,7 +29,7 @@ TEST(by_place)
 		launches_read(i, &site);
 		CHECK_EQ(site.count, 10);
 		CHECK_EQ(site.host_ns, 100 * i);
-		CHECK(site.depth == 2 && site.frame[0].offset == 1000 + i);
+		CHECK(site.place.depth == 2 && site.place.frame[0].offset == 1000 + i);
 	}
 }
 

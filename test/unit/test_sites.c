@@ -98,7 +98,7 @@ static void check_sums(void)
 		sum.sync_count += row.sync_count;
 		sum.sync_ns += row.sync_ns;
 		folded += site.folded ? row.count : 0;
-		CHECK(site.folded || site.depth == FRAMES_MOST);
+		CHECK(site.folded || site.place.depth == FRAMES_MOST);
 	}
 	CHECK_EQ(sum.count, all.count);
 	CHECK_EQ(sum.bytes, all.bytes);
@@ -123,7 +123,7 @@ static bool find(uint64_t number, struct sites_row *ret)
 		if (site.folded || site.hash != way.hash)
 			continue;
 		for (size_t j = 0; j < FRAMES_MOST; j++)
-			CHECK_EQ(site.frame[j].offset, way.address[j]);
+			CHECK_EQ(site.place.frame[j].offset, way.address[j]);
 		*ret = sum_of(&site);
 		return true;
 	}
@@ -291,7 +291,7 @@ TEST(folds_share_innermost_frames)
 
 		sites_read(i, &site);
 		CHECK(site.folded);
-		depths[site.depth]++;
+		depths[site.place.depth]++;
 	}
 	CHECK(depths[4] >= 40 && depths[2] > 0 && depths[1] > 0);
 	CHECK_EQ(depths[0], 1);
@@ -326,7 +326,7 @@ TEST(a_way_that_was_cut)
 	sites_count(&counts);
 	CHECK_EQ(counts.folded, 1);
 	sites_read(0, &site);
-	CHECK(site.folded && site.depth == 2);
+	CHECK(site.folded && site.place.depth == 2);
 }
 
 static struct site site_of(uint32_t name)
