@@ -6,8 +6,8 @@
  */
 #include "base/tsc_clock.h"
 #include "base/clock.h"
+#include "base/procfile.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -47,14 +47,12 @@ static bool is_invariant(void)
 /* The kernel has compared the counters of all CPUs, and watches them. */
 static bool is_the_kernels_clock(void)
 {
-	char name[16] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		      O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
+	char name[16];
+	static const char *const file[] = {
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL
+	};
 
-	if (fd >= 0)
-		close(fd);
-	return got == 4 && memcmp(name, "tsc\n", 4) == 0;
+	return hp_procfile_read(name, sizeof(name), file) && strcmp(name, "tsc\n") == 0;
 }
 
 /* Another library may have put a clock of its own in front of libc's. */

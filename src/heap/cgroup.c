@@ -5,7 +5,7 @@
  * list of files is subtracted, as in the "working set" of container managers.
  */
 #include "heap/cgroup.h"
-#include "heap/procfile.h"
+#include "base/procfile.h"
 
 #include <string.h>
 
@@ -80,8 +80,8 @@ void cgroup_each(const char *root, const char *controller, cgroup_look_fn look, 
 	char text[4096];
 	struct cgroup at = { .root = root };
 
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ root, "/proc/self/cgroup", NULL }))
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ root, "/proc/self/cgroup", NULL }))
 		return;
 	for (char *line = text, *next; *line != '\0'; line = next) {
 		size_t length = strcspn(line, "\n");
@@ -97,11 +97,11 @@ static uint64_t value(const struct cgroup *at, const struct version *version, co
 {
 	char text[32];
 
-	if (!procfile_read(
+	if (!hp_procfile_read(
 		    text, sizeof(text),
 		    (const char *const[]){ at->root, version->mount, at->group, file, NULL }))
 		return UINT64_MAX;
-	return procfile_number(text);
+	return hp_procfile_number(text);
 }
 
 static uint64_t limit_of(const struct cgroup *at, const struct version *version)
@@ -126,24 +126,24 @@ static uint64_t used_of(const struct cgroup *at, const struct version *version)
 
 	if (used == UINT64_MAX)
 		return 0;
-	if (procfile_read(text, sizeof(text),
-			  (const char *const[]){ at->root, version->mount, at->group,
-						 "/memory.stat", NULL }) &&
-	    (field = procfile_field(text, version->reclaimable)) != NULL)
-		free = procfile_number(field);
+	if (hp_procfile_read(text, sizeof(text),
+			     (const char *const[]){ at->root, version->mount, at->group,
+						    "/memory.stat", NULL }) &&
+	    (field = hp_procfile_field(text, version->reclaimable)) != NULL)
+		free = hp_procfile_number(field);
 	return free < used ? used - free : 0;
 }
 
 /* If v1 is in use, v2 is elsewhere: the "hybrid" mount of systemd. */
 static unsigned stall_of(const struct cgroup *at)
 {
-	unsigned stall = procfile_stall((const char *const[]){
+	unsigned stall = hp_procfile_stall((const char *const[]){
 		at->root, "/sys/fs/cgroup", at->group, "/memory.pressure", NULL });
 
 	if (stall != 0)
 		return stall;
-	return procfile_stall((const char *const[]){ at->root, "/sys/fs/cgroup/unified", at->group,
-						     "/memory.pressure", NULL });
+	return hp_procfile_stall((const char *const[]){ at->root, "/sys/fs/cgroup/unified",
+							at->group, "/memory.pressure", NULL });
 }
 
 static void look_at_memory(const struct cgroup *at, void *to)

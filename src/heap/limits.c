@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "heap/limits.h"
+#include "base/procfile.h"
 #include "heap/cgroup.h"
-#include "heap/procfile.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -60,8 +60,8 @@ bool limits_ration_space(void)
 
 	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
 		return true;
-	return procfile_read(text, sizeof(text),
-			     (const char *const[]){ "/proc/sys/vm/overcommit_memory", NULL }) &&
+	return hp_procfile_read(text, sizeof(text),
+				(const char *const[]){ "/proc/sys/vm/overcommit_memory", NULL }) &&
 	       text[0] == '2';
 }
 
@@ -71,10 +71,11 @@ uint64_t limits_available(const char *root)
 	const char *field = NULL;
 	uint64_t kib = UINT64_MAX;
 
-	if (procfile_read(text, sizeof(text), (const char *const[]){ root, "/proc/meminfo", NULL }))
-		field = procfile_field(text, "MemAvailable");
+	if (hp_procfile_read(text, sizeof(text),
+			     (const char *const[]){ root, "/proc/meminfo", NULL }))
+		field = hp_procfile_field(text, "MemAvailable");
 	if (field != NULL)
-		kib = procfile_number(field);
+		kib = hp_procfile_number(field);
 	return kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
 }
 

@@ -6,9 +6,9 @@
  * limits, and a cgroup's stalls include those of tasks that read files.
  */
 #include "heap/pressure.h"
+#include "base/procfile.h"
 #include "heap/cgroup.h"
 #include "heap/limits.h"
-#include "heap/procfile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ void pressure_look(const char *root, struct pressure_facts *ret)
 {
 	struct cgroup_memory cgroup;
 	unsigned stall =
-		procfile_stall((const char *const[]){ root, "/proc/pressure/memory", NULL });
+		hp_procfile_stall((const char *const[]){ root, "/proc/pressure/memory", NULL });
 
 	cgroup_look(root, &cgroup);
 	*ret = (struct pressure_facts){

@@ -19,7 +19,7 @@ enum pressure_level {
 struct pressure_facts {
 	uint64_t ram, available;            /* of the machine, bytes; UINT64_MAX: not known */
 	uint64_t cgroup_limit, cgroup_left; /* UINT64_MAX: no limit */
-	unsigned stall; /* the worse of the machine's and the cgroup's, see procfile_stall() */
+	unsigned stall; /* the worse of the machine's and the cgroup's, see hp_procfile_stall() */
 };
 
 /*

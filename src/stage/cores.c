@@ -3,8 +3,8 @@
  */
 #define _GNU_SOURCE
 #include "stage/cores.h"
+#include "base/procfile.h"
 #include "heap/cgroup.h"
-#include "heap/procfile.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -43,15 +43,15 @@ static bool look_v2(const struct cgroup *at, struct quota *ret)
 {
 	char text[64];
 
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ at->root, "/sys/fs/cgroup", at->group, "/cpu.max",
-						  NULL }))
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ at->root, "/sys/fs/cgroup", at->group,
+						     "/cpu.max", NULL }))
 		return false;
 	const char *blank = strchr(text, ' ');
 	if (blank == NULL || text[0] < '0' || text[0] > '9')
 		return false;
-	ret->quota_us = procfile_number(text);
-	ret->period_us = procfile_number(blank + 1);
+	ret->quota_us = hp_procfile_number(text);
+	ret->period_us = hp_procfile_number(blank + 1);
 	return true;
 }
 
@@ -61,17 +61,17 @@ static bool look_v1(const struct cgroup *at, struct quota *ret)
 	static const char mount[] = "/sys/fs/cgroup/cpu";
 	char text[64];
 
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ at->root, mount, at->group, "/cpu.cfs_quota_us",
-						  NULL }) ||
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ at->root, mount, at->group,
+						     "/cpu.cfs_quota_us", NULL }) ||
 	    text[0] == '-')
 		return false;
-	ret->quota_us = procfile_number(text);
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ at->root, mount, at->group, "/cpu.cfs_period_us",
-						  NULL }))
+	ret->quota_us = hp_procfile_number(text);
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ at->root, mount, at->group,
+						     "/cpu.cfs_period_us", NULL }))
 		return false;
-	ret->period_us = procfile_number(text);
+	ret->period_us = hp_procfile_number(text);
 	return true;
 }
 

@@ -5,10 +5,9 @@
 #include "trace/perf_event.h"
 #include "base/clock.h"
 #include "base/kernel.h"
-#include "base/parse.h"
+#include "base/procfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
@@ -82,20 +81,12 @@ void perf_event_stop(const struct perf_ring *ring)
 static long read_number(const char *path, long otherwise)
 {
 	char text[32];
-	hp_count_t number;
-	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	while (length > 0 && text[length - 1] == '\n')
-		length--;
-	if (length <= 0)
+	if (!hp_procfile_read(text, sizeof(text), (const char *const[]){ path, NULL }))
 		return otherwise;
-	text[length] = '\0';
 	bool negative = text[0] == '-';
-	if (hp_parse_count(text + negative, "", &number) < 0 || number > INT_MAX)
+	uint64_t number = hp_procfile_number(text + negative);
+	if (number > INT_MAX)
 		return otherwise;
 	return negative ? -(long)number : (long)number;
 }

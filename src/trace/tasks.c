@@ -4,13 +4,13 @@
  */
 #define _GNU_SOURCE
 #include "trace/tasks.h"
+#include "base/procfile.h"
 #include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,18 +64,13 @@ size_t tasks_list(pid_t *ret, size_t most)
 
 bool tasks_is_filtered(pid_t tid)
 {
-	char text[4096];
-	int saved = errno;
+	char text[4096], task[24];
 
-	snprintf(text, sizeof(text), "/proc/self/task/%d/status", (int)tid);
-	int fd = open(text, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	text[length > 0 ? length : 0] = '\0';
-	const char *line = strstr(text, "\nSeccomp:\t");
+	snprintf(task, sizeof(task), "%d", (int)tid);
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ "/proc/self/task/", task, "/status", NULL }))
+		return true;
+	const char *mode = hp_procfile_field(text, "Seccomp");
 	/* A kernel without seccomp has no such line. */
-	return length <= 0 || (line != NULL && line[10] != '0');
+	return mode != NULL && mode[0] != '0';
 }

@@ -1,12 +1,11 @@
 /*
  * Reads small files of the kernel.
  *
- * Inside src/heap and src/stage.  Uses bare system calls, so it may run under a lock and inside
- * malloc(): libc's open() and read() are cancellation points, at which a thread would vanish with
- * its lock held.
+ * Uses bare system calls, so it may run under a lock and inside malloc(): libc's open() and read()
+ * are cancellation points, at which a thread would vanish with its lock held.  Keeps errno.
  */
-#ifndef HP_HEAP_PROCFILE_H
-#define HP_HEAP_PROCFILE_H
+#ifndef HP_BASE_PROCFILE_H
+#define HP_BASE_PROCFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,21 +15,21 @@
  * Reads the first room - 1 bytes, as text, of the file whose name is the pieces joined, up to a
  * NULL. False: there is no such file.
  */
-bool procfile_read(char *buffer, size_t room, const char *const *pieces);
+bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces);
 
 /* Returns the number that `text` starts with; UINT64_MAX for "max" and for larger numbers. */
-uint64_t procfile_number(const char *text);
+uint64_t hp_procfile_number(const char *text);
 
 /*
  * Returns the text after `name` at the start of a line, without blanks and colon; NULL: no such
  * line.
  */
-const char *procfile_field(const char *text, const char *name);
+const char *hp_procfile_field(const char *text, const char *name);
 
 /*
  * Returns the "some avg10" of the PSI file that the pieces, up to a NULL, name, in hundredths of a
  * percent.  0: there is no such file.
  */
-unsigned procfile_stall(const char *const *pieces);
+unsigned hp_procfile_stall(const char *const *pieces);
 
 #endif

@@ -4,7 +4,7 @@
  * The kernel generates such a file as it is read: one read() with enough room gets it whole.
  */
 #define _GNU_SOURCE
-#include "heap/procfile.h"
+#include "base/procfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static bool join(char path[PATH_ROOM], const char *const *pieces)
 	return true;
 }
 
-bool procfile_read(char *buffer, size_t room, const char *const *pieces)
+bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 {
 	char path[PATH_ROOM];
 	int saved = errno;
@@ -51,7 +51,7 @@ bool procfile_read(char *buffer, size_t room, const char *const *pieces)
 	return true;
 }
 
-uint64_t procfile_number(const char *text)
+uint64_t hp_procfile_number(const char *text)
 {
 	uint64_t value = 0;
 
@@ -65,7 +65,7 @@ uint64_t procfile_number(const char *text)
 	return value;
 }
 
-const char *procfile_field(const char *text, const char *name)
+const char *hp_procfile_field(const char *text, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -79,12 +79,12 @@ const char *procfile_field(const char *text, const char *name)
 }
 
 /* "some avg10=0.25 avg60=..." */
-unsigned procfile_stall(const char *const *pieces)
+unsigned hp_procfile_stall(const char *const *pieces)
 {
 	static const char begin[] = "some avg10=";
 	char text[256];
 
-	if (!procfile_read(text, sizeof(text), pieces) ||
+	if (!hp_procfile_read(text, sizeof(text), pieces) ||
 	    strncmp(text, begin, sizeof(begin) - 1) != 0)
 		return 0;
 
