@@ -11,9 +11,10 @@ import statistics
 import sys
 import time
 
+from torch_start import torch_start
+
 TURNS = 40
 WARM_UP = 8
-SKIPPED = 77
 UNITS = {"K": 10, "M": 20, "G": 30}
 
 
@@ -50,19 +51,9 @@ def measure(torch, hand_tuned, text):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: loop_torch.py malloc|pinned SIZE...", file=sys.stderr)
-        return 2
-    try:
-        import torch
-    except ImportError as error:
-        print("skipped:", error, file=sys.stderr)
-        return SKIPPED
-    if not torch.cuda.is_available():
-        print("skipped: no device that torch can use", file=sys.stderr)
-        return SKIPPED
-    for text in sys.argv[2:]:
-        measure(torch, sys.argv[1] == "pinned", text)
+    torch, hand_tuned, arguments = torch_start("loop_torch.py malloc|pinned SIZE...")
+    for text in arguments:
+        measure(torch, hand_tuned, text)
     return 0
 
 

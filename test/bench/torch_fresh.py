@@ -22,7 +22,8 @@ import subprocess
 import sys
 import time
 
-SKIPPED = 77
+from torch_start import torch_start
+
 SECTION_SECONDS = 1.2
 LEAST_TURNS, MOST_TURNS = 6, 40
 WARM_UP = 2
@@ -180,24 +181,13 @@ def concurrent(torch, hand_tuned):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: torch_fresh.py malloc|pinned [MIB...] [loaders]", file=sys.stderr)
-        return 2
-    try:
-        import torch
-    except ImportError as error:
-        print("skipped:", error, file=sys.stderr)
-        return SKIPPED
-    if not torch.cuda.is_available():
-        print("skipped: no device that torch can use", file=sys.stderr)
-        return SKIPPED
-    hand_tuned = sys.argv[1] == "pinned"
+    torch, hand_tuned, arguments = torch_start("torch_fresh.py malloc|pinned [MIB...] [loaders]")
     # Ends a test that hangs, for the sake of later ones.
     signal.alarm(STUCK_SECONDS)
-    for mib in sys.argv[2:]:
+    for mib in arguments:
         if mib != "loaders":
             fresh(torch, hand_tuned, int(mib))
-    if "loaders" not in sys.argv[2:]:
+    if "loaders" not in arguments:
         return 0
     # Its threads would compete with the workers for the cores.
     torch.set_num_threads(1)

@@ -29,8 +29,8 @@ import tempfile
 import time
 
 from torch_fresh import Custom, Pinnable
+from torch_start import skip, torch_start
 
-SKIPPED = 77
 SECTION_SECONDS = 0.4
 LEAST_TURNS, MOST_TURNS, WARM_UP = 6, 60, 4
 SAMPLES = 4
@@ -213,27 +213,17 @@ def section(torch, hand_tuned, argument):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: torch_loops.py malloc|pinned [[KIND:]MB:WORKERS...] [images:WORKERS...]",
-              file=sys.stderr)
-        return 2
-    try:
-        import torch
-    except ImportError as error:
-        print("skipped:", error, file=sys.stderr)
-        return SKIPPED
-    if not torch.cuda.is_available():
-        print("skipped: no device that torch can use", file=sys.stderr)
-        return SKIPPED
+    torch, hand_tuned, arguments = torch_start(
+        "torch_loops.py malloc|pinned [[KIND:]MB:WORKERS...] [images:WORKERS...]"
+    )
     signal.alarm(STUCK_SECONDS)
     # Its threads would compete with the workers for the cores.
     torch.set_num_threads(1)
     try:
-        for argument in sys.argv[2:]:
-            section(torch, sys.argv[1] == "pinned", argument)
+        for argument in arguments:
+            section(torch, hand_tuned, argument)
     except Skipped as reason:
-        print("skipped:", reason, file=sys.stderr)
-        return SKIPPED
+        skip(reason)
     return 0
 
 

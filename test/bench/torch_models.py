@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 
-SKIPPED = 77
+from torch_start import torch_start
+
 SIDE = 2048  # a layer is a square of float32: 16 MiB
 BATCH = 256
 SECTION_SECONDS = 1.2
@@ -132,20 +133,9 @@ def folder_for(size):
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: torch_models.py malloc|pinned MIB", file=sys.stderr)
-        return 2
-    try:
-        import torch
-    except ImportError as error:
-        print("skipped:", error, file=sys.stderr)
-        return SKIPPED
-    if not torch.cuda.is_available():
-        print("skipped: no device that torch can use", file=sys.stderr)
-        return SKIPPED
+    torch, hand_tuned, arguments = torch_start("torch_models.py malloc|pinned MIB")
     signal.alarm(STUCK_SECONDS)
-    hand_tuned = sys.argv[1] == "pinned"
-    mib = max(16, int(sys.argv[2]))
+    mib = max(16, int(arguments[0]))
     layers = mib * (1 << 20) // (SIDE * SIDE * 4)
     torch.manual_seed(1)
     torch.set_grad_enabled(False)
