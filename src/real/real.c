@@ -22,11 +22,10 @@
 
 const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
 #define DRIVER(name, class, stream, ...) \
-	{ #name, REAL_##class, stream, false, REAL_UNSEEN, ROLE_##__VA_ARGS__ },
-#define WRAPPED(name, class, stream, ...) \
-	{ #name, REAL_##class, stream, true, REAL_UNSEEN, ROLE_##__VA_ARGS__ },
+	{ #name, REAL_##class, stream, REAL_UNSEEN, ROLE_##__VA_ARGS__ },
+#define WRAPPED DRIVER
 #define EXPOSES(name, class, stream, how, ...) \
-	{ #name, REAL_##class, stream, false, REAL_SEEN_##how, ROLE_##__VA_ARGS__ },
+	{ #name, REAL_##class, stream, REAL_SEEN_##how, ROLE_##__VA_ARGS__ },
 #include "real/driver.def"
 };
 

@@ -67,9 +67,8 @@ enum real_launch { REAL_NO_LAUNCH, REAL_LAUNCHES_KERNEL, REAL_LAUNCHES_GRAPH };
 /* One row of driver.def. */
 struct real_driver_fact {
 	const char *name;
-	uint8_t class; /* enum real_class */
-	int8_t stream; /* index of the CUstream argument, or one of the below */
-	bool wrapped;
+	uint8_t class;      /* enum real_class */
+	int8_t stream;      /* index of the CUstream argument, or one of the below */
 	uint8_t visibility; /* enum real_visibility */
 	uint8_t need;       /* enum real_need */
 	uint8_t launch;     /* enum real_launch */

@@ -20,7 +20,7 @@ struct hostcalls {
 	struct sizes sizes[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	uint64_t captured;  /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
-	uint64_t waits, wait_ns;
+	uint64_t waits;
 	uint64_t deferred, deferred_bytes; /* synchronous copies that returned early */
 	uint64_t joins;                    /* waits of the host for deferred copies */
 	uint64_t kernels, graphs;

@@ -180,14 +180,11 @@ static void make_room(struct split *split)
 
 void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end)
 {
+	/* The time before the begin belongs to no part. */
+	if (start < split->begin)
+		start = split->begin;
 	if (end <= start)
 		return;
-	if (start < split->begin) {
-		split->before_ns += (end < split->begin ? end : split->begin) - start;
-		if (end <= split->begin)
-			return;
-		start = split->begin;
-	}
 	if (split->count == split->room)
 		make_room(split);
 	if (layer >= SPLIT_CALL)

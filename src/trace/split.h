@@ -65,7 +65,6 @@ struct split {
 	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */
 	struct strip strip;                            /* the same over time */
 	uint64_t late_ns;                              /* clipped: arrived too late */
-	uint64_t before_ns;                            /* clipped: lies before begin */
 	uint64_t begin;
 };
 
