@@ -1,19 +1,18 @@
 /*
- * details.c - growing lists, each with a hash table of its indices.
+ * details.c - growing lists, by hashes of their items.
  */
 #include "trace/details.h"
 #include "base/arena.h"
+#include "base/hash.h"
+#include "trace/keys.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define PLACES (2 * DETAILS_MOST)
-
 struct list {
 	size_t size; /* of an item, in bytes; items have no padding */
-	size_t used;
 	unsigned char *items;
-	uint16_t *places; /* index, plus 1; 0: free */
+	struct keys keys; /* hashes of the items */
 };
 
 /* A place of a sample, without padding, since its bytes are hashed. */
@@ -24,23 +23,21 @@ struct sampled {
 static struct list shapes = { .size = sizeof(struct shape) };
 static struct list sampled = { .size = sizeof(struct sampled) };
 
-static uint32_t hash_of(const void *item, size_t size)
+static uint64_t hash_of(const void *item, size_t size)
 {
 	const unsigned char *bytes = item;
-	uint32_t hash = 2166136261u;
+	uint64_t hash = 0;
 
 	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 16777619u;
+		hash = hp_mix(hash, bytes[i]);
 	return hash;
 }
 
 static bool is_ready(struct list *list)
 {
-	if (list->items == NULL)
+	if (list->items == NULL && keys_start(&list->keys, DETAILS_MOST) == 0)
 		list->items = hp_arena_alloc(DETAILS_MOST * list->size);
-	if (list->places == NULL)
-		list->places = hp_arena_alloc(PLACES * sizeof(*list->places));
-	return list->items != NULL && list->places != NULL;
+	return list->items != NULL;
 }
 
 /*
@@ -49,21 +46,18 @@ static bool is_ready(struct list *list)
  */
 static uint32_t index_of(struct list *list, const void *item, size_t most)
 {
-	size_t at = hash_of(item, list->size) % PLACES;
+	uint64_t hash = hash_of(item, list->size);
 
 	if (!is_ready(list))
 		return DETAILS_UNKNOWN;
-	for (; list->places[at] != 0; at = (at + 1) % PLACES) {
-		uint32_t index = list->places[at] - 1u;
-
-		if (memcmp(list->items + index * list->size, item, list->size) == 0)
-			return index;
-	}
-	if (list->used >= most)
+	uint32_t index = keys_find(&list->keys, hash);
+	if (index != KEYS_NONE)
+		return index;
+	if (list->keys.rows >= most)
 		return DETAILS_UNKNOWN;
-	memcpy(list->items + list->used * list->size, item, list->size);
-	list->places[at] = (uint16_t)++list->used;
-	return (uint32_t)list->used - 1;
+	index = keys_add(&list->keys, hash);
+	memcpy(list->items + index * list->size, item, list->size);
+	return index;
 }
 
 uint32_t details_shape(const struct cupti_kernel *record)
@@ -98,7 +92,7 @@ uint32_t details_chain(const struct module_place *frame, size_t depth)
 
 size_t details_shapes(void)
 {
-	return shapes.used;
+	return shapes.keys.rows;
 }
 
 const struct shape *details_shape_at(size_t index)
@@ -108,7 +102,7 @@ const struct shape *details_shape_at(size_t index)
 
 size_t details_places(void)
 {
-	return sampled.used;
+	return sampled.keys.rows;
 }
 
 struct module_place details_place_at(size_t index, uint32_t *ret_caller)

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#define DETAILS_MOST        16384u /* of each kind */
+#define DETAILS_MOST        16384u /* of each kind; a power of two */
 /* Of these, for places with a caller.  The rest is reserved for samples whose chain has no room. */
 #define DETAILS_CALLED_MOST (DETAILS_MOST * 3 / 4)
 #define DETAILS_UNKNOWN     UINT32_MAX

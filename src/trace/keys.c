@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 int keys_start(struct keys *keys, uint32_t most)
 {
@@ -84,4 +85,10 @@ void keys_remove(struct keys *keys, uint32_t row)
 	free_slot(keys, slot_of(keys, keys->key[row]));
 	keys->key[row] = keys->unused;
 	keys->unused = row + 1;
+}
+
+void keys_clear(struct keys *keys)
+{
+	memset(keys->slot, 0, sizeof(*keys->slot) << keys->bits);
+	keys->rows = keys->unused = 0;
 }

@@ -1,8 +1,8 @@
 /*
- * python_places.c - numbers places by two tables of fixed size.  One leads from code and
- * instruction to a place, the other from file, function and line to the place's number.
+ * python_places.c - numbers places by tables of fixed size.  One leads from code and instruction to
+ * a place, another one from file, function and line to the place's number.
  *
- * Code may be freed, and other code may then have its address.  So each lookup compares a stamp
+ * Code may be freed, and other code may then have its address.  So the key of code includes a stamp
  * made of the objects that the code refers to.
  */
 #include "trace/python_places.h"
@@ -11,68 +11,50 @@
 #include "base/hash.h"
 #include "base/lock.h"
 #include "trace/hostcalls.h"
+#include "trace/keys.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define CODES_MOST  8192u /* a power of two */
-#define SLOTS       (2 * PYTHON_PLACES_MOST)
-#define TEXTS_MOST  4096u /* a power of two */
+#define CODES_MOST  4096u /* a power of two */
+#define TEXTS_MOST  2048u /* a power of two */
 #define TEXT_BYTES  ((size_t)512 << 10)
-#define NOWHERE     UINT32_MAX
+#define NOWHERE     KEYS_NONE
 #define FRAMES_LOOK 10 /* how far up to look for a frame of the program's own */
 
 /* Constant after python_places_start().  The lock trace protects the tables it points to. */
 static struct tables {
-	struct code {
-		struct python_frame frame; /* code 0: free */
-		uint32_t place;
-	} codes[CODES_MOST];
+	struct keys code_keys, place_keys, text_keys;
+	uint32_t codes[CODES_MOST]; /* their places */
 	struct place {
 		struct python_source source;
 		bool is_library;
 	} places[PYTHON_PLACES_MOST];
-	uint32_t slots[SLOTS]; /* a place, plus 1; 0: free */
 	const char *texts[TEXTS_MOST];
 	char text[TEXT_BYTES];
-	size_t code_count, place_count, text_count, text_used;
+	size_t text_used;
 } * tables;
 
-static bool is_same(const struct python_frame *a, const struct python_frame *b)
+static uint64_t key_of(const struct python_frame *frame)
 {
-	return a->code == b->code && a->at == b->at && a->stamp == b->stamp;
-}
-
-/* With the lock.  Returns the entry of the code, or the free entry for it. */
-static struct code *code_at(const struct python_frame *frame)
-{
-	uint64_t at = hp_mix(hp_mix(frame->stamp, frame->code), frame->at);
-
-	while (tables->codes[at % CODES_MOST].frame.code != 0 &&
-	       !is_same(&tables->codes[at % CODES_MOST].frame, frame))
-		at++;
-	return &tables->codes[at % CODES_MOST];
+	return hp_mix(hp_mix(frame->stamp, frame->code), frame->at);
 }
 
 /* With the lock.  Returns a stored copy of the text.  NULL: there is no room. */
 static const char *keep_text(const char *text)
 {
 	size_t length = strlen(text) + 1;
-	uint64_t at = length;
+	uint64_t hash = hp_mix_text(0, text);
+	uint32_t row = keys_find(&tables->text_keys, hash);
 
-	for (size_t i = 0; i < length; i++)
-		at = hp_mix(at, (unsigned char)text[i]);
-	for (; tables->texts[at % TEXTS_MOST] != NULL; at++)
-		if (strcmp(tables->texts[at % TEXTS_MOST], text) == 0)
-			return tables->texts[at % TEXTS_MOST];
-	if (tables->text_count > TEXTS_MOST / 2 || tables->text_used + length > TEXT_BYTES)
+	if (row != KEYS_NONE)
+		return tables->texts[row];
+	if (tables->text_used + length > TEXT_BYTES ||
+	    (row = keys_add(&tables->text_keys, hash)) == KEYS_NONE)
 		return NULL;
-	char *kept = tables->text + tables->text_used;
-	memcpy(kept, text, length);
+	tables->texts[row] = memcpy(tables->text + tables->text_used, text, length);
 	tables->text_used += length;
-	tables->text_count++;
-	tables->texts[at % TEXTS_MOST] = kept;
-	return kept;
+	return tables->texts[row];
 }
 
 static bool is_library(const char *file)
@@ -85,24 +67,15 @@ static bool is_library(const char *file)
 static uint32_t place_of(const struct python_place *place)
 {
 	const char *file = keep_text(place->file), *function = keep_text(place->function);
-	uint64_t at = hp_mix(hp_mix(place->line, (uintptr_t)file), (uintptr_t)function);
+	uint64_t hash = hp_mix(hp_mix(place->line, (uintptr_t)file), (uintptr_t)function);
 
 	if (file == NULL || function == NULL)
 		return NOWHERE;
-	for (; tables->slots[at % SLOTS] != 0; at++) {
-		uint32_t number = tables->slots[at % SLOTS] - 1;
-		const struct python_source *source = &tables->places[number].source;
-
-		if (source->file == file && source->function == function &&
-		    source->line == place->line)
-			return number;
-	}
-	if (tables->place_count == PYTHON_PLACES_MOST)
-		return NOWHERE;
-	tables->places[tables->place_count] =
-		(struct place){ { file, function, place->line }, is_library(file) };
-	tables->slots[at % SLOTS] = (uint32_t)++tables->place_count;
-	return tables->slots[at % SLOTS] - 1;
+	uint32_t row = keys_find(&tables->place_keys, hash);
+	if (row == KEYS_NONE && (row = keys_add(&tables->place_keys, hash)) != KEYS_NONE)
+		tables->places[row] =
+			(struct place){ { file, function, place->line }, is_library(file) };
+	return row;
 }
 
 /*
@@ -119,13 +92,13 @@ static bool learn(const struct interpreter_thread *thread, const struct python_f
 		return false;
 
 	hp_lock(HP_LOCK_trace);
-	if (tables->code_count >= CODES_MOST / 2) {
-		memset(tables->codes, 0, sizeof(tables->codes));
-		tables->code_count = 0;
+	uint32_t row = keys_find(&tables->code_keys, key_of(frame));
+	if (row == KEYS_NONE) {
+		if (tables->code_keys.rows == CODES_MOST)
+			keys_clear(&tables->code_keys);
+		row = keys_add(&tables->code_keys, key_of(frame));
 	}
-	struct code *code = code_at(frame);
-	tables->code_count += code->frame.code == 0;
-	*code = (struct code){ *frame, known ? place_of(&place) : NOWHERE };
+	tables->codes[row] = known ? place_of(&place) : NOWHERE;
 	hp_unlock(HP_LOCK_trace);
 	return true;
 }
@@ -137,12 +110,12 @@ static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret
 
 	*ret_unseen = false;
 	for (; found < count; found++) {
-		const struct code *code = code_at(&frame[found]);
+		uint32_t row = keys_find(&tables->code_keys, key_of(&frame[found]));
 
-		*ret_unseen = code->frame.code == 0;
-		if (*ret_unseen || code->place == NOWHERE)
+		*ret_unseen = row == KEYS_NONE;
+		if (*ret_unseen || tables->codes[row] == NOWHERE)
 			break;
-		ret[found] = code->place;
+		ret[found] = tables->codes[row];
 	}
 	return found;
 }
@@ -205,8 +178,14 @@ static bool choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_
 
 int python_places_start(void)
 {
-	tables = hp_arena_alloc(sizeof(*tables));
-	return tables != NULL ? 0 : -ENOMEM;
+	struct tables *made = hp_arena_alloc(sizeof(*made));
+
+	if (made == NULL || keys_start(&made->code_keys, CODES_MOST) < 0 ||
+	    keys_start(&made->place_keys, PYTHON_PLACES_MOST) < 0 ||
+	    keys_start(&made->text_keys, TEXTS_MOST) < 0)
+		return -ENOMEM;
+	tables = made;
+	return 0;
 }
 
 bool python_places_walk(struct frames_way *way, bool known)
