@@ -115,9 +115,15 @@ static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint6
 
 #define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
 
-/* Adds one event to the timeline, on the track of the record's stream. */
-static void note_at(struct aggregate *aggregate, struct event event, const uint32_t *place_of)
+/*
+ * Adds an event to the timeline, on the track of the record's stream, if the record has a time.
+ * `caller` is NULL if no call is known.
+ */
+static void note_event(struct aggregate *aggregate, struct event event, uint64_t start,
+		       const uint32_t *place_of, const struct correlation_caller *caller)
 {
+	if (!events_wanted() || start == 0)
+		return;
 	/* Most events follow one of the same stream. */
 	if (aggregate->track_known == 0 ||
 	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
@@ -125,43 +131,11 @@ static void note_at(struct aggregate *aggregate, struct event event, const uint3
 		aggregate->track_known = events_stream(place_of[0], place_of[1], place_of[2]) + 1;
 	}
 	event.track = (uint16_t)(aggregate->track_known - 1);
-	events_add(&event);
-}
-
-/* Adds an event if events are collected and the record has a time. */
-static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
-		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of,
-		       uint32_t detail)
-{
-	if (!events_wanted() || start == 0)
-		return;
-	note_at(aggregate,
-		(struct event){ .kind = (uint8_t)kind,
-				.start_ns = clockmap_to_ours(&aggregate->clock, start),
-				.duration_ns = ns,
-				.name = name,
-				.bytes = bytes,
-				.site = UINT32_MAX,
-				.detail = detail },
-		place_of);
-}
-
-/* Adds the event of a copy, with the call that made the copy if known. */
-static void note_copy(struct aggregate *aggregate, uint32_t name, const struct cupti_memcpy *record,
-		      const struct correlation_caller *caller, uint64_t ns)
-{
-	if (!events_wanted() || record->start == 0)
-		return;
-	struct event event = { .kind = EVENT_COPY,
-			       .start_ns = clockmap_to_ours(&aggregate->clock, record->start),
-			       .duration_ns = ns,
-			       .name = name,
-			       .bytes = record->bytes,
-			       .site = UINT32_MAX };
-
+	event.start_ns = clockmap_to_ours(&aggregate->clock, start);
+	event.site = UINT32_MAX;
 	if (caller != NULL)
 		events_called_by(&event, caller);
-	note_at(aggregate, event, PLACE(record));
+	events_add(&event);
 }
 
 /*
@@ -292,16 +266,20 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
 					    ? add_piece(aggregate, direction, record, caller, ns)
 					    : AGGREGATE_MEMORIES;
-	if (row != AGGREGATE_MEMORIES) {
-		note_copy(aggregate, events_name(direction, (int)row, EVENT_WAITS), record, caller,
-			  ns);
+	bool is_piece = row != AGGREGATE_MEMORIES;
+	note_event(aggregate,
+		   (struct event){ .kind = EVENT_COPY,
+				   .duration_ns = ns,
+				   .name = events_name(direction, (int)(is_piece ? row : memory),
+						       EVENT_WAITS),
+				   .bytes = record->bytes },
+		   record->start, PLACE(record), caller);
+	if (is_piece)
 		return;
-	}
 	if (ns != 0)
 		note_bytes(aggregate, direction, record);
 	if (direction == TRACE_H2D)
 		note_deferred(aggregate, record, caller);
-	note_copy(aggregate, events_name(direction, (int)memory, EVENT_WAITS), record, caller, ns);
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
 	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
@@ -322,7 +300,10 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 	note_device(aggregate, record->device);
 	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
 	add(&aggregate->memsets, record->bytes, ns);
-	note_event(aggregate, EVENT_MEMSET, 0, record->bytes, record->start, ns, PLACE(record), 0);
+	note_event(
+		aggregate,
+		(struct event){ .kind = EVENT_MEMSET, .duration_ns = ns, .bytes = record->bytes },
+		record->start, PLACE(record), NULL);
 }
 
 static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
@@ -336,8 +317,13 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
 
 	note_device(aggregate, record->device);
-	note_event(aggregate, EVENT_KERNEL, (uint32_t)(kernel - aggregate->kernels), UINT64_MAX,
-		   record->start, ns, PLACE(record), events_wanted() ? details_shape(record) : 0);
+	note_event(aggregate,
+		   (struct event){ .kind = EVENT_KERNEL,
+				   .duration_ns = ns,
+				   .name = (uint32_t)(kernel - aggregate->kernels),
+				   .bytes = UINT64_MAX,
+				   .detail = events_wanted() ? details_shape(record) : 0 },
+		   record->start, PLACE(record), NULL);
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	launch_times_ran(record->correlation, (size_t)(kernel - aggregate->kernels), ns);
