@@ -274,10 +274,10 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 						       EVENT_WAITS),
 				   .bytes = record->bytes },
 		   record->start, PLACE(record), caller);
-	if (is_piece)
-		return;
 	if (ns != 0)
 		note_bytes(aggregate, direction, record);
+	if (is_piece)
+		return;
 	if (direction == TRACE_H2D)
 		note_deferred(aggregate, record, caller);
 	add(&aggregate->copies[direction][memory], record->bytes, ns);

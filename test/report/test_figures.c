@@ -537,6 +537,23 @@ TEST(timeline_of_all_work)
 	CHECK(strstr(stage_json, "\"kind\": \"hotpin\"") != NULL);
 }
 
+/* Returns the sum of a column of the run over time. */
+static long long activity_sum(int column)
+{
+	const char *at = strstr(stage_json, "\"bins\": [");
+	long long sum = 0;
+
+	for (at = at != NULL ? at + 9 : ""; (at = strpbrk(at, "[]")) != NULL && *at == '[';) {
+		for (int i = 0; i < column && at != NULL; i++)
+			at = strchr(at + 1, ',');
+		if (at == NULL)
+			return -1;
+		sum += strtoll(at + 1, NULL, 10);
+		at = strchr(at, ']') + 1;
+	}
+	return sum;
+}
+
 /* Sixteen pieces of one copy, during a pinned copy of the program. */
 TEST(staged_copies_are_one_each)
 {
@@ -573,6 +590,8 @@ TEST(staged_copies_are_one_each)
 	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 1);
 	CHECK_EQ(stage_row("cupti", "d2h", "staged", "bytes"), 4 << 20);
 	CHECK_EQ(stage_row("hotpin", "h2d", "staged", "count"), 1);
+	CHECK_EQ(activity_sum(6), 19 << 20);
+	CHECK_EQ(activity_sum(7), 5 << 20);
 	CHECK_EQ(stage_number("records", "outside_run"), 0);
 }
 
