@@ -15,25 +15,9 @@
 static struct jit_name names[NAMES_MOST];
 static size_t name_count;
 
-/* Returns the index of the first name at or above `address`. */
-static size_t name_at(uint64_t address)
-{
-	size_t low = 0, high = name_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void ask_for(uint64_t address)
 {
-	size_t at = name_at(address);
+	size_t at = jit_name_at(names, name_count, address);
 
 	if (name_count == NAMES_MOST || (at < name_count && names[at].address == address))
 		return;
@@ -69,7 +53,7 @@ static void add_frame(struct json *json, const struct module_place *frame, bool 
 	json_tell_apart(json, frame->module);
 	json_tell_apart(json, frame->offset);
 	if (frame->module == MODULES_NOWHERE) {
-		size_t at = name_at(frame->offset);
+		size_t at = jit_name_at(names, name_count, frame->offset);
 
 		if (at < name_count && names[at].address == frame->offset &&
 		    names[at].name[0] != '\0')

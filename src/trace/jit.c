@@ -45,27 +45,34 @@ bool jit_line(const char *line, uint64_t *ret_start, uint64_t *ret_bytes, const 
 	return true;
 }
 
-static void take_line(const char *line, struct jit_name *names, size_t count)
+size_t jit_name_at(const struct jit_name *names, size_t count, uint64_t address)
 {
-	uint64_t start, bytes;
-	const char *name;
 	size_t low = 0, high = count;
 
-	if (!jit_line(line, &start, &bytes, &name))
-		return;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (names[middle].address < start)
+		if (names[middle].address < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < count && names[low].address - start < bytes; low++) {
+	return low;
+}
+
+static void take_line(const char *line, struct jit_name *names, size_t count)
+{
+	uint64_t start, bytes;
+	const char *name;
+
+	if (!jit_line(line, &start, &bytes, &name))
+		return;
+	for (size_t at = jit_name_at(names, count, start);
+	     at < count && names[at].address - start < bytes; at++) {
 		size_t length = strnlen(name, JIT_NAME_ROOM - 1);
 
-		memcpy(names[low].name, name, length);
-		names[low].name[length] = '\0';
+		memcpy(names[at].name, name, length);
+		names[at].name[length] = '\0';
 	}
 }
 
