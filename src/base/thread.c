@@ -84,6 +84,12 @@ bool hp_thread_has_ended(pid_t tid)
 	return ended;
 }
 
+/* The kernel's numbers: CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED of linux/posix-timers.h. */
+clockid_t hp_thread_clock(pid_t tid)
+{
+	return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
 void hp_threads_after_fork_child(void)
 {
 	for (size_t i = 0; i < NAMED_MOST; i++)

@@ -1,5 +1,5 @@
 /*
- * Starts hotpin's own threads.
+ * Starts hotpin's own threads, and finds out about others.
  */
 #ifndef HP_BASE_THREAD_H
 #define HP_BASE_THREAD_H
@@ -20,6 +20,9 @@ bool hp_thread_is_ours(pid_t tid);
 
 /* True if `tid` is no thread of this process.  Any thread; errno is kept. */
 bool hp_thread_has_ended(pid_t tid);
+
+/* Returns the CPU clock of a thread.  clock_getcpuclockid(3) would need a pthread_t. */
+clockid_t hp_thread_clock(pid_t tid);
 
 /* In the child of fork(): hotpin has no threads. */
 void hp_threads_after_fork_child(void);

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "trace/interpreter.h"
 #include "base/hash.h"
+#include "base/kernel.h"
 #include "base/thread_memory.h"
 
 #include <dlfcn.h>
@@ -58,28 +59,15 @@ static __thread struct {
 
 static struct hp_thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_BITS };
 
-/*
- * True if the address is readable: the kernel reads eight bytes before it rejects the invalid
- * `how`.
- */
-static bool is_readable(uintptr_t address)
-{
-	int saved = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) < 0 && errno == EINVAL;
-
-	errno = saved;
-	return readable;
-}
-
 static bool check_page(uintptr_t number)
 {
 	if (checked.page == NULL && (checked.page = hp_thread_memory_take(&pages)) == NULL)
-		return is_readable(number << PAGE_BITS);
+		return hp_is_readable(number << PAGE_BITS);
 	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
 		return true;
-	if (!is_readable(number << PAGE_BITS))
+	if (!hp_is_readable(number << PAGE_BITS))
 		return false;
 	set[1] = set[0];
 	set[0] = number;

@@ -43,13 +43,11 @@ static _Atomic uint32_t bell;
 static _Atomic bool started, stopping, ended;
 static _Atomic uint64_t cost_ns; /* CPU time of the sampling thread */
 
-/* The kernel's number of a thread's CPU clock: clock_gettime(2). */
 static uint64_t cpu_ns_of(pid_t tid)
 {
-	clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
 	struct timespec used;
 
-	if (clock_gettime(clock, &used) < 0)
+	if (clock_gettime(hp_thread_clock(tid), &used) < 0)
 		return GONE;
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }

@@ -11,6 +11,8 @@
 #include "trace/signals.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/kernel.h"
+#include "base/thread.h"
 #include "trace/perf_event.h"
 
 #include <errno.h>
@@ -58,21 +60,12 @@ static bool put(struct slot *slot, struct record *record, uint32_t type, size_t 
 	return true;
 }
 
-/*
- * True if the address is mapped: the kernel reads the mask there, and then rejects the invalid
- * operation.
- */
-static bool is_mapped(uint64_t at)
-{
-	return syscall(SYS_rt_sigprocmask, -1L, at, NULL, sizeof(uint64_t)) < 0 && errno == EINVAL;
-}
-
 /* Reads the caller's frame pointer and the return address from a frame above `stack`. */
 __attribute__((no_sanitize("address"))) static bool read_frame(uint64_t stack, uint64_t at,
 							       uint64_t ret[2])
 {
-	if (at % sizeof(*ret) != 0 || at < stack || at - stack > STACK_MOST || !is_mapped(at) ||
-	    !is_mapped(at + sizeof(*ret)))
+	if (at % sizeof(*ret) != 0 || at < stack || at - stack > STACK_MOST ||
+	    !hp_is_readable(at) || !hp_is_readable(at + sizeof(*ret)))
 		return false;
 	ret[0] = ((const uint64_t *)(uintptr_t)at)[0];
 	ret[1] = ((const uint64_t *)(uintptr_t)at)[1];
@@ -170,15 +163,6 @@ static struct slot *free_slot(void)
 	return NULL;
 }
 
-/*
- * Returns the kernel's number of a thread's CPU clock.  clock_getcpuclockid(3) would need a
- * pthread_t.
- */
-static clockid_t clock_of(pid_t tid)
-{
-	return (clockid_t)(~(unsigned)tid << 3 | 6);
-}
-
 int signals_sample(pid_t tid, struct perf_ring *ret)
 {
 	const struct itimerspec period = { { 0, PERIOD_NS }, { 0, PERIOD_NS } };
@@ -193,7 +177,7 @@ int signals_sample(pid_t tid, struct perf_ring *ret)
 	atomic_store(&slot->head, 0);
 	atomic_store(&slot->tail, 0);
 	atomic_store(&slot->lost, 0);
-	if (syscall(SYS_timer_create, clock_of(tid), &event, &slot->timer) < 0) {
+	if (syscall(SYS_timer_create, hp_thread_clock(tid), &event, &slot->timer) < 0) {
 		/* EINVAL: the thread has ended.  EAGAIN: RLIMIT_SIGPENDING. */
 		error = errno == EINVAL ? -ESRCH : errno == EAGAIN ? -ENOBUFS : -errno;
 	} else {
