@@ -177,6 +177,12 @@ def check_installed(environment, before):
     check(not any(int(ignored.split()[1], 16) >> number - 1 & 1
                   for number in (signal.SIGPIPE, signal.SIGXFSZ)),
           "a program starts with signals ignored: " + ignored)
+    # In the C locale Python sets LC_CTYPE, which a program would inherit.
+    for variables in "-u LC_CTYPE", "LC_CTYPE=", "LC_CTYPE=none":
+        prefix = "env -u LC_ALL -u LANG %s " % variables
+        found = [environment.run(prefix + command + "env")[1] for command in ("", "hotpin run ")]
+        kept = [[line for line in text.splitlines() if line.startswith("LC_")] for text in found]
+        check(kept[0] == kept[1], "the locale of a program under %s: %s" % (prefix, kept))
 
 
 def check_ran(environment, command, process):
