@@ -312,21 +312,39 @@ static bool warn_of_launcher(char **command)
 	return true;
 }
 
+/* True for the path of any installation's library. */
+static bool is_hotpin(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : path, "libhotpin.so") == 0;
+}
+
 /*
  * The library is first in LD_PRELOAD, so that it sees the program's calls before other libraries.
+ * Libraries of other installations are removed: to each of two, the other's malloc() is foreign.
  */
 static void set_preload(const char *library)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char *list = NULL;
+	const char *before = getenv("LD_PRELOAD");
+	char *others = strdup(before != NULL ? before : ""), *rest = others, *other;
+	char *list = strdup(library);
 
-	if (others == NULL || others[0] == '\0')
-		set_variable("LD_PRELOAD", library);
-	else if (asprintf(&list, "%s:%s", library, others) >= 0)
+	while (list != NULL && (other = strsep(&rest, ": ")) != NULL) {
+		char *shorter = list;
+
+		if (other[0] == '\0' || is_hotpin(other))
+			continue;
+		if (asprintf(&list, "%s:%s", shorter, other) < 0)
+			list = NULL;
+		free(shorter);
+	}
+	if (others != NULL && list != NULL)
 		set_variable("LD_PRELOAD", list);
 	else
 		hotpin_say("not enough memory for LD_PRELOAD; the program runs without hotpin");
 	free(list);
+	free(others);
 }
 
 /*
@@ -340,7 +358,7 @@ static void set_nvtx(const char *library)
 	bool wanted =
 		(profile != NULL && strcmp(profile, "off") != 0) || (out != NULL && out[0] != '\0');
 
-	if (wanted && (there == NULL || there[0] == '\0'))
+	if (wanted && (there == NULL || there[0] == '\0' || is_hotpin(there)))
 		set_variable("NVTX_INJECTION64_PATH", library);
 }
 
