@@ -137,6 +137,9 @@ size_t python_frames(const struct python *python, uintptr_t state, size_t most,
 	return count;
 }
 
+/* In the style of CPython's "<string>".  The name of a file or function may be empty. */
+static const char nameless[] = "<no name>";
+
 /* Writes the letters of `text` from `from` on as UTF-8, as many as there is room for. */
 static bool read_letters(const struct python *python, uintptr_t data, size_t width, size_t from,
 			 size_t length, char *ret, size_t room)
@@ -149,10 +152,13 @@ static bool read_letters(const struct python *python, uintptr_t data, size_t wid
 		/* Machines with CUDA are little-endian. */
 		if (!python->read(data + i * width, &letter, width))
 			return false;
-		used += units_utf8(letter, ret + used);
+		/* Python's texts may contain NUL; U+FFFD takes its place. */
+		used += units_utf8(letter != 0 ? letter : 0xfffd, ret + used);
 	}
 	ret[used] = '\0';
-	return used > 0;
+	if (used == 0)
+		memcpy(ret, nameless, sizeof(nameless));
+	return true;
 }
 
 static bool read_text(const struct python *python, uintptr_t text, bool keeps_end, char *ret,

@@ -155,6 +155,22 @@ def texts_that_are_not_files():
 
 
 @test
+def names_that_are_empty_or_contain_nul():
+    def named(file, function):
+        code = compile("seen = read()", "file", "exec")
+        more = {"co_qualname": function} if hasattr(code, "co_qualname") else {}
+        space = {"read": lambda: read(4, FREE)}
+        exec(code.replace(co_filename=file, co_name=function, **more), space)
+        return space["seen"][1:]
+
+    here = named("file", "function")[1]
+    for file, function, expected in (("", "f", ("<no name>", "f", 1)), ("f", "", ("f", "<no name>", 1)),
+                                     ("\0a\0b", "f\0", ("\ufffda\ufffdb", "f\ufffd", 1)),
+                                     ("\udce9.py", "f", ("\ufffd.py", "f", 1))):
+        assert named(file, function)[:2] == [expected, here], (file, function, named(file, function))
+
+
+@test
 def long_names_are_cut():
     name = "n" * 300
     file = "/" + "d" * 700 + "/end.py"
