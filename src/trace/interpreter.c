@@ -38,7 +38,7 @@
 
 /* Constant once `is_known`. */
 static struct python python;
-static _Atomic bool is_known;
+static _Atomic bool is_known, is_unreadable;
 static _Atomic int key = NO_KEY;
 
 #define TAKEN (-1)
@@ -145,8 +145,12 @@ static void find_interpreter(void)
 	struct python found = { .read = read_own };
 	void *library = open_interpreter();
 
-	if (library == NULL || !find_layout(library, &found.layout))
+	if (library == NULL)
 		return;
+	if (!find_layout(library, &found.layout)) {
+		atomic_store(&is_unreadable, true);
+		return;
+	}
 	found.runtime = (uintptr_t)dlsym(library, "_PyRuntime");
 	found.code_type = (uintptr_t)dlsym(library, "PyCode_Type");
 	found.text_type = (uintptr_t)dlsym(library, "PyUnicode_Type");
@@ -215,6 +219,11 @@ static void note_thread(uintptr_t state)
 bool interpreter_is_known(void)
 {
 	return atomic_load_explicit(&key, memory_order_relaxed) != NO_KEY;
+}
+
+bool interpreter_is_unreadable(void)
+{
+	return atomic_load(&is_unreadable) && !atomic_load(&is_known);
 }
 
 size_t interpreter_frames(size_t most, struct python_frame *ret)

@@ -22,6 +22,9 @@ void interpreter_look(void);
 /* False: no thread is known to run Python, and interpreter_frames() would return 0. */
 bool interpreter_is_known(void);
 
+/* True if the process has a Python interpreter, of a version whose frames hotpin cannot read. */
+bool interpreter_is_unreadable(void);
+
 /*
  * Writes the calling thread's innermost frames, `most` at most.  Returns their number; 0: the
  * thread runs no Python, or no interpreter is known.  Any thread, also in a signal handler.

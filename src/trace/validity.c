@@ -5,6 +5,7 @@
 #include "base/counters.h"
 #include "trace/events.h"
 #include "trace/gaps.h"
+#include "trace/interpreter.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -314,6 +315,9 @@ static void check_device(struct report *report)
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
 	tell_of_sites(report);
+	if (interpreter_is_unreadable())
+		note(report, NOTE_WARNS,
+		     "no Python lines: they need CPython 3.10 to 3.14, and this is another version");
 	tell_of_gaps(report);
 	tell_of_events(report);
 	if (report->device) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs frames.py in every installed CPython from 3.10 to 3.14.
+"""Runs frames.py in every installed CPython from 3.10 to 3.14, and a profiled script in other versions.
 
     python.py PROBE EMBED NATIVE LIBHOTPIN HOTPIN STANDIN
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NEWEST = 14  # of the versions 3.x whose frames hotpin reads
+OLDEST, READABLE = 7, range(10, 15)  # of the versions 3.x
 
 ASK = """
 import sys, sysconfig
@@ -37,7 +37,7 @@ def candidates():
 
 
 def interpreters():
-    """Returns {(version, is it a debug build, installation folder): (program, library)}."""
+    """Returns {(minor version, is it a debug build, installation folder): (program, library)}."""
     found, seen = {}, set()
     for path in candidates():
         real = os.path.realpath(path)
@@ -46,9 +46,10 @@ def interpreters():
         seen.add(real)
         asked = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         if asked.returncode == 0:
-            major, minor, debug, program, prefix, library = asked.stdout.split("\n")[:6]
-            if 10 <= int(minor) <= NEWEST:
-                found.setdefault((f"{major}.{minor}", debug == "True", prefix), (program, library))
+            minor, debug, program, prefix, library = asked.stdout.split("\n")[1:6]
+            if int(minor) < OLDEST:
+                continue
+            found.setdefault((int(minor), debug == "True", prefix), (program, library))
     return found
 
 
@@ -132,6 +133,10 @@ def main_thread(sites, reported):
     return [repr(wrong)] if wrong or busy.get("main_thread", {}).get("looks", 0) > 10 else []
 
 
+def said(profile):
+    return [warning for warning in profile["warnings"] if warning.startswith("no Python lines: ")]
+
+
 def profiled(program, native, hotpin, tool, standin):
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/profile.json"
@@ -141,6 +146,9 @@ def profiled(program, native, hotpin, tool, standin):
             return [out, errors]
         profile = json.loads(Path(path).read_text())
         reported = run([tool, "report", path])[1]
+    told = said(profile)
+    if told:
+        return told
     found = [(tuple(short(site.get("python", []))), sum(row["count"] for row in site["rows"]))
              for site in profile["sites"]]
     sites, gap = expected()
@@ -156,12 +164,28 @@ def profiled(program, native, hotpin, tool, standin):
     return [] if f"upload at profiled.py:{sites[0][0][0][2]}" in reported and lines else [reported]
 
 
+def unreadable(program, hotpin, standin):
+    """Checks that the profile of another version says why it has no lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/profile.json"
+        status, out, errors = run([program, str(PROFILED), "1"], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        if status != 0:
+            return [out, errors]
+        profile = json.loads(Path(path).read_text())
+    lines = [site["python"] for site in profile["sites"] if "python" in site]
+    return [] if not lines and len(said(profile)) == 1 else [repr(lines), repr(profile["warnings"])]
+
+
 def main():
     probe, embed, native, hotpin, tool, standin = sys.argv[1:7]
     tests = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (version, debug, prefix), (program, library) in sorted(interpreters().items()):
-            name = version + (" debug" if debug else "") + " in " + prefix
+        for (minor, debug, prefix), (program, library) in sorted(interpreters().items()):
+            name = f"3.{minor}" + (" debug" if debug else "") + " in " + prefix
+            if minor not in READABLE:
+                tests.append((name + " has no lines", pool.submit(unreadable, program, hotpin, standin)))
+                continue
             tests.append((name, pool.submit(frames, program, probe)))
             tests.append((name + " profile", pool.submit(profiled, program, native, hotpin, tool, standin)))
             if os.path.exists(library) and ".so" in library:
