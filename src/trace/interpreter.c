@@ -82,13 +82,14 @@ __attribute__((no_sanitize("address"))) static bool read_own(uintptr_t from, voi
 	if (from < ADDRESS_LEAST || last_page < first_page || !check_page(first_page) ||
 	    (last_page != first_page && !check_page(last_page)))
 		return false;
-	if (bytes == sizeof(uintptr_t) && from % sizeof(uintptr_t) == 0) {
-		uintptr_t word = *(const volatile uintptr_t *)from;
+	size_t i = 0;
+	for (; from % sizeof(uintptr_t) == 0 && i + sizeof(uintptr_t) <= bytes;
+	     i += sizeof(uintptr_t)) {
+		uintptr_t word = *(const volatile uintptr_t *)(from + i);
 
-		memcpy(to, &word, sizeof(word));
-		return true;
+		memcpy((char *)to + i, &word, sizeof(word));
 	}
-	for (size_t i = 0; i < bytes; i++)
+	for (; i < bytes; i++)
 		((volatile char *)to)[i] = ((const volatile char *)from)[i];
 	return true;
 }

@@ -9,6 +9,7 @@
 
 #define FRAMES_OF_C 16         /* at most so many in a row are skipped: no function's */
 #define TABLE_MOST  (1u << 20) /* bytes of a line table */
+#define STAMP_WORDS 32         /* of a line table */
 
 /* The first value of a frame's owner that is not a function: a caller in C. */
 enum { OWNER_OF_C = 3 };
@@ -68,20 +69,42 @@ static bool read_at(const struct python *python, uintptr_t frame, struct python_
 	return !*ret_runs || (at <= UINT32_MAX && at / 2 < size);
 }
 
+/*
+ * Adds the beginning of the line table to a hash.  Code in the place of freed code may have the
+ * same file and function, and a table of the same size in the same place.
+ */
+static bool add_table(const struct python *python, uintptr_t lines, uint64_t *hash)
+{
+	uint64_t word[STAMP_WORDS];
+	uintptr_t size;
+
+	if (!read_word(python, lines + python->layout.bytes.size, &size))
+		return false;
+	/* A NUL and padding, which belong to the object, fill the table's last word. */
+	size_t words = size / sizeof(word[0]) + 1;
+	words = words < STAMP_WORDS ? words : STAMP_WORDS;
+	if (!python->read(lines + python->layout.bytes.data, word, words * sizeof(word[0])))
+		return false;
+	uint64_t sum = size;
+	for (size_t i = 0; i < words; i++)
+		sum += word[i] * (HP_HASH_FACTOR + 2 * i);
+	*hash = hp_mix(*hash, sum);
+	return true;
+}
+
 static bool read_stamp(const struct python *python, struct python_frame *ret)
 {
 	const struct python_layout *layout = &python->layout;
-	uintptr_t file, function, lines, table;
+	uintptr_t file, function, lines;
 	uint32_t first;
 
 	if (!read_word(python, ret->code + layout->code.file, &file) ||
 	    !read_word(python, ret->code + layout->code.function, &function) ||
 	    !read_word(python, ret->code + layout->code.lines, &lines) ||
-	    !read_word(python, lines + layout->bytes.data, &table) ||
 	    !python->read(ret->code + layout->code.first_line, &first, sizeof(first)))
 		return false;
-	ret->stamp = hp_mix(hp_mix(hp_mix(hp_mix(first, file), function), lines), table);
-	return true;
+	ret->stamp = hp_mix(hp_mix(hp_mix(first, file), function), lines);
+	return add_table(python, lines, &ret->stamp);
 }
 
 bool python_is_there(const struct python *python, const struct python_frame *frame)

@@ -7,6 +7,7 @@ It runs in the tested interpreter, which loads the probe.  The output is TAP.
 
 import asyncio
 import ctypes
+import marshal
 import os
 import sys
 import threading
@@ -247,6 +248,17 @@ def code_in_the_place_of_other_code():
     space = {"changed": FREE.probe_changed}
     for i in range(50):
         exec(compile("\n" * i + "result = changed()", "file", "exec"), space)
+        assert space["result"] == 1, i
+
+
+@test
+def code_in_the_place_of_code_with_other_lines():
+    space = {"changed": FREE.probe_changed}
+    codes = [marshal.dumps(compile("a = 1\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n" + "\n" * i + "result = changed()",
+                                   "file", "exec")) for i in range(15)]
+    for i in range(100):
+        # The objects that the code refers to are the same, or lie in the same places.
+        exec(marshal.loads(codes[i % len(codes)]), space)
         assert space["result"] == 1, i
 
 
