@@ -26,8 +26,8 @@ find_toolkit() {
 # Prints the apt packages of missing programs, one a line; $1: quickstart, check, package or wheel.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
-	# nvcc calls g++.
-	command -v g++ >/dev/null || echo g++
+	# nvcc calls g++; a package is built without nvcc.
+	[ "$1" = package ] || [ "$1" = wheel ] || command -v g++ >/dev/null || echo g++
 	command -v meson >/dev/null || echo meson
 	command -v ninja >/dev/null || echo ninja-build
 	command -v python3 >/dev/null || echo python3
