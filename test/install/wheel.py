@@ -6,6 +6,7 @@ The commands between `<!-- test/install/wheel.py -->` and `<!-- end -->` in doc/
 in a new virtual environment, except tools/package: the wheel is made from BUILD.
 """
 import csv
+import filecmp
 import glob
 import importlib.util
 import json
@@ -222,6 +223,10 @@ def main():
             sys.exit(made.stderr)
         wheel = made.stdout.strip()
         check_file(wheel, folder)
+        again = subprocess.run(["sh", "-c", 'umask 077; exec "$@"', "-", TOOL, build, os.path.join(folder, "a gain")],
+                               capture_output=True, text=True, cwd=folder, env=dict(os.environ, TZ="Asia/Tokyo"))
+        check(again.returncode == 0 and filecmp.cmp(wheel, again.stdout.strip(), shallow=False),
+              "the same build makes another wheel: " + again.stdout + again.stderr)
 
         environment = Environment(folder, pip)
         before = environment.files()
