@@ -43,6 +43,9 @@ def conda():
                 set(re.findall(r"^    - ([\w-]+)", lines, re.M)))
     recipe = yaml.safe_load(read(CONDA))
     needed = [spec for specs in recipe["requirements"].values() for spec in specs]
+    cuda = {spec.split()[0] for spec in recipe["requirements"]["host"] if spec.startswith("cuda")}
+    if cuda != set(recipe["build"].get("ignore_run_exports_from", [])):
+        wrong.append(CONDA + ": installing it would install a version of the CUDA runtime")
     return [recipe["package"]["version"]], {spec.split()[0] for spec in needed}
 
 
