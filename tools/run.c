@@ -312,12 +312,13 @@ static bool warn_of_launcher(char **command)
 	return true;
 }
 
-/* True for the path of any installation's library. */
+/* True for the path of any installation's library, also with a version behind its name. */
 static bool is_hotpin(const char *path)
 {
+	static const char name[] = "libhotpin.so";
 	const char *slash = strrchr(path, '/');
 
-	return strcmp(slash != NULL ? slash + 1 : path, "libhotpin.so") == 0;
+	return strncmp(slash != NULL ? slash + 1 : path, name, sizeof(name) - 1) == 0;
 }
 
 /*

@@ -96,7 +96,7 @@ expect "process number is the program's" 0 '^1$' bash -c \
 	'(echo $BASHPID; exec "$1" run --library "$2" bash -c "echo \$\$") | uniq | wc -l' - "$hotpin" "$library"
 expect "preloaded" 0 "^\[$library\]\$" sees LD_PRELOAD
 LD_PRELOAD=libm.so.6 expect "first of several" 0 "^\[$library:libm.so.6\]\$" sees LD_PRELOAD
-LD_PRELOAD="/opt/old/libhotpin.so libm.so.6:libhotpin.so" expect "instead of another hotpin" 0 \
+LD_PRELOAD="/opt/old/libhotpin.so.0.1.0 libm.so.6:libhotpin.so" expect "instead of another hotpin" 0 \
 	"^\[$library:libm.so.6\]\$" sees LD_PRELOAD
 NVTX_INJECTION64_PATH=/opt/old/libhotpin.so expect "ranges are not another hotpin's" 0 "^\[$library\]\$" \
 	sees NVTX_INJECTION64_PATH --profile
