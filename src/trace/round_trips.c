@@ -7,6 +7,7 @@
 #include "trace/gaps.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,7 +21,11 @@ struct download {
 	uint64_t bytes, leave_ns, copy_ns;
 	uint64_t host_ns; /* gaps_of_thread() at its call */
 	uint32_t buffer, thread;
+	bool is_enqueued; /* it may complete after its call */
 };
+
+/* The end of the latest wait for the device, by any thread. */
+static _Atomic uint64_t waited_ns;
 
 /* Under the lock trace. */
 static struct download places[PLACES];
@@ -37,6 +42,18 @@ static struct download *place_of(const void *host)
 	return &places[hp_hash((uintptr_t)host, PLACE_BITS)];
 }
 
+void round_trips_waited(uint64_t leave_ns)
+{
+	atomic_store_explicit(&waited_ns, leave_ns, memory_order_relaxed);
+}
+
+/* True if host code may have read the download: a wait has ended since its call. */
+static bool is_seen(const struct download *download)
+{
+	return !download->is_enqueued ||
+	       atomic_load_explicit(&waited_ns, memory_order_relaxed) > download->leave_ns;
+}
+
 static void came_down(const struct trace_copy *copy, uint32_t buffer)
 {
 	struct download download = {
@@ -47,6 +64,9 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		.host_ns = gaps_of_thread(copy->enter_ns),
 		.buffer = buffer,
 		.thread = mine.number,
+		/* The driver waits for downloads into pageable memory. */
+		.is_enqueued = !copy->synchronous && copy->memory != TRACE_PAGEABLE &&
+			       copy->memory != TRACE_STAGED,
 	};
 
 	*place_of(copy->host) = download;
@@ -85,6 +105,8 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (mine.number == 0)
 		mine.number = ++threads;
 	if (copy->direction == TRACE_D2H) {
+		if (copy->synchronous)
+			round_trips_waited(copy->leave_ns);
 		came_down(copy, buffer);
 		return ROUND_TRIP_NONE;
 	}
@@ -92,7 +114,8 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (same->host == copy->host && same->thread == mine.number) {
 		kind = ROUND_TRIP_SAME;
 		from = same;
-	} else if (mine.largest.host != NULL && copy->bytes >= OTHER_LEAST) {
+	} else if (mine.largest.host != NULL && copy->bytes >= OTHER_LEAST &&
+		   is_seen(&mine.largest)) {
 		kind = ROUND_TRIP_OTHER;
 		from = &mine.largest;
 	}

@@ -2,7 +2,9 @@
  * Finds uploads that return downloaded data to the device.
  *
  * A round trip is a download and the next upload, both by one thread.  The upload is from the same
- * host memory, or from other memory, into which host code may have written the downloaded data.
+ * host memory, or from other memory, into which host code may have written the downloaded data.  The
+ * latter is impossible if nothing has waited for the download, so a program that only polls has no
+ * such round trips.
  *
  * Memory is bounded: of the places that share a slot, only the latest download is known.
  */
@@ -29,6 +31,9 @@ struct round_trip_sum {
  */
 enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer,
 				   struct round_trip_sum *ret_trip, uint32_t *ret_from);
+
+/* Notes that a wait for the device has ended, on any thread.  Takes no lock. */
+void round_trips_waited(uint64_t leave_ns);
 
 /* Adds one trip to a sum. */
 static inline void round_trip_add(struct round_trip_sum *sum, const struct round_trip_sum *trip)

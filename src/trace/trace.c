@@ -28,6 +28,7 @@
 #include "trace/python_places.h"
 #include "trace/python_sampler.h"
 #include "trace/repeats.h"
+#include "trace/round_trips.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
 #include "trace/stages.h"
@@ -401,6 +402,7 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_wait(enter_ns, leave_ns);
+	round_trips_waited(leave_ns);
 	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
 	hostcalls_sample_ends(from);
 }
