@@ -390,6 +390,18 @@ void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 		device_memory_settle(aggregate->memory);
 }
 
+/* These calls are recorded only so that CUPTI sees their threads. */
+static bool is_of_memory(const struct cupti_call *call)
+{
+	switch (call->function) {
+#define MEMORY_CALL(function, number) case number:
+#include "trace/memory_calls.def"
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The middle of a call is inside the call even if the clocks differ a little. */
 static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
 {
@@ -397,7 +409,7 @@ static void add_call(struct aggregate *aggregate, const struct cupti_call *call,
 		launch_times_called(call->correlation, call->thread,
 				    clockmap_to_ours(&aggregate->clock,
 						     call->start + (call->end - call->start) / 2));
-	else
+	else if (!is_of_memory(call))
 		correlation_called(call, take_copy, &(struct taker){ aggregate, now_ns });
 }
 

@@ -21,6 +21,7 @@ struct cupti {
 	bool tells_calls;             /* records of calls that copy are enabled */
 	bool tells_launches;          /* records of calls that launch are enabled */
 	bool tells_memory;            /* records of allocations and frees are enabled */
+	bool tells_memory_calls;      /* so are those of their calls */
 	int memory_result;            /* CUPTI's code for enabling them */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);

@@ -2,7 +2,7 @@
  * Finds uploads that return downloaded data to the device.
  *
  * A round trip is a download and the next upload, both by one thread.  The upload is from the same
- * host memory, or from other memory, into which host code may have written the downloaded data.  The
+ * host memory, or from other memory, into which host code may have written the downloaded data. The
  * latter is impossible if nothing has waited for the download, so a program that only polls has no
  * such round trips.
  *

@@ -113,6 +113,8 @@ NUMBER(CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 #include "trace/copy_calls.def"
 #define LAUNCH_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
 #include "trace/launch_calls.def"
+#define MEMORY_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
+#include "trace/memory_calls.def"
 NUMBER(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 NUMBER(CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
 NUMBER(CUPTI_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2);

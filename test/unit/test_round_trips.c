@@ -113,32 +113,32 @@ TEST(calls_in_between)
 /* Host code cannot have read a download that nothing has waited for. */
 TEST(enqueued_downloads)
 {
-	struct trace_copy down = { .direction = TRACE_D2H,
-				   .memory = TRACE_UNKNOWN,
-				   .bytes = 8192,
-				   .enter_ns = 2000000,
-				   .leave_ns = 2000010,
-				   .host = memory };
-	struct trace_copy up = down;
+	struct trace_copy download = { .direction = TRACE_D2H,
+				       .memory = TRACE_UNKNOWN,
+				       .bytes = 8192,
+				       .enter_ns = 2000000,
+				       .leave_ns = 2000010,
+				       .host = memory };
+	struct trace_copy upload = download;
 	struct round_trip_sum trip;
 	uint32_t from;
 	enum round_trip kinds[4];
 
-	up.direction = TRACE_H2D;
+	upload.direction = TRACE_H2D;
 	hp_lock(HP_LOCK_trace);
-	round_trips_copied(&down, 1, &trip, &from);
+	round_trips_copied(&download, 1, &trip, &from);
 	/* The same memory needs no host code. */
-	kinds[0] = round_trips_copied(&up, 1, &trip, &from);
-	up.host = memory + 8192;
-	round_trips_copied(&down, 1, &trip, &from);
-	kinds[1] = round_trips_copied(&up, 2, &trip, &from);
-	round_trips_copied(&down, 1, &trip, &from);
+	kinds[0] = round_trips_copied(&upload, 1, &trip, &from);
+	upload.host = memory + 8192;
+	round_trips_copied(&download, 1, &trip, &from);
+	kinds[1] = round_trips_copied(&upload, 2, &trip, &from);
+	round_trips_copied(&download, 1, &trip, &from);
 	round_trips_waited(2000020);
-	kinds[2] = round_trips_copied(&up, 2, &trip, &from);
-	down.memory = TRACE_PAGEABLE;
-	down.leave_ns = 2000030;
-	round_trips_copied(&down, 1, &trip, &from);
-	kinds[3] = round_trips_copied(&up, 2, &trip, &from);
+	kinds[2] = round_trips_copied(&upload, 2, &trip, &from);
+	download.memory = TRACE_PAGEABLE;
+	download.leave_ns = 2000030;
+	round_trips_copied(&download, 1, &trip, &from);
+	kinds[3] = round_trips_copied(&upload, 2, &trip, &from);
 	hp_unlock(HP_LOCK_trace);
 	CHECK_EQ(kinds[0], ROUND_TRIP_SAME);
 	CHECK_EQ(kinds[1], ROUND_TRIP_NONE);
