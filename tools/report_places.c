@@ -58,8 +58,9 @@ static void caller_cell(struct layout_table *table, const struct profile *profil
 	layout_cell(table, "%s", caller != NULL ? name_of(profile, caller, all, CALLER_WIDTH) : "");
 }
 
+/* `ambiguous`: callers() follows. */
 static void site_rows(struct layout_table *table, const struct profile *profile,
-		      const struct profile_site *site, bool all)
+		      const struct profile_site *site, bool ambiguous, bool all)
 {
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
@@ -72,10 +73,47 @@ static void site_rows(struct layout_table *table, const struct profile *profile,
 		place_cell(table, profile, &site->frames, false, all, "");
 		if (site->folded)
 			layout_cell(table, "several callers");
-		else
+		else if (!ambiguous)
 			caller_cell(table, profile, &site->frames, false, all);
 		layout_row(table);
 	}
+}
+
+static bool is_same_place(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a == NULL || b == NULL || (a->path == NULL) != (b->path == NULL))
+		return false;
+	return a->path == NULL ? a->module == b->module && a->offset == b->offset
+			       : a->number == b->number && strcmp(a->path, b->path) == 0;
+}
+
+/* True if the rows of another site would look the same without their callers. */
+static bool is_ambiguous(const struct profile *profile, const struct profile_site *const *sites,
+			 size_t count, size_t index)
+{
+	const struct profile_frame *place = names_frame(profile, &sites[index]->frames, false);
+
+	for (size_t i = 0; i < count; i++)
+		if (i != index &&
+		    is_same_place(place, names_frame(profile, &sites[i]->frames, false)))
+			return true;
+	return false;
+}
+
+/* Prints the callers of a site below its rows. */
+static void callers(struct layout_table *table, const struct profile *profile,
+		    const struct profile_site *site, bool all)
+{
+	const struct profile_frame *caller = names_frame(profile, &site->frames, false);
+	char text[2048] = "";
+	size_t used = 0;
+
+	while ((caller = names_caller(&site->frames, caller)) != NULL && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sfrom %s",
+					 used > 0 ? ", " : "",
+					 name_of(profile, caller, all, PLACE_WIDTH));
+	if (used > 0)
+		layout_note(table, 6, "    %s", text);
 }
 
 static void main_thread(const struct profile *profile, const struct profile_site *site,
@@ -126,7 +164,11 @@ void report_sites(const struct profile *profile, bool all)
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nCOPY SITES (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++) {
-		site_rows(table, profile, sites[i], all);
+		bool ambiguous = !sites[i]->folded && is_ambiguous(profile, sites, shown, i);
+
+		site_rows(table, profile, sites[i], ambiguous, all);
+		if (ambiguous)
+			callers(table, profile, sites[i], all);
 		for (size_t j = 0; j < sites[i]->row_count; j++)
 			any_unknown |= strcmp(sites[i]->rows[j].memory, "unknown") == 0;
 	}

@@ -68,6 +68,20 @@ def main():
          r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +unknown\n",
          "report", "run.json", COLUMNS=120)
 
+    copy_of = profile()
+    helper = source(SCRIPT, "to_device", 1)
+    copy_of["sites"] = [site("h2d", 900 * made.MILLI, [helper, source(SCRIPT, "step", 3), source(SCRIPT, "<module>", 6)]),
+                        site("h2d", 700 * made.MILLI, [helper, source(SCRIPT, "step", 4), source(SCRIPT, "<module>", 6)]),
+                        site("d2h", 5 * made.MILLI, [source(SCRIPT, "step", 5), source(SCRIPT, "<module>", 6)])]
+    write("helper.json", copy_of)
+    says("report: callers distinguish the sites of one line", 0,
+         r"to_device at train.py:1 *\n    from step at train.py:3, from <module> at train.py:6\n"
+         r".*to_device at train.py:1 *\n    from step at train.py:4, from <module> at train.py:6\n"
+         r".*step at train.py:5 *\n\n", "report", "helper.json")
+    says("report: the column is for the others", 0,
+         r"to_device at train.py:1 *\n    from step at train.py:3, from <module> at train.py:6\n"
+         r"[^$]*step at train.py:5 +<module> at train.py:6\n", "report", "helper.json", COLUMNS=120)
+
     report = json.loads(run("report", "--json", "run.json").stdout)
     text = json.dumps(report)
     check("report --json: file, function and line", '"function": "Trainer.step"' in text and SCRIPT in text, text)

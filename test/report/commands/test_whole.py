@@ -213,7 +213,7 @@ def main():
              csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "plain.json").stdout))}
     check("what pinning could save is told where it is not wanted", could["make_field"] > 0, could)
     # Lines need addr2line.
-    sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) (?:at heat\.c:\d+|in \w+) .*main",
+    sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) (?:at heat\.c:\d+|in \w+)(?: .*|\n    from )main",
                        report, re.M)
     check("copies by who made them", sorted((site, way) for way, site in sites) ==
           [("download", "D2H"), ("upload", "H2D"), ("upload", "H2D")], report)
