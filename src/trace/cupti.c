@@ -232,7 +232,7 @@ void cupti_enable_memory(struct cupti *cupti)
 	cupti->tells_memory = cupti->memory_result == CUPTI_OK;
 	/*
 	 * Without records of the calls, CUPTI drops the frees of a thread that has done nothing
-	 * else (an H100, CUDA 13.0: 0 of 100 frees arrived, with records of all driver calls 100).
+	 * else (cupti-memory in doc/measurements.md).
 	 */
 	cupti->tells_memory_calls =
 		cupti->tells_memory && enable_calls(cupti, memory_calls, HP_LEN(memory_calls));
