@@ -189,23 +189,26 @@ def show(record, report):
                   *(f"    {line}" for line in shown), sep="\n", file=report, flush=True)
 
 
-def table(records, modes):
-    print(f"{'program':28} {'plain s':>8}", *(f"{mode:>8}" for mode in modes), " verdict")
-    for record in records:
-        seconds, remarks = record["seconds"], []
-        verdicts = record["verdicts"]
-        words = sorted(set(verdicts.values()))
-        if len(words) > 1:
-            words = [f"{mode} {word}" for mode, word in verdicts.items() if word != "same"]
-        if not record["good"] or record["plain"] != "status 0":
-            remarks.append(f"plain: {record['plain']}" + ("" if record["good"] else ", not good"))
-        if "trace" in verdicts and not record["profiles"]:
-            remarks.append("no profile")
-        ratios = [seconds[mode] / seconds["plain"] if seconds else float("nan") for mode in modes]
-        verdict = ", ".join(words) or ("same" if seconds else "not compared")
-        print(f"{record['name']:28} {seconds.get('plain', float('nan')):8.3f}",
-              *(f"{ratio:8.2f}" for ratio in ratios),
-              f" {verdict}{' (' + '; '.join(remarks) + ')' if remarks else ''}")
+def head(modes):
+    print(f"{'program':28} {'plain s':>8}", *(f"{mode:>8}" for mode in modes), " verdict", flush=True)
+
+
+def row(record, modes):
+    """Prints a program's row at once, so that a run that is cut off leaves those before."""
+    seconds, remarks = record["seconds"], []
+    verdicts = record["verdicts"]
+    words = sorted(set(verdicts.values()))
+    if len(words) > 1:
+        words = [f"{mode} {word}" for mode, word in verdicts.items() if word != "same"]
+    if not record["good"] or record["plain"] != "status 0":
+        remarks.append(f"plain: {record['plain']}" + ("" if record["good"] else ", not good"))
+    if "trace" in verdicts and not record["profiles"]:
+        remarks.append("no profile")
+    ratios = [seconds[mode] / seconds["plain"] if seconds else float("nan") for mode in modes]
+    verdict = ", ".join(words) or ("same" if seconds else "not compared")
+    print(f"{record['name']:28} {seconds.get('plain', float('nan')):8.3f}",
+          *(f"{ratio:8.2f}" for ratio in ratios),
+          f" {verdict}{' (' + '; '.join(remarks) + ')' if remarks else ''}", flush=True)
 
 
 def read_list(path):
@@ -239,7 +242,9 @@ def main():
         options.modes.insert(0, "plain")
     programs = [p for p in read_list(options.list) if options.only.search(p.name)]
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    modes = [mode for mode in options.modes if mode != "plain"]
     begun, records, left, unable = time.monotonic(), [], [], []
+    head(modes)
     report = open(re.sub(r"\.json$", "", options.json) + ".diff", "w",
                   encoding="utf-8") if options.json else sys.stderr
     for program in programs:
@@ -252,12 +257,11 @@ def main():
             except OSError as wrong:
                 unable.append(f"{program.name} ({wrong})")
                 continue
+        row(records[-1], modes)
         show(records[-1], report)
         if options.json:
             with open(options.json, "w", encoding="utf-8") as file:
                 json.dump({"library": options.library, "programs": records}, file, indent=1)
-    modes = [mode for mode in options.modes if mode != "plain"]
-    table(records, modes)
     compared = [record for record in records if record["seconds"]]
     verdicts = [worst(record["verdicts"].values()) for record in compared]
     timed = [record for record, verdict in zip(compared, verdicts)

@@ -141,6 +141,20 @@ class Programs(unittest.TestCase):
         said = self.run_list({"it": ("echo",)}, "--budget", "-1")[2]
         self.assertIn("not begun in time: it", said)
 
+    def test_rows_are_printed_at_once(self):
+        """The second program ends when the row of the first one has been read."""
+        go = self.path("go")
+        with open(self.path("list"), "w", encoding="utf-8") as file:
+            file.write(f"it\techo\nlate\tsh -c 'until test -e {go}; do sleep 0.05; done'\n")
+        with subprocess.Popen(
+                [sys.executable, "-B", os.path.join(HERE, "programs.py"), "--modes", "plain,default",
+                 "--limit", "20", a_library(), self.path("list")],
+                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            lines = iter(run.stdout.readline, "")
+            self.assertTrue(any(line.startswith("it ") for line in lines))
+            open(go, "w", encoding="utf-8").close()
+            self.assertIn("2 compared", run.communicate()[0])
+
     def test_what_is_not_there(self):
         status, said = self.run_list({"it": ("echo", "data=nowhere"), "that": ("echo",)})[1:]
         self.assertEqual(status, 2)
