@@ -32,6 +32,7 @@ class Text:
         self.lines = [f"{before} {line}" if BARE.fullmatch(line) and TIMES.search(before) else line
                       for before, line in zip(["", *kept], kept)]
         self.pid = re.compile(rf"\b{pid}\b")
+        self.masks = {}  # by `numbers`: all lines, since each text is compared several times
 
     def masked(self, line, numbers=False):
         line = DATE.sub("DATE", POINTER.sub("POINTER", self.pid.sub("PID", line)))
@@ -42,15 +43,23 @@ class Text:
             line = re.sub(r"[\s|]+", " ", NUMBER.sub("#", line)).strip()
         return line
 
+    def mask(self, numbers=False):
+        if numbers not in self.masks:
+            self.masks[numbers] = [self.masked(line, numbers) for line in self.lines]
+        return self.masks[numbers]
+
     def bag(self, numbers=False):
-        return collections.Counter(self.masked(line, numbers) for line in self.lines)
+        return collections.Counter(self.mask(numbers))
 
     def differing(self, other, numbers=False):
         """Returns the numbers of lines that differ; None if one text has more lines."""
         if len(self.lines) != len(other.lines):
             return None
-        return {i for i, (here, there) in enumerate(zip(self.lines, other.lines))
-                if here != there and self.masked(here, numbers) != other.masked(there, numbers)}
+        if self.lines == other.lines:
+            return set()
+        both = zip(self.lines, other.lines, self.mask(numbers), other.mask(numbers))
+        return {i for i, (here, there, mine, its) in enumerate(both)
+                if here != there and mine != its}
 
     def is_own(self, other, plains):
         """True if this text differs from the other no more than plain runs do among each other."""
