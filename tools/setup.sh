@@ -23,6 +23,30 @@ find_toolkit() {
 	stop "Otherwise install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
 }
 
+# Tests and the demo do not see the caller's own settings of hotpin.  A git hook names its repository,
+# which is not that of the tests.
+forget_settings() {
+	local variable
+
+	for variable in "${!HOTPIN@}" "${!STANDIN_@}" TEST_FOLDER \
+		GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; do
+		unset "$variable"
+	done
+}
+
+# Prepares build/.  LD_PRELOAD and LD_LIBRARY_PATH cannot hold every path; if they cannot hold this
+# folder's, build/ becomes a link to a folder elsewhere.
+place_build() {
+	[[ $PWD = *[\ :\;\$]* ]] && [ ! -e build ] || return 0
+	local elsewhere
+
+	elsewhere=$(mktemp -d /var/tmp/hotpin-XXXXXX || mktemp -d /tmp/hotpin-XXXXXX) ||
+		stop "build/ cannot be in '$PWD', because LD_PRELOAD cannot hold that path; move the folder"
+	# It replaces a link whose target is gone.
+	ln -sfn "$elsewhere" build || stop "cannot write in '$PWD'"
+	say "build/ is in $elsewhere, because LD_PRELOAD cannot hold the path '$PWD'"
+}
+
 # Prints the apt packages of missing programs, one a line; $1: quickstart, check, package or wheel.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
