@@ -21,6 +21,7 @@ def main():
     if os.geteuid() != 0 or done.returncode != 0:
         print("1..0 # SKIP this needs root and mount namespaces")
         return
+    os.umask(0o022)
     with tempfile.TemporaryDirectory(prefix="hotpin-secure-") as folder:
         os.chmod(folder, 0o777)
         etc = os.path.join(folder, "etc")
