@@ -60,6 +60,13 @@ void must(CUresult rc, const char *text, const char *file, int line);
 
 /* Reports a fact of the section; the section's name is prepended. */
 void fact(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * True if the registration of `at` holds pages.  The stand-in's does not where io_uring is missing
+ * or the limit of locked memory is low (test/standin/pin.c).
+ */
+bool holds_pages(const void *at);
+/* Reports a fact that differs if registrations hold no pages. */
+void fact_of_pages(bool held, const char *name, const char *value);
 /* Reports a fact whose name is composed. */
 #define FACT(value, ...)                                     \
 	do {                                                 \

@@ -166,6 +166,7 @@ cat >large.pl <<'END'
 @a = map { "x" x ($_ * 997 % 3e6) } 1..400; print length(join "", sort @a), "\n"
 END
 cat >script.git <<'END'
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' HOME=$PWD
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 git init -q -b main one && cd one || exit

@@ -95,7 +95,7 @@ static int slots_find(int count)
 	return -1;
 }
 
-int pin_take(uintptr_t base, size_t bytes, bool *ret_fault)
+static int take(uintptr_t base, size_t bytes, bool *ret_fault)
 {
 	int count = (int)((bytes + CHUNK - 1) / CHUNK), first;
 
@@ -119,6 +119,15 @@ int pin_take(uintptr_t base, size_t bytes, bool *ret_fault)
 	memset(slot_used + first, true, (size_t)count);
 	pins[first] = (struct pin){ base, bytes, first, count };
 	return first;
+}
+
+/* The driver does not change errno. */
+int pin_take(uintptr_t base, size_t bytes, bool *ret_fault)
+{
+	int saved = errno, slot = take(base, bytes, ret_fault);
+
+	errno = saved;
+	return slot;
 }
 
 void pin_drop(int slot)
