@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Returns zeroed memory, aligned to 16 bytes, or NULL (counted) if the kernel refuses.  Takes the
- * lock `arena`, which may be taken under any other lock.
+ * Returns zeroed memory, aligned to 16 bytes, or NULL (counted) if the kernel refuses; errno
+ * stays as it is.  Takes the lock `arena`, which may be taken under any other lock.
  */
 void *hp_arena_alloc(size_t bytes);
 
