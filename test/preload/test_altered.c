@@ -295,16 +295,17 @@ TEST(pages_that_move)
 		/* The kernel may find no huge pages. */
 		if (way == 1)
 			madvise(page, bytes / 2, ADVICE_COLLAPSE);
+		/* The pin also ends if the kernel then refuses. */
 		if (way == 2 && move_pages != NULL)
-			CHECK_EQ(move_pages(0, 16, pages, node, status, 0), 0);
+			is_missing(move_pages(0, 16, pages, node, status, 0));
 		CHECK_EQ(standin_pinned(block), 0);
 		CHECK(holds(block, bytes, 1));
 		CHECK_EQ(heat(block, bytes), preloaded());
 		CHECK(device_holds(there, bytes, 1));
 	}
 	/* A query moves nothing. */
-	if (move_pages != NULL)
-		CHECK_EQ(move_pages(0, 16, pages, NULL, status, 0), 0);
+	if (move_pages != NULL && !is_missing(move_pages(0, 16, pages, NULL, status, 0)))
+		CHECK(status[0] >= 0);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
@@ -329,6 +330,8 @@ TEST(locks_do_not_outlive_the_block)
 	for (int i = 0; i < 3; i++) {
 		char *block = malloc(BYTES + (size_t)i * BYTES / 2);
 
+		if (i == 0 && mlock(block, BYTES) != 0)
+			CHECK_SKIP("mlock is not permitted");
 		if (i < 2)
 			CHECK_EQ(mlock(block, BYTES), 0);
 		else
@@ -356,7 +359,8 @@ TEST(policies_do_not_outlive_the_block)
 		char *block = fresh(), *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
 
 		memset(block, 1, BYTES);
-		CHECK_EQ(syscall(SYS_get_mempolicy, &policy, NULL, 0, page, by_address), 0);
+		if (is_missing(syscall(SYS_get_mempolicy, &policy, NULL, 0, page, by_address)))
+			CHECK_SKIP("queries of memory policies are not permitted");
 		CHECK_EQ(policy, 0);
 		if (is_missing(my_mbind(page, BYTES / 2, bind, &node0)))
 			return;

@@ -304,7 +304,9 @@ TEST(double_free)
 	char said[512];
 
 	CHECK_EQ(ends_by(100, said, sizeof(said)), SIGABRT);
-	CHECK(strstr(said, "free(): double free detected") != NULL);
+	/* The second is said without a thread cache (GLIBC_TUNABLES). */
+	CHECK(strstr(said, "free(): double free detected") != NULL ||
+	      strstr(said, "double free or corruption") != NULL);
 	CHECK_EQ(ends_by(60 * KIB, said, sizeof(said)), SIGABRT);
 	CHECK(strstr(said, "double free or corruption") != NULL);
 	/* A block that the library does not serve. */
@@ -459,6 +461,9 @@ TEST(small_blocks_stay_apart)
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
 		small[i] = my_malloc(40);
 	large = my_realloc(large, 4 * MIB);
+	/* With GLIBC_TUNABLES=glibc.malloc.hugetlb=1 its heap has room for such a block. */
+	if (mallinfo2().hblks == 0)
+		CHECK_SKIP("glibc maps no block of this size");
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
 		my_free(small[i]);
 	size_t before = mallinfo2().fsmblks;

@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #if defined(__x86_64__)
 TEST(what_a_call_looks_like)
@@ -31,6 +32,16 @@ TEST(what_a_call_looks_like)
 }
 #endif
 
+/* Filters of containers may refuse the call that reads code. */
+static void need_code(void)
+{
+	char from = 1, to = 0;
+	struct iovec here = { &to, 1 }, there = { &from, 1 };
+
+	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1)
+		CHECK_SKIP("process_vm_readv is not permitted");
+}
+
 static struct module_place places[4];
 static size_t believed;
 
@@ -48,6 +59,7 @@ TEST(a_return_address_is_a_caller)
 	char path[256];
 	struct module module;
 
+	need_code();
 	chains_turn(true);
 	called(0, 8);
 	CHECK_EQ(believed, 2);
@@ -78,6 +90,7 @@ TEST(other_words_are_not)
 		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static uint64_t data[8];
 
+	need_code();
 	chains_turn(true);
 	/*
 	 * Data, the start of a function, small numbers, an unmapped address, and half an address.
@@ -122,6 +135,7 @@ __attribute__((noinline)) static size_t believed_if(bool code_is_read)
  */
 TEST(code_is_not_read)
 {
+	need_code();
 	CHECK_EQ(believed_if(false), 1);
 	CHECK_EQ(believed_if(true), 2);
 	CHECK_EQ(believed_if(true), 2);
