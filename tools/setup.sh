@@ -1,4 +1,5 @@
-# Finds the CUDA Toolkit and installs missing packages.  Sourced by quickstart, check and package.
+# Prepares the environment, finds the CUDA Toolkit and installs missing packages.  The other scripts
+# of this folder source it.
 # shellcheck shell=bash
 
 say() {
@@ -32,6 +33,37 @@ forget_settings() {
 		GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; do
 		unset "$variable"
 	done
+}
+
+# Sets TMPDIR to a folder for the files of tests and compilers: LD_PRELOAD can hold its path, sockets
+# can have names in it, and programs in it can be started.
+place_temporary() {
+	local folder file given=${TMPDIR:-/tmp}
+
+	for folder in "$given" /tmp /var/tmp "$PWD/build/tmp"; do
+		[[ $folder = /* && $folder != *[\ :\;\$]* && ${#folder} -le 80 ]] || continue
+		[ "$folder" != "$PWD/build/tmp" ] || mkdir -p "$folder" || continue
+		file=$(mktemp "$folder/hotpin-XXXXXX" 2>/dev/null) || continue
+		if cp "$(type -P true)" "$file" 2>/dev/null && chmod 700 "$file" && "$file" 2>/dev/null; then
+			rm -f "$file"
+			[ "$folder" = "$given" ] ||
+				say "temporary files are in $folder, because programs cannot be tested in '$given'"
+			export TMPDIR=$folder
+			return
+		fi
+		rm -f "$file"
+	done
+	stop "programs cannot be tested in '$given', /tmp and /var/tmp; set TMPDIR to another folder"
+}
+
+# Starts the script again if its caller ignores SIGCHLD: meson would see no exit status of a test.
+# A shell cannot undo this itself.
+heed_children() { # the script's arguments
+	local ignored
+
+	ignored=$(sed -n 's/^SigIgn:[[:space:]]*/0x/p' /proc/self/status)
+	((ignored >> 16 & 1)) && env --default-signal=CHLD true 2>/dev/null || return 0
+	exec env --default-signal=CHLD "tools/${0##*/}" "$@"
 }
 
 # Prepares build/.  LD_PRELOAD and LD_LIBRARY_PATH cannot hold every path; if they cannot hold this

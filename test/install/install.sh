@@ -2,6 +2,7 @@
 # Checks that the files of `meson install` work where they are installed, and that `uninstall`
 # removes all of them.  install.sh BUILD PREFIX LIBDIR VERSION
 set -u
+export LC_ALL=C # messages of readelf
 build=$1 prefix=$2 libdir=$3 version=$4
 failed=0
 folder=$(mktemp -d) || exit 1

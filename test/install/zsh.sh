@@ -2,6 +2,7 @@
 # Checks that zsh completes every command and flag that `hotpin --help` names.  zsh.sh HOTPIN
 # COMPLETION
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 command -v zsh >/dev/null || exit 77
 hotpin=$1 failed=0
 folder=$(mktemp -d) || exit 1

@@ -89,7 +89,7 @@ static int profile(char *ret, size_t room)
 	self[length_of_self > 0 ? length_of_self : 0] = '\0';
 	snprintf(command, sizeof(command),
 		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
-		 "HOTPIN_OUT=%s '%s' %s %s 2>/dev/null",
+		 "HOTPIN_OUT='%s' '%s' %s %s 2>/dev/null",
 		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, job, more);
 	int status = system(command);
 	FILE *file = fopen(path, "r");

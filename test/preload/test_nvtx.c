@@ -165,7 +165,7 @@ static int profile(const char *what, const char *profile_option)
 		return -1;
 	snprintf(command, sizeof(command),
 		 "NVTX_INJECTION64_PATH=%s LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=%s "
-		 "HOTPIN_CUPTI=off HOTPIN_OUT=%s '%s' %s 2>/dev/null",
+		 "HOTPIN_CUPTI=off HOTPIN_OUT='%s' '%s' %s 2>/dev/null",
 		 getenv("PRELOAD_SO"), getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), profile_option,
 		 path, self, what);
 	int status = system(command);

@@ -3,6 +3,7 @@
 #
 # exports.sh LIBRARY ROOT
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 library=$1 root=$2
 failed=0
 folder=$(mktemp -d) || exit 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the form of C files with clang-format 14.  format.sh ROOT
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 cd "$1" || exit 1
 
 judge=

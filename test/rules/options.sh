@@ -5,6 +5,7 @@
 # options.sh HOTPIN ROOT          compares
 # options.sh HOTPIN ROOT --write  updates the pages
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$1 root=$2 mode=${3-}
 failed=0
 folder=$(mktemp -d) || exit 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks that tools/quick names every room, and only existing tests.  rooms.sh ROOT BUILD
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 root=$1 build=$2
 cd "$root" || exit 1
 failed=0

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks for calls that the library must not make, and for forms that we do not use.  words.sh ROOT
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 root=$1
 rules=$(cd "$(dirname "$0")" && pwd) || exit 1
 cd "$root" || exit 1

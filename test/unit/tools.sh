@@ -6,6 +6,7 @@
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
 manual=$(realpath "$(dirname "$0")/../../tools/hotpin.1")
 count=0

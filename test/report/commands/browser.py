@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import pathlib
 import select
 import shutil
 import subprocess
@@ -83,7 +84,7 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.events.clear()
-        url = "file://" + path
+        url = pathlib.Path(path).as_uri()
         loader = self.call("Page.navigate", url=url)["loaderId"]
         # On a busy machine the event of the page before, about:blank at first, may still come.
         while not any(event["method"] == "Page.lifecycleEvent" and event["params"]["name"] == "load" and

@@ -2,6 +2,7 @@
 # Checks that every command and flag that `hotpin --help` names is completed.  completion.sh HOTPIN
 # COMPLETION
 set -u
+export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$1
 # shellcheck source=tools/hotpin.bash
 . "$2"
