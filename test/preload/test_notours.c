@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define BYTES  MIB
 #define COPIES 1500
@@ -55,12 +56,21 @@ TEST(zeroed_data)
 	wear_out(in_bss);
 }
 
-TEST(the_stack)
+static __attribute__((noinline)) void wear_out_the_stack(void)
 {
 	char here[BYTES];
 
-	begin();
 	wear_out(here);
+}
+
+TEST(the_stack)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 4 * BYTES)
+		CHECK_SKIP("needs a larger stack (ulimit -s)");
+	begin();
+	wear_out_the_stack();
 }
 
 TEST(a_mapping)

@@ -125,8 +125,9 @@ LD_PRELOAD=$folder/libjemalloc.so.2 finds "a malloc that is preloaded" \
 	'^limits +preloaded +jemalloc .*not pinned; remove it' doctor
 LD_PRELOAD=$folder/libasan.so.8 finds "a sanitizer that is preloaded" '^no +preloaded .*must be loaded first' doctor
 finds "nothing preloaded" '! preloaded' doctor
-finds "locked memory" '^ok +limits +locked memory .* 64 KiB; the driver does not count' \
-	bash -c 'ulimit -l 64 && exec "$1" doctor' - "$folder/bin/hotpin"
+# A user whose own limit is lower cannot set this one.
+finds "locked memory" '^ok +limits +locked memory .* [0-9]+ KiB; the driver does not count' \
+	bash -c 'ulimit -l 64 2>/dev/null; exec "$1" doctor' - "$folder/bin/hotpin"
 finds "few files" '^limits +limits +only 20 files .*raise it' \
 	bash -c 'ulimit -n 20 && exec "$1" doctor' - "$folder/bin/hotpin"
 finds "data" '^limits +limits +data \(ulimit -d\)' \
