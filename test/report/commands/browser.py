@@ -21,6 +21,9 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.of, of_browser = os.pipe()
+        # It also writes into the home folder.
+        env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        env["HOME"] = self.folder.name
         # The file descriptors that --remote-debugging-pipe reads and writes; the shell sets them
         # up.
         self.process = subprocess.Popen(
@@ -28,7 +31,7 @@ class Browser:
              "--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", f"--user-data-dir={self.folder.name}",
              *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank"],
-            pass_fds=(to_browser, of_browser), stdin=subprocess.DEVNULL,
+            pass_fds=(to_browser, of_browser), env=env, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(of_browser)
