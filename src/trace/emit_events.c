@@ -278,7 +278,8 @@ void emit_events(const struct report *report, struct json *json)
 	struct events_all all;
 	uint32_t *index = NULL;
 
-	if (report->events && report->ended)
+	/* Without the device's part, the reader still changes what events refer to. */
+	if (report->events && report->ended && report->collected.device != NULL)
 		index = hp_arena_alloc(NAMES * sizeof(*index));
 	if (index == NULL) {
 		json_null(json, "events");

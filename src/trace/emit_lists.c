@@ -196,11 +196,9 @@ static void add_sites(const struct report *report, struct json *json)
 	json_sum(json, "sites_folded", counts.folded);
 }
 
-/* Writes null if CUPTI does not record launches. */
-static void add_launch_time(struct json *json, const struct launch_time *time, bool with_estimate)
+static void add_launch_time(struct json *json, const struct launch_time *time, bool known,
+			    bool with_estimate)
 {
-	bool known = launch_times_wanted();
-
 	json_sum_known(json, "kernels", known, time->kernels);
 	json_sum_known(json, "device_ns", known, time->device_ns);
 	if (with_estimate)
@@ -218,7 +216,9 @@ static void add_launches(const struct report *report, struct json *json)
 		json_null(json, "launches_rest");
 		return;
 	}
-	struct launch_time time;
+	/* The thread that adds the times runs this code, or has ended. */
+	bool known = launch_times_wanted() && report->collected.device != NULL;
+	struct launch_time time = { 0 };
 	json_open(json, "launches", "[");
 	for (size_t i = 0; i < count; i++) {
 		struct launch_site site;
@@ -229,15 +229,17 @@ static void add_launches(const struct report *report, struct json *json)
 		add_place(json, &site.place);
 		json_sum(json, "count", site.count);
 		json_sum(json, "host_ns", site.host_ns);
-		launch_times_read(i, &time);
-		add_launch_time(json, &time, true);
+		if (known)
+			launch_times_read(i, &time);
+		add_launch_time(json, &time, known, true);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
 	json_sum(json, "launches_lost", lost);
-	launch_times_read_rest(&time);
+	if (known)
+		launch_times_read_rest(&time);
 	json_open(json, "launches_rest", "{");
-	add_launch_time(json, &time, false);
+	add_launch_time(json, &time, known, false);
 	json_close(json, "}");
 }
 

@@ -79,7 +79,8 @@ static void add_sample(struct json *json, const struct sample *sample)
 	json_close(json, "}");
 }
 
-static void add_sampling(struct json *json, const struct sampler_sums *sums, uint64_t began_ns)
+static void add_sampling(struct json *json, const struct sampler_sums *sums, uint64_t dropped,
+			 uint64_t began_ns)
 {
 	json_open(json, "sampling", "{");
 	json_text(json, "mode", sums->mode);
@@ -89,7 +90,7 @@ static void add_sampling(struct json *json, const struct sampler_sums *sums, uin
 	json_sum(json, "samples", sums->ring.samples);
 	json_sum(json, "empty", sums->ring.empty);
 	json_sum(json, "lost", sums->ring.lost);
-	json_sum(json, "dropped", samples_dropped());
+	json_sum(json, "dropped", dropped);
 	json_sum(json, "throttled", sums->ring.throttled);
 	json_number(json, "threads_most", sums->threads);
 	json_number(json, "threads_sampled", sums->sampled);
@@ -102,13 +103,13 @@ static void add_sampling(struct json *json, const struct sampler_sums *sums, uin
 
 void emit_samples(const struct report *report, struct json *json)
 {
-	struct sampler_sums sums;
+	struct sampler_sums sums = { .mode = "none",
+				     .why = "the thread that reads samples did not end" };
+	/* True: the thread that adds samples runs this code, or has ended. */
 	bool ended = report->collected.device != NULL;
 
-	sampler_read(&sums);
-	if (!ended)
-		snprintf(sums.why, sizeof(sums.why), "the thread that reads samples did not end");
-	/* The thread that adds samples runs this code, or has ended. */
+	if (ended)
+		sampler_read(&sums);
 	bool known = ended && (sums.ring.samples > 0 || sums.why[0] == '\0');
 	if (known) {
 		find_names();
@@ -119,5 +120,5 @@ void emit_samples(const struct report *report, struct json *json)
 	} else {
 		json_null(json, "samples");
 	}
-	add_sampling(json, &sums, report->began_ns);
+	add_sampling(json, &sums, ended ? samples_dropped() : 0, report->began_ns);
 }

@@ -17,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Set while a thread uses the one writer of JSON.  It stays set while a file system stalls. */
+/*
+ * Set while a thread uses the one writer of JSON.  It stays set while a file system stalls, and
+ * after the last report, which a thread that hung must not replace.
+ */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
 
 void output_text(const struct report *report)
@@ -157,13 +160,15 @@ void output_json(const struct report *report, enum output_kind kind, unsigned nu
 	if (hp_options->out[0] == '\0')
 		return;
 	if (atomic_flag_test_and_set(&is_writing)) {
-		output_stalled(report);
+		if (kind == OUTPUT_END)
+			output_stalled(report);
 		return;
 	}
 	struct hp_quiet quiet = hp_quiet_begin();
 	write_json(report, kind, number);
 	hp_quiet_end(&quiet);
-	atomic_flag_clear(&is_writing);
+	if (kind != OUTPUT_END)
+		atomic_flag_clear(&is_writing);
 }
 
 void output_write(const struct report *report, enum output_kind kind, unsigned number)

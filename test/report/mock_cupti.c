@@ -222,6 +222,8 @@ int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 	uint8_t *next = from;
 	uint64_t bytes;
 
+	while (mock_cupti.stuck)
+		pause_a_little();
 	if (*record != NULL) {
 		memcpy(&bytes, *record - sizeof(bytes), sizeof(bytes));
 		next = *record + bytes;

@@ -20,6 +20,7 @@ struct mock_cupti {
 	size_t extra_bytes;     /* by which each record is longer than our declaration */
 	_Atomic size_t dropped; /* reported once */
 	_Atomic bool hangs;     /* a flush does not return while this is set */
+	_Atomic bool stuck;     /* cuptiActivityGetNextRecord() does not return while this is set */
 	const char *other;      /* name of the tool that has it; NULL: none */
 	uint32_t correlation;   /* of the next recorded copies and kernels */
 	_Atomic bool late; /* a flush returns without the buffers: mock_complete() completes them */

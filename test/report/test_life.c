@@ -883,6 +883,38 @@ TEST(host_code_is_what_to_port)
 	CHECK(strstr(stage_text, "Port host code in loops") != NULL);
 }
 
+/* Its tables may then change, so they are not written, and it writes no report afterwards. */
+TEST(reader_that_hangs)
+{
+	char json[512], text[4096] = "";
+
+	stage_clock(true);
+	stage_begin_calls("HOTPIN_PROFILE=trace", launch_of, 2);
+	mock_kernel("spmv", 0, stage_base + SECOND, stage_base + 2 * SECOND);
+	mock_read();
+	mock_cupti.stuck = true;
+	mock_kernel("spmv", 0, stage_base + 3 * SECOND, stage_base + 4 * SECOND);
+	mock_complete();
+	stage_tick_ns = 10 * MILLI;
+	trace_finish();
+	stage_tick_ns = 0;
+
+	unsigned before = mock_cupti.timestamps;
+	mock_cupti.stuck = false;
+	/* The reader looks at CUPTI's clock again after its last report. */
+	WAIT_FOR(mock_cupti.timestamps > before);
+	snprintf(json, sizeof(json), "%s/profile.json", stage_folder);
+	int file = open(json, O_RDONLY | O_CLOEXEC);
+	CHECK(file >= 0 && read(file, text, sizeof(text) - 1) > 0);
+	close(file);
+	CHECK(strstr(text, "\"state\": \"ended\"") != NULL);
+	stage_end();
+	CHECK(strstr(stage_text, "hotpin's thread did not end within 5 s") != NULL);
+	CHECK_EQ(stage_number(NULL, "events"), -2);
+	CHECK_EQ(stage_number("launches_rest", "device_ns"), -2);
+	CHECK(strstr(stage_json, "the thread that reads samples did not end") != NULL);
+}
+
 /* The places that launched kernels; other calls are not launches. */
 TEST(launches_have_places)
 {
