@@ -44,7 +44,21 @@ static struct download *place_of(const void *host)
 
 void round_trips_waited(uint64_t leave_ns)
 {
-	atomic_store_explicit(&waited_ns, leave_ns, memory_order_relaxed);
+	uint64_t latest = atomic_load_explicit(&waited_ns, memory_order_relaxed);
+
+	/* Threads may note their waits in another order. */
+	while (latest < leave_ns &&
+	       !atomic_compare_exchange_weak_explicit(&waited_ns, &latest, leave_ns,
+						      memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+/* False if the download is complete on return, as all are whose memory is pageable to the program.
+ */
+static bool may_be_enqueued(const struct trace_copy *download)
+{
+	return !download->synchronous &&
+	       (download->memory == TRACE_PINNED || download->memory == TRACE_UNKNOWN);
 }
 
 /* True if host code may have read the download: a wait has ended since its call. */
@@ -64,9 +78,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		.host_ns = gaps_of_thread(copy->enter_ns),
 		.buffer = buffer,
 		.thread = mine.number,
-		/* The driver waits for downloads into pageable memory. */
-		.is_enqueued = !copy->synchronous && copy->memory != TRACE_PAGEABLE &&
-			       copy->memory != TRACE_STAGED,
+		.is_enqueued = may_be_enqueued(copy),
 	};
 
 	*place_of(copy->host) = download;
@@ -105,7 +117,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (mine.number == 0)
 		mine.number = ++threads;
 	if (copy->direction == TRACE_D2H) {
-		if (copy->synchronous)
+		if (!may_be_enqueued(copy))
 			round_trips_waited(copy->leave_ns);
 		came_down(copy, buffer);
 		return ROUND_TRIP_NONE;

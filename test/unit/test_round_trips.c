@@ -113,37 +113,74 @@ TEST(calls_in_between)
 /* Host code cannot have read a download that nothing has waited for. */
 TEST(enqueued_downloads)
 {
-	struct trace_copy download = { .direction = TRACE_D2H,
-				       .memory = TRACE_UNKNOWN,
-				       .bytes = 8192,
-				       .enter_ns = 2000000,
-				       .leave_ns = 2000010,
-				       .host = memory };
-	struct trace_copy upload = download;
+	enum { DOWN, UP, WAIT };
+	/* UP: uploads other memory.  Each row happens at `at_us`. */
+	static const struct {
+		int what;
+		enum trace_memory memory;
+		uint64_t at_us;
+		enum round_trip kind;
+	} rows[] = {
+		{ DOWN, TRACE_UNKNOWN, 1000, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1010, ROUND_TRIP_NONE },
+		{ DOWN, TRACE_UNKNOWN, 1020, ROUND_TRIP_NONE },
+		{ WAIT, TRACE_UNKNOWN, 1030, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1040, ROUND_TRIP_OTHER },
+		/* Downloads of these kinds are complete on return. */
+		{ DOWN, TRACE_PAGEABLE, 1050, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1060, ROUND_TRIP_OTHER },
+		{ DOWN, TRACE_STAGED, 1070, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1080, ROUND_TRIP_OTHER },
+		{ DOWN, TRACE_PROMOTED, 1090, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1100, ROUND_TRIP_OTHER },
+		/* Such a download waits for earlier ones; the first one is the largest. */
+		{ DOWN, TRACE_UNKNOWN, 1110, ROUND_TRIP_NONE },
+		{ DOWN, TRACE_PROMOTED, 1120, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1130, ROUND_TRIP_OTHER },
+		/* Another thread notes an earlier wait later. */
+		{ DOWN, TRACE_UNKNOWN, 1140, ROUND_TRIP_NONE },
+		{ WAIT, TRACE_UNKNOWN, 1160, ROUND_TRIP_NONE },
+		{ WAIT, TRACE_UNKNOWN, 1130, ROUND_TRIP_NONE },
+		{ UP, TRACE_UNKNOWN, 1170, ROUND_TRIP_OTHER },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct trace_copy copy = { .direction = rows[i].what == UP ? TRACE_H2D : TRACE_D2H,
+					   .memory = rows[i].memory,
+					   .bytes = 8192,
+					   .enter_ns = rows[i].at_us * 1000,
+					   .leave_ns = rows[i].at_us * 1000 + 10,
+					   .host = memory + (rows[i].what == UP ? 8192 : 0) };
+		enum round_trip kind = ROUND_TRIP_NONE;
+		struct round_trip_sum trip;
+		uint32_t from;
+
+		hp_lock(HP_LOCK_trace);
+		if (rows[i].what == WAIT)
+			round_trips_waited(copy.leave_ns);
+		else
+			kind = round_trips_copied(&copy, 1, &trip, &from);
+		hp_unlock(HP_LOCK_trace);
+		if (!CHECK_EQ(kind, rows[i].kind))
+			printf("# row %zu\n", i);
+	}
+}
+
+/* The same memory needs no host code. */
+TEST(enqueued_and_uploaded_again)
+{
+	struct trace_copy copy = {
+		.direction = TRACE_D2H, .memory = TRACE_UNKNOWN, .bytes = 8192, .host = memory
+	};
 	struct round_trip_sum trip;
 	uint32_t from;
-	enum round_trip kinds[4];
 
-	upload.direction = TRACE_H2D;
 	hp_lock(HP_LOCK_trace);
-	round_trips_copied(&download, 1, &trip, &from);
-	/* The same memory needs no host code. */
-	kinds[0] = round_trips_copied(&upload, 1, &trip, &from);
-	upload.host = memory + 8192;
-	round_trips_copied(&download, 1, &trip, &from);
-	kinds[1] = round_trips_copied(&upload, 2, &trip, &from);
-	round_trips_copied(&download, 1, &trip, &from);
-	round_trips_waited(2000020);
-	kinds[2] = round_trips_copied(&upload, 2, &trip, &from);
-	download.memory = TRACE_PAGEABLE;
-	download.leave_ns = 2000030;
-	round_trips_copied(&download, 1, &trip, &from);
-	kinds[3] = round_trips_copied(&upload, 2, &trip, &from);
+	round_trips_copied(&copy, 1, &trip, &from);
+	copy.direction = TRACE_H2D;
+	enum round_trip kind = round_trips_copied(&copy, 1, &trip, &from);
 	hp_unlock(HP_LOCK_trace);
-	CHECK_EQ(kinds[0], ROUND_TRIP_SAME);
-	CHECK_EQ(kinds[1], ROUND_TRIP_NONE);
-	CHECK_EQ(kinds[2], ROUND_TRIP_OTHER);
-	CHECK_EQ(kinds[3], ROUND_TRIP_OTHER);
+	CHECK_EQ(kind, ROUND_TRIP_SAME);
 }
 
 static void *goes_up(void *arg)
