@@ -181,8 +181,8 @@ static void sites(FILE *to, const struct profile *profile, bool opened)
 	page_table_close(to, profile->site_count);
 	if (has_unknown(profile))
 		page_element(to, "p class=\"soft\"",
-			     "Unknown: memory that hotpin did not allocate; it may be pinned or "
-			     "pageable.");
+			     "Unknown: memory that hotpin did not allocate or that the program "
+			     "registered; it may be pinned or pageable.");
 	page_part_end(to, opened);
 }
 

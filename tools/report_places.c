@@ -25,7 +25,8 @@ void report_rest(size_t count, size_t shown, const char *what)
 void report_of_unknown(void)
 {
 	layout_say(2,
-		   "  unknown: memory that hotpin did not allocate; it may be pinned or pageable.");
+		   "  unknown: memory that hotpin did not allocate or that the program registered; "
+		   "it may be pinned or pageable.");
 }
 
 /* Returns "solve() at solve.cu:42". */

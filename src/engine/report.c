@@ -10,6 +10,12 @@ static bool is_staged(enum copy_step route)
 	return route == COPY_STAGE || route == COPY_EARLY;
 }
 
+/* True if the program has registered memory of the block, which may be the memory of the copy. */
+static bool may_be_registered(const struct copy *copy)
+{
+	return copy->block != NULL && atomic_load(&copy->block->pin) == BLOCK_USER_REGISTERED;
+}
+
 static enum trace_memory memory_of(const struct copy *copy)
 {
 	enum copy_step route = copy->route;
@@ -28,7 +34,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 			       : TRACE_PROMOTED;
 	case COPY_PAGEABLE:
 	case COPY_STRADDLES:
-		return TRACE_PAGEABLE;
+		return may_be_registered(copy) ? TRACE_UNKNOWN : TRACE_PAGEABLE;
 	default:
 		return TRACE_UNKNOWN;
 	}
@@ -39,7 +45,7 @@ static bool gains(const struct copy *copy)
 	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER ||
 			     copy->route == COPY_EARLY;
 
-	return copy->block != NULL &&
+	return copy->block != NULL && !may_be_registered(copy) &&
 	       copy_gains_from_pinning(copy->facts.to_device, returns_early, copy->request->bytes);
 }
 

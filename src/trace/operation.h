@@ -17,7 +17,7 @@ enum trace_memory {
 	TRACE_STAGED,   /* pageable to the program, sent through staging memory */
 	TRACE_PINNED,   /* pinned by the program */
 	TRACE_DEVICE,   /* no host memory at all */
-	TRACE_UNKNOWN,  /* not checked: not on the heap, pageable or pinned */
+	TRACE_UNKNOWN,  /* not checked: pageable or pinned; not on the heap, or registered there */
 	TRACE_MEMORIES
 };
 

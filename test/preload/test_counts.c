@@ -78,6 +78,24 @@ static int work_that_pins(void)
 	return 0;
 }
 
+/* Copies memory that it has registered. */
+static int work_that_registers(void)
+{
+	size_t bytes = 8 << 20;
+	char *host = malloc(bytes);
+	CUcontext context;
+	CUdeviceptr there;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS ||
+	    cuMemHostRegister(host, bytes, 0) != CUDA_SUCCESS)
+		return 1;
+	for (int i = 0; i < COPIES; i++)
+		if (cuMemcpyDtoHAsync(host, there, bytes, NULL) != CUDA_SUCCESS)
+			return 2;
+	return cuCtxSynchronize() != CUDA_SUCCESS;
+}
+
 static const char *job = "work", *more = ""; /* arguments */
 
 /* Runs this program under hotpin, and reads its profile into `ret`. */
@@ -223,8 +241,26 @@ TEST(a_call_that_pins_takes_as_long)
 	CHECK(count_of(json, "copy_calls_ns") >= count_of(json, "spent_ns"));
 }
 
+/* hotpin does not ask the driver which of its blocks the program has registered in part. */
+TEST(registered_memory_is_not_called_pageable)
+{
+	static char json[1 << 18];
+
+	job = "registers";
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	const char *transfers = strstr(json, "\"transfers\": [");
+	if (!CHECK(transfers != NULL))
+		return;
+	CHECK(strstr(transfers, "\"memory\": \"unknown\"") != NULL);
+	CHECK(strstr(transfers, "\"memory\": \"pageable\"") == NULL);
+	for (const char *at = transfers; (at = strstr(at, "\"could_save_ns\"")) != NULL; at++)
+		CHECK_EQ(count_of(at, "could_save_ns"), 0);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "registers") == 0)
+		return work_that_registers();
 	if (argc > 1 && strcmp(argv[1], "pins") == 0)
 		return work_that_pins();
 	if (argc > 1 && strcmp(argv[1], "concurrent") == 0)
