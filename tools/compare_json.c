@@ -114,17 +114,17 @@ void compare_json(const struct compare_stage *stages, size_t count, unsigned noi
 		  bool given)
 {
 	json_t *made = json_object(), *all = json_array(), *steps = json_array();
-	bool repeated = false;
+	bool is_measured = true;
 
 	for (size_t i = 0; i < count; i++) {
 		json_array_append_new(all, stage_of(&stages[i]));
-		repeated |= stages[i].repeated;
+		is_measured &= stages[i].repeated;
 		if (i > 0)
 			json_array_append_new(steps, step_of(&stages[i - 1], noise_tenths, given));
 	}
 	json_object_set_new(made, "schema", text("hotpin.compare"));
 	json_object_set_new(made, "schema_version", text("1.2"));
-	json_object_set_new(made, "noise_is_assumed", json_boolean(!given && !repeated));
+	json_object_set_new(made, "noise_is_assumed", json_boolean(!given && !is_measured));
 	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	json_object_set_new(made, "stages", all);
 	json_object_set_new(made, "steps", steps);

@@ -151,12 +151,19 @@ def unknown():
         check("and in JSON, where nobody knows the noise", done.returncode == status and
               words.startswith(f"^{step['verdict']}: ") and
               step["within_noise"] is (None if step["verdict"] == "UNCLEAR" else False), step)
-    says("repeats of one of them do not tell the noise of the other", 0, "^UNCLEAR: ", "compare",
-         *stage("two", 3_000, 3_010), *stage("b", 4_000))
+    one = [*stage("two", 3_000, 3_010), *stage("b", 4_000)]
+    says("repeats of one of them do not tell the noise of the other", 0, "^UNCLEAR: ", "compare", *one)
     both = [*stage("two", 3_000, 3_010), *stage("c", 4_000, 4_010)]
     says("repeats of both do", 3, '^SLOWER: "c" takes 1.00 s more', "compare", *both)
     step = json.loads(tap.run("compare", "--json", *both).stdout)["steps"][0]
     check("and in JSON", step["verdict"] == "SLOWER" and step["within_noise"] is False, step)
+    for name, arguments, is_assumed in (
+            ("one run each", [*before, *stage("b", 21_000)], True), ("repeats of the first stage", one, True),
+            ("repeats of the last stage", [*before, *both[2:]], True),
+            ("repeats of both stages", both, False), ("--noise", ["--noise", "2", *one], False)):
+        comparison = json.loads(tap.run("compare", "--json", *arguments).stdout)
+        check(f"JSON says whether the noise is assumed: {name}",
+              comparison["noise_is_assumed"] is is_assumed, comparison)
     for name, files, words in (("unknown", [*before, *stage("b", 21_000)], "This may be noise. Run each at"),
                                ("known", both, "(noise 2.0 %)")):
         tap.run("html", "-o", "page.html", *files)
