@@ -69,9 +69,9 @@ static uint64_t written_ns(const struct stat *status)
 }
 
 /* Finds the path of the JSON.  On an error, `ret` holds HOTPIN_OUT itself, for messages. */
-static int find_path(const struct report *report, char *ret, size_t room)
+static int find_path(const struct process *process, char *ret, size_t room)
 {
-	int error = process_expand(&report->process, hp_options->out, ret, room);
+	int error = process_expand(process, hp_options->out, ret, room);
 
 	if (error < 0)
 		snprintf(ret, room, "%s", hp_options->out);
@@ -98,18 +98,14 @@ static bool is_of_this_run(const struct report *report, const char *path)
 	return strstr(head, pid) == NULL;
 }
 
-/*
- * True if the run has already written the file: by a child, such as a shell's, or by the program
- * that this process was before it executed another one.
- */
-static bool is_written(const struct report *report)
+bool output_is_written(const struct process *process)
 {
 	char path[WRITER_PATH_MAX];
 	struct stat status;
 
-	return report->process.run_began_ns != 0 && find_path(report, path, sizeof(path)) == 0 &&
+	return process->run_began_ns != 0 && find_path(process, path, sizeof(path)) == 0 &&
 	       stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       written_ns(&status) >= report->process.run_began_ns;
+	       written_ns(&status) >= process->run_began_ns;
 }
 
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
@@ -117,7 +113,7 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	char path[WRITER_PATH_MAX];
 	static struct writer writer; /* of the thread that set is_writing */
 
-	int error = find_path(report, path, sizeof(path));
+	int error = find_path(&report->process, path, sizeof(path));
 	if (error == 0 && is_of_this_run(report, path)) {
 		error = path_next_to(path, sizeof(path), OUTPUT_DUMP,
 				     (unsigned)report->process.pid);
@@ -149,7 +145,7 @@ void output_stalled(const struct report *report)
 {
 	char path[WRITER_PATH_MAX];
 
-	find_path(report, path, sizeof(path));
+	find_path(&report->process, path, sizeof(path));
 	hp_warn("HOTPIN_OUT: writing '%s' takes too long, so the program ends without it and the "
 		"file is old or incomplete; name a file on another file system",
 		path);
@@ -173,7 +169,7 @@ void output_json(const struct report *report, enum output_kind kind, unsigned nu
 
 void output_write(const struct report *report, enum output_kind kind, unsigned number)
 {
-	if (kind == OUTPUT_ALONE && is_written(report))
+	if (kind == OUTPUT_ALONE && output_is_written(&report->process))
 		return;
 	if (kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW)
 		output_text(report);

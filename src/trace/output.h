@@ -27,6 +27,12 @@ void output_write(const struct report *report, enum output_kind kind, unsigned n
 void output_text(const struct report *report);
 void output_json(const struct report *report, enum output_kind kind, unsigned number);
 
+/*
+ * True if the run has already written the JSON: by a child, such as a shell's, or by the program
+ * that this process was before it executed another one.
+ */
+bool output_is_written(const struct process *process);
+
 /* Warns that the last JSON is missing, since its writer has stalled. */
 void output_stalled(const struct report *report);
 

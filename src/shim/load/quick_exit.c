@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "shim/export.h"
 #include "shim/load/report.h"
+#include "trace/output.h"
 #include "trace/process.h"
 #include "trace/trace.h"
 
@@ -78,7 +79,13 @@ void quick_exit_prepare(void)
 
 void quick_exit_watch(void)
 {
-	if (process_is_hotpin_run())
+	struct process process;
+
+	if (!process_is_hotpin_run())
+		return;
+	process_read(&process);
+	/* The program that this process was before exec() may have left a profile. */
+	if (!output_is_written(&process))
 		watched = getpid();
 }
 

@@ -83,19 +83,25 @@ static void mark(const char *text)
 		note(text);
 }
 
+static uint64_t time_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 /* A record of that CUPTI: an allocation of device 0, which the program does not free. */
 static void record_allocation(uint64_t address)
 {
 	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	void (*record)(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,
 		       uint64_t bytes, uint64_t at) = NULL;
-	struct timespec now;
 
 	if (cupti != NULL)
 		*(void **)&record = dlsym(cupti, "mock_memory");
-	if (record != NULL && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		record(1, 3, 0, address, BYTES,
-		       (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	if (record != NULL)
+		record(1, 3, 0, address, BYTES, time_of(CLOCK_MONOTONIC));
 }
 
 static CUresult make_context(CUcontext *ret)
@@ -107,17 +113,28 @@ static CUresult make_context(CUcontext *ret)
 #endif
 }
 
-static void end_by(const char *way, CUcontext context)
+/* Waits for a profile, for a minute at most. */
+static void wait_for(const char *file)
+{
+	for (int i = 0; i < 60000 && access(file, F_OK) != 0; i++)
+		usleep(1000);
+}
+
+/* `command` is what to execute if the way is "exec". */
+static void end_by(const char *way, char **command, CUcontext context)
 {
 	mark("| ");
+	if (strcmp(way, "exec") == 0) {
+		wait_for("exec.json");
+		execv(command[0], command);
+		exit(1);
+	}
 	if (strcmp(way, "_exit") == 0)
 		_exit(3);
 	if (strcmp(way, "quick_exit") == 0)
 		quick_exit(0);
 	if (strcmp(way, "abort") == 0) {
-		/* Waits for the profile, for a minute at most. */
-		for (int i = 0; i < 60000 && access("abort.json", F_OK) != 0; i++)
-			usleep(1000);
+		wait_for("abort.json");
 		abort();
 	}
 	if (strcmp(way, "fork") == 0) {
@@ -132,12 +149,22 @@ static void end_by(const char *way, CUcontext context)
 	mark("| ");
 }
 
+/* Times of files are those of the kernel's coarse clock, which may be before our start. */
+static void wait_for_file_times(void)
+{
+	uint64_t began_ns = time_of(CLOCK_REALTIME);
+
+	while (time_of(CLOCK_REALTIME_COARSE) < began_ns)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	CUdevice device;
 	CUcontext context;
 	CUdeviceptr memory;
 
+	wait_for_file_times();
 	if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
 	    cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS ||
 	    cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, BYTES) != CUDA_SUCCESS)
@@ -152,7 +179,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && field != NULL) {
 		record_allocation(memory);
-		end_by(argv[1], context);
+		end_by(argv[1], argv + 2, context);
 	}
 	printf("%g\n", field != NULL ? (double)field[BYTES / sizeof(float) - 1] : 0);
 	free(field);

@@ -90,6 +90,14 @@ def nothing_to_profile():
           "ended by _exit(): no profile" in done.stderr, done.stderr)
     done = started(sys.executable, "-c", python)
     check("if there was a profile to write", done.returncode == 3 and done.stderr == "", done.stderr)
+    for name, status, ending in (("by _exit", 3, python), ("plainly", 4, "import sys; sys.exit(4)")):
+        done = started("-o", "exec.json", PROGRAM, "exec", sys.executable, "-c", ending)
+        check(f"an end {name} after CUDA and exec is silent", done.returncode == status and
+              done.stderr == "", done.returncode, done.stderr)
+        with open(os.path.join(tap.FOLDER.name, "exec.json"), encoding="utf-8") as file:
+            check("the profile is that of the program with CUDA",
+                  json.load(file)["process"]["program"] == "heat")
+        os.remove(os.path.join(tap.FOLDER.name, "exec.json"))
 
 
 def two_of_one_name():
