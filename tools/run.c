@@ -124,6 +124,15 @@ static const char *advice_on(const char *pattern, int error)
 /* False if no profile can be written there, which has been reported. */
 static bool check_out(const char *what, const char *pattern, const char *command)
 {
+	int stream = writable_stream(pattern);
+
+	if (stream >= 0) {
+		hotpin_say("%s %s: standard %s is the program's, so %s was not started; name a "
+			   "file",
+			   what, pattern, stream == STDOUT_FILENO ? "output" : "error", command);
+		return false;
+	}
+
 	int error = writable_try(pattern, WRITABLE_REPLACE);
 	const char *why = pattern[0] == '\0'
 				  ? "the name is empty, like a shell variable that is not set"

@@ -159,3 +159,18 @@ int writable_try(const char *pattern, enum writable_way way)
 		return error;
 	return try_meanwhile(path);
 }
+
+int writable_stream(const char *pattern)
+{
+	struct stat file, stream;
+	char path[PATH_MAX];
+
+	if (expand(pattern, path, sizeof(path)) < 0 || stat(path, &file) < 0)
+		return -1;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fstat(fd, &stream) == 0 && stream.st_dev == file.st_dev &&
+		    stream.st_ino == file.st_ino && (!S_ISCHR(stream.st_mode) || isatty(fd)))
+			return fd;
+	}
+	return -1;
+}

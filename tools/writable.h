@@ -24,4 +24,11 @@ enum writable_way {
  */
 int writable_try(const char *pattern, enum writable_way way);
 
+/*
+ * Returns STDOUT_FILENO or STDERR_FILENO if a file named `pattern` is that stream of this process,
+ * as /dev/stdout is, or the file that the shell opened for `> FILE`.  Otherwise returns -1, also
+ * for devices that drop what is written, such as /dev/null.
+ */
+int writable_stream(const char *pattern);
+
 #endif

@@ -132,7 +132,21 @@ expect "out is a folder" 125 'is a directory' run -o "$folder/" bash -c 'exit 5'
 expect "out is a folder, without a slash" 125 'is a directory' run -o "$folder" bash -c 'exit 5'
 expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
 expect "a device, in a folder that forbids files" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
-expect "out is standard output" 0 '^\[/dev/stdout\]$' sees HOTPIN_OUT -o /dev/stdout
+for file in /dev/stdout /proc/self/fd/1 /dev/fd/1 "$folder/app.txt"; do
+	expect "out is standard output: ${file##*/}" 125 \
+		"-o $file: standard output is the program's, so bash was not started; name a file" \
+		bash -c '"$0" run --library "$1" -o "$2" bash -c "exit 5" >"$3"' "$hotpin" "$library" "$file" "$folder/app.txt"
+done
+for file in /dev/stderr /proc/self/fd/2; do
+	expect "out is standard error: ${file##*/}" 125 "-o $file: standard error is the program's" \
+		bash -c '"$0" run --library "$1" -o "$2" bash -c "exit 5" 2>&1 >/dev/null' "$hotpin" "$library" "$file"
+done
+HOTPIN_OUT=/dev/stdout expect "HOTPIN_OUT is standard output" 125 \
+	'HOTPIN_OUT /dev/stdout: standard output' run bash -c 'exit 5'
+expect "out is a standard output that drops everything" 5 '' \
+	bash -c '"$0" run --library "$1" -o /dev/stdout bash -c "exit 5" >/dev/null' "$hotpin" "$library"
+expect "out is another stream" 5 '' \
+	bash -c '"$0" run --library "$1" -o /dev/fd/3 bash -c "exit 5" 3>&1 >/dev/null 2>/dev/null' "$hotpin" "$library"
 expect "out is a standard output that is closed" 125 '/dev/stdout: cannot be written' \
 	bash -c '"$0" run --library "$1" -o /dev/stdout bash -c "exit 5" >&-' "$hotpin" "$library"
 expect "out is too long" 125 'longer than' run -o "$folder/$(printf "./%0.s" {1..300})x" bash -c 'exit 5'
