@@ -12,9 +12,9 @@ static const char *const takes[SHOW_PARTS] = {
 	"Host code takes",
 	"CUDA start-up takes",
 	"CUDA calls with an idle device take",
-	"Transfers that nothing overlaps take",
+	"Transfers that no kernel overlaps take",
 	"Kernels take",
-	"Transfers under kernels take",
+	"Transfers that kernels overlap take",
 };
 
 /* For a profile without device times: the host time of the calls. */

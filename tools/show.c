@@ -21,7 +21,7 @@ const struct show_part show_parts[SHOW_PARTS] = {
 	  offsetof(struct profile_split, transfer_ns) },
 	{ "kernels", "Kernels", "kernels", "and other device work",
 	  offsetof(struct profile_split, kernel_ns) },
-	{ "overlap", "Copies + kernels", "overlap", "transfers under kernels",
+	{ "overlap", "Copies + kernels", "overlap", "transfers that kernels overlap",
 	  offsetof(struct profile_split, overlap_ns) },
 };
 

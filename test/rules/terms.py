@@ -35,6 +35,7 @@ TERMS = [
     (r"seats?", "slot"),
     (r"sights?", "visibility"),
     (r"stagger\w*", "address coloring"),
+    (r"(cop(y|ies)|transfers?) under (a )?kernels?", "transfers that kernels overlap"),
     (r"under way", "in flight, in progress"),
     (r"victims?", "eviction candidate"),
     (r"wish(es)?", "request"),

@@ -230,6 +230,14 @@ def stages():
     text = text_of(page_of("ranks without a label",
                            *[{**made.rank(i, 2, i * made.SECOND), "stage": None} for i in range(2)]))
     check("are ranks of one run", "2 ranks. The slowest is rank 1 with 4.00 s" in text, text)
+    overlapped = made.third()
+    overlapped["split"] = made.states(600 * made.MILLI, 400 * made.MILLI, 0, 2 * made.SECOND)
+    text = text_of(page_of("kernels overlap transfers", overlapped))
+    check("and the page says so", "Transfers that kernels overlap take 2.00 s of 3.00 s" in text and
+          "transfers that kernels overlap" in text, text)
+    overlapped["split"] = made.states(600 * made.MILLI, 2 * made.SECOND, 0, 400 * made.MILLI)
+    text = text_of(page_of("they do not", overlapped))
+    check("and it says that, too", "Transfers that no kernel overlaps take 2.00 s of 3.00 s" in text, text)
     done = made.third()
     done["split"] = made.states(200 * made.MILLI, 0, 2 * made.SECOND, 0, 0, 800 * made.MILLI)
     done.update(what_if=[], sites=[], buffers=[])
