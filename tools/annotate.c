@@ -233,7 +233,7 @@ int hotpin_annotate(int argc, char **argv)
 		return EXIT_FAILURE;
 	while ((option = getopt_long(argc, argv, "hs:", longs, NULL)) != -1) {
 		if (option == 's') {
-			request.where.folders[request.where.folder_count++] = optarg;
+			annotate_add_folder(&request.where, optarg);
 			continue;
 		}
 		free(request.where.folders);

@@ -3,9 +3,11 @@
  */
 #include "annotate_lines.h"
 #include "host_code.h"
+#include "hotpin.h"
 #include "names.h"
 #include "show.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +32,17 @@ bool annotate_has(const struct profile *profile, enum annotate_column column)
 	       : column == ANNOTATE_KERNELS  ? has_kernels(profile)
 	       : column == ANNOTATE_LAUNCHES ? profile->launch_count > 0
 					     : profile->site_count > 0;
+}
+
+void annotate_add_folder(struct annotate_where *where, const char *folder)
+{
+	struct stat status;
+	int error = stat(folder, &status) < 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+
+	where->folders[where->folder_count++] = folder;
+	if (error != 0)
+		hotpin_say("--source %s: cannot be searched (%s); name an existing folder",
+			   show_text(folder, 200), strerror(error));
 }
 
 /* Marks the sum as an estimate if more than a hundredth of it is one. */

@@ -33,6 +33,9 @@ struct annotate_where {
 	size_t folder_count;
 };
 
+/* Adds a folder of --source.  Says on stderr if there is no such folder. */
+void annotate_add_folder(struct annotate_where *where, const char *folder);
+
 struct annotate_line {
 	int64_t number;
 	const struct line_row *row; /* NULL: no figures */

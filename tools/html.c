@@ -429,7 +429,7 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 		if (option == 'o')
 			*ret_path = optarg;
 		else if (option == 's')
-			ret_sources->folders[ret_sources->folder_count++] = optarg;
+			annotate_add_folder(ret_sources, optarg);
 		else if (option < PERIOD_FROM || !period_take(ret_period, option, optarg)) {
 			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
 			return true;

@@ -111,6 +111,13 @@ def missing(path):
              "annotate", *order, "run.json", "io.c", PATH=path)
     says("a folder that is not there", 0, "cannot be read: No such file", "annotate", "-s",
          "/nowhere", "run.json", PATH=path)
+    for command in ("annotate", "html"):
+        done = tap.run(command, "-s", "/nowhere", "-s", "near", "-s", "near/io.c", "run.json", PATH=path)
+        check(f"{command}: it is told once, although another folder has the source", done.returncode == 0 and
+              done.stderr == "".join(
+                  f"hotpin: --source {folder}: cannot be searched ({why}); name an existing folder\n"
+                  for folder, why in (("/nowhere", "No such file or directory"),
+                                      ("near/io.c", "Not a directory"))), done.stderr)
     says("a file of the name that is given", 0, " 7  of_near;", "annotate", "run.json",
          "near/io.c", PATH=path)
 
