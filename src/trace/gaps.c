@@ -66,6 +66,14 @@ static void add_up(struct gap_sum *sum, uint64_t ns)
 		sum->longest_ns = ns;
 }
 
+static void add_sum(struct gap_sum *to, const struct gap_sum *sum)
+{
+	to->count += sum->count;
+	to->total_ns += sum->total_ns;
+	if (sum->longest_ns > to->longest_ns)
+		to->longest_ns = sum->longest_ns;
+}
+
 /* With the lock, when all rows are used: removes the pair with the least time. */
 static void evict(void)
 {
@@ -74,11 +82,7 @@ static void evict(void)
 	for (uint32_t i = 1; i < GAPS_MOST; i++)
 		if (gaps[i].sum.total_ns < gaps[least].sum.total_ns)
 			least = i;
-	struct gap_sum *sum = &gaps[least].sum;
-	counts.dropped.count += sum->count;
-	counts.dropped.total_ns += sum->total_ns;
-	if (sum->longest_ns > counts.dropped.longest_ns)
-		counts.dropped.longest_ns = sum->longest_ns;
+	add_sum(&counts.dropped, &gaps[least].sum);
 	keys_remove(&keys, least);
 }
 
@@ -129,13 +133,8 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 /* Passes on the thread's short gaps since the last time, with the lock. */
 static void pass_short(void)
 {
-	struct gap_sum *sum = &latest.short_ones, *all = &counts.short_ones;
-
-	all->count += sum->count;
-	all->total_ns += sum->total_ns;
-	if (sum->longest_ns > all->longest_ns)
-		all->longest_ns = sum->longest_ns;
-	*sum = (struct gap_sum){ 0 };
+	add_sum(&counts.short_ones, &latest.short_ones);
+	latest.short_ones = (struct gap_sum){ 0 };
 }
 
 /* Nearly every call follows a short gap, so the lock is taken once for many gaps. */

@@ -36,9 +36,9 @@
 #define BLOCKS_BITS   6
 #define NO_KEY        (-1)
 
-/* Constant once `is_known`. */
+/* Constant once `is_found`. */
 static struct python python;
-static _Atomic bool is_known, is_unreadable;
+static _Atomic bool is_found, is_unreadable;
 static _Atomic int key = NO_KEY;
 
 #define TAKEN (-1)
@@ -160,7 +160,7 @@ static void find_interpreter(void)
 		return;
 	/* The handle stays open, so the library stays loaded. */
 	python = found;
-	atomic_store_explicit(&is_known, true, memory_order_release);
+	atomic_store_explicit(&is_found, true, memory_order_release);
 }
 
 static void find_key(void)
@@ -186,13 +186,13 @@ void interpreter_look(void)
 	if (atomic_load_explicit(&key, memory_order_relaxed) != NO_KEY ||
 	    atomic_exchange(&looking, true))
 		return;
-	if (!atomic_load(&is_known)) {
+	if (!atomic_load(&is_found)) {
 		dl_iterate_phdr(note_loads, &loads);
 		if (loads != loads_seen)
 			find_interpreter();
 		loads_seen = loads;
 	}
-	if (atomic_load(&is_known))
+	if (atomic_load(&is_found))
 		find_key();
 	atomic_store(&looking, false);
 }
@@ -224,7 +224,7 @@ bool interpreter_is_known(void)
 
 bool interpreter_is_unreadable(void)
 {
-	return atomic_load(&is_unreadable) && !atomic_load(&is_known);
+	return atomic_load(&is_unreadable) && !atomic_load(&is_found);
 }
 
 size_t interpreter_frames(size_t most, struct python_frame *ret)
