@@ -4,19 +4,29 @@
 
 Exit status 0: every figure agrees, and the split of wall time sums to 100 %.
 """
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import runs
+
 # LAUNCH_TIMES_EXACT of src/trace/launch_times.h: so many kernels are joined to their launches.
 EXACT_KERNELS = 4096
 
 
 def main():
-    hotpin, known, *settings = sys.argv[1:]
-    environment = dict(os.environ, **dict(word.split("=", 1) for word in settings))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("hotpin", type=runs.program)
+    parser.add_argument("known", type=runs.program)
+    parser.add_argument("settings", nargs="*", metavar="NAME=VALUE",
+                        type=lambda word: word.split("=", 1) if "=" in word else parser.error(f"{word}: no value"))
+    arguments = parser.parse_args()
+    hotpin, known = arguments.hotpin, arguments.known
+    environment = dict(os.environ, **dict(arguments.settings))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "profile.json")
         run = subprocess.run([hotpin, "run", "--profile", "-o", path, "--", known],

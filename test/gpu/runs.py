@@ -1,4 +1,5 @@
 """A process whose output is read line by line, and which is killed when it hangs."""
+import argparse
 import os
 import selectors
 import signal
@@ -6,6 +7,13 @@ import subprocess
 import time
 
 in_flight = set()
+
+
+def program(path):
+    """The type of an argument that names a program.  Returns its absolute path."""
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+        raise argparse.ArgumentTypeError(f"{path} is not a program")
+    return os.path.abspath(path)
 
 
 class Done:

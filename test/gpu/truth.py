@@ -19,6 +19,8 @@ import tempfile
 import time
 import traceback
 
+import runs
+
 SHARE, SLACK_NS = 0.02, 100_000
 SAMPLE = 8 # the kind of an event
 NOTING_NS = 1_500 # what the bookkeeping of a profile may cost for a copy
@@ -482,11 +484,12 @@ def check(arguments, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--out")
     parser.add_argument("-s", "--schema", nargs=2)
-    parser.add_argument("hotpin")
-    parser.add_argument("truth")
+    parser.add_argument("hotpin", type=runs.program)
+    parser.add_argument("truth", type=runs.program)
     arguments = parser.parse_args()
     if arguments.out:
         os.makedirs(arguments.out, exist_ok=True)

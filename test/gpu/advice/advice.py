@@ -12,6 +12,7 @@ times and takes the medians.  A pair is right if
 * the change saved at least half of a bound, and an estimate was right within a quarter;
 * the program after the change no longer gets this advice, or for a small part of the saving.
 """
+import argparse
 import os
 import re
 import statistics
@@ -19,10 +20,10 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-hotpin = os.path.abspath(sys.argv[1])
-folder = sys.argv[2] if len(sys.argv) > 2 else "."
-os.makedirs(folder, exist_ok=True)
-runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+sys.path.insert(0, os.path.dirname(HERE))
+
+import runs  # noqa: E402
+
 NOISE = 0.03 # of the time before
 STILL = 0.25 # of the saving: two streams overlap only a part
 
@@ -43,7 +44,17 @@ UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 ENTRY = re.compile(r"^  (\d+)  (.+?) +(about|at most) +([\d.]+) (ns|us|ms|s) +[\d.]+ %$")
 
 
-def build():
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("hotpin", type=runs.program)
+    parser.add_argument("folder", nargs="?", default=".")
+    parser.add_argument("runs", nargs="?", default=5, type=int)
+    return parser.parse_args()
+
+
+def build(folder):
+    os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, "pairs")
     subprocess.run([os.environ.get("NVCC", "nvcc"), "-O2", "-g", "-lineinfo",
                     "-arch=" + os.environ.get("ARCH", "native"), "-o", program,
@@ -55,16 +66,16 @@ def milliseconds(figure):
     return float(figure.group(1)) * UNITS[figure.group(2)]
 
 
-def run(program, name, when, flags, environment):
+def run(arguments, program, name, when, flags, environment):
     """Of the run with the median wall time without start-up, returns the report's text, that time
     (ms), and the output."""
     walls, output = [], None
-    for turn in range(runs):
-        profile = os.path.join(folder, f"{name}-{when}-{turn}.json")
-        output = subprocess.run([hotpin, "run", *flags, "-o", profile, program, name, when],
+    for turn in range(arguments.runs):
+        profile = os.path.join(arguments.folder, f"{name}-{when}-{turn}.json")
+        output = subprocess.run([arguments.hotpin, "run", *flags, "-o", profile, program, name, when],
                                 check=True, capture_output=True, text=True,
                                 env={**os.environ, **environment}).stdout
-        text = subprocess.run([hotpin, "report", "--all", profile], check=True,
+        text = subprocess.run([arguments.hotpin, "report", "--all", profile], check=True,
                               capture_output=True, text=True).stdout
         wall = re.search(r"^  Wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
         # The start of CUDA varies between runs by more than some pairs save.
@@ -109,23 +120,24 @@ def judge(name, before, after, wall_before, wall_after):
 
 
 def main():
-    program = build()
+    arguments = read_arguments()
+    program = build(arguments.folder)
     wrong = []
     print(f"{'pair':17} {'before':>8} {'after':>8} {'figure':8} {'advised':>8} {'saved':>8} {'ratio':>6}  rank"
           "  (ms, medians, without start-up)")
     for name in ADVICE:
         plain = {} if name != "upload_once" else {"HOTPIN_HASH": "1"}
-        before, wall_before, first = run(program, name, "before", ["--observe"], plain)
+        before, wall_before, first = run(arguments, program, name, "before", ["--observe"], plain)
         flags = [] if name == "pin" else ["--observe"]
-        after, wall_after, second = run(program, name, "after", flags, plain)
+        after, wall_after, second = run(arguments, program, name, "after", flags, plain)
         if plain:
             # Hashing takes time that belongs to neither.
-            _, wall_before, _ = run(program, name, "before", ["--observe"], {})
-            _, wall_after, _ = run(program, name, "after", flags, {})
+            _, wall_before, _ = run(arguments, program, name, "before", ["--observe"], {})
+            _, wall_after, _ = run(arguments, program, name, "after", flags, {})
         wrong += judge(name, before, after, wall_before, wall_after)
         if first != second:
             wrong.append(f"{name}: prints {second!r} after the change, {first!r} before")
-    text, wall, _ = run(program, "done", "before", ["--observe"], {})
+    text, wall, _ = run(arguments, program, "done", "before", ["--observe"], {})
     is_done = "This port is done" in text
     print(f"{'done':17} {wall:8.1f}  {'is told so' if is_done else 'is not told so'}")
     if not is_done or "port this" in text:
