@@ -192,7 +192,7 @@ static inline const char *check_folder(void)
 {
 	const char *folder = getenv("TEST_FOLDER");
 
-	return folder != NULL ? folder : "/nonexistent";
+	return folder != NULL ? folder : "/proc/none";
 }
 
 static inline char *check_path(const char *name)

@@ -70,8 +70,8 @@ bad HOTPIN_DUMP=signal:BANANA "HOTPIN_DUMP: cannot read 'signal:BANANA'"
 bad HOTPIN_DUMP=signal:USR1 "HOTPIN_DUMP has no effect without a profile"
 bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
 bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; did you mean HOTPIN_PIN\?"
-bad HOTPIN_LOG_FILE=/nonexistent/x "HOTPIN_LOG_FILE=/nonexistent/x cannot be written \(No such file"
-bad HOTPIN_OUT=/nonexistent/x "HOTPIN_OUT=/nonexistent/x cannot be written \(No such file"
+bad HOTPIN_LOG_FILE=/proc/none/x "HOTPIN_LOG_FILE=/proc/none/x cannot be written \(No such file"
+bad HOTPIN_OUT=/proc/none/x "HOTPIN_OUT=/proc/none/x cannot be written \(No such file"
 for level in error info debug; do
 	HOTPIN_LOG=$level finds "HOTPIN_LOG=$level" '! options' doctor
 	HOTPIN_LOG=$level HOTPIN_PIN=maybe finds "HOTPIN_LOG=$level hides nothing" \

@@ -96,7 +96,7 @@ TEST(neither_nor)
 	CHECK(program_inspect(path, &program) == 0 && program.kind == PROGRAM_OTHER);
 	put("data", "\177ELF", 4, 0755);
 	CHECK(program_inspect(path, &program) == 0 && program.kind == PROGRAM_OTHER);
-	CHECK_EQ(program_inspect("/nonexistent", &program), -ENOENT);
+	CHECK_EQ(program_inspect("/proc/none", &program), -ENOENT);
 	CHECK_EQ(program_inspect("/", &program), -EACCES);
 	CHECK_EQ(program_inspect("/dev/zero", &program), -EACCES);
 	clean();
@@ -139,7 +139,7 @@ TEST(finds_as_exec_does)
 	char found[PATH_MAX];
 
 	put("tool", "#!/bin/sh\n", 10, 0755);
-	CHECK(setenv("PATH", "/nonexistent:/tmp", 1) == 0);
+	CHECK(setenv("PATH", "/proc/none:/tmp", 1) == 0);
 	CHECK_EQ(program_find("tool", found, sizeof(found)), -ENOENT);
 	setenv("PATH", check_folder(), 1);
 	CHECK(program_find("tool", found, sizeof(found)) == 0 && strcmp(found, path) == 0);
@@ -154,7 +154,7 @@ TEST(finds_as_exec_does)
 	/* An empty part of PATH is the current folder. */
 	chmod(path, 0755);
 	CHECK(chdir(check_folder()) == 0);
-	setenv("PATH", "/nonexistent:", 1);
+	setenv("PATH", "/proc/none:", 1);
 	CHECK_EQ(program_find("tool", found, sizeof(found)), 0);
 	unsetenv("PATH");
 	CHECK_EQ(program_find("sh", found, sizeof(found)), 0);

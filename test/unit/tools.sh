@@ -79,7 +79,7 @@ expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
 expect "nothing to watch" 2 'no profile to watch' "$hotpin" watch
 expect "watch of two" 2 'more than one profile' "$hotpin" watch x y
-expect "watch in no folder" 1 'cannot read the directory /nonexistent: No such' "$hotpin" watch /nonexistent/x
+expect "watch in no folder" 1 'cannot read the directory /proc/none: No such' "$hotpin" watch /proc/none/x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
@@ -127,7 +127,7 @@ mkdir "$folder/100%p"
 cd "$folder/100%p" || exit 1
 expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPIN_OUT -o x
 cd / || exit 1
-expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such file.*existing folder' run -o /nonexistent/x bash -c 'exit 5'
+expect "out into no folder" 125 '-o /proc/none/x: cannot be written \(No such file.*existing folder' run -o /proc/none/x bash -c 'exit 5'
 expect "out is a folder" 125 'is a directory' run -o "$folder/" bash -c 'exit 5'
 expect "out is a folder, without a slash" 125 'is a directory' run -o "$folder" bash -c 'exit 5'
 expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
@@ -152,14 +152,14 @@ expect "out is a standard output that is closed" 125 '/dev/stdout: cannot be wri
 expect "out is too long" 125 'longer than' run -o "$folder/$(printf "./%0.s" {1..300})x" bash -c 'exit 5'
 expect "out has too long a name" 125 'File name too long' run -o "$(printf '%0250d' 1)" bash -c 'exit 5'
 expect "out is empty" 125 'name is empty.* name a file' run -o '' bash -c 'exit 5'
-HOTPIN_OUT=/nonexistent/x expect "HOTPIN_OUT into no folder" 125 'HOTPIN_OUT /nonexistent/x: cannot be written' \
+HOTPIN_OUT=/proc/none/x expect "HOTPIN_OUT into no folder" 125 'HOTPIN_OUT /proc/none/x: cannot be written' \
 	run bash -c 'exit 5'
-HOTPIN_OUT=/nonexistent/x expect "a flag wins over HOTPIN_OUT" 0 "^\[$folder/x\]\$" sees HOTPIN_OUT -o "$folder/x"
-HOTPIN=0 HOTPIN_OUT=/nonexistent/x expect "HOTPIN_OUT is not looked at where it does nothing" 0 '' \
+HOTPIN_OUT=/proc/none/x expect "a flag wins over HOTPIN_OUT" 0 "^\[$folder/x\]\$" sees HOTPIN_OUT -o "$folder/x"
+HOTPIN=0 HOTPIN_OUT=/proc/none/x expect "HOTPIN_OUT is not looked at where it does nothing" 0 '' \
 	bash -c '"$0" run --library "$1" true 2>/dev/null' "$hotpin" "$library"
-expect "a folder that is known later" 0 "^\[/nonexistent/%r/x\]\$" sees HOTPIN_OUT -o /nonexistent/%r/x
-expect "marks in a name" 125 'No such file' run -o /nonexistent/%r.json true
-expect "marks that are none" 125 'No such file' run -o /nonexistent/%%r/x.json true
+expect "a folder that is known later" 0 "^\[/proc/none/%r/x\]\$" sees HOTPIN_OUT -o /proc/none/%r/x
+expect "marks in a name" 125 'No such file' run -o /proc/none/%r.json true
+expect "marks that are none" 125 'No such file' run -o /proc/none/%%r/x.json true
 
 out=$folder/outs
 mkdir "$out"
@@ -236,7 +236,7 @@ for launcher in srun mpirun docker; do
 	printf '#!/bin/sh\nexit 4\n' >"$folder/$launcher"
 	chmod +x "$folder/$launcher"
 	expect "$launcher may write elsewhere" 4 'cannot be written here \(No such file.*runs' \
-		run -o /nonexistent/x "$folder/$launcher" ./app
+		run -o /proc/none/x "$folder/$launcher" ./app
 done
 HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
@@ -253,9 +253,9 @@ expect "a variable behind hotpin" 127 'before hotpin: HOTPIN_LOG=info hotpin run
 expect "a folder" 126 'it is a directory; name a program in it' run "$folder"
 echo 'data' >"$folder/data"
 expect "not executable" 126 'it is not executable; .*chmod' run "$folder/data"
-printf '#!/nonexistent/interpreter\n' >"$folder/script"
+printf '#!/proc/none/interpreter\n' >"$folder/script"
 chmod +x "$folder/script" "$folder/data"
-expect "no interpreter" 127 'needs /nonexistent/interpreter' run "$folder/script"
+expect "no interpreter" 127 'needs /proc/none/interpreter' run "$folder/script"
 printf 'exit 9\n' >"$folder/data"
 expect "no #! line: a shell runs it" 9 '' run "$folder/data"
 HOTPIN_ONLY='ap*' expect "HOTPIN_ONLY without the program" 5 \
@@ -293,7 +293,7 @@ if [ "$(id -u)" = 0 ] && chown 65534 "$folder/privileged" 2>/dev/null; then
 	expect "what helps with sudo, not why" 1 '^1$' bash -c '"$@" 2>&1 | wc -l; exit 1' - \
 		"$hotpin" run --library "$library" "$folder/rights/sudo"
 fi
-expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /nonexistent true
+expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /proc/none true
 expect "library is none" 125 'not a library' "$hotpin" run --library /bin/true true
 cp "$folder/foreign" "$folder/foreign.so"
 expect "library of another machine" 125 'for arm, which' "$hotpin" run --library "$folder/foreign.so" true

@@ -104,8 +104,8 @@ def refused():
     for words in ("-o", "x%p", "true"), ("./x%p",):
         says(f"marks in the names: {words}", 2, "-o x%p: .*must not contain %", "bench", *words)
     before = log()
-    says("profiles into no directory", 1, "cannot write /nonexistent/x-observed-1.json: No such",
-         "bench", "-o", "/nonexistent/x", "./app")
+    says("profiles into no directory", 1, "cannot write /proc/none/x-observed-1.json: No such",
+         "bench", "-o", "/proc/none/x", "./app")
     check("and no run", log() == before, log())
 
 
