@@ -19,7 +19,7 @@ struct module {
 	uintptr_t from, to;           /* all of its segments */
 	uintptr_t text_from, text_to; /* its code */
 	uintptr_t bias;               /* added by the loader to the addresses in the file */
-	char path[256];               /* "": unknown */
+	char path[1024];              /* "": unknown */
 	char build_id[41];            /* hexadecimal; "": it has none */
 };
 

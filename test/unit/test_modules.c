@@ -107,4 +107,18 @@ TEST(one_file_again_and_again)
 	CHECK_EQ(forgotten, 1000);
 }
 
+/* A cut path would be the name of no file, so nothing in it would have a name. */
+TEST(a_long_path)
+{
+	static char path[1000];
+	struct module module;
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[0] = '/';
+	loaded[0] = (struct loaded){ path, 0x10000 };
+	CHECK_EQ(module_at(0x10010), 0);
+	modules_read(0, &module);
+	CHECK(strcmp(module.path, path) == 0);
+}
+
 CHECK_MAIN()
