@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that sources include each other in cycles of at most three files.  cycles.py ROOT
+"""Checks that sources include each other in cycles of at most three files, and the layers of trace.
+cycles.py ROOT
 
 x.c and x.h count as one file: x.c may include y.h, and y.c x.h, only if both are in one room and
 the cycle has at most three files.  No cycle spans rooms.
+
+src/README.md has a table of the layers of src/trace.  Each file is in it once, and includes files
+of its own layer and of the layers above only.  Lists (.def) belong to no layer.
 """
 import pathlib
 import re
@@ -65,10 +69,42 @@ def judge(circle):
     return None
 
 
+def read_layers(page):
+    """Returns the files of each row of the table of layers, from the top."""
+    rows = re.search(r"^\| layer \| files \|\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    return [re.findall(r"`([^`]+)`", row) for row in rows[1].splitlines()] if rows else []
+
+
+def judge_layers(layers, graph, sources):
+    """Yields what is wrong with the layers of trace."""
+    layer_of = {}
+    for number, names in enumerate(layers):
+        for name in names:
+            node = node_of(f"trace/{name}")
+            if node in layer_of:
+                yield f"{name} is twice in the table of layers"
+            if not (sources / "trace" / name).exists():
+                yield f"{name} is in the table of layers, but not in src/trace"
+            layer_of[node] = number
+    lists = {node_of(path.relative_to(sources)) for path in (sources / "trace").glob("*.def")}
+    nodes = {node for node in graph if room_of(node) == "trace"} - lists
+    for node in sorted(nodes - layer_of.keys()):
+        yield f"{node} is not in the table of layers"
+    for node in sorted(nodes & layer_of.keys()):
+        for target in sorted(graph[node] & layer_of.keys()):
+            if layer_of[target] > layer_of[node]:
+                yield f"{node} includes {target} of a layer below"
+
+
 def main():
-    sources = pathlib.Path(sys.argv[1]) / "src"
+    root = pathlib.Path(sys.argv[1])
+    sources = root / "src"
     graph = read_graph(sources)
     wrong = [] if graph else ["no files found"]
+    page = (sources / "README.md").read_text(encoding="utf-8")
+    for complaint in judge_layers(read_layers(page), graph, sources):
+        print(complaint)
+        wrong.append(complaint)
     for circle in circles(graph):
         complaint = judge(circle)
         if complaint:
