@@ -225,7 +225,6 @@ TEST(real_one_without_a_driver)
 	fclose(file);
 	CHECK(strstr(text, "note: no device times: CUPTI refused") != NULL);
 	CHECK(strstr(text, "H2D pageable") != NULL);
-	printf("# %s", strstr(text, "note:") != NULL ? strstr(text, "note:") : text);
 	end();
 }
 
