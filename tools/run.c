@@ -11,7 +11,6 @@
 #include "base/parse.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -322,25 +321,6 @@ static bool warn_of_launcher(char **command)
 	return true;
 }
 
-/*
- * Says that the pattern of HOTPIN_ONLY leaves out the program itself.  A script is no program that
- * the pattern could mean.
- */
-static void warn_of_only(const char *name, const struct program *program)
-{
-	const char *pattern = getenv("HOTPIN_ONLY"), *off = getenv("HOTPIN");
-	const char *slash = strrchr(name, '/');
-
-	if (pattern == NULL || pattern[0] == '\0' || (off != NULL && strcmp(off, "0") == 0) ||
-	    program->kind != PROGRAM_ELF || !program->dynamic ||
-	    fnmatch(pattern, slash != NULL ? slash + 1 : name, 0) == 0)
-		return;
-	hotpin_say(
-		"HOTPIN_ONLY=%s does not match %s, so hotpin does nothing in it, only in matching "
-		"programs that it starts",
-		pattern, slash != NULL ? slash + 1 : name);
-}
-
 /* True for the path of any installation's library, also with a version behind its name. */
 static bool is_hotpin(const char *path)
 {
@@ -463,10 +443,8 @@ int hotpin_run(int argc, char **argv)
 	bool launcher = warn_of_launcher(command);
 	bool acts =
 		program_inspect(file, &program) == 0 && can_act_in(command[0], &program, launcher);
-	if (acts) {
-		warn_of_only(command[0], &program);
+	if (acts)
 		set_preload(library);
-	}
 	set_options(&request);
 	set_run();
 	if (acts)

@@ -258,14 +258,6 @@ chmod +x "$folder/script" "$folder/data"
 expect "no interpreter" 127 'needs /proc/none/interpreter' run "$folder/script"
 printf 'exit 9\n' >"$folder/data"
 expect "no #! line: a shell runs it" 9 '' run "$folder/data"
-HOTPIN_ONLY='ap*' expect "HOTPIN_ONLY without the program" 5 \
-	'^hotpin: HOTPIN_ONLY=ap\* does not match bash, so hotpin does nothing in it' run /bin/bash -c 'exit 5'
-HOTPIN_ONLY='ba?h' expect "HOTPIN_ONLY with it" 5 '' run /bin/bash -c 'exit 5'
-HOTPIN_ONLY='ap*' HOTPIN=0 expect "HOTPIN_ONLY while hotpin is off" 0 '^1$' \
-	bash -c '"$0" run --library "$1" true 2>&1 | wc -l' "$hotpin" "$library"
-printf '#!/bin/bash\nexit 5\n' >"$folder/starter"
-chmod +x "$folder/starter"
-HOTPIN_ONLY='ap*' expect "HOTPIN_ONLY and a script that starts programs" 5 '' run "$folder/starter"
 expect "statically linked" 3 'statically linked' run "$static"
 head -c 18 /bin/true >"$folder/foreign"
 printf '\050\000' >>"$folder/foreign"
