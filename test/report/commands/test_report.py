@@ -49,6 +49,10 @@ def good():
     observed["buffers"][0]["kind"] = "other"
     says("how --observe tells buffers apart", 0, "distinguish buffers of malloc: hotpin run --observe=buffers",
          "report", write("observed.json", observed))
+    uncopied = made.first()
+    uncopied["buffers"][1]["h2d"] = made.total(0, 0, 0)
+    says("buffers without copies are left out", 0, r"Allocated at\n.* GB .*\n\n", "report", "--all",
+         write("uncopied.json", uncopied))
     folded = made.first()
     folded["sites_folded"] = 100
     folded["sites"][1]["folded"] = True

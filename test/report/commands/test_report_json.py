@@ -98,6 +98,22 @@ def names():
           ["place"]["file"] is None)
 
 
+def ties():
+    """Of items with the same time, the name decides, then the place."""
+    run = made.first()
+    run["kernels"] = [made.kernel(name, 1, 9) for name in ("scale", "add")]
+    run["calls"] = [made.call(name, "wait", 1, 9, 9) for name in ("cuEventSynchronize", "cuCtxSynchronize")]
+    run["sites"] = [{**run["sites"][0], "python": [{"file": "train.py", "function": "step", "line": line}]}
+                    for line in (8, 7)]
+    run["buffers"] = [{**run["buffers"][0], "frames": [made.frame(0, offset)]} for offset in (96, 64)]
+    run["repeats"] = None
+    lists = ("kernels", "calls", "sites", "buffers")
+    turned = {**run, **{name: run[name][::-1] for name in lists}}
+    got, other = report("tied", run, turned)
+    check("the order of equal times is not seen", all(got[name] == other[name] for name in lists))
+    check("by name", [kernel["name"] for kernel in got["kernels"]] == ["add", "scale"])
+
+
 def figures():
     first, blind = made.first(), made.without_device()
     runs = report("runs", first, made.second(), blind)
@@ -162,6 +178,7 @@ def strict():
 
 def main():
     names()
+    ties()
     figures()
     hostile()
     strict()
