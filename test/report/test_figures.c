@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "base/clock.h"
+#include "trace/correlation.h"
 #include "trace/hostcalls.h"
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
@@ -706,7 +707,8 @@ static void many_that_return_early(uint64_t count, bool often_read)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
-#define UPLOAD 276 /* cuMemcpyHtoD_v2() */
+#define UPLOAD     276 /* cuMemcpyHtoD_v2() */
+#define ALLOCATION 243 /* cuMemAlloc_v2() */
 
 /* Makes a deferred upload of 1000 bytes, called at `at`. */
 static void early_call(uint64_t at)
@@ -743,6 +745,9 @@ static void two_early(const char *option, uint32_t self)
 	early_record(2, 2 * SECOND + 5 * MICRO, 2200 * MILLI);
 	early_told(1, self, SECOND + MICRO);
 	early_told(2, self, 2 * SECOND + MICRO);
+	/* Calls that do not copy take no slots of calls that do. */
+	mock_call(ALLOCATION, self, 1 + CORRELATION_MOST, stage_base + 2 * SECOND,
+		  stage_base + 2 * SECOND);
 	early_record(1, SECOND + 5 * MICRO, 1500 * MILLI);
 	early_told(3, self + 64, 3 * SECOND);
 	early_record(3, 3 * SECOND, 3 * SECOND + MICRO);
