@@ -229,10 +229,10 @@ void report_buffers(const struct profile *profile, bool all)
 		{ "Allocated at", .left = true, .flexible = true },
 	};
 	size_t count;
-
-	if (profile->buffers == NULL || profile->buffer_count == 0)
-		return;
 	const struct profile_buffer **buffers = order_copied_buffers(profile, &count);
+
+	if (count == 0)
+		return;
 	size_t shown = all || count < ROWS_MOST ? count : ROWS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nHOST BUFFERS (at call: host time inside the calls)");

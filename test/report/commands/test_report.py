@@ -53,6 +53,11 @@ def good():
     uncopied["buffers"][1]["h2d"] = made.total(0, 0, 0)
     says("buffers without copies are left out", 0, r"Allocated at\n.* GB .*\n\n", "report", "--all",
          write("uncopied.json", uncopied))
+    for buffer in uncopied["buffers"]:
+        buffer.update(h2d=made.total(0, 0, 0), d2h=made.total(0, 0, 0))
+    done = tap.run("report", write("uncopied.json", uncopied))
+    check("nor is a table of none shown", done.returncode == 0 and "HOST BUFFERS" not in done.stdout,
+          done.stdout)
     folded = made.first()
     folded["sites_folded"] = 100
     folded["sites"][1]["folded"] = True
