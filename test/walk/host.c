@@ -359,6 +359,7 @@ void step_host_pages(void)
 		if (mmap(b->at + first * PAGE, count * PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			fail("mmap");
+		b->pieces = true;
 		note("mmap(h%d+%zu, %zu, MAP_FIXED)", b->number, first * PAGE, count * PAGE);
 		break;
 	case 4:
@@ -371,6 +372,8 @@ void step_host_pages(void)
 		b->generation++;
 		break;
 	default: {
+		if (b->pieces)
+			break;
 		void *at = mremap(b->at, b->mapped, b->mapped + count * PAGE, MREMAP_MAYMOVE);
 
 		if (at == MAP_FAILED)
