@@ -94,7 +94,7 @@ struct buffer {
 		CUarray array;
 	};
 	size_t bytes, mapped;
-	bool pieces; /* a part was mapped anew: mremap() fails if the kernel has not merged it */
+	bool pieces; /* a part was mapped again: mremap() fails if the kernel has not merged it */
 	size_t width, rows; /* of an array; no rows: it is one-dimensional */
 	enum how how;
 	CUdeviceptr reserved;
