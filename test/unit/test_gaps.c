@@ -91,7 +91,8 @@ TEST(rare_gaps)
 	CHECK_EQ(gap_at(1).sum.count, 9);
 }
 
-static void call_often(unsigned count)
+/* Has a frame of its own, so that its calls have a mark of their own. */
+__attribute__((noinline)) static void call_often(unsigned count)
 {
 	while (count-- > 0)
 		call(1, SHORT);
