@@ -13,7 +13,7 @@ enum block_pin {
 	BLOCK_PAGEABLE,        /* not registered, as far as we know */
 	BLOCK_PINNING,         /* a thread is pinning or unpinning it */
 	BLOCK_PINNED,          /* registered by us, all of it */
-	BLOCK_USER_REGISTERED, /* the program, or a failed unpin, has pages of it registered */
+	BLOCK_USER_REGISTERED, /* pages are registered by the program, or since an unpin failed */
 	BLOCK_REFUSED,         /* the driver refused to pin it; it is not asked again */
 };
 

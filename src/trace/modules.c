@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/modules.h"
+#include "base/arena.h"
 #include "base/lock.h"
 
 #include <elf.h>
@@ -17,7 +18,7 @@
 #define REUSED_MOST 32
 
 /* Under the lock trace. */
-static struct module table[MODULES_MOST];
+static struct module *table; /* MODULES_MOST; NULL: no file is known */
 static size_t count;
 static bool gone[MODULES_MOST]; /* true: unloaded, without addresses */
 static uint64_t forgets;
@@ -156,6 +157,14 @@ static bool loaded_again(const struct module *module)
 	return false;
 }
 
+/* With the lock.  False: there is no memory for the table. */
+static bool has_table(void)
+{
+	if (table == NULL)
+		table = hp_arena_alloc(MODULES_MOST * sizeof(*table));
+	return table != NULL;
+}
+
 void modules_note(uintptr_t address)
 {
 	struct question question = { .address = address };
@@ -169,7 +178,7 @@ void modules_note(uintptr_t address)
 		name_program(&question.answer);
 	hp_lock(HP_LOCK_trace);
 	if (index_of(address) == MODULES_NOWHERE && !loaded_again(&question.answer) &&
-	    count < MODULES_MOST)
+	    count < MODULES_MOST && has_table())
 		table[count++] = question.answer;
 	hp_unlock(HP_LOCK_trace);
 }

@@ -2,9 +2,9 @@
  * Finds uploads that return downloaded data to the device.
  *
  * A round trip is a download and the next upload, both by one thread.  The upload is from the same
- * host memory, or from other memory, into which host code may have written the downloaded data. The
- * latter is impossible if nothing has waited for the download, so a program that only polls has no
- * such round trips.
+ * host memory, or from other memory, into which host code may have written the downloaded data.
+ * Host code cannot have done that if nothing has waited for the download.  So a program that only
+ * polls has no round trips of the second kind.
  *
  * Memory is bounded: of the places that share a slot, only the latest download is known.
  */
