@@ -53,7 +53,7 @@ void round_trips_waited(uint64_t leave_ns)
 		continue;
 }
 
-/* False: the download is complete on return.  Each is whose memory is pageable to the program. */
+/* False: the download is complete on return, as into all memory that is pageable to the program. */
 static bool may_be_enqueued(const struct trace_copy *download)
 {
 	return !download->synchronous &&
