@@ -1,13 +1,11 @@
 """machine.py - describes where a run takes place: device, driver, commit, command, memory."""
 
 import ctypes
-import json
 import mmap
 import os
 import platform
 import shlex
 import subprocess
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -32,16 +30,6 @@ def warm_memory(wanted):
         held.append(piece)
     for piece in held:
         piece.close()
-
-
-def not_yet(tool):
-    """Returns the options that are read but have no effect yet."""
-    try:
-        text = subprocess.run([tool, "env", "--json"], capture_output=True, timeout=30).stdout
-        return {o["name"] for o in json.loads(text)["options"] if not o["works"]}
-    except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
-        print("run.py: what is not built yet is not known: %s: %s" % (tool, error), file=sys.stderr)
-        return set()
 
 
 def driver_cuda():

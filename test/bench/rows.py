@@ -16,8 +16,6 @@ FASTER = "faster"  # hotpin is at least so many times faster than plain
 SLOWER = "slower"  # hotpin is at most so many times the plain figure
 MORE = "more"  # hotpin takes at most so many seconds, or bytes, more than plain
 
-ASYNC = ("HOTPIN_ASYNC",)
-
 SECONDS = "seconds"
 BYTES = "bytes"
 
@@ -26,11 +24,10 @@ UNITS = {"K": 10, "M": 20, "G": 30}
 
 
 class Row:
-    def __init__(self, metric, what, kind, target, needs=(), unit=SECONDS, slows=False):
+    def __init__(self, metric, what, kind, target, unit=SECONDS, slows=False):
         self.metric, self.what, self.kind, self.target = metric, what, kind, target
         self.unit = unit
         self.slows = slows  # it need not be as fast as plain
-        self.needs = needs  # options that this promise depends on
 
 
 class Bench:
@@ -81,13 +78,13 @@ def loop_rows(what, sizes, whole):
     )
 
 
-def ways(sizes, kind, target, needs=()):
+def ways(sizes, kind, target):
     """Returns a row for each direction and size; the target may depend on both."""
     rows = []
     for size in sizes:
         for way in ("h2d", "d2h"):
             goal = target(way, size_bytes(size)) if callable(target) else target
-            rows.append(Row("%s_%s" % (way, size), "%s %s" % (way, size), kind, goal, needs))
+            rows.append(Row("%s_%s" % (way, size), "%s %s" % (way, size), kind, goal))
     return rows
 
 
@@ -200,7 +197,7 @@ def benches(check):
             "fresh-d2h",
             three(["first"], ["untouched"] + sizes),
             [
-                Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0, ("HOTPIN_RING",))
+                Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0)
                 for s in sizes
             ],
         )
@@ -214,12 +211,7 @@ def benches(check):
                 "hotpin": (["repeat", "static", "0"] + sizes, {}),
                 "hand": (["repeat", "pinned", "0"] + sizes, {}),
             },
-            ways(
-                sizes,
-                FASTER,
-                lambda way, size: 2.5 if way == "h2d" else 2.0,
-                ("HOTPIN_RING", "HOTPIN_THREADS"),
-            ),
+            ways(sizes, FASTER, lambda way, size: 2.5 if way == "h2d" else 2.0),
         )
     )
     every = ["64", "256"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(5)] + ["1G"]
@@ -253,13 +245,8 @@ def benches(check):
             "burst",
             three(["burst"], sizes),
             [
-                Row(
-                    "burst_" + s,
-                    "h2d %s, a copy" % s,
-                    FASTER,
-                    2.0 if size_bytes(s) <= 16 << 10 else 1.5,
-                    ("HOTPIN_RING", "HOTPIN_ASYNC"),
-                )
+                Row("burst_" + s, "h2d %s, a copy" % s, FASTER,
+                    2.0 if size_bytes(s) <= 16 << 10 else 1.5)
                 for s in sizes
             ],
         )
@@ -271,10 +258,10 @@ def benches(check):
             three(["uploads"], [times(100)] + sizes),
             # An upload that waits takes as long as the kernel.
             [
-                Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10, ASYNC)
+                Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10)
                 for s in sizes
             ]
-            + [Row("upload_" + s, "h2d %s behind a kernel" % s, FASTER, 2.0, ASYNC) for s in sizes],
+            + [Row("upload_" + s, "h2d %s behind a kernel" % s, FASTER, 2.0) for s in sizes],
         )
     )
     size = fit("16M")[0]
@@ -282,15 +269,7 @@ def benches(check):
         Bench(
             "double-buffer",
             three(["overlap"], [size, times(100)]),
-            [
-                Row(
-                    "turn_" + size,
-                    "fill 2 ms; h2d %s; kernel 2 ms" % size,
-                    HAND,
-                    1.20,
-                    ("HOTPIN_RING", "HOTPIN_ASYNC"),
-                )
-            ],
+            [Row("turn_" + size, "fill 2 ms; h2d %s; kernel 2 ms" % size, HAND, 1.20)],
         )
     )
     size = "1M" if check else "16M"

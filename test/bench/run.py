@@ -13,9 +13,8 @@ figure is the median over the rounds.  A NAME may end in * .
 With --budget everything runs once, in the order of targets.py, and then again, until the time is
 over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass.
 
-Exit status: 0 all targets met, or missed only because a feature that the target needs is not built
-yet (as `hotpin env` says); 1 a target was missed, a program failed, or a byte was wrong; 77 nothing
-could run here.
+Exit status: 0 all targets met; 1 a target was missed, a program failed, or a byte was wrong; 77
+nothing could run here.
 """
 
 import argparse
@@ -188,11 +187,9 @@ def show_grid(bench, results):
         sys.stdout.flush()
 
 
-def verdict_of(row, result, missing):
+def verdict_of(row, result):
     """Returns the word that counts, and the text that is shown."""
-    waits = sorted(set(row.needs) & missing)
-    verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
-    text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
+    text = verdict = "met" if result["met"] else "missed"
     # This promise holds for every row, in addition to its own target.
     to_plain = result["to_plain"]
     if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
@@ -201,7 +198,7 @@ def verdict_of(row, result, missing):
     return verdict, text
 
 
-def weigh(bench, samples, problem, missing):
+def weigh(bench, samples, problem):
     """Returns the stored form of a benchmark, its results by row, and its verdicts."""
     try:
         if problem:
@@ -210,7 +207,7 @@ def weigh(bench, samples, problem, missing):
     except (Skipped, Failed) as reason:
         kind = "skipped" if isinstance(reason, Skipped) else "failed"
         return {"name": bench.name, kind: str(reason)}, [], [kind]
-    verdicts = [verdict_of(row, result, missing) for row, result in results]
+    verdicts = [verdict_of(row, result) for row, result in results]
     stored = [dict(vars(r), **found, verdict=v[1]) for (r, found), v in zip(results, verdicts)]
     variants = bench.variants.items()
     whole = {
@@ -244,7 +241,7 @@ def write_json(options, store):
         os.replace(options.json + ".new", options.json)
 
 
-def one_by_one(todo, options, missing, store):
+def one_by_one(todo, options, store):
     """Completes each benchmark before the next; returns all verdicts."""
     verdicts = []
     for bench in todo:
@@ -254,7 +251,7 @@ def one_by_one(todo, options, missing, store):
                 take_round(bench, number, options, samples)
         except (Skipped, Failed) as reason:
             problem = reason
-        stored, results, words = weigh(bench, samples, problem, missing)
+        stored, results, words = weigh(bench, samples, problem)
         show_bench(bench, stored, results, options)
         store["benchmarks"].append(stored)
         verdicts += words
@@ -264,10 +261,10 @@ def one_by_one(todo, options, missing, store):
 
 def in_doubt(known, bench):
     """True if a figure seems to miss a target, or to be slower than plain."""
-    return any(word.startswith("missed") for word in known[bench.name][2])
+    return "missed" in known[bench.name][2]
 
 
-def within(todo, options, missing, store):
+def within(todo, options, store):
     """Runs all of them once, then again, then the doubtful ones, as long as there is time; returns
     all verdicts.  Figures measured before the end of the run are always stored."""
     taken, problems, cost, known = {b.name: {} for b in todo}, {}, {}, {}
@@ -286,7 +283,7 @@ def within(todo, options, missing, store):
         note = "%4d s  round %d: %s, %.1f s"
         done = (time.monotonic() - options.begin, number + 1, name, cost[name])
         print(note % done, file=sys.stderr, flush=True)
-        known[name] = weigh(bench, taken[name], problems.get(name), missing)
+        known[name] = weigh(bench, taken[name], problems.get(name))
         store["benchmarks"] = [known[b.name][0] for b in todo if b.name in known]
         write_json(options, store)
 
@@ -345,7 +342,6 @@ def arguments():
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     options.programs = os.path.join(build, "test", "bench")
-    options.tool = os.path.join(build, "tools", "hotpin")
     options.lib = os.path.abspath(options.lib or os.path.join(build, "src", "libhotpin.so"))
     options.markdown = options.front or options.targets or options.pytorch
     options.patience = PROCESS_SECONDS
@@ -384,7 +380,6 @@ def main():
         return 0
     if not os.path.exists(options.lib):
         sys.exit("run.py: %s is not there" % options.lib)
-    missing = machine.not_yet(options.tool)
     options.said = {}
     store = {
         "machine": machine.describe(),
@@ -393,7 +388,6 @@ def main():
         "command": machine.command(sys.argv),
         "lib": options.lib,
         "repeat": options.repeat,
-        "not_yet": sorted(missing),
         "stderr": options.said,
         "benchmarks": [],
     }
@@ -404,13 +398,13 @@ def main():
         heads = ("name", "what", "plain", "hotpin", "hand", "ratio", "", "target", "verdict")
         print(FORMAT % heads)
     run_all = within if options.budget else one_by_one
-    verdicts = run_all(todo, options, missing, store)
+    verdicts = run_all(todo, options, store)
     if all(v == "skipped" for v in verdicts):
         return SKIPPED
     if options.markdown:
         print_tables(options, [store])
     elif not options.check:
-        order = ("met", "missed", "missed, not yet", "failed", "skipped")
+        order = ("met", "missed", "failed", "skipped")
         count = {v: verdicts.count(v) for v in order if v in verdicts}
         print(", ".join("%d %s" % (n, v) for v, n in count.items()))
     bad = ("failed",) if options.check else ("failed", "missed")

@@ -155,7 +155,7 @@ def stored(name, figures, kind=rows.FASTER, target=2.0):
         "commit": "abc1234",
         "date": "2000-01-01",
         "command": "test/bench/run.py",
-        "benchmarks": [run.weigh(bench, samples, None, set())[0]],
+        "benchmarks": [run.weigh(bench, samples, None)[0]],
     }
 
 
@@ -262,7 +262,7 @@ class Budget(unittest.TestCase):
             with mock.patch.object(run, "take_round", take), mock.patch.object(
                 run.time, "monotonic", lambda: now[0]
             ), contextlib.redirect_stderr(io.StringIO()):
-                verdicts = run.within(todo, options, set(), store)
+                verdicts = run.within(todo, options, store)
             with open(path) as out:
                 self.assertEqual(json.load(out), json.loads(json.dumps(store)))
         rounds = {
