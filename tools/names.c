@@ -170,23 +170,39 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 	return found;
 }
 
+static int print_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
+		       size_t room)
+{
+	if (frame == NULL)
+		return snprintf(ret, room, "?");
+	if (frame->function != NULL && frame->line != NULL)
+		return snprintf(ret, room, "%s at %s", frame->function, frame->line);
+	if (frame->function != NULL && frame->offset >= 0)
+		return snprintf(ret, room, "%s in %s+0x%llx", frame->function,
+				names_module(profile, frame), (unsigned long long)frame->offset);
+	if (frame->function != NULL)
+		return snprintf(ret, room, "%s in %s", frame->function,
+				names_module(profile, frame));
+	if (frame->module >= 0)
+		return snprintf(ret, room, "%s+0x%llx", names_module(profile, frame),
+				(unsigned long long)frame->offset);
+	return snprintf(ret, room, "0x%llx", (unsigned long long)frame->offset);
+}
+
 const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
 			size_t room)
 {
-	if (frame == NULL)
-		snprintf(ret, room, "?");
-	else if (frame->function != NULL && frame->line != NULL)
-		snprintf(ret, room, "%s at %s", frame->function, frame->line);
-	else if (frame->function != NULL && frame->offset >= 0)
-		snprintf(ret, room, "%s in %s+0x%llx", frame->function,
-			 names_module(profile, frame), (unsigned long long)frame->offset);
-	else if (frame->function != NULL)
-		snprintf(ret, room, "%s in %s", frame->function, names_module(profile, frame));
-	else if (frame->module >= 0)
-		snprintf(ret, room, "%s+0x%llx", names_module(profile, frame),
-			 (unsigned long long)frame->offset);
-	else
-		snprintf(ret, room, "0x%llx", (unsigned long long)frame->offset);
+	int length = print_place(profile, frame, ret, room);
+
+	if (length < 0 || (size_t)length < room)
+		return ret;
+	/* A multi-byte character must not be cut. */
+	size_t end = room - 1;
+	while (end > 0 && ((unsigned char)ret[end - 1] & 0xc0) == 0x80)
+		end--;
+	if (end > 0 && ((unsigned char)ret[end - 1] & 0x80) != 0)
+		end--;
+	ret[end] = '\0';
 	return ret;
 }
 
@@ -229,6 +245,7 @@ const char *names_place_short(const struct profile *profile, const struct profil
 	shorter.function = "";
 	size_t rest = strlen(names_place(profile, &shorter, ret, room));
 	size_t most = columns > rest ? columns - rest : 0;
+	most = most < sizeof(function) - 4 ? most : sizeof(function) - 4;
 	size_t length = without_clones(frame->function);
 	size_t name = parameters_at(frame->function, length);
 

@@ -64,6 +64,24 @@ TEST(what_has_no_name)
 	CHECK(strcmp(names_place_short(&profile, NULL, seen, sizeof(seen), 4), "?") == 0);
 }
 
+TEST(characters_of_several_bytes)
+{
+	static const struct profile profile;
+	static char name[4 * 300 + 1];
+	struct profile_frame frame = { .module = UNKNOWN, .function = name, .line = "a.c:7" };
+	char seen[1024];
+
+	for (size_t i = 0; i < sizeof(name) - 1; i += 4)
+		memcpy(name + i, "\xf0\x9f\x9a\x80", 4);
+	for (size_t room = 60; room < 68; room++) {
+		names_place(&profile, &frame, seen, room);
+		CHECK(strlen(seen) % 4 == 0 && strlen(seen) + 5 >= room);
+	}
+	names_place_short(&profile, &frame, seen, sizeof(seen), 700);
+	CHECK(strcmp(seen + strlen(seen) - 11, ".. at a.c:7") == 0);
+	CHECK((strlen(seen) - 11) % 4 == 0);
+}
+
 TEST(a_name_of_a_megabyte)
 {
 	static const struct profile profile;
