@@ -145,6 +145,7 @@ static const char *older_module(const struct profile *profile, const struct line
 		int64_t module = file->rows[i].frame->module;
 
 		if (module >= 0 && profile->modules[module].path != NULL &&
+		    !profile->modules[module].differs &&
 		    (i == 0 || module != file->rows[i - 1].frame->module) &&
 		    stat(profile->modules[module].path, &status) == 0 &&
 		    status.st_mtime < source->modified)

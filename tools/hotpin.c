@@ -113,6 +113,12 @@ static const struct command {
 	  "                     flamegraph.pl\n"
 	  "  -o, --out CSV      write CSV instead of standard output\n" PART_HELP,
 	  "hotpin csv -t kernels -o kernels.csv run.json" },
+	{ "resolve", hotpin_resolve, "FILE...", "store names of functions and lines in a profile",
+	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
+	  "places in the files of this machine, as `hotpin report` does, and stores them in\n"
+	  "FILE.  A machine that lacks the program then shows the same names.  Tells which\n"
+	  "places have no name, and the reason.\n",
+	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"
 	  "  --markdown  print defaults and help as the table of doc/options.md\n"

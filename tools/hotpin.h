@@ -30,6 +30,7 @@ int hotpin_annotate(int argc, char **argv);
 int hotpin_html(int argc, char **argv);
 int hotpin_trace(int argc, char **argv);
 int hotpin_csv(int argc, char **argv);
+int hotpin_resolve(int argc, char **argv);
 
 /* Writes "hotpin: text\n" to stderr. */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

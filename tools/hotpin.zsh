@@ -12,6 +12,7 @@ _hotpin_commands() {
 		'html:write profiles as a page for a browser'
 		'trace:write a timeline for a viewer'
 		'csv:write figures for a spreadsheet'
+		'resolve:store names of functions and lines in a profile'
 		'env:show every option of the environment'
 		'doctor:say what will work here, what will not, and why'
 		'help:what a command takes'
@@ -73,6 +74,7 @@ _hotpin() {
 			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls durations tracks events)' \
 			'*:profile:_files'
 		;;
+	resolve) _arguments $help '*:profile:_files' ;;
 	env) _arguments $help '(- *)'--{json,markdown,man}'[in this form]' ;;
 	doctor) _arguments $help '1:program:_command_names -e' ;;
 	help) _hotpin_commands ;;

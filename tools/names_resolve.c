@@ -6,6 +6,7 @@
  * they are.
  */
 #include "names.h"
+#include "names_places.h"
 #include "progress.h"
 #include "symbols.h"
 #include "base/parse.h"
@@ -21,7 +22,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NO_NAME      "(no name)" /* of a kernel */
@@ -156,19 +156,6 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 		*places[done] = shorten(profile, names[done]);
 }
 
-/* A frame of a profile, and the file that contains its code. */
-struct place {
-	struct profile *profile;
-	struct profile_frame *frame;
-	const struct profile_module *file; /* NULL: no file, or an unknown one */
-	int64_t ended; /* end time of the profile's process; 0 if a build id identifies the file */
-};
-
-struct place_list {
-	struct place *items;
-	size_t count;
-};
-
 struct lines {
 	const char *path;
 	struct profile_frame *frames[LINES_A_TIME];
@@ -251,37 +238,6 @@ static void find_lines(struct profile *profile, const struct lines *lines)
 	end_child(answers, child);
 }
 
-static int64_t ended_at(const struct profile *profile)
-{
-	struct tm when = { 0 };
-
-	if (profile->process.ended_utc == NULL ||
-	    strptime(profile->process.ended_utc, "%Y%m%d-%H%M%S", &when) == NULL)
-		return 0;
-	return timegm(&when);
-}
-
-/* The first `exact` frames hold addresses of instructions; the others hold return addresses. */
-static void add_frames(struct place_list *list, struct profile *profile,
-		       struct profile_frames *frames, size_t exact)
-{
-	for (size_t i = 0; i < frames->count; i++) {
-		struct profile_frame *frame = &frames->items[i];
-		const struct profile_module *file =
-			frame->module >= 0 ? &profile->modules[frame->module] : NULL;
-
-		/* A return address is after its call, possibly in the next line. */
-		frame->offset -= i >= exact && frame->offset > 0;
-		list->items[list->count++] = (struct place){
-			.profile = profile,
-			.frame = frame,
-			.file = file != NULL && file->path != NULL && file->path[0] == '/' ? file
-											   : NULL,
-			.ended = file != NULL && file->build_id == NULL ? ended_at(profile) : 0,
-		};
-	}
-}
-
 static int compare_text(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
@@ -308,53 +264,6 @@ static int compare_places(const void *left, const void *right)
 				    (a->frame->offset < b->frame->offset);
 }
 
-/* Adds the places of the timeline's samples; callers among them hold return addresses. */
-static void add_timeline(struct place_list *list, struct profile *profile)
-{
-	size_t count = profile->events.place_count;
-	bool *calls = profile_allocate(profile, count, sizeof(*calls));
-
-	for (size_t i = 0; i < count; i++)
-		if (profile->events.callers[i] >= 0)
-			calls[profile->events.callers[i]] = true;
-	for (size_t i = 0; i < count; i++)
-		add_frames(list, profile, &profile->events.places[i], calls[i] ? 0 : 1);
-}
-
-/* Returns the frames of all profiles, sorted by file, then by offset. */
-static struct place_list all_places(struct profile *profiles, size_t count)
-{
-	struct place_list list = { NULL, 0 };
-	size_t most = 0;
-
-	for (size_t i = 0; i < count; i++)
-		most += (profiles[i].site_count + profiles[i].buffer_count +
-			 2 * profiles[i].gap_count + profiles[i].launch_count +
-			 profiles[i].sample_count + profiles[i].events.place_count) *
-			PROFILE_FRAMES_MOST;
-	list.items = profile_allocate(profiles, most, sizeof(*list.items));
-	for (size_t i = 0; i < count; i++) {
-		struct profile *profile = &profiles[i];
-
-		for (size_t j = 0; j < profile->site_count; j++)
-			add_frames(&list, profile, &profile->sites[j].frames, 0);
-		for (size_t j = 0; j < profile->gap_count; j++) {
-			add_frames(&list, profile, &profile->gaps[j].before.frames, 0);
-			add_frames(&list, profile, &profile->gaps[j].after.frames, 0);
-		}
-		for (size_t j = 0; j < profile->launch_count; j++)
-			add_frames(&list, profile, &profile->launches[j].frames, 0);
-		for (size_t j = 0; j < profile->buffer_count; j++)
-			add_frames(&list, profile, &profile->buffers[j].frames,
-				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);
-		for (size_t j = 0; j < profile->sample_count; j++)
-			add_frames(&list, profile, &profile->samples[j].frames, 1);
-		add_timeline(&list, profile);
-	}
-	qsort(list.items, list.count, sizeof(*list.items), compare_places);
-	return list;
-}
-
 static bool is_same_place(const struct place *a, const struct place *b)
 {
 	return a->frame->offset == b->frame->offset;
@@ -364,6 +273,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 static void say_missing(const struct place *places, size_t count, bool other)
 {
 	const char *path = places->file->path;
+	bool system = names_is_system_module(path);
 
 	if (!other && access(path, F_OK) == 0)
 		return;
@@ -371,9 +281,20 @@ static void say_missing(const struct place *places, size_t count, bool other)
 		struct profile *profile = places[i].profile;
 		const char **ret = other ? &profile->other_build : &profile->missing;
 
-		if (*ret == NULL)
+		places[i].file->differs = other;
+		if (*ret == NULL && !system && !names_are_stored(profile, places[i].frame->module))
 			*ret = path;
 	}
+}
+
+/*
+ * A file with the build id of the one that ran is preferred to stored names, since it may tell
+ * more.  Without a build id it may still be another one, so stored names are preferred.
+ */
+static bool prefers_stored(const struct place *place)
+{
+	return place->file->build_id == NULL &&
+	       names_are_stored(place->profile, place->frame->module);
 }
 
 /*
@@ -385,11 +306,13 @@ static void resolve_file(struct profile *owner, const struct place *places, size
 	struct symbols *symbols;
 	bool other = false;
 
-	symbols = symbols_open(places->file->path, places->file->build_id, places->ended, &other);
-	if (symbols == NULL && !names_is_system_module(places->file->path))
-		say_missing(places, count, other);
-	if (symbols == NULL)
+	if (prefers_stored(places))
 		return;
+	symbols = symbols_open(places->file->path, places->file->build_id, places->ended, &other);
+	if (symbols == NULL) {
+		say_missing(places, count, other);
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct profile_frame *frame = places[i].frame;
 
@@ -430,6 +353,8 @@ static void resolve_places(struct profile *owner, const struct place_list *all)
 		if (first->file != NULL)
 			resolve_file(owner, first, to - from);
 	}
+	for (size_t i = 0; i < all->count; i++)
+		names_recall(&all->items[i]);
 }
 
 static bool is_mangled(const char *name)
@@ -463,9 +388,14 @@ static void demangle_each(struct profile *owner, const char ***found, size_t cou
 
 void names_resolve(struct profile *profiles, size_t count, bool places)
 {
-	struct place_list all = all_places(profiles, count);
+	struct place_list all = names_places(profiles, count);
 	size_t most = all.count, mangled = 0;
 
+	/* A return address is after its call, possibly in the next line. */
+	for (size_t i = 0; i < all.count; i++)
+		all.items[i].frame->offset -=
+			all.items[i].is_return && all.items[i].frame->offset > 0;
+	qsort(all.items, all.count, sizeof(*all.items), compare_places);
 	for (size_t i = 0; i < count; i++)
 		most += profiles[i].kernel_count + profiles[i].events.name_count;
 	const char ***found = profile_allocate(profiles, most, sizeof(*found));
@@ -489,7 +419,7 @@ void names_resolve(struct profile *profiles, size_t count, bool places)
 		}
 	}
 	for (size_t i = 0; i < all.count; i++)
-		if (!all.items[i].frame->is_python && is_mangled(all.items[i].frame->function))
+		if (is_mangled(all.items[i].frame->function))
 			found[mangled++] = &all.items[i].frame->function;
 	demangle_each(profiles, found, mangled);
 	progress_clear();

@@ -19,9 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
-#define MIB_MOST 256
-
 #define NAME_ONE "; name a file of `hotpin run -o FILE`"
 
 struct profile_memory {
@@ -105,7 +102,7 @@ static size_t fill(void *buffer, size_t room, void *arg)
 	}
 	input->ended = got == 0;
 	input->done += (uint64_t)got;
-	if (input->done > (uint64_t)MIB_MOST << 20) {
+	if (input->done > (uint64_t)PROFILE_MIB_MOST << 20) {
 		input->error = EFBIG;
 		return (size_t)-1;
 	}
@@ -155,7 +152,7 @@ static json_t *load(const char *path, char *wrong, size_t room)
 	if (root != NULL)
 		return root;
 	if (input.error == EFBIG)
-		snprintf(wrong, room, "it is larger than %d MiB", MIB_MOST);
+		snprintf(wrong, room, "it is larger than %d MiB", PROFILE_MIB_MOST);
 	else if (input.error != 0)
 		snprintf(wrong, room, "%s%s", strerror(input.error),
 			 input.error == EISDIR ? "; name a file in it" : "");
@@ -197,6 +194,15 @@ int profile_open(const char *path, struct profile *ret)
 		   units_escape(wrong, sizeof(wrong), reader.wrong, 300));
 	profile_close(ret);
 	return -EINVAL;
+}
+
+int profile_by_place(const void *left, const void *right)
+{
+	const struct profile_frame *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 int64_t profile_add(int64_t a, int64_t b)

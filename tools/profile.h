@@ -14,6 +14,8 @@
 
 #define UNKNOWN             (-1)
 #define PROFILE_FRAMES_MOST 12
+/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
+#define PROFILE_MIB_MOST    256
 
 /*
  * All are known or none is.  In files of format 1 startup_ns is UNKNOWN: host_ns includes start-up
@@ -59,6 +61,7 @@ struct profile_kernel {
 
 struct profile_module {
 	const char *path, *build_id;
+	bool differs; /* by names_resolve(): the file on this machine is another build */
 };
 
 struct profile_frame {
@@ -280,6 +283,7 @@ struct profile {
 	struct profile_transfer *transfers;
 	struct profile_kernel *kernels;
 	struct profile_module *modules;
+	struct profile_frame *names; /* by `hotpin resolve`, in the order of profile_by_place() */
 	struct profile_site *sites;
 	struct profile_buffer *buffers;
 	struct profile_sample *samples;
@@ -290,7 +294,7 @@ struct profile {
 	const char *other_build; /* by names_resolve(): a file that differs from the one that ran */
 	const char *missing;     /* by names_resolve(): a file that ran and is missing */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
-	size_t stage_count, warning_count, sample_count, python_count;
+	size_t stage_count, warning_count, sample_count, python_count, name_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls;      /* NULL: not known */
 	struct profile_gap *gaps;        /* NULL: not known */
@@ -341,6 +345,9 @@ void profile_close(struct profile *profile);
 
 /* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
+
+/* Compares two struct profile_frame by module, then by offset, for qsort(). */
+int profile_by_place(const void *left, const void *right);
 
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);

@@ -1,6 +1,6 @@
 /*
- * profile_frames.c - reads native frames, whose names names_resolve() finds, and Python frames,
- * whose names are in the profile.
+ * profile_frames.c - reads native frames, whose names names_resolve() finds, Python frames, whose
+ * names are in the profile, and the names of native frames that `hotpin resolve` stored.
  */
 #include "profile_read.h"
 #include "base/parse.h"
@@ -90,6 +90,34 @@ static struct profile_frame frame_of(struct profile *profile, const struct sourc
 				       .path = source->file,
 				       .number = source->line,
 				       .is_python = true };
+}
+
+void profile_read_name(struct reader *reader, json_t *value, void *to)
+{
+	struct name {
+		int64_t module, offset;
+		struct source source;
+	} name;
+	static const struct reader_field fields[] = {
+		NUMBER_OF(name, module),
+		NUMBER_OF(name, offset),
+		{ "file", TEXT, offsetof(struct name, source.file) },
+		{ "function", TEXT, offsetof(struct name, source.function) },
+		{ "line", NUMBER, offsetof(struct name, source.line) },
+	};
+	struct profile_frame *frame = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), &name);
+	if (name.module < 0 || name.module >= (int64_t)reader->profile->module_count ||
+	    name.offset < 0)
+		reader_complain(reader, "%smodule or offset is missing or wrong", reader->where);
+	if (name.source.file != NULL && name.source.line > 0 && name.source.line <= INT32_MAX)
+		*frame = frame_of(reader->profile, &name.source);
+	frame->module = name.module;
+	frame->offset = name.offset;
+	frame->function = name.source.function;
+	frame->is_python = false;
 }
 
 void profile_read_frames(struct reader *reader, json_t *value, struct profile_frames *ret)

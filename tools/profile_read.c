@@ -7,6 +7,7 @@
 #include "profile_read.h"
 #include "base/parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The states of formats 1 and 2. */
@@ -540,6 +541,11 @@ void profile_read_lists(struct reader *reader, json_t *root)
 	/* Read first: frames refer to modules, repeats and events to sites and buffers. */
 	profile->modules = reader_list(reader, root, "modules", sizeof(*profile->modules),
 				       read_module, &profile->module_count);
+	profile->names = reader_list(reader, root, "names", sizeof(*profile->names),
+				     profile_read_name, &profile->name_count);
+	if (profile->name_count > 0)
+		qsort(profile->names, profile->name_count, sizeof(*profile->names),
+		      profile_by_place);
 	profile->sites = reader_list(reader, root, "sites", sizeof(*profile->sites), read_site,
 				     &profile->site_count);
 	profile->gaps = reader_list(reader, root, "gaps", sizeof(*profile->gaps), read_gap,

@@ -15,6 +15,9 @@ void profile_read_lists(struct reader *reader, json_t *root);
 /* Reads one place into a struct profile_frame. */
 void profile_read_frame(struct reader *reader, json_t *value, void *to);
 
+/* Reads one of the names of `hotpin resolve` into a struct profile_frame. */
+void profile_read_name(struct reader *reader, json_t *value, void *to);
+
 /*
  * Reads the frames of `value`.  Python frames come first, as the innermost ones: the native frames
  * ran on their behalf.

@@ -82,6 +82,7 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 
 	target->to = stdout;
 	target->path = NULL;
+	target->mode = 0;
 	target->written[0] = '\0';
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
@@ -137,7 +138,7 @@ int target_close(struct target *target)
 		mode_t mask = umask(0);
 
 		umask(mask);
-		fchmod(fileno(target->to), 0666 & ~mask);
+		fchmod(fileno(target->to), target->mode != 0 ? target->mode : 0666 & ~mask);
 	}
 	if (fclose(target->to) != 0 && error == 0)
 		error = errno;

@@ -6,11 +6,13 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct target {
 	FILE *to;
 	const char *path;   /* NULL: stdout */
 	char written[4096]; /* the temporary name until the file is complete */
+	mode_t mode;        /* of the new file; 0, also after target_open(): as for any new file */
 };
 
 /*

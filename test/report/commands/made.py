@@ -379,6 +379,8 @@ def hostile(text=HOSTILE):
                        kernel("_Z" + text, 1, 3), kernel("@SUM(A1)", 1, 2)]
     made["modules"] = [{"path": "/nowhere/" + text, "build_id": text},
                        {"path": "-e/etc/passwd", "build_id": None}]
+    made["names"] = [{"module": place["module"], "offset": place["offset"] - 1, "function": text,
+                      "file": "/" + text, "line": 7} for site in made["sites"] for place in site["frames"]]
     made["warnings"] = [text]
     made["hotpin_version"] = text
     made["counters"][text] = 1

@@ -123,6 +123,36 @@ def annotated():
           done.stdout, done.stderr)
 
 
+def resolved():
+    """With its names stored, a profile shows the same after its program was moved, or built again."""
+    program = os.path.join(tap.FOLDER.name, "moved")
+    shutil.copy(PROGRAM, program)
+    profiled("moved.json", "1: pageable", program=[program])
+    commands = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["csv", "-t", "buffers"], ["csv", "--folded"])
+
+    def shown():
+        return [tap.run(*command, "moved.json").stdout for command in commands]
+
+    before = shown()
+    done = tap.run("resolve", "moved.json")
+    check("its names are stored", done.returncode == 0 and "make_field" in before[0], done.stdout, done.stderr)
+    path = os.path.join(tap.FOLDER.name, "moved.json")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    os.remove(program)
+    for command, old, new in zip(commands, before, shown()):
+        check(f"no program: {command[0]} shows the same", old == new, new)
+    shutil.copy2("/bin/true", program)
+    for command, old, new in zip(commands, before, shown()):
+        check(f"another program: {command[0]} shows the same", old == new, new)
+    shutil.copy(PROGRAM, program)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace('"function": "make_field"', '"function": "forged"'))
+    check("the file that ran is preferred", shown() == before)
+    os.remove(program)
+    check("to names that are stored", "forged" in shown()[0])
+
+
 def batch():
     """Each copy of a batch has the batch's place, and its own buffer."""
     profiled("batch.json", "0: batch", program=[PROGRAM, "batch"])
@@ -254,6 +284,7 @@ def main():
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
     annotated()
+    resolved()
     table_at_terminal()
     nothing_to_profile()
     two_of_one_name()

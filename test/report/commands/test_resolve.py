@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Tests `hotpin resolve`: a profile keeps the names of its places, and loses nothing.
+test_resolve.py HOTPIN
+"""
+import json
+import os
+import stat
+
+import made
+import program
+import tap
+from sources import BINARY, FOLDER, HEAT, MAIN, MEMCPY, RUNTIME, UPLOAD, prepare, profile
+from tap import check, says, write
+
+SCHEMA = os.path.join(tap.HERE, "../../../include/hotpin/profile.schema.json")
+# Commands that show places.
+SHOWN = (("report", "--all"), ("report", "--json"), ("annotate",), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
+         ("csv", "--folded"), ("html",), ("trace",), ("compare", "--force", "other.json"))
+
+
+def read(name):
+    with open(os.path.join(FOLDER, name), "rb") as file:
+        return file.read()
+
+
+def shown(name, path):
+    return {command[0] + command[-1]: tap.run(*command, name, PATH=path).stdout for command in SHOWN}
+
+
+def everywhere():
+    """A profile with a place of its own in every list of frames: main, from 0x2050 on."""
+    def at(offset, **more):
+        return [made.frame(0, MAIN + offset, **more)]
+
+    run = profile()
+    run["buffers"] = [{"kind": kind, "frames": frames, "largest_bytes": made.MIB, "promoted_bytes": 0, "pins": 0,
+                       "pin_ns": 0, "saved_ns": 0, "could_save_ns": 0, "h2d": made.total(1, 8, 9),
+                       "d2h": made.total(0, 0, 0)} for kind, frames in (("malloc", at(0x51)), ("static", at(0x60)))]
+    run["launches"] = [{"frames": at(0x71), "count": 40, "host_ns": 20 * made.MILLI, "kernels": 40, "device_ns": 10,
+                        "estimated_ns": 0}]
+    run["gaps"] = [{"before": {"call": "cuMemcpyHtoD_v2", "frames": at(0x81)}, "count": 3, "total_ns": made.SECOND,
+                    "after": {"call": "cuLaunchKernel", "frames": at(0x91)}, "longest_ns": made.SECOND}]
+    run["events"] = {**made.looped(3)["events"], "places": at(0xa1, caller=None) + at(0xb0, caller=0)}
+    return run
+
+
+def spaced(run):
+    """The text of a profile in a form that no writer has; a later hotpin knows "future"."""
+    text = json.dumps({"future": {"names": ["}", {"\\\"": []}], "x,": '"names" :[ {\\'}, **run}, indent=3,
+                      separators=(" ,", "\t:  "))
+    return text[:-1] + "\r\n  }\n\n"
+
+
+def elsewhere(path):
+    """Every command shows the same names where the program is missing, or is another one."""
+    write("other.json", {**profile(), "stage": "other"})
+    write("run.json", spaced(everywhere()))
+    before, text = shown("run.json", path), read("run.json")
+    done = says("names are stored", 0, r"^run\.json: 14 names of 17 places, 7 with a\s+source line$", "resolve",
+                "run.json", PATH=path)
+    check("what has none is told, and why", " ".join(done.stdout.split()).endswith(
+        f"1 place without a name in {BINARY}: it has no symbols there "
+        "1 place without a name in /nowhere/libc.so.6: it is not on this machine "
+        "1 place without a name in /nowhere/libcuda.so.1: it is not on this machine"), done.stdout)
+    tap.run("resolve", "other.json", PATH=path)
+    stored = read("run.json")
+    at = next(i for i in range(len(text)) if text[i] != stored[i])
+    check("all other bytes stay", stored[:at] == text[:at] and stored.endswith(text[at:]) and
+          text[at:].split() == [b"}"], stored[at:at + 200])
+    names = json.loads(stored)["names"]
+    check("each place once, of every list", [(name["module"], name["offset"]) for name in names] == [
+        (0, offset) for offset in (UPLOAD + 0x10, UPLOAD + 0x20, *range(MAIN + 0x10, MAIN + 0xc0, 0x10), RUNTIME + 0x10)],
+          names)
+    check("as the tools show them", {"module": 0, "offset": MAIN + 0x30, "function": "main", "file": HEAT,
+                                     "line": 42} in names, names)
+    with open(SCHEMA, encoding="utf-8") as file:
+        rule = json.load(file)["properties"]["names"]["items"]
+    check("as the schema says", all(list(name) == rule["required"] for name in names), rule)
+    check("the file that ran shows the same", shown("run.json", path) == before)
+    says("the second time", 0, r"14 names .*\s+.*the file\s+had them already", "resolve", "run.json", PATH=path)
+    check("changes nothing", read("run.json") == stored)
+    os.rename(BINARY, BINARY + ".away")
+    for name, other in (("no program", None), ("another program", program.elf({"wrong": MAIN, "bad": UPLOAD}))):
+        if other is not None:
+            write(BINARY, other)
+        for command, output in shown("run.json", "/nowhere").items():
+            check(f"{name}: {command}", output == before[command], output)
+    says("there it has nothing to add", 0, "14 names", "resolve", "run.json", PATH="/nowhere")
+    check("and takes nothing away", read("run.json") == stored)
+    os.rename(BINARY + ".away", BINARY)
+
+
+def two_machines(path):
+    """Names of another machine stay, also after another program has moved the property."""
+    other = {"module": 1, "offset": MEMCPY, "function": "memcpy", "file": None, "line": None}
+    run = {**everywhere(), "names": [other]}
+    for name, order in (("last", list(run)), ("sorted", sorted(run)), ("first", ["names", *everywhere()])):
+        write("run.json", {key: run[key] for key in order})
+        says(f"{name}: names are added", 0, "15 names of 17 places, 7 with a", "resolve", "run.json", PATH=path)
+        made_of = json.loads(read("run.json"))
+        check(f"{name}: and nothing else", list(made_of) == order and other in made_of["names"] and
+              {**made_of, "names": [other]} == run, made_of)
+
+
+def files(path):
+    """The file keeps its mode; a link stays a link; what is no file is refused."""
+    write("run.json", everywhere())
+    os.chmod(os.path.join(FOLDER, "run.json"), 0o600)
+    os.symlink("run.json", os.path.join(FOLDER, "link.json"))
+    says("several files, one of them bad", 1, "cannot read nothing.json", "resolve", "nothing.json", "link.json",
+         PATH=path)
+    status = os.lstat(os.path.join(FOLDER, "run.json"))
+    check("a link stays", os.path.islink(os.path.join(FOLDER, "link.json")) and b'"names"' in read("run.json"))
+    check("and so does the mode", stat.S_IMODE(status.st_mode) == 0o600, oct(status.st_mode))
+    check("no other file is left", not [name for name in os.listdir(FOLDER) if name.startswith("run.json.")])
+    says("a pipe", 1, "not a regular file", "resolve", "/dev/stdin", input="{}")
+    says("no file", 2, "^usage: hotpin resolve", "resolve")
+    says("an unknown flag", 2, "^usage: hotpin resolve", "resolve", "--banana", "run.json")
+    write("bare.json", {**profile(), "modules": [], "sites": [], "samples": []})
+    text = read("bare.json")
+    says("no places", 0, "^bare.json: it has no places$", "resolve", "bare.json", PATH=path)
+    check("no property", read("bare.json") == text)
+
+
+def malformed():
+    """Wrong names are refused or left out, and never shown for another place."""
+    good = {"module": 0, "offset": MAIN + 0x10, "function": "main", "file": "/src/heat.c", "line": 40}
+    for value in ({}, 7, "x", [7], [None], [[]], [{}], [{**good, "module": 3}], [{**good, "module": -1}],
+                  [{**good, "module": 1 << 62}], [{**good, "module": None}], [{**good, "offset": None}],
+                  [{**good, "offset": "5"}], [{**good, "function": 5}], [{**good, "file": []}], [{**good, "line": "1"}],
+                  [{**good, "line": -1}]):
+        for command in ("report", "resolve"):
+            says(f"{command} refuses {str(value):.60}", 1, "^hotpin: cannot read bad.json: .*names", command,
+                 write("bad.json", {**profile(), "names": value}))
+    run = profile()
+    run["modules"][0]["path"] = "/nowhere/heat"
+    for value, place in ((None, r"heat\+0x2010"), ([], r"heat\+0x2010"), ([good], "main at heat.c:40"),
+                         ([{"module": 0, "offset": MAIN + 0x10, "function": "main"}], r"main in heat"),
+                         ([{**good, "line": 0}], "main in heat"), ([{**good, "line": 1 << 40}], "main in heat"),
+                         ([{**good, "line": None}], "main in heat"), ([{**good, "function": None}], r"heat\+0x2010"),
+                         ([good, {**good, "offset": 1}, {**good, "module": 2, "offset": 0}], "main at heat.c:40")):
+        says(f"shown for {str(value):.60}", 0, place, "report", "--all", write("odd.json", {**run, "names": value}),
+             COLUMNS=200)
+    text = tap.run("report", "odd.json").stdout
+    check("a program with names is not missed", "not on this" not in text, text)
+    write("hostile.json", made.hostile())
+    says("hostile names", 0, "hostile.json: ", "resolve", "hostile.json")
+    check("can be read again", "names" in json.loads(read("hostile.json")))
+
+
+def main():
+    path = prepare()
+    elsewhere(path)
+    two_machines(path)
+    files(path)
+    malformed()
+    tap.end()
+
+
+main()
