@@ -92,8 +92,11 @@ static void notes(const struct profile *profile)
 			   "unavailable",
 			   show_text(profile->other_build, 200));
 	else if (profile->missing != NULL)
-		layout_say(4, "note: %s is not on this machine, so its symbols are unavailable",
-			   show_text(profile->missing, 200));
+		layout_say(
+			4,
+			"note: %s is not on this machine, so its symbols are unavailable; `hotpin "
+			"resolve` stores them where the program ran",
+			show_text(profile->missing, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
 		layout_say(4, "note: %s", show_text(profile->warnings[i], 200));

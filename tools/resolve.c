@@ -32,7 +32,7 @@ struct text {
 /* The places of a profile, each once, by profile_by_place(). */
 struct once {
 	const struct profile_frame **items;
-	size_t count, named, with_line;
+	size_t count, named, with_line, left_out;
 };
 
 /* Where a property is in the text of its object: from its comma to its end. */
@@ -121,7 +121,7 @@ static int by_place(const void *left, const void *right)
 static struct once places_of(struct profile *profile)
 {
 	struct place_list all = names_places(profile, 1);
-	struct once once = { profile_allocate(profile, all.count, sizeof(*once.items)), 0, 0, 0 };
+	struct once once = { .items = profile_allocate(profile, all.count, sizeof(*once.items)) };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all.count; i++)
@@ -156,6 +156,11 @@ static void write_name(FILE *to, const struct profile_frame *frame)
 	json_decref(row);
 }
 
+static bool is_nameless(const struct profile_frame *frame)
+{
+	return frame->function == NULL && frame->line == NULL;
+}
+
 /* Writes the property; counts the places that have a name, and those whose line is known. */
 static bool write_names(struct once *once, bool first, struct text *ret)
 {
@@ -164,9 +169,13 @@ static bool write_names(struct once *once, bool first, struct text *ret)
 	if (to == NULL)
 		return false;
 	fprintf(to, "%s\n\t\"names\": [", first ? "" : ",");
-	for (size_t i = 0; i < once->count && ftell(to) < (long)NAMES_MOST; i++) {
-		if (once->items[i]->function == NULL && once->items[i]->line == NULL)
+	for (size_t i = 0; i < once->count; i++) {
+		if (is_nameless(once->items[i]))
 			continue;
+		if (ftell(to) >= (long)NAMES_MOST) {
+			once->left_out++;
+			continue;
+		}
 		fputs(once->named++ == 0 ? "\n\t\t" : ",\n\t\t", to);
 		once->with_line += once->items[i]->line != NULL;
 		write_name(to, once->items[i]);
@@ -195,8 +204,7 @@ static void tell_nameless(const struct profile *profile, const struct once *once
 
 		for (to = from;
 		     to < once->count && once->items[to]->module == once->items[from]->module; to++)
-			nameless +=
-				once->items[to]->function == NULL && once->items[to]->line == NULL;
+			nameless += is_nameless(once->items[to]);
 		if (nameless > 0)
 			layout_say(4, "  %s without a name in %s: %s",
 				   show_several(nameless, "place", "places"),
@@ -286,6 +294,9 @@ static bool resolve(const char *path)
 			   show_several((int64_t)once.count, "place", "places"),
 			   show_count((int64_t)once.with_line),
 			   changed ? "" : "; the file had them already");
+	if (stored && once.left_out > 0)
+		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
+			   show_several((int64_t)once.left_out, "name", "names"), NAMES_MOST >> 20);
 	if (stored)
 		tell_nameless(&profile, &once);
 	profile_close(&profile);

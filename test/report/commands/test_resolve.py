@@ -9,7 +9,7 @@ import stat
 import made
 import program
 import tap
-from sources import BINARY, FOLDER, HEAT, MAIN, MEMCPY, RUNTIME, UPLOAD, prepare, profile
+from sources import BINARY, FOLDER, HEAT, MAIN, MEMCPY, RUNTIME, UPLOAD, prepare, profile, site
 from tap import check, says, write
 
 SCHEMA = os.path.join(tap.HERE, "../../../include/hotpin/profile.schema.json")
@@ -102,6 +102,17 @@ def two_machines(path):
               {**made_of, "names": [other]} == run, made_of)
 
 
+def bounded():
+    """Names cannot make a file as large as they like."""
+    run = profile()
+    run["modules"][0]["path"] = "/nowhere/heat"
+    run["sites"] = [site("h2d", 1, 1, 1, made.frame(0, offset + 1)) for offset in range(300)]
+    run["names"] = [{"module": 0, "offset": offset, "function": "x" * 60_000, "file": None, "line": None}
+                    for offset in range(300)]
+    says("names that take too much room are left out", 0, r"280 names of \d+ places(.*\n)+? +20 names left out", "resolve", write("large.json", run))
+    check("the others stay", len(json.loads(read("large.json"))["names"]) == 280)
+
+
 def files(path):
     """The file keeps its mode; a link stays a link; what is no file is refused."""
     write("run.json", everywhere())
@@ -152,6 +163,7 @@ def main():
     path = prepare()
     elsewhere(path)
     two_machines(path)
+    bounded()
     files(path)
     malformed()
     tap.end()
