@@ -134,6 +134,7 @@ void html_source(FILE *to, struct profile *profile, const struct annotate_where 
 {
 	struct line_table table;
 
+	file_count = 0;
 	lines_sum(profile, &table);
 	if (table.count == 0)
 		return;
