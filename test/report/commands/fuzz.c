@@ -6,6 +6,7 @@
  */
 #include "hotpin.h"
 #include "names.h"
+#include "names_places.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -62,6 +63,10 @@ static void name_all(struct profile *profile, bool places)
 
 void names_resolve(struct profile *profiles, size_t count, bool places)
 {
+	struct place_list all = names_places(profiles, count);
+
+	for (size_t i = 0; i < all.count && places; i++)
+		names_recall(&all.items[i]);
 	for (size_t i = 0; i < count; i++)
 		name_all(&profiles[i], places);
 }
