@@ -14,6 +14,33 @@
 #define GAPS_LEAST     2 /* times: a loop */
 #define FUNCTIONS_MOST 16
 
+/*
+ * Returns the round trips with all copies that go when all host code between downloads and uploads
+ * is ported.  A round trip is one download and one upload; its loop may have more copies.  A site
+ * that copied once is in no loop.
+ */
+static struct advice_trips with_repeated(const struct profile *profile, struct advice_trips trips)
+{
+	int64_t copies = 0, copy_ns = 0;
+
+	for (size_t i = 0; i < profile->site_count; i++) {
+		for (size_t j = 0; j < profile->sites[i].row_count; j++) {
+			const struct profile_row *row = &profile->sites[i].rows[j];
+
+			if (!advice_is_any(row) || row->count < 2 || row->host_ns < 0)
+				continue;
+			copies = profile_add(copies, row->count);
+			copy_ns = profile_add(copy_ns, row->host_ns);
+		}
+	}
+	copy_ns = advice_without_copies(profile, copy_ns, 0);
+	if (trips.copy_ns > 0 && copy_ns > trips.copy_ns) {
+		trips.copies = copies;
+		trips.copy_ns = copy_ns;
+	}
+	return trips;
+}
+
 /* True if one function with `ns` explains all host code between downloads and uploads. */
 static bool explains(int64_t ns, const struct advice_trips *trips)
 {
@@ -22,7 +49,8 @@ static bool explains(int64_t ns, const struct advice_trips *trips)
 }
 
 static void port_function(const struct profile *profile, struct advice_list *list,
-			  const struct advice_function *function, const struct advice_trips *trips)
+			  const struct advice_function *function, const struct advice_trips *trips,
+			  const struct advice_trips *repeated)
 {
 	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
 	struct advice *advice =
@@ -52,7 +80,7 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		SAY(advice->assumes,
 		    "its kernel's own time is not included; the copies of %s can go when all host "
 		    "code between them is ported",
-		    show_time(trips->copy_ns));
+		    show_time(repeated->copy_ns));
 	else
 		SAY(advice->assumes,
 		    "its kernel's own time and that of new copies are not included");
@@ -98,7 +126,10 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 	}
 }
 
-/* Advises to port all host code between downloads and uploads; the saving includes these copies. */
+/*
+ * Advises to port all host code between downloads and uploads; the saving includes all copies of
+ * their loops.
+ */
 static void port_between(const struct profile *profile, struct advice_list *list,
 			 const struct advice_host *host, const struct advice_trips *trips)
 {
@@ -119,23 +150,26 @@ static void port_between(const struct profile *profile, struct advice_list *list
 	SAY(advice->what, "port all host code between these copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
 	name_functions(profile, host, functions, sizeof(functions));
-	SAY(advice->how, "turn its loops into kernels: %s of host code, %s of copies%s",
+	SAY(advice->how, "turn its loops into kernels: %s of host code, %s of repeated copies%s",
 	    show_time(host_ns), show_time(trips->copy_ns), functions);
-	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
+	SAY(advice->assumes,
+	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "
+	    "included");
 }
 
 void advice_port(const struct profile *profile, struct advice_list *list,
 		 const struct advice_host *host)
 {
 	struct advice_trips trips = advice_all_trips(profile);
+	struct advice_trips repeated = with_repeated(profile, trips);
 	bool explained = false;
 
 	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++) {
-		port_function(profile, list, &host->items[i], &trips);
+		port_function(profile, list, &host->items[i], &trips, &repeated);
 		explained |= trips.copy_ns > 0 && explains(host->items[i].ns, &trips);
 	}
 	if (!explained && profile->buffer_count > 0)
-		port_between(profile, list, host, &trips);
+		port_between(profile, list, host, &repeated);
 	for (size_t i = 0; !host->is_sampled && i < profile->gap_count; i++)
 		port_gap(profile, list, &profile->gaps[i]);
 }

@@ -324,6 +324,55 @@ TEST(port_with_copies)
 	}
 }
 
+/*
+ * A loop may copy more than the one download and the one upload of a round trip.  The first row is
+ * a program measured on an H100: each step has two downloads and an upload, and 1541 ms were saved.
+ */
+TEST(port_all_copies_of_a_loop)
+{
+	static const struct {
+		int64_t count, other_ms, none_ms, saves_ms, repeated_ms;
+	} rows[] = {
+		{ 90, 245, 764, 1675, 763 },
+		{ 90, 245, 700, 1612, 700 },     /* the rest waits for kernels */
+		{ 1, 245, 764, 1430, 518 },      /* in no loop */
+		{ 90, UNKNOWN, 764, 1430, 518 }, /* not known */
+		{ UNKNOWN, UNKNOWN, 764, 1430, 518 },
+	};
+	struct profile_row up = up_row, down = down_row, other = down_row;
+	struct profile_site three[] = { { frames(&up_at, 1), &up, 1, false },
+					{ frames(&down_at, 1), &down, 1, false },
+					{ frames(&made_at, 1), &other, 1, false } };
+
+	up.count = down.count = 90;
+	up.host_ns = 268 * MS;
+	down.host_ns = 250 * MS;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char repeated[32];
+
+		make();
+		profile.wall_ns = 2321 * MS;
+		profile.split.host_ns = 1329 * MS;
+		other.count = rows[i].count;
+		other.host_ns = rows[i].other_ms >= 0 ? rows[i].other_ms * MS : UNKNOWN;
+		profile.sites = three;
+		profile.site_count = 3;
+		set_bounds(UNKNOWN, UNKNOWN, rows[i].none_ms * MS);
+		buffers[0].follows =
+			(struct profile_trips){ 89, 2986344448, 912 * MS, 511 * MS, 0 };
+		const struct advice *advice = only(ADVICE_PORT);
+		snprintf(repeated, sizeof(repeated), "%lld ms of repeated copies",
+			 (long long)rows[i].repeated_ms);
+		if (!CHECK(advice != NULL && advice->saves_ns / MS == rows[i].saves_ms) ||
+		    !CHECK(has(advice->how, repeated)))
+			printf("# row %zu: %lld us\n", i,
+			       advice != NULL ? (long long)(advice->saves_ns / US) : -1);
+		/* The data of one round trip stays on the device: no other copy goes. */
+		advice = only(ADVICE_KEEP);
+		CHECK(advice != NULL && advice->saves_ns == 511 * MS + 178 * 2 * US);
+	}
+}
+
 TEST(port_without_samples)
 {
 	make();
