@@ -201,6 +201,7 @@ void host_code_look_closer(const struct host_code *code, struct host_function *f
 	const struct host_entry *end = code->entries + code->entry_count;
 	const struct host_entry **chosen = calloc(function->leaf_count + 1, sizeof(*chosen));
 	size_t count = 0;
+	int64_t lost = 0; /* samples without a caller */
 
 	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++)
 		if (function->leaves[i]->frame->line != NULL)
@@ -209,12 +210,17 @@ void host_code_look_closer(const struct host_code *code, struct host_function *f
 		largest(chosen, count, by_line, is_same_line, &function->line_count);
 	function->line = line != NULL ? line->frame : NULL;
 	count = 0;
-	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++)
+	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++) {
 		if (function->leaves[i] + 1 < end && !function->leaves[i][1].leaf)
 			chosen[count++] = function->leaves[i];
+		else
+			lost = profile_add(lost, function->leaves[i]->count);
+	}
 	const struct host_entry *called =
 		largest(chosen, count, by_caller, is_same_caller, &function->caller_count);
-	function->caller = called != NULL ? called[1].frame : NULL;
+	/* A caller that is known for few samples says nothing about the others. */
+	function->caller =
+		called != NULL && function->caller_count >= lost ? called[1].frame : NULL;
 	free(chosen);
 }
 

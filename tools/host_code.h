@@ -33,7 +33,10 @@ struct host_code {
 /* Sums up the samples.  The lists are the profile's. */
 void host_code_sum(struct profile *profile, struct host_code *ret);
 
-/* Finds the line with most of a function's samples, and the caller in most of them. */
+/*
+ * Finds the line with most of a function's samples, and the caller in most of them; no caller if
+ * more samples have none.
+ */
 void host_code_look_closer(const struct host_code *code, struct host_function *function);
 
 /*

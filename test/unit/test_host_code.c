@@ -175,8 +175,21 @@ TEST(line_and_caller_of_most)
 	host_code_look_closer(&code, code.order[1]);
 	CHECK(strcmp(code.order[1]->line->line, "a.c:7") == 0);
 	CHECK_EQ(code.order[1]->line_count, 104);
-	CHECK(strcmp(code.order[1]->caller->function, "f2") == 0);
 	CHECK_EQ(code.order[1]->caller_count, 10);
+	/* As many samples have no caller as have this one, or one more. */
+	static const struct {
+		int64_t lost;
+		bool is_known;
+	} rows[] = { { 0, true }, { 10, true }, { 11, false }, { 100, false } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		profile.samples[3].first_thread = rows[i].lost;
+		host_code_sum(&profile, &code);
+		host_code_look_closer(&code, code.order[1]);
+		if (!CHECK((code.order[1]->caller != NULL) == rows[i].is_known))
+			printf("# row %zu\n", i);
+		if (code.order[1]->caller != NULL)
+			CHECK(strcmp(code.order[1]->caller->function, "f2") == 0);
+	}
 	profile_close(&profile);
 }
 

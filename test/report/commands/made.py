@@ -138,7 +138,7 @@ def sampled(**more):
     made["samples"] = [
         chain(597, frame(0, 0x5000), frame(0, 0x5100, guessed=True)),
         chain(398, jit, frame(0, 0x5100, guessed=True), {**jit, "guessed": True}),
-        chain(100, frame(2, 0x9000)), chain(99, frame(2, 0x9100), frame(0, 0x5100, guessed=True)),
+        chain(99, frame(2, 0x9000)), chain(100, frame(2, 0x9100), frame(0, 0x5100, guessed=True)),
         chain(1, frame(0, 0x5200), folded=True),
         {**chain(0, {"module": None, "offset": 77}), "other_threads": 199}]
     made["sampling"] = {

@@ -88,8 +88,8 @@ def folded():
     """Stacks as flamegraph.pl and speedscope read them: names, a blank, a count."""
     done = tap.run("csv", "--folded", write("sampled.json", made.sampled()))
     check("folded stacks, root first, equal ones summed up", done.stdout.splitlines() == [
-        "[heat] 1", "[heat];[heat] 597", "[heat];[libcuda.so.580.159] 99",
-        "[libcuda.so.580.159] 100", "[unknown] 199", "step in x.py;[heat];step in x.py 398"],
+        "[heat] 1", "[heat];[heat] 597", "[heat];[libcuda.so.580.159] 100",
+        "[libcuda.so.580.159] 99", "[unknown] 199", "step in x.py;[heat];step in x.py 398"],
         done.stdout, done.stderr)
     binary = write("binary", program.elf({"_Z4stepPf": 0x1000, "main": 0x2000}))
     named = made.sampled()
