@@ -253,6 +253,7 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 {
 	const char *why = why_unsampled(profile);
 	int64_t host_ns = profile->split.host_ns;
+	bool lost = is_part(host->library_ns, 5, profile);
 
 	if (!profile_has_split(profile)) {
 		SAY(list->blind,
@@ -266,8 +267,10 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 		    show_time(host_ns), show_text(why, 120));
 	else if (host->own_ns < host_ns / 2)
 		SAY(list->blind,
-		    "what %s of host code does: it used no CPU time in functions of the program",
-		    show_time(host_ns - host->own_ns));
+		    "what %s of host code does: it used no CPU time in functions of the program%s%s%s",
+		    show_time(host_ns - host->own_ns), lost ? "; C and C++ libraries used " : "",
+		    lost ? show_time(host->library_ns) : "",
+		    lost ? ", and their callers are not known" : "");
 }
 
 /* True if the rest is start-up and kernels, and no known change saves 2 %. */

@@ -60,6 +60,16 @@ static const struct profile_frame *own_frame(const struct profile *profile,
 	return NULL;
 }
 
+/* True if the caller of the library may be the program: no frame says who it is. */
+static bool has_lost_caller(const struct profile *profile, const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->items[i].module < 0 || is_foreign(profile, &frames->items[i]) ||
+		    !is_library(profile, &frames->items[i]))
+			return false;
+	return frames->count > 0;
+}
+
 static int by_text(const char *a, const char *b)
 {
 	if (a == NULL || b == NULL)
@@ -130,18 +140,33 @@ static void add_up(const struct entry *entries, size_t count, struct advice_host
 }
 
 /* Several threads may take more CPU time than the wall time of host code. */
-static void set_times(const struct profile *profile, struct advice_host *host)
+static int64_t time_of(const struct profile *profile, __int128_t samples)
 {
-	__int128_t all = 0;
-
-	for (size_t i = 0; i < host->count; i++)
-		all += host->items[i].samples;
-	if (all == 0 || profile->sampling.hz <= 0)
-		return;
-	__int128_t ns = all * 1000000000 / profile->sampling.hz;
 	int64_t most = profile_has_split(profile) ? profile->split.host_ns : profile->wall_ns;
 
-	host->own_ns = ns < most ? (int64_t)ns : most;
+	if (profile->sampling.hz <= 0)
+		return 0;
+	__int128_t ns = samples * 1000000000 / profile->sampling.hz;
+	return ns < most ? (int64_t)ns : most;
+}
+
+static void set_times(const struct profile *profile, struct advice_host *host)
+{
+	__int128_t all = 0, lost = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
+
+		if (samples > 0 && has_lost_caller(profile, &sample->frames))
+			lost += samples;
+	}
+	host->library_ns = time_of(profile, lost);
+	for (size_t i = 0; i < host->count; i++)
+		all += host->items[i].samples;
+	if (all == 0)
+		return;
+	host->own_ns = time_of(profile, all);
 	for (size_t i = 0; i < host->count; i++)
 		host->items[i].ns =
 			(int64_t)((__int128_t)host->own_ns * host->items[i].samples / all);

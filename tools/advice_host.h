@@ -15,7 +15,8 @@ struct advice_host {
 	struct advice_function *items; /* longest time first; the caller calls free() */
 	size_t count;
 	bool is_sampled;
-	int64_t own_ns; /* of all functions */
+	int64_t own_ns;     /* of all functions */
+	int64_t library_ns; /* CPU time in libraries of C and C++ whose callers are not known */
 };
 
 /*

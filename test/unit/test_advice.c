@@ -398,6 +398,17 @@ TEST(port_without_samples)
 	CHECK(only(ADVICE_PORT) == NULL);
 	CHECK(strcmp(advice_on_host_code(&profile, &list), "") == 0);
 	CHECK(has(list.blind, "no CPU time in functions of the program"));
+	/* A memcpy of the program whose caller was not found is not mistaken for no work. */
+	CHECK(strstr(list.blind, "libraries") == NULL);
+	sample(frames(&copying, 1), 10);
+	sample(frames(driver_moved, 2), 1000);
+	sample(frames(moved, 2), 1);
+	advice_make(&profile, &list);
+	CHECK(has(list.blind,
+		  "program; C and C++ libraries used 50.0 ms, and their callers are not known"));
+	samples[1].first_thread = 9;
+	advice_make(&profile, &list);
+	CHECK(strstr(list.blind, "libraries") == NULL);
 }
 
 TEST(calls_in_a_loop)
