@@ -13,6 +13,7 @@
 
 #define GAPS_LEAST     2 /* times: a loop */
 #define FUNCTIONS_MOST 16
+#define PART_LEAST     20 /* a function with a smaller part of the host code explains nothing */
 
 /*
  * Returns the round trips with all copies that go when all host code between downloads and uploads
@@ -108,9 +109,12 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }
 
-/* Names the functions with most samples; samples do not tell which of them ran in the gap. */
-static void name_functions(const struct profile *profile, const struct advice_host *host, char *ret,
-			   size_t room)
+/*
+ * Names the functions with most samples, if each could be a part of `between_ns`: samples do not
+ * tell which of them ran in the gap.
+ */
+static void name_functions(const struct profile *profile, const struct advice_host *host,
+			   int64_t between_ns, char *ret, size_t room)
 {
 	char name[ADVICE_TEXT / 4];
 
@@ -118,12 +122,29 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 	for (size_t i = 0; i < host->count && i < 3; i++) {
 		size_t used = strlen(ret);
 
+		if ((__int128_t)host->items[i].ns * PART_LEAST < between_ns)
+			break;
 		names_place_short(profile, host->items[i].frame, name, sizeof(name),
 				  ADVICE_PLACE_COLUMNS);
 		snprintf(ret + used, room - used, "%s%s (%s)",
 			 used > 0 ? ", " : "; samples of the whole run: ", name,
 			 show_time(host->items[i].ns));
 	}
+}
+
+/* Names the place of the host code between downloads and uploads. */
+static void name_gap(const struct profile *profile, const struct profile_buffer *buffer, char *ret,
+		     size_t room)
+{
+	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
+	const struct profile_gap *gap =
+		advice_gap_of(profile, other->count > same->count ? other : same);
+
+	ret[0] = '\0';
+	if (gap == NULL)
+		return;
+	snprintf(ret, room, " ");
+	advice_name_gap(profile, gap, ret + 1, room - 1);
 }
 
 /*
@@ -134,7 +155,7 @@ static void port_between(const struct profile *profile, struct advice_list *list
 			 const struct advice_host *host, const struct advice_trips *trips)
 {
 	const struct profile_buffer *largest = &profile->buffers[0];
-	char functions[ADVICE_TEXT - 100];
+	char code[ADVICE_TEXT - 100];
 
 	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
 		return;
@@ -149,9 +170,17 @@ static void port_between(const struct profile *profile, struct advice_list *list
 		return;
 	SAY(advice->what, "port all host code between these copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
-	name_functions(profile, host, functions, sizeof(functions));
-	SAY(advice->how, "turn its loops into kernels: %s of host code, %s of repeated copies%s",
-	    show_time(host_ns), show_time(trips->copy_ns), functions);
+	name_functions(profile, host, host_ns, code, sizeof(code));
+	if (code[0] != '\0') {
+		SAY(advice->how,
+		    "turn its loops into kernels: %s of host code, %s of repeated copies%s",
+		    show_time(host_ns), show_time(trips->copy_ns), code);
+	} else {
+		name_gap(profile, largest, code, sizeof(code));
+		SAY(advice->how,
+		    "turn its loops into kernels: %s of host code%s, %s of repeated copies",
+		    show_time(host_ns), code, show_time(trips->copy_ns));
+	}
 	SAY(advice->assumes,
 	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "
 	    "included");

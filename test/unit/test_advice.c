@@ -373,6 +373,53 @@ TEST(port_all_copies_of_a_loop)
 	}
 }
 
+/* The host code of a loop gets the names of functions that could be a part of it, or its place. */
+TEST(port_names_what_explains_the_loop)
+{
+	static const struct {
+		int64_t samples;
+		bool gap;
+		const char *says;
+	} rows[] = {
+		{ 5, true,
+		  "host code, 200 ms of repeated copies; samples of the whole run: "
+		  "advance at solve.c:10 (25.0 ms)" },
+		{ 4, true,
+		  "host code from download at solve.c:30 to upload at solve.c:20, "
+		  "200 ms of repeated copies" },
+		{ 0, true,
+		  "host code from download at solve.c:30 to upload at solve.c:20, "
+		  "200 ms of repeated copies" },
+		{ 4, false, "host code, 200 ms of repeated copies" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct advice *found = NULL;
+		char how[200];
+
+		make();
+		sample(frames(&spin, 1), 1000);
+		sample(frames(&advance, 1), rows[i].samples);
+		buffers[1].round_trips =
+			(struct profile_trips){ 99, 396 << 20, 500 * MS, 200 * MS, -1 };
+		gaps[0] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
+						{ "cuMemcpyHtoD_v2", frames(&up_at, 1) },
+						99,
+						500 * MS,
+						6 * MS };
+		profile.gaps = gaps;
+		profile.gap_count = rows[i].gap;
+		advice_make(&profile, &list);
+		for (size_t j = 0; j < list.count; j++)
+			if (list.items[j].kind == ADVICE_PORT && !list.items[j].is_estimate)
+				found = &list.items[j];
+		snprintf(how, sizeof(how), "turn its loops into kernels: 500 ms of %s",
+			 rows[i].says);
+		if (!CHECK(found != NULL && strcmp(found->how, how) == 0))
+			printf("# row %zu: %s\n", i, found != NULL ? found->how : "");
+	}
+}
+
 TEST(port_without_samples)
 {
 	make();
