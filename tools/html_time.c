@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PLACE_MOST 60 /* characters of a place in the headline; longer ones are below it anyway */
+
 /* Each state as the subject of a sentence. */
 static const char *const takes[SHOW_PARTS] = {
 	"Host code takes",
@@ -52,6 +54,11 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
 		fputs("First: ", to);
 		page_text(to, show_text(first->what, ADVICE_TEXT));
+		if (first->where[0] != '\0' && strlen(first->where) <= PLACE_MOST) {
+			fputs(" (", to);
+			page_text(to, show_text(first->where, ADVICE_TEXT));
+			fputs(")", to);
+		}
 		fprintf(to, ", which saves %s %s (%s).", first->is_estimate ? "about" : "at most",
 			show_time(first->saves_ns), show_share(first->saves_ns, profile->wall_ns));
 	} else if (!profile_has_split(profile)) {
