@@ -19,7 +19,7 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 		visibility_raise(REAL_SEEN_GRAPH);
 	struct batch batch = {
 		.per_thread = per_thread,
-		.captured = state_active() && atomic_load(&state_captures) > 0 &&
+		.captured = state_active && atomic_load(&state_captures) > 0 &&
 			    stream_is_captured(stream, per_thread),
 		.stream = stream,
 		.frame = frame,

@@ -22,9 +22,9 @@ static bool is_worth_asking(const struct copy_request *request, bool ours)
 {
 	bool is_large = request->bytes >= COPY_DIRECTION_LEAST && !ours;
 	bool is_small = !request->asynchronous && request->bytes <= COPY_DEFER_MOST &&
-			hp_options->async && !visibility_any();
+			hp_options->async && visibility_now == 0;
 
-	return trace_active() || (state_active() && (is_small || is_large));
+	return trace_active() || (state_active && (is_small || is_large));
 }
 
 static enum trace_direction direction_of(bool from_device, bool to_device)

@@ -30,7 +30,7 @@ static void stop_enqueuing(void)
 
 void capture_begin(void)
 {
-	if (!state_active())
+	if (!state_active)
 		return;
 	hp_uncancellable_begin();
 	section_block(UINT64_MAX);
@@ -81,7 +81,7 @@ static bool replace_origin(CUstream old, CUstream by)
 
 bool capture_ends_with(CUstream stream)
 {
-	return state_active() && atomic_load(&state_captures) > 0 &&
+	return state_active && atomic_load(&state_captures) > 0 &&
 	       stream_is_captured(stream, false) &&
 	       (replace_origin(stream, stream) || !hp_keeps(capture_outlives_others));
 }
@@ -95,7 +95,7 @@ void capture_ended(CUstream stream)
 
 CUresult capture_begun(CUresult result, CUstream stream)
 {
-	if (!state_active())
+	if (!state_active)
 		return result;
 	if (result != CUDA_SUCCESS)
 		uncount();

@@ -59,7 +59,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	memset(copy, 0, sizeof(*copy));
 	copy->request = request;
 	copy->route = COPY_PASS;
-	if (!state_active())
+	if (!state_active)
 		return;
 	/*
 	 * Also during a capture on another stream: asking the driver would cost more than a wait.

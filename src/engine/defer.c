@@ -308,7 +308,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 
 	if (per_thread && !thread_end_is_attended())
 		return NULL;
-	if (visibility_any()) {
+	if (visibility_now != 0) {
 		visibility_count();
 		return NULL;
 	}

@@ -45,7 +45,7 @@ void facts_begin(struct copy *copy)
 	facts->has_device = request->far != 0;
 	facts->in_block = copy->block != NULL;
 	facts->two_blocks = request->other != NULL;
-	facts->captures = state_captures_live();
+	facts->captures = state_captures != 0 && hp_keeps(plain_during_captures);
 	facts->may_defer = hp_options->async;
 	facts->downloads_follow = direct_left != 0;
 	facts->bytes = request->bytes;

@@ -143,8 +143,8 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = describe(request);
 
-	if (state_captures_live() || !start() || !pool_may_be() ||
-	    (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
+	if ((state_captures != 0 && hp_keeps(plain_during_captures)) || !start() ||
+	    !pool_may_be() || (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
 		return false;
 	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
 	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)

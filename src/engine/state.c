@@ -3,7 +3,7 @@
  */
 #include "engine/state.h"
 
-_Atomic bool state_acts;
+_Atomic bool state_active;
 _Atomic int state_process;
 _Atomic bool state_device_found;
 _Atomic int state_captures;

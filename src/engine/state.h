@@ -5,7 +5,6 @@
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
 
-#include "base/protections.h"
 #include "base/users.h"
 
 #include <stdatomic.h>
@@ -15,12 +14,7 @@
  * True if hotpin acts in this process.  shim_start() sets it; libcuda_find() clears it before the
  * driver is first called.  Any thread reads it.
  */
-extern _Atomic bool state_acts;
-
-static inline bool state_active(void)
-{
-	return atomic_load_explicit(&state_acts, memory_order_relaxed);
-}
+extern _Atomic bool state_active;
 
 /*
  * The process that acts; a child of vfork() shares this word, but has an id of its own.  Written at
@@ -31,14 +25,11 @@ extern _Atomic int state_process;
 /* True once cuInit() has succeeded in this process or its parent.  Any thread. */
 extern _Atomic bool state_device_found;
 
-/* Active stream captures (engine/capture.h); while there are any, copies ask about their stream. */
+/*
+ * Active stream captures (engine/capture.h).  While there are any, copies ask about their stream,
+ * and nothing is staged, pipelined or deferred.
+ */
 extern _Atomic int state_captures;
-
-/* True if a capture is active: then nothing is staged, pipelined or deferred. */
-static inline bool state_captures_live(void)
-{
-	return atomic_load(&state_captures) != 0 && hp_keeps(plain_during_captures);
-}
 
 /*
  * The threads that enqueue hotpin's work on the program's streams.  Closed while a capture is

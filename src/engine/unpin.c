@@ -10,7 +10,7 @@
 
 void unpin_range(const void *address, size_t bytes)
 {
-	if (!state_active() || !pin_covers_any(address, bytes))
+	if (!state_active || !pin_covers_any(address, bytes))
 		return;
 	pin_before_user_registration(address, bytes);
 	pin_after_user_registration(address, bytes, false);
@@ -18,7 +18,7 @@ void unpin_range(const void *address, size_t bytes)
 
 bool unpin_hold(CUdeviceptr address)
 {
-	if (!state_active())
+	if (!state_active)
 		return false;
 	hp_uncancellable_begin();
 	pin_before_user_registration((const void *)address, 1);

@@ -27,13 +27,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A bit for each enum real_visibility that is in force.  Any thread reads it. */
+/* A bit for each enum real_visibility that is in force; 0: none is.  Any thread reads it. */
 extern _Atomic uint32_t visibility_now;
-
-static inline bool visibility_any(void)
-{
-	return atomic_load_explicit(&visibility_now, memory_order_relaxed) != 0;
-}
 
 /* True if earlier work could write memory that the program believes pageable. */
 static inline bool visibility_of_sources(void)

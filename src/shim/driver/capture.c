@@ -31,20 +31,20 @@ TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 #undef BEGIN
 
 /* A call from the wrong thread, or for a stream that is not captured, ends no capture. */
-#define END(name, own)                                                                \
-	HP_EXPORT CUresult name(CUstream stream, CUgraph *ret)                        \
-	{                                                                             \
-		SHIM_ENTER(REAL_ROW_##name);                                          \
-		bool captured = state_active() && atomic_load(&state_captures) > 0 && \
-				stream_is_captured(stream, own);                      \
-		if (captured)                                                         \
-			hp_uncancellable_begin();                                     \
-		CUresult result = REAL(name)(stream, ret);                            \
-		if (captured && !stream_is_captured(stream, own))                     \
-			capture_ended(stream);                                        \
-		if (captured)                                                         \
-			hp_uncancellable_end();                                       \
-		return result;                                                        \
+#define END(name, own)                                                              \
+	HP_EXPORT CUresult name(CUstream stream, CUgraph *ret)                      \
+	{                                                                           \
+		SHIM_ENTER(REAL_ROW_##name);                                        \
+		bool captured = state_active && atomic_load(&state_captures) > 0 && \
+				stream_is_captured(stream, own);                    \
+		if (captured)                                                       \
+			hp_uncancellable_begin();                                   \
+		CUresult result = REAL(name)(stream, ret);                          \
+		if (captured && !stream_is_captured(stream, own))                   \
+			capture_ended(stream);                                      \
+		if (captured)                                                       \
+			hp_uncancellable_end();                                     \
+		return result;                                                      \
 	}
 END(cuStreamEndCapture, false)
 END(cuStreamEndCapture_ptsz, true)

@@ -11,7 +11,7 @@
 
 static void note_context(CUresult result, const CUcontext *ret)
 {
-	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active() &&
+	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active &&
 	    contexts_made(*ret))
 		housekeeper_start();
 }

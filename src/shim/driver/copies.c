@@ -14,7 +14,7 @@
 /* True if no upload of `bytes` may return early: then it may be passed through. */
 static inline bool waits(size_t bytes)
 {
-	return !hp_options->async || visibility_any() ||
+	return !hp_options->async || visibility_now != 0 ||
 	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
 }
 

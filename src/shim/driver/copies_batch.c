@@ -12,7 +12,7 @@
 #define BATCH_BODY(name, own, begin, call, end)                                            \
 	{                                                                                  \
 		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                    \
-		if (!state_active())                                                       \
+		if (!state_active)                                                         \
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
 		EACH_SIDE(batch_note_side);                                                \

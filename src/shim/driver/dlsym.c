@@ -68,7 +68,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 	shim_start();
 	if (!real_dlsym_find())
 		return NULL;
-	bool acts = state_active() && !real_is_ours(caller);
+	bool acts = state_active && !real_is_ours(caller);
 	if (acts)
 		asking = callers_look(caller);
 	bool give_ours = acts && !asking.is_nvidias;
@@ -84,7 +84,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		return NULL;
 	if (!real_driver_loaded() && !callers_is_libcuda(address))
 		return NULL;
-	if (!real_driver_loaded() && (!libcuda_find(handle) || !state_active()))
+	if (!real_driver_loaded() && (!libcuda_find(handle) || !state_active))
 		return NULL;
 
 	void *routed = route_of(address);

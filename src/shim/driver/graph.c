@@ -57,22 +57,22 @@ static void unpin_node(const CUgraphNodeParams *node)
 #endif
 
 /* Defines a function that makes a node of the parameters; nothing is pinned during the call. */
-#define NODE(name, unpin, parameters, arguments)                           \
-	HP_EXPORT CUresult name parameters                                 \
-	{                                                                  \
-		SHIM_ENTER(REAL_ROW_##name);                               \
-		bool held = state_active() && hp_keeps(node_pins_nothing); \
-		if (held) {                                                \
-			hp_uncancellable_begin();                          \
-			pin_hold();                                        \
-		}                                                          \
-		unpin;                                                     \
-		CUresult result = REAL(name) arguments;                    \
-		if (held) {                                                \
-			pin_release();                                     \
-			hp_uncancellable_end();                            \
-		}                                                          \
-		return result;                                             \
+#define NODE(name, unpin, parameters, arguments)                         \
+	HP_EXPORT CUresult name parameters                               \
+	{                                                                \
+		SHIM_ENTER(REAL_ROW_##name);                             \
+		bool held = state_active && hp_keeps(node_pins_nothing); \
+		if (held) {                                              \
+			hp_uncancellable_begin();                        \
+			pin_hold();                                      \
+		}                                                        \
+		unpin;                                                   \
+		CUresult result = REAL(name) arguments;                  \
+		if (held) {                                              \
+			pin_release();                                   \
+			hp_uncancellable_end();                          \
+		}                                                        \
+		return result;                                           \
 	}
 NODE(cuGraphAddMemcpyNode, unpin_box(box),
      (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,

@@ -46,7 +46,7 @@ static void keep_driver(void)
 /* The driver lacks a function that hotpin needs: passes every call through from here on. */
 static void stand_aside(const char *name)
 {
-	if (!atomic_exchange(&state_acts, false))
+	if (!atomic_exchange(&state_active, false))
 		return;
 	shim_large_without_device();
 	/* The user loses a profile that was asked for. */

@@ -30,14 +30,14 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 }
 
 /* The two versions treat `ret` differently on failure, so each calls its own. */
-#define LOOK_UP(name, parameters, arguments)                                                 \
-	HP_EXPORT CUresult name parameters                                                   \
-	{                                                                                    \
-		SHIM_ENTER(REAL_ROW_##name);                                                 \
-		CUresult result = REAL(name) arguments;                                      \
-		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active()) \
-			*ret = route_of(*ret);                                               \
-		return result;                                                               \
+#define LOOK_UP(name, parameters, arguments)                                               \
+	HP_EXPORT CUresult name parameters                                                 \
+	{                                                                                  \
+		SHIM_ENTER(REAL_ROW_##name);                                               \
+		CUresult result = REAL(name) arguments;                                    \
+		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active) \
+			*ret = route_of(*ret);                                             \
+		return result;                                                             \
 	}
 LOOK_UP(cuGetProcAddress, (const char *name, void **ret, int version, cuuint64_t flags),
 	(name, ret, version, flags))
@@ -77,7 +77,7 @@ static bool is_gone(CUcontext context)
 	HP_EXPORT CUresult name(CUcontext context)     \
 	{                                              \
 		SHIM_ENTER(REAL_ROW_##name);           \
-		if (!state_active())                   \
+		if (!state_active)                     \
 			return REAL(name)(context);    \
 		before_context_ends(context);          \
 		CUresult result = REAL(name)(context); \
@@ -107,17 +107,17 @@ static CUcontext primary_context(CUdevice device)
 }
 
 /* A reset ends the context.  Only the last release does, so the state is read afterwards. */
-#define END(name, gone)                                                              \
-	HP_EXPORT CUresult name(CUdevice device)                                     \
-	{                                                                            \
-		SHIM_ENTER(REAL_ROW_##name);                                         \
-		CUcontext context = state_active() ? primary_context(device) : NULL; \
-		if (context == NULL)                                                 \
-			return REAL(name)(device);                                   \
-		before_context_ends(context);                                        \
-		CUresult result = REAL(name)(device);                                \
-		after_context_ended(context, gone);                                  \
-		return result;                                                       \
+#define END(name, gone)                                                            \
+	HP_EXPORT CUresult name(CUdevice device)                                   \
+	{                                                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                       \
+		CUcontext context = state_active ? primary_context(device) : NULL; \
+		if (context == NULL)                                               \
+			return REAL(name)(device);                                 \
+		before_context_ends(context);                                      \
+		CUresult result = REAL(name)(device);                              \
+		after_context_ended(context, gone);                                \
+		return result;                                                     \
 	}
 END(cuDevicePrimaryCtxReset, result == CUDA_SUCCESS)
 END(cuDevicePrimaryCtxReset_v2, result == CUDA_SUCCESS)

@@ -21,7 +21,7 @@ static char pageable[64] __attribute__((aligned(64)));
 
 static bool is_pinned(const void *address)
 {
-	return state_active() && pin_covers_any(address, 1);
+	return state_active && pin_covers_any(address, 1);
 }
 
 /* Returns the address that the driver is asked about in place of `address`. */
@@ -38,16 +38,16 @@ static void *mask_host(void *address)
 }
 
 /* Evaluates `call`, the driver's answer.  If `in_heap`, no block becomes pinned meanwhile. */
-#define ANSWER_IF(in_heap, call)                         \
-	({                                               \
-		bool asks = state_active() && (in_heap); \
-                                                         \
-		if (asks)                                \
-			pin_query_begin();               \
-		CUresult answer = call;                  \
-		if (asks)                                \
-			pin_query_end();                 \
-		answer;                                  \
+#define ANSWER_IF(in_heap, call)                       \
+	({                                             \
+		bool asks = state_active && (in_heap); \
+                                                       \
+		if (asks)                              \
+			pin_query_begin();             \
+		CUresult answer = call;                \
+		if (asks)                              \
+			pin_query_end();               \
+		answer;                                \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
@@ -144,7 +144,7 @@ PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags)                 \
 	{                                                                                    \
 		SHIM_ENTER(REAL_ROW_##name);                                                 \
-		if (!state_active())                                                         \
+		if (!state_active)                                                           \
 			return REAL(name)(address, bytes, flags);                            \
 		hp_uncancellable_begin();                                                    \
 		if (hp_keeps(registered_unpinned))                                           \
@@ -181,7 +181,7 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 	CUresult result = is_user_registered(address)
 				  ? REAL(cuMemHostUnregister)(address)
 				  : ANSWER(address, REAL(cuMemHostUnregister)(mask_host(address)));
-	if (result == CUDA_SUCCESS && state_active()) {
+	if (result == CUDA_SUCCESS && state_active) {
 		if (hp_keeps(unregistered_noticed))
 			pin_user_registration_ended(address);
 		visibility_pinned(-1);

@@ -10,7 +10,7 @@ HP_EXPORT int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id));
 
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id))
 {
-	return state_active() && nvtx_install(get_table);
+	return state_active && nvtx_install(get_table);
 }
 
 int InitializeInjectionNvtx(const void *(*get_table)(uint32_t id))

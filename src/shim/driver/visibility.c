@@ -14,7 +14,7 @@
 	{                                                                         \
 		SHIM_ENTER(REAL_ROW_##name);                                      \
 		/* Before the call: another thread may use the memory at once. */ \
-		bool acts = state_active();                                       \
+		bool acts = state_active;                                         \
 		if (acts)                                                         \
 			hp_uncancellable_begin();                                 \
 		visibility_pinned(1);                                             \

@@ -11,7 +11,7 @@
 
 static void note_idle(CUresult result)
 {
-	if (result == CUDA_SUCCESS && state_active())
+	if (result == CUDA_SUCCESS && state_active)
 		housekeeper_device_idle();
 }
 

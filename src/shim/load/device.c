@@ -122,7 +122,7 @@ void shim_device_found(void)
 		.functions = REAL_ROW_COUNT,
 	};
 
-	if (!state_active() || atomic_exchange(&state_device_found, true))
+	if (!state_active || atomic_exchange(&state_device_found, true))
 		return;
 	int saved = errno;
 	/* If this thread were canceled here, no other thread would do the rest. */

@@ -22,7 +22,7 @@ void shim_report(void)
 /* HOTPIN_LOG=debug prints every counter. */
 __attribute__((destructor)) static void on_unload(void)
 {
-	if (!state_active())
+	if (!state_active)
 		return;
 	if (hp_options->log < HP_DEBUG)
 		return;

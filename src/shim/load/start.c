@@ -84,7 +84,7 @@ static void start_here(void)
 		hp_warn("cannot register handlers of fork(), so every call is passed through");
 		return;
 	}
-	atomic_store(&state_acts, true);
+	atomic_store(&state_active, true);
 	atomic_store(&state_process, getpid());
 	context_watchers_start();
 	heap_start();
