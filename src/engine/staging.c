@@ -4,7 +4,6 @@
  */
 #include "engine/staging.h"
 #include "base/counters.h"
-#include "base/once.h"
 #include "base/options.h"
 #include "base/protections.h"
 #include "engine/state.h"
@@ -16,23 +15,13 @@
 #include "stage/stageable.h"
 #include "stage/workers.h"
 
-#include <pthread.h>
-
 #define LEAST_WITH_GAPS    ((size_t)1 << 20)
 
 /* The smallest region that can stage a large copy (stage/stage.c). */
 #define LARGE_REGION_LEAST (4 * REGION_LARGE_UNIT)
 
-static struct hp_once started;
-static unsigned threads;           /* written before `started` is done */
+static unsigned threads;           /* written before region_start() */
 static _Atomic uint64_t missed_ns; /* time that staging would have saved; any thread */
-
-/* In the child, CUDA does not work, and the workers do not exist. */
-static void after_fork_child(void)
-{
-	region_after_fork_child();
-	workers_after_fork_child();
-}
 
 /* True if HOTPIN_ROUTE names a route that uses small regions. */
 static bool small_is_forced(void)
@@ -64,18 +53,18 @@ static uint64_t large_region_bytes(void)
 	return most >= LARGE_REGION_LEAST ? most : 0;
 }
 
-static bool start(void)
+void staging_start(void)
 {
-	if (!hp_once_begin(&started))
-		return hp_once_is_done(&started);
 	threads = hp_options->threads == HP_AUTO       ? cores_default()
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
-	/* Without the handler, a child of fork() would wait for workers that do not exist. */
-	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
-		region_start(large_region_bytes(), small_wants());
-	hp_once_end(&started);
-	return true;
+	region_start(large_region_bytes(), small_wants());
+}
+
+void staging_after_fork_child(void)
+{
+	region_after_fork_child();
+	workers_after_fork_child();
 }
 
 static struct stage_copy describe(const struct copy_request *request)
@@ -93,7 +82,7 @@ static struct stage_copy describe(const struct copy_request *request)
 
 unsigned staging_workers(void)
 {
-	if (!start() || !pool_may_be())
+	if (!pool_may_be())
 		return 0;
 	return pool_is_ready() ? workers_count() : threads;
 }
@@ -116,7 +105,7 @@ static bool pays_with_gaps(const struct copy_request *request, const struct copy
 /* True if the copy would gain if its host memory is pageable.  Calls no driver function. */
 static bool is_wanted(const struct copy_request *request, const struct copy_facts *facts)
 {
-	return start() && pool_may_be() && pays_with_gaps(request, facts) &&
+	return pool_may_be() && pays_with_gaps(request, facts) &&
 	       !stage_was_registered(request->host);
 }
 
@@ -143,8 +132,8 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = describe(request);
 
-	if ((state_captures != 0 && hp_keeps(plain_during_captures)) || !start() ||
-	    !pool_may_be() || (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
+	if ((state_captures != 0 && hp_keeps(plain_during_captures)) || !pool_may_be() ||
+	    (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
 		return false;
 	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
 	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)
@@ -161,7 +150,7 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret)
 {
-	if (!start() || !hp_users_try_enter(&state_enqueuers))
+	if (!hp_users_try_enter(&state_enqueuers))
 		return false;
 	bool taken = pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
 				     request->per_thread, ret);

@@ -38,7 +38,7 @@ bool pool_is_ready(void)
 
 bool pool_may_be(void)
 {
-	return atomic_load_explicit(&region_large()->state, memory_order_relaxed) != REGION_REFUSED;
+	return atomic_load_explicit(&region_large()->state, memory_order_acquire) != REGION_REFUSED;
 }
 
 /*

@@ -61,7 +61,7 @@ struct region *region_large(void)
 
 bool region_small_may_be(void)
 {
-	return atomic_load_explicit(&small_may_be, memory_order_relaxed);
+	return atomic_load_explicit(&small_may_be, memory_order_acquire);
 }
 
 bool region_small_is_wanted(struct region_user *user)

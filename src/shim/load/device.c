@@ -11,6 +11,7 @@
 #include "engine/peak.h"
 #include "engine/plan.h"
 #include "engine/section.h"
+#include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "heap/limits.h"
@@ -130,6 +131,7 @@ void shim_device_found(void)
 	owner = getpid();
 	shim_large_with_device();
 	start_pinning();
+	staging_start();
 	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
 		visibility_raise(REAL_SEEN_MANAGED);
 	if (hp_keeps(page_tables) &&

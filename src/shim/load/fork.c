@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "engine/forking.h"
 #include "engine/housekeeper.h"
+#include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/thread_end.h"
 #include "engine/tracker.h"
@@ -38,6 +39,8 @@ static void after_fork_child(void)
 	hp_threads_after_fork_child();
 	atomic_store(&state_process, getpid());
 	hp_users_reset(&state_enqueuers);
+	if (had_device)
+		staging_after_fork_child();
 	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {
 		/* By POSIX such a child may only exit or execute another program. */
 		pin_stop("this is the child of a signal handler's fork");
