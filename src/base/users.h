@@ -15,7 +15,7 @@
 
 /* All zero: open, and no thread inside. */
 struct hp_users {
-	_Atomic uint32_t inside; /* threads; a futex */
+	_Atomic uint32_t inside; /* threads; a futex; read anywhere */
 	_Atomic uint32_t closed; /* closers; a futex */
 };
 
@@ -36,11 +36,6 @@ bool hp_users_try_close(struct hp_users *users);
 
 /* Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that. */
 bool hp_users_drain(struct hp_users *users, uint64_t until_ns);
-
-static inline uint32_t hp_users_inside(const struct hp_users *users)
-{
-	return atomic_load(&users->inside);
-}
 
 /* In the child of fork(): no thread is inside, and the section is open. */
 void hp_users_reset(struct hp_users *users);

@@ -84,23 +84,14 @@ static bool is_untouched(const struct copy *copy)
 	       staging_is_untouched(copy->request, &copy->facts);
 }
 
-/* True if the copy moves most of its block, so that it may pin the block piece by piece. */
+/* True if the copy is one run of most of its block, so that it may pin the block piece by piece. */
 static bool is_of_most(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	return request->bytes >= copy->block->room / 2 &&
+	return request->far != 0 && !request->rows && request->bytes >= copy->block->room / 2 &&
 	       range_covers(copy->block, request->host, request->bytes) &&
 	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND);
-}
-
-/* True if the copy may be cut into pieces that are enqueued. */
-static bool may_cut(const struct copy *copy)
-{
-	const struct copy_request *request = copy->request;
-
-	return request->far != 0 && !request->rows &&
-	       stage_may_cut(request->far, request->bytes, request->stream);
 }
 
 /*
@@ -110,6 +101,7 @@ static bool may_cut(const struct copy *copy)
  */
 static bool is_pinned(struct copy *copy)
 {
+	const struct copy_request *request = copy->request;
 	const struct copy_facts *facts = &copy->facts;
 	bool early = facts->asynchronous || facts->deferrable;
 
@@ -117,7 +109,8 @@ static bool is_pinned(struct copy *copy)
 		bool pinned = pin_before_copy(copy->block, facts->to_device, facts->bytes,
 					      is_of_most(copy) ? &copy->pieces : NULL);
 
-		if (copy->pieces.block != NULL && !may_cut(copy))
+		if (copy->pieces.block != NULL &&
+		    !stage_may_cut(request->far, request->bytes, request->stream))
 			pinned = pin_pipeline_whole(&copy->pieces);
 		return pinned;
 	}
@@ -222,7 +215,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		facts->cuttable = facts->pins_pieces;
 		break;
 	case COPY_ASK_CUTS:
-		facts->cuttable = may_cut(copy);
+		facts->cuttable = stage_may_cut(request->far, request->bytes, request->stream);
 		break;
 	case COPY_ASK_STREAM:
 		facts->stream_busy = is_stream_busy(copy);

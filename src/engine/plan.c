@@ -347,7 +347,7 @@ static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 	if (is_staging && !knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
 	if (facts->forced == COPY_SEND && facts->host_memory == COPY_PIECES && facts->linear &&
-	    !knows(facts, COPY_ASK_CUTS))
+	    facts->has_device && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
 	return is_possible(facts, facts->forced) ? facts->forced : step;
 }

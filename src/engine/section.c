@@ -37,7 +37,7 @@ void section_block(uint64_t patience_ns)
 	if (!hp_keeps(driver_section_blocked))
 		return;
 	hp_users_close(&insiders);
-	if (hp_users_inside(&insiders) != 0 && patience_ns != UINT64_MAX)
+	if (insiders.inside != 0 && patience_ns != UINT64_MAX)
 		end_ns = hp_now_ns() + patience_ns;
 	hp_users_drain(&insiders, end_ns);
 }

@@ -58,12 +58,6 @@ void huge_set_device(bool is_there, size_t ram, size_t left)
 	left_at_start = left;
 }
 
-static bool could_have(size_t room)
-{
-	return room >= HP_HUGE_PAGE_BYTES &&
-	       atomic_load_explicit(&huge_device, memory_order_relaxed);
-}
-
 /* True if the site's block on trial, at `base`, is in use and was never copied. */
 static bool is_on_trial(uint32_t site, uintptr_t base)
 {
@@ -195,7 +189,8 @@ void huge_before_copy(struct block *block, bool to_device, size_t bytes)
 {
 	size_t size = atomic_load_explicit(&block->size, memory_order_relaxed);
 
-	if (!could_have(size) || bytes < size - size / WHOLE_PART ||
+	if (size < HP_HUGE_PAGE_BYTES || bytes < size - size / WHOLE_PART ||
+	    !atomic_load_explicit(&huge_device, memory_order_relaxed) ||
 	    atomic_load_explicit(&block->copied_ns, memory_order_relaxed) != 0)
 		return;
 

@@ -57,8 +57,8 @@ static size_t unpin_in_use(struct block *block)
 	if (!hp_users_try_close(&pin_copies))
 		return 0;
 	hp_lock(HP_LOCK_pin);
-	bool may = (hp_users_inside(&pin_copies) == 0 || !hp_keeps(no_unpin_during_copy)) &&
-		   !pin_is_held() && block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
+	bool may = (pin_copies.inside == 0 || !hp_keeps(no_unpin_during_copy)) && !pin_is_held() &&
+		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
 	if (may) {

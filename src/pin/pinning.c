@@ -102,7 +102,7 @@ bool pin_pipeline_whole(struct pin_pipeline *pipeline)
 static bool may_pipeline(const struct block *block)
 {
 	return block->segment < block->room &&
-	       (hp_users_inside(&pin_copies) == 1 || !hp_keeps(pipelined_alone));
+	       (pin_copies.inside == 1 || !hp_keeps(pipelined_alone));
 }
 
 /*

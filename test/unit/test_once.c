@@ -62,11 +62,11 @@ static _Atomic int inside, closed_now, met;
 TEST(nobody_enters_what_is_closed)
 {
 	CHECK(hp_users_try_enter(&users));
-	CHECK_EQ(hp_users_inside(&users), 1);
+	CHECK_EQ(users.inside, 1);
 	CHECK(hp_users_try_close(&users) && !hp_users_try_close(&users));
 	CHECK(atomic_load(&users.closed) != 0);
 	CHECK(!hp_users_try_enter(&users));
-	CHECK_EQ(hp_users_inside(&users), 1);
+	CHECK_EQ(users.inside, 1);
 	CHECK(!hp_users_drain(&users, hp_now_ns() + 1000000));
 	hp_users_leave(&users);
 	CHECK(hp_users_drain(&users, 0));
@@ -85,7 +85,7 @@ TEST(each_closer_opens_for_itself)
 	CHECK(hp_users_try_enter(&users));
 	hp_users_close(&users);
 	hp_users_reset(&users);
-	CHECK(atomic_load(&users.closed) == 0 && hp_users_inside(&users) == 0);
+	CHECK(atomic_load(&users.closed) == 0 && users.inside == 0);
 }
 
 static void *come_and_go(void *arg)
@@ -123,7 +123,7 @@ TEST(who_is_inside_and_who_closes_do_not_meet)
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(atomic_load(&met), 0);
-	CHECK_EQ(hp_users_inside(&users), 0);
+	CHECK_EQ(users.inside, 0);
 }
 
 CHECK_MAIN()
