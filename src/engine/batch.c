@@ -9,7 +9,7 @@
 #include "engine/stream.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "pin/pin.h"
 #include "trace/trace.h"
 

@@ -5,7 +5,7 @@
 #include "engine/plan.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
-#include "heap/range.h"
+#include "heap/map.h"
 
 bool address_is_on_device(CUdeviceptr address)
 {

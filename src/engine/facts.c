@@ -11,7 +11,7 @@
 #include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/stream.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
 #include "stage/move.h"

@@ -8,7 +8,7 @@
 #include "engine/report.h"
 #include "engine/route_wait.h"
 #include "engine/state.h"
-#include "heap/range.h"
+#include "heap/map.h"
 
 /* Returns the bytes of the next piece; 0: the driver refuses to register it. */
 static size_t next_piece(struct copy *copy)

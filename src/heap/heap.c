@@ -17,7 +17,6 @@
 #include "heap/map.h"
 #include "heap/pages.h"
 #include "heap/quota.h"
-#include "heap/range.h"
 #include "heap/release.h"
 #include "heap/slots.h"
 #include "heap/span.h"

@@ -1,7 +1,7 @@
 /*
  * The map from addresses of the heap's range to blocks.
  *
- * heap_owns() and heap_touches() are for all rooms, the rest is for src/heap.
+ * The functions map_*() are for src/heap, the rest is for all rooms.
  */
 #ifndef HP_HEAP_MAP_H
 #define HP_HEAP_MAP_H
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Unit of allocation.  A coarser one would waste more than an eighth of small blocks. */
 #define MAP_UNIT        ((size_t)16 << 10)
@@ -41,6 +42,32 @@ static inline bool heap_touches(const void *address, size_t bytes)
 
 	return (uintptr_t)address + bytes - base - 1 < room + bytes - 1;
 }
+
+/*
+ * Returns the block in use that contains `address`, or NULL.  Lock-free, a few loads.  The block
+ * stays valid until the program frees it, which it may not do during a call that names it.
+ */
+struct block *range_find(const void *address);
+
+/* Returns the block in use that starts at `address`, or NULL.  Lock-free. */
+struct block *range_starting_at(const void *address);
+
+/* Returns the end of [address, address + bytes), at most the end of the address space. */
+static inline uintptr_t range_end(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	return bytes < UINTPTR_MAX - at ? at + bytes : UINTPTR_MAX;
+}
+
+/* True if [address, address + bytes) lies inside the block's room. */
+bool range_covers(const struct block *block, const void *address, size_t bytes);
+
+/*
+ * Returns how many bytes from `address`, which lies in the block, belong to the same registration.
+ * The block is pinned or being pinned.
+ */
+size_t range_run(const struct block *block, const void *address);
 
 /*
  * Creates a map of `bytes` of addresses from `base` on, both multiples of 2 MiB.  False: no

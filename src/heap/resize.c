@@ -10,7 +10,6 @@
 #include "heap/huge_pages.h"
 #include "heap/map.h"
 #include "heap/pages.h"
-#include "heap/range.h"
 #include "heap/release.h"
 #include "heap/slots.h"
 #include "heap/span.h"

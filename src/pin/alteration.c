@@ -9,7 +9,7 @@
 #include "base/lock.h"
 #include "base/protections.h"
 #include "heap/pin_state.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/span.h"
 #include "pin/pin.h"
 

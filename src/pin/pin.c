@@ -15,7 +15,7 @@
 #include "base/protections.h"
 #include "heap/cache.h"
 #include "heap/pin_state.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/span.h"
 #include "pin/cost.h"
 #include "pin/registration.h"

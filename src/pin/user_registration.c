@@ -10,7 +10,7 @@
 #include "base/protections.h"
 #include "base/table.h"
 #include "heap/pin_state.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/span.h"
 #include "pin/pin.h"
 

@@ -5,7 +5,7 @@
 #define HP_TEST_ENGINE_PINNING_H
 
 #include "heap/heap.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/site.h"
 #include "pin/context_end.h"
 #include "pin/pinning.h"

@@ -7,7 +7,6 @@
 #include "heap/resize.h"
 #include "base/counters.h"
 #include "heap/heap.h"
-#include "heap/range.h"
 #include "pin/alteration.h"
 #include "pin/eviction.h"
 

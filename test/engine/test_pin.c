@@ -12,7 +12,7 @@
 #include "heap/heap.h"
 #include "heap/resize.h"
 #include "pin/cost.h"
-#include "heap/range.h"
+#include "heap/map.h"
 
 #include "check.h"
 #include "clock.h"

@@ -8,7 +8,7 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "heap/heap.h"
-#include "heap/range.h"
+#include "heap/map.h"
 
 #include "check.h"
 #include "clock.h"

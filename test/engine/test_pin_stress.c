@@ -8,7 +8,7 @@
 #include "pin/context_end.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "pin/pinning.h"
 
 #include "check.h"

@@ -9,7 +9,6 @@
 #include "base/lock.h"
 #include "heap/heap.h"
 #include "heap/map.h"
-#include "heap/range.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 #include "heap/site.h"

@@ -9,7 +9,6 @@
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/slots.h"
-#include "heap/range.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 #include "heap/site.h"

@@ -6,7 +6,7 @@
 #include "base/counters.h"
 #include "heap/expiry.h"
 #include "heap/limits.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 #include "heap/site.h"

@@ -4,7 +4,7 @@
 #include "heap/heap.h"
 #include "base/lock.h"
 #include "heap/pin_state.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 

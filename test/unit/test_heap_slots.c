@@ -9,7 +9,7 @@
 #include "heap/cache.h"
 #include "heap/pin_state.h"
 #include "heap/slots.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/reclaim.h"
 #include "heap/span.h"
 

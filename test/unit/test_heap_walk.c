@@ -3,7 +3,7 @@
  */
 #include "base/lock.h"
 #include "heap/heap.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "heap/resize.h"
 
 #include "check.h"

@@ -2,7 +2,6 @@
  * test_range.c - look-ups of addresses at every boundary of blocks, and while blocks come and go.
  */
 #include "heap/map.h"
-#include "heap/range.h"
 #include "heap/heap.h"
 #include "heap/span.h"
 

@@ -6,7 +6,7 @@
  */
 #include "engine/copy.h"
 #include "engine/unpin.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "pin/pin.h"
 #include "shim/driver/run.h"
 

@@ -11,7 +11,7 @@
 #include "engine/state.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
-#include "heap/range.h"
+#include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/user_registration.h"
 #include "shim/driver/enter.h"
