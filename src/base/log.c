@@ -5,7 +5,7 @@
  * is remembered at the start, and nothing is written there once it has changed.
  */
 #include "base/log.h"
-#include "base/cancel.h"
+#include "base/sections.h"
 #include "base/options.h"
 #include "base/quiet.h"
 #include "base/terminal.h"
