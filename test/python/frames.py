@@ -271,15 +271,12 @@ def a_stack_that_changes_while_it_is_read():
         return "process_vm_readv is refused"
     FREE.probe_watched.restype = ctypes.c_ulong
     try:
-        for _ in range(2000):
+        while FREE.probe_watched() <= 2000:
             space = {}
             exec("def f(n):\n return f(n - 1) if n else [i for i in range(9)]\nf(20)", space)
             shake(4)
-            if FREE.probe_watched() > 2000:
-                break
     finally:
         FREE.probe_unwatch()
-    assert FREE.probe_watched() > 0
     return None
 
 
