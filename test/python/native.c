@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #pragma GCC visibility push(default)
-int native_begin(int (*use)(void *context),
-		 int (*copy)(uint64_t to, const void *from, size_t bytes), void *context,
-		 uint64_t to, const void *from, size_t bytes, int times);
+void native_prepare(int (*use)(void *context),
+		    int (*copy)(uint64_t to, const void *from, size_t bytes), void *context,
+		    uint64_t to, const void *from, size_t bytes, int times);
 int native_ended(void);
 int native_end(void);
 #pragma GCC visibility pop
@@ -22,6 +22,7 @@ static struct {
 	const void *from;
 	size_t bytes;
 	int times, failed;
+	bool begun;
 	_Atomic bool ended;
 } work;
 static pthread_t thread;
@@ -55,9 +56,9 @@ static void *run(void *unused)
 	return NULL;
 }
 
-int native_begin(int (*use)(void *context),
-		 int (*copy)(uint64_t to, const void *from, size_t bytes), void *context,
-		 uint64_t to, const void *from, size_t bytes, int times)
+void native_prepare(int (*use)(void *context),
+		    int (*copy)(uint64_t to, const void *from, size_t bytes), void *context,
+		    uint64_t to, const void *from, size_t bytes, int times)
 {
 	work.use = use;
 	work.copy = copy;
@@ -66,22 +67,28 @@ int native_begin(int (*use)(void *context),
 	work.from = from;
 	work.bytes = bytes;
 	work.times = times;
+	work.begun = false;
 	work.ended = false;
-	return is_many() ? pthread_create(&thread, NULL, run, NULL) : 0;
+}
+
+/* Begins the copies at its first call, so that the caller's place is known during all of them. */
+static int begin(void)
+{
+	int status = work.begun ? 0 : pthread_create(&thread, NULL, run, NULL);
+
+	work.begun = status == 0;
+	return status;
 }
 
 int native_ended(void)
 {
-	return work.ended;
+	return begin() != 0 || work.ended;
 }
 
-/*
- * Waits for the copies: `times` of them, and if these are many, each of half the bytes.  A few
- * begin only here, so that the caller is in this function during each of them.
- */
+/* Waits for the copies.  If they begin here, the caller is in this function during each of them. */
 int native_end(void)
 {
-	int status = is_many() ? 0 : pthread_create(&thread, NULL, run, NULL);
+	int status = begin();
 
 	status = status != 0 ? status : pthread_join(thread, NULL);
 	return status != 0 ? status : work.failed;

@@ -63,13 +63,13 @@ def in_thread(context, device):
     upload(device)  # in a thread
 
 
-def begin_native(context, device, times):
-    check(NATIVE.native_begin(CUDA.cuCtxSetCurrent, CUDA.cuMemcpyHtoD_v2, context, device, HOST,
-                              ctypes.c_size_t(len(HOST)), times))
+def prepare_native(context, device, times):
+    NATIVE.native_prepare(CUDA.cuCtxSetCurrent, CUDA.cuMemcpyHtoD_v2, context, device, HOST,
+                          ctypes.c_size_t(len(HOST)), times)
 
 
 def in_native_thread(context, device):
-    begin_native(context, device, 5)
+    prepare_native(context, device, 5)
     check(NATIVE.native_end())  # waits for the copies
 
 
@@ -78,8 +78,8 @@ def shake(depth):
 
 
 def during_native_thread(context, device):
-    begin_native(context, device, 700)
-    while not NATIVE.native_ended():
+    prepare_native(context, device, 700)
+    while not NATIVE.native_ended():  # begins the copies
         shake(4)
     check(NATIVE.native_end())
 

@@ -128,7 +128,7 @@ def main_thread(sites, reported):
     if f"main thread at in_native_thread at profiled.py:{line} (3 of 3 looks)" not in " ".join(reported.split()):
         return [reported]
     # Of the busy thread anything may be read, or nothing, but no place where it never was.
-    known = {"begin_native", "in_native_thread", "during_native_thread", "shake", "<genexpr>", "main"}
+    known = {"during_native_thread", "shake", "<genexpr>"}
     wrong = [p for p in places_of(busy) if p[0][1] not in known] if "main_thread" in busy else []
     return [repr(wrong)] if wrong or busy.get("main_thread", {}).get("looks", 0) > 10 else []
 
