@@ -43,8 +43,17 @@ class Browser:
         self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
+        """Lets the browser end by itself, so that it removes its own temporary folder."""
+        self.session = None
+        try:
+            self.call("Browser.close")
+        except (EOFError, OSError): # it is ending, or it hangs
+            pass
+        try:
+            self.process.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         os.close(self.to)
         os.close(self.of)
         self.folder.cleanup()
