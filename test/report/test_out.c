@@ -486,7 +486,7 @@ TEST(a_pipe_that_nobody_empties)
 {
 	char path[300];
 
-	alarm(120);
+	alarm(check_limit(120));
 	start_stalled("profile.json");
 	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
 	CHECK(mkfifo(path, 0600) == 0);

@@ -294,7 +294,7 @@ TEST(children)
 			CHECK_EQ(cuMemsetD8Async(at, 1, BYTES, s), 0);
 		pid_t child = fork();
 		if (child == 0) {
-			alarm(60);
+			alarm(check_limit(60));
 			bool refused = cuStreamSynchronize(s) == CUDA_ERROR_NOT_INITIALIZED;
 
 			standin_pending(s);
@@ -338,7 +338,7 @@ TEST(exit_with_work_left)
 		pid_t child = fork();
 
 		if (child == 0) {
-			alarm(60);
+			alarm(check_limit(60));
 			exit_with_work(i);
 		}
 		CHECK_EQ(status_of(child), 9);
