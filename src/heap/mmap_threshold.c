@@ -13,22 +13,37 @@
  */
 #define _GNU_SOURCE
 #include "heap/mmap_threshold.h"
+#include "base/kernel.h"
 #include "real/libc.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
 
 #define BLOCK_LEAST ((size_t)256 << 10)
 
 _Atomic size_t mmap_threshold;
 void *_Atomic mmap_threshold_block;
 
+/* Returns the pages of a block that nobody uses.  MALLOC_PERTURB_ makes glibc write all of them. */
+static void drop_pages(void *block, size_t bytes)
+{
+	uintptr_t from = ((uintptr_t)block + HP_PAGE_BYTES - 1) & -(uintptr_t)HP_PAGE_BYTES;
+	uintptr_t to = ((uintptr_t)block + bytes) & -(uintptr_t)HP_PAGE_BYTES;
+
+	hp_advise((void *)from, to - from, MADV_DONTNEED);
+}
+
 void mmap_threshold_prepare(void)
 {
 	size_t before = atomic_load(&mmap_threshold);
+	size_t bytes = before < BLOCK_LEAST ? BLOCK_LEAST : 2 * before;
 	void *none = NULL, *block;
 	int saved = errno;
 
-	block = real_libc.malloc(before < BLOCK_LEAST ? BLOCK_LEAST : 2 * before);
+	block = real_libc.malloc(bytes);
+	if (block != NULL)
+		drop_pages(block, bytes);
 	if (!atomic_compare_exchange_strong(&mmap_threshold_block, &none, block))
 		real_libc.free(block);
 	errno = saved;
