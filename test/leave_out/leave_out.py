@@ -12,8 +12,10 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -63,15 +65,20 @@ class Tests:
     def passes(self, program, test, without="", seconds=SECONDS):
         """Returns whether the test passes; None if it was skipped."""
         how, passed = ("--child", REACHED_ITS_END) if "/" in program else ("on", 0)
-        try:
-            done = subprocess.run([self.path(program), how, test], text=True, errors="replace",
-                                  env=dict(self.environment, HOTPIN_LEAVE_OUT=without),
-                                  capture_output=True, timeout=seconds, check=False)
-        except subprocess.TimeoutExpired:
-            return False
+        # A test that hangs is ended with its children, and its folder is removed.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
+                subprocess.Popen([self.path(program), how, test], text=True, errors="replace",
+                                 env=dict(self.environment, HOTPIN_LEAVE_OUT=without, TMPDIR=folder),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 start_new_session=True) as done:
+            try:
+                said, _ = done.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(done.pid, signal.SIGKILL)
+                return False
         if done.returncode == NO_SUCH_TEST:
             raise SystemExit(f"{program} has no test {test}")
-        if "# SKIP" in done.stdout or done.returncode == SKIPPED:
+        if "# SKIP" in said or done.returncode == SKIPPED:
             return None
         return done.returncode == passed
 
