@@ -1,8 +1,8 @@
 /*
  * log.c - lines for the user.
  *
- * A program may close its stderr and open a data file at the same number.  So the identity of fd 2
- * is remembered at the start, and nothing is written there once it has changed.
+ * A program may close its stderr and open a data file at the same number.  So the file of stderr is
+ * remembered at the start, and nothing is written once the descriptor names another.
  */
 #include "base/log.h"
 #include "base/sections.h"
@@ -20,50 +20,24 @@
 #include <unistd.h>
 
 /* Written by hp_log_open() before threads exist, then constant. */
-static int log_fd = STDERR_FILENO;
-static bool known;
-static dev_t known_device;
-static ino_t known_inode;
+static struct hp_file log_file = { .fd = STDERR_FILENO };
 
 int hp_log_open(const char *path)
 {
-	int error = 0;
-	struct stat status;
+	int fd = STDERR_FILENO, error = 0;
 
 	if (path != NULL && path[0] != '\0') {
-		int fd = hp_trust_append(path, true);
+		int opened = hp_trust_append(path, true);
 
-		/* The file must not get the number of a stream that was closed at the start. */
-		if (fd >= 0 && fd <= STDERR_FILENO) {
-			int low = fd;
-
-			fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-			if (fd < 0)
-				fd = -errno;
-			close(low);
-		}
-		if (fd < 0)
-			error = fd;
+		if (opened < 0)
+			error = opened;
 		else
-			log_fd = fd;
+			fd = opened;
 	}
 	/* If stderr is closed at the start, a later file of that number is the program's. */
-	if (fstat(log_fd, &status) < 0) {
-		log_fd = -1;
-	} else {
-		known = true;
-		known_device = status.st_dev;
-		known_inode = status.st_ino;
-	}
+	if (hp_trust_remember(fd, &log_file) < 0)
+		log_file.fd = -1;
 	return error;
-}
-
-static bool is_unchanged(void)
-{
-	struct stat status;
-
-	return fstat(log_fd, &status) == 0 &&
-	       (!known || (status.st_dev == known_device && status.st_ino == known_inode));
 }
 
 int hp_log_write(const char *text, unsigned long length)
@@ -73,10 +47,10 @@ int hp_log_write(const char *text, unsigned long length)
 	hp_uncancellable_begin();
 	struct hp_quiet quiet = hp_quiet_begin();
 
-	if (!is_unchanged())
+	if (log_file.inode != 0 ? !hp_trust_names(&log_file) : log_file.fd < 0)
 		result = -EBADF;
 	while (result == 0 && length > 0) {
-		ssize_t done = write(log_fd, text, length);
+		ssize_t done = write(log_file.fd, text, length);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -96,7 +70,7 @@ int hp_log_write(const char *text, unsigned long length)
 unsigned hp_log_columns(const char *text)
 {
 	int saved = errno;
-	unsigned columns = terminal_columns(text, log_fd, 80);
+	unsigned columns = terminal_columns(text, log_file.fd, 80);
 
 	errno = saved;
 	return columns;

@@ -79,7 +79,35 @@ int hp_trust_append(const char *path, bool create)
 	if (error == 0 && fcntl(fd, F_SETFL, O_APPEND) < 0)
 		error = -errno;
 	if (error == 0)
-		return fd;
+		return hp_trust_number(fd);
 	close(fd);
 	return error;
+}
+
+int hp_trust_number(int fd)
+{
+	if (fd > STDERR_FILENO)
+		return fd;
+	int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int error = higher < 0 ? -errno : 0;
+	close(fd);
+	return error < 0 ? error : higher;
+}
+
+int hp_trust_remember(int fd, struct hp_file *ret)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	*ret = (struct hp_file){ fd, status.st_dev, status.st_ino };
+	return 0;
+}
+
+bool hp_trust_names(const struct hp_file *file)
+{
+	struct stat status;
+
+	return fstat(file->fd, &status) == 0 && status.st_dev == file->device &&
+	       status.st_ino == file->inode;
 }

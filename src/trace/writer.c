@@ -19,14 +19,14 @@
 int writer_open_memory(struct writer *writer)
 {
 	writer->used = 0;
-	writer->fd = -1;
+	writer->file.fd = -1;
 	writer->error = 0;
 	writer->temporary = false;
 	writer->buffer = hp_arena_alloc(WRITER_BYTES);
 	return writer->buffer != NULL ? 0 : -ENOMEM;
 }
 
-/* Opens FOLDER/.NAME.hotpin-XXXX next to FOLDER/NAME. */
+/* Opens FOLDER/.NAME.hotpin-XXXX next to FOLDER/NAME.  Returns the descriptor or -errno. */
 static int open_temporary(struct writer *writer)
 {
 	const char *slash = strrchr(writer->final_path, '/');
@@ -40,10 +40,10 @@ static int open_temporary(struct writer *writer)
 				     folder, writer->final_path, writer->final_path + folder,
 				     mark & 0xffff) >= sizeof(writer->path))
 			return -ENAMETOOLONG;
-		writer->fd = open(writer->path,
-				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		if (writer->fd >= 0)
-			return 0;
+		int fd = open(writer->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			      0666);
+		if (fd >= 0)
+			return hp_trust_number(fd);
 		if (errno != EEXIST)
 			break;
 	}
@@ -54,7 +54,7 @@ int writer_open(struct writer *writer, const char *path)
 {
 	struct stat status, target;
 	bool shared = false;
-	int error = writer_open_memory(writer);
+	int fd = -1, error = writer_open_memory(writer);
 
 	if (error < 0)
 		return error;
@@ -68,12 +68,13 @@ int writer_open(struct writer *writer, const char *path)
 	} else if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
 		   (!S_ISLNK(status.st_mode) || (strncmp(path, "/dev/", 5) == 0 && !shared) ||
 		    (stat(path, &target) == 0 && !S_ISREG(target.st_mode)))) {
-		writer->fd = hp_trust_append(path, false);
-		error = writer->fd < 0 ? writer->fd : 0;
+		fd = hp_trust_append(path, false);
 	} else {
-		error = open_temporary(writer);
-		writer->temporary = error == 0;
+		fd = open_temporary(writer);
+		writer->temporary = fd >= 0;
 	}
+	if (error == 0)
+		error = fd < 0 ? fd : hp_trust_remember(fd, &writer->file);
 	if (error < 0)
 		hp_arena_free(writer->buffer, WRITER_BYTES);
 	return error;
@@ -91,7 +92,11 @@ static void flush(struct writer *writer)
 	const char *at = writer->buffer;
 
 	while (writer->error == 0 && writer->used > 0) {
-		ssize_t done = write(writer->fd, at, writer->used);
+		if (!hp_trust_names(&writer->file)) {
+			writer->error = EBADF;
+			break;
+		}
+		ssize_t done = write(writer->file.fd, at, writer->used);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -116,7 +121,7 @@ void writer_bytes(struct writer *writer, const char *bytes, size_t length)
 		writer->used += piece;
 		bytes += piece;
 		length -= piece;
-		if (length > 0 && writer->fd < 0)
+		if (length > 0 && writer->file.fd < 0)
 			writer->error = ENOSPC;
 		else if (length > 0)
 			flush(writer);
@@ -138,9 +143,11 @@ void writer_put(struct writer *writer, const char *format, ...)
 
 int writer_close(struct writer *writer)
 {
-	if (writer->fd >= 0) {
+	if (writer->file.fd >= 0) {
 		flush(writer);
-		if (close(writer->fd) < 0 && writer->error == 0)
+		/* If the program has closed the descriptor, the number is the program's. */
+		if (hp_trust_names(&writer->file) && close(writer->file.fd) < 0 &&
+		    writer->error == 0)
 			writer->error = errno;
 		if (writer->temporary && writer->error == 0 &&
 		    rename(writer->path, writer->final_path) < 0)

@@ -2,10 +2,13 @@
  * Writes text into a buffer of ours, and from there into a file, without stdio's streams.
  *
  * A file is written under a temporary name next to its final name, and renamed when complete.  So
- * no reader sees an incomplete file.
+ * no reader sees an incomplete file.  If the program closes the descriptor meanwhile, writing
+ * fails.
  */
 #ifndef HP_TRACE_WRITER_H
 #define HP_TRACE_WRITER_H
+
+#include "base/trust.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,9 +20,9 @@
 struct writer {
 	char *buffer; /* WRITER_BYTES */
 	size_t used;
-	int fd;         /* -1: memory only; text that does not fit is left out */
-	int error;      /* the first error, as in errno; later output is dropped */
-	bool temporary; /* `path` is used until the file is complete */
+	struct hp_file file; /* fd -1: memory only; text that does not fit is left out */
+	int error;           /* the first error, as in errno; later output is dropped */
+	bool temporary;      /* `path` is used until the file is complete */
 	char final_path[WRITER_PATH_MAX], path[WRITER_PATH_MAX];
 };
 

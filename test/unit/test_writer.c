@@ -1,0 +1,71 @@
+/*
+ * test_writer.c - files that the profile is written to, in a program that closes descriptors.
+ */
+#include "trace/writer.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct writer writer;
+
+static off_t bytes_of(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 ? status.st_size : -1;
+}
+
+static void write_more_than_a_buffer(void)
+{
+	for (size_t i = 0; i <= WRITER_BYTES; i += 8)
+		writer_bytes(&writer, "profile\n", 8);
+}
+
+TEST(a_file_of_the_program_at_that_number)
+{
+	int data = open(check_path("data"), O_WRONLY | O_CREAT, 0600);
+	CHECK(data >= 0);
+	const char *path = check_path("run.json");
+	CHECK_EQ(writer_open(&writer, path), 0);
+	/* As closefrom(3) and open(2) of another thread. */
+	CHECK_EQ(dup2(data, writer.file.fd), writer.file.fd);
+	write_more_than_a_buffer();
+	CHECK_EQ(writer_close(&writer), -EBADF);
+	CHECK_EQ(bytes_of(data), 0);
+	CHECK_EQ(bytes_of(writer.file.fd), 0); /* still open */
+	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
+}
+
+TEST(closed_by_the_program)
+{
+	const char *path = check_path("run.json");
+
+	CHECK_EQ(writer_open(&writer, path), 0);
+	close(writer.file.fd);
+	write_more_than_a_buffer();
+	CHECK_EQ(writer_close(&writer), -EBADF);
+	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
+}
+
+/* What the program prints must not reach the profile. */
+TEST(a_closed_standard_output)
+{
+	const char *path = check_path("run.json");
+	int output = dup(STDOUT_FILENO);
+
+	close(STDOUT_FILENO);
+	int error = writer_open(&writer, path);
+	bool is_closed = write(STDOUT_FILENO, "program\n", 8) < 0;
+	dup2(output, STDOUT_FILENO);
+	CHECK_EQ(error, 0);
+	CHECK(is_closed);
+	write_more_than_a_buffer();
+	CHECK_EQ(writer_close(&writer), 0);
+}
+
+CHECK_MAIN()
