@@ -4,6 +4,7 @@
  */
 #include "device.h"
 
+#include <errno.h>
 #include <malloc.h>
 
 /* Runs before any library's constructor, including ours. */
@@ -40,6 +41,19 @@ static void use_early_memory(void)
 	first_big = realloc(first_big, 8 << 20);
 	CHECK(first_big[0] == 0 && first_big[(4 << 20) - 1] == 0);
 	free(first_big);
+}
+
+/* ISO C: errno is zero when the program starts. */
+static int errno_at_start;
+
+__attribute__((constructor(101))) static void read_errno(void)
+{
+	errno_at_start = errno;
+}
+
+TEST_WITH(errno_at_the_start, "HOTPIN_LOG_FILE=/proc/none/log")
+{
+	CHECK_EQ(errno_at_start, 0);
 }
 
 TEST_WITH(memory_before_all_constructors, "EARLY=memory")

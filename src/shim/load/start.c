@@ -100,6 +100,8 @@ static void start_here(void)
 
 void shim_start(void)
 {
+	int saved = errno;
+
 	if (!hp_once_begin(&started))
 		return;
 	shim_began_ns = hp_now_ns();
@@ -108,6 +110,7 @@ void shim_start(void)
 	if (wanted_here())
 		start_here();
 	hp_once_end(&started);
+	errno = saved;
 }
 
 __attribute__((constructor)) static void on_load(void)
