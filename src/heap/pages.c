@@ -5,6 +5,10 @@
  * share.  Moved pages form a mapping that never merges with its neighbors again, and advice stays
  * with the addresses.  So the addresses of such blocks are mapped again when they go back.  The
  * same holds for blocks whose mapping the program has changed.
+ *
+ * Libraries for RDMA (UCX, Open MPI, libfabric) cache registrations of host memory.  They overwrite
+ * libc's functions to learn which pages go, since they trust libc's malloc() to call these.  So the
+ * heap drops pages that a program has used by these functions, too.
  */
 #include "heap/pages.h"
 #include "base/kernel.h"
@@ -31,9 +35,28 @@
 #define SAMPLES   4
 #define TURNS     8
 
+/* libc's functions; NULL: the kernel is called.  Written before the heap returns blocks. */
+static pages_advise *libc_advise;
+static pages_map *libc_map;
+
+void pages_go_by(pages_advise *advise, pages_map *map)
+{
+	libc_advise = advise;
+	libc_map = map;
+}
+
 static bool map_again(void *base, size_t room)
 {
-	return hp_map(base, room, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED) == base;
+	const int protection = PROT_READ | PROT_WRITE, flags = MAP_NORESERVE | MAP_FIXED;
+
+	if (libc_map == NULL)
+		return hp_map(base, room, protection, flags) == base;
+	return libc_map(base, room, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == base;
+}
+
+static bool drop(void *from, size_t bytes, int advice)
+{
+	return (libc_advise != NULL ? libc_advise : hp_advise)(from, bytes, advice) == 0;
 }
 
 bool pages_purge(struct block *block)
@@ -44,8 +67,8 @@ bool pages_purge(struct block *block)
 	bool done = (block->moved || block->huge || block->altered) && map_again(base, block->room);
 	/* Memory locked by mlock() needs its own advice. */
 	if (!done && !block->altered)
-		done = hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
-		       hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
+		done = drop(base, block->room, MADV_DONTNEED) ||
+		       drop(base, block->room, MADV_DONTNEED_LOCKED);
 	errno = saved;
 	return done;
 }
@@ -100,7 +123,7 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 		may_drop = atomic_load(&block->pin) == BLOCK_PAGEABLE;
 	}
 	if (may_drop && seems_sparse(block) &&
-	    hp_advise((void *)block->base, block->room, MADV_DONTNEED) == 0)
+	    drop((void *)block->base, block->room, MADV_DONTNEED))
 		from = to;
 	while (from < to) {
 		uintptr_t next = (from | (PIECE - 1)) + 1;
@@ -108,7 +131,7 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 
 		/* Dropped, not skipped: a page that is not resident may be in swap. */
 		if (!may_drop || bytes != PIECE || !is_sparse((void *)from, bytes) ||
-		    hp_advise((void *)from, bytes, MADV_DONTNEED) != 0)
+		    !drop((void *)from, bytes, MADV_DONTNEED))
 			memset((void *)from, 0, bytes);
 		from += bytes;
 	}

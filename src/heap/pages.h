@@ -1,13 +1,25 @@
 /*
  * System calls on the pages of a block.
  *
- * Inside src/heap only.  Only the calling thread may reach the block.  No lock is needed, and none
- * should be held: large ranges take milliseconds.  errno is kept.
+ * Only the calling thread may reach the block.  No lock is needed, and none should be held: large
+ * ranges take milliseconds, and libraries that have overwritten libc's functions run.  errno is
+ * kept.
  */
 #ifndef HP_HEAP_PAGES_H
 #define HP_HEAP_PAGES_H
 
 #include "heap/block.h"
+
+#include <sys/types.h>
+
+typedef int pages_advise(void *from, size_t bytes, int advice);
+typedef void *pages_map(void *from, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+/*
+ * Gives pages back by libc's madvise() and mmap() from now on; NULL: by system calls, as before.
+ * Before heap_alloc() returns blocks.
+ */
+void pages_go_by(pages_advise *advise, pages_map *map);
 
 /*
  * Gives the pages back; the addresses read as zero from now on.  False: the kernel keeps the

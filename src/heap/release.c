@@ -112,7 +112,7 @@ size_t release_list(struct block *list)
 		struct block *block = list;
 
 		list = block->next;
-		bool clean = span_is_closed() || pages_purge(block);
+		bool clean = pages_purge(block) || span_is_closed();
 		hp_lock(HP_LOCK_heap);
 		if (clean)
 			span_give(block);

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "heap/heap.h"
 #include "heap/mmap_threshold.h"
+#include "heap/pages.h"
 #include "heap/reclaim.h"
 #include "heap/site.h"
 #include "real/binding.h"
@@ -64,6 +65,7 @@ void shim_large_start(void)
 		hp_info("the program has another malloc(), so its buffers are staged, not pinned");
 		return;
 	}
+	pages_go_by(real_libc.madvise, real_libc.mmap);
 	atomic_store(&shim_malloc.heap_min, least);
 	if (atomic_load(&stopped))
 		atomic_store(&shim_malloc.heap_min, SIZE_MAX);
