@@ -221,7 +221,8 @@ static void append(char *text, size_t room, const char *more)
 }
 
 /* Names the time that no change saves, if it is 5 % of the wall time. */
-static void say_left(const struct profile *profile, struct advice_list *list)
+static void say_left(const struct profile *profile, struct advice_list *list,
+		     const struct advice_host *host)
 {
 	int64_t startup_ns = profile->split.startup_ns;
 	int64_t kernel_ns = profile_add(profile->split.kernel_ns, profile->split.overlap_ns);
@@ -230,6 +231,13 @@ static void say_left(const struct profile *profile, struct advice_list *list)
 	if (is_part(startup_ns, 5, profile)) {
 		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
 			 show_time(startup_ns), show_share(startup_ns, profile->wall_ns));
+		append(list->left, sizeof(list->left), text);
+	}
+	if (is_part(host->import_ns, 5, profile)) {
+		snprintf(text, sizeof(text),
+			 "imports of Python modules take %s of CPU time (%s) after the first CUDA "
+			 "call",
+			 show_time(host->import_ns), show_share(host->import_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 	if (is_part(kernel_ns, 5, profile)) {
@@ -248,12 +256,44 @@ static const char *why_unsampled(const struct profile *profile)
 	return profile->sampling.why != NULL ? profile->sampling.why : "it was not sampled";
 }
 
+/* Says what is known of the host code that takes the rest of the time. */
+static void say_unknown(const struct profile *profile, struct advice_list *list,
+			const struct advice_host *host)
+{
+	int64_t known_ns = profile_add(host->own_ns, host->import_ns);
+	int64_t unknown_ns =
+		profile->split.host_ns - advice_least(known_ns, profile->split.host_ns);
+	int64_t before_ns = advice_least(host->before_ns, unknown_ns);
+	bool all = !is_part(unknown_ns - before_ns, 1, profile);
+	bool lost = is_part(host->library_ns, 5, profile) && !host->is_python;
+	char before[100] = "";
+
+	if (known_ns >= profile->split.host_ns / 2)
+		return;
+	if (is_part(before_ns, 5, profile))
+		snprintf(before, sizeof(before),
+			 "%s of it came before the first CUDA call, where sampling begins",
+			 show_time(before_ns));
+	if (before[0] != '\0' && all)
+		SAY(list->blind,
+		    "what %s of host code does: it came before the first CUDA call, where sampling "
+		    "begins",
+		    show_time(unknown_ns));
+	else
+		SAY(list->blind, "what %s of host code does: %s%s used no CPU time in %s%s%s%s",
+		    show_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
+		    host->is_python ? "Python lines that could be ported"
+				    : "functions of the program",
+		    lost ? "; C and C++ libraries used " : "",
+		    lost ? show_time(host->library_ns) : "",
+		    lost ? ", and their callers are not known" : "");
+}
+
 static void say_blind(const struct profile *profile, struct advice_list *list,
 		      const struct advice_host *host)
 {
 	const char *why = why_unsampled(profile);
 	int64_t host_ns = profile->split.host_ns;
-	bool lost = is_part(host->library_ns, 5, profile);
 
 	if (!profile_has_split(profile)) {
 		SAY(list->blind,
@@ -262,15 +302,11 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 	}
 	if (!is_part(host_ns, 10, profile))
 		return;
-	if (why != NULL)
+	if (why != NULL && !host->is_python)
 		SAY(list->blind, "which functions take the %s of host code (%s)",
 		    show_time(host_ns), show_text(why, 120));
-	else if (host->own_ns < host_ns / 2)
-		SAY(list->blind,
-		    "what %s of host code does: it used no CPU time in functions of the program%s%s%s",
-		    show_time(host_ns - host->own_ns), lost ? "; C and C++ libraries used " : "",
-		    lost ? show_time(host->library_ns) : "",
-		    lost ? ", and their callers are not known" : "");
+	else
+		say_unknown(profile, list, host);
 }
 
 /* True if the rest is start-up and kernels, and no known change saves 2 %. */
@@ -300,7 +336,7 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 		advice_copies(profile, ret);
 		advice_calls(profile, ret);
 	}
-	say_left(profile, ret);
+	say_left(profile, ret, &host);
 	say_blind(profile, ret, &host);
 	ret->is_done = is_done(profile, ret);
 	free(host.items);

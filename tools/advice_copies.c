@@ -2,6 +2,7 @@
  * advice_copies.c - copies that could be faster, fewer or overlapped.
  */
 #include "advice_kinds.h"
+#include "advice_python.h"
 #include "show.h"
 
 #include <stdio.h>
@@ -45,10 +46,12 @@ static void pin(const struct profile *profile, struct advice_list *list)
 	advice->hotpin_does_it = is_observed(profile);
 	advice_set_site(profile, advice, advice_largest_site(profile, is_pageable));
 	SAY(advice->what, "pin the host memory of copies");
-	SAY(advice->how, "%s",
-	    advice->hotpin_does_it
-		    ? "hotpin run without --observe; the program stays as it is"
-		    : "cudaMallocHost() or cudaHostRegister(); hotpin left this memory pageable");
+	if (advice->hotpin_does_it)
+		SAY(advice->how, "hotpin run without --observe; the program stays as it is");
+	else
+		SAY(advice->how, "%s; hotpin left this memory pageable",
+		    advice_uses_torch(profile) ? "pin_memory() of the tensors"
+					       : "cudaMallocHost() or cudaHostRegister()");
 	SAY(advice->assumes, "%s",
 	    bound == NULL            ? "copies are as fast as hotpin's pinned copies"
 	    : bound->assumes != NULL ? bound->assumes
@@ -151,7 +154,8 @@ static void overlap(const struct profile *profile, struct advice_list *list)
 		return;
 	advice_set_site(profile, advice, advice_largest_site(profile, advice_is_any));
 	SAY(advice->what, "overlap copies and kernels");
-	SAY(advice->how, "use two streams and two pinned buffers");
+	SAY(advice->how, "use two streams and two pinned %s",
+	    advice_uses_torch(profile) ? "tensors, with non_blocking=True" : "buffers");
 	SAY(advice->assumes, "%s", bound->assumes != NULL ? bound->assumes : "");
 }
 

@@ -2,6 +2,7 @@
  * advice_host.c - samples, sorted by function and line, and added up.
  */
 #include "advice_host.h"
+#include "advice_python.h"
 #include "names.h"
 #include "base/parse.h"
 
@@ -44,7 +45,7 @@ static bool is_library(const struct profile *profile, const struct profile_frame
 }
 
 /* Returns the frame that a sample counts for; NULL if no frame is the program's. */
-static const struct profile_frame *own_frame(const struct profile *profile,
+static const struct profile_frame *own_frame(const struct profile *profile, bool is_python,
 					     const struct profile_frames *frames)
 {
 	for (size_t i = 0; i < frames->count; i++) {
@@ -54,7 +55,8 @@ static const struct profile_frame *own_frame(const struct profile *profile,
 			return frame->function != NULL ? frame : NULL;
 		if (is_foreign(profile, frame))
 			return NULL;
-		if (!is_library(profile, frame))
+		if (!is_library(profile, frame) &&
+		    !(is_python && advice_is_installed(profile, frame)))
 			return frame;
 	}
 	return NULL;
@@ -93,23 +95,25 @@ static int by_line(const void *left, const void *right)
 	return order != 0 ? order : by_text(a->line, b->line);
 }
 
-static int by_samples(const void *left, const void *right)
+static int by_time(const void *left, const void *right)
 {
 	const struct advice_function *a = left, *b = right;
 
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
 	if (a->samples != b->samples)
 		return a->samples > b->samples ? -1 : 1;
 	return by_function(a->frame, b->frame);
 }
 
-static size_t collect(const struct profile *profile, struct entry *entries)
+static size_t collect(const struct profile *profile, bool is_python, struct entry *entries)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
-		const struct profile_frame *frame = own_frame(profile, &sample->frames);
+		const struct profile_frame *frame = own_frame(profile, is_python, &sample->frames);
 
 		if (samples > 0 && frame != NULL)
 			entries[count++] = (struct entry){ frame, samples };
@@ -139,10 +143,16 @@ static void add_up(const struct entry *entries, size_t count, struct advice_host
 	}
 }
 
+/* Returns the wall time of host code that sampling may have seen, at most. */
+static int64_t most_of(const struct profile *profile)
+{
+	return profile_has_split(profile) ? profile->split.host_ns : profile->wall_ns;
+}
+
 /* Several threads may take more CPU time than the wall time of host code. */
 static int64_t time_of(const struct profile *profile, __int128_t samples)
 {
-	int64_t most = profile_has_split(profile) ? profile->split.host_ns : profile->wall_ns;
+	int64_t most = most_of(profile);
 
 	if (profile->sampling.hz <= 0)
 		return 0;
@@ -172,20 +182,53 @@ static void set_times(const struct profile *profile, struct advice_host *host)
 			(int64_t)((__int128_t)host->own_ns * host->items[i].samples / all);
 }
 
+/*
+ * Returns the host code from the start of the process to the first CUDA call.  Sampling begins
+ * after that call.
+ */
+static int64_t before_cuda(const struct profile *profile)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < profile->gap_count; i++)
+		if (profile->gaps[i].before.call == NULL && profile->gaps[i].after.call != NULL &&
+		    profile->gaps[i].count == 1 &&
+		    profile->gaps[i].total_ns <= profile->sampling.began_ns)
+			ns = profile->gaps[i].total_ns;
+	return ns < most_of(profile) ? ns : most_of(profile);
+}
+
+/* A line and a function that it calls have the same time, so their times do not add up. */
+static void add_python(const struct profile *profile, struct advice_host *host)
+{
+	struct advice_function *lines = host->items + host->count;
+	int64_t ns = 0;
+	size_t count = advice_python_lines(profile, most_of(profile) - host->before_ns, lines,
+					   &host->import_ns);
+
+	for (size_t i = 0; i < count; i++)
+		ns = profile_add(ns, lines[i].ns);
+	host->count += count;
+	host->own_ns = ns > host->own_ns ? ns : host->own_ns;
+}
+
 void advice_host_read(const struct profile *profile, struct advice_host *ret)
 {
 	struct entry *entries = calloc(profile->sample_count + 1, sizeof(*entries));
 
-	*ret = (struct advice_host){ 0 };
-	ret->items = calloc(profile->sample_count + 2, sizeof(*ret->items));
+	*ret = (struct advice_host){ .is_python = advice_runs_python(profile) };
+	ret->items = calloc(profile->sample_count + profile->python_count + 2, sizeof(*ret->items));
 	if (entries != NULL && ret->items != NULL) {
-		size_t count = collect(profile, entries);
+		size_t count = collect(profile, ret->is_python, entries);
 
 		qsort(entries, count, sizeof(*entries), by_line);
 		add_up(entries, count, ret);
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_samples);
 		set_times(profile, ret);
-		ret->is_sampled = profile->sample_count > 0;
+		ret->before_ns = before_cuda(profile);
+		if (ret->is_python)
+			add_python(profile, ret);
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_time);
+		ret->is_sampled = profile->sample_count > 0 || ret->is_python;
 	}
 	free(entries);
 }

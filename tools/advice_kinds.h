@@ -75,6 +75,8 @@ const char *advice_place(const struct profile *profile, const struct profile_fra
 			 bool allocation, char *ret, size_t room);
 void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
 		     size_t room);
+/* Names the largest download and the largest upload; leaves `ret` as it is if there are none. */
+bool advice_name_copies(const struct profile *profile, char *ret, size_t room);
 void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
 			    char *ret, size_t room);
 

@@ -2,7 +2,9 @@
  * advice_places.c - names of sites, buffers and gaps, as far as the profile has them.
  */
 #include "advice_kinds.h"
+#include "advice_python.h"
 #include "names.h"
+#include "show.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +16,21 @@ const char *advice_place(const struct profile *profile, const struct profile_fra
 				 ADVICE_PLACE_COLUMNS);
 }
 
-/* Writes the name of a buffer to `ret`, not escaped. */
+/*
+ * Writes the name of a buffer to `ret`, not escaped.  In Python the place is a library's allocator
+ * for all tensors, so the size says more.
+ */
 static const char *buffer_name(const struct profile *profile, const struct profile_buffer *buffer,
 			       char *ret, size_t room)
 {
+	const struct profile_frame *frame = names_frame(profile, &buffer->frames, true);
+
+	if (frame != NULL && buffer->largest_bytes > 0 && advice_runs_python(profile) &&
+	    advice_is_installed(profile, frame)) {
+		snprintf(ret, room, "%s allocated in %s", show_bytes(buffer->largest_bytes),
+			 names_module(profile, frame));
+		return ret;
+	}
 	if (strcmp(buffer->kind, "other") == 0) {
 		snprintf(ret, room, "memory that hotpin did not allocate");
 		return ret;
@@ -79,26 +92,34 @@ void advice_name_gap(const struct profile *profile, const struct profile_gap *ga
 	snprintf(ret, room, "from %s to %s", from, to);
 }
 
+bool advice_name_copies(const struct profile *profile, char *ret, size_t room)
+{
+	char up[ADVICE_TEXT / 3], down[ADVICE_TEXT / 3];
+	int64_t up_site = advice_largest_site(profile, is_up),
+		down_site = advice_largest_site(profile, is_down);
+
+	if (up_site < 0 || down_site < 0)
+		return false;
+	advice_place(profile, &profile->sites[down_site].frames, false, down, sizeof(down));
+	advice_place(profile, &profile->sites[up_site].frames, false, up, sizeof(up));
+	snprintf(ret, room, "download %s, upload %s", down, up);
+	return true;
+}
+
 /* Names of buffers are best.  Without hotpin's heap, the places of the largest copies are used. */
 void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
 			    char *ret, size_t room)
 {
 	char up[ADVICE_TEXT / 3], down[ADVICE_TEXT / 3];
-	int64_t up_site = advice_largest_site(profile, is_up),
-		down_site = advice_largest_site(profile, is_down);
 	int64_t after = buffer->follows.after;
 
-	if (strcmp(buffer->kind, "other") == 0 && up_site >= 0 && down_site >= 0) {
-		advice_place(profile, &profile->sites[down_site].frames, false, down, sizeof(down));
-		advice_place(profile, &profile->sites[up_site].frames, false, up, sizeof(up));
-		snprintf(ret, room, "download %s, upload %s", down, up);
+	if (strcmp(buffer->kind, "other") == 0 && advice_name_copies(profile, ret, room))
 		return;
-	}
 	buffer_name(profile, buffer, up, sizeof(up));
-	if (buffer->follows.count > buffer->round_trips.count && after >= 0) {
-		buffer_name(profile, &profile->buffers[after], down, sizeof(down));
+	snprintf(ret, room, "%s", up);
+	if (buffer->follows.count <= buffer->round_trips.count || after < 0)
+		return;
+	buffer_name(profile, &profile->buffers[after], down, sizeof(down));
+	if (strcmp(up, down) != 0 || !advice_runs_python(profile))
 		snprintf(ret, room, "download to %s, upload of %s", down, up);
-	} else {
-		snprintf(ret, room, "%s", up);
-	}
 }

@@ -2,9 +2,11 @@
  * advice_port.c - host code that could become kernels.
  *
  * Functions are known from samples, host code between two copies from round trips and gaps.  The
- * kernels' own time is unknown, so no saving counts it.
+ * kernels' own time is unknown, so no saving counts it.  In a program that runs Python, lines of
+ * Python have the CPU time of the native functions that they call.
  */
 #include "advice_kinds.h"
+#include "advice_python.h"
 #include "names.h"
 #include "show.h"
 
@@ -49,6 +51,40 @@ static bool explains(int64_t ns, const struct advice_trips *trips)
 	       (__int128_t)ns * 4 <= (__int128_t)trips->between_ns * 5;
 }
 
+/* Says how a line of Python is ported, with the library that the program uses for the GPU. */
+static const char *how_in_python(const struct profile *profile)
+{
+	if (advice_uses_torch(profile))
+		return "compute it in tensors that are created on the GPU (device='cuda')";
+	if (advice_uses(profile, "/cupy"))
+		return "compute it in CuPy arrays";
+	return "compute on the GPU what this line computes on the host";
+}
+
+static void port_line(const struct profile *profile, struct advice *advice,
+		      const struct advice_function *line, const struct advice_trips *trips,
+		      const struct advice_trips *repeated, bool with_copies)
+{
+	SAY(advice->what, "port this Python line%s", with_copies ? " and drop its copies" : "");
+	SAY(advice->how, "%s: %s of CPU time%s in %s%s%s", how_in_python(profile),
+	    show_time(line->ns), line->calls_cuda ? " outside CUDA calls" : "",
+	    show_several(line->samples, "sample", "samples"), with_copies ? ", and copies of " : "",
+	    with_copies ? show_time(trips->copy_ns) : "");
+	if (with_copies)
+		SAY(advice->assumes,
+		    "a GPU can compute it, and it is the host code between download and upload; the "
+		    "kernels' own time is not included");
+	else if (trips->copy_ns > 0)
+		SAY(advice->assumes,
+		    "a GPU can compute it; the kernels' own time is not included; the copies of %s "
+		    "can go when all host code between them is ported",
+		    show_time(repeated->copy_ns));
+	else
+		SAY(advice->assumes,
+		    "a GPU can compute it; the kernels' own time and that of new copies are not "
+		    "included");
+}
+
 static void port_function(const struct profile *profile, struct advice_list *list,
 			  const struct advice_function *function, const struct advice_trips *trips,
 			  const struct advice_trips *repeated)
@@ -64,6 +100,10 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	advice->frame = function->frame;
 	names_place_short(profile, function->frame, advice->where, sizeof(advice->where),
 			  ADVICE_PLACE_COLUMNS);
+	if (function->frame->is_python) {
+		port_line(profile, advice, function, trips, repeated, with_copies);
+		return;
+	}
 	if (function->frame->module < 0)
 		SAY(advice->where, "%s", function->frame->function);
 	else if (function->frame->function == NULL)
@@ -156,6 +196,7 @@ static void port_between(const struct profile *profile, struct advice_list *list
 {
 	const struct profile_buffer *largest = &profile->buffers[0];
 	char code[ADVICE_TEXT - 100];
+	const char *how;
 
 	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
 		return;
@@ -170,15 +211,17 @@ static void port_between(const struct profile *profile, struct advice_list *list
 		return;
 	SAY(advice->what, "port all host code between these copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
+	/* The allocator of a library says less than the Python lines of the copies. */
+	if (host->is_python)
+		advice_name_copies(profile, advice->where, sizeof(advice->where));
+	how = host->is_python ? "compute it on the GPU" : "turn its loops into kernels";
 	name_functions(profile, host, host_ns, code, sizeof(code));
 	if (code[0] != '\0') {
-		SAY(advice->how,
-		    "turn its loops into kernels: %s of host code, %s of repeated copies%s",
+		SAY(advice->how, "%s: %s of host code, %s of repeated copies%s", how,
 		    show_time(host_ns), show_time(trips->copy_ns), code);
 	} else {
 		name_gap(profile, largest, code, sizeof(code));
-		SAY(advice->how,
-		    "turn its loops into kernels: %s of host code%s, %s of repeated copies",
+		SAY(advice->how, "%s: %s of host code%s, %s of repeated copies", how,
 		    show_time(host_ns), code, show_time(trips->copy_ns));
 	}
 	SAY(advice->assumes,

@@ -26,6 +26,14 @@ static struct profile_module modules[] = { { "/home/me/solve", NULL },
 					   { "/usr/lib/libcuda.so.1", NULL },
 					   { "/usr/lib/libc.so.6", NULL },
 					   { "/usr/lib/libgomp.so.1", NULL } };
+static struct profile_module python_modules[] = {
+	{ "/opt/conda/bin/python3.12", NULL },
+	{ "/env/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so", NULL },
+	{ "/lib/x86_64-linux-gnu/libcrypto.so.3", NULL },
+	{ "/opt/conda/lib/libmkl_rt.so.2", NULL },
+	{ "/home/me/ext.cpython-312-x86_64-linux-gnu.so", NULL },
+	{ "/usr/lib/libc.so.6", NULL },
+};
 static struct profile_frame
 	advance = { .module = 0, .offset = 16, .function = "advance", .line = "solve.c:10" },
 	advance2 = { .module = 0, .offset = 24, .function = "advance", .line = "solve.c:12" },
@@ -51,6 +59,7 @@ static struct profile_transfer transfers[4];
 static struct profile_size sizes[1];
 static struct profile_bound bounds[4];
 static struct profile_sample samples[9];
+static struct profile_python python[4];
 static struct profile_gap gaps[2];
 static struct profile_call calls[6];
 static struct profile_repeat repeats[2];
@@ -118,6 +127,42 @@ static void sample(struct profile_frames at, int64_t count)
 	samples[profile.sample_count++] =
 		(struct profile_sample){ .frames = at, .first_thread = count };
 	profile.samples = samples;
+}
+
+#define PYTHON(name, file, at)                                                            \
+	{                                                                                 \
+		.module = UNKNOWN, .offset = UNKNOWN, .function = name, .line = "x:" #at, \
+		.path = file, .number = at, .is_python = true                             \
+	}
+
+static struct profile_frame
+	line9 = PYTHON("<module>", "/home/me/x", 9),
+	line12 = PYTHON("step", "/home/me/x", 12), generated = PYTHON("__init__", "<string>", 2),
+	frozen = PYTHON("_call_with_frames_removed", "<frozen importlib._bootstrap>", 488),
+	fields = PYTHON("_create_fn", "/usr/lib/python3.12/dataclasses.py", 473),
+	in_svd[] = { PYTHON("svd", "/env/lib/python3.12/site-packages/numpy/linalg.py", 1600),
+		     PYTHON("step", "/home/me/x", 12) },
+	in_wait[] = { PYTHON("wait", "/usr/lib/python3.12/threading.py", 355),
+		      PYTHON("step", "/home/me/x", 12) },
+	in_import[] = { PYTHON("get_data", "<frozen importlib._bootstrap_external>", 1187),
+			PYTHON("step", "/home/me/x", 12) },
+	in_site[] = { PYTHON("collate", "/env/lib/python3.12/site-packages/a.py", 7) };
+
+static void python_row(struct profile_frames at, int64_t cpu_ms)
+{
+	python[profile.python_count++] = (struct profile_python){ at, cpu_ms / 10, cpu_ms * MS };
+	profile.python = python;
+}
+
+/* A program of Python: its native samples are in `module`, with `cpu_ms` at a line next to it. */
+static void make_python(struct profile_frames at, int64_t cpu_ms)
+{
+	make();
+	profile.modules = python_modules;
+	profile.module_count = sizeof(python_modules) / sizeof(python_modules[0]);
+	profile.site_count = 0;
+	if (cpu_ms > 0)
+		python_row(at, cpu_ms);
 }
 
 static void call(const char *name, const char *class, int64_t count, int64_t total, int64_t longest)
@@ -456,6 +501,273 @@ TEST(port_without_samples)
 	samples[1].first_thread = 9;
 	advice_make(&profile, &list);
 	CHECK(strstr(list.blind, "libraries") == NULL);
+}
+
+/* A line of Python is named, not the native function of a library that it calls. */
+TEST(python_lines)
+{
+	static const struct {
+		const char *name;
+		struct profile_frames at;
+		int64_t cpu_ms, saves_ms;
+		const char *where;
+	} rows[] = {
+		{ "a line", { &line9, 1 }, 250, 250, "<module> at x:9" },
+		{ "in a library", { in_svd, 2 }, 250, 250, "step at x:12" },
+		{ "more than the host code", { &line9, 1 }, 900, 600, "<module> at x:9" },
+		{ "imports", { &frozen, 1 }, 250, 0, NULL },
+		{ "imports of a line", { in_import, 2 }, 250, 0, NULL },
+		{ "the standard library", { &fields, 1 }, 250, 0, NULL },
+		{ "a line that waits", { in_wait, 2 }, 250, 0, NULL },
+		{ "no line of the program", { in_site, 1 }, 250, 0, NULL },
+		{ "generated code", { &generated, 1 }, 250, 0, NULL },
+	};
+	static struct profile_frame torch = { .module = 1, .offset = 7 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_python(rows[i].at, rows[i].cpu_ms);
+		sample(frames(&torch, 1), 50);
+		const struct advice *advice = only(ADVICE_PORT);
+		if (!CHECK(rows[i].saves_ms == 0
+				   ? list.count == 0
+				   : advice != NULL && advice->saves_ns == rows[i].saves_ms * MS &&
+					     advice->is_estimate && advice->frame->is_python &&
+					     strcmp(advice->where, rows[i].where) == 0))
+			printf("# %s\n", rows[i].name);
+	}
+	/* Without a known line, the library is named as before. */
+	make_python(frames(NULL, 0), 250);
+	sample(frames(&torch, 1), 50);
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && has(advice->where, "code without symbols in libtorch_cpu.so"));
+	/* Two places of a line are one; several threads save no more than the host code. */
+	make_python(frames(in_svd, 2), 100);
+	python_row(frames(&line12, 1), 200);
+	python_row(frames(&line9, 1), 700);
+	advice_make(&profile, &list);
+	CHECK(list.count == 2 && list.items[0].saves_ns == 420 * MS &&
+	      list.items[1].saves_ns == 180 * MS);
+	/* The loop's copies go, too. */
+	make_python(frames(&line9, 1), 300);
+	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 310 * MS, 200 * MS, -1 };
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 500 * MS);
+	CHECK(strcmp(advice->what, "port this Python line and drop its copies") == 0);
+}
+
+/* Installed libraries work for a line; an extension of the program is its own code. */
+TEST(python_extensions)
+{
+	static struct profile_frame at[6];
+
+	for (int i = 0; i < 6; i++)
+		at[i] = (struct profile_frame){ .module = i, .offset = 7, .guessed = i == 4 };
+	make_python(frames(&in_import[0], 1), 10);
+	for (int i = 0; i < 4; i++)
+		sample(frames(&at[i], 1), 20);
+	CHECK(only(ADVICE_PORT) == NULL);
+	/* Called by the extension. */
+	static struct profile_frame called[2];
+	called[0] = at[1];
+	called[1] = at[4];
+	sample(frames(called, 2), 10);
+	sample(frames(&at[4], 1), 10);
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 100 * MS &&
+	      has(advice->where, "code without symbols in ext.cpython"));
+	CHECK(has(advice->how, "turn its loops into kernels"));
+}
+
+/* CPU time of a line includes its CUDA calls.  What they may have taken is not claimed. */
+TEST(python_lines_that_call_cuda)
+{
+	static const struct {
+		const char *name, *class;
+		int64_t copy_ms, launch_ms, call_ms, saves_ms;
+	} rows[] = {
+		{ "cuMemAlloc_v2", "allocate", 90, 0, 0, 210 },
+		{ "cuMemAlloc_v2", "allocate", 0, 80, 0, 220 },
+		{ "cuMemAlloc_v2", "allocate", 0, 0, 70, 230 },
+		{ "cuMemAlloc_v2", "allocate", 90, 80, 70, 60 },
+		{ "cuMemAlloc_v2", "allocate", 300, 0, 0, 0 },
+		/* These are known by place. */
+		{ "cuMemcpyHtoD_v2", "copy", 90, 0, 200, 210 },
+		{ "cuLaunchKernel", "launch", 0, 80, 200, 220 },
+		/* Sampling begins after it. */
+		{ "cuInit", "start_up", 0, 0, 290, 300 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct profile_row row = {
+			"h2d", "pageable", 1, 1 << 20, rows[i].copy_ms * MS, 1, rows[i].copy_ms * MS
+		};
+		struct profile_site site = { frames(&line12, 1), &row, 1, false };
+		struct profile_launch launch = {
+			frames(&line12, 1), 1, rows[i].launch_ms * MS, UNKNOWN, UNKNOWN, UNKNOWN
+		};
+
+		make_python(frames(&line12, 1), 300);
+		/* A library may do it for CUDA. */
+		python_row(frames(in_svd, 2), 100);
+		profile.sites = &site;
+		profile.site_count = rows[i].copy_ms > 0;
+		profile.launches = &launch;
+		profile.launch_count = rows[i].launch_ms > 0;
+		call(rows[i].name, rows[i].class, 2, rows[i].call_ms, 1);
+		/* Calls at another line are not its own. */
+		call("cuMemFree_v2", "free", 2, 50, 1);
+		gaps[0] = (struct profile_gap){ { "cuMemFree_v2", frames(&line9, 1) },
+						{ rows[i].name, frames(&line12, 1) },
+						1,
+						MS,
+						MS };
+		gaps[1] = gaps[0];
+		profile.gaps = gaps;
+		profile.gap_count = 2;
+		const struct advice *advice = only(ADVICE_PORT);
+		if (!CHECK(rows[i].saves_ms == 0
+				   ? list.count == 0
+				   : advice != NULL && advice->saves_ns == rows[i].saves_ms * MS &&
+					     has(advice->how, "CPU time outside CUDA calls in 30")))
+			printf("# row %zu: %lld ms\n", i,
+			       advice != NULL ? (long long)(advice->saves_ns / MS) : -1);
+	}
+}
+
+/* The text names the library that the program uses for the GPU, and no other. */
+TEST(python_texts)
+{
+	static struct profile_module cupy[] = { { "/env/cupy/_core/core.so", NULL } };
+	const struct advice *advice;
+
+	make_python(frames(&line9, 1), 250);
+	set_bounds(150 * MS, 140 * MS, UNKNOWN);
+	options[0].text = "1";
+	transfers[0].memory = "pageable";
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL &&
+	      strcmp(advice->how, "compute it in tensors that are created on the GPU "
+				  "(device='cuda'): 250 ms of CPU time in 25 samples") == 0);
+	CHECK(has(advice->assumes, "a GPU can compute it"));
+	advice = only(ADVICE_PIN);
+	CHECK(advice != NULL && has(advice->how, "pin_memory() of the tensors"));
+	advice = only(ADVICE_OVERLAP);
+	CHECK(advice != NULL && has(advice->how, "non_blocking=True"));
+	profile.modules = cupy;
+	profile.module_count = 1;
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && has(advice->how, "compute it in CuPy arrays: 250 ms"));
+	profile.module_count = 0;
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL &&
+	      has(advice->how, "compute on the GPU what this line computes on the host: 250 ms"));
+	/* All tensors come from one allocator. */
+	static struct profile_frame allocator = { .module = 1, .offset = 7 };
+	make_python(frames(&line9, 1), 100);
+	buffers[0].kind = "heap";
+	buffers[0].frames = buffers[1].frames = frames(&allocator, 1);
+	buffers[0].largest_bytes = 4 << 20;
+	buffers[1].largest_bytes = 8 << 20;
+	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 300 * MS, 200 * MS, -1 };
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL && strcmp(advice->where, "8.39 MB allocated in libtorch_cpu.so") == 0);
+	buffers[1].follows = (struct profile_trips){ 100, 396 << 20, 300 * MS, 200 * MS, 0 };
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL &&
+	      strcmp(advice->where, "download to 4.19 MB allocated in libtorch_cpu.so, "
+				    "upload of 8.39 MB allocated in libtorch_cpu.so") == 0);
+	buffers[0].largest_bytes = 8 << 20;
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL && strcmp(advice->where, "8.39 MB allocated in libtorch_cpu.so") == 0);
+	/* Copies have Python lines. */
+	sites[0].frames = frames(&line9, 1);
+	sites[1].frames = frames(&line12, 1);
+	profile.site_count = 2;
+	python[0].cpu_ns = 20 * MS;
+	advice_make(&profile, &list);
+	CHECK(list.count > 0 &&
+	      strcmp(list.items[0].what, "port all host code between these copies") == 0);
+	CHECK(strcmp(list.items[0].where, "download step at x:12, upload <module> at x:9") == 0);
+	CHECK(has(list.items[0].how, "compute it on the GPU: 300 ms of host code"));
+}
+
+/* Sampling begins with the first CUDA call; host code before it cannot be known. */
+TEST(before_cuda)
+{
+	static const struct {
+		int64_t before_ms, began_ms, count, own, import_ms;
+		bool python;
+		const char *blind;
+	} rows[] = {
+		{ 0, 100, 1, 10, 0, false,
+		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		{ 40, 100, 1, 10, 0, false,
+		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		{ 400, 500, 1, 10, 0, false,
+		  "what 550 ms of host code does: 400 ms of it came before the first CUDA call, "
+		  "where sampling begins; the rest used no CPU time in functions of the program" },
+		{ 545, 600, 1, 10, 0, false,
+		  "what 550 ms of host code does: it came before the first CUDA call, where "
+		  "sampling begins" },
+		{ 580, 600, 1, 10, 0, false,
+		  "what 550 ms of host code does: it came before the first CUDA call, where "
+		  "sampling begins" },
+		/* Another thread had started CUDA. */
+		{ 400, 300, 1, 10, 0, false,
+		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		{ 400, UNKNOWN, 1, 10, 0, false,
+		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		{ 400, 500, 2, 10, 0, false,
+		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		{ 400, 500, 1, 60, 0, false, "" },
+		{ 400, 500, 1, 10, 20, true,
+		  "what 530 ms of host code does: 400 ms of it came before the first CUDA call, "
+		  "where sampling begins; the rest used no CPU time in Python lines that could be "
+		  "ported" },
+		{ 0, 500, 1, 10, 60, true,
+		  "what 490 ms of host code does: it used no CPU time in Python lines that could "
+		  "be ported" },
+		{ 400, 500, 1, 30, 150, true, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make();
+		if (rows[i].python) {
+			make_python(frames(&line9, 1), rows[i].own * 5);
+			python_row(frames(in_import, 2), rows[i].import_ms);
+		} else {
+			sample(frames(&advance, 1), rows[i].own);
+		}
+		profile.sampling.began_ns = rows[i].began_ms > 0 ? rows[i].began_ms * MS : UNKNOWN;
+		gaps[0] = (struct profile_gap){ { NULL, frames(NULL, 0) },
+						{ "cuInit", frames(NULL, 0) },
+						rows[i].count,
+						rows[i].before_ms * MS,
+						rows[i].before_ms * MS };
+		profile.gaps = gaps;
+		profile.gap_count = 1;
+		advice_make(&profile, &list);
+		if (!CHECK(strcmp(list.blind, rows[i].blind) == 0))
+			printf("# row %zu: %s\n", i, list.blind);
+		CHECK(rows[i].import_ms < 50 || has(list.left, "imports of Python modules take"));
+	}
+	CHECK(has(list.left, "imports of Python modules take 150 ms of CPU time (15.0 %) after the "
+			     "first CUDA call"));
+	/* Lines can only have run after the begin of sampling. */
+	make_python(frames(&line9, 1), 500);
+	profile.sampling.began_ns = 500 * MS;
+	gaps[0].total_ns = 400 * MS;
+	gaps[0].count = 1;
+	profile.gaps = gaps;
+	profile.gap_count = 1;
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 200 * MS);
+	/* Lines are known without samples of native code. */
+	profile.sampling.why = "perf_event_paranoid is 4";
+	profile.sampling.began_ns = UNKNOWN;
+	python[0].cpu_ns = 100 * MS;
+	advice_make(&profile, &list);
+	CHECK(has(list.blind, "no CPU time in Python lines that could be ported"));
 }
 
 TEST(calls_in_a_loop)

@@ -1,0 +1,236 @@
+/*
+ * advice_python.c - CPU time of Python lines, without imports and CUDA.
+ */
+#include "advice_python.h"
+#include "names.h"
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One line, while it is summed up. */
+struct line {
+	const struct profile_frame *frame;
+	int64_t own_ns, own_samples;         /* without Python functions that the line calls */
+	int64_t library_ns, library_samples; /* in Python functions of installed libraries */
+	int64_t cuda_ns;                     /* in its CUDA calls, at most; UNKNOWN: it has none */
+};
+
+bool advice_runs_python(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->python_count; i++)
+		if (profile->python[i].frames.count > 0)
+			return true;
+	return false;
+}
+
+/* True if the path lies in the folder lib next to the interpreter's folder bin or lib. */
+static bool is_next_to(const char *interpreter, const char *path)
+{
+	const char *slash = strrchr(interpreter, '/');
+	size_t length = slash != NULL ? (size_t)(slash - interpreter) : 0;
+
+	if (length < 4 ||
+	    (strncmp(slash - 4, "/bin", 4) != 0 && strncmp(slash - 4, "/lib", 4) != 0))
+		return false;
+	return strncmp(path, interpreter, length - 4) == 0 &&
+	       strncmp(path + length - 4, "/lib/", 5) == 0;
+}
+
+bool advice_is_installed(const struct profile *profile, const struct profile_frame *frame)
+{
+	static const char *const folders[] = { "/lib/", "/lib64/", "/usr/lib64/" };
+	const char *path = frame->module >= 0 ? profile->modules[frame->module].path : NULL;
+
+	if (path == NULL)
+		return false;
+	for (size_t i = 0; i < HP_LEN(folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return true;
+	for (size_t i = 0; i < profile->module_count; i++) {
+		struct profile_frame other = { .module = (int64_t)i };
+
+		if (names_is_interpreter(profile, &other) &&
+		    is_next_to(profile->modules[i].path, path))
+			return true;
+	}
+	return names_is_system_source(path);
+}
+
+bool advice_uses(const struct profile *profile, const char *part)
+{
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (profile->modules[i].path != NULL &&
+		    strstr(profile->modules[i].path, part) != NULL)
+			return true;
+	return false;
+}
+
+bool advice_uses_torch(const struct profile *profile)
+{
+	return advice_runs_python(profile) && advice_uses(profile, "/libtorch");
+}
+
+static bool is_import(const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (strncmp(frames->items[i].path, "<frozen importlib", 17) == 0)
+			return true;
+	return false;
+}
+
+/* Code in "<string>" and the like was generated, and nobody can edit it. */
+static bool is_file(const struct profile_frame *frame)
+{
+	return frame->path[0] != '<';
+}
+
+/* The standard library waits, reads and imports. */
+static bool is_standard(const struct profile_frame *frame)
+{
+	return !is_file(frame) || (strstr(frame->path, "/lib/python3") != NULL &&
+				   strstr(frame->path, "/site-packages/") == NULL &&
+				   strstr(frame->path, "/dist-packages/") == NULL);
+}
+
+static bool is_same(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a == b || (a->number == b->number && strcmp(a->path, b->path) == 0 &&
+			  strcmp(a->function, b->function) == 0);
+}
+
+static bool is_at(const struct profile *profile, const struct profile_frames *frames,
+		  const struct profile_frame *line)
+{
+	const struct profile_frame *frame = names_frame(profile, frames, false);
+
+	return frame != NULL && frame->is_python && is_same(frame, line);
+}
+
+static void add_cuda(struct line *line, int64_t ns)
+{
+	line->cuda_ns = profile_add(line->cuda_ns < 0 ? 0 : line->cuda_ns, ns > 0 ? ns : 0);
+}
+
+/*
+ * Copies and launches are known by place.  Of other functions all calls count, wherever they were
+ * made.  Sampling begins after the first cuInit.
+ */
+static void add_call(const struct profile *profile, const char *name, bool *seen, struct line *line)
+{
+	add_cuda(line, 0);
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if (seen[i] || call->name == NULL || strcmp(call->name, name) != 0)
+			continue;
+		seen[i] = true;
+		if (call->class == NULL ||
+		    (strcmp(call->class, "copy") != 0 && strcmp(call->class, "launch") != 0 &&
+		     strcmp(name, "cuInit") != 0))
+			add_cuda(line, call->total_ns);
+	}
+}
+
+static void find_cuda(const struct profile *profile, bool *seen, struct line *line)
+{
+	memset(seen, 0, profile->call_count * sizeof(*seen));
+	for (size_t i = 0; i < profile->site_count; i++)
+		for (size_t j = 0; j < profile->sites[i].row_count; j++)
+			if (is_at(profile, &profile->sites[i].frames, line->frame))
+				add_cuda(line, profile->sites[i].rows[j].host_ns);
+	for (size_t i = 0; i < profile->launch_count; i++)
+		if (is_at(profile, &profile->launches[i].frames, line->frame))
+			add_cuda(line, profile->launches[i].host_ns);
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
+							 &profile->gaps[i].after };
+
+		for (size_t j = 0; j < HP_LEN(ends); j++)
+			if (ends[j]->call != NULL && is_at(profile, &ends[j]->frames, line->frame))
+				add_call(profile, ends[j]->call, seen, line);
+	}
+}
+
+static struct line *line_of(struct line *lines, size_t *count, const struct profile_frame *frame)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (is_same(lines[i].frame, frame))
+			return &lines[i];
+	lines[*count] = (struct line){ .frame = frame, .cuda_ns = UNKNOWN };
+	return &lines[(*count)++];
+}
+
+static void add_row(const struct profile *profile, const struct profile_python *row,
+		    struct line *lines, size_t *count)
+{
+	const struct profile_frame *frame = names_frame(profile, &row->frames, false),
+				   *inner = row->frames.items;
+
+	if (names_is_system_source(frame->path) || !is_file(frame) || is_standard(inner))
+		return;
+	struct line *line = line_of(lines, count, frame);
+	if (inner == frame) {
+		line->own_ns = profile_add(line->own_ns, row->cpu_ns);
+		line->own_samples = profile_add(line->own_samples, row->samples);
+	} else {
+		line->library_ns = profile_add(line->library_ns, row->cpu_ns);
+		line->library_samples = profile_add(line->library_samples, row->samples);
+	}
+}
+
+static struct advice_function function_of(const struct line *line)
+{
+	struct advice_function function = { .frame = line->frame };
+
+	if (line->cuda_ns < 0) {
+		function.samples = profile_add(line->own_samples, line->library_samples);
+		function.ns = profile_add(line->own_ns, line->library_ns);
+	} else {
+		function.calls_cuda = true;
+		function.samples = line->own_samples;
+		function.ns = line->own_ns > line->cuda_ns ? line->own_ns - line->cuda_ns : 0;
+	}
+	return function;
+}
+
+static size_t sum_up(const struct profile *profile, struct line *lines, int64_t *ret_import_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->python_count; i++) {
+		const struct profile_python *row = &profile->python[i];
+
+		if (row->frames.count == 0 || row->cpu_ns <= 0)
+			continue;
+		if (is_import(&row->frames))
+			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
+		else
+			add_row(profile, row, lines, &count);
+	}
+	return count;
+}
+
+size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
+			   struct advice_function *ret, int64_t *ret_import_ns)
+{
+	struct line *lines = calloc(profile->python_count + 1, sizeof(*lines));
+	bool *seen = calloc(profile->call_count + 1, sizeof(*seen));
+	size_t count = 0, kept = 0;
+	int64_t all_ns = 0;
+
+	if (lines != NULL && seen != NULL)
+		count = sum_up(profile, lines, ret_import_ns);
+	for (size_t i = 0; i < count; i++) {
+		find_cuda(profile, seen, &lines[i]);
+		ret[kept] = function_of(&lines[i]);
+		all_ns = profile_add(all_ns, ret[kept].ns);
+		kept += ret[kept].ns > 0;
+	}
+	/* Several threads may take more CPU time than the wall time of host code. */
+	for (size_t i = 0; i < kept && all_ns > most_ns; i++)
+		ret[i].ns = (int64_t)((__int128_t)ret[i].ns * most_ns / all_ns);
+	free(lines);
+	free(seen);
+	return kept;
+}
