@@ -392,6 +392,7 @@ static void forget(struct profile *profile)
 	profile->sampling.why = "samples of a part of the run are only in the timeline";
 	profile->sampling.in_turn = false;
 	profile->samples = NULL;
+	profile->python = NULL;
 	profile->bounds = NULL;
 	profile->stages = NULL;
 	profile->calls = NULL;
@@ -399,6 +400,7 @@ static void forget(struct profile *profile)
 	profile->launches = NULL;
 	profile->launches_rest.kernels = profile->launches_rest.device_ns = UNKNOWN;
 	profile->activity.bins = NULL;
+	profile->python_count = 0;
 	profile->sample_count = profile->bound_count = profile->stage_count = 0;
 	profile->call_count = profile->gap_count = profile->launch_count = 0;
 	profile->activity.bin_count = 0;

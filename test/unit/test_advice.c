@@ -146,6 +146,8 @@ static struct profile_frame
 		      PYTHON("step", "/home/me/x", 12) },
 	in_import[] = { PYTHON("get_data", "<frozen importlib._bootstrap_external>", 1187),
 			PYTHON("step", "/home/me/x", 12) },
+	in_generated[] = { PYTHON("collate", "/env/lib/python3.12/site-packages/a.py", 7),
+			   PYTHON("<lambda>", "<string>", 1) },
 	in_site[] = { PYTHON("collate", "/env/lib/python3.12/site-packages/a.py", 7) };
 
 static void python_row(struct profile_frames at, int64_t cpu_ms)
@@ -521,6 +523,7 @@ TEST(python_lines)
 		{ "a line that waits", { in_wait, 2 }, 250, 0, NULL },
 		{ "no line of the program", { in_site, 1 }, 250, 0, NULL },
 		{ "generated code", { &generated, 1 }, 250, 0, NULL },
+		{ "called by generated code", { in_generated, 2 }, 250, 0, NULL },
 	};
 	static struct profile_frame torch = { .module = 1, .offset = 7 };
 

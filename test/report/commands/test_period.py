@@ -37,6 +37,8 @@ def profile():
         {"direction": "h2d", "memory": "promoted", "count": 3, "bytes": 3_000_000, "host_ns": 15 * MILLI,
          "sync_count": 3, "sync_ns": 15 * MILLI}]}]
     result["buffers"] = made.first()["buffers"]
+    result["python_samples"] = [{"python": [{"file": "/home/me/heat.py", "function": "step", "line": 3}],
+                                 "samples": 20, "cpu_ns": 200 * MILLI}]
     result["launches"] = [{"frames": [], "count": 3, "host_ns": 6 * MILLI}]
     result["events"]["routes"] = ["unknown", "pass"]
     result["events"]["fields"][7:] = ["detail", "route"]
@@ -81,6 +83,7 @@ def parts():
           one["calls"] is one["gaps"] is None and not one["samples"] and
           one["host"]["copying_ns"] is None, one["host"], one["calls"], one["gaps"], one["samples"])
     check("nor are launches by place", one["launches"] is None, one["launches"])
+    check("nor is CPU time by Python line", "python_lines" not in one, one.get("python_lines"))
     steps = report("--range", "step")
     check("every time in a range", steps["wall_ns"] == 300 * MILLI and split_ms(steps) == {
         name: 3 * ms for name, ms in split_ms(one).items()}, split_ms(steps))
