@@ -203,12 +203,13 @@ static void add_python(const struct profile *profile, struct advice_host *host)
 {
 	struct advice_function *lines = host->items + host->count;
 	int64_t ns = 0;
-	size_t count = advice_python_lines(profile, most_of(profile) - host->before_ns, lines,
-					   &host->import_ns);
+	int64_t most = most_of(profile) - host->before_ns;
+	size_t count = advice_python_lines(profile, most, lines, &host->import_ns);
 
 	for (size_t i = 0; i < count; i++)
 		ns = profile_add(ns, lines[i].ns);
 	host->count += count;
+	host->import_ns = host->import_ns < most ? host->import_ns : most;
 	host->own_ns = ns > host->own_ns ? ns : host->own_ns;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "advice_python.h"
 #include "names.h"
+#include "python_lines.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -69,14 +70,6 @@ bool advice_uses(const struct profile *profile, const char *part)
 bool advice_uses_torch(const struct profile *profile)
 {
 	return advice_runs_python(profile) && advice_uses(profile, "/libtorch");
-}
-
-static bool is_import(const struct profile_frames *frames)
-{
-	for (size_t i = 0; i < frames->count; i++)
-		if (strncmp(frames->items[i].path, "<frozen importlib", 17) == 0)
-			return true;
-	return false;
 }
 
 /* Code in "<string>" and the like was generated, and nobody can edit it. */
@@ -203,7 +196,7 @@ static size_t sum_up(const struct profile *profile, struct line *lines, int64_t 
 
 		if (row->frames.count == 0 || row->cpu_ns <= 0)
 			continue;
-		if (is_import(&row->frames))
+		if (python_imports(&row->frames))
 			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
 		else
 			add_row(profile, row, lines, &count);

@@ -61,7 +61,7 @@ static void lines_of_python(FILE *to, struct profile *profile)
 	struct python_line *lines;
 	int64_t all_ns;
 	size_t count = python_lines(profile, &lines, &all_ns);
-	char name[512], id[PAGE_ID];
+	char id[PAGE_ID];
 
 	if (count == 0)
 		return;
@@ -69,11 +69,10 @@ static void lines_of_python(FILE *to, struct profile *profile)
 	for (size_t i = 0; i < count && i < FUNCTIONS_MOST; i++) {
 		if (html_source_anchor(lines[i].frame, id, sizeof(id)))
 			page_link(id);
-		names_place_short(profile, lines[i].frame, name, sizeof(name), 120);
 		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){
-				 lines[i].frame != NULL ? show_text(name, 200) : "unknown",
-				 show_time(lines[i].cpu_ns), show_share(lines[i].cpu_ns, all_ns) });
+			 (const char *[]){ python_line_name(profile, &lines[i], 120),
+					   show_time(lines[i].cpu_ns),
+					   show_share(lines[i].cpu_ns, all_ns) });
 	}
 	page_table_end(to);
 	page_element(to, "p class=\"soft\"",

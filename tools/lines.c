@@ -89,11 +89,19 @@ int64_t lines_ns(const struct profile *profile, const struct line_sum *sum)
 	return profile_add(calls_ns, host_ns > 0 ? host_ns : 0);
 }
 
+/* Python names code without a file, such as "<frozen importlib._bootstrap>". */
+static bool is_file(const struct line_file *file)
+{
+	return file->path[0] != '<';
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct line_file *a = left, *b = right;
 	int64_t a_ns = lines_ns(sorted_of, &a->sum), b_ns = lines_ns(sorted_of, &b->sum);
 
+	if (is_file(a) != is_file(b))
+		return is_file(a) ? -1 : 1;
 	if (a_ns != b_ns)
 		return a_ns > b_ns ? -1 : 1;
 	return strcmp(a->path, b->path);

@@ -268,6 +268,10 @@ static void read_python(struct reader *reader, json_t *value, void *to)
 	reader_need_object(reader, value);
 	reader_fields(reader, value, fields, HP_LEN(fields), python);
 	profile_read_frames(reader, value, &python->frames);
+	/* Native frames, which come last, do not belong here. */
+	while (python->frames.count > 0 &&
+	       !python->frames.items[python->frames.count - 1].is_python)
+		python->frames.count--;
 }
 
 static void read_repeat(struct reader *reader, json_t *value, void *to)

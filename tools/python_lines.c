@@ -3,16 +3,20 @@
  */
 #include "python_lines.h"
 #include "names.h"
+#include "show.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Imports are one line. */
 static int by_place(const void *left, const void *right)
 {
-	const struct profile_frame *a = ((const struct python_line *)left)->frame,
-				   *b = ((const struct python_line *)right)->frame;
+	const struct python_line *left_line = left, *right_line = right;
+	const struct profile_frame *a = left_line->frame, *b = right_line->frame;
 	int order;
 
+	if (left_line->is_import || right_line->is_import)
+		return right_line->is_import - left_line->is_import;
 	if (a == NULL || b == NULL)
 		return (a != NULL) - (b != NULL);
 	order = strcmp(a->path, b->path);
@@ -30,6 +34,41 @@ static int by_cpu_time(const void *left, const void *right)
 	return by_place(left, right);
 }
 
+bool python_imports(const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->items[i].is_python &&
+		    strncmp(frames->items[i].path, "<frozen importlib", 17) == 0)
+			return true;
+	return false;
+}
+
+const char *python_line_name(const struct profile *profile, const struct python_line *line,
+			     size_t columns)
+{
+	char name[512];
+
+	if (line->frame == NULL)
+		return "unknown";
+	if (line->is_import)
+		return "imports of modules";
+	return show_text(names_place_short(profile, line->frame, name, sizeof(name), columns),
+			 1000);
+}
+
+static struct python_line line_of(const struct profile *profile, const struct profile_python *row)
+{
+	const struct profile_frame *frame = names_frame(profile, &row->frames, false);
+
+	return (struct python_line){
+		.frame = frame,
+		.samples = row->samples,
+		.cpu_ns = row->cpu_ns,
+		.is_import = frame != NULL && names_is_system_source(frame->path) &&
+			     python_imports(&row->frames),
+	};
+}
+
 size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
 {
 	struct python_line *lines =
@@ -41,8 +80,7 @@ size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *
 	for (size_t i = 0; i < profile->python_count; i++) {
 		const struct profile_python *row = &profile->python[i];
 
-		lines[i] = (struct python_line){ names_frame(profile, &row->frames, false),
-						 row->samples, row->cpu_ns };
+		lines[i] = line_of(profile, row);
 		*ret_all_ns = profile_add(*ret_all_ns, row->cpu_ns);
 	}
 	qsort(lines, profile->python_count, sizeof(*lines), by_place);

@@ -9,6 +9,8 @@
 struct python_line {
 	const struct profile_frame *frame; /* NULL: the CPU time whose place is unknown */
 	int64_t samples, cpu_ns;
+	bool is_import; /* the sum of all imports, except those of a known line; frame: one of them
+			 */
 };
 
 /*
@@ -16,5 +18,12 @@ struct python_line {
  * the number of lines, which belong to the profile.  *ret_all_ns: the CPU time of all lines.
  */
 size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *ret_all_ns);
+
+/* Writes the place of a line as names_place_short() does, escaped for a table, or what it is. */
+const char *python_line_name(const struct profile *profile, const struct python_line *line,
+			     size_t columns);
+
+/* True if one of the frames is code of Python that imports modules. */
+bool python_imports(const struct profile_frames *frames);
 
 #endif

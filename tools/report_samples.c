@@ -65,7 +65,6 @@ static void show_python(struct profile *profile, bool all)
 	int64_t all_ns;
 	size_t count = python_lines(profile, &lines, &all_ns);
 	size_t shown = all || count < ROWS ? count : ROWS;
-	char name[512];
 
 	if (count == 0)
 		return;
@@ -74,12 +73,10 @@ static void show_python(struct profile *profile, bool all)
 		"\nPYTHON LINES (CPU time of threads that use CUDA; with the calls of each line)");
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	for (size_t i = 0; i < shown; i++) {
-		names_place_short(profile, lines[i].frame, name, sizeof(name), 200);
 		layout_cell(table, "  %s", show_share(lines[i].cpu_ns, all_ns));
 		layout_cell(table, "%s", show_time(lines[i].cpu_ns));
 		layout_cell(table, "%s", show_count(lines[i].samples));
-		layout_cell(table, "%s",
-			    lines[i].frame != NULL ? show_text(name, 1000) : "unknown");
+		layout_cell(table, "%s", python_line_name(profile, &lines[i], 200));
 		layout_row(table);
 	}
 	layout_print(table, all);

@@ -756,6 +756,10 @@ TEST(before_cuda)
 	}
 	CHECK(has(list.left, "imports of Python modules take 150 ms of CPU time (15.0 %) after the "
 			     "first CUDA call"));
+	/* Several threads may import at once. */
+	python[1].cpu_ns = 900 * MS;
+	advice_make(&profile, &list);
+	CHECK(has(list.left, "take 200 ms of CPU time (20.0 %)"));
 	/* Lines can only have run after the begin of sampling. */
 	make_python(frames(&line9, 1), 500);
 	profile.sampling.began_ns = 500 * MS;

@@ -68,6 +68,29 @@ def main():
          r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +unknown\n",
          "report", "run.json", COLUMNS=120)
 
+    importing = profile()
+    frozen, read = (source("<frozen importlib._bootstrap>", "_call_with_frames_removed", 488),
+                    source("<frozen importlib._bootstrap_external>", "FileLoader.get_data", 1187))
+    importing["python_samples"] += [{"python": [frozen], "samples": 600, "cpu_ns": 6000 * made.MILLI},
+                                    {"python": [read, frozen], "samples": 5, "cpu_ns": 50 * made.MILLI},
+                                    {"python": [read, source(SCRIPT, "<module>", 1)], "samples": 3,
+                                     "cpu_ns": 30 * made.MILLI}]
+    write("import.json", importing)
+    says("report: imports are one line, except of a known line", 0,
+         r" +97.9 % +6.05 s +605 +imports of modules\n +1.3 % +80.0 ms +8 +augment at train.py:2\n"
+         r" +0.5 % +30.0 ms +3 +<module> at train.py:1\n +0.3 % +20.0 ms +2 +unknown\n", "report", "import.json",
+         COLUMNS=120)
+    page = run("html", "-o", "-", "import.json").stdout
+    check("html: imports are one line", "imports of modules" in page and "frames_removed at" not in page, page[-3000:])
+    done = run("annotate", "import.json").stdout
+    check("annotate: code without a file comes last", 0 < done.find(SCRIPT) < done.find("<frozen importlib"), done)
+
+    native = profile()
+    native["python_samples"] += [{"frames": [made.frame(0, 0x99)], "samples": 6, "cpu_ns": 60 * made.MILLI}]
+    write("native.json", native)
+    says("report: native frames are no place in Python", 0, r"50.0 % +80.0 ms +8 +unknown\n", "report", "native.json",
+         COLUMNS=120)
+
     copy_of = profile()
     helper = source(SCRIPT, "to_device", 1)
     copy_of["sites"] = [site("h2d", 900 * made.MILLI, [helper, source(SCRIPT, "step", 3), source(SCRIPT, "<module>", 6)]),
