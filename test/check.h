@@ -99,6 +99,15 @@ CHECK_OUT_OF_LINE static int check_equal(long long a, long long b, const char *t
 /* Makes every thread that waits with a deadline look at the clock again, if clock.c is linked. */
 __attribute__((weak)) void check_look_again(void);
 
+/* Returns a time limit in seconds, for this machine. */
+static inline unsigned check_limit(unsigned seconds)
+{
+	const char *slowness = getenv("TEST_SLOWNESS");
+	int times = slowness != NULL ? atoi(slowness) : 1;
+
+	return seconds * (unsigned)(times > 0 ? times : 1);
+}
+
 /* A condition that takes longer fails the test, before the test's own limit ends it. */
 enum { CHECK_PATIENCE_S = 50 };
 
@@ -118,7 +127,7 @@ static inline time_t check_now_s(void)
 
 static inline struct check_wait check_wait_begin(void)
 {
-	return (struct check_wait){ .end_s = check_now_s() + CHECK_PATIENCE_S };
+	return (struct check_wait){ .end_s = check_now_s() + check_limit(CHECK_PATIENCE_S) };
 }
 
 /* Pauses for a moment.  False after CHECK_PATIENCE_S: the test has failed. */
@@ -157,15 +166,6 @@ static inline void check_give_a_chance(void)
 
 /* Not 0: a test that calls exit(0) in the middle has not passed. */
 enum { CHECK_REACHED_ITS_END = 42, CHECK_SKIPPED = 77 };
-
-/* Returns a time limit in seconds, for this machine. */
-static inline unsigned check_limit(unsigned seconds)
-{
-	const char *slowness = getenv("TEST_SLOWNESS");
-	int times = slowness != NULL ? atoi(slowness) : 1;
-
-	return seconds * (unsigned)(times > 0 ? times : 1);
-}
 
 /* Returns the exit status of a test that reaches its end now. */
 static inline int check_verdict(void)

@@ -57,7 +57,7 @@ bool test_clock_settled(void);
 
 /*
  * Waits until the condition holds, and passes `step_ns` at each look, for an action of another
- * thread in the future.  Like WAIT_FOR(), it fails the test after CHECK_PATIENCE_S seconds.
+ * thread in the future.  Like WAIT_FOR(), it fails the test after CHECK_PATIENCE_S.
  */
 #define PASS_UNTIL(condition, step_ns)                                                             \
 	do {                                                                                       \
