@@ -2,6 +2,7 @@
  * advice_calls.c - driver calls that belong outside of a loop.
  */
 #include "advice_kinds.h"
+#include "advice_python.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -99,7 +100,10 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 		return;
 	SAY(advice->what, "wait for the device less often");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
-	SAY(advice->how, "remove waits before work on the same stream: %s, most time in %s",
+	SAY(advice->how, "remove %s: %s, most time in %s",
+	    advice_uses_torch(profile)
+		    ? "item(), cpu() and synchronize() that the loop can do without"
+		    : "waits before work on the same stream",
 	    show_several(count, "call", "calls"), show_text(largest->name, 40));
 	SAY(advice->assumes, "the host has other work during that time");
 }

@@ -656,6 +656,10 @@ TEST(python_texts)
 	CHECK(advice != NULL && has(advice->how, "pin_memory() of the tensors"));
 	advice = only(ADVICE_OVERLAP);
 	CHECK(advice != NULL && has(advice->how, "non_blocking=True"));
+	call("cuStreamSynchronize", "synchronize", 100, 40, 1);
+	advice = only(ADVICE_SYNCHRONIZE);
+	CHECK(advice != NULL && has(advice->how, "remove item(), cpu() and synchronize() that the "
+						 "loop can do without: 100 calls"));
 	profile.modules = cupy;
 	profile.module_count = 1;
 	advice = only(ADVICE_PORT);
