@@ -9,6 +9,7 @@
 #include "advice_python.h"
 #include "names.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,28 @@ static bool explains(int64_t ns, const struct advice_trips *trips)
 	       (__int128_t)ns * 4 <= (__int128_t)trips->between_ns * 5;
 }
 
+/*
+ * Returns the time in the copies that go with a line of Python.  Other loops of the program keep
+ * their copies: the line must also explain the host code between these.
+ */
+static int64_t copies_of_line(const struct profile *profile, const struct advice_function *line)
+{
+	int64_t copy_ns = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_trips *trips[] = { &profile->buffers[i].round_trips,
+							&profile->buffers[i].follows };
+
+		for (size_t j = 0; j < HP_LEN(trips); j++) {
+			struct advice_trips one = { .between_ns = trips[j]->host_ns };
+
+			if (explains(line->ns, &one) && trips[j]->copy_ns > 0)
+				copy_ns = profile_add(copy_ns, trips[j]->copy_ns);
+		}
+	}
+	return advice_without_copies(profile, copy_ns, 0);
+}
+
 /* Says how a line of Python is ported, with the library that the program uses for the GPU. */
 static const char *how_in_python(const struct profile *profile)
 {
@@ -62,19 +85,19 @@ static const char *how_in_python(const struct profile *profile)
 }
 
 static void port_line(const struct profile *profile, struct advice *advice,
-		      const struct advice_function *line, const struct advice_trips *trips,
+		      const struct advice_function *line, int64_t copy_ns,
 		      const struct advice_trips *repeated, bool with_copies)
 {
 	SAY(advice->what, "port this Python line%s", with_copies ? " and drop its copies" : "");
 	SAY(advice->how, "%s: %s of CPU time%s in %s%s%s", how_in_python(profile),
 	    show_time(line->ns), line->calls_cuda ? " outside CUDA calls" : "",
 	    show_several(line->samples, "sample", "samples"), with_copies ? ", and copies of " : "",
-	    with_copies ? show_time(trips->copy_ns) : "");
+	    with_copies ? show_time(copy_ns) : "");
 	if (with_copies)
 		SAY(advice->assumes,
 		    "a GPU can compute it, and it is the host code between download and upload; the "
 		    "kernels' own time is not included");
-	else if (trips->copy_ns > 0)
+	else if (copy_ns > 0)
 		SAY(advice->assumes,
 		    "a GPU can compute it; the kernels' own time is not included; the copies of %s "
 		    "can go when all host code between them is ported",
@@ -90,9 +113,12 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 			  const struct advice_trips *repeated)
 {
 	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
+	int64_t copy_ns = with_copies && function->frame->is_python
+				  ? copies_of_line(profile, function)
+				  : trips->copy_ns;
 	struct advice *advice =
 		advice_add(profile, list, ADVICE_PORT,
-			   with_copies ? profile_add(function->ns, trips->copy_ns) : function->ns);
+			   with_copies ? profile_add(function->ns, copy_ns) : function->ns);
 
 	if (advice == NULL)
 		return;
@@ -101,7 +127,7 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	names_place_short(profile, function->frame, advice->where, sizeof(advice->where),
 			  ADVICE_PLACE_COLUMNS);
 	if (function->frame->is_python) {
-		port_line(profile, advice, function, trips, repeated, with_copies);
+		port_line(profile, advice, function, copy_ns, repeated, with_copies);
 		return;
 	}
 	if (function->frame->module < 0)

@@ -556,6 +556,11 @@ TEST(python_lines)
 	advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 500 * MS);
 	CHECK(strcmp(advice->what, "port this Python line and drop its copies") == 0);
+	/* Those of another loop do not. */
+	buffers[0].follows = (struct profile_trips){ 99, 396 << 20, 20 * MS, 90 * MS, 1 };
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 500 * MS &&
+	      has(advice->how, "and copies of 200 ms"));
 }
 
 /* Installed libraries work for a line; an extension of the program is its own code. */
