@@ -5,7 +5,7 @@
  * remembered at the start, and nothing is written once the descriptor names another.
  */
 #include "base/log.h"
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/options.h"
 #include "base/quiet.h"
 #include "base/terminal.h"

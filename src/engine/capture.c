@@ -2,7 +2,7 @@
  * capture.c - counts captures, and remembers the streams that they began on.
  */
 #include "engine/capture.h"
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/protections.h"

@@ -6,7 +6,7 @@
  * hotpin never waits for the stream.
  */
 #include "engine/defer.h"
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"

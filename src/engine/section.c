@@ -2,7 +2,7 @@
 #include "engine/section.h"
 #include "base/clock.h"
 #include "base/protections.h"
-#include "base/sections.h"
+#include "base/users.h"
 #include "real/real.h"
 
 static struct hp_users insiders; /* the housekeeper, while it is in the section */

@@ -5,7 +5,7 @@
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
 
-#include "base/sections.h"
+#include "base/users.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

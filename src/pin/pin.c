@@ -7,7 +7,7 @@
  */
 #include "pin/pin.h"
 #include "base/bounds.h"
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"

@@ -8,7 +8,7 @@
 #ifndef HP_PIN_PIN_H
 #define HP_PIN_PIN_H
 
-#include "base/sections.h"
+#include "base/users.h"
 #include "heap/block.h"
 
 #include <stddef.h>

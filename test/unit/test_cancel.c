@@ -2,7 +2,7 @@
  * test_cancel.c - sections without thread cancellation, and threads of the library, which are never
  * canceled.
  */
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/thread.h"
 

@@ -1,10 +1,10 @@
 /*
- * test_once.c - base/once.h and base/sections.h: which thread acts, which threads wait, and what
- * they see afterwards.
+ * test_once.c - base/once.h and base/users.h: which thread acts, which threads wait, and what they
+ * see afterwards.
  */
 #include "base/clock.h"
 #include "base/once.h"
-#include "base/sections.h"
+#include "base/users.h"
 #include "check.h"
 
 #include <pthread.h>

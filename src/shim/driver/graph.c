@@ -6,7 +6,7 @@
  * blocks that a node names are unpinned before the driver sees the node, and are not pinned again
  * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
  */
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/protections.h"
 #include "engine/state.h"
 #include "engine/unpin.h"

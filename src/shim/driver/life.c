@@ -1,7 +1,7 @@
 /*
  * life.c - cuInit(), look-ups of functions, ends of contexts, and streams.
  */
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protections.h"

@@ -6,7 +6,7 @@
  * driver's own.  A block that is not pinned stays so until the driver has answered, because another
  * thread may be about to pin it.
  */
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/protections.h"
 #include "engine/state.h"
 #include "engine/unpin.h"

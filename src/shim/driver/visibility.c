@@ -4,7 +4,7 @@
  * These are the calls whose arguments or results decide that.  For the other calls driver.def has
  * rows of the kind EXPOSES.
  */
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "shim/driver/enter.h"

@@ -3,7 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "shim/load/device.h"
-#include "base/sections.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/protections.h"

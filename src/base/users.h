@@ -1,41 +1,19 @@
 /*
- * Sections of code that a thread enters and leaves: sections in which pthread_cancel() does not end
- * the thread, and sections that count the threads inside and can be closed to others.
- */
-#ifndef HP_BASE_SECTIONS_H
-#define HP_BASE_SECTIONS_H
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-/*
- * A thread that is canceled while it is counted, for instance as a copy in progress, would stay
- * counted forever.  The driver has cancellation points, so code that counts a thread does it
- * between these calls; the functions below do it for their callers.  A request that arrives
- * inside stays pending until the thread's first cancellation point after the section.
- *
- * With PTHREAD_CANCEL_ASYNCHRONOUS the thread ends in hp_uncancellable_end() if a request is
- * pending.  Outside of such sections hotpin is as unsafe then as libc's functions (pthreads(7),
- * async-cancel-safe functions).
- *
- * One thread calls these in pairs; pairs may be nested.  The outermost end restores the state that
- * the outermost begin found.  The counts must be undone before the end.  The outermost pair costs
- * two atomic operations on thread-local memory, an inner pair none.
- */
-void hp_uncancellable_begin(void);
-void hp_uncancellable_end(void);
-
-/*
  * Counts the threads inside a section, and keeps other threads out while the section is closed.
  *
  * A thread that enters counts itself and then checks whether the section is closed.  A thread that
  * closes the section does so and then reads the count.  So of two threads that meet, at least one
  * sees the other.  There is no lock, because no lock may be held across a driver call.  A thread
- * that is inside is not canceled.
- *
- * All zero: open, and no thread inside.
+ * that is inside is not canceled: it would stay counted forever (base/cancel.h).
  */
+#ifndef HP_BASE_USERS_H
+#define HP_BASE_USERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero: open, and no thread inside. */
 struct hp_users {
 	_Atomic uint32_t inside; /* threads; a futex; read anywhere */
 	_Atomic uint32_t closed; /* closers; a futex */
