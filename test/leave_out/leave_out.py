@@ -123,13 +123,14 @@ def main():
     tests = Tests(options.build)
     chosen = [one for one in protections() if not options.names or one[0] in options.names]
     print(f"1..{len(chosen)}")
-    failed = 0
+    failed = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         answers = pool.map(lambda one: look(tests, *one), chosen)
         for number, ((name, _), (words, well)) in enumerate(zip(chosen, answers), 1):
-            failed += not well
             print(f"{'ok' if well else 'not ok'} {number} - {name}: {words}", flush=True)
-    return failed != 0 or not chosen
+            failed += [] if well else [f"{name}: {words}"]
+    print("\n".join("# failed: " + words for words in failed))  # the end of a long log is read
+    return failed != [] or not chosen
 
 
 sys.exit(main())
