@@ -42,8 +42,12 @@ static int open_temporary(struct writer *writer)
 			return -ENAMETOOLONG;
 		int fd = open(writer->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			      0666);
-		if (fd >= 0)
-			return hp_trust_number(fd);
+		if (fd >= 0) {
+			fd = hp_trust_number(fd);
+			if (fd < 0)
+				unlink(writer->path);
+			return fd;
+		}
 		if (errno != EEXIST)
 			break;
 	}

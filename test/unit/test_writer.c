@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,23 @@ TEST(a_closed_standard_output)
 	CHECK(is_closed);
 	write_more_than_a_buffer();
 	CHECK_EQ(writer_close(&writer), 0);
+}
+
+TEST(no_number_above_the_standard_streams)
+{
+	const char *path = check_path("run.json");
+	int output = dup(STDOUT_FILENO);
+	struct rlimit before, few;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = (struct rlimit){ STDERR_FILENO + 1, before.rlim_max };
+	close(STDOUT_FILENO);
+	setrlimit(RLIMIT_NOFILE, &few);
+	int error = writer_open(&writer, path);
+	setrlimit(RLIMIT_NOFILE, &before);
+	dup2(output, STDOUT_FILENO);
+	CHECK(error < 0);
+	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
 }
 
 CHECK_MAIN()
