@@ -129,7 +129,8 @@ def main():
         for number, ((name, _), (words, well)) in enumerate(zip(chosen, answers), 1):
             print(f"{'ok' if well else 'not ok'} {number} - {name}: {words}", flush=True)
             failed += [] if well else [f"{name}: {words}"]
-    print("\n".join("# failed: " + words for words in failed))  # the end of a long log is read
+    for words in failed:  # again, because only the end of a long log is kept
+        print("# failed:", words)
     return failed != [] or not chosen
 
 
