@@ -47,6 +47,7 @@ int hp_log_write(const char *text, unsigned long length)
 	hp_uncancellable_begin();
 	struct hp_quiet quiet = hp_quiet_begin();
 
+	/* Before hp_log_open() there is no inode to compare. */
 	if (log_file.inode != 0 ? !hp_trust_names(&log_file) : log_file.fd < 0)
 		result = -EBADF;
 	while (result == 0 && length > 0) {
