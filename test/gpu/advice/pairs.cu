@@ -23,6 +23,14 @@ __host__ __device__ static float next_value(float value)
 	return value;
 }
 
+__host__ __device__ static void mix_values(float *cell, float *other)
+{
+	float larger = *cell > *other ? *cell : *other;
+
+	*other = next_value(*cell);
+	*cell = next_value(larger);
+}
+
 __global__ void step_kernel(float *cells)
 {
 	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -37,7 +45,21 @@ __global__ void smooth_kernel(float *cells)
 	cells[i] = next_value(cells[i]);
 }
 
-/* Takes milliseconds. */
+__global__ void shrink_kernel(float *cells)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	cells[i] = next_value(cells[i] - 0.125f);
+}
+
+__global__ void mix_kernel(float *cells, float *others)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	mix_values(&cells[i], &others[i]);
+}
+
+/* Takes microseconds per hundred rounds. */
 __global__ void long_kernel(float *cells, int rounds)
 {
 	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,6 +74,18 @@ __attribute__((noinline)) static void smooth(float *cells)
 {
 	for (size_t i = 0; i < CELLS; i++)
 		cells[i] = next_value(cells[i]);
+}
+
+__attribute__((noinline)) static void mix(float *cells, float *others)
+{
+	for (size_t i = 0; i < CELLS; i++)
+		mix_values(&cells[i], &others[i]);
+}
+
+__attribute__((noinline)) static void shrink(float *cells)
+{
+	for (size_t i = 0; i < CELLS; i++)
+		cells[i] = next_value(cells[i] - 0.125f);
 }
 
 static float *cells;  /* on the host */
@@ -106,6 +140,54 @@ static void port(bool after)
 	}
 }
 
+/* The same with two functions, neither of which is all host code between the copies. */
+static void port_chain(bool after)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			up();
+		step();
+		if (after) {
+			smooth_kernel<<<blocks(), 256>>>(device);
+			shrink_kernel<<<blocks(), 256>>>(device);
+		}
+		if (!after || i == STEPS - 1)
+			down();
+		if (!after) {
+			smooth(cells);
+			shrink(cells);
+		}
+	}
+}
+
+/* A function that works on two buffers. */
+static void port_buffers(bool after)
+{
+	float *others, *other_device;
+
+	TRY(cudaMallocHost((void **)&others, BYTES));
+	TRY(cudaMalloc((void **)&other_device, BYTES));
+	memset(others, 0, BYTES);
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0) {
+			up();
+			TRY(cudaMemcpy(other_device, others, BYTES, cudaMemcpyHostToDevice));
+		}
+		step();
+		step_kernel<<<blocks(), 256>>>(other_device);
+		if (after)
+			mix_kernel<<<blocks(), 256>>>(device, other_device);
+		if (!after || i == STEPS - 1) {
+			down();
+			TRY(cudaMemcpy(others, other_device, BYTES, cudaMemcpyDeviceToHost));
+		}
+		if (!after)
+			mix(cells, others);
+	}
+	TRY(cudaFree(other_device));
+	TRY(cudaFreeHost(others));
+}
+
 /* Uploads unchanged data in each step, or once. */
 static void upload_once(bool after)
 {
@@ -116,6 +198,22 @@ static void upload_once(bool after)
 	for (int i = 0; i < STEPS; i++) {
 		if (!after || i == 0)
 			TRY(cudaMemcpy(table, cells, BYTES, cudaMemcpyHostToDevice));
+		step();
+	}
+	down();
+	TRY(cudaFree(table));
+}
+
+/* The same by asynchronous copies of pageable memory. */
+static void upload_async(bool after)
+{
+	float *table;
+
+	TRY(cudaMalloc((void **)&table, BYTES));
+	up();
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			TRY(cudaMemcpyAsync(table, cells, BYTES, cudaMemcpyHostToDevice, 0));
 		step();
 	}
 	down();
@@ -138,6 +236,23 @@ static void allocate_once(bool after)
 	down();
 }
 
+/* Allocates a pinned buffer for each upload, or one for all. */
+static void allocate_pinned(bool after)
+{
+	float *buffer = NULL;
+
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			TRY(cudaMallocHost((void **)&buffer, BYTES));
+		memcpy(buffer, cells, BYTES);
+		TRY(cudaMemcpy(device, buffer, BYTES, cudaMemcpyHostToDevice));
+		step();
+		if (!after || i == STEPS - 1)
+			TRY(cudaFreeHost(buffer));
+	}
+	down();
+}
+
 /* Rows of 256 bytes, or all at once. */
 static void batch(bool after)
 {
@@ -147,6 +262,24 @@ static void batch(bool after)
 		TRY(cudaMemcpy((char *)device + at, (char *)cells + at, part,
 			       cudaMemcpyHostToDevice));
 	step();
+	down();
+}
+
+/* The start of each of 64 rows in each step, by a copy of each row, or by one copy of all. */
+static void batch_rows(bool after)
+{
+	size_t pitch = BYTES / 64, width = 4096;
+
+	up();
+	for (int i = 0; i < 5 * STEPS; i++) {
+		for (size_t at = 0; at < BYTES && !after; at += pitch)
+			TRY(cudaMemcpy((char *)device + at, (char *)cells + at, width,
+				       cudaMemcpyHostToDevice));
+		if (after)
+			TRY(cudaMemcpy2D(device, pitch, cells, pitch, width, 64,
+					 cudaMemcpyHostToDevice));
+		step();
+	}
 	down();
 }
 
@@ -193,6 +326,22 @@ static void synchronize_less(bool after)
 	down();
 }
 
+/* Waits for a stream after each kernel that takes longer than its launch, or after all. */
+static void synchronize_steps(bool after)
+{
+	cudaStream_t stream;
+
+	up();
+	TRY(cudaStreamCreate(&stream));
+	for (int i = 0; i < 200 * STEPS; i++) {
+		long_kernel<<<1, 256, 0, stream>>>(device, 200);
+		if (!after || i == 200 * STEPS - 1)
+			TRY(cudaStreamSynchronize(stream));
+	}
+	TRY(cudaStreamDestroy(stream));
+	down();
+}
+
 /* Nothing to advise: start-up and kernels. */
 static void done(bool after)
 {
@@ -211,11 +360,17 @@ static const struct {
 	{ "pin", keep, false },
 	{ "keep", keep, true },
 	{ "port", port, true },
+	{ "port_buffers", port_buffers, true },
+	{ "port_chain", port_chain, true },
 	{ "upload_once", upload_once, true },
+	{ "upload_async", upload_async, false },
 	{ "allocate_once", allocate_once, true },
+	{ "allocate_pinned", allocate_pinned, true },
 	{ "batch", batch, true },
+	{ "batch_rows", batch_rows, true },
 	{ "overlap", overlap, true },
 	{ "synchronize_less", synchronize_less, true },
+	{ "synchronize_steps", synchronize_steps, true },
 	{ "done", done, true },
 };
 
