@@ -45,6 +45,16 @@ struct trace_copy {
 };
 
 /*
+ * True if the host side was read or written before the call returned: the copy was synchronous, or
+ * its memory is pageable to the program.
+ */
+static inline bool trace_copy_touched_host(const struct trace_copy *copy)
+{
+	return !copy->captured && (copy->synchronous ||
+				   (copy->memory != TRACE_PINNED && copy->memory != TRACE_UNKNOWN));
+}
+
+/*
  * The caller of the driver for a copy: the low half of pthread_self(), and the time, on our clock.
  */
 struct correlation_caller {

@@ -122,8 +122,8 @@ void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffe
 {
 	uint64_t host = (uintptr_t)copy->host, hash = 0, ns = 0;
 
-	if (copy->synchronous && copy->linear && copy->host != NULL && copy->device != 0 &&
-	    copy->bytes >= REPEATS_LEAST_BYTES) {
+	if (trace_copy_touched_host(copy) && copy->linear && copy->host != NULL &&
+	    copy->device != 0 && copy->bytes >= REPEATS_LEAST_BYTES) {
 		uint64_t from = hp_now_ns();
 
 		hash = repeats_hash(copy->host, copy->bytes) | 1;

@@ -53,13 +53,6 @@ void round_trips_waited(uint64_t leave_ns)
 		continue;
 }
 
-/* False: the download is complete on return, as into all memory that is pageable to the program. */
-static bool may_be_enqueued(const struct trace_copy *download)
-{
-	return !download->synchronous &&
-	       (download->memory == TRACE_PINNED || download->memory == TRACE_UNKNOWN);
-}
-
 /* True if host code may have read the download: a wait has ended since its call. */
 static bool is_seen(const struct download *download)
 {
@@ -77,7 +70,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		.host_ns = gaps_of_thread(copy->enter_ns),
 		.buffer = buffer,
 		.thread = mine.number,
-		.is_enqueued = may_be_enqueued(copy),
+		.is_enqueued = !trace_copy_touched_host(copy),
 	};
 
 	*place_of(copy->host) = download;
@@ -116,7 +109,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (mine.number == 0)
 		mine.number = ++threads;
 	if (copy->direction == TRACE_D2H) {
-		if (!may_be_enqueued(copy))
+		if (trace_copy_touched_host(copy))
 			round_trips_waited(copy->leave_ns);
 		came_down(copy, buffer);
 		return ROUND_TRIP_NONE;

@@ -33,7 +33,7 @@ ADVICE = {
     "pin": "pin the host memory of copies",
     "keep": "keep round-trip data on the device",
     "port": "port this function and drop its copies",
-    "port_buffers": "port this function and drop its copies",
+    "port_buffers": "port all host code between these copies",
     "port_chain": "port all host code between these copies",
     "upload_once": "upload unchanged data once",
     "upload_async": "upload unchanged data once",
