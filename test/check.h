@@ -17,6 +17,7 @@
 
 #include "bare.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,10 +297,23 @@ static inline int check_run_here(const char *name, int passed)
 	return check_verdict() == CHECK_REACHED_ITS_END ? passed : 1;
 }
 
+/* Opens descriptors 0 to 2 if they are closed, so that no file of a test gets such a number. */
+static inline void check_fill_descriptors(void)
+{
+	int file;
+
+	do
+		file = open("/dev/null", O_RDWR);
+	while (file >= 0 && file <= STDERR_FILENO);
+	if (file >= 0)
+		close(file);
+}
+
 static inline int check_main(int argc, char **argv)
 {
 	int count = 0, failed = 0;
 
+	check_fill_descriptors();
 	check_manually = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
 	if (check_manually)
 		return check_run_here(argv[2], 0);

@@ -153,6 +153,7 @@ static inline int preload_main(int argc, char **argv)
 	int count = 0, failed = 0;
 	const char *only = argc == 3 && argv[1][0] != '-' ? argv[2] : NULL;
 
+	check_fill_descriptors();
 	if ((argc != 2 && only == NULL) || getenv("PRELOAD_SO") == NULL)
 		return check_main(argc, argv);
 	for (struct check_test *test = check_first; test != NULL; test = test->next)
