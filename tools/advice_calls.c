@@ -47,10 +47,17 @@ static int64_t most_of_calls(const struct profile *profile, int64_t ns, int64_t 
 			    profile_add(profile->split.calls_ns, profile->split.host_ns));
 }
 
+/* True for cuMemHostAlloc() and its like. */
+static bool is_host_memory(const struct profile_call *call)
+{
+	return strstr(call->name, "Host") != NULL;
+}
+
 static void allocate_once(const struct profile *profile, struct advice_list *list)
 {
 	const struct profile_call *largest = NULL;
 	int64_t ns = 0, count = 0;
+	bool is_host = false;
 
 	for (size_t i = 0; i < profile->call_count; i++) {
 		const struct profile_call *call = &profile->calls[i];
@@ -61,6 +68,7 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 			continue;
 		ns = profile_add(ns, call->total_ns - call->longest_ns);
 		count = profile_add(count, call->count);
+		is_host |= is_host_memory(call);
 		if (largest == NULL || call->total_ns > largest->total_ns)
 			largest = call;
 	}
@@ -72,7 +80,10 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
 	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
 	    show_several(count, "call", "calls"), show_text(largest->name, 40));
-	SAY(advice->assumes, "the longest call of each function remains");
+	/* The program's first writes to new pages take longer: no calls, no part of the bound. */
+	advice->is_estimate = is_host;
+	SAY(advice->assumes, "the longest call of each function remains%s",
+	    is_host ? "; faster writes to old host memory are not included" : "");
 }
 
 static void synchronize_less(const struct profile *profile, struct advice_list *list)

@@ -823,6 +823,18 @@ TEST(calls_in_a_loop)
 	CHECK(only(ADVICE_SYNCHRONIZE) == NULL);
 }
 
+/* Host memory that is new in each step is slower to write, too. */
+TEST(host_memory_in_a_loop)
+{
+	make();
+	call("cuMemHostAlloc", "allocate", 200, 30, 10);
+	call("cuMemFreeHost", "free", 200, 20, 5);
+	const struct advice *advice = only(ADVICE_ALLOCATE);
+
+	CHECK(advice != NULL && advice->is_estimate);
+	CHECK(advice != NULL && has(advice->assumes, "old host memory"));
+}
+
 TEST(small_copies)
 {
 	make();
