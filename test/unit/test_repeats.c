@@ -14,6 +14,7 @@ static void copy_of(enum trace_direction direction, uint64_t device, const void 
 		    bool synchronous)
 {
 	struct trace_copy copy = { .direction = direction,
+				   .memory = TRACE_PINNED,
 				   .synchronous = synchronous,
 				   .linear = true,
 				   .device = device,
