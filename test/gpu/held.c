@@ -46,6 +46,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool armed;
+	unsigned turn; /* how often it was armed */
 	struct timespec end;
 } cutter = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -54,15 +55,19 @@ static void *cut(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&cutter.lock);
-	for (;;)
+	for (;;) {
+		unsigned turn = cutter.turn;
+
+		/* On a busy machine, the next turn may begin before this thread sees the end. */
 		if (!cutter.armed) {
 			pthread_cond_wait(&cutter.changed, &cutter.lock);
 		} else if (pthread_cond_timedwait(&cutter.changed, &cutter.lock, &cutter.end) ==
 				   ETIMEDOUT &&
-			   cutter.armed) {
+			   cutter.armed && cutter.turn == turn) {
 			word[0] = 2;
 			cutter.armed = false;
 		}
+	}
 	return NULL;
 }
 
@@ -74,6 +79,7 @@ static void arm(unsigned ms)
 	cutter.end.tv_sec += ms / 1000 + cutter.end.tv_nsec / 1000000000;
 	cutter.end.tv_nsec %= 1000000000;
 	cutter.armed = true;
+	cutter.turn++;
 	pthread_cond_signal(&cutter.changed);
 	pthread_mutex_unlock(&cutter.lock);
 }
