@@ -39,6 +39,7 @@ extern void standin_clock_pass(uint64_t ns) __attribute__((weak));
 
 static _Atomic uint64_t counter;
 static _Atomic uint32_t passed; /* a futex: how often time was passed */
+static _Atomic int napping;     /* threads in clock_nanosleep() */
 
 /* What the other threads of this process are doing. */
 struct others {
@@ -144,6 +145,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		most_ns = (until_ns - now_ns) * RUN_FACTOR;
 	most_ns *= slowness();
 
+	napping++;
 	for (; now_ns < until_ns; now_ns = test_clock_ns()) {
 		uint32_t seen = passed;
 		struct others others = look_at_others(false);
@@ -156,6 +158,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		else
 			wait_for((const volatile void *)&passed, seen, LOOK_NS);
 	}
+	napping--;
 	return 0;
 }
 
@@ -259,6 +262,11 @@ bool test_clock_settled(void)
 	struct others others = look_at_others(false);
 
 	return others.running == 0 && others.sleeping == 0;
+}
+
+int test_clock_napping(void)
+{
+	return napping;
 }
 
 int test_clock_waiting(void)

@@ -41,6 +41,9 @@ int test_clock_waiting(void);
 bool test_clock_blocked(void);
 int test_clock_sleeping(void);
 
+/* Returns how many threads are in a sleep by the test clock. */
+int test_clock_napping(void);
+
 /*
  * True if no other thread runs, or sleeps by the kernel's clock: then only time can change
  * anything.

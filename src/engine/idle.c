@@ -33,8 +33,7 @@ static int events_used;
 static uint32_t events_generation; /* contexts_generation() when the events were created */
 
 /* Used by the housekeeper only. */
-static bool cannot_ask;        /* contexts_record() is not supported */
-static bool pause_interrupted; /* the program submitted work during the last pause */
+static bool cannot_ask; /* contexts_record() is not supported */
 
 static bool is_still_idle(void)
 {
@@ -145,15 +144,12 @@ enum idle_verdict idle_query(void)
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || contexts_list(list) <= 0)
 		return IDLE_UNKNOWN;
 	/*
-	 * The pause lets calls that have already passed the gate reach the driver.  Some programs
-	 * never leave so much time between two waits.  After an interrupted pause, the next query
-	 * of an idle device skips it, so their unused blocks are unpinned too.
+	 * During the pause, calls that passed the gate earlier reach the driver.  It is never left
+	 * out: another thread may show an idle device while such a call is on its way.
 	 */
-	bool at_once = is_still_idle() && (pause_interrupted || !hp_keeps(unpinned_after_pause));
 	gate_set(GATE_IDLE);
-	if (!at_once)
+	if (hp_keeps(unpinned_after_pause))
 		hp_sleep_ns(pause_ns);
-	pause_interrupted = !is_still_idle();
 
 	enum idle_verdict verdict = is_still_idle() ? poll_once(true) : IDLE_INTERRUPTED;
 	while (verdict == IDLE_BUSY && events_used > 0 && is_still_idle() && may_go_on(begun_ns)) {

@@ -215,7 +215,7 @@ static _Atomic bool seen_enough;
 static void *see_it_idle(void *arg)
 {
 	OK(cuCtxSetCurrent(context));
-	while (!atomic_load(&seen_enough))
+	for (; !atomic_load(&seen_enough); check_pause(0))
 		OK(cuCtxSynchronize());
 	return arg;
 }
@@ -398,6 +398,37 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 	OK(cuCtxSetCurrent(busy));
 	call_later();
 	printf("# of %zu bytes %zu are still pinned\n", all, standin_registered_bytes());
+}
+
+/* The same after a pause of the housekeeper that the program interrupted. */
+TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_LATE=cuStreamWaitValue32:20",
+	  "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0")
+{
+	pthread_t other;
+
+	begin_with_two();
+	put_kernel();
+	free_all();
+	/* After a second of vain queries, the device is not queried for another second. */
+	rest(2.5);
+	*(uint32_t *)standin_host(word) = 1;
+	CHECK_EQ(standin_step(forever, 1), 1);
+	int queries = standin_calls("cuCtxRecordEvent");
+	OK(cuCtxSynchronize());
+	/* The pause lasts while this thread runs, so it does not wait in the kernel. */
+	while (preloaded() && test_clock_napping() == 0 &&
+	       standin_calls("cuCtxRecordEvent") == queries)
+		continue;
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, NULL));
+	OK(cuStreamSynchronize(NULL));
+	test_clock_step(STEP_NS);
+	comes = false;
+	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
+	WAIT_FOR(comes && test_clock_sleeping() != 0);
+	OK(cuCtxSynchronize());
+	pthread_join(other, NULL);
+	OK(cuCtxSetCurrent(busy));
+	call_later();
 }
 
 /* Time passes only while the program waits. */
