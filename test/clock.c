@@ -26,11 +26,11 @@
 #define BEGIN_NS     (100000 * SECOND)
 /*
  * A sleep of the code under test ends when all other threads wait: nothing else can happen before.
- * Running threads get several times its length, more on a slow machine, and threads that really
- * sleep get all their time.
+ * Running threads get several times its length as CPU time, so a busy machine changes nothing.
+ * Threads that really sleep get all their time.
  */
 #define RUN_FACTOR   10
-#define RUN_MOST_NS  ((uint64_t)100000000)
+#define RUN_MOST_NS  100000000
 #define SLEEP_MOST_S 10
 #define LOOK_NS      ((uint64_t)100000)
 
@@ -68,11 +68,11 @@ static void wake(const volatile void *word)
 	bare4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
 }
 
-static uint64_t kernel_ns(void)
+static uint64_t kernel_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	ask(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
+	ask(SYS_clock_gettime, clock, (long)&now, 0, 0);
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
@@ -91,7 +91,7 @@ static bool is_real(void)
 uint64_t test_clock_ns(void)
 {
 	if (is_real())
-		return kernel_ns();
+		return kernel_ns(CLOCK_MONOTONIC);
 	return BEGIN_NS + (standin_clock_ns != NULL ? standin_clock_ns() : atomic_load(&counter));
 }
 
@@ -124,13 +124,11 @@ static void add(uint64_t ns)
 	wake((const volatile void *)&passed);
 }
 
-/* As in check.h. */
-static uint64_t slowness(void)
+/* The CPU time of all other threads.  The two clocks are read in succession, so it may decrease. */
+static int64_t others_ran_ns(void)
 {
-	const char *wanted = getenv("TEST_SLOWNESS");
-	int times = wanted != NULL ? atoi(wanted) : 1;
-
-	return times > 0 ? (uint64_t)times : 1;
+	return (int64_t)kernel_ns(CLOCK_PROCESS_CPUTIME_ID) -
+	       (int64_t)kernel_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
@@ -140,20 +138,22 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		return (int)-ask(SYS_clock_nanosleep, clock, flags, (long)time, (long)left);
 
 	uint64_t until_ns = ns_of(time) + ((flags & TIMER_ABSTIME) != 0 ? 0 : test_clock_ns());
-	uint64_t now_ns = test_clock_ns(), most_ns = RUN_MOST_NS, begun_ns = kernel_ns();
-	if (until_ns > now_ns && (until_ns - now_ns) * RUN_FACTOR < most_ns)
-		most_ns = (until_ns - now_ns) * RUN_FACTOR;
-	most_ns *= slowness();
+	uint64_t now_ns = test_clock_ns(), begun_ns = kernel_ns(CLOCK_MONOTONIC);
+	int64_t ran_ns = others_ran_ns(), most_ns = RUN_MOST_NS;
+	if (until_ns > now_ns && (until_ns - now_ns) * RUN_FACTOR < RUN_MOST_NS)
+		most_ns = (int64_t)(until_ns - now_ns) * RUN_FACTOR;
 
 	napping++;
 	for (; now_ns < until_ns; now_ns = test_clock_ns()) {
 		uint32_t seen = passed;
 		struct others others = look_at_others(false);
-		uint64_t slept_ns = kernel_ns() - begun_ns;
-		bool over = others.sleeping != 0 ? slept_ns >= SLEEP_MOST_S * SECOND
-						 : others.running == 0 || slept_ns >= most_ns;
+		bool late = kernel_ns(CLOCK_MONOTONIC) - begun_ns >= SLEEP_MOST_S * SECOND;
 
-		if (over)
+		if (others.sleeping != 0)
+			ran_ns = others_ran_ns();
+		else if (others.running == 0 || others_ran_ns() - ran_ns >= most_ns)
+			late = true;
+		if (late)
 			add(until_ns - now_ns);
 		else
 			wait_for((const volatile void *)&passed, seen, LOOK_NS);

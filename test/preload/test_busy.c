@@ -366,69 +366,69 @@ TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:60",
 	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
 
-static _Atomic bool comes;
-
 static void *put_kernel_late(void *arg)
 {
 	OK(cuCtxSetCurrent(busy));
-	comes = true;
 	put_kernel();
 	return arg;
 }
 
-/* Work is on its way through the driver when another thread sees its own context idle. */
-TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
-	  "STANDIN_SLOW=cuMemHostUnregister:15")
+/* After a second of vain queries, the device is not queried for another second. */
+static void make_due_later(void)
 {
-	pthread_t other;
-
 	begin_with_two();
 	put_kernel();
 	free_all();
-	/* After a second of vain queries, the device is not queried for another second. */
 	rest(2.5);
 	*(uint32_t *)standin_host(word) = 1;
 	CHECK_EQ(standin_step(forever, 1), 1);
-	size_t all = standin_registered_bytes();
-	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
-	/* Inside the driver, before its effect. */
-	WAIT_FOR(comes && test_clock_sleeping() != 0);
-	OK(cuCtxSynchronize());
-	pthread_join(other, NULL);
-	OK(cuCtxSetCurrent(busy));
-	call_later();
-	printf("# of %zu bytes %zu are still pinned\n", all, standin_registered_bytes());
 }
 
-/* The same after a pause of the housekeeper that the program interrupted. */
-TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_LATE=cuStreamWaitValue32:20",
-	  "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0")
+/*
+ * The housekeeper begins a pause when this thread sees its own context idle.  The pause lasts while
+ * this thread runs, so it does not wait in the kernel.
+ */
+static void begin_pause(void)
 {
-	pthread_t other;
-
-	begin_with_two();
-	put_kernel();
-	free_all();
-	/* After a second of vain queries, the device is not queried for another second. */
-	rest(2.5);
-	*(uint32_t *)standin_host(word) = 1;
-	CHECK_EQ(standin_step(forever, 1), 1);
 	int queries = standin_calls("cuCtxRecordEvent");
+
 	OK(cuCtxSynchronize());
-	/* The pause lasts while this thread runs, so it does not wait in the kernel. */
 	while (preloaded() && test_clock_napping() == 0 &&
 	       standin_calls("cuCtxRecordEvent") == queries)
 		continue;
-	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, NULL));
-	OK(cuStreamSynchronize(NULL));
-	test_clock_step(STEP_NS);
-	comes = false;
+}
+
+/* Work is on its way through the driver when the pause begins. */
+static void arrive_during_pause(void)
+{
+	pthread_t other;
+
+	standin_hold("cuStreamWaitValue32", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
-	WAIT_FOR(comes && test_clock_sleeping() != 0);
-	OK(cuCtxSynchronize());
+	WAIT_FOR(standin_held() != 0);
+	begin_pause();
+	standin_release();
 	pthread_join(other, NULL);
 	OK(cuCtxSetCurrent(busy));
 	call_later();
+}
+
+TEST_WITH(a_kernel_on_its_way, "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0")
+{
+	make_due_later();
+	arrive_during_pause();
+}
+
+/* The program has interrupted the pause before that. */
+TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_SLOW=cuMemHostUnregister:15",
+	  "HOTPIN_RING=0")
+{
+	make_due_later();
+	begin_pause();
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, NULL));
+	OK(cuStreamSynchronize(NULL));
+	test_clock_step(STEP_NS);
+	arrive_during_pause();
 }
 
 /* Time passes only while the program waits. */
