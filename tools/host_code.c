@@ -64,8 +64,10 @@ int64_t host_code_samples(const struct profile_sample *sample)
 
 static void collect(struct profile *profile, struct host_code *code)
 {
-	size_t most = profile->sample_count * PROFILE_FRAMES_MOST;
+	size_t most = 0;
 
+	for (size_t i = 0; i < profile->sample_count; i++)
+		most += profile->samples[i].frames.count;
 	code->entries = profile_allocate(profile, most, sizeof(*code->entries));
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];

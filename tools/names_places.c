@@ -17,10 +17,54 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
-/* The first `exact` frames hold addresses of instructions; the others hold return addresses. */
-static void add_frames(struct place_list *list, struct profile *profile,
-		       struct profile_frames *frames, size_t exact)
+/* Is called with each list of native frames; the first `exact` are addresses of instructions. */
+typedef void (*visit_function)(void *arg, struct profile *profile, struct profile_frames *frames,
+			       size_t exact);
+
+/* Visits the places of the timeline's samples; callers among them hold return addresses. */
+static void visit_timeline(struct profile *profile, visit_function visit, void *arg)
 {
+	size_t count = profile->events.place_count;
+	bool *calls = profile_allocate(profile, count, sizeof(*calls));
+
+	for (size_t i = 0; i < count; i++)
+		if (profile->events.callers[i] >= 0)
+			calls[profile->events.callers[i]] = true;
+	for (size_t i = 0; i < count; i++)
+		visit(arg, profile, &profile->events.places[i], calls[i] ? 0 : 1);
+}
+
+static void visit_lists(struct profile *profile, visit_function visit, void *arg)
+{
+	for (size_t i = 0; i < profile->site_count; i++)
+		visit(arg, profile, &profile->sites[i].frames, 0);
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		visit(arg, profile, &profile->gaps[i].before.frames, 0);
+		visit(arg, profile, &profile->gaps[i].after.frames, 0);
+	}
+	for (size_t i = 0; i < profile->launch_count; i++)
+		visit(arg, profile, &profile->launches[i].frames, 0);
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		visit(arg, profile, &profile->buffers[i].frames,
+		      strcmp(profile->buffers[i].kind, "static") == 0 ? SIZE_MAX : 0);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		visit(arg, profile, &profile->samples[i].frames, 1);
+	visit_timeline(profile, visit, arg);
+}
+
+static void count_frames(void *arg, struct profile *profile, struct profile_frames *frames,
+			 size_t exact)
+{
+	(void)profile;
+	(void)exact;
+	*(size_t *)arg += frames->count;
+}
+
+static void add_frames(void *arg, struct profile *profile, struct profile_frames *frames,
+		       size_t exact)
+{
+	struct place_list *list = arg;
+
 	for (size_t i = 0; i < frames->count; i++) {
 		struct profile_frame *frame = &frames->items[i];
 		struct profile_module *file =
@@ -39,49 +83,65 @@ static void add_frames(struct place_list *list, struct profile *profile,
 	}
 }
 
-/* Adds the places of the timeline's samples; callers among them hold return addresses. */
-static void add_timeline(struct place_list *list, struct profile *profile)
-{
-	size_t count = profile->events.place_count;
-	bool *calls = profile_allocate(profile, count, sizeof(*calls));
-
-	for (size_t i = 0; i < count; i++)
-		if (profile->events.callers[i] >= 0)
-			calls[profile->events.callers[i]] = true;
-	for (size_t i = 0; i < count; i++)
-		add_frames(list, profile, &profile->events.places[i], calls[i] ? 0 : 1);
-}
-
 struct place_list names_places(struct profile *profiles, size_t count)
 {
 	struct place_list list = { NULL, 0 };
 	size_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
-		most += (profiles[i].site_count + profiles[i].buffer_count +
-			 2 * profiles[i].gap_count + profiles[i].launch_count +
-			 profiles[i].sample_count + profiles[i].events.place_count) *
-			PROFILE_FRAMES_MOST;
+		visit_lists(&profiles[i], count_frames, &most);
 	list.items = profile_allocate(profiles, most, sizeof(*list.items));
-	for (size_t i = 0; i < count; i++) {
-		struct profile *profile = &profiles[i];
-
-		for (size_t j = 0; j < profile->site_count; j++)
-			add_frames(&list, profile, &profile->sites[j].frames, 0);
-		for (size_t j = 0; j < profile->gap_count; j++) {
-			add_frames(&list, profile, &profile->gaps[j].before.frames, 0);
-			add_frames(&list, profile, &profile->gaps[j].after.frames, 0);
-		}
-		for (size_t j = 0; j < profile->launch_count; j++)
-			add_frames(&list, profile, &profile->launches[j].frames, 0);
-		for (size_t j = 0; j < profile->buffer_count; j++)
-			add_frames(&list, profile, &profile->buffers[j].frames,
-				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);
-		for (size_t j = 0; j < profile->sample_count; j++)
-			add_frames(&list, profile, &profile->samples[j].frames, 1);
-		add_timeline(&list, profile);
-	}
+	for (size_t i = 0; i < count; i++)
+		visit_lists(&profiles[i], add_frames, &list);
 	return list;
+}
+
+static void add_frame(struct profile_frames *to, const struct profile_frame *frame)
+{
+	if (to->count < PROFILE_FRAMES_MOST)
+		to->items[to->count++] = *frame;
+}
+
+static void unfold(void *arg, struct profile *profile, struct profile_frames *frames, size_t exact)
+{
+	struct profile_frames unfolded = { NULL, 0 };
+	bool any = false;
+
+	(void)arg;
+	(void)exact;
+	for (size_t i = 0; i < frames->count; i++)
+		any |= frames->items[i].inlined != NULL;
+	if (!any)
+		return;
+	unfolded.items = profile_allocate(profile, PROFILE_FRAMES_MOST, sizeof(*unfolded.items));
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+
+		for (size_t j = 0; frame->inlined != NULL && j < frame->inlined->count; j++) {
+			struct profile_frame inlined = frame->inlined->items[j];
+
+			inlined.module = frame->module;
+			inlined.offset = frame->offset;
+			inlined.guessed = frame->guessed;
+			add_frame(&unfolded, &inlined);
+		}
+		add_frame(&unfolded, frame);
+	}
+	*frames = unfolded;
+}
+
+void names_unfold(struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		visit_lists(&profiles[i], unfold, NULL);
+}
+
+void names_copy_line(struct profile_frame *to, const struct profile_frame *from)
+{
+	to->line = from->line;
+	to->path = from->path;
+	to->number = from->number;
+	to->inlined = from->inlined;
 }
 
 bool names_are_stored(const struct profile *profile, int64_t module)
@@ -113,9 +173,6 @@ void names_recall(const struct place *place)
 		return;
 	if (frame->function == NULL)
 		frame->function = stored->function;
-	if (frame->line == NULL) {
-		frame->line = stored->line;
-		frame->path = stored->path;
-		frame->number = stored->number;
-	}
+	if (frame->line == NULL)
+		names_copy_line(frame, stored);
 }

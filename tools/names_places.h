@@ -23,6 +23,12 @@ struct place_list {
 /* Returns the native frames of all profiles, in the memory of the first. */
 struct place_list names_places(struct profile *profiles, size_t count);
 
+/* Makes a frame of each function that is inlined into one; the outermost frames may be cut. */
+void names_unfold(struct profile *profiles, size_t count);
+
+/* Copies the source line, and the functions that are inlined there. */
+void names_copy_line(struct profile_frame *to, const struct profile_frame *from);
+
 /* True if the profile has names of places in this module. */
 bool names_are_stored(const struct profile *profile, int64_t module);
 

@@ -6,6 +6,7 @@
  * they are.
  */
 #include "names.h"
+#include "names_lines.h"
 #include "names_places.h"
 #include "progress.h"
 #include "symbols.h"
@@ -179,62 +180,26 @@ static void exec_addr2line(void *arg)
 {
 	const struct lines *lines = arg;
 	static char addresses[LINES_A_TIME][20];
-	const char *args[LINES_A_TIME + 6] = { "addr2line", "-a", "-i", "-e", lines->path };
+	const char *args[LINES_A_TIME * NAMES_LINES_TIMES + 6] = { "addr2line", "-afi", "-e",
+								   lines->path };
 
 	for (size_t i = 0; i < lines->count; i++) {
 		snprintf(addresses[i], sizeof(addresses[i]), "0x%llx",
 			 (unsigned long long)lines->frames[i]->offset);
-		args[i + 5] = addresses[i];
+		for (size_t j = 0; j < NAMES_LINES_TIMES; j++)
+			args[4 + i * NAMES_LINES_TIMES + j] = addresses[i];
 	}
 	if (leave_rights(lines->path))
 		execvp("addr2line", (char **)args);
 }
 
-/*
- * Keeps a line like "/home/me/solve.cu:42 (discriminator 3)"; "??:0" is none.  Code that was
- * inlined from a library's header counts for the line that it was inlined into.
- */
-static void keep_line(struct profile *profile, char *line, struct profile_frame *frame)
-{
-	char *note = strstr(line, " (discriminator ");
-
-	line[strcspn(line, "\n")] = '\0';
-	if (note != NULL)
-		*note = '\0';
-	char *colon = strrchr(line, ':');
-	if (colon == NULL || colon[1] < '1' || colon[1] > '9' || line[0] == '?')
-		return;
-	int64_t number = strtoll(colon + 1, NULL, 10);
-	if (number > INT32_MAX)
-		return;
-	const char *slash = strrchr(line, '/');
-	const char *name = copy_text(profile, slash != NULL ? slash + 1 : line);
-	*colon = '\0';
-	if (frame->path != NULL &&
-	    (!names_is_system_source(frame->path) || names_is_system_source(line)))
-		return;
-	frame->line = name;
-	frame->path = copy_text(profile, line);
-	frame->number = number;
-}
-
-/* addr2line prints each address, then a line for each function inlined there, innermost first. */
 static void find_lines(struct profile *profile, const struct lines *lines)
 {
-	char line[4096];
 	pid_t child = 0;
 	FILE *answers = start_child(exec_addr2line, (void *)lines, &child);
-	size_t count = 0;
 
-	while (answers != NULL && fgets(line, sizeof(line), answers) != NULL) {
-		bool address = strncmp(line, "0x", 2) == 0;
-
-		if (address && count == lines->count)
-			break;
-		count += address;
-		if (!address && count > 0)
-			keep_line(profile, line, lines->frames[count - 1]);
-	}
+	if (answers != NULL)
+		names_lines_read(profile, answers, lines->frames, lines->count);
 	end_child(answers, child);
 }
 
@@ -336,9 +301,7 @@ static void resolve_file(struct profile *owner, const struct place *places, size
 		if (!is_same_place(&places[i], &places[i - 1]))
 			continue;
 		places[i].frame->function = places[i - 1].frame->function;
-		places[i].frame->line = places[i - 1].frame->line;
-		places[i].frame->path = places[i - 1].frame->path;
-		places[i].frame->number = places[i - 1].frame->number;
+		names_copy_line(places[i].frame, places[i - 1].frame);
 	}
 }
 
@@ -386,41 +349,70 @@ static void demangle_each(struct profile *owner, const char ***found, size_t cou
 		*found[i] = *each[as[i]];
 }
 
-void names_resolve(struct profile *profiles, size_t count, bool places)
+/* The fields that hold mangled names. */
+struct mangled {
+	const char ***items;
+	size_t count;
+};
+
+static void add_mangled(struct mangled *list, const char **name)
+{
+	if (is_mangled(*name))
+		list->items[list->count++] = name;
+}
+
+/* Frames with the same place share the list of inlined functions, so it may be added repeatedly. */
+static void add_frame(struct mangled *list, struct profile_frame *frame)
+{
+	add_mangled(list, &frame->function);
+	for (size_t i = 0; frame->inlined != NULL && i < frame->inlined->count; i++)
+		add_mangled(list, &frame->inlined->items[i].function);
+}
+
+static void add_events(struct mangled *list, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->kernel_count; i++) {
+		struct profile_kernel *kernel = &profile->kernels[i];
+
+		kernel->readable = kernel->name != NULL ? kernel->name : NO_NAME;
+		add_mangled(list, &kernel->readable);
+	}
+	for (size_t i = 0; i < profile->events.name_count; i++) {
+		add_mangled(list, &profile->events.names[i]);
+		if (profile->events.names[i][0] == '\0')
+			profile->events.names[i] = NO_NAME;
+	}
+}
+
+void names_find(struct profile *profiles, size_t count, bool places)
 {
 	struct place_list all = names_places(profiles, count);
-	size_t most = all.count, mangled = 0;
+	struct mangled mangled = { NULL, 0 };
+	size_t most = all.count;
 
 	/* A return address is after its call, possibly in the next line. */
 	for (size_t i = 0; i < all.count; i++)
 		all.items[i].frame->offset -=
 			all.items[i].is_return && all.items[i].frame->offset > 0;
 	qsort(all.items, all.count, sizeof(*all.items), compare_places);
-	for (size_t i = 0; i < count; i++)
-		most += profiles[i].kernel_count + profiles[i].events.name_count;
-	const char ***found = profile_allocate(profiles, most, sizeof(*found));
 	if (places)
 		resolve_places(profiles, &all);
-	for (size_t i = 0; i < count; i++) {
-		struct profile *profile = &profiles[i];
-
-		for (size_t j = 0; j < profile->kernel_count; j++) {
-			struct profile_kernel *kernel = &profile->kernels[j];
-
-			kernel->readable = kernel->name != NULL ? kernel->name : NO_NAME;
-			if (is_mangled(kernel->name))
-				found[mangled++] = &kernel->readable;
-		}
-		for (size_t j = 0; j < profile->events.name_count; j++) {
-			if (is_mangled(profile->events.names[j]))
-				found[mangled++] = &profile->events.names[j];
-			if (profile->events.names[j][0] == '\0')
-				profile->events.names[j] = NO_NAME;
-		}
-	}
+	for (size_t i = 0; i < count; i++)
+		most += profiles[i].kernel_count + profiles[i].events.name_count;
 	for (size_t i = 0; i < all.count; i++)
-		if (is_mangled(all.items[i].frame->function))
-			found[mangled++] = &all.items[i].frame->function;
-	demangle_each(profiles, found, mangled);
+		if (all.items[i].frame->inlined != NULL)
+			most += all.items[i].frame->inlined->count;
+	mangled.items = profile_allocate(profiles, most, sizeof(*mangled.items));
+	for (size_t i = 0; i < count; i++)
+		add_events(&mangled, &profiles[i]);
+	for (size_t i = 0; i < all.count; i++)
+		add_frame(&mangled, all.items[i].frame);
+	demangle_each(profiles, mangled.items, mangled.count);
 	progress_clear();
+}
+
+void names_resolve(struct profile *profiles, size_t count, bool places)
+{
+	names_find(profiles, count, places);
+	names_unfold(profiles, count);
 }

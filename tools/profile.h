@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define UNKNOWN             (-1)
-#define PROFILE_FRAMES_MOST 12
+#define PROFILE_FRAMES_MOST 24 /* with inlined functions */
 /* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
 #define PROFILE_MIB_MOST    256
 
@@ -72,6 +72,7 @@ struct profile_frame {
 	int64_t number;         /* of that line */
 	bool guessed;
 	bool is_python; /* from the profile: module and offset are UNKNOWN, the rest is known */
+	const struct profile_frames *inlined; /* by names_find(), innermost first; NULL: none */
 };
 
 struct profile_frames {

@@ -92,6 +92,27 @@ static struct profile_frame frame_of(struct profile *profile, const struct sourc
 				       .is_python = true };
 }
 
+/* Returns the functions that are inlined at a named place; NULL: none. */
+static const struct profile_frames *read_inlined(struct reader *reader, json_t *value)
+{
+	struct profile_frames *inlined;
+	size_t count;
+	const struct source *sources =
+		reader_list(reader, value, "inlined", sizeof(*sources), read_source, &count);
+
+	if (count == 0 || reader->wrong[0] != '\0')
+		return NULL;
+	inlined = profile_allocate(reader->profile, 1, sizeof(*inlined));
+	inlined->items = profile_allocate(reader->profile, count, sizeof(*inlined->items));
+	for (; inlined->count < count; inlined->count++) {
+		struct profile_frame *frame = &inlined->items[inlined->count];
+
+		*frame = frame_of(reader->profile, &sources[inlined->count]);
+		frame->is_python = false;
+	}
+	return inlined;
+}
+
 void profile_read_name(struct reader *reader, json_t *value, void *to)
 {
 	struct name {
@@ -118,6 +139,7 @@ void profile_read_name(struct reader *reader, json_t *value, void *to)
 	frame->offset = name.offset;
 	frame->function = name.source.function;
 	frame->is_python = false;
+	frame->inlined = read_inlined(reader, value);
 }
 
 void profile_read_frames(struct reader *reader, json_t *value, struct profile_frames *ret)

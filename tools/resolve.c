@@ -117,7 +117,7 @@ static int by_place(const void *left, const void *right)
 	return profile_by_place(*a, *b);
 }
 
-/* Returns the places in files, after names_resolve(). */
+/* Returns the places in files, after names_find(). */
 static struct once places_of(struct profile *profile)
 {
 	struct place_list all = names_places(profile, 1);
@@ -142,16 +142,36 @@ static json_t *text_or_null(const char *text)
 	return made != NULL ? made : json_string(show_text(text, 300));
 }
 
+static void set_name(json_t *row, const struct profile_frame *frame)
+{
+	json_object_set_new(row, "function", text_or_null(frame->function));
+	json_object_set_new(row, "file", text_or_null(frame->path));
+	json_object_set_new(row, "line",
+			    frame->path != NULL ? json_integer(frame->number) : json_null());
+}
+
+static json_t *inlined_of(const struct profile_frames *inlined)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < inlined->count; i++) {
+		json_t *row = json_object();
+
+		set_name(row, &inlined->items[i]);
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 static void write_name(FILE *to, const struct profile_frame *frame)
 {
 	json_t *row = json_object();
 
 	json_object_set_new(row, "module", json_integer(frame->module));
 	json_object_set_new(row, "offset", json_integer(frame->offset));
-	json_object_set_new(row, "function", text_or_null(frame->function));
-	json_object_set_new(row, "file", text_or_null(frame->path));
-	json_object_set_new(row, "line",
-			    frame->path != NULL ? json_integer(frame->number) : json_null());
+	set_name(row, frame);
+	if (frame->inlined != NULL)
+		json_object_set_new(row, "inlined", inlined_of(frame->inlined));
 	json_dumpf(row, to, JSON_ENSURE_ASCII);
 	json_decref(row);
 }
@@ -282,7 +302,7 @@ static bool resolve(const char *path)
 	}
 	if (profile_open(path, &profile) < 0)
 		return false;
-	names_resolve(&profile, 1, true);
+	names_find(&profile, 1, true);
 	struct once once = places_of(&profile);
 	bool stored = store(&profile, &before, &once, &changed);
 	if (stored && once.named == 0)

@@ -154,16 +154,22 @@ static const char **quote_sites(struct profile *profile)
 	return sites;
 }
 
-static const char **quote_places(struct profile *profile)
+static const char *quote_place(struct profile *profile, const struct profile_frame *frame)
+{
+	return trace_quoted(profile, show_text(timeline_place(profile, frame), 300));
+}
+
+static const char ***quote_places(struct profile *profile)
 {
 	size_t count = profile->events.place_count;
-	const char **places = profile_allocate(profile, count + 1, sizeof(*places));
+	const char ***places = profile_allocate(profile, count, sizeof(*places));
 
-	for (size_t i = 0; i <= count; i++) {
-		const struct profile_frame *frame =
-			i < count ? profile->events.places[i].items : NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_frames *frames = &profile->events.places[i];
 
-		places[i] = trace_quoted(profile, show_text(timeline_place(profile, frame), 300));
+		places[i] = profile_allocate(profile, frames->count, sizeof(*places[i]));
+		for (size_t j = 0; j < frames->count; j++)
+			places[i][j] = quote_place(profile, &frames->items[j]);
 	}
 	return places;
 }
@@ -254,6 +260,7 @@ static void write_file(struct trace_output *output)
 	output->sites = quote_sites(profile);
 	output->buffers = quote_buffers(profile);
 	output->places = quote_places(profile);
+	output->nowhere = quote_place(profile, NULL);
 	output->names = quote_all(profile, profile->events.names, profile->events.name_count);
 	output->routes = quote_all(profile, profile->events.routes, profile->events.route_count);
 	output->tids = profile_allocate(profile, count, sizeof(*output->tids));

@@ -218,25 +218,30 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		       struct stack *ret)
 {
 	const struct profile *profile = output->profile;
-	int64_t chain[PROFILE_FRAMES_MOST];
+	const char *names[PROFILE_FRAMES_MOST];
+	bool nameless[PROFILE_FRAMES_MOST];
 	size_t depth = 0;
 
-	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
-	     at = profile->events.callers[at])
-		chain[depth++] = at;
+	for (int64_t at = sample->detail; at >= 0; at = profile->events.callers[at]) {
+		const struct profile_frames *frames = &profile->events.places[at];
+
+		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {
+			names[depth] = output->places[at][i];
+			nameless[depth++] = frames->items[i].function == NULL;
+		}
+	}
 	ret->depth = 0;
 	for (size_t i = depth; i > 0; i--) {
-		const struct profile_frame *frame = profile->events.places[chain[i - 1]].items;
-		const char *name = output->places[chain[i - 1]];
+		const char *name = names[i - 1];
 
 		/* Consecutive functions without names are shown as one. */
-		if (frame->function == NULL && ret->depth > 0 &&
+		if (nameless[i - 1] && ret->depth > 0 &&
 		    strcmp(ret->names[ret->depth - 1], name) == 0)
 			continue;
 		ret->names[ret->depth++] = name;
 	}
 	if (ret->depth == 0)
-		ret->names[ret->depth++] = output->places[profile->events.place_count];
+		ret->names[ret->depth++] = output->nowhere;
 }
 
 /* Returns the stacks of a thread's samples.  Each one starts after the end of the previous one. */

@@ -61,7 +61,7 @@ static void name_all(struct profile *profile, bool places)
 			name_frame(&profile->samples[i].frames.items[j]);
 }
 
-void names_resolve(struct profile *profiles, size_t count, bool places)
+void names_find(struct profile *profiles, size_t count, bool places)
 {
 	struct place_list all = names_places(profiles, count);
 
@@ -69,6 +69,12 @@ void names_resolve(struct profile *profiles, size_t count, bool places)
 		names_recall(&all.items[i]);
 	for (size_t i = 0; i < count; i++)
 		name_all(&profiles[i], places);
+}
+
+void names_resolve(struct profile *profiles, size_t count, bool places)
+{
+	names_find(profiles, count, places);
+	names_unfold(profiles, count);
 }
 
 static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,

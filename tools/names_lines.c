@@ -1,0 +1,142 @@
+/*
+ * names_lines.c - reads the answers of addr2line.
+ *
+ * For each address, addr2line prints the address, and a name and a source line of each function
+ * that is inlined there, innermost first.  The last one is the function that contains the code.
+ *
+ * When GNU addr2line 2.40 first meets an inlined function that has no linkage name, it prints the
+ * symbol that contains the code instead.  The second time it prints the function's name.
+ */
+#include "names_lines.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MOST 8192 /* bytes of a name or a path, with its zero byte */
+
+/* The functions at one address, as far as they were read. */
+struct chain {
+	struct profile_frame inner[PROFILE_FRAMES_MOST]; /* inlined; innermost first */
+	size_t count;
+	struct profile_frame last; /* the last one that was read */
+};
+
+static const char *copy_text(struct profile *owner, const char *text)
+{
+	char *copy = profile_allocate(owner, strlen(text) + 1, 1);
+
+	strcpy(copy, text);
+	return copy;
+}
+
+/* Reads a line without its end; a line that is too long becomes "". */
+static bool read_line(FILE *from, char line[LINE_MOST])
+{
+	size_t length = 0;
+	int byte = EOF;
+
+	while ((byte = fgetc(from)) != EOF && byte != '\n') {
+		if (length < LINE_MOST - 1)
+			line[length] = (char)byte;
+		length++;
+	}
+	line[length < LINE_MOST ? length : 0] = '\0';
+	return byte != EOF;
+}
+
+/* Reads a line like "/home/me/solve.cu:42 (discriminator 3)"; "??:0" is none. */
+static void read_place(struct profile *owner, char *line, struct profile_frame *ret)
+{
+	char *note = strstr(line, " (discriminator ");
+
+	if (note != NULL)
+		*note = '\0';
+	char *colon = strrchr(line, ':');
+	if (colon == NULL || colon[1] < '1' || colon[1] > '9' || line[0] == '?')
+		return;
+	int64_t number = strtoll(colon + 1, NULL, 10);
+	if (number > INT32_MAX)
+		return;
+	const char *slash = strrchr(line, '/');
+	ret->line = copy_text(owner, slash != NULL ? slash + 1 : line);
+	*colon = '\0';
+	ret->path = copy_text(owner, line);
+	ret->number = number;
+}
+
+static void take_line(struct profile_frame *to, const struct profile_frame *from)
+{
+	to->line = from->line;
+	to->path = from->path;
+	to->number = from->number;
+}
+
+static bool is_same_function(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->function != NULL && b->function != NULL && strcmp(a->function, b->function) == 0;
+}
+
+/*
+ * Adds the function that the last one was inlined into.  Code that was inlined from a library's
+ * header counts for the line that it was inlined into.  An inlined function without a name is a
+ * part of the function around it.
+ */
+static void add_outer(struct chain *chain, const struct profile_frame *outer)
+{
+	struct profile_frame inner = chain->last;
+
+	chain->last = *outer;
+	if (inner.line == NULL || names_is_system_source(inner.path))
+		return;
+	if (inner.function == NULL || is_same_function(&inner, outer))
+		take_line(&chain->last, &inner);
+	else if (chain->count < PROFILE_FRAMES_MOST)
+		chain->inner[chain->count++] = inner;
+}
+
+static void keep(struct profile *owner, const struct chain *chain, struct profile_frame *frame)
+{
+	struct profile_frames *inlined = NULL;
+
+	if (chain->count > 0) {
+		inlined = profile_allocate(owner, 1, sizeof(*inlined));
+		inlined->count = chain->count;
+		inlined->items =
+			profile_allocate(owner, chain->count, sizeof(*inlined->items));
+		memcpy(inlined->items, chain->inner, chain->count * sizeof(*inlined->items));
+	}
+	frame->inlined = inlined;
+	take_line(frame, &chain->last);
+	if (frame->function == NULL && frame->line != NULL)
+		frame->function = chain->last.function;
+}
+
+void names_lines_read(struct profile *owner, FILE *answers, struct profile_frame *const *frames,
+		      size_t count)
+{
+	char line[LINE_MOST], place[LINE_MOST];
+	struct chain chain = { .count = 0 };
+	size_t seen = 0;
+
+	while (read_line(answers, line)) {
+		struct profile_frame function = { .function = NULL };
+
+		if (strncmp(line, "0x", 2) == 0) {
+			if (seen > 0)
+				keep(owner, &chain, frames[(seen - 1) / NAMES_LINES_TIMES]);
+			chain = (struct chain){ .count = 0 };
+			if (++seen > count * NAMES_LINES_TIMES)
+				return;
+			continue;
+		}
+		if (!read_line(answers, place))
+			break;
+		if (line[0] != '?' && line[0] != '\0')
+			function.function = copy_text(owner, line);
+		read_place(owner, place, &function);
+		add_outer(&chain, &function);
+	}
+	if (seen > 0)
+		keep(owner, &chain, frames[(seen - 1) / NAMES_LINES_TIMES]);
+}
