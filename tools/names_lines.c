@@ -102,8 +102,7 @@ static void keep(struct profile *owner, const struct chain *chain, struct profil
 	if (chain->count > 0) {
 		inlined = profile_allocate(owner, 1, sizeof(*inlined));
 		inlined->count = chain->count;
-		inlined->items =
-			profile_allocate(owner, chain->count, sizeof(*inlined->items));
+		inlined->items = profile_allocate(owner, chain->count, sizeof(*inlined->items));
 		memcpy(inlined->items, chain->inner, chain->count * sizeof(*inlined->items));
 	}
 	frame->inlined = inlined;

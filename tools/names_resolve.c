@@ -28,7 +28,7 @@
 #define NO_NAME      "(no name)" /* of a kernel */
 #define NAME_MOST    8192        /* bytes of a demangled name, with its zero byte */
 #define DEATHS_MOST  4
-#define LINES_A_TIME 128
+#define LINES_A_TIME 512
 #define SECONDS_MOST 20
 
 /* Starts `body` in a child, and returns a file that reads its output; NULL if that failed. */

@@ -25,8 +25,8 @@ struct trace_output {
 	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
 	const char *prefix;           /* of the names of its processes */
 	const char **names, **sites, **buffers, **routes; /* as JSON */
-	const char ***places; /* as JSON, of each frame */
-	const char *nowhere;  /* as JSON, of samples without a place */
+	const char ***places;                             /* as JSON, of each frame */
+	const char *nowhere;                              /* as JSON, of samples without a place */
 	int64_t *tids;                                    /* the subtrack of each row; 0: none */
 	size_t *calls; /* the result of flows_find(); NULL: not known */
 };

@@ -30,14 +30,16 @@ def elf(symbols):
 
 def addr2line(lines):
     """Returns a PATH whose addr2line answers with lines: {address: ["/src/heat.c:5", ..]},
-    innermost first."""
+    innermost first.  ("step", "/src/heat.c:5") also names the function."""
     folder = os.path.join(tap.FOLDER.name, "bin")
     os.makedirs(folder, exist_ok=True)
+    answers = {address: [text for line in found for text in (("??", line) if isinstance(line, str) else line)]
+               for address, found in lines.items()}
     cases = "".join("0x%x) printf '%%s\\n' %s ;;\n" %
-                    (address, " ".join("'" + line + "'" for line in found))
-                    for address, found in lines.items())
+                    (address, " ".join("'" + text + "'" for text in found))
+                    for address, found in answers.items())
     path = os.path.join(folder, "addr2line")
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(f"#!/bin/sh\nshift 4\nfor address; do\necho \"$address\"\ncase $address in\n{cases}*) echo '??:0' ;;\nesac\ndone\n")
+        file.write(f"#!/bin/sh\nshift 3\nfor address; do\necho \"$address\"\ncase $address in\n{cases}*) echo '??'; echo '??:0' ;;\nesac\ndone\n")
     os.chmod(path, 0o755)
     return folder + ":" + os.environ["PATH"]

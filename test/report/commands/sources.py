@@ -12,10 +12,12 @@ HEAT = os.path.join(FOLDER, "src", "heat.c")
 FAR = "/build/far/solver/io.c"
 SYSTEM = "/usr/include/c++/12/bits/stl_vector.h"
 UPLOAD, MAIN, RUNTIME, MEMCPY = 0x1000, 0x2000, 0x3000, 0x9000
+# The compiler inlined cool(float*) into main.
 LINES = {
     UPLOAD + 0x10: [f"{HEAT}:10"], UPLOAD + 0x20: [f"{HEAT}:12 (discriminator 3)"],
     MAIN + 0x10: [f"{FOLDER}/obj/../src/./heat.c:40"], MAIN + 0x20: [f"{FAR}:7"],
-    MAIN + 0x30: [f"{SYSTEM}:1045", f"{HEAT}:42", f"{HEAT}:50"], MAIN + 0x40: [f"{SYSTEM}:99"],
+    MAIN + 0x30: [("_ZNSt6vectorIfE2atEm", f"{SYSTEM}:1045"), ("_ZL4coolPf", f"{HEAT}:42"),
+                  ("main", f"{HEAT}:50")], MAIN + 0x40: [f"{SYSTEM}:99"],
     RUNTIME + 0x10: ["/dvs/cudart.c:1"],
 }
 SOURCE = "".join(f"line_{number};\n" for number in range(1, 61))

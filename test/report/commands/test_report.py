@@ -262,8 +262,8 @@ def one_file_of_many_ranks():
     asked = os.path.join(tap.FOLDER.name, "asked")
     os.mkdir(bin_folder)
     with open(os.path.join(bin_folder, "addr2line"), "w", encoding="utf-8") as file:
-        file.write(f"""#!/bin/sh\necho "$*" >>'{asked}'\nshift 4
-for address; do echo "$address"; echo "/src/heat.c:$((address % 1000 + 1))"; done\n""")
+        file.write(f"""#!/bin/sh\necho "$*" >>'{asked}'\nshift 3
+for address; do printf '%s\\n' "$address" '??' "/src/heat.c:$((address % 1000 + 1))"; done\n""")
     os.chmod(os.path.join(bin_folder, "addr2line"), 0o755)
     names = []
     for i in range(64):
@@ -280,8 +280,8 @@ for address; do echo "$address"; echo "/src/heat.c:$((address % 1000 + 1))"; don
         return
     with open(asked, encoding="utf-8") as file:
         calls = file.read().splitlines()
-    check("and its lines are asked for once", len(calls) == 2 and calls[0] == calls[1] and
-          len(calls[0].split()) == len(set(calls[0].split())), calls)
+    check("and its lines are asked for in one run", len(calls) == 2 and calls[0] == calls[1] and
+          all(calls[0].split().count(address) == 2 for address in calls[0].split()[3:]), calls)
     lines = tap.run("csv", "--table", "sites", *names, PATH=path).stdout.splitlines()
     check("every rank has the answers", done.returncode == 0 and len(lines) == 1 + 2 * 64 and
           all("heat.c" in line for line in lines[1:]), done.stderr, lines[:3])

@@ -72,11 +72,15 @@ def elsewhere(path):
     check("each place once, of every list", [(name["module"], name["offset"]) for name in names] == [
         (0, offset) for offset in (UPLOAD + 0x10, UPLOAD + 0x20, *range(MAIN + 0x10, MAIN + 0xc0, 0x10), RUNTIME + 0x10)],
           names)
-    check("as the tools show them", {"module": 0, "offset": MAIN + 0x30, "function": "main", "file": HEAT,
-                                     "line": 42} in names, names)
+    check("as the tools show them, with inlined functions", {
+        "module": 0, "offset": MAIN + 0x30, "function": "main", "file": HEAT, "line": 50,
+        "inlined": [{"function": "cool(float*)", "file": HEAT, "line": 42}]} in names, names)
     with open(SCHEMA, encoding="utf-8") as file:
         rule = json.load(file)["properties"]["names"]["items"]
-    check("as the schema says", all(list(name) == rule["required"] for name in names), rule)
+    check("as the schema says", all([key for key in name if key != "inlined"] == rule["required"]
+                                    for name in names), rule)
+    rule = rule["properties"]["inlined"]["items"]
+    check("also these", all(list(inner) == rule["required"] for name in names for inner in name.get("inlined", [])), rule)
     check("the file that ran shows the same", shown("run.json", path) == before)
     says("the second time", 0, r"14 names .*\s+.*the file\s+had them already", "resolve", "run.json", PATH=path)
     check("changes nothing", read("run.json") == stored)
@@ -140,7 +144,10 @@ def malformed():
     for value in ({}, 7, "x", [7], [None], [[]], [{}], [{**good, "module": 3}], [{**good, "module": -1}],
                   [{**good, "module": 1 << 62}], [{**good, "module": None}], [{**good, "offset": None}],
                   [{**good, "offset": "5"}], [{**good, "function": 5}], [{**good, "file": []}], [{**good, "line": "1"}],
-                  [{**good, "line": -1}]):
+                  [{**good, "line": -1}], [{**good, "inlined": 5}], [{**good, "inlined": [None]}],
+                  [{**good, "inlined": [{"function": "f", "file": None, "line": 1}]}],
+                  [{**good, "inlined": [{"function": None, "file": "/f.c", "line": 1}]}],
+                  [{**good, "inlined": [{"function": "f", "file": "/f.c", "line": 0}]}]):
         for command in ("report", "resolve"):
             says(f"{command} refuses {str(value):.60}", 1, "^hotpin: cannot read bad.json: .*names", command,
                  write("bad.json", {**profile(), "names": value}))
@@ -150,7 +157,10 @@ def malformed():
                          ([{"module": 0, "offset": MAIN + 0x10, "function": "main"}], r"main in heat"),
                          ([{**good, "line": 0}], "main in heat"), ([{**good, "line": 1 << 40}], "main in heat"),
                          ([{**good, "line": None}], "main in heat"), ([{**good, "function": None}], r"heat\+0x2010"),
-                         ([good, {**good, "offset": 1}, {**good, "module": 2, "offset": 0}], "main at heat.c:40")):
+                         ([good, {**good, "offset": 1}, {**good, "module": 2, "offset": 0}], "main at heat.c:40"),
+                         ([{**good, "inlined": []}], "main at heat.c:40"),
+                         ([{**good, "inlined": [{"function": "f", "file": "/src/f.c", "line": 7}] * 90}],
+                          "f at f.c:7")):
         says(f"shown for {str(value):.60}", 0, place, "report", "--all", write("odd.json", {**run, "names": value}),
              COLUMNS=200)
     text = tap.run("report", "odd.json").stdout

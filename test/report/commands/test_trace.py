@@ -212,7 +212,7 @@ def nested(profile):
         {"module": i % 2, "offset": i, "caller": i - 1} for i in range(1, 100)]
     events["places"], events["rows"] = deep, [[SAMPLE, 1, 100, 50, 0, None, None, 99, None]]
     done = tap.run("trace", write("nested.json", profile))
-    check("a chain is bounded", done.stdout.count('"ph":"X"') == 12 and not list(faults(done.stdout)),
+    check("a chain is bounded", done.stdout.count('"ph":"X"') == 24 and not list(faults(done.stdout)),
           done.stdout)
     events["places"], events["rows"] = before
 
