@@ -14,6 +14,33 @@ struct entry {
 	int64_t samples;
 };
 
+/* The functions on the stacks of copies and launches, by by_caller(). */
+struct callers {
+	const struct profile_frame **items;
+	size_t count;
+};
+
+static int by_text(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+static int by_function(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return by_text(a->function, b->function);
+}
+
+static int by_caller(const void *left, const void *right)
+{
+	const struct profile_frame *const *a = left, *const *b = right;
+
+	return by_function(*a, *b);
+}
+
 static bool is_one_of(const char *module, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -44,8 +71,61 @@ static bool is_library(const struct profile *profile, const struct profile_frame
 	return is_one_of(names_module(profile, frame), names, HP_LEN(names));
 }
 
+static void add_callers(struct callers *callers, const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		callers->items[callers->count++] = &frames->items[i];
+}
+
+static struct callers find_callers(const struct profile *profile)
+{
+	struct callers callers = { NULL, 0 };
+	size_t most = 1;
+
+	for (size_t i = 0; i < profile->site_count; i++)
+		most += profile->sites[i].frames.count;
+	for (size_t i = 0; i < profile->launch_count; i++)
+		most += profile->launches[i].frames.count;
+	callers.items = calloc(most, sizeof(*callers.items));
+	if (callers.items == NULL)
+		return callers;
+	for (size_t i = 0; i < profile->site_count; i++)
+		add_callers(&callers, &profile->sites[i].frames);
+	for (size_t i = 0; i < profile->launch_count; i++)
+		add_callers(&callers, &profile->launches[i].frames);
+	qsort(callers.items, callers.count, sizeof(*callers.items), by_caller);
+	return callers;
+}
+
+static bool is_same_place(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->module == b->module && a->offset == b->offset;
+}
+
+/*
+ * Of the functions that are inlined at the place of frames[first], and the one that contains it,
+ * returns the outermost that neither copies nor launches: it has the loops, and a small function
+ * that it calls has not.  Returns the innermost if all copy or launch.
+ */
+static const struct profile_frame *without_calls(const struct callers *callers,
+						 const struct profile_frames *frames, size_t first)
+{
+	const struct profile_frame *found = &frames->items[first];
+
+	for (size_t i = first;
+	     i < frames->count && is_same_place(&frames->items[i], &frames->items[first]); i++) {
+		const struct profile_frame *frame = &frames->items[i];
+
+		if (callers->count == 0 || bsearch(&frame, callers->items, callers->count,
+						   sizeof(*callers->items), by_caller) == NULL)
+			found = frame;
+	}
+	return found;
+}
+
 /* Returns the frame that a sample counts for; NULL if no frame is the program's. */
 static const struct profile_frame *own_frame(const struct profile *profile, bool is_python,
+					     const struct callers *callers,
 					     const struct profile_frames *frames)
 {
 	for (size_t i = 0; i < frames->count; i++) {
@@ -57,7 +137,7 @@ static const struct profile_frame *own_frame(const struct profile *profile, bool
 			return NULL;
 		if (!is_library(profile, frame) &&
 		    !(is_python && advice_is_installed(profile, frame)))
-			return frame;
+			return without_calls(callers, frames, i);
 	}
 	return NULL;
 }
@@ -70,20 +150,6 @@ static bool has_lost_caller(const struct profile *profile, const struct profile_
 		    !is_library(profile, &frames->items[i]))
 			return false;
 	return frames->count > 0;
-}
-
-static int by_text(const char *a, const char *b)
-{
-	if (a == NULL || b == NULL)
-		return (a != NULL) - (b != NULL);
-	return strcmp(a, b);
-}
-
-static int by_function(const struct profile_frame *a, const struct profile_frame *b)
-{
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return by_text(a->function, b->function);
 }
 
 static int by_line(const void *left, const void *right)
@@ -108,16 +174,19 @@ static int by_time(const void *left, const void *right)
 
 static size_t collect(const struct profile *profile, bool is_python, struct entry *entries)
 {
+	struct callers callers = find_callers(profile);
 	size_t count = 0;
 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
-		const struct profile_frame *frame = own_frame(profile, is_python, &sample->frames);
+		const struct profile_frame *frame =
+			own_frame(profile, is_python, &callers, &sample->frames);
 
 		if (samples > 0 && frame != NULL)
 			entries[count++] = (struct entry){ frame, samples };
 	}
+	free(callers.items);
 	return count;
 }
 
