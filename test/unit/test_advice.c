@@ -335,6 +335,43 @@ TEST(port_function)
 }
 
 /* If a function runs between download and upload, its copies are saved, too. */
+/*
+ * The functions at one place, innermost first, and their caller.  main and upload() copy; the
+ * function to port is the outermost at the place that does not.
+ */
+TEST(port_inlined_function)
+{
+	static const struct {
+		const char *names[4], *port;
+	} rows[] = {
+		{ { "main" }, "main" },
+		{ { "carry", "main" }, "carry" },
+		{ { "cell", "carry", "main" }, "carry" },
+		{ { "cell", "carry", "step" }, "step" },
+		{ { "upload", "main" }, "upload" },
+		{ { "cell", "upload", "main" }, "cell" },
+		{ { "cell", "upload", "carry", "main" }, "carry" },
+	};
+	struct profile_frame copy[] = { { .module = 0, .offset = 1, .function = "upload" },
+					{ .module = 0, .offset = 1, .function = "main" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct profile_frame at[5];
+		size_t count = 0;
+
+		make();
+		sites[0].frames = frames(copy, 2);
+		for (; count < 4 && rows[i].names[count] != NULL; count++)
+			at[count] = (struct profile_frame){ .module = 0,
+							    .offset = 50,
+							    .function = rows[i].names[count] };
+		at[count] = (struct profile_frame){ .module = 0, .offset = 60, .function = "call" };
+		sample(frames(at, count + 1), 100);
+		const struct advice *advice = only(ADVICE_PORT);
+		CHECK(advice != NULL && strcmp(advice->frame->function, rows[i].port) == 0);
+	}
+}
+
 TEST(port_with_copies)
 {
 	static const struct {
