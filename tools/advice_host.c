@@ -97,6 +97,17 @@ static struct callers find_callers(const struct profile *profile)
 	return callers;
 }
 
+static bool copies_or_launches(const struct callers *callers, const struct profile_frame *frame)
+{
+	return callers->count > 0 && bsearch(&frame, callers->items, callers->count,
+					     sizeof(*callers->items), by_caller) != NULL;
+}
+
+static bool is_in_header(const struct profile_frame *frame)
+{
+	return frame->path != NULL && names_is_system_source(frame->path);
+}
+
 static bool is_same_place(const struct profile_frame *a, const struct profile_frame *b)
 {
 	return a->module == b->module && a->offset == b->offset;
@@ -105,7 +116,8 @@ static bool is_same_place(const struct profile_frame *a, const struct profile_fr
 /*
  * Of the functions that are inlined at the place of frames[first], and the one that contains it,
  * returns the outermost that neither copies nor launches: it has the loops, and a small function
- * that it calls has not.  Returns the innermost if all copy or launch.
+ * that it calls has not.  Functions of installed headers do not count.  Returns the innermost if no
+ * function is left.
  */
 static const struct profile_frame *without_calls(const struct callers *callers,
 						 const struct profile_frames *frames, size_t first)
@@ -116,8 +128,7 @@ static const struct profile_frame *without_calls(const struct callers *callers,
 	     i < frames->count && is_same_place(&frames->items[i], &frames->items[first]); i++) {
 		const struct profile_frame *frame = &frames->items[i];
 
-		if (callers->count == 0 || bsearch(&frame, callers->items, callers->count,
-						   sizeof(*callers->items), by_caller) == NULL)
+		if (!copies_or_launches(callers, frame) && !is_in_header(frame))
 			found = frame;
 	}
 	return found;

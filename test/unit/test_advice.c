@@ -335,6 +335,11 @@ TEST(port_function)
 }
 
 /* If a function runs between download and upload, its copies are saved, too. */
+static const char *path_of(const char *function)
+{
+	return strncmp(function, "std::", 5) == 0 ? "/usr/include/c++/12/a.h" : "/src/a.c";
+}
+
 /*
  * The functions at one place, innermost first, and their caller.  main and upload() copy; the
  * function to port is the outermost at the place that does not.
@@ -351,6 +356,9 @@ TEST(port_inlined_function)
 		{ { "upload", "main" }, "upload" },
 		{ { "cell", "upload", "main" }, "cell" },
 		{ { "cell", "upload", "carry", "main" }, "carry" },
+		{ { "less", "std::sort" }, "less" },
+		{ { "less", "std::sort", "carry" }, "carry" },
+		{ { "std::sort" }, "std::sort" },
 	};
 	struct profile_frame copy[] = { { .module = 0, .offset = 1, .function = "upload" },
 					{ .module = 0, .offset = 1, .function = "main" } };
@@ -364,7 +372,8 @@ TEST(port_inlined_function)
 		for (; count < 4 && rows[i].names[count] != NULL; count++)
 			at[count] = (struct profile_frame){ .module = 0,
 							    .offset = 50,
-							    .function = rows[i].names[count] };
+							    .function = rows[i].names[count],
+							    .path = path_of(rows[i].names[count]) };
 		at[count] = (struct profile_frame){ .module = 0, .offset = 60, .function = "call" };
 		sample(frames(at, count + 1), 100);
 		const struct advice *advice = only(ADVICE_PORT);
