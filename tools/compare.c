@@ -7,6 +7,7 @@
 #include "hotpin.h"
 #include "layout.h"
 #include "names.h"
+#include "places.h"
 #include "ranks.h"
 #include "show.h"
 
@@ -314,11 +315,12 @@ int hotpin_compare(int argc, char **argv)
 		return status;
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
-	if (opened == count)
+	if (opened == count) {
 		names_resolve(profiles, count, true);
-	if (opened == count)
+		places_merge_sites(profiles, count);
 		status = compare(profiles, ranks_only(profiles, opened), flags.force, &flags.noise,
 				 flags.form);
+	}
 	/* A failed write must not look like a slower stage. */
 	if (fflush(stdout) != 0)
 		status = EXIT_FAILURE;

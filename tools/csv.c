@@ -9,6 +9,7 @@
 #include "hotpin.h"
 #include "names.h"
 #include "period.h"
+#include "places.h"
 #include "progress.h"
 #include "show.h"
 #include "target.h"
@@ -391,6 +392,7 @@ static bool write_table(FILE *to, const struct table *table, struct profile *pro
 	if (table->of_timeline && !has_events(profiles, count))
 		return false;
 	names_resolve(profiles, count, table->write == sites || table->write == buffers);
+	places_merge_sites(profiles, count);
 	fprintf(to, "file,stage,rank,%s\n", table->columns);
 	for (size_t i = 0; i < count; i++)
 		table->write(to, &profiles[i]);

@@ -9,6 +9,7 @@
 #include "names.h"
 #include "period.h"
 #include "page.h"
+#include "places.h"
 #include "progress.h"
 #include "ranks.h"
 #include "show.h"
@@ -248,6 +249,7 @@ static void folded_run(FILE *to, const struct profile *profile, bool with_advice
 	html_time(to, profile);
 	if (with_advice)
 		html_next_folded(to, profile);
+	html_python(to, profile, false);
 	html_tables(to, profile, false);
 	html_did(to, profile, false);
 	fputs("</details>\n", to);
@@ -371,6 +373,7 @@ static int write_stages(FILE *to, struct profile *profiles, size_t count,
 	struct stages stages = { profiles, *sources, NULL, 0, 0 };
 
 	names_resolve(profiles, count, true);
+	places_merge_sites(profiles, count);
 	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);
 	stages.items = items;
 	stages.noise_tenths = compare_noise(items, stages.count, COMPARE_NOISE_TENTHS);

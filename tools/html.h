@@ -39,6 +39,9 @@ void html_timeline(FILE *to, struct profile *profile);
 void html_host(FILE *to, struct profile *profile);
 void html_icicle(FILE *to, struct profile *profile);
 
+/* Writes the lines of Python by CPU time; if `opened`, with links to their sources. */
+void html_python(FILE *to, const struct profile *profile, bool opened);
+
 /*
  * Writes "solve() at solve.cu:42, called from main() in heat" to `ret`, control characters escaped.
  */

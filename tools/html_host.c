@@ -55,7 +55,7 @@ static void functions(FILE *to, struct profile *profile)
 	page_element(to, "p class=\"soft\"", text);
 }
 
-static void lines_of_python(FILE *to, struct profile *profile)
+void html_python(FILE *to, const struct profile *profile, bool opened)
 {
 	static const char *const columns[] = { "<line of Python", "CPU time", "share" };
 	struct python_line *lines;
@@ -67,7 +67,7 @@ static void lines_of_python(FILE *to, struct profile *profile)
 		return;
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < count && i < FUNCTIONS_MOST; i++) {
-		if (html_source_anchor(lines[i].frame, id, sizeof(id)))
+		if (opened && html_source_anchor(lines[i].frame, id, sizeof(id)))
 			page_link(id);
 		page_row(to, columns, HP_LEN(columns),
 			 (const char *[]){ python_line_name(profile, &lines[i], 120),
@@ -83,7 +83,7 @@ static void samples(FILE *to, struct profile *profile)
 {
 	char text[SHOW_BYTES(200) + 40];
 
-	lines_of_python(to, profile);
+	html_python(to, profile, true);
 	if (profile->sample_count > 0) {
 		html_icicle(to, profile);
 		functions(to, profile);

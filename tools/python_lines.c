@@ -69,10 +69,11 @@ static struct python_line line_of(const struct profile *profile, const struct pr
 	};
 }
 
-size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
+size_t python_lines(const struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
 {
+	/* The memory of a profile grows; its data stay as they are. */
 	struct python_line *lines =
-		profile_allocate(profile, profile->python_count, sizeof(*lines));
+		profile_allocate((struct profile *)profile, profile->python_count, sizeof(*lines));
 	size_t count = 0;
 
 	*ret = lines;

@@ -17,7 +17,7 @@ struct python_line {
  * Sums up the samples of Python by the line that names_frame() takes, most CPU time first.  Returns
  * the number of lines, which belong to the profile.  *ret_all_ns: the CPU time of all lines.
  */
-size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *ret_all_ns);
+size_t python_lines(const struct profile *profile, struct python_line **ret, int64_t *ret_all_ns);
 
 /* Writes the place of a line as names_place_short() does, escaped for a table, or what it is. */
 const char *python_line_name(const struct profile *profile, const struct python_line *line,

@@ -4,6 +4,7 @@
  * The sum must not hide what a single rank lacks.  So a figure that one rank does not know is
  * unknown in the sum.  Bounds of the wall time are not merged, because ranks wait for each other.
  */
+#include "places.h"
 #include "ranks.h"
 #include "base/parse.h"
 
@@ -149,65 +150,10 @@ static struct profile_frames frames_in(struct profile *to, const struct profile 
 	return copy;
 }
 
-static bool same_frame(const struct profile_frame *a, const struct profile_frame *b)
+static void add_site(struct profile *to, const struct profile *from, struct profile_site site)
 {
-	if (a->is_python && b->is_python)
-		return a->number == b->number && strcmp(a->path, b->path) == 0 &&
-		       strcmp(a->function, b->function) == 0;
-	return a->is_python == b->is_python && a->module == b->module && a->offset == b->offset;
-}
-
-static bool same_frames(const struct profile_frames *a, const struct profile_frames *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (!same_frame(&a->items[i], &b->items[i]))
-			return false;
-	return true;
-}
-
-static void add_row(struct profile_site *site, const struct profile_row *row)
-{
-	struct profile_row *sum = NULL;
-
-	for (size_t i = 0; i < site->row_count && sum == NULL; i++)
-		if (strcmp(site->rows[i].direction, row->direction) == 0 &&
-		    strcmp(site->rows[i].memory, row->memory) == 0)
-			sum = &site->rows[i];
-	if (sum == NULL) {
-		site->rows[site->row_count++] = *row;
-		return;
-	}
-	add_to(&sum->count, row->count);
-	add_to(&sum->bytes, row->bytes);
-	add_to(&sum->host_ns, row->host_ns);
-	add_to(&sum->sync_count, row->sync_count);
-	add_to(&sum->sync_ns, row->sync_ns);
-}
-
-static void add_site(struct profile *to, const struct profile *from,
-		     const struct profile_site *site)
-{
-	struct profile_frames frames = frames_in(to, from, &site->frames);
-	size_t at = 0;
-
-	while (at < to->site_count && (to->sites[at].folded != site->folded ||
-				       !same_frames(&to->sites[at].frames, &frames)))
-		at++;
-	struct profile_site *sum = &to->sites[at];
-	struct profile_row *rows =
-		profile_allocate(to, sum->row_count + site->row_count, sizeof(*rows));
-	if (at == to->site_count) {
-		to->site_count++;
-		sum->frames = frames;
-		sum->folded = site->folded;
-	} else if (sum->row_count > 0) {
-		memcpy(rows, sum->rows, sum->row_count * sizeof(*rows));
-	}
-	sum->rows = rows;
-	for (size_t i = 0; i < site->row_count; i++)
-		add_row(sum, &site->rows[i]);
+	site.frames = frames_in(to, from, &site.frames);
+	places_add_site(to, &site);
 }
 
 static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
@@ -234,7 +180,7 @@ static void add_buffer(struct profile *to, const struct profile *from,
 	size_t at = 0;
 
 	while (at < to->buffer_count && !(strcmp(to->buffers[at].kind, buffer->kind) == 0 &&
-					  same_frames(&to->buffers[at].frames, &frames)))
+					  places_are_equal(&to->buffers[at].frames, &frames)))
 		at++;
 	struct profile_buffer *sum = &to->buffers[at];
 	if (at == to->buffer_count) {
@@ -274,9 +220,27 @@ static void merge_places(struct merged *merged)
 		const struct profile *from = &merged->profiles[i];
 
 		for (size_t j = 0; j < from->site_count; j++)
-			add_site(to, from, &from->sites[j]);
+			add_site(to, from, from->sites[j]);
 		for (size_t j = 0; j < from->buffer_count; j++)
 			add_buffer(to, from, &from->buffers[j]);
+	}
+}
+
+/* Every reader of the samples adds them up by line. */
+static void merge_python(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	size_t most = 0;
+
+	for (size_t i = 0; i < merged->count; i++)
+		most += merged->profiles[i].python_count;
+	if (most > 0)
+		to->python = profile_allocate(to, most, sizeof(*to->python));
+	for (size_t i = 0; i < merged->count; i++) {
+		const struct profile *from = &merged->profiles[i];
+
+		for (size_t j = 0; j < from->python_count; j++)
+			to->python[to->python_count++] = from->python[j];
 	}
 }
 
@@ -298,21 +262,29 @@ static void merge_counters(struct merged *merged)
 					       merged->profiles[i].counters.items[j].value);
 }
 
-/* Notes that tables of places are not of all ranks. */
-static void note_partial(struct merged *merged)
+/* Notes that a table is not of all ranks: `have` of them have it. */
+static void note_partial(struct merged *merged, const char *what, size_t have)
 {
 	struct profile *to = merged->to;
-	size_t have = 0;
 
-	for (size_t i = 0; i < merged->count; i++)
-		have += merged->profiles[i].sites != NULL;
 	if (have == 0 || have == merged->count)
 		return;
 	char *note = profile_allocate(to, 128, 1);
-	snprintf(note, 128, "call sites and buffers are of %zu of the %zu ranks", have,
-		 merged->count);
-	to->warnings = profile_allocate(to, 1, sizeof(*to->warnings));
+	snprintf(note, 128, "%s are of %zu of the %zu ranks", what, have, merged->count);
 	to->warnings[to->warning_count++] = note;
+}
+
+static void note_all_partial(struct merged *merged)
+{
+	size_t sites = 0, python = 0;
+
+	for (size_t i = 0; i < merged->count; i++) {
+		sites += merged->profiles[i].sites != NULL;
+		python += merged->profiles[i].python != NULL;
+	}
+	merged->to->warnings = profile_allocate(merged->to, 2, sizeof(*merged->to->warnings));
+	note_partial(merged, "call sites and buffers", sites);
+	note_partial(merged, "Python lines", python);
 }
 
 void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret)
@@ -361,6 +333,7 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 	merge_transfers(&merged);
 	merge_kernels(&merged);
 	merge_places(&merged);
+	merge_python(&merged);
 	merge_counters(&merged);
-	note_partial(&merged);
+	note_all_partial(&merged);
 }

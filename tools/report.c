@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "names.h"
 #include "period.h"
+#include "places.h"
 #include "ranks.h"
 #include "report_advice.h"
 #include "report_json.h"
@@ -387,6 +388,8 @@ int hotpin_report(int argc, char **argv)
 		return EXIT_FAILURE;
 	names_resolve(profiles, count, true);
 	size_t ranks = json ? 0 : ranks_only(profiles, count);
+	if (!json)
+		places_merge_sites(profiles, count);
 	if (json) {
 		report_json(profiles, count);
 	} else if (ranks == 1) {

@@ -8,6 +8,7 @@
 #include "host_code.h"
 #include "names.h"
 #include "order.h"
+#include "places.h"
 #include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
@@ -337,7 +338,11 @@ static json_t *advice_of(const struct profile *profile)
 static json_t *run_of(struct profile *profile)
 {
 	json_t *made = json_object();
+	json_t *sites = list_of(profile, profile->sites, order_sites(profile), profile->site_count,
+				site_of);
 
+	/* The list has all sites; the advice is the same as in the text. */
+	places_merge_sites(profile, 1);
 	set_text(made, "profile", profile->path);
 	set_text(made, "profile_version", profile->schema_version);
 	set_text(made, "program", profile->process.program);
@@ -369,8 +374,7 @@ static json_t *run_of(struct profile *profile)
 	set(made, "samples", samples_of(profile));
 	if (profile->python != NULL)
 		set(made, "python_lines", python_of(profile));
-	set(made, "sites",
-	    list_of(profile, profile->sites, order_sites(profile), profile->site_count, site_of));
+	set(made, "sites", sites);
 	set(made, "launches",
 	    list_of(profile, profile->launches, order_launches(profile), profile->launch_count,
 		    launch_of));

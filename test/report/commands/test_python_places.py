@@ -2,7 +2,6 @@
 """Tests that places in Python come first in every command that names places.  test_python_places.py
 HOTPIN
 """
-import copy
 import json
 import os
 import re
@@ -50,6 +49,78 @@ def profile():
 
 def places(report, direction):
     return [row["place"] for row in report["sites"] if row["rows"][0]["direction"] == direction]
+
+
+def natively(of, offset):
+    """Returns the site with other native code below its line."""
+    return {**of, "frames": [made.frame(0, offset), *of["frames"][1:]]}
+
+
+def one_line():
+    """Sites of one line are one row in text, page and table; JSON has all of them."""
+    run_of, step = profile(), [source(SCRIPT, "step", 3), source(SCRIPT, "<module>", 6)]
+    lone = site("h2d", 900 * made.MILLI, step)
+    run_of["sites"] = [lone, site("d2h", 50 * made.MILLI, [source(SCRIPT, "load", 5)]),
+                       {**natively(site("h2d", 300 * made.MILLI, step), 0x99), "folded": True},
+                       natively(site("d2h", 20 * made.MILLI, step), 0x77),
+                       natively(site("h2d", 7 * made.MILLI, [source(LIBRARY, "to", 4), *step]), 0x55)]
+    run_of["repeats"] = {"hashed_copies": 40, "hashed_bytes": 4, "hash_ns": 1,
+                         "duplicates": made.total(12, 12, 12), "ping_pong": made.total(0, 0, 0),
+                         "sites": [{"kind": "duplicate", "site": at, "buffer": None, "count": 3, "bytes": 3,
+                                    "host_ns": 3} for at in (0, 2, 3, 4)]}
+    write("one.json", run_of)
+    text = run("report", "one.json", COLUMNS=120).stdout
+    check("report: a row for each line and kind of copy", re.search(
+        r"COPY SITES.*\n.*\n +1.21 s +30 +3.00 GB +H2D pageable +step at train.py:3 +<module> at train.py:6\n"
+        r" +20.0 ms +10 +1.00 GB +D2H pageable +step at train.py:3 +<module> at train.py:6\n"
+        r" +50.0 ms +10 +1.00 GB +D2H pageable +load at train.py:5 *\n\n", text), text)
+    check("report: unchanged copies of a line are a row",
+          len(re.findall(r" 12 +12 B +same as last time +step at train.py:3", text)) == 1, text)
+    table = run("csv", "-t", "sites", "one.json").stdout.split("\n")[1:-1]
+    check("csv: a row for each line and kind of copy",
+          [line.split(",", 3)[3] for line in table] ==
+          [f'"step","train.py:3",,,"h2d","pageable",30,{3 * made.GB},{1207 * made.MILLI}',
+           f'"step","train.py:3",,,"d2h","pageable",10,{made.GB},{20 * made.MILLI}',
+           f'"load","train.py:5",,,"d2h","pageable",10,{made.GB},{50 * made.MILLI}'], table)
+    page = run("html", "-o", "-", "one.json").stdout
+    check("html: a row for each line",
+          page.count("step at train.py:3, called from &lt;module&gt; at train.py:6") == 1, page[-3000:])
+    (run_of,) = json.loads(run("report", "--json", "one.json").stdout)["runs"]
+    check("report --json: all sites", len(run_of["sites"]) == 5 and
+          sorted(len(one["frames"]) for one in run_of["sites"]) == [3, 4, 4, 4, 5], run_of["sites"])
+    where = {entry["where"] for entry in run_of["advice"]["entries"] if entry["kind"] == "upload_once"}
+    check("report --json: the advice is of the line", where == {"step at train.py:3"}, run_of["advice"])
+
+
+def of_ranks():
+    """What all ranks did at a line is one row. Their native code may differ."""
+    for number in range(2):
+        rank = profile()
+        rank["process"].update(rank=str(number), ranks=2, pid=4711 + number)
+        rank["sites"] = [natively(of, 0x1000 + number) for of in rank["sites"]]
+        looked = {"looks": 2, "places": [{"looks": 2, "python": [source(SCRIPT, "wait", 7 - number)]}]}
+        rank["sites"].append({**site("h2d", made.MILLI, []), "main_thread": looked})
+        rank["python_samples"].append({"python": [source(SCRIPT, "only", number + 1)], "samples": 5,
+                                       "cpu_ns": 50 * made.MILLI})
+        write(f"rank{number}.json", rank)
+    text = run("report", "rank0.json", "rank1.json", COLUMNS=120).stdout.split("ALL RANKS TOGETHER")[1]
+    check("ranks: a line is one row", len(re.findall(
+        r"1.80 s +20 +2.00 GB +H2D pageable +Trainer.step at train.py:3 +<module>", text)) == 1 and
+          text.count("Trainer.step at train.py:3") == 1, text)
+    check("ranks: lines of the main thread", all(re.search(
+        rf"main thread at wait at train.py:{line} \(2 of 4 looks\)", text) for line in (6, 7)), text)
+    check("ranks: CPU time of the lines of all ranks", re.search(
+        r"PYTHON LINES .*\n.*\n +53.3 % +160 ms +16 +augment at train.py:2\n +16.7 % +50.0 ms +5 +only at train.py:1\n"
+        r" +16.7 % +50.0 ms +5 +only at train.py:2\n +13.3 % +40.0 ms +4 +unknown\n", text), text)
+    page = run("html", "-o", "-", "rank0.json", "rank1.json").stdout.split("Times of all ranks are added up")[1]
+    check("html: lines of all ranks", "only at train.py:1" in page and "only at train.py:2" in page and
+          page.count("Trainer.step at train.py:3, called from") == 1, page[:3000])
+    blind = profile()
+    blind["process"].update(rank="1", ranks=2)
+    del blind["python_samples"]
+    write("blind.json", blind)
+    says("ranks: lines of some ranks, and which", 0, "note: Python lines are of 1 of the 2 ranks", "report",
+         "rank0.json", "blind.json")
 
 
 def main():
@@ -105,6 +176,7 @@ def main():
          r"to_device at train.py:1 *\n    from step at train.py:3, from <module> at train.py:6\n"
          r"[^$]*step at train.py:5 +<module> at train.py:6\n", "report", "helper.json", COLUMNS=120)
 
+    one_line()
     report = json.loads(run("report", "--json", "run.json").stdout)
     text = json.dumps(report)
     check("report --json: file, function and line", '"function": "Trainer.step"' in text and SCRIPT in text, text)
@@ -133,13 +205,7 @@ def main():
     write("perf.json", perf)
     says("samples: a name of CPython's perf map", 0, r"  Trainer.step in train.py\b", "report", "perf.json")
 
-    other = profile()
-    for number, rank in enumerate((copy.deepcopy(other), other)):
-        rank["process"].update(rank=str(number), ranks=2, pid=4711 + number)
-        write(f"rank{number}.json", rank)
-    ranks = run("report", "rank0.json", "rank1.json", COLUMNS=120).stdout
-    check("ranks: the same place is one",
-          len(re.findall("Trainer.step at train.py:3 +<module>", ranks)) == 1, ranks)
+    of_ranks()
     for name, wrong in (("a list", 3), ("a line", [{"file": "a", "function": "b"}]),
                         ("a number", [source("a", "b", -1)]), ("an object", ["a"])):
         bad = profile()

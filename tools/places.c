@@ -1,0 +1,186 @@
+/*
+ * places.c - merges copy sites by place.
+ */
+#include "places.h"
+#include "names.h"
+
+#include <string.h>
+
+static bool is_same_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->is_python && b->is_python)
+		return a->number == b->number && strcmp(a->path, b->path) == 0 &&
+		       strcmp(a->function, b->function) == 0;
+	return a->is_python == b->is_python && a->module == b->module && a->offset == b->offset;
+}
+
+bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (!is_same_frame(&a->items[i], &b->items[i]))
+			return false;
+	return true;
+}
+
+static bool is_python(const struct profile_frames *frames)
+{
+	return frames->count > 0 && frames->items[0].is_python;
+}
+
+/* Returns the shown Python line and its callers in Python; without Python all frames. */
+static struct profile_frames shown(const struct profile *profile,
+				   const struct profile_frames *frames)
+{
+	size_t end = 0;
+
+	if (!is_python(frames))
+		return *frames;
+	const struct profile_frame *line = names_frame(profile, frames, false);
+	size_t from = (size_t)(line - frames->items);
+	while (end < frames->count && frames->items[end].is_python)
+		end++;
+	return (struct profile_frames){ frames->items + from, end - from };
+}
+
+static bool is_same_site(const struct profile *profile, const struct profile_site *a,
+			 const struct profile_site *b)
+{
+	struct profile_frames of_a = shown(profile, &a->frames), of_b = shown(profile, &b->frames);
+
+	/* Native call stacks may be summed up; Python lines are exact. */
+	return (a->folded == b->folded || is_python(&of_a)) && places_are_equal(&of_a, &of_b);
+}
+
+static void add_to(int64_t *sum, int64_t value)
+{
+	*sum = profile_add(*sum, value);
+}
+
+static void add_row(struct profile_site *site, const struct profile_row *row)
+{
+	struct profile_row *sum = NULL;
+
+	for (size_t i = 0; i < site->row_count && sum == NULL; i++)
+		if (strcmp(site->rows[i].direction, row->direction) == 0 &&
+		    strcmp(site->rows[i].memory, row->memory) == 0)
+			sum = &site->rows[i];
+	if (sum == NULL) {
+		site->rows[site->row_count++] = *row;
+		return;
+	}
+	add_to(&sum->count, row->count);
+	add_to(&sum->bytes, row->bytes);
+	add_to(&sum->host_ns, row->host_ns);
+	add_to(&sum->sync_count, row->sync_count);
+	add_to(&sum->sync_ns, row->sync_ns);
+}
+
+static void add_rows(struct profile *to, struct profile_site *sum, const struct profile_site *site)
+{
+	struct profile_row *rows =
+		profile_allocate(to, sum->row_count + site->row_count, sizeof(*rows));
+
+	if (sum->row_count > 0)
+		memcpy(rows, sum->rows, sum->row_count * sizeof(*rows));
+	sum->rows = rows;
+	for (size_t i = 0; i < site->row_count; i++)
+		add_row(sum, &site->rows[i]);
+}
+
+static void add_main(struct profile_site *site, const struct profile_main *seen)
+{
+	size_t at = 0;
+
+	while (at < site->main_count && !places_are_equal(&site->mains[at].frames, &seen->frames))
+		at++;
+	if (at == site->main_count)
+		site->mains[site->main_count++] = *seen;
+	else
+		add_to(&site->mains[at].looks, seen->looks);
+}
+
+static void add_mains(struct profile *to, struct profile_site *sum, const struct profile_site *site)
+{
+	if (site->mains == NULL)
+		return;
+	struct profile_main *mains =
+		profile_allocate(to, sum->main_count + site->main_count, sizeof(*mains));
+	if (sum->main_count > 0)
+		memcpy(mains, sum->mains, sum->main_count * sizeof(*mains));
+	sum->main_looks = sum->mains == NULL ? site->main_looks
+					     : profile_add(sum->main_looks, site->main_looks);
+	sum->mains = mains;
+	for (size_t i = 0; i < site->main_count; i++)
+		add_main(sum, &site->mains[i]);
+}
+
+size_t places_add_site(struct profile *to, const struct profile_site *site)
+{
+	size_t at = 0;
+
+	while (at < to->site_count && !is_same_site(to, &to->sites[at], site))
+		at++;
+	if (at == to->site_count)
+		to->sites[to->site_count++] = (struct profile_site){
+			.frames = site->frames,
+			.folded = site->folded && !is_python(&site->frames),
+			.main_looks = UNKNOWN,
+		};
+	add_rows(to, &to->sites[at], site);
+	add_mains(to, &to->sites[at], site);
+	return at;
+}
+
+/* Adds up the repeats that now have the same site. */
+static void merge_repeats(struct profile *profile)
+{
+	struct profile_repeat *repeats = profile->repeats.sites;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < profile->repeats.site_count; i++) {
+		size_t at = 0;
+
+		while (at < kept && !(repeats[at].site == repeats[i].site &&
+				      repeats[at].buffer == repeats[i].buffer &&
+				      strcmp(repeats[at].kind, repeats[i].kind) == 0))
+			at++;
+		if (at == kept) {
+			repeats[kept++] = repeats[i];
+			continue;
+		}
+		add_to(&repeats[at].count, repeats[i].count);
+		add_to(&repeats[at].bytes, repeats[i].bytes);
+		add_to(&repeats[at].host_ns, repeats[i].host_ns);
+	}
+	profile->repeats.site_count = kept;
+}
+
+static void merge_sites(struct profile *profile)
+{
+	const struct profile_site *sites = profile->sites;
+	size_t count = profile->site_count;
+	size_t *merged = profile_allocate(profile, count, sizeof(*merged));
+
+	profile->sites = profile_allocate(profile, count, sizeof(*sites));
+	profile->site_count = 0;
+	for (size_t i = 0; i < count; i++)
+		merged[i] = places_add_site(profile, &sites[i]);
+	for (size_t i = 0; i < profile->events.row_count; i++)
+		if (profile->events.rows[i].site >= 0)
+			profile->events.rows[i].site =
+				(int64_t)merged[profile->events.rows[i].site];
+	for (size_t i = 0; i < profile->repeats.site_count; i++)
+		if (profile->repeats.sites[i].site >= 0)
+			profile->repeats.sites[i].site =
+				(int64_t)merged[profile->repeats.sites[i].site];
+	merge_repeats(profile);
+}
+
+void places_merge_sites(struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (profiles[i].sites != NULL)
+			merge_sites(&profiles[i]);
+}
