@@ -72,18 +72,43 @@ bool advice_uses_torch(const struct profile *profile)
 	return advice_runs_python(profile) && advice_uses(profile, "/libtorch");
 }
 
-/* Code in "<string>" and the like was generated, and nobody can edit it. */
-static bool is_file(const struct profile_frame *frame)
+/* Code without a file is generated, except for what a user enters at a prompt or in a notebook. */
+static bool is_source(const char *path)
 {
-	return frame->path[0] != '<';
+	static const char *const entered[] = { "<stdin>", "<python-input-", "<ipython-input-" };
+
+	for (size_t i = 0; i < HP_LEN(entered); i++)
+		if (strncmp(path, entered[i], strlen(entered[i])) == 0)
+			return true;
+	return path[0] != '<';
+}
+
+/* True if the program has no source: it is the text of python -c, or of an embedding program. */
+static bool is_text(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->python_count; i++) {
+		const struct profile_frames *frames = &profile->python[i].frames;
+
+		for (size_t j = 0; j < frames->count; j++)
+			if (is_source(frames->items[j].path) &&
+			    !names_is_system_source(frames->items[j].path))
+				return false;
+	}
+	return true;
+}
+
+/* True if somebody can edit the code. */
+static bool is_editable(const struct profile_frame *frame, bool of_text)
+{
+	return is_source(frame->path) || (of_text && strcmp(frame->path, "<string>") == 0);
 }
 
 /* The standard library waits, reads and imports. */
 static bool is_standard(const struct profile_frame *frame)
 {
-	return !is_file(frame) || (strstr(frame->path, "/lib/python3") != NULL &&
-				   strstr(frame->path, "/site-packages/") == NULL &&
-				   strstr(frame->path, "/dist-packages/") == NULL);
+	return strstr(frame->path, "/lib/python3") != NULL &&
+	       strstr(frame->path, "/site-packages/") == NULL &&
+	       strstr(frame->path, "/dist-packages/") == NULL;
 }
 
 static bool is_same(const struct profile_frame *a, const struct profile_frame *b)
@@ -154,13 +179,14 @@ static struct line *line_of(struct line *lines, size_t *count, const struct prof
 	return &lines[(*count)++];
 }
 
-static void add_row(const struct profile *profile, const struct profile_python *row,
+static void add_row(const struct profile *profile, const struct profile_python *row, bool of_text,
 		    struct line *lines, size_t *count)
 {
 	const struct profile_frame *frame = names_frame(profile, &row->frames, false),
 				   *inner = row->frames.items;
 
-	if (names_is_system_source(frame->path) || !is_file(frame) || is_standard(inner))
+	if (names_is_system_source(frame->path) || !is_editable(frame, of_text) ||
+	    !is_editable(inner, of_text) || is_standard(inner))
 		return;
 	struct line *line = line_of(lines, count, frame);
 	if (inner == frame) {
@@ -190,6 +216,7 @@ static struct advice_function function_of(const struct line *line)
 static size_t sum_up(const struct profile *profile, struct line *lines, int64_t *ret_import_ns)
 {
 	size_t count = 0;
+	bool of_text = is_text(profile);
 
 	for (size_t i = 0; i < profile->python_count; i++) {
 		const struct profile_python *row = &profile->python[i];
@@ -199,7 +226,7 @@ static size_t sum_up(const struct profile *profile, struct line *lines, int64_t 
 		if (python_imports(&row->frames))
 			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
 		else
-			add_row(profile, row, lines, &count);
+			add_row(profile, row, of_text, lines, &count);
 	}
 	return count;
 }

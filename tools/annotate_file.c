@@ -129,7 +129,9 @@ static void show_head(const struct annotate_request *request, const struct line_
 			request->width,
 			"  note: the source was changed after %s was built; other lines may have run",
 			show_text(lines->older, 60));
-	if (lines->error != 0)
+	if (lines->error != 0 && file->path[0] == '<')
+		annotate_say(request->width, "  note: this code was in no file");
+	else if (lines->error != 0)
 		annotate_say(
 			request->width,
 			"  note: the source cannot be read: %s; --source DIR looks in DIR, too",

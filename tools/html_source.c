@@ -68,7 +68,9 @@ static void note(FILE *to, const char *before, const char *what, const char *aft
 
 static void notes(FILE *to, const char *path, const struct annotate_lines *lines)
 {
-	if (lines->error != 0)
+	if (lines->error != 0 && path[0] == '<')
+		note(to, "This code was in no file", "", ".");
+	else if (lines->error != 0)
 		note(to, "The source could not be read: ", strerror(-lines->error),
 		     "; --source DIR looks in DIR, too.");
 	if (lines->path != NULL && strcmp(lines->path, path) != 0)

@@ -118,7 +118,7 @@ def main_thread(sites, reported):
                     for times in (5, 700))
     if waited is None or busy is None:
         return ["no site of a thread without Python"]
-    if "Seccomp:\t0\n" not in Path("/proc/self/status").read_text():
+    if not is_looked_at():
         return [] if "main_thread" not in waited else ["a look under a seccomp filter"]
     line = line_of("# waits for the copies")
     place = ("profiled.py", "in_native_thread", line), ("profiled.py", "main", line_of("# natively"))
@@ -131,6 +131,11 @@ def main_thread(sites, reported):
     known = {"during_native_thread", "shake", "<genexpr>"}
     wrong = [p for p in places_of(busy) if p[0][1] not in known] if "main_thread" in busy else []
     return [repr(wrong)] if wrong or busy.get("main_thread", {}).get("looks", 0) > 10 else []
+
+
+def is_looked_at():
+    """False under a seccomp filter."""
+    return "Seccomp:\t0\n" in Path("/proc/self/status").read_text()
 
 
 def said(profile):
@@ -160,8 +165,23 @@ def profiled(program, native, hotpin, tool, standin):
     if wrong:
         return wrong
     lines = re.search(r"PYTHON LINES[\s\S]* busy at profiled.py:", reported)
-    lines = lines or "Seccomp:\t0\n" not in Path("/proc/self/status").read_text()
+    lines = lines or not is_looked_at()
     return [] if f"upload at profiled.py:{sites[0][0][0][2]}" in reported and lines else [reported]
+
+
+def as_text(program, hotpin, tool, standin):
+    """Checks the lines of python -c: its sites, its samples and what the report suggests."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/profile.json"
+        status, out, errors = run([program, "-c", PROFILED.read_text()], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        if status != 0:
+            return [out, errors]
+        reported = " ".join(run([tool, "report", "--all", path])[1].split())
+    expected = [f"upload at <string>:{line_of('cuMemcpyHtoD_v2(device')}"]
+    if is_looked_at():
+        expected += ["port this Python line about", "at busy at <string>:"]
+    return [] if all(words in reported for words in expected) else [reported]
 
 
 def unreadable(program, hotpin, standin):
@@ -188,6 +208,7 @@ def main():
                 continue
             tests.append((name, pool.submit(frames, program, probe)))
             tests.append((name + " profile", pool.submit(profiled, program, native, hotpin, tool, standin)))
+            tests.append((name + " -c", pool.submit(as_text, program, hotpin, tool, standin)))
             if os.path.exists(library) and ".so" in library:
                 tests.append((name + " embedded", pool.submit(embedded, embed, library)))
     print(f"1..{len(tests)}")

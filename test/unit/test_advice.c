@@ -148,6 +148,8 @@ static struct profile_frame
 			PYTHON("step", "/home/me/x", 12) },
 	in_generated[] = { PYTHON("collate", "/env/lib/python3.12/site-packages/a.py", 7),
 			   PYTHON("<lambda>", "<string>", 1) },
+	at_prompt = PYTHON("step", "<stdin>", 3),
+	in_cell = PYTHON("step", "<ipython-input-3-0123456789ab>", 4),
 	in_site[] = { PYTHON("collate", "/env/lib/python3.12/site-packages/a.py", 7) };
 
 static void python_row(struct profile_frames at, int64_t cpu_ms)
@@ -570,11 +572,14 @@ TEST(python_lines)
 		{ "no line of the program", { in_site, 1 }, 250, 0, NULL },
 		{ "generated code", { &generated, 1 }, 250, 0, NULL },
 		{ "called by generated code", { in_generated, 2 }, 250, 0, NULL },
+		{ "a prompt", { &at_prompt, 1 }, 250, 250, "step at x:3" },
+		{ "a notebook", { &in_cell, 1 }, 250, 250, "step at x:4" },
 	};
 	static struct profile_frame torch = { .module = 1, .offset = 7 };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make_python(rows[i].at, rows[i].cpu_ms);
+		python_row(frames(&line9, 1), 0);
 		sample(frames(&torch, 1), 50);
 		const struct advice *advice = only(ADVICE_PORT);
 		if (!CHECK(rows[i].saves_ms == 0
@@ -607,6 +612,28 @@ TEST(python_lines)
 	advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 500 * MS &&
 	      has(advice->how, "and copies of 200 ms"));
+}
+
+/* The lines of python -c are in "<string>", as is code that a program generates. */
+TEST(python_text)
+{
+	make_python(frames(&generated, 1), 250);
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 250 * MS &&
+	      strcmp(advice->where, "__init__ at x:2") == 0);
+	/* A library that such a line calls works for it. */
+	make_python(frames(in_generated, 2), 250);
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && strcmp(advice->where, "<lambda> at x:1") == 0);
+	/* The interpreter's own code is nobody's. */
+	make_python(frames(&frozen, 1), 250);
+	python_row(frames(&fields, 1), 250);
+	CHECK(only(ADVICE_PORT) == NULL);
+	/* With a notebook, text is generated. */
+	make_python(frames(&generated, 1), 250);
+	python_row(frames(&in_cell, 1), 100);
+	advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && strcmp(advice->where, "step at x:4") == 0);
 }
 
 /* Installed libraries work for a line; an extension of the program is its own code. */

@@ -156,6 +156,10 @@ def main():
     done = run("annotate", "import.json").stdout
     check("annotate: code without a file comes last", 0 < done.find(SCRIPT) < done.find("<frozen importlib"), done)
 
+    check("annotate: code without a file", "<frozen importlib._bootstrap>\n  copies took 0 ns\n" in done and
+          "note: this code was in no file" in done and "--source" not in done, done)
+    check("html: code without a file", "This code was in no file." in page and "--source DIR" not in page, page[-3000:])
+
     native = profile()
     native["python_samples"] += [{"frames": [made.frame(0, 0x99)], "samples": 6, "cpu_ns": 60 * made.MILLI}]
     write("native.json", native)
