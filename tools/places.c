@@ -44,15 +44,6 @@ static struct profile_frames shown(const struct profile *profile,
 	return (struct profile_frames){ frames->items + from, end - from };
 }
 
-static bool is_same_site(const struct profile *profile, const struct profile_site *a,
-			 const struct profile_site *b)
-{
-	struct profile_frames of_a = shown(profile, &a->frames), of_b = shown(profile, &b->frames);
-
-	/* Native call stacks may be summed up; Python lines are exact. */
-	return (a->folded == b->folded || is_python(&of_a)) && places_are_equal(&of_a, &of_b);
-}
-
 static void add_to(int64_t *sum, int64_t value)
 {
 	*sum = profile_add(*sum, value);
@@ -118,14 +109,19 @@ static void add_mains(struct profile *to, struct profile_site *sum, const struct
 
 size_t places_add_site(struct profile *to, const struct profile_site *site)
 {
+	struct profile_frames place = shown(to, &site->frames);
+	/* Native call stacks may be summed up; Python lines are exact. */
+	bool folded = site->folded && !is_python(&place);
 	size_t at = 0;
 
-	while (at < to->site_count && !is_same_site(to, &to->sites[at], site))
+	while (at < to->site_count &&
+	       !(to->sites[at].folded == folded && places_are_equal(&to->sites[at].place, &place)))
 		at++;
 	if (at == to->site_count)
 		to->sites[to->site_count++] = (struct profile_site){
 			.frames = site->frames,
-			.folded = site->folded && !is_python(&site->frames),
+			.place = place,
+			.folded = folded,
 			.main_looks = UNKNOWN,
 		};
 	add_rows(to, &to->sites[at], site);
