@@ -2,6 +2,7 @@
  * advice_keep.c - copies that vanish when their data stays on the device.
  */
 #include "advice_kinds.h"
+#include "names.h"
 #include "show.h"
 
 #include <stdio.h>
@@ -18,41 +19,49 @@ static int64_t copies_of(const struct profile_trips *trips)
 	return profile_add(trips->count, trips->count);
 }
 
-static void add_trips(struct advice_trips *sum, const struct profile_trips *trips)
-{
-	sum->copies = profile_add(sum->copies, copies_of(trips));
-	sum->copy_ns = profile_add(sum->copy_ns, trips->copy_ns);
-	/* Buffers that are copied together share the time in between. */
-	if (trips->host_ns > sum->between_ns)
-		sum->between_ns = trips->host_ns;
-}
-
-struct advice_trips advice_all_trips(const struct profile *profile)
-{
-	struct advice_trips sum = { 0, 0, 0 };
-
-	if (profile->buffers == NULL)
-		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
-	for (size_t i = 0; i < profile->buffer_count; i++) {
-		add_trips(&sum, &profile->buffers[i].round_trips);
-		add_trips(&sum, &profile->buffers[i].follows);
-	}
-	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
-	return sum;
-}
-
 static bool is_call(const struct profile_gap_end *end, const char *part)
 {
 	return end->call != NULL && strstr(end->call, part) != NULL;
 }
 
+/* True if both were called from one place of the program, by the same callers. */
+static bool is_same_place(const struct profile *profile, const struct profile_frames *a,
+			  const struct profile_frames *b)
+{
+	const struct profile_frame *x = names_frame(profile, a, false);
+	const struct profile_frame *y = names_frame(profile, b, false);
+
+	if (x == NULL || y == NULL)
+		return false;
+	for (; x < a->items + a->count && y < b->items + b->count; x++, y++)
+		if (!profile_same_frame(x, y))
+			return false;
+	return true;
+}
+
+static bool has_sites(const struct profile_trips *trips)
+{
+	return trips->count > 0 && trips->download_site >= 0 && trips->upload_site >= 0;
+}
+
+/* True if the gap lies between the copy sites of these round trips. */
+static bool is_at_sites(const struct profile *profile, const struct profile_gap *gap,
+			const struct profile_trips *trips)
+{
+	return has_sites(trips) &&
+	       is_same_place(profile, &gap->before.frames,
+			     &profile->sites[trips->download_site].frames) &&
+	       is_same_place(profile, &gap->after.frames,
+			     &profile->sites[trips->upload_site].frames);
+}
+
 /*
- * True if the gap is the host code of these round trips: it lies between their copies, or between
+ * True if the gap can be the host code of these round trips: it lies between copies, or between
  * calls around them, as often and nearly as long.
  */
-static bool is_between(const struct profile_gap *gap, const struct profile_trips *trips)
+static bool is_alike(const struct profile_gap *gap, const struct profile_trips *trips)
 {
-	if (is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD"))
+	if (!has_sites(trips) && is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD"))
 		return true;
 	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
 	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
@@ -63,44 +72,140 @@ const struct profile_gap *advice_gap_of(const struct profile *profile,
 					const struct profile_trips *trips)
 {
 	const struct profile_gap *found = NULL;
+	bool is_found_at_sites = false;
 
 	for (size_t i = 0; i < profile->gap_count; i++) {
 		const struct profile_gap *gap = &profile->gaps[i];
+		bool at_sites = is_at_sites(profile, gap, trips);
 
-		if (is_between(gap, trips) && (found == NULL || gap->total_ns > found->total_ns))
+		if (at_sites < is_found_at_sites || !(at_sites || is_alike(gap, trips)))
+			continue;
+		if (found == NULL || at_sites > is_found_at_sites ||
+		    gap->total_ns > found->total_ns)
 			found = gap;
+		is_found_at_sites = at_sites;
 	}
 	return found;
 }
 
+/* Returns the kind of round trips that the buffer makes most. */
+static const struct profile_trips *most_of(const struct profile_buffer *buffer)
+{
+	return buffer->follows.count > buffer->round_trips.count ? &buffer->follows
+								 : &buffer->round_trips;
+}
+
+/* True if both buffers cross at the same copy sites, as two that a program swaps. */
+static bool cross_alike(const struct profile_buffer *a, const struct profile_buffer *b)
+{
+	const struct profile_trips *x = most_of(a), *y = most_of(b);
+
+	return a == b || (has_sites(x) && has_sites(y) && x->download_site == y->download_site &&
+			  x->upload_site == y->upload_site);
+}
+
+/* The round trips of buffers that cross at the same copy sites. */
+struct crossing {
+	struct profile_trips sum;
+	const struct profile_gap *gap; /* NULL: not known */
+	size_t buffers;
+};
+
+/* Returns the crossing whose first buffer this is; no buffers: an earlier one is the first. */
+static struct crossing crossing_of(const struct profile *profile, size_t first)
+{
+	const struct profile_buffer *buffers = profile->buffers;
+	struct crossing made = { .sum = *most_of(&buffers[first]) };
+
+	made.sum.count = made.sum.bytes = made.sum.host_ns = made.sum.copy_ns = 0;
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_trips *same = &buffers[i].round_trips;
+		const struct profile_trips *other = &buffers[i].follows;
+
+		if (!cross_alike(&buffers[first], &buffers[i]))
+			continue;
+		if (i < first)
+			return (struct crossing){ .buffers = 0 };
+		made.buffers++;
+		made.sum.count =
+			profile_add(made.sum.count, profile_add(same->count, other->count));
+		made.sum.bytes =
+			profile_add(made.sum.bytes, profile_add(same->bytes, other->bytes));
+		made.sum.copy_ns = profile_add(made.sum.copy_ns, advice_copies_ns(&buffers[i]));
+		made.sum.host_ns = profile_add(made.sum.host_ns, most_of(&buffers[i])->host_ns);
+	}
+	made.gap = advice_gap_of(profile, &made.sum);
+	/* Buffers that are copied together share the time in between. */
+	if (made.buffers > 1 && made.gap != NULL)
+		made.sum.host_ns = advice_least(made.sum.host_ns, made.gap->total_ns);
+	return made;
+}
+
+struct advice_trips advice_all_trips(const struct profile *profile)
+{
+	struct advice_trips sum = { 0, 0, 0 };
+
+	if (profile->buffers == NULL)
+		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		struct crossing crossing = crossing_of(profile, i);
+
+		sum.copies = profile_add(sum.copies, copies_of(&crossing.sum));
+		sum.copy_ns = profile_add(sum.copy_ns, crossing.sum.copy_ns);
+		/* Crossings may share the time in between. */
+		if (crossing.sum.host_ns > sum.between_ns)
+			sum.between_ns = crossing.sum.host_ns;
+	}
+	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
+	return sum;
+}
+
+/* Names the buffers of a crossing by their different names. */
+static void name_buffers(const struct profile *profile, size_t first, char *ret, size_t room)
+{
+	const struct profile_buffer *buffers = profile->buffers;
+	char name[ADVICE_TEXT];
+
+	for (size_t i = first; i < profile->buffer_count; i++) {
+		size_t used = strlen(ret);
+
+		if (!cross_alike(&buffers[first], &buffers[i]))
+			continue;
+		name[0] = '\0';
+		advice_name_round_trip(profile, &buffers[i], name, sizeof(name));
+		if (strstr(ret, name) == NULL)
+			snprintf(ret + used, room - used, "%s%s", i > first ? "; " : "", name);
+	}
+}
+
 static void keep_one(const struct profile *profile, struct advice_list *list, size_t index)
 {
-	const struct profile_buffer *buffer = &profile->buffers[index];
-	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
-	const struct profile_trips *more = other->count > same->count ? other : same;
-	const struct profile_gap *gap = advice_gap_of(profile, more);
-	int64_t saves_ns = advice_copies_ns(buffer);
-	int64_t bytes = profile_add(same->bytes, other->bytes);
-	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", bytes),
-					advice_async_ns(profile, "d2h", bytes));
-	bool outlasts = saves_ns >= 0 && device_ns > saves_ns;
+	struct crossing crossing = crossing_of(profile, index);
+	const struct profile_trips *trips = &crossing.sum;
+	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
+					advice_async_ns(profile, "d2h", trips->bytes));
+	bool outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
 	char code[ADVICE_TEXT - 80] = "";
 
+	if (crossing.buffers == 0)
+		return;
 	struct advice *advice =
 		advice_add(profile, list, ADVICE_KEEP,
-			   advice_without_copies(profile, outlasts ? device_ns : saves_ns,
-						 profile_add(copies_of(same), copies_of(other))));
+			   advice_without_copies(profile, outlasts ? device_ns : trips->copy_ns,
+						 copies_of(trips)));
 	if (advice == NULL)
 		return;
 	advice->is_estimate = outlasts;
 	advice->buffer = (int64_t)index;
-	advice_name_round_trip(profile, buffer, advice->where, sizeof(advice->where));
+	if (crossing.buffers > 1)
+		SAY(advice->where, "%zu buffers: ", crossing.buffers);
+	name_buffers(profile, index, advice->where, sizeof(advice->where));
 	SAY(advice->what, "keep round-trip data on the device");
-	if (gap != NULL)
-		advice_name_gap(profile, gap, code, sizeof(code));
-	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
-	    code, show_time(more->host_ns),
-	    show_several(profile_add(same->count, other->count), "round trip", "round trips"));
+	if (crossing.gap != NULL)
+		advice_name_gap(profile, crossing.gap, code, sizeof(code));
+	SAY(advice->how, "port the host code in between%s%s: %s in %s",
+	    crossing.gap != NULL ? ", " : "", code, show_time(trips->host_ns),
+	    show_several(trips->count, "round trip", "round trips"));
 	SAY(advice->assumes, "no other host code needs the data in between");
 }
 

@@ -348,7 +348,8 @@ static void to_zero(int64_t *figure)
 /* Figures that a timeline can sum up begin at 0. */
 static void clear(struct profile *profile)
 {
-	const struct profile_trips unknown = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+	const struct profile_trips unknown = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
+					       UNKNOWN, UNKNOWN, UNKNOWN };
 
 	clear_transfers(profile);
 	for (size_t i = 0; i < profile->kernel_count; i++)

@@ -6,20 +6,12 @@
 
 #include <string.h>
 
-static bool is_same_frame(const struct profile_frame *a, const struct profile_frame *b)
-{
-	if (a->is_python && b->is_python)
-		return a->number == b->number && strcmp(a->path, b->path) == 0 &&
-		       strcmp(a->function, b->function) == 0;
-	return a->is_python == b->is_python && a->module == b->module && a->offset == b->offset;
-}
-
 bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (!is_same_frame(&a->items[i], &b->items[i]))
+		if (!profile_same_frame(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }
@@ -153,6 +145,19 @@ static void merge_repeats(struct profile *profile)
 	profile->repeats.site_count = kept;
 }
 
+/* `merged` has the new number of each site. */
+static void renumber(int64_t *site, const size_t *merged)
+{
+	if (*site >= 0)
+		*site = (int64_t)merged[*site];
+}
+
+static void renumber_trips(struct profile_trips *trips, const size_t *merged)
+{
+	renumber(&trips->download_site, merged);
+	renumber(&trips->upload_site, merged);
+}
+
 static void merge_sites(struct profile *profile)
 {
 	const struct profile_site *sites = profile->sites;
@@ -164,13 +169,13 @@ static void merge_sites(struct profile *profile)
 	for (size_t i = 0; i < count; i++)
 		merged[i] = places_add_site(profile, &sites[i]);
 	for (size_t i = 0; i < profile->events.row_count; i++)
-		if (profile->events.rows[i].site >= 0)
-			profile->events.rows[i].site =
-				(int64_t)merged[profile->events.rows[i].site];
+		renumber(&profile->events.rows[i].site, merged);
 	for (size_t i = 0; i < profile->repeats.site_count; i++)
-		if (profile->repeats.sites[i].site >= 0)
-			profile->repeats.sites[i].site =
-				(int64_t)merged[profile->repeats.sites[i].site];
+		renumber(&profile->repeats.sites[i].site, merged);
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		renumber_trips(&profile->buffers[i].round_trips, merged);
+		renumber_trips(&profile->buffers[i].follows, merged);
+	}
 	merge_repeats(profile);
 }
 

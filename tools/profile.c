@@ -214,6 +214,14 @@ int64_t profile_add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+bool profile_same_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->is_python && b->is_python)
+		return a->number == b->number && strcmp(a->path, b->path) == 0 &&
+		       strcmp(a->function, b->function) == 0;
+	return a->is_python == b->is_python && a->module == b->module && a->offset == b->offset;
+}
+
 bool profile_has_split(const struct profile *profile)
 {
 	return profile->split.host_ns >= 0;

@@ -141,6 +141,8 @@ struct profile_python {
 struct profile_trips {
 	int64_t count, bytes, host_ns, copy_ns;
 	int64_t after; /* if `follows`: the buffer that was downloaded, or UNKNOWN */
+	/* Of the latest of them; UNKNOWN: not known, as in older files. */
+	int64_t download_site, upload_site;
 };
 
 struct profile_buffer {
@@ -353,6 +355,8 @@ int profile_by_place(const void *left, const void *right);
 
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);
+
+bool profile_same_frame(const struct profile_frame *a, const struct profile_frame *b);
 
 /* True if the split of the wall time is known. */
 bool profile_has_split(const struct profile *profile);

@@ -211,12 +211,27 @@ static void read_trips(struct reader *reader, json_t *parent, const char *name,
 		       struct profile_trips *ret)
 {
 	static const struct reader_field fields[] = {
-		NUMBER_OF(profile_trips, count),   NUMBER_OF(profile_trips, bytes),
-		NUMBER_OF(profile_trips, host_ns), NUMBER_OF(profile_trips, copy_ns),
-		NUMBER_OF(profile_trips, after),
+		NUMBER_OF(profile_trips, count),       NUMBER_OF(profile_trips, bytes),
+		NUMBER_OF(profile_trips, host_ns),     NUMBER_OF(profile_trips, copy_ns),
+		NUMBER_OF(profile_trips, after),       NUMBER_OF(profile_trips, download_site),
+		NUMBER_OF(profile_trips, upload_site),
 	};
 
 	reader_part(reader, parent, name, fields, HP_LEN(fields), ret);
+}
+
+static void forget_beyond(int64_t *index, size_t count)
+{
+	if (*index >= (int64_t)count)
+		*index = UNKNOWN;
+}
+
+/* Makes indices that the file does not have UNKNOWN. */
+static void check_trips(const struct profile *profile, struct profile_trips *trips)
+{
+	forget_beyond(&trips->after, profile->buffer_count);
+	forget_beyond(&trips->download_site, profile->site_count);
+	forget_beyond(&trips->upload_site, profile->site_count);
 }
 
 static void read_buffer(struct reader *reader, json_t *value, void *to)
@@ -558,9 +573,10 @@ void profile_read_lists(struct reader *reader, json_t *root)
 					read_launch, &profile->launch_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		if (profile->buffers[i].follows.after >= (int64_t)profile->buffer_count)
-			profile->buffers[i].follows.after = UNKNOWN;
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		check_trips(profile, &profile->buffers[i].round_trips);
+		check_trips(profile, &profile->buffers[i].follows);
+	}
 	profile->samples = reader_list(reader, root, "samples", sizeof(*profile->samples),
 				       read_sample, &profile->sample_count);
 	profile->python = reader_list(reader, root, "python_samples", sizeof(*profile->python),

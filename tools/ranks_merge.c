@@ -163,14 +163,19 @@ static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
 	add_to(&sum->host_ns, part->host_ns);
 }
 
-/* The sum of several ranks does not state which buffer was downloaded. */
+/* The sum of several ranks does not state which buffer was downloaded, and at which sites. */
+static void forget_places(struct profile_trips *trips)
+{
+	trips->after = trips->download_site = trips->upload_site = UNKNOWN;
+}
+
 static void add_trips(struct profile_trips *to, const struct profile_trips *from)
 {
 	add_to(&to->count, from->count);
 	add_to(&to->bytes, from->bytes);
 	add_to(&to->host_ns, from->host_ns);
 	add_to(&to->copy_ns, from->copy_ns);
-	to->after = UNKNOWN;
+	forget_places(to);
 }
 
 static void add_buffer(struct profile *to, const struct profile *from,
@@ -187,7 +192,8 @@ static void add_buffer(struct profile *to, const struct profile *from,
 		to->buffer_count++;
 		*sum = *buffer;
 		sum->frames = frames;
-		sum->follows.after = UNKNOWN;
+		forget_places(&sum->round_trips);
+		forget_places(&sum->follows);
 		return;
 	}
 	add_sum(&sum->h2d, &buffer->h2d);

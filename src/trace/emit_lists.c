@@ -243,12 +243,24 @@ static void add_launches(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
+/* The index of a copy site by its name; null if it is not known. */
+static void add_site_index(struct json *json, const char *key, uint32_t name)
+{
+	uint32_t site = sites_index(name);
+
+	json_known(json, key, site != SITES_NOWHERE, site);
+}
+
 static void add_trips(struct json *json, const struct round_trip_sum *sum)
 {
+	bool any = sum->count != 0;
+
 	json_sum(json, "count", sum->count);
 	json_sum(json, "bytes", sum->bytes);
 	json_sum(json, "host_ns", sum->host_ns);
 	json_sum(json, "copy_ns", sum->copy_ns);
+	add_site_index(json, "download_site", any ? sum->download_site : SITES_NOWHERE);
+	add_site_index(json, "upload_site", any ? sum->upload_site : SITES_NOWHERE);
 }
 
 static void add_buffer(struct json *json, size_t index, const struct host_buffer *buffer)
@@ -346,11 +358,10 @@ static void add_repeats(const struct report *report, struct json *json)
 		struct repeat_row row;
 
 		repeats_read_row(i, &row);
-		uint32_t site = sites_index(row.site);
 		json_open(json, NULL, "{");
 		json_tell_apart(json, i);
 		json_text(json, "kind", kinds[row.kind]);
-		json_known(json, "site", site != SITES_NOWHERE, site);
+		add_site_index(json, "site", row.site);
 		json_known(json, "buffer", row.buffer != UINT32_MAX, row.buffer);
 		json_sum(json, "count", row.flow.count);
 		json_sum(json, "bytes", row.flow.bytes);

@@ -63,13 +63,13 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
 }
 
-static void add_round_trip(uint32_t index, const struct trace_copy *copy)
+static void add_round_trip(uint32_t index, const struct trace_copy *copy, uint32_t site)
 {
 	struct host_buffer *buffer = &buffers[index];
 	struct round_trip_sum trip;
 	uint32_t from;
 
-	switch (round_trips_copied(copy, index, &trip, &from)) {
+	switch (round_trips_copied(copy, index, site, &trip, &from)) {
 	case ROUND_TRIP_SAME:
 		round_trip_add(&buffer->round_trips, &trip);
 		break;
@@ -82,11 +82,11 @@ static void add_round_trip(uint32_t index, const struct trace_copy *copy)
 	}
 }
 
-static void add(uint32_t index, const struct trace_copy *copy)
+static void add(uint32_t index, const struct trace_copy *copy, uint32_t site)
 {
 	struct host_buffer *buffer = &buffers[index];
 
-	add_round_trip(index, copy);
+	add_round_trip(index, copy, site);
 	trace_flow_add(&buffer->flow[copy->direction], copy);
 	if (copy->block_bytes > buffer->largest_bytes)
 		buffer->largest_bytes = copy->block_bytes;
@@ -98,7 +98,7 @@ static void add(uint32_t index, const struct trace_copy *copy)
 	}
 }
 
-uint32_t host_buffers_add(const struct trace_copy *copy)
+uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 {
 	struct module_place place;
 	uint64_t key = key_of(copy, &place);
@@ -112,17 +112,17 @@ uint32_t host_buffers_add(const struct trace_copy *copy)
 		latest_key = key;
 		latest = buffer;
 	}
-	add(latest, copy);
+	add(latest, copy, site);
 	return latest;
 }
 
-uint32_t host_buffers_copied(const struct trace_copy *copy)
+uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site)
 {
 	struct module_place place = { MODULES_NOWHERE, 0 };
 	struct host_buffer fresh = { .kind = HOST_BUFFER_HEAP, .named = true };
 
 	hp_lock(HP_LOCK_trace);
-	uint32_t buffer = host_buffers_add(copy);
+	uint32_t buffer = host_buffers_add(copy, site);
 	uint64_t key = key_of(copy, &place);
 	hp_unlock(HP_LOCK_trace);
 	if (buffer != HOST_BUFFERS_UNSEEN)
@@ -139,7 +139,7 @@ uint32_t host_buffers_copied(const struct trace_copy *copy)
 		buffers[buffer].named = true;
 		buffers[buffer].way = fresh.way;
 	}
-	add(buffer, copy);
+	add(buffer, copy, site);
 	hp_unlock(HP_LOCK_trace);
 	return buffer;
 }

@@ -36,13 +36,13 @@ int host_buffers_start(void);
  * As host_buffers_copied(), with the lock `trace` held.  HOST_BUFFERS_UNSEEN: nothing was added,
  * since the buffer is new; call host_buffers_copied() without the lock.
  */
-uint32_t host_buffers_add(const struct trace_copy *copy);
+uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site);
 
 /*
- * Adds one copy between host and device.  Returns its buffer's index.  Any thread, no lock of ours
- * held, since a new buffer is looked up in the loader.
+ * Adds one copy between host and device at a copy site (sites_add()).  Returns its buffer's index.
+ * Any thread, no lock of ours held, since a new buffer is looked up in the loader.
  */
-uint32_t host_buffers_copied(const struct trace_copy *copy);
+uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site);
 
 /* Notes that pinning (`begins`) or unpinning a block of `allocator` took `ns`.  Any thread. */
 void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns);

@@ -20,7 +20,7 @@ struct download {
 	const void *host; /* NULL: none */
 	uint64_t bytes, leave_ns, copy_ns;
 	uint64_t host_ns; /* gaps_of_thread() at its call */
-	uint32_t buffer, thread;
+	uint32_t buffer, site, thread;
 	bool is_enqueued; /* it may complete after its call */
 };
 
@@ -60,7 +60,7 @@ static bool is_seen(const struct download *download)
 	       atomic_load_explicit(&waited_ns, memory_order_relaxed) > download->leave_ns;
 }
 
-static void came_down(const struct trace_copy *copy, uint32_t buffer)
+static void came_down(const struct trace_copy *copy, uint32_t buffer, uint32_t site)
 {
 	struct download download = {
 		.host = copy->host,
@@ -69,6 +69,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		.copy_ns = copy->leave_ns - copy->enter_ns,
 		.host_ns = gaps_of_thread(copy->enter_ns),
 		.buffer = buffer,
+		.site = site,
 		.thread = mine.number,
 		.is_enqueued = !trace_copy_touched_host(copy),
 	};
@@ -88,17 +89,20 @@ static uint64_t host_ns_since(const struct trace_copy *copy, const struct downlo
 	return copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns : 0;
 }
 
-static struct round_trip_sum trip_of(const struct trace_copy *copy, const struct download *download)
+static struct round_trip_sum trip_of(const struct trace_copy *copy, uint32_t site,
+				     const struct download *download)
 {
 	return (struct round_trip_sum){
 		.count = 1,
 		.bytes = copy->bytes < download->bytes ? copy->bytes : download->bytes,
 		.host_ns = host_ns_since(copy, download),
 		.copy_ns = download->copy_ns + copy->leave_ns - copy->enter_ns,
+		.download_site = download->site,
+		.upload_site = site,
 	};
 }
 
-enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer,
+enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer, uint32_t site,
 				   struct round_trip_sum *ret_trip, uint32_t *ret_from)
 {
 	enum round_trip kind = ROUND_TRIP_NONE;
@@ -111,7 +115,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (copy->direction == TRACE_D2H) {
 		if (trace_copy_touched_host(copy))
 			round_trips_waited(copy->leave_ns);
-		came_down(copy, buffer);
+		came_down(copy, buffer, site);
 		return ROUND_TRIP_NONE;
 	}
 	struct download *same = place_of(copy->host), *from = NULL;
@@ -124,7 +128,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 		from = &mine.largest;
 	}
 	if (from != NULL) {
-		*ret_trip = trip_of(copy, from);
+		*ret_trip = trip_of(copy, site, from);
 		*ret_from = from->buffer;
 		/* Each download ends in one round trip at most. */
 		struct download *place = place_of(from->host);

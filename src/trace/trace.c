@@ -175,7 +175,7 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 	if (report.sites && *site == SITES_NOWHERE)
 		*site = sites_copied(copy, way);
 	if (report.buffers && copy->direction <= TRACE_D2H && *memory == HOST_BUFFERS_UNSEEN)
-		*memory = host_buffers_copied(copy);
+		*memory = host_buffers_copied(copy, *site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *memory);
 	return hostcalls_rare(from);
@@ -221,7 +221,7 @@ void trace_copied(const struct trace_copy *copy)
 	if (with_site)
 		site = sites_add(&way, copy);
 	if (owned)
-		memory = host_buffers_add(copy);
+		memory = host_buffers_add(copy, site);
 	stages_copied(copy);
 	if (copy->deferred)
 		deferred_note(copy);

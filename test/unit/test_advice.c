@@ -41,16 +41,14 @@ static struct profile_frame
 	spin = { .module = 1, .offset = 7 },
 	copying = { .module = 2, .offset = 8, .function = "memcpy" },
 	barrier = { .module = 3, .offset = 9 };
-static struct profile_frame moved[] = { { .module = 2, .function = "memcpy" },
-					{ .module = 0,
-					  .function = "advance",
-					  .line = "solve.c:12",
-					  .guessed = true } },
-			    driver_moved[] = { { .module = 2, .function = "memcpy" },
-					       { .module = 1, .guessed = true } },
-			    up_at = { .module = 0, .function = "upload", .line = "solve.c:20" },
-			    down_at = { .module = 0, .function = "download", .line = "solve.c:30" },
-			    made_at = { .module = 0, .function = "make", .line = "solve.c:5" };
+static struct profile_frame
+	moved[] = { { .module = 2, .function = "memcpy" },
+		    { .module = 0, .function = "advance", .line = "solve.c:12", .guessed = true } },
+	driver_moved[] = { { .module = 2, .function = "memcpy" },
+			   { .module = 1, .guessed = true } },
+	up_at = { .module = 0, .offset = 20, .function = "upload", .line = "solve.c:20" },
+	down_at = { .module = 0, .offset = 30, .function = "download", .line = "solve.c:30" },
+	made_at = { .module = 0, .offset = 5, .function = "make", .line = "solve.c:5" };
 static struct profile_row up_row = { "h2d", "pageable", 100, 400 << 20, 90 * MS, 100, 90 * MS },
 			  down_row = { "d2h", "pageable", 100, 400 << 20, 110 * MS, 100, 110 * MS };
 static struct profile_site sites[2];
@@ -66,6 +64,13 @@ static struct profile_repeat repeats[2];
 static struct profile_entry options[1];
 static struct profile profile;
 static struct advice_list list;
+
+/* Round trips at unknown sites. */
+static struct profile_trips trips(int64_t count, int64_t bytes, int64_t host_ns, int64_t copy_ns,
+				  int64_t after)
+{
+	return (struct profile_trips){ count, bytes, host_ns, copy_ns, after, UNKNOWN, UNKNOWN };
+}
 
 static struct profile_frames frames(struct profile_frame *items, size_t count)
 {
@@ -247,7 +252,7 @@ TEST(upload_once)
 TEST(keep)
 {
 	make();
-	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 500 * MS, 200 * MS, -1 };
+	buffers[1].round_trips = trips(99, 396 << 20, 500 * MS, 200 * MS, -1);
 	const struct advice *advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL && advice->saves_ns == 200 * MS + 198 * 2 * US &&
 	      !advice->is_estimate);
@@ -290,11 +295,88 @@ TEST(keep)
 	 * Without names of buffers, the copies are named; data is downloaded from one and uploaded
 	 * from another.
 	 */
-	buffers[0].follows = (struct profile_trips){ 99, 396 << 20, 500 * MS, 190 * MS, 0 };
-	buffers[1].round_trips = (struct profile_trips){ 0, 0, 0, 0, -1 };
+	buffers[0].follows = trips(99, 396 << 20, 500 * MS, 190 * MS, 0);
+	buffers[1].round_trips = trips(0, 0, 0, 0, -1);
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL &&
 	      has(advice->where, "download download at solve.c:30, upload upload at solve.c:20"));
+}
+
+/*
+ * Buffers that cross at the same copy sites are one change: a program swaps them, or copies them in
+ * a loop.  Their host code is that of the gap, which buffers that are copied together share.
+ */
+TEST(keep_buffers_of_one_pair_of_sites)
+{
+	static const struct {
+		const char *name;
+		int64_t count, host_ms, download_site, upload_site;
+		size_t entries;
+		int64_t saves_us;
+		const char *where, *how;
+		int64_t port_ms; /* of the function that ran in between */
+	} rows[] = {
+		{ "swapped", 50, 150, 1, 0, 1, 200000 + 400,
+		  "2 buffers: make at solve.c:5; advance at",
+		  "upload at solve.c:20: 300 ms in 100 round trips", 500 },
+		{ "together", 100, 300, 1, 0, 1, 200000 + 800,
+		  "2 buffers: make at solve.c:5; advance at",
+		  "upload at solve.c:20: 300 ms in 200 round trips", 500 },
+		{ "another upload", 50, 150, 1, 1, 2, 120000 + 200, "make at solve.c:5",
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+		{ "another download", 50, 150, 0, 0, 2, 120000 + 200, "make at solve.c:5",
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+		{ "unknown", 50, 150, UNKNOWN, UNKNOWN, 2, 120000 + 200, "make at solve.c:5",
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+	};
+	struct profile_buffer three[3];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t entries = 0;
+
+		make();
+		three[0] = buffers[0];
+		three[1] = three[2] = buffers[1];
+		three[1].round_trips =
+			trips(rows[i].count, 2 << 20, rows[i].host_ms * MS, 120 * MS, UNKNOWN);
+		three[1].round_trips.download_site = 1;
+		three[1].round_trips.upload_site = 0;
+		three[2].frames = frames(&advance, 1);
+		three[2].round_trips = three[1].round_trips;
+		three[2].round_trips.copy_ns = 80 * MS;
+		three[2].round_trips.download_site = rows[i].download_site;
+		three[2].round_trips.upload_site = rows[i].upload_site;
+		profile.buffers = three;
+		profile.buffer_count = 3;
+		/* A longer gap between other copies, and the gap of these. */
+		gaps[0] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&made_at, 1) },
+						{ "cuMemcpyHtoD_v2", frames(&made_at, 1) },
+						3,
+						400 * MS,
+						400 * MS };
+		gaps[1] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
+						{ "cuCtxGetCurrent", frames(&up_at, 1) },
+						100,
+						300 * MS,
+						6 * MS };
+		profile.gaps = gaps;
+		profile.gap_count = 2;
+		sample(frames(&advance, 1), 60);
+		advice_make(&profile, &list);
+		const struct advice *first = NULL;
+		for (size_t j = 0; j < list.count; j++) {
+			if (list.items[j].frame == &advance)
+				CHECK_EQ(list.items[j].saves_ns, rows[i].port_ms * MS);
+			if (list.items[j].kind != ADVICE_KEEP)
+				continue;
+			first = first != NULL ? first : &list.items[j];
+			entries++;
+		}
+		if (!CHECK_EQ(entries, rows[i].entries) ||
+		    !CHECK_EQ(first->saves_ns, rows[i].saves_us * US) ||
+		    !CHECK(has(first->where, rows[i].where) && has(first->how, rows[i].how)))
+			printf("# %s\n", rows[i].name);
+	}
 }
 
 /* Format 1 and the first profiles of format 2 only have the bound without transfers. */
@@ -303,7 +385,7 @@ TEST(keep_without_round_trips)
 	make();
 	set_bounds(0, 0, 214 * MS);
 	buffers[0].round_trips = buffers[0].follows =
-		(struct profile_trips){ UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+		trips(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
 	buffers[1].round_trips = buffers[1].follows = buffers[0].follows;
 	const struct advice *advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL && advice->saves_ns == 214 * MS && advice->site == 1);
@@ -400,8 +482,7 @@ TEST(port_with_copies)
 		make();
 		sample(frames(&advance, 1), rows[i].samples);
 		buffers[1].round_trips =
-			(struct profile_trips){ 99, 396 << 20, rows[i].between_ms * MS, 200 * MS,
-						-1 };
+			trips(99, 396 << 20, rows[i].between_ms * MS, 200 * MS, -1);
 		advice_make(&profile, &list);
 		for (size_t j = 0; j < list.count; j++) {
 			if (list.items[j].kind != ADVICE_PORT)
@@ -453,8 +534,7 @@ TEST(port_all_copies_of_a_loop)
 		profile.sites = three;
 		profile.site_count = 3;
 		set_bounds(UNKNOWN, UNKNOWN, rows[i].none_ms * MS);
-		buffers[0].follows =
-			(struct profile_trips){ 89, 2986344448, 912 * MS, 511 * MS, 0 };
+		buffers[0].follows = trips(89, 2986344448, 912 * MS, 511 * MS, 0);
 		const struct advice *advice = only(ADVICE_PORT);
 		snprintf(repeated, sizeof(repeated), "%lld ms of repeated copies",
 			 (long long)rows[i].repeated_ms);
@@ -495,8 +575,7 @@ TEST(port_names_what_explains_the_loop)
 		make();
 		sample(frames(&spin, 1), 1000);
 		sample(frames(&advance, 1), rows[i].samples);
-		buffers[1].round_trips =
-			(struct profile_trips){ 99, 396 << 20, 500 * MS, 200 * MS, -1 };
+		buffers[1].round_trips = trips(99, 396 << 20, 500 * MS, 200 * MS, -1);
 		gaps[0] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
 						{ "cuMemcpyHtoD_v2", frames(&up_at, 1) },
 						99,
@@ -603,12 +682,12 @@ TEST(python_lines)
 	      list.items[1].saves_ns == 180 * MS);
 	/* The loop's copies go, too. */
 	make_python(frames(&line9, 1), 300);
-	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 310 * MS, 200 * MS, -1 };
+	buffers[1].round_trips = trips(99, 396 << 20, 310 * MS, 200 * MS, -1);
 	advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 500 * MS);
 	CHECK(strcmp(advice->what, "port this Python line and drop its copies") == 0);
 	/* Those of another loop do not. */
-	buffers[0].follows = (struct profile_trips){ 99, 396 << 20, 20 * MS, 90 * MS, 1 };
+	buffers[0].follows = trips(99, 396 << 20, 20 * MS, 90 * MS, 1);
 	advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 500 * MS &&
 	      has(advice->how, "and copies of 200 ms"));
@@ -753,10 +832,10 @@ TEST(python_texts)
 	buffers[0].frames = buffers[1].frames = frames(&allocator, 1);
 	buffers[0].largest_bytes = 4 << 20;
 	buffers[1].largest_bytes = 8 << 20;
-	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 300 * MS, 200 * MS, -1 };
+	buffers[1].round_trips = trips(99, 396 << 20, 300 * MS, 200 * MS, -1);
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL && strcmp(advice->where, "8.39 MB allocated in libtorch_cpu.so") == 0);
-	buffers[1].follows = (struct profile_trips){ 100, 396 << 20, 300 * MS, 200 * MS, 0 };
+	buffers[1].follows = trips(100, 396 << 20, 300 * MS, 200 * MS, 0);
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL &&
 	      strcmp(advice->where, "download to 4.19 MB allocated in libtorch_cpu.so, "
@@ -1036,8 +1115,7 @@ TEST(asynchronous_copies)
 			profile.repeats.site_count = !keep;
 			if (keep)
 				buffers[1].round_trips =
-					(struct profile_trips){ 1, rows[i].bytes, 0,
-								rows[i].call_ms * MS, -1 };
+					trips(1, rows[i].bytes, 0, rows[i].call_ms * MS, -1);
 			const struct advice *advice = only(keep ? ADVICE_KEEP : ADVICE_UPLOAD_ONCE);
 			if (!CHECK(advice != NULL && advice->is_estimate == rows[i].is_estimate &&
 				   advice->saves_ns / MS == rows[i].saves_ms))
@@ -1123,7 +1201,7 @@ TEST(bounds_hold)
 						   .size_count = rows[i].kind == ADVICE_BATCH };
 		profile.transfer_count = 3;
 		if (rows[i].kind == ADVICE_KEEP)
-			buffers[1].round_trips = (struct profile_trips){ count, 0, 0, ns, -1 };
+			buffers[1].round_trips = trips(count, 0, 0, ns, -1);
 		if (rows[i].kind == ADVICE_SYNCHRONIZE)
 			call("cuCtxSynchronize", "synchronize", count, rows[i].driver_ms, 1);
 		const struct advice *advice = only(rows[i].kind);

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "trace/host_buffers.h"
+#include "trace/sites.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,11 +111,11 @@ TEST(sums)
 	host_buffers_pinned(5, true, 30);
 	download.direction = TRACE_D2H;
 	download.block_bytes = 8192;
-	uint32_t index = host_buffers_copied(&promoted);
+	uint32_t index = host_buffers_copied(&promoted, SITES_NOWHERE);
 	CHECK(index != 0);
-	CHECK_EQ(host_buffers_copied(&pageable), index);
-	CHECK_EQ(host_buffers_copied(&staged), index);
-	CHECK_EQ(host_buffers_copied(&download), index);
+	CHECK_EQ(host_buffers_copied(&pageable, SITES_NOWHERE), index);
+	CHECK_EQ(host_buffers_copied(&staged, SITES_NOWHERE), index);
+	CHECK_EQ(host_buffers_copied(&download, SITES_NOWHERE), index);
 	host_buffers_pinned(5, false, 12);
 	host_buffers_read(index, &buffer);
 	CHECK(buffer.kind == HOST_BUFFER_HEAP);
@@ -143,7 +144,7 @@ TEST(two_in_turn)
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 3; i++)
 			for (int times = 0; times <= i; times++)
-				index[i] = host_buffers_copied(&copies[i]);
+				index[i] = host_buffers_copied(&copies[i], SITES_NOWHERE);
 	for (int i = 0; i < 3; i++) {
 		host_buffers_read(index[i], &buffer);
 		CHECK_EQ(buffer.flow[TRACE_H2D].count, 3 * (i + 1));
@@ -157,15 +158,15 @@ TEST(static_and_other_memory)
 	struct host_buffer buffer;
 
 	CHECK_EQ(host_buffers_start(), 0);
-	CHECK_EQ(host_buffers_copied(&copy), 0);
+	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), 0);
 	/* Known as soon as this file is known by calls in it. */
 	errno = 55;
 	modules_note((uintptr_t)&here);
 	CHECK_EQ(errno, 55);
 	copy.host = &here;
-	uint32_t index = host_buffers_copied(&copy);
+	uint32_t index = host_buffers_copied(&copy, SITES_NOWHERE);
 	CHECK(index != 0);
-	CHECK_EQ(host_buffers_copied(&copy), index);
+	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
 	host_buffers_read(index, &buffer);
 	CHECK(buffer.kind == HOST_BUFFER_STATIC && buffer.way.depth == 1);
 	CHECK_EQ(buffer.way.frame[0].offset, modules_find((uintptr_t)&here).offset);
@@ -183,8 +184,8 @@ TEST(more_than_there_is_room_for)
 	for (uint32_t site = 1; site <= 3 * HOST_BUFFERS_MOST; site++) {
 		struct trace_copy copy = copy_of(site, TRACE_PAGEABLE, 1);
 
-		host_buffers_copied(&copy);
-		host_buffers_copied(&copy);
+		host_buffers_copied(&copy, SITES_NOWHERE);
+		host_buffers_copied(&copy, SITES_NOWHERE);
 		host_buffers_pinned(site, true, 1);
 	}
 	CHECK_EQ(host_buffers_count(), HOST_BUFFERS_MOST);

@@ -80,7 +80,7 @@ static void copy(uint64_t number, uint64_t at)
 	struct frames_way way;
 	sites_walk(__builtin_frame_address(0), &way);
 	sites_copied(&call, &way);
-	host_buffers_copied(&call);
+	host_buffers_copied(&call, SITES_NOWHERE);
 	hp_lock(HP_LOCK_trace);
 	stages_copied(&call);
 	hp_unlock(HP_LOCK_trace);

@@ -6,6 +6,7 @@
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/round_trips.h"
+#include "trace/sites.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static enum round_trip copied(enum trace_direction direction, size_t at, uint64_
 				   .host = memory + at };
 
 	hp_lock(HP_LOCK_trace);
-	enum round_trip kind = round_trips_copied(&copy, buffer, ret_trip, ret_from);
+	enum round_trip kind = round_trips_copied(&copy, buffer, SITES_NOWHERE, ret_trip, ret_from);
 	hp_unlock(HP_LOCK_trace);
 	return kind;
 }
@@ -159,7 +160,7 @@ TEST(enqueued_downloads)
 		if (rows[i].what == WAIT)
 			round_trips_waited(copy.leave_ns);
 		else
-			kind = round_trips_copied(&copy, 1, &trip, &from);
+			kind = round_trips_copied(&copy, 1, SITES_NOWHERE, &trip, &from);
 		hp_unlock(HP_LOCK_trace);
 		if (!CHECK_EQ(kind, rows[i].kind))
 			printf("# row %zu\n", i);
@@ -176,9 +177,9 @@ TEST(enqueued_and_uploaded_again)
 	uint32_t from;
 
 	hp_lock(HP_LOCK_trace);
-	round_trips_copied(&copy, 1, &trip, &from);
+	round_trips_copied(&copy, 1, SITES_NOWHERE, &trip, &from);
 	copy.direction = TRACE_H2D;
-	enum round_trip kind = round_trips_copied(&copy, 1, &trip, &from);
+	enum round_trip kind = round_trips_copied(&copy, 1, SITES_NOWHERE, &trip, &from);
 	hp_unlock(HP_LOCK_trace);
 	CHECK_EQ(kind, ROUND_TRIP_SAME);
 }
@@ -240,16 +241,18 @@ TEST(sums_of_buffers)
 	other.allocator = 9;
 	other.host = memory + 65536;
 	CHECK_EQ(host_buffers_start(), 0);
-	uint32_t index = host_buffers_copied(&download);
-	CHECK_EQ(host_buffers_copied(&upload), index);
-	host_buffers_copied(&download);
-	uint32_t second = host_buffers_copied(&other);
+	uint32_t index = host_buffers_copied(&download, 3);
+	CHECK_EQ(host_buffers_copied(&upload, 4), index);
+	host_buffers_copied(&download, 3);
+	uint32_t second = host_buffers_copied(&other, 6);
 	host_buffers_read(index, &buffer);
 	CHECK(buffer.round_trips.count == 1 && buffer.round_trips.host_ns == 40);
 	CHECK(buffer.round_trips.copy_ns == 30 && buffer.follows.count == 0);
+	CHECK(buffer.round_trips.download_site == 3 && buffer.round_trips.upload_site == 4);
 	host_buffers_read(second, &buffer);
 	CHECK(buffer.round_trips.count == 0 && buffer.follows.count == 1);
 	CHECK(buffer.follows.bytes == 8192 && buffer.after == index);
+	CHECK(buffer.follows.download_site == 3 && buffer.follows.upload_site == 6);
 }
 
 CHECK_MAIN()

@@ -294,8 +294,12 @@ def main():
     memory_at_the_end()
     for name in ("plain", "pinned"):
         with open(os.path.join(tap.FOLDER.name, name + ".json"), encoding="utf-8") as file:
-            trips = [buffer["round_trips"] for buffer in json.load(file)["buffers"]
-                     if buffer["round_trips"]["count"] != 0]
+            profile = json.load(file)
+        trips = [buffer["round_trips"] for buffer in profile["buffers"]
+                 if buffer["round_trips"]["count"] != 0]
+        ways = [profile["sites"][trips[0][end]]["rows"][0]["direction"]
+                for end in ("download_site", "upload_site")]
+        check(f"at their copy sites, {name}", ways == ["d2h", "h2d"], trips)
         check(f"what is downloaded goes up again, {name}", len(trips) == 1 and
               trips[0]["count"] == STEPS - 1 and trips[0]["bytes"] == (STEPS - 1) * BYTES, trips)
     page = tap.run("html", "plain.json", "pinned.json").stdout
