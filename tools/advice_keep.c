@@ -44,11 +44,19 @@ static bool has_sites(const struct profile_trips *trips)
 	return trips->count > 0 && trips->download_site >= 0 && trips->upload_site >= 0;
 }
 
-/* True if the gap lies between the copy sites of these round trips. */
+static bool is_nearly_as_long(const struct profile_gap *gap, const struct profile_trips *trips)
+{
+	return (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
+}
+
+/*
+ * True if the gap lies between the copy sites of these round trips.  Data that also crosses at
+ * other sites has more host code than this gap.
+ */
 static bool is_at_sites(const struct profile *profile, const struct profile_gap *gap,
 			const struct profile_trips *trips)
 {
-	return has_sites(trips) &&
+	return has_sites(trips) && is_nearly_as_long(gap, trips) &&
 	       is_same_place(profile, &gap->before.frames,
 			     &profile->sites[trips->download_site].frames) &&
 	       is_same_place(profile, &gap->after.frames,
@@ -65,7 +73,7 @@ static bool is_alike(const struct profile_gap *gap, const struct profile_trips *
 		return true;
 	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
 	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
-	       (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
+	       is_nearly_as_long(gap, trips);
 }
 
 const struct profile_gap *advice_gap_of(const struct profile *profile,
@@ -134,7 +142,7 @@ static struct crossing crossing_of(const struct profile *profile, size_t first)
 		made.sum.copy_ns = profile_add(made.sum.copy_ns, advice_copies_ns(&buffers[i]));
 		made.sum.host_ns = profile_add(made.sum.host_ns, most_of(&buffers[i])->host_ns);
 	}
-	made.gap = advice_gap_of(profile, &made.sum);
+	made.gap = advice_gap_of(profile, most_of(&buffers[first]));
 	/* Buffers that are copied together share the time in between. */
 	if (made.buffers > 1 && made.gap != NULL)
 		made.sum.host_ns = advice_least(made.sum.host_ns, made.gap->total_ns);

@@ -315,19 +315,23 @@ TEST(keep_buffers_of_one_pair_of_sites)
 		int64_t saves_us;
 		const char *where, *how;
 		int64_t port_ms; /* of the function that ran in between */
+		int64_t gap_ms;
 	} rows[] = {
 		{ "swapped", 50, 150, 1, 0, 1, 200000 + 400,
 		  "2 buffers: make at solve.c:5; advance at",
-		  "upload at solve.c:20: 300 ms in 100 round trips", 500 },
+		  "upload at solve.c:20: 300 ms in 100 round trips", 500, 300 },
 		{ "together", 100, 300, 1, 0, 1, 200000 + 800,
 		  "2 buffers: make at solve.c:5; advance at",
-		  "upload at solve.c:20: 300 ms in 200 round trips", 500 },
+		  "upload at solve.c:20: 300 ms in 200 round trips", 500, 300 },
 		{ "another upload", 50, 150, 1, 1, 2, 120000 + 200, "make at solve.c:5",
-		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300, 300 },
 		{ "another download", 50, 150, 0, 0, 2, 120000 + 200, "make at solve.c:5",
-		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300, 300 },
 		{ "unknown", 50, 150, UNKNOWN, UNKNOWN, 2, 120000 + 200, "make at solve.c:5",
-		  "upload at solve.c:20: 150 ms in 50 round trips", 300 },
+		  "upload at solve.c:20: 150 ms in 50 round trips", 300, 300 },
+		{ "most cross elsewhere", 50, 150, 1, 0, 1, 200000 + 400,
+		  "2 buffers: make at solve.c:5; advance at",
+		  "in between: 300 ms in 100 round trips", 500, 100 },
 	};
 	struct profile_buffer three[3];
 
@@ -357,7 +361,7 @@ TEST(keep_buffers_of_one_pair_of_sites)
 		gaps[1] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
 						{ "cuCtxGetCurrent", frames(&up_at, 1) },
 						100,
-						300 * MS,
+						rows[i].gap_ms * MS,
 						6 * MS };
 		profile.gaps = gaps;
 		profile.gap_count = 2;
