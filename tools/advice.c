@@ -280,7 +280,7 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 		    "begins",
 		    show_time(unknown_ns));
 	else
-		SAY(list->blind, "what %s of host code does: %s%s used no CPU time in %s%s%s%s",
+		SAY(list->blind, "what %s of host code does: %s%s has no samples in %s%s%s%s",
 		    show_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
 		    host->is_python ? "Python lines that could be ported"
 				    : "functions of the program",

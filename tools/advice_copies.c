@@ -141,7 +141,9 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	SAY(advice->what, "combine small copies");
 	SAY(advice->how, "use one copy instead of %s below 64 KiB",
 	    show_several(count, "copy", "copies"));
-	SAY(advice->assumes, "one copy remains and moves all bytes at the link's peak");
+	SAY(advice->assumes,
+	    "no copy is needed before the last one; one copy remains and moves all bytes at "
+	    "the link's peak");
 }
 
 static void overlap(const struct profile *profile, struct advice_list *list)

@@ -214,7 +214,11 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	SAY(advice->how, "port the host code in between%s%s: %s in %s",
 	    crossing.gap != NULL ? ", " : "", code, show_time(trips->host_ns),
 	    show_several(trips->count, "round trip", "round trips"));
-	SAY(advice->assumes, "no other host code needs the data in between");
+	if (most_of(&profile->buffers[index]) == &profile->buffers[index].follows)
+		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
+				     "no other host code needs either");
+	else
+		SAY(advice->assumes, "no other host code needs the data in between");
 }
 
 /* Older profiles have no round trips. */

@@ -300,6 +300,8 @@ TEST(keep)
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL &&
 	      has(advice->where, "download download at solve.c:30, upload upload at solve.c:20"));
+	/* Data that only the order of the copies connects may be new in each step. */
+	CHECK(has(advice->assumes, "is computed from the downloaded data"));
 }
 
 /*
@@ -622,7 +624,7 @@ TEST(port_without_samples)
 	sample(frames(&spin, 1), 1000);
 	CHECK(only(ADVICE_PORT) == NULL);
 	CHECK(strcmp(advice_on_host_code(&profile, &list), "") == 0);
-	CHECK(has(list.blind, "no CPU time in functions of the program"));
+	CHECK(has(list.blind, "no samples in functions of the program"));
 	/* A memcpy of the program whose caller was not found is not mistaken for no work. */
 	CHECK(strstr(list.blind, "libraries") == NULL);
 	sample(frames(&copying, 1), 10);
@@ -868,12 +870,12 @@ TEST(before_cuda)
 		const char *blind;
 	} rows[] = {
 		{ 0, 100, 1, 10, 0, false,
-		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		  "what 550 ms of host code does: it has no samples in functions of the program" },
 		{ 40, 100, 1, 10, 0, false,
-		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		  "what 550 ms of host code does: it has no samples in functions of the program" },
 		{ 400, 500, 1, 10, 0, false,
 		  "what 550 ms of host code does: 400 ms of it came before the first CUDA call, "
-		  "where sampling begins; the rest used no CPU time in functions of the program" },
+		  "where sampling begins; the rest has no samples in functions of the program" },
 		{ 545, 600, 1, 10, 0, false,
 		  "what 550 ms of host code does: it came before the first CUDA call, where "
 		  "sampling begins" },
@@ -882,18 +884,18 @@ TEST(before_cuda)
 		  "sampling begins" },
 		/* Another thread had started CUDA. */
 		{ 400, 300, 1, 10, 0, false,
-		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		  "what 550 ms of host code does: it has no samples in functions of the program" },
 		{ 400, UNKNOWN, 1, 10, 0, false,
-		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		  "what 550 ms of host code does: it has no samples in functions of the program" },
 		{ 400, 500, 2, 10, 0, false,
-		  "what 550 ms of host code does: it used no CPU time in functions of the program" },
+		  "what 550 ms of host code does: it has no samples in functions of the program" },
 		{ 400, 500, 1, 60, 0, false, "" },
 		{ 400, 500, 1, 10, 20, true,
 		  "what 530 ms of host code does: 400 ms of it came before the first CUDA call, "
-		  "where sampling begins; the rest used no CPU time in Python lines that could be "
+		  "where sampling begins; the rest has no samples in Python lines that could be "
 		  "ported" },
 		{ 0, 500, 1, 10, 60, true,
-		  "what 490 ms of host code does: it used no CPU time in Python lines that could "
+		  "what 490 ms of host code does: it has no samples in Python lines that could "
 		  "be ported" },
 		{ 400, 500, 1, 30, 150, true, "" },
 	};
@@ -939,7 +941,7 @@ TEST(before_cuda)
 	profile.sampling.began_ns = UNKNOWN;
 	python[0].cpu_ns = 100 * MS;
 	advice_make(&profile, &list);
-	CHECK(has(list.blind, "no CPU time in Python lines that could be ported"));
+	CHECK(has(list.blind, "no samples in Python lines that could be ported"));
 }
 
 TEST(calls_in_a_loop)
@@ -1005,6 +1007,8 @@ TEST(small_copies)
 	const struct advice *advice = only(ADVICE_BATCH);
 	CHECK(advice != NULL && advice->saves_ns == 50 * MS - 50 * MS / 1000 + 999 * 2 * US &&
 	      advice->site == 0);
+	/* A step may have to read its result, as that of a convergence check. */
+	CHECK(has(advice->assumes, "no copy is needed before the last one"));
 	/* The calls wait for kernels, except for 5 ms. */
 	profile.host.waiting_for_kernels_ns = 215 * MS;
 	advice = only(ADVICE_BATCH);
