@@ -40,6 +40,35 @@ bool names_is_runtime(const struct profile *profile, const struct profile_frame 
 	return is_runtime(names_module(profile, frame), frame->function);
 }
 
+/* Copies the identifier of a function: "scale" of "void n::scale<int>(int*)". */
+static void copy_identifier(const char *function, char *ret, size_t room)
+{
+	size_t end = strcspn(function, "<("), begin = end;
+
+	while (begin > 0 && function[begin - 1] != ' ' && function[begin - 1] != ':')
+		begin--;
+	snprintf(ret, room, "%.*s", (int)(end - begin), function + begin);
+}
+
+/*
+ * True for the code of a launch that nvcc generates: a stub, "__device_stub__Z5scalePfi(..)", and
+ * the function with the kernel's name that calls it.  The compiler may inline that function, or
+ * replace its call by a jump.
+ */
+static bool is_launch(const struct profile_frames *frames, size_t index)
+{
+	static const char stub[] = "__device_stub__";
+	const char *function = frames->items[index].function;
+	char kernel[256];
+
+	if (begins(function, stub))
+		return true;
+	if (index == 0 || function == NULL || !begins(frames->items[index - 1].function, stub))
+		return false;
+	copy_identifier(function, kernel, sizeof(kernel));
+	return kernel[0] != '\0' && strstr(frames->items[index - 1].function, kernel) != NULL;
+}
+
 bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame)
 {
 	return begins(names_module(profile, frame), "libpython") ||
@@ -74,7 +103,8 @@ const struct profile_frame *names_frame(const struct profile *profile,
 		const struct profile_frame *frame = &frames->items[i];
 		const char *module = names_module(profile, frame);
 
-		if (!(allocation ? is_allocator : is_runtime)(module, frame->function))
+		if (!(allocation ? is_allocator : is_runtime)(module, frame->function) &&
+		    !is_launch(frames, i))
 			return frame;
 	}
 	return frames->count > 0 ? &frames->items[0] : NULL;
@@ -151,7 +181,7 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 		const struct profile_frame *frame = &frames->items[i];
 		const char *module = names_module(profile, frame);
 
-		if (is_cuda(module, frame->function)) {
+		if (is_cuda(module, frame->function) || is_launch(frames, i)) {
 			in_cuda = true;
 			continue;
 		}

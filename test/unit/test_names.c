@@ -64,6 +64,44 @@ TEST(what_has_no_name)
 	CHECK(strcmp(names_place_short(&profile, NULL, seen, sizeof(seen), 4), "?") == 0);
 }
 
+/* The line of a launch is that of <<<>>>, not that of nvcc's stub or of the kernel. */
+static const struct launch {
+	const char *functions[4], *place;
+} launches[] = {
+	{ { "__cudart123", "__device_stub__Z5scalePfi(float*, int)", "scale(float*, int)", "main" },
+	  "main" },
+	{ { "cudaLaunchKernel", "__device_stub__ZN1n5scaleIfEEvPT_(float*)",
+	    "void n::scale<float>(float*)", "step" },
+	  "step" },
+	/* The compiler has replaced the call of the stub by a jump. */
+	{ { "cudaLaunchKernel", "__device_stub__Z5scalePfi(float*, int)", "step(float*)", "main" },
+	  "step(float*)" },
+	{ { "cudaLaunchKernel", "__device_stub__Z5scalePfi(float*, int)", NULL, "main" }, NULL },
+	/* A program may call the runtime itself. */
+	{ { "cudaLaunchKernel", "scale(float*, int)", "main", "_start" }, "scale(float*, int)" },
+};
+
+TEST(a_launch)
+{
+	static const struct profile profile;
+
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
+		struct profile_frame items[4];
+		struct profile_frames frames = { items, 4 };
+		const char *place = launches[i].place;
+		bool in_cuda;
+
+		for (size_t j = 0; j < 4; j++)
+			items[j] = (struct profile_frame){ .module = UNKNOWN,
+							   .function = launches[i].functions[j],
+							   .path = "a.cu" };
+		const struct profile_frame *frame = names_frame(&profile, &frames, false);
+		CHECK(place == NULL ? frame->function == NULL
+				    : strcmp(frame->function, place) == 0);
+		CHECK(names_source_frame(&profile, &frames, &in_cuda) == frame && in_cuda);
+	}
+}
+
 TEST(characters_of_several_bytes)
 {
 	static const struct profile profile;
