@@ -168,10 +168,23 @@ struct advice_trips advice_all_trips(const struct profile *profile)
 	return sum;
 }
 
-/* Names the buffers of a crossing by their different names. */
+/* True if the name is an entry of a list like "a; b". */
+static bool is_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
+		if ((at == list || (at - list > 1 && strncmp(at - 2, "; ", 2) == 0)) &&
+		    (at[length] == '\0' || at[length] == ';'))
+			return true;
+	return false;
+}
+
+/* Appends the different names of the buffers of a crossing. */
 static void name_buffers(const struct profile *profile, size_t first, char *ret, size_t room)
 {
 	const struct profile_buffer *buffers = profile->buffers;
+	const char *names = ret + strlen(ret);
 	char name[ADVICE_TEXT];
 
 	for (size_t i = first; i < profile->buffer_count; i++) {
@@ -181,8 +194,9 @@ static void name_buffers(const struct profile *profile, size_t first, char *ret,
 			continue;
 		name[0] = '\0';
 		advice_name_round_trip(profile, &buffers[i], name, sizeof(name));
-		if (strstr(ret, name) == NULL)
-			snprintf(ret + used, room - used, "%s%s", i > first ? "; " : "", name);
+		if (name[0] != '\0' && !is_listed(names, name))
+			snprintf(ret + used, room - used, "%s%s", names[0] != '\0' ? "; " : "",
+				 name);
 	}
 }
 

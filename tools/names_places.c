@@ -96,36 +96,42 @@ struct place_list names_places(struct profile *profiles, size_t count)
 	return list;
 }
 
-static void add_frame(struct profile_frames *to, const struct profile_frame *frame)
+/* Returns a frame of a function that is inlined at the place of `frame`. */
+static struct profile_frame inlined_at(const struct profile_frame *frame,
+				       const struct profile_frame *inlined)
 {
-	if (to->count < PROFILE_FRAMES_MOST)
-		to->items[to->count++] = *frame;
+	struct profile_frame made = *inlined;
+
+	made.module = frame->module;
+	made.offset = frame->offset;
+	made.guessed = frame->guessed;
+	made.is_inlined = true;
+	return made;
 }
 
 static void unfold(void *arg, struct profile *profile, struct profile_frames *frames, size_t exact)
 {
+	size_t most = frames->count;
 	struct profile_frames unfolded = { NULL, 0 };
-	bool any = false;
 
 	(void)arg;
 	(void)exact;
 	for (size_t i = 0; i < frames->count; i++)
-		any |= frames->items[i].inlined != NULL;
-	if (!any)
+		most += frames->items[i].inlined != NULL ? frames->items[i].inlined->count : 0;
+	if (most == frames->count)
 		return;
-	unfolded.items = profile_allocate(profile, PROFILE_FRAMES_MOST, sizeof(*unfolded.items));
+	most = most < PROFILE_FRAMES_MOST ? most : PROFILE_FRAMES_MOST;
+	unfolded.items = profile_allocate(profile, most, sizeof(*unfolded.items));
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
+		const struct profile_frames *inlined = frame->inlined;
 
-		for (size_t j = 0; frame->inlined != NULL && j < frame->inlined->count; j++) {
-			struct profile_frame inlined = frame->inlined->items[j];
-
-			inlined.module = frame->module;
-			inlined.offset = frame->offset;
-			inlined.guessed = frame->guessed;
-			add_frame(&unfolded, &inlined);
-		}
-		add_frame(&unfolded, frame);
+		/* All frames that follow have room. */
+		for (size_t j = 0; inlined != NULL && j < inlined->count &&
+				   unfolded.count + frames->count - i < most;
+		     j++)
+			unfolded.items[unfolded.count++] = inlined_at(frame, &inlined->items[j]);
+		unfolded.items[unfolded.count++] = *frame;
 	}
 	*frames = unfolded;
 }

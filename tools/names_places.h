@@ -23,7 +23,10 @@ struct place_list {
 /* Returns the native frames of all profiles, in the memory of the first. */
 struct place_list names_places(struct profile *profiles, size_t count);
 
-/* Makes a frame of each function that is inlined into one; the outermost frames may be cut. */
+/*
+ * Makes a frame of each function that is inlined into one.  If there are too many, outer ones of a
+ * place are left out.
+ */
 void names_unfold(struct profile *profiles, size_t count);
 
 /* Copies the source line, and the functions that are inlined there. */

@@ -6,14 +6,23 @@
 
 #include <string.h>
 
+/* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
+static size_t skip_inlined(const struct profile_frames *frames, size_t at)
+{
+	while (at < frames->count && frames->items[at].is_inlined)
+		at++;
+	return at;
+}
+
 bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b)
 {
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (!profile_same_frame(&a->items[i], &b->items[i]))
-			return false;
-	return true;
+	size_t i = skip_inlined(a, 0), j = skip_inlined(b, 0);
+
+	while (i < a->count && j < b->count && profile_same_frame(&a->items[i], &b->items[j])) {
+		i = skip_inlined(a, i + 1);
+		j = skip_inlined(b, j + 1);
+	}
+	return i == a->count && j == b->count;
 }
 
 static bool is_python(const struct profile_frames *frames)

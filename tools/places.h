@@ -10,7 +10,10 @@
 
 #include "profile.h"
 
-/* True if the frames are equal.  Their modules are indices into one list. */
+/*
+ * True if the frames are equal.  Their modules are indices into one list.  Inlined functions do not
+ * count: their names may be known in one profile only.
+ */
 bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b);
 
 /*

@@ -71,7 +71,8 @@ struct profile_frame {
 	const char *path;       /* of that source file, as the compiler wrote it; NULL: not found */
 	int64_t number;         /* of that line */
 	bool guessed;
-	bool is_python; /* from the profile: module and offset are UNKNOWN, the rest is known */
+	bool is_python;  /* from the profile: module and offset are UNKNOWN, the rest is known */
+	bool is_inlined; /* by names_resolve(), into the next frame that is not inlined */
 	const struct profile_frames *inlined; /* by names_find(), innermost first; NULL: none */
 };
 

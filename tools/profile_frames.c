@@ -102,6 +102,8 @@ static const struct profile_frames *read_inlined(struct reader *reader, json_t *
 
 	if (count == 0 || reader->wrong[0] != '\0')
 		return NULL;
+	/* Many frames may share this list, and each is shown with it. */
+	count = count < PROFILE_FRAMES_MOST ? count : PROFILE_FRAMES_MOST;
 	inlined = profile_allocate(reader->profile, 1, sizeof(*inlined));
 	inlined->items = profile_allocate(reader->profile, count, sizeof(*inlined->items));
 	for (; inlined->count < count; inlined->count++) {

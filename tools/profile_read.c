@@ -128,6 +128,14 @@ static void read_row(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%sdirection or memory is missing", reader->where);
 }
 
+/* Reads frames of Python; native frames, which come last, do not belong there. */
+static void read_python_frames(struct reader *reader, json_t *value, struct profile_frames *ret)
+{
+	profile_read_frames(reader, value, ret);
+	while (ret->count > 0 && !ret->items[ret->count - 1].is_python)
+		ret->count--;
+}
+
 static void read_main(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = { NUMBER_OF(profile_main, looks) };
@@ -135,7 +143,7 @@ static void read_main(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	reader_fields(reader, value, fields, HP_LEN(fields), place);
-	profile_read_frames(reader, value, &place->frames);
+	read_python_frames(reader, value, &place->frames);
 }
 
 static void read_main_thread(struct reader *reader, json_t *value, struct profile_site *site)
@@ -282,11 +290,7 @@ static void read_python(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	reader_fields(reader, value, fields, HP_LEN(fields), python);
-	profile_read_frames(reader, value, &python->frames);
-	/* Native frames, which come last, do not belong here. */
-	while (python->frames.count > 0 &&
-	       !python->frames.items[python->frames.count - 1].is_python)
-		python->frames.count--;
+	read_python_frames(reader, value, &python->frames);
 }
 
 static void read_repeat(struct reader *reader, json_t *value, void *to)

@@ -222,7 +222,8 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 	bool nameless[PROFILE_FRAMES_MOST];
 	size_t depth = 0;
 
-	for (int64_t at = sample->detail; at >= 0; at = profile->events.callers[at]) {
+	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
+	     at = profile->events.callers[at]) {
 		const struct profile_frames *frames = &profile->events.places[at];
 
 		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {

@@ -385,6 +385,27 @@ TEST(keep_buffers_of_one_pair_of_sites)
 	}
 }
 
+/* A name may be the beginning of another one. */
+TEST(keep_names_each_buffer_once)
+{
+	struct profile_frame late_at = made_at;
+	struct profile_buffer three[3];
+
+	make();
+	late_at.line = "solve.c:50";
+	buffers[1].round_trips = trips(50, 2 << 20, 150 * MS, 120 * MS, UNKNOWN);
+	buffers[1].round_trips.download_site = 1;
+	buffers[1].round_trips.upload_site = 0;
+	for (size_t i = 0; i < 3; i++)
+		three[i] = buffers[1];
+	three[0].frames = frames(&late_at, 1);
+	profile.buffers = three;
+	profile.buffer_count = 3;
+	const struct advice *advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL &&
+	      strcmp(advice->where, "3 buffers: make at solve.c:50; make at solve.c:5") == 0);
+}
+
 /* Format 1 and the first profiles of format 2 only have the bound without transfers. */
 TEST(keep_without_round_trips)
 {

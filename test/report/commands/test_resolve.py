@@ -5,6 +5,7 @@ test_resolve.py HOTPIN
 import json
 import os
 import random
+import re
 import stat
 
 import made
@@ -170,6 +171,33 @@ def malformed():
     check("can be read again", "names" in json.loads(read("hostile.json")))
 
 
+def inlined():
+    """Many inlined functions replace no other frame; ranks without their names are the same places."""
+    def name(offset, count):
+        inner = [{"function": f"f{at}", "file": "/src/f.c", "line": at + 1} for at in range(count)]
+        return {"module": 0, "offset": offset, "function": "place", "file": "/src/heat.c", "line": 40, "inlined": inner}
+
+    run = made.sampled()
+    run["names"] = [name(offset, 100) for offset in (8, 0x101f, 0x10ff)]
+    run["samples"] = [{"frames": [made.frame(0, 8), made.frame(2, 0x9000)], "first_thread": 5, "other_threads": 0}]
+    run["sites"][0]["frames"], run["sites"][1]["frames"] = [made.frame(0, 0x1020)], [made.frame(0, 0x1100)]
+    write("deep.json", run)
+    stack = tap.run("csv", "--folded", "deep.json").stdout
+    check("callers of deep code stay", re.match(r"\[libcuda\.so\.580\.159\];place;f\d+;.*;f1;f0 5\n$", stack), stack)
+    table = tap.run("csv", "-t", "sites", "deep.json").stdout
+    check("two places in deep code are two sites", len(table.split("\n")) == 4, table)
+    says("long lists are cut", 0, "3 names", "resolve", "deep.json")
+    check("to what is shown", [len(name["inlined"]) for name in json.loads(read("deep.json"))["names"]] == [24] * 3)
+    for number, names in enumerate(([name(0x401f, 2)], [name(0x401f, 0)], None)):
+        rank = made.rank(number, 3)
+        rank.update(sites=made.first()["sites"], names=names)
+        write(f"rank{number}.json", rank)
+    text = tap.run("report", *(f"rank{number}.json" for number in range(3)), COLUMNS=150).stdout
+    text = text.split("ALL RANKS TOGETHER")[1]
+    check("ranks of which some have names", re.findall(r"\d+(?= +72.0 GB +H2D pageable +f0 at f.c:1 )", text) == ["600"],
+          text)
+
+
 def fuzzed():
     """A file with bytes changed is refused and stays, or gets names and nothing else."""
     random.seed(8)
@@ -199,6 +227,7 @@ def main():
     bounded()
     files(path)
     malformed()
+    inlined()
     fuzzed()
     tap.end()
 
