@@ -5,7 +5,8 @@
  * that is inlined there, innermost first.  The last one is the function that contains the code.
  *
  * When GNU addr2line 2.40 first meets an inlined function that has no linkage name, it prints the
- * symbol that contains the code instead.  The second time it prints the function's name.
+ * symbol that contains the code instead.  The second time it prints the function's name, unless the
+ * function begins where the symbol does.
  */
 #include "names_lines.h"
 #include "names.h"
@@ -95,10 +96,31 @@ static void add_outer(struct chain *chain, const struct profile_frame *outer)
 		chain->inner[chain->count++] = inner;
 }
 
-static void keep(struct profile *owner, const struct chain *chain, struct profile_frame *frame)
+/*
+ * An inlined function that has the name of the symbol around it is a part of the function that it
+ * was inlined into: addr2line does not know its name.
+ */
+static void drop_symbol(struct chain *chain, const struct profile_frame *symbol)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < chain->count; i++) {
+		const struct profile_frame *inner = &chain->inner[i];
+
+		if (is_same_function(inner, symbol) || is_same_function(inner, &chain->last))
+			take_line(i + 1 < chain->count ? &chain->inner[i + 1] : &chain->last,
+				  inner);
+		else
+			chain->inner[kept++] = *inner;
+	}
+	chain->count = kept;
+}
+
+static void keep(struct profile *owner, struct chain *chain, struct profile_frame *frame)
 {
 	struct profile_frames *inlined = NULL;
 
+	drop_symbol(chain, frame);
 	if (chain->count > 0) {
 		inlined = profile_allocate(owner, 1, sizeof(*inlined));
 		inlined->count = chain->count;

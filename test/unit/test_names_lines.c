@@ -38,6 +38,11 @@ static const struct row {
 	{ "main", "??\n" USER ":1\nstep\n" USER ":2\nmain\n" USER ":3\n",
 	  "step@heat.cu:1 < main@heat.cu:3" },
 	{ "main", "main\n" USER ":1\nmain\n" USER ":3\n", "main@heat.cu:1" },
+	{ "main", "main\n" USER ":1\nstep\n" USER ":2\nrun\n" USER ":3\nmain\n" USER ":4\n",
+	  "step@heat.cu:1 < run@heat.cu:3 < main@heat.cu:4" },
+	{ "main.cold", "main.cold\n" USER ":1\nstep\n" USER ":2\nmain\n" USER ":3\n",
+	  "step@heat.cu:1 < main.cold@heat.cu:3" },
+	{ "main", "main\n" USER ":1\nat\n" SYSTEM ":9\nmain\n" USER ":3\n", "main@heat.cu:1" },
 	{ "main", "step\n??:0\nmain\n" USER ":3\n", "main@heat.cu:3" },
 	/* The symbol table of a stripped file lacks the name. */
 	{ NULL, "step\n" USER ":2\n", "step@heat.cu:2" },
