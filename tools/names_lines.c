@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MOST 8192 /* bytes of a name or a path, with its zero byte */
+#define LINE_MOST    8192 /* bytes of a name or a path, with its zero byte */
+#define ANSWERS_MOST 1000 /* functions at one address; more are no answer of addr2line */
 
 /* The functions at one address, as far as they were read. */
 struct chain {
 	struct profile_frame inner[PROFILE_FRAMES_MOST]; /* inlined; innermost first */
-	size_t count;
+	size_t count, read;
 	struct profile_frame last; /* the last one that was read */
 };
 
@@ -151,7 +152,7 @@ void names_lines_read(struct profile *owner, FILE *answers, struct profile_frame
 				return;
 			continue;
 		}
-		if (!read_line(answers, place))
+		if (++chain.read > ANSWERS_MOST || !read_line(answers, place))
 			break;
 		if (line[0] != '?' && line[0] != '\0')
 			function.function = copy_text(owner, line);

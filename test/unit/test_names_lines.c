@@ -145,4 +145,19 @@ TEST(limits)
 	profile_close(&owner);
 }
 
+/* A broken addr2line may print names without end. */
+TEST(endless_answers)
+{
+	static char text[200000];
+	struct profile owner = { .path = "" };
+	struct profile_frame frame = { .function = "main" }, *frames = &frame;
+	size_t length = (size_t)sprintf(text, "0x10\n");
+
+	for (int i = 1; i <= 5000; i++)
+		length += (size_t)sprintf(text + length, "f%d\n" USER ":%d\n", i, i);
+	read_answers(&owner, text, &frames, 1);
+	CHECK_EQ(frame.number, 1000);
+	profile_close(&owner);
+}
+
 CHECK_MAIN()
