@@ -147,13 +147,13 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 	for (; now_ns < until_ns; now_ns = test_clock_ns()) {
 		uint32_t seen = passed;
 		struct others others = look_at_others(false);
-		bool late = kernel_ns(CLOCK_MONOTONIC) - begun_ns >= SLEEP_MOST_S * SECOND;
+		bool over = kernel_ns(CLOCK_MONOTONIC) - begun_ns >= SLEEP_MOST_S * SECOND;
 
 		if (others.sleeping != 0)
 			ran_ns = others_ran_ns();
 		else if (others.running == 0 || others_ran_ns() - ran_ns >= most_ns)
-			late = true;
-		if (late)
+			over = true;
+		if (over)
 			add(until_ns - now_ns);
 		else
 			wait_for((const volatile void *)&passed, seen, LOOK_NS);
