@@ -160,11 +160,6 @@ static void add(struct annotate_lines *lines, int64_t number, const struct line_
 	lines->items[lines->count++] = (struct annotate_line){ number, row, text };
 }
 
-static const char *copied(struct profile *profile, const char *text)
-{
-	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);
-}
-
 /* Reads the whole source, or the lines around the rows.  Returns the number of the last line. */
 static int64_t read_source(struct profile *profile, const struct source *source, bool all,
 			   const struct line_row *const *rows, size_t count,
@@ -185,7 +180,8 @@ static int64_t read_source(struct profile *profile, const struct source *source,
 		for (size_t i = next; i < count && rows[i]->number <= number; i++)
 			if (rows[i]->number == number)
 				row = rows[i];
-		add(ret, number, row, copied(profile, expanded(line, bytes, text, sizeof(text))));
+		add(ret, number, row,
+		    profile_copy(profile, expanded(line, bytes, text, sizeof(text))));
 	}
 	return number;
 }
@@ -215,7 +211,7 @@ void annotate_lines_read(struct profile *profile, const struct line_file *file,
 	ret->items = profile_allocate(profile, most, sizeof(*ret->items));
 	if (ret->error == 0) {
 		end = read_source(profile, &source, where->file != NULL, rows, count, ret);
-		ret->path = copied(profile, source.path);
+		ret->path = profile_copy(profile, source.path);
 		ret->older = older_module(profile, file, &source);
 	}
 	while (next < count && rows[next]->number <= end)

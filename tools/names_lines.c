@@ -24,14 +24,6 @@ struct chain {
 	struct profile_frame last; /* the last one that was read */
 };
 
-static const char *copy_text(struct profile *owner, const char *text)
-{
-	char *copy = profile_allocate(owner, strlen(text) + 1, 1);
-
-	strcpy(copy, text);
-	return copy;
-}
-
 /* Reads a line without its end; a line that is too long becomes "". */
 static bool read_line(FILE *from, char line[LINE_MOST])
 {
@@ -61,9 +53,9 @@ static void read_place(struct profile *owner, char *line, struct profile_frame *
 	if (number > INT32_MAX)
 		return;
 	const char *slash = strrchr(line, '/');
-	ret->line = copy_text(owner, slash != NULL ? slash + 1 : line);
+	ret->line = profile_copy(owner, slash != NULL ? slash + 1 : line);
 	*colon = '\0';
-	ret->path = copy_text(owner, line);
+	ret->path = profile_copy(owner, line);
 	ret->number = number;
 }
 
@@ -155,7 +147,7 @@ void names_lines_read(struct profile *owner, FILE *answers, struct profile_frame
 		if (++chain.read > ANSWERS_MOST || !read_line(answers, place))
 			break;
 		if (line[0] != '?' && line[0] != '\0')
-			function.function = copy_text(owner, line);
+			function.function = profile_copy(owner, line);
 		read_place(owner, place, &function);
 		add_outer(&chain, &function);
 	}

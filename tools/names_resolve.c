@@ -103,14 +103,6 @@ static void demangle_batch(void *arg)
 	}
 }
 
-static const char *copy_text(struct profile *profile, const char *text)
-{
-	char *copy = profile_allocate(profile, strlen(text) + 1, 1);
-
-	strcpy(copy, text);
-	return copy;
-}
-
 /* Returns the part of the name that is readable without libstdc++. */
 static const char *shorten(struct profile *profile, const char *mangled)
 {
@@ -118,7 +110,7 @@ static const char *shorten(struct profile *profile, const char *mangled)
 
 	if (strlen(mangled) >= sizeof(short_name))
 		return mangled;
-	return copy_text(profile, units_kernel_name(short_name, sizeof(short_name), mangled));
+	return profile_copy(profile, units_kernel_name(short_name, sizeof(short_name), mangled));
 }
 
 static void demangle_all(struct profile *profile, const char ***places, size_t count)
@@ -141,7 +133,7 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 				line[length++] = (char)byte;
 			if (byte != '\0')
 				continue;
-			*places[done] = length > 1 ? copy_text(profile, line)
+			*places[done] = length > 1 ? profile_copy(profile, line)
 						   : shorten(profile, names[done]);
 			progress_show("demangling names", ++done, count);
 			length = 0;
@@ -285,7 +277,7 @@ static void resolve_file(struct profile *owner, const struct place *places, size
 			continue;
 		const char *name = symbols_find(symbols, (uint64_t)frame->offset);
 		if (name != NULL && strlen(name) < NAME_MOST)
-			frame->function = copy_text(owner, name);
+			frame->function = profile_copy(owner, name);
 		if (!symbols_have_lines(symbols))
 			continue;
 		lines.frames[lines.count++] = frame;

@@ -205,6 +205,11 @@ int profile_by_place(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+const char *profile_copy(struct profile *profile, const char *text)
+{
+	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);
+}
+
 int64_t profile_add(int64_t a, int64_t b)
 {
 	int64_t sum;

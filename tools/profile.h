@@ -351,6 +351,9 @@ void profile_close(struct profile *profile);
 /* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
 
+/* Returns a copy of the text in such memory. */
+const char *profile_copy(struct profile *profile, const char *text);
+
 /* Compares two struct profile_frame by module, then by offset, for qsort(). */
 int profile_by_place(const void *left, const void *right);
 
