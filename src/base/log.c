@@ -5,11 +5,11 @@
  * remembered at the start, and nothing is written once the descriptor names another.
  */
 #include "base/log.h"
-#include "base/cancel.h"
 #include "base/options.h"
 #include "base/quiet.h"
 #include "base/terminal.h"
 #include "base/trust.h"
+#include "base/users.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,30 @@
  * users.c - two counts, sequentially consistent because each side reads what the other writes.
  */
 #include "base/users.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <limits.h>
+#include <pthread.h>
+
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread int state_before __attribute__((tls_model("initial-exec")));
+
+void hp_uncancellable_begin(void)
+{
+	if (depth++ == 0)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_before);
+}
+
+void hp_uncancellable_end(void)
+{
+	int state = state_before;
+
+	assert(depth != 0);
+	/* A pending asynchronous request ends the thread in this call. */
+	if (--depth == 0)
+		pthread_setcancelstate(state, NULL);
+}
 
 bool hp_users_try_enter(struct hp_users *users)
 {

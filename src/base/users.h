@@ -4,7 +4,10 @@
  * A thread that enters counts itself and then checks whether the section is closed.  A thread that
  * closes the section does so and then reads the count.  So of two threads that meet, at least one
  * sees the other.  There is no lock, because no lock may be held across a driver call.  A thread
- * that is inside is not canceled: it would stay counted forever (base/cancel.h).
+ * that is inside is not canceled: it would stay counted forever.
+ *
+ * The driver has cancellation points.  So code that counts or marks a thread without entering a
+ * section of these calls hp_uncancellable_begin() itself.
  */
 #ifndef HP_BASE_USERS_H
 #define HP_BASE_USERS_H
@@ -12,6 +15,20 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * pthread_cancel() does not end the calling thread between begin and end; a request stays pending
+ * until its first cancellation point after that.  One thread calls these in pairs; pairs may be
+ * nested.  The outermost end restores the state that the outermost begin found.  The counts must be
+ * undone before the end.  The outermost pair costs two atomic operations on thread-local memory, an
+ * inner pair none.
+ *
+ * With PTHREAD_CANCEL_ASYNCHRONOUS the thread ends in hp_uncancellable_end() if a request is
+ * pending.  Outside of such pairs hotpin is as unsafe then as libc's functions (pthreads(7),
+ * async-cancel-safe functions).
+ */
+void hp_uncancellable_begin(void);
+void hp_uncancellable_end(void);
 
 /* All zero: open, and no thread inside. */
 struct hp_users {

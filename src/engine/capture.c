@@ -2,10 +2,10 @@
  * capture.c - counts captures, and remembers the streams that they began on.
  */
 #include "engine/capture.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/defer.h"
 #include "engine/section.h"
 #include "engine/state.h"

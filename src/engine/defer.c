@@ -6,11 +6,11 @@
  * hotpin never waits for the stream.
  */
 #include "engine/defer.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "engine/thread_end.h"
@@ -98,7 +98,7 @@ static tracker_word record_event(struct tracker_stream *tracked)
 	for (int turn = 0;; turn++) {
 		tracker_word word = atomic_load(&tracked->word);
 
-		if (tracker_state_of(word) == TRACKER_OPEN && tracker_record(tracked, &word)) {
+		if ((word & TRACKER_STATE) == TRACKER_OPEN && tracker_record(tracked, &word)) {
 			hp_uncancellable_begin();
 			bool recorded = record_in_context(tracked);
 			tracker_recorded(tracked, word, recorded);
@@ -107,7 +107,7 @@ static tracker_word record_event(struct tracker_stream *tracked)
 				return atomic_load(&tracked->word);
 		}
 		word = atomic_load(&tracked->word);
-		if (tracker_state_of(word) != TRACKER_RECORDING ||
+		if ((word & TRACKER_STATE) != TRACKER_RECORDING ||
 		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
 			errno = saved;
 			return word;
@@ -122,14 +122,14 @@ static tracker_word record_event(struct tracker_stream *tracked)
 
 static void join(struct tracker_stream *tracked)
 {
-	if (tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE)
+	if ((atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_IDLE)
 		return;
 
 	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
 	tracker_word word = record_event(tracked);
-	if (tracker_state_of(word) != TRACKER_IDLE && hp_keeps(order_joins) &&
-	    (tracker_state_of(word) != TRACKER_RECORDED || !in_context(tracked, wait_here)))
+	if ((word & TRACKER_STATE) != TRACKER_IDLE && hp_keeps(order_joins) &&
+	    ((word & TRACKER_STATE) != TRACKER_RECORDED || !in_context(tracked, wait_here)))
 		in_context(tracked, wait_for_all_here);
 	relaxed_end(&relaxed);
 	tracker_complete(tracked, word);
@@ -187,7 +187,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	unsigned long long id = 0;
 	tracker_word word = record_event(tracked);
 
-	if (tracker_state_of(word) == TRACKER_IDLE || !hp_keeps(order_waits))
+	if ((word & TRACKER_STATE) == TRACKER_IDLE || !hp_keeps(order_waits))
 		return;
 	bool has_id = REAL_HAS(cuStreamGetId) && !work->legacy && !work->own &&
 		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
@@ -196,7 +196,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
-	if (tracker_state_of(word) != TRACKER_RECORDED ||
+	if ((word & TRACKER_STATE) != TRACKER_RECORDED ||
 	    REAL_ON(real_is_per_thread[row], cuStreamWaitEvent)(stream, tracked->event, 0) !=
 		    CUDA_SUCCESS) {
 		join(tracked);
@@ -212,9 +212,9 @@ static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
 
-	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(record_before_work))
+	if ((word & TRACKER_STATE) == TRACKER_OPEN && hp_keeps(record_before_work))
 		record_event(tracked);
-	else if (tracker_state_of(word) == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
+	else if ((word & TRACKER_STATE) == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
 		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
 		tracker_complete(tracked, word);
 }
@@ -237,12 +237,12 @@ static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
 		struct tracker_stream *tracked = &tracker_streams[i];
 		tracker_word word = atomic_load(&tracked->word);
 
-		if (tracker_state_of(word) == TRACKER_IDLE)
+		if ((word & TRACKER_STATE) == TRACKER_IDLE)
 			continue;
 		switch (tracker_order_of(atomic_load(&tracked->context),
 					 atomic_load(&tracked->thread), &work)) {
 		case TRACKER_INHERENT:
-			if (!is_copy || tracker_state_of(word) != TRACKER_OPEN)
+			if (!is_copy || (word & TRACKER_STATE) != TRACKER_OPEN)
 				pass_by(tracked, word);
 			break;
 		case TRACKER_EVENT:
@@ -317,7 +317,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 	uint32_t thread = per_thread ? thread_number() : 0;
 	struct tracker_stream *tracked = tracker_find(context, thread);
 	/* No kernel has followed an open stream's last copy. */
-	if (tracked != NULL && tracker_state_of(atomic_load(&tracked->word)) == TRACKER_OPEN)
+	if (tracked != NULL && (atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_OPEN)
 		return tracked;
 	if (hp_keeps(visible_printf) && prints()) {
 		visibility_raise(REAL_SEEN_PRINTF);

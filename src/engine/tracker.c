@@ -46,7 +46,7 @@ static struct tracker_stream *entry_for(CUcontext context, uint32_t thread)
 	for (size_t i = 0; thread != 0 && i < TRACKER_STREAMS; i++)
 		if (atomic_load(&tracker_streams[i].context) == context &&
 		    atomic_load(&tracker_streams[i].thread) != 0 &&
-		    tracker_state_of(atomic_load(&tracker_streams[i].word)) == TRACKER_IDLE)
+		    (atomic_load(&tracker_streams[i].word) & TRACKER_STATE) == TRACKER_IDLE)
 			return &tracker_streams[i];
 	return NULL;
 }
@@ -77,9 +77,9 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	 * An open stream gets a new word, too: another thread may be about to report that the older
 	 * copies are complete.
 	 */
-	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
+	if ((word & TRACKER_STATE) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
 		return true;
-	while (tracker_state_of(word) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
+	while ((word & TRACKER_STATE) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
 		if (atomic_compare_exchange_weak(&tracked->word, &word,
 						 next_of(word, TRACKER_OPEN)))
 			return true;
@@ -92,7 +92,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	do
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
-	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
+	if ((word & TRACKER_STATE) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
 		gate_set(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 	return true;
@@ -127,7 +127,7 @@ void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool re
 
 void tracker_complete(struct tracker_stream *tracked, tracker_word word)
 {
-	if (tracker_state_of(word) == TRACKER_IDLE)
+	if ((word & TRACKER_STATE) == TRACKER_IDLE)
 		return;
 	hp_lock(HP_LOCK_defer);
 	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&

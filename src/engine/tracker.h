@@ -29,10 +29,7 @@ enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_RECORDING, TRACKER_RECO
 /* A state, and how often it has changed, so that an old result cannot end newer copies. */
 typedef uint32_t tracker_word;
 
-static inline enum tracker_state tracker_state_of(tracker_word word)
-{
-	return (enum tracker_state)(word & 3);
-}
+#define TRACKER_STATE 3u /* the bits of a word that hold its enum tracker_state */
 
 /* Any thread reads the fields.  An entry is assigned and freed under the lock defer. */
 struct tracker_stream {

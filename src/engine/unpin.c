@@ -3,7 +3,7 @@
  * program's own unregistering would.
  */
 #include "engine/unpin.h"
-#include "base/cancel.h"
+#include "base/users.h"
 #include "engine/state.h"
 #include "pin/pin.h"
 #include "pin/user_registration.h"

@@ -7,12 +7,12 @@
  */
 #include "pin/pin.h"
 #include "base/bounds.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "heap/cache.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"

@@ -2,9 +2,9 @@
  * test_cancel.c - sections without thread cancellation, and threads of the library, which are never
  * canceled.
  */
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/users.h"
 
 #include "check.h"
 

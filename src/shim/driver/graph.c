@@ -6,8 +6,8 @@
  * blocks that a node names are unpinned before the driver sees the node, and are not pinned again
  * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
  */
-#include "base/cancel.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/state.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"

@@ -1,10 +1,10 @@
 /*
  * life.c - cuInit(), look-ups of functions, ends of contexts, and streams.
  */
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/capture.h"
 #include "engine/state.h"
 #include "real/contexts.h"

@@ -6,8 +6,8 @@
  * driver's own.  A block that is not pinned stays so until the driver has answered, because another
  * thread may be about to pin it.
  */
-#include "base/cancel.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/state.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"

@@ -4,8 +4,8 @@
  * These are the calls whose arguments or results decide that.  For the other calls driver.def has
  * rows of the kind EXPOSES.
  */
-#include "base/cancel.h"
 #include "engine/state.h"
+#include "base/users.h"
 #include "engine/visibility.h"
 #include "shim/driver/enter.h"
 

@@ -3,10 +3,10 @@
  */
 #define _GNU_SOURCE
 #include "shim/load/device.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/protections.h"
+#include "base/users.h"
 #include "engine/gate.h"
 #include "engine/peak.h"
 #include "engine/plan.h"
