@@ -14,8 +14,8 @@
 #define STAGED(id, ...) \
 	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
 
-static char array[24 * MIB] = { 1 };
-static char other[24 * MIB] = { 1 };
+static char array[24 * MIB];
+static char other[24 * MIB];
 
 /* True if the ring, the only registration here, was used. */
 static bool named_ring(void)

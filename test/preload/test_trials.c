@@ -11,7 +11,7 @@
 	TEST_WITH(id, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0", "HOTPIN_LEARN=1", \
 		  ##__VA_ARGS__)
 
-static char array[8 * MIB] = { 1 };
+static char array[8 * MIB];
 
 /* Makes `count` asynchronous uploads of 8 MiB; returns how many went through staging memory. */
 static int staged_uploads(int count)

@@ -93,7 +93,7 @@ TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
 	CHECK(standin_calls("cuPointerGetAttributes") < 120);
 }
 
-static char array[8 * MIB] = { 1 }, other[8 * MIB] = { 1 };
+static char array[8 * MIB], other[8 * MIB];
 /* As threadprivate arrays in OpenMP: a thread's stack must hold it. */
 __thread char private[MIB];
 
