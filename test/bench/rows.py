@@ -39,6 +39,19 @@ class Bench:
         self.name, self.variants, self.rows = name, variants, rows
         self.preloaded, self.grid = preloaded, grid
 
+    def only(self, wanted):
+        """Returns this benchmark without the sizes that none of the wanted rows has."""
+
+        def sizes(some):
+            return {row.metric.rpartition("_")[2] for row in some}
+
+        left_out = sizes(self.rows) - sizes(wanted)
+        variants = {
+            name: ([word for word in argv if word not in left_out], environment)
+            for name, (argv, environment) in self.variants.items()
+        }
+        return Bench(self.name, variants, self.rows, self.preloaded, self.grid)
+
 
 def size_bytes(size):
     return int(size[:-1]) << UNITS[size[-1]] if size[-1] in UNITS else int(size)

@@ -11,7 +11,7 @@ figure is the median over the rounds.  A NAME may end in * .
 --front measures and prints the table of single operations, --targets every target with its result,
 --pytorch the tables of doc/pytorch.md, all in Markdown. --from prints them from a stored run.
 With --budget everything runs once, in the order of targets.py, and then again, until the time is
-over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass.
+over.  Sizes that seem to miss a target after two rounds get up to nine, even if they then pass.
 
 Exit status: 0 all targets met; 1 a target was missed, a program failed, or a byte was wrong; 77
 nothing could run here.
@@ -259,9 +259,9 @@ def one_by_one(todo, options, store):
     return verdicts
 
 
-def in_doubt(known, bench):
-    """True if a figure seems to miss a target, or to be slower than plain."""
-    return "missed" in known[bench.name][2]
+def in_doubt(results, verdicts):
+    """Returns the rows that seem to miss a target, or to be slower than plain."""
+    return [row for (row, _), verdict in zip(results, verdicts) if verdict == "missed"]
 
 
 def within(todo, options, store):
@@ -269,14 +269,14 @@ def within(todo, options, store):
     all verdicts.  Figures measured before the end of the run are always stored."""
     taken, problems, cost, known = {b.name: {} for b in todo}, {}, {}, {}
 
-    def take(bench, number):
+    def take(bench, number, part):
         name, left = bench.name, options.budget - (time.monotonic() - options.begin)
         if name in problems or cost.get(name, 0) >= left:
             return
         options.patience = min(PROCESS_SECONDS, left + 10)
         start = time.monotonic()
         try:
-            take_round(bench, number, options, taken[name])
+            take_round(part, number, options, taken[name])
         except (Skipped, Failed) as reason:
             problems[name] = reason
         cost[name] = time.monotonic() - start
@@ -289,12 +289,19 @@ def within(todo, options, store):
 
     for number in range(options.repeat):
         for bench in todo:
-            take(bench, number)
+            take(bench, number, bench)
     # Chosen once, because repeating until a figure fits would not be a measurement.
-    doubtful = [bench for bench in todo if bench.name in known and in_doubt(known, bench)]
+    doubtful = []
+    for bench in todo:
+        rows_in_doubt = in_doubt(*known[bench.name][1:]) if bench.name in known else []
+        if rows_in_doubt:
+            part = bench.only(rows_in_doubt)
+            doubtful.append((bench, part))
+            if part.variants != bench.variants:
+                cost.pop(bench.name)
     for number in range(options.repeat, MOST_ROUNDS):
-        for bench in doubtful:
-            take(bench, number)
+        for bench, part in doubtful:
+            take(bench, number, part)
     verdicts = []
     for bench in todo:
         if bench.name not in known:

@@ -73,7 +73,7 @@ def captions(stores, names):
     for store in stores:
         mine = [b for b in store["benchmarks"] if shown.get(b["name"]) is b and b["name"] in names]
         if mine:
-            rounds = [rounds_of(b) for b in mine]
+            rounds = [len(values) for b in mine for values in b["samples"].values()]
             whose = "* %s: " % ", ".join(b["name"] for b in mine) if len(stores) > 1 else ""
             lines.append("%s%s; %s" % (whose, caption(store), in_rounds(min(rounds), max(rounds))))
     return lines

@@ -291,6 +291,14 @@ class Budget(unittest.TestCase):
         self.assertEqual(verdicts, ["missed", "missed"])
         self.assertLess(spent, 90)
 
+    def test_only_sizes_in_doubt(self):
+        two_sizes = [rows.Row("hot_" + size, size, rows.SLOWER, 1.02) for size in ("64", "1K")]
+        bench = rows.Bench("copies", rows.three(["copies", "x"], ["64", "1K"]), two_sizes)
+        part = bench.only(two_sizes[1:])
+        self.assertEqual(part.variants["hand"], (["copies", "x", "pinned", "1K"], {}))
+        self.assertEqual(part.rows, two_sizes)
+        self.assertEqual(bench.only(two_sizes).variants, bench.variants)
+
     def test_what_fails_is_not_tried_again(self):
         rounds, verdicts, spent = self.run_within({"a": 1, "b": 1}, 100, 3, "a")
         self.assertEqual(rounds, {"a": 0, "b": 3})
