@@ -201,7 +201,8 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_WORKERS:
 		facts->workers = staging_workers();
-		if (hp_options->learn && facts->has_device && copy_is_tried(facts)) {
+		if (hp_options->learn && facts->has_device && copy_is_tried(facts) &&
+		    !stage_was_registered(request->host)) {
 			copy->trial = trial_of(facts->bytes);
 			facts->try_staging = trial_takes_second(copy->trial);
 		}
@@ -229,6 +230,9 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);
 		facts->workers = facts->stageable ? staging_workers() : facts->workers;
+		/* The driver's copy of memory that the program has pinned is no rival. */
+		if (!facts->stageable)
+			copy->trial = NULL;
 		break;
 	case COPY_ASK_OTHER:
 		facts->other_crosses =

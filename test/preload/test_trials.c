@@ -39,6 +39,25 @@ TRIED(staging_is_faster)
 	CHECK_EQ(staged_uploads(20), preloaded() ? 20 : 0);
 }
 
+/* Uploads from memory that the program has pinned are quick, and say nothing about other memory. */
+TRIED(pinned_memory_between)
+{
+	void *own;
+	int staged = 0;
+
+	begin();
+	OK(cuMemAllocHost_v2(&own, 8 * MIB));
+	staged_uploads(30);
+	for (int i = 0; i < 10; i++) {
+		for (int j = 0; j < 4; j++)
+			OK(cuMemcpyHtoDAsync_v2(there, own, 8 * MIB, NULL));
+		OK(cuStreamSynchronize(NULL));
+		staged += staged_uploads(1);
+	}
+	CHECK_EQ(staged, preloaded() ? 10 : 0);
+	OK(cuMemFreeHost(own));
+}
+
 /* Nothing is measured if the option says so. */
 TRIED(nothing_is_learned, "HOTPIN_LEARN=0")
 {
