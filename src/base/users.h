@@ -6,8 +6,8 @@
  * sees the other.  There is no lock, because no lock may be held across a driver call.  A thread
  * that is inside is not canceled: it would stay counted forever.
  *
- * The driver has cancellation points.  So code that counts or marks a thread without entering a
- * section of these calls hp_uncancellable_begin() itself.
+ * The driver has cancellation points.  Code that counts or marks a thread during a driver call, but
+ * enters no section, calls hp_uncancellable_begin() itself.
  */
 #ifndef HP_BASE_USERS_H
 #define HP_BASE_USERS_H
@@ -18,13 +18,13 @@
 
 /*
  * pthread_cancel() does not end the calling thread between begin and end; a request stays pending
- * until its first cancellation point after that.  One thread calls these in pairs; pairs may be
- * nested.  The outermost end restores the state that the outermost begin found.  The counts must be
- * undone before the end.  The outermost pair costs two atomic operations on thread-local memory, an
- * inner pair none.
+ * until its first cancellation point after that.  The same thread calls begin and end; pairs may be
+ * nested.  The outermost end restores the state that the outermost begin found.  The caller undoes
+ * its own counts before the end.  The outermost pair costs two atomic operations on thread-local
+ * memory, an inner pair none.
  *
  * With PTHREAD_CANCEL_ASYNCHRONOUS the thread ends in hp_uncancellable_end() if a request is
- * pending.  Outside of such pairs hotpin is as unsafe then as libc's functions (pthreads(7),
+ * pending.  Outside of such pairs that mode is as unsafe in hotpin as in libc (pthreads(7),
  * async-cancel-safe functions).
  */
 void hp_uncancellable_begin(void);
@@ -32,11 +32,11 @@ void hp_uncancellable_end(void);
 
 /* All zero: open, and no thread inside. */
 struct hp_users {
-	_Atomic uint32_t inside; /* threads; a futex; read anywhere */
-	_Atomic uint32_t closed; /* closers; a futex */
+	_Atomic uint32_t inside; /* threads in the section; a futex; other files only read it */
+	_Atomic uint32_t closed; /* closes without an open yet; a futex */
 };
 
-/* Enters and returns true; returns false if the section is closed.  Never waits. */
+/* Enters and returns true; hp_users_leave() must follow.  False: it is closed.  Never waits. */
 bool hp_users_try_enter(struct hp_users *users);
 
 /* Enters; waits while the section is closed.  A thread that is inside must not call this. */
@@ -51,7 +51,10 @@ void hp_users_open(struct hp_users *users);
 /* Closes and returns true; returns false if another thread has closed the section. */
 bool hp_users_try_close(struct hp_users *users);
 
-/* Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that. */
+/*
+ * Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that.
+ * UINT64_MAX: no limit.
+ */
 bool hp_users_drain(struct hp_users *users, uint64_t until_ns);
 
 /* In the child of fork(): no thread is inside, and the section is open. */

@@ -62,7 +62,8 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	if (!state_active)
 		return;
 	/*
-	 * Also during a capture on another stream: asking the driver would cost more than a wait.
+	 * Also during a capture on another stream: a query for each copy would cost more than later
+	 * copies that do not return early.
 	 */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
@@ -108,10 +109,10 @@ static void fall_back(struct copy *copy)
 }
 
 /*
- * True if the call that the driver refused leaves a registration of ours.  Another thread may have
- * pinned a block since the copy was planned.
+ * True if the range of the refused call crosses a border of our registrations.  Another thread may
+ * have pinned a block since the copy was planned.
  */
-static bool leaves_a_registration(const struct copy *copy)
+static bool crosses_a_registration(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
@@ -128,7 +129,7 @@ static bool leaves_a_registration(const struct copy *copy)
 static bool repeat_unpinned(struct copy *copy)
 {
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->facts.captured ||
-	    copy->request->host == NULL || !leaves_a_registration(copy) ||
+	    copy->request->host == NULL || !crosses_a_registration(copy) ||
 	    !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;

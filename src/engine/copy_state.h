@@ -38,7 +38,7 @@ struct copy {
 	size_t slot_bytes;          /* bytes that went through slots */
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
-	tracker_word tracked_word;
+	tracker_word tracked_word; /* of `tracked`, read before a download */
 	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
 	uint64_t enter_ns; /* when the route began; 0: the time says nothing about pinning */
 	struct trial *trial; /* learns how long the copy takes; NULL: its route is not tried */

@@ -2,8 +2,8 @@
  * defer.c - records, waits and joins for the tracked streams.
  *
  * A join waits only for work that plain CUDA would have waited for in the copy itself.  So no
- * program can hang in a join.  For this reason an event is recorded before other work follows, and
- * hotpin never waits for the stream.
+ * program can hang in a join.  For this reason an event is recorded before other work follows.
+ * Only the fallback wait_for_all_here() also waits for later work.
  */
 #include "engine/defer.h"
 #include "base/clock.h"
@@ -25,7 +25,7 @@
 
 /*
  * A thread records the event in some 0.3 us, so threads that wait for the record spin at first.  A
- * thread that does not finish within PATIENCE_NS has ended.
+ * thread that does not finish within PATIENCE_NS counts as ended.
  */
 #define TURNS_AWAKE 1000
 #define PAUSE_NS    10000
@@ -52,7 +52,7 @@ static CUresult wait_here(const struct tracker_stream *tracked)
 	return REAL(cuEventSynchronize)(tracked->event);
 }
 
-/* The fallback if the context has an error, or if a thread ended while it recorded the event. */
+/* The fallback if the context has an error, or if the event was not recorded in time. */
 static CUresult wait_for_all_here(const struct tracker_stream *tracked)
 {
 	(void)tracked;
@@ -87,8 +87,9 @@ static bool record_in_context(const struct tracker_stream *tracked)
 }
 
 /*
- * Records the stream's event before other work follows or a thread waits.  Returns the word, which
- * is no longer open.
+ * Records the stream's event before other work follows or a thread waits.  Returns the word:
+ * RECORDED or IDLE.  OPEN: the record failed, or another copy has followed.  RECORDING: another
+ * thread did not finish within PATIENCE_NS.
  */
 static tracker_word record_event(struct tracker_stream *tracked)
 {

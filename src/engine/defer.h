@@ -1,4 +1,4 @@
-/* Deferred copies: orders every driver call behind the uploads that returned early. */
+/* Deferred copies: orders driver calls behind the uploads that returned early. */
 #ifndef HP_ENGINE_DEFER_H
 #define HP_ENGINE_DEFER_H
 
@@ -17,13 +17,14 @@ void defer_join(void);
 void defer_join_own(void);
 
 /*
- * Returns the tracked stream of the calling thread's synchronous copies; NULL (counted): a copy
- * must not return early, because device work is host-visible.  The caller has checked the option
- * and that no capture is active.  Asks the driver.
+ * Returns the tracked stream of the calling thread's synchronous copies.  NULL: a copy must not
+ * return early: device work is host-visible (counted), the end of the thread is not attended, or
+ * there is no context, event or entry.  The caller has checked the option and that no capture is
+ * active.  Asks the driver.
  */
 struct tracker_stream *defer_stream(bool per_thread);
 
-/* Called when the upload that defer_stream() was called for has been enqueued. */
+/* Called after that upload was enqueued.  Waits for it if its entry was taken since. */
 void defer_add(struct tracker_stream *tracked, bool per_thread);
 
 /*
@@ -33,8 +34,8 @@ void defer_add(struct tracker_stream *tracked, bool per_thread);
 bool defer_upload_is_last(void);
 
 /*
- * Returns the tracked stream of a copy that waits for all earlier copies there, and its word for
- * tracker_complete() after the copy.  NULL: nothing is tracked.
+ * Returns the tracked stream that a synchronous download will wait for, and its word.  The caller
+ * passes both to tracker_complete() after the download.  NULL: that stream is not tracked.
  */
 struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word);
 

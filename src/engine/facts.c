@@ -18,7 +18,7 @@
 #include "stage/stageable.h"
 #include "trace/trace.h"
 
-/* The number of further uploads of this thread that are copied directly (COPY_FOLLOWED). */
+/* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
 /* Staging against the driver's own copy, by the power of two below the size. */
@@ -95,9 +95,9 @@ static bool is_of_most(const struct copy *copy)
 }
 
 /*
- * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages an
- * asynchronous copy of pageable memory inside its call.  No thread may pin the block during that
- * call, or the copy would need a wait.
+ * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages a small
+ * asynchronous upload of pageable memory inside its call.  No thread may pin the block during that
+ * call, or the copy would need a wait.  Returns whether the block is pinned.
  */
 static bool is_pinned(struct copy *copy)
 {
@@ -139,7 +139,7 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 	}
 	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
 		return COPY_PIECES;
-	/* A thread that has begun to pin the block may have finished when the driver looks. */
+	/* Another thread may finish a pin that it has begun before the driver looks. */
 	return pinned || copy->driver_reads ? COPY_PINNED : COPY_PAGEABLE;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The gate: one word that every driver call loads before it continues to the driver.
+ * The gate: one word that each intercepted driver call loads before it continues to the driver.
  *
  * Only these files write the word, each its own bits, and always by an atomic operation:
  *

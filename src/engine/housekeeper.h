@@ -33,7 +33,7 @@ void housekeeper_note_copy(void);
 
 /*
  * Called when a call of the program shows that all submitted work is complete.  Sets GATE_IDLE if
- * the housekeeper has something to unpin.
+ * a block is due, or if blocks are pinned and the driver cannot be asked.
  */
 void housekeeper_device_idle(void);
 

@@ -24,7 +24,7 @@
 /* A shorter limit while a fork() waits. */
 #define FORK_PATIENCE (8 * MS_NS)
 
-/* Used in the driver section only.  The contexts exist. */
+/* Written in the driver section, by the housekeeper.  Valid while events_generation is current. */
 static struct context_event {
 	CUcontext context;
 	CUevent event;
@@ -144,8 +144,8 @@ enum idle_verdict idle_query(void)
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || contexts_list(list) <= 0)
 		return IDLE_UNKNOWN;
 	/*
-	 * During the pause, calls that passed the gate earlier reach the driver.  It is never left
-	 * out: another thread may show an idle device while such a call is on its way.
+	 * During the pause, calls that passed the gate earlier reach the driver.  If another thread
+	 * has shown an idle device, such a call may still be on its way.
 	 */
 	gate_set(GATE_IDLE);
 	if (hp_keeps(unpinned_after_pause))

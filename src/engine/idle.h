@@ -6,14 +6,14 @@
 
 enum idle_verdict {
 	IDLE_YES,         /* the device is idle; GATE_IDLE is set until new work is submitted */
-	IDLE_BUSY,        /* work ran until the time limit */
+	IDLE_BUSY,        /* work ran until the time limit, or no event could be recorded */
 	IDLE_INTERRUPTED, /* new work was submitted, or the driver section was blocked */
-	IDLE_UNKNOWN,     /* this driver cannot tell */
+	IDLE_UNKNOWN,     /* the driver cannot tell, or the contexts are not known */
 };
 
 /*
  * Queries all contexts.  Called by the housekeeper only.  No work waits for what this puts on the
- * device.  Takes a second at most, or some 10 ms while a fork() waits; sleeps most of that time.
+ * device.  Takes about a second, or some 10 ms while a fork() waits; a last pause may add 50 ms.
  */
 enum idle_verdict idle_query(void);
 

@@ -81,8 +81,8 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 }
 
 /*
- * True if the source must be copied before the call returns.  Behind other work, the device would
- * read the source later, when the program may have overwritten it.
+ * True if the pinned source is copied through large staging memory, not by a bounce.  Behind other
+ * work, the device would read the source later, when the program may have overwritten it.
  */
 static bool must_copy_source(const struct copy_facts *facts)
 {
@@ -162,7 +162,7 @@ static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
-	/* The driver refuses a copy that is too long as a whole, so no part of the copy may run. */
+	/* The driver refuses all of a copy that exceeds the device memory: no part may run. */
 	if (facts->host_memory == COPY_STRADDLES && cut && !facts->cuttable)
 		return COPY_UNPIN;
 	if (facts->host_memory == COPY_PIECES && facts->cuttable)
@@ -181,8 +181,8 @@ static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 }
 
 /*
- * Plans a copy that neither returns early nor is staged by the driver, by the kind of its host
- * memory.
+ * Plans a copy by the kind of its host memory.  The plans below call this for copies that they do
+ * not treat specially.
  */
 static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {

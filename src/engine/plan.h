@@ -46,13 +46,13 @@ enum copy_step {
 	COPY_ROUTES,
 	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
 	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
-	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
+	COPY_ASK_WORKERS,     /* the number of copy workers, started or not; asks the trial */
 	COPY_ASK_UNTOUCHED,   /* whether the destination is untouched memory */
 	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
 	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
 	COPY_ASK_STREAM,      /* whether the stream has work left */
-	COPY_ASK_LEGACY,      /* the same for the legacy stream, if it precedes this one */
-	COPY_ASK_PATIENCE,    /* whether it still has work after copy_patience_ns() */
+	COPY_ASK_LEGACY,      /* the same for the legacy stream, if the stream waits for it */
+	COPY_ASK_PATIENCE,    /* whether the stream has work after copy_patience_ns() */
 	COPY_ASK_STAGING,     /* whether staging memory may be used; makes it when it pays */
 	COPY_ASK_OTHER,       /* whether the other side crosses a border of our registrations */
 };
@@ -83,15 +83,16 @@ struct copy_facts {
 };
 
 /*
- * Returns the route, or the next question that can change it, cheap ones first.  The caller answers
- * a question, sets its bit in `answered`, and calls again.
+ * Returns the route, or the next question that can change it.  COPY_ASK_HOST_MEMORY may pin the
+ * block; it precedes queries of the stream that it can make unnecessary.  The caller answers a
+ * question, sets its bit in `answered`, and calls again.
  */
 enum copy_step copy_plan(const struct copy_facts *facts);
 
 /*
- * Returns the fallback of `route`, which cannot be carried out, or only in part.  The attempt may
- * have changed host_memory.  No fallback lets one call name two registrations.  The last fallback
- * cannot fail, because it needs no memory of hotpin's.
+ * Returns the route for the rest of a copy that `route` could not carry out.  The attempt may have
+ * changed host_memory.  No fallback lets one call name two registrations.  A fallback may fail in
+ * turn; the last one cannot, because it needs no memory of hotpin's.
  */
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
@@ -100,12 +101,15 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 
 /*
  * From this size on an asynchronous H2D copy of pageable memory blocks until all earlier work on
- * its stream has completed; 1 MiB and less is staged at once, even behind a kernel.  The threshold
- * is between the two.
+ * its stream has completed; 1 MiB and less is staged at once, even behind a kernel.  The driver's
+ * own threshold is between 1 MiB and this size.
  */
 #define COPY_BLOCKS_FROM      ((size_t)4 << 20)
 
-/* Up to this size a staged copy beats a pinned copy and the wait for it: 5.8 and 6.4 us at 64 B. */
+/*
+ * Up to this size a synchronous upload of pinned memory is bounced, and the driver stages the copy.
+ * That beats a direct copy and its wait: 5.8 and 6.4 us at 64 B.
+ */
 #define COPY_STAGED_MOST      ((size_t)16 << 10)
 
 /*
@@ -123,8 +127,9 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_SLOTS_MOST       ((size_t)128 << 10)
 
 /*
- * Up to this size the driver stages some 4 MiB of asynchronous copies of pageable memory at once,
- * even behind a kernel.  From 256 KiB on the second copy blocks.  Synchronous and deferred, us:
+ * Up to this size a synchronous upload may be deferred.  The driver stages some 4 MiB of such
+ * asynchronous copies at once, even behind a kernel.  From 256 KiB on the second copy blocks.
+ * Synchronous and deferred, us:
  *
  *	            16 KiB        32 KiB        64 KiB        128 KiB
  *	idle        4.2   3.4     4.9   4.1     7.6   6.2     10.6  9.2
@@ -142,15 +147,16 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_LEGACY_MOST      ((size_t)64 << 10)
 
 /*
- * The same as COPY_DEFER_MOST for pinned memory on an idle stream, which is bounced first.  64 KiB
+ * Up to this size pinned memory is bounced and deferred on an idle stream, too.  64 KiB
  * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are complete
  * after 22.3, 14.2 and 21.5.
  */
 #define COPY_DEFER_PINNED     ((size_t)64 << 10)
 
 /*
- * After a thread has downloaded right after a deferred upload, so many of its uploads are copied
- * directly.  One upload and one download of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
+ * After a thread has downloaded right after a deferred upload, so many of its uploads of pinned
+ * memory above COPY_STAGED_MOST are deferred only behind other work.  One upload and one download
+ * of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
  */
 #define COPY_FOLLOWED         16
 
@@ -193,13 +199,14 @@ uint64_t copy_patience_ns(size_t bytes);
 bool copy_polls_again(uint8_t *idle);
 
 /*
- * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  Rows
- * that no single call may name always earn it.
+ * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  For
+ * rows that no single call may name, returns COPY_STAGING_COST_NS: one copy earns staging memory.
  */
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
 /*
- * The smallest uploads and downloads that are staged, except to return early and by HOTPIN_ROUTE.
+ * The smallest synchronous upload and the smallest download of pageable memory that are staged.
+ * Uploads that return early, and HOTPIN_ROUTE, have other limits.
  */
 #define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
 #define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)

@@ -12,7 +12,7 @@ struct copy_request {
 	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
 	bool rows;          /* 2D or 3D: one call moves all of it, or staging memory does */
 	CUstream stream;    /* of an asynchronous call */
-	const void *host;   /* the host side; NULL: none that is ours */
+	const void *host;   /* the host side; NULL: there is none, or it is not known */
 	const void *other;  /* of a run between two blocks of ours: the side that is not `host` */
 	size_t bytes;       /* the number of bytes to move */
 	size_t extent;      /* the bytes that the host side spans, gaps of rows included */

@@ -1,8 +1,8 @@
 /*
- * route_defer.c - a small synchronous upload as an asynchronous copy of pageable memory.
+ * route_defer.c - a small synchronous upload as an asynchronous copy.
  *
- * The driver reads the source before its call returns.  If the driver refuses the copy, the
- * program's own call repeats it, so that the program gets that call's result.
+ * The driver reads a pageable source before its call returns; a pinned source is bounced first.  If
+ * the driver refuses the copy, the program's own call repeats the copy and returns its result.
  */
 #include "engine/route_defer.h"
 #include "base/protections.h"

@@ -9,8 +9,8 @@
 #include "trace/trace.h"
 
 /*
- * True if the program's call would return before the transfer has completed, because the driver
- * would stage the copy.
+ * True if the call may return before the transfer has completed: by the plan (COPY_EARLY), or
+ * because the driver would stage this asynchronous copy and return.
  */
 static bool returns_early(const struct copy *copy)
 {

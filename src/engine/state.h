@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 /*
- * True if hotpin acts in this process.  shim_start() sets it; libcuda_find() clears it before the
- * driver is first called.  Any thread reads it.
+ * True if hotpin acts in this process.  shim_start() sets it.  libcuda_find() clears it if the
+ * driver lacks a REQUIRED function, before the driver is first called.  Any thread reads it.
  */
 extern _Atomic bool state_active;
 

@@ -33,10 +33,10 @@ typedef uint32_t tracker_word;
 
 /* Any thread reads the fields.  An entry is assigned and freed under the lock defer. */
 struct tracker_stream {
-	_Atomic tracker_word word;
+	_Atomic tracker_word word; /* to and from IDLE under the lock defer, else by any thread */
 	CUcontext _Atomic context; /* NULL: the entry is free */
 	_Atomic uint32_t thread;   /* the owner of a per-thread stream; 0: the legacy stream */
-	CUevent event;             /* of the context; written before `context` */
+	CUevent event;             /* written under the lock defer, before `context` */
 };
 
 /* All tracked streams, and free entries. */
@@ -49,9 +49,9 @@ bool tracker_any(void);
 struct tracker_stream *tracker_find(CUcontext context, uint32_t thread);
 
 /*
- * Tracks a stream with `event`, which then belongs to the tracker.  NULL: all entries are taken, so
- * no copy of that stream returns early.  The stream may take the entry of an idle stream of another
- * thread of the context: then *ret_spare is an unused event.
+ * Tracks a stream.  *ret_spare: NULL if the tracker has taken `event`, else `event`, which the
+ * caller destroys.  The stream may take the entry and the event of an idle stream of another thread
+ * of the context.  NULL: all entries are taken, so no copy of that stream returns early.
  */
 struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
 				    CUevent *ret_spare);
@@ -73,6 +73,8 @@ bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker
  * new *word to tracker_recorded() afterwards.  False: another thread has changed the stream.
  */
 bool tracker_record(struct tracker_stream *tracked, tracker_word *word);
+
+/* Ends RECORDING; if not `recorded`, the stream is open again.  No effect if a copy followed. */
 void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded);
 
 /*
@@ -100,7 +102,7 @@ struct tracker_work {
 enum tracker_order {
 	TRACKER_INHERENT, /* CUDA itself orders it behind the tracked stream */
 	TRACKER_EVENT,    /* its stream must wait for the tracked stream's event */
-	TRACKER_JOIN,     /* the host must wait: its stream is not known */
+	TRACKER_JOIN,     /* the host must wait: the stream is unknown, or of another context */
 };
 
 /* Returns how to order the work behind the copies of that stream.  Pure. */

@@ -7,7 +7,8 @@
  *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and
  *	             has not freed or unregistered all of it
  *	managed      it has allocated managed memory, or the device reads the host's own pages (HMM)
- *	graph        it has made a graph that copies from or to host memory
+ *	graph        it has made a graph that copies from or to host memory, or has copied
+ *	             asynchronously while a capture was active
  *	callback     it has ever enqueued a host function, or made a graph node of one
  *	shared       it has exported, imported or mapped memory of other processes or devices
  *	external     it has used graphics, external memory or semaphores, or GPUDirect

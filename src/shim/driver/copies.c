@@ -104,7 +104,7 @@ BOTH(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, FIRST,
      (.direction = TRACE_D2H, .host = dst, .bytes = bytes, .array = src, .array_at = offset),
      ((void *)copy.from, src, offset + copy.done, copy.now))
 
-/* Between device memory, arrays and contexts: only counted. */
+/* Between device memory, arrays and contexts: blocks of hotpin that they name are unpinned. */
 BOTH(cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, FIRST, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
      (.direction = TRACE_D2D, .device = { dst, src }, .bytes = bytes), (dst, src, bytes))
 BOTH(cuMemcpyPeer, cuMemcpyPeerAsync, FIRST,

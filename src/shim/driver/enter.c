@@ -39,7 +39,7 @@ static bool may_put_work(enum real_class class)
 	       class != REAL_WAIT;
 }
 
-/* The gate is closed and `row` is about to run on `stream`: does what the gate's bits ask for. */
+/* Called before `row` runs on `stream`: does what the bits of the gate ask for, if any is set. */
 static void pass_gate(enum real_row row, CUstream stream)
 {
 	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);

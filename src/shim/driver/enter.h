@@ -18,9 +18,9 @@ struct shim_way {
 };
 
 /*
- * thunk.S calls this while the gate is closed.  frame->row is one of enum real_row, or
- * REAL_ROW_COUNT plus the number of an unknown function, which is never timed: its arguments are
- * unknown, too.
+ * thunk.S calls this if the gate is closed, and always for EXPOSES rows and unknown functions.
+ * frame->row is one of enum real_row, or REAL_ROW_COUNT plus the number of an unknown function.
+ * Unknown functions are never timed, because their arguments are unknown.  Returns the next step.
  */
 struct shim_way shim_gate_enter(struct shim_frame *frame);
 
@@ -40,14 +40,15 @@ void shim_gate_prepare(void);
 /* One call of a wrapper. */
 struct shim_call {
 	enum real_row row;
-	const void *frame;
+	const void *frame; /* the wrapper's own, for the call site */
 	uint64_t enter_ns; /* 0: it is not timed */
 };
 
+/* Passes the gate, which may wait.  Returns the call for shim_call_end(), which must follow. */
 struct shim_call shim_call_begin(enum real_row row, CUstream stream, const void *frame);
 void shim_call_end(const struct shim_call *call);
 
-/* Every wrapper starts with one of these: the gate, and the call's time until it returns. */
+/* Every wrapper has one of these: the gate, and the call's time until the wrapper returns. */
 #define SHIM_ENTER_ON(row, stream)                                                         \
 	__attribute__((cleanup(shim_call_end), unused)) const struct shim_call shim_call = \
 		shim_call_begin(row, stream, __builtin_frame_address(0))

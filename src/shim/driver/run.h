@@ -10,8 +10,9 @@
 #include "trace/trace.h"
 
 /*
- * Carries out `request` and returns.  `arguments`: of the driver's function, which runs once for
- * each piece of `copy`.  Time in the gate and for pins counts as the program's copy.
+ * Carries out the variable `request` and returns the result.  `arguments` are those of the driver's
+ * function, which runs for each piece of the variable `copy` that the route leaves to it.  In a
+ * profile the time of the call includes the gate and pins.
  */
 #define SHIM_COPY_RUN(name, arguments)                                                      \
 	struct copy copy;                                                                   \
