@@ -133,7 +133,7 @@ static bool repeat_unpinned(struct copy *copy)
 	    !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
-	copy->route = COPY_REFUSED;
+	copy->route = COPY_UNPIN;
 	route_unpin.begin(copy);
 	return true;
 }

@@ -99,7 +99,7 @@ static bool is_of_most(const struct copy *copy)
  * asynchronous upload of pageable memory inside its call.  No thread may pin the block during that
  * call, or the copy would need a wait.  Returns whether the block is pinned.
  */
-static bool is_pinned(struct copy *copy)
+static bool pin_if_it_pays(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	const struct copy_facts *facts = &copy->facts;
@@ -125,7 +125,7 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 	const struct copy_request *request = copy->request;
 	size_t extent = copy->facts.extent;
 
-	bool pinned = is_pinned(copy);
+	bool pinned = pin_if_it_pays(copy);
 	if (copy->pieces.block != NULL)
 		return COPY_PIECES;
 	/* While another thread pins the block some of its pieces may be registered. */

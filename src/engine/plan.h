@@ -96,9 +96,6 @@ enum copy_step copy_plan(const struct copy_facts *facts);
  */
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
-/* The route of a call that the driver has refused because of a registration of ours. */
-#define COPY_REFUSED          COPY_UNPIN
-
 /*
  * From this size on an asynchronous H2D copy of pageable memory blocks until all earlier work on
  * its stream has completed; 1 MiB and less is staged at once, even behind a kernel.  The driver's
