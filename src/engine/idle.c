@@ -136,13 +136,28 @@ static bool may_go_on(uint64_t begun_ns)
 	return hp_now_ns() - begun_ns < (fork_waits() ? FORK_PATIENCE : PATIENCE);
 }
 
+/*
+ * The verdict without an answer of the driver.  A call of the program that has waited shows that
+ * its own context is idle.  That says nothing about other contexts.
+ */
+static enum idle_verdict unanswered(void)
+{
+	CUcontext list[CONTEXTS_MOST];
+	int contexts = contexts_list(list);
+
+	if (contexts == 0 || contexts == 1 || !hp_keeps(unpinned_with_one_context))
+		return IDLE_UNKNOWN;
+	gate_clear(GATE_IDLE);
+	return IDLE_BUSY;
+}
+
 enum idle_verdict idle_query(void)
 {
 	uint64_t pause_ns = PAUSE_FIRST, begun_ns = hp_now_ns();
 	CUcontext list[CONTEXTS_MOST];
 
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || contexts_list(list) <= 0)
-		return IDLE_UNKNOWN;
+		return unanswered();
 	/*
 	 * During the pause, calls that passed the gate earlier reach the driver.  If another thread
 	 * has shown an idle device, such a call may still be on its way.
@@ -162,5 +177,5 @@ enum idle_verdict idle_query(void)
 		return IDLE_INTERRUPTED;
 	if (verdict != IDLE_YES)
 		gate_clear(GATE_IDLE);
-	return verdict;
+	return verdict == IDLE_UNKNOWN ? unanswered() : verdict;
 }

@@ -419,6 +419,21 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RI
 	arrive_during_pause();
 }
 
+/*
+ * This thread's own context is idle, and a kernel runs in another one.  The driver cannot be asked
+ * about that.
+ */
+TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+{
+	begin_with_two();
+	put_kernel();
+	free_all();
+	rest(2.5);
+	OK(cuCtxSynchronize());
+	OK(cuCtxSetCurrent(busy));
+	call_later();
+}
+
 /* The program has interrupted the pause before that. */
 TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_SLOW=cuMemHostUnregister:15",
 	  "HOTPIN_RING=0")
