@@ -8,7 +8,7 @@
 /* Size of a room without the space for address coloring. */
 #define NEIGHBOR_BYTES (COPY_ROOM - 64 * KIB)
 
-static char array[32 * MIB];
+static char array[32 * MIB] = { 1 };
 char *copy_stack;
 
 char *copy_block_in_pieces(unsigned seed)

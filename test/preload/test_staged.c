@@ -197,6 +197,7 @@ STAGED(capture_begins_meanwhile)
 	begin();
 	OK(cuMemAlloc_v2(&flag, 64));
 	OK(cuMemsetD8_v2(flag, 0, 64));
+	fill(array, sizeof(array), 1);
 	OK(cuMemcpyHtoD_v2(there, array, sizeof(array)));
 	OK(cuStreamCreate(&before, 0));
 	OK(cuStreamCreate(&ordered, 0));
