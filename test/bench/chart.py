@@ -190,9 +190,9 @@ def chart(store, kind="hot", smallest=4096):
     rates = [p[3] for found, _ in panels for points in found.values() for p in points]
     step = nice_step(max(rates))
     most = math.ceil(max(rates) / step - 1e-9) * step
-    rounds = tables.rounds_of(tables.benchmarks([store])["copies"])
+    rounds = tables.in_rounds([tables.benchmarks([store])["copies"]])
     title = "Copying " + KINDS[kind]
-    note = tables.caption(store).replace("`", "") + "; " + tables.in_rounds(rounds, rounds)
+    note = tables.caption(store).replace("`", "") + "; " + rounds
     notes = wrapped(note, SMALL, WIDTH - 16)
     height = TOP + len(panels) * (PANEL + GAP) + (len(notes) - 1) * LINE
     body = ['<text class="head" x="8" y="22">%s</text>' % escape(title)]

@@ -39,17 +39,20 @@ class Bench:
         self.name, self.variants, self.rows = name, variants, rows
         self.preloaded, self.grid = preloaded, grid
 
-    def only(self, wanted):
-        """Returns this benchmark without the sizes that none of the wanted rows has."""
+    def up_to(self, wanted):
+        """Returns this benchmark without the last sizes that none of the wanted rows has.  Smaller
+        ones stay, because hotpin learns from them."""
 
         def sizes(some):
             return {row.metric.rpartition("_")[2] for row in some}
 
         left_out = sizes(self.rows) - sizes(wanted)
-        variants = {
-            name: ([word for word in argv if word not in left_out], environment)
-            for name, (argv, environment) in self.variants.items()
-        }
+        variants = {}
+        for name, (argv, environment) in self.variants.items():
+            end = len(argv)
+            while argv[end - 1] in left_out:
+                end -= 1
+            variants[name] = (argv[:end], environment)
         return Bench(self.name, variants, self.rows, self.preloaded, self.grid)
 
 

@@ -43,10 +43,6 @@ def benchmarks(stores):
     return {b["name"]: b for store in stores for b in store["benchmarks"] if "rows" in b}
 
 
-def rounds_of(bench):
-    return min(len(values) for values in bench["samples"].values())
-
-
 def caption(store):
     """Returns the line that belongs under every figure: the machine, versions, and method."""
     machine = store["machine"]
@@ -60,7 +56,10 @@ def caption(store):
     return text
 
 
-def in_rounds(least, most):
+def in_rounds(benches):
+    """Says how many rounds the figures of these stored benchmarks have."""
+    counts = [len(values) for bench in benches for values in bench["samples"].values()]
+    least, most = min(counts), max(counts)
     if most == 1:
         return "one round"
     return "medians of %s" % (least if least == most else "%d to %d" % (least, most))
@@ -73,9 +72,8 @@ def captions(stores, names):
     for store in stores:
         mine = [b for b in store["benchmarks"] if shown.get(b["name"]) is b and b["name"] in names]
         if mine:
-            rounds = [len(values) for b in mine for values in b["samples"].values()]
             whose = "* %s: " % ", ".join(b["name"] for b in mine) if len(stores) > 1 else ""
-            lines.append("%s%s; %s" % (whose, caption(store), in_rounds(min(rounds), max(rounds))))
+            lines.append("%s%s; %s" % (whose, caption(store), in_rounds(mine)))
     return lines
 
 

@@ -266,7 +266,8 @@ class Budget(unittest.TestCase):
             with open(path) as out:
                 self.assertEqual(json.load(out), json.loads(json.dumps(store)))
         rounds = {
-            b["name"]: tables.rounds_of(b) if "rows" in b else 0 for b in store["benchmarks"]
+            b["name"]: len(b["samples"]["it@plain"]) if "rows" in b else 0
+            for b in store["benchmarks"]
         }
         return rounds, verdicts, now[0]
 
@@ -291,13 +292,21 @@ class Budget(unittest.TestCase):
         self.assertEqual(verdicts, ["missed", "missed"])
         self.assertLess(spent, 90)
 
-    def test_only_sizes_in_doubt(self):
-        two_sizes = [rows.Row("hot_" + size, size, rows.SLOWER, 1.02) for size in ("64", "1K")]
-        bench = rows.Bench("copies", rows.three(["copies", "x"], ["64", "1K"]), two_sizes)
-        part = bench.only(two_sizes[1:])
-        self.assertEqual(part.variants["hand"], (["copies", "x", "pinned", "1K"], {}))
-        self.assertEqual(part.rows, two_sizes)
-        self.assertEqual(bench.only(two_sizes).variants, bench.variants)
+    def test_sizes_up_to_those_in_doubt(self):
+        """For every row of every benchmark, its own size and all arguments before it stay."""
+        cut = 0
+        for bench in rows.benches(False):
+            for row in bench.rows:
+                part = bench.up_to([row])
+                self.assertEqual(part.rows, bench.rows)
+                size = row.metric.rpartition("_")[2]
+                for name, (argv, environment) in bench.variants.items():
+                    kept = part.variants[name][0]
+                    self.assertEqual(part.variants[name][1], environment)
+                    self.assertEqual(kept, argv[: len(kept)])
+                    self.assertTrue(len(kept) == len(argv) or kept[-1] == size, (row.metric, argv))
+                    cut += len(kept) < len(argv)
+        self.assertGreater(cut, 0)
 
     def test_what_fails_is_not_tried_again(self):
         rounds, verdicts, spent = self.run_within({"a": 1, "b": 1}, 100, 3, "a")
