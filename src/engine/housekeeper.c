@@ -78,6 +78,9 @@ static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 /* When the device may be queried again, by hp_now_ns(); 0: now.  Any thread. */
 static _Atomic uint64_t look_ns;
 
+/* Until then calls that show an idle device begin no query, by hp_now_ns().  Any thread reads. */
+static _Atomic uint64_t rest_ns;
+
 /* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
 static enum pressure_level pressure;
@@ -319,6 +322,7 @@ static uint64_t tend_pins(void)
 		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
 	} else {
 		not_before = hp_now_ns() + INTERRUPTED_NS;
+		atomic_store(&rest_ns, not_before);
 		busy_ns = SECOND_NS;
 	}
 	atomic_store(&look_ns, not_before);
@@ -402,6 +406,9 @@ void housekeeper_note_copy(void)
 void housekeeper_device_idle(void)
 {
 	if (pin_eviction_due()) {
+		/* A program that waits often would begin and interrupt a query at each wait. */
+		if (hp_now_ns() < atomic_load(&rest_ns))
+			return;
 		gate_set(GATE_IDLE);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);

@@ -33,7 +33,8 @@ void housekeeper_note_copy(void);
 
 /*
  * Called when a call of the program shows that all submitted work is complete.  Sets GATE_IDLE if
- * a block is due, or if blocks are pinned and the driver cannot be asked.
+ * a block is due, or if blocks are pinned and the driver cannot be asked.  Does nothing for a while
+ * after new work has interrupted a query.
  */
 void housekeeper_device_idle(void);
 
