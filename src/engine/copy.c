@@ -170,9 +170,10 @@ static void keep_semantics(struct copy *copy)
 		facts_end(copy);
 }
 
-void copy_showed_idle(bool per_thread)
+void copy_showed_idle(const void *host, bool per_thread)
 {
-	if (!per_thread && !atomic_load_explicit(&state_unordered_streams, memory_order_relaxed))
+	if (!per_thread && !atomic_load_explicit(&state_unordered_streams, memory_order_relaxed) &&
+	    housekeeper_awaits_idle() && facts_download_waits(host))
 		housekeeper_device_idle();
 }
 
@@ -183,7 +184,7 @@ static void end_download(struct copy *copy)
 							? copy->tracked_word
 							: atomic_load(&copy->tracked->word));
 	if (!copy->request->asynchronous)
-		copy_showed_idle(copy->request->per_thread);
+		copy_showed_idle(copy->request->host, copy->request->per_thread);
 }
 
 CUresult copy_end(struct copy *copy)

@@ -40,9 +40,9 @@ bool copy_next(struct copy *copy);
 CUresult copy_end(struct copy *copy);
 
 /*
- * Called after a synchronous D2H copy.  All earlier work has then completed, except on unordered
- * streams if the copy ran on the legacy stream.
+ * Called after a synchronous D2H copy to `host`.  All earlier work has then completed, unless
+ * `host` is device memory.  A copy on the legacy stream does not wait for unordered streams.
  */
-void copy_showed_idle(bool per_thread);
+void copy_showed_idle(const void *host, bool per_thread);
 
 #endif

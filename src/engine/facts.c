@@ -244,21 +244,18 @@ void facts_answer(struct copy *copy, enum copy_step question)
 }
 
 /*
- * True if all earlier work is complete when a synchronous download returns.  If the program passes
- * device memory as the host side, the driver does not wait.  Memory that the CPU can read is not
- * device memory; asking the driver about an unknown address takes 2 us.
+ * If the program passes device memory as the host side, the driver does not wait.  Memory that the
+ * CPU can read is not device memory; asking the driver about an unknown address takes 2 us.
  */
-static bool ends_what_was_before(const struct copy *copy)
+bool facts_download_waits(const void *host)
 {
-	const struct copy_request *request = copy->request;
-
-	return copy->block != NULL || request->bytes == 0 || move_can_read(request->host) ||
-	       !hp_keeps(device_called_host) || !address_is_on_device((CUdeviceptr)request->host);
+	return range_find(host) != NULL || move_can_read(host) || !hp_keeps(device_called_host) ||
+	       !address_is_on_device((CUdeviceptr)host);
 }
 
 void facts_see_what_it_waits_for(struct copy *copy)
 {
-	if (!ends_what_was_before(copy))
+	if (copy->request->bytes != 0 && !facts_download_waits(copy->request->host))
 		return;
 	copy->tracked = defer_seen(copy->request->per_thread, &copy->tracked_word);
 	if (copy->tracked != NULL && defer_upload_is_last())

@@ -403,20 +403,24 @@ void housekeeper_note_copy(void)
 		hp_ring(&wakes);
 }
 
+bool housekeeper_awaits_idle(void)
+{
+	/* A program that waits often would begin and interrupt a query at each wait. */
+	if (pin_eviction_due())
+		return hp_now_ns() >= atomic_load(&rest_ns);
+	/* If the driver cannot be asked, any call may be the last sign of an idle device. */
+	return atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0;
+}
+
 void housekeeper_device_idle(void)
 {
+	if (!housekeeper_awaits_idle())
+		return;
+	gate_set(GATE_IDLE);
 	if (pin_eviction_due()) {
-		/* A program that waits often would begin and interrupt a query at each wait. */
-		if (hp_now_ns() < atomic_load(&rest_ns))
-			return;
-		gate_set(GATE_IDLE);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);
-		return;
 	}
-	/* If the driver cannot be asked, this may be the last sign of an idle device. */
-	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
-		gate_set(GATE_IDLE);
 }
 
 void housekeeper_forget(void)

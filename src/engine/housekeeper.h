@@ -32,9 +32,14 @@ void housekeeper_note_bounce(void);
 void housekeeper_note_copy(void);
 
 /*
+ * True if a block is due, or if blocks are pinned and the driver cannot be asked.  After new work
+ * has interrupted a query, false for a while.
+ */
+bool housekeeper_awaits_idle(void);
+
+/*
  * Called when a call of the program shows that all submitted work is complete.  Sets GATE_IDLE if
- * a block is due, or if blocks are pinned and the driver cannot be asked.  Does nothing for a while
- * after new work has interrupted a query.
+ * the housekeeper awaits that.
  */
 void housekeeper_device_idle(void);
 

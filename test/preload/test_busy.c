@@ -153,6 +153,41 @@ TEST(a_kernel_of_another_context)
 	*(uint32_t *)standin_host(word) = 1;
 }
 
+/*
+ * The driver cannot be asked whether the device is idle.  Returns how many blocks are unpinned
+ * while a kernel runs, after a copy to device memory that the program calls host memory.
+ */
+static int unpinned_behind(size_t bytes)
+{
+	begin();
+	allocate(true);
+	OK(cuMemAlloc_v2(&word, 4));
+	*(uint32_t *)standin_host(word) = 0;
+	free_all();
+	rest(2);
+	int before = standin_calls("cuMemHostUnregister");
+	OK(cuStreamWaitValue32_v2(NULL, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	OK(cuMemcpyDtoH_v2((void *)(there + 32 * MIB), there, bytes));
+	rest(1);
+	int count = standin_calls("cuMemHostUnregister") - before;
+	/* The kernel ends, and a copy to host memory shows this. */
+	*(uint32_t *)standin_host(word) = 1;
+	OK(cuMemcpyDtoH_v2(small, there, sizeof(small)));
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
+	return count;
+}
+
+TEST_WITH(a_small_copy_that_waits_for_nothing, "STANDIN_FAIL=cuCtxRecordEvent:1:801",
+	  "HOTPIN_RING=0")
+{
+	CHECK_EQ(unpinned_behind(sizeof(small)), 0);
+}
+
+TEST_WITH(a_copy_that_waits_for_nothing, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+{
+	CHECK_EQ(unpinned_behind(16 * MIB), 0);
+}
+
 /* The queried work is complete, but new work follows it. */
 TEST(work_that_comes_meanwhile)
 {

@@ -36,7 +36,7 @@ static inline bool waits(size_t bytes)
                                                                \
 		hp_count(copies_passed);                       \
 		if (result == CUDA_SUCCESS && bytes != 0)      \
-			copy_showed_idle(own);                 \
+			copy_showed_idle(dst, own);            \
 		return result;                                 \
 	}
 #define FIRST_DOWNLOAD_ASYNC(name, own)                     \
