@@ -230,7 +230,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);
 		facts->workers = facts->stageable ? staging_workers() : facts->workers;
-		/* The driver's copy of memory that the program has pinned is no rival. */
+		/* It is no sample: the program may have pinned the memory. */
 		if (!facts->stageable)
 			copy->trial = NULL;
 		break;

@@ -11,7 +11,8 @@ figure is the median over the rounds.  A NAME may end in * .
 --front measures and prints the table of single operations, --targets every target with its result,
 --pytorch the tables of doc/pytorch.md, all in Markdown. --from prints them from a stored run.
 With --budget everything runs once, in the order of targets.py, and then again, until the time is
-over.  Sizes up to one that seems to miss a target after two rounds get up to nine, even if all then pass.
+over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass;
+sizes above those in doubt are left out.
 
 Exit status: 0 all targets met; 1 a target was missed, a program failed, or a byte was wrong; 77
 nothing could run here.
