@@ -78,8 +78,8 @@ static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 /* When the device may be queried again, by hp_now_ns(); 0: now.  Any thread. */
 static _Atomic uint64_t look_ns;
 
-/* Until then calls that show an idle device begin no query, by hp_now_ns().  Any thread reads. */
-static _Atomic uint64_t rest_ns;
+/* The last query was IDLE_UNASKED: calls of the program cannot tell either.  Any thread reads. */
+static _Atomic bool hints_are_vain;
 
 /* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
@@ -291,6 +291,7 @@ static enum idle_verdict unpin_if_idle(void)
 	uint32_t seen = atomic_load(&submissions);
 	enum idle_verdict verdict = idle_query();
 
+	atomic_store(&hints_are_vain, verdict == IDLE_UNASKED);
 	if (verdict == IDLE_UNKNOWN)
 		/*
 		 * If the driver cannot tell, only calls of the program show idleness;
@@ -322,7 +323,6 @@ static uint64_t tend_pins(void)
 		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
 	} else {
 		not_before = hp_now_ns() + INTERRUPTED_NS;
-		atomic_store(&rest_ns, not_before);
 		busy_ns = SECOND_NS;
 	}
 	atomic_store(&look_ns, not_before);
@@ -405,9 +405,8 @@ void housekeeper_note_copy(void)
 
 bool housekeeper_awaits_idle(void)
 {
-	/* A program that waits often would begin and interrupt a query at each wait. */
 	if (pin_eviction_due())
-		return hp_now_ns() >= atomic_load(&rest_ns);
+		return !atomic_load_explicit(&hints_are_vain, memory_order_relaxed);
 	/* If the driver cannot be asked, any call may be the last sign of an idle device. */
 	return atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0;
 }

@@ -32,8 +32,8 @@ void housekeeper_note_bounce(void);
 void housekeeper_note_copy(void);
 
 /*
- * True if a block is due, or if blocks are pinned and the driver cannot be asked.  After new work
- * has interrupted a query, false for a while.
+ * True if a block is due, or if blocks are pinned and the driver cannot be asked; false if the
+ * calls of the program cannot tell either.
  */
 bool housekeeper_awaits_idle(void);
 

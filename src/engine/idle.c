@@ -148,7 +148,7 @@ static enum idle_verdict unanswered(void)
 	if (contexts == 0 || contexts == 1 || !hp_keeps(unpinned_with_one_context))
 		return IDLE_UNKNOWN;
 	gate_clear(GATE_IDLE);
-	return IDLE_INTERRUPTED;
+	return IDLE_UNASKED;
 }
 
 enum idle_verdict idle_query(void)

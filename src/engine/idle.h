@@ -7,8 +7,9 @@
 enum idle_verdict {
 	IDLE_YES,         /* the device is idle; GATE_IDLE is set until new work is submitted */
 	IDLE_BUSY,        /* work ran until the time limit, or no event could be recorded */
-	IDLE_INTERRUPTED, /* new work was submitted, or nothing can be asked at present */
+	IDLE_INTERRUPTED, /* new work was submitted, or the driver section was blocked */
 	IDLE_UNKNOWN,     /* the driver cannot tell; a call that waits for the only context can */
+	IDLE_UNASKED,     /* nothing can tell: there are several contexts */
 };
 
 /*

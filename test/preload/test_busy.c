@@ -433,26 +433,15 @@ static void begin_pause(void)
 		continue;
 }
 
-/* The housekeeper begins a pause by itself, half a second after an interrupted one. */
-static void let_pause_begin(void)
-{
-	int queries = standin_calls("cuCtxRecordEvent");
-
-	test_clock_pass(100 * TEST_MS);
-	while (preloaded() && test_clock_napping() == 0 &&
-	       standin_calls("cuCtxRecordEvent") == queries)
-		continue;
-}
-
 /* Work is on its way through the driver when the pause begins. */
-static void arrive_during(void (*pause)(void))
+static void arrive_during_pause(void)
 {
 	pthread_t other;
 
 	standin_hold("cuStreamWaitValue32", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
 	WAIT_FOR(standin_held() != 0);
-	pause();
+	begin_pause();
 	standin_release();
 	pthread_join(other, NULL);
 	OK(cuCtxSetCurrent(busy));
@@ -462,7 +451,7 @@ static void arrive_during(void (*pause)(void))
 TEST_WITH(a_kernel_on_its_way, "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0")
 {
 	make_due_later();
-	arrive_during(begin_pause);
+	arrive_during_pause();
 }
 
 /*
@@ -489,23 +478,7 @@ TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_SLOW=cuMemHostUnregister
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, NULL));
 	OK(cuStreamSynchronize(NULL));
 	test_clock_step(STEP_NS);
-	test_clock_step(450 * TEST_MS);
-	arrive_during(let_pause_begin);
-}
-
-/* A program that waits for the device in a loop begins no query at each wait. */
-TEST_WITH(waits_after_an_interrupted_pause, "HOTPIN_RING=0")
-{
-	make_due_later();
-	begin_pause();
-	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, NULL));
-	OK(cuStreamSynchronize(NULL));
-	test_clock_step(STEP_NS);
-	for (int i = 0; i < 10; i++) {
-		OK(cuCtxSynchronize());
-		WAIT_FOR(test_clock_settled());
-		CHECK_EQ(test_clock_napping(), 0);
-	}
+	arrive_during_pause();
 }
 
 /* Time passes only while the program waits. */
