@@ -62,8 +62,8 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	if (!state_active)
 		return;
 	/*
-	 * Also during a capture on another stream: a query for each copy would cost more than later
-	 * copies that do not return early.
+	 * Also during a capture on another stream: a query for each copy would cost more than the
+	 * waits of later copies.
 	 */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))

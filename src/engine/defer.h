@@ -24,7 +24,7 @@ void defer_join_own(void);
  */
 struct tracker_stream *defer_stream(bool per_thread);
 
-/* Called after that upload was enqueued.  Waits for it if its entry was taken since. */
+/* Called after such a copy was enqueued.  Waits for it if another thread has taken the entry. */
 void defer_add(struct tracker_stream *tracked, bool per_thread);
 
 /*

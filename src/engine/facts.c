@@ -230,7 +230,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);
 		facts->workers = facts->stageable ? staging_workers() : facts->workers;
-		/* It is no sample: the program may have pinned the memory. */
+		/* Such a copy is no sample: the program may have pinned its memory. */
 		if (!facts->stageable)
 			copy->trial = NULL;
 		break;

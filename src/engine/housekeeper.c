@@ -405,10 +405,11 @@ void housekeeper_note_copy(void)
 
 bool housekeeper_awaits_idle(void)
 {
-	if (pin_eviction_due())
-		return !atomic_load_explicit(&hints_are_vain, memory_order_relaxed);
+	if (atomic_load_explicit(&hints_are_vain, memory_order_relaxed))
+		return false;
 	/* If the driver cannot be asked, any call may be the last sign of an idle device. */
-	return atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0;
+	return pin_eviction_due() ||
+	       (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0);
 }
 
 void housekeeper_device_idle(void)
