@@ -4,7 +4,6 @@
  */
 #include "shim/driver/enter.h"
 #include "base/protections.h"
-#include "base/tsc_clock.h"
 #include "engine/defer.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
@@ -39,8 +38,7 @@ static bool may_put_work(enum real_class class)
 	       class != REAL_WAIT;
 }
 
-/* Called before `row` runs on `stream`: does what the bits of the gate ask for, if any is set. */
-static void pass_gate(enum real_row row, CUstream stream)
+void shim_gate_pass(enum real_row row, CUstream stream)
 {
 	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 
@@ -61,24 +59,6 @@ static void pass_gate(enum real_row row, CUstream stream)
 		housekeeper_work_submitted();
 	if (gate & GATE_PROFILE)
 		note_launch((enum real_launch)fact->launch);
-}
-
-struct shim_call shim_call_begin(enum real_row row, CUstream stream, const void *frame)
-{
-	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
-	struct shim_call call = { .row = row, .frame = frame };
-
-	if (gate & GATE_PROFILE)
-		call.enter_ns = hp_tsc_now_ns();
-	if (gate != 0)
-		pass_gate(row, stream);
-	return call;
-}
-
-void shim_call_end(const struct shim_call *call)
-{
-	if (call->enter_ns != 0)
-		trace_called(call->row, call->enter_ns, hp_tsc_now_ns(), call->frame);
 }
 
 uint8_t shim_gate_timed_only[REAL_ROW_COUNT];
@@ -148,7 +128,7 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 	}
 	/* Most calls of a profile are timed, and nothing else. */
 	if (gate != GATE_PROFILE || fact->launch != REAL_NO_LAUNCH)
-		pass_gate((enum real_row)frame->row, stream_of(fact, frame));
+		shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
 	visibility_raise((enum real_visibility)fact->visibility);
 	way.function = atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
 	return way;

@@ -3,7 +3,7 @@
  *
  * The profile gets their durations.  After a wait for a whole context the device is idle.
  */
-#include "base/tsc_clock.h"
+#include "base/clock.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "shim/driver/enter.h"
