@@ -75,14 +75,15 @@ _Atomic bool housekeeper_sleeps;
 static _Atomic int submitters;       /* threads in housekeeper_work_submitted() */
 static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 
-/* When the device may be queried again, by hp_now_ns(); 0: now.  Any thread. */
-static _Atomic uint64_t look_ns;
+/* The program has shown an idle device, and the thread has not looked yet.  Any thread. */
+static _Atomic bool hinted;
 
 /* The last query was IDLE_UNASKED: calls of the program cannot tell either.  Any thread reads. */
 static _Atomic bool hints_are_vain;
 
 /* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
+static uint64_t look_ns; /* when the device may be queried without a hint, by hp_now_ns() */
 static enum pressure_level pressure;
 static bool evicted; /* nothing more can be unpinned for that pressure */
 
@@ -305,12 +306,13 @@ static enum idle_verdict unpin_if_idle(void)
 
 static uint64_t tend_pins(void)
 {
-	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
+	uint64_t due = pin_due_ns();
+	bool may_look = atomic_exchange(&hinted, false) || hp_now_ns() >= look_ns;
 
 	if (!must_unpin())
 		return due != UINT64_MAX ? due + TICK_NS : due;
-	if (hp_now_ns() < not_before)
-		return not_before;
+	if (!may_look)
+		return look_ns;
 
 	enum idle_verdict verdict = unpin_if_idle();
 	/* A query that was cut short does not change the interval. */
@@ -319,14 +321,13 @@ static uint64_t tend_pins(void)
 	if (verdict == IDLE_UNKNOWN)
 		return UINT64_MAX;
 	if (verdict == IDLE_BUSY) {
-		not_before = hp_now_ns() + busy_ns;
+		look_ns = hp_now_ns() + busy_ns;
 		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
 	} else {
-		not_before = hp_now_ns() + INTERRUPTED_NS;
+		look_ns = hp_now_ns() + INTERRUPTED_NS;
 		busy_ns = SECOND_NS;
 	}
-	atomic_store(&look_ns, not_before);
-	return not_before;
+	return look_ns;
 }
 
 /* A later request changes `wakes`, so the thread does not sleep. */
@@ -408,8 +409,9 @@ bool housekeeper_awaits_idle(void)
 	if (atomic_load_explicit(&hints_are_vain, memory_order_relaxed))
 		return false;
 	/* If the driver cannot be asked, any call may be the last sign of an idle device. */
-	return pin_eviction_due() ||
-	       (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0);
+	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed))
+		return pin_eviction_due() || pinned_now() != 0;
+	return pin_eviction_due() && !atomic_load_explicit(&hinted, memory_order_relaxed);
 }
 
 void housekeeper_device_idle(void)
@@ -417,10 +419,8 @@ void housekeeper_device_idle(void)
 	if (!housekeeper_awaits_idle())
 		return;
 	gate_set(GATE_IDLE);
-	if (pin_eviction_due()) {
-		atomic_store(&look_ns, 0);
+	if (pin_eviction_due() && !atomic_exchange(&hinted, true))
 		hp_ring(&wakes);
-	}
 }
 
 void housekeeper_forget(void)

@@ -32,8 +32,9 @@ void housekeeper_note_bounce(void);
 void housekeeper_note_copy(void);
 
 /*
- * True if a block is due, or if blocks are pinned and the driver cannot be asked.  False if calls
- * of the program cannot show an idle device, because there are several contexts.
+ * True if a block is due and no hint is pending, or if blocks are pinned and the driver cannot be
+ * asked.  False if calls of the program cannot show an idle device, because there are several
+ * contexts.
  */
 bool housekeeper_awaits_idle(void);
 

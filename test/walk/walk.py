@@ -238,10 +238,17 @@ def try_batch(walk, args, first):
     return found, compared, 0
 
 
+def file(path):
+    """The type of an argument; the loader only warns of a library that does not exist."""
+    if not os.path.isfile(path):
+        raise argparse.ArgumentTypeError(f"{path} does not exist")
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("walk")
-    parser.add_argument("library")
+    parser.add_argument("walk", type=file)
+    parser.add_argument("library", type=file)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=50)
