@@ -47,11 +47,16 @@ void hp_users_enter(struct hp_users *users)
 	}
 }
 
-void hp_users_leave(struct hp_users *users)
+static void count_out(struct hp_users *users)
 {
 	atomic_fetch_sub(&users->inside, 1);
 	if (atomic_load(&users->closed) != 0)
 		hp_wake(&users->inside, INT_MAX);
+}
+
+void hp_users_leave(struct hp_users *users)
+{
+	count_out(users);
 	hp_uncancellable_end();
 }
 
@@ -73,16 +78,37 @@ void hp_users_open(struct hp_users *users)
 		hp_wake(&users->closed, INT_MAX);
 }
 
-bool hp_users_drain(struct hp_users *users, uint64_t until_ns)
+/* Waits until no more than `count` threads are inside.  False: the time is over before that. */
+static bool drain_to(struct hp_users *users, uint32_t count, uint64_t until_ns)
 {
 	for (;;) {
 		uint32_t inside = atomic_load(&users->inside);
 
-		if (inside == 0)
+		if (inside <= count)
 			return true;
 		if (!hp_wait_until(&users->inside, inside, until_ns))
 			return false;
 	}
+}
+
+bool hp_users_drain(struct hp_users *users, uint64_t until_ns)
+{
+	return drain_to(users, 0, until_ns);
+}
+
+void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns)
+{
+	if (inside)
+		count_out(users);
+	while (!hp_users_try_close(users)) {
+		uint32_t closed = atomic_load(&users->closed);
+
+		if (closed != 0)
+			hp_wait_until(&users->closed, closed, UINT64_MAX);
+	}
+	if (inside)
+		atomic_fetch_add(&users->inside, 1);
+	drain_to(users, inside ? 1 : 0, hp_now_ns() + most_ns);
 }
 
 void hp_users_reset(struct hp_users *users)

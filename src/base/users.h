@@ -52,6 +52,14 @@ void hp_users_open(struct hp_users *users);
 bool hp_users_try_close(struct hp_users *users);
 
 /*
+ * Waits until no other thread has the section closed, closes it, and waits until no other thread is
+ * inside, but no longer than `most_ns`.  hp_users_open() ends this.  `inside`: the caller is
+ * inside, and stays so.  It is not counted until it has closed the section, so two threads inside
+ * do not wait for each other.  The caller is uncancellable.
+ */
+void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns);
+
+/*
  * Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that.
  * UINT64_MAX: no limit.
  */

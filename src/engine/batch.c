@@ -45,7 +45,7 @@ void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
 {
 	if (batch->captured ? hp_keeps(captured_unpinned)
 			    : pin_crosses(address, extent) && hp_keeps(batch_cut))
-		unpin_range(address, extent);
+		unpin_range_in_copy(address, extent);
 }
 
 void batch_note_pin(struct batch *batch, const void *address, size_t extent)

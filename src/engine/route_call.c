@@ -16,12 +16,14 @@ const struct route route_wait = { .finish = route_wait_for_stream,
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
+	void (*unpin)(const void *, size_t) =
+		copy->block != NULL ? unpin_range_in_copy : unpin_range;
 
 	if (copy->facts.captured && !hp_keeps(captured_unpinned))
 		return true;
-	unpin_range(request->host, request->extent);
+	unpin(request->host, request->extent);
 	if (request->other != NULL)
-		unpin_range(request->other, request->bytes);
+		unpin(request->other, request->bytes);
 	return true;
 }
 

@@ -8,12 +8,22 @@
 #include "pin/pin.h"
 #include "pin/user_registration.h"
 
-void unpin_range(const void *address, size_t bytes)
+static void unpin(const void *address, size_t bytes, bool in_copy)
 {
 	if (!state_active || !pin_covers_any(address, bytes))
 		return;
-	pin_before_user_registration(address, bytes);
+	pin_before_user_registration(address, bytes, in_copy);
 	pin_after_user_registration(address, bytes, false);
+}
+
+void unpin_range(const void *address, size_t bytes)
+{
+	unpin(address, bytes, false);
+}
+
+void unpin_range_in_copy(const void *address, size_t bytes)
+{
+	unpin(address, bytes, true);
 }
 
 bool unpin_hold(CUdeviceptr address)
@@ -21,7 +31,7 @@ bool unpin_hold(CUdeviceptr address)
 	if (!state_active)
 		return false;
 	hp_uncancellable_begin();
-	pin_before_user_registration((const void *)address, 1);
+	pin_before_user_registration((const void *)address, 1, false);
 	return true;
 }
 

@@ -8,8 +8,12 @@
 
 #include <stdbool.h>
 
-/* Unpins the blocks in [address, address + bytes); they may be pinned again later. */
+/*
+ * Unpins the blocks in [address, address + bytes); they may be pinned again later.  The second one
+ * is for a caller that is inside pin_copies.
+ */
 void unpin_range(const void *address, size_t bytes);
+void unpin_range_in_copy(const void *address, size_t bytes);
 
 /*
  * The slow path of unpin_refuse(): unpin_hold() unpins the block and prevents pins until

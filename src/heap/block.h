@@ -80,7 +80,7 @@ struct block {
 	_Atomic uint64_t copied_ns; /* when it was copied last, by hp_now_coarse_ns(); 0: never */
 
 	/* Changed under the locks pin and heap, read by any thread (acquire). */
-	_Atomic uint32_t pin; /* enum block_pin; pin_settle() waits for it */
+	_Atomic uint32_t pin; /* enum block_pin; pin_change_begin() waits for it */
 
 	/*
 	 * Bytes of each of our registrations of the block; the last may have fewer.  If there is

@@ -31,7 +31,7 @@ void heap_set_pin(struct block *block, enum block_pin pin);
 
 /*
  * The same for a caller that holds the lock heap, as the callbacks of heap_each() do.  Wakes
- * pin_settle().
+ * pin_change_begin().
  */
 void heap_set_pin_locked(struct block *block, enum block_pin pin);
 

@@ -16,11 +16,11 @@
 /* Unpins the block for good.  Waits for running kernels, as the driver does. */
 static void alter(struct block *block)
 {
-	hp_lock(HP_LOCK_pin);
-	pin_settle(block);
+	bool alone = pin_change_begin(block, false);
+
 	if (heap_set_altered(block) && block->pin == BLOCK_PINNED)
 		pin_take_off(block, hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
-	hp_unlock(HP_LOCK_pin);
+	pin_change_end(alone);
 }
 
 void pin_altered(const void *address, size_t bytes)

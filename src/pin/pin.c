@@ -25,6 +25,9 @@
 /* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
+/* How long a block in use waits to be unpinned while copies of other threads are in the driver. */
+#define COPIES_NS    1000000000u
+
 struct hp_users pin_copies;
 
 /* Any thread. */
@@ -239,15 +242,48 @@ void pin_lost(struct block *block)
 	heap_set_pin_locked(block, BLOCK_PAGEABLE);
 }
 
-void pin_settle(struct block *block)
+/* Waits until no thread of ours changes the block's pin.  Takes the lock pin. */
+static void lock_settled(struct block *block)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_pin);
 	while (block->pin == BLOCK_PINNING) {
 		hp_unlock(HP_LOCK_pin);
 		/* heap_set_pin() wakes this thread. */
 		hp_wait_while(&block->pin, BLOCK_PINNING, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}
+}
+
+/* True if the driver may know a registration of ours in the block. */
+static bool is_registered(const struct block *block)
+{
+	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+	return pin == BLOCK_PINNED || pin == BLOCK_PINNING;
+}
+
+bool pin_change_begin(struct block *block, bool in_copy)
+{
+	hp_lock(HP_LOCK_pin);
+	if (!is_registered(block))
+		return false;
+	hp_unlock(HP_LOCK_pin);
+	bool alone = hp_keeps(unpinned_between_copies);
+	if (alone) {
+		hp_uncancellable_begin();
+		hp_users_close_alone(&pin_copies, in_copy, COPIES_NS);
+	}
+	lock_settled(block);
+	return alone;
+}
+
+void pin_change_end(bool alone)
+{
+	hp_unlock(HP_LOCK_pin);
+	if (!alone)
+		return;
+	hp_users_open(&pin_copies);
+	hp_uncancellable_end();
 }
 
 void pin_take_off(struct block *block, enum block_pin then)
@@ -292,14 +328,6 @@ void pin_refused(struct block *block, int result, int error)
 	hp_unlock(HP_LOCK_pin);
 	if (enough)
 		pin_stop("the driver refused too often");
-}
-
-/* True if the driver may know a registration of ours in the block. */
-static bool is_registered(const struct block *block)
-{
-	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-	return pin == BLOCK_PINNED || pin == BLOCK_PINNING;
 }
 
 bool pin_covers_any(const void *address, size_t bytes)

@@ -127,14 +127,19 @@ void pin_ended(struct block *block, int error, enum block_pin then);
 void pin_lost(struct block *block);
 
 /*
- * Waits until no thread of ours changes the block's pin.  Requires the lock pin, and releases it
- * while it waits.
+ * Bracket a change that the program's call makes to a block in use.  pin_change_begin() takes the
+ * lock pin.  If the block is registered, it first keeps other threads out of copies: the driver may
+ * have looked up the registration for a copy that has not reached the device yet.  It waits for
+ * them a second at most, because a copy may wait for this thread.  No thread of ours changes the
+ * block's pin any more.  `in_copy`: the caller is inside pin_copies.  Returns what
+ * pin_change_end() needs.
  */
-void pin_settle(struct block *block);
+bool pin_change_begin(struct block *block, bool in_copy);
+void pin_change_end(bool alone);
 
 /*
  * Ends our registration of a BLOCK_PINNED block, which becomes `then`.  Waits for running kernels,
- * as the driver does.  Requires the lock pin, and releases it meanwhile.
+ * as the driver does.  Between pin_change_begin() and its end; releases the lock pin meanwhile.
  */
 void pin_take_off(struct block *block, enum block_pin then);
 

@@ -23,11 +23,10 @@ struct user_registration {
 
 static struct user_registration *registered;
 
-/* Waits until no thread of ours changes the pin of the block, and unpins it. */
-static void claim(struct block *block)
+static void claim(struct block *block, bool in_copy)
 {
-	hp_lock(HP_LOCK_pin);
-	pin_settle(block);
+	bool alone = pin_change_begin(block, in_copy);
+
 	if (block->state == BLOCK_LIVE) {
 		block->user_registrations++;
 		if (block->pin == BLOCK_PINNED)
@@ -37,7 +36,7 @@ static void claim(struct block *block)
 			heap_set_pin(block, hp_keeps(registered_untouched) ? BLOCK_USER_REGISTERED
 									   : BLOCK_PAGEABLE);
 	}
-	hp_unlock(HP_LOCK_pin);
+	pin_change_end(alone);
 }
 
 /* Removes one registration from each block of the range.  Requires the lock pin. */
@@ -79,12 +78,12 @@ static bool concerns_us(const void *address, size_t bytes)
 	return span_walk(&at, range_end(address, bytes)) != NULL;
 }
 
-void pin_before_user_registration(const void *address, size_t bytes)
+void pin_before_user_registration(const void *address, size_t bytes, bool in_copy)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
-		claim(block);
+		claim(block, in_copy);
 }
 
 void pin_after_user_registration(const void *address, size_t bytes, bool succeeded)

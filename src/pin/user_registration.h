@@ -10,8 +10,9 @@
 /*
  * The program is about to register [address, address + bytes).  Unpins the blocks there, which
  * waits for running kernels as the program's own call may, and leaves them to the program.
+ * `in_copy`: the caller is inside pin_copies.
  */
-void pin_before_user_registration(const void *address, size_t bytes);
+void pin_before_user_registration(const void *address, size_t bytes, bool in_copy);
 
 /* The program's call has returned: `registered`, or it failed and the blocks are ours again. */
 void pin_after_user_registration(const void *address, size_t bytes, bool registered);

@@ -226,7 +226,7 @@ void fake_destroy_context(uintptr_t gone)
 
 CUresult fake_program_register(void *address, size_t bytes)
 {
-	pin_before_user_registration(address, bytes);
+	pin_before_user_registration(address, bytes, false);
 	is_program = true;
 	CUresult result = REAL(cuMemHostRegister_v2)(address, bytes, 0);
 	is_program = false;

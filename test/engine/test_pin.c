@@ -137,7 +137,7 @@ TEST(keeps_errno)
 
 	errno = 33;
 	CHECK(copy(memory, 64 * MIB));
-	pin_before_user_registration(memory, 1);
+	pin_before_user_registration(memory, 1, false);
 	CHECK_EQ(errno, 33);
 	CHECK_EQ(fake.unregisters, 1);
 }

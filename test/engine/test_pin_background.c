@@ -374,7 +374,7 @@ static void *capture(void *arg)
 	 * it.
 	 */
 	if (pin_covers_any(subject, MIB)) {
-		pin_before_user_registration(subject, MIB);
+		pin_before_user_registration(subject, MIB, false);
 		pin_after_user_registration(subject, MIB, false);
 	}
 	CHECK(!fake_is_registered(subject, 1));

@@ -42,7 +42,7 @@ TEST(a_registration_that_fails_leaves_the_block_to_us)
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
-	pin_before_user_registration(memory, 4096);
+	pin_before_user_registration(memory, 4096, false);
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK(!copy(memory, 16 * MIB));
 	pin_after_user_registration(memory, 4096, false);

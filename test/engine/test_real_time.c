@@ -90,7 +90,7 @@ TEST(a_copy_waits_for_an_eviction)
 
 static void unpin(void)
 {
-	pin_before_user_registration(memory, 16 * MIB);
+	pin_before_user_registration(memory, 16 * MIB, false);
 	CHECK(!fake_is_registered(memory, 1));
 	pin_after_user_registration(memory, 16 * MIB, false);
 }

@@ -525,6 +525,72 @@ TEST_WITH(a_kernel_after_an_interrupted_pause, "STANDIN_SLOW=cuMemHostUnregister
 	arrive_during_pause();
 }
 
+/* Threads share a pinned block; one of them is in the driver, with its copy of a part. */
+static char *shared;
+static _Atomic bool has_changed;
+
+static void *download_a_part(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyDtoHAsync_v2(shared, there, MIB, NULL));
+	return arg;
+}
+
+static void *protect_another_part(void *arg)
+{
+	char *page = (char *)(((uintptr_t)shared + 4 * MIB) & ~(uintptr_t)4095);
+
+	CHECK_EQ(mprotect(page, 4096, PROT_READ), 0);
+	has_changed = true;
+	return arg;
+}
+
+static void *capture_another_part(void *arg)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuMemcpyHtoDAsync_v2(there + 4 * MIB, shared + 4 * MIB, MIB, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphDestroy(graph));
+	has_changed = true;
+	return arg;
+}
+
+static void change_during_a_copy(void *(*change)(void *))
+{
+	pthread_t copier, changer;
+
+	begin();
+	shared = malloc(8 * MIB);
+	fill(shared, 8 * MIB, 1);
+	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
+	int before = standin_calls("cuMemHostUnregister");
+	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
+	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
+	WAIT_FOR(standin_held() == 1);
+	CHECK_EQ(pthread_create(&changer, NULL, change, NULL), 0);
+	WAIT_FOR(has_changed || test_clock_blocked());
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+	standin_release();
+	pthread_join(copier, NULL);
+	pthread_join(changer, NULL);
+	CHECK_EQ(standin_calls("cuMemHostUnregister") > before, preloaded());
+}
+
+TEST(a_page_changes_during_a_copy)
+{
+	change_during_a_copy(protect_another_part);
+}
+
+TEST(a_capture_during_a_copy)
+{
+	change_during_a_copy(capture_another_part);
+}
+
 /* Time passes only while the program waits. */
 static void *lose_patience(void *unused)
 {

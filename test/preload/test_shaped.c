@@ -174,6 +174,20 @@ TEST(an_offset_that_its_pitch_has_no_room_for)
 	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* The rows would reach into every block: none is unpinned, because the driver reads nothing. */
+TEST(a_width_that_its_pitch_has_no_room_for)
+{
+	begin();
+	char *block = promoted(4 * MIB);
+	struct copy copy = rows_up(block, (size_t)-56, 8, 8);
+	CUDA_MEMCPY2D box = copy_flat(&copy);
+	int before = standin_calls("cuMemHostUnregister");
+
+	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpy2DAsync_v2(&box, NULL), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+}
+
 /* Also if a copy of the rows would be uploaded, so that nothing waits for the kernel. */
 TEST(an_offset_without_room_behind_work)
 {

@@ -88,6 +88,44 @@ TEST(each_closer_opens_for_itself)
 	CHECK(atomic_load(&users.closed) == 0 && users.inside == 0);
 }
 
+/* Both are inside, and each waits until it is alone. */
+static void *close_from_inside(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < TURNS / 20; i++) {
+		hp_users_enter(&users);
+		hp_users_close_alone(&users, true, UINT64_MAX / 2);
+		if (atomic_exchange(&closed_now, 1))
+			atomic_fetch_add(&met, 1);
+		atomic_store(&closed_now, 0);
+		hp_users_open(&users);
+		hp_users_leave(&users);
+	}
+	return NULL;
+}
+
+TEST(threads_inside_close_it_one_after_the_other)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, close_from_inside, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(atomic_load(&met), 0);
+	CHECK(users.inside == 0 && users.closed == 0);
+}
+
+/* The caller goes on in spite of a thread that stays. */
+TEST(who_closes_alone_waits_no_longer_than_it_wants)
+{
+	CHECK(hp_users_try_enter(&users));
+	hp_users_close_alone(&users, false, 1000000);
+	CHECK(users.closed == 1 && users.inside == 1);
+	hp_users_open(&users);
+	hp_users_leave(&users);
+}
+
 static void *come_and_go(void *arg)
 {
 	(void)arg;

@@ -101,6 +101,17 @@ static void unpin_other(const char *address, size_t extent)
 		unpin_range(address, extent);
 }
 
+/*
+ * True if the offsets fit into pitch and slice.  The driver refuses a box whose offsets do not
+ * (cuda.h; error 1, driver 580), also a box of one row.
+ */
+static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	return (side->pitch == 0 || (side->x <= side->pitch && width <= side->pitch - side->x)) &&
+	       (slices <= 1 || side->height == 0 ||
+		(side->y <= side->height && rows <= side->height - side->y));
+}
+
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
 static void describe(struct copy_request *request, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
@@ -115,6 +126,8 @@ static void describe(struct copy_request *request, const struct side *src, const
 	request->device[0] = device_of(src);
 	request->device[1] = device_of(dst);
 	request->host = side == src ? from : to;
+	if (!has_room(src, width, rows, slices) || !has_room(dst, width, rows, slices))
+		request->host = NULL;
 	if (request->host == NULL || request->bytes == 0)
 		return;
 
@@ -123,17 +136,6 @@ static void describe(struct copy_request *request, const struct side *src, const
 	if (from != NULL && to != NULL)
 		unpin_other(side == src ? to : from, extent_of(far, width, rows, slices));
 	allow_staging(request, side, far, width, rows, slices);
-}
-
-/*
- * True if the offsets fit into pitch and slice.  The driver refuses a box whose offsets do not
- * (cuda.h; error 1, driver 580), also a box of one row.
- */
-static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
-{
-	return (side->pitch == 0 || (side->x <= side->pitch && width <= side->pitch - side->x)) &&
-	       (slices <= 1 || side->height == 0 ||
-		(side->y <= side->height && rows <= side->height - side->y));
 }
 
 /*

@@ -148,7 +148,7 @@ PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 			return REAL(name)(address, bytes, flags);                            \
 		hp_uncancellable_begin();                                                    \
 		if (hp_keeps(registered_unpinned))                                           \
-			pin_before_user_registration(address, bytes);                        \
+			pin_before_user_registration(address, bytes, false);                 \
 		visibility_pinned(1);                                                        \
 		CUresult result = REAL(name)(address, bytes, flags);                         \
 		if (result != CUDA_SUCCESS)                                                  \
