@@ -75,7 +75,10 @@ _Atomic bool housekeeper_sleeps;
 static _Atomic int submitters;       /* threads in housekeeper_work_submitted() */
 static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 
-/* The program has shown an idle device, and the thread has not looked yet.  Any thread. */
+/*
+ * The program has shown an idle device, and the thread has not looked yet.  Any thread.  Until then
+ * further hints cost next to nothing (doc/measurements.md#hint).
+ */
 static _Atomic bool hinted;
 
 /* The last query was IDLE_UNASKED: calls of the program cannot tell either.  Any thread reads. */

@@ -128,11 +128,11 @@ void pin_lost(struct block *block);
 
 /*
  * Bracket a change that the program's call makes to a block in use.  pin_change_begin() takes the
- * lock pin.  If the block is registered, it first keeps other threads out of copies: the driver may
- * have looked up the registration for a copy that has not reached the device yet.  It waits for
- * them a second at most, because a copy may wait for this thread.  No thread of ours changes the
- * block's pin any more.  `in_copy`: the caller is inside pin_copies.  Returns what
- * pin_change_end() needs.
+ * lock pin.  If the block is registered, it first closes pin_copies and waits until no other thread
+ * is inside: the driver may have looked up the registration for a copy that has not reached the
+ * device (doc/measurements.md#unregister-copy).  It waits a second at most, because such a copy may
+ * wait for this thread.  It also waits until no thread of ours changes the block's pin.
+ * `in_copy`: the caller is inside pin_copies.  Returns what pin_change_end() needs.
  */
 bool pin_change_begin(struct block *block, bool in_copy);
 void pin_change_end(bool alone);

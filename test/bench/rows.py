@@ -337,6 +337,16 @@ def benches(check):
             [Row("launch", "1e6 empty launches, a launch", SLOWER, NEVER)],
         )
     )
+    result.append(
+        Bench(
+            "launch-waits",
+            two(["launch", "waits", times(200000)]),
+            [
+                Row("launch_wait", "launch and wait, freed buffers are pinned", SLOWER, NEVER),
+                Row("launch_get", "launch and download 8 B, likewise", SLOWER, NEVER),
+            ],
+        )
+    )
     for threads in (1, 8):
         result.append(
             Bench(

@@ -27,7 +27,7 @@ TARGETS = [
     Target("fill 2 ms, upload, kernel 2 ms; hand-tuned: two pinned buffers in turn",
            "double-buffer"),
     Target("torch, new pageable tensors", "torch"),
-    Target("launches and other calls, no profile", "gate", "launch"),
+    Target("launches and other calls, no profile", "gate", "launch", "launch-waits"),
     Target("malloc and free of small blocks", "malloc-pair", "malloc-pair-threads"),
     Target("cost of the profile", "profile-*"),
     Target("every figure, against plain", "never-slower-*", "copies", every=True),
