@@ -249,7 +249,7 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", 
 
 /*
  * Other threads that repeatedly see the device idle do not delay work for two turns.  Only the
- * first sight of a query counts, so tests of what follows a kernel let them look away before that.
+ * first hint in a query counts, so tests of what follows a kernel let them look away before that.
  */
 static _Atomic bool seen_enough, looks_away;
 
