@@ -78,8 +78,7 @@ void hp_users_open(struct hp_users *users)
 		hp_wake(&users->closed, INT_MAX);
 }
 
-/* Waits until no more than `count` threads are inside.  False: the time is over before that. */
-static bool drain_to(struct hp_users *users, uint32_t count, uint64_t until_ns)
+bool hp_users_drain(struct hp_users *users, uint32_t count, uint64_t until_ns)
 {
 	for (;;) {
 		uint32_t inside = atomic_load(&users->inside);
@@ -89,11 +88,6 @@ static bool drain_to(struct hp_users *users, uint32_t count, uint64_t until_ns)
 		if (!hp_wait_until(&users->inside, inside, until_ns))
 			return false;
 	}
-}
-
-bool hp_users_drain(struct hp_users *users, uint64_t until_ns)
-{
-	return drain_to(users, 0, until_ns);
 }
 
 void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns)
@@ -108,7 +102,7 @@ void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns)
 	}
 	if (inside)
 		atomic_fetch_add(&users->inside, 1);
-	drain_to(users, inside ? 1 : 0, hp_now_ns() + most_ns);
+	hp_users_drain(users, inside ? 1 : 0, hp_now_ns() + most_ns);
 }
 
 void hp_users_reset(struct hp_users *users)

@@ -60,10 +60,10 @@ bool hp_users_try_close(struct hp_users *users);
 void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns);
 
 /*
- * Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that.
- * UINT64_MAX: no limit.
+ * Waits until no more than `count` threads are inside; 1 for a caller that is inside itself. False:
+ * hp_now_ns() has reached `until_ns` before that.  UINT64_MAX: no limit.
  */
-bool hp_users_drain(struct hp_users *users, uint64_t until_ns);
+bool hp_users_drain(struct hp_users *users, uint32_t count, uint64_t until_ns);
 
 /* In the child of fork(): no thread is inside, and the section is open. */
 void hp_users_reset(struct hp_users *users);

@@ -25,9 +25,6 @@
 /* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
-/* How long a block in use waits to be unpinned while copies of other threads are in the driver. */
-#define COPIES_NS    1000000000u
-
 struct hp_users pin_copies;
 
 /* Any thread. */
@@ -271,7 +268,7 @@ bool pin_change_begin(struct block *block, bool in_copy)
 	bool alone = hp_keeps(unpinned_between_copies);
 	if (alone) {
 		hp_uncancellable_begin();
-		hp_users_close_alone(&pin_copies, in_copy, COPIES_NS);
+		hp_users_close_alone(&pin_copies, in_copy, PIN_COPIES_NS);
 	}
 	lock_settled(block);
 	return alone;

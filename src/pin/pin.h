@@ -45,6 +45,9 @@ void pin_stop(const char *why);
  */
 extern struct hp_users pin_copies;
 
+/* How long a block in use waits to be unpinned while copies of other threads are in the driver. */
+#define PIN_COPIES_NS 1000000000u
+
 /*
  * Called before a stream capture begins or a graph node is made, and after its end.  Between the
  * calls nothing is pinned, and blocks are unpinned only for a call of the program.  Any thread.

@@ -53,10 +53,21 @@ bool pin_pipeline_reach(struct pin_pipeline *pipeline, const void *address)
 	return pipeline->refused == CUDA_SUCCESS;
 }
 
-/* The driver refuses the block, or a part of it: unregisters the other parts. */
+/*
+ * The driver refuses the block, or a part of it: unregisters the other parts, which copies of other
+ * threads may name by now.  A thread that has closed pin_copies waits for this one, so nothing
+ * waits for it here.
+ */
 static void end_refused(struct block *block, const struct pin_pipeline *pipeline)
 {
+	bool alone = pipeline->done != 0 && hp_keeps(unpinned_between_copies) &&
+		     hp_users_try_close(&pin_copies);
+
+	if (alone)
+		hp_users_drain(&pin_copies, 1, hp_now_ns() + PIN_COPIES_NS);
 	int error = registration_end_some(block, pipeline->done, pipeline->context);
+	if (alone)
+		hp_users_open(&pin_copies);
 
 	pin_refused(block, pipeline->refused, error);
 	hp_count(pins_refused);

@@ -12,6 +12,8 @@
 #include "fake.h"
 #include "pinning.h"
 
+#include <pthread.h>
+
 #define PIECE (8 * MIB)
 
 static size_t pinned_now(void)
@@ -208,6 +210,45 @@ TEST(refused_in_the_middle)
 TEST(out_of_memory_at_the_last)
 {
 	refuse_after(7, CUDA_ERROR_OUT_OF_MEMORY, BLOCK_PAGEABLE);
+}
+
+static _Atomic bool copies;
+
+static void *copy_until_it_is_closed(void *arg)
+{
+	hp_users_enter(&pin_copies);
+	copies = true;
+	WAIT_FOR(atomic_load(&pin_copies.closed) != 0);
+	copies = false;
+	hp_users_leave(&pin_copies);
+	return arg;
+}
+
+static void nobody_copies(void *base)
+{
+	(void)base;
+	CHECK(!copies);
+}
+
+TEST(refused_during_another_copy)
+{
+	pthread_t other;
+
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
+
+	CHECK(pin_pipeline_reach(&pieces, memory));
+	CHECK_EQ(pthread_create(&other, NULL, copy_until_it_is_closed, NULL), 0);
+	WAIT_FOR(copies);
+	fake.inside_end = nobody_copies;
+	fake.refuse = CUDA_ERROR_OUT_OF_MEMORY;
+	CHECK(!pin_pipeline_end(&pieces));
+	CHECK_EQ(fake.unregisters, 1);
+	CHECK_EQ(pin_copies.closed, 0);
+	hp_users_leave(&pin_copies);
+	pthread_join(other, NULL);
+	CHECK(fake_all_well());
 }
 
 TEST(its_context_takes_all_of_it_along)

@@ -67,9 +67,9 @@ TEST(nobody_enters_what_is_closed)
 	CHECK(atomic_load(&users.closed) != 0);
 	CHECK(!hp_users_try_enter(&users));
 	CHECK_EQ(users.inside, 1);
-	CHECK(!hp_users_drain(&users, hp_now_ns() + 1000000));
+	CHECK(!hp_users_drain(&users, 0, hp_now_ns() + 1000000));
 	hp_users_leave(&users);
-	CHECK(hp_users_drain(&users, 0));
+	CHECK(hp_users_drain(&users, 0, 0));
 	hp_users_open(&users);
 	CHECK(hp_users_try_enter(&users));
 }
@@ -152,7 +152,7 @@ TEST(who_is_inside_and_who_closes_do_not_meet)
 		CHECK_EQ(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
 	for (int i = 0; i < TURNS / 20; i++) {
 		hp_users_close(&users);
-		CHECK(hp_users_drain(&users, UINT64_MAX));
+		CHECK(hp_users_drain(&users, 0, UINT64_MAX));
 		atomic_store(&closed_now, 1);
 		CHECK_EQ(atomic_load(&inside), 0);
 		atomic_store(&closed_now, 0);
