@@ -239,8 +239,8 @@ def try_batch(walk, args, first):
 
 
 def file(path):
-    """The type of an argument; the loader only warns of a library that does not exist."""
-    if not os.path.isfile(path):
+    """The type of an argument; the loader searches for a name, and only warns of a missing file."""
+    if "/" in path and not os.path.isfile(path):
         raise argparse.ArgumentTypeError(f"{path} does not exist")
     return path
 
