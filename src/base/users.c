@@ -37,13 +37,27 @@ bool hp_users_try_enter(struct hp_users *users)
 	return false;
 }
 
-void hp_users_enter(struct hp_users *users)
+/* Waits until the section is open, or until `until_ns`.  False: it is still closed then. */
+static bool wait_open(struct hp_users *users, uint64_t until_ns)
 {
-	while (!hp_users_try_enter(users)) {
-		uint32_t closed = atomic_load(&users->closed);
+	uint32_t closed = atomic_load(&users->closed);
 
-		if (closed != 0)
-			hp_wait_until(&users->closed, closed, UINT64_MAX);
+	return closed == 0 || hp_wait_until(&users->closed, closed, until_ns);
+}
+
+void hp_users_enter(struct hp_users *users, uint64_t most_ns)
+{
+	uint64_t until_ns = 0;
+
+	while (!hp_users_try_enter(users)) {
+		if (until_ns == 0)
+			until_ns = hp_now_ns() + most_ns;
+		if (!atomic_load(&users->late) && wait_open(users, until_ns))
+			continue;
+		atomic_store(&users->late, true);
+		hp_uncancellable_begin();
+		atomic_fetch_add(&users->inside, 1);
+		return;
 	}
 }
 
@@ -74,11 +88,13 @@ bool hp_users_try_close(struct hp_users *users)
 
 void hp_users_open(struct hp_users *users)
 {
+	atomic_store(&users->late, false);
 	if (atomic_fetch_sub(&users->closed, 1) == 1)
 		hp_wake(&users->closed, INT_MAX);
 }
 
-bool hp_users_drain(struct hp_users *users, uint32_t count, uint64_t until_ns)
+/* Waits until no more than `count` threads are inside.  False: the time is over before that. */
+static bool drain_to(struct hp_users *users, uint32_t count, uint64_t until_ns)
 {
 	for (;;) {
 		uint32_t inside = atomic_load(&users->inside);
@@ -90,23 +106,31 @@ bool hp_users_drain(struct hp_users *users, uint32_t count, uint64_t until_ns)
 	}
 }
 
-void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns)
+bool hp_users_drain(struct hp_users *users, uint64_t until_ns)
 {
+	return drain_to(users, 0, until_ns);
+}
+
+bool hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns)
+{
+	uint64_t until_ns = hp_now_ns() + most_ns;
+
 	if (inside)
 		count_out(users);
 	while (!hp_users_try_close(users)) {
-		uint32_t closed = atomic_load(&users->closed);
-
-		if (closed != 0)
-			hp_wait_until(&users->closed, closed, UINT64_MAX);
+		if (wait_open(users, until_ns))
+			continue;
+		hp_users_close(users);
+		break;
 	}
 	if (inside)
 		atomic_fetch_add(&users->inside, 1);
-	hp_users_drain(users, inside ? 1 : 0, hp_now_ns() + most_ns);
+	return drain_to(users, inside ? 1 : 0, hp_now_ns() + most_ns);
 }
 
 void hp_users_reset(struct hp_users *users)
 {
 	atomic_store(&users->inside, 0);
 	atomic_store(&users->closed, 0);
+	atomic_store(&users->late, false);
 }

@@ -34,13 +34,18 @@ void hp_uncancellable_end(void);
 struct hp_users {
 	_Atomic uint32_t inside; /* threads in the section; a futex; other files only read it */
 	_Atomic uint32_t closed; /* closes without an open yet; a futex */
+	_Atomic bool late; /* a thread has entered it closed; until the next open nobody waits */
 };
 
 /* Enters and returns true; hp_users_leave() must follow.  False: it is closed.  Never waits. */
 bool hp_users_try_enter(struct hp_users *users);
 
-/* Enters; waits while the section is closed.  A thread that is inside must not call this. */
-void hp_users_enter(struct hp_users *users);
+/*
+ * Enters.  Waits while the section is closed, `most_ns` at most: the thread that closed it may wait
+ * for this one, or may have left by longjmp() out of a signal handler.  A thread that is inside
+ * must not call this.
+ */
+void hp_users_enter(struct hp_users *users, uint64_t most_ns);
 
 void hp_users_leave(struct hp_users *users);
 
@@ -52,18 +57,19 @@ void hp_users_open(struct hp_users *users);
 bool hp_users_try_close(struct hp_users *users);
 
 /*
- * Waits until no other thread has the section closed, closes it, and waits until no other thread is
- * inside, but no longer than `most_ns`.  hp_users_open() ends this.  `inside`: the caller is
- * inside, and stays so.  It is not counted until it has closed the section, so two threads inside
- * do not wait for each other.  The caller is uncancellable.
+ * Closes the section, once no other thread has it closed, and waits until no other thread is
+ * inside; `most_ns` at most for each of the two.  False: a thread is still inside.  In both cases
+ * hp_users_open() must follow.  `inside`: the caller is inside, and stays so; it is not counted
+ * while it waits to close the section, so two threads inside do not wait for each other.  The
+ * caller is uncancellable.
  */
-void hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns);
+bool hp_users_close_alone(struct hp_users *users, bool inside, uint64_t most_ns);
 
 /*
- * Waits until no more than `count` threads are inside; 1 for a caller that is inside itself. False:
- * hp_now_ns() has reached `until_ns` before that.  UINT64_MAX: no limit.
+ * Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that.
+ * UINT64_MAX: no limit.
  */
-bool hp_users_drain(struct hp_users *users, uint32_t count, uint64_t until_ns);
+bool hp_users_drain(struct hp_users *users, uint64_t until_ns);
 
 /* In the child of fork(): no thread is inside, and the section is open. */
 void hp_users_reset(struct hp_users *users);

@@ -26,7 +26,7 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 		.enter_ns = trace_active() ? hp_now_ns() : 0,
 	};
 
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	return batch;
 }
 

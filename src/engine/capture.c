@@ -25,7 +25,7 @@ static void stop_enqueuing(void)
 	if (!hp_keeps(plain_during_captures))
 		return;
 	hp_users_close(&state_enqueuers);
-	hp_users_drain(&state_enqueuers, 0, hp_now_ns() + PATIENCE_NS);
+	hp_users_drain(&state_enqueuers, hp_now_ns() + PATIENCE_NS);
 }
 
 void capture_begin(void)

@@ -37,7 +37,7 @@ void facts_begin(struct copy *copy)
 
 	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
 	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
-		hp_users_enter(&pin_copies);
+		hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	facts->to_device = request->direction == TRACE_H2D;
 	facts->to_host = request->direction == TRACE_D2H;
 	facts->linear = !request->rows;

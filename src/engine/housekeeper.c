@@ -28,6 +28,7 @@
 #include "pin/eviction.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
+#include "real/contexts.h"
 #include "stage/bounce.h"
 
 #include <limits.h>
@@ -81,8 +82,12 @@ static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
  */
 static _Atomic bool hinted;
 
-/* The last query was IDLE_UNASKED: calls of the program cannot tell either.  Any thread reads. */
+/*
+ * The last query was IDLE_UNASKED: a call that waits shows only that its own context is idle, until
+ * a context ends.  Any thread reads.
+ */
 static _Atomic bool hints_are_vain;
+static _Atomic uint32_t vain_generation; /* contexts_generation() before that query */
 
 /* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
@@ -91,7 +96,7 @@ static enum pressure_level pressure;
 static bool evicted; /* nothing more can be unpinned for that pressure */
 
 /* Any thread. */
-static _Atomic bool cannot_ask;   /* idle_query() has returned IDLE_UNKNOWN */
+static _Atomic bool cannot_ask;   /* the driver cannot tell whether the device is idle */
 static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
 static _Atomic bool queue_seen;   /* the thread knows of queued pins */
 
@@ -292,15 +297,17 @@ static void unpin_what_is_due(uint32_t seen)
 static enum idle_verdict unpin_if_idle(void)
 {
 	/* During the query another thread may find its own context idle and set GATE_IDLE again. */
-	uint32_t seen = atomic_load(&submissions);
+	uint32_t seen = atomic_load(&submissions), generation = contexts_generation();
 	enum idle_verdict verdict = idle_query();
+	CUcontext list[CONTEXTS_MOST];
 
+	atomic_store(&vain_generation, generation);
 	atomic_store(&hints_are_vain, verdict == IDLE_UNASKED);
-	if (verdict == IDLE_UNKNOWN)
-		/*
-		 * If the driver cannot tell, only calls of the program show idleness;
-		 * housekeeper_device_idle() sets GATE_IDLE.
-		 */
+	/*
+	 * If the driver cannot tell, only calls of the program show idleness;
+	 * housekeeper_device_idle() sets GATE_IDLE.  Without a context nothing was asked.
+	 */
+	if (verdict == IDLE_UNKNOWN && contexts_list(list) > 0)
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
 		unpin_what_is_due(seen);
@@ -371,6 +378,8 @@ void housekeeper_start(void)
 {
 	if (!hp_once_begin(&started))
 		return;
+	/* Known before the first query: a hint that comes before it counts. */
+	atomic_store(&cannot_ask, !REAL_HAS(cuCtxRecordEvent));
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
 		atomic_store(&runs, true);
 		pin_set_background(true);
@@ -409,7 +418,8 @@ void housekeeper_note_copy(void)
 
 bool housekeeper_awaits_idle(void)
 {
-	if (atomic_load_explicit(&hints_are_vain, memory_order_relaxed))
+	if (atomic_load_explicit(&hints_are_vain, memory_order_relaxed) &&
+	    atomic_load(&vain_generation) == contexts_generation())
 		return false;
 	/* If the driver cannot be asked, any call may be the last sign of an idle device. */
 	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed))

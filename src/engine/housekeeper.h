@@ -32,9 +32,9 @@ void housekeeper_note_bounce(void);
 void housekeeper_note_copy(void);
 
 /*
- * True if a block is due and no hint is pending, or if blocks are pinned and the driver cannot be
- * asked.  False if calls of the program cannot show an idle device, because there are several
- * contexts.
+ * True if a call that shows an idle device should say so: a block is due and no hint is pending, or
+ * blocks are pinned and the driver cannot be asked.  With such a driver, never true while there are
+ * several contexts.
  */
 bool housekeeper_awaits_idle(void);
 

@@ -39,7 +39,7 @@ void section_block(uint64_t patience_ns)
 	hp_users_close(&insiders);
 	if (insiders.inside != 0 && patience_ns != UINT64_MAX)
 		end_ns = hp_now_ns() + patience_ns;
-	hp_users_drain(&insiders, 0, end_ns);
+	hp_users_drain(&insiders, end_ns);
 }
 
 void section_unblock(void)

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Unpins the blocks in [address, address + bytes); they may be pinned again later.  The second one
- * is for a caller that is inside pin_copies.
+ * Unpin the blocks in [address, address + bytes), which may be pinned again later.
+ * unpin_range_in_copy() is for a caller that is inside pin_copies.
  */
 void unpin_range(const void *address, size_t bytes);
 void unpin_range_in_copy(const void *address, size_t bytes);

@@ -25,6 +25,13 @@
 /* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
+/*
+ * How long a block in use waits to be unpinned while other threads copy; and how long after a wait
+ * that was in vain, because the same copy may still be there.
+ */
+#define COPIES_NS    1000000000u
+#define STUCK_NS     10000000u
+
 struct hp_users pin_copies;
 
 /* Any thread. */
@@ -259,28 +266,46 @@ static bool is_registered(const struct block *block)
 	return pin == BLOCK_PINNED || pin == BLOCK_PINNING;
 }
 
+void pin_stop_copies(bool in_copy)
+{
+	static _Atomic bool in_vain;
+
+	hp_uncancellable_begin();
+	uint64_t most_ns = atomic_load(&in_vain) ? STUCK_NS : COPIES_NS;
+	atomic_store(&in_vain, !hp_users_close_alone(&pin_copies, in_copy, most_ns));
+}
+
+void pin_resume_copies(void)
+{
+	hp_users_open(&pin_copies);
+	hp_uncancellable_end();
+}
+
+/*
+ * No thread keeps others out of copies while it waits for BLOCK_PINNING to end: that may take as
+ * long as the end of a context.
+ */
 bool pin_change_begin(struct block *block, bool in_copy)
 {
-	hp_lock(HP_LOCK_pin);
-	if (!is_registered(block))
-		return false;
-	hp_unlock(HP_LOCK_pin);
-	bool alone = hp_keeps(unpinned_between_copies);
-	if (alone) {
-		hp_uncancellable_begin();
-		hp_users_close_alone(&pin_copies, in_copy, PIN_COPIES_NS);
+	for (;;) {
+		lock_settled(block);
+		if (block->pin != BLOCK_PINNED || !hp_keeps(unpinned_between_copies))
+			return false;
+		hp_unlock(HP_LOCK_pin);
+		pin_stop_copies(in_copy);
+		hp_lock(HP_LOCK_pin);
+		if (block->pin != BLOCK_PINNING)
+			return true;
+		hp_unlock(HP_LOCK_pin);
+		pin_resume_copies();
 	}
-	lock_settled(block);
-	return alone;
 }
 
 void pin_change_end(bool alone)
 {
 	hp_unlock(HP_LOCK_pin);
-	if (!alone)
-		return;
-	hp_users_open(&pin_copies);
-	hp_uncancellable_end();
+	if (alone)
+		pin_resume_copies();
 }
 
 void pin_take_off(struct block *block, enum block_pin then)

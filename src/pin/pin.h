@@ -45,8 +45,8 @@ void pin_stop(const char *why);
  */
 extern struct hp_users pin_copies;
 
-/* How long a block in use waits to be unpinned while copies of other threads are in the driver. */
-#define PIN_COPIES_NS 1000000000u
+/* How long such a copy waits at most. */
+#define PIN_COPY_WAITS_NS 2000000000u
 
 /*
  * Called before a stream capture begins or a graph node is made, and after its end.  Between the
@@ -130,12 +130,19 @@ void pin_ended(struct block *block, int error, enum block_pin then);
 void pin_lost(struct block *block);
 
 /*
- * Bracket a change that the program's call makes to a block in use.  pin_change_begin() takes the
- * lock pin.  If the block is registered, it first closes pin_copies and waits until no other thread
- * is inside: the driver may have looked up the registration for a copy that has not reached the
- * device (doc/measurements.md#unregister-copy).  It waits a second at most, because such a copy may
- * wait for this thread.  It also waits until no thread of ours changes the block's pin.
- * `in_copy`: the caller is inside pin_copies.  Returns what pin_change_end() needs.
+ * Bracket the end of a registration of a block in use: no copy of another thread is in the driver,
+ * which may have looked up the registration for a copy that has not reached the device
+ * (doc/measurements.md#unregister-copy).  Copies that begin meanwhile wait.  pin_stop_copies()
+ * waits for those that have begun, a second at most, because they may wait for this thread.
+ * `in_copy`: the caller is inside pin_copies.  No lock may be held.
+ */
+void pin_stop_copies(bool in_copy);
+void pin_resume_copies(void);
+
+/*
+ * Bracket a change that a call of the program makes to a block in use.  Between them the lock pin
+ * is held, no thread changes the block's pin, and copies are stopped as above if the block is
+ * pinned.  pin_change_begin() returns what pin_change_end() needs.
  */
 bool pin_change_begin(struct block *block, bool in_copy);
 void pin_change_end(bool alone);

@@ -55,19 +55,17 @@ bool pin_pipeline_reach(struct pin_pipeline *pipeline, const void *address)
 
 /*
  * The driver refuses the block, or a part of it: unregisters the other parts, which copies of other
- * threads may name by now.  A thread that has closed pin_copies waits for this one, so nothing
- * waits for it here.
+ * threads may use.  Only a copy registers a block in parts.
  */
 static void end_refused(struct block *block, const struct pin_pipeline *pipeline)
 {
-	bool alone = pipeline->done != 0 && hp_keeps(unpinned_between_copies) &&
-		     hp_users_try_close(&pin_copies);
+	bool alone = pipeline->done != 0 && hp_keeps(unpinned_between_copies);
 
 	if (alone)
-		hp_users_drain(&pin_copies, 1, hp_now_ns() + PIN_COPIES_NS);
+		pin_stop_copies(true);
 	int error = registration_end_some(block, pipeline->done, pipeline->context);
 	if (alone)
-		hp_users_open(&pin_copies);
+		pin_resume_copies();
 
 	pin_refused(block, pipeline->refused, error);
 	hp_count(pins_refused);
@@ -113,7 +111,7 @@ bool pin_pipeline_whole(struct pin_pipeline *pipeline)
 static bool may_pipeline(const struct block *block)
 {
 	return block->segment < block->room &&
-	       (pin_copies.inside == 1 || !hp_keeps(pipelined_alone));
+	       ((pin_copies.inside == 1 && pin_copies.closed == 0) || !hp_keeps(pipelined_alone));
 }
 
 /*

@@ -78,8 +78,8 @@ TEST(nothing_evicted_during_a_capture_or_a_copy)
 	pin_hold();
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_release();
-	hp_users_enter(&pin_copies);
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	hp_users_leave(&pin_copies);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
@@ -95,7 +95,7 @@ static pthread_t user;
 static void *use(void *arg)
 {
 	(void)arg;
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	atomic_store(&used, 1);
 	hp_users_leave(&pin_copies);
 	return NULL;
@@ -187,7 +187,7 @@ static void *keep_copying(void *arg)
 	for (unsigned i = (unsigned)(uintptr_t)arg; !atomic_load(&stop); i++) {
 		char *memory = blocks[i % 6];
 
-		hp_users_enter(&pin_copies);
+		hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 		if (copy(memory, 4 * MIB)) {
 			atomic_fetch_add(&straight, 1);
 			for (int n = 0; n < 20; n++)

@@ -29,7 +29,7 @@ static struct pin_pipeline register_pieces(const char *memory, size_t bytes)
 {
 	struct pin_pipeline pieces = { 0 };
 
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	CHECK(!pin_before_copy(range_find(memory), true, bytes, &pieces));
 	CHECK(pieces.block == range_find(memory));
 	return pieces;
@@ -143,7 +143,7 @@ TEST(small_ones_are_pinned_at_once)
 	fake_start(GIB);
 	char *memory = allocate(16 * MIB - 64 * KIB);
 
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	CHECK(pin_before_copy(range_find(memory), true, 15 * MIB, &pieces));
 	hp_users_leave(&pin_copies);
 	CHECK(pieces.block == NULL);
@@ -162,8 +162,8 @@ TEST(whole_during_another_copy)
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
-	hp_users_enter(&pin_copies);
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	CHECK(pin_before_copy(range_find(memory), true, 64 * MIB, &pieces));
 	hp_users_leave(&pin_copies);
 	hp_users_leave(&pin_copies);
@@ -216,7 +216,7 @@ static _Atomic bool copies;
 
 static void *copy_until_it_is_closed(void *arg)
 {
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	copies = true;
 	WAIT_FOR(atomic_load(&pin_copies.closed) != 0);
 	copies = false;

@@ -66,7 +66,7 @@ static pthread_t start(void (*wait)(void))
 
 static void use(void)
 {
-	hp_users_enter(&pin_copies);
+	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
 	CHECK(!fake_is_registered(memory, 1));
 	hp_users_leave(&pin_copies);
 }

@@ -26,6 +26,37 @@ static void set_up(void)
 	OK(cuArrayCreate_v2(&array, &about));
 }
 
+/* cuda.h: pitch and height of an array's side are ignored. */
+static CUDA_MEMCPY2D box_between(CUmemorytype from, CUmemorytype to, void *host)
+{
+	return (CUDA_MEMCPY2D){ .srcMemoryType = from,
+				.srcHost = host,
+				.srcArray = array,
+				.srcPitch = from == CU_MEMORYTYPE_ARRAY ? 1 : SIDE * 4,
+				.dstMemoryType = to,
+				.dstHost = host,
+				.dstArray = array,
+				.dstPitch = to == CU_MEMORYTYPE_ARRAY ? 1 : SIDE * 4,
+				.WidthInBytes = SIDE * 4,
+				.Height = SIDE };
+}
+
+TEST(a_pitch_that_is_ignored)
+{
+	set_up();
+	char *block = promoted(4 * MIB);
+	CUDA_MEMCPY2D up_box = box_between(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_ARRAY, block);
+	CUDA_MEMCPY2D down_box = box_between(CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST, block);
+
+	/* The source may be overwritten at once, and the destination is complete. */
+	fill(block, BYTES, 7);
+	OK(cuMemcpy2DAsync_v2(&up_box, stream));
+	memset(block, 0, BYTES);
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemcpy2DAsync_v2(&down_box, stream));
+	CHECK(holds(block, BYTES, 7));
+}
+
 static CUresult up(int entry, size_t offset, const void *from, size_t bytes)
 {
 	return entry == 0   ? cuMemcpyHtoA_v2(array, offset, from, bytes)

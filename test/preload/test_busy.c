@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 
@@ -249,7 +251,8 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", 
 
 /*
  * Other threads that repeatedly see the device idle do not delay work for two turns.  Only the
- * first hint in a query counts, so tests of what follows a kernel let them look away before that.
+ * first hint during a query counts, so tests of what happens behind a kernel let them look away
+ * until it has begun.
  */
 static _Atomic bool seen_enough, looks_away;
 
@@ -596,6 +599,141 @@ TEST(a_page_changes_during_a_copy)
 TEST(a_capture_during_a_copy)
 {
 	change_during_a_copy(capture_another_part);
+}
+
+/* A copy that stays in the driver delays a change of all blocks, but only once. */
+static void *capture_all_blocks(void *arg)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	for (int i = 0; i < BLOCKS; i++)
+		OK(cuMemcpyHtoDAsync_v2(there, blocks[i], MIB, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphDestroy(graph));
+	has_changed = true;
+	return arg;
+}
+
+TEST(many_blocks_during_a_long_copy)
+{
+	pthread_t copier, changer;
+
+	begin();
+	allocate(true);
+	shared = malloc(8 * MIB);
+	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
+	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
+	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
+	WAIT_FOR(standin_held() == 1);
+	uint64_t begun = test_clock_ns();
+	CHECK_EQ(pthread_create(&changer, NULL, capture_all_blocks, NULL), 0);
+	while (!has_changed && test_clock_ns() - begun < 20 * TEST_S) {
+		check_give_a_chance();
+		if (test_clock_blocked())
+			test_clock_pass(STEP_NS);
+	}
+	CHECK(test_clock_ns() - begun < 3 * TEST_S);
+	standin_release();
+	pthread_join(copier, NULL);
+	pthread_join(changer, NULL);
+}
+
+/* Other threads go on copying, even if the program leaves a change in a signal handler. */
+static sigjmp_buf before_it;
+
+static void leave_it(int signal_number)
+{
+	siglongjmp(before_it, signal_number);
+}
+
+static void *protect_and_leave(void *arg)
+{
+	if (sigsetjmp(before_it, 1) == 0)
+		protect_another_part(NULL);
+	return arg;
+}
+
+static void *upload_others(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 3; i++)
+		OK(cuMemcpyHtoD_v2(there, blocks[i], 256 * KIB));
+	all_returned = true;
+	return arg;
+}
+
+static void wait_for_uploads(void)
+{
+	uint64_t begun = test_clock_ns();
+	pthread_t other;
+
+	CHECK_EQ(pthread_create(&other, NULL, upload_others, NULL), 0);
+	while (!all_returned && test_clock_ns() - begun < 20 * TEST_S) {
+		check_give_a_chance();
+		if (test_clock_blocked())
+			test_clock_pass(STEP_NS);
+	}
+	CHECK(test_clock_ns() - begun < 4 * TEST_S);
+	if (all_returned)
+		pthread_join(other, NULL);
+}
+
+TEST(a_change_that_is_left)
+{
+	pthread_t copier, changer;
+
+	begin();
+	allocate(false);
+	signal(SIGUSR1, leave_it);
+	shared = malloc(8 * MIB);
+	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
+	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
+	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
+	WAIT_FOR(standin_held() == 1);
+	CHECK_EQ(pthread_create(&changer, NULL, protect_and_leave, NULL), 0);
+	WAIT_FOR(has_changed || test_clock_blocked());
+	pthread_kill(changer, SIGUSR1);
+	pthread_join(changer, NULL);
+	standin_release();
+	pthread_join(copier, NULL);
+	wait_for_uploads();
+}
+
+/* The block's pin ends with its context, which takes long; copies of other blocks do not wait. */
+static CUcontext ending;
+
+static void *end_context(void *arg)
+{
+	OK(cuCtxDestroy_v2(ending));
+	return arg;
+}
+
+TEST(a_change_while_a_context_ends)
+{
+	pthread_t ender, changer;
+
+	begin();
+	allocate(false);
+	OK(cuCtxCreate_v2(&ending, 0, 0));
+	CUdeviceptr here = there;
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	shared = malloc(8 * MIB);
+	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
+	there = here;
+	OK(cuCtxSetCurrent(context));
+	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
+	CHECK_EQ(pthread_create(&ender, NULL, end_context, NULL), 0);
+	WAIT_FOR(standin_held() == 1);
+	CHECK_EQ(pthread_create(&changer, NULL, protect_another_part, NULL), 0);
+	WAIT_FOR(has_changed || test_clock_blocked());
+	wait_for_uploads();
+	standin_release();
+	pthread_join(ender, NULL);
+	pthread_join(changer, NULL);
 }
 
 /* Time passes only while the program waits. */

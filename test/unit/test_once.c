@@ -67,9 +67,9 @@ TEST(nobody_enters_what_is_closed)
 	CHECK(atomic_load(&users.closed) != 0);
 	CHECK(!hp_users_try_enter(&users));
 	CHECK_EQ(users.inside, 1);
-	CHECK(!hp_users_drain(&users, 0, hp_now_ns() + 1000000));
+	CHECK(!hp_users_drain(&users, hp_now_ns() + 1000000));
 	hp_users_leave(&users);
-	CHECK(hp_users_drain(&users, 0, 0));
+	CHECK(hp_users_drain(&users, 0));
 	hp_users_open(&users);
 	CHECK(hp_users_try_enter(&users));
 }
@@ -93,7 +93,7 @@ static void *close_from_inside(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < TURNS / 20; i++) {
-		hp_users_enter(&users);
+		hp_users_enter(&users, UINT64_MAX / 2);
 		hp_users_close_alone(&users, true, UINT64_MAX / 2);
 		if (atomic_exchange(&closed_now, 1))
 			atomic_fetch_add(&met, 1);
@@ -126,6 +126,22 @@ TEST(who_closes_alone_waits_no_longer_than_it_wants)
 	hp_users_leave(&users);
 }
 
+/* As if a thread had closed it and left by longjmp(): only the first one waits. */
+TEST(what_is_never_opened_keeps_nobody_out_for_ever)
+{
+	hp_users_close(&users);
+	hp_users_enter(&users, 1000000);
+	CHECK(users.inside == 1 && users.late);
+	hp_users_enter(&users, UINT64_MAX / 2);
+	CHECK_EQ(users.inside, 2);
+	hp_users_leave(&users);
+	CHECK(hp_users_close_alone(&users, true, 1000000));
+	hp_users_open(&users);
+	CHECK(!users.late);
+	hp_users_leave(&users);
+	CHECK_EQ(users.closed, 1);
+}
+
 static void *come_and_go(void *arg)
 {
 	(void)arg;
@@ -133,7 +149,7 @@ static void *come_and_go(void *arg)
 		if (i % 3 == 0 && !hp_users_try_enter(&users))
 			continue;
 		if (i % 3 != 0)
-			hp_users_enter(&users);
+			hp_users_enter(&users, UINT64_MAX / 2);
 		atomic_fetch_add(&inside, 1);
 		if (atomic_load(&closed_now))
 			atomic_fetch_add(&met, 1);
@@ -152,7 +168,7 @@ TEST(who_is_inside_and_who_closes_do_not_meet)
 		CHECK_EQ(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
 	for (int i = 0; i < TURNS / 20; i++) {
 		hp_users_close(&users);
-		CHECK(hp_users_drain(&users, 0, UINT64_MAX));
+		CHECK(hp_users_drain(&users, UINT64_MAX));
 		atomic_store(&closed_now, 1);
 		CHECK_EQ(atomic_load(&inside), 0);
 		atomic_store(&closed_now, 0);
