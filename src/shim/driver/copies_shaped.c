@@ -223,10 +223,7 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 #undef MOVE_2D
 
-/*
- * Returns the box to run.  A bounce buffer replaces the source.  Offsets for which the driver would
- * refuse the box stay; the address is moved back by as much.
- */
+/* Returns the box to run.  A bounce buffer replaces the source; it begins with the first byte. */
 #define BOUNCED(name, type, more)                                                      \
 	static const type *name(const struct copy *copy, const type *box, type *moved) \
 	{                                                                              \
