@@ -102,16 +102,13 @@ static void unpin_other(const char *address, size_t extent)
 }
 
 /*
- * True if the offsets fit into pitch and slice.  The driver refuses other boxes, even of one row
- * (cuda.h; error 1, driver 580).  It ignores pitch and height of an array.
+ * True if a row fits into the pitch.  The driver refuses other boxes, even of one row (cuda.h;
+ * error 1, driver 580).  It ignores the pitch of an array.
  */
-static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
+static bool row_fits(const struct side *side, size_t width)
 {
-	if (side->type == CU_MEMORYTYPE_ARRAY)
-		return true;
-	return (side->pitch == 0 || (side->x <= side->pitch && width <= side->pitch - side->x)) &&
-	       (slices <= 1 || side->height == 0 ||
-		(side->y <= side->height && rows <= side->height - side->y));
+	return side->type == CU_MEMORYTYPE_ARRAY || side->pitch == 0 ||
+	       (side->x <= side->pitch && width <= side->pitch - side->x);
 }
 
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
@@ -128,7 +125,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 	request->device[0] = device_of(src);
 	request->device[1] = device_of(dst);
 	request->host = side == src ? from : to;
-	if (!has_room(src, width, rows, slices) || !has_room(dst, width, rows, slices))
+	if (!row_fits(src, width) || !row_fits(dst, width))
 		request->host = NULL;
 	if (request->host == NULL || request->bytes == 0)
 		return;
@@ -138,6 +135,14 @@ static void describe(struct copy_request *request, const struct side *src, const
 	if (from != NULL && to != NULL)
 		unpin_other(side == src ? to : from, extent_of(far, width, rows, slices));
 	allow_staging(request, side, far, width, rows, slices);
+}
+
+/* The same for rows and slices.  The driver refuses a box whose offsets do not fit, too. */
+static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	return row_fits(side, width) &&
+	       (slices <= 1 || side->height == 0 ||
+		(side->y <= side->height && rows <= side->height - side->y));
 }
 
 /*
@@ -223,23 +228,31 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 #undef MOVE_2D
 
-/* Returns the box to run.  A bounce buffer replaces the source; it begins with the first byte. */
-#define BOUNCED(name, type, more)                                                      \
-	static const type *name(const struct copy *copy, const type *box, type *moved) \
-	{                                                                              \
-		if (copy->route != COPY_BOUNCE)                                        \
-			return box;                                                    \
-		if (box != moved)                                                      \
-			*moved = *box;                                                 \
-		moved->srcHost = copy->from;                                           \
-		moved->srcDevice = (CUdeviceptr)copy->from;                            \
-		moved->srcXInBytes = moved->srcY = 0;                                  \
-		more;                                                                  \
-		return moved;                                                          \
+/*
+ * Returns the box to run.  A bounce buffer replaces the source.  Offsets for which the driver would
+ * refuse the box stay; the address is moved back by as much.
+ */
+#define BOUNCED(name, type, dimensions, depth, more)                                    \
+	static const type *name(const struct copy *copy, const type *box, type *moved)  \
+	{                                                                               \
+		if (copy->route != COPY_BOUNCE)                                         \
+			return box;                                                     \
+		struct side src = SIDE_##dimensions(box, src);                          \
+		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);      \
+		size_t skip = fits ? 0 : skipped(&src, box->WidthInBytes, box->Height); \
+		if (box != moved)                                                       \
+			*moved = *box;                                                  \
+		moved->srcHost = copy->from - skip;                                     \
+		moved->srcDevice = (CUdeviceptr)copy->from - skip;                      \
+		if (fits) {                                                             \
+			moved->srcXInBytes = moved->srcY = 0;                           \
+			more;                                                           \
+		}                                                                       \
+		return moved;                                                           \
 	}
-BOUNCED(bounced_2d, CUDA_MEMCPY2D, (void)0)
-BOUNCED(bounced_3d, CUDA_MEMCPY3D, moved->srcZ = 0)
-BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, moved->srcZ = 0)
+BOUNCED(bounced_2d, CUDA_MEMCPY2D, 2D, 1, (void)0)
+BOUNCED(bounced_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0)
+BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
 #undef BOUNCED
 #undef SIDE_2D
 #undef SIDE_3D
