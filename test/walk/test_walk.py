@@ -32,8 +32,8 @@ done
 failed = 0
 
 
-def expect(what, hangs, status, *texts):
-    """Runs walk.py over 40 programs in batches of ten."""
+def expect(what, hangs, status, *texts, library="libc.so.6"):
+    """Runs walk.py over 40 programs in batches of ten.  Any library will do."""
     global failed
     with tempfile.TemporaryDirectory() as folder:
         fake = os.path.join(folder, "fake")
@@ -44,8 +44,7 @@ def expect(what, hangs, status, *texts):
             with open(os.path.join(folder, name), "w", encoding="utf-8"):
                 pass
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "walk.py")
-        # Any library will do.
-        done = subprocess.run([sys.executable, script, fake, "libc.so.6", "--count=40", "--no-eager",
+        done = subprocess.run([sys.executable, script, fake, library, "--count=40", "--no-eager",
                                "--batch=10", "--no-shrink", "--seconds=2", "--jobs=4"],
                               text=True, capture_output=True, check=False)
     good = done.returncode == status and all(text in done.stdout for text in texts)
@@ -65,4 +64,5 @@ expect("one hangs with the library, and plain runs differ", ["with-13-1", "varie
        "runs without the library differ from each other, too")
 expect("all hang plain", [f"plain-{seed}-{turn}" for seed in (3, 13, 23, 33) for turn in (1, 2)], 1,
        "0 comparisons, 0 differences; 4 batches did not end plain\n")
+expect("no such library", [], 2, library="/nowhere/libhotpin.so")
 sys.exit(failed != 0)
