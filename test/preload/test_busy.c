@@ -358,13 +358,22 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
 	return -1;
 }
 
-/* Each wait shows an idle context.  The housekeeper needs no second hint before its next look. */
+/*
+ * Each wait and each download shows an idle device.  The housekeeper needs no second hint before
+ * its next look.
+ */
 TEST(waits_while_blocks_are_due)
 {
-	begin_with_two();
-	put_kernel();
+	begin();
+	allocate(true);
 	free_all();
-	rest(2.5);
+	/* Never idle for so long that the blocks are unpinned. */
+	for (int ms = 0; ms < 2500; ms += 2) {
+		OK(cuMemsetD8Async(there, 1, sizeof(small), NULL));
+		OK(cuCtxSynchronize());
+		test_clock_pass(2 * TEST_MS);
+	}
+	CHECK_EQ(standin_registered_bytes() != 0, preloaded());
 	unsigned before = system_calls;
 	for (int i = 0; i < 500; i++) {
 		OK(cuMemsetD8Async(there, 1, sizeof(small), NULL));
@@ -374,9 +383,6 @@ TEST(waits_while_blocks_are_due)
 	}
 	printf("# %u system calls in 1000 waits\n", system_calls - before);
 	CHECK(system_calls - before < 200);
-	*(uint32_t *)standin_host(word) = 1;
-	OK(cuCtxSetCurrent(busy));
-	OK(cuCtxSynchronize());
 }
 
 /*
@@ -555,7 +561,7 @@ static void *protect_another_part(void *arg)
 	return arg;
 }
 
-static void *capture_another_part(void *arg)
+static void capture_uploads(char *const *from, int count)
 {
 	CUstream stream;
 	CUgraph graph;
@@ -563,10 +569,18 @@ static void *capture_another_part(void *arg)
 	OK(cuCtxSetCurrent(context));
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	OK(cuMemcpyHtoDAsync_v2(there + 4 * MIB, shared + 4 * MIB, MIB, stream));
+	for (int i = 0; i < count; i++)
+		OK(cuMemcpyHtoDAsync_v2(there + 4 * MIB, from[i], MIB, stream));
 	OK(cuStreamEndCapture(stream, &graph));
 	OK(cuGraphDestroy(graph));
 	has_changed = true;
+}
+
+static void *capture_another_part(void *arg)
+{
+	char *part = shared + 4 * MIB;
+
+	capture_uploads(&part, 1);
 	return arg;
 }
 
@@ -601,23 +615,26 @@ TEST(a_capture_during_a_copy)
 	change_during_a_copy(capture_another_part);
 }
 
-/* A copy that stays in the driver delays a change of all blocks, but only once. */
 static void *capture_all_blocks(void *arg)
 {
-	CUstream stream;
-	CUgraph graph;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	for (int i = 0; i < BLOCKS; i++)
-		OK(cuMemcpyHtoDAsync_v2(there, blocks[i], MIB, stream));
-	OK(cuStreamEndCapture(stream, &graph));
-	OK(cuGraphDestroy(graph));
-	has_changed = true;
+	capture_uploads(blocks, BLOCKS);
 	return arg;
 }
 
+/* Passes time while all other threads wait.  Returns how long `done` took, 20 s at most. */
+static uint64_t pass_until_done(const _Atomic bool *done)
+{
+	uint64_t begun = test_clock_ns();
+
+	while (!*done && test_clock_ns() - begun < 20 * TEST_S) {
+		check_give_a_chance();
+		if (test_clock_blocked())
+			test_clock_pass(STEP_NS);
+	}
+	return test_clock_ns() - begun;
+}
+
+/* A copy that stays in the driver delays the change of several blocks only once. */
 TEST(many_blocks_during_a_long_copy)
 {
 	pthread_t copier, changer;
@@ -629,14 +646,8 @@ TEST(many_blocks_during_a_long_copy)
 	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
 	WAIT_FOR(standin_held() == 1);
-	uint64_t begun = test_clock_ns();
 	CHECK_EQ(pthread_create(&changer, NULL, capture_all_blocks, NULL), 0);
-	while (!has_changed && test_clock_ns() - begun < 20 * TEST_S) {
-		check_give_a_chance();
-		if (test_clock_blocked())
-			test_clock_pass(STEP_NS);
-	}
-	CHECK(test_clock_ns() - begun < 3 * TEST_S);
+	CHECK(pass_until_done(&has_changed) < 3 * TEST_S);
 	standin_release();
 	pthread_join(copier, NULL);
 	pthread_join(changer, NULL);
@@ -668,16 +679,10 @@ static void *upload_others(void *arg)
 
 static void wait_for_uploads(void)
 {
-	uint64_t begun = test_clock_ns();
 	pthread_t other;
 
 	CHECK_EQ(pthread_create(&other, NULL, upload_others, NULL), 0);
-	while (!all_returned && test_clock_ns() - begun < 20 * TEST_S) {
-		check_give_a_chance();
-		if (test_clock_blocked())
-			test_clock_pass(STEP_NS);
-	}
-	CHECK(test_clock_ns() - begun < 4 * TEST_S);
+	CHECK(pass_until_done(&all_returned) < 4 * TEST_S);
 	if (all_returned)
 		pthread_join(other, NULL);
 }
