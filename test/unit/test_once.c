@@ -106,12 +106,7 @@ static void *close_from_inside(void *arg)
 
 TEST(threads_inside_close_it_one_after_the_other)
 {
-	pthread_t threads[4];
-
-	for (int i = 0; i < 4; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, close_from_inside, NULL), 0);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	by_all(close_from_inside);
 	CHECK_EQ(atomic_load(&met), 0);
 	CHECK(users.inside == 0 && users.closed == 0);
 }
@@ -120,7 +115,7 @@ TEST(threads_inside_close_it_one_after_the_other)
 TEST(who_closes_alone_waits_no_longer_than_it_wants)
 {
 	CHECK(hp_users_try_enter(&users));
-	hp_users_close_alone(&users, false, 1000000);
+	CHECK(!hp_users_close_alone(&users, false, 1000000));
 	CHECK(users.closed == 1 && users.inside == 1);
 	hp_users_open(&users);
 	hp_users_leave(&users);
