@@ -34,7 +34,8 @@ void hp_uncancellable_end(void);
 struct hp_users {
 	_Atomic uint32_t inside; /* threads in the section; a futex; other files only read it */
 	_Atomic uint32_t closed; /* closes without an open yet; a futex */
-	_Atomic bool late; /* a thread has entered it closed; until the next open nobody waits */
+	_Atomic bool
+		late; /* a thread has entered while it was closed; nobody waits until it opens */
 };
 
 /* Enters and returns true; hp_users_leave() must follow.  False: it is closed.  Never waits. */

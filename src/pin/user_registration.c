@@ -23,6 +23,7 @@ struct user_registration {
 
 static struct user_registration *registered;
 
+/* Unpins the block and leaves it to the program. */
 static void claim(struct block *block, bool in_copy)
 {
 	bool alone = pin_change_begin(block, in_copy);

@@ -125,6 +125,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 	request->device[0] = device_of(src);
 	request->device[1] = device_of(dst);
 	request->host = side == src ? from : to;
+	/* The driver reads nothing of such a box, so no block is unpinned for it. */
 	if (!row_fits(src, width) || !row_fits(dst, width))
 		request->host = NULL;
 	if (request->host == NULL || request->bytes == 0)
