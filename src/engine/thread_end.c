@@ -8,7 +8,7 @@
 /*
  * Natively, all synchronous copies of a thread are complete when it ends.  The driver waits for the
  * thread's own stream in the destructor of a key.  With a deferred copy on the stream that wait may
- * never end: threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).
+ * never end: threads hung in it after the row 7 tests of test/hazards/defer (H200, driver 580.159).
  * The destructor of key 0 runs before all others (glibc, __nptl_deallocate_tsd()).  Copies in later
  * destructors are not deferred.
  *

@@ -110,11 +110,11 @@ program=$(program truth -O2 -g)
 with_program truth python3 test/gpu/truth.py \
 	-s test/report/schema.py include/hotpin/profile.schema.json "$hotpin"
 share 30
-part hazards python3 test/gpu/hazards.py "$library" "$build/test/gpu/hazards"
+part hazards python3 test/gpu/hazards.py "$library" "$build/test/hazards/hazards"
 share 30
-part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
+part defer python3 test/gpu/hazards.py "$library" "$build/test/hazards/defer"
 share 20
-part held python3 test/gpu/hazards.py "$library" "$build/test/gpu/held"
+part held python3 test/gpu/hazards.py "$library" "$build/test/hazards/held"
 share 10
 # These two stop at their own limit, and then report their progress.
 share 40
@@ -122,7 +122,7 @@ part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2
 	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))
 share 100
 part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m on -r 40 \
-	"$library" "$build/test/gpu/defer" 5
+	"$library" "$build/test/hazards/defer" 5
 
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "FAILED: ${failed[*]}; $SECONDS s, see $logs"

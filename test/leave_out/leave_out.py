@@ -56,7 +56,7 @@ class Tests:
 
     def path(self, program):
         if program in ("defer", "hazards", "held"):
-            return self.build / "test" / "gpu" / program
+            return self.build / "test" / "hazards" / program
         if "/" in program:
             folder, name = program.split("/")
             return self.build / "test" / folder / f"test_{name}"

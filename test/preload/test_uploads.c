@@ -2,7 +2,7 @@
  * test_uploads.c - synchronous uploads that return before the transfer has completed.
  *
  * test_routes.c tests single copies, test_visibility.c what makes all of them wait, and
- * test/gpu/defer*.c what a program could observe.
+ * test/hazards/defer*.c what a program could observe.
  */
 #include "uploads.h"
 
