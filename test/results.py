@@ -1,44 +1,93 @@
 #!/usr/bin/env python3
-"""Reads the logs of `meson test` and prints one line: "N passed, N failed[, N skipped]".
+"""The results of `meson test`: passed, failed and skipped tests, with logs and reasons.
 
-    results.py [--failures] [--broken N] TESTLOG.json...
+    results.py TESTLOG.json...
 
---failures first prints the output of each test that failed.  --broken adds N failures, such as
-builds that did not compile.  Exit status 0 only if something passed and nothing failed.
+check.py imports it.  Ends with "N passed, N failed[, N skipped]"; the exit status is 0 only if
+something passed and nothing failed.
 """
-import argparse
 import json
-import os
+import pathlib
+import re
 import sys
 
-LINES = 60
+NO_REASON = "no reason given"
+LINES = 60 # of a failed test's output that are shown
+SKIPPED_ROW = re.compile(r"^ok \d+ ?-? ?(.*?) *# SKIP *(.*)$", re.IGNORECASE)
+SKIPPED_PLAN = re.compile(r"^1\.\.0 *# SKIP *(.*)$", re.IGNORECASE)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--failures", action="store_true")
-    parser.add_argument("--broken", type=int, default=0)
-    parser.add_argument("logs", nargs="*")
-    options = parser.parse_args()
-    passed, failed, skipped = 0, options.broken, 0
-    for path in options.logs:
-        build = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+class Results:
+    """Counts tests; each skip is a test with a reason, and the rows that it skips."""
+
+    def __init__(self):
+        self.passed, self.failures, self.skips = 0, [], []
+
+    def read(self, build, path):
+        """Adds the tests of a log that meson wrote, a JSON object a line."""
+        folder = pathlib.Path(path).parent
         with open(path, encoding="utf-8") as log:
             tests = [json.loads(line) for line in log]
         for test in tests:
+            said = test.get("stdout", "").rstrip(), test.get("stderr", "").rstrip()
+            rows = skipped_rows(said[0])
+            for reason, names in rows.items():
+                self.skips.append((build, test["name"], reason, names))
             if test["result"] in ("OK", "EXPECTEDFAIL"):
-                passed += 1
-            elif test["result"] == "SKIP":
-                skipped += 1
-            else:
-                failed += 1
-                if options.failures:
-                    print(f"\n== {build}: {test['name']}: {test['result']}")
-                    for stream in ("stdout", "stderr"):
-                        print("\n".join(test.get(stream, "").rstrip().splitlines()[-LINES:]))
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return failed > 0 or passed == 0
+                self.passed += 1
+            elif test["result"] != "SKIP":
+                name = re.sub(r"\W+", "-", test["name"])
+                whole = folder / f"failed-{name}.log"
+                whole.write_text("\n".join(said) + "\n", encoding="utf-8")
+                self.failures.append((f"{build}: {test['name']}: {test['result']}", said, whole))
+            elif not rows:
+                self.skips.append((build, test["name"], reason_of(*said), []))
+
+    def broken(self, what, log):
+        """Adds a failure that is no test's, such as a build that did not compile."""
+        self.failures.append((what, (pathlib.Path(log).read_text(errors="replace"),), log))
+
+    def show(self):
+        """Prints skips, failures and the last line; returns the exit status."""
+        for build, test, reason, rows in self.skips:
+            many = f" ({', '.join(rows)})" if rows else ""
+            print(f"skipped: {build}: {test}{many}: {reason}")
+        for title, said, log in self.failures:
+            print(f"\n== {title}")
+            for text in said:
+                print("\n".join(text.splitlines()[-LINES:]))
+            print(f"== whole log: {log}")
+        skipped = f", {len(self.skips)} skipped" if self.skips else ""
+        print(f"{self.passed} passed, {len(self.failures)} failed{skipped}", flush=True)
+        return self.failures != [] or self.passed == 0
 
 
-sys.exit(main())
+def skipped_rows(stdout):
+    """Returns {reason: [row...]} of a TAP output; a comment before the row can have its reason."""
+    rows, comment = {}, None
+    for line in stdout.splitlines():
+        row = SKIPPED_ROW.match(line)
+        if row:
+            rows.setdefault(row[2] or comment or NO_REASON, []).append(row[1])
+        comment = line[2:].removeprefix("skipped: ") if line.startswith("# ") else None
+    return rows
+
+
+def reason_of(stdout, stderr):
+    """Returns the reason of a test that was skipped wholly: its plan's, or what it said last."""
+    for line in stdout.splitlines():
+        plan = SKIPPED_PLAN.match(line)
+        if plan and plan[1]:
+            return plan[1]
+    return (stderr.splitlines() or stdout.splitlines() or [NO_REASON])[-1].removeprefix("# ")
+
+
+def main():
+    results = Results()
+    for path in sys.argv[1:]:
+        results.read(pathlib.Path(path).resolve().parent.parent.name, path)
+    return results.show()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,9 +6,9 @@
 #	test/steady.sh [-n N] --build FOLDER [ROW...] [-- ARG...]   with arguments for `meson test`
 #	test/steady.sh --list                                       the rows and what each does
 #
-# A row runs tools/check; `half` runs the suites of the debug build only.  -n runs each row N times
-# in succession.  --build runs the suites of an existing build without compiling, also of a build
-# from another machine in the same folder.
+# A row runs tools/check; what `half` runs is compiled before.  -n runs each row N times in
+# succession.  --build runs the suites of an existing build without compiling, also of a build from
+# another machine in the same folder.
 #
 # Each run prints its result and its seconds, and keeps its log in build/steady/.  The script ends
 # with a table of the rows and "N passed, N failed"; the exit status is 0 only if tests passed and
@@ -231,14 +231,12 @@ suites() { # folder, slowness, meson's arguments...: the tests of a build as it 
 	MESON_TESTTHREADS=$(bash -c '. tools/setup.sh && test_processes') \
 		TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
 		--timeout-multiplier $((4 * slowness)) "${arguments[@]}" "$@"
-	test/results.py --failures "$folder"/meson-logs/testlog*.json
+	python3 -B test/results.py "$folder"/meson-logs/testlog*.json
 }
 
 tests() { # row, slowness, meson's arguments...
 	if [ -n "$build" ]; then
 		suites "$build" "${@:2}"
-	elif [ "$1" = half ]; then
-		suites build/check-debug "$2"
 	else
 		TEST_SLOWNESS=$2 tools/check
 	fi
@@ -309,8 +307,8 @@ fi
 
 mkdir -p "$logs" || exit 1
 table=() passed=0 failed=0 skipped=0
-if [ -z "$build" ] && [[ " ${chosen[*]} " = *" half "* ]] && ! tools/check --build-only debug; then
-	say "the debug build failed"
+if [ -z "$build" ] && [[ " ${chosen[*]} " = *" half "* ]] && ! tools/check --build-only debug asan; then
+	say "the build failed"
 	exit 1
 fi
 for name in "${chosen[@]}"; do

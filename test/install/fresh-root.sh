@@ -4,7 +4,7 @@
 #	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
 #
 # STEP: quickstart  tools/quickstart
-#       check       tools/check, ten minutes
+#       check       tools/check
 #       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
 #                   in a second root
 #

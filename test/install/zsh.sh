@@ -3,7 +3,7 @@
 # COMPLETION
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
-command -v zsh >/dev/null || exit 77
+command -v zsh >/dev/null || { echo "zsh is not installed" && exit 77; }
 hotpin=$1 failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Removes each protection of the library, one at a time, and checks that a test then fails.
 
-    leave_out.py BUILD [NAME...]
+    leave_out.py [--keep] BUILD [NAME...]
 
 BUILD is a folder configured with -Dleave_out=true.  src/base/protections.def lists the protections
 and the tests of each.  All of them pass with the protection; without it, one must fail, crash or
 hang.  Exit status: 0 every protection has its test, 1 one has none, or a test fails anyway.
+
+--keep only runs the tests of the protections, without removing any, in any build.
 """
 import argparse
 import concurrent.futures
@@ -64,6 +66,10 @@ class Tests:
 
     def passes(self, program, test, without="", seconds=SECONDS):
         """Returns whether the test passes; None if it was skipped."""
+        return self.run(program, test, without, seconds)[0]
+
+    def run(self, program, test, without="", seconds=SECONDS):
+        """Returns the same, and the output."""
         how, passed = ("--child", REACHED_ITS_END) if "/" in program else ("on", 0)
         # A test that hangs is ended with its children, and its folder is removed.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
@@ -75,12 +81,12 @@ class Tests:
                 said, _ = done.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
                 os.killpg(done.pid, signal.SIGKILL)
-                return False
+                return False, f"does not end within {seconds} s"
         if done.returncode == NO_SUCH_TEST:
             raise SystemExit(f"{program} has no test {test}")
         if "# SKIP" in said or done.returncode == SKIPPED:
-            return None
-        return done.returncode == passed
+            return None, said
+        return done.returncode == passed, said
 
     def time_of(self, program, test):
         """Returns the seconds of the test with every protection; None if it fails then."""
@@ -96,12 +102,12 @@ class Tests:
 
 
 def look(tests, name, wanted):
-    """Returns the result for the protection in words, and whether it is right."""
+    """Returns the name of the protection with its result in words, and whether it is right."""
     skipped = 0
     for program, test in wanted * TRIES:
         seconds = tests.time_of(program, test)
         if seconds is None:
-            return f"{program} {test} fails anyway", False
+            return f"{name}: {program} {test} fails anyway", False
         most = min(SECONDS, max(SHORTEST, SLOWER * seconds))
         passes = tests.passes(program, test, name, most)
         if passes is None:
@@ -109,32 +115,47 @@ def look(tests, name, wanted):
         elif not passes:
             # On a machine that has become slower or fuller, the test fails with the protection, too.
             if tests.passes(program, test, "", most) is False:
-                return f"{program} {test} fails anyway", False
-            return f"{program} {test}", True
+                return f"{name}: {program} {test} fails anyway", False
+            return f"{name}: {program} {test}", True
     if wanted and skipped == len(wanted) * TRIES:
-        return "all skipped here", True
-    return "NO TEST FAILS", False
+        return f"{name}: all skipped here", True
+    return f"{name}: NO TEST FAILS", False
+
+
+def keep(tests, program, test):
+    """Returns the result of a test with all protections in words, and whether it passed."""
+    result, said = tests.run(program, test)
+    words = f"{program}: {test}"
+    if result is None:
+        return f"{words} # SKIP {said.partition('# skipped: ')[2].partition(chr(10))[0]}", True
+    return words + "".join(f"\n# {line}" for line in ([] if result else said.splitlines())), result
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", action="store_true")
     parser.add_argument("build")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     tests = Tests(options.build)
     chosen = [one for one in protections() if not options.names or one[0] in options.names]
-    print(f"1..{len(chosen)}")
+    if options.keep:
+        work = [(keep, *one) for one in
+                dict.fromkeys(test for _, wanted in chosen for test in wanted)]
+    else:
+        work = [(look, *one) for one in chosen]
+    print(f"1..{len(work)}")
     failed = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        answers = pool.map(lambda one: look(tests, *one), chosen)
-        for number, ((name, _), (words, well)) in enumerate(zip(chosen, answers), 1):
-            print(f"{'ok' if well else 'not ok'} {number} - {name}: {words}", flush=True)
-            failed += [] if well else [f"{name}: {words}"]
+        answers = pool.map(lambda one: one[0](tests, *one[1:]), work)
+        for number, (words, well) in enumerate(answers, 1):
+            print(f"{'ok' if well else 'not ok'} {number} - {words}", flush=True)
+            failed += [] if well else [words]
     for words in failed:  # again, because only the end of a long log is kept
         print("# failed:", words)
-    return failed != [] or not chosen
+    return failed != [] or not work
 
 
 sys.exit(main())

@@ -8,7 +8,7 @@ judge=
 for name in clang-format-14 clang-format; do
 	$name --version 2>/dev/null | grep -q 'version 14\.' && judge=$name && break
 done
-[ -n "$judge" ] || exit 77
+[ -n "$judge" ] || { echo "clang-format 14 is not installed" && exit 77; }
 files=$(find src include tools test -name '*.[ch]' 2>/dev/null)
 # shellcheck disable=SC2086
 if grep -nE '^[[:space:]]*\*[A-Za-z]+ .* [a-z]+ ' $files | grep -v '[;={]'; then

@@ -6,7 +6,7 @@ cd "$root" || exit 1
 failed=0 count=0
 
 # One compiler is enough: the files that include a header are compiled with both.
-compiler=$(command -v gcc || command -v clang) || exit 77
+compiler=$(command -v gcc || command -v clang) || { echo "there is no compiler" && exit 77; }
 # As in meson.build.
 version=$(sed -n 's/^#define CUDA_VERSION  *//p' "$cuda/cuda.h")
 

@@ -50,7 +50,8 @@ def shown():
 
 def main():
     if not shutil.which("addr2line"):
-        sys.exit(77)
+        print("1..0 # SKIP addr2line is not installed")
+        return
     program = os.path.join(tap.FOLDER.name, "inlined")
     shutil.copy(PROGRAM, program)
     profiled(program)

@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+"""Builds hotpin in several ways and runs the tests of each build.
+
+    check.py [--all] [--build-only] [BUILD...]     for tools/check
+    check.py --quick [--list] [ROOM...]            for tools/quick
+
+tools/check and tools/quick describe the arguments and prepare the machine.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from results import Results
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SLOWNESS = int(os.environ.get("TEST_SLOWNESS") or 1)
+PROCESSES = int(os.environ.get("TEST_PROCESSES") or os.cpu_count() * 2)
+WRAPPER = os.environ.get("TEST_WRAPPER", "")
+USUAL = {"check": "4 minutes on two idle cores, 6 from a cold disk",
+         "--all": "15 minutes on two idle cores"}
+# Sanitized code is optimized no further than -O1: more doubles the time to compile and finds nothing
+# more.  The compiler then warns of paths that cannot be taken, so warnings are no errors.
+SANITIZED = ["--buildtype=debugoptimized", "-Doptimization=1", "-Dc_args=-g1", "-Db_lundef=false",
+             "-Dwerror=false"]
+
+
+class Build:
+    """A way to build hotpin, and which of its tests a check runs."""
+
+    # The runtime of ThreadSanitizer of gcc 12 does not know the address layout of newer kernels.
+    STILL = "setarch -R"
+
+    def __init__(self, name, compiler, limits, settings, few, more):
+        self.name, self.compiler, self.limits, self.settings = name, compiler, limits, settings
+        self.few, self.more = few, more # suites -> whether a check, or --all, runs the test
+        self.folder = ROOT / "build" / f"check-{name}"
+        self.tests = {} # name: suites, in the order of their priority
+        self.kinds = {} # name: the first suite
+
+    def find(self, wants):
+        """Reads the tests of the configured build that `wants(name, suites)`."""
+        told = subprocess.run(["meson", "introspect", "--tests", self.folder], check=True,
+                              capture_output=True, text=True).stdout
+        tests = sorted(json.loads(told), key=lambda test: -test["priority"])
+        self.tests = {}
+        for test in tests:
+            suites = [suite.split(":")[-1] for suite in test["suite"]]
+            if wants(test["name"], set(suites)):
+                self.tests[test["name"]] = set(suites)
+                self.kinds[test["name"]] = suites[0]
+
+    def wrapper(self):
+        """Returns the command before each test."""
+        still = self.name == "tsan" and subprocess.run(
+            shlex.split(self.STILL) + ["true"], capture_output=True, check=False).returncode == 0
+        return " ".join(filter(None, [self.STILL if still else "", WRAPPER]))
+
+
+# `all`: only --all runs it.  `without`: a run without the library, or with HOTPIN=0, which no change of
+# src/ can alter.  `once`: one build is enough.  `sources`: it reads the sources alone.
+BUILDS = [Build(*row) for row in (
+    # With asserts and the switches of test/leave_out.  Without optimization, the stand-in driver would
+    # take most of the time.
+    ("debug", "gcc", 2,
+     ["--buildtype=debugoptimized", "-Doptimization=1", "-Dleave_out=true", "-Dwerror=true"],
+     lambda suites: not suites & {"all", "without", "protections"},
+     lambda suites: not suites & {"protections"}),
+    # Only programs that link our code: a sanitizer's runtime precedes every preloaded library.
+    ("asan", "gcc", 3, SANITIZED + ["-Db_sanitize=address,undefined"],
+     lambda suites: suites & {"unit", "engine"} and not suites & {"all"},
+     lambda suites: suites & {"unit", "engine", "report"}),
+    # Without asserts, and optimized as distributed.  Other suites find nothing more here.
+    ("release", "gcc", 2, ["--buildtype=release", "-Dwerror=true"], lambda suites: False,
+     lambda suites: suites & {"unit", "preload", "fault", "walk"} and
+     not suites & {"without", "once", "sources"}),
+    ("tsan", "gcc", 3, SANITIZED + ["-Db_sanitize=thread"], lambda suites: False,
+     lambda suites: suites & {"threads"}),
+    # A second compiler has other warnings and generates other code.
+    ("clang", "clang", 2, ["--buildtype=debug", "-Dwerror=true"], lambda suites: False,
+     lambda suites: suites & {"unit", "report", "rules"} and not suites & {"once", "sources"}),
+)]
+BY_NAME = {build.name: build for build in BUILDS}
+
+
+class Progress:
+    """What happens at present: on a terminal one line that changes, elsewhere a line each 10 s."""
+
+    SECONDS = 10
+
+    def __init__(self):
+        self.lock, self.begun, self.printed = threading.Lock(), time.monotonic(), time.monotonic()
+        self.done = self.total = 0
+        self.doing = "configuring"
+        self.terminal = sys.stdout.isatty()
+
+    def say(self, words):
+        """Prints a line that stays."""
+        with self.lock:
+            self.erase()
+            print(f"hotpin: {words}", flush=True)
+
+    def erase(self):
+        """Makes room for a line that stays."""
+        if self.terminal:
+            print("\r\033[K", end="")
+
+    def step(self, doing, done=0):
+        """Notes what happens now, and that `done` more tests have ended."""
+        with self.lock:
+            self.done += done
+            self.doing = doing
+            now = time.monotonic()
+            if self.terminal and (done or now - self.printed > 0.2):
+                width = os.get_terminal_size().columns - 1
+                print(f"\r\033[K{self.line()[:width]}", end="", flush=True)
+                self.printed = now
+
+    def line(self):
+        """Returns the state in one line."""
+        seconds = int(time.monotonic() - self.begun)
+        return f"[{self.done}/{self.total}] {self.doing} ({seconds} s)"
+
+    def report(self, ended):
+        """Prints the state every few seconds until `ended`, for a pipe or a file."""
+        while not self.terminal and not ended.wait(self.SECONDS):
+            with self.lock:
+                print(self.line(), flush=True)
+
+
+class Check:
+    """One run of builds and their tests."""
+
+    COMPILED = re.compile(r"^\[(\d+)/(\d+)\]")
+    TESTED = re.compile(r"^ *\d+/\d+ (?:.* / )?(.+?) +(OK|FAIL|SKIP|TIMEOUT|ERROR|EXPECTEDFAIL|"
+                        r"UNEXPECTEDPASS|INTERRUPT) +[\d.]+s")
+
+    def __init__(self):
+        self.progress, self.results = Progress(), Results()
+        self.lock, self.running, self.stopped = threading.Lock(), set(), False
+
+    def command(self, words, log, see=lambda line: None, **settings):
+        """Runs a command with its output in a file, shows each line to `see`; returns the status."""
+        with open(log, "w", encoding="utf-8", errors="replace") as file:
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  stdin=subprocess.DEVNULL, errors="replace", cwd=ROOT,
+                                  env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                                       **settings}) as child:
+                with self.lock:
+                    self.running.add(child)
+                if self.stopped:
+                    child.terminate()
+                for line in child.stdout:
+                    file.write(line)
+                    see(line)
+            with self.lock:
+                self.running.discard(child)
+        return child.returncode
+
+    def stop(self, *_):
+        """Ends what is running; meson ends its tests."""
+        self.stopped = True
+        for child in list(self.running):
+            child.terminate()
+
+    def fail(self, what, log):
+        """Notes a failure that is no test's."""
+        self.progress.say(f"FAILED {what}")
+        with self.lock:
+            self.results.broken(what, log)
+        return False
+
+    def log(self, build, name):
+        """Returns the path of a log beside the build."""
+        folder = ROOT / "build" / "check-logs"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{build.name}-{name}.log"
+
+    def configure(self, build):
+        """Sets the build up, also again, because CUDA_PATH may have changed."""
+        again = ["--reconfigure"] if (build.folder / "build.ninja").exists() else []
+        log = self.log(build, "setup")
+        status = self.command(["meson", "setup", build.folder, *again, *build.settings], log,
+                              CC=build.compiler)
+        return status == 0 or self.fail(f"{build.name}: the build could not be set up", log)
+
+    def compile(self, build):
+        """Compiles everything; with -Dwerror=true, a warning is a failure."""
+        log = self.log(build, "compile")
+        status = self.command(["ninja", "-C", build.folder], log, self.watch(build))
+        return status == 0 or self.fail(f"{build.name}: the build failed", log)
+
+    def watch(self, build):
+        """Returns what follows the output of ninja and of meson."""
+        def see(line):
+            compiled = self.COMPILED.match(line)
+            tested = self.TESTED.match(line)
+            if compiled:
+                self.progress.step(f"{build.name}: compiling, step {compiled[1]} of {compiled[2]}")
+            elif tested:
+                kind = build.kinds.get(tested[1], "test")
+                if tested[2] not in ("OK", "SKIP", "EXPECTEDFAIL"):
+                    self.progress.say(f"FAILED {build.name}: {tested[1]}")
+                self.progress.step(f"{kind}: {tested[1]}, {build.name}", 1)
+        return see
+
+    def test(self, build, tests, processes, name="tests"):
+        """Builds what the tests need and runs them; returns whether all passed."""
+        if not tests:
+            return True
+        limits = build.limits * SLOWNESS
+        words = ["meson", "test", "-C", build.folder, "--timeout-multiplier", str(2 * limits),
+                 "--logbase", name]
+        if build.wrapper():
+            words += ["--wrapper", build.wrapper()]
+        log, failed = self.log(build, name), len(self.results.failures)
+        found = build.folder / "meson-logs"
+        for old in found.glob(f"{name}*.json"):
+            old.unlink()
+        # Tests often wait for processes and threads, so more tests than cores run at once.
+        self.command([*words, *tests], log, self.watch(build), TEST_SLOWNESS=str(limits),
+                     MESON_TESTTHREADS=str(processes),
+                     UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
+        # With a wrapper, its name is part of the log's.
+        logs = list(found.glob(f"{name}*.json"))
+        if not logs:
+            return self.fail(f"{build.name}: no test was run", log)
+        with self.lock:
+            self.results.read(build.name, logs[0])
+            return len(self.results.failures) == failed
+
+    def beside(self, functions):
+        """Runs functions at the same time; returns whether all succeeded."""
+        answers = [False] * len(functions)
+
+        def run(place, function):
+            answers[place] = function()
+
+        threads = [threading.Thread(target=run, args=pair) for pair in enumerate(functions)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return all(answers)
+
+    def end(self):
+        """Prints failures and the last line; returns the exit status."""
+        if self.stopped:
+            return 130
+        self.progress.erase()
+        if self.results.failures:
+            print("To run a test again: meson test -C build/check-BUILD 'TEST'.  test/README.md says "
+                  "how to debug it.")
+        return self.results.show()
+
+    def all_builds(self, chosen, everything, only_build):
+        """Runs the builds: debug first, and the others beside the tests of debug."""
+        progress = self.progress
+        if not self.beside([lambda build=build: self.configure(build) for build in chosen]):
+            return self.end()
+        if only_build:
+            for build in chosen:
+                self.compile(build)
+            return self.end() if self.results.failures else 0
+        stamp, state = Stamp(), Stamp.state()
+        changed = stamp.differs(state)
+        for build in chosen:
+            wants = build.more if everything or not build.few({"unit"}) else build.few
+            build.find(lambda _, suites, wants=wants: bool(wants(suites)) or
+                       (changed and build.name == "debug" and "without" in suites
+                        and "all" not in suites))
+            progress.total += len(build.tests)
+        debug = next((build for build in chosen if build.name == "debug"), None)
+        first = [name for name, suites in debug.tests.items() if "standin" in suites] if debug else []
+        if debug and not self.compile(debug):
+            return self.end()
+        if not self.test(debug, first, PROCESSES, "standin") if debug else False:
+            progress.say("the stand-in driver is broken, so the tests that run on it were left out")
+            return self.end()
+
+        def rest():
+            tests = [name for name in debug.tests if name not in first] if debug else []
+            return self.test(debug, tests, halves) if debug else True
+
+        def others():
+            done = [self.test(build, list(build.tests), halves) for build in chosen if build != debug]
+            return all(done)
+
+        # So no core idles while a build links or runs its last test.
+        halves = max(1, PROCESSES // 2) if len(chosen) > 1 and debug else PROCESSES
+        self.beside([rest, others])
+        if not self.results.failures and debug and (changed or everything or stamp.missing()):
+            stamp.write(state)
+        return self.end()
+
+
+class Stamp:
+    """The state of test/ that the runs without the library have passed with, or a fresh clone had."""
+
+    def __init__(self):
+        self.path = BY_NAME["debug"].folder / "without.stamp"
+
+    @staticmethod
+    def state():
+        """Returns a digest of the names and bytes of the sources of the tests."""
+        digest = hashlib.sha256()
+        for path in sorted((ROOT / "test").rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()
+
+    def missing(self):
+        """True in a fresh clone, whose state continuous integration has checked."""
+        return not self.path.exists()
+
+    def differs(self, state):
+        """True if the tests have changed since."""
+        return not self.missing() and self.path.read_text(encoding="ascii") != state
+
+    def write(self, state):
+        """Notes that the tests of that state have passed."""
+        self.path.write_text(state, encoding="ascii")
+
+
+def rooms_of(tests):
+    """Returns {room: [test...]}; a test's suite room-NAME says which room it belongs to."""
+    rooms = {}
+    for name, suites in tests.items():
+        for suite in suites:
+            if suite.startswith("room-"):
+                rooms.setdefault(suite.removeprefix("room-"), []).append(name)
+    return rooms
+
+
+def differing():
+    """Returns the rooms of the files that differ from HEAD, and the sources of tests that do."""
+    told = subprocess.run("git diff --name-only HEAD; git ls-files --others --exclude-standard",
+                          shell=True, capture_output=True, text=True, check=False, cwd=ROOT).stdout
+    rooms, tests = set(), set()
+    for path in map(pathlib.PurePath, told.splitlines()):
+        top = path.parts[0]
+        if top == "src" and len(path.parts) > 2:
+            rooms.add(path.parts[1])
+        elif top in ("tools", "packaging", "doc"):
+            rooms.add(top)
+        elif top == "include":
+            rooms.add("trace")
+        elif path.parts[:2] == ("test", "standin"):
+            rooms.add("standin")
+        elif top == "test":
+            tests.add(path.stem.removeprefix("test_"))
+    return rooms, tests
+
+
+def quick(check, words):
+    """Runs the tests of all protections, and the unit and engine tests of rooms."""
+    build = BY_NAME["debug"]
+    if not (build.folder / "build.ninja").exists() and not check.configure(build):
+        return check.end()
+    build.find(lambda name, suites: "all" not in suites)
+    rooms = rooms_of(build.tests)
+    if "--list" in words:
+        for room, names in sorted(rooms.items()):
+            print(f"{room}: {', '.join(names)}")
+        return 0
+    # "src/heap/" and "heap/" are heap.
+    named = [word.removesuffix("/").split("/")[-1] for word in words]
+    for word in named:
+        if word not in rooms:
+            print(f"hotpin: there is no room '{word}'; tools/quick --list shows all", file=sys.stderr)
+            return 1
+    changed, tests = (named, set()) if named else differing()
+    chosen = [name for name, suites in build.tests.items() if "protections" in suites or
+              any(name in rooms.get(room, []) for room in changed) or name.split(" ")[0] in tests and
+              not suites & {"without"}]
+    check.progress.total = len(chosen)
+    check.test(build, chosen, PROCESSES, "quick")
+    return check.end()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--list", action="store_const", const=["--list"], default=[])
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    check, ended = Check(), threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, check.stop)
+    reporter = threading.Thread(target=check.progress.report, args=(ended,), daemon=True)
+    reporter.start()
+    try:
+        if options.quick:
+            return quick(check, options.list + options.words)
+        if options.words:
+            chosen = [build for build in BUILDS if build.name in options.words]
+        else:
+            chosen = [build for build in BUILDS if options.all or build.few({"unit"})]
+            if not options.build_only:
+                print(f"hotpin: this takes about {USUAL['--all' if options.all else 'check']}",
+                      flush=True)
+        return check.all_builds(chosen, options.all, options.build_only)
+    finally:
+        ended.set()
+        reporter.join()
+
+
+sys.exit(main())
