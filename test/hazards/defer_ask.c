@@ -552,15 +552,15 @@ static CUresult (*unknown_thing(bool by_name))(CUdeviceptr at, void *out, size_t
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
 
 	if (by_name)
-		return FIND(driver, cuHotpinUnknownThing);
-	OK(FIND(driver, cuGetProcAddress_v2)("cuHotpinUnknownThing", &found, 13000, 0, NULL));
-	return (__typeof__(&cuHotpinUnknownThing))found;
+		return FIND(driver, cuStandinUnknownThing);
+	OK(FIND(driver, cuGetProcAddress_v2)("cuStandinUnknownThing", &found, 13000, 0, NULL));
+	return (__typeof__(&cuStandinUnknownThing))found;
 }
 
 /* The program looks it up before the copies, or between each copy and its use. */
 static void unknown(bool by_name, bool first)
 {
-	__typeof__(&cuHotpinUnknownThing) ask = NULL;
+	__typeof__(&cuStandinUnknownThing) ask = NULL;
 	char back[64 * KIB];
 
 	defer_begin();

@@ -194,7 +194,7 @@ TEST(first_seen_through_the_program)
 	void *program = dlopen(NULL, RTLD_NOW);
 
 	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-	CHECK(dlsym(program, "cuHotpinUnknownThing") != NULL);
+	CHECK(dlsym(program, "cuStandinUnknownThing") != NULL);
 	CHECK(device_copies(program, dlsym));
 	CHECK_EQ(calls_of(driver, "cuInit"), 1);
 	CHECK(preload_is_in(dlsym(program, "cuMemcpyHtoD_v2"),
@@ -338,8 +338,8 @@ TEST_WITH(an_unknown_function, "STANDIN_EXTRA=1")
 	long sent = 4711, got = 0;
 
 	CHECK(device_copies(driver, dlsym));
-	CHECK_EQ(resolve("cuHotpinUnknownThing", (void **)&unknown, 13000, 0, NULL), CUDA_SUCCESS);
-	CHECK((void *)unknown == dlsym(driver, "cuHotpinUnknownThing"));
+	CHECK_EQ(resolve("cuStandinUnknownThing", (void **)&unknown, 13000, 0, NULL), CUDA_SUCCESS);
+	CHECK((void *)unknown == dlsym(driver, "cuStandinUnknownThing"));
 	CHECK(preload_is_in((void *)unknown, preloaded() ? OURS : "libcuda.so.1"));
 	CHECK_EQ(FIND(driver, cuMemAlloc_v2)(&there, 8), CUDA_SUCCESS);
 	CHECK_EQ(FIND(driver, cuMemcpyHtoD_v2)(there, &sent, 8), CUDA_SUCCESS);

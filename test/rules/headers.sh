@@ -24,10 +24,11 @@ for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/chec
 		echo "$header: does not compile alone"
 		failed=1
 	}
-	# HP_ROOM_FILE_H; the repository's folder is no part of the name.
+	# HP_ROOM_FILE_H, or STANDIN_FILE_H; the repository's folder is no part of the name.
 	guard=HP_$(echo "$name" | sed 's,^test/,,; s,\.h$,_H,' | tr 'a-z/' 'A-Z_')
 	case $header in
 	test/check.h) guard=HP_TEST_CHECK_H ;;
+	test/standin/*) guard=${guard#HP_} ;;
 	esac
 	grep -q "^#ifndef $guard\$" "$header" || {
 		echo "$header: its guard is not $guard"

@@ -2,8 +2,8 @@
  * bridge.h - shared by the exported functions of libcuda: translates their arguments for the
  * engine.
  */
-#ifndef HP_STANDIN_BRIDGE_H
-#define HP_STANDIN_BRIDGE_H
+#ifndef STANDIN_BRIDGE_H
+#define STANDIN_BRIDGE_H
 
 #include "engine.h"
 

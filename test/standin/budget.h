@@ -5,8 +5,8 @@
  * Registrations of the program under test have other flags and are not counted.  All functions are
  * called with the lock held.
  */
-#ifndef HP_STANDIN_BUDGET_H
-#define HP_STANDIN_BUDGET_H
+#ifndef STANDIN_BUDGET_H
+#define STANDIN_BUDGET_H
 
 #include <stddef.h>
 

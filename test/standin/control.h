@@ -1,6 +1,6 @@
 /* control.h - connects the control interface with the log. */
-#ifndef HP_STANDIN_CONTROL_H
-#define HP_STANDIN_CONTROL_H
+#ifndef STANDIN_CONTROL_H
+#define STANDIN_CONTROL_H
 
 /* All are called with the lock held. */
 const char *log_text(void);

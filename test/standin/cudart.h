@@ -4,8 +4,8 @@
  * The runtime includes nothing of the engine.  It reaches the driver only by name, as NVIDIA's
  * does, so tests exercise everything in between.
  */
-#ifndef HP_STANDIN_CUDART_H
-#define HP_STANDIN_CUDART_H
+#ifndef STANDIN_CUDART_H
+#define STANDIN_CUDART_H
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

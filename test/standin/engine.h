@@ -6,8 +6,8 @@
  * or to pageable memory, the parameters of a kernel.  The operation is marked as running during all
  * of these except the last.
  */
-#ifndef HP_STANDIN_ENGINE_H
-#define HP_STANDIN_ENGINE_H
+#ifndef STANDIN_ENGINE_H
+#define STANDIN_ENGINE_H
 
 /* Declares both ABIs of every name, under their exported names. */
 #define __CUDA_API_VERSION_INTERNAL

@@ -2,8 +2,8 @@
  * The table of all entry points.  Only addresses are taken, because generic.c must not include
  * cuda.h, which does not declare all of them.
  */
-#ifndef HP_STANDIN_ENTRIES_H
-#define HP_STANDIN_ENTRIES_H
+#ifndef STANDIN_ENTRIES_H
+#define STANDIN_ENTRIES_H
 
 struct entry {
 	const char *base;

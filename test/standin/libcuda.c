@@ -47,7 +47,7 @@ static CUresult uuid(CUuuid *ret, CUdevice dev)
 {
 	if (ret == NULL || device(dev) != CUDA_SUCCESS)
 		return ret == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
-	memcpy(ret->bytes, "hotpin stand-in", 16);
+	memcpy(ret->bytes, "stand-in device", 16);
 	ret->bytes[15] = (char)dev;
 	return CUDA_SUCCESS;
 }
@@ -112,7 +112,7 @@ static CUresult device_name(char *name, int room, CUdevice dev)
 	CUresult rc = name == NULL || room <= 0 ? CUDA_ERROR_INVALID_VALUE : device(dev);
 
 	if (rc == CUDA_SUCCESS)
-		snprintf(name, (size_t)room, "hotpin stand-in");
+		snprintf(name, (size_t)room, "stand-in device");
 	return rc;
 }
 

@@ -2,8 +2,8 @@
  * The bytes that the library has pinned in each process, for a watching process: the file
  * STANDIN_PINS.
  */
-#ifndef HP_STANDIN_PINS_H
-#define HP_STANDIN_PINS_H
+#ifndef STANDIN_PINS_H
+#define STANDIN_PINS_H
 
 #include <stdint.h>
 

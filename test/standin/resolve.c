@@ -42,8 +42,8 @@ static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t 
 
 	if (symbol == NULL || pfn == NULL || flags > 3 || version > engine.version)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (engine.extra && strcmp(symbol, "cuHotpinUnknownThing") == 0)
-		found = (void *)cuHotpinUnknownThing;
+	if (engine.extra && strcmp(symbol, "cuStandinUnknownThing") == 0)
+		found = (void *)cuStandinUnknownThing;
 	else
 		entry = find(symbol, version, (flags & 2) != 0, &known);
 	if (entry != NULL)
@@ -88,7 +88,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 }
 
 /* No header of NVIDIA declares it: it represents a function of a future driver. */
-CUresult cuHotpinUnknownThing(CUdeviceptr at, void *out, size_t bytes)
+CUresult cuStandinUnknownThing(CUdeviceptr at, void *out, size_t bytes)
 {
 	const struct block *block;
 	CUresult rc = call_begin(__func__, NEED_CTX, "%D %z", at, bytes);

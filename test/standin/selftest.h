@@ -1,6 +1,6 @@
 /* selftest.h - a device for tests of the stand-in.  Every test is a process of its own. */
-#ifndef HP_STANDIN_SELFTEST_H
-#define HP_STANDIN_SELFTEST_H
+#ifndef STANDIN_SELFTEST_H
+#define STANDIN_SELFTEST_H
 
 #include "../check.h"
 #include "standin.h"

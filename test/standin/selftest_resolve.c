@@ -120,8 +120,8 @@ TEST(the_unknown_function_is_answered_on_demand)
 
 	setenv("STANDIN_EXTRA", "1", 1);
 	resolve = load();
-	CHECK_EQ(resolve("cuHotpinUnknownThing", &found, 13000, 0, NULL), 0);
-	CHECK(found != NULL && found == dlsym(library, "cuHotpinUnknownThing"));
+	CHECK_EQ(resolve("cuStandinUnknownThing", &found, 13000, 0, NULL), 0);
+	CHECK(found != NULL && found == dlsym(library, "cuStandinUnknownThing"));
 }
 
 TEST(it_re_enters_itself_on_demand)

@@ -26,7 +26,7 @@
  *   STANDIN_VERSION=13000      driver version; newer entry points are not found
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
  *   STANDIN_ATS=1              and CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
- *   STANDIN_EXTRA=1            cuGetProcAddress finds cuHotpinUnknownThing (see below)
+ *   STANDIN_EXTRA=1            cuGetProcAddress finds cuStandinUnknownThing (see below)
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
  *   STANDIN_REALTIME=n         calls take n times the modeled time.  Moving the bytes in software
@@ -54,11 +54,11 @@
  * name> is exported.  The size of a module's global variable is the exported
  * `const size_t standin_size_<name>`, or else 1 MiB.
  *
- *   CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
+ *   CUresult cuStandinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
  * is a driver function that no header declares: it reads device memory in its present state.
  */
-#ifndef HP_STANDIN_STANDIN_H
-#define HP_STANDIN_STANDIN_H
+#ifndef STANDIN_STANDIN_H
+#define STANDIN_STANDIN_H
 
 #include <cuda.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ void standin_clock_pass(uint64_t ns);
 void *standin_host(CUdeviceptr ptr);
 
 /* See above; libcuda exports it, no header of NVIDIA names it. */
-CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
+CUresult cuStandinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
 /* For twins: sets the duration of the running kernel on the virtual clock. */
 void standin_twin_ns(uint64_t ns);
 /* For twins: makes the running kernel fault; its context returns `code` from now on. */

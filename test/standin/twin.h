@@ -4,8 +4,8 @@
  * A runtime opens libcuda.so.1 privately, so the linker cannot bind the names of standin.h: the
  * functions here look them up.  C and C++; link with -ldl on an old glibc, and with -rdynamic.
  */
-#ifndef HP_STANDIN_TWIN_H
-#define HP_STANDIN_TWIN_H
+#ifndef STANDIN_TWIN_H
+#define STANDIN_TWIN_H
 
 #include <dlfcn.h>
 #include <stddef.h>

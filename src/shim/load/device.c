@@ -143,7 +143,7 @@ void shim_device_found(void)
 	if (REAL_HAS(cuDeviceGetUuid_v2) && REAL(cuDeviceGetUuid_v2)(&uuid, 0) == CUDA_SUCCESS)
 		facts.device_uuid = (const unsigned char *)uuid.bytes;
 	/* test/standin gives its device this name; its times are modeled. */
-	on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
+	on_stand_in = facts.device != NULL && strcmp(name, "stand-in device") == 0;
 	facts.on_stand_in = on_stand_in;
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
