@@ -31,7 +31,8 @@ SETTINGS = [
      "HOTPIN_CUPTI": "force", "HOTPIN_DUMP": "signal:USR2", "HOTPIN_HASH": "1"},
     {"HOTPIN_LOG": "debug", "HOTPIN_LOG_FILE": "@/log-%p",
      "HOTPIN_THREADS": "3", "HOTPIN_ROUTE": "stage"},
-    {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0"},
+    {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0",
+     "STANDIN_PINS_LIMIT": "12M"},
 ]
 
 

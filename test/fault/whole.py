@@ -6,7 +6,8 @@ import sys
 
 SETTINGS = [{},
             {"HOTPIN_PROFILE": "trace", "HOTPIN_CUPTI": "off", "HOTPIN_HASH": "1"},
-            {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0"}]
+            {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0",
+             "STANDIN_PINS_LIMIT": "12M"}]
 
 
 def run(program, options):

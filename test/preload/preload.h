@@ -14,9 +14,10 @@
  * test sets them.  Assertions that do not depend on preloaded() are thereby shown to hold without
  * the library, too.
  *
- * After each test, the bytes that its process and its children had pinned are compared with their
- * budgets.  A test passes as in check.h: `program --child NAME` must end with the harness's own
- * status.  `program --no-fork NAME` runs one test in this process, with any library preloaded.
+ * The stand-in ends a process in which the library pins more bytes than its options allow.  After
+ * each test, the most that its process and its children had pinned is compared with that limit.  A
+ * test passes as in check.h: `program --child NAME` must end with the harness's own status.
+ * `program --no-fork NAME` runs one test in this process, with any library preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
 #define HP_TEST_PRELOAD_H
@@ -104,6 +105,18 @@ static inline void preload_set(const char *setting, const char *library)
 	setenv(text, equals + 1, 1);
 }
 
+/* Tells the stand-in how much the library may pin in the program that this process becomes. */
+static inline void preload_limit_pins(void)
+{
+	const char *list = getenv("LD_PRELOAD"), *pin = getenv("HOTPIN_PIN");
+	bool pins = preloaded() && (pin == NULL || strcmp(pin, "0") != 0);
+
+	if (list == NULL || strstr(list, OURS) == NULL)
+		unsetenv("STANDIN_PINS_LIMIT");
+	else
+		setenv("STANDIN_PINS_LIMIT", pins ? getenv("HOTPIN_PIN_BUDGET") : "0", 1);
+}
+
 /* Replaces this process by the test's process. */
 static inline void preload_exec(const char *test, const char *mode, unsigned seconds)
 {
@@ -125,6 +138,7 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 			preload_set(setting->environment[i], library);
 	if (getenv("LD_PRELOAD")[0] == '\0')
 		unsetenv("LD_PRELOAD");
+	preload_limit_pins();
 	alarm(check_limit(seconds));
 	execl("/proc/self/exe", "/proc/self/exe", "--child", test, (char *)NULL);
 	_exit(127);

@@ -161,6 +161,7 @@ static int run(const char *by, const char *mode)
 			setenv("HOTPIN", "0", 1);
 		else
 			unsetenv("HOTPIN");
+		preload_limit_pins();
 		if (freopen(out, "w", stdout) == NULL || freopen(errors, "w", stderr) == NULL)
 			_exit(126);
 		execl("/proc/self/exe", "/proc/self/exe", "work", by, (char *)NULL);

@@ -36,7 +36,7 @@ static inline void watch_begin(void)
 	setenv("STANDIN_PINS", path, 1);
 }
 
-/* True if each process since the last call kept to its budget. */
+/* True if each process since the last call kept to its limit. */
 static inline bool watch_is_kept(void)
 {
 	bool kept = watch_page != NULL;
@@ -46,10 +46,10 @@ static inline bool watch_is_kept(void)
 	for (int i = 0; watch_page != NULL && i < STANDIN_PINS; i++) {
 		const struct standin_pins *at = &watch_page[i];
 
-		if (at->pid == 0 || at->most <= at->budget)
+		if (at->pid == 0 || at->most <= at->limit)
 			continue;
-		printf("# process %d: %llu bytes pinned, budget %llu\n", at->pid,
-		       (unsigned long long)at->most, (unsigned long long)at->budget);
+		printf("# process %d: %llu bytes pinned, limit %llu\n", at->pid,
+		       (unsigned long long)at->most, (unsigned long long)at->limit);
 		kept = false;
 	}
 	if (watch_page != NULL)

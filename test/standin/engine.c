@@ -76,6 +76,7 @@ void engine_load(void)
 	engine.lean = number("STANDIN_LEAN", 0) != 0;
 	pin = getenv("STANDIN_PIN");
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
+	portable_load(getenv("STANDIN_PINS"), getenv("STANDIN_PINS_LIMIT"));
 	log_open(getenv("STANDIN_LOG"));
 	fail_load(getenv("STANDIN_FAIL"));
 	steps_load(getenv("STANDIN_STEPS"));

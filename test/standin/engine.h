@@ -149,7 +149,7 @@ CUresult primary_reset(int dev);
 void ctx_drain(struct ctx *ctx);
 void device_drain(int dev);
 
-/* ---- memory: memory.c, pin.c ---- */
+/* ---- memory: memory.c, pin.c, portable.c ---- */
 
 enum block_kind { B_DEVICE, B_MANAGED, B_HOST, B_REGISTERED, B_ARRAY, B_MAPPED };
 
@@ -204,6 +204,10 @@ struct array *array_get(CUarray handle);
 CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t at);
 CUresult device_attribute(int *ret, CUdevice_attribute attribute, int dev);
 CUresult pointer_clear(void *data, CUpointer_attribute attribute);
+
+/* Counts a registration that begins or ends, if PORTABLE is its only flag: pins.h. */
+void portable_count(const struct block *block, bool more);
+void portable_load(const char *path, const char *limit_text);
 
 /* Pins the pages of a range as a driver does; -1 if the kernel does not allow it. */
 int pin_take(uintptr_t base, size_t bytes, bool *ret_fault);

@@ -6,7 +6,6 @@
  * address on both sides, as with unified addressing.  New device memory is filled with 0xCD at both
  * ends, and guard bytes follow each block.
  */
-#include "budget.h"
 #include "engine.h"
 
 #include <errno.h>
@@ -293,7 +292,7 @@ static void release(struct block *block)
 	if (block->kind == B_REGISTERED) {
 		pin_drop(block->pin);
 		registered_bytes -= bytes;
-		budget_give(block->flags, bytes);
+		portable_count(block, false);
 		registrations--;
 	} else if (!block_on_device(block)) {
 		munmap((void *)block->base, bytes);
@@ -383,7 +382,7 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags)
 	}
 	block->pin = pin;
 	registered_bytes += bytes;
-	budget_take(flags, bytes);
+	portable_count(block, true);
 	registrations++;
 	return CUDA_SUCCESS;
 }

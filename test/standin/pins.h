@@ -1,5 +1,5 @@
 /*
- * The bytes that the library has pinned in each process, for a watching process: the file
+ * pins.h - how many bytes each process has registered, for a watching process: the file of
  * STANDIN_PINS.
  */
 #ifndef STANDIN_PINS_H
@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 /*
- * The bytes that the library, not the program, has under cuMemHostRegister: one entry for each
- * process; pid 0: unused.  If the library pins more than the initial HOTPIN_PIN_BUDGET, abort()
- * ends the process, whether watched or not.
+ * One entry for each process; pid 0: unused.  Only registrations with CU_MEMHOSTREGISTER_PORTABLE
+ * and no other flag count: by that flag, a library in front of the driver can be told from the
+ * program that it serves.
  */
 #define STANDIN_PINS 64
 struct standin_pins {
 	int pid;
-	uint64_t now, most, budget; /* bytes; atomic */
+	uint64_t now, most, limit; /* bytes; atomic */
 };
 
 #endif

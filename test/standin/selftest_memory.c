@@ -1,10 +1,12 @@
 /*
  * selftest_memory.c - tests of allocations, registrations, attributes and contexts of the stand-in.
  */
+#include "pins.h"
 #include "selftest.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 TEST(calls_need_init_and_context)
 {
@@ -347,6 +349,42 @@ TEST(faults_on_demand)
 	CHECK_EQ(cuMemHostRegister(p + 100, 100, 0), 0);
 	CHECK_EQ(cuMemAlloc(&(CUdeviceptr){ 0 }, 16), CUDA_ERROR_UNKNOWN);
 	CHECK_EQ(standin_registrations(), 2);
+}
+
+/* Registers one page more than the limit allows: a process of its own, as abort() ends it. */
+static void exceed(unsigned char *p)
+{
+	start();
+	CHECK_EQ(cuMemHostRegister(p, 8192, CU_MEMHOSTREGISTER_PORTABLE), 0);
+	CHECK_EQ(cuMemHostUnregister(p), 0);
+	CHECK_EQ(cuMemHostRegister(p, 4096, CU_MEMHOSTREGISTER_PORTABLE), 0);
+	/* Other flags do not count. */
+	CHECK_EQ(cuMemHostRegister(p + 4096, 12288, 0), 0);
+	if (check_failures == 0)
+		cuMemHostRegister(p + 16384, 8192, CU_MEMHOSTREGISTER_PORTABLE);
+	_exit(1);
+}
+
+TEST(a_limit_of_portable_registrations)
+{
+	struct standin_pins *seen;
+	unsigned char *p = pages(32768, 1);
+	int status = 0, fd = open(check_path("pins"), O_RDWR | O_CREAT, 0600);
+
+	CHECK_EQ(ftruncate(fd, STANDIN_PINS * sizeof(*seen)), 0);
+	seen = mmap(NULL, STANDIN_PINS * sizeof(*seen), PROT_READ, MAP_SHARED, fd, 0);
+	setenv("STANDIN_PINS", check_path("pins"), 1);
+	setenv("STANDIN_PINS_LIMIT", "8K", 1);
+	pid_t child = fork();
+	if (child == 0)
+		exceed(p);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_EQ(seen[0].pid, child);
+	CHECK_EQ(seen[0].limit, 8192);
+	CHECK_EQ(seen[0].now, 12288);
+	CHECK_EQ(seen[0].most, 12288);
+	CHECK_EQ(seen[1].pid, 0);
 }
 
 TEST(the_log_names_objects_by_number)

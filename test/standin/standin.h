@@ -37,8 +37,10 @@
  *                              device; there the work continues by itself, here it does not
  *   STANDIN_LEAN=1             freed device memory and buffers of copies leave the process at once;
  *                              else they stay, which saves page faults
- *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), which each
- *                              process that registers memory updates for a watching process
+ *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), in which each
+ *                              process tells a watching one how much it has registered
+ *   STANDIN_PINS_LIMIT=bytes   what a process may have registered by that count, with K, M or G;
+ *                              abort() ends it if it registers more
  *   STANDIN_PIN=soft           registrations hold no pages (as if io_uring were forbidden)
  *
  * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, with version 11050, as of CUDA

@@ -55,6 +55,14 @@ def draw_options(rng):
     return drawn
 
 
+def pin_limit(options):
+    """Returns how many bytes the library may pin with these options, as the stand-in reads it."""
+    if "0" in (options.get("HOTPIN"), options.get("HOTPIN_PIN")):
+        return "0"
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return options.get("HOTPIN_PIN_BUDGET", str(memory // 2))
+
+
 class Walk:
     """The two ways to run a list of seeds."""
 
@@ -73,7 +81,7 @@ class Walk:
             environment["STANDIN_STEPS"] = steps
         if options is not None:
             environment.update(options, LD_PRELOAD=self.library, HOTPIN_LOG="error",
-                               HOTPIN_LOG_FILE="/dev/null")
+                               HOTPIN_LOG_FILE="/dev/null", STANDIN_PINS_LIMIT=pin_limit(options))
         try:
             done = subprocess.run([self.program, *arguments], env=environment, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

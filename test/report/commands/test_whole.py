@@ -239,9 +239,9 @@ def main():
     plain = subprocess.run([PROGRAM], env={"LD_LIBRARY_PATH": STANDIN}, check=True,
                            capture_output=True, text=True).stdout
     check("the program prints what it printed", plain and
-          plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0") ==
+          plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0", STANDIN_PINS_LIMIT="0") ==
           profiled("pinned.json", "2: pinned"))
-    profiled("unpinned.json", "3: nothing pinned", HOTPIN_PIN_BUDGET="0")
+    profiled("unpinned.json", "3: nothing pinned", HOTPIN_PIN_BUDGET="0", STANDIN_PINS_LIMIT="0")
     for name, source in (("plain", "measured"), ("unpinned", None)):
         with open(os.path.join(tap.FOLDER.name, name + ".json"), encoding="utf-8") as file:
             got = json.load(file)["environment"]["peak_source"]
