@@ -3,9 +3,7 @@
  *
  * The demo does not refer to this file; a real driver calls nothing in it.
  */
-#include <dlfcn.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../standin/twin.h"
 
 void standin_twin_smooth(const unsigned grid[3], const unsigned block[3], void **args);
 void standin_twin_accumulate(const unsigned grid[3], const unsigned block[3], void **args);
@@ -15,28 +13,15 @@ extern const unsigned standin_args_smooth[], standin_args_accumulate[];
 const unsigned standin_args_smooth[] = { 8, 8, 8, 0 };
 const unsigned standin_args_accumulate[] = { 8, 8, 8, 0 };
 
-/* A weak reference would not find the driver, which is opened by dlopen() after linking. */
-static void *of_driver(const char *name)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-	return driver != NULL ? dlsym(driver, name) : NULL;
-}
-
 static float *host(const void *argument)
 {
-	void *(*find)(unsigned long long) =
-		(void *(*)(unsigned long long))of_driver("standin_host");
-
-	return find(*(const unsigned long long *)argument);
+	return (float *)twin_host(*(void *const *)argument);
 }
 
 /* Takes the time for moving so many bytes at 3 TB/s. */
 static void took(size_t bytes)
 {
-	void (*pass)(uint64_t) = (void (*)(uint64_t))of_driver("standin_twin_ns");
-
-	pass(bytes / 3000);
+	twin_ns(bytes / 3000);
 }
 
 void standin_twin_smooth(const unsigned grid[3], const unsigned block[3], void **args)

@@ -54,7 +54,7 @@ def links(page):
 
 pages = ["README.md"] + sorted(glob.glob("doc/*.md"))
 if not installed:
-    pages += ["CHANGELOG.md", "src/README.md", "test/README.md"]
+    pages += ["CHANGELOG.md", "src/README.md", "test/README.md", "test/standin/README.md"]
 for page in pages:
     for file, anchor in links(page):
         if not os.path.exists(file):

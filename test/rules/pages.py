@@ -4,7 +4,7 @@
     pages.py HOTPIN ROOT [STAND-IN APP]            without STAND-IN and APP, quotations of profiles only
     pages.py HOTPIN ROOT STAND-IN APP --write      brings the quotations up to date
 
-Every block of code in README.md and doc/*.md stands between a marker and `<!-- end -->`:
+Every block of code in README.md, doc/*.md and test/standin/README.md stands between a marker and `<!-- end -->`:
 
     <!-- run -->              commands; they are run in a scratch folder, where ./app is a program
     <!-- hotpin WORDS -->     lines that this command prints; lines may be left out, their order stays
@@ -13,7 +13,7 @@ Every block of code in README.md and doc/*.md stands between a marker and `<!-- 
     <!-- example: REASON -->  not run, because of REASON
     <!-- picture -->          no code
 
-In the scratch folder are the profiles of doc/porting, and doc/porting itself.  Wherever a page
+In the scratch folder are the profiles of doc/porting, doc/porting itself and test/standin.  Wherever a page
 names a command of hotpin, the command and its flags must be those of its --help.
 """
 import difflib
@@ -67,6 +67,8 @@ class Scratch:
             shutil.copy(path, self.folder)
         os.makedirs(os.path.join(self.folder, "build", "test"))
         os.symlink(os.path.dirname(HOTPIN), os.path.join(self.folder, "build", "tools"))
+        os.makedirs(os.path.join(self.folder, "test"))
+        os.symlink(os.path.join(ROOT, "test", "standin"), os.path.join(self.folder, "test", "standin"))
         self.environment = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
                             if name in os.environ}
         cuda = os.environ.get("CUDA_PATH", "/usr/local/cuda")
@@ -227,7 +229,8 @@ def check_names(page, text):
 
 
 HELP = helps()
-pages = ["README.md"] + sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))
+pages = ["README.md", "test/standin/README.md"]
+pages += sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))
 for page in pages:
     check_page(page)
 # Commands on these pages are not run, but must exist.
