@@ -15,7 +15,7 @@
  */
 #include "bench.h"
 #include "kernels.h"
-#include "../ptx.h"
+#include "ptx.h"
 
 #include <sys/mman.h>
 

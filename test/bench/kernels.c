@@ -3,7 +3,7 @@
  */
 #include "kernels.h"
 
-#include "../ptx.h"
+#include "ptx.h"
 
 void kernels_load(struct kernels *kernels)
 {

@@ -10,8 +10,8 @@
  * must be otherwise idle: 30 ms of work on it are assumed to be longer than any call.
  */
 #include "conform.h"
-#include "../check.h"
-#include "../ptx.h"
+#include "check.h"
+#include "ptx.h"
 
 #include <dlfcn.h>
 #include <poll.h>

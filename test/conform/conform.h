@@ -12,7 +12,7 @@
 #ifndef HP_CONFORM_CONFORM_H
 #define HP_CONFORM_CONFORM_H
 
-#include "../driver.h"
+#include "driver.h"
 
 #include <stdbool.h>
 #include <stddef.h>

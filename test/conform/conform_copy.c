@@ -3,7 +3,7 @@
  * valid.
  */
 #include "conform.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <stdio.h>
 #include <string.h>

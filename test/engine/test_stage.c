@@ -13,7 +13,7 @@
 #include "pin/pin.h"
 
 #include "linked.h"
-#include "../pattern.h"
+#include "pattern.h"
 #include "../standin/standin.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
  * parts are short, because the runner starts this program hundreds of times.
  */
 #include "fault.h"
-#include "../shapes.h"
+#include "shapes.h"
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
 

@@ -3,7 +3,7 @@
  *
  * Tests with another user's files run only as root.
  */
-#include "../check.h"
+#include "check.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/trace.h"

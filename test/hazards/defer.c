@@ -33,7 +33,7 @@
  * times.
  */
 #include "defer.h"
-#include "../ptx.h"
+#include "ptx.h"
 
 #include <sys/mman.h>
 

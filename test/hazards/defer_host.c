@@ -7,8 +7,8 @@
  * results are then visible.
  */
 #include "defer.h"
-#include "../shapes.h"
-#include "../ptx.h"
+#include "shapes.h"
+#include "ptx.h"
 
 #include <fcntl.h>
 #include <spawn.h>

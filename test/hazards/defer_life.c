@@ -3,7 +3,7 @@
  * graphs, the end of contexts and of the process, kernels that wait, more copies than there is room
  * for.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "defer.h"
 
 #include <semaphore.h>

@@ -2,8 +2,8 @@
  * defer_order.c - rows 3, 4, 5 and 26: other streams, threads and contexts, and other copies of the
  * same memory.
  */
-#include "../thread.h"
-#include "../shapes.h"
+#include "thread.h"
+#include "shapes.h"
 #include "defer.h"
 
 /* Looks from `stream`, a non-blocking one, which nothing orders without the library. */

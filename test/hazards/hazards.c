@@ -40,7 +40,7 @@
  *  30  devices that read pageable memory         row30_*; limits
  */
 #include "hazards.h"
-#include "../ptx.h"
+#include "ptx.h"
 #include "../standin/standin.h"
 
 #include <time.h>
@@ -246,15 +246,6 @@ int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static const struct check_test *find_test(const char *name)
-{
-	const struct check_test *test = check_first;
-
-	while (test != NULL && strcmp(test->name, name) != 0)
-		test = test->next;
-	return test;
-}
-
 /* Returns 0, 1 or 77; prints "row 03 munmap: ok". */
 static int run_one(const struct check_test *test)
 {
@@ -297,7 +288,7 @@ static int run_these(int count, char **names)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 0; i < count; i++) {
-		const struct check_test *test = find_test(names[i]);
+		const struct check_test *test = check_find(names[i]);
 
 		if (test == NULL)
 			return 2;
@@ -319,7 +310,7 @@ int main(int argc, char **argv)
 		return run_these(argc - 2, argv + 2);
 	bool child = argc == 3 && strcmp(argv[1], "--child") == 0;
 	bool here = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
-	const struct check_test *test = child || here ? find_test(argv[2]) : NULL;
+	const struct check_test *test = child || here ? check_find(argv[2]) : NULL;
 	if (test != NULL) {
 		int status = run_one(test);
 		return child && status == 0 ? CHECK_REACHED_ITS_END : status;

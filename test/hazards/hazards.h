@@ -12,9 +12,9 @@
 #ifndef HP_TEST_GPU_HAZARDS_H
 #define HP_TEST_GPU_HAZARDS_H
 
-#include "../preload/device.h"
-#include "../driver.h"
-#include "../pattern.h"
+#include "device.h"
+#include "driver.h"
+#include "pattern.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  */
 #include "hazards.h"
 
-#include "../pointer_kinds.h"
+#include "pointer_kinds.h"
 
 /* Never registered: the driver's answers for unknown memory. */
 static char stranger[64 * KIB] __attribute__((aligned(4096)));

@@ -2,8 +2,8 @@
  * hazards_copy.c - rows 10 to 12: copies beyond the end of a block, copies that return early,
  * copies that become part of a graph.
  */
-#include "../thread.h"
-#include "../shapes.h"
+#include "thread.h"
+#include "shapes.h"
 #include "hazards.h"
 
 #include <pthread.h>

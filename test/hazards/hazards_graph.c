@@ -3,7 +3,7 @@
  * or were unpinned.
  */
 #include "hazards.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
  * stream, while one stream is held by a kernel.
  */
 #include "held.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <sys/mman.h>
 

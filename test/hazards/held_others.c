@@ -4,7 +4,7 @@
  * processes, graphs.
  */
 #include "held.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <malloc.h>
 #include <time.h>

@@ -26,7 +26,7 @@ LIST = HERE.parent.parent / "src" / "base" / "protections.def"
 SECONDS = 60 * int(os.environ.get("TEST_SLOWNESS", "1"))
 SLOWER, SHORTEST = 10, 5 # a test that takes so many times longer than with the protection hangs
 TRIES = 6 # some tests depend on chance between threads
-NO_SUCH_TEST, REACHED_ITS_END, SKIPPED = 2, 42, 77 # test/check.h
+NO_SUCH_TEST, REACHED_ITS_END, SKIPPED = 2, 42, 77 # test/harness/check.h
 STRINGS = r'((?:\s*"[^"]*",?)+)\)'
 
 

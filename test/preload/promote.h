@@ -6,7 +6,7 @@
 #ifndef HP_TEST_PRELOAD_PROMOTE_H
 #define HP_TEST_PRELOAD_PROMOTE_H
 
-#include "../pattern.h"
+#include "pattern.h"
 #include "preload.h"
 
 #define __CUDA_API_VERSION_INTERNAL

@@ -5,7 +5,7 @@
 #ifndef HP_TEST_PRELOAD_RESIDENT_H
 #define HP_TEST_PRELOAD_RESIDENT_H
 
-#include "../clock.h"
+#include "clock.h"
 #include "promote.h"
 
 #include <dirent.h>

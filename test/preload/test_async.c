@@ -2,7 +2,7 @@
  * test_async.c - sequences of asynchronous copies of pinned blocks, by one thread and by several.
  * test_copies.c tests single copies.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "copies.h"
 
 #include <pthread.h>

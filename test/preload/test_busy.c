@@ -2,7 +2,7 @@
  * test_busy.c - freed blocks are pinned while the device is busy or cannot be queried: the library
  * does not delay the program, and nothing hangs.
  */
-#include "../bare.h"
+#include "bare.h"
 #include "resident.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 static char small[KIB];
 static CUstream forever;

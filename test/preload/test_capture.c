@@ -4,7 +4,7 @@
  * Registering or unregistering memory invalidates a capture of mode GLOBAL from any thread, and one
  * of mode THREAD_LOCAL from its own thread.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "promote.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
  * test_limits.c - how much is pinned, what happens if the driver refuses, and when pins end.
  */
-#include "../clock.h"
+#include "clock.h"
 #include "promote.h"
 
 #include <pthread.h>

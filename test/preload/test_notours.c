@@ -3,7 +3,7 @@
  * copied.  The library does not learn of its release, after which the address may belong to
  * anything.
  */
-#include "../clock.h"
+#include "clock.h"
 #include "promote.h"
 
 #include <fcntl.h>

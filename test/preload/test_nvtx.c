@@ -2,7 +2,7 @@
  * test_nvtx.c - the ranges of a program that was compiled with NVIDIA's own NVTX header.  The test
  * clock determines their durations.
  */
-#include "../clock.h"
+#include "clock.h"
 #include "preload.h"
 
 #include <cuda.h>

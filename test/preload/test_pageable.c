@@ -4,7 +4,7 @@
  */
 #include "promote.h"
 
-#include "../pointer_kinds.h"
+#include "pointer_kinds.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  * The driver refuses a call that spans two registrations (INVALID_VALUE), and an enqueued upload
  * reads its source late.  Mistakes would show as error codes and wrong bytes.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "copies.h"
 
 #include <pthread.h>

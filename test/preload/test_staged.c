@@ -4,7 +4,7 @@
  *
  * Assertions that do not depend on staging() also hold without the library.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "promote.h"
 
 #include <pthread.h>

@@ -2,8 +2,8 @@
  * test_threads.c - the library's threads next to the program's: signals, identities, and every way
  * to end.
  */
-#include "../clock.h"
-#include "../thread.h"
+#include "clock.h"
+#include "thread.h"
 #include "promote.h"
 
 #include <dirent.h>

@@ -4,6 +4,7 @@
  */
 #include "promote.h"
 
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #define PROFILE     "HOTPIN_OUT=$TEST_FOLDER/profile.json", "HOTPIN_CUPTI=off"

@@ -2,7 +2,7 @@
  * test_trials.c - what is learned from the stand-in's modeled time: which way is faster for
  * asynchronous uploads of sizes for which machines differ, and whether pinning gains anything.
  */
-#include "../clock.h"
+#include "clock.h"
 #include "promote.h"
 
 #include <sys/wait.h>

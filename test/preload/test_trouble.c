@@ -3,7 +3,7 @@
  *
  * Assertions that do not depend on preloaded() also hold without the library.
  */
-#include "../thread.h"
+#include "thread.h"
 #include "copies.h"
 
 #include <dirent.h>

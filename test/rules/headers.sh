@@ -10,7 +10,7 @@ compiler=$(command -v gcc || command -v clang) || { echo "there is no compiler" 
 # As in meson.build.
 version=$(sed -n 's/^#define CUDA_VERSION  *//p' "$cuda/cuda.h")
 
-for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/check.h test/standin/standin.h; do
+for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/harness/*.h test/standin/standin.h; do
 	[ -f "$header" ] || continue
 	case $header in
 	src/*) name=${header#src/} ;;
@@ -26,10 +26,7 @@ for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/chec
 	}
 	# HP_ROOM_FILE_H, or STANDIN_FILE_H; the repository's folder is no part of the name.
 	guard=HP_$(echo "$name" | sed 's,^test/,,; s,\.h$,_H,' | tr 'a-z/' 'A-Z_')
-	case $header in
-	test/check.h) guard=HP_TEST_CHECK_H ;;
-	test/standin/*) guard=${guard#HP_} ;;
-	esac
+	case $header in test/standin/*) guard=${guard#HP_} ;; esac
 	grep -q "^#ifndef $guard\$" "$header" || {
 		echo "$header: its guard is not $guard"
 		failed=1

@@ -2,7 +2,7 @@
 #ifndef STANDIN_SELFTEST_H
 #define STANDIN_SELFTEST_H
 
-#include "../check.h"
+#include "check.h"
 #include "standin.h"
 
 #include <stdbool.h>

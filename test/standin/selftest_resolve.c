@@ -4,7 +4,7 @@
  *
  * Unlike the other tests it does not link the driver: STANDIN_PATH and STANDIN_OLD_PATH name it.
  */
-#include "../check.h"
+#include "check.h"
 
 #include <cuda.h>
 #include <dlfcn.h>

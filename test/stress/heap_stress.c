@@ -13,7 +13,7 @@
 #include "heap/resize.h"
 #include "heap/site.h"
 
-#include "../check.h"
+#include "check.h"
 #include "walk.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * `--help` lists the options; see run.
  */
 #include "walk.h"
-#include "../check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <malloc.h>

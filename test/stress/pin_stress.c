@@ -5,16 +5,18 @@
  * Every copy's bytes are read back, and the bytes next to them are checked.  The source of an
  * asynchronous copy is overwritten as soon as the call has returned.
  */
-#include "../pattern.h"
-#include "../preload/preload.h"
-#include "../random.h"
+#include "pattern.h"
+#include "preload.h"
+#include "random.h"
 
 #define __CUDA_API_VERSION_INTERNAL
+#include "../standin/pins.h"
 #include "../standin/standin.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 

@@ -6,7 +6,7 @@
  */
 #include "walk.h"
 
-#include "../random.h"
+#include "random.h"
 
 #include <errno.h>
 #include <pthread.h>

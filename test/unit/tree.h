@@ -4,7 +4,7 @@
 #ifndef HP_TEST_UNIT_TREE_H
 #define HP_TEST_UNIT_TREE_H
 
-#include "../check.h"
+#include "check.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

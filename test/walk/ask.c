@@ -2,7 +2,7 @@
  * ask.c - steps that query the driver about memory, and steps with deliberately invalid calls.
  */
 #include "walk.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "walk.h"
 
-#include "../random.h"
+#include "random.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -8,7 +8,7 @@
  * again, or registered by the program.
  */
 #include "walk.h"
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "walk.h"
 
-#include "../ptx.h"
+#include "ptx.h"
 
 #include <dlfcn.h>
 #include <string.h>

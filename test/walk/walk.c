@@ -14,7 +14,7 @@
  */
 #include "walk.h"
 
-#include "../random.h"
+#include "random.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #ifndef HP_WALK_WALK_H
 #define HP_WALK_WALK_H
 
-#include "../driver.h"
+#include "driver.h"
 
 #include <errno.h>
 #include <stdbool.h>

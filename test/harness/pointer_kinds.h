@@ -2,8 +2,8 @@
  * Queries everything that a program can learn about an address, to compare the answers with and
  * without hotpin.
  */
-#ifndef HP_TEST_POINTER_KINDS_H
-#define HP_TEST_POINTER_KINDS_H
+#ifndef HP_HARNESS_POINTER_KINDS_H
+#define HP_HARNESS_POINTER_KINDS_H
 
 #include <cuda.h>
 

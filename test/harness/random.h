@@ -4,8 +4,8 @@
  * splitmix64 (public domain, S. Vigna): any state is valid, and similar states give unrelated
  * sequences.
  */
-#ifndef HP_TEST_RANDOM_H
-#define HP_TEST_RANDOM_H
+#ifndef HP_HARNESS_RANDOM_H
+#define HP_HARNESS_RANDOM_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,18 +34,6 @@ static inline size_t random_below(uint64_t *state, size_t bound)
  * Returns a row of a table, each with the probability of its weight.  `weight` is that of the first
  * row, `row_bytes` the size of a row.
  */
-static inline size_t random_row(uint64_t *state, const unsigned *weight, size_t row_bytes,
-				size_t rows)
-{
-	size_t sum = 0, row = 0;
-
-#define WEIGHT(i) (*(const unsigned *)((const char *)weight + (i)*row_bytes))
-	for (size_t i = 0; i < rows; i++)
-		sum += WEIGHT(i);
-	for (size_t chance = random_below(state, sum); chance >= WEIGHT(row); row++)
-		chance -= WEIGHT(row);
-#undef WEIGHT
-	return row;
-}
+size_t random_row(uint64_t *state, const unsigned *weight, size_t row_bytes, size_t rows);
 
 #endif

@@ -1,43 +1,30 @@
 /*
- * Copies of rows and of boxes as tests describe them: the position of the first row on each side,
- * the distance to the next row, and the size.
+ * shapes.c - the structures of the driver for copies of rows and boxes.
  */
-#ifndef HP_TEST_SHAPES_H
-#define HP_TEST_SHAPES_H
+#include "shapes.h"
 
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-
-struct side {
-	CUmemorytype type;
-	CUdeviceptr at;
-	size_t pitch;
-};
-
-static inline struct side in_host(const void *at, size_t pitch)
+struct side in_host(const void *at, size_t pitch)
 {
 	return (struct side){ CU_MEMORYTYPE_HOST, (CUdeviceptr)at, pitch };
 }
 
-static inline struct side in_device(CUdeviceptr at, size_t pitch)
+struct side in_device(CUdeviceptr at, size_t pitch)
 {
 	return (struct side){ CU_MEMORYTYPE_DEVICE, at, pitch };
 }
 
-/* Only the field of the type is set. */
-static inline void *side_host(struct side side)
+void *side_host(struct side side)
 {
 	return side.type == CU_MEMORYTYPE_HOST ? (void *)side.at : NULL;
 }
 
-static inline CUdeviceptr side_device(struct side side)
+CUdeviceptr side_device(struct side side)
 {
 	return side.type == CU_MEMORYTYPE_HOST ? 0 : side.at;
 }
 
-/* A height is the number of rows to the next slice. */
-static inline CUDA_MEMCPY3D shape_box(struct side to, size_t to_height, struct side from,
-				      size_t from_height, size_t width, size_t rows, size_t slices)
+CUDA_MEMCPY3D shape_box(struct side to, size_t to_height, struct side from, size_t from_height,
+			size_t width, size_t rows, size_t slices)
 {
 	return (CUDA_MEMCPY3D){ .srcMemoryType = from.type,
 				.srcHost = side_host(from),
@@ -54,7 +41,7 @@ static inline CUDA_MEMCPY3D shape_box(struct side to, size_t to_height, struct s
 				.Depth = slices };
 }
 
-static inline CUDA_MEMCPY2D shape_rows(struct side to, struct side from, size_t width, size_t rows)
+CUDA_MEMCPY2D shape_rows(struct side to, struct side from, size_t width, size_t rows)
 {
 	return (CUDA_MEMCPY2D){ .srcMemoryType = from.type,
 				.srcHost = side_host(from),
@@ -67,5 +54,3 @@ static inline CUDA_MEMCPY2D shape_rows(struct side to, struct side from, size_t 
 				.WidthInBytes = width,
 				.Height = rows };
 }
-
-#endif

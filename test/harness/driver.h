@@ -4,8 +4,8 @@
  *
  * A test looks them up itself, in the way of a program or of a runtime.
  */
-#ifndef HP_TEST_DRIVER_H
-#define HP_TEST_DRIVER_H
+#ifndef HP_HARNESS_DRIVER_H
+#define HP_HARNESS_DRIVER_H
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -145,19 +145,6 @@ struct driver {
  * Looks up all of them as a runtime does, in both flavors: in cu[0] NULL is the legacy stream, in
  * cu[1] the thread's own.  Returns the name of one that the driver lacks, which is NULL then.
  */
-static inline const char *driver_ask(__typeof__(cuGetProcAddress_v2) *get, struct driver cu[2])
-{
-	const char *lacks = NULL;
-
-#define ASK(symbol, name, version)                                                           \
-	get(name, (void **)&cu[0].symbol, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL); \
-	get(name, (void **)&cu[1].symbol, (version) < 7000 ? 7000 : (version),               \
-	    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL);                            \
-	if (cu[0].symbol == NULL || cu[1].symbol == NULL)                                    \
-		lacks = name;
-	DRIVER_FUNCTIONS(ASK)
-#undef ASK
-	return lacks;
-}
+const char *driver_ask(__typeof__(cuGetProcAddress_v2) *get, struct driver cu[2]);
 
 #endif

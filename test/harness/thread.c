@@ -1,21 +1,14 @@
 /*
- * Finds out what another thread of this process is doing, for tests that need it to be blocked.
+ * thread.c - reads the state of a thread from /proc.
  */
-#ifndef HP_TEST_THREAD_H
-#define HP_TEST_THREAD_H
+#include "thread.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
-/*
- * True if the thread `id` (gettid()) sleeps in the kernel: it waits for another thread, or polls
- * with pauses.  A thread that only waits for a CPU is not blocked.
- */
-static inline bool thread_is_blocked(pid_t id)
+bool thread_is_blocked(pid_t id)
 {
 	char path[64], text[256];
 
@@ -34,5 +27,3 @@ static inline bool thread_is_blocked(pid_t id)
 	}
 	return true;
 }
-
-#endif

@@ -1,29 +1,13 @@
 /*
- * Threads of real-time priority that wait for a thread without it, on one CPU.
- *
- * The kernel measures how long a real-time thread runs without a blocking system call;
- * sched_yield() does not count as one (setrlimit(2), RLIMIT_RTTIME).  So SIGXCPU kills a test whose
- * thread waits by running.  The load of the machine does not matter.
+ * real_time.c - priorities and CPUs of threads, by system calls.
  */
-#ifndef HP_TEST_REAL_TIME_H
-#define HP_TEST_REAL_TIME_H
-
+#include "real_time.h"
 #include "check.h"
 
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-/* CPU time that a real-time thread may use without blocking, in us. */
-#define REAL_TIME_MOST_US 500000
-
-/*
- * Binds the calling thread, and those that it creates later, to one CPU.  Skips the test if threads
- * of this process may not have real-time priority.
- */
-static inline void real_time_prepare(void)
+void real_time_prepare(void)
 {
 	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
 	struct rlimit limit = { REAL_TIME_MOST_US, 100 * REAL_TIME_MOST_US };
@@ -31,7 +15,7 @@ static inline void real_time_prepare(void)
 
 	CPU_ZERO(&all);
 	CPU_ZERO(&one);
-	/* Asks the kernel, because test/clock.c answers for libc. */
+	/* Asks the kernel, because clock.c answers for libc. */
 	CHECK(syscall(SYS_sched_getaffinity, 0, sizeof(all), &all) > 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
 		if (CPU_ISSET(cpu, &all))
@@ -43,16 +27,14 @@ static inline void real_time_prepare(void)
 	CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);
 }
 
-/* Gives the calling thread real-time priority. */
-static inline void real_time_enter(void)
+void real_time_enter(void)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 
 	CHECK_EQ(sched_setscheduler(0, SCHED_FIFO, &first), 0);
 }
 
-/* Runs for a while, so that a real-time thread of this CPU would have to wait for it. */
-static inline void real_time_burn(void)
+void real_time_burn(void)
 {
 	struct timespec begun, now;
 
@@ -61,5 +43,3 @@ static inline void real_time_burn(void)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < 10000000);
 }
-
-#endif

@@ -14,8 +14,8 @@
  *	TEST_CLOCK=real in the environment	the clock is the kernel's; test_clock_pass() sleeps
  *	TEST_CORES=n				sched_getaffinity() shows n cores, 4 by default
  */
-#ifndef HP_TEST_CLOCK_H
-#define HP_TEST_CLOCK_H
+#ifndef HP_HARNESS_CLOCK_H
+#define HP_HARNESS_CLOCK_H
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /*
  * System calls without libc, whose functions the library under test may have replaced.
  */
-#ifndef HP_TEST_BARE_H
-#define HP_TEST_BARE_H
+#ifndef HP_HARNESS_BARE_H
+#define HP_HARNESS_BARE_H
 
 #include <sys/syscall.h>
 

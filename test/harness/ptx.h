@@ -24,8 +24,8 @@
  *                                         adds ptx_weight() of `in` to *out
  *   test_say(u64 ns, u64 aloud)           runs for a time, then prints "kernel" unless aloud is 0
  */
-#ifndef HP_TEST_PTX_H
-#define HP_TEST_PTX_H
+#ifndef HP_HARNESS_PTX_H
+#define HP_HARNESS_PTX_H
 
 #include <stdbool.h>
 #include <stdint.h>

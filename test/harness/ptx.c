@@ -6,7 +6,7 @@
  */
 #include "ptx.h"
 
-#include "standin/standin.h"
+#include "../standin/standin.h"
 
 #include <dlfcn.h>
 #include <string.h>

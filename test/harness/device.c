@@ -1,37 +1,21 @@
 /*
- * Opens the stand-in driver at run time, and finds its functions by dlsym() as a program does.
+ * device.c - the ways to a function of the driver, and copies by each.
  */
-#ifndef HP_TEST_PRELOAD_DEVICE_H
-#define HP_TEST_PRELOAD_DEVICE_H
+#include "device.h"
 
-#include "preload.h"
-
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-
-#define FIND(handle, name) ((__typeof__(name) *)dlsym(handle, #name))
-
-/* libc's own dlsym(): the library does not intercept dlvsym(). */
-typedef void *(*dlsym_fn)(void *handle, const char *name);
-
-static inline dlsym_fn native_dlsym(void)
+dlsym_fn native_dlsym(void)
 {
 	void *found = dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34");
 
 	return (dlsym_fn)(found != NULL ? found : dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5"));
 }
 
-/* Returns the number of calls, by the stand-in's control interface. */
-static inline int calls_of(void *driver, const char *name)
+int calls_of(void *driver, const char *name)
 {
 	return ((int (*)(const char *))dlsym(driver, "standin_calls"))(name);
 }
 
-/*
- * Creates a context, and copies 4 MiB in both directions four times with functions that `look`
- * finds.
- */
-static inline bool device_copies(void *driver, dlsym_fn look)
+bool device_copies(void *driver, dlsym_fn look)
 {
 	size_t bytes = 4 << 20;
 	char *up = malloc(bytes), *down = malloc(bytes);
@@ -59,5 +43,3 @@ static inline bool device_copies(void *driver, dlsym_fn look)
 	free(down);
 	return same;
 }
-
-#endif
