@@ -12,7 +12,7 @@
 /* Applies to all processes that are started from here on. */
 void watch_begin(void);
 
-/* True if each process since the last call kept to its budget. */
+/* True if each process since the last call kept to its limit. */
 bool watch_is_kept(void);
 
 #endif
