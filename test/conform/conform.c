@@ -226,32 +226,32 @@ void kernels_load(void)
 {
 	CUmodule module;
 
-	OK(cu[0].cuModuleLoadData(&module, ptx_image));
-	OK(cu[0].cuModuleGetFunction(&spins, module, "test_spin"));
-	OK(cu[0].cuModuleGetFunction(&moves, module, "test_move"));
-	OK(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuModuleLoadData(&module, ptx_image));
+	MUST(cu[0].cuModuleGetFunction(&spins, module, "test_spin"));
+	MUST(cu[0].cuModuleGetFunction(&moves, module, "test_move"));
+	MUST(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
 	/* The first launch of a kernel waits, because it loads the module; so do the driver's. */
 	busy(NULL);
 	move_word(NULL, there, there);
-	OK(cu[0].cuMemsetD8Async(there, 0, 64, NULL));
-	OK(cu[0].cuMemsetD8Async(there, 0, MIB, NULL));
+	MUST(cu[0].cuMemsetD8Async(there, 0, 64, NULL));
+	MUST(cu[0].cuMemsetD8Async(there, 0, MIB, NULL));
 	settle();
 }
 
 void begin(void)
 {
-	OK(cu[0].cuInit(0));
-	OK(cu[0].cuDevicePrimaryCtxRetain(&primary, 0));
-	OK(cu[0].cuCtxSetCurrent(primary));
-	OK(cu[0].cuMemAlloc_v2(&there, THERE_BYTES));
-	OK(cu[0].cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
-	OK(cu[0].cuStreamCreate(&unbound, CU_STREAM_NON_BLOCKING));
+	MUST(cu[0].cuInit(0));
+	MUST(cu[0].cuDevicePrimaryCtxRetain(&primary, 0));
+	MUST(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuMemAlloc_v2(&there, THERE_BYTES));
+	MUST(cu[0].cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	MUST(cu[0].cuStreamCreate(&unbound, CU_STREAM_NON_BLOCKING));
 	kernels_load();
 }
 
 void settle(void)
 {
-	OK(cu[0].cuCtxSynchronize());
+	MUST(cu[0].cuCtxSynchronize());
 }
 
 void busy(CUstream on)
@@ -259,8 +259,8 @@ void busy(CUstream on)
 	uint64_t ns = 30 * 1000000;
 	void *arguments[] = { &ns };
 
-	OK(cu[0].cuLaunchKernel(spins, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
-	OK(cu[0].cuEventRecord(busy_end, on));
+	MUST(cu[0].cuLaunchKernel(spins, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	MUST(cu[0].cuEventRecord(busy_end, on));
 }
 
 bool still_busy(void)
@@ -279,7 +279,7 @@ void move_word(CUstream on, CUdeviceptr to, CUdeviceptr from)
 {
 	void *arguments[] = { &to, &from };
 
-	OK(cu[0].cuLaunchKernel(moves, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	MUST(cu[0].cuLaunchKernel(moves, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
 }
 
 CUresult launch_printing(void)
@@ -289,8 +289,8 @@ CUresult launch_printing(void)
 	CUmodule module;
 
 	if (prints == NULL) {
-		OK(cu[0].cuModuleLoadData(&module, ptx_saying));
-		OK(cu[0].cuModuleGetFunction(&prints, module, "test_say"));
+		MUST(cu[0].cuModuleLoadData(&module, ptx_saying));
+		MUST(cu[0].cuModuleGetFunction(&prints, module, "test_say"));
 	}
 	return cu[0].cuLaunchKernel(prints, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
 }
@@ -309,8 +309,8 @@ int peek(CUdeviceptr at)
 	static unsigned char *byte;
 
 	if (byte == NULL)
-		OK(cu[0].cuMemAllocHost_v2((void **)&byte, 1));
-	OK(cu[0].cuMemcpyDtoH_v2(byte, at, 1));
+		MUST(cu[0].cuMemAllocHost_v2((void **)&byte, 1));
+	MUST(cu[0].cuMemcpyDtoH_v2(byte, at, 1));
 	return *byte;
 }
 
@@ -324,7 +324,7 @@ static void *run_errand(void *given)
 {
 	struct errand *errand = given;
 
-	OK(cu[0].cuCtxSetCurrent(errand->context));
+	MUST(cu[0].cuCtxSetCurrent(errand->context));
 	errand->job(errand->argument);
 	return NULL;
 }
@@ -334,7 +334,7 @@ void elsewhere(void (*job)(void *), void *argument)
 	struct errand errand = { job, argument, NULL };
 	pthread_t thread;
 
-	OK(cu[0].cuCtxGetCurrent(&errand.context));
+	MUST(cu[0].cuCtxGetCurrent(&errand.context));
 	if (pthread_create(&thread, NULL, run_errand, &errand) != 0)
 		_exit(3);
 	pthread_join(thread, NULL);

@@ -13,14 +13,11 @@
 #define HP_CONFORM_CONFORM_H
 
 #include "driver.h"
+#include "sizes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define KIB  ((size_t)1 << 10)
-#define MIB  ((size_t)1 << 20)
-#define PAGE ((size_t)4096)
 
 /* By flavor: stream NULL is the legacy stream, or the thread's own.  Missing functions are NULL. */
 extern struct driver cu[2];
@@ -55,7 +52,7 @@ void begin(void);
 void kernels_load(void);
 
 /* Makes a call that facts depend on; the section ends if it fails. */
-#define OK(call) must(call, #call, __FILE__, __LINE__)
+#define MUST(call) must(call, #call, __FILE__, __LINE__)
 void must(CUresult rc, const char *text, const char *file, int line);
 
 /* Reports a fact of the section; the section's name is prepended. */

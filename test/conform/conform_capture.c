@@ -103,7 +103,7 @@ static void make_call(void *given)
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 	if (trial->who == WHO_RELAXED)
-		OK(cu[0].cuThreadExchangeStreamCaptureMode(&mode));
+		MUST(cu[0].cuThreadExchangeStreamCaptureMode(&mode));
 	switch (trial->call) {
 #define X(name, call)               \
 	case AT_##name:             \
@@ -128,17 +128,17 @@ static void prepare(unsigned flags)
 {
 	if (captured != NULL)
 		cu[0].cuStreamDestroy_v2(captured);
-	OK(cu[0].cuStreamCreate(&captured, flags));
-	OK(cu[0].cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	OK(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuEventCreate(&early, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuEventRecord(early, other));
-	OK(cu[0].cuEventSynchronize(early));
-	OK(cu[0].cuMemAlloc_v2(&spare, 64));
-	OK(cu[0].cuMemAllocHost_v2(&pinned, 64));
+	MUST(cu[0].cuStreamCreate(&captured, flags));
+	MUST(cu[0].cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	MUST(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuEventCreate(&early, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuEventRecord(early, other));
+	MUST(cu[0].cuEventSynchronize(early));
+	MUST(cu[0].cuMemAlloc_v2(&spare, 64));
+	MUST(cu[0].cuMemAllocHost_v2(&pinned, 64));
 	pageable = pages(PAGE, 1);
 	registered = pages(PAGE, 1);
-	OK(cu[0].cuMemHostRegister_v2(registered, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(registered, PAGE, 0));
 }
 
 /* Reports the call's result in each mode, and the result of the end of the capture. */
@@ -153,8 +153,8 @@ static void tell(int call, int who, bool is_blocking)
 		CUresult end;
 
 		prepare(is_blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING);
-		OK(cu[0].cuStreamBeginCapture_v2(captured, (CUstreamCaptureMode)mode));
-		OK(cu[0].cuMemsetD8Async(there, 1, 64, captured));
+		MUST(cu[0].cuStreamBeginCapture_v2(captured, (CUstreamCaptureMode)mode));
+		MUST(cu[0].cuMemsetD8Async(there, 1, 64, captured));
 		if (who == WHO_SAME)
 			make_call(&trial);
 		else
@@ -166,7 +166,7 @@ static void tell(int call, int who, bool is_blocking)
 			end = cu[0].cuStreamEndCapture(captured, &graph);
 		}
 		if (graph != NULL)
-			OK(cu[0].cuGraphDestroy(graph));
+			MUST(cu[0].cuGraphDestroy(graph));
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s %d end %d",
 			 mode != 0 ? ", " : "", modes[mode], (int)trial.said, (int)end);
 	}
@@ -194,18 +194,18 @@ static CUgraphExec recorded(char *from, size_t bytes)
 	CUgraph graph = NULL;
 	CUgraphExec exec = NULL;
 
-	OK(cu[0].cuStreamBeginCapture_v2(unbound, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-	OK(cu[0].cuMemcpyHtoDAsync_v2(there, from, bytes, unbound));
-	OK(cu[0].cuStreamEndCapture(unbound, &graph));
-	OK(cu[0].cuGraphInstantiateWithFlags(&exec, graph, 0));
-	OK(cu[0].cuGraphDestroy(graph));
+	MUST(cu[0].cuStreamBeginCapture_v2(unbound, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	MUST(cu[0].cuMemcpyHtoDAsync_v2(there, from, bytes, unbound));
+	MUST(cu[0].cuStreamEndCapture(unbound, &graph));
+	MUST(cu[0].cuGraphInstantiateWithFlags(&exec, graph, 0));
+	MUST(cu[0].cuGraphDestroy(graph));
 	return exec;
 }
 
 static const char *replayed(CUgraphExec exec, char *from, size_t bytes)
 {
 	memset(from, 3, bytes);
-	OK(cu[0].cuMemsetD8_v2(there, 9, bytes));
+	MUST(cu[0].cuMemsetD8_v2(there, 9, bytes));
 	settle();
 	busy(unbound);
 	CUresult rc = cu[0].cuGraphLaunch(exec, unbound);
@@ -229,11 +229,11 @@ SECTION(graph_sources)
 	begin();
 	CUgraphExec exec = recorded(p, 64);
 	fact("pageable", "%s", replayed(exec, p, 64));
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	fact("pageable_registered_later", "%s", replayed(exec, p, 64));
-	OK(cu[0].cuMemHostUnregister(p));
+	MUST(cu[0].cuMemHostUnregister(p));
 	fact("pageable.1M", "%s", replayed(recorded(large, MIB), large, MIB));
-	OK(cu[0].cuMemHostRegister_v2(q, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(q, PAGE, 0));
 	fact("registered", "%s", replayed(recorded(q, 64), q, 64));
 }
 
@@ -243,11 +243,11 @@ static void without_its_registration(bool again)
 	char *p = pages(PAGE, 1);
 
 	begin();
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	CUgraphExec exec = recorded(p, 64);
-	OK(cu[0].cuMemHostUnregister(p));
+	MUST(cu[0].cuMemHostUnregister(p));
 	if (again)
-		OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+		MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	fact("replayed", "%s", replayed(exec, p, 64));
 	fact("the_next_call", "%d", (int)cu[0].cuCtxSynchronize());
 }

@@ -31,17 +31,17 @@ static char *memory(int kind, size_t bytes)
 
 	switch (kind) {
 	case PINNED:
-		OK(cu[0].cuMemAllocHost_v2(&pinned, bytes));
+		MUST(cu[0].cuMemAllocHost_v2(&pinned, bytes));
 		at = pinned;
 		break;
 	case MANAGED:
-		OK(cu[0].cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL));
+		MUST(cu[0].cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL));
 		at = (void *)managed;
 		break;
 	default:
 		at = pages(bytes, 0);
 		if (kind == REGISTERED)
-			OK(cu[0].cuMemHostRegister_v2(at, bytes, 0));
+			MUST(cu[0].cuMemHostRegister_v2(at, bytes, 0));
 		break;
 	}
 	return memset(at, 1, bytes);
@@ -114,8 +114,8 @@ SECTION(returns_others)
 	CUDA_MEMCPY2D up = shape_rows(in_device(there, 4096), in_host(host, 2048), 1000, 16);
 	CUDA_MEMCPY2D down = shape_rows(in_host(host, 2048), in_device(there, 4096), 1000, 16);
 
-	OK(cu[0].cuMemAlloc_v2(&other, MIB));
-	OK(cu[0].cuArrayCreate_v2(&array, &shape));
+	MUST(cu[0].cuMemAlloc_v2(&other, MIB));
+	MUST(cu[0].cuArrayCreate_v2(&array, &shape));
 #define BEHIND(name, on, call)                    \
 	do {                                      \
 		busy(on);                         \
@@ -182,7 +182,7 @@ SECTION(over)
 	CUdeviceptr seen;
 
 	begin();
-	OK(cu[0].cuMemAlloc_v2(&seen, PAGE));
+	MUST(cu[0].cuMemAlloc_v2(&seen, PAGE));
 	char *host = memory(PAGEABLE, MOST);
 
 	for (size_t i = 0; i < SIZES; i++) {
@@ -193,24 +193,24 @@ SECTION(over)
 		if (n > 4 * KIB && n != MIB)
 			continue;
 		for (int round = 0; round < 10; round++) {
-			OK(cu[0].cuMemsetD8_v2(there, 0xee, n));
+			MUST(cu[0].cuMemsetD8_v2(there, 0xee, n));
 			settle();
 			memset(host, round, n);
-			OK(cu[0].cuMemcpyHtoD_v2(there, host, n));
+			MUST(cu[0].cuMemcpyHtoD_v2(there, host, n));
 			move_word(unbound, seen, there + n - 8);
-			OK(cu[0].cuStreamSynchronize(unbound));
+			MUST(cu[0].cuStreamSynchronize(unbound));
 			old += peek(seen) == 0xee;
 		}
 		FACT(old != 0 ? "may be old" : "new", "up.pageable.%s", sizes[i].name);
 	}
 	/* A copy that does not wait for the legacy stream may overtake its work. */
-	OK(cu[0].cuMemsetD8_v2(there, 0xee, 64));
+	MUST(cu[0].cuMemsetD8_v2(there, 0xee, 64));
 	settle();
 	memset(host, 1, 64);
 	busy(CU_STREAM_LEGACY);
-	OK(cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	MUST(cu[1].cuMemcpyHtoD_v2(there, host, 64));
 	move_word(unbound, seen, there);
-	OK(cu[0].cuStreamSynchronize(unbound));
+	MUST(cu[0].cuStreamSynchronize(unbound));
 	fact("up_ptds.behind_legacy", "%s", peek(seen) == 0xee ? "old" : "new");
 }
 
@@ -227,7 +227,7 @@ SECTION(source)
 
 			memset(host, 1, n);
 			busy(unbound);
-			OK(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound));
+			MUST(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound));
 			memset(host, 2, n);
 			settle();
 			FACT(peek(there + n - 1) == 1 ? "as it was"
@@ -244,7 +244,7 @@ SECTION(source)
 
 		memset(pinned, 1, n);
 		busy(CU_STREAM_LEGACY);
-		OK(cu[0].cuMemcpyHtoDAsync_v2(there, pinned, n, on));
+		MUST(cu[0].cuMemcpyHtoDAsync_v2(there, pinned, n, on));
 		memset(pinned, 2, n);
 		settle();
 		FACT(peek(there + n - 1) == 1 ? "as it was" : "as it is when it comes to it",
@@ -254,7 +254,7 @@ SECTION(source)
 	char *host = memory(PAGEABLE, MIB);
 	CUDA_MEMCPY2D up = shape_rows(in_device(there, 1024), in_host(host, 2048), 1000, 100);
 	busy(unbound);
-	OK(cu[0].cuMemcpy2DAsync_v2(&up, unbound));
+	MUST(cu[0].cuMemcpy2DAsync_v2(&up, unbound));
 	memset(host, 2, MIB);
 	settle();
 	fact("async.rows", "%s",
@@ -346,7 +346,7 @@ SECTION(taken_in)
 
 		busy(unbound);
 		while (count < 8 && still_busy()) {
-			OK(cu[0].cuMemcpyHtoDAsync_v2(there, host, bytes[i], unbound));
+			MUST(cu[0].cuMemcpyHtoDAsync_v2(there, host, bytes[i], unbound));
 			count++;
 		}
 		FACT(count == 1 && !still_busy() ? "none"

@@ -29,16 +29,16 @@ SECTION(contexts)
 
 	begin();
 	elsewhere(current_elsewhere, NULL);
-	OK(cu[0].cuCtxCreate_v2(&made, 0, 0));
+	MUST(cu[0].cuCtxCreate_v2(&made, 0, 0));
 	TELL("created.current", cu[0].cuCtxGetCurrent(&got));
 	fact("created.is_current", "%s", got == made ? "yes" : "no");
-	OK(cu[0].cuMemAlloc_v2(&at, MIB));
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
-	OK(cu[0].cuMemHostRegister_v2(p + PAGE, PAGE, CU_MEMHOSTREGISTER_PORTABLE));
-	OK(cu[0].cuEventCreate(&event, 0));
-	OK(cu[0].cuMemsetD8_v2(at, 7, MIB));
-	OK(cu[0].cuCtxSynchronize());
-	OK(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuMemAlloc_v2(&at, MIB));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p + PAGE, PAGE, CU_MEMHOSTREGISTER_PORTABLE));
+	MUST(cu[0].cuEventCreate(&event, 0));
+	MUST(cu[0].cuMemsetD8_v2(at, 7, MIB));
+	MUST(cu[0].cuCtxSynchronize());
+	MUST(cu[0].cuCtxSetCurrent(primary));
 	TELL("others_memory.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("others_memory.down", cu[0].cuMemcpyDtoH_v2(byte, at, 64));
 	TELL("others_memory.memset", cu[0].cuMemsetD8_v2(at, 1, 64));
@@ -59,8 +59,8 @@ SECTION(contexts)
 	fact("others_registration.async_down", "%s",
 	     returned(cu[0].cuMemcpyDtoHAsync_v2(p, there, PAGE, unbound)));
 	settle();
-	OK(cu[0].cuMemHostRegister_v2(p + 2 * PAGE, PAGE, 0));
-	OK(cu[0].cuCtxSetCurrent(made));
+	MUST(cu[0].cuMemHostRegister_v2(p + 2 * PAGE, PAGE, 0));
+	MUST(cu[0].cuCtxSetCurrent(made));
 	TELL("others_registration.unregister", cu[0].cuMemHostUnregister(p + 2 * PAGE));
 	TELL("others_memory.free", cu[0].cuMemFree_v2(there + THERE_BYTES / 2));
 	TELL("destroy", cu[0].cuCtxDestroy_v2(made));
@@ -70,7 +70,7 @@ SECTION(contexts)
 	     got == NULL      ? "none"
 	     : got == primary ? "the one before"
 			      : "it");
-	OK(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuCtxSetCurrent(primary));
 	TELL("destroyed.registration", cu[0].cuMemHostUnregister(p));
 	TELL("destroyed.register_again", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	TELL("destroyed.memory", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
@@ -95,7 +95,7 @@ SECTION(reset)
 	int active = 7;
 
 	begin();
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	TELL("reset", cu[0].cuDevicePrimaryCtxReset_v2(0));
 	TELL("state", cu[0].cuDevicePrimaryCtxGetState(0, &flags, &active));
 	fact("state.is", "%d", active);
@@ -123,8 +123,8 @@ SECTION(release)
 	int active = 7;
 
 	begin();
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
-	OK(cu[0].cuDevicePrimaryCtxRetain(&again, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuDevicePrimaryCtxRetain(&again, 0));
 	TELL("first", cu[0].cuDevicePrimaryCtxRelease_v2(0));
 	TELL("first.cuMemAlloc", cu[0].cuMemAlloc_v2(&at, 64));
 	TELL("last", cu[0].cuDevicePrimaryCtxRelease_v2(0));
@@ -164,8 +164,8 @@ SECTION(handles)
 	void *pinned;
 
 	begin();
-	OK(cu[0].cuMemAllocManaged(&managed, PAGE, CU_MEM_ATTACH_GLOBAL));
-	OK(cu[0].cuMemAllocHost_v2(&pinned, PAGE));
+	MUST(cu[0].cuMemAllocManaged(&managed, PAGE, CU_MEM_ATTACH_GLOBAL));
+	MUST(cu[0].cuMemAllocHost_v2(&pinned, PAGE));
 	TELL("get.device", cu[0].cuIpcGetMemHandle(&handle, there));
 	TELL("get.inside", cu[0].cuIpcGetMemHandle(&handle, there + MIB));
 	TELL("open.in_the_same_process",
@@ -188,6 +188,6 @@ SECTION(host_functions)
 
 	begin();
 	TELL("launch", cu[0].cuLaunchHostFunc(unbound, calls_the_driver, &told));
-	OK(cu[0].cuStreamSynchronize(unbound));
+	MUST(cu[0].cuStreamSynchronize(unbound));
 	fact("driver_calls_say", "%d", (int)told);
 }

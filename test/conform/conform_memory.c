@@ -22,7 +22,7 @@ static const char *tried(void *at, size_t bytes, unsigned flags)
 	CUresult rc = cu[0].cuMemHostRegister_v2(at, bytes, flags);
 
 	if (rc == CUDA_SUCCESS)
-		OK(cu[0].cuMemHostUnregister(at));
+		MUST(cu[0].cuMemHostUnregister(at));
 	return code(rc);
 }
 
@@ -37,8 +37,8 @@ SECTION(registering)
 	void *pinned;
 
 	begin();
-	OK(cu[0].cuMemAllocHost_v2(&pinned, 2 * PAGE));
-	OK(cu[0].cuMemAllocManaged(&managed, 2 * PAGE, CU_MEM_ATTACH_GLOBAL));
+	MUST(cu[0].cuMemAllocHost_v2(&pinned, 2 * PAGE));
+	MUST(cu[0].cuMemAllocManaged(&managed, 2 * PAGE, CU_MEM_ATTACH_GLOBAL));
 	char *gone = pages(3 * PAGE, 1);
 	mprotect(fixed, PAGE, PROT_READ);
 	fact("null", "%s", tried(NULL, PAGE, 0));
@@ -47,9 +47,9 @@ SECTION(registering)
 	fact("untouched", "%s", tried(untouched, PAGE, 0));
 	munmap(gone + PAGE, PAGE);
 	fact("unmapped", "%s", tried(gone + PAGE, PAGE, 0));
-	OK(pin(p, PAGE));
+	MUST(pin(p, PAGE));
 	bool held = holds_pages(p);
-	OK(cu[0].cuMemHostUnregister(p));
+	MUST(cu[0].cuMemHostUnregister(p));
 	fact_of_pages(held, "half_unmapped", tried(gone, 3 * PAGE, 0));
 	fact_of_pages(held, "read_only", tried(fixed, PAGE, 0));
 	fact("read_only_as_such", "%s", tried(fixed, PAGE, CU_MEMHOSTREGISTER_READ_ONLY));
@@ -61,7 +61,7 @@ SECTION(registering)
 	fact("of_managed", "%s", tried((void *)managed, PAGE, 0));
 	fact("of_device", "%s", tried((void *)there, PAGE, 0));
 
-	OK(pin(p + 2 * PAGE, 2 * PAGE));
+	MUST(pin(p + 2 * PAGE, 2 * PAGE));
 	TELL("twice", pin(p + 2 * PAGE, 2 * PAGE));
 	TELL("twice.shorter", pin(p + 2 * PAGE, PAGE));
 	TELL("twice.longer", pin(p + 2 * PAGE, 3 * PAGE));
@@ -71,7 +71,7 @@ SECTION(registering)
 	TELL("twice.runs_out", pin(p + 4 * PAGE - 1, PAGE));
 	fact("adjacent.before", "%s", tried(p + PAGE, PAGE, 0));
 	fact("adjacent.behind", "%s", tried(p + 4 * PAGE, PAGE, 0));
-	OK(pin(p + 6 * PAGE, 100));
+	MUST(pin(p + 6 * PAGE, 100));
 	TELL("two_on_a_page", pin(p + 6 * PAGE + 100, 100));
 	TELL("unregister.inside", cu[0].cuMemHostUnregister(p + 3 * PAGE));
 	TELL("unregister.before", cu[0].cuMemHostUnregister(p));
@@ -81,7 +81,7 @@ SECTION(registering)
 	TELL("unregister.alloc_host", cu[0].cuMemHostUnregister(pinned));
 	TELL("unregister.managed", cu[0].cuMemHostUnregister((void *)managed));
 	TELL("unregister.device", cu[0].cuMemHostUnregister((void *)there));
-	OK(pin(p, PAGE));
+	MUST(pin(p, PAGE));
 	TELL("free_host.registered", cu[0].cuMemFreeHost(p));
 	TELL("free_host.pageable", cu[0].cuMemFreeHost(p + 2 * PAGE));
 	TELL("free_host.null", cu[0].cuMemFreeHost(NULL));
@@ -104,10 +104,10 @@ SECTION(straddling)
 			      .Height = 1 };
 
 	begin();
-	OK(cu[0].cuMemsetD8_v2(there, 9, 8 * PAGE));
+	MUST(cu[0].cuMemsetD8_v2(there, 9, 8 * PAGE));
 	box.dstDevice = there;
-	OK(pin(p + PAGE, PAGE));
-	OK(pin(p + 2 * PAGE, PAGE));
+	MUST(pin(p + PAGE, PAGE));
+	MUST(pin(p + 2 * PAGE, PAGE));
 	TELL("begins_inside.up", cu[0].cuMemcpyHtoD_v2(there, p + 2 * PAGE, 2 * PAGE));
 	TELL("begins_inside.down", cu[0].cuMemcpyDtoH_v2(p + 2 * PAGE, there, 2 * PAGE));
 	TELL("begins_inside.uva.up", cu[0].cuMemcpy(there, (CUdeviceptr)p + 2 * PAGE, 2 * PAGE));
@@ -162,12 +162,12 @@ SECTION(pages_change)
 	char *p = pages(MIB, 7);
 
 	begin();
-	OK(pin(p, MIB));
+	MUST(pin(p, MIB));
 	bool held = holds_pages(p);
 	mprotect(p, MIB, PROT_NONE);
 	TELL("inaccessible.up", cu[0].cuMemcpyHtoD_v2(there, p, MIB));
 	fact("inaccessible.arrives", "%s", peek(there + MIB - 1) == 7 ? "right" : "wrong");
-	OK(cu[0].cuMemsetD8_v2(there, 8, MIB));
+	MUST(cu[0].cuMemsetD8_v2(there, 8, MIB));
 	TELL("inaccessible.down", cu[0].cuMemcpyDtoH_v2(p, there, MIB));
 	mprotect(p, MIB, PROT_READ | PROT_WRITE);
 	fact("inaccessible.arrives_down", "%s", p[MIB - 1] == 8 ? "right" : "wrong");
@@ -184,7 +184,7 @@ SECTION(pages_change)
 	fact_of_pages(held, "mapped_again.arrives", peek(there) == 10 ? "new pages" : "old pages");
 	TELL("mapped_again.register", pin(p, MIB));
 	TELL("mapped_again.unregister", cu[0].cuMemHostUnregister(p));
-	OK(pin(p, PAGE));
+	MUST(pin(p, PAGE));
 	memset(p, 1, PAGE);
 	pid_t child = fork();
 	if (child == 0) {
@@ -197,7 +197,7 @@ SECTION(pages_change)
 	waitpid(child, &status, 0);
 	fact("child.is_not_initialized", "%s", status == 3 << 8 ? "yes" : "no");
 	memset(p, 5, PAGE);
-	OK(cu[0].cuMemcpyHtoD_v2(there, p, PAGE));
+	MUST(cu[0].cuMemcpyHtoD_v2(there, p, PAGE));
 	fact("fork.arrives", "%s", peek(there) == 5 ? "right" : "wrong");
 }
 
@@ -301,13 +301,13 @@ SECTION(ask_host)
 
 	begin();
 	ask("pageable", (uint64_t)p, (uint64_t)p + 100);
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	ask("registered", (uint64_t)p, (uint64_t)p + 100);
 	ask("behind_registered", (uint64_t)p, (uint64_t)p + PAGE);
-	OK(cu[0].cuMemHostUnregister(p));
+	MUST(cu[0].cuMemHostUnregister(p));
 	ask("was_registered", (uint64_t)p, (uint64_t)p + 100);
-	OK(cu[0].cuMemHostRegister_v2(p + 64, 1000,
-				      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+	MUST(cu[0].cuMemHostRegister_v2(
+		p + 64, 1000, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
 	ask("registered_odd", (uint64_t)p, (uint64_t)p + 100);
 	ask("before_registered_odd", (uint64_t)p, (uint64_t)p);
 }
@@ -317,12 +317,12 @@ SECTION(ask_pinned)
 	void *plain, *mapped;
 
 	begin();
-	OK(cu[0].cuMemAllocHost_v2(&plain, 2 * PAGE));
-	OK(cu[0].cuMemHostAlloc(&mapped, PAGE,
-				CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+	MUST(cu[0].cuMemAllocHost_v2(&plain, 2 * PAGE));
+	MUST(cu[0].cuMemHostAlloc(&mapped, PAGE,
+				  CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 	ask("alloc_host", (uint64_t)plain, (uint64_t)plain + 100);
 	ask("host_alloc", (uint64_t)mapped, (uint64_t)mapped + 100);
-	OK(cu[0].cuMemHostAlloc(&mapped, PAGE, CU_MEMHOSTALLOC_WRITECOMBINED));
+	MUST(cu[0].cuMemHostAlloc(&mapped, PAGE, CU_MEMHOSTALLOC_WRITECOMBINED));
 	ask("write_combined", (uint64_t)mapped, (uint64_t)mapped);
 }
 
@@ -331,14 +331,14 @@ SECTION(ask_device)
 	CUdeviceptr plain, managed, pooled;
 
 	begin();
-	OK(cu[0].cuMemAlloc_v2(&plain, 4 * MIB));
-	OK(cu[0].cuMemAllocManaged(&managed, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
-	OK(cu[0].cuMemAllocAsync(&pooled, 4 * MIB, unbound));
+	MUST(cu[0].cuMemAlloc_v2(&plain, 4 * MIB));
+	MUST(cu[0].cuMemAllocManaged(&managed, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
+	MUST(cu[0].cuMemAllocAsync(&pooled, 4 * MIB, unbound));
 	settle();
 	ask("device", plain, plain + 100);
 	ask("managed", managed, managed + 100);
 	ask("pooled", pooled, pooled + 100);
-	OK(cu[0].cuMemFree_v2(plain));
+	MUST(cu[0].cuMemFree_v2(plain));
 	ask("null", 0, 0);
 	ask("small_number", 0, 4096);
 }
@@ -352,7 +352,7 @@ SECTION(gone)
 
 	begin();
 	/* More than a driver would take from memory that it holds already. */
-	OK(cu[0].cuMemAlloc_v2(&at, 256 * MIB));
+	MUST(cu[0].cuMemAlloc_v2(&at, 256 * MIB));
 	TELL("free.inside", cu[0].cuMemFree_v2(at + 512));
 	TELL("free.null", cu[0].cuMemFree_v2(0));
 	TELL("free", cu[0].cuMemFree_v2(at));
@@ -366,12 +366,12 @@ SECTION(gone)
 	TELL("beyond.up", cu[0].cuMemcpyHtoD_v2(there + THERE_BYTES - 8, byte, 64));
 	TELL("beyond.down", cu[0].cuMemcpyDtoH_v2(byte, there + THERE_BYTES - 8, 64));
 	TELL("beyond.memset", cu[0].cuMemsetD8_v2(there + THERE_BYTES - 8, 0, 64));
-	OK(cu[0].cuMemAllocAsync(&pooled, MIB, unbound));
+	MUST(cu[0].cuMemAllocAsync(&pooled, MIB, unbound));
 	TELL("pooled.up_on_another_stream", cu[0].cuMemcpyHtoD_v2(pooled, byte, 64));
 	TELL("pooled.free_async", cu[0].cuMemFreeAsync(pooled, unbound));
 	settle();
 	TELL("pooled.free_async_twice", cu[0].cuMemFreeAsync(pooled, unbound));
-	OK(cu[0].cuMemAllocAsync(&pooled, MIB, unbound));
+	MUST(cu[0].cuMemAllocAsync(&pooled, MIB, unbound));
 	TELL("pooled.free", cu[0].cuMemFree_v2(pooled));
 	TELL("free_async.of_plain",
 	     cu[0].cuMemAlloc_v2(&at, MIB) ?: cu[0].cuMemFreeAsync(at, unbound));
@@ -471,12 +471,12 @@ SECTION(virtual_closed)
 	CUdeviceptr at;
 
 	begin();
-	OK(cu[0].cuMemCreate(&handle, 2 * MIB, &of, 0));
-	OK(cu[0].cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+	MUST(cu[0].cuMemCreate(&handle, 2 * MIB, &of, 0));
+	MUST(cu[0].cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
 	TELL("reserved.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
-	OK(cu[0].cuMemMap(at, 2 * MIB, 0, handle, 0));
+	MUST(cu[0].cuMemMap(at, 2 * MIB, 0, handle, 0));
 	TELL("mapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
-	OK(cu[0].cuMemUnmap(at, 2 * MIB));
+	MUST(cu[0].cuMemUnmap(at, 2 * MIB));
 	TELL("unmapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("unmapped.memset", cu[0].cuMemsetD8_v2(at, 0, 64));
 }

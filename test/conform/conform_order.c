@@ -23,13 +23,13 @@ SECTION(order)
 	CUevent end;
 
 	begin();
-	OK(cu[0].cuEventCreate(&end, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuEventCreate(&end, CU_EVENT_DISABLE_TIMING));
 	for (int first = 0; first < STREAMS; first++)
 		for (int then = 0; then < STREAMS; then++) {
 			busy(stream_of(first));
-			OK(cu[0].cuMemsetD8Async(there, 1, 64, stream_of(then)));
-			OK(cu[0].cuEventRecord(end, stream_of(then)));
-			OK(cu[0].cuEventSynchronize(end));
+			MUST(cu[0].cuMemsetD8Async(there, 1, 64, stream_of(then)));
+			MUST(cu[0].cuEventRecord(end, stream_of(then)));
+			MUST(cu[0].cuEventSynchronize(end));
 			FACT(still_busy() ? "concurrent" : "after", "%s.then.%s", names[first],
 			     names[then]);
 			settle();
@@ -38,12 +38,12 @@ SECTION(order)
 
 static void record_own(void *event)
 {
-	OK(cu[0].cuEventRecord(event, CU_STREAM_PER_THREAD));
+	MUST(cu[0].cuEventRecord(event, CU_STREAM_PER_THREAD));
 }
 
 static void record_legacy(void *event)
 {
-	OK(cu[0].cuEventRecord(event, CU_STREAM_LEGACY));
+	MUST(cu[0].cuEventRecord(event, CU_STREAM_LEGACY));
 }
 
 /* The same between threads, streams and contexts. */
@@ -54,12 +54,12 @@ SECTION(order_far)
 	CUevent end, there_end;
 
 	begin();
-	OK(cu[0].cuEventCreate(&end, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuStreamCreate(&second, CU_STREAM_DEFAULT));
-	OK(cu[0].cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING));
+	MUST(cu[0].cuEventCreate(&end, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuStreamCreate(&second, CU_STREAM_DEFAULT));
+	MUST(cu[0].cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING));
 #define AFTER(name)                                                      \
 	do {                                                             \
-		OK(cu[0].cuEventSynchronize(end));                       \
+		MUST(cu[0].cuEventSynchronize(end));                     \
 		fact(name, "%s", still_busy() ? "concurrent" : "after"); \
 		settle();                                                \
 	} while (0)
@@ -73,52 +73,52 @@ SECTION(order_far)
 	elsewhere(record_legacy, end);
 	AFTER("own.then.legacy_of_another_thread");
 	busy(blocking);
-	OK(cu[0].cuEventRecord(end, second));
+	MUST(cu[0].cuEventRecord(end, second));
 	AFTER("blocking.then.another_blocking");
 	/* Ordered by the legacy stream, which has no work itself. */
 	busy(blocking);
-	OK(cu[0].cuMemsetD8Async(there, 1, 64, CU_STREAM_LEGACY));
-	OK(cu[0].cuEventRecord(end, second));
+	MUST(cu[0].cuMemsetD8Async(there, 1, 64, CU_STREAM_LEGACY));
+	MUST(cu[0].cuEventRecord(end, second));
 	AFTER("blocking.then.legacy.then.another_blocking");
 	busy(blocking);
-	OK(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
-	OK(cu[0].cuEventSynchronize(end));
+	MUST(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
+	MUST(cu[0].cuEventSynchronize(end));
 	fact("blocking.then.event_on_legacy", "%s", still_busy() ? "concurrent" : "after");
 	settle();
 	busy(unbound);
-	OK(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
+	MUST(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
 	AFTER("unbound.then.event_on_legacy");
 	busy(unbound);
-	OK(cu[0].cuCtxRecordEvent(primary, end));
+	MUST(cu[0].cuCtxRecordEvent(primary, end));
 	AFTER("unbound.then.event_of_context");
 	busy(blocking);
-	OK(cu[0].cuCtxRecordEvent(primary, end));
+	MUST(cu[0].cuCtxRecordEvent(primary, end));
 	AFTER("blocking.then.event_of_context");
 	/* An event that is waited for, and recorded again in between. */
 	busy(unbound);
-	OK(cu[0].cuEventRecord(end, unbound));
-	OK(cu[0].cuStreamWaitEvent(second, end, 0));
-	OK(cu[0].cuEventRecord(end, idle));
-	OK(cu[0].cuEventRecord(end, second));
+	MUST(cu[0].cuEventRecord(end, unbound));
+	MUST(cu[0].cuStreamWaitEvent(second, end, 0));
+	MUST(cu[0].cuEventRecord(end, idle));
+	MUST(cu[0].cuEventRecord(end, second));
 	AFTER("stream_that_waits_for_a_recording_replaced");
-	OK(cu[0].cuCtxCreate_v2(&other, 0, 0));
-	OK(cu[0].cuEventCreate(&there_end, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuCtxCreate_v2(&other, 0, 0));
+	MUST(cu[0].cuEventCreate(&there_end, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuCtxSetCurrent(primary));
 	busy(CU_STREAM_LEGACY);
-	OK(cu[0].cuCtxSetCurrent(other));
-	OK(cu[0].cuEventRecord(there_end, CU_STREAM_LEGACY));
-	OK(cu[0].cuEventSynchronize(there_end));
-	OK(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuCtxSetCurrent(other));
+	MUST(cu[0].cuEventRecord(there_end, CU_STREAM_LEGACY));
+	MUST(cu[0].cuEventSynchronize(there_end));
+	MUST(cu[0].cuCtxSetCurrent(primary));
 	fact("legacy.then.legacy_of_another_context", "%s", still_busy() ? "concurrent" : "after");
 	fact("event_on_stream_of_another_context", "%d",
 	     (int)cu[0].cuEventRecord(there_end, unbound));
 	settle();
-	OK(cu[0].cuEventRecord(end, unbound));
-	OK(cu[0].cuCtxSetCurrent(other));
+	MUST(cu[0].cuEventRecord(end, unbound));
+	MUST(cu[0].cuCtxSetCurrent(other));
 	fact("wait_for_event_of_another_context", "%d",
 	     (int)cu[0].cuStreamWaitEvent(CU_STREAM_LEGACY, end, 0));
 	fact("query_event_of_another_context", "%d", (int)(cu[0].cuEventSynchronize(end)));
-	OK(cu[0].cuCtxSetCurrent(primary));
+	MUST(cu[0].cuCtxSetCurrent(primary));
 #undef AFTER
 }
 
@@ -137,8 +137,8 @@ SECTION(waits)
 	void *pinned;
 
 	begin();
-	OK(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	MUST(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	/* Makes each call after a kernel on each stream. */
 #define BEHIND(name, call)                                             \
 	for (int on = 0; on < STREAMS; on++) {                         \
@@ -172,7 +172,7 @@ SECTION(waits)
 	BEHIND("free_host", cu[0].cuMemFreeHost(pinned));
 	BEHIND("unregister", cu[0].cuMemHostUnregister(p));
 	BEHIND("register", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
-	OK(cu[0].cuMemHostUnregister(p));
+	MUST(cu[0].cuMemHostUnregister(p));
 	BEHIND("unregister_what_is_not", cu[0].cuMemHostUnregister(p));
 	BEHIND("alloc_async", cu[0].cuMemAllocAsync(&more, 64 * KIB, unbound));
 	BEHIND("free_async", cu[0].cuMemFreeAsync(more, unbound));
@@ -186,7 +186,7 @@ SECTION(waits)
 	BEHIND("mem_get_info", cu[0].cuMemGetInfo_v2(&(size_t){ 0 }, &(size_t){ 0 }));
 	BEHIND("write_value", cu[0].cuStreamWriteValue32_v2(unbound, there, 1, 0));
 #undef BEHIND
-	OK(cu[0].cuStreamCreate(&gone, CU_STREAM_NON_BLOCKING));
+	MUST(cu[0].cuStreamCreate(&gone, CU_STREAM_NON_BLOCKING));
 	busy(gone);
 	fact("destroy_of_the_busy_stream", "%s", returned(cu[0].cuStreamDestroy_v2(gone)));
 	settle();
@@ -202,36 +202,36 @@ SECTION(say)
 	unsigned long long ids[4];
 
 	begin();
-	OK(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-	OK(cu[0].cuEventCreate(&timed, 0));
-	OK(cu[0].cuEventCreate(&other, 0));
+	MUST(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cu[0].cuEventCreate(&timed, 0));
+	MUST(cu[0].cuEventCreate(&other, 0));
 	for (int i = 0; i < STREAMS; i++)
 		FACT(code(cu[0].cuStreamQuery(stream_of(i))), "query.%s", names[i]);
 	fact("query.null", "%d", (int)cu[0].cuStreamQuery(NULL));
 	fact("event.never_recorded", "%d", (int)cu[0].cuEventQuery(event));
 	fact("elapsed.never_recorded", "%d", (int)cu[0].cuEventElapsedTime(&ms, timed, other));
-	OK(cu[0].cuEventRecord(timed, unbound));
+	MUST(cu[0].cuEventRecord(timed, unbound));
 	fact("elapsed.one_recorded", "%d", (int)cu[0].cuEventElapsedTime(&ms, timed, other));
 	busy(unbound);
-	OK(cu[0].cuEventRecord(other, unbound));
+	MUST(cu[0].cuEventRecord(other, unbound));
 	fact("event.behind_a_kernel", "%d", (int)cu[0].cuEventQuery(other));
 	fact("elapsed.not_ready", "%d", (int)cu[0].cuEventElapsedTime(&ms, timed, other));
-	OK(cu[0].cuEventSynchronize(other));
+	MUST(cu[0].cuEventSynchronize(other));
 	fact("event.after_a_kernel", "%d", (int)cu[0].cuEventQuery(other));
 	fact("elapsed.ready", "%d", (int)cu[0].cuEventElapsedTime(&ms, timed, other));
 	fact("elapsed.is", "%s", ms >= 25 ? "that of the kernel" : "less");
-	OK(cu[0].cuEventRecord(event, unbound));
-	OK(cu[0].cuEventSynchronize(event));
+	MUST(cu[0].cuEventRecord(event, unbound));
+	MUST(cu[0].cuEventSynchronize(event));
 	fact("elapsed.without_timing", "%d", (int)cu[0].cuEventElapsedTime(&ms, timed, event));
 	for (int i = 0; i < STREAMS; i++) {
 		flags = 77;
-		OK(cu[0].cuStreamGetFlags(stream_of(i), &flags));
+		MUST(cu[0].cuStreamGetFlags(stream_of(i), &flags));
 		FACT(code((CUresult)flags), "flags.%s", names[i]);
 	}
-	OK(cu[0].cuStreamGetId(NULL, &ids[0]));
-	OK(cu[0].cuStreamGetId(CU_STREAM_LEGACY, &ids[1]));
-	OK(cu[1].cuStreamGetId(NULL, &ids[2]));
-	OK(cu[0].cuStreamGetId(CU_STREAM_PER_THREAD, &ids[3]));
+	MUST(cu[0].cuStreamGetId(NULL, &ids[0]));
+	MUST(cu[0].cuStreamGetId(CU_STREAM_LEGACY, &ids[1]));
+	MUST(cu[1].cuStreamGetId(NULL, &ids[2]));
+	MUST(cu[0].cuStreamGetId(CU_STREAM_PER_THREAD, &ids[3]));
 	fact("id.null_is_legacy", "%s", ids[0] == ids[1] ? "yes" : "no");
 	fact("id.null_ptsz_is_own", "%s", ids[2] == ids[3] ? "yes" : "no");
 	fact("id.legacy_is_own", "%s", ids[1] == ids[3] ? "yes" : "no");

@@ -192,7 +192,7 @@ SECTION(wrong_others)
 
 	begin();
 	catch_faults();
-	OK(cu[0].cuGraphCreate(&graph, 0));
+	MUST(cu[0].cuGraphCreate(&graph, 0));
 	WRONG("cuStreamCreate.flags", cu[0].cuStreamCreate(&stream, 0x80));
 	WRONG("cuStreamCreate.nowhere", cu[0].cuStreamCreate(NULL, 0));
 	WRONG("cuStreamWaitEvent.flags",
@@ -219,7 +219,7 @@ SECTION(wrong_others)
 	WRONG("cuStreamWriteValue32.number", cu[0].cuStreamWriteValue32_v2(unbound, 4096, 1, 0));
 	WRONG("cuStreamWriteValue32.odd", cu[0].cuStreamWriteValue32_v2(unbound, there + 1, 1, 0));
 	WRONG("cuModuleLoadData.null", cu[0].cuModuleLoadData(&module, NULL));
-	OK(cu[0].cuGraphCreate(&graph, 0));
+	MUST(cu[0].cuGraphCreate(&graph, 0));
 	box.srcMemoryType = CU_MEMORYTYPE_HOST;
 	box.srcHost = host;
 	box.dstMemoryType = CU_MEMORYTYPE_DEVICE;

@@ -10,8 +10,6 @@
 
 #include <dlfcn.h>
 
-#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
-
 static inline void *linked_look_up(void *handle, const char *name)
 {
 	return dlsym(handle, name);

@@ -11,10 +11,7 @@
 #include "pin/pinning.h"
 
 #include "check.h"
-
-#define KIB    ((size_t)1 << 10)
-#define MIB    ((size_t)1 << 20)
-#define GIB    ((size_t)1 << 30)
+#include "sizes.h"
 
 /* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */
 #define PROVEN 4711

@@ -97,10 +97,9 @@ TEST(nothing_of_it_survives_the_block)
 		memset(again, 9, MIB);
 		CHECK(pread(file, &byte, 1, 0) == 1 && byte == 0);
 		pid_t child = fork();
-		int status = 1;
 		if (child == 0)
 			_exit(again[0] == 9 && again[MIB - 1] == 9 ? 0 : 1);
-		CHECK(waitpid(child, &status, 0) == child && status == 0);
+		CHECK_EQ(check_status(child), 0);
 
 		/* It is pinned like any other block. */
 		for (int i = 0; i < 100 && !copy(again, MIB); i++)

@@ -506,10 +506,9 @@ static void fork_there(void *base, size_t bytes)
 	(void)bytes;
 	fake.inside = NULL;
 	pid_t child = fork();
-	int status = -1;
 	if (child == 0)
 		_exit(child_pins_nothing());
-	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 }
 
 TEST(a_fork_before_and_while_the_thread_pins)

@@ -15,11 +15,10 @@
 #include "clock.h"
 #include "fake.h"
 #include "random.h"
+#include "sizes.h"
 
 #include <pthread.h>
 
-#define KIB     ((size_t)1 << 10)
-#define MIB     ((size_t)1 << 20)
 #define WORKERS 4
 #define SLOTS   24
 

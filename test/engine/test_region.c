@@ -7,10 +7,10 @@
 
 #include "linked.h"
 #include "../standin/standin.h"
+#include "sizes.h"
 
 #include <pthread.h>
 
-#define MIB   ((size_t)1 << 20)
 #define PIECE ((size_t)128 << 10)
 #define SMALL (REGION_SMALL_UNITS * REGION_SMALL_UNIT)
 

@@ -15,12 +15,11 @@
 #include "linked.h"
 #include "pattern.h"
 #include "../standin/standin.h"
+#include "sizes.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define KIB  ((size_t)1 << 10)
-#define MIB  ((size_t)1 << 20)
 #define MOST (20 * MIB)
 
 static CUcontext context;

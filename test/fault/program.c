@@ -7,6 +7,7 @@
  */
 #include "fault.h"
 #include "shapes.h"
+#include "sizes.h"
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
 
@@ -23,8 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KIB        ((size_t)1 << 10)
-#define MIB        ((size_t)1 << 20)
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The driver does not change errno, so errno is the program's. */

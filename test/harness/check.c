@@ -165,6 +165,14 @@ int check_result(int status)
 	return WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIPPED ? CHECK_SKIPPED : 1;
 }
 
+int check_status(pid_t child)
+{
+	int status = -1;
+
+	CHECK_EQ(waitpid(child, &status, __WALL), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 int check_run_forked(const struct check_test *test, unsigned seconds)
 {
 	char folder[256];

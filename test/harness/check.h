@@ -24,6 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Under a sanitizer everything is slower, and memory has shadows. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
 struct check_test {
 	const char *name;
 	void (*run)(void);
@@ -49,6 +58,9 @@ extern int check_made_one;
 /* Like CHECK; prints both numbers if they differ. */
 #define CHECK_EQ(left, right) \
 	check_equal((long long)(left), (long long)(right), #left " == " #right, __FILE__, __LINE__)
+
+/* A call of the driver succeeds. */
+#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
 
 /* Both return whether it holds. */
 int check_that(int holds, const char *text, const char *file, int line);
@@ -117,6 +129,9 @@ void check_folder_end(const char *path);
 
 /* Interprets the wait status of a finished test.  0: passed, 77: skipped, 1: failed. */
 int check_result(int status);
+
+/* Waits for the child.  Returns its exit status, or -N if the signal N has ended it. */
+int check_status(pid_t child);
 
 /* Runs the test in a child, with a folder.  0: passed, 77: skipped. */
 int check_run_forked(const struct check_test *test, unsigned seconds);

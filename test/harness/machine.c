@@ -5,8 +5,7 @@
  * link it.
  */
 #include "heap/limits.h"
-
-#define GIB ((uint64_t)1 << 30)
+#include "sizes.h"
 
 uint64_t __wrap_limits_ram(void);
 uint64_t __wrap_limits_ram_and_swap(void);

@@ -674,7 +674,7 @@ ALONE(row08_other_process_reads)
 		CHECK(read(answers[0], &right, 1) == 1 && right);
 	}
 	close(orders[1]);
-	CHECK_EQ(status_of(child), CHECK_REACHED_ITS_END);
+	CHECK_EQ(check_status(child), CHECK_REACHED_ITS_END);
 }
 
 /* ---- text of kernels ---- */
@@ -720,7 +720,7 @@ static void prints(void (*print)(CUfunction), const char *wanted)
 	while ((got = read(pipes[0], text + length, sizeof(text) - 1 - length)) > 0)
 		length += (size_t)got;
 	text[length] = '\0';
-	CHECK_EQ(status_of(child), 0);
+	CHECK_EQ(check_status(child), 0);
 	if (!CHECK(strcmp(text, wanted) == 0))
 		printf("# said: %s", text);
 }

@@ -172,7 +172,7 @@ static void forks(bool runs_something_else)
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));
-		CHECK_EQ(status_of(child), 3);
+		CHECK_EQ(check_status(child), 3);
 	}
 }
 
@@ -198,7 +198,7 @@ TEST(row13_fork_and_exit)
 	if (child == 0)
 		exit(3);
 	/* A driver's own exit handlers may crash. */
-	int status = status_of(child);
+	int status = check_status(child);
 	SEE("child", status);
 	CHECK(status == 3 || stand_in("standin_calls") == NULL);
 	CHECK(device_holds(TARGET, one.bytes, one.seed));
@@ -574,7 +574,7 @@ static void leaves(void (*leave)(int), bool shared, int status)
 		fflush(stdout);
 		leave(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(status_of(child), status);
+	CHECK_EQ(check_status(child), status);
 	CHECK(page[1] != 0);
 	CHECK(!shared || page[0] == page[1]);
 	munmap(page, PAGE);
@@ -614,8 +614,8 @@ LEAVES(exit, return_to_libc, 7)
 LEAVES(_exit, _exit, 7)
 LEAVES(quick_exit, quick_exit, 7)
 LEAVES(exec, run_another, 7)
-LEAVES(abort, give_up, 1000 + 6)
-LEAVES(kill, be_killed, 1000 + 9)
+LEAVES(abort, give_up, -SIGABRT)
+LEAVES(kill, be_killed, -SIGKILL)
 
 /*
  * A thread ends only after its copies on its own stream: without the library each copy is

@@ -238,14 +238,6 @@ void changed(char *block)
 	free(block);
 }
 
-int status_of(pid_t child)
-{
-	int status = -1;
-
-	CHECK(waitpid(child, &status, 0) == child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
 /* Returns 0, 1 or 77; prints "row 03 munmap: ok". */
 static int run_one(const struct check_test *test)
 {

@@ -15,18 +15,13 @@
 #include "device.h"
 #include "driver.h"
 #include "pattern.h"
+#include "sizes.h"
 
 #include <errno.h>
-
-#define KIB              ((size_t)1 << 10)
-#define MIB              ((size_t)1 << 20)
-#define PAGE             ((size_t)4096)
 
 /* Size of most blocks, and of device memory at `there`. */
 #define BYTES            (4 * MIB)
 #define THERE_BYTES      (64 * MIB)
-
-#define OK(call)         CHECK_EQ(call, CUDA_SUCCESS)
 
 /* A test in a process of its own: it ends contexts or the process, or needs an environment. */
 #define ALONE(id)        TEST_WITH(id, "HAZARDS=alone")
@@ -108,8 +103,5 @@ void agrees(char *block, size_t bytes);
  * the next one is an ordinary block.
  */
 void changed(char *block);
-
-/* Returns the exit status of a child, or 1000 + the signal that ended it. */
-int status_of(pid_t child);
 
 #endif

@@ -74,7 +74,7 @@ ALONE(row25_checkpoint)
 		SEE("unlock", FIND(library, cuCheckpointProcessUnlock)(child, NULL));
 	}
 	CHECK(write(down[1], "g", 1) == 1);
-	SEE("end", status_of(child));
+	SEE("end", check_status(child));
 }
 
 /* Another process reads and writes the block; the device sees its writes. */
@@ -100,7 +100,7 @@ TEST(row26_another_process)
 			_exit(77);
 		_exit(right ? 7 : 1);
 	}
-	int status = status_of(child);
+	int status = check_status(child);
 	SEE("the other process", status);
 	if (status == 7) {
 		OK(cu.cuMemcpyHtoD_v2(there, block, BYTES));
@@ -132,7 +132,7 @@ TEST(row26_a_tracer)
 		ptrace(PTRACE_DETACH, parent, NULL, NULL);
 		_exit(failed ? 1 : 7);
 	}
-	int status = status_of(child);
+	int status = check_status(child);
 	SEE("tracer", status);
 	if (status == 7) {
 		long seen = 0;

@@ -297,7 +297,7 @@ static void leaves(void (*leave)(int))
 		OK(cu.cuMemcpyHtoDAsync_v2(there, late[0], 100, stream));
 		leave(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 
 ALONE(row23_exit)

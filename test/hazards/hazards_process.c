@@ -76,7 +76,7 @@ ALONE(row05_a_copy_into_read_only_memory)
 		cu.cuMemcpyDtoH_v2(block, there, BYTES);
 		_exit(5);
 	}
-	SEE("end", status_of(child));
+	SEE("end", check_status(child));
 }
 
 /* Data that the child sees, and its changes to its own memory. */
@@ -111,7 +111,7 @@ static void live_as_parent(struct family *my, pid_t child)
 	OK(cu.cuMemcpyHtoD_v2(there, my->block, BYTES));
 	CHECK(device_holds(there, BYTES, 6));
 	agrees(my->block, BYTES);
-	CHECK_EQ(status_of(child), 3);
+	CHECK_EQ(check_status(child), 3);
 	agrees(my->block, BYTES);
 	agrees(my->freed, BYTES);
 	free(my->block);
@@ -154,7 +154,7 @@ TEST(row06_fork_unpins)
 		pinned = 0;
 		for (int i = 0; i < 4; i++)
 			pinned += is_pinned(blocks[i]);
-		CHECK_EQ(status_of(child), 3);
+		CHECK_EQ(check_status(child), 3);
 	}
 	CHECK_EQ(pinned, 0);
 	for (int i = 0; i < 4; i++) {

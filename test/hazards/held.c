@@ -244,7 +244,7 @@ static void ask_plain(const char *row)
 	}
 	close(ends[1]);
 	read_answers(ends[0]);
-	CHECK_EQ(status_of(child), CHECK_REACHED_ITS_END);
+	CHECK_EQ(check_status(child), CHECK_REACHED_ITS_END);
 	CHECK(answered > 50);
 }
 

@@ -366,7 +366,7 @@ static void fork_one(const struct action *action)
 	(void)action;
 	if (child == 0)
 		_exit(7);
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 	CHECK_EQ(system("exit 3") / 256, 3);
 }
 

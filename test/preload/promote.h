@@ -8,6 +8,7 @@
 
 #include "pattern.h"
 #include "preload.h"
+#include "sizes.h"
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
@@ -26,11 +27,6 @@ static inline pid_t fork_past_libc(void)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 #endif
 }
-
-#define KIB      ((size_t)1 << 10)
-#define MIB      ((size_t)1 << 20)
-
-#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
 
 /* Shared by the files of one program. */
 __attribute__((weak)) CUcontext context;

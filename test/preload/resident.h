@@ -6,6 +6,7 @@
 #define HP_TEST_PRELOAD_RESIDENT_H
 
 #include "clock.h"
+#include "memory.h"
 #include "promote.h"
 
 #include <dirent.h>
@@ -13,25 +14,13 @@
 /* A step of time: shorter than any wait of the library without work. */
 #define STEP_NS (20 * TEST_MS)
 
-/* Does not use stdio, which allocates. */
-static inline size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	if (read(fd, text, sizeof(text) - 1) <= 0)
-		return SIZE_MAX;
-	close(fd);
-	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
-}
-
 /* Sleeps until no more than `most` is resident, for at most `seconds`. */
 static inline bool shrinks_to(size_t most, double seconds)
 {
 	uint64_t end_ns = test_clock_ns() + (uint64_t)(seconds * TEST_S);
 	size_t now;
 
-	while ((now = resident()) > most && test_clock_ns() < end_ns)
+	while ((now = memory_resident()) > most && test_clock_ns() < end_ns)
 		test_clock_step(STEP_NS);
 	printf("# %zu MiB of %zu resident\n", now / MIB, most / MIB);
 	return now <= most;
@@ -76,7 +65,7 @@ static inline size_t base_line(void)
 		OK(cuMemcpyHtoD_v2(there, block, 8 * MIB));
 	free(block);
 	rest(2);
-	return resident();
+	return memory_resident();
 }
 
 /* Returns a number from /proc/self/task/<id>/<file>; 0 if there is none. */

@@ -58,7 +58,6 @@ static char *fresh(void)
 static void check_next(void)
 {
 	char *block = fresh();
-	int status = 1;
 
 	memset(block, 9, BYTES);
 	pid_t child = fork();
@@ -68,7 +67,7 @@ static void check_next(void)
 		memset(block, 8, BYTES);
 		_exit(same ? 0 : 1);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	CHECK(block[0] == 9 && memcmp(block, block + 1, BYTES - 1) == 0);
 	free(block);
 }

@@ -223,7 +223,6 @@ TEST(counted)
 {
 	static char text[1 << 18];
 	const char *path = check_path("profile.json");
-	int status;
 
 	fflush(stdout);
 	pid_t child = fork();
@@ -235,8 +234,7 @@ TEST(counted)
 		execl("/proc/self/exe", "/proc/self/exe", "--child", "some_of_each", NULL);
 		_exit(127);
 	}
-	waitpid(child, &status, 0);
-	CHECK_EQ(WEXITSTATUS(status), CHECK_REACHED_ITS_END);
+	CHECK_EQ(check_status(child), CHECK_REACHED_ITS_END);
 	if (preloaded()) {
 		FILE *file = fopen(path, "r");
 		CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);

@@ -12,14 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static int status_of(pid_t child)
-{
-	int status = -1;
-
-	CHECK(waitpid(child, &status, __WALL) == child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 /*
  * Changes, grows, shrinks and frees all blocks of the parent.  The status is 7 if they were right.
  */
@@ -86,7 +78,7 @@ TEST(clone_with_a_copy_of_memory)
 	for (int i = 0; i < 3; i++) {
 		pid_t child = clone(run_child, stack + sizeof(stack), SIGCHLD, NULL);
 
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 		check_parent();
 	}
 	CHECK_EQ(give_all_back(), 7);
@@ -98,7 +90,7 @@ TEST(clone_with_the_same_memory)
 	have_blocks();
 	pid_t child =
 		clone(run_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 	for (int i = 0; i < HAD; i++)
 		CHECK(had[i] == NULL);
 	have_blocks();
@@ -114,7 +106,7 @@ TEST(a_raw_fork)
 
 		if (child == 0)
 			_exit(give_all_back());
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 		check_parent();
 	}
 	CHECK_EQ(give_all_back(), 7);
@@ -159,7 +151,7 @@ TEST(a_fork_of_a_device_user)
 			}
 			exit(right ? give_all_back() : 4);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 		check_parent();
 		fill(block, 8 * MIB, 40 + (unsigned)i);
 		OK(cuMemcpyHtoD_v2(there, block, 8 * MIB));
@@ -189,7 +181,7 @@ TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
 		pid_t child = fork();
 		if (child == 0)
 			_exit(7);
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 		pinned = (standin_pinned(blocks[0]) != 0) + (standin_pinned(blocks[1]) != 0);
 	}
 	CHECK_EQ(pinned, 0);
@@ -206,7 +198,7 @@ TEST(a_line_of_forks)
 		pid_t child = fork();
 
 		if (child != 0) {
-			int status = status_of(child);
+			int status = check_status(child);
 
 			if (depth == 0) {
 				CHECK_EQ(status, 7);
@@ -263,7 +255,7 @@ static void fork_among_threads(int forks)
 				free(atomic_exchange(&shelf[n], NULL));
 			_exit(give_all_back());
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 	enough = true;
 	for (int i = 0; i < 8; i++)
@@ -295,7 +287,7 @@ static void fork_with_handlers(void)
 	pid_t child = fork();
 	if (child == 0)
 		_exit(holds(block, 4 * MIB, 1) && *calls == 14 ? 7 : 1);
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
 	CHECK(device_holds(there, 4 * MIB, 1));
 }
@@ -383,7 +375,7 @@ TEST(setuid_in_the_middle)
 	pid_t child = fork();
 	if (child == 0)
 		_exit(malloc(MIB) != NULL ? 7 : 1);
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 
 static volatile sig_atomic_t handled;

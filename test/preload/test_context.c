@@ -228,7 +228,6 @@ TEST(forked)
 {
 	begin();
 	char *block = promoted(BYTES), *other = promoted(BYTES);
-	int status = 1;
 
 	fill(block, BYTES, 5);
 	pid_t child = fork();
@@ -246,7 +245,7 @@ TEST(forked)
 		exit(right ? 0 : 3);
 	}
 	OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	CHECK(device_holds(there, BYTES, 5));
 	CHECK(holds(block, BYTES, 5));
 	round_trip(block, 6);
@@ -256,7 +255,6 @@ TEST(forked)
 /* A child that uses CUDA first is an ordinary process. */
 TEST(forked_before_the_first_use)
 {
-	int status = 1;
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -264,7 +262,7 @@ TEST(forked_before_the_first_use)
 		round_trip(promoted(BYTES), 1);
 		exit(check_failures != 0);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	begin();
 	round_trip(promoted(BYTES), 2);
 }

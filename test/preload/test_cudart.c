@@ -30,7 +30,7 @@ TEST_WITH(most_of_them_are_ours, "HOTPIN_LOG=debug")
 {
 	char line[256];
 	unsigned routed = 0;
-	int fd = open(check_path("log"), O_CREAT | O_RDONLY, 0600), status = 1;
+	int fd = open(check_path("log"), O_CREAT | O_RDONLY, 0600);
 
 	if (!CHECK(fd >= 0))
 		return;
@@ -41,7 +41,7 @@ TEST_WITH(most_of_them_are_ours, "HOTPIN_LOG=debug")
 		      "the_runtime_finds_its_functions", (char *)NULL);
 		_exit(127);
 	}
-	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == CHECK_REACHED_ITS_END);
+	CHECK_EQ(check_status(child), CHECK_REACHED_ITS_END);
 	FILE *log = fdopen(fd, "r");
 	while (fgets(line, sizeof(line), log) != NULL) {
 		const char *at = strstr(line, "that returned hotpin's: ");

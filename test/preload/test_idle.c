@@ -9,7 +9,7 @@ TEST_WITH(pinned_blocks_go_back, "HOTPIN_RING=0")
 	size_t base = base_line();
 
 	allocate(true);
-	CHECK(resident() > base + 150 * MIB);
+	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 	/* A little later all pins have ended: no minimum stays pinned. */
@@ -22,7 +22,7 @@ TEST_WITH(unpinned_blocks_go_back, "HOTPIN_PIN=0")
 	size_t base = base_line();
 
 	allocate(false);
-	CHECK(resident() > base + 150 * MIB);
+	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
@@ -31,10 +31,10 @@ TEST_WITH(unpinned_blocks_go_back, "HOTPIN_PIN=0")
 TEST(without_a_context)
 {
 	OK(cuInit(0));
-	size_t base = resident();
+	size_t base = memory_resident();
 
 	allocate(false);
-	CHECK(resident() > base + 150 * MIB);
+	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
 	CHECK_EQ(each_other(nothing), 0);
 	CHECK(shrinks_to(base + 64 * MIB, 2));

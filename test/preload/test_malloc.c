@@ -2,7 +2,9 @@
  * test_malloc.c - the allocation functions behave as glibc's do: the same checks pass without the
  * library.
  */
+#include "memory.h"
 #include "preload.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -11,9 +13,6 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
 
 /* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
@@ -376,17 +375,6 @@ TEST(what_is_left_to_libc)
 	malloc_trim(0);
 }
 
-/* Does not use stdio, which allocates. */
-static size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	CHECK(read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
-}
-
 /* Free memory of both heaps is released immediately; memory in use stays. */
 TEST(trimming)
 {
@@ -394,7 +382,7 @@ TEST(trimming)
 
 	char *large = my_malloc(4 * MIB);
 	memset(large, 7, 4 * MIB);
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int i = 0; i < 40; i++)
 		memset(ours[i] = my_malloc(MIB), 1, MIB);
 	for (int i = 0; i < 400; i++)
@@ -408,7 +396,7 @@ TEST(trimming)
 	errno = ENOTTY;
 	CHECK_EQ(malloc_trim(0), 1);
 	CHECK_EQ(errno, ENOTTY);
-	CHECK(resident() <= before + 2 * MIB);
+	CHECK(memory_resident() <= before + 2 * MIB);
 	for (size_t at = 0; at < 4 * MIB; at += 4 * KIB)
 		CHECK(large[at] == 7);
 	CHECK(last[20 * KIB - 1] == 7);
@@ -418,9 +406,9 @@ TEST(trimming)
 	for (int i = 0; i < 40; i++)
 		my_free(ours[i]);
 	malloc_trim(20 * MIB);
-	CHECK(!preloaded() || resident() >= before + 15 * MIB);
+	CHECK(!preloaded() || memory_resident() >= before + 15 * MIB);
 	malloc_trim(0);
-	CHECK(resident() <= before + 2 * MIB);
+	CHECK(memory_resident() <= before + 2 * MIB);
 	my_free(large);
 	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
 }

@@ -9,6 +9,7 @@
  * block began there.  The new block is freed.
  */
 #include "preload.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -16,9 +17,6 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
 
 void __libc_free(void *address);
 void *__libc_realloc(void *address, size_t bytes);

@@ -28,7 +28,7 @@ static char said[4096];
 /* Starts this program with `settings` (NULL-terminated), and keeps its stderr. */
 static void start(const char *how, const char *const *settings)
 {
-	int ends[2], status = -1;
+	int ends[2];
 	size_t used = 0;
 	ssize_t got;
 
@@ -60,8 +60,7 @@ static void start(const char *how, const char *const *settings)
 		used += (size_t)got;
 	said[used] = '\0';
 	close(ends[0]);
-	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
-	CHECK_EQ(WEXITSTATUS(status), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 #define START(how, ...) start(how, (const char *const[]){ __VA_ARGS__, NULL })
 
@@ -129,8 +128,6 @@ TEST(the_log_file)
 /* Turned off, the library does nothing, in spite of other options. */
 TEST(the_log_file_is_named_after_the_process)
 {
-	int status;
-
 	pid_t child = fork();
 	if (child == 0) {
 		setenv("HOTPIN_LOG_FILE", check_path("log-%p"), 1);
@@ -138,7 +135,7 @@ TEST(the_log_file_is_named_after_the_process)
 		execl("/bin/true", "true", (char *)NULL);
 		_exit(1);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	char name[32];
 	snprintf(name, sizeof(name), "log-%d", (int)child);
 	CHECK_EQ(unlink(check_path(name)), 0);

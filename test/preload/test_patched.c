@@ -7,6 +7,7 @@
  * stale data.  Here the functions are overwritten in the same way.
  */
 #include "preload.h"
+#include "sizes.h"
 
 #include <malloc.h>
 #include <stdarg.h>
@@ -14,8 +15,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-
-#define MIB ((size_t)1 << 20)
 
 /* The page of a registration, and whether a call has said that it goes. */
 static volatile uintptr_t registered;

@@ -158,7 +158,7 @@ static void fill_group(void)
 
 static size_t resident_without_ballast(void)
 {
-	return resident() - ballast_bytes;
+	return memory_resident() - ballast_bytes;
 }
 
 /*
@@ -218,13 +218,13 @@ static bool bounce_until(size_t bytes)
 {
 	pthread_t threads[BLOCKS];
 
-	for (int i = 0; i < 200 && resident() < bytes; i++) {
+	for (int i = 0; i < 200 && memory_resident() < bytes; i++) {
 		for (intptr_t n = 0; n < BLOCKS; n++)
 			pthread_create(&threads[n], NULL, upload_rows, (void *)n);
 		for (intptr_t n = 0; n < BLOCKS; n++)
 			pthread_join(threads[n], NULL);
 	}
-	return resident() >= bytes;
+	return memory_resident() >= bytes;
 }
 
 static void live_in_the_group(void)
@@ -237,7 +237,7 @@ static void live_in_the_group(void)
 		CHECK(holds(blocks[i], 24 * MIB, 1));
 	}
 	CHECK_EQ(standin_registered_bytes() >= 192 * MIB, preloaded());
-	size_t quiet = resident();
+	size_t quiet = memory_resident();
 	if (preloaded())
 		CHECK(bounce_until(quiet + 16 * MIB));
 

@@ -15,14 +15,6 @@
 
 extern char **environ;
 
-static int status_of(pid_t child)
-{
-	int status = -1;
-
-	CHECK(waitpid(child, &status, 0) == child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 TEST(fork_with_blocks)
 {
 	char *small = strdup("small"), *big = malloc(8 * MIB), *freed = malloc(3 * MIB);
@@ -44,7 +36,7 @@ TEST(fork_with_blocks)
 			free(small);
 			exit(right ? 7 : 1);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 		CHECK(holds(big, 8 * MIB, 1));
 	}
 }
@@ -132,7 +124,7 @@ TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
 	if (child == 0)
 		_exit(seen == EXDEV ? 7 : 1);
 	CHECK_EQ(seen, EXDEV);
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 	/*
 	 * Ending in between is tested elsewhere.  If fork() gave up before the housekeeper had its
 	 * turn, the block stays pinned.
@@ -178,7 +170,7 @@ TEST(fork_while_others_allocate)
 			}
 			_exit(7);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 	enough = true;
 	for (int i = 0; i < 8; i++)
@@ -217,7 +209,7 @@ TEST_WITH(fork_while_others_copy, "HOTPIN_PIN_BUDGET=6M")
 			free(malloc(100));
 			_exit(7);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 	enough = true;
 	for (int i = 0; i < 4; i++)
@@ -234,7 +226,7 @@ static void spawn_by_vfork(const char *path, int expected)
 		execv(path, say_seven);
 		_exit(9);
 	}
-	CHECK_EQ(status_of(child), expected);
+	CHECK_EQ(check_status(child), expected);
 }
 
 TEST(vfork_and_exec)
@@ -255,7 +247,7 @@ TEST(posix_spawn)
 
 	for (int i = 0; i < 5; i++) {
 		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, say_seven, environ), 0);
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 	CHECK_EQ(system("exit 7"), 7 << 8);
 }
@@ -269,7 +261,7 @@ TEST(exec_with_an_empty_environment)
 		execve("/bin/sh", say_seven, nothing);
 		_exit(1);
 	}
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 
 /* A program may clear its environment before our first call. */
@@ -338,7 +330,7 @@ static void use_and_leave(void (*leave)(int), int expected)
 		free(late);
 		leave(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(status_of(child), expected);
+	CHECK_EQ(check_status(child), expected);
 }
 
 static void leave_by_signal(int status)
@@ -429,7 +421,7 @@ TEST(handlers_at_the_end)
 		late_block = promoted(2 * MIB);
 		exit(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 
 PRELOAD_MAIN()

@@ -4,15 +4,13 @@
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "preload.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-
-#define MIB      ((size_t)1 << 20)
-#define GIB      ((size_t)1 << 30)
 
 #define ORDINARY 65534
 
@@ -123,7 +121,6 @@ TEST(a_child_of_vfork_limits_itself)
 {
 	struct rlimit limit = { GIB, GIB };
 	char *volatile block = malloc(MIB);
-	int status = 1;
 
 	memset(block, 7, MIB);
 	pid_t child = vfork();
@@ -134,7 +131,7 @@ TEST(a_child_of_vfork_limits_itself)
 			execl("/bin/true", "true", (char *)NULL);
 		_exit(9);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	CHECK(block[MIB - 1] == 7);
 	free(block);
 	/* The heap stays in use: libc would never return a block of whole pages. */
@@ -144,8 +141,6 @@ TEST(a_child_of_vfork_limits_itself)
 
 TEST(a_child_of_fork_limits_itself)
 {
-	int status = 1;
-
 	free(malloc(MIB));
 	pid_t child = fork();
 	if (child == 0) {
@@ -153,7 +148,7 @@ TEST(a_child_of_fork_limits_itself)
 		fflush(stdout);
 		_exit(check_failures != 0);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 }
 
 TEST(limits_that_fail_or_are_not_ours)

@@ -115,14 +115,6 @@ TEST_WITH(identities_of_all_threads, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off
 	CHECK_EQ(holds(promoted(4 * MIB), 4 * MIB, 1), true);
 }
 
-static int status_of(pid_t child)
-{
-	int status = -1;
-
-	CHECK(waitpid(child, &status, 0) == child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 /* A block is freed, and the housekeeper is in the call that unpins it. */
 static void begin_and_wait(enum standin_place place)
 {
@@ -179,7 +171,7 @@ TEST(exit_while_it_is_inside)
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	for (int i = 0; i < CHILDREN; i++)
-		CHECK_EQ(status_of(children[i]), 7);
+		CHECK_EQ(check_status(children[i]), 7);
 	close(said[1]);
 	ssize_t length = read(said[0], text, sizeof(text) - 1);
 	CHECK_EQ(length, 0);
@@ -204,7 +196,7 @@ TEST(exit_while_it_is_stuck)
 		CHECK(test_clock_ns() - begun < 8 * TEST_S);
 		exit(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 }
 
 /*
@@ -234,7 +226,7 @@ TEST(exit_during_a_kernel_that_never_ends)
 			CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
 			exit(7);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 }
 
@@ -266,7 +258,7 @@ TEST(children_of_a_fork)
 			cuCtxDestroy_v2(context);
 			exit(check_failures == 0 ? 7 : 1);
 		}
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 }
 
@@ -284,7 +276,7 @@ TEST(a_fork_while_it_is_inside)
 		cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
 		_exit(7);
 	}
-	CHECK_EQ(status_of(child), 7);
+	CHECK_EQ(check_status(child), 7);
 	enough_passed = true;
 	pthread_join(passing, NULL);
 	standin_release();
@@ -305,7 +297,7 @@ TEST(children_of_a_spawn)
 		free(promoted(4 * MIB));
 		test_clock_pass(30 * TEST_MS);
 		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, arguments, environ), 0);
-		CHECK_EQ(status_of(child), 7);
+		CHECK_EQ(check_status(child), 7);
 	}
 	CHECK(holds(kept, 8 * MIB, 1));
 	CHECK_EQ(standin_pinned(kept) != 0, preloaded());

@@ -81,8 +81,7 @@ TRIED(half_a_trial)
 	pid_t child = fork();
 	if (child == 0)
 		_exit(0);
-	int status = -1;
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	staged_uploads(1);
 	fill(array, 8 * MIB, 99);
 	OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, NULL));

@@ -90,9 +90,7 @@ TEST_WITH(actions_of_a_child_stay_its_own, REMOVED)
 		signal(SIGSEGV, SIG_IGN);
 		_exit(signal(SIGSEGV, SIG_DFL) == SIG_IGN ? 3 : 4);
 	}
-	int status = 0;
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	CHECK_EQ(check_status(child), 3);
 	CHECK_EQ(handled(), 0);
 	CHECK(signal(SIGSEGV, SIG_DFL) == SIG_DFL);
 }

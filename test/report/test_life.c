@@ -383,11 +383,10 @@ TEST(versions)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int status;
 		pid_t child = fork();
 
 		if (child != 0) {
-			CHECK(waitpid(child, &status, 0) == child && status == 0);
+			CHECK_EQ(check_status(child), 0);
 			continue;
 		}
 		mock_cupti.version = rows[i].version;
@@ -665,7 +664,6 @@ TEST(a_signal_that_the_program_takes_is_told)
 TEST(child_of_fork_has_the_signal_as_it_was)
 {
 	struct sigaction there;
-	int status;
 
 	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
 	CHECK(sigaction(SIGUSR2, NULL, &there) == 0 && there.sa_handler != SIG_DFL);
@@ -674,7 +672,7 @@ TEST(child_of_fork_has_the_signal_as_it_was)
 		trace_after_fork_child();
 		_exit(sigaction(SIGUSR2, NULL, &there) != 0 || there.sa_handler != SIG_DFL);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	stage_end();
 }
 
@@ -692,8 +690,6 @@ TEST(finish_works_once)
 
 TEST(child_of_fork_is_not_reported)
 {
-	int status;
-
 	stage_begin(true, summary);
 	copy_pair(SECOND);
 	pid_t child = fork();
@@ -713,7 +709,7 @@ TEST(child_of_fork_is_not_reported)
 		CHECK(hp_now_ns() - from < 4 * SECOND);
 		_exit(check_failures != 0);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	copy_pair(2 * SECOND);
 	stage_end();
 	CHECK_EQ(stage_count(stage_text, "Profiling cost"), 1);
@@ -723,8 +719,6 @@ TEST(child_of_fork_is_not_reported)
 /* A child of vfork shares our memory and ends by our _exit(). */
 TEST(child_of_vfork_is_not_reported)
 {
-	int status;
-
 	stage_begin(true, summary);
 	copy_pair(SECOND);
 	pid_t child = vfork();
@@ -732,7 +726,7 @@ TEST(child_of_vfork_is_not_reported)
 		trace_finish();
 		_exit(0);
 	}
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(check_status(child), 0);
 	CHECK(trace_active());
 	copy_pair(2 * SECOND);
 	stage_end();
@@ -1006,15 +1000,6 @@ TEST(threads)
 	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
 }
 
-/* Under a sanitizer, every touched page costs additional memory. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define MEMORY_HAS_SHADOWS 1
-#elif defined(__has_feature)
-#define MEMORY_HAS_SHADOWS (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define MEMORY_HAS_SHADOWS 0
-#endif
-
 TEST(memory_is_bounded)
 {
 	struct rusage before, after;
@@ -1033,7 +1018,7 @@ TEST(memory_is_bounded)
 	}
 	stage_end();
 	getrusage(RUSAGE_SELF, &after);
-	if (!MEMORY_HAS_SHADOWS)
+	if (!SANITIZED)
 		CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
 	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
 	CHECK_EQ(stage_number("records", "buffers_discarded"), 0);

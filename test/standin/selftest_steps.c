@@ -272,14 +272,6 @@ TEST(many_threads_call)
 		pthread_join(threads[i], NULL);
 }
 
-static int status_of(pid_t child)
-{
-	int status = -1;
-
-	waitpid(child, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
-}
-
 /* The process forks while the thread is at any point. */
 TEST(children)
 {
@@ -300,7 +292,7 @@ TEST(children)
 			standin_pending(s);
 			exit(refused && standin_orphan_calls() == 1 ? 9 : 1);
 		}
-		CHECK_EQ(status_of(child), 9);
+		CHECK_EQ(check_status(child), 9);
 	}
 	CHECK_EQ(cuStreamSynchronize(s), 0);
 }
@@ -341,7 +333,7 @@ TEST(exit_with_work_left)
 			alarm(check_limit(60));
 			exit_with_work(i);
 		}
-		CHECK_EQ(status_of(child), 9);
+		CHECK_EQ(check_status(child), 9);
 	}
 }
 

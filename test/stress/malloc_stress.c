@@ -6,6 +6,7 @@
  */
 #include "walk.h"
 #include "check.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -345,18 +346,6 @@ static void fork_in_the_middle(void)
 	forks++;
 }
 
-/* Returns the resident bytes of this process. */
-static size_t resident(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1)
-		walk_fail("/proc/self/statm cannot be read");
-	fclose(file);
-	return pages * PAGE;
-}
-
 static void free_it(void *block)
 {
 	free(block);
@@ -382,7 +371,7 @@ static void look_for_leaks(void)
 {
 	static void (*const ways[])(void *) = { free_it, resize_it_to_nothing,
 						resize_it_up_and_free, resize_it_down_and_free };
-	size_t before = resident();
+	size_t before = memory_resident();
 
 	for (unsigned way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
 		for (int i = 0; i < LEAK_TURNS; i++) {
@@ -393,9 +382,9 @@ static void look_for_leaks(void)
 			memset(block, 1, LEAK_BYTES);
 			ways[way](block);
 		}
-		if (resident() > before + LEAK_TURNS / 2 * LEAK_BYTES)
-			walk_fail("%zu MiB resident, they were %zu (way %u)", resident() / MIB,
-				  before / MIB, way);
+		if (memory_resident() > before + LEAK_TURNS / 2 * LEAK_BYTES)
+			walk_fail("%zu MiB resident, they were %zu (way %u)",
+				  memory_resident() / MIB, before / MIB, way);
 	}
 }
 
@@ -499,7 +488,7 @@ int main(int argc, char **argv)
 	walk_report();
 	malloc_trim(0);
 	look_for_leaks();
-	printf("# %zu MiB resident at the end\n", resident() / MIB);
+	printf("# %zu MiB resident at the end\n", memory_resident() / MIB);
 	printf("# %llu forks, %llu spawned, %llu refusals, %zu blocks at the end, %.1f s\n",
 	       (unsigned long long)forks, (unsigned long long)spawns, (unsigned long long)refused,
 	       left, (double)(now_ms() - begun) / 1000);

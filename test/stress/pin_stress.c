@@ -8,6 +8,7 @@
 #include "pattern.h"
 #include "preload.h"
 #include "random.h"
+#include "sizes.h"
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/pins.h"
@@ -20,15 +21,10 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define KIB      ((size_t)1 << 10)
-#define MIB      ((size_t)1 << 20)
-#define PAGE     ((size_t)4096)
-#define THREADS  8
-#define SLOTS    6
-#define BOXES    16
-#define LARGEST  (3 * MIB)
-
-#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+#define THREADS 8
+#define SLOTS   6
+#define BOXES   16
+#define LARGEST (3 * MIB)
 
 struct owned {
 	char *address;
@@ -323,7 +319,6 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 	 * whole.
 	 */
 	uint64_t own = (large_pages ? UINT64_MAX / 4 : THREADS * LARGEST / 2);
-	int status = -1;
 
 	if (!large_pages)
 		CHECK_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
@@ -348,7 +343,7 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 		if (boxes[i].address != NULL)
 			put(&boxes[i]);
 	seen->stop = true;
-	CHECK(waitpid(watcher, &status, 0) == watcher && status == 0);
+	CHECK_EQ(check_status(watcher), 0);
 	CHECK_EQ(standin_guard_errors(), 0);
 	CHECK_EQ(seen->too_much, 0);
 	CHECK(seen->looks > 10);

@@ -8,11 +8,11 @@
 #ifndef HP_TEST_STRESS_SHADOW_H
 #define HP_TEST_STRESS_SHADOW_H
 
+#include "sizes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define PAGE ((size_t)4096)
 
 /* Reserves the maps.  False if the addresses are not available. */
 bool shadow_start(void);

@@ -10,15 +10,12 @@
 #define HP_TEST_STRESS_WALK_H
 
 #include "shadow.h"
+#include "sizes.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define KIB        ((size_t)1 << 10)
-#define MIB        ((size_t)1 << 20)
-#define GIB        ((size_t)1 << 30)
 
 #define WALK_SLOTS 192
 #define WALK_KINDS 32

@@ -10,41 +10,20 @@
 
 #include "check.h"
 #include "clock.h"
+#include "memory.h"
+#include "sizes.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 
 /* With this alignment the heap has no choice of a block's start. */
 #define WHOLE ((size_t)64 << 10)
-#define KIB   ((size_t)1 << 10)
-#define MIB   ((size_t)1 << 20)
-#define GIB   ((size_t)1 << 30)
 
 static inline bool all_are(const char *memory, size_t bytes, char value)
 {
 	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
 }
 
-/* Resident memory of this process. */
-static inline size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	return length > 0 ? strtoul(strchr(text, ' '), NULL, 10) * 4096 : 0;
-}
-
 /* A sanitizer's own memory would dominate the measurement, and may exceed the limits. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
 static inline void skip_if_sanitized(void)
 {
 	if (SANITIZED)

@@ -6,13 +6,12 @@
 #include "stage/bounce.h"
 
 #include "check.h"
+#include "sizes.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define KIB  ((size_t)1 << 10)
-#define MIB  ((size_t)1 << 20)
 #define MANY 100 /* more than the number that stays mapped */
 
 TEST(a_buffer_serves_one_copy_after_the_other)

@@ -4,8 +4,7 @@
 #include "heap/coloring.h"
 
 #include "check.h"
-
-#define MIB ((size_t)1 << 20)
+#include "sizes.h"
 
 TEST(offsets_are_aligned_and_bounded)
 {

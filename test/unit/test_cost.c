@@ -4,12 +4,9 @@
 #include "pin/cost.h"
 
 #include "check.h"
+#include "sizes.h"
 
 #include <stdint.h>
-
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-#define GIB ((size_t)1 << 30)
 
 /* Returns the verdict on a copy.  `background`: a thread pins in the background. */
 static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bool background)

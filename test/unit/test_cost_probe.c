@@ -8,8 +8,8 @@
 #include "pin/cost.h"
 
 #include "check.h"
+#include "sizes.h"
 
-#define MIB      ((size_t)1 << 20)
 #define NO_BOUND 100000
 
 struct machine {

@@ -10,9 +10,8 @@
 #include "pin/cost.h"
 
 #include "check.h"
+#include "sizes.h"
 
-#define KIB    ((size_t)1 << 10)
-#define MIB    ((size_t)1 << 20)
 #define BLOCKS 256
 
 /* Returns the verdict on a copy.  `background`: a thread pins in the background. */

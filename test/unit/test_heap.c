@@ -143,7 +143,7 @@ TEST(untouched_memory_costs_nothing)
 {
 	skip_if_sanitized();
 	heap_start();
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int i = 0; i < 8; i++) {
 		char *block = heap_alloc(256 * MIB, WHOLE, true, 0);
 
@@ -151,7 +151,7 @@ TEST(untouched_memory_costs_nothing)
 			block[at] = 1;
 	}
 	/* With 2 MiB pages, 512 MiB would be resident. */
-	CHECK(resident() < before + 6 * MIB);
+	CHECK(memory_resident() < before + 6 * MIB);
 }
 
 /* True if the mapping at `address` has advice for 2 MiB pages. */
@@ -335,7 +335,7 @@ TEST(sparse_blocks_stay_small_during_a_device)
 	skip_if_sanitized();
 	heap_start();
 	heap_set_device(true);
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (size_t i = 0; i < 128; i++) {
 		size_t step = i % 2 ? 64 * KIB : 2 * MIB;
 		char *block = heap_alloc(8 * MIB, 0, false, 5);
@@ -344,7 +344,7 @@ TEST(sparse_blocks_stay_small_during_a_device)
 			block[at] = 1;
 	}
 	/* 32 MiB and a quarter are touched; one block is on trial. */
-	CHECK(resident() < before + 32 * MIB + 8 * MIB + 3 * MIB);
+	CHECK(memory_resident() < before + 32 * MIB + 8 * MIB + 3 * MIB);
 }
 
 TEST(huge_pages_are_rationed)
@@ -492,10 +492,10 @@ TEST(locked_memory_goes_back_too)
 	if (mlock(block, MIB) != 0)
 		CHECK_SKIP("mlock is not permitted");
 	memset(block, 1, 33 * MIB);
-	size_t full = resident();
+	size_t full = memory_resident();
 	CHECK_EQ(heap_free(block), 0);
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	CHECK(resident() + 30 * MIB < full);
+	CHECK(memory_resident() + 30 * MIB < full);
 	CHECK_EQ(heap_check(), 0);
 	char *again = heap_alloc(33 * MIB, WHOLE, true, 0);
 	CHECK(all_are(again, 33 * MIB, 0));

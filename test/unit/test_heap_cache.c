@@ -182,7 +182,7 @@ TEST(what_is_kept_is_bounded_without_a_device)
 
 	skip_if_sanitized();
 	heap_start();
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int i = 0; i < 12; i++)
 		memset(blocks[i] = heap_alloc(16 * MIB, WHOLE, false, 0), i, 16 * MIB);
 	for (int i = 0; i < 12; i++) {
@@ -191,7 +191,7 @@ TEST(what_is_kept_is_bounded_without_a_device)
 		CHECK_EQ(heap_check(), 0);
 	}
 	CHECK(kept() >= 54 * MIB);
-	CHECK(resident() < before + 62 * MIB);
+	CHECK(memory_resident() < before + 62 * MIB);
 	/* Only as much as necessary was released. */
 	for (int i = 0; i < 3; i++)
 		heap_alloc(16 * MIB, WHOLE, false, 0);
@@ -279,19 +279,19 @@ TEST(a_large_block_is_kept_in_part)
 {
 	skip_if_sanitized();
 	heap_start();
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int round = 0; round < 5; round++) {
 		char *block = heap_alloc(200 * MIB, 0, round == 3, 0);
 
 		CHECK(round != 3 || all_are(block, 200 * MIB, 0));
 		if (round > 0) {
 			CHECK_EQ(kept(), 0);
-			CHECK(round == 3 || resident() > before + 54 * MIB);
+			CHECK(round == 3 || memory_resident() > before + 54 * MIB);
 		}
 		memset(block, 1, 200 * MIB);
 		CHECK_EQ(heap_free(block), 0);
 		CHECK(kept() <= 60 * MIB && kept() >= 54 * MIB);
-		CHECK(resident() < before + 62 * MIB);
+		CHECK(memory_resident() < before + 62 * MIB);
 		CHECK_EQ(heap_check(), 0);
 	}
 }
@@ -302,7 +302,7 @@ TEST(a_sparse_block_stays_sparse_when_cleared)
 	skip_if_sanitized();
 	heap_start();
 	heap_set_device(true);
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int round = 0; round < 4; round++) {
 		char *block = heap_alloc(600 * MIB, 0, true, 0);
 
@@ -313,7 +313,7 @@ TEST(a_sparse_block_stays_sparse_when_cleared)
 		CHECK_EQ(heap_free(block), 0);
 		CHECK(kept() >= 600 * MIB);
 	}
-	CHECK(resident() < before + 8 * MIB);
+	CHECK(memory_resident() < before + 8 * MIB);
 }
 
 /* Clearing drops pages or writes zeros, depending on how much was touched now and before. */
@@ -363,11 +363,11 @@ TEST(memory_goes_back_with_age)
 	skip_if_sanitized();
 	heap_start();
 	heap_set_device(true);
-	size_t before = resident();
+	size_t before = memory_resident();
 	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
 	memset(block, 1, 80 * MIB);
 	CHECK_EQ(heap_free(block), 0);
-	CHECK(resident() > before + 79 * MIB);
+	CHECK(memory_resident() > before + 79 * MIB);
 
 	uint64_t now = hp_now_ns(), due = heap_expire(now);
 	CHECK(due > now && due <= now + EXPIRY_NS);
@@ -382,7 +382,7 @@ TEST(memory_goes_back_with_age)
 			return;
 	CHECK_EQ(errno, 41);
 	CHECK_EQ(kept(), EXPIRY_FLOOR);
-	CHECK(resident() < before + EXPIRY_FLOOR + 2 * MIB);
+	CHECK(memory_resident() < before + EXPIRY_FLOOR + 2 * MIB);
 	CHECK_EQ(heap_expire(due + 1000 * EXPIRY_NS), UINT64_MAX);
 	CHECK_EQ(kept(), EXPIRY_FLOOR);
 	CHECK_EQ(heap_check(), 0);
@@ -394,7 +394,7 @@ TEST(pressure_empties_the_cache)
 	heap_start();
 	heap_set_device(true);
 	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
-	size_t before = resident();
+	size_t before = memory_resident();
 	memset(block, 1, 80 * MIB);
 	CHECK_EQ(heap_free(block), 0);
 	heap_set_pressure(HEAP_PRESSURE_NONE);
@@ -403,7 +403,7 @@ TEST(pressure_empties_the_cache)
 	heap_set_pressure(HEAP_PRESSURE_SOME);
 	CHECK_EQ(errno, 42);
 	CHECK_EQ(kept(), 0);
-	CHECK(resident() < before + 2 * MIB);
+	CHECK(memory_resident() < before + 2 * MIB);
 
 	/* A loop is still served from the cache, until the next expiry. */
 	heap_free(heap_alloc(MIB, WHOLE, false, 0));

@@ -11,17 +11,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-/* Returns all memory that this process has mapped. */
-static size_t mapped(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	CHECK(read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return strtoul(text, NULL, 10) * 4096;
-}
-
 static bool is_mapped(const void *address)
 {
 	unsigned char in_core;
@@ -31,7 +20,7 @@ static bool is_mapped(const void *address)
 
 TEST(what_is_free_goes_and_the_rest_stays)
 {
-	size_t before = mapped();
+	size_t before = memory_mapped();
 	char *blocks[5];
 
 	heap_start();
@@ -41,14 +30,14 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK_EQ(heap_free(blocks[4]), 0);
 	CHECK_EQ(kept(), 8 * MIB);
-	CHECK(mapped() > before + 60 * GIB);
+	CHECK(memory_mapped() > before + 60 * GIB);
 	errno = 17;
 	heap_close();
 	CHECK_EQ(errno, 17);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(kept(), 0);
 	CHECK_EQ(live(), 12 * MIB);
-	CHECK(mapped() < before + 12 * MIB + 3 * MIB);
+	CHECK(memory_mapped() < before + 12 * MIB + 3 * MIB);
 	CHECK(!is_mapped(blocks[1]) && !is_mapped(blocks[4]));
 	CHECK(!heap_owns(blocks[4]));
 	for (int i = 0; i < 5; i++)
@@ -84,7 +73,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 
 TEST(nothing_is_left_of_an_empty_one)
 {
-	size_t before = mapped();
+	size_t before = memory_mapped();
 
 	heap_start();
 	char *block = heap_alloc(MIB, 0, false, 0);
@@ -93,21 +82,21 @@ TEST(nothing_is_left_of_an_empty_one)
 	CHECK_EQ(heap_bytes, 0);
 	CHECK(!heap_owns(block));
 	CHECK_EQ(heap_free(block), -EINVAL);
-	CHECK(mapped() < before + 2 * MIB);
+	CHECK(memory_mapped() < before + 2 * MIB);
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(closed_before_it_began)
 {
-	size_t before = mapped();
+	size_t before = memory_mapped();
 
 	heap_close();
 	heap_start();
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	heap_close();
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
-	CHECK(mapped() < before + MIB);
+	CHECK(memory_mapped() < before + MIB);
 	CHECK_EQ(heap_check(), 0);
 }
 

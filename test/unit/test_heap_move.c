@@ -9,14 +9,13 @@
 #include "heap/resize.h"
 
 #include "check.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <stdint.h>
 
 /* With this alignment the heap has no choice of a block's start. */
 #define WHOLE ((size_t)64 << 10)
-#define KIB   ((size_t)1 << 10)
-#define MIB   ((size_t)1 << 20)
 
 static bool all_are(const char *memory, size_t bytes, char value)
 {

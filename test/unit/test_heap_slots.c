@@ -297,14 +297,14 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 
 	skip_if_sanitized();
 	heap_start();
-	size_t before = resident();
+	size_t before = memory_resident();
 	for (int i = 0; i < 12; i++) {
 		CHECK_EQ(pthread_create(&thread, NULL, allocate_and_free, NULL), 0);
 		pthread_join(thread, NULL);
 		CHECK(kept() <= 60 * MIB);
 		CHECK_EQ(heap_check(), 0);
 	}
-	CHECK(resident() < before + 62 * MIB);
+	CHECK(memory_resident() < before + 62 * MIB);
 	size_t most = kept();
 	char *memory = heap_alloc(16 * MIB, 0, false, 0);
 	CHECK(kept() < most);

@@ -8,15 +8,11 @@
 
 #include "check.h"
 #include "random.h"
+#include "sizes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-
-#define KIB  ((size_t)1 << 10)
-#define MIB  ((size_t)1 << 20)
-#define GIB  ((size_t)1 << 30)
-#define PAGE ((size_t)4096)
 
 /* The expected state of one block. */
 struct shadow {

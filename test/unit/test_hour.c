@@ -100,15 +100,6 @@ static void memset_of(uint64_t at)
 	aggregate_record(&aggregate, &record, at + STEP_NS);
 }
 
-/* Under a sanitizer everything is slower, and memory has shadows. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
 TEST(an_hour)
 {
 	const char *wanted = getenv("OPERATIONS");

@@ -7,6 +7,7 @@
 #include "heap/map.h"
 
 #include "tree.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -14,9 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
-
-#define MIB ((size_t)1 << 20)
-#define GIB ((size_t)1 << 30)
 
 static void check_limited(int resource)
 {

@@ -5,8 +5,8 @@
 #include "base/lock.h"
 
 #include "check.h"
+#include "sizes.h"
 
-#define MIB   ((size_t)1 << 20)
 #define BASE  ((uintptr_t)1 << 40)
 #define BYTES (64 * MIB)
 #define UNITS (BYTES / MAP_UNIT)

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 
 #include "check.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
-
-#define KIB  ((size_t)1 << 10)
-#define PAGE ((size_t)4096)
 
 /* Imitates a kernel without MADV_POPULATE_READ from here on, or skips the test. */
 static void be_old(void)
@@ -97,7 +95,6 @@ static void check_signal(char *at)
 {
 	static char ring[PAGE];
 	struct shape run = shape_of_run(PAGE);
-	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -105,8 +102,7 @@ static void check_signal(char *at)
 		move_in(ring, &run, at, 0, PAGE, MOVE_UNCHECKED);
 		_exit(0);
 	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == SIGSEGV);
+	CHECK_EQ(check_status(child), SIGSEGV);
 }
 
 static void check_refused(char *at, size_t bytes, bool can_read)

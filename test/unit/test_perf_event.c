@@ -214,7 +214,6 @@ TEST(a_seccomp_filter_is_seen)
 TEST(a_seccomp_filter_may_kill)
 {
 	struct perf_ring ring;
-	int status = 0;
 
 	pid_t child = fork();
 	if (child == 0) {
@@ -226,8 +225,7 @@ TEST(a_seccomp_filter_may_kill)
 			perf_event_start(getpid(), &ring);
 		_exit(33);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33);
+	CHECK_EQ(check_status(child), 33);
 }
 
 static bool is_listed(pid_t tid)
@@ -351,8 +349,6 @@ TEST(what_a_signal_disturbs)
 /* exec() removes the timers and their signals, so they do not end the new program. */
 TEST(a_program_that_is_run_gets_no_signal)
 {
-	int status = -1;
-
 	pid_t child = fork();
 	if (child == 0) {
 		sigset_t blocked, pending;
@@ -370,8 +366,7 @@ TEST(a_program_that_is_run_gets_no_signal)
 		execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
 		_exit(1);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	CHECK_EQ(check_status(child), 5);
 }
 
 /* The kernel needs a page for head and tail, and a power of two of pages for records. */

@@ -4,12 +4,11 @@
 #include "heap/pressure.h"
 
 #include "tree.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <stdint.h>
 
-#define MIB  ((uint64_t)1 << 20)
-#define GIB  ((uint64_t)1 << 30)
 #define NONE UINT64_MAX
 
 static const struct row {

@@ -6,12 +6,10 @@
 #include "heap/span.h"
 
 #include "check.h"
+#include "sizes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
 
 TEST(nothing_before_the_first_block)
 {

@@ -6,8 +6,7 @@
 #include "engine/trial.h"
 
 #include "check.h"
-
-#define MIB ((size_t)1 << 20)
+#include "sizes.h"
 
 /* Takes the way that the trial chooses; a copy of 1 MiB takes ns[way].  Returns the way. */
 static bool copy(struct trial *trial, const uint64_t ns[2])

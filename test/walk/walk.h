@@ -13,15 +13,12 @@
 #define HP_WALK_WALK_H
 
 #include "driver.h"
+#include "sizes.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define KIB      ((size_t)1 << 10)
-#define MIB      ((size_t)1 << 20)
-#define PAGE     ((size_t)4096)
 
 #define THREADS  3
 #define CONTEXTS 2
