@@ -179,7 +179,7 @@ class Check:
         return False
 
     def log(self, build, name):
-        """Returns the path of a log beside the build."""
+        """Returns the path of a log of that build."""
         folder = ROOT / "build" / "check-logs"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{build.name}-{name}.log"
@@ -237,7 +237,7 @@ class Check:
             self.results.read(build.name, logs[0])
             return len(self.results.failures) == failed
 
-    def beside(self, functions):
+    def together(self, functions):
         """Runs functions at the same time; returns whether all succeeded."""
         answers = [False] * len(functions)
 
@@ -262,9 +262,9 @@ class Check:
         return self.results.show()
 
     def all_builds(self, chosen, everything, only_build):
-        """Runs the builds: debug first, and the others beside the tests of debug."""
+        """Runs the builds: debug first, and the others at the same time as the tests of debug."""
         progress = self.progress
-        if not self.beside([lambda build=build: self.configure(build) for build in chosen]):
+        if not self.together([lambda build=build: self.configure(build) for build in chosen]):
             return self.end()
         if only_build:
             for build in chosen:
@@ -296,7 +296,7 @@ class Check:
 
         # So no core idles while a build links or runs its last test.
         halves = max(1, PROCESSES // 2) if len(chosen) > 1 and debug else PROCESSES
-        self.beside([rest, others])
+        self.together([rest, others])
         if not self.results.failures and debug and (changed or everything or stamp.missing()):
             stamp.write(state)
         return self.end()

@@ -13,6 +13,7 @@ import sys
 
 NO_REASON = "no reason given"
 LINES = 60 # of a failed test's output that are shown
+NOT_WORD = re.compile(r"\W+")
 SKIPPED_ROW = re.compile(r"^ok \d+ ?-? ?(.*?) *# SKIP *(.*)$", re.IGNORECASE)
 SKIPPED_PLAN = re.compile(r"^1\.\.0 *# SKIP *(.*)$", re.IGNORECASE)
 
@@ -29,19 +30,19 @@ class Results:
         with open(path, encoding="utf-8") as log:
             tests = [json.loads(line) for line in log]
         for test in tests:
+            name = test["name"].split(" / ")[-1] # without the suites
             said = test.get("stdout", "").rstrip(), test.get("stderr", "").rstrip()
             rows = skipped_rows(said[0])
             for reason, names in rows.items():
-                self.skips.append((build, test["name"], reason, names))
+                self.skips.append((build, name, reason, names))
             if test["result"] in ("OK", "EXPECTEDFAIL"):
                 self.passed += 1
             elif test["result"] != "SKIP":
-                name = re.sub(r"\W+", "-", test["name"])
-                whole = folder / f"failed-{name}.log"
+                whole = folder / f"failed-{NOT_WORD.sub('-', name)}.log"
                 whole.write_text("\n".join(said) + "\n", encoding="utf-8")
-                self.failures.append((f"{build}: {test['name']}: {test['result']}", said, whole))
+                self.failures.append((f"{build}: {name}: {test['result']}", said, whole))
             elif not rows:
-                self.skips.append((build, test["name"], reason_of(*said), []))
+                self.skips.append((build, name, reason_of(*said), []))
 
     def broken(self, what, log):
         """Adds a failure that is no test's, such as a build that did not compile."""
@@ -69,7 +70,7 @@ def skipped_rows(stdout):
         row = SKIPPED_ROW.match(line)
         if row:
             rows.setdefault(row[2] or comment or NO_REASON, []).append(row[1])
-        comment = line[2:].removeprefix("skipped: ") if line.startswith("# ") else None
+        comment = re.sub("^.*skipped:? ", "", line[2:]) if line.startswith("# ") else None
     return rows
 
 
