@@ -9,15 +9,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
-/* Reads the counter.  0: this CPU has none. */
+/* Reads the counter.  0: this CPU has none.  <x86intrin.h> would take longest to compile. */
 static inline uint64_t hp_tsc_read(void)
 {
 #if defined(__x86_64__)
-	return __rdtsc();
+	return __builtin_ia32_rdtsc();
 #else
 	return 0;
 #endif
