@@ -20,7 +20,7 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-MACHINES = {62: "x86_64", 183: "aarch64"}
+MACHINES = {62: "x86_64"}
 SECTION_DYNAMIC, SECTION_VERNEED, DYNAMIC_NEEDED = 6, 0x6FFFFFFE, 1
 # Parts of glibc.  Every other library is one that a machine may lack.
 GLIBC = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux[\w-]*\.so\.\d+")

@@ -20,16 +20,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#define OWN_MACHINE EM_NONE
-#endif
 
 /* Largest table that is read; only files that are made to waste memory have larger ones. */
-#define TABLE_MAX ((uint64_t)64 << 20)
+#define TABLE_MAX   ((uint64_t)64 << 20)
 
 struct image {
 	int fd;

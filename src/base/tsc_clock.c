@@ -14,9 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
 #include <cpuid.h>
-#endif
 
 #define BASELINE_NS 200000000u /* a shorter time gives too inexact a rate */
 #define TURNS       5          /* readings of both clocks; the closest pair is used */
@@ -35,13 +33,9 @@ static _Atomic bool usable;
 /* True if the counter runs at one rate in all frequency and sleep states of the CPU. */
 static bool is_invariant(void)
 {
-#if defined(__x86_64__)
 	unsigned a, b, c, d;
 
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8) != 0;
-#else
-	return false;
-#endif
 }
 
 /* The kernel has compared the counters of all CPUs, and watches them. */

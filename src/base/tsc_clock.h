@@ -13,11 +13,7 @@
 /* Reads the counter.  0: this CPU has none.  <x86intrin.h> would take longest to compile. */
 static inline uint64_t hp_tsc_read(void)
 {
-#if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
 }
 
 /*

@@ -3,7 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "real/dlsym.h"
-#include "real/versions.h"
+#include "base/parse.h"
 
 #include <dlfcn.h>
 
@@ -25,14 +25,15 @@ bool real_is_ours(const void *address)
 bool real_dlsym_find(void)
 {
 	static __thread volatile bool finding __attribute__((tls_model("initial-exec")));
-	const char *const *versions = real_dlsym_versions(REAL_MACHINE);
+	/* glibc 2.34 moved dlsym() from libdl into libc, with a new version. */
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5" };
 	void *found = NULL;
 
 	if (real_dlsym != NULL || finding)
 		return real_dlsym != NULL;
 	finding = true;
-	for (; *versions != NULL && found == NULL; versions++) {
-		found = dlvsym(RTLD_NEXT, "dlsym", *versions);
+	for (size_t i = 0; i < HP_LEN(versions) && found == NULL; i++) {
+		found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 		if (found != NULL && real_is_ours(found))
 			found = NULL;
 	}

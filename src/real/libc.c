@@ -5,7 +5,6 @@
 #include "real/libc.h"
 #include "real/binding.h"
 #include "real/dlsym.h"
-#include "real/versions.h"
 
 #include <dlfcn.h>
 
@@ -33,10 +32,9 @@ bool real_libc_find(void)
 	if (finding || !real_dlsym_find())
 		return false;
 	finding = true;
-#define LIBC(name, version)                                     \
-	if (real_libc.name == NULL)                             \
-		real_libc.name = (__typeof__(name) *)find_next( \
-			#name, real_version_since(REAL_MACHINE, "GLIBC_" #version));
+#define LIBC(name, version)         \
+	if (real_libc.name == NULL) \
+		real_libc.name = (__typeof__(name) *)find_next(#name, "GLIBC_" #version);
 #include "real/libc.def"
 	finding = false;
 	return true;

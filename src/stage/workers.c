@@ -51,11 +51,7 @@ static void give_way(void)
 
 static void relax_cpu(void)
 {
-#if defined(__x86_64__)
 	__asm__ volatile("pause" ::: "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("yield" ::: "memory");
-#endif
 }
 
 void workers_pause(unsigned turn)

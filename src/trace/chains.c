@@ -28,7 +28,6 @@ static uint64_t modules_seen;
 
 bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES])
 {
-#if defined(__x86_64__)
 	const uint8_t *end = code + CHAINS_CODE_BYTES;
 
 	/* A call to an address; a call through a register or memory, with its shorter forms. */
@@ -37,15 +36,6 @@ bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES])
 	       (end[-4] == 0xff && (end[-3] & 0x38) == 0x10) ||
 	       (end[-6] == 0xff && (end[-5] & 0x38) == 0x10) ||
 	       (end[-7] == 0xff && (end[-6] & 0x38) == 0x10);
-#elif defined(__aarch64__)
-	uint32_t last;
-
-	memcpy(&last, code + CHAINS_CODE_BYTES - sizeof(last), sizeof(last));
-	return (last & 0xfc000000) == 0x94000000 || (last & 0xfffffc1f) == 0xd63f0000;
-#else
-	(void)code;
-	return false;
-#endif
 }
 
 /*

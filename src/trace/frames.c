@@ -31,16 +31,6 @@
 #define UNWINDS_FREE   1024 /* after that, one unwind in so many walks: */
 #define UNWINDS_ONE_IN 32
 
-/*
- * True if each frame holds its return address at the same distance below the CFA.  On aarch64,
- * calls leave the return address in a register, so unwinding shows no distances.
- */
-#if defined(__x86_64__)
-#define IN_EVERY_FRAME 1
-#else
-#define IN_EVERY_FRAME 0
-#endif
-
 /* Values of `distance` that are not bytes. */
 enum { UNKNOWN = 0, ENDS = 1 };
 
@@ -93,7 +83,7 @@ void frames_start(void)
 		return;
 	find(library, "_Unwind_GetIP", &get_ip);
 	find(library, "_Unwind_GetCFA", &get_cfa);
-	if (IN_EVERY_FRAME && get_ip != NULL && get_cfa != NULL)
+	if (get_ip != NULL && get_cfa != NULL)
 		find(library, "_Unwind_Backtrace", &backtrace_with);
 }
 

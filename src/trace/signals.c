@@ -75,15 +75,9 @@ __attribute__((no_sanitize("address"))) static bool read_frame(uint64_t stack, u
 static void registers_of(const ucontext_t *context, uint64_t *ret_at, uint64_t *ret_frame,
 			 uint64_t *ret_stack)
 {
-#if defined(__x86_64__)
 	*ret_at = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 	*ret_frame = (uint64_t)context->uc_mcontext.gregs[REG_RBP];
 	*ret_stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-#elif defined(__aarch64__)
-	*ret_at = context->uc_mcontext.pc;
-	*ret_frame = context->uc_mcontext.regs[29];
-	*ret_stack = context->uc_mcontext.sp;
-#endif
 }
 
 static void on_signal(int signal_number, siginfo_t *info, void *context)

@@ -58,9 +58,8 @@ LAUNCHES = [
 ]
 # Required functions exist in the oldest supported driver.
 OLDEST = 11030
-# The argument registers of each machine, and the words on its stack of structs that are too large
-# for them.
-MACHINES = [(6, {"CUipcEventHandle": 8, "CUipcMemHandle": 8}), (8, {})]
+# The argument registers, and the words on the stack of structs that are too large for them.
+REGISTERS, LARGE = 6, {"CUipcEventHandle": 8, "CUipcMemHandle": 8}
 # These headers need not be installed: the preprocessor does not need their types.
 STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
 
@@ -86,14 +85,10 @@ def stream_argument(arguments):
 
 
 def stacked(arguments):
-    """Returns the words that the arguments take on the stack of each machine."""
-    found = []
-    for registers, structs in MACHINES:
-        kinds = ["*" if re.search(r"[*\[]", each) else each.split()[0]
-                 for each in arguments.split(",")]
-        large = [structs[kind] for kind in kinds if kind in structs]
-        found.append(sum(large) + max(0, len(kinds) - len(large) - registers))
-    return tuple(found)
+    """Returns the words that the arguments take on the stack."""
+    kinds = ["*" if re.search(r"[*\[]", each) else each.split()[0] for each in arguments.split(",")]
+    large = [LARGE[kind] for kind in kinds if kind in LARGE]
+    return sum(large) + max(0, len(kinds) - len(large) - REGISTERS)
 
 
 def declarations():
@@ -107,7 +102,7 @@ def declarations():
             for name, arguments in re.findall(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(([^;{}]*)\)\s*;", text):
                 if not re.search(r"\(\s*\*", arguments):
                     found.setdefault(name, stream_argument(arguments))
-                    if any(stacked(arguments)):
+                    if stacked(arguments) > 0:
                         words[name] = stacked(arguments)
     return found, words
 
@@ -285,8 +280,8 @@ for name, visibility in sorted(visibilities.items()):
                             f"its name says {wanted}")
 
 with open(os.path.join(root, "src/shim/driver/stacked.def"), encoding="utf-8") as file:
-    stack_rows = {name: (int(one), int(other)) for name, one, other in
-                  re.findall(r"^STACKED\((\w+), +(\d+), (\d+)\)", file.read(), re.M)}
+    stack_rows = {name: int(words) for name, words in
+                  re.findall(r"^STACKED\((\w+), +(\d+)\)", file.read(), re.M)}
 for name in sorted(stack_rows.keys() | stack_words.keys()):
     if name in declared and stack_rows.get(name) != stack_words.get(name):
         problems.append(f"{name}: stacked.def has {stack_rows.get(name)}, its prototype takes "

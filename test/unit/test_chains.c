@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#if defined(__x86_64__)
 TEST(what_a_call_looks_like)
 {
 	static const struct {
@@ -30,7 +29,6 @@ TEST(what_a_call_looks_like)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		CHECK_EQ(chains_ends_with_call(rows[i].code), rows[i].call);
 }
-#endif
 
 /* Filters of containers may refuse the call that reads code. */
 static void need_code(void)
@@ -71,7 +69,6 @@ TEST(a_return_address_is_a_caller)
 	CHECK(strcmp(module.path, path) == 0);
 }
 
-#if defined(__x86_64__)
 /* A function without a call before it, in any layout that the compiler chooses. */
 __asm__(".pushsection .text\n"
 	".skip 16, 0x90\n"
@@ -80,9 +77,6 @@ __asm__(".pushsection .text\n"
 	"ret\n"
 	".popsection\n");
 extern const char behind_no_call[];
-#else
-static const char behind_no_call[8];
-#endif
 
 TEST(other_words_are_not)
 {
@@ -106,14 +100,12 @@ TEST(other_words_are_not)
 	CHECK_EQ(believed, 1);
 	called(UINT64_MAX - 2, 0);
 	CHECK_EQ(believed, 1);
-#if defined(__x86_64__)
 	/* Generated code is in no file. */
 	page[99] = 0xe8;
 	called((uintptr_t)page + 104, 0);
 	CHECK_EQ(believed, 2);
 	CHECK_EQ(places[1].module, MODULES_NOWHERE);
 	CHECK_EQ(places[1].offset, (uintptr_t)page + 104);
-#endif
 	/* If another file is there by now, the code is checked again. */
 	memset(page, 0, 4096);
 	chains_turn(true);

@@ -14,11 +14,7 @@
 #include "trace/trace.h"
 
 static const uint8_t stacked[REAL_ROW_COUNT] = {
-#if defined(__x86_64__)
-#define STACKED(name, x86_64, aarch64) [REAL_ROW_##name] = (x86_64),
-#else
-#define STACKED(name, x86_64, aarch64) [REAL_ROW_##name] = (aarch64),
-#endif
+#define STACKED(name, words) [REAL_ROW_##name] = (words),
 #include "shim/driver/stacked.def"
 };
 

@@ -7,19 +7,10 @@
 #define HP_SHIM_DRIVER_FRAME_H
 
 /* From the lowest address: argument registers, the row and one other, vector registers. */
-#if defined(__x86_64__)
 #define SHIM_FRAME_WORDS   6 /* argument registers */
 #define SHIM_FRAME_ROW     48
 #define SHIM_FRAME_VECTORS 64
 #define SHIM_FRAME_BYTES   208
-#elif defined(__aarch64__)
-#define SHIM_FRAME_WORDS   8
-#define SHIM_FRAME_ROW     64
-#define SHIM_FRAME_VECTORS 80
-#define SHIM_FRAME_BYTES   224
-#else
-#error "frame.h does not know which registers hold arguments on this machine"
-#endif
 
 /* The number of stubs for functions that driver.def lacks, and the bytes of each (thunk.S). */
 #define SHIM_UNKNOWN_MOST  128
@@ -32,7 +23,7 @@
 struct shim_frame {
 	uint64_t argument[SHIM_FRAME_WORDS];
 	uint64_t row; /* in the list that the stubs are generated from */
-	/* x86-64: rax, the vector registers of a variadic call; aarch64: x8, see its ABI. */
+	/* rax: the number of vector registers of a variadic call */
 	uint64_t other;
 	uint64_t vector[16];
 	uint64_t enter_ns, unused;

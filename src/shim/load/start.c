@@ -35,9 +35,6 @@ static bool wanted_here(void)
 {
 	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
 		return false;
-	/* The heap and the pins count in 4 KiB pages; some kernels for aarch64 have larger ones. */
-	if (getauxval(AT_PAGESZ) != HP_PAGE_BYTES)
-		return false;
 	return hp_options->only[0] == '\0' ||
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
 }

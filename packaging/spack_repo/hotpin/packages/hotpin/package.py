@@ -4,7 +4,7 @@
 #     spack install hotpin dev_path=$PWD
 #
 # Checked by test/rules/packaging.py: it is Python, its version is that of meson.build, and it names
-# what the build needs.  Not tried: Spack itself, on any machine; the program that it makes; aarch64.
+# what the build needs.  Not tried: Spack itself, on any machine; the program that it makes.
 from spack_repo.builtin.build_systems.meson import MesonPackage
 
 from spack.package import *
