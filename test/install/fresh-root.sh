@@ -4,7 +4,7 @@
 #	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
 #
 # STEP: quickstart  tools/quickstart
-#       check       tools/check
+#       check       tools/check, which must leave no file in the clone
 #       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
 #                   in a second root
 #
@@ -66,7 +66,7 @@ mounts() {
 	[ "${2-}" = cuda ] || return 0
 	mkdir -p "$root/usr/local/cuda" "$root/src"
 	mount --bind -o ro "$cuda" "$root/usr/local/cuda"
-	git archive HEAD | tar -x -C "$root/src"
+	git clone -q . "$root/src"
 }
 
 inside() { # NAME command...
@@ -81,6 +81,14 @@ files_of() {
 	(cd "$roots/$1" && find . -xdev ! -path './var/lib/apt/*' ! -path './var/cache/*' \
 		! -path './var/log/*' ! -path './var/lib/dpkg/*-old' ! -path './run/*' | sort)
 	inside "$1" dpkg-query -W
+}
+
+# Prints what a step has left in the clone.
+is_clean() {
+	local left
+
+	left=$(git -C "$roots/$release-build/src" status --porcelain)
+	[ -z "$left" ] || { say "left behind: $left" && return 1; }
 }
 
 package() {
@@ -134,7 +142,7 @@ for step; do
 	began=$SECONDS
 	say "$release: $step"
 	case $step in
-	quickstart | check) inside "$release-build" "tools/$step" ;;
+	quickstart | check) inside "$release-build" "tools/$step" && is_clean ;;
 	package) package ;;
 	*) stop "$step is no step" ;;
 	esac
