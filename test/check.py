@@ -41,20 +41,21 @@ class Build:
 
     def __init__(self, name, compiler, limits, settings, few, more):
         self.name, self.compiler, self.limits, self.settings = name, compiler, limits, settings
-        self.few, self.more = few, more # suites -> whether a check, or --all, runs the test
+        # Suites -> whether the test runs in a check (None: this build does not), and with --all.
+        self.few, self.more = few, more
         self.folder = ROOT / "build" / f"check-{name}"
         self.tests = {} # name: suites, in the order of their priority
         self.kinds = {} # name: the first suite
 
     def find(self, wants):
-        """Reads the tests of the configured build that `wants(name, suites)`."""
+        """Reads those tests of the configured build whose set of suites `wants` is true of."""
         told = subprocess.run(["meson", "introspect", "--tests", self.folder], check=True,
                               capture_output=True, text=True).stdout
         tests = sorted(json.loads(told), key=lambda test: -test["priority"])
         self.tests = {}
         for test in tests:
             suites = [suite.split(":")[-1] for suite in test["suite"]]
-            if wants(test["name"], set(suites)):
+            if wants(set(suites)):
                 self.tests[test["name"]] = set(suites)
                 self.kinds[test["name"]] = suites[0]
 
@@ -79,13 +80,13 @@ BUILDS = [Build(*row) for row in (
      lambda suites: suites & {"unit", "engine"} and not suites & {"all"},
      lambda suites: suites & {"unit", "engine", "report"}),
     # Without asserts, and optimized as distributed.  Other suites find nothing more here.
-    ("release", "gcc", 2, ["--buildtype=release", "-Dwerror=true"], lambda suites: False,
+    ("release", "gcc", 2, ["--buildtype=release", "-Dwerror=true"], None,
      lambda suites: suites & {"unit", "preload", "fault", "walk"} and
      not suites & {"without", "once", "sources"}),
-    ("tsan", "gcc", 3, SANITIZED + ["-Db_sanitize=thread"], lambda suites: False,
+    ("tsan", "gcc", 3, SANITIZED + ["-Db_sanitize=thread"], None,
      lambda suites: suites & {"threads"}),
     # A second compiler has other warnings and generates other code.
-    ("clang", "clang", 2, ["--buildtype=debug", "-Dwerror=true"], lambda suites: False,
+    ("clang", "clang", 2, ["--buildtype=debug", "-Dwerror=true"], None,
      lambda suites: suites & {"unit", "report", "rules"} and not suites & {"once", "sources"}),
 )]
 BY_NAME = {build.name: build for build in BUILDS}
@@ -261,73 +262,72 @@ class Check:
                   "how to debug it.")
         return self.results.show()
 
-    def all_builds(self, chosen, everything, only_build):
-        """Runs the builds: debug first, and the others at the same time as the tests of debug."""
-        progress = self.progress
-        if not self.together([lambda build=build: self.configure(build) for build in chosen]):
-            return self.end()
-        if only_build:
-            for build in chosen:
+    def choose(self, builds, everything, tests_have_changed):
+        """Chooses the tests of each build."""
+        for build in builds:
+            wants = build.more if everything else build.few
+            again = tests_have_changed and build.name == "debug"
+            build.find(lambda suites, wants=wants, again=again: wants(suites) or
+                       again and "without" in suites and "all" not in suites)
+            self.progress.total += len(build.tests)
+
+    def in_turn(self, builds, processes):
+        """Builds and runs the tests of one build after the other."""
+        return all([self.test(build, list(build.tests), processes) for build in builds])
+
+    def compile_all(self, builds):
+        """Compiles everything and runs nothing."""
+        if self.together([lambda build=build: self.configure(build) for build in builds]):
+            for build in builds:
                 self.compile(build)
-            return self.end() if self.results.failures else 0
-        stamp, state = Stamp(), Stamp.state()
-        changed = stamp.differs(state)
-        for build in chosen:
-            wants = build.more if everything or not build.few({"unit"}) else build.few
-            build.find(lambda _, suites, wants=wants: bool(wants(suites)) or
-                       (changed and build.name == "debug" and "without" in suites
-                        and "all" not in suites))
-            progress.total += len(build.tests)
-        debug = next((build for build in chosen if build.name == "debug"), None)
-        first = [name for name, suites in debug.tests.items() if "standin" in suites] if debug else []
-        if debug and not self.compile(debug):
+        return self.end() if self.results.failures else 0
+
+    def run(self, builds, everything):
+        """Runs the builds: debug first, and the others at the same time as the tests of debug."""
+        if not self.together([lambda build=build: self.configure(build) for build in builds]):
             return self.end()
-        if not self.test(debug, first, PROCESSES, "standin") if debug else False:
-            progress.say("the stand-in driver is broken, so the tests that run on it were left out")
+        stamp, debug = Stamp(), BY_NAME["debug"]
+        self.choose(builds, everything, stamp.differs())
+        if debug not in builds:
+            self.in_turn(builds, PROCESSES)
             return self.end()
-
-        def rest():
-            tests = [name for name in debug.tests if name not in first] if debug else []
-            return self.test(debug, tests, halves) if debug else True
-
-        def others():
-            done = [self.test(build, list(build.tests), halves) for build in chosen if build != debug]
-            return all(done)
-
+        first = [name for name, suites in debug.tests.items() if "standin" in suites]
+        if not self.compile(debug):
+            return self.end()
+        if not self.test(debug, first, PROCESSES, "standin"):
+            self.progress.say("the stand-in driver is broken, so the tests that run on it were left out")
+            return self.end()
         # So no core idles while a build links or runs its last test.
-        halves = max(1, PROCESSES // 2) if len(chosen) > 1 and debug else PROCESSES
-        self.together([rest, others])
-        if not self.results.failures and debug and (changed or everything or stamp.missing()):
-            stamp.write(state)
+        others = [build for build in builds if build != debug]
+        processes = max(1, PROCESSES // 2) if others else PROCESSES
+        rest = [name for name in debug.tests if name not in first]
+        if self.together([lambda: self.test(debug, rest, processes),
+                          lambda: self.in_turn(others, processes)]):
+            stamp.write()
         return self.end()
 
 
 class Stamp:
-    """The state of test/ that the runs without the library have passed with, or a fresh clone had."""
+    """The state of test/ that the runs without the library have passed with.
+
+    Continuous integration has checked that of a fresh clone.
+    """
 
     def __init__(self):
         self.path = BY_NAME["debug"].folder / "without.stamp"
-
-    @staticmethod
-    def state():
-        """Returns a digest of the names and bytes of the sources of the tests."""
         digest = hashlib.sha256()
         for path in sorted((ROOT / "test").rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
-        return digest.hexdigest()
+        self.state = digest.hexdigest()
 
-    def missing(self):
-        """True in a fresh clone, whose state continuous integration has checked."""
-        return not self.path.exists()
-
-    def differs(self, state):
+    def differs(self):
         """True if the tests have changed since."""
-        return not self.missing() and self.path.read_text(encoding="ascii") != state
+        return self.path.exists() and self.path.read_text(encoding="ascii") != self.state
 
-    def write(self, state):
-        """Notes that the tests of that state have passed."""
-        self.path.write_text(state, encoding="ascii")
+    def write(self):
+        """Notes that the tests, as they were when the check began, have passed."""
+        self.path.write_text(self.state, encoding="ascii")
 
 
 def rooms_of(tests):
@@ -365,7 +365,7 @@ def quick(check, words):
     build = BY_NAME["debug"]
     if not (build.folder / "build.ninja").exists() and not check.configure(build):
         return check.end()
-    build.find(lambda name, suites: "all" not in suites)
+    build.find(lambda suites: "all" not in suites)
     rooms = rooms_of(build.tests)
     if "--list" in words:
         for room, names in sorted(rooms.items()):
@@ -406,11 +406,13 @@ def main():
         if options.words:
             chosen = [build for build in BUILDS if build.name in options.words]
         else:
-            chosen = [build for build in BUILDS if options.all or build.few({"unit"})]
+            chosen = [build for build in BUILDS if options.all or build.few is not None]
             if not options.build_only:
                 print(f"hotpin: this takes about {USUAL['--all' if options.all else 'check']}",
                       flush=True)
-        return check.all_builds(chosen, options.all, options.build_only)
+        if options.build_only:
+            return check.compile_all(chosen)
+        return check.run(chosen, options.all or options.words != [])
     finally:
         ended.set()
         reporter.join()
