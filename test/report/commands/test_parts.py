@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests parts of a run, and tables of each kernel and copy, from timelines.  test_period.py HOTPIN"""
+"""Tests parts of a run, and tables of each kernel and copy, from timelines.  test_parts.py HOTPIN"""
 import csv
 import io
 import json

@@ -2,8 +2,8 @@
 # Checks that doc/options.md and libhotpin(7) agree with `hotpin env` and counters.def, and that the
 # page of each command describes the options of its help.
 #
-# options.sh HOTPIN ROOT          compares
-# options.sh HOTPIN ROOT --write  updates the pages
+# option_tables.sh HOTPIN ROOT          compares
+# option_tables.sh HOTPIN ROOT --write  updates the pages
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$1 root=$2 mode=${3-}
@@ -31,7 +31,7 @@ holds() {
 		cat "$folder/page" >"$root/$1"
 	else
 		diff "$root/$1" "$folder/page"
-		echo "$1 is out of step with: $2; test/rules/options.sh HOTPIN ROOT --write mends it"
+		echo "$1 is out of step with: $2; test/rules/option_tables.sh HOTPIN ROOT --write mends it"
 		failed=1
 	fi
 }
