@@ -107,6 +107,8 @@ missing_packages() {
 missing_extras() {
 	command -v clang-format-14 >/dev/null || echo clang-format-14
 	command -v shellcheck >/dev/null || echo shellcheck
+	# spin checks the models of test/model.
+	command -v spin >/dev/null || echo spin
 	# Tests open the page of `hotpin html` in it.
 	command -v chromium chromium-browser google-chrome >/dev/null || echo chromium
 	# Programs and allocators that tests run with the library.
