@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the model of the block word with spin.
+"""Checks the models of the block word and the gate with spin.
 
     run.py [--deep] [--trail] [TEXT...]
 
@@ -90,6 +90,26 @@ RUNS = [
     ("block_word", "ALONE_TO_USER BLOCKS=1 PINNED=1 REFUSED=1 PINS=1", "late"),
     ("block_word", "GIVE_BACK BLOCKS=1 PINNED=1 LEAVERS=1", HANGS),
     ("block_word", "RESET_IN_CHILD BLOCKS=1 PINNED=1 FORKS=1", "childs"),
+
+    ("gate", "DUE=2 SUBMITTERS=2", ""),
+    ("gate", "DUE=1 SUBMITTERS=2 SECONDS=1 SUSPENDED=1", ""),
+    ("gate", "DUE=1 SUBMITTERS=2 SECONDS=1 PRESSURE=1", ""),
+    ("gate", "DUE=2 SUBMITTERS=1 FORKS=1", ""),
+    ("gate", "DUE=1 HOLDERS=2 FORKS=1", ""),
+    # Limits: only the bound of a second ends the wait for a kernel that waits for the program.
+    ("gate", "DUE=2 SUBMITTERS=2 SUSPENDED=1", HANGS),
+    ("gate", "DUE=2 SUBMITTERS=2 PRESSURE=1", HANGS),
+
+    ("gate", "COMPARE_BEFORE_SLEEP DUE=2 SUBMITTERS=1", HANGS),
+    ("gate", "REST DUE=2 SUBMITTERS=1", "unregistering"),
+    ("gate", "LOOK_BEFORE_EACH DUE=2 SUBMITTERS=1", "unregistering"),
+    ("gate", "CLOSED_KEEPS_OUT DUE=2 SUBMITTERS=1", "unregistering"),
+    ("gate", "WAITER_CLEARS_WATCHED DUE=2 SUBMITTERS=1", "begun"),
+    ("gate", "WAKE_AT_OPEN DUE=2 SUBMITTERS=1", HANGS),
+    ("gate", "HOLDS_AFTER_ASKING DUE=1 HOLDERS=1 FORKS=1", "excluded"),
+    ("gate", "HOLD_WAITS_FOR_QUERY DUE=1 HOLDERS=1 FORKS=1", "excluded"),
+    ("gate", "WAKE_AFTER_QUERY DUE=1 HOLDERS=1 FORKS=1", HANGS),
+    ("gate", "BELL_BEFORE_LOOKING DUE=1 HOLDERS=1 FORKS=1", HANGS),
 ]
 
 DEEP = [
@@ -105,6 +125,11 @@ DEEP = [
     ("block_word", "BLOCKS=2 PINNED=2 CROSSINGS=2 PINS=1", ""),
     ("block_word", "BLOCKS=2 PINNED=2 LOST=1 COPIES=1 PINS=1 CHANGES=1 ENDS_OTHER=1 SECONDS=1", ""),
     ("block_word", "BLOCKS=2 PINNED=2 LEAVERS=1 BATCHES=1 CHANGES=1 COPIES=1", ""),
+    ("gate", "DUE=1 SUBMITTERS=3", ""),
+    ("gate", "DUE=2 SUBMITTERS=2 FORKS=1", ""),
+    ("gate", "DUE=2 SUBMITTERS=1 HOLDERS=1 FORKS=1", ""),
+    ("gate", "DUE=2 SUBMITTERS=2 SECONDS=1 SUSPENDED=1", ""),
+    ("gate", "DUE=2 SUBMITTERS=2 SECONDS=1 PRESSURE=1", ""),
     ("block_word", CYCLES + "BLOCKS=2 PINNED=2 OTHER=1 BATCHES=1 ENDS=1 ENDS_OTHER=1", ""),
     ("block_word", CYCLES + "BLOCKS=2 PINNED=2 CROSSINGS=1 PINS=1 COPIES=1", ""),
     ("block_word", CYCLES + "BLOCKS=1 PINNED=1 QUEUED=1 CHANGES=1 KEEPER=1", ""),
