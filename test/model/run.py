@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the models of the block word and the gate with spin.
+"""Checks the models of the block word, the gate and deferral with spin.
 
     run.py [--deep] [--trail] [TEXT...]
 
@@ -110,6 +110,18 @@ RUNS = [
     ("gate", "HOLD_WAITS_FOR_QUERY DUE=1 HOLDERS=1 FORKS=1", "excluded"),
     ("gate", "WAKE_AFTER_QUERY DUE=1 HOLDERS=1 FORKS=1", HANGS),
     ("gate", "BELL_BEFORE_LOOKING DUE=1 HOLDERS=1 FORKS=1", HANGS),
+
+    ("deferral", "CALLERS=2 CALLS=3", ""),
+    ("deferral", "CALLERS=3 CALLS=2", ""),
+    ("deferral", "CALLERS=3 CALLS=1 TWO_WORDS=1", ""),
+    ("deferral", "FENCE CALLERS=2 CALLS=1 TWO_WORDS=1", "early"),
+    # With a second upload, the store that publishes it hides that another thread records the event.
+    ("deferral", "CALLERS=2 CALLS=2 TWO_WORDS=1", HANGS),
+    ("deferral", "END_BEFORE_LOOKING CALLERS=2 CALLS=2", "early"),
+    ("deferral", "PUBLISH_LOOKS CALLERS=2 CALLS=1", "early"),
+    ("deferral", "RECORD_BEFORE_WORK CALLERS=2 CALLS=1", HANGS),
+    ("deferral", "RECORDING_EXCLUDES CALLERS=2 CALLS=1", HANGS),
+    ("deferral", "ALL_WAIT CALLERS=3 CALLS=1", "early"),
 ]
 
 DEEP = [
@@ -130,6 +142,7 @@ DEEP = [
     ("gate", "DUE=2 SUBMITTERS=1 HOLDERS=1 FORKS=1", ""),
     ("gate", "DUE=2 SUBMITTERS=2 SECONDS=1 SUSPENDED=1", ""),
     ("gate", "DUE=2 SUBMITTERS=2 SECONDS=1 PRESSURE=1", ""),
+    ("deferral", "CALLERS=3 CALLS=4", ""),
     ("block_word", CYCLES + "BLOCKS=2 PINNED=2 OTHER=1 BATCHES=1 ENDS=1 ENDS_OTHER=1", ""),
     ("block_word", CYCLES + "BLOCKS=2 PINNED=2 CROSSINGS=1 PINS=1 COPIES=1", ""),
     ("block_word", CYCLES + "BLOCKS=1 PINNED=1 QUEUED=1 CHANGES=1 KEEPER=1", ""),
