@@ -24,7 +24,7 @@ static void say_deferred(const struct profile *profile, char *ret)
 
 static void say_pins(const struct profile *profile, char *ret)
 {
-	char unpinned[80] = "", took[80] = "", saved[80] = "";
+	char unpinned[64] = "", took[64] = "", saved[64] = "";
 
 	if (profile->effect.unpins > 0)
 		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
