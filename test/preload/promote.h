@@ -14,68 +14,25 @@
 #include "../standin/standin.h"
 
 #include <malloc.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-/* Some newer architectures only have the system call clone. */
-static inline pid_t fork_past_libc(void)
-{
-#ifdef SYS_fork
-	return (pid_t)syscall(SYS_fork);
-#else
-	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-#endif
-}
+pid_t fork_past_libc(void);
 
-/* Shared by the files of one program. */
-__attribute__((weak)) CUcontext context;
-__attribute__((weak)) CUdeviceptr there; /* 64 MiB */
+extern CUcontext context;
+extern CUdeviceptr there; /* 64 MiB */
 
-static inline void begin(void)
-{
-	OK(cuInit(0));
-	OK(cuCtxCreate_v2(&context, 0, 0));
-	OK(cuMemAlloc_v2(&there, 64 * MIB));
-}
+/* Creates both. */
+void begin(void);
 
 /*
  * True if the device's bytes at `from`, downloaded into memory that is never pinned, are those of
  * `seed`.
  */
-static inline bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed)
-{
-	static char quiet[64 * KIB];
-	bool right = true;
-
-	OK(cuCtxSynchronize());
-	for (size_t done = 0; done < bytes && right; done += sizeof(quiet)) {
-		size_t now = bytes - done < sizeof(quiet) ? bytes - done : sizeof(quiet);
-
-		OK(cuMemcpyDtoH_v2(quiet, from + done, now));
-		right = holds_from(quiet, done, now, seed);
-	}
-	return right;
-}
+bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed);
 
 /* Copies from the block until it is pinned, or for as long as that should take. */
-static inline bool heat(const char *block, size_t bytes)
-{
-	for (int i = 0; i < (preloaded() ? 200 : 3) && !standin_pinned(block); i++)
-		OK(cuMemcpyHtoD_v2(there, block, bytes));
-	return standin_pinned(block) != 0;
-}
+bool heat(const char *block, size_t bytes);
 
-/* Returns a block that is pinned if the library acts. */
-static inline char *promoted(size_t bytes)
-{
-	char *block = malloc(bytes);
-
-	fill(block, bytes, 1);
-	CHECK_EQ(heat(block, bytes), preloaded());
-	OK(cuCtxSynchronize()); /* a copy in flight could otherwise come after a later one on
-				   another stream */
-	return block;
-}
+/* Returns a block of seed 1 that is pinned if the library acts. */
+char *promoted(size_t bytes);
 
 #endif

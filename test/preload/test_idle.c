@@ -3,6 +3,7 @@
  * awake longer than this takes.
  */
 #include "resident.h"
+#include "thread.h"
 
 TEST_WITH(pinned_blocks_go_back, "HOTPIN_RING=0")
 {
@@ -36,7 +37,7 @@ TEST(without_a_context)
 	allocate(false);
 	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
-	CHECK_EQ(each_other(nothing), 0);
+	CHECK_EQ(thread_each_other(NULL), 0);
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
 
@@ -107,12 +108,12 @@ TEST_WITH(an_idle_process_sleeps, "HOTPIN_RING=0", "MALLOC_PERTURB_=95")
 
 	allocate(true);
 	free_all();
-	CHECK_EQ(each_other(nothing), preloaded());
+	CHECK_EQ(thread_each_other(NULL), preloaded());
 	rest(4);
 	CHECK_EQ(standin_registered_bytes(), 0);
 	/* The thread waits without a deadline, so passing time does not wake it. */
 	test_clock_pass(3600 * TEST_S);
-	CHECK_EQ(each_other(count_deadlines), preloaded());
+	CHECK_EQ(thread_each_other(count_deadlines), preloaded());
 	CHECK_EQ(deadlines, 0);
 
 	/* Memory that is freed later is still released. */

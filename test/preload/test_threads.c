@@ -3,10 +3,9 @@
  * to end.
  */
 #include "clock.h"
-#include "thread.h"
 #include "promote.h"
+#include "thread.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <pthread.h>
@@ -16,41 +15,6 @@
 #include <time.h>
 
 extern char **environ;
-
-/* Returns a field of /proc/self/task/<id>/status, or "". */
-static void field_of(const char *task, const char *name, char *ret, size_t room)
-{
-	char path[64], line[256];
-
-	ret[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
-	FILE *status = fopen(path, "r");
-	while (status != NULL && fgets(line, sizeof(line), status) != NULL)
-		if (strncmp(line, name, strlen(name)) == 0)
-			snprintf(ret, room, "%s", line + strlen(name));
-	if (status != NULL)
-		fclose(status);
-}
-
-/* Calls `look` for every other thread except the kernel's (io_uring); returns their number. */
-static int each_other(void (*look)(const char *task))
-{
-	DIR *tasks = opendir("/proc/self/task");
-	char name[64];
-	int count = 0;
-
-	for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
-		if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == gettid())
-			continue;
-		field_of(entry->d_name, "Name:\t", name, sizeof(name));
-		if (strncmp(name, "iou-", 4) == 0)
-			continue;
-		count++;
-		look(entry->d_name);
-	}
-	closedir(tasks);
-	return count;
-}
 
 static void check_mask(const char *task)
 {
@@ -62,8 +26,8 @@ static void check_mask(const char *task)
 	uint64_t mask = 0;
 
 	/* While a thread begins or ends, libc blocks all signals. */
-	WAIT_FOR((field_of(task, "SigBlk:\t", text, sizeof(text)), mask = strtoull(text, NULL, 16),
-		  (mask >> (SIGSEGV - 1) & 1) == 0));
+	WAIT_FOR((thread_field(task, "SigBlk:\t", text, sizeof(text)),
+		  mask = strtoull(text, NULL, 16), (mask >> (SIGSEGV - 1) & 1) == 0));
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
 		CHECK((mask >> (open[i] - 1) & 1) == 0);
 	for (size_t i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++)
@@ -76,7 +40,7 @@ TEST_WITH(signals_are_the_programs, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off"
 	begin();
 	free(promoted(4 * MIB));
 	/* The housekeeper, the reader of the profile, and the one for _exit(). */
-	CHECK_EQ(each_other(check_mask), preloaded() ? 3 : 0);
+	CHECK_EQ(thread_each_other(check_mask), preloaded() ? 3 : 0);
 }
 
 static char wanted[64];
@@ -85,7 +49,7 @@ static void check_user(const char *task)
 {
 	char text[64];
 
-	field_of(task, "Uid:\t", text, sizeof(text));
+	thread_field(task, "Uid:\t", text, sizeof(text));
 	CHECK_EQ(strcmp(text, wanted), 0);
 }
 
@@ -94,7 +58,7 @@ static void become(int result, const char *uids)
 {
 	CHECK_EQ(result, 0);
 	snprintf(wanted, sizeof(wanted), "%s", uids);
-	each_other(check_user);
+	thread_each_other(check_user);
 }
 
 TEST_WITH(identities_of_all_threads, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
@@ -230,11 +194,6 @@ TEST(exit_during_a_kernel_that_never_ends)
 	}
 }
 
-static void nothing(const char *task)
-{
-	(void)task;
-}
-
 /* The child of a fork has only its own thread, regardless of what the housekeeper was doing. */
 TEST(children_of_a_fork)
 {
@@ -246,7 +205,7 @@ TEST(children_of_a_fork)
 		pid_t child = fork();
 		if (child == 0) {
 			alarm(check_limit(20));
-			CHECK_EQ(each_other(nothing), 0);
+			CHECK_EQ(thread_each_other(NULL), 0);
 			for (int n = 0; n < 20; n++) {
 				char *block = malloc(3 * MIB);
 
@@ -301,7 +260,7 @@ TEST(children_of_a_spawn)
 	}
 	CHECK(holds(kept, 8 * MIB, 1));
 	CHECK_EQ(standin_pinned(kept) != 0, preloaded());
-	CHECK_EQ(each_other(nothing), preloaded());
+	CHECK_EQ(thread_each_other(NULL), preloaded());
 }
 
 /* A zero key that was never created; without the library, not even the first key exists. */
