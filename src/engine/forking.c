@@ -10,7 +10,6 @@
 #include "pin/cost.h"
 #include "pin/pin.h"
 
-#include <errno.h>
 #include <limits.h>
 
 /* Any thread. */
@@ -35,7 +34,6 @@ static void wait_for(uint32_t number, uint64_t end_ns)
 
 void fork_unpin(void)
 {
-	int saved = errno;
 	size_t pinned, most;
 
 	pin_stats(&pinned, &most);
@@ -54,7 +52,6 @@ void fork_unpin(void)
 		hp_count(forks_unpinned);
 	else
 		hp_count(forks_pinned);
-	errno = saved;
 }
 
 bool fork_waits(void)
