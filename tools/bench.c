@@ -12,6 +12,7 @@
 #include "writable.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -270,15 +271,25 @@ static bool ended_well(const struct bench *bench, enum way way, int status)
 	return false;
 }
 
+/* A profile of an earlier run must not be taken for the new one. */
+static void remove_old(const char *file)
+{
+	struct hp_place place;
+
+	if (hp_trust_find(file, false, &place) < 0)
+		return;
+	unlinkat(place.folder, place.name, 0);
+	close(place.folder);
+}
+
 /* Returns the wall time of one run in ns; negative if the run failed, which has been reported. */
 static int64_t time_one(const struct bench *bench, enum way way, char *file, bool is_heard)
 {
 	char **words = words_of(bench, way, file);
 	int errors = is_heard ? -1 : memfd_create("stderr", MFD_CLOEXEC), status = 0;
 
-	/* A profile of an earlier run must not be taken for the new one. */
 	if (file != NULL)
-		unlink(file);
+		remove_old(file);
 	fflush(NULL);
 	uint64_t began_ns = hp_now_ns();
 	pid_t child = start();

@@ -445,7 +445,7 @@ int hotpin_csv(int argc, char **argv)
 	}
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (target_open(&target, path, argv + optind, count) < 0)
+	if (target_open(&target, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = period_open_all(&period, argv + optind, count);
 	if (profiles == NULL) {

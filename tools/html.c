@@ -396,7 +396,7 @@ static int write_files(const char *path, char **files, size_t count, const struc
 	int status = EXIT_FAILURE;
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (target_open(&target, path, files, count) < 0)
+	if (target_open(&target, path, files, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = period_open_all(period, files, count);
 	if (profiles == NULL) {

@@ -12,9 +12,9 @@
 #include "target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,17 +40,12 @@ struct span {
 	size_t from, to;
 };
 
-/* Reads a regular file that profile_open() has read; false after a message. */
-static bool read_text(const char *path, size_t bytes, struct text *ret)
+/* Reads the whole file; false after a message. */
+static bool read_text(const char *path, FILE *file, size_t bytes, struct text *ret)
 {
-	FILE *file = fopen(path, "re");
-
 	ret->bytes = file != NULL ? malloc(bytes) : NULL;
 	ret->length = ret->bytes != NULL ? fread(ret->bytes, 1, bytes, file) : 0;
-	bool whole = ret->bytes != NULL && ret->length == bytes && fgetc(file) == EOF;
-	if (file != NULL)
-		fclose(file);
-	if (whole)
+	if (ret->bytes != NULL && ret->length == bytes && fgetc(file) == EOF)
 		return true;
 	hotpin_say("cannot read %s again", show_text(path, 200));
 	free(ret->bytes);
@@ -242,37 +237,42 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static bool replace(const char *path, const struct stat *before, const struct text *text,
 		    const struct span *at, const struct text *names)
 {
-	char real[PATH_MAX];
 	struct target target;
 	struct stat now;
 
-	/* A link stays a link. */
-	if (realpath(path, real) == NULL)
-		snprintf(real, sizeof(real), "%s", path);
-	if (target_open(&target, real, NULL, 0) < 0)
+	if (target_open(&target, path, NULL, 0, true) < 0)
 		return false;
 	target.mode = before->st_mode & 0777;
 	fwrite(text->bytes, 1, at->from, target.to);
 	fwrite(names->bytes, 1, names->length, target.to);
 	fwrite(text->bytes + at->to, 1, text->length - at->to, target.to);
-	if (stat(real, &now) == 0 && is_same_file(before, &now))
+	bool same =
+		fstatat(target.save.folder.fd, target.save.name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+		is_same_file(before, &now);
+	bool owned = fchown(fileno(target.to), before->st_uid, before->st_gid) == 0;
+	if (same && owned)
 		return target_close(&target) == 0;
 	target_drop(&target);
-	hotpin_say("%s was written meanwhile, and stays as it is; repeat this when the program has "
-		   "ended",
-		   show_text(path, 200));
+	if (same)
+		hotpin_say("%s belongs to another user or group, and only they can replace it; "
+			   "copy it first",
+			   show_text(path, 200));
+	else
+		hotpin_say("%s was written meanwhile, and stays as it is; repeat this when the "
+			   "program has ended",
+			   show_text(path, 200));
 	return false;
 }
 
 /* Stores the names; *ret_changed: the file did not have them. */
-static bool store(struct profile *profile, const struct stat *before, struct once *once,
+static bool store(struct profile *profile, FILE *file, const struct stat *before, struct once *once,
 		  bool *ret_changed)
 {
 	size_t index = index_of(profile->json, "names");
 	struct text text, names = { NULL, 0 };
 	bool stored = false;
 
-	if (!read_text(profile->path, (size_t)before->st_size, &text))
+	if (!read_text(profile->path, file, (size_t)before->st_size, &text))
 		return false;
 	struct span at = find_property(&text, index);
 	if (!write_names(once, index == 0, &names))
@@ -289,13 +289,13 @@ static bool store(struct profile *profile, const struct stat *before, struct onc
 	return stored;
 }
 
-static bool resolve(const char *path)
+static bool resolve_open(const char *path, FILE *file)
 {
 	struct stat before = { 0 };
 	struct profile profile;
 	bool changed = false;
 
-	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
+	if (file != NULL && fstat(fileno(file), &before) == 0 && !S_ISREG(before.st_mode)) {
 		hotpin_say("%s is not a regular file, so names cannot be stored in it",
 			   show_text(path, 200));
 		return false;
@@ -304,7 +304,7 @@ static bool resolve(const char *path)
 		return false;
 	names_find(&profile, 1, true);
 	struct once once = places_of(&profile);
-	bool stored = store(&profile, &before, &once, &changed);
+	bool stored = store(&profile, file, &before, &once, &changed);
 	if (stored && once.named == 0)
 		layout_say(4, "%s: %s", show_text(path, 200),
 			   once.count == 0 ? "it has no places" : "no names found");
@@ -321,6 +321,20 @@ static bool resolve(const char *path)
 		tell_nameless(&profile, &once);
 	profile_close(&profile);
 	return stored;
+}
+
+/* The file is opened first, so that it is noticed if another one gets its name. */
+static bool resolve(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	bool resolved = resolve_open(path, file);
+
+	if (file != NULL)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return resolved;
 }
 
 int hotpin_resolve(int argc, char **argv)

@@ -1,5 +1,5 @@
 /*
- * target.c - writes to a temporary file, which replaces the requested file at the end.
+ * target.c - writes a file by base/save.h, through a stream.
  */
 #include "target.h"
 #include "hotpin.h"
@@ -22,14 +22,14 @@ static int fail(const struct target *target, int error)
 }
 
 /* The file that a fatal signal must remove; NULL if there is none. */
-static const char *volatile half_written;
+static struct hp_save *volatile half_written;
 
 static void remove_and_end(int number)
 {
-	const char *name = half_written;
+	struct hp_save *save = half_written;
 
-	if (name != NULL)
-		unlink(name);
+	if (save != NULL)
+		hp_save_close(save, -EINTR);
 	raise(number); /* SA_RESETHAND restored the default action, which ends the process */
 }
 
@@ -46,22 +46,6 @@ static void mind_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Signals are blocked until the name of the new file is known. */
-static int make_file(struct target *target)
-{
-	sigset_t ours, before;
-
-	sigemptyset(&ours);
-	for (size_t i = 0; i < HP_LEN(endings); i++)
-		sigaddset(&ours, endings[i]);
-	sigprocmask(SIG_BLOCK, &ours, &before);
-	int file = mkostemp(target->written, O_CLOEXEC), error = errno;
-	half_written = file >= 0 ? target->written : NULL;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-	return file;
-}
-
 /* A symbolic link is not followed here: only the link would be replaced. */
 static bool is_one_of(const char *path, char *const *files, size_t count)
 {
@@ -76,14 +60,12 @@ static bool is_one_of(const char *path, char *const *files, size_t count)
 	return false;
 }
 
-int target_open(struct target *target, const char *path, char *const *files, size_t count)
+int target_open(struct target *target, const char *path, char *const *files, size_t count,
+		bool follow)
 {
-	struct stat status;
-
 	target->to = stdout;
 	target->path = NULL;
 	target->mode = 0;
-	target->written[0] = '\0';
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
 	target->path = path;
@@ -93,26 +75,22 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 		return -EEXIST;
 	}
 	mind_signals();
-	/* A regular file must not replace a device or a pipe. */
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-		if (S_ISDIR(status.st_mode))
-			return fail(target, EISDIR);
-		target->to = fopen(path, "we");
-		return target->to == NULL ? fail(target, errno) : 0;
+	/* A signal may arrive at any time from here on, also while a pipe waits for its reader. */
+	target->save.file.fd = target->save.folder.fd = -1;
+	half_written = &target->save;
+	int error = hp_save_open(&target->save, path, S_IRUSR | S_IWUSR,
+				 HP_SAVE_WAITS | (follow ? HP_SAVE_FOLLOWS : 0));
+	if (error < 0) {
+		half_written = NULL;
+		return fail(target, -error);
 	}
-	int length = snprintf(target->written, sizeof(target->written), "%s.XXXXXX", path);
-	if (length >= (int)sizeof(target->written))
-		return fail(target, ENAMETOOLONG);
-	int file = make_file(target);
+	int file = fcntl(target->save.file.fd, F_DUPFD_CLOEXEC, 0);
 	target->to = file >= 0 ? fdopen(file, "w") : NULL;
 	if (target->to != NULL)
 		return 0;
-	int error = errno;
-	if (file >= 0) {
-		close(file);
-		unlink(target->written);
-		half_written = NULL;
-	}
+	error = errno;
+	hp_save_close(&target->save, -error);
+	half_written = NULL;
 	return fail(target, error);
 }
 
@@ -121,8 +99,7 @@ void target_drop(struct target *target)
 	if (target->path == NULL)
 		return;
 	fclose(target->to);
-	if (target->written[0] != '\0')
-		unlink(target->written);
+	hp_save_close(&target->save, -ECANCELED);
 	half_written = NULL;
 }
 
@@ -134,7 +111,7 @@ int target_close(struct target *target)
 		return 0; /* main() flushes and checks stdout */
 	if (ferror(target->to) || fflush(target->to) != 0)
 		error = errno != 0 ? errno : EIO;
-	if (target->written[0] != '\0') {
+	if (target->save.folder.fd >= 0) {
 		mode_t mask = umask(0);
 
 		umask(mask);
@@ -142,10 +119,7 @@ int target_close(struct target *target)
 	}
 	if (fclose(target->to) != 0 && error == 0)
 		error = errno;
-	if (target->written[0] != '\0' && error == 0 && rename(target->written, target->path) < 0)
-		error = errno;
-	if (target->written[0] != '\0' && error != 0)
-		unlink(target->written);
+	error = -hp_save_close(&target->save, -error);
 	half_written = NULL;
 	return error != 0 ? fail(target, error) : 0;
 }

@@ -404,7 +404,7 @@ int hotpin_trace(int argc, char **argv)
 	}
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	struct target target;
-	if (target_open(&target, path, argv + optind, count) < 0)
+	if (target_open(&target, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&

@@ -6,7 +6,7 @@
  */
 #include "writable.h"
 #include "base/parse.h"
-#include "base/trust.h"
+#include "base/save.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,93 +63,100 @@ static int write_some(int file)
 	return done == (ssize_t)sizeof(nothing) ? 0 : -ENOSPC;
 }
 
-/* The name is as long as that of the library's temporary file: .NAME.hotpin-XXXX. */
-static int try_meanwhile(const char *path)
+/* Writes a temporary file where the library would create its own. */
+static int try_new(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-	char adjacent[2 * PATH_MAX];
-	int length = snprintf(adjacent, sizeof(adjacent), "%.*s.%s.hotp-XXXXXX", (int)(name - path),
-			      path, name);
+	struct hp_save save;
+	int error = hp_save_open(&save, path, S_IRUSR | S_IWUSR, 0);
 
-	if (length >= PATH_MAX)
-		return -ENAMETOOLONG;
-	int file = mkostemp(adjacent, O_CLOEXEC);
-	if (file < 0)
-		return -errno;
-	unlink(adjacent);
-	int error = write_some(file);
-	if (close(file) < 0 && error == 0)
-		error = -errno;
-	return error;
+	if (error < 0)
+		return error;
+	if (save.folder.fd >= 0)
+		error = write_some(save.file.fd);
+	error = hp_save_close(&save, error < 0 ? error : -ECANCELED);
+	return error == -ECANCELED ? 0 : error;
 }
 
 /* True for a mount point, as in a container: a file cannot be renamed over it (EBUSY). */
-static bool is_mounted(const char *path)
+static bool is_mounted(const struct hp_place *place)
 {
 #ifdef STATX_ATTR_MOUNT_ROOT
 	struct statx status;
 
-	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
+	return statx(place->folder, place->name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
 	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 #else
-	(void)path;
+	(void)place;
 	return false;
 #endif
 }
 
 /* True if only others may rename over the file: its owner or the folder's, as in /tmp. */
-static bool is_anothers(const char *path, const struct stat *file)
+static bool is_anothers(const struct hp_place *place)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	struct stat status;
+	struct stat folder, file;
 
-	snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
-		 slash != NULL ? path : ".");
-	return stat(folder, &status) == 0 && (status.st_mode & S_ISVTX) != 0 && geteuid() != 0 &&
-	       file->st_uid != geteuid() && status.st_uid != geteuid();
+	return fstat(place->folder, &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 &&
+	       fstatat(place->folder, place->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       geteuid() != 0 && file.st_uid != geteuid() && folder.st_uid != geteuid();
 }
 
-/* Checks an existing file without opening it: the reader of a pipe would notice. */
-static int try_existing(const char *path, enum writable_way way, bool *ret_enough)
+/* Checks what exists under that name, without opening it: the reader of a pipe would notice. */
+static int look_at(const struct hp_place *place, enum writable_way way, bool *ret_enough)
 {
-	struct stat status, link;
+	struct stat status;
 
 	*ret_enough = true;
-	if (stat(path, &status) < 0) {
-		/* A dangling link in /dev, like /dev/stdout, must not be replaced. */
-		if (errno == ENOENT && strncmp(path, "/dev/", 5) == 0 && lstat(path, &link) == 0)
-			return -ENOENT;
-		*ret_enough = false;
-		return errno == ENOENT ? 0 : -errno;
+	if (fstatat(place->folder, place->name, &status, place->is_proc ? 0 : AT_SYMLINK_NOFOLLOW) <
+	    0) {
+		/* The library does not create a stream like /dev/stdout that is closed. */
+		*ret_enough = place->is_proc;
+		return errno == ENOENT && !place->is_proc ? 0 : -errno;
 	}
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (S_ISSOCK(status.st_mode))
 		return -ENXIO;
-	if (access(path, W_OK) < 0)
+	if (faccessat(place->folder, place->name, W_OK, 0) < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode) || way == WRITABLE_APPEND || strncmp(path, "/dev/", 5) == 0)
-		return 0;
+	*ret_enough = !S_ISREG(status.st_mode) || way == WRITABLE_APPEND || place->is_proc;
+	return *ret_enough && !hp_trust_placed(place, &status) ? -EACCES : 0;
+}
+
+static int try_existing(const char *path, enum writable_way way, bool *ret_enough)
+{
+	struct hp_place place;
+	int error = hp_trust_find(path, true, &place);
+
 	*ret_enough = false;
-	if (is_mounted(path))
-		return -EBUSY;
-	return is_anothers(path, &status) ? -EPERM : 0;
+	if (error == 0) {
+		error = look_at(&place, way, ret_enough);
+		close(place.folder);
+		if (error < 0 || *ret_enough)
+			return error;
+	}
+	if (way == WRITABLE_APPEND)
+		return error;
+	/* The library replaces a link to a file, or of another user. */
+	error = hp_trust_find(path, false, &place);
+	if (error < 0)
+		return error;
+	error = is_mounted(&place) ? -EBUSY : is_anothers(&place) ? -EPERM : 0;
+	close(place.folder);
+	return error;
 }
 
 int writable_try(const char *pattern, enum writable_way way)
 {
 	const char *slash = strrchr(pattern, '/');
 	char path[PATH_MAX];
-	bool shared, enough;
+	bool enough;
 
 	if (pattern[0] == '\0')
 		return -ENOENT;
 	if (slash != NULL && has_mark(pattern, (size_t)(slash - pattern)))
 		return 0;
 	int error = expand(pattern, path, sizeof(path));
-	if (error == 0)
-		error = hp_trust_path(path, &shared);
 	if (error < 0)
 		return error;
 	if (path[strlen(path) - 1] == '/')
@@ -157,7 +164,7 @@ int writable_try(const char *pattern, enum writable_way way)
 	if (!has_mark(pattern, strlen(pattern)) &&
 	    ((error = try_existing(path, way, &enough)) < 0 || enough))
 		return error;
-	return try_meanwhile(path);
+	return try_new(path);
 }
 
 int writable_stream(const char *pattern)

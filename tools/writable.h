@@ -7,8 +7,7 @@
 #include <stdbool.h>
 
 /*
- * The ways in which the library writes a file: writer_open() of src/trace, or hp_trust_append() of
- * src/base.
+ * The ways in which the library writes a file: hp_save_open() or hp_save_append().
  */
 enum writable_way {
 	WRITABLE_REPLACE, /* a file next to it, renamed at the end */

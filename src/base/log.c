@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/quiet.h"
+#include "base/save.h"
 #include "base/terminal.h"
-#include "base/trust.h"
 #include "base/users.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ int hp_log_open(const char *path)
 	int fd = STDERR_FILENO, error = 0;
 
 	if (path != NULL && path[0] != '\0') {
-		int opened = hp_trust_append(path, true);
+		int opened = hp_save_append(path);
 
 		if (opened < 0)
 			error = opened;

@@ -88,7 +88,8 @@ static bool is_of_this_run(const struct report *report, const char *path)
 	if (report->process.run_began_ns == 0 || stat(path, &status) < 0 ||
 	    !S_ISREG(status.st_mode) || written_ns(&status) < report->process.run_began_ns)
 		return false;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Another user may have replaced the file by a pipe. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	ssize_t length = read(fd, head, sizeof(head) - 1);

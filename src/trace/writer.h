@@ -1,14 +1,12 @@
 /*
  * Writes text into a buffer of ours, and from there into a file, without stdio's streams.
  *
- * A file is written under a temporary name next to its final name, and renamed when complete.  So
- * no reader sees an incomplete file.  If the program closes the descriptor meanwhile, writing
- * fails.
+ * If the program closes the descriptor meanwhile, writing fails.
  */
 #ifndef HP_TRACE_WRITER_H
 #define HP_TRACE_WRITER_H
 
-#include "base/trust.h"
+#include "base/save.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,18 +18,16 @@
 struct writer {
 	char *buffer; /* WRITER_BYTES */
 	size_t used;
-	struct hp_file file; /* fd -1: memory only; text that does not fit is left out */
+	struct hp_save save; /* fd -1: memory only; text that does not fit is left out */
 	int error;           /* the first error, as in errno; later output is dropped */
-	bool temporary;      /* `path` is used until the file is complete */
-	char final_path[WRITER_PATH_MAX], path[WRITER_PATH_MAX];
 };
 
 /* Opens a writer to memory.  Returns 0 or -ENOMEM. */
 int writer_open_memory(struct writer *writer);
 
 /*
- * Opens a writer to the file `path`.  An existing path that is not a regular file (a pipe,
- * /dev/stdout) is written directly.  Returns 0, or -errno of the system call that failed.
+ * Opens a writer to the file `path`, which must stay valid until it is closed.  Returns as
+ * hp_save_open().
  */
 int writer_open(struct writer *writer, const char *path);
 
@@ -46,10 +42,7 @@ void writer_bytes(struct writer *writer, const char *bytes, size_t length);
  */
 uint64_t writer_progress(void);
 
-/*
- * Flushes, and renames the file to its final name.  After an earlier error, removes the file
- * instead.  Frees the memory.  Returns 0 or -errno.
- */
+/* Flushes and ends the file as hp_save_close(), and frees the memory.  Returns 0 or -errno. */
 int writer_close(struct writer *writer);
 
 #endif

@@ -408,7 +408,7 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	ssize_t got = readlink(link, path, sizeof(path) - 1);
 	path[got > 0 ? got : 0] = '\0';
-	bool is_profile = strstr(path, "profile.json") != NULL;
+	bool is_profile = strstr(path, "profile.json") != NULL || strstr(path, "/.hotpin-") != NULL;
 	if (is_profile && ++writers > writers_most)
 		writers_most = writers;
 	while (is_profile && stalls && syscall(SYS_gettid) != getpid())

@@ -5,6 +5,7 @@
 
 #include "check.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -21,6 +22,19 @@ static off_t bytes_of(int fd)
 	return fstat(fd, &status) == 0 ? status.st_size : -1;
 }
 
+/* Counts the files in the test's folder besides `data`. */
+static int left_behind(void)
+{
+	DIR *folder = opendir(check_folder());
+	int count = 0;
+
+	for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+		count += entry->d_name[0] != 'd' && strcmp(entry->d_name, ".") != 0 &&
+			 strcmp(entry->d_name, "..") != 0;
+	closedir(folder);
+	return count;
+}
+
 static void write_more_than_a_buffer(void)
 {
 	for (size_t i = 0; i <= WRITER_BYTES; i += 8)
@@ -34,12 +48,12 @@ TEST(a_file_of_the_program_at_that_number)
 	const char *path = check_path("run.json");
 	CHECK_EQ(writer_open(&writer, path), 0);
 	/* As closefrom(3) and open(2) of another thread. */
-	CHECK_EQ(dup2(data, writer.file.fd), writer.file.fd);
+	CHECK_EQ(dup2(data, writer.save.file.fd), writer.save.file.fd);
 	write_more_than_a_buffer();
 	CHECK_EQ(writer_close(&writer), -EBADF);
 	CHECK_EQ(bytes_of(data), 0);
-	CHECK_EQ(bytes_of(writer.file.fd), 0); /* still open */
-	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
+	CHECK_EQ(bytes_of(writer.save.file.fd), 0); /* still open */
+	CHECK(left_behind() == 0);
 }
 
 TEST(closed_by_the_program)
@@ -47,10 +61,23 @@ TEST(closed_by_the_program)
 	const char *path = check_path("run.json");
 
 	CHECK_EQ(writer_open(&writer, path), 0);
-	close(writer.file.fd);
+	close(writer.save.file.fd);
 	write_more_than_a_buffer();
 	CHECK_EQ(writer_close(&writer), -EBADF);
-	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
+	CHECK(left_behind() == 0);
+}
+
+/* As a daemon does. */
+TEST(all_closed_by_the_program)
+{
+	const char *path = check_path("run.json");
+
+	CHECK_EQ(writer_open(&writer, path), 0);
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+		close(fd);
+	CHECK_EQ(open("/", O_RDONLY), STDERR_FILENO + 1);
+	CHECK_EQ(writer_close(&writer), -EBADF);
+	CHECK_EQ(left_behind(), 0);
 }
 
 /* What the program prints must not reach the profile. */
@@ -83,7 +110,7 @@ TEST(no_number_above_the_standard_streams)
 	setrlimit(RLIMIT_NOFILE, &before);
 	dup2(output, STDOUT_FILENO);
 	CHECK(error < 0);
-	CHECK(access(path, F_OK) < 0 && access(writer.path, F_OK) < 0);
+	CHECK(left_behind() == 0);
 }
 
 CHECK_MAIN()

@@ -150,7 +150,7 @@ expect "out is another stream" 5 '' \
 expect "out is a standard output that is closed" 125 '/dev/stdout: cannot be written' \
 	bash -c '"$0" run --library "$1" -o /dev/stdout bash -c "exit 5" >&-' "$hotpin" "$library"
 expect "out is too long" 125 'longer than' run -o "$folder/$(printf "./%0.s" {1..300})x" bash -c 'exit 5'
-expect "out has too long a name" 125 'File name too long' run -o "$(printf '%0250d' 1)" bash -c 'exit 5'
+expect "out has too long a name" 125 'File name too long' run -o "$(printf '%0256d' 1)" bash -c 'exit 5'
 expect "out is empty" 125 'name is empty.* name a file' run -o '' bash -c 'exit 5'
 HOTPIN_OUT=/proc/none/x expect "HOTPIN_OUT into no folder" 125 'HOTPIN_OUT /proc/none/x: cannot be written' \
 	run bash -c 'exit 5'

@@ -129,7 +129,7 @@ def files(path):
     status = os.lstat(os.path.join(FOLDER, "run.json"))
     check("a link stays", os.path.islink(os.path.join(FOLDER, "link.json")) and b'"names"' in read("run.json"))
     check("and so does the mode", stat.S_IMODE(status.st_mode) == 0o600, oct(status.st_mode))
-    check("no other file is left", not [name for name in os.listdir(FOLDER) if name.startswith("run.json.")])
+    check("no other file is left", not [name for name in os.listdir(FOLDER) if name.startswith(".hotpin-")])
     says("a pipe", 1, "not a regular file", "resolve", "/dev/stdin", input="{}")
     says("no file", 2, "^usage: hotpin resolve", "resolve")
     says("an unknown flag", 2, "^usage: hotpin resolve", "resolve", "--banana", "run.json")

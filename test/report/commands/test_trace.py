@@ -462,7 +462,7 @@ def interrupted():
     whole = os.path.join(tap.FOLDER.name, "half.trace")
 
     def half():
-        return [name for name in os.listdir(tap.FOLDER.name) if name.startswith("half.trace.")]
+        return [name for name in os.listdir(tap.FOLDER.name) if name.startswith(".hotpin-")]
 
     # The file may be whole before the signal comes: then the next turn tries again.
     while True:
