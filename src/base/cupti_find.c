@@ -4,12 +4,17 @@
  * The dynamic loader identifies a library by its soname.  The first libcupti.so.12 that is loaded
  * serves all later requests for that name, also those of PyTorch, even if it is too old for them.
  * So a loaded libcupti, or one next to a loaded CUDA library, comes first.
+ *
+ * The loader's own path is the user's choice.  In other places hotpin loads only a library that no
+ * other user can change.
  */
 #define _GNU_SOURCE
 #include "base/cupti_find.h"
 #include "base/parse.h"
+#include "base/trust.h"
 
 #include <dlfcn.h>
+#include <fnmatch.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,36 +32,45 @@ static const struct soname {
 	{ "libcupti.so.11.1", 11 }, { "libcupti.so.11.0", 11 },
 };
 
-/* Folders that may contain libcupti, relative to the folder of a loaded CUDA library. */
-static const char *const neighbors[] = {
-	".",
-	"../../cuda_cupti/lib",        /* from nvidia/cuda_runtime/lib of a wheel */
-	"../../nvidia/cuda_cupti/lib", /* from torch/lib */
-	"../../nvidia/cu13/lib",
-	"../extras/CUPTI/lib64",
-	"../../../extras/CUPTI/lib64", /* from targets/x86_64-linux/lib */
+/*
+ * Installations with a CUDA library in a folder PREFIX/`of`, and libcupti in a folder PREFIX/`in`.
+ */
+static const struct layout {
+	const char *of, *in;
+} layouts[] = {
+	{ "", "" },
+	{ "/nvidia/*/lib", "/nvidia/cuda_cupti/lib" }, /* wheels */
+	{ "/torch/lib", "/nvidia/cuda_cupti/lib" },
+	{ "/torch/lib", "/nvidia/cu13/lib" },
+	{ "/lib64", "/extras/CUPTI/lib64" },
+	{ "/targets/*/lib", "/extras/CUPTI/lib64" },
 };
 
 static const char *const in_toolkit[] = {
-	"extras/CUPTI/lib64",
-	"lib64",
-	"targets/x86_64-linux/lib",
+	"/extras/CUPTI/lib64",
+	"/lib64",
+	"/targets/x86_64-linux/lib",
 };
 
-/* CUDA libraries that libcupti may be near; a version number follows the name. */
+/* CUDA libraries that libcupti may be near.  A version of CUDA may follow ".so." in the name. */
 static const char *const relatives[] = {
 	"libcudart.so.", "libtorch_cuda.so", "libcublas.so.", "libnvrtc.so.", "libcudart-",
 };
 
 #define FOLDERS_MOST 16
 
-struct folders {
+/* Static because the stack is the program's; trace_start() runs once in a process. */
+static struct search {
+	int major_most; /* of the driver; 0: unknown */
+	int major;      /* of a CUDA library that is loaded; 0: unknown */
 	size_t count;
 	struct {
 		char path[HP_CUPTI_PATH_MAX];
-		int major; /* the version of the CUDA library there; 0: unknown */
-	} entry[FOLDERS_MOST];
-};
+		int major; /* of the CUDA library there; 0: unknown */
+	} folders[FOLDERS_MOST];
+	char path[HP_CUPTI_PATH_MAX];    /* that is tried */
+	char refused[HP_CUPTI_PATH_MAX]; /* that other users can change; "": none */
+} search;
 
 /* No atoi(): built with a newer libc it would need that libc's strtol() on other machines, too. */
 static int major_of(const char *version)
@@ -71,107 +85,123 @@ static int major_of(const char *version)
 /* Runs under the loader's lock, so it only records what it finds. */
 static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct folders *folders = arg;
 	const char *path = info->dlpi_name;
 	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
 
-	(void)size;
+	(void)size, (void)arg;
 	if (slash == NULL || path[0] != '/' || (size_t)(slash - path) >= HP_CUPTI_PATH_MAX)
 		return 0;
-	for (size_t i = 0; i < HP_LEN(relatives) && folders->count < FOLDERS_MOST; i++) {
-		size_t length = strlen(relatives[i]);
-
-		if (strncmp(slash + 1, relatives[i], length) != 0)
+	for (size_t i = 0; i < HP_LEN(relatives) && search.count < FOLDERS_MOST; i++) {
+		if (strncmp(slash + 1, relatives[i], strlen(relatives[i])) != 0)
 			continue;
-		memcpy(folders->entry[folders->count].path, path, (size_t)(slash - path));
-		folders->entry[folders->count].path[slash - path] = '\0';
-		folders->entry[folders->count].major =
-			strncmp(relatives[i], "libcudart.so.", length) == 0
-				? major_of(slash + 1 + length)
-				: 0;
-		folders->count++;
+		const char *version = strstr(slash, ".so.");
+		int major = version != NULL ? major_of(version + 4) : 0;
+
+		memcpy(search.folders[search.count].path, path, (size_t)(slash - path));
+		search.folders[search.count].path[slash - path] = '\0';
+		search.folders[search.count++].major = major;
+		search.major = search.major != 0 ? search.major : major;
 		break;
 	}
 	return 0;
 }
 
-static bool fits(const struct soname *soname, int major_most)
+static bool fits(const struct soname *soname)
 {
-	return major_most == 0 || soname->major <= major_most;
+	return search.major_most == 0 || soname->major <= search.major_most;
 }
 
-static void *open_in(const char *folder, const char *below, const struct soname *soname)
+/* Opens a library in PREFIX/`in` if no other user can change what is there. */
+static void *open_in(const char *prefix, int length, const char *in, const struct soname *soname)
 {
-	char path[HP_CUPTI_PATH_MAX];
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", folder, below, soname->name) >=
-		    sizeof(path) ||
-	    access(path, R_OK) != 0)
+	if ((size_t)snprintf(search.path, sizeof(search.path), "%.*s%s/%s", length, prefix, in,
+			     soname->name) >= sizeof(search.path) ||
+	    access(search.path, R_OK) != 0)
 		return NULL;
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int error = hp_trust_library(search.path, (size_t)length);
+	if (error < 0 && search.refused[0] == '\0')
+		memcpy(search.refused, search.path, sizeof(search.refused));
+	return error == 0 ? dlopen(search.path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-static void *open_near_relatives(int major_most)
+/* Returns the length of the prefix of a folder that ends like `of`, or -1. */
+static int prefix_of(const char *folder, const char *of)
 {
-	/* Static because the stack is the program's; trace_start() runs once in a process. */
-	static struct folders folders;
+	const char *tail = folder + strlen(folder);
 
-	folders.count = 0;
-	dl_iterate_phdr(note_folder, &folders);
-	for (size_t i = 0; i < folders.count; i++) {
-		for (size_t j = 0; j < HP_LEN(sonames); j++) {
-			int major = folders.entry[i].major;
-
-			if (!fits(&sonames[j], major_most) ||
-			    (major != 0 && major != sonames[j].major))
-				continue;
-			for (size_t k = 0; k < HP_LEN(neighbors); k++) {
-				void *handle =
-					open_in(folders.entry[i].path, neighbors[k], &sonames[j]);
-
-				if (handle != NULL)
-					return handle;
-			}
-		}
-	}
-	return NULL;
+	for (const char *at = of; *at != '\0'; at++)
+		while (*at == '/' && tail > folder && *--tail != '/')
+			;
+	return fnmatch(of, tail, FNM_PATHNAME) == 0 ? (int)(tail - folder) : -1;
 }
 
-static void *open_in_toolkit(int major_most)
+static void *open_near(const char *folder, const struct soname *soname)
+{
+	void *handle = NULL;
+
+	for (size_t i = 0; i < HP_LEN(layouts) && handle == NULL; i++) {
+		int length = prefix_of(folder, layouts[i].of);
+
+		if (length >= 0)
+			handle = open_in(folder, length, layouts[i].in, soname);
+	}
+	return handle;
+}
+
+static void *open_near_relatives(void)
+{
+	void *handle = NULL;
+
+	dl_iterate_phdr(note_folder, NULL);
+	for (size_t i = 0; i < search.count; i++) {
+		int major = search.folders[i].major;
+
+		major = major != 0 ? major : search.major;
+		for (size_t j = 0; j < HP_LEN(sonames) && handle == NULL; j++)
+			if (fits(&sonames[j]) && (major == 0 || major == sonames[j].major))
+				handle = open_near(search.folders[i].path, &sonames[j]);
+	}
+	return handle;
+}
+
+static void *open_in_toolkit(void)
 {
 	const char *const roots[] = { getenv("CUDA_PATH"), getenv("CUDA_HOME"), "/usr/local/cuda" };
+	void *handle = NULL;
 
 	for (size_t i = 0; i < HP_LEN(roots); i++) {
 		if (roots[i] == NULL || roots[i][0] != '/')
 			continue;
-		for (size_t j = 0; j < HP_LEN(sonames); j++) {
-			for (size_t k = 0; fits(&sonames[j], major_most) && k < HP_LEN(in_toolkit);
-			     k++) {
-				void *handle = open_in(roots[i], in_toolkit[k], &sonames[j]);
-
-				if (handle != NULL)
-					return handle;
-			}
-		}
+		for (size_t j = 0; j < HP_LEN(sonames); j++)
+			for (size_t k = 0;
+			     fits(&sonames[j]) && k < HP_LEN(in_toolkit) && handle == NULL; k++)
+				handle = open_in(roots[i], (int)strlen(roots[i]), in_toolkit[k],
+						 &sonames[j]);
 	}
-	return NULL;
+	return handle;
 }
 
 void *hp_cupti_find(int driver_version, char *ret_why, size_t room)
 {
-	int major_most = driver_version / 1000;
 	void *handle = NULL;
 
+	search.count = 0;
+	search.refused[0] = '\0';
+	search.major_most = driver_version / 1000;
 	for (size_t i = 0; i < HP_LEN(sonames) && handle == NULL; i++)
 		handle = dlopen(sonames[i].name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (handle == NULL)
-		handle = open_near_relatives(major_most);
+		handle = open_near_relatives();
 	for (size_t i = 0; i < HP_LEN(sonames) && handle == NULL; i++)
-		if (fits(&sonames[i], major_most))
+		if (fits(&sonames[i]))
 			handle = dlopen(sonames[i].name, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL)
-		handle = open_in_toolkit(major_most);
-	if (handle == NULL)
+		handle = open_in_toolkit();
+	if (handle == NULL && search.refused[0] != '\0')
+		snprintf(ret_why, room,
+			 "%s is not loaded, because other users can change it or its folders",
+			 search.refused);
+	else if (handle == NULL)
 		snprintf(ret_why, room,
 			 "no libcupti found (looked in the loader's path, "
 			 "CUDA_PATH and /usr/local/cuda)");

@@ -11,7 +11,9 @@
 #include "mock_cupti.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 static char folder[256];
@@ -39,6 +41,7 @@ static void begin(void)
 	snprintf(folder, sizeof(folder), "%.240s/find-XXXXXX", check_folder());
 	if (mkdtemp(folder) == NULL)
 		abort();
+	umask(022);
 	unsetenv("CUDA_PATH");
 	unsetenv("CUDA_HOME");
 }
@@ -158,6 +161,207 @@ TEST(library_that_is_no_cupti)
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11040, NULL);
 	end();
+}
+
+/* A wheel's other libraries tell the version, too. */
+TEST(not_of_another_version_than_cublas)
+{
+	begin();
+	copy_file(getenv("TEST_PLAIN"), "lib64/libcublas.so.11");
+	copy_file(getenv("TEST_PLAIN"), "other/libtorch_cuda.so");
+	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.12");
+	copy_file(getenv("TEST_MOCK"), "other/libcupti.so.12");
+	CHECK(dlopen(in_folder("lib64/libcublas.so.11"), RTLD_NOW) != NULL);
+	CHECK(dlopen(in_folder("other/libtorch_cuda.so"), RTLD_NOW) != NULL);
+	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
+	check_loads(12000, "extras/CUPTI/lib64/libcupti.so.11.4");
+	end();
+}
+
+#define OTHER   1 /* another user */
+#define CUDART  "libcudart.so.11.0"
+/* A version that is in no system's loader path. */
+#define CUPTI   "libcupti.so.11.4"
+#define EXTRAS  "shared/extras"
+#define PLANTED EXTRAS "/CUPTI/lib64/" CUPTI
+
+/* A folder like /tmp has a program's library `of`, which is loaded, and a libcupti `in`. */
+static void begin_shared(const char *of, const char *in)
+{
+	begin();
+	if (geteuid() != 0) {
+		end();
+		CHECK_SKIP("only root can make another user's files");
+	}
+	mkdir(in_folder("shared"), 0755);
+	CHECK_EQ(chmod(in_folder("shared"), 01777), 0);
+	copy_file(getenv("TEST_PLAIN"), of);
+	copy_file(getenv("TEST_MOCK"), in);
+	CHECK(dlopen(in_folder(of), RTLD_NOW) != NULL);
+}
+
+static void give(const char *name)
+{
+	CHECK_EQ(lchown(in_folder(name), OTHER, OTHER), 0);
+}
+
+/* The library must not be loaded, and the reason is that others can change it. */
+static void check_refuses(void)
+{
+	static struct cupti cupti;
+	char why[4400] = "";
+
+	CHECK(cupti_load(&cupti, 11040, why, sizeof(why)) != 0);
+	if (!CHECK(strstr(why, "is not loaded, because other users can change it") != NULL))
+		printf("# %s\n", why);
+	end();
+}
+
+TEST(outside_of_the_installation)
+{
+	/* The prefix is a folder of a wheel; the folder above it is for all. */
+	begin_shared("shared/env/lib/" CUDART, "shared/cuda_cupti/lib/" CUPTI);
+	copy_file(getenv("TEST_MOCK"), "shared/nvidia/cuda_cupti/lib/" CUPTI);
+	copy_file(getenv("TEST_MOCK"), "shared/env/extras/CUPTI/lib64/" CUPTI);
+	check_loads(11040, NULL);
+	end();
+}
+
+TEST(planted_in_a_shared_folder)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	give(EXTRAS);
+	check_refuses();
+}
+
+TEST(our_own_in_a_shared_folder)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	check_loads(11040, PLANTED);
+	end();
+}
+
+TEST(in_a_shared_folder_that_is_not_sticky)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	CHECK_EQ(chmod(in_folder("shared"), 0777), 0);
+	check_refuses();
+}
+
+/* A library finds others in its own folder. */
+TEST(among_files_of_others)
+{
+	begin_shared("shared/" CUDART, "shared/" CUPTI);
+	check_refuses();
+}
+
+TEST(file_of_another_user)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	give(PLANTED);
+	check_refuses();
+}
+
+TEST(file_that_others_can_write)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	CHECK_EQ(chmod(in_folder(PLANTED), 0757), 0);
+	check_refuses();
+}
+
+TEST(folder_that_a_group_can_write)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	CHECK_EQ(chmod(in_folder(EXTRAS), 0775), 0);
+	CHECK_EQ(chown(in_folder(EXTRAS), 0, OTHER), 0);
+	check_refuses();
+}
+
+/* The group of a user alone has the user's number. */
+TEST(folder_that_the_own_group_can_write)
+{
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	CHECK_EQ(chmod(in_folder(EXTRAS), 0775), 0);
+	check_loads(11040, PLANTED);
+	end();
+}
+
+TEST(folder_with_an_access_list)
+{
+	/* Of acl(5): version 2; the owner, user OTHER, the group, the mask, and all others. */
+	static const struct {
+		uint32_t version;
+		struct {
+			uint16_t tag, may;
+			uint32_t id;
+		} entry[5];
+	} list = {
+		2, { { 1, 7, -1u }, { 2, 7, OTHER }, { 4, 5, -1u }, { 16, 7, -1u }, { 32, 5, -1u } }
+	};
+
+	begin_shared("shared/lib64/" CUDART, PLANTED);
+	if (setxattr(in_folder(EXTRAS), "system.posix_acl_access", &list, sizeof(list), 0) < 0) {
+		end();
+		CHECK_SKIP("there are no access lists here");
+	}
+	check_refuses();
+}
+
+TEST(by_a_link_of_another_user)
+{
+	begin_shared("shared/lib64/" CUDART, "ours/CUPTI/lib64/" CUPTI);
+	CHECK_EQ(symlink("../ours", in_folder(EXTRAS)), 0);
+	give(EXTRAS);
+	check_refuses();
+}
+
+TEST(by_a_link_of_our_own)
+{
+	begin_shared("shared/lib64/" CUDART, "ours/CUPTI/lib64/" CUPTI);
+	CHECK_EQ(symlink("../ours", in_folder(EXTRAS)), 0);
+	check_loads(11040, "ours/CUPTI/lib64/" CUPTI);
+	end();
+}
+
+/* Of an administrator of software, who is not root. */
+TEST(all_of_the_owner_of_the_prefix)
+{
+	begin_shared("apps/cuda/lib64/" CUDART, "apps/cuda/extras/CUPTI/lib64/" CUPTI);
+	give("apps/cuda");
+	give("apps/cuda/extras");
+	give("apps/cuda/extras/CUPTI");
+	give("apps/cuda/extras/CUPTI/lib64");
+	give("apps/cuda/extras/CUPTI/lib64/" CUPTI);
+	check_loads(11040, "apps/cuda/extras/CUPTI/lib64/" CUPTI);
+	end();
+}
+
+static void name_toolkit(const char *folder_of_all)
+{
+	begin_shared("ours/" CUDART, "shared/cuda/lib64/" CUPTI);
+	CHECK_EQ(chmod(in_folder(folder_of_all), 01777), 0);
+	setenv("CUDA_PATH", in_folder("shared/cuda"), 1);
+}
+
+TEST(toolkit_of_another_user)
+{
+	name_toolkit("shared");
+	give("shared/cuda");
+	check_refuses();
+}
+
+TEST(toolkit_of_our_own)
+{
+	name_toolkit("shared");
+	check_loads(11040, "shared/cuda/lib64/" CUPTI);
+	end();
+}
+
+TEST(toolkit_that_all_can_write)
+{
+	name_toolkit("shared/cuda");
+	give("shared/cuda/lib64");
+	check_refuses();
 }
 
 /* It has no readable clock, reports no dropped records, and cannot explain errors. */
