@@ -36,11 +36,14 @@ static bool no_device;
 /* Scripts get one finding a line; a terminal gets long ones wrapped. */
 static void print_finding(const char *line)
 {
-	if (isatty(STDOUT_FILENO))
-		layout_say(TEXT_COLUMN, "%s", line);
-	else
-		puts(line);
+	char *clean = hotpin_clean(line);
+
+	if (clean != NULL && isatty(STDOUT_FILENO))
+		layout_say(TEXT_COLUMN, "%s", clean);
+	else if (clean != NULL)
+		puts(clean);
 	fflush(stdout);
+	free(clean);
 }
 
 void doctor_find(enum verdict verdict, const char *what, const char *format, ...)

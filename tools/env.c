@@ -6,6 +6,7 @@
  */
 #include "hotpin.h"
 #include "layout.h"
+#include "show.h"
 #include "base/options.h"
 #include "base/units.h"
 
@@ -110,12 +111,13 @@ static void show_man(const struct hp_option_row *row, void *arg)
 	putchar('\n');
 }
 
-static void show_text(const struct hp_option_row *row, void *arg)
+static void show_lines(const struct hp_option_row *row, void *arg)
 {
 	bool is_default = strcmp(row->value, row->dflt) == 0;
 
 	(void)arg;
-	printf("%s=%s%s\n", row->variable, row->value, is_default ? "" : "  (set here)");
+	printf("%s=%s%s\n", row->variable, show_text(row->value, HP_TEXT_MAX),
+	       is_default ? "" : "  (set here)");
 	layout_say(4, "    %s", row->help);
 	layout_say(4, "    %s%s%s", row->accepts, row->dflt[0] != '\0' ? "; default " : "",
 		   row->dflt);
@@ -168,7 +170,7 @@ int hotpin_env(int argc, char **argv)
 		break;
 	default:
 		hp_options_load(environ);
-		hp_options_each(show_text, NULL);
+		hp_options_each(show_lines, NULL);
 	}
 	return 0;
 }

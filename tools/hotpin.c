@@ -6,9 +6,12 @@
  */
 #include "hotpin.h"
 #include "base/parse.h"
+#include "base/units.h"
 
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,16 +159,33 @@ static const struct {
 	{ ANY_OTHER, "run", "the status of the program" },
 };
 
+char *hotpin_clean(const char *text)
+{
+	size_t room = 4 * strlen(text) + 4;
+	char *clean = malloc(room);
+
+	if (clean != NULL)
+		units_escape(clean, room, text, room);
+	return clean;
+}
+
+static bool has_spoken;
+
 void hotpin_say(const char *format, ...)
 {
+	char *text;
 	va_list args;
 
-	fflush(stdout);
-	fputs("hotpin: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	fputc('\n', stderr);
+	char *clean = text != NULL ? hotpin_clean(text) : NULL;
+	fflush(stdout);
+	fprintf(stderr, "hotpin: %s\n", clean != NULL ? clean : "not enough memory");
+	free(text);
+	free(clean);
+	has_spoken = true;
 }
 
 static const struct command *command_named(const char *name)
@@ -221,10 +241,20 @@ int hotpin_help(const char *name)
 	return 0;
 }
 
+#define NO_OPTION ": there is no such option, or its value is missing"
+
+/* The words of the command. */
+static char *const *words;
+
 int hotpin_misused(const char *name)
 {
 	const struct command *command = command_named(name);
 
+	/* getopt() would print the word as it is, and a file can have such a name. */
+	if (!has_spoken && (optopt == 0 || strncmp(words[optind - 1], "--", 2) == 0))
+		hotpin_say("%s" NO_OPTION, words[optind - 1]);
+	else if (!has_spoken)
+		hotpin_say("-%c" NO_OPTION, optopt);
 	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
 		command->takes, command->name);
 	return EXIT_USAGE;
@@ -306,10 +336,8 @@ int main(int argc, char **argv)
 	if (help || (argc > 2 && strcmp(argv[2], "--help") == 0))
 		return flushed(hotpin_help(command->name));
 
-	/* getopt begins its messages with this text. */
-	char title[32];
-	snprintf(title, sizeof(title), "hotpin %s", command->name);
-	argv[1] = title;
+	words = argv + 1;
+	opterr = 0;
 	/* `run` passes its own descriptors on to the program, so they stay as they are. */
 	if (command->run != hotpin_run)
 		keep_standard_numbers();

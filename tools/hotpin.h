@@ -32,7 +32,13 @@ int hotpin_trace(int argc, char **argv);
 int hotpin_csv(int argc, char **argv);
 int hotpin_resolve(int argc, char **argv);
 
-/* Writes "hotpin: text\n" to stderr. */
+/*
+ * Returns the whole text, as units_escape() makes it fit for a terminal.  The caller frees it.
+ * NULL: no memory.
+ */
+char *hotpin_clean(const char *text);
+
+/* Writes "hotpin: text\n" to stderr, with the text as by hotpin_clean(). */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the help of `command` to stdout; returns 0. */

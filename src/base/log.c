@@ -9,6 +9,7 @@
 #include "base/quiet.h"
 #include "base/save.h"
 #include "base/terminal.h"
+#include "base/units.h"
 #include "base/users.h"
 
 #include <errno.h>
@@ -96,9 +97,8 @@ void hp_log(enum hp_level level, const char *format, ...)
 	if (length > sizeof(line) - 2)
 		length = sizeof(line) - 2;
 	/* Names that the user or the program chose may contain terminal escapes. */
-	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
+	line[length] = '\0';
+	units_clean(line);
 	line[length++] = '\n';
 	hp_log_write(line, length);
 	errno = saved;

@@ -195,6 +195,17 @@ const char *units_escape(char *buffer, size_t room, const char *text, size_t col
 	return buffer;
 }
 
+void units_clean(char *text)
+{
+	for (size_t left = strlen(text), bytes; left > 0; text += bytes, left -= bytes) {
+		bytes = units_printable(text, left);
+		if (bytes == 0) {
+			*text = '?';
+			bytes = 1;
+		}
+	}
+}
+
 struct demangler {
 	const char *at;
 	char *buffer;

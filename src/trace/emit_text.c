@@ -52,6 +52,7 @@ static void line(struct page *page, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	units_clean(text);
 	if (!page->utf8)
 		terminal_make_ascii(text);
 	do {

@@ -401,6 +401,31 @@ TEST(one_that_can_do_little)
 	end();
 }
 
+/* The table says so; the name of a folder cannot drive the terminal. */
+TEST(refused_in_the_table)
+{
+	char text[8192] = "", log[300];
+
+	begin();
+	copy_file(getenv("TEST_MOCK"), "\033[31m\302\233m/lib64/" CUPTI);
+	CHECK_EQ(chmod(in_folder("\033[31m\302\233m/lib64"), 0777), 0);
+	setenv("CUDA_PATH", in_folder("\033[31m\302\233m"), 1);
+	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
+	snprintf(log, sizeof(log), "%s/log", folder);
+	hp_log_open(log);
+	trace_start(&(struct trace_facts){ .driver_version = 11040 });
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 1000 });
+	trace_finish();
+	FILE *file = fopen(log, "r");
+	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	CHECK(strstr(text, "?[31m??m/lib64/") != NULL);
+	CHECK(strchr(text, '\033') == NULL && strstr(text, "\302\233") == NULL);
+	if (!CHECK(strstr(text, "is not loaded") != NULL))
+		printf("# %s\n", text);
+	end();
+}
+
 /* NVIDIA's own, without a driver: it refuses, and the profile continues without it. */
 TEST(real_one_without_a_driver)
 {

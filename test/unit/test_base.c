@@ -108,8 +108,9 @@ TEST(log_lines_cannot_drive_a_terminal)
 {
 	int file = capture();
 
-	hp_warn("a\033[31mb\nc\177d");
-	CHECK(strstr(captured(file), "warn: a?[31mb?c?d\n") != NULL);
+	hp_warn("a\033[31mb\nc\177d \xc2\x9b"
+		"31m \x9b \xe2\x80\xae \xc3\xa9");
+	CHECK(strstr(captured(file), "warn: a?[31mb?c?d ??31m ? ??? \xc3\xa9\n") != NULL);
 }
 
 TEST(log_without_a_stderr_stays_silent)
