@@ -64,6 +64,12 @@ static bool is_version(const struct watched *watched, const char *name)
 	return strcmp(at, watched->name + watched->stem) == 0;
 }
 
+/* In a folder like /tmp, another user may place a version. */
+static bool is_ours(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) && (status->st_uid == geteuid() || status->st_uid == 0);
+}
+
 static int by_age(const struct stat *a, const struct stat *b)
 {
 	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
@@ -87,7 +93,7 @@ static bool find_youngest(const struct watched *watched, struct version *ret)
 		snprintf(version.path, sizeof(version.path), "%.*s%s",
 			 (int)(watched->name - watched->path), watched->path, entry->d_name);
 		/* An empty file has not been written yet. */
-		if (stat(version.path, &version.status) < 0 || !S_ISREG(version.status.st_mode) ||
+		if (stat(version.path, &version.status) < 0 || !is_ours(&version.status) ||
 		    version.status.st_size == 0)
 			continue;
 		int order = found ? by_age(&version.status, &ret->status) : 1;
@@ -264,8 +270,8 @@ static bool prepare(struct watched *watched, const char *path)
 	const char *slash = strrchr(path, '/'), *dot;
 	struct stat status;
 
-	if (path[0] == '\0' || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
-		hotpin_say("%s is not a regular file; name the file of a profile",
+	if (path[0] == '\0' || (stat(path, &status) == 0 && !is_ours(&status))) {
+		hotpin_say("%s is not a regular file of your own; name the file of a profile",
 			   show_text(path, 200));
 		return false;
 	}
