@@ -60,7 +60,10 @@ static void find_rank(struct process *process)
 	}
 }
 
-/* Hashes all arguments except the first, with their final NULs, by FNV-1a. */
+/*
+ * Hashes all arguments except the first, with their final NULs, by FNV-1a.  The hash is cut to 16
+ * bits: from 64 bits, a reader of the profile could compute a short secret.
+ */
 static void hash_arguments(struct process *process)
 {
 	int fd = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -80,8 +83,8 @@ static void hash_arguments(struct process *process)
 	}
 	close(fd);
 	if (count == 0)
-		snprintf(process->arguments, sizeof(process->arguments), "%016llx",
-			 (unsigned long long)hash);
+		snprintf(process->arguments, sizeof(process->arguments), "%04x",
+			 (unsigned)(hash >> 48));
 }
 
 /*

@@ -16,9 +16,9 @@ struct process {
 	uint64_t unix_offset_ns; /* at that time: the time of day less hp_now_ns() */
 	char rank[16];           /* "": not started by mpirun, srun or torchrun */
 	unsigned long ranks;     /* their number; 0: unknown */
-	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
-	unsigned cpus;      /* CPUs that it may run on; 0: unknown */
-	char program[64];   /* as the kernel knows it */
+	char arguments[5]; /* 4 hexadecimal digits made of the program's arguments; "": unknown */
+	unsigned cpus;     /* CPUs that it may run on; 0: unknown */
+	char program[64];  /* as the kernel knows it */
 	uint64_t run_began_ns; /* CLOCK_REALTIME, when `hotpin run` started; 0: unknown */
 	char columns[8];       /* COLUMNS as it was at the start; "": not set */
 	bool utf8;             /* the locale of the user */

@@ -202,18 +202,19 @@ static void read_hash(const char *arguments, char *ret, size_t room)
 	more = arguments;
 	CHECK_EQ(profile(json, sizeof(json)), 0);
 	const char *found = strstr(json, "\"arguments_hash\": \"");
-	snprintf(ret, room, "%.16s", found != NULL ? found + strlen("\"arguments_hash\": \"") : "");
+	snprintf(ret, room, "%.5s", found != NULL ? found + strlen("\"arguments_hash\": \"") : "");
 }
 
 TEST(arguments_are_told_apart)
 {
-	char once[17], again[17], other[17], joined[17];
+	char once[6], again[6], other[6], joined[6];
 
 	read_hash("a b", once, sizeof(once));
 	read_hash("a b", again, sizeof(again));
 	read_hash("a c", other, sizeof(other));
 	read_hash("ab", joined, sizeof(joined));
-	CHECK(strspn(once, "0123456789abcdef") == 16);
+	/* More of a hash would give the arguments away. */
+	CHECK(strspn(once, "0123456789abcdef") == 4 && once[4] == '"');
 	CHECK(strcmp(once, again) == 0);
 	CHECK(strcmp(once, other) != 0 && strcmp(once, joined) != 0);
 }

@@ -75,7 +75,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
         "state": "ended", "stage": stage,
         "process": {"pid": 4711, "program": "heat", "host": "node17", "rank": None,
                     "ended_utc": "20261121-101500", "ranks": None,
-                    "arguments_hash": "9f86d081884c7d65", "cpus": 16},
+                    "arguments_hash": "9f86", "cpus": 16},
         "environment": {"device": "Example GPU", "driver_version": 13000, "stand_in": False,
                         "cupti_version": 130001, "cupti_path": "/usr/lib/libcupti.so.13",
                         "peak_h2d_bytes_per_s": 50 * GB, "peak_d2h_bytes_per_s": 50 * GB,

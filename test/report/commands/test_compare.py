@@ -230,6 +230,10 @@ def gate():
         done = tap.run("compare", first, write("other.json", changed(made.first(), stage="b", **more)))
         check(f"noted: {name}", done.returncode == 0 and re.search(
             "note: .*" + pattern, " ".join(done.stdout.split())), done.stdout)
+    older = changed(made.first(), stage="b", process={"arguments_hash": "9f86d081884c7d65"})
+    says("an older file has more of the hash", 0, "^stages\n.*\n.*\n\n", "compare", first, write("older.json", older))
+    older["process"]["arguments_hash"] = "9f87d081884c7d65"
+    says("which can differ, too", 4, "arguments of the program differ", "compare", first, write("older.json", older))
     says("an option that cannot matter", 0, "^stages\n.*\n.*\n\n", "compare", first,
          write("other.json", changed(made.first(), stage="b", options={"HOTPIN_OUT": "x"})))
     done = says("without device times", 0, '"b" has no device times', "compare", "third.json",
