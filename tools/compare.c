@@ -84,22 +84,33 @@ static int status_of(const struct compare_stage *stages, size_t count, const str
 										      : 0;
 }
 
+/* The sentence has at most three names. */
+#define NAME_ROOM     COMPARE_CODE_ROOM
+#define SENTENCE_ROOM (3 * NAME_ROOM + 600)
+
+static const char *name_of(const struct compare_stage *stage, enum compare_form form)
+{
+	return form == COMPARE_MARKDOWN ? compare_code(stage->profile->stage, false)
+					: compare_name(stage);
+}
+
 /*
  * Returns "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise".
  */
 static const char *against(const struct compare_stage *before, const struct compare_stage *after,
-			   const struct noise *noise, char *ret, size_t room)
+			   const struct noise *noise, enum compare_form form, char *ret,
+			   size_t room)
 {
 	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
 	enum compare_verdict verdict = judge(before, after, noise);
 
 	if (verdict == COMPARE_SAME)
-		snprintf(ret, room, "is as fast as %s within the noise", compare_name(before));
+		snprintf(ret, room, "is as fast as %s within the noise", name_of(before, form));
 	else if (was == is || (verdict == COMPARE_UNCLEAR && is_known(before, after, noise)))
-		snprintf(ret, room, "cannot be distinguished from %s", compare_name(before));
+		snprintf(ret, room, "cannot be distinguished from %s", name_of(before, form));
 	else
 		snprintf(ret, room, "takes %s than %s (%s)", show_change(was, is),
-			 compare_name(before), compare_how_much(was, is));
+			 name_of(before, form), compare_how_much(was, is));
 	return ret;
 }
 
@@ -123,13 +134,13 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 				: verdict == COMPARE_FASTER ? LAYOUT_BETTER
 							    : LAYOUT_PLAIN;
 	const char *stars = form == COMPARE_MARKDOWN ? "**" : "";
-	char to_last[300], to_first[300] = "", text[900];
+	char to_last[NAME_ROOM + 200], to_first[NAME_ROOM + 200] = "", text[SENTENCE_ROOM];
 
-	against(before, last, noise, to_last, sizeof(to_last));
+	against(before, last, noise, form, to_last, sizeof(to_last));
 	if (count > 2)
-		against(first, last, noise, to_first, sizeof(to_first));
+		against(first, last, noise, form, to_first, sizeof(to_first));
 	snprintf(text, sizeof(text), "%s%s%s%s%s: %s %s%s%s.%s", stars, layout_begin(tone),
-		 compare_verdict_name(verdict), layout_end(tone), stars, compare_name(last),
+		 compare_verdict_name(verdict), layout_end(tone), stars, name_of(last, form),
 		 to_last, to_first[0] != '\0' ? " and " : "", to_first,
 		 verdict == COMPARE_UNCLEAR ? advice_of(before, last, noise) : "");
 	if (form == COMPARE_MARKDOWN)

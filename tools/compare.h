@@ -48,6 +48,13 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 const char *compare_name(const struct compare_stage *stage);
 
 /*
+ * Returns the text as code of Markdown, in which nothing is a link, an image, a mention or HTML. In
+ * a table, a bar needs a backslash.  Valid until four more have been returned.
+ */
+#define COMPARE_CODE_ROOM 512
+const char *compare_code(const char *text, bool in_table);
+
+/*
  * As show_ratio(), but "unclear" instead of "the same" if the noise exceeds COMPARE_NOISY_TENTHS.
  */
 const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);

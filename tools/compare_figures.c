@@ -21,6 +21,33 @@ const char *compare_name(const struct compare_stage *stage)
 	return name;
 }
 
+const char *compare_code(const char *text, bool in_table)
+{
+	static char codes[4][COMPARE_CODE_ROOM];
+	static unsigned turn;
+	char *code = codes[turn++ % HP_LEN(codes)], *to = code;
+	const char *shown = show_text(text, 32), *last = shown + strlen(shown) - (shown[0] != '\0');
+	size_t fence = 1, run = 0;
+
+	/* A longer row of backquotes than in the text, and blanks next to those in the text. */
+	for (const char *at = shown; *at != '\0'; at++) {
+		run = *at == '`' ? run + 1 : 0;
+		fence = run >= fence ? run + 1 : fence;
+	}
+	bool blanks = strchr("` ", shown[0]) != NULL || strchr("` ", *last) != NULL;
+	to = (char *)memset(to, '`', fence) + fence;
+	if (blanks)
+		*to++ = ' ';
+	for (; *shown != '\0'; *to++ = *shown++)
+		if (in_table && *shown == '|')
+			*to++ = '\\';
+	if (blanks)
+		*to++ = ' ';
+	to = (char *)memset(to, '`', fence) + fence;
+	*to = '\0';
+	return code;
+}
+
 static const char *shown(enum form form, int64_t value)
 {
 	switch (form) {

@@ -95,16 +95,11 @@ static void row_cell(const struct comparison *comparison, size_t stage, const ch
 		printf(" %s |", change);
 }
 
-/* Prints the head in Markdown; characters of a label that are syntax are escaped. */
 static void table_head(const struct comparison *comparison)
 {
 	printf("|  |");
 	for (size_t i = comparison->from; i < comparison->to; i++) {
-		const char *label = comparison->stages[i].profile->stage;
-
-		putchar(' ');
-		for (const char *at = show_text(label, 32); *at != '\0'; at++)
-			printf(strchr("|<>[]*_`\\&", *at) != NULL ? "&#%d;" : "%c", *at);
+		printf(" %s", compare_code(comparison->stages[i].profile->stage, true));
 		printf(i > 0 ? " | change |" : " |");
 	}
 	printf("\n|---|");
