@@ -79,6 +79,12 @@ fi
 }
 set +f
 cd "$root" || exit 1
+# Another user can change what a name means.
+if grep -rnE --include='*.[ch]' 'O_CREAT|O_TMPFILE|\b(creat|mkstemp|mkostemp|rename|renameat)\(|fopen\(.*"(w|a|r\+)' src tools |
+	grep -v '^src/base/save\.c:'; then
+	echo "^ files are written by base/save.h"
+	failed=1
+fi
 if grep -rnE --include='*.[ch]' '"([A-Z_]+=)?/tmp/(hotpin|test)' test; then
 	echo "^ two runs would share it: a test's files are in check_path()"
 	failed=1
