@@ -157,32 +157,31 @@ TEST(learns_a_rate_amid_waits)
 	CHECK(rate > 38000 && rate < 46000);
 }
 
-TEST(waits_longer_after_each_refusal)
+/* No refusal and no lack of memory has effects for longer than this. */
+#define LONGEST_NS 15000000000u
+
+TEST(what_the_driver_refuses_is_tried_again_more_rarely)
 {
-	CHECK_EQ(cost_retry_ns(0), 0);
-	CHECK_EQ(cost_retry_ns(7), 0);
-	CHECK_EQ(cost_retry_ns(8), 50000000);
-	CHECK_EQ(cost_retry_ns(9), 100000000);
-	CHECK_EQ(cost_retry_ns(16), 12800000000);
-	CHECK_EQ(cost_retry_ns(UINT32_MAX), 12800000000);
+	for (unsigned i = 1; i < 1000; i++) {
+		CHECK(cost_retry_ns(i) >= cost_retry_ns(i - 1) && cost_retry_ns(i) < LONGEST_NS);
+		CHECK(i < 2 || cost_lean_ns(i) >= cost_lean_ns(i - 1));
+		CHECK(cost_lean_ns(i) > 0 && cost_lean_ns(i) < LONGEST_NS);
+	}
+	CHECK_EQ(cost_retry_ns(1), 0);
+	CHECK(cost_retry_ns(1000) > 1000000000);
+	CHECK_EQ(cost_retry_ns(UINT32_MAX), cost_retry_ns(1000));
+	CHECK_EQ(cost_lean_ns(UINT32_MAX), cost_lean_ns(999));
 }
 
-TEST(makes_do_with_less_for_longer_each_time)
+/* With little pinned a child of fork() may copy the pages; else there is time to unpin all. */
+TEST(a_fork_waits_as_long_as_unpinning_takes)
 {
-	CHECK_EQ(cost_lean_ns(1), 20000000);
-	CHECK_EQ(cost_lean_ns(2), 160000000);
-	CHECK_EQ(cost_lean_ns(3), 1280000000);
-	CHECK_EQ(cost_lean_ns(4), 10240000000);
-	CHECK_EQ(cost_lean_ns(UINT32_MAX), 10240000000);
-}
-
-TEST(a_fork_waits_for_much_and_not_long)
-{
-	CHECK_EQ(cost_fork_patience_ns(0), 0);
-	CHECK_EQ(cost_fork_patience_ns(32 * MIB - 1), 0);
-	CHECK_EQ(cost_fork_patience_ns(32 * MIB), 50000000 + 4 * MIB);
-	CHECK_EQ(cost_fork_patience_ns(GIB), 50000000 + 128 * MIB);
-	CHECK_EQ(cost_fork_patience_ns(64 * GIB), 50000000 + 8 * GIB);
+	CHECK_EQ(cost_fork_patience_ns(MIB), 0);
+	for (size_t pinned = 64 * MIB; pinned <= 64 * GIB; pinned *= 2) {
+		CHECK(cost_fork_patience_ns(pinned) >
+		      pinned / MIB * cost_rates_default.unpin_small);
+		CHECK(cost_fork_patience_ns(pinned) < 2 * LONGEST_NS);
+	}
 }
 
 CHECK_MAIN()

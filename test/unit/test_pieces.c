@@ -1,42 +1,43 @@
 /*
- * test_pieces.c - the piece size and the number of copy workers, by direction and size.
+ * test_pieces.c - what the pool and the copy workers rely on, for copies of every size.
  */
-#include "base/parse.h"
 #include "stage/pieces.h"
 
 #include "check.h"
+#include "sizes.h"
 
-enum { D2H, H2D };
+#include <stdint.h>
 
-#define K *((size_t)1 << 10)
-#define M *((size_t)1 << 20)
+#define WORKERS_MOST 30
 
-TEST(pieces_by_size)
+TEST(pieces_are_powers_of_two_that_grow_with_the_copy)
 {
-	static const struct {
-		int to_device;
-		size_t bytes, piece;
-	} rows[] = {
-		{ H2D, 64 K, 128 K }, { H2D, 1 M - 1, 128 K },  { H2D, 1 M, 256 K },
-		{ H2D, 4 M, 512 K },  { H2D, 16 M - 1, 512 K }, { H2D, 16 M, 1 M },
-		{ D2H, 4 M, 256 K },  { D2H, 16 M, 512 K },     { D2H, 64 M - 1, 512 K },
-		{ D2H, 64 M, 1 M },   { D2H, 1024 M, 1 M },     { H2D, 1024 M, 1 M },
-	};
+	for (int to_device = 0; to_device < 2; to_device++) {
+		size_t before = PIECES_LEAST;
 
-	for (size_t i = 0; i < HP_LEN(rows); i++)
-		CHECK_EQ(pieces_bytes(rows[i].to_device == H2D, rows[i].bytes), rows[i].piece);
+		for (size_t bytes = KIB; bytes < 64 * GIB; bytes += bytes / 7) {
+			size_t piece = pieces_bytes(to_device, bytes);
+
+			CHECK(piece >= before && (piece & (piece - 1)) == 0);
+			before = piece;
+		}
+		CHECK(before > PIECES_LEAST);
+	}
 }
 
-TEST(workers_by_size)
+TEST(workers_are_never_more_than_there_are)
 {
-	CHECK_EQ(pieces_workers(false, 64 M, false, 0), 0);
-	CHECK_EQ(pieces_workers(false, 64 M, true, 7), 7);
-	CHECK_EQ(pieces_workers(true, 1 M, false, 3), 3);
-	CHECK_EQ(pieces_workers(true, 32 M - 1, false, 8), 4);
-	CHECK_EQ(pieces_workers(true, 32 M, false, 30), 8);
-	CHECK_EQ(pieces_workers(false, 16 M - 1, false, 8), 4);
-	CHECK_EQ(pieces_workers(false, 16 M, false, 30), 8);
-	CHECK_EQ(pieces_workers(false, 1 M, true, 30), 8);
+	for (size_t bytes = KIB; bytes < 64 * GIB; bytes *= 2)
+		for (unsigned workers = 0; workers < WORKERS_MOST; workers++) {
+			unsigned down = pieces_workers(false, bytes, false, workers);
+			unsigned untouched = pieces_workers(false, bytes, true, workers);
+			unsigned up = pieces_workers(true, bytes, false, workers);
+
+			CHECK(down <= workers && untouched <= workers && up <= workers);
+			CHECK(workers == 0 || (down > 0 && up > 0));
+			/* Workers also touch the pages of an untouched download. */
+			CHECK(untouched >= down);
+		}
 }
 
 CHECK_MAIN()
