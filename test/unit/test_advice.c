@@ -215,6 +215,9 @@ TEST(pin)
 	buffers[1].could_save_ns = 70 * MS;
 	advice = only(ADVICE_PIN);
 	CHECK(advice != NULL && advice->saves_ns == 70 * MS && advice->is_estimate);
+	buffers[0].could_save_ns = 30 * MS;
+	advice = only(ADVICE_PIN);
+	CHECK(advice != NULL && advice->saves_ns == 100 * MS);
 	set_bounds(150 * MS, 0, UNKNOWN);
 	advice = only(ADVICE_PIN);
 	CHECK(advice != NULL && advice->saves_ns == 150 * MS && !advice->is_estimate);

@@ -26,15 +26,16 @@ TEST(name_at_a_used_address)
 
 	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
 	launch(name, 100, 200);
-	launch(name, 200, 300);
+	launch(name, 200, 340);
 	strcpy(name, "second");
 	launch(name, 300, 330);
 	strcpy(name, "first");
-	launch(name, 400, 500);
+	launch(name, 400, 460);
 	CHECK_EQ(aggregate_top_kernels(&aggregate, top, 4), 2);
 	CHECK(strcmp(top[0]->name, "first") == 0 && strcmp(top[1]->name, "second") == 0);
 	CHECK_EQ(top[0]->count, 3);
 	CHECK_EQ(top[0]->busy_ns, 300);
+	CHECK_EQ(top[0]->most_ns, 140);
 	CHECK_EQ(top[1]->busy_ns, 30);
 	CHECK_EQ(top[1]->most_ns, 30);
 }
@@ -86,6 +87,8 @@ TEST(stamps_outside_the_run)
 	CHECK_EQ(aggregate.outside, 2);
 	CHECK(!aggregate_is_alignable(&aggregate));
 	CHECK_EQ(aggregate.launches.count, 101);
+	/* How long a run took is known even if it cannot be placed. */
+	CHECK_EQ(aggregate.launches.busy_ns, 99 * 10 + 1000 + 10);
 }
 
 static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,

@@ -89,6 +89,10 @@ TEST(figures)
 	round_trip_add(&sum, &trip);
 	round_trip_add(&sum, &trip);
 	CHECK(sum.count == 2 && sum.bytes == 10000 && sum.host_ns == 2000 && sum.copy_ns == 300);
+	/* The smaller of the two counts. */
+	copied(TRACE_D2H, 0, 9000, 2000, 2100, 7, &trip, &from);
+	CHECK_EQ(copied(TRACE_H2D, 0, 6000, 2200, 2300, 7, &trip, &from), ROUND_TRIP_SAME);
+	CHECK_EQ(trip.bytes, 6000);
 }
 
 /* Other driver calls in between are not host code. */

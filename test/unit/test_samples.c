@@ -77,7 +77,7 @@ TEST(what_finds_no_place_at_all_is_counted)
 {
 	CHECK_EQ(samples_start(), 0);
 	for (uint64_t i = 0; i < 100000; i++)
-		add(1000 + i, 5, SAMPLES_FIRST);
+		add(1000 + i / 2, 5, SAMPLES_FIRST);
 	CHECK(samples_count() <= 2 * SAMPLES_MOST);
 	CHECK(samples_dropped() > 0);
 	CHECK_EQ(sum(true) + sum(false) + samples_dropped(), 100000);

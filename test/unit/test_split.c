@@ -206,11 +206,14 @@ TEST(what_comes_too_late_is_told)
 	split_add(&split, T, 300, 310);
 	split_add(&split, T, 400, 410);
 	split_add(&split, K, 20, 40);
+	/* Only its time up to 300 is already summed up. */
+	split_add(&split, K, 250, 450);
 	split_finish(&split, 500, &sum);
 	CHECK_EQ(sum.wall_ns, 500);
-	CHECK_EQ(sum.transfer_ns, 40);
-	CHECK_EQ(sum.kernel_ns, 0);
-	CHECK_EQ(sum.late_ns, 20);
+	CHECK_EQ(sum.transfer_ns, 20);
+	CHECK_EQ(sum.overlap_ns, 20);
+	CHECK_EQ(sum.kernel_ns, 130);
+	CHECK_EQ(sum.late_ns, 70);
 }
 
 /* Half a million spans in the worst order must not take minutes. */
@@ -293,6 +296,9 @@ TEST(tenths_sum_to_a_thousand)
 	}
 	split_tenths((const uint64_t[]){ 1, 1, 1 }, 3, tenths);
 	CHECK(tenths[0] == 334 && tenths[1] == 333 && tenths[2] == 333);
+	/* 32.3, 64.5, 129.0, 258.1 and 516.1: the one that rounding reduces most is rounded up. */
+	split_tenths((const uint64_t[]){ 1, 2, 4, 8, 16 }, 5, tenths);
+	CHECK(tenths[0] == 32 && tenths[1] == 65 && tenths[2] == 129);
 	split_tenths((const uint64_t[]){ 0, 0, 0 }, 3, tenths);
 	CHECK(tenths[0] == 0 && tenths[1] == 0 && tenths[2] == 0);
 }

@@ -68,6 +68,13 @@ def forms():
           [getattr(made, name)()["wall_ns"] for name in ("first", "second", "third")], stages)
     check("JSON: bytes and what is unknown", stages[0]["h2d_bytes"] == 24 * made.GB and
           stages[2]["files"] == ["third.json"], stages)
+    some_wait = made.first()
+    for row in some_wait["transfers"][2:]:
+        row.update(sync_bytes=row["bytes"] // 2, sync_ns=row["host_ns"] // 4)
+    done = tap.run("compare", "--json", write("some_wait.json", some_wait), files[1])
+    check("JSON: the rate at the call is that of calls that wait",
+          json.loads(done.stdout)["stages"][0]["h2d_at_call_bytes_per_s"] ==
+          12 * made.GB * made.SECOND // (2900 * made.MILLI // 4), done.stdout)
     check("JSON: steps", [step["wall_change_ns"] for step in steps] ==
           [stages[1]["wall_ns"] - stages[0]["wall_ns"], stages[2]["wall_ns"] - stages[1]["wall_ns"]]
           and {"new"} <= {kernel["what"] for kernel in steps[1]["kernels"]}, steps)

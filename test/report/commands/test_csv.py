@@ -26,6 +26,48 @@ def table(name, *profiles):
     return [dict(zip(rows[0], row)) for row in rows[1:]]
 
 
+def slot(row, column):
+    """Returns the dict that has the figure of a column, and its name there."""
+    for part in ("h2d", "d2h"):
+        if isinstance(row.get(part), dict) and column.startswith(part + "_"):
+            return row[part], column[len(part) + 1:]
+    if isinstance(row.get("split"), dict) and column in row["split"]:
+        return row["split"], column
+    return row, column
+
+
+def exact(name, profile, rows, columns):
+    """Gives each figure of the table a value of its own, and looks for it in its column."""
+    wanted = []
+    for number, row in enumerate(rows):
+        wanted.append([])
+        for column in columns:
+            where, key = slot(row, column)
+            if where.get(key) is not None:
+                where[key] = 1000 * (number + 1) + len(wanted[-1])
+            wanted[-1].append("" if where.get(key) is None else str(where[key]))
+    got = [[row[column] for column in columns] for row in table(name, profile)]
+    check(f"{name}: each figure in its column", got == wanted, got, wanted)
+
+
+def columns():
+    first, third = made.first(), made.third()
+    exact("transfers", first, first["transfers"], ("count", "bytes", "busy_ns", "host_ns",
+                                                   "sync_count", "sync_bytes", "sync_ns"))
+    sizes = [size for row in first["transfers"] for size in row.get("sizes", [])]
+    exact("sizes", first, sizes, ("count", "bytes", "busy_ns"))
+    exact("kernels", third, third["kernels"], ("count", "busy_ns", "longest_ns"))
+    exact("sites", first, [row for site in first["sites"] for row in site["rows"]],
+          ("count", "bytes", "host_ns"))
+    exact("buffers", first, first["buffers"], (
+        "largest_bytes", "h2d_count", "h2d_bytes", "h2d_host_ns", "d2h_count", "d2h_bytes",
+        "d2h_host_ns", "promoted_bytes", "pins", "pin_ns", "saved_ns", "could_save_ns"))
+    exact("stages", third, third["stages"], (
+        "entered", "wall_ns", "host_ns", "startup_ns", "calls_ns", "transfer_ns", "kernel_ns",
+        "overlap_ns", "h2d_bytes", "d2h_bytes", "launches"))
+    exact("calls", first, first["calls"], ("count", "total_ns", "longest_ns"))
+
+
 def figures():
     first, blind = made.first(), made.without_device()
     rows = table("summary", first, made.second(), blind)
@@ -146,6 +188,7 @@ def no_timeline():
 def main():
     no_timeline()
     figures()
+    columns()
     harmless()
     folded()
     refused()

@@ -25,6 +25,13 @@ def good():
     tap.golden("report_first.txt", tap.run("report", "first.json").stdout)
     write("third.json", made.third())
     tap.golden("report_third.txt", tap.run("report", "--all", "third.json").stdout)
+    mixed = made.third()
+    mixed["transfers"].append(made.row("cupti", "h2d", "pageable", 5, 6 * made.GB, made.MILLI,
+                                       {1024 * made.MIB: (5, 6 * made.GB)}))
+    mixed["kernel_runs"]["count"] = 2500
+    says("copies of one size from any memory, and kernel runs for each copy", 0,
+         r"^  1 GiB +7 +9\.00 GB +- +-(?s:.*)^  23 kernel runs for each copy\.$", "report", "--all",
+         write("mixed.json", mixed))
     write("without.json", made.without_device())
     done = tap.run("report", "without.json")
     tap.golden("report_without_device.txt", done.stdout)
