@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "fault.h"
+#include "bare.h"
 #include "shim/driver/frame.h"
 
 #include <elf.h>
@@ -193,21 +194,6 @@ static bool is_due(uint64_t key, const char *name)
 		return false;
 	uint64_t seen = atomic_fetch_add(&fail_seen, 1) + 1;
 	return seen >= fail_from && seen <= fail_to;
-}
-
-/* Makes a system call by an instruction of this file; returns -errno if it fails. */
-static long bare6(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long fourth __asm__("r10") = d;
-	register long fifth __asm__("r8") = e;
-	register long sixth __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-			 : "rcx", "r11", "memory");
-	return result;
 }
 
 static bool is_ours(uintptr_t address)

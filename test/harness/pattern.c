@@ -41,3 +41,8 @@ bool holds(const char *at, size_t bytes, unsigned seed)
 {
 	return holds_from(at, 0, bytes, seed);
 }
+
+bool all_are(const char *at, size_t bytes, char value)
+{
+	return bytes == 0 || (at[0] == value && memcmp(at, at + 1, bytes - 1) == 0);
+}

@@ -17,4 +17,7 @@ void fill(char *at, size_t bytes, unsigned seed);
 bool holds_from(const char *at, size_t from, size_t bytes, unsigned seed);
 bool holds(const char *at, size_t bytes, unsigned seed);
 
+/* True if all bytes have this value. */
+bool all_are(const char *at, size_t bytes, char value);
+
 #endif

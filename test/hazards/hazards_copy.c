@@ -213,11 +213,6 @@ static void streams_of(CUstream streams[4])
 	OK(cu.cuStreamCreate(&streams[3], CU_STREAM_DEFAULT));
 }
 
-static bool all_are(const char *at, size_t bytes, char value)
-{
-	return at[0] == value && (bytes == 1 || memcmp(at, at + 1, bytes - 1) == 0);
-}
-
 /* Makes one copy on a stream; `number` differs from copy to copy.  True if its bytes are right. */
 typedef bool (*copy_fn)(enum way way, char *block, size_t bytes, CUstream on, unsigned number);
 

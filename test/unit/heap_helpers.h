@@ -11,17 +11,13 @@
 #include "check.h"
 #include "clock.h"
 #include "memory.h"
+#include "pattern.h"
 #include "sizes.h"
 
 #include <stdint.h>
 
 /* With this alignment the heap has no choice of a block's start. */
 #define WHOLE ((size_t)64 << 10)
-
-static inline bool all_are(const char *memory, size_t bytes, char value)
-{
-	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
-}
 
 /* A sanitizer's own memory would dominate the measurement, and may exceed the limits. */
 static inline void skip_if_sanitized(void)

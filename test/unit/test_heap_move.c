@@ -5,22 +5,12 @@
 #include "base/lock.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
-#include "heap/reclaim.h"
 #include "heap/resize.h"
 
-#include "check.h"
-#include "sizes.h"
+#include "heap_helpers.h"
 
 #include <errno.h>
 #include <stdint.h>
-
-/* With this alignment the heap has no choice of a block's start. */
-#define WHOLE ((size_t)64 << 10)
-
-static bool all_are(const char *memory, size_t bytes, char value)
-{
-	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
-}
 
 /* Counts the lines of /proc/self/maps. */
 static int mappings(void)
