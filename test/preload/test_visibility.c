@@ -204,7 +204,7 @@ TEST(exposed_in_a_captured_batch)
 	start();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK_EQ(waits_always(array, 64), !preloaded());
-	if (batch == NULL)
+	if (!CHECK(batch != NULL))
 		return;
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	batch(&to, &from, &bytes, 1, &how, &first, 1, stream);
