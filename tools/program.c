@@ -1,16 +1,14 @@
 /*
  * program.c - finds a program and reads its ELF tables.
  *
- * The file may be damaged or malicious.  Every offset is checked against the file's size, and every
- * loop is bounded.  The file is read with pread(): if it shrinks at the same time, that causes a
- * short read, not a SIGBUS.
+ * The file may be damaged or malicious, so every loop is bounded.
  */
 #include "program.h"
+#include "elf_file.h"
+#include "named.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,16 +20,10 @@
 
 #define OWN_MACHINE EM_X86_64
 
-/* Largest table that is read; only files that are made to waste memory have larger ones. */
-#define TABLE_MAX   ((uint64_t)64 << 20)
-
 struct image {
-	int fd;
-	uint64_t size;
-	Elf64_Ehdr header;
+	struct elf elf;
 	Elf64_Phdr *segments;
 	unsigned segment_count;
-	bool damaged;
 };
 
 static bool runnable(const char *path, int *ret_error)
@@ -77,29 +69,6 @@ int program_find(const char *name, char *ret, size_t room)
 	}
 }
 
-static bool read_at(const struct image *image, uint64_t offset, void *ret, uint64_t bytes)
-{
-	if (offset > image->size || bytes > image->size - offset)
-		return false;
-	return pread(image->fd, ret, bytes, (off_t)offset) == (ssize_t)bytes;
-}
-
-/* Returns an allocated table with a zero byte after it; NULL if it is missing, which is counted. */
-static void *read_table(struct image *image, uint64_t offset, uint64_t bytes)
-{
-	char *table = NULL;
-
-	if (bytes <= TABLE_MAX && offset <= image->size && bytes <= image->size - offset)
-		table = malloc(bytes + 1);
-	if (table == NULL || !read_at(image, offset, table, bytes)) {
-		image->damaged = true;
-		free(table);
-		return NULL;
-	}
-	table[bytes] = '\0';
-	return table;
-}
-
 /* Returns the file offset of the byte that is loaded at `address`; UINT64_MAX if there is none. */
 static uint64_t file_offset(const struct image *image, uint64_t address)
 {
@@ -142,7 +111,7 @@ static void note_needed(struct program *program, const char *name)
 static void read_dynamic(struct image *image, const Elf64_Phdr *segment, struct program *program)
 {
 	uint64_t count = segment->p_filesz / sizeof(Elf64_Dyn), address = 0, bytes = 0;
-	Elf64_Dyn *entries = read_table(image, segment->p_offset, count * sizeof(Elf64_Dyn));
+	Elf64_Dyn *entries = elf_read(&image->elf, segment->p_offset, count * sizeof(Elf64_Dyn));
 
 	if (entries == NULL)
 		return;
@@ -153,7 +122,7 @@ static void read_dynamic(struct image *image, const Elf64_Phdr *segment, struct 
 			bytes = entries[i].d_un.d_val;
 	}
 
-	char *names = read_table(image, file_offset(image, address), bytes);
+	char *names = elf_read(&image->elf, file_offset(image, address), bytes);
 	for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
 		const char *name = name_at(names, bytes, entries[i].d_un.d_val);
 
@@ -174,23 +143,24 @@ static void read_interpreter(struct image *image, const Elf64_Phdr *segment,
 	program->dynamic = true;
 	if (bytes >= sizeof(program->interpreter))
 		bytes = sizeof(program->interpreter) - 1;
-	if (read_at(image, segment->p_offset, program->interpreter, bytes))
+	if (elf_copy(&image->elf, segment->p_offset, program->interpreter, bytes))
 		program->interpreter[bytes] = '\0';
 	else
-		image->damaged = true;
+		image->elf.damaged = true;
 }
 
 static void read_segments(struct image *image, struct program *program)
 {
-	const Elf64_Ehdr *header = &image->header;
+	const Elf64_Ehdr *header = &image->elf.header;
 
 	if (header->e_phnum == 0)
 		return;
 	if (header->e_phentsize != sizeof(Elf64_Phdr)) {
-		image->damaged = true;
+		image->elf.damaged = true;
 		return;
 	}
-	image->segments = read_table(image, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
+	image->segments =
+		elf_read(&image->elf, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
 	image->segment_count = image->segments != NULL ? header->e_phnum : 0;
 
 	/* The kernel and the loader read only one of each. */
@@ -212,8 +182,8 @@ static void read_symbols(struct image *image, const Elf64_Shdr *symbols, const E
 			 struct program *program)
 {
 	uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
-	Elf64_Sym *table = read_table(image, symbols->sh_offset, count * sizeof(Elf64_Sym));
-	char *names = read_table(image, strings->sh_offset, strings->sh_size);
+	Elf64_Sym *table = elf_read(&image->elf, symbols->sh_offset, count * sizeof(Elf64_Sym));
+	char *names = elf_read(&image->elf, strings->sh_offset, strings->sh_size);
 
 	for (uint64_t i = 0; table != NULL && names != NULL && i < count; i++) {
 		const char *name = name_at(names, strings->sh_size, table[i].st_name);
@@ -227,67 +197,46 @@ static void read_symbols(struct image *image, const Elf64_Shdr *symbols, const E
 	free(table);
 }
 
-/* A program without sections still runs, but less is known of it. */
+/* The loader reads only one table of dynamic symbols. */
 static void read_sections(struct image *image, struct program *program)
 {
-	const Elf64_Ehdr *header = &image->header;
-	Elf64_Shdr *sections;
-	unsigned count = header->e_shnum;
+	const struct elf *elf = &image->elf;
+	const Elf64_Shdr *symbols = NULL;
 
-	if (header->e_shoff == 0 || count == 0)
-		return;
-	if (header->e_shentsize != sizeof(Elf64_Shdr)) {
-		image->damaged = true;
-		return;
-	}
-	sections = read_table(image, header->e_shoff, count * sizeof(Elf64_Shdr));
-	if (sections == NULL)
-		return;
-
-	const Elf64_Shdr *titles =
-		header->e_shstrndx < count ? &sections[header->e_shstrndx] : NULL;
-	char *names = titles != NULL ? read_table(image, titles->sh_offset, titles->sh_size) : NULL;
-	for (unsigned i = 0; i < count; i++) {
-		const Elf64_Shdr *section = &sections[i];
-		const char *name =
-			name_at(names, names != NULL ? titles->sh_size : 0, section->sh_name);
+	for (size_t i = 0; i < elf->section_count; i++) {
+		const char *name = elf_title(elf, i);
 
 		program->device_code |=
 			strcmp(name, ".nv_fatbin") == 0 || strcmp(name, "__nv_relfatbin") == 0;
-		if (section->sh_type == SHT_DYNSYM && section->sh_link < count)
-			read_symbols(image, section, &sections[section->sh_link], program);
+		if (elf->sections[i].sh_type == SHT_DYNSYM && symbols == NULL)
+			symbols = &elf->sections[i];
 	}
-	free(names);
-	free(sections);
+	if (symbols != NULL && symbols->sh_link < elf->section_count)
+		read_symbols(image, symbols, &elf->sections[symbols->sh_link], program);
 }
 
-static void read_elf(struct image *image, struct program *program)
+static void read_elf(struct image *image, bool native, struct program *program)
 {
-	const unsigned char *id = image->header.e_ident;
-	const unsigned native =
-		__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	const Elf64_Ehdr *header = &image->elf.header;
 
-	program->bits = id[EI_CLASS] == ELFCLASS64 ? 64 : 32;
-	program->machine = image->header.e_machine;
-	if (id[EI_CLASS] != ELFCLASS64 || id[EI_DATA] != native ||
-	    image->header.e_machine != OWN_MACHINE) {
-		program->kind = PROGRAM_FOREIGN;
+	program->bits = header->e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
+	program->machine = header->e_machine;
+	program->kind = native && header->e_machine == OWN_MACHINE ? PROGRAM_ELF : PROGRAM_FOREIGN;
+	if (program->kind == PROGRAM_FOREIGN)
 		return;
-	}
-	program->kind = PROGRAM_ELF;
 	read_segments(image, program);
 	read_sections(image, program);
 	free(image->segments);
-	program->damaged = image->damaged;
+	program->damaged = image->elf.damaged;
 }
 
 static void read_script(const struct image *image, struct program *program)
 {
 	char line[sizeof(program->interpreter) + 2] = "";
-	uint64_t bytes = image->size < sizeof(line) - 1 ? image->size : sizeof(line) - 1;
+	uint64_t size = image->elf.size, bytes = size < sizeof(line) - 1 ? size : sizeof(line) - 1;
 
 	program->kind = PROGRAM_SCRIPT;
-	if (!read_at(image, 0, line, bytes))
+	if (!elf_copy(&image->elf, 0, line, bytes))
 		return;
 
 	const char *start = line + 2 + strspn(line + 2, " \t");
@@ -308,30 +257,24 @@ static bool is_privileged(int fd, const struct stat *status)
 
 int program_inspect(const char *path, struct program *ret)
 {
-	struct image image = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
-	struct stat status;
+	struct image image = { .segments = NULL };
+	struct named file;
+	char mark[2] = "";
+	int error = named_open(path, &file);
 
 	memset(ret, 0, sizeof(*ret));
-	if (image.fd < 0)
-		return errno == EACCES ? 0 : -errno;
-	if (fstat(image.fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		close(image.fd);
-		return -EACCES;
-	}
-	image.size = (uint64_t)status.st_size;
+	if (error < 0)
+		return error == -EACCES ? 0 : error;
 	ret->kind = PROGRAM_OTHER;
-	ret->privileged = is_privileged(image.fd, &status);
+	ret->privileged = is_privileged(file.fd, &file.status);
 
-	char mark[4] = "";
-	if (read_at(&image, 0, &image.header, sizeof(image.header)))
-		memcpy(mark, &image.header, sizeof(mark));
-	else
-		read_at(&image, 0, mark, 2);
-	if (memcmp(mark, ELFMAG, SELFMAG) == 0)
-		read_elf(&image, ret);
-	else if (mark[0] == '#' && mark[1] == '!')
+	bool native = elf_open(file.fd, &image.elf);
+	if (memcmp(image.elf.header.e_ident, ELFMAG, SELFMAG) == 0)
+		read_elf(&image, native, ret);
+	else if (elf_copy(&image.elf, 0, mark, sizeof(mark)) && memcmp(mark, "#!", 2) == 0)
 		read_script(&image, ret);
-	close(image.fd);
+	elf_close(&image.elf);
+	close(file.fd);
 	return 0;
 }
 
