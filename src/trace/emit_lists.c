@@ -14,6 +14,8 @@
 #include "trace/repeats.h"
 #include "trace/sites.h"
 
+#include <sys/stat.h>
+
 static void add_frames(struct json *json, const struct module_place *frame, size_t depth,
 		       bool guessed)
 {
@@ -335,6 +337,40 @@ static void add_buffers(const struct report *report, struct json *json)
 	json_close(json, "]");
 }
 
+static uint64_t stamp_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+/*
+ * Size and time show whether a file is still the one that ran.  A file that was changed during the
+ * run may be another one.  Left out if there are no files.
+ */
+static void add_python_files(const struct report *report, struct json *json)
+{
+	uint64_t began_ns = report->began_ns + report->process.unix_offset_ns;
+	bool any = false;
+	uint32_t at = 0;
+
+	for (const char *path; (path = python_places_file(&at)) != NULL;) {
+		struct stat status;
+
+		if (stat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
+		    stamp_ns(&status.st_mtim) > began_ns)
+			continue;
+		if (!any)
+			json_open(json, "python_files", "[");
+		any = true;
+		json_open(json, NULL, "{");
+		json_words(json, "file", path);
+		json_number(json, "bytes", (uint64_t)status.st_size);
+		json_number(json, "modified_ns", stamp_ns(&status.st_mtim));
+		json_close(json, "}");
+	}
+	if (any)
+		json_close(json, "]");
+}
+
 static void add_repeats(const struct report *report, struct json *json)
 {
 	static const char *const kinds[] = {
@@ -424,6 +460,7 @@ void emit_lists(const struct report *report, struct json *json)
 	add_launches(report, json);
 	emit_samples(report, json);
 	add_python_samples(json);
+	add_python_files(report, json);
 	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);

@@ -31,6 +31,7 @@ static struct tables {
 		bool is_library;
 	} places[PYTHON_PLACES_MOST];
 	const char *texts[TEXTS_MOST];
+	bool is_file[TEXTS_MOST]; /* of the program's own code */
 	char text[TEXT_BYTES];
 	size_t text_used;
 } * tables;
@@ -40,21 +41,21 @@ static uint64_t key_of(const struct python_frame *frame)
 	return hp_mix(hp_mix(frame->stamp, frame->code), frame->at);
 }
 
-/* With the lock.  Returns a stored copy of the text.  NULL: there is no room. */
-static const char *keep_text(const char *text)
+/* With the lock.  Returns the row of a stored copy of the text.  KEYS_NONE: there is no room. */
+static uint32_t keep_text(const char *text)
 {
 	size_t length = strlen(text) + 1;
 	uint64_t hash = hp_mix_text(0, text);
 	uint32_t row = keys_find(&tables->text_keys, hash);
 
 	if (row != KEYS_NONE)
-		return tables->texts[row];
+		return row;
 	if (tables->text_used + length > TEXT_BYTES ||
 	    (row = keys_add(&tables->text_keys, hash)) == KEYS_NONE)
-		return NULL;
+		return KEYS_NONE;
 	tables->texts[row] = memcpy(tables->text + tables->text_used, text, length);
 	tables->text_used += length;
-	return tables->texts[row];
+	return row;
 }
 
 static bool is_library(const char *file)
@@ -66,15 +67,20 @@ static bool is_library(const char *file)
 /* With the lock.  Returns the number of a place; NOWHERE: there is no room. */
 static uint32_t place_of(const struct python_place *place)
 {
-	const char *file = keep_text(place->file), *function = keep_text(place->function);
-	uint64_t hash = hp_mix(hp_mix(place->line, (uintptr_t)file), (uintptr_t)function);
+	uint32_t file = keep_text(place->file), function = keep_text(place->function);
+	uint64_t hash = hp_mix(hp_mix(place->line, file), function);
 
-	if (file == NULL || function == NULL)
+	if (file == KEYS_NONE || function == KEYS_NONE)
 		return NOWHERE;
 	uint32_t row = keys_find(&tables->place_keys, hash);
-	if (row == KEYS_NONE && (row = keys_add(&tables->place_keys, hash)) != KEYS_NONE)
-		tables->places[row] =
-			(struct place){ { file, function, place->line }, is_library(file) };
+	if (row == KEYS_NONE && (row = keys_add(&tables->place_keys, hash)) != KEYS_NONE) {
+		bool library = is_library(place->file);
+
+		tables->places[row] = (struct place){
+			{ tables->texts[file], tables->texts[function], place->line }, library
+		};
+		tables->is_file[file] |= !library && place->file[0] == '/';
+	}
 	return row;
 }
 
@@ -234,4 +240,17 @@ void python_places_read(uint32_t place, struct python_source *ret)
 	hp_lock(HP_LOCK_trace);
 	*ret = tables->places[place].source;
 	hp_unlock(HP_LOCK_trace);
+}
+
+const char *python_places_file(uint32_t *at)
+{
+	const char *found = NULL;
+
+	hp_lock(HP_LOCK_trace);
+	while (tables != NULL && found == NULL && *at < tables->text_keys.rows) {
+		found = tables->is_file[*at] ? tables->texts[*at] : NULL;
+		++*at;
+	}
+	hp_unlock(HP_LOCK_trace);
+	return found;
 }

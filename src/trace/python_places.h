@@ -43,4 +43,10 @@ size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FR
 /* Reads a place of a way.  Takes the lock `trace`. */
 void python_places_read(uint32_t place, struct python_source *ret);
 
+/*
+ * Returns the next file of the program's own code by its absolute path; NULL: there are no more.
+ * `*at` is 0 at first.  Takes the lock `trace`.
+ */
+const char *python_places_file(uint32_t *at);
+
 #endif

@@ -161,6 +161,10 @@ def profiled(program, native, hotpin, tool, standin):
             if all(gap[end] and gap[end]["call"] == "cuCtxSynchronize" for end in ("before", "after"))]
     if sorted(found, key=repr) != sites or ends != [gap]:
         return [repr(found), "not", repr(sites), repr(ends), "not", repr(gap)]
+    status = PROFILED.stat()
+    if profile.get("python_files") != [{"file": str(PROFILED), "bytes": status.st_size,
+                                        "modified_ns": status.st_mtime_ns}]:
+        return ["files of the program itself", repr(profile.get("python_files"))]
     wrong = main_thread(profile["sites"], reported)
     if wrong:
         return wrong
@@ -182,6 +186,20 @@ def as_text(program, hotpin, tool, standin):
     if is_looked_at():
         expected += ["port this Python line about", "at busy at <string>:"]
     return [] if all(words in reported for words in expected) else [reported]
+
+
+def changed(program, hotpin, standin):
+    """Checks that a file that was changed during the run is not recorded: another text may have run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, script = folder + "/profile.json", folder + "/script.py"
+        Path(script).write_text(PROFILED.read_text())
+        os.utime(script, (20_000_000_000, 20_000_000_000))
+        status, out, errors = run([program, script, "1"], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        if status != 0:
+            return [out, errors]
+        profile = json.loads(Path(path).read_text())
+    return [repr(profile["python_files"])] if "python_files" in profile else []
 
 
 def unreadable(program, hotpin, standin):
@@ -209,6 +227,7 @@ def main():
             tests.append((name, pool.submit(frames, program, probe)))
             tests.append((name + " profile", pool.submit(profiled, program, native, hotpin, tool, standin)))
             tests.append((name + " -c", pool.submit(as_text, program, hotpin, tool, standin)))
+            tests.append((name + " changed", pool.submit(changed, program, hotpin, standin)))
             if os.path.exists(library) and ".so" in library:
                 tests.append((name + " embedded", pool.submit(embedded, embed, library)))
     print(f"1..{len(tests)}")
