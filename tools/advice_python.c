@@ -61,8 +61,7 @@ bool advice_is_installed(const struct profile *profile, const struct profile_fra
 bool advice_uses(const struct profile *profile, const char *part)
 {
 	for (size_t i = 0; i < profile->module_count; i++)
-		if (profile->modules[i].path != NULL &&
-		    strstr(profile->modules[i].path, part) != NULL)
+		if (strstr(profile->modules[i].path, part) != NULL)
 			return true;
 	return false;
 }

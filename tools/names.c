@@ -15,7 +15,7 @@ const char *names_module(const struct profile *profile, const struct profile_fra
 
 	if (frame->module >= 0)
 		path = profile->modules[frame->module].path;
-	if (path == NULL)
+	if (path == NULL || path[0] == '\0')
 		return "?";
 	slash = strrchr(path, '/');
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;

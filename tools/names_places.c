@@ -75,8 +75,7 @@ static void add_frames(void *arg, struct profile *profile, struct profile_frames
 		list->items[list->count++] = (struct place){
 			.profile = profile,
 			.frame = frame,
-			.file = file != NULL && file->path != NULL && file->path[0] == '/' ? file
-											   : NULL,
+			.file = file != NULL && file->path[0] == '/' ? file : NULL,
 			.ended = file != NULL && file->build_id == NULL ? ended_at(profile) : 0,
 			.is_return = i >= exact,
 		};

@@ -104,7 +104,7 @@ static void read_kernel(struct reader *reader, json_t *value, void *to)
 static void read_module(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
-		TEXT_OF(profile_module, path),
+		NAME_OF(profile_module, path),
 		TEXT_OF(profile_module, build_id),
 	};
 

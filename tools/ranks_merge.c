@@ -107,9 +107,9 @@ static void merge_kernels(struct merged *merged)
 	qsort(kernels, all, sizeof(*kernels), by_name);
 	to->kernels = kernels;
 	for (size_t i = 0; i < all; i++) {
-		struct profile_kernel *last = &kernels[to->kernel_count - 1];
+		struct profile_kernel *last = &kernels[i > 0 ? to->kernel_count - 1 : 0];
 
-		if (to->kernel_count == 0 || by_name(last, &kernels[i]) != 0) {
+		if (i == 0 || by_name(last, &kernels[i]) != 0) {
 			kernels[to->kernel_count++] = kernels[i];
 			continue;
 		}
@@ -126,8 +126,7 @@ static int64_t module_in(struct profile *to, const struct profile_module *module
 	for (size_t i = 0; i < to->module_count; i++) {
 		const struct profile_module *known = &to->modules[i];
 
-		if (strcmp(known->path != NULL ? known->path : "",
-			   module->path != NULL ? module->path : "") == 0 &&
+		if (strcmp(known->path, module->path) == 0 &&
 		    strcmp(known->build_id != NULL ? known->build_id : "",
 			   module->build_id != NULL ? module->build_id : "") == 0)
 			return (int64_t)i;

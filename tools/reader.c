@@ -55,7 +55,10 @@ void reader_fields(struct reader *reader, json_t *object, const struct reader_fi
 			*(int64_t *)at = reader_number(reader, value, field->name);
 			break;
 		case TEXT:
+		case NAME:
 			*(const char **)at = reader_text(reader, value, field->name);
+			if (field->kind == NAME && *(const char **)at == NULL)
+				*(const char **)at = "";
 			break;
 		case FLAG:
 			*(bool *)at = json_is_true(value);

@@ -16,7 +16,12 @@ struct reader {
 	char wrong[256]; /* the first error; "": none */
 };
 
-enum reader_kind { NUMBER, TEXT, FLAG };
+enum reader_kind {
+	NUMBER,
+	TEXT,
+	NAME, /* a text that is "" if it is missing */
+	FLAG
+};
 
 struct reader_field {
 	const char *name;
@@ -28,6 +33,7 @@ struct reader_field {
 /* A field that is named as in the JSON. */
 #define NUMBER_OF(type, field) { #field, NUMBER, offsetof(struct type, field) }
 #define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
+#define NAME_OF(type, field)   { #field, NAME, offsetof(struct type, field) }
 /* clang-format on */
 
 /* Stores an error such as '"sites[3].rows" is no list' in reader->wrong if it is the first. */

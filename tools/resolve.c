@@ -202,7 +202,7 @@ static bool write_names(struct once *once, bool first, struct text *ret)
 
 static const char *why_nameless(const struct profile_module *module)
 {
-	if (module->path == NULL || module->path[0] != '/')
+	if (module->path[0] != '/')
 		return "it has no absolute path";
 	if (access(module->path, R_OK) != 0)
 		return errno == ENOENT ? "it is not on this machine" : "it cannot be read";

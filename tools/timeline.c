@@ -17,7 +17,7 @@ const char *timeline_place(const struct profile *profile, const struct profile_f
 	if (frame->function != NULL || frame->module < 0)
 		return frame->function != NULL ? frame->function : "no file";
 	const char *path = profile->modules[frame->module].path;
-	slash = path != NULL ? strrchr(path, '/') : NULL;
+	slash = strrchr(path, '/');
 	return slash != NULL ? slash + 1 : "unknown";
 }
 

@@ -396,3 +396,33 @@ def hostile(text=HOSTILE):
                                  "site"],
                       "rows": [[3, 0, 1000, 50, 0, 100, 0]]}
     return made
+
+
+def full():
+    """A profile with an entry in every list, and every text."""
+    made = ported_next()
+    other, timeline = hostile("x"), looped(3)
+    made["process"]["rank"] = "0"
+    made["backend"]["why"] = made["split_why"] = "x"
+    made["environment"]["cupti_path"] = "/x"
+    python = [{"file": "/home/me/x.py", "function": "step", "line": 3}]
+    made["sites"][0].update(python=python, main_thread={"looks": 3, "places": [{"looks": 2, "python": python}]})
+    made["launches"] = [{"frames": [frame(0, 16)], "count": 3, "host_ns": 4, "kernels": 3, "device_ns": 9,
+                         "estimated_ns": 1}]
+    made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 0
+    made["gaps"] = timeline["gaps"]
+    made["gaps_short"] = made["gaps_dropped"] = {"count": 1, "total_ns": 9, "longest_ns": 9}
+    made["names"] = [{"module": 0, "offset": 16, "function": "f", "file": "/src/f.c", "line": 3,
+                      "inlined": [{"function": "g", "file": "/src/g.c", "line": 4}]}]
+    made["python_samples"] = [{"python": python, "samples": 3, "cpu_ns": 10 * MILLI}]
+    made["python_files"] = [{"file": "/home/me/x.py", "bytes": 9, "modified_ns": SECOND}]
+    made["repeats"] = {"hashed_copies": 3, "hashed_bytes": 9, "hash_ns": 5, "duplicates": total(2, 3, 4),
+                       "ping_pong": total(1, 2, 3), "sites": [{"kind": "duplicate", "site": 0, "buffer": 0,
+                                                               "count": 2, "bytes": 3, "host_ns": 4}]}
+    made["stages"], made["warnings"] = other["stages"], ["x"]
+    made["events"] = {**timeline["events"], "trackless": 0, "places": [frame(0, 16), frame(0, 17, caller=0)],
+                      "routes": ["DIRECT"], "memory": [{"device": 0, "uncounted": 0, "unknown_frees": 0,
+                                                        "points": [[0, 1], [5, 9]]}],
+                      "shapes": [{"grid": [1, 2, 3], "block": [1, 2, 3], "registers": 3,
+                                  "static_shared_bytes": 0, "dynamic_shared_bytes": 0}]}
+    return made
