@@ -16,6 +16,7 @@
 
 #define LINE_MOST    8192 /* bytes of a name or a path, with its zero byte */
 #define ANSWERS_MOST 1000 /* functions at one address; more are no answer of addr2line */
+#define TEXTS_MOST   ((size_t)256 << 20) /* bytes of the names of all files */
 
 /* The functions at one address, as far as they were read. */
 struct chain {
@@ -23,6 +24,16 @@ struct chain {
 	size_t count, read;
 	struct profile_frame last; /* the last one that was read */
 };
+
+const char *names_copy(struct profile *owner, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+
+	if (bytes > TEXTS_MOST - owner->name_bytes)
+		return NULL;
+	owner->name_bytes += bytes;
+	return profile_copy(owner, text);
+}
 
 /* Reads a line without its end; a line that is too long becomes "". */
 static bool read_line(FILE *from, char line[LINE_MOST])
@@ -53,9 +64,13 @@ static void read_place(struct profile *owner, char *line, struct profile_frame *
 	if (number > INT32_MAX)
 		return;
 	const char *slash = strrchr(line, '/');
-	ret->line = profile_copy(owner, slash != NULL ? slash + 1 : line);
+	const char *shown = names_copy(owner, slash != NULL ? slash + 1 : line);
 	*colon = '\0';
-	ret->path = profile_copy(owner, line);
+	const char *path = names_copy(owner, line);
+	if (shown == NULL || path == NULL)
+		return;
+	ret->line = shown;
+	ret->path = path;
 	ret->number = number;
 }
 
@@ -147,7 +162,7 @@ void names_lines_read(struct profile *owner, FILE *answers, struct profile_frame
 		if (++chain.read > ANSWERS_MOST || !read_line(answers, place))
 			break;
 		if (line[0] != '?' && line[0] != '\0')
-			function.function = profile_copy(owner, line);
+			function.function = names_copy(owner, line);
 		read_place(owner, place, &function);
 		add_outer(&chain, &function);
 	}

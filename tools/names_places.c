@@ -146,6 +146,7 @@ void names_copy_line(struct profile_frame *to, const struct profile_frame *from)
 	to->line = from->line;
 	to->path = from->path;
 	to->number = from->number;
+	to->is_verified = from->is_verified;
 	to->inlined = from->inlined;
 }
 

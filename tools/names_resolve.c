@@ -6,70 +6,30 @@
  * they are.
  */
 #include "names.h"
+#include "child.h"
+#include "debug_file.h"
 #include "names_lines.h"
 #include "names_places.h"
 #include "progress.h"
 #include "symbols.h"
-#include "base/parse.h"
+#include "base/trust.h"
 #include "base/units.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NO_NAME      "(no name)" /* of a kernel */
 #define NAME_MOST    8192        /* bytes of a demangled name, with its zero byte */
 #define DEATHS_MOST  4
+#define DEMANGLE_MIB 512
 #define LINES_A_TIME 512
-#define SECONDS_MOST 20
-
-/* Starts `body` in a child, and returns a file that reads its output; NULL if that failed. */
-static FILE *start_child(void (*body)(void *arg), void *arg, pid_t *ret_child)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return NULL;
-	fflush(NULL);
-	*ret_child = fork();
-	if (*ret_child == 0) {
-		struct rlimit seconds = { SECONDS_MOST, SECONDS_MOST };
-		struct rlimit no_core = { 0, 0 };
-
-		setrlimit(RLIMIT_CPU, &seconds);
-		setrlimit(RLIMIT_CORE, &no_core);
-		/* The children's error messages concern files that the user did not name. */
-		int nowhere = open("/dev/null", O_RDWR);
-		if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 ||
-		    dup2(nowhere, STDERR_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
-			_exit(1);
-		body(arg);
-		_exit(0);
-	}
-	close(ends[1]);
-	FILE *file = *ret_child > 0 ? fdopen(ends[0], "r") : NULL;
-	if (file == NULL)
-		close(ends[0]);
-	return file;
-}
-
-static void end_child(FILE *file, pid_t child)
-{
-	int status;
-
-	if (file != NULL)
-		fclose(file);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-}
+#define LINES_MIB    4096
 
 struct batch {
 	const char **names;
@@ -84,13 +44,6 @@ static void demangle_batch(void *arg)
 	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	demangle_function demangle =
 		library != NULL ? (demangle_function)dlsym(library, "__cxa_demangle") : NULL;
-/* The address space of the sanitizer is larger. */
-#ifndef __SANITIZE_ADDRESS__
-	/* A few bytes of a mangled name can expand to gigabytes. */
-	struct rlimit room = { (rlim_t)512 << 20, (rlim_t)512 << 20 };
-
-	setrlimit(RLIMIT_AS, &room);
-#endif
 	for (size_t i = 0; demangle != NULL && i < batch->count; i++) {
 		int status = -1;
 		char *readable = demangle(batch->names[i], NULL, NULL, &status);
@@ -123,22 +76,25 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 		names[i] = *places[i];
 	for (int deaths = 0; done < count && deaths < DEATHS_MOST; deaths++) {
 		struct batch batch = { names + done, count - done };
-		pid_t child = 0;
-		FILE *answers = start_child(demangle_batch, &batch, &child);
+		struct child child;
 		size_t length = 0;
 		int byte;
 
-		while (answers != NULL && done < count && (byte = fgetc(answers)) != EOF) {
+		/* A few bytes of a mangled name can expand to gigabytes. */
+		if (!child_start(&child, DEMANGLE_MIB, demangle_batch, &batch))
+			deaths = DEATHS_MOST;
+		while (child.answers != NULL && done < count &&
+		       (byte = fgetc(child.answers)) != EOF) {
 			if (length < sizeof(line) - 1)
 				line[length++] = (char)byte;
 			if (byte != '\0')
 				continue;
-			*places[done] = length > 1 ? profile_copy(profile, line)
-						   : shorten(profile, names[done]);
+			const char *readable = length > 1 ? names_copy(profile, line) : NULL;
+			*places[done] = readable != NULL ? readable : shorten(profile, names[done]);
 			progress_show("demangling names", ++done, count);
 			length = 0;
 		}
-		end_child(answers, child);
+		child_end(&child);
 		/* The child died of this name. */
 		if (done < count) {
 			*places[done] = shorten(profile, names[done]);
@@ -150,30 +106,32 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 }
 
 struct lines {
-	const char *path;
+	struct named file; /* has the line tables */
+	const char *tool;
+	bool is_verified; /* the user or root has built what ran */
 	struct profile_frame *frames[LINES_A_TIME];
 	size_t count;
 };
 
 /* For root, addr2line runs with the rights of the file's owner, who may have prepared the file. */
-static bool leave_rights(const char *path)
+static bool leave_rights(const struct stat *file)
 {
-	struct stat file;
-
-	if (geteuid() != 0)
-		return true;
-	if (stat(path, &file) < 0)
-		return false;
-	return file.st_uid == 0 ||
-	       (setgroups(0, NULL) == 0 && setgid(file.st_gid) == 0 && setuid(file.st_uid) == 0);
+	return geteuid() != 0 || file->st_uid == 0 ||
+	       (setgroups(0, NULL) == 0 && setgid(file->st_gid) == 0 && setuid(file->st_uid) == 0);
 }
 
+/*
+ * The tool reads the file that was checked, as its stdin.  It can open one file at a time, so the
+ * file leads it to no other ones.  Its environment is empty: DEBUGINFOD_URLS would ask a server.
+ */
 static void exec_addr2line(void *arg)
 {
 	const struct lines *lines = arg;
 	static char addresses[LINES_A_TIME][20];
 	const char *args[LINES_A_TIME * NAMES_LINES_TIMES + 6] = { "addr2line", "-afi", "-e",
-								   lines->path };
+								   "/proc/self/fd/0" };
+	char *none[] = { NULL };
+	struct rlimit files = { STDERR_FILENO + 2, STDERR_FILENO + 2 };
 
 	for (size_t i = 0; i < lines->count; i++) {
 		snprintf(addresses[i], sizeof(addresses[i]), "0x%llx",
@@ -181,18 +139,43 @@ static void exec_addr2line(void *arg)
 		for (size_t j = 0; j < NAMES_LINES_TIMES; j++)
 			args[4 + i * NAMES_LINES_TIMES + j] = addresses[i];
 	}
-	if (leave_rights(lines->path))
-		execvp("addr2line", (char **)args);
+	if (dup2(lines->file.fd, STDIN_FILENO) == STDIN_FILENO &&
+	    setrlimit(RLIMIT_NOFILE, &files) == 0 && leave_rights(&lines->file.status))
+		execve(lines->tool, (char **)args, none);
+}
+
+/* Returns the first addr2line of PATH that nobody but root and the user can change, or NULL. */
+static const char *find_tool(void)
+{
+	static char tool[PATH_MAX];
+	const char *path = getenv("PATH");
+
+	while (tool[0] == '\0' && path != NULL && path[0] != '\0') {
+		int length = (int)strcspn(path, ":");
+
+		snprintf(tool, sizeof(tool), "%.*s/addr2line", length, path);
+		if (path[0] != '/' || hp_trust_library(tool, 0) < 0)
+			tool[0] = '\0';
+		path += length + (path[length] == ':');
+	}
+	return tool[0] != '\0' ? tool : NULL;
 }
 
 static void find_lines(struct profile *profile, const struct lines *lines)
 {
-	pid_t child = 0;
-	FILE *answers = start_child(exec_addr2line, (void *)lines, &child);
+	struct child child;
 
-	if (answers != NULL)
-		names_lines_read(profile, answers, lines->frames, lines->count);
-	end_child(answers, child);
+	child_start(&child, LINES_MIB, exec_addr2line, (void *)lines);
+	if (child.answers != NULL)
+		names_lines_read(profile, child.answers, lines->frames, lines->count);
+	child_end(&child);
+	for (size_t i = 0; i < lines->count; i++) {
+		struct profile_frame *frame = lines->frames[i];
+
+		frame->is_verified = lines->is_verified;
+		for (size_t j = 0; frame->inlined != NULL && j < frame->inlined->count; j++)
+			frame->inlined->items[j].is_verified = lines->is_verified;
+	}
 }
 
 static int compare_text(const char *a, const char *b)
@@ -205,7 +188,7 @@ static int compare_files(const struct place *a, const struct place *b)
 {
 	if (a->file == NULL || b->file == NULL)
 		return (a->file != NULL) - (b->file != NULL);
-	int order = compare_text(a->file->path, b->file->path);
+	int order = strcmp(a->file->path, b->file->path);
 	if (order == 0)
 		order = compare_text(a->file->build_id, b->file->build_id);
 	return order != 0 ? order : (a->ended > b->ended) - (a->ended < b->ended);
@@ -226,21 +209,28 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->frame->offset == b->frame->offset;
 }
 
-/* Only missing symbols of the program are reported, not those of system libraries. */
-static void say_missing(const struct place *places, size_t count, bool other)
+/* Keeps what is known of the file.  Only that of the program is reported, not system libraries. */
+static void note_file(const struct place *places, size_t count, const struct named *file, int error,
+		      enum symbols_match match)
 {
 	const char *path = places->file->path;
 	bool system = names_is_system_module(path);
 
-	if (!other && access(path, F_OK) == 0)
-		return;
 	for (size_t i = 0; i < count; i++) {
 		struct profile *profile = places[i].profile;
-		const char **ret = other ? &profile->other_build : &profile->missing;
+		struct profile_module *module = places[i].file;
 
-		places[i].file->differs = other;
-		if (*ret == NULL && !system && !names_are_stored(profile, places[i].frame->module))
-			*ret = path;
+		module->error = -error;
+		module->modified = error < 0 ? UNKNOWN : (int64_t)file->status.st_mtime;
+		module->differs = match == SYMBOLS_OTHER;
+		module->is_public = match == SYMBOLS_VERIFIED ||
+				    (error == 0 && (file->status.st_mode & S_IROTH) != 0);
+		if (system || names_are_stored(profile, places[i].frame->module))
+			continue;
+		if (module->differs && profile->other_build == NULL)
+			profile->other_build = path;
+		if (error == -ENOENT && profile->missing == NULL)
+			profile->missing = path;
 	}
 }
 
@@ -254,47 +244,77 @@ static bool prefers_stored(const struct place *place)
 	       names_are_stored(place->profile, place->frame->module);
 }
 
-/*
- * Resolves `count` places of one file.  The file is opened once, and each offset is looked up once.
- */
-static void resolve_file(struct profile *owner, const struct place *places, size_t count)
+/* Each offset is looked up once. */
+static void name_places(struct profile *owner, const struct place *places, size_t count,
+			const struct symbols *symbols, struct lines *lines)
 {
-	struct lines lines = { .path = places->file->path };
-	struct symbols *symbols;
-	bool other = false;
+	const char *before = NULL, *copy = NULL;
 
-	if (prefers_stored(places))
-		return;
-	symbols = symbols_open(places->file->path, places->file->build_id, places->ended, &other);
-	if (symbols == NULL) {
-		say_missing(places, count, other);
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
 		struct profile_frame *frame = places[i].frame;
 
 		if (i > 0 && is_same_place(&places[i], &places[i - 1]))
 			continue;
 		const char *name = symbols_find(symbols, (uint64_t)frame->offset);
+		if (name != NULL && name != before && strlen(name) < NAME_MOST)
+			copy = names_copy(owner, name);
 		if (name != NULL && strlen(name) < NAME_MOST)
-			frame->function = profile_copy(owner, name);
-		if (!symbols_have_lines(symbols))
+			frame->function = copy;
+		before = name;
+		if (lines->tool == NULL)
 			continue;
-		lines.frames[lines.count++] = frame;
-		if (lines.count == LINES_A_TIME) {
-			find_lines(owner, &lines);
-			lines.count = 0;
+		lines->frames[lines->count++] = frame;
+		if (lines->count == LINES_A_TIME) {
+			find_lines(owner, lines);
+			lines->count = 0;
 		}
 	}
-	if (lines.count > 0)
-		find_lines(owner, &lines);
-	symbols_close(symbols);
+	if (lines->count > 0)
+		find_lines(owner, lines);
 	for (size_t i = 1; i < count; i++) {
 		if (!is_same_place(&places[i], &places[i - 1]))
 			continue;
 		places[i].frame->function = places[i - 1].frame->function;
 		names_copy_line(places[i].frame, places[i - 1].frame);
 	}
+}
+
+/* Resolves `count` places of one file, which is opened once. */
+static void resolve_file(struct profile *owner, const struct place *places, size_t count)
+{
+	/* The libraries of a large program have a few hundred MiB of symbol tables. */
+	static uint64_t tables_left = (uint64_t)4 << 30;
+	const struct profile_module *module = places->file;
+	enum symbols_match match = SYMBOLS_NO_ELF;
+	struct lines lines = { .tool = NULL };
+	struct named file;
+
+	if (prefers_stored(places))
+		return;
+	int error = named_open(module->path, &file);
+	/* A stranger's profile must not make root reveal the names of a private program. */
+	if (error == 0 && !named_is_readable(&file)) {
+		close(file.fd);
+		error = -EACCES;
+	}
+	if (error == 0)
+		match = symbols_match(&file, module->build_id, places->ended);
+	note_file(places, count, &file, error, match);
+	struct symbols *symbols =
+		match >= SYMBOLS_LIKELY ? symbols_read(&file, &tables_left) : NULL;
+	/* addr2line takes seconds to read a large file. */
+	if (symbols != NULL && debug_file_find(&file, &lines.file)) {
+		lines.tool = find_tool();
+		lines.is_verified = match == SYMBOLS_VERIFIED && named_is_trusted(&file) &&
+				    named_is_trusted(&lines.file);
+		name_places(owner, places, count, symbols, &lines);
+		close(lines.file.fd);
+	} else if (symbols != NULL) {
+		name_places(owner, places, count, symbols, &lines);
+	}
+	symbols_close(symbols);
+	if (error == 0)
+		close(file.fd);
 }
 
 static void resolve_places(struct profile *owner, const struct place_list *all)

@@ -60,8 +60,13 @@ struct profile_kernel {
 };
 
 struct profile_module {
-	const char *path, *build_id;
-	bool differs; /* by names_resolve(): the file on this machine is another build */
+	const char *path; /* "": not known */
+	const char *build_id;
+	/* By names_resolve(), of the file on this machine. */
+	bool differs;     /* it is another build */
+	bool is_public;   /* everybody may read it, or it has the build ID of the one that ran */
+	int error;        /* why it was not read; 0: it was */
+	int64_t modified; /* seconds since 1970 */
 };
 
 struct profile_frame {
@@ -70,6 +75,7 @@ struct profile_frame {
 	const char *line;       /* "solve.cu:42"; NULL: not found */
 	const char *path;       /* of that source file, as the compiler wrote it; NULL: not found */
 	int64_t number;         /* of that line */
+	bool is_verified;       /* the line, by a build with the recorded build ID */
 	bool guessed;
 	bool is_python;  /* from the profile: module and offset are UNKNOWN, the rest is known */
 	bool is_inlined; /* by names_resolve(), into the next frame that is not inlined */
@@ -337,6 +343,7 @@ struct profile {
 
 	void *json;                    /* owns the texts */
 	struct profile_memory *memory; /* owns the lists */
+	size_t name_bytes;             /* by names_copy() */
 };
 
 /*

@@ -112,6 +112,16 @@ static int by_place(const void *left, const void *right)
 	return profile_by_place(*a, *b);
 }
 
+/*
+ * Who gets the file need not be allowed to read the program.  So names are stored of a program that
+ * everybody may read, or that the writer of the profile had.
+ */
+static void keep_secret(const struct profile *profile, struct profile_frame *frame)
+{
+	if (!profile->modules[frame->module].is_public && !names_are_stored(profile, frame->module))
+		frame->function = frame->line = frame->path = NULL;
+}
+
 /* Returns the places in files, after names_find(). */
 static struct once places_of(struct profile *profile)
 {
@@ -120,8 +130,10 @@ static struct once places_of(struct profile *profile)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all.count; i++)
-		if (all.items[i].frame->module >= 0 && all.items[i].frame->offset >= 0)
+		if (all.items[i].frame->module >= 0 && all.items[i].frame->offset >= 0) {
+			keep_secret(profile, all.items[i].frame);
 			once.items[kept++] = all.items[i].frame;
+		}
 	qsort(once.items, kept, sizeof(*once.items), by_place);
 	for (size_t i = 0; i < kept; i++)
 		if (i == 0 || by_place(&once.items[i], &once.items[i - 1]) != 0)
@@ -204,10 +216,12 @@ static const char *why_nameless(const struct profile_module *module)
 {
 	if (module->path[0] != '/')
 		return "it has no absolute path";
-	if (access(module->path, R_OK) != 0)
-		return errno == ENOENT ? "it is not on this machine" : "it cannot be read";
-	return module->differs ? "it differs from the file that was profiled"
-			       : "it has no symbols there";
+	if (module->error != 0)
+		return module->error == ENOENT ? "it is not on this machine" : "it cannot be read";
+	if (module->differs)
+		return "it differs from the file that was profiled";
+	return module->is_public ? "it has no symbols there"
+				 : "it has no build ID, and not everybody may read it";
 }
 
 /* Says for each module how many of its places have no name, and the reason. */

@@ -4,26 +4,33 @@
 #ifndef HP_TOOLS_SYMBOLS_H
 #define HP_TOOLS_SYMBOLS_H
 
+#include "named.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct symbols;
 
-/*
- * Reads the symbol table of the file at `path`.  The file must have the build id `build_id`
- * (hexadecimal digits).  If `build_id` is NULL, the file must not be newer than `ended` (seconds
- * since 1970; 0: any age).  Any file is safe to read.  NULL: the file is another one, or has no
- * symbols.  *ret_other: it is a program or library, but not the one that ran.
- */
-struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended,
-			     bool *ret_other);
-void symbols_close(struct symbols *symbols);
+/* Whether a file is the one that ran. */
+enum symbols_match {
+	SYMBOLS_NO_ELF,
+	SYMBOLS_OTHER,    /* a program or library, but not the one that ran */
+	SYMBOLS_LIKELY,   /* it is not newer than the run; there is no build ID to compare */
+	SYMBOLS_VERIFIED, /* by its build ID */
+};
 
 /*
- * True if addr2line may find lines in this file.  Running addr2line on a large file takes seconds.
+ * Compares the file with the build ID `build_id` (hexadecimal digits).  If that is NULL, the file
+ * must not be newer than `ended` (seconds since 1970; 0: any age).
  */
-bool symbols_have_lines(const struct symbols *symbols);
+enum symbols_match symbols_match(const struct named *file, const char *build_id, int64_t ended);
+
+/*
+ * Reads the symbol table.  Any file is safe to read.  NULL: it has none, or one of more than
+ * `*left` bytes, from which its bytes are subtracted.
+ */
+struct symbols *symbols_read(const struct named *file, uint64_t *left);
+void symbols_close(struct symbols *symbols);
 
 /* Returns the symbol at `address` as it is in the file, valid until symbols_close(); or NULL. */
 const char *symbols_find(const struct symbols *symbols, uint64_t address);

@@ -20,6 +20,7 @@ LINES = {
                   ("main", f"{HEAT}:50")], MAIN + 0x40: [f"{SYSTEM}:99"],
     RUNTIME + 0x10: ["/dvs/cudart.c:1"],
 }
+SYMBOLS = {"upload": UPLOAD, "main": MAIN, "cudaMemcpy": RUNTIME}
 SOURCE = "".join(f"line_{number};\n" for number in range(1, 61))
 
 
@@ -36,7 +37,7 @@ def chain(count, *frames):
 def profile(**more):
     """Copies at lines 10 and 12 of heat.c and at line 7 of io.c, host code at lines 40 and 42."""
     run = made.sampled()
-    run["modules"] = [{"path": BINARY, "build_id": None},
+    run["modules"] = [{"path": BINARY, "build_id": program.build_id(SYMBOLS)},
                       {"path": "/nowhere/libc.so.6", "build_id": None},
                       {"path": "/nowhere/libcuda.so.1", "build_id": None}]
     run["process"]["ended_utc"] = program.LATER
@@ -60,7 +61,7 @@ def profile(**more):
 
 def prepare():
     with open(BINARY, "wb") as file:
-        file.write(program.elf({"upload": UPLOAD, "main": MAIN, "cudaMemcpy": RUNTIME}))
+        file.write(program.elf(SYMBOLS))
     os.makedirs(os.path.dirname(HEAT))
     with open(HEAT, "w", encoding="utf-8") as file:
         file.write(SOURCE)

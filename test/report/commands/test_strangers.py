@@ -3,10 +3,198 @@
 test_strangers.py HOTPIN
 """
 import copy
+import ctypes
+import json
+import os
+import re
+import struct
 
 import made
+import program
 import tap
 from tap import check, write
+
+FOLDER = tap.FOLDER.name
+LIBC = ctypes.CDLL(None, use_errno=True)
+IN_OPEN, IN_NONBLOCK, OTHER = 0x20, 0o4000, 1
+SYMBOLS = {"secret_name": 0x1000}
+ID = program.build_id(SYMBOLS)
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def opens(folder, act):
+    """Returns the names in the folder that are opened during act()."""
+    watch = LIBC.inotify_init1(IN_NONBLOCK)
+    assert watch >= 0 and LIBC.inotify_add_watch(watch, folder.encode(), IN_OPEN) >= 0
+    act()
+    names = set()
+    try:
+        events = os.read(watch, 1 << 20)
+    except BlockingIOError:
+        events = b""
+    os.close(watch)
+    while events:
+        length = struct.unpack_from("iIII", events)[3]
+        names.add(events[16:16 + length].rstrip(b"\0").decode())
+        events = events[16 + length:]
+    return names
+
+
+def of_program(name, build_id=None):
+    """Returns a profile with a place in that file, which is not newer than the run."""
+    run = made.first()
+    run["modules"] = [{"path": path(name), "build_id": build_id}]
+    run["process"]["ended_utc"] = program.LATER
+    run["buffers"], run["repeats"], run["sites"] = [], None, run["sites"][:1]
+    run["sites"][0]["frames"] = [made.frame(0, 0x1011)]
+    return run
+
+
+def resolved(run, **more):
+    """Returns the place's name that `hotpin resolve` stores, or None."""
+    done = tap.run("resolve", write("resolved.json", run), **more)
+    with open(path("resolved.json"), encoding="utf-8") as file:
+        names = json.load(file).get("names", [])
+    return (names[0] if names else None), done
+
+
+def other_files():
+    """A module may be any kind of file: none is opened but a regular one."""
+    os.makedirs(path("kinds"))
+    os.mkfifo(path("kinds/pipe"))
+    os.symlink("pipe", path("kinds/link"))
+    write("kinds/program", program.elf(SYMBOLS))
+    if os.geteuid() == 0:
+        os.mknod(path("kinds/device"), 0o20666, os.makedev(1, 3))
+    run = made.first()
+    run["modules"] = [{"path": path("kinds/" + name), "build_id": None} for name in
+                      ("pipe", "link", "device", "socket", ".", "", "program")]
+    run["process"]["ended_utc"] = program.LATER
+    run["sites"][0]["frames"] = [made.frame(module, 0x1011) for module in range(7)]
+    write("kinds.json", {**run, "stage": "kinds"})
+    for command in (("report",), ("report", "--json"), ("annotate",), ("html",), ("trace",), ("csv", "-t", "sites"),
+                    ("resolve",), ("compare", "--force", "kinds.json")):
+        names = opens(path("kinds"), lambda: tap.run(*command, "kinds.json"))
+        check(f"{' '.join(command)} opens programs alone", names <= {"program"}, names)
+
+
+ANSWER = """#!/bin/bash
+echo 0x1010
+echo "${DEBUGINFOD_URLS-no}${LD_LIBRARY_PATH-} environment"; echo /e.c:1
+[[ /proc/self/fd/0 -ef %s ]] && echo checked || echo other; echo /s.c:2
+for limit in n f c t v; do printf "$limit "; ulimit -$limit; echo /$limit.c:3; done
+echo main; echo /main.c:4
+"""
+
+
+def the_tool(folder, mode=0o755, text=ANSWER):
+    """Puts an addr2line into the folder that tells what it runs in; returns the folder's path."""
+    os.makedirs(path(folder), exist_ok=True)
+    name = write(folder + "/addr2line", text % path("program"))
+    os.chmod(path(name), mode)
+    return path(folder)
+
+
+def limits():
+    """addr2line reads one checked file, in limits and without an environment."""
+    write("program", program.elf(SYMBOLS))
+    name, done = resolved(of_program("program", ID), PATH=the_tool("tools"))
+    said = {row["file"]: row["function"] for row in [*name.get("inlined", []), name]} if name else {}
+    check("no environment", said.get("/e.c") == "no environment", said, done.stdout)
+    check("the file that was checked", said.get("/s.c") == "checked", said)
+    check("it opens one file at a time", said.get("/n.c") == "n 4", said)
+    check("it writes no file", said.get("/f.c") == "f 0" and said.get("/c.c") == "c 0", said)
+    check("its CPU time is limited", re.fullmatch(r"t \d+", said.get("/t.c", "")), said)
+    check("so is its memory", re.fullmatch(r"v \d+", said.get("/v.c", "")), said)
+
+
+def safe_tools():
+    """Only a tool that nobody but the user and root can change is run."""
+    run, ways = of_program("program", ID), []
+    planted = write("addr2line", f"#!/bin/sh\necho planted >{path('planted')}\n")
+    os.chmod(path(planted), 0o755)
+    for way in (".", "", "./", ":", "tools/.."):
+        ways.append((way, way))
+    os.makedirs(path("open/safe"))
+    os.chmod(path("open"), 0o777)
+    for name, mode in (("others", 0o757), ("open/safe", 0o755)):
+        the_tool(name)
+        os.chmod(path(name), mode)
+        ways.append((name, path(name)))
+    ways.append(("a file of others", the_tool("file", 0o777)))
+    os.symlink(path("tools"), path("open/link"))
+    ways.append(("a link in an open folder", path("open/link")))
+    if os.geteuid() == 0:
+        os.chown(the_tool("group"), 0, OTHER)
+        os.chmod(path("group"), 0o775)
+        os.chown(the_tool("theirs"), OTHER, OTHER)
+        ways += [("a folder of a group", path("group")), ("another user's folder", path("theirs"))]
+    for name, way in ways:
+        name_of, _ = resolved(run, PATH=way)
+        check(f"no tool in PATH '{name}'", name_of and name_of["file"] is None and
+              not os.path.exists(path("planted")), name_of)
+    os.chmod(path("open"), 0o1777)
+    name_of, _ = resolved(run, PATH=f".::{path('others')}:{the_tool('open/safe')}:/bin")
+    check("a safe one below /tmp is found behind them", name_of and name_of["file"] is not None, name_of)
+
+
+def links():
+    """A debug file is a regular file next to the program or the system's, with the same build ID."""
+    os.makedirs(path("linked/.debug"))
+    os.mkfifo(path("pipe"))
+    os.mkfifo(path("linked/pipe"))
+    good = program.elf(SYMBOLS)
+    tools = the_tool("tools")
+
+    def lines(link, section=".gnu_debuglink", sections=None):
+        sections = sections or {section: link.encode() + bytes(8)}
+        write("linked/program", program.elf(SYMBOLS, sections))
+        found = []
+        names = opens(path("linked"), lambda: found.append(resolved(of_program("linked/program", ID), PATH=tools)[0]))
+        return found[0]["file"] is not None, names
+
+    write("linked/found.debug", good)
+    check("one next to the program", lines("found.debug")[0])
+    write("linked/.debug/hidden.debug", good)
+    check("one in .debug", lines("hidden.debug")[0])
+    write("linked/other.debug", program.elf({"other": 0x1000}))
+    check("not one of another build", not lines("other.debug")[0])
+    write("linked/program.debug", program.elf(SYMBOLS, {".gnu_debuglink": b"found.debug\0"}))
+    check("not one without lines", not lines("program.debug")[0])
+    write("found.debug", good)
+    check("not one in another folder", not lines("../found.debug")[0])
+    check("nor by its path", not lines(path("found.debug"))[0])
+    for link in ("pipe", "../pipe", "..", ".", "", "none"):
+        found, names = lines(link)
+        check(f"no lines by the link '{link}', and no pipe is opened", not found and "pipe" not in names, names)
+    alternative = {".debug_info": b"", ".gnu_debugaltlink": b"pipe\0" + bytes(20)}
+    check("no tool reads a file with a link to an alternative", not lines("", sections=alternative)[0])
+
+
+def private_programs():
+    """Names of a program reach only those who may read it, or have it."""
+    write("private", program.elf(SYMBOLS))
+    for mode, build_id, stored in ((0o644, None, True), (0o600, None, False), (0o600, ID, True),
+                                   (0o600, ID[:16], True), (0o644, "00" * 20, False), (0o600, ID[:6], False)):
+        os.chmod(path("private"), mode)
+        name, done = resolved(of_program("private", build_id), PATH="/nowhere")
+        check(f"mode {mode:o}, build ID {build_id and build_id[:8]}", (name is not None) == stored and
+              ("secret_name" in done.stdout) == 0, name, done.stdout)
+    os.chmod(path("private"), 0o600)
+    done = tap.run("resolve", write("private.json", of_program("private")), PATH="/nowhere")
+    check("the reason is told", "it has no build ID, and not everybody may read it" in " ".join(done.stdout.split()), done.stdout)
+    if os.geteuid() != 0:
+        print("# skipped: only root can read another user's private program")
+        return
+    os.chown(path("private"), OTHER, OTHER)
+    for build_id in (None, ID):
+        name, done = resolved(of_program("private", build_id), PATH="/nowhere")
+        shown = tap.run("report", "--all", "resolved.json", PATH="/nowhere").stdout
+        check(f"root reveals nothing, build ID {build_id and build_id[:8]}", name is None and "secret_name" not in shown and
+              "it cannot be read" in done.stdout, name, done.stdout)
 
 
 def texts_of(value, path=()):
@@ -53,8 +241,15 @@ def missing_texts():
 
 
 def main():
+    program.addr2line({})
     missing_texts()
+    other_files()
+    limits()
+    safe_tools()
+    links()
+    private_programs()
     tap.end()
 
 
-main()
+if __name__ == "__main__":
+    main()
