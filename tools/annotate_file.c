@@ -114,7 +114,7 @@ static void show_head(const struct annotate_request *request, const struct line_
 	size_t columns = request->width < 200 ? request->width : 200;
 
 	printf("\n%s\n", annotate_path_end(file->path, columns));
-	if (lines->error == 0 && strcmp(lines->path, file->path) != 0)
+	if (lines->why == NULL && strcmp(lines->path, file->path) != 0)
 		printf("  read from %s\n", annotate_path_end(lines->path, columns - 12));
 	if (profile->sites != NULL)
 		annotate_say(request->width, "  copies took %s", show_time(file->sum.call_ns));
@@ -129,13 +129,12 @@ static void show_head(const struct annotate_request *request, const struct line_
 			request->width,
 			"  note: the source was changed after %s was built; other lines may have run",
 			show_text(lines->older, 60));
-	if (lines->error != 0 && file->path[0] == '<')
+	if (lines->why != NULL && file->path[0] == '<')
 		annotate_say(request->width, "  note: this code was in no file");
-	else if (lines->error != 0)
-		annotate_say(
-			request->width,
-			"  note: the source cannot be read: %s; --source DIR looks in DIR, too",
-			strerror(-lines->error));
+	else if (lines->why != NULL)
+		annotate_say(request->width,
+			     "  note: the source is not shown: %s; --source DIR looks in DIR, too",
+			     lines->why);
 }
 
 bool annotate_file(const struct annotate_request *request, const struct line_file *file)
@@ -165,5 +164,5 @@ bool annotate_file(const struct annotate_request *request, const struct line_fil
 			 line->text != NULL ? line->text : place);
 		before = line->number;
 	}
-	return lines.error == 0;
+	return lines.why == NULL;
 }

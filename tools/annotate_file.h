@@ -10,7 +10,7 @@
 
 struct annotate_request {
 	struct profile *profile;
-	struct annotate_where where; /* no file: those with most time */
+	struct source_where where; /* no file: those with most time */
 	size_t width;
 };
 

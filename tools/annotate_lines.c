@@ -34,7 +34,7 @@ bool annotate_has(const struct profile *profile, enum annotate_column column)
 					     : profile->site_count > 0;
 }
 
-void annotate_add_folder(struct annotate_where *where, const char *folder)
+void annotate_add_folder(struct source_where *where, const char *folder)
 {
 	struct stat status;
 	int error = stat(folder, &status) < 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
@@ -139,16 +139,12 @@ static const struct line_row **rows_of(struct profile *profile, const struct lin
 static const char *older_module(const struct profile *profile, const struct line_file *file,
 				const struct source *source)
 {
-	struct stat status;
-
 	for (size_t i = 0; i < file->count; i++) {
 		int64_t module = file->rows[i].frame->module;
 
-		if (module >= 0 && profile->modules[module].path != NULL &&
-		    !profile->modules[module].differs &&
-		    (i == 0 || module != file->rows[i - 1].frame->module) &&
-		    stat(profile->modules[module].path, &status) == 0 &&
-		    status.st_mtime < source->modified)
+		if (module >= 0 && !profile->modules[module].differs &&
+		    profile->modules[module].modified > 0 &&
+		    profile->modules[module].modified < source->modified)
 			return names_module(profile, file->rows[i].frame);
 	}
 	return NULL;
@@ -196,27 +192,48 @@ static size_t lines_in(const struct source *source)
 	return count;
 }
 
+/* Returns what the profile has to prove that a file is this source. */
+static struct source_claim claim_of(struct profile *profile, const struct line_file *file)
+{
+	struct source_claim claim = { .compiled = file->path,
+				      .is_verified = file->is_verified,
+				      .bytes = UNKNOWN,
+				      .modified_ns = UNKNOWN };
+
+	for (size_t i = 0; i < profile->python_file_count; i++) {
+		const struct profile_python_file *known = &profile->python_files[i];
+
+		if (strcmp(lines_path(profile, known->file), file->path) != 0)
+			continue;
+		claim.bytes = known->bytes;
+		claim.modified_ns = known->modified_ns;
+		break;
+	}
+	return claim;
+}
+
 void annotate_lines_read(struct profile *profile, const struct line_file *file,
-			 const struct annotate_where *where, struct annotate_lines *ret)
+			 const struct source_where *where, struct annotate_lines *ret)
 {
 	struct source source;
 	size_t count, next = 0;
 	const struct line_row **rows = rows_of(profile, file, where->file != NULL, &count);
 	int64_t end = 0;
 
+	struct source_claim claim = claim_of(profile, file);
+
 	*ret = (struct annotate_lines){ .last = rows[count - 1]->number };
-	ret->error =
-		source_open(file->path, where->folders, where->folder_count, where->file, &source);
-	size_t most = count + (ret->error == 0 ? lines_in(&source) : 0);
+	ret->why = source_open(&claim, where, &source);
+	size_t most = count + (ret->why == NULL ? lines_in(&source) : 0);
 	ret->items = profile_allocate(profile, most, sizeof(*ret->items));
-	if (ret->error == 0) {
+	if (ret->why == NULL) {
 		end = read_source(profile, &source, where->file != NULL, rows, count, ret);
 		ret->path = profile_copy(profile, source.path);
 		ret->older = older_module(profile, file, &source);
 	}
 	while (next < count && rows[next]->number <= end)
 		next++;
-	ret->is_cut = ret->error == 0 && next < count;
+	ret->is_cut = ret->why == NULL && next < count;
 	for (; next < count; next++)
 		add(ret, rows[next]->number, rows[next], NULL);
 	source_close(&source);

@@ -26,15 +26,8 @@ bool annotate_has(const struct profile *profile, enum annotate_column column);
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
 			    enum annotate_column column);
 
-/* The places that are searched for sources. */
-struct annotate_where {
-	const char *file; /* shown as a whole; NULL: none was named */
-	const char **folders;
-	size_t folder_count;
-};
-
 /* Adds a folder of --source.  Says on stderr if there is no such folder. */
-void annotate_add_folder(struct annotate_where *where, const char *folder);
+void annotate_add_folder(struct source_where *where, const char *folder);
 
 struct annotate_line {
 	int64_t number;
@@ -43,7 +36,7 @@ struct annotate_line {
 };
 
 struct annotate_lines {
-	int error;                   /* 0, or why the source could not be read */
+	const char *why;             /* why the source is not shown; NULL: it is */
 	const char *path;            /* where the source was found */
 	const char *older;           /* the program or library that is older than the source */
 	bool is_cut;                 /* the source ends before the last lines */
@@ -54,6 +47,6 @@ struct annotate_lines {
 
 /* Chooses the lines of the file.  The lists are the profile's. */
 void annotate_lines_read(struct profile *profile, const struct line_file *file,
-			 const struct annotate_where *where, struct annotate_lines *ret);
+			 const struct source_where *where, struct annotate_lines *ret);
 
 #endif

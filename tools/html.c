@@ -19,11 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct stages {
 	struct profile *profiles;
-	struct annotate_where sources;
+	struct source_where sources;
 	const struct compare_stage *items;
 	size_t count;
 	unsigned noise_tenths;
@@ -221,7 +222,7 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
  * Writes the sections below the advice.  The sources come first in time because the tables link to
  * their lines.
  */
-static void opened_run(FILE *to, struct profile *profile, const struct annotate_where *folders)
+static void opened_run(FILE *to, struct profile *profile, const struct source_where *folders)
 {
 	char *sources = NULL;
 	size_t bytes;
@@ -278,28 +279,14 @@ static void sum(FILE *to, const struct compare_stage *stage)
 	page_section_end(to);
 }
 
-/* Returns the path of the program; NULL if unknown. */
-static const char *program_path(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->module_count && profile->process.program != NULL; i++) {
-		const char *path = profile->modules[i].path;
-		const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-
-		if (slash != NULL && strcmp(slash + 1, profile->process.program) == 0)
-			return path;
-	}
-	return NULL;
-}
-
 static void say_no_source(FILE *to, const struct profile *profile)
 {
-	const char *path = program_path(profile);
 	char text[SHOW_BYTES(200) + 120];
 
-	if (path != NULL && access(path, F_OK) != 0)
+	if (profile->missing != NULL)
 		snprintf(text, sizeof(text),
 			 "No source line is known: %s, which was profiled, is not on this machine.",
-			 show_text(path, 200));
+			 show_text(profile->missing, 200));
 	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
 		snprintf(text, sizeof(text),
 			 "No source line is known: %s differs from the file that was profiled.",
@@ -367,7 +354,7 @@ static void write_page(FILE *to, const struct stages *stages)
 
 /* Returns 0, or -1 if the files are not stages, which has been reported. */
 static int write_stages(FILE *to, struct profile *profiles, size_t count,
-			const struct annotate_where *sources)
+			const struct source_where *sources)
 {
 	struct compare_stage *items = NULL;
 	struct stages stages = { profiles, *sources, NULL, 0, 0 };
@@ -390,7 +377,7 @@ static bool is_for_terminal(const char *path)
 }
 
 static int write_files(const char *path, char **files, size_t count, const struct period *period,
-		       const struct annotate_where *sources)
+		       const struct source_where *sources)
 {
 	struct target target;
 	int status = EXIT_FAILURE;
@@ -403,10 +390,14 @@ static int write_files(const char *path, char **files, size_t count, const struc
 		target_drop(&target);
 		return EXIT_FAILURE;
 	}
-	if (write_stages(target.to, profiles, count, sources) == 0)
+	if (write_stages(target.to, profiles, count, sources) == 0) {
+		/* Who may read the page need not be allowed to read the sources. */
+		if (html_source_say())
+			target.mode = S_IRUSR | S_IWUSR;
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
-	else
+	} else {
 		target_drop(&target);
+	}
 	period_close_all(profiles, count);
 	return status;
 }
@@ -416,7 +407,7 @@ static int write_files(const char *path, char **files, size_t count, const struc
  * here, with `*ret_status`.
  */
 static bool read_options(int argc, char **argv, const char **ret_path,
-			 struct annotate_where *ret_sources, struct period *ret_period,
+			 struct source_where *ret_sources, struct period *ret_period,
 			 int *ret_status)
 {
 	static const struct option longs[] = {
@@ -452,7 +443,7 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 
 int hotpin_html(int argc, char **argv)
 {
-	struct annotate_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
+	struct source_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
 	const char *path = NULL;
 	struct period period = { 0 };
 	int status = EXIT_FAILURE;

@@ -49,7 +49,10 @@ void html_place(const struct profile *profile, const struct profile_frames *fram
 		char *ret, size_t room);
 
 /* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
-void html_source(FILE *to, struct profile *profile, const struct annotate_where *where);
+void html_source(FILE *to, struct profile *profile, const struct source_where *where);
+
+/* Says on stderr which files that section quotes.  False: none. */
+bool html_source_say(void);
 
 /*
  * Returns the id of the frame's line in that section.  False: the section does not show the line.

@@ -5,6 +5,7 @@
  */
 #include "html.h"
 #include "host_code.h"
+#include "hotpin.h"
 #include "page.h"
 #include "paths.h"
 #include "show.h"
@@ -68,10 +69,10 @@ static void note(FILE *to, const char *before, const char *what, const char *aft
 
 static void notes(FILE *to, const char *path, const struct annotate_lines *lines)
 {
-	if (lines->error != 0 && path[0] == '<')
+	if (lines->why != NULL && path[0] == '<')
 		note(to, "This code was in no file", "", ".");
-	else if (lines->error != 0)
-		note(to, "The source could not be read: ", strerror(-lines->error),
+	else if (lines->why != NULL)
+		note(to, "The source is not shown: ", lines->why,
 		     "; --source DIR looks in DIR, too.");
 	if (lines->path != NULL && strcmp(lines->path, path) != 0)
 		note(to, "Read from ", show_text(lines->path, 200), ".");
@@ -96,7 +97,7 @@ static void summary(FILE *to, const struct profile *profile, const struct line_f
 }
 
 static void source_file(FILE *to, struct profile *profile, const struct line_file *file,
-			const struct annotate_where *where)
+			const struct source_where *where)
 {
 	struct annotate_lines *lines = &files[file_count].lines;
 	int64_t before = 0;
@@ -132,7 +133,7 @@ static void say_rest(FILE *to, const struct profile *profile, const struct line_
 			show_time(host_code_ns(profile, table->cuda_samples)));
 }
 
-void html_source(FILE *to, struct profile *profile, const struct annotate_where *where)
+void html_source(FILE *to, struct profile *profile, const struct source_where *where)
 {
 	struct line_table table;
 
@@ -157,6 +158,19 @@ void html_source(FILE *to, struct profile *profile, const struct annotate_where 
 	}
 	say_rest(to, profile, &table);
 	page_section_end(to);
+}
+
+bool html_source_say(void)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < file_count; i++) {
+		if (files[i].lines.why != NULL)
+			continue;
+		hotpin_say("the page contains lines of %s", show_text(files[i].lines.path, 200));
+		any = true;
+	}
+	return any;
 }
 
 bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room)

@@ -32,7 +32,7 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 	to->estimated_ns = profile_add(to->estimated_ns, sum->estimated_ns);
 }
 
-static char *normal_path(struct profile *profile, const char *path)
+const char *lines_path(struct profile *profile, const char *path)
 {
 	/* paths_normalize() appends a slash before it removes one. */
 	char *copy = profile_allocate(profile, strlen(path) + 2, 1);
@@ -66,7 +66,7 @@ static void count_at(struct profile *profile, const struct profile_frames *frame
 	else if (frame == NULL)
 		add(&table->placeless, sum);
 	else
-		*(*next)++ = (struct entry){ normal_path(profile, frame->path), frame, *sum };
+		*(*next)++ = (struct entry){ lines_path(profile, frame->path), frame, *sum };
 }
 
 static int by_line(const void *left, const void *right)
@@ -126,6 +126,7 @@ static void fold(struct profile *profile, const struct entry *entries, size_t co
 						    .frame = entry->frame };
 			file->count++;
 		}
+		file->is_verified |= entry->frame->is_verified;
 		add(&row[-1].sum, &entry->sum);
 		add(&file->sum, &entry->sum);
 	}

@@ -23,6 +23,7 @@ struct line_file {
 	struct line_row *rows; /* by number */
 	size_t count;
 	struct line_sum sum;
+	bool is_verified; /* a build with the recorded build ID names it */
 };
 
 struct line_table {
@@ -34,6 +35,9 @@ struct line_table {
 
 /* True if the CPU time of host code is known for some lines. */
 bool lines_has_host(const struct profile *profile);
+
+/* Returns a path without "." and "..", as it is in struct line_file. */
+const char *lines_path(struct profile *profile, const char *path);
 
 /* Sums up a profile whose names are resolved.  The lists are the profile's. */
 void lines_sum(struct profile *profile, struct line_table *ret);

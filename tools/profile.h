@@ -144,6 +144,12 @@ struct profile_python {
 	int64_t samples, cpu_ns;
 };
 
+/* A file of Python that ran, when the profile was written. */
+struct profile_python_file {
+	const char *file;
+	int64_t bytes, modified_ns; /* since 1970 */
+};
+
 /* Downloads whose data was uploaded again.  In older files all are UNKNOWN. */
 struct profile_trips {
 	int64_t count, bytes, host_ns, copy_ns;
@@ -299,13 +305,15 @@ struct profile {
 	struct profile_buffer *buffers;
 	struct profile_sample *samples;
 	struct profile_python *python; /* NULL: no Python ran, or not known */
-	struct profile_bound *bounds;  /* what_if */
+	struct profile_python_file *python_files;
+	struct profile_bound *bounds; /* what_if */
 	struct profile_stage *stages;
 	const char **warnings;
 	const char *other_build; /* by names_resolve(): a file that differs from the one that ran */
 	const char *missing;     /* by names_resolve(): a file that ran and is missing */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
-	size_t stage_count, warning_count, sample_count, python_count, name_count;
+	size_t stage_count, warning_count, sample_count, python_count, python_file_count;
+	size_t name_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls;      /* NULL: not known */
 	struct profile_gap *gaps;        /* NULL: not known */

@@ -293,6 +293,21 @@ static void read_python(struct reader *reader, json_t *value, void *to)
 	read_python_frames(reader, value, &python->frames);
 }
 
+static void read_python_file(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_python_file, file),
+		NUMBER_OF(profile_python_file, bytes),
+		NUMBER_OF(profile_python_file, modified_ns),
+	};
+	struct profile_python_file *file = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), file);
+	if (file->file == NULL)
+		reader_complain(reader, "%sfile is missing", reader->where);
+}
+
 static void read_repeat(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -585,6 +600,9 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				       read_sample, &profile->sample_count);
 	profile->python = reader_list(reader, root, "python_samples", sizeof(*profile->python),
 				      read_python, &profile->python_count);
+	profile->python_files =
+		reader_list(reader, root, "python_files", sizeof(*profile->python_files),
+			    read_python_file, &profile->python_file_count);
 	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,
 				      &profile->bound_count);
 	profile->stages = reader_list(reader, root, "stages", sizeof(*profile->stages), read_stage,

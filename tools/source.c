@@ -1,17 +1,16 @@
 /*
  * source.c - finds and reads source files.
  *
- * Paths come from profiles and debug information, so a path may lead to a device, a pipe or a file
- * of any size.
+ * A stranger's profile may name any file, also by a link.  So the rules apply to the file that was
+ * opened, and to its path without links.
  */
 #include "source.h"
+#include "named.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BYTES_MOST ((size_t)16 << 20)
@@ -41,61 +40,107 @@ static int read_text(int file, size_t bytes, struct source *ret)
 	return 0;
 }
 
-static int open_at(const char *path, struct source *ret)
+/* Returns why the file is not shown as one below `root`; NULL: it may be.  `asked`: by --source. */
+static const char *refuse(const struct named *file, const char *root, bool asked)
 {
-	struct stat status;
-	/* Opening a device or a pipe must not block. */
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	const struct stat *status = &file->status;
+	size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+	bool own = status->st_uid == geteuid();
 
-	if (file < 0)
-		return -errno;
-	if (fstat(file, &status) < 0)
-		error = -errno;
-	else if (!S_ISREG(status.st_mode))
-		error = -EINVAL;
-	else if (status.st_size > (off_t)BYTES_MOST)
-		error = -EFBIG;
-	else
-		error = read_text(file, (size_t)status.st_size, ret);
-	close(file);
-	if (error < 0)
-		return error;
-	snprintf(ret->path, sizeof(ret->path), "%s", path);
-	ret->modified = status.st_mtime;
-	return 0;
+	if (strncmp(file->path, root, length) != 0 || file->path[length] != '/')
+		return asked ? "it is a link that leaves its folder"
+			     : "it is not below the current folder";
+	if (strstr(file->path + length, "/.") != NULL)
+		return "it is hidden";
+	if (!asked && !own && status->st_uid != 0)
+		return "it belongs to another user";
+	if (named_is_readable(file) && (status->st_mode & S_IROTH) != 0)
+		return NULL;
+	/* A private file with a second name may be a secret that somebody has linked. */
+	return asked && own && status->st_nlink == 1 ? NULL : "not everybody may read it";
 }
 
-/* Tries longer ends of the path first. */
-static int open_below(const char *compiled, const char *const *folders, size_t folder_count,
-		      struct source *ret)
+static bool is_proven(const struct source_claim *claim, const struct stat *status)
+{
+	return claim->is_verified ||
+	       (claim->bytes == status->st_size &&
+		claim->modified_ns ==
+			(int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec);
+}
+
+/*
+ * Reads the file at `path` if it may be shown as one below `folder`, or if `folder` is NULL.  The
+ * claim is NULL if the user asks for the folder.
+ */
+static const char *read_one(const char *path, const char *folder, const struct source_claim *claim,
+			    struct source *ret, bool *ret_found)
+{
+	char root[PATH_MAX];
+	struct named file;
+	const char *why = NULL;
+	int error = named_open(path, &file);
+
+	*ret_found = error == 0;
+	if (error < 0)
+		return strerror(-error);
+	if (folder != NULL)
+		why = realpath(folder, root) == NULL ? strerror(errno)
+						     : refuse(&file, root, claim == NULL);
+	if (why == NULL && claim != NULL && !is_proven(claim, &file.status))
+		why = claim->modified_ns < 0 ? "the profile does not prove that it is the source"
+					     : "it was changed since the run";
+	if (why == NULL && file.status.st_size > (off_t)BYTES_MOST)
+		why = strerror(EFBIG);
+	else if (why == NULL && (error = read_text(file.fd, (size_t)file.status.st_size, ret)) < 0)
+		why = strerror(-error);
+	close(file.fd);
+	snprintf(ret->path, sizeof(ret->path), "%s", path);
+	ret->modified = file.status.st_mtime;
+	return why;
+}
+
+/* Tries longer ends of the path first.  *ret_why: NULL, or why the first one is not shown. */
+static bool read_below(const char *compiled, const struct source_where *where, struct source *ret,
+		       const char **ret_why)
 {
 	char path[4096];
+	bool found;
 
+	*ret_why = NULL;
 	for (const char *end = compiled; end != NULL; end = strchr(end, '/')) {
 		end += strspn(end, "/");
 		/* Such a path would leave the folder. */
 		if (strncmp(end, "../", 3) == 0)
 			continue;
-		for (size_t i = 0; i < folder_count; i++) {
-			int length = snprintf(path, sizeof(path), "%s/%s", folders[i], end);
+		for (size_t i = 0; i < where->folder_count; i++) {
+			int length = snprintf(path, sizeof(path), "%s/%s", where->folders[i], end);
 
-			if (length > 0 && (size_t)length < sizeof(path) && open_at(path, ret) == 0)
-				return 0;
+			if (length < 0 || (size_t)length >= sizeof(path))
+				continue;
+			const char *why = read_one(path, where->folders[i], NULL, ret, &found);
+			if (why == NULL)
+				return true;
+			if (found && *ret_why == NULL)
+				*ret_why = why;
 		}
 	}
-	return -ENOENT;
+	return false;
 }
 
-int source_open(const char *compiled, const char *const *folders, size_t folder_count,
-		const char *given, struct source *ret)
+const char *source_open(const struct source_claim *claim, const struct source_where *where,
+			struct source *ret)
 {
+	const char *refused;
+	bool found;
+
 	memset(ret, 0, sizeof(*ret));
-	if (open_below(compiled, folders, folder_count, ret) == 0)
-		return 0;
-	int error = open_at(compiled, ret);
-	if (error < 0 && given != NULL && open_at(given, ret) == 0)
-		return 0;
-	return error;
+	if (read_below(claim->compiled, where, ret, &refused))
+		return NULL;
+	const char *why = read_one(claim->compiled, ".", claim, ret, &found);
+	if (why != NULL && where->file != NULL &&
+	    read_one(where->file, NULL, NULL, ret, &found) == NULL)
+		return NULL;
+	return why != NULL && refused != NULL ? refused : why;
 }
 
 void source_close(struct source *source)

@@ -150,7 +150,7 @@ def pages():
         path = os.path.join(tap.FOLDER.name, name.replace(" ", "_") + ".html")
         done = tap.run("html", "-o", path, *files, **(paths if name == "source" else {}))
         if check(f"{name}: written, below {most} bytes", done.returncode == 0 and
-                 done.stderr == "" and os.stat(path).st_size < most, done.stderr,
+                 (done.stderr == "") == (name != "source") and os.stat(path).st_size < most, done.stderr,
                  os.stat(path).st_size):
             yield name, path
 

@@ -42,6 +42,8 @@ def profile():
         {"python": [source(LIBRARY, "Module._apply", 9), source(SCRIPT, "augment", 2)], "samples": 1,
          "cpu_ns": 10 * made.MILLI},
         {"samples": 2, "cpu_ns": 20 * made.MILLI}]
+    run_of["python_files"] = [{"file": SCRIPT, "bytes": os.path.getsize(SCRIPT),
+                               "modified_ns": os.stat(SCRIPT).st_mtime_ns}]
     run_of["repeats"], run_of["samples"] = None, None
     run_of["sampling"] = {**made.sampled()["sampling"], "mode": "none", "why": "no perf events"}
     return run_of

@@ -16,8 +16,8 @@ from tap import check, says, write
 
 SCHEMA = os.path.join(tap.HERE, "../../../include/hotpin/profile.schema.json")
 # Commands that show places.
-SHOWN = (("report", "--all"), ("report", "--json"), ("annotate",), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
-         ("csv", "--folded"), ("html",), ("trace",), ("compare", "--force", "other.json"))
+SHOWN = (("report", "--all"), ("report", "--json"), ("annotate", "-s."), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
+         ("csv", "--folded"), ("html", "-s."), ("trace",), ("compare", "--force", "other.json"))
 
 
 def read(name):

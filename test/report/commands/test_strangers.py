@@ -6,8 +6,10 @@ import copy
 import ctypes
 import json
 import os
+import pathlib
 import re
 import struct
+import tempfile
 
 import made
 import program
@@ -240,8 +242,112 @@ def missing_texts():
             break
 
 
+SECRET = "the secret line\n"
+
+
+def of_python(file, **more):
+    """Returns a profile whose samples are in that file of Python, and what proves that it ran."""
+    run = made.sampled()
+    place = {"file": file, "function": "step", "line": 1}
+    run["python_samples"] = [{"python": [place], "samples": 9, "cpu_ns": made.SECOND}]
+    run["sites"], run["buffers"], run["samples"], run["repeats"] = [], [], None, None
+    try:
+        status = os.stat(path(file))
+        run["python_files"] = [{"file": file, "bytes": status.st_size, "modified_ns": status.st_mtime_ns, **more}]
+    except OSError:
+        pass
+    return run
+
+
+def shows(run, *options, PATH="/nowhere"):
+    """Returns the commands that show the secret, or that say another reason."""
+    name = write("shows.json", run)
+    return {command: SECRET.strip() in tap.run(command, *options, name, PATH=PATH).stdout
+            for command in ("annotate", "html")}
+
+
+def sources():
+    """A page has source lines of files that are source files, and that the run has proven, or the user asks for."""
+    outside = tempfile.TemporaryDirectory()
+    files = {"good.py": 0o644, "part/deep.py": 0o644, "private.py": 0o600, "half/private.py": 0o640, ".hidden.py": 0o644,
+             ".git/config": 0o644, "part/.ssh/id_rsa": 0o600, "linked.py": 0o600}
+    for name, mode in files.items():
+        os.makedirs(os.path.dirname(path(name)), exist_ok=True)
+        write(name, SECRET * 3)
+        os.chmod(path(name), mode)
+    os.link(path("linked.py"), path("again.py"))
+    secret = os.path.join(outside.name, "secret.py")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write(SECRET)
+    os.symlink(secret, path("link.py"))
+    os.symlink(outside.name, path("part/folder"))
+    os.symlink(".git/config", path("git.py"))
+    rows = [ # file, shown, shown with --source .
+        ("good.py", True, True), (path("good.py"), True, True), ("part/../part/deep.py", True, True),
+        ("private.py", False, True), ("half/private.py", False, True), ("linked.py", False, False),
+        (".hidden.py", False, False), (".git/config", False, False), ("git.py", False, False),
+        ("part/.ssh/id_rsa", False, False), (secret, False, False), (os.path.relpath(secret, FOLDER), False, False),
+        ("link.py", False, False), ("part/folder/secret.py", False, False), ("/etc/shadow", False, False)]
+    os.chmod(FOLDER, 0o755)
+    reachable = all(os.stat(parent).st_mode & 1 for parent in pathlib.Path(path("good.py")).parents)
+    if os.geteuid() == 0:
+        for name, mode, shown in (("theirs.py", 0o644, reachable), ("their_private.py", 0o600, False)):
+            write(name, SECRET)
+            os.chmod(path(name), mode)
+            os.chown(path(name), OTHER, OTHER)
+            rows.append((name, False, shown))
+    for file, shown, asked in rows:
+        found = shows(of_python(file))
+        check(f"{file} is {'' if shown else 'not '}shown", set(found.values()) == {shown}, found)
+        found = shows(of_python(file), "--source", ".")
+        check(f"{file} is {'' if asked else 'not '}shown by --source", set(found.values()) == {asked}, found)
+    check("a folder that the user names", set(shows(of_python(secret), "-s", outside.name).values()) == {True})
+    for change in ({"bytes": 1}, {"modified_ns": 1}, {"bytes": None}, {"modified_ns": None}):
+        found = shows(of_python("good.py", **change))
+        check(f"not another file than ran: {change}", not any(found.values()), found)
+    claimed = of_python("good.py")
+    del claimed["python_files"]
+    check("nor one of which nothing is known", not any(shows(claimed).values()))
+    says = tap.run("annotate", write("why.json", of_python("good.py", bytes=1))).stdout
+    check("the reason is told", "not shown: it was changed since the run; --source DIR" in says, says)
+    outside.cleanup()
+
+
+def verified_sources():
+    """The line table of a program proves its sources, if the program is the one that ran."""
+    write("native.c", SECRET)
+    tools = program.addr2line({0x1010: ["native.c:1"]})
+    write("native", program.elf(SYMBOLS))
+    rows = [("the one that ran", ID, 0o755, True), ("one without a build ID", None, 0o755, False),
+            ("one that others write", ID, 0o757, False)]
+    for name, build_id, mode, shown in rows:
+        os.chmod(path("native"), mode)
+        found = shows(of_program("native", build_id), PATH=tools)
+        check(f"{name} names its source", set(found.values()) == {shown}, found)
+        found = shows(of_program("native", build_id), "-s.", PATH=tools)
+        check(f"{name}, with --source", set(found.values()) == {True}, found)
+    stored = {**of_program("none"), "names": [{"module": 0, "offset": 0x1010, "function": "f", "file": "native.c", "line": 1}]}
+    check("names in the profile prove nothing", not any(shows(stored).values()))
+    os.chmod(path("native"), 0o755)
+    if os.geteuid() == 0:
+        os.chown(path("native"), OTHER, OTHER)
+        check("nor a program of another user", not any(shows(of_program("native", ID), PATH=tools).values()))
+
+
+def private_page():
+    """Who may read a page may read the lines in it."""
+    os.umask(0o022)
+    for file, mode, said in (("good.py", 0o600, "hotpin: the page contains lines of good.py\n"), ("none.py", 0o644, "")):
+        done = tap.run("html", "-o", "page.html", write("page.json", of_python(file)))
+        seen = os.stat(path("page.html")).st_mode & 0o777
+        check(f"a page of {file}", (seen, done.stderr) == (mode, said), oct(seen), done.stderr)
+
+
 def main():
     program.addr2line({})
+    sources()
+    verified_sources()
+    private_page()
     missing_texts()
     other_files()
     limits()
@@ -251,5 +357,4 @@ def main():
     tap.end()
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -116,7 +116,7 @@ def annotated():
     if not shutil.which("addr2line"):
         print("# no addr2line: nothing is annotated")
         return
-    done = tap.run("annotate", "plain.json")
+    done = tap.run("annotate", "--source", tap.HERE, "plain.json")
     lines = dict(re.findall(r"^ +(\d+) +\S+ \S+B .* \d+ +(?:if )?\((\w+)\(", done.stdout, re.M))
     check("its source, with copies at their lines", lines == {str(2 * STEPS): "cudaMemcpy",
                                                               str(STEPS): "cuMemcpyDtoH"},
