@@ -1,5 +1,5 @@
 /*
- * fuzz.c - lets libFuzzer run every command that reads a profile.
+ * reader.c - lets libFuzzer run every command that reads a profile.
  *
  * Everything runs in one process: demangling and looking up lines would need children, so these are
  * left out.
@@ -92,19 +92,37 @@ static void try(int (*command)(int argc, char **argv), const char *flag, const c
 	command(argc, argv);
 }
 
+/* Returns a file that can be written again and again. */
+static int make_file(char path[64])
+{
+	int file = memfd_create("profile", MFD_CLOEXEC);
+
+	snprintf(path, 64, "/proc/self/fd/%d", file);
+	return file;
+}
+
+static bool put(int file, const void *data, size_t size)
+{
+	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	/* A stage that differs in everything. */
+	static const char other[] =
+		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
+		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
 	static const char *const tables[] = { "summary", "transfers", "sizes",  "kernels",
 					      "sites",   "buffers",   "stages", "counters",
-					      "calls",   "events" };
-	static char path[64];
-	static int file = -1;
+					      "calls",   "durations", "tracks", "events" };
+	static char path[64], second[64];
+	static int file = -1, second_file;
 
 	if (file < 0) {
-		file = memfd_create("profile", MFD_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+		file = make_file(path);
+		second_file = make_file(second);
 	}
-	if (ftruncate(file, 0) < 0 || pwrite(file, data, size, 0) != (ssize_t)size)
+	if (!put(file, data, size) || !put(second_file, other, sizeof(other) - 1))
 		return 0;
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
@@ -113,10 +131,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_annotate, "--source", "/", path, "solve.cu");
 	try(hotpin_csv, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
-	try(hotpin_compare, "--force", "--json", path, path);
-	try(hotpin_compare, "--force", "--markdown", path, path);
+	try(hotpin_compare, "--force", NULL, second, path);
+	try(hotpin_compare, "--force", "--json", path, second);
+	try(hotpin_compare, "--force", "--markdown", path, second);
 	try(hotpin_html, NULL, NULL, path, NULL);
+	try(hotpin_html, NULL, NULL, path, second);
 	try(hotpin_trace, NULL, NULL, path, NULL);
+	try(hotpin_trace, "--steady", NULL, path, NULL);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		try(hotpin_csv, "--table", tables[i], path, NULL);
 	fflush(stdout);
