@@ -6,6 +6,7 @@
 #include "show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t advice_copies_ns(const struct profile_buffer *buffer)
@@ -103,50 +104,117 @@ static const struct profile_trips *most_of(const struct profile_buffer *buffer)
 								 : &buffer->round_trips;
 }
 
-/* True if both buffers cross at the same copy sites, as two that a program swaps. */
-static bool cross_alike(const struct profile_buffer *a, const struct profile_buffer *b)
-{
-	const struct profile_trips *x = most_of(a), *y = most_of(b);
-
-	return a == b || (has_sites(x) && has_sites(y) && x->download_site == y->download_site &&
-			  x->upload_site == y->upload_site);
-}
-
-/* The round trips of buffers that cross at the same copy sites. */
+/* The round trips of buffers that cross at the same copy sites, as two that a program swaps. */
 struct crossing {
 	struct profile_trips sum;
-	const struct profile_gap *gap; /* NULL: not known */
-	size_t buffers;
+	size_t first, *members, buffers; /* indices of the buffers */
+	int64_t saves_ns;
+	bool outlasts; /* the copies take longer on the device than in their calls */
 };
 
-/* Returns the crossing whose first buffer this is; no buffers: an earlier one is the first. */
-static struct crossing crossing_of(const struct profile *profile, size_t first)
+static const struct profile_buffer *sorted_buffers;
+
+/* Buffers without copy sites cross alone. */
+static int by_sites(const void *left, const void *right)
+{
+	size_t i = *(const size_t *)left, j = *(const size_t *)right;
+	const struct profile_trips *a = most_of(&sorted_buffers[i]);
+	const struct profile_trips *b = most_of(&sorted_buffers[j]);
+	int order = has_sites(a) - has_sites(b);
+
+	if (order == 0 && has_sites(a))
+		order = (a->download_site > b->download_site) -
+			(a->download_site < b->download_site);
+	if (order == 0 && has_sites(a))
+		order = (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
+	return order != 0 ? order : (i > j) - (i < j);
+}
+
+static bool cross_alike(const struct profile_trips *a, const struct profile_trips *b)
+{
+	return has_sites(a) && has_sites(b) && a->download_site == b->download_site &&
+	       a->upload_site == b->upload_site;
+}
+
+static int by_first(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static void add_buffer(struct crossing *crossing, const struct profile_buffer *buffer)
+{
+	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
+	struct profile_trips *sum = &crossing->sum;
+
+	crossing->buffers++;
+	sum->count = profile_add(sum->count, profile_add(same->count, other->count));
+	sum->bytes = profile_add(sum->bytes, profile_add(same->bytes, other->bytes));
+	sum->copy_ns = profile_add(sum->copy_ns, advice_copies_ns(buffer));
+	sum->host_ns = profile_add(sum->host_ns, most_of(buffer)->host_ns);
+}
+
+struct crossings {
+	struct crossing *items; /* in the order of their first buffers */
+	size_t count, *members;
+};
+
+/* The lists are allocated.  Without memory there are no crossings. */
+static struct crossings crossings_of(const struct profile *profile)
 {
 	const struct profile_buffer *buffers = profile->buffers;
-	struct crossing made = { .sum = *most_of(&buffers[first]) };
+	struct crossings all = { calloc(profile->buffer_count + 1, sizeof(*all.items)), 0,
+				 calloc(profile->buffer_count + 1, sizeof(*all.members)) };
 
-	made.sum.count = made.sum.bytes = made.sum.host_ns = made.sum.copy_ns = 0;
+	if (all.items == NULL || all.members == NULL || profile->buffer_count == 0)
+		return all;
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		all.members[i] = i;
+	sorted_buffers = buffers;
+	qsort(all.members, profile->buffer_count, sizeof(*all.members), by_sites);
 	for (size_t i = 0; i < profile->buffer_count; i++) {
-		const struct profile_trips *same = &buffers[i].round_trips;
-		const struct profile_trips *other = &buffers[i].follows;
+		size_t *member = &all.members[i];
+		const struct profile_trips *trips = most_of(&buffers[*member]);
 
-		if (!cross_alike(&buffers[first], &buffers[i]))
-			continue;
-		if (i < first)
-			return (struct crossing){ .buffers = 0 };
-		made.buffers++;
-		made.sum.count =
-			profile_add(made.sum.count, profile_add(same->count, other->count));
-		made.sum.bytes =
-			profile_add(made.sum.bytes, profile_add(same->bytes, other->bytes));
-		made.sum.copy_ns = profile_add(made.sum.copy_ns, advice_copies_ns(&buffers[i]));
-		made.sum.host_ns = profile_add(made.sum.host_ns, most_of(&buffers[i])->host_ns);
+		if (i == 0 || !cross_alike(most_of(&buffers[member[-1]]), trips))
+			all.items[all.count++] =
+				(struct crossing){ .first = *member, .members = member };
+		add_buffer(&all.items[all.count - 1], &buffers[*member]);
 	}
-	made.gap = advice_gap_of(profile, most_of(&buffers[first]));
+	qsort(all.items, all.count, sizeof(*all.items), by_first);
+	return all;
+}
+
+static void free_crossings(struct crossings *all)
+{
+	free(all->items);
+	free(all->members);
+}
+
+static const struct profile_gap *gap_of(const struct profile *profile,
+					const struct crossing *crossing)
+{
+	return advice_gap_of(profile, most_of(&profile->buffers[crossing->first]));
+}
+
+/* Returns the time in the host code between the copies. */
+static int64_t between_ns(const struct profile *profile, const struct crossing *crossing)
+{
+	const struct profile_gap *gap = crossing->buffers > 1 ? gap_of(profile, crossing) : NULL;
+
 	/* Buffers that are copied together share the time in between. */
-	if (made.buffers > 1 && made.gap != NULL)
-		made.sum.host_ns = advice_least(made.sum.host_ns, made.gap->total_ns);
-	return made;
+	return gap != NULL ? advice_least(crossing->sum.host_ns, gap->total_ns)
+			   : crossing->sum.host_ns;
+}
+
+static int by_host_time(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	if (a->sum.host_ns != b->sum.host_ns)
+		return a->sum.host_ns > b->sum.host_ns ? -1 : 1;
+	return by_first(a, b);
 }
 
 struct advice_trips advice_all_trips(const struct profile *profile)
@@ -155,15 +223,22 @@ struct advice_trips advice_all_trips(const struct profile *profile)
 
 	if (profile->buffers == NULL)
 		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
-	for (size_t i = 0; i < profile->buffer_count; i++) {
-		struct crossing crossing = crossing_of(profile, i);
-
-		sum.copies = profile_add(sum.copies, copies_of(&crossing.sum));
-		sum.copy_ns = profile_add(sum.copy_ns, crossing.sum.copy_ns);
-		/* Crossings may share the time in between. */
-		if (crossing.sum.host_ns > sum.between_ns)
-			sum.between_ns = crossing.sum.host_ns;
+	struct crossings all = crossings_of(profile);
+	for (size_t i = 0; i < all.count; i++) {
+		sum.copies = profile_add(sum.copies, copies_of(&all.items[i].sum));
+		sum.copy_ns = profile_add(sum.copy_ns, all.items[i].sum.copy_ns);
 	}
+	if (all.count > 0)
+		qsort(all.items, all.count, sizeof(*all.items), by_host_time);
+	/* Crossings may share the time in between, so the longest counts. */
+	for (size_t i = 0; i < all.count && i < ADVICE_MOST; i++) {
+		int64_t ns = all.items[i].sum.host_ns > sum.between_ns
+				     ? between_ns(profile, &all.items[i])
+				     : 0;
+
+		sum.between_ns = ns > sum.between_ns ? ns : sum.between_ns;
+	}
+	free_crossings(&all);
 	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
 	return sum;
 }
@@ -181,54 +256,68 @@ static bool is_listed(const char *list, const char *name)
 }
 
 /* Appends the different names of the buffers of a crossing. */
-static void name_buffers(const struct profile *profile, size_t first, char *ret, size_t room)
+static void name_buffers(const struct profile *profile, const struct crossing *crossing, char *ret,
+			 size_t room)
 {
-	const struct profile_buffer *buffers = profile->buffers;
 	const char *names = ret + strlen(ret);
 	char name[ADVICE_TEXT];
 
-	for (size_t i = first; i < profile->buffer_count; i++) {
+	for (size_t i = 0; i < crossing->buffers; i++) {
 		size_t used = strlen(ret);
 
-		if (!cross_alike(&buffers[first], &buffers[i]))
-			continue;
 		name[0] = '\0';
-		advice_name_round_trip(profile, &buffers[i], name, sizeof(name));
+		advice_name_round_trip(profile, &profile->buffers[crossing->members[i]], name,
+				       sizeof(name));
 		if (name[0] != '\0' && !is_listed(names, name))
 			snprintf(ret + used, room - used, "%s%s", names[0] != '\0' ? "; " : "",
 				 name);
 	}
 }
 
-static void keep_one(const struct profile *profile, struct advice_list *list, size_t index)
+static void estimate(const struct profile *profile, struct crossing *crossing)
 {
-	struct crossing crossing = crossing_of(profile, index);
-	const struct profile_trips *trips = &crossing.sum;
+	const struct profile_trips *trips = &crossing->sum;
 	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
 					advice_async_ns(profile, "d2h", trips->bytes));
-	bool outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
-	char code[ADVICE_TEXT - 80] = "";
 
-	if (crossing.buffers == 0)
-		return;
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_KEEP,
-			   advice_without_copies(profile, outlasts ? device_ns : trips->copy_ns,
-						 copies_of(trips)));
+	crossing->outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
+	crossing->saves_ns = advice_without_copies(
+		profile, crossing->outlasts ? device_ns : trips->copy_ns, copies_of(trips));
+}
+
+static int by_copy_time(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	if (a->sum.copy_ns != b->sum.copy_ns)
+		return a->sum.copy_ns > b->sum.copy_ns ? -1 : 1;
+	return by_first(a, b);
+}
+
+static void keep_one(const struct profile *profile, struct advice_list *list,
+		     const struct crossing *crossing)
+{
+	const struct profile_trips *trips = &crossing->sum;
+	const struct profile_gap *gap;
+	char code[ADVICE_TEXT - 80] = "";
+	struct advice *advice = advice_add(profile, list, ADVICE_KEEP, crossing->saves_ns);
+
 	if (advice == NULL)
 		return;
-	advice->is_estimate = outlasts;
-	advice->buffer = (int64_t)index;
-	if (crossing.buffers > 1)
-		SAY(advice->where, "%zu buffers: ", crossing.buffers);
-	name_buffers(profile, index, advice->where, sizeof(advice->where));
+	gap = gap_of(profile, crossing);
+	advice->is_estimate = crossing->outlasts;
+	advice->buffer = (int64_t)crossing->first;
+	if (crossing->buffers > 1)
+		SAY(advice->where, "%zu buffers: ", crossing->buffers);
+	name_buffers(profile, crossing, advice->where, sizeof(advice->where));
 	SAY(advice->what, "keep round-trip data on the device");
-	if (crossing.gap != NULL)
-		advice_name_gap(profile, crossing.gap, code, sizeof(code));
-	SAY(advice->how, "port the host code in between%s%s: %s in %s",
-	    crossing.gap != NULL ? ", " : "", code, show_time(trips->host_ns),
+	if (gap != NULL)
+		advice_name_gap(profile, gap, code, sizeof(code));
+	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
+	    code, show_time(between_ns(profile, crossing)),
 	    show_several(trips->count, "round trip", "round trips"));
-	if (most_of(&profile->buffers[index]) == &profile->buffers[index].follows)
+	if (most_of(&profile->buffers[crossing->first]) ==
+	    &profile->buffers[crossing->first].follows)
 		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
 				     "no other host code needs either");
 	else
@@ -266,6 +355,15 @@ void advice_keep(const struct profile *profile, struct advice_list *list)
 		keep_any(profile, list);
 		return;
 	}
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		keep_one(profile, list, i);
+	struct crossings all = crossings_of(profile);
+	if (all.count > ADVICE_MOST) {
+		qsort(all.items, all.count, sizeof(*all.items), by_copy_time);
+		all.count = ADVICE_MOST;
+		qsort(all.items, all.count, sizeof(*all.items), by_first);
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		estimate(profile, &all.items[i]);
+		keep_one(profile, list, &all.items[i]);
+	}
+	free_crossings(&all);
 }

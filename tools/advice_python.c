@@ -116,12 +116,50 @@ static bool is_same(const struct profile_frame *a, const struct profile_frame *b
 			  strcmp(a->function, b->function) == 0);
 }
 
-static bool is_at(const struct profile *profile, const struct profile_frames *frames,
-		  const struct profile_frame *line)
+/* A call of CUDA from a line of Python: a copy or a launch, or a named call. */
+struct use {
+	const struct profile_frame *frame;
+	const char *call; /* NULL: not named */
+	int64_t ns;
+};
+
+static void add_use(const struct profile *profile, const struct profile_frames *frames,
+		    const char *call, int64_t ns, struct use **next)
 {
 	const struct profile_frame *frame = names_frame(profile, frames, false);
 
-	return frame != NULL && frame->is_python && is_same(frame, line);
+	if (frame != NULL && frame->is_python)
+		*(*next)++ = (struct use){ frame, call, ns > 0 ? ns : 0 };
+}
+
+/* Returns the uses of all lines, in allocated memory. */
+static struct use *find_uses(const struct profile *profile, size_t *ret_count)
+{
+	size_t most = profile->launch_count + 2 * profile->gap_count + 1;
+
+	for (size_t i = 0; i < profile->site_count; i++)
+		most += profile->sites[i].row_count;
+	struct use *uses = calloc(most, sizeof(*uses)), *next = uses;
+	*ret_count = 0;
+	if (uses == NULL)
+		return NULL;
+	for (size_t i = 0; i < profile->site_count; i++)
+		for (size_t j = 0; j < profile->sites[i].row_count; j++)
+			add_use(profile, &profile->sites[i].frames, NULL,
+				profile->sites[i].rows[j].host_ns, &next);
+	for (size_t i = 0; i < profile->launch_count; i++)
+		add_use(profile, &profile->launches[i].frames, NULL, profile->launches[i].host_ns,
+			&next);
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
+							 &profile->gaps[i].after };
+
+		for (size_t j = 0; j < HP_LEN(ends); j++)
+			if (ends[j]->call != NULL)
+				add_use(profile, &ends[j]->frames, ends[j]->call, 0, &next);
+	}
+	*ret_count = (size_t)(next - uses);
+	return uses;
 }
 
 static void add_cuda(struct line *line, int64_t ns)
@@ -149,23 +187,17 @@ static void add_call(const struct profile *profile, const char *name, bool *seen
 	}
 }
 
-static void find_cuda(const struct profile *profile, bool *seen, struct line *line)
+static void find_cuda(const struct profile *profile, const struct use *uses, size_t count,
+		      bool *seen, struct line *line)
 {
 	memset(seen, 0, profile->call_count * sizeof(*seen));
-	for (size_t i = 0; i < profile->site_count; i++)
-		for (size_t j = 0; j < profile->sites[i].row_count; j++)
-			if (is_at(profile, &profile->sites[i].frames, line->frame))
-				add_cuda(line, profile->sites[i].rows[j].host_ns);
-	for (size_t i = 0; i < profile->launch_count; i++)
-		if (is_at(profile, &profile->launches[i].frames, line->frame))
-			add_cuda(line, profile->launches[i].host_ns);
-	for (size_t i = 0; i < profile->gap_count; i++) {
-		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
-							 &profile->gaps[i].after };
-
-		for (size_t j = 0; j < HP_LEN(ends); j++)
-			if (ends[j]->call != NULL && is_at(profile, &ends[j]->frames, line->frame))
-				add_call(profile, ends[j]->call, seen, line);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_same(uses[i].frame, line->frame))
+			continue;
+		if (uses[i].call != NULL)
+			add_call(profile, uses[i].call, seen, line);
+		else
+			add_cuda(line, uses[i].ns);
 	}
 }
 
@@ -235,13 +267,14 @@ size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
 {
 	struct line *lines = calloc(profile->python_count + 1, sizeof(*lines));
 	bool *seen = calloc(profile->call_count + 1, sizeof(*seen));
-	size_t count = 0, kept = 0;
+	size_t count = 0, kept = 0, use_count;
+	struct use *uses = find_uses(profile, &use_count);
 	int64_t all_ns = 0;
 
 	if (lines != NULL && seen != NULL)
 		count = sum_up(profile, lines, ret_import_ns);
 	for (size_t i = 0; i < count; i++) {
-		find_cuda(profile, seen, &lines[i]);
+		find_cuda(profile, uses, use_count, seen, &lines[i]);
 		ret[kept] = function_of(&lines[i]);
 		all_ns = profile_add(all_ns, ret[kept].ns);
 		kept += ret[kept].ns > 0;
@@ -251,5 +284,6 @@ size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
 		ret[i].ns = (int64_t)((__int128_t)ret[i].ns * most_ns / all_ns);
 	free(lines);
 	free(seen);
+	free(uses);
 	return kept;
 }

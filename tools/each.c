@@ -79,16 +79,6 @@ struct each *each_make(struct profile *profile, size_t *ret_count)
 	return each;
 }
 
-static bool is_of(const struct each_track *row, const struct profile *profile,
-		  const struct profile_event *event)
-{
-	const struct profile_track *track = &profile->events.tracks[event->track];
-
-	if (row->track != NULL)
-		return row->track == track;
-	return strcmp(track->kind, "stream") == 0 && track->device == row->device;
-}
-
 static void count_event(struct each_track *row, const struct profile_event *event)
 {
 	int64_t bytes = event->bytes > 0 ? event->bytes : 0;
@@ -123,65 +113,87 @@ static int by_start(const void *left, const void *right)
 	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-/* `sorted` is in order of start. */
-static void fill(struct each_track *row, const struct profile *profile,
-		 const struct profile_event *const *sorted, size_t count)
+/* Events come in order of start. */
+static void add_event(struct each_track *row, const struct profile_event *event)
 {
-	int64_t end_ns = 0;
+	int64_t from_ns = event->start_ns, to_ns = from_ns + event->duration_ns;
 
-	for (size_t i = 0; i < count; i++) {
-		int64_t from_ns = sorted[i]->start_ns, to_ns = from_ns + sorted[i]->duration_ns;
-
-		if (!is_of(row, profile, sorted[i]))
-			continue;
-		count_event(row, sorted[i]);
-		from_ns = from_ns > end_ns ? from_ns : end_ns;
-		row->busy_ns += to_ns > from_ns ? to_ns - from_ns : 0;
-		end_ns = to_ns > end_ns ? to_ns : end_ns;
-	}
+	count_event(row, event);
+	from_ns = from_ns > row->end_ns ? from_ns : row->end_ns;
+	row->busy_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+	row->end_ns = to_ns > row->end_ns ? to_ns : row->end_ns;
 }
 
-static bool has_device(const struct each_track *rows, size_t count, int64_t device)
+/* Returns the row of a device; NULL if there is none yet. */
+static struct each_track *device_row(struct each_track *rows, size_t count, int64_t device)
 {
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].track == NULL && rows[i].device == device)
-			return true;
-	return false;
+			return &rows[i];
+	return NULL;
+}
+
+/* The rows of a track: its own, and that of its device; NULL: none. */
+struct both {
+	struct each_track *own, *device;
+};
+
+/* Makes rows for devices, streams and threads.  Returns their number. */
+static size_t make_rows(const struct profile *profile, struct each_track *rows,
+			struct both *by_track)
+{
+	static const char *const kinds[] = { "stream", "thread" };
+	size_t tracks = profile->events.track_count, count = 0;
+
+	for (size_t i = 0; i < tracks; i++) {
+		const struct profile_track *track = &profile->events.tracks[i];
+
+		if (strcmp(track->kind, "stream") != 0)
+			continue;
+		by_track[i].device = device_row(rows, count, track->device);
+		if (by_track[i].device != NULL)
+			continue;
+		by_track[i].device = &rows[count++];
+		by_track[i].device->device = track->device;
+	}
+	for (size_t kind = 0; kind < HP_LEN(kinds); kind++)
+		for (size_t i = 0; i < tracks; i++) {
+			const struct profile_track *track = &profile->events.tracks[i];
+
+			if (strcmp(track->kind, kinds[kind]) != 0)
+				continue;
+			by_track[i].own = &rows[count++];
+			by_track[i].own->track = track;
+			by_track[i].own->device = track->device;
+		}
+	return count;
 }
 
 struct each_track *each_tracks(struct profile *profile, size_t *ret_count)
 {
-	static const char *const kinds[] = { "stream", "thread" };
-	size_t tracks = profile->events.track_count, used = 0, count = 0;
+	size_t tracks = profile->events.track_count, used = 0, kept = 0;
 	const struct profile_event **sorted =
 		profile_allocate(profile, profile->events.row_count, sizeof(*sorted));
 	struct each_track *rows = profile_allocate(profile, 2 * tracks, sizeof(*rows));
+	struct both *by_track = profile_allocate(profile, tracks, sizeof(*by_track));
+	size_t count = make_rows(profile, rows, by_track);
 
 	for (size_t i = 0; i < profile->events.row_count; i++)
 		if (is_work(&profile->events.rows[i]))
 			sorted[used++] = &profile->events.rows[i];
 	if (used > 0)
 		qsort(sorted, used, sizeof(*sorted), by_start);
-	for (size_t i = 0; i < tracks; i++) {
-		const struct profile_track *track = &profile->events.tracks[i];
+	for (size_t i = 0; i < used; i++) {
+		const struct both *both = &by_track[sorted[i]->track];
 
-		if (strcmp(track->kind, "stream") == 0 && !has_device(rows, count, track->device))
-			rows[count++].device = track->device;
+		if (both->own != NULL)
+			add_event(both->own, sorted[i]);
+		if (both->device != NULL)
+			add_event(both->device, sorted[i]);
 	}
-	for (size_t kind = 0; kind < HP_LEN(kinds); kind++)
-		for (size_t i = 0; i < tracks; i++)
-			if (strcmp(profile->events.tracks[i].kind, kinds[kind]) == 0)
-				rows[count++] = (struct each_track){
-					.track = &profile->events.tracks[i],
-					.device = profile->events.tracks[i].device,
-				};
-	*ret_count = count;
-	size_t kept = 0;
-	for (size_t i = 0; i < count; i++) {
-		fill(&rows[i], profile, sorted, used);
+	for (size_t i = 0; i < count; i++)
 		if (rows[i].busy_ns > 0)
 			rows[kept++] = rows[i];
-	}
 	*ret_count = kept;
 	return rows;
 }

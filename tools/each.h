@@ -32,6 +32,7 @@ struct each_track {
 	int64_t kernels, kernels_ns, copies, copied_bytes, copies_ns;
 	int64_t calls, calls_ns, waits, waits_ns; /* of a thread */
 	int64_t busy_ns; /* time in which anything ran; overlaps count once */
+	int64_t end_ns;  /* of the last event */
 };
 
 /* Returns devices, then streams, then threads, in the profile's memory. */

@@ -4,7 +4,11 @@
 #include "places.h"
 #include "names.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* A profile has few kinds of copies; more rows of one site than that are not added up. */
+#define LOOK_MOST 64
 
 /* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
 static size_t skip_inlined(const struct profile_frames *frames, size_t at)
@@ -14,15 +18,65 @@ static size_t skip_inlined(const struct profile_frames *frames, size_t at)
 	return at;
 }
 
-bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b)
+/* Compares frames; returns 0 if profile_same_frame(). */
+static int compare_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	int order = a->is_python - b->is_python;
+
+	if (order != 0)
+		return order;
+	if (!a->is_python)
+		return profile_by_place(a, b);
+	order = (a->number > b->number) - (a->number < b->number);
+	order = order != 0 ? order : strcmp(a->path, b->path);
+	return order != 0 ? order : strcmp(a->function, b->function);
+}
+
+/*
+ * Compares call stacks whose modules are indices into one list.  Inlined functions do not count:
+ * their names may be known in one profile only.
+ */
+static int compare_frames(const struct profile_frames *a, const struct profile_frames *b)
 {
 	size_t i = skip_inlined(a, 0), j = skip_inlined(b, 0);
 
-	while (i < a->count && j < b->count && profile_same_frame(&a->items[i], &b->items[j])) {
+	while (i < a->count && j < b->count) {
+		int order = compare_frame(&a->items[i], &b->items[j]);
+
+		if (order != 0)
+			return order;
 		i = skip_inlined(a, i + 1);
 		j = skip_inlined(b, j + 1);
 	}
-	return i == a->count && j == b->count;
+	return (i < a->count) - (j < b->count);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct places_item *a = *(const struct places_item *const *)left;
+	const struct places_item *b = *(const struct places_item *const *)right;
+	int order = strcmp(a->text, b->text);
+
+	order = order != 0 ? order : compare_frames(&a->frames, &b->frames);
+	return order != 0 ? order : (a > b) - (a < b);
+}
+
+void places_find_first(struct profile *owner, const struct places_item *items, size_t count,
+		       size_t *ret)
+{
+	const struct places_item **sorted = profile_allocate(owner, count, sizeof(*sorted));
+	const struct places_item *first = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &items[i];
+	if (count > 0)
+		qsort(sorted, count, sizeof(*sorted), by_place);
+	for (size_t i = 0; i < count; i++) {
+		if (first == NULL || strcmp(first->text, sorted[i]->text) != 0 ||
+		    compare_frames(&first->frames, &sorted[i]->frames) != 0)
+			first = sorted[i];
+		ret[sorted[i] - items] = (size_t)(first - items);
+	}
 }
 
 static bool is_python(const struct profile_frames *frames)
@@ -50,84 +104,88 @@ static void add_to(int64_t *sum, int64_t value)
 	*sum = profile_add(*sum, value);
 }
 
-static void add_row(struct profile_site *site, const struct profile_row *row)
+/* The list of the sum has room. */
+static void add_row(struct profile_site *sum, const struct profile_row *row)
 {
-	struct profile_row *sum = NULL;
+	struct profile_row *same = NULL;
 
-	for (size_t i = 0; i < site->row_count && sum == NULL; i++)
-		if (strcmp(site->rows[i].direction, row->direction) == 0 &&
-		    strcmp(site->rows[i].memory, row->memory) == 0)
-			sum = &site->rows[i];
-	if (sum == NULL) {
-		site->rows[site->row_count++] = *row;
+	for (size_t i = 0; i < sum->row_count && i < LOOK_MOST && same == NULL; i++)
+		if (strcmp(sum->rows[i].direction, row->direction) == 0 &&
+		    strcmp(sum->rows[i].memory, row->memory) == 0)
+			same = &sum->rows[i];
+	if (same == NULL) {
+		sum->rows[sum->row_count++] = *row;
 		return;
 	}
-	add_to(&sum->count, row->count);
-	add_to(&sum->bytes, row->bytes);
-	add_to(&sum->host_ns, row->host_ns);
-	add_to(&sum->sync_count, row->sync_count);
-	add_to(&sum->sync_ns, row->sync_ns);
+	add_to(&same->count, row->count);
+	add_to(&same->bytes, row->bytes);
+	add_to(&same->host_ns, row->host_ns);
+	add_to(&same->sync_count, row->sync_count);
+	add_to(&same->sync_ns, row->sync_ns);
 }
 
-static void add_rows(struct profile *to, struct profile_site *sum, const struct profile_site *site)
-{
-	struct profile_row *rows =
-		profile_allocate(to, sum->row_count + site->row_count, sizeof(*rows));
-
-	if (sum->row_count > 0)
-		memcpy(rows, sum->rows, sum->row_count * sizeof(*rows));
-	sum->rows = rows;
-	for (size_t i = 0; i < site->row_count; i++)
-		add_row(sum, &site->rows[i]);
-}
-
-static void add_main(struct profile_site *site, const struct profile_main *seen)
+static void add_main(struct profile_site *sum, const struct profile_main *seen)
 {
 	size_t at = 0;
 
-	while (at < site->main_count && !places_are_equal(&site->mains[at].frames, &seen->frames))
+	while (at < sum->main_count && at < LOOK_MOST &&
+	       compare_frames(&sum->mains[at].frames, &seen->frames) != 0)
 		at++;
-	if (at == site->main_count)
-		site->mains[site->main_count++] = *seen;
+	if (at == sum->main_count || at == LOOK_MOST)
+		sum->mains[sum->main_count++] = *seen;
 	else
-		add_to(&site->mains[at].looks, seen->looks);
+		add_to(&sum->mains[at].looks, seen->looks);
 }
 
-static void add_mains(struct profile *to, struct profile_site *sum, const struct profile_site *site)
+/* `room` has room for all rows of the sum's sites, and for their places of the main thread. */
+static void add_site(struct profile_site *sum, const struct profile_site *site,
+		     const struct profile_site *room)
 {
+	sum->rows = room->rows;
+	for (size_t i = 0; i < site->row_count; i++)
+		add_row(sum, &site->rows[i]);
 	if (site->mains == NULL)
 		return;
-	struct profile_main *mains =
-		profile_allocate(to, sum->main_count + site->main_count, sizeof(*mains));
-	if (sum->main_count > 0)
-		memcpy(mains, sum->mains, sum->main_count * sizeof(*mains));
 	sum->main_looks = sum->mains == NULL ? site->main_looks
 					     : profile_add(sum->main_looks, site->main_looks);
-	sum->mains = mains;
+	sum->mains = room->mains;
 	for (size_t i = 0; i < site->main_count; i++)
 		add_main(sum, &site->mains[i]);
 }
 
-size_t places_add_site(struct profile *to, const struct profile_site *site)
+void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret)
 {
-	struct profile_frames place = shown(to, &site->frames);
-	/* Native call stacks may be summed up; Python lines are exact. */
-	bool folded = site->folded && !is_python(&place);
-	size_t at = 0;
+	struct places_item *items = profile_allocate(to, count, sizeof(*items));
+	struct profile_site *rooms = profile_allocate(to, count, sizeof(*rooms));
 
-	while (at < to->site_count &&
-	       !(to->sites[at].folded == folded && places_are_equal(&to->sites[at].place, &place)))
-		at++;
-	if (at == to->site_count)
-		to->sites[to->site_count++] = (struct profile_site){
-			.frames = site->frames,
-			.place = place,
-			.folded = folded,
-			.main_looks = UNKNOWN,
-		};
-	add_rows(to, &to->sites[at], site);
-	add_mains(to, &to->sites[at], site);
-	return at;
+	for (size_t i = 0; i < count; i++) {
+		items[i].frames = shown(to, &sites[i].frames);
+		/* Native call stacks may be summed up; Python lines are exact. */
+		items[i].text = sites[i].folded && !is_python(&items[i].frames) ? "folded" : "";
+	}
+	places_find_first(to, items, count, ret);
+	for (size_t i = 0; i < count; i++) {
+		rooms[ret[i]].row_count += sites[i].row_count;
+		rooms[ret[i]].main_count += sites[i].main_count;
+	}
+	to->sites = profile_allocate(to, count, sizeof(*to->sites));
+	to->site_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t first = ret[i];
+		struct profile_site *room = &rooms[first];
+
+		if (first == i) {
+			room->rows = profile_allocate(to, room->row_count, sizeof(*room->rows));
+			room->mains = profile_allocate(to, room->main_count, sizeof(*room->mains));
+			to->sites[to->site_count] = (struct profile_site){
+				.frames = sites[i].frames,
+				.folded = items[i].text[0] != '\0',
+				.main_looks = UNKNOWN,
+			};
+		}
+		ret[i] = first == i ? to->site_count++ : ret[first];
+		add_site(&to->sites[ret[i]], &sites[i], room);
+	}
 }
 
 /* Adds up the repeats that now have the same site. */
@@ -169,14 +227,9 @@ static void renumber_trips(struct profile_trips *trips, const size_t *merged)
 
 static void merge_sites(struct profile *profile)
 {
-	const struct profile_site *sites = profile->sites;
-	size_t count = profile->site_count;
-	size_t *merged = profile_allocate(profile, count, sizeof(*merged));
+	size_t *merged = profile_allocate(profile, profile->site_count, sizeof(*merged));
 
-	profile->sites = profile_allocate(profile, count, sizeof(*sites));
-	profile->site_count = 0;
-	for (size_t i = 0; i < count; i++)
-		merged[i] = places_add_site(profile, &sites[i]);
+	places_merge(profile, profile->sites, profile->site_count, merged);
 	for (size_t i = 0; i < profile->events.row_count; i++)
 		renumber(&profile->events.rows[i].site, merged);
 	for (size_t i = 0; i < profile->repeats.site_count; i++)

@@ -10,17 +10,24 @@
 
 #include "profile.h"
 
-/*
- * True if the frames are equal.  Their modules are indices into one list.  Inlined functions do not
- * count: their names may be known in one profile only.
- */
-bool places_are_equal(const struct profile_frames *a, const struct profile_frames *b);
+/* What is compared: a text, and frames whose modules are indices into one list. */
+struct places_item {
+	const char *text;
+	struct profile_frames frames;
+};
 
 /*
- * Adds the site to that of its place in to->sites, or appends it; the list must have room.  The
- * site's modules are those of `to`.  Returns the index.
+ * Writes for each item the index of the first one that is equal to it.  Inlined functions do not
+ * count.
  */
-size_t places_add_site(struct profile *to, const struct profile_site *site);
+void places_find_first(struct profile *owner, const struct places_item *items, size_t count,
+		       size_t *ret);
+
+/*
+ * Makes the sites those of `to`, one for each place.  Their modules are those of `to`.  Writes the
+ * new number of each site.
+ */
+void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret);
 
 /* Merges the copy sites of each profile by place; everything that refers to them follows. */
 void places_merge_sites(struct profile *profiles, size_t count);

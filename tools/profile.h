@@ -120,8 +120,7 @@ struct profile_site {
 	bool folded;                /* sum of several call stacks */
 	struct profile_main *mains; /* for copies of threads without Python; NULL: not known */
 	size_t main_count;
-	int64_t main_looks;          /* in all */
-	struct profile_frames place; /* by places_add_site(): the frames that it compares */
+	int64_t main_looks; /* in all */
 };
 
 /* A place that launches kernels or graphs.  In older files `kernels` is UNKNOWN. */

@@ -186,12 +186,12 @@ void profile_read_events(struct reader *reader, json_t *root)
 		(const char **)reader_list(reader, events, "names", sizeof(*profile->events.names),
 					   reader_line, &profile->events.name_count);
 	profile->events.tracks =
-		reader_list(reader, events, "tracks", sizeof(*profile->events.tracks), read_track,
-			    &profile->events.track_count);
+		reader_short_list(reader, events, "tracks", sizeof(*profile->events.tracks),
+				  read_track, &profile->events.track_count);
 	read_details(reader, events);
 	profile->events.memory =
-		reader_list(reader, events, "memory", sizeof(*profile->events.memory), read_memory,
-			    &profile->events.memory_count);
+		reader_short_list(reader, events, "memory", sizeof(*profile->events.memory),
+				  read_memory, &profile->events.memory_count);
 	json_t *rows = json_object_get(events, "rows");
 	if (!json_is_array(rows)) {
 		reader_complain(reader, "events.rows must be a list");

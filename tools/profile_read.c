@@ -84,8 +84,8 @@ static void read_transfer(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, fields, HP_LEN(fields), transfer);
 	if (transfer->view == NULL || transfer->direction == NULL || transfer->memory == NULL)
 		reader_complain(reader, "%sview, direction or memory is missing", reader->where);
-	transfer->sizes = reader_list(reader, value, "sizes", sizeof(*transfer->sizes), read_size,
-				      &transfer->size_count);
+	transfer->sizes = reader_short_list(reader, value, "sizes", sizeof(*transfer->sizes),
+					    read_size, &transfer->size_count);
 }
 
 static void read_kernel(struct reader *reader, json_t *value, void *to)
@@ -157,8 +157,8 @@ static void read_main_thread(struct reader *reader, json_t *value, struct profil
 	if (seen == NULL)
 		return;
 	reader_part(reader, value, "main_thread", looks, HP_LEN(looks), site);
-	site->mains = reader_list(reader, seen, "places", sizeof(*site->mains), read_main,
-				  &site->main_count);
+	site->mains = reader_short_list(reader, seen, "places", sizeof(*site->mains), read_main,
+					&site->main_count);
 }
 
 static void read_site(struct reader *reader, json_t *value, void *to)
@@ -171,8 +171,8 @@ static void read_site(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, &folded, 1, site);
 	profile_read_frames(reader, value, &site->frames);
 	read_main_thread(reader, value, site);
-	site->rows =
-		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
+	site->rows = reader_short_list(reader, value, "rows", sizeof(*site->rows), read_row,
+				       &site->row_count);
 }
 
 static void read_gap_end(struct reader *reader, json_t *gap, const char *name,
@@ -368,6 +368,10 @@ static void read_entries(struct reader *reader, json_t *root, const char *name, 
 
 	if (object == NULL)
 		return;
+	if (json_object_size(object) > READER_SHORT_MOST) {
+		reader_complain(reader, "%s has more than %d entries", name, READER_SHORT_MOST);
+		return;
+	}
 	size_t before = reader_enter(reader, "%s.", name);
 	struct profile_entry *entry =
 		profile_allocate(reader->profile, json_object_size(object), sizeof(*entry));
@@ -401,8 +405,8 @@ static void read_repeats(struct reader *reader, json_t *root)
 	read_sum(reader, object, "duplicates", &profile->repeats.duplicates);
 	read_sum(reader, object, "ping_pong", &profile->repeats.ping_pong);
 	profile->repeats.sites =
-		reader_list(reader, object, "sites", sizeof(*profile->repeats.sites), read_repeat,
-			    &profile->repeats.site_count);
+		reader_short_list(reader, object, "sites", sizeof(*profile->repeats.sites),
+				  read_repeat, &profile->repeats.site_count);
 	reader_leave(reader, before);
 }
 
@@ -428,8 +432,8 @@ static void read_calls(struct reader *reader, json_t *root)
 	/* In format 1, `calls` holds counts by name. */
 	if (json_is_object(json_object_get(root, "calls")))
 		return;
-	profile->calls = reader_list(reader, root, "calls", sizeof(*profile->calls), read_call,
-				     &profile->call_count);
+	profile->calls = reader_short_list(reader, root, "calls", sizeof(*profile->calls),
+					   read_call, &profile->call_count);
 }
 
 static void read_bin(struct reader *reader, json_t *value, void *to)
@@ -572,13 +576,14 @@ void profile_read_lists(struct reader *reader, json_t *root)
 	struct profile *profile = reader->profile;
 
 	read_split(reader, root, &profile->split);
-	profile->transfers = reader_list(reader, root, "transfers", sizeof(*profile->transfers),
-					 read_transfer, &profile->transfer_count);
+	profile->transfers =
+		reader_short_list(reader, root, "transfers", sizeof(*profile->transfers),
+				  read_transfer, &profile->transfer_count);
 	profile->kernels = reader_list(reader, root, "kernels", sizeof(*profile->kernels),
 				       read_kernel, &profile->kernel_count);
 	/* Read first: frames refer to modules, repeats and events to sites and buffers. */
-	profile->modules = reader_list(reader, root, "modules", sizeof(*profile->modules),
-				       read_module, &profile->module_count);
+	profile->modules = reader_short_list(reader, root, "modules", sizeof(*profile->modules),
+					     read_module, &profile->module_count);
 	profile->names = reader_list(reader, root, "names", sizeof(*profile->names),
 				     profile_read_name, &profile->name_count);
 	if (profile->name_count > 0)
@@ -586,10 +591,10 @@ void profile_read_lists(struct reader *reader, json_t *root)
 		      profile_by_place);
 	profile->sites = reader_list(reader, root, "sites", sizeof(*profile->sites), read_site,
 				     &profile->site_count);
-	profile->gaps = reader_list(reader, root, "gaps", sizeof(*profile->gaps), read_gap,
-				    &profile->gap_count);
-	profile->launches = reader_list(reader, root, "launches", sizeof(*profile->launches),
-					read_launch, &profile->launch_count);
+	profile->gaps = reader_short_list(reader, root, "gaps", sizeof(*profile->gaps), read_gap,
+					  &profile->gap_count);
+	profile->launches = reader_short_list(reader, root, "launches", sizeof(*profile->launches),
+					      read_launch, &profile->launch_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
 	for (size_t i = 0; i < profile->buffer_count; i++) {
@@ -598,18 +603,19 @@ void profile_read_lists(struct reader *reader, json_t *root)
 	}
 	profile->samples = reader_list(reader, root, "samples", sizeof(*profile->samples),
 				       read_sample, &profile->sample_count);
-	profile->python = reader_list(reader, root, "python_samples", sizeof(*profile->python),
-				      read_python, &profile->python_count);
+	profile->python =
+		reader_short_list(reader, root, "python_samples", sizeof(*profile->python),
+				  read_python, &profile->python_count);
 	profile->python_files =
 		reader_list(reader, root, "python_files", sizeof(*profile->python_files),
 			    read_python_file, &profile->python_file_count);
-	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,
-				      &profile->bound_count);
-	profile->stages = reader_list(reader, root, "stages", sizeof(*profile->stages), read_stage,
-				      &profile->stage_count);
-	profile->warnings =
-		(const char **)reader_list(reader, root, "warnings", sizeof(*profile->warnings),
-					   reader_line, &profile->warning_count);
+	profile->bounds = reader_short_list(reader, root, "what_if", sizeof(*profile->bounds),
+					    read_bound, &profile->bound_count);
+	profile->stages = reader_short_list(reader, root, "stages", sizeof(*profile->stages),
+					    read_stage, &profile->stage_count);
+	profile->warnings = (const char **)reader_short_list(reader, root, "warnings",
+							     sizeof(*profile->warnings),
+							     reader_line, &profile->warning_count);
 	read_entries(reader, root, "counters", false, &profile->counters);
 	read_calls(reader, root);
 	read_activity(reader, root);

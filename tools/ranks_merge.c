@@ -135,7 +135,8 @@ static int64_t module_in(struct profile *to, const struct profile_module *module
 	return (int64_t)to->module_count++;
 }
 
-static struct profile_frames frames_in(struct profile *to, const struct profile *from,
+/* `modules` has the index of each module in the merged list. */
+static struct profile_frames frames_in(struct profile *to, const int64_t *modules,
 				       const struct profile_frames *frames)
 {
 	struct profile_frames copy = { profile_allocate(to, frames->count, sizeof(*copy.items)),
@@ -144,15 +145,9 @@ static struct profile_frames frames_in(struct profile *to, const struct profile 
 	for (size_t i = 0; i < frames->count; i++) {
 		copy.items[i] = frames->items[i];
 		if (copy.items[i].module >= 0)
-			copy.items[i].module = module_in(to, &from->modules[copy.items[i].module]);
+			copy.items[i].module = modules[copy.items[i].module];
 	}
 	return copy;
-}
-
-static void add_site(struct profile *to, const struct profile *from, struct profile_site site)
-{
-	site.frames = frames_in(to, from, &site.frames);
-	places_add_site(to, &site);
 }
 
 static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
@@ -177,24 +172,8 @@ static void add_trips(struct profile_trips *to, const struct profile_trips *from
 	forget_places(to);
 }
 
-static void add_buffer(struct profile *to, const struct profile *from,
-		       const struct profile_buffer *buffer)
+static void add_buffer(struct profile_buffer *sum, const struct profile_buffer *buffer)
 {
-	struct profile_frames frames = frames_in(to, from, &buffer->frames);
-	size_t at = 0;
-
-	while (at < to->buffer_count && !(strcmp(to->buffers[at].kind, buffer->kind) == 0 &&
-					  places_are_equal(&to->buffers[at].frames, &frames)))
-		at++;
-	struct profile_buffer *sum = &to->buffers[at];
-	if (at == to->buffer_count) {
-		to->buffer_count++;
-		*sum = *buffer;
-		sum->frames = frames;
-		forget_places(&sum->round_trips);
-		forget_places(&sum->follows);
-		return;
-	}
 	add_sum(&sum->h2d, &buffer->h2d);
 	add_sum(&sum->d2h, &buffer->d2h);
 	if (buffer->largest_bytes > sum->largest_bytes)
@@ -208,27 +187,61 @@ static void add_buffer(struct profile *to, const struct profile *from,
 	add_trips(&sum->follows, &buffer->follows);
 }
 
+static void merge_buffers(struct profile *to, const struct profile_buffer *buffers, size_t count)
+{
+	struct places_item *items = profile_allocate(to, count, sizeof(*items));
+	size_t *first = profile_allocate(to, count, sizeof(*first));
+
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct places_item){ buffers[i].kind, buffers[i].frames };
+	places_find_first(to, items, count, first);
+	to->buffers = profile_allocate(to, count, sizeof(*to->buffers));
+	for (size_t i = 0; i < count; i++) {
+		if (first[i] != i) {
+			first[i] = first[first[i]];
+			add_buffer(&to->buffers[first[i]], &buffers[i]);
+			continue;
+		}
+		first[i] = to->buffer_count++;
+		struct profile_buffer *sum = &to->buffers[first[i]];
+		*sum = buffers[i];
+		forget_places(&sum->round_trips);
+		forget_places(&sum->follows);
+	}
+}
+
 static void merge_places(struct merged *merged)
 {
 	struct profile *to = merged->to;
-	size_t modules = 0, sites = 0, buffers = 0;
+	size_t modules = 0, site_count = 0, buffer_count = 0;
 
 	for (size_t i = 0; i < merged->count; i++) {
 		modules += merged->profiles[i].module_count;
-		sites += merged->profiles[i].site_count;
-		buffers += merged->profiles[i].buffer_count;
+		site_count += merged->profiles[i].site_count;
+		buffer_count += merged->profiles[i].buffer_count;
 	}
 	to->modules = profile_allocate(to, modules, sizeof(*to->modules));
-	to->sites = profile_allocate(to, sites, sizeof(*to->sites));
-	to->buffers = profile_allocate(to, buffers, sizeof(*to->buffers));
+	struct profile_site *sites = profile_allocate(to, site_count, sizeof(*sites)),
+			    *site = sites;
+	struct profile_buffer *buffers = profile_allocate(to, buffer_count, sizeof(*buffers));
+	struct profile_buffer *buffer = buffers;
 	for (size_t i = 0; i < merged->count; i++) {
 		const struct profile *from = &merged->profiles[i];
+		int64_t *now = profile_allocate(to, from->module_count, sizeof(*now));
 
-		for (size_t j = 0; j < from->site_count; j++)
-			add_site(to, from, from->sites[j]);
-		for (size_t j = 0; j < from->buffer_count; j++)
-			add_buffer(to, from, &from->buffers[j]);
+		for (size_t j = 0; j < from->module_count; j++)
+			now[j] = module_in(to, &from->modules[j]);
+		for (size_t j = 0; j < from->site_count; j++, site++) {
+			*site = from->sites[j];
+			site->frames = frames_in(to, now, &site->frames);
+		}
+		for (size_t j = 0; j < from->buffer_count; j++, buffer++) {
+			*buffer = from->buffers[j];
+			buffer->frames = frames_in(to, now, &buffer->frames);
+		}
 	}
+	places_merge(to, sites, site_count, profile_allocate(to, site_count, sizeof(size_t)));
+	merge_buffers(to, buffers, buffer_count);
 }
 
 /* Every reader of the samples adds them up by line. */

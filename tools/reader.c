@@ -133,6 +133,19 @@ void *reader_list(struct reader *reader, json_t *parent, const char *name, size_
 	return items;
 }
 
+void *reader_short_list(struct reader *reader, json_t *parent, const char *name, size_t size,
+			void (*item)(struct reader *reader, json_t *value, void *to),
+			size_t *ret_count)
+{
+	*ret_count = 0;
+	if (json_array_size(json_object_get(parent, name)) > READER_SHORT_MOST) {
+		reader_complain(reader, "%s%s has more than %d entries", reader->where, name,
+				READER_SHORT_MOST);
+		return NULL;
+	}
+	return reader_list(reader, parent, name, size, item, ret_count);
+}
+
 void reader_need_object(struct reader *reader, const json_t *value)
 {
 	if (!json_is_object(value))

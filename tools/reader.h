@@ -67,6 +67,15 @@ void reader_part(struct reader *reader, json_t *parent, const char *name,
 void *reader_list(struct reader *reader, json_t *parent, const char *name, size_t size,
 		  void (*item)(struct reader *reader, json_t *value, void *to), size_t *ret_count);
 
+/*
+ * As reader_list(), for a list that no run makes long: some commands compare each entry with all
+ * others.
+ */
+#define READER_SHORT_MOST 4096
+void *reader_short_list(struct reader *reader, json_t *parent, const char *name, size_t size,
+			void (*item)(struct reader *reader, json_t *value, void *to),
+			size_t *ret_count);
+
 /* Reads an item of a list of texts; "" for null. */
 void reader_line(struct reader *reader, json_t *value, void *to);
 

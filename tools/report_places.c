@@ -9,6 +9,7 @@
 #include "base/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PLACE_WIDTH  44
@@ -80,25 +81,61 @@ static void site_rows(struct layout_table *table, const struct profile *profile,
 	}
 }
 
-static bool is_same_place(const struct profile_frame *a, const struct profile_frame *b)
+/* Compares places as their rows show them, without their callers. */
+static int compare_places(const struct profile_frame *a, const struct profile_frame *b)
 {
-	if (a == NULL || b == NULL || (a->path == NULL) != (b->path == NULL))
-		return false;
-	return a->path == NULL ? a->module == b->module && a->offset == b->offset
-			       : a->number == b->number && strcmp(a->path, b->path) == 0;
+	int order = (a->path != NULL) - (b->path != NULL);
+
+	if (order != 0)
+		return order;
+	if (a->path == NULL)
+		return profile_by_place(a, b);
+	order = strcmp(a->path, b->path);
+	return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct profile_frame *a = *(const struct profile_frame *const *)left,
+				   *b = *(const struct profile_frame *const *)right;
+
+	return compare_places(a, b);
+}
+
+/* The places of all sites that are shown, in order. */
+struct shown_places {
+	const struct profile_frame **items;
+	size_t count;
+};
+
+static struct shown_places places_of(struct profile *profile,
+				     const struct profile_site *const *sites, size_t count)
+{
+	struct shown_places places = { profile_allocate(profile, count, sizeof(*places.items)), 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_frame *place = names_frame(profile, &sites[i]->frames, false);
+
+		if (place != NULL)
+			places.items[places.count++] = place;
+	}
+	if (places.count > 0)
+		qsort(places.items, places.count, sizeof(*places.items), by_place);
+	return places;
 }
 
 /* True if the rows of another site would look the same without their callers. */
-static bool is_ambiguous(const struct profile *profile, const struct profile_site *const *sites,
-			 size_t count, size_t index)
+static bool is_ambiguous(const struct profile *profile, const struct shown_places *places,
+			 const struct profile_site *site)
 {
-	const struct profile_frame *place = names_frame(profile, &sites[index]->frames, false);
+	const struct profile_frame *place = names_frame(profile, &site->frames, false);
 
-	for (size_t i = 0; i < count; i++)
-		if (i != index &&
-		    is_same_place(place, names_frame(profile, &sites[i]->frames, false)))
-			return true;
-	return false;
+	if (place == NULL)
+		return false;
+	const struct profile_frame **found =
+		bsearch(&place, places->items, places->count, sizeof(*places->items), by_place);
+	return (found > places->items && compare_places(found[-1], place) == 0) ||
+	       (found + 1 < places->items + places->count && compare_places(found[1], place) == 0);
 }
 
 /* Prints the callers of a site below its rows. */
@@ -162,10 +199,12 @@ void report_sites(const struct profile *profile, bool all)
 		return;
 	const struct profile_site **sites = order_sites(profile);
 	size_t shown = all || profile->site_count < ROWS_MOST ? profile->site_count : ROWS_MOST;
+	/* The memory of a profile grows; its data stay as they are. */
+	struct shown_places places = places_of((struct profile *)profile, sites, shown);
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	puts("\nCOPY SITES (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++) {
-		bool ambiguous = !sites[i]->folded && is_ambiguous(profile, sites, shown, i);
+		bool ambiguous = !sites[i]->folded && is_ambiguous(profile, &places, sites[i]);
 
 		site_rows(table, profile, sites[i], ambiguous, all);
 		if (ambiguous)

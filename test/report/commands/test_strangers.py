@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import struct
 import tempfile
 
@@ -343,8 +344,78 @@ def private_page():
         check(f"a page of {file}", (seen, done.stderr) == (mode, said), oct(seen), done.stderr)
 
 
+def limited(run):
+    """Runs hotpin; returns its most memory in bytes, and its CPU time in user space."""
+    def child():
+        done = tap.run(*run)
+        most = resource.getrusage(resource.RUSAGE_CHILDREN)
+        os.write(ends[1], json.dumps([most.ru_maxrss * 1024, most.ru_utime, done.returncode, done.stderr[-500:]]).encode())
+
+    # What the children of a process take is known of all together.
+    ends = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(ends[1])
+    with os.fdopen(ends[0], "rb") as file:
+        return json.loads(file.read())
+
+
+def memory():
+    """Memory grows with the size of a file, however empty its values are."""
+    with open(tap.HOTPIN, "rb") as file:
+        sanitized = b"__asan_init" in file.read()
+    count = 1_000_000
+    least, *_ = limited(("report", write("least.json", made.first())))
+    for name, value in (("objects", "{}"), ("lists", "[]"), ("keys", '{"a":0}'), ("nested", "[[{}],{}]")):
+        for part in () if sanitized else ("", "kernels", "sites", "events"):
+            text = "[" + ",".join([value] * count) + "]"
+            inside = json.dumps({**made.first(), part: "HERE"}).replace('"HERE"', text) if part else text
+            most, _, status, said = limited(("report", write("empty.json", inside)))
+            check(f"{name} as {part or 'a file'}", status == 1 and most - least < 40 * len(inside) + (24 << 20), most,
+                  len(inside), said)
+    for entry in ("transfers", "modules", "gaps", "stages", "warnings", "calls", "launches", "what_if", "python_samples"):
+        done = tap.run("report", write("long.json", {**made.first(), entry: [None] * 5000}))
+        check(f"{entry} are few", done.returncode == 1 and f"{entry} has more than 4096 entries" in done.stderr, done.stderr)
+    done = tap.run("report", write("long.json", {**made.first(), "counters": {f"c{i}": i for i in range(5000)}}))
+    check("so are counters", done.returncode == 1 and "counters has more than" in done.stderr, done.stderr)
+
+
+def many(count):
+    """Returns a profile with as many sites and buffers, all of them different."""
+    run = made.ported_next()
+    run["repeats"] = None
+    run["sites"] = [{"frames": [made.frame(0, 0x1000 + 16 * i)],
+                     "rows": [{"direction": "h2d", "memory": "pageable", "count": 2, "bytes": 9, "host_ns": 10 + i,
+                               "sync_count": 1, "sync_ns": 5}]} for i in range(count)]
+    trips = [made.trips(9, 9, made.MILLI + i, 100 + i, download_site=i, upload_site=i) for i in range(count)]
+    run["buffers"] = [{"kind": "heap", "frames": [made.frame(0, 0x10 + 16 * i)], "largest_bytes": 9, "promoted_bytes": 0,
+                       "pins": 0, "pin_ns": 0, "saved_ns": 0, "could_save_ns": 0, "h2d": made.total(1, 8, 9 + i),
+                       "d2h": made.total(0, 0, 0), "round_trips": trips[i], "follows": {**trips[i], "after": 0}}
+                      for i in range(count)]
+    return run
+
+
+def time():
+    """Four times as many entries take about four times as long, not sixteen times."""
+    for count in (3000, 12000):
+        write(f"many{count}.json", many(count))
+    write("other.json", {**made.first(), "stage": "other"})
+    for command in (("report", "--all", "NAME"), ("report", "--force", "NAME", "NAME"), ("html", "other.json", "NAME"),
+                    ("csv", "-t", "sites", "NAME")):
+        least = [min(limited([f"many{count}.json" if word == "NAME" else word for word in command])[1] for _ in range(2))
+                 for count in (3000, 12000)]
+        check(f"{' '.join(command)}", least[1] < 8 * max(least[0], 0.02), least)
+
+
 def main():
     program.addr2line({})
+    memory()
+    time()
     sources()
     verified_sources()
     private_page()
