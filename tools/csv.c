@@ -2,7 +2,8 @@
  * csv.c - `hotpin csv`: writes one table of a profile for spreadsheets and data frames.
  *
  * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty.  Texts are quoted.
- * An apostrophe precedes a text that a spreadsheet would take for a formula.
+ * An apostrophe precedes a text that a spreadsheet would take for a formula.  Where semicolons
+ * separate cells, only the first text of a line counts as quoted, so semicolons are escaped.
  */
 #include "each.h"
 #include "folded.h"
@@ -53,7 +54,7 @@ static void quoted(FILE *to, const char *text)
 	for (size_t at = 0; at < length;) {
 		size_t bytes = units_printable(text + at, length - at);
 
-		if (bytes == 0)
+		if (bytes == 0 || text[at] == ';')
 			fprintf(to, "\\x%02x", (unsigned char)text[at]);
 		else if (text[at] == '"')
 			fputs("\"\"", to);
