@@ -6,6 +6,7 @@
  */
 #include "source.h"
 #include "named.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,6 +128,18 @@ static bool read_below(const char *compiled, const struct source_where *where, s
 	return false;
 }
 
+/* Reads the file that the user names, unless another user has put a link there. */
+static bool read_given(const char *path, struct source *ret)
+{
+	struct hp_place place;
+	bool found;
+
+	if (path == NULL || hp_trust_find(path, true, &place) < 0)
+		return false;
+	close(place.folder);
+	return read_one(path, NULL, NULL, ret, &found) == NULL;
+}
+
 const char *source_open(const struct source_claim *claim, const struct source_where *where,
 			struct source *ret)
 {
@@ -137,8 +150,7 @@ const char *source_open(const struct source_claim *claim, const struct source_wh
 	if (read_below(claim->compiled, where, ret, &refused))
 		return NULL;
 	const char *why = read_one(claim->compiled, ".", claim, ret, &found);
-	if (why != NULL && where->file != NULL &&
-	    read_one(where->file, NULL, NULL, ret, &found) == NULL)
+	if (why != NULL && read_given(where->file, ret))
 		return NULL;
 	return why != NULL && refused != NULL ? refused : why;
 }
