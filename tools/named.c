@@ -131,10 +131,34 @@ static int walk(const char *path, struct named *ret)
 	return at;
 }
 
+/* Opens the file that `fd` names for reading.  O_NONBLOCK: a lease must not delay this. */
+static int open_again(int fd, const char *path, struct named *ret)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	char link[32];
+	struct stat now;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	int error = link_of(fd, ret->path, sizeof(ret->path));
+	/* Without /proc, the path must still lead to the same file. */
+	if (error == -ENOENT && strlen(path) < sizeof(ret->path))
+		ret->fd = open(strcpy(ret->path, path), flags);
+	else if (error == 0)
+		ret->fd = open(link, flags);
+	else
+		return error;
+	if (ret->fd < 0)
+		return -errno;
+	if (fstat(ret->fd, &now) == 0 && now.st_dev == ret->status.st_dev &&
+	    now.st_ino == ret->status.st_ino)
+		return 0;
+	close(ret->fd);
+	return -EAGAIN;
+}
+
 int named_open(const char *path, struct named *ret)
 {
-	char link[32];
-	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT, error = 0;
+	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT, error;
 
 	if (fd < 0)
 		return fd;
@@ -142,13 +166,7 @@ int named_open(const char *path, struct named *ret)
 	if (fstat(fd, &ret->status) < 0 || !S_ISREG(ret->status.st_mode))
 		error = -EINVAL;
 	else
-		error = link_of(fd, ret->path, sizeof(ret->path));
-	/* This names the file that was looked at.  O_NONBLOCK: a lease must not delay this. */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (error == 0) {
-		ret->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		error = ret->fd < 0 ? -errno : 0;
-	}
+		error = open_again(fd, path, ret);
 	close(fd);
 	return error;
 }
