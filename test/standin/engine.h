@@ -41,7 +41,8 @@ struct engine {
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* some operation ended */
 	int unregistering;    /* threads that wait there for running work */
-	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
+	bool ready;           /* cuInit succeeded */
+	_Atomic bool gone;    /* the process is past exit(); written without the lock */
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin, ahead, lean;
 	_Atomic int orphan_calls; /* made in a child of fork() */

@@ -224,7 +224,7 @@ CUresult stream_push_last(struct ctx *ctx, struct op **ret)
 static bool op_ready(struct op *op)
 {
 	const struct block *block;
-	uint64_t now = 0;
+	uint64_t now;
 
 	if (op->state != OP_QUEUED)
 		return false;
@@ -236,7 +236,10 @@ static bool op_ready(struct op *op)
 	block = block_find(op->work.wait.at);
 	if (block == NULL)
 		return true;
-	__builtin_memcpy(&now, block_host(block, op->work.wait.at), op->work.wait.size);
+	/* As on a device, the word may change meanwhile: a test writes it without the lock. */
+	const void *word = block_host(block, op->work.wait.at);
+	now = op->work.wait.size == 4 ? __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED)
+				      : __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
 	switch (op->work.wait.flags & 3) {
 	case CU_STREAM_WAIT_VALUE_EQ:
 		return now == op->work.wait.value;
