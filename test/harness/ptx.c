@@ -248,7 +248,8 @@ TWIN(spin, 8, 0)
 TWIN(work, 8, 8, 4, 0)
 {
 	took(number(args[0]));
-	*(uint32_t *)memory(args[1]) = *(const uint32_t *)args[2];
+	/* A kernel of another stream may wait for the word. */
+	__atomic_store_n((uint32_t *)memory(args[1]), *(const uint32_t *)args[2], __ATOMIC_RELAXED);
 }
 
 TWIN(move, 8, 8, 0)

@@ -44,7 +44,7 @@ struct scene scene;
 unsigned deferred;
 
 static CUevent worked;
-static uint32_t numbers;
+static _Atomic uint32_t numbers;
 static char *hot_block;
 static char data_block[UPLOAD_MOST];
 #define HOT_BYTES MIB
@@ -61,9 +61,9 @@ static bool await_on_stand_in(const volatile uint32_t *at)
 {
 	time_t end_s = check_now_s() + (time_t)check_limit(AWAIT_S);
 
-	if (*at == 0 && awaited != NULL)
+	if (awaited != NULL && __atomic_load_n(at, __ATOMIC_RELAXED) == 0)
 		awaited();
-	for (int i = 0; *at == 0; i++) {
+	for (int i = 0; __atomic_load_n(at, __ATOMIC_RELAXED) == 0; i++) {
 		if (check_now_s() > end_s)
 			return false;
 		check_pause(i);

@@ -17,10 +17,16 @@ static char small[KIB];
 static CUstream forever;
 static CUdeviceptr word;
 
+/* Other threads may look at the word in the driver. */
+static void write_word(uint32_t value)
+{
+	__atomic_store_n((uint32_t *)standin_host(word), value, __ATOMIC_RELAXED);
+}
+
 static void prepare_forever(void)
 {
 	OK(cuMemAlloc_v2(&word, 4));
-	*(uint32_t *)standin_host(word) = 0;
+	write_word(0);
 	OK(cuStreamCreate(&forever, CU_STREAM_NON_BLOCKING));
 }
 
@@ -76,7 +82,7 @@ TEST(a_kernel_that_never_ends)
 	CHECK_EQ(standin_pending(forever), 1);
 
 	/* The kernel ends. */
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	CHECK_EQ(standin_step(forever, 1), 1);
 	CHECK(shrinks_to(base + 64 * MIB, 10));
 }
@@ -104,7 +110,7 @@ static void *let_go_at_last(void *unused)
 		left_ns -= STEP_NS;
 	}
 	let_go = !all_returned;
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	return NULL;
 }
 
@@ -156,7 +162,7 @@ TEST(a_kernel_of_another_context)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	OK(cuCtxSetCurrent(other));
 	CHECK_EQ(standin_pending(forever), 1);
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 }
 
 /*
@@ -168,7 +174,7 @@ static int unpinned_behind(size_t bytes)
 	begin();
 	allocate(true);
 	OK(cuMemAlloc_v2(&word, 4));
-	*(uint32_t *)standin_host(word) = 0;
+	write_word(0);
 	free_all();
 	rest(2);
 	int before = standin_calls("cuMemHostUnregister");
@@ -177,7 +183,7 @@ static int unpinned_behind(size_t bytes)
 	rest(1);
 	int count = standin_calls("cuMemHostUnregister") - before;
 	/* The kernel ends, and a copy to host memory shows this. */
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	OK(cuMemcpyDtoH_v2(small, there, sizeof(small)));
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 	return count;
@@ -209,12 +215,12 @@ TEST(work_that_comes_meanwhile)
 		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
 	OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamWaitValue32_v2(later, word, 2, CU_STREAM_WAIT_VALUE_EQ));
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	CHECK_EQ(standin_step(forever, 1), 1);
 	rest(2);
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	CHECK_EQ(standin_pending(later), 1);
-	*(uint32_t *)standin_host(word) = 2;
+	write_word(2);
 }
 
 /* All blocks are pinned and due.  Returns when some are unpinned, but not all. */
@@ -244,7 +250,7 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", 
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 	test_clock_step(TEST_MS);
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	OK(cuCtxSynchronize());
 	/* The others are unpinned afterwards. */
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
@@ -317,7 +323,7 @@ static void begin_with_two(void)
 
 static void put_kernel(void)
 {
-	*(uint32_t *)standin_host(word) = 0;
+	write_word(0);
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 }
 
@@ -405,7 +411,7 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HO
 		atomic_store(&looks_away, false);
 		call_later();
 		atomic_store(&looks_away, true);
-		*(uint32_t *)standin_host(word) = 1;
+		write_word(1);
 		OK(cuCtxSynchronize());
 		test_clock_pass(STEP_NS);
 	}
@@ -476,7 +482,7 @@ static void make_due_later(void)
 	put_kernel();
 	free_all();
 	rest(2.5);
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 	CHECK_EQ(standin_step(forever, 1), 1);
 }
 
@@ -801,7 +807,7 @@ TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 		CHECK_EQ(waitpid(child, NULL, 0), child);
 	}
 	CHECK(again);
-	*(uint32_t *)standin_host(word) = 1;
+	write_word(1);
 }
 
 /* During a capture, any query would invalidate it. */
@@ -882,7 +888,7 @@ TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
 		free_all();
 		if (preloaded())
 			PASS_UNTIL(standin_calls("cuCtxRecordEvent") >= asked + 2, TEST_MS);
-		*(uint32_t *)standin_host(word) = 1;
+		write_word(1);
 		OK(cuCtxDestroy_v2(other));
 		OK(cuCtxCreate_v2(&again, 0, 0));
 		OK(cuEventCreate(&mine, CU_EVENT_DISABLE_TIMING));

@@ -38,7 +38,7 @@ static _Atomic bool crowd_stops;
 static uint64_t forks, spawns;
 
 /* volatile, so that compilers do not apply their knowledge of malloc(). */
-static void *volatile kept_from_compiler;
+static __thread void *volatile kept_from_compiler;
 static const volatile size_t too_much = (size_t)PTRDIFF_MAX + 1, nearly_all = SIZE_MAX,
 			     product = (size_t)1 << 33;
 
@@ -278,7 +278,7 @@ static void do_absurd(struct walker *walker)
 	REFUSED(realloc(NULL, too_much));
 	REFUSED(reallocarray(NULL, too_much, 2));
 	REFUSED(memalign(64, too_much));
-	REFUSED(aligned_alloc(4096, nearly_all - 4096));
+	REFUSED(aligned_alloc(4096, nearly_all - 4095));
 	REFUSED(valloc(nearly_all));
 	REFUSED(pvalloc(nearly_all));
 	if (posix_memalign(&untouched, 64, too_much) != ENOMEM || untouched != &slot ||
