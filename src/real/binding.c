@@ -16,6 +16,14 @@
 #include <gnu/libc-version.h>
 #include <link.h>
 
+bool real_is_ours(const void *address)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
+
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
+}
+
 /* True if `address` is a PLT entry for a function of another object. */
 static bool is_plt_entry(const void *address)
 {

@@ -1,5 +1,6 @@
 /*
- * The definition that the program's calls of an allocation function reach.
+ * The definition that the program's calls of an allocation function reach, and the file that an
+ * address is in.
  */
 #ifndef HP_REAL_BINDING_H
 #define HP_REAL_BINDING_H
@@ -11,6 +12,9 @@
  * definition.  Walks the loader's lists and may allocate.  False if that cannot be determined.
  */
 bool binding_is_ours(const char *name);
+
+/* True if `address` is inside this library. */
+bool real_is_ours(const void *address);
 
 /* True if `address` is inside libc itself. */
 bool binding_is_libcs(const void *address);

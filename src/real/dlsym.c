@@ -4,18 +4,11 @@
 #define _GNU_SOURCE
 #include "real/dlsym.h"
 #include "base/parse.h"
+#include "real/binding.h"
 
 #include <dlfcn.h>
 
 real_dlsym_fn real_dlsym;
-
-bool real_is_ours(const void *address)
-{
-	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-	extern const char _end[] __attribute__((visibility("hidden")));
-
-	return (const char *)address >= __ehdr_start && (const char *)address < _end;
-}
 
 /*
  * dlvsym() allocates its error text by hotpin's malloc(), which calls this function again in the

@@ -14,7 +14,4 @@ extern real_dlsym_fn real_dlsym;
 /* Finds real_dlsym.  False: not found, or this thread is finding it.  Any thread, any time. */
 bool real_dlsym_find(void);
 
-/* True if `address` is inside this library. */
-bool real_is_ours(const void *address);
-
 #endif

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "engine/state.h"
 #include "engine/visibility.h"
+#include "real/binding.h"
 #include "real/dlsym.h"
 #include "real/real.h"
 #include "shim/driver/callers.h"

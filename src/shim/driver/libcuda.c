@@ -11,6 +11,7 @@
 #include "base/protections.h"
 #include "engine/gate.h"
 #include "engine/state.h"
+#include "real/binding.h"
 #include "real/dlsym.h"
 #include "real/real.h"
 #include "shim/libc/large.h"

@@ -12,9 +12,6 @@ SETTINGS = [{},
 
 def run(program, options):
     env = {**os.environ, "HOTPIN_LOG": "warn", **options}
-    # As with libc; memory that the process keeps to its end is no leak.
-    env["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=0"
-    env["TSAN_OPTIONS"] = "allocator_may_return_null=1"
     return subprocess.run([program], env=env, capture_output=True, text=True, check=False)
 
 
