@@ -33,6 +33,15 @@
 #define SANITIZED 0
 #endif
 
+/* ThreadSanitizer has a thread of its own, and keeps its notes of memory that was given back. */
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZED_THREADS 1
+#elif defined(__has_feature)
+#define SANITIZED_THREADS __has_feature(thread_sanitizer)
+#else
+#define SANITIZED_THREADS 0
+#endif
+
 struct check_test {
 	const char *name;
 	void (*run)(void);

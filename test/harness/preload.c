@@ -8,12 +8,26 @@ struct preload_setting *preload_settings;
 
 static const char *mode;
 
+/* Only test/whole/linked.c has it. */
+extern const char whole_is_linked[] __attribute__((weak));
+
+bool preload_is_linked(void)
+{
+	return whole_is_linked != NULL;
+}
+
+static bool is_here(void)
+{
+	const char *list = getenv("LD_PRELOAD");
+
+	return preload_is_linked() || (list != NULL && strstr(list, OURS) != NULL);
+}
+
 bool preloaded(void)
 {
-	const char *enable = getenv("HOTPIN"), *list = getenv("LD_PRELOAD");
+	const char *enable = getenv("HOTPIN");
 
-	return list != NULL && strstr(list, OURS) != NULL &&
-	       (enable == NULL || strcmp(enable, "0") != 0);
+	return is_here() && (enable == NULL || strcmp(enable, "0") != 0);
 }
 
 const char *preload_file_of(const void *address)
@@ -59,10 +73,10 @@ void preload_set(const char *setting, const char *library)
 
 void preload_limit_pins(void)
 {
-	const char *list = getenv("LD_PRELOAD"), *pin = getenv("HOTPIN_PIN");
+	const char *pin = getenv("HOTPIN_PIN");
 	bool pins = preloaded() && (pin == NULL || strcmp(pin, "0") != 0);
 
-	if (list == NULL || strstr(list, OURS) == NULL)
+	if (!is_here())
 		unsetenv("STANDIN_PINS_LIMIT");
 	else
 		setenv("STANDIN_PINS_LIMIT", pins ? getenv("HOTPIN_PIN_BUDGET") : "0", 1);

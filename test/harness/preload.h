@@ -49,6 +49,12 @@ extern struct preload_setting *preload_settings;
 /* True if the library is in this process, and acts. */
 bool preloaded(void);
 
+/*
+ * True if the program contains the library, for a sanitizer (test/whole).  Then nothing is
+ * preloaded: PRELOAD_SO is "", and "on" is the only mode.
+ */
+bool preload_is_linked(void);
+
 #define OURS "libhotpin.so"
 
 /* Returns the name of the file that contains `address`; "" if there is none. */

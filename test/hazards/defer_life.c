@@ -1067,7 +1067,10 @@ TEST(row27_small_copies_return_early)
 
 		deferred = 0;
 		upload(&one, TARGET, i, 0);
-		CHECK(one.bytes >= 64 * KIB || deferred == may_defer());
+		/* The first key, which reports the ends of threads, may be the sanitizer's. */
+		bool keyless = preload_is_linked() && one.behind == CU_STREAM_PER_THREAD;
+		bool may = may_defer() && !keyless;
+		CHECK(one.bytes >= 64 * KIB || deferred == may);
 		CHECK(device_holds(TARGET, one.bytes, one.seed));
 	}
 }
