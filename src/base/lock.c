@@ -85,8 +85,8 @@ void hp_locks_after_fork_parent(void)
 void hp_locks_after_fork_child(void)
 {
 	if (interrupted == 0) {
-		has_all = false;
-		hp_locks_held = 0;
+		hp_locks_after_fork_parent();
+		return;
 	}
 	interrupted = 0;
 	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
