@@ -94,11 +94,10 @@ static void look_at_device(void *driver, int ordinal)
 		doctor_find(WORKS, "device", "%d %s%s", ordinal, name, reads_host ? " (HMM)" : "");
 	/* The name of a MIG device ends with its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
 	if (strstr(name, " MIG ") != NULL)
-		doctor_find(
-			LIMITS, "device",
-			"%d is a MIG slice: peak rates are those of its part of the bus; CUPTI may "
-			"refuse, and profiles then have no device times",
-			ordinal);
+		doctor_find(LIMITS, "device",
+			    "%d is a MIG slice, which shares the link with other slices; CUPTI may "
+			    "refuse, and profiles then have no device times",
+			    ordinal);
 }
 
 /* Returns the first function that hotpin requires and the driver lacks; NULL if there is none. */

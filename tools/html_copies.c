@@ -42,13 +42,8 @@ static void peak_and_coverage(FILE *to, const struct profile *profile)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text),
-		 "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s). "
-		 "Coverage: %s copies seen by hotpin, %s by CUPTI.",
-		 show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
-		 show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
-		 show_text(profile->environment.peak_source, 16),
-		 show_count(profile->coverage.hotpin_copies),
+	snprintf(text, sizeof(text), "%s Coverage: %s copies seen by hotpin, %s by CUPTI.",
+		 show_peak(profile), show_count(profile->coverage.hotpin_copies),
 		 show_count(profile->coverage.cupti_copies));
 	page_element(to, "p class=\"soft\"", text);
 	if (profile_has_pageable(profile))

@@ -195,10 +195,14 @@ static void peak_lines(FILE *to, const struct profile *profile, double most)
 	int64_t up = profile->environment.peak_h2d_bytes_per_s;
 	int64_t down = profile->environment.peak_d2h_bytes_per_s;
 	bool alike = up > 0 && down > 0 && show_is_same(up, down, 50);
+	const char *name = show_peak_is_best(profile) ? "best rate of the run" : "peak of the link";
+	char both[2][32];
 
-	peak_line(to, alike ? "peak of the link" : "peak of the link, H2D", up, most);
+	snprintf(both[0], sizeof(both[0]), "%s%s", name, alike ? "" : ", H2D");
+	snprintf(both[1], sizeof(both[1]), "%s, D2H", name);
+	peak_line(to, both[0], up, most);
 	if (!alike)
-		peak_line(to, "peak of the link, D2H", down, most);
+		peak_line(to, both[1], down, most);
 }
 
 static void axis_labels(FILE *to, const struct bins *bins, int halves, double most,

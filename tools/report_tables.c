@@ -59,15 +59,6 @@ static void transfer_row(struct layout_table *table, const struct profile *profi
 	layout_row(table);
 }
 
-static void peak_of_link(const struct profile *profile)
-{
-	if (profile->environment.peak_h2d_bytes_per_s > 0)
-		layout_say(2, "  Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).",
-			   show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
-			   show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
-			   show_text(profile->environment.peak_source, 16));
-}
-
 static void transfers(const struct profile *profile)
 {
 	static const struct layout_column columns[] = {
@@ -103,8 +94,9 @@ static void transfers(const struct profile *profile)
 	layout_print(table, all_rows);
 	if (any_unknown)
 		report_of_unknown();
-	if (device)
-		peak_of_link(profile);
+	if (device && (profile->environment.peak_h2d_bytes_per_s > 0 ||
+		       profile->environment.peak_d2h_bytes_per_s > 0))
+		layout_say(2, "  %s", show_peak(profile));
 	if (device && profile_has_pageable(profile))
 		layout_say(2,
 			   "  For pageable memory, bus time starts at the first DMA; the driver's "

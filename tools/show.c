@@ -83,6 +83,31 @@ const char *show_of_peak(const struct profile *profile, const struct profile_tra
 	return could < INT64_MAX ? show_share(profile_timed_bytes(row), (int64_t)could) : "n/a";
 }
 
+bool show_peak_is_best(const struct profile *profile)
+{
+	const char *source = profile->environment.peak_source;
+
+	return source != NULL && strcmp(source, "observed") == 0;
+}
+
+const char *show_peak(const struct profile *profile)
+{
+	const char *source = profile->environment.peak_source;
+	const char *h2d = show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+		   *d2h = show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
+	char *text = next_text();
+
+	if (show_peak_is_best(profile))
+		snprintf(text, TEXT_ROOM, "Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d,
+			 d2h);
+	else
+		snprintf(text, TEXT_ROOM, "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d,
+			 d2h,
+			 source != NULL && strcmp(source, "link") == 0 ? "PCIe speed and width"
+								       : show_text(source, 16));
+	return text;
+}
+
 const char *show_power(int64_t bytes)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

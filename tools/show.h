@@ -22,6 +22,12 @@ const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
 /* Returns the bytes as a share of what the link could have moved in their time on the device. */
 const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row);
 
+/* "Peak of the link: 63.0 GB/s H2D, ..", or the best rate of the run where that is the peak. */
+const char *show_peak(const struct profile *profile);
+
+/* True if the profile's peak is the best rate of its run. */
+bool show_peak_is_best(const struct profile *profile);
+
 /* A size that is a power of 2: "64 KiB". */
 const char *show_power(int64_t bytes);
 

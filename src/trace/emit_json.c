@@ -67,9 +67,9 @@ static void add_head(const struct report *report, struct json *json)
 	json_known(json, "peak_d2h_bytes_per_s", report->peak[TRACE_D2H] != 0,
 		   report->peak[TRACE_D2H]);
 	json_text(json, "peak_source",
-		  report->peak_observed[TRACE_H2D] || report->peak_observed[TRACE_D2H] ? "observed"
-		  : report->peak[TRACE_H2D] != 0 || report->peak[TRACE_D2H] != 0       ? "measured"
-										       : "");
+		  report->peak[TRACE_H2D] == 0 && report->peak[TRACE_D2H] == 0 ? ""
+		  : report->peak_observed                                      ? "observed"
+									       : "link");
 	json_close(json, "}");
 
 	json_open(json, "backend", "{");

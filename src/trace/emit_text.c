@@ -215,7 +215,7 @@ static void device_rows(const struct report *report, struct page *page)
 					   .rate_bytes = sum->bytes - sum->untimed_bytes,
 					   .rate_ns = sum->busy_ns,
 					   .peak = direction < TRACE_DIRECTIONS &&
-								   !report->peak_observed[direction]
+								   !report->peak_observed
 							   ? report->peak[direction]
 							   : 0 });
 		}

@@ -20,8 +20,9 @@ struct report {
 	char device_uuid[33];  /* "": unknown */
 	int driver_version;
 	bool on_stand_in;
-	uint64_t peak[TRACE_DIRECTIONS];      /* bytes a second; 0: not measured */
-	bool peak_observed[TRACE_DIRECTIONS]; /* by the run's own copies: a lower bound */
+	uint64_t link_bytes_per_s;       /* in each direction; 0: unknown */
+	uint64_t peak[TRACE_DIRECTIONS]; /* bytes a second; 0: unknown */
+	bool peak_observed;              /* by the run's own copies: a lower bound */
 	uint64_t began_ns, ended_ns;
 	bool ended;      /* false: results so far, while the program runs */
 	int exit_status; /* -1: not known */

@@ -72,6 +72,7 @@ static void keep_facts(const struct trace_facts *facts, uint64_t now_ns)
 	for (size_t i = 0; facts->device_uuid != NULL && i < 16; i++)
 		snprintf(report.device_uuid + 2 * i, 3, "%02x", facts->device_uuid[i]);
 	report.driver_version = facts->driver_version;
+	report.link_bytes_per_s = facts->link_bytes_per_s;
 	report.on_stand_in = facts->on_stand_in;
 	report.began_ns = known ? facts->began_ns : now_ns;
 }
@@ -452,14 +453,6 @@ void trace_stop(void)
 	report.ended = true;
 	atomic_store(&stopped, true);
 	errno = saved;
-}
-
-void trace_peak(uint64_t h2d, uint64_t d2h)
-{
-	if (!is_ours() || !atomic_load(&stopped) || atomic_load(&finished))
-		return;
-	report.peak[TRACE_H2D] = h2d;
-	report.peak[TRACE_D2H] = d2h;
 }
 
 static void last_words(void)

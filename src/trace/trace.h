@@ -19,6 +19,7 @@ struct trace_facts {
 	const char *device;               /* cuDeviceGetName of device 0; NULL: unknown */
 	const unsigned char *device_uuid; /* 16 bytes; NULL: unknown */
 	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
+	uint64_t link_bytes_per_s;        /* of device 0, as link_rate() gives it; 0: unknown */
 	bool on_stand_in;                 /* the test driver: times are modeled */
 	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
 	/* The names of the driver functions whose numbers trace_called() takes; NULL: none. */
@@ -110,12 +111,6 @@ void trace_contexts_gone(void);
 
 /* Ends collecting: later operations are not in the report.  The caller waits at most 10 s. */
 void trace_stop(void);
-
-/*
- * Sets the peak rate of the link, in bytes a second; 0: unknown.  Between trace_stop() and
- * trace_finish().
- */
-void trace_peak(uint64_t h2d, uint64_t d2h);
 
 /*
  * Ends collecting if necessary, and writes the table to stderr (or the log file) and the JSON to

@@ -38,13 +38,10 @@ __attribute__((format(printf, 3, 4))) static void note(struct report *report, en
 		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
 }
 
-/*
- * Returns the fastest rate of the rows that reports compare with the peak, including copies in
- * pieces.
- */
-static uint64_t fastest_row(const struct aggregate *device, int direction)
+/* Returns the fastest rate of a direction, of single copies and of the rows of the report. */
+static uint64_t fastest_of(const struct aggregate *device, int direction)
 {
-	uint64_t fastest = 0;
+	uint64_t fastest = device->fastest[direction];
 
 	for (int memory = AGGREGATE_PAGEABLE; memory <= AGGREGATE_PINNED; memory++) {
 		const struct aggregate_sum *row = &device->copies[direction][memory];
@@ -59,28 +56,24 @@ static uint64_t fastest_row(const struct aggregate *device, int direction)
 }
 
 /*
- * Without a measured peak, the rate of the run's fastest copies is used.  A faster rate in the run
- * raises the peak, since only a few copies measured it.
+ * The peak is the rate of the link.  If that is unknown, or the run was faster, so that it is
+ * wrong, the peak is the best rate of the run, in a direction that has large copies.
  */
 static void look_at_peak(struct report *report)
 {
 	const struct aggregate *device = report->collected.device;
+	const uint64_t link = report->link_bytes_per_s;
 
+	report->peak[TRACE_H2D] = report->peak[TRACE_D2H] = link;
 	if (!report->device)
 		return;
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		uint64_t fastest = device->fastest[direction];
-
-		if (report->peak[direction] == 0) {
-			report->peak_observed[direction] = fastest != 0;
-			report->peak[direction] = fastest;
-			continue;
-		}
-		uint64_t row = fastest_row(device, direction);
-		fastest = row > fastest ? row : fastest;
-		if (fastest > report->peak[direction])
-			report->peak[direction] = fastest;
-	}
+	uint64_t fastest[] = { [TRACE_H2D] = fastest_of(device, TRACE_H2D),
+			       [TRACE_D2H] = fastest_of(device, TRACE_D2H) };
+	report->peak_observed = fastest[TRACE_H2D] > link || fastest[TRACE_D2H] > link;
+	if (!report->peak_observed)
+		return;
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++)
+		report->peak[direction] = device->fastest[direction] != 0 ? fastest[direction] : 0;
 }
 
 static bool is_too_much(uint64_t lost, uint64_t all)

@@ -313,12 +313,17 @@ def bounds(truth, profile, pinned, resident):
 
 
 def peaks(truth, profile):
-    """Compares the profile's fastest copy with the program's.  Other work on the machine delays some
-    copies, and none is faster than the link."""
+    """Compares the profile's peak with the program's fastest copy.  No copy is faster than the link,
+    whose packets have headers, too.  The best rate of the run is that of a copy."""
+    source = profile["environment"]["peak_source"]
     for direction in ("h2d", "d2h"):
-        near(f"peak of the link, {direction}, {profile['environment']['peak_source']}",
-             profile["environment"][f"peak_{direction}_bytes_per_s"] / 1e9,
-             truth["fastest"][direction] / 1e9, slack=0)
+        peak = profile["environment"][f"peak_{direction}_bytes_per_s"] / 1e9
+        fastest = truth["fastest"][direction] / 1e9
+        if source == "link":
+            holds(f"peak of the link, {direction}", fastest <= peak * (1 + SHARE) and
+                  fastest > peak / 2, f"{fastest} of {peak}")
+        else:
+            near(f"best rate of the run, {direction}", peak, fastest, slack=0)
 
 
 def promoted(truth, profile, plain):

@@ -150,12 +150,9 @@ TEST(calls_are_counted_once)
 	CHECK_EQ(calls_of(json, "cuMemcpyHtoD_v2"), 1);
 	CHECK_EQ(calls_of(json, "cuInit"), 1);
 	CHECK_EQ(count_of(json, "launches"), 0);
-	/* These were measured after the run, and no figure counts them. */
-	CHECK(count_of(json, "peak_h2d_bytes_per_s") > 0 &&
-	      count_of(json, "peak_d2h_bytes_per_s") > 0);
-	CHECK(strstr(json, "\"peak_source\": \"measured\"") != NULL);
+	/* hotpin's own calls are not counted, and without device times there is no peak. */
 	CHECK_EQ(calls_of(json, "cuMemcpyHtoDAsync_v2"), -1);
-	CHECK_EQ(calls_of(json, "cuMemHostAlloc"), -1);
+	CHECK(strstr(json, "\"peak_source\": null") != NULL);
 }
 
 /* Counts "offset": entries before `end` with a number in [from, to). */
@@ -219,7 +216,7 @@ TEST(arguments_are_told_apart)
 	CHECK(strcmp(once, other) != 0 && strcmp(once, joined) != 0);
 }
 
-/* The profile is written, without a peak. */
+/* The profile is written. */
 TEST(what_never_ends_is_not_waited_for)
 {
 	static char json[1 << 18];
@@ -227,7 +224,6 @@ TEST(what_never_ends_is_not_waited_for)
 	job = "concurrent";
 	CHECK_EQ(profile(json, sizeof(json)), 0);
 	CHECK(strstr(json, "\"state\": \"ended\"") != NULL);
-	CHECK(strstr(json, "\"peak_h2d_bytes_per_s\": null") != NULL);
 }
 
 /* The time of pinning counts as time inside the call. */

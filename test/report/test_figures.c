@@ -146,36 +146,37 @@ TEST(table_without_cupti)
 	CHECK(mock_cupti.log[0] == '\0');
 }
 
-TEST(share_of_a_measured_peak)
+TEST(share_of_the_link)
 {
 	stage_clock(true);
 	stage_begin_with(true, summary,
-			 &(struct trace_facts){ .began_ns = stage_base, .on_stand_in = true });
+			 &(struct trace_facts){ .began_ns = stage_base,
+						.link_bytes_per_s = 32000000000,
+						.on_stand_in = true });
 	play();
-	trace_stop();
-	trace_peak(16000000000, 0);
 	stage_end();
-	CHECK(strstr(stage_text, "1.00 s   8.00   50.0 %") != NULL);
-	CHECK(strstr(stage_text, "1.00 s   25.0        -") != NULL);
+	CHECK(strstr(stage_text, "1.00 s   8.00   25.0 %") != NULL);
+	CHECK(strstr(stage_text, "1.00 s   25.0   78.1 %") != NULL);
 	CHECK(strstr(stage_text, "  1. Overlap copies and kernels          1.50 s   15.0 %\n"
 				 "==hotpin==   2. Pin the host memory of copies") != NULL);
 	CHECK(strstr(stage_text, "Stand-in device: all device times are modeled") != NULL);
-	/* A peak that was not measured is that of the run's own copies, and marked so. */
-	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 25000000000);
-	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
+	CHECK_EQ(stage_number("environment", "peak_h2d_bytes_per_s"), 32000000000);
+	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 32000000000);
+	CHECK(strstr(stage_json, "\"peak_source\": \"link\"") != NULL);
 }
 
-/* Three copies measure the peak at the end; it is never below the rate of the run's own copies. */
+/* A link that the run exceeds is not the one that its copies took. */
 TEST(nothing_is_faster_than_the_peak)
 {
 	stage_clock(true);
-	stage_begin_with(true, summary, &(struct trace_facts){ .began_ns = stage_base });
+	stage_begin_with(
+		true, summary,
+		&(struct trace_facts){ .began_ns = stage_base, .link_bytes_per_s = 24900000000 });
 	play();
-	trace_stop();
-	trace_peak(7900000000, 0);
 	stage_end();
-	CHECK(strstr(stage_text, "1.00 s   8.00  100.0 %") != NULL);
-	CHECK_EQ(stage_number("environment", "peak_h2d_bytes_per_s"), 8000000000);
+	CHECK(strstr(stage_text, "1.00 s   25.0        -") != NULL);
+	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 25000000000);
+	CHECK_EQ(stage_number("environment", "peak_h2d_bytes_per_s"), -2);
 	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
 }
 

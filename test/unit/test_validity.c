@@ -238,9 +238,14 @@ TEST(what_took_no_time_is_in_no_rate)
 	device.copies[TRACE_H2D][AGGREGATE_PAGEABLE] = (struct aggregate_sum){
 		.count = 3, .bytes = 3000, .busy_ns = 1000, .untimed_bytes = 1000
 	};
-	report.peak[TRACE_H2D] = 1000000000;
+	device.fastest[TRACE_H2D] = 1000000000;
 	check_validity();
+	CHECK(report.peak_observed);
 	CHECK_EQ(report.peak[TRACE_H2D], 2000000000);
+	report.link_bytes_per_s = 2000000000;
+	check_validity();
+	CHECK(!report.peak_observed);
+	CHECK_EQ(report.peak[TRACE_D2H], 2000000000);
 }
 
 TEST(changes_of_stage_that_found_no_room)

@@ -8,7 +8,6 @@
 #include "base/protections.h"
 #include "base/users.h"
 #include "engine/gate.h"
-#include "engine/peak.h"
 #include "engine/plan.h"
 #include "engine/section.h"
 #include "engine/staging.h"
@@ -22,6 +21,7 @@
 #include "shim/load/quick_exit.h"
 #include "shim/load/report.h"
 #include "shim/load/start.h"
+#include "trace/link.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -41,16 +41,16 @@ static pid_t owner;      /* the process that found the device; not a child of it
 /*
  * Waits until the device has done its work, so that the profile covers it.  Work on non-blocking
  * streams and in other contexts is not waited for.  The wait is bounded, because a kernel may wait
- * for the host, which is exiting.  True: the work is complete.
+ * for the host, which is exiting.
  */
-static bool wait_for_device(void)
+static void wait_for_device(void)
 {
 	CUevent event;
 	uint64_t end_ns = hp_now_ns() + WORK_PATIENCE_NS;
 
 	if (state_captures != 0 ||
 	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-		return false;
+		return;
 	/* The streams of the stand-in move when a call waits, not when it queries. */
 	bool recorded = REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS;
 	if (recorded && on_stand_in)
@@ -59,9 +59,7 @@ static bool wait_for_device(void)
 		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY &&
 		       hp_sleep_before(end_ns, 50000))
 			continue;
-	bool done = recorded && REAL(cuEventQuery)(event) == CUDA_SUCCESS;
 	REAL(cuEventDestroy_v2)(event);
-	return done;
 }
 
 /*
@@ -77,14 +75,8 @@ static void finish(int status, void *unused)
 	section_block(SECTION_PATIENCE_NS);
 	if (!trace_active())
 		return;
-	bool idle = wait_for_device();
+	wait_for_device();
 	trace_stop();
-	if (idle) {
-		uint64_t h2d, d2h;
-
-		peak_measure(on_stand_in, &h2d, &d2h);
-		trace_peak(h2d, d2h);
-	}
 	shim_report();
 }
 
@@ -112,6 +104,17 @@ static bool some_device_has(CUdevice_attribute asked)
 static const char *name_of_row(size_t row)
 {
 	return real_driver_facts[row].name;
+}
+
+/* The stand-in has no link, but perhaps the bus id of a device of this machine. */
+static uint64_t rate_of_link(void)
+{
+	char bus_id[32];
+
+	if (on_stand_in || !trace_wanted() ||
+	    REAL(cuDeviceGetPCIBusId)(bus_id, sizeof(bus_id), 0) != CUDA_SUCCESS)
+		return 0;
+	return link_rate("", bus_id);
 }
 
 void shim_device_found(void)
@@ -145,6 +148,7 @@ void shim_device_found(void)
 	/* test/standin gives its device this name; its times are modeled. */
 	on_stand_in = facts.device != NULL && strcmp(name, "stand-in device") == 0;
 	facts.on_stand_in = on_stand_in;
+	facts.link_bytes_per_s = rate_of_link();
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {

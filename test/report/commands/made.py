@@ -80,7 +80,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
                         "cupti_version": 130001, "cupti_path": "/usr/lib/libcupti.so.13",
                         "peak_h2d_bytes_per_s": 50 * GB, "peak_d2h_bytes_per_s": 50 * GB,
                         "device_uuid": "00112233445566778899aabbccddeeff",
-                        "peak_source": "measured"},
+                        "peak_source": "link"},
         "backend": {"kind": "cupti", "why": None},
         "options": {"HOTPIN": "1", "HOTPIN_PIN": "1", "HOTPIN_PROFILE": "summary",
                     "HOTPIN_OUT": "run.json", "HOTPIN_STAGE": stage or ""},
