@@ -70,23 +70,3 @@ unsigned bins_down(const struct bins *bins, unsigned from)
 	}
 	return BINS;
 }
-
-int bins_check(const struct bins *bins, enum block_state state, size_t *ret_count)
-{
-	size_t count = 0;
-
-	for (unsigned bin = 0; bin < BINS; bin++) {
-		struct block *previous = NULL;
-
-		if ((bins->first[bin] != NULL) != (bins->filled[bin / 64] >> bin % 64 & 1))
-			return __LINE__;
-		for (struct block *at = bins->first[bin]; at != NULL; at = at->next, count++) {
-			if (at->state != (int)state || bins_index(at->room) != bin ||
-			    at->previous != previous)
-				return __LINE__;
-			previous = at;
-		}
-	}
-	*ret_count = count;
-	return 0;
-}

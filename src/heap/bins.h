@@ -30,7 +30,4 @@ void bins_remove(struct bins *bins, struct block *block);
 unsigned bins_up(const struct bins *bins, unsigned from);
 unsigned bins_down(const struct bins *bins, unsigned from);
 
-/* Debug walk: every block is in `state` and in its bin.  Returns 0 or the line that failed. */
-int bins_check(const struct bins *bins, enum block_state state, size_t *ret_count);
-
 #endif

@@ -305,15 +305,3 @@ struct block *cache_take_due(uint64_t now)
 		detach(block);
 	return block;
 }
-
-int cache_check(void)
-{
-	size_t binned, aged;
-	int failed = bins_check(&bins, BLOCK_CACHED, &binned);
-
-	if (failed == 0)
-		failed = expiry_check(&aged);
-	if (failed != 0)
-		return failed;
-	return binned == aged ? 0 : __LINE__;
-}

@@ -38,7 +38,4 @@ struct block *cache_take_expired(uint64_t now, size_t bytes_most);
 /* Takes the pinned block that was freed first, if it is due: BLOCK_LEAVING.  NULL: none is. */
 struct block *cache_take_due(uint64_t now);
 
-/* Debug walk.  Returns 0 or the line that failed. */
-int cache_check(void);
-
 #endif

@@ -240,23 +240,3 @@ size_t expiry_bytes(void)
 {
 	return loose.bytes + pinned.bytes;
 }
-
-int expiry_check(size_t *ret_count)
-{
-	bool may_be_due = false;
-
-	*ret_count = 0;
-	if (!lru_hold(&loose, ret_count) || !lru_hold(&pinned, ret_count))
-		return __LINE__;
-	for (struct block *at = loose.oldest; at != NULL; at = at->newer)
-		if (!is_loose(at))
-			return __LINE__;
-	for (struct block *at = pinned.oldest; at != NULL; at = at->newer) {
-		if (is_loose(at) || at->pin == BLOCK_USER_REGISTERED)
-			return __LINE__;
-		may_be_due = may_be_due || at->pin == BLOCK_PINNED;
-	}
-	if ((may_be_due || slots_oldest(true) != UINT64_MAX) && expiry_due_at == UINT64_MAX)
-		return __LINE__;
-	return 0;
-}

@@ -73,7 +73,4 @@ void expiry_set_pin(struct block *block, enum block_pin pin);
 /* Returns the bytes that are cached, with pinned blocks, without parked ones. */
 size_t expiry_bytes(void);
 
-/* Debug walk over *ret_count blocks.  Returns 0 or the line that failed. */
-int expiry_check(size_t *ret_count);
-
 #endif

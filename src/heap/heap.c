@@ -32,9 +32,6 @@
 /* The share of the bound that the slots of a shard may hold if none of them suits. */
 #define SHARD_PART 8
 
-/* A thread inside free() may wait so long for a CPU. */
-#define STRAY_NS   ((uint64_t)20000000000)
-
 static _Atomic bool started;
 static _Atomic unsigned turn; /* of the next new block, for coloring.h */
 
@@ -341,34 +338,4 @@ void heap_after_fork_child(void)
 	}
 	hp_unlock(HP_LOCK_heap);
 	release_list(list);
-}
-
-/* True if a parked block has no slot, which happens only inside free(). */
-static bool is_stray(void)
-{
-	for (struct block *at = span_first(); at != NULL; at = span_next(at))
-		if (at->state == BLOCK_PARKED && !at->has_slot)
-			return true;
-	return false;
-}
-
-int heap_check(void)
-{
-	uint64_t begun = hp_now_ns();
-	int failed = 0;
-
-	while (hp_now_ns() - begun < STRAY_NS) {
-		hp_lock(HP_LOCK_heap);
-		failed = span_check();
-		if (failed == 0)
-			failed = cache_check();
-		if (failed == 0)
-			failed = slots_check();
-		bool stray = is_stray();
-		hp_unlock(HP_LOCK_heap);
-		if (failed != 0 || !stray)
-			return failed;
-		hp_sleep_ns(100000);
-	}
-	return __LINE__;
 }

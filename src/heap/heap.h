@@ -78,7 +78,4 @@ void heap_after_fork_child(void);
 /* Returns the bytes in use, and those of cached blocks.  Walks all blocks. */
 void heap_stats(size_t *ret_live, size_t *ret_kept);
 
-/* Debug walk: checks every structure against the others.  Returns 0 or the line that failed. */
-int heap_check(void);
-
 #endif

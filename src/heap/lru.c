@@ -37,18 +37,3 @@ void lru_remove(struct lru *lru, struct block *block)
 	block->older = block->newer = NULL;
 	lru->bytes -= block->room;
 }
-
-bool lru_hold(const struct lru *lru, size_t *count)
-{
-	const struct block *older = NULL;
-	size_t bytes = 0;
-
-	for (const struct block *at = lru->oldest; at != NULL; at = at->newer) {
-		if (at->older != older || (older != NULL && older->freed_ns > at->freed_ns))
-			return false;
-		bytes += at->room;
-		older = at;
-		++*count;
-	}
-	return lru->newest == older && bytes == lru->bytes;
-}

@@ -18,7 +18,4 @@ struct lru {
 void lru_add(struct lru *lru, struct block *block);
 void lru_remove(struct lru *lru, struct block *block);
 
-/* Debug walk: true if order and sum are right.  Adds the number of blocks to *count. */
-bool lru_hold(const struct lru *lru, size_t *count);
-
 #endif

@@ -347,27 +347,3 @@ void slots_count(void)
 			if (shards[shard].blocks[slot] != NULL)
 				count(&seen[shard][slot], shards[shard].blocks[slot]);
 }
-
-int slots_check(void)
-{
-	size_t bytes = 0;
-
-	assert(hp_lock_held(HP_LOCK_heap));
-	for (unsigned shard = 0; shard < SHARDS; shard++) {
-		for (unsigned slot = 0; slot < SLOTS; slot++) {
-			const struct block *block = shards[shard].blocks[slot];
-			size_t room = shards[shard].units[slot] * MAP_UNIT;
-
-			if (block == NULL ? room != 0 : room != block->room || !block->has_slot)
-				return __LINE__;
-			if (block != NULL && block->home != shard)
-				return __LINE__;
-			/* Read once: malloc() and free() change it meanwhile. */
-			int state = block != NULL ? state_of(block) : BLOCK_PARKED;
-			if (state != BLOCK_PARKED && state != BLOCK_LIVE && state != BLOCK_LEAVING)
-				return __LINE__;
-			bytes += room;
-		}
-	}
-	return bytes == slot_bytes ? 0 : __LINE__;
-}

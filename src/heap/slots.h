@@ -64,7 +64,4 @@ uint64_t slots_oldest(bool pinned);
 /* Adds the allocations served from slots to the counters. */
 void slots_count(void);
 
-/* Debug walk.  Returns 0 or the line that failed. */
-int slots_check(void);
-
 #endif

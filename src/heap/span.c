@@ -23,9 +23,6 @@
 #define RESERVE_USUAL ((size_t)1 << 40)
 #define OPEN_STEP     ((size_t)32 << 20)
 
-/* The debug walk looks at so many bytes of free space. */
-#define CHECK_MOST    ((size_t)64 << 20)
-
 /* Number of spaces that are looked at in a bin before the next bin. */
 #define LOOK_AT       32
 
@@ -58,13 +55,7 @@ size_t span_room(size_t bytes)
 	return bytes != 0 ? (bytes + MAP_UNIT - 1) & -MAP_UNIT : MAP_UNIT;
 }
 
-/* True for free or unmapped space: only its first and last unit are in the map. */
-static bool is_hollow(const struct block *block)
-{
-	return block->state == BLOCK_SPACE || block->state == BLOCK_GONE;
-}
-
-/* Puts the ends of the block into the map, and nothing between them. */
+/* Puts the ends of free or unmapped space into the map, and nothing between them. */
 static void map_ends(uintptr_t base, size_t room, struct block *block)
 {
 	map_set(base, base + MAP_UNIT, block);
@@ -385,42 +376,4 @@ struct block *span_first(void)
 struct block *span_next(const struct block *block)
 {
 	return map_at(block->base + block->room);
-}
-
-int span_check(void)
-{
-	size_t spaces = 0, listed = 0, seen = 0;
-	bool space_before = false;
-
-	for (struct block *block = span_first(); block != NULL; block = span_next(block)) {
-		bool space = block->state == BLOCK_SPACE, hollow = is_hollow(block);
-
-		if (block->base != start + seen || block->room == 0 || block->room % MAP_UNIT)
-			return __LINE__;
-		if (block->state == BLOCK_UNUSED || (space && space_before))
-			return __LINE__;
-		if (map_at(block->base + block->room - 1) != block)
-			return __LINE__;
-		if (!hollow && block->base + block->room > opened_end)
-			return __LINE__;
-		for (uintptr_t at = block->base; !hollow && at < block->base + block->room;
-		     at += MAP_UNIT)
-			if (map_at(at) != block)
-				return __LINE__;
-		for (uintptr_t at = block->base + MAP_UNIT;
-		     hollow && at < block->base + block->room - MAP_UNIT &&
-		     at < block->base + CHECK_MOST;
-		     at += MAP_UNIT)
-			if (map_at(at) != NULL)
-				return __LINE__;
-		seen += block->room;
-		spaces += space;
-		space_before = space;
-	}
-	if (condition == READY && seen != heap_bytes)
-		return __LINE__;
-	int failed = bins_check(&bins, BLOCK_SPACE, &listed);
-	if (failed != 0)
-		return failed;
-	return listed == spaces ? 0 : __LINE__;
 }

@@ -64,7 +64,4 @@ struct block *span_walk(uintptr_t *at, uintptr_t end);
 struct block *span_first(void);
 struct block *span_next(const struct block *block);
 
-/* Debug walk.  Returns 0 or the line that failed. */
-int span_check(void);
-
 #endif

@@ -413,23 +413,3 @@ void pin_stats(size_t *ret_now, size_t *ret_most)
 	*ret_now = pinned_now;
 	*ret_most = pinned_most;
 }
-
-static void add_pinned(struct block *block, void *arg)
-{
-	if (block->pin == BLOCK_PINNED || block->pin == BLOCK_PINNING)
-		*(size_t *)arg += block->room;
-}
-
-int pin_check(void)
-{
-	size_t sum = 0;
-
-	hp_lock(HP_LOCK_pin);
-	heap_each(add_pinned, &sum);
-	int failed = sum + stuck != pinned_now || pinned_now + staging_now > budget ||
-				     pinned_now > pinned_most
-			     ? __LINE__
-			     : 0;
-	hp_unlock(HP_LOCK_pin);
-	return failed;
-}

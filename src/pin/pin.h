@@ -171,9 +171,4 @@ void pin_forget_all(bool registered);
 /* Returns the bytes of blocks that we have pinned, now and at most.  Any thread, no lock. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 
-/*
- * Debug walk: the pinned bytes add up and keep to the budget.  Returns 0 or the line that failed.
- */
-int pin_check(void);
-
 #endif

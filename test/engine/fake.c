@@ -13,6 +13,7 @@
 #include "pin/pin.h"
 
 #include "clock.h"
+#include "heap_check.h"
 
 #include <errno.h>
 #include <pthread.h>

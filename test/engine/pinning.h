@@ -11,6 +11,7 @@
 #include "pin/pinning.h"
 
 #include "check.h"
+#include "heap_check.h"
 #include "sizes.h"
 
 /* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */

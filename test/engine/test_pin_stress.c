@@ -14,6 +14,7 @@
 #include "check.h"
 #include "clock.h"
 #include "fake.h"
+#include "heap_check.h"
 #include "random.h"
 #include "sizes.h"
 

@@ -14,6 +14,7 @@
 #include "heap/site.h"
 
 #include "check.h"
+#include "heap_check.h"
 #include "walk.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "clock.h"
+#include "heap_check.h"
 #include "memory.h"
 #include "pattern.h"
 #include "sizes.h"

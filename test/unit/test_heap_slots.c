@@ -390,24 +390,6 @@ TEST(a_slot_that_goes_while_its_block_is_freed)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* State that changes without the lock may change during the check of all blocks. */
-TEST(the_walk_bears_a_block_that_comes_and_goes)
-{
-	pthread_t thread;
-	int failed = 0;
-
-	heap_start();
-	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
-	for (int i = 0; i < (SANITIZED ? 20000 : 300000) && failed == 0; i++) {
-		hp_lock(HP_LOCK_heap);
-		failed = slots_check();
-		hp_unlock(HP_LOCK_heap);
-	}
-	CHECK_EQ(failed, 0);
-	atomic_store(&done, true);
-	pthread_join(thread, NULL);
-}
-
 #define WORKERS 4
 #define ROUNDS  (SANITIZED ? 3000 : 30000)
 #define SHELF   16

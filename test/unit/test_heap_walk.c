@@ -7,6 +7,7 @@
 #include "heap/resize.h"
 
 #include "check.h"
+#include "heap_check.h"
 #include "random.h"
 #include "sizes.h"
 

@@ -6,6 +6,7 @@
 #include "heap/heap.h"
 #include "heap/map.h"
 
+#include "heap_check.h"
 #include "tree.h"
 #include "sizes.h"
 

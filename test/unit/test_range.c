@@ -6,6 +6,7 @@
 #include "heap/span.h"
 
 #include "check.h"
+#include "heap_check.h"
 #include "sizes.h"
 
 #include <pthread.h>
