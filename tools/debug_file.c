@@ -47,12 +47,13 @@ static bool try_name(const struct named *program, const char *name, const char *
 		     struct named *ret)
 {
 	static const char *const places[][2] = { { "", "" }, { "", ".debug/" }, { SYSTEM, "" } };
+	const char *slash = strrchr(program->path, '/');
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		int length = snprintf(path, sizeof(path), "%s%.*s%s%s", places[i][0],
-				      (int)(strrchr(program->path, '/') + 1 - program->path),
-				      program->path, places[i][1], name);
+	for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+		int length =
+			snprintf(path, sizeof(path), "%s%.*s/%s%s", places[i][0],
+				 (int)(slash - program->path), program->path, places[i][1], name);
 
 		if (length < (int)sizeof(path) && try(path, build_id, ret))
 			return true;

@@ -131,44 +131,42 @@ static int walk(const char *path, struct named *ret)
 	return at;
 }
 
-/* Opens the file that `fd` names for reading.  O_NONBLOCK: a lease must not delay this. */
-static int open_again(int fd, const char *path, struct named *ret)
+/*
+ * Opens the file that was looked at for reading, and returns it or -errno.  O_NONBLOCK: a lease
+ * must not delay this.
+ */
+static int open_looked_at(int fd, const char *path, const struct stat *status)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	char link[32];
 	struct stat now;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	int error = link_of(fd, ret->path, sizeof(ret->path));
+	int file = open(link, flags);
 	/* Without /proc, the path must still lead to the same file. */
-	if (error == -ENOENT && strlen(path) < sizeof(ret->path))
-		ret->fd = open(strcpy(ret->path, path), flags);
-	else if (error == 0)
-		ret->fd = open(link, flags);
-	else
-		return error;
-	if (ret->fd < 0)
+	if (file < 0 && errno == ENOENT)
+		file = open(path, flags);
+	if (file < 0)
 		return -errno;
-	if (fstat(ret->fd, &now) == 0 && now.st_dev == ret->status.st_dev &&
-	    now.st_ino == ret->status.st_ino)
-		return 0;
-	close(ret->fd);
+	if (fstat(file, &now) == 0 && now.st_dev == status->st_dev && now.st_ino == status->st_ino)
+		return file;
+	close(file);
 	return -EAGAIN;
 }
 
 int named_open(const char *path, struct named *ret)
 {
-	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT, error;
+	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT;
 
 	if (fd < 0)
 		return fd;
 	/* The path may be a folder without a name, like "/". */
-	if (fstat(fd, &ret->status) < 0 || !S_ISREG(ret->status.st_mode))
-		error = -EINVAL;
-	else
-		error = open_again(fd, path, ret);
+	bool is_file = fstat(fd, &ret->status) == 0 && S_ISREG(ret->status.st_mode);
+	if (link_of(fd, ret->path, sizeof(ret->path)) < 0)
+		ret->path[0] = '\0';
+	ret->fd = is_file ? open_looked_at(fd, path, &ret->status) : -EINVAL;
 	close(fd);
-	return error;
+	return ret->fd < 0 ? ret->fd : 0;
 }
 
 bool named_is_readable(const struct named *file)

@@ -11,7 +11,7 @@
 struct named {
 	int fd; /* for reading */
 	struct stat status;
-	char path[PATH_MAX]; /* without symbolic links */
+	char path[PATH_MAX]; /* without symbolic links; "" if there is no /proc */
 	bool is_reachable;   /* every user may search the folders on the way */
 };
 

@@ -10,6 +10,7 @@ import pathlib
 import re
 import resource
 import struct
+import subprocess
 import tempfile
 
 import made
@@ -319,6 +320,7 @@ def sources():
         os.chmod(FOLDER, 0o755)
     says = tap.run("annotate", write("why.json", of_python("good.py", bytes=1))).stdout
     check("the reason is told", "not shown: it was changed since the run; --source DIR" in says, says)
+    without_proc()
     outside.cleanup()
 
 
@@ -341,6 +343,21 @@ def verified_sources():
     if os.geteuid() == 0:
         os.chown(path("native"), OTHER, OTHER)
         check("nor a program of another user", not any(shows(of_program("native", ID), PATH=tools).values()))
+
+
+def without_proc():
+    """Where /proc is missing, links on the way are not known, so no source is shown."""
+    bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "-"]
+    with open(tap.HOTPIN, "rb") as file:
+        sanitized = b"__asan_init" in file.read()
+    if os.geteuid() != 0 or sanitized or subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
+        print("# skipped: no machine without /proc")
+        return
+    for file in ("link.py", path("link.py"), "part/folder/secret.py", "good.py"):
+        for options in ([], ["--source", "."]):
+            done = subprocess.run([*bare, tap.HOTPIN, "annotate", *options, write("bare.json", of_python(file))], cwd=FOLDER,
+                                  capture_output=True, text=True, check=False)
+            check(f"{file} without /proc {options}", done.returncode == 0 and SECRET.strip() not in done.stdout, done)
 
 
 def private_page():
