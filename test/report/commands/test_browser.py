@@ -207,7 +207,7 @@ def of_source(shown):
     check("other files are folded, and what cannot be read is said", sources.FAR in text and shown.ask(
         "document.querySelectorAll('#source details').length") == 2 and shown.ask(
         "document.querySelector('#source details:not([open])').textContent").count(
-            "The source could not be read: No such file"), text)
+            "The source is not shown: No such file"), text)
     links = shown.ask("[...document.querySelectorAll('#next dd a')].map(link => [link.hash, "
                       "link.textContent])")
     brushed(shown)
