@@ -76,7 +76,7 @@ TEST(a_block_moves_with_its_contents)
 
 TEST(pages_move_and_nothing_is_copied)
 {
-	uint64_t before, after;
+	uint64_t before, after = 0;
 
 	heap_start();
 	char *block = heap_alloc(20 * MIB, WHOLE, false, 0);
