@@ -730,7 +730,7 @@ TEST(row25_kernel_waits_for_the_copy)
  */
 ALONE(row25_kernel_waits_while_blocks_are_unpinned)
 {
-	const int count = stand_in("standin_calls") != NULL ? 4 : 40;
+	const int count = SANITIZED ? 4 : 40;
 	const struct timespec computing = { .tv_nsec = 12000000 };
 	char *blocks[40];
 	CUstream other;
@@ -741,7 +741,7 @@ ALONE(row25_kernel_waits_while_blocks_are_unpinned)
 		blocks[i] = hot(24 * MIB);
 	for (int i = 0; i < count; i++)
 		free(blocks[i]);
-	for (int i = 0; i < 10 * count && check_failures == 0; i++) {
+	for (int i = 0; i < 400 && check_failures == 0; i++) {
 		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
 		OK(cu.cuCtxSynchronize());
