@@ -25,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SLOWNESS = int(os.environ.get("TEST_SLOWNESS") or 1)
 PROCESSES = int(os.environ.get("TEST_PROCESSES") or os.cpu_count() * 2)
 WRAPPER = os.environ.get("TEST_WRAPPER", "")
-USUAL = {"check": "4 minutes on two idle cores, 6 from a cold disk",
-         "--all": "15 minutes on two idle cores"}
+USUAL = {"check": "4 to 8 minutes on two cores",
+         "--all": "15 to 25 minutes on two cores"}
 # Sanitized code is optimized no further than -O1: more doubles the time to compile and finds nothing
 # more.  The compiler then warns of paths that cannot be taken, so warnings are no errors.
 SANITIZED = ["--buildtype=debugoptimized", "-Doptimization=1", "-Dc_args=-g1", "-Db_lundef=false",
