@@ -4,8 +4,9 @@
  * A GPU driver pins pages, not addresses: after munmap() and mmap() under a registration, DMA
  * continues with the old pages, and page protection does not affect it.  The kernel pins fixed
  * buffers of io_uring in the same way (FOLL_LONGTERM).  So DMA is modeled as fixed reads and writes
- * between such a buffer and a memfd.  If io_uring is missing or the memlock limit is exhausted,
- * registrations are soft: /proc/self/mem bypasses page protection but accesses new pages.
+ * between such a buffer and a pipe: the kernel serves these inside the call, but wakes a thread for
+ * each one of a memfd.  If io_uring is missing or the memlock limit is exhausted, registrations are
+ * soft: /proc/self/mem bypasses page protection but accesses new pages.
  */
 #include "engine.h"
 
@@ -22,7 +23,7 @@
 
 #define PINS   4096
 #define CHUNK  ((size_t)1 << 30) /* the kernel's limit of one fixed buffer */
-#define BOUNCE ((size_t)4 << 20)
+#define BOUNCE (1 << 20)         /* what a pipe may hold without privileges */
 
 /* One registration: consecutive fixed buffers of at most CHUNK each. */
 struct pin {
@@ -31,9 +32,10 @@ struct pin {
 	int first, count;
 };
 
-static int ring = -1, scratch = -1, self_mem = -1;
+static int ring = -1, bounce[2], self_mem = -1;
+static size_t bounce_bytes;
 static bool tried;
-static unsigned char *ring_map, *bounce;
+static unsigned char *ring_map;
 static struct io_uring_params params;
 static struct io_uring_sqe *sqes;
 static struct pin pins[PINS];
@@ -53,10 +55,12 @@ static bool ring_open(void)
 	fd = (int)syscall(SYS_io_uring_setup, 4, &params);
 	if (fd < 0)
 		return false;
-	scratch = memfd_create("standin-dma", MFD_CLOEXEC);
-	if (scratch < 0 || ftruncate(scratch, BOUNCE) != 0 ||
-	    syscall(SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS2, &table, sizeof(table)) !=
-		    0)
+	if (pipe2(bounce, O_CLOEXEC | O_NONBLOCK) != 0)
+		goto close;
+	fcntl(bounce[1], F_SETPIPE_SZ, BOUNCE);
+	bounce_bytes = (size_t)fcntl(bounce[1], F_GETPIPE_SZ);
+	if (syscall(SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS2, &table, sizeof(table)) !=
+	    0)
 		goto close;
 	bytes = params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe);
 	if (bytes < params.sq_off.array + params.sq_entries * sizeof(unsigned))
@@ -64,9 +68,8 @@ static bool ring_open(void)
 	ring_map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
 	sqes = mmap(NULL, params.sq_entries * sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		    IORING_OFF_SQES);
-	bounce = mmap(NULL, BOUNCE, PROT_READ | PROT_WRITE, MAP_SHARED, scratch, 0);
 	if ((void *)ring_map == MAP_FAILED || (void *)sqes == MAP_FAILED ||
-	    (void *)bounce == MAP_FAILED || !(params.features & IORING_FEAT_SINGLE_MMAP))
+	    !(params.features & IORING_FEAT_SINGLE_MMAP))
 		goto close;
 	ring = fd;
 	return true;
@@ -140,7 +143,7 @@ void pin_drop(int slot)
 	}
 }
 
-/* One DMA of n bytes between a pinned address and the start of the bounce buffer. */
+/* One DMA of n bytes between a pinned address and the pipe. */
 static void transfer(int buffer, uintptr_t at, size_t n, int opcode)
 {
 	unsigned *sq_tail = (unsigned *)(ring_map + params.sq_off.tail);
@@ -155,10 +158,9 @@ static void transfer(int buffer, uintptr_t at, size_t n, int opcode)
 		int moved;
 
 		sqes[i] = (struct io_uring_sqe){ .opcode = (uint8_t)opcode,
-						 .fd = scratch,
+						 .fd = bounce[opcode == IORING_OP_WRITE_FIXED],
 						 .addr = at + done,
 						 .len = (unsigned)(n - done),
-						 .off = done,
 						 .buf_index = (uint16_t)buffer };
 		sq_array[i] = i;
 		__atomic_store_n(sq_tail, tail + 1, __ATOMIC_RELEASE);
@@ -178,20 +180,24 @@ static void transfer(int buffer, uintptr_t at, size_t n, int opcode)
 	}
 }
 
-static void move(int slot, uintptr_t at, void *buffer, size_t bytes, bool read)
+static void move(int slot, uintptr_t at, void *buffer, size_t bytes, bool from_pin)
 {
 	while (bytes > 0) {
-		size_t into = at - pins[slot].base, n = bytes < BOUNCE ? bytes : BOUNCE;
+		size_t into = at - pins[slot].base, n = bytes < bounce_bytes ? bytes : bounce_bytes;
+		bool whole;
 
 		if (n > CHUNK - into % CHUNK)
 			n = CHUNK - into % CHUNK;
-		if (read) {
+		/* What fits into the empty pipe is taken and given in one call. */
+		if (from_pin) {
 			transfer(slot + (int)(into / CHUNK), at, n, IORING_OP_WRITE_FIXED);
-			memcpy(buffer, bounce, n);
+			whole = read(bounce[0], buffer, n) == (ssize_t)n;
 		} else {
-			memcpy(bounce, buffer, n);
+			whole = write(bounce[1], buffer, n) == (ssize_t)n;
 			transfer(slot + (int)(into / CHUNK), at, n, IORING_OP_READ_FIXED);
 		}
+		if (!whole)
+			abort();
 		at += n;
 		buffer = (char *)buffer + n;
 		bytes -= n;
