@@ -291,20 +291,22 @@ class Check:
         if debug not in builds:
             self.in_turn(builds, PROCESSES)
             return self.end()
-        first = [name for name, suites in debug.tests.items() if "standin" in suites]
         if not self.compile(debug):
-            return self.end()
-        if not self.test(debug, first, PROCESSES, "standin"):
-            self.progress.say("the stand-in driver is broken, so the tests that run on it were left out")
             return self.end()
         # So no core idles while a build links or runs its last test.
         others = [build for build in builds if build != debug]
-        processes = max(1, PROCESSES // 2) if others else PROCESSES
-        rest = [name for name in debug.tests if name not in first]
-        if self.together([lambda: self.test(debug, rest, processes),
-                          lambda: self.in_turn(others, processes)]):
+        if self.together([lambda: self.test_debug(debug),
+                          lambda: self.in_turn(others, max(1, PROCESSES // 2))]):
             stamp.write()
         return self.end()
+
+    def test_debug(self, debug):
+        """Runs the tests of the stand-in driver, and then those that rely on it."""
+        first = [name for name, suites in debug.tests.items() if "standin" in suites]
+        if not self.test(debug, first, PROCESSES, "standin"):
+            self.progress.say("the stand-in driver is broken, so debug tests that run on it were left out")
+            return False
+        return self.test(debug, [name for name in debug.tests if name not in first], PROCESSES)
 
 
 class Stamp:
