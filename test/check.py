@@ -7,12 +7,16 @@
 tools/check and tools/quick describe the arguments and prepare the machine.
 """
 import argparse
+import concurrent.futures
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,11 +26,13 @@ import time
 from results import Results
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "check-logs"
 SLOWNESS = int(os.environ.get("TEST_SLOWNESS") or 1)
 PROCESSES = int(os.environ.get("TEST_PROCESSES") or os.cpu_count() * 2)
 WRAPPER = os.environ.get("TEST_WRAPPER", "")
 USUAL = {"check": "4 to 8 minutes on two cores",
          "--all": "15 to 25 minutes on two cores"}
+NO_TESTS = "the build has no tests: they need the headers of CUDA 13"
 # Sanitized code is optimized no further than -O1: more doubles the time to compile and finds nothing
 # more.  The compiler then warns of paths that cannot be taken, so warnings are no errors.
 SANITIZED = ["--buildtype=debugoptimized", "-Doptimization=1", "-Dc_args=-g1", "-Db_lundef=false",
@@ -47,10 +53,14 @@ class Build:
         self.tests = {} # name: suites, in the order of their priority
         self.kinds = {} # name: the first suite
 
+    def is_set_up(self):
+        """True if meson considers the build set up, and has generated its files."""
+        return (self.folder / "meson-private" / "coredata.dat").exists() and \
+            (self.folder / "build.ninja").exists()
+
     def find(self, wants):
         """Reads those tests of the configured build whose set of suites `wants` is true of."""
-        told = subprocess.run(["meson", "introspect", "--tests", self.folder], check=True,
-                              capture_output=True, text=True).stdout
+        told = (self.folder / "meson-info" / "intro-tests.json").read_text(encoding="utf-8")
         tests = sorted(json.loads(told), key=lambda test: -test["priority"])
         self.tests = {}
         for test in tests:
@@ -101,7 +111,7 @@ class Progress:
         self.lock, self.begun, self.printed = threading.Lock(), time.monotonic(), time.monotonic()
         self.done = self.total = 0
         self.doing = "configuring"
-        self.terminal = sys.stdout.isatty()
+        self.terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, words):
         """Prints a line that stays."""
@@ -121,7 +131,7 @@ class Progress:
             self.doing = doing
             now = time.monotonic()
             if self.terminal and (done or now - self.printed > 0.2):
-                width = os.get_terminal_size().columns - 1
+                width = shutil.get_terminal_size().columns - 1
                 print(f"\r\033[K{self.line()[:width]}", end="", flush=True)
                 self.printed = now
 
@@ -137,6 +147,13 @@ class Progress:
                 print(self.line(), flush=True)
 
 
+def end_group(child):
+    """Ends a command and the commands that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        if child.returncode is None:
+            os.killpg(child.pid, signal.SIGTERM)
+
+
 class Check:
     """One run of builds and their tests."""
 
@@ -146,19 +163,21 @@ class Check:
 
     def __init__(self):
         self.progress, self.results = Progress(), Results()
-        self.lock, self.running, self.stopped = threading.Lock(), set(), False
+        self.lock, self.running = threading.Lock(), set()
+        self.stopped = 0 # by this signal
 
     def command(self, words, log, see=lambda line: None, **settings):
         """Runs a command with its output in a file, shows each line to `see`; returns the status."""
         with open(log, "w", encoding="utf-8", errors="replace") as file:
             with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   stdin=subprocess.DEVNULL, errors="replace", cwd=ROOT,
+                                  start_new_session=True,
                                   env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
-                                       **settings}) as child:
+                                       "NINJA_STATUS": "[%f/%t] ", **settings}) as child:
                 with self.lock:
                     self.running.add(child)
                 if self.stopped:
-                    child.terminate()
+                    end_group(child)
                 for line in child.stdout:
                     file.write(line)
                     see(line)
@@ -166,14 +185,16 @@ class Check:
                 self.running.discard(child)
         return child.returncode
 
-    def stop(self, *_):
-        """Ends what is running; meson ends its tests."""
-        self.stopped = True
+    def stop(self, number, _frame):
+        """Ends what is running; ninja ends its compilers, and meson its tests."""
+        self.stopped = number
         for child in list(self.running):
-            child.terminate()
+            end_group(child)
 
     def fail(self, what, log):
         """Notes a failure that is no test's."""
+        if self.stopped:
+            return False
         self.progress.say(f"FAILED {what}")
         with self.lock:
             self.results.broken(what, log)
@@ -181,16 +202,21 @@ class Check:
 
     def log(self, build, name):
         """Returns the path of a log of that build."""
-        folder = ROOT / "build" / "check-logs"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{build.name}-{name}.log"
+        return LOGS / f"{build.name}-{name}.log"
 
     def configure(self, build):
         """Sets the build up, also again, because CUDA_PATH may have changed."""
-        again = ["--reconfigure"] if (build.folder / "build.ninja").exists() else []
+        # meson refuses to set up such a folder again, also if a signal has ended it before build.ninja.
+        again = ["--reconfigure"] if (build.folder / "meson-private" / "coredata.dat").exists() else []
         log = self.log(build, "setup")
         status = self.command(["meson", "setup", build.folder, *again, *build.settings], log,
                               CC=build.compiler)
+        return status == 0 or self.fail(f"{build.name}: the build could not be set up", log)
+
+    def regenerate(self, build):
+        """Sets the build up as before if a file of meson has changed since."""
+        log = self.log(build, "setup")
+        status = self.command(["ninja", "-C", build.folder, "build.ninja"], log)
         return status == 0 or self.fail(f"{build.name}: the build could not be set up", log)
 
     def compile(self, build):
@@ -202,6 +228,8 @@ class Check:
     def watch(self, build):
         """Returns what follows the output of ninja and of meson."""
         def see(line):
+            if self.stopped:
+                return
             compiled = self.COMPILED.match(line)
             tested = self.TESTED.match(line)
             if compiled:
@@ -222,7 +250,7 @@ class Check:
                  "--logbase", name]
         if build.wrapper():
             words += ["--wrapper", build.wrapper()]
-        log, failed = self.log(build, name), len(self.results.failures)
+        log = self.log(build, name)
         found = build.folder / "meson-logs"
         for old in found.glob(f"{name}*.json"):
             old.unlink()
@@ -230,32 +258,28 @@ class Check:
         self.command([*words, *tests], log, self.watch(build), TEST_SLOWNESS=str(limits),
                      MESON_TESTTHREADS=str(processes),
                      UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
+        if self.stopped:
+            return False
         # With a wrapper, its name is part of the log's.
-        logs = list(found.glob(f"{name}*.json"))
-        if not logs:
-            return self.fail(f"{build.name}: no test was run", log)
-        with self.lock:
-            self.results.read(build.name, logs[0])
-            return len(self.results.failures) == failed
+        ran = failed = 0
+        for path in found.glob(f"{name}*.json"):
+            with self.lock:
+                ran, failed = self.results.read(build.name, path)
+        # meson has no other sign of tests that it did not start, such as after it was killed.
+        if ran < len(tests):
+            return self.fail(f"{build.name}: {ran} of {len(tests)} tests were run", log)
+        return failed == 0
 
     def together(self, functions):
         """Runs functions at the same time; returns whether all succeeded."""
-        answers = [False] * len(functions)
-
-        def run(place, function):
-            answers[place] = function()
-
-        threads = [threading.Thread(target=run, args=pair) for pair in enumerate(functions)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return all(answers)
+        with concurrent.futures.ThreadPoolExecutor(max(1, len(functions))) as pool:
+            return all(list(pool.map(lambda function: function(), functions)))
 
     def end(self):
         """Prints failures and the last line; returns the exit status."""
         if self.stopped:
-            return 130
+            self.progress.say(f"stopped by {signal.Signals(self.stopped).name}")
+            return 128 + self.stopped
         self.progress.erase()
         if self.results.failures:
             print("To run a test again: meson test -C build/check-BUILD 'TEST'.  test/README.md says "
@@ -270,6 +294,8 @@ class Check:
             build.find(lambda suites, wants=wants, again=again: wants(suites) or
                        again and "without" in suites and "all" not in suites)
             self.progress.total += len(build.tests)
+        if self.progress.total == 0:
+            self.progress.say(NO_TESTS)
 
     def in_turn(self, builds, processes):
         """Builds and runs the tests of one build after the other."""
@@ -280,7 +306,7 @@ class Check:
         if self.together([lambda build=build: self.configure(build) for build in builds]):
             for build in builds:
                 self.compile(build)
-        return self.end() if self.results.failures else 0
+        return self.end() if self.results.failures or self.stopped else 0
 
     def run(self, builds, everything):
         """Runs the builds: debug first, and the others at the same time as the tests of debug."""
@@ -365,7 +391,7 @@ def differing():
 def quick(check, words):
     """Runs the tests of all protections, and the unit and engine tests of rooms."""
     build = BY_NAME["debug"]
-    if not (build.folder / "build.ninja").exists() and not check.configure(build):
+    if not (check.regenerate(build) if build.is_set_up() else check.configure(build)):
         return check.end()
     build.find(lambda suites: "all" not in suites)
     rooms = rooms_of(build.tests)
@@ -384,8 +410,22 @@ def quick(check, words):
               any(name in rooms.get(room, []) for room in changed) or name.split(" ")[0] in tests and
               not suites & {"without"}]
     check.progress.total = len(chosen)
+    if not build.tests:
+        check.progress.say(NO_TESTS)
     check.test(build, chosen, PROCESSES, "quick")
     return check.end()
+
+
+def only_one():
+    """Returns a file that keeps other runs out of build/ while it is open; None if one has it."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    # pylint: disable-next=consider-using-with
+    lock = open(LOGS / "lock", "w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return lock
 
 
 def main():
@@ -397,9 +437,16 @@ def main():
     parser.add_argument("--list", action="store_const", const=["--list"], default=[])
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
+    # Names and output of tests can have characters that the terminal lacks.
+    sys.stdout.reconfigure(errors="backslashreplace")
+    lock = only_one()
+    if lock is None:
+        print("hotpin: tools/check or tools/quick already runs in this folder", file=sys.stderr)
+        return 1
     check, ended = Check(), threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, check.stop)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN: # as nohup sets it
+            signal.signal(number, check.stop)
     reporter = threading.Thread(target=check.progress.report, args=(ended,), daemon=True)
     reporter.start()
     try:

@@ -25,8 +25,9 @@ class Results:
         self.passed, self.failures, self.skips = 0, [], []
 
     def read(self, build, path):
-        """Adds the tests of a log that meson wrote, a JSON object a line."""
-        folder = pathlib.Path(path).parent
+        """Adds the tests of a log that meson wrote, a JSON object a line; returns how many, and how
+        many failed."""
+        folder, before = pathlib.Path(path).parent, len(self.failures)
         with open(path, encoding="utf-8") as log:
             tests = [json.loads(line) for line in log]
         for test in tests:
@@ -43,6 +44,7 @@ class Results:
                 self.failures.append((f"{build}: {name}: {test['result']}", said, whole))
             elif not rows:
                 self.skips.append((build, name, reason_of(*said), []))
+        return len(tests), len(self.failures) - before
 
     def broken(self, what, log):
         """Adds a failure that is no test's, such as a build that did not compile."""
@@ -84,6 +86,7 @@ def reason_of(stdout, stderr):
 
 
 def main():
+    sys.stdout.reconfigure(errors="backslashreplace")
     results = Results()
     for path in sys.argv[1:]:
         results.read(pathlib.Path(path).resolve().parent.parent.name, path)
