@@ -52,6 +52,7 @@ class Build:
         self.folder = ROOT / "build" / f"check-{name}"
         self.tests = {} # name: suites, in the order of their priority
         self.kinds = {} # name: the first suite
+        self.commands = {} # name: what meson runs
 
     def is_set_up(self):
         """True if meson considers the build set up, and has generated its files."""
@@ -68,6 +69,7 @@ class Build:
             if wants(set(suites)):
                 self.tests[test["name"]] = set(suites)
                 self.kinds[test["name"]] = suites[0]
+                self.commands[test["name"]] = test["cmd"]
 
     def wrapper(self):
         """Returns the command before each test."""
@@ -368,12 +370,15 @@ def rooms_of(tests):
     return rooms
 
 
-def differing():
-    """Returns the rooms of the files that differ from HEAD, and the sources of tests that do."""
-    told = subprocess.run("git diff --name-only HEAD; git ls-files --others --exclude-standard",
-                          shell=True, capture_output=True, text=True, check=False, cwd=ROOT).stdout
+def differing(check):
+    """Returns the rooms of the files that differ from HEAD, and those of them that are tests'."""
+    told = subprocess.run("git diff -z --name-only --no-renames --relative HEAD && "
+                          "git ls-files -z --others --exclude-standard",
+                          shell=True, capture_output=True, check=False, cwd=ROOT)
+    if told.returncode != 0:
+        check.progress.say("git does not say what differs from HEAD, so only protections are tested")
     rooms, tests = set(), set()
-    for path in map(pathlib.PurePath, told.splitlines()):
+    for path in map(pathlib.PurePath, filter(None, os.fsdecode(told.stdout).split("\0"))):
         top = path.parts[0]
         if top == "src" and len(path.parts) > 2:
             rooms.add(path.parts[1])
@@ -384,8 +389,14 @@ def differing():
         elif path.parts[:2] == ("test", "standin"):
             rooms.add("standin")
         elif top == "test":
-            tests.add(path.stem.removeprefix("test_"))
+            tests.add(path)
     return rooms, tests
+
+
+def is_source(path, name, command):
+    """True if the file is a part of the test, judged by their names."""
+    source, test = path.stem.removeprefix("test_"), re.split("[ .-]", name)[0]
+    return source == test or source.startswith(f"{test}_") or str(ROOT / path) in command
 
 
 def quick(check, words):
@@ -405,10 +416,15 @@ def quick(check, words):
         if word not in rooms:
             print(f"hotpin: there is no room '{word}'; tools/quick --list shows all", file=sys.stderr)
             return 1
-    changed, tests = (named, set()) if named else differing()
+    changed, files = (named, set()) if named else differing(check)
     chosen = [name for name, suites in build.tests.items() if "protections" in suites or
-              any(name in rooms.get(room, []) for room in changed) or name.split(" ")[0] in tests and
-              not suites & {"without"}]
+              any(name in rooms.get(room, []) for room in changed) or
+              "without" not in suites and
+              any(is_source(path, name, build.commands[name]) for path in files)]
+    others = [str(path) for path in files if not any(is_source(path, *one) for one in
+                                                     build.commands.items())]
+    if others:
+        check.progress.say(f"only tools/check has the tests of {', '.join(sorted(others))}")
     check.progress.total = len(chosen)
     if not build.tests:
         check.progress.say(NO_TESTS)

@@ -96,6 +96,11 @@ class Tree:
             said, _ = child.communicate()
         return child.returncode, said.splitlines()
 
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a", *words], cwd=self.root,
+                       env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"},
+                       check=True, stdout=subprocess.DEVNULL)
+
 
 class Checks(unittest.TestCase):
     def setUp(self):
@@ -192,6 +197,34 @@ class Checks(unittest.TestCase):
 
     def test_a_terminal_without_the_characters(self):
         self.ends(1, "3 passed, 4 failed", do="fail", said="a \u2192 b", PYTHONIOENCODING="ascii")
+
+    def test_quick_takes_what_differs(self):
+        if shutil.which("git") is None:
+            return print("# skipped: git is not installed\nok 1 - what differs # SKIP")
+        root = self.tree.root
+        for name in "src/heap/a b.c", "src/pin/c.c", "test/unit/test_first.c":
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(f"a file with some text: {name}\n")
+        (root / ".gitignore").write_text("build\n")
+        self.tree.git("init", "-q")
+        self.tree.git("add", ".")
+        self.tree.git("commit", "-qm", "a")
+        self.ends(0, "1 passed, 0 failed", "--quick")
+        # From one room to another.
+        self.tree.git("mv", "src/heap/a b.c", "src/pin/a b.c")
+        self.ends(0, "2 passed, 0 failed", "--quick")
+        self.tree.git("reset", "-q", "--hard")
+        (root / "test/unit/test_first.c").unlink()
+        self.ends(0, "2 passed, 0 failed", "--quick")
+        self.tree.git("reset", "-q", "--hard")
+        (root / "test/preload").mkdir()
+        (root / "test/preload/test_pin.c").touch()
+        self.ends(0, "2 passed, 0 failed", "--quick")
+        (root / "test/preload/test_pin.c").rename(root / "test/preload/a \n\u00e9.c")
+        said = self.ends(0, "1 passed, 0 failed", "--quick")
+        self.assertIn("only tools/check has the tests of test/preload/a \n\u00e9.c", said)
+        shutil.rmtree(root / ".git")
+        self.assertIn("git does not say", self.ends(0, "1 passed, 0 failed", "--quick"))
 
 
 if __name__ == "__main__":
