@@ -11,9 +11,11 @@ hang.  Exit status: 0 every protection has its test, 1 one has none, or a test f
 """
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,7 +35,10 @@ STRINGS = r'((?:\s*"[^"]*",?)+)\)'
 def protections():
     """Returns for each its name and its tests, as (program, test)."""
     text = re.sub(r"/\*.*?\*/", "", LIST.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for name, strings in re.findall(r"PROTECTION\((\w+)," + STRINGS, text):
+    rows = re.findall(r"PROTECTION\((\w+)," + STRINGS, text)
+    if len(rows) != text.count("PROTECTION("):
+        raise SystemExit(f"{LIST}: {len(rows)} of {text.count('PROTECTION(')} rows can be read")
+    for name, strings in rows:
         tests = []
         for entry in re.findall(r'"([^"]*)"', strings)[1:]:
             program, names = entry.split(":")
@@ -44,8 +49,9 @@ def protections():
 class Tests:
     """The test programs of a build."""
 
-    def __init__(self, build):
-        self.times, self.lock = {}, threading.Lock()
+    def __init__(self, build, folder):
+        self.known, self.lock = {}, threading.Lock()
+        self.folder, self.running, self.starting = folder, set(), threading.Lock()
         self.build = pathlib.Path(build).resolve()
         folder = self.build / "test" / "preload"
         parts = [self.build / "src", folder / "hidden", self.build / "test" / "standin",
@@ -64,61 +70,82 @@ class Tests:
             return self.build / "test" / folder / f"test_{name}"
         return self.build / "test" / "preload" / f"preload_{program}"
 
-    def passes(self, program, test, without="", seconds=SECONDS):
-        """Returns whether the test passes; None if it was skipped."""
-        return self.run(program, test, without, seconds)[0]
-
     def run(self, program, test, without="", seconds=SECONDS):
-        """Returns the same, and the output."""
+        """Returns whether the test passes, None if it was skipped; and the output."""
         how, passed = ("--child", REACHED_ITS_END) if "/" in program else ("on", 0)
+        folder, started = self.start([self.path(program), how, test], without)
         # A test that hangs is ended with its children, and its folder is removed.
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
-                subprocess.Popen([self.path(program), how, test], text=True, errors="replace",
-                                 env=dict(self.environment, HOTPIN_LEAVE_OUT=without, TMPDIR=folder),
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 start_new_session=True) as done:
+        with started as done:
             try:
                 said, _ = done.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
                 os.killpg(done.pid, signal.SIGKILL)
-                return False, f"does not end within {seconds} s"
+                return False, f"does not end within {seconds:.0f} s"
+            finally:
+                self.running.discard(done.pid)
+                shutil.rmtree(folder, ignore_errors=True)
         if done.returncode == NO_SUCH_TEST:
             raise SystemExit(f"{program} has no test {test}")
         if "# SKIP" in said or done.returncode == SKIPPED:
             return None, said
         return done.returncode == passed, said
 
-    def time_of(self, program, test):
-        """Returns the seconds of the test with every protection; None if it fails then."""
+    def start(self, words, without):
+        """Starts a test in a session of its own; returns its folder and its process."""
+        with self.starting:
+            folder = tempfile.mkdtemp(dir=self.folder)
+            done = subprocess.Popen(words, text=True, errors="replace", stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, start_new_session=True,
+                                    env=dict(self.environment, HOTPIN_LEAVE_OUT=without,
+                                             TMPDIR=folder))
+            self.running.add(done.pid)
+        return folder, done
+
+    def stop(self, number, _frame):
+        """Ends all tests, which a signal to this process's group does not reach, and this process."""
+        with self.starting:
+            for group in list(self.running):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGKILL)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os._exit(128 + number)
+
+    def with_all(self, program, test):
+        """Returns the result of the test with every protection, its output and its seconds."""
         with self.lock:
-            known = self.times.get((program, test))
+            known = self.known.get((program, test))
         if known is None:
             begun = time.monotonic()
-            well = self.passes(program, test) is not False
-            known = (well, time.monotonic() - begun)
+            known = (*self.run(program, test), time.monotonic() - begun)
             with self.lock:
-                self.times[program, test] = known
-        return known[1] if known[0] else None
+                self.known[program, test] = known
+        return known
+
+
+def reason_of(said):
+    """Returns why a test was skipped."""
+    found = re.search(r"^# (?:skipped: |row .*: skipped )(.*)$", said, re.MULTILINE)
+    return found[1] if found else "no reason given"
 
 
 def look(tests, name, wanted):
     """Returns the name of the protection with its result in words, and whether it is right."""
-    skipped = 0
+    reasons = []
     for program, test in wanted * TRIES:
-        seconds = tests.time_of(program, test)
-        if seconds is None:
+        passes, said, seconds = tests.with_all(program, test)
+        if passes is False:
             return f"{name}: {program} {test} fails anyway", False
-        most = min(SECONDS, max(SHORTEST, SLOWER * seconds))
-        passes = tests.passes(program, test, name, most)
         if passes is None:
-            skipped += 1
-        elif not passes:
+            reasons.append(reason_of(said))
+            continue
+        most = min(SECONDS, max(SHORTEST, SLOWER * seconds))
+        if tests.run(program, test, name, most)[0] is False:
             # On a machine that has become slower or fuller, the test fails with the protection, too.
-            if tests.passes(program, test, "", most) is False:
+            if not tests.run(program, test, "", most)[0]:
                 return f"{name}: {program} {test} fails anyway", False
             return f"{name}: {program} {test}", True
-    if wanted and skipped == len(wanted) * TRIES:
-        return f"{name}: all skipped here", True
+    if wanted and len(reasons) == len(wanted) * TRIES:
+        return f"{name} # SKIP {reasons[0]}", True
     return f"{name}: NO TEST FAILS", False
 
 
@@ -127,7 +154,7 @@ def keep(tests, program, test):
     result, said = tests.run(program, test)
     words = f"{program}: {test}"
     if result is None:
-        return f"{words} # SKIP {said.partition('# skipped: ')[2].partition(chr(10))[0]}", True
+        return f"{words} # SKIP {reason_of(said)}", True
     return words + "".join(f"\n# {line}" for line in ([] if result else said.splitlines())), result
 
 
@@ -139,20 +166,27 @@ def main():
     parser.add_argument("build")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    tests = Tests(options.build)
-    chosen = [one for one in protections() if not options.names or one[0] in options.names]
+    known = dict(protections())
+    for name in options.names:
+        if name not in known:
+            raise SystemExit(f"{LIST} has no protection {name}")
+    chosen = [one for one in known.items() if not options.names or one[0] in options.names]
     if options.keep:
         work = [(keep, *one) for one in
                 dict.fromkeys(test for _, wanted in chosen for test in wanted)]
     else:
         work = [(look, *one) for one in chosen]
-    print(f"1..{len(work)}")
+    print(f"1..{len(work)}", flush=True)
     failed = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        answers = pool.map(lambda one: one[0](tests, *one[1:]), work)
-        for number, (words, well) in enumerate(answers, 1):
-            print(f"{'ok' if well else 'not ok'} {number} - {words}", flush=True)
-            failed += [] if well else [words]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        tests = Tests(options.build, folder)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, tests.stop)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            answers = pool.map(lambda one: one[0](tests, *one[1:]), work)
+            for number, (words, well) in enumerate(answers, 1):
+                print(f"{'ok' if well else 'not ok'} {number} - {words}", flush=True)
+                failed += [] if well else [words]
     for words in failed:  # again, because only the end of a long log is kept
         print("# failed:", words)
     return failed != [] or not work
