@@ -74,15 +74,22 @@ static void find_one(void **ret, void **ret_native, const char *symbol, const ch
 		*ret = dlsym(driver, symbol);
 }
 
+/* Ends the process: a failure if the stand-in must be there, otherwise a skip. */
+static void lacks(const char *what, const char *why)
+{
+	bool skipped = getenv("PRELOAD_PATH") == NULL;
+
+	printf("# %sthere is no %s%s\n", skipped ? "skipped: " : "", what, why);
+	exit(skipped ? CHECK_SKIPPED : 1);
+}
+
 void find_driver(void)
 {
 	if (driver != NULL)
 		return;
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
-	if (driver == NULL) {
-		printf("# there is no driver: %s\n", dlerror());
-		exit(77);
-	}
+	if (driver == NULL)
+		lacks("driver: ", dlerror());
 #define FIND_ONE(symbol, name, version) \
 	find_one((void **)&cu.symbol, (void **)&native.symbol, #symbol, name, version);
 	DRIVER_FUNCTIONS(FIND_ONE)
@@ -133,10 +140,8 @@ void begin(void)
 	if (primary == NULL) {
 		CUresult result = cu.cuInit(0);
 
-		if (result == CUDA_ERROR_NO_DEVICE) {
-			printf("# there is no device\n");
-			exit(77);
-		}
+		if (result == CUDA_ERROR_NO_DEVICE)
+			lacks("device", "");
 		OK(result);
 		OK(cu.cuDevicePrimaryCtxRetain(&primary, 0));
 		OK(cu.cuCtxSetCurrent(primary));
