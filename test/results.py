@@ -15,6 +15,7 @@ NO_REASON = "no reason given"
 LINES = 60 # of a failed test's output that are shown
 NOT_WORD = re.compile(r"\W+")
 SKIPPED_ROW = re.compile(r"^ok \d+ ?-? ?(.*?) *# SKIP *(.*)$", re.IGNORECASE)
+SKIPPED_PART = re.compile(r"^(?:# )?skipped: (.+)$") # of a test, also of one that prints no rows
 SKIPPED_PLAN = re.compile(r"^1\.\.0 *# SKIP *(.*)$", re.IGNORECASE)
 
 
@@ -66,12 +67,19 @@ class Results:
 
 
 def skipped_rows(stdout):
-    """Returns {reason: [row...]} of a TAP output; a comment before the row can have its reason."""
-    rows, comment = {}, None
-    for line in stdout.splitlines():
-        row = SKIPPED_ROW.match(line)
+    """Returns {reason: [row...]}; a comment before a row can have its reason, or that of a part of
+    the test that has no row."""
+    rows, part, comment = {}, None, None
+    for line in [*stdout.splitlines(), ""]:
+        row, another = SKIPPED_ROW.match(line), SKIPPED_PART.match(line)
         if row:
-            rows.setdefault(row[2] or comment or NO_REASON, []).append(row[1])
+            rows.setdefault(row[2] or part or comment or NO_REASON, []).append(row[1])
+            part = None
+        elif part and (another or not line.startswith("#")):
+            rows.setdefault(part, [])
+            part = None
+        if another:
+            part = another[1]
         comment = re.sub("^.*skipped:? ", "", line[2:]) if line.startswith("# ") else None
     return rows
 

@@ -133,6 +133,11 @@ class Checks(unittest.TestCase):
                          said="1..2\n# skipped: no device\nok 1 - row # SKIP\nok 2 - other\n")
         self.assertIn("skipped: debug: heap (row): no device", said)
 
+    def test_skipped_parts_have_reasons(self):
+        for said in "skipped: pages: no tool\n", "ok 1 - it\n# skipped: pages: no tool\nok 2 - other\n":
+            said = self.ends(0, "2 passed, 0 failed, 2 skipped", "--quick", "heap", said=said)
+            self.assertIn("skipped: debug: heap: pages: no tool", said)
+
     def test_nothing_but_skips_is_no_success(self):
         self.ends(1, "0 passed, 0 failed, 2 skipped", "--quick", "heap", do="skip", said="no tool")
 

@@ -85,6 +85,8 @@ if command -v pkg-config >/dev/null; then
 	done
 	[ "$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --modversion hotpin)" = "$version" ] ||
 		wrong "pkg-config names another version"
+else
+	echo "skipped: pkg-config is not installed"
 fi
 if command -v man >/dev/null; then
 	for page in "$root$prefix"/share/man/man*/*; do
@@ -92,6 +94,8 @@ if command -v man >/dev/null; then
 			grep . && wrong "$page"
 		grep -q "\"hotpin $version\"" "$page" || wrong "$page: another version"
 	done
+else
+	echo "skipped: the form of manual pages: man is not installed"
 fi
 
 # Versions that are stated in more than one place, where meson cannot fill them in.

@@ -138,7 +138,7 @@ def main():
         import jsonschema
     except ImportError:
         jsonschema = None
-        print("# python3-jsonschema is not installed: our own checker alone")
+        print("# skipped: a second checker: python3-jsonschema is not installed")
     failures = checked = 0
     with tempfile.TemporaryDirectory() as folder:
         for program in sys.argv[2:]:

@@ -37,7 +37,7 @@ def conda():
     try:
         import yaml
     except ImportError:
-        print("not parsed without python3-yaml: " + CONDA)
+        print("skipped: parsing %s: python3-yaml is not installed" % CONDA)
         lines = read(CONDA)
         return (re.findall(r'^  version: "(.*)"$', lines, re.M),
                 set(re.findall(r"^    - ([\w-]+)", lines, re.M)))

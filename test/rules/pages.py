@@ -129,7 +129,7 @@ def quoted(page, scratch, command, block):
     """Compares a quotation with the command's output; returns the block as it should be."""
     program = next((word for word in command.split() if word.startswith("./")), None)
     if program and not (STANDIN and os.path.exists(os.path.join(scratch.folder, program))):
-        print("skipped: %s: %s" % (page, command))
+        print("skipped: %s: %s: there is no %s" % (page, command, program))
         return block
     printed = scratch.run(command)[1].splitlines()
     shown = unindented(block)

@@ -114,7 +114,7 @@ def two_of_one_name():
 def annotated():
     """The lines that copy, if addr2line finds them."""
     if not shutil.which("addr2line"):
-        print("# no addr2line: nothing is annotated")
+        print("# skipped: annotated lines: addr2line is not installed")
         return
     done = tap.run("annotate", "--source", tap.HERE, "plain.json")
     lines = dict(re.findall(r"^ +(\d+) +\S+ \S+B .* \d+ +(?:if )?\((\w+)\(", done.stdout, re.M))
