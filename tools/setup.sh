@@ -79,11 +79,12 @@ place_build() {
 	say "build/ is in $elsewhere, because LD_PRELOAD cannot hold the path '$PWD'"
 }
 
-# Prints the apt packages of missing programs, one a line; $1: quickstart, check, package or wheel.
+# Prints the apt packages of missing programs, one a line; $1: quickstart, check, quick, package or
+# wheel.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
 	# nvcc calls g++; a package is built without nvcc.
-	[ "$1" = package ] || [ "$1" = wheel ] || command -v g++ >/dev/null || echo g++
+	[[ $1 = @(package|wheel|quick) ]] || command -v g++ >/dev/null || echo g++
 	command -v meson >/dev/null || echo meson
 	command -v ninja >/dev/null || echo ninja-build
 	command -v python3 >/dev/null || echo python3
