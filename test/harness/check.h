@@ -145,12 +145,12 @@ int check_status(pid_t child);
 /* Runs the test in a child, with a folder.  0: passed, 77: skipped. */
 int check_run_forked(const struct check_test *test, unsigned seconds);
 
-/* Ends the running test as skipped. */
-#define CHECK_SKIP(why)                         \
-	do {                                    \
-		printf("# skipped: %s\n", why); \
-		fflush(stdout);                 \
-		_exit(CHECK_SKIPPED);           \
+/* Ends the running test as skipped; it fails if a check has failed before. */
+#define CHECK_SKIP(why)                                         \
+	do {                                                    \
+		printf("# skipped: %s\n", why);                 \
+		fflush(stdout);                                 \
+		_exit(check_failures == 0 ? CHECK_SKIPPED : 1); \
 	} while (0)
 
 /* Returns the test of that name, or NULL. */

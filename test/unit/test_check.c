@@ -30,6 +30,12 @@ static void skip(void)
 	CHECK_SKIP("as asked");
 }
 
+static void fail_and_skip(void)
+{
+	check_failures++;
+	skip();
+}
+
 static void check_nothing(void)
 {
 }
@@ -62,6 +68,7 @@ TEST(only_the_end_of_a_test_is_a_pass)
 	CHECK_EQ(result_of(skip), 77);
 	CHECK_EQ(result_of(leave), 1);
 	CHECK_EQ(result_of(fail), 1);
+	CHECK_EQ(result_of(fail_and_skip), 1);
 	CHECK_EQ(result_of(crash), 1);
 }
 
@@ -124,6 +131,17 @@ TEST(each_test_has_a_folder_of_its_own)
 	CHECK(read(seen[0], second, sizeof(second) - 1) > 0);
 	CHECK(strcmp(first, second) != 0);
 	CHECK(access(first, F_OK) != 0 && access(second, F_OK) != 0);
+}
+
+static void use_no_folder(void)
+{
+	CHECK(strcmp(check_folder(), "/proc/none") == 0);
+}
+
+TEST(a_test_without_a_folder_writes_nowhere)
+{
+	setenv("TMPDIR", "/nowhere", 1);
+	CHECK_EQ(result_of(use_no_folder), 0);
 }
 
 TEST(slowness_lengthens_limits)
