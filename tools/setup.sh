@@ -44,7 +44,8 @@ place_temporary() {
 		[[ $folder = /* && $folder != *[\ :\;\$]* && ${#folder} -le 80 ]] || continue
 		[ "$folder" != "$PWD/build/tmp" ] || mkdir -p "$folder" || continue
 		file=$(mktemp "$folder/hotpin-XXXXXX" 2>/dev/null) || continue
-		if cp "$(type -P true)" "$file" 2>/dev/null && chmod 700 "$file" && "$file" 2>/dev/null; then
+		# A copy of `true` may be a program that needs its name.
+		if echo '#!/bin/sh' 2>/dev/null >"$file" && chmod 700 "$file" && "$file" 2>/dev/null; then
 			rm -f "$file"
 			[ "$folder" = "$given" ] ||
 				say "temporary files are in $folder, because programs cannot be tested in '$given'"
