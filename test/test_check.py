@@ -33,6 +33,7 @@ if words[0] == "setup":
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name in ("meson-private/coredata.dat", "build.ninja"):
         (folder / name).touch()
+    (folder / "words").write_text(" ".join(words))
     tests = [{"name": name, "suite": ["hotpin:" + suite for suite in suites.split()], "priority": 0,
               "cmd": [name]} for name, suites in json.loads(os.environ["TESTS"]).items()]
     (folder / "meson-info/intro-tests.json").write_text(json.dumps(tests))
@@ -158,6 +159,13 @@ class Checks(unittest.TestCase):
         (self.tree.root / "build/check-debug/meson-private").mkdir(parents=True)
         (self.tree.root / "build/check-debug/meson-private/coredata.dat").touch()
         self.ends(0, "7 passed, 0 failed")
+
+    def test_settings_stay_when_set_up_again(self):
+        self.tree.run("--all")
+        settings = [file.read_text() for file in (self.tree.root / "build").glob("check-*/words")]
+        self.assertEqual(len(settings), 5)
+        for words in settings:
+            self.assertFalse("--buildtype" in words and "-Doptimization" in words, words)
 
     def stops(self, number, *words):
         with self.tree.start(*words, do="hang") as child:
