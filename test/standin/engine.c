@@ -48,8 +48,14 @@ static uint64_t real_ns(void)
 static int number(const char *name, int otherwise)
 {
 	const char *text = getenv(name);
+	char *end;
 
-	return text != NULL && *text != '\0' ? atoi(text) : otherwise;
+	if (text == NULL || *text == '\0')
+		return otherwise;
+	long value = strtol(text, &end, 10);
+	if (*end != '\0')
+		misread(name, text);
+	return (int)value;
 }
 
 /* Reads the environment; called with the lock held, effective once. */
@@ -80,8 +86,8 @@ void engine_load(void)
 	log_open(getenv("STANDIN_LOG"));
 	fail_load(getenv("STANDIN_FAIL"));
 	steps_load(getenv("STANDIN_STEPS"));
-	delay_load(&delay_slow, getenv("STANDIN_SLOW"));
-	delay_load(&delay_late, getenv("STANDIN_LATE"));
+	delay_load(&delay_slow, "STANDIN_SLOW", getenv("STANDIN_SLOW"));
+	delay_load(&delay_late, "STANDIN_LATE", getenv("STANDIN_LATE"));
 }
 
 static _Atomic int calls_inside;

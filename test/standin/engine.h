@@ -94,6 +94,8 @@ void log_open(const char *path);
 void log_call(const char *name, const char *format, va_list args);
 void log_note(const char *text);
 void fail_load(const char *spec);
+/* Ends the process: with a fault that never occurs, a test would prove nothing. */
+_Noreturn void misread(const char *variable, const char *value);
 CUresult fail_due(const char *name);
 /* ms by which a call returns after its effect, or has its effect after its start. */
 struct delay {
@@ -101,7 +103,7 @@ struct delay {
 	unsigned ms;
 };
 extern struct delay delay_slow, delay_late;
-void delay_load(struct delay *delay, const char *spec);
+void delay_load(struct delay *delay, const char *variable, const char *spec);
 unsigned delay_due(const struct delay *delay, const char *name);
 /* True if `name` is a flavor of `wanted`. */
 bool name_matches(const char *name, const char *wanted);

@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 #include "control.h"
+#include "entries.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define COUNTS 2048
+#define FAULTS 16
 
 struct fault {
 	char name[64];
@@ -28,7 +30,7 @@ static struct {
 	const char *name;
 	int calls;
 } counts[COUNTS];
-static struct fault faults[16];
+static struct fault faults[FAULTS];
 static int nfaults;
 struct delay delay_slow, delay_late;
 
@@ -204,17 +206,36 @@ void log_call(const char *name, const char *format, va_list args)
 	log_note(line);
 }
 
+void misread(const char *variable, const char *value)
+{
+	fprintf(stderr, "standin: %s cannot be read: %s\n", variable, value);
+	abort();
+}
+
+/* True if the driver has such a function, in any flavor. */
+static bool is_call(const char *name)
+{
+	const struct entry *e = standin_entries;
+	size_t n = name_base_length(name);
+
+	while (e->base != NULL && (strlen(e->base) != n || strncmp(e->base, name, n) != 0))
+		e++;
+	return e->base != NULL;
+}
+
 void fail_load(const char *spec)
 {
-	for (nfaults = 0; spec != NULL && *spec != '\0' && nfaults < 16;) {
+	for (nfaults = 0; spec != NULL && *spec != '\0';) {
 		struct fault *f = &faults[nfaults];
 		int code = CUDA_ERROR_OUT_OF_MEMORY;
 
-		if (sscanf(spec, "%63[^:,]:%d:%d", f->name, &f->nth, &code) >= 2) {
-			f->code = (CUresult)code;
-			f->seen = 0;
-			nfaults++;
-		}
+		if (nfaults == FAULTS ||
+		    sscanf(spec, "%63[^:,]:%d:%d", f->name, &f->nth, &code) < 2 ||
+		    !is_call(f->name))
+			misread("STANDIN_FAIL", spec);
+		f->code = (CUresult)code;
+		f->seen = 0;
+		nfaults++;
 		spec = strchr(spec, ',');
 		if (spec != NULL)
 			spec++;
@@ -231,10 +252,11 @@ CUresult fail_due(const char *name)
 	return code;
 }
 
-void delay_load(struct delay *delay, const char *spec)
+void delay_load(struct delay *delay, const char *variable, const char *spec)
 {
-	if (spec != NULL && sscanf(spec, "%63[^:]:%u", delay->name, &delay->ms) != 2)
-		delay->ms = 0;
+	if (spec != NULL && *spec != '\0' &&
+	    (sscanf(spec, "%63[^:]:%u", delay->name, &delay->ms) != 2 || !is_call(delay->name)))
+		misread(variable, spec);
 }
 
 unsigned delay_due(const struct delay *delay, const char *name)

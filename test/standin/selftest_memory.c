@@ -351,6 +351,36 @@ TEST(faults_on_demand)
 	CHECK_EQ(standin_registrations(), 2);
 }
 
+/* Returns the signal that ends a process which sets the variable and calls the driver. */
+static int signal_of(const char *variable, const char *value)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		setenv(variable, value, 1);
+		CHECK(freopen("/dev/null", "w", stderr) != NULL);
+		start();
+		_exit(1);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/* With a fault that never occurs, a test would prove nothing. */
+TEST(what_cannot_be_read)
+{
+	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:1,"), 0);
+	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister"), SIGABRT);
+	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:1,cuMemHostRegistered:1"), SIGABRT);
+	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:first"), SIGABRT);
+	CHECK_EQ(signal_of("STANDIN_LATE", "cuMemcpyHtoD_v2:1"), 0);
+	CHECK_EQ(signal_of("STANDIN_LATE", "cuMemcpyHtoD=1"), SIGABRT);
+	CHECK_EQ(signal_of("STANDIN_SLOW", "cudaMemcpy:1"), SIGABRT);
+	CHECK_EQ(signal_of("STANDIN_HMM", "1"), 0);
+	CHECK_EQ(signal_of("STANDIN_HMM", "on"), SIGABRT);
+}
+
 /* Registers one page more than the limit allows: a process of its own, as abort() ends it. */
 static void exceed(unsigned char *p)
 {

@@ -9,7 +9,8 @@
  * Tests that preload something find these functions in the loaded libcuda.so.1 by dlsym(); tests
  * that link the engine call them.  All are thread-safe.  None counts as a CUDA call or is logged.
  *
- * Environment, read at the first call:
+ * Environment, read at the first call; abort() ends the process if a value cannot be read, or names
+ * no function:
  *   STANDIN_LOG=path           each call is appended to path as one line
  *   STANDIN_FAIL=name:n[:code][,...]
  *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
