@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_check.py - tests check.py and results.py, with commands in place of meson and ninja.
+"""test_check.py - tests check.py and its parts, with commands in place of meson and ninja.
 
 A check must never be green if tests did not run, and must leave nothing running when it is stopped.
 """
@@ -71,7 +71,7 @@ class Tree:
             (self.commands / name).write_text(text)
             (self.commands / name).chmod(0o755)
         (self.root / "test").mkdir(parents=True)
-        for name in "check.py", "results.py":
+        for name in "check.py", "progress.py", "results.py":
             shutil.copy2(HERE / name, self.root / "test" / name)
         self.sleep = pathlib.Path(folder) / "sleep"
         self.logs = self.root / "build" / "check-logs"
