@@ -30,8 +30,7 @@
 static const struct route *const routes[COPY_ROUTES] = {
 	[COPY_PASS] = &route_pass,     [COPY_DIRECT] = &route_direct, [COPY_WAIT] = &route_wait,
 	[COPY_BOUNCE] = &route_bounce, [COPY_SPLIT] = &route_split,   [COPY_SEND] = &route_send,
-	[COPY_STAGE] = &route_stage,   [COPY_EARLY] = &route_stage,   [COPY_DEFER] = &route_defer,
-	[COPY_UNPIN] = &route_unpin,
+	[COPY_STAGE] = &route_stage,   [COPY_DEFER] = &route_defer,   [COPY_UNPIN] = &route_unpin,
 };
 
 static bool is_between_devices(const struct copy_request *request)

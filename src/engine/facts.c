@@ -2,7 +2,6 @@
  * facts.c - the answers to the plan's questions.
  */
 #include "engine/facts.h"
-#include "base/clock.h"
 #include "base/options.h"
 #include "base/protections.h"
 #include "engine/between.h"
@@ -150,8 +149,7 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
  */
 static bool polls(const struct copy *copy, uint8_t *idle)
 {
-	return copy->request->asynchronous || copy->request->bytes > COPY_POLL_ALWAYS ||
-	       copy_polls_again(idle);
+	return copy->request->asynchronous || copy_polls_again(idle);
 }
 
 static bool is_stream_busy(const struct copy *copy)
@@ -167,22 +165,6 @@ static bool is_stream_busy(const struct copy *copy)
 		return false;
 	idle[request->per_thread] = 0;
 	return true;
-}
-
-static bool stays_busy(const struct copy *copy)
-{
-	const struct copy_request *request = copy->request;
-	uint64_t end_ns = 0;
-
-	while (stream_is_busy(request->stream, request->per_thread)) {
-		uint64_t now_ns = hp_now_ns();
-
-		if (end_ns == 0)
-			end_ns = now_ns + copy_patience_ns(request->bytes);
-		if (now_ns >= end_ns)
-			return true;
-	}
-	return false;
 }
 
 void facts_answer(struct copy *copy, enum copy_step question)
@@ -223,9 +205,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_LEGACY:
 		facts->legacy_busy = stream_is_behind_legacy(request->stream, request->per_thread);
-		break;
-	case COPY_ASK_PATIENCE:
-		facts->stays_busy = stays_busy(copy);
 		break;
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);

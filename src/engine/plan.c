@@ -61,16 +61,6 @@ static bool is_busy(const struct copy_facts *facts)
 	return facts->stream_busy || facts->legacy_busy;
 }
 
-static bool is_early_size(const struct copy_facts *facts)
-{
-	return facts->linear && facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
-}
-
-static bool returns_early(const struct copy_facts *facts)
-{
-	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
-}
-
 /*
  * True for an asynchronous upload so small that the driver stages pageable memory inside the call.
  */
@@ -215,28 +205,6 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
 }
 
-/*
- * Plans a larger upload, which returns once staging memory has all of it, if its stream stays busy.
- */
-static enum copy_step plan_early_upload(const struct copy_facts *facts)
-{
-	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
-		return COPY_ASK_HOST_MEMORY;
-	if (facts->pins_pieces)
-		return plan_by_host_memory(facts);
-	if (!knows(facts, COPY_ASK_STREAM))
-		return COPY_ASK_STREAM;
-	if (facts->stream_busy && !knows(facts, COPY_ASK_DEFERRAL))
-		return COPY_ASK_DEFERRAL;
-	if (facts->deferrable && !knows(facts, COPY_ASK_PATIENCE))
-		return COPY_ASK_PATIENCE;
-	if (!returns_early(facts))
-		return plan_by_host_memory(facts);
-	if (!knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_EARLY : plan_by_host_memory(facts);
-}
-
 /* Plans an asynchronous upload that returns at once natively, because the driver stages it. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
@@ -299,8 +267,6 @@ static enum copy_step plan_by_kind(const struct copy_facts *facts)
 
 	if (may_return_early && facts->bytes <= COPY_DEFER_MOST)
 		return plan_small_upload(facts);
-	if (may_return_early && is_early_size(facts))
-		return plan_early_upload(facts);
 	if (is_staged_by_the_driver(facts))
 		return plan_staged_by_the_driver(facts);
 	if (facts->to_host)
@@ -330,8 +296,6 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 		return facts->host_memory == COPY_PIECES && facts->linear && facts->cuttable;
 	case COPY_STAGE:
 		return facts->stageable;
-	case COPY_EARLY:
-		return facts->stageable && returns_early(facts);
 	default:
 		return false;
 	}
@@ -377,7 +341,6 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 		return COPY_UNPIN;
 	case COPY_BOUNCE:
 	case COPY_SEND:
-	case COPY_EARLY:
 	case COPY_DEFER:
 		return last_route(facts);
 	default:
@@ -434,16 +397,11 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	/*
 	 * The gain is the wait, whose length is unknown.  Eight such copies pay for staging memory.
 	 */
-	if (returns_early(facts) || must_copy_source(facts))
+	if (must_copy_source(facts))
 		return COPY_STAGING_COST_NS / 8;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)
 		return 0;
 	return stage_gain_of_pageable(facts);
-}
-
-uint64_t copy_patience_ns(size_t bytes)
-{
-	return bytes / 40;
 }
 
 bool copy_polls_again(uint8_t *idle)

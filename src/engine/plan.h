@@ -39,7 +39,6 @@ enum copy_step {
 	COPY_SEND,  /* enqueues pieces and waits for the last only; pipelined registration registers
 		     * each piece first */
 	COPY_STAGE, /* through pinned staging memory that copy workers fill or empty */
-	COPY_EARLY, /* as COPY_STAGE, for an upload; returns once staging memory has all of it */
 	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
 		     * or small-copy slots; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
@@ -52,7 +51,6 @@ enum copy_step {
 	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
 	COPY_ASK_STREAM,      /* whether the stream has work left */
 	COPY_ASK_LEGACY,      /* the same for the legacy stream, if the stream waits for it */
-	COPY_ASK_PATIENCE,    /* whether the stream has work after copy_patience_ns() */
 	COPY_ASK_STAGING,     /* whether staging memory may be used; makes it when it pays */
 	COPY_ASK_OTHER,       /* whether the other side crosses a border of our registrations */
 };
@@ -74,7 +72,7 @@ struct copy_facts {
 
 	/* A bit for each question that has been answered, and the answers. */
 	uint32_t answered;
-	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy, stays_busy;
+	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy;
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
 	bool try_staging; /* with workers, if copy_is_tried(): staging is faster, or is measured */
@@ -158,14 +156,6 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_FOLLOWED         16
 
 /*
- * Between these sizes a copy that may return early goes through staging memory.  A loop of four
- * such copies and a kernel of 1 ms next to 1 ms of host code took 1.28 ms plain and 1.29 staged
- * with 192 KiB, 1.70 and 1.60 with 512 KiB.
- */
-#define COPY_EARLY_LEAST      ((size_t)256 << 10)
-#define COPY_EARLY_MOST       ((size_t)16 << 20)
-
-/*
  * From this size on an asynchronous upload of pinned memory behind work is staged by copy workers;
  * less is bounced.  Until the call returns, plain, bounced and staged, us: 16, 23, 28 (256 KiB),
  * 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
@@ -173,26 +163,12 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
- * Returns how long an upload of COPY_EARLY_LEAST to COPY_EARLY_MOST bytes waits for earlier work
- * before it may return early, ns.  Filling staging memory takes as long, so the copy costs at most
- * twice the better choice.
- */
-uint64_t copy_patience_ns(size_t bytes);
-
-/*
- * Larger synchronous uploads always poll their stream, which takes 0.5 us.  Of pinned memory on an
- * idle stream, us, polled, not polled and hand-tuned: 9.1, 8.6 and 8.5 (64 KiB), 12.5, 12.1
- * and 12.0 (256 KiB).
- */
-#define COPY_POLL_ALWAYS  ((size_t)256 << 10)
-
-/*
  * True if it is time to poll a stream that has been idle: at the first COPY_IDLE_RESULTS calls,
  * then at intervals of COPY_IDLE_RESULTS calls and of one call more, alternately.  With equal
  * intervals, a loop that submits work before every second, fourth or eighth copy might always be
  * polled while idle.  *idle counts the calls; the caller sets it to 0 when it sees work.
  */
-#define COPY_IDLE_RESULTS 8
+#define COPY_IDLE_RESULTS     8
 bool copy_polls_again(uint8_t *idle);
 
 /*
@@ -203,7 +179,7 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
 /*
  * The smallest synchronous upload and the smallest download of pageable memory that are staged.
- * Uploads that return early, and HOTPIN_ROUTE, have other limits.
+ * HOTPIN_ROUTE has other limits.
  */
 #define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
 #define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)

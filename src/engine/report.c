@@ -5,11 +5,6 @@
 #include "pin/cost.h"
 #include "trace/trace.h"
 
-static bool is_staged(enum copy_step route)
-{
-	return route == COPY_STAGE || route == COPY_EARLY;
-}
-
 /* True if the program has registered memory of the block, which may be the memory of the copy. */
 static bool may_be_registered(const struct copy *copy)
 {
@@ -23,7 +18,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 	if (copy->request->direction == TRACE_D2D || copy->request->direction == TRACE_P2P)
 		return TRACE_DEVICE;
 	if (copy->staged)
-		return is_staged(route) ? TRACE_STAGED : TRACE_PAGEABLE;
+		return route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
 	switch (copy->facts.host_memory) {
 	case COPY_PINNED:
 	case COPY_PIECES:
@@ -42,8 +37,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 
 static bool gains(const struct copy *copy)
 {
-	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER ||
-			     copy->route == COPY_EARLY;
+	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER;
 
 	return copy->block != NULL && !may_be_registered(copy) &&
 	       copy_gains_from_pinning(copy->facts.to_device, returns_early, copy->request->bytes);
@@ -60,8 +54,7 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.direction = request->direction,
 		.memory = memory_of(copy),
 		.synchronous = !request->asynchronous,
-		.deferred =
-			copy->route == COPY_DEFER || (copy->in_flight && !request->asynchronous),
+		.deferred = copy->route == COPY_DEFER,
 		.captured = copy->facts.captured,
 		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,

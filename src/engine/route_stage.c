@@ -3,19 +3,15 @@
  * units are free.
  */
 #include "engine/route_stage.h"
-#include "engine/defer.h"
 #include "engine/route_wait.h"
 #include "engine/staging.h"
 #include "trace/trace.h"
 
-/*
- * True if the call may return before the transfer has completed: by the plan (COPY_EARLY), or
- * because the driver would stage this asynchronous copy and return.
- */
+/* True if the driver would stage this copy and return. */
 static bool returns_early(const struct copy *copy)
 {
-	return copy->route == COPY_EARLY || (copy->facts.asynchronous && copy->facts.to_device &&
-					     copy->facts.bytes < COPY_BLOCKS_FROM);
+	return copy->facts.asynchronous && copy->facts.to_device &&
+	       copy->facts.bytes < COPY_BLOCKS_FROM;
 }
 
 static bool begin(struct copy *copy)
@@ -27,10 +23,6 @@ static bool begin(struct copy *copy)
 	route_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
 	copy->done = staging_run(request, returns_early(copy), &copy->in_flight);
-	if (copy->in_flight && copy->tracked != NULL) {
-		hp_count(copies_deferred);
-		defer_add(copy->tracked, request->per_thread);
-	}
 	trace_staged(ticket, copy->done, copy->in_flight);
 	return copy->done == request->bytes;
 }

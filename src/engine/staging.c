@@ -133,7 +133,7 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 	struct stage_copy stage = describe(request);
 
 	if ((state_captures != 0 && hp_keeps(plain_during_captures)) || !pool_may_be() ||
-	    (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
+	    (!pinned && !is_wanted(request, facts)))
 		return false;
 	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
 	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)

@@ -161,7 +161,7 @@ static void add_details(struct json *json)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "wait",
 							  "bounce",  "split", "send",   "stage",
-							  "early",   "defer", "unpin" };
+							  "defer",   "unpin" };
 
 	json_open(json, "shapes", "[");
 	for (size_t i = 0; i < details_shapes(); i++) {

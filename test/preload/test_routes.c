@@ -1,7 +1,7 @@
 /*
  * test_routes.c - rows of copies (copies.h) with facts about the route: memory that is never pinned
- * and copied through the staging ring, synchronous uploads that return early, and calls that are
- * passed through.
+ * and copied through staging memory, small synchronous uploads that return early, and calls that
+ * are passed through.
  */
 #include "copies.h"
 
@@ -82,34 +82,17 @@ COPIES_WITH(route_pass, ("HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_HEAP_M
 /* A single thread gains nothing at this size. */
 COPIES_WITH(nobody_to_help, ("HOTPIN_THREADS=1", "HOTPIN_HEAP_MIN=0"), PASSED, .asks_nothing = true)
 
-/* Uploads behind work return early, and the program may change the source. */
-static void earn_the_ring(void)
-{
-	static char bytes[MIB];
-
-	for (int i = 0; i < 9; i++) {
-		copy_keep_busy(NULL);
-		OK(cuMemcpyHtoD_v2(there, bytes, MIB));
-	}
-}
-
+/* Small uploads behind work return early, and the program may change the source. */
 #define EARLY       .calls = "cuMemcpyHtoD_v2*", .work = COPY_BUSY, .route = COPY_EARLY
 #define EARLY_SIZES .sizes = { 1, 4, 64, 4 * KIB, 32 * KIB, 64 * KIB }
-#define LARGE_EARLY .sizes = { 128 * KIB, MIB, 4 * MIB }, .before = earn_the_ring
 COPIES(early_from_a_pinned_block, .memory = COPY_HOT, EARLY_SIZES, EARLY)
 COPIES(early_from_a_block, .memory = COPY_COLD, .room = 64 * KIB, EARLY_SIZES, EARLY)
 COPIES(early_from_a_static_array, .memory = COPY_STATIC, EARLY_SIZES, EARLY)
 COPIES(early_from_the_stack, .memory = COPY_STACK, .room = 64 * KIB, EARLY_SIZES, EARLY)
-COPIES_WITH(large_early_from_a_static_array, ("HOTPIN_THREADS=3"), .memory = COPY_STATIC,
-	    LARGE_EARLY, EARLY)
-COPIES_WITH(large_early_from_a_pinned_block, ("HOTPIN_THREADS=3"), .memory = COPY_HOT, LARGE_EARLY,
-	    EARLY)
-/* Without earlier work there is no gain. */
-COPIES_WITH(large_on_an_idle_device, ("HOTPIN_THREADS=3"), .calls = "cuMemcpyHtoD_v2",
-	    .memory = COPY_HOT, .sizes = { 4 * MIB }, .before = earn_the_ring, .by = "cuMemcpyHtoD")
-COPIES_WITH(with_little_room, ("HOTPIN_RING=8M", "HOTPIN_THREADS=3"), .calls = "cuMemcpyHtoD_v2",
-	    .memory = COPY_STATIC, .sizes = { 3 * MIB }, .turns = 40, .work = COPY_BUSY,
-	    .before = earn_the_ring)
+/* Larger uploads wait for earlier work, as in plain CUDA, and query nothing. */
+COPIES_WITH(large_behind_work, ("HOTPIN_THREADS=3", "HOTPIN_RING=0"), .calls = "cuMemcpyHtoD_v2",
+	    .memory = COPY_HOT, .sizes = { 256 * KIB, 4 * MIB }, .work = COPY_BUSY,
+	    .by = "cuMemcpyHtoD", .asks_nothing = true)
 
 /* The driver call of an upload to an idle device. */
 #define UPLOAD .calls = "cuMemcpyHtoD_v2", .turns = 3

@@ -147,8 +147,7 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 TEST(every_fallback)
 {
 	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
-	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_EARLY,
-						      COPY_DEFER };
+	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_DEFER };
 
 	for (size_t i = 0; i < HP_LEN(lasts) * HP_LEN(sizes) * 4; i++) {
 		size_t row = i / 4 / HP_LEN(sizes);
@@ -334,8 +333,6 @@ TEST(forced)
 		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
-		{ COPY_EARLY, COPY_ELSEWHERE, H2D, SYNC, RING, 1 M, COPY_EARLY },
-		{ COPY_EARLY, COPY_PINNED, H2D, SYNC, NO_RING, 1 M, COPY_DIRECT },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K, COPY_DEFER },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K + 1, COPY_PASS },
 		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K, COPY_DEFER },
@@ -356,9 +353,7 @@ TEST(forced)
 			.stageable = rows[i].ring == RING,
 			.cuttable = rows[i].host_memory == COPY_PIECES ||
 				    rows[i].host_memory == COPY_STRADDLES,
-			.deferrable = rows[i].forced == COPY_DEFER || rows[i].forced == COPY_EARLY,
-			.stream_busy = rows[i].forced == COPY_EARLY,
-			.stays_busy = rows[i].forced == COPY_EARLY,
+			.deferrable = rows[i].forced == COPY_DEFER,
 			.workers = 8,
 			.bytes = rows[i].bytes,
 			.forced = rows[i].forced,
@@ -421,7 +416,6 @@ static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *
 		facts->cuttable |= ask == COPY_ASK_CUTS && truth->cuttable;
 		facts->stream_busy |= ask == COPY_ASK_STREAM && truth->stream_busy;
 		facts->legacy_busy |= ask == COPY_ASK_LEGACY && truth->legacy_busy;
-		facts->stays_busy |= ask == COPY_ASK_PATIENCE && truth->stays_busy;
 		facts->stageable |= ask == COPY_ASK_STAGING && truth->stageable;
 		facts->other_crosses |= ask == COPY_ASK_OTHER && truth->other_crosses;
 		if (ask == COPY_ASK_HOST_MEMORY)
@@ -499,37 +493,12 @@ static const struct {
 	  { .host_memory = COPY_PAGEABLE },
 	  BIT(DEFERRAL) | BIT(HOST_MEMORY),
 	  COPY_PASS },
-	{ "pinned, idle",
-	  1 M,
-	  false,
-	  { .host_memory = COPY_PINNED },
-	  BIT(HOST_MEMORY) | BIT(STREAM),
-	  COPY_DIRECT },
-	{ "pinned, busy for a moment",
+	{ "pinned",
 	  1 M,
 	  false,
 	  { .host_memory = COPY_PINNED, .stream_busy = true, .deferrable = true },
-	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE),
+	  BIT(HOST_MEMORY),
 	  COPY_DIRECT },
-	{ "pinned, busy, without staging memory",
-	  1 M,
-	  false,
-	  { .host_memory = COPY_PINNED,
-	    .stream_busy = true,
-	    .deferrable = true,
-	    .stays_busy = true },
-	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
-	  COPY_DIRECT },
-	{ "pinned, busy",
-	  1 M,
-	  false,
-	  { .host_memory = COPY_PINNED,
-	    .stream_busy = true,
-	    .deferrable = true,
-	    .stays_busy = true,
-	    .stageable = true },
-	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
-	  COPY_EARLY },
 	{ "pageable, large",
 	  64 M,
 	  false,
@@ -702,44 +671,6 @@ TEST(busy_ones_among_idle_ones_are_found)
 		}
 		CHECK_EQ(met, 3);
 	}
-}
-
-/* Larger uploads use the ring, only behind work, and up to half of the ring. */
-TEST(large_uploads_behind_work_return_early)
-{
-	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
-		struct copy_facts facts = {
-			ANSWERED,           .has_device = true,
-			.may_defer = true,  .host_memory = (enum copy_host_memory)host_memory,
-			.to_device = true,  .linear = true,
-			.deferrable = true, .stream_busy = true,
-			.stays_busy = true, .stageable = true,
-			.workers = 8,       .bytes = 16 M
-		};
-
-		CHECK_EQ(route_of(&facts), COPY_EARLY);
-		facts.bytes++;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.bytes = 256 K - 1;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.bytes++;
-		CHECK_EQ(route_of(&facts), COPY_EARLY);
-		facts.stream_busy = false;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.stream_busy = true;
-		facts.stays_busy = false;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.stays_busy = true;
-		facts.linear = false;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.linear = true;
-		facts.stageable = false;
-		CHECK(route_of(&facts) != COPY_EARLY);
-		facts.stageable = true;
-		facts.deferrable = false;
-		CHECK(route_of(&facts) != COPY_EARLY);
-	}
-	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
 }
 
 /*

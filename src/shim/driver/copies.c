@@ -14,8 +14,7 @@
 /* True if no upload of `bytes` may return early: then it may be passed through. */
 static inline bool waits(size_t bytes)
 {
-	return !hp_options->async || visibility_now != 0 ||
-	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
+	return !hp_options->async || visibility_now != 0 || bytes > COPY_DEFER_MOST;
 }
 
 /* The values of `first` in the table below: calls of these kinds may be passed through. */
