@@ -76,8 +76,6 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
-	if (copy->trial != NULL && (copy->route == COPY_PASS || copy->route == COPY_STAGE))
-		copy->tried_ns = hp_now_ns();
 	/* Reading the clock twice is half of the overhead of a small copy. */
 	if (copy->block != NULL && request->bytes >= COST_LEARNS_FROM && !copy->facts.captured &&
 	    copy->pieces.block == NULL)
@@ -201,10 +199,6 @@ CUresult copy_end(struct copy *copy)
 	/* An empty copy waits for nothing. */
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
-	/* The time says nothing about the route if the fallback carried out the rest. */
-	if (copy->tried_ns != 0 && copy->staged == (copy->route == COPY_STAGE))
-		trial_learn(copy->trial, copy->route == COPY_STAGE, request->bytes,
-			    hp_now_ns() - copy->tried_ns);
 	if (copy->enter_ns != 0 || request->called_ns != 0)
 		report_copy(copy);
 	if (request->direction == TRACE_D2H)

@@ -7,7 +7,6 @@
 #include "engine/plan.h"
 #include "engine/request.h"
 #include "engine/tracker.h"
-#include "engine/trial.h"
 #include "heap/block.h"
 #include "heap/map.h"
 #include "pin/pinning.h"
@@ -41,8 +40,6 @@ struct copy {
 	tracker_word tracked_word; /* of `tracked`, read before a download */
 	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
 	uint64_t enter_ns; /* when the route began; 0: the time says nothing about pinning */
-	struct trial *trial; /* learns how long the copy takes; NULL: its route is not tried */
-	uint64_t tried_ns;   /* when the trial's clock started */
 
 	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */

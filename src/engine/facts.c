@@ -20,15 +20,6 @@
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
-/* Staging against the driver's own copy, by the power of two below the size. */
-static struct trial *trial_of(size_t bytes)
-{
-	static struct trial trials[3]; /* from COPY_TRIED_LEAST to COPY_TRIED_END */
-
-	_Static_assert(COPY_TRIED_LEAST << HP_LEN(trials) == COPY_TRIED_END, "a trial for each");
-	return &trials[bytes / COPY_TRIED_LEAST >= 4 ? 2 : bytes / COPY_TRIED_LEAST / 2];
-}
-
 void facts_begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -183,11 +174,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_WORKERS:
 		facts->workers = staging_workers();
-		if (hp_options->learn && facts->has_device && copy_is_tried(facts) &&
-		    !stage_was_registered(request->host)) {
-			copy->trial = trial_of(facts->bytes);
-			facts->try_staging = trial_takes_second(copy->trial);
-		}
 		break;
 	case COPY_ASK_UNTOUCHED:
 		facts->untouched = is_untouched(copy);
@@ -209,9 +195,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);
 		facts->workers = facts->stageable ? staging_workers() : facts->workers;
-		/* Such a copy is no sample: the program may have pinned its memory. */
-		if (!facts->stageable)
-			copy->trial = NULL;
 		break;
 	case COPY_ASK_OTHER:
 		facts->other_crosses =

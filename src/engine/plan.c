@@ -358,27 +358,12 @@ static bool gains_alone(const struct copy_facts *facts)
 	return !facts->to_device && facts->bytes < 4 * MIB;
 }
 
-bool copy_is_tried(const struct copy_facts *facts)
-{
-	return facts->to_device && facts->asynchronous && facts->linear &&
-	       facts->bytes >= COPY_TRIED_LEAST && facts->bytes < COPY_TRIED_END;
-}
-
-static bool gains_with_help(const struct copy_facts *facts)
-{
-	const size_t least = facts->asynchronous ? COPY_TRIED_END : COPY_STAGE_H2D_LEAST;
-
-	if (copy_is_tried(facts))
-		return facts->try_staging;
-	return !facts->to_device || facts->bytes >= least;
-}
-
 /* Returns what staging saves a copy of pageable memory, ns. */
 static uint64_t stage_gain_of_pageable(const struct copy_facts *facts)
 {
 	if (facts->bytes < copy_stage_least(facts->to_device, facts->asynchronous))
 		return 0;
-	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
+	if (facts->workers < 2 && !gains_alone(facts))
 		return 0;
 	if (facts->bytes < 64 * KIB)
 		return 3000;

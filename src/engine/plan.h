@@ -45,7 +45,7 @@ enum copy_step {
 	COPY_ROUTES,
 	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
 	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
-	COPY_ASK_WORKERS,     /* the number of copy workers, started or not; asks the trial */
+	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
 	COPY_ASK_UNTOUCHED,   /* whether the destination is untouched memory */
 	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
 	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
@@ -75,7 +75,6 @@ struct copy_facts {
 	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy;
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
-	bool try_staging; /* with workers, if copy_is_tried(): staging is faster, or is measured */
 	bool pins_pieces; /* with host_memory: this copy pins the block, piece by piece */
 	enum copy_host_memory host_memory;
 };
@@ -181,28 +180,25 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
  * The smallest synchronous upload and the smallest download of pageable memory that are staged.
  * HOTPIN_ROUTE has other limits.
  */
-#define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
-#define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)
+#define COPY_STAGE_H2D_LEAST   ((size_t)16 << 20)
+#define COPY_STAGE_D2H_LEAST   ((size_t)32 << 10)
 
 /*
- * From COPY_TRIED_LEAST on, and below COPY_TRIED_END, machines differ in whether staging is the
- * faster way for an asynchronous upload, so both ways are measured.  Fresh shared memory that
+ * The smallest asynchronous upload of pageable memory that is staged.  Fresh shared memory that
  * another process has filled, until it was on the device, plain and staged by four workers (us):
  *
  *	                 4 MiB        8 MiB         16 MiB        25 MB
  *	one H200         826  863     1595  1244    3012  1706    5008  2681
  *	another, static  253  284                   943   983
  */
-#define COPY_TRIED_LEAST     ((size_t)4 << 20)
-#define COPY_TRIED_END       ((size_t)32 << 20)
-bool copy_is_tried(const struct copy_facts *facts);
+#define COPY_STAGE_ASYNC_LEAST ((size_t)8 << 20)
 
 /* Returns the size from which on a copy of pageable memory may be staged. */
 static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 {
 	if (!to_device)
 		return COPY_STAGE_D2H_LEAST;
-	return asynchronous ? COPY_TRIED_LEAST : COPY_STAGE_H2D_LEAST;
+	return asynchronous ? COPY_STAGE_ASYNC_LEAST : COPY_STAGE_H2D_LEAST;
 }
 
 /*

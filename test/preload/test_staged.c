@@ -440,8 +440,13 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, array, 256 * KIB));
 	OK(cuMemcpyHtoD_v2(there, array, MIB));
-	OK(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL));
+	OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB - 1, NULL));
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	/* A larger upload is staged, and the program may change its memory immediately. */
+	fill(array, 8 * MIB, 7);
+	THROUGH_RING(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, NULL));
+	fill(array, 8 * MIB, 8);
+	CHECK(device_holds(there, 8 * MIB, 7));
 }
 
 /* The copy workers fill a new block without contents, which is pinned another time. */
