@@ -133,29 +133,13 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 	return pinned || copy->driver_reads ? COPY_PINNED : COPY_PAGEABLE;
 }
 
-/*
- * True if the stream should be polled.  A small copy takes little longer than the poll, so polls
- * are skipped after idle results.  An idle result only selects the driver's own copy.  So an old
- * result, or one of another context, costs time but is safe.
- */
-static bool polls(const struct copy *copy, uint8_t *idle)
-{
-	return copy->request->asynchronous || copy_polls_again(idle);
-}
-
 static bool is_stream_busy(const struct copy *copy)
 {
-	/* The numbers of polls that found the legacy stream, and the thread's own stream, idle. */
-	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
 	const struct copy_request *request = copy->request;
 
 	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED && !request->asynchronous)
 		direct_left--;
-	if (!polls(copy, &idle[request->per_thread]) ||
-	    !stream_is_busy(request->stream, request->per_thread))
-		return false;
-	idle[request->per_thread] = 0;
-	return true;
+	return stream_is_busy(request->stream, request->per_thread);
 }
 
 void facts_answer(struct copy *copy, enum copy_step question)

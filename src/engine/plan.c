@@ -388,11 +388,3 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 		return 0;
 	return stage_gain_of_pageable(facts);
 }
-
-bool copy_polls_again(uint8_t *idle)
-{
-	const uint8_t first = 2 * COPY_IDLE_RESULTS, second = first + COPY_IDLE_RESULTS + 1;
-
-	*idle = *idle < second ? *idle + 1 : COPY_IDLE_RESULTS + 1;
-	return *idle <= COPY_IDLE_RESULTS || *idle == first || *idle == second;
-}

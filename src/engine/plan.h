@@ -162,15 +162,6 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
- * True if it is time to poll a stream that has been idle: at the first COPY_IDLE_RESULTS calls,
- * then at intervals of COPY_IDLE_RESULTS calls and of one call more, alternately.  With equal
- * intervals, a loop that submits work before every second, fourth or eighth copy might always be
- * polled while idle.  *idle counts the calls; the caller sets it to 0 when it sees work.
- */
-#define COPY_IDLE_RESULTS     8
-bool copy_polls_again(uint8_t *idle);
-
-/*
  * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  For
  * rows that no single call may name, returns COPY_STAGING_COST_NS: one copy earns staging memory.
  */

@@ -619,54 +619,6 @@ TEST(two_blocks)
 	CHECK_EQ(route_of(&facts), COPY_WAIT);
 }
 
-/* After eight idle results, the stream is polled after eight and nine copies alternately. */
-TEST(idle_streams_are_asked_rarely)
-{
-	uint8_t asked = 0;
-	unsigned asks = 0;
-
-	for (int i = 0; i < 8; i++)
-		CHECK(copy_polls_again(&asked));
-	for (int round = 0; round < 100; round++) {
-		for (int turn = 8; turn <= 9; turn++) {
-			asks = 0;
-			for (int i = 0; i < turn; i++) {
-				CHECK_EQ(asks, 0);
-				asks += copy_polls_again(&asked);
-			}
-			CHECK_EQ(asks, 1);
-		}
-	}
-	asked = 0;
-	CHECK(copy_polls_again(&asked));
-}
-
-/* If one copy in a period has work before it, polling finds one, and then up to eight. */
-TEST(busy_ones_among_idle_ones_are_found)
-{
-	for (int period = 2; period <= 16; period++) {
-		uint8_t asked = 0;
-		int copies = 0, met = 0;
-
-		/* The stream is idle at first, for some copies. */
-		for (int i = 0; i < 8 + 3 * period; i++)
-			copy_polls_again(&asked);
-		for (; met < 3 && copies < 1000; copies++) {
-			bool busy = copies % period == 0;
-
-			if (busy && copy_polls_again(&asked)) {
-				met++;
-				asked = 0;
-			} else if (!busy) {
-				copy_polls_again(&asked);
-			} else if (period <= 8) {
-				CHECK_EQ(met, 0);
-			}
-		}
-		CHECK_EQ(met, 3);
-	}
-}
-
 /*
  * An asynchronous upload of pinned memory behind work: the program may change the source on return.
  */
