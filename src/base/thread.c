@@ -1,10 +1,12 @@
 /*
  * thread.c - threads of the library.
  *
- * The program's signals go to the program's threads.  Signals that a thread's own fault raises stay
- * unblocked: the kernel would end the process without the program's handler (signal(7)).  glibc's
- * own two signals, for pthread_cancel() and setuid(), stay unblocked too, because pthread_sigmask()
- * never blocks them.  A plain system call would block them, and setuid() would hang.
+ * The program's signals go to the program's threads, also those that a fault raises: another
+ * process may send them, to a program that waits for them in sigwait() or signalfd().  So a fault
+ * of such a thread ends the process without the program's handler (signal(7)), and stage/move.c
+ * checks memory before a worker touches it.  glibc's own two signals, for pthread_cancel() and
+ * setuid(), stay unblocked, because pthread_sigmask() never blocks them.  A plain system call would
+ * block them, and setuid() would hang.
  */
 #include "base/thread.h"
 
@@ -44,15 +46,12 @@ static void *run(void *body)
 
 int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
 {
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS };
 	pthread_attr_t attributes;
 	pthread_t thread;
 	sigset_t all, before;
 	int saved = errno, error = EINVAL;
 
 	sigfillset(&all);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(&all, faults[i]);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
