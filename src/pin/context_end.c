@@ -1,5 +1,6 @@
 /*
- * context_end.c - the pins of a context that ends, which ends its registrations.
+ * context_end.c - the pins of a context that ends, which ends its registrations, also the
+ * program's.
  *
  * During the driver's call the outcome is unknown.  Until then the block is BLOCK_PINNING with an
  * owner; no other block in that state has one.  Giving its pages back too early would corrupt data
@@ -11,6 +12,7 @@
 #include "heap/pin_state.h"
 #include "pin/background.h"
 #include "pin/pin.h"
+#include "pin/user_registration.h"
 
 static void note_ending(struct block *block, void *arg)
 {
@@ -47,5 +49,7 @@ void pin_context_ended(uintptr_t owner, bool gone)
 	hp_lock(HP_LOCK_pin);
 	if (owner != 0)
 		heap_each(gone ? note_gone : note_still_pinned, &owner);
+	if (owner != 0 && gone)
+		user_registrations_gone(owner);
 	hp_unlock(HP_LOCK_pin);
 }

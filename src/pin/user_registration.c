@@ -3,7 +3,8 @@
  *
  * hotpin unpins the blocks there and does not touch them until the program has unregistered them.
  * A block that is freed before that is held: its pages must not go back under a registration, and
- * no allocation may get memory that copies would treat as pinned.
+ * no allocation may get memory that copies would treat as pinned.  A registration ends with the
+ * context that was current when it was made.
  */
 #include "pin/user_registration.h"
 #include "base/lock.h"
@@ -13,11 +14,13 @@
 #include "heap/map.h"
 #include "heap/span.h"
 #include "pin/pin.h"
+#include "real/real.h"
 
 /* A registration by the program that touches the heap.  Under the lock pin. */
 struct user_registration {
 	uintptr_t address;
 	size_t bytes;
+	uintptr_t owner; /* the context; 0: not known */
 	UT_hash_handle hh;
 };
 
@@ -53,17 +56,22 @@ static void release(const void *address, size_t bytes)
 	}
 }
 
+/* Removes a registration that has ended.  Requires the lock pin. */
+static void remove_ended(struct user_registration *entry)
+{
+	HASH_DEL(registered, entry);
+	release((const void *)entry->address, entry->bytes);
+	hp_arena_free(entry, sizeof(*entry));
+}
+
 /* Removes the registration that started at `address`, if there was one.  Requires the lock pin. */
 static void forget(uintptr_t address)
 {
 	struct user_registration *entry;
 
 	HASH_FIND(hh, registered, &address, sizeof(address), entry);
-	if (entry == NULL)
-		return;
-	HASH_DEL(registered, entry);
-	release((const void *)entry->address, entry->bytes);
-	hp_arena_free(entry, sizeof(*entry));
+	if (entry != NULL)
+		remove_ended(entry);
 }
 
 bool user_registration_any(void)
@@ -89,8 +97,12 @@ void pin_before_user_registration(const void *address, size_t bytes, bool in_cop
 
 void pin_after_user_registration(const void *address, size_t bytes, bool succeeded)
 {
+	CUcontext owner = NULL;
+
 	if (!concerns_us(address, bytes))
 		return;
+	if (succeeded)
+		REAL(cuCtxGetCurrent)(&owner);
 	hp_lock(HP_LOCK_pin);
 	if (!succeeded) {
 		release(address, bytes);
@@ -103,6 +115,7 @@ void pin_after_user_registration(const void *address, size_t bytes, bool succeed
 		if (entry != NULL) {
 			entry->address = (uintptr_t)address;
 			entry->bytes = bytes;
+			entry->owner = (uintptr_t)owner;
 			HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
 			if (entry->hh.tbl == NULL)
 				hp_arena_free(entry, sizeof(*entry));
@@ -116,4 +129,13 @@ void pin_user_registration_ended(const void *address)
 	hp_lock(HP_LOCK_pin);
 	forget((uintptr_t)address);
 	hp_unlock(HP_LOCK_pin);
+}
+
+void user_registrations_gone(uintptr_t owner)
+{
+	struct user_registration *entry, *next;
+
+	HASH_ITER (hh, registered, entry, next)
+		if (entry->owner == owner)
+			remove_ended(entry);
 }

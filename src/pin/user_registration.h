@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The program is about to register [address, address + bytes).  Unpins the blocks there, which
@@ -19,6 +20,9 @@ void pin_after_user_registration(const void *address, size_t bytes, bool registe
 
 /* The program has unregistered its registration at `address`. */
 void pin_user_registration_ended(const void *address);
+
+/* The context `owner` has ended, and its registrations with it.  Requires the lock pin. */
+void user_registrations_gone(uintptr_t owner);
 
 /* True if the program has registered memory of the heap.  Requires the lock pin. */
 bool user_registration_any(void);

@@ -48,6 +48,34 @@ TEST(a_context_takes_its_pins_along)
 	CHECK(fake_all_well());
 }
 
+TEST(a_context_takes_the_programs_registrations_along)
+{
+	fake_start(GIB);
+	char *memory = allocate(16 * MIB), *freed = allocate(16 * MIB);
+
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_register(freed, 16 * MIB), CUDA_SUCCESS);
+	fake_set_context(2000);
+	char *other = allocate(16 * MIB);
+	CHECK_EQ(fake_program_register(other, 16 * MIB), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_register(memory + 8 * MIB, MIB), CUDA_SUCCESS);
+	CHECK_EQ(heap_free(freed), 0);
+	forget_context(3000);
+	CHECK(allocate(16 * MIB) != freed);
+
+	fake_destroy_context(1000);
+	forget_context(1000);
+	CHECK(allocate(16 * MIB) == freed);
+	CHECK(copy(freed, 16 * MIB));
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
+	CHECK_EQ(pin_of(other), BLOCK_USER_REGISTERED);
+	fake_destroy_context(2000);
+	forget_context(2000);
+	fake_set_context(4000);
+	CHECK(copy(memory, 16 * MIB) && copy(other, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
 TEST(a_context_that_lives_on_keeps_its_pins)
 {
 	fake_start(GIB);

@@ -167,6 +167,28 @@ TEST(two_contexts_at_once)
 	OK(cuMemHostUnregister(block));
 }
 
+/* A registration that the program leaves to its context.  The freed block is used again. */
+TEST(registrations_end_with_their_context)
+{
+	begin();
+	for (int early = 0; early < 2; early++) {
+		CUcontext second;
+		OK(cuCtxCreate_v2(&second, 0, 0));
+		char *block = malloc(BYTES);
+		OK(cuMemHostRegister_v2(block, BYTES, 0));
+		if (early)
+			free(block);
+		OK(cuCtxDestroy_v2(second));
+		OK(cuCtxSetCurrent(context));
+		if (!early)
+			free(block);
+		char *next = malloc(BYTES);
+		CHECK(next == block || !preloaded());
+		round_trip(next, early);
+		free(next);
+	}
+}
+
 TEST_WITH(two_devices, "STANDIN_DEVICES=2")
 {
 	CUcontext second;
