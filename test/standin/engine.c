@@ -80,6 +80,7 @@ void engine_load(void)
 	engine.jitter_us = (unsigned)number("STANDIN_JITTER", 0);
 	engine.ahead = number("STANDIN_AHEAD", 0) != 0;
 	engine.lean = number("STANDIN_LEAN", 0) != 0;
+	engine.pinned_most = (size_t)number("STANDIN_PINNED_MIB", 0) << 20;
 	pin = getenv("STANDIN_PIN");
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	portable_load(getenv("STANDIN_PINS"), getenv("STANDIN_PINS_LIMIT"));

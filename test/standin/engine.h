@@ -45,6 +45,7 @@ struct engine {
 	_Atomic bool gone;    /* the process is past exit(); written without the lock */
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin, ahead, lean;
+	size_t pinned_most;       /* bytes of host memory that may be pinned; 0: any */
 	_Atomic int orphan_calls; /* made in a child of fork() */
 	unsigned jitter_us;
 	int realtime; /* real time is so many times the virtual time; 0: they are unrelated */

@@ -22,6 +22,7 @@
 #define KEPT  ((size_t)64 << 20) /* of device memory, which keeps its pages when it is freed */
 
 size_t registered_bytes;
+static size_t pinned_bytes; /* registered, or allocated */
 int registrations, guard_errors;
 
 static struct block **blocks; /* by base */
@@ -85,9 +86,18 @@ size_t mem_used(int dev)
 	return used[dev];
 }
 
+static bool is_pinned(enum block_kind kind)
+{
+	return kind == B_HOST || kind == B_REGISTERED;
+}
+
+/* Returns NULL, too, if there is no more memory of the kind. */
 static struct block *insert(uintptr_t base, size_t bytes, enum block_kind kind, unsigned flags)
 {
 	size_t i = index_of(base);
+
+	if (is_pinned(kind) && engine.pinned_most != 0 && pinned_bytes + bytes > engine.pinned_most)
+		return NULL;
 	struct block *block = calloc(1, sizeof(*block));
 
 	if (count == room) {
@@ -115,6 +125,8 @@ static struct block *insert(uintptr_t base, size_t bytes, enum block_kind kind, 
 				 .dev = ctx_current() != NULL ? ctx_current()->dev : 0,
 				 .sync_memops = kind == B_MANAGED,
 				 .pin = -1 };
+	if (is_pinned(kind))
+		pinned_bytes += bytes;
 	return block;
 }
 
@@ -124,6 +136,8 @@ static void drop(struct block *block)
 
 	memmove(blocks + i, blocks + i + 1, (count - i - 1) * sizeof(*blocks));
 	count--;
+	if (is_pinned(block->kind))
+		pinned_bytes -= block->bytes;
 	free(block);
 }
 
