@@ -5,8 +5,12 @@
 #include "engine/unpin.h"
 #include "base/users.h"
 #include "engine/state.h"
+#include "heap/reclaim.h"
+#include "pin/eviction.h"
 #include "pin/pin.h"
 #include "pin/user_registration.h"
+#include "stage/bounce.h"
+#include "stage/region.h"
 
 static void unpin(const void *address, size_t bytes, bool in_copy)
 {
@@ -39,4 +43,13 @@ void unpin_release(CUdeviceptr address)
 {
 	pin_after_user_registration((const void *)address, 1, false);
 	hp_uncancellable_end();
+}
+
+bool unpin_for_program(CUresult result)
+{
+	if (result != CUDA_ERROR_OUT_OF_MEMORY || !state_active)
+		return false;
+	size_t bytes = pin_evict_all() + region_give_back();
+	bounce_give_back();
+	return heap_trim(0) || bytes != 0;
 }

@@ -16,6 +16,13 @@ void unpin_range(const void *address, size_t bytes);
 void unpin_range_in_copy(const void *address, size_t bytes);
 
 /*
+ * Called with the result of a call by which the program pins memory.  If there was no memory, gives
+ * back all that hotpin holds: pinned blocks, staging memory and cached memory, which waits for
+ * running kernels.  True: the call may be repeated.
+ */
+bool unpin_for_program(CUresult result);
+
+/*
  * The slow path of unpin_refuse(): unpin_hold() unpins the block and prevents pins until
  * unpin_release().
  */

@@ -1,8 +1,9 @@
 /*
- * eviction.c - unpins blocks while the device is idle.
+ * eviction.c - unpins blocks, mostly while the device is idle.
  *
  * Freed blocks are unpinned when they expire.  Blocks in use are unpinned only under severe memory
- * pressure or before a fork().  engine/housekeeper.c decides when.
+ * pressure or before a fork().  engine/housekeeper.c decides when.  All blocks are unpinned when
+ * the program itself cannot pin memory (engine/unpin.c).
  */
 #include "pin/eviction.h"
 #include "base/clock.h"
@@ -49,22 +50,26 @@ static void unpin_leaving(struct block *block)
 		end_pin(block, owner);
 }
 
-/* Unpins a block in use if it is still pinned and no copy runs.  Returns the bytes unpinned. */
+/* Unpins a block in use if it is still pinned.  No copy begins meanwhile; returns 0 if one runs. */
 static size_t unpin_in_use(struct block *block)
 {
-	size_t room = 0;
-
-	if (!hp_users_try_close(&pin_copies))
-		return 0;
 	hp_lock(HP_LOCK_pin);
 	bool may = (pin_copies.inside == 0 || !hp_keeps(no_unpin_during_copy)) && !pin_is_held() &&
 		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
-	if (may) {
-		room = block->room;
-		end_pin(block, owner);
-	}
+	if (!may)
+		return 0;
+	size_t room = block->room;
+	end_pin(block, owner);
+	return room;
+}
+
+static size_t unpin_unless_copied(struct block *block)
+{
+	if (!hp_users_try_close(&pin_copies))
+		return 0;
+	size_t room = unpin_in_use(block);
 	hp_users_open(&pin_copies);
 	return room;
 }
@@ -127,11 +132,11 @@ uint64_t pin_due_ns(void)
 	return atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
 }
 
-size_t pin_evict(size_t bytes)
+/* Unpins about `bytes` of blocks in use, least recently copied first.  Returns the bytes. */
+static size_t evict_in_use(size_t bytes, size_t (*unpin)(struct block *block))
 {
-	heap_set_reclaim_target(bytes);
+	size_t done = 0, turn = 1;
 
-	size_t done = pin_evict_due(bytes), turn = 1;
 	while (done < bytes && turn != 0 && !pin_is_held()) {
 		struct candidates candidates = { .count = 0 };
 
@@ -140,8 +145,28 @@ size_t pin_evict(size_t bytes)
 		hp_unlock(HP_LOCK_pin);
 		turn = 0;
 		for (unsigned i = 0; i < candidates.count && done + turn < bytes; i++)
-			turn += unpin_in_use(candidates.blocks[i]);
+			turn += unpin(candidates.blocks[i]);
 		done += turn;
 	}
+	return done;
+}
+
+size_t pin_evict(size_t bytes)
+{
+	heap_set_reclaim_target(bytes);
+
+	size_t done = pin_evict_due(bytes);
+	return done < bytes ? done + evict_in_use(bytes - done, unpin_unless_copied) : done;
+}
+
+size_t pin_evict_all(void)
+{
+	pin_be_lean();
+	heap_set_reclaim_target(SIZE_MAX);
+
+	size_t done = pin_evict_due(SIZE_MAX);
+	pin_stop_copies(false);
+	done += evict_in_use(SIZE_MAX, unpin_in_use);
+	pin_resume_copies();
 	return done;
 }

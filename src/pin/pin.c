@@ -329,6 +329,21 @@ void pin_begun(struct block *block, uintptr_t owner)
 	hp_unlock(HP_LOCK_pin);
 }
 
+/* The driver is out of memory: lowers the budget to `most` for a while.  Requires the lock pin. */
+static void be_lean(uint64_t most)
+{
+	if (most < ceiling)
+		atomic_store(&ceiling, most);
+	lean_until_ns = hp_now_coarse_ns() + cost_lean_ns(++shortages);
+}
+
+void pin_be_lean(void)
+{
+	hp_lock(HP_LOCK_pin);
+	be_lean(0);
+	hp_unlock(HP_LOCK_pin);
+}
+
 void pin_refused(struct block *block, int result, int error)
 {
 	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
@@ -340,13 +355,8 @@ void pin_refused(struct block *block, int result, int error)
 	denials = denied ? denials + 1 : 0;
 	bool enough = denials >= DENIALS_MOST;
 	refused_ns = hp_now_coarse_ns();
-	if (out_of_memory) {
-		uint64_t least = pinned_now + staging_now + block->room / 2;
-
-		if (least < ceiling)
-			atomic_store(&ceiling, least);
-		lean_until_ns = refused_ns + cost_lean_ns(++shortages);
-	}
+	if (out_of_memory)
+		be_lean(pinned_now + staging_now + block->room / 2);
 	hp_unlock(HP_LOCK_pin);
 	if (enough)
 		pin_stop("the driver refused too often");

@@ -114,6 +114,12 @@ void pin_begun(struct block *block, uintptr_t owner);
 void pin_refused(struct block *block, int result, int error);
 
 /*
+ * The program cannot pin memory: hotpin pins nothing for a while, the longer the more often this
+ * happens.  No lock may be held.
+ */
+void pin_be_lean(void);
+
+/*
  * This thread is about to end our registration of the block.  Returns its owner.  Requires the
  * lock pin.
  */

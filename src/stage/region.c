@@ -331,6 +331,45 @@ void region_context_ended(CUcontext context, bool gone)
 	hp_unlock(HP_LOCK_staging);
 }
 
+/* Ends the registration unless a unit is in use.  Returns the bytes that were registered. */
+static size_t give_back(struct region *region)
+{
+	hp_lock(HP_LOCK_staging);
+	bool unused = region->state == REGION_READY && region->held == 0;
+	const struct region_user *owner = region->owner;
+	uint64_t generation = unused ? owner->generation : 0;
+	if (unused)
+		region->state = REGION_MAKING;
+	hp_unlock(HP_LOCK_staging);
+	if (!unused)
+		return 0;
+
+	struct relaxed relaxed = relaxed_begin();
+	bool ended = REAL(cuMemHostUnregister)(region->memory) == CUDA_SUCCESS;
+	relaxed_end(&relaxed);
+	hp_lock(HP_LOCK_staging);
+	/* The context may have ended meanwhile, and its registrations with it. */
+	ended = ended || owner->generation != generation;
+	if (ended) {
+		pin_give_staging(bytes_of(region));
+		region->owner = NULL;
+	}
+	/* Unless region_after_fork_child() has changed the state. */
+	if (region->state == REGION_MAKING)
+		region->state = ended ? REGION_NONE : REGION_READY;
+	hp_unlock(HP_LOCK_staging);
+	return ended ? bytes_of(region) : 0;
+}
+
+size_t region_give_back(void)
+{
+	size_t bytes = give_back(&large);
+
+	for (struct region_user *user = users; user < users + REGION_USERS; user++)
+		bytes += give_back(&user->small);
+	return bytes;
+}
+
 void region_after_fork_child(void)
 {
 	atomic_store(&large.state, REGION_REFUSED);

@@ -120,6 +120,12 @@ void region_context_ending(CUcontext context);
  */
 void region_context_ended(CUcontext context, bool gone);
 
+/*
+ * Unregisters the regions of which no unit is in use; they can be made again.  Waits for running
+ * kernels; no lock may be held.  Returns the bytes unregistered.
+ */
+size_t region_give_back(void);
+
 /* In the child of fork(): there will be no staging memory. */
 void region_after_fork_child(void);
 

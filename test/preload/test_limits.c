@@ -53,6 +53,44 @@ static size_t use_many(unsigned blocks)
 	}                                                    \
 	static void id(unsigned threads)
 
+/*
+ * The driver pins 64 MiB at most, and the program wants all of it: allocated or registered, next to
+ * blocks in use that were copied often.
+ */
+TEST_THREADS(all_that_can_be_pinned_is_the_programs, "STANDIN_PINNED_MIB=64")
+{
+	char *hot[8], *own = malloc(8 * MIB), *pool[7];
+
+	(void)threads;
+	begin();
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < 8; i++) {
+			hot[i] = malloc(8 * MIB);
+			for (int copies = 0; copies < 12; copies++)
+				OK(cuMemcpyHtoD_v2(there, hot[i], 8 * MIB));
+		}
+		CHECK(standin_registered_bytes() >= 32 * MIB || !preloaded() || turn == 1);
+		OK(cuMemHostRegister_v2(own, 8 * MIB, 0));
+		for (int i = 0; i < 7; i++)
+			OK(i % 2 ? cuMemAllocHost_v2((void **)&pool[i], 8 * MIB)
+				 : cuMemHostAlloc((void **)&pool[i], 8 * MIB, 0));
+		CHECK_EQ(cuMemHostRegister_v2(hot[0], MIB, 0), CUDA_ERROR_OUT_OF_MEMORY);
+		CHECK_EQ(standin_registered_bytes(), 8 * MIB);
+		/* The blocks are copied as before. */
+		for (int i = 0; i < 8; i++) {
+			fill(hot[i], 8 * MIB, (unsigned)i + 1);
+			OK(cuMemcpyHtoD_v2(there, hot[i], 8 * MIB));
+			memset(hot[i], 0, 8 * MIB);
+			OK(cuMemcpyDtoH_v2(hot[i], there, 8 * MIB));
+			CHECK(holds(hot[i], 8 * MIB, (unsigned)i + 1));
+			free(hot[i]);
+		}
+		for (int i = 0; i < 7; i++)
+			OK(cuMemFreeHost(pool[i]));
+		OK(cuMemHostUnregister(own));
+	}
+}
+
 TEST_THREADS(the_budget_is_kept, "HOTPIN_PIN_BUDGET=10M")
 {
 	begin();

@@ -151,6 +151,8 @@ PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 			pin_before_user_registration(address, bytes, false);                 \
 		visibility_pinned(1);                                                        \
 		CUresult result = REAL(name)(address, bytes, flags);                         \
+		if (unpin_for_program(result))                                               \
+			result = REAL(name)(address, bytes, flags);                          \
 		if (result != CUDA_SUCCESS)                                                  \
 			visibility_pinned(-1);                                               \
 		if (hp_keeps(registered_known))                                              \

@@ -6,6 +6,7 @@
  */
 #include "engine/state.h"
 #include "base/users.h"
+#include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "shim/driver/enter.h"
 
@@ -19,6 +20,8 @@
 			hp_uncancellable_begin();                                 \
 		visibility_pinned(1);                                             \
 		CUresult result = REAL(name) arguments;                           \
+		if (unpin_for_program(result))                                    \
+			result = REAL(name) arguments;                            \
 		/* 0 bytes succeed with NULL (H200). */                           \
 		if (result != CUDA_SUCCESS || *ret == NULL)                       \
 			visibility_pinned(-1);                                    \
