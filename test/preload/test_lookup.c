@@ -201,27 +201,49 @@ TEST(first_seen_through_the_program)
 			    preloaded() ? OURS : "libcuda.so.1"));
 }
 
-/* NVIDIA's tools get the driver's functions, the program ours. */
-TEST(libcupti_gets_the_real_ones)
+/* Checks which functions a library finds that looks names up on its own behalf. */
+static void check_finding(const char *library, const char *file)
 {
-	void *tool = dlopen(getenv("PRELOAD_CUPTI"), RTLD_NOW);
+	void *tool = dlopen(library, RTLD_NOW);
 	dlsym_fn look = tool != NULL ? (dlsym_fn)dlsym(tool, "tool_look") : NULL;
 
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
 	if (!CHECK(look != NULL))
 		return;
-	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
-	CHECK(preload_is_in(look(driver, "cuGetProcAddress_v2"), "libcuda.so.1"));
+	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), file));
+	CHECK(preload_is_in(look(driver, "cuGetProcAddress_v2"), file));
 	CHECK(preload_is_in(dlsym(driver, "cuMemcpyHtoD_v2"), preloaded() ? OURS : "libcuda.so.1"));
-	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
+	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), file));
+}
+
+/* NVIDIA's tools get the driver's functions, the program ours. */
+TEST(libcupti_gets_the_real_ones)
+{
+	check_finding(getenv("PRELOAD_CUPTI"), "libcuda.so.1");
+}
+
+/* A copy of libcupti under another name keeps its SONAME. */
+TEST(libcupti_under_another_name)
+{
+	check_finding("librenamed.so", "libcuda.so.1");
+}
+
+TEST(names_that_begin_like_nvidias)
+{
+	check_finding("libcuda-plugin.so", preloaded() ? OURS : "libcuda.so.1");
+	check_finding("libnvidia-plugin.so", preloaded() ? OURS : "libcuda.so.1");
+	check_finding("libcupti_plugin.so", preloaded() ? OURS : "libcuda.so.1");
 }
 
 /* Precedes libc's: counts queries for the file of an address. */
 static _Atomic int files_asked_for;
-__attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *ret)
+__attribute__((visibility("default"))) int dladdr1(const void *address, Dl_info *ret, void **extra,
+						   int flags)
 {
+	__typeof__(&dladdr1) next = (__typeof__(&dladdr1))dlsym(RTLD_NEXT, "dladdr1");
+
 	files_asked_for++;
-	return ((__typeof__(&dladdr))dlsym(RTLD_NEXT, "dladdr"))(address, ret);
+	return next != NULL ? next(address, ret, extra, flags) : 0;
 }
 
 /* A look-up determines its caller once, and not at all if hotpin does nothing. */

@@ -1,5 +1,5 @@
 /*
- * Callers that hotpin treats specially, by the file that their code is in.
+ * Callers that hotpin treats specially, by the library that their code is in.
  */
 #ifndef HP_SHIM_DRIVER_CALLERS_H
 #define HP_SHIM_DRIVER_CALLERS_H
@@ -20,7 +20,7 @@ struct caller {
 /* Says what `address` is the code of. */
 struct caller callers_look(const void *address);
 
-/* True if `address` is in a file named libcuda.so*. */
+/* True if `address` is in the driver library, by its name. */
 bool callers_is_libcuda(const void *address);
 
 #endif
