@@ -1,5 +1,8 @@
 /*
- * dlsym.c - finds dlsym() by its symbol version, since dlsym() itself is hotpin's.
+ * dlsym.c - finds libc's dlsym() by its symbol version, since dlsym() itself is hotpin's.
+ *
+ * dlvsym() skips libraries without versions, as all other preloaded libraries are.  libc's dlsym()
+ * finds them.
  */
 #define _GNU_SOURCE
 #include "real/dlsym.h"
@@ -8,7 +11,7 @@
 
 #include <dlfcn.h>
 
-real_dlsym_fn real_dlsym;
+real_dlsym_fn real_dlsym, real_dlsym_next;
 
 /*
  * dlvsym() allocates its error text by hotpin's malloc(), which calls this function again in the
@@ -30,8 +33,13 @@ bool real_dlsym_find(void)
 		if (found != NULL && real_is_ours(found))
 			found = NULL;
 	}
-	finding = false;
-	if (found != NULL)
+	if (found != NULL) {
+		void *next = ((real_dlsym_fn)found)(RTLD_NEXT, "dlsym");
+
+		real_dlsym_next =
+			(real_dlsym_fn)(next != NULL && !real_is_ours(next) ? next : found);
 		real_dlsym = (real_dlsym_fn)found;
+	}
+	finding = false;
 	return found != NULL;
 }

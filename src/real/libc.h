@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* Every glibc exports these; no header declares them. */
 void __libc_free(void *address);

@@ -54,6 +54,12 @@ const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT] = {
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
 
+/* The driver's own functions. */
+static void *_Atomic driver_own[REAL_ROW_COUNT];
+
+/* The address in all rows while there is no driver. */
+static void *_Atomic no_driver_stub;
+
 /* The address in rows of functions that the driver lacks; every caller passes the same one. */
 static void *_Atomic missing_stub;
 
@@ -140,13 +146,31 @@ bool real_driver_contains(const void *address)
 	return base != 0 && dladdr(address, &info) != 0 && (uintptr_t)info.dli_fbase == base;
 }
 
+void *real_driver_own(enum real_row row)
+{
+	return atomic_load_explicit(&driver_own[row], memory_order_relaxed);
+}
+
+void real_driver_use(enum real_row row, void *address)
+{
+	atomic_store_explicit(&real_driver[row], address, memory_order_release);
+}
+
+/* Stores a row's first address: a later one is another library's (real_driver_use()). */
+static void put(int row, void *address)
+{
+	void *found = NULL;
+
+	if (!atomic_compare_exchange_strong(&real_driver[row], &found, address) &&
+	    found == atomic_load(&no_driver_stub))
+		atomic_compare_exchange_strong(&real_driver[row], &found, address);
+}
+
 void real_driver_fill(void *stand_in)
 {
-	for (int row = 0; row < REAL_ROW_COUNT; row++) {
-		void *expected = NULL;
-
-		atomic_compare_exchange_strong(&real_driver[row], &expected, stand_in);
-	}
+	atomic_store(&no_driver_stub, stand_in);
+	for (int row = 0; row < REAL_ROW_COUNT; row++)
+		put(row, stand_in);
 }
 
 unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
@@ -164,7 +188,8 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 			continue;
 		has[row] = true;
 		slot_put((uintptr_t)address, row);
-		atomic_store_explicit(&real_driver[row], address, memory_order_release);
+		atomic_store_explicit(&driver_own[row], address, memory_order_relaxed);
+		put(row, address);
 		if (found++ == 0 && dladdr(address, &info) != 0)
 			base = (uintptr_t)info.dli_fbase;
 	}
@@ -174,7 +199,7 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 	atomic_store(&missing_stub, missing);
 	for (int row = 0; row < REAL_ROW_COUNT; row++)
 		if (!has[row])
-			atomic_store(&real_driver[row], missing);
+			put(row, missing);
 	atomic_store_explicit(&driver_base, base, memory_order_release);
 	return found;
 }

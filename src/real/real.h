@@ -82,13 +82,14 @@ extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 extern const bool real_is_per_thread[REAL_ROW_COUNT];
 
 /*
- * The driver's functions by row; the stubs in shim/ jump to these addresses.  NULL until
+ * The next functions by row; the stubs in shim/ jump to these addresses.  They are the driver's
+ * own, or another preloaded library's in front of it (real_driver_use()).  NULL until
  * real_driver_load() has filled in the table; every thread that does stores the same values.  A
  * function that the driver lacks has the address of `missing` below.
  */
 extern void *_Atomic real_driver[REAL_ROW_COUNT];
 
-/* Calls the driver's own `name`, typed by NVIDIA's header. */
+/* Calls the next `name`, typed by NVIDIA's header. */
 #define REAL(name)                                                               \
 	((__typeof__(name) *)atomic_load_explicit(&real_driver[REAL_ROW_##name], \
 						  memory_order_relaxed))
@@ -115,6 +116,12 @@ typedef void *(*real_dlsym_fn)(void *handle, const char *name);
 unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
 			  void *missing);
 
+/* From now on the row's function is `address`, of a library in front of the driver.  Any thread. */
+void real_driver_use(enum real_row row, void *address);
+
+/* Returns the driver's own function of the row, or NULL. */
+void *real_driver_own(enum real_row row);
+
 /* Stores `stand_in` in every row without an address.  Called if there is no driver. */
 void real_driver_fill(void *stand_in);
 
@@ -124,7 +131,7 @@ bool real_driver_loaded(void);
 /* Returns the name of a REQUIRED function that the driver lacks, or NULL. */
 const char *real_driver_lacks(void);
 
-/* Returns the row whose function is at `address`, or -1.  Lock-free. */
+/* Returns the row whose function in the driver is at `address`, or -1.  Lock-free. */
 int real_driver_row_at(const void *address);
 
 /* True if `address` is inside the driver library. */

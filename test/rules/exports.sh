@@ -9,9 +9,9 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Exports outside of the lists: the hooks of the loader, two ways to end without destructors, other
-# names of free(), and functions that NVTX calls.
-others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
+# Exports outside of the lists: the hooks of the loader, other names of free(), and functions that
+# NVTX calls.
+others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen cfree free_sized free_aligned_sized'
 
 # A row is a name, or a pair of names if its kind ends with the suffix of the second.
 {

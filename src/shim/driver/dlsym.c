@@ -11,6 +11,7 @@
 #include "real/dlsym.h"
 #include "real/real.h"
 #include "shim/driver/callers.h"
+#include "shim/driver/chain.h"
 #include "shim/driver/libcuda.h"
 #include "shim/driver/route.h"
 #include "shim/load/start.h"
@@ -34,33 +35,44 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller);
 void *shim_dlsym_prepare(void)
 {
 	if (real_dlsym_find())
-		atomic_store(&shim_dlsym_ready, (void *)real_dlsym);
-	return (void *)real_dlsym;
+		atomic_store(&shim_dlsym_ready, (void *)real_dlsym_next);
+	return (void *)real_dlsym_next;
 }
 
 /*
  * The look-up found hotpin's own function, since it searched the global scope.  A caller that must
  * not get that, and a name that no loaded driver has, get what they would get without hotpin.
  */
-static void *answer_own(const char *name, void *own, bool give_ours)
+static void *answer_own(void *handle, const char *name, const void *caller, void *ours,
+			bool give_ours)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void *behind = NULL;
+	void *own = NULL;
 
 	if (driver != NULL) {
-		behind = real_dlsym(driver, name);
+		own = real_dlsym(driver, name);
+		if (real_dlsym_next != real_dlsym && state_active && !real_driver_loaded())
+			libcuda_find(driver);
 		dlclose(driver);
 	}
-	if (behind == NULL)
-		behind = real_dlsym(RTLD_NEXT, name);
+	if (own != NULL && chain_contains(caller))
+		return own;
+	void *next = real_dlsym(RTLD_NEXT, name);
+	void *behind = chain_look_up(handle, name, next != NULL ? next : own);
 	if (behind == NULL)
 		return SHIM_DLSYM_NULL;
-	return give_ours ? own : behind;
+	if (next == NULL)
+		dlerror();
+	if (!give_ours)
+		return behind;
+	if (own != NULL && real_driver_row_at(own) >= 0)
+		chain_use(real_driver_row_at(own), behind);
+	return ours;
 }
 
 /*
  * Returns the answer to dlsym(handle, name) for a name cu[A-Z]* that `caller` looks up: hotpin's
- * function in front of the driver's.  NULL: libc answers.
+ * function in front of the next library's.  NULL: the next dlsym() answers.
  */
 void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 {
@@ -74,22 +86,25 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		asking = callers_look(caller);
 	bool give_ours = acts && !asking.is_nvidias;
 
-	void *address = real_dlsym(handle, name);
-	if (address == NULL)
+	void *own = real_dlsym(handle, name);
+	if (own == NULL)
 		return NULL;
 	if (asking.has_other_api)
 		visibility_raise(REAL_SEEN_UNTRACKED);
-	if (real_is_ours(address))
-		return answer_own(name, address, give_ours);
+	if (real_is_ours(own))
+		return answer_own(handle, name, caller, own, give_ours);
 	if (!give_ours)
 		return NULL;
-	if (!real_driver_loaded() && !callers_is_libcuda(address))
+	if (!real_driver_loaded() && !callers_is_libcuda(own))
 		return NULL;
 	if (!real_driver_loaded() && (!libcuda_find(handle) || !state_active))
 		return NULL;
+	if (chain_contains(caller))
+		return own;
 
-	void *routed = route_of(address);
-	if (routed == address)
+	void *answer = chain_look_up(handle, name, own);
+	void *routed = answer != NULL ? route_of(own, answer) : own;
+	if (routed == own)
 		return NULL;
 	/* The look-up has succeeded: an error of hotpin's own look-ups must not remain. */
 	dlerror();

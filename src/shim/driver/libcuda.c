@@ -14,6 +14,7 @@
 #include "real/binding.h"
 #include "real/dlsym.h"
 #include "real/real.h"
+#include "shim/driver/chain.h"
 #include "shim/libc/large.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ static void keep_driver(void)
 {
 	Dl_info info;
 
-	if (dladdr(atomic_load(&real_driver[REAL_ROW_cuInit]), &info) == 0)
+	if (dladdr(real_driver_own(REAL_ROW_cuInit), &info) == 0)
 		return;
 	void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (kept != NULL)
@@ -67,6 +68,7 @@ bool libcuda_find(void *handle)
 		return false;
 	if (hp_keeps(driver_stays))
 		keep_driver();
+	chain_start(handle);
 	if (real_driver_lacks() != NULL)
 		stand_aside(real_driver_lacks());
 	gate_clear(GATE_UNREADY);

@@ -8,6 +8,7 @@
 #include "engine/capture.h"
 #include "engine/state.h"
 #include "real/contexts.h"
+#include "shim/driver/chain.h"
 #include "shim/driver/enter.h"
 #include "shim/driver/route.h"
 #include "shim/load/device.h"
@@ -30,14 +31,22 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 }
 
 /* The two versions treat `ret` differently on failure, so each calls its own. */
-#define LOOK_UP(name, parameters, arguments)                                               \
-	HP_EXPORT CUresult name parameters                                                 \
-	{                                                                                  \
-		SHIM_ENTER(REAL_ROW_##name);                                               \
-		CUresult result = REAL(name) arguments;                                    \
-		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active) \
-			*ret = route_of(*ret);                                             \
-		return result;                                                             \
+#define LOOK_UP(name, parameters, arguments)                                                  \
+	HP_EXPORT CUresult name parameters                                                    \
+	{                                                                                     \
+		SHIM_ENTER(REAL_ROW_##name);                                                  \
+		__typeof__(name) *own = (__typeof__(name) *)real_driver_own(REAL_ROW_##name); \
+		void *meant = NULL;                                                           \
+		if (own != NULL && chain_contains(__builtin_return_address(0)))               \
+			return own arguments;                                                 \
+		/* Another library's answer does not tell the ABI. */                         \
+		if (own != NULL && own != REAL(name) && state_active &&                       \
+		    own arguments == CUDA_SUCCESS && ret != NULL)                             \
+			meant = *ret;                                                         \
+		CUresult result = REAL(name) arguments;                                       \
+		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active)    \
+			*ret = route_of(meant != NULL ? meant : *ret, *ret);                  \
+		return result;                                                                \
 	}
 LOOK_UP(cuGetProcAddress, (const char *name, void **ret, int version, cuuint64_t flags),
 	(name, ret, version, flags))

@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "real/real.h"
+#include "shim/driver/chain.h"
 #include "shim/driver/thunk_rows.h"
 #include "trace/trace.h"
 
@@ -44,15 +45,16 @@ static void *unknown_stub(void *address)
 	return address;
 }
 
-void *route_of(void *address)
+void *route_of(void *own, void *answer)
 {
-	int row = real_driver_row_at(address);
+	int row = real_driver_row_at(own);
 
 	if (row < 0)
-		return real_driver_contains(address) ? unknown_stub(address) : address;
-	/* Calls that cannot matter go directly to the driver, unless a profile times them. */
+		return real_driver_contains(own) ? unknown_stub(answer) : answer;
+	chain_use(row, answer);
+	/* Calls that cannot matter do not pass hotpin, unless a profile times them. */
 	if (real_driver_facts[row].class == REAL_PASS && !trace_wanted())
-		return address;
+		return answer;
 	hp_count(names_routed);
 	return shim_exports[row];
 }

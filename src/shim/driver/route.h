@@ -9,8 +9,11 @@
 
 #include "shim/driver/frame.h"
 
-/* Returns what the program gets for the driver's `address`: hotpin's function, or `address`. */
-void *route_of(void *address);
+/*
+ * Returns what the program gets for a look-up that means the driver's function `own`, and that the
+ * next library answers with `answer`: hotpin's function in front of it, or `answer`.
+ */
+void *route_of(void *own, void *answer);
 
 /* The driver's function behind each stub for a function that driver.def does not list. */
 extern void *_Atomic route_unknown[SHIM_UNKNOWN_MOST];

@@ -6,10 +6,12 @@
  * with their locks held.  So it only wakes a thread that hotpin keeps for this purpose and waits
  * for it, by system calls and for a limited time.
  */
+#define _GNU_SOURCE
 #include "shim/load/quick_exit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "real/libc.h"
 #include "shim/export.h"
 #include "shim/load/report.h"
 #include "trace/output.h"
@@ -100,15 +102,17 @@ static void say_nothing_is_written(void)
 		hp_log_write(words, sizeof(words) - 1);
 }
 
-HP_EXPORT void _exit(int status)
-{
-	say_nothing_is_written();
-	report_at_once(status & 0xff);
-	for (;;)
-		syscall(SYS_exit_group, status);
-}
-
-HP_EXPORT void _Exit(int status)
-{
-	_exit(status);
-}
+/* The constructor has found the next function; before that, libc's would do the same. */
+#define EXIT(name)                                       \
+	HP_EXPORT void name(int status)                  \
+	{                                                \
+		say_nothing_is_written();                \
+		report_at_once(status & 0xff);           \
+		if (real_libc.name != NULL)              \
+			real_libc.name(status);          \
+		for (;;)                                 \
+			syscall(SYS_exit_group, status); \
+	}
+EXIT(_exit)
+EXIT(_Exit)
+#undef EXIT

@@ -14,6 +14,7 @@
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "heap/heap.h"
+#include "shim/libc/first.h"
 #include "shim/libc/large.h"
 #include "shim/load/environment.h"
 #include "shim/load/fork.h"
@@ -113,4 +114,6 @@ void shim_start(void)
 __attribute__((constructor)) static void on_load(void)
 {
 	shim_start();
+	/* _exit() may be called from a signal handler, where nothing can be looked up. */
+	shim_libc_find();
 }
