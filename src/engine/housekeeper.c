@@ -213,11 +213,6 @@ static uint64_t tend_bounces(void)
 
 static uint64_t tend_pressure(void)
 {
-	static const enum heap_pressure heap_levels[PRESSURE_COUNT] = {
-		[PRESSURE_NONE] = HEAP_PRESSURE_NONE,
-		[PRESSURE_SOME] = HEAP_PRESSURE_SOME,
-		[PRESSURE_SEVERE] = HEAP_PRESSURE_SEVERE,
-	};
 	struct pressure_facts facts;
 	size_t live, kept;
 
@@ -234,8 +229,7 @@ static uint64_t tend_pressure(void)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
-	if (level != pressure || level != PRESSURE_NONE)
-		heap_set_pressure(heap_levels[level]);
+	heap_set_memory(&facts);
 	if (level != PRESSURE_NONE)
 		bounce_give_back();
 	pin_set_pressure(level != PRESSURE_NONE);
@@ -367,7 +361,7 @@ static void *housekeep(void *arg)
 					   earlier(tend_heap(), tend_pins()));
 		next_ns = earlier(next_ns, tend_bounces());
 		/* A block that is freed now expires in a second; the thread is awake by then. */
-		if (next_ns <= hp_now_ns() + SECOND_NS)
+		if (next_ns <= hp_now_ns() + SECOND_NS + TICK_NS)
 			atomic_store(&housekeeper_sleeps, false);
 		hp_wait_until(&wakes, seen, next_ns);
 	}

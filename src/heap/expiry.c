@@ -21,13 +21,27 @@ _Atomic uint64_t expiry_due_at = UINT64_MAX;
 
 /* Under the lock heap.  Of BLOCK_CACHED: */
 static struct lru loose, pinned;
-static size_t target_bytes, bound;
-static bool immediate;
+static size_t target_bytes, bound, lowest;
 
-void expiry_set_bound(size_t total)
+static void set_due(uint64_t when)
+{
+	atomic_store(&expiry_due_at, when);
+}
+
+void expiry_set_bound(size_t most, size_t floor)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	bound = total;
+	bound = most;
+	lowest = floor;
+	if ((floor == 0 && (pinned.bytes != 0 || slots_oldest(true) != UINT64_MAX)) ||
+	    pinned.bytes > bound)
+		set_due(0);
+}
+
+size_t expiry_floor(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return lowest;
 }
 
 size_t expiry_bound(void)
@@ -36,36 +50,37 @@ size_t expiry_bound(void)
 	return bound;
 }
 
+size_t expiry_unpinned(void)
+{
+	return loose.bytes + slots_bytes();
+}
+
 size_t expiry_room(void)
 {
-	return hp_above(bound, loose.bytes + slots_bytes());
+	return hp_above(bound, expiry_unpinned());
 }
 
 size_t expiry_over(void)
 {
-	return hp_above(loose.bytes + slots_bytes(), bound);
+	return hp_above(expiry_unpinned(), bound);
+}
+
+bool expiry_is_pinned_over(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return pinned.bytes > bound;
 }
 
 /* Threads read the coarse clock at different times: a date in the future is not old. */
 static bool is_old(const struct block *block, uint64_t now)
 {
-	return immediate || (now > block->freed_ns && now - block->freed_ns >= EXPIRY_NS);
+	return lowest == 0 || (now > block->freed_ns && now - block->freed_ns >= EXPIRY_NS);
 }
 
 /* Unpinned bytes above the floor; blocks with a slot count first. */
 static size_t above_floor(void)
 {
-	return hp_above(loose.bytes + slots_bytes(), immediate ? 0 : EXPIRY_FLOOR);
-}
-
-bool expiry_is_above_floor(void)
-{
-	return above_floor() > 0;
-}
-
-static void set_due(uint64_t when)
-{
-	atomic_store(&expiry_due_at, when);
+	return hp_above(expiry_unpinned(), lowest);
 }
 
 static void due_by(uint64_t when)
@@ -97,7 +112,7 @@ void expiry_note_parked(void)
 /* Notes a cached pinned block that was freed at `freed_ns`. */
 static void note_pinned(uint64_t freed_ns)
 {
-	due_by(immediate || pinned.bytes > bound ? 0 : freed_ns + EXPIRY_NS);
+	due_by(lowest == 0 || pinned.bytes > bound ? 0 : freed_ns + EXPIRY_NS);
 }
 
 static bool is_loose(const struct block *block)
@@ -129,26 +144,19 @@ void expiry_remove(struct block *block)
 uint64_t expiry_at(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	if (above_floor() == 0)
+	if (expiry_unpinned() == 0)
 		return UINT64_MAX;
 
-	uint64_t due = UINT64_MAX, parked = slots_oldest(false);
-	if (loose.oldest != NULL)
+	/* What may stay is looked at now and then, since it may not stay forever. */
+	uint64_t due = now + EXPIRY_NS, parked = slots_oldest(false);
+	if (loose.oldest != NULL && above_floor() != 0)
 		due = loose.oldest->freed_ns + EXPIRY_NS;
 	/* A block in use that has a slot may be parked at any moment. */
 	if (parked == UINT64_MAX && slots_bytes() != 0)
 		parked = now;
 	if (parked != UINT64_MAX && parked + EXPIRY_SEEN_NS < due)
 		due = parked + EXPIRY_SEEN_NS;
-	return immediate ? 0 : due;
-}
-
-void expiry_set_immediate(bool is_immediate)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	immediate = is_immediate;
-	if (immediate && (pinned.bytes != 0 || slots_oldest(true) != UINT64_MAX))
-		set_due(0);
+	return lowest == 0 ? 0 : due;
 }
 
 /* Returns the oldest block that is BLOCK_PINNED, and not changing. */
@@ -187,7 +195,7 @@ struct block *expiry_next(uint64_t now, size_t least, size_t most, size_t *ret_b
 uint64_t expiry_due_before(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	return immediate || target_bytes > 0 ? UINT64_MAX : now - EXPIRY_NS;
+	return lowest == 0 || target_bytes > 0 ? UINT64_MAX : now - EXPIRY_NS;
 }
 
 struct block *expiry_next_due(uint64_t now)

@@ -15,22 +15,23 @@
 /* The same for a block that was seen free, but not seen being freed. */
 #define EXPIRY_SEEN_NS (EXPIRY_NS / 2)
 
-/* So many bytes of unpinned cached blocks never expire. */
-#define EXPIRY_FLOOR   ((size_t)32 << 20)
-
-/* The bound of unpinned cached blocks in bytes, blocks with a slot (slots.h) included. */
-void expiry_set_bound(size_t total);
+/*
+ * The bounds of unpinned cached blocks in bytes, blocks with a slot (slots.h) included: at any
+ * time, and after EXPIRY_NS.  If `floor` is 0, freed blocks expire at once.
+ */
+void expiry_set_bound(size_t most, size_t floor);
 size_t expiry_bound(void);
+size_t expiry_floor(void);
 
-/* Sets whether memory is scarce: then freed blocks expire at once, and no floor holds. */
-void expiry_set_immediate(bool immediate);
+/* Unpinned bytes in the cache and in blocks with a slot. */
+size_t expiry_unpinned(void);
+
+/* True if freed blocks that are still pinned exceed the bound. */
+bool expiry_is_pinned_over(void);
 
 /* Unpinned bytes that may be added to the cache, and those that are above its bound. */
 size_t expiry_room(void);
 size_t expiry_over(void);
-
-/* True if more is cached without a pin than may stay forever. */
-bool expiry_is_above_floor(void);
 
 /* Adds the block to the LRU lists at its freed_ns, or removes it. */
 void expiry_add(struct block *block);
@@ -45,7 +46,7 @@ struct block *expiry_next(uint64_t now, size_t least, size_t most, size_t *ret_b
 /* Returns the bytes to give back because the cache exceeds its bound, with some slack; 0: none. */
 size_t expiry_excess(void);
 
-/* Returns when the next unpinned block expires; UINT64_MAX: none will. */
+/* Returns when to look for expired unpinned blocks next; 0: at once; UINT64_MAX: there is none. */
 uint64_t expiry_at(uint64_t now);
 
 /* Returns the pinned cached block that was freed first, if it is due, or NULL: expiry_due_at is

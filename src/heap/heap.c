@@ -16,7 +16,7 @@
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pages.h"
-#include "heap/quota.h"
+#include "heap/reclaim.h"
 #include "heap/release.h"
 #include "heap/slots.h"
 #include "heap/span.h"
@@ -33,10 +33,8 @@
 #define SHARD_PART 8
 
 static _Atomic bool started;
+static _Atomic bool looked;   /* heap_look() was called */
 static _Atomic unsigned turn; /* of the next new block, for coloring.h */
-
-/* Under the lock heap. */
-static bool prepared;
 
 void heap_start(void)
 {
@@ -50,32 +48,8 @@ void heap_set_device(bool is_there)
 
 	hp_lock(HP_LOCK_heap);
 	huge_set_device(is_there, ram, left);
-	quota_set_device(is_there);
 	hp_unlock(HP_LOCK_heap);
-}
-
-void heap_set_attended(bool is)
-{
-	hp_lock(HP_LOCK_heap);
-	quota_set_attended(is);
-	hp_unlock(HP_LOCK_heap);
-}
-
-void heap_yield_below(size_t bytes)
-{
-	hp_lock(HP_LOCK_heap);
-	quota_set_yielding(bytes);
-	hp_unlock(HP_LOCK_heap);
-}
-
-/* Requires the lock heap. */
-static bool prepare(void)
-{
-	if (!prepared) {
-		prepared = true;
-		quota_update();
-	}
-	return span_start();
+	heap_look();
 }
 
 /* Fills *request.  False: no block can be so large. */
@@ -170,7 +144,7 @@ static struct block *take_cached(const struct request *request, uint64_t now, si
 	if (block == NULL)
 		block = slots_steal(request);
 	if (block == NULL)
-		return quota_yields(request->bytes) ? NULL : cache_take_longer(request, ret_used);
+		return reclaim_yields(request->bytes) ? NULL : cache_take_longer(request, ret_used);
 	*ret_used = block->room;
 	return block;
 }
@@ -183,14 +157,17 @@ static struct block *take(const struct request *request, size_t *ret_used)
 	int saved = errno;
 
 	*ret_used = 0;
+	if (!atomic_load_explicit(&looked, memory_order_relaxed) && !atomic_exchange(&looked, true))
+		heap_look();
 	hp_lock(HP_LOCK_heap);
-	if (prepare() && span_could_hold(request->bytes)) {
+	if (span_start() && span_could_hold(request->bytes)) {
 		block = take_cached(request, now, ret_used);
-		if (block == NULL && !quota_yields(request->bytes)) {
+		if (block == NULL && !reclaim_yields(request->bytes)) {
 			block = span_take(request->room, request->stand);
 			if (block != NULL)
 				block->huge = huge_claim(request->room, request->huge);
 		}
+		reclaim_note_taken(now);
 		leaving = release_sweep(now);
 	}
 	if (block != NULL) {
@@ -285,7 +262,7 @@ int heap_free(void *address)
 	hp_lock(HP_LOCK_heap);
 	struct block *leaving = release_block(block);
 	hp_unlock(HP_LOCK_heap);
-	release_list(leaving);
+	reclaim_end_free(leaving);
 	errno = saved;
 	return 0;
 }

@@ -32,21 +32,6 @@ void heap_start(void);
 void heap_set_device(bool is_there);
 
 /*
- * Says whether a thread calls heap_expire() when it is due; assumed until this is called.  Without
- * such a thread the cache is as small as without a device, because an idle process would never
- * give it back.
- */
-void heap_set_attended(bool is);
-
-/*
- * Without a thread that calls heap_expire(), blocks freed above the bound of the cache go back to
- * the kernel, and reusing them costs page faults each time.  Once as many bytes went back as the
- * cache may hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages.
- * The next allocator then serves them.  0 (the default): none.
- */
-void heap_yield_below(size_t bytes);
-
-/*
  * Returns a block of at least `bytes` at a multiple of `alignment` (a power of two; 0: the natural
  * one), cleared if `zeroed`, for the allocation site `site` (site.h; 0: unknown).  NULL, with
  * errno untouched: the caller asks the next allocator.  Any thread; takes the lock heap.

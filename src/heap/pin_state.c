@@ -34,7 +34,8 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 
 	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
-	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE) {
+	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE &&
+	    !expiry_is_pinned_over()) {
 		room = block->room;
 		block->segment = segment != 0 ? segment : room;
 		heap_set_pin_locked(block, BLOCK_PINNING);

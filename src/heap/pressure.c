@@ -10,7 +10,6 @@
 #include "heap/cgroup.h"
 #include "heap/limits.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define MIB               ((uint64_t)1 << 20)
@@ -18,6 +17,12 @@
 
 /* A smaller budget is not worth the risk in a process near its limit. */
 #define BUDGET_LEAST      (16 * MIB)
+
+/* Freed blocks: the part of the memory that may stay, the part after a second, and the most. */
+#define CACHE_PART        8
+#define CACHE_MOST        GIB
+#define FLOOR_PART        16
+#define FLOOR_MOST        (32 * MIB)
 
 /* On a large machine a small part is plenty. */
 #define SEVERE_PART       32
@@ -31,11 +36,14 @@
 #define SOME_STALL        100
 #define SOME_STALL_PART   4
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static bool is_below(uint64_t left, uint64_t whole, uint64_t part, uint64_t most)
 {
-	uint64_t bound = whole / part < most ? whole / part : most;
-
-	return left < bound;
+	return left < least(whole / part, most);
 }
 
 static enum pressure_level level_of(uint64_t left, uint64_t whole, unsigned stall)
@@ -74,9 +82,28 @@ void pressure_look(const char *root, struct pressure_facts *ret)
 	};
 }
 
+/* What a cgroup leaves is never more than its limit, or than an outer one's. */
+void pressure_cache(const struct pressure_facts *facts, bool attended, struct cache_bound *ret)
+{
+	enum pressure_level level = pressure_level(facts);
+	uint64_t part = least(facts->ram, facts->cgroup_left) / CACHE_PART;
+	uint64_t limit = least(facts->ram, facts->cgroup_limit);
+	uint64_t floor = least(least(limit / FLOOR_PART, FLOOR_MOST), part);
+	uint64_t most = attended ? least(part, CACHE_MOST) : floor;
+
+	if (level == PRESSURE_SOME)
+		most /= CACHE_PART;
+	else if (level == PRESSURE_SEVERE)
+		most = 0;
+	*ret = (struct cache_bound){
+		.most = (size_t)most,
+		.floor = level == PRESSURE_NONE ? (size_t)floor : 0,
+	};
+}
+
 uint64_t pressure_pin_budget(uint64_t ram, uint64_t cgroup_left)
 {
-	uint64_t budget = cgroup_left < ram / 2 ? cgroup_left : ram / 2;
+	uint64_t budget = least(cgroup_left, ram / 2);
 
 	return budget >= BUDGET_LEAST ? budget : 0;
 }

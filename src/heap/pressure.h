@@ -7,6 +7,8 @@
 #ifndef HP_HEAP_PRESSURE_H
 #define HP_HEAP_PRESSURE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum pressure_level {
@@ -30,6 +32,18 @@ void pressure_look(const char *root, struct pressure_facts *ret);
 
 /* Returns the level that follows from the facts.  Pure. */
 enum pressure_level pressure_level(const struct pressure_facts *facts);
+
+/* How much unpinned memory of freed blocks may stay, in bytes. */
+struct cache_bound {
+	size_t most;  /* at any time */
+	size_t floor; /* after a second; 0: memory is short, and freed blocks go at the next look */
+};
+
+/*
+ * Fills in *ret.  `attended`: a thread of ours gives freed blocks back by age.  Without it, no more
+ * may stay than what may stay after a second.  Pure.
+ */
+void pressure_cache(const struct pressure_facts *facts, bool attended, struct cache_bound *ret);
 
 /*
  * Returns the default pin budget in bytes: half of the RAM, or what the cgroup leaves if that is

@@ -1,10 +1,11 @@
 /*
- * Gives freed blocks back to the kernel.
+ * Gives freed blocks back to the kernel, and bounds how much of them stays.
  */
 #ifndef HP_HEAP_RECLAIM_H
 #define HP_HEAP_RECLAIM_H
 
-#include "heap/quota.h"
+#include "heap/block.h"
+#include "heap/pressure.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,32 +19,66 @@
 void heap_close(void);
 
 /*
- * Gives back the unpinned blocks that have been free for a second at `now_ns` (hp_now_ns()),
- * except for the newest 32 MiB, which may stay.  Returns when the next one expires; 0: call again
- * at once; UINT64_MAX: none will until a block is freed.  Any thread; takes the lock heap, but not
- * while pages go back.  Keeps errno.
+ * Gives back the unpinned blocks that have been free for a second at `now_ns` (hp_now_ns()), except
+ * for the newest ones, up to struct cache_bound's floor; these too after ten seconds without an
+ * allocation.  Returns when it must be called next; 0: at once; UINT64_MAX: not until a block is
+ * freed.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
  */
 uint64_t heap_expire(uint64_t now_ns);
 
 /*
- * True if the cache has more to expire than heap_expire() has returned, or a freed block is
- * pinned. A loop of malloc() and free() does not make it true each time.  Lock-free; called after
- * heap_free() to decide whether to wake the thread that calls heap_expire().
+ * True if heap_expire() or pin_evict_due() has something to do, now or later.  Lock-free; called
+ * after heap_free() to decide whether to wake the thread that calls heap_expire().
  */
 bool heap_needs_expiry(void);
 
 /*
- * Called when memory becomes scarce, or plentiful again.  Bounds the cache until the next call.
- * Unpinned blocks above the bound go back before the call returns; pinned ones are due at once
- * (pin_eviction_due()).  Any thread; takes the lock heap, but not while pages go back.  Keeps
- * errno.
+ * Bounds the cache by these facts until the next call.  If memory is short, unpinned blocks go back
+ * before the call returns, and pinned ones are due at once (pin_eviction_due()).  Any thread; takes
+ * the lock heap, but not while pages go back.  Keeps errno.
  */
-void heap_set_pressure(enum heap_pressure level);
+void heap_set_memory(const struct pressure_facts *facts);
+
+/* The same by what the cgroup leaves now. */
+void heap_look(void);
+
+/*
+ * Says whether a thread calls heap_expire() when it is due; assumed until this is called.  Without
+ * such a thread the cache is as small as without a device, because an idle process would never
+ * give it back.
+ */
+void heap_set_attended(bool is);
+
+/*
+ * Without a thread that calls heap_expire(), blocks freed above the bound of the cache go back to
+ * the kernel, and reusing them costs page faults each time.  Once as many bytes went back as the
+ * cache may hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages.
+ * The next allocator then serves them.  0 (the default): none.
+ */
+void heap_yield_below(size_t bytes);
 
 /*
  * Gives back all but about `left` bytes of the unpinned cached blocks, of any age.  True if any
  * went back.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
  */
 bool heap_trim(size_t left);
+
+/* The rest is for src/heap only.  These require the lock heap. */
+
+/* Notes that a block was taken at `now`, or that blocks are cached. */
+void reclaim_note_taken(uint64_t now);
+void reclaim_note_kept(void);
+
+/* Notes that `bytes` above the bound go back to the kernel. */
+void reclaim_note_given_back(size_t bytes);
+
+/* True if a block of `bytes` gets no new pages now (heap_yield_below()). */
+bool reclaim_yields(size_t bytes);
+
+/*
+ * Ends a free(): release_list(), and if the cache has grown, a look at what the cgroup has left.
+ * No lock may be held.
+ */
+void reclaim_end_free(struct block *leaving);
 
 #endif

@@ -11,7 +11,7 @@
 #include "heap/expiry.h"
 #include "heap/huge_pages.h"
 #include "heap/pages.h"
-#include "heap/quota.h"
+#include "heap/reclaim.h"
 #include "heap/slots.h"
 #include "heap/span.h"
 
@@ -23,8 +23,6 @@
 
 /* Blocks that are parked for longer go first. */
 #define STALE_NS ((uint64_t)20000000)
-
-_Atomic bool release_left_much;
 
 static uint64_t next_sweep; /* under the lock heap */
 
@@ -40,6 +38,7 @@ static size_t bytes_of(const struct block *list)
 struct block *release_sweep(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
+	reclaim_note_kept();
 	if (now < next_sweep && expiry_over() == 0)
 		return NULL;
 	next_sweep = now + SWEEP_NS;
@@ -51,7 +50,7 @@ struct block *release_sweep(uint64_t now)
 	bool over = expiry_over() > 0;
 	struct block *leaving = cache_take_expired(now, RELEASE_SWEEP_BYTES);
 	if (over)
-		quota_note_given_back(bytes_of(leaving));
+		reclaim_note_given_back(bytes_of(leaving));
 	return leaving;
 }
 
@@ -99,8 +98,6 @@ struct block *release_block(struct block *block)
 	} else if (!park(block, now)) {
 		cache_put(block, now);
 	}
-	if (expiry_is_above_floor())
-		atomic_store(&release_left_much, true);
 	return release_sweep(now);
 }
 

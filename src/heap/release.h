@@ -12,12 +12,6 @@
 #define RELEASE_SWEEP_BYTES ((size_t)64 << 20)
 
 /*
- * True once a freed block has left more in the free cache than may stay forever.  Set under the
- * lock heap, read by any thread.
- */
-extern _Atomic bool release_left_much;
-
-/*
  * Parks, caches or holds a block that is BLOCK_LEAVING.  Returns blocks that the caller passes to
  * release_list() without the lock.  Requires the lock heap.
  */

@@ -337,8 +337,8 @@ TEST(a_refusal_is_remembered)
 	CHECK(allocate(64 * MIB) == memory && !copy(memory, 64 * MIB));
 	CHECK_EQ(fake.registers, 2);
 	CHECK_EQ(heap_free(memory), 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK_EQ(memory[1], 0);
 	CHECK(allocate(64 * MIB) == memory && copy(memory, 64 * MIB));
 	CHECK(fake_all_well());

@@ -262,8 +262,8 @@ TEST(another_block_by_the_time_the_thread_comes)
 
 	warm_up(memory);
 	CHECK_EQ(heap_free(memory), 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK(allocate(64 * MIB) == memory);
 	CHECK_EQ(pin_behind(), 0);
 	warm_up(other_memory);

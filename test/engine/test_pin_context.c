@@ -39,8 +39,8 @@ TEST(a_context_takes_its_pins_along)
 	CHECK_EQ(heap_free(freed), 0);
 	test_clock_pass(2700 * TEST_MS);
 	CHECK(!pin_eviction_due());
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK_EQ(freed[8 * MIB], 0);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK(copy(memory, 16 * MIB));

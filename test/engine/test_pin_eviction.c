@@ -9,6 +9,7 @@
 #include "check.h"
 #include "clock.h"
 #include "fake.h"
+#include "machine.h"
 #include "pinning.h"
 
 #include <pthread.h>
@@ -126,8 +127,8 @@ static void free_it(void *base)
 	fake.inside_end = NULL;
 	CHECK_EQ(heap_free(base), 0);
 	/* Its pages must not be dropped while the driver has them. */
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK_EQ(((char *)base)[MIB], 0x6b);
 	CHECK(allocate(16 * MIB) == base);
 	CHECK_EQ(heap_check(), 0);
@@ -141,6 +142,30 @@ TEST(freed_while_it_is_relieved)
 	memset(memory, 0x6b, 16 * MIB);
 	fake.inside_end = free_it;
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
+	CHECK(fake_all_well());
+}
+
+/* A device that never rests: freed blocks stay pinned, so no more may be pinned. */
+TEST(freed_pins_are_bounded_too)
+{
+	char *blocks[12];
+
+	machine_cgroup = (struct cgroup_memory){ .limit = 512 * MIB, .left = 512 * MIB };
+	fake_start(GIB);
+	for (int i = 0; i < 12; i++)
+		blocks[i] = allocate_pinned(16 * MIB);
+	char *memory = allocate(20 * MIB);
+	/* Four stay in slots, and four more in the cache: an eighth of the limit each. */
+	for (int i = 0; i < 8; i++)
+		heap_free(blocks[i]);
+	CHECK(!pin_eviction_due());
+	for (int i = 8; i < 12; i++)
+		heap_free(blocks[i]);
+	CHECK(pin_eviction_due());
+	CHECK(!heat_up(memory, 20 * MIB));
+	pin_evict_due(SIZE_MAX);
+	CHECK(fake.bytes <= 128 * MIB);
+	CHECK(heat_up(memory, 20 * MIB));
 	CHECK(fake_all_well());
 }
 

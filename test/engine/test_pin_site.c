@@ -33,10 +33,10 @@ static bool is_dense(uint32_t site)
 static void let_go(char *memory)
 {
 	CHECK_EQ(heap_free(memory), 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	while (pin_eviction_due() && pin_evict_due(SIZE_MAX) > 0)
 		;
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK(!fake_is_registered(memory, 1));
 	CHECK_EQ(memory[0], 0);
 }

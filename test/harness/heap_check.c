@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "heap/expiry.h"
+#include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
+#include "heap/reclaim.h"
 #include "heap/slots.h"
 #include "heap/span.h"
 #include "pin/pin.h"
@@ -92,4 +94,21 @@ int pin_check(void)
 	hp_unlock(HP_LOCK_pin);
 	/* What the driver would not unpin is counted, too. */
 	return sum <= now && now <= most ? 0 : __LINE__;
+}
+
+void heap_set_level(enum pressure_level level)
+{
+	uint64_t ram = limits_ram();
+	/* The next byte less is short. */
+	uint64_t some = ram / 10 < (uint64_t)4 << 30 ? ram / 10 : (uint64_t)4 << 30;
+	struct pressure_facts facts = {
+		.ram = ram,
+		.available = level == PRESSURE_NONE   ? ram
+			     : level == PRESSURE_SOME ? some - 1
+						      : 0,
+		.cgroup_limit = UINT64_MAX,
+		.cgroup_left = UINT64_MAX,
+	};
+
+	heap_set_memory(&facts);
 }

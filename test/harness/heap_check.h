@@ -4,6 +4,8 @@
 #ifndef HP_HARNESS_HEAP_CHECK_H
 #define HP_HARNESS_HEAP_CHECK_H
 
+#include "heap/pressure.h"
+
 /*
  * Walks all blocks: their order, the map, the sums.  Returns 0 or the line that failed.  Other
  * threads may use the heap meanwhile.  Takes the lock heap.
@@ -12,5 +14,8 @@ int heap_check(void);
 
 /* The same for pinned blocks.  Takes the lock pin. */
 int pin_check(void);
+
+/* Tells the heap facts of this level, without a cgroup. */
+void heap_set_level(enum pressure_level level);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * test_pressure.c - in a memory cgroup that is nearly full, nothing more is pinned, pinned blocks
  * are unpinned, and freed blocks are returned to the kernel.  With memory available again,
- * everything works as before.
+ * everything works as before.  Of freed blocks only a small part of the group's memory stays.
  *
  * Needs the right to create a cgroup (v1, or v2 with its memory controller); otherwise it is
  * skipped.
@@ -9,6 +9,7 @@
 #include "resident.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -264,8 +265,8 @@ static void live_in_the_group(void)
 	CHECK_EQ(turns_to(true), preloaded());
 }
 
-TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDIN_LEAN=1",
-	  "HOTPIN_RING=0")
+/* Runs `check` in a process in the group. */
+static void in_a_group(void (*check)(void))
 {
 	int status = -1;
 
@@ -281,7 +282,7 @@ TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDI
 		alarm(check_limit(90));
 		if (!write_number("cgroup.procs", (size_t)getpid()))
 			_exit(77);
-		live_in_the_group();
+		check();
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	waitpid(child, &status, 0);
@@ -289,6 +290,44 @@ TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDI
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		CHECK_SKIP("no process may be put into a memory cgroup here");
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDIN_LEAN=1",
+	  "HOTPIN_RING=0")
+{
+	in_a_group(live_in_the_group);
+}
+
+/* Allocates, writes and frees half of the group's memory.  Returns what is resident then. */
+static size_t resident_after_half(void)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		memset(blocks[i] = malloc(LIMIT / 2 / BLOCKS), 1, LIMIT / 2 / BLOCKS);
+	for (int i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+	return memory_resident();
+}
+
+/* No time passes here, so only free() and fork() can give the memory back. */
+static void free_in_the_group(void)
+{
+	size_t before = memory_resident();
+
+	CHECK(resident_after_half() <= before + 33 * MIB);
+	malloc_trim(0);
+	begin();
+	before = memory_resident();
+	CHECK(resident_after_half() <= before + LIMIT / 8 + MIB);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(memory_resident() <= before + 4 * MIB ? 0 : 1);
+	CHECK_EQ(check_status(child), 0);
+}
+
+/* What a program has freed, the rest of its container may use at once. */
+TEST(freed_blocks_in_a_group)
+{
+	in_a_group(free_in_the_group);
 }
 
 PRELOAD_MAIN()

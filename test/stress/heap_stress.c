@@ -202,8 +202,8 @@ static uint64_t steps_of_all(void)
 /* Makes everything else that happens to a heap. */
 static void *look_after(void *arg)
 {
-	static const enum heap_pressure levels[] = { HEAP_PRESSURE_NONE, HEAP_PRESSURE_SOME,
-						     HEAP_PRESSURE_NONE, HEAP_PRESSURE_SEVERE };
+	static const enum pressure_level levels[] = { PRESSURE_NONE, PRESSURE_SOME, PRESSURE_NONE,
+						      PRESSURE_SEVERE };
 	size_t live, kept;
 	(void)arg;
 
@@ -217,14 +217,14 @@ static void *look_after(void *arg)
 		if (round % 8 == 0)
 			heap_expire(hp_now_ns() + round % 3 * 1000000000u);
 		if (round % 32 == 0)
-			heap_set_pressure(levels[round / 32 % 4]);
+			heap_set_level(levels[round / 32 % 4]);
 		if (round % 50 == 25)
 			heap_set_device(round % 100 == 25);
 		/* The check delays all others: they continue before the next one. */
 		for (uint64_t until = steps_of_all() + 64; checking && steps_of_all() < until;)
 			check_pause(0);
 	}
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_NONE);
 	return NULL;
 }
 
@@ -264,7 +264,7 @@ static void stop_all(pthread_t keeper)
 	CHECK_EQ(heap_check(), 0);
 	heap_stats(&live, &kept);
 	CHECK_EQ(live, 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	heap_stats(&live, &kept);
 	CHECK_EQ(kept, 0);
 	walk_report();
@@ -338,7 +338,7 @@ TEST(a_few_sizes_for_all)
 	checking = false;
 	pthread_join(keeper, NULL);
 	CHECK_EQ(heap_check(), 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	heap_stats(&live, &kept);
 	CHECK_EQ(live, 0);
 	CHECK_EQ(kept, 0);

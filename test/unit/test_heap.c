@@ -408,7 +408,7 @@ TEST(no_huge_pages_where_others_had_them)
 	CHECK_EQ(heap_free(other), 0);
 
 	/* nor after they were released. */
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	CHECK(!advised_huge(dense[0]) && !advised_huge(dense[1]));
 	other = heap_alloc(300 * MIB, WHOLE, false, 0);
 	CHECK(other == dense[0]);
@@ -434,8 +434,8 @@ TEST(resizes_in_place)
 	CHECK_EQ(kept(), 2 * MIB - 128 * KIB);
 	CHECK_EQ(heap_check(), 0);
 	CHECK(heap_resize(block, MIB));
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 	CHECK(all_are(block, MIB, 7));
 
 	/* Free room follows: the block grows, and the new part is zero. */
@@ -456,8 +456,8 @@ TEST(resizes_in_place)
 	CHECK(all_are(block + 79 * MIB, MIB, 0));
 	CHECK_EQ(heap_check(), 0);
 	CHECK(heap_resize(block, 64 * MIB));
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
-	heap_set_pressure(HEAP_PRESSURE_NONE);
+	heap_set_level(PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_NONE);
 
 	/* A neighbor prevents growth. */
 	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
@@ -494,7 +494,7 @@ TEST(locked_memory_goes_back_too)
 	memset(block, 1, 33 * MIB);
 	size_t full = memory_resident();
 	CHECK_EQ(heap_free(block), 0);
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	CHECK(memory_resident() + 30 * MIB < full);
 	CHECK_EQ(heap_check(), 0);
 	char *again = heap_alloc(33 * MIB, WHOLE, true, 0);

@@ -187,7 +187,7 @@ TEST(mappings_do_not_pile_up)
 		CHECK_EQ(heap_check(), 0);
 	}
 	/* All of it is free again, and nothing is cached. */
-	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_level(PRESSURE_SEVERE);
 	printf("# %d mappings before, %d after\n", before, mappings());
 	CHECK(mappings() < before + 6);
 }

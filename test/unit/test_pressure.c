@@ -74,6 +74,43 @@ TEST(levels_only_rise)
 	}
 }
 
+/* What may stay of freed blocks: with a thread of ours, without one, and after a second. */
+static const struct {
+	struct pressure_facts facts; /* as above */
+	size_t attended, unattended, floor;
+} caches[] = {
+	/* A large machine, and a small one. */
+	{ { 24 * GIB, 20 * GIB, NONE, NONE, 0 }, GIB, 32 * MIB, 32 * MIB },
+	{ { 4 * GIB, 3 * GIB, NONE, NONE, 0 }, 512 * MIB, 32 * MIB, 32 * MIB },
+	{ { 256 * MIB, 200 * MIB, NONE, NONE, 0 }, 32 * MIB, 16 * MIB, 16 * MIB },
+	/* The limit of a cgroup, and what it has left. */
+	{ { 24 * GIB, 20 * GIB, 16 * GIB, 12 * GIB, 0 }, GIB, 32 * MIB, 32 * MIB },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 512 * MIB, 0 }, 64 * MIB, 32 * MIB, 32 * MIB },
+	{ { 24 * GIB, 20 * GIB, 256 * MIB, 256 * MIB, 0 }, 32 * MIB, 16 * MIB, 16 * MIB },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 80 * MIB, 0 }, 10 * MIB, 10 * MIB, 10 * MIB },
+	{ { 24 * GIB, 20 * GIB, 8 * GIB, 2 * GIB, 0 }, 256 * MIB, 32 * MIB, 32 * MIB },
+	/* Memory is short, in the cgroup or on the machine. */
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 32 * MIB, 0 }, 512 * KIB, 512 * KIB, 0 },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 8 * MIB, 0 }, 0, 0, 0 },
+	{ { 24 * GIB, 2 * GIB, NONE, NONE, 0 }, 128 * MIB, 4 * MIB, 0 },
+	{ { 24 * GIB, 512 * MIB, NONE, NONE, 0 }, 0, 0, 0 },
+};
+
+TEST(the_bound_of_the_cache)
+{
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		struct cache_bound bound;
+
+		pressure_cache(&caches[i].facts, true, &bound);
+		CHECK_EQ(bound.most, caches[i].attended);
+		CHECK_EQ(bound.floor, caches[i].floor);
+		pressure_cache(&caches[i].facts, false, &bound);
+		CHECK_EQ(bound.most, caches[i].unattended);
+		if (!CHECK_EQ(bound.floor, caches[i].floor))
+			printf("# row %zu\n", i);
+	}
+}
+
 TEST(the_default_budget)
 {
 	CHECK_EQ(pressure_pin_budget(24 * GIB, NONE), 12 * GIB);

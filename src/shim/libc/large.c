@@ -21,7 +21,7 @@
 
 /*
  * The smallest sizes by default.  glibc serves blocks below 128 KiB from an arena that it rarely
- * trims.  Without a device hotpin keeps only 60 MiB of freed blocks, so a program that frees and
+ * trims.  Without a device hotpin keeps only 32 MiB of freed blocks, so a program that frees and
  * allocates more than that in turns would fault its pages in each time: perl took 0.68 s instead of
  * 0.36 s.  Only copies are worth that; until there are copies heap_yield_below() leaves such a
  * program to glibc.

@@ -16,6 +16,7 @@
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 #include "heap/heap.h"
+#include "heap/reclaim.h"
 #include "pin/fork.h"
 #include "pin/pin.h"
 #include "shim/libc/large.h"
@@ -28,6 +29,9 @@
 static void before_fork(void)
 {
 	fork_unpin();
+	/* The child counts in the same container, and would copy the pages. */
+	if (!hp_locks_are_held())
+		heap_trim(0);
 	hp_locks_before_fork();
 }
 
