@@ -21,8 +21,9 @@ bool address_is_on_device(CUdeviceptr address)
 static bool is_worth_asking(const struct copy_request *request, bool ours)
 {
 	bool is_large = request->bytes >= COPY_DIRECTION_LEAST && !ours;
-	bool is_small = !request->asynchronous && request->bytes <= COPY_DEFER_MOST &&
-			hp_options->async && visibility_now == 0;
+	bool is_small = !request->asynchronous && !request->per_thread &&
+			request->bytes <= COPY_DEFER_MOST && hp_options->async &&
+			visibility_now == 0;
 
 	return trace_active() || (state_active && (is_small || is_large));
 }

@@ -13,7 +13,6 @@
 #include "base/users.h"
 #include "engine/state.h"
 #include "engine/stream.h"
-#include "engine/thread_end.h"
 #include "real/handles.h"
 #include "real/relaxed.h"
 #include "trace/trace.h"
@@ -31,20 +30,9 @@
 #define PAUSE_NS    10000
 #define PATIENCE_NS 100000000u
 
-/* Returns the calling thread's number for the tracker; never 0. */
-static uint32_t thread_number(void)
-{
-	static _Atomic uint32_t threads;
-	static __thread uint32_t number __attribute__((tls_model("initial-exec")));
-
-	if (number == 0)
-		number = atomic_fetch_add(&threads, 1) + 1;
-	return number;
-}
-
 static CUresult record_here(const struct tracker_stream *tracked)
 {
-	return REAL_ON(atomic_load(&tracked->thread) != 0, cuEventRecord)(tracked->event, NULL);
+	return REAL(cuEventRecord)(tracked->event, NULL);
 }
 
 static CUresult wait_here(const struct tracker_stream *tracked)
@@ -78,14 +66,6 @@ static bool in_context(const struct tracker_stream *tracked,
 	return done;
 }
 
-/* A thread's own stream can be named in that thread only, which records the event at once. */
-static bool record_in_context(const struct tracker_stream *tracked)
-{
-	uint32_t thread = atomic_load(&tracked->thread);
-
-	return (thread == 0 || thread == thread_number()) && in_context(tracked, record_here);
-}
-
 /*
  * Records the stream's event before other work follows or a thread waits.  Returns the word:
  * RECORDED or IDLE.  OPEN: the record failed, or another copy has followed.  RECORDING: another
@@ -101,7 +81,7 @@ static tracker_word record_event(struct tracker_stream *tracked)
 
 		if ((word & TRACKER_STATE) == TRACKER_OPEN && tracker_record(tracked, &word)) {
 			hp_uncancellable_begin();
-			bool recorded = record_in_context(tracked);
+			bool recorded = in_context(tracked, record_here);
 			tracker_recorded(tracked, word, recorded);
 			hp_uncancellable_end();
 			if (!recorded)
@@ -145,29 +125,16 @@ void defer_join(void)
 		join(&tracker_streams[i]);
 }
 
-void defer_join_own(void)
-{
-	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].thread) == thread_number())
-			join(&tracker_streams[i]);
-}
-
-/* Returns what is known of the work that `row` puts on `stream`. */
-static struct tracker_work work_on(enum real_row row, CUstream stream)
+/* Returns what is known of work on `stream`. */
+static struct tracker_work work_on(CUstream stream)
 {
 	struct tracker_work work = { .known = false };
 	unsigned flags = 0;
 
 	if (stream == GATE_NO_STREAM || REAL(cuCtxGetCurrent)(&work.context) != CUDA_SUCCESS)
 		return work;
-	if (stream == NULL)
-		stream = real_is_per_thread[row] ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-	work.known = true;
-	work.legacy = stream == CU_STREAM_LEGACY;
-	work.own = stream == CU_STREAM_PER_THREAD;
-	if (work.own)
-		work.thread = thread_number();
-	if (work.legacy || work.own)
+	work.known = stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+	if (work.known)
 		return work;
 	work.known = REAL(cuStreamGetFlags)(stream, &flags) == CUDA_SUCCESS &&
 		     REAL(cuStreamGetCtx)(stream, &work.context) == CUDA_SUCCESS;
@@ -182,24 +149,21 @@ static __thread struct {
 	unsigned long long stream;
 } last_wait __attribute__((tls_model("initial-exec")));
 
-static void make_wait(struct tracker_stream *tracked, const struct tracker_work *work,
-		      enum real_row row, CUstream stream)
+static void make_wait(struct tracker_stream *tracked, CUstream stream)
 {
 	unsigned long long id = 0;
 	tracker_word word = record_event(tracked);
 
 	if ((word & TRACKER_STATE) == TRACKER_IDLE || !hp_keeps(order_waits))
 		return;
-	bool has_id = REAL_HAS(cuStreamGetId) && !work->legacy && !work->own &&
-		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
+	bool has_id = REAL_HAS(cuStreamGetId) && REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
 	if (has_id && last_wait.tracked == tracked &&
 	    (last_wait.word == word || !hp_keeps(order_each_copy)) &&
 	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
 	if ((word & TRACKER_STATE) != TRACKER_RECORDED ||
-	    REAL_ON(real_is_per_thread[row], cuStreamWaitEvent)(stream, tracked->event, 0) !=
-		    CUDA_SUCCESS) {
+	    REAL(cuStreamWaitEvent)(stream, tracked->event, 0) != CUDA_SUCCESS) {
 		join(tracked);
 		return;
 	}
@@ -228,9 +192,9 @@ bool defer_upload_is_last(void)
 	return upload_is_last;
 }
 
-static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
+static void order_behind_all(CUstream stream, bool is_copy)
 {
-	struct tracker_work work = work_on(row, stream);
+	struct tracker_work work = work_on(stream);
 
 	if (!is_copy)
 		upload_is_last = false;
@@ -240,14 +204,13 @@ static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
 
 		if ((word & TRACKER_STATE) == TRACKER_IDLE)
 			continue;
-		switch (tracker_order_of(atomic_load(&tracked->context),
-					 atomic_load(&tracked->thread), &work)) {
+		switch (tracker_order_of(atomic_load(&tracked->context), &work)) {
 		case TRACKER_INHERENT:
 			if (!is_copy || (word & TRACKER_STATE) != TRACKER_OPEN)
 				pass_by(tracked, word);
 			break;
 		case TRACKER_EVENT:
-			make_wait(tracked, &work, row, stream);
+			make_wait(tracked, stream);
 			break;
 		case TRACKER_JOIN:
 			join(tracked);
@@ -266,16 +229,13 @@ void defer_gate(enum real_row row, CUstream stream)
 	if (class != REAL_COPY && class != REAL_ENQUEUE)
 		defer_join();
 	else if (stream != GATE_NO_WORK)
-		order_behind_all(row, stream, class == REAL_COPY);
+		order_behind_all(stream, class == REAL_COPY);
 }
 
-void defer_add(struct tracker_stream *tracked, bool per_thread)
+void defer_add(struct tracker_stream *tracked)
 {
 	upload_is_last = true;
-	if (!tracker_add(tracked, per_thread ? thread_number() : 0))
-		stream_wait(NULL, per_thread);
-	else if (per_thread && hp_keeps(record_own_at_once))
-		record_event(tracked);
+	tracker_add(tracked);
 }
 
 /*
@@ -291,32 +251,29 @@ static bool prints(void)
 	       REAL(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, bytes) != CUDA_SUCCESS;
 }
 
-static struct tracker_stream *make_stream(CUcontext context, uint32_t thread)
+static struct tracker_stream *make_stream(CUcontext context)
 {
 	CUevent event = NULL, spare = NULL;
 
 	if (REAL(cuEventCreate)(&event, handles_event_flags()) != CUDA_SUCCESS)
 		return NULL;
-	struct tracker_stream *tracked = tracker_make(context, thread, event, &spare);
+	struct tracker_stream *tracked = tracker_make(context, event, &spare);
 	if (spare != NULL)
 		REAL(cuEventDestroy_v2)(spare);
 	return tracked;
 }
 
-struct tracker_stream *defer_stream(bool per_thread)
+struct tracker_stream *defer_stream(void)
 {
 	CUcontext context = NULL;
 
-	if (per_thread && !thread_end_is_attended())
-		return NULL;
 	if (visibility_now != 0) {
 		visibility_count();
 		return NULL;
 	}
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
 		return NULL;
-	uint32_t thread = per_thread ? thread_number() : 0;
-	struct tracker_stream *tracked = tracker_find(context, thread);
+	struct tracker_stream *tracked = tracker_find(context);
 	/* No kernel has followed an open stream's last copy. */
 	if (tracked != NULL && (atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_OPEN)
 		return tracked;
@@ -325,16 +282,17 @@ struct tracker_stream *defer_stream(bool per_thread)
 		visibility_count();
 		return NULL;
 	}
-	return tracked != NULL ? tracked : make_stream(context, thread);
+	return tracked != NULL ? tracked : make_stream(context);
 }
 
-struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word)
+struct tracker_stream *defer_seen(tracker_word *ret_word)
 {
 	CUcontext context = NULL;
 	struct tracker_stream *tracked = NULL;
-	uint32_t thread = per_thread ? thread_number() : 0;
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
-		tracked = tracker_find(context, thread);
-	return tracked != NULL && tracker_read(tracked, thread, ret_word) ? tracked : NULL;
+		tracked = tracker_find(context);
+	if (tracked != NULL)
+		*ret_word = atomic_load(&tracked->word);
+	return tracked;
 }

@@ -37,6 +37,7 @@ void facts_begin(struct copy *copy)
 	facts->two_blocks = request->other != NULL;
 	facts->captures = state_captures != 0 && hp_keeps(plain_during_captures);
 	facts->may_defer = hp_options->async;
+	facts->own_stream = request->per_thread;
 	facts->downloads_follow = direct_left != 0;
 	facts->bytes = request->bytes;
 	facts->extent = request->extent;
@@ -137,7 +138,7 @@ static bool is_stream_busy(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED && !request->asynchronous)
+	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED && copy->facts.deferrable)
 		direct_left--;
 	return stream_is_busy(request->stream, request->per_thread);
 }
@@ -153,7 +154,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		facts->captured = is_captured(copy);
 		break;
 	case COPY_ASK_DEFERRAL:
-		copy->tracked = defer_stream(request->per_thread);
+		copy->tracked = defer_stream();
 		facts->deferrable = copy->tracked != NULL;
 		break;
 	case COPY_ASK_WORKERS:
@@ -201,9 +202,10 @@ bool facts_download_waits(const void *host)
 
 void facts_see_what_it_waits_for(struct copy *copy)
 {
-	if (copy->request->bytes != 0 && !facts_download_waits(copy->request->host))
+	if (copy->request->per_thread ||
+	    (copy->request->bytes != 0 && !facts_download_waits(copy->request->host)))
 		return;
-	copy->tracked = defer_seen(copy->request->per_thread, &copy->tracked_word);
+	copy->tracked = defer_seen(&copy->tracked_word);
 	if (copy->tracked != NULL && defer_upload_is_last())
 		direct_left = COPY_FOLLOWED;
 }

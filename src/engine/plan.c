@@ -62,12 +62,16 @@ static bool is_busy(const struct copy_facts *facts)
 }
 
 /*
- * True for an asynchronous upload so small that the driver stages pageable memory inside the call.
+ * True for an upload so small that the driver stages pageable memory inside the call, and returns
+ * before earlier work has completed: an asynchronous upload, or one on the thread's own stream that
+ * waits for the legacy stream only.
  */
 static bool is_staged_by_the_driver(const struct copy_facts *facts)
 {
-	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
-	       facts->extent <= COPY_BLOCKS_FROM;
+	bool is_small = facts->asynchronous ? facts->bytes < COPY_BLOCKS_FROM
+					    : facts->own_stream && facts->bytes <= COPY_LEGACY_MOST;
+
+	return is_small && facts->to_device && facts->extent <= COPY_BLOCKS_FROM;
 }
 
 /*
@@ -199,13 +203,10 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 		return COPY_DEFER;
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
-	if (facts->bytes <= COPY_LEGACY_MOST && !facts->stream_busy &&
-	    !knows(facts, COPY_ASK_LEGACY))
-		return COPY_ASK_LEGACY;
-	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
+	return facts->stream_busy ? COPY_DEFER : plan_by_host_memory(facts);
 }
 
-/* Plans an asynchronous upload that returns at once natively, because the driver stages it. */
+/* Plans an upload that returns at once natively, because the driver stages it. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
@@ -263,7 +264,8 @@ static enum copy_step plan_other(const struct copy_facts *facts)
 static enum copy_step plan_by_kind(const struct copy_facts *facts)
 {
 	bool may_return_early = facts->to_device && facts->linear && !facts->asynchronous &&
-				facts->has_device && facts->may_defer && !facts->captures;
+				facts->has_device && facts->may_defer && !facts->own_stream &&
+				!facts->captures;
 
 	if (may_return_early && facts->bytes <= COPY_DEFER_MOST)
 		return plan_small_upload(facts);

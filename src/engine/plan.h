@@ -66,6 +66,7 @@ struct copy_facts {
 	bool two_blocks;       /* the other side begins in a block, too */
 	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
+	bool own_stream;       /* stream 0 is the thread's own, not the legacy stream */
 	bool downloads_follow; /* this thread downloads right after its uploads */
 	size_t bytes, extent;  /* bytes moved; bytes that the host side spans */
 	enum copy_step forced; /* HOTPIN_ROUTE */

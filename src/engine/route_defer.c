@@ -17,10 +17,10 @@ static bool enqueue(const struct copy *copy)
 
 	if (!hp_users_try_enter(&state_enqueuers))
 		return false;
-	bool sent = REAL_ON(request->per_thread, cuMemcpyHtoDAsync_v2)(
-			    request->far, copy->from, request->bytes, NULL) == CUDA_SUCCESS;
+	bool sent = REAL(cuMemcpyHtoDAsync_v2)(request->far, copy->from, request->bytes, NULL) ==
+		    CUDA_SUCCESS;
 	if (sent)
-		defer_add(copy->tracked, request->per_thread);
+		defer_add(copy->tracked);
 	hp_users_leave(&state_enqueuers);
 	return sent;
 }

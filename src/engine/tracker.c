@@ -26,50 +26,30 @@ bool tracker_any(void)
 	return atomic_load_explicit(&busy, memory_order_relaxed) != 0;
 }
 
-struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
+struct tracker_stream *tracker_find(CUcontext context)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].context) == context &&
-		    atomic_load(&tracker_streams[i].thread) == thread)
+		if (atomic_load(&tracker_streams[i].context) == context)
 			return &tracker_streams[i];
 	return NULL;
 }
 
-/*
- * Returns a free entry, or the entry of an idle stream of another thread.  Requires the lock defer.
- */
-static struct tracker_stream *entry_for(CUcontext context, uint32_t thread)
-{
-	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].context) == NULL)
-			return &tracker_streams[i];
-	for (size_t i = 0; thread != 0 && i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].context) == context &&
-		    atomic_load(&tracker_streams[i].thread) != 0 &&
-		    (atomic_load(&tracker_streams[i].word) & TRACKER_STATE) == TRACKER_IDLE)
-			return &tracker_streams[i];
-	return NULL;
-}
-
-struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
-				    CUevent *ret_spare)
+struct tracker_stream *tracker_make(CUcontext context, CUevent event, CUevent *ret_spare)
 {
 	*ret_spare = event;
 	hp_lock(HP_LOCK_defer);
-	struct tracker_stream *tracked = tracker_find(context, thread);
-	if (tracked == NULL && (tracked = entry_for(context, thread)) != NULL) {
-		*ret_spare = atomic_load(&tracked->context) != NULL ? event : NULL;
-		if (*ret_spare == NULL)
-			tracked->event = event;
+	struct tracker_stream *tracked = tracker_find(context);
+	if (tracked == NULL && (tracked = tracker_find(NULL)) != NULL) {
+		*ret_spare = NULL;
+		tracked->event = event;
 		atomic_store(&tracked->word, next_of(atomic_load(&tracked->word), TRACKER_IDLE));
-		atomic_store(&tracked->thread, thread);
 		atomic_store(&tracked->context, context);
 	}
 	hp_unlock(HP_LOCK_defer);
 	return tracked;
 }
 
-bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
+void tracker_add(struct tracker_stream *tracked)
 {
 	tracker_word word = atomic_load(&tracked->word);
 
@@ -78,34 +58,18 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	 * copies are complete.
 	 */
 	if ((word & TRACKER_STATE) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
-		return true;
-	while ((word & TRACKER_STATE) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
+		return;
+	while ((word & TRACKER_STATE) == TRACKER_OPEN)
 		if (atomic_compare_exchange_weak(&tracked->word, &word,
 						 next_of(word, TRACKER_OPEN)))
-			return true;
+			return;
 	hp_lock(HP_LOCK_defer);
-	/* A stream that is not idle keeps its entry. */
-	if (atomic_load(&tracked->thread) != thread && hp_keeps(reassigned_waits)) {
-		hp_unlock(HP_LOCK_defer);
-		return false;
-	}
 	do
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
 	if ((word & TRACKER_STATE) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
 		gate_set(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
-	return true;
-}
-
-bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
-{
-	/*
-	 * In this order: if another thread has taken the entry, the word is new and describes that
-	 * thread's copies.
-	 */
-	*ret_word = atomic_load(&tracked->word);
-	return atomic_load(&tracked->thread) == thread || !hp_keeps(reassigned_settles_nothing);
 }
 
 bool tracker_record(struct tracker_stream *tracked, tracker_word *word)
@@ -158,18 +122,13 @@ void tracker_after_fork_child(void)
 		gate_clear(GATE_DEFERRED);
 }
 
-enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
-				    const struct tracker_work *work)
+enum tracker_order tracker_order_of(CUcontext context, const struct tracker_work *work)
 {
 	if (!work->known)
 		return hp_keeps(order_unknown) ? TRACKER_JOIN : TRACKER_INHERENT;
 	if (work->context != context && hp_keeps(order_contexts))
 		return TRACKER_JOIN;
 	/* The legacy stream and all blocking streams wait for each other. */
-	if (thread == 0)
-		return work->non_blocking && hp_keeps(order_non_blocking) ? TRACKER_EVENT
-									  : TRACKER_INHERENT;
-	if (work->legacy || (work->own && (work->thread == thread || !hp_keeps(order_threads))))
-		return TRACKER_INHERENT;
-	return hp_keeps(order_own_streams) ? TRACKER_EVENT : TRACKER_INHERENT;
+	return work->non_blocking && hp_keeps(order_non_blocking) ? TRACKER_EVENT
+								  : TRACKER_INHERENT;
 }

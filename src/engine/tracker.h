@@ -2,8 +2,8 @@
  * The deferred-copy tracker: the streams on which copies returned before the transfer completed,
  * and the events that report their completion.
  *
- * Copies are tracked by stream: the legacy stream of a context, or a thread's own.  All copies of a
- * burst share one event, which is recorded before other work follows them.  An event that is
+ * Copies are tracked by context, because only copies on its legacy stream are deferred.  All copies
+ * of a burst share one event, which is recorded before other work follows them.  An event that is
  * recorded after a later kernel might never complete.
  *
  *	IDLE       no copy is in flight
@@ -35,7 +35,6 @@ typedef uint32_t tracker_word;
 struct tracker_stream {
 	_Atomic tracker_word word; /* to and from IDLE under the lock defer, else by any thread */
 	CUcontext _Atomic context; /* NULL: the entry is free */
-	_Atomic uint32_t thread;   /* the owner of a per-thread stream; 0: the legacy stream */
 	CUevent event;             /* written under the lock defer, before `context` */
 };
 
@@ -45,28 +44,18 @@ extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
 /* True if a deferred copy is in flight: then GATE_DEFERRED is set.  One load. */
 bool tracker_any(void);
 
-/* Returns the tracked stream, or NULL: there is none yet.  Lock-free. */
-struct tracker_stream *tracker_find(CUcontext context, uint32_t thread);
+/* Returns the tracked stream of the context, or NULL: there is none yet.  Lock-free. */
+struct tracker_stream *tracker_find(CUcontext context);
 
 /*
- * Tracks a stream.  *ret_spare: NULL if the tracker has taken `event`, else `event`, which the
- * caller destroys.  The stream may take the entry and the event of an idle stream of another thread
- * of the context.  NULL: all entries are taken, so no copy of that stream returns early.
+ * Tracks the legacy stream of the context.  *ret_spare: NULL if the tracker has taken `event`, else
+ * `event`, which the caller destroys.  NULL: all entries are taken, so no copy of that stream
+ * returns early.
  */
-struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
-				    CUevent *ret_spare);
+struct tracker_stream *tracker_make(CUcontext context, CUevent event, CUevent *ret_spare);
 
-/*
- * Called after copies of this thread, or on the legacy stream, were enqueued.  False: another
- * thread has taken the entry since it was found; the caller must wait for the copies.
- */
-bool tracker_add(struct tracker_stream *tracked, uint32_t thread);
-
-/*
- * Reads the word of this thread's copies, or of the legacy stream's.  False: another thread has
- * taken the entry, so none of these copies is in flight.
- */
-bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
+/* Called after a copy was enqueued. */
+void tracker_add(struct tracker_stream *tracked);
 
 /*
  * Called if the stream was open in *word.  True: this thread must record the event, and pass the
@@ -93,9 +82,6 @@ void tracker_after_fork_child(void);
 struct tracker_work {
 	CUcontext context;
 	bool known;        /* the stream it goes to is known */
-	bool legacy;       /* the legacy stream */
-	bool own;          /* the own stream of `thread` */
-	uint32_t thread;   /* the thread that enqueues the work; else 0 */
 	bool non_blocking; /* made with CU_STREAM_NON_BLOCKING */
 };
 
@@ -106,7 +92,6 @@ enum tracker_order {
 };
 
 /* Returns how to order the work behind the copies of that stream.  Pure. */
-enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
-				    const struct tracker_work *work);
+enum tracker_order tracker_order_of(CUcontext context, const struct tracker_work *work);
 
 #endif

@@ -112,11 +112,6 @@ int real_driver_row_at(const void *address)
 	}
 }
 
-const bool real_is_per_thread[REAL_ROW_COUNT] = {
-#define FLAVOR(name, flavor) [REAL_ROW_##flavor] = true,
-#include "real/driver.def"
-};
-
 bool real_driver_loaded(void)
 {
 	return atomic_load_explicit(&driver_base, memory_order_acquire) != 0;

@@ -78,9 +78,6 @@ struct real_driver_fact {
 
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 
-/* True for a _ptds or _ptsz flavor, in which stream 0 is the thread's own stream. */
-extern const bool real_is_per_thread[REAL_ROW_COUNT];
-
 /*
  * The next functions by row; the stubs in shim/ jump to these addresses.  They are the driver's
  * own, or another preloaded library's in front of it (real_driver_use()).  NULL until

@@ -381,7 +381,7 @@ static void *copy_while_held(void *arg)
 	OK(cu.cuCtxSetCurrent(primary));
 	fill(block, sizeof(block), 60);
 	my->begun = true;
-	my->result = own.put(TARGET, block, sizeof(block));
+	my->result = cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block));
 	memset(block, 0xee, sizeof(block));
 	my->done = true;
 	sem_wait(&my->goes_on);
@@ -617,90 +617,6 @@ LEAVES(exec, run_another, 7)
 LEAVES(abort, give_up, -SIGABRT)
 LEAVES(kill, be_killed, -SIGKILL)
 
-/*
- * A thread ends only after its copies on its own stream: without the library each copy is
- * complete.  On a device the driver waits for that stream at the thread's end, which may take for
- * ever.
- */
-struct last_words {
-	bool at_the_end; /* by a destructor, too, of a key that is older than the driver's */
-	uint32_t number;
-	uint32_t seen_at_the_end;
-};
-
-static pthread_key_t last_key;
-
-/* Returns the result of the work, as seen by a stream without order to others. */
-static uint32_t written(void)
-{
-	uint32_t word = 0;
-
-	OK(native.cuMemcpyDtoHAsync_v2(&word, WORD(1), 4, stream));
-	OK(native.cuStreamSynchronize(stream));
-	return word;
-}
-
-static void say_last_words(void *arg)
-{
-	struct last_words *words = arg;
-	char block[1024];
-
-	fill(block, sizeof(block), 78);
-	words->number = work(CU_STREAM_PER_THREAD, WORD(1));
-	OK(own.put(TARGET, block, sizeof(block)));
-	/*
-	 * With the driver alone the last bytes may be in flight: 1 of 700 such threads never ended.
-	 */
-	if (!preloaded() && stand_in("standin_calls") == NULL)
-		OK(own.wait(NULL));
-}
-
-static void say_them_at_the_end(void *arg)
-{
-	struct last_words *words = arg;
-
-	say_last_words(words);
-	words->seen_at_the_end = written();
-}
-
-__attribute__((constructor)) static void make_last_key(void)
-{
-	pthread_key_create(&last_key, say_them_at_the_end);
-}
-
-static void *end_behind_a_copy(void *arg)
-{
-	struct last_words *words = arg;
-
-	if (words->at_the_end)
-		pthread_setspecific(last_key, words);
-	say_last_words(words);
-	return NULL;
-}
-
-static void ends_behind_a_copy(bool at_the_end)
-{
-	struct last_words words = { .at_the_end = at_the_end };
-
-	defer_begin();
-	for (unsigned i = 0; i < 3 && check_failures == 0; i++) {
-		in_thread(end_behind_a_copy, &words);
-		CHECK_EQ(written(), words.number);
-		if (at_the_end)
-			CHECK_EQ(words.seen_at_the_end, words.number);
-	}
-}
-
-TEST(row22_thread_ends)
-{
-	ends_behind_a_copy(false);
-}
-
-TEST(row22_thread_copies_at_its_end)
-{
-	ends_behind_a_copy(true);
-}
-
 /* ---- kernels that wait ---- */
 
 static const uint32_t yes = 1, no;
@@ -869,70 +785,6 @@ TEST(row25_nothing_before_what_is_waited_for)
 	waits_for_later(NOTHING);
 }
 
-/*
- * A kernel has been waiting since before the copy, which another thread, still running, made on its
- * own stream.  A thread that waits for that copy must not wait for all work.
- */
-struct uploader {
-	CUcontext context;
-	sem_t done, goes_on;
-};
-
-static void *upload_by_own_stream(void *arg)
-{
-	struct uploader *uploader = arg;
-	char block[4096];
-
-	OK(cu.cuCtxSetCurrent(uploader->context));
-	work(CU_STREAM_PER_THREAD, WORD(1));
-	fill(block, sizeof(block), 77);
-	OK(own.put(TARGET, block, sizeof(block)));
-	memset(block, 0xee, sizeof(block));
-	settle_plain();
-	sem_post(&uploader->done);
-	sem_wait(&uploader->goes_on);
-	return NULL;
-}
-
-TEST(row25_copy_of_another_thread_during_what_waits)
-{
-	CUstream other;
-	struct uploader uploader;
-	pthread_t thread;
-
-	defer_begin();
-	OK(cu.cuCtxGetCurrent(&uploader.context));
-	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < 3 && check_failures == 0; i++) {
-		size_t left, all;
-
-		sem_init(&uploader.done, 0, 0);
-		sem_init(&uploader.goes_on, 0, 0);
-
-		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
-		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
-		OK(cu.cuMemsetD8_v2(TARGET, 0x11, 4096));
-		OK(cu.cuCtxSynchronize());
-		await(other, WORD(8), WORD(9));
-		CHECK_EQ(pthread_create(&thread, NULL, upload_by_own_stream, &uploader), 0);
-		sem_wait(&uploader.done);
-		if (i == 0)
-			OK(cu.cuMemGetInfo_v2(&left, &all));
-		if (i == 1)
-			CHECK_EQ(cu.cuStreamQuery(NULL), CUDA_SUCCESS);
-		copy_by_kernel(stream, SEEN, TARGET, 4096);
-		OK(cu.cuStreamSynchronize(stream));
-		work_ns(stream, WORD(8), 0);
-		OK(cu.cuStreamSynchronize(stream));
-		OK(cu.cuStreamSynchronize(other));
-		CHECK_EQ(word_of(WORD(9)), 0);
-		CHECK(device_holds(SEEN, 4096, 77));
-		sem_post(&uploader.goes_on);
-		pthread_join(thread, NULL);
-	}
-	OK(cu.cuStreamDestroy_v2(other));
-}
-
 /* A stream waits for a word that another thread writes: the copy behind it waits, too. */
 static _Atomic pid_t uploading;
 
@@ -970,7 +822,7 @@ ALONE(row25_another_thread_writes_the_word)
 
 /* ---- too many ---- */
 
-static void many(unsigned count, size_t bytes, bool per_thread)
+static void many(unsigned count, size_t bytes)
 {
 	const size_t step = bytes < 64 ? 64 : bytes, places = 16 * MIB / step;
 	char *block = malloc(bytes);
@@ -979,8 +831,7 @@ static void many(unsigned count, size_t bytes, bool per_thread)
 	uint32_t number = work_ns(NULL, WORD(1), 10000000);
 	for (unsigned i = 0; i < count; i++) {
 		fill(block, bytes, i);
-		OK((per_thread ? own.put : cu.cuMemcpyHtoD_v2)(TARGET + i % places * step, block,
-							       bytes));
+		OK(cu.cuMemcpyHtoD_v2(TARGET + i % places * step, block, bytes));
 	}
 	memset(block, 0xee, bytes);
 	for (unsigned i = count > places ? count - (unsigned)places : 0;
@@ -992,20 +843,19 @@ static void many(unsigned count, size_t bytes, bool per_thread)
 
 TEST(row27_many_small_copies)
 {
-	many(3000, 64, false);
-	many(1500, 4 * KIB, true);
+	many(3000, 64);
+	many(1500, 4 * KIB);
 }
 
 TEST(row27_many_copies)
 {
-	many(200, 64 * KIB, false);
-	many(60, 256 * KIB, true);
-	many(60, 256 * KIB, false);
+	many(200, 64 * KIB);
+	many(60, 256 * KIB);
 }
 
 TEST(row27_many_large_copies)
 {
-	many(12, 4 * MIB, false);
+	many(12, 4 * MIB);
 }
 
 /* Many threads at once, each with its own stream and the legacy one alternately. */
@@ -1067,10 +917,7 @@ TEST(row27_small_copies_return_early)
 
 		deferred = 0;
 		upload(&one, TARGET, i, 0);
-		/* The first key, which reports the ends of threads, may be the sanitizer's. */
-		bool keyless = preload_is_linked() && one.behind == CU_STREAM_PER_THREAD;
-		bool may = may_defer() && !keyless;
-		CHECK(one.bytes >= 64 * KIB || deferred == may);
+		CHECK(one.per_thread || one.bytes >= 64 * KIB || deferred == may_defer());
 		CHECK(device_holds(TARGET, one.bytes, one.seed));
 	}
 }
@@ -1094,47 +941,4 @@ TEST(row27_pinned_copies_return_early)
 	}
 	OK(cu.cuEventDestroy_v2(worked));
 	free(block);
-}
-
-/* More threads with streams of their own than are tracked separately. */
-#define CROWD 24
-
-static pthread_barrier_t crowd_met;
-
-static void *one_of_a_crowd(void *arg)
-{
-	unsigned number = *(unsigned *)arg;
-	char block[256];
-
-	OK(cu.cuCtxSetCurrent(primary));
-	work_ns(CU_STREAM_PER_THREAD, WORD(10 + number), 1000000);
-	fill(block, sizeof(block), number);
-	OK(own.put(TARGET + number * KIB, block, sizeof(block)));
-	memset(block, 0xee, sizeof(block));
-	settle_plain();
-	pthread_barrier_wait(&crowd_met);
-	/* No thread ends before all results were checked. */
-	pthread_barrier_wait(&crowd_met);
-	return NULL;
-}
-
-TEST(row27_more_threads_than_tracked_streams)
-{
-	pthread_t threads[CROWD];
-	unsigned numbers[CROWD];
-
-	defer_begin();
-	pthread_barrier_init(&crowd_met, NULL, CROWD + 1);
-	for (unsigned i = 0; i < CROWD; i++) {
-		numbers[i] = i;
-		CHECK_EQ(pthread_create(&threads[i], NULL, one_of_a_crowd, &numbers[i]), 0);
-	}
-	pthread_barrier_wait(&crowd_met);
-	copy_by_kernel(stream, SEEN, TARGET, CROWD * KIB);
-	OK(cu.cuStreamSynchronize(stream));
-	pthread_barrier_wait(&crowd_met);
-	for (unsigned i = 0; i < CROWD; i++)
-		pthread_join(threads[i], NULL);
-	for (unsigned i = 0; i < CROWD; i++)
-		CHECK(device_holds(SEEN + i * KIB, 256, i));
 }

@@ -83,7 +83,7 @@ COPIES_WITH(route_pass, ("HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_HEAP_M
 COPIES_WITH(nobody_to_help, ("HOTPIN_THREADS=1", "HOTPIN_HEAP_MIN=0"), PASSED, .asks_nothing = true)
 
 /* Small uploads behind work return early, and the program may change the source. */
-#define EARLY       .calls = "cuMemcpyHtoD_v2*", .work = COPY_BUSY, .route = COPY_EARLY
+#define EARLY       .calls = "cuMemcpyHtoD_v2", .work = COPY_BUSY, .route = COPY_EARLY
 #define EARLY_SIZES .sizes = { 1, 4, 64, 4 * KIB, 32 * KIB, 64 * KIB }
 COPIES(early_from_a_pinned_block, .memory = COPY_HOT, EARLY_SIZES, EARLY)
 COPIES(early_from_a_block, .memory = COPY_COLD, .room = 64 * KIB, EARLY_SIZES, EARLY)

@@ -280,41 +280,4 @@ TEST(children_of_a_spawn)
 	CHECK_EQ(thread_each_other(NULL), preloaded() + SANITIZED_THREADS);
 }
 
-/* A zero key that was never created; without the library, not even the first key exists. */
-static pthread_key_t never_made, made;
-static int destroyed;
-
-static void destroy(void *value)
-{
-	(void)value;
-	destroyed++;
-}
-
-static void *upload_on_its_own_stream(void *arg)
-{
-	char source[KIB];
-
-	fill(source, sizeof(source), 2);
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemcpyHtoD_v2_ptds(there, source, sizeof(source)));
-	return arg;
-}
-
-TEST(a_key_that_was_never_made)
-{
-	pthread_t thread;
-
-	if (preload_is_linked())
-		CHECK_SKIP("the first key is the sanitizer's");
-	begin();
-	free(malloc(10));
-	CHECK_EQ(pthread_key_delete(never_made), EINVAL);
-	CHECK_EQ(pthread_key_create(&made, destroy), 0);
-	CHECK_EQ(pthread_create(&thread, NULL, upload_on_its_own_stream, NULL), 0);
-	pthread_join(thread, NULL);
-	CHECK_EQ(destroyed, 0);
-	CHECK_EQ(pthread_key_delete(made), 0);
-	CHECK_EQ(pthread_key_delete(made), EINVAL);
-}
-
 PRELOAD_MAIN()

@@ -443,8 +443,8 @@ TEST(asked_before_a_bounce)
 	} rows[] = {
 		{ 1, 0, 0 },
 		{ COPY_STAGED_MOST, 0, 0 },
-		{ COPY_STAGED_MOST + 1, 0, BIT(STREAM) | BIT(LEGACY) },
-		{ 64 K, 0, BIT(STREAM) | BIT(LEGACY) },
+		{ COPY_STAGED_MOST + 1, 0, BIT(STREAM) },
+		{ 64 K, 0, BIT(STREAM) },
 		{ 64 K + 1, BIT(STREAM), BIT(STREAM) },
 		{ 128 K, BIT(STREAM), BIT(STREAM) },
 	};
@@ -463,6 +463,36 @@ TEST(asked_before_a_bounce)
 			CHECK_EQ(questions_of(&facts, &truth) & about_streams,
 				 host_memory < COPY_PINNED ? 0 : wanted);
 		}
+}
+
+/*
+ * The driver returns from a small synchronous upload on the thread's own stream while the legacy
+ * stream is busy.
+ */
+TEST(own_streams_wait_for_no_others)
+{
+	static const struct {
+		size_t bytes;
+		uint32_t asked;
+		enum copy_step idle, behind_legacy;
+	} rows[] = {
+		{ COPY_STAGED_MOST, 0, COPY_BOUNCE, COPY_BOUNCE },
+		{ COPY_STAGED_MOST + 1, BIT(STREAM) | BIT(LEGACY), COPY_DIRECT, COPY_BOUNCE },
+		{ 64 K, BIT(STREAM) | BIT(LEGACY), COPY_DIRECT, COPY_BOUNCE },
+		{ 64 K + 1, 0, COPY_DIRECT, COPY_DIRECT },
+	};
+
+	for (size_t i = 0; i < HP_LEN(rows) * 2; i++) {
+		struct copy_facts facts = upload_of(rows[i / 2].bytes, false);
+		struct copy_facts truth = { .host_memory = COPY_PINNED,
+					    .deferrable = true,
+					    .legacy_busy = i % 2 != 0 };
+
+		facts.own_stream = true;
+		CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY) | rows[i / 2].asked);
+		CHECK_EQ(route_of(&facts),
+			 i % 2 != 0 ? rows[i / 2].behind_legacy : rows[i / 2].idle);
+	}
 }
 
 /* The queries for each kind of copy, and the resulting route. */

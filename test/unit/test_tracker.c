@@ -12,23 +12,16 @@
 #define THERE ((CUcontext)0x2000)
 #define EVENT ((CUevent)0x3000)
 
-enum { LEGACY, BLOCKING, NON_BLOCKING, OWN };
-
-/* Tracked streams of the legacy stream (0) or of thread 1; work of a thread on a kind of stream. */
+/* Work on a stream of a context, behind copies of the context HERE. */
 static const struct {
-	uint32_t tracked;
 	CUcontext context;
-	uint32_t thread;
-	int stream;
+	bool non_blocking;
 	enum tracker_order order;
 } table[] = {
-	{ 0, HERE, 1, LEGACY, TRACKER_INHERENT },    { 0, HERE, 2, LEGACY, TRACKER_INHERENT },
-	{ 0, HERE, 1, BLOCKING, TRACKER_INHERENT },  { 0, HERE, 1, OWN, TRACKER_INHERENT },
-	{ 0, HERE, 1, NON_BLOCKING, TRACKER_EVENT }, { 0, THERE, 1, LEGACY, TRACKER_JOIN },
-	{ 0, THERE, 1, NON_BLOCKING, TRACKER_JOIN }, { 1, HERE, 1, OWN, TRACKER_INHERENT },
-	{ 1, HERE, 2, OWN, TRACKER_EVENT },          { 1, HERE, 2, LEGACY, TRACKER_INHERENT },
-	{ 1, HERE, 1, BLOCKING, TRACKER_EVENT },     { 1, HERE, 1, NON_BLOCKING, TRACKER_EVENT },
-	{ 1, THERE, 1, OWN, TRACKER_JOIN },
+	{ HERE, false, TRACKER_INHERENT },
+	{ HERE, true, TRACKER_EVENT },
+	{ THERE, false, TRACKER_JOIN },
+	{ THERE, true, TRACKER_JOIN },
 };
 
 TEST(every_order)
@@ -36,17 +29,14 @@ TEST(every_order)
 	for (size_t i = 0; i < HP_LEN(table); i++) {
 		struct tracker_work work = {
 			.context = table[i].context,
-			.thread = table[i].thread,
 			.known = true,
-			.legacy = table[i].stream == LEGACY,
-			.own = table[i].stream == OWN,
-			.non_blocking = table[i].stream == NON_BLOCKING,
+			.non_blocking = table[i].non_blocking,
 		};
 
-		if (!CHECK_EQ(tracker_order_of(HERE, table[i].tracked, &work), table[i].order))
+		if (!CHECK_EQ(tracker_order_of(HERE, &work), table[i].order))
 			printf("# row %zu\n", i);
 		work.known = false;
-		CHECK_EQ(tracker_order_of(HERE, table[i].tracked, &work), TRACKER_JOIN);
+		CHECK_EQ(tracker_order_of(HERE, &work), TRACKER_JOIN);
 	}
 }
 
@@ -55,21 +45,21 @@ static bool closed(void)
 	return (atomic_load(&gate_word) & GATE_DEFERRED) != 0;
 }
 
-static struct tracker_stream *make(CUcontext context, uint32_t thread)
+static struct tracker_stream *make(CUcontext context)
 {
 	CUevent spare;
 
-	return tracker_make(context, thread, EVENT, &spare);
+	return tracker_make(context, EVENT, &spare);
 }
 
 TEST(a_burst_closes_the_gate_and_has_one_event)
 {
-	CHECK(tracker_find(HERE, 0) == NULL);
-	struct tracker_stream *tracked = make(HERE, 0);
-	CHECK(tracker_find(HERE, 0) == tracked);
+	CHECK(tracker_find(HERE) == NULL);
+	struct tracker_stream *tracked = make(HERE);
+	CHECK(tracker_find(HERE) == tracked);
 	CHECK(!tracker_any());
 	for (int i = 0; i < 3; i++)
-		tracker_add(tracked, 0);
+		tracker_add(tracked);
 	CHECK(closed() && tracker_any());
 
 	tracker_word word = atomic_load(&tracked->word), other = word;
@@ -87,11 +77,11 @@ TEST(a_burst_closes_the_gate_and_has_one_event)
 /* A copy that is added while its tracked stream is marked is not covered by that event. */
 TEST(a_copy_while_the_event_is_recorded)
 {
-	struct tracker_stream *tracked = make(HERE, 0);
-	tracker_add(tracked, 0);
+	struct tracker_stream *tracked = make(HERE);
+	tracker_add(tracked);
 	tracker_word word = atomic_load(&tracked->word);
 	CHECK(tracker_record(tracked, &word));
-	tracker_add(tracked, 0);
+	tracker_add(tracked);
 	tracker_recorded(tracked, word, true);
 	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
 
@@ -99,7 +89,7 @@ TEST(a_copy_while_the_event_is_recorded)
 	CHECK(tracker_record(tracked, &word));
 	tracker_recorded(tracked, word, true);
 	tracker_word seen = atomic_load(&tracked->word);
-	tracker_add(tracked, 0);
+	tracker_add(tracked);
 	tracker_complete(tracked, seen);
 	CHECK(tracker_any());
 	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
@@ -109,10 +99,10 @@ TEST(a_copy_while_the_event_is_recorded)
 /* A copy that is added to an open tracked stream is not completed together with earlier ones. */
 TEST(a_copy_on_top_of_others)
 {
-	struct tracker_stream *tracked = make(HERE, 0);
-	tracker_add(tracked, 0);
+	struct tracker_stream *tracked = make(HERE);
+	tracker_add(tracked);
 	tracker_word seen = atomic_load(&tracked->word);
-	tracker_add(tracked, 0);
+	tracker_add(tracked);
 	tracker_complete(tracked, seen);
 	CHECK(tracker_any());
 	tracker_complete(tracked, atomic_load(&tracked->word));
@@ -121,78 +111,39 @@ TEST(a_copy_on_top_of_others)
 
 TEST(an_event_that_fails_leaves_the_stream_open)
 {
-	struct tracker_stream *tracked = make(HERE, 0);
-	tracker_add(tracked, 0);
+	struct tracker_stream *tracked = make(HERE);
+	tracker_add(tracked);
 	tracker_word word = atomic_load(&tracked->word);
 	CHECK(tracker_record(tracked, &word));
 	tracker_recorded(tracked, word, false);
 	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
 }
 
-TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
+TEST(contexts_take_their_streams_along)
 {
 	CUevent spare = NULL;
 
-	struct tracker_stream *legacy = make(HERE, 0);
-	for (uint32_t i = 1; i < TRACKER_STREAMS; i++)
-		CHECK(make(HERE, i) != NULL);
-	/* Tracked streams of other contexts, and busy ones, cannot be reassigned. */
-	CHECK(make(THERE, 0) == NULL);
-	CHECK(tracker_add(tracker_find(HERE, 1), 1));
-	struct tracker_stream *tracked = tracker_make(HERE, 100, (CUevent)0x4000, &spare);
-	CHECK(tracked == tracker_find(HERE, 100) && tracked != legacy);
-	CHECK(tracker_find(HERE, 1) != NULL && tracker_find(HERE, 2) == NULL);
+	struct tracker_stream *tracked = make(HERE);
+	for (uintptr_t i = 1; i < TRACKER_STREAMS; i++)
+		CHECK(make((CUcontext)(0x5000 + i)) != NULL);
+	CHECK(make(THERE) == NULL);
+	/* Another thread was faster. */
+	CHECK(tracker_make(HERE, (CUevent)0x4000, &spare) == tracked);
 	CHECK(spare == (CUevent)0x4000 && tracked->event == EVENT);
-
 	/* An event belongs to its context. */
-	CHECK(make(THERE, 5) == NULL);
+	tracker_add(tracked);
+	CHECK(tracker_any() && closed());
 	tracker_context_gone(HERE);
 	CHECK(!tracker_any() && !closed());
-	CHECK(make(THERE, 0) != NULL);
-}
-
-/*
- * A thread may find its tracked stream, which another thread takes over before the copy is added.
- */
-TEST(a_stream_that_was_reassigned)
-{
-	tracker_word seen;
-
-	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
-		CHECK(make(HERE, i) != NULL);
-	struct tracker_stream *tracked = tracker_find(HERE, 1);
-	CHECK(tracker_read(tracked, 1, &seen));
-	CHECK(make(HERE, 100) == tracked);
-	/*
-	 * Its note would count as the other thread's copy, and be waited for on the other's stream.
-	 */
-	CHECK(!tracker_add(tracked, 1) &&
-	      (atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_IDLE);
-	CHECK(tracker_add(tracked, 100) && !tracker_add(tracked, 1));
-	/* An end that it observed would be the other's. */
-	CHECK(!tracker_read(tracked, 1, &seen));
-	CHECK(tracker_read(tracked, 100, &seen));
-	CHECK_EQ(seen & TRACKER_STATE, TRACKER_OPEN);
-}
-
-/*
- * Otherwise the copies of a thread that still holds its tracked stream would be ordered like the
- * legacy stream's.
- */
-TEST(a_thread_s_stream_does_not_become_the_legacy_one)
-{
-	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
-		CHECK(make(HERE, i) != NULL);
-	CHECK(make(HERE, 0) == NULL);
-	CHECK(make(HERE, 100) != NULL);
+	CHECK(make(THERE) == tracked);
 }
 
 TEST(a_child_has_nothing_outstanding)
 {
-	tracker_add(make(HERE, 0), 0);
+	tracker_add(make(HERE));
 	tracker_after_fork_child();
 	CHECK(!tracker_any() && !closed());
-	CHECK(tracker_find(HERE, 0) == NULL);
+	CHECK(tracker_find(HERE) == NULL);
 }
 
 TEST(pinned_memory_comes_and_goes)

@@ -19,10 +19,10 @@ static inline bool waits(size_t bytes)
 
 /* The values of `first` in the table below: calls of these kinds may be passed through. */
 #define FIRST(name, own)
-#define FIRST_UPLOAD(name, own)                                   \
-	if (waits(bytes) && copy_passes(true, src, dst, bytes)) { \
-		hp_count(copies_passed);                          \
-		return REAL(name)(dst, src, bytes);               \
+#define FIRST_UPLOAD(name, own)                                            \
+	if ((own || waits(bytes)) && copy_passes(true, src, dst, bytes)) { \
+		hp_count(copies_passed);                                   \
+		return REAL(name)(dst, src, bytes);                        \
 	}
 #define FIRST_UPLOAD_ASYNC(name, own)                       \
 	if (copy_passes(true, src, dst, bytes)) {           \

@@ -12,7 +12,6 @@
 #include "engine/housekeeper.h"
 #include "engine/staging.h"
 #include "engine/state.h"
-#include "engine/thread_end.h"
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 #include "heap/heap.h"
@@ -74,10 +73,8 @@ bool shim_watch_forks(void)
 {
 	static _Atomic bool watched, refused;
 
-	if (!atomic_exchange(&watched, true)) {
-		thread_end_watch();
+	if (!atomic_exchange(&watched, true))
 		atomic_store(&refused, pthread_atfork(before_fork, hp_locks_after_fork_parent,
 						      after_fork_child) != 0);
-	}
 	return !atomic_load(&refused);
 }
