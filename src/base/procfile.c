@@ -1,18 +1,35 @@
 /*
- * procfile.c - reads small files by openat(2) and read(2).
+ * procfile.c - reads small files by openat(2) and pread(2).
  *
- * The kernel generates such a file as it is read: one read() with enough room gets it whole.
+ * The kernel generates such a file as it is read: one read with enough room gets it whole, also
+ * from a descriptor that was read before.
  */
 #define _GNU_SOURCE
 #include "base/procfile.h"
+#include "base/hash.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define PATH_ROOM 1024
+
+/* Kept files have numbers just below this, or below the program's limit if that is lower. */
+#define NUMBERS   ((rlim_t)1024)
+#define KEPT_MOST 48u
+
+/* Files that stay open.  One thread at a time appends, any thread reads those that are counted. */
+static struct kept {
+	uint64_t path; /* a hash */
+	struct hp_file file;
+} kept[KEPT_MOST];
+static _Atomic unsigned kept_count;
+static _Atomic bool sealed;
 
 /* Joins the pieces.  False: too long. */
 static bool join(char path[PATH_ROOM], const char *const *pieces)
@@ -31,6 +48,70 @@ static bool join(char path[PATH_ROOM], const char *const *pieces)
 	return true;
 }
 
+static long open_path(const char *path)
+{
+	return syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Returns the kept file; NULL: there is none. */
+static const struct kept *find(const char *path)
+{
+	unsigned count = atomic_load_explicit(&kept_count, memory_order_acquire);
+	uint64_t hash = hp_mix_text(0, path);
+
+	for (unsigned i = 0; i < count; i++)
+		if (kept[i].path == hash)
+			return &kept[i];
+	return NULL;
+}
+
+/* Moves the file to a high number, because programs expect to get the lowest one. */
+static long move_up(long fd)
+{
+	struct rlimit limit = { .rlim_cur = NUMBERS };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	rlim_t end = limit.rlim_cur < NUMBERS ? limit.rlim_cur : NUMBERS;
+	rlim_t least = end > 2 * KEPT_MOST ? end - KEPT_MOST : end / 2;
+	long high = syscall(SYS_fcntl, fd, (long)F_DUPFD_CLOEXEC, least);
+	syscall(SYS_close, fd);
+	return high;
+}
+
+void hp_procfile_keep(const char *const *pieces)
+{
+	char path[PATH_ROOM];
+	int saved = errno;
+	unsigned count = atomic_load(&kept_count);
+	long fd = -1;
+
+	if (count < KEPT_MOST && join(path, pieces) && find(path) == NULL)
+		fd = open_path(path);
+	if (fd >= 0)
+		fd = move_up(fd);
+	if (fd >= 0 && hp_trust_remember((int)fd, &kept[count].file) == 0) {
+		kept[count].path = hp_mix_text(0, path);
+		atomic_store_explicit(&kept_count, count + 1, memory_order_release);
+	}
+	errno = saved;
+}
+
+void hp_procfile_seal(void)
+{
+	atomic_store(&sealed, true);
+}
+
+int hp_procfile_kept(const char *path)
+{
+	const struct kept *found = find(path);
+	int saved = errno, fd = -1;
+
+	if (found != NULL && hp_trust_names(&found->file))
+		fd = found->file.fd;
+	errno = saved;
+	return fd;
+}
+
 bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 {
 	char path[PATH_ROOM];
@@ -39,11 +120,14 @@ bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 
 	if (!join(path, pieces))
 		return false;
-	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		length = syscall(SYS_read, fd, buffer, room - 1);
+	int fd = hp_procfile_kept(path);
+	bool opens = fd < 0 && !atomic_load_explicit(&sealed, memory_order_relaxed);
+	if (opens)
+		fd = (int)open_path(path);
+	if (fd >= 0)
+		length = syscall(SYS_pread64, fd, buffer, room - 1, 0L);
+	if (opens && fd >= 0)
 		syscall(SYS_close, fd);
-	}
 	errno = saved;
 	if (length < 0)
 		return false;

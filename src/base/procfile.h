@@ -12,8 +12,24 @@
 #include <stdint.h>
 
 /*
+ * Opens the file whose name is the pieces joined, up to a NULL, and keeps it open for later reads:
+ * a file that is opened while the program runs takes the lowest number for an instant, which
+ * another thread may expect to get.  One thread at a time.
+ */
+void hp_procfile_keep(const char *const *pieces);
+
+/*
+ * From now on, hp_procfile_read() opens no file.  A file that is not kept, or whose descriptor the
+ * program has closed, cannot be read.
+ */
+void hp_procfile_seal(void);
+
+/* Returns the descriptor of a kept file; -1: it is not kept, or the program has closed it. */
+int hp_procfile_kept(const char *path);
+
+/*
  * Reads the first room - 1 bytes, as text, of the file whose name is the pieces joined, up to a
- * NULL. False: there is no such file.
+ * NULL. False: there is no such file, or it cannot be read.
  */
 bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces);
 

@@ -9,6 +9,7 @@
 #include "engine/state.h"
 #include "pin/pin.h"
 #include "stage/cores.h"
+#include "stage/move.h"
 #include "stage/pieces.h"
 #include "stage/pool.h"
 #include "stage/stage.h"
@@ -59,6 +60,7 @@ void staging_start(void)
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
 	region_start(large_region_bytes(), small_wants());
+	move_keep();
 }
 
 void staging_after_fork_child(void)

@@ -5,6 +5,7 @@
  * list of files is subtracted, as in the "working set" of container managers.
  */
 #include "heap/cgroup.h"
+#include "base/parse.h"
 #include "base/procfile.h"
 
 #include <string.h>
@@ -135,15 +136,16 @@ static uint64_t used_of(const struct cgroup *at, const struct version *version)
 }
 
 /* If v1 is in use, v2 is elsewhere: the "hybrid" mount of systemd. */
+static const char *const pressure_mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
 static unsigned stall_of(const struct cgroup *at)
 {
-	unsigned stall = hp_procfile_stall((const char *const[]){
-		at->root, "/sys/fs/cgroup", at->group, "/memory.pressure", NULL });
+	unsigned stall = 0;
 
-	if (stall != 0)
-		return stall;
-	return hp_procfile_stall((const char *const[]){ at->root, "/sys/fs/cgroup/unified",
-							at->group, "/memory.pressure", NULL });
+	for (size_t i = 0; i < HP_LEN(pressure_mounts) && stall == 0; i++)
+		stall = hp_procfile_stall((const char *const[]){
+			at->root, pressure_mounts[i], at->group, "/memory.pressure", NULL });
+	return stall;
 }
 
 static void look_at_memory(const struct cgroup *at, void *to)
@@ -168,4 +170,26 @@ void cgroup_look(const char *root, struct cgroup_memory *ret)
 {
 	*ret = (struct cgroup_memory){ .limit = UINT64_MAX, .left = UINT64_MAX };
 	cgroup_each(root, "memory", look_at_memory, ret);
+}
+
+/* Keeps all files, also those that are read only if there is a limit: it may be set later. */
+static void keep(const struct cgroup *at, void *unused)
+{
+	const struct version *version = at->is_v2 ? &v2 : &v1;
+	const char *const files[] = { version->limits[0], version->usage, "/memory.stat",
+				      version->limits[1] };
+
+	(void)unused;
+	for (size_t i = 0; i < HP_LEN(files) && files[i] != NULL; i++)
+		hp_procfile_keep((const char *const[]){ at->root, version->mount, at->group,
+							files[i], NULL });
+	for (size_t i = 0; i < HP_LEN(pressure_mounts) && at->is_v2 && at->is_own; i++)
+		hp_procfile_keep((const char *const[]){ at->root, pressure_mounts[i], at->group,
+							"/memory.pressure", NULL });
+}
+
+void cgroup_keep(const char *root)
+{
+	hp_procfile_keep((const char *const[]){ root, "/proc/self/cgroup", NULL });
+	cgroup_each(root, "memory", keep, NULL);
 }

@@ -45,4 +45,7 @@ struct cgroup_memory {
 /* Fills in *ret. */
 void cgroup_look(const char *root, struct cgroup_memory *ret);
 
+/* Keeps the files of cgroup_look() open: base/procfile.h. */
+void cgroup_keep(const char *root);
+
 #endif

@@ -54,15 +54,15 @@ static bool is_limited(int resource)
 	return is;
 }
 
+static const char *const overcommit[] = { "/proc/sys/vm/overcommit_memory", NULL };
+
 bool limits_ration_space(void)
 {
 	char text[16];
 
 	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
 		return true;
-	return hp_procfile_read(text, sizeof(text),
-				(const char *const[]){ "/proc/sys/vm/overcommit_memory", NULL }) &&
-	       text[0] == '2';
+	return hp_procfile_read(text, sizeof(text), overcommit) && text[0] == '2';
 }
 
 uint64_t limits_available(const char *root)
@@ -85,4 +85,11 @@ uint64_t limits_cgroup_left(const char *root)
 
 	cgroup_look(root, &cgroup);
 	return cgroup.left;
+}
+
+void limits_keep(const char *root)
+{
+	hp_procfile_keep(overcommit);
+	hp_procfile_keep((const char *const[]){ root, "/proc/meminfo", NULL });
+	cgroup_keep(root);
 }

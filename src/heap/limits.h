@@ -34,4 +34,7 @@ bool limits_ration_space(void);
  */
 uint64_t limits_cgroup_left(const char *root);
 
+/* Keeps the files of these functions open: base/procfile.h.  `root` as above. */
+void limits_keep(const char *root);
+
 #endif

@@ -101,6 +101,12 @@ void pressure_cache(const struct pressure_facts *facts, bool attended, struct ca
 	};
 }
 
+void pressure_keep(const char *root)
+{
+	hp_procfile_keep((const char *const[]){ root, "/proc/pressure/memory", NULL });
+	limits_keep(root);
+}
+
 uint64_t pressure_pin_budget(uint64_t ram, uint64_t cgroup_left)
 {
 	uint64_t budget = least(cgroup_left, ram / 2);

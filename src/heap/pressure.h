@@ -30,6 +30,9 @@ struct pressure_facts {
  */
 void pressure_look(const char *root, struct pressure_facts *ret);
 
+/* Keeps the files of pressure_look() and of heap/limits.h open: base/procfile.h. */
+void pressure_keep(const char *root);
+
 /* Returns the level that follows from the facts.  Pure. */
 enum pressure_level pressure_level(const struct pressure_facts *facts);
 

@@ -17,10 +17,10 @@
 #include "stage/move.h"
 #include "base/bounds.h"
 #include "base/kernel.h"
+#include "base/procfile.h"
 #include "base/protections.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -139,6 +139,13 @@ static bool mappings_are_plain(int maps, uintptr_t at, uintptr_t end)
 
 static _Atomic bool cannot; /* the kernel has no PROCMAP_QUERY */
 
+static const char maps_path[] = "/proc/self/maps";
+
+void move_keep(void)
+{
+	hp_procfile_keep((const char *const[]){ maps_path, NULL });
+}
+
 void move_keys_are_used(void)
 {
 	atomic_store(&cannot, true);
@@ -150,15 +157,13 @@ bool move_is_plain(const void *address, size_t bytes)
 
 	if (atomic_load_explicit(&cannot, memory_order_relaxed))
 		return false;
-	/* System calls, because open() and close() of libc are cancellation points. */
-	long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+	int maps = hp_procfile_kept(maps_path);
 	if (maps < 0)
 		return false;
 	errno = 0;
-	bool plain = mappings_are_plain((int)maps, at, at + bytes);
+	bool plain = mappings_are_plain(maps, at, at + bytes);
 	if (!plain && errno == ENOTTY)
 		atomic_store(&cannot, true);
-	syscall(SYS_close, maps);
 	return plain;
 }
 

@@ -18,9 +18,13 @@ enum move_check {
 	MOVE_CHECK_ACCESS,  /* all pages are checked */
 };
 
+/* Keeps the file that move_is_plain() needs open: base/procfile.h. */
+void move_keep(void);
+
 /*
  * True if all of [address, address + bytes) is private anonymous memory that may be read and
- * written.  Asks the kernel, in a few microseconds; false before Linux 6.11, which cannot tell.
+ * written.  Asks the kernel, in a few microseconds; false before Linux 6.11, which cannot tell, and
+ * if the program has closed the file of move_keep().
  */
 bool move_is_plain(const void *address, size_t bytes);
 

@@ -7,12 +7,20 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 
 extern char **environ;
 
@@ -58,6 +66,66 @@ TEST(signals_are_collected)
 		CHECK_EQ(kill(getpid(), signals[i]), 0);
 		CHECK_EQ(sigwaitinfo(&all, NULL), signals[i]);
 	}
+}
+
+static _Atomic int opened;
+
+/* Counts a file that a thread of the program opens, and opens it by another system call. */
+static void on_open(int number, siginfo_t *info, void *context_of)
+{
+	greg_t *registers = ((ucontext_t *)context_of)->uc_mcontext.gregs;
+	struct open_how how = { .flags = (uint64_t)registers[REG_RDX] };
+
+	(void)number;
+	(void)info;
+	opened++;
+	if (how.flags & O_CREAT)
+		how.mode = (uint64_t)registers[REG_R10];
+	long fd = syscall(SYS_openat2, registers[REG_RDI], registers[REG_RSI], &how, sizeof(how));
+	registers[REG_RAX] = fd < 0 ? -errno : fd;
+}
+
+/* From here on, a thread that opens a file raises SIGSYS: it ends the process if blocked there. */
+static void trap_opens(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	struct sigaction action = { .sa_sigaction = on_open, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSYS, &action, NULL);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+		CHECK_SKIP("filters of system calls are not permitted");
+}
+
+/*
+ * A program gets the lowest free number, also while another thread copies.  So the library opens no
+ * file: not to stage a copy, not to look at the memory that is left, not to make staging memory.
+ */
+TEST_WITH(no_file_is_opened, "HOTPIN_THREADS=3")
+{
+	static char array[64 * MIB];
+
+	if (SANITIZED_THREADS)
+		CHECK_SKIP("the sanitizer opens files");
+	begin();
+	char *block = promoted(64 * MIB);
+	trap_opens();
+	for (int turn = 0; turn < 8; turn++) {
+		int before = opened;
+		OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));
+		OK(cuMemcpyDtoH_v2(array, there, 16 * MIB));
+		CHECK_EQ(opened, before);
+		/* The housekeeper looks each second. */
+		test_clock_pass(1200 * TEST_MS);
+		check_pause(CHECK_PAUSE_LONG);
+	}
+	free(block);
 }
 
 static char wanted[64];

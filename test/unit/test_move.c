@@ -185,6 +185,8 @@ static void plain(void)
 	char on_stack[PAGE], *memory = map(256 * PAGE), *path = check_path("file");
 	int file = open(path, O_CREAT | O_RDWR, 0600);
 
+	CHECK(!move_is_plain(memory, 256 * PAGE));
+	move_keep();
 	CHECK_EQ(move_is_plain(memory, 256 * PAGE), says());
 	CHECK_EQ(move_is_plain(zeros, sizeof(zeros)), says());
 	CHECK_EQ(move_is_plain(on_stack, sizeof(on_stack)), says());

@@ -2,11 +2,13 @@
  * test_pressure.c - memory pressure: a table of facts, and facts read from made-up trees of files.
  */
 #include "heap/pressure.h"
+#include "base/procfile.h"
 
 #include "tree.h"
 #include "sizes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 
 #define NONE UINT64_MAX
@@ -207,6 +209,107 @@ TEST(the_real_machine)
 	CHECK(facts.available <= facts.ram);
 	CHECK(facts.available > 0);
 	CHECK(facts.cgroup_left == NONE || facts.cgroup_left <= facts.cgroup_limit);
+}
+
+/* Calls `call` for each descriptor with a high number; returns how many there are. */
+static int each_high(void (*call)(int fd))
+{
+	int count = 0;
+
+	for (int fd = 100; fd < 1024; fd++)
+		if (fcntl(fd, F_GETFD) != -1) {
+			count++;
+			call(fd);
+		}
+	return count;
+}
+
+static void check_flag(int fd)
+{
+	CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+static void close_it(int fd)
+{
+	close(fd);
+}
+
+static const char *path_of_another;
+
+static void replace(int fd)
+{
+	int another = open(path_of_another, O_RDONLY);
+
+	CHECK_EQ(dup2(another, fd), fd);
+	close(another);
+}
+
+static struct pressure_facts look(void)
+{
+	struct pressure_facts facts;
+
+	errno = 77;
+	pressure_look(root, &facts);
+	CHECK_EQ(errno, 77);
+	return facts;
+}
+
+/* Creates the files and keeps them.  All reads see what the files contain then. */
+static void keep_files(void)
+{
+	int lowest = dup(0);
+
+	close(lowest);
+	make_tree();
+	put("/proc/meminfo", "MemAvailable:     800 kB\n");
+	put("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "max\n");
+	put("/sys/fs/cgroup/a/memory.current", "1000\n");
+	pressure_keep(root);
+	pressure_keep(root);
+	CHECK(each_high(check_flag) >= 5);
+	CHECK_EQ(dup(0), lowest);
+	close(lowest);
+	CHECK_EQ(look().available, 800 * 1024);
+	CHECK_EQ(look().cgroup_limit, NONE);
+	hp_procfile_seal();
+	put("/proc/meminfo", "MemAvailable:     500 kB\n");
+	put("/proc/pressure/memory", "some avg10=2.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("/sys/fs/cgroup/a/memory.max", "8000\n");
+	CHECK_EQ(look().available, 500 * 1024);
+	CHECK_EQ(look().cgroup_limit, 8000);
+	CHECK_EQ(look().cgroup_left, 7000);
+	CHECK_EQ(look().stall, 200);
+}
+
+static void check_unknown(void)
+{
+	CHECK_EQ(look().available, NONE);
+	CHECK_EQ(look().cgroup_limit, NONE);
+	CHECK_EQ(look().stall, 0);
+}
+
+TEST(kept_files)
+{
+	keep_files();
+	each_high(close_it);
+	check_unknown();
+	remove_tree();
+}
+
+/* Numbers that the program has closed, and uses for a file of its own. */
+TEST(kept_files_that_were_replaced)
+{
+	char path[300];
+
+	keep_files();
+	snprintf(path, sizeof(path), "%s/another", root);
+	put("/another", "MemAvailable:     9 kB\n");
+	path_of_another = path;
+	each_high(replace);
+	check_unknown();
+	remove_tree();
 }
 
 CHECK_MAIN()

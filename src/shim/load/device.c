@@ -5,6 +5,7 @@
 #include "shim/load/device.h"
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/procfile.h"
 #include "base/protections.h"
 #include "base/users.h"
 #include "engine/gate.h"
@@ -132,6 +133,7 @@ void shim_device_found(void)
 	/* If this thread were canceled here, no other thread would do the rest. */
 	hp_uncancellable_begin();
 	owner = getpid();
+	pressure_keep("");
 	shim_large_with_device();
 	start_pinning();
 	staging_start();
@@ -156,6 +158,8 @@ void shim_device_found(void)
 		gate_set(GATE_PROFILE);
 		quick_exit_prepare();
 		atomic_store(&pin_told, trace_pinned);
+	} else {
+		hp_procfile_seal();
 	}
 	atomic_store(&state_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
 	/* The driver has registered its handler already, so this one runs before it. */
