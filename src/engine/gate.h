@@ -8,6 +8,7 @@
  *	IDLE      engine/idle.c and housekeeper.c
  *	DEFERRED  engine/tracker.c, under the lock defer
  *	UNPIN     engine/housekeeper.c, in the housekeeper's thread
+ *	LOADED    shim/libc/dlopen_entry.S; shim/driver/linked.c clears it
  *
  * base/lock.def has the protocol of IDLE and UNPIN (unpinned_during_work).
  */
@@ -27,6 +28,7 @@ enum gate_bit {
 	GATE_IDLE = 1 << 2,     /* the idle hint: the device was idle, and no work came since */
 	GATE_DEFERRED = 1 << 3, /* deferred copies are in flight (engine/defer.h) */
 	GATE_UNPIN = 1 << 4,    /* with IDLE: the housekeeper unpins, and new work waits */
+	GATE_LOADED = 1 << 5,   /* a library was opened, which may link unknown functions */
 };
 extern _Atomic uint32_t gate_word;
 

@@ -2,8 +2,9 @@
  * eviction.c - unpins blocks, mostly while the device is idle.
  *
  * Freed blocks are unpinned when they expire.  Blocks in use are unpinned only under severe memory
- * pressure or before a fork().  engine/housekeeper.c decides when.  All blocks are unpinned when
- * the program itself cannot pin memory (engine/unpin.c).
+ * pressure or before a fork().  engine/housekeeper.c decides when.  All blocks are unpinned in the
+ * program's thread: by pin_evict_all() when the program itself cannot pin memory (engine/unpin.c),
+ * by pin_end() when pinning ends.
  */
 #include "pin/eviction.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "base/protections.h"
 #include "heap/expiry.h"
 #include "heap/pin_state.h"
+#include "heap/span.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
@@ -169,4 +171,50 @@ size_t pin_evict_all(void)
 	done += evict_in_use(SIZE_MAX, unpin_in_use);
 	pin_resume_copies();
 	return done;
+}
+
+/* Returns the number of blocks. */
+static size_t unpin_all_in_use(void)
+{
+	uintptr_t at = 0;
+	size_t count = 0;
+
+	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;) {
+		uint32_t pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+		if (pin != BLOCK_PINNED && pin != BLOCK_PINNING)
+			continue;
+		bool alone = pin_change_begin(block, false);
+		bool ours = block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
+		if (ours)
+			pin_take_off(block, BLOCK_PAGEABLE);
+		pin_change_end(alone);
+		count += ours;
+	}
+	return count;
+}
+
+static size_t unpin_all_freed(void)
+{
+	size_t count = 0;
+
+	heap_set_reclaim_target(SIZE_MAX);
+	for (struct block *block; (block = heap_take_due()) != NULL; count++) {
+		unpin_leaving(block);
+		heap_return(block);
+	}
+	return count;
+}
+
+/* Blocks are freed and allocated meanwhile, so the last turn must find none. */
+void pin_end(const char *why)
+{
+	size_t now, most;
+
+	hp_uncancellable_begin();
+	pin_stop(why);
+	pin_stats(&now, &most);
+	while (now != 0 && unpin_all_in_use() + unpin_all_freed() != 0)
+		continue;
+	hp_uncancellable_end();
 }

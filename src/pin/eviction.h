@@ -37,4 +37,11 @@ size_t pin_evict(size_t bytes);
  */
 size_t pin_evict_all(void);
 
+/*
+ * Disables pinning for good, and unpins all blocks: the program may copy them by functions that
+ * hotpin does not know.  Waits for running kernels, as the driver does, and as long as
+ * pin_change_begin() for copies.  `why` is for the log.  Any thread; no lock may be held.
+ */
+void pin_end(const char *why);
+
 #endif

@@ -34,8 +34,11 @@
 
 struct hp_users pin_copies;
 
+enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
+
 /* Any thread. */
-static _Atomic bool pinning_on, under_pressure;
+static _Atomic int pinning; /* one of the above */
+static _Atomic bool under_pressure;
 static _Atomic int holds, queries; /* pin_hold(), pin_query_begin() without their ends */
 
 _Atomic(pin_told_fn) pin_told;
@@ -56,7 +59,11 @@ void pin_start(uint64_t most)
 	budget = most;
 	atomic_store(&ceiling, most);
 	hp_unlock(HP_LOCK_pin);
-	atomic_store(&pinning_on, most != 0);
+
+	int before = atomic_load(&pinning);
+	if (before != PINNING_ENDED)
+		atomic_compare_exchange_strong(&pinning, &before,
+					       most != 0 ? PINNING_ON : PINNING_OFF);
 }
 
 uint64_t pin_budget(void)
@@ -66,7 +73,7 @@ uint64_t pin_budget(void)
 
 void pin_stop(const char *why)
 {
-	if (atomic_exchange(&pinning_on, false))
+	if (atomic_exchange(&pinning, PINNING_ENDED) == PINNING_ON)
 		hp_debug("nothing more is pinned: %s", why);
 }
 
@@ -109,7 +116,7 @@ bool pin_is_held(void)
 
 bool pin_allowed(void)
 {
-	return atomic_load_explicit(&pinning_on, memory_order_relaxed) &&
+	return atomic_load_explicit(&pinning, memory_order_relaxed) == PINNING_ON &&
 	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held();
 }
 

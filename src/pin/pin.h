@@ -34,8 +34,8 @@ bool pin_take_staging(size_t bytes);
 void pin_give_staging(size_t bytes);
 
 /*
- * Disables pinning: the driver refuses everything, or the device reads the host's page tables.
- * Pinned blocks stay pinned.  `why` is for the log.  Any thread.
+ * Disables pinning for good: the driver refuses everything, or the device reads the host's page
+ * tables.  Pinned blocks stay pinned.  `why` is for the log.  Any thread.
  */
 void pin_stop(const char *why);
 

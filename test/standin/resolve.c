@@ -9,6 +9,12 @@
 #include "entries.h"
 #pragma GCC visibility push(default)
 #include "standin.h"
+/* Likewise: an asynchronous download. */
+CUresult cuStandinCopyThing(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	return cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
+}
+
 #pragma GCC visibility pop
 
 #include <stdlib.h>
@@ -32,6 +38,9 @@ static const struct entry *find(const char *symbol, int version, bool per_thread
 	return best;
 }
 
+/* The addresses of other functions of a future driver, which cannot be called. */
+static const char others[1000];
+
 static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t flags,
 			CUdriverProcAddressQueryResult *status, bool old)
 {
@@ -44,6 +53,10 @@ static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (engine.extra && strcmp(symbol, "cuStandinUnknownThing") == 0)
 		found = (void *)cuStandinUnknownThing;
+	else if (engine.extra && strcmp(symbol, "cuStandinCopyThing") == 0)
+		found = (void *)cuStandinCopyThing;
+	else if (engine.extra && strncmp(symbol, "cuStandinOther", 14) == 0)
+		found = (void *)&others[strtoul(symbol + 14, NULL, 10) % sizeof(others)];
 	else
 		entry = find(symbol, version, (flags & 2) != 0, &known);
 	if (entry != NULL)

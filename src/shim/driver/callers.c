@@ -124,3 +124,8 @@ bool callers_is_libcuda(const void *address)
 {
 	return library_at(address) == &libraries[0];
 }
+
+bool callers_is_libcudas_name(const char *file)
+{
+	return is_library(file, libraries[0].name);
+}

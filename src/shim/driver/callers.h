@@ -23,4 +23,7 @@ struct caller callers_look(const void *address);
 /* True if `address` is in the driver library, by its name. */
 bool callers_is_libcuda(const void *address);
 
+/* True if a file of this name is the driver library. */
+bool callers_is_libcudas_name(const char *file);
+
 #endif

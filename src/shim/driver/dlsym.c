@@ -13,6 +13,7 @@
 #include "shim/driver/callers.h"
 #include "shim/driver/chain.h"
 #include "shim/driver/libcuda.h"
+#include "shim/driver/linked.h"
 #include "shim/driver/route.h"
 #include "shim/load/start.h"
 
@@ -24,9 +25,16 @@ void *_Atomic shim_dlsym_ready;
 /* In place of an answer of NULL; an actual NULL makes dlsym_entry.S continue to libc. */
 #define SHIM_DLSYM_NULL ((void *)1)
 
-/* dlsym_entry.S calls these two. */
+/* dlsym_entry.S calls these. */
+void shim_dlsym_loaded(void);
 void *shim_dlsym_prepare(void);
 void *shim_dlsym_answer(void *handle, const char *name, const void *caller);
+
+/* dlsym_entry.S calls it first if a library was opened. */
+void shim_dlsym_loaded(void)
+{
+	linked_loaded();
+}
 
 /*
  * If libc has no dlsym() of a known version, the program's call returns NULL; dlerror() then names
@@ -103,7 +111,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		return own;
 
 	void *answer = chain_look_up(handle, name, own);
-	void *routed = answer != NULL ? route_of(own, answer) : own;
+	void *routed = answer != NULL ? route_of(name, own, answer) : own;
 	if (routed == own)
 		return NULL;
 	/* The look-up has succeeded: an error of hotpin's own look-ups must not remain. */

@@ -6,10 +6,13 @@
  * that caller, and another preloaded library's dlsym(RTLD_NEXT, ..) would find itself.
  *
  * It runs before every constructor, under the loader's lock and in signal handlers.  A name other
- * than cu[A-Z]* costs three compares, except for the first look-up of all (dlsym.c).
+ * than cu[A-Z]* costs a test of the gate and three compares, except for the first look-up of all
+ * (dlsym.c) and after dlopen().
  */
 #include "shim/driver/arguments.inc"
 
+	.hidden	gate_word
+	.hidden	shim_dlsym_loaded
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
 	.hidden	shim_dlsym_prepare
@@ -21,6 +24,9 @@
 dlsym:
 	.cfi_startproc
 	endbr64
+	testl	$SHIM_GATE_LOADED, gate_word(%rip)
+	jne	.Lloaded
+.Lname:
 	testq	%rsi, %rsi
 	je	.Lnext
 	cmpb	$'c', (%rsi)
@@ -61,6 +67,12 @@ dlsym:
 	jmp	*%rax
 .Lnone:
 	ret
+
+.Lloaded:
+	save_three
+	call	shim_dlsym_loaded
+	restore_three
+	jmp	.Lname
 	.cfi_endproc
 	.size	dlsym, . - dlsym
 

@@ -9,7 +9,8 @@
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "shim/driver/libcuda.h"
-#include "shim/driver/route.h"
+#include "shim/driver/linked.h"
+#include "shim/driver/unknown.h"
 #include "shim/load/start.h"
 #include "trace/trace.h"
 
@@ -43,6 +44,8 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		if (!libcuda_find(NULL))
 			libcuda_is_missing();
 	}
+	if (gate & GATE_LOADED)
+		linked_loaded();
 
 	const struct real_driver_fact *fact = &real_driver_facts[row];
 	if (gate & GATE_DEFERRED) {
@@ -98,24 +101,13 @@ static CUstream stream_of(const struct real_driver_fact *fact, const struct shim
 					    : frame->stacked[index - registers]);
 }
 
-/* An unknown function may do anything. */
-static struct shim_way enter_unknown(size_t number)
-{
-	if (hp_keeps(join_the_unknown))
-		defer_join();
-	visibility_raise(REAL_SEEN_UNTRACKED);
-	if (atomic_load(&gate_word) & (GATE_IDLE | GATE_UNPIN))
-		housekeeper_work_submitted();
-	return (struct shim_way){ atomic_load(&route_unknown[number]), 0 };
-}
-
 struct shim_way shim_gate_enter(struct shim_frame *frame)
 {
 	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	struct shim_way way = { .timed = 0 };
 
 	if (frame->row >= REAL_ROW_COUNT)
-		return enter_unknown(frame->row - REAL_ROW_COUNT);
+		return (struct shim_way){ unknown_enter(frame->row - REAL_ROW_COUNT), 0 };
 
 	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
 	if (gate & GATE_PROFILE) {

@@ -16,6 +16,9 @@
 #define SHIM_UNKNOWN_MOST  128
 #define SHIM_UNKNOWN_BYTES 32
 
+/* GATE_LOADED of engine/gate.h, for the entries in assembly. */
+#define SHIM_GATE_LOADED   32
+
 #ifndef __ASSEMBLER__
 #include <stddef.h>
 #include <stdint.h>

@@ -31,22 +31,23 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 }
 
 /* The two versions treat `ret` differently on failure, so each calls its own. */
-#define LOOK_UP(name, parameters, arguments)                                                  \
-	HP_EXPORT CUresult name parameters                                                    \
-	{                                                                                     \
-		SHIM_ENTER(REAL_ROW_##name);                                                  \
-		__typeof__(name) *own = (__typeof__(name) *)real_driver_own(REAL_ROW_##name); \
-		void *meant = NULL;                                                           \
-		if (own != NULL && chain_contains(__builtin_return_address(0)))               \
-			return own arguments;                                                 \
-		/* Another library's answer does not tell the ABI. */                         \
-		if (own != NULL && own != REAL(name) && state_active &&                       \
-		    own arguments == CUDA_SUCCESS && ret != NULL)                             \
-			meant = *ret;                                                         \
-		CUresult result = REAL(name) arguments;                                       \
-		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active)    \
-			*ret = route_of(meant != NULL ? meant : *ret, *ret);                  \
-		return result;                                                                \
+#define LOOK_UP(function, parameters, arguments)                                           \
+	HP_EXPORT CUresult function parameters                                             \
+	{                                                                                  \
+		SHIM_ENTER(REAL_ROW_##function);                                           \
+		__typeof__(function) *own =                                                \
+			(__typeof__(function) *)real_driver_own(REAL_ROW_##function);      \
+		void *meant = NULL;                                                        \
+		if (own != NULL && chain_contains(__builtin_return_address(0)))            \
+			return own arguments;                                              \
+		/* Another library's answer does not tell the ABI. */                      \
+		if (own != NULL && own != REAL(function) && state_active &&                \
+		    own arguments == CUDA_SUCCESS && ret != NULL)                          \
+			meant = *ret;                                                      \
+		CUresult result = REAL(function) arguments;                                \
+		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active) \
+			*ret = route_of(name, meant != NULL ? meant : *ret, *ret);         \
+		return result;                                                             \
 	}
 LOOK_UP(cuGetProcAddress, (const char *name, void **ret, int version, cuuint64_t flags),
 	(name, ret, version, flags))

@@ -7,15 +7,10 @@
 #ifndef HP_SHIM_DRIVER_ROUTE_H
 #define HP_SHIM_DRIVER_ROUTE_H
 
-#include "shim/driver/frame.h"
-
 /*
- * Returns what the program gets for a look-up that means the driver's function `own`, and that the
- * next library answers with `answer`: hotpin's function in front of it, or `answer`.
+ * Returns what the program gets for a look-up of `name` that means the driver's function `own`, and
+ * that the next library answers with `answer`: hotpin's function in front of it, or `answer`.
  */
-void *route_of(void *own, void *answer);
-
-/* The driver's function behind each stub for a function that driver.def does not list. */
-extern void *_Atomic route_unknown[SHIM_UNKNOWN_MOST];
+void *route_of(const char *name, void *own, void *answer);
 
 #endif

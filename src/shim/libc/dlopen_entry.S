@@ -7,6 +7,7 @@
  */
 #include "shim/driver/arguments.inc"
 
+	.hidden	gate_word
 	.hidden	shim_dlopen_next
 	.hidden	shim_dlmopen_next
 	.hidden	shim_dlopen_find
@@ -47,6 +48,10 @@
 dlopen:
 	.cfi_startproc
 	endbr64
+	testl	$4, %esi	/* RTLD_NOLOAD */
+	jne	.Lflags
+	lock orl	$SHIM_GATE_LOADED, gate_word(%rip)
+.Lflags:
 	testl	$8, %esi	/* RTLD_DEEPBIND */
 	je	.Lopen
 	tell	0

@@ -18,6 +18,7 @@
 #include "heap/pressure.h"
 #include "pin/pin.h"
 #include "shim/driver/enter.h"
+#include "shim/driver/linked.h"
 #include "shim/libc/large.h"
 #include "shim/load/quick_exit.h"
 #include "shim/load/report.h"
@@ -162,6 +163,7 @@ void shim_device_found(void)
 		hp_procfile_seal();
 	}
 	atomic_store(&state_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
+	linked_find();
 	/* The driver has registered its handler already, so this one runs before it. */
 	on_exit(finish, NULL);
 	hp_uncancellable_end();

@@ -1,0 +1,171 @@
+/*
+ * test_unknown.c - driver functions that hotpin does not know.  Such a function may read what a
+ * deferred copy has not written yet, or be a copy itself, for which a pinned block is not pageable.
+ */
+#include "promote.h"
+
+#define BYTES  (8 * MIB)
+#define EXTRA  "STANDIN_EXTRA=1"
+#define STUBS  128 /* SHIM_UNKNOWN_MOST */
+#define COPIES 40
+
+typedef __typeof__(cuStandinCopyThing) copy_fn;
+typedef __typeof__(cuStandinUnknownThing) read_fn;
+
+static void *resolve(const char *name)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
+	__typeof__(cuGetProcAddress_v2) *look =
+		(__typeof__(cuGetProcAddress_v2) *)dlsym(driver, "cuGetProcAddress_v2");
+
+	OK(look(name, &found, 13000, 0, NULL));
+	return found;
+}
+
+static void *function_of(const char *library, const char *name)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+
+	return handle != NULL ? dlsym(handle, name) : NULL;
+}
+
+/* Copies of pageable memory are complete on return. */
+static void check_copy(copy_fn *copy, char *block, unsigned seed)
+{
+	static char bytes[BYTES];
+	CUstream stream;
+
+	fill(bytes, BYTES, seed);
+	OK(cuMemcpyHtoD_v2(there, bytes, BYTES));
+	OK(cuCtxSynchronize());
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	memset(block, 0, BYTES);
+	OK(copy(block, there, BYTES, stream));
+	CHECK(holds(block, BYTES, seed));
+	OK(cuStreamDestroy_v2(stream));
+}
+
+static void check_read(read_fn *read)
+{
+	char sent[64], got[64] = { 0 };
+
+	for (unsigned seed = 1; seed < 5; seed++) {
+		fill(sent, sizeof(sent), seed);
+		OK(cuMemcpyHtoD_v2(there, sent, sizeof(sent)));
+		OK(read(there, got, sizeof(got)));
+		CHECK(holds(got, sizeof(got), seed));
+	}
+}
+
+static void check_not_pinned_any_more(char *block)
+{
+	CHECK_EQ(standin_pinned(block), 0);
+	for (int i = 0; i < COPIES; i++)
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK_EQ(standin_pinned(block), 0);
+}
+
+/* A runtime looks up every function, so a look-up changes nothing. */
+TEST_WITH(a_copy_by_name, EXTRA)
+{
+	begin();
+	char *block = promoted(BYTES), *freed = promoted(2 * BYTES);
+	copy_fn *copy = (copy_fn *)resolve("cuStandinCopyThing");
+
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	free(freed);
+	check_copy(copy, block, 7);
+	check_not_pinned_any_more(block);
+	freed = malloc(2 * BYTES);
+	CHECK_EQ(standin_pinned(freed), 0);
+	check_copy(copy, block, 8);
+}
+
+TEST_WITH(a_name_of_no_copy, EXTRA)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	check_read((read_fn *)resolve("cuStandinUnknownThing"));
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+static void use_up(void)
+{
+	char name[64];
+
+	for (int i = 0; i < STUBS; i++) {
+		snprintf(name, sizeof(name), "cuStandinOther%d", i);
+		CHECK(resolve(name) != NULL);
+	}
+}
+
+/* hotpin does not see the calls. */
+TEST_WITH(a_copy_without_a_stub, EXTRA)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	use_up();
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	copy_fn *copy = (copy_fn *)resolve("cuStandinCopyThing");
+	CHECK(!preload_is_in((void *)copy, OURS));
+	check_copy(copy, block, 7);
+	check_not_pinned_any_more(block);
+}
+
+TEST_WITH(no_copy_without_a_stub, EXTRA)
+{
+	begin();
+	use_up();
+	check_read((read_fn *)resolve("cuStandinUnknownThing"));
+}
+
+TEST(a_copy_that_is_linked)
+{
+	copy_fn *copy = (copy_fn *)function_of("liblinks_copy.so", "links_copy");
+
+	begin();
+	char *block = malloc(BYTES);
+	fill(block, BYTES, 1);
+	check_not_pinned_any_more(block);
+	check_copy(copy, block, 7);
+}
+
+TEST(a_copy_that_is_linked_later)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	check_copy((copy_fn *)function_of("liblinks_copy.so", "links_copy"), block, 7);
+	check_not_pinned_any_more(block);
+}
+
+TEST(no_copy_that_is_linked)
+{
+	read_fn *read = (read_fn *)function_of("liblinks_read.so", "links_read");
+
+	begin();
+	check_read(read);
+	promoted(BYTES);
+}
+
+TEST(no_copy_that_is_linked_later)
+{
+	begin();
+	check_read((read_fn *)function_of("liblinks_read.so", "links_read"));
+}
+
+/* A library that is used without dlsym(): the next call of the driver sees it. */
+TEST(a_copy_that_is_linked_and_called)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	CHECK(dlopen("liblinks_copy.so", RTLD_NOW) != NULL);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	OK(cuCtxSynchronize());
+	CHECK_EQ(standin_pinned(block), 0);
+}
+
+PRELOAD_MAIN()
