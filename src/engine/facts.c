@@ -52,7 +52,7 @@ void facts_end(struct copy *copy)
 	if (copy->driver_reads)
 		atomic_fetch_sub(&copy->block->driver_reads, 1);
 	hp_users_leave(&pin_copies);
-	if (copy->facts.host_memory == COPY_PAGEABLE)
+	if (copy->block != NULL)
 		housekeeper_note_copy();
 }
 

@@ -63,9 +63,8 @@
 #define YIELD_TURNS    100
 #define ARRIVE_NS      (5 * MS_NS)
 
-/* Memory pressure is checked this often, if hotpin holds at least WORTH_LOOKING bytes. */
+/* Memory pressure is checked this often while hotpin holds any memory. */
 #define PRESSURE_NS    SECOND_NS
-#define WORTH_LOOKING  ((size_t)64 << 20)
 
 static struct hp_once started;
 static _Atomic bool runs;      /* true if the thread was created */
@@ -99,6 +98,7 @@ static bool evicted; /* nothing more can be unpinned for that pressure */
 static _Atomic bool cannot_ask;   /* the driver cannot tell whether the device is idle */
 static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
 static _Atomic bool queue_seen;   /* the thread knows of queued pins */
+static _Atomic bool pins_seen;    /* the thread knows of pinned blocks */
 
 static void unpin_end(void)
 {
@@ -214,12 +214,12 @@ static uint64_t tend_bounces(void)
 static uint64_t tend_pressure(void)
 {
 	struct pressure_facts facts;
-	size_t live, kept;
 
-	heap_stats(&live, &kept);
-	/* Cached pinned blocks count twice, which is precise enough for a threshold. */
-	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressure == PRESSURE_NONE)
+	atomic_store(&pins_seen, false);
+	if (pinned_now() + bounce_mapped() == 0 && !heap_needs_expiry() &&
+	    pressure == PRESSURE_NONE)
 		return UINT64_MAX;
+	atomic_store(&pins_seen, true);
 	if (hp_now_ns() < pressure_ns)
 		return pressure_ns;
 	pressure_look("", &facts);
@@ -406,7 +406,11 @@ void housekeeper_note_bounce(void)
 
 void housekeeper_note_copy(void)
 {
-	if (pin_has_queued() && !atomic_exchange(&queue_seen, true))
+	bool queued = pin_has_queued() && !atomic_exchange(&queue_seen, true);
+	bool pinned =
+		!atomic_load(&pins_seen) && pinned_now() != 0 && !atomic_exchange(&pins_seen, true);
+
+	if (queued || pinned)
 		hp_ring(&wakes);
 }
 

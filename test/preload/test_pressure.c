@@ -298,6 +298,28 @@ TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDI
 	in_a_group(live_in_the_group);
 }
 
+/* No block is freed, and no call submits work, so nothing else wakes the housekeeper. */
+static void pin_in_the_group(void)
+{
+	begin();
+	blocks[0] = memset(malloc(64 * MIB), 1, 64 * MIB);
+	/* The copy that pins the block is the last one. */
+	for (int i = 0; i < 10 && standin_registered_bytes() == 0; i++)
+		OK(cuMemcpyHtoD_v2(there, blocks[0], 64 * MIB));
+	CHECK_EQ(standin_registered_bytes() >= 64 * MIB, preloaded());
+	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
+	fill_group();
+	OK(cuCtxSynchronize());
+	PASS_UNTIL((fill_group(), standin_registered_bytes() == 0), 200 * TEST_MS);
+	CHECK(all_are(blocks[0], 64 * MIB, 1));
+}
+
+TEST_WITH(blocks_in_use_are_unpinned, "STANDIN_LEAN=1", "HOTPIN_RING=0")
+{
+	in_a_group(pin_in_the_group);
+}
+
 /* Allocates, writes and frees half of the group's memory.  Returns what is resident then. */
 static size_t resident_after_half(void)
 {
