@@ -281,20 +281,35 @@ void heap_count(void)
 	hp_unlock(HP_LOCK_heap);
 }
 
-static size_t bytes_in(enum block_state state)
+static size_t bytes_in(enum block_state state, size_t *ret_blocks)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, blocks = 0;
 
-	for (struct block *at = span_first(); at != NULL; at = span_next(at))
-		bytes += at->state == (int)state ? at->room : 0;
+	for (struct block *at = span_first(); at != NULL; at = span_next(at)) {
+		if (at->state != (int)state)
+			continue;
+		bytes += at->room;
+		blocks++;
+	}
+	*ret_blocks = blocks;
+	return bytes;
+}
+
+size_t heap_live(size_t *ret_blocks)
+{
+	hp_lock(HP_LOCK_heap);
+	size_t bytes = bytes_in(BLOCK_LIVE, ret_blocks);
+	hp_unlock(HP_LOCK_heap);
 	return bytes;
 }
 
 void heap_stats(size_t *ret_live, size_t *ret_kept)
 {
+	size_t blocks;
+
+	*ret_live = heap_live(&blocks);
 	hp_lock(HP_LOCK_heap);
-	*ret_live = bytes_in(BLOCK_LIVE);
-	*ret_kept = bytes_in(BLOCK_PARKED) + expiry_bytes();
+	*ret_kept = bytes_in(BLOCK_PARKED, &blocks) + expiry_bytes();
 	hp_unlock(HP_LOCK_heap);
 }
 

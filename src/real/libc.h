@@ -33,6 +33,14 @@ long mbind(void *address, unsigned long bytes, int policy, const unsigned long *
 long move_pages(int pid, unsigned long count, void **pages, const int *nodes, int *ret_nodes,
 		int flags);
 
+#if !__GLIBC_PREREQ(2, 33)
+struct mallinfo2 {
+	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks,
+		keepcost;
+};
+struct mallinfo2 mallinfo2(void);
+#endif
+
 /*
  * A member is NULL if libc lacks the function, and until real_libc_find().  Threads that find the
  * functions at once store the same values.

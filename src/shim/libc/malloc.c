@@ -155,6 +155,32 @@ HP_EXPORT int malloc_trim(size_t pad)
 	return real_libc.malloc_trim(pad) != 0 || ours;
 }
 
+/* Blocks of the heap are reported like those that glibc maps one by one. */
+HP_EXPORT struct mallinfo2 mallinfo2(void)
+{
+	struct mallinfo2 info = { 0 };
+	size_t blocks, bytes = heap_live(&blocks);
+
+	if (real_libc.mallinfo2 != NULL || (shim_libc_find() && real_libc.mallinfo2 != NULL))
+		info = real_libc.mallinfo2();
+	info.hblks += blocks;
+	info.hblkhd += bytes;
+	return info;
+}
+
+/* Large sums wrap around, as in glibc. */
+HP_EXPORT struct mallinfo mallinfo(void)
+{
+	struct mallinfo info = { 0 };
+	size_t blocks, bytes = heap_live(&blocks);
+
+	if (real_libc.mallinfo != NULL || (shim_libc_find() && real_libc.mallinfo != NULL))
+		info = real_libc.mallinfo();
+	info.hblks += (int)blocks;
+	info.hblkhd = (int)((unsigned)info.hblkhd + (unsigned)bytes);
+	return info;
+}
+
 /* Moves the contents to a new block and frees `old`. */
 static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 {
