@@ -11,7 +11,7 @@
 #include "engine/tracker.h"
 #include "pin/context_end.h"
 #include "real/contexts.h"
-#include "stage/region.h"
+#include "stage/memory.h"
 
 static void block_section(CUcontext context)
 {
@@ -47,7 +47,7 @@ static const struct contexts_watcher watchers[] = {
 	{ block_section, unblock_section },
 	{ .ended = tracked_ended },
 	{ pins_ending, pins_ended },
-	{ region_context_ending, region_context_ended },
+	{ memory_context_ending, memory_context_ended },
 };
 
 void context_watchers_start(void)

@@ -190,7 +190,7 @@ CUresult copy_end(struct copy *copy)
 
 	if ((copy->refused[0] | copy->refused[1]) != 0)
 		release_refused(copy);
-	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
+	if (copy->bounce.memory != NULL || copy->ring.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL || copy->result != CUDA_SUCCESS)
 		keep_semantics(copy);

@@ -11,7 +11,7 @@
 #include "heap/map.h"
 #include "pin/pinning.h"
 #include "stage/bounce.h"
-#include "stage/pool.h"
+#include "stage/ring.h"
 
 /* Used only by the thread that makes the call. */
 struct copy {
@@ -29,12 +29,11 @@ struct copy {
 	/* State of the running route. */
 	bool begun;
 	bool staged;                /* the copy has used staging memory */
-	bool in_flight;             /* staged; returns before the transfer has completed */
 	bool cut;                   /* into several calls; reported by report_cut() */
 	struct pin_pipeline pieces; /* registrations that this copy makes */
 	struct bounce bounce;       /* the buffer that holds a bounced source, or no memory */
-	struct pool_hold slots;     /* the small-copy slots that hold it, or no memory */
-	size_t slot_bytes;          /* bytes that went through slots */
+	struct ring_hold ring;      /* the part of the ring that holds it, or no memory */
+	size_t ring_bytes;          /* bytes that went through the ring */
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
 	tracker_word tracked_word; /* of `tracked`, read before a download */

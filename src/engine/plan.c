@@ -74,17 +74,6 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 	return is_small && facts->to_device && facts->extent <= COPY_BLOCKS_FROM;
 }
 
-/*
- * True if the pinned source is copied through large staging memory, not by a bounce.  Behind other
- * work, the device would read the source later, when the program may have overwritten it.
- */
-static bool must_copy_source(const struct copy_facts *facts)
-{
-	return is_pinned(facts) && facts->host_memory != COPY_STRADDLES &&
-	       is_staged_by_the_driver(facts) && facts->linear && is_busy(facts) &&
-	       facts->bytes >= COPY_STAGE_BUSY_LEAST;
-}
-
 /* True if the copy is bounced whether or not the stream has work. */
 static bool always_bounces(const struct copy_facts *facts)
 {
@@ -217,13 +206,7 @@ static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 		return COPY_ASK_STREAM;
 	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
-	if (!is_busy(facts))
-		return plan_by_host_memory(facts);
-	if (!must_copy_source(facts) || copy_stage_gain_ns(facts) == 0)
-		return COPY_BOUNCE;
-	if (!knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_STAGE : COPY_BOUNCE;
+	return is_busy(facts) ? COPY_BOUNCE : plan_by_host_memory(facts);
 }
 
 /*
@@ -297,7 +280,8 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	case COPY_SEND:
 		return facts->host_memory == COPY_PIECES && facts->linear && facts->cuttable;
 	case COPY_STAGE:
-		return facts->stageable;
+		/* A copy that the driver stages returns at once; through the area it would wait. */
+		return facts->stageable && !is_staged_by_the_driver(facts);
 	default:
 		return false;
 	}
@@ -334,13 +318,9 @@ enum copy_step copy_plan(const struct copy_facts *facts)
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route)
 {
 	switch (route) {
-	case COPY_STAGE:
-		/* A direct copy of pinned memory behind work would make the program wait. */
-		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
-			       ? COPY_BOUNCE
-			       : last_route(facts);
 	case COPY_SPLIT:
 		return COPY_UNPIN;
+	case COPY_STAGE:
 	case COPY_BOUNCE:
 	case COPY_SEND:
 	case COPY_DEFER:
@@ -379,13 +359,9 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
 	    (!facts->to_device && !facts->to_host))
 		return 0;
-	if (crosses_in_rows(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
+	if (crosses_in_rows(facts) ||
+	    (facts->forced == COPY_STAGE && !is_pinned(facts) && !is_staged_by_the_driver(facts)))
 		return COPY_STAGING_COST_NS;
-	/*
-	 * The gain is the wait, whose length is unknown.  Eight such copies pay for staging memory.
-	 */
-	if (must_copy_source(facts))
-		return COPY_STAGING_COST_NS / 8;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)
 		return 0;
 	return stage_gain_of_pageable(facts);

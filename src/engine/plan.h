@@ -33,14 +33,14 @@ enum copy_step {
 	COPY_WAIT,   /* as COPY_PASS, then waits for the stream: an asynchronous copy of pageable
 		      * memory returns when its source may change or its data is there */
 	COPY_BOUNCE, /* from a copy of the source: in a bounce buffer that the driver stages inside
-		      * the call, or in small-copy slots */
+		      * the call, or in the staging ring */
 	COPY_SPLIT, /* one call for each side of a border: the driver refuses a range that begins in
 		     * a registration and ends outside it (CUDA_ERROR_INVALID_VALUE) */
 	COPY_SEND,  /* enqueues pieces and waits for the last only; pipelined registration registers
 		     * each piece first */
 	COPY_STAGE, /* through pinned staging memory that copy workers fill or empty */
 	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
-		     * or small-copy slots; returns before the transfer has completed */
+		     * or the staging ring; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
 	COPY_ROUTES,
 	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
@@ -99,27 +99,27 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  * its stream has completed; 1 MiB and less is staged at once, even behind a kernel.  The driver's
  * own threshold is between 1 MiB and this size.
  */
-#define COPY_BLOCKS_FROM      ((size_t)4 << 20)
+#define COPY_BLOCKS_FROM  ((size_t)4 << 20)
 
 /*
  * Up to this size a synchronous upload of pinned memory is bounced, and the driver stages the copy.
  * That beats a direct copy and its wait: 5.8 and 6.4 us at 64 B.
  */
-#define COPY_STAGED_MOST      ((size_t)16 << 10)
+#define COPY_STAGED_MOST  ((size_t)16 << 10)
 
 /*
  * Up to this size an asynchronous upload of pinned memory is bounced whether or not its stream has
- * work.  Behind work, uploads below COPY_STAGE_BUSY_LEAST are bounced.  On an idle stream, us until
+ * work.  Behind work, uploads below COPY_BLOCKS_FROM are bounced.  On an idle stream, us until
  * the call returns and until the copy is complete, by a program that makes these calls without
  * hotpin:
  *
  *	                 32 KiB      64 KiB      128 KiB     256 KiB
  *	plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
  *	bounce buffer    4.6  13.2   8.8  18.0   14.2 24.4   26.3 39.0
- *	small-copy slot  3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
+ *	staging ring     3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
  *	direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
  */
-#define COPY_SLOTS_MOST       ((size_t)128 << 10)
+#define COPY_SLOTS_MOST   ((size_t)128 << 10)
 
 /*
  * Up to this size a synchronous upload may be deferred.  The driver stages some 4 MiB of such
@@ -133,34 +133,34 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *
  * Through large staging memory, idle: 15 (64 KiB) and 22 (128 KiB).
  */
-#define COPY_DEFER_MOST       ((size_t)128 << 10)
+#define COPY_DEFER_MOST   ((size_t)128 << 10)
 
 /*
  * Up to this size a synchronous upload of pageable memory on an empty stream returns at once.  It
  * does not wait for work on the legacy stream, although it is ordered behind that work.
  */
-#define COPY_LEGACY_MOST      ((size_t)64 << 10)
+#define COPY_LEGACY_MOST  ((size_t)64 << 10)
 
 /*
  * Up to this size pinned memory is bounced and deferred on an idle stream, too.  64 KiB
- * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are complete
- * after 22.3, 14.2 and 21.5.
+ * take 8.7 us plain, 10.0 direct, 5.8 through the ring; 128 KiB 12.2, 10.8 and 7.1, but are
+ * complete after 22.3, 14.2 and 21.5.
  */
-#define COPY_DEFER_PINNED     ((size_t)64 << 10)
+#define COPY_DEFER_PINNED ((size_t)64 << 10)
 
 /*
  * After a thread has downloaded right after a deferred upload, so many of its uploads of pinned
  * memory above COPY_STAGED_MOST are deferred only behind other work.  One upload and one download
  * of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
  */
-#define COPY_FOLLOWED         16
+#define COPY_FOLLOWED     16
 
 /*
- * From this size on an asynchronous upload of pinned memory behind work is staged by copy workers;
- * less is bounced.  Until the call returns, plain, bounced and staged, us: 16, 23, 28 (256 KiB),
- * 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
+ * From this size on copy workers help to copy the source of an upload into the ring.  Behind work,
+ * until the call returns, plain, alone and with workers, us: 16, 23, 28 (256 KiB), 52, 93,
+ * 47 (1 MiB), 119, -, 61 (2 MiB).
  */
-#define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
+#define COPY_FILL_LEAST   ((size_t)512 << 10)
 
 /*
  * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  For

@@ -22,7 +22,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 	switch (copy->facts.host_memory) {
 	case COPY_PINNED:
 	case COPY_PIECES:
-		if (copy->slot_bytes != 0)
+		if (copy->ring_bytes != 0)
 			return TRACE_STAGED;
 		return route == COPY_BOUNCE || route == COPY_DEFER || route == COPY_UNPIN
 			       ? TRACE_PAGEABLE

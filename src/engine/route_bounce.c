@@ -11,14 +11,13 @@
 #include <string.h>
 
 /*
- * True for pieces that go through small-copy slots.  The driver stages smaller pieces of pageable
- * memory as fast.  A synchronous call would wait until the device has read the slot; a deferred
- * copy is an asynchronous call.
+ * True for pieces that go through the ring.  The driver stages smaller pieces of pageable memory as
+ * fast.  A synchronous call would wait until the device has read the ring; a deferred copy is an
+ * asynchronous call.
  */
-static bool fits_slots(const struct copy *copy)
+static bool fits_the_ring(const struct copy *copy)
 {
 	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
-	       copy->now < COPY_STAGE_BUSY_LEAST &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
@@ -27,11 +26,11 @@ bool route_bounce_source(struct copy *copy)
 	const struct copy_request *request = copy->request;
 
 	route_wait_for_writers(copy);
-	if (fits_slots(copy) && staging_slot_take(request, copy->now, &copy->slots)) {
-		copy->slot_bytes = copy->now;
+	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {
+		copy->ring_bytes = copy->now;
 		copy->ticket = trace_staging(request->direction, copy->now);
-		memcpy(copy->slots.memory, copy->from, copy->now);
-		copy->from = copy->slots.memory;
+		staging_ring_fill(&copy->ring, copy->from, copy->now);
+		copy->from = copy->ring.memory;
 		return true;
 	}
 	/* A bounce buffer holds rows with their gaps. */
@@ -48,10 +47,10 @@ bool route_bounce_source(struct copy *copy)
 
 void route_bounce_release(struct copy *copy, bool sent)
 {
-	if (copy->slots.memory != NULL) {
-		copy->slot_bytes = sent ? copy->slot_bytes : 0;
-		trace_staged(copy->ticket, copy->slot_bytes, sent);
-		staging_slot_end(&copy->slots, sent);
+	if (copy->ring.memory != NULL) {
+		copy->ring_bytes = sent ? copy->ring_bytes : 0;
+		trace_staged(copy->ticket, copy->ring_bytes, sent);
+		staging_ring_end(&copy->ring, sent);
 	}
 	bounce_put(&copy->bounce);
 }

@@ -7,15 +7,15 @@
 #include "engine/route.h"
 
 /*
- * Copies the source of the piece, and sets copy->from to the copy: into small-copy slots, which the
- * device reads, or into a bounce buffer, which the driver stages inside its call.  False: there is
+ * Copies the source of the piece, and sets copy->from to the copy: into the ring, which the device
+ * reads, or into a bounce buffer, which the driver stages inside its call.  False: there is
  * no memory for either.
  */
 bool route_bounce_source(struct copy *copy);
 
 /*
- * Gives back the slots and the buffer that the copy holds.  `sent`: the driver has enqueued the
- * piece, as the last work on its stream.
+ * Gives back the part of the ring and the buffer that the copy holds.  `sent`: the driver has
+ * enqueued the piece, as the last work on its stream.
  */
 void route_bounce_release(struct copy *copy, bool sent);
 

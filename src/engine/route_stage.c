@@ -7,13 +7,6 @@
 #include "engine/staging.h"
 #include "trace/trace.h"
 
-/* True if the driver would stage this copy and return. */
-static bool returns_early(const struct copy *copy)
-{
-	return copy->facts.asynchronous && copy->facts.to_device &&
-	       copy->facts.bytes < COPY_BLOCKS_FROM;
-}
-
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -22,8 +15,8 @@ static bool begin(struct copy *copy)
 	copy->enter_ns = 0;
 	route_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
-	copy->done = staging_run(request, returns_early(copy), &copy->in_flight);
-	trace_staged(ticket, copy->done, copy->in_flight);
+	copy->done = staging_run(request);
+	trace_staged(ticket, copy->done, false);
 	return copy->done == request->bytes;
 }
 

@@ -1,5 +1,5 @@
 /*
- * staging.c - creates staging memory and workers once the time that copies lost without them equals
+ * staging.c - makes staging memory and workers once the time that copies lost without them equals
  * their cost.
  */
 #include "engine/staging.h"
@@ -8,50 +8,40 @@
 #include "base/protections.h"
 #include "engine/state.h"
 #include "pin/pin.h"
+#include "stage/area.h"
 #include "stage/cores.h"
+#include "stage/memory.h"
 #include "stage/move.h"
 #include "stage/pieces.h"
-#include "stage/pool.h"
+#include "stage/ring.h"
 #include "stage/stage.h"
 #include "stage/stageable.h"
 #include "stage/workers.h"
 
-#define LEAST_WITH_GAPS    ((size_t)1 << 20)
+#include <string.h>
 
-/* The smallest region that can stage a large copy (stage/stage.c). */
-#define LARGE_REGION_LEAST (4 * REGION_LARGE_UNIT)
+#define LEAST_WITH_GAPS ((size_t)1 << 20)
 
-static unsigned threads;           /* written before region_start() */
-static _Atomic uint64_t missed_ns; /* time that staging would have saved; any thread */
+/* The smallest area that can stage a large copy (stage/stage.c). */
+#define AREA_LEAST      (4 * AREA_UNIT)
 
-/* True if HOTPIN_ROUTE names a route that uses small regions. */
-static bool small_is_forced(void)
+static unsigned threads;     /* written before area_start() */
+static _Atomic bool started; /* the workers; any thread */
+
+/* True if HOTPIN_ROUTE names a route that uses the ring. */
+static bool ring_is_forced(void)
 {
 	return hp_options->route == COPY_BOUNCE || hp_options->route == COPY_DEFER;
 }
 
-/*
- * Returns how many uploads must find no small region before hotpin makes one.  HOTPIN_RING=0: it
- * makes none.
- */
-static uint32_t small_wants(void)
-{
-	if (hp_options->ring < REGION_LARGE_UNIT)
-		return REGION_NO_SMALL;
-	return small_is_forced() ? 0 : POOL_SMALL_WANTS;
-}
-
-/*
- * Returns the size of the large region: a quarter of the pin budget at most, the rest is for
- * blocks.
- */
-static uint64_t large_region_bytes(void)
+/* Returns the size of an area: a quarter of the pin budget at most, the rest is for blocks. */
+static uint64_t area_bytes(void)
 {
 	uint64_t most = pin_budget() / 4;
 
 	if (hp_options->ring <= most || !hp_keeps(staging_budget))
 		return hp_options->ring;
-	return most >= LARGE_REGION_LEAST ? most : 0;
+	return most >= AREA_LEAST ? most : 0;
 }
 
 void staging_start(void)
@@ -59,13 +49,15 @@ void staging_start(void)
 	threads = hp_options->threads == HP_AUTO       ? cores_default()
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
-	region_start(large_region_bytes(), small_wants());
+	if (hp_options->ring >= AREA_UNIT)
+		ring_start(ring_is_forced() ? 1 : RING_WANTS);
+	area_start(area_bytes(), COPY_STAGING_COST_NS);
 	move_keep();
 }
 
 void staging_after_fork_child(void)
 {
-	region_after_fork_child();
+	memory_after_fork_child();
 	workers_after_fork_child();
 }
 
@@ -84,9 +76,17 @@ static struct stage_copy describe(const struct copy_request *request)
 
 unsigned staging_workers(void)
 {
-	if (!pool_may_be())
+	if (!memory_may_be(MEMORY_AREA))
 		return 0;
-	return pool_is_ready() ? workers_count() : threads;
+	return atomic_load_explicit(&started, memory_order_relaxed) ? workers_count() : threads;
+}
+
+static void start_workers(void)
+{
+	if (atomic_load_explicit(&started, memory_order_relaxed))
+		return;
+	workers_start(threads);
+	atomic_store(&started, true);
 }
 
 /*
@@ -107,7 +107,7 @@ static bool pays_with_gaps(const struct copy_request *request, const struct copy
 /* True if the copy would gain if its host memory is pageable.  Calls no driver function. */
 static bool is_wanted(const struct copy_request *request, const struct copy_facts *facts)
 {
-	return pool_may_be() && pays_with_gaps(request, facts) &&
+	return memory_may_be(MEMORY_AREA) && pays_with_gaps(request, facts) &&
 	       !stage_was_registered(request->host);
 }
 
@@ -122,67 +122,60 @@ bool staging_is_untouched(const struct copy_request *request, const struct copy_
 	return is_wanted(request, facts) && samples_untouched(request);
 }
 
-static bool has_earned_memory(const struct copy_facts *facts)
-{
-	uint64_t gain_ns = copy_stage_gain_ns(facts);
-
-	return atomic_fetch_add(&missed_ns, gain_ns) + gain_ns >= COPY_STAGING_COST_NS;
-}
-
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
 {
 	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = describe(request);
 
-	if ((state_captures != 0 && hp_keeps(plain_during_captures)) || !pool_may_be() ||
-	    (!pinned && !is_wanted(request, facts)))
+	if ((state_captures != 0 && hp_keeps(plain_during_captures)) ||
+	    !memory_may_be(MEMORY_AREA) || (!pinned && !is_wanted(request, facts)))
 		return false;
 	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
 	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)
 			  : stage_is_possible(&stage);
-	if (!may)
+	if (!may || !area_is_there(copy_stage_gain_ns(facts)))
 		return false;
-	if (pool_is_ready())
-		return true;
-	if (!has_earned_memory(facts) || !pool_make())
-		return false;
-	workers_start(threads);
+	start_workers();
 	return true;
 }
 
-bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret)
+bool staging_ring_take(const struct copy_request *request, size_t bytes, struct ring_hold *ret)
 {
 	if (!hp_users_try_enter(&state_enqueuers))
 		return false;
-	bool taken = pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
-				     request->per_thread, ret);
+	bool taken = ring_take(bytes, request->asynchronous ? request->stream : NULL,
+			       request->per_thread, ret);
 	if (!taken)
 		hp_users_leave(&state_enqueuers);
 	return taken;
 }
 
-void staging_slot_end(struct pool_hold *hold, bool sent)
+void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t bytes)
 {
-	if (sent)
-		pool_leave(hold, NULL);
-	else
-		pool_put(hold);
+	if (bytes < COPY_FILL_LEAST) {
+		memcpy(hold->memory, from, bytes);
+		return;
+	}
+	start_workers();
+	stage_fill(hold->memory, from, bytes, pieces_workers(true, bytes, false, workers_count()));
+}
+
+void staging_ring_end(struct ring_hold *hold, bool sent)
+{
+	ring_put(hold, sent);
 	hp_users_leave(&state_enqueuers);
 }
 
-size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight)
+size_t staging_run(const struct copy_request *request)
 {
 	size_t moved = 0;
 
-	*ret_in_flight = false;
 	if (hp_users_try_enter(&state_enqueuers)) {
 		struct stage_copy stage = describe(request);
 
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
 					       samples_untouched(request), workers_count());
-		stage.returns_early = returns_early;
-		stage.never_waits = returns_early && request->asynchronous;
-		moved = stage_run(&stage, ret_in_flight);
+		moved = stage_run(&stage);
 		hp_users_leave(&state_enqueuers);
 	}
 	if (moved < request->bytes)

@@ -6,7 +6,7 @@
 
 #include "engine/plan.h"
 #include "engine/request.h"
-#include "stage/pool.h"
+#include "stage/ring.h"
 #include "stage/stage.h"
 
 /* Allows staging memory, within the pin budget.  Called once, after pin_start(). */
@@ -15,7 +15,7 @@ void staging_start(void);
 /* In the child of fork(), where CUDA does not work and the workers do not exist.  Takes no lock. */
 void staging_after_fork_child(void);
 
-/* Returns the number of copy workers, or how many would be started. */
+/* Returns the number of copy workers for large copies, or how many would be started. */
 unsigned staging_workers(void);
 
 /*
@@ -25,18 +25,18 @@ unsigned staging_workers(void);
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts);
 
-/*
- * Moves as much of the copy through staging memory as possible.  Returns the number of bytes, and
- * whether the last of them are still in flight.
- */
-size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight);
+/* Moves as much of the copy through the area as possible.  Returns the number of bytes. */
+size_t staging_run(const struct copy_request *request);
 
 /*
- * Takes small-copy slots for an upload of `bytes`.  True: no capture begins before
- * staging_slot_end(), which must follow.  `sent`: a copy from the slots is the last work on its
- * stream.  False: no slots are free now, or a capture is active.
+ * Takes a part of the ring for an upload of `bytes`.  True: no capture begins before
+ * staging_ring_end(), which must follow.  `sent`: an upload from the ring is the last work on its
+ * stream.  False: the ring has no room now, or a capture is active.
  */
-bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret);
-void staging_slot_end(struct pool_hold *hold, bool sent);
+bool staging_ring_take(const struct copy_request *request, size_t bytes, struct ring_hold *ret);
+void staging_ring_end(struct ring_hold *hold, bool sent);
+
+/* Copies `bytes`, from `from` on, into the part.  Workers help with many bytes. */
+void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t bytes);
 
 #endif

@@ -10,7 +10,7 @@
 #include "pin/pin.h"
 #include "pin/user_registration.h"
 #include "stage/bounce.h"
-#include "stage/region.h"
+#include "stage/memory.h"
 
 static void unpin(const void *address, size_t bytes, bool in_copy)
 {
@@ -49,7 +49,7 @@ bool unpin_for_program(CUresult result)
 {
 	if (result != CUDA_ERROR_OUT_OF_MEMORY || !state_active)
 		return false;
-	size_t bytes = pin_evict_all() + region_give_back();
+	size_t bytes = pin_evict_all() + memory_give_back();
 	bounce_give_back();
 	return heap_trim(0) || bytes != 0;
 }

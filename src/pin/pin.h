@@ -2,7 +2,7 @@
  * The pin state of blocks, and the budget of pinned memory.
  *
  * Blocks are registered and unregistered in src/pin only.  Staging memory is registered by
- * stage/region.c, out of the same budget.  To the program a pinned block stays pageable: the shim
+ * stage/memory.c, out of the same budget.  To the program a pinned block stays pageable: the shim
  * answers queries about it accordingly.
  */
 #ifndef HP_PIN_PIN_H

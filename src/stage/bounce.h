@@ -2,9 +2,9 @@
  * Bounce buffers: pageable memory that holds a copy of a source while the driver stages it.
  *
  * A copy holds its buffer during the driver's call.  The driver reads the whole buffer before it
- * returns, so no transfer from a buffer is ever in flight.  Buffers do not belong to the pool of
- * pinned memory (stage/pool.h).  hotpin maps them on demand, and some stay mapped, because page
- * faults cost more than the copy itself.
+ * returns, so no transfer from a buffer is ever in flight.  Buffers are not pinned, unlike the ring
+ * (stage/ring.h).  hotpin maps them on demand, and some stay mapped, because page faults cost more
+ * than the copy itself.
  */
 #ifndef HP_STAGE_BOUNCE_H
 #define HP_STAGE_BOUNCE_H

@@ -1,7 +1,7 @@
 /*
  * stage.c - moves a copy in pieces through staging memory.
  *
- * Upload: copy workers fill units of the pool, and the calling thread enqueues them in order.
+ * Upload: copy workers fill units of the area, and the calling thread enqueues them in order.
  * Download: the calling thread enqueues transfers into units, and copy workers empty them.  The
  * calling thread moves pieces, too, if that keeps the bus busy.  The calling thread can move all
  * pieces, so a copy without free workers only takes longer.
@@ -14,13 +14,14 @@
 #include "base/bounds.h"
 #include "base/protections.h"
 #include "real/relaxed.h"
+#include "stage/area.h"
 #include "stage/move.h"
 #include "stage/pieces.h"
-#include "stage/pool.h"
 #include "stage/workers.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* A thread moves so many bytes in some 20 us; the bus has enough other pieces for that time. */
 #define SHORT_PIECE ((size_t)256 << 10)
@@ -28,12 +29,11 @@
 /* One copy while it runs.  Changed only by the calling thread; workers read it. */
 struct run {
 	const struct stage_copy *copy;
-	struct pool_hold hold;
+	struct area_hold hold;
 	struct workers_job *job;
 	struct shape_cut cut;
 	size_t piece, room; /* bytes of a piece, and how many pieces fit into the hold */
 	bool failed;        /* the driver refused a call, or the program's memory cannot be used */
-	bool left;          /* the hold has been left in flight */
 	_Atomic int *kind;  /* of the host side's mapping: enum kind */
 };
 
@@ -53,17 +53,20 @@ static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 /*
  * The first worker asks the kernel for the kind.  The others check all pages until it has answered.
  */
-static enum move_check check_of(const struct run *run)
+static enum move_check check_of(_Atomic int *of, const void *host, size_t extent)
 {
-	const struct stage_copy *copy = run->copy;
-	int kind = atomic_load_explicit(run->kind, memory_order_relaxed);
+	int kind = atomic_load_explicit(of, memory_order_relaxed);
 
-	if (kind == KIND_UNKNOWN && atomic_compare_exchange_strong(run->kind, &kind, KIND_ASKED)) {
-		size_t extent = shape_extent(&copy->shape, &copy->shape.host);
-		kind = move_is_plain(copy->host, extent) ? KIND_PLAIN : KIND_OTHER;
-		atomic_store(run->kind, kind);
+	if (kind == KIND_UNKNOWN && atomic_compare_exchange_strong(of, &kind, KIND_ASKED)) {
+		kind = move_is_plain(host, extent) ? KIND_PLAIN : KIND_OTHER;
+		atomic_store(of, kind);
 	}
 	return kind == KIND_PLAIN ? MOVE_CHECK_PRESENT : MOVE_CHECK_ACCESS;
+}
+
+static int first_kind(size_t bytes)
+{
+	return bytes < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
 }
 
 static bool move(const void *arg, size_t index, bool owner)
@@ -71,8 +74,9 @@ static bool move(const void *arg, size_t index, bool owner)
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
-	char *memory = pool_memory(&run->hold, run->piece, index);
-	enum move_check check = owner ? MOVE_UNCHECKED : check_of(run);
+	char *memory = area_memory(&run->hold, run->piece, index);
+	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+	enum move_check check = owner ? MOVE_UNCHECKED : check_of(run->kind, copy->host, extent);
 
 	return copy->to_device ? move_in(memory, &copy->shape, copy->host, at, bytes, check)
 			       : move_out(copy->host, &copy->shape, memory, at, bytes, check);
@@ -145,7 +149,7 @@ static CUresult enqueue(const struct run *run, size_t index)
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
-	void *memory = pool_memory(&run->hold, run->piece, index);
+	void *memory = area_memory(&run->hold, run->piece, index);
 
 	return box.rows == 1 && box.slices == 1 ? enqueue_run(copy, box.offset, memory, bytes)
 						: enqueue_box(copy, memory, &box);
@@ -153,7 +157,7 @@ static CUresult enqueue(const struct run *run, size_t index)
 
 static CUresult record(const struct run *run, size_t index)
 {
-	CUevent event = pool_event(&run->hold, run->piece, index);
+	CUevent event = area_event(&run->hold, run->piece, index);
 
 	return REAL_ON(run->copy->per_thread, cuEventRecord)(event, run->copy->stream);
 }
@@ -172,12 +176,12 @@ static bool put(struct run *run, size_t index, bool with_event)
 static bool has_passed(const struct run *run, size_t index)
 {
 	return !hp_keeps(staged_units_wait) ||
-	       REAL(cuEventQuery)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS;
+	       REAL(cuEventQuery)(area_event(&run->hold, run->piece, index)) == CUDA_SUCCESS;
 }
 
 static bool wait_for(struct run *run, size_t index)
 {
-	if (REAL(cuEventSynchronize)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS)
+	if (REAL(cuEventSynchronize)(area_event(&run->hold, run->piece, index)) == CUDA_SUCCESS)
 		return true;
 	run->failed = true;
 	return false;
@@ -237,9 +241,7 @@ static size_t send(struct run *run)
 			workers_pause(idle++);
 		}
 	}
-	run->left = run->copy->returns_early && run->room >= count &&
-		    pool_leave(&run->hold, pool_event(&run->hold, run->piece, count - 1));
-	if (run->left || !hp_keeps(staged_returns_complete) || wait_for(run, count - 1))
+	if (!hp_keeps(staged_returns_complete) || wait_for(run, count - 1))
 		return count;
 	drain(run);
 	return 0;
@@ -252,7 +254,7 @@ static size_t send(struct run *run)
 static size_t fetch_one(struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
-	char *memory = pool_memory(&run->hold, run->piece, 0);
+	char *memory = area_memory(&run->hold, run->piece, 0);
 	size_t bytes = shape_bytes(&copy->shape);
 	CUresult result;
 
@@ -322,13 +324,12 @@ static bool begin(struct run *run)
 	run->cut = shape_cut(&copy->shape, run->piece);
 
 	/* Pieces of rows do not fill their units. */
-	size_t units = (run->cut.count * run->piece + REGION_LARGE_UNIT - 1) / REGION_LARGE_UNIT;
-	unsigned most = (unsigned)hp_least(units, POOL_SHARE_MOST);
+	size_t units = (run->cut.count * run->piece + AREA_UNIT - 1) / AREA_UNIT;
+	unsigned most = (unsigned)hp_least(units, AREA_SHARE_MOST);
 	/* A large copy with units of less than 8 MiB would wait for every piece. */
-	if (!pool_take_large(most < 4 ? most : 4, most, copy->never_waits, copy->stream,
-			     copy->per_thread, &run->hold))
+	if (!area_take(most < 4 ? most : 4, most, &run->hold))
 		return false;
-	run->room = pool_room(&run->hold, run->piece);
+	run->room = area_room(&run->hold, run->piece);
 	return true;
 }
 
@@ -353,22 +354,65 @@ static size_t move_pieces(struct run *run)
 	return pieces;
 }
 
-size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight)
+size_t stage_run(const struct stage_copy *copy)
 {
-	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
+	_Atomic int kind = first_kind(shape_bytes(&copy->shape));
 	struct run run = { .copy = copy, .kind = &kind };
 	size_t moved = 0;
 	int saved = errno;
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
 		size_t pieces = stage_is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
-		if (!run.left)
-			pool_put(&run.hold);
+		area_put(&run.hold);
 		moved = bytes_before(&run, pieces);
 	}
 	relaxed_end(&relaxed);
-	if (copy->returns_early)
-		*ret_in_flight = run.left;
 	errno = saved;
 	return moved;
+}
+
+/* A source that is copied into staging memory.  Constant, except what the pointers name. */
+struct fill {
+	char *staging;
+	const char *host;
+	size_t bytes, piece;
+	struct shape shape;
+	_Atomic int *kind;
+	_Atomic bool *refused; /* a worker has found inaccessible memory */
+};
+
+static bool fill_piece(const void *arg, size_t index, bool owner)
+{
+	const struct fill *fill = arg;
+	size_t at = index * fill->piece, bytes = hp_least(fill->piece, fill->bytes - at);
+	enum move_check check =
+		owner ? MOVE_UNCHECKED : check_of(fill->kind, fill->host, fill->bytes);
+	bool moved = move_in(fill->staging + at, &fill->shape, fill->host, at, bytes, check);
+
+	if (!moved)
+		atomic_store(fill->refused, true);
+	return moved;
+}
+
+void stage_fill(void *staging, const void *host, size_t bytes, unsigned workers)
+{
+	_Atomic int kind = first_kind(bytes);
+	_Atomic bool refused = false;
+	const struct fill fill = { .staging = staging,
+				   .host = host,
+				   .bytes = bytes,
+				   .piece = pieces_bytes(true, bytes),
+				   .shape = shape_of_run(bytes),
+				   .kind = &kind,
+				   .refused = &refused };
+	struct workers_job own, *job = workers_open(&own, workers, fill_piece, &fill);
+	int saved = errno;
+
+	workers_allow(job, (bytes + fill.piece - 1) / fill.piece);
+	while (workers_help(job))
+		continue;
+	workers_close(job);
+	if (atomic_load(&refused))
+		memcpy(staging, host, bytes);
+	errno = saved;
 }

@@ -2,7 +2,7 @@
  * One copy between pageable memory and the device, through staging memory.
  *
  * When stage_run() returns, the program may overwrite the source or read the destination, and no
- * work of the copy is left on a stream, unless the copy may return early.
+ * work of the copy is left on a stream.
  */
 #ifndef HP_STAGE_STAGE_H
 #define HP_STAGE_STAGE_H
@@ -18,9 +18,7 @@ struct stage_copy {
 	CUdeviceptr device; /* the first byte on the device; `host` is that on the host */
 	void *host;
 	struct shape shape;
-	unsigned workers;   /* copy workers that may help */
-	bool returns_early; /* an upload that may be in flight when stage_run() returns */
-	bool never_waits;   /* as returns_early; begins only if it can be left in flight */
+	unsigned workers; /* copy workers that may help */
 };
 
 /*
@@ -34,12 +32,15 @@ bool stage_is_one_call(const struct stage_copy *copy);
  * bytes, from the beginning, were moved: fewer than all if too few units are free or the driver
  * refuses a call.  The driver's own function then moves the rest and reports the error.
  *
- * *ret_in_flight: a copy that may return early is still in flight.  Such a copy must fit into half
- * of the large region.  May be NULL for other copies.
- *
  * No capture may be active.  If host memory is inaccessible, the calling thread takes the signal,
  * here or in the driver's function.
  */
-size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight);
+size_t stage_run(const struct stage_copy *copy);
+
+/*
+ * Copies `bytes` at `host` into staging memory, with up to `workers` copy workers.  If the memory
+ * at `host` is inaccessible, the calling thread takes the signal.
+ */
+void stage_fill(void *staging, const void *host, size_t bytes, unsigned workers);
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * test_stage.c - staged copies on the stand-in driver: bytes, order and refusals.
  *
- * The stand-in reads and writes pinned memory when an operation runs, so reusing or emptying a slot
- * of the pool too early produces wrong bytes.
+ * The stand-in reads and writes pinned memory when an operation runs, so reusing or emptying a unit
+ * of the area too early produces wrong bytes.
  */
 #include "base/counters.h"
 #include "base/parse.h"
-#include "stage/pool.h"
+#include "stage/area.h"
+#include "stage/memory.h"
 #include "stage/stage.h"
 #include "stage/stageable.h"
 #include "stage/workers.h"
@@ -18,6 +19,7 @@
 #include "sizes.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #define MOST (20 * MIB)
@@ -31,8 +33,8 @@ static void begin(uint64_t staging, unsigned threads)
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, MOST));
-	pin_start(2 * staging); /* no room for a second one */
-	region_start(staging, REGION_NO_SMALL);
+	pin_start(4 * staging); /* room for two areas */
+	area_start(staging, 1);
 	workers_start(threads);
 }
 
@@ -77,9 +79,7 @@ static void copy_once(struct program *program)
 		.host = host,
 		.shape = shape_of_run(bytes),
 		.workers = (unsigned)rand_r(seed) % 9,
-		.returns_early = rand_r(seed) & 1,
 	};
-	bool in_flight = false;
 	char *device = standin_host(there + to);
 
 	if (copy.asynchronous)
@@ -88,13 +88,7 @@ static void copy_once(struct program *program)
 		fill(host, bytes, pattern);
 	else
 		fill(device, bytes, pattern);
-	bool whole =
-		CHECK(stage_is_possible(&copy)) && CHECK_EQ(stage_run(&copy, &in_flight), bytes);
-	if (in_flight) {
-		CHECK(copy.to_device && copy.returns_early);
-		memset(host, 0x44, bytes);
-		OK(cuCtxSynchronize());
-	}
+	bool whole = CHECK(stage_is_possible(&copy)) && CHECK_EQ(stage_run(&copy), bytes);
 	if (!whole || !CHECK(holds(copy.to_device ? device : host, bytes, pattern)))
 		printf("# %s of %zu bytes, workers %u\n", copy.to_device ? "H2D" : "D2H", bytes,
 		       copy.workers);
@@ -120,7 +114,7 @@ static bool check_rows(const struct stage_copy *copy)
 
 	fill(from, up ? on_host : on_device, 1);
 	memset(to, 0x33, up ? on_device : on_host);
-	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy, NULL), bytes))
+	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy), bytes))
 		return false;
 	for (size_t at = 0, next; at < bytes; at = next) {
 		size_t to_place = shape_offset(shape, up ? &shape->device : &shape->host, at, &run);
@@ -178,7 +172,7 @@ static void walk(uint64_t staging, unsigned threads)
 	const char *many = getenv("STEPS");
 
 	begin(staging, threads);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	make_program(&program);
 	for (int i = many != NULL ? atoi(many) : STEPS; i > 0 && check_failures == 0; i--) {
 		copy_once(&program);
@@ -214,7 +208,7 @@ TEST(gaps)
 	static const size_t sizes[][3] = { { 3000, 3, 50 }, { 3000, 60, 3 }, { 150000, 2, 2 } };
 
 	begin(32 * MIB, 2);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	for (int i = 0; i < 3 * 32 && check_failures == 0; i += STRIDE_OF_GAPS) {
 		const size_t *size = sizes[i / 32];
 		struct shape shape = { .width = size[0], .rows = size[1], .slices = size[2] };
@@ -246,7 +240,7 @@ static struct stage_copy simple(char *host, size_t bytes, bool to_device)
 TEST(order)
 {
 	begin(32 * MIB, 2);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 
 	CUstream stream;
 	OK(cuStreamCreate(&stream, 0));
@@ -259,14 +253,14 @@ TEST(order)
 		OK(cuMemsetD8Async(there, 0x55, 6 * MIB, flavor ? CU_STREAM_PER_THREAD : stream));
 		struct stage_copy copy = simple(in_data, 5 * MIB, true);
 		copy.per_thread = flavor;
-		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
+		CHECK_EQ(stage_run(&copy), 5 * MIB);
 		OK(cuCtxSynchronize());
 		CHECK(holds(standin_host(there), 5 * MIB, 1));
 
 		OK(cuMemsetD8Async(there, 0x66, 6 * MIB, flavor ? CU_STREAM_PER_THREAD : stream));
 		copy = simple(in_data + 8 * MIB, 5 * MIB, false);
 		copy.per_thread = flavor;
-		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
+		CHECK_EQ(stage_run(&copy), 5 * MIB);
 		for (size_t i = 0; i < 5 * MIB; i++)
 			if (in_data[8 * MIB + i] != 0x66 && !CHECK_EQ(in_data[8 * MIB + i], 0x66))
 				break;
@@ -275,7 +269,7 @@ TEST(order)
 	struct stage_copy copy = simple(in_data, 3 * MIB, false);
 	copy.asynchronous = true;
 	copy.stream = stream;
-	CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
+	CHECK_EQ(stage_run(&copy), 3 * MIB);
 	CHECK_EQ(in_data[3 * MIB - 1], 0x77);
 	/* Nothing is left on any stream. */
 	CHECK_EQ(standin_pending(stream), 0);
@@ -359,9 +353,7 @@ TEST(known_ranges_are_asked_again)
 	CHECK(often > 100 && often < 10000);
 }
 
-/*
- * Two contexts share the region, which ends with the one that registered it, and is created again.
- */
+/* Every context has an area of its own, which ends with it. */
 TEST(contexts_come_and_go)
 {
 	CUcontext first, second;
@@ -370,107 +362,35 @@ TEST(contexts_come_and_go)
 
 	begin(32 * MIB, 2);
 	first = context;
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	for (int i = 0; i < TIMES(40); i++) {
 		OK(cuCtxCreate_v2(&second, 0, 0));
 		OK(cuMemAlloc_v2(&memory, 4 * MIB));
 		fill(in_data, 4 * MIB, (unsigned)i);
 		copy = simple(in_data, 4 * MIB, true);
 		copy.device = memory;
-		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
+		CHECK_EQ(stage_run(&copy), 0);
+		CHECK(area_is_there(1));
+		CHECK_EQ(standin_registered_bytes(), 2 * 32 * MIB);
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
 		CHECK(holds(standin_host(memory), 4 * MIB, (unsigned)i));
-		region_context_ending(second);
-		CHECK(pool_is_ready());
+		memory_context_ending(second);
 		OK(cuCtxDestroy_v2(second));
-		region_context_ended(second, true);
-		CHECK(pool_is_ready());
+		memory_context_ended(second, true);
 		OK(cuCtxSetCurrent(first));
+		CHECK_EQ(standin_registered_bytes(), 32 * MIB);
 		copy = simple(in_data, 4 * MIB, false);
-		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
 	}
-
 	/* The context does not end after all. */
-	region_context_ending(first);
-	CHECK(!pool_is_ready());
+	memory_context_ending(first);
+	memory_context_ended(first, false);
 	copy = simple(in_data, 4 * MIB, true);
-	CHECK_EQ(stage_run(&copy, NULL), 0);
-	region_context_ended(first, false);
-	CHECK(pool_is_ready());
-	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
-
-	OK(cuCtxCreate_v2(&second, 0, 0));
-	OK(cuMemAlloc_v2(&memory, 4 * MIB));
-	region_context_ending(first);
+	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	memory_context_ending(first);
 	OK(cuCtxDestroy_v2(first));
-	region_context_ended(first, true);
+	memory_context_ended(first, true);
 	CHECK_EQ(standin_registered_bytes(), 0);
-	CHECK(!pool_is_ready());
-	copy.device = memory;
-	CHECK_EQ(stage_run(&copy, NULL), 0);
-	CHECK(pool_make());
-	CHECK_EQ(standin_registered_bytes(), 32 * MIB);
-	fill(in_data, 4 * MIB, 99);
-	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
-	CHECK(holds(standin_host(memory), 4 * MIB, 99));
-}
-
-/* More contexts than the pool has records for; each makes room for the next. */
-TEST(many_contexts)
-{
-	enum { MANY = 20 };
-	CUcontext all[MANY];
-	CUdeviceptr memory[MANY];
-	int staged = 0;
-
-	begin(32 * MIB, 0);
-	CHECK(pool_make());
-	for (int i = 0; i < MANY; i++) {
-		OK(cuCtxCreate_v2(&all[i], 0, 0));
-		OK(cuMemAlloc_v2(&memory[i], MIB));
-	}
-	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < MANY; i++) {
-			struct stage_copy copy = simple(in_data, MIB, true);
-
-			OK(cuCtxSetCurrent(all[i]));
-			copy.device = memory[i];
-			size_t moved = stage_run(&copy, NULL);
-			CHECK(moved == MIB || (turn == 1 && moved == 0));
-			staged += moved == MIB;
-			if (turn == 0) {
-				region_context_ending(all[i]);
-				region_context_ended(all[i], true);
-			}
-		}
-	/* One of REGION_USERS contexts registered the region. */
-	CHECK_EQ(staged, MANY + REGION_USERS - 1);
-}
-
-/* A context ended unnoticed, and another is at its address: its events are invalid. */
-TEST(context_replaced_silently)
-{
-	struct stage_copy copy;
-	CUcontext before = context;
-	bool in_flight;
-
-	begin(32 * MIB, 0);
-	CHECK(pool_make());
-	OK(cuCtxCreate_v2(&before, 0, 0));
-	for (int i = 0; i < 30; i++) {
-		CUdeviceptr memory;
-
-		OK(cuMemAlloc_v2(&memory, 4 * MIB));
-		fill(in_data, 3 * MIB, (unsigned)i);
-		copy = simple(in_data, 3 * MIB, true);
-		copy.device = memory;
-		CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
-		CHECK(holds(standin_host(memory), 3 * MIB, (unsigned)i));
-		copy.returns_early = true;
-		CHECK_EQ(stage_run(&copy, &in_flight), 3 * MIB);
-		CHECK(in_flight);
-		OK(cuCtxDestroy_v2(before));
-		OK(cuCtxCreate_v2(&before, 0, 0));
-	}
 }
 
 static CUstream stalled[4];
@@ -485,18 +405,18 @@ static void *copy_behind(void *arg)
 	copy.asynchronous = true;
 	copy.stream = stalled[i];
 	copy.device = there + 4 * MIB * (size_t)i;
-	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
+	CHECK_EQ(stage_run(&copy), 4 * MIB);
 	return NULL;
 }
 
-/* Held streams keep their slots; a copy on another stream never waits for these. */
+/* Held streams keep their units; a copy on another stream never waits for these. */
 TEST(stalled_streams)
 {
 	pthread_t threads[4];
 	CUstream free_stream;
 
 	begin(8 * MIB, 2);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	OK(cuMemAlloc_v2(&flag, 64));
 	OK(cuMemsetD8_v2(flag, 0, 64));
 	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
@@ -506,7 +426,7 @@ TEST(stalled_streams)
 		OK(cuStreamWaitValue32_v2(stalled[i], flag, 1, CU_STREAM_WAIT_VALUE_EQ));
 		pthread_create(&threads[i], NULL, copy_behind, (void *)(intptr_t)i);
 	}
-	/* 8 MiB need four slots: both streams hold two. */
+	/* 8 MiB need four units: both streams hold two. */
 	WAIT_FOR(standin_pending(stalled[0]) >= 3 && standin_pending(stalled[1]) >= 3);
 
 	char *host = in_data + 10 * MIB;
@@ -514,204 +434,14 @@ TEST(stalled_streams)
 	copy.asynchronous = true;
 	copy.stream = free_stream;
 	copy.device = there + 10 * MIB;
-	CHECK_EQ(stage_run(&copy, NULL), 0);
+	CHECK_EQ(stage_run(&copy), 0);
 
 	OK(cuMemsetD32Async(flag, 1, 1, free_stream));
 	OK(cuStreamSynchronize(free_stream));
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	CHECK_EQ(stage_run(&copy, NULL), 2 * MIB);
+	CHECK_EQ(stage_run(&copy), 2 * MIB);
 	CHECK(holds(standin_host(there), 8 * MIB, 5));
-}
-
-/* On a stream of its own, behind work that ends only when `flag` is set. */
-static struct stage_copy early(char *host, size_t bytes, size_t to, CUstream stream)
-{
-	struct stage_copy copy = simple(host, bytes, true);
-
-	copy.device = there + to;
-	copy.asynchronous = true;
-	copy.stream = stream;
-	copy.returns_early = true;
-	return copy;
-}
-
-static void stall(CUstream *ret_stream)
-{
-	if (flag == 0)
-		OK(cuMemAlloc_v2(&flag, 64));
-	OK(cuMemsetD8_v2(flag, 0, 64));
-	OK(cuStreamCreate(ret_stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamWaitValue32_v2(*ret_stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-}
-
-static void release(CUstream stream)
-{
-	CUstream free_stream;
-
-	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
-	OK(cuMemsetD32Async(flag, 1, 1, free_stream));
-	OK(cuStreamSynchronize(free_stream));
-	OK(cuStreamSynchronize(stream));
-}
-
-/* Slots in flight are not available: other copies wait for their own. */
-TEST(returns_while_in_flight)
-{
-	CUstream stream, free_stream;
-	bool in_flight = false;
-
-	begin(32 * MIB, 2);
-	CHECK(pool_make());
-	stall(&stream);
-	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
-	/* Sixteen slots, of which eight may be in flight: four copies of two each. */
-	for (size_t i = 0; i < 4; i++) {
-		fill(in_data, 4 * MIB, (unsigned)i);
-		struct stage_copy copy = early(in_data, 4 * MIB, 4 * i * MIB, stream);
-		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
-		CHECK(in_flight);
-	}
-	for (unsigned i = 4; i < 12; i++) {
-		fill(in_data, 4 * MIB, i);
-		struct stage_copy copy = early(in_data, 4 * MIB, 16 * MIB, free_stream);
-		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
-		CHECK(!in_flight);
-		CHECK(holds(standin_host(there + 16 * MIB), 4 * MIB, i));
-	}
-	CHECK(standin_pending(stream) > 4);
-	release(stream);
-	for (size_t i = 0; i < 4; i++)
-		CHECK(holds(standin_host(there + 4 * i * MIB), 4 * MIB, (unsigned)i));
-
-	/* All slots become free, repeatedly. */
-	for (unsigned i = 0; i < TIMES(12); i++) {
-		fill(in_data, 16 * MIB, i);
-		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
-		CHECK_EQ(stage_run(&copy, &in_flight), 16 * MIB);
-		CHECK(in_flight);
-		memset(in_data, 0, 16 * MIB);
-		OK(cuStreamSynchronize(free_stream));
-		CHECK(holds(standin_host(there), 16 * MIB, i));
-	}
-}
-
-/* The call waits for a copy larger than half of the region, and for a download. */
-TEST(too_large_to_return_early)
-{
-	static const struct {
-		uint64_t staging;
-		size_t bytes;
-		bool in_flight;
-	} table[] = {
-		{ 2 * MIB, 256 * KIB, false }, { 2 * MIB, 2 * MIB, false },
-		{ 4 * MIB, 2 * MIB, true },    { 4 * MIB, 2 * MIB + 1, false },
-		{ 8 * MIB, 4 * MIB, true },    { 8 * MIB, 5 * MIB, false },
-		{ 64 * MIB, 16 * MIB, true },  { 64 * MIB, 17 * MIB, false },
-		{ 64 * MIB, 1, true },
-	};
-
-	for (size_t i = 0; i < HP_LEN(table); i++) {
-		int status;
-		pid_t child = fork();
-
-		if (child == 0) {
-			bool in_flight;
-
-			begin(table[i].staging, 2);
-			CHECK(pool_make());
-			fill(in_data, table[i].bytes, 6);
-			struct stage_copy copy = simple(in_data, table[i].bytes, true);
-			copy.returns_early = true;
-			CHECK_EQ(stage_run(&copy, &in_flight), table[i].bytes);
-			CHECK_EQ(in_flight, table[i].in_flight);
-			OK(cuCtxSynchronize());
-			CHECK(holds(standin_host(there), table[i].bytes, 6));
-			copy.to_device = false;
-			in_flight = true;
-			CHECK_EQ(stage_run(&copy, &in_flight), table[i].bytes);
-			CHECK(!in_flight);
-			_exit(check_failures != 0);
-		}
-		waitpid(child, &status, 0);
-		if (!CHECK_EQ(status, 0))
-			printf("# row %zu\n", i);
-	}
-}
-
-/* When a context ends, its slots in flight become free. */
-TEST(left_in_a_context_that_goes)
-{
-	CUcontext second;
-	CUstream stream;
-	CUdeviceptr memory;
-	bool in_flight;
-
-	begin(32 * MIB, 2);
-	CHECK(pool_make());
-	for (int i = 0; i < 12; i++) {
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		OK(cuMemAlloc_v2(&memory, 16 * MIB));
-		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-		struct stage_copy copy = early(in_data, 16 * MIB, 0, stream);
-		copy.device = memory;
-		CHECK_EQ(stage_run(&copy, &in_flight), 16 * MIB);
-		if (!CHECK(in_flight))
-			printf("# turn %d\n", i);
-		region_context_ending(second);
-		OK(cuCtxDestroy_v2(second));
-		region_context_ended(second, true);
-	}
-}
-
-static void *release_late(void *arg)
-{
-	OK(cuCtxSetCurrent(context));
-	check_give_a_chance();
-	release(arg);
-	return NULL;
-}
-
-/*
- * The region's own context ends: copies of another context that are in flight there are waited for.
- */
-TEST(left_in_another_context)
-{
-	CUcontext first;
-	CUstream stream;
-	pthread_t thread;
-	bool in_flight;
-
-	begin(32 * MIB, 2);
-	first = context;
-	CHECK(pool_make());
-	/* Copies of the ending context are not waited for: the driver completes them. */
-	struct stage_copy copy = early(in_data, 4 * MIB, 0, NULL);
-	CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
-	CHECK(in_flight);
-
-	OK(cuCtxCreate_v2(&context, 0, 0));
-	OK(cuMemAlloc_v2(&there, 4 * MIB));
-	flag = 0;
-	stall(&stream);
-	fill(in_data, 4 * MIB, 8);
-	copy = early(in_data, 4 * MIB, 0, stream);
-	CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
-	CHECK(in_flight);
-	pthread_create(&thread, NULL, release_late, stream);
-	region_context_ending(first);
-	CHECK_EQ(standin_pending(stream), 0);
-	OK(cuCtxDestroy_v2(first));
-	region_context_ended(first, true);
-	pthread_join(thread, NULL);
-	CHECK(holds(standin_host(there), 4 * MIB, 8));
-	CHECK(pool_make());
-	for (int i = 0; i < 4; i++) {
-		copy = simple(in_data, 4 * MIB, true);
-		copy.returns_early = true;
-		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
-		CHECK(in_flight);
-	}
 }
 
 static void refuse(const char *what)
@@ -723,12 +453,12 @@ TEST(events_refused)
 {
 	refuse("cuEventCreate:3");
 	begin(32 * MIB, 0);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	struct stage_copy copy = simple(in_data, 4 * MIB, true);
-	CHECK_EQ(stage_run(&copy, NULL), 0);
-	/* The slots were released. */
+	CHECK_EQ(stage_run(&copy), 0);
+	/* The units were released. */
 	for (int i = 0; i < 20; i++)
-		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
 }
 
 /*
@@ -747,13 +477,13 @@ static void refuse_each(const char *name, bool to_device)
 			snprintf(what, sizeof(what), "%s:%d", name, nth);
 			refuse(what);
 			begin(8 * MIB, 2);
-			CHECK(pool_make());
+			CHECK(area_is_there(1));
 			struct stage_copy copy = simple(in_data, 11 * MIB + 5, to_device);
 			char *device = standin_host(there);
 
 			size_t bytes = shape_bytes(&copy.shape);
 			fill(to_device ? in_data : device, bytes, 3);
-			size_t moved = stage_run(&copy, NULL);
+			size_t moved = stage_run(&copy);
 			CHECK(moved <= bytes);
 			CHECK(holds(to_device ? device : in_data, moved, 3));
 			CHECK_EQ(standin_pending(NULL), 0);
@@ -764,7 +494,7 @@ static void refuse_each(const char *name, bool to_device)
 			OK(cuCtxSynchronize()); /* the driver's copy may still be in flight */
 			CHECK(holds(to_device ? device : in_data, bytes, 3));
 			if (moved < bytes)
-				CHECK_EQ(stage_run(&copy, NULL), bytes);
+				CHECK_EQ(stage_run(&copy), bytes);
 			printf("# %s: %zu of %zu\n", what, moved, bytes);
 			fflush(stdout);
 			_exit(check_failures != 0);
@@ -813,25 +543,25 @@ static void *walk_thread(void *arg)
 		copy.workers = 8;
 		copy.per_thread = true;
 		fill(host, bytes, pattern);
-		size_t moved = stage_run(&copy, NULL);
+		size_t moved = stage_run(&copy);
 		OK(cuMemcpyHtoD_v2(mine + moved, host + moved, bytes - moved));
 		memset(host, 0, bytes);
 		copy.to_device = false;
-		moved = stage_run(&copy, NULL);
+		moved = stage_run(&copy);
 		OK(cuMemcpyDtoH_v2(host + moved, mine + moved, bytes - moved));
 		CHECK(holds(host, bytes, pattern));
 	}
 	return NULL;
 }
 
-/* Threads of the program share pool and workers; the driver makes copies that get no slots. */
+/* Threads of the program share area and workers; the driver makes copies that get no units. */
 TEST(many_threads)
 {
 	static struct program programs[6];
 	pthread_t threads[6];
 
 	begin(16 * MIB, 4);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	for (unsigned i = 0; i < 6; i++) {
 		programs[i].seed = i + 1;
 		programs[i].memory[1] = malloc(8 * MIB);
@@ -839,6 +569,51 @@ TEST(many_threads)
 	}
 	for (int i = 0; i < 6; i++)
 		pthread_join(threads[i], NULL);
+}
+
+/* Sources are copied with and without workers, which may all be busy. */
+TEST(fills)
+{
+	static char staging[4 * MIB + 64];
+	unsigned seed = 3;
+
+	begin(32 * MIB, 3);
+	for (unsigned i = 0; i < TIMES(40); i++) {
+		size_t bytes = 1 + (size_t)rand_r(&seed) % (4 * MIB);
+		size_t from = (size_t)rand_r(&seed) % 4096;
+
+		fill(in_data + from, bytes, i);
+		memset(staging, 0x33, sizeof(staging));
+		stage_fill(staging, in_data + from, bytes, i % 5);
+		CHECK(holds(staging, bytes, i));
+		CHECK_EQ(staging[bytes], 0x33);
+	}
+}
+
+static void *unreadable;
+static pid_t caller;
+
+static void allow_reading(int number)
+{
+	if (gettid() != caller)
+		_exit(number);
+	mprotect(unreadable, 4 * MIB, PROT_READ | PROT_WRITE);
+}
+
+/* The thread that copies takes the signal of memory that it cannot read; no worker does. */
+TEST(fills_from_memory_that_cannot_be_read)
+{
+	static char staging[4 * MIB];
+
+	begin(32 * MIB, 3);
+	caller = gettid();
+	unreadable =
+		mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fill(unreadable, 4 * MIB, 9);
+	mprotect(unreadable, 4 * MIB, PROT_NONE);
+	signal(SIGSEGV, allow_reading);
+	stage_fill(staging, unreadable, 4 * MIB, 3);
+	CHECK(holds(staging, 4 * MIB, 9));
 }
 
 TEST(untouched_memory)

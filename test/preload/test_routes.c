@@ -11,13 +11,13 @@
 COPIES_WITH(static_array, (STAGED), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",
 	    .memory = COPY_STATIC, .room = 24 * MIB, .sizes = { 24 * MIB }, .route = COPY_BY_RING,
 	    .registered = RING_BYTES)
-#define BY_EVERY_CALL .calls = COPY_RUNS, .sizes = { 3 * MIB, 8 * MIB }, .route = COPY_BY_RING
+#define BY_EVERY_CALL .calls = COPY_RUNS, .sizes = { 5 * MIB, 8 * MIB }, .route = COPY_BY_RING
 COPIES_WITH(static_by_every_call, (STAGED), .memory = COPY_STATIC, BY_EVERY_CALL)
 COPIES_WITH(mapped_by_every_call, (STAGED), .memory = COPY_MAPPED, BY_EVERY_CALL)
 COPIES_WITH(a_file_by_every_call, (STAGED), .memory = COPY_FILE, BY_EVERY_CALL)
 /* A synchronous upload may be passed through: the faster way depends on the earlier work. */
 COPIES_WITH(behind_work, (STAGED), .calls = COPY_RUNS " !cuMemcpyHtoD_v2* !cuMemcpy !cuMemcpy_ptds",
-	    .memory = COPY_STATIC, .sizes = { 3 * MIB, 8 * MIB }, .streams = COPY_ALL_STREAMS,
+	    .memory = COPY_STATIC, .sizes = { 5 * MIB, 8 * MIB }, .streams = COPY_ALL_STREAMS,
 	    .work = COPY_BUSY, .route = COPY_BY_RING)
 COPIES_WITH(synchronous_behind_work, (STAGED),
 	    .calls = "cuMemcpyHtoD_v2* cuMemcpyDtoH_v2* cuMemcpy cuMemcpy_ptds",
@@ -27,24 +27,27 @@ COPIES_WITH(synchronous_behind_work, (STAGED),
 #define ODD_SIZES                                                                            \
 	.sizes = { 128 * KIB + 1, 200 * KIB, MIB + 3, 2 * MIB, 16 * MIB + 1, 17 * MIB - 5 }, \
 	.room = 24 * MIB, .shift = 3
-COPIES_WITH(odd_sizes, (STAGED), .calls = "cuMemcpyHtoD* cuMemcpyDtoH*", .memory = COPY_STATIC,
+COPIES_WITH(odd_sizes, (STAGED), .calls = "cuMemcpyHtoD_v2* cuMemcpyDtoH*", .memory = COPY_STATIC,
 	    ODD_SIZES, .route = COPY_BY_RING)
 #define SMALL .sizes = { 1, 7, 4 * KIB, 128 * KIB - 1, 128 * KIB }, .shift = 3
-COPIES_WITH(small_uploads, (STAGED), .calls = "cuMemcpyHtoD*", .memory = COPY_STATIC, SMALL,
+COPIES_WITH(small_uploads, (STAGED), .calls = "cuMemcpyHtoD_v2*", .memory = COPY_STATIC, SMALL,
 	    .route = COPY_BY_RING)
 COPIES_WITH(small_downloads, (STAGED), .calls = "cuMemcpyDtoH*", .memory = COPY_STATIC, SMALL,
 	    .work = COPY_BUSY, .route = COPY_BY_SLOT)
 COPIES_WITH(small_downloads_to_the_stack, (STAGED), .calls = "cuMemcpyDtoH*", .memory = COPY_STACK,
 	    .room = COPY_STACK_BYTES, SMALL, .route = COPY_BY_SLOT)
+/* An upload that the driver stages returns at once; through the area it would wait. */
+COPIES_WITH(staged_by_the_driver, (STAGED), .calls = "cuMemcpyHtoDAsync*", .memory = COPY_STATIC,
+	    .sizes = { MIB, 3 * MIB }, .work = COPY_BUSY, .route = COPY_PLAIN)
 /* Whole rows without gaps are a run; rows with gaps are staged, too. */
 COPIES_WITH(whole_rows, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
-	    .sizes = { 4096 * 1000 }, .route = COPY_BY_RING)
+	    .sizes = { 4096 * 1100 }, .route = COPY_BY_RING)
 COPIES_WITH(rows_with_gaps, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1000, 1, { .pitch = 8192 }, { .pitch = 4096 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING)
 /* With gaps on the device, not every row is a run of its own. */
 COPIES_WITH(rows_with_gaps_on_the_device, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
-	    .boxes = { { 4096, 1000, 1, { .pitch = 4096 }, { .pitch = 8192 } } }, .room = 16 * MIB,
+	    .boxes = { { 4096, 1100, 1, { .pitch = 4096 }, { .pitch = 8192 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING, .by_rows = true)
 /* If the driver must finish a copy of whole rows, the whole copy is repeated. */
 COPIES_WITH(rows_given_up, (STAGED, "STANDIN_FAIL=cuMemcpyHtoDAsync:2"), .calls = "cuMemcpy2D_v2",

@@ -246,6 +246,46 @@ STAGED(contexts)
 	}
 }
 
+static CUcontext second;
+static CUdeviceptr there_too;
+static CUstream held;
+static _Atomic bool has_returned;
+
+static void *download_in_second(void *arg)
+{
+	(void)arg;
+	OK(cuCtxSetCurrent(second));
+	OK(cuMemcpyDtoHAsync_v2(other, there_too, 8 * MIB, held));
+	has_returned = true;
+	OK(cuStreamSynchronize(held));
+	return NULL;
+}
+
+/* A context that has copied ends, while a copy of another context waits for a kernel. */
+STAGED(a_context_ends_during_a_copy_of_another)
+{
+	pthread_t copying;
+
+	begin();
+	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	OK(cuMemAlloc_v2(&there_too, 8 * MIB));
+	OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	fill(standin_host(there_too), 8 * MIB, 3);
+	OK(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamWaitValue32_v2(held, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+	pthread_create(&copying, NULL, download_in_second, NULL);
+	WAIT_FOR(standin_pending(held) > 1);
+	OK(cuCtxDestroy_v2(context));
+	CHECK(!has_returned);
+	*(volatile uint32_t *)standin_host(flag) = 1;
+	pthread_join(copying, NULL);
+	CHECK(holds(other, 8 * MIB, 3));
+	OK(cuCtxSetCurrent(second));
+	OK(cuCtxSynchronize());
+}
+
 /*
  * The copy workers are the parent's; a child that forks before the first use of CUDA creates its
  * own.

@@ -147,20 +147,16 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 TEST(every_fallback)
 {
 	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
-	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_DEFER };
+	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_STAGE,
+						      COPY_DEFER };
 
 	for (size_t i = 0; i < HP_LEN(lasts) * HP_LEN(sizes) * 4; i++) {
 		size_t row = i / 4 / HP_LEN(sizes);
 		struct copy_facts facts =
 			facts_of_last(row, i & 1, i >> 1 & 1, sizes[i / 4 % HP_LEN(sizes)]);
-		bool bounces = facts.host_memory >= COPY_PINNED && facts.to_device &&
-			       facts.asynchronous && facts.bytes < COPY_BLOCKS_FROM;
 
 		for (size_t j = 0; j < HP_LEN(with_memory); j++)
 			CHECK_EQ(copy_plan_fallback(&facts, with_memory[j]), lasts[row].route);
-		/* An upload behind work that staging memory cannot take uses a bounce buffer. */
-		CHECK_EQ(copy_plan_fallback(&facts, COPY_STAGE),
-			 bounces ? COPY_BOUNCE : lasts[row].route);
 		CHECK_EQ(copy_plan_fallback(&facts, COPY_SPLIT), COPY_UNPIN);
 	}
 }
@@ -322,7 +318,8 @@ TEST(forced)
 		{ COPY_SPLIT, COPY_PIECES, D2H, SYNC, RING, 1 M, COPY_SPLIT },
 		{ COPY_BOUNCE, COPY_PIECES, H2D, SYNC, RING, 1 M, COPY_BOUNCE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE },
-		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 256 K, COPY_STAGE },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 4 M, COPY_STAGE },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 4 M - 1, COPY_PASS },
 		{ COPY_STAGE, COPY_PINNED, D2H, ASYNC, RING, 64 M, COPY_STAGE },
 		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
@@ -577,12 +574,6 @@ static const struct {
 	  { .host_memory = COPY_PINNED, .legacy_busy = true },
 	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(LEGACY),
 	  COPY_BOUNCE },
-	{ "asynchronous, busy, staged",
-	  1 M,
-	  true,
-	  { .host_memory = COPY_PINNED, .stream_busy = true, .stageable = true },
-	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(STAGING),
-	  COPY_STAGE },
 	{ "asynchronous, too large for the driver to stage",
 	  4 M,
 	  true,
@@ -652,7 +643,7 @@ TEST(two_blocks)
 /*
  * An asynchronous upload of pinned memory behind work: the program may change the source on return.
  */
-TEST(large_pinned_sources_are_taken_in_by_the_ring)
+TEST(pinned_sources_behind_work_are_bounced)
 {
 	for (int host_memory = COPY_PINNED; host_memory <= COPY_PIECES; host_memory++) {
 		struct copy_facts facts = { ANSWERED,
@@ -667,22 +658,17 @@ TEST(large_pinned_sources_are_taken_in_by_the_ring)
 					    .workers = 8,
 					    .bytes = 512 K };
 
-		CHECK_EQ(route_of(&facts), COPY_STAGE);
+		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 		facts.bytes = COPY_BLOCKS_FROM - 1;
-		CHECK_EQ(route_of(&facts), COPY_STAGE);
-		facts.bytes = COPY_BLOCKS_FROM;
-		CHECK(route_of(&facts) != COPY_STAGE);
-		facts.bytes = 512 K - 1;
 		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-		facts.bytes = 1 M;
-		facts.stageable = false;
-		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-		facts.stageable = true;
 		facts.linear = false;
 		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 		facts.linear = true;
 		facts.stream_busy = false;
-		CHECK(route_of(&facts) != COPY_STAGE);
+		CHECK(route_of(&facts) != COPY_BOUNCE);
+		facts.stream_busy = true;
+		facts.bytes = COPY_BLOCKS_FROM;
+		CHECK(route_of(&facts) != COPY_BOUNCE);
 	}
 }
 

@@ -1,0 +1,158 @@
+/* area.c - keeps the units of an area in bit masks.  A unit has an event for each smallest piece.
+ */
+#include "stage/area.h"
+#include "base/lock.h"
+#include "stage/memory.h"
+#include "stage/pieces.h"
+
+#include <assert.h>
+
+#define EVENTS_PER_UNIT (AREA_UNIT / PIECES_LEAST)
+
+struct area {
+	struct memory memory;
+
+	/* Under the lock staging, a bit each. */
+	uint64_t held; /* units that threads use */
+	uint64_t made; /* units that have all their events */
+
+	/* Of a unit: changed by the thread that holds it. */
+	CUevent events[AREA_UNITS_MOST * EVENTS_PER_UNIT];
+};
+
+void area_start(uint64_t bytes, uint64_t price)
+{
+	uint64_t units = bytes / AREA_UNIT;
+
+	if (units > AREA_UNITS_MOST)
+		units = AREA_UNITS_MOST;
+	memory_allow(MEMORY_AREA, units * AREA_UNIT, sizeof(struct area), price);
+}
+
+static unsigned count_of(uint64_t units)
+{
+	return (unsigned)__builtin_popcountll(units);
+}
+
+static unsigned units_of(const struct area *area)
+{
+	return (unsigned)(area->memory.bytes / AREA_UNIT);
+}
+
+bool area_is_there(uint64_t gain_ns)
+{
+	struct memory_context of;
+
+	if (memory_is_there(MEMORY_AREA))
+		return true;
+	if (!memory_current(&of))
+		return false;
+	hp_lock(HP_LOCK_staging);
+	bool there = memory_get(MEMORY_AREA, &of, gain_ns) != NULL;
+	hp_unlock(HP_LOCK_staging);
+	return there;
+}
+
+/* Returns half of the free units, so that the next copy finds some, too; 0: too few are free. */
+static unsigned count_for(const struct area *area, unsigned least, unsigned most)
+{
+	unsigned free = units_of(area) - count_of(area->held);
+	unsigned count = free / 2 > least ? free / 2 : least;
+
+	if (count > most)
+		count = most;
+	return count <= free ? count : 0;
+}
+
+/* Returns the first `count` free units. */
+static uint64_t choose_units(const struct area *area, unsigned count)
+{
+	uint64_t units = 0, free = ~area->held;
+
+	for (; count > 0; count--) {
+		units |= free & -free;
+		free &= free - 1;
+	}
+	return units;
+}
+
+/* Returns the offset of a piece in the area. */
+static size_t offset_of(const struct area_hold *hold, size_t bytes, size_t index)
+{
+	size_t in_unit = AREA_UNIT / bytes, in_row = index % (hold->count * in_unit);
+	uint64_t units = hold->units;
+
+	for (size_t before = in_row / in_unit; before > 0; before--)
+		units &= units - 1;
+	return (size_t)__builtin_ctzll(units) * AREA_UNIT + in_row % in_unit * bytes;
+}
+
+static CUevent *event_at(const struct area_hold *hold, size_t bytes, size_t index)
+{
+	return &hold->area->events[offset_of(hold, bytes, index) / PIECES_LEAST];
+}
+
+char *area_memory(const struct area_hold *hold, size_t bytes, size_t index)
+{
+	return hold->area->memory.at + offset_of(hold, bytes, index);
+}
+
+CUevent area_event(const struct area_hold *hold, size_t bytes, size_t index)
+{
+	return *event_at(hold, bytes, index);
+}
+
+size_t area_room(const struct area_hold *hold, size_t bytes)
+{
+	return hold->count * (AREA_UNIT / bytes);
+}
+
+/* Creates all events of the hold's units, once for each unit. */
+static bool make_events(const struct area_hold *hold)
+{
+	for (size_t i = 0; i < area_room(hold, PIECES_LEAST); i++)
+		if (!memory_make_event(event_at(hold, PIECES_LEAST, i)))
+			return false;
+	hp_lock(HP_LOCK_staging);
+	hold->area->made |= hold->units;
+	hp_unlock(HP_LOCK_staging);
+	return true;
+}
+
+bool area_take(unsigned least, unsigned most, struct area_hold *ret)
+{
+	struct memory_context of;
+	bool made = false;
+
+	assert(least <= most && most <= AREA_SHARE_MOST);
+	*ret = (struct area_hold){ 0 };
+	if (!memory_may_be(MEMORY_AREA) || !memory_current(&of))
+		return false;
+	hp_lock(HP_LOCK_staging);
+	struct area *area = (struct area *)memory_get(MEMORY_AREA, &of, 0);
+	unsigned count = area != NULL ? count_for(area, least, most) : 0;
+	if (count > 0) {
+		*ret = (struct area_hold){ area, choose_units(area, count), count };
+		area->held |= ret->units;
+		made = (ret->units & ~area->made) == 0;
+		memory_hold(&area->memory);
+	}
+	hp_unlock(HP_LOCK_staging);
+	if (count == 0 || made || make_events(ret))
+		return count != 0;
+	area_put(ret);
+	return false;
+}
+
+void area_put(struct area_hold *hold)
+{
+	struct area *area = hold->area;
+
+	if (area == NULL)
+		return;
+	hp_lock(HP_LOCK_staging);
+	area->held &= ~hold->units;
+	memory_put(&area->memory);
+	hp_unlock(HP_LOCK_staging);
+	hold->area = NULL;
+}
