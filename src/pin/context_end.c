@@ -41,15 +41,16 @@ void pin_context_ending(uintptr_t owner)
 	background_forget(owner);
 	hp_lock(HP_LOCK_pin);
 	heap_each(note_ending, &owner);
+	user_registrations_ending(owner);
 	hp_unlock(HP_LOCK_pin);
 }
 
 void pin_context_ended(uintptr_t owner, bool gone)
 {
 	hp_lock(HP_LOCK_pin);
-	if (owner != 0)
+	if (owner != 0) {
 		heap_each(gone ? note_gone : note_still_pinned, &owner);
-	if (owner != 0 && gone)
-		user_registrations_gone(owner);
+		user_registrations_ended(owner, gone);
+	}
 	hp_unlock(HP_LOCK_pin);
 }

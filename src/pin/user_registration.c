@@ -21,6 +21,7 @@ struct user_registration {
 	uintptr_t address;
 	size_t bytes;
 	uintptr_t owner; /* the context; 0: not known */
+	bool ending;     /* that context is ending; another one may be at its address soon */
 	UT_hash_handle hh;
 };
 
@@ -116,6 +117,7 @@ void pin_after_user_registration(const void *address, size_t bytes, bool succeed
 			entry->address = (uintptr_t)address;
 			entry->bytes = bytes;
 			entry->owner = (uintptr_t)owner;
+			entry->ending = false;
 			HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
 			if (entry->hh.tbl == NULL)
 				hp_arena_free(entry, sizeof(*entry));
@@ -131,11 +133,21 @@ void pin_user_registration_ended(const void *address)
 	hp_unlock(HP_LOCK_pin);
 }
 
-void user_registrations_gone(uintptr_t owner)
+void user_registrations_ending(uintptr_t owner)
+{
+	for (struct user_registration *entry = registered; entry != NULL; entry = entry->hh.next)
+		entry->ending = entry->ending || entry->owner == owner;
+}
+
+void user_registrations_ended(uintptr_t owner, bool gone)
 {
 	struct user_registration *entry, *next;
 
-	HASH_ITER (hh, registered, entry, next)
-		if (entry->owner == owner)
+	HASH_ITER (hh, registered, entry, next) {
+		if (entry->owner != owner || !entry->ending)
+			continue;
+		entry->ending = false;
+		if (gone)
 			remove_ended(entry);
+	}
 }

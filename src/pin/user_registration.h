@@ -21,8 +21,12 @@ void pin_after_user_registration(const void *address, size_t bytes, bool registe
 /* The program has unregistered its registration at `address`. */
 void pin_user_registration_ended(const void *address);
 
-/* The context `owner` has ended, and its registrations with it.  Requires the lock pin. */
-void user_registrations_gone(uintptr_t owner);
+/*
+ * Called before and after the driver ends the context `owner`.  If it is `gone`, so are the
+ * registrations that were made in it before.  Require the lock pin.
+ */
+void user_registrations_ending(uintptr_t owner);
+void user_registrations_ended(uintptr_t owner, bool gone);
 
 /* True if the program has registered memory of the heap.  Requires the lock pin. */
 bool user_registration_any(void);

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/lock.h"
 #include "heap/heap.h"
+#include "heap/map.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 
@@ -237,6 +238,11 @@ CUresult fake_program_register(void *address, size_t bytes)
 
 CUresult fake_program_unregister(void *address)
 {
+	const struct block *block = range_find(address);
+
+	/* As the shim: the program's registration has ended with its context. */
+	if (block != NULL && block->pin != BLOCK_USER_REGISTERED)
+		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	is_program = true;
 	CUresult result = REAL(cuMemHostUnregister)(address);
 	is_program = false;
