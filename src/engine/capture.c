@@ -15,30 +15,31 @@
 #define PATIENCE_NS 1000000000u
 
 /*
- * Closes state_enqueuers, and waits for the threads inside.  Recording an event on the legacy
- * stream invalidates captures on streams that it is ordered with, even in the relaxed mode (error
- * 906; H200, driver 580.159).  The wait is bounded, because the copy may wait for a kernel that
- * waits for this thread.
+ * Waits for the threads inside state_enqueuers, which is closed: they enqueue on the legacy stream.
+ * Recording an event there invalidates captures on streams that it is ordered with, even in the
+ * relaxed mode (error 906; H200, driver 580.159).  The wait is bounded, because the copy may wait
+ * for a kernel that waits for this thread.
  */
-static void stop_enqueuing(void)
+static void wait_for_legacy_stream(void)
 {
-	if (!hp_keeps(plain_during_captures))
-		return;
-	hp_users_close(&state_enqueuers);
-	hp_users_drain(&state_enqueuers, hp_now_ns() + PATIENCE_NS);
+	if (hp_keeps(plain_during_captures))
+		hp_users_drain(&state_enqueuers, hp_now_ns() + PATIENCE_NS);
+	/* Another thread's copy may have returned early since this call passed the gate. */
+	defer_join();
 }
 
-void capture_begin(void)
+void capture_begin(CUstream stream, bool per_thread)
 {
 	if (!state_active)
 		return;
 	hp_uncancellable_begin();
-	section_block(UINT64_MAX);
+	section_block_for_capture();
 	pin_hold();
 	atomic_fetch_add(&state_captures, 1);
-	stop_enqueuing();
-	/* Another thread's copy may have returned early since this call passed the gate. */
-	defer_join();
+	if (hp_keeps(plain_during_captures))
+		hp_users_close(&state_enqueuers);
+	if (stream_follows_legacy(stream, per_thread))
+		wait_for_legacy_stream();
 }
 
 static void uncount(void)
@@ -51,7 +52,7 @@ static void uncount(void)
 			if (hp_keeps(plain_during_captures))
 				hp_users_open(&state_enqueuers);
 			pin_release();
-			section_unblock();
+			section_unblock_after_capture();
 			return;
 		}
 }

@@ -12,8 +12,12 @@
 
 #include <stdbool.h>
 
-/* Called before the driver begins a capture; capture_begun() must follow in the same thread. */
-void capture_begin(void);
+/*
+ * Called before the driver begins a capture on `stream`; `per_thread`: stream 0 is the thread's
+ * own. capture_begun() must follow in the same thread.  Waits only if the legacy stream waits for
+ * `stream`: for hotpin's copies on the legacy stream that other threads have begun.
+ */
+void capture_begin(CUstream stream, bool per_thread);
 
 /* Called after the driver returned `result` for a capture on `stream`.  Returns `result`. */
 CUresult capture_begun(CUresult result, CUstream stream);

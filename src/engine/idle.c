@@ -5,8 +5,8 @@
  * stream is no substitute: it does not cover non-blocking streams, and later work on any blocking
  * stream would wait for all work that runs now.
  *
- * cuCtxRecordEvent() invalidates captures (cuda.h), so hotpin calls it in the driver section only.
- * A capture that begins blocks that section.
+ * cuCtxRecordEvent() invalidates captures (cuda.h).  A capture that begins waits for the end of
+ * such a call, and blocks later ones (engine/section.h).
  */
 #include "engine/idle.h"
 #include "base/clock.h"
@@ -110,10 +110,14 @@ static enum idle_verdict poll_once(bool first)
 
 	if (!section_begin())
 		return IDLE_INTERRUPTED;
-	if (first)
+	if (first && !section_record_begin()) {
+		verdict = IDLE_INTERRUPTED;
+	} else if (first) {
 		verdict = record_every_context();
-	else
+		section_record_end();
+	} else {
 		verdict = events_generation == contexts_generation() ? IDLE_YES : IDLE_INTERRUPTED;
+	}
 	if (verdict == IDLE_YES && !are_complete())
 		verdict = IDLE_BUSY;
 	REAL(cuCtxSetCurrent)(NULL);

@@ -5,7 +5,8 @@
 #include "base/users.h"
 #include "real/real.h"
 
-static struct hp_users insiders; /* the housekeeper, while it is in the section */
+static struct hp_users insiders;  /* the housekeeper, while it is in the section */
+static struct hp_users recorders; /* the same, while it makes calls that invalidate a capture */
 
 /* Sets the relaxed capture mode of the housekeeper's thread, the only one that enters. */
 static void relax_captures(void)
@@ -30,6 +31,33 @@ void section_end(void)
 	hp_users_leave(&insiders);
 }
 
+bool section_record_begin(void)
+{
+	return hp_users_try_enter(&recorders);
+}
+
+void section_record_end(void)
+{
+	hp_users_leave(&recorders);
+}
+
+void section_block_for_capture(void)
+{
+	if (!hp_keeps(driver_section_blocked))
+		return;
+	hp_users_close(&insiders);
+	hp_users_close(&recorders);
+	hp_users_drain(&recorders, UINT64_MAX);
+}
+
+void section_unblock_after_capture(void)
+{
+	if (!hp_keeps(driver_section_blocked))
+		return;
+	hp_users_open(&recorders);
+	hp_users_open(&insiders);
+}
+
 void section_block(uint64_t patience_ns)
 {
 	uint64_t end_ns = UINT64_MAX;
@@ -51,4 +79,5 @@ void section_unblock(void)
 void section_after_fork_child(void)
 {
 	hp_users_reset(&insiders);
+	hp_users_reset(&recorders);
 }

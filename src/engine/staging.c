@@ -7,7 +7,9 @@
 #include "base/options.h"
 #include "base/protections.h"
 #include "engine/state.h"
+#include "engine/stream.h"
 #include "pin/pin.h"
+#include "real/relaxed.h"
 #include "stage/area.h"
 #include "stage/cores.h"
 #include "stage/memory.h"
@@ -143,8 +145,11 @@ bool staging_ring_take(const struct copy_request *request, size_t bytes, struct 
 {
 	if (!hp_users_try_enter(&state_enqueuers))
 		return false;
+	/* Polls events, which would invalidate a capture that begins meanwhile. */
+	struct relaxed relaxed = relaxed_begin();
 	bool taken = ring_take(bytes, request->asynchronous ? request->stream : NULL,
 			       request->per_thread, ret);
+	relaxed_end(&relaxed);
 	if (!taken)
 		hp_users_leave(&state_enqueuers);
 	return taken;
@@ -170,13 +175,14 @@ size_t staging_run(const struct copy_request *request)
 {
 	size_t moved = 0;
 
-	if (hp_users_try_enter(&state_enqueuers)) {
-		struct stage_copy stage = describe(request);
-
+	struct stage_copy stage = describe(request);
+	bool legacy = stream_is_legacy(stage.stream, stage.per_thread);
+	if (!legacy || hp_users_try_enter(&state_enqueuers)) {
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
 					       samples_untouched(request), workers_count());
 		moved = stage_run(&stage);
-		hp_users_leave(&state_enqueuers);
+		if (legacy)
+			hp_users_leave(&state_enqueuers);
 	}
 	if (moved < request->bytes)
 		hp_count(stages_given_up);

@@ -32,8 +32,8 @@ extern _Atomic bool state_device_found;
 extern _Atomic int state_captures;
 
 /*
- * The threads that enqueue hotpin's work on the program's streams.  Closed while a capture is
- * active: then nothing may be enqueued.
+ * The threads that enqueue hotpin's work on the legacy stream.  Closed while a capture is active:
+ * then nothing may be enqueued there.
  */
 extern struct hp_users state_enqueuers;
 

@@ -32,7 +32,12 @@ bool stream_is_busy(CUstream stream, bool per_thread)
 	return call_relaxed(REAL_ON(per_thread, cuStreamQuery), stream) == CUDA_ERROR_NOT_READY;
 }
 
-static bool follows_legacy(CUstream stream, bool per_thread)
+bool stream_is_legacy(CUstream stream, bool per_thread)
+{
+	return stream == NULL ? !per_thread : stream == CU_STREAM_LEGACY;
+}
+
+bool stream_follows_legacy(CUstream stream, bool per_thread)
 {
 	unsigned flags = 0;
 
@@ -46,7 +51,7 @@ static bool follows_legacy(CUstream stream, bool per_thread)
 
 bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 {
-	if (!hp_keeps(held_by_legacy) || !follows_legacy(stream, per_thread))
+	if (!hp_keeps(held_by_legacy) || !stream_follows_legacy(stream, per_thread))
 		return false;
 	/* A query of the legacy stream would invalidate a capture; captures that begin now wait. */
 	if (!hp_users_try_enter(&state_enqueuers))

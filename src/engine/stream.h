@@ -17,6 +17,15 @@ bool stream_is_captured(CUstream stream, bool per_thread);
 /* True if the stream has not completed its work.  One call into the driver; counted. */
 bool stream_is_busy(CUstream stream, bool per_thread);
 
+/* True for the legacy stream. */
+bool stream_is_legacy(CUstream stream, bool per_thread);
+
+/*
+ * True if this is another stream, and it and the legacy stream wait for each other.  True also for
+ * a handle that the driver does not know.
+ */
+bool stream_follows_legacy(CUstream stream, bool per_thread);
+
 /*
  * True if the legacy stream has work, and this is another stream that is ordered behind it.
  * stream_is_busy() reports a stream without own work as idle, even if it would wait for the legacy

@@ -828,6 +828,67 @@ TEST_WITH(a_long_capture_is_not_broken, "HOTPIN_RING=0")
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
+static void *download_behind_a_kernel(void *array)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyDtoHAsync_v2(array, there, 4 * MIB, forever));
+	return NULL;
+}
+
+static void capture_once(CUstream stream)
+{
+	CUgraph graph = NULL;
+
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphDestroy(graph));
+}
+
+/*
+ * Another thread's copy waits for a kernel; it is staged, and on a stream of its own.  The clock
+ * stands still, so a wait for the copy would not end.
+ */
+TEST_WITH(a_capture_next_to_a_copy, "HOTPIN_THREADS=2")
+{
+	static char array[16 * MIB];
+	pthread_t copying;
+	CUstream aside, ordered;
+
+	begin();
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyDtoH_v2(array, there, sizeof(array)));
+	OK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&ordered, CU_STREAM_DEFAULT));
+	run_forever();
+	standin_log_reset();
+	pthread_create(&copying, NULL, download_behind_a_kernel, array);
+	WAIT_FOR(standin_pending(forever) > 1);
+	CHECK_EQ(standin_calls("cuEventRecord") > 0, preloaded());
+	alarm(check_limit(20));
+	capture_once(aside);
+	capture_once(ordered);
+	write_word(1);
+	pthread_join(copying, NULL);
+}
+
+/* A block is being unpinned. */
+TEST_WITH(a_capture_next_to_unpinning, "HOTPIN_RING=0")
+{
+	CUstream aside;
+
+	base_line();
+	OK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
+	char *block = promoted(8 * MIB);
+	standin_hold("cuMemHostUnregister", STANDIN_AT_CALL, 0);
+	free(block);
+	if (preloaded())
+		PASS_UNTIL(standin_held() == 1, 20 * TEST_MS);
+	alarm(check_limit(20));
+	capture_once(aside);
+	standin_release();
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
+}
+
 static _Atomic bool enough;
 
 /* Keeps a capture active most of the time, in a mode that forbids nothing to other threads. */

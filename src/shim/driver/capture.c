@@ -7,12 +7,12 @@
 #include "engine/stream.h"
 #include "shim/driver/enter.h"
 
-#define BEGIN(name, parameters, arguments)                          \
-	HP_EXPORT CUresult name parameters                          \
-	{                                                           \
-		SHIM_ENTER(REAL_ROW_##name);                        \
-		capture_begin();                                    \
-		return capture_begun(REAL(name) arguments, stream); \
+#define BEGIN(name, parameters, arguments)                                  \
+	HP_EXPORT CUresult name parameters                                  \
+	{                                                                   \
+		SHIM_ENTER(REAL_ROW_##name);                                \
+		capture_begin(stream, real_is_per_thread[REAL_ROW_##name]); \
+		return capture_begun(REAL(name) arguments, stream);         \
 	}
 BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
 BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))

@@ -32,7 +32,7 @@ static void note_launch(enum real_launch launch)
 static bool may_put_work(enum real_class class)
 {
 	return class != REAL_PASS && class != REAL_LOCAL && class != REAL_OBSERVE &&
-	       class != REAL_WAIT;
+	       class != REAL_WAIT && class != REAL_CAPTURE;
 }
 
 void shim_gate_pass(enum real_row row, CUstream stream)
