@@ -77,7 +77,13 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 /* True if the copy is bounced whether or not the stream has work. */
 static bool always_bounces(const struct copy_facts *facts)
 {
-	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
+	bool short_rows = facts->asynchronous && facts->bytes < COPY_BLOCKS_FROM;
+
+	if (!facts->to_device)
+		return false;
+	if (!facts->linear && facts->host_memory == COPY_PIECES && short_rows)
+		return true;
+	if (facts->extent > COPY_BLOCKS_FROM)
 		return false;
 	if (!facts->linear)
 		return facts->host_memory == COPY_PIECES;

@@ -116,8 +116,10 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *	                 32 KiB      64 KiB      128 KiB     256 KiB
  *	plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
  *	bounce buffer    4.6  13.2   8.8  18.0   14.2 24.4   26.3 39.0
- *	staging ring     3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
+ *	pinned slot      3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
  *	direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
+ *
+ * The ring has replaced the pinned slots, which were units of 64 KiB with an event each.
  */
 #define COPY_SLOTS_MOST   ((size_t)128 << 10)
 
@@ -143,7 +145,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 
 /*
  * Up to this size pinned memory is bounced and deferred on an idle stream, too.  64 KiB
- * take 8.7 us plain, 10.0 direct, 5.8 through the ring; 128 KiB 12.2, 10.8 and 7.1, but are
+ * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are
  * complete after 22.3, 14.2 and 21.5.
  */
 #define COPY_DEFER_PINNED ((size_t)64 << 10)
@@ -157,8 +159,8 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 
 /*
  * From this size on copy workers help to copy the source of an upload into the ring.  Behind work,
- * until the call returns, plain, alone and with workers, us: 16, 23, 28 (256 KiB), 52, 93,
- * 47 (1 MiB), 119, -, 61 (2 MiB).
+ * until the call returns, plain, bounced by one thread, and staged with workers, us: 16, 23, 28
+ * (256 KiB), 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
  */
 #define COPY_FILL_LEAST   ((size_t)512 << 10)
 

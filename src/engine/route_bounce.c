@@ -21,6 +21,23 @@ static bool fits_the_ring(const struct copy *copy)
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
+/* Copies a source of `bytes`.  Of rows, copies no gaps, which may be far longer. */
+static void copy_source(const struct copy *copy, char *to, size_t bytes)
+{
+	const struct shape *shape = &copy->request->shape;
+	const char *from = copy->from;
+
+	if (!copy->request->rows || shape->width == 0 || !hp_keeps(bounced_rows)) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	for (size_t at = 0, run; at < shape_bytes(shape); at += run) {
+		size_t offset = shape_offset(shape, &shape->host, at, &run);
+
+		memcpy(to + offset, from + offset, run);
+	}
+}
+
 bool route_bounce_source(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -33,14 +50,14 @@ bool route_bounce_source(struct copy *copy)
 		copy->from = copy->ring.memory;
 		return true;
 	}
-	/* A bounce buffer holds rows with their gaps. */
+	/* A bounce buffer has room for rows with their gaps. */
 	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
 	bool kept = false;
 	if (!bounce_take(bytes, &copy->bounce, &kept))
 		return false;
 	if (kept)
 		housekeeper_note_bounce();
-	memcpy(copy->bounce.memory, copy->from, bytes);
+	copy_source(copy, copy->bounce.memory, bytes);
 	copy->from = copy->bounce.memory;
 	return true;
 }

@@ -117,7 +117,7 @@ static bool is_room(size_t bytes)
 static bool pin(char *at, size_t bytes)
 {
 	struct relaxed relaxed = relaxed_begin();
-	CUresult result = REAL(cuMemHostRegister_v2)(at, bytes, 0);
+	CUresult result = REAL(cuMemHostRegister_v2)(at, bytes, CU_MEMHOSTREGISTER_PORTABLE);
 
 	relaxed_end(&relaxed);
 	if (result != CUDA_SUCCESS)
@@ -243,7 +243,6 @@ static struct memory *make(enum memory_kind kind, struct owner *owner)
 
 	owner->of[kind].making = true;
 	hp_unlock(HP_LOCK_staging);
-	/* Without room in the budget a later attempt may succeed. */
 	bool fits = pin_take_staging(kinds[kind].bytes);
 	struct memory *memory = fits ? create(kind) : NULL;
 	if (fits && memory == NULL)
@@ -258,10 +257,11 @@ static struct memory *make(enum memory_kind kind, struct owner *owner)
 	}
 	owner->of[kind].making = false;
 	atomic_store(&owner->of[kind].memory, memory);
-	if (fits && memory == NULL) {
-		owner->of[kind].missed = 0;
+	/* A later attempt may succeed; without room in the budget, as often as it takes. */
+	if (memory == NULL)
+		owner->of[kind].missed = kinds[kind].price / 2;
+	if (memory == NULL && fits)
 		count_failure(kind);
-	}
 	return memory;
 }
 

@@ -403,7 +403,8 @@ TEST(register_refused)
 	for (int i = 0; i < RING_WANTS; i++)
 		CHECK(!take(&hold));
 	CHECK_EQ(standin_calls("cuMemHostRegister"), 1);
-	want();
+	for (int i = 1; i < RING_WANTS / 2; i++)
+		CHECK(!take(&hold));
 	CHECK(take(&hold));
 }
 
@@ -529,8 +530,8 @@ TEST(counts_against_the_budget)
 	OK(cuCtxDestroy_v2(first));
 	memory_context_ended(first, true);
 	CHECK_EQ(standin_registered_bytes(), 0);
-	/* It has long been wanted. */
-	CHECK(take(&hold));
+	for (int i = 0; i < RING_WANTS / 2 && !take(&hold); i++)
+		continue;
 	CHECK_EQ(standin_registered_bytes(), RING_BYTES);
 }
 

@@ -9,8 +9,8 @@
 
 #define BYTES (8 * MIB)
 
-/* Small-copy slots are created after they were wanted for some time. */
-static void make_places(char *block)
+/* The ring is made after it was wanted for some time. */
+static void make_ring(char *block)
 {
 	for (int i = 0; i < 20; i++)
 		OK(cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, copy_stream_of(COPY_NON_BLOCKING)));
@@ -18,16 +18,16 @@ static void make_places(char *block)
 }
 
 /*
- * Small uploads come from small-copy slots, each followed by an event; without a free slot from
- * pageable memory.  No upload waits.
+ * Small uploads come from the ring, each followed by an event; if it is full, from pageable memory.
+ * No upload waits.
  */
-static void in_a_row(size_t bytes, int from_places)
+static void in_a_row(size_t bytes, int from_the_ring)
 {
 	enum { COUNT = 60 };
 
 	begin();
 	char *block = promoted(BYTES);
-	make_places(block);
+	make_ring(block);
 	standin_log_reset();
 	for (int s = 0; s < COPY_STREAMS; s++)
 		copy_keep_busy(copy_stream_of(s));
@@ -39,19 +39,19 @@ static void in_a_row(size_t bytes, int from_places)
 	memset(block, 0, bytes);
 	CHECK_EQ(standin_calls("cuStreamSynchronize"), 0);
 	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
-	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? from_places : 0);
+	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? from_the_ring : 0);
 	for (unsigned i = 0; i < COUNT; i++)
 		CHECK(device_holds(there + i * bytes, bytes, i));
 }
 
 TEST(h2d_in_a_row)
 {
-	in_a_row(64 * KIB, 32);
+	in_a_row(64 * KIB, 60);
 }
 
 TEST(h2d_in_a_row_larger)
 {
-	in_a_row(300 * KIB, 6);
+	in_a_row(300 * KIB, 8 * 1024 / (5 * 64));
 }
 
 /* A host buffer that a queued copy fills is the source of the next copy. */

@@ -687,7 +687,10 @@ TEST(rows_across_pieces)
 	facts.to_host = false;
 	facts.to_device = true;
 	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
+	/* The driver stages few bytes at once, however far apart they are. */
 	facts.extent = COPY_BLOCKS_FROM + 1;
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
+	facts.asynchronous = false;
 	CHECK_EQ(route_of(&facts), COPY_STAGE);
 	facts.linear = facts.cuttable = true;
 	CHECK_EQ(route_of(&facts), COPY_SEND);
