@@ -9,6 +9,7 @@
 #include "heap/cgroup.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -56,11 +57,20 @@ static bool is_limited(int resource)
 
 static const char *const overcommit[] = { "/proc/sys/vm/overcommit_memory", NULL };
 
+/* The kernel does not say so.  Any thread. */
+static _Atomic bool mappings_are_locked;
+
+void limits_lock_mappings(void)
+{
+	atomic_store(&mappings_are_locked, true);
+}
+
 bool limits_ration_space(void)
 {
 	char text[16];
 
-	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ||
+	    (atomic_load(&mappings_are_locked) && is_limited(RLIMIT_MEMLOCK)))
 		return true;
 	return hp_procfile_read(text, sizeof(text), overcommit) && text[0] == '2';
 }

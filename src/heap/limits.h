@@ -23,10 +23,13 @@ uint64_t limits_available(const char *root);
 
 /*
  * True if reserving much address space and using little of it would limit what the program can
- * get: with a finite RLIMIT_AS or RLIMIT_DATA, and in the strict overcommit mode
- * (vm.overcommit_memory 2).
+ * get: with a finite RLIMIT_AS or RLIMIT_DATA, in the strict overcommit mode (vm.overcommit_memory
+ * 2), and with a finite RLIMIT_MEMLOCK after limits_lock_mappings().
  */
 bool limits_ration_space(void);
+
+/* Called when the program has all later mappings locked into memory (MCL_FUTURE). */
+void limits_lock_mappings(void);
 
 /*
  * Returns what the memory limits of this process's cgroups (v1 or v2) leave, in bytes; UINT64_MAX:

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define STAGED(id, ...) \
 	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
@@ -311,6 +312,26 @@ STAGED(forks)
 	waitpid(child, &status, 0);
 	CHECK_EQ(status, 0);
 	THROUGH_RING(cuMemcpyDtoH_v2(other, there, 8 * MIB));
+	CHECK(holds(other, 8 * MIB, 1));
+}
+
+/* Staging memory would take from the memory that the program may lock. */
+STAGED(locked_mappings)
+{
+	struct rlimit limit;
+
+	begin();
+	CHECK_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		limit.rlim_cur = limit.rlim_max = 64 * MIB;
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	if (mlockall(MCL_FUTURE | MCL_ONFAULT) != 0)
+		CHECK_SKIP("memory cannot be locked");
+	fill(array, 8 * MIB, 1);
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+	OK(cuMemcpyDtoH_v2(other, there, 8 * MIB));
+	CHECK(!named_ring());
 	CHECK(holds(other, 8 * MIB, 1));
 }
 

@@ -8,6 +8,7 @@
 #undef _FILE_OFFSET_BITS /* it would make setrlimit() another name of setrlimit64() */
 #include "base/protections.h"
 #include "engine/state.h"
+#include "heap/limits.h"
 #include "heap/map.h"
 #include "real/libc.h"
 #include "shim/export.h"
@@ -65,5 +66,7 @@ HP_EXPORT int mlockall(int flags)
 	if (hp_keeps(limits_close_the_heap) &&
 	    (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0)))
 		shim_large_close();
+	if (flags & MCL_FUTURE)
+		limits_lock_mappings();
 	return CALL_NEXT(mlockall, flags);
 }
