@@ -17,6 +17,7 @@
 #include "stage/area.h"
 #include "stage/move.h"
 #include "stage/pieces.h"
+#include "stage/placement.h"
 #include "stage/workers.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct run {
 	size_t piece, room; /* bytes of a piece, and how many pieces fit into the hold */
 	bool failed;        /* the driver refused a call, or the program's memory cannot be used */
 	_Atomic int *kind;  /* of the host side's mapping: enum kind */
+	struct placement placement; /* of pages that a download touches first */
 };
 
 enum kind { KIND_UNKNOWN, KIND_ASKED, KIND_PLAIN, KIND_OTHER };
@@ -78,6 +80,8 @@ static bool move(const void *arg, size_t index, bool owner)
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
 	enum move_check check = owner ? MOVE_UNCHECKED : check_of(run->kind, copy->host, extent);
 
+	if (!owner && !copy->to_device)
+		placement_set(&run->placement);
 	return copy->to_device ? move_in(memory, &copy->shape, copy->host, at, bytes, check)
 			       : move_out(copy->host, &copy->shape, memory, at, bytes, check);
 }
@@ -348,6 +352,8 @@ static size_t move_pieces(struct run *run)
 	const struct stage_copy *copy = run->copy;
 	struct workers_job own;
 
+	if (!copy->to_device && copy->workers > 0)
+		placement_get(&run->placement);
 	run->job = workers_open(&own, run->cut.count > 1 ? copy->workers : 0, move, run);
 	size_t pieces = copy->to_device ? send(run) : fetch(run);
 	workers_close(run->job);

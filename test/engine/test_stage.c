@@ -17,10 +17,13 @@
 #include "pattern.h"
 #include "../standin/standin.h"
 #include "sizes.h"
+#include "thread.h"
 
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #define MOST (20 * MIB)
 
@@ -629,6 +632,57 @@ TEST(untouched_memory)
 	CHECK(!stage_is_untouched(fresh, 8 * MIB));
 	munmap(fresh, 8 * MIB);
 	CHECK(!stage_is_untouched(fresh, 8 * MIB));
+}
+
+static const char *wanted_policy;
+static int with_policy;
+
+/* The first line of numa_maps begins with an address and the thread's policy. */
+static void count_policy(const char *task)
+{
+	char path[64], line[256] = "";
+	size_t length = strlen(wanted_policy);
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/numa_maps", task);
+	FILE *file = fopen(path, "r");
+	const char *policy =
+		file != NULL && fgets(line, sizeof(line), file) != NULL ? strchr(line, ' ') : NULL;
+	with_policy += policy != NULL && strncmp(policy + 1, wanted_policy, length) == 0;
+	if (file != NULL)
+		fclose(file);
+}
+
+/* Downloads until a worker has `policy`. */
+static void download_by_policy(const char *policy)
+{
+	char *fresh = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stage_copy copy = simple(fresh, MOST, false);
+
+	copy.workers = 4;
+	wanted_policy = policy;
+	with_policy = 0;
+	WAIT_FOR((CHECK_EQ(stage_run(&copy, NULL), MOST), thread_each_other(count_policy),
+		  with_policy > 0));
+	munmap(fresh, MOST);
+}
+
+/* Pages that a copy worker touches first are placed by the policy of the calling thread. */
+TEST(placed_as_by_the_caller)
+{
+	unsigned long first_node = 1;
+
+	if (access("/proc/self/numa_maps", R_OK) != 0 ||
+	    syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0L) != 0)
+		CHECK_SKIP("the kernel has no NUMA policies, or forbids them");
+	begin(16 * MIB, 4);
+	CHECK(pool_make());
+	CHECK_EQ(syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &first_node, 64L), 0);
+	download_by_policy("interleave:0");
+	CHECK_EQ(syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64L), 0);
+	download_by_policy("bind:0");
+	/* Without a policy, the caller's node is preferred. */
+	CHECK_EQ(syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0L), 0);
+	download_by_policy("prefer:");
 }
 
 CHECK_MAIN()
