@@ -81,12 +81,7 @@ void contexts_ended(CUcontext context, bool gone)
 
 CUresult contexts_record(CUcontext context, CUevent event)
 {
-#if CUDA_VERSION >= 12050
 	if (REAL_HAS(cuCtxRecordEvent))
 		return REAL(cuCtxRecordEvent)(context, event);
-#else
-	(void)context;
-	(void)event;
-#endif
 	return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -18,6 +18,8 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
+#include "real/newer.h"
+
 /* The action that may be necessary before a driver function runs. */
 enum real_class {
 #define PASSES(class)            REAL_##class,

@@ -408,4 +408,36 @@ TEST(a_protected_block_is_copied)
 	CHECK(holds(block, bytes, 1));
 }
 
+/* Pages that the driver moves or drops: of a block in each of two ranges. */
+static void batch(const char *name, bool discards)
+{
+	char *blocks[2] = { promoted(BYTES), promoted(2 * BYTES) };
+	CUdeviceptr ranges[2] = { (CUdeviceptr)blocks[0], (CUdeviceptr)blocks[1] + BYTES };
+	size_t sizes[2] = { BYTES, BYTES }, index = 0;
+	CUmemLocation location = { .type = CU_MEM_LOCATION_TYPE_DEVICE };
+	void *call = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
+
+	CHECK_EQ(standin_pinned(blocks[1]) != 0, preloaded());
+	if (discards)
+		((CUresult(*)(CUdeviceptr *, size_t *, size_t, unsigned long long, CUstream))call)(
+			ranges, sizes, 2, 0, NULL);
+	else
+		((CUresult(*)(CUdeviceptr *, size_t *, size_t, CUmemLocation *, size_t *, size_t,
+			      unsigned long long, CUstream))call)(ranges, sizes, 2, &location,
+								  &index, 1, 0, NULL);
+	CHECK_EQ(standin_pinned(blocks[0]), 0);
+	CHECK_EQ(standin_pinned(blocks[1]), 0);
+}
+
+TEST(ranges_of_a_batch)
+{
+	begin();
+	batch("cuMemDiscardBatchAsync", true);
+	batch("cuMemDiscardBatchAsync_ptsz", true);
+	batch("cuMemPrefetchBatchAsync", false);
+	batch("cuMemPrefetchBatchAsync_ptsz", false);
+	batch("cuMemDiscardAndPrefetchBatchAsync", false);
+	batch("cuMemDiscardAndPrefetchBatchAsync_ptsz", false);
+}
+
 PRELOAD_MAIN()

@@ -126,7 +126,7 @@ def table():
     rows, classes, visibilities, roles, kinds = {}, {}, {}, {}, {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?"
+            row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(_PTDS|_PTSZ)?"
                            r"\((\w+),\s*(\w+),\s*(\w+)((?:,\s*\w+)*)\)", line)
             if row is None:
                 continue

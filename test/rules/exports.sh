@@ -15,8 +15,8 @@ others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen cf
 
 # A row is a name, or a pair of names if its kind ends with the suffix of the second.
 {
-	sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)[_0-9A-Z]*(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def"
-	sed -n 's/^[_0-9A-Z]*_PTSZ(\([A-Za-z0-9_]*\),.*/\1_ptsz/p; s/^[_0-9A-Z]*_PTDS(\([A-Za-z0-9_]*\),.*/\1_ptds/p' \
+	sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)[_A-Z]*(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def"
+	sed -n 's/^[_A-Z]*_PTSZ(\([A-Za-z0-9_]*\),.*/\1_ptsz/p; s/^[_A-Z]*_PTDS(\([A-Za-z0-9_]*\),.*/\1_ptds/p' \
 		"$root/src/real/driver.def"
 } >"$folder/driver"
 sed -n 's/^\(LIBC\|KERNEL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/libc.def" >"$folder/libc"

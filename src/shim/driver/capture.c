@@ -18,7 +18,6 @@ BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
 BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
 BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
-#if CUDA_VERSION >= 12030
 #define TO_GRAPH(name)                                                               \
 	BEGIN(name,                                                                  \
 	      (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,      \
@@ -27,7 +26,6 @@ BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode),
 TO_GRAPH(cuStreamBeginCaptureToGraph)
 TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 #undef TO_GRAPH
-#endif
 #undef BEGIN
 
 /* A call from the wrong thread, or for a stream that is not captured, ends no capture. */

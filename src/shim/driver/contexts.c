@@ -31,10 +31,8 @@ CREATE(cuCtxCreate_v2, flags, (CUcontext * ret, unsigned flags, CUdevice device)
 CREATE(cuCtxCreate_v3, flags,
        (CUcontext * ret, CUexecAffinityParam *affinity, int count, unsigned flags, CUdevice device),
        (ret, affinity, count, flags, device))
-#if CUDA_VERSION >= 12050
 CREATE(cuCtxCreate_v4, flags,
        (CUcontext * ret, CUctxCreateParams *parameters, unsigned flags, CUdevice device),
        (ret, parameters, flags, device))
-#endif
 CREATE(cuDevicePrimaryCtxRetain, 0, (CUcontext * ret, CUdevice device), (ret, device))
 #undef CREATE

@@ -7,7 +7,6 @@
 #include "pin/pin.h"
 #include "shim/driver/enter.h"
 
-#if CUDA_VERSION >= 12080
 /* CUDA 13 dropped the index of the copy that failed, so each function has two forms. */
 #define BATCH_BODY(name, own, begin, call, end)                                            \
 	{                                                                                  \
@@ -74,10 +73,8 @@
 	}
 BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
-#if CUDA_VERSION >= 13000
 BATCH_V2(cuMemcpyBatchAsync_v2, false)
 BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
-#endif
 #undef EACH_SIDE
 #undef EACH
 #undef AS_GIVEN
@@ -145,13 +142,10 @@ static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOper
 		BATCH_BODY(name, own, (void)0, (count, boxes, flags, stream), (void)0)
 BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
-#if CUDA_VERSION >= 13000
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
 BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
-#endif
 #undef EACH_SIDE
 #undef EACH
 #undef BATCH
 #undef BATCH_V2
 #undef BATCH_BODY
-#endif

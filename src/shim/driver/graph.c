@@ -42,7 +42,6 @@ static void unpin_box(const CUDA_MEMCPY3D *box)
 		   box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
 }
 
-#if CUDA_VERSION >= 12020
 static void unpin_node(const CUgraphNodeParams *node)
 {
 	if (node == NULL)
@@ -54,7 +53,6 @@ static void unpin_node(const CUgraphNodeParams *node)
 	else if (node->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
 		visibility_raise(REAL_SEEN_MEMORY_OPS);
 }
-#endif
 
 /* Defines a function that makes a node of the parameters; nothing is pinned during the call. */
 #define NODE(name, unpin, parameters, arguments)                         \
@@ -83,7 +81,6 @@ NODE(cuGraphMemcpyNodeSetParams, unpin_box(box), (CUgraphNode node, const CUDA_M
 NODE(cuGraphExecMemcpyNodeSetParams, unpin_box(box),
      (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *box, CUcontext context),
      (exec, node, box, context))
-#if CUDA_VERSION >= 12020
 NODE(cuGraphAddNode, unpin_node(node),
      (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
       CUgraphNodeParams *node),
@@ -92,11 +89,8 @@ NODE(cuGraphNodeSetParams, unpin_node(params), (CUgraphNode node, CUgraphNodePar
      (node, params))
 NODE(cuGraphExecNodeSetParams, unpin_node(params),
      (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params), (exec, node, params))
-#endif
-#if CUDA_VERSION >= 12030
 NODE(cuGraphAddNode_v2, unpin_node(node),
      (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies,
       const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *node),
      (ret, graph, dependencies, data, count, node))
-#endif
 #undef NODE

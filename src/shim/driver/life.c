@@ -153,11 +153,9 @@ static void note_stream(CUresult result, unsigned flags)
 CREATE(cuStreamCreate, flags, (CUstream * ret, unsigned flags), (ret, flags))
 CREATE(cuStreamCreateWithPriority, flags, (CUstream * ret, unsigned flags, int priority),
        (ret, flags, priority))
-#if CUDA_VERSION >= 12050
 CREATE(cuGreenCtxStreamCreate, CU_STREAM_NON_BLOCKING,
        (CUstream * ret, CUgreenCtx context, unsigned flags, int priority),
        (ret, context, flags, priority))
-#endif
 #undef CREATE
 
 /* A capture ends with the stream that it began on. */

@@ -127,14 +127,47 @@ UNPIN(cuMemAdvise, GATE_NO_STREAM,
       (address, bytes, advice, device))
 PREFETCH(cuMemPrefetchAsync)
 PREFETCH(cuMemPrefetchAsync_ptsz)
-#if CUDA_VERSION >= 12020
 UNPIN(cuMemAdvise_v2, GATE_NO_STREAM,
       (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location),
       (address, bytes, advice, location))
 PREFETCH_V2(cuMemPrefetchAsync_v2)
 PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
-#endif
+
+/* Several ranges in one call. */
+#define UNPIN_EACH(name, parameters, arguments)                                                \
+	HP_EXPORT CUresult name parameters                                                     \
+	{                                                                                      \
+		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                        \
+		return ANSWER_IF(true,                                                         \
+				 (unpin_each(addresses, sizes, count), REAL(name) arguments)); \
+	}
+#define DISCARD(name)                                                      \
+	UNPIN_EACH(name,                                                   \
+		   (CUdeviceptr * addresses, size_t * sizes, size_t count, \
+		    unsigned long long flags, CUstream stream),            \
+		   (addresses, sizes, count, flags, stream))
+#define PREFETCH_EACH(name)                                                    \
+	UNPIN_EACH(name,                                                       \
+		   (CUdeviceptr * addresses, size_t * sizes, size_t count,     \
+		    CUmemLocation * locations, size_t * indices, size_t kinds, \
+		    unsigned long long flags, CUstream stream),                \
+		   (addresses, sizes, count, locations, indices, kinds, flags, stream))
+static void unpin_each(const CUdeviceptr *addresses, const size_t *sizes, size_t count)
+{
+	for (size_t i = 0; addresses != NULL && sizes != NULL && i < count; i++)
+		unpin_range((const void *)addresses[i], sizes[i]);
+}
+
+DISCARD(cuMemDiscardBatchAsync)
+DISCARD(cuMemDiscardBatchAsync_ptsz)
+PREFETCH_EACH(cuMemPrefetchBatchAsync)
+PREFETCH_EACH(cuMemPrefetchBatchAsync_ptsz)
+PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync)
+PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 #undef UNPIN
+#undef UNPIN_EACH
+#undef DISCARD
+#undef PREFETCH_EACH
 #undef PREFETCH
 #undef PREFETCH_V2
 

@@ -26,9 +26,7 @@ static void note_idle(CUresult result)
 		return result;                                             \
 	}
 WAIT(cuCtxSynchronize, (void), (), note_idle(result))
-#if CUDA_VERSION >= 13000
 WAIT(cuCtxSynchronize_v2, (CUcontext context), (context), note_idle(result))
-#endif
 WAIT(cuStreamSynchronize, (CUstream stream), (stream), (void)0)
 WAIT(cuStreamSynchronize_ptsz, (CUstream stream), (stream), (void)0)
 WAIT(cuEventSynchronize, (CUevent event), (event), (void)0)
