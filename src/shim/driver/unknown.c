@@ -15,6 +15,7 @@
 #include "shim/driver/frame.h"
 #include "shim/driver/thunk_rows.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* A stub's function.  The address is written once; threads that look it up write the same word. */
@@ -71,9 +72,12 @@ void *unknown_enter(size_t stub)
 
 void unknown_acts(const char *name)
 {
+	int saved = errno;
+
 	visibility_raise(REAL_SEEN_UNTRACKED);
 	if (hp_keeps(join_the_unknown))
 		defer_join();
 	if (word_of(name)[0] != '\0' && hp_keeps(unpin_for_the_unknown))
 		pin_end("the program copies by a function that is new to this version");
+	errno = saved;
 }
