@@ -75,6 +75,13 @@ PTSZ(cuMemDiscardAndPrefetchBatchAsync,
       size_t *indices, size_t kinds, unsigned long long flags, CUstream stream));
 #endif
 
+#if HP_CUDA_VERSION < 13020
+PTSZ(cuMemcpyWithAttributesAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes,
+				   CUmemcpyAttributes *attributes, CUstream stream));
+PTSZ(cuMemcpy3DWithAttributesAsync,
+     (CUDA_MEMCPY3D_BATCH_OP * boxes, unsigned long long flags, CUstream stream));
+#endif
+
 #undef PTSZ
 
 #endif

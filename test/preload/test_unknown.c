@@ -90,6 +90,42 @@ TEST_WITH(a_name_of_no_copy, EXTRA)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
+/* Functions of CUDA 13.2, which hotpin knows by name. */
+static CUresult copy_with_attributes(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t, CUmemcpyAttributes *, CUstream) =
+		(__typeof__(copy))dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+					"cuMemcpyWithAttributesAsync");
+	CUmemcpyAttributes attributes = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+
+	return copy((CUdeviceptr)to, from, bytes, &attributes, stream);
+}
+
+static CUresult copy_box(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	CUresult (*copy)(CUDA_MEMCPY3D_BATCH_OP *, unsigned long long, CUstream) =
+		(__typeof__(copy))dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+					"cuMemcpy3DWithAttributesAsync");
+	CUDA_MEMCPY3D_BATCH_OP box = {
+		.src = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = from },
+		.dst = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = (CUdeviceptr)to },
+		.extent = { bytes, 1, 1 },
+		.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+	};
+
+	return copy(&box, 0, stream);
+}
+
+TEST(copies_with_attributes)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	check_copy(copy_with_attributes, block, 7);
+	check_copy(copy_box, block, 8);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
 static void use_up(void)
 {
 	char name[64];

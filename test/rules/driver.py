@@ -4,10 +4,11 @@ ROOT CUDA
 
 It compares src/real/driver.def with cuda.h and its companions (declarations under every name that
 their macros can give them), with cudaTypedefs.h and its companions (one typedef for each base name,
-version and stream flavor), and with the exports of the toolkit's stub library.  Nothing may be
-missing, listed twice, or unknown to the toolkit, and the position of the CUstream argument must be
-that of the prototype.  If a name implies a class, the row must have it; all flavors have the same
-class.  src/shim/driver/stacked.def must have the words that each prototype takes on the stack.
+version and stream flavor), and with the exports of the toolkit's stub library. Nothing may be
+missing, listed twice, or unknown to the toolkit and to src/real/newer.h. The position of the
+CUstream argument must be that of the prototype. If a name implies a class, the row must have it;
+all flavors have the same class. src/shim/driver/stacked.def must have the words that each prototype
+takes on the stack.
 
 A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON():
 REQUIRED if every supported driver has it.  Only OPTIONAL rows are queried by REAL_HAS().
@@ -258,7 +259,9 @@ for (base, suffix), versions in sorted(typed.items()):
 # Some toolkits' libcuda also exports functions of cudaVDPAU.h, which needs VDPAU's own headers.
 for name in sorted(name for name in stubs - set(rows) if "VDPAU" not in name):
     problems.append(f"{name} is exported by the toolkit's libcuda and is not in driver.def")
-known = set(declared) | stubs
+with open(os.path.join(root, "src/real/newer.h"), encoding="utf-8") as file:
+    newer = re.findall(r"^(?:PTSZ\(|CUresult )(cu[A-Z]\w*)", file.read(), re.M)
+known = set(declared) | stubs | set(newer) | {f"{name}_ptsz" for name in newer}
 for name in sorted(rows):
     if name not in known and split(name) not in typed:
         problems.append(f"{name} is in driver.def, but this toolkit does not know it")

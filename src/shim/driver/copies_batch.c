@@ -144,8 +144,33 @@ BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
 BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
-#undef EACH_SIDE
-#undef EACH
 #undef BATCH
 #undef BATCH_V2
+
+/* The functions below carry out one copy. */
+enum { count = 1 };
+
+#define BOX(name, own)                                                                   \
+	HP_EXPORT CUresult name(CUDA_MEMCPY3D_BATCH_OP *boxes, unsigned long long flags, \
+				CUstream stream)                                         \
+		BATCH_BODY(name, own, (void)0, (boxes, flags, stream), (void)0)
+BOX(cuMemcpy3DWithAttributesAsync, false)
+BOX(cuMemcpy3DWithAttributesAsync_ptsz, true)
+#undef EACH_SIDE
+#undef EACH
+#undef BOX
+
+#define EACH_SIDE(step)                         \
+	step(&batch, (const void *)src, bytes); \
+	step(&batch, (const void *)dst, bytes)
+#define EACH(step) step(&batch, dst, src, bytes)
+#define ONE(name, own)                                                           \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes,  \
+				CUmemcpyAttributes *attributes, CUstream stream) \
+		BATCH_BODY(name, own, (void)0, (dst, src, bytes, attributes, stream), (void)0)
+ONE(cuMemcpyWithAttributesAsync, false)
+ONE(cuMemcpyWithAttributesAsync_ptsz, true)
+#undef EACH_SIDE
+#undef EACH
+#undef ONE
 #undef BATCH_BODY
