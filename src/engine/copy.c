@@ -176,10 +176,8 @@ void copy_showed_idle(const void *host, bool per_thread)
 
 static void end_download(struct copy *copy)
 {
-	if (copy->tracked != NULL)
-		tracker_complete(copy->tracked, hp_keeps(download_settles_earlier)
-							? copy->tracked_word
-							: atomic_load(&copy->tracked->word));
+	if (copy->settles)
+		tracker_complete(tracker_state());
 	if (!copy->request->asynchronous)
 		copy_showed_idle(copy->request->host, copy->request->per_thread);
 }

@@ -34,9 +34,7 @@ struct copy {
 	struct bounce bounce;       /* the buffer that holds a bounced source, or no memory */
 	struct ring_hold ring;      /* the part of the ring that holds it, or no memory */
 	size_t ring_bytes;          /* bytes that went through the ring */
-	struct tracker_stream
-		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
-	tracker_word tracked_word; /* of `tracked`, read before a download */
+	bool settles;               /* a download that waits for all deferred copies */
 	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
 	uint64_t enter_ns; /* when the route began; 0: the time says nothing about pinning */
 

@@ -1,5 +1,5 @@
 /*
- * defer.c - records, waits and joins for the tracked streams.
+ * defer.c - records, waits and joins for the tracked stream.
  *
  * A join waits only for work that plain CUDA would have waited for in the copy itself.  So no
  * program can hang in a join.  For this reason an event is recorded before other work follows.
@@ -30,68 +30,64 @@
 #define PAUSE_NS    10000
 #define PATIENCE_NS 100000000u
 
-static CUresult record_here(const struct tracker_stream *tracked)
+static CUresult record_here(void)
 {
-	return REAL(cuEventRecord)(tracked->event, NULL);
+	return REAL(cuEventRecord)(tracker_event(), NULL);
 }
 
-static CUresult wait_here(const struct tracker_stream *tracked)
+static CUresult wait_here(void)
 {
-	return REAL(cuEventSynchronize)(tracked->event);
+	return REAL(cuEventSynchronize)(tracker_event());
 }
 
 /* The fallback if the context has an error, or if the event was not recorded in time. */
-static CUresult wait_for_all_here(const struct tracker_stream *tracked)
+static CUresult wait_for_all_here(void)
 {
-	(void)tracked;
 	return REAL(cuCtxSynchronize)();
 }
 
 /*
- * Makes the calls in the context of the stream.  The calling thread may have another context, one
+ * Makes the call in the context of the stream.  The calling thread may have another context, one
  * with an error, or none.
  */
-static bool in_context(const struct tracker_stream *tracked,
-		       CUresult (*call)(const struct tracker_stream *tracked))
+static bool in_context(CUresult (*call)(void))
 {
-	CUcontext current = NULL, context = atomic_load(&tracked->context), popped;
+	CUcontext current = NULL, popped;
 
 	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS &&
-	    (current == context || !hp_keeps(wait_in_its_context)))
-		return call(tracked) == CUDA_SUCCESS;
-	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+	    (current == tracker_context() || !hp_keeps(wait_in_its_context)))
+		return call() == CUDA_SUCCESS;
+	if (REAL(cuCtxPushCurrent_v2)(tracker_context()) != CUDA_SUCCESS)
 		return false;
-	bool done = call(tracked) == CUDA_SUCCESS;
+	bool done = call() == CUDA_SUCCESS;
 	REAL(cuCtxPopCurrent_v2)(&popped);
 	return done;
 }
 
 /*
- * Records the stream's event before other work follows or a thread waits.  Returns the word:
- * RECORDED or IDLE.  OPEN: the record failed, or another copy has followed.  RECORDING: another
- * thread did not finish within PATIENCE_NS.
+ * Records the stream's event before other work follows or a thread waits.  Returns the state:
+ * RECORDED or IDLE.  OPEN: the record failed.  RECORDING: another thread did not finish within
+ * PATIENCE_NS.
  */
-static tracker_word record_event(struct tracker_stream *tracked)
+static enum tracker_state record_event(void)
 {
 	int saved = errno;
 	uint64_t end_ns = 0;
 
 	for (int turn = 0;; turn++) {
-		tracker_word word = atomic_load(&tracked->word);
-
-		if ((word & TRACKER_STATE) == TRACKER_OPEN && tracker_record(tracked, &word)) {
-			hp_uncancellable_begin();
-			bool recorded = in_context(tracked, record_here);
-			tracker_recorded(tracked, word, recorded);
+		hp_uncancellable_begin();
+		if (tracker_record()) {
+			bool recorded = in_context(record_here);
+			tracker_recorded(recorded);
 			hp_uncancellable_end();
-			if (!recorded)
-				return atomic_load(&tracked->word);
-		}
-		word = atomic_load(&tracked->word);
-		if ((word & TRACKER_STATE) != TRACKER_RECORDING ||
-		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
 			errno = saved;
-			return word;
+			return recorded ? TRACKER_RECORDED : TRACKER_OPEN;
+		}
+		hp_uncancellable_end();
+		enum tracker_state state = tracker_state();
+		if (state != TRACKER_RECORDING || (end_ns != 0 && hp_now_ns() >= end_ns)) {
+			errno = saved;
+			return state;
 		}
 		if (turn < TURNS_AWAKE)
 			continue;
@@ -101,28 +97,30 @@ static tracker_word record_event(struct tracker_stream *tracked)
 	}
 }
 
-static void join(struct tracker_stream *tracked)
+void defer_join(void)
 {
-	if ((atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_IDLE)
+	if (!tracker_is_first() && hp_keeps(other_threads_end))
+		tracker_end();
+	if (!tracker_any())
 		return;
 
 	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
-	tracker_word word = record_event(tracked);
-	if ((word & TRACKER_STATE) != TRACKER_IDLE && hp_keeps(order_joins) &&
-	    ((word & TRACKER_STATE) != TRACKER_RECORDED || !in_context(tracked, wait_here)))
-		in_context(tracked, wait_for_all_here);
+	enum tracker_state state = record_event();
+	if (state != TRACKER_IDLE && hp_keeps(order_joins) &&
+	    (state != TRACKER_RECORDED || !in_context(wait_here)))
+		in_context(wait_for_all_here);
 	relaxed_end(&relaxed);
-	tracker_complete(tracked, word);
+	tracker_complete(state);
 	hp_count(joins);
 	if (enter_ns != 0)
 		trace_joined(enter_ns, hp_now_ns());
 }
 
-void defer_join(void)
+void defer_called(void)
 {
-	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		join(&tracker_streams[i]);
+	if (!tracker_is_first())
+		defer_join();
 }
 
 /* Returns what is known of work on `stream`. */
@@ -142,80 +140,76 @@ static struct tracker_work work_on(CUstream stream)
 	return work;
 }
 
-/* The last wait that this thread has put on a stream: the same wait again would change nothing. */
-static __thread struct {
-	const struct tracker_stream *tracked;
-	tracker_word word;
-	unsigned long long stream;
-} last_wait __attribute__((tls_model("initial-exec")));
+/* Deferred copies so far.  Used by the first thread, as are the variables below. */
+static unsigned copies;
 
-static void make_wait(struct tracker_stream *tracked, CUstream stream)
+/* The last wait on a stream: the same wait again would change nothing. */
+static struct {
+	unsigned copies;
+	unsigned long long stream;
+} last_wait;
+
+static void make_wait(CUstream stream)
 {
 	unsigned long long id = 0;
-	tracker_word word = record_event(tracked);
+	enum tracker_state state = record_event();
 
-	if ((word & TRACKER_STATE) == TRACKER_IDLE || !hp_keeps(order_waits))
+	if (state == TRACKER_IDLE || !hp_keeps(order_waits))
 		return;
 	bool has_id = REAL_HAS(cuStreamGetId) && REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
-	if (has_id && last_wait.tracked == tracked &&
-	    (last_wait.word == word || !hp_keeps(order_each_copy)) &&
+	if (has_id && (last_wait.copies == copies || !hp_keeps(order_each_copy)) &&
 	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
-	if ((word & TRACKER_STATE) != TRACKER_RECORDED ||
-	    REAL(cuStreamWaitEvent)(stream, tracked->event, 0) != CUDA_SUCCESS) {
-		join(tracked);
+	if (state != TRACKER_RECORDED ||
+	    REAL(cuStreamWaitEvent)(stream, tracker_event(), 0) != CUDA_SUCCESS) {
+		defer_join();
 		return;
 	}
-	last_wait.tracked = tracked;
-	last_wait.word = word;
+	last_wait.copies = copies;
 	last_wait.stream = has_id ? id : 0;
 }
 
 /* Called for work that CUDA itself orders behind the copies, except copies on an open stream. */
-static void pass_by(struct tracker_stream *tracked, tracker_word word)
+static void pass_by(enum tracker_state state)
 {
-	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
+	static unsigned passed;
 
-	if ((word & TRACKER_STATE) == TRACKER_OPEN && hp_keeps(record_before_work))
-		record_event(tracked);
-	else if ((word & TRACKER_STATE) == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
-		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
-		tracker_complete(tracked, word);
+	if (state == TRACKER_OPEN && hp_keeps(record_before_work))
+		record_event();
+	else if (state == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
+		 REAL(cuEventQuery)(tracker_event()) == CUDA_SUCCESS)
+		tracker_complete(state);
 }
 
 /* Updated while copies are in flight only. */
-static __thread bool upload_is_last __attribute__((tls_model("initial-exec")));
+static bool upload_is_last;
 
 bool defer_upload_is_last(void)
 {
 	return upload_is_last;
 }
 
-static void order_behind_all(CUstream stream, bool is_copy)
+static void order_behind(CUstream stream, bool is_copy)
 {
-	struct tracker_work work = work_on(stream);
+	enum tracker_state state = tracker_state();
 
+	if (state == TRACKER_IDLE)
+		return;
+	struct tracker_work work = work_on(stream);
 	if (!is_copy)
 		upload_is_last = false;
-	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		struct tracker_stream *tracked = &tracker_streams[i];
-		tracker_word word = atomic_load(&tracked->word);
-
-		if ((word & TRACKER_STATE) == TRACKER_IDLE)
-			continue;
-		switch (tracker_order_of(atomic_load(&tracked->context), &work)) {
-		case TRACKER_INHERENT:
-			if (!is_copy || (word & TRACKER_STATE) != TRACKER_OPEN)
-				pass_by(tracked, word);
-			break;
-		case TRACKER_EVENT:
-			make_wait(tracked, stream);
-			break;
-		case TRACKER_JOIN:
-			join(tracked);
-			break;
-		}
+	switch (tracker_order_of(tracker_context(), &work)) {
+	case TRACKER_INHERENT:
+		if (!is_copy || state != TRACKER_OPEN)
+			pass_by(state);
+		break;
+	case TRACKER_EVENT:
+		make_wait(stream);
+		break;
+	case TRACKER_JOIN:
+		defer_join();
+		break;
 	}
 }
 
@@ -226,16 +220,19 @@ void defer_gate(enum real_row row, CUstream stream)
 	if (class == REAL_PASS || class == REAL_LOCAL ||
 	    !hp_keeps_one(real_class_protections[class]))
 		return;
+	defer_called();
 	if (class != REAL_COPY && class != REAL_ENQUEUE)
 		defer_join();
 	else if (stream != GATE_NO_WORK)
-		order_behind_all(stream, class == REAL_COPY);
+		order_behind(stream, class == REAL_COPY);
 }
 
-void defer_add(struct tracker_stream *tracked)
+void defer_add(void)
 {
 	upload_is_last = true;
-	tracker_add(tracked);
+	copies++;
+	if (!tracker_publish())
+		stream_wait(NULL, false);
 }
 
 /*
@@ -251,48 +248,48 @@ static bool prints(void)
 	       REAL(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, bytes) != CUDA_SUCCESS;
 }
 
-static struct tracker_stream *make_stream(CUcontext context)
+static bool make_event(CUcontext context)
 {
-	CUevent event = NULL, spare = NULL;
+	CUevent event = NULL;
 
 	if (REAL(cuEventCreate)(&event, handles_event_flags()) != CUDA_SUCCESS)
-		return NULL;
-	struct tracker_stream *tracked = tracker_make(context, event, &spare);
-	if (spare != NULL)
-		REAL(cuEventDestroy_v2)(spare);
-	return tracked;
+		return false;
+	if (tracker_make(context, event))
+		return true;
+	REAL(cuEventDestroy_v2)(event);
+	return false;
 }
 
-struct tracker_stream *defer_stream(void)
+bool defer_is_possible(void)
 {
 	CUcontext context = NULL;
 
+	defer_called();
+	if (!tracker_is_first() || !tracker_is_alone()) {
+		hp_count(kept_threads);
+		return false;
+	}
 	if (visibility_now != 0) {
 		visibility_count();
-		return NULL;
+		return false;
 	}
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
-		return NULL;
-	struct tracker_stream *tracked = tracker_find(context);
+		return false;
 	/* No kernel has followed an open stream's last copy. */
-	if (tracked != NULL && (atomic_load(&tracked->word) & TRACKER_STATE) == TRACKER_OPEN)
-		return tracked;
+	if (tracker_state() == TRACKER_OPEN && tracker_context() == context)
+		return true;
 	if (hp_keeps(visible_printf) && prints()) {
 		visibility_raise(REAL_SEEN_PRINTF);
 		visibility_count();
-		return NULL;
+		return false;
 	}
-	return tracked != NULL ? tracked : make_stream(context);
+	return (tracker_knows(context) || make_event(context)) && tracker_follow(context);
 }
 
-struct tracker_stream *defer_seen(tracker_word *ret_word)
+bool defer_is_awaited(void)
 {
 	CUcontext context = NULL;
-	struct tracker_stream *tracked = NULL;
 
-	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
-		tracked = tracker_find(context);
-	if (tracked != NULL)
-		*ret_word = atomic_load(&tracked->word);
-	return tracked;
+	return tracker_is_first() && REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS &&
+	       context == tracker_context();
 }

@@ -12,30 +12,35 @@
  */
 void defer_gate(enum real_row row, CUstream stream);
 
-/* Waits for all deferred copies. */
+/* Waits for all deferred copies.  Ends deferral if the thread is not the first one. */
 void defer_join(void);
 
 /*
- * Returns the tracked stream of synchronous copies on the legacy stream.  NULL: a copy must not
- * return early: device work is host-visible (counted), or there is no context, event or entry.  The
- * caller has checked the option and that no capture is active.  Asks the driver.
+ * Called before a call of the program that only threads that use CUDA make.  A call of a second
+ * thread ends deferral, and waits for the copies that are deferred by then.
  */
-struct tracker_stream *defer_stream(void);
-
-/* Called after such a copy was enqueued. */
-void defer_add(struct tracker_stream *tracked);
+void defer_called(void);
 
 /*
- * While copies are in flight: true if a deferred upload was the last work of this thread, apart
- * from other copies.
+ * True if a synchronous copy on the legacy stream may return early.  False: another thread has
+ * called, device work is host-visible (counted), or there is no context or event.  The caller has
+ * checked the option and that no capture is active.  Asks the driver.
+ */
+bool defer_is_possible(void);
+
+/* Called after such a copy was enqueued.  Waits for it if deferral has ended. */
+void defer_add(void);
+
+/*
+ * While copies are in flight: true if a deferred upload was the last work of the thread, apart from
+ * other copies.
  */
 bool defer_upload_is_last(void);
 
 /*
- * Returns the tracked stream that a synchronous download on the legacy stream will wait for, and
- * its word.  The caller passes both to tracker_complete() after the download.  NULL: that stream is
- * not tracked.
+ * True if a synchronous download on the legacy stream waits for all deferred copies: the caller
+ * reports that they are complete.
  */
-struct tracker_stream *defer_seen(tracker_word *ret_word);
+bool defer_is_awaited(void);
 
 #endif

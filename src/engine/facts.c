@@ -154,8 +154,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		facts->captured = is_captured(copy);
 		break;
 	case COPY_ASK_DEFERRAL:
-		copy->tracked = defer_stream();
-		facts->deferrable = copy->tracked != NULL;
+		facts->deferrable = defer_is_possible();
 		break;
 	case COPY_ASK_WORKERS:
 		facts->workers = staging_workers();
@@ -205,7 +204,7 @@ void facts_see_what_it_waits_for(struct copy *copy)
 	if (copy->request->per_thread ||
 	    (copy->request->bytes != 0 && !facts_download_waits(copy->request->host)))
 		return;
-	copy->tracked = defer_seen(&copy->tracked_word);
-	if (copy->tracked != NULL && defer_upload_is_last())
+	copy->settles = defer_is_awaited();
+	if (copy->settles && defer_upload_is_last())
 		direct_left = COPY_FOLLOWED;
 }

@@ -6,7 +6,7 @@
  *	UNREADY   shim/driver/libcuda.c, once the driver's functions are known
  *	PROFILE   shim/load/device.c, when a profile starts
  *	IDLE      engine/idle.c and housekeeper.c
- *	DEFERRED  engine/tracker.c, under the lock defer
+ *	DEFERRED  engine/tracker.c
  *	UNPIN     engine/housekeeper.c, in the housekeeper's thread
  *	LOADED    shim/libc/dlopen_entry.S; shim/driver/linked.c clears it
  *

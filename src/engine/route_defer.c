@@ -20,7 +20,7 @@ static bool enqueue(const struct copy *copy)
 	bool sent = REAL(cuMemcpyHtoDAsync_v2)(request->far, copy->from, request->bytes, NULL) ==
 		    CUDA_SUCCESS;
 	if (sent)
-		defer_add(copy->tracked);
+		defer_add();
 	hp_users_leave(&state_enqueuers);
 	return sent;
 }

@@ -1,125 +1,172 @@
 /*
- * tracker.c - a table of fixed size; its words change by compare-and-exchange.
+ * tracker.c - a word that changes by compare-and-exchange.
  *
- * Under the lock defer, the first stream that is no longer idle also sets GATE_DEFERRED, and the
- * last one that becomes idle clears it.  A copy that finds its stream open changes the word without
- * the lock.  A thread changes the word before it records the event.  So the event covers the copy,
- * or the copy opens the stream again.
+ * GATE_DEFERRED is set before the stream is opened, and cleared after it has become idle.  Only the
+ * first thread sets the bit.
  */
 #include "engine/tracker.h"
-#include "base/lock.h"
 #include "base/protections.h"
 #include "engine/gate.h"
 
 #include <stddef.h>
 
-struct tracker_stream tracker_streams[TRACKER_STREAMS];
-static _Atomic unsigned busy; /* tracker_streams that are not idle; changed under the lock defer */
+#define ALONE       1u
+#define STATE_SHIFT 1
 
-static tracker_word next_of(tracker_word word, enum tracker_state state)
+static _Atomic uint32_t tracked_word = ALONE;
+
+/* The event of each context.  An entry is free if its context is NULL. */
+static struct stream {
+	CUcontext _Atomic context;
+	CUevent event; /* written before `context` */
+} streams[TRACKER_CONTEXTS];
+static struct stream *_Atomic tracked;
+
+static _Atomic bool has_first;
+static __thread bool is_first __attribute__((tls_model("initial-exec")));
+
+static enum tracker_state state_of(uint32_t word)
 {
-	return ((word >> 2) + 1) << 2 | (tracker_word)state;
+	return (enum tracker_state)(word >> STATE_SHIFT);
 }
 
-bool tracker_any(void)
+static uint32_t word_of(uint32_t alone, enum tracker_state state)
 {
-	return atomic_load_explicit(&busy, memory_order_relaxed) != 0;
+	return alone | (uint32_t)state << STATE_SHIFT;
 }
 
-struct tracker_stream *tracker_find(CUcontext context)
+CUcontext tracker_context(void)
 {
-	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&tracker_streams[i].context) == context)
-			return &tracker_streams[i];
+	struct stream *stream = atomic_load(&tracked);
+
+	return stream != NULL ? atomic_load(&stream->context) : NULL;
+}
+
+CUevent tracker_event(void)
+{
+	struct stream *stream = atomic_load(&tracked);
+
+	return stream != NULL ? stream->event : NULL;
+}
+
+static struct stream *stream_of(CUcontext context)
+{
+	for (size_t i = 0; i < TRACKER_CONTEXTS; i++)
+		if (atomic_load(&streams[i].context) == context)
+			return &streams[i];
 	return NULL;
 }
 
-struct tracker_stream *tracker_make(CUcontext context, CUevent event, CUevent *ret_spare)
+bool tracker_make(CUcontext context, CUevent event)
 {
-	*ret_spare = event;
-	hp_lock(HP_LOCK_defer);
-	struct tracker_stream *tracked = tracker_find(context);
-	if (tracked == NULL && (tracked = tracker_find(NULL)) != NULL) {
-		*ret_spare = NULL;
-		tracked->event = event;
-		atomic_store(&tracked->word, next_of(atomic_load(&tracked->word), TRACKER_IDLE));
-		atomic_store(&tracked->context, context);
-	}
-	hp_unlock(HP_LOCK_defer);
-	return tracked;
-}
+	struct stream *stream = stream_of(NULL);
 
-void tracker_add(struct tracker_stream *tracked)
-{
-	tracker_word word = atomic_load(&tracked->word);
-
-	/*
-	 * An open stream gets a new word, too: another thread may be about to report that the older
-	 * copies are complete.
-	 */
-	if ((word & TRACKER_STATE) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
-		return;
-	while ((word & TRACKER_STATE) == TRACKER_OPEN)
-		if (atomic_compare_exchange_weak(&tracked->word, &word,
-						 next_of(word, TRACKER_OPEN)))
-			return;
-	hp_lock(HP_LOCK_defer);
-	do
-		word = atomic_load(&tracked->word);
-	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
-	if ((word & TRACKER_STATE) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
-		gate_set(GATE_DEFERRED);
-	hp_unlock(HP_LOCK_defer);
-}
-
-bool tracker_record(struct tracker_stream *tracked, tracker_word *word)
-{
-	tracker_word recording = next_of(*word, TRACKER_RECORDING);
-
-	if (!atomic_compare_exchange_strong(&tracked->word, word, recording))
+	if (stream == NULL)
 		return false;
-	*word = recording;
+	stream->event = event;
+	atomic_store(&stream->context, context);
 	return true;
 }
 
-void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded)
+bool tracker_knows(CUcontext context)
 {
-	/* Fails if a copy was added since: then the stream stays open. */
-	atomic_compare_exchange_strong(&tracked->word, &word,
-				       next_of(word, recorded ? TRACKER_RECORDED : TRACKER_OPEN));
+	return stream_of(context) != NULL;
 }
 
-void tracker_complete(struct tracker_stream *tracked, tracker_word word)
+bool tracker_follow(CUcontext context)
 {
-	if ((word & TRACKER_STATE) == TRACKER_IDLE)
-		return;
-	hp_lock(HP_LOCK_defer);
-	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
-	    atomic_fetch_sub(&busy, 1) == 1)
+	struct stream *stream = stream_of(context);
+
+	if (stream == NULL || (stream != atomic_load(&tracked) && tracker_any()))
+		return false;
+	atomic_store(&tracked, stream);
+	return true;
+}
+
+bool tracker_is_first(void)
+{
+	if (!is_first && !atomic_load_explicit(&has_first, memory_order_relaxed) &&
+	    !atomic_exchange(&has_first, true))
+		is_first = true;
+	return is_first;
+}
+
+bool tracker_is_alone(void)
+{
+	return (atomic_load(&tracked_word) & ALONE) != 0;
+}
+
+enum tracker_state tracker_state(void)
+{
+	return state_of(atomic_load(&tracked_word));
+}
+
+bool tracker_publish(void)
+{
+	uint32_t word = atomic_load(&tracked_word);
+
+	gate_set(GATE_DEFERRED);
+	while ((word & ALONE) != 0)
+		if (atomic_compare_exchange_weak(&tracked_word, &word,
+						 word_of(ALONE, TRACKER_OPEN)))
+			return true;
+	/* Otherwise the thread that sets IDLE clears the bit. */
+	if (state_of(word) == TRACKER_IDLE)
 		gate_clear(GATE_DEFERRED);
-	hp_unlock(HP_LOCK_defer);
+	return false;
+}
+
+void tracker_end(void)
+{
+	atomic_fetch_and(&tracked_word, ~ALONE);
+}
+
+static bool change(enum tracker_state from, enum tracker_state to)
+{
+	uint32_t word = atomic_load(&tracked_word);
+
+	while (state_of(word) == from)
+		if (atomic_compare_exchange_weak(&tracked_word, &word, word_of(word & ALONE, to)))
+			return true;
+	return false;
+}
+
+bool tracker_record(void)
+{
+	return change(TRACKER_OPEN, TRACKER_RECORDING);
+}
+
+void tracker_recorded(bool recorded)
+{
+	change(TRACKER_RECORDING, recorded ? TRACKER_RECORDED : TRACKER_OPEN);
+}
+
+void tracker_complete(enum tracker_state state)
+{
+	if (state != TRACKER_IDLE && change(state, TRACKER_IDLE))
+		gate_clear(GATE_DEFERRED);
 }
 
 void tracker_context_gone(CUcontext context)
 {
-	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		if (atomic_load(&tracker_streams[i].context) != context)
-			continue;
-		tracker_complete(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
-		hp_lock(HP_LOCK_defer);
-		atomic_store(&tracker_streams[i].context, NULL);
-		hp_unlock(HP_LOCK_defer);
+	struct stream *stream = stream_of(context);
+
+	if (stream == NULL)
+		return;
+	if (stream == atomic_load(&tracked)) {
+		tracker_complete(tracker_state());
+		atomic_store(&tracked, NULL);
 	}
+	atomic_store(&stream->context, NULL);
 }
 
 void tracker_after_fork_child(void)
 {
-	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		atomic_store(&tracker_streams[i].context, NULL);
-		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
-	}
-	if (atomic_exchange(&busy, 0) != 0)
-		gate_clear(GATE_DEFERRED);
+	tracker_end();
+	tracker_complete(tracker_state());
+	atomic_store(&tracked, NULL);
+	for (size_t i = 0; i < TRACKER_CONTEXTS; i++)
+		atomic_store(&streams[i].context, NULL);
 }
 
 enum tracker_order tracker_order_of(CUcontext context, const struct tracker_work *work)

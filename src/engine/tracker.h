@@ -1,9 +1,12 @@
 /*
- * The deferred-copy tracker: the streams on which copies returned before the transfer completed,
- * and the events that report their completion.
+ * The deferred-copy tracker: which thread may defer, and whether its copies are complete.
  *
- * Copies are tracked by context, because only copies on its legacy stream are deferred.  All copies
- * of a burst share one event, which is recorded before other work follows them.  An event that is
+ * Only one thread defers: the first one that calls the driver.  Another thread may learn through
+ * memory that an upload has returned.  So its call ends deferral for good, and waits for the copies
+ * that are deferred by then.
+ *
+ * Only copies on the legacy stream are deferred, at a time those of one context.  All copies of a
+ * burst share one event, which is recorded before other work follows them.  An event that is
  * recorded after a later kernel might never complete.
  *
  *	IDLE       no copy is in flight
@@ -11,7 +14,8 @@
  *	RECORDING  other work is about to follow: a thread records the event
  *	RECORDED   the event has been recorded; once it is complete the stream is IDLE again
  *
- * A copy that is added while the stream is RECORDING or RECORDED opens the stream again.
+ * One word has the state, and ALONE until deferral has ended.  Only the first thread opens the
+ * stream, and only while ALONE is set, so a state needs no sequence number (test/model/README.md).
  */
 #ifndef HP_ENGINE_TRACKER_H
 #define HP_ENGINE_TRACKER_H
@@ -22,60 +26,62 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACKER_STREAMS 16
+#define TRACKER_CONTEXTS 16
 
 enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_RECORDING, TRACKER_RECORDED };
 
-/* A state, and how often it has changed, so that an old result cannot end newer copies. */
-typedef uint32_t tracker_word;
+/* The context whose legacy stream is tracked; NULL: none is.  Any thread. */
+CUcontext tracker_context(void);
 
-#define TRACKER_STATE 3u /* the bits of a word that hold its enum tracker_state */
+/* The event of that context, or NULL. */
+CUevent tracker_event(void);
 
-/* Any thread reads the fields.  An entry is assigned and freed under the lock defer. */
-struct tracker_stream {
-	_Atomic tracker_word word; /* to and from IDLE under the lock defer, else by any thread */
-	CUcontext _Atomic context; /* NULL: the entry is free */
-	CUevent event;             /* written under the lock defer, before `context` */
-};
+/* Gives a context its event.  False: there are too many contexts.  Called by the first thread. */
+bool tracker_make(CUcontext context, CUevent event);
+bool tracker_knows(CUcontext context);
 
-/* All tracked streams, and free entries. */
-extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
+/*
+ * Tracks the legacy stream of `context`.  False: the context has no event, or copies on the stream
+ * of another one are in flight.  Called by the first thread.
+ */
+bool tracker_follow(CUcontext context);
+
+/* True if the calling thread is the first one.  The first thread that asks becomes that. */
+bool tracker_is_first(void);
+
+/* True until deferral has ended. */
+bool tracker_is_alone(void);
+
+enum tracker_state tracker_state(void);
 
 /* True if a deferred copy is in flight: then GATE_DEFERRED is set.  One load. */
-bool tracker_any(void);
-
-/* Returns the tracked stream of the context, or NULL: there is none yet.  Lock-free. */
-struct tracker_stream *tracker_find(CUcontext context);
-
-/*
- * Tracks the legacy stream of the context.  *ret_spare: NULL if the tracker has taken `event`, else
- * `event`, which the caller destroys.  NULL: all entries are taken, so no copy of that stream
- * returns early.
- */
-struct tracker_stream *tracker_make(CUcontext context, CUevent event, CUevent *ret_spare);
-
-/* Called after a copy was enqueued. */
-void tracker_add(struct tracker_stream *tracked);
+static inline bool tracker_any(void)
+{
+	return tracker_state() != TRACKER_IDLE;
+}
 
 /*
- * Called if the stream was open in *word.  True: this thread must record the event, and pass the
- * new *word to tracker_recorded() afterwards.  False: another thread has changed the stream.
+ * Called by the first thread after it has enqueued a copy.  False: deferral has ended, so the
+ * caller must wait for the copy.
  */
-bool tracker_record(struct tracker_stream *tracked, tracker_word *word);
+bool tracker_publish(void);
 
-/* Ends RECORDING; if not `recorded`, the stream is open again.  No effect if a copy followed. */
-void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded);
+/* Ends deferral for good. */
+void tracker_end(void);
 
-/*
- * Reports that the copies that were in flight in `word` are complete.  No effect if others were
- * added since.
- */
-void tracker_complete(struct tracker_stream *tracked, tracker_word word);
+/* Sets RECORDING.  True: this thread must record the event and call tracker_recorded(). */
+bool tracker_record(void);
+
+/* Ends RECORDING; if not `recorded`, the stream is open again. */
+void tracker_recorded(bool recorded);
+
+/* Called when the copies are complete.  No effect if the state is no longer `state`. */
+void tracker_complete(enum tracker_state state);
 
 /* Called when a context has ended, which destroys its events. */
 void tracker_context_gone(CUcontext context);
 
-/* In the child of fork(): nothing is in flight. */
+/* In the child of fork(): nothing is in flight, and nothing will be deferred. */
 void tracker_after_fork_child(void);
 
 /* Work that is about to be enqueued. */
@@ -91,7 +97,7 @@ enum tracker_order {
 	TRACKER_JOIN,     /* the host must wait: the stream is unknown, or of another context */
 };
 
-/* Returns how to order the work behind the copies of that stream.  Pure. */
+/* Returns how to order the work behind the copies of that context.  Pure. */
 enum tracker_order tracker_order_of(CUcontext context, const struct tracker_work *work);
 
 #endif

@@ -6,7 +6,6 @@
 #include "thread.h"
 #include "defer.h"
 
-#include <semaphore.h>
 #include <sys/mman.h>
 
 /* ---- the source ---- */
@@ -363,79 +362,53 @@ CAPTURES(by_thread, THREAD_LOCAL)
 CAPTURES(relaxed, RELAXED)
 
 /*
- * A capture begins while another thread is inside its copy.  The stand-in holds that thread where
- * the library checks whether the copy may return early; on a device the two only run concurrently.
+ * Another thread begins a capture while this one is inside its copy.  The stand-in holds the copy
+ * where the library checks whether it may return early; on a device the two only run concurrently.
  */
-struct held_copy {
-	pthread_t thread, releasing;
-	CUresult result;
-	_Atomic bool begun, done, begins_capture;
-	sem_t goes_on;
-};
+static _Atomic bool copy_begun, copy_done;
 
-static void *copy_while_held(void *arg)
+static void *capture_meanwhile(void *holds)
 {
-	struct held_copy *my = arg;
-	char block[4096];
-
-	OK(cu.cuCtxSetCurrent(primary));
-	fill(block, sizeof(block), 60);
-	my->begun = true;
-	my->result = cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block));
-	memset(block, 0xee, sizeof(block));
-	my->done = true;
-	sem_wait(&my->goes_on);
-	return NULL;
-}
-
-/* Lets the copy continue when the main thread waits for its end, or has begun the capture. */
-static void *release_copy(void *arg)
-{
-	struct held_copy *my = arg;
-
-	WAIT_FOR(!my->begins_capture || thread_is_blocked(getpid()));
-	release_call();
-	return NULL;
-}
-
-ALONE(row21_capture_begins_during_a_copy)
-{
-	struct held_copy copy = { .result = CUDA_ERROR_UNKNOWN, .begins_capture = true };
 	CUgraph graph = NULL;
 
-	defer_begin();
-	sem_init(&copy.goes_on, 0, 0);
-	work(NULL, WORD(1));
-	bool holds = hold_call("cuCtxSetLimit");
-	CHECK_EQ(pthread_create(&copy.thread, NULL, copy_while_held, &copy), 0);
-	if (holds) {
-		WAIT_FOR(call_is_held() || copy.done);
-		CHECK_EQ(pthread_create(&copy.releasing, NULL, release_copy, &copy), 0);
-	} else {
-		WAIT_FOR(copy.begun);
-	}
+	WAIT_FOR(copy_done || (*(bool *)holds ? call_is_held() : copy_begun));
+	OK(cu.cuCtxSetCurrent(primary));
 	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	copy.begins_capture = false;
-	WAIT_FOR(copy.done);
-	if (holds)
-		pthread_join(copy.releasing, NULL);
+	if (*(bool *)holds)
+		release_call();
+	WAIT_FOR(copy_done);
 	copy_by_kernel(stream, SEEN, TARGET, 4096);
 	OK(cu.cuStreamEndCapture(stream, &graph));
-	OK(copy.result);
 	CUgraphExec exec = instantiate(graph);
 	/*
 	 * Without hotpin a graph may read what was there before a synchronous upload of 4 KiB that
 	 * has returned (H200, driver 580.159: about half of the runs).
 	 */
-	if (!holds)
+	if (!*(bool *)holds)
 		OK(cu.cuCtxSynchronize());
 	OK(cu.cuGraphLaunch(exec, stream));
 	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(SEEN, 4096, 60));
 	OK(cu.cuGraphExecDestroy(exec));
-	sem_post(&copy.goes_on);
-	pthread_join(copy.thread, NULL);
+	return NULL;
+}
+
+ALONE(row21_capture_begins_during_a_copy)
+{
+	char block[4096];
+	pthread_t thread;
+
+	defer_begin();
+	work(NULL, WORD(1));
+	bool holds = hold_call("cuCtxSetLimit");
+	CHECK_EQ(pthread_create(&thread, NULL, capture_meanwhile, &holds), 0);
+	fill(block, sizeof(block), 60);
+	copy_begun = true;
+	OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
+	memset(block, 0xee, sizeof(block));
+	copy_done = true;
+	pthread_join(thread, NULL);
 }
 
 /*
@@ -786,18 +759,16 @@ TEST(row25_nothing_before_what_is_waited_for)
 }
 
 /* A stream waits for a word that another thread writes: the copy behind it waits, too. */
-static _Atomic pid_t uploading;
+static _Atomic bool upload_begun, upload_done;
 
-static void *upload_behind_a_word(void *result)
+static void *write_the_word(void *result)
 {
-	char block[64];
-
+	/* A thread that waits for a device may spin. */
+	WAIT_FOR(upload_done || (upload_begun && (stand_in("standin_calls") == NULL ||
+						  thread_is_blocked(getpid()))));
 	OK(cu.cuCtxSetCurrent(primary));
-	uploading = gettid();
-	*(CUresult *)result =
-		cu.cuStreamWaitValue32_v2(blocking, WORD(8), 1, CU_STREAM_WAIT_VALUE_GEQ);
-	fill(block, sizeof(block), 78);
-	OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
+	*(CUresult *)result = cu.cuStreamWriteValue32_v2(stream, WORD(8), 1, 0);
+	OK(cu.cuStreamSynchronize(stream));
 	return NULL;
 }
 
@@ -805,18 +776,19 @@ ALONE(row25_another_thread_writes_the_word)
 {
 	CUresult result = CUDA_ERROR_UNKNOWN;
 	pthread_t thread;
+	char block[64];
 
 	defer_begin();
 	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 	OK(cu.cuCtxSynchronize());
-	CHECK_EQ(pthread_create(&thread, NULL, upload_behind_a_word, &result), 0);
-	/* A thread that waits for a device may spin. */
-	WAIT_FOR(uploading != 0 &&
-		 (stand_in("standin_calls") == NULL || thread_is_blocked(uploading)));
-	SEE("written", cu.cuStreamWriteValue32_v2(stream, WORD(8), 1, 0));
-	OK(cu.cuStreamSynchronize(stream));
+	CHECK_EQ(pthread_create(&thread, NULL, write_the_word, &result), 0);
+	SEE("waits", cu.cuStreamWaitValue32_v2(blocking, WORD(8), 1, CU_STREAM_WAIT_VALUE_GEQ));
+	fill(block, sizeof(block), 78);
+	upload_begun = true;
+	OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
+	upload_done = true;
 	pthread_join(thread, NULL);
-	SEE("waited", result);
+	SEE("written", result);
 	CHECK(device_holds(TARGET, 64, 78));
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_tracker.c - which copies must wait for which, and when waiting is unnecessary.
+ * test_tracker.c - which thread may defer, and which work must wait for its copies.
  */
 #include "base/parse.h"
 #include "engine/gate.h"
@@ -7,6 +7,8 @@
 #include "engine/visibility.h"
 
 #include "check.h"
+
+#include <pthread.h>
 
 #define HERE  ((CUcontext)0x1000)
 #define THERE ((CUcontext)0x2000)
@@ -45,105 +47,119 @@ static bool closed(void)
 	return (atomic_load(&gate_word) & GATE_DEFERRED) != 0;
 }
 
-static struct tracker_stream *make(CUcontext context)
-{
-	CUevent spare;
-
-	return tracker_make(context, EVENT, &spare);
-}
-
 TEST(a_burst_closes_the_gate_and_has_one_event)
 {
-	CHECK(tracker_find(HERE) == NULL);
-	struct tracker_stream *tracked = make(HERE);
-	CHECK(tracker_find(HERE) == tracked);
-	CHECK(!tracker_any());
+	CHECK(tracker_context() == NULL);
+	CHECK(!tracker_follow(HERE));
+	CHECK(tracker_make(HERE, EVENT) && tracker_follow(HERE));
+	CHECK(tracker_context() == HERE && tracker_event() == EVENT);
+	CHECK(!tracker_any() && !closed());
+	CHECK(!tracker_record());
 	for (int i = 0; i < 3; i++)
-		tracker_add(tracked);
+		CHECK(tracker_publish());
 	CHECK(closed() && tracker_any());
 
-	tracker_word word = atomic_load(&tracked->word), other = word;
-	CHECK(tracker_record(tracked, &word));
-	CHECK(!tracker_record(tracked, &other));
-	tracker_recorded(tracked, word, true);
-	word = atomic_load(&tracked->word);
-	CHECK_EQ(word & TRACKER_STATE, TRACKER_RECORDED);
-	tracker_complete(tracked, word);
+	CHECK(tracker_record());
+	CHECK(!tracker_record());
+	tracker_recorded(true);
+	CHECK_EQ(tracker_state(), TRACKER_RECORDED);
+	tracker_complete(TRACKER_RECORDED);
 	CHECK(!closed() && !tracker_any());
-	tracker_complete(tracked, word);
+	tracker_complete(TRACKER_RECORDED);
 	CHECK(!closed() && !tracker_any());
 }
 
-/* A copy that is added while its tracked stream is marked is not covered by that event. */
-TEST(a_copy_while_the_event_is_recorded)
+/* A copy that follows the event is not covered by it. */
+TEST(a_copy_behind_the_event)
 {
-	struct tracker_stream *tracked = make(HERE);
-	tracker_add(tracked);
-	tracker_word word = atomic_load(&tracked->word);
-	CHECK(tracker_record(tracked, &word));
-	tracker_add(tracked);
-	tracker_recorded(tracked, word, true);
-	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
-
-	word = atomic_load(&tracked->word);
-	CHECK(tracker_record(tracked, &word));
-	tracker_recorded(tracked, word, true);
-	tracker_word seen = atomic_load(&tracked->word);
-	tracker_add(tracked);
-	tracker_complete(tracked, seen);
-	CHECK(tracker_any());
-	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
-	CHECK(closed());
-}
-
-/* A copy that is added to an open tracked stream is not completed together with earlier ones. */
-TEST(a_copy_on_top_of_others)
-{
-	struct tracker_stream *tracked = make(HERE);
-	tracker_add(tracked);
-	tracker_word seen = atomic_load(&tracked->word);
-	tracker_add(tracked);
-	tracker_complete(tracked, seen);
-	CHECK(tracker_any());
-	tracker_complete(tracked, atomic_load(&tracked->word));
-	CHECK(!tracker_any());
+	tracker_publish();
+	tracker_record();
+	tracker_recorded(true);
+	CHECK(tracker_publish());
+	CHECK_EQ(tracker_state(), TRACKER_OPEN);
+	tracker_complete(TRACKER_RECORDED);
+	CHECK(tracker_any() && closed());
 }
 
 TEST(an_event_that_fails_leaves_the_stream_open)
 {
-	struct tracker_stream *tracked = make(HERE);
-	tracker_add(tracked);
-	tracker_word word = atomic_load(&tracked->word);
-	CHECK(tracker_record(tracked, &word));
-	tracker_recorded(tracked, word, false);
-	CHECK_EQ(atomic_load(&tracked->word) & TRACKER_STATE, TRACKER_OPEN);
+	tracker_publish();
+	CHECK(tracker_record());
+	tracker_recorded(false);
+	CHECK_EQ(tracker_state(), TRACKER_OPEN);
 }
 
-TEST(contexts_take_their_streams_along)
+static void *another(void *is_first)
 {
-	CUevent spare = NULL;
+	*(bool *)is_first = tracker_is_first();
+	return NULL;
+}
 
-	struct tracker_stream *tracked = make(HERE);
-	for (uintptr_t i = 1; i < TRACKER_STREAMS; i++)
-		CHECK(make((CUcontext)(0x5000 + i)) != NULL);
-	CHECK(make(THERE) == NULL);
-	/* Another thread was faster. */
-	CHECK(tracker_make(HERE, (CUevent)0x4000, &spare) == tracked);
-	CHECK(spare == (CUevent)0x4000 && tracked->event == EVENT);
-	/* An event belongs to its context. */
-	tracker_add(tracked);
-	CHECK(tracker_any() && closed());
+TEST(one_thread_is_the_first)
+{
+	pthread_t thread;
+	bool other_is_first = true;
+
+	CHECK(tracker_is_first());
+	CHECK_EQ(pthread_create(&thread, NULL, another, &other_is_first), 0);
+	pthread_join(thread, NULL);
+	CHECK(!other_is_first && tracker_is_first());
+}
+
+/* No copy returns early once deferral has ended, and the gate opens when the last one is complete.
+ */
+TEST(the_end_of_deferral)
+{
+	CHECK(tracker_is_alone());
+	CHECK(tracker_publish());
+	tracker_end();
+	CHECK(!tracker_is_alone());
+	CHECK_EQ(tracker_state(), TRACKER_OPEN);
+	CHECK(!tracker_publish());
+	CHECK(closed());
+	CHECK(tracker_record());
+	tracker_recorded(true);
+	tracker_complete(TRACKER_RECORDED);
+	CHECK(!closed());
+	CHECK(!tracker_publish());
+	CHECK(!closed() && !tracker_any());
+}
+
+/* The copies in flight are those of one context. */
+TEST(contexts_in_turn)
+{
+	CHECK(tracker_make(HERE, EVENT) && tracker_make(THERE, (CUevent)0x4000));
+	CHECK(tracker_follow(HERE));
+	tracker_publish();
+	CHECK(tracker_follow(HERE) && !tracker_follow(THERE));
+	tracker_complete(TRACKER_OPEN);
+	CHECK(tracker_follow(THERE));
+	CHECK(tracker_context() == THERE && tracker_event() == (CUevent)0x4000);
+}
+
+TEST(contexts_take_their_events_along)
+{
+	for (uintptr_t i = 1; i < TRACKER_CONTEXTS; i++)
+		CHECK(tracker_make((CUcontext)(0x5000 + i), EVENT));
+	CHECK(tracker_make(HERE, EVENT) && tracker_follow(HERE));
+	CHECK(!tracker_make(THERE, EVENT));
+	tracker_publish();
+	tracker_context_gone((CUcontext)0x5001);
+	CHECK(tracker_context() == HERE && tracker_any());
 	tracker_context_gone(HERE);
-	CHECK(!tracker_any() && !closed());
-	CHECK(make(THERE) == tracked);
+	CHECK(tracker_context() == NULL && !tracker_any() && !closed());
+	CHECK(!tracker_knows(HERE) && tracker_is_alone());
+	CHECK(tracker_make(THERE, EVENT));
 }
 
 TEST(a_child_has_nothing_outstanding)
 {
-	tracker_add(make(HERE));
+	tracker_make(HERE, EVENT);
+	tracker_follow(HERE);
+	tracker_publish();
 	tracker_after_fork_child();
-	CHECK(!tracker_any() && !closed());
-	CHECK(tracker_find(HERE) == NULL);
+	CHECK(tracker_context() == NULL && !tracker_any() && !closed());
+	CHECK(!tracker_publish());
 }
 
 TEST(pinned_memory_comes_and_goes)

@@ -1,8 +1,10 @@
 /*
- * contexts.c - the driver calls that create contexts.
+ * contexts.c - the driver calls that create contexts and make them current.
  *
- * The CUDA runtime uses primary contexts, which cuDevicePrimaryCtxRetain() creates.
+ * The CUDA runtime uses primary contexts, which cuDevicePrimaryCtxRetain() creates.  A thread makes
+ * one of these calls, or cuInit(), before it can use CUDA.
  */
+#include "engine/defer.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
@@ -20,6 +22,7 @@ static void note_context(CUresult result, const CUcontext *ret)
 	HP_EXPORT CUresult name parameters              \
 	{                                               \
 		SHIM_ENTER(REAL_ROW_##name);            \
+		defer_called();                         \
 		visibility_flags(flags);                \
 		CUresult result = REAL(name) arguments; \
 		note_context(result, ret);              \
@@ -36,3 +39,15 @@ CREATE(cuCtxCreate_v4, flags,
        (ret, parameters, flags, device))
 CREATE(cuDevicePrimaryCtxRetain, 0, (CUcontext * ret, CUdevice device), (ret, device))
 #undef CREATE
+
+#define MAKE_CURRENT(name)                         \
+	HP_EXPORT CUresult name(CUcontext context) \
+	{                                          \
+		SHIM_ENTER(REAL_ROW_##name);       \
+		defer_called();                    \
+		return REAL(name)(context);        \
+	}
+MAKE_CURRENT(cuCtxPushCurrent)
+MAKE_CURRENT(cuCtxPushCurrent_v2)
+MAKE_CURRENT(cuCtxSetCurrent)
+#undef MAKE_CURRENT

@@ -6,6 +6,7 @@
 #include "base/protections.h"
 #include "base/users.h"
 #include "engine/capture.h"
+#include "engine/defer.h"
 #include "engine/state.h"
 #include "real/contexts.h"
 #include "shim/driver/chain.h"
@@ -18,6 +19,7 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 {
 	uint64_t enter_ns = hp_now_ns();
 	SHIM_ENTER(REAL_ROW_cuInit);
+	defer_called();
 
 	CUresult result = REAL(cuInit)(flags);
 	uint64_t leave_ns = hp_now_ns();
