@@ -7,24 +7,25 @@
 #include "engine/stream.h"
 #include "shim/driver/enter.h"
 
-#define BEGIN(name, parameters, arguments)                                  \
-	HP_EXPORT CUresult name parameters                                  \
-	{                                                                   \
-		SHIM_ENTER(REAL_ROW_##name);                                \
-		capture_begin(stream, real_is_per_thread[REAL_ROW_##name]); \
-		return capture_begun(REAL(name) arguments, stream);         \
+#define BEGIN(name, own, parameters, arguments)                     \
+	HP_EXPORT CUresult name parameters                          \
+	{                                                           \
+		SHIM_ENTER(REAL_ROW_##name);                        \
+		capture_begin(stream, own);                         \
+		return capture_begun(REAL(name) arguments, stream); \
 	}
-BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
-BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
-BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
-BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
-#define TO_GRAPH(name)                                                               \
-	BEGIN(name,                                                                  \
+BEGIN(cuStreamBeginCapture, false, (CUstream stream), (stream))
+BEGIN(cuStreamBeginCapture_ptsz, true, (CUstream stream), (stream))
+BEGIN(cuStreamBeginCapture_v2, false, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+BEGIN(cuStreamBeginCapture_v2_ptsz, true, (CUstream stream, CUstreamCaptureMode mode),
+      (stream, mode))
+#define TO_GRAPH(name, own)                                                          \
+	BEGIN(name, own,                                                             \
 	      (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,      \
 	       const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode), \
 	      (stream, graph, dependencies, data, count, mode))
-TO_GRAPH(cuStreamBeginCaptureToGraph)
-TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
+TO_GRAPH(cuStreamBeginCaptureToGraph, false)
+TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, true)
 #undef TO_GRAPH
 #undef BEGIN
 
