@@ -22,7 +22,6 @@
 #include "engine/stream.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
-#include "pin/cost.h"
 #include "pin/pin.h"
 
 #include <string.h>
@@ -76,10 +75,6 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
-	/* Reading the clock twice is half of the overhead of a small copy. */
-	if (copy->block != NULL && request->bytes >= COST_LEARNS_FROM && !copy->facts.captured &&
-	    copy->pieces.block == NULL)
-		copy->enter_ns = hp_now_ns();
 }
 
 /* Runs the route up to the driver's next call.  False: the fallback carries out the rest. */
@@ -197,7 +192,7 @@ CUresult copy_end(struct copy *copy)
 	/* An empty copy waits for nothing. */
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
-	if (copy->enter_ns != 0 || request->called_ns != 0)
+	if (request->called_ns != 0)
 		report_copy(copy);
 	if (request->direction == TRACE_D2H)
 		end_download(copy);

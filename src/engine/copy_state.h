@@ -36,7 +36,6 @@ struct copy {
 	size_t ring_bytes;          /* bytes that went through the ring */
 	bool settles;               /* a download that waits for all deferred copies */
 	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
-	uint64_t enter_ns; /* when the route began; 0: the time says nothing about pinning */
 
 	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */

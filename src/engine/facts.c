@@ -68,13 +68,6 @@ static bool is_captured(const struct copy *copy)
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* True if the host side is untouched memory.  Asked for unpinned blocks only. */
-static bool is_untouched(const struct copy *copy)
-{
-	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
-	       staging_is_untouched(copy->request, &copy->facts);
-}
-
 /* True if the copy is one run of most of its block, so that it may pin the block piece by piece. */
 static bool is_of_most(const struct copy *copy)
 {
@@ -86,7 +79,7 @@ static bool is_of_most(const struct copy *copy)
 }
 
 /*
- * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages a small
+ * Counts the copy for the pin rule, and pins the block if that pays now.  The driver stages a small
  * asynchronous upload of pageable memory inside its call.  No thread may pin the block during that
  * call, or the copy would need a wait.  Returns whether the block is pinned.
  */
@@ -158,9 +151,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_WORKERS:
 		facts->workers = staging_workers();
-		break;
-	case COPY_ASK_UNTOUCHED:
-		facts->untouched = is_untouched(copy);
 		break;
 	case COPY_ASK_HOST_MEMORY:
 		facts->host_memory = find_host_memory(copy);

@@ -216,30 +216,8 @@ static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 }
 
 /*
- * Plans a download.  If the destination is untouched memory, staging is faster than pinning: copy
- * workers share the page faults, a registration takes all of them in one thread.
- */
-static enum copy_step plan_download(const struct copy_facts *facts)
-{
-	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
-				is_worth_staging(facts) && !knows(facts, COPY_ASK_HOST_MEMORY);
-
-	if (may_be_untouched && !knows(facts, COPY_ASK_WORKERS))
-		return COPY_ASK_WORKERS;
-	if (may_be_untouched && !knows(facts, COPY_ASK_UNTOUCHED) && copy_stage_gain_ns(facts) > 0)
-		return COPY_ASK_UNTOUCHED;
-	if (facts->untouched && !knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	if (facts->untouched && facts->stageable && facts->workers >= 2)
-		return COPY_STAGE;
-	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
-		return COPY_ASK_HOST_MEMORY;
-	return plan_by_host_memory(facts);
-}
-
-/*
- * Plans all other copies: large uploads, rows, and copies whose other side is not linear device
- * memory.
+ * Plans all other copies: downloads, large uploads, rows, and copies whose other side is not linear
+ * device memory.
  */
 static enum copy_step plan_other(const struct copy_facts *facts)
 {
@@ -260,8 +238,6 @@ static enum copy_step plan_by_kind(const struct copy_facts *facts)
 		return plan_small_upload(facts);
 	if (is_staged_by_the_driver(facts))
 		return plan_staged_by_the_driver(facts);
-	if (facts->to_host)
-		return plan_download(facts);
 	return plan_other(facts);
 }
 

@@ -46,7 +46,6 @@ enum copy_step {
 	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
 	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
 	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
-	COPY_ASK_UNTOUCHED,   /* whether the destination is untouched memory */
 	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
 	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
 	COPY_ASK_STREAM,      /* whether the stream has work left */
@@ -73,7 +72,7 @@ struct copy_facts {
 
 	/* A bit for each question that has been answered, and the answers. */
 	uint32_t answered;
-	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy;
+	bool captured, deferrable, cuttable, stream_busy, legacy_busy;
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
 	bool pins_pieces; /* with host_memory: this copy pins the block, piece by piece */
@@ -203,9 +202,6 @@ static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 
 /* The smallest copy between unknown addresses for which asking the driver about them pays. */
 #define COPY_DIRECTION_LEAST ((size_t)1 << 20)
-
-/* The smallest download for which checking whether its destination is untouched pays. */
-#define COPY_UNTOUCHED_LEAST ((size_t)1 << 20)
 
 /*
  * True if the copy would be faster from pinned memory.  False if the driver stages pageable memory

@@ -1,6 +1,5 @@
-/* report.c - reports copies to the cost model and to the profile. */
+/* report.c - reports copies to the profile. */
 #include "engine/report.h"
-#include "base/clock.h"
 #include "base/tsc_clock.h"
 #include "pin/cost.h"
 #include "trace/trace.h"
@@ -66,26 +65,14 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.host = request->host,
 		.allocator = block != NULL ? atomic_load(&block->site) : 0,
 		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
-		.gain_ns = gains(copy) ? cost_of_copy_ns(&cost_rates_here, copy->facts.to_device,
-							 request->bytes)
-				       : 0,
+		.gain_ns = gains(copy) ? cost_saved_ns(request->bytes) : 0,
 		.frame = request->frame,
 	});
 }
 
-static void learn(const struct copy *copy, uint64_t ns)
-{
-	enum copy_step route = copy->route;
-	bool pinned = route == COPY_DIRECT || route == COPY_WAIT || route == COPY_SEND;
-
-	cost_learn_copy(copy->facts.to_device, pinned, copy->request->bytes, ns);
-}
-
 void report_copy(const struct copy *copy)
 {
-	if (copy->enter_ns != 0 && gains(copy))
-		learn(copy, hp_now_ns() - copy->enter_ns);
-	if (copy->request->called_ns != 0 && trace_active())
+	if (trace_active())
 		record(copy, hp_tsc_now_ns());
 }
 

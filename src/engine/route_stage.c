@@ -12,7 +12,6 @@ static bool begin(struct copy *copy)
 	const struct copy_request *request = copy->request;
 
 	copy->staged = true;
-	copy->enter_ns = 0;
 	route_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
 	copy->done = staging_run(request);

@@ -24,6 +24,9 @@
 
 #define LEAST_WITH_GAPS ((size_t)1 << 20)
 
+/* The smallest download for which checking whether its destination is untouched pays. */
+#define UNTOUCHED_LEAST ((size_t)1 << 20)
+
 /* The smallest area that can stage a large copy (stage/stage.c). */
 #define AREA_LEAST      (4 * AREA_UNIT)
 
@@ -115,13 +118,8 @@ static bool is_wanted(const struct copy_request *request, const struct copy_fact
 
 static bool samples_untouched(const struct copy_request *request)
 {
-	return request->direction == TRACE_D2H && request->bytes >= COPY_UNTOUCHED_LEAST &&
+	return request->direction == TRACE_D2H && request->bytes >= UNTOUCHED_LEAST &&
 	       stage_is_untouched(request->host, request->extent);
-}
-
-bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts)
-{
-	return is_wanted(request, facts) && samples_untouched(request);
 }
 
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
@@ -173,9 +171,9 @@ void staging_ring_end(struct ring_hold *hold, bool sent)
 
 size_t staging_run(const struct copy_request *request)
 {
+	struct stage_copy stage = describe(request);
 	size_t moved = 0;
 
-	struct stage_copy stage = describe(request);
 	bool legacy = stream_is_legacy(stage.stream, stage.per_thread);
 	if (!legacy || hp_users_try_enter(&state_enqueuers)) {
 		stage.workers = pieces_workers(stage.to_device, request->bytes,

@@ -19,11 +19,9 @@ void staging_after_fork_child(void);
 unsigned staging_workers(void);
 
 /*
- * Answer COPY_ASK_STAGING and COPY_ASK_UNTOUCHED.  The first creates staging memory and workers
- * when they pay.  Both ask the driver.
+ * Answers COPY_ASK_STAGING.  Creates staging memory and workers when they pay.  Asks the driver.
  */
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
-bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts);
 
 /* Moves as much of the copy through the area as possible.  Returns the number of bytes. */
 size_t staging_run(const struct copy_request *request);

@@ -83,7 +83,7 @@ struct block {
 	_Atomic uint64_t parked_ns; /* when it was parked, if it was pinned then; else 0 */
 
 	/* Any thread, relaxed.  Both outlive free(), as the pages do. */
-	_Atomic uint64_t copy_cost_ns; /* extra cost of copies of these pages while pageable */
+	_Atomic uint64_t copied_bytes; /* counted by the pin rule (pin/cost.h) */
 	_Atomic uint64_t copied_ns; /* when it was copied last, by hp_now_coarse_ns(); 0: never */
 
 	/* Changed under the locks pin and heap, read by any thread (acquire). */

@@ -55,7 +55,7 @@ static struct block *join(struct block *a, struct block *b)
 {
 	struct block *large = a->room >= b->room ? a : b, *small = a->room >= b->room ? b : a;
 
-	large->copy_cost_ns += small->copy_cost_ns;
+	large->copied_bytes += small->copied_bytes;
 	large->moved = large->moved || small->moved;
 	span_join(large, small);
 	return large;
@@ -92,8 +92,8 @@ void cache_put_all(struct block *list)
 }
 
 /*
- * Cuts a BLOCK_LEAVING block in two, and divides its copy cost.  The smaller part becomes a new
- * block, because mapping costs in proportion to its size.  False: not cut.
+ * Cuts a BLOCK_LEAVING block in two, and divides its count of copied bytes.  The smaller part
+ * becomes a new block, because mapping costs in proportion to its size.  False: not cut.
  */
 static bool split(struct block *block, size_t room, struct block **ret_lower,
 		  struct block **ret_upper)
@@ -105,8 +105,8 @@ static bool split(struct block *block, size_t room, struct block **ret_lower,
 	if (part == NULL)
 		return false;
 	part->freed_ns = block->freed_ns;
-	part->copy_cost_ns = block->copy_cost_ns / (whole / MAP_UNIT) * (part->room / MAP_UNIT);
-	block->copy_cost_ns -= part->copy_cost_ns;
+	part->copied_bytes = block->copied_bytes / (whole / MAP_UNIT) * (part->room / MAP_UNIT);
+	block->copied_bytes -= part->copied_bytes;
 	*ret_lower = below ? part : block;
 	*ret_upper = below ? block : part;
 	return true;

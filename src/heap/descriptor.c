@@ -41,7 +41,7 @@ void descriptor_begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->clearing, false, memory_order_relaxed);
 	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->copy_cost_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->copied_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
 	atomic_store_explicit(&block->has_slot, false, memory_order_relaxed);

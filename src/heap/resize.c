@@ -132,7 +132,7 @@ static void inherit(struct block *to, struct block *from)
 	to->site = from->site;
 	to->use = from->use;
 	to->home = from->home;
-	to->copy_cost_ns = atomic_exchange(&from->copy_cost_ns, 0);
+	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
 	to->copied_ns = from->copied_ns;
 }
 

@@ -36,12 +36,10 @@ bool background_add(struct block *block, uintptr_t context)
 	hp_lock(HP_LOCK_pin);
 	for (unsigned i = 0; i < count && !there; i++)
 		there = waiting[i].block == block;
-	if (!there && count < WAITING_MOST) {
+	if (!there && count < WAITING_MOST)
 		waiting[count++] = (struct background_entry){ block, context };
-		there = true;
-	}
 	hp_unlock(HP_LOCK_pin);
-	return there;
+	return true;
 }
 
 bool pin_has_queued(void)

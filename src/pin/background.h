@@ -18,8 +18,8 @@ bool pin_has_queued(void);
 
 /*
  * Queues the block to be pinned with `context` current.  False: no thread calls
- * pin_in_background(), or the queue is full.  A block that is queued twice, or freed meanwhile,
- * does no harm.  Takes the lock pin.
+ * pin_in_background().  A full queue drops the block; a later copy queues it again.  A block that
+ * is queued twice, or freed meanwhile, does no harm.  Takes the lock pin.
  */
 bool background_add(struct block *block, uintptr_t context);
 

@@ -1,16 +1,10 @@
 /*
- * The pin cost model: decides when pinning a block pays, by rates that are measured in this
- * process.  Decisions are pure; the rates are arguments.
+ * The pin rule: decides when pinning a block pays.  Pure.
  *
- * Ski rental: a block accumulates its copy cost, which is what its pageable copies cost above
- * pinned ones.  The copy cost starts at 0 when the pages are new or were unpinned.  The block is
- * pinned when the copy cost reaches the pin cost, registering and later unregistering.  Then the
- * block costs at most twice the best choice in hindsight.  Background pins cost an eighth of the
- * pin cost more.
- *
- * Rates are learned.  A machine that was busy for a while may leave rates by which no pin pays, and
- * then no pinned copy would ever correct them.  So pageable copies earn probes: pins against the
- * learned rates.  All probes cost at most 1/64 of the time of pageable copies.
+ * A block counts the bytes of its copies that would be faster from or to pinned memory.  The count
+ * starts at 0 when the pages are new or were unpinned.  Pinning pays once the count reaches
+ * cost_pays_from(): those copies have then lost about the time of a pin and its end.  The first
+ * copy of a block never pins, because many blocks are copied once.
  */
 #ifndef HP_PIN_COST_H
 #define HP_PIN_COST_H
@@ -19,29 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nanoseconds per MiB unless the name says otherwise.  Each is learned on its own. */
-struct cost_rates {
-	_Atomic uint32_t pageable_h2d, pageable_d2h; /* a pageable copy */
-	_Atomic uint32_t pinned_h2d, pinned_d2h;     /* a copy from or to pinned memory */
-	_Atomic uint32_t pin_small, pin_huge; /* registering touched memory: 4 KiB, 2 MiB pages */
-	_Atomic uint32_t unpin_small, unpin_huge; /* unregistering, on an idle device */
-	uint32_t pin_floor_ns;                    /* registering any size */
-	uint32_t copy_floor_ns;                   /* any copy, pageable or pinned */
-};
-
-/* Rates to start from, measured on an H200 (PCIe 5 x16). */
-extern const struct cost_rates cost_rates_default;
-
-/*
- * The rates of this process.  Any thread, no lock: if two learn at once, one sample is lost.
- */
-extern struct cost_rates cost_rates_here;
-
-/* Returns what a pageable copy of `bytes` costs above one from pinned memory, ns. */
-uint64_t cost_of_copy_ns(const struct cost_rates *rates, bool to_device, size_t bytes);
-
-/* Returns what pinning and later unpinning `room` bytes costs, ns. */
-uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
+/* Returns the count with which pinning a block of `room` bytes pays. */
+size_t cost_pays_from(size_t room, bool huge);
 
 enum cost_verdict {
 	COST_STAY_PAGEABLE,     /* run the copy pageable */
@@ -50,44 +23,13 @@ enum cost_verdict {
 };
 
 /*
- * Decides about a copy that costs `copy` ns more pageable than pinned, of a block whose earlier
- * copies cost `paid` and whose pin costs `pin`.
+ * Decides about a copy of `bytes` from or to a block that has counted `counted` bytes before.
+ * `first`: the block was never copied.
  */
-enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin);
+enum cost_verdict cost_decide(bool first, uint64_t counted, size_t bytes, size_t pays_from);
 
-/*
- * Returns how much less a pin brings a copy by the learned rates than by the built-in ones, ns: the
- * gain of this copy and the cost of the pin together.  At most the gain by the built-in rates, and
- * the time of the copy by the learned ones.
- */
-uint64_t cost_denied_ns(const struct cost_rates *learned, bool to_device, size_t bytes, size_t room,
-			bool huge);
-
-/*
- * Credits a pageable copy with what it was denied.  True if the block is pinned as a probe, which
- * costs `pin` ns and is paid by the credit.
- */
-bool cost_probe(uint64_t *credit, uint64_t denied, uint64_t pin);
-
-/*
- * cost_probe() by cost_rates_here, on the credit of the process: true if a copy of at least
- * COST_LEARNS_FROM bytes, which is to run pageable, pins its block of `room` bytes instead.
- */
-bool cost_probe_here(bool to_device, size_t bytes, size_t room, bool huge);
-
-/* Returns the rate moved towards a sample: `bytes` took `ns`.  Smooths; outliers count little. */
-uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns);
-
-/* Shorter copies measure the call rather than the rate, and need not be reported. */
-#define COST_LEARNS_FROM ((size_t)1 << 20)
-
-/*
- * Learn cost_rates_here from a copy of `bytes`, or from registering or unregistering them, which
- * took `ns`.
- */
-void cost_learn_copy(bool to_device, bool pinned, size_t bytes, uint64_t ns);
-void cost_learn_pin(bool huge, size_t bytes, uint64_t ns);
-void cost_learn_unpin(bool huge, size_t bytes, uint64_t ns);
+/* Returns what a copy of `bytes` from pinned memory saves, ns: an estimate for the profile. */
+uint64_t cost_saved_ns(size_t bytes);
 
 /*
  * Returns how long to wait after the last of `refusals` by the driver in a row, ns: 0 at first,

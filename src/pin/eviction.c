@@ -14,7 +14,6 @@
 #include "heap/expiry.h"
 #include "heap/pin_state.h"
 #include "heap/span.h"
-#include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
 
@@ -32,8 +31,6 @@ static int end_pin(struct block *block, uintptr_t owner)
 	pin_ended(block, error, BLOCK_PAGEABLE);
 	hp_unlock(HP_LOCK_pin);
 	hp_count(unpins);
-	if (error == 0)
-		cost_learn_unpin(block->huge, block->room, ns);
 	pin_tell(block, false, ns);
 	return error;
 }

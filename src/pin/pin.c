@@ -214,7 +214,7 @@ static void unreserve(struct block *block, int error, enum block_pin then)
 void pin_give_back(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
-	block->copy_cost_ns = 0;
+	block->copied_bytes = 0;
 	unreserve(block, 0, BLOCK_PAGEABLE);
 	hp_unlock(HP_LOCK_pin);
 }
@@ -240,7 +240,7 @@ uintptr_t pin_ending(struct block *block)
 
 void pin_ended(struct block *block, int error, enum block_pin then)
 {
-	block->copy_cost_ns = 0;
+	block->copied_bytes = 0;
 	unreserve(block, error, then);
 }
 
@@ -249,7 +249,7 @@ void pin_lost(struct block *block)
 	assert(hp_lock_held(HP_LOCK_pin));
 	pinned_now -= block->room;
 	block->pin_owner = 0;
-	block->copy_cost_ns = 0;
+	block->copied_bytes = 0;
 	heap_set_pin_locked(block, BLOCK_PAGEABLE);
 }
 
@@ -331,7 +331,7 @@ void pin_begun(struct block *block, uintptr_t owner)
 	hp_lock(HP_LOCK_pin);
 	refusals = denials = shortages = 0;
 	block->pin_owner = owner;
-	block->copy_cost_ns = 0;
+	block->copied_bytes = 0;
 	heap_set_pin(block, BLOCK_PINNED);
 	hp_unlock(HP_LOCK_pin);
 }

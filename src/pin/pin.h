@@ -98,7 +98,7 @@ extern _Atomic(pin_told_fn) pin_told;
  */
 bool pin_reserve(struct block *block, size_t segment);
 
-/* The block is not pinned after all; its copy cost starts again at 0.  No lock may be held. */
+/* The block is not pinned after all; its count starts again at 0.  No lock may be held. */
 void pin_give_back(struct block *block);
 
 /* Calls pin_told, if it is set. */

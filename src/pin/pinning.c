@@ -23,7 +23,7 @@ static bool is_resident(const struct block *block)
 
 /* Begins to pin the block, whole or in segments. */
 static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
-			  uint64_t gain, bool in_segments)
+			  size_t counts, bool in_segments)
 {
 	if (!pin_reserve(block, in_segments ? registration_segment(block->room) : 0))
 		return false;
@@ -31,7 +31,7 @@ static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr
 		pin_give_back(block);
 		return false;
 	}
-	*ret = (struct pin_pipeline){ .block = block, .context = context, .gain = gain };
+	*ret = (struct pin_pipeline){ .block = block, .context = context, .counts = counts };
 	return true;
 }
 
@@ -73,10 +73,9 @@ static void end_refused(struct block *block, const struct pin_pipeline *pipeline
 		 pipeline->refused);
 }
 
-/* Adds what a pageable copy cost above a pinned one, ns. */
-static void add_copy_cost(struct block *block, uint64_t gain)
+static void count(struct block *block, size_t bytes)
 {
-	atomic_fetch_add_explicit(&block->copy_cost_ns, gain, memory_order_relaxed);
+	atomic_fetch_add_explicit(&block->copied_bytes, bytes, memory_order_relaxed);
 }
 
 bool pin_pipeline_end(struct pin_pipeline *pipeline)
@@ -87,12 +86,11 @@ bool pin_pipeline_end(struct pin_pipeline *pipeline)
 	pipeline->block = NULL;
 	if (!pinned) {
 		end_refused(block, pipeline);
-		add_copy_cost(block, pipeline->gain);
+		count(block, pipeline->counts);
 		return false;
 	}
 	pin_begun(block, pipeline->context);
 	hp_count(pins);
-	cost_learn_pin(block->huge, block->room, pipeline->ns);
 	pin_tell(block, true, pipeline->ns);
 	return true;
 }
@@ -131,24 +129,18 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	uintptr_t context;
 
 	huge_before_copy(block, to_device, bytes);
+	bool first = atomic_load_explicit(&block->copied_ns, memory_order_relaxed) == 0;
 	atomic_store_explicit(&block->copied_ns, hp_now_coarse_ns(), memory_order_relaxed);
-	if (pin != BLOCK_PAGEABLE || !pin_allowed())
+	if (pin != BLOCK_PAGEABLE)
 		return pin == BLOCK_PINNED;
 
-	uint64_t gain = cost_of_copy_ns(&cost_rates_here, to_device, bytes);
-	uint64_t pin_cost = cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
-	uint64_t paid = atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed);
-	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
-	if (verdict == COST_STAY_PAGEABLE &&
-	    cost_probe_here(to_device, bytes, block->room, block->huge)) {
-		verdict = COST_PIN;
-		/* As a whole: segments would leave no time of a pinned copy to learn from. */
-		pipeline = &own;
-	}
-	if (verdict == COST_STAY_PAGEABLE || !registration_possible(&context) ||
+	uint64_t counted = atomic_load_explicit(&block->copied_bytes, memory_order_relaxed);
+	enum cost_verdict verdict =
+		cost_decide(first, counted, bytes, cost_pays_from(block->room, block->huge));
+	if (verdict == COST_STAY_PAGEABLE || !pin_allowed() || !registration_possible(&context) ||
 	    (verdict == COST_PIN_IN_BACKGROUND && is_left_to_background(block, context)) ||
-	    !pinning_begin(pipeline, block, context, gain, pipeline == ret_pipeline)) {
-		add_copy_cost(block, gain);
+	    !pinning_begin(pipeline, block, context, bytes, ret_pipeline != NULL)) {
+		count(block, bytes);
 		return false;
 	}
 	return !may_pipeline(block) && pin_pipeline_whole(pipeline);
@@ -157,8 +149,8 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 /* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
 static bool is_worth_it(const struct block *block)
 {
-	return atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed) >=
-	       cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
+	return atomic_load_explicit(&block->copied_bytes, memory_order_relaxed) >=
+	       cost_pays_from(block->room, block->huge);
 }
 
 /* A block that cannot be pinned now leaves the queue; its next copy queues it again. */

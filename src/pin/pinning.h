@@ -17,7 +17,7 @@
 struct pin_pipeline {
 	struct block *block; /* NULL: none */
 	uintptr_t context;   /* the current context */
-	uint64_t gain;       /* copy cost of the copy at hand, ns */
+	size_t counts;       /* bytes of the copy at hand */
 	uint64_t ns;         /* time of registering */
 	size_t done;         /* bytes registered, from the base on */
 	int refused;         /* a CUresult */
@@ -25,7 +25,7 @@ struct pin_pipeline {
 
 /*
  * Called before a copy of `bytes` between the block and the device, in the thread that copies,
- * with its context current.  Adds the copy to the cost of the block, and pins the block if that
+ * with its context current.  Counts the bytes of the copy, and pins the block if that
  * pays.  True if the block is pinned by us when the copy runs.  Calls the driver, which does not
  * wait for the device; holds no lock.
  *

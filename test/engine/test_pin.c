@@ -8,10 +8,8 @@
 #include "pin/pin.h"
 #include "base/counters.h"
 #include "base/clock.h"
-#include "base/options.h"
 #include "heap/heap.h"
 #include "heap/resize.h"
-#include "pin/cost.h"
 #include "heap/map.h"
 
 #include "check.h"
@@ -51,6 +49,9 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	char *small = allocate(256 * KIB);
 	struct block *block = range_find(large);
 
+	/* The first copy of all never pins. */
+	CHECK(!copy(large, 64 * MIB + 1));
+	CHECK_EQ(fake.registers, 0);
 	CHECK(!pin_covers_any(large, 64 * MIB));
 	CHECK(copy(large, 64 * MIB + 1));
 	CHECK(fake.last_base != (uintptr_t)large);
@@ -60,7 +61,7 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	CHECK_EQ(range_find(large)->pin_owner, 1000);
 	CHECK_EQ(pinned_now(), block->room);
 
-	/* Five copies of a small block are cheaper than a pin; six are not. */
+	/* 1.4 times the room, and 1 MiB. */
 	CHECK_EQ(copies_until_pinned(small, 256 * KIB), 5);
 	CHECK_EQ(fake.registers, 2);
 	for (int i = 0; i < 100; i++)
@@ -156,6 +157,21 @@ TEST(freed_and_served_again_is_still_pinned)
 	}
 	CHECK_EQ(fake.registers, 1);
 	CHECK_EQ(fake.unregisters, 0);
+	CHECK(fake_all_well());
+}
+
+/* Blocks that are allocated, copied once and freed, as tensors are. */
+TEST(large_blocks_that_are_copied_once)
+{
+	fake_start(GIB);
+	for (int i = 0; i < 4; i++) {
+		prove();
+		char *memory = heap_alloc(16 * MIB, 64 * KIB, false, PROVEN);
+
+		CHECK_EQ(copy(memory, 16 * MIB), i != 0);
+		CHECK_EQ(heap_free(memory), 0);
+	}
+	CHECK_EQ(fake.registers, 1);
 	CHECK(fake_all_well());
 }
 
@@ -484,68 +500,6 @@ TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
 	CHECK(copy(pinned, 16 * MIB));
 	CHECK_EQ(fake.registers, 1);
 	CHECK(fake_all_well());
-}
-
-TEST(learns_that_pinning_gains_nothing)
-{
-	fake_start(GIB);
-	char *memory = allocate(64 * MIB), *other = allocate(64 * MIB);
-
-	/* Pageable copies turn out to be as fast as pinned ones. */
-	for (int i = 0; i < 100; i++)
-		cost_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
-	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
-	CHECK_EQ(fake.registers, 1);
-	/* The other direction has its own rate. */
-	CHECK(pin_before_copy(range_find(other), false, 64 * MIB, NULL));
-}
-
-/*
- * Pinned copies were slow for a while, and no pinned block is left.  Pinning is tried again on new
- * blocks, which correct the rate.
- */
-TEST(learns_again_after_a_disturbance)
-{
-	const size_t bytes = 64 * MIB;
-	const uint64_t pinned_ns = 64 * cost_rates_default.pinned_h2d,
-		       pageable_ns = 64 * cost_rates_default.pageable_h2d;
-	int pinned = 0, copies = 0;
-
-	fake_start(GIB);
-	for (int i = 0; i < 100; i++)
-		cost_learn_copy(true, true, bytes, pageable_ns * 11 / 10);
-	CHECK_EQ(cost_of_copy_ns(&cost_rates_here, true, bytes), 0);
-	/* Each block is copied twice, and its pages are dropped. */
-	for (; copies < 2000 && pinned < 20; copies++) {
-		char *memory = allocate(bytes);
-
-		for (int i = 0; i < 2; i++) {
-			bool direct = copy(memory, bytes);
-
-			cost_learn_copy(true, direct, bytes, direct ? pinned_ns : pageable_ns);
-			pinned += direct;
-		}
-		heap_free(memory);
-		test_clock_pass(2 * TEST_S);
-		heap_expire(hp_now_ns());
-		pin_evict_due(SIZE_MAX);
-	}
-	printf("# %d copies\n", copies);
-	CHECK_EQ(pinned, 20);
-	CHECK(cost_of_copy_ns(&cost_rates_here, true, bytes) > pageable_ns / 2);
-	CHECK(fake_all_well());
-}
-
-/* Tests use the built-in rates, because the stand-in's copies depend on the machine. */
-TEST(learns_nothing_if_told)
-{
-	fake_start(GIB);
-	hp_options_load((char *[]){ "HOTPIN_LEARN=0", NULL });
-	char *memory = allocate(64 * MIB);
-
-	for (int i = 0; i < 100; i++)
-		cost_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
-	CHECK(copies_until_pinned(memory, 64 * MIB) < 3);
 }
 
 CHECK_MAIN()

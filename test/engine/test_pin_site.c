@@ -34,21 +34,21 @@ static void let_go(char *memory)
 	CHECK_EQ(memory[0], 0);
 }
 
-/* realloc() moves the copy cost together with the pages. */
+/* realloc() moves the count of copied bytes together with the pages. */
 TEST(moved_pages_take_their_copy_cost_along)
 {
 	fake_start(GIB);
 	char *memory = allocate_at(5, 4 * MIB), *wall = allocate_at(6, 4 * MIB);
 
 	memset(memory, 1, 4 * MIB);
-	range_find(memory)->copy_cost_ns = 1000;
+	range_find(memory)->copied_bytes = 1000;
 	char *moved = heap_move(memory, 8 * MIB);
 	if (!CHECK(moved != NULL && wall != NULL))
 		return;
-	CHECK_EQ(range_find(moved)->copy_cost_ns, 1000);
+	CHECK_EQ(range_find(moved)->copied_bytes, 1000);
 	let_go(moved);
 	char *again = allocate_at(5, 8 * MIB);
-	CHECK(again == moved && range_find(again)->copy_cost_ns == 0);
+	CHECK(again == moved && range_find(again)->copied_bytes == 0);
 	CHECK(fake_all_well());
 }
 
@@ -68,10 +68,10 @@ TEST(a_context_that_goes_ends_the_copy_cost_too)
 	int copies = copies_until_pinned(memory);
 
 	CHECK(copies > 1 && copies < 100);
-	range_find(memory)->copy_cost_ns = 1000000;
+	range_find(memory)->copied_bytes = 1000000;
 	fake_destroy_context(1000);
 	forget_context(1000);
-	CHECK_EQ(range_find(memory)->copy_cost_ns, 0);
+	CHECK_EQ(range_find(memory)->copied_bytes, 0);
 	CHECK_EQ(copies_until_pinned(memory), copies);
 	CHECK(fake_all_well());
 }

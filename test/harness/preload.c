@@ -93,7 +93,6 @@ static void start(const char *test, unsigned seconds)
 	/* Equal on all machines, unless the caller sets other values. */
 	setenv("HOTPIN_THREADS", "2", 0);
 	setenv("HOTPIN_PIN_BUDGET", "2G", 0);
-	setenv("HOTPIN_LEARN", "0", 0);
 	preload_set("LD_PRELOAD=@", library);
 	if (strcmp(mode, "off") == 0)
 		setenv("HOTPIN", "0", 1);

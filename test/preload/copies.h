@@ -21,7 +21,7 @@
 
 #include "promote.h"
 
-/* The first copy of a block of COPY_PIECES registers it in segments of so many bytes. */
+/* The second copy of a block of COPY_PIECES registers it in segments of so many bytes. */
 #define COPY_PIECE        (10 * MIB)
 #define COPY_PIECES_BYTES (32 * MIB)
 #define COPY_PIECES_COUNT 4

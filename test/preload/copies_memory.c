@@ -16,6 +16,7 @@ char *copy_block_in_pieces(unsigned seed)
 	char *block = malloc(COPY_PIECES_BYTES);
 
 	fill(block, COPY_PIECES_BYTES, seed);
+	OK(cuMemcpyHtoD_v2(there, block, COPY_PIECES_BYTES));
 	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, block, COPY_PIECES_BYTES));
 	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? COPY_PIECES_COUNT : 0);

@@ -73,6 +73,32 @@ TEST(a_chain_through_one_buffer)
 	}
 }
 
+/* Uploads of an unpinned block count for the pin rule, also if hotpin stages them. */
+static void are_pinned_soon(void)
+{
+	const size_t bytes = 16 * MIB;
+	char *block = malloc(bytes);
+
+	begin();
+	for (unsigned i = 0; i < 4; i++) {
+		fill(block, bytes, i);
+		OK(cuMemcpyHtoDAsync_v2(there, block, bytes, copy_stream_of(COPY_NON_BLOCKING)));
+		OK(cuCtxSynchronize());
+		CHECK(device_holds(there, bytes, i));
+		CHECK_EQ(standin_pinned(block) != 0, preloaded() && i != 0);
+	}
+}
+
+TEST(h2d_of_16_mib)
+{
+	are_pinned_soon();
+}
+
+TEST_WITH(h2d_of_16_mib_staged, "HOTPIN_ROUTE=stage")
+{
+	are_pinned_soon();
+}
+
 struct thread {
 	char *block;
 	CUdeviceptr to;

@@ -63,25 +63,15 @@ COPIES(batches_across_two_pinned_blocks, .memory = COPY_ACROSS, BATCH_ACROSS)
 COPIES(arrays_out_of_a_pinned_block, .memory = COPY_LEAVING, ARRAY_ACROSS)
 COPIES(arrays_across_two_pinned_blocks, .memory = COPY_ACROSS, ARRAY_ACROSS)
 
-/*
- * First copies of large blocks, which are registered segment by segment while they are uploaded.
- * No ring, so that nothing else registers or splits.
- */
-#define WHOLE     .memory = COPY_COLD, .room = COPY_PIECES_BYTES, .sizes = { COPY_PIECES_BYTES }
-#define IN_PIECES WHOLE, .registers = COPY_PIECES_COUNT
-COPIES_WITH(first_upload, (ALONE), .calls = "cuMemcpyHtoD_v2", IN_PIECES)
-COPIES_WITH(first_upload_asynchronous, (ALONE), .calls = "cuMemcpyHtoDAsync_v2", IN_PIECES)
+/* First copies of large blocks.  No ring, so that nothing else registers or splits. */
+#define WHOLE .memory = COPY_COLD, .room = COPY_PIECES_BYTES, .sizes = { COPY_PIECES_BYTES }
+COPIES_WITH(first_upload, (ALONE), .calls = "cuMemcpyHtoD_v2", WHOLE)
+COPIES_WITH(first_upload_asynchronous, (ALONE), .calls = "cuMemcpyHtoDAsync_v2", WHOLE)
 COPIES_WITH(first_upload_either_way, (ALONE), .calls = "cuMemcpyAsync", .up_only = true, WHOLE)
-COPIES_WITH(first_download, (ALONE), .calls = "cuMemcpyDtoH_v2", IN_PIECES)
+COPIES_WITH(first_download, (ALONE), .calls = "cuMemcpyDtoH_v2", WHOLE)
 COPIES_WITH(first_download_asynchronous, (ALONE), .calls = "cuMemcpyDtoHAsync_v2", WHOLE)
 COPIES_WITH(first_copies_of_the_threads_stream, (ALONE),
 	    .calls = "cuMemcpyHtoD_v2_ptds cuMemcpyDtoH_v2_ptds cuMemcpyAsync_ptsz", WHOLE)
-/* The third segment is refused: copies in flight arrive, and the driver moves the rest. */
-#define THIRD_REFUSED ALONE, "STANDIN_FAIL=cuMemHostRegister:3:1"
-COPIES_WITH(refused_in_the_middle, (THIRD_REFUSED), .calls = "cuMemcpyHtoD_v2", WHOLE,
-	    .registers = 3, .unregisters = 2, .stays_unpinned = true)
-COPIES_WITH(refused_in_the_middle_asynchronous, (THIRD_REFUSED), .calls = "cuMemcpyHtoDAsync_v2",
-	    WHOLE, .stays_unpinned = true)
 
 /* Later copies of any range of such a block: it stays pinned. */
 #define PIECE COPY_PIECE

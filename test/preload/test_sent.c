@@ -16,11 +16,13 @@
 /* No staging ring, so that nothing else registers or splits. */
 #define SENT(id, ...) TEST_WITH(id, "HOTPIN_RING=0", ##__VA_ARGS__)
 
+/* Returns a block whose next copy pins it. */
 static char *filled(unsigned seed)
 {
 	char *block = malloc(BYTES);
 
 	fill(block, BYTES, seed);
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
 	return block;
 }
 
@@ -106,7 +108,7 @@ SENT(four_threads_at_the_second_piece)
 
 SENT(four_threads_at_the_last_piece)
 {
-	four_threads(8);
+	four_threads(COPY_PIECES_COUNT);
 }
 
 /*

@@ -37,13 +37,14 @@ static struct worker {
 	CUstream stream;
 } workers[THREADS_MOST];
 
-/* The first copy of the block pins it in segments. */
+/* The second copy of the block pins it in segments. */
 static void make_block(void)
 {
 	CUmodule module;
 
 	block = malloc(BYTES);
 	fill(block, BYTES, 1);
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
 	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, block, BYTES));
 	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? PIECES : 0);

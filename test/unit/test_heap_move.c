@@ -122,13 +122,13 @@ TEST(heat_and_huge_pages_move_along)
 	site_note_dense(5, true);
 	char *block = heap_alloc(20 * MIB, WHOLE, false, 5);
 	CHECK(heap_alloc(2 * MIB, WHOLE, false, 0) == block + 20 * MIB);
-	range_find(block)->copy_cost_ns = 777;
+	range_find(block)->copied_bytes = 777;
 	memset(block, 1, 20 * MIB);
 	block = heap_move(block, 40 * MIB);
 	if (!CHECK(block != NULL))
 		return;
 	CHECK(range_find(block)->huge);
-	CHECK_EQ(range_find(block)->copy_cost_ns, 777);
+	CHECK_EQ(range_find(block)->copied_bytes, 777);
 }
 
 /* As a program that appends: the mapping rarely changes. */

@@ -403,7 +403,6 @@ static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *
 		facts->answered |= 1u << ask;
 		facts->captured |= ask == COPY_ASK_CAPTURE && truth->captured;
 		facts->deferrable |= ask == COPY_ASK_DEFERRAL && truth->deferrable;
-		facts->untouched |= ask == COPY_ASK_UNTOUCHED && truth->untouched;
 		facts->cuttable |= ask == COPY_ASK_CUTS && truth->cuttable;
 		facts->stream_busy |= ask == COPY_ASK_STREAM && truth->stream_busy;
 		facts->legacy_busy |= ask == COPY_ASK_LEGACY && truth->legacy_busy;
@@ -619,8 +618,7 @@ TEST(rows_of_pieces_earn_staging_memory)
 
 	facts.linear = facts.to_device = false;
 	facts.to_host = true;
-	CHECK_EQ(questions_of(&facts, &truth),
-		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(HOST_MEMORY) | BIT(STAGING));
+	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY) | BIT(STAGING));
 	CHECK_EQ(route_of(&facts), COPY_UNPIN);
 	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
 	facts.stageable = true;
@@ -696,35 +694,23 @@ TEST(rows_across_pieces)
 	CHECK_EQ(route_of(&facts), COPY_SEND);
 }
 
-/* Pinning would cause the page faults in one thread. */
-TEST(untouched_memory_is_not_pinned)
+/* A copy that stays staged because nothing counts it would never be pinned. */
+TEST(copies_that_pinning_makes_faster_are_counted)
 {
-	struct copy_facts facts = upload_of(64 M, false), fresh;
-	struct copy_facts truth = { .untouched = true,
-				    .stageable = true,
-				    .host_memory = COPY_PINNED };
+	for (size_t bytes = 64; bytes <= 1024 M; bytes *= 2)
+		for (int kind = 0; kind < 8; kind++) {
+			bool to_device = kind & 1, asynchronous = kind & 2;
+			struct copy_facts facts = upload_of(bytes, asynchronous);
+			struct copy_facts truth = { .host_memory = COPY_PAGEABLE,
+						    .stageable = true,
+						    .stream_busy = kind & 4 };
 
-	facts.to_device = false;
-	facts.to_host = true;
-	fresh = facts;
-	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING));
-	CHECK_EQ(route_of(&facts), COPY_STAGE);
-	/* One worker causes page faults no faster. */
-	facts = fresh;
-	facts.workers = 1;
-	facts.bytes = 2 M;
-	CHECK(questions_of(&facts, &truth) & BIT(HOST_MEMORY));
-	facts = fresh;
-	truth.stageable = false;
-	CHECK_EQ(questions_of(&facts, &truth),
-		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING) | BIT(HOST_MEMORY));
-	CHECK_EQ(route_of(&facts), COPY_DIRECT);
-	facts = fresh;
-	truth = (struct copy_facts){ .stageable = true, .host_memory = COPY_PINNED };
-	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(HOST_MEMORY));
-	facts = upload_of(64 M, false);
-	truth.untouched = true;
-	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY));
+			facts.to_device = to_device;
+			facts.to_host = !to_device;
+			if (!CHECK((questions_of(&facts, &truth) & BIT(HOST_MEMORY)) != 0 ||
+				   !copy_gains_from_pinning(to_device, asynchronous, bytes)))
+				printf("# kind %d, %zu bytes\n", kind, bytes);
+		}
 }
 
 /* A ring pays off for one copy of 64 MiB, or for several smaller ones. */
