@@ -7,9 +7,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The id of the legacy stream; ids of other streams are greater. */
-#define LEGACY 1
-
 bool handles_context(CUcontext *ret, unsigned long long *ret_id)
 {
 	*ret = NULL;
@@ -19,18 +16,6 @@ bool handles_context(CUcontext *ret, unsigned long long *ret_id)
 	if (REAL_HAS(cuCtxGetId))
 		REAL(cuCtxGetId)(*ret, ret_id);
 	return true;
-}
-
-unsigned long long handles_stream_id(CUstream stream, bool per_thread)
-{
-	unsigned long long id = 0;
-
-	if (stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread))
-		return LEGACY;
-	if (stream == NULL || stream == CU_STREAM_PER_THREAD || !REAL_HAS(cuStreamGetId) ||
-	    REAL(cuStreamGetId)(stream, &id) != CUDA_SUCCESS)
-		return 0;
-	return id + LEGACY + 1;
 }
 
 bool handles_stream_is_of(CUstream stream, CUcontext context)

@@ -1,5 +1,5 @@
 /*
- * Identifies contexts and streams, whose handles the driver reuses.
+ * Identifies contexts, whose handles the driver reuses, and the contexts of streams.
  */
 #ifndef HP_REAL_HANDLES_H
 #define HP_REAL_HANDLES_H
@@ -13,12 +13,6 @@
  * never the same id.  False: there is no current context.
  */
 bool handles_context(CUcontext *ret, unsigned long long *ret_id);
-
-/*
- * Returns the id of a stream of the current context; 0: unknown.  `per_thread`: stream 0 is the
- * thread's own stream.
- */
-unsigned long long handles_stream_id(CUstream stream, bool per_thread);
 
 /* True if the stream belongs to the context.  Every special handle does. */
 bool handles_stream_is_of(CUstream stream, CUcontext context);
