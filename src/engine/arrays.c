@@ -34,10 +34,3 @@ size_t array_element_bytes(CUarray array)
 
 	return describe(array, &about) ? element_of(&about) : 0;
 }
-
-size_t array_row_bytes(CUarray array)
-{
-	CUDA_ARRAY3D_DESCRIPTOR about;
-
-	return describe(array, &about) ? about.Width * element_of(&about) : 0;
-}

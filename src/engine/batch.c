@@ -38,13 +38,12 @@ void batch_note_side(struct batch *batch, const void *address, size_t extent)
 
 /*
  * The driver refuses a range that starts in a registration and ends outside it; without hotpin it
- * would not.  If the range could not be cut, the block is unpinned once for all copies of the
- * batch.
+ * would not.
  */
 void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
 {
 	if (batch->captured ? hp_keeps(captured_unpinned)
-			    : pin_crosses(address, extent) && hp_keeps(batch_cut))
+			    : pin_crosses(address, extent) && hp_keeps(batch_crossing))
 		unpin_range_in_copy(address, extent);
 }
 

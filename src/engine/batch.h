@@ -1,10 +1,8 @@
 /*
  * A call that carries out several copies.
  *
- * The call waits as a whole if it touches a pinned block.  If the batch goes into a graph, the
- * block is unpinned instead.  Unpinning waits for every running kernel, which may wait for the
- * program; so copies of bytes are cut where registrations end (engine/batch_runs.h).  If the driver
- * would refuse one of them for its length, the blocks are unpinned nevertheless.
+ * The call waits as a whole if it touches a pinned block.  A block is unpinned if the batch goes
+ * into a graph, or if a copy extends beyond the block.
  *
  * Sources that must be read before the call returns are not copied to bounce buffers, unlike those
  * of single uploads: the driver returns at once, and is assumed to read the sources later
@@ -34,7 +32,7 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
 /* Notes whether a side of a copy lies in the heap's range.  Called first, for every side. */
 void batch_note_side(struct batch *batch, const void *address, size_t extent);
 
-/* Unpins the block of a side if the copy crosses a registration's end and is not cut. */
+/* Unpins the block of a side if the copy crosses an end of it, or is captured. */
 void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
 
 /*

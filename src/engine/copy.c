@@ -16,8 +16,6 @@
 #include "engine/route_bounce.h"
 #include "engine/route_call.h"
 #include "engine/route_defer.h"
-#include "engine/route_send.h"
-#include "engine/route_split.h"
 #include "engine/route_stage.h"
 #include "engine/stream.h"
 #include "engine/unpin.h"
@@ -28,8 +26,8 @@
 
 static const struct route *const routes[COPY_ROUTES] = {
 	[COPY_PASS] = &route_pass,     [COPY_DIRECT] = &route_direct, [COPY_WAIT] = &route_wait,
-	[COPY_BOUNCE] = &route_bounce, [COPY_SPLIT] = &route_split,   [COPY_SEND] = &route_send,
-	[COPY_STAGE] = &route_stage,   [COPY_DEFER] = &route_defer,   [COPY_UNPIN] = &route_unpin,
+	[COPY_BOUNCE] = &route_bounce, [COPY_STAGE] = &route_stage,   [COPY_DEFER] = &route_defer,
+	[COPY_UNPIN] = &route_unpin,
 };
 
 static bool is_between_devices(const struct copy_request *request)
@@ -101,15 +99,14 @@ static void fall_back(struct copy *copy)
 }
 
 /*
- * True if the range of the refused call crosses a border of our registrations.  Another thread may
- * have pinned a block since the copy was planned.
+ * True if the range of the refused call crosses an end of a pinned block.  The driver refuses a
+ * range that begins in a registration and ends outside it (CUDA_ERROR_INVALID_VALUE; H200, driver
+ * 580.159).
  */
 static bool crosses_a_registration(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.host_memory == COPY_STRADDLES)
-		return true;
 	if (request->rows)
 		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
 	return pin_crosses(copy->from, copy->now) ||
@@ -154,12 +151,9 @@ static void keep_semantics(struct copy *copy)
 	const struct route *route = routes[copy->route];
 	bool early = request->asynchronous || copy->route == COPY_DEFER;
 
-	if (early && copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
+	if (early && copy->result == CUDA_SUCCESS && route->finish != NULL)
 		route->finish(copy);
-	if (copy->result != CUDA_SUCCESS && copy->done != 0 && hp_keeps(failed_waits))
-		stream_wait(request->stream, request->per_thread);
-	if (copy->block != NULL)
-		facts_end(copy);
+	facts_end(copy);
 }
 
 void copy_showed_idle(const void *host, bool per_thread)
@@ -185,7 +179,7 @@ CUresult copy_end(struct copy *copy)
 		release_refused(copy);
 	if (copy->bounce.memory != NULL || copy->ring.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
-	if (copy->block != NULL || copy->result != CUDA_SUCCESS)
+	if (copy->block != NULL)
 		keep_semantics(copy);
 	hp_count_one(routes[copy->route]->counter);
 

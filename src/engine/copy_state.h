@@ -9,7 +9,6 @@
 #include "engine/tracker.h"
 #include "heap/block.h"
 #include "heap/map.h"
-#include "pin/pinning.h"
 #include "stage/bounce.h"
 #include "stage/ring.h"
 
@@ -28,14 +27,12 @@ struct copy {
 
 	/* State of the running route. */
 	bool begun;
-	bool staged;                /* the copy has used staging memory */
-	bool cut;                   /* into several calls; reported by report_cut() */
-	struct pin_pipeline pieces; /* registrations that this copy makes */
-	struct bounce bounce;       /* the buffer that holds a bounced source, or no memory */
-	struct ring_hold ring;      /* the part of the ring that holds it, or no memory */
-	size_t ring_bytes;          /* bytes that went through the ring */
-	bool settles;               /* a download that waits for all deferred copies */
-	uint64_t ticket;   /* from trace_cutting() if the copy is cut, else from trace_staging() */
+	bool staged;           /* the copy has used staging memory */
+	struct bounce bounce;  /* the buffer that holds a bounced source, or no memory */
+	struct ring_hold ring; /* the part of the ring that holds it, or no memory */
+	size_t ring_bytes;     /* bytes that went through the ring */
+	bool settles;          /* a download that waits for all deferred copies */
+	uint64_t ticket;       /* from trace_staging() */
 
 	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */

@@ -34,7 +34,6 @@ void facts_begin(struct copy *copy)
 	facts->asynchronous = request->asynchronous;
 	facts->has_device = request->far != 0;
 	facts->in_block = copy->block != NULL;
-	facts->two_blocks = request->other != NULL;
 	facts->captures = state_captures != 0 && hp_keeps(plain_during_captures);
 	facts->may_defer = hp_options->async;
 	facts->own_stream = request->per_thread;
@@ -47,8 +46,6 @@ void facts_begin(struct copy *copy)
 
 void facts_end(struct copy *copy)
 {
-	if (copy->cut)
-		trace_staged(copy->ticket, copy->request->bytes, false);
 	if (copy->driver_reads)
 		atomic_fetch_sub(&copy->block->driver_reads, 1);
 	hp_users_leave(&pin_copies);
@@ -68,16 +65,6 @@ static bool is_captured(const struct copy *copy)
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* True if the copy is one run of most of its block, so that it may pin the block piece by piece. */
-static bool is_of_most(const struct copy *copy)
-{
-	const struct copy_request *request = copy->request;
-
-	return request->far != 0 && !request->rows && request->bytes >= copy->block->room / 2 &&
-	       range_covers(copy->block, request->host, request->bytes) &&
-	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND);
-}
-
 /*
  * Counts the copy for the pin rule, and pins the block if that pays now.  The driver stages a small
  * asynchronous upload of pageable memory inside its call.  No thread may pin the block during that
@@ -85,19 +72,11 @@ static bool is_of_most(const struct copy *copy)
  */
 static bool pin_if_it_pays(struct copy *copy)
 {
-	const struct copy_request *request = copy->request;
 	const struct copy_facts *facts = &copy->facts;
 	bool early = facts->asynchronous || facts->deferrable;
 
-	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes)) {
-		bool pinned = pin_before_copy(copy->block, facts->to_device, facts->bytes,
-					      is_of_most(copy) ? &copy->pieces : NULL);
-
-		if (copy->pieces.block != NULL &&
-		    !stage_may_cut(request->far, request->bytes, request->stream))
-			pinned = pin_pipeline_whole(&copy->pieces);
-		return pinned;
-	}
+	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
+		return pin_before_copy(copy->block, facts->to_device, facts->bytes);
 	copy->driver_reads = facts->asynchronous && hp_keeps(driver_read_unpinned);
 	if (copy->driver_reads)
 		atomic_fetch_add(&copy->block->driver_reads, 1);
@@ -106,25 +85,12 @@ static bool pin_if_it_pays(struct copy *copy)
 
 static enum copy_host_memory find_host_memory(struct copy *copy)
 {
-	const struct copy_request *request = copy->request;
-	size_t extent = copy->facts.extent;
-
 	bool pinned = pin_if_it_pays(copy);
-	if (copy->pieces.block != NULL)
-		return COPY_PIECES;
-	/* While another thread pins the block some of its pieces may be registered. */
-	int pin = atomic_load(&copy->block->pin);
-	if (!pinned && pin != BLOCK_PINNING && pin != BLOCK_PINNED)
-		return COPY_PAGEABLE;
-	if (!range_covers(copy->block, request->host, extent)) {
-		if (!pinned)
-			return COPY_PAGEABLE;
-		return hp_keeps(straddling) ? COPY_STRADDLES : COPY_PINNED;
-	}
-	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
-		return COPY_PIECES;
+
 	/* Another thread may finish a pin that it has begun before the driver looks. */
-	return pinned || copy->driver_reads ? COPY_PINNED : COPY_PAGEABLE;
+	if (!pinned && copy->driver_reads)
+		pinned = atomic_load(&copy->block->pin) == BLOCK_PINNING;
+	return pinned ? COPY_PINNED : COPY_PAGEABLE;
 }
 
 static bool is_stream_busy(const struct copy *copy)
@@ -154,11 +120,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_HOST_MEMORY:
 		facts->host_memory = find_host_memory(copy);
-		facts->pins_pieces = copy->pieces.block != NULL;
-		facts->cuttable = facts->pins_pieces;
-		break;
-	case COPY_ASK_CUTS:
-		facts->cuttable = stage_may_cut(request->far, request->bytes, request->stream);
 		break;
 	case COPY_ASK_STREAM:
 		facts->stream_busy = is_stream_busy(copy);
@@ -169,10 +130,6 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_STAGING:
 		facts->stageable = staging_is_possible(request, facts);
 		facts->workers = facts->stageable ? staging_workers() : facts->workers;
-		break;
-	case COPY_ASK_OTHER:
-		facts->other_crosses =
-			pin_crosses(request->other, request->bytes) && hp_keeps(other_side_cut);
 		break;
 	default:
 		break;

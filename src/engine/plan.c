@@ -53,7 +53,7 @@
 
 static bool is_pinned(const struct copy_facts *facts)
 {
-	return facts->host_memory >= COPY_PINNED;
+	return facts->host_memory == COPY_PINNED;
 }
 
 static bool is_busy(const struct copy_facts *facts)
@@ -77,26 +77,9 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 /* True if the copy is bounced whether or not the stream has work. */
 static bool always_bounces(const struct copy_facts *facts)
 {
-	bool short_rows = facts->asynchronous && facts->bytes < COPY_BLOCKS_FROM;
-
-	if (!facts->to_device)
+	if (!facts->to_device || !facts->linear)
 		return false;
-	if (!facts->linear && facts->host_memory == COPY_PIECES && short_rows)
-		return true;
-	if (facts->extent > COPY_BLOCKS_FROM)
-		return false;
-	if (!facts->linear)
-		return facts->host_memory == COPY_PIECES;
 	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
-}
-
-/*
- * True for rows in several registrations.  Without staging memory the block would have to be
- * unpinned.
- */
-static bool crosses_in_rows(const struct copy_facts *facts)
-{
-	return facts->host_memory == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
 /* Returns the route that needs no memory of hotpin's. */
@@ -104,10 +87,6 @@ static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return COPY_PASS;
-	if (facts->host_memory != COPY_PINNED && facts->linear)
-		return COPY_SPLIT;
-	if (facts->host_memory == COPY_PIECES)
-		return COPY_UNPIN;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
 
@@ -144,31 +123,6 @@ static enum copy_step plan_pageable(const struct copy_facts *facts)
 	return facts->stageable ? COPY_STAGE : COPY_PASS;
 }
 
-/* Plans a run of bytes in one or several registrations. */
-static enum copy_step plan_pinned_run(const struct copy_facts *facts)
-{
-	bool cut = facts->host_memory != COPY_PINNED && facts->has_device;
-
-	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
-		return COPY_ASK_CUTS;
-	/* The driver refuses all of a copy that exceeds the device memory: no part may run. */
-	if (facts->host_memory == COPY_STRADDLES && cut && !facts->cuttable)
-		return COPY_UNPIN;
-	if (facts->host_memory == COPY_PIECES && facts->cuttable)
-		return COPY_SEND;
-	return last_route(facts);
-}
-
-/* Plans rows and boxes of pinned memory, which one call moves, or staging memory. */
-static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
-{
-	if (!crosses_in_rows(facts) || copy_stage_gain_ns(facts) == 0)
-		return last_route(facts);
-	if (!knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_STAGE : COPY_UNPIN;
-}
-
 /*
  * Plans a copy by the kind of its host memory.  The plans below call this for copies that they do
  * not treat specially.
@@ -177,9 +131,7 @@ static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return plan_pageable(facts);
-	if (always_bounces(facts))
-		return COPY_BOUNCE;
-	return facts->linear ? plan_pinned_run(facts) : plan_pinned_rows(facts);
+	return always_bounces(facts) ? COPY_BOUNCE : last_route(facts);
 }
 
 /* Plans a synchronous upload that is so small that it can be deferred. */
@@ -223,9 +175,7 @@ static enum copy_step plan_other(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
 		return COPY_ASK_HOST_MEMORY;
-	if (facts->two_blocks && !knows(facts, COPY_ASK_OTHER))
-		return COPY_ASK_OTHER;
-	return facts->other_crosses ? COPY_SPLIT : plan_by_host_memory(facts);
+	return plan_by_host_memory(facts);
 }
 
 static enum copy_step plan_by_kind(const struct copy_facts *facts)
@@ -247,20 +197,14 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	switch (route) {
 	case COPY_PASS:
 		/* An asynchronous copy of pinned memory would return too early. */
-		return !is_pinned(facts) ||
-		       (facts->host_memory == COPY_PINNED && !facts->asynchronous);
+		return !is_pinned(facts) || !facts->asynchronous;
 	case COPY_DIRECT:
-		return facts->host_memory == COPY_PINNED && !facts->asynchronous;
+		return is_pinned(facts) && !facts->asynchronous;
 	case COPY_WAIT:
-		return facts->host_memory == COPY_PINNED && facts->asynchronous;
+		return is_pinned(facts) && facts->asynchronous;
 	case COPY_BOUNCE:
-		return (facts->host_memory == COPY_PINNED || facts->host_memory == COPY_PIECES) &&
-		       facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
+		return is_pinned(facts) && facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
 		       facts->extent <= COPY_BLOCKS_FROM;
-	case COPY_SPLIT:
-		return is_pinned(facts) && facts->linear;
-	case COPY_SEND:
-		return facts->host_memory == COPY_PIECES && facts->linear && facts->cuttable;
 	case COPY_STAGE:
 		/* A copy that the driver stages returns at once; through the area it would wait. */
 		return facts->stageable && !is_staged_by_the_driver(facts);
@@ -278,9 +222,6 @@ static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 		return step;
 	if (is_staging && !knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
-	if (facts->forced == COPY_SEND && facts->host_memory == COPY_PIECES && facts->linear &&
-	    facts->has_device && !knows(facts, COPY_ASK_CUTS))
-		return COPY_ASK_CUTS;
 	return is_possible(facts, facts->forced) ? facts->forced : step;
 }
 
@@ -300,11 +241,8 @@ enum copy_step copy_plan(const struct copy_facts *facts)
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route)
 {
 	switch (route) {
-	case COPY_SPLIT:
-		return COPY_UNPIN;
 	case COPY_STAGE:
 	case COPY_BOUNCE:
-	case COPY_SEND:
 	case COPY_DEFER:
 		return last_route(facts);
 	default:
@@ -341,8 +279,7 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
 	    (!facts->to_device && !facts->to_host))
 		return 0;
-	if (crosses_in_rows(facts) ||
-	    (facts->forced == COPY_STAGE && !is_pinned(facts) && !is_staged_by_the_driver(facts)))
+	if (facts->forced == COPY_STAGE && !is_pinned(facts) && !is_staged_by_the_driver(facts))
 		return COPY_STAGING_COST_NS;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)
 		return 0;

@@ -14,9 +14,7 @@
 enum copy_host_memory {
 	COPY_ELSEWHERE, /* not in the heap, or there is no host side */
 	COPY_PAGEABLE,  /* begins in a block that hotpin has not pinned */
-	COPY_PINNED,    /* in one registration of hotpin's */
-	COPY_PIECES,    /* in one block, in several registrations of hotpin's */
-	COPY_STRADDLES, /* begins in a pinned block and ends outside it */
+	COPY_PINNED,    /* begins in a pinned block; if it ends outside, the driver refuses it */
 	COPY_HOST_MEMORY_COUNT
 };
 
@@ -34,24 +32,18 @@ enum copy_step {
 		      * memory returns when its source may change or its data is there */
 	COPY_BOUNCE, /* from a copy of the source: in a bounce buffer that the driver stages inside
 		      * the call, or in the staging ring */
-	COPY_SPLIT, /* one call for each side of a border: the driver refuses a range that begins in
-		     * a registration and ends outside it (CUDA_ERROR_INVALID_VALUE) */
-	COPY_SEND,  /* enqueues pieces and waits for the last only; pipelined registration registers
-		     * each piece first */
-	COPY_STAGE, /* through pinned staging memory that copy workers fill or empty */
-	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
-		     * or the staging ring; returns before the transfer has completed */
-	COPY_UNPIN, /* unpins the host side, then the program's call */
+	COPY_STAGE,  /* through pinned staging memory that copy workers fill or empty */
+	COPY_DEFER,  /* an asynchronous copy in place of a synchronous upload, from pageable memory
+		      * or the staging ring; returns before the transfer has completed */
+	COPY_UNPIN,  /* unpins the host side, then the program's call */
 	COPY_ROUTES,
 	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
 	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
 	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
 	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
-	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
 	COPY_ASK_STREAM,      /* whether the stream has work left */
 	COPY_ASK_LEGACY,      /* the same for the legacy stream, if the stream waits for it */
 	COPY_ASK_STAGING,     /* whether staging memory may be used; makes it when it pays */
-	COPY_ASK_OTHER,       /* whether the other side crosses a border of our registrations */
 };
 
 struct copy_facts {
@@ -62,7 +54,6 @@ struct copy_facts {
 	bool asynchronous;     /* by the program's call */
 	bool has_device;       /* the address of the device side is known */
 	bool in_block;         /* the host side begins in a block of the heap */
-	bool two_blocks;       /* the other side begins in a block, too */
 	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
 	bool own_stream;       /* stream 0 is the thread's own, not the legacy stream */
@@ -72,10 +63,9 @@ struct copy_facts {
 
 	/* A bit for each question that has been answered, and the answers. */
 	uint32_t answered;
-	bool captured, deferrable, cuttable, stream_busy, legacy_busy;
-	bool stageable, other_crosses;
+	bool captured, deferrable, stream_busy, legacy_busy;
+	bool stageable;
 	unsigned workers; /* next to the calling thread */
-	bool pins_pieces; /* with host_memory: this copy pins the block, piece by piece */
 	enum copy_host_memory host_memory;
 };
 
@@ -88,8 +78,8 @@ enum copy_step copy_plan(const struct copy_facts *facts);
 
 /*
  * Returns the route for the rest of a copy that `route` could not carry out.  The attempt may have
- * changed host_memory.  No fallback lets one call name two registrations.  A fallback may fail in
- * turn; the last one cannot, because it needs no memory of hotpin's.
+ * changed host_memory.  A fallback may fail in turn; the last one cannot, because it needs no
+ * memory of hotpin's.
  */
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
@@ -164,8 +154,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_FILL_LEAST   ((size_t)512 << 10)
 
 /*
- * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  For
- * rows that no single call may name, returns COPY_STAGING_COST_NS: one copy earns staging memory.
+ * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.
  */
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 

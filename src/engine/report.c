@@ -20,14 +20,12 @@ static enum trace_memory memory_of(const struct copy *copy)
 		return route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
 	switch (copy->facts.host_memory) {
 	case COPY_PINNED:
-	case COPY_PIECES:
 		if (copy->ring_bytes != 0)
 			return TRACE_STAGED;
 		return route == COPY_BOUNCE || route == COPY_DEFER || route == COPY_UNPIN
 			       ? TRACE_PAGEABLE
 			       : TRACE_PROMOTED;
 	case COPY_PAGEABLE:
-	case COPY_STRADDLES:
 		return may_be_registered(copy) ? TRACE_UNKNOWN : TRACE_PAGEABLE;
 	default:
 		return TRACE_UNKNOWN;
@@ -74,12 +72,4 @@ void report_copy(const struct copy *copy)
 {
 	if (trace_active())
 		record(copy, hp_tsc_now_ns());
-}
-
-void report_cut(struct copy *copy)
-{
-	if (copy->cut || copy->done != 0)
-		return;
-	copy->cut = true;
-	copy->ticket = trace_cutting(copy->request->direction, copy->request->bytes);
 }

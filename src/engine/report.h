@@ -7,7 +7,4 @@
 /* Called for copies that succeeded, if they are profiled. */
 void report_copy(const struct copy *copy);
 
-/* Called before a profiled copy is cut into several calls, which the profile shows as one copy. */
-void report_cut(struct copy *copy);
-
 #endif

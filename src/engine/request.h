@@ -18,8 +18,6 @@ struct copy_request {
 	size_t extent;      /* the bytes that the host side spans, gaps of rows included */
 	CUdeviceptr far;    /* the first byte of the other side; 0: not known, or in an array */
 	struct shape shape; /* of host and far; width 0: a run */
-	CUarray array;      /* the array at the other side of a run; NULL: none */
-	size_t array_at;    /* the first byte of the run in that array */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 	uint64_t called_ns;    /* for the profile, else 0 */
 	const void *frame;     /* of the exported function, for the profile */

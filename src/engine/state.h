@@ -27,7 +27,7 @@ extern _Atomic bool state_device_found;
 
 /*
  * Active stream captures (engine/capture.h).  While there are any, copies ask about their stream,
- * and nothing is staged, pipelined or deferred.
+ * and nothing is staged or deferred.
  */
 extern _Atomic int state_captures;
 

@@ -89,14 +89,6 @@ struct block {
 	/* Changed under the locks pin and heap, read by any thread (acquire). */
 	_Atomic uint32_t pin; /* enum block_pin; pin_change_begin() waits for it */
 
-	/*
-	 * Bytes of each of our registrations of the block; the last may have fewer.  If there is
-	 * only one, it has the whole room.  Written by the thread that makes the block
-	 * BLOCK_PINNING, before its first registration.  Meaningless while the block is
-	 * BLOCK_PAGEABLE.
-	 */
-	_Atomic size_t segment;
-
 	/* Under the lock pin. */
 	uint32_t user_registrations; /* registrations by the program that touch the block */
 	uintptr_t pin_owner;         /* the CUcontext that was current when we pinned the block */

@@ -164,12 +164,3 @@ bool range_covers(const struct block *block, const void *address, size_t bytes)
 
 	return offset <= block->room && bytes <= block->room - offset;
 }
-
-size_t range_run(const struct block *block, const void *address)
-{
-	size_t offset = (uintptr_t)address - block->base;
-	size_t segment = atomic_load_explicit(&block->segment, memory_order_relaxed);
-	size_t run = segment - offset % segment, left = block->room - offset;
-
-	return run < left ? run : left;
-}

@@ -64,12 +64,6 @@ static inline uintptr_t range_end(const void *address, size_t bytes)
 bool range_covers(const struct block *block, const void *address, size_t bytes);
 
 /*
- * Returns how many bytes from `address`, which lies in the block, belong to the same registration.
- * The block is pinned or being pinned.
- */
-size_t range_run(const struct block *block, const void *address);
-
-/*
  * Creates a map of `bytes` of addresses from `base` on, both multiples of 2 MiB.  False: no
  * memory.
  */

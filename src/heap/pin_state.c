@@ -28,7 +28,7 @@ void heap_set_pin_locked(struct block *block, enum block_pin pin)
 		hp_wake(&block->pin, INT_MAX);
 }
 
-size_t heap_pin_begin(struct block *block, size_t segment)
+size_t heap_pin_begin(struct block *block)
 {
 	size_t room = 0;
 
@@ -37,7 +37,6 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE &&
 	    !expiry_is_pinned_over()) {
 		room = block->room;
-		block->segment = segment != 0 ? segment : room;
 		heap_set_pin_locked(block, BLOCK_PINNING);
 	}
 	hp_unlock(HP_LOCK_heap);

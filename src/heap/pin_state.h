@@ -12,11 +12,11 @@
 #include <stddef.h>
 
 /*
- * Makes a BLOCK_PAGEABLE block in use BLOCK_PINNING, in segments of `segment` bytes; 0: whole.
- * Returns its room; 0: it is not in use, or not pageable, or freed blocks that are still pinned
- * exceed the bound of the cache.  Requires the lock pin.
+ * Makes a BLOCK_PAGEABLE block in use BLOCK_PINNING.  Returns its room; 0: it is not in use, or not
+ * pageable, or freed blocks that are still pinned exceed the bound of the cache.  Requires the lock
+ * pin.
  */
-size_t heap_pin_begin(struct block *block, size_t segment);
+size_t heap_pin_begin(struct block *block);
 
 /*
  * Notes that the program changes the mapping of this block: a pageable block becomes BLOCK_REFUSED.

@@ -6,7 +6,6 @@
  * call; other threads treat a BLOCK_PINNING block as pageable.
  */
 #include "pin/pin.h"
-#include "base/bounds.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
@@ -154,12 +153,12 @@ static bool must_stay_pageable(const struct block *block)
  * begins a capture or a query, clears pages, or lets the driver read them.  This function does both
  * in the other order, so at least one of the two sees the other.
  */
-bool pin_reserve(struct block *block, size_t segment)
+bool pin_reserve(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
 	bool refused = refusals != 0 || lean_until_ns != 0;
 	bool may = !refused || may_ask_again(hp_now_coarse_ns());
-	size_t room = may ? heap_pin_begin(block, segment) : 0;
+	size_t room = may ? heap_pin_begin(block) : 0;
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
 	bool fits = room <= left || !hp_keeps(pin_budget);
@@ -351,13 +350,13 @@ void pin_be_lean(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-void pin_refused(struct block *block, int result, int error)
+void pin_refused(struct block *block, int result)
 {
 	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
 	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
 
 	hp_lock(HP_LOCK_pin);
-	unreserve(block, error, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
+	unreserve(block, 0, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
 	refusals++;
 	denials = denied ? denials + 1 : 0;
 	bool enough = denials >= DENIALS_MOST;
@@ -381,22 +380,12 @@ bool pin_covers_any(const void *address, size_t bytes)
 
 bool pin_crosses(const void *address, size_t bytes)
 {
-	uintptr_t from = (uintptr_t)address, at = from, end = range_end(address, bytes);
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
-		if (is_registered(block) &&
-		    (from < block->base || range_run(block, address) < end - from))
+		if (is_registered(block) && !range_covers(block, address, bytes))
 			return true;
 	return false;
-}
-
-size_t pin_run(const void *address, size_t most)
-{
-	const struct block *block = range_find(address);
-
-	if (block == NULL || !is_registered(block))
-		return most;
-	return hp_least(range_run(block, address), most);
 }
 
 static void forget_any(struct block *block, void *arg)

@@ -68,16 +68,10 @@ void pin_query_end(void);
 bool pin_covers_any(const void *address, size_t bytes);
 
 /*
- * True if [address, address + bytes) touches a block that we pinned and crosses the border of one
- * of our registrations.  The driver refuses a call that names such a range.
+ * True if [address, address + bytes) touches a block that we pinned and is not inside it.  The
+ * driver refuses such a range if it begins in the block.
  */
 bool pin_crosses(const void *address, size_t bytes);
-
-/*
- * Returns how many bytes from `address` on, at most `most`, are in the same registration of ours;
- * `most` if the byte there is in none.
- */
-size_t pin_run(const void *address, size_t most);
 
 /* Sets whether memory is short; then nothing is pinned.  Any thread. */
 void pin_set_pressure(bool pressure);
@@ -92,11 +86,11 @@ extern _Atomic(pin_told_fn) pin_told;
 /* The functions from here to pin_forget_all() are for src/pin only. */
 
 /*
- * Takes the block's room from the budget and makes the block BLOCK_PINNING, in segments of
- * `segment` bytes; 0: whole.  False: not possible now.  The caller then pins the block, and calls
- * pin_begun(), pin_give_back() or pin_refused().  No lock may be held.
+ * Takes the block's room from the budget and makes the block BLOCK_PINNING.  False: not possible
+ * now.  The caller then pins the block, and calls pin_begun(), pin_give_back() or pin_refused(). No
+ * lock may be held.
  */
-bool pin_reserve(struct block *block, size_t segment);
+bool pin_reserve(struct block *block);
 
 /* The block is not pinned after all; its count starts again at 0.  No lock may be held. */
 void pin_give_back(struct block *block);
@@ -108,10 +102,10 @@ void pin_tell(const struct block *block, bool begins, uint64_t ns);
 void pin_begun(struct block *block, uintptr_t owner);
 
 /*
- * The driver has refused the block with the CUresult `result`; `error` is as in pin_ended().  After
- * a few refusals that concern the whole process, nothing is pinned any more.  No lock may be held.
+ * The driver has refused the block with the CUresult `result`.  After a few refusals that concern
+ * the whole process, nothing is pinned any more.  No lock may be held.
  */
-void pin_refused(struct block *block, int result, int error);
+void pin_refused(struct block *block, int result);
 
 /*
  * The program cannot pin memory: hotpin pins nothing for a while, the longer the more often this

@@ -5,7 +5,6 @@
  * that.
  */
 #include "pin/registration.h"
-#include "base/kernel.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "real/relaxed.h"
@@ -13,14 +12,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
-
-/*
- * A first copy of 64 MiB of touched memory takes 2.2 ms registered whole, 1.5 in eight segments
- * and 5.6 pageable (H200).
- */
-#define SEGMENT_LEAST ((size_t)8 << 20)
-#define SEGMENTS      8
-#define SEGMENT_ALIGN HP_HUGE_PAGE_BYTES /* no 2 MiB page in two registrations */
 
 /*
  * The process that registers.  A child of clone() runs no fork() handler, and its driver calls
@@ -51,13 +42,6 @@ void registration_leave(void)
 	REAL(cuCtxSetCurrent)(NULL);
 }
 
-size_t registration_segment(size_t room)
-{
-	size_t count = room / SEGMENT_LEAST < SEGMENTS ? room / SEGMENT_LEAST : SEGMENTS;
-
-	return count < 2 ? room : (room / count + SEGMENT_ALIGN - 1) & -SEGMENT_ALIGN;
-}
-
 CUresult registration_begin(uintptr_t base, size_t bytes)
 {
 	int saved = errno;
@@ -86,37 +70,24 @@ static bool is_gone(CUresult result)
 	       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_DEINITIALIZED;
 }
 
-int registration_end_some(const struct block *block, size_t done, uintptr_t owner)
+int registration_end(const struct block *block, uintptr_t owner)
 {
 	if (getpid() != atomic_load(&home) && hp_keeps(clone_calls_no_driver))
 		return -EBUSY;
 
 	int saved = errno;
 	struct relaxed relaxed = relaxed_begin();
-	bool borrowed = borrow(owner), gone = true;
+	bool borrowed = borrow(owner);
+	CUresult result = REAL(cuMemHostUnregister)((void *)block->base);
 
-	for (size_t at = 0; at < done; at += block->segment) {
-		void *segment = (void *)(block->base + at);
-		CUresult result = REAL(cuMemHostUnregister)(segment);
-
-		/*
-		 * The program could not register pages that stay registered, so this is retried
-		 * once.
-		 */
-		if (!is_gone(result))
-			result = REAL(cuMemHostUnregister)(segment);
-		if (result != CUDA_SUCCESS)
-			hp_debug("unpinning %p: CUDA error %d", segment, (int)result);
-		gone = is_gone(result) && gone;
-	}
+	/* The program could not register pages that stay registered, so this is retried once. */
+	if (!is_gone(result))
+		result = REAL(cuMemHostUnregister)((void *)block->base);
+	if (result != CUDA_SUCCESS)
+		hp_debug("unpinning %p: CUDA error %d", (void *)block->base, (int)result);
 	if (borrowed)
 		REAL(cuCtxSetCurrent)(NULL);
 	relaxed_end(&relaxed);
 	errno = saved;
-	return gone ? 0 : -EBUSY;
-}
-
-int registration_end(const struct block *block, uintptr_t owner)
-{
-	return registration_end_some(block, block->room, owner);
+	return is_gone(result) ? 0 : -EBUSY;
 }

@@ -26,18 +26,11 @@ void registration_leave(void);
 CUresult registration_begin(uintptr_t base, size_t bytes);
 
 /*
- * Returns the segment size for pipelined registration of a block of `room` bytes; `room` itself if
- * a pipeline does not pay.
- */
-size_t registration_segment(size_t room);
-
-/*
- * End all registrations of the block, or those of its first `done` bytes.  Wait for running
- * kernels. In a thread without a current context, `owner`, which was current at the registration,
- * is made current meanwhile.  Return 0, or -EBUSY: the driver refuses, or this is another process,
- * and the memory must be treated as registered.
+ * Ends the registration of the block.  Waits for running kernels.  In a thread without a current
+ * context, `owner`, which was current at the registration, is made current meanwhile.  Returns 0,
+ * or -EBUSY: the driver refuses, or this is another process, and the memory must be treated as
+ * registered.
  */
 int registration_end(const struct block *block, uintptr_t owner);
-int registration_end_some(const struct block *block, size_t done, uintptr_t owner);
 
 #endif

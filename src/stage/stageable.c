@@ -137,17 +137,6 @@ bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream)
 	       (answer.of == NULL || answer.of == context) && is_within(device, extent, &answer);
 }
 
-bool stage_fits(CUdeviceptr device, size_t extent)
-{
-	struct answer answer;
-
-	/*
-	 * If the driver does not know the memory, it refuses any part of the copy, or accepts all
-	 * of it.
-	 */
-	return !ask(device, &answer) || answer.type == 0 || is_within(device, extent, &answer);
-}
-
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);

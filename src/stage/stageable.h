@@ -23,12 +23,6 @@ bool stage_is_possible(const struct stage_copy *copy);
 bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream);
 
 /*
- * True if the `extent` bytes at `device` are within one allocation of any context.  The driver
- * refuses other copies as a whole.  Asks the driver (counted).
- */
-bool stage_fits(CUdeviceptr device, size_t extent);
-
-/*
  * True if this thread has recently found `host` in memory that the driver knows.  Calls no driver
  * function.  If that memory is gone, the copy is slower but correct.
  */

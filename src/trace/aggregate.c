@@ -212,7 +212,7 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 	    !staged_claim((enum trace_direction)direction, start, record->bytes, caller, &piece))
 		return AGGREGATE_MEMORIES;
 
-	enum aggregate_memory row = piece.is_cut ? AGGREGATE_PINNED : AGGREGATE_STAGED;
+	const enum aggregate_memory row = AGGREGATE_STAGED;
 	struct aggregate_sum *sum = &aggregate->copies[direction][row];
 	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(piece.bytes)];
 	add(sum, record->bytes, ns);
@@ -220,7 +220,7 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 	bin->count += piece.is_first;
 	bin->bytes += record->bytes;
 	bin->ns += ns;
-	aggregate->pieces[direction] += !piece.is_cut;
+	aggregate->pieces[direction]++;
 	return row;
 }
 

@@ -160,8 +160,7 @@ static void add_places(struct json *json)
 static void add_details(struct json *json)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "wait",
-							  "bounce",  "split", "send",   "stage",
-							  "defer",   "unpin" };
+							  "bounce",  "stage", "defer",  "unpin" };
 
 	json_open(json, "shapes", "[");
 	for (size_t i = 0; i < details_shapes(); i++) {

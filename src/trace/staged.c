@@ -20,7 +20,7 @@ static struct staged {
 	uint64_t begin_ns, end_ns; /* end_ns is UINT64_MAX: not complete */
 	uint64_t bytes, left;      /* left: not yet in a record */
 	enum trace_direction direction;
-	bool is_cut, claimed;
+	bool claimed;
 	uint32_t thread;
 } * ring;                      /* under the lock trace */
 static _Atomic uint64_t begun; /* written under the lock trace */
@@ -31,7 +31,7 @@ int staged_start(void)
 	return ring != NULL ? 0 : -ENOMEM;
 }
 
-uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns)
+uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t now_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	uint64_t ticket = begun++;
@@ -40,7 +40,6 @@ uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t byte
 						      .bytes = bytes,
 						      .left = bytes,
 						      .direction = direction,
-						      .is_cut = is_cut,
 						      .thread = trace_thread() };
 	hp_unlock(HP_LOCK_trace);
 	return ticket;
@@ -129,7 +128,7 @@ bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t by
 	else if (caller != NULL && !correlation_is_confirmed())
 		copy = find(direction, start_ns, bytes, NULL);
 	if (copy != NULL) {
-		*ret = (struct staged_piece){ !copy->claimed, copy->is_cut, copy->bytes };
+		*ret = (struct staged_piece){ !copy->claimed, copy->bytes };
 		copy->claimed = true;
 		copy->left -= bytes;
 	}

@@ -1,12 +1,11 @@
 /*
  * Finds the device's copies that are pieces of one copy of the program.
  *
- * A copy through staging memory consists of many pieces from or to pinned memory.  So does a copy
- * that is cut at the borders of registrations.  All pieces are in flight between the begin and the
- * end of the copy.  Together they have no more bytes than the copy.  If CUPTI records calls, hotpin
- * also compares the thread and the time of a piece's call with those of the copy.  Otherwise the
- * result is an estimate if the program's own pinned copies of the same direction run at the same
- * time.
+ * A copy through staging memory consists of many pieces from or to pinned memory.  All pieces are
+ * in flight between the begin and the end of the copy.  Together they have no more bytes than the
+ * copy.  If CUPTI records calls, hotpin also compares the thread and the time of a piece's call
+ * with those of the copy.  Otherwise the result is an estimate if the program's own pinned copies
+ * of the same direction run at the same time.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H
@@ -18,7 +17,6 @@
 
 struct staged_piece {
 	bool is_first;  /* the first piece of its copy */
-	bool is_cut;    /* directly from or to the program's memory, not through staging memory */
 	uint64_t bytes; /* of the whole copy */
 };
 
@@ -29,7 +27,7 @@ int staged_start(void);
  * Notes that a copy in pieces begins, and returns its ticket.  This function and staged_end() take
  * the lock `trace`.  Any thread.
  */
-uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns);
+uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t now_ns);
 
 /* `moved` bytes of the copy of `ticket` went in pieces. */
 void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns);

@@ -274,12 +274,7 @@ void trace_stage_ends(uint64_t ticket)
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
 {
-	return trace_active() ? staged_begin(direction, false, bytes, hp_now_ns()) : UINT64_MAX;
-}
-
-uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes)
-{
-	return trace_active() ? staged_begin(direction, true, bytes, hp_now_ns()) : UINT64_MAX;
+	return trace_active() ? staged_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
 void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)

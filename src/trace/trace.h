@@ -55,9 +55,6 @@ void trace_copied(const struct trace_copy *copy);
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
 void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight);
 
-/* As trace_staging(), for a copy that is cut at borders and uses the program's memory directly. */
-uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes);
-
 /*
  * Notes that `allocator` allocated a large block and returns to `caller`.  `frame` is a
  * __builtin_frame_address(0) below.  Inside malloc(); any lock may be held.

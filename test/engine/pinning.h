@@ -39,7 +39,7 @@ static inline char *allocate(size_t bytes)
 
 static inline bool copy(const void *memory, size_t bytes)
 {
-	return pin_before_copy(range_find(memory), true, bytes, NULL);
+	return pin_before_copy(range_find(memory), true, bytes);
 }
 
 static inline int pin_of(const void *memory)

@@ -66,7 +66,7 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	CHECK_EQ(fake.registers, 2);
 	for (int i = 0; i < 100; i++)
 		CHECK(copy(large, MIB) && copy(small, KIB));
-	CHECK(pin_before_copy(range_find(small), false, KIB, NULL));
+	CHECK(pin_before_copy(range_find(small), false, KIB));
 	CHECK_EQ(fake.registers, 2);
 	CHECK_EQ(hp_count_read(pins), 2);
 	CHECK(fake_all_well());

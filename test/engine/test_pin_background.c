@@ -558,7 +558,7 @@ static void *keep_copying(void *arg)
 		if (memory == NULL)
 			memory = allocate(2 * MIB);
 		for (int n = 0; n < 40; n++)
-			pin_before_copy(range_find(memory), n % 2, 64 * KIB, NULL);
+			pin_before_copy(range_find(memory), n % 2, 64 * KIB);
 		if (i % 37 == 0)
 			pin_altered(memory, 1);
 		if (i % 41 == 0 && fake_program_register(memory, 4096) == CUDA_SUCCESS)

@@ -149,7 +149,7 @@ TEST(a_freed_block_is_not_pinned)
 	struct block *block = range_find(memory);
 
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(!pin_before_copy(block, true, 16 * MIB, NULL));
+	CHECK(!pin_before_copy(block, true, 16 * MIB));
 	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
 }

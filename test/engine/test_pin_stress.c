@@ -104,7 +104,7 @@ static void *work(void *arg)
 		if (owned->memory == NULL)
 			get_block(owned, &state);
 		else if (what < 8)
-			pin_before_copy(range_find(owned->memory), what % 2, owned->bytes, NULL);
+			pin_before_copy(range_find(owned->memory), what % 2, owned->bytes);
 		else if (what < 9)
 			toggle_registration(owned);
 		else if (what < 10)

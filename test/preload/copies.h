@@ -21,30 +21,27 @@
 
 #include "promote.h"
 
-/* The second copy of a block of COPY_PIECES registers it in segments of so many bytes. */
-#define COPY_PIECE        (10 * MIB)
-#define COPY_PIECES_BYTES (32 * MIB)
-#define COPY_PIECES_COUNT 4
+/* The most bytes of a row of one size. */
+#define COPY_LARGE_BYTES (32 * MIB)
 
 /* Room of neighbors, a multiple of the heap's unit; their boundary is that of their rooms. */
-#define COPY_ROOM         (2 * MIB)
+#define COPY_ROOM        (2 * MIB)
 
 /* The side of an array of 32-bit elements, and the bytes of one row. */
-#define COPY_ARRAY_SIDE   ((size_t)512)
-#define COPY_ARRAY_PITCH  (COPY_ARRAY_SIDE * 4)
-#define COPY_ARRAY_BYTES  (COPY_ARRAY_SIDE * COPY_ARRAY_PITCH)
+#define COPY_ARRAY_SIDE  ((size_t)512)
+#define COPY_ARRAY_PITCH (COPY_ARRAY_SIDE * 4)
+#define COPY_ARRAY_BYTES (COPY_ARRAY_SIDE * COPY_ARRAY_PITCH)
 
 /* A batch has at most so many rows. */
-#define COPY_BATCH_MOST   ((size_t)1024)
+#define COPY_BATCH_MOST  ((size_t)1024)
 
 /* Bytes that the runner checks before and after each side of a copy. */
-#define COPY_GUARD        64
+#define COPY_GUARD       64
 
 /* Kinds of host memory. */
 enum copy_memory {
 	COPY_HOT,    /* a pinned block of malloc() memory */
 	COPY_COLD,   /* a block that was never copied; each copy has its own */
-	COPY_PIECES, /* a block that is pinned in several registrations */
 	COPY_STATIC, /* a static array of the program */
 	COPY_STACK,  /* an array on the thread's stack */
 	COPY_MAPPED, /* anonymous pages */
@@ -184,9 +181,6 @@ bool copy_host_is_hot(enum copy_memory kind);
 /* True if the program has pinned such memory: its asynchronous copies are truly asynchronous. */
 bool copy_host_is_own(enum copy_memory kind);
 
-/* Returns a block that its first copy has pinned in segments, filled from `seed`. */
-char *copy_block_in_pieces(unsigned seed);
-
 /* Memory for COPY_STACK, on the runner's own stack. */
 #define COPY_STACK_BYTES ((size_t)256 << 10)
 extern char *copy_stack;
@@ -226,8 +220,6 @@ struct copy_row {
 	enum copy_route route;
 	const char *by;       /* the driver call that moves the bytes, once */
 	bool at_once;         /* earlier work has not run on return, without the library neither */
-	int registers;        /* registrations by each copy; 0: any number */
-	int unregisters;      /* number of registrations that end; 0: none of hot memory */
 	bool may_unpin;       /* any number may end afterwards */
 	bool stays_unpinned;  /* nothing is registered when the row ends */
 	size_t registered;    /* the bytes that are registered then, if not 0 */

@@ -11,18 +11,6 @@
 static char array[32 * MIB] = { 1 };
 char *copy_stack;
 
-char *copy_block_in_pieces(unsigned seed)
-{
-	char *block = malloc(COPY_PIECES_BYTES);
-
-	fill(block, COPY_PIECES_BYTES, seed);
-	OK(cuMemcpyHtoD_v2(there, block, COPY_PIECES_BYTES));
-	standin_log_reset();
-	OK(cuMemcpyHtoD_v2(there, block, COPY_PIECES_BYTES));
-	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? COPY_PIECES_COUNT : 0);
-	return block;
-}
-
 static char *map(size_t bytes, int fd)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -104,11 +92,6 @@ struct copy_host copy_host_make(enum copy_memory kind, size_t bytes)
 	case COPY_COLD:
 		host.at = malloc(bytes);
 		break;
-	case COPY_PIECES:
-		host.at = copy_block_in_pieces(1);
-		host.bytes = COPY_PIECES_BYTES;
-		host.border = COPY_PIECE;
-		break;
 	case COPY_STATIC:
 		CHECK(bytes <= sizeof(array));
 		host.at = array;
@@ -144,8 +127,8 @@ struct copy_host copy_host_make(enum copy_memory kind, size_t bytes)
 
 bool copy_host_is_hot(enum copy_memory kind)
 {
-	return kind == COPY_HOT || kind == COPY_PIECES || kind == COPY_LEAVING ||
-	       kind == COPY_ENTERING || kind == COPY_ACROSS || kind == COPY_LEAVING_FOR_OWN;
+	return kind == COPY_HOT || kind == COPY_LEAVING || kind == COPY_ENTERING ||
+	       kind == COPY_ACROSS || kind == COPY_LEAVING_FOR_OWN;
 }
 
 bool copy_host_is_own(enum copy_memory kind)

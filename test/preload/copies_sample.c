@@ -112,24 +112,15 @@ static bool passes_held_work(const struct copy *copy, enum copy_memory kind)
 	return copy->to_device && bytes <= 64 * KIB;
 }
 
+/* The library may unpin the block; then the driver waits for the whole device. */
 static bool has_border(enum copy_memory kind)
 {
-	return kind == COPY_PIECES || kind == COPY_LEAVING || kind == COPY_ENTERING ||
-	       kind == COPY_ACROSS || kind == COPY_BETWEEN;
-}
-
-/*
- * True for copies of which some cannot be split where a registration ends.  The library then unpins
- * the block, and the driver waits for the whole device.
- */
-static bool waits_for_all(const struct copy *copy, bool in_array, enum copy_memory kind)
-{
-	return has_border(kind) &&
-	       (in_array || (copy->call->traits & (COPY_ROWS | COPY_BATCH)) != 0);
+	return kind == COPY_LEAVING || kind == COPY_ENTERING || kind == COPY_ACROSS ||
+	       kind == COPY_BETWEEN;
 }
 
 static enum copy_work draw_work(const struct copy_sample *sample, const struct copy *copy,
-				bool in_array, enum copy_memory kind)
+				enum copy_memory kind)
 {
 	unsigned works = sample->works != 0 ? sample->works : (1u << COPY_WORKS) - 1;
 	enum copy_work work;
@@ -140,9 +131,7 @@ static enum copy_work draw_work(const struct copy_sample *sample, const struct c
 	if (work == COPY_HELD && !passes_held_work(copy, kind))
 		return COPY_BUSY;
 	/* An upload from one block into another waits for its stream. */
-	if (work == COPY_HELD && has_border(kind))
-		return COPY_BUSY;
-	if (work == COPY_CONCURRENT && waits_for_all(copy, in_array, kind))
+	if ((work == COPY_HELD || work == COPY_CONCURRENT) && has_border(kind))
 		return COPY_BUSY;
 	return work;
 }
@@ -195,7 +184,7 @@ static void run_turn(const struct copy_sample *sample)
 	copy.unified = (traits & COPY_UNIFIED) != 0 && below(4) == 0;
 	copy.box = draw_box(copy.call, room, row.array, copy_host_is_own(kind));
 	copy.stream = draw_stream(copy.call);
-	row.work = draw_work(sample, &copy, row.array, kind);
+	row.work = draw_work(sample, &copy, kind);
 	struct copy_range range = draw_range(host, copy_span_of(&copy.box.host, &copy.box));
 	copy_run_one(&row, host, &copy, &range);
 }

@@ -2,9 +2,15 @@
  * test_borders.c - copies across the boundary of two blocks whose other side is also host memory,
  * or while another thread pins a block.  test_copies.c tests single copies.
  */
+#include "thread.h"
 #include "copies.h"
 
 #include <pthread.h>
+
+#define BYTES       COPY_LARGE_BYTES
+
+/* No staging ring, so that nothing else registers. */
+#define PINNING(id) TEST_WITH(id, "HOTPIN_RING=0")
 
 /* Both sides are host memory: one lies within its block, the other extends beyond its own. */
 TEST(from_a_pinned_block_onto_a_border)
@@ -18,7 +24,6 @@ TEST(from_a_pinned_block_onto_a_border)
 	OK(cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)block, COPY_ROOM, stream));
 	OK(cuStreamSynchronize(stream));
 	CHECK(holds(to, COPY_ROOM, 7));
-	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 }
 
 static char *low;
@@ -84,6 +89,126 @@ TEST(while_a_block_is_pinned)
 TEST(in_a_batch_while_a_block_is_pinned)
 {
 	across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch);
+}
+
+/* Returns a block whose next copy pins it. */
+static char *filled(unsigned seed)
+{
+	char *block = malloc(BYTES);
+
+	fill(block, BYTES, seed);
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	return block;
+}
+
+static char *shared;
+static _Atomic int waiting;
+
+/* Copies all of the block and most of it, into a device buffer of its own. */
+static void *race(void *arg)
+{
+	unsigned me = (unsigned)(intptr_t)arg;
+	CUdeviceptr mine;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&mine, BYTES));
+	waiting++;
+	OK(me % 2 ? cuMemcpyHtoDAsync_v2(mine + MIB, shared + MIB, BYTES - MIB, NULL)
+		  : cuMemcpyHtoD_v2(mine, shared, BYTES));
+	char *got = calloc(1, BYTES);
+	OK(cuMemcpyDtoH_v2(got, mine, BYTES));
+	CHECK(memcmp(got + MIB, shared + MIB, BYTES - MIB) == 0);
+	free(got);
+	OK(cuMemFree_v2(mine));
+	return NULL;
+}
+
+/* The other threads start while the first one registers the block. */
+PINNING(four_threads)
+{
+	pthread_t threads[4];
+
+	begin();
+	shared = filled(20);
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
+	for (intptr_t i = 0; i < 4; i++) {
+		pthread_create(&threads[i], NULL, race, (void *)i);
+		WAIT_FOR(!preloaded() || standin_held() == 1);
+	}
+	WAIT_FOR(waiting == 4);
+	standin_release();
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	free(shared);
+}
+
+static void *copy_whole(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyHtoD_v2(there + 4 * MIB, arg, BYTES));
+	return NULL;
+}
+
+static _Atomic pid_t rows_thread;
+static _Atomic bool rows_done;
+
+static void *copy_rows(void *box)
+{
+	OK(cuCtxSetCurrent(context));
+	rows_thread = gettid();
+	OK(cuMemcpy2D_v2(box));
+	rows_done = true;
+	return NULL;
+}
+
+/* Rows while another thread pins the block: they wait for it. */
+PINNING(rows_meanwhile)
+{
+	pthread_t whole, rows;
+
+	begin();
+	char *block = filled(40), *got = malloc(2 * MIB);
+	struct copy copy = { .to_device = true,
+			     .box = { 4096, 512, 1, { .pitch = 4096 }, { .pitch = 4096 } },
+			     .host = block + 9 * MIB,
+			     .device = there };
+	CUDA_MEMCPY2D box = copy_flat(&copy);
+
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
+	pthread_create(&whole, NULL, copy_whole, block);
+	WAIT_FOR(!preloaded() || standin_held() == 1);
+	pthread_create(&rows, NULL, copy_rows, &box);
+	WAIT_FOR(!preloaded() || rows_done || (rows_thread != 0 && thread_is_blocked(rows_thread)));
+	standin_release();
+	pthread_join(rows, NULL);
+	OK(cuMemcpyDtoH_v2(got, there, 2 * MIB));
+	CHECK(memcmp(got, block + 9 * MIB, 2 * MIB) == 0);
+	pthread_join(whole, NULL);
+	CHECK(device_holds(there + 4 * MIB, BYTES, 40));
+}
+
+/* A capture that forbids nothing: our copies must not invalidate it. */
+PINNING(during_a_capture)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	begin();
+	char *block = promoted(BYTES), *fresh = filled(32), got[64];
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	memset(block, 31, BYTES);
+	for (int i = 0; i < 4; i++) {
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+		OK(cuMemcpyHtoD_v2(there, fresh, BYTES));
+		OK(cuMemcpyDtoH_v2(block, there, BYTES));
+		OK(cuMemcpyHtoD_v2(there + 64, got, sizeof(got)));
+		OK(cuMemcpyDtoH_v2(got, there, sizeof(got)));
+	}
+	CHECK(memcmp(got, fresh, sizeof(got)) == 0);
+	OK(cuStreamEndCapture(stream, &graph));
+	CHECK(memcmp(block, fresh, BYTES) == 0);
 }
 
 PRELOAD_MAIN()

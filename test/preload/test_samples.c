@@ -7,7 +7,7 @@
 #define KIND(name)   (1u << COPY_##name)
 #define UNKNOWN      (KIND(STATIC) | KIND(STACK) | KIND(MAPPED) | KIND(FILE))
 #define BLOCKS       (KIND(HOT) | KIND(COLD) | UNKNOWN)
-#define BORDERS      (KIND(PIECES) | KIND(LEAVING) | KIND(ENTERING) | KIND(ACROSS) | KIND(BETWEEN))
+#define BORDERS      (KIND(LEAVING) | KIND(ENTERING) | KIND(ACROSS) | KIND(BETWEEN))
 #define PINNED       (KIND(REGISTERED) | KIND(ALLOCATED))
 /* Other kinds make device work host-visible, so no upload returns early. */
 #define UNSEEN       (1u << COPY_IDLE | 1u << COPY_BUSY)
@@ -33,7 +33,7 @@ SAMPLE_WITH(without_helpers, ("HOTPIN_THREADS=1"), ALL_OF(8))
 SAMPLE_WITH(with_a_small_budget, ("HOTPIN_PIN_BUDGET=64M", "HOTPIN_RING=8M"), ALL_OF(9),
 	    .works = UNSEEN)
 SAMPLE_WITH(with_random_steps, ("STANDIN_STEPS=random:10"), .turns = TURNS, .seed = 10,
-	    .memories = BLOCKS | KIND(PIECES), .works = UNSEEN)
+	    .memories = BLOCKS, .works = UNSEEN)
 SAMPLE_WITH(staged, (STAGED), .turns = TURNS, .seed = 11, .memories = UNKNOWN | KIND(COLD),
 	    .works = UNSEEN, .least = { .events = 100 })
 /* Boxes also pass through staging memory in runs, if their device side has no gaps. */

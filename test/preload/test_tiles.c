@@ -1,10 +1,9 @@
 /*
  * test_tiles.c - many threads upload tiles of one block at the same time.
  *
- * The block is pinned in several registrations, and some tiles begin in one of them and end in the
- * next.  Before each asynchronous upload, the stand-in has pending work: plain CUDA returns
- * immediately, and so must the library.  The stand-in delays every upload by some milliseconds, so
- * most threads are inside the driver at the same time.
+ * The block is pinned.  Before each asynchronous upload, the stand-in has pending work: plain CUDA
+ * returns immediately, and so must the library.  The stand-in delays every upload by some
+ * milliseconds, so most threads are inside the driver at the same time.
  */
 #include "promote.h"
 
@@ -12,10 +11,8 @@
 #include <sys/resource.h>
 
 #define BYTES                    (64 * MIB)
-#define PIECE                    (10 * MIB) /* of one registration */
-#define PIECES                   7
 #define THREADS_MOST             64
-#define ROUNDS                   6
+#define ROUNDS                   12
 #define SLOT                     ((size_t)256 << 10) /* device memory of one thread */
 
 /* `function`: the driver function that most threads are inside at the same time. */
@@ -37,31 +34,20 @@ static struct worker {
 	CUstream stream;
 } workers[THREADS_MOST];
 
-/* The second copy of the block pins it in segments. */
 static void make_block(void)
 {
 	CUmodule module;
 
-	block = malloc(BYTES);
-	fill(block, BYTES, 1);
-	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	block = promoted(BYTES);
 	standin_log_reset();
-	OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? PIECES : 0);
 	OK(cuModuleLoadData(&module, "standin"));
 	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
 }
 
-/*
- * Returns the start of the thread's tile of this round: across a boundary, or within a
- * registration.
- */
-static size_t begin_of(const struct worker *my, unsigned round, bool crosses)
+/* Returns the start of the thread's tile of this round. */
+static size_t begin_of(const struct worker *my, unsigned round)
 {
-	size_t border = (1 + round % (PIECES - 1)) * PIECE;
-	size_t before = (my->tile - 16) * (my->number + 1) / (my->threads + 1);
-
-	return (crosses ? border - before : border - PIECE + my->number * my->tile) & ~(size_t)7;
+	return round * 5 * MIB + my->number * my->tile;
 }
 
 static void upload(const struct worker *my, size_t from, CUdeviceptr to)
@@ -87,8 +73,8 @@ static void *upload_tiles(void *arg)
 	CUdeviceptr to = there + my->number * SLOT;
 
 	OK(cuCtxSetCurrent(context));
-	for (unsigned round = 0; round < 2 * ROUNDS; round++) {
-		size_t from = begin_of(my, round / 2, round % 2 == 0);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		size_t from = begin_of(my, round);
 
 		pthread_barrier_wait(&together);
 		upload(my, from, to);
@@ -155,7 +141,7 @@ TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=off")
 	run_all(SYNC);
 }
 
-/* No memory can be mapped for bounce buffers: the call is split where registrations end. */
+/* No memory can be mapped for bounce buffers: the driver reads the block. */
 TEST(without_memory)
 {
 	struct rlimit limit = { .rlim_cur = MIB, .rlim_max = RLIM_INFINITY };
@@ -166,8 +152,8 @@ TEST(without_memory)
 	OK(cuStreamCreate(&one.stream, CU_STREAM_NON_BLOCKING));
 	free(malloc(100000)); /* the stand-in has its share of these */
 	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-	for (unsigned round = 0; round < 2 * ROUNDS; round++) {
-		size_t from = begin_of(&one, round / 2, round % 2 == 0);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		size_t from = begin_of(&one, round);
 
 		upload(&one, from, there);
 		OK(cuStreamSynchronize(one.stream));

@@ -1,5 +1,5 @@
 /*
- * test_trouble.c - copies that fail half way, or that meet a kernel that waits for the host.
+ * test_trouble.c - copies that meet a kernel that waits for the host, and their memory.
  *
  * Assertions that do not depend on preloaded() also hold without the library.
  */
@@ -9,74 +9,8 @@
 #include <dirent.h>
 #include <pthread.h>
 
-#define BYTES         COPY_PIECES_BYTES
-#define PIECE         COPY_PIECE
-
-#define SENT(id, ...) TEST_WITH(id, "HOTPIN_RING=0", ##__VA_ARGS__)
 #define STAGED(id, ...) \
 	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
-
-/* After an error, nothing writes to the program's memory any longer. */
-SENT(down_and_refused_at_the_end, "STANDIN_FAIL=cuMemcpyDtoH:1")
-{
-	begin();
-	char *block = copy_block_in_pieces(4);
-
-	memset(block, 0x5a, BYTES);
-	CHECK(cuMemcpyDtoH_v2(block, there, BYTES) != CUDA_SUCCESS);
-	CHECK_EQ(standin_pending(NULL), 0);
-}
-
-SENT(down_asynchronously_and_refused, "STANDIN_FAIL=cuMemcpyDtoHAsync:4")
-{
-	begin();
-	CUstream stream = copy_stream_of(COPY_NON_BLOCKING);
-	char *block = copy_block_in_pieces(4);
-
-	CHECK_EQ(cuMemcpyDtoHAsync_v2(block, there, BYTES, stream) == CUDA_SUCCESS, !preloaded());
-	CHECK_EQ(standin_pending(stream), 0);
-}
-
-SENT(up_asynchronously_and_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:7")
-{
-	begin();
-	CUstream stream = copy_stream_of(COPY_NON_BLOCKING);
-	char *block = copy_block_in_pieces(4);
-
-	CHECK_EQ(cuMemcpyHtoDAsync_v2(there, block, BYTES, stream) == CUDA_SUCCESS, !preloaded());
-	CHECK(!preloaded() || standin_pending(stream) == 0);
-}
-
-/* From one block to another, both with several registrations, whose boundaries differ. */
-SENT(between_two_blocks)
-{
-	begin();
-	char *from = copy_block_in_pieces(5), *to = copy_block_in_pieces(6);
-
-	OK(cuMemcpy((CUdeviceptr)to + MIB, (CUdeviceptr)from, 20 * MIB));
-	CHECK(memcmp(to + MIB, from, 20 * MIB) == 0);
-	OK(cuMemcpyAsync((CUdeviceptr)from + 3 * MIB, (CUdeviceptr)to, 20 * MIB, NULL));
-	CHECK(memcmp(from + 3 * MIB, to, 20 * MIB) == 0);
-}
-
-SENT(rows_between_two_blocks)
-{
-	begin();
-	char *from = promoted(4 * MIB), *to = copy_block_in_pieces(6);
-	CUDA_MEMCPY2D box = {
-		.srcMemoryType = CU_MEMORYTYPE_HOST,
-		.srcHost = from,
-		.srcPitch = 4096,
-		.dstMemoryType = CU_MEMORYTYPE_HOST,
-		.dstHost = to + PIECE - MIB,
-		.dstPitch = 4096,
-		.WidthInBytes = 4096,
-		.Height = 512,
-	};
-
-	OK(cuMemcpy2D_v2(&box));
-	CHECK(memcmp(to + PIECE - MIB, from, 2 * MIB) == 0);
-}
 
 /* Many buffers: their kind is known, and not queried for each copy. */
 TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")

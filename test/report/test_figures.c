@@ -561,7 +561,7 @@ TEST(timeline_of_all_work)
 	/* A call that only queries is no work. */
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[6,"), 1);
 	CHECK(strstr(stage_json, "\"cuMemAlloc_v2\",") != NULL);
-	CHECK_EQ(stage_count(stage_json, ",10,null,null]"), 1);
+	CHECK_EQ(stage_count(stage_json, ",7,null,null]"), 1);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[7,"), 2);
 	CHECK(strstr(stage_json, ",5000,") != NULL && strstr(stage_json, ",4096,") != NULL);
 	CHECK(strstr(stage_json, "\"wait for deferred copies\"") != NULL);
@@ -624,28 +624,6 @@ TEST(staged_copies_are_one_each)
 	CHECK_EQ(activity_sum(6), 19 << 20);
 	CHECK_EQ(activity_sum(7), 5 << 20);
 	CHECK_EQ(stage_number("records", "outside_run"), 0);
-}
-
-/* Four pieces of one copy of a block with as many registrations. */
-TEST(copies_that_are_cut_are_one_each)
-{
-	const uint64_t bytes = 32 << 20;
-
-	stage_begin(true, summary);
-	uint64_t ticket = trace_cutting(TRACE_D2H, bytes), from = hp_now_ns() - stage_base;
-	stage_pass(5 * MILLI);
-	for (uint64_t i = 0; i < 4; i++)
-		device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + i * MILLI,
-			    MILLI);
-	/* One piece too many. */
-	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + 4 * MILLI, MILLI);
-	trace_staged(ticket, bytes, false);
-	stage_copied(TRACE_D2H, TRACE_PROMOTED, bytes, from, hp_now_ns() - stage_base - from);
-	stage_end();
-	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 2);
-	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "bytes"), bytes / 4 * 5);
-	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "busy_ns"), 5 * MILLI);
-	CHECK_EQ(stage_row("hotpin", "d2h", "promoted", "count"), 1);
 }
 
 /* Thousands of staged copies begin before records arrive: each finds its copy, or none. */

@@ -19,7 +19,7 @@ TERMS = [
     (r"comes? back|came back|coming back", "return, complete"),
     (r"crews?", "copy workers, threads"),
     (r"device's (own )?work", "work on the GPU"),
-    (r"handed over|hands? over|handing over", "pass; pipelined registration"),
+    (r"handed over|hands? over|handing over", "pass"),
     (r"how ?many-?th", "sequence number"),
     (r"lanes?", "stream, track"),
     (r"lapses?|lapsed", "expiry"),

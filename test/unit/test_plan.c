@@ -36,7 +36,6 @@ static const struct {
 	{ COPY_PAGEABLE, H2D, LINEAR, ASYNC, BEHIND, 64, COPY_PASS },
 	/* Nothing to move. */
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, 0, COPY_PASS },
-	{ COPY_STRADDLES, D2H, LINEAR, SYNC, FREE, 0, COPY_PASS },
 	/* Pinned and synchronous: the driver's call itself waits; tiny uploads are staged. */
 	{ COPY_PINNED, H2D, LINEAR, SYNC, FREE, 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, SYNC, FREE, COPY_STAGED_MOST, COPY_BOUNCE },
@@ -58,22 +57,6 @@ static const struct {
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, BEHIND, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1 << 30, COPY_WAIT },
-	/* A boundary inside: in pieces if possible. */
-	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_SPLIT },
-	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
-	/* Without hotpin such an upload would not wait, so it is made from a copy of its source. */
-	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 4096, COPY_BOUNCE },
-	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 4096, COPY_BOUNCE },
-	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 1 << 20, COPY_BOUNCE },
-	{ COPY_STRADDLES, D2H, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
-	{ COPY_PIECES, D2H, LINEAR, ASYNC, FREE, 64, COPY_SPLIT },
-	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, 64 << 20, COPY_SPLIT },
-	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, COPY_STAGED_MOST, COPY_BOUNCE },
-	{ COPY_PIECES, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM - 1, COPY_BOUNCE },
-	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, 0, COPY_PASS },
-	{ COPY_PIECES, H2D, BOX, SYNC, FREE, COPY_BLOCKS_FROM, COPY_BOUNCE },
-	{ COPY_STRADDLES, D2H, BOX, SYNC, FREE, 4096, COPY_DIRECT },
-	{ COPY_STRADDLES, H2D, BOX, ASYNC, FREE, 4096, COPY_WAIT },
 };
 
 TEST(every_border)
@@ -84,7 +67,6 @@ TEST(every_border)
 			.has_device = true,
 			.may_defer = true,
 			.host_memory = table[i].host_memory,
-			.cuttable = table[i].host_memory == COPY_STRADDLES,
 			.to_device = table[i].to_device == H2D,
 			.to_host = table[i].to_device == D2H,
 			.linear = table[i].linear == LINEAR,
@@ -104,26 +86,10 @@ static const struct {
 	int linear, asynchronous;
 	enum copy_step route;
 } lasts[] = {
-	{ COPY_ELSEWHERE, LINEAR, SYNC, COPY_PASS },
-	{ COPY_PAGEABLE, LINEAR, ASYNC, COPY_PASS },
-	{ COPY_PAGEABLE, BOX, SYNC, COPY_PASS },
-	{ COPY_PINNED, LINEAR, SYNC, COPY_DIRECT },
-	{ COPY_PINNED, LINEAR, ASYNC, COPY_WAIT },
-	{ COPY_PINNED, BOX, SYNC, COPY_DIRECT },
+	{ COPY_ELSEWHERE, LINEAR, SYNC, COPY_PASS }, { COPY_PAGEABLE, LINEAR, ASYNC, COPY_PASS },
+	{ COPY_PAGEABLE, BOX, SYNC, COPY_PASS },     { COPY_PINNED, LINEAR, SYNC, COPY_DIRECT },
+	{ COPY_PINNED, LINEAR, ASYNC, COPY_WAIT },   { COPY_PINNED, BOX, SYNC, COPY_DIRECT },
 	{ COPY_PINNED, BOX, ASYNC, COPY_WAIT },
-	/* No call names two registrations. */
-	{ COPY_PIECES, LINEAR, SYNC, COPY_SPLIT },
-	{ COPY_PIECES, LINEAR, ASYNC, COPY_SPLIT },
-	{ COPY_STRADDLES, LINEAR, SYNC, COPY_SPLIT },
-	{ COPY_STRADDLES, LINEAR, ASYNC, COPY_SPLIT },
-	/*
-	 * Rows cannot be split: such a block is unpinned first, or after the driver has refused the
-	 * call.
-	 */
-	{ COPY_PIECES, BOX, SYNC, COPY_UNPIN },
-	{ COPY_PIECES, BOX, ASYNC, COPY_UNPIN },
-	{ COPY_STRADDLES, BOX, SYNC, COPY_DIRECT },
-	{ COPY_STRADDLES, BOX, ASYNC, COPY_WAIT },
 };
 
 static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, size_t bytes)
@@ -139,7 +105,6 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 		.stream_busy = busy,
 		.bytes = bytes,
 		.deferrable = true,
-		.cuttable = true,
 		.stageable = true,
 	};
 }
@@ -147,8 +112,7 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 TEST(every_fallback)
 {
 	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
-	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_STAGE,
-						      COPY_DEFER };
+	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_STAGE, COPY_DEFER };
 
 	for (size_t i = 0; i < HP_LEN(lasts) * HP_LEN(sizes) * 4; i++) {
 		size_t row = i / 4 / HP_LEN(sizes);
@@ -157,7 +121,6 @@ TEST(every_fallback)
 
 		for (size_t j = 0; j < HP_LEN(with_memory); j++)
 			CHECK_EQ(copy_plan_fallback(&facts, with_memory[j]), lasts[row].route);
-		CHECK_EQ(copy_plan_fallback(&facts, COPY_SPLIT), COPY_UNPIN);
 	}
 }
 
@@ -221,7 +184,6 @@ static const struct {
 	/* Pinned memory needs no ring. */
 	{ COPY_PINNED, H2D, SYNC, RING, 4, 64 M, COPY_DIRECT },
 	{ COPY_PINNED, D2H, ASYNC, RING, 4, 64 M, COPY_WAIT },
-	{ COPY_STRADDLES, D2H, SYNC, RING, 4, 64 M, COPY_SPLIT },
 	/* Uploads, except those for which the driver is as fast. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 0, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_H2D_LEAST - 1, COPY_PASS },
@@ -268,7 +230,6 @@ TEST(staging_borders)
 			.has_device = true,
 			.may_defer = true,
 			.host_memory = staging[i].host_memory,
-			.cuttable = staging[i].host_memory == COPY_STRADDLES,
 			.to_device = staging[i].to_device == H2D,
 			.to_host = staging[i].to_device == D2H,
 			.linear = true,
@@ -300,7 +261,6 @@ TEST(forced)
 		{ COPY_PASS, COPY_PAGEABLE, D2H, ASYNC, RING, 64 M, COPY_PASS },
 		{ COPY_PASS, COPY_PINNED, H2D, SYNC, RING, 64, COPY_PASS },
 		{ COPY_PASS, COPY_PINNED, H2D, ASYNC, RING, 64, COPY_BOUNCE },
-		{ COPY_PASS, COPY_STRADDLES, H2D, SYNC, RING, 1 M, COPY_SPLIT },
 		{ COPY_DIRECT, COPY_PINNED, H2D, SYNC, RING, 64, COPY_DIRECT },
 		{ COPY_DIRECT, COPY_PINNED, H2D, ASYNC, RING, 256 K, COPY_WAIT },
 		{ COPY_DIRECT, COPY_PAGEABLE, H2D, SYNC, RING, 256 K, COPY_PASS },
@@ -310,18 +270,10 @@ TEST(forced)
 		{ COPY_BOUNCE, COPY_PINNED, H2D, ASYNC, RING, COPY_BLOCKS_FROM, COPY_BOUNCE },
 		{ COPY_BOUNCE, COPY_PINNED, H2D, SYNC, RING, COPY_BLOCKS_FROM + 1, COPY_DIRECT },
 		{ COPY_BOUNCE, COPY_PINNED, D2H, SYNC, RING, 64, COPY_DIRECT },
-		{ COPY_SPLIT, COPY_PINNED, D2H, SYNC, RING, 1 M, COPY_SPLIT },
-		{ COPY_SPLIT, COPY_PAGEABLE, D2H, SYNC, NO_RING, 1 M, COPY_PASS },
-		{ COPY_SEND, COPY_PIECES, H2D, SYNC, RING, 64, COPY_SEND },
-		{ COPY_SEND, COPY_PINNED, D2H, SYNC, RING, 1 M, COPY_DIRECT },
-		{ COPY_PASS, COPY_PIECES, D2H, SYNC, RING, 1 M, COPY_SEND },
-		{ COPY_SPLIT, COPY_PIECES, D2H, SYNC, RING, 1 M, COPY_SPLIT },
-		{ COPY_BOUNCE, COPY_PIECES, H2D, SYNC, RING, 1 M, COPY_BOUNCE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 4 M, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 4 M - 1, COPY_PASS },
 		{ COPY_STAGE, COPY_PINNED, D2H, ASYNC, RING, 64 M, COPY_STAGE },
-		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K, COPY_DEFER },
@@ -342,8 +294,6 @@ TEST(forced)
 			.linear = true,
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
-			.cuttable = rows[i].host_memory == COPY_PIECES ||
-				    rows[i].host_memory == COPY_STRADDLES,
 			.deferrable = rows[i].forced == COPY_DEFER,
 			.workers = 8,
 			.bytes = rows[i].bytes,
@@ -403,11 +353,9 @@ static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *
 		facts->answered |= 1u << ask;
 		facts->captured |= ask == COPY_ASK_CAPTURE && truth->captured;
 		facts->deferrable |= ask == COPY_ASK_DEFERRAL && truth->deferrable;
-		facts->cuttable |= ask == COPY_ASK_CUTS && truth->cuttable;
 		facts->stream_busy |= ask == COPY_ASK_STREAM && truth->stream_busy;
 		facts->legacy_busy |= ask == COPY_ASK_LEGACY && truth->legacy_busy;
 		facts->stageable |= ask == COPY_ASK_STAGING && truth->stageable;
-		facts->other_crosses |= ask == COPY_ASK_OTHER && truth->other_crosses;
 		if (ask == COPY_ASK_HOST_MEMORY)
 			facts->host_memory = truth->host_memory;
 	}
@@ -451,8 +399,7 @@ TEST(asked_before_a_bounce)
 			struct copy_facts facts = upload_of(rows[i / 2].bytes, false);
 			struct copy_facts truth = { .host_memory =
 							    (enum copy_host_memory)host_memory,
-						    .deferrable = true,
-						    .cuttable = true };
+						    .deferrable = true };
 			uint32_t wanted = i % 2 != 0 ? rows[i / 2].followed : rows[i / 2].asked;
 
 			facts.downloads_follow = i % 2 != 0;
@@ -525,30 +472,6 @@ static const struct {
 	  { .host_memory = COPY_PAGEABLE, .stageable = true },
 	  BIT(HOST_MEMORY) | BIT(WORKERS) | BIT(STAGING),
 	  COPY_STAGE },
-	{ "in pieces",
-	  64 M,
-	  false,
-	  { .host_memory = COPY_PIECES, .cuttable = true },
-	  BIT(HOST_MEMORY) | BIT(CUTS),
-	  COPY_SEND },
-	{ "in pieces, not to be cut",
-	  64 M,
-	  false,
-	  { .host_memory = COPY_PIECES },
-	  BIT(HOST_MEMORY) | BIT(CUTS),
-	  COPY_SPLIT },
-	{ "over the end",
-	  64 M,
-	  false,
-	  { .host_memory = COPY_STRADDLES, .cuttable = true },
-	  BIT(HOST_MEMORY) | BIT(CUTS),
-	  COPY_SPLIT },
-	{ "over the end, and refused",
-	  64 M,
-	  false,
-	  { .host_memory = COPY_STRADDLES },
-	  BIT(HOST_MEMORY) | BIT(CUTS),
-	  COPY_UNPIN },
 	{ "asynchronous, small",
 	  4096,
 	  true,
@@ -599,7 +522,6 @@ TEST(a_capture_ends_the_questions)
 	struct copy_facts facts = upload_of(1 M, true), truth = { .captured = true };
 
 	facts.captures = true;
-	facts.two_blocks = true;
 	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE));
 	CHECK_EQ(route_of(&facts), COPY_UNPIN);
 	/* Nothing is deferred or staged during a capture. */
@@ -612,86 +534,34 @@ TEST(a_capture_ends_the_questions)
 	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY));
 }
 
-TEST(rows_of_pieces_earn_staging_memory)
-{
-	struct copy_facts facts = upload_of(1 M, false), truth = { .host_memory = COPY_PIECES };
-
-	facts.linear = facts.to_device = false;
-	facts.to_host = true;
-	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY) | BIT(STAGING));
-	CHECK_EQ(route_of(&facts), COPY_UNPIN);
-	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
-	facts.stageable = true;
-	CHECK_EQ(route_of(&facts), COPY_STAGE);
-}
-
-TEST(two_blocks)
-{
-	struct copy_facts facts = upload_of(1 M, true), truth = { .host_memory = COPY_PINNED };
-
-	facts.to_device = false;
-	facts.two_blocks = true;
-	truth.other_crosses = true;
-	CHECK(questions_of(&facts, &truth) & BIT(OTHER));
-	CHECK_EQ(route_of(&facts), COPY_SPLIT);
-	facts.other_crosses = false;
-	CHECK_EQ(route_of(&facts), COPY_WAIT);
-}
-
 /*
  * An asynchronous upload of pinned memory behind work: the program may change the source on return.
  */
 TEST(pinned_sources_behind_work_are_bounced)
 {
-	for (int host_memory = COPY_PINNED; host_memory <= COPY_PIECES; host_memory++) {
-		struct copy_facts facts = { ANSWERED,
-					    .has_device = true,
-					    .may_defer = true,
-					    .host_memory = (enum copy_host_memory)host_memory,
-					    .to_device = true,
-					    .linear = true,
-					    .asynchronous = true,
-					    .stream_busy = true,
-					    .stageable = true,
-					    .workers = 8,
-					    .bytes = 512 K };
+	struct copy_facts facts = { ANSWERED,
+				    .has_device = true,
+				    .may_defer = true,
+				    .host_memory = COPY_PINNED,
+				    .to_device = true,
+				    .linear = true,
+				    .asynchronous = true,
+				    .stream_busy = true,
+				    .stageable = true,
+				    .workers = 8,
+				    .bytes = 512 K };
 
-		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-		facts.bytes = COPY_BLOCKS_FROM - 1;
-		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-		facts.linear = false;
-		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-		facts.linear = true;
-		facts.stream_busy = false;
-		CHECK(route_of(&facts) != COPY_BOUNCE);
-		facts.stream_busy = true;
-		facts.bytes = COPY_BLOCKS_FROM;
-		CHECK(route_of(&facts) != COPY_BOUNCE);
-	}
-}
-
-/*
- * Rows of a block with several registrations: without a bounce buffer the block would be unpinned.
- */
-TEST(rows_across_pieces)
-{
-	struct copy_facts facts = { ANSWERED,        .has_device = true,         .may_defer = true,
-				    .to_host = true, .host_memory = COPY_PIECES, .stageable = true,
-				    .bytes = 4096 };
-
-	CHECK_EQ(route_of(&facts), COPY_STAGE);
-	facts.asynchronous = true;
-	CHECK_EQ(route_of(&facts), COPY_STAGE);
-	facts.to_host = false;
-	facts.to_device = true;
 	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-	/* The driver stages few bytes at once, however far apart they are. */
-	facts.extent = COPY_BLOCKS_FROM + 1;
+	facts.bytes = COPY_BLOCKS_FROM - 1;
 	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-	facts.asynchronous = false;
-	CHECK_EQ(route_of(&facts), COPY_STAGE);
-	facts.linear = facts.cuttable = true;
-	CHECK_EQ(route_of(&facts), COPY_SEND);
+	facts.linear = false;
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
+	facts.linear = true;
+	facts.stream_busy = false;
+	CHECK(route_of(&facts) != COPY_BOUNCE);
+	facts.stream_busy = true;
+	facts.bytes = COPY_BLOCKS_FROM;
+	CHECK(route_of(&facts) != COPY_BOUNCE);
 }
 
 /* A copy that stays staged because nothing counts it would never be pinned. */
@@ -731,33 +601,6 @@ TEST(what_a_ring_is_worth)
 }
 #undef K
 #undef M
-
-/* Several registrations, and a stream on which the pieces may be enqueued. */
-TEST(sending)
-{
-	struct copy_facts facts = { ANSWERED,          .has_device = true,
-				    .may_defer = true, .host_memory = COPY_PIECES,
-				    .linear = true,    .cuttable = true };
-
-	for (unsigned kind = 0; kind < 4; kind++) {
-		facts.to_device = kind & 1;
-		facts.asynchronous = kind & 2;
-		facts.bytes = facts.asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST;
-		CHECK_EQ(route_of(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
-		facts.bytes++;
-		CHECK_EQ(route_of(&facts), COPY_SEND);
-		facts.bytes = (size_t)1 << 30;
-		CHECK_EQ(route_of(&facts), COPY_SEND);
-		facts.bytes = COPY_STAGED_MOST;
-		CHECK_EQ(route_of(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
-	}
-	facts.host_memory = COPY_PINNED;
-	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-	facts.host_memory = COPY_STRADDLES;
-	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-	facts.bytes = COPY_BLOCKS_FROM;
-	CHECK_EQ(route_of(&facts), COPY_SPLIT);
-}
 
 TEST(who_gains)
 {

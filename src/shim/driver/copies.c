@@ -93,14 +93,14 @@ BOTH(cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, FIRST_DOWNLOAD,
      (.direction = TRACE_D2H, .far = src, .device = { src }, .host = dst, .bytes = bytes),
      ((void *)copy.from, src + copy.done, copy.now))
 
-/* Arrays: the offset is in bytes, so a copy may be cut into pieces. */
+/* Arrays. */
 BOTH(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, FIRST,
      (CUarray dst, size_t offset, const void *src, size_t bytes),
-     (.direction = TRACE_H2D, .host = src, .bytes = bytes, .array = dst, .array_at = offset),
+     (.direction = TRACE_H2D, .host = src, .bytes = bytes),
      (dst, offset + copy.done, copy.from, copy.now))
 BOTH(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, FIRST,
      (void *dst, CUarray src, size_t offset, size_t bytes),
-     (.direction = TRACE_D2H, .host = dst, .bytes = bytes, .array = src, .array_at = offset),
+     (.direction = TRACE_D2H, .host = dst, .bytes = bytes),
      ((void *)copy.from, src, offset + copy.done, copy.now))
 
 /* Between device memory, arrays and contexts: blocks of hotpin that they name are unpinned. */

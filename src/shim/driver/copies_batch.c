@@ -2,23 +2,22 @@
  * copies_batch.c - the exported functions that carry out several copies in one call.
  */
 #include "engine/arrays.h"
-#include "engine/batch_runs.h"
+#include "engine/batch.h"
 #include "engine/state.h"
 #include "pin/pin.h"
 #include "shim/driver/enter.h"
 
 /* CUDA 13 dropped the index of the copy that failed, so each function has two forms. */
-#define BATCH_BODY(name, own, begin, call, end)                                            \
+#define BATCH_BODY(name, own, call)                                                        \
 	{                                                                                  \
 		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                    \
 		if (!state_active)                                                         \
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
 		EACH_SIDE(batch_note_side);                                                \
-		/* Otherwise a block could be pinned between the cuts and the call. */     \
+		/* Otherwise a block could be pinned before the call. */                   \
 		if (batch.ours) {                                                          \
 			pin_query_begin();                                                 \
-			begin;                                                             \
 			EACH_SIDE(batch_unpin_side);                                       \
 			EACH_SIDE(batch_note_pin);                                         \
 		}                                                                          \
@@ -27,7 +26,6 @@
 			pin_query_end();                                                   \
 			EACH_SIDE(batch_note_pin);                                         \
 		}                                                                          \
-		end;                                                                       \
 		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
 			batch_report_begin(&batch, count);                                 \
 			EACH(batch_report_copy);                                           \
@@ -35,49 +33,32 @@
 		return batch_end(&batch, result);                                          \
 	}
 
-/* Runs `step` for both sides of every copy of bytes, as the driver gets them. */
-#define EACH_SIDE(step)                                                                           \
-	for (size_t i = 0;                                                                        \
-	     runs.to != NULL && runs.from != NULL && runs.bytes != NULL && i < runs.count; i++) { \
-		step(&batch, (const void *)runs.from[i], runs.bytes[i]);                          \
-		step(&batch, (const void *)runs.to[i], runs.bytes[i]);                            \
+#define EACH_SIDE(step)                                                                       \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) { \
+		step(&batch, (const void *)srcs[i], sizes[i]);                                \
+		step(&batch, (const void *)dsts[i], sizes[i]);                                \
 	}
 #define EACH(step)                                                                          \
 	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
 	step(&batch, dsts[i], srcs[i], sizes[i])
-#define AS_GIVEN                                                                             \
-	struct runs runs = {                                                                 \
-		.to = dsts, .from = srcs, .bytes = sizes, .indices = indices, .count = count \
-	}
 #define BATCH(name, own)                                                                           \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				size_t *failed, CUstream stream)                                   \
-	{                                                                                          \
-		AS_GIVEN;                                                                          \
-		BATCH_BODY(name, own, runs_begin(&runs, &batch, kinds),                            \
-			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
-			    kinds, failed, stream),                                                \
-			   runs_end(&runs, failed, result))                                        \
-	}
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, failed, stream))
 #define BATCH_V2(name, own)                                                                        \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				CUstream stream)                                                   \
-	{                                                                                          \
-		AS_GIVEN;                                                                          \
-		BATCH_BODY(name, own, runs_begin(&runs, &batch, kinds),                            \
-			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
-			    kinds, stream),                                                        \
-			   runs_end(&runs, NULL, result))                                          \
-	}
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, stream))
 BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpyBatchAsync_v2, false)
 BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
 #undef EACH_SIDE
 #undef EACH
-#undef AS_GIVEN
 #undef BATCH
 #undef BATCH_V2
 
@@ -135,11 +116,11 @@ static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOper
 #define BATCH(name, own)                                                                     \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, \
 				unsigned long long flags, CUstream stream)                   \
-		BATCH_BODY(name, own, (void)0, (count, boxes, failed, flags, stream), (void)0)
+		BATCH_BODY(name, own, (count, boxes, failed, flags, stream))
 #define BATCH_V2(name, own)                                                  \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, \
 				unsigned long long flags, CUstream stream)   \
-		BATCH_BODY(name, own, (void)0, (count, boxes, flags, stream), (void)0)
+		BATCH_BODY(name, own, (count, boxes, flags, stream))
 BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
@@ -152,8 +133,7 @@ enum { count = 1 };
 
 #define BOX(name, own)                                                                   \
 	HP_EXPORT CUresult name(CUDA_MEMCPY3D_BATCH_OP *boxes, unsigned long long flags, \
-				CUstream stream)                                         \
-		BATCH_BODY(name, own, (void)0, (boxes, flags, stream), (void)0)
+				CUstream stream) BATCH_BODY(name, own, (boxes, flags, stream))
 BOX(cuMemcpy3DWithAttributesAsync, false)
 BOX(cuMemcpy3DWithAttributesAsync_ptsz, true)
 #undef EACH_SIDE
@@ -167,7 +147,7 @@ BOX(cuMemcpy3DWithAttributesAsync_ptsz, true)
 #define ONE(name, own)                                                           \
 	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes,  \
 				CUmemcpyAttributes *attributes, CUstream stream) \
-		BATCH_BODY(name, own, (void)0, (dst, src, bytes, attributes, stream), (void)0)
+		BATCH_BODY(name, own, (dst, src, bytes, attributes, stream))
 ONE(cuMemcpyWithAttributesAsync, false)
 ONE(cuMemcpyWithAttributesAsync_ptsz, true)
 #undef EACH_SIDE
