@@ -661,7 +661,7 @@ static void download_by_policy(const char *policy)
 	copy.workers = 4;
 	wanted_policy = policy;
 	with_policy = 0;
-	WAIT_FOR((CHECK_EQ(stage_run(&copy, NULL), MOST), thread_each_other(count_policy),
+	WAIT_FOR((CHECK_EQ(stage_run(&copy), MOST), thread_each_other(count_policy),
 		  with_policy > 0));
 	munmap(fresh, MOST);
 }
@@ -675,7 +675,7 @@ TEST(placed_as_by_the_caller)
 	    syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0L) != 0)
 		CHECK_SKIP("the kernel has no NUMA policies, or forbids them");
 	begin(16 * MIB, 4);
-	CHECK(pool_make());
+	CHECK(area_is_there(1));
 	CHECK_EQ(syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &first_node, 64L), 0);
 	download_by_policy("interleave:0");
 	CHECK_EQ(syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64L), 0);
