@@ -30,7 +30,10 @@ COPIES_WITH(synchronous_behind_work, (STAGED),
 COPIES_WITH(odd_sizes, (STAGED), .calls = "cuMemcpyHtoD_v2* cuMemcpyDtoH*", .memory = COPY_STATIC,
 	    ODD_SIZES, .route = COPY_BY_RING)
 #define SMALL .sizes = { 1, 7, 4 * KIB, 128 * KIB - 1, 128 * KIB }, .shift = 3
-COPIES_WITH(small_uploads, (STAGED), .calls = "cuMemcpyHtoD_v2*", .memory = COPY_STATIC, SMALL,
+COPIES_WITH(small_uploads, (STAGED), .calls = "cuMemcpyHtoD_v2", .memory = COPY_STATIC, SMALL,
+	    .route = COPY_BY_RING)
+COPIES_WITH(uploads_on_the_threads_stream, (STAGED), .calls = "cuMemcpyHtoD_v2_ptds",
+	    .memory = COPY_STATIC, .sizes = { 64 * KIB + 1, 128 * KIB - 1 }, .shift = 3,
 	    .route = COPY_BY_RING)
 COPIES_WITH(small_downloads, (STAGED), .calls = "cuMemcpyDtoH*", .memory = COPY_STATIC, SMALL,
 	    .work = COPY_BUSY, .route = COPY_BY_SLOT)
@@ -39,6 +42,8 @@ COPIES_WITH(small_downloads_to_the_stack, (STAGED), .calls = "cuMemcpyDtoH*", .m
 /* An upload that the driver stages returns at once; through the area it would wait. */
 COPIES_WITH(staged_by_the_driver, (STAGED), .calls = "cuMemcpyHtoDAsync*", .memory = COPY_STATIC,
 	    .sizes = { MIB, 3 * MIB }, .work = COPY_BUSY, .route = COPY_PLAIN)
+COPIES_WITH(staged_by_the_driver_on_the_threads_stream, (STAGED), .calls = "cuMemcpyHtoD_v2_ptds",
+	    .memory = COPY_STATIC, .sizes = { 1, 4 * KIB, 64 * KIB }, .route = COPY_PLAIN)
 /* Whole rows without gaps are a run; rows with gaps are staged, too. */
 COPIES_WITH(whole_rows, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .sizes = { 4096 * 1100 }, .route = COPY_BY_RING)
