@@ -83,7 +83,7 @@ void memory_context_ended(CUcontext context, bool gone);
 
 /*
  * Ends the memory of all contexts that no thread is inside, which waits for running kernels.
- * Returns the bytes.  A copy makes it anew when it pays again.  No lock may be held.
+ * Returns the bytes.  A copy makes it again when that pays.  No lock may be held.
  */
 size_t memory_give_back(void);
 

@@ -29,6 +29,7 @@
  *   STANDIN_ATS=1              and CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
  *   STANDIN_EXTRA=1            cuGetProcAddress finds cuStandinUnknownThing and cuStandinCopyThing
  *                              (see below), and addresses for cuStandinOther0 to 999
+ *   STANDIN_PINNED_MIB=n       the most memory that can be pinned at a time; 0: no limit
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
  *   STANDIN_REALTIME=n         calls take n times the modeled time.  Moving the bytes in software
