@@ -17,14 +17,6 @@ enum block_pin {
 	BLOCK_REFUSED,         /* the driver refused to pin it; it is not asked again */
 };
 
-/* How the program has used a block since malloc() returned it. */
-enum block_use {
-	BLOCK_NEW,    /* it was not copied whole yet */
-	BLOCK_ZEROED, /* the same for calloc(), whose blocks may stay sparse */
-	BLOCK_SPARSE, /* it was copied whole, but not written all over before */
-	BLOCK_DENSE,  /* it was copied whole */
-};
-
 enum block_state {
 	BLOCK_UNUSED,  /* this descriptor stands for no memory */
 	BLOCK_SPACE,   /* free address space: pages that were never touched, or that went back */
@@ -45,8 +37,10 @@ struct block {
 	_Atomic uintptr_t base;
 	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
 	_Atomic bool huge;   /* 2 MiB pages were asked for */
-	bool moved;          /* heap_move() brought its pages here; set under the lock heap */
-	bool lengthened;     /* since malloc() returned it; under the lock heap */
+	_Atomic uintptr_t
+		probe;   /* from here on pages are of 4 KiB, and show what was touched; 0: none */
+	bool moved;      /* heap_move() brought its pages here; set under the lock heap */
+	bool lengthened; /* since malloc() returned it; under the lock heap */
 
 	/*
 	 * The program has changed the block's mapping: the block is never pinned or handed out
@@ -74,7 +68,6 @@ struct block {
 	_Atomic uintptr_t start; /* base plus an offset (coloring.h): the program's address */
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
 	_Atomic uint32_t site;   /* the allocation site (site.h); constant while in use */
-	_Atomic uint32_t use;    /* enum block_use; any thread, relaxed */
 
 	/* The slot in which the block is parked when it is freed (slots.h). */
 	_Atomic bool has_slot; /* changed under the lock heap, read by any thread */

@@ -37,6 +37,7 @@ void descriptor_begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->base, base, memory_order_relaxed);
 	atomic_store_explicit(&block->room, room, memory_order_relaxed);
 	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
+	atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
 	atomic_store_explicit(&block->clearing, false, memory_order_relaxed);
 	atomic_store_explicit(&block->start, 0, memory_order_relaxed);

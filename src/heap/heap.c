@@ -13,6 +13,7 @@
 #include "heap/coloring.h"
 #include "heap/expiry.h"
 #include "heap/huge_pages.h"
+#include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pages.h"
 #include "heap/reclaim.h"
@@ -42,13 +43,17 @@ void heap_start(void)
 
 void heap_set_device(bool is_there)
 {
-	atomic_store(&huge_device, is_there);
+	/* These read files, so the lock is not held. */
+	size_t ram = limits_ram(), left = limits_cgroup_left("");
+
+	hp_lock(HP_LOCK_heap);
+	huge_set_device(is_there, ram, left);
+	hp_unlock(HP_LOCK_heap);
 	heap_look();
 }
 
 /* Fills *request.  False: no block can be so large. */
-static bool make_request(struct request *request, size_t bytes, size_t alignment, bool zeroed,
-			 uint32_t site)
+static bool make_request(struct request *request, size_t bytes, size_t alignment, uint32_t site)
 {
 	if (bytes > BYTES_MOST || alignment > BYTES_MOST)
 		return false;
@@ -63,9 +68,8 @@ static bool make_request(struct request *request, size_t bytes, size_t alignment
 		.most = most > room ? most : room,
 		.stand = alignment > natural ? alignment : natural,
 		.site = site,
-		.zeroed = zeroed,
-		.huge = !zeroed && huge_decide(room, site),
 	};
+	request->huge = huge_decide(room, site, &request->trial);
 	return true;
 }
 
@@ -97,10 +101,12 @@ static inline void hand_out(struct block *block, const struct request *request, 
 {
 	if (used == 0 || !start_suits(block, request))
 		choose_start(block, request);
+	/* Another site has written those pages. */
+	if (used != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) != request->site)
+		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->site, request->site, memory_order_relaxed);
 	atomic_store_explicit(&block->size, request->bytes, memory_order_relaxed);
-	atomic_store_explicit(&block->use, request->zeroed ? BLOCK_ZEROED : BLOCK_NEW,
-			      memory_order_relaxed);
+	huge_handed_out(block, request->huge, request->trial, request->site);
 }
 
 /* Takes a block from a slot, without a lock, or NULL. */
@@ -159,16 +165,19 @@ static struct block *take(const struct request *request, size_t *ret_used)
 		if (block == NULL && !reclaim_yields(request->bytes)) {
 			block = span_take(request->room, request->stand);
 			if (block != NULL)
-				block->huge = request->huge;
+				block->huge = huge_claim(request->room, request->huge);
 		}
 		reclaim_note_taken(now);
 		leaving = release_sweep(now);
 	}
 	if (block != NULL) {
+		/* The block was joined and cut since it had a probe. */
+		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 		hand_out(block, request, *ret_used);
 		block->home = slots_shard();
 		if (block->huge && *ret_used < block->room)
-			advised_end = block->base + block->room;
+			advised_end = *ret_used == 0 ? huge_end(block, request->huge)
+						     : block->base + block->room;
 		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
 	}
 	hp_unlock(HP_LOCK_heap);
@@ -186,7 +195,7 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return NULL;
-	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, zeroed, site)) {
+	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, site)) {
 		hp_count(heap_fallbacks);
 		return NULL;
 	}
@@ -242,7 +251,6 @@ int heap_free(void *address)
 	if (block == NULL)
 		return -EINVAL;
 	note_freed(block->size);
-	huge_freed(block);
 	if (slots_park(block))
 		return 0;
 

@@ -26,7 +26,8 @@ void heap_start(void);
 
 /*
  * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
- * MiB or more get 2 MiB pages if copies have shown that these pay (huge_pages.h).
+ * MiB or more get 2 MiB pages if copies have shown that these pay (huge_pages.h).  Blocks that were
+ * never copied get 2 MiB pages for at most a sixteenth of the machine's memory.
  */
 void heap_set_device(bool is_there);
 

@@ -14,6 +14,26 @@
 #define SAMPLES_LEAST 8
 #define SAMPLES_MOST  64
 
+#define LOOK_MOST     ((size_t)2 << 20)
+#define DENSE_PART    8
+
+bool resident_densely(uintptr_t from, uintptr_t to)
+{
+	unsigned char in_core[LOOK_MOST / HP_PAGE_BYTES];
+	uintptr_t first = (from + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES, end = to & -HP_PAGE_BYTES;
+	size_t bytes = end > first ? end - first : 0, there = 0;
+	int saved = errno;
+
+	bytes = bytes < LOOK_MOST ? bytes : LOOK_MOST;
+	if (bytes == 0 || hp_in_core((void *)first, bytes, in_core) != 0) {
+		errno = saved;
+		return false;
+	}
+	for (size_t i = 0; i < bytes / HP_PAGE_BYTES; i++)
+		there += in_core[i] & 1;
+	return there >= bytes / HP_PAGE_BYTES - bytes / HP_PAGE_BYTES / DENSE_PART;
+}
+
 unsigned resident_percent(uintptr_t from, size_t bytes)
 {
 	size_t samples = bytes / STEP;

@@ -6,6 +6,7 @@
 #ifndef HP_HEAP_RESIDENT_H
 #define HP_HEAP_RESIDENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,11 @@
  * means all of the sample.
  */
 unsigned resident_percent(uintptr_t from, size_t bytes);
+
+/*
+ * True if seven in eight pages of [from, to) are resident; looks at 2 MiB at most.  False if the
+ * kernel does not say.
+ */
+bool resident_densely(uintptr_t from, uintptr_t to);
 
 #endif

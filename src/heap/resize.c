@@ -45,7 +45,7 @@ struct advice {
 
 static bool grow(struct block *block, size_t room, struct advice *advice)
 {
-	uintptr_t fresh;
+	uintptr_t fresh, trial;
 
 	/* A block that grows usually goes on growing, by little. */
 	if (!cache_extend(block, room + (room / GROW_PART & -MAP_UNIT), &fresh) &&
@@ -55,7 +55,7 @@ static bool grow(struct block *block, size_t room, struct advice *advice)
 	advice->to = block->base + block->room;
 	if (block->huge) {
 		advice->from = fresh < advice->to ? fresh : 0;
-	} else if (huge_decide(room, block->site)) {
+	} else if (huge_claim(room, huge_decide(room, block->site, &trial))) {
 		block->huge = true;
 		advice->from = block->base;
 	}
@@ -88,6 +88,7 @@ static bool resize(struct block *block, size_t bytes, struct advice *advice)
 	if (!is_bare(block))
 		return room < old && room >= old / 2;
 	slots_leave(block);
+	atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	return room < old ? shrink(block, room) : grow(block, room, advice);
 }
 
@@ -130,7 +131,6 @@ static void inherit(struct block *to, struct block *from)
 	to->moved = true;
 	to->lengthened = true;
 	to->site = from->site;
-	to->use = from->use;
 	to->home = from->home;
 	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
 	to->copied_ns = from->copied_ns;

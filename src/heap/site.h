@@ -29,12 +29,22 @@ static inline uint32_t site_of(const void *return_address, const void *frame)
 }
 
 /*
- * True if the site's last block was copied whole, as far as known; never for site 0.  Then 2 MiB
- * pages cost nothing.
+ * Says whether the site's blocks are touched all over by the time of their first copy.  If so,
+ * 2 MiB pages cost nothing.
  */
-bool site_is_dense(uint32_t site);
+enum site_density {
+	SITE_UNKNOWN, /* never seen */
+	SITE_SPARSE,  /* not all of the last eight blocks were dense; any block of site 0 */
+	SITE_DENSE,
+};
 
-/* Notes whether the site's last block was copied whole. */
+/* Returns the density, and the address that site_set_trial() noted; 0: none. */
+enum site_density site_density(uint32_t site, uintptr_t *ret_trial);
+
+/* Notes whether one of the site's blocks was dense. */
 void site_note_dense(uint32_t site, bool dense);
+
+/* Notes the address of the site's block on trial. */
+void site_set_trial(uint32_t site, uintptr_t address);
 
 #endif

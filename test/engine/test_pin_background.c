@@ -98,14 +98,13 @@ TEST(what_calloc_drops_is_not_pinned)
 	pthread_t thread;
 
 	start();
-	char *memory = heap_alloc(64 * MIB, 64 * KIB, false, 0);
+	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
 
 	pthread_create(&thread, NULL, watch_clearing, block);
 	while (!atomic_load(&seen_clearing)) {
 		heap_free(memory);
-		if (!CHECK(heap_alloc(64 * MIB, 64 * KIB, true, 0) == memory))
-			return;
+		CHECK(heap_alloc(64 * MIB, 64 * KIB, true, PROVEN) == memory);
 	}
 	pthread_join(thread, NULL);
 	CHECK(!block->clearing);

@@ -22,6 +22,13 @@ static char *allocate_at(uint32_t site, size_t bytes)
 	return memory;
 }
 
+static bool is_dense(uint32_t site)
+{
+	uintptr_t trial;
+
+	return site_density(site, &trial) == SITE_DENSE;
+}
+
 /* Frees and unpins the block, and drops its pages. */
 static void let_go(char *memory)
 {
@@ -90,16 +97,40 @@ TEST(large_blocks_teach_how_dense_they_are)
 	memset(dense, 1, large);
 	memset(sparse, 1, large / 4);
 	CHECK(heat_up(dense, large));
-	CHECK(site_is_dense(5));
+	CHECK(is_dense(5));
 	/* 2 MiB pages would make the process 225 MiB larger. */
 	CHECK(!heat_up(sparse, large));
-	CHECK(!site_is_dense(7));
+	CHECK(!is_dense(7));
 	CHECK_EQ(pin_of(sparse), BLOCK_PAGEABLE);
 	CHECK_EQ(fake.registers, 1);
 	memset(sparse, 1, large / 4 * 3);
 	CHECK(heat_up(sparse, large));
-	CHECK(!site_is_dense(7));
-	CHECK(heat_up(small, 64 * MIB) && !site_is_dense(9));
+	CHECK(!is_dense(7));
+	CHECK(heat_up(small, 64 * MIB) && !is_dense(9));
+	CHECK(fake_all_well());
+}
+
+/* Four dense blocks do not make up for a sparse one: the site's last eight blocks count. */
+TEST(each_block_counts_once_for_its_site)
+{
+	const size_t large = 256 * MIB;
+
+	fake_start(GIB);
+	char *memory = allocate_at(5, large);
+	struct block *block = range_find(memory);
+	block->huge = false;
+	CHECK_EQ(madvise(memory, large, MADV_NOHUGEPAGE), 0);
+	memset(memory, 1, large);
+	site_note_dense(5, false);
+	for (uintptr_t context = 2000; context < 2004; context++) {
+		fake_set_context(context);
+		block->copied_ns = 0; /* as a new block */
+		CHECK(heat_up(memory, large));
+		fake_destroy_context(context);
+		forget_context(context);
+	}
+	CHECK_EQ(fake.registers, 4);
+	CHECK(!is_dense(5));
 	CHECK(fake_all_well());
 }
 

@@ -207,8 +207,6 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(advised_huge(large + 8 * MIB - 1));
 	CHECK(!advised_huge(plain));
 	/* It keeps its 2 MiB pages in the cache. */
-	memset(large, 1, 8 * MIB);
-	huge_before_copy(range_find(large), true, 8 * MIB);
 	CHECK_EQ(heap_free(large), 0);
 	CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == large);
 	CHECK(is_huge(large));
@@ -216,53 +214,82 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 0)));
 }
 
-/* Only the last block of a site counts, and only if it was copied whole. */
-TEST(the_last_block_of_a_site_decides)
+/* For an unknown site, one block is on trial. */
+TEST(one_block_is_on_trial)
 {
 	heap_start();
 	heap_set_device(true);
-	char *block = heap_alloc(8 * MIB, WHOLE, false, 5);
-	CHECK(!is_huge(block));
-	memset(block, 1, 8 * MIB);
-	huge_before_copy(range_find(block), true, MIB);
+	char *first = heap_alloc(8 * MIB, WHOLE, false, 5);
+	CHECK(is_huge(first) && advised_huge(first));
+	for (int i = 0; i < 10; i++)
+		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE, false, 7)));
+
+	/* A loop gets the same block again, and nobody else gets it in between. */
+	for (int i = 0; i < 10; i++) {
+		CHECK_EQ(heap_free(first), 0);
+		CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == first && is_huge(first));
+		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+	}
+	/* A small copy says nothing; a copy of a whole unwritten block says no. */
+	huge_before_copy(range_find(first), true, MIB);
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
-	huge_before_copy(range_find(block), true, 8 * MIB);
-	char *next = heap_alloc(8 * MIB, WHOLE, false, 5);
-	CHECK(is_huge(next) && advised_huge(next));
-	CHECK_EQ(heap_free(block), 0);
-	CHECK(site_is_dense(5));
+	huge_before_copy(range_find(first), true, 8 * MIB);
+	CHECK_EQ(heap_free(first), 0);
+	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
 
-	/* The next one is not copied. */
-	CHECK_EQ(heap_free(next), 0);
-	CHECK(!site_is_dense(5));
-	next = heap_alloc(8 * MIB, WHOLE, false, 5);
-	CHECK(!is_huge(next));
-
-	/* Neither is one that is copied without having been written. */
-	huge_before_copy(range_find(next), true, 8 * MIB);
-	CHECK(!site_is_dense(5));
+	CHECK(!is_huge(heap_alloc(257 * MIB, WHOLE, false, 9)));
+	/* The block fits; only its room is larger. */
+	first = heap_alloc(256 * MIB, 0, false, 9);
+	CHECK(range_find(first)->room > 256 * MIB && is_huge(first));
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* Arrays from calloc() are often sparse, even where others of their site were dense. */
-TEST(cleared_blocks_have_small_pages)
+/* As a program that fills all its arrays before it copies any. */
+TEST(what_is_written_all_over_passes_its_trial)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	/* Sizes that leave a partial 2 MiB page, and a size that does not. */
+	static const size_t sizes[] = { 3000000, 9 * MIB + 100 * KIB, 64 * MIB };
+
+	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		char *first = heap_alloc(sizes[i], 0, false, 50 + i);
+		CHECK(is_huge(first) && advised_huge(first));
+		CHECK(!is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
+		/*
+		 * One page in sixteen is written, as far as 2 MiB pages reach: all memory is
+		 * resident.
+		 */
+		for (size_t at = 0; at < sizes[i]; at += 64 * KIB)
+			first[at] = 1;
+		CHECK(!is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
+		memset(first, 1, sizes[i]);
+		CHECK(is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
+		CHECK(is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
+		CHECK(!is_huge(heap_alloc(sizes[i], 0, false, 0)));
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* Writes of another site are no sign, nor is the part by which a block has grown. */
+TEST(a_probe_is_of_its_site_and_room)
 {
 	heap_start();
 	heap_set_device(true);
-	prove(5);
-	char *array = heap_alloc(300 * MIB, 0, true, 5);
-	CHECK(!is_huge(array) && !advised_huge(array));
-	memset(array, 1, 300 * MIB);
-	huge_before_copy(range_find(array), true, 300 * MIB);
-	CHECK(!site_is_dense(5));
-	CHECK_EQ(heap_free(array), 0);
-	array = heap_alloc(300 * MIB, 0, true, 5);
-	CHECK(!is_huge(array) && !advised_huge(array));
+	char *first = heap_alloc(64 * MIB, 0, false, 5);
+	memset(first, 1, 64 * MIB);
+	CHECK(range_find(first)->probe != 0);
+	CHECK_EQ(heap_free(first), 0);
+	CHECK(heap_alloc(64 * MIB, 0, false, 7) == first && is_huge(first));
+	CHECK(!is_huge(heap_alloc(64 * MIB, 0, false, 7)));
+	CHECK_EQ(heap_free(first), 0);
 
-	/* A download writes all of it. */
-	array = heap_alloc(200 * MIB, 0, true, 5);
-	huge_before_copy(range_find(array), false, 200 * MIB);
-	CHECK(is_huge(array) && advised_huge(array));
+	first = heap_alloc(65 * MIB, 0, false, 9);
+	CHECK(is_huge(first));
+	CHECK(heap_resize(first, 66 * MIB) || heap_resize(first, 32 * MIB));
+	CHECK_EQ(range_find(first)->probe, 0);
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -279,6 +306,7 @@ TEST(copies_tell_what_pays)
 	char *second = heap_alloc(300 * MIB, 0, false, 5);
 	CHECK(is_huge(second) && advised_huge(second));
 	/* The first copy has decided; later ones are not examined. */
+	range_find(first)->copied_ns = 1;
 	madvise(first + MIB, 290 * MIB, MADV_DONTNEED);
 	huge_before_copy(range_find(first), true, 300 * MIB);
 	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 5)));
@@ -315,8 +343,45 @@ TEST(sparse_blocks_stay_small_during_a_device)
 		for (size_t at = 0; at < 8 * MIB; at += step)
 			block[at] = 1;
 	}
-	/* 32 MiB and a quarter are touched. */
-	CHECK(memory_resident() < before + 32 * MIB + 3 * MIB);
+	/* 32 MiB and a quarter are touched; one block is on trial. */
+	CHECK(memory_resident() < before + 32 * MIB + 8 * MIB + 3 * MIB);
+}
+
+TEST(huge_pages_are_rationed)
+{
+	size_t ram = limits_ram(), left = limits_cgroup_left("");
+	size_t most = (left < ram ? left : ram) / 16, count = 0, sum = 0;
+	size_t on_trial = most / 4 > 257 * MIB ? most / 4 : 256 * MIB + MIB / 2;
+	static struct block *blocks[4096];
+
+	heap_start();
+	heap_set_device(true);
+	/* Many new sites together get a quarter of the memory that known sites may have. */
+	for (uint32_t site = 1000; site < 5000; site++) {
+		struct block *block = range_find(heap_alloc(32 * MIB, WHOLE, false, site));
+
+		if (!block->huge)
+			break;
+		sum += block->room;
+	}
+	CHECK(sum <= on_trial && sum + 48 * MIB > on_trial);
+	prove(5);
+	for (; count < 4096; count++) {
+		blocks[count] = range_find(heap_alloc(128 * MIB, WHOLE, false, 5));
+		if (!blocks[count]->huge)
+			break;
+		sum += blocks[count]->room;
+	}
+	/* The available memory changes during the test. */
+	CHECK(sum <= most && sum + 192 * MIB > most);
+	/* Blocks that were copied do not count. */
+	pass_ms(30);
+	CHECK(!is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
+	blocks[0]->copied_ns = 1;
+	pass_ms(30);
+	CHECK(is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
+	CHECK(!is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
+	CHECK_EQ(heap_check(), 0);
 }
 
 /* The kernel remembers advice by address. */

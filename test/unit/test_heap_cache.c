@@ -171,7 +171,6 @@ TEST(pages_of_two_kinds_are_not_joined)
 	CHECK_EQ(heap_free(plain), 0);
 	CHECK_EQ(heap_free(huge), 0);
 	unpark();
-	site_note_dense(5, true);
 	/* An allocation of the same kind gets the cached memory, with new pages after it. */
 	CHECK(heap_alloc(16 * MIB, WHOLE, false, 5) == huge);
 	CHECK_EQ(kept(), 8 * MIB);

@@ -6,7 +6,6 @@
 #include "heap/pin_state.h"
 #include "heap/map.h"
 #include "heap/resize.h"
-#include "heap/site.h"
 
 #include "heap_helpers.h"
 
@@ -119,7 +118,6 @@ TEST(heat_and_huge_pages_move_along)
 {
 	heap_start();
 	heap_set_device(true);
-	site_note_dense(5, true);
 	char *block = heap_alloc(20 * MIB, WHOLE, false, 5);
 	CHECK(heap_alloc(2 * MIB, WHOLE, false, 0) == block + 20 * MIB);
 	range_find(block)->copied_bytes = 777;

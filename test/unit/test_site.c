@@ -8,34 +8,83 @@
 #include <pthread.h>
 #include <time.h>
 
-TEST(dense_is_never_a_guess)
+static enum site_density density(uint32_t site)
 {
-	CHECK(!site_is_dense(5));
-	site_note_dense(5, true);
-	CHECK(site_is_dense(5));
-	CHECK(!site_is_dense(7));
-	site_note_dense(0, true);
-	CHECK(!site_is_dense(0));
-	site_note_dense(5, false);
-	CHECK(!site_is_dense(5));
+	uintptr_t trial;
+
+	return site_density(site, &trial);
 }
 
-/* Far more sites than the table has room for: a site forgets what it learned at most. */
-TEST(many_sites)
+TEST(dense_is_never_a_guess)
+{
+	CHECK_EQ(density(5), SITE_UNKNOWN);
+	site_note_dense(5, true);
+	CHECK_EQ(density(5), SITE_DENSE);
+	CHECK_EQ(density(7), SITE_UNKNOWN);
+	site_note_dense(0, true);
+	CHECK_EQ(density(0), SITE_SPARSE);
+	site_note_dense(5, false);
+	for (int i = 0; i < 7; i++) {
+		site_note_dense(5, true);
+		CHECK_EQ(density(5), SITE_SPARSE);
+	}
+	site_note_dense(5, true);
+	CHECK_EQ(density(5), SITE_DENSE);
+}
+
+TEST(a_trial_is_remembered)
+{
+	uintptr_t trial = 4711;
+
+	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
+	CHECK_EQ(trial, 0);
+	site_set_trial(5, 4096);
+	site_set_trial(0, 8192);
+	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
+	CHECK_EQ(trial, 4096);
+	site_density(0, &trial);
+	CHECK_EQ(trial, 0);
+}
+
+/* Far more sites than the table has room for. */
+TEST(old_sites_make_room)
 {
 	int known = 0;
 
 	for (uint32_t site = 1; site <= 100000; site++) {
 		site_note_dense(site, true);
-		CHECK(site_is_dense(site));
+		CHECK_EQ(density(site), SITE_DENSE);
+		/* A site that is always in use stays. */
+		site_note_dense(77, true);
 	}
-	for (uint32_t site = 1; site <= 100000; site++) {
-		known += site_is_dense(site);
-		site_note_dense(site + 100000, false);
+	CHECK_EQ(density(77), SITE_DENSE);
+	for (uint32_t site = 1; site <= 100000; site++)
+		known += density(site) == SITE_DENSE;
+	CHECK(known > 500 && known <= 1024);
+}
+
+/* So few sites that threads share them, or so many that they replace each other. */
+static void *learn(void *arg)
+{
+	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 1;
+
+	for (int i = 0; i < 200000; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		site_note_dense((uint32_t)(state >> 33) % 3000 * 256 + 1, true);
 	}
-	CHECK(known > 2000 && known <= 4096);
-	for (uint32_t site = 100001; site <= 200000; site++)
-		CHECK(!site_is_dense(site));
+	return NULL;
+}
+
+TEST(threads_learn_at_once)
+{
+	pthread_t threads[4];
+
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, learn, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (uint32_t i = 0; i < 3000; i++)
+		CHECK(density(i * 256 + 1) != SITE_SPARSE);
 }
 
 static __attribute__((noinline)) uint32_t called(void)
@@ -99,7 +148,7 @@ TEST(costs_little)
 		for (int i = 0; i < rounds; i++) {
 			uint32_t site = called() % 1000;
 
-			sum += site + site_is_dense(site);
+			sum += site + density(site);
 		}
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 		double ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 +
