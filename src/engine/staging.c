@@ -9,7 +9,6 @@
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "pin/pin.h"
-#include "real/relaxed.h"
 #include "stage/area.h"
 #include "stage/cores.h"
 #include "stage/memory.h"
@@ -143,11 +142,8 @@ bool staging_ring_take(const struct copy_request *request, size_t bytes, struct 
 {
 	if (!hp_users_try_enter(&state_enqueuers))
 		return false;
-	/* Polls events, which would invalidate a capture that begins meanwhile. */
-	struct relaxed relaxed = relaxed_begin();
 	bool taken = ring_take(bytes, request->asynchronous ? request->stream : NULL,
 			       request->per_thread, ret);
-	relaxed_end(&relaxed);
 	if (!taken)
 		hp_users_leave(&state_enqueuers);
 	return taken;

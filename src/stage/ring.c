@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "real/handles.h"
+#include "real/relaxed.h"
 #include "stage/memory.h"
 
 #define UNIT       ((size_t)64 << 10)
@@ -119,8 +120,11 @@ static void ask(struct ring *ring)
 	if (count == 0)
 		return;
 	hp_unlock(HP_LOCK_staging);
+	/* A query would invalidate a capture that begins meanwhile. */
+	struct relaxed relaxed = relaxed_begin();
 	while (complete < count && memory_is_complete(events[complete]))
 		complete++;
+	relaxed_end(&relaxed);
 	hp_lock(HP_LOCK_staging);
 	if (complete < count)
 		ring->pause = PAUSE;
