@@ -101,10 +101,13 @@ static void *burn_on(void *unused)
 
 TEST_WITH(every_thread_is_sampled, PROFILE)
 {
-	int before = descriptors(), status = -1;
 	pthread_t thread;
+	int status = -1;
 
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	/* From here on hotpin keeps files open that it will read again. */
+	int before = descriptors();
+
 	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
 	if (preloaded()) {
 		wait_for_samples(true);
