@@ -862,8 +862,9 @@ TEST_WITH(a_capture_next_to_a_copy, "HOTPIN_THREADS=2")
 	run_forever();
 	standin_log_reset();
 	pthread_create(&copying, NULL, download_behind_a_kernel, array);
-	WAIT_FOR(standin_pending(forever) > 1);
-	CHECK_EQ(standin_calls("cuEventRecord") > 0, preloaded());
+	/* A staged copy records an event after its first piece. */
+	WAIT_FOR(standin_pending(forever) > 1 &&
+		 (standin_calls("cuEventRecord") > 0 || !preloaded()));
 	alarm(check_limit(20));
 	capture_once(aside);
 	capture_once(ordered);
