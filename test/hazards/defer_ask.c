@@ -8,17 +8,18 @@
 /* ---- queries, waits, times ---- */
 
 /* The work and the copy are complete, no matter which query comes first. */
-#define ASK(id, ...)                                         \
+#define ASK_IN(test, id, ...)                                \
 	static CUdeviceptr ask_##id(const struct upload *up) \
 	{                                                    \
 		time_passes();                               \
 		__VA_ARGS__;                                 \
 		return up->to;                               \
 	}                                                    \
-	TEST(id)                                             \
+	test(id)                                             \
 	{                                                    \
 		EACH(ask_##id);                              \
 	}
+#define ASK(id, ...) ASK_IN(TEST, id, __VA_ARGS__)
 
 ASK(row06_query_of_the_stream, CHECK_EQ(cu.cuStreamQuery(up->behind), CUDA_SUCCESS))
 ASK(row06_query_of_the_legacy_stream, CHECK_EQ(cu.cuStreamQuery(NULL), CUDA_SUCCESS))
@@ -34,7 +35,7 @@ static void *query_there(void *arg)
 	return NULL;
 }
 
-ASK(row06_query_of_another_thread, in_thread(query_there, (void *)up))
+ASK_IN(ALONE, row06_query_of_another_thread, in_thread(query_there, (void *)up))
 
 /* A thread that waits has waited. */
 ASK(row06_wait_for_the_stream,
@@ -195,7 +196,7 @@ static void *free_there(void *arg)
 	return NULL;
 }
 
-TEST(row07_free_by_another_thread)
+ALONE(row07_free_by_another_thread)
 {
 	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {

@@ -352,7 +352,7 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 	{                                                              \
 		captures(CU_STREAM_CAPTURE_MODE_##mode, false, false); \
 	}                                                              \
-	TEST(row21_capture_##id##_during_others)                       \
+	ALONE(row21_capture_##id##_during_others)                      \
 	{                                                              \
 		captures(CU_STREAM_CAPTURE_MODE_##mode, true, true);   \
 	}
@@ -865,7 +865,7 @@ static void *hand_copies(void *arg)
 	return NULL;
 }
 
-TEST(row27_many_threads)
+ALONE(row27_many_threads)
 {
 	struct hand hands[6];
 

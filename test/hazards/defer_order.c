@@ -293,7 +293,7 @@ static CUdeviceptr thread_looks(const struct upload *up)
 	return SEEN;
 }
 
-TEST(row04_stream_of_another_thread)
+ALONE(row04_stream_of_another_thread)
 {
 	EACH(thread_looks);
 }
@@ -304,7 +304,7 @@ static CUdeviceptr own_stream_looks(const struct upload *up)
 	return SEEN;
 }
 
-TEST(row04_own_stream_of_another_thread)
+ALONE(row04_own_stream_of_another_thread)
 {
 	EACH(own_stream_looks);
 }
@@ -315,7 +315,7 @@ static CUdeviceptr thread_copies(const struct upload *up)
 	return up->to;
 }
 
-TEST(row04_copy_of_another_thread)
+ALONE(row04_copy_of_another_thread)
 {
 	EACH(thread_copies);
 }
@@ -334,7 +334,7 @@ static void *upload_there(void *arg)
 	return NULL;
 }
 
-TEST(row04_thread_has_ended)
+ALONE(row04_thread_has_ended)
 {
 	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
@@ -566,7 +566,7 @@ static CUdeviceptr upload_by_another_thread(const struct upload *up)
 	return 0;
 }
 
-TEST(row26_two_uploads_of_two_threads)
+ALONE(row26_two_uploads_of_two_threads)
 {
 	EACH(upload_by_another_thread);
 }
