@@ -91,7 +91,7 @@ class Tests:
         return done.returncode == passed, said
 
     def start(self, words, without):
-        """Starts a test in a session of its own; returns its folder and its process."""
+        """Starts a test in a process group of its own; returns its folder and its process."""
         with self.starting:
             folder = tempfile.mkdtemp(dir=self.folder)
             done = subprocess.Popen(words, text=True, errors="replace", stdout=subprocess.PIPE,

@@ -37,9 +37,9 @@ SAMPLE_WITH(with_random_steps, ("STANDIN_STEPS=random:10"), .turns = TURNS, .see
 SAMPLE_WITH(staged, (STAGED), .turns = TURNS, .seed = 11, .memories = UNKNOWN | KIND(COLD),
 	    .works = UNSEEN, .least = { .events = 100 })
 /* Boxes also pass through staging memory in runs, if their device side has no gaps. */
-SAMPLE_WITH(staged_boxes, (STAGED), .turns = TURNS, .seed = 14, .memories = UNKNOWN | KIND(COLD),
-	    .works = UNSEEN, .calls = COPY_BOXES,
-	    .least = { .events = 80, .uploads = 50, .downloads = 25 })
+SAMPLE_WITH(staged_boxes, (STAGED), .turns = TURNS * 3 / 2, .seed = 14,
+	    .memories = UNKNOWN | KIND(COLD), .works = UNSEEN, .calls = COPY_BOXES,
+	    .least = { .events = 100, .uploads = 50, .downloads = 25 })
 SAMPLE_WITH(staged_behind_kernels, (STAGED), .turns = TURNS, .seed = 12,
 	    .memories = UNKNOWN | KIND(COLD))
 /* The driver's own call repeats copies that are refused half way. */
