@@ -95,8 +95,6 @@ static void warn_without_profile(void)
 	    options.out[0] == '\0')
 		hp_warn("HOTPIN_DUMP has no effect without a profile, and its signal is not "
 			"caught; also set HOTPIN_OUT or HOTPIN_PROFILE");
-	else if (options.enable && HP_DUMP_SLICES_OF(options.dump) > 0 && options.out[0] == '\0')
-		hp_warn("HOTPIN_DUMP: profiles of windows need a file; also set HOTPIN_OUT");
 }
 
 void hp_options_load(char *const *env)

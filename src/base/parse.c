@@ -171,7 +171,7 @@ int hp_parse_dump(const char *text, const char *accepts, void *ret)
 {
 	static const char signal[] = "signal:", timer[] = "timer:";
 	const char *end;
-	uint64_t seconds, window = 0;
+	uint64_t seconds;
 
 	(void)accepts;
 	if (strncmp(text, signal, strlen(signal)) == 0)
@@ -181,14 +181,10 @@ int hp_parse_dump(const char *text, const char *accepts, void *ret)
 		return 0;
 	}
 	if (strncmp(text, timer, strlen(timer)) != 0 ||
-	    !digits(text + strlen(timer), &seconds, &end) || seconds == 0 || seconds > 1000000)
+	    !digits(text + strlen(timer), &seconds, &end) || *end != '\0' || seconds == 0 ||
+	    seconds > 1000000)
 		return -EINVAL;
-	if (*end == ':' && (!digits(end + 1, &window, &end) || window < seconds ||
-			    window % seconds != 0 || window / seconds > HP_DUMP_SLICES_MOST))
-		return -EINVAL;
-	if (*end != '\0')
-		return -EINVAL;
-	*(hp_dump_t *)ret = HP_DUMP_TIMER + seconds + HP_DUMP_WINDOW * (window / seconds);
+	*(hp_dump_t *)ret = HP_DUMP_TIMER + seconds;
 	return 0;
 }
 
@@ -253,11 +249,6 @@ void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *fi
 			name = signals[i].name;
 	if (value == 0)
 		snprintf(buffer, room, "exit");
-	else if (value > HP_DUMP_WINDOW)
-		snprintf(
-			buffer, room, "timer:%llu:%llu",
-			(unsigned long long)HP_DUMP_SECONDS_OF(value),
-			(unsigned long long)(HP_DUMP_SECONDS_OF(value) * HP_DUMP_SLICES_OF(value)));
 	else if (value > HP_DUMP_TIMER)
 		snprintf(buffer, room, "timer:%llu", (unsigned long long)(value - HP_DUMP_TIMER));
 	else

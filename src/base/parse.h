@@ -27,14 +27,10 @@ typedef char hp_text_t[HP_TEXT_MAX];
 
 /*
  * When a profile is written, besides at exit: 0: never; a signal's number; HP_DUMP_TIMER plus the
- * interval in seconds, and HP_DUMP_WINDOW times so many intervals that a window has.
+ * interval in seconds.
  */
 typedef uint64_t hp_dump_t;
-#define HP_DUMP_TIMER            ((uint64_t)1 << 32)
-#define HP_DUMP_WINDOW           ((uint64_t)1 << 33)
-#define HP_DUMP_SLICES_MOST      12u
-#define HP_DUMP_SECONDS_OF(dump) ((dump) % HP_DUMP_TIMER)
-#define HP_DUMP_SLICES_OF(dump)  ((size_t)((dump) / HP_DUMP_WINDOW))
+#define HP_DUMP_TIMER ((uint64_t)1 << 32)
 
 /*
  * Each function reads all of `text` into *ret; `accepts` is the column of options.def (| separates

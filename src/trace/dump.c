@@ -12,7 +12,6 @@
 #include "base/options.h"
 #include "trace/output.h"
 #include "trace/validity.h"
-#include "trace/window.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,7 +31,6 @@ static _Atomic unsigned asked; /* by the signal */
 /* Used only by the thread that reads records. */
 static struct report report;
 static struct split *looked; /* constant after dump_start() */
-static struct window window; /* constant slices after dump_start() */
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
 static bool has_signal; /* set before that thread runs, then by that thread */
@@ -94,14 +92,13 @@ int dump_start(const struct report *base)
 	uint64_t now_ns = hp_now_ns();
 
 	looked = hp_arena_alloc(sizeof(*looked));
-	size_t slices = HP_DUMP_SLICES_OF(hp_options->dump);
-	if (looked == NULL || (slices > 0 && window_init(&window, slices) < 0))
+	if (looked == NULL)
 		return -ENOMEM;
 	constant = base;
 	/* At once: if the program crashes, its user must not find the file of an earlier run. */
 	running_due_ns = now_ns;
 	if (hp_options->dump > HP_DUMP_TIMER)
-		timer_due_ns = now_ns + HP_DUMP_SECONDS_OF(hp_options->dump) * SECOND_NS;
+		timer_due_ns = now_ns + (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
 	else if (hp_options->dump != 0)
 		take_signal((int)hp_options->dump);
 	return 0;
@@ -126,13 +123,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	split_look(&so_far->device->split, until_ns, looked, &report.split);
 	report.stages = looked;
 	validity_check(&report);
-	if (kind == OUTPUT_WINDOW) {
-		report.window = &window;
-		validity_say_window(&report);
-	}
 	output_write(&report, kind, number);
-	if (kind == OUTPUT_WINDOW)
-		window_end_slice(&window);
 }
 
 void dump_look(const struct collect_result *so_far, uint64_t until_ns)
@@ -148,9 +139,9 @@ void dump_look(const struct collect_result *so_far, uint64_t until_ns)
 	if (is_time || asked_now != answered) {
 		answered = asked_now;
 		while (is_time && timer_due_ns <= now_ns)
-			timer_due_ns += HP_DUMP_SECONDS_OF(hp_options->dump) * SECOND_NS;
+			timer_due_ns += (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
 		number++;
-		write_one(so_far, until_ns, window.slices > 0 ? OUTPUT_WINDOW : OUTPUT_DUMP);
+		write_one(so_far, until_ns, OUTPUT_DUMP);
 	}
 	if (hp_options->out[0] == '\0' || now_ns < running_due_ns)
 		return;

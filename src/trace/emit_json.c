@@ -36,7 +36,6 @@ static void add_head(const struct report *report, struct json *json)
 	json_text(json, "hotpin_version", HOTPIN_VERSION);
 	json_text(json, "state", report->ended ? "ended" : "running");
 	json_text(json, "stage", report->stage);
-	json_known(json, "window_of_ns", report->window != NULL, report->split.wall_ns);
 
 	json_open(json, "process", "{");
 	json_number(json, "pid", (uint64_t)process->pid);
@@ -112,7 +111,7 @@ static void add_staging(const struct report *report, struct json *json)
 	struct whatif_facts facts = { 0 };
 	uint64_t most = report->split.call_copying_ns;
 
-	if (report->aligned && report->window == NULL)
+	if (report->aligned)
 		report_whatif(report, &facts);
 	json_known(json, "staging_ns", facts.excess_known,
 		   facts.excess_ns < most ? facts.excess_ns : most);
@@ -121,7 +120,7 @@ static void add_staging(const struct report *report, struct json *json)
 static void add_whatif(const struct report *report, struct json *json)
 {
 	struct whatif_facts facts;
-	bool whole = report->aligned && report->window == NULL;
+	bool whole = report->aligned;
 
 	if (whole)
 		report_whatif(report, &facts);
@@ -143,12 +142,12 @@ static void add_whatif(const struct report *report, struct json *json)
 static void add_states(struct json *json, const struct split_sum *split)
 {
 	json_open(json, "split", "{");
-	json_sum(json, "host_ns", split->host_ns);
-	json_sum(json, "startup_ns", split->startup_ns);
-	json_sum(json, "calls_ns", split->calls_ns);
-	json_sum(json, "transfer_ns", split->transfer_ns);
-	json_sum(json, "kernel_ns", split->kernel_ns);
-	json_sum(json, "overlap_ns", split->overlap_ns);
+	json_number(json, "host_ns", split->host_ns);
+	json_number(json, "startup_ns", split->startup_ns);
+	json_number(json, "calls_ns", split->calls_ns);
+	json_number(json, "transfer_ns", split->transfer_ns);
+	json_number(json, "kernel_ns", split->kernel_ns);
+	json_number(json, "overlap_ns", split->overlap_ns);
 	json_close(json, "}");
 }
 
@@ -167,15 +166,15 @@ static void add_stages(const struct report *report, struct json *json)
 		json_open(json, NULL, "{");
 		json_words(json, "name", stage.name);
 		json_text(json, "domain", stage.domain);
-		json_sum(json, "entered", stage.entered);
-		json_sum(json, "wall_ns", sum.wall_ns);
+		json_number(json, "entered", stage.entered);
+		json_number(json, "wall_ns", sum.wall_ns);
 		if (report->aligned)
 			add_states(json, &sum);
 		else
 			json_null(json, "split");
 		json_flow(json, "h2d", &stage.flow[TRACE_H2D]);
 		json_flow(json, "d2h", &stage.flow[TRACE_D2H]);
-		json_sum(json, "launches", stage.launches);
+		json_number(json, "launches", stage.launches);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -187,7 +186,7 @@ static void add_stages(const struct report *report, struct json *json)
  */
 static void add_activity(const struct report *report, struct json *json)
 {
-	if (!report->aligned || report->stages == NULL || report->window != NULL) {
+	if (!report->aligned || report->stages == NULL) {
 		json_null(json, "activity");
 		return;
 	}
@@ -212,7 +211,7 @@ static void add_split(const struct report *report, struct json *json)
 	const struct split_sum *split = &report->split;
 	bool known = report->aligned;
 
-	json_sum(json, "wall_ns", split->wall_ns);
+	json_number(json, "wall_ns", split->wall_ns);
 	if (known) {
 		add_states(json, split);
 	} else {
@@ -221,16 +220,16 @@ static void add_split(const struct report *report, struct json *json)
 	json_text(json, "split_why", known ? "" : report->split_why);
 
 	json_open(json, "host", "{");
-	json_sum(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);
-	json_sum_known(json, "copying_ns", known, split->call_copying_ns);
-	json_sum_known(json, "waiting_for_kernels_ns", known, split->call_waiting_ns);
-	json_sum_known(json, "overhead_ns", known, split->call_overhead_ns);
+	json_number(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);
+	json_known(json, "copying_ns", known, split->call_copying_ns);
+	json_known(json, "waiting_for_kernels_ns", known, split->call_waiting_ns);
+	json_known(json, "overhead_ns", known, split->call_overhead_ns);
 	add_staging(report, json);
-	json_sum(json, "waits", report->calls.waits);
-	json_sum(json, "waits_ns", split->layer_ns[SPLIT_WAIT]);
-	json_sum(json, "launches", report->calls.kernels);
-	json_sum(json, "graph_launches", report->calls.graphs);
-	json_sum(json, "captured_copies", report->calls.captured);
+	json_number(json, "waits", report->calls.waits);
+	json_number(json, "waits_ns", split->layer_ns[SPLIT_WAIT]);
+	json_number(json, "launches", report->calls.kernels);
+	json_number(json, "graph_launches", report->calls.graphs);
+	json_number(json, "captured_copies", report->calls.captured);
 	json_known(json, "threads", calls_functions() > 0, calls_threads());
 	json_close(json, "}");
 }
@@ -251,10 +250,9 @@ static void add_sizes(struct json *json, const struct sizes *sizes)
 			continue;
 		json_open(json, NULL, "{");
 		json_number(json, "from_bytes", sizes_from(bin));
-		json_tell_apart(json, bin);
-		json_sum(json, "count", sizes->bin[bin].count);
-		json_sum(json, "bytes", sizes->bin[bin].bytes);
-		json_sum(json, "busy_ns", sizes->bin[bin].ns);
+		json_number(json, "count", sizes->bin[bin].count);
+		json_number(json, "bytes", sizes->bin[bin].bytes);
+		json_number(json, "busy_ns", sizes->bin[bin].ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -270,12 +268,12 @@ static void add_device_transfers(const struct aggregate *device, struct json *js
 				continue;
 			add_row(json, "cupti", report_directions[direction],
 				report_device_memories[memory]);
-			json_sum(json, "count", sum->count);
-			json_sum(json, "bytes", sum->bytes);
-			json_sum_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
-			json_sum(json, "untimed_bytes", sum->untimed_bytes);
+			json_number(json, "count", sum->count);
+			json_number(json, "bytes", sum->bytes);
+			json_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
+			json_number(json, "untimed_bytes", sum->untimed_bytes);
 			if (memory == AGGREGATE_STAGED)
-				json_sum(json, "pieces", device->pieces[direction]);
+				json_number(json, "pieces", device->pieces[direction]);
 			add_sizes(json, &device->sizes[direction][memory]);
 			json_close(json, "}");
 		}
@@ -292,12 +290,12 @@ static void add_host_transfers(const struct hostcalls *calls, struct json *json)
 				continue;
 			add_row(json, "hotpin", report_directions[direction],
 				report_host_memories[memory]);
-			json_sum(json, "count", sum->count);
-			json_sum(json, "bytes", sum->bytes);
-			json_sum(json, "host_ns", sum->host_ns);
-			json_sum(json, "sync_count", sum->sync_count);
-			json_sum(json, "sync_bytes", sum->sync_bytes);
-			json_sum(json, "sync_ns", sum->sync_ns);
+			json_number(json, "count", sum->count);
+			json_number(json, "bytes", sum->bytes);
+			json_number(json, "host_ns", sum->host_ns);
+			json_number(json, "sync_count", sum->sync_count);
+			json_number(json, "sync_bytes", sum->sync_bytes);
+			json_number(json, "sync_ns", sum->sync_ns);
 			add_sizes(json, &calls->sizes[direction][memory]);
 			json_close(json, "}");
 		}
@@ -310,25 +308,25 @@ static void add_coverage(const struct report *report, struct json *json)
 
 	report_bus_read(report, &bus);
 	json_open(json, "coverage", "{");
-	json_sum(json, "hotpin_copies", bus.our_count);
-	json_sum(json, "hotpin_bytes", bus.our_bytes);
-	json_sum_known(json, "cupti_copies", report->device, bus.their_count);
-	json_sum_known(json, "cupti_bytes", report->device, bus.their_bytes);
+	json_number(json, "hotpin_copies", bus.our_count);
+	json_number(json, "hotpin_bytes", bus.our_bytes);
+	json_known(json, "cupti_copies", report->device, bus.their_count);
+	json_known(json, "cupti_bytes", report->device, bus.their_bytes);
 	json_close(json, "}");
 
 	json_open(json, "promotion", "{");
-	json_sum(json, "promoted_bytes", bus.promoted_bytes);
-	json_sum_known(json, "program_pinned_bytes", !bus.own_unknown, bus.own_pinned_bytes);
-	json_sum_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
+	json_number(json, "promoted_bytes", bus.promoted_bytes);
+	json_known(json, "program_pinned_bytes", !bus.own_unknown, bus.own_pinned_bytes);
+	json_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
 	json_close(json, "}");
 }
 
 static void add_sum(struct json *json, const char *name, const struct aggregate_sum *sum)
 {
 	json_open(json, name, "{");
-	json_sum(json, "count", sum->count);
-	json_sum(json, "bytes", sum->bytes);
-	json_sum_known(json, "busy_ns", sum->count == 0 || sum->busy_ns != 0, sum->busy_ns);
+	json_number(json, "count", sum->count);
+	json_number(json, "bytes", sum->bytes);
+	json_known(json, "busy_ns", sum->count == 0 || sum->busy_ns != 0, sum->busy_ns);
 	json_close(json, "}");
 }
 
@@ -352,9 +350,9 @@ static void add_kernels(const struct aggregate *device, struct json *json)
 			continue;
 		json_open(json, NULL, "{");
 		json_text(json, "name", kernel->name);
-		json_sum(json, "count", kernel->count);
-		json_sum(json, "busy_ns", kernel->busy_ns);
-		json_most(json, "longest_ns", kernel->most_ns);
+		json_number(json, "count", kernel->count);
+		json_number(json, "busy_ns", kernel->busy_ns);
+		json_number(json, "longest_ns", kernel->most_ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -369,15 +367,15 @@ static void add_records(const struct report *report, struct json *json)
 		return;
 	}
 	json_open(json, "records", "{");
-	json_sum(json, "read", device->records);
-	json_sum(json, "dropped", report->collected.dropped);
-	json_sum(json, "buffers", report->collected.buffers.requested);
-	json_sum(json, "buffers_discarded", report->collected.buffers.discarded);
-	json_sum(json, "incomplete", device->incomplete);
-	json_sum(json, "untimed", device->untimed);
-	json_sum(json, "outside_run", device->outside);
-	json_sum(json, "unknown_kinds", device->unknown_kinds);
-	json_sum(json, "late_ns", report->split.late_ns);
+	json_number(json, "read", device->records);
+	json_number(json, "dropped", report->collected.dropped);
+	json_number(json, "buffers", report->collected.buffers.requested);
+	json_number(json, "buffers_discarded", report->collected.buffers.discarded);
+	json_number(json, "incomplete", device->incomplete);
+	json_number(json, "untimed", device->untimed);
+	json_number(json, "outside_run", device->outside);
+	json_number(json, "unknown_kinds", device->unknown_kinds);
+	json_number(json, "late_ns", report->split.late_ns);
 	json_close(json, "}");
 }
 
@@ -395,12 +393,11 @@ static void add_calls(struct json *json)
 		if (sum.count == 0)
 			continue;
 		json_open(json, NULL, "{");
-		json_tell_apart(json, i);
 		json_text(json, "name", calls_name(i));
 		json_text(json, "class", call_class_names[call_class_of(calls_name(i))]);
-		json_sum(json, "count", sum.count);
-		json_sum(json, "total_ns", sum.total_ns);
-		json_most(json, "longest_ns", sum.longest_ns);
+		json_number(json, "count", sum.count);
+		json_number(json, "total_ns", sum.total_ns);
+		json_number(json, "longest_ns", sum.longest_ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -409,17 +406,17 @@ static void add_calls(struct json *json)
 static void add_tail(const struct report *report, struct json *json)
 {
 	json_open(json, "overhead", "{");
-	json_sum(json, "start_ns", report->start_ns);
-	json_sum(json, "callbacks_ns", report->collected.buffers.callback_ns);
-	json_sum(json, "appends_ns", report->calls.append_ns);
-	json_sum_known(json, "background_ns", report->collected.device != NULL,
-		       report->collected.background_ns + python_sampler_cost_ns());
+	json_number(json, "start_ns", report->start_ns);
+	json_number(json, "callbacks_ns", report->collected.buffers.callback_ns);
+	json_number(json, "appends_ns", report->calls.append_ns);
+	json_known(json, "background_ns", report->collected.device != NULL,
+		   report->collected.background_ns + python_sampler_cost_ns());
 	json_close(json, "}");
 
 	json_open(json, "counters", "{");
 	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
-		json_sum(json, hp_counter_names[counter],
-			 atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
+		json_number(json, hp_counter_names[counter],
+			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
 	json_close(json, "}");
 
 	json_open(json, "warnings", "[");
@@ -431,7 +428,7 @@ static void add_tail(const struct report *report, struct json *json)
 
 void emit_json(const struct report *report, struct writer *writer)
 {
-	struct json json = { .writer = writer, .window = report->window };
+	struct json json = { .writer = writer };
 
 	/* Other fields refer to a site by its index. */
 	sites_hold(true);

@@ -24,8 +24,6 @@ static void add_frames(struct json *json, const struct module_place *frame, size
 		json_open(json, NULL, "{");
 		json_known(json, "module", frame[i].module != MODULES_NOWHERE, frame[i].module);
 		json_number(json, "offset", frame[i].offset);
-		json_tell_apart(json, frame[i].module);
-		json_tell_apart(json, frame[i].offset);
 		if (guessed && i > 0)
 			json_bool(json, "guessed", true);
 		json_close(json, "}");
@@ -47,7 +45,6 @@ static void add_python(struct json *json, const uint32_t *place, size_t depth)
 		json_words(json, "file", source.file);
 		json_words(json, "function", source.function);
 		json_number(json, "line", source.line);
-		json_tell_apart(json, place[i]);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -82,12 +79,11 @@ static void add_main(struct json *json, const struct site *site)
 	if (site->main_looks == 0)
 		return;
 	json_open(json, "main_thread", "{");
-	json_sum(json, "looks", site->main_looks);
+	json_number(json, "looks", site->main_looks);
 	json_open(json, "places", "[");
 	for (size_t i = 0; i < SITES_MAIN && site->main[i].python_depth > 0; i++) {
 		json_open(json, NULL, "{");
-		json_tell_apart(json, i);
-		json_sum(json, "looks", site->main[i].looks);
+		json_number(json, "looks", site->main[i].looks);
 		add_python(json, site->main[i].python, site->main[i].python_depth);
 		json_close(json, "}");
 	}
@@ -98,7 +94,6 @@ static void add_main(struct json *json, const struct site *site)
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
-	json_tell_apart(json, site->name);
 	add_place(json, &site->place);
 	add_main(json, site);
 	if (site->folded)
@@ -113,11 +108,11 @@ static void add_site(struct json *json, const struct site *site)
 			json_open(json, NULL, "{");
 			json_text(json, "direction", report_directions[direction]);
 			json_text(json, "memory", report_host_memories[memory]);
-			json_sum(json, "count", row->count);
-			json_sum(json, "bytes", row->bytes);
-			json_sum(json, "host_ns", row->host_ns);
-			json_sum(json, "sync_count", row->sync_count);
-			json_sum(json, "sync_ns", row->sync_ns);
+			json_number(json, "count", row->count);
+			json_number(json, "bytes", row->bytes);
+			json_number(json, "host_ns", row->host_ns);
+			json_number(json, "sync_count", row->sync_count);
+			json_number(json, "sync_ns", row->sync_ns);
 			json_close(json, "}");
 		}
 	}
@@ -139,9 +134,9 @@ static void add_gap_end(struct json *json, const char *name, const struct gap_en
 
 static void add_gap_sum(struct json *json, const struct gap_sum *sum)
 {
-	json_sum(json, "count", sum->count);
-	json_sum(json, "total_ns", sum->total_ns);
-	json_most(json, "longest_ns", sum->longest_ns);
+	json_number(json, "count", sum->count);
+	json_number(json, "total_ns", sum->total_ns);
+	json_number(json, "longest_ns", sum->longest_ns);
 }
 
 static void add_gaps(const struct report *report, struct json *json)
@@ -161,7 +156,6 @@ static void add_gaps(const struct report *report, struct json *json)
 
 		gaps_read(i, &gap);
 		json_open(json, NULL, "{");
-		json_tell_apart(json, i);
 		add_gap_end(json, "before", &gap.before);
 		add_gap_end(json, "after", &gap.after);
 		add_gap_sum(json, &gap.sum);
@@ -194,17 +188,17 @@ static void add_sites(const struct report *report, struct json *json)
 	}
 	if (report->sites)
 		json_close(json, "]");
-	json_sum(json, "sites_lost", counts.lost);
-	json_sum(json, "sites_folded", counts.folded);
+	json_number(json, "sites_lost", counts.lost);
+	json_number(json, "sites_folded", counts.folded);
 }
 
 static void add_launch_time(struct json *json, const struct launch_time *time, bool known,
 			    bool with_estimate)
 {
-	json_sum_known(json, "kernels", known, time->kernels);
-	json_sum_known(json, "device_ns", known, time->device_ns);
+	json_known(json, "kernels", known, time->kernels);
+	json_known(json, "device_ns", known, time->device_ns);
 	if (with_estimate)
-		json_sum_known(json, "estimated_ns", known, time->estimated_ns);
+		json_known(json, "estimated_ns", known, time->estimated_ns);
 }
 
 static void add_launches(const struct report *report, struct json *json)
@@ -227,17 +221,16 @@ static void add_launches(const struct report *report, struct json *json)
 
 		launches_read(i, &site);
 		json_open(json, NULL, "{");
-		json_tell_apart(json, i);
 		add_place(json, &site.place);
-		json_sum(json, "count", site.count);
-		json_sum(json, "host_ns", site.host_ns);
+		json_number(json, "count", site.count);
+		json_number(json, "host_ns", site.host_ns);
 		if (known)
 			launch_times_read(i, &time);
 		add_launch_time(json, &time, known, true);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
-	json_sum(json, "launches_lost", lost);
+	json_number(json, "launches_lost", lost);
 	if (known)
 		launch_times_read_rest(&time);
 	json_open(json, "launches_rest", "{");
@@ -257,32 +250,31 @@ static void add_trips(struct json *json, const struct round_trip_sum *sum)
 {
 	bool any = sum->count != 0;
 
-	json_sum(json, "count", sum->count);
-	json_sum(json, "bytes", sum->bytes);
-	json_sum(json, "host_ns", sum->host_ns);
-	json_sum(json, "copy_ns", sum->copy_ns);
+	json_number(json, "count", sum->count);
+	json_number(json, "bytes", sum->bytes);
+	json_number(json, "host_ns", sum->host_ns);
+	json_number(json, "copy_ns", sum->copy_ns);
 	add_site_index(json, "download_site", any ? sum->download_site : SITES_NOWHERE);
 	add_site_index(json, "upload_site", any ? sum->upload_site : SITES_NOWHERE);
 }
 
-static void add_buffer(struct json *json, size_t index, const struct host_buffer *buffer)
+static void add_buffer(struct json *json, const struct host_buffer *buffer)
 {
 	static const char *const kinds[] = { [HOST_BUFFER_HEAP] = "heap",
 					     [HOST_BUFFER_STATIC] = "static",
 					     [HOST_BUFFER_OTHER] = "other" };
 
 	json_open(json, NULL, "{");
-	json_tell_apart(json, index);
 	json_text(json, "kind", kinds[buffer->kind]);
 	add_frames(json, buffer->way.frame, buffer->way.depth, buffer->way.guessed);
 	json_known(json, "largest_bytes", buffer->largest_bytes != 0, buffer->largest_bytes);
 	json_flow(json, "h2d", &buffer->flow[TRACE_H2D]);
 	json_flow(json, "d2h", &buffer->flow[TRACE_D2H]);
-	json_sum(json, "promoted_bytes", buffer->promoted_bytes);
-	json_sum(json, "pins", buffer->pins);
-	json_sum(json, "pin_ns", buffer->pin_ns);
-	json_sum(json, "saved_ns", buffer->saved_ns);
-	json_sum(json, "could_save_ns", buffer->could_save_ns);
+	json_number(json, "promoted_bytes", buffer->promoted_bytes);
+	json_number(json, "pins", buffer->pins);
+	json_number(json, "pin_ns", buffer->pin_ns);
+	json_number(json, "saved_ns", buffer->saved_ns);
+	json_number(json, "could_save_ns", buffer->could_save_ns);
 	json_open(json, "round_trips", "{");
 	add_trips(json, &buffer->round_trips);
 	json_close(json, "}");
@@ -309,8 +301,8 @@ static void add_python_samples(struct json *json)
 			continue;
 		json_open(json, NULL, "{");
 		add_python(json, sample.python, sample.python_depth);
-		json_sum(json, "samples", sample.samples);
-		json_sum(json, "cpu_ns", sample.cpu_ns);
+		json_number(json, "samples", sample.samples);
+		json_number(json, "cpu_ns", sample.cpu_ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -332,7 +324,7 @@ static void add_buffers(const struct report *report, struct json *json)
 		struct host_buffer buffer;
 
 		host_buffers_read(i, &buffer);
-		add_buffer(json, i, &buffer);
+		add_buffer(json, &buffer);
 	}
 	json_close(json, "]");
 }
@@ -384,9 +376,9 @@ static void add_repeats(const struct report *report, struct json *json)
 	}
 	repeats_read(&repeats);
 	json_open(json, "repeats", "{");
-	json_sum(json, "hashed_copies", repeats.copies);
-	json_sum(json, "hashed_bytes", repeats.bytes);
-	json_sum(json, "hash_ns", repeats.hash_ns);
+	json_number(json, "hashed_copies", repeats.copies);
+	json_number(json, "hashed_bytes", repeats.bytes);
+	json_number(json, "hash_ns", repeats.hash_ns);
 	json_flow(json, "duplicates", &repeats.all[REPEAT_DUPLICATE]);
 	json_flow(json, "ping_pong", &repeats.all[REPEAT_PING_PONG]);
 	json_open(json, "sites", "[");
@@ -395,13 +387,12 @@ static void add_repeats(const struct report *report, struct json *json)
 
 		repeats_read_row(i, &row);
 		json_open(json, NULL, "{");
-		json_tell_apart(json, i);
 		json_text(json, "kind", kinds[row.kind]);
 		add_site_index(json, "site", row.site);
 		json_known(json, "buffer", row.buffer != UINT32_MAX, row.buffer);
-		json_sum(json, "count", row.flow.count);
-		json_sum(json, "bytes", row.flow.bytes);
-		json_sum(json, "host_ns", row.flow.host_ns);
+		json_number(json, "count", row.flow.count);
+		json_number(json, "bytes", row.flow.bytes);
+		json_number(json, "host_ns", row.flow.host_ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -436,18 +427,18 @@ static void add_effect(const struct report *report, struct json *json)
 		spent_ns += buffer.pin_ns;
 	}
 	json_open(json, "effect", "{");
-	json_sum(json, "promoted_copies", promoted.count);
-	json_sum(json, "promoted_bytes", promoted.bytes);
-	json_sum(json, "staged_copies", staged.count);
-	json_sum(json, "staged_bytes", staged.bytes);
-	json_sum(json, "deferred_copies", report->calls.deferred);
-	json_sum(json, "deferred_bytes", report->calls.deferred_bytes);
-	json_sum(json, "waits_removed", removed_waits(&report->calls));
-	json_sum_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
-	json_sum(json, "pins", hp_count_read(pins));
-	json_sum(json, "unpins", hp_count_read(unpins));
-	json_sum_known(json, "saved_ns", report->buffers, saved_ns);
-	json_sum_known(json, "spent_ns", report->buffers, spent_ns);
+	json_number(json, "promoted_copies", promoted.count);
+	json_number(json, "promoted_bytes", promoted.bytes);
+	json_number(json, "staged_copies", staged.count);
+	json_number(json, "staged_bytes", staged.bytes);
+	json_number(json, "deferred_copies", report->calls.deferred);
+	json_number(json, "deferred_bytes", report->calls.deferred_bytes);
+	json_number(json, "waits_removed", removed_waits(&report->calls));
+	json_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
+	json_number(json, "pins", hp_count_read(pins));
+	json_number(json, "unpins", hp_count_read(unpins));
+	json_known(json, "saved_ns", report->buffers, saved_ns);
+	json_known(json, "spent_ns", report->buffers, spent_ns);
 	json_close(json, "}");
 }
 

@@ -50,8 +50,6 @@ static void add_frame(struct json *json, const struct module_place *frame, bool 
 	json_open(json, NULL, "{");
 	json_known(json, "module", frame->module != MODULES_NOWHERE, frame->module);
 	json_number(json, "offset", frame->offset);
-	json_tell_apart(json, frame->module);
-	json_tell_apart(json, frame->offset);
 	if (frame->module == MODULES_NOWHERE) {
 		size_t at = jit_name_at(names, name_count, frame->offset);
 
@@ -71,11 +69,10 @@ static void add_sample(struct json *json, const struct sample *sample)
 	for (size_t i = 0; i < sample->depth; i++)
 		add_frame(json, &sample->frame[i], i > 0);
 	json_close(json, "]");
-	json_tell_apart(json, sample->folded);
 	if (sample->folded)
 		json_bool(json, "folded", true);
-	json_sum(json, "first_thread", sample->count[SAMPLES_FIRST]);
-	json_sum(json, "other_threads", sample->count[SAMPLES_OTHERS]);
+	json_number(json, "first_thread", sample->count[SAMPLES_FIRST]);
+	json_number(json, "other_threads", sample->count[SAMPLES_OTHERS]);
 	json_close(json, "}");
 }
 
@@ -87,17 +84,17 @@ static void add_sampling(struct json *json, const struct sampler_sums *sums, uin
 	json_text(json, "why", sums->why);
 	json_number(json, "hz", PERF_EVENT_HZ);
 	json_known(json, "began_ns", sums->began_ns > began_ns, sums->began_ns - began_ns);
-	json_sum(json, "samples", sums->ring.samples);
-	json_sum(json, "empty", sums->ring.empty);
-	json_sum(json, "lost", sums->ring.lost);
-	json_sum(json, "dropped", dropped);
-	json_sum(json, "throttled", sums->ring.throttled);
+	json_number(json, "samples", sums->ring.samples);
+	json_number(json, "empty", sums->ring.empty);
+	json_number(json, "lost", sums->ring.lost);
+	json_number(json, "dropped", dropped);
+	json_number(json, "throttled", sums->ring.throttled);
 	json_number(json, "threads_most", sums->threads);
 	json_number(json, "threads_sampled", sums->sampled);
 	json_number(json, "threads_refused", sums->refused);
 	json_number(json, "threads_at_once", sums->at_once);
 	json_bool(json, "in_turn", sums->in_turn);
-	json_sum(json, "cost_ns", sums->cost_ns);
+	json_number(json, "cost_ns", sums->cost_ns);
 	json_close(json, "}");
 }
 

@@ -2,7 +2,6 @@
  * json.c - writes JSON, indented by tabs.
  */
 #include "trace/json.h"
-#include "base/hash.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -10,12 +9,6 @@
 static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
-
-void json_tell_apart(struct json *json, uint64_t value)
-{
-	for (unsigned i = json->list + 1; json->list != 0 && i <= json->depth; i++)
-		json->known[i] = hp_mix(json->known[i], value);
-}
 
 static void separate(struct json *json)
 {
@@ -59,20 +52,13 @@ static void key(struct json *json, const char *name)
 
 void json_open(struct json *json, const char *name, const char *bracket)
 {
-	uint64_t known = hp_mix_text(json->known[json->depth], name != NULL ? name : "");
-
 	key(json, name);
 	writer_put(json->writer, "%s", bracket);
 	json->filled[++json->depth] = false;
-	json->known[json->depth] = known;
-	if (json->list == 0 && bracket[0] == '[')
-		json->list = json->depth;
 }
 
 void json_close(struct json *json, const char *bracket)
 {
-	if (json->depth == json->list)
-		json->list = 0;
 	bool filled = json->filled[json->depth--];
 
 	if (filled)
@@ -106,40 +92,12 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
-/* Returns the value of a sum when the window began. */
-static uint64_t before(struct json *json, const char *name, uint64_t value)
-{
-	if (json->window == NULL)
-		return 0;
-	return window_before(json->window, hp_mix_text(json->known[json->depth], name), value);
-}
-
-void json_sum_known(struct json *json, const char *name, bool known, uint64_t value)
-{
-	uint64_t was = before(json, name, value);
-
-	/* A smaller value belongs to a row that was evicted and began again. */
-	json_known(json, name, known, was <= value ? value - was : value);
-}
-
-void json_sum(struct json *json, const char *name, uint64_t value)
-{
-	json_sum_known(json, name, true, value);
-}
-
-void json_most(struct json *json, const char *name, uint64_t value)
-{
-	uint64_t was = before(json, name, value);
-
-	json_known(json, name, was == 0 || value > was, value);
-}
-
 void json_flow(struct json *json, const char *name, const struct trace_flow *flow)
 {
 	json_open(json, name, "{");
-	json_sum(json, "count", flow->count);
-	json_sum(json, "bytes", flow->bytes);
-	json_sum(json, "host_ns", flow->host_ns);
+	json_number(json, "count", flow->count);
+	json_number(json, "bytes", flow->bytes);
+	json_number(json, "host_ns", flow->host_ns);
 	json_close(json, "}");
 }
 
@@ -166,8 +124,6 @@ void json_words(struct json *json, const char *name, const char *value)
 {
 	key(json, name);
 	string(json, value);
-	if (json->list != 0)
-		json_tell_apart(json, hp_mix_text(0, value));
 }
 
 void json_text(struct json *json, const char *name, const char *value)

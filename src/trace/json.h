@@ -8,7 +8,6 @@
 #define HP_TRACE_JSON_H
 
 #include "trace/operation.h"
-#include "trace/window.h"
 #include "trace/writer.h"
 
 #include <stdbool.h>
@@ -19,11 +18,8 @@
 
 struct json {
 	struct writer *writer;
-	struct window *window; /* NULL: the whole run */
 	unsigned depth;
-	unsigned list;                       /* the depth inside the outermost array; 0: in none */
-	bool filled[JSON_DEPTH_MOST + 1];    /* a value was already written at this depth */
-	uint64_t known[JSON_DEPTH_MOST + 1]; /* with a window: the key of the sums there */
+	bool filled[JSON_DEPTH_MOST + 1]; /* a value was already written at this depth */
 };
 
 /* Begins an object or an array by "{" or "[", and ends it by "}" or "]". */
@@ -32,19 +28,6 @@ void json_close(struct json *json, const char *bracket);
 
 void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
-
-/*
- * Writes a sum that grows while the program runs; with a window, its growth in the window.  The key
- * of a sum is made of its name and the names of the objects around it.  In an array, the key also
- * includes the earlier texts of the row and the values of json_tell_apart().  Writes null unless
- * `known`.
- */
-void json_sum(struct json *json, const char *name, uint64_t value);
-void json_sum_known(struct json *json, const char *name, bool known, uint64_t value);
-void json_tell_apart(struct json *json, uint64_t value);
-
-/* Writes a maximum; with a window, null if the maximum may lie before the window. */
-void json_most(struct json *json, const char *name, uint64_t value);
 
 /* Writes the sums {count, bytes, host_ns}. */
 void json_flow(struct json *json, const char *name, const struct trace_flow *flow);

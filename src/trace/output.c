@@ -35,20 +35,17 @@ void output_text(const struct report *report)
 }
 
 /*
- * Turns RUN.json into RUN-3.json for a dump, so that dumps do not replace each other.  A window
- * replaces RUN-window.json.
+ * Turns RUN.json into RUN-3.json for a dump, so that dumps do not replace each other.
  */
-static int path_next_to(char *path, size_t room, enum output_kind kind, unsigned number)
+static int path_next_to(char *path, size_t room, unsigned number)
 {
-	char tail[256] = "", word[16] = "window";
+	char tail[256] = "";
 	char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	char *dot = strrchr(name, '.');
 
 	if (dot == NULL || dot == name)
 		dot = path + strlen(path);
-	if (kind == OUTPUT_DUMP)
-		snprintf(word, sizeof(word), "%u", number);
-	if ((size_t)snprintf(tail, sizeof(tail), "-%s%s", word, dot) >= sizeof(tail) ||
+	if ((size_t)snprintf(tail, sizeof(tail), "-%u%s", number, dot) >= sizeof(tail) ||
 	    (size_t)(dot - path) + strlen(tail) >= room)
 		return -ENAMETOOLONG;
 	memcpy(dot, tail, strlen(tail) + 1);
@@ -116,15 +113,14 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 
 	int error = find_path(&report->process, path, sizeof(path));
 	if (error == 0 && is_of_this_run(report, path)) {
-		error = path_next_to(path, sizeof(path), OUTPUT_DUMP,
-				     (unsigned)report->process.pid);
+		error = path_next_to(path, sizeof(path), (unsigned)report->process.pid);
 		if (kind == OUTPUT_END)
 			hp_warn("HOTPIN_OUT: another process of this run has already written that "
 				"file, so this profile is '%s'; add %%p to the name",
 				path);
 	}
-	if (error == 0 && (kind == OUTPUT_DUMP || kind == OUTPUT_WINDOW))
-		error = path_next_to(path, sizeof(path), kind, number);
+	if (error == 0 && kind == OUTPUT_DUMP)
+		error = path_next_to(path, sizeof(path), number);
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
 	if (error == 0)
@@ -134,7 +130,7 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 		error = writer_close(&writer);
 	}
 	/* Reports at run time fail silently, since the report at the end tries again and warns. */
-	if (error < 0 && kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW) {
+	if (error < 0 && kind != OUTPUT_RUNNING) {
 		errno = -error;
 		hp_warn("HOTPIN_OUT: cannot write '%s' (%m), so this profile is lost; name a file "
 			"that can be written",
@@ -172,7 +168,7 @@ void output_write(const struct report *report, enum output_kind kind, unsigned n
 {
 	if (kind == OUTPUT_ALONE && output_is_written(&report->process))
 		return;
-	if (kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW)
+	if (kind != OUTPUT_RUNNING)
 		output_text(report);
 	output_json(report, kind, number);
 }

@@ -10,7 +10,6 @@ enum output_kind {
 	OUTPUT_END,     /* the report */
 	OUTPUT_RUNNING, /* for a program that may be killed: JSON, and only to a file */
 	OUTPUT_ALONE,   /* the report, unless the run has already written one */
-	OUTPUT_WINDOW,  /* the last part of the run: JSON, in its own file */
 	OUTPUT_DUMP,    /* requested by HOTPIN_DUMP: a table and its own JSON file */
 };
 

@@ -31,7 +31,6 @@ struct report {
 	const char *why_not;       /* "" where CUPTI was used */
 	struct collect_result collected;
 	struct split_sum split;
-	struct window *window;      /* the last part of the run; NULL: the whole run */
 	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
 	struct hostcalls calls;
 	bool events;       /* true if the timeline was collected */

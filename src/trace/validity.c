@@ -319,13 +319,6 @@ static void check_device(struct report *report)
 	}
 }
 
-void validity_say_window(struct report *report)
-{
-	note(report, NOTE_WARNS,
-	     "all sums are of the last window of the run (HOTPIN_DUMP); warnings and clock are of "
-	     "the whole run");
-}
-
 void validity_check(struct report *report)
 {
 	report->split_why[0] = '\0';

@@ -9,7 +9,4 @@
 /* Fills in the fields from `device` on, at the end of struct report. */
 void validity_check(struct report *report);
 
-/* Adds a warning that the figures are those of a window. */
-void validity_say_window(struct report *report);
-
 #endif

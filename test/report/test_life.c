@@ -611,33 +611,6 @@ TEST(dump_from_time_to_time)
 	check_dump("HOTPIN_DUMP=timer:1", false);
 }
 
-/* True when the file of the window has so many copies. */
-static bool window_comes_to_have(int copies)
-{
-	char words[48];
-
-	snprintf(words, sizeof(words), "\"hotpin_copies\": %d,", copies);
-	return comes_to_have("profile-window.json", words);
-}
-
-TEST(a_window_during_the_whole_run)
-{
-	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=timer:10:20", NULL });
-	static const int copies[] = { 2, 2, 1, 4 }, in_window[] = { 2, 4, 3, 5 };
-
-	for (size_t i = 0; i < 4; i++) {
-		for (int j = 0; j < copies[i]; j++)
-			copy_pair(SECOND);
-		stage_pass(10 * SECOND);
-		CHECK(window_comes_to_have(in_window[i]));
-	}
-	CHECK(strstr(stage_json, "\"state\": \"running\"") != NULL);
-	CHECK(stage_number(NULL, "window_of_ns") > 0);
-	stage_end();
-	CHECK(strstr(stage_json, "\"hotpin_copies\": 9,") != NULL);
-	CHECK_EQ(stage_number(NULL, "window_of_ns"), -2);
-}
-
 TEST(a_signal_of_the_program_stays_its_own)
 {
 	struct sigaction there;

@@ -103,9 +103,6 @@ TEST(profiles_asked_for_where_there_is_none)
 	CHECK_EQ(lines_said(), 0);
 	LOAD("HOTPIN_DUMP=timer:5", "HOTPIN=0");
 	CHECK_EQ(lines_said(), 0);
-	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_DUMP=timer:5:60");
-	CHECK_EQ(lines_said(), 1);
-	CHECK(strstr(said, "profiles of windows need a file") != NULL);
 }
 
 TEST(unknown_name_gets_the_nearest)
