@@ -2,61 +2,15 @@
  * emit_samples.c - writes the samples of host code as JSON.
  */
 #include "trace/emit_samples.h"
-#include "trace/jit.h"
 #include "trace/perf_event.h"
 #include "trace/sampler.h"
 #include "trace/samples.h"
-
-#include <stdio.h>
-#include <unistd.h>
-
-#define NAMES_MOST 512
-
-static struct jit_name names[NAMES_MOST];
-static size_t name_count;
-
-static void ask_for(uint64_t address)
-{
-	size_t at = jit_name_at(names, name_count, address);
-
-	if (name_count == NAMES_MOST || (at < name_count && names[at].address == address))
-		return;
-	for (size_t i = name_count++; i > at; i--)
-		names[i] = names[i - 1];
-	names[at] = (struct jit_name){ .address = address };
-}
-
-/* Finds names for addresses that are in no file. */
-static void find_names(void)
-{
-	char path[64];
-
-	/* Known names are kept, since the map may be gone at the end. */
-	for (size_t i = 0; i < samples_count(); i++) {
-		const struct sample *sample = samples_read(i);
-
-		for (size_t j = 0; j < sample->depth; j++)
-			if (sample->frame[j].module == MODULES_NOWHERE)
-				ask_for(sample->frame[j].offset);
-	}
-	if (name_count == 0)
-		return;
-	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", (long)getpid());
-	jit_read(path, names, name_count);
-}
 
 static void add_frame(struct json *json, const struct module_place *frame, bool guessed)
 {
 	json_open(json, NULL, "{");
 	json_known(json, "module", frame->module != MODULES_NOWHERE, frame->module);
 	json_number(json, "offset", frame->offset);
-	if (frame->module == MODULES_NOWHERE) {
-		size_t at = jit_name_at(names, name_count, frame->offset);
-
-		if (at < name_count && names[at].address == frame->offset &&
-		    names[at].name[0] != '\0')
-			json_words(json, "name", names[at].name);
-	}
 	if (guessed)
 		json_bool(json, "guessed", true);
 	json_close(json, "}");
@@ -109,7 +63,6 @@ void emit_samples(const struct report *report, struct json *json)
 		sampler_read(&sums);
 	bool known = ended && (sums.ring.samples > 0 || sums.why[0] == '\0');
 	if (known) {
-		find_names();
 		json_open(json, "samples", "[");
 		for (size_t i = 0; i < samples_count(); i++)
 			add_sample(json, samples_read(i));
