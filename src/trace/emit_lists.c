@@ -73,29 +73,10 @@ static void add_modules(struct json *json)
 	json_close(json, "]");
 }
 
-/* Left out if hotpin has not looked at the main thread. */
-static void add_main(struct json *json, const struct site *site)
-{
-	if (site->main_looks == 0)
-		return;
-	json_open(json, "main_thread", "{");
-	json_number(json, "looks", site->main_looks);
-	json_open(json, "places", "[");
-	for (size_t i = 0; i < SITES_MAIN && site->main[i].python_depth > 0; i++) {
-		json_open(json, NULL, "{");
-		json_number(json, "looks", site->main[i].looks);
-		add_python(json, site->main[i].python, site->main[i].python_depth);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-	json_close(json, "}");
-}
-
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
 	add_place(json, &site->place);
-	add_main(json, site);
 	if (site->folded)
 		json_bool(json, "folded", true);
 	json_open(json, "rows", "[");

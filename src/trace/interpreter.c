@@ -266,19 +266,6 @@ size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOS
 	return count;
 }
 
-bool interpreter_main(struct interpreter_thread *ret)
-{
-	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
-	size_t count = interpreter_threads(thread), at = 0;
-
-	while (at < count && thread[at].tid != getpid())
-		at++;
-	if (at == count)
-		return false;
-	*ret = thread[at];
-	return true;
-}
-
 void interpreter_ended(const struct interpreter_thread *thread)
 {
 	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {

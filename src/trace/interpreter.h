@@ -52,9 +52,6 @@ struct interpreter_thread {
 size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST]);
 void interpreter_ended(const struct interpreter_thread *thread);
 
-/* Writes the process's main thread if it is one of interpreter_threads().  False: it is not. */
-bool interpreter_main(struct interpreter_thread *ret);
-
 /*
  * As interpreter_frames() and interpreter_place(), for another thread, which may run or end during
  * the call.  One thread at a time.

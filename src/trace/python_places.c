@@ -229,9 +229,7 @@ size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FR
 {
 	size_t depth;
 
-	hp_lock(HP_LOCK_python);
 	choose(thread, ret, &depth);
-	hp_unlock(HP_LOCK_python);
 	return depth;
 }
 

@@ -35,8 +35,8 @@ bool python_places_walk(struct frames_way *way, bool known);
 struct frames_way *python_places_borrow(const void *frame, struct frames_way *room);
 
 /*
- * Writes the current places of another thread.  Returns the number of frames.  No lock of ours
- * held.
+ * Writes the current places of another thread.  Returns the number of frames.  One thread at a
+ * time; no lock of ours held.
  */
 size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST]);
 

@@ -15,10 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define COPY_NS      1000 /* weight of a copy in addition to its time */
-
-#define LOOKS_FREE   1024 /* at the main thread; after that, one look in so many copies: */
-#define LOOKS_ONE_IN 64
+#define COPY_NS 1000 /* weight of a copy in addition to its time */
 
 _Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
 
@@ -27,12 +24,10 @@ static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
 static struct head {
 	uint64_t weight;
 	uint32_t name;
-	uint32_t copies; /* since the site got its row */
 } heads[SITES_MOST];     /* separate: each copy reads one, each eviction reads all */
 static struct keys keys; /* hashes */
 static size_t folds;
 static uint64_t lost;
-static uint64_t looks, asked; /* of sites_is_due() */
 static bool held;
 
 int sites_start(void)
@@ -71,7 +66,6 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 	}
 	if (name != SITES_NOWHERE) {
 		heads[name % SITES_MOST].weight += weight_of(copy);
-		heads[name % SITES_MOST].copies++;
 		add(&sites[name % SITES_MOST].row[copy->direction][copy->memory], copy);
 	}
 	return name;
@@ -171,7 +165,6 @@ static bool make(const struct site *site)
 	uint32_t row = keys_add(&keys, site->hash);
 	sites[row] = *site;
 	/* The row keeps its weight, so that the new site is not the next one evicted. */
-	heads[row].copies = 0;
 	return true;
 }
 
@@ -204,47 +197,6 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 	}
 	hp_unlock(HP_LOCK_trace);
 	return name;
-}
-
-bool sites_is_due(uint32_t name)
-{
-	hp_lock(HP_LOCK_trace);
-	const struct head *head = &heads[name % SITES_MOST];
-	bool is_due = name != SITES_NOWHERE && head->name == name &&
-		      (head->copies & (head->copies - 1)) == 0 &&
-		      looks < LOOKS_FREE + asked / LOOKS_ONE_IN;
-	asked++;
-	looks += is_due;
-	hp_unlock(HP_LOCK_trace);
-	return is_due;
-}
-
-/* With the lock held.  Adds one look at the main thread to a site. */
-static void add_look(struct site *site, const uint32_t *python, size_t depth)
-{
-	size_t bytes = depth * sizeof(*python);
-
-	site->main_looks++;
-	for (size_t i = 0; i < SITES_MAIN; i++) {
-		struct sites_main *place = &site->main[i];
-
-		if (place->python_depth == 0) {
-			memcpy(place->python, python, bytes);
-			place->python_depth = depth;
-		}
-		if (place->python_depth == depth && memcmp(place->python, python, bytes) == 0) {
-			place->looks++;
-			return;
-		}
-	}
-}
-
-void sites_looked(uint32_t name, const uint32_t *python, size_t python_depth)
-{
-	hp_lock(HP_LOCK_trace);
-	if (name != SITES_NOWHERE && heads[name % SITES_MOST].name == name)
-		add_look(&sites[name % SITES_MOST], python, python_depth);
-	hp_unlock(HP_LOCK_trace);
 }
 
 void sites_hold(bool hold)

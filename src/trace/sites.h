@@ -19,7 +19,6 @@
 #define SITES_MOST    1024 /* a power of two */
 #define SITES_FOLDED  128  /* in addition, for folded sites */
 #define SITES_NOWHERE FRAMES_NAMELESS
-#define SITES_MAIN    4 /* places of the main thread for each site */
 
 struct sites_row {
 	uint64_t count, bytes, host_ns, sync_count, sync_ns;
@@ -30,13 +29,6 @@ struct site {
 	uint32_t name; /* set by sites_read(): never used for another site */
 	bool folded;   /* of several call stacks: `place` holds the frames they share */
 	struct frames_place place;
-	/* Where the main thread was in Python while threads without Python copied. */
-	struct sites_main {
-		uint32_t python[FRAMES_PYTHON_MOST];
-		size_t python_depth; /* 0: free */
-		uint32_t looks;
-	} main[SITES_MAIN];
-	uint32_t main_looks; /* all looks, also those that found other places */
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
@@ -63,16 +55,6 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
  * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
  */
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
-
-/*
- * True after the 1st, 2nd, 4th, 8th.. copy of a site: then hotpin looks at the main thread.  Called
- * once for each copy by a thread without Python.  Of many new sites, some are never due, so that
- * looks stay cheaper than copies.
- */
-bool sites_is_due(uint32_t name);
-
-/* Adds the result of one look at the main thread. */
-void sites_looked(uint32_t name, const uint32_t *python, size_t python_depth);
 
 /*
  * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are

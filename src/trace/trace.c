@@ -20,11 +20,9 @@
 #include "trace/events.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
-#include "trace/interpreter.h"
 #include "trace/launch_times.h"
 #include "trace/launches.h"
 #include "trace/output.h"
-#include "trace/python_main.h"
 #include "trace/python_places.h"
 #include "trace/python_sampler.h"
 #include "trace/repeats.h"
@@ -182,23 +180,6 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 	return hostcalls_rare(from);
 }
 
-/*
- * Notes the main thread's place, after the first copies of a site and each time their number has
- * doubled.  Returns the duration in ns.
- */
-static uint64_t note_main(uint32_t site)
-{
-	uint32_t place[FRAMES_PYTHON_MOST];
-
-	if (!sites_is_due(site))
-		return 0;
-	uint64_t from = hp_now_ns();
-	size_t depth = python_main_look(place);
-	if (depth > 0)
-		sites_looked(site, place, depth);
-	return hostcalls_rare(from);
-}
-
 void trace_copied(const struct trace_copy *copy)
 {
 	bool owned = report.buffers && copy->direction <= TRACE_D2H;
@@ -232,11 +213,6 @@ void trace_copied(const struct trace_copy *copy)
 	if ((with_site && site == SITES_NOWHERE) || (owned && memory == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats) {
 		uint64_t rare_ns = note_rare(copy, &way, &site, &memory);
-
-		from = from != 0 ? from + rare_ns : 0;
-	}
-	if (with_site && way.python_depth == 0 && interpreter_is_known()) {
-		uint64_t rare_ns = note_main(site);
 
 		from = from != 0 ? from + rare_ns : 0;
 	}

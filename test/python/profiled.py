@@ -63,25 +63,9 @@ def in_thread(context, device):
     upload(device)  # in a thread
 
 
-def prepare_native(context, device, times):
-    NATIVE.native_prepare(CUDA.cuCtxSetCurrent, CUDA.cuMemcpyHtoD_v2, context, device, HOST,
-                          ctypes.c_size_t(len(HOST)), times)
-
-
 def in_native_thread(context, device):
-    prepare_native(context, device, 5)
-    check(NATIVE.native_end())  # waits for the copies
-
-
-def shake(depth):
-    return sum(shake(depth - 1) for _ in range(2)) if depth else 1
-
-
-def during_native_thread(context, device):
-    prepare_native(context, device, 700)
-    while not NATIVE.native_ended():  # begins the copies
-        shake(4)
-    check(NATIVE.native_end())
+    check(NATIVE.native_copy(CUDA.cuCtxSetCurrent, CUDA.cuMemcpyHtoD_v2, context, device, HOST,
+                             ctypes.c_size_t(len(HOST)), 5))
 
 
 def main():
@@ -95,8 +79,7 @@ def main():
     thread.start()
     thread.join()
     if "NATIVE" in os.environ:
-        in_native_thread(context, device)  # natively
-        during_native_thread(context, device)
+        in_native_thread(context, device)
     exec("upload(device)", {"upload": upload, "device": device})
     before = time.thread_time()
     upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last

@@ -99,38 +99,10 @@ def expected():
         ((upload, ("profiled.py", "in_thread", line_of("# in a thread")), ("threading.py", "run", None)), 1),
         ((upload, ("<string>", "<module>", None), (*main, line_of('exec("upload'))), 1),
         ((), 5),
-        ((), 700),
         ((upload, (*main, line_of("else 1)  # at last")), ("profiled.py", "<module>", line_of("main()  # begin"))), 1),
     ]
     gap = [("profiled.py", "pause", line_of("# " + when + " the pause")) for when in ("before", "after")]
     return sorted(sites, key=repr), gap
-
-
-def places_of(site):
-    """Returns how often hotpin found the main thread at each place, while a thread without Python
-    copied."""
-    return {tuple(short(place["python"])): place["looks"] for place in site["main_thread"]["places"]}
-
-
-def main_thread(sites, reported):
-    """Returns what is wrong with the two sites of threads without Python."""
-    waited, busy = (next((s for s in sites if not s.get("python") and s["rows"][0]["count"] == times), None)
-                    for times in (5, 700))
-    if waited is None or busy is None:
-        return ["no site of a thread without Python"]
-    if not is_looked_at():
-        return [] if "main_thread" not in waited else ["a look under a seccomp filter"]
-    line = line_of("# waits for the copies")
-    place = ("profiled.py", "in_native_thread", line), ("profiled.py", "main", line_of("# natively"))
-    found = places_of(waited)
-    if waited["main_thread"]["looks"] != 3 or [(p[:2], n) for p, n in found.items()] != [(place, 3)]:
-        return ["5 copies of a thread without Python", repr(waited)]
-    if f"main thread at in_native_thread at profiled.py:{line} (3 of 3 looks)" not in " ".join(reported.split()):
-        return [reported]
-    # Of the busy thread anything may be read, or nothing, but no place where it never was.
-    known = {"during_native_thread", "shake", "<genexpr>"}
-    wrong = [p for p in places_of(busy) if p[0][1] not in known] if "main_thread" in busy else []
-    return [repr(wrong)] if wrong or busy.get("main_thread", {}).get("looks", 0) > 10 else []
 
 
 def is_looked_at():
@@ -165,9 +137,6 @@ def profiled(program, native, hotpin, tool, standin):
     if profile.get("python_files") != [{"file": str(PROFILED), "bytes": status.st_size,
                                         "modified_ns": status.st_mtime_ns}]:
         return ["files of the program itself", repr(profile.get("python_files"))]
-    wrong = main_thread(profile["sites"], reported)
-    if wrong:
-        return wrong
     lines = re.search(r"PYTHON LINES[\s\S]* busy at profiled.py:", reported)
     lines = lines or not is_looked_at()
     return [] if f"upload at profiled.py:{sites[0][0][0][2]}" in reported and lines else [reported]
