@@ -133,11 +133,9 @@ static bool find_layout(void *library, struct python_layout *ret)
 	const unsigned long *version = dlsym(library, "Py_Version");
 	const uint64_t *runtime = dlsym(library, "_PyRuntime");
 
-	if (runtime == NULL)
+	/* The version number is exported from 3.11 on. */
+	if (runtime == NULL || version == NULL)
 		return false;
-	/* The version number is exported from 3.11 on; Py_Is() exists from 3.10 on. */
-	if (version == NULL)
-		return dlsym(library, "Py_Is") != NULL && python_layout_of(0x030a0000, ret);
 	return python_layout_of((uint32_t)*version, ret) || python_layout_from(runtime, ret);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The CPython interpreter of this process, 3.10 to 3.14, and the Python code that a thread runs.
+ * The CPython interpreter of this process, 3.11 to 3.14, and the Python code that a thread runs.
  *
  * The calling thread is inside a call, so its frames do not change while they are read.  The kernel
  * reads the frames of another thread, which may be out of date.  hotpin calls no function of the

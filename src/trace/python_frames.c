@@ -50,15 +50,7 @@ static bool read_at(const struct python *python, uintptr_t frame, struct python_
 {
 	const struct python_layout *layout = &python->layout;
 	uintptr_t instruction, size;
-	int32_t index;
 
-	if (layout->code.instructions == PYTHON_NONE) {
-		if (!python->read(frame + layout->frame.at, &index, sizeof(index)))
-			return false;
-		*ret_runs = index >= 0;
-		ret->at = (uint32_t)index * 2;
-		return true;
-	}
 	if (!read_word(python, frame + layout->frame.at, &instruction) ||
 	    !read_word(python, ret->code + layout->bytes.size, &size))
 		return false;
@@ -123,8 +115,7 @@ static enum step read_frame(const struct python *python, uintptr_t frame, struct
 	uint8_t owner = 0;
 	bool runs;
 
-	if (layout->frame.owner != PYTHON_NONE &&
-	    !python->read(frame + layout->frame.owner, &owner, sizeof(owner)))
+	if (!python->read(frame + layout->frame.owner, &owner, sizeof(owner)))
 		return STEP_END;
 	if (owner >= OWNER_OF_C)
 		return STEP_SKIP;
@@ -232,26 +223,6 @@ static int next_byte(void *arg)
 	return table->piece[in_piece];
 }
 
-/*
- * The table holds pairs: the bytes of instructions, and the signed difference to the line before;
- * -128: no line.
- */
-uint32_t python_line_by_lines(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at)
-{
-	uint32_t line = first, begin = 0;
-	int bytes, more;
-
-	while ((bytes = next(arg)) >= 0 && (more = next(arg)) >= 0) {
-		bool has_line = more != 128;
-
-		line += has_line ? (uint32_t)(int8_t)more : 0;
-		if (at - begin < (uint32_t)bytes)
-			return has_line ? line : 0;
-		begin += (uint32_t)bytes;
-	}
-	return 0;
-}
-
 /* Reads a number with six bits in each byte, the lowest first.  Bit 6: more bytes follow. */
 static uint32_t read_number(int (*next)(void *arg), void *arg)
 {
@@ -327,9 +298,7 @@ static bool read_line(const struct python *python, const struct python_frame *fr
 	    !read_word(python, lines + layout->bytes.size, &table.size) || table.size > TABLE_MOST)
 		return false;
 	table.data = lines + layout->bytes.data;
-	*ret_line = layout->code.instructions == PYTHON_NONE
-			    ? python_line_by_lines(next_byte, &table, first, frame->at)
-			    : python_line_by_locations(next_byte, &table, first, frame->at);
+	*ret_line = python_line_by_locations(next_byte, &table, first, frame->at);
 	/*
 	 * Code that the compiler adds has no line, and code that a program creates may have none.
 	 */

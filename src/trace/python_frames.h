@@ -56,10 +56,9 @@ bool python_place(const struct python *python, const struct python_frame *frame,
 		  struct python_place *ret);
 
 /*
- * Return the line of the instruction at `at`: by a line table of 3.10, or by a location table of
- * 3.11 and later.  `next` returns the table's next byte, or -1 at its end.  0: no line is known.
+ * Returns the line of the instruction at `at` by a location table.  `next` returns the table's next
+ * byte, or -1 at its end.  0: no line is known.
  */
-uint32_t python_line_by_lines(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at);
 uint32_t python_line_by_locations(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at);
 
 #endif

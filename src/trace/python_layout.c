@@ -10,18 +10,6 @@
 #include <string.h>
 
 static const struct python_layout layouts[] = {
-	{ .version = 0x030a,
-	  .ending = 16,
-	  .thread = { .id = 176, .frame = 24, .detour = PYTHON_NONE },
-	  .frame = { .caller = 24, .code = 32, .at = 96, .owner = PYTHON_NONE },
-	  .code = { .file = 104,
-		    .function = 112,
-		    .lines = 120,
-		    .first_line = 40,
-		    .instructions = PYTHON_NONE },
-	  .type = 8,
-	  .bytes = { .size = 16, .data = 32 },
-	  .text = { .length = 16, .state = 32, .ascii = 48, .data = 72, .kind_bit = 2 } },
 	{ .version = 0x030b,
 	  .ending = 24,
 	  .thread = { .id = 152, .frame = 56, .detour = 8 },

@@ -2,7 +2,7 @@
  * The offsets of fields in CPython's structures, for each version that hotpin can read.
  *
  * From 3.13 on the interpreter describes itself, in the table _Py_DebugOffsets at the beginning of
- * _PyRuntime.  The offsets of 3.10 to 3.12 were computed from the headers of these versions.
+ * _PyRuntime.  The offsets of 3.11 and 3.12 were computed from the headers of these versions.
  * Offsets do not change within a version, and debug builds have the same offsets.
  */
 #ifndef HP_TRACE_PYTHON_LAYOUT_H
@@ -23,12 +23,10 @@ struct python_layout {
 		uint16_t detour; /* offset in that structure; PYTHON_NONE: there is none */
 	} thread;
 	struct {
-		uint16_t caller, code, at;
-		uint16_t owner; /* PYTHON_NONE: each frame belongs to a function */
+		uint16_t caller, code, at, owner;
 	} frame;
 	struct {
-		uint16_t file, function, lines, first_line;
-		uint16_t instructions; /* PYTHON_NONE: the frame has an index */
+		uint16_t file, function, lines, first_line, instructions;
 	} code;
 	uint16_t type; /* in an object */
 	struct {
@@ -41,7 +39,7 @@ struct python_layout {
 };
 
 /*
- * Writes the layout of 3.10 to 3.12.  `version` is as in PY_VERSION_HEX.  False: another version.
+ * Writes the layout of 3.11 or 3.12.  `version` is as in PY_VERSION_HEX.  False: another version.
  */
 bool python_layout_of(uint32_t version, struct python_layout *ret);
 

@@ -310,7 +310,7 @@ static void check_device(struct report *report)
 	tell_of_sites(report);
 	if (interpreter_is_unreadable())
 		note(report, NOTE_WARNS,
-		     "no Python lines: they need CPython 3.10 to 3.14, and this is another version");
+		     "no Python lines: they need CPython 3.11 to 3.14, and this is another version");
 	tell_of_gaps(report);
 	tell_of_events(report);
 	if (report->device) {

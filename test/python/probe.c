@@ -96,10 +96,8 @@ static bool make_python(void)
 	python.code_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
 	python.text_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 	python.bytes_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyBytes_Type");
-	if (version == NULL)
-		return python_layout_of(0x030a0000, &python.layout);
-	return python_layout_of((uint32_t)*version, &python.layout) ||
-	       python_layout_from(runtime, &python.layout);
+	return version != NULL && (python_layout_of((uint32_t)*version, &python.layout) ||
+				   python_layout_from(runtime, &python.layout));
 }
 
 static void *watch(void *arg)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs frames.py in every installed CPython from 3.10 to 3.14, and a profiled script in other versions.
+"""Runs frames.py in every installed CPython from 3.11 to 3.14, and a profiled script in other versions.
 
     python.py PROBE EMBED NATIVE LIBHOTPIN HOTPIN STANDIN
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-OLDEST, READABLE = 7, range(10, 15)  # of the versions 3.x
+OLDEST, READABLE = 7, range(11, 15)  # of the versions 3.x
 
 ASK = """
 import sys, sysconfig
