@@ -21,9 +21,6 @@
 /* The least size of a copy that occupies the bus long enough to measure its rate. */
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
-/* More bytes than any device has, so that no sum of them overflows. */
-#define MOST_BYTES  ((uint64_t)1 << 48)
-
 /* CUPTI interpolates time stamps, which may be off by some microseconds. */
 #define SLACK_NS    1000000
 
@@ -333,37 +330,6 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		kernel->most_ns = ns;
 }
 
-/*
- * Managed memory moves between host and devices, so it counts for no device.  A free counts by its
- * address, not by the rest of its record.  The size of an allocation without a valid time is
- * unknown.
- */
-static void add_memory(struct aggregate *aggregate, const struct cupti_memory *record,
-		       uint64_t now_ns)
-{
-	uint64_t at = clockmap_to_ours(&aggregate->clock, record->at);
-	bool outside = at + SLACK_NS < aggregate->began_ns || at > now_ns + SLACK_NS;
-	bool frees = record->operation == CUPTI_RELEASE;
-	bool counts = (record->memory_kind == CUPTI_DEVICE || record->memory_kind == CUPTI_ARRAY) &&
-		      record->device < AGGREGATE_DEVICES;
-
-	if (!frees && (record->operation != CUPTI_ALLOCATION || !counts))
-		return;
-	if (aggregate->memory == NULL)
-		aggregate->memory = device_memory_create();
-	if (aggregate->memory == NULL)
-		return;
-	device_memory_add(
-		aggregate->memory,
-		&(struct device_memory_record){
-			.at_ns = outside ? now_ns : at,
-			.address = record->address,
-			.bytes = outside || record->bytes > MOST_BYTES ? 0 : record->bytes,
-			.device = counts ? record->device : 0,
-			.frees = frees,
-			.counts = counts });
-}
-
 struct taker {
 	struct aggregate *aggregate;
 	uint64_t now_ns;
@@ -386,20 +352,6 @@ static void take_copy(void *arg, const struct cupti_memcpy *copy,
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 {
 	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
-	if (last && aggregate->memory != NULL)
-		device_memory_settle(aggregate->memory);
-}
-
-/* These calls are recorded only so that CUPTI sees their threads. */
-static bool is_of_memory(const struct cupti_call *call)
-{
-	switch (call->function) {
-#define MEMORY_CALL(function, number) case number:
-#include "trace/memory_calls.def"
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* The middle of a call is inside the call even if the clocks differ a little. */
@@ -409,7 +361,7 @@ static void add_call(struct aggregate *aggregate, const struct cupti_call *call,
 		launch_times_called(call->correlation, call->thread,
 				    clockmap_to_ours(&aggregate->clock,
 						     call->start + (call->end - call->start) / 2));
-	else if (!is_of_memory(call))
+	else
 		correlation_called(call, take_copy, &(struct taker){ aggregate, now_ns });
 }
 
@@ -429,9 +381,6 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 		break;
 	case CUPTI_MEMSET:
 		add_memset(aggregate, record, now_ns);
-		break;
-	case CUPTI_MEMORY2:
-		add_memory(aggregate, record, now_ns);
 		break;
 	case CUPTI_KERNEL:
 	case CUPTI_CONCURRENT_KERNEL:

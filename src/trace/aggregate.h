@@ -10,7 +10,6 @@
 
 #include "trace/clockmap.h"
 #include "trace/cupti_min.h"
-#include "trace/device_memory.h"
 #include "trace/keys.h"
 #include "trace/operation.h"
 #include "trace/sizes.h"
@@ -45,7 +44,7 @@ struct aggregate_kernel {
 #define AGGREGATE_KERNELS_MOST 4096 /* a power of two */
 #define AGGREGATE_NAME_BYTES   ((size_t)4 << 20)
 #define AGGREGATE_SPANS        ((size_t)512 << 10)
-#define AGGREGATE_DEVICES      DEVICE_MEMORY_DEVICES
+#define AGGREGATE_DEVICES      64
 
 /* Sums of CUPTI's records.  Belongs to the thread that reads records. */
 struct aggregate {
@@ -59,7 +58,6 @@ struct aggregate {
 	struct aggregate_sum launches;    /* of all kernels; bytes is 0 */
 	uint64_t kernels_unnamed;         /* launches of kernels that are not in the full table */
 	uint64_t device_mask;
-	struct device_memory *memory; /* NULL: no allocation was recorded */
 
 	uint64_t records; /* records read */
 	uint64_t unknown_kinds;

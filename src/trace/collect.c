@@ -244,8 +244,6 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 		return;
 	}
 	library = cupti;
-	if (events_wanted())
-		cupti_enable_memory(cupti);
 	/* Without memory, records of calls are ignored. */
 	if (hp_options->correlate && cupti_enable_calls(cupti) && correlation_start() == 0 &&
 	    cupti_enable_launches(cupti))

@@ -185,11 +185,6 @@ static const uint32_t launch_calls[] = {
 #include "trace/launch_calls.def"
 };
 
-static const uint32_t memory_calls[] = {
-#define MEMORY_CALL(function, number) number,
-#include "trace/memory_calls.def"
-};
-
 static void disable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
 {
 	while (count > 0)
@@ -226,30 +221,12 @@ void cupti_disable_launches(struct cupti *cupti)
 	cupti->tells_launches = false;
 }
 
-void cupti_enable_memory(struct cupti *cupti)
-{
-	cupti->memory_result = cupti->enable(CUPTI_MEMORY2);
-	cupti->tells_memory = cupti->memory_result == CUPTI_OK;
-	/*
-	 * Without records of the calls, CUPTI drops the frees of a thread that has done nothing
-	 * else (cupti-memory in doc/measurements.md).
-	 */
-	cupti->tells_memory_calls =
-		cupti->tells_memory && enable_calls(cupti, memory_calls, HP_LEN(memory_calls));
-}
-
 void cupti_disable(struct cupti *cupti)
 {
 	cupti_disable_launches(cupti);
 	if (cupti->tells_calls)
 		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
 	cupti->tells_calls = false;
-	if (cupti->tells_memory_calls)
-		disable_calls(cupti, memory_calls, HP_LEN(memory_calls));
-	cupti->tells_memory_calls = false;
-	if (cupti->tells_memory)
-		cupti->disable(CUPTI_MEMORY2);
-	cupti->tells_memory = false;
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
 

@@ -20,9 +20,6 @@ struct cupti {
 	unsigned enabled;             /* number of enabled kinds, in the order of cupti.c */
 	bool tells_calls;             /* records of calls that copy are enabled */
 	bool tells_launches;          /* records of calls that launch are enabled */
-	bool tells_memory;            /* records of allocations and frees are enabled */
-	bool tells_memory_calls;      /* so are those of their calls */
-	int memory_result;            /* CUPTI's code for enabling them */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -64,12 +61,6 @@ bool cupti_enable_calls(struct cupti *cupti);
 /* Enable and disable records of calls that launch kernels or graphs.  True on success. */
 bool cupti_enable_launches(struct cupti *cupti);
 void cupti_disable_launches(struct cupti *cupti);
-
-/*
- * Enables records of allocations and frees.  A refusal leaves all other kinds enabled, and stays in
- * `memory_result`.
- */
-void cupti_enable_memory(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);

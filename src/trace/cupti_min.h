@@ -34,7 +34,6 @@ enum cupti_kind {
 	CUPTI_DRIVER_CALL = 4,
 	CUPTI_CONCURRENT_KERNEL = 10,
 	CUPTI_MEMCPY2 = 22, /* between devices */
-	CUPTI_MEMORY2 = 49, /* allocations and frees */
 };
 
 enum cupti_copy_kind {
@@ -61,8 +60,6 @@ enum cupti_memory_kind {
 	CUPTI_MANAGED_STATIC,
 	CUPTI_MEMORY_KINDS
 };
-
-enum cupti_memory_operation { CUPTI_ALLOCATION = 1, CUPTI_RELEASE };
 
 #define CUPTI_FLUSH_FORCED     1
 #define CUPTI_ATTRIBUTE_ZEROED 5
@@ -106,13 +103,6 @@ struct cupti_kernel {
 	uint32_t correlation;
 	uint8_t unread4[8];
 	const char *name; /* CUPTI's; may be NULL */
-};
-
-/* An allocation or a free. */
-struct cupti_memory {
-	uint32_t kind, operation, memory_kind, correlation;
-	uint64_t address, bytes, at, unread;
-	uint32_t process, device;
 };
 
 /* Since CUDA 13.0; newer versions append fields. */

@@ -232,46 +232,6 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	json_close(json, "]");
 }
 
-static void add_memory_of(const struct report *report, struct json *json, size_t device,
-			  const struct device_memory_sum *of)
-{
-	int64_t sum = 0;
-
-	json_open(json, NULL, "{");
-	json_number(json, "device", device);
-	json_number(json, "uncounted", of->uncounted);
-	json_number(json, "unknown_frees", of->unknown_frees);
-	json_open(json, "points", "[");
-	for (size_t i = 0; i < of->curve->used; i++) {
-		sum += of->curve->changes[i].bytes;
-		json_row(json,
-			 (const uint64_t[]){ since_began(report, of->curve->changes[i].at_ns),
-					     (uint64_t)sum },
-			 2);
-	}
-	json_close(json, "]");
-	json_close(json, "}");
-}
-
-/* Writes the device memory that the program had allocated; null: CUPTI did not record that. */
-static void add_memory(const struct report *report, struct json *json)
-{
-	const struct aggregate *aggregate = report->collected.device;
-
-	if (!report->device || report->cupti->memory_result != CUPTI_OK) {
-		json_null(json, "memory");
-		return;
-	}
-	json_open(json, "memory", "[");
-	for (size_t device = 0; aggregate->memory != NULL && device < AGGREGATE_DEVICES; device++) {
-		const struct device_memory_sum *of = device_memory_of(aggregate->memory, device);
-
-		if (of->curve != NULL)
-			add_memory_of(report, json, device, of);
-	}
-	json_close(json, "]");
-}
-
 void emit_events(const struct report *report, struct json *json)
 {
 	struct events_all all;
@@ -294,7 +254,6 @@ void emit_events(const struct report *report, struct json *json)
 	add_details(json);
 	add_places(json);
 	add_rows(report, json, &all, index);
-	add_memory(report, json);
 	json_close(json, "}");
 	hp_arena_free(index, NAMES * sizeof(*index));
 }

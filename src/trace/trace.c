@@ -15,7 +15,6 @@
 #include "base/tsc_clock.h"
 #include "trace/calls.h"
 #include "trace/deferred.h"
-#include "trace/device_memory.h"
 #include "trace/dump.h"
 #include "trace/events.h"
 #include "trace/gaps.h"
@@ -387,12 +386,6 @@ void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 	hostcalls_join(enter_ns, leave_ns);
 	note_work(EVENT_OWN, EVENT_JOIN, UINT64_MAX, enter_ns, leave_ns);
 	hostcalls_sample_ends(from);
-}
-
-void trace_contexts_gone(void)
-{
-	if (trace_active())
-		device_memory_all_gone(hp_now_ns());
 }
 
 void trace_flush(void)

@@ -103,9 +103,6 @@ void trace_joined(uint64_t enter_ns, uint64_t leave_ns);
  */
 void trace_flush(void);
 
-/* Notes that the process's last context has ended.  Any thread. */
-void trace_contexts_gone(void);
-
 /* Ends collecting: later operations are not in the report.  The caller waits at most 10 s. */
 void trace_stop(void);
 

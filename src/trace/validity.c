@@ -272,14 +272,6 @@ static void tell_of_events(struct report *report)
 		     (unsigned long long)events);
 }
 
-static void tell_of_memory(struct report *report)
-{
-	if (report->events && report->cupti->memory_result != CUPTI_OK)
-		note(report, NOTE_WARNS,
-		     "timeline: no device memory: CUPTI does not record allocations (error %d)",
-		     report->cupti->memory_result);
-}
-
 /*
  * Decides if times of the device are reliable: CUPTI ran until the end, and its clock matches ours.
  */
@@ -313,10 +305,8 @@ static void check_device(struct report *report)
 		     "no Python lines: they need CPython 3.11 to 3.14, and this is another version");
 	tell_of_gaps(report);
 	tell_of_events(report);
-	if (report->device) {
+	if (report->device)
 		tell_of_counts(report, device);
-		tell_of_memory(report);
-	}
 }
 
 void validity_check(struct report *report)

@@ -261,9 +261,6 @@ int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 
 static bool enabled_calls[1024];
 
-/* CUPTI's numbers of cuMemAlloc_v2() and cuMemFree_v2(). */
-enum { ALLOCATE_CALL = 243, FREE_CALL = 245 };
-
 #ifndef MOCK_OLD
 int cuptiActivityEnableDriverApi(uint32_t function, uint8_t enable)
 {
@@ -419,25 +416,6 @@ void mock_memset(uint64_t bytes, uint64_t start, uint64_t end)
 		.bytes = bytes,
 		.start = stamp(start),
 		.end = stamp(end),
-	};
-
-	record(&activity, sizeof(activity));
-}
-
-void mock_memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,
-		 uint64_t bytes, uint64_t at)
-{
-	/* CUPTI drops records of threads that it has not seen in other calls. */
-	if (!enabled_calls[operation == CUPTI_RELEASE ? FREE_CALL : ALLOCATE_CALL])
-		return;
-	struct cupti_memory activity = {
-		.kind = CUPTI_MEMORY2,
-		.operation = operation,
-		.memory_kind = memory_kind,
-		.device = device,
-		.address = address,
-		.bytes = bytes,
-		.at = stamp(at),
 	};
 
 	record(&activity, sizeof(activity));

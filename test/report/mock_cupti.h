@@ -49,8 +49,6 @@ MOCK_EXPORT void mock_copy(uint32_t kind, uint8_t copy_kind, uint8_t source, uin
 MOCK_EXPORT void mock_call(uint32_t function, uint32_t thread, uint32_t correlation, uint64_t start,
 			   uint64_t end);
 MOCK_EXPORT void mock_memset(uint64_t bytes, uint64_t start, uint64_t end);
-MOCK_EXPORT void mock_memory(uint32_t operation, uint32_t memory_kind, uint32_t device,
-			     uint64_t address, uint64_t bytes, uint64_t at);
 MOCK_EXPORT void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end);
 MOCK_EXPORT void mock_other(uint32_t kind);
 

@@ -460,16 +460,6 @@ TEST(timeline)
 	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
 }
 
-static void allocate_on_two_devices(void)
-{
-	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, stage_base + SECOND);
-	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 0x2000, 70, stage_base + SECOND + MILLI);
-	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 0x1000, 0, stage_base + 2 * SECOND);
-	/* The record of its allocation was lost. */
-	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 1, 0x3000, 700, stage_base + 2 * SECOND);
-	kernel("k", SECOND, 0);
-}
-
 /* schema.py compares the names of the timeline with those of the table. */
 TEST(timeline_of_odd_names)
 {
@@ -482,52 +472,6 @@ TEST(timeline_of_odd_names)
 	stage_end();
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 2);
 	CHECK_EQ(stage_count(stage_json, templates), 2);
-}
-
-TEST(timeline_of_memory)
-{
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
-	allocate_on_two_devices();
-	stage_end();
-	CHECK(strstr(mock_cupti.log, "+49 ") != NULL && strstr(mock_cupti.log, "-49 -2 ") != NULL);
-	CHECK_EQ(stage_number("memory", "device"), 0);
-	CHECK(strstr(stage_json, "\n\t\t\t\t\t[0,0],\n\t\t\t\t\t[1000000000,1000],\n"
-				 "\t\t\t\t\t[2000000000,0]\n") != NULL);
-	CHECK(strstr(stage_json, "[1001000000,70]\n") != NULL);
-	CHECK(strstr(stage_json, "\"unknown_frees\": 1,") != NULL);
-}
-
-TEST(timeline_of_memory_of_contexts_that_end)
-{
-	stage_clock(true);
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
-	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, stage_base + SECOND);
-	trace_contexts_gone();
-	stage_end();
-	CHECK(strstr(stage_json, "[1000000000,1000],\n\t\t\t\t\t[10000000000,0]\n") != NULL);
-}
-
-TEST(summary_without_memory)
-{
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL });
-	allocate_on_two_devices();
-	stage_end();
-	CHECK(strstr(mock_cupti.log, "+49 ") == NULL);
-	CHECK(strstr(stage_json, "\"memory\": [") == NULL);
-}
-
-TEST(timeline_where_cupti_refuses_memory)
-{
-	mock_cupti.enable_result[49] = CUPTI_UNKNOWN;
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
-	kernel("k", SECOND, 0);
-	stage_end();
-	CHECK(strstr(mock_cupti.log, "+49 ") != NULL && strstr(mock_cupti.log, "-49 ") == NULL);
-	CHECK(strstr(mock_cupti.log, "-2 -22 -1 -10 ") != NULL);
-	CHECK(strstr(stage_json, "\"memory\": null") != NULL);
-	CHECK(strstr(stage_text,
-		     "no device memory: CUPTI does not record allocations (error 999)") != NULL);
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 1);
 }
 
 static const char *function_name(size_t function)
@@ -715,8 +659,7 @@ static void many_that_return_early(uint64_t count, bool often_read)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
-#define UPLOAD     276 /* cuMemcpyHtoD_v2() */
-#define ALLOCATION 243 /* cuMemAlloc_v2() */
+#define UPLOAD 276 /* cuMemcpyHtoD_v2() */
 
 /* Makes a deferred upload of 1000 bytes, called at `at`. */
 static void early_call(uint64_t at)
@@ -753,9 +696,6 @@ static void two_early(const char *option, uint32_t self)
 	early_record(2, 2 * SECOND + 5 * MICRO, 2200 * MILLI);
 	early_told(1, self, SECOND + MICRO);
 	early_told(2, self, 2 * SECOND + MICRO);
-	/* Calls that do not copy take no slots of calls that do. */
-	mock_call(ALLOCATION, self, 1 + CORRELATION_MOST, stage_base + 2 * SECOND,
-		  stage_base + 2 * SECOND);
 	early_record(1, SECOND + 5 * MICRO, 1500 * MILLI);
 	early_told(3, self + 64, 3 * SECOND);
 	early_record(3, 3 * SECOND, 3 * SECOND + MICRO);
@@ -765,7 +705,7 @@ static void two_early(const char *option, uint32_t self)
 TEST(calls_that_cupti_tells)
 {
 	two_early("HOTPIN_CORRELATE=1", trace_thread());
-	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12 + 16); /* that copy, launch, and allocate */
+	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12); /* that copy and launch */
 	stage_end();
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 700 * MILLI - 20 * MICRO);
@@ -778,7 +718,7 @@ TEST(calls_that_cupti_tells)
 TEST(calls_that_cupti_does_not_tell)
 {
 	two_early("HOTPIN_CORRELATE=0", trace_thread());
-	CHECK_EQ(mock_cupti.calls_enabled, 16); /* that allocate */
+	CHECK_EQ(mock_cupti.calls_enabled, 0);
 	stage_end();
 	/* By size and order: the copy of 2.2 s belongs to the first call, none to the second. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);

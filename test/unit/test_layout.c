@@ -76,21 +76,6 @@ COPY_AGREES(CUpti_ActivityMemcpy6);
 KERNEL_AGREES(CUpti_ActivityKernel10);
 #endif
 
-#define MEMORY_AGREES(theirs)                                       \
-	SAME(cupti_memory, kind, theirs, kind);                     \
-	SAME(cupti_memory, operation, theirs, memoryOperationType); \
-	SAME(cupti_memory, memory_kind, theirs, memoryKind);        \
-	SAME(cupti_memory, correlation, theirs, correlationId);     \
-	SAME(cupti_memory, address, theirs, address);               \
-	SAME(cupti_memory, bytes, theirs, bytes);                   \
-	SAME(cupti_memory, at, theirs, timestamp);                  \
-	SAME(cupti_memory, device, theirs, deviceId)
-MEMORY_AGREES(CUpti_ActivityMemory2);
-MEMORY_AGREES(CUpti_ActivityMemory3);
-#if CUPTI_API_VERSION >= 130000
-MEMORY_AGREES(CUpti_ActivityMemory4);
-#endif
-
 #define NUMBER(ours, theirs) _Static_assert((int)ours == (int)theirs, #theirs)
 NUMBER(CUPTI_OK, CUPTI_SUCCESS);
 NUMBER(CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
@@ -113,13 +98,8 @@ NUMBER(CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 #include "trace/copy_calls.def"
 #define LAUNCH_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
 #include "trace/launch_calls.def"
-#define MEMORY_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
-#include "trace/memory_calls.def"
 NUMBER(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 NUMBER(CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
-NUMBER(CUPTI_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2);
-NUMBER(CUPTI_ALLOCATION, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
-NUMBER(CUPTI_RELEASE, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
 NUMBER(CUPTI_H2D, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
 NUMBER(CUPTI_D2H, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
 NUMBER(CUPTI_H2A, CUPTI_ACTIVITY_MEMCPY_KIND_HTOA);

@@ -271,17 +271,6 @@ TEST(events_without_a_track)
 	CHECK(is_told("timeline: 1 events are left out"));
 }
 
-/* Only a timeline shows the memory of the device. */
-TEST(allocations_that_cupti_does_not_record)
-{
-	cupti.memory_result = 7;
-	check_validity();
-	CHECK(report.warnings == 0);
-	report.events = true;
-	check_validity();
-	CHECK(is_told("no device memory: CUPTI does not record allocations (error 7)"));
-}
-
 TEST(no_more_warnings_than_there_is_room_for)
 {
 	device.untimed = device.incomplete = device.kernels_unnamed = 1;

@@ -69,11 +69,7 @@ static void before_context_ends(CUcontext context)
 
 static void after_context_ended(CUcontext context, bool gone)
 {
-	CUcontext left[CONTEXTS_MOST];
-
 	contexts_ended(context, gone);
-	if (gone && contexts_list(left) == 0)
-		trace_contexts_gone();
 	hp_uncancellable_end();
 }
 

@@ -91,19 +91,6 @@ static uint64_t time_of(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A record of that CUPTI: an allocation of device 0, which the program does not free. */
-static void record_allocation(uint64_t address)
-{
-	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-	void (*record)(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,
-		       uint64_t bytes, uint64_t at) = NULL;
-
-	if (cupti != NULL)
-		*(void **)&record = dlsym(cupti, "mock_memory");
-	if (record != NULL)
-		record(1, 3, 0, address, BYTES, time_of(CLOCK_MONOTONIC));
-}
-
 static CUresult make_context(CUcontext *ret)
 {
 #if CUDA_VERSION >= 13000
@@ -178,7 +165,6 @@ int main(int argc, char **argv)
 		download(field, memory, BYTES);
 	}
 	if (argc > 1 && field != NULL) {
-		record_allocation(memory);
 		end_by(argv[1], argv + 2, context);
 	}
 	printf("%g\n", field != NULL ? (double)field[BYTES / sizeof(float) - 1] : 0);
