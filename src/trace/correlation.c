@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+/* The largest error of CUPTI's clock. */
+#define SLACK_NS 1000
+
 static struct slot {
 	uint32_t number; /* 0: free */
 	bool has_call, has_copy;
@@ -15,7 +18,6 @@ static struct slot {
 } * slots;             /* CORRELATION_MOST; NULL: not used */
 static uint32_t turn;  /* number of ended turns */
 static size_t waiting; /* copies */
-static bool confirmed;
 
 int correlation_start(void)
 {
@@ -23,14 +25,11 @@ int correlation_start(void)
 	return slots != NULL ? 0 : -ENOMEM;
 }
 
-bool correlation_is_confirmed(void)
+bool correlation_is_within(const struct correlation_caller *caller, uint32_t thread,
+			   uint64_t begin_ns, uint64_t end_ns)
 {
-	return confirmed;
-}
-
-void correlation_confirm(void)
-{
-	confirmed = true;
+	return caller->thread == thread && caller->at_ns + SLACK_NS >= begin_ns &&
+	       (end_ns == UINT64_MAX || caller->at_ns <= end_ns + SLACK_NS);
 }
 
 static void give(struct slot *slot, correlation_take_fn take, void *arg)

@@ -23,12 +23,11 @@ typedef void (*correlation_take_fn)(void *arg, const struct cupti_memcpy *copy,
 int correlation_start(void);
 
 /*
- * True after correlation_confirm().  CUPTI numbers threads by pthread_self(), unless another client
- * has changed that.  A call by a thread that hotpin knows confirms the numbers.  Before that, a
- * call by an unknown thread proves nothing.
+ * True if `caller` is the call of that thread from begin_ns to end_ns; UINT64_MAX: not ended.  The
+ * clocks differ a little.
  */
-bool correlation_is_confirmed(void);
-void correlation_confirm(void);
+bool correlation_is_within(const struct correlation_caller *caller, uint32_t thread,
+			   uint64_t begin_ns, uint64_t end_ns);
 
 /*
  * Take a record of each kind.  Copies whose call is known, or will not become known, go to `take`.

@@ -55,6 +55,7 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 		{ "cuptiGetVersion", &cupti->get_version, false },
 		{ "cuptiGetResultString", &cupti->get_result_string, false },
 		{ "cuptiActivityEnableDriverApi", &cupti->enable_call, false },
+		{ "cuptiGetThreadIdType", &cupti->get_thread_type, false },
 		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
 		{ "cuptiSubscribe_v2", &cupti->subscribe, false },
 		{ "cuptiUnsubscribe", &cupti->unsubscribe, false },
@@ -206,6 +207,11 @@ static bool enable_calls(struct cupti *cupti, const uint32_t *calls, size_t coun
 
 bool cupti_enable_calls(struct cupti *cupti)
 {
+	int type = CUPTI_THREADS_BY_PTHREAD;
+
+	if (cupti->get_thread_type != NULL &&
+	    (cupti->get_thread_type(&type) != CUPTI_OK || type != CUPTI_THREADS_BY_PTHREAD))
+		return false;
 	return cupti->tells_calls = enable_calls(cupti, copy_calls, HP_LEN(copy_calls));
 }
 

@@ -32,6 +32,7 @@ struct cupti {
 	int (*get_version)(uint32_t *ret_version);
 	int (*get_result_string)(int result, const char **ret_text);
 	int (*enable_call)(uint32_t function, uint8_t enable); /* since CUDA 12.4 */
+	int (*get_thread_type)(int *ret_type);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
 	int (*subscribe)(void **ret_handle, void *callback, void *data,
 			 struct cupti_subscriber *wished); /* cuptiSubscribe_v2() */
@@ -54,7 +55,7 @@ int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_f
 
 /*
  * Enables records of calls that copy, which cost each call some tenths of a microsecond.  True on
- * success.
+ * success.  False also if another client has changed how CUPTI numbers threads.
  */
 bool cupti_enable_calls(struct cupti *cupti);
 

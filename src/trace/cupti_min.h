@@ -61,12 +61,13 @@ enum cupti_memory_kind {
 	CUPTI_MEMORY_KINDS
 };
 
-#define CUPTI_FLUSH_FORCED     1
-#define CUPTI_ATTRIBUTE_ZEROED 5
-#define CUPTI_CONTEXT_ALL      NULL
+#define CUPTI_FLUSH_FORCED       1
+#define CUPTI_ATTRIBUTE_ZEROED   5
+#define CUPTI_THREADS_BY_PTHREAD 0
+#define CUPTI_CONTEXT_ALL        NULL
 
 /* The first version whose records have these heads: CUDA 11.0. */
-#define CUPTI_OLDEST           13
+#define CUPTI_OLDEST             13
 
 /* MEMCPY and MEMCPY2, which are equal except for the last field. */
 struct cupti_memcpy {

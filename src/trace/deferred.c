@@ -23,9 +23,6 @@
  */
 #define NEIGHBORS     64
 
-/* The largest error of CUPTI's clock. */
-#define SLACK_NS      1000
-
 static struct deferred {
 	_Atomic uint64_t bytes, enter_ns, leave_ns;
 	_Atomic uint32_t thread;
@@ -97,19 +94,14 @@ static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_lea
 	return at >= oldest_of(atomic_load_explicit(&last, memory_order_relaxed));
 }
 
-/*
- * True if `caller` matches this call: the same thread, and a time within the call.  The clocks
- * differ a little.
- */
 static bool is_callers(uint64_t at, const struct correlation_caller *caller)
 {
 	const struct deferred *call = &ring[at % DEFERRED_MOST];
 
-	return atomic_load_explicit(&call->thread, memory_order_relaxed) == caller->thread &&
-	       caller->at_ns + SLACK_NS >=
-		       atomic_load_explicit(&call->enter_ns, memory_order_relaxed) &&
-	       caller->at_ns <=
-		       atomic_load_explicit(&call->leave_ns, memory_order_relaxed) + SLACK_NS;
+	return correlation_is_within(caller,
+				     atomic_load_explicit(&call->thread, memory_order_relaxed),
+				     atomic_load_explicit(&call->enter_ns, memory_order_relaxed),
+				     atomic_load_explicit(&call->leave_ns, memory_order_relaxed));
 }
 
 static bool claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
@@ -134,11 +126,5 @@ bool deferred_claim(uint64_t bytes, uint64_t end_ns, const struct correlation_ca
 	uint64_t end = atomic_load_explicit(&last, memory_order_acquire);
 
 	catch_up(end);
-	if (caller == NULL)
-		return claim(bytes, end_ns, NULL, end, ret_leave_ns);
-	if (claim(bytes, end_ns, caller, end, ret_leave_ns)) {
-		correlation_confirm();
-		return true;
-	}
-	return !correlation_is_confirmed() && claim(bytes, end_ns, NULL, end, ret_leave_ns);
+	return claim(bytes, end_ns, caller, end, ret_leave_ns);
 }

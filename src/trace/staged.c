@@ -10,11 +10,10 @@
 #include <stdatomic.h>
 
 /* The largest error of CUPTI's time stamps, which are interpolated. */
-#define SLACK_NS      50000
-#define CALL_SLACK_NS 1000
+#define SLACK_NS  50000
 
 /* The search range: copies in flight at once, and a few more, since threads begin out of order. */
-#define NEIGHBORS     64
+#define NEIGHBORS 64
 
 static struct staged {
 	uint64_t begin_ns, end_ns; /* end_ns is UINT64_MAX: not complete */
@@ -83,16 +82,6 @@ static bool holds(const struct staged *copy, enum trace_direction direction, uin
 	       (copy->end_ns == UINT64_MAX || start_ns <= copy->end_ns + SLACK_NS);
 }
 
-/*
- * True if `caller` matches this copy: the same thread, and a time within the copy.  The clocks
- * differ a little.
- */
-static bool is_callers(const struct staged *copy, const struct correlation_caller *caller)
-{
-	return copy->thread == caller->thread && caller->at_ns + CALL_SLACK_NS >= copy->begin_ns &&
-	       (copy->end_ns == UINT64_MAX || caller->at_ns <= copy->end_ns + CALL_SLACK_NS);
-}
-
 /* With the lock.  Returns the copy that a piece belongs to, among the latest; NULL: none. */
 static struct staged *find(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
 			   const struct correlation_caller *caller)
@@ -109,7 +98,8 @@ static struct staged *find(enum trace_direction direction, uint64_t start_ns, ui
 		struct staged *copy = &ring[ticket % STAGED_MOST];
 
 		if (bytes != 0 && holds(copy, direction, start_ns, bytes) &&
-		    (caller == NULL || is_callers(copy, caller)))
+		    (caller == NULL ||
+		     correlation_is_within(caller, copy->thread, copy->begin_ns, copy->end_ns)))
 			return copy;
 	}
 	return NULL;
@@ -123,10 +113,6 @@ bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t by
 		return false;
 	hp_lock(HP_LOCK_trace);
 	struct staged *copy = find(direction, start_ns, bytes, caller);
-	if (copy != NULL && caller != NULL)
-		correlation_confirm();
-	else if (caller != NULL && !correlation_is_confirmed())
-		copy = find(direction, start_ns, bytes, NULL);
 	if (copy != NULL) {
 		*ret = (struct staged_piece){ !copy->claimed, copy->bytes };
 		copy->claimed = true;

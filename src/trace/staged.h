@@ -3,9 +3,8 @@
  *
  * A copy through staging memory consists of many pieces from or to pinned memory.  All pieces are
  * in flight between the begin and the end of the copy.  Together they have no more bytes than the
- * copy.  If CUPTI records calls, hotpin also compares the thread and the time of a piece's call
- * with those of the copy.  Otherwise the result is an estimate if the program's own pinned copies
- * of the same direction run at the same time.
+ * copy.  If CUPTI tells the call of a piece, its thread and time decide.  Otherwise the result is
+ * an estimate if the program's own pinned copies of the same direction run at the same time.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H

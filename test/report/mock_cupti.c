@@ -79,6 +79,7 @@ EXPORT int cuptiActivityFlushAll(uint32_t flag);
 EXPORT int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record);
 EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret);
 EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
+EXPORT int cuptiGetThreadIdType(int *ret);
 EXPORT int cuptiGetTimestamp(uint64_t *ret);
 EXPORT int cuptiSubscribe_v2(void **handle, void *callback, void *data,
 			     struct cupti_subscriber *wished);
@@ -251,6 +252,12 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *re
 #endif
 
 #ifndef MOCK_OLD
+int cuptiGetThreadIdType(int *ret)
+{
+	*ret = mock_cupti.thread_type;
+	return CUPTI_OK;
+}
+
 int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 {
 	mock_cupti.zeroed =

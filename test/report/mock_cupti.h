@@ -33,6 +33,7 @@ struct mock_cupti {
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;
 	_Atomic unsigned buffers_given, buffers_read;
+	int thread_type;        /* how threads are numbered */
 	bool zeroed;            /* the client has guaranteed cleared buffers */
 	unsigned subscribers;   /* our remaining subscribers */
 	unsigned calls_enabled; /* driver functions whose calls are recorded */
