@@ -391,30 +391,6 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 	}
 }
 
-size_t aggregate_top_kernels(const struct aggregate *aggregate,
-			     const struct aggregate_kernel **ret_top, size_t most)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i <= AGGREGATE_KERNELS_MOST; i++) {
-		const struct aggregate_kernel *kernel = &aggregate->kernels[i];
-		size_t place_at = found;
-
-		if (kernel->count == 0)
-			continue;
-		while (place_at > 0 && ret_top[place_at - 1]->busy_ns < kernel->busy_ns)
-			place_at--;
-		if (place_at == most)
-			continue;
-		if (found < most)
-			found++;
-		for (size_t j = found - 1; j > place_at; j--)
-			ret_top[j] = ret_top[j - 1];
-		ret_top[place_at] = kernel;
-	}
-	return found;
-}
-
 bool aggregate_is_alignable(const struct aggregate *aggregate)
 {
 	return aggregate->outside * 100 <= aggregate->records;

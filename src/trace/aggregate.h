@@ -87,10 +87,6 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
  */
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last);
 
-/* Writes the kernels that took most time, at most `most`, by falling time. */
-size_t aggregate_top_kernels(const struct aggregate *aggregate,
-			     const struct aggregate_kernel **ret_top, size_t most);
-
 /* True if time stamps can place device work in host calls: at most 1 % lie outside the run. */
 bool aggregate_is_alignable(const struct aggregate *aggregate);
 

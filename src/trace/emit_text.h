@@ -7,7 +7,7 @@
 #include "trace/report.h"
 #include "trace/writer.h"
 
-#define EMIT_TEXT_LINES_MOST 25
+#define EMIT_TEXT_LINES_MOST 12
 
 /* Writes at most EMIT_TEXT_LINES_MOST lines, of at most `columns` columns. */
 void emit_text(const struct report *report, struct writer *writer, unsigned columns);

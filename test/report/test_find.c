@@ -453,7 +453,7 @@ TEST(real_one_without_a_driver)
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
 	CHECK(strstr(text, "note: no device times: CUPTI refused") != NULL);
-	CHECK(strstr(text, "H2D pageable") != NULL);
+	CHECK(strstr(text, "H2D copies") != NULL);
 	end();
 }
 

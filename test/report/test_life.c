@@ -77,7 +77,7 @@ TEST(summary_alone_writes_a_table_and_no_json)
 	stage_begin(false, summary);
 	copy_pair(SECOND);
 	stage_end();
-	CHECK(strstr(stage_text, "H2D pageable") != NULL);
+	CHECK(strstr(stage_text, "H2D copies") != NULL);
 	CHECK(stage_json[0] == '\0');
 }
 
@@ -834,20 +834,6 @@ static void call_in_handler(int signal_number)
 static const char *launch_of(size_t function)
 {
 	return function == 0 ? "cuLaunchKernel" : "cuCtxGetCurrent";
-}
-
-/* Half of the run is host code between two calls of a loop. */
-TEST(host_code_is_what_to_port)
-{
-	stage_clock(true);
-	stage_begin_calls("HOTPIN_PROFILE=summary", launch_of, 2);
-	mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MILLI);
-	for (unsigned i = 2; i <= 7; i++)
-		trace_called(1, stage_base + i * SECOND, stage_base + i * SECOND + MILLI,
-			     __builtin_frame_address(0));
-	trace_launched(TRACE_LAUNCH_KERNEL);
-	stage_end();
-	CHECK(strstr(stage_text, "Port host code in loops") != NULL);
 }
 
 /* Its tables may then change, so they are not written, and it writes no report afterwards. */

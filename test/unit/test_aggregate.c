@@ -21,7 +21,6 @@ static void launch(const char *name, uint64_t start, uint64_t end)
 /* A module was unloaded, and the name of another kernel is at the same address. */
 TEST(name_at_a_used_address)
 {
-	const struct aggregate_kernel *top[4];
 	char name[16] = "first";
 
 	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
@@ -31,47 +30,30 @@ TEST(name_at_a_used_address)
 	launch(name, 300, 330);
 	strcpy(name, "first");
 	launch(name, 400, 460);
-	CHECK_EQ(aggregate_top_kernels(&aggregate, top, 4), 2);
-	CHECK(strcmp(top[0]->name, "first") == 0 && strcmp(top[1]->name, "second") == 0);
-	CHECK_EQ(top[0]->count, 3);
-	CHECK_EQ(top[0]->busy_ns, 300);
-	CHECK_EQ(top[0]->most_ns, 140);
-	CHECK_EQ(top[1]->busy_ns, 30);
-	CHECK_EQ(top[1]->most_ns, 30);
+	const struct aggregate_kernel *kernel = aggregate.kernels;
+	CHECK(strcmp(kernel[0].name, "first") == 0 && strcmp(kernel[1].name, "second") == 0);
+	CHECK_EQ(kernel[0].count, 3);
+	CHECK_EQ(kernel[0].busy_ns, 300);
+	CHECK_EQ(kernel[0].most_ns, 140);
+	CHECK_EQ(kernel[1].busy_ns, 30);
+	CHECK_EQ(kernel[1].most_ns, 30);
+	CHECK_EQ(kernel[2].count, 0);
 }
 
 TEST(names_past_the_room_are_the_others)
 {
 	static char huge[AGGREGATE_NAME_BYTES + 2];
-	const struct aggregate_kernel *top[4];
 
 	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
+	const struct aggregate_kernel *others = &aggregate.kernels[AGGREGATE_KERNELS_MOST];
 	memset(huge, 'x', sizeof(huge) - 1);
 	launch(huge, 100, 200);
 	launch(huge, 100, 200);
 	launch("small", 100, 110);
-	CHECK_EQ(aggregate_top_kernels(&aggregate, top, 4), 2);
-	CHECK(strcmp(top[0]->name, "(others)") == 0);
-	CHECK_EQ(top[0]->count, 2);
+	CHECK(strcmp(others->name, "(others)") == 0);
+	CHECK_EQ(others->count, 2);
 	CHECK_EQ(aggregate.kernels_unnamed, 2);
-	CHECK(strcmp(top[1]->name, "small") == 0);
-}
-
-TEST(top_is_by_time)
-{
-	static const uint64_t times[] = { 5, 9, 1, 7, 3, 8 };
-	const struct aggregate_kernel *top[3];
-	char names[6][4];
-
-	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
-	for (int i = 0; i < 6; i++) {
-		snprintf(names[i], sizeof(names[i]), "k%d", i);
-		launch(names[i], 100, 100 + times[i]);
-	}
-	CHECK_EQ(aggregate_top_kernels(&aggregate, top, 3), 3);
-	CHECK_EQ(top[0]->busy_ns, 9);
-	CHECK_EQ(top[1]->busy_ns, 8);
-	CHECK_EQ(top[2]->busy_ns, 7);
+	CHECK(strcmp(aggregate.kernels[0].name, "small") == 0);
 }
 
 TEST(stamps_outside_the_run)
