@@ -2,81 +2,20 @@
  * emit_lists.c - writes the lists of the profile: files, and their calls that copied.
  */
 #include "trace/emit_lists.h"
-#include "trace/emit_samples.h"
 #include "base/counters.h"
 #include "trace/calls.h"
+#include "trace/emit_places.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/launch_times.h"
 #include "trace/launches.h"
-#include "trace/python_places.h"
-#include "trace/python_sampler.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
-
-#include <sys/stat.h>
-
-static void add_frames(struct json *json, const struct module_place *frame, size_t depth,
-		       bool guessed)
-{
-	json_open(json, "frames", "[");
-	for (size_t i = 0; i < depth; i++) {
-		json_open(json, NULL, "{");
-		json_known(json, "module", frame[i].module != MODULES_NOWHERE, frame[i].module);
-		json_number(json, "offset", frame[i].offset);
-		if (guessed && i > 0)
-			json_bool(json, "guessed", true);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
-
-/* Left out if empty: most programs have no interpreter. */
-static void add_python(struct json *json, const uint32_t *place, size_t depth)
-{
-	if (depth == 0)
-		return;
-	json_open(json, "python", "[");
-	for (size_t i = 0; i < depth; i++) {
-		struct python_source source;
-
-		python_places_read(place[i], &source);
-		json_open(json, NULL, "{");
-		json_words(json, "file", source.file);
-		json_words(json, "function", source.function);
-		json_number(json, "line", source.line);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
-
-static void add_place(struct json *json, const struct frames_place *place)
-{
-	add_frames(json, place->frame, place->depth, false);
-	add_python(json, place->python, place->python_depth);
-}
-
-static void add_modules(struct json *json)
-{
-	size_t count = modules_count();
-
-	json_open(json, "modules", "[");
-	for (size_t i = 0; i < count; i++) {
-		struct module module;
-
-		modules_read(i, &module);
-		json_open(json, NULL, "{");
-		json_words(json, "path", module.path);
-		json_text(json, "build_id", module.build_id);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
 
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
-	add_place(json, &site->place);
+	emit_place(json, &site->place);
 	if (site->folded)
 		json_bool(json, "folded", true);
 	json_open(json, "rows", "[");
@@ -109,7 +48,7 @@ static void add_gap_end(struct json *json, const char *name, const struct gap_en
 	}
 	json_open(json, name, "{");
 	json_text(json, "call", calls_name(end->function));
-	add_place(json, &end->place);
+	emit_place(json, &end->place);
 	json_close(json, "}");
 }
 
@@ -202,7 +141,7 @@ static void add_launches(const struct report *report, struct json *json)
 
 		launches_read(i, &site);
 		json_open(json, NULL, "{");
-		add_place(json, &site.place);
+		emit_place(json, &site.place);
 		json_number(json, "count", site.count);
 		json_number(json, "host_ns", site.host_ns);
 		if (known)
@@ -247,7 +186,7 @@ static void add_buffer(struct json *json, const struct host_buffer *buffer)
 
 	json_open(json, NULL, "{");
 	json_text(json, "kind", kinds[buffer->kind]);
-	add_frames(json, buffer->way.frame, buffer->way.depth, buffer->way.guessed);
+	emit_frames(json, buffer->way.frame, buffer->way.depth, buffer->way.guessed);
 	json_known(json, "largest_bytes", buffer->largest_bytes != 0, buffer->largest_bytes);
 	json_flow(json, "h2d", &buffer->flow[TRACE_H2D]);
 	json_flow(json, "d2h", &buffer->flow[TRACE_D2H]);
@@ -264,29 +203,6 @@ static void add_buffer(struct json *json, const struct host_buffer *buffer)
 	json_known(json, "after", buffer->follows.count != 0, buffer->after);
 	json_close(json, "}");
 	json_close(json, "}");
-}
-
-/* Left out if no Python ran. */
-static void add_python_samples(struct json *json)
-{
-	size_t count = python_sampler_count();
-
-	if (count == 0)
-		return;
-	json_open(json, "python_samples", "[");
-	for (size_t i = 0; i < count; i++) {
-		struct python_sample sample;
-
-		python_sampler_read(i, &sample);
-		if (sample.samples == 0)
-			continue;
-		json_open(json, NULL, "{");
-		add_python(json, sample.python, sample.python_depth);
-		json_number(json, "samples", sample.samples);
-		json_number(json, "cpu_ns", sample.cpu_ns);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
 }
 
 /*
@@ -308,40 +224,6 @@ static void add_buffers(const struct report *report, struct json *json)
 		add_buffer(json, &buffer);
 	}
 	json_close(json, "]");
-}
-
-static uint64_t stamp_ns(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
-}
-
-/*
- * Size and time show whether a file is still the one that ran.  A file that was changed during the
- * run may be another one.  Left out if there are no files.
- */
-static void add_python_files(const struct report *report, struct json *json)
-{
-	uint64_t began_ns = report->began_ns + report->process.unix_offset_ns;
-	bool any = false;
-	uint32_t at = 0;
-
-	for (const char *path; (path = python_places_file(&at)) != NULL;) {
-		struct stat status;
-
-		if (stat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
-		    stamp_ns(&status.st_mtim) > began_ns)
-			continue;
-		if (!any)
-			json_open(json, "python_files", "[");
-		any = true;
-		json_open(json, NULL, "{");
-		json_words(json, "file", path);
-		json_number(json, "bytes", (uint64_t)status.st_size);
-		json_number(json, "modified_ns", stamp_ns(&status.st_mtim));
-		json_close(json, "}");
-	}
-	if (any)
-		json_close(json, "]");
 }
 
 static void add_repeats(const struct report *report, struct json *json)
@@ -425,15 +307,11 @@ static void add_effect(const struct report *report, struct json *json)
 
 void emit_lists(const struct report *report, struct json *json)
 {
-	/* Modules are written after all fields that refer to them, and read before. */
 	add_sites(report, json);
 	add_buffers(report, json);
 	add_gaps(report, json);
 	add_launches(report, json);
 	emit_samples(report, json);
-	add_python_samples(json);
-	add_python_files(report, json);
-	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);
 }
