@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in trace/split.c: an earlier layer hides later ones; kernels and transfers may overlap. */
+/* As in trace/collect/split.c: an earlier layer hides later ones; kernels and transfers may
+ * overlap. */
 enum layer { KERNELS, TRANSFERS, START_UP, CALLS, LAYERS };
 
 struct edge {

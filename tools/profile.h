@@ -182,7 +182,7 @@ struct profile_stage {
 	struct profile_sum h2d, d2h;
 };
 
-/* The numbers of trace/events.h; test_events.c compares them. */
+/* The numbers of trace/collect/events.h; test_events.c compares them. */
 enum profile_event_kind {
 	PROFILE_KERNEL,
 	PROFILE_COPY,

@@ -5,7 +5,7 @@
  *
  * It prints the frames of Python code that it interrupts, innermost first.
  */
-#include "trace/interpreter.h"
+#include "trace/python/interpreter.h"
 
 #include <dlfcn.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
  * frames.py.
  */
 #define _GNU_SOURCE
-#include "trace/interpreter.h"
-#include "trace/python_frames.h"
+#include "trace/python/interpreter.h"
+#include "trace/python/python_frames.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -10,7 +10,7 @@
  * functions that hotpin can do without.
  */
 #include "mock_cupti.h"
-#include "trace/cupti_min.h"
+#include "trace/collect/cupti_min.h"
 
 #include <fcntl.h>
 #include <pthread.h>

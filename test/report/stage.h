@@ -8,7 +8,7 @@
 #define HP_TEST_STAGE_H
 
 #include "mock_cupti.h"
-#include "trace/cupti_min.h"
+#include "trace/collect/cupti_min.h"
 #include "trace/trace.h"
 
 #define SECOND 1000000000ull

@@ -5,8 +5,8 @@
 #include "check.h"
 
 #include "base/clock.h"
-#include "trace/correlation.h"
-#include "trace/hostcalls.h"
+#include "trace/calls/hostcalls.h"
+#include "trace/collect/correlation.h"
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
 				       NULL };

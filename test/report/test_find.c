@@ -3,7 +3,7 @@
  *
  * The environment names the mock's file and a library that replaces libcudart.
  */
-#include "trace/cupti.h"
+#include "trace/collect/cupti.h"
 #include "trace/trace.h"
 #include "base/log.h"
 #include "base/options.h"

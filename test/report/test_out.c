@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "trace/process.h"
+#include "trace/out/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -86,7 +86,7 @@ def judge_layers(layers, graph, sources):
             if not (sources / "trace" / name).exists():
                 yield f"{name} is in the table of layers, but not in src/trace"
             layer_of[node] = number
-    lists = {node_of(path.relative_to(sources)) for path in (sources / "trace").glob("*.def")}
+    lists = {node_of(path.relative_to(sources)) for path in (sources / "trace").rglob("*.def")}
     nodes = {node for node in graph if room_of(node) == "trace"} - lists
     for node in sorted(nodes - layer_of.keys()):
         yield f"{node} is not in the table of layers"

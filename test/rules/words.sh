@@ -39,7 +39,7 @@ set -f
 		$below_shim
 	# Functions of CUPTI and of the unwinder, and data of CPython, are found through handles of
 	# our own.
-	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/cupti.c ! -path src/trace/frames.c ! -path src/trace/interpreter.c
+	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/collect/cupti.c ! -path src/trace/places/frames.c ! -path src/trace/python/interpreter.c
 	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
 	forbid "these return to us; use base/kernel.h" \
 		'mmap|mmap64|munmap|mremap|mprotect|pkey_mprotect|madvise|posix_madvise|mlockall|setrlimit|prlimit' \
@@ -59,7 +59,7 @@ forbid "tests replace the clock: sleeps and waits with a deadline go through bas
 	'sleep|usleep|nanosleep|clock_nanosleep|sem_timedwait|sem_clockwait|pthread_cond_timedwait|pthread_cond_clockwait' \
 	! -path src/base/clock.c
 forbid "tests choose the number of cores" 'sched_getaffinity|get_nprocs' \
-	! -path src/stage/cores.c ! -path src/trace/process.c
+	! -path src/stage/cores.c ! -path src/trace/out/process.c
 if grep -rnwE 'CLOCK_MONOTONIC(_COARSE|_RAW)?|SYS_(futex|nanosleep|clock_nanosleep)' src |
 	grep -vE '^src/base/(tsc_)?clock\.[ch]:'; then
 	echo "^ tests replace the clock: use base/clock.h"

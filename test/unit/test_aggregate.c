@@ -1,7 +1,7 @@
 /*
  * test_aggregate.c - sums up records, without a whole run.
  */
-#include "trace/aggregate.h"
+#include "trace/collect/aggregate.h"
 #include "check.h"
 
 static struct aggregate aggregate;

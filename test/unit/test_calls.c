@@ -1,10 +1,10 @@
 /*
  * test_calls.c - the host time of driver calls: classes by name, sums over threads, spans.
  */
-#include "trace/calls.h"
+#include "trace/calls/calls.h"
 #include "check.h"
-#include "trace/call_class.h"
-#include "trace/hostcalls.h"
+#include "trace/calls/call_class.h"
+#include "trace/calls/hostcalls.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

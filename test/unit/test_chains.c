@@ -1,7 +1,7 @@
 /*
  * test_chains.c - which words on a stack are taken for return addresses.
  */
-#include "trace/chains.h"
+#include "trace/samples/chains.h"
 
 #include "check.h"
 

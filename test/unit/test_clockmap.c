@@ -1,7 +1,7 @@
 /*
  * test_clockmap.c - converts times between two clocks, whose distance the test chooses.
  */
-#include "trace/clockmap.h"
+#include "trace/collect/clockmap.h"
 #include "base/clock.h"
 
 #include "check.h"

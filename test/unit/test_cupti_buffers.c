@@ -1,7 +1,7 @@
 /*
  * test_cupti_buffers.c - the pool of CUPTI's buffers.
  */
-#include "trace/cupti_buffers.h"
+#include "trace/collect/cupti_buffers.h"
 
 #include "check.h"
 

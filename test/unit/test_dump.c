@@ -1,7 +1,7 @@
 /*
  * test_dump.c - how often a running program writes its profile.
  */
-#include "trace/dump.h"
+#include "trace/out/dump.h"
 
 #include "check.h"
 

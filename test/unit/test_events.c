@@ -3,7 +3,7 @@
  */
 #include "check.h"
 #include "profile.h"
-#include "trace/events.h"
+#include "trace/collect/events.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
  */
 #include "check.h"
 #include "base/parse.h"
-#include "trace/frames.h"
-#include "trace/modules.h"
+#include "trace/places/frames.h"
+#include "trace/places/modules.h"
 
 #include <alloca.h>
 #include <pthread.h>

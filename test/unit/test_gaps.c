@@ -1,7 +1,7 @@
 /*
  * test_gaps.c - host code between driver calls, by the places of both calls.
  */
-#include "trace/gaps.h"
+#include "trace/calls/gaps.h"
 #include "check.h"
 
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * buffer paid off.
  */
 #include "check.h"
-#include "trace/host_buffers.h"
-#include "trace/sites.h"
+#include "trace/calls/host_buffers.h"
+#include "trace/places/sites.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,13 +6,13 @@
  * the test drains the records itself.  Two million operations fill every table, and after half of
  * them no table may grow any more.  OPERATIONS=100000000 in the environment runs the whole hour.
  */
-#include "trace/aggregate.h"
-#include "trace/cupti_buffers.h"
-#include "trace/events.h"
-#include "trace/host_buffers.h"
-#include "trace/hostcalls.h"
-#include "trace/sites.h"
-#include "trace/stages.h"
+#include "trace/calls/host_buffers.h"
+#include "trace/calls/hostcalls.h"
+#include "trace/calls/stages.h"
+#include "trace/collect/aggregate.h"
+#include "trace/collect/cupti_buffers.h"
+#include "trace/collect/events.h"
+#include "trace/places/sites.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "check.h"

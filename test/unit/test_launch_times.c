@@ -1,8 +1,8 @@
 /*
  * test_launch_times.c - kernels and the places that launched them, in bounded memory.
  */
-#include "trace/launch_times.h"
-#include "trace/launches.h"
+#include "trace/calls/launch_times.h"
+#include "trace/calls/launches.h"
 #include "trace/operation.h"
 
 #include "check.h"

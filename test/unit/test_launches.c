@@ -1,7 +1,7 @@
 /*
  * test_launches.c - launching calls by place, in a table of fixed size.
  */
-#include "trace/launches.h"
+#include "trace/calls/launches.h"
 
 #include "check.h"
 

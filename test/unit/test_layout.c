@@ -5,7 +5,7 @@
  * Records of older toolkits that the header still describes are compared, too.  Because all of
  * these agree, one build can read every CUPTI from CUDA 11 on.
  */
-#include "trace/cupti_min.h"
+#include "trace/collect/cupti_min.h"
 #include "check.h"
 
 #if __has_include(<cupti.h>)
@@ -96,9 +96,9 @@ NUMBER(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 NUMBER(CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 NUMBER(CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 #define COPY_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
-#include "trace/copy_calls.def"
+#include "trace/collect/copy_calls.def"
 #define LAUNCH_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
-#include "trace/launch_calls.def"
+#include "trace/collect/launch_calls.def"
 NUMBER(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 NUMBER(CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
 NUMBER(CUPTI_H2D, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);

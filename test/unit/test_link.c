@@ -1,7 +1,7 @@
 /*
  * test_link.c - the rate of a PCIe link, from made-up trees of files.
  */
-#include "trace/link.h"
+#include "trace/collect/link.h"
 
 #include "tree.h"
 

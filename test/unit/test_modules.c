@@ -1,7 +1,7 @@
 /*
  * test_modules.c - files that the loader loads and unloads at the same addresses.
  */
-#include "trace/modules.h"
+#include "trace/places/modules.h"
 
 #include "check.h"
 

@@ -1,11 +1,11 @@
 /*
  * test_perf_event.c - perf events, timers and threads of this kernel, if it allows them.
  */
-#include "trace/perf_event.h"
+#include "trace/samples/perf_event.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "trace/signals.h"
-#include "trace/tasks.h"
+#include "trace/samples/signals.h"
+#include "trace/samples/tasks.h"
 
 #include "check.h"
 

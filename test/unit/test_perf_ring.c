@@ -1,7 +1,7 @@
 /*
  * test_perf_ring.c - valid and damaged records of a perf ring buffer, at every position.
  */
-#include "trace/perf_ring.h"
+#include "trace/samples/perf_ring.h"
 
 #include "check.h"
 

@@ -4,8 +4,8 @@
  */
 #include "check.h"
 #include "base/lock.h"
-#include "trace/interpreter.h"
-#include "trace/python_places.h"
+#include "trace/python/interpreter.h"
+#include "trace/python/python_places.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static struct {
 } running[32];
 static size_t depth, asked;
 
-/* These replace trace/interpreter.c: meson.build wraps them. */
+/* These replace trace/python/interpreter.c: meson.build wraps them. */
 size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret);
 bool __wrap_interpreter_place(const struct python_frame *frame, struct python_place *ret);
 bool __wrap_interpreter_is_known(void);

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "base/parse.h"
-#include "trace/python_frames.h"
+#include "trace/python/python_frames.h"
 
 /* Made-up memory begins at BASE; nothing else can be read. */
 #define BASE  ((uintptr_t)0x10000)

@@ -2,7 +2,7 @@
  * test_repeats.c - copies of bytes that were there already, and copies that only look like them.
  */
 #include "check.h"
-#include "trace/repeats.h"
+#include "trace/calls/repeats.h"
 
 #define BYTES ((size_t)128 << 10)
 #define THERE 0x7f0000000000u

@@ -3,10 +3,10 @@
  */
 #include "check.h"
 #include "base/lock.h"
-#include "trace/gaps.h"
-#include "trace/host_buffers.h"
-#include "trace/round_trips.h"
-#include "trace/sites.h"
+#include "trace/calls/gaps.h"
+#include "trace/calls/host_buffers.h"
+#include "trace/calls/round_trips.h"
+#include "trace/places/sites.h"
 
 #include <pthread.h>
 #include <string.h>

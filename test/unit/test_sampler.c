@@ -2,12 +2,12 @@
  * test_sampler.c - which threads are sampled, and the reason given for the others.  The kernel is
  * made up: this file defines perf_event.h and tasks.h itself.
  */
-#include "trace/sampler.h"
-#include "trace/details.h"
-#include "trace/events.h"
-#include "trace/perf_event.h"
-#include "trace/samples.h"
-#include "trace/tasks.h"
+#include "trace/collect/details.h"
+#include "trace/collect/events.h"
+#include "trace/samples/perf_event.h"
+#include "trace/samples/sampler.h"
+#include "trace/samples/samples.h"
+#include "trace/samples/tasks.h"
 
 #include "clock.h"
 

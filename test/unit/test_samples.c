@@ -2,7 +2,7 @@
  * test_samples.c - more call chains than the table has room for: sums lose no sample, and hot code
  * keeps its callers.
  */
-#include "trace/samples.h"
+#include "trace/samples/samples.h"
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
  * test_sites.c - more call stacks than the table has room for: sums lose nothing, and important
  * stacks stay.
  */
-#include "trace/sites.h"
+#include "trace/places/sites.h"
 #include "base/lock.h"
 
 #include "check.h"

@@ -2,7 +2,7 @@
  * test_split.c - the split of wall time into states: single cases, and a comparison with a slow
  * version that looks at every tick.
  */
-#include "trace/split.h"
+#include "trace/collect/split.h"
 #include "check.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * test_strip.c - a run over time, in a bounded number of bins.
  */
-#include "trace/strip.h"
+#include "trace/collect/strip.h"
 #include "check.h"
 
 #define MS 1000000u

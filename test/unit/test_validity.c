@@ -1,12 +1,12 @@
 /*
  * test_validity.c - what a report says about incomplete figures.
  */
-#include "trace/events.h"
-#include "trace/stages.h"
-#include "trace/validity.h"
+#include "trace/calls/stages.h"
+#include "trace/collect/events.h"
+#include "trace/out/validity.h"
 
 #include "check.h"
-#include "trace/gaps.h"
+#include "trace/calls/gaps.h"
 
 #include <string.h>
 

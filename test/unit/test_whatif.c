@@ -2,8 +2,8 @@
  * test_whatif.c - bounds computed from made-up splits and from copies by size.
  */
 #include "check.h"
-#include "trace/sizes.h"
-#include "trace/whatif.h"
+#include "trace/collect/sizes.h"
+#include "trace/out/whatif.h"
 
 #define MILLI 1000000ull
 

@@ -1,7 +1,7 @@
 /*
  * test_writer.c - files that the profile is written to, in a program that closes descriptors.
  */
-#include "trace/writer.h"
+#include "trace/out/writer.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
  * nvtx.c - the exported functions by which a program's NVTX finds its tool.
  */
-#include "trace/nvtx.h"
+#include "trace/calls/nvtx.h"
 #include "engine/state.h"
 #include "shim/export.h"
 

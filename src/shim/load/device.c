@@ -23,7 +23,7 @@
 #include "shim/load/quick_exit.h"
 #include "shim/load/report.h"
 #include "shim/load/start.h"
-#include "trace/link.h"
+#include "trace/collect/link.h"
 #include "trace/trace.h"
 
 #include <errno.h>

@@ -14,8 +14,8 @@
 #include "real/libc.h"
 #include "shim/export.h"
 #include "shim/load/report.h"
-#include "trace/output.h"
-#include "trace/process.h"
+#include "trace/out/output.h"
+#include "trace/out/process.h"
 #include "trace/trace.h"
 
 #include <limits.h>

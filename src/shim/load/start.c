@@ -20,7 +20,7 @@
 #include "shim/load/fork.h"
 #include "shim/load/program.h"
 #include "shim/load/quick_exit.h"
-#include "trace/process.h"
+#include "trace/out/process.h"
 #include "trace/trace.h"
 
 #include <errno.h>

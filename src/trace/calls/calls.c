@@ -1,0 +1,266 @@
+/*
+ * calls.c - a table of sums and a ring of spans for each thread.
+ */
+#define _GNU_SOURCE
+#include "trace/calls/calls.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "base/thread.h"
+#include "trace/calls/call_class.h"
+#include "trace/calls/hostcalls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SPANS      256u /* a power of two */
+/* Tables to check for one whose thread has ended, before a new table is allocated. */
+#define LOOKED     8u
+/* A thread that uses the shared table looks for its own table once in so many calls. */
+#define LOOKS_EACH 64u
+
+struct sum {
+	_Atomic uint64_t count, total_ns, longest_ns; /* written only by the owner */
+};
+
+/* The table of one thread. */
+struct table {
+	struct table *next;     /* constant */
+	_Atomic pid_t owner;    /* under the lock trace; 0: the shared one */
+	_Atomic uint32_t noted; /* spans so far, by the owner */
+	_Atomic uint32_t taken; /* of these, under the lock trace */
+	struct split_span span[SPANS];
+	struct sum sum[]; /* functions */
+};
+
+/* Constant after calls_start(). */
+static const char *(*name_of)(size_t);
+static size_t functions;
+static unsigned char kinds[CALLS_FUNCTIONS_MOST];
+
+static struct table *_Atomic tables; /* grows at its head under the lock trace */
+static struct table *looked_last;    /* under the lock trace */
+static unsigned table_count;         /* under the lock trace */
+static struct table *shared;         /* under the lock trace, except reads of its sums */
+static __thread struct table *mine __attribute__((tls_model("initial-exec")));
+static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));
+
+static struct table *first_table(void)
+{
+	return atomic_load_explicit(&tables, memory_order_acquire);
+}
+
+static struct table *new_table(void)
+{
+	struct table *table = hp_arena_alloc(sizeof(*table) + functions * sizeof(table->sum[0]));
+
+	if (table == NULL)
+		return NULL;
+	table->next = first_table();
+	atomic_store_explicit(&tables, table, memory_order_release);
+	return table;
+}
+
+static unsigned char kind_of(enum call_class class)
+{
+	switch (class) {
+	case CALL_START_UP:
+	case CALL_MODULE:
+		return CALLS_START_UP | CALLS_WORK;
+	case CALL_LAUNCH:
+		return CALLS_LAUNCH | CALLS_WORK;
+	case CALL_ALLOCATE:
+	case CALL_FREE:
+	case CALL_MEMSET:
+		return CALLS_WORK;
+	default:
+		return 0;
+	}
+}
+
+int calls_start(const char *(*name)(size_t function), size_t count)
+{
+	assert(count <= CALLS_FUNCTIONS_MOST);
+	for (size_t i = 0; i < count; i++)
+		kinds[i] = kind_of(call_class_of(name(i)));
+	functions = count;
+	name_of = name;
+	shared = new_table();
+	if (shared == NULL) {
+		functions = 0;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Returns a table whose thread has ended, among the next few; NULL: none of them. */
+static struct table *find_left_table(pid_t self)
+{
+	for (unsigned i = 0; i < LOOKED; i++) {
+		struct table *table = looked_last != NULL ? looked_last->next : NULL;
+
+		if (table == NULL)
+			table = first_table();
+		looked_last = table;
+		pid_t owner = atomic_load_explicit(&table->owner, memory_order_relaxed);
+		if (owner != 0 && (owner == self || hp_thread_has_ended(owner)))
+			return table;
+	}
+	return NULL;
+}
+
+static _Atomic uint32_t threads; /* the number that have made a call; any thread */
+
+/* Gives the calling thread its own table; with the lock.  NULL: it uses the shared one. */
+static struct table *take_table(void)
+{
+	pid_t self = (pid_t)syscall(SYS_gettid);
+	struct table *table = find_left_table(self);
+
+	if (table == NULL && table_count < CALLS_THREADS_MOST) {
+		table = new_table();
+		table_count += table != NULL;
+	}
+	if (table != NULL)
+		atomic_store_explicit(&table->owner, self, memory_order_relaxed);
+	return table;
+}
+
+static inline void add_up(struct sum *sum, uint64_t took_ns)
+{
+	uint64_t count = atomic_load_explicit(&sum->count, memory_order_relaxed);
+	uint64_t total_ns = atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+
+	atomic_store_explicit(&sum->count, count + 1, memory_order_relaxed);
+	atomic_store_explicit(&sum->total_ns, total_ns + took_ns, memory_order_relaxed);
+	if (took_ns > atomic_load_explicit(&sum->longest_ns, memory_order_relaxed))
+		atomic_store_explicit(&sum->longest_ns, took_ns, memory_order_relaxed);
+}
+
+static inline uint32_t spans_noted(const struct table *table)
+{
+	return atomic_load_explicit(&table->noted, memory_order_relaxed);
+}
+
+static inline bool is_full(const struct table *table, uint32_t noted)
+{
+	return noted - atomic_load_explicit(&table->taken, memory_order_acquire) == SPANS;
+}
+
+static inline void note_span(struct table *table, uint32_t noted, struct split_span span)
+{
+	table->span[noted % SPANS] = span;
+	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
+}
+
+/* Passes on the noted spans, with the lock.  True: as hostcalls_spans(). */
+static bool pass_on(struct table *table)
+{
+	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
+	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
+	bool crowded = false;
+
+	/* A handler's calls were added inside calls_add(), which then sets `noted` back. */
+	if (noted - taken > SPANS)
+		return false;
+	while (taken != noted) {
+		uint32_t first = taken % SPANS, count = noted - taken;
+
+		if (count > SPANS - first)
+			count = SPANS - first;
+		crowded |= hostcalls_spans(&table->span[first], count);
+		taken += count;
+	}
+	atomic_store_explicit(&table->taken, taken, memory_order_release);
+	return crowded;
+}
+
+static inline unsigned add_to(struct table *table, uint32_t noted, size_t function,
+			      uint64_t enter_ns, uint64_t leave_ns)
+{
+	unsigned kind = kinds[function];
+	uint64_t took_ns = leave_ns - enter_ns;
+
+	/* The clock may have been corrected during the call, by less than a microsecond. */
+	if (__builtin_expect((int64_t)took_ns < 0, 0))
+		took_ns = 0;
+	add_up(&table->sum[function], took_ns);
+	note_span(table, noted,
+		  split_span_of(kind & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL, enter_ns,
+				leave_ns));
+	return kind;
+}
+
+/* Adds a call of a thread without a table, or with a full one, which is rare. */
+__attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
+						     uint64_t leave_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	if (mine == NULL && calls_shared == 0)
+		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
+		mine = take_table();
+	struct table *table = mine != NULL ? mine : shared;
+	unsigned crowded = pass_on(table) ? CALLS_CROWDED : 0;
+	unsigned kind = add_to(table, spans_noted(table), function, enter_ns, leave_ns);
+	hp_unlock(HP_LOCK_trace);
+	return kind | crowded;
+}
+
+unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+{
+	struct table *table = mine;
+
+	if (function >= functions)
+		return 0;
+	if (table == NULL)
+		return add_locked(function, enter_ns, leave_ns);
+	uint32_t noted = spans_noted(table);
+	if (is_full(table, noted))
+		return add_locked(function, enter_ns, leave_ns);
+	return add_to(table, noted, function, enter_ns, leave_ns);
+}
+
+uint32_t calls_noted(void)
+{
+	return mine != NULL ? spans_noted(mine) : calls_shared;
+}
+
+void calls_gather(void)
+{
+	hp_lock(HP_LOCK_trace);
+	for (struct table *table = first_table(); table != NULL; table = table->next)
+		pass_on(table);
+	hp_unlock(HP_LOCK_trace);
+}
+
+size_t calls_functions(void)
+{
+	return functions;
+}
+
+const char *calls_name(size_t function)
+{
+	return name_of(function);
+}
+
+uint32_t calls_threads(void)
+{
+	return atomic_load_explicit(&threads, memory_order_relaxed);
+}
+
+void calls_read(size_t function, struct calls_sum *ret)
+{
+	*ret = (struct calls_sum){ 0 };
+	for (const struct table *table = first_table(); table != NULL; table = table->next) {
+		const struct sum *sum = &table->sum[function];
+		uint64_t longest_ns = atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
+
+		ret->count += atomic_load_explicit(&sum->count, memory_order_relaxed);
+		ret->total_ns += atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+		if (longest_ns > ret->longest_ns)
+			ret->longest_ns = longest_ns;
+	}
+}

@@ -1,0 +1,58 @@
+/*
+ * The host time of driver calls, by function.
+ *
+ * Each thread counts into its own table.  When the thread has ended, a later thread takes over the
+ * table with its sums.  A table has 32 KiB, of which a fraction is touched.  Threads beyond
+ * CALLS_THREADS_MOST share one more table, under a lock.
+ */
+#ifndef HP_TRACE_CALLS_CALLS_H
+#define HP_TRACE_CALLS_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Function numbers are below this.  Calls of other functions are not counted. */
+#define CALLS_FUNCTIONS_MOST 1024u
+#define CALLS_THREADS_MOST   1024u
+
+struct calls_sum {
+	uint64_t count, total_ns, longest_ns;
+};
+
+/*
+ * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0
+ * or -ENOMEM.  Once a process.
+ */
+int calls_start(const char *(*name)(size_t function), size_t count);
+
+/*
+ * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the
+ * caller should call hostcalls_crowd(), which has spans drained.  Takes the lock `trace` once in
+ * some hundred calls.
+ */
+unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
+
+/* Returns a number that changes with each call that the calling thread adds. */
+uint32_t calls_noted(void);
+
+/* Passes the spans noted so far to hostcalls_drain().  Takes the lock `trace`. */
+void calls_gather(void);
+
+/* The number of functions, 0 before calls_start(); the name of one; its sums over all threads. */
+size_t calls_functions(void);
+const char *calls_name(size_t function);
+void calls_read(size_t function, struct calls_sum *ret);
+
+/* The number of threads that have made a call. */
+uint32_t calls_threads(void);
+
+/* Kinds of functions. */
+enum calls_kind {
+	CALLS_START_UP = 1, /* starts CUDA or loads code */
+	CALLS_LAUNCH = 2,
+	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
+	CALLS_CROWDED = 8
+};
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * gaps.c - finds the place of a call only if a long gap is next to it.
+ *
+ * Only the thread's next call shows that a long gap followed.  By then the stack of the earlier
+ * call is gone.  So each thread marks the calls that long gaps have followed, by stack slot and
+ * return address.  It finds the places of marked calls when they return, and of all calls at first.
+ * A long gap pays for a number of looks at calls of its mark.  An interrupt between two calls also
+ * makes a long gap, and would otherwise have each later call of a loop looked at.
+ */
+#define _GNU_SOURCE
+#include "trace/calls/gaps.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/lock.h"
+#include "trace/keys.h"
+#include "trace/python/python_places.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MARKS_BITS 6 /* so that each has a bit of has_gap */
+/* The number of calls of each thread whose places are found without a mark. */
+#define FREE_LOOKS 64u
+/*
+ * A long gap pays for a look with each such part of it.  A look takes some 20 ns, so looks take at
+ * most a fifth of the time of these gaps.
+ */
+#define LOOK_NS    100u
+/* The number of short gaps that a thread collects before it passes them on. */
+#define SHORT_MOST 64u
+
+/* Under the lock trace. */
+static struct gap *gaps;
+static struct keys keys; /* hashes of pairs */
+static struct gaps_counts counts;
+
+static uint64_t process_began_ns; /* constant after gaps_start() */
+
+/* The calling thread's latest call.  All fields before `paid` are in one cache line. */
+static __thread struct {
+	uint64_t leave_ns;         /* 0: there is none */
+	uint64_t total_ns;         /* of all gaps before it */
+	uint64_t hash;             /* of the way up; 0: the way is unknown */
+	uint64_t looked_at;        /* a bit for each mark: `paid` is not 0, or looks are free */
+	struct gap_sum short_ones; /* not yet passed on */
+	uint32_t function;
+	uint8_t mark, looks;
+	uint16_t paid[1 << MARKS_BITS]; /* by mark: looks that long gaps have paid for */
+	struct frames_way way;
+} latest __attribute__((tls_model("initial-exec"), aligned(64)));
+
+int gaps_start(uint64_t began_ns)
+{
+	gaps = hp_arena_alloc(GAPS_MOST * sizeof(*gaps));
+	process_began_ns = began_ns;
+	return gaps != NULL ? keys_start(&keys, GAPS_MOST) : -ENOMEM;
+}
+
+static void add_up(struct gap_sum *sum, uint64_t ns)
+{
+	sum->count++;
+	sum->total_ns += ns;
+	if (ns > sum->longest_ns)
+		sum->longest_ns = ns;
+}
+
+static void add_sum(struct gap_sum *to, const struct gap_sum *sum)
+{
+	to->count += sum->count;
+	to->total_ns += sum->total_ns;
+	if (sum->longest_ns > to->longest_ns)
+		to->longest_ns = sum->longest_ns;
+}
+
+/* With the lock, when all rows are used: removes the pair with the least time. */
+static void evict(void)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 1; i < GAPS_MOST; i++)
+		if (gaps[i].sum.total_ns < gaps[least].sum.total_ns)
+			least = i;
+	add_sum(&counts.dropped, &gaps[least].sum);
+	keys_remove(&keys, least);
+}
+
+/* Takes a lock for each frame, so no lock may be held. */
+static void resolve(struct gap_end *end, uint32_t function, const struct frames_way *way)
+{
+	*end = (struct gap_end){ .function = function };
+	if (way != NULL)
+		end->place = frames_place(way);
+}
+
+/*
+ * Adds the gap of `ns` between the thread's latest call and a call by `way`; NULL: an unknown
+ * place.
+ */
+static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
+{
+	const struct frames_way *before = latest.hash != 0 ? &latest.way : NULL;
+	uint64_t hash =
+		hp_mix(hp_mix(hp_mix(latest.hash, latest.function), way != NULL ? way->hash : 0),
+		       function);
+	struct gap made;
+
+	hp_lock(HP_LOCK_trace);
+	uint32_t row = keys_find(&keys, hash);
+	if (row != KEYS_NONE)
+		add_up(&gaps[row].sum, ns);
+	hp_unlock(HP_LOCK_trace);
+	if (row != KEYS_NONE)
+		return;
+
+	resolve(&made.before, latest.function, before);
+	resolve(&made.after, function, way);
+	made.sum = (struct gap_sum){ 0 };
+	hp_lock(HP_LOCK_trace);
+	/* Another thread may have added the pair. */
+	row = keys_find(&keys, hash);
+	if (row == KEYS_NONE) {
+		if (keys.rows == GAPS_MOST)
+			evict();
+		row = keys_add(&keys, hash);
+		gaps[row] = made;
+	}
+	add_up(&gaps[row].sum, ns);
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* Passes on the thread's short gaps since the last time, with the lock. */
+static void pass_short(void)
+{
+	add_sum(&counts.short_ones, &latest.short_ones);
+	latest.short_ones = (struct gap_sum){ 0 };
+}
+
+/* Nearly every call follows a short gap, so the lock is taken once for many gaps. */
+static void add_short(uint64_t ns)
+{
+	add_up(&latest.short_ones, ns);
+	if (latest.short_ones.count < SHORT_MOST)
+		return;
+	hp_lock(HP_LOCK_trace);
+	pass_short();
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* Returns the mark of a call with this return address in this slot. */
+static uint8_t mark_of(const void *frame)
+{
+	const uintptr_t *slot = (const uintptr_t *)frame + 1;
+
+	return (uint8_t)hp_hash((uintptr_t)slot << 20 ^ *slot, MARKS_BITS);
+}
+
+/* The first call of the first thread also follows a gap: from the begin of the process. */
+static void begin(void)
+{
+	latest.function = GAPS_NO_CALL;
+	latest.looked_at = UINT64_MAX;
+	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
+}
+
+/* The long gap of `ns` pays for looks at calls of the latest call's mark. */
+static void pay(uint64_t ns)
+{
+	uint64_t looks = latest.paid[latest.mark] + ns / LOOK_NS;
+
+	latest.paid[latest.mark] = (uint16_t)(looks < UINT16_MAX ? looks : UINT16_MAX);
+	latest.looked_at |= UINT64_C(1) << latest.mark;
+}
+
+/* A look at a call of this mark uses up one that is free, or that was paid for. */
+static void use_up(uint8_t mark)
+{
+	if (latest.looks < FREE_LOOKS) {
+		if (++latest.looks == FREE_LOOKS)
+			for (unsigned i = 0; i < 1 << MARKS_BITS; i++)
+				latest.looked_at &= ~((uint64_t)(latest.paid[i] == 0) << i);
+		return;
+	}
+	latest.paid[mark] -= latest.paid[mark] > 0;
+	if (latest.paid[mark] == 0)
+		latest.looked_at &= ~(UINT64_C(1) << mark);
+}
+
+/*
+ * Stores the known way of a call, and adds the long gap of `ns` before the call unless `ns` is 0.
+ */
+static void called_by(const struct frames_way *way, uint32_t function, uint64_t ns)
+{
+	if (ns != 0) {
+		pay(ns);
+		add(function, way, ns);
+	}
+	if (latest.way.hash != way->hash)
+		latest.way = *way;
+	latest.hash = way->hash;
+}
+
+__attribute__((noinline)) static void look(const void *frame, uint32_t function, uint64_t ns,
+					   uint8_t mark)
+{
+	struct frames_way room;
+
+	struct frames_way *way = python_places_borrow(frame, &room);
+	called_by(way, function, ns);
+	use_up(mark);
+	if (way != &room)
+		frames_return();
+}
+
+__attribute__((noinline)) static void note(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
+					   const void *frame, const struct frames_way *way)
+{
+	uint8_t mark = mark_of(frame);
+
+	if (gaps == NULL)
+		return;
+	if (latest.leave_ns == 0)
+		begin();
+	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
+	uint64_t long_ns = ns >= GAPS_LEAST_NS ? ns : 0;
+	latest.total_ns += ns;
+	if (long_ns == 0 && ns > 0)
+		add_short(ns);
+	if (way != NULL)
+		called_by(way, function, long_ns);
+	else if (long_ns != 0 || (latest.looked_at >> mark & 1) != 0)
+		look(frame, function, long_ns, mark);
+	else
+		latest.hash = 0;
+	latest.leave_ns = leave_ns;
+	latest.function = function;
+	latest.mark = mark;
+}
+
+void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
+		 const struct frames_way *way)
+{
+	uint64_t ns = enter_ns - latest.leave_ns;
+	uint8_t mark = mark_of(frame);
+
+	/*
+	 * Nearly every call follows a short gap and is not looked at.  For a thread's first call,
+	 * and for gaps of 0 and less, ns - 1 is too large.
+	 */
+	if (way != NULL || ns - 1 >= GAPS_LEAST_NS - 1 || (latest.looked_at >> mark & 1) != 0 ||
+	    latest.short_ones.count == SHORT_MOST - 1) {
+		note(function, enter_ns, leave_ns, frame, way);
+		return;
+	}
+	latest.total_ns += ns;
+	add_up(&latest.short_ones, ns);
+	latest.hash = 0;
+	latest.leave_ns = leave_ns;
+	latest.function = function;
+	latest.mark = mark;
+}
+
+uint64_t gaps_of_thread(uint64_t now_ns)
+{
+	if (gaps == NULL)
+		return UINT64_MAX;
+	if (latest.leave_ns == 0)
+		begin();
+	return latest.total_ns + (now_ns > latest.leave_ns ? now_ns - latest.leave_ns : 0);
+}
+
+void gaps_resumed(uint64_t now_ns)
+{
+	if (latest.leave_ns != 0)
+		latest.leave_ns = now_ns;
+}
+
+void gaps_ended(uint64_t now_ns)
+{
+	if (gaps == NULL || latest.leave_ns == 0)
+		return;
+	hp_lock(HP_LOCK_trace);
+	pass_short();
+	hp_unlock(HP_LOCK_trace);
+	if (now_ns < latest.leave_ns + GAPS_LEAST_NS)
+		return;
+	add(GAPS_NO_CALL, NULL, now_ns - latest.leave_ns);
+	latest.leave_ns = 0;
+}
+
+void gaps_count(struct gaps_counts *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = counts;
+	ret->gaps = keys.rows;
+	hp_unlock(HP_LOCK_trace);
+}
+
+void gaps_read(size_t index, struct gap *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = gaps[index];
+	hp_unlock(HP_LOCK_trace);
+}

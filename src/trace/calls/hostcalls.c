@@ -1,0 +1,204 @@
+/*
+ * hostcalls.c - appends under a short lock, and passes on spans in halves.
+ */
+#include "trace/calls/hostcalls.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/*
+ * 2 MiB for each half, of which only the filled part is touched.  The room bridges times when the
+ * reader is late.
+ */
+#define HALF_ROOM     131072u
+#define CROWD         (HALF_ROOM / 8)
+
+/*
+ * The sampling period of the bookkeeping.  A prime, since a loop of 2, 4 or 16 calls would
+ * otherwise always show the same call.
+ */
+#define SAMPLED_EVERY 17u
+
+/* Spans, whose `key` has the layer in the low bits and the start above. */
+struct half {
+	struct split_span span[HALF_ROOM];
+};
+
+static struct hostcalls sums; /* under the lock trace, except: */
+static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns;
+
+static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
+static unsigned filled;              /* under the lock trace */
+static _Atomic unsigned tick;        /* concurrent threads may lose some ticks */
+static _Atomic uint32_t *rung;       /* constant after hostcalls_start() */
+
+int hostcalls_start(_Atomic uint32_t *crowded)
+{
+	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
+
+	if (halves == NULL)
+		return -ENOMEM;
+	filling = &halves[0];
+	other = &halves[1];
+	rung = crowded;
+	return 0;
+}
+
+bool hostcalls_spans(const struct split_span *spans, size_t count)
+{
+	unsigned before = filled, room = HALF_ROOM - filled;
+
+	if (count > room) {
+		sums.spans_lost += count - room;
+		count = room;
+	}
+	memcpy(&filling->span[filled], spans, count * sizeof(*spans));
+	filled += (unsigned)count;
+	return before < CROWD && filled >= CROWD;
+}
+
+/* Adds a span, with the lock.  True: as hostcalls_add(). */
+static bool add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
+{
+	struct split_span span = split_span_of(layer, from_ns, to_ns);
+
+	return hostcalls_spans(&span, 1);
+}
+
+uint64_t hostcalls_sample_begins(void)
+{
+	unsigned now = atomic_load_explicit(&tick, memory_order_relaxed);
+
+	atomic_store_explicit(&tick, now + 1, memory_order_relaxed);
+	/* The middle of each period, since the first call finds cold caches. */
+	return now % SAMPLED_EVERY == SAMPLED_EVERY / 2 ? hp_now_ns() : 0;
+}
+
+void hostcalls_sample_ends(uint64_t from_ns)
+{
+	if (from_ns != 0)
+		atomic_fetch_add_explicit(&append_ns, SAMPLED_EVERY * (hp_now_ns() - from_ns),
+					  memory_order_relaxed);
+}
+
+uint64_t hostcalls_rare(uint64_t from_ns)
+{
+	uint64_t took = hp_now_ns() - from_ns;
+
+	atomic_fetch_add_explicit(&append_ns, took, memory_order_relaxed);
+	return took;
+}
+
+void hostcalls_crowd(void)
+{
+	hp_ring(rung);
+}
+
+static void leave(bool crowded)
+{
+	hp_unlock(HP_LOCK_trace);
+	if (crowded)
+		hostcalls_crowd();
+}
+
+bool hostcalls_add(const struct trace_copy *copy)
+{
+	uint64_t took = copy->leave_ns - copy->enter_ns;
+	struct hostcalls_sum *sum = &sums.copies[copy->direction][copy->memory];
+
+	if (copy->captured) {
+		sums.captured++;
+		return false;
+	}
+	sum->count++;
+	sum->bytes += copy->bytes;
+	sum->host_ns += took;
+	sizes_add(&sums.sizes[copy->direction][copy->memory], copy->bytes, took);
+	if (copy->synchronous) {
+		sum->sync_count++;
+		sum->sync_bytes += copy->bytes;
+		sum->sync_ns += took;
+		sums.deferred += copy->deferred;
+		sums.deferred_bytes += copy->deferred ? copy->bytes : 0;
+		sums.must_show += copy->bytes > 0 &&
+				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
+	}
+	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
+}
+
+void hostcalls_copy(const struct trace_copy *copy)
+{
+	hp_lock(HP_LOCK_trace);
+	leave(hostcalls_add(copy));
+}
+
+void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	sums.waits++;
+	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
+}
+
+void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	sums.joins++;
+	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
+}
+
+void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	leave(add_span(SPLIT_START_UP, from_ns, to_ns));
+}
+
+void hostcalls_launch(enum trace_launch launch)
+{
+	atomic_fetch_add_explicit(&launches[launch], 1, memory_order_relaxed);
+}
+
+static uint64_t launched(enum trace_launch launch)
+{
+	return atomic_load_explicit(&launches[launch], memory_order_relaxed);
+}
+
+void hostcalls_drain(struct split *split)
+{
+	hp_lock(HP_LOCK_trace);
+	struct half *half = filling;
+	unsigned count = filled;
+	filling = other;
+	other = half;
+	filled = 0;
+	hp_unlock(HP_LOCK_trace);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t key = half->span[i].key;
+
+		split_add(split, (enum split_layer)(key & ((1 << SPLIT_LAYER_BITS) - 1)),
+			  key >> SPLIT_LAYER_BITS, half->span[i].end);
+	}
+}
+
+void hostcalls_read(struct hostcalls *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = sums;
+	hp_unlock(HP_LOCK_trace);
+	ret->kernels_captured = launched(TRACE_LAUNCH_CAPTURED);
+	ret->kernels = launched(TRACE_LAUNCH_KERNEL) + ret->kernels_captured;
+	ret->graphs = launched(TRACE_LAUNCH_GRAPH);
+	ret->append_ns = atomic_load_explicit(&append_ns, memory_order_relaxed);
+}
+
+uint64_t hostcalls_must_show(void)
+{
+	hp_lock(HP_LOCK_trace);
+	uint64_t must_show = sums.must_show;
+	hp_unlock(HP_LOCK_trace);
+	return must_show;
+}

@@ -1,0 +1,348 @@
+/*
+ * launch_times.c - a ring of launches for each thread, and a table by the number's low bits.
+ *
+ * A ring has one writer and one reader.  A note is one word, so that writes are atomic: the time in
+ * the high bits, the place in the low bits.  The reader ignores a note that may have been
+ * overwritten during the read.
+ */
+#include "trace/calls/launch_times.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "trace/calls/launches.h"
+#include "trace/keys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define PLACE_BITS 9
+#define NOWHERE    LAUNCHES_MOST
+_Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
+
+struct ring {
+	uintptr_t thread;       /* pthread_self(); constant */
+	_Atomic uint32_t noted; /* written only by the thread */
+	uint32_t claimed;       /* the reader's: the latest note with a call, plus 1 */
+	_Atomic uint64_t note[LAUNCH_TIMES_NOTES];
+};
+
+struct number {
+	uint32_t number;  /* 0: free */
+	uint32_t waiting; /* the first kernel that waits for its call, plus 1 */
+	uint16_t place;
+	bool has_call;
+};
+
+struct waiter {
+	uint32_t next; /* index plus 1 */
+	uint32_t kernel;
+	uint64_t busy_ns;
+};
+
+struct sum {
+	uint64_t count, busy_ns;
+};
+
+struct pair {
+	uint32_t kernel, place;
+	struct sum sum;
+};
+
+static struct ring *_Atomic rings[LAUNCH_TIMES_THREADS]; /* filled in order under the lock trace */
+static _Atomic unsigned ring_count;
+static char none; /* marks a thread without a ring */
+#define OWN_NONE ((struct ring *)&none)
+static __thread struct ring *own __attribute__((tls_model("initial-exec")));
+
+/* Constant after launch_times_start(). */
+static uint64_t began_ns;
+static size_t kernels;
+static _Atomic bool wanted;
+
+/*
+ * Written by the reader: kernels that were joined to a launch, and kernels that ran before any
+ * kernel of their name was joined.
+ */
+static _Atomic uint64_t joined_count, unplaced_count;
+
+/* Used only by the thread that calls launch_times_want_records(). */
+static uint64_t joined_before, unplaced_before;
+static unsigned retries;
+
+/* Used only by the reader. */
+static struct number *numbers;
+static struct waiter *waiters;
+static uint32_t free_waiter; /* index plus 1 */
+static uint32_t waiters_used;
+static struct pair *pairs;
+static struct keys pair_keys;
+static struct sum *ran, *joined; /* by kernel: all, and those with a known place */
+
+int launch_times_start(uint64_t from_ns, size_t kernel_count)
+{
+	began_ns = from_ns;
+	kernels = kernel_count;
+	numbers = hp_arena_alloc(LAUNCH_TIMES_NUMBERS * sizeof(*numbers));
+	waiters = hp_arena_alloc(LAUNCH_TIMES_WAITING * sizeof(*waiters));
+	pairs = hp_arena_alloc(LAUNCH_TIMES_PAIRS * sizeof(*pairs));
+	ran = hp_arena_alloc(kernels * sizeof(*ran));
+	joined = hp_arena_alloc(kernels * sizeof(*joined));
+	if (numbers == NULL || waiters == NULL || pairs == NULL || ran == NULL || joined == NULL ||
+	    keys_start(&pair_keys, LAUNCH_TIMES_PAIRS) < 0)
+		return -ENOMEM;
+	atomic_store(&wanted, true);
+	return 0;
+}
+
+bool launch_times_wanted(void)
+{
+	return atomic_load_explicit(&wanted, memory_order_relaxed);
+}
+
+bool launch_times_is_launch(const struct cupti_call *call)
+{
+	switch (call->function) {
+#define LAUNCH_CALL(function, number) case number:
+#include "trace/collect/launch_calls.def"
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A later thread may have the number of a thread that has ended, and then takes over its ring. */
+static struct ring *ring_of_caller(void)
+{
+	uintptr_t self = (uintptr_t)pthread_self();
+	unsigned count = atomic_load_explicit(&ring_count, memory_order_relaxed);
+	struct ring *ring;
+
+	for (unsigned i = 0; i < count; i++) {
+		ring = atomic_load_explicit(&rings[i], memory_order_relaxed);
+		if (ring->thread == self)
+			return ring;
+	}
+	if (count == LAUNCH_TIMES_THREADS || (ring = hp_arena_alloc(sizeof(*ring))) == NULL)
+		return OWN_NONE;
+	ring->thread = self;
+	atomic_store_explicit(&rings[count], ring, memory_order_relaxed);
+	atomic_store_explicit(&ring_count, count + 1, memory_order_release);
+	return ring;
+}
+
+void launch_times_note(uint32_t place, uint64_t enter_ns)
+{
+	uint64_t since = enter_ns > began_ns ? enter_ns - began_ns : 0;
+
+	if (!launch_times_wanted())
+		return;
+	if (own == NULL) {
+		hp_lock(HP_LOCK_trace);
+		own = ring_of_caller();
+		hp_unlock(HP_LOCK_trace);
+	}
+	if (own == OWN_NONE || place >= NOWHERE)
+		return;
+	uint32_t noted = atomic_load_explicit(&own->noted, memory_order_relaxed);
+	atomic_store_explicit(&own->note[noted % LAUNCH_TIMES_NOTES], since << PLACE_BITS | place,
+			      memory_order_release);
+	atomic_store_explicit(&own->noted, noted + 1, memory_order_release);
+}
+
+static struct ring *ring_of(uint32_t thread)
+{
+	static struct ring *latest; /* most launches follow one of the same thread */
+	unsigned count = atomic_load_explicit(&ring_count, memory_order_acquire);
+
+	if (latest != NULL && (uint32_t)latest->thread == thread)
+		return latest;
+	for (unsigned i = 0; i < count; i++) {
+		struct ring *ring = atomic_load_explicit(&rings[i], memory_order_relaxed);
+
+		if ((uint32_t)ring->thread == thread)
+			return latest = ring;
+	}
+	return NULL;
+}
+
+/*
+ * Returns the place of the latest launch that began before `at_ns`.  Each launch is returned once.
+ * If that launch is already taken, the call was not noted, or not yet.
+ */
+static uint32_t place_at(uint32_t thread, uint64_t at_ns)
+{
+	struct ring *ring = ring_of(thread);
+	uint64_t since = at_ns > began_ns ? at_ns - began_ns : 0;
+
+	if (ring == NULL)
+		return NOWHERE;
+	uint32_t end = atomic_load_explicit(&ring->noted, memory_order_acquire);
+	uint32_t room = end < LAUNCH_TIMES_NOTES ? end : LAUNCH_TIMES_NOTES;
+	uint32_t before = 0; /* number of the last `room` that began before */
+	for (uint32_t step = LAUNCH_TIMES_NOTES; step > 0; step /= 2) {
+		if (before + step > room)
+			continue;
+		uint32_t at = end - room + before + step - 1;
+		uint64_t note = atomic_load_explicit(&ring->note[at % LAUNCH_TIMES_NOTES],
+						     memory_order_acquire);
+		if (note >> PLACE_BITS <= since)
+			before += step;
+	}
+	uint32_t at = end - room + before - 1;
+	uint64_t note =
+		atomic_load_explicit(&ring->note[at % LAUNCH_TIMES_NOTES], memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&ring->noted, memory_order_acquire);
+	if (before == 0 || now - at >= LAUNCH_TIMES_NOTES || at + 1 == ring->claimed)
+		return NOWHERE;
+	ring->claimed = at + 1;
+	return (uint32_t)(note & ((1u << PLACE_BITS) - 1));
+}
+
+static void add_to(struct sum *sum, uint64_t busy_ns)
+{
+	sum->count++;
+	sum->busy_ns += busy_ns;
+}
+
+static void add_one(_Atomic uint64_t *count)
+{
+	uint64_t now = atomic_load_explicit(count, memory_order_relaxed);
+
+	atomic_store_explicit(count, now + 1, memory_order_relaxed);
+}
+
+/*
+ * Adds a kernel with a known place.  Without room for the pair, the kernel counts as without a
+ * place.
+ */
+static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
+{
+	uint64_t key = (uint64_t)kernel << 32 | place;
+	uint32_t row = keys_find(&pair_keys, key);
+
+	if (row == KEYS_NONE) {
+		row = keys_add(&pair_keys, key);
+		if (row == KEYS_NONE)
+			return;
+		pairs[row] = (struct pair){ .kernel = kernel, .place = place };
+	}
+	add_to(&pairs[row].sum, busy_ns);
+	add_to(&joined[kernel], busy_ns);
+	add_one(&joined_count);
+}
+
+/* Gives the waiting kernels of a slot the slot's place, or none. */
+static void settle(struct number *slot)
+{
+	while (slot->waiting != 0) {
+		uint32_t index = slot->waiting;
+		struct waiter *waiter = &waiters[index - 1];
+
+		if (slot->has_call && slot->place != NOWHERE)
+			join(waiter->kernel, slot->place, waiter->busy_ns);
+		slot->waiting = waiter->next;
+		waiter->next = free_waiter;
+		free_waiter = index;
+	}
+}
+
+static struct number *slot_of(uint32_t number)
+{
+	struct number *slot = &numbers[number % LAUNCH_TIMES_NUMBERS];
+
+	if (slot->number != number) {
+		settle(slot);
+		*slot = (struct number){ .number = number };
+	}
+	return slot;
+}
+
+void launch_times_called(uint32_t number, uint32_t thread, uint64_t at_ns)
+{
+	if (!launch_times_wanted() || number == 0)
+		return;
+	struct number *slot = slot_of(number);
+
+	slot->place = (uint16_t)place_at(thread, at_ns);
+	slot->has_call = true;
+	settle(slot);
+}
+
+static void wait_for_call(struct number *slot, uint32_t kernel, uint64_t busy_ns)
+{
+	uint32_t index = free_waiter;
+
+	if (index == 0 && waiters_used == LAUNCH_TIMES_WAITING)
+		return;
+	if (index != 0)
+		free_waiter = waiters[index - 1].next;
+	else
+		index = ++waiters_used;
+	waiters[index - 1] = (struct waiter){ slot->waiting, kernel, busy_ns };
+	slot->waiting = index;
+}
+
+void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns)
+{
+	if (!launch_times_wanted() || kernel >= kernels)
+		return;
+	add_to(&ran[kernel], busy_ns);
+	if (joined[kernel].count == 0)
+		add_one(&unplaced_count);
+	if (number == 0)
+		return;
+	struct number *slot = slot_of(number);
+	if (!slot->has_call)
+		wait_for_call(slot, (uint32_t)kernel, busy_ns);
+	else if (slot->place != NOWHERE)
+		join((uint32_t)kernel, slot->place, busy_ns);
+}
+
+bool launch_times_want_records(bool on)
+{
+	uint64_t joined_now = atomic_load_explicit(&joined_count, memory_order_relaxed);
+	uint64_t unplaced = atomic_load_explicit(&unplaced_count, memory_order_relaxed);
+	bool want = on ? joined_now - joined_before < LAUNCH_TIMES_EXACT
+		       : unplaced != unplaced_before && retries < LAUNCH_TIMES_RETRIES;
+
+	if (want != on) {
+		joined_before = joined_now;
+		retries += want;
+	}
+	unplaced_before = unplaced;
+	return want;
+}
+
+static uint64_t share(uint64_t of, uint64_t count, uint64_t all)
+{
+	return (uint64_t)((__uint128_t)of * count / all);
+}
+
+void launch_times_read(size_t place, struct launch_time *ret)
+{
+	*ret = (struct launch_time){ 0 };
+	for (size_t i = 0; launch_times_wanted() && i < pair_keys.rows; i++) {
+		const struct pair *pair = &pairs[i];
+
+		if (pair->place != place)
+			continue;
+		const struct sum *all = &ran[pair->kernel], *known = &joined[pair->kernel];
+		uint64_t shared_ns =
+			share(all->busy_ns - known->busy_ns, pair->sum.count, known->count);
+		ret->kernels += pair->sum.count +
+				share(all->count - known->count, pair->sum.count, known->count);
+		ret->device_ns += pair->sum.busy_ns + shared_ns;
+		ret->estimated_ns += shared_ns;
+	}
+}
+
+void launch_times_read_rest(struct launch_time *ret)
+{
+	*ret = (struct launch_time){ 0 };
+	for (size_t i = 0; launch_times_wanted() && i < kernels; i++) {
+		if (joined[i].count != 0)
+			continue;
+		ret->kernels += ran[i].count;
+		ret->device_ns += ran[i].busy_ns;
+	}
+}

@@ -1,0 +1,91 @@
+/*
+ * launches.c - a table of fixed size, by a hash of the way up the stack.
+ */
+#include "trace/calls/launches.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "trace/keys.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+/* Under the lock trace. */
+static struct launch_site *sites;
+static struct keys keys; /* hashes */
+static uint64_t lost;
+
+/* Not under the lock, since each launch adds to a sum. */
+static struct sum {
+	_Atomic uint64_t count, host_ns;
+} sums[LAUNCHES_MOST];
+
+int launches_start(void)
+{
+	sites = hp_arena_alloc(LAUNCHES_MOST * sizeof(*sites));
+	return sites != NULL ? keys_start(&keys, LAUNCHES_MOST) : -ENOMEM;
+}
+
+/* Adds a call.  False: the place is not known yet. */
+static bool add(const struct frames_way *way, uint64_t took_ns)
+{
+	if (way->launch == 0)
+		return false;
+	struct sum *sum = &sums[way->launch - 1];
+	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sum->host_ns, took_ns, memory_order_relaxed);
+	return true;
+}
+
+/* Names the way.  False: the way has no place, and there is no room for one. */
+static bool find(struct frames_way *way)
+{
+	hp_lock(HP_LOCK_trace);
+	uint32_t row = keys_find(&keys, way->hash);
+	bool has_room = row != KEYS_NONE || keys.rows < LAUNCHES_MOST;
+	lost += !has_room;
+	hp_unlock(HP_LOCK_trace);
+	way->launch = row != KEYS_NONE ? row + 1 : 0;
+	return has_room;
+}
+
+static void make(struct frames_way *way)
+{
+	struct launch_site site = { .place = frames_place(way) };
+
+	hp_lock(HP_LOCK_trace);
+	/* Another thread may have added the place. */
+	uint32_t row = keys_find(&keys, way->hash);
+	if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
+		sites[row] = site;
+	way->launch = row != KEYS_NONE ? row + 1 : 0;
+	lost += row == KEYS_NONE;
+	hp_unlock(HP_LOCK_trace);
+}
+
+uint32_t launches_called(struct frames_way *way, uint64_t took_ns)
+{
+	if (!add(way, took_ns) && find(way)) {
+		if (way->launch == 0)
+			make(way);
+		add(way, took_ns);
+	}
+	return way->launch != 0 ? way->launch - 1 : LAUNCHES_MOST;
+}
+
+size_t launches_count(uint64_t *ret_lost)
+{
+	hp_lock(HP_LOCK_trace);
+	size_t count = keys.rows;
+	*ret_lost = lost;
+	hp_unlock(HP_LOCK_trace);
+	return count;
+}
+
+void launches_read(size_t index, struct launch_site *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = sites[index];
+	ret->count = atomic_load_explicit(&sums[index].count, memory_order_relaxed);
+	ret->host_ns = atomic_load_explicit(&sums[index].host_ns, memory_order_relaxed);
+	hp_unlock(HP_LOCK_trace);
+}

@@ -1,0 +1,142 @@
+/*
+ * round_trips.c - remembers the latest downloads by place, and the largest one of each thread.
+ */
+#include "trace/calls/round_trips.h"
+#include "base/hash.h"
+#include "base/lock.h"
+#include "trace/calls/gaps.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PLACE_BITS  10
+#define PLACES      (1u << PLACE_BITS)
+/* A smaller download to another place is taken for a result that only the host reads. */
+#define OTHER_LEAST 4096u
+
+struct download {
+	const void *host; /* NULL: none */
+	uint64_t bytes, leave_ns, copy_ns;
+	uint64_t host_ns; /* gaps_of_thread() at its call */
+	uint32_t buffer, site, thread;
+	bool is_enqueued; /* it may complete after its call */
+};
+
+/* The end of the latest wait for the device, by any thread. */
+static _Atomic uint64_t waited_ns;
+
+/* Under the lock trace. */
+static struct download places[PLACES];
+static uint32_t threads;
+
+/* The calling thread's number, from 1 on, and its largest download since its latest upload. */
+static __thread struct {
+	uint32_t number;
+	struct download largest;
+} mine __attribute__((tls_model("initial-exec")));
+
+static struct download *place_of(const void *host)
+{
+	return &places[hp_hash((uintptr_t)host, PLACE_BITS)];
+}
+
+void round_trips_waited(uint64_t leave_ns)
+{
+	uint64_t latest = atomic_load_explicit(&waited_ns, memory_order_relaxed);
+
+	/* Threads may note their waits in another order. */
+	while (latest < leave_ns &&
+	       !atomic_compare_exchange_weak_explicit(&waited_ns, &latest, leave_ns,
+						      memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+/* True if host code may have read the download: a wait has ended since its call. */
+static bool is_seen(const struct download *download)
+{
+	return !download->is_enqueued ||
+	       atomic_load_explicit(&waited_ns, memory_order_relaxed) > download->leave_ns;
+}
+
+static void came_down(const struct trace_copy *copy, uint32_t buffer, uint32_t site)
+{
+	struct download download = {
+		.host = copy->host,
+		.bytes = copy->bytes,
+		.leave_ns = copy->leave_ns,
+		.copy_ns = copy->leave_ns - copy->enter_ns,
+		.host_ns = gaps_of_thread(copy->enter_ns),
+		.buffer = buffer,
+		.site = site,
+		.thread = mine.number,
+		.is_enqueued = !trace_copy_touched_host(copy),
+	};
+
+	*place_of(copy->host) = download;
+	if (copy->bytes >= OTHER_LEAST && copy->bytes > mine.largest.bytes)
+		mine.largest = download;
+}
+
+/* Without gaps, calls in between cannot be distinguished from host code. */
+static uint64_t host_ns_since(const struct trace_copy *copy, const struct download *download)
+{
+	uint64_t now = gaps_of_thread(copy->enter_ns);
+
+	if (now != UINT64_MAX && now >= download->host_ns)
+		return now - download->host_ns;
+	return copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns : 0;
+}
+
+static struct round_trip_sum trip_of(const struct trace_copy *copy, uint32_t site,
+				     const struct download *download)
+{
+	return (struct round_trip_sum){
+		.count = 1,
+		.bytes = copy->bytes < download->bytes ? copy->bytes : download->bytes,
+		.host_ns = host_ns_since(copy, download),
+		.copy_ns = download->copy_ns + copy->leave_ns - copy->enter_ns,
+		.download_site = download->site,
+		.upload_site = site,
+	};
+}
+
+enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer, uint32_t site,
+				   struct round_trip_sum *ret_trip, uint32_t *ret_from)
+{
+	enum round_trip kind = ROUND_TRIP_NONE;
+
+	assert(hp_lock_held(HP_LOCK_trace));
+	if (copy->host == NULL)
+		return ROUND_TRIP_NONE;
+	if (mine.number == 0)
+		mine.number = ++threads;
+	if (copy->direction == TRACE_D2H) {
+		if (trace_copy_touched_host(copy))
+			round_trips_waited(copy->leave_ns);
+		came_down(copy, buffer, site);
+		return ROUND_TRIP_NONE;
+	}
+	struct download *same = place_of(copy->host), *from = NULL;
+	if (same->host == copy->host && same->thread == mine.number) {
+		kind = ROUND_TRIP_SAME;
+		from = same;
+	} else if (mine.largest.host != NULL && copy->bytes >= OTHER_LEAST &&
+		   is_seen(&mine.largest)) {
+		kind = ROUND_TRIP_OTHER;
+		from = &mine.largest;
+	}
+	if (from != NULL) {
+		*ret_trip = trip_of(copy, site, from);
+		*ret_from = from->buffer;
+		/* Each download ends in one round trip at most. */
+		struct download *place = place_of(from->host);
+		if (place->host == from->host && place->leave_ns == from->leave_ns)
+			place->host = NULL;
+		from->host = NULL;
+	}
+	if (copy->bytes >= OTHER_LEAST)
+		mine.largest = (struct download){ 0 };
+	return kind;
+}

@@ -1,0 +1,397 @@
+/*
+ * aggregate.c - adds CUPTI's records to sums.
+ *
+ * The time stamps of a record are checked before use.  0 means "not collected".  Forced flushes
+ * have delivered records that end before their start.  Short operations may have no duration.
+ */
+#include "trace/collect/aggregate.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/parse.h"
+#include "trace/calls/launch_times.h"
+#include "trace/collect/correlation.h"
+#include "trace/collect/deferred.h"
+#include "trace/collect/details.h"
+#include "trace/collect/events.h"
+#include "trace/collect/staged.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The least size of a copy that occupies the bus long enough to measure its rate. */
+#define LARGE_BYTES ((uint64_t)16 << 20)
+
+/* CUPTI interpolates time stamps, which may be off by some microseconds. */
+#define SLACK_NS    1000000
+
+/*
+ * The latest names, by CUPTI's pointer.  Each use verifies the name, since it may be gone with an
+ * unloaded module.
+ */
+static struct {
+	const char *pointer;
+	struct aggregate_kernel *kernel;
+} recent[256];
+
+int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
+{
+	struct split_span *spans = hp_arena_alloc(AGGREGATE_SPANS * sizeof(*spans));
+
+	memset(aggregate, 0, sizeof(*aggregate));
+	aggregate->kernels =
+		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct aggregate_kernel));
+	if (spans == NULL || aggregate->kernels == NULL ||
+	    keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST) < 0)
+		return -ENOMEM;
+	aggregate->kernels[AGGREGATE_KERNELS_MOST].name = "(others)";
+	aggregate->began_ns = began_ns;
+	split_init(&aggregate->split, spans, AGGREGATE_SPANS, began_ns);
+	return 0;
+}
+
+/* Returns a new kernel, or the one for all others. */
+static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name,
+					   uint64_t hash)
+{
+	size_t bytes = strlen(name) + 1;
+	struct aggregate_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+
+	if (aggregate->names.rows == AGGREGATE_KERNELS_MOST ||
+	    aggregate->name_bytes + bytes > AGGREGATE_NAME_BYTES)
+		return others;
+	char *copy = hp_arena_alloc(bytes);
+	if (copy == NULL)
+		return others;
+	memcpy(copy, name, bytes);
+	aggregate->name_bytes += bytes;
+	struct aggregate_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
+	kernel->name = copy;
+	return kernel;
+}
+
+static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const char *name)
+{
+	size_t slot = ((uintptr_t)name >> 4) % HP_LEN(recent);
+	struct aggregate_kernel *kernel = recent[slot].kernel;
+
+	if (name == NULL)
+		name = "";
+	else if (kernel != NULL && recent[slot].pointer == name && strcmp(kernel->name, name) == 0)
+		return kernel;
+	uint64_t hash = hp_mix_text(0, name);
+	uint32_t row = keys_find(&aggregate->names, hash);
+	kernel = row != KEYS_NONE ? &aggregate->kernels[row] : add_kernel(aggregate, name, hash);
+	recent[slot].pointer = name;
+	recent[slot].kernel = kernel;
+	return kernel;
+}
+
+/*
+ * Adds start..end, converted to our clock, to `layer`.  Returns the duration, or 0 if it is not
+ * reliable.
+ */
+static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
+		      uint64_t end, uint64_t now_ns)
+{
+	if (start == 0 && end == 0) {
+		aggregate->untimed++;
+		return 0;
+	}
+	uint64_t from = clockmap_to_ours(&aggregate->clock, start);
+	uint64_t to = clockmap_to_ours(&aggregate->clock, end);
+
+	if (from + SLACK_NS < aggregate->began_ns || to > now_ns + SLACK_NS) {
+		aggregate->outside++;
+		return end - start;
+	}
+	if (to > aggregate->latest_ns)
+		aggregate->latest_ns = to;
+	split_add(&aggregate->split, layer, from, to);
+	return end - start;
+}
+
+#define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
+
+/*
+ * Adds an event to the timeline, on the track of the record's stream, if the record has a time.
+ * `caller` is NULL if no call is known.
+ */
+static void note_event(struct aggregate *aggregate, struct event event, uint64_t start,
+		       const uint32_t *place_of, const struct correlation_caller *caller)
+{
+	if (!events_wanted() || start == 0)
+		return;
+	/* Most events follow one of the same stream. */
+	if (aggregate->track_known == 0 ||
+	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
+		memcpy(aggregate->track_place, place_of, sizeof(aggregate->track_place));
+		aggregate->track_known = events_stream(place_of[0], place_of[1], place_of[2]) + 1;
+	}
+	event.track = (uint16_t)(aggregate->track_known - 1);
+	event.start_ns = clockmap_to_ours(&aggregate->clock, start);
+	event.site = UINT32_MAX;
+	if (caller != NULL)
+		events_called_by(&event, caller);
+	events_add(&event);
+}
+
+/*
+ * True for an operation that began but has not ended.  A forced flush delivers such a record, and
+ * it is not delivered again.
+ */
+static bool is_incomplete(uint64_t start, uint64_t end)
+{
+	return end < start;
+}
+
+static void add(struct aggregate_sum *sum, uint64_t bytes, uint64_t busy_ns)
+{
+	sum->count++;
+	sum->bytes += bytes;
+	sum->busy_ns += busy_ns;
+	if (busy_ns == 0)
+		sum->untimed_bytes += bytes;
+}
+
+static enum aggregate_memory memory_of(uint8_t kind)
+{
+	static const enum aggregate_memory kinds[CUPTI_MEMORY_KINDS] = {
+		[CUPTI_PAGEABLE] = AGGREGATE_PAGEABLE,
+		[CUPTI_PINNED] = AGGREGATE_PINNED,
+		[CUPTI_DEVICE] = AGGREGATE_DEVICE,
+		[CUPTI_ARRAY] = AGGREGATE_ARRAY,
+		[CUPTI_MANAGED] = AGGREGATE_MANAGED,
+		[CUPTI_DEVICE_STATIC] = AGGREGATE_DEVICE,
+		[CUPTI_MANAGED_STATIC] = AGGREGATE_MANAGED,
+	};
+
+	return kind < CUPTI_MEMORY_KINDS ? kinds[kind] : AGGREGATE_UNKNOWN;
+}
+
+static int direction_of(uint8_t copy_kind)
+{
+	switch (copy_kind) {
+	case CUPTI_H2D:
+	case CUPTI_H2A:
+		return TRACE_H2D;
+	case CUPTI_D2H:
+	case CUPTI_A2H:
+		return TRACE_D2H;
+	case CUPTI_A2A:
+	case CUPTI_A2D:
+	case CUPTI_D2A:
+	case CUPTI_D2D:
+		return TRACE_D2D;
+	case CUPTI_H2H:
+		return TRACE_H2H;
+	case CUPTI_P2P:
+		return TRACE_P2P;
+	default:
+		return TRACE_DIRECTIONS;
+	}
+}
+
+static void note_device(struct aggregate *aggregate, uint32_t device)
+{
+	if (device < AGGREGATE_DEVICES)
+		aggregate->device_mask |= (uint64_t)1 << device;
+}
+
+/* Adds a piece of a copy, and returns its kind of memory; AGGREGATE_MEMORIES: a copy of its own. */
+static enum aggregate_memory add_piece(struct aggregate *aggregate, int direction,
+				       const struct cupti_memcpy *record,
+				       const struct correlation_caller *caller, uint64_t ns)
+{
+	struct staged_piece piece;
+	uint64_t start = clockmap_to_ours(&aggregate->clock, record->start);
+
+	if (ns == 0 ||
+	    !staged_claim((enum trace_direction)direction, start, record->bytes, caller, &piece))
+		return AGGREGATE_MEMORIES;
+
+	const enum aggregate_memory row = AGGREGATE_STAGED;
+	struct aggregate_sum *sum = &aggregate->copies[direction][row];
+	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(piece.bytes)];
+	add(sum, record->bytes, ns);
+	sum->count -= !piece.is_first;
+	bin->count += piece.is_first;
+	bin->bytes += record->bytes;
+	bin->ns += ns;
+	aggregate->pieces[direction]++;
+	return row;
+}
+
+/*
+ * Without deferral, the host would have waited from the return of the call to the end of the copy.
+ */
+static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record,
+			  const struct correlation_caller *caller)
+{
+	uint64_t end = clockmap_to_ours(&aggregate->clock, record->end), leave;
+
+	if (deferred_claim(record->bytes, end, caller, &leave))
+		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
+}
+
+/* Adds the bytes of a copy to the bin where it began. */
+static void note_bytes(struct aggregate *aggregate, int direction,
+		       const struct cupti_memcpy *record)
+{
+	enum strip_count what = direction == TRACE_H2D ? STRIP_UP_BYTES : STRIP_DOWN_BYTES;
+
+	if (direction == TRACE_H2D || direction == TRACE_D2H)
+		strip_add_count(&aggregate->split.strip, what,
+				clockmap_to_ours(&aggregate->clock, record->start), record->bytes);
+}
+
+static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
+		     const struct correlation_caller *caller, uint64_t now_ns)
+{
+	int direction = direction_of(record->copy_kind);
+	uint8_t kind = direction == TRACE_D2H ? record->target_kind : record->source_kind;
+	bool on_devices = direction == TRACE_D2D || direction == TRACE_P2P;
+
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	enum aggregate_memory memory = memory_of(kind);
+	uint64_t ns = place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start,
+			    record->end, now_ns);
+
+	note_device(aggregate, record->device);
+	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
+					    ? add_piece(aggregate, direction, record, caller, ns)
+					    : AGGREGATE_MEMORIES;
+	bool is_piece = row != AGGREGATE_MEMORIES;
+	note_event(aggregate,
+		   (struct event){ .kind = EVENT_COPY,
+				   .duration_ns = ns,
+				   .name = events_name(direction, (int)(is_piece ? row : memory),
+						       EVENT_WAITS),
+				   .bytes = record->bytes },
+		   record->start, PLACE(record), caller);
+	if (ns != 0)
+		note_bytes(aggregate, direction, record);
+	if (is_piece)
+		return;
+	if (direction == TRACE_H2D)
+		note_deferred(aggregate, record, caller);
+	add(&aggregate->copies[direction][memory], record->bytes, ns);
+	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
+	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
+		uint64_t rate = (uint64_t)((__uint128_t)record->bytes * 1000000000 / ns);
+
+		if (rate > aggregate->fastest[direction])
+			aggregate->fastest[direction] = rate;
+	}
+}
+
+static void add_memset(struct aggregate *aggregate, const struct cupti_memset *record,
+		       uint64_t now_ns)
+{
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	note_device(aggregate, record->device);
+	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	add(&aggregate->memsets, record->bytes, ns);
+	note_event(
+		aggregate,
+		(struct event){ .kind = EVENT_MEMSET, .duration_ns = ns, .bytes = record->bytes },
+		record->start, PLACE(record), NULL);
+}
+
+static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
+		       uint64_t now_ns)
+{
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
+
+	note_device(aggregate, record->device);
+	note_event(aggregate,
+		   (struct event){ .kind = EVENT_KERNEL,
+				   .duration_ns = ns,
+				   .name = (uint32_t)(kernel - aggregate->kernels),
+				   .bytes = UINT64_MAX,
+				   .detail = events_wanted() ? details_shape(record) : 0 },
+		   record->start, PLACE(record), NULL);
+	add(&aggregate->launches, 0, ns);
+	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+	launch_times_ran(record->correlation, (size_t)(kernel - aggregate->kernels), ns);
+	kernel->count++;
+	kernel->busy_ns += ns;
+	if (ns > kernel->most_ns)
+		kernel->most_ns = ns;
+}
+
+struct taker {
+	struct aggregate *aggregate;
+	uint64_t now_ns;
+};
+
+/* A correlation_take_fn. */
+static void take_copy(void *arg, const struct cupti_memcpy *copy,
+		      const struct correlation_caller *caller)
+{
+	const struct taker *taker = arg;
+	struct correlation_caller ours;
+
+	if (caller != NULL) {
+		ours.thread = caller->thread;
+		ours.at_ns = clockmap_to_ours(&taker->aggregate->clock, caller->at_ns);
+	}
+	add_copy(taker->aggregate, copy, caller != NULL ? &ours : NULL, taker->now_ns);
+}
+
+void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
+{
+	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
+}
+
+/* The middle of a call is inside the call even if the clocks differ a little. */
+static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
+{
+	if (launch_times_is_launch(call))
+		launch_times_called(call->correlation, call->thread,
+				    clockmap_to_ours(&aggregate->clock,
+						     call->start + (call->end - call->start) / 2));
+	else
+		correlation_called(call, take_copy, &(struct taker){ aggregate, now_ns });
+}
+
+void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
+{
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	aggregate->records++;
+	switch (kind) {
+	case CUPTI_MEMCPY:
+	case CUPTI_MEMCPY2:
+		correlation_copied(record, take_copy, &(struct taker){ aggregate, now_ns });
+		break;
+	case CUPTI_DRIVER_CALL:
+		add_call(aggregate, record, now_ns);
+		break;
+	case CUPTI_MEMSET:
+		add_memset(aggregate, record, now_ns);
+		break;
+	case CUPTI_KERNEL:
+	case CUPTI_CONCURRENT_KERNEL:
+		add_launch(aggregate, record, now_ns);
+		break;
+	default:
+		aggregate->unknown_kinds++;
+	}
+}
+
+bool aggregate_is_alignable(const struct aggregate *aggregate)
+{
+	return aggregate->outside * 100 <= aggregate->records;
+}

@@ -1,0 +1,45 @@
+/*
+ * Converts CUPTI's time stamps to our clock.
+ *
+ * CUPTI uses CLOCK_REALTIME on Linux by default, but on CUDA 13 only once CUPTI has started
+ * completely.  So the clock is sampled only after the first record has arrived.  Both clocks are
+ * slewed alike and differ by steps only: the latest anchor is the best one for new records.
+ */
+#ifndef HP_TRACE_COLLECT_CLOCKMAP_H
+#define HP_TRACE_COLLECT_CLOCKMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CUPTI's clock less ours, and the width of the gap between the two readings around it. */
+struct clockmap_anchor {
+	int64_t offset_ns;
+	uint64_t gap_ns, at_ns;
+};
+
+struct clockmap {
+	bool anchored;
+	struct clockmap_anchor first, last;
+	uint64_t most_step_ns; /* the largest difference between neighboring anchors */
+};
+
+/* Reads CUPTI's clock.  Returns nonzero on failure. */
+typedef int (*clockmap_read_fn)(uint64_t *ret_ns);
+
+/*
+ * Sets a new anchor: of `tries` readings between two of ours, the one with the smallest gap.
+ * `read` is cuptiGetTimestamp(); if `read` is NULL or fails, CLOCK_REALTIME is used.
+ */
+void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries);
+
+/* Converts `ns` of CUPTI's clock to ours.  Returns 0 for a time before our clock began. */
+uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns);
+
+/*
+ * Writes the drift between the clocks from the first to the last anchor, in parts per billion.
+ * False: not known, since one clock was stepped in between.  The system's administrator may have
+ * set it, or another user of CUPTI may have given CUPTI another clock.
+ */
+bool clockmap_drift_ppb(const struct clockmap *map, int64_t *ret);
+
+#endif

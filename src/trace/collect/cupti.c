@@ -1,0 +1,243 @@
+/*
+ * cupti.c - looks up each function of libcupti, and explains its refusals.
+ *
+ * Every function is optional unless proven necessary: versions differ, and mock-ups and stubs
+ * exist.
+ */
+#define _GNU_SOURCE
+#include "trace/collect/cupti.h"
+#include "base/cupti_find.h"
+#include "base/log.h"
+#include "base/parse.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Kernels first: their instrumentation is generated when a module is loaded.  CONCURRENT_KERNEL,
+ * because KERNEL would serialize kernels and so remove the overlap to be measured.
+ */
+static const struct {
+	uint32_t kind;
+	const char *name;
+} kinds[] = {
+	{ CUPTI_CONCURRENT_KERNEL, "kernels" },
+	{ CUPTI_MEMCPY, "copies" },
+	{ CUPTI_MEMCPY2, "copies between devices" },
+	{ CUPTI_MEMSET, "memsets" },
+};
+
+static void find_path(struct cupti *cupti)
+{
+	struct link_map *map;
+
+	if (dlinfo(cupti->handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name != NULL)
+		snprintf(cupti->path, sizeof(cupti->path), "%s", map->l_name);
+}
+
+int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t room)
+{
+	const struct {
+		const char *name;
+		void *slot;
+		bool needed;
+	} functions[] = {
+		{ "cuptiActivityRegisterCallbacks", &cupti->register_callbacks, true },
+		{ "cuptiActivityEnable", &cupti->enable, true },
+		{ "cuptiActivityDisable", &cupti->disable, true },
+		{ "cuptiActivityFlushAll", &cupti->flush_all, true },
+		{ "cuptiActivityGetNextRecord", &cupti->get_next_record, true },
+		{ "cuptiActivityGetNumDroppedRecords", &cupti->get_dropped, false },
+		{ "cuptiGetTimestamp", &cupti->get_timestamp, false },
+		{ "cuptiGetVersion", &cupti->get_version, false },
+		{ "cuptiGetResultString", &cupti->get_result_string, false },
+		{ "cuptiActivityEnableDriverApi", &cupti->enable_call, false },
+		{ "cuptiGetThreadIdType", &cupti->get_thread_type, false },
+		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
+		{ "cuptiSubscribe_v2", &cupti->subscribe, false },
+		{ "cuptiUnsubscribe", &cupti->unsubscribe, false },
+	};
+
+	memset(cupti, 0, sizeof(*cupti));
+	cupti->handle = hp_cupti_find(driver_version, ret_why, room);
+	if (cupti->handle == NULL)
+		return -ENOENT;
+	find_path(cupti);
+	for (size_t i = 0; i < HP_LEN(functions); i++) {
+		void *address = dlsym(cupti->handle, functions[i].name);
+
+		if (address == NULL && functions[i].needed) {
+			snprintf(ret_why, room, "%.200s has no %s", cupti->path, functions[i].name);
+			return -ENOENT;
+		}
+		memcpy(functions[i].slot, &address, sizeof(address));
+	}
+	if (cupti->get_version != NULL && cupti->get_version(&cupti->version) != CUPTI_OK)
+		cupti->version = 0;
+	if (cupti->version != 0 && cupti->version < CUPTI_OLDEST) {
+		snprintf(ret_why, room, "%.200s is older than CUDA 11", cupti->path);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* Never called: no callback is enabled. */
+static void ignore(void *data, int domain, uint32_t number, const void *call)
+{
+	(void)data;
+	(void)domain;
+	(void)number;
+	(void)call;
+}
+
+/*
+ * Writes the name of the tool that has CUPTI; "": unknown.  CUPTI names the tool when it refuses a
+ * subscription.  If the tool has unsubscribed by now, our subscription succeeds, and we unsubscribe
+ * again.
+ */
+static void ask_who(const struct cupti *cupti, char *ret_name)
+{
+	struct cupti_subscriber wished = {
+		.size = sizeof(wished),
+		.name = "hotpin",
+		.other = ret_name,
+		.other_size = CUPTI_NAME_MOST,
+	};
+	void *handle = NULL;
+
+	memset(ret_name, 0, CUPTI_NAME_MOST);
+	if (cupti->subscribe == NULL || cupti->unsubscribe == NULL)
+		return;
+	int result = cupti->subscribe(&handle, (void *)ignore, NULL, &wished);
+	if (result == CUPTI_OK)
+		cupti->unsubscribe(handle);
+	if (result != CUPTI_TAKEN)
+		ret_name[0] = '\0';
+	ret_name[CUPTI_NAME_MOST - 1] = '\0';
+	/* The name may be printed to a terminal. */
+	for (char *at = ret_name; *at != '\0'; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+}
+
+static void explain(const struct cupti *cupti, int result, const char *what, char *ret_why,
+		    size_t room)
+{
+	const char *text = NULL, *hint = "";
+	char who[CUPTI_NAME_MOST] = "";
+
+	switch (result) {
+	case CUPTI_MAX_LIMIT_REACHED:
+	case CUPTI_NOT_COMPATIBLE: /* since CUDA 13.3: the first tool uses the newer interface */
+	case CUPTI_DISABLED:
+	case CUPTI_TAKEN:
+		hint = "CUPTI is in use by another tool";
+		ask_who(cupti, who);
+		break;
+	case CUPTI_INSUFFICIENT_PRIVILEGES:
+	case CUPTI_VGPU_PRIVILEGES:
+		hint = "CUPTI is not permitted; try --cap-add SYS_ADMIN or the driver option "
+		       "NVreg_RestrictProfilingToAdminUsers=0";
+		break;
+	case CUPTI_CONFIDENTIAL ... CUPTI_WSL:
+		hint = "CUPTI does not support this kind of device";
+		break;
+	default:
+		hint = "CUPTI refused";
+	}
+	if (cupti->get_result_string == NULL ||
+	    cupti->get_result_string(result, &text) != CUPTI_OK || text == NULL)
+		text = "error";
+	snprintf(ret_why, room, "%s%s%s (%s: %.64s %d)", hint, who[0] != '\0' ? ", " : "", who,
+		 what, text, result);
+}
+
+int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
+		 char *ret_why, size_t room)
+{
+	int result = cupti->register_callbacks(request, complete);
+
+	if (result != CUPTI_OK) {
+		explain(cupti, result, "callbacks", ret_why, room);
+		return result;
+	}
+	for (size_t i = 0; i < HP_LEN(kinds); i++) {
+		result = cupti->enable(kinds[i].kind);
+		if (result != CUPTI_OK) {
+			explain(cupti, result, kinds[i].name, ret_why, room);
+			cupti_disable(cupti);
+			return result;
+		}
+		cupti->enabled++;
+	}
+	return CUPTI_OK;
+}
+
+static const uint32_t copy_calls[] = {
+#define COPY_CALL(function, number) number,
+#include "trace/collect/copy_calls.def"
+};
+
+static const uint32_t launch_calls[] = {
+#define LAUNCH_CALL(function, number) number,
+#include "trace/collect/launch_calls.def"
+};
+
+static void disable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
+{
+	while (count > 0)
+		cupti->enable_call(calls[--count], 0);
+}
+
+static bool enable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
+{
+	if (cupti->enable_call == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (cupti->enable_call(calls[i], 1) != CUPTI_OK) {
+			disable_calls(cupti, calls, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool cupti_enable_calls(struct cupti *cupti)
+{
+	int type = CUPTI_THREADS_BY_PTHREAD;
+
+	if (cupti->get_thread_type != NULL &&
+	    (cupti->get_thread_type(&type) != CUPTI_OK || type != CUPTI_THREADS_BY_PTHREAD))
+		return false;
+	return cupti->tells_calls = enable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+}
+
+bool cupti_enable_launches(struct cupti *cupti)
+{
+	return cupti->tells_launches = enable_calls(cupti, launch_calls, HP_LEN(launch_calls));
+}
+
+void cupti_disable_launches(struct cupti *cupti)
+{
+	if (cupti->tells_launches)
+		disable_calls(cupti, launch_calls, HP_LEN(launch_calls));
+	cupti->tells_launches = false;
+}
+
+void cupti_disable(struct cupti *cupti)
+{
+	cupti_disable_launches(cupti);
+	if (cupti->tells_calls)
+		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+	cupti->tells_calls = false;
+	while (cupti->enabled > 0) {
+		int result = cupti->disable(kinds[--cupti->enabled].kind);
+
+		if (result != CUPTI_OK)
+			hp_debug("cuptiActivityDisable of %s: %d", kinds[cupti->enabled].name,
+				 result);
+	}
+}

@@ -1,0 +1,114 @@
+/*
+ * details.c - growing lists, by hashes of their items.
+ */
+#include "trace/collect/details.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "trace/keys.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct list {
+	size_t size; /* of an item, in bytes; items have no padding */
+	unsigned char *items;
+	struct keys keys; /* hashes of the items */
+};
+
+/* A place of a sample, without padding, since its bytes are hashed. */
+struct sampled {
+	uint64_t module, offset, caller; /* caller: an index; DETAILS_UNKNOWN: none */
+};
+
+static struct list shapes = { .size = sizeof(struct shape) };
+static struct list sampled = { .size = sizeof(struct sampled) };
+
+static uint64_t hash_of(const void *item, size_t size)
+{
+	const unsigned char *bytes = item;
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < size; i++)
+		hash = hp_mix(hash, bytes[i]);
+	return hash;
+}
+
+static bool is_ready(struct list *list)
+{
+	if (list->items == NULL && keys_start(&list->keys, DETAILS_MOST) == 0)
+		list->items = hp_arena_alloc(DETAILS_MOST * list->size);
+	return list->items != NULL;
+}
+
+/*
+ * Returns the index of an item, which is added if new.  DETAILS_UNKNOWN: `most` items exist
+ * already.
+ */
+static uint32_t index_of(struct list *list, const void *item, size_t most)
+{
+	uint64_t hash = hash_of(item, list->size);
+
+	if (!is_ready(list))
+		return DETAILS_UNKNOWN;
+	uint32_t index = keys_find(&list->keys, hash);
+	if (index != KEYS_NONE)
+		return index;
+	if (list->keys.rows >= most)
+		return DETAILS_UNKNOWN;
+	index = keys_add(&list->keys, hash);
+	memcpy(list->items + index * list->size, item, list->size);
+	return index;
+}
+
+uint32_t details_shape(const struct cupti_kernel *record)
+{
+	struct shape shape = { .registers = record->registers,
+			       .static_shared = record->static_shared,
+			       .dynamic_shared = record->dynamic_shared };
+
+	memcpy(shape.grid, record->grid, sizeof(shape.grid));
+	memcpy(shape.block, record->block, sizeof(shape.block));
+	return shape.block[0] > 0 ? index_of(&shapes, &shape, DETAILS_MOST) : DETAILS_UNKNOWN;
+}
+
+static uint32_t place_of(const struct module_place *place, uint32_t caller, size_t most)
+{
+	struct sampled item = { place->module, place->offset, caller };
+
+	return index_of(&sampled, &item, most);
+}
+
+uint32_t details_chain(const struct module_place *frame, size_t depth)
+{
+	uint32_t at = DETAILS_UNKNOWN;
+
+	for (size_t i = depth; i > 0; i--) {
+		at = place_of(&frame[i - 1], at, DETAILS_CALLED_MOST);
+		if (at == DETAILS_UNKNOWN)
+			return place_of(&frame[0], DETAILS_UNKNOWN, DETAILS_MOST);
+	}
+	return at;
+}
+
+size_t details_shapes(void)
+{
+	return shapes.keys.rows;
+}
+
+const struct shape *details_shape_at(size_t index)
+{
+	return &((const struct shape *)(const void *)shapes.items)[index];
+}
+
+size_t details_places(void)
+{
+	return sampled.keys.rows;
+}
+
+struct module_place details_place_at(size_t index, uint32_t *ret_caller)
+{
+	const struct sampled *item = &((const struct sampled *)(const void *)sampled.items)[index];
+
+	*ret_caller = (uint32_t)item->caller;
+	return (struct module_place){ (uint32_t)item->module, item->offset };
+}

@@ -1,0 +1,43 @@
+/*
+ * Details that events of the timeline refer to: launch shapes of kernels, and places of samples.  A
+ * place with a known caller holds the index of that caller, so chains share their callers.
+ *
+ * A program has few different details, so an event holds an index.  Only the thread that reads
+ * records uses this file, until that thread has ended.
+ */
+#ifndef HP_TRACE_COLLECT_DETAILS_H
+#define HP_TRACE_COLLECT_DETAILS_H
+
+#include "trace/collect/cupti_min.h"
+#include "trace/places/modules.h"
+
+#include <stddef.h>
+
+#define DETAILS_MOST        16384u /* of each kind; a power of two */
+/* Of these, for places with a caller.  The rest is reserved for samples whose chain has no room. */
+#define DETAILS_CALLED_MOST (DETAILS_MOST * 3 / 4)
+#define DETAILS_UNKNOWN     UINT32_MAX
+
+struct shape {
+	int32_t grid[3], block[3];
+	int32_t registers; /* for each thread */
+	int32_t static_shared, dynamic_shared;
+};
+
+/*
+ * Returns the index of a kernel's shape.  DETAILS_UNKNOWN: it has no shape, or there are too many.
+ */
+uint32_t details_shape(const struct cupti_kernel *record);
+/*
+ * Returns the index of a sample's leaf.  `frame` holds the leaf and its likely callers, 1 at least.
+ */
+uint32_t details_chain(const struct module_place *frame, size_t depth);
+
+/* Return the numbers of details, and a detail by its index. */
+size_t details_shapes(void);
+const struct shape *details_shape_at(size_t index);
+size_t details_places(void);
+/* `ret_caller`: an index below this one; DETAILS_UNKNOWN: none. */
+struct module_place details_place_at(size_t index, uint32_t *ret_caller);
+
+#endif

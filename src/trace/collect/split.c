@@ -1,0 +1,301 @@
+/*
+ * split.c - one sweep over all layers.
+ *
+ * Sorting is cheap for spans that are nearly in order, as records of one stream are, and for long
+ * runs in order.
+ */
+#include "trace/collect/split.h"
+#include "trace/sort.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+_Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
+		       SPLIT_COPY_CALL < SPLIT_WAIT,
+	       "the device's layers come before the host's");
+#define FEW         16u /* so few spans are sorted by insertion */
+#define LEVELS_MOST 40u /* beyond, heap sort: no bad order of spans slows it */
+/* In place of a layer: a change of stage, whose number is in `end`. */
+#define STAGE       SPLIT_LAYERS
+_Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
+_Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
+
+void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
+{
+	assert(room >= 2);
+	*split = (struct split){ .spans = spans, .room = room, .at = begin, .begin = begin };
+	strip_init(&split->strip, begin);
+}
+
+static uint64_t start_of(const struct split_span *span)
+{
+	return span->key >> SPLIT_LAYER_BITS;
+}
+
+static bool is_before(const void *left, const void *right)
+{
+	const struct split_span *a = left, *b = right;
+
+	return a->key < b->key;
+}
+
+/*
+ * Sorts by insertion as long as it is cheap.  False: too much disorder; all spans are still there.
+ */
+static bool insertion_sort(struct split_span *spans, size_t count)
+{
+	size_t moves = 0, most = 8 * count + 64;
+
+	for (size_t i = 1; i < count; i++) {
+		struct split_span moving = spans[i];
+		size_t hole = i;
+
+		while (hole > 0 && spans[hole - 1].key > moving.key && moves++ < most) {
+			spans[hole] = spans[hole - 1];
+			hole--;
+		}
+		spans[hole] = moving;
+		if (moves >= most)
+			return false;
+	}
+	return true;
+}
+
+/* Returns the median key of three spans. */
+static uint64_t pivot_of(const struct split_span *spans, size_t count)
+{
+	uint64_t first = spans[0].key, middle = spans[count / 2].key, last = spans[count - 1].key;
+	uint64_t least = first < last ? first : last, most = first < last ? last : first;
+
+	return middle < least ? least : middle > most ? most : middle;
+}
+
+/* Returns an index inside the array.  No span before it is later than a span from it on. */
+static size_t partition(struct split_span *spans, size_t count)
+{
+	uint64_t pivot = pivot_of(spans, count);
+	size_t low = 0, high = count - 1;
+
+	for (;;) {
+		while (spans[low].key < pivot)
+			low++;
+		while (spans[high].key > pivot)
+			high--;
+		if (low >= high)
+			return high + 1;
+		struct split_span swapped = spans[low];
+		spans[low++] = spans[high];
+		spans[high--] = swapped;
+	}
+}
+
+/* Sorts by quicksort.  Spans arrive in long runs in order, so its branches are predicted well. */
+static void quick_sort(struct split_span *spans, size_t count, unsigned levels)
+{
+	while (count > FEW && levels-- > 0) {
+		size_t at = partition(spans, count);
+
+		/* The larger part without recursion, so that the stack stays small. */
+		if (at < count - at) {
+			quick_sort(spans, at, levels);
+			spans += at;
+			count -= at;
+		} else {
+			quick_sort(spans + at, count - at, levels);
+			count = at;
+		}
+	}
+	if (!insertion_sort(spans, count))
+		sort_heap(spans, count, sizeof(*spans), is_before);
+}
+
+static void sort(struct split_span *spans, size_t count)
+{
+	if (!insertion_sort(spans, count))
+		quick_sort(spans, count, LEVELS_MOST);
+}
+
+/* Returns the state of the wall time for a set of layers. */
+static enum split_part part_of(unsigned layers)
+{
+	const unsigned calls = 1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT | 1 << SPLIT_CALL;
+	bool transfer = layers >> SPLIT_TRANSFER & 1, kernel = layers >> SPLIT_KERNEL & 1;
+
+	if (transfer)
+		return kernel ? SPLIT_PART_OVERLAP : SPLIT_PART_TRANSFER;
+	if (kernel)
+		return SPLIT_PART_KERNEL;
+	if (layers >> SPLIT_START_UP & 1)
+		return SPLIT_PART_STARTUP;
+	return layers & calls ? SPLIT_PART_CALLS : SPLIT_PART_HOST;
+}
+
+/* Accounts for the time up to `to`. */
+static void advance(struct split *split, uint64_t to)
+{
+	while (split->at < to) {
+		uint64_t next = to;
+
+		/* Mostly one or two of all layers are on. */
+		for (unsigned left = split->on; left != 0; left &= left - 1) {
+			unsigned layer = (unsigned)__builtin_ctz(left);
+
+			if (split->open[layer] <= split->at)
+				split->on &= ~(1u << layer);
+			else if (split->open[layer] < next)
+				next = split->open[layer];
+		}
+		split->state_ns[split->stage][split->on] += next - split->at;
+		strip_add_time(&split->strip, part_of(split->on), split->at, next);
+		split->at = next;
+	}
+}
+
+static void sweep(struct split *split, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct split_span *span = &split->spans[i];
+		unsigned layer = span->key & ((1 << SPLIT_LAYER_BITS) - 1);
+
+		advance(split, start_of(span));
+		if (layer == STAGE) {
+			split->stage = (unsigned)span->end;
+		} else if (span->end > split->open[layer]) {
+			split->open[layer] = span->end;
+			split->on |= 1u << layer;
+		}
+	}
+}
+
+static void make_room(struct split *split)
+{
+	size_t half = (split->count + 1) / 2;
+
+	sort(split->spans, split->count);
+	sweep(split, half);
+	for (size_t i = half; i < split->count; i++)
+		split->spans[i - half] = split->spans[i];
+	split->count -= half;
+}
+
+void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end)
+{
+	/* The time before the begin belongs to no part. */
+	if (start < split->begin)
+		start = split->begin;
+	if (end <= start)
+		return;
+	if (split->count == split->room)
+		make_room(split);
+	if (layer >= SPLIT_CALL)
+		strip_add_count(&split->strip, STRIP_CALLS, start, 1);
+	/* Time that is already summed up does not change: sweep() only goes on from there. */
+	if (start < split->at)
+		split->late_ns += (end < split->at ? end : split->at) - start;
+	split->spans[split->count++] = split_span_of(layer, start, end);
+}
+
+void split_stage(struct split *split, uint64_t at, unsigned stage)
+{
+	if (at < split->begin)
+		at = split->begin;
+	if (split->count == split->room)
+		make_room(split);
+	split->spans[split->count++] = split_span_of(STAGE, at, stage);
+}
+
+static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
+{
+	unsigned host = state & (1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT);
+	uint64_t *const parts[SPLIT_PARTS] = {
+		[SPLIT_PART_HOST] = &sum->host_ns,     [SPLIT_PART_STARTUP] = &sum->startup_ns,
+		[SPLIT_PART_CALLS] = &sum->calls_ns,   [SPLIT_PART_TRANSFER] = &sum->transfer_ns,
+		[SPLIT_PART_KERNEL] = &sum->kernel_ns, [SPLIT_PART_OVERLAP] = &sum->overlap_ns,
+	};
+
+	sum->wall_ns += ns;
+	for (int layer = 0; layer < SPLIT_LAYERS; layer++)
+		sum->layer_ns[layer] += state >> layer & 1 ? ns : 0;
+	*parts[part_of(state)] += ns;
+	if (host != 0)
+		sum->blocked_ns += ns;
+	else if (state >> SPLIT_DEFERRED & 1)
+		sum->ahead_ns += ns;
+	if (!(state >> SPLIT_COPY_CALL & 1))
+		return;
+	if (state >> SPLIT_TRANSFER & 1)
+		sum->call_copying_ns += ns;
+	else if (state >> SPLIT_KERNEL & 1)
+		sum->call_waiting_ns += ns;
+	else
+		sum->call_overhead_ns += ns;
+}
+
+static void add_stage(const struct split *split, unsigned stage, struct split_sum *sum)
+{
+	for (unsigned state = 0; state < SPLIT_STATES; state++)
+		add_state(sum, state, split->state_ns[stage][state]);
+}
+
+void split_stage_sum(const struct split *split, unsigned stage, struct split_sum *ret)
+{
+	*ret = (struct split_sum){ 0 };
+	add_stage(split, stage, ret);
+}
+
+void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
+{
+	struct split_sum sum = { .late_ns = split->late_ns };
+
+	if (end < split->at)
+		end = split->at;
+	sort(split->spans, split->count);
+	size_t inside = 0;
+	while (inside < split->count && start_of(&split->spans[inside]) < end)
+		inside++;
+	sweep(split, inside);
+	advance(split, end);
+	split->count = 0;
+	for (unsigned stage = 0; stage < SPLIT_STAGES; stage++)
+		add_stage(split, stage, &sum);
+	*ret = sum;
+}
+
+void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret)
+{
+	/* The copy shares the spans, which may be sorted in place. */
+	*ret_copy = *split;
+	split_finish(ret_copy, end, ret);
+}
+
+void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
+{
+	uint64_t whole = 0;
+	unsigned given = 0;
+
+	for (size_t i = 0; i < count; i++)
+		whole += parts[i];
+	for (size_t i = 0; i < count; i++) {
+		ret_tenths[i] = whole == 0 ? 0 : (unsigned)((__uint128_t)parts[i] * 1000 / whole);
+		given += ret_tenths[i];
+	}
+	/*
+	 * At most count - 1 tenths are missing.  The part that rounding reduced most gets a tenth
+	 * first.
+	 */
+	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
+		size_t best = count;
+		uint64_t most = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t rest = (uint64_t)((__uint128_t)parts[i] * 1000 % whole);
+
+			if (!(taken >> i & 1) && (best == count || rest > most)) {
+				best = i;
+				most = rest;
+			}
+		}
+		taken |= (uint64_t)1 << best;
+		ret_tenths[best]++;
+	}
+}

@@ -1,0 +1,79 @@
+/*
+ * report.c - names and figures that both writers use.
+ */
+#include "trace/out/report.h"
+
+#include <string.h>
+
+const char *const report_directions[AGGREGATE_DIRECTIONS] = {
+	[TRACE_H2D] = "h2d", [TRACE_D2H] = "d2h", [TRACE_D2D] = "d2d",
+	[TRACE_H2H] = "h2h", [TRACE_P2P] = "p2p", [TRACE_DIRECTIONS] = "unknown",
+};
+
+const char *const report_device_memories[AGGREGATE_MEMORIES] = {
+	[AGGREGATE_UNKNOWN] = "unknown", [AGGREGATE_PAGEABLE] = "pageable",
+	[AGGREGATE_STAGED] = "staged",   [AGGREGATE_PINNED] = "pinned",
+	[AGGREGATE_DEVICE] = "device",   [AGGREGATE_ARRAY] = "array",
+	[AGGREGATE_MANAGED] = "managed",
+};
+
+const char *const report_host_memories[TRACE_MEMORIES] = {
+	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_STAGED] = "staged",
+	[TRACE_PINNED] = "pinned",     [TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
+};
+
+void report_bus_read(const struct report *report, struct report_bus *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct hostcalls_sum *ours = report->calls.copies[direction];
+
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
+			ret->our_count += ours[memory].count;
+			ret->our_bytes += ours[memory].bytes;
+		}
+		ret->promoted_bytes += ours[TRACE_PROMOTED].bytes;
+		ret->own_pinned_bytes += ours[TRACE_PINNED].bytes;
+		ret->own_unknown |= ours[TRACE_UNKNOWN].count > 0;
+		if (!report->device)
+			continue;
+		const struct aggregate_sum *theirs = report->collected.device->copies[direction];
+		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
+			ret->their_count += theirs[memory].count;
+			ret->their_bytes += theirs[memory].bytes;
+		}
+		ret->their_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
+	}
+}
+
+void report_whatif(const struct report *report, struct whatif_facts *ret)
+{
+	struct whatif_pageable directions[2];
+
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct aggregate_sum *sum =
+			&report->collected.device->copies[direction][AGGREGATE_PAGEABLE];
+
+		directions[direction] = (struct whatif_pageable){
+			.bytes = sum->bytes - sum->untimed_bytes,
+			.busy_ns = sum->busy_ns,
+			.peak = report->peak[direction],
+		};
+	}
+	ret->split = &report->split;
+	ret->up_ns = ret->down_ns = 0;
+	for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
+		ret->up_ns += report->collected.device->copies[TRACE_H2D][memory].busy_ns;
+		ret->down_ns += report->collected.device->copies[TRACE_D2H][memory].busy_ns;
+	}
+	ret->pageable_calls_ns = 0;
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct hostcalls_sum *sums = report->calls.copies[direction];
+
+		if (directions[direction].bytes > 0)
+			ret->pageable_calls_ns +=
+				sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;
+	}
+	ret->excess_ns = 0;
+	ret->excess_known = whatif_excess_ns(directions, 2, &ret->excess_ns);
+}

@@ -1,0 +1,72 @@
+/*
+ * The contents of a report, gathered once.  The emitters only format them.
+ */
+#ifndef HP_TRACE_OUT_REPORT_H
+#define HP_TRACE_OUT_REPORT_H
+
+#include "trace/calls/hostcalls.h"
+#include "trace/collect/collect.h"
+#include "trace/operation.h"
+#include "trace/out/process.h"
+#include "trace/out/whatif.h"
+
+#define REPORT_WARNINGS_MOST 12
+#define REPORT_WARNING_ROOM  200
+
+struct report {
+	struct process process;
+	const char *stage;     /* "": none */
+	char device_name[128]; /* "": unknown */
+	char device_uuid[33];  /* "": unknown */
+	int driver_version;
+	bool on_stand_in;
+	uint64_t link_bytes_per_s;       /* in each direction; 0: unknown */
+	uint64_t peak[TRACE_DIRECTIONS]; /* bytes a second; 0: unknown */
+	bool peak_observed;              /* by the run's own copies: a lower bound */
+	uint64_t began_ns, ended_ns;
+	bool ended;      /* false: results so far, while the program runs */
+	int exit_status; /* -1: not known */
+
+	const struct cupti *cupti; /* its path and version, where one was loaded */
+	const char *why_not;       /* "" where CUPTI was used */
+	struct collect_result collected;
+	struct split_sum split;
+	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
+	struct hostcalls calls;
+	bool events;       /* true if the timeline was collected */
+	bool repeats;      /* true if copies were hashed */
+	bool buffers;      /* true if host buffers were recorded */
+	bool sites;        /* true if call sites of copies were recorded */
+	bool gaps;         /* true if host code between calls was recorded */
+	bool launches;     /* true if call sites of launches were recorded */
+	uint64_t start_ns; /* time to start collecting */
+
+	/* The program used no device: values of the device are 0, not unknown. */
+	bool no_device;
+
+	/* Which results are reliable.  Without `device`, the device's times are unknown. */
+	bool device, aligned;
+	bool truncated;
+	char split_why[REPORT_WARNING_ROOM]; /* why there is no split; "": there is a split */
+	size_t warnings;
+	char warning[REPORT_WARNINGS_MOST][REPORT_WARNING_ROOM];
+};
+
+/* Copies between host and devices, in both views.  The device's values are 0 if unknown. */
+struct report_bus {
+	uint64_t our_count, our_bytes, promoted_bytes, own_pinned_bytes;
+	bool own_unknown; /* for some memory, hotpin did not check for a pin */
+	uint64_t their_count, their_bytes, their_pinned_bytes;
+};
+
+void report_bus_read(const struct report *report, struct report_bus *ret);
+
+/* Gathers the facts for the bounds of whatif.h. */
+void report_whatif(const struct report *report, struct whatif_facts *ret);
+
+/* Names that all emitters use, by enum. */
+extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
+extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
+extern const char *const report_host_memories[TRACE_MEMORIES];
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * validity.c - decides which parts of a report are reliable, and which warnings a reader needs.
+ */
+#include "trace/out/validity.h"
+#include "base/counters.h"
+#include "trace/calls/gaps.h"
+#include "trace/calls/stages.h"
+#include "trace/collect/events.h"
+#include "trace/places/sites.h"
+#include "trace/python/interpreter.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The largest share of records that may be missing from a split that is shown: one in so many. */
+#define LOSS_ONE_IN 100
+
+enum note_kind {
+	NOTE_WARNS,
+	NOTE_DENIES_SPLIT, /* why the wall time cannot be split: the first such note is shown */
+};
+
+__attribute__((format(printf, 3, 4))) static void note(struct report *report, enum note_kind kind,
+						       const char *format, ...)
+{
+	char text[REPORT_WARNING_ROOM];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (report->warnings < REPORT_WARNINGS_MOST)
+		snprintf(report->warning[report->warnings++], REPORT_WARNING_ROOM, "%s", text);
+	if (kind != NOTE_DENIES_SPLIT)
+		return;
+	report->aligned = false;
+	if (report->split_why[0] == '\0')
+		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
+}
+
+/* Returns the fastest rate of a direction, of single copies and of the rows of the report. */
+static uint64_t fastest_of(const struct aggregate *device, int direction)
+{
+	uint64_t fastest = device->fastest[direction];
+
+	for (int memory = AGGREGATE_PAGEABLE; memory <= AGGREGATE_PINNED; memory++) {
+		const struct aggregate_sum *row = &device->copies[direction][memory];
+		uint64_t bytes = row->bytes - row->untimed_bytes;
+
+		if (row->busy_ns == 0)
+			continue;
+		uint64_t rate = (uint64_t)((__uint128_t)bytes * 1000000000 / row->busy_ns);
+		fastest = rate > fastest ? rate : fastest;
+	}
+	return fastest;
+}
+
+/*
+ * The peak is the rate of the link.  If that is unknown, or the run was faster, so that it is
+ * wrong, the peak is the best rate of the run, in a direction that has large copies.
+ */
+static void look_at_peak(struct report *report)
+{
+	const struct aggregate *device = report->collected.device;
+	const uint64_t link = report->link_bytes_per_s;
+
+	report->peak[TRACE_H2D] = report->peak[TRACE_D2H] = link;
+	if (!report->device)
+		return;
+	uint64_t fastest[] = { [TRACE_H2D] = fastest_of(device, TRACE_H2D),
+			       [TRACE_D2H] = fastest_of(device, TRACE_D2H) };
+	report->peak_observed = fastest[TRACE_H2D] > link || fastest[TRACE_D2H] > link;
+	if (!report->peak_observed)
+		return;
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++)
+		report->peak[direction] = device->fastest[direction] != 0 ? fastest[direction] : 0;
+}
+
+static bool is_too_much(uint64_t lost, uint64_t all)
+{
+	return lost > all / LOSS_ONE_IN;
+}
+
+/*
+ * True if too many bytes are missing.  Asynchronous copies may be in flight at the end, but not a
+ * tenth of the bytes.  If CUPTI has lost records, the limit is the share that a split may lack.
+ */
+static bool is_partial(const struct report_bus *bus, bool lossy)
+{
+	uint64_t missing =
+		bus->our_bytes > bus->their_bytes ? bus->our_bytes - bus->their_bytes : 0;
+
+	return missing > bus->our_bytes / (lossy ? LOSS_ONE_IN : 10);
+}
+
+/* Missing records, by comparison with the calls that went through the shim. */
+struct missing {
+	uint64_t copies, kernels;     /* the numbers without a record */
+	uint64_t must_show, must_run; /* the numbers that should have records */
+	bool ceased;                  /* records stopped during the run */
+	bool partial;                 /* bytes are missing */
+};
+
+static struct missing look_for_missing(const struct report *report, const struct aggregate *device,
+				       const struct report_bus *bus, bool lossy)
+{
+	const struct hostcalls *calls = &report->calls;
+	uint64_t left = report->collected.must_show_left;
+	/* Kernels of graphs also have records, so more records may be missing than this shows. */
+	uint64_t ran = device->launches.count + device->incomplete;
+	struct missing missing = {
+		.must_show = calls->must_show,
+		.must_run = calls->kernels - calls->kernels_captured,
+	};
+
+	/* While the program runs, more records will arrive. */
+	if (!report->ended)
+		return missing;
+	if (missing.must_show > bus->their_count)
+		missing.copies = missing.must_show - bus->their_count;
+	if (missing.must_run > ran)
+		missing.kernels = missing.must_run - ran;
+	missing.ceased = !lossy && left > 0 && (left > 8 || missing.copies > 0);
+	missing.partial = is_partial(bus, lossy);
+	return missing;
+}
+
+/* True if the run made copies or launched kernels, and there is no record at all. */
+static bool has_nothing(const struct aggregate *device, const struct missing *missing)
+{
+	return device->records == 0 &&
+	       (missing->ceased || missing->partial || missing->copies > 0 || missing->kernels > 0);
+}
+
+static void check_missing(struct report *report, const struct aggregate *device, bool lossy)
+{
+	struct report_bus bus;
+
+	report_bus_read(report, &bus);
+	struct missing missing = look_for_missing(report, device, &bus, lossy);
+	if (!lossy && has_nothing(device, &missing)) {
+		report->device = false;
+		report->why_not = "CUPTI was taken by another tool";
+		note(report, NOTE_DENIES_SPLIT, "CUPTI recorded nothing: taken by another tool");
+		return;
+	}
+	if (missing.ceased) {
+		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
+
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI was taken by another tool at %llu.%03llu s: device figures end there",
+		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
+	} else if (missing.partial) {
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu copies: it was taken by another tool, or the "
+		     "program ended before they completed",
+		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
+	} else if (is_too_much(missing.copies, missing.must_show)) {
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu copies: no split of the wall time",
+		     (unsigned long long)bus.their_count, (unsigned long long)missing.must_show);
+	} else if (missing.copies > 0) {
+		note(report, NOTE_WARNS,
+		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
+		     (unsigned long long)missing.copies);
+	}
+	if (is_too_much(missing.kernels, missing.must_run))
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu launched kernels: no split of the wall "
+		     "time",
+		     (unsigned long long)(missing.must_run - missing.kernels),
+		     (unsigned long long)missing.must_run);
+	else if (missing.kernels > 0)
+		note(report, NOTE_WARNS,
+		     "CUPTI recorded %llu kernels fewer than were launched: device figures are "
+		     "too low",
+		     (unsigned long long)missing.kernels);
+}
+
+/*
+ * Checks the losses that CUPTI reports, and the records missing in comparison with our own counts.
+ */
+static void check_records(struct report *report, const struct aggregate *device)
+{
+	const struct collect_result *got = &report->collected;
+	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
+	/* An upper bound: no reader has read the discarded buffers. */
+	uint64_t lost = got->dropped + got->buffers.discarded * CUPTI_BUFFERS_DISCARD_RECORDS;
+
+	if (is_too_much(lost, device->records + lost) || got->flush_hung)
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are "
+		     "too low, no split of the wall time",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	else if (lossy)
+		note(report, NOTE_WARNS,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	check_missing(report, device, lossy);
+}
+
+/* Adds notes on counts that readers could misunderstand. */
+static void tell_of_counts(struct report *report, const struct aggregate *device)
+{
+	int devices = __builtin_popcountll(device->device_mask);
+
+	if (device->incomplete > 0)
+		note(report, NOTE_WARNS, "%llu operations had not completed and are not counted",
+		     (unsigned long long)device->incomplete);
+	if (device->untimed > 0)
+		note(report, NOTE_WARNS, "%llu records have no times",
+		     (unsigned long long)device->untimed);
+	if (device->kernels_unnamed > 0)
+		note(report, NOTE_WARNS, "%llu kernel runs are summed up as (others)",
+		     (unsigned long long)device->kernels_unnamed);
+	if (devices > 1)
+		note(report, NOTE_WARNS,
+		     "%d devices: the split counts a moment as busy when any of them is", devices);
+	if (report->split.late_ns > report->split.wall_ns / 100)
+		note(report, NOTE_WARNS, "some records came too late: the split is approximate");
+}
+
+static void tell_of_stages(struct report *report)
+{
+	uint64_t changes_lost, dropped = hp_count_read(ranges_dropped);
+
+	stages_count(&changes_lost);
+	if (changes_lost > 0)
+		note(report, NOTE_WARNS,
+		     "stages: %llu changes are missing, so times of stages are wrong",
+		     (unsigned long long)changes_lost);
+	if (dropped > 0)
+		note(report, NOTE_WARNS,
+		     "%llu NVTX ranges are in no stage: too many were open at once",
+		     (unsigned long long)dropped);
+}
+
+static void tell_of_sites(struct report *report)
+{
+	struct sites_counts counts;
+
+	if (!report->sites)
+		return;
+	sites_count(&counts);
+	if (counts.folded > 0)
+		note(report, NOTE_WARNS,
+		     "call sites: %llu copies of rare call stacks are summed up by innermost "
+		     "frames",
+		     (unsigned long long)counts.folded);
+}
+
+static void tell_of_gaps(struct report *report)
+{
+	struct gaps_counts counts;
+
+	if (!report->gaps)
+		return;
+	gaps_count(&counts);
+	if (counts.dropped.count > 0)
+		note(report, NOTE_WARNS,
+		     "host code: %llu gaps between rare pairs of calls are added up without places",
+		     (unsigned long long)counts.dropped.count);
+}
+
+static void tell_of_events(struct report *report)
+{
+	uint64_t events = report->events ? events_trackless() : 0;
+
+	if (events > 0)
+		note(report, NOTE_WARNS,
+		     "timeline: %llu events are left out: too many threads or streams",
+		     (unsigned long long)events);
+}
+
+/*
+ * Decides if times of the device are reliable: CUPTI ran until the end, and its clock matches ours.
+ */
+static void check_device(struct report *report)
+{
+	const struct collect_result *got = &report->collected;
+	const struct aggregate *device = got->device;
+
+	report->truncated = got->flush_hung || device == NULL;
+	report->device = report->why_not[0] == '\0' && device != NULL;
+	report->aligned = true;
+	if (report->why_not[0] != '\0')
+		note(report, NOTE_DENIES_SPLIT, "no device times: %s", report->why_not);
+	if (got->flush_hung)
+		note(report, NOTE_WARNS, "truncated: CUPTI did not deliver its records within 5 s");
+	if (device == NULL)
+		note(report, NOTE_DENIES_SPLIT,
+		     "truncated: hotpin's thread did not end within 5 s");
+	if (report->device)
+		check_records(report, device);
+	if (report->device && !aggregate_is_alignable(device))
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI's clock does not match the host's: no split of the wall time");
+	if (report->calls.spans_lost > 0)
+		note(report, NOTE_WARNS, "%llu host calls are counted but missing from the split",
+		     (unsigned long long)report->calls.spans_lost);
+	tell_of_stages(report);
+	tell_of_sites(report);
+	if (interpreter_is_unreadable())
+		note(report, NOTE_WARNS,
+		     "no Python lines: they need CPython 3.11 to 3.14, and this is another version");
+	tell_of_gaps(report);
+	tell_of_events(report);
+	if (report->device)
+		tell_of_counts(report, device);
+}
+
+void validity_check(struct report *report)
+{
+	report->split_why[0] = '\0';
+	if (report->no_device) {
+		report->device = report->aligned = true;
+		tell_of_stages(report);
+		return;
+	}
+	check_device(report);
+	look_at_peak(report);
+}

@@ -1,0 +1,248 @@
+/*
+ * sites.c - a table of fixed size, by a hash of the way up the stack.
+ *
+ * A name is a row of the table and, in the high bits, the number of times that the row was reused.
+ * Threads, events and repeats remember names, so an old name never refers to the site that uses the
+ * row now.
+ */
+#include "trace/places/sites.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "trace/keys.h"
+#include "trace/python/python_places.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define COPY_NS 1000 /* weight of a copy in addition to its time */
+
+_Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
+
+/* Under the lock trace. */
+static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
+static struct head {
+	uint64_t weight;
+	uint32_t name;
+} heads[SITES_MOST];     /* separate: each copy reads one, each eviction reads all */
+static struct keys keys; /* hashes */
+static size_t folds;
+static uint64_t lost;
+static bool held;
+
+int sites_start(void)
+{
+	sites = hp_arena_alloc((SITES_MOST + SITES_FOLDED) * sizeof(*sites));
+	return sites != NULL ? keys_start(&keys, SITES_MOST) : -ENOMEM;
+}
+
+static uint64_t weight_of(const struct trace_copy *copy)
+{
+	return copy->leave_ns - copy->enter_ns + COPY_NS;
+}
+
+static void add(struct sites_row *row, const struct trace_copy *copy)
+{
+	uint64_t took = copy->leave_ns - copy->enter_ns;
+
+	row->count++;
+	row->bytes += copy->bytes;
+	row->host_ns += took;
+	row->sync_count += copy->synchronous;
+	row->sync_ns += copy->synchronous ? took : 0;
+}
+
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
+{
+	assert(hp_lock_held(HP_LOCK_trace));
+	uint32_t name = way->depth != 0 ? way->name : SITES_NOWHERE;
+
+	/* Each cache line of the tables that is not read saves a cache miss. */
+	if (way->depth != 0 && (name == FRAMES_NAMELESS || heads[name % SITES_MOST].name != name)) {
+		uint32_t row = keys_find(&keys, way->hash);
+
+		name = row != KEYS_NONE ? heads[row].name : SITES_NOWHERE;
+		frames_name(way, name);
+	}
+	if (name != SITES_NOWHERE) {
+		heads[name % SITES_MOST].weight += weight_of(copy);
+		add(&sites[name % SITES_MOST].row[copy->direction][copy->memory], copy);
+	}
+	return name;
+}
+
+static bool begins_with(const struct site *site, const struct site *fold)
+{
+	for (size_t i = 0; i < fold->place.depth; i++)
+		if (site->place.frame[i].module != fold->place.frame[i].module ||
+		    site->place.frame[i].offset != fold->place.frame[i].offset)
+			return false;
+	return true;
+}
+
+/*
+ * With the lock held.  Returns the fold that shares most frames with `site`: four if there is room,
+ * then two, one, none.  The last row is reserved for the fold that shares none, which takes any
+ * site.
+ */
+static struct site *fold_of(const struct site *site)
+{
+	static const struct {
+		size_t depth, most;
+	} levels[] = {
+		{ 4, SITES_FOLDED * 3 / 4 },
+		{ 2, SITES_FOLDED * 7 / 8 },
+		{ 1, SITES_FOLDED - 1 },
+		{ 0, SITES_FOLDED },
+	};
+
+	for (size_t level = 0;; level++) {
+		size_t depth = levels[level].depth < site->place.depth ? levels[level].depth
+								       : site->place.depth;
+
+		for (size_t i = 0; i < folds; i++)
+			if (sites[SITES_MOST + i].place.depth == depth &&
+			    begins_with(site, &sites[SITES_MOST + i]))
+				return &sites[SITES_MOST + i];
+		if (folds >= levels[level].most)
+			continue;
+		struct site *made = &sites[SITES_MOST + folds++];
+		*made = (struct site){ .folded = true, .place = { .depth = depth } };
+		memcpy(made->place.frame, site->place.frame, depth * sizeof(site->place.frame[0]));
+		return made;
+	}
+}
+
+/* With the lock held.  Adds the sums of a site to a fold. */
+static void fold(const struct site *site)
+{
+	struct site *to = fold_of(site);
+
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
+			const struct sites_row *row = &site->row[direction][memory];
+			struct sites_row *sum = &to->row[direction][memory];
+
+			sum->count += row->count;
+			sum->bytes += row->bytes;
+			sum->host_ns += row->host_ns;
+			sum->sync_count += row->sync_count;
+			sum->sync_ns += row->sync_ns;
+		}
+	}
+}
+
+/* With the lock held.  Returns a new name for the row, which is never SITES_NOWHERE. */
+static uint32_t next_name(uint32_t row)
+{
+	uint32_t name = heads[row].name;
+
+	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : row;
+}
+
+/* With the lock held, when all rows are used.  Removes the site of least weight. */
+static void evict(void)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 1; i < SITES_MOST; i++)
+		if (heads[i].weight < heads[least].weight)
+			least = i;
+	fold(&sites[least]);
+	keys_remove(&keys, least);
+	heads[least].name = next_name(least);
+}
+
+/* With the lock held.  Gives a site a row.  False: no row is available now. */
+static bool make(const struct site *site)
+{
+	if (keys.rows < SITES_MOST)
+		heads[keys.rows].name = keys.rows;
+	else if (held)
+		return false;
+	else
+		evict();
+	uint32_t row = keys_add(&keys, site->hash);
+	sites[row] = *site;
+	/* The row keeps its weight, so that the new site is not the next one evicted. */
+	return true;
+}
+
+bool sites_walk(const void *frame, struct frames_way *ret)
+{
+	if (frame != NULL)
+		return python_places_walk(ret, frames_walk(frame, ret));
+	ret->hash = 0;
+	ret->depth = 0;
+	ret->cut = false;
+	ret->name = FRAMES_NAMELESS;
+	ret->python_depth = 0;
+	return true;
+}
+
+uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
+{
+	struct site site = { .hash = way->hash, .folded = way->cut, .place = frames_place(way) };
+
+	hp_lock(HP_LOCK_trace);
+	/* Another thread may have added the site. */
+	uint32_t name = sites_add(way, copy);
+	if (name == SITES_NOWHERE && way->depth == 0) {
+		lost++;
+	} else if (name == SITES_NOWHERE && make(&site)) {
+		name = sites_add(way, copy);
+	} else if (name == SITES_NOWHERE) {
+		add(&site.row[copy->direction][copy->memory], copy);
+		fold(&site);
+	}
+	hp_unlock(HP_LOCK_trace);
+	return name;
+}
+
+void sites_hold(bool hold)
+{
+	hp_lock(HP_LOCK_trace);
+	held = hold;
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* With the lock held.  Returns a site, or a fold, by its index. */
+static const struct site *site_at(size_t index)
+{
+	return &sites[index < keys.rows ? index : SITES_MOST + index - keys.rows];
+}
+
+static uint64_t copies_of(const struct site *site)
+{
+	uint64_t copies = 0;
+
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++)
+			copies += site->row[direction][memory].count;
+	return copies;
+}
+
+void sites_count(struct sites_counts *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = (struct sites_counts){ .sites = keys.rows + folds, .lost = lost };
+	for (size_t i = 0; i < ret->sites; i++)
+		ret->folded += site_at(i)->folded ? copies_of(site_at(i)) : 0;
+	hp_unlock(HP_LOCK_trace);
+}
+
+void sites_read(size_t index, struct site *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = *site_at(index);
+	ret->name = index < keys.rows ? heads[index].name : (uint32_t)(UINT32_MAX - index);
+	hp_unlock(HP_LOCK_trace);
+}
+
+uint32_t sites_index(uint32_t name)
+{
+	hp_lock(HP_LOCK_trace);
+	bool is_there = name != SITES_NOWHERE && heads[name % SITES_MOST].name == name;
+	hp_unlock(HP_LOCK_trace);
+	return is_there ? name % SITES_MOST : SITES_NOWHERE;
+}

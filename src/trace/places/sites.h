@@ -1,0 +1,73 @@
+/*
+ * Sums of copies by their call site in the program.
+ *
+ * Here and in events.h, a site is a copy site.  In this folder, the allocation site of a block
+ * (heap/site.h) is called its `allocator`.
+ *
+ * Memory is bounded, and the sums include every copy.  When there is no room for another call
+ * stack, the stack of least weight gives up its row.  Its sums are folded onto the innermost frames
+ * that it shares with others.  A stack whose share of the weight is larger than 1 / SITES_MOST has
+ * a row (Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and Top-k Elements in
+ * Data Streams", 2005).  The weight of a copy is the time in its call plus 1 us.
+ */
+#ifndef HP_TRACE_PLACES_SITES_H
+#define HP_TRACE_PLACES_SITES_H
+
+#include "trace/operation.h"
+#include "trace/places/frames.h"
+
+#define SITES_MOST    1024 /* a power of two */
+#define SITES_FOLDED  128  /* in addition, for folded sites */
+#define SITES_NOWHERE FRAMES_NAMELESS
+
+struct sites_row {
+	uint64_t count, bytes, host_ns, sync_count, sync_ns;
+};
+
+struct site {
+	uint64_t hash;
+	uint32_t name; /* set by sites_read(): never used for another site */
+	bool folded;   /* of several call stacks: `place` holds the frames they share */
+	struct frames_place place;
+	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
+};
+
+struct sites_counts {
+	size_t sites;
+	uint64_t lost;   /* copies in no site: their callers are unknown */
+	uint64_t folded; /* copies in folded sites */
+};
+
+/* Returns 0 or -ENOMEM.  Once a process.  Does not call frames_start(). */
+int sites_start(void);
+
+/* As frames_walk(), with the Python frames.  `frame` may be NULL: unknown. */
+bool sites_walk(const void *frame, struct frames_way *ret);
+
+/*
+ * Adds one copy, with the lock `trace` held.  Returns the name of its site, for sites_index();
+ * SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
+ */
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
+
+/*
+ * Adds one copy by a way that may not have been seen before.  Returns the name of its site, or
+ * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
+ */
+uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
+
+/*
+ * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are
+ * consistent.  Takes the lock `trace`, as all functions below.
+ */
+void sites_hold(bool held);
+
+void sites_count(struct sites_counts *ret);
+
+/* `index` from 0 to sites - 1. */
+void sites_read(size_t index, struct site *ret);
+
+/* Returns the index of a site by its name; SITES_NOWHERE: the site has given up its row since. */
+uint32_t sites_index(uint32_t name);
+
+#endif

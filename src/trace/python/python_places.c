@@ -1,0 +1,254 @@
+/*
+ * python_places.c - numbers places by tables of fixed size.  One leads from code and instruction to
+ * a place, another one from file, function and line to the place's number.
+ *
+ * Code may be freed, and other code may then have its address.  So the key of code includes a stamp
+ * made of the objects that the code refers to.
+ */
+#include "trace/python/python_places.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/lock.h"
+#include "trace/calls/hostcalls.h"
+#include "trace/keys.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CODES_MOST  4096u /* a power of two */
+#define TEXTS_MOST  2048u /* a power of two */
+#define TEXT_BYTES  ((size_t)512 << 10)
+#define NOWHERE     KEYS_NONE
+#define FRAMES_LOOK 10 /* how far up to look for a frame of the program's own */
+
+/* Constant after python_places_start().  The lock trace protects the tables it points to. */
+static struct tables {
+	struct keys code_keys, place_keys, text_keys;
+	uint32_t codes[CODES_MOST]; /* their places */
+	struct place {
+		struct python_source source;
+		bool is_library;
+	} places[PYTHON_PLACES_MOST];
+	const char *texts[TEXTS_MOST];
+	bool is_file[TEXTS_MOST]; /* of the program's own code */
+	char text[TEXT_BYTES];
+	size_t text_used;
+} * tables;
+
+static uint64_t key_of(const struct python_frame *frame)
+{
+	return hp_mix(hp_mix(frame->stamp, frame->code), frame->at);
+}
+
+/* With the lock.  Returns the row of a stored copy of the text.  KEYS_NONE: there is no room. */
+static uint32_t keep_text(const char *text)
+{
+	size_t length = strlen(text) + 1;
+	uint64_t hash = hp_mix_text(0, text);
+	uint32_t row = keys_find(&tables->text_keys, hash);
+
+	if (row != KEYS_NONE)
+		return row;
+	if (tables->text_used + length > TEXT_BYTES ||
+	    (row = keys_add(&tables->text_keys, hash)) == KEYS_NONE)
+		return KEYS_NONE;
+	tables->texts[row] = memcpy(tables->text + tables->text_used, text, length);
+	tables->text_used += length;
+	return row;
+}
+
+static bool is_library(const char *file)
+{
+	return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL ||
+	       strstr(file, "/lib/python3") != NULL || strncmp(file, "<frozen ", 8) == 0;
+}
+
+/* With the lock.  Returns the number of a place; NOWHERE: there is no room. */
+static uint32_t place_of(const struct python_place *place)
+{
+	uint32_t file = keep_text(place->file), function = keep_text(place->function);
+	uint64_t hash = hp_mix(hp_mix(place->line, file), function);
+
+	if (file == KEYS_NONE || function == KEYS_NONE)
+		return NOWHERE;
+	uint32_t row = keys_find(&tables->place_keys, hash);
+	if (row == KEYS_NONE && (row = keys_add(&tables->place_keys, hash)) != KEYS_NONE) {
+		bool library = is_library(place->file);
+
+		tables->places[row] = (struct place){
+			{ tables->texts[file], tables->texts[function], place->line }, library
+		};
+		tables->is_file[file] |= !library && place->file[0] == '/';
+	}
+	return row;
+}
+
+/*
+ * Reads the file, function and line of a frame.  `thread` is NULL for the calling thread.  False: a
+ * later attempt may succeed.
+ */
+static bool learn(const struct interpreter_thread *thread, const struct python_frame *frame)
+{
+	struct python_place place;
+	bool known = thread != NULL ? interpreter_place_of(frame, &place)
+				    : interpreter_place(frame, &place);
+
+	if (!known && thread != NULL)
+		return false;
+
+	hp_lock(HP_LOCK_trace);
+	uint32_t row = keys_find(&tables->code_keys, key_of(frame));
+	if (row == KEYS_NONE) {
+		if (tables->code_keys.rows == CODES_MOST)
+			keys_clear(&tables->code_keys);
+		row = keys_add(&tables->code_keys, key_of(frame));
+	}
+	tables->codes[row] = known ? place_of(&place) : NOWHERE;
+	hp_unlock(HP_LOCK_trace);
+	return true;
+}
+
+/* With the lock.  Writes the places of frames up to the first that is new or has no place. */
+static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret, bool *ret_unseen)
+{
+	size_t found = 0;
+
+	*ret_unseen = false;
+	for (; found < count; found++) {
+		uint32_t row = keys_find(&tables->code_keys, key_of(&frame[found]));
+
+		*ret_unseen = row == KEYS_NONE;
+		if (*ret_unseen || tables->codes[row] == NOWHERE)
+			break;
+		ret[found] = tables->codes[row];
+	}
+	return found;
+}
+
+/* With the lock.  Returns the first place up the stack in the program's own code, or `count`. */
+static size_t first_own(const uint32_t *place, size_t count)
+{
+	size_t own = 0;
+
+	while (own < count && tables->places[place[own]].is_library)
+		own++;
+	return own;
+}
+
+/* Writes the places of all frames.  False: a frame is new. */
+static bool find_all(const struct interpreter_thread *thread, size_t most, uint32_t *ret,
+		     size_t *ret_count, size_t *ret_own)
+{
+	struct python_frame frame[FRAMES_LOOK];
+	size_t count = thread != NULL ? interpreter_frames_of(thread, most, frame)
+				      : interpreter_frames(most, frame);
+	bool known = true, unseen = count > 0;
+
+	*ret_count = *ret_own = 0;
+	for (size_t tries = 0; unseen && tries <= count; tries++) {
+		hp_lock(HP_LOCK_trace);
+		*ret_count = find(frame, count, ret, &unseen);
+		*ret_own = first_own(ret, *ret_count);
+		hp_unlock(HP_LOCK_trace);
+		if (!unseen)
+			break;
+		uint64_t from = hp_now_ns();
+		unseen = learn(thread, &frame[*ret_count]);
+		if (thread == NULL)
+			hostcalls_rare(from);
+		known = false;
+	}
+	return known;
+}
+
+/*
+ * Chooses the innermost frames.  If all of them are in libraries, the nearest caller outside of
+ * libraries replaces the last one.
+ */
+static bool choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST],
+		   size_t *ret_depth)
+{
+	uint32_t place[FRAMES_LOOK];
+	size_t count, own;
+	bool known = find_all(thread, FRAMES_PYTHON_MOST, place, &count, &own);
+
+	if (count == FRAMES_PYTHON_MOST && own == count)
+		known &= find_all(thread, FRAMES_LOOK, place, &count, &own);
+	if (own >= FRAMES_PYTHON_MOST && own < count)
+		place[FRAMES_PYTHON_MOST - 1] = place[own];
+	*ret_depth = count < FRAMES_PYTHON_MOST ? count : FRAMES_PYTHON_MOST;
+	memcpy(ret, place, *ret_depth * sizeof(*ret));
+	return known;
+}
+
+int python_places_start(void)
+{
+	struct tables *made = hp_arena_alloc(sizeof(*made));
+
+	if (made == NULL || keys_start(&made->code_keys, CODES_MOST) < 0 ||
+	    keys_start(&made->place_keys, PYTHON_PLACES_MOST) < 0 ||
+	    keys_start(&made->text_keys, TEXTS_MOST) < 0)
+		return -ENOMEM;
+	tables = made;
+	return 0;
+}
+
+bool python_places_walk(struct frames_way *way, bool known)
+{
+	if (tables == NULL || (known && !interpreter_is_known()))
+		return known;
+	if (!known) {
+		uint64_t from = hp_now_ns();
+
+		interpreter_look();
+		hostcalls_rare(from);
+	}
+	known &= choose(NULL, way->python, &way->python_depth);
+	for (size_t i = 0; i < way->python_depth; i++)
+		way->hash = hp_mix(way->hash, way->python[i] + 1);
+	/* The way still has the name of the native way. */
+	if (way->python_depth > 0) {
+		way->name = FRAMES_NAMELESS;
+		way->launch = 0;
+	}
+	return known;
+}
+
+struct frames_way *python_places_borrow(const void *frame, struct frames_way *room)
+{
+	struct frames_way *way = interpreter_is_known() ? NULL : frames_borrow(frame);
+
+	if (way != NULL)
+		return way;
+	python_places_walk(room, frames_walk(frame, room));
+	return room;
+}
+
+size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST])
+{
+	size_t depth;
+
+	choose(thread, ret, &depth);
+	return depth;
+}
+
+void python_places_read(uint32_t place, struct python_source *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = tables->places[place].source;
+	hp_unlock(HP_LOCK_trace);
+}
+
+const char *python_places_file(uint32_t *at)
+{
+	const char *found = NULL;
+
+	hp_lock(HP_LOCK_trace);
+	while (tables != NULL && found == NULL && *at < tables->text_keys.rows) {
+		found = tables->is_file[*at] ? tables->texts[*at] : NULL;
+		++*at;
+	}
+	hp_unlock(HP_LOCK_trace);
+	return found;
+}

@@ -1,0 +1,52 @@
+/*
+ * Places in Python that make calls.  Each place has a number, and is looked up once.
+ *
+ * Memory is bounded, about 1 MiB, and used only if there is an interpreter.  When there is no room
+ * for another place, calls from it have only their native frames.
+ */
+#ifndef HP_TRACE_PYTHON_PYTHON_PLACES_H
+#define HP_TRACE_PYTHON_PYTHON_PLACES_H
+
+#include "trace/places/frames.h"
+#include "trace/python/interpreter.h"
+
+#define PYTHON_PLACES_MOST 8192u /* a power of two */
+
+/* One place; the texts live as long as the process. */
+struct python_source {
+	const char *file, *function;
+	uint32_t line;
+};
+
+/* Returns 0 or -ENOMEM.  Once a process. */
+int python_places_start(void);
+
+/*
+ * Adds the calling thread's Python frames to a way, and to its hash.  Any thread, no lock of ours
+ * held.  `known` is the result of frames_walk(); if it is false, an interpreter may be looked for.
+ * Returns false if `known` is false or a frame is new; the time for it went to hostcalls_rare().
+ */
+bool python_places_walk(struct frames_way *way, bool known);
+
+/*
+ * Returns the way up from `frame` with its Python frames: the way that the thread remembers, or
+ * `room`, filled in.  frames_return() must follow unless the result is `room`.
+ */
+struct frames_way *python_places_borrow(const void *frame, struct frames_way *room);
+
+/*
+ * Writes the current places of another thread.  Returns the number of frames.  One thread at a
+ * time; no lock of ours held.
+ */
+size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST]);
+
+/* Reads a place of a way.  Takes the lock `trace`. */
+void python_places_read(uint32_t place, struct python_source *ret);
+
+/*
+ * Returns the next file of the program's own code by its absolute path; NULL: there are no more.
+ * `*at` is 0 at first.  Takes the lock `trace`.
+ */
+const char *python_places_file(uint32_t *at);
+
+#endif

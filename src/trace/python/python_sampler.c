@@ -1,0 +1,180 @@
+/*
+ * python_sampler.c - reads the CPU clock of each thread, so a waiting thread costs only one system
+ * call.
+ *
+ * A seccomp filter may end the process for an unexpected system call, so hotpin tries none under a
+ * filter.
+ */
+#define _GNU_SOURCE
+#include "trace/python/python_sampler.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/options.h"
+#include "base/thread.h"
+#include "trace/python/interpreter.h"
+#include "trace/python/python_places.h"
+#include "trace/samples/tasks.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_NS   10000000u
+#define LEAST_NS    200000u /* least CPU time that is worth a look */
+#define PATIENCE_NS 1000000000u
+#define STACK_BYTES ((size_t)128 << 10)
+#define GONE        UINT64_MAX
+
+/* Under the lock trace.  The first row is for all places without room. */
+static struct python_sample *samples;
+static size_t count;
+
+/* Used only by the sampling thread. */
+static struct watched {
+	struct interpreter_thread thread;
+	uint64_t cpu_ns;
+} watched[INTERPRETER_THREADS_MOST];
+
+/* Any thread. */
+static _Atomic uint32_t bell;
+static _Atomic bool started, stopping, ended;
+static _Atomic uint64_t cost_ns; /* CPU time of the sampling thread */
+
+static uint64_t cpu_ns_of(pid_t tid)
+{
+	struct timespec used;
+
+	if (clock_gettime(hp_thread_clock(tid), &used) < 0)
+		return GONE;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* Returns the row of a place, with the lock. */
+static struct python_sample *sample_of(const uint32_t *place, size_t depth)
+{
+	for (size_t i = 1; i < count; i++)
+		if (samples[i].python_depth == depth &&
+		    memcmp(samples[i].python, place, depth * sizeof(*place)) == 0)
+			return &samples[i];
+	if (depth == 0 || count == PYTHON_SAMPLER_MOST)
+		return &samples[0];
+	memcpy(samples[count].python, place, depth * sizeof(*place));
+	samples[count].python_depth = depth;
+	return &samples[count++];
+}
+
+static void add(const struct interpreter_thread *thread, uint64_t cpu_ns)
+{
+	uint32_t place[FRAMES_PYTHON_MOST];
+	size_t depth = python_places_of(thread, place);
+
+	hp_lock(HP_LOCK_trace);
+	struct python_sample *sample = sample_of(place, depth);
+	sample->samples++;
+	sample->cpu_ns += cpu_ns;
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* Returns the entry of a thread.  A new entry begins with the thread's CPU time up to now. */
+static struct watched *watch(const struct interpreter_thread *thread, uint64_t cpu_ns)
+{
+	struct watched *free_place = NULL;
+
+	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
+		if (watched[i].thread.tid == thread->tid)
+			return &watched[i];
+		if (watched[i].thread.tid == 0)
+			free_place = &watched[i];
+	}
+	if (free_place != NULL)
+		*free_place = (struct watched){ *thread, cpu_ns };
+	return free_place;
+}
+
+static void look_at(const struct interpreter_thread *thread)
+{
+	uint64_t now = cpu_ns_of(thread->tid);
+	struct watched *known = watch(thread, now);
+
+	if (known == NULL)
+		return;
+	if (now == GONE) {
+		known->thread.tid = 0;
+		interpreter_ended(thread);
+	} else if (now - known->cpu_ns >= LEAST_NS) {
+		add(thread, now - known->cpu_ns);
+		known->cpu_ns = now;
+	}
+}
+
+static void *look(void *unused)
+{
+	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
+
+	(void)unused;
+	while (!atomic_load(&stopping)) {
+		uint32_t seen = atomic_load(&bell);
+		size_t threads = interpreter_threads(thread);
+
+		for (size_t i = 0; i < threads; i++)
+			look_at(&thread[i]);
+		atomic_store(&cost_ns, hp_thread_cpu_ns());
+		hp_wait_until(&bell, seen, hp_now_ns() + PERIOD_NS);
+	}
+	atomic_store(&ended, true);
+	return NULL;
+}
+
+void python_sampler_turn(void)
+{
+	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
+	struct python_sample *made;
+
+	if (atomic_load(&started) || atomic_load(&stopping) ||
+	    hp_options->sample == HP_SAMPLE_OFF || interpreter_threads(thread) == 0 ||
+	    tasks_is_filtered((pid_t)syscall(SYS_gettid)))
+		return;
+	made = hp_arena_alloc(PYTHON_SAMPLER_MOST * sizeof(*made));
+	if (made == NULL)
+		return;
+	hp_lock(HP_LOCK_trace);
+	samples = made;
+	count = 1;
+	hp_unlock(HP_LOCK_trace);
+	atomic_store(&started, true);
+	if (hp_thread_start(look, STACK_BYTES) < 0)
+		atomic_store(&ended, true);
+}
+
+void python_sampler_stop(void)
+{
+	uint64_t until = hp_now_ns() + PATIENCE_NS;
+
+	atomic_store(&stopping, true);
+	hp_ring(&bell);
+	while (atomic_load(&started) && !atomic_load(&ended) && hp_sleep_before(until, 20000))
+		continue;
+}
+
+uint64_t python_sampler_cost_ns(void)
+{
+	return atomic_load(&cost_ns);
+}
+
+size_t python_sampler_count(void)
+{
+	hp_lock(HP_LOCK_trace);
+	size_t known = count;
+	hp_unlock(HP_LOCK_trace);
+	return known;
+}
+
+void python_sampler_read(size_t index, struct python_sample *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = samples[index];
+	hp_unlock(HP_LOCK_trace);
+}

@@ -1,0 +1,271 @@
+/*
+ * sampler.c - opens one event or timer for each thread when the thread is first seen.
+ *
+ * A seccomp filter may end the process for an unexpected system call, so hotpin tries none under a
+ * filter.
+ */
+#define _GNU_SOURCE
+#include "trace/samples/sampler.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "trace/collect/details.h"
+#include "trace/collect/events.h"
+#include "trace/samples/chains.h"
+#include "trace/samples/perf_event.h"
+#include "trace/samples/samples.h"
+#include "trace/samples/signals.h"
+#include "trace/samples/tasks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TURN_NS      400000000u /* the turns of the reading thread are not exact */
+#define LIVING_MOST  4096
+#define PERIOD_NS    (1000000000u / PERF_EVENT_HZ)
+#define ROTATE_TURNS 4 /* turns for which a thread is sampled, if threads take turns */
+
+static const struct means {
+	const char *mode;
+	int (*start)(pid_t tid, struct perf_ring *ret);
+	void (*stop)(const struct perf_ring *ring);
+} perf = { "perf", perf_event_start, perf_event_stop },
+  signals = { "signal", signals_sample, signals_end };
+
+static struct watched {
+	pid_t tid; /* 0: a free place */
+	bool chosen;
+	unsigned track; /* of the timeline, plus 1; 0: not known yet */
+	struct perf_ring ring;
+} watched[SAMPLER_MOST];
+
+static const struct means *means; /* NULL: nothing is sampled */
+static struct sampler_sums sums = { .mode = "none", .why = "the program used no device" };
+static uint64_t turned_ns;
+static size_t turns;
+
+size_t sampler_choose(const pid_t *living, size_t count, size_t most, size_t turn, pid_t *ret)
+{
+	if (count <= most) {
+		memcpy(ret, living, count * sizeof(*ret));
+		return count;
+	}
+	if (most == 0)
+		return 0;
+	ret[0] = living[0];
+	for (size_t i = 1; i < most; i++)
+		ret[i] = living[1 + (turn * (most - 1) + i - 1) % (count - 1)];
+	return most;
+}
+
+void sampler_why(int error, int paranoid, char *ret, size_t room)
+{
+	if ((error == -EACCES || error == -EPERM) && paranoid > 2)
+		snprintf(ret, room, "perf_event_paranoid is %d, and the process lacks CAP_PERFMON",
+			 paranoid);
+	else if (error == -EACCES || error == -EPERM)
+		snprintf(ret, room, "the system refuses perf_event_open to this process");
+	else if (error == -ENOSYS || error == -ENOENT || error == -EOPNOTSUPP)
+		snprintf(ret, room, "the kernel has no perf events");
+	else if (error == -ENOBUFS)
+		snprintf(ret, room, "perf_event_mlock_kb leaves no memory for a ring buffer");
+	else if (error == -EINVAL)
+		snprintf(ret, room, "perf_event_max_sample_rate is below %d", PERF_EVENT_HZ);
+	else
+		snprintf(ret, room, "perf_event_open failed: error %d", -error);
+}
+
+/* Adds an event to the timeline: the thread has run for about a period. */
+static void note_event(struct watched *thread, uint64_t now_ns, const struct module_place *frame,
+		       size_t depth)
+{
+	if (thread->track == 0)
+		thread->track = events_samples((uint32_t)thread->tid) + 1;
+	events_add(&(struct event){ .kind = EVENT_SAMPLE,
+				    .track = (uint16_t)(thread->track - 1),
+				    .start_ns = now_ns > PERIOD_NS ? now_ns - PERIOD_NS : 0,
+				    .duration_ns = PERIOD_NS,
+				    .bytes = UINT64_MAX,
+				    .site = UINT32_MAX,
+				    .detail = details_chain(frame, depth) });
+}
+
+static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
+{
+	struct watched *thread = arg;
+	struct module_place frame[PERF_RING_CHAIN_MOST];
+
+	depth = chains_resolve(chain, depth, frame);
+	samples_add(frame, depth, thread->tid == getpid() ? SAMPLES_FIRST : SAMPLES_OTHERS);
+	if (events_wanted() && depth > 0)
+		note_event(thread, now_ns, frame, depth);
+}
+
+static void drain(struct watched *thread)
+{
+	perf_ring_drain(&thread->ring, &sums.ring, take_sample, thread);
+}
+
+static void end_one(struct watched *thread)
+{
+	drain(thread);
+	means->stop(&thread->ring);
+	thread->tid = 0;
+}
+
+static void end_all(void)
+{
+	for (size_t i = 0; means != NULL && i < SAMPLER_MOST; i++)
+		if (watched[i].tid != 0)
+			end_one(&watched[i]);
+	means = NULL;
+}
+
+static void give_up(const char *why)
+{
+	end_all();
+	snprintf(sums.why, sizeof(sums.why), "%s", why);
+}
+
+/* Starts sampling a thread.  False: another thread would fail in this turn, too. */
+static bool start_one(pid_t tid, size_t alive)
+{
+	struct watched *thread = watched;
+
+	while (thread->tid != 0)
+		thread++;
+	int error = means->start(tid, &thread->ring);
+	if (error == 0) {
+		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
+		sums.sampled++;
+		return true;
+	}
+	if (error == -ESRCH)
+		return true;
+	sums.refused++;
+	if (error == -ENOBUFS && alive > 0)
+		sums.at_once = alive;
+	else if (error != -EMFILE && error != -ENFILE && error != -ENOMEM && alive == 0)
+		sampler_why(error, perf_event_paranoid(), sums.why, sizeof(sums.why));
+	return false;
+}
+
+/*
+ * Ends the sampling of threads that are not chosen.  Zeroes chosen threads that are already
+ * sampled.
+ */
+static size_t keep_chosen(pid_t *chosen, size_t count)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < SAMPLER_MOST; i++)
+		watched[i].chosen = false;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < SAMPLER_MOST && chosen[i] != 0; j++) {
+			if (watched[j].tid != chosen[i])
+				continue;
+			watched[j].chosen = true;
+			chosen[i] = 0;
+		}
+	}
+	for (size_t i = 0; i < SAMPLER_MOST; i++) {
+		if (watched[i].tid != 0 && !watched[i].chosen)
+			end_one(&watched[i]);
+		alive += watched[i].tid != 0;
+	}
+	return alive;
+}
+
+static void look_for_threads(void)
+{
+	static pid_t living[LIVING_MOST];
+	pid_t chosen[SAMPLER_MOST];
+	size_t count = tasks_list(living, LIVING_MOST);
+
+	sums.threads = count > sums.threads ? count : sums.threads;
+	count = count < LIVING_MOST ? count : LIVING_MOST;
+	sums.in_turn |= count > sums.at_once;
+	count = sampler_choose(living, count, sums.at_once, turns++ / ROTATE_TURNS, chosen);
+	size_t alive = keep_chosen(chosen, count);
+	for (size_t i = 0; i < count && means != NULL; i++) {
+		if (chosen[i] == 0)
+			continue;
+		/* Running events stay, since only new system calls reach the filter. */
+		if (tasks_is_filtered(means == &perf ? (pid_t)syscall(SYS_gettid) : chosen[i])) {
+			sums.refused++;
+			if (alive == 0)
+				snprintf(sums.why, sizeof(sums.why), "a seccomp filter is active");
+			continue;
+		}
+		if (!start_one(chosen[i], alive))
+			break;
+		alive++;
+	}
+	if (alive > 0)
+		sums.why[0] = '\0';
+}
+
+void sampler_start(void)
+{
+	if (hp_options->sample == HP_SAMPLE_OFF) {
+		give_up("HOTPIN_SAMPLE is off");
+		return;
+	}
+	if (samples_start() < 0) {
+		give_up("no memory for samples");
+		return;
+	}
+	means = &perf;
+	size_t most = perf_event_most();
+	if (hp_options->sample == HP_SAMPLE_SIGNAL) {
+		means = &signals;
+		most = SIGNALS_MOST;
+		if (signals_start() < 0) {
+			give_up("every real-time signal has a handler");
+			return;
+		}
+	}
+	sums.mode = means->mode;
+	sums.why[0] = '\0';
+	sums.at_once = most < 1 ? 1 : most < SAMPLER_MOST ? most : SAMPLER_MOST;
+	sums.began_ns = hp_now_ns();
+}
+
+void sampler_turn(void)
+{
+	uint64_t now_ns = hp_now_ns();
+
+	if (means == NULL || (turned_ns != 0 && now_ns - turned_ns < TURN_NS))
+		return;
+	uint64_t cpu_ns = hp_thread_cpu_ns();
+	turned_ns = now_ns;
+	if (means == &signals && !signals_hold()) {
+		give_up("the program has taken the signal");
+		return;
+	}
+	chains_turn(!tasks_is_filtered((pid_t)syscall(SYS_gettid)));
+	for (size_t i = 0; i < SAMPLER_MOST; i++) {
+		if (watched[i].tid == 0)
+			continue;
+		/* The signal handler makes system calls in the filtered thread. */
+		if (means == &signals && tasks_is_filtered(watched[i].tid))
+			end_one(&watched[i]);
+		else
+			drain(&watched[i]);
+	}
+	look_for_threads();
+	sums.cost_ns += hp_thread_cpu_ns() - cpu_ns;
+}
+
+void sampler_stop(void)
+{
+	end_all();
+}
+
+void sampler_read(struct sampler_sums *ret)
+{
+	*ret = sums;
+}

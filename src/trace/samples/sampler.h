@@ -1,0 +1,53 @@
+/*
+ * Samples host code: chooses the threads, and the mechanism, or says why there are no samples.
+ *
+ * All of it runs in the thread that reads records, twice a second.  The mode `auto` uses no signal
+ * handler.  No descriptor stays open.  A child of fork() has neither events nor rings.  Threads of
+ * hotpin are left out.  A thread is found within half a second of its start.  A thread that ends
+ * before is not sampled.
+ */
+#ifndef HP_TRACE_SAMPLES_SAMPLER_H
+#define HP_TRACE_SAMPLES_SAMPLER_H
+
+#include "trace/samples/perf_ring.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define SAMPLER_MOST 256 /* threads at a time: 20 KiB each, 5 MiB */
+
+struct sampler_sums {
+	const char *mode;  /* "perf", "signal" or "none" */
+	char why[200];     /* why host code is not sampled, or no longer; "": sampled */
+	uint64_t began_ns; /* hp_now_ns() */
+	uint64_t threads;  /* the largest number at one time */
+	uint64_t sampled;  /* threads that were sampled */
+	uint64_t refused;  /* times that a live thread could not be sampled */
+	uint64_t at_once;  /* number of threads that can be sampled at a time */
+	bool in_turn;      /* there were more threads, which took turns */
+	uint64_t cost_ns;  /* CPU time of reading samples */
+	struct perf_ring_sums ring;
+};
+
+/*
+ * Chooses at most `most` of the `count` live threads: always the first; the others take turns.
+ * Returns the number chosen.  Pure.
+ */
+size_t sampler_choose(const pid_t *living, size_t count, size_t most, size_t turn, pid_t *ret);
+
+/* Says why perf_event_open() failed with `error`.  Pure. */
+void sampler_why(int error, int paranoid, char *ret, size_t room);
+
+/* Starts sampling if HOTPIN_SAMPLE asks for samples. */
+void sampler_start(void);
+
+/* Reads samples and looks for threads, if the last time was half a second ago. */
+void sampler_turn(void);
+
+/* Reads the last samples, and ends sampling. */
+void sampler_stop(void);
+
+/* Copies the sums, as the last turn has left them. */
+void sampler_read(struct sampler_sums *ret);
+
+#endif

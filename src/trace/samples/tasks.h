@@ -1,0 +1,21 @@
+/*
+ * Lists the threads of this process, as the kernel knows them.
+ */
+#ifndef HP_TRACE_SAMPLES_TASKS_H
+#define HP_TRACE_SAMPLES_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Writes the numbers of at most `most` threads, without hotpin's own, in the kernel's order, the
+ * oldest first.  Returns the number of all threads; those after the first `most` are not written.
+ * Without /proc: only the first thread.
+ */
+size_t tasks_list(pid_t *ret, size_t most);
+
+/* True if a seccomp filter checks the system calls of that thread, or if this is unknown. */
+bool tasks_is_filtered(pid_t tid);
+
+#endif
