@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Compares the output of every command on recorded and made profiles with the files of golden/.
+
+    golden.py HOTPIN            as a test
+    golden.py HOTPIN --update   writes the files: look at `git diff`, and say in the commit why they differ
+
+A page is compared by its visible text.  A timeline, and what a repeat of a run prints, are compared by
+a digest.
+"""
+import hashlib
+import html.parser
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "commands"))
+import made # pylint: disable=wrong-import-position
+import tap # pylint: disable=wrong-import-position
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+GOLDEN = os.path.join(HERE, "golden")
+TABLES = ["summary", "transfers", "sizes", "kernels", "sites", "buffers", "stages", "counters", "calls",
+          "durations", "tracks"]
+COMMANDS = [["report"], ["report", "--all"], *(["csv", "-t", table] for table in TABLES), ["csv", "--folded"],
+            ["annotate"], ["html"], ["csv", "-t", "events"], ["trace"]]
+
+
+class Visible(html.parser.HTMLParser):
+    """The text that a reader of a page sees: an element that is a block is a line."""
+    BLOCKS = {"p", "div", "tr", "h1", "h2", "h3", "li", "section", "header", "footer", "summary", "details",
+              "figure", "figcaption", "table", "svg", "text", "title", "nav", "pre", "dt", "dd", "a"}
+
+    def __init__(self, page):
+        super().__init__()
+        self.parts, self.hidden = [], 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.hidden += tag in ("style", "script")
+        self.parts.append("\n" if tag in self.BLOCKS else "  " if tag in ("td", "th") else "")
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("style", "script")
+        self.parts.append("\n" if tag in self.BLOCKS - {"a"} else "")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.parts.append(data.replace("\n", " "))
+
+    def lines(self):
+        found = (" | ".join(" ".join(cell.split()) for cell in line.split("  ") if cell.strip())
+                 for line in "".join(self.parts).split("\n"))
+        return [line for line in found if line]
+
+
+def digest(text):
+    return [f"{text.count(chr(10))} lines, SHA-256 {hashlib.sha256(text.encode(errors='surrogateescape')).hexdigest()[:16]}"]
+
+
+def shown(command, files, is_brief):
+    """Returns what the command prints, as lines."""
+    done = tap.run(*command, *files, PATH="/nowhere")
+    if command[0] == "html":
+        lines = Visible(done.stdout).lines()
+    else:
+        lines = done.stdout.splitlines()
+    if done.stdout and (command[0] == "trace" or command[-1] == "events" or is_brief):
+        lines = digest("\n".join(lines))
+    status = [f"exit status {done.returncode}"] if done.returncode else []
+    return [f"$ hotpin {' '.join([*command, *files])}", *lines,
+            *("! " + line for line in done.stderr.splitlines()), *status, ""]
+
+
+def recorded(path):
+    """Copies a profile, whose files are then not on this machine; returns its name."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        profile = json.load(file)
+    for module in profile["modules"]:
+        module["path"] = "/nowhere" + module["path"] if module["path"] else None
+    for place in profile.get("names") or []:
+        for name in (place, *place.get("inlined", [])):
+            name["file"] = "/nowhere" + name["file"] if name.get("file") else None
+    return tap.write(os.path.basename(path), profile)
+
+
+def cases():
+    """Yields the name of a golden file, and its commands with their files."""
+    for name in ("example_killed", "example_stage1", "example_stage2"):
+        yield name, COMMANDS, [recorded(f"test/report/{name}.json")]
+    for name in ("hecbench_wyllie", "pytorch_training"):
+        yield name, COMMANDS, [recorded(f"doc/recorded/{name}.json")]
+    stages = ["stage1", "stage2", "stage2_hotpin", "stage3", "stage4"]
+    runs = [[recorded(f"doc/porting/{name}-{turn}.json") for turn in (1, 2, 3)] for name in stages]
+    for name, files in zip(stages, runs):
+        for file in files:
+            yield file[:-len(".json")], COMMANDS, [file]
+    every = [file for files in runs for file in files]
+    compares = [["compare"], ["compare", "--markdown"], ["compare", "--json"], ["html"]]
+    yield "compare_porting", compares, every
+    yield "compare_porting_once", compares[:1], [files[0] for files in runs]
+    for name in ("first", "second", "third", "without_device", "lossy", "sampled", "unsampled", "ported_next",
+                 "launcher", "full", "hostile"):
+        yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
+    yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
+    ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
+    yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks
+    yield "made_compare", compares, ["first.json", "second.json", "third.json"]
+
+
+def main():
+    update = "--update" in sys.argv
+    names = []
+    for name, commands, files in cases():
+        names.append(name + ".out")
+        is_brief = name.endswith(("-2", "-3"))
+        text = "\n".join(line for command in commands for line in shown(command, files, is_brief))
+        path = os.path.join(GOLDEN, name + ".out")
+        if update:
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(text)
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            wanted = file.read()
+        different = [f"-{a}\n+{b}" for a, b in zip(wanted.splitlines(), text.splitlines()) if a != b]
+        tap.check(name, text == wanted, "\n".join(different) or "lengths differ")
+    tap.check("no other file is there", sorted(names) == sorted(os.listdir(GOLDEN)))
+    tap.end()
+
+
+main()
