@@ -20,7 +20,7 @@ _hotpin_program() {
 
 _hotpin() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags='' program=0
-	local commands="run bench watch report compare annotate html trace csv resolve env doctor help"
+	local commands="run bench report compare annotate html trace csv resolve env doctor help"
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -44,7 +44,7 @@ _hotpin() {
 		# Words after the program are the program's own.
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
-	watch | resolve) flags="--help" ;;
+	resolve) flags="--help" ;;
 	report) flags="--all --color --force --json --from --to --range --steady --help" ;;
 	compare) flags="--color --noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;

@@ -56,12 +56,6 @@ static const struct command {
 	  "                     (default: the program's name)\n"
 	  "  --library FILE     preload FILE instead of the installed library\n",
 	  "hotpin bench -n 3 ./app input.dat" },
-	{ "watch", hotpin_watch, "FILE", "show the report of a program while it runs",
-	  "FILE is the file of `hotpin run -o FILE`; it need not exist yet.  hotpin writes\n"
-	  "it at growing intervals; with HOTPIN_DUMP=timer:1 it adds FILE-1, FILE-2, ..\n"
-	  "each second.  The newest is shown, on a terminal in place of the previous one.\n"
-	  "Ends when the program ends.\n",
-	  "HOTPIN_DUMP=timer:1 hotpin run -o r.json ./app & hotpin watch r.json" },
 	{ "report", hotpin_report, "[OPTION...] [PART] FILE...",
 	  "show where the time of a run went",
 	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
@@ -145,10 +139,8 @@ static const struct {
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
 	{ 0, "bench compare", "and the last stage is not slower, or that is unclear" },
-	{ 0, "watch", "and the program has ended" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
-	{ EXIT_FAILURE, "watch", "or the program was killed" },
 	{ EXIT_USAGE, ALL, "wrong usage" },
 	{ EXIT_SLOWER, "bench compare", "the last stage is slower" },
 	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },

@@ -21,7 +21,6 @@ enum {
 /* Each carries out one command; argv[0] is its name.  Returns the exit status. */
 int hotpin_run(int argc, char **argv);
 int hotpin_bench(int argc, char **argv);
-int hotpin_watch(int argc, char **argv);
 int hotpin_env(int argc, char **argv);
 int hotpin_doctor(int argc, char **argv);
 int hotpin_report(int argc, char **argv);

@@ -5,7 +5,6 @@ _hotpin_commands() {
 	local -a commands=(
 		'run:run a program with faster copies'
 		'bench:measure how much faster a program is with hotpin'
-		'watch:show the report of a program while it runs'
 		'report:say where the time of a run went'
 		'compare:say what each porting stage gained or lost'
 		'annotate:show source lines with the time that they took'
@@ -45,7 +44,6 @@ _hotpin() {
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'
 		;;
-	watch) _arguments $help '1:profile:_files' ;;
 	report)
 		_arguments $help $part '(-a --all)'{-a,--all}'[every row]' \
 			'--color[color what gets better or worse]:when:(auto always never)' \

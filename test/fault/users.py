@@ -182,18 +182,6 @@ def names(shared, made, lines):
     os.chmod(shared.path, 0o1777)
 
 
-def watched(shared, made):
-    """Another user's file is no version of a profile."""
-    mine = {**made.first(), "stage": "mine"}
-    shared.write(shared.at("w.json"), mine)
-    theirs = shared.write(shared.at("w-9.json"), {**mine, "stage": "theirs"}, OTHER, 0o644)
-    os.utime(theirs, (4_000_000_000, 4_000_000_000))
-    done = shared.run("watch", shared.at("w.json"))
-    check("watch: the own file", done.returncode == 0 and "mine" in done.stdout and "theirs" not in done.stdout, done)
-    done = shared.run("watch", theirs)
-    check("watch: another user's", done.returncode == 1 and "your own" in done.stderr, done)
-
-
 def main():
     hotpin, library, helpers, lines = (os.path.abspath(path) for path in sys.argv[1:])
     sys.path.insert(0, helpers)
@@ -213,7 +201,6 @@ def main():
         runs(shared, own)
         libraries(shared, own)
         names(shared, made, lines)
-        watched(shared, made)
     print(f"1..{len(CHECKS)}")
     sys.exit(not all(CHECKS))
 

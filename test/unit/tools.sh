@@ -77,9 +77,6 @@ expect "an option without a command" 2 'a command comes first' "$hotpin" --profi
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
-expect "nothing to watch" 2 'no profile to watch' "$hotpin" watch
-expect "watch of two" 2 'more than one profile' "$hotpin" watch x y
-expect "watch in no folder" 1 'cannot read the directory /proc/none: No such' "$hotpin" watch /proc/none/x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command

@@ -62,7 +62,7 @@ def names():
     os.mkdir(os.path.join(FOLDER, ATTACK))
     shutil.copy(shutil.which("true"), os.path.join(FOLDER, ATTACK, "program"))
     write(PROFILE, made.first())
-    for command in (*READERS, "run", "bench", "doctor", "env", "watch", ATTACK):
+    for command in (*READERS, "run", "bench", "doctor", "env", ATTACK):
         clean("a command or an option", command, f"--no{ATTACK}")
     for command in READERS:
         clean("no file", command, f"no{ATTACK}", *[PROFILE] * (command == "compare"))
@@ -76,7 +76,6 @@ def names():
     clean("-o", "run", "-o", f"no/{ATTACK}", "true")
     clean("-o", "bench", "-o", f"no/{ATTACK}", "true")
     clean("-t", "csv", "-t", ATTACK, PROFILE)
-    clean("watch", "watch", f"no/{ATTACK}/x")
     clean("--color", "report", f"--color={ATTACK}", PROFILE)
     clean("--source", "annotate", "--source", ATTACK, PROFILE, "x.c", shown=False)
     for option in ("--profile", "--observe", "--library"):
