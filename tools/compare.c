@@ -319,24 +319,17 @@ int hotpin_compare(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	size_t count = (size_t)(argc - optind), opened = 0;
-	struct profile *profiles = calloc(count, sizeof(*profiles));
-	status = EXIT_FAILURE;
+	size_t count = (size_t)(argc - optind);
+	struct profile *profiles = profile_open_all(argv + optind, count);
 	if (profiles == NULL)
-		return status;
-	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
-		opened++;
-	if (opened == count) {
-		names_resolve(profiles, count, true);
-		places_merge_sites(profiles, count);
-		status = compare(profiles, ranks_only(profiles, opened), flags.force, &flags.noise,
-				 flags.form);
-	}
+		return EXIT_FAILURE;
+	names_resolve(profiles, count, true);
+	places_merge_sites(profiles, count);
+	status = compare(profiles, ranks_only(profiles, count), flags.force, &flags.noise,
+			 flags.form);
 	/* A failed write must not look like a slower stage. */
 	if (fflush(stdout) != 0)
 		status = EXIT_FAILURE;
-	for (size_t i = 0; i < opened; i++)
-		profile_close(&profiles[i]);
-	free(profiles);
+	profile_close_all(profiles, count);
 	return status;
 }

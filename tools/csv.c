@@ -9,7 +9,6 @@
 #include "folded.h"
 #include "hotpin.h"
 #include "names.h"
-#include "period.h"
 #include "places.h"
 #include "progress.h"
 #include "show.h"
@@ -409,23 +408,22 @@ static bool write_folded(FILE *to, struct profile *profiles, size_t count)
 int hotpin_csv(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "folded", no_argument, NULL, 'f' },      { "out", required_argument, NULL, 'o' },
-		{ "table", required_argument, NULL, 't' }, PERIOD_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
+		{ "folded", no_argument, NULL, 'f' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "table", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
 	const struct table *table = NULL;
 	const char *path = NULL;
 	bool folded = false;
 	struct target target;
-	struct period period = { 0 };
 	int option, status = EXIT_FAILURE;
 
 	while ((option = getopt_long(argc, argv, "ho:t:", longs, NULL)) != -1) {
 		if (option == 'h')
 			return hotpin_help("csv");
 		if (option == '?')
-			return hotpin_misused("csv");
-		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
 			return hotpin_misused("csv");
 		if (option == 'o')
 			path = optarg;
@@ -448,7 +446,7 @@ int hotpin_csv(int argc, char **argv)
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	if (target_open(&target, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = period_open_all(&period, argv + optind, count);
+	struct profile *profiles = profile_open_all(argv + optind, count);
 	if (profiles == NULL) {
 		target_drop(&target);
 		return EXIT_FAILURE;
@@ -458,6 +456,6 @@ int hotpin_csv(int argc, char **argv)
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	else
 		target_drop(&target);
-	period_close_all(profiles, count);
+	profile_close_all(profiles, count);
 	return status;
 }

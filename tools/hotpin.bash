@@ -45,12 +45,12 @@ _hotpin() {
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
 	resolve) flags="--help" ;;
-	report) flags="--all --color --force --json --from --to --range --steady --help" ;;
+	report) flags="--all --color --force --json --help" ;;
 	compare) flags="--color --noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;
-	html) flags="--source --out --from --to --range --steady --help" ;;
-	trace) flags="--out --from --to --range --steady --help" ;;
-	csv) flags="--table --folded --out --from --to --range --steady --help" ;;
+	html) flags="--source --out --help" ;;
+	trace) flags="--out --help" ;;
+	csv) flags="--table --folded --out --help" ;;
 	env) flags="--json --markdown --man --help" ;;
 	doctor) flags="--help" program=2 ;;
 	esac
@@ -60,7 +60,7 @@ _hotpin() {
 		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
 		;;
 	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
-	*:--stage | *:--stage= | *:--from | *:--to | *:--range | bench:-n | bench:--turns | bench:--turns= | compare:--noise | compare:--noise=) ;;
+	*:--stage | *:--stage= | bench:-n | bench:--turns | bench:--turns= | compare:--noise | compare:--noise=) ;;
 	annotate:-s | annotate:--source | annotate:--source= | html:-s | html:--source | html:--source=)
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;

@@ -17,15 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Help for the options of period.h; each command that takes them prints it. */
-#define PART_HELP                                                                      \
-	"\n"                                                                           \
-	"PART is a part of the run; it needs a profile of --profile=trace:\n"          \
-	"  --from T, --to T  times since the program began, like 1.5 or 200ms\n"       \
-	"  --range NAME      all time inside this NVTX range\n"                        \
-	"  --steady          from the second iteration of its main loop on, without\n" \
-	"                    start-up and warm-up\n"
-
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -56,14 +47,13 @@ static const struct command {
 	  "                     (default: the program's name)\n"
 	  "  --library FILE     preload FILE instead of the installed library\n",
 	  "hotpin bench -n 3 ./app input.dat" },
-	{ "report", hotpin_report, "[OPTION...] [PART] FILE...",
-	  "show where the time of a run went",
+	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
 	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
 	  "they are shown side by side and added up.\n"
 	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
 	  "  --color WHEN  color gains and losses: auto, always or never\n"
 	  "  --force       add up files even if they are not ranks of one run\n"
-	  "  --json        print JSON for programs, one object for each FILE\n" PART_HELP,
+	  "  --json        print JSON for programs, one object for each FILE\n",
 	  "hotpin report run.json" },
 	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
 	  "show what each porting stage gained or lost",
@@ -86,21 +76,20 @@ static const struct command {
 	  "\n"
 	  "Lines are known if the program was compiled with -g and addr2line is installed.\n",
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
-	{ "html", hotpin_html, "[OPTION...] [PART] FILE...",
-	  "write profiles as a page for a browser",
+	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
 	  "Writes the report of each FILE, with its timeline and sources, as one page.  The\n"
 	  "page needs no network.  Without scripts the timeline is a picture, and tables\n"
 	  "cannot be sorted.\n"
 	  "  -o, --out PAGE    write PAGE instead of standard output\n"
-	  "  -s, --source DIR  also look for sources below DIR\n" PART_HELP,
+	  "  -s, --source DIR  also look for sources below DIR\n",
 	  "hotpin html -o run.html run.json" },
-	{ "trace", hotpin_trace, "[OPTION...] [PART] FILE...", "write a timeline for Perfetto",
+	{ "trace", hotpin_trace, "[OPTION...] FILE...", "write a timeline for Perfetto",
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is in\n"
 	  "Chrome's trace format, for ui.perfetto.dev or chrome://tracing, which work\n"
 	  "offline.  Several files, like the ranks of a run, share one clock.\n"
-	  "  -o, --out TRACE  write TRACE instead of standard output\n" PART_HELP,
+	  "  -o, --out TRACE  write TRACE instead of standard output\n",
 	  "hotpin trace -o run.trace.json run.json" },
-	{ "csv", hotpin_csv, "[OPTION...] [PART] FILE...", "write figures for a spreadsheet",
+	{ "csv", hotpin_csv, "[OPTION...] FILE...", "write figures for a spreadsheet",
 	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
 	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
 	  "                     kernels, sites, buffers, stages, counters or calls; of a\n"
@@ -108,7 +97,7 @@ static const struct command {
 	  "                     stream, device and thread) or events\n"
 	  "  --folded           write samples of host code as folded stacks instead, for\n"
 	  "                     flamegraph.pl\n"
-	  "  -o, --out CSV      write CSV instead of standard output\n" PART_HELP,
+	  "  -o, --out CSV      write CSV instead of standard output\n",
 	  "hotpin csv -t kernels -o kernels.csv run.json" },
 	{ "resolve", hotpin_resolve, "FILE...", "store names of functions and lines in a profile",
 	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"

@@ -21,8 +21,6 @@ _hotpin_commands() {
 
 _hotpin() {
 	local curcontext=$curcontext state line
-	local -a part=('--from[leave out what was before]:time:' '--to[leave out what was after]:time:'
-		'--range[only in this NVTX range]:range:' '--steady[without start-up and warm-up]')
 	local -a help=('(- *)--help[what it takes]') out=('(-o --out)'{-o,--out}'[write it there]:file:_files')
 
 	_arguments -C '(- *)--help[what there is]' '(- *)--version[which one this is]' \
@@ -45,7 +43,7 @@ _hotpin() {
 			'1:program:_command_names -e' '*::argument:_normal'
 		;;
 	report)
-		_arguments $help $part '(-a --all)'{-a,--all}'[every row]' \
+		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
 			'--color[color what gets better or worse]:when:(auto always never)' \
 			'--force[add up files that are not ranks of one run]' '--json[for programs]' \
 			'*:profile:_files'
@@ -62,12 +60,12 @@ _hotpin() {
 			'1:profile:_files' '2:source:_files'
 		;;
 	html)
-		_arguments $help $out $part '*'{-s,--source}'[look for sources there too]:folder:_files -/' \
+		_arguments $help $out '*'{-s,--source}'[look for sources there too]:folder:_files -/' \
 			'*:profile:_files'
 		;;
-	trace) _arguments $help $out $part '*:profile:_files' ;;
+	trace) _arguments $help $out '*:profile:_files' ;;
 	csv)
-		_arguments $help $out $part \
+		_arguments $help $out \
 			'(-t --table)--folded[host samples as folded stacks]' \
 			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls durations tracks events)' \
 			'*:profile:_files'

@@ -7,7 +7,6 @@
 #include "html.h"
 #include "hotpin.h"
 #include "names.h"
-#include "period.h"
 #include "page.h"
 #include "places.h"
 #include "progress.h"
@@ -376,7 +375,7 @@ static bool is_for_terminal(const char *path)
 	return path == NULL && isatty(STDOUT_FILENO);
 }
 
-static int write_files(const char *path, char **files, size_t count, const struct period *period,
+static int write_files(const char *path, char **files, size_t count,
 		       const struct source_where *sources)
 {
 	struct target target;
@@ -385,7 +384,7 @@ static int write_files(const char *path, char **files, size_t count, const struc
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	if (target_open(&target, path, files, count, false) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = period_open_all(period, files, count);
+	struct profile *profiles = profile_open_all(files, count);
 	if (profiles == NULL) {
 		target_drop(&target);
 		return EXIT_FAILURE;
@@ -398,22 +397,20 @@ static int write_files(const char *path, char **files, size_t count, const struc
 	} else {
 		target_drop(&target);
 	}
-	period_close_all(profiles, count);
+	profile_close_all(profiles, count);
 	return status;
 }
 
 /*
- * Reads the page's path, the folders of sources and the part of the run.  True if the command ends
+ * Reads the page's path and the folders of sources.  True if the command ends
  * here, with `*ret_status`.
  */
 static bool read_options(int argc, char **argv, const char **ret_path,
-			 struct source_where *ret_sources, struct period *ret_period,
-			 int *ret_status)
+			 struct source_where *ret_sources, int *ret_status)
 {
 	static const struct option longs[] = {
 		{ "out", required_argument, NULL, 'o' },
 		{ "source", required_argument, NULL, 's' },
-		PERIOD_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -424,7 +421,7 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 			*ret_path = optarg;
 		else if (option == 's')
 			annotate_add_folder(ret_sources, optarg);
-		else if (option < PERIOD_FROM || !period_take(ret_period, option, optarg)) {
+		else {
 			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
 			return true;
 		}
@@ -445,12 +442,10 @@ int hotpin_html(int argc, char **argv)
 {
 	struct source_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
 	const char *path = NULL;
-	struct period period = { 0 };
 	int status = EXIT_FAILURE;
 
-	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &period, &status))
-		status = write_files(path, argv + optind, (size_t)(argc - optind), &period,
-				     &sources);
+	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &status))
+		status = write_files(path, argv + optind, (size_t)(argc - optind), &sources);
 	free(sources.folders);
 	return status;
 }

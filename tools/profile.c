@@ -219,6 +219,27 @@ int profile_open(const char *path, struct profile *ret)
 	return -EINVAL;
 }
 
+struct profile *profile_open_all(char *const *paths, size_t count)
+{
+	struct profile *profiles = calloc(count, sizeof(*profiles));
+	size_t opened = 0;
+
+	while (profiles != NULL && opened < count &&
+	       profile_open(paths[opened], &profiles[opened]) == 0)
+		opened++;
+	if (opened == count)
+		return profiles;
+	profile_close_all(profiles, opened);
+	return NULL;
+}
+
+void profile_close_all(struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; profiles != NULL && i < count; i++)
+		profile_close(&profiles[i]);
+	free(profiles);
+}
+
 int profile_by_place(const void *left, const void *right)
 {
 	const struct profile_frame *a = left, *b = right;

@@ -362,6 +362,12 @@ int profile_open(const char *path, struct profile *ret);
 /* Frees a profile that was opened or merged, or that is all zeros. */
 void profile_close(struct profile *profile);
 
+/* Opens `count` files.  NULL, after a message: a file cannot be opened. */
+struct profile *profile_open_all(char *const *paths, size_t count);
+
+/* Closes and frees them; NULL is allowed. */
+void profile_close_all(struct profile *profiles, size_t count);
+
 /* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
 

@@ -7,7 +7,6 @@
 #include "hotpin.h"
 #include "layout.h"
 #include "names.h"
-#include "period.h"
 #include "places.h"
 #include "ranks.h"
 #include "report_advice.h"
@@ -350,16 +349,11 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 int hotpin_report(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "color", required_argument, NULL, 'c' },
-		{ "force", no_argument, NULL, 'f' },
-		{ "json", no_argument, NULL, 'j' },
-		PERIOD_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{ "all", no_argument, NULL, 'a' },   { "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' }, { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },  { NULL, 0, NULL, 0 },
 	};
 	bool force = false, json = false;
-	struct period period = { 0 };
 	const char *color = NULL;
 	int option, status = 0;
 
@@ -367,8 +361,6 @@ int hotpin_report(int argc, char **argv)
 		if (option == 'h')
 			return hotpin_help("report");
 		if (option == '?')
-			return hotpin_misused("report");
-		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
 			return hotpin_misused("report");
 		all_rows |= option == 'a';
 		force |= option == 'f';
@@ -383,7 +375,7 @@ int hotpin_report(int argc, char **argv)
 	}
 
 	size_t count = (size_t)(argc - optind);
-	struct profile *profiles = period_open_all(&period, argv + optind, count);
+	struct profile *profiles = profile_open_all(argv + optind, count);
 	if (profiles == NULL)
 		return EXIT_FAILURE;
 	names_resolve(profiles, count, true);
@@ -399,6 +391,6 @@ int hotpin_report(int argc, char **argv)
 	} else {
 		status = report_ranks(profiles, ranks, force);
 	}
-	period_close_all(profiles, count);
+	profile_close_all(profiles, count);
 	return status;
 }

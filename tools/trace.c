@@ -7,7 +7,6 @@
 #include "flows.h"
 #include "hotpin.h"
 #include "names.h"
-#include "period.h"
 #include "progress.h"
 #include "show.h"
 #include "target.h"
@@ -379,12 +378,10 @@ int hotpin_trace(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "out", required_argument, NULL, 'o' },
-		PERIOD_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *path = NULL;
-	struct period period = { 0 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
@@ -392,12 +389,10 @@ int hotpin_trace(int argc, char **argv)
 			return hotpin_help("trace");
 		if (option == '?')
 			return hotpin_misused("trace");
-		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
-			return hotpin_misused("trace");
 		if (option == 'o')
 			path = optarg;
 	}
-	size_t count = (size_t)(argc - optind), opened = 0;
+	size_t count = (size_t)(argc - optind);
 	if (count == 0) {
 		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("trace");
@@ -406,15 +401,9 @@ int hotpin_trace(int argc, char **argv)
 	struct target target;
 	if (target_open(&target, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = calloc(count, sizeof(*profiles));
-	while (profiles != NULL && opened < count &&
-	       period_open(&period, argv[optind + (int)opened], &profiles[opened]) == 0)
-		opened++;
-	bool written =
-		profiles != NULL && opened == count && write_timelines(target.to, profiles, count);
-	for (size_t i = 0; i < opened; i++)
-		profile_close(&profiles[i]);
-	free(profiles);
+	struct profile *profiles = profile_open_all(argv + optind, count);
+	bool written = profiles != NULL && write_timelines(target.to, profiles, count);
+	profile_close_all(profiles, count);
 	if (!written) {
 		target_drop(&target);
 		return EXIT_FAILURE;

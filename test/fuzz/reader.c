@@ -137,7 +137,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_html, NULL, NULL, path, NULL);
 	try(hotpin_html, NULL, NULL, path, second);
 	try(hotpin_trace, NULL, NULL, path, NULL);
-	try(hotpin_trace, "--steady", NULL, path, NULL);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		try(hotpin_csv, "--table", tables[i], path, NULL);
 	fflush(stdout);
