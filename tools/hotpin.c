@@ -77,9 +77,8 @@ static const struct command {
 	  "Lines are known if the program was compiled with -g and addr2line is installed.\n",
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
 	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
-	  "Writes the report of each FILE, with its timeline and sources, as one page.  The\n"
-	  "page needs no network.  Without scripts the timeline is a picture, and tables\n"
-	  "cannot be sorted.\n"
+	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
+	  "network.  Without scripts tables cannot be sorted.\n"
 	  "  -o, --out PAGE    write PAGE instead of standard output\n"
 	  "  -s, --source DIR  also look for sources below DIR\n",
 	  "hotpin html -o run.html run.json" },

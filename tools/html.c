@@ -231,7 +231,6 @@ static void opened_run(FILE *to, struct profile *profile, const struct source_wh
 		exit(EXIT_FAILURE);
 	html_source(lines, profile, folders);
 	fclose(lines);
-	html_timeline(to, profile);
 	html_host(to, profile);
 	fputs(sources, to);
 	html_tables(to, profile, true);
@@ -297,6 +296,19 @@ static void say_no_source(FILE *to, const struct profile *profile)
 	note_softly(to, text);
 }
 
+static void say_timeline(FILE *to, const struct profile *profile)
+{
+	if (profile_used_no_device(profile))
+		return;
+	if (profile->events.row_count == 0) {
+		note_softly(to, "No timeline: hotpin run --profile=trace records one.");
+		return;
+	}
+	fputs("<p class=\"soft\">The timeline: hotpin trace -o timeline.json ", to);
+	page_text(to, show_text(profile->path, 200));
+	fputs(" writes it; open timeline.json at ui.perfetto.dev.</p>\n", to);
+}
+
 static void sections_above(FILE *to, const struct stages *stages, const struct advice_list *advice)
 {
 	const struct compare_stage *last = last_of(stages);
@@ -311,8 +323,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 		html_ranks(to, last);
 	page_section(to, "time", stages->count > 1 ? of : NULL);
 	html_time(to, run);
-	if (run->events.row_count == 0 && !profile_used_no_device(run))
-		note_softly(to, "No timeline: hotpin run --profile=trace records one.");
+	say_timeline(to, run);
 	page_section_end(to);
 	page_section(to, "next", NULL);
 	html_next(to, run, advice);

@@ -30,9 +30,6 @@ void html_next(FILE *to, const struct profile *profile, const struct advice_list
 /* Writes the first cards of a folded run, without links. */
 void html_next_folded(FILE *to, const struct profile *profile);
 
-/* Writes the timeline of a trace. */
-void html_timeline(FILE *to, struct profile *profile);
-
 /*
  * Writes host code: functions by samples, and the gaps between calls; nothing if neither is known.
  */

@@ -23,7 +23,6 @@ static struct {
 	{ "ranks", "Ranks", false },
 	{ "time", "Where the time went", false },
 	{ "next", "What to do next", false },
-	{ "timeline", "Timeline", false },
 	{ "host", "Host code", false },
 	{ "source", "Source", false },
 	{ "copies", "Copies", false },
@@ -64,20 +63,6 @@ void page_text(FILE *to, const char *text)
 			fwrite(text + at, 1, bytes, to);
 		at += bytes > 0 ? bytes : 1;
 	}
-}
-
-void page_json(FILE *to, const char *text)
-{
-	fputc('"', to);
-	for (; *text != '\0'; text++) {
-		unsigned char letter = (unsigned char)*text;
-
-		if (letter < ' ' || strchr("<>&\"\\", letter) != NULL)
-			fprintf(to, "\\u%04x", letter);
-		else
-			fputc(letter, to);
-	}
-	fputc('"', to);
 }
 
 void page_element(FILE *to, const char *tag, const char *text)
@@ -229,7 +214,8 @@ static void stack(const struct profile_bin *bin, int64_t bin_ns, int part, long 
 	*ret_to = page_share(with, bin_ns) / 10;
 }
 
-void page_ticks(FILE *to, int64_t end_ns)
+/* Writes the times at the quarters of an axis. */
+static void ticks(FILE *to, int64_t end_ns)
 {
 	fputs("<p class=\"ticks\">", to);
 	for (int quarter = 0; quarter <= 4; quarter++)
@@ -262,7 +248,7 @@ void page_strip(FILE *to, const struct profile *profile)
 	}
 	fputs("</svg>\n", to);
 	__int128_t end_ns = (__int128_t)profile->activity.bin_ns * count;
-	page_ticks(to, end_ns < INT64_MAX ? (int64_t)end_ns : INT64_MAX);
+	ticks(to, end_ns < INT64_MAX ? (int64_t)end_ns : INT64_MAX);
 }
 
 void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns)

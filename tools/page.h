@@ -45,9 +45,6 @@ void page_link(const char *id);
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
 
-/* Writes a JSON string that cannot end a script element. */
-void page_json(FILE *to, const char *text);
-
 /* Writes <tag>text</tag>. */
 void page_element(FILE *to, const char *tag, const char *text);
 
@@ -90,9 +87,6 @@ long page_share(int64_t part, int64_t whole);
 
 /* Writes the states over the run's time; nothing if they are not known. */
 void page_strip(FILE *to, const struct profile *profile);
-
-/* Writes the times at the quarters of an axis. */
-void page_ticks(FILE *to, int64_t end_ns);
 
 /* Writes a bar of `part` in proportion to `whole`. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);

@@ -10,7 +10,6 @@
 #include "progress.h"
 #include "show.h"
 #include "target.h"
-#include "timeline.h"
 #include "trace_write.h"
 #include "base/parse.h"
 
@@ -153,9 +152,20 @@ static const char **quote_sites(struct profile *profile)
 	return sites;
 }
 
+/* Returns the function of a sample or of its caller, or the name of its file. */
+static const char *place_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	if (frame == NULL)
+		return "unknown";
+	if (frame->function != NULL || frame->module < 0)
+		return frame->function != NULL ? frame->function : "no file";
+	const char *slash = strrchr(profile->modules[frame->module].path, '/');
+	return slash != NULL ? slash + 1 : "unknown";
+}
+
 static const char *quote_place(struct profile *profile, const struct profile_frame *frame)
 {
-	return trace_quoted(profile, show_text(timeline_place(profile, frame), 300));
+	return trace_quoted(profile, show_text(place_of(profile, frame), 300));
 }
 
 static const char ***quote_places(struct profile *profile)
