@@ -156,7 +156,7 @@ static int64_t beyond_host(const struct profile *profile, int64_t around_ns)
 	int64_t host_ns = profile->split.host_ns, startup_ns = profile->split.startup_ns;
 	int64_t launching = launching_ns(profile);
 
-	if (!profile_has_split(profile) || profile->host.threads != 1 || startup_ns < 0 ||
+	if (!profile_has_split(profile) || profile->host.threads != 1 ||
 	    profile->process.rank != NULL || launching < 0)
 		return UNKNOWN;
 	host_ns -= advice_least(host_ns, around_ns);
@@ -346,8 +346,6 @@ const char *advice_on_host_code(const struct profile *profile, const struct advi
 {
 	if (profile_used_no_device(profile))
 		return NULL;
-	if (profile->split.startup_ns < 0)
-		return " It includes CUDA start-up.";
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
 			return " The suggestions say what to port next.";

@@ -134,20 +134,6 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 	column_text(to, &stages[i], is_predicted ? &predicted : NULL);
 }
 
-/* If one profile does not separate start-up from host code, both stages count it as host code. */
-static int64_t comparable(const struct profile *profile, const struct profile *other, int part)
-{
-	int64_t ns = show_part_ns(&profile->split, part);
-	bool joined = profile->split.startup_ns < 0 || other->split.startup_ns < 0;
-
-	if (joined && show_parts[part].at == offsetof(struct profile_split, startup_ns))
-		return 0;
-	if (joined && show_parts[part].at == offsetof(struct profile_split, host_ns) &&
-	    profile->split.startup_ns > 0)
-		ns = profile_add(ns, profile->split.startup_ns);
-	return ns > 0 ? ns : 0;
-}
-
 struct step {
 	double x, width;
 	int64_t from_ns, to_ns;
@@ -192,7 +178,8 @@ static void steps(FILE *to, const struct scale *scale, const struct profile *bef
 	int count = 0, at = 0;
 
 	for (int part = 0; part < SHOW_PARTS; part++) {
-		changes[part] = comparable(after, before, part) - comparable(before, after, part);
+		changes[part] =
+			show_part_ns(&after->split, part) - show_part_ns(&before->split, part);
 		count += changes[part] != 0;
 	}
 	for (int part = 0; part < SHOW_PARTS; part++) {

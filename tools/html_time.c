@@ -133,10 +133,5 @@ void html_time(FILE *to, const struct profile *profile)
 		page_element(to, "p", "The program used no device.");
 		return;
 	}
-	if (profile->split.startup_ns < 0)
-		page_element(
-			to, "p class=\"soft\"",
-			"An older hotpin wrote this profile: host code includes CUDA start-up and "
-			"calls that neither copy nor wait.");
 	say_copy_calls(to, profile);
 }

@@ -90,11 +90,10 @@ static void check_schema(struct reader *reader, json_t *root)
 
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
 		reader_complain(reader, "it is not a hotpin profile, but other JSON" NAME_ONE);
-	else if (version == NULL ||
-		 (strncmp(version, "1.", 2) != 0 && strncmp(version, "2.", 2) != 0))
+	else if (version == NULL || strncmp(version, "2.", 2) != 0)
 		reader_complain(
 			reader,
-			"its format is %s, but this hotpin reads 1.x and 2.x; use a newer hotpin",
+			"its format is %s, but this hotpin reads 2.x; use the hotpin that wrote it",
 			version != NULL ? units_escape(shown, sizeof(shown), version, 16)
 					: "not named");
 }

@@ -17,10 +17,7 @@
 /* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
 #define PROFILE_MIB_MOST    256
 
-/*
- * All are known or none is.  In files of format 1 startup_ns is UNKNOWN: host_ns includes start-up
- * and calls that neither copy nor wait.
- */
+/* All are known or none is. */
 struct profile_split {
 	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
 };
@@ -32,7 +29,7 @@ struct profile_bin {
 	int64_t column[ACTIVITY_COLUMNS];
 };
 
-/* A driver function.  In files of format 1 its times are unknown. */
+/* A driver function. */
 struct profile_call {
 	const char *name, *class;
 	int64_t count, total_ns, longest_ns;

@@ -2,7 +2,7 @@
  * profile_read.c - reads the fields of a profile.
  *
  * The file may be of another user's program, so indices are checked here, once for all readers.
- * Fields that a newer 2.x added are ignored; a file of format 1 lacks some.
+ * Fields that a newer 2.x added are ignored.
  */
 #include "profile_read.h"
 #include "base/parse.h"
@@ -10,34 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The states of formats 1 and 2. */
-struct any_split {
-	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
-	int64_t cpu_ns, idle_ns;
-};
-
 static void read_split(struct reader *reader, json_t *parent, struct profile_split *ret)
 {
 	static const struct reader_field fields[] = {
-		NUMBER_OF(any_split, host_ns),   NUMBER_OF(any_split, startup_ns),
-		NUMBER_OF(any_split, calls_ns),  NUMBER_OF(any_split, transfer_ns),
-		NUMBER_OF(any_split, kernel_ns), NUMBER_OF(any_split, overlap_ns),
-		NUMBER_OF(any_split, cpu_ns),    NUMBER_OF(any_split, idle_ns),
+		NUMBER_OF(profile_split, host_ns),   NUMBER_OF(profile_split, startup_ns),
+		NUMBER_OF(profile_split, calls_ns),  NUMBER_OF(profile_split, transfer_ns),
+		NUMBER_OF(profile_split, kernel_ns), NUMBER_OF(profile_split, overlap_ns),
 	};
-	struct any_split any;
 
-	reader_part(reader, parent, "split", fields, HP_LEN(fields), &any);
-	bool old = any.cpu_ns >= 0 && any.idle_ns >= 0;
-	*ret = (struct profile_split){
-		.host_ns = old ? any.cpu_ns : any.host_ns,
-		.startup_ns = old ? UNKNOWN : any.startup_ns,
-		.calls_ns = old ? any.idle_ns : any.calls_ns,
-		.transfer_ns = any.transfer_ns,
-		.kernel_ns = any.kernel_ns,
-		.overlap_ns = any.overlap_ns,
-	};
-	if (ret->host_ns < 0 || (ret->startup_ns < 0 && !old) || ret->calls_ns < 0 ||
-	    ret->transfer_ns < 0 || ret->kernel_ns < 0 || ret->overlap_ns < 0)
+	reader_part(reader, parent, "split", fields, HP_LEN(fields), ret);
+	if (ret->host_ns < 0 || ret->startup_ns < 0 || ret->calls_ns < 0 || ret->transfer_ns < 0 ||
+	    ret->kernel_ns < 0 || ret->overlap_ns < 0)
 		*ret = (struct profile_split){
 			UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
 		};
@@ -429,9 +412,6 @@ static void read_calls(struct reader *reader, json_t *root)
 {
 	struct profile *profile = reader->profile;
 
-	/* In format 1, `calls` holds counts by name. */
-	if (json_is_object(json_object_get(root, "calls")))
-		return;
 	profile->calls = reader_short_list(reader, root, "calls", sizeof(*profile->calls),
 					   read_call, &profile->call_count);
 }

@@ -181,10 +181,6 @@ static void wall(const struct profile *profile)
 		time_row(table, show_parts[part].title, ns, ns < 0 ? "" : share, tenths[part]);
 	}
 	layout_print(table, all_rows);
-	if (profile->split.startup_ns < 0)
-		layout_say(2,
-			   "  An older hotpin wrote this profile: host code includes CUDA start-up "
-			   "and calls that neither copy nor wait.");
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 	char overlap[80] = "no kernel overlaps a copy";

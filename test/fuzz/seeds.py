@@ -27,8 +27,7 @@ def put(target, name, data):
 
 
 def profiles():
-    for name in ("full", "first", "second", "third", "sampled", "unsampled", "lossy", "without_device", "hostile",
-                 "of_format_1"):
+    for name in ("full", "first", "second", "third", "sampled", "unsampled", "lossy", "without_device", "hostile"):
         yield name, getattr(made, name)()
     yield "looped", made.looped(3)
     yield "rank", made.rank(0, 2)

@@ -1295,12 +1295,6 @@ TEST(nothing_known)
 	profile.sample_count = 0;
 	advice_make(&profile, &list);
 	CHECK(list.count == 0 && !list.is_done && advice_on_host_code(&profile, &list) == NULL);
-	/* A file of format 1 counts start-up as host code. */
-	make();
-	profile.split.startup_ns = UNKNOWN;
-	advice_make(&profile, &list);
-	CHECK(!list.is_done);
-	CHECK(strcmp(advice_on_host_code(&profile, &list), " It includes CUDA start-up.") == 0);
 }
 
 /*

@@ -257,17 +257,6 @@ def third():
         what_if=bounds(3 * SECOND, 3 * SECOND, 2960 * MILLI, 2960 * MILLI, 2960 * MILLI))
 
 
-def of_format_1():
-    """As hotpin wrote it before profiles had times of driver calls."""
-    made = first()
-    split = made["split"]
-    made.update(schema_version="1.1", calls=None,
-                split={"cpu_ns": split["host_ns"] + split["startup_ns"],
-                       "transfer_ns": split["transfer_ns"], "kernel_ns": split["kernel_ns"],
-                       "overlap_ns": split["overlap_ns"], "idle_ns": split["calls_ns"]})
-    return made
-
-
 LOSS = "CUPTI recorded 80 of 100 launched kernels: no split of the wall time"
 
 

@@ -154,7 +154,7 @@ def folded():
     check("a name is one frame, with any content", tap.no_control(done.stdout) and
           f"{'x' * 5000};" in done.stdout and ";[unknown];\\x0a9 8;a,b c 597\n" in done.stdout and
           all(line.rsplit(" ", 1)[1].isdigit() for line in done.stdout.splitlines()), done.stdout)
-    for name, run, why in (("old", made.of_format_1(), ""), ("none", made.sampled(
+    for name, run, why in (("old", made.first(), ""), ("none", made.sampled(
             why="perf_event_paranoid is 3", mode="none"), ": perf_event_paranoid is 3")):
         run["samples"] = None
         done = says(f"no samples: {name}", 1, f"{name}.json has no samples of host code{why}$", "csv",

@@ -135,7 +135,7 @@ def pages():
     killed = {**made.first(), "state": "running"}
     check("a killed program is told", "was killed" in text_of(page_of("killed", killed)))
     nothing = {name: None for name in made.first()}
-    nothing.update(schema="hotpin.profile", schema_version="1.1", wall_ns=0,
+    nothing.update(schema="hotpin.profile", schema_version="2.0", wall_ns=0,
                    process={"program": ""})
     page_of("all null", nothing)
 

@@ -137,9 +137,6 @@ def figures():
                                       ("split", "kernels", "sites", "buffers", "samples")] ==
           [None] * 5 and runs[2]["warnings"], runs[2])
     check("why there is no split", report("lossy", made.lossy())[0]["split_why"] == made.LOSS)
-    old = report("old", made.of_format_1())[0]
-    check("of format 1", old["profile_version"] == "1.1" and old["calls"] is None and
-          old["split"]["startup_ns"] is None and old["split"]["host_ns"] == 6 * made.SECOND, old)
     taken = made.sampled(why="perf_event_paranoid is 3")
     taken["samples"] = None
     got = report("taken", taken)[0]
