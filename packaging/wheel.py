@@ -147,7 +147,7 @@ def build(folder, out):
     tag = "py3-none-" + platform_of(binaries)
     files = dict(binaries)
     for path in ("packaging/hotpin/__init__.py", "packaging/hotpin/__main__.py",
-                 "include/hotpin/profile.schema.json", "include/hotpin/report.schema.json"):
+                 "include/hotpin/profile.schema.json"):
         files["hotpin/" + os.path.basename(path)] = read(ROOT, path)
     for page in man_pages():
         files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(ROOT, "tools", page)

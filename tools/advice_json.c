@@ -1,5 +1,5 @@
 /*
- * advice_json.c - every entry, also those that a report leaves out.
+ * advice_json.c - an entry of the advice as JSON.
  */
 #include "advice_json.h"
 #include "show.h"
@@ -27,18 +27,5 @@ json_t *advice_json(const struct profile *profile, const struct advice *advice)
 	json_object_set_new(made, "assumes", text(advice->assumes));
 	json_object_set_new(made, "hotpin_run_does_it", json_boolean(advice->hotpin_does_it));
 	json_object_set_new(made, "is_worth", json_boolean(advice_is_worth(profile, advice)));
-	return made;
-}
-
-json_t *advice_list_json(const struct profile *profile, const struct advice_list *list)
-{
-	json_t *made = json_object(), *entries = json_array();
-
-	for (size_t i = 0; i < list->count; i++)
-		json_array_append_new(entries, advice_json(profile, &list->items[i]));
-	json_object_set_new(made, "entries", entries);
-	json_object_set_new(made, "is_done", json_boolean(list->is_done));
-	json_object_set_new(made, "left", text(list->left));
-	json_object_set_new(made, "not_known", text(list->blind));
 	return made;
 }

@@ -1,5 +1,5 @@
 /*
- * The advice as JSON.
+ * An entry of the advice as JSON.
  */
 #ifndef HP_TOOLS_ADVICE_JSON_H
 #define HP_TOOLS_ADVICE_JSON_H
@@ -8,8 +8,7 @@
 
 #include <jansson.h>
 
-/* Return one entry, and the whole list; unknown values are null.  The caller owns the result. */
+/* Unknown values are null.  The caller owns the result. */
 json_t *advice_json(const struct profile *profile, const struct advice *advice);
-json_t *advice_list_json(const struct profile *profile, const struct advice_list *list);
 
 #endif

@@ -5,6 +5,7 @@
  * An apostrophe precedes a text that a spreadsheet would take for a formula.  Where semicolons
  * separate cells, only the first text of a line counts as quoted, so semicolons are escaped.
  */
+#include "advice.h"
 #include "each.h"
 #include "folded.h"
 #include "hotpin.h"
@@ -334,6 +335,27 @@ static void events(FILE *to, struct profile *profile)
 	progress_clear();
 }
 
+static void advice(FILE *to, struct profile *profile)
+{
+	static struct advice_list list;
+
+	advice_make(profile, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct advice *entry = &list.items[i];
+
+		begin(to, profile);
+		text(to, advice_kinds[entry->kind]);
+		text(to, entry->what);
+		text(to, entry->where);
+		number(to, entry->saves_ns);
+		text(to, entry->is_estimate ? "estimate" : "bound");
+		text(to, entry->how);
+		text(to, entry->assumes);
+		number(to, entry->hotpin_does_it);
+		fputc('\n', to);
+	}
+}
+
 static const struct table {
 	const char *name;
 	void (*write)(FILE *to, struct profile *profile);
@@ -357,6 +379,7 @@ static const struct table {
 	  "d2h_bytes,launches" },
 	{ "counters", counters, "counter,count" },
 	{ "calls", calls, "call,class,count,total_ns,longest_ns" },
+	{ "advice", advice, "kind,what,place,saves_ns,basis,how,assumes,hotpin_run_does_it" },
 	{ "durations", durations,
 	  "kind,name,count,bytes,total_ns,least_ns,median_ns,p99_ns,most_ns", true },
 	{ "tracks", tracks,
@@ -391,7 +414,8 @@ static bool write_table(FILE *to, const struct table *table, struct profile *pro
 {
 	if (table->of_timeline && !has_events(profiles, count))
 		return false;
-	names_resolve(profiles, count, table->write == sites || table->write == buffers);
+	names_resolve(profiles, count,
+		      table->write == sites || table->write == buffers || table->write == advice);
 	places_merge_sites(profiles, count);
 	fprintf(to, "file,stage,rank,%s\n", table->columns);
 	for (size_t i = 0; i < count; i++)

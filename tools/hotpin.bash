@@ -45,7 +45,7 @@ _hotpin() {
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
 	resolve) flags="--help" ;;
-	report) flags="--all --color --force --json --help" ;;
+	report) flags="--all --color --force --help" ;;
 	compare) flags="--color --noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;
 	html) flags="--source --out --help" ;;
@@ -66,7 +66,7 @@ _hotpin() {
 		;;
 	csv:-t | csv:--table | csv:--table=)
 		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
-			counters calls durations tracks events" -- "$word")
+			counters calls advice durations tracks events" -- "$word")
 		;;
 	*:-o | *:--out | *:--library | *=) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
 	*)

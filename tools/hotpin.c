@@ -52,8 +52,7 @@ static const struct command {
 	  "they are shown side by side and added up.\n"
 	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
 	  "  --color WHEN  color gains and losses: auto, always or never\n"
-	  "  --force       add up files even if they are not ranks of one run\n"
-	  "  --json        print JSON for programs, one object for each FILE\n",
+	  "  --force       add up files even if they are not ranks of one run\n",
 	  "hotpin report run.json" },
 	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
 	  "show what each porting stage gained or lost",
@@ -91,9 +90,9 @@ static const struct command {
 	{ "csv", hotpin_csv, "[OPTION...] FILE...", "write figures for a spreadsheet",
 	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
 	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
-	  "                     kernels, sites, buffers, stages, counters or calls; of a\n"
-	  "                     timeline: durations (by kernel, copy and call), tracks (by\n"
-	  "                     stream, device and thread) or events\n"
+	  "                     kernels, sites, buffers, stages, counters, calls or advice;\n"
+	  "                     of a timeline: durations (by kernel, copy and call), tracks\n"
+	  "                     (by stream, device and thread) or events\n"
 	  "  --folded           write samples of host code as folded stacks instead, for\n"
 	  "                     flamegraph.pl\n"
 	  "  -o, --out CSV      write CSV instead of standard output\n",

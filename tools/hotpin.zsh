@@ -45,8 +45,7 @@ _hotpin() {
 	report)
 		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
 			'--color[color what gets better or worse]:when:(auto always never)' \
-			'--force[add up files that are not ranks of one run]' '--json[for programs]' \
-			'*:profile:_files'
+			'--force[add up files that are not ranks of one run]' '*:profile:_files'
 		;;
 	compare)
 		_arguments $help \
@@ -67,7 +66,7 @@ _hotpin() {
 	csv)
 		_arguments $help $out \
 			'(-t --table)--folded[host samples as folded stacks]' \
-			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls durations tracks events)' \
+			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls advice durations tracks events)' \
 			'*:profile:_files'
 		;;
 	resolve) _arguments $help '*:profile:_files' ;;

@@ -10,7 +10,6 @@
 #include "places.h"
 #include "ranks.h"
 #include "report_advice.h"
-#include "report_json.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -345,11 +344,13 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 int hotpin_report(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "all", no_argument, NULL, 'a' },   { "color", required_argument, NULL, 'c' },
-		{ "force", no_argument, NULL, 'f' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },  { NULL, 0, NULL, 0 },
+		{ "all", no_argument, NULL, 'a' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
-	bool force = false, json = false;
+	bool force = false;
 	const char *color = NULL;
 	int option, status = 0;
 
@@ -360,7 +361,6 @@ int hotpin_report(int argc, char **argv)
 			return hotpin_misused("report");
 		all_rows |= option == 'a';
 		force |= option == 'f';
-		json |= option == 'j';
 		color = option == 'c' ? optarg : color;
 	}
 	if (layout_start(color) < 0)
@@ -375,12 +375,9 @@ int hotpin_report(int argc, char **argv)
 	if (profiles == NULL)
 		return EXIT_FAILURE;
 	names_resolve(profiles, count, true);
-	size_t ranks = json ? 0 : ranks_only(profiles, count);
-	if (!json)
-		places_merge_sites(profiles, count);
-	if (json) {
-		report_json(profiles, count);
-	} else if (ranks == 1) {
+	size_t ranks = ranks_only(profiles, count);
+	places_merge_sites(profiles, count);
+	if (ranks == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);
 		report_one(&profiles[0]);

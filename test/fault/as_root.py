@@ -46,7 +46,7 @@ def main():
                 json.dump(profile, file)
             os.chown(path, owner, owner)
             env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
-            done = subprocess.run([hotpin, "report", "--json", path], env=env, capture_output=True,
+            done = subprocess.run([hotpin, "csv", "-t", "sites", path], env=env, capture_output=True,
                                   text=True, check=False)
             return done.returncode, set(re.findall(r"user-(\d+)\.c:1", done.stdout))
 

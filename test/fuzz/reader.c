@@ -112,9 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char other[] =
 		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
-	static const char *const tables[] = { "summary", "transfers", "sizes",  "kernels",
-					      "sites",   "buffers",   "stages", "counters",
-					      "calls",   "durations", "tracks", "events" };
+	static const char *const tables[] = { "summary", "transfers", "sizes",     "kernels",
+					      "sites",   "buffers",   "stages",    "counters",
+					      "calls",   "advice",    "durations", "tracks",
+					      "events" };
 	static char path[64], second[64];
 	static int file = -1, second_file;
 
@@ -126,7 +127,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
-	try(hotpin_report, "--json", NULL, path, path);
 	try(hotpin_annotate, NULL, NULL, path, NULL);
 	try(hotpin_annotate, "--source", "/", path, "solve.cu");
 	try(hotpin_csv, "--folded", NULL, path, NULL);

@@ -29,7 +29,6 @@ sort >"$folder/wanted" <<END
 ./$libdir/pkgconfig/hotpin.pc
 ./share/bash-completion/completions/hotpin
 ./share/hotpin/profile.schema.json
-./share/hotpin/report.schema.json
 ./share/man/man1/hotpin-annotate.1
 ./share/man/man1/hotpin-bench.1
 ./share/man/man1/hotpin-compare.1

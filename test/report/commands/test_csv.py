@@ -12,7 +12,7 @@ import tap
 from tap import check, says, write
 
 TABLES = ("summary", "transfers", "sizes", "kernels", "sites", "buffers", "stages", "counters",
-          "calls", "events")
+          "calls", "advice", "events")
 
 
 def table(name, *profiles):

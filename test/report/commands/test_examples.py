@@ -41,9 +41,6 @@ def taken():
         done = tap.run("report", "--all", path)
         check(f"report {name}", done.returncode == 0 and tap.no_control(done.stdout) and
               "\n  Wall time" in done.stdout, done.stderr)
-        done = tap.run("report", "--json", path)
-        check(f"report --json {name}", done.returncode == 0 and
-              len(json.loads(done.stdout)["runs"]) == 1, done.stderr)
         done = tap.run("annotate", path)
         check(f"annotate {name}", done.returncode == 1 and (
             "no source line" in done.stderr or "has neither" in done.stderr), done.stderr)

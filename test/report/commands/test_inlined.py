@@ -18,7 +18,7 @@ from tap import check, write
 
 LIBRARY, PROGRAM, STANDIN = (os.path.abspath(path) for path in sys.argv[2:5])
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inlined.cc")
-COMMANDS = (["report", "--all"], ["report", "--json"], ["annotate"], ["html"], ["trace"], ["csv", "-t", "sites"],
+COMMANDS = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["csv", "-t", "sites"],
             ["csv", "--folded"])
 
 

@@ -16,7 +16,7 @@ from tap import check, says, write
 
 SCHEMA = os.path.join(tap.HERE, "../../../include/hotpin/profile.schema.json")
 # Commands that show places.
-SHOWN = (("report", "--all"), ("report", "--json"), ("annotate", "-s."), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
+SHOWN = (("report", "--all"), ("annotate", "-s."), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
          ("csv", "--folded"), ("html", "-s."), ("trace",), ("compare", "--force", "other.json"))
 
 

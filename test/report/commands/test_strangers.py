@@ -79,7 +79,7 @@ def other_files():
     run["process"]["ended_utc"] = program.LATER
     run["sites"][0]["frames"] = [made.frame(module, 0x1011) for module in range(7)]
     write("kinds.json", {**run, "stage": "kinds"})
-    for command in (("report",), ("report", "--json"), ("annotate",), ("html",), ("trace",), ("csv", "-t", "sites"),
+    for command in (("report",), ("annotate",), ("html",), ("trace",), ("csv", "-t", "sites"),
                     ("resolve",), ("compare", "--force", "kinds.json")):
         names = opens(path("kinds"), lambda: tap.run(*command, "kinds.json"))
         check(f"{' '.join(command)} opens programs alone", names <= {"program"}, names)
@@ -232,7 +232,7 @@ def missing_texts():
             if tap.run("csv", name).returncode == 0:
                 files.append(name)
     check("most texts may be missing", len(files) > 60, files)
-    for command in (("report", "--all", "--force"), ("report", "--json"), ("compare", "--force"), ("html",), ("trace",),
+    for command in (("report", "--all", "--force"), ("compare", "--force"), ("html",), ("trace",),
                     ("compare", "--force", "--json"), ("csv", "-t", "sites"), ("csv", "-t", "buffers"), ("csv", "--folded")):
         done = tap.run(*command, *files)
         check(f"{' '.join(command)} without each text", done.returncode in (0, 1, 3), done.returncode, done.stderr[-2000:])
