@@ -101,26 +101,6 @@ static void link_to_source(const struct profile *profile, const struct profile_s
 		page_link(id);
 }
 
-/*
- * Appends where the main thread was most often during the site's calls, if Python is not running in
- * the calling threads.
- */
-static void main_thread(const struct profile *profile, const struct profile_site *site, char *ret,
-			size_t room)
-{
-	const struct profile_main *most = &site->mains[0];
-	size_t used = strlen(ret);
-	char name[400];
-
-	for (size_t i = 1; i < site->main_count; i++)
-		most = site->mains[i].looks > most->looks ? &site->mains[i] : most;
-	names_place_short(profile, names_frame(profile, &most->frames, false), name, sizeof(name),
-			  80);
-	snprintf(ret + used, room - used, "; main thread then at %s (%s of %s)",
-		 show_text(name, 200), show_count(most->looks),
-		 show_several(site->main_looks, "look", "looks"));
-}
-
 static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 		      const struct profile *profile, const struct profile_site *site, bool opened)
 {
@@ -130,8 +110,6 @@ static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 	if (site->folded)
 		snprintf(name + strlen(name), sizeof(name) - strlen(name),
 			 " (several call stacks)");
-	if (site->main_count > 0)
-		main_thread(profile, site, name, sizeof(name));
 	if (opened) {
 		page_anchor(site - profile->sites);
 		link_to_source(profile, site);

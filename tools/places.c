@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A profile has few kinds of copies; more rows of one site than that are not added up. */
-#define LOOK_MOST 64
+#define ROWS_LOOKED_AT 64
 
 /* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
 static size_t skip_inlined(const struct profile_frames *frames, size_t at)
@@ -109,7 +109,7 @@ static void add_row(struct profile_site *sum, const struct profile_row *row)
 {
 	struct profile_row *same = NULL;
 
-	for (size_t i = 0; i < sum->row_count && i < LOOK_MOST && same == NULL; i++)
+	for (size_t i = 0; i < sum->row_count && i < ROWS_LOOKED_AT && same == NULL; i++)
 		if (strcmp(sum->rows[i].direction, row->direction) == 0 &&
 		    strcmp(sum->rows[i].memory, row->memory) == 0)
 			same = &sum->rows[i];
@@ -124,33 +124,13 @@ static void add_row(struct profile_site *sum, const struct profile_row *row)
 	add_to(&same->sync_ns, row->sync_ns);
 }
 
-static void add_main(struct profile_site *sum, const struct profile_main *seen)
-{
-	size_t at = 0;
-
-	while (at < sum->main_count && at < LOOK_MOST &&
-	       compare_frames(&sum->mains[at].frames, &seen->frames) != 0)
-		at++;
-	if (at == sum->main_count || at == LOOK_MOST)
-		sum->mains[sum->main_count++] = *seen;
-	else
-		add_to(&sum->mains[at].looks, seen->looks);
-}
-
-/* `room` has room for all rows of the sum's sites, and for their places of the main thread. */
+/* `room` has room for all rows of the sum's sites. */
 static void add_site(struct profile_site *sum, const struct profile_site *site,
 		     const struct profile_site *room)
 {
 	sum->rows = room->rows;
 	for (size_t i = 0; i < site->row_count; i++)
 		add_row(sum, &site->rows[i]);
-	if (site->mains == NULL)
-		return;
-	sum->main_looks = sum->mains == NULL ? site->main_looks
-					     : profile_add(sum->main_looks, site->main_looks);
-	sum->mains = room->mains;
-	for (size_t i = 0; i < site->main_count; i++)
-		add_main(sum, &site->mains[i]);
 }
 
 void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret)
@@ -164,10 +144,8 @@ void places_merge(struct profile *to, const struct profile_site *sites, size_t c
 		items[i].text = sites[i].folded && !is_python(&items[i].frames) ? "folded" : "";
 	}
 	places_find_first(to, items, count, ret);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		rooms[ret[i]].row_count += sites[i].row_count;
-		rooms[ret[i]].main_count += sites[i].main_count;
-	}
 	to->sites = profile_allocate(to, count, sizeof(*to->sites));
 	to->site_count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -176,11 +154,9 @@ void places_merge(struct profile *to, const struct profile_site *sites, size_t c
 
 		if (first == i) {
 			room->rows = profile_allocate(to, room->row_count, sizeof(*room->rows));
-			room->mains = profile_allocate(to, room->main_count, sizeof(*room->mains));
 			to->sites[to->site_count] = (struct profile_site){
 				.frames = sites[i].frames,
 				.folded = items[i].text[0] != '\0',
-				.main_looks = UNKNOWN,
 			};
 		}
 		ret[i] = first == i ? to->site_count++ : ret[first];

@@ -104,20 +104,11 @@ struct profile_row {
 	int64_t count, bytes, host_ns, sync_count, sync_ns;
 };
 
-/* A place of the main thread in Python, and the number of looks that found it there. */
-struct profile_main {
-	struct profile_frames frames;
-	int64_t looks;
-};
-
 struct profile_site {
 	struct profile_frames frames;
 	struct profile_row *rows;
 	size_t row_count;
-	bool folded;                /* sum of several call stacks */
-	struct profile_main *mains; /* for copies of threads without Python; NULL: not known */
-	size_t main_count;
-	int64_t main_looks; /* in all */
+	bool folded; /* sum of several call stacks */
 };
 
 /* A place that launches kernels or graphs.  In older files `kernels` is UNKNOWN. */
@@ -209,19 +200,6 @@ struct profile_shape {
 	int64_t grid[3], block[3], registers, static_shared_bytes, dynamic_shared_bytes;
 };
 
-/* From `at_ns` on, so many bytes are in use. */
-struct profile_level {
-	int64_t at_ns, bytes;
-};
-
-/* Of one device. */
-struct profile_device_memory {
-	int64_t device;
-	int64_t uncounted, unknown_frees; /* UNKNOWN in older profiles */
-	struct profile_level *levels;     /* by at_ns */
-	size_t level_count;
-};
-
 struct profile_track {
 	const char *kind, *name;
 	int64_t device, context, stream, tid, threads;
@@ -244,7 +222,6 @@ struct profile {
 	const char *schema_version, *hotpin_version, *state, *stage;
 	const char *split_why; /* NULL: there is a split, or the reason is unknown */
 	int64_t wall_ns;
-	int64_t window_of_ns; /* of the run, if this is its last part; UNKNOWN: all of it */
 	bool truncated;
 	struct {
 		const char *program, *host, *rank, *ended_utc, *arguments_hash;
@@ -340,9 +317,7 @@ struct profile {
 		int64_t *callers;              /* by place: an earlier place; UNKNOWN: none */
 		struct profile_track *tracks;
 		struct profile_event *rows;
-		struct profile_device_memory *memory;
 		size_t name_count, route_count, shape_count, place_count, track_count, row_count;
-		size_t memory_count;
 	} events;
 
 	void *json;                    /* owns the texts */

@@ -96,32 +96,6 @@ static void read_details(struct reader *reader, json_t *events)
 		&profile->events.route_count);
 }
 
-static void read_level(struct reader *reader, json_t *value, void *to)
-{
-	struct profile_level *level = to;
-
-	level->at_ns = reader_number(reader, json_array_get(value, 0), "at_ns");
-	level->bytes = reader_number(reader, json_array_get(value, 1), "bytes");
-	if (level->at_ns < 0 || level->at_ns > INT64_MAX / 4 || level->bytes < 0)
-		reader_complain(reader, "%sa number is out of range", reader->where);
-}
-
-static void read_memory(struct reader *reader, json_t *value, void *to)
-{
-	struct profile_device_memory *memory = to;
-
-	reader_need_object(reader, value);
-	memory->device = reader_number(reader, json_object_get(value, "device"), "device");
-	memory->uncounted = reader_number(reader, json_object_get(value, "uncounted"), "uncounted");
-	memory->unknown_frees =
-		reader_number(reader, json_object_get(value, "unknown_frees"), "unknown_frees");
-	memory->levels = reader_list(reader, value, "points", sizeof(*memory->levels), read_level,
-				     &memory->level_count);
-	for (size_t i = 1; i < memory->level_count; i++)
-		if (memory->levels[i].at_ns < memory->levels[i - 1].at_ns)
-			reader_complain(reader, "%spoints are not in order of time", reader->where);
-}
-
 /* Returns the number of possible details of an event of this kind. */
 static size_t details_of(const struct profile *profile, int64_t kind)
 {
@@ -189,9 +163,6 @@ void profile_read_events(struct reader *reader, json_t *root)
 		reader_short_list(reader, events, "tracks", sizeof(*profile->events.tracks),
 				  read_track, &profile->events.track_count);
 	read_details(reader, events);
-	profile->events.memory =
-		reader_short_list(reader, events, "memory", sizeof(*profile->events.memory),
-				  read_memory, &profile->events.memory_count);
 	json_t *rows = json_object_get(events, "rows");
 	if (!json_is_array(rows)) {
 		reader_complain(reader, "events.rows must be a list");

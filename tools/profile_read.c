@@ -119,31 +119,6 @@ static void read_python_frames(struct reader *reader, json_t *value, struct prof
 		ret->count--;
 }
 
-static void read_main(struct reader *reader, json_t *value, void *to)
-{
-	static const struct reader_field fields[] = { NUMBER_OF(profile_main, looks) };
-	struct profile_main *place = to;
-
-	reader_need_object(reader, value);
-	reader_fields(reader, value, fields, HP_LEN(fields), place);
-	read_python_frames(reader, value, &place->frames);
-}
-
-static void read_main_thread(struct reader *reader, json_t *value, struct profile_site *site)
-{
-	static const struct reader_field looks[] = {
-		{ "looks", NUMBER, offsetof(struct profile_site, main_looks) },
-	};
-	json_t *seen = reader_object(reader, value, "main_thread");
-
-	site->main_looks = UNKNOWN;
-	if (seen == NULL)
-		return;
-	reader_part(reader, value, "main_thread", looks, HP_LEN(looks), site);
-	site->mains = reader_short_list(reader, seen, "places", sizeof(*site->mains), read_main,
-					&site->main_count);
-}
-
 static void read_site(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field folded = { "folded", FLAG,
@@ -153,7 +128,6 @@ static void read_site(struct reader *reader, json_t *value, void *to)
 	reader_need_object(reader, value);
 	reader_fields(reader, value, &folded, 1, site);
 	profile_read_frames(reader, value, &site->frames);
-	read_main_thread(reader, value, site);
 	site->rows = reader_short_list(reader, value, "rows", sizeof(*site->rows), read_row,
 				       &site->row_count);
 }
@@ -457,7 +431,6 @@ void profile_read_head(struct reader *reader, json_t *root)
 		TEXT_OF(profile, stage),
 		TEXT_OF(profile, split_why),
 		NUMBER_OF(profile, wall_ns),
-		NUMBER_OF(profile, window_of_ns),
 		NUMBER_OF(profile, devices),
 		NUMBER_OF(profile, sites_lost),
 		NUMBER_OF(profile, sites_folded),
@@ -517,40 +490,6 @@ void profile_read_head(struct reader *reader, json_t *root)
 		reader_part(reader, root, parts[i].object, &parts[i].field, 1, reader->profile);
 }
 
-/* Keeps the items whose count is not 0; returns their number. */
-static size_t without_empty(void *items, size_t count, size_t size, size_t at)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		char *item = (char *)items + i * size;
-		int64_t its_count;
-
-		memcpy(&its_count, item + at, sizeof(its_count));
-		if (its_count == 0)
-			continue;
-		if (kept < i)
-			memcpy((char *)items + kept * size, item, size);
-		kept++;
-	}
-	return kept;
-}
-
-/* A window of the run lacks many calls and kernels of the whole run; their rows have count 0. */
-static void leave_out_empty(struct profile *profile)
-{
-	if (profile->window_of_ns < 0)
-		return;
-#define LEAVE_OUT(list, number, type)                                                           \
-	profile->number = without_empty(profile->list, profile->number, sizeof(*profile->list), \
-					offsetof(struct type, count))
-	LEAVE_OUT(kernels, kernel_count, profile_kernel);
-	LEAVE_OUT(calls, call_count, profile_call);
-	LEAVE_OUT(gaps, gap_count, profile_gap);
-	LEAVE_OUT(launches, launch_count, profile_launch);
-#undef LEAVE_OUT
-}
-
 void profile_read_lists(struct reader *reader, json_t *root)
 {
 	struct profile *profile = reader->profile;
@@ -602,5 +541,4 @@ void profile_read_lists(struct reader *reader, json_t *root)
 	read_entries(reader, root, "options", true, &profile->options);
 	read_repeats(reader, root);
 	profile_read_events(reader, root);
-	leave_out_empty(profile);
 }

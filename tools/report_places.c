@@ -154,35 +154,6 @@ static void callers(struct layout_table *table, const struct profile *profile,
 		layout_note(table, 6, "    %s", text);
 }
 
-static void main_thread(const struct profile *profile, const struct profile_site *site,
-			const struct profile_main *seen, bool all)
-{
-	char name[1000];
-
-	names_place_short(profile, names_frame(profile, &site->frames, false), name, sizeof(name),
-			  PLACE_WIDTH);
-	layout_say(4, "    %s: main thread at %s (%s of %s)", show_text(name, 1000),
-		   name_of(profile, names_frame(profile, &seen->frames, false), all, PLACE_WIDTH),
-		   show_count(seen->looks), show_several(site->main_looks, "look", "looks"));
-}
-
-/* Prints where the main thread was, for sites whose threads run no Python. */
-static void main_threads(const struct profile *profile, const struct profile_site *const *sites,
-			 size_t shown, bool all)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < shown; i++)
-		any |= sites[i]->main_count > 0;
-	if (any)
-		layout_say(2,
-			   "  Some copies come from threads without a known Python line. The main "
-			   "thread was then at these lines, which may not be their cause:");
-	for (size_t i = 0; i < shown; i++)
-		for (size_t j = 0; j < sites[i]->main_count; j++)
-			main_thread(profile, sites[i], &sites[i]->mains[j], all);
-}
-
 void report_sites(const struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
@@ -214,7 +185,6 @@ void report_sites(const struct profile *profile, bool all)
 	}
 	layout_print(table, all);
 	report_rest(profile->site_count, shown, "copy sites");
-	main_threads(profile, sites, shown, all);
 	if (any_unknown)
 		report_of_unknown();
 	if (profile->sites_lost > 0)

@@ -124,9 +124,6 @@ static void name_processes(struct trace_output *output)
 		if (trace_is_stream(&profile->events.tracks[i]))
 			name_device(output, pid, named);
 	}
-	for (size_t i = 0; i < profile->events.memory_count; i++)
-		name_device(output, trace_device_pid(output, profile->events.memory[i].device),
-			    named);
 }
 
 static const char **quote_all(struct profile *profile, const char **texts, size_t count)
@@ -238,27 +235,6 @@ static void tell_dropped(struct trace_output *output)
 	}
 }
 
-/* Says where the curve of a device's memory is too low. */
-static void tell_of_memory(struct trace_output *output)
-{
-	const struct profile *profile = output->profile;
-
-	for (size_t i = 0; i < profile->events.memory_count; i++) {
-		const struct profile_device_memory *memory = &profile->events.memory[i];
-		int64_t missing =
-			profile_add(memory->uncounted > 0 ? memory->uncounted : 0,
-				    memory->unknown_frees > 0 ? memory->unknown_frees : 0);
-		char text[256];
-
-		if (missing == 0)
-			continue;
-		snprintf(text, sizeof(text), "the memory of device %lld leaves out %s",
-			 (long long)memory->device,
-			 show_several(missing, "allocation", "allocations"));
-		tell(output, text);
-	}
-}
-
 /* Writes the file that `output` is set to. */
 static void write_file(struct trace_output *output)
 {
@@ -282,7 +258,6 @@ static void write_file(struct trace_output *output)
 	free(output->calls);
 	progress_clear();
 	tell_dropped(output);
-	tell_of_memory(output);
 }
 
 static bool has_clock(const struct profile *profile)

@@ -185,21 +185,6 @@ static void write_pinned(struct trace_output *output, struct step *steps)
 	}
 }
 
-static void write_memory(struct trace_output *output, const struct profile_device_memory *memory)
-{
-	static const struct curve curve = {
-		"device memory: cudaMalloc, pools, arrays", { "bytes" }, false, NULL
-	};
-	int64_t pid = trace_device_pid(output, memory->device);
-
-	for (size_t i = 0; i < memory->level_count; i++) {
-		const struct profile_level *level = &memory->levels[i];
-
-		if (i + 1 == memory->level_count || level[1].at_ns != level->at_ns)
-			write_point(output, &curve, pid, level->at_ns, &level->bytes);
-	}
-}
-
 void trace_counters(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
@@ -208,8 +193,6 @@ void trace_counters(struct trace_output *output)
 
 	if (steps != NULL)
 		write_pinned(output, steps);
-	for (size_t i = 0; i < profile->events.memory_count; i++)
-		write_memory(output, &profile->events.memory[i]);
 	for (size_t i = 0; i < profile->events.track_count && steps != NULL; i++) {
 		const struct profile_track *track = &profile->events.tracks[i];
 		int64_t pid = trace_device_pid(output, track->device);

@@ -53,8 +53,8 @@ bool trace_is_stream(const struct profile_track *track);
 void trace_slices(struct trace_output *output);
 
 /*
- * Writes, for each device, counters of GB/s, bytes in flight, running kernels and copies, and
- * memory in use; also a counter of pinned memory.  Called after trace_slices().
+ * Writes, for each device, counters of GB/s, bytes in flight, and running kernels and copies; also
+ * a counter of pinned memory.  Called after trace_slices().
  */
 void trace_counters(struct trace_output *output);
 

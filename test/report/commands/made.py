@@ -395,7 +395,7 @@ def full():
     made["backend"]["why"] = made["split_why"] = "x"
     made["environment"]["cupti_path"] = "/x"
     python = [{"file": "/home/me/x.py", "function": "step", "line": 3}]
-    made["sites"][0].update(python=python, main_thread={"looks": 3, "places": [{"looks": 2, "python": python}]})
+    made["sites"][0].update(python=python)
     made["launches"] = [{"frames": [frame(0, 16)], "count": 3, "host_ns": 4, "kernels": 3, "device_ns": 9,
                          "estimated_ns": 1}]
     made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 0
@@ -410,8 +410,7 @@ def full():
                                                                "count": 2, "bytes": 3, "host_ns": 4}]}
     made["stages"], made["warnings"] = other["stages"], ["x"]
     made["events"] = {**timeline["events"], "trackless": 0, "places": [frame(0, 16), frame(0, 17, caller=0)],
-                      "routes": ["DIRECT"], "memory": [{"device": 0, "uncounted": 0, "unknown_frees": 0,
-                                                        "points": [[0, 1], [5, 9]]}],
+                      "routes": ["DIRECT"],
                       "shapes": [{"grid": [1, 2, 3], "block": [1, 2, 3], "registers": 3,
                                   "static_shared_bytes": 0, "dynamic_shared_bytes": 0}]}
     return made

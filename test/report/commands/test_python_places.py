@@ -97,11 +97,6 @@ def of_ranks():
         rank = profile()
         rank["process"].update(rank=str(number), ranks=2, pid=4711 + number)
         rank["sites"] = [natively(of, 0x1000 + number) for of in rank["sites"]]
-        # Native frames do not belong there.
-        looked = {"looks": 3, "places": [{"looks": 2, "python": [source(SCRIPT, "wait", 7 - number)]},
-                                         {"looks": 1, "python": [source(SCRIPT, "rest", 4)],
-                                          "frames": [made.frame(0, number)]}]}
-        rank["sites"].append({**site("h2d", made.MILLI, []), "main_thread": looked})
         rank["python_samples"].append({"python": [source(SCRIPT, "only", number + 1)], "samples": 5,
                                        "cpu_ns": 50 * made.MILLI})
         write(f"rank{number}.json", rank)
@@ -109,9 +104,6 @@ def of_ranks():
     check("ranks: a line is one row", len(re.findall(
         r"1.80 s +20 +2.00 GB +H2D pageable +Trainer.step at train.py:3 +<module>", text)) == 1 and
           text.count("Trainer.step at train.py:3") == 1, text)
-    check("ranks: lines of the main thread", all(re.search(
-        rf"main thread at {line} \(2 of 6 looks\)", text)
-        for line in ("wait at train.py:6", "wait at train.py:7", "rest at train.py:4")), text)
     check("ranks: CPU time of the lines of all ranks", re.search(
         r"PYTHON LINES .*\n.*\n +53.3 % +160 ms +16 +augment at train.py:2\n +16.7 % +50.0 ms +5 +only at train.py:1\n"
         r" +16.7 % +50.0 ms +5 +only at train.py:2\n +13.3 % +40.0 ms +4 +unknown\n", text), text)

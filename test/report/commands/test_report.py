@@ -157,17 +157,6 @@ def gaps():
          "report", write("gaps.json", profile))
 
 
-def window():
-    profile = made.first()
-    profile["window_of_ns"] = 100 * made.SECOND
-    profile["activity"], profile["calls"][0]["longest_ns"] = None, None
-    profile["calls"].append({**profile["calls"][0], "name": "cuBefore", "count": 0, "total_ns": 0})
-    profile["kernels"].append({"name": "gone_kernel", "count": 0, "busy_ns": 0, "longest_ns": None})
-    text = says("a window of a run", 0, "100 ms +1 +100 ms +(- +)?cuInit$", "report", "--all",
-                write("window.json", profile)).stdout
-    check("has what was done in it", "cuBefore" not in text and "gone_kernel" not in text, text)
-
-
 def advice():
     text = says("what to do next, the most first", 0,
                 r"^SUGGESTIONS .*\n.*\n  1  port this function and drop its copies +about +7.01 s +58.4 %\n"
@@ -602,7 +591,6 @@ def main():
     fits()
     host_code()
     gaps()
-    window()
     advice()
     ranks()
     one_file_of_many_ranks()

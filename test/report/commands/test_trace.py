@@ -125,39 +125,6 @@ def details():
         rows[1][place] = 0
 
 
-def memory():
-    rows = [[KERNEL, 0, 100, 50, 2, None, None], [KERNEL, 0, 5000, 50, 2, None, None]]
-    profile = made.events(rows, NAMES, [STREAM])
-    name = "device memory: cudaMalloc, pools, arrays"
-    curves = [{"device": device, "points": points} for device, points in (
-        (0, [[0, 0], [40, 64], [40, 0], [90, 1 << 30], [4000, 5]]), (1, [[0, 0], [70, 7]]))]
-    profile["events"]["memory"] = curves
-    done = tap.run("trace", write("events.json", profile))
-    trace, found = load(done.stdout), list(faults(done.stdout))
-    check("device memory: sound, also of a device without a stream", not found, found, done.stderr)
-    pids = {event["args"]["name"].split(",")[0]: event["pid"] for event in trace["traceEvents"]
-            if event["name"] == "process_name"}
-    for device, points in ((0, [(0, 0), (40, 0), (90, 1 << 30), (4000, 5)]), (1, [(0, 0), (70, 7)])):
-        curve = curve_of(trace, name, pids[f"device {device}"])
-        check(f"what is in use on device {device}", curve == [(at, {"bytes": size}) for at, size in points],
-              curve)
-    curves[0].update(uncounted=2, unknown_frees=1)
-    curves[1].update(uncounted=0, unknown_frees=0)
-    done = tap.run("trace", write("events.json", profile))
-    missing = "the memory of device 0 leaves out 3 allocations"
-    check("says what is missing", missing in done.stderr and [
-        event["name"] for event in load(done.stdout)["traceEvents"] if event["ph"] == "i"] == [missing], done.stderr)
-    profile["events"]["memory"] = None
-    done = tap.run("trace", write("events.json", profile))
-    check("no curve where CUPTI recorded nothing", not curve_of(load(done.stdout), name, pids["device 0"]))
-    profile["events"]["memory"] = curves
-    for name, wrong in (("back in time", [[9, 1], [8, 1]]), ("less than none", [[0, -1]]), ("no number", [["0", 1]]),
-                        ("after the end of time", [[1 << 62, 1]]), ("half", [[1]]), ("no points", [7])):
-        curves[1]["points"] = wrong
-        says(f"refused: {name}", 1, "cannot read events.json: .*events.memory", "trace",
-             write("events.json", profile))
-
-
 def host_code():
     """Consecutive samples of one function are one slice; slices of one thread never overlap."""
     track = {**THREAD, "kind": "samples", "name": None}
@@ -475,7 +442,6 @@ def interrupted():
 def main():
     plain()
     details()
-    memory()
     host_code()
     arrows()
     overlaps()
