@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct profile *sorted_of;
-
 bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame)
 {
 	static const char *const nameless[] = { "libcuda.so", "libnvidia-", "libcupti.so" };
@@ -25,9 +23,10 @@ bool host_code_has_name(const struct profile *profile, const struct profile_fram
 	return frame->function != NULL;
 }
 
-static int compare_functions(const struct profile_frame *a, const struct profile_frame *b)
+static int compare_functions(const struct profile *profile, const struct profile_frame *a,
+			     const struct profile_frame *b)
 {
-	bool a_named = host_code_has_name(sorted_of, a), b_named = host_code_has_name(sorted_of, b);
+	bool a_named = host_code_has_name(profile, a), b_named = host_code_has_name(profile, b);
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
@@ -36,14 +35,14 @@ static int compare_functions(const struct profile_frame *a, const struct profile
 	return strcmp(a->function, b->function);
 }
 
-static int by_function(const void *left, const void *right)
+static int by_function(const void *left, const void *right, void *profile)
 {
 	const struct host_entry *const *a = left, *const *b = right;
 
-	return compare_functions((*a)->frame, (*b)->frame);
+	return compare_functions(profile, (*a)->frame, (*b)->frame);
 }
 
-static int by_self(const void *left, const void *right)
+static int by_self(const void *left, const void *right, void *profile)
 {
 	const struct host_function *a = *(struct host_function *const *)left,
 				   *b = *(struct host_function *const *)right;
@@ -52,7 +51,7 @@ static int by_self(const void *left, const void *right)
 		return a->self > b->self ? -1 : 1;
 	if (a->total != b->total)
 		return a->total > b->total ? -1 : 1;
-	return compare_functions(a->frame, b->frame);
+	return compare_functions(profile, a->frame, b->frame);
 }
 
 int64_t host_code_samples(const struct profile_sample *sample)
@@ -89,10 +88,10 @@ static void number_functions(struct profile *profile, struct host_code *code)
 	code->functions = profile_allocate(profile, code->entry_count, sizeof(*code->functions));
 	for (size_t i = 0; i < code->entry_count; i++)
 		sorted[i] = &code->entries[i];
-	sorted_of = profile;
-	qsort(sorted, code->entry_count, sizeof(*sorted), by_function);
+	qsort_r(sorted, code->entry_count, sizeof(*sorted), by_function, profile);
 	for (size_t i = 0; i < code->entry_count; i++) {
-		if (i == 0 || compare_functions(sorted[i]->frame, sorted[i - 1]->frame) != 0)
+		if (i == 0 ||
+		    compare_functions(profile, sorted[i]->frame, sorted[i - 1]->frame) != 0)
 			code->functions[code->function_count++].frame = sorted[i]->frame;
 		sorted[i]->function = code->function_count - 1;
 	}
@@ -262,5 +261,5 @@ void host_code_sum(struct profile *profile, struct host_code *ret)
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];
-	qsort(ret->order, ret->function_count, sizeof(*ret->order), by_self);
+	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, profile);
 }

@@ -18,8 +18,6 @@ struct entry {
 	struct line_sum sum;
 };
 
-static const struct profile *sorted_of;
-
 static void add(struct line_sum *to, const struct line_sum *sum)
 {
 	to->copies = profile_add(to->copies, sum->copies);
@@ -95,10 +93,10 @@ static bool is_file(const struct line_file *file)
 	return file->path[0] != '<';
 }
 
-static int by_time(const void *left, const void *right)
+static int by_time(const void *left, const void *right, void *profile)
 {
 	const struct line_file *a = left, *b = right;
-	int64_t a_ns = lines_ns(sorted_of, &a->sum), b_ns = lines_ns(sorted_of, &b->sum);
+	int64_t a_ns = lines_ns(profile, &a->sum), b_ns = lines_ns(profile, &b->sum);
 
 	if (is_file(a) != is_file(b))
 		return is_file(a) ? -1 : 1;
@@ -186,6 +184,5 @@ void lines_sum(struct profile *profile, struct line_table *ret)
 	}
 	qsort(entries, (size_t)(next - entries), sizeof(*entries), by_line);
 	fold(profile, entries, (size_t)(next - entries), ret);
-	sorted_of = profile;
-	qsort(ret->files, ret->count, sizeof(*ret->files), by_time);
+	qsort_r(ret->files, ret->count, sizeof(*ret->files), by_time, profile);
 }

@@ -13,8 +13,6 @@ struct item {
 	const struct profile_frames *frames;
 };
 
-static const struct profile *sorted_of;
-
 int order_numbers(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
@@ -25,15 +23,17 @@ int order_texts(const char *a, const char *b)
 	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
-static const char *module_path(const struct profile_frame *frame)
+static const char *module_path(const struct profile *profile, const struct profile_frame *frame)
 {
-	return frame->module >= 0 ? sorted_of->modules[frame->module].path : NULL;
+	return frame->module >= 0 ? profile->modules[frame->module].path : NULL;
 }
 
-static int compare_frames(const struct profile_frames *a, const struct profile_frames *b)
+static int compare_frames(const struct profile *profile, const struct profile_frames *a,
+			  const struct profile_frames *b)
 {
 	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = order_texts(module_path(&a->items[i]), module_path(&b->items[i]));
+		int order = order_texts(module_path(profile, &a->items[i]),
+					module_path(profile, &b->items[i]));
 
 		if (order == 0)
 			order = order_numbers(a->items[i].offset, b->items[i].offset);
@@ -46,7 +46,7 @@ static int compare_frames(const struct profile_frames *a, const struct profile_f
 	return order_numbers((int64_t)a->count, (int64_t)b->count);
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const void *left, const void *right, void *profile)
 {
 	const struct item *a = left, *b = right;
 	int order = order_numbers(b->ns, a->ns);
@@ -54,7 +54,7 @@ static int compare(const void *left, const void *right)
 	if (order == 0)
 		order = order_texts(a->name, b->name);
 	if (order == 0 && a->frames != NULL && b->frames != NULL)
-		order = compare_frames(a->frames, b->frames);
+		order = compare_frames(profile, a->frames, b->frames);
 	/* Equal items stay in the order of the file. */
 	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
 }
@@ -69,8 +69,7 @@ static void *sort(const struct profile *profile, const void *list, size_t count,
 
 	for (size_t i = 0; i < count; i++)
 		items[i] = item_of((const char *)list + i * size);
-	sorted_of = profile;
-	qsort(items, count, sizeof(*items), compare);
+	qsort_r(items, count, sizeof(*items), compare, owner);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = items[i].of;
 	return sorted;
