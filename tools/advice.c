@@ -208,6 +208,12 @@ bool advice_is_worth(const struct profile *profile, const struct advice *advice)
 	return (__int128_t)advice->saves_ns * 100 >= profile->wall_ns;
 }
 
+const char *advice_nothing(const struct advice_list *list)
+{
+	return list->is_done ? "This port is done: no change is known that would save 1 %."
+			     : "No change is known that would save 1 %.";
+}
+
 static bool is_part(int64_t ns, int64_t percent, const struct profile *profile)
 {
 	return ns >= 0 && (__int128_t)ns * 100 >= (__int128_t)profile->wall_ns * percent;
@@ -309,7 +315,7 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 		say_unknown(profile, list, host);
 }
 
-/* True if the rest is start-up and kernels, and no known change saves 2 %. */
+/* True if the rest is start-up and kernels, and no known change is worth its effort. */
 static bool is_done(const struct profile *profile, const struct advice_list *list)
 {
 	int64_t left = profile_add(profile_add(profile->split.startup_ns, profile->split.kernel_ns),
@@ -317,7 +323,7 @@ static bool is_done(const struct profile *profile, const struct advice_list *lis
 
 	return profile_has_split(profile) && !profile_used_no_device(profile) &&
 	       list->blind[0] == '\0' && is_part(left, 60, profile) &&
-	       (list->count == 0 || !is_part(list->items[0].saves_ns, 2, profile));
+	       (list->count == 0 || !advice_is_worth(profile, &list->items[0]));
 }
 
 void advice_make(const struct profile *profile, struct advice_list *ret)

@@ -50,6 +50,9 @@ void advice_make(const struct profile *profile, struct advice_list *ret);
 /* True if an entry saves 1 % of the wall time or more. */
 bool advice_is_worth(const struct profile *profile, const struct advice *advice);
 
+/* Returns a sentence for a list without an entry that is worth its effort. */
+const char *advice_nothing(const struct advice_list *list);
+
 /* The names of the kinds in JSON: "pin", "upload_once", .. */
 extern const char *const advice_kinds[ADVICE_KINDS];
 

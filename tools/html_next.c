@@ -132,11 +132,11 @@ static size_t first_cards(FILE *to, const struct profile *profile, const struct 
 	       advice_is_worth(profile, &advice->items[shown]))
 		shown++;
 	if (advice->is_done)
-		page_element(to, "p", "This port is done: no change is known that saves 2 %.");
+		page_element(to, "p", advice_nothing(advice));
 	else if (shown == 0 && profile->process.exit_status > 0)
 		page_element(to, "p", "The program failed; fix it first.");
 	else if (shown == 0 && profile_has_split(profile) && !profile_used_no_device(profile))
-		page_element(to, "p", "No change is known that saves 1 %.");
+		page_element(to, "p", advice_nothing(advice));
 	cards(to, profile, advice, 0, shown);
 	return shown;
 }

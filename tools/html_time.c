@@ -50,7 +50,7 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 	if (profile->process.exit_status > 0) {
 		fputs("The program failed; fix it first.", to);
 	} else if (advice->is_done) {
-		fputs("This port is done: no change is known that saves 2 %.", to);
+		fputs(advice_nothing(advice), to);
 	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
 		fputs("First: ", to);
 		page_text(to, show_text(first->what, ADVICE_TEXT));
@@ -64,7 +64,7 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 	} else if (!profile_has_split(profile)) {
 		fputs("Most changes cannot be judged without a split of the wall time.", to);
 	} else if (!profile_used_no_device(profile)) {
-		fputs("No change is known that saves 1 %.", to);
+		fputs(advice_nothing(advice), to);
 	}
 }
 

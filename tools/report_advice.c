@@ -45,14 +45,13 @@ void report_advice(const struct profile *profile, const struct advice_list *list
 	struct layout_table *table = layout_table(columns, worth > 0 ? HP_LEN(columns) : 2);
 	puts("\nSUGGESTIONS (savings do not add up)");
 	if (list->is_done)
-		layout_note(table, 5,
-			    "  This port is done: no change is known that would save 2 %%.");
+		layout_note(table, 5, "  %s", advice_nothing(list));
 	for (; shown < worth && (all || shown < ENTRIES_MOST); shown++)
 		entry(table, profile, &list->items[shown], shown + 1);
 	if (worth > shown)
 		layout_note(table, 5, "  and %zu more (--all)", worth - shown);
 	if (worth == 0 && !list->is_done && !profile_used_no_device(profile))
-		layout_note(table, 5, "  No change is known that would save 1 %%.");
+		layout_note(table, 5, "  %s", advice_nothing(list));
 	if (list->left[0] != '\0')
 		layout_note(table, 5, "  Left: %s", show_text(list->left, ADVICE_TEXT));
 	if (list->blind[0] != '\0')

@@ -1259,8 +1259,8 @@ TEST(done)
 	CHECK(list.is_done && list.count == 0);
 	CHECK(has(list.left, "CUDA start-up takes 700 ms (70.0 %)"));
 	CHECK(has(list.left, "kernels take 250 ms (25.0 %)"));
-	/* There is still a change that saves 2 %. */
-	set_bounds(0, 20 * MS, 0);
+	/* There is still a change that saves 1 %. */
+	set_bounds(0, 10 * MS, 0);
 	advice_make(&profile, &list);
 	CHECK(!list.is_done);
 	profile.bound_count = 0;

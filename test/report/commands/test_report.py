@@ -180,7 +180,7 @@ def advice():
     finished = made.third()
     finished["split"].update(host_ns=100 * made.MILLI, startup_ns=600 * made.MILLI)
     finished["what_if"] = []
-    text = says("a port that is done", 0, r"^  This port is done: no change is known that would save 2 %\.\n"
+    text = says("a port that is done", 0, r"^  This port is done: no change is known that would save 1 %\.\n"
                 r"  Left: CUDA start-up takes 600 ms \(20.0 %\), which no port removes; kernels\s+take\s+2.06 s",
                 "report", write("finished.json", finished)).stdout
     check("and nothing else", "\n  1  " not in text, text)
