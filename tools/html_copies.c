@@ -91,41 +91,33 @@ static void transfers(FILE *to, const struct profile *profile, bool opened)
 	page_part_end(to, opened);
 }
 
-static void link_to_source(const struct profile *profile, const struct profile_site *site)
-{
-	char id[PAGE_ID];
-	bool in_cuda;
-
-	if (html_source_anchor(names_source_frame(profile, &site->frames, &in_cuda), id,
-			       sizeof(id)))
-		page_link(id);
-}
-
 static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 		      const struct profile *profile, const struct profile_site *site, bool opened)
 {
-	char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
+	char name[1024], kind[SHOW_BYTES(8 + 1 + 16)], id[PAGE_ID] = "";
+	bool in_cuda, is_first = true;
 
 	html_place(profile, &site->frames, false, name, sizeof(name));
 	if (site->folded)
 		snprintf(name + strlen(name), sizeof(name) - strlen(name),
 			 " (several call stacks)");
-	if (opened) {
-		page_anchor(site - profile->sites);
-		link_to_source(profile, site);
-	}
-	for (size_t i = 0, shown = 0; i < site->row_count; i++) {
+	if (opened)
+		html_source_anchor(names_source_frame(profile, &site->frames, &in_cuda), id,
+				   sizeof(id));
+	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
 
 		if (row->count == 0)
 			continue;
 		snprintf(kind, sizeof(kind), "%s %s", show_direction(row->direction),
 			 show_text(row->memory, 16));
-		page_row(to, columns, column_count,
-			 (const char *[]){ shown++ == 0 ? name : "", kind, show_count(row->count),
-					   show_bytes(row->bytes), show_time(row->host_ns) });
+		page_row_of(to, columns, column_count,
+			    (const char *[]){ is_first ? name : "", kind, show_count(row->count),
+					      show_bytes(row->bytes), show_time(row->host_ns) },
+			    opened && is_first ? site - profile->sites : UNKNOWN,
+			    is_first ? id : "");
+		is_first = false;
 	}
-	page_anchor(UNKNOWN);
 }
 
 static bool has_unknown(const struct profile *profile)

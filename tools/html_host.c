@@ -19,19 +19,19 @@ static void function_row(FILE *to, const char *const *columns, size_t column_cou
 			 const struct profile *profile, const struct host_code *code,
 			 const struct host_function *function)
 {
-	char name[512], caller[512] = "", id[PAGE_ID];
+	char name[512], caller[512] = "", id[PAGE_ID] = "";
 
-	if (html_source_anchor(function->line, id, sizeof(id)))
-		page_link(id);
+	html_source_anchor(function->line, id, sizeof(id));
 	host_code_name(profile, function->line != NULL ? function->line : function->frame, name,
 		       sizeof(name), 120);
 	if (function->caller != NULL)
 		host_code_name(profile, function->caller, caller, sizeof(caller), 80);
-	page_row(to, columns, column_count,
-		 (const char *[]){ show_text(name, 200),
-				   show_time(host_code_ns(profile, function->self)),
-				   show_time(host_code_ns(profile, function->total)),
-				   show_share(function->self, code->all), show_text(caller, 200) });
+	page_row_of(to, columns, column_count,
+		    (const char *[]){
+			    show_text(name, 200), show_time(host_code_ns(profile, function->self)),
+			    show_time(host_code_ns(profile, function->total)),
+			    show_share(function->self, code->all), show_text(caller, 200) },
+		    UNKNOWN, id);
 }
 
 static void functions(FILE *to, struct profile *profile)
@@ -61,18 +61,20 @@ void html_python(FILE *to, const struct profile *profile, bool opened)
 	struct python_line *lines;
 	int64_t all_ns;
 	size_t count = python_lines(profile, &lines, &all_ns);
-	char id[PAGE_ID];
 
 	if (count == 0)
 		return;
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < count && i < FUNCTIONS_MOST; i++) {
-		if (opened && html_source_anchor(lines[i].frame, id, sizeof(id)))
-			page_link(id);
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ python_line_name(profile, &lines[i], 120),
-					   show_time(lines[i].cpu_ns),
-					   show_share(lines[i].cpu_ns, all_ns) });
+		char id[PAGE_ID] = "";
+
+		if (opened)
+			html_source_anchor(lines[i].frame, id, sizeof(id));
+		page_row_of(to, columns, HP_LEN(columns),
+			    (const char *[]){ python_line_name(profile, &lines[i], 120),
+					      show_time(lines[i].cpu_ns),
+					      show_share(lines[i].cpu_ns, all_ns) },
+			    UNKNOWN, id);
 	}
 	page_table_end(to);
 	page_element(to, "p class=\"soft\"",

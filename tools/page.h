@@ -33,15 +33,6 @@ void page_part_end(FILE *to, bool opened);
 /* Writes links to the sections that have begun. */
 void page_nav(FILE *to);
 
-/* Makes the next table row the anchor of a copy site; page_has_anchor() is true from then on. */
-#define PAGE_ANCHORS 65536
-void page_anchor(int64_t site);
-bool page_has_anchor(int64_t site);
-
-/* Makes the first cell of the next row a link to the element with that id. */
-#define PAGE_ID 64
-void page_link(const char *id);
-
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
 
@@ -51,6 +42,19 @@ void page_element(FILE *to, const char *tag, const char *text);
 /* Write a table that scrolls if it is too wide.  Columns whose name begins with < hold text. */
 void page_table_begin(FILE *to, const char *const *columns, size_t count);
 void page_row(FILE *to, const char *const *columns, size_t count, const char *const *cells);
+
+/*
+ * Writes a row that is the anchor of a copy site, if it is the first one and `site` is not UNKNOWN.
+ * Its first cell is a link to the element `link`; "": none.
+ */
+#define PAGE_ANCHORS 65536
+#define PAGE_ID      64
+void page_row_of(FILE *to, const char *const *columns, size_t count, const char *const *cells,
+		 int64_t site, const char *link);
+
+/* True if a row is the anchor of that site. */
+bool page_has_anchor(int64_t site);
+
 void page_table_end(FILE *to);
 
 /*

@@ -10,22 +10,10 @@
 
 /* Sites whose row has an anchor that links may lead to. */
 static unsigned char anchors[PAGE_ANCHORS];
-static int64_t pending = UNKNOWN; /* the next row's anchor */
-static char link_to[PAGE_ID];     /* the next row's link */
-
-void page_anchor(int64_t site)
-{
-	pending = site >= 0 && site < PAGE_ANCHORS && !anchors[site] ? site : UNKNOWN;
-}
 
 bool page_has_anchor(int64_t site)
 {
 	return site >= 0 && site < PAGE_ANCHORS && anchors[site];
-}
-
-void page_link(const char *id)
-{
-	snprintf(link_to, sizeof(link_to), "%s", id);
 }
 
 static bool is_text(const char *column)
@@ -44,24 +32,28 @@ void page_table_begin(FILE *to, const char *const *columns, size_t count)
 	fputs("</tr></thead>\n<tbody>\n", to);
 }
 
-void page_row(FILE *to, const char *const *columns, size_t count, const char *const *cells)
+void page_row_of(FILE *to, const char *const *columns, size_t count, const char *const *cells,
+		 int64_t site, const char *link)
 {
-	if (pending < 0) {
+	if (site < 0 || site >= PAGE_ANCHORS || anchors[site]) {
 		fputs("<tr>", to);
 	} else {
-		fprintf(to, "<tr id=\"site-%lld\">", (long long)pending);
-		anchors[pending] = 1;
-		pending = UNKNOWN;
+		fprintf(to, "<tr id=\"site-%lld\">", (long long)site);
+		anchors[site] = 1;
 	}
 	for (size_t i = 0; i < count; i++) {
 		fputs(is_text(columns[i]) ? "<td class=\"text\">" : "<td>", to);
-		if (i == 0 && link_to[0] != '\0')
-			fprintf(to, "<a href=\"#%s\">", link_to);
+		if (i == 0 && link[0] != '\0')
+			fprintf(to, "<a href=\"#%s\">", link);
 		page_text(to, cells[i]);
-		fputs(i == 0 && link_to[0] != '\0' ? "</a></td>" : "</td>", to);
+		fputs(i == 0 && link[0] != '\0' ? "</a></td>" : "</td>", to);
 	}
-	link_to[0] = '\0';
 	fputs("</tr>\n", to);
+}
+
+void page_row(FILE *to, const char *const *columns, size_t count, const char *const *cells)
+{
+	page_row_of(to, columns, count, cells, UNKNOWN, "");
 }
 
 void page_table_end(FILE *to)
