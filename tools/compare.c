@@ -186,32 +186,26 @@ static int show(const struct compare_stage *stages, size_t count, const struct n
 	return verdict(stages, count, noise, form);
 }
 
-/* Prints each line of the text on stderr. */
-static void say_lines(char *text)
+/* Appends to the text that stands above the comparison; prints reasons against it on stderr. */
+static void listen(void *told, enum compare_remark kind, const char *text)
 {
-	for (char *line; (line = strsep(&text, "\n")) != NULL;)
-		if (line[0] != '\0')
-			hotpin_say("%s", line);
+	if (kind == COMPARE_AGAINST)
+		hotpin_say("%s", text);
+	else
+		fprintf(told, "  %s%s\n", kind == COMPARE_NOTE ? "note: " : "", text);
 }
 
-/*
- * Checks that the stages are comparable. *ret_told gets the notes that a reader needs first.
- * Prints the reasons against a comparison, and returns their number.
- */
+/* *ret_told gets the notes that a reader needs first. */
 static int gate(const struct compare_stage *stages, size_t count, char **ret_told)
 {
-	char *reasons = NULL;
 	size_t bytes;
-	FILE *against_it = open_memstream(&reasons, &bytes),
-	     *told = open_memstream(ret_told, &bytes);
+	FILE *told = open_memstream(ret_told, &bytes);
 
-	if (against_it == NULL || told == NULL)
+	if (told == NULL)
 		return 1;
-	int found = compare_gate(told, against_it, stages, count);
+	fputs("stages\n", told);
+	int found = compare_gate(&(struct compare_listener){ listen, told }, stages, count);
 	fclose(told);
-	fclose(against_it);
-	say_lines(reasons);
-	free(reasons);
 	return found;
 }
 

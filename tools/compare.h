@@ -126,10 +126,15 @@ bool compare_predict(const struct profile *before, const struct profile *after,
 void compare_show_prediction(FILE *to, const struct compare_stage *before,
 			     const struct profile *after);
 
-/*
- * Prints to `against` each reason why the stages cannot be compared, one a line.  Prints to `to`
- * the notes that a reader of the comparison needs.  Returns the number of reasons against it.
- */
-int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, size_t count);
+/* What compare_gate() says of the stages: which files they are, a note, a reason against. */
+enum compare_remark { COMPARE_STAGE, COMPARE_NOTE, COMPARE_AGAINST };
+struct compare_listener {
+	void (*say)(void *arg, enum compare_remark kind, const char *text); /* one line */
+	void *arg;
+};
+
+/* Says what a reader must know first.  Returns the number of reasons against a comparison. */
+int compare_gate(const struct compare_listener *to, const struct compare_stage *stages,
+		 size_t count);
 
 #endif

@@ -84,44 +84,37 @@ static void notes(FILE *to, const struct profile *profile)
 			note(to, show_text(profile->warnings[i], 300));
 }
 
-/*
- * Writes each line of the text that begins with `mark`, without the mark, as an element.  Returns
- * their number.
- */
-static size_t lines(FILE *to, const char *tag, char *text, const char *mark)
-{
-	size_t count = 0;
+struct remarks {
+	FILE *above, *folded;
+	size_t folded_count;
+};
 
-	for (char *line; (line = strsep(&text, "\n")) != NULL;) {
-		if (line[0] == '\0' || strncmp(line, mark, strlen(mark)) != 0)
-			continue;
-		page_element(to, tag, line + strlen(mark));
-		count++;
-	}
-	return count;
+static void listen(void *arg, enum compare_remark kind, const char *text)
+{
+	struct remarks *remarks = arg;
+
+	if (kind == COMPARE_AGAINST)
+		note(remarks->above, text);
+	if (kind != COMPARE_NOTE)
+		return;
+	page_element(remarks->folded, "p", text);
+	remarks->folded_count++;
 }
 
 /* Writes why a comparison is doubtful; `hotpin compare` prints the same. */
 static void comparison_notes(FILE *to, const struct stages *stages)
 {
-	char *notes = NULL, *reasons = NULL, *folded = NULL;
+	char *folded = NULL;
 	size_t bytes;
-	FILE *told = open_memstream(&notes, &bytes), *against = open_memstream(&reasons, &bytes);
-	FILE *below = open_memstream(&folded, &bytes);
+	struct remarks remarks = { to, open_memstream(&folded, &bytes), 0 };
 
-	if (told == NULL || against == NULL || below == NULL)
+	if (remarks.folded == NULL)
 		exit(EXIT_FAILURE);
-	compare_gate(told, against, stages->items, stages->count);
-	fclose(told);
-	fclose(against);
-	lines(to, "p class=\"note\"", reasons, "");
-	size_t count = lines(below, "p", notes, "  note: ");
-	fclose(below);
-	if (count > 0)
+	compare_gate(&(struct compare_listener){ listen, &remarks }, stages->items, stages->count);
+	fclose(remarks.folded);
+	if (remarks.folded_count > 0)
 		fprintf(to, "<details><summary>Notes on the comparison</summary>\n%s</details>\n",
 			folded);
-	free(notes);
-	free(reasons);
 	free(folded);
 }
 
