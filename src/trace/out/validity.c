@@ -38,6 +38,13 @@ __attribute__((format(printf, 3, 4))) static void note(struct report *report, en
 		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
 }
 
+/* Adds a warning "WHERE: COUNT TEXT", unless the count is 0. */
+static void tell(struct report *report, const char *where, uint64_t count, const char *text)
+{
+	if (count > 0)
+		note(report, NOTE_WARNS, "%s%llu %s", where, (unsigned long long)count, text);
+}
+
 /* Returns the fastest rate of a direction, of single copies and of the rows of the report. */
 static uint64_t fastest_of(const struct aggregate *device, int direction)
 {
@@ -204,15 +211,9 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 {
 	int devices = __builtin_popcountll(device->device_mask);
 
-	if (device->incomplete > 0)
-		note(report, NOTE_WARNS, "%llu operations had not completed and are not counted",
-		     (unsigned long long)device->incomplete);
-	if (device->untimed > 0)
-		note(report, NOTE_WARNS, "%llu records have no times",
-		     (unsigned long long)device->untimed);
-	if (device->kernels_unnamed > 0)
-		note(report, NOTE_WARNS, "%llu kernel runs are summed up as (others)",
-		     (unsigned long long)device->kernels_unnamed);
+	tell(report, "", device->incomplete, "operations had not completed and are not counted");
+	tell(report, "", device->untimed, "records have no times");
+	tell(report, "", device->kernels_unnamed, "kernel runs are summed up as (others)");
 	if (devices > 1)
 		note(report, NOTE_WARNS,
 		     "%d devices: the split counts a moment as busy when any of them is", devices);
@@ -222,54 +223,30 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 
 static void tell_of_stages(struct report *report)
 {
-	uint64_t changes_lost, dropped = hp_count_read(ranges_dropped);
+	uint64_t changes_lost;
 
 	stages_count(&changes_lost);
-	if (changes_lost > 0)
-		note(report, NOTE_WARNS,
-		     "stages: %llu changes are missing, so times of stages are wrong",
-		     (unsigned long long)changes_lost);
-	if (dropped > 0)
-		note(report, NOTE_WARNS,
-		     "%llu NVTX ranges are in no stage: too many were open at once",
-		     (unsigned long long)dropped);
+	tell(report, "stages: ", changes_lost, "changes are missing, so times of stages are wrong");
+	tell(report, "", hp_count_read(ranges_dropped),
+	     "NVTX ranges are in no stage: too many were open at once");
 }
 
-static void tell_of_sites(struct report *report)
+/* Adds notes on tables that were full. */
+static void tell_of_tables(struct report *report)
 {
-	struct sites_counts counts;
+	struct sites_counts sites = { 0 };
+	struct gaps_counts gaps = { 0 };
 
-	if (!report->sites)
-		return;
-	sites_count(&counts);
-	if (counts.folded > 0)
-		note(report, NOTE_WARNS,
-		     "call sites: %llu copies of rare call stacks are summed up by innermost "
-		     "frames",
-		     (unsigned long long)counts.folded);
-}
-
-static void tell_of_gaps(struct report *report)
-{
-	struct gaps_counts counts;
-
-	if (!report->gaps)
-		return;
-	gaps_count(&counts);
-	if (counts.dropped.count > 0)
-		note(report, NOTE_WARNS,
-		     "host code: %llu gaps between rare pairs of calls are added up without places",
-		     (unsigned long long)counts.dropped.count);
-}
-
-static void tell_of_events(struct report *report)
-{
-	uint64_t events = report->events ? events_trackless() : 0;
-
-	if (events > 0)
-		note(report, NOTE_WARNS,
-		     "timeline: %llu events are left out: too many threads or streams",
-		     (unsigned long long)events);
+	if (report->sites)
+		sites_count(&sites);
+	if (report->gaps)
+		gaps_count(&gaps);
+	tell(report, "call sites: ", sites.folded,
+	     "copies of rare call stacks are summed up by innermost frames");
+	tell(report, "host code: ", gaps.dropped.count,
+	     "gaps between rare pairs of calls are added up without places");
+	tell(report, "timeline: ", report->events ? events_trackless() : 0,
+	     "events are left out: too many threads or streams");
 }
 
 /*
@@ -295,16 +272,13 @@ static void check_device(struct report *report)
 	if (report->device && !aggregate_is_alignable(device))
 		note(report, NOTE_DENIES_SPLIT,
 		     "CUPTI's clock does not match the host's: no split of the wall time");
-	if (report->calls.spans_lost > 0)
-		note(report, NOTE_WARNS, "%llu host calls are counted but missing from the split",
-		     (unsigned long long)report->calls.spans_lost);
+	tell(report, "", report->calls.spans_lost,
+	     "host calls are counted but missing from the split");
 	tell_of_stages(report);
-	tell_of_sites(report);
 	if (interpreter_is_unreadable())
 		note(report, NOTE_WARNS,
 		     "no Python lines: they need CPython 3.11 to 3.14, and this is another version");
-	tell_of_gaps(report);
-	tell_of_events(report);
+	tell_of_tables(report);
 	if (report->device)
 		tell_of_counts(report, device);
 }
