@@ -262,4 +262,6 @@ void host_code_sum(struct profile *profile, struct host_code *ret)
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];
 	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, profile);
+	while (ret->own_count < ret->function_count && ret->order[ret->own_count]->self > 0)
+		ret->own_count++;
 }

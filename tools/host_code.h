@@ -27,7 +27,8 @@ struct host_code {
 	const struct host_entry **leaves;
 	struct host_function *functions, **order; /* order: most own samples first */
 	size_t entry_count, function_count;
-	int64_t all; /* samples */
+	size_t own_count; /* functions with own samples: the first ones of `order` */
+	int64_t all;      /* samples */
 };
 
 /* Sums up the samples.  The lists are the profile's. */

@@ -43,15 +43,15 @@ static void functions(FILE *to, struct profile *profile)
 
 	host_code_sum(profile, &code);
 	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < code.function_count && i < FUNCTIONS_MOST; i++) {
+	size_t shown = code.own_count < FUNCTIONS_MOST ? code.own_count : FUNCTIONS_MOST;
+	for (size_t i = 0; i < shown; i++) {
 		host_code_look_closer(&code, code.order[i]);
 		function_row(to, columns, HP_LEN(columns), profile, &code, code.order[i]);
 	}
 	page_table_end(to);
 	snprintf(text, sizeof(text), "CPU time in user space, by %s samples at %s a second%s.",
 		 show_count(code.all), show_count(profile->sampling.hz),
-		 code.function_count > FUNCTIONS_MOST ? "; hotpin report --all has all functions"
-						      : "");
+		 code.function_count > shown ? "; hotpin report --all has all functions" : "");
 	page_element(to, "p class=\"soft\"", text);
 }
 

@@ -106,7 +106,7 @@ void report_samples(struct profile *profile, bool all)
 	layout_say(4, "\nHOST CODE (CPU time in user space, %s; totals are lower bounds)",
 		   show_several(code.all, "sample", "samples"));
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
-	size_t shown = all || code.function_count < ROWS ? code.function_count : ROWS;
+	size_t shown = all ? code.function_count : code.own_count < ROWS ? code.own_count : ROWS;
 	for (size_t i = 0; i < shown; i++) {
 		host_code_look_closer(&code, code.order[i]);
 		show_row(table, profile, code.order[i], code.all);

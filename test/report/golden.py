@@ -76,11 +76,10 @@ def recorded(path):
     """Copies a profile, whose files are then not on this machine; returns its name."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         profile = json.load(file)
-    for module in profile["modules"]:
-        module["path"] = "/nowhere" + module["path"] if module["path"] else None
-    for place in profile.get("names") or []:
-        for name in (place, *place.get("inlined", [])):
-            name["file"] = "/nowhere" + name["file"] if name.get("file") else None
+    places = [name for place in profile.get("names") or [] for name in (place, *place.get("inlined", []))]
+    for item, key in [(module, "path") for module in profile["modules"]] + [(place, "file") for place in places]:
+        if (item.get(key) or "").startswith("/"):
+            item[key] = "/nowhere" + item[key]
     return tap.write(os.path.basename(path), profile)
 
 
