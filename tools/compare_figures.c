@@ -87,12 +87,8 @@ static const struct {
 	const char *key;
 } figures[FIGURES] = {
 	[WALL] = { "Wall time", TIME, "wall_ns" },
-	[PARTS + 0] = { "  Host code", TIME, "host_ns" },
-	[PARTS + 1] = { "  CUDA start-up", TIME, "startup_ns" },
-	[PARTS + 2] = { "  Other CUDA calls", TIME, "calls_ns" },
-	[PARTS + 3] = { "  Copies, exposed", TIME, "transfer_ns" },
-	[PARTS + 4] = { "  Kernels", TIME, "kernel_ns" },
-	[PARTS + 5] = { "  Copies + kernels", TIME, "overlap_ns" },
+#define STATE(field, title, heading, dropped) { "  " title, TIME, #field "_ns" },
+#include "base/states.def"
 	[H2D] = { "H2D copies", BYTES, "h2d_bytes" },
 	[H2D_RATE] = { "  GB/s", RATE, "h2d_bytes_per_s" },
 	[H2D_CALL_RATE] = { "  GB/s, at call", RATE, "h2d_at_call_bytes_per_s" },

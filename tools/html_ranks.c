@@ -27,7 +27,7 @@ static int64_t figure_of(const struct profile *profile, int figure)
 
 static const char *figure_name(int figure)
 {
-	return figure == WALL ? "wall time" : show_parts[figure - PARTS].name;
+	return figure == WALL ? "wall time" : show_parts[figure - PARTS].title;
 }
 
 static int by_number(const void *left, const void *right)
@@ -111,7 +111,7 @@ static void tile(FILE *to, const struct profile *run, const struct spread *sprea
 		show_time(run->wall_ns));
 	for (int part = 0; part < SHOW_PARTS; part++)
 		if (is_shown(spreads, part))
-			fprintf(to, ", %s %s", show_parts[part].name,
+			fprintf(to, "; %s %s", show_parts[part].title,
 				show_time(show_part_ns(&run->split, part)));
 	fputs("\">", to);
 	for (int part = 0; part < SHOW_PARTS; part++)
@@ -137,7 +137,7 @@ static void strip(FILE *to, const struct compare_stage *stage, const struct spre
 	fputs("</ul>\n<ul class=\"legend\">\n", to);
 	for (int part = 0; part < SHOW_PARTS; part++)
 		if (is_shown(spreads, part))
-			page_swatch(to, page_part_kinds[part], show_parts[part].name);
+			page_swatch(to, page_part_kinds[part], show_parts[part].title);
 	fputs("</ul>\n", to);
 	page_element(
 		to, "p class=\"soft\"",

@@ -117,7 +117,7 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 			"<rect class=\"%s\" x=\"12\" width=\"76\" y=\"%.1f\" height=\"%.1f\">"
 			"<title>%s %s</title></rect>",
 			page_part_kinds[part], y_of(scale, below + ns),
-			y_of(scale, below) - y_of(scale, below + ns), show_parts[part].name,
+			y_of(scale, below) - y_of(scale, below + ns), show_parts[part].title,
 			show_time(ns));
 		below += ns;
 	}
@@ -189,7 +189,7 @@ static void steps(FILE *to, const struct scale *scale, const struct profile *bef
 				     level + changes[part],
 				     is_noise(before->wall_ns, changes[part], noise_tenths) };
 
-		block(to, scale, &step, page_part_kinds[part], show_parts[part].name);
+		block(to, scale, &step, page_part_kinds[part], show_parts[part].title);
 		level = step.to_ns;
 	}
 }
@@ -242,7 +242,7 @@ static void legend(FILE *to, const struct compare_stage *stages, size_t count)
 			if (show_part_ns(&stages[i].profile->split, part) > most)
 				most = show_part_ns(&stages[i].profile->split, part);
 		if (most > 0)
-			page_swatch(to, page_part_kinds[part], show_parts[part].name);
+			page_swatch(to, page_part_kinds[part], show_parts[part].title);
 	}
 	fputs("</ul>\n", to);
 	page_element(

@@ -9,16 +9,6 @@
 
 #define PLACE_MOST 60 /* characters of a place in the headline; longer ones are below it anyway */
 
-/* Each state as the subject of a sentence. */
-static const char *const takes[SHOW_PARTS] = {
-	"Host code takes",
-	"CUDA start-up takes",
-	"CUDA calls with an idle device take",
-	"Transfers that no kernel overlaps take",
-	"Kernels take",
-	"Transfers that kernels overlap take",
-};
-
 /* For a profile without device times: the host time of the calls. */
 static void say_largest_calls(FILE *to, const struct profile *profile)
 {
@@ -39,7 +29,7 @@ static void say_largest(FILE *to, const struct profile *profile)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
 	int64_t ns = show_part_ns(&profile->split, largest);
-	fprintf(to, "%s %s of %s (%u.%u %%). ", takes[largest], show_time(ns),
+	fprintf(to, "%s: %s of %s (%u.%u %%). ", show_parts[largest].title, show_time(ns),
 		show_time(profile->wall_ns), tenths[largest] / 10, tenths[largest] % 10);
 }
 

@@ -171,7 +171,7 @@ void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int
 	      "aria-label=\"",
 	      to);
 	for (int part = 0; part < SHOW_PARTS; part++)
-		fprintf(to, "%s%s %u.%u %%", part > 0 ? ", " : "", show_parts[part].name,
+		fprintf(to, "%s%s %u.%u %%", part > 0 ? "; " : "", show_parts[part].title,
 			tenths[part] / 10, tenths[part] % 10);
 	fputs("\">", to);
 	for (int part = 0; part < SHOW_PARTS; part++) {
@@ -263,10 +263,8 @@ void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall
 		if (ns <= 0)
 			continue;
 		swatch_begin(to, page_part_kinds[part]);
-		fprintf(to, "%s <b>%s</b> %u.%u %%", show_parts[part].name, show_time(ns),
+		fprintf(to, "%s <b>%s</b> %u.%u %%", show_parts[part].title, show_time(ns),
 			tenths[part] / 10, tenths[part] % 10);
-		if (show_parts[part].note[0] != '\0')
-			fprintf(to, " <small>%s</small>", show_parts[part].note);
 		fputs("</li>\n", to);
 	}
 	fprintf(to, "<li>wall time <b>%s</b></li></ul>\n", show_time(wall_ns));

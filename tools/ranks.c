@@ -120,12 +120,8 @@ static void columns_of(const struct profile *profile, int64_t ret[COLUMNS])
 static const struct layout_column layout[] = {
 	{ "  Rank", .left = true },
 	{ "Wall" },
-	{ "Host" },
-	{ "Start-up", .drop = 3 },
-	{ "Calls", .drop = 2 },
-	{ "Copies" },
-	{ "Kernels" },
-	{ "Both", .drop = 1 },
+#define STATE(field, title, heading, dropped) { heading, .drop = dropped },
+#include "base/states.def"
 	{ "Copied" },
 };
 _Static_assert(HP_LEN(layout) == COLUMNS + 1, "a column each, and the rank's");

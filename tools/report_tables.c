@@ -320,12 +320,8 @@ static void stages(const struct profile *profile)
 		{ "  Range", .left = true, .flexible = true },
 		{ "Entered" },
 		{ "Wall" },
-		{ "Host" },
-		{ "Start-up", .drop = 3 },
-		{ "Calls", .drop = 2 },
-		{ "Copies" },
-		{ "Kernels" },
-		{ "Both", .drop = 1 },
+#define STATE(field, title, heading, dropped) { heading, .drop = dropped },
+#include "base/states.def"
 	};
 
 	if (profile->stage_count == 0)

@@ -12,17 +12,9 @@
 #define TEXT_ROOM 1024
 
 const struct show_part show_parts[SHOW_PARTS] = {
-	{ "host code", "Host code", "host", "", offsetof(struct profile_split, host_ns) },
-	{ "CUDA start-up", "CUDA start-up", "start-up", "",
-	  offsetof(struct profile_split, startup_ns) },
-	{ "CUDA calls", "Other CUDA calls", "calls", "device idle",
-	  offsetof(struct profile_split, calls_ns) },
-	{ "transfers", "Copies, exposed", "transfers", "exposed",
-	  offsetof(struct profile_split, transfer_ns) },
-	{ "kernels", "Kernels", "kernels", "and other device work",
-	  offsetof(struct profile_split, kernel_ns) },
-	{ "overlap", "Copies + kernels", "overlap", "transfers that kernels overlap",
-	  offsetof(struct profile_split, overlap_ns) },
+#define STATE(field, title, heading, dropped) \
+	{ title, heading, offsetof(struct profile_split, field##_ns) },
+#include "base/states.def"
 };
 
 static char *next_text(void)

@@ -69,11 +69,11 @@ const char *show_no_split(const struct profile *profile);
 /* Returns the meaning of a bound of what_if in a few words. */
 const char *show_bound(const char *name);
 
-/* The states of the wall time, in the order in which they are shown, with what each means. */
+/* The states of the wall time, in the order in which they are shown. */
 #define SHOW_PARTS 6
 struct show_part {
-	const char *name, *title, *heading, *note; /* heading: of a table's column */
-	size_t at;                                 /* in struct profile_split */
+	const char *title, *heading; /* as in base/states.def */
+	size_t at;                   /* in struct profile_split */
 };
 extern const struct show_part show_parts[SHOW_PARTS];
 int64_t show_part_ns(const struct profile_split *split, int part);

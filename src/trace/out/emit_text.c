@@ -106,9 +106,10 @@ static void wall_split(const struct report *report, struct page *page)
 	const struct split_sum *split = &report->split;
 
 	if (report->aligned) {
-		static const char *const names[] = { "Host code",        "CUDA start-up",
-						     "Other CUDA calls", "Copies, exposed",
-						     "Kernels",          "Copies + kernels" };
+		static const char *const names[] = {
+#define STATE(field, title, heading, dropped) title,
+#include "base/states.def"
+		};
 		const uint64_t parts[] = {
 			split->host_ns,     split->startup_ns, split->calls_ns,
 			split->transfer_ns, split->kernel_ns,  split->overlap_ns

@@ -366,8 +366,8 @@ def of_ranks(shown):
         "document.querySelector('.ranks .slowest').innerText.trim()") == "17" and "rank 17" in
         shown.ask("document.querySelector('header').innerText"))
     text = shown.ask("document.querySelector('#ranks').innerText")
-    check("who waits for whom", "Most uneven: kernels. Rank 19 has" in text, text)
-    check("least, median, most", re.search(r"kernels\s+1\.00 s\s+0\s+1\.13 s\s+1\.25 s\s+19", text), text)
+    check("who waits for whom", "Most uneven: Kernels. Rank 19 has" in text, text)
+    check("least, median, most", re.search(r"Kernels\s+1\.00 s\s+0\s+1\.13 s\s+1\.25 s\s+19", text), text)
 
 
 def key(shown, name, text=""):
