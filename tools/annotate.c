@@ -209,8 +209,7 @@ static int annotate(const struct annotate_request *request)
 			   "`hotpin run -o FILE`",
 			   show_text(profile->path, 200));
 	else
-		hotpin_say("no source line is known; compile the program with -g, and install "
-			   "addr2line");
+		hotpin_say("no source line is known; compile the program with -g");
 	if (profile->other_build != NULL)
 		hotpin_say("%s differs from the file that was profiled",
 			   show_text(profile->other_build, 200));

@@ -10,10 +10,7 @@
 #include <unistd.h>
 
 /* Only files that are made to waste memory have larger tables. */
-#define TABLE_MOST         ((uint64_t)256 << 20)
-#define NOTES_MOST         65536
-/* A linker writes one or two. */
-#define NOTE_SECTIONS_MOST 64
+#define TABLE_MOST ((uint64_t)256 << 20)
 
 bool elf_copy(const struct elf *elf, uint64_t offset, void *ret, uint64_t bytes)
 {
@@ -97,53 +94,4 @@ const char *elf_title(const struct elf *elf, size_t index)
 	return elf->titles != NULL && section->sh_name < elf->titles_bytes
 		       ? elf->titles + section->sh_name
 		       : "";
-}
-
-const Elf64_Shdr *elf_section(const struct elf *elf, const char *name)
-{
-	for (size_t i = 0; i < elf->section_count; i++)
-		if (strcmp(elf_title(elf, i), name) == 0)
-			return &elf->sections[i];
-	return NULL;
-}
-
-/* Finds the build ID among the notes of one section. */
-static void find_in_notes(const char *notes, size_t bytes, char ret[ELF_BUILD_ID_ROOM])
-{
-	size_t at = 0;
-
-	while (at + sizeof(Elf64_Nhdr) <= bytes) {
-		Elf64_Nhdr note;
-
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		size_t name = at, id = name + ((size_t)note.n_namesz + 3) / 4 * 4;
-		if (note.n_namesz > bytes || note.n_descsz > bytes || id + note.n_descsz > bytes)
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + name, "GNU", 4) == 0) {
-			for (size_t i = 0; i < note.n_descsz && 2 * i + 2 < ELF_BUILD_ID_ROOM; i++)
-				snprintf(ret + 2 * i, 3, "%02x", (unsigned char)notes[id + i]);
-			return;
-		}
-		at = id + ((size_t)note.n_descsz + 3) / 4 * 4;
-	}
-}
-
-void elf_build_id(struct elf *elf, char ret[ELF_BUILD_ID_ROOM])
-{
-	size_t looked = 0;
-
-	ret[0] = '\0';
-	for (size_t i = 0; i < elf->section_count && ret[0] == '\0'; i++) {
-		const Elf64_Shdr *section = &elf->sections[i];
-
-		if (section->sh_type != SHT_NOTE || section->sh_size > NOTES_MOST ||
-		    looked++ == NOTE_SECTIONS_MOST)
-			continue;
-		char *notes = elf_read(elf, section->sh_offset, section->sh_size);
-		if (notes != NULL)
-			find_in_notes(notes, section->sh_size, ret);
-		free(notes);
-	}
 }

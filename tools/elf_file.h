@@ -39,11 +39,4 @@ void *elf_read(struct elf *elf, uint64_t offset, uint64_t bytes);
 /* Returns the name of a section; "" if it has none. */
 const char *elf_title(const struct elf *elf, size_t index);
 
-/* Returns the section of that name; NULL if there is none. */
-const Elf64_Shdr *elf_section(const struct elf *elf, const char *name);
-
-/* Writes the build ID as hexadecimal digits, "" if there is none. */
-#define ELF_BUILD_ID_ROOM 129
-void elf_build_id(struct elf *elf, char ret[ELF_BUILD_ID_ROOM]);
-
 #endif

@@ -73,7 +73,7 @@ static const struct command {
 	  "the lines that took it.\n"
 	  "  -s, --source DIR  also look for sources below DIR\n"
 	  "\n"
-	  "Lines are known if the program was compiled with -g and addr2line is installed.\n",
+	  "Lines are known if the program was compiled with -g.\n",
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
 	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
 	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
@@ -97,11 +97,11 @@ static const struct command {
 	  "                     flamegraph.pl\n"
 	  "  -o, --out CSV      write CSV instead of standard output\n",
 	  "hotpin csv -t kernels -o kernels.csv run.json" },
-	{ "resolve", hotpin_resolve, "FILE...", "store names of functions and lines in a profile",
+	{ "resolve", hotpin_resolve, "FILE...", "store names and advice in a profile",
 	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
-	  "places in the files of this machine, as `hotpin report` does, and stores them in\n"
-	  "FILE.  A machine that lacks the program then shows the same names.  Tells which\n"
-	  "places have no name, and the reason.\n",
+	  "places in the files of this machine, as `hotpin report` does, and stores them and\n"
+	  "the suggestions in FILE.  A machine that lacks the program then shows the same\n"
+	  "names.  Tells which places have no name, and the reason.\n",
 	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"

@@ -11,7 +11,7 @@ _hotpin_commands() {
 		'html:write profiles as a page for a browser'
 		'trace:write a timeline for a viewer'
 		'csv:write figures for a spreadsheet'
-		'resolve:store names of functions and lines in a profile'
+		'resolve:store names and advice in a profile'
 		'env:show every option of the environment'
 		'doctor:say what will work here, what will not, and why'
 		'help:what a command takes'

@@ -284,8 +284,7 @@ static void say_no_source(FILE *to, const struct profile *profile)
 			 show_text(profile->other_build, 200));
 	else
 		snprintf(text, sizeof(text),
-			 "No source line is known; compile the program with -g, and install "
-			 "addr2line.");
+			 "No source line is known; compile the program with -g.");
 	note_softly(to, text);
 }
 

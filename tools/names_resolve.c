@@ -1,182 +1,43 @@
 /*
- * names_resolve.c - finds symbols, lines and demangled names with the tools of this machine.
+ * names_resolve.c - finds symbols, lines and demangled names of profiles.
  *
- * libstdc++ demangles and addr2line finds lines.  A profile may contain names and files that
- * exhaust them, so each runs in a child process with limits.  Names that they do not find stay as
- * they are.
+ * A profile may contain names, and name files, that exhaust or crash the libraries that read them.
+ * So a child with limits answers all questions in their order.  If it dies, that question has no
+ * answer, and another child goes on with the next one.  Names that are not found stay as they are.
  */
 #include "names.h"
 #include "child.h"
-#include "debug_file.h"
-#include "names_lines.h"
+#include "debuginfod.h"
 #include "names_places.h"
 #include "progress.h"
-#include "symbols.h"
-#include "base/trust.h"
+#include "symbolize.h"
 #include "base/units.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define NO_NAME      "(no name)" /* of a kernel */
-#define NAME_MOST    8192        /* bytes of a demangled name, with its zero byte */
-#define DEATHS_MOST  4
-#define DEMANGLE_MIB 512
-#define LINES_A_TIME 512
-#define LINES_MIB    4096
+#define NO_NAME     "(no name)" /* of a kernel */
+#define DEATHS_MOST 4
+#define CHILD_MIB   4096
+#define TEXTS_MOST  ((size_t)256 << 20) /* bytes of the names of all files */
 
-struct batch {
-	const char **names;
+/* Places of one file, or a name. */
+struct question {
+	const struct place *places; /* NULL: a name */
 	size_t count;
+	bool lacks_lines;  /* of a program of the user's or root's, in a profile of the user */
+	const char *debug; /* a debug file from debuginfod, or NULL */
+	const char **name; /* mangled, in a field of a profile */
 };
 
-typedef char *(*demangle_function)(const char *name, char *buffer, size_t *length, int *status);
-
-static void demangle_batch(void *arg)
-{
-	const struct batch *batch = arg;
-	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	demangle_function demangle =
-		library != NULL ? (demangle_function)dlsym(library, "__cxa_demangle") : NULL;
-	for (size_t i = 0; demangle != NULL && i < batch->count; i++) {
-		int status = -1;
-		char *readable = demangle(batch->names[i], NULL, NULL, &status);
-		const char *shown =
-			readable != NULL && strlen(readable) < NAME_MOST ? readable : "";
-
-		fwrite(shown, 1, strlen(shown) + 1, stdout);
-		free(readable);
-		fflush(stdout);
-	}
-}
-
-/* Returns the part of the name that is readable without libstdc++. */
-static const char *shorten(struct profile *profile, const char *mangled)
-{
-	char short_name[512];
-
-	if (strlen(mangled) >= sizeof(short_name))
-		return mangled;
-	return profile_copy(profile, units_kernel_name(short_name, sizeof(short_name), mangled));
-}
-
-static void demangle_all(struct profile *profile, const char ***places, size_t count)
-{
-	const char **names = profile_allocate(profile, count, sizeof(*names));
-	size_t done = 0;
-	char line[NAME_MOST];
-
-	for (size_t i = 0; i < count; i++)
-		names[i] = *places[i];
-	for (int deaths = 0; done < count && deaths < DEATHS_MOST; deaths++) {
-		struct batch batch = { names + done, count - done };
-		struct child child;
-		size_t length = 0;
-		int byte;
-
-		/* A few bytes of a mangled name can expand to gigabytes. */
-		if (!child_start(&child, DEMANGLE_MIB, demangle_batch, &batch))
-			deaths = DEATHS_MOST;
-		while (child.answers != NULL && done < count &&
-		       (byte = fgetc(child.answers)) != EOF) {
-			if (length < sizeof(line) - 1)
-				line[length++] = (char)byte;
-			if (byte != '\0')
-				continue;
-			const char *readable = length > 1 ? names_copy(profile, line) : NULL;
-			*places[done] = readable != NULL ? readable : shorten(profile, names[done]);
-			progress_show("demangling names", ++done, count);
-			length = 0;
-		}
-		child_end(&child);
-		/* The child died of this name. */
-		if (done < count) {
-			*places[done] = shorten(profile, names[done]);
-			done++;
-		}
-	}
-	for (; done < count; done++)
-		*places[done] = shorten(profile, names[done]);
-}
-
-struct lines {
-	struct named file; /* has the line tables */
-	const char *tool;
-	bool is_verified; /* the user or root has built what ran */
-	struct profile_frame *frames[LINES_A_TIME];
-	size_t count;
+struct questions {
+	struct profile *owner; /* of the texts */
+	struct question *items;
+	size_t count, done;
 };
-
-/* For root, addr2line runs with the rights of the file's owner, who may have prepared the file. */
-static bool leave_rights(const struct stat *file)
-{
-	return geteuid() != 0 || file->st_uid == 0 ||
-	       (setgroups(0, NULL) == 0 && setgid(file->st_gid) == 0 && setuid(file->st_uid) == 0);
-}
-
-/*
- * The tool reads the file that was checked, as its stdin.  It can open one file at a time, so the
- * file leads it to no other ones.  Its environment is empty: DEBUGINFOD_URLS would ask a server.
- */
-static void exec_addr2line(void *arg)
-{
-	const struct lines *lines = arg;
-	static char addresses[LINES_A_TIME][20];
-	const char *args[LINES_A_TIME * NAMES_LINES_TIMES + 6] = { "addr2line", "-afi", "-e",
-								   "/proc/self/fd/0" };
-	char *none[] = { NULL };
-	struct rlimit files = { STDERR_FILENO + 2, STDERR_FILENO + 2 };
-
-	for (size_t i = 0; i < lines->count; i++) {
-		snprintf(addresses[i], sizeof(addresses[i]), "0x%llx",
-			 (unsigned long long)lines->frames[i]->offset);
-		for (size_t j = 0; j < NAMES_LINES_TIMES; j++)
-			args[4 + i * NAMES_LINES_TIMES + j] = addresses[i];
-	}
-	if (dup2(lines->file.fd, STDIN_FILENO) == STDIN_FILENO &&
-	    setrlimit(RLIMIT_NOFILE, &files) == 0 && leave_rights(&lines->file.status))
-		execve(lines->tool, (char **)args, none);
-}
-
-/* Returns the first addr2line of PATH that nobody but root and the user can change, or NULL. */
-static const char *find_tool(void)
-{
-	static char tool[PATH_MAX];
-	const char *path = getenv("PATH");
-
-	while (tool[0] == '\0' && path != NULL && path[0] != '\0') {
-		int length = (int)strcspn(path, ":");
-
-		snprintf(tool, sizeof(tool), "%.*s/addr2line", length, path);
-		if (path[0] != '/' || hp_trust_library(tool, 0) < 0)
-			tool[0] = '\0';
-		path += length + (path[length] == ':');
-	}
-	return tool[0] != '\0' ? tool : NULL;
-}
-
-static void find_lines(struct profile *profile, const struct lines *lines)
-{
-	struct child child;
-
-	child_start(&child, LINES_MIB, exec_addr2line, (void *)lines);
-	if (child.answers != NULL)
-		names_lines_read(profile, child.answers, lines->frames, lines->count);
-	child_end(&child);
-	for (size_t i = 0; i < lines->count; i++) {
-		struct profile_frame *frame = lines->frames[i];
-
-		frame->is_verified = lines->is_verified;
-		for (size_t j = 0; frame->inlined != NULL && j < frame->inlined->count; j++)
-			frame->inlined->items[j].is_verified = lines->is_verified;
-	}
-}
 
 static int compare_text(const char *a, const char *b)
 {
@@ -204,36 +65,6 @@ static int compare_places(const void *left, const void *right)
 				    (a->frame->offset < b->frame->offset);
 }
 
-static bool is_same_place(const struct place *a, const struct place *b)
-{
-	return a->frame->offset == b->frame->offset;
-}
-
-/* Keeps what is known of the file.  Only that of the program is reported, not system libraries. */
-static void note_file(const struct place *places, size_t count, const struct named *file, int error,
-		      enum symbols_match match)
-{
-	const char *path = places->file->path;
-	bool system = names_is_system_module(path);
-
-	for (size_t i = 0; i < count; i++) {
-		struct profile *profile = places[i].profile;
-		struct profile_module *module = places[i].file;
-
-		module->error = -error;
-		module->modified = error < 0 ? UNKNOWN : (int64_t)file->status.st_mtime;
-		module->differs = match == SYMBOLS_OTHER;
-		module->is_public = match == SYMBOLS_VERIFIED ||
-				    (error == 0 && (file->status.st_mode & S_IROTH) != 0);
-		if (system || names_are_stored(profile, places[i].frame->module))
-			continue;
-		if (module->differs && profile->other_build == NULL)
-			profile->other_build = path;
-		if (error == -ENOENT && profile->missing == NULL)
-			profile->missing = path;
-	}
-}
-
 /*
  * A file with the build id of the one that ran is preferred to stored names, since it may tell
  * more.  Without a build id it may still be another one, so stored names are preferred.
@@ -244,153 +75,277 @@ static bool prefers_stored(const struct place *place)
 	       names_are_stored(place->profile, place->frame->module);
 }
 
-/* Each offset is looked up once. */
-static void name_places(struct profile *owner, const struct place *places, size_t count,
-			const struct symbols *symbols, struct lines *lines)
+static bool is_same_place(const struct place *a, const struct place *b)
 {
-	const char *before = NULL, *copy = NULL;
+	return a->frame->offset == b->frame->offset;
+}
 
-	for (size_t i = 0; i < count; i++) {
-		struct profile_frame *frame = places[i].frame;
+/* Each offset is asked once. */
+static void ask_file(const struct question *question)
+{
+	const struct place *places = question->places;
+	uint64_t *addresses = calloc(question->count, sizeof(*addresses));
+	struct symbolize_file file = { .path = places->file->path,
+				       .build_id = places->file->build_id,
+				       .ended = places->ended,
+				       .debug = question->debug,
+				       .addresses = addresses };
 
-		if (i > 0 && is_same_place(&places[i], &places[i - 1]))
-			continue;
-		const char *name = symbols_find(symbols, (uint64_t)frame->offset);
-		if (name != NULL && name != before && strlen(name) < NAME_MOST)
-			copy = names_copy(owner, name);
-		if (name != NULL && strlen(name) < NAME_MOST)
-			frame->function = copy;
-		before = name;
-		if (lines->tool == NULL)
-			continue;
-		lines->frames[lines->count++] = frame;
-		if (lines->count == LINES_A_TIME) {
-			find_lines(owner, lines);
-			lines->count = 0;
-		}
-	}
-	if (lines->count > 0)
-		find_lines(owner, lines);
-	for (size_t i = 1; i < count; i++) {
-		if (!is_same_place(&places[i], &places[i - 1]))
-			continue;
-		places[i].frame->function = places[i - 1].frame->function;
-		names_copy_line(places[i].frame, places[i - 1].frame);
+	if (addresses == NULL)
+		_exit(1);
+	for (size_t i = 0; i < question->count; i++)
+		if (i == 0 || !is_same_place(&places[i], &places[i - 1]))
+			addresses[file.count++] = (uint64_t)places[i].frame->offset;
+	symbolize_file(&file, stdout);
+	free(addresses);
+}
+
+static void ask_all(void *arg)
+{
+	const struct questions *questions = arg;
+
+	symbolize_start();
+	for (size_t i = questions->done; i < questions->count; i++) {
+		if (questions->items[i].places != NULL)
+			ask_file(&questions->items[i]);
+		else
+			symbolize_name(*questions->items[i].name, stdout);
+		fflush(stdout);
 	}
 }
 
-/* Resolves `count` places of one file, which is opened once. */
-static void resolve_file(struct profile *owner, const struct place *places, size_t count)
+/* Returns a copy of a text; NULL: such texts take too much memory. */
+static const char *copy(struct profile *owner, const char *text)
 {
-	/* The libraries of a large program have a few hundred MiB of symbol tables. */
-	static uint64_t tables_left = (uint64_t)4 << 30;
-	const struct profile_module *module = places->file;
-	enum symbols_match match = SYMBOLS_NO_ELF;
-	struct lines lines = { .tool = NULL };
-	struct named file;
+	size_t bytes = strlen(text) + 1;
 
-	if (prefers_stored(places))
-		return;
-	int error = named_open(module->path, &file);
-	/* A stranger's profile must not make root reveal the names of a private program. */
-	if (error == 0 && !named_is_readable(&file)) {
-		close(file.fd);
-		error = -EACCES;
-	}
-	if (error == 0)
-		match = symbols_match(&file, module->build_id, places->ended);
-	note_file(places, count, &file, error, match);
-	struct symbols *symbols =
-		match >= SYMBOLS_LIKELY ? symbols_read(&file, &tables_left) : NULL;
-	/* addr2line takes seconds to read a large file. */
-	if (symbols != NULL && debug_file_find(&file, &lines.file)) {
-		lines.tool = find_tool();
-		lines.is_verified = match == SYMBOLS_VERIFIED && named_is_trusted(&file) &&
-				    named_is_trusted(&lines.file);
-		name_places(owner, places, count, symbols, &lines);
-		close(lines.file.fd);
-	} else if (symbols != NULL) {
-		name_places(owner, places, count, symbols, &lines);
-	}
-	symbols_close(symbols);
-	if (error == 0)
-		close(file.fd);
-}
-
-static void resolve_places(struct profile *owner, const struct place_list *all)
-{
-	for (size_t from = 0, to; from < all->count; from = to) {
-		const struct place *first = &all->items[from];
-
-		for (to = from + 1; to < all->count && compare_files(first, &all->items[to]) == 0;)
-			to++;
-		progress_show("reading symbols", from, all->count);
-		if (first->file != NULL)
-			resolve_file(owner, first, to - from);
-	}
-	for (size_t i = 0; i < all->count; i++)
-		names_recall(&all->items[i]);
+	if (bytes > TEXTS_MOST - owner->name_bytes)
+		return NULL;
+	owner->name_bytes += bytes;
+	return profile_copy(owner, text);
 }
 
 static bool is_mangled(const char *name)
 {
-	return name != NULL && strncmp(name, "_Z", 2) == 0 && strlen(name) < NAME_MOST;
+	return name != NULL && strncmp(name, "_Z", 2) == 0;
 }
 
-static int compare_names(const void *left, const void *right)
+/* Returns the part of a mangled name that is readable without libstdc++. */
+static const char *shorten(struct profile *owner, const char *mangled)
 {
-	const char *const *const *a = left, *const *const *b = right;
+	char short_name[512];
 
-	return strcmp(**a, **b);
+	if (strlen(mangled) >= sizeof(short_name))
+		return mangled;
+	return profile_copy(owner, units_kernel_name(short_name, sizeof(short_name), mangled));
 }
 
-/* Demangles each name once, even if several profiles have it. */
-static void demangle_each(struct profile *owner, const char ***found, size_t count)
+/* Reads a text up to its zero byte; false if it was cut off. */
+static bool read_text(FILE *from, char ret[SYMBOLIZE_TEXT])
 {
-	const char ***each = profile_allocate(owner, count, sizeof(*each));
-	size_t *as = profile_allocate(owner, count, sizeof(*as)), apart = 0;
+	size_t length = 0;
+	int byte;
 
-	qsort(found, count, sizeof(*found), compare_names);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || strcmp(*found[i], *each[apart - 1]) != 0)
-			each[apart++] = found[i];
-		as[i] = apart - 1;
+	while ((byte = fgetc(from)) != EOF && length < SYMBOLIZE_TEXT) {
+		ret[length++] = (char)byte;
+		if (byte == '\0')
+			return true;
 	}
-	demangle_all(owner, each, apart);
-	for (size_t i = 0; i < count; i++)
-		*found[i] = *each[as[i]];
+	return false;
 }
 
-/* The fields that hold mangled names. */
-struct mangled {
-	const char ***items;
-	size_t count;
-};
-
-static void add_mangled(struct mangled *list, const char **name)
+/* Reads one function of an answer: its name, path and line. */
+static bool read_function(struct profile *owner, FILE *from, struct profile_frame *ret)
 {
-	if (is_mangled(*name))
-		list->items[list->count++] = name;
+	char function[SYMBOLIZE_TEXT], path[SYMBOLIZE_TEXT], number[SYMBOLIZE_TEXT];
+	char line[SYMBOLIZE_TEXT + 24];
+
+	if (!read_text(from, function) || !read_text(from, path) || !read_text(from, number))
+		return false;
+	ret->function = function[0] == '\0'    ? NULL
+			: is_mangled(function) ? shorten(owner, copy(owner, function))
+					       : copy(owner, function);
+	if (path[0] == '\0')
+		return true;
+	const char *slash = strrchr(path, '/');
+	ret->number = strtol(number, NULL, 10);
+	snprintf(line, sizeof(line), "%s:%lld", slash != NULL ? slash + 1 : path,
+		 (long long)ret->number);
+	ret->line = copy(owner, line);
+	ret->path = ret->line != NULL ? copy(owner, path) : NULL;
+	ret->line = ret->path != NULL ? ret->line : NULL;
+	return true;
 }
 
-/* Frames with the same place share the list of inlined functions, so it may be added repeatedly. */
-static void add_frame(struct mangled *list, struct profile_frame *frame)
+/* Reads the functions at one place; of too many inlined ones, the outer ones are left out. */
+static bool read_place(struct profile *owner, FILE *from, bool verified,
+		       struct profile_frame *frame)
 {
-	add_mangled(list, &frame->function);
-	for (size_t i = 0; frame->inlined != NULL && i < frame->inlined->count; i++)
-		add_mangled(list, &frame->inlined->items[i].function);
+	struct profile_frame inlined[PROFILE_FRAMES_MOST], found = *frame;
+	struct profile_frames *list = NULL;
+	size_t count = 0;
+	char mark[2];
+
+	do {
+		struct profile_frame one = { .is_verified = verified };
+
+		if (fread(mark, 1, sizeof(mark), from) != sizeof(mark) ||
+		    !read_function(owner, from, &one))
+			return false;
+		if (mark[0] != '+')
+			found = one;
+		else if (count < PROFILE_FRAMES_MOST && one.function != NULL && one.line != NULL)
+			inlined[count++] = one;
+	} while (mark[0] == '+');
+	if (count > 0) {
+		list = profile_allocate(owner, 1, sizeof(*list));
+		list->items = profile_allocate(owner, count, sizeof(*list->items));
+		list->count = count;
+		memcpy(list->items, inlined, count * sizeof(*inlined));
+	}
+	found.inlined = list;
+	if (found.function != NULL)
+		frame->function = found.function;
+	names_copy_line(frame, &found);
+	return true;
 }
 
-static void add_events(struct mangled *list, struct profile *profile)
+/* Keeps what is known of the file.  Only that of the program is reported, not system libraries. */
+static void note_file(const struct question *question, int error, enum symbolize_match match,
+		      bool is_public, int64_t modified)
+{
+	const char *path = question->places->file->path;
+	bool system = names_is_system_module(path);
+
+	for (size_t i = 0; i < question->count; i++) {
+		const struct place *place = &question->places[i];
+		struct profile *profile = place->profile;
+		struct profile_module *module = place->file;
+
+		module->error = error;
+		module->modified = error != 0 ? UNKNOWN : modified;
+		module->differs = match == SYMBOLIZE_OTHER;
+		module->is_public = match == SYMBOLIZE_VERIFIED || is_public;
+		if (system || names_are_stored(profile, place->frame->module))
+			continue;
+		if (module->differs && profile->other_build == NULL)
+			profile->other_build = path;
+		if (error == ENOENT && profile->missing == NULL)
+			profile->missing = path;
+	}
+}
+
+static bool read_file(struct profile *owner, FILE *from, struct question *question)
+{
+	int error, match, is_public, is_trusted, has_lines;
+	long long modified;
+
+	if (fscanf(from, "%d %d %d %lld %d %d", &error, &match, &is_public, &modified, &is_trusted,
+		   &has_lines) != 6 ||
+	    fgetc(from) != '\n')
+		return false;
+	note_file(question, error, (enum symbolize_match)match, is_public, modified);
+	if (match < SYMBOLIZE_LIKELY)
+		return true;
+	question->lacks_lines = match == SYMBOLIZE_VERIFIED && is_trusted && !has_lines;
+	for (size_t i = 0; i < question->count; i++) {
+		const struct place *place = &question->places[i];
+
+		question->lacks_lines &= place->profile->is_own;
+		if (i == 0 || !is_same_place(place, &place[-1])) {
+			if (!read_place(owner, from, match == SYMBOLIZE_VERIFIED && is_trusted,
+					place->frame))
+				return false;
+		} else {
+			place->frame->function = place[-1].frame->function;
+			names_copy_line(place->frame, place[-1].frame);
+		}
+	}
+	return true;
+}
+
+static bool read_name(struct profile *owner, FILE *from, const char **name)
+{
+	char text[SYMBOLIZE_TEXT];
+
+	if (!read_text(from, text))
+		return false;
+	const char *readable = text[0] != '\0' ? copy(owner, text) : NULL;
+	if (readable != NULL)
+		*name = readable;
+	return true;
+}
+
+static void answer_all(struct questions *questions)
+{
+	for (int deaths = 0; questions->done < questions->count && deaths < DEATHS_MOST; deaths++) {
+		struct child child;
+		bool answered = child_start(&child, CHILD_MIB, ask_all, questions);
+
+		if (!answered)
+			deaths = DEATHS_MOST;
+		while (answered && questions->done < questions->count) {
+			struct question *question = &questions->items[questions->done++];
+
+			progress_show("finding names", questions->done, questions->count);
+			answered = question->places != NULL
+					   ? read_file(questions->owner, child.answers, question)
+					   : read_name(questions->owner, child.answers,
+						       question->name);
+		}
+		child_end(&child);
+	}
+}
+
+/* Answers again for programs whose lines a server has, except for system libraries. */
+static void answer_by_servers(const struct questions *questions)
+{
+	struct questions again = { .owner = questions->owner };
+
+	again.items = profile_allocate(again.owner, questions->count, sizeof(*again.items));
+	for (size_t i = 0; i < questions->count; i++) {
+		struct question question = questions->items[i];
+
+		if (!question.lacks_lines || names_is_system_module(question.places->file->path))
+			continue;
+		question.debug = debuginfod_find(question.places->file->build_id);
+		if (question.debug != NULL)
+			again.items[again.count++] = question;
+	}
+	answer_all(&again);
+}
+
+/* Asks for the places of each file, which is opened once. */
+static void add_files(struct questions *to, const struct place_list *all)
+{
+	for (size_t from = 0, next; from < all->count; from = next) {
+		const struct place *first = &all->items[from];
+
+		for (next = from + 1;
+		     next < all->count && compare_files(first, &all->items[next]) == 0;)
+			next++;
+		if (first->file != NULL && !prefers_stored(first))
+			to->items[to->count++] =
+				(struct question){ .places = first, .count = next - from };
+	}
+}
+
+static void add_name(struct questions *to, const char **name)
+{
+	if (is_mangled(*name) && strlen(*name) < SYMBOLIZE_TEXT)
+		to->items[to->count++] = (struct question){ .name = name };
+}
+
+static void add_names(struct questions *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->kernel_count; i++) {
 		struct profile_kernel *kernel = &profile->kernels[i];
 
 		kernel->readable = kernel->name != NULL ? kernel->name : NO_NAME;
-		add_mangled(list, &kernel->readable);
+		add_name(to, &kernel->readable);
 	}
 	for (size_t i = 0; i < profile->events.name_count; i++) {
-		add_mangled(list, &profile->events.names[i]);
+		add_name(to, &profile->events.names[i]);
 		if (profile->events.names[i][0] == '\0')
 			profile->events.names[i] = NO_NAME;
 	}
@@ -399,7 +354,7 @@ static void add_events(struct mangled *list, struct profile *profile)
 void names_find(struct profile *profiles, size_t count, bool places)
 {
 	struct place_list all = names_places(profiles, count);
-	struct mangled mangled = { NULL, 0 };
+	struct questions questions = { .owner = profiles };
 	size_t most = all.count;
 
 	/* A return address is after its call, possibly in the next line. */
@@ -407,19 +362,20 @@ void names_find(struct profile *profiles, size_t count, bool places)
 		all.items[i].frame->offset -=
 			all.items[i].is_return && all.items[i].frame->offset > 0;
 	qsort(all.items, all.count, sizeof(*all.items), compare_places);
-	if (places)
-		resolve_places(profiles, &all);
 	for (size_t i = 0; i < count; i++)
 		most += profiles[i].kernel_count + profiles[i].events.name_count;
-	for (size_t i = 0; i < all.count; i++)
-		if (all.items[i].frame->inlined != NULL)
-			most += all.items[i].frame->inlined->count;
-	mangled.items = profile_allocate(profiles, most, sizeof(*mangled.items));
+	questions.items = profile_allocate(profiles, most, sizeof(*questions.items));
+	if (places)
+		add_files(&questions, &all);
 	for (size_t i = 0; i < count; i++)
-		add_events(&mangled, &profiles[i]);
-	for (size_t i = 0; i < all.count; i++)
-		add_frame(&mangled, all.items[i].frame);
-	demangle_each(profiles, mangled.items, mangled.count);
+		add_names(&questions, &profiles[i]);
+	answer_all(&questions);
+	answer_by_servers(&questions);
+	for (size_t i = 0; i < questions.count; i++)
+		if (questions.items[i].places == NULL && is_mangled(*questions.items[i].name))
+			*questions.items[i].name = shorten(profiles, *questions.items[i].name);
+	for (size_t i = 0; places && i < all.count; i++)
+		names_recall(&all.items[i]);
 	progress_clear();
 }
 

@@ -145,8 +145,9 @@ static void give_memory(void *memory)
 	free(memory);
 }
 
-/* Returns the file's JSON, or NULL with the reason in `wrong`. */
-static json_t *load(const char *path, char *wrong, size_t room)
+/* Returns the file's JSON, or NULL with the reason in `wrong`.  *ret_own: the user owns the file.
+ */
+static json_t *load(const char *path, char *wrong, size_t room, bool *ret_own)
 {
 	struct input input = { 0 };
 	struct stat status;
@@ -163,6 +164,7 @@ static json_t *load(const char *path, char *wrong, size_t room)
 			close(input.file);
 		return NULL;
 	}
+	*ret_own = status.st_uid == geteuid();
 	if (S_ISREG(status.st_mode))
 		input.all = (uint64_t)status.st_size;
 	json_set_alloc_funcs(take_memory, give_memory);
@@ -198,7 +200,7 @@ int profile_open(const char *path, struct profile *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->path = path;
-	json_t *root = load(path, reader.wrong, sizeof(reader.wrong));
+	json_t *root = load(path, reader.wrong, sizeof(reader.wrong), &ret->is_own);
 	ret->json = root;
 	if (root != NULL) {
 		check_schema(&reader, root);

@@ -322,7 +322,8 @@ struct profile {
 
 	void *json;                    /* owns the texts */
 	struct profile_memory *memory; /* owns the lists */
-	size_t name_bytes;             /* by names_copy() */
+	size_t name_bytes;             /* of the texts that names_find() found */
+	bool is_own;                   /* the file belongs to the user */
 };
 
 /*

@@ -1,9 +1,10 @@
 /*
- * resolve.c - `hotpin resolve`: stores the names of a profile's places in its file.
+ * resolve.c - `hotpin resolve`: stores names of places, and the advice, in the file of a profile.
  *
- * The names become the property "names" of the profile.  They are inserted into the text of the
- * file, so all other bytes stay, also those of properties that this hotpin does not know.
+ * They become the properties "names" and "advice".  All others stay, also those that this hotpin
+ * does not know.
  */
+#include "advice_json.h"
 #include "hotpin.h"
 #include "layout.h"
 #include "names.h"
@@ -17,93 +18,17 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Names take at most so many bytes of a file; the places of a run need far less. */
 #define NAMES_MOST ((size_t)16 << 20)
 
-struct text {
-	char *bytes;
-	size_t length;
-};
-
 /* The places of a profile, each once, by profile_by_place(). */
 struct once {
 	const struct profile_frame **items;
 	size_t count, named, with_line, left_out;
 };
-
-/* Where a property is in the text of its object: from its comma to its end. */
-struct span {
-	size_t from, to;
-};
-
-/* Reads the whole file; false after a message. */
-static bool read_text(const char *path, FILE *file, size_t bytes, struct text *ret)
-{
-	ret->bytes = file != NULL ? malloc(bytes) : NULL;
-	ret->length = ret->bytes != NULL ? fread(ret->bytes, 1, bytes, file) : 0;
-	if (ret->bytes != NULL && ret->length == bytes && fgetc(file) == EOF)
-		return true;
-	hotpin_say("cannot read %s again", show_text(path, 200));
-	free(ret->bytes);
-	return false;
-}
-
-/*
- * Finds the property number `index` of the object that is the text, which is valid JSON.  If there
- * are only `index` properties, the span is empty, and follows the last one.
- */
-static struct span find_property(const struct text *text, size_t index)
-{
-	size_t depth = 0, commas = 0, end = 0, from = 0;
-	bool quoted = false;
-
-	for (size_t i = 0; i < text->length; i++) {
-		char c = text->bytes[i];
-
-		if (quoted) {
-			quoted = c != '"';
-			i += c == '\\';
-		} else if (c == '"') {
-			quoted = true;
-		} else if (c == '{' || c == '[') {
-			depth++;
-			if (depth == 1 && index == 0)
-				from = i + 1;
-		} else if (c == '}' || c == ']') {
-			depth--;
-			if (depth == 0)
-				break;
-		} else if (c == ',' && depth == 1) {
-			if (from > 0)
-				break;
-			if (++commas == index)
-				from = i;
-		}
-		if (strchr(" \t\r\n", c) == NULL)
-			end = i + 1;
-	}
-	return (struct span){ from > 0 ? from : end, end };
-}
-
-/* Returns the number of the property `name`; that of all properties if there is none. */
-static size_t index_of(json_t *object, const char *name)
-{
-	size_t index = 0;
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value)
-	{
-		if (strcmp(key, name) == 0)
-			break;
-		index++;
-	}
-	return index;
-}
 
 static int by_place(const void *left, const void *right)
 {
@@ -119,7 +44,7 @@ static int by_place(const void *left, const void *right)
 static void keep_secret(const struct profile *profile, struct profile_frame *frame)
 {
 	if (!profile->modules[frame->module].is_public && !names_are_stored(profile, frame->module))
-		frame->function = frame->line = frame->path = NULL;
+		*frame = (struct profile_frame){ .module = frame->module, .offset = frame->offset };
 }
 
 /* Returns the places in files, after names_find(). */
@@ -170,7 +95,7 @@ static json_t *inlined_of(const struct profile_frames *inlined)
 	return rows;
 }
 
-static void write_name(FILE *to, const struct profile_frame *frame)
+static json_t *name_of(const struct profile_frame *frame)
 {
 	json_t *row = json_object();
 
@@ -179,8 +104,7 @@ static void write_name(FILE *to, const struct profile_frame *frame)
 	set_name(row, frame);
 	if (frame->inlined != NULL)
 		json_object_set_new(row, "inlined", inlined_of(frame->inlined));
-	json_dumpf(row, to, JSON_ENSURE_ASCII);
-	json_decref(row);
+	return row;
 }
 
 static bool is_nameless(const struct profile_frame *frame)
@@ -188,28 +112,27 @@ static bool is_nameless(const struct profile_frame *frame)
 	return frame->function == NULL && frame->line == NULL;
 }
 
-/* Writes the property; counts the places that have a name, and those whose line is known. */
-static bool write_names(struct once *once, bool first, struct text *ret)
+/* Returns the names; counts the places that have one, and those whose line is known. */
+static json_t *names_of(struct once *once)
 {
-	FILE *to = open_memstream(&ret->bytes, &ret->length);
+	json_t *names = json_array();
+	size_t bytes = 0;
 
-	if (to == NULL)
-		return false;
-	fprintf(to, "%s\n\t\"names\": [", first ? "" : ",");
 	for (size_t i = 0; i < once->count; i++) {
 		if (is_nameless(once->items[i]))
 			continue;
-		if (ftell(to) >= (long)NAMES_MOST) {
+		json_t *name = name_of(once->items[i]);
+		if (bytes > NAMES_MOST) {
 			once->left_out++;
+			json_decref(name);
 			continue;
 		}
-		fputs(once->named++ == 0 ? "\n\t\t" : ",\n\t\t", to);
+		bytes += json_dumpb(name, NULL, 0, 0);
+		once->named++;
 		once->with_line += once->items[i]->line != NULL;
-		write_name(to, once->items[i]);
+		json_array_append_new(names, name);
 	}
-	fputs("\n\t]", to);
-	bool written = !ferror(to);
-	return fclose(to) == 0 && written;
+	return names;
 }
 
 static const char *why_nameless(const struct profile_module *module)
@@ -247,69 +170,75 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Replaces the span by the names if the file is still the same; false after a message. */
-static bool replace(const char *path, const struct stat *before, const struct text *text,
-		    const struct span *at, const struct text *names)
+/* Replaces the file by the profile if it is still the same; false after a message. */
+static bool replace(const struct profile *profile, const struct stat *before)
 {
 	struct target target;
 	struct stat now;
 
-	if (target_open(&target, path, NULL, 0, true) < 0)
+	if (target_open(&target, profile->path, NULL, 0, true) < 0)
 		return false;
 	target.mode = before->st_mode & 0777;
-	fwrite(text->bytes, 1, at->from, target.to);
-	fwrite(names->bytes, 1, names->length, target.to);
-	fwrite(text->bytes + at->to, 1, text->length - at->to, target.to);
+	bool fits = json_dumpf(profile->json, target.to, JSON_COMPACT) == 0 &&
+		    fputc('\n', target.to) != EOF &&
+		    ftell(target.to) <= (long)PROFILE_MIB_MOST << 20;
 	bool same =
 		fstatat(target.save.folder.fd, target.save.name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 		is_same_file(before, &now);
-	bool owned = fchown(fileno(target.to), before->st_uid, before->st_gid) == 0;
-	if (same && owned)
+	if (fits && same && fchown(fileno(target.to), before->st_uid, before->st_gid) == 0)
 		return target_close(&target) == 0;
 	target_drop(&target);
-	if (same)
-		hotpin_say("%s belongs to another user or group, and only they can replace it; "
-			   "copy it first",
-			   show_text(path, 200));
-	else
-		hotpin_say("%s was written meanwhile, and stays as it is; repeat this when the "
-			   "program has ended",
-			   show_text(path, 200));
+	hotpin_say(!fits  ? "%s is too large to add names"
+		   : same ? "%s belongs to another user or group, and only they can replace it; "
+			    "copy it first"
+			  : "%s was written meanwhile, and stays as it is; repeat this when the "
+			    "program has ended",
+		   show_text(profile->path, 200));
 	return false;
 }
 
-/* Stores the names; *ret_changed: the file did not have them. */
-static bool store(struct profile *profile, FILE *file, const struct stat *before, struct once *once,
-		  bool *ret_changed)
+/* Stores the value as that property; *ret_changed: it was another one. */
+static void set(json_t *object, const char *name, json_t *value, bool *ret_changed)
 {
-	size_t index = index_of(profile->json, "names");
-	struct text text, names = { NULL, 0 };
-	bool stored = false;
-
-	if (!read_text(profile->path, file, (size_t)before->st_size, &text))
-		return false;
-	struct span at = find_property(&text, index);
-	if (!write_names(once, index == 0, &names))
-		hotpin_say("not enough memory for the names");
-	else if (once->named == 0 || (names.length == at.to - at.from &&
-				      memcmp(names.bytes, text.bytes + at.from, names.length) == 0))
-		stored = true;
-	else if (text.length + names.length > (size_t)PROFILE_MIB_MOST << 20)
-		hotpin_say("%s is too large to add names", show_text(profile->path, 200));
-	else
-		stored = *ret_changed = replace(profile->path, before, &text, &at, &names);
-	free(names.bytes);
-	free(text.bytes);
-	return stored;
+	*ret_changed |= !json_equal(json_object_get(object, name), value);
+	json_object_set_new(object, name, value);
 }
 
-static bool resolve_open(const char *path, FILE *file)
+static json_t *advice_of(struct profile *profile)
+{
+	struct advice_list *list = profile_allocate(profile, 1, sizeof(*list));
+	json_t *entries = json_array();
+
+	advice_make(profile, list);
+	for (size_t i = 0; i < list->count; i++)
+		json_array_append_new(entries, advice_json(profile, &list->items[i]));
+	return entries;
+}
+
+/* Stores names and advice; *ret_changed: the file did not have them. */
+static bool store(struct profile *profile, const struct stat *before, struct once *once,
+		  bool *ret_changed)
+{
+	json_t *names = names_of(once);
+
+	/* Advice has the names that may be stored, and no others. */
+	names_unfold(profile, 1);
+	set(profile->json, "advice", advice_of(profile), ret_changed);
+	/* Frames have texts of the names before. */
+	if (once->named > 0)
+		set(profile->json, "names", names, ret_changed);
+	else
+		json_decref(names);
+	return !*ret_changed || replace(profile, before);
+}
+
+static bool resolve(const char *path)
 {
 	struct stat before = { 0 };
 	struct profile profile;
 	bool changed = false;
 
-	if (file != NULL && fstat(fileno(file), &before) == 0 && !S_ISREG(before.st_mode)) {
+	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
 		hotpin_say("%s is not a regular file, so names cannot be stored in it",
 			   show_text(path, 200));
 		return false;
@@ -318,7 +247,7 @@ static bool resolve_open(const char *path, FILE *file)
 		return false;
 	names_find(&profile, 1, true);
 	struct once once = places_of(&profile);
-	bool stored = store(&profile, file, &before, &once, &changed);
+	bool stored = store(&profile, &before, &once, &changed);
 	if (stored && once.named == 0)
 		layout_say(4, "%s: %s", show_text(path, 200),
 			   once.count == 0 ? "it has no places" : "no names found");
@@ -335,20 +264,6 @@ static bool resolve_open(const char *path, FILE *file)
 		tell_nameless(&profile, &once);
 	profile_close(&profile);
 	return stored;
-}
-
-/* The file is opened first, so that it is noticed if another one gets its name. */
-static bool resolve(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-	bool resolved = resolve_open(path, file);
-
-	if (file != NULL)
-		fclose(file);
-	else if (fd >= 0)
-		close(fd);
-	return resolved;
 }
 
 int hotpin_resolve(int argc, char **argv)

@@ -91,7 +91,11 @@ missing_packages() {
 	command -v python3 >/dev/null || echo python3
 	[ -f /usr/include/uthash.h ] || echo uthash-dev
 	[ -f /usr/include/jansson.h ] || echo libjansson-dev
-	# meson finds jansson by it.
+	# libdw brings libelf and zlib.
+	[ -f /usr/include/elfutils/libdw.h ] || echo libdw-dev
+	# A static libdw names it.
+	[ -f /usr/include/bzlib.h ] || echo libbz2-dev
+	# meson finds jansson and libdw by it.
 	command -v pkg-config >/dev/null || echo pkg-config
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
 	if [ "$1" = package ]; then

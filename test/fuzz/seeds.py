@@ -14,7 +14,6 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(TOP, "report", "commands"))
-sys.argv[1:] = ["hotpin"]
 # pylint: disable=wrong-import-position
 import made
 import program
@@ -50,10 +49,10 @@ def compiled(*flags):
 def programs():
     symbols = {"main": 0x1000, "_Z4stepPf": 0x1100}
     link = b"program\0" + struct.pack("<I", 7)
-    yield "lines", program.elf(symbols)
-    yield "link", program.elf(symbols, {".gnu_debuglink": link})
-    yield "path", program.elf(symbols, {".gnu_debuglink": b"../../etc/passwd\0"})
-    yield "alternative", program.elf(symbols, {".debug_info": b"", ".gnu_debugaltlink": b"/etc/passwd\0" + bytes(20)})
+    yield "lines", program.elf(symbols, {0x1010: [("_ZL1gv", "/src/b.c:2"), ("main", "/src/a.c:3")]})
+    yield "link", program.elf(symbols, more={".gnu_debuglink": link})
+    yield "path", program.elf(symbols, more={".gnu_debuglink": b"../../etc/passwd\0"})
+    yield "alternative", program.elf(symbols, {}, {".gnu_debugaltlink": b"/etc/passwd\0" + bytes(20)})
     for name, flags in (("program", ()), ("library", ("-shared", "-fPIC")), ("static", ("-nostdlib", "-static", "-e", "main")),
                         ("stripped", ("-s",)), ("rpath", ("-Wl,-rpath,/opt/lib", "-lm", "-Wl,--no-as-needed"))):
         data = compiled(*flags)
@@ -70,11 +69,8 @@ def main():
     for name, data in programs():
         put("symbolizer", name, data)
         put("doctor", name, data)
-    put("symbolizer", "answer", b"0x10\nmain\n/src/a.c:5 (discriminator 3)\n0x10\nat\n/usr/include/c++/12/v.h:9\n"
-        b"_ZL1gv\n/src/b.c:2\nmain\n/src/a.c:3\n0x20\n??\n??:0\n")
     for number, line in enumerate((b"#!/bin/sh\n", b"#!/usr/bin/env -S python3 -u\r\n", b"#! /usr/bin/env\tperl", b"#!", b"#!nothing")):
         put("doctor", f"script{number}", line)
 
 
 main()
-program.tap.atexit.unregister(program.tap.left)

@@ -220,8 +220,8 @@ def main():
         folder = os.path.realpath(folder)
         made = subprocess.run([TOOL, build, os.path.join(folder, "made")], capture_output=True, text=True)
         if made.returncode != 0:
-            if "libjansson" in made.stderr:
-                skip("jansson is no static library here: " + made.stderr.strip())
+            if re.search("lib(jansson|dw)", made.stderr):
+                skip("jansson or libdw is no static library here: " + made.stderr.strip())
             sys.exit(made.stderr)
         wheel = made.stdout.strip()
         check_file(wheel, folder)

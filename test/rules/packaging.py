@@ -64,10 +64,11 @@ for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     if versions != [version]:
         wrong.append("%s: version %s, not %s" % (path, versions, version))
     # Debian's packages without those that only Debian needs; a recipe may have more.
-    for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "pkg-config"):
+    for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "libdw-dev",
+                    "pkg-config"):
         if package not in setup:
             wrong.append("tools/setup.sh no longer installs " + package)
-        name = re.sub(r"^lib|-dev$|-build$|3$", "", package)
+        name = {"libdw-dev": "elfutils"}.get(package, re.sub(r"^lib|-dev$|-build$|3$", "", package))
         if not needed & {name, name.replace("-", "")}:
             wrong.append("%s: does not need %s, which the build does" % (path, package))
     head = re.match(r"(#.*\n)+", read(path))

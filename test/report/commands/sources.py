@@ -59,12 +59,16 @@ def profile(**more):
     return run
 
 
-def prepare():
+def binary(lines=None):
+    """Writes the program, with these lines in place of LINES."""
     with open(BINARY, "wb") as file:
-        file.write(program.elf(SYMBOLS))
+        file.write(program.elf(SYMBOLS, LINES if lines is None else lines))
+
+
+def prepare():
+    binary()
     os.makedirs(os.path.dirname(HEAT))
     with open(HEAT, "w", encoding="utf-8") as file:
         file.write(SOURCE)
     os.utime(HEAT, (1_000_000_000, 1_000_000_000))
     write("run.json", profile())
-    return program.addr2line(LINES)

@@ -18,9 +18,9 @@ SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
 COUNT = FAILED = 0
 
 
-def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, **more):
+def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, also=None, **more):
     """Returns a finished process with text in stdout and stderr."""
-    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", **(also or {})}
     if COLUMNS is not None:
         environment["COLUMNS"] = str(COLUMNS)
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):

@@ -8,12 +8,12 @@ import re
 import made
 import program
 import tap
-from sources import (FAR, FOLDER, HEAT, LINES, MAIN, RUNTIME, SOURCE, UPLOAD, chain, prepare, profile,
+from sources import (FAR, FOLDER, HEAT, LINES, MAIN, RUNTIME, SOURCE, UPLOAD, binary, chain, prepare, profile,
                      site)
 from tap import check, says, write
 
-def most(path):
-    done = says("without a file", 0, f"^{re.escape(HEAT)}$", "annotate", "run.json", PATH=path)
+def most():
+    done = says("without a file", 0, f"^{re.escape(HEAT)}$", "annotate", "run.json")
     text = done.stdout
     check("copies at their line, past CUDA's runtime", re.search(
         r"^ +200 +24\.0 GB +2\.90 s {13}10  line_10;$", text, re.M), text)
@@ -40,7 +40,7 @@ def launched():
         {"frames": [made.frame(0, RUNTIME + 0x11), made.frame(0, MAIN + 0x11)], "count": 4000,
          "host_ns": 20 * made.MILLI},
         {"frames": [made.frame(0, 0x7777)], "count": 7, "host_ns": 5}], launches_lost=0)
-    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    text = tap.run("annotate", write("launched.json", run)).stdout
     check("launches at their line, past CUDA's runtime", re.search(
         r"^ {30} +4 000 +3\.00 s   40  line_40;$", text, re.M), text)
     check("and those that have none", "without a source line: 7 launches" in text, text)
@@ -48,18 +48,18 @@ def launched():
     for launch, figures in zip(run["launches"], ((5000, 2 * made.SECOND, 0), (7, 70 * made.MILLI, 1))):
         launch.update(zip(("kernels", "device_ns", "estimated_ns"), figures))
     run["launches_rest"] = {"kernels": 3, "device_ns": 4 * made.MILLI}
-    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    text = tap.run("annotate", write("launched.json", run)).stdout
     check("the time of their kernels", re.search(
         r"^ {30} +4 000 +2\.00 s +3\.00 s   40  line_40;$", text, re.M), text)
     check("also of those without a line", "without a source line: 7 launches, kernels took 70.0 ms" in
           text and "launched from no known place: 3 kernels, 4.00 ms" in text, text)
     check("which needs no note then", "does not say which" not in text, text)
     run["launches"][0]["estimated_ns"] = 30 * made.MILLI
-    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    text = tap.run("annotate", write("launched.json", run)).stdout
     check("what is partly an estimate", re.search(r" ~2\.00 s +3\.00 s   40  line_40;$", text, re.M), text)
     only = profile(launches=[{"frames": launch["frames"], "count": launch["count"], "host_ns": 5}
                              for launch in run["launches"]], sites=[], samples=[])
-    text = tap.run("annotate", write("launched.json", only), PATH=program.addr2line(LINES)).stdout
+    text = tap.run("annotate", write("launched.json", only)).stdout
     check("launches alone", re.search(r"^ +4 000   40  line_40;$", text, re.M), text)
 
 
@@ -70,106 +70,108 @@ def little():
     run["sites"][0]["rows"][0]["host_ns"] = 900 * made.SECOND
     run["samples"] += [chain(1, made.frame(0, 0x6000 + i)) for i in range(30)]
     lines = {**LINES, **{0x6000 + i: [f"{HEAT}:{i + 28}"] for i in range(30)}}
-    text = tap.run("annotate", write("little.json", run), PATH=program.addr2line(lines)).stdout
+    binary(lines)
+    text = tap.run("annotate", write("little.json", run)).stdout
     check("a twentieth of the samples matters, a sample does not", re.search(
         r"^ +3\.0\d s   40  line_40;$", text, re.M) and "line_43;" in text and
         "line_50;" not in text, text)
-    program.addr2line(LINES)
+    binary()
 
 
-def whole(path):
+def whole():
     for name in ("heat.c", "src/heat.c", "./src/../src/heat.c", HEAT):
-        text = tap.run("annotate", "run.json", name, PATH=path).stdout
+        text = tap.run("annotate", "run.json", name).stdout
         check(f"all of {name}", [int(n) for n in re.findall(r"  line_(\d+);", text)] ==
               [*range(1, 61)] and FAR not in text, text)
     says("a file that the profile lacks", 1, f"no figures for other.c; it has figures for\n  {re.escape(HEAT)}$",
-         "annotate", "run.json", "other.c", PATH=path)
-    says("not a part of a name", 1, "no figures for eat.c", "annotate", "run.json", "eat.c", PATH=path)
-    says("another folder's", 1, "no figures for lib/heat.c", "annotate", "run.json", "lib/heat.c", PATH=path)
+         "annotate", "run.json", "other.c")
+    says("not a part of a name", 1, "no figures for eat.c", "annotate", "run.json", "eat.c")
+    says("another folder's", 1, "no figures for lib/heat.c", "annotate", "run.json", "lib/heat.c")
     both = {**LINES, MAIN + 0x20: ["/else/heat.c:7"]}
-    says("one of two", 1, "heat.c could be any of\n  /.*\n  /", "annotate", "run.json", "heat.c",
-         PATH=program.addr2line(both))
+    binary(both)
+    says("one of two", 1, "heat.c could be any of\n  /.*\n  /", "annotate", "run.json", "heat.c")
     says("which is named by more of its path", 0, "  line_60;$", "annotate", "run.json",
-         "src/heat.c", PATH=program.addr2line(both))
-    program.addr2line(LINES)
+         "src/heat.c")
+    binary()
 
 
-def missing(path):
+def missing():
     done = says("a source that is not there", 0,
                 r"/io\.c\n(.*\n)+  note: the source is not shown: No such file", "annotate",
-                "run.json", PATH=path)
+                "run.json")
     check("its lines have their functions", re.search(
         r"^ +5 +500 B +100 ms {14}7  in main$", done.stdout, re.M), done.stdout)
-    says("asked for by name", 1, "is not shown", "annotate", "run.json", "io.c", PATH=path)
+    says("asked for by name", 1, "is not shown", "annotate", "run.json", "io.c")
     for name, text in (("far/a/solver", "of_solver;"), ("near", "of_near;")):
         os.makedirs(os.path.join(FOLDER, name))
         write(name + "/io.c", "\n" * 6 + text + "\n")
     says("--source", 0, "read from near/io.c\n(.*\n)+.* 7  of_near;", "annotate", "--source", "near",
-         "run.json", PATH=path)
+         "run.json")
     for order in (["-s", "near", "--source=far/a"], ["-s", "far/a", "-s", "near"]):
         says("the longest end of the path", 0, "read from far/a/solver/io.c\n(.*\n)+.* 7  of_solver;",
-             "annotate", *order, "run.json", "io.c", PATH=path)
+             "annotate", *order, "run.json", "io.c")
     says("a folder that is not there", 0, "is not shown: No such file", "annotate", "-s",
-         "/nowhere", "run.json", PATH=path)
+         "/nowhere", "run.json")
     for command in ("annotate", "html"):
-        done = tap.run(command, "-s", "/nowhere", "-s", "near", "-s", "near/io.c", "run.json", PATH=path)
+        done = tap.run(command, "-s", "/nowhere", "-s", "near", "-s", "near/io.c", "run.json")
         check(f"{command}: it is told once, although another folder has the source", done.returncode == 0 and
               re.sub("hotpin: the page contains .*\n", "", done.stderr) == "".join(
                   f"hotpin: --source {folder}: cannot be searched ({why}); name an existing folder\n"
                   for folder, why in (("/nowhere", "No such file or directory"),
                                       ("near/io.c", "Not a directory"))), done.stderr)
     says("a file of the name that is given", 0, " 7  of_near;", "annotate", "run.json",
-         "near/io.c", PATH=path)
+         "near/io.c")
 
 
-def other_source(path):
+def other_source():
     """The source was changed after the build, or is another one."""
     os.utime(HEAT, (2_000_000_000, 2_000_000_000))
     says("a source that is newer than its program", 0,
          "note: the source was changed after heat was built; other lines may have run", "annotate",
-         "run.json", PATH=path)
+         "run.json")
     write("src/heat.c", "a;\nb;")
     done = says("a source that is too short", 0, "note: the source ends before these lines",
-                "annotate", "run.json", "heat.c", PATH=path)
+                "annotate", "run.json", "heat.c")
     check("loses no figure", " 2  b;\n" in done.stdout and
           re.search(r"2\.90 s {13}10  in upload$", done.stdout, re.M), done.stdout)
     write("src/heat.c", "")
-    says("an empty source", 0, "ends before", "annotate", "run.json", "heat.c", PATH=path)
+    says("an empty source", 0, "ends before", "annotate", "run.json", "heat.c")
     write("src/heat.c", SOURCE)
     os.utime(HEAT, (1_000_000_000, 1_000_000_000))
 
 
-def no_lines(path):
-    says("no addr2line", 1, "no source line is known; compile .*install addr2line", "annotate", "run.json",
-         PATH="/nowhere")
+def no_lines():
+    binary({})
+    says("no lines", 1, "no source line is known; compile ", "annotate", "run.json")
+    binary()
     later = profile()
     later["modules"][0]["build_id"] = "00" * 20
     says("another build", 1, "heat differs from the file that was profiled", "annotate",
-         write("later.json", later), PATH=path)
+         write("later.json", later))
     says("neither sites nor samples", 1, "neither copy sites nor samples", "annotate",
-         write("none.json", profile(sites=None, samples=None)), PATH=path)
+         write("none.json", profile(sites=None, samples=None)))
     says("no device", 1, "because the program used no device", "annotate",
-         write("none.json", profile(sites=None, samples=None, backend={"kind": "none", "why": None})), PATH=path)
+         write("none.json", profile(sites=None, samples=None, backend={"kind": "none", "why": None})))
     refused = profile(samples=None)
     refused["sampling"]["why"] = "perf_event_paranoid is 3"
     done = says("no samples, and why", 0, "^host code was not sampled: perf_event_paranoid is 3$",
-                "annotate", write("refused.json", refused), PATH=path)
+                "annotate", write("refused.json", refused))
     check("then there is no column of them", re.search(r"^ +copies +bytes +at call line$",
                                                        done.stdout, re.M), done.stdout)
     done = says("no sites", 0, "^copies: the profile has no call sites$", "annotate",
-                write("siteless.json", profile(sites=None)), PATH=path)
+                write("siteless.json", profile(sites=None)))
     check("nor columns of copies", re.search(r"^ +host line$", done.stdout, re.M), done.stdout)
     old = profile()
     del old["samples"], old["sampling"]
     done = says("a profile without samples", 0, r" 2\.90 s +10  line_10;", "annotate",
-                write("old.json", old), PATH=path)
+                write("old.json", old))
     check("says what it lacks", "host code was not sampled: the profile has no samples" in
           done.stdout, done.stdout)
     unknown = profile()
     unknown["sites"][0]["rows"][0].update(count=None, bytes=None, host_ns=None)
     unknown["sampling"]["hz"] = None
     says("what is unknown is n/a", 0, r"^ +n/a +n/a +n/a {13}10  line_10;", "annotate",
-         write("unknown.json", unknown), "heat.c", PATH=path)
+         write("unknown.json", unknown), "heat.c")
 
 
 def many_files():
@@ -177,38 +179,39 @@ def many_files():
     run["sites"] = [site("h2d", 1, 1, (9 - i) * made.MILLI, made.frame(0, 0x5001 + 16 * i))
                     for i in range(8)]
     lines = {0x5000 + 16 * i: [f"/none/{i}.c:1"] for i in range(8)}
+    binary(lines)
     text = says("five files at most", 0, "less time in 3 more files:\n +4.00 ms  /none/5.c\n", "annotate",
-                write("many.json", run), PATH=program.addr2line(lines)).stdout
+                write("many.json", run)).stdout
     check("those with most time", re.findall(r"^/none/(\d)\.c$", text, re.M) == list("01234"), text)
-    program.addr2line(LINES)
+    binary()
 
 
-def narrow(path):
+def narrow():
     for columns in (24, 40, 60, 79, 100):
         for more in ((), ("heat.c",)):
-            text = tap.run("annotate", "run.json", *more, PATH=path, COLUMNS=columns).stdout
+            text = tap.run("annotate", "run.json", *more, COLUMNS=columns).stdout
             wide = [line for line in text.splitlines() if len(line) > columns]
             check(f"{columns} columns {more}", not wide and re.search("2.90 s +10 ", text), wide, text)
-    text = tap.run("annotate", "run.json", PATH=path, COLUMNS=60).stdout
+    text = tap.run("annotate", "run.json", COLUMNS=60).stdout
     check("copies and bytes give way first", re.search("^ +at call +host line$", text, re.M), text)
     for silly in ("0", "-5", "x", "99999999999999999999", "1"):
-        says(f"COLUMNS={silly}", 0, "2.90 s +10", "annotate", "run.json", PATH=path, COLUMNS=silly)
+        says(f"COLUMNS={silly}", 0, "2.90 s +10", "annotate", "run.json", COLUMNS=silly)
     shown, _ = tap.at_terminal(50, [tap.HOTPIN, "annotate", "run.json"],
-                               {"PATH": path, "LC_ALL": "C.UTF-8"})
+                               {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"})
     lines = shown.split("\n")
     check("as wide as the terminal", max(map(len, lines)) <= 50 and
           any("line_10;" in line for line in lines), lines)
 
 
-def harmless(path):
+def harmless():
     write("src/heat.c", "\n" * 8 + "a\t\x1b[31mred\x00\x9b\r\n\x1b]0;t\x07\u202eevil\xff\n" +
           "x" * 100_000 + "\n" + "\U0001f680" * 3000 + "\n\xe9" * 60)
-    text = tap.run("annotate", "run.json", "heat.c", PATH=path).stdout
+    text = tap.run("annotate", "run.json", "heat.c").stdout
     check("nothing that a terminal obeys is in a source", tap.no_control(text) and
           "a       \\x1b[31mred\\x00" in text and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
     with open(HEAT, "wb") as file:
         file.write(bytes(range(256)) * 300)
-    text = tap.run("annotate", "run.json", "heat.c", PATH=path).stdout
+    text = tap.run("annotate", "run.json", "heat.c").stdout
     check("nor in a binary", tap.no_control(text) and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
     write("src/heat.c", SOURCE)
     evil = made.HOSTILE.replace("/", "").replace("'", "")
@@ -220,7 +223,8 @@ def harmless(path):
     run["sampling"]["why"] = made.HOSTILE
     write("hostile.json", run)
     for more in ((), ("\x1b[31m.c",), ("heat.c",), ("x" * 9000,), ("",), ("/",), ("..",)):
-        done = tap.run("annotate", "hostile.json", *more, PATH=program.addr2line(lines), COLUMNS=60)
+        binary(lines)
+        done = tap.run("annotate", "hostile.json", *more, COLUMNS=60)
         check(f"hostile names {more!a:.20}", done.returncode in (0, 1) and
               tap.no_control(done.stdout + done.stderr), ascii(done.stdout + done.stderr))
     os.mkfifo(os.path.join(FOLDER, "pipe.c"))
@@ -230,17 +234,18 @@ def harmless(path):
                       (FOLDER, "Invalid argument"), (FOLDER + "/large.c", "File too large"),
                       ("/proc/self/mem", ""), ("/" + "x/" * 1900 + "y.c", "name too long|No such"),
                       ("../" * 90 + "nothing.c", "No such")):
+        binary({**LINES, MAIN + 0x20: [name + ":7"]})
         says(f"{name[:40]} as a source holds nobody up", 0, f"the source is not shown: .*({why})",
-             "annotate", "-s", FOLDER, "run.json", PATH=program.addr2line({**LINES, MAIN + 0x20: [name + ":7"]}))
+             "annotate", "-s", FOLDER, "run.json")
     huge = {**LINES, MAIN + 0x20: [f"{HEAT}:{(1 << 31) - 1}"], UPLOAD + 0x20: [f"{HEAT}:{'9' * 40}"]}
-    says("line numbers without end", 0, "ends before", "annotate", "run.json",
-         PATH=program.addr2line(huge))
+    binary(huge)
+    says("line numbers without end", 0, "ends before", "annotate", "run.json")
     figures = profile()
     for row in (figures["sites"][0]["rows"][0], figures["sites"][1]["rows"][0]):
         row.update(count=(1 << 63) - 1, bytes=(1 << 63) - 1, host_ns=(1 << 63) - 1)
     figures["samples"][0]["first_thread"] = figures["samples"][1]["first_thread"] = (1 << 63) - 1
-    says("figures without end", 0, "  line_10;", "annotate", write("huge.json", figures),
-         PATH=program.addr2line(LINES))
+    binary()
+    says("figures without end", 0, "  line_10;", "annotate", write("huge.json", figures))
 
 
 def refused():
@@ -251,18 +256,18 @@ def refused():
 
 
 def main():
-    path = prepare()
-    most(path)
+    prepare()
+    most()
     launched()
     launched()
     little()
-    whole(path)
-    missing(path)
-    other_source(path)
-    no_lines(path)
+    whole()
+    missing()
+    other_source()
+    no_lines()
     many_files()
-    narrow(path)
-    harmless(path)
+    narrow()
+    harmless()
     refused()
     tap.end()
 

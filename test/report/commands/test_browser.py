@@ -132,7 +132,8 @@ def ranks():
 
 def pages():
     """Returns each page by its name."""
-    paths, run = {"PATH": sources.prepare()}, sources.profile()
+    sources.prepare()
+    run = sources.profile()
     run["samples"].append(sources.chain(5, made.frame(0, sources.UPLOAD + 0x10)))
     many = made.first()
     many["kernels"] = [made.kernel(f"k{i}", i + 1, 1000 - i) for i in range(200)]
@@ -147,7 +148,7 @@ def pages():
               "100,000 events": [write("events.json", made.looped(20_000))]}
     for name, files in makers.items():
         path = os.path.join(tap.FOLDER.name, name.replace(" ", "_") + ".html")
-        done = tap.run("html", "-o", path, *files, **(paths if name == "source" else {}))
+        done = tap.run("html", "-o", path, *files)
         if check(f"{name}: written, below 150,000 bytes", done.returncode == 0 and
                  (done.stderr == "") == (name != "source") and os.stat(path).st_size < 150_000, done.stderr,
                  os.stat(path).st_size):

@@ -243,18 +243,18 @@ def source():
     os.makedirs(os.path.join(tap.FOLDER.name, "here/far/solver"))
     write("here/far/solver/io.c", "one;\n" * 6 + "seven;\n")
     name = write("run.json", sources.profile())
-    path = sources.prepare()
-    page = tap.run("html", "--source", "here", name, PATH=path).stdout
+    sources.prepare()
+    page = tap.run("html", "--source", "here", name).stdout
     check("a folder of sources", not list(faults(page)) and "seven;" in text_of(page) and
           "Read from here/far/solver/io.c" in text_of(page), text_of(page))
-    page = tap.run("html", name, PATH=path).stdout
+    page = tap.run("html", name).stdout
     check("without it the lines are there, but not their text", "seven;" not in text_of(page) and
           'id="line-1-7"' in page and "--source DIR looks in DIR, too" in text_of(page), text_of(page))
     check("no time of kernels where none is known", '<th scope="col">kernels</th>' not in page)
     launch = {"frames": [made.frame(0, sources.MAIN + 0x11)], "count": 40, "host_ns": 5, "kernels": 40,
               "device_ns": 2 * made.SECOND, "estimated_ns": made.SECOND}
     run = sources.profile(launches=[launch], launches_rest={"kernels": 3, "device_ns": made.MILLI})
-    page = tap.run("html", write("launches.json", run), PATH=path).stdout
+    page = tap.run("html", write("launches.json", run)).stdout
     check("kernels by line, and those of none", not list(faults(page)) and re.search(
         "<td>40</td><td>~2.00 s</td><td>[^<]*</td><td>40</td>", page) and
           "Launched from no known place: 3 kernels, 1.00 ms." in text_of(page), text_of(page))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests `hotpin resolve`: a profile keeps the names of its places, and loses nothing.
+"""Tests `hotpin resolve`: a profile keeps the names of its places and the advice, and loses nothing.
 test_resolve.py HOTPIN
 """
 import json
@@ -25,8 +25,8 @@ def read(name):
         return file.read()
 
 
-def shown(name, path):
-    return {command[0] + command[-1]: tap.run(*command, name, PATH=path).stdout for command in SHOWN}
+def shown(name):
+    return {command[0] + command[-1]: tap.run(*command, name).stdout for command in SHOWN}
 
 
 def everywhere():
@@ -53,23 +53,24 @@ def spaced(run):
     return text[:-1] + "\r\n  }\n\n"
 
 
-def elsewhere(path):
+def elsewhere():
     """Every command shows the same names where the program is missing, or is another one."""
     write("other.json", {**profile(), "stage": "other"})
     write("run.json", spaced(everywhere()))
-    before, text = shown("run.json", path), read("run.json")
+    before, text = shown("run.json"), read("run.json")
     done = says("names are stored", 0, r"^run\.json: 14 names of 17 places, 7 with a\s+source line$", "resolve",
-                "run.json", PATH=path)
+                "run.json")
     check("what has none is told, and why", " ".join(done.stdout.split()).endswith(
         f"1 place without a name in {BINARY}: it has no symbols there "
         "1 place without a name in /nowhere/libc.so.6: it is not on this machine "
         "1 place without a name in /nowhere/libcuda.so.1: it is not on this machine"), done.stdout)
-    tap.run("resolve", "other.json", PATH=path)
+    tap.run("resolve", "other.json")
     stored = read("run.json")
-    at = next(i for i in range(len(text)) if text[i] != stored[i])
-    check("all other bytes stay", stored[:at] == text[:at] and stored.endswith(text[at:]) and
-          text[at:].split() == [b"}"], stored[at:at + 200])
-    names = json.loads(stored)["names"]
+    parts = {**json.loads(text), "advice": None, "names": None}
+    check("all other properties stay, in their order", list(json.loads(stored)) == list(parts) and
+          {**json.loads(stored), "advice": None, "names": None} == parts, stored[:200])
+    names, advice = json.loads(stored)["names"], json.loads(stored)["advice"]
+    check("advice is stored with names", any("at heat.c:" in entry["where"] for entry in advice if entry["where"]), advice)
     check("each place once, of every list", [(name["module"], name["offset"]) for name in names] == [
         (0, offset) for offset in (UPLOAD + 0x10, UPLOAD + 0x20, *range(MAIN + 0x10, MAIN + 0xc0, 0x10), RUNTIME + 0x10)],
           names)
@@ -77,35 +78,82 @@ def elsewhere(path):
         "module": 0, "offset": MAIN + 0x30, "function": "main", "file": HEAT, "line": 50,
         "inlined": [{"function": "cool(float*)", "file": HEAT, "line": 42}]} in names, names)
     with open(SCHEMA, encoding="utf-8") as file:
-        rule = json.load(file)["properties"]["names"]["items"]
+        rules = json.load(file)["properties"]
+    rule = rules["names"]["items"]
     check("as the schema says", all([key for key in name if key != "inlined"] == rule["required"]
                                     for name in names), rule)
-    rule = rule["properties"]["inlined"]["items"]
+    rule = rules["advice"]
+    check("so is the advice", advice and all(list(entry) == rule["items"]["required"] for entry in advice), advice)
+    rule = rules["names"]["items"]["properties"]["inlined"]["items"]
     check("also these", all(list(inner) == rule["required"] for name in names for inner in name.get("inlined", [])), rule)
-    check("the file that ran shows the same", shown("run.json", path) == before)
-    says("the second time", 0, r"14 names .*\s+.*the file\s+had them already", "resolve", "run.json", PATH=path)
+    check("the file that ran shows the same", shown("run.json") == before)
+    says("the second time", 0, r"14 names .*\s+.*the file\s+had them already", "resolve", "run.json")
     check("changes nothing", read("run.json") == stored)
     os.rename(BINARY, BINARY + ".away")
     for name, other in (("no program", None), ("another program", program.elf({"wrong": MAIN, "bad": UPLOAD}))):
         if other is not None:
             write(BINARY, other)
-        for command, output in shown("run.json", "/nowhere").items():
+        for command, output in shown("run.json").items():
             check(f"{name}: {command}", output == before[command], output)
-    says("there it has nothing to add", 0, "14 names", "resolve", "run.json", PATH="/nowhere")
+    says("there it has nothing to add", 0, "14 names", "resolve", "run.json")
     check("and takes nothing away", read("run.json") == stored)
     os.rename(BINARY + ".away", BINARY)
 
 
-def two_machines(path):
+def two_machines():
     """Names of another machine stay, also after another program has moved the property."""
     other = {"module": 1, "offset": MEMCPY, "function": "memcpy", "file": None, "line": None}
-    run = {**everywhere(), "names": [other]}
-    for name, order in (("last", list(run)), ("sorted", sorted(run)), ("first", ["names", *everywhere()])):
+    run = {**everywhere(), "names": [other], "advice": "old"}
+    for name, order in (("last", list(run)), ("sorted", sorted(run)), ("first", ["names", "advice", *everywhere()])):
         write("run.json", {key: run[key] for key in order})
-        says(f"{name}: names are added", 0, "15 names of 17 places, 7 with a", "resolve", "run.json", PATH=path)
+        says(f"{name}: names are added", 0, "15 names of 17 places, 7 with a", "resolve", "run.json")
         made_of = json.loads(read("run.json"))
         check(f"{name}: and nothing else", list(made_of) == order and other in made_of["names"] and
-              {**made_of, "names": [other]} == run, made_of)
+              {**made_of, "names": [other], "advice": "old"} == run and made_of["advice"][0]["what"], made_of)
+
+
+SYSTEM = "/usr/include/c++/12/bits/stl_vector.h"
+CHAINS = [ # symbol, lines, what is stored: "inlined@line < .. < function@line"
+    ("main", ["/src/a.cu:5"], "main@5"),
+    ("main", [], "main@-"),
+    (None, [], ""),
+    (None, [("step", "/src/a.cu:2")], "step@2"),
+    ("_Z4stepv", [("step", "/src/a.cu:5")], "step()@5"),
+    ("main", [("weigh", "/src/a.cu:1"), ("step", "/src/a.cu:2"), ("main", "/src/a.cu:3")], "weigh@1 < step@2 < main@3"),
+    # A library's header counts for the line that it was inlined into.
+    ("main", [("at", SYSTEM + ":9"), ("step", "/src/a.cu:2"), ("begin", SYSTEM + ":8"), ("main", "/src/a.cu:3")],
+     "step@2 < main@3"),
+    ("sort", [("less", "/src/a.cu:2"), ("sort", SYSTEM + ":8")], "less@2 < sort@8"),
+    ("main", [("at", SYSTEM + ":9"), ("main", "/src/a.cu:3")], "main@3"),
+    # Without a name, and with that of the function around it, code belongs to that.
+    ("main", ["/src/a.cu:1", ("step", "/src/a.cu:2"), ("main", "/src/a.cu:3")], "step@1 < main@3"),
+    ("main", [("main", "/src/a.cu:1"), ("main", "/src/a.cu:3")], "main@1"),
+    ("main.cold", [("step", "/src/a.cu:2"), ("main", "/src/a.cu:3")], "step@2 < main.cold@3"),
+    ("main", [("step", "/src/a.cu:0"), ("main", "/src/a.cu:3")], "main@3"),
+    ("main", [("step", "/src/a.cu:0"), ("main", f"/src/a.cu:{1 << 31}")], "main@-"),
+    ("main", [(f"f{line}", f"/src/a.cu:{line}") for line in range(1, 60)],
+     " < ".join(f"f{line}@{line}" for line in range(1, 25)) + " < main@59"),
+    ("main", [("x" * 9000, "/src/a.cu:1"), ("y", "/src/a.cu:2"), ("main", "/src/a.cu:3")], "y@2 < main@3"),
+    # The lines of nvcc's temporary files are none.
+    ("scale", [("stub", "/tmp/tmpxft_01_00-6_a.cudafe1.stub.c:1"), ("scale", "/src/a.cu:4")], "scale@4"),
+    ("scale", [("scale", "tmpxft_01_00-6_a.cudafe1.cpp:9")], "scale@-"),
+    ("scale", [("scale", "tmpxft_01_00-6_a.cudafe1.cpp:9", "/src/a.cu:4")], "scale@4"),
+]
+
+
+def chains():
+    """Functions that are inlined into one another, as a line table and a tree of functions have them."""
+    for at, (symbol, lines, stored) in enumerate(CHAINS, 1):
+        symbols = {symbol: 0x1000} if symbol else {}
+        write("chain", program.elf(symbols, {0x1010: lines} if lines else {}))
+        run = {**profile(), "modules": [{"path": os.path.join(FOLDER, "chain"), "build_id": program.build_id(symbols)}],
+               "samples": []}
+        run["sites"] = [site("h2d", 1, 1, 1, made.frame(0, 0x1011))]
+        tap.run("resolve", write("chain.json", run))
+        names = json.loads(read("chain.json")).get("names", [])
+        seen = " < ".join(f"{name['function']}@{name['line'] or '-'}" for row in names
+                          for name in [*row.get("inlined", []), row])
+        check(f"chain {at}: {stored[:40]}", seen == stored, seen)
 
 
 def bounded():
@@ -119,13 +167,12 @@ def bounded():
     check("the others stay", len(json.loads(read("large.json"))["names"]) == 280)
 
 
-def files(path):
+def files():
     """The file keeps its mode; a link stays a link; what is no file is refused."""
     write("run.json", everywhere())
     os.chmod(os.path.join(FOLDER, "run.json"), 0o600)
     os.symlink("run.json", os.path.join(FOLDER, "link.json"))
-    says("several files, one of them bad", 1, "cannot read nothing.json", "resolve", "nothing.json", "link.json",
-         PATH=path)
+    says("several files, one of them bad", 1, "cannot read nothing.json", "resolve", "nothing.json", "link.json")
     status = os.lstat(os.path.join(FOLDER, "run.json"))
     check("a link stays", os.path.islink(os.path.join(FOLDER, "link.json")) and b'"names"' in read("run.json"))
     check("and so does the mode", stat.S_IMODE(status.st_mode) == 0o600, oct(status.st_mode))
@@ -134,9 +181,8 @@ def files(path):
     says("no file", 2, "^usage: hotpin resolve", "resolve")
     says("an unknown flag", 2, "^usage: hotpin resolve", "resolve", "--banana", "run.json")
     write("bare.json", {**profile(), "modules": [], "sites": [], "samples": []})
-    text = read("bare.json")
-    says("no places", 0, "^bare.json: it has no places$", "resolve", "bare.json", PATH=path)
-    check("no property", read("bare.json") == text)
+    says("no places", 0, "^bare.json: it has no places$", "resolve", "bare.json")
+    check("no names, but advice", "names" not in json.loads(read("bare.json")) and b'"advice"' in read("bare.json"))
 
 
 def malformed():
@@ -210,9 +256,9 @@ def fuzzed():
             text[at:at + size] = random.choice((b"", b"0", b"[]", b"{}", b'"', b"\\", b",", b'"names":[],', b"\t",
                                                 bytes(text[at:at + size]) * 2))
         write("fuzzed.json", bytes(text))
-        done = tap.run("resolve", "fuzzed.json", PATH="/nowhere")
+        done = tap.run("resolve", "fuzzed.json")
         if done.returncode == 0:
-            left = [{**json.loads(part), "names": None} for part in (bytes(text), read("fuzzed.json"))]
+            left = [{**json.loads(part), "names": None, "advice": None} for part in (bytes(text), read("fuzzed.json"))]
         else:
             left = [bytes(text), read("fuzzed.json")]
         if done.returncode not in (0, 1) or left[0] != left[1] or not tap.no_control(done.stdout + done.stderr):
@@ -221,11 +267,12 @@ def fuzzed():
 
 
 def main():
-    path = prepare()
-    elsewhere(path)
-    two_machines(path)
+    prepare()
+    elsewhere()
+    two_machines()
+    chains()
     bounded()
-    files(path)
+    files()
     malformed()
     inlined()
     fuzzed()

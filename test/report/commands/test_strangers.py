@@ -85,64 +85,22 @@ def other_files():
         check(f"{' '.join(command)} opens programs alone", names <= {"program"}, names)
 
 
-ANSWER = """#!/bin/bash
-echo 0x1010
-echo "${DEBUGINFOD_URLS-no}${LD_LIBRARY_PATH-} environment"; echo /e.c:1
-[[ /proc/self/fd/0 -ef %s ]] && echo checked || echo other; echo /s.c:2
-for limit in n f c t v; do printf "$limit "; ulimit -$limit; echo /$limit.c:3; done
-echo main; echo /main.c:4
-"""
+LINES = {0x1010: ["/src/a.c:7"]}
 
 
-def the_tool(folder, mode=0o755, text=ANSWER):
-    """Puts an addr2line into the folder that tells what it runs in; returns the folder's path."""
-    os.makedirs(path(folder), exist_ok=True)
-    name = write(folder + "/addr2line", text % path("program"))
-    os.chmod(path(name), mode)
-    return path(folder)
-
-
-def limits():
-    """addr2line reads one checked file, in limits and without an environment."""
-    write("program", program.elf(SYMBOLS))
-    name, done = resolved(of_program("program", ID), PATH=the_tool("tools"))
-    said = {row["file"]: row["function"] for row in [*name.get("inlined", []), name]} if name else {}
-    check("no environment", said.get("/e.c") == "no environment", said, done.stdout)
-    check("the file that was checked", said.get("/s.c") == "checked", said)
-    check("it opens one file at a time", said.get("/n.c") == "n 4", said)
-    check("it writes no file", said.get("/f.c") == "f 0" and said.get("/c.c") == "c 0", said)
-    check("its CPU time is limited", re.fullmatch(r"t \d+", said.get("/t.c", "")), said)
-    check("so is its memory", re.fullmatch(r"v \d+", said.get("/v.c", "")), said)
-
-
-def safe_tools():
-    """Only a tool that nobody but the user and root can change is run."""
-    run, ways = of_program("program", ID), []
-    planted = write("addr2line", f"#!/bin/sh\necho planted >{path('planted')}\n")
-    os.chmod(path(planted), 0o755)
-    for way in (".", "", "./", ":", "tools/.."):
-        ways.append((way, way))
-    os.makedirs(path("open/safe"))
-    os.chmod(path("open"), 0o777)
-    for name, mode in (("others", 0o757), ("open/safe", 0o755)):
-        the_tool(name)
-        os.chmod(path(name), mode)
-        ways.append((name, path(name)))
-    ways.append(("a file of others", the_tool("file", 0o777)))
-    os.symlink(path("tools"), path("open/link"))
-    ways.append(("a link in an open folder", path("open/link")))
-    if os.geteuid() == 0:
-        os.chown(the_tool("group"), 0, OTHER)
-        os.chmod(path("group"), 0o775)
-        os.chown(the_tool("theirs"), OTHER, OTHER)
-        ways += [("a folder of a group", path("group")), ("another user's folder", path("theirs"))]
-    for name, way in ways:
-        name_of, _ = resolved(run, PATH=way)
-        check(f"no tool in PATH '{name}'", name_of and name_of["file"] is None and
-              not os.path.exists(path("planted")), name_of)
-    os.chmod(path("open"), 0o1777)
-    name_of, _ = resolved(run, PATH=f".::{path('others')}:{the_tool('open/safe')}:/bin")
-    check("a safe one below /tmp is found behind them", name_of and name_of["file"] is not None, name_of)
+def hostile_programs():
+    """A program that crashes libdw has no names; others and kernels have theirs."""
+    write("deep", program.elf(SYMBOLS, more=program.nested(1_000_000)))
+    write("good", program.elf(SYMBOLS, LINES))
+    run = made.first()
+    run["modules"] = [{"path": path(name), "build_id": ID} for name in ("deep", "good", "deep")]
+    run["buffers"], run["repeats"], run["sites"] = [], None, run["sites"][:1]
+    run["sites"][0]["frames"] = [made.frame(module, 0x1011) for module in range(3)]
+    done = tap.run("resolve", write("hostile.json", run))
+    with open(path("hostile.json"), encoding="utf-8") as file:
+        names = json.load(file).get("names", [])
+    check("the others have names", [(name["module"], name["line"]) for name in names] == [(1, 7)], names, done.stdout)
+    check("kernels too", "heat_step(float const*, float*, int)" in tap.run("report", "--all", "hostile.json").stdout)
 
 
 def links():
@@ -150,23 +108,22 @@ def links():
     os.makedirs(path("linked/.debug"))
     os.mkfifo(path("pipe"))
     os.mkfifo(path("linked/pipe"))
-    good = program.elf(SYMBOLS)
-    tools = the_tool("tools")
+    good = program.elf(SYMBOLS, LINES)
 
-    def lines(link, section=".gnu_debuglink", sections=None):
-        sections = sections or {section: link.encode() + bytes(8)}
-        write("linked/program", program.elf(SYMBOLS, sections))
+    def lines(link, section=".gnu_debuglink", **more):
+        part = link.encode() + b"\0" + bytes(-(len(link) + 1) % 4) + bytes(4 if section == ".gnu_debuglink" else 20)
+        write("linked/program", program.elf(SYMBOLS, more={section: part}, **more))
         found = []
-        names = opens(path("linked"), lambda: found.append(resolved(of_program("linked/program", ID), PATH=tools)[0]))
+        names = opens(path("linked"), lambda: found.append(resolved(of_program("linked/program", ID))[0]))
         return found[0]["file"] is not None, names
 
     write("linked/found.debug", good)
     check("one next to the program", lines("found.debug")[0])
     write("linked/.debug/hidden.debug", good)
     check("one in .debug", lines("hidden.debug")[0])
-    write("linked/other.debug", program.elf({"other": 0x1000}))
+    write("linked/other.debug", program.elf({"other": 0x1000}, LINES))
     check("not one of another build", not lines("other.debug")[0])
-    write("linked/program.debug", program.elf(SYMBOLS, {".gnu_debuglink": b"found.debug\0"}))
+    write("linked/program.debug", program.elf(SYMBOLS))
     check("not one without lines", not lines("program.debug")[0])
     write("found.debug", good)
     check("not one in another folder", not lines("../found.debug")[0])
@@ -174,8 +131,45 @@ def links():
     for link in ("pipe", "../pipe", "..", ".", "", "none"):
         found, names = lines(link)
         check(f"no lines by the link '{link}', and no pipe is opened", not found and "pipe" not in names, names)
-    alternative = {".debug_info": b"", ".gnu_debugaltlink": b"pipe\0" + bytes(20)}
-    check("no tool reads a file with a link to an alternative", not lines("", sections=alternative)[0])
+    found, names = lines("pipe", ".gnu_debugaltlink", lines={0x1010: [(program.ALTERNATIVE, "/src/a.c:7")]})
+    check("no file is opened by a link to an alternative", found and "pipe" not in names, names)
+
+
+def servers():
+    """A debug file comes from a server only for a program and a profile of the user's own."""
+    try:
+        ctypes.CDLL("libdebuginfod.so.1")
+    except OSError:
+        print("# skipped: libdebuginfod is not installed")
+        return
+    os.makedirs(path(f"server/buildid/{ID}"))
+    write(f"server/buildid/{ID}/debuginfo", program.elf(SYMBOLS, LINES))
+    write("served", program.elf(SYMBOLS))
+    os.makedirs(path("cache"))
+    also = {"DEBUGINFOD_URLS": f"file://{path('server')}", "DEBUGINFOD_CACHE_PATH": path("cache")}
+
+    def asked(run, owner=None, **more):
+        subprocess.run(["rm", "-rf", path("cache")], check=True)
+        name = write("served.json", run)
+        if owner is not None:
+            os.chown(path(name), owner, owner)
+        text = tap.run("csv", "-t", "sites", name, **more).stdout
+        return "a.c" in text, os.path.exists(path(f"cache/{ID}"))
+
+    check("one that is configured", asked(of_program("served", ID), also=also) == (True, True))
+    check("none that is not", asked(of_program("served", ID)) == (False, False))
+    check("not without a build ID", asked(of_program("served"), also=also) == (False, False))
+    os.makedirs(path(f"server/buildid/{'00' * 20}"))
+    write(f"server/buildid/{'00' * 20}/debuginfo", program.elf(SYMBOLS, LINES))
+    check("not for a build ID that is only in the profile", asked(of_program("served", "00" * 20), also=also)[0] is False and
+          not os.path.exists(path("cache/" + "00" * 20)))
+    os.chmod(path("served"), 0o757)
+    check("not for a program that others write", asked(of_program("served", ID), also=also) == (False, False))
+    os.chmod(path("served"), 0o755)
+    if os.geteuid() == 0:
+        check("not for a profile of another user", asked(of_program("served", ID), OTHER, also=also) == (False, False))
+        os.chown(path("served"), OTHER, OTHER)
+        check("nor for a program of another user", asked(of_program("served", ID), also=also) == (False, False))
 
 
 def private_programs():
@@ -184,19 +178,21 @@ def private_programs():
     for mode, build_id, stored in ((0o644, None, True), (0o600, None, False), (0o600, ID, True),
                                    (0o600, ID[:16], True), (0o644, "00" * 20, False), (0o600, ID[:6], False)):
         os.chmod(path("private"), mode)
-        name, done = resolved(of_program("private", build_id), PATH="/nowhere")
+        name, done = resolved(of_program("private", build_id))
         check(f"mode {mode:o}, build ID {build_id and build_id[:8]}", (name is not None) == stored and
               ("secret_name" in done.stdout) == 0, name, done.stdout)
+        with open(path("resolved.json"), encoding="utf-8") as file:
+            check("neither names nor advice reveal more", ("secret_name" in file.read()) == stored)
     os.chmod(path("private"), 0o600)
-    done = tap.run("resolve", write("private.json", of_program("private")), PATH="/nowhere")
+    done = tap.run("resolve", write("private.json", of_program("private")))
     check("the reason is told", "it has no build ID, and not everybody may read it" in " ".join(done.stdout.split()), done.stdout)
     if os.geteuid() != 0:
         print("# skipped: only root can read another user's private program")
         return
     os.chown(path("private"), OTHER, OTHER)
     for build_id in (None, ID):
-        name, done = resolved(of_program("private", build_id), PATH="/nowhere")
-        shown = tap.run("report", "--all", "resolved.json", PATH="/nowhere").stdout
+        name, done = resolved(of_program("private", build_id))
+        shown = tap.run("report", "--all", "resolved.json").stdout
         check(f"root reveals nothing, build ID {build_id and build_id[:8]}", name is None and "secret_name" not in shown and
               "it cannot be read" in done.stdout, name, done.stdout)
 
@@ -261,10 +257,10 @@ def of_python(file, **more):
     return run
 
 
-def shows(run, *options, PATH="/nowhere"):
+def shows(run, *options):
     """Returns the commands that show the secret, or that say another reason."""
     name = write("shows.json", run)
-    return {command: SECRET.strip() in tap.run(command, *options, name, PATH=PATH).stdout
+    return {command: SECRET.strip() in tap.run(command, *options, name).stdout
             for command in ("annotate", "html")}
 
 
@@ -327,22 +323,21 @@ def sources():
 def verified_sources():
     """The line table of a program proves its sources, if the program is the one that ran."""
     write("native.c", SECRET)
-    tools = program.addr2line({0x1010: ["native.c:1"]})
-    write("native", program.elf(SYMBOLS))
+    write("native", program.elf(SYMBOLS, {0x1010: ["native.c:1"]}))
     rows = [("the one that ran", ID, 0o755, True), ("one without a build ID", None, 0o755, False),
             ("one that others write", ID, 0o757, False)]
     for name, build_id, mode, shown in rows:
         os.chmod(path("native"), mode)
-        found = shows(of_program("native", build_id), PATH=tools)
+        found = shows(of_program("native", build_id))
         check(f"{name} names its source", set(found.values()) == {shown}, found)
-        found = shows(of_program("native", build_id), "-s.", PATH=tools)
+        found = shows(of_program("native", build_id), "-s.")
         check(f"{name}, with --source", set(found.values()) == {True}, found)
     stored = {**of_program("none"), "names": [{"module": 0, "offset": 0x1010, "function": "f", "file": "native.c", "line": 1}]}
     check("names in the profile prove nothing", not any(shows(stored).values()))
     os.chmod(path("native"), 0o755)
     if os.geteuid() == 0:
         os.chown(path("native"), OTHER, OTHER)
-        check("nor a program of another user", not any(shows(of_program("native", ID), PATH=tools).values()))
+        check("nor a program of another user", not any(shows(of_program("native", ID)).values()))
 
 
 def without_proc():
@@ -438,7 +433,6 @@ def time():
 
 
 def main():
-    program.addr2line({})
     memory()
     time()
     sources()
@@ -446,9 +440,9 @@ def main():
     private_page()
     missing_texts()
     other_files()
-    limits()
-    safe_tools()
+    hostile_programs()
     links()
+    servers()
     private_programs()
     tap.end()
 

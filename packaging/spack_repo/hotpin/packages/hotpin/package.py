@@ -26,8 +26,10 @@ class Hotpin(MesonPackage):
     depends_on("uthash", type="build")
     # Headers alone: programs bring the driver and the runtime that they use.
     depends_on("cuda@12.1:", type="build")
-    # Linked into the command, which then needs no library but libc.
+    # Linked into the command.
     depends_on("jansson~shared")
+    # Spack has no static libdw, so the command needs it where it runs.
+    depends_on("elfutils")
 
     def meson_args(self):
         return ["-Dtests=disabled", "-Dcuda=" + self.spec["cuda"].prefix]
