@@ -99,9 +99,9 @@ static const struct command {
 	  "hotpin csv -t kernels -o kernels.csv run.json" },
 	{ "resolve", hotpin_resolve, "FILE...", "store names and advice in a profile",
 	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
-	  "places in the files of this machine, as `hotpin report` does, and stores them and\n"
-	  "the suggestions in FILE.  A machine that lacks the program then shows the same\n"
-	  "names.  Tells which places have no name, and the reason.\n",
+	  "places in the files of this machine, as `hotpin report` does, and stores them\n"
+	  "and the suggestions in FILE.  A machine that lacks the program then shows the\n"
+	  "same names.  Tells which places have no name, and the reason.\n",
 	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"
