@@ -10,7 +10,7 @@
 #include "base/save.h"
 #include "base/terminal.h"
 #include "base/units.h"
-#include "base/users.h"
+#include "base/cancel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,9 @@
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "heap/map.h"
+#include "heap/span.h"
 #include "pin/pin.h"
+#include "pin/use.h"
 #include "trace/trace.h"
 
 struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
@@ -26,14 +28,8 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 		.enter_ns = trace_active() ? hp_now_ns() : 0,
 	};
 
-	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	pin_give_back(frame);
 	return batch;
-}
-
-void batch_note_side(struct batch *batch, const void *address, size_t extent)
-{
-	if (heap_touches(address, extent))
-		batch->ours = true;
 }
 
 /*
@@ -42,14 +38,44 @@ void batch_note_side(struct batch *batch, const void *address, size_t extent)
  */
 void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
 {
-	if (batch->captured ? hp_keeps(captured_unpinned)
-			    : pin_crosses(address, extent) && hp_keeps(batch_crossing))
-		unpin_range_in_copy(address, extent);
+	if (!heap_touches(address, extent) ||
+	    !(batch->captured ? hp_keeps(captured_unpinned)
+			      : pin_crosses(address, extent) && hp_keeps(batch_crossing)))
+		return;
+	if (!batch->held)
+		unpin_hold();
+	batch->held = true;
+	unpin_range(address, extent);
 }
 
-void batch_note_pin(struct batch *batch, const void *address, size_t extent)
+void batch_enter_side(struct batch *batch, const void *address, size_t extent)
 {
-	batch->pinned |= !batch->captured && pin_covers_any(address, extent);
+	uintptr_t at = (uintptr_t)address, end = range_end(address, extent);
+
+	if (batch->taken != NULL || !heap_touches(address, extent))
+		return;
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		enum pin_use use = pin_enter(block, batch->frame);
+
+		if (use == PIN_TAKEN) {
+			batch->taken = block;
+			return;
+		}
+		batch->pinned |= use == PIN_PINNED;
+	}
+}
+
+bool batch_enters_again(struct batch *batch)
+{
+	struct block *taken = batch->taken;
+
+	if (taken == NULL)
+		return false;
+	pin_leave(batch->frame);
+	pin_wait(taken);
+	batch->taken = NULL;
+	batch->pinned = false;
+	return true;
 }
 
 void batch_report_begin(struct batch *batch, size_t count)
@@ -99,6 +125,8 @@ CUresult batch_end(const struct batch *batch, CUresult result)
 	if (batch->pinned && result != CUDA_SUCCESS && hp_keeps(failed_batch_waits) &&
 	    has_work(batch))
 		stream_wait(batch->stream, batch->per_thread);
-	hp_users_leave(&pin_copies);
+	pin_leave(batch->frame);
+	if (batch->held)
+		unpin_release();
 	return result;
 }

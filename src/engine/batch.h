@@ -19,7 +19,8 @@
 
 struct batch {
 	bool per_thread, captured, pinned;
-	bool ours; /* a side lies in the heap's range; otherwise hotpin does nothing */
+	bool held;           /* unpin_release() follows */
+	struct block *taken; /* a block that the batch could not enter, or NULL */
 	CUstream stream;
 	/* For the profile: the copies share the duration of the call evenly. */
 	const void *frame;
@@ -29,17 +30,18 @@ struct batch {
 /* Called when the call has passed the gate.  batch_end() must follow in the same thread. */
 struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
 
-/* Notes whether a side of a copy lies in the heap's range.  Called first, for every side. */
-void batch_note_side(struct batch *batch, const void *address, size_t extent);
-
-/* Unpins the block of a side if the copy crosses an end of it, or is captured. */
+/*
+ * Unpins the block of a side if the copy crosses an end of it, or is captured.  Called first, for
+ * every side.
+ */
 void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
 
 /*
- * Notes whether the side is pinned.  Called before and after the driver's call, because other
- * threads may pin blocks meanwhile.
+ * Enters the block of a side, unless the batch could not enter an earlier one.
+ * batch_enters_again() follows: true if all sides must be entered once more.
  */
-void batch_note_pin(struct batch *batch, const void *address, size_t extent);
+void batch_enter_side(struct batch *batch, const void *address, size_t extent);
+bool batch_enters_again(struct batch *batch);
 
 /*
  * Report a call that succeeded, with `count` > 0 copies.  batch_report_copy() follows for each

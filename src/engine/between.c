@@ -53,8 +53,10 @@ void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr 
 		request->host = to;
 		request->far = src;
 	}
-	if (from_ours && to_ours)
+	if (from_ours && to_ours) {
 		request->other = to;
+		request->other_extent = request->bytes;
+	}
 	if (from_ours)
 		request->host = from;
 	else if (to_ours)

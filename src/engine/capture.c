@@ -5,8 +5,9 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "base/users.h"
+#include "base/cancel.h"
 #include "engine/defer.h"
+#include "engine/enqueue.h"
 #include "engine/section.h"
 #include "engine/state.h"
 #include "engine/stream.h"
@@ -15,7 +16,7 @@
 #define PATIENCE_NS 1000000000u
 
 /*
- * Waits for the threads inside state_enqueuers, which is closed: they enqueue on the legacy stream.
+ * Waits for the threads that enqueue on the legacy stream; no other thread begins that any more.
  * Recording an event there invalidates captures on streams that it is ordered with, even in the
  * relaxed mode (error 906; H200, driver 580.159).  The wait is bounded, because the copy may wait
  * for a kernel that waits for this thread.
@@ -23,7 +24,7 @@
 static void wait_for_legacy_stream(void)
 {
 	if (hp_keeps(plain_during_captures))
-		hp_users_drain(&state_enqueuers, hp_now_ns() + PATIENCE_NS);
+		enqueue_wait(hp_now_ns() + PATIENCE_NS);
 	/* Another thread's copy may have returned early since this call passed the gate. */
 	defer_join();
 }
@@ -33,11 +34,9 @@ void capture_begin(CUstream stream, bool per_thread)
 	if (!state_active)
 		return;
 	hp_uncancellable_begin();
-	section_block_for_capture();
 	pin_hold();
+	section_wait(false, UINT64_MAX);
 	atomic_fetch_add(&state_captures, 1);
-	if (hp_keeps(plain_during_captures))
-		hp_users_close(&state_enqueuers);
 	if (stream_follows_legacy(stream, per_thread))
 		wait_for_legacy_stream();
 }
@@ -49,10 +48,7 @@ static void uncount(void)
 	/* Not below zero: one thread may end the capture while another destroys its stream. */
 	while (count > 0)
 		if (atomic_compare_exchange_weak(&state_captures, &count, count - 1)) {
-			if (hp_keeps(plain_during_captures))
-				hp_users_open(&state_enqueuers);
 			pin_release();
-			section_unblock_after_capture();
 			return;
 		}
 }

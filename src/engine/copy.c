@@ -21,6 +21,7 @@
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "pin/pin.h"
+#include "pin/use.h"
 
 #include <string.h>
 
@@ -35,19 +36,17 @@ static bool is_between_devices(const struct copy_request *request)
 	return request->device[0] != 0 && request->device[1] != 0;
 }
 
-/* Unpins a block that is named as device memory: the driver refuses pageable memory there. */
+/* Unpins blocks that are named as device memory: the driver refuses pageable memory there. */
 static void refuse_pinned(struct copy *copy)
 {
-	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
-		if (unpin_refuse(copy->request->device[i]))
-			copy->refused[i] = copy->request->device[i];
-}
+	for (size_t i = 0; i < HP_LEN(copy->request->device); i++) {
+		const void *address = (const void *)copy->request->device[i];
 
-static void release_refused(const struct copy *copy)
-{
-	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
-		if (copy->refused[i] != 0)
-			unpin_release(copy->refused[i]);
+		if (!heap_owns(address) || !hp_keeps(no_device_memory))
+			continue;
+		route_hold(copy);
+		unpin_range(address, 1);
+	}
 }
 
 void copy_begin(struct copy *copy, const struct copy_request *request)
@@ -57,6 +56,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	copy->route = COPY_PASS;
 	if (!state_active)
 		return;
+	pin_give_back(request->frame);
 	/*
 	 * Also during a capture on another stream: a query for each copy would cost more than the
 	 * waits of later copies.
@@ -91,6 +91,9 @@ static bool prepare(struct copy *copy)
 
 static void fall_back(struct copy *copy)
 {
+	/* A staged copy is not inside its block, nor one that found it taken. */
+	if (copy->route == COPY_STAGE || copy->facts.host_memory == COPY_TAKEN)
+		facts_enter(copy, copy->route != COPY_STAGE || copy->request->rows);
 	copy->route = copy_plan_fallback(&copy->facts, copy->route);
 	copy->begun = false;
 	/* One call moves all rows. */
@@ -107,11 +110,11 @@ static bool crosses_a_registration(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
+	if (request->other != NULL && pin_crosses(request->other, request->other_extent))
+		return true;
 	if (request->rows)
 		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
-	return pin_crosses(copy->from, copy->now) ||
-	       (request->other != NULL &&
-		pin_crosses((const char *)request->other + copy->done, copy->now));
+	return pin_crosses(copy->from, copy->now);
 }
 
 /* Unpins a range that the driver has refused because of our pin; the call is repeated once. */
@@ -133,6 +136,8 @@ bool copy_next(struct copy *copy)
 
 	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
 		return repeat_unpinned(copy);
+	if (copy->now != 0 && copy->route == COPY_BOUNCE)
+		route_bounce_received(copy);
 	copy->done += copy->now;
 	copy->now = 0;
 	while (!prepare(copy))
@@ -153,7 +158,8 @@ static void keep_semantics(struct copy *copy)
 
 	if (early && copy->result == CUDA_SUCCESS && route->finish != NULL)
 		route->finish(copy);
-	facts_end(copy);
+	pin_leave(request->frame);
+	housekeeper_note_copy();
 }
 
 void copy_showed_idle(const void *host, bool per_thread)
@@ -175,8 +181,8 @@ CUresult copy_end(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if ((copy->refused[0] | copy->refused[1]) != 0)
-		release_refused(copy);
+	if (copy->held)
+		unpin_release();
 	if (copy->bounce.memory != NULL || copy->ring.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL)

@@ -36,8 +36,7 @@ struct copy {
 
 	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */
-	bool driver_reads;      /* counted in block->driver_reads */
-	CUdeviceptr refused[2]; /* addresses for unpin_release() when the copy ends; 0: none */
+	bool held;              /* unpin_release() follows when the copy ends */
 };
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/protections.h"
-#include "base/users.h"
+#include "base/cancel.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "real/handles.h"

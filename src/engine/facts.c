@@ -6,7 +6,6 @@
 #include "base/protections.h"
 #include "engine/between.h"
 #include "engine/defer.h"
-#include "engine/housekeeper.h"
 #include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/stream.h"
@@ -26,8 +25,8 @@ void facts_begin(struct copy *copy)
 	struct copy_facts *facts = &copy->facts;
 
 	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
-	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
-		hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	if (heap_owns(request->host))
+		copy->block = range_find(request->host);
 	facts->to_device = request->direction == TRACE_H2D;
 	facts->to_host = request->direction == TRACE_D2H;
 	facts->linear = !request->rows;
@@ -44,15 +43,6 @@ void facts_begin(struct copy *copy)
 	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }
 
-void facts_end(struct copy *copy)
-{
-	if (copy->driver_reads)
-		atomic_fetch_sub(&copy->block->driver_reads, 1);
-	hp_users_leave(&pin_copies);
-	if (copy->block != NULL)
-		housekeeper_note_copy();
-}
-
 /*
  * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
  * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
@@ -66,31 +56,66 @@ static bool is_captured(const struct copy *copy)
 }
 
 /*
- * Counts the copy for the pin rule, and pins the block if that pays now.  The driver stages a small
- * asynchronous upload of pageable memory inside its call.  No thread may pin the block during that
- * call, or the copy would need a wait.  Returns whether the block is pinned.
+ * True if the copy need not give an address in the block to the driver: staging memory or a bounce
+ * buffer can hold its bytes, a piece at a time.
  */
-static bool pin_if_it_pays(struct copy *copy)
+static bool may_go_aside(const struct copy *copy)
 {
 	const struct copy_facts *facts = &copy->facts;
-	bool early = facts->asynchronous || facts->deferrable;
 
-	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
-		return pin_before_copy(copy->block, facts->to_device, facts->bytes);
-	copy->driver_reads = facts->asynchronous && hp_keeps(driver_read_unpinned);
-	if (copy->driver_reads)
-		atomic_fetch_add(&copy->block->driver_reads, 1);
-	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
+	return facts->linear && (facts->to_device || facts->to_host) &&
+	       copy->request->other == NULL;
 }
 
+/* Enters the block, and that of the other side.  `use` is the result of a first attempt. */
+static enum pin_use enter(const struct copy *copy, enum pin_use use, bool waits)
+{
+	const struct copy_request *request = copy->request;
+	struct block *other = request->other != NULL ? range_find(request->other) : NULL;
+
+	for (;; use = pin_enter(copy->block, request->frame)) {
+		if (use == PIN_TAKEN && !waits)
+			return use;
+		if (use == PIN_TAKEN) {
+			pin_wait(copy->block);
+			continue;
+		}
+		if (other == NULL || pin_enter(other, request->frame) != PIN_TAKEN)
+			return use;
+		/* A thread inside a block waits for no other. */
+		pin_leave(request->frame);
+		pin_wait(other);
+	}
+}
+
+static enum copy_host_memory memory_of(enum pin_use use)
+{
+	return use == PIN_TAKEN ? COPY_TAKEN : use == PIN_PINNED ? COPY_PINNED : COPY_PAGEABLE;
+}
+
+/*
+ * Counts the copy for the pin rule, and pins the block if that pays now.  Enters the block: it
+ * stays pinned, or pageable, until the copy has left.
+ */
 static enum copy_host_memory find_host_memory(struct copy *copy)
 {
-	bool pinned = pin_if_it_pays(copy);
+	const struct copy_facts *facts = &copy->facts;
+	const void *frame = copy->request->frame;
+	bool early = facts->asynchronous || facts->deferrable;
+	bool gains = copy_gains_from_pinning(facts->to_device, early, facts->bytes);
 
-	/* Another thread may finish a pin that it has begun before the driver looks. */
-	if (!pinned && copy->driver_reads)
-		pinned = atomic_load(&copy->block->pin) == BLOCK_PINNING;
-	return pinned ? COPY_PINNED : COPY_PAGEABLE;
+	return memory_of(enter(copy,
+			       gains ? pin_before_copy(copy->block, facts->to_device, facts->bytes,
+						       frame)
+				     : pin_enter(copy->block, frame),
+			       !may_go_aside(copy)));
+}
+
+void facts_enter(struct copy *copy, bool waits)
+{
+	if (copy->block != NULL)
+		copy->facts.host_memory =
+			memory_of(enter(copy, pin_enter(copy->block, copy->request->frame), waits));
 }
 
 static bool is_stream_busy(const struct copy *copy)

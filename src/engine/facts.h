@@ -6,15 +6,20 @@
 
 #include "engine/copy_state.h"
 
-/*
- * Fills in the facts that cost a few loads.  If the copy has a block, the block is in use until
- * facts_end(), which must follow.
- */
+/* Fills in the facts that cost a few loads. */
 void facts_begin(struct copy *copy);
-void facts_end(struct copy *copy);
 
-/* Answers the plan's question, and sets its bit.  May call the driver, and pin the block. */
+/*
+ * Answers the plan's question, and sets its bit.  May call the driver.  COPY_ASK_HOST_MEMORY may
+ * pin the block, and enters it until pin_leave().
+ */
 void facts_answer(struct copy *copy, enum copy_step question);
+
+/*
+ * Called if a route could not carry out a copy that is not inside its block: enters the block.  If
+ * another thread has taken it, the result is COPY_TAKEN, or `waits`: waits first.
+ */
+void facts_enter(struct copy *copy, bool waits);
 
 /*
  * True if all earlier work is complete when a synchronous download to `host` returns.  May call the

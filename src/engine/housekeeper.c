@@ -24,10 +24,9 @@
 #include "heap/heap.h"
 #include "heap/pressure.h"
 #include "heap/reclaim.h"
-#include "pin/background.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
-#include "pin/pinning.h"
+#include "pin/queue.h"
 #include "real/contexts.h"
 #include "stage/bounce.h"
 
@@ -97,7 +96,6 @@ static bool evicted; /* nothing more can be unpinned for that pressure */
 /* Any thread. */
 static _Atomic bool cannot_ask;   /* the driver cannot tell whether the device is idle */
 static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
-static _Atomic bool queue_seen;   /* the thread knows of queued pins */
 static _Atomic bool pins_seen;    /* the thread knows of pinned blocks */
 
 static void unpin_end(void)
@@ -242,9 +240,8 @@ static uint64_t tend_pressure(void)
 /* Registering does not wait for the device, so the device need not be idle. */
 static uint64_t tend_pin_queue(void)
 {
-	atomic_store(&queue_seen, false);
-	while (pin_has_queued() && !fork_waits() && section_begin()) {
-		size_t done = pin_in_background(BYTES_A_TURN);
+	while (pin_has_queued() && !fork_waits() && section_begin(SECTION_PINS)) {
+		size_t done = pin_queued(BYTES_A_TURN);
 
 		section_end();
 		if (done == 0)
@@ -268,7 +265,7 @@ static bool must_unpin(void)
 static void unpin_what_is_due(uint32_t seen)
 {
 	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
-		bool may = section_begin();
+		bool may = section_begin(SECTION_PINS);
 		size_t done = may && pin_eviction_due() ? pin_evict_due(BYTES_A_TURN) : 0;
 
 		/*
@@ -368,6 +365,11 @@ static void *housekeep(void *arg)
 	return NULL;
 }
 
+static void wake(void)
+{
+	hp_ring(&wakes);
+}
+
 void housekeeper_start(void)
 {
 	if (!hp_once_begin(&started))
@@ -376,7 +378,7 @@ void housekeeper_start(void)
 	atomic_store(&cannot_ask, !REAL_HAS(cuCtxRecordEvent));
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
 		atomic_store(&runs, true);
-		pin_set_background(true);
+		pin_set_queue(wake);
 		heap_set_attended(true);
 	} else {
 		hp_debug("no thread for unpinning: freed pinned buffers are kept");
@@ -406,11 +408,7 @@ void housekeeper_note_bounce(void)
 
 void housekeeper_note_copy(void)
 {
-	bool queued = pin_has_queued() && !atomic_exchange(&queue_seen, true);
-	bool pinned =
-		!atomic_load(&pins_seen) && pinned_now() != 0 && !atomic_exchange(&pins_seen, true);
-
-	if (queued || pinned)
+	if (!atomic_load(&pins_seen) && pinned_now() != 0 && !atomic_exchange(&pins_seen, true))
 		hp_ring(&wakes);
 }
 

@@ -28,7 +28,7 @@ bool housekeeper_call(void);
 /* Called when an idle bounce buffer stays mapped.  Usually one atomic exchange. */
 void housekeeper_note_bounce(void);
 
-/* Called after a copy, which may have pinned its block, or queued it.  Usually two loads. */
+/* Called after a copy, which may have pinned its block.  Usually one load. */
 void housekeeper_note_copy(void);
 
 /*

@@ -6,7 +6,7 @@
  * stream would wait for all work that runs now.
  *
  * cuCtxRecordEvent() invalidates captures (cuda.h).  A capture that begins waits for the end of
- * such a call, and blocks later ones (engine/section.h).
+ * such a call, and prevents later ones (engine/section.h).
  */
 #include "engine/idle.h"
 #include "base/clock.h"
@@ -108,16 +108,12 @@ static enum idle_verdict poll_once(bool first)
 {
 	enum idle_verdict verdict = IDLE_BUSY;
 
-	if (!section_begin())
+	if (!section_begin(SECTION_ASKS))
 		return IDLE_INTERRUPTED;
-	if (first && !section_record_begin()) {
-		verdict = IDLE_INTERRUPTED;
-	} else if (first) {
+	if (first)
 		verdict = record_every_context();
-		section_record_end();
-	} else {
+	else
 		verdict = events_generation == contexts_generation() ? IDLE_YES : IDLE_INTERRUPTED;
-	}
 	if (verdict == IDLE_YES && !are_complete())
 		verdict = IDLE_BUSY;
 	REAL(cuCtxSetCurrent)(NULL);
@@ -127,7 +123,7 @@ static enum idle_verdict poll_once(bool first)
 
 static void end_events(void)
 {
-	if (events_used == 0 || !section_begin())
+	if (events_used == 0 || !section_begin(SECTION_ASKS))
 		return;
 	destroy_events();
 	REAL(cuCtxSetCurrent)(NULL);

@@ -85,6 +85,8 @@ static bool always_bounces(const struct copy_facts *facts)
 /* Returns the route that needs no memory of hotpin's. */
 static enum copy_step last_route(const struct copy_facts *facts)
 {
+	if (facts->host_memory == COPY_TAKEN)
+		return COPY_BOUNCE;
 	if (!is_pinned(facts))
 		return COPY_PASS;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
@@ -129,6 +131,11 @@ static enum copy_step plan_pageable(const struct copy_facts *facts)
  */
 static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {
+	if (facts->host_memory == COPY_TAKEN) {
+		enum copy_step step = plan_pageable(facts);
+
+		return step == COPY_PASS ? COPY_BOUNCE : step;
+	}
 	if (!is_pinned(facts))
 		return plan_pageable(facts);
 	return always_bounces(facts) ? COPY_BOUNCE : last_route(facts);
@@ -197,7 +204,8 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	switch (route) {
 	case COPY_PASS:
 		/* An asynchronous copy of pinned memory would return too early. */
-		return !is_pinned(facts) || !facts->asynchronous;
+		return facts->host_memory < COPY_PINNED ||
+		       (is_pinned(facts) && !facts->asynchronous);
 	case COPY_DIRECT:
 		return is_pinned(facts) && !facts->asynchronous;
 	case COPY_WAIT:

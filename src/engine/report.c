@@ -7,7 +7,7 @@
 /* True if the program has registered memory of the block, which may be the memory of the copy. */
 static bool may_be_registered(const struct copy *copy)
 {
-	return copy->block != NULL && atomic_load(&copy->block->pin) == BLOCK_USER_REGISTERED;
+	return copy->block != NULL && (atomic_load(&copy->block->word) & WORD_REGISTERED) != 0;
 }
 
 static enum trace_memory memory_of(const struct copy *copy)
@@ -26,6 +26,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 			       ? TRACE_PAGEABLE
 			       : TRACE_PROMOTED;
 	case COPY_PAGEABLE:
+	case COPY_TAKEN:
 		return may_be_registered(copy) ? TRACE_UNKNOWN : TRACE_PAGEABLE;
 	default:
 		return TRACE_UNKNOWN;

@@ -1,6 +1,6 @@
 /*
- * route_bounce.c - an upload of pinned memory that returns without a wait, so its source is copied
- * first.
+ * route_bounce.c - copies by way of other memory: an upload of pinned memory that returns without a
+ * wait, and copies of a block that another thread has taken.
  */
 #include "engine/route_bounce.h"
 #include "base/protections.h"
@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* A copy of a block that another thread has taken goes in pieces: its size has no bound. */
+#define PIECE ((size_t)4 << 20)
+
 /*
  * True for pieces that go through the ring.  The driver stages smaller pieces of pageable memory as
  * fast.  A synchronous call would wait until the device has read the ring; a deferred copy is an
@@ -18,6 +21,7 @@
 static bool fits_the_ring(const struct copy *copy)
 {
 	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
+	       copy->now == copy->request->bytes &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
@@ -42,6 +46,8 @@ bool route_bounce_source(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
+	if (copy->facts.host_memory == COPY_TAKEN && copy->now > PIECE)
+		copy->now = PIECE;
 	route_wait_for_writers(copy);
 	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {
 		copy->ring_bytes = copy->now;
@@ -53,13 +59,21 @@ bool route_bounce_source(struct copy *copy)
 	/* A bounce buffer has room for rows with their gaps. */
 	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
 	bool kept = false;
-	if (!bounce_take(bytes, &copy->bounce, &kept))
+	/* The first piece has taken a buffer for all. */
+	if (copy->bounce.memory == NULL && !bounce_take(bytes, &copy->bounce, &kept))
 		return false;
 	if (kept)
 		housekeeper_note_bounce();
-	copy_source(copy, copy->bounce.memory, bytes);
+	if (!copy->facts.to_host)
+		copy_source(copy, copy->bounce.memory, bytes);
 	copy->from = copy->bounce.memory;
 	return true;
+}
+
+void route_bounce_received(struct copy *copy)
+{
+	if (copy->facts.to_host)
+		memcpy((char *)copy->request->host + copy->done, copy->bounce.memory, copy->now);
 }
 
 void route_bounce_release(struct copy *copy, bool sent)

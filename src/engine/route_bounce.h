@@ -1,5 +1,5 @@
 /*
- * Uploads from a copy of the source.
+ * Copies by way of bounce buffers and the ring.
  */
 #ifndef HP_ENGINE_ROUTE_BOUNCE_H
 #define HP_ENGINE_ROUTE_BOUNCE_H
@@ -12,6 +12,9 @@
  * no memory for either.
  */
 bool route_bounce_source(struct copy *copy);
+
+/* Called after the driver's call for a piece: a downloaded piece is still in the buffer. */
+void route_bounce_received(struct copy *copy);
 
 /*
  * Gives back the part of the ring and the buffer that the copy holds.  `sent`: the driver has

@@ -6,34 +6,32 @@
 #include "base/protections.h"
 #include "engine/route_wait.h"
 #include "engine/unpin.h"
+#include "pin/use.h"
 
-const struct route route_pass = { .finish = route_wait_if_pinned,
-				  .counter = HP_COUNT_copies_passed };
+const struct route route_pass = { .counter = HP_COUNT_copies_passed };
 const struct route route_direct = { .counter = HP_COUNT_copies_direct };
 const struct route route_wait = { .finish = route_wait_for_stream,
 				  .counter = HP_COUNT_copies_direct };
 
+void route_hold(struct copy *copy)
+{
+	if (!copy->held)
+		unpin_hold();
+	copy->held = true;
+}
+
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	void (*unpin)(const void *, size_t) =
-		copy->block != NULL ? unpin_range_in_copy : unpin_range;
 
 	if (copy->facts.captured && !hp_keeps(captured_unpinned))
 		return true;
-	unpin(request->host, request->extent);
+	pin_leave(request->frame);
+	route_hold(copy);
+	unpin_range(request->host, request->extent);
 	if (request->other != NULL)
-		unpin(request->other, request->bytes);
+		unpin_range(request->other, request->other_extent);
 	return true;
 }
 
-/* A captured copy does not run yet, so nothing waits for it. */
-static void finish_unpinned(struct copy *copy)
-{
-	if (!copy->facts.captured)
-		route_wait_if_pinned(copy);
-}
-
-const struct route route_unpin = { .begin = unpin_sides,
-				   .finish = finish_unpinned,
-				   .counter = HP_COUNT_copies_passed };
+const struct route route_unpin = { .begin = unpin_sides, .counter = HP_COUNT_copies_passed };

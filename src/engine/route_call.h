@@ -6,6 +6,9 @@
 
 #include "engine/route.h"
 
+/* Nothing is pinned until the copy ends. */
+void route_hold(struct copy *copy);
+
 extern const struct route route_pass, route_direct, route_wait, route_unpin;
 
 #endif

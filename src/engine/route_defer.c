@@ -8,27 +8,26 @@
 #include "base/protections.h"
 #include "engine/defer.h"
 #include "engine/route_bounce.h"
-#include "engine/route_wait.h"
-#include "engine/state.h"
+#include "engine/enqueue.h"
 
 static bool enqueue(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (!hp_users_try_enter(&state_enqueuers))
+	if (!enqueue_begin())
 		return false;
 	bool sent = REAL(cuMemcpyHtoDAsync_v2)(request->far, copy->from, request->bytes, NULL) ==
 		    CUDA_SUCCESS;
 	if (sent)
 		defer_add();
-	hp_users_leave(&state_enqueuers);
+	enqueue_end();
 	return sent;
 }
 
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	bool pinned = copy->facts.host_memory >= COPY_PINNED;
+	bool pinned = copy->facts.host_memory >= COPY_PINNED; /* or it may be soon */
 
 	copy->from = request->host;
 	copy->now = request->bytes;
@@ -43,6 +42,4 @@ static bool begin(struct copy *copy)
 	return true;
 }
 
-const struct route route_defer = { .begin = begin,
-				   .finish = route_wait_if_pinned,
-				   .counter = HP_COUNT_copies_deferred };
+const struct route route_defer = { .begin = begin, .counter = HP_COUNT_copies_deferred };

@@ -5,6 +5,7 @@
 #include "engine/route_stage.h"
 #include "engine/route_wait.h"
 #include "engine/staging.h"
+#include "pin/use.h"
 #include "trace/trace.h"
 
 static bool begin(struct copy *copy)
@@ -12,6 +13,8 @@ static bool begin(struct copy *copy)
 	const struct copy_request *request = copy->request;
 
 	copy->staged = true;
+	/* The driver gets no address in the block. */
+	pin_leave(request->frame);
 	route_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
 	copy->done = staging_run(request);

@@ -25,18 +25,6 @@ void route_wait_for_stream(struct copy *copy)
 		wait_for_copy(copy);
 }
 
-void route_wait_if_pinned(struct copy *copy)
-{
-	/* A pinned source of a deferred copy was bounced. */
-	bool bounced = copy->route == COPY_DEFER && copy->facts.host_memory >= COPY_PINNED;
-
-	if (bounced || !hp_keeps(pinned_copy_waits))
-		return;
-	int pin = atomic_load(&copy->block->pin);
-	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(pinned_during_call))
-		wait_for_copy(copy);
-}
-
 void route_wait_for_writers(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;

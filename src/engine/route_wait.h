@@ -10,9 +10,6 @@
 /* Waits for the stream, after a call that may return before its transfer has completed. */
 void route_wait_for_stream(struct copy *copy);
 
-/* As route_wait_for_stream(), but only if another thread has pinned the block during the call. */
-void route_wait_if_pinned(struct copy *copy);
-
 /*
  * Called before hotpin reads the source.  The driver's synchronous copy reads it behind all earlier
  * work, which may include a host function that writes it.  So this function waits for that work.

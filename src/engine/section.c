@@ -1,12 +1,17 @@
-/* section.c - the housekeeper enters the section; any number of threads may block it. */
+/*
+ * section.c - the housekeeper says where it is, and then reads whether pin_hold() is in force; other
+ * threads do it the other way round.
+ */
 #include "engine/section.h"
 #include "base/clock.h"
 #include "base/protections.h"
-#include "base/users.h"
+#include "pin/pin.h"
 #include "real/real.h"
 
-static struct hp_users insiders;  /* the housekeeper, while it is in the section */
-static struct hp_users recorders; /* the same, while it makes calls that invalidate a capture */
+#include <limits.h>
+#include <stdatomic.h>
+
+static _Atomic uint32_t current; /* enum section, or 0; a futex */
 
 /* Sets the relaxed capture mode of the housekeeper's thread, the only one that enters. */
 static void relax_captures(void)
@@ -18,66 +23,33 @@ static void relax_captures(void)
 		done = REAL(cuThreadExchangeStreamCaptureMode)(&mode) == CUDA_SUCCESS;
 }
 
-bool section_begin(void)
+bool section_begin(enum section section)
 {
-	if (!hp_users_try_enter(&insiders))
-		return false;
-	relax_captures();
-	return true;
+	atomic_store(&current, section);
+	if (!pin_is_held() || !hp_keeps(driver_section_blocked)) {
+		relax_captures();
+		return true;
+	}
+	section_end();
+	return false;
 }
 
 void section_end(void)
 {
-	hp_users_leave(&insiders);
+	atomic_store(&current, 0);
+	hp_wake(&current, INT_MAX);
 }
 
-bool section_record_begin(void)
+void section_wait(bool any, uint64_t until_ns)
 {
-	return hp_users_try_enter(&recorders);
-}
+	uint32_t seen;
 
-void section_record_end(void)
-{
-	hp_users_leave(&recorders);
-}
-
-void section_block_for_capture(void)
-{
-	if (!hp_keeps(driver_section_blocked))
-		return;
-	hp_users_close(&insiders);
-	hp_users_close(&recorders);
-	hp_users_drain(&recorders, UINT64_MAX);
-}
-
-void section_unblock_after_capture(void)
-{
-	if (!hp_keeps(driver_section_blocked))
-		return;
-	hp_users_open(&recorders);
-	hp_users_open(&insiders);
-}
-
-void section_block(uint64_t patience_ns)
-{
-	uint64_t end_ns = UINT64_MAX;
-
-	if (!hp_keeps(driver_section_blocked))
-		return;
-	hp_users_close(&insiders);
-	if (insiders.inside != 0 && patience_ns != UINT64_MAX)
-		end_ns = hp_now_ns() + patience_ns;
-	hp_users_drain(&insiders, end_ns);
-}
-
-void section_unblock(void)
-{
-	if (hp_keeps(driver_section_blocked))
-		hp_users_open(&insiders);
+	while ((seen = atomic_load(&current)) == SECTION_ASKS || (any && seen != 0))
+		if (!hp_wait_until(&current, seen, until_ns))
+			return;
 }
 
 void section_after_fork_child(void)
 {
-	hp_users_reset(&insiders);
-	hp_users_reset(&recorders);
+	atomic_store(&current, 0);
 }

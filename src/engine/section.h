@@ -1,9 +1,7 @@
 /*
- * The driver section: the code in which the housekeeper calls the driver.
- *
- * The section must not overlap with the end of a context, which invalidates handles, nor with the
- * end of the process.  No section begins while a capture is active.  The calls in it are relaxed,
- * so those that have begun earlier harm no capture, except calls that record an event in a context.
+ * The housekeeper's calls of the driver.  They must not overlap with the end of a context, which
+ * invalidates handles, nor with the end of the process.  They are relaxed, so they harm no capture,
+ * except those that record an event in a context.
  */
 #ifndef HP_ENGINE_SECTION_H
 #define HP_ENGINE_SECTION_H
@@ -11,35 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum section {
+	SECTION_ASKS = 1, /* asks about contexts; some microseconds */
+	SECTION_PINS,     /* pins or unpins blocks; their words keep their contexts alive */
+};
+
 /*
- * Enters the section, in the relaxed capture mode.  False: the section is blocked.  Called by the
- * housekeeper only.  Never waits.
+ * Enters, in the relaxed capture mode.  False: pin_hold() is in force.  Called by the housekeeper
+ * only.  Never waits.
  */
-bool section_begin(void);
+bool section_begin(enum section section);
 void section_end(void);
 
 /*
- * Blocks the section until section_unblock() was called as often, and waits until the housekeeper
- * has left it, `patience_ns` at most.  Any thread, no lock held, not inside the driver.
+ * Waits until the housekeeper has left SECTION_ASKS; `any`: both sections.  It enters none while
+ * pin_hold() is in force, which the caller calls before.
  */
-void section_block(uint64_t patience_ns);
-void section_unblock(void);
+void section_wait(bool any, uint64_t until_ns);
 
-/*
- * Bracket the calls in the section that would invalidate a capture.  False: a capture is active.
- * Never waits.
- */
-bool section_record_begin(void);
-void section_record_end(void);
-
-/*
- * Blocks the section until section_unblock_after_capture() was called as often.  Waits only while
- * the housekeeper is in section_record_begin() .. section_record_end(), some microseconds.
- */
-void section_block_for_capture(void);
-void section_unblock_after_capture(void);
-
-/* In the child of fork(): the section is empty. */
+/* In the child of fork(): the housekeeper is in no section. */
 void section_after_fork_child(void);
 
 #endif

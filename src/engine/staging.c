@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/protections.h"
+#include "engine/enqueue.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "pin/pin.h"
@@ -123,6 +124,7 @@ static bool samples_untouched(const struct copy_request *request)
 
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
 {
+	/* Of a block that another thread has taken the driver must not be asked. */
 	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = describe(request);
 
@@ -140,12 +142,12 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 
 bool staging_ring_take(const struct copy_request *request, size_t bytes, struct ring_hold *ret)
 {
-	if (!hp_users_try_enter(&state_enqueuers))
+	if (!enqueue_begin())
 		return false;
 	bool taken = ring_take(bytes, request->asynchronous ? request->stream : NULL,
 			       request->per_thread, ret);
 	if (!taken)
-		hp_users_leave(&state_enqueuers);
+		enqueue_end();
 	return taken;
 }
 
@@ -162,7 +164,7 @@ void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t by
 void staging_ring_end(struct ring_hold *hold, bool sent)
 {
 	ring_put(hold, sent);
-	hp_users_leave(&state_enqueuers);
+	enqueue_end();
 }
 
 size_t staging_run(const struct copy_request *request)
@@ -171,12 +173,12 @@ size_t staging_run(const struct copy_request *request)
 	size_t moved = 0;
 
 	bool legacy = stream_is_legacy(stage.stream, stage.per_thread);
-	if (!legacy || hp_users_try_enter(&state_enqueuers)) {
+	if (!legacy || enqueue_begin()) {
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
 					       samples_untouched(request), workers_count());
 		moved = stage_run(&stage);
 		if (legacy)
-			hp_users_leave(&state_enqueuers);
+			enqueue_end();
 	}
 	if (moved < request->bytes)
 		hp_count(stages_given_up);

@@ -7,6 +7,5 @@ _Atomic bool state_active;
 _Atomic int state_process;
 _Atomic bool state_device_found;
 _Atomic int state_captures;
-struct hp_users state_enqueuers;
 _Atomic bool state_copies_pass;
 _Atomic bool state_unordered_streams;

@@ -5,8 +5,6 @@
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
 
-#include "base/users.h"
-
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -30,12 +28,6 @@ extern _Atomic bool state_device_found;
  * and nothing is staged or deferred.
  */
 extern _Atomic int state_captures;
-
-/*
- * The threads that enqueue hotpin's work on the legacy stream.  Closed while a capture is active:
- * then nothing may be enqueued there.
- */
-extern struct hp_users state_enqueuers;
 
 /*
  * True if hotpin may pass copies on without looking at them: there is no profile and no forced

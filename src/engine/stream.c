@@ -5,7 +5,7 @@
 #include "engine/stream.h"
 #include "base/counters.h"
 #include "base/protections.h"
-#include "engine/state.h"
+#include "engine/enqueue.h"
 #include "real/relaxed.h"
 
 static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
@@ -54,10 +54,10 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 	if (!hp_keeps(held_by_legacy) || !stream_follows_legacy(stream, per_thread))
 		return false;
 	/* A query of the legacy stream would invalidate a capture; captures that begin now wait. */
-	if (!hp_users_try_enter(&state_enqueuers))
+	if (!enqueue_begin())
 		return true;
 	bool behind = stream_is_busy(CU_STREAM_LEGACY, false);
-	hp_users_leave(&state_enqueuers);
+	enqueue_end();
 	return behind;
 }
 

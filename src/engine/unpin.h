@@ -8,12 +8,15 @@
 
 #include <stdbool.h>
 
-/*
- * Unpin the blocks in [address, address + bytes), which may be pinned again later.
- * unpin_range_in_copy() is for a caller that is inside pin_copies.
- */
+/* Unpins the blocks in [address, address + bytes), which may be pinned again at once. */
 void unpin_range(const void *address, size_t bytes);
-void unpin_range_in_copy(const void *address, size_t bytes);
+
+/*
+ * Bracket a driver call with addresses that must be pageable: nothing is pinned meanwhile.  The
+ * caller unpins their blocks in between.
+ */
+void unpin_hold(void);
+void unpin_release(void);
 
 /*
  * Called with the result of a call by which the program pins memory.  If there was no memory, gives
@@ -22,12 +25,8 @@ void unpin_range_in_copy(const void *address, size_t bytes);
  */
 bool unpin_for_program(CUresult result);
 
-/*
- * The slow path of unpin_refuse(): unpin_hold() unpins the block and prevents pins until
- * unpin_release().
- */
-bool unpin_hold(CUdeviceptr address);
-void unpin_release(CUdeviceptr address);
+/* The slow path of unpin_refuse(). */
+bool unpin_device_address(CUdeviceptr address);
 
 /*
  * Called before the program passes `address` as device memory.  The driver refuses pageable memory
@@ -37,7 +36,7 @@ void unpin_release(CUdeviceptr address);
 static inline bool unpin_refuse(CUdeviceptr address)
 {
 	return __builtin_expect(heap_owns((const void *)address), 0) &&
-	       hp_keeps(no_device_memory) && unpin_hold(address);
+	       hp_keeps(no_device_memory) && unpin_device_address(address);
 }
 
 #endif

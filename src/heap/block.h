@@ -4,17 +4,20 @@
 #ifndef HP_HEAP_BLOCK_H
 #define HP_HEAP_BLOCK_H
 
+#include "heap/word.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the word of a block says about its pages. */
 enum block_pin {
 	BLOCK_PAGEABLE,        /* not registered, as far as we know */
-	BLOCK_PINNING,         /* a thread is pinning or unpinning it */
+	BLOCK_CHANGING,        /* a thread has taken the word, or is the next to take it */
 	BLOCK_PINNED,          /* registered by us, all of it */
 	BLOCK_USER_REGISTERED, /* pages are registered by the program, or since an unpin failed */
-	BLOCK_REFUSED,         /* the driver refused to pin it; it is not asked again */
+	BLOCK_ALTERED,         /* the program has changed the pages, or the driver refuses them */
 };
 
 enum block_state {
@@ -43,23 +46,6 @@ struct block {
 	bool lengthened; /* since malloc() returned it; under the lock heap */
 
 	/*
-	 * The program has changed the block's mapping: the block is never pinned or handed out
-	 * again.  Set under the locks pin and heap, read by any thread.
-	 */
-	_Atomic bool altered;
-
-	/*
-	 * calloc() is dropping pages of the block, which must not be pinned.  Written by its owner.
-	 */
-	_Atomic bool clearing;
-
-	/*
-	 * Number of copies in flight that the driver stages itself because the block is pageable:
-	 * it must not be pinned before they have returned.  Any thread.
-	 */
-	_Atomic uint32_t driver_reads;
-
-	/*
 	 * calloc() found the block sparse, and does not sample it for so many turns.  Written by
 	 * its owner.
 	 */
@@ -79,12 +65,12 @@ struct block {
 	_Atomic uint64_t copied_bytes; /* counted by the pin rule (pin/cost.h) */
 	_Atomic uint64_t copied_ns; /* when it was copied last, by hp_now_coarse_ns(); 0: never */
 
-	/* Changed under the locks pin and heap, read by any thread (acquire). */
-	_Atomic uint32_t pin; /* enum block_pin; pin_change_begin() waits for it */
+	hp_word word; /* any thread; survives the block, because a thread may still look at it */
 
-	/* Under the lock pin. */
-	uint32_t user_registrations; /* registrations by the program that touch the block */
-	uintptr_t pin_owner;         /* the CUcontext that was current when we pinned the block */
+	/* The CUcontext that was current when we pinned the block.  Written by the taker. */
+	_Atomic uintptr_t pin_owner;
+
+	uint32_t user_registrations; /* by the program in this block; under the lock pin */
 
 	/*
 	 * Read by any thread (acquire), changed under the lock heap.  malloc() and free() make
@@ -95,8 +81,26 @@ struct block {
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;
+	bool kept_pinned; /* the LRU list of the block is that of pinned ones */
 	struct block *next, *previous; /* the list of its state */
 	struct block *older, *newer;   /* the LRU list of BLOCK_CACHED, by freed_ns */
 };
+
+static inline enum block_pin block_pin(const struct block *block)
+{
+	uint32_t word = atomic_load_explicit(&block->word, memory_order_acquire);
+
+	if (word & (WORD_TAKEN | WORD_MARKED))
+		return BLOCK_CHANGING;
+	if (word & WORD_FOREIGN)
+		return word & WORD_REGISTERED ? BLOCK_USER_REGISTERED : BLOCK_ALTERED;
+	return word & WORD_PINNED ? BLOCK_PINNED : BLOCK_PAGEABLE;
+}
+
+/* True if the block is neither pinned nor handed out again, until its pages are new. */
+static inline bool block_is_altered(const struct block *block)
+{
+	return (atomic_load_explicit(&block->word, memory_order_acquire) & WORD_ALTERED) != 0;
+}
 
 #endif

@@ -46,8 +46,7 @@ static void detach(struct block *block)
 static bool may_join(const struct block *neighbor, const struct block *block)
 {
 	return neighbor != NULL && neighbor->state == BLOCK_CACHED &&
-	       neighbor->pin == BLOCK_PAGEABLE && neighbor->huge == block->huge &&
-	       !neighbor->altered;
+	       block_pin(neighbor) == BLOCK_PAGEABLE && neighbor->huge == block->huge;
 }
 
 /* Joins two neighbors.  The larger one keeps its freed_ns. */
@@ -64,8 +63,8 @@ static struct block *join(struct block *a, struct block *b)
 void cache_put(struct block *block, uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	block->freed_ns = block->altered ? 0 : now;
-	if (block->pin == BLOCK_PAGEABLE || !hp_keeps(pinned_stays_whole)) {
+	block->freed_ns = block_is_altered(block) ? 0 : now;
+	if (block_pin(block) == BLOCK_PAGEABLE || !hp_keeps(pinned_stays_whole)) {
 		struct block *lower = map_at(block->base - 1);
 		struct block *upper = map_at(block->base + block->room);
 
@@ -120,7 +119,7 @@ static size_t skipped(const struct block *block, size_t alignment)
 /* True if the pages of the block suit the request. */
 static bool is_of_use(const struct block *block, const struct request *request)
 {
-	return !block->altered && huge_suits(block, request->room, request->huge);
+	return !block_is_altered(block) && huge_suits(block, request->room, request->huge);
 }
 
 static bool fits(const struct block *block, const struct request *request)
@@ -131,7 +130,7 @@ static bool fits(const struct block *block, const struct request *request)
 	    block->room - front < request->room)
 		return false;
 	/* A pinned block stays whole. */
-	return block->pin == BLOCK_PAGEABLE || (front == 0 && block->room <= request->most);
+	return block_pin(block) == BLOCK_PAGEABLE || (front == 0 && block->room <= request->most);
 }
 
 /* Cuts off the first `front` bytes of a BLOCK_LEAVING block.  NULL: not possible. */
@@ -191,7 +190,7 @@ static bool could_be_longer(const struct block *block, const struct request *req
 {
 	size_t front = skipped(block, request->stand);
 
-	return block->pin == BLOCK_PAGEABLE && !block->altered &&
+	return block_pin(block) == BLOCK_PAGEABLE &&
 	       block->huge == (request->huge != HUGE_NOT) && front < block->room &&
 	       block->room - front >= request->room / LONGER_PART &&
 	       block->room - front + free_behind(block) >= request->room;
@@ -259,7 +258,7 @@ static struct block *take_upper(struct block *block, size_t bytes)
 	size_t unit = block->huge ? HP_HUGE_PAGE_BYTES : MAP_UNIT;
 
 	detach(block);
-	if (block->pin != BLOCK_PAGEABLE || bytes >= block->room)
+	if (block_pin(block) != BLOCK_PAGEABLE || bytes >= block->room)
 		return block;
 
 	/* No page may be cut in two. */

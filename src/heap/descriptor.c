@@ -38,13 +38,11 @@ void descriptor_begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->room, room, memory_order_relaxed);
 	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
 	atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
-	atomic_store_explicit(&block->clearing, false, memory_order_relaxed);
 	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
+	word_reset(&block->word, 0);
 	atomic_store_explicit(&block->has_slot, false, memory_order_relaxed);
 	atomic_store_explicit(&block->turns, 0, memory_order_relaxed);
 	block->moved = false;

@@ -117,9 +117,7 @@ static void note_pinned(uint64_t freed_ns)
 
 static bool is_loose(const struct block *block)
 {
-	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-	return pin == BLOCK_PAGEABLE || pin == BLOCK_REFUSED || !hp_keeps(pinned_pages_stay);
+	return !block->kept_pinned || !hp_keeps(pinned_pages_stay);
 }
 
 static struct lru *lru_of(const struct block *block)
@@ -129,6 +127,10 @@ static struct lru *lru_of(const struct block *block)
 
 void expiry_add(struct block *block)
 {
+	enum block_pin pin = block_pin(block);
+
+	/* The word may change while the block is in a list. */
+	block->kept_pinned = pin != BLOCK_PAGEABLE && pin != BLOCK_ALTERED;
 	lru_add(lru_of(block), block);
 	if (!is_loose(block))
 		note_pinned(block->freed_ns);
@@ -164,7 +166,7 @@ static struct block *oldest_pinned(void)
 {
 	struct block *block = pinned.oldest;
 
-	while (block != NULL && block->pin != BLOCK_PINNED)
+	while (block != NULL && block_pin(block) != BLOCK_PINNED)
 		block = block->newer;
 	return block;
 }
@@ -186,7 +188,7 @@ struct block *expiry_next(uint64_t now, size_t least, size_t most, size_t *ret_b
 	size_t bytes = hp_least(old, most) > least ? hp_least(old, most) : least;
 
 	/* No allocation will ever get that block. */
-	if (block->altered)
+	if (block_is_altered(block))
 		bytes = block->room;
 	*ret_bytes = bytes;
 	return bytes != 0 ? block : NULL;
@@ -228,19 +230,18 @@ void expiry_set_target(size_t bytes)
 	set_due(0);
 }
 
-void expiry_set_pin(struct block *block, enum block_pin pin)
+void expiry_note_pin(struct block *block)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	bool kept = block->state == BLOCK_CACHED;
+	bool is_pinned = block_pin(block) == BLOCK_PINNED;
 
-	if (kept)
+	if (block->state == BLOCK_CACHED) {
 		lru_remove(lru_of(block), block);
-	atomic_store(&block->pin, pin);
-	if (kept)
 		expiry_add(block);
-	else if (!is_loose(block) && slots_oldest(true) != UINT64_MAX)
+	} else if (is_pinned && slots_oldest(true) != UINT64_MAX) {
 		due_by(slots_oldest(true) + EXPIRY_NS);
-	if (is_loose(block) && pinned.bytes == 0)
+	}
+	if (!is_pinned && pinned.bytes == 0)
 		set_none_due();
 }
 

@@ -68,8 +68,8 @@ void expiry_note_parked(void);
  */
 void expiry_set_target(size_t bytes);
 
-/* Changes the pin state of a free block, and the sums with it. */
-void expiry_set_pin(struct block *block, enum block_pin pin);
+/* Called after the pin of a block that is not in use has changed: files it anew. */
+void expiry_note_pin(struct block *block);
 
 /* Returns the bytes that are cached, with pinned blocks, without parked ones. */
 size_t expiry_bytes(void);

@@ -230,7 +230,7 @@ bool heap_holds(const void *address)
 
 	if (!heap_owns(address) || (state < BLOCK_LIVE && span_is_closed()))
 		return false;
-	return state < BLOCK_LIVE || !atomic_load_explicit(&block->altered, memory_order_relaxed);
+	return state < BLOCK_LIVE || !block_is_altered(block);
 }
 
 _Atomic size_t heap_freed_most;

@@ -168,7 +168,7 @@ bool huge_would_be_better(const struct block *block)
 	assert(hp_lock_held(HP_LOCK_heap));
 	uintptr_t trial;
 
-	return !block->huge && block->pin == BLOCK_PAGEABLE && block->copied_ns != 0 &&
+	return !block->huge && block_pin(block) == BLOCK_PAGEABLE && block->copied_ns != 0 &&
 	       huge_decide(block->room, block->site, &trial) == HUGE_PROVEN &&
 	       has_room(block->room, HUGE_PROVEN);
 }
@@ -177,7 +177,7 @@ bool huge_would_be_better(const struct block *block)
 static void make_huge(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
-	bool may = block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE && !block->altered;
+	bool may = block->state == BLOCK_LIVE && block_pin(block) == BLOCK_PAGEABLE;
 	if (may)
 		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
 	hp_unlock(HP_LOCK_heap);

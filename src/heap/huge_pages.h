@@ -63,7 +63,7 @@ static inline bool huge_suits(const struct block *block, size_t room, enum huge_
 {
 	return verdict != HUGE_NOT || room < HP_HUGE_PAGE_BYTES ||
 	       !atomic_load_explicit(&block->huge, memory_order_relaxed) ||
-	       atomic_load_explicit(&block->pin, memory_order_relaxed) == BLOCK_PINNED;
+	       block_pin(block) == BLOCK_PINNED;
 }
 
 /*

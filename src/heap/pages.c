@@ -64,11 +64,17 @@ bool pages_purge(struct block *block)
 	void *base = (void *)block->base;
 	int saved = errno;
 
-	bool done = (block->moved || block->huge || block->altered) && map_again(base, block->room);
+	if (!word_try_clear(&block->word))
+		return false;
+	bool altered = block_is_altered(block);
+	bool done = (block->moved || block->huge || altered) && map_again(base, block->room);
 	/* Memory locked by mlock() needs its own advice. */
-	if (!done && !block->altered)
+	if (!done && !altered)
 		done = drop(base, block->room, MADV_DONTNEED) ||
 		       drop(base, block->room, MADV_DONTNEED_LOCKED);
+	if (done && altered)
+		word_restore(&block->word, WORD_ALTERED);
+	word_release(&block->word, false);
 	errno = saved;
 	return done;
 }
@@ -114,14 +120,10 @@ static bool seems_sparse(struct block *block)
 
 void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 {
-	bool may_drop = to - from >= LOOK_FROM;
 	int saved = errno;
-
 	/* A thread of ours may be about to pin the block, which was copied before it was freed. */
-	if (may_drop) {
-		atomic_store(&block->clearing, true);
-		may_drop = atomic_load(&block->pin) == BLOCK_PAGEABLE;
-	}
+	bool may_drop = to - from >= LOOK_FROM && word_try_pin(&block->word), alone = may_drop;
+
 	if (may_drop && seems_sparse(block) &&
 	    drop((void *)block->base, block->room, MADV_DONTNEED))
 		from = to;
@@ -135,7 +137,8 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 			memset((void *)from, 0, bytes);
 		from += bytes;
 	}
-	atomic_store_explicit(&block->clearing, false, memory_order_release);
+	if (alone)
+		word_release(&block->word, false);
 	errno = saved;
 }
 

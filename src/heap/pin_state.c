@@ -1,69 +1,69 @@
 /*
- * pin_state.c - changes the pin state of blocks for src/pin.
+ * pin_state.c - what src/pin does to blocks under the lock heap.  Words change there, too, if the
+ * block must be in use, or if the lists of freed blocks depend on its pin.
  */
 #include "heap/pin_state.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/protections.h"
 #include "heap/cache.h"
 #include "heap/expiry.h"
 #include "heap/release.h"
 #include "heap/span.h"
 
 #include <assert.h>
-#include <limits.h>
 
-void heap_set_pin_locked(struct block *block, enum block_pin pin)
+/* Requires the lock heap. */
+static bool may_pin(const struct block *block)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
-	bool changing = block->pin == BLOCK_PINNING;
-
-	if (pin == BLOCK_PAGEABLE && block->altered && hp_keeps(altered_for_good))
-		pin = BLOCK_REFUSED;
-	if (block->state == BLOCK_LIVE)
-		atomic_store(&block->pin, pin);
-	else
-		expiry_set_pin(block, pin);
-	if (changing && pin != BLOCK_PINNING)
-		hp_wake(&block->pin, INT_MAX);
+	return block->state == BLOCK_LIVE && !expiry_is_pinned_over();
 }
 
-size_t heap_pin_begin(struct block *block)
+size_t heap_try_pin(struct block *block)
 {
 	size_t room = 0;
 
-	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
-	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE &&
-	    !expiry_is_pinned_over()) {
+	if (may_pin(block) && word_try_pin(&block->word))
 		room = block->room;
-		heap_set_pin_locked(block, BLOCK_PINNING);
-	}
 	hp_unlock(HP_LOCK_heap);
 	return room;
 }
 
-bool heap_set_altered(struct block *block)
+enum word_look heap_take_queued(struct block *block, size_t *ret_room)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
+	const uint32_t handed = WORD_MARKED | WORD_TAKEN;
+	enum word_look look;
+
+	hp_lock(HP_LOCK_heap);
+	uint32_t word = atomic_load(&block->word);
+	if (may_pin(block) || (word & handed) == handed)
+		look = word_look(&block->word);
+	else
+		look = word & WORD_MARKED ? WORD_LEFT : WORD_DROPPED;
+	*ret_room = look == WORD_ALONE && may_pin(block) ? block->room : 0;
+	hp_unlock(HP_LOCK_heap);
+	return look;
+}
+
+bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken)
+{
 	hp_lock(HP_LOCK_heap);
 	bool live = block->state == BLOCK_LIVE;
-	if (live) {
-		atomic_store_explicit(&block->altered, true, memory_order_release);
-		if (block->pin == BLOCK_PAGEABLE)
-			heap_set_pin_locked(block, hp_keeps(altered_for_good) ? BLOCK_REFUSED
-									      : BLOCK_PAGEABLE);
-	}
+	if (live)
+		*ret_taken = word_alter(&block->word, bit);
 	hp_unlock(HP_LOCK_heap);
 	return live;
 }
 
-void heap_set_pin(struct block *block, enum block_pin pin)
+bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
-	heap_set_pin_locked(block, pin);
+	bool done = ret_saw != NULL ? word_release_inside(&block->word, pinned, ret_saw)
+				    : word_release(&block->word, pinned);
+	if (done && block->state != BLOCK_LIVE)
+		expiry_note_pin(block);
 	hp_unlock(HP_LOCK_heap);
+	return done;
 }
 
 struct block *heap_take_due(void)
@@ -74,25 +74,28 @@ struct block *heap_take_due(void)
 	return block;
 }
 
-void heap_return(struct block *block)
+bool heap_return(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
-	bool bare = block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED;
-	if (block->pin == BLOCK_USER_REGISTERED)
+	enum block_pin pin = block_pin(block);
+	bool bare = pin == BLOCK_PAGEABLE || pin == BLOCK_ALTERED;
+	if (pin == BLOCK_USER_REGISTERED)
 		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
 	else if (!bare)
-		cache_put(block, block->freed_ns);
+		cache_put(block, hp_now_coarse_ns());
 	hp_unlock(HP_LOCK_heap);
 	if (bare) {
 		block->next = NULL;
 		release_list(block);
 	}
+	return bare;
 }
 
 void heap_unhold(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
-	if (block->state == BLOCK_HELD && block->pin != BLOCK_USER_REGISTERED)
+	word_restore(&block->word, WORD_REGISTERED);
+	if (block->state == BLOCK_HELD)
 		cache_put(block, hp_now_coarse_ns());
 	hp_unlock(HP_LOCK_heap);
 }
@@ -106,10 +109,25 @@ void heap_set_reclaim_target(size_t bytes)
 
 void heap_each(void (*call)(struct block *block, void *arg), void *arg)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
 	for (struct block *at = span_first(); at != NULL; at = span_next(at))
 		if (at->state > BLOCK_GONE)
 			call(at, arg);
 	hp_unlock(HP_LOCK_heap);
+}
+
+static void reset(struct block *block, void *arg)
+{
+	(void)arg;
+	word_reset(&block->word, WORD_ALTERED);
+	block->user_registrations = 0;
+	if (block->state == BLOCK_CACHED)
+		expiry_note_pin(block);
+	else if (block->state == BLOCK_HELD)
+		cache_put(block, hp_now_coarse_ns());
+}
+
+void heap_reset_words(void)
+{
+	heap_each(reset, NULL);
 }

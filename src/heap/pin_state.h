@@ -1,8 +1,7 @@
 /*
- * Changes of the pin state of blocks, and the freed blocks that are still pinned.
+ * What src/pin does to blocks under the lock heap, and the freed blocks that are still pinned.
  *
- * For src/pin only.  Every function takes the lock heap.  The lock pin may be held; where a
- * function requires it, its comment says so.
+ * For src/pin only.  Every function takes the lock heap.  The lock pin may be held.
  */
 #ifndef HP_HEAP_PIN_STATE_H
 #define HP_HEAP_PIN_STATE_H
@@ -12,29 +11,23 @@
 #include <stddef.h>
 
 /*
- * Makes a BLOCK_PAGEABLE block in use BLOCK_PINNING.  Returns its room; 0: it is not in use, or not
- * pageable, or freed blocks that are still pinned exceed the bound of the cache.  Requires the lock
- * pin.
+ * Takes the word of a block in use to pin it.  Returns the room of the block.  0: the word is not
+ * free for that (word_try_pin()), or freed blocks that are still pinned exceed the bound of the
+ * cache.
  */
-size_t heap_pin_begin(struct block *block);
+size_t heap_try_pin(struct block *block);
 
 /*
- * Notes that the program changes the mapping of this block: a pageable block becomes BLOCK_REFUSED.
- * False: the block is not in use.  Requires the lock pin.
+ * As word_look(), for a block that may have been freed since it was queued.  *ret_room is the
+ * room to pin, or 0 if the caller must give the word back.
  */
-bool heap_set_altered(struct block *block);
+enum word_look heap_take_queued(struct block *block, size_t *ret_room);
 
-/*
- * Sets block->pin.  A block with a changed mapping becomes BLOCK_REFUSED instead of
- * BLOCK_PAGEABLE. Requires the lock pin.
- */
-void heap_set_pin(struct block *block, enum block_pin pin);
+/* word_alter().  False: the block is not in use. */
+bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 
-/*
- * The same for a caller that holds the lock heap, as the callbacks of heap_each() do.  Wakes
- * pin_change_begin().
- */
-void heap_set_pin_locked(struct block *block, enum block_pin pin);
+/* word_release(), or word_release_inside() if `ret_saw` is not NULL. */
+bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
 /*
  * Takes a freed block that we have pinned and that is due to be unpinned, for this caller alone.
@@ -43,24 +36,24 @@ void heap_set_pin_locked(struct block *block, enum block_pin pin);
 struct block *heap_take_due(void);
 
 /*
- * Takes back a block of heap_take_due(), and gives its pages back unless it is pinned.  No lock
- * may be held.
+ * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned:
+ * false then.  No lock may be held.
  */
-void heap_return(struct block *block);
+bool heap_return(struct block *block);
 
 /*
- * Called when the program's registration inside the block has ended: the block may be used again if
- * it was freed meanwhile.
+ * Called when the last registration by the program in the block has ended: the block may be used
+ * again if it was freed meanwhile.
  */
 void heap_unhold(struct block *block);
 
 /* Makes `bytes` of freed pinned blocks due at once, to free that much of the budget. */
 void heap_set_reclaim_target(size_t bytes);
 
-/*
- * Calls `call` for each block that is not free space, with the locks pin and heap held.  `call`
- * changes a pin by heap_set_pin_locked().  Requires the lock pin.
- */
+/* Calls `call` for each block that is not free space, with the lock heap held. */
 void heap_each(void (*call)(struct block *block, void *arg), void *arg);
+
+/* In the child of fork(): no block is registered, and no thread is inside any. */
+void heap_reset_words(void);
 
 #endif

@@ -64,14 +64,14 @@ static bool park(struct block *block, uint64_t now)
 	 * the CPU caches, and not next to a slot that holds them back.
 	 */
 	block->lengthened = false;
-	if (lengthened && block->pin == BLOCK_PAGEABLE)
+	if (lengthened && block_pin(block) == BLOCK_PAGEABLE)
 		return false;
 	if (block->room > expiry_room())
 		cache_put_all(slots_drain(SLOTS_IN_USE, 0, now));
 
 	bool done = block->room <= expiry_room() && slots_adopt(block, now, &evicted);
 	cache_put_all(evicted);
-	if (done && block->pin != BLOCK_PAGEABLE && block->pin != BLOCK_REFUSED)
+	if (done && block_pin(block) != BLOCK_PAGEABLE)
 		expiry_note_parked();
 	return done;
 }
@@ -84,10 +84,10 @@ struct block *release_block(struct block *block)
 	assert(block->state == BLOCK_LEAVING);
 	slots_leave(block);
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
-	if (block->pin == BLOCK_USER_REGISTERED) {
+	if (block_pin(block) == BLOCK_USER_REGISTERED) {
 		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
-	} else if (block->altered) {
-		if (block->pin == BLOCK_REFUSED) {
+	} else if (block_is_altered(block)) {
+		if (block_pin(block) == BLOCK_ALTERED) {
 			block->next = release_sweep(now);
 			return block;
 		}

@@ -34,8 +34,7 @@ static size_t room_for(const struct block *block, size_t bytes)
 /* True if the block is unpinned and its mapping is ours.  Requires the lock heap. */
 static bool is_bare(const struct block *block)
 {
-	return !hp_keeps(grown_unpinned) || block->pin == BLOCK_PAGEABLE ||
-	       (block->pin == BLOCK_REFUSED && !block->altered);
+	return !hp_keeps(grown_unpinned) || block_pin(block) == BLOCK_PAGEABLE;
 }
 
 /* A range that wants 2 MiB pages from now on; empty if `from` is 0. */

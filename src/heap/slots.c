@@ -59,11 +59,6 @@ static int state_of(const struct block *block)
 	return atomic_load_explicit(&block->state, memory_order_acquire);
 }
 
-static int pin_of(const struct block *block)
-{
-	return atomic_load_explicit(&block->pin, memory_order_acquire);
-}
-
 /*
  * The thread that succeeds owns the block.  A process with one thread needs no atomic operation,
  * which would cost as much as all the rest.  glibc's malloc() takes no locks then either.
@@ -98,8 +93,7 @@ bool slots_suits(const struct block *block, const struct request *request)
 
 	return room >= request->room && room <= request->most && stands(block, request->stand) &&
 	       huge_suits(block, request->room, request->huge) &&
-	       !atomic_load_explicit(&block->altered, memory_order_relaxed) &&
-	       pin_of(block) != BLOCK_USER_REGISTERED;
+	       (atomic_load_explicit(&block->word, memory_order_relaxed) & WORD_FOREIGN) == 0;
 }
 
 struct block *slots_take(const struct request *request)
@@ -131,11 +125,10 @@ bool slots_park(struct block *block)
 	if (!atomic_load_explicit(&block->has_slot, memory_order_relaxed))
 		return false;
 
-	int pin = pin_of(block);
-	bool pinned = pin == BLOCK_PINNED || pin == BLOCK_PINNING;
+	uint32_t word = atomic_load_explicit(&block->word, memory_order_acquire);
+	bool pinned = (word & (WORD_PINNED | WORD_TAKEN)) != 0;
 
-	if (pin == BLOCK_USER_REGISTERED ||
-	    atomic_load_explicit(&block->altered, memory_order_relaxed))
+	if (word & WORD_FOREIGN)
 		return false;
 	/* Most blocks need no clock: they are dated at the first look. */
 	atomic_store_explicit(&block->parked_ns, pinned ? hp_now_coarse_ns() : 0,
@@ -277,7 +270,7 @@ static bool is_meant(enum slots_which which, unsigned shard, unsigned slot, uint
 	case SLOTS_IDLE:
 		return idle;
 	case SLOTS_PINNED:
-		return idle && parked && pin_of(block) == BLOCK_PINNED;
+		return idle && parked && block_pin(block) == BLOCK_PINNED;
 	case SLOTS_IN_USE:
 		return !parked;
 	case SLOTS_MINE:
@@ -331,7 +324,7 @@ uint64_t slots_oldest(bool pinned)
 			const struct block *block = shards[shard].blocks[slot];
 
 			if (block != NULL && atomic_load(&block->state) == BLOCK_PARKED &&
-			    (!pinned || pin_of(block) == BLOCK_PINNED) &&
+			    (!pinned || block_pin(block) == BLOCK_PINNED) &&
 			    seen[shard][slot].since_ns < oldest)
 				oldest = seen[shard][slot].since_ns;
 		}

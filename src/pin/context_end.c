@@ -1,56 +1,106 @@
 /*
- * context_end.c - the pins of a context that ends, which ends its registrations, also the
- * program's.
+ * context_end.c - the blocks of a context that ends.  The driver ends its registrations, also the
+ * program's; under a copy that would be error 719.
  *
- * During the driver's call the outcome is unknown.  Until then the block is BLOCK_PINNING with an
- * owner; no other block in that state has one.  Giving its pages back too early would corrupt data
- * if the context still exists.
+ * The thread takes the words of all blocks that hotpin has pinned in the context, and waits until
+ * the copies inside have left, of whatever context.  Only this thread waits while it holds words: no
+ * thread inside a block, and no thread that has one alone, waits for another word.
  */
 #include "pin/context_end.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/protections.h"
 #include "heap/pin_state.h"
-#include "pin/background.h"
+#include "heap/span.h"
 #include "pin/pin.h"
+#include "pin/queue.h"
+#include "pin/unpin.h"
+#include "pin/use.h"
 #include "pin/user_registration.h"
 
-static void note_ending(struct block *block, void *arg)
+/*
+ * Takes the word of the block if it is pinned in the context.  The word is read before the owner.
+ * Nothing is pinned meanwhile, except by a thread that has taken the word already.
+ */
+static bool close(struct block *block, uintptr_t owner)
 {
-	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
-	    hp_keeps(context_end_undecided))
-		heap_set_pin_locked(block, BLOCK_PINNING);
+	word_until never = UINT64_MAX;
+
+	for (;;) {
+		uint32_t word = atomic_load(&block->word);
+
+		/* Another context that ends may hold its own blocks for long. */
+		if (word & WORD_PINNED ? atomic_load(&block->pin_owner) != owner
+				       : (word & WORD_TAKEN) == 0)
+			return false;
+		if (word & WORD_PINNED && word_take(&block->word, &never))
+			return true;
+		word_wait(&block->word, &never);
+	}
 }
 
-static void note_still_pinned(struct block *block, void *arg)
+/* True if this thread has closed the block. */
+static bool is_closed(struct block *block, uintptr_t owner)
 {
-	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
-		heap_set_pin_locked(block, BLOCK_PINNED);
+	const uint32_t both = WORD_TAKEN | WORD_PINNED;
+
+	return (atomic_load(&block->word) & both) == both &&
+	       atomic_load(&block->pin_owner) == owner;
 }
 
-static void note_gone(struct block *block, void *arg)
+static void drain(uintptr_t owner)
 {
-	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
-		pin_lost(block);
+	word_until never = UINT64_MAX;
+	uintptr_t at = 0;
+
+	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;)
+		if (is_closed(block, owner) && hp_keeps(context_end_waits))
+			word_drain(&block->word, &never);
 }
 
 void pin_context_ending(uintptr_t owner)
 {
-	if (owner == 0)
-		return;
-	/* No thread pins a block in that context in the background any more. */
-	background_forget(owner);
+	uintptr_t at = 0;
+	unsigned count = 0;
+
+	pin_give_back(__builtin_frame_address(0));
+	pin_hold();
+	queue_forget(owner);
 	hp_lock(HP_LOCK_pin);
-	heap_each(note_ending, &owner);
 	user_registrations_ending(owner);
 	hp_unlock(HP_LOCK_pin);
+	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;)
+		count += close(block, owner);
+	drain(owner);
+	hp_debug("context %p may end with %u pinned blocks", (void *)owner, count);
+}
+
+/* The registration has ended with its context. */
+static void lose(struct block *block)
+{
+	size_t room = block->room;
+
+	block->copied_bytes = 0;
+	atomic_store(&block->pin_owner, 0);
+	pin_room_ended(room, true);
+	heap_release(block, false, NULL);
 }
 
 void pin_context_ended(uintptr_t owner, bool gone)
 {
-	hp_lock(HP_LOCK_pin);
-	if (owner != 0) {
-		heap_each(gone ? note_gone : note_still_pinned, &owner);
-		user_registrations_ended(owner, gone);
+	uintptr_t at = 0;
+
+	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;) {
+		if (!is_closed(block, owner))
+			continue;
+		if (gone)
+			lose(block);
+		else if (!heap_release(block, true, NULL))
+			unpin_alone(block, false);
 	}
+	hp_lock(HP_LOCK_pin);
+	user_registrations_ended(owner, gone);
 	hp_unlock(HP_LOCK_pin);
+	pin_release();
+	hp_debug("context %p %s", (void *)owner, gone ? "has ended" : "lives on");
 }

@@ -1,4 +1,4 @@
-/* The pins of a context that ends. */
+/* The blocks of a context that ends. */
 #ifndef HP_PIN_CONTEXT_END_H
 #define HP_PIN_CONTEXT_END_H
 
@@ -7,8 +7,8 @@
 
 /*
  * The program is about to destroy, reset or release the context `owner`, which may end its
- * registrations.  Until pin_context_ended(), copies treat its blocks as pageable and the heap
- * treats them as pinned.  Calls no driver function.
+ * registrations.  Until pin_context_ended(), no copy enters its pinned blocks, and nothing is
+ * pinned.  Waits for the copies inside these blocks, without a limit.  Calls no driver function.
  */
 void pin_context_ending(uintptr_t owner);
 

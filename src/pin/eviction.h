@@ -1,4 +1,4 @@
-/* Unpins blocks that the program still uses, or has freed. */
+/* Unpins blocks that the program has freed, or still uses, while the device is idle. */
 #ifndef HP_PIN_EVICTION_H
 #define HP_PIN_EVICTION_H
 
@@ -28,20 +28,5 @@ uint64_t pin_due_ns(void);
  * while the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned.
  */
 size_t pin_evict(size_t bytes);
-
-/*
- * Unpins all blocks, also those in use, for a call of the program that cannot pin memory, and pins
- * nothing for a while.  Waits for copies that other threads have begun, a second at most,
- * and for running kernels.  Nothing is unpinned while a capture is active.  No lock may be held,
- * and the caller is not inside pin_copies.  Returns the bytes unpinned.
- */
-size_t pin_evict_all(void);
-
-/*
- * Disables pinning for good, and unpins all blocks: the program may copy them by functions that
- * hotpin does not know.  Waits for running kernels, as the driver does, and as long as
- * pin_change_begin() for copies.  `why` is for the log.  Any thread; no lock may be held.
- */
-void pin_end(const char *why);
 
 #endif

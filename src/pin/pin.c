@@ -1,9 +1,5 @@
 /*
- * pin.c - the pin state of blocks, and the budget.
- *
- * BLOCK_PAGEABLE becomes BLOCK_PINNING and then BLOCK_PINNED, and goes back by way of
- * BLOCK_PINNING.  A state changes under the locks pin and heap.  Neither is held during a driver
- * call; other threads treat a BLOCK_PINNING block as pageable.
+ * pin.c - whether blocks may be pinned, and the budget.
  */
 #include "pin/pin.h"
 #include "base/clock.h"
@@ -11,34 +7,24 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
-#include "base/users.h"
-#include "heap/cache.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
 #include "heap/span.h"
 #include "pin/cost.h"
-#include "pin/registration.h"
+#include "pin/queue.h"
+#include "real/real.h"
 
 #include <assert.h>
 
 /* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
-/*
- * How long a block in use waits to be unpinned while other threads copy; and how long after a wait
- * that was in vain, because the same copy may still be there.
- */
-#define COPIES_NS    1000000000u
-#define STUCK_NS     10000000u
-
-struct hp_users pin_copies;
-
 enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 
 /* Any thread. */
 static _Atomic int pinning; /* one of the above */
 static _Atomic bool under_pressure;
-static _Atomic int holds, queries; /* pin_hold(), pin_query_begin() without their ends */
+static _Atomic int holds; /* calls of pin_hold() without their ends */
 
 _Atomic(pin_told_fn) pin_told;
 
@@ -49,7 +35,6 @@ static uint64_t lean_until_ns;   /* by hp_now_coarse_ns(); 0: the budget is whol
 static unsigned refusals, denials, shortages;  /* in a row */
 static uint64_t refused_ns;                    /* the last time, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
-static size_t stuck;               /* the part of pinned_now that the driver would not unpin */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
 void pin_start(uint64_t most)
@@ -76,36 +61,15 @@ void pin_stop(const char *why)
 		hp_debug("nothing more is pinned: %s", why);
 }
 
-/*
- * Counts first; the caller then reads the state of blocks.  pin_reserve() does both in the other
- * order.
- */
-static void count_first(_Atomic int *count)
-{
-	atomic_fetch_add(count, 1);
-	atomic_thread_fence(memory_order_seq_cst);
-}
-
+/* Counts first; the caller then looks at words.  A thread that pins does both in the other order. */
 void pin_hold(void)
 {
-	count_first(&holds);
+	atomic_fetch_add(&holds, 1);
 }
 
 void pin_release(void)
 {
 	atomic_fetch_sub(&holds, 1);
-}
-
-void pin_query_begin(void)
-{
-	hp_uncancellable_begin();
-	count_first(&queries);
-}
-
-void pin_query_end(void)
-{
-	atomic_fetch_sub(&queries, 1);
-	hp_uncancellable_end();
 }
 
 bool pin_is_held(void)
@@ -115,7 +79,7 @@ bool pin_is_held(void)
 
 bool pin_allowed(void)
 {
-	return atomic_load_explicit(&pinning, memory_order_relaxed) == PINNING_ON &&
+	return atomic_load(&pinning) == PINNING_ON &&
 	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held();
 }
 
@@ -138,45 +102,24 @@ static bool may_ask_again(uint64_t now_ns)
 	return refusals == 0 || now_ns - refused_ns >= cost_retry_ns(refusals);
 }
 
-/*
- * True if a thread asks the driver about pageable memory, clears pages of the block, or lets the
- * driver read them.
- */
-static bool must_stay_pageable(const struct block *block)
+bool pin_reserve(size_t room)
 {
-	return (atomic_load(&queries) != 0 && hp_keeps(query_blocks_pinning)) ||
-	       atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0;
-}
-
-/*
- * A thread that relies on a pageable block notes that first and then reads the block's state: it
- * begins a capture or a query, clears pages, or lets the driver read them.  This function does both
- * in the other order, so at least one of the two sees the other.
- */
-bool pin_reserve(struct block *block)
-{
-	hp_lock(HP_LOCK_pin);
+	assert(hp_lock_held(HP_LOCK_pin));
 	bool refused = refusals != 0 || lean_until_ns != 0;
-	bool may = !refused || may_ask_again(hp_now_coarse_ns());
-	size_t room = may ? heap_pin_begin(block) : 0;
+	if (!pin_allowed() || (refused && !may_ask_again(hp_now_coarse_ns())))
+		return false;
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
-	bool fits = room <= left || !hp_keeps(pin_budget);
-	bool begun = room != 0 && fits && pin_allowed() && !must_stay_pageable(block);
-	if (begun) {
+	if (room <= left || !hp_keeps(pin_budget)) {
 		pinned_now += room;
 		if (pinned_now > pinned_most)
 			pinned_most = pinned_now;
-	} else if (room != 0) {
-		heap_set_pin(block, BLOCK_PAGEABLE);
+		return true;
 	}
-	if (!fits) {
-		hp_count(pins_over_budget);
-		if (room + staging_now <= ceiling)
-			heap_set_reclaim_target(room - left);
-	}
-	hp_unlock(HP_LOCK_pin);
-	return begun;
+	hp_count(pins_over_budget);
+	if (room + staging_now <= ceiling)
+		heap_set_reclaim_target(room - left);
+	return false;
 }
 
 bool pin_take_staging(size_t bytes)
@@ -199,22 +142,11 @@ void pin_give_staging(size_t bytes)
 	atomic_fetch_sub(&staging_now, bytes);
 }
 
-/* Ends pin_reserve().  Pages that the driver still holds stay in the budget. */
-static void unreserve(struct block *block, int error, enum block_pin then)
-{
-	assert(hp_lock_held(HP_LOCK_pin));
-	if (error == 0)
-		pinned_now -= block->room;
-	else
-		stuck += block->room;
-	heap_set_pin(block, error == 0 ? then : BLOCK_USER_REGISTERED);
-}
-
-void pin_give_back(struct block *block)
+void pin_room_ended(size_t room, bool back)
 {
 	hp_lock(HP_LOCK_pin);
-	block->copied_bytes = 0;
-	unreserve(block, 0, BLOCK_PAGEABLE);
+	if (back)
+		pinned_now -= room;
 	hp_unlock(HP_LOCK_pin);
 }
 
@@ -227,111 +159,10 @@ void pin_tell(const struct block *block, bool begins, uint64_t ns)
 		     atomic_load_explicit(&block->size, memory_order_relaxed), ns);
 }
 
-uintptr_t pin_ending(struct block *block)
-{
-	uintptr_t owner = block->pin_owner;
-
-	assert(hp_lock_held(HP_LOCK_pin));
-	block->pin_owner = 0;
-	heap_set_pin(block, BLOCK_PINNING);
-	return owner;
-}
-
-void pin_ended(struct block *block, int error, enum block_pin then)
-{
-	block->copied_bytes = 0;
-	unreserve(block, error, then);
-}
-
-void pin_lost(struct block *block)
-{
-	assert(hp_lock_held(HP_LOCK_pin));
-	pinned_now -= block->room;
-	block->pin_owner = 0;
-	block->copied_bytes = 0;
-	heap_set_pin_locked(block, BLOCK_PAGEABLE);
-}
-
-/* Waits until no thread of ours changes the block's pin.  Takes the lock pin. */
-static void lock_settled(struct block *block)
-{
-	hp_lock(HP_LOCK_pin);
-	while (block->pin == BLOCK_PINNING) {
-		hp_unlock(HP_LOCK_pin);
-		/* heap_set_pin() wakes this thread. */
-		hp_wait_while(&block->pin, BLOCK_PINNING, UINT64_MAX);
-		hp_lock(HP_LOCK_pin);
-	}
-}
-
-/* True if the driver may know a registration of ours in the block. */
-static bool is_registered(const struct block *block)
-{
-	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-	return pin == BLOCK_PINNED || pin == BLOCK_PINNING;
-}
-
-void pin_stop_copies(bool in_copy)
-{
-	static _Atomic bool in_vain;
-
-	hp_uncancellable_begin();
-	uint64_t most_ns = atomic_load(&in_vain) ? STUCK_NS : COPIES_NS;
-	atomic_store(&in_vain, !hp_users_close_alone(&pin_copies, in_copy, most_ns));
-}
-
-void pin_resume_copies(void)
-{
-	hp_users_open(&pin_copies);
-	hp_uncancellable_end();
-}
-
-/*
- * No thread keeps others out of copies while it waits for BLOCK_PINNING to end: that may take as
- * long as the end of a context.
- */
-bool pin_change_begin(struct block *block, bool in_copy)
-{
-	for (;;) {
-		lock_settled(block);
-		if (block->pin != BLOCK_PINNED || !hp_keeps(unpinned_between_copies))
-			return false;
-		hp_unlock(HP_LOCK_pin);
-		pin_stop_copies(in_copy);
-		hp_lock(HP_LOCK_pin);
-		if (block->pin != BLOCK_PINNING)
-			return true;
-		hp_unlock(HP_LOCK_pin);
-		pin_resume_copies();
-	}
-}
-
-void pin_change_end(bool alone)
-{
-	hp_unlock(HP_LOCK_pin);
-	if (alone)
-		pin_resume_copies();
-}
-
-void pin_take_off(struct block *block, enum block_pin then)
-{
-	uintptr_t owner = pin_ending(block);
-
-	hp_unlock(HP_LOCK_pin);
-	int error = registration_end(block, owner);
-	hp_count(unpins);
-	hp_lock(HP_LOCK_pin);
-	pin_ended(block, error, then);
-}
-
-void pin_begun(struct block *block, uintptr_t owner)
+void pin_accepted(void)
 {
 	hp_lock(HP_LOCK_pin);
 	refusals = denials = shortages = 0;
-	block->pin_owner = owner;
-	block->copied_bytes = 0;
-	heap_set_pin(block, BLOCK_PINNED);
 	hp_unlock(HP_LOCK_pin);
 }
 
@@ -350,22 +181,27 @@ void pin_be_lean(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-void pin_refused(struct block *block, int result)
+void pin_refused(size_t room, int result)
 {
 	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
 	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
 
 	hp_lock(HP_LOCK_pin);
-	unreserve(block, 0, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
 	refusals++;
 	denials = denied ? denials + 1 : 0;
 	bool enough = denials >= DENIALS_MOST;
 	refused_ns = hp_now_coarse_ns();
 	if (out_of_memory)
-		be_lean(pinned_now + staging_now + block->room / 2);
+		be_lean(pinned_now + staging_now - room / 2);
 	hp_unlock(HP_LOCK_pin);
 	if (enough)
 		pin_stop("the driver refused too often");
+}
+
+/* True if the driver may know a registration of ours in the block. */
+static bool is_registered(const struct block *block)
+{
+	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
 }
 
 bool pin_covers_any(const void *address, size_t bytes)
@@ -388,25 +224,15 @@ bool pin_crosses(const void *address, size_t bytes)
 	return false;
 }
 
-static void forget_any(struct block *block, void *arg)
+void pin_after_fork_child(void)
 {
-	(void)arg;
-	if (block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED)
-		return;
-	block->pin_owner = 0;
-	block->user_registrations = 0;
-	heap_set_pin_locked(block, BLOCK_PAGEABLE);
-	if (block->state == BLOCK_HELD)
-		cache_put(block, hp_now_coarse_ns());
-}
-
-void pin_forget_all(bool registered)
-{
-	assert(hp_lock_held(HP_LOCK_pin));
-	if (pinned_most == 0 && !registered)
-		return;
-	heap_each(forget_any, NULL);
-	pinned_now = stuck = 0;
+	pin_stop("this is the child of a fork");
+	atomic_store(&holds, 0);
+	hp_lock(HP_LOCK_pin);
+	queue_after_fork_child();
+	heap_reset_words();
+	pinned_now = 0;
+	hp_unlock(HP_LOCK_pin);
 }
 
 void pin_set_pressure(bool pressure)

@@ -1,18 +1,27 @@
 /*
- * pinning.c - decides which copy pins its block, and registers the block: before the copy, or in
- * the background.
+ * pinning.c - decides which copy pins its block, and registers the block: before the copy, or from
+ * the queue.
  */
 #include "pin/pinning.h"
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/huge_pages.h"
+#include "heap/pin_state.h"
 #include "heap/resident.h"
-#include "pin/background.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
+#include "pin/queue.h"
 #include "pin/registration.h"
+#include "pin/unpin.h"
+
+bool pin_is_worth_it(const struct block *block)
+{
+	return atomic_load_explicit(&block->copied_bytes, memory_order_relaxed) >=
+	       cost_pays_from(block->room, block->huge);
+}
 
 /* True if enough of the block is resident: a pin makes untouched pages resident. */
 static bool is_resident(const struct block *block)
@@ -21,82 +30,98 @@ static bool is_resident(const struct block *block)
 	       resident_percent(block->start, block->size) >= RESIDENT_LEAST;
 }
 
-/* Registers the block with `context` current.  False: not now, or the driver refuses. */
-static bool pin_whole(struct block *block, uintptr_t context)
+/* False: the driver refuses. */
+static bool registers(struct block *block, size_t room)
 {
-	if (!pin_reserve(block))
-		return false;
-	if (!is_resident(block)) {
-		pin_give_back(block);
-		return false;
-	}
 	uint64_t begun = hp_now_ns();
-	CUresult refused = registration_begin(block->base, block->room);
+	CUresult refused = registration_begin(block->base, room);
 
 	if (refused != CUDA_SUCCESS) {
-		pin_refused(block, refused);
+		pin_refused(room, refused);
 		hp_count(pins_refused);
-		hp_debug("%zu bytes at %p not pinned: CUDA error %d", block->room,
-			 (void *)block->base, (int)refused);
+		hp_debug("%zu bytes at %p not pinned: CUDA error %d", room, (void *)block->base,
+			 (int)refused);
+		/* The driver is not asked again about these pages. */
+		if (refused != CUDA_ERROR_OUT_OF_MEMORY)
+			word_alter(&block->word, WORD_ALTERED);
 		return false;
 	}
-	pin_begun(block, context);
+	pin_accepted();
 	hp_count(pins);
 	pin_tell(block, true, hp_now_ns() - begun);
 	return true;
 }
 
-/*
- * True if the background thread pins the block.  A copy that is short compared with the pin does
- * not wait for it.
- */
-static bool is_left_to_background(struct block *block, uintptr_t context)
+enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool inside)
 {
-	return block->room <= pin_room_left() && background_add(block, context);
+	bool dense = room != 0 && is_resident(block);
+	bool pinned = dense && registers(block, room);
+
+	if (room != 0)
+		block->copied_bytes = 0;
+	if (room != 0 && !pinned)
+		pin_room_ended(room, true);
+	if (pinned) {
+		atomic_store(&block->pin_owner, context);
+		hp_debug("pinned %zu bytes at %p in context %p", room, (void *)block->base,
+			 (void *)context);
+	}
+	if (use_release(block, pinned, inside))
+		return pinned ? PIN_PINNED : PIN_PAGEABLE;
+	/* The program has changed the pages meanwhile. */
+	unpin_alone(block, inside);
+	return PIN_PAGEABLE;
 }
 
-bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
+/* Takes the word of the block to pin it.  Returns the room, which is reserved, or 0. */
+static size_t begin(struct block *block, const void *frame)
 {
-	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+	if (!use_begin(frame))
+		return 0;
+	size_t room = heap_try_pin(block);
+	if (room == 0) {
+		use_end();
+		return 0;
+	}
+	hp_lock(HP_LOCK_pin);
+	bool reserved = pin_reserve(room);
+	hp_unlock(HP_LOCK_pin);
+	use_alone(block);
+	if (reserved)
+		return room;
+	use_release(block, false, false);
+	return 0;
+}
+
+/*
+ * True if the housekeeper pins the block.  A copy that is short compared with the pin does not wait
+ * for it.
+ */
+static bool is_left_to_queue(struct block *block, uintptr_t context)
+{
+	return block->room <= pin_room_left() && queue_add(block, context);
+}
+
+enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, const void *frame)
+{
 	uintptr_t context;
 
 	huge_before_copy(block, to_device, bytes);
 	bool first = atomic_load_explicit(&block->copied_ns, memory_order_relaxed) == 0;
 	atomic_store_explicit(&block->copied_ns, hp_now_coarse_ns(), memory_order_relaxed);
-	if (pin != BLOCK_PAGEABLE)
-		return pin == BLOCK_PINNED;
+	if (block_pin(block) != BLOCK_PAGEABLE)
+		return pin_enter(block, frame);
 
 	uint64_t counted = atomic_load_explicit(&block->copied_bytes, memory_order_relaxed);
 	enum cost_verdict verdict =
 		cost_decide(first, counted, bytes, cost_pays_from(block->room, block->huge));
 	if (verdict != COST_STAY_PAGEABLE && pin_allowed() && registration_possible(&context) &&
-	    !(verdict == COST_PIN_IN_BACKGROUND && is_left_to_background(block, context)) &&
-	    pin_whole(block, context))
-		return true;
-	atomic_fetch_add_explicit(&block->copied_bytes, bytes, memory_order_relaxed);
-	return false;
-}
+	    !(verdict == COST_PIN_IN_BACKGROUND && is_left_to_queue(block, context))) {
+		size_t room = begin(block, frame);
 
-/* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
-static bool is_worth_it(const struct block *block)
-{
-	return atomic_load_explicit(&block->copied_bytes, memory_order_relaxed) >=
-	       cost_pays_from(block->room, block->huge);
-}
-
-/* A block that cannot be pinned now leaves the queue; its next copy queues it again. */
-size_t pin_in_background(size_t bytes_most)
-{
-	struct background_entry it;
-	size_t bytes = 0;
-
-	while (bytes < bytes_most && background_next(&it)) {
-		if (pin_allowed() && is_worth_it(it.block) && registration_enter(it.context)) {
-			if (pin_whole(it.block, it.context))
-				bytes += it.block->room;
-			registration_leave();
-		}
-		background_done();
+		if (room != 0)
+			return pin_alone(block, room, context, true);
 	}
-	return bytes;
+	atomic_fetch_add_explicit(&block->copied_bytes, bytes, memory_order_relaxed);
+	return pin_enter(block, frame);
 }

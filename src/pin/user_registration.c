@@ -13,7 +13,7 @@
 #include "heap/pin_state.h"
 #include "heap/map.h"
 #include "heap/span.h"
-#include "pin/pin.h"
+#include "pin/unpin.h"
 #include "real/real.h"
 
 /* A registration by the program that touches the heap.  Under the lock pin. */
@@ -28,20 +28,18 @@ struct user_registration {
 static struct user_registration *registered;
 
 /* Unpins the block and leaves it to the program. */
-static void claim(struct block *block, bool in_copy)
+static void claim(struct block *block, word_until *until)
 {
-	bool alone = pin_change_begin(block, in_copy);
+	uint32_t bit = hp_keeps(registered_untouched) ? WORD_REGISTERED : 0;
+	bool taken;
 
-	if (block->state == BLOCK_LIVE) {
+	hp_lock(HP_LOCK_pin);
+	bool live = heap_alter(block, bit, &taken);
+	if (live)
 		block->user_registrations++;
-		if (block->pin == BLOCK_PINNED)
-			pin_take_off(block, hp_keeps(registered_untouched) ? BLOCK_USER_REGISTERED
-									   : BLOCK_PAGEABLE);
-		else
-			heap_set_pin(block, hp_keeps(registered_untouched) ? BLOCK_USER_REGISTERED
-									   : BLOCK_PAGEABLE);
-	}
-	pin_change_end(alone);
+	hp_unlock(HP_LOCK_pin);
+	if (live)
+		unpin_block(block, taken, until);
 }
 
 /* Removes one registration from each block of the range.  Requires the lock pin. */
@@ -50,10 +48,8 @@ static void release(const void *address, size_t bytes)
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
-		if (block->user_registrations == 0 || --block->user_registrations != 0)
-			continue;
-		heap_set_pin(block, BLOCK_PAGEABLE);
-		heap_unhold(block);
+		if (block->user_registrations != 0 && --block->user_registrations == 0)
+			heap_unhold(block);
 	}
 }
 
@@ -75,11 +71,6 @@ static void forget(uintptr_t address)
 		remove_ended(entry);
 }
 
-bool user_registration_any(void)
-{
-	return registered != NULL;
-}
-
 /* True if the range touches the heap. */
 static bool concerns_us(const void *address, size_t bytes)
 {
@@ -88,12 +79,13 @@ static bool concerns_us(const void *address, size_t bytes)
 	return span_walk(&at, range_end(address, bytes)) != NULL;
 }
 
-void pin_before_user_registration(const void *address, size_t bytes, bool in_copy)
+void pin_before_user_registration(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+	word_until until = 0;
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
-		claim(block, in_copy);
+		claim(block, &until);
 }
 
 void pin_after_user_registration(const void *address, size_t bytes, bool succeeded)

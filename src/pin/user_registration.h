@@ -10,10 +10,9 @@
 
 /*
  * The program is about to register [address, address + bytes).  Unpins the blocks there, which
- * waits for running kernels as the program's own call may, and leaves them to the program.
- * `in_copy`: the caller is inside pin_copies.
+ * waits for users and running kernels (pin/unpin.h), and leaves them to the program.
  */
-void pin_before_user_registration(const void *address, size_t bytes, bool in_copy);
+void pin_before_user_registration(const void *address, size_t bytes);
 
 /* The program's call has returned: `registered`, or it failed and the blocks are ours again. */
 void pin_after_user_registration(const void *address, size_t bytes, bool registered);
@@ -27,8 +26,5 @@ void pin_user_registration_ended(const void *address);
  */
 void user_registrations_ending(uintptr_t owner);
 void user_registrations_ended(uintptr_t owner, bool gone);
-
-/* True if the program has registered memory of the heap.  Requires the lock pin. */
-bool user_registration_any(void);
 
 #endif

@@ -10,16 +10,6 @@ static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: a free entry */
 static _Atomic bool too_many;                     /* a context found no entry */
 static _Atomic uint32_t generation;               /* the number of contexts that have ended */
 
-/* Constant after contexts_watch(). */
-static const struct contexts_watcher *watchers;
-static unsigned watchers_count;
-
-void contexts_watch(const struct contexts_watcher *list, unsigned count)
-{
-	watchers = list;
-	watchers_count = count;
-}
-
 bool contexts_made(CUcontext context)
 {
 	CUcontext none = NULL;
@@ -53,7 +43,7 @@ uint32_t contexts_generation(void)
 }
 
 /* Two threads may have retained the context at once, so it may have two entries. */
-static void forget(CUcontext context)
+void contexts_forget(CUcontext context)
 {
 	for (int i = 0; i < CONTEXTS_MOST; i++) {
 		CUcontext expected = context;
@@ -61,22 +51,6 @@ static void forget(CUcontext context)
 		atomic_compare_exchange_strong(&contexts[i], &expected, NULL);
 	}
 	atomic_fetch_add(&generation, 1);
-}
-
-void contexts_ending(CUcontext context)
-{
-	for (unsigned i = 0; i < watchers_count; i++)
-		if (watchers[i].ending != NULL)
-			watchers[i].ending(context);
-}
-
-void contexts_ended(CUcontext context, bool gone)
-{
-	if (gone)
-		forget(context);
-	for (unsigned i = watchers_count; i-- > 0;)
-		if (watchers[i].ended != NULL)
-			watchers[i].ended(context, gone);
 }
 
 CUresult contexts_record(CUcontext context, CUevent event)

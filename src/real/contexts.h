@@ -1,5 +1,5 @@
 /*
- * The contexts of this process, and the rooms that are told when one ends.
+ * The contexts of this process.
  */
 #ifndef HP_REAL_CONTEXTS_H
 #define HP_REAL_CONTEXTS_H
@@ -8,27 +8,11 @@
 
 #define CONTEXTS_MOST 32
 
-/* The functions that a room runs when a context ends.  Either may be NULL. */
-struct contexts_watcher {
-	/* The program is about to destroy, reset or release the context. */
-	void (*ending)(CUcontext context);
-
-	/* The driver has returned.  `gone`: the context has ended; otherwise it still exists. */
-	void (*ended)(CUcontext context, bool gone);
-};
-
-/*
- * Sets the watchers, once, before the first context is created.  `ending` functions run in the
- * order of the list, `ended` functions in reverse.
- */
-void contexts_watch(const struct contexts_watcher *watchers, unsigned count);
-
-/* Tell the watchers.  Both are called in the same thread, without a lock. */
-void contexts_ending(CUcontext context);
-void contexts_ended(CUcontext context, bool gone);
-
 /* Notes a context that was created or retained.  True if it was not in the list. */
 bool contexts_made(CUcontext context);
+
+/* Removes a context that has ended. */
+void contexts_forget(CUcontext context);
 
 /*
  * Lists the contexts that exist.  Returns their number, or -1 if there were too many to remember.

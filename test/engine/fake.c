@@ -155,6 +155,8 @@ static CUresult CUDAAPI unregister(void *base)
 
 	fake.unregisters++;
 	check_entry();
+	if (fake.keeps)
+		return CUDA_ERROR_UNKNOWN;
 	if (inside != NULL)
 		inside(base);
 	test_clock_pass(fake.unregister_ns);
@@ -228,7 +230,7 @@ void fake_destroy_context(uintptr_t gone)
 
 CUresult fake_program_register(void *address, size_t bytes)
 {
-	pin_before_user_registration(address, bytes, false);
+	pin_before_user_registration(address, bytes);
 	is_program = true;
 	CUresult result = REAL(cuMemHostRegister_v2)(address, bytes, 0);
 	is_program = false;
@@ -241,7 +243,7 @@ CUresult fake_program_unregister(void *address)
 	const struct block *block = range_find(address);
 
 	/* As the shim: the program's registration has ended with its context. */
-	if (block != NULL && block->pin != BLOCK_USER_REGISTERED)
+	if (block != NULL && block_pin(block) != BLOCK_USER_REGISTERED)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	is_program = true;
 	CUresult result = REAL(cuMemHostUnregister)(address);

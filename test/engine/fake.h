@@ -17,6 +17,7 @@ struct fake {
 	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
 	void (*_Atomic inside_set)(void);             /* called when a context is made current */
 	uintptr_t _Atomic gone;                       /* a context that must no longer be used */
+	bool _Atomic keeps;                           /* it unregisters nothing */
 	bool _Atomic lenient; /* contexts are destroyed, so 713 is expected */
 	uint64_t _Atomic register_ns, unregister_ns; /* duration of such a call on the test clock */
 

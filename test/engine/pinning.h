@@ -9,6 +9,7 @@
 #include "heap/site.h"
 #include "pin/context_end.h"
 #include "pin/pinning.h"
+#include "pin/use.h"
 
 #include "check.h"
 #include "heap_check.h"
@@ -38,14 +39,24 @@ static inline char *allocate(size_t bytes)
 	return memory;
 }
 
+/* A copy that is over before the driver is called.  True: it was one of pinned memory. */
 static inline bool copy(const void *memory, size_t bytes)
 {
-	return pin_before_copy(range_find(memory), true, bytes);
+	const void *frame = __builtin_frame_address(0);
+	enum pin_use use = pin_before_copy(range_find(memory), true, bytes, frame);
+
+	pin_leave(frame);
+	return use == PIN_PINNED;
 }
 
 static inline int pin_of(const void *memory)
 {
-	return range_find(memory)->pin;
+	return block_pin(range_find(memory));
+}
+
+/* For pin_set_queue(): the tests call pin_queued() themselves. */
+static inline void wake_nobody(void)
+{
 }
 
 /* Copies until the block is pinned.  False if 100 copies were not enough. */

@@ -7,7 +7,7 @@
 #include "heap/resize.h"
 #include "base/counters.h"
 #include "heap/heap.h"
-#include "pin/alteration.h"
+#include "pin/unpin.h"
 #include "pin/eviction.h"
 
 #include "check.h"
@@ -22,7 +22,7 @@
 
 static bool is_altered(const void *memory)
 {
-	return range_find(memory)->altered;
+	return block_is_altered(range_find(memory));
 }
 
 TEST(unpinned_and_never_again)
@@ -33,7 +33,7 @@ TEST(unpinned_and_never_again)
 	errno = 12;
 	pin_altered(memory + 5 * MIB, 1);
 	CHECK_EQ(errno, 12);
-	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
+	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
 	CHECK(!fake_is_registered(memory, 1));
 	CHECK_EQ(fake.unregisters, 1);
 	CHECK_EQ(hp_count_read(unpins), 1);
@@ -138,7 +138,7 @@ TEST(what_the_program_has_registered_stays_registered)
 	CHECK(fake_is_registered(memory, MIB));
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
-	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
+	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
 	for (int i = 0; i < 20; i++)
 		CHECK(!copy(memory, 16 * MIB));
 

@@ -6,11 +6,10 @@
 #include "base/lock.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
-#include "pin/alteration.h"
-#include "pin/background.h"
+#include "pin/unpin.h"
+#include "pin/queue.h"
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
-#include "pin/fork.h"
 #include "pin/pin.h"
 
 #include "check.h"
@@ -27,7 +26,7 @@ static void *background(void *arg)
 	size_t *bytes = arg;
 	CUcontext left = NULL;
 
-	*bytes = pin_in_background(SIZE_MAX);
+	*bytes = pin_queued(SIZE_MAX);
 	REAL(cuCtxGetCurrent)(&left);
 	CHECK(left == NULL);
 	fake_set_context(0);
@@ -61,7 +60,7 @@ static int warm_up(const void *memory)
 static void start(void)
 {
 	fake_start(GIB);
-	pin_set_background(true);
+	pin_set_queue(wake_nobody);
 }
 
 TEST(small_copies_do_not_wait_for_the_pin)
@@ -82,41 +81,74 @@ TEST(small_copies_do_not_wait_for_the_pin)
 	CHECK(fake_all_well());
 }
 
-static _Atomic bool seen_clearing;
-
-static void *watch_clearing(void *block)
-{
-	while (!atomic_load(&seen_clearing))
-		if (atomic_load(&((struct block *)block)->clearing))
-			atomic_store(&seen_clearing, true);
-	return NULL;
-}
-
-/* calloc() drops untouched pages of a block that was freed while it was queued. */
+/* calloc() drops pages of a block that was freed while it was queued. */
 TEST(what_calloc_drops_is_not_pinned)
 {
-	pthread_t thread;
-
 	start();
 	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
 
-	pthread_create(&thread, NULL, watch_clearing, block);
-	while (!atomic_load(&seen_clearing)) {
-		heap_free(memory);
-		CHECK(heap_alloc(64 * MIB, 64 * KIB, true, PROVEN) == memory);
-	}
-	pthread_join(thread, NULL);
-	CHECK(!block->clearing);
-
 	warm_up(memory);
-	atomic_store(&block->clearing, true);
+	CHECK(word_try_pin(&block->word));
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	CHECK_EQ(fake.registers, 0);
-	atomic_store(&block->clearing, false);
+	word_release(&block->word, false);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	warm_up(memory);
 	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(fake_all_well());
+}
+
+static _Atomic int rung;
+
+static void count_rings(void)
+{
+	atomic_fetch_add(&rung, 1);
+}
+
+TEST(the_last_user_leaves_the_block_to_the_thread)
+{
+	fake_start(GIB);
+	pin_set_queue(count_rings);
+	char *memory = allocate(64 * MIB);
+	struct block *block = range_find(memory);
+	int here, there;
+
+	warm_up(memory);
+	CHECK_EQ(rung, 1);
+	CHECK_EQ(pin_enter(block, &here), PIN_PAGEABLE);
+	CHECK_EQ(pin_enter(block, &there), PIN_PAGEABLE);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK(!pin_has_queued());
+	pin_leave(&there);
+	CHECK(!pin_has_queued() && rung == 1);
+	/* Copies go on until then. */
+	CHECK_EQ(pin_enter(block, &there), PIN_PAGEABLE);
+	pin_leave(&there);
+	pin_leave(&here);
+	CHECK(pin_has_queued() && rung == 2);
+	CHECK_EQ(pin_of(memory), BLOCK_CHANGING);
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	CHECK(fake_all_well());
+}
+
+TEST(a_word_that_was_left_to_the_thread_is_given_back)
+{
+	fake_start(GIB);
+	pin_set_queue(count_rings);
+	char *memory = allocate(64 * MIB);
+	int here;
+
+	warm_up(memory);
+	CHECK_EQ(pin_enter(range_find(memory), &here), PIN_PAGEABLE);
+	CHECK_EQ(pin_behind(), 0);
+	pin_leave(&here);
+	pin_hold();
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	pin_release();
+	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
 }
 
@@ -169,11 +201,11 @@ TEST(no_more_than_asked_and_each_once)
 			CHECK(!copy(blocks[i], MIB));
 	}
 	fake_set_context(0);
-	bytes = pin_in_background(65 * MIB);
+	bytes = pin_queued(65 * MIB);
 	CHECK_EQ(bytes, 128 * MIB);
 	CHECK(pin_of(blocks[0]) == BLOCK_PINNED && pin_of(blocks[1]) == BLOCK_PINNED);
 	CHECK_EQ(pin_of(blocks[2]), BLOCK_PAGEABLE);
-	CHECK_EQ(pin_in_background(SIZE_MAX), 64 * MIB);
+	CHECK_EQ(pin_queued(SIZE_MAX), 64 * MIB);
 	CHECK_EQ(fake.registers, 3);
 	fake_set_context(0);
 	CHECK(fake_all_well());
@@ -214,27 +246,6 @@ TEST(one_block_takes_one_place)
 	for (int i = 0; i < 15; i++)
 		CHECK(!copy(other_memory, MIB / 2));
 	CHECK_EQ(pin_behind(), 72 * MIB);
-	CHECK(fake_all_well());
-}
-
-static void begin_to_capture(void)
-{
-	fake.inside_set = NULL;
-	pin_hold();
-}
-
-/* The capture begins after the check for captures, before the block is marked. */
-TEST(a_capture_begins_just_then)
-{
-	start();
-	char *memory = allocate(64 * MIB);
-
-	warm_up(memory);
-	fake.inside_set = begin_to_capture;
-	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(fake.registers, 0);
-	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	pin_release();
 	CHECK(fake_all_well());
 }
 
@@ -375,10 +386,7 @@ static void *capture(void *arg)
 	 * As for a copy that becomes part of a graph: the block is unpinned before the driver sees
 	 * it.
 	 */
-	if (pin_covers_any(subject, MIB)) {
-		pin_before_user_registration(subject, MIB, false);
-		pin_after_user_registration(subject, MIB, false);
-	}
+	pin_unpin(subject, MIB);
 	CHECK(!fake_is_registered(subject, 1));
 	check_give_a_chance();
 	CHECK(!fake_is_registered(subject, 1));
@@ -393,7 +401,7 @@ static bool waits; /* the change must wait for the registration */
 static void run_meanwhile(void *base, size_t bytes)
 {
 	CHECK(base == subject && bytes == 64 * MIB);
-	CHECK_EQ(pin_of(subject), BLOCK_PINNING);
+	CHECK_EQ(pin_of(subject), BLOCK_CHANGING);
 	fake.inside = NULL;
 	steps = 0;
 	pthread_create(&other, NULL, meanwhile, NULL);
@@ -410,7 +418,8 @@ static void pin_behind_during(void *(*what)(void *), bool it_waits)
 	meanwhile = what;
 	waits = it_waits;
 	fake.inside = run_meanwhile;
-	CHECK_EQ(pin_behind(), 64 * MIB);
+	pin_behind();
+	CHECK(fake.inside == NULL);
 	pthread_join(other, NULL);
 	CHECK_EQ(steps, 1);
 }
@@ -430,7 +439,7 @@ TEST(altered_while_the_thread_pins)
 {
 	start();
 	pin_behind_during(alter_subject, true);
-	CHECK_EQ(pin_of(subject), BLOCK_REFUSED);
+	CHECK_EQ(pin_of(subject), BLOCK_ALTERED);
 	CHECK(fake_all_well());
 }
 
@@ -486,7 +495,7 @@ static int child_pins_nothing(void)
 	alarm(check_limit(20));
 	check_failures = 0;
 	CHECK(!pin_has_queued());
-	CHECK_EQ(pin_in_background(SIZE_MAX), 0);
+	CHECK_EQ(pin_queued(SIZE_MAX), 0);
 	fake_set_context(1000);
 	CHECK(!copy(subject, 64 * MIB));
 	CHECK_EQ(heap_free(subject), 0);
@@ -538,7 +547,7 @@ static void *keep_pinning(void *arg)
 	(void)arg;
 	while (!atomic_load(&stop)) {
 		if (pin_has_queued())
-			pin_in_background(32 * MIB);
+			pin_queued(32 * MIB);
 		if (pin_eviction_due())
 			pin_evict_due(32 * MIB);
 		test_clock_pass(TEST_MS);
@@ -557,7 +566,7 @@ static void *keep_copying(void *arg)
 		if (memory == NULL)
 			memory = allocate(2 * MIB);
 		for (int n = 0; n < 40; n++)
-			pin_before_copy(range_find(memory), n % 2, 64 * KIB);
+			pin_before_copy(range_find(memory), n % 2, 64 * KIB, &i), pin_leave(&i);
 		if (i % 37 == 0)
 			pin_altered(memory, 1);
 		if (i % 41 == 0 && fake_program_register(memory, 4096) == CUDA_SUCCESS)
@@ -579,7 +588,7 @@ TEST(everything_at_once)
 	pthread_t threads[4];
 
 	fake_start(16 * MIB);
-	pin_set_background(true);
+	pin_set_queue(wake_nobody);
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
 	pthread_create(&threads[3], NULL, keep_pinning, NULL);

@@ -6,15 +6,14 @@
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "pin/eviction.h"
-#include "pin/fork.h"
 #include "pin/pin.h"
+#include "pin/unpin.h"
 
 #include "check.h"
 #include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 TEST(a_context_takes_its_pins_along)
@@ -110,9 +109,12 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	struct block *block = heap_take_due();
 	CHECK(block != NULL && block->base == (uintptr_t)memory);
 	pin_context_ending(1000);
-	heap_return(block);
+	CHECK(!heap_return(block));
 	CHECK_EQ(memory[MIB], 0x6b);
 	pin_context_ended(1000, false);
+	/* As if it had been freed just now. */
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+	test_clock_pass(1100 * TEST_MS);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(memory[MIB], 0);
 	CHECK(fake_all_well());
@@ -129,10 +131,9 @@ TEST(what_cannot_be_unpinned_is_held)
 	struct block *block = heap_take_due();
 	if (!CHECK(block != NULL))
 		return;
-	hp_lock(HP_LOCK_pin);
-	pin_ending(block);
-	pin_ended(block, -EBUSY, BLOCK_PAGEABLE);
-	hp_unlock(HP_LOCK_pin);
+	CHECK(word_try_unpin(&block->word));
+	fake.keeps = true;
+	unpin_alone(block, false);
 	heap_return(block);
 	CHECK_EQ(block->state, BLOCK_HELD);
 	/* The budget does not regain memory that the driver has not released. */

@@ -79,46 +79,32 @@ TEST(nothing_evicted_during_a_capture_or_a_copy)
 	pin_hold();
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_release();
-	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
-	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	CHECK_EQ(pin_enter(range_find(memory), &memory), PIN_PINNED);
+	CHECK_EQ(pin_enter(range_find(memory), NULL), PIN_PINNED);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
-	hp_users_leave(&pin_copies);
+	pin_leave(NULL);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	hp_users_leave(&pin_copies);
+	pin_leave(&memory);
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
 }
 
-static _Atomic int used;
-static pthread_t user;
-
-static void *use(void *arg)
-{
-	(void)arg;
-	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
-	atomic_store(&used, 1);
-	hp_users_leave(&pin_copies);
-	return NULL;
-}
-
 static void begin_a_copy(void *base)
 {
-	(void)base;
 	fake.inside_end = NULL;
-	pthread_create(&user, NULL, use, NULL);
-	check_give_a_chance();
-	CHECK_EQ(used, 0);
+	CHECK_EQ(pin_enter(range_find(base), NULL), PIN_TAKEN);
+	CHECK_EQ(pin_enter_pageable(range_find(base), NULL), PIN_TAKEN);
 }
 
-TEST(a_copy_waits_for_an_unpinning)
+TEST(a_copy_does_not_enter_during_an_unpinning)
 {
 	fake_start(GIB);
-	allocate_pinned(16 * MIB);
+	char *memory = allocate_pinned(16 * MIB);
 	fake.inside_end = begin_a_copy;
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-	pthread_join(user, NULL);
-	CHECK_EQ(used, 1);
+	CHECK_EQ(pin_enter(range_find(memory), NULL), PIN_PAGEABLE);
+	pin_leave(NULL);
 	CHECK(fake_all_well());
 }
 
@@ -213,14 +199,13 @@ static void *keep_copying(void *arg)
 	for (unsigned i = (unsigned)(uintptr_t)arg; !atomic_load(&stop); i++) {
 		char *memory = blocks[i % 6];
 
-		hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
-		if (copy(memory, 4 * MIB)) {
+		if (pin_before_copy(range_find(memory), true, 4 * MIB, &i) == PIN_PINNED) {
 			atomic_fetch_add(&straight, 1);
 			for (int n = 0; n < 20; n++)
 				if (!fake_is_registered(memory, 4 * MIB))
 					atomic_fetch_add(&torn, 1);
 		}
-		hp_users_leave(&pin_copies);
+		pin_leave(&i);
 		if (i % 8 == 0)
 			sched_yield();
 	}

@@ -42,7 +42,7 @@ TEST(a_registration_that_fails_leaves_the_block_to_us)
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
-	pin_before_user_registration(memory, 4096, false);
+	pin_before_user_registration(memory, 4096);
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK(!copy(memory, 16 * MIB));
 	pin_after_user_registration(memory, 4096, false);
@@ -149,7 +149,8 @@ TEST(a_freed_block_is_not_pinned)
 	struct block *block = range_find(memory);
 
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(!pin_before_copy(block, true, 16 * MIB));
+	CHECK_EQ(pin_before_copy(block, true, 16 * MIB, NULL), PIN_PAGEABLE);
+	pin_leave(NULL);
 	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
 }
@@ -171,14 +172,13 @@ static void meanwhile(void *base, size_t bytes)
 
 	fake.inside = NULL;
 	CHECK(base == subject && bytes >= 64 * MIB);
-	CHECK_EQ(pin_of(subject), BLOCK_PINNING);
+	CHECK_EQ(pin_of(subject), BLOCK_CHANGING);
 	CHECK(pin_covers_any(subject, 1));
 	CHECK(!heap_resize(subject, 200 * MIB) && !heap_resize(subject, MIB));
 	pthread_create(&thread, NULL, copy_in_thread, &pinned_there);
 	pthread_join(thread, NULL);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK_EQ(pin_check(), 0);
-	forget_context(1);
 }
 
 TEST(others_go_on_while_one_pins)

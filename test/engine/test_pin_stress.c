@@ -91,6 +91,12 @@ static void put_block(struct owned *owned)
 	owned->registered = false;
 }
 
+static void copy_once(const struct owned *owned, bool to_device)
+{
+	pin_before_copy(range_find(owned->memory), to_device, owned->bytes, owned);
+	pin_leave(owned);
+}
+
 static void *work(void *arg)
 {
 	struct owned blocks[SLOTS] = { 0 };
@@ -104,7 +110,7 @@ static void *work(void *arg)
 		if (owned->memory == NULL)
 			get_block(owned, &state);
 		else if (what < 8)
-			pin_before_copy(range_find(owned->memory), what % 2, owned->bytes);
+			copy_once(owned, what % 2);
 		else if (what < 9)
 			toggle_registration(owned);
 		else if (what < 10)

@@ -2,7 +2,7 @@
  * test_real_time.c - a thread of real-time priority waits for a thread of the library that is
  * inside the driver and has only the same CPU.
  */
-#include "pin/background.h"
+#include "pin/queue.h"
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
@@ -12,6 +12,7 @@
 #include "pinning.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 
 /* More would teach the cost model that registering is slow. */
@@ -66,12 +67,11 @@ static pthread_t start(void (*wait)(void))
 
 static void use(void)
 {
-	hp_users_enter(&pin_copies, PIN_COPY_WAITS_NS);
+	pin_wait(range_find(memory));
 	CHECK(!fake_is_registered(memory, 1));
-	hp_users_leave(&pin_copies);
 }
 
-TEST(a_copy_waits_for_an_eviction)
+TEST(a_batch_waits_for_an_eviction)
 {
 	real_time_prepare();
 	fake_start(GIB);
@@ -90,7 +90,7 @@ TEST(a_copy_waits_for_an_eviction)
 
 static void unpin(void)
 {
-	pin_before_user_registration(memory, 16 * MIB, false);
+	pin_before_user_registration(memory, 16 * MIB);
 	CHECK(!fake_is_registered(memory, 1));
 	pin_after_user_registration(memory, 16 * MIB, false);
 }
@@ -103,6 +103,8 @@ TEST(a_call_waits_for_a_registration)
 	pthread_t thread = start(unpin);
 
 	for (int i = 0; i < ROUNDS; i++) {
+		while (pin_of(memory) != BLOCK_PAGEABLE)
+			sched_yield();
 		fake.inside = hold_begin;
 		heat_up(memory, 16 * MIB);
 		fake.inside = NULL;
@@ -113,7 +115,9 @@ TEST(a_call_waits_for_a_registration)
 
 static void end_context(void)
 {
-	background_forget(1000);
+	pin_context_ending(1000);
+	CHECK(fake_is_registered(memory, 64 * MIB));
+	pin_context_ended(1000, false);
 }
 
 TEST(the_end_of_a_context_waits_for_a_registration)
@@ -122,13 +126,13 @@ TEST(the_end_of_a_context_waits_for_a_registration)
 	fake_start(ROUNDS * 64 * MIB);
 	pthread_t thread = start(end_context);
 
-	pin_set_background(true);
+	pin_set_queue(wake_nobody);
 	for (int i = 0; i < ROUNDS; i++) {
 		memory = allocate(64 * MIB);
 		for (int copies = 0; copies < 200 && !pin_has_queued(); copies++)
 			copy(memory, MIB);
 		fake.inside = hold_begin;
-		CHECK_EQ(pin_in_background(MIB), 64 * MIB);
+		CHECK_EQ(pin_queued(MIB), 64 * MIB);
 		fake.inside = NULL;
 		fake_set_context(1000);
 	}

@@ -80,7 +80,7 @@ int heap_check(void)
 
 static void add_pinned(struct block *block, void *arg)
 {
-	if (block->pin == BLOCK_PINNED || block->pin == BLOCK_PINNING)
+	if (block_pin(block) == BLOCK_PINNED)
 		*(size_t *)arg += block->room;
 }
 

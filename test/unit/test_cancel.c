@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/thread.h"
-#include "base/users.h"
+#include "base/cancel.h"
 
 #include "check.h"
 

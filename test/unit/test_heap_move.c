@@ -102,10 +102,14 @@ TEST(what_may_not_move)
 	CHECK(heap_move(&local, 8 * MIB) == NULL);
 	CHECK(heap_move(block, SIZE_MAX) == NULL);
 
-	for (int pin = BLOCK_PINNING; pin <= BLOCK_USER_REGISTERED; pin++) {
-		hp_lock(HP_LOCK_heap);
-		heap_set_pin_locked(range_find(block), (enum block_pin)pin);
-		hp_unlock(HP_LOCK_heap);
+	hp_word *word = &range_find(block)->word;
+	for (int turn = 0; turn < 3; turn++) {
+		if (turn == 0)
+			CHECK(word_try_pin(word));
+		else if (turn == 1)
+			CHECK(word_release(word, true));
+		else
+			CHECK(word_alter(word, WORD_REGISTERED));
 		CHECK(heap_move(block, 8 * MIB) == NULL);
 		CHECK(!heap_resize(block, 8 * MIB));
 		CHECK(!heap_resize(block, MIB));

@@ -28,11 +28,11 @@ static struct block *of(const char *memory)
 	return range_find(memory);
 }
 
-static void set_pin(struct block *block, enum block_pin pin)
+/* Registers the block, or unregisters it, as src/pin does. */
+static void set_pinned(struct block *block, bool pinned)
 {
-	hp_lock(HP_LOCK_pin);
-	heap_set_pin(block, pin);
-	hp_unlock(HP_LOCK_pin);
+	CHECK(pinned ? word_try_pin(&block->word) : word_try_unpin(&block->word));
+	CHECK(heap_release(block, pinned, NULL));
 }
 
 /* Returns a block that waits in a slot. */
@@ -103,26 +103,22 @@ TEST(registered_or_altered_meanwhile)
 
 	heap_start();
 	char *memory = park(&block);
-	set_pin(block, BLOCK_USER_REGISTERED);
+	word_alter(&block->word, WORD_REGISTERED);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
 	CHECK_EQ(block->state, BLOCK_HELD);
 	CHECK_EQ(heap_check(), 0);
-	hp_lock(HP_LOCK_pin);
-	heap_set_pin(block, BLOCK_PAGEABLE);
 	heap_unhold(block);
-	hp_unlock(HP_LOCK_pin);
 	CHECK_EQ(block->state, BLOCK_CACHED);
 
 	memory = park(&block);
-	block->altered = true;
-	set_pin(block, BLOCK_REFUSED);
+	word_alter(&block->word, WORD_ALTERED);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
 	CHECK_EQ(heap_check(), 0);
 
 	/* In use, and then freed. */
 	memory = park(&block);
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
-	set_pin(block, BLOCK_USER_REGISTERED);
+	word_alter(&block->word, WORD_REGISTERED);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK_EQ(block->state, BLOCK_HELD);
 	CHECK_EQ(heap_check(), 0);
@@ -137,7 +133,7 @@ TEST(pinned_ones_become_due)
 	char *memory = park(&block);
 	CHECK_EQ(expiry_due_at, UINT64_MAX);
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
-	set_pin(block, BLOCK_PINNED);
+	set_pinned(block, true);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(expiry_due_at > hp_now_coarse_ns() &&
 	      expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
@@ -145,7 +141,7 @@ TEST(pinned_ones_become_due)
 	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
 	/* Allocated again it keeps its pin, and is parked once more. */
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
-	CHECK_EQ(block->pin, BLOCK_PINNED);
+	CHECK_EQ(block_pin(block), BLOCK_PINNED);
 	CHECK(heap_take_due() == NULL);
 	CHECK_EQ(expiry_due_at, UINT64_MAX);
 	CHECK_EQ(heap_free(memory), 0);
@@ -166,11 +162,11 @@ TEST(pinned_ones_become_due)
 	CHECK_EQ(heap_check(), 0);
 
 	/* Pinned only after it was parked. */
-	set_pin(block, BLOCK_PAGEABLE);
+	set_pinned(block, false);
 	heap_return(block);
 	memory = park(&block);
 	CHECK_EQ(expiry_due_at, UINT64_MAX);
-	set_pin(block, BLOCK_PINNED);
+	set_pinned(block, true);
 	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
 	heap_set_level(PRESSURE_SOME);
 	CHECK(heap_take_due() == block);
@@ -252,7 +248,7 @@ TEST(who_sleeps_is_not_woken_for_nothing)
 	struct block *block;
 	park(&block);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != NULL);
-	set_pin(block, BLOCK_PINNED);
+	set_pinned(block, true);
 	CHECK_EQ(heap_free((void *)block->start), 0);
 	CHECK(heap_needs_expiry());
 }

@@ -14,18 +14,11 @@
 		if (!state_active)                                                         \
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
-		EACH_SIDE(batch_note_side);                                                \
-		/* Otherwise a block could be pinned before the call. */                   \
-		if (batch.ours) {                                                          \
-			pin_query_begin();                                                 \
-			EACH_SIDE(batch_unpin_side);                                       \
-			EACH_SIDE(batch_note_pin);                                         \
-		}                                                                          \
+		EACH_SIDE(batch_unpin_side);                                               \
+		do {                                                                       \
+			EACH_SIDE(batch_enter_side);                                       \
+		} while (batch_enters_again(&batch));                                      \
 		CUresult result = REAL(name) call;                                         \
-		if (batch.ours) {                                                          \
-			pin_query_end();                                                   \
-			EACH_SIDE(batch_note_pin);                                         \
-		}                                                                          \
 		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
 			batch_report_begin(&batch, count);                                 \
 			EACH(batch_report_copy);                                           \

@@ -5,9 +5,7 @@
  * device accesses it directly.  Only staging cuts the copy into pieces.
  */
 #include "engine/copy.h"
-#include "engine/unpin.h"
 #include "heap/map.h"
-#include "pin/pin.h"
 #include "shim/driver/run.h"
 
 /* One side of a shaped copy, from any of the driver's structs. */
@@ -94,13 +92,6 @@ static size_t extent_of(const struct side *side, size_t width, size_t rows, size
 	return ((slices - 1) * height + rows - 1) * pitch + width;
 }
 
-/* Unpins the other of two host sides if the copy leaves its block, and always in a graph. */
-static void unpin_other(const char *address, size_t extent)
-{
-	if (atomic_load(&state_captures) != 0 || pin_crosses(address, extent))
-		unpin_range(address, extent);
-}
-
 /*
  * True if a row fits into the pitch.  The driver refuses other boxes, even of one row (cuda.h;
  * error 1, driver 580).  It ignores the pitch of an array.
@@ -133,8 +124,10 @@ static void describe(struct copy_request *request, const struct side *src, const
 
 	const struct side *far = side == src ? dst : src;
 	request->extent = extent_of(side, width, rows, slices);
-	if (from != NULL && to != NULL)
-		unpin_other(side == src ? to : from, extent_of(far, width, rows, slices));
+	if (from != NULL && to != NULL) {
+		request->other = side == src ? to : from;
+		request->other_extent = extent_of(far, width, rows, slices);
+	}
 	allow_staging(request, side, far, width, rows, slices);
 }
 

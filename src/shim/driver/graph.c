@@ -7,11 +7,9 @@
  * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
  */
 #include "base/protections.h"
-#include "base/users.h"
 #include "engine/state.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
-#include "pin/pin.h"
 #include "shim/driver/enter.h"
 
 static void unpin_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
@@ -60,16 +58,12 @@ static void unpin_node(const CUgraphNodeParams *node)
 	{                                                                \
 		SHIM_ENTER(REAL_ROW_##name);                             \
 		bool held = state_active && hp_keeps(node_pins_nothing); \
-		if (held) {                                              \
-			hp_uncancellable_begin();                        \
-			pin_hold();                                      \
-		}                                                        \
+		if (held)                                                \
+			unpin_hold();                                    \
 		unpin;                                                   \
 		CUresult result = REAL(name) arguments;                  \
-		if (held) {                                              \
-			pin_release();                                   \
-			hp_uncancellable_end();                          \
-		}                                                        \
+		if (held)                                                \
+			unpin_release();                                 \
 		return result;                                           \
 	}
 NODE(cuGraphAddMemcpyNode, unpin_box(box),

@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protections.h"
-#include "base/users.h"
+#include "base/cancel.h"
 #include "engine/capture.h"
+#include "engine/context.h"
 #include "engine/defer.h"
 #include "engine/state.h"
 #include "real/contexts.h"
@@ -64,12 +65,12 @@ static void before_context_ends(CUcontext context)
 {
 	hp_uncancellable_begin();
 	trace_flush();
-	contexts_ending(context);
+	context_ending(context);
 }
 
 static void after_context_ended(CUcontext context, bool gone)
 {
-	contexts_ended(context, gone);
+	context_ended(context, gone);
 	hp_uncancellable_end();
 }
 

@@ -3,76 +3,73 @@
  *
  * To the program a pinned block is pageable.  hotpin passes a query about a pinned block to the
  * driver with an address of pageable memory instead, so the answer and the error codes are the
- * driver's own.  A block that is not pinned stays so until the driver has answered, because another
- * thread may be about to pin it.
+ * driver's own.  The thread is inside a block that is not pinned until the driver has answered,
+ * because another thread may be about to pin it.
  */
 #include "base/protections.h"
-#include "base/users.h"
+#include "base/cancel.h"
 #include "engine/state.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "heap/map.h"
-#include "pin/pin.h"
+#include "pin/use.h"
 #include "pin/user_registration.h"
 #include "shim/driver/enter.h"
 
 /* Never registered, because it is hotpin's own data; large enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
 
-static bool is_pinned(const void *address)
+/*
+ * Enters the block of `address`.  Returns the address that the driver is asked about: another,
+ * pageable one if the block is pinned, or may be pinned or unpinned just now.
+ */
+static void *mask(const void *address, bool keeps, const void *frame)
 {
-	return state_active && pin_covers_any(address, 1);
+	struct block *block = state_active && heap_owns(address) ? range_find(address) : NULL;
+
+	if (block == NULL || !keeps)
+		return (void *)address;
+	pin_give_back(frame);
+	if (pin_enter_pageable(block, frame) == PIN_TAKEN)
+		return pageable;
+	if (!hp_keeps(query_blocks_pinning))
+		pin_leave(frame);
+	return (void *)address;
 }
 
-/* Returns the address that the driver is asked about in place of `address`. */
-static CUdeviceptr mask(CUdeviceptr address)
-{
-	return hp_keeps(query_as_pageable) && is_pinned((const void *)address)
-		       ? (CUdeviceptr)pageable
-		       : address;
-}
-
-static void *mask_host(void *address)
-{
-	return hp_keeps(query_of_host_memory) && is_pinned(address) ? pageable : address;
-}
-
-/* Evaluates `call`, the driver's answer.  If `in_heap`, no block becomes pinned meanwhile. */
-#define ANSWER_IF(in_heap, call)                       \
-	({                                             \
-		bool asks = state_active && (in_heap); \
-                                                       \
-		if (asks)                              \
-			pin_query_begin();             \
-		CUresult answer = call;                \
-		if (asks)                              \
-			pin_query_end();               \
-		answer;                                \
+/* Evaluates `call`, the driver's answer about `asked`. */
+#define ANSWER(kind, address, call)                                                  \
+	({                                                                           \
+		const void *frame = __builtin_frame_address(0);                      \
+		__typeof__(address) asked = (__typeof__(address))mask(               \
+			(const void *)(address), hp_keeps(kind), frame);             \
+		CUresult answer = call;                                              \
+		pin_leave(frame);                                                    \
+		answer;                                                              \
 	})
-#define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
-/* Questions; `arguments` contain mask(address). */
-#define ASK(name, parameters, arguments)                      \
-	HP_EXPORT CUresult name parameters                    \
-	{                                                     \
-		SHIM_ENTER(REAL_ROW_##name);                  \
-		return ANSWER(address, REAL(name) arguments); \
+/* Questions; `arguments` contain `asked`. */
+#define ASK(name, kind, parameters, arguments)                      \
+	HP_EXPORT CUresult name parameters                          \
+	{                                                           \
+		SHIM_ENTER(REAL_ROW_##name);                        \
+		return ANSWER(kind, address, REAL(name) arguments); \
 	}
-ASK(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
-    (data, attribute, mask(address)))
-ASK(cuMemHostGetFlags, (unsigned *flags, void *address), (flags, mask_host(address)))
-ASK(cuMemHostGetDevicePointer_v2, (CUdeviceptr * ret, void *address, unsigned flags),
-    (ret, mask_host(address), flags))
-ASK(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address),
-    (base, bytes, mask(address)))
-ASK(cuMemRangeGetAttribute,
+ASK(cuPointerGetAttribute, query_as_pageable, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+    (data, attribute, asked))
+ASK(cuMemHostGetFlags, query_of_host_memory, (unsigned *flags, void *address), (flags, asked))
+ASK(cuMemHostGetDevicePointer_v2, query_of_host_memory, (CUdeviceptr * ret, void *address, unsigned flags),
+    (ret, asked, flags))
+ASK(cuMemGetAddressRange_v2, query_as_pageable, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address),
+    (base, bytes, asked))
+ASK(cuMemRangeGetAttribute, query_as_pageable,
     (void *data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
      size_t bytes),
-    (data, data_bytes, attribute, mask(address), bytes))
-ASK(cuMemRangeGetAttributes,
+    (data, data_bytes, attribute, asked, bytes))
+ASK(cuMemRangeGetAttributes, query_as_pageable,
     (void **data, size_t *data_bytes, CUmem_range_attribute *attributes, size_t count,
      CUdeviceptr address, size_t bytes),
-    (data, data_bytes, attributes, count, mask(address), bytes))
+    (data, data_bytes, attributes, count, asked, bytes))
 #undef ASK
 
 HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
@@ -80,16 +77,16 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 {
 	SHIM_ENTER(REAL_ROW_cuPointerGetAttributes);
 
-	CUdeviceptr asked;
-	CUresult result =
-		ANSWER(address, (asked = mask(address),
-				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
-	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(query_returns_address))
+	CUdeviceptr named = address;
+	CUresult result = ANSWER(query_as_pageable, address,
+				 (named = asked, REAL(cuPointerGetAttributes)(count, attributes,
+									      data, asked)));
+	if (named == address || result != CUDA_SUCCESS || !hp_keeps(query_returns_address))
 		return result;
 	/* Of pageable memory the driver knows only the address (driver 580). */
 	for (unsigned i = 0; i < count; i++)
 		if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
-		    *(CUdeviceptr *)data[i] == asked)
+		    *(CUdeviceptr *)data[i] == named)
 			*(CUdeviceptr *)data[i] = address;
 	return result;
 }
@@ -100,19 +97,27 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 	SHIM_ENTER(REAL_ROW_cuPointerSetAttribute);
 	if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		visibility_raise(REAL_SEEN_SYNC_MEMOPS);
-	return ANSWER(address, REAL(cuPointerSetAttribute)(value, attribute, mask(address)));
+	return ANSWER(query_as_pageable, address,
+		      REAL(cuPointerSetAttribute)(value, attribute, asked));
 }
 
 /*
  * Advice and prefetching act on the pages themselves, so no other address can be named: the block
  * is unpinned first.  The range may start outside the heap and reach into it.
  */
-#define UNPIN(name, on, parameters, arguments)                                                    \
-	HP_EXPORT CUresult name parameters                                                        \
-	{                                                                                         \
-		SHIM_ENTER_ON(REAL_ROW_##name, on);                                               \
-		return ANSWER_IF(                                                                 \
-			true, (unpin_range((const void *)address, bytes), REAL(name) arguments)); \
+#define UNPIN_RUN(name, unpin, arguments)               \
+	({                                              \
+		unpin_hold();                           \
+		unpin;                                  \
+		CUresult result = REAL(name) arguments; \
+		unpin_release();                        \
+		result;                                 \
+	})
+#define UNPIN(name, on, parameters, arguments)                                              \
+	HP_EXPORT CUresult name parameters                                                  \
+	{                                                                                   \
+		SHIM_ENTER_ON(REAL_ROW_##name, on);                                         \
+		return UNPIN_RUN(name, unpin_range((const void *)address, bytes), arguments); \
 	}
 #define PREFETCH(name)                                                                             \
 	UNPIN(name, stream, (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream), \
@@ -134,12 +139,11 @@ PREFETCH_V2(cuMemPrefetchAsync_v2)
 PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 
 /* Several ranges in one call. */
-#define UNPIN_EACH(name, parameters, arguments)                                                \
-	HP_EXPORT CUresult name parameters                                                     \
-	{                                                                                      \
-		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                        \
-		return ANSWER_IF(true,                                                         \
-				 (unpin_each(addresses, sizes, count), REAL(name) arguments)); \
+#define UNPIN_EACH(name, parameters, arguments)                                       \
+	HP_EXPORT CUresult name parameters                                            \
+	{                                                                             \
+		SHIM_ENTER_ON(REAL_ROW_##name, stream);                               \
+		return UNPIN_RUN(name, unpin_each(addresses, sizes, count), arguments); \
 	}
 #define DISCARD(name)                                                      \
 	UNPIN_EACH(name,                                                   \
@@ -165,6 +169,7 @@ PREFETCH_EACH(cuMemPrefetchBatchAsync_ptsz)
 PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync)
 PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 #undef UNPIN
+#undef UNPIN_RUN
 #undef UNPIN_EACH
 #undef DISCARD
 #undef PREFETCH_EACH
@@ -181,7 +186,7 @@ PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 			return REAL(name)(address, bytes, flags);                            \
 		hp_uncancellable_begin();                                                    \
 		if (hp_keeps(registered_unpinned))                                           \
-			pin_before_user_registration(address, bytes, false);                 \
+			pin_before_user_registration(address, bytes);                        \
 		visibility_pinned(1);                                                        \
 		CUresult result = REAL(name)(address, bytes, flags);                         \
 		if (unpin_for_program(result))                                               \
@@ -199,13 +204,13 @@ REGISTER(cuMemHostRegister_v2)
 
 /*
  * True if the program has registered memory of the block.  hotpin never pins such a block, so the
- * driver's call, which waits for kernels, runs without pin_query_begin().
+ * driver's call, which waits for kernels, runs without entering it.
  */
 static bool is_user_registered(const void *address)
 {
 	const struct block *block = range_find(address);
 
-	return block != NULL && atomic_load(&block->pin) == BLOCK_USER_REGISTERED;
+	return block != NULL && (atomic_load(&block->word) & WORD_REGISTERED) != 0;
 }
 
 /* Unregistering a block that only hotpin registered must fail, as it would without hotpin. */
@@ -215,7 +220,8 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 
 	CUresult result = is_user_registered(address)
 				  ? REAL(cuMemHostUnregister)(address)
-				  : ANSWER(address, REAL(cuMemHostUnregister)(mask_host(address)));
+				  : ANSWER(query_of_host_memory, address,
+					   REAL(cuMemHostUnregister)(asked));
 	if (result == CUDA_SUCCESS && state_active) {
 		if (hp_keeps(unregistered_noticed))
 			pin_user_registration_ended(address);
@@ -228,7 +234,7 @@ HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemFreeHost);
 
-	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(mask_host(address)));
+	CUresult result = ANSWER(query_of_host_memory, address, REAL(cuMemFreeHost)(asked));
 	if (result == CUDA_SUCCESS && address != NULL)
 		visibility_pinned(-1);
 	return result;

@@ -26,7 +26,7 @@
 		CUresult result = REAL(name) arguments; \
                                                         \
 		if (refused)                            \
-			unpin_release(dst);             \
+			unpin_release();                \
 		return result;                          \
 	}
 

@@ -11,7 +11,7 @@
 #include "engine/gate.h"
 #include "engine/housekeeper.h"
 #include "engine/visibility.h"
-#include "pin/eviction.h"
+#include "pin/unpin.h"
 #include "shim/driver/frame.h"
 #include "shim/driver/thunk_rows.h"
 

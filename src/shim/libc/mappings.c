@@ -11,7 +11,7 @@
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
 #include "base/protections.h"
 #include "engine/unpin.h"
-#include "pin/alteration.h"
+#include "pin/unpin.h"
 #include "real/libc.h"
 #include "shim/export.h"
 #include "shim/libc/next.h"

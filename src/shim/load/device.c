@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "base/procfile.h"
 #include "base/protections.h"
-#include "base/users.h"
+#include "base/cancel.h"
 #include "engine/gate.h"
 #include "engine/plan.h"
 #include "engine/section.h"
@@ -74,7 +74,8 @@ static void finish(int status, void *unused)
 	if (getpid() != owner)
 		return;
 	trace_exits_with(status);
-	section_block(SECTION_PATIENCE_NS);
+	pin_hold();
+	section_wait(true, hp_now_ns() + SECTION_PATIENCE_NS);
 	if (!trace_active())
 		return;
 	wait_for_device();

@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "base/protections.h"
 #include "base/thread.h"
+#include "engine/enqueue.h"
 #include "engine/forking.h"
 #include "engine/housekeeper.h"
 #include "engine/staging.h"
@@ -16,7 +17,6 @@
 #include "engine/visibility.h"
 #include "heap/heap.h"
 #include "heap/reclaim.h"
-#include "pin/fork.h"
 #include "pin/pin.h"
 #include "shim/libc/large.h"
 #include "trace/trace.h"
@@ -41,7 +41,7 @@ static void after_fork_child(void)
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
 	atomic_store(&state_process, getpid());
-	hp_users_reset(&state_enqueuers);
+	enqueue_after_fork_child();
 	if (had_device)
 		staging_after_fork_child();
 	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/once.h"
 #include "base/options.h"
-#include "engine/context_watchers.h"
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "heap/heap.h"
@@ -84,7 +83,6 @@ static void start_here(void)
 	}
 	atomic_store(&state_active, true);
 	atomic_store(&state_process, getpid());
-	context_watchers_start();
 	heap_start();
 	bool uses_cuda = program_uses_cuda();
 	shim_large_start();

@@ -1,0 +1,113 @@
+/*
+ * unpin.c - unpins blocks whose users must leave first.
+ *
+ * hotpin cannot know the state of pages that the program has changed: they may be read-only, belong
+ * to a file, or be left out by fork().  For the rest of its life such a block is copied as pageable
+ * memory.  After free() its addresses are mapped again (heap/pages.c), as libc would have unmapped
+ * them.
+ */
+#include "pin/unpin.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/protections.h"
+#include "heap/map.h"
+#include "heap/pin_state.h"
+#include "heap/span.h"
+#include "pin/pin.h"
+#include "pin/registration.h"
+#include "pin/use.h"
+
+void unpin_alone(struct block *block, bool inside)
+{
+	const size_t room = block->room;
+	uint64_t begun = hp_now_ns();
+	int error = registration_end(block, atomic_load(&block->pin_owner));
+
+	pin_tell(block, false, hp_now_ns() - begun);
+	hp_count(unpins);
+	hp_debug("unpinned %zu bytes at %p%s", room, (void *)block->base,
+		 error != 0 ? ", which the driver keeps" : "");
+	/* Pages that the driver still holds must neither go back nor serve another allocation. */
+	if (error != 0)
+		word_alter(&block->word, WORD_REGISTERED);
+	block->copied_bytes = 0;
+	atomic_store(&block->pin_owner, 0);
+	pin_room_ended(room, error == 0);
+	use_release(block, false, inside);
+}
+
+size_t unpin_block(struct block *block, bool taken, word_until *until)
+{
+	const size_t room = block->room;
+	bool listed = use_begin(__builtin_frame_address(0));
+
+	if (!taken && !word_take(&block->word, until)) {
+		if (listed)
+			use_end();
+		return 0;
+	}
+	if (listed)
+		use_alone(block);
+	if (hp_keeps(unpinned_between_copies) && !word_drain(&block->word, until))
+		hp_debug("a thread stays inside the block at %p: its copy may fail",
+			 (void *)block->base);
+	unpin_alone(block, false);
+	return room;
+}
+
+/* True if the block is pinned, or a thread may be pinning it. */
+static bool may_be_pinned(const struct block *block)
+{
+	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
+}
+
+static size_t unpin_range(uintptr_t at, uintptr_t end)
+{
+	word_until until = 0;
+	size_t bytes = 0;
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+		if (may_be_pinned(block))
+			bytes += unpin_block(block, false, &until);
+	return bytes;
+}
+
+void pin_unpin(const void *address, size_t bytes)
+{
+	unpin_range((uintptr_t)address, range_end(address, bytes));
+}
+
+void pin_altered(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+	uint32_t bit = hp_keeps(altered_for_good) ? WORD_ALTERED : 0;
+	word_until until = 0;
+
+	pin_give_back(__builtin_frame_address(0));
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		bool taken;
+
+		if (block_is_altered(block) || !heap_alter(block, bit, &taken))
+			continue;
+		hp_debug("the program changes pages of the block at %p", (void *)block->base);
+		unpin_block(block, taken, &until);
+	}
+}
+
+size_t pin_unpin_all(void)
+{
+	pin_be_lean();
+	return pin_is_held() ? 0 : unpin_range(0, UINTPTR_MAX);
+}
+
+void pin_end(const char *why)
+{
+	size_t now, most;
+
+	pin_give_back(__builtin_frame_address(0));
+	pin_stop(why);
+	pin_stats(&now, &most);
+	if (now != 0)
+		unpin_range(0, UINTPTR_MAX);
+}

@@ -1,0 +1,50 @@
+/*
+ * Ends our registrations of blocks for the program.  Each call waits for users of the blocks, for a
+ * second at most in all, and for running kernels, as the driver does.
+ */
+#ifndef HP_PIN_UNPIN_H
+#define HP_PIN_UNPIN_H
+
+#include "heap/block.h"
+
+#include <stddef.h>
+
+/*
+ * Unpins the blocks in [address, address + bytes).  They may be pinned again, but not before
+ * pin_release() if the caller has called pin_hold().  The caller is inside no block.
+ */
+void pin_unpin(const void *address, size_t bytes);
+
+/*
+ * The program is about to change the mapping of [address, address + bytes).  Unpins the blocks
+ * there, and does not pin them again until they are freed and mapped again.  Keeps errno.
+ */
+void pin_altered(const void *address, size_t bytes);
+
+/*
+ * Unpins all blocks, for a call of the program that cannot pin memory, and pins nothing for a
+ * while.  Nothing is unpinned while pin_hold() is in force.  Returns the bytes.
+ */
+size_t pin_unpin_all(void);
+
+/*
+ * Disables pinning for good, and unpins all blocks: the program may copy them by functions that
+ * hotpin does not know.  `why` is for the log.
+ */
+void pin_end(const char *why);
+
+/* The functions from here on are for src/pin only. */
+
+/*
+ * Ends our registration of a block whose word this thread has alone, and gives the word back.
+ * `inside`: as for use_release().
+ */
+void unpin_alone(struct block *block, bool inside);
+
+/*
+ * Unpins the block if it is pinned, or is being pinned.  `taken`: the caller has taken its word.
+ * Returns its room, or 0 if it was not pinned.
+ */
+size_t unpin_block(struct block *block, bool taken, word_until *until);
+
+#endif

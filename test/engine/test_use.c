@@ -1,0 +1,192 @@
+/*
+ * test_use.c - the blocks that a thread is inside: nesting, many at once, and what longjmp() and
+ * fork() leave.
+ */
+#include "base/lock.h"
+#include "pin/pin.h"
+#include "pin/queue.h"
+#include "pin/unpin.h"
+#include "pin/user_registration.h"
+
+#include "check.h"
+#include "clock.h"
+#include "fake.h"
+#include "pinning.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+
+static unsigned users_of(const char *memory)
+{
+	return atomic_load(&range_find(memory)->word) & WORD_USERS;
+}
+
+TEST(many_blocks_at_once)
+{
+	enum { MANY = 100 };
+	char *blocks[MANY];
+	int outer, inner;
+
+	fake_start(GIB);
+	for (int i = 0; i < MANY; i++)
+		blocks[i] = allocate(MIB);
+	CHECK_EQ(pin_enter(range_find(blocks[0]), &outer), PIN_PAGEABLE);
+	for (int i = 0; i < MANY; i++)
+		for (int turn = 0; turn < 3; turn++)
+			CHECK_EQ(pin_enter(range_find(blocks[i]), &inner), PIN_PAGEABLE);
+	CHECK(users_of(blocks[0]) == 4 && users_of(blocks[MANY - 1]) == 3);
+	pin_leave(&inner);
+	CHECK(users_of(blocks[0]) == 1 && users_of(blocks[MANY - 1]) == 0);
+	pin_leave(&outer);
+	CHECK_EQ(users_of(blocks[0]), 0);
+}
+
+static jmp_buf back;
+static char *subject;
+
+static void jump(void *base, size_t bytes)
+{
+	(void)base;
+	(void)bytes;
+	fake.inside = NULL;
+	longjmp(back, 1);
+}
+
+/* As an exported function that a signal handler leaves. */
+static __attribute__((noinline)) void leave_a_copy(bool pins)
+{
+	const void *frame = __builtin_frame_address(0);
+
+	pin_give_back(frame);
+	if (pins)
+		fake.inside = jump;
+	if (pins)
+		pin_before_copy(range_find(subject), true, 64 * MIB, frame);
+	else
+		pin_enter(range_find(subject), frame);
+	longjmp(back, 1);
+}
+
+static __attribute__((noinline)) void call_again(void)
+{
+	pin_give_back(__builtin_frame_address(0));
+}
+
+/* One that was inside, and one that was registering. */
+TEST(left_by_longjmp)
+{
+	fake_start(GIB);
+	fake.lenient = true;
+	subject = allocate(64 * MIB);
+	if (setjmp(back) == 0)
+		leave_a_copy(false);
+	CHECK_EQ(users_of(subject), 1);
+	call_again();
+	CHECK_EQ(users_of(subject), 0);
+
+	if (setjmp(back) == 0)
+		leave_a_copy(true);
+	CHECK_EQ(pin_of(subject), BLOCK_CHANGING);
+	call_again();
+	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
+	CHECK_EQ(pin_check(), 0);
+	CHECK(copy(subject, 64 * MIB));
+	CHECK(!hp_keeps(given_back) || fake.registered == 1);
+}
+
+/* A call that interrupts another one, in a signal handler, gives nothing back. */
+TEST(a_call_inside_another)
+{
+	char here;
+
+	fake_start(GIB);
+	subject = allocate(MIB);
+	CHECK_EQ(pin_enter(range_find(subject), &here + 4096), PIN_PAGEABLE);
+	call_again();
+	CHECK_EQ(users_of(subject), 1);
+	pin_leave(&here + 4096);
+	CHECK_EQ(users_of(subject), 0);
+}
+
+static void in_child(void)
+{
+	hp_locks_after_fork_child();
+	pin_after_fork_child();
+}
+
+static int child_leaves(const void *frame)
+{
+	check_failures = 0;
+	CHECK_EQ(users_of(subject), 0);
+	pin_leave(frame);
+	CHECK_EQ(users_of(subject), 0);
+	CHECK_EQ(pin_enter(range_find(subject), frame), PIN_PAGEABLE);
+	pin_leave(frame);
+	CHECK(word_try_pin(&range_find(subject)->word));
+	return check_failures != 0;
+}
+
+/* A handler that interrupts a copy forks; the child returns from the copy as well. */
+TEST(a_fork_inside)
+{
+	char frame;
+
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	fake_start(GIB);
+	subject = allocate_pinned(16 * MIB);
+	CHECK_EQ(pin_enter(range_find(subject), &frame), PIN_PINNED);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(child_leaves(&frame));
+	CHECK_EQ(check_status(child), 0);
+	CHECK_EQ(users_of(subject), 1);
+	pin_leave(&frame);
+	CHECK(fake_all_well());
+}
+
+static _Atomic bool entered;
+
+static void *stay(void *arg)
+{
+	(void)arg;
+	pin_enter(range_find(subject), &entered);
+	entered = true;
+	/* Ends without leaving, as a thread that longjmp() has taken out of a copy may. */
+	return NULL;
+}
+
+static _Atomic bool stop;
+
+static void *pass_time(void *arg)
+{
+	(void)arg;
+	while (!stop) {
+		test_clock_pass(100 * TEST_MS);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* The wait for a user that never leaves is bounded, and only the first change waits. */
+TEST(a_user_that_never_leaves)
+{
+	pthread_t thread;
+
+	fake_start(GIB);
+	subject = allocate_pinned(16 * MIB);
+	pthread_create(&thread, NULL, stay, NULL);
+	pthread_join(thread, NULL);
+	pthread_create(&thread, NULL, pass_time, NULL);
+	CHECK(entered && users_of(subject) == 1);
+	pin_unpin(subject, 1);
+	CHECK_EQ(users_of(subject), 0);
+	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
+	CHECK(copy(subject, 16 * MIB));
+	pin_unpin(subject, 1);
+	stop = true;
+	pthread_join(thread, NULL);
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()
