@@ -20,7 +20,7 @@
  */
 static bool fits_the_ring(const struct copy *copy)
 {
-	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
+	return !copy->request->rows && !copy->facts.to_host && copy->now > COPY_STAGED_MOST &&
 	       copy->now == copy->request->bytes &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }

@@ -8,6 +8,7 @@
 /* Any thread. */
 static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: a free entry */
 static _Atomic bool too_many;                     /* a context found no entry */
+static _Atomic int retains[64];                  /* by device */
 static _Atomic uint32_t generation;               /* the number of contexts that have ended */
 
 bool contexts_made(CUcontext context)
@@ -40,6 +41,28 @@ int contexts_list(CUcontext list[CONTEXTS_MOST])
 uint32_t contexts_generation(void)
 {
 	return atomic_load(&generation);
+}
+
+static bool is_counted(CUdevice device)
+{
+	return device >= 0 && (size_t)device < sizeof(retains) / sizeof(retains[0]);
+}
+
+void contexts_retained(CUdevice device)
+{
+	if (is_counted(device))
+		atomic_fetch_add(&retains[device], 1);
+}
+
+/* Not below 0: a reset drops all references, and some calls do not come through hotpin. */
+bool contexts_released(CUdevice device)
+{
+	int count = is_counted(device) ? atomic_load(&retains[device]) : 0;
+
+	while (count > 0)
+		if (atomic_compare_exchange_weak(&retains[device], &count, count - 1))
+			return count > 1;
+	return false;
 }
 
 /* Two threads may have retained the context at once, so it may have two entries. */

@@ -11,6 +11,14 @@
 /* Notes a context that was created or retained.  True if it was not in the list. */
 bool contexts_made(CUcontext context);
 
+/*
+ * Count the program's references of a device's primary context.  contexts_released() is called
+ * before the driver's call; true: other references are left, so the context does not end.
+ * contexts_retained() is called after a retain that succeeded, or a release that failed.
+ */
+void contexts_retained(CUdevice device);
+bool contexts_released(CUdevice device);
+
 /* Removes a context that has ended. */
 void contexts_forget(CUcontext context);
 

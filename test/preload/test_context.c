@@ -2,7 +2,9 @@
  * test_context.c - contexts end, and their registrations with them; the blocks stay valid.
  */
 #include "promote.h"
+#include "thread.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 #define BYTES (4 * MIB)
@@ -165,6 +167,104 @@ TEST(two_contexts_at_once)
 	/* The program can register the range itself. */
 	OK(cuMemHostRegister_v2(block, BYTES, 0));
 	OK(cuMemHostUnregister(block));
+}
+
+/* A copy of another context, of a block that the context which ends has pinned. */
+struct foreign {
+	CUcontext context;
+	char *block;
+	CUdeviceptr from;
+	CUstream stream;
+	CUresult result;
+};
+
+static _Atomic bool ended;
+
+static void *destroy_first(void *arg)
+{
+	OK(cuCtxDestroy_v2(context));
+	return arg;
+}
+
+static void *copy_there(void *arg)
+{
+	struct foreign *copy = arg;
+
+	OK(cuCtxSetCurrent(copy->context));
+	copy->result = cuMemcpyDtoHAsync_v2(copy->block, copy->from, BYTES, copy->stream);
+	return NULL;
+}
+
+/* The copy goes on once the main thread waits for it, or has not waited. */
+static void *release_copy(void *arg)
+{
+	WAIT_FOR(ended || thread_is_blocked(getpid()));
+	standin_release();
+	return arg;
+}
+
+/* Without hotpin the block is pageable, and the end of another context does not concern the copy. */
+TEST(ends_during_a_copy_of_another)
+{
+	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
+	pthread_t copying, releasing;
+
+	begin();
+	/* The program shares nothing: the block comes back from the free cache, still pinned. */
+	char *first = promoted(BYTES);
+	free(first);
+	OK(cuCtxCreate_v2(&copy.context, 0, 0));
+	OK(cuMemAlloc_v2(&copy.from, BYTES));
+	OK(cuMemsetD8_v2(copy.from, 5, BYTES));
+	OK(cuStreamCreate(&copy.stream, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSynchronize());
+	OK(cuCtxSetCurrent(NULL));
+	copy.block = malloc(BYTES);
+	memset(copy.block, 1, BYTES);
+	CHECK(copy.block == first || !preloaded());
+	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
+	pthread_create(&copying, NULL, copy_there, &copy);
+	WAIT_FOR(standin_held() == 1);
+	pthread_create(&releasing, NULL, release_copy, NULL);
+	OK(cuCtxDestroy_v2(context));
+	ended = true;
+	pthread_join(copying, NULL);
+	pthread_join(releasing, NULL);
+	OK(copy.result);
+	CHECK(copy.block[0] == 5 && copy.block[BYTES - 1] == 5);
+	OK(cuCtxSetCurrent(copy.context));
+	OK(cuCtxSynchronize());
+	CHECK_EQ(standin_registrations(), 0);
+}
+
+/* A copy that comes while the context ends goes through other memory: it does not wait. */
+TEST(a_copy_begins_while_another_context_ends)
+{
+	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
+	pthread_t ending;
+
+	begin();
+	copy.block = promoted(BYTES);
+	OK(cuCtxCreate_v2(&copy.context, 0, 0));
+	OK(cuMemAlloc_v2(&copy.from, BYTES));
+	OK(cuMemsetD8_v2(copy.from, 5, BYTES));
+	OK(cuStreamCreate(&copy.stream, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSynchronize());
+	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
+	pthread_create(&ending, NULL, destroy_first, NULL);
+	WAIT_FOR(standin_held() == 1);
+	copy_there(&copy);
+	OK(copy.result);
+	CHECK(copy.block[0] == 5 && copy.block[BYTES - 1] == 5);
+	memset(copy.block, 6, BYTES);
+	OK(cuMemcpyHtoD_v2(copy.from, copy.block, BYTES));
+	OK(cuMemcpyHtoDAsync_v2(copy.from, copy.block, BYTES, copy.stream));
+	memset(copy.block, 7, BYTES);
+	OK(cuMemcpy((CUdeviceptr)copy.block, copy.from, BYTES));
+	CHECK(copy.block[0] == 6 && copy.block[BYTES - 1] == 6);
+	standin_release();
+	pthread_join(ending, NULL);
+	OK(cuMemcpyHtoD_v2(copy.from, copy.block, BYTES));
 }
 
 /* A registration that the program leaves to its context.  The freed block is used again. */

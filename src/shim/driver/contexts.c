@@ -37,8 +37,18 @@ CREATE(cuCtxCreate_v3, flags,
 CREATE(cuCtxCreate_v4, flags,
        (CUcontext * ret, CUctxCreateParams *parameters, unsigned flags, CUdevice device),
        (ret, parameters, flags, device))
-CREATE(cuDevicePrimaryCtxRetain, 0, (CUcontext * ret, CUdevice device), (ret, device))
 #undef CREATE
+
+HP_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *ret, CUdevice device)
+{
+	SHIM_ENTER(REAL_ROW_cuDevicePrimaryCtxRetain);
+	defer_called();
+	CUresult result = REAL(cuDevicePrimaryCtxRetain)(ret, device);
+	if (result == CUDA_SUCCESS)
+		contexts_retained(device);
+	note_context(result, ret);
+	return result;
+}
 
 #define MAKE_CURRENT(name)                         \
 	HP_EXPORT CUresult name(CUcontext context) \

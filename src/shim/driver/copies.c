@@ -116,8 +116,12 @@ SYNC(cuMemcpyAtoD_v2, FIRST, (CUdeviceptr dst, CUarray src, size_t offset, size_
 SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, size_t bytes),
      (.direction = TRACE_D2D, .bytes = bytes), (dst, to, src, from, bytes))
 
-/* Either side may be host or device memory.  A bounce buffer replaces the source. */
-#define SOURCE (copy.route == COPY_BOUNCE ? (CUdeviceptr)copy.from : src + copy.done)
+/* Either side may be host or device memory.  A bounce buffer replaces the host side. */
+#define BOUNCES(is_it) (copy.route == COPY_BOUNCE && (is_it))
+#define SOURCE                                                                        \
+	(BOUNCES(!copy.facts.to_host) ? (CUdeviceptr)copy.from : src + copy.done)
+#define TARGET                                                                       \
+	(BOUNCES(copy.facts.to_host) ? (CUdeviceptr)copy.from : dst + copy.done)
 #define BETWEEN(name, parameters, request_is, arguments)  \
 	HP_EXPORT CUresult name parameters                \
 	{                                                 \
@@ -127,10 +131,10 @@ SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, 
 		SHIM_COPY_RUN(name, arguments);           \
 	}
 BETWEEN(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
-	DESCRIBED(false, .bytes = bytes), (dst + copy.done, SOURCE, copy.now))
+	DESCRIBED(false, .bytes = bytes), (TARGET, SOURCE, copy.now))
 BETWEEN(cuMemcpy_ptds, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
-	DESCRIBED(true, .bytes = bytes), (dst + copy.done, SOURCE, copy.now))
+	DESCRIBED(true, .bytes = bytes), (TARGET, SOURCE, copy.now))
 BETWEEN(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
-	DESCRIBED_ASYNC(false, .bytes = bytes), (dst + copy.done, SOURCE, copy.now, stream))
+	DESCRIBED_ASYNC(false, .bytes = bytes), (TARGET, SOURCE, copy.now, stream))
 BETWEEN(cuMemcpyAsync_ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
-	DESCRIBED_ASYNC(true, .bytes = bytes), (dst + copy.done, SOURCE, copy.now, stream))
+	DESCRIBED_ASYNC(true, .bytes = bytes), (TARGET, SOURCE, copy.now, stream))
