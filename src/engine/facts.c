@@ -104,11 +104,11 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 	bool early = facts->asynchronous || facts->deferrable;
 	bool gains = copy_gains_from_pinning(facts->to_device, early, facts->bytes);
 
-	return memory_of(enter(copy,
-			       gains ? pin_before_copy(copy->block, facts->to_device, facts->bytes,
-						       frame)
-				     : pin_enter(copy->block, frame),
-			       !may_go_aside(copy)));
+	return memory_of(
+		enter(copy,
+		      gains ? pin_before_copy(copy->block, facts->to_device, facts->bytes, frame)
+			    : pin_enter(copy->block, frame),
+		      !may_go_aside(copy)));
 }
 
 void facts_enter(struct copy *copy, bool waits)

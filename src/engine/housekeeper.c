@@ -26,7 +26,7 @@
 #include "heap/reclaim.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
-#include "pin/queue.h"
+#include "pin/pinning.h"
 #include "real/contexts.h"
 #include "stage/bounce.h"
 

@@ -15,7 +15,7 @@ enum copy_host_memory {
 	COPY_ELSEWHERE, /* not in the heap, or there is no host side */
 	COPY_PAGEABLE,  /* begins in a block that hotpin has not pinned */
 	COPY_PINNED,    /* begins in a pinned block; if it ends outside, the driver refuses it */
-	COPY_TAKEN,     /* in a block that another thread has taken: the driver gets no address in it */
+	COPY_TAKEN, /* in a block that another thread has taken: the driver gets no address in it */
 	COPY_HOST_MEMORY_COUNT
 };
 

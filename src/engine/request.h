@@ -9,16 +9,16 @@
 struct copy_request {
 	enum trace_direction direction;
 	bool asynchronous;
-	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	bool rows;          /* 2D or 3D: one call moves all of it, or staging memory does */
-	CUstream stream;    /* of an asynchronous call */
-	const void *host;   /* the host side; NULL: there is none, or it is not known */
-	const void *other;  /* between two blocks of ours: the side that is not `host` */
-	size_t bytes;       /* the number of bytes to move */
-	size_t extent;      /* the bytes that the host side spans, gaps of rows included */
-	size_t other_extent; /* the same of `other` */
-	CUdeviceptr far;    /* the first byte of the other side; 0: not known, or in an array */
-	struct shape shape; /* of host and far; width 0: a run */
+	bool per_thread;       /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;             /* 2D or 3D: one call moves all of it, or staging memory does */
+	CUstream stream;       /* of an asynchronous call */
+	const void *host;      /* the host side; NULL: there is none, or it is not known */
+	const void *other;     /* between two blocks of ours: the side that is not `host` */
+	size_t bytes;          /* the number of bytes to move */
+	size_t extent;         /* the bytes that the host side spans, gaps of rows included */
+	size_t other_extent;   /* the same of `other` */
+	CUdeviceptr far;       /* the first byte of the other side; 0: not known, or in an array */
+	struct shape shape;    /* of host and far; width 0: a run */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 	uint64_t called_ns;    /* for the profile, else 0 */
 	const void *frame;     /* of the exported function, for the profile */

@@ -1,6 +1,6 @@
 /*
- * section.c - the housekeeper says where it is, and then reads whether pin_hold() is in force; other
- * threads do it the other way round.
+ * section.c - the housekeeper says where it is, and then reads whether pin_hold() is in force;
+ * other threads do it the other way round.
  */
 #include "engine/section.h"
 #include "base/clock.h"

@@ -81,7 +81,7 @@ struct block {
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;
-	bool kept_pinned; /* the LRU list of the block is that of pinned ones */
+	bool kept_pinned;              /* the LRU list of the block is that of pinned ones */
 	struct block *next, *previous; /* the list of its state */
 	struct block *older, *newer;   /* the LRU list of BLOCK_CACHED, by freed_ns */
 };

@@ -190,9 +190,8 @@ static bool could_be_longer(const struct block *block, const struct request *req
 {
 	size_t front = skipped(block, request->stand);
 
-	return block_pin(block) == BLOCK_PAGEABLE &&
-	       block->huge == (request->huge != HUGE_NOT) && front < block->room &&
-	       block->room - front >= request->room / LONGER_PART &&
+	return block_pin(block) == BLOCK_PAGEABLE && block->huge == (request->huge != HUGE_NOT) &&
+	       front < block->room && block->room - front >= request->room / LONGER_PART &&
 	       block->room - front + free_behind(block) >= request->room;
 }
 

@@ -68,7 +68,8 @@ void expiry_note_parked(void);
  */
 void expiry_set_target(size_t bytes);
 
-/* Called after the pin of a block that is not in use has changed: files it anew. */
+/* Called after the pin of a block that is not in use has changed: puts it into the list of its
+ * kind. */
 void expiry_note_pin(struct block *block);
 
 /* Returns the bytes that are cached, with pinned blocks, without parked ones. */

@@ -18,11 +18,11 @@
 #include <stdint.h>
 
 #define WORD_USERS          0x000fffffu /* the number of users inside */
-#define WORD_TAKEN          0x00100000u /* no user enters; the taker is alone once there is none */
+#define WORD_TAKEN          0x00100000u /* no user enters; the taker is alone once all have left */
 #define WORD_MARKED         0x00200000u /* a queued pin waits for the last user, or has the word */
 #define WORD_WAITED         0x00400000u /* a thread sleeps on the word, or is about to */
 #define WORD_PINNED         0x00800000u /* hotpin has registered the block */
-#define WORD_ALTERED        0x01000000u /* the program has changed the pages, or the driver refuses them */
+#define WORD_ALTERED        0x01000000u /* the program has changed the pages, or the driver refuses */
 #define WORD_REGISTERED     0x02000000u /* the program has registered memory in the block */
 #define WORD_GENERATION     0xfc000000u /* changes when the users inside are forgotten */
 #define WORD_ONE_GENERATION 0x04000000u
@@ -33,7 +33,7 @@
 typedef _Atomic uint32_t hp_word;
 
 /* How long a wait for words lasts. */
-#define WORD_PATIENCE_NS    1000000000u
+#define WORD_PATIENCE_NS 1000000000u
 
 /*
  * The end of a wait, by hp_now_ns().  0: WORD_PATIENCE_NS after the first wait, which sets it.

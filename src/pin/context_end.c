@@ -3,8 +3,8 @@
  * program's; under a copy that would be error 719.
  *
  * The thread takes the words of all blocks that hotpin has pinned in the context, and waits until
- * the copies inside have left, of whatever context.  Only this thread waits while it holds words: no
- * thread inside a block, and no thread that has one alone, waits for another word.
+ * the copies inside have left, of any context.  Only this thread waits while it holds words:
+ * no thread inside a block, and no thread that has one alone, waits for another word.
  */
 #include "pin/context_end.h"
 #include "base/lock.h"
@@ -13,8 +13,7 @@
 #include "heap/pin_state.h"
 #include "heap/span.h"
 #include "pin/pin.h"
-#include "pin/queue.h"
-#include "pin/unpin.h"
+#include "pin/pinning.h"
 #include "pin/use.h"
 #include "pin/user_registration.h"
 
@@ -65,7 +64,7 @@ void pin_context_ending(uintptr_t owner)
 
 	pin_give_back(__builtin_frame_address(0));
 	pin_hold();
-	queue_forget(owner);
+	pin_queue_forget(owner);
 	hp_lock(HP_LOCK_pin);
 	user_registrations_ending(owner);
 	hp_unlock(HP_LOCK_pin);
@@ -96,7 +95,7 @@ void pin_context_ended(uintptr_t owner, bool gone)
 		if (gone)
 			lose(block);
 		else if (!heap_release(block, true, NULL))
-			unpin_alone(block, false);
+			use_unpin(block, false);
 	}
 	hp_lock(HP_LOCK_pin);
 	user_registrations_ended(owner, gone);

@@ -10,7 +10,7 @@
 #include "heap/expiry.h"
 #include "heap/pin_state.h"
 #include "pin/pin.h"
-#include "pin/unpin.h"
+#include "pin/use.h"
 
 #define CANDIDATES_MOST 16
 
@@ -20,11 +20,10 @@ static size_t unpin(struct block *block)
 	const size_t room = block->room;
 	word_until never = UINT64_MAX;
 
-	if (pin_is_held() || !(hp_keeps(no_unpin_during_copy)
-				       ? word_try_unpin(&block->word)
-				       : word_take(&block->word, &never)))
+	if (pin_is_held() || !(hp_keeps(no_unpin_during_copy) ? word_try_unpin(&block->word)
+							      : word_take(&block->word, &never)))
 		return 0;
-	unpin_alone(block, false);
+	use_unpin(block, false);
 	return room;
 }
 

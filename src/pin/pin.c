@@ -11,7 +11,6 @@
 #include "heap/map.h"
 #include "heap/span.h"
 #include "pin/cost.h"
-#include "pin/queue.h"
 #include "real/real.h"
 
 #include <assert.h>
@@ -25,6 +24,9 @@ enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 static _Atomic int pinning; /* one of the above */
 static _Atomic bool under_pressure;
 static _Atomic int holds; /* calls of pin_hold() without their ends */
+
+static _Atomic bool queue_is_due;
+static void (*_Atomic wake)(void); /* pin_set_queue() */
 
 _Atomic(pin_told_fn) pin_told;
 
@@ -61,7 +63,8 @@ void pin_stop(const char *why)
 		hp_debug("nothing more is pinned: %s", why);
 }
 
-/* Counts first; the caller then looks at words.  A thread that pins does both in the other order. */
+/* Counts first; the caller then looks at words.  A thread that pins does both in the other order.
+ */
 void pin_hold(void)
 {
 	atomic_fetch_add(&holds, 1);
@@ -228,11 +231,35 @@ void pin_after_fork_child(void)
 {
 	pin_stop("this is the child of a fork");
 	atomic_store(&holds, 0);
+	atomic_store(&wake, NULL);
+	atomic_store(&queue_is_due, false);
 	hp_lock(HP_LOCK_pin);
-	queue_after_fork_child();
 	heap_reset_words();
 	pinned_now = 0;
 	hp_unlock(HP_LOCK_pin);
+}
+
+void pin_set_queue(void (*by)(void))
+{
+	atomic_store(&wake, by);
+}
+
+bool pin_has_thread(void)
+{
+	return atomic_load_explicit(&wake, memory_order_relaxed) != NULL;
+}
+
+bool pin_has_queued(void)
+{
+	return atomic_load(&queue_is_due);
+}
+
+void pin_set_queued(bool due)
+{
+	void (*by)(void) = atomic_load(&wake);
+
+	if (!atomic_exchange(&queue_is_due, due) && due && by != NULL)
+		by();
 }
 
 void pin_set_pressure(bool pressure)

@@ -41,8 +41,8 @@ void pin_stop(const char *why);
 /*
  * No block is pinned from pin_hold() to pin_release(), in any thread.  A caller that calls the
  * driver with addresses that must be pageable unpins their blocks after pin_hold() (pin/unpin.h):
- * captured copies, nodes of graphs, copies across a block's end, advice.  A context that ends holds,
- * too.  The housekeeper unpins nothing meanwhile.
+ * captured copies, nodes of graphs, copies across a block's end, advice.  A context that ends
+ * holds, too.  The housekeeper unpins nothing meanwhile.
  */
 void pin_hold(void);
 void pin_release(void);
@@ -75,6 +75,15 @@ void pin_be_lean(void);
 /* In the child of fork(): no block is pinned, and none will be. */
 void pin_after_fork_child(void);
 
+/*
+ * Says that a thread calls pin_queued() (pin/pinning.h) after each call of `wake`.  Until then
+ * copies pin blocks themselves.  `wake` is called with no lock held.
+ */
+void pin_set_queue(void (*wake)(void));
+
+/* True if pin_queued() has something to do.  One load. */
+bool pin_has_queued(void);
+
 /* Returns the bytes of blocks that we have pinned, now and at most.  Any thread, no lock. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 
@@ -85,6 +94,12 @@ bool pin_allowed(void);
 bool pin_is_held(void);
 
 /* The functions from here on are for src/pin only. */
+
+/* True between pin_set_queue() and a fork. */
+bool pin_has_thread(void);
+
+/* Sets the answer of pin_has_queued().  `due`: wakes the thread. */
+void pin_set_queued(bool due);
 
 /* Returns the bytes of the budget that are free.  Two loads. */
 size_t pin_room_left(void);

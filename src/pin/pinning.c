@@ -1,6 +1,9 @@
 /*
  * pinning.c - decides which copy pins its block, and registers the block: before the copy, or from
  * the queue.
+ *
+ * A block whose word is marked stays in the queue until it no longer is: its last user leaves the
+ * word to the housekeeper.  The queue does not keep a block alive.
  */
 #include "pin/pinning.h"
 #include "base/clock.h"
@@ -13,11 +16,21 @@
 #include "heap/resident.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/queue.h"
 #include "pin/registration.h"
-#include "pin/unpin.h"
 
-bool pin_is_worth_it(const struct block *block)
+#include <string.h>
+
+#define QUEUED_MOST 8
+
+/* Under the lock pin. */
+static struct {
+	struct block *block;
+	uintptr_t context; /* 0: it has ended */
+} queued[QUEUED_MOST];
+static unsigned count;
+
+/* True if copies of the block have lost as much time as pinning it costs. */
+static bool is_worth_it(const struct block *block)
 {
 	return atomic_load_explicit(&block->copied_bytes, memory_order_relaxed) >=
 	       cost_pays_from(block->room, block->huge);
@@ -52,7 +65,11 @@ static bool registers(struct block *block, size_t room)
 	return true;
 }
 
-enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool inside)
+/*
+ * Pins a block whose word this thread has alone, and whose `room` is reserved, and gives the word
+ * back; with room 0 it only does the latter.  `inside`: as for use_release().
+ */
+static enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool inside)
 {
 	bool dense = room != 0 && is_resident(block);
 	bool pinned = dense && registers(block, room);
@@ -69,7 +86,7 @@ enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool
 	if (use_release(block, pinned, inside))
 		return pinned ? PIN_PINNED : PIN_PAGEABLE;
 	/* The program has changed the pages meanwhile. */
-	unpin_alone(block, inside);
+	use_unpin(block, inside);
 	return PIN_PAGEABLE;
 }
 
@@ -94,12 +111,36 @@ static size_t begin(struct block *block, const void *frame)
 }
 
 /*
+ * Queues the block to be pinned with `context` current.  False: there is no thread for that.  A
+ * full queue drops the block; a later copy queues it again.
+ */
+static bool queue(struct block *block, uintptr_t context)
+{
+	bool there = false;
+
+	if (!pin_has_thread())
+		return false;
+	hp_lock(HP_LOCK_pin);
+	for (unsigned i = 0; i < count && !there; i++)
+		there = queued[i].block == block;
+	bool added = !there && count < QUEUED_MOST;
+	if (added) {
+		queued[count].block = block;
+		queued[count++].context = context;
+	}
+	hp_unlock(HP_LOCK_pin);
+	if (added)
+		pin_set_queued(true);
+	return true;
+}
+
+/*
  * True if the housekeeper pins the block.  A copy that is short compared with the pin does not wait
  * for it.
  */
 static bool is_left_to_queue(struct block *block, uintptr_t context)
 {
-	return block->room <= pin_room_left() && queue_add(block, context);
+	return block->room <= pin_room_left() && queue(block, context);
 }
 
 enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, const void *frame)
@@ -124,4 +165,68 @@ enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, 
 	}
 	atomic_fetch_add_explicit(&block->copied_bytes, bytes, memory_order_relaxed);
 	return pin_enter(block, frame);
+}
+
+/*
+ * Takes the word of a queued block, and its room out of the budget.  *ret_room is 0 if the word
+ * must be given back.  The context cannot end before that.  NULL: no block can be pinned now.
+ */
+static struct block *next(uintptr_t *ret_context, size_t *ret_room)
+{
+	struct block *found = NULL;
+
+	hp_lock(HP_LOCK_pin);
+	for (unsigned i = 0; i < count && found == NULL;) {
+		struct block *block = queued[i].block;
+		uintptr_t context = queued[i].context;
+		bool may = context != 0 && is_worth_it(block) && pin_allowed();
+		bool marked = (atomic_load(&block->word) & WORD_MARKED) != 0;
+		enum word_look look =
+			may || marked ? heap_take_queued(block, ret_room) : WORD_DROPPED;
+
+		if (look == WORD_LEFT) {
+			i++;
+			continue;
+		}
+		memmove(&queued[i], &queued[i + 1], (--count - i) * sizeof(queued[0]));
+		if (look == WORD_DROPPED)
+			continue;
+		found = block;
+		*ret_context = context;
+		if (!may || *ret_room == 0 || !pin_reserve(*ret_room))
+			*ret_room = 0;
+	}
+	hp_unlock(HP_LOCK_pin);
+	return found;
+}
+
+size_t pin_queued(size_t bytes_most)
+{
+	uintptr_t context;
+	size_t bytes = 0, room;
+
+	pin_set_queued(false);
+	for (struct block *block; (block = next(&context, &room)) != NULL;) {
+		if (room != 0 && !registration_enter(context)) {
+			pin_room_ended(room, true);
+			room = 0;
+		}
+		if (pin_alone(block, room, context, false) == PIN_PINNED)
+			bytes += room;
+		registration_leave();
+		if (bytes < bytes_most)
+			continue;
+		pin_set_queued(true);
+		break;
+	}
+	return bytes;
+}
+
+void pin_queue_forget(uintptr_t context)
+{
+	hp_lock(HP_LOCK_pin);
+	for (unsigned i = 0; i < count; i++)
+		if (queued[i].context == context)
+			queued[i].context = 0;
+	hp_unlock(HP_LOCK_pin);
 }

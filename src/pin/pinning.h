@@ -1,5 +1,5 @@
 /*
- * Which copy pins its block.
+ * Which copy pins its block: before the copy, or by the queue.
  */
 #ifndef HP_PIN_PINNING_H
 #define HP_PIN_PINNING_H
@@ -18,15 +18,17 @@
  */
 enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, const void *frame);
 
-/* The functions from here on are for src/pin only. */
-
-/* True if copies of the block have lost as much time as pinning it costs. */
-bool pin_is_worth_it(const struct block *block);
-
 /*
- * Pins a block whose word this thread has alone, and whose `room` is reserved, and gives the word
- * back; with room 0 it only does the latter.  `inside`: as for use_release().
+ * Many small copies may make it worth pinning a block.  No copy waits for that pin: all of them run
+ * pageable until the housekeeper has pinned the block.
+ *
+ * Pins queued blocks until at least `bytes_most` bytes are done, or no block can be pinned now: a
+ * block with users waits for the last of them.  Called by one thread, in which no context is
+ * current; calls the driver, which does not wait for the device.  Returns the bytes pinned.
  */
-enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool inside);
+size_t pin_queued(size_t bytes_most);
+
+/* For src/pin only.  No queued block is pinned in `context` any more. */
+void pin_queue_forget(uintptr_t context);
 
 #endif

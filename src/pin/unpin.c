@@ -7,35 +7,13 @@
  * them.
  */
 #include "pin/unpin.h"
-#include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/span.h"
 #include "pin/pin.h"
-#include "pin/registration.h"
 #include "pin/use.h"
-
-void unpin_alone(struct block *block, bool inside)
-{
-	const size_t room = block->room;
-	uint64_t begun = hp_now_ns();
-	int error = registration_end(block, atomic_load(&block->pin_owner));
-
-	pin_tell(block, false, hp_now_ns() - begun);
-	hp_count(unpins);
-	hp_debug("unpinned %zu bytes at %p%s", room, (void *)block->base,
-		 error != 0 ? ", which the driver keeps" : "");
-	/* Pages that the driver still holds must neither go back nor serve another allocation. */
-	if (error != 0)
-		word_alter(&block->word, WORD_REGISTERED);
-	block->copied_bytes = 0;
-	atomic_store(&block->pin_owner, 0);
-	pin_room_ended(room, error == 0);
-	use_release(block, false, inside);
-}
 
 size_t unpin_block(struct block *block, bool taken, word_until *until)
 {
@@ -52,7 +30,7 @@ size_t unpin_block(struct block *block, bool taken, word_until *until)
 	if (hp_keeps(unpinned_between_copies) && !word_drain(&block->word, until))
 		hp_debug("a thread stays inside the block at %p: its copy may fail",
 			 (void *)block->base);
-	unpin_alone(block, false);
+	use_unpin(block, false);
 	return room;
 }
 

@@ -33,17 +33,9 @@ size_t pin_unpin_all(void);
  */
 void pin_end(const char *why);
 
-/* The functions from here on are for src/pin only. */
-
 /*
- * Ends our registration of a block whose word this thread has alone, and gives the word back.
- * `inside`: as for use_release().
- */
-void unpin_alone(struct block *block, bool inside);
-
-/*
- * Unpins the block if it is pinned, or is being pinned.  `taken`: the caller has taken its word.
- * Returns its room, or 0 if it was not pinned.
+ * For src/pin only.  Unpins the block if it is pinned, or is being pinned.  `taken`: the caller has
+ * taken its word. Returns its room, or 0 if it was not pinned.
  */
 size_t unpin_block(struct block *block, bool taken, word_until *until);
 

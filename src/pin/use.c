@@ -5,11 +5,13 @@
 #include "pin/use.h"
 #include "base/arena.h"
 #include "base/cancel.h"
+#include "base/clock.h"
+#include "base/counters.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/pin_state.h"
-#include "pin/queue.h"
-#include "pin/unpin.h"
+#include "pin/pin.h"
+#include "pin/registration.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -76,7 +78,7 @@ static void pop(void)
 static void leave(const struct use *use)
 {
 	if (word_leave(&use->block->word, use->saw))
-		queue_wake();
+		pin_set_queued(true);
 }
 
 static enum pin_use enter(struct block *block, const void *frame, uint32_t refuse)
@@ -159,6 +161,25 @@ bool use_release(struct block *block, bool pinned, bool inside)
 	return done;
 }
 
+void use_unpin(struct block *block, bool inside)
+{
+	const size_t room = block->room;
+	uint64_t begun = hp_now_ns();
+	int error = registration_end(block, atomic_load(&block->pin_owner));
+
+	pin_tell(block, false, hp_now_ns() - begun);
+	hp_count(unpins);
+	hp_debug("unpinned %zu bytes at %p%s", room, (void *)block->base,
+		 error != 0 ? ", which the driver keeps" : "");
+	/* Pages that the driver still holds must neither go back nor serve another allocation. */
+	if (error != 0)
+		word_alter(&block->word, WORD_REGISTERED);
+	block->copied_bytes = 0;
+	atomic_store(&block->pin_owner, 0);
+	pin_room_ended(room, error == 0);
+	use_release(block, false, inside);
+}
+
 /* Frames on another stack cannot be compared with those of the list. */
 static bool is_on_signal_stack(void)
 {
@@ -182,7 +203,7 @@ void pin_give_back(const void *frame)
 		hp_debug("a call that never returned has left a block at %p",
 			 use.block != NULL ? (void *)use.block->base : NULL);
 		if (use.block != NULL && use.alone) {
-			unpin_alone(use.block, false);
+			use_unpin(use.block, false);
 			continue;
 		}
 		if (use.block != NULL)

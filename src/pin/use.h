@@ -54,4 +54,10 @@ void use_end(void);
  */
 bool use_release(struct block *block, bool pinned, bool inside);
 
+/*
+ * Ends our registration of a block that this thread has alone, and then use_release().  Waits for
+ * running kernels, as the driver does.
+ */
+void use_unpin(struct block *block, bool inside);
+
 #endif

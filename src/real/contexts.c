@@ -8,7 +8,7 @@
 /* Any thread. */
 static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: a free entry */
 static _Atomic bool too_many;                     /* a context found no entry */
-static _Atomic int retains[64];                  /* by device */
+static _Atomic int retains[64];                   /* by device */
 static _Atomic uint32_t generation;               /* the number of contexts that have ended */
 
 bool contexts_made(CUcontext context)

@@ -7,7 +7,6 @@
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 #include "pin/unpin.h"
-#include "pin/queue.h"
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"

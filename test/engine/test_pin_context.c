@@ -133,7 +133,7 @@ TEST(what_cannot_be_unpinned_is_held)
 		return;
 	CHECK(word_try_unpin(&block->word));
 	fake.keeps = true;
-	unpin_alone(block, false);
+	use_unpin(block, false);
 	heap_return(block);
 	CHECK_EQ(block->state, BLOCK_HELD);
 	/* The budget does not regain memory that the driver has not released. */

@@ -4,7 +4,6 @@
  */
 #include "base/lock.h"
 #include "pin/pin.h"
-#include "pin/queue.h"
 #include "pin/unpin.h"
 #include "pin/user_registration.h"
 

@@ -203,14 +203,15 @@ static void *release_copy(void *arg)
 	return arg;
 }
 
-/* Without hotpin the block is pageable, and the end of another context does not concern the copy. */
+/* Without hotpin the block is pageable, and the end of another context does not concern the copy.
+ */
 TEST(ends_during_a_copy_of_another)
 {
 	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
 	pthread_t copying, releasing;
 
 	begin();
-	/* The program shares nothing: the block comes back from the free cache, still pinned. */
+	/* The program shares nothing: the block is taken from the free cache, still pinned. */
 	char *first = promoted(BYTES);
 	free(first);
 	OK(cuCtxCreate_v2(&copy.context, 0, 0));

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define BITS (WORD_TAKEN | WORD_MARKED | WORD_WAITED | WORD_PINNED | WORD_ALTERED | WORD_REGISTERED)
+#define BITS       (WORD_TAKEN | WORD_MARKED | WORD_WAITED | WORD_PINNED | WORD_ALTERED | WORD_REGISTERED)
 #define GENERATION (5 * WORD_ONE_GENERATION)
 #define PASSED     1 /* a word_until that is over */
 
@@ -190,7 +190,8 @@ static const struct row *row_of(const struct row *first, uint32_t word)
 {
 	const struct row *end = rows + sizeof(rows) / sizeof(rows[0]);
 
-	for (const struct row *row = first; row < end && row->transition == first->transition; row++)
+	for (const struct row *row = first; row < end && row->transition == first->transition;
+	     row++)
 		if (fits(row, word))
 			return row;
 	return NULL;
@@ -432,8 +433,8 @@ TEST(threads_meet)
 	atomic_store(&stop, true);
 	hp_ring(&bell);
 	pthread_join(keeper, NULL);
-	printf("# %ld pins, %ld unpins, %ld handed over, %ld batches\n", (long)pins, (long)unpins,
-	       (long)handed, (long)batches);
+	printf("# %ld pins, %ld unpins, %ld left to the queue, %ld batches\n", (long)pins,
+	       (long)unpins, (long)handed, (long)batches);
 	CHECK_EQ(wrong, 0);
 	CHECK_EQ(batches, ROUNDS / 4);
 	for (int i = 0; i < WORDS; i++) {

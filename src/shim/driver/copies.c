@@ -118,10 +118,8 @@ SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, 
 
 /* Either side may be host or device memory.  A bounce buffer replaces the host side. */
 #define BOUNCES(is_it) (copy.route == COPY_BOUNCE && (is_it))
-#define SOURCE                                                                        \
-	(BOUNCES(!copy.facts.to_host) ? (CUdeviceptr)copy.from : src + copy.done)
-#define TARGET                                                                       \
-	(BOUNCES(copy.facts.to_host) ? (CUdeviceptr)copy.from : dst + copy.done)
+#define SOURCE         (BOUNCES(!copy.facts.to_host) ? (CUdeviceptr)copy.from : src + copy.done)
+#define TARGET         (BOUNCES(copy.facts.to_host) ? (CUdeviceptr)copy.from : dst + copy.done)
 #define BETWEEN(name, parameters, request_is, arguments)  \
 	HP_EXPORT CUresult name parameters                \
 	{                                                 \

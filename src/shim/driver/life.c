@@ -116,19 +116,19 @@ static CUcontext primary_context(CUdevice device)
 }
 
 /* A reset ends the context, however many references there are. */
-#define RESET(name)                                                                      \
-	HP_EXPORT CUresult name(CUdevice device)                                         \
-	{                                                                                \
-		SHIM_ENTER(REAL_ROW_##name);                                             \
-		CUcontext context = state_active ? primary_context(device) : NULL;       \
-		if (context == NULL)                                                     \
-			return REAL(name)(device);                                       \
-		before_context_ends(context);                                            \
-		CUresult result = REAL(name)(device);                                    \
-		while (result == CUDA_SUCCESS && contexts_released(device))              \
-			continue;                                                        \
-		after_context_ended(context, result == CUDA_SUCCESS);                    \
-		return result;                                                           \
+#define RESET(name)                                                                \
+	HP_EXPORT CUresult name(CUdevice device)                                   \
+	{                                                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                       \
+		CUcontext context = state_active ? primary_context(device) : NULL; \
+		if (context == NULL)                                               \
+			return REAL(name)(device);                                 \
+		before_context_ends(context);                                      \
+		CUresult result = REAL(name)(device);                              \
+		while (result == CUDA_SUCCESS && contexts_released(device))        \
+			continue;                                                  \
+		after_context_ended(context, result == CUDA_SUCCESS);              \
+		return result;                                                     \
 	}
 RESET(cuDevicePrimaryCtxReset)
 RESET(cuDevicePrimaryCtxReset_v2)
@@ -138,25 +138,25 @@ RESET(cuDevicePrimaryCtxReset_v2)
  * A release that leaves references ends nothing, so it closes nothing.  Only the driver knows for
  * sure: the state is read afterwards.
  */
-#define RELEASE(name)                                                                   \
-	HP_EXPORT CUresult name(CUdevice device)                                        \
-	{                                                                               \
-		SHIM_ENTER(REAL_ROW_##name);                                            \
-		CUcontext context = state_active ? primary_context(device) : NULL;      \
-		if (context == NULL)                                                    \
-			return REAL(name)(device);                                      \
-		bool last = !contexts_released(device);                                 \
-		if (last)                                                               \
-			before_context_ends(context);                                   \
-		CUresult result = REAL(name)(device);                                   \
-		bool gone = primary_context(device) == NULL;                            \
-		if (!last && gone)                                                      \
-			before_context_ends(context);                                   \
-		if (last || gone)                                                       \
-			after_context_ended(context, gone);                             \
-		else if (result != CUDA_SUCCESS)                                        \
-			contexts_retained(device);                                      \
-		return result;                                                          \
+#define RELEASE(name)                                                              \
+	HP_EXPORT CUresult name(CUdevice device)                                   \
+	{                                                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                       \
+		CUcontext context = state_active ? primary_context(device) : NULL; \
+		if (context == NULL)                                               \
+			return REAL(name)(device);                                 \
+		bool last = !contexts_released(device);                            \
+		if (last)                                                          \
+			before_context_ends(context);                              \
+		CUresult result = REAL(name)(device);                              \
+		bool gone = primary_context(device) == NULL;                       \
+		if (!last && gone)                                                 \
+			before_context_ends(context);                              \
+		if (last || gone)                                                  \
+			after_context_ended(context, gone);                        \
+		else if (result != CUDA_SUCCESS)                                   \
+			contexts_retained(device);                                 \
+		return result;                                                     \
 	}
 RELEASE(cuDevicePrimaryCtxRelease)
 RELEASE(cuDevicePrimaryCtxRelease_v2)

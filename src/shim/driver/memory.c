@@ -38,14 +38,14 @@ static void *mask(const void *address, bool keeps, const void *frame)
 }
 
 /* Evaluates `call`, the driver's answer about `asked`. */
-#define ANSWER(kind, address, call)                                                  \
-	({                                                                           \
-		const void *frame = __builtin_frame_address(0);                      \
-		__typeof__(address) asked = (__typeof__(address))mask(               \
-			(const void *)(address), hp_keeps(kind), frame);             \
-		CUresult answer = call;                                              \
-		pin_leave(frame);                                                    \
-		answer;                                                              \
+#define ANSWER(kind, address, call)                                                                \
+	({                                                                                         \
+		const void *frame = __builtin_frame_address(0);                                    \
+		__typeof__(address) asked =                                                        \
+			(__typeof__(address))mask((const void *)(address), hp_keeps(kind), frame); \
+		CUresult answer = call;                                                            \
+		pin_leave(frame);                                                                  \
+		answer;                                                                            \
 	})
 
 /* Questions; `arguments` contain `asked`. */
@@ -55,13 +55,13 @@ static void *mask(const void *address, bool keeps, const void *frame)
 		SHIM_ENTER(REAL_ROW_##name);                        \
 		return ANSWER(kind, address, REAL(name) arguments); \
 	}
-ASK(cuPointerGetAttribute, query_as_pageable, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
-    (data, attribute, asked))
+ASK(cuPointerGetAttribute, query_as_pageable,
+    (void *data, CUpointer_attribute attribute, CUdeviceptr address), (data, attribute, asked))
 ASK(cuMemHostGetFlags, query_of_host_memory, (unsigned *flags, void *address), (flags, asked))
-ASK(cuMemHostGetDevicePointer_v2, query_of_host_memory, (CUdeviceptr * ret, void *address, unsigned flags),
-    (ret, asked, flags))
-ASK(cuMemGetAddressRange_v2, query_as_pageable, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address),
-    (base, bytes, asked))
+ASK(cuMemHostGetDevicePointer_v2, query_of_host_memory,
+    (CUdeviceptr * ret, void *address, unsigned flags), (ret, asked, flags))
+ASK(cuMemGetAddressRange_v2, query_as_pageable,
+    (CUdeviceptr * base, size_t *bytes, CUdeviceptr address), (base, bytes, asked))
 ASK(cuMemRangeGetAttribute, query_as_pageable,
     (void *data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
      size_t bytes),
@@ -78,9 +78,9 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 	SHIM_ENTER(REAL_ROW_cuPointerGetAttributes);
 
 	CUdeviceptr named = address;
-	CUresult result = ANSWER(query_as_pageable, address,
-				 (named = asked, REAL(cuPointerGetAttributes)(count, attributes,
-									      data, asked)));
+	CUresult result = ANSWER(
+		query_as_pageable, address,
+		(named = asked, REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
 	if (named == address || result != CUDA_SUCCESS || !hp_keeps(query_returns_address))
 		return result;
 	/* Of pageable memory the driver knows only the address (driver 580). */
@@ -113,10 +113,10 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 		unpin_release();                        \
 		result;                                 \
 	})
-#define UNPIN(name, on, parameters, arguments)                                              \
-	HP_EXPORT CUresult name parameters                                                  \
-	{                                                                                   \
-		SHIM_ENTER_ON(REAL_ROW_##name, on);                                         \
+#define UNPIN(name, on, parameters, arguments)                                                \
+	HP_EXPORT CUresult name parameters                                                    \
+	{                                                                                     \
+		SHIM_ENTER_ON(REAL_ROW_##name, on);                                           \
 		return UNPIN_RUN(name, unpin_range((const void *)address, bytes), arguments); \
 	}
 #define PREFETCH(name)                                                                             \
@@ -139,10 +139,10 @@ PREFETCH_V2(cuMemPrefetchAsync_v2)
 PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 
 /* Several ranges in one call. */
-#define UNPIN_EACH(name, parameters, arguments)                                       \
-	HP_EXPORT CUresult name parameters                                            \
-	{                                                                             \
-		SHIM_ENTER_ON(REAL_ROW_##name, stream);                               \
+#define UNPIN_EACH(name, parameters, arguments)                                         \
+	HP_EXPORT CUresult name parameters                                              \
+	{                                                                               \
+		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                 \
 		return UNPIN_RUN(name, unpin_each(addresses, sizes, count), arguments); \
 	}
 #define DISCARD(name)                                                      \
@@ -218,10 +218,9 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemHostUnregister);
 
-	CUresult result = is_user_registered(address)
-				  ? REAL(cuMemHostUnregister)(address)
-				  : ANSWER(query_of_host_memory, address,
-					   REAL(cuMemHostUnregister)(asked));
+	CUresult result = is_user_registered(address) ? REAL(cuMemHostUnregister)(address)
+						      : ANSWER(query_of_host_memory, address,
+							       REAL(cuMemHostUnregister)(asked));
 	if (result == CUDA_SUCCESS && state_active) {
 		if (hp_keeps(unregistered_noticed))
 			pin_user_registration_ended(address);
