@@ -3,9 +3,9 @@
  * driver, and which thread may change the registration of the block.
  *
  * Modeled: copies; copies that pin their block or queue it; the housekeeper's queue of pins and its
- * unpinning; queries; calloc's clearing; changes by the program; copies of two blocks; copies that
- * cross a block's end; captured copies; the end of a context, which may turn out to live on; a user
- * that longjmp() left behind; fork().
+ * unpinning; queries; calloc's clearing; changes by the program; copies of two blocks; calls that must
+ * see pageable memory, such as captured copies; the end of a context, which may turn out to live on;
+ * a user that longjmp() left behind; fork().
  *
  * Abstracted: two blocks and two contexts.  What the driver does in one call is one step.  The budget,
  * the pin rule and an unregistration that the driver refuses are left out.  A registration by the
@@ -17,7 +17,7 @@
  *	  is given no such address during the change.  The exception is a bounded wait that has
  *	  expired: then the users are forgotten (`forced`), and error 719 may follow.
  *	- Even then no thread enters a block whose registration is of pages that were changed.
- *	- A query and a captured copy see pageable memory.
+ *	- A query and a captured copy see pageable memory, unless a bounded wait has expired.
  *	- A context ends after all users of its registrations have left, and no registration is made
  *	  in it or ended in it afterwards.
  *	- Copies of one block, and queries, wait for no word.  No user, and no thread that is alone,
@@ -47,10 +47,9 @@
 #define FORGET_BY_GENERATION 18
 #define QUERY_AVOIDS_PINNED  19
 #define BATCH_GIVES_UP       20
-#define CROSSING_HOLDS       21
+#define PAGEABLE_HOLDS       21
 #define GIVE_BACK            22
 #define RESET_IN_CHILD       23
-#define ALONE_TO_USER        24
 
 #include "settings.pml"
 #include "word.pml"
@@ -119,9 +118,7 @@ init {
 		SEVERAL("CHANGES", changer(false));
 		SEVERAL("STOPS", changer(true));
 		SEVERAL("BATCHES", batcher());
-		SEVERAL("CROSSINGS", crosser());
-		SEVERAL("CAPTURES", unpinner(true));
-		SEVERAL("REFUSED", unpinner(false));
+		SEVERAL("PAGEABLE", pageable());
 		SEVERAL("ENDS", ender(0));
 		SEVERAL("ENDS_OTHER", ender(1));
 		SEVERAL("LEAVERS", leaver(false, true));

@@ -18,7 +18,7 @@
 
 int word[BLOCKS];    /* a futex; the futex of block b is b + 1 */
 byte owner[BLOCKS];  /* the context of the registration; written by the thread that is alone */
-byte holds;          /* live captures, ends of contexts, copies that cross a block's end */
+byte holds;          /* live captures, ends of contexts, calls that must see pageable memory */
 byte bell;           /* the housekeeper's futex */
 #define BELL (BLOCKS + 1)
 

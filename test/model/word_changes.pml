@@ -66,7 +66,7 @@ proctype changer(bool stops)
 		}
 		if
 		:: alone -> drain(b, true)
-		:: else -> take_pinned(b, 0)
+		:: else -> take_pinned(b)
 		fi;
 		if
 		:: alone -> unregister(b); release(b, 0)
@@ -246,7 +246,8 @@ proctype forker()
 		do
 		:: index < BLOCKS ->
 			childs[index] = (LEFT_OUT(RESET_IN_CHILD) -> word[index] :
-					 (word[index] + ONE_GENERATION) & GENERATION);
+					 (word[index] & ALTERED) |
+						 ((word[index] + ONE_GENERATION) & GENERATION));
 			/* The child finds no other thread's traces: it waits for nobody. */
 			assert((childs[index] & (TAKEN | USERS | PINNED)) == 0);
 			index++

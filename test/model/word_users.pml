@@ -81,10 +81,10 @@ proctype asker()
 }
 
 /*
- * Takes the word of a pinned block alone, even if there are users: sets `alone`.  A block that is
- * not pinned is entered, if `user` is 1.  `late`: the thread goes on without the word.
+ * Takes the word of a pinned block alone, even if there are users: sets `alone`.  `late`: the thread
+ * goes on without the word.
  */
-inline take_pinned(block, user)
+inline take_pinned(block)
 {
 	do
 	:: (word[block] & TAKEN) != 0 && late -> break
@@ -97,13 +97,7 @@ inline take_pinned(block, user)
 			printf("thread %d takes block %d\n", _pid, block);
 			break
 	   }
-	:: atomic {
-		(word[block] & (TAKEN | PINNED)) == 0 ->
-			set_word(block, word[block] + user);
-			saw = (word[block] & GENERATION) * user;
-			holding = holding + user;
-			break
-	   }
+	:: (word[block] & (TAKEN | PINNED)) == 0 -> break
 	od;
 	if
 	:: alone -> drain(block, true)
@@ -167,16 +161,20 @@ proctype batcher()
 	finish()
 }
 
-/* A copy that starts in one block and ends in the next: both must be pageable during the call. */
-proctype crosser()
+/*
+ * A call that the driver must see as one of pageable memory: a captured copy, a copy across a
+ * block's end, one that the driver has refused, advice.  A copy has left its block before, for a
+ * user never becomes alone.  It need not enter: nothing is pinned while `holds` is raised, and the
+ * registration of a block that is not pinned does not change.
+ */
+proctype pageable()
 {
 	LOCALS;
-	int first;
 
-	holds = holds + (LEFT_OUT(CROSSING_HOLDS) -> 0 : 1);
+	holds = holds + (LEFT_OUT(PAGEABLE_HOLDS) -> 0 : 1);
 	do
 	:: b < blocks ->
-		take_pinned(b, 0);
+		take_pinned(b);
 		if
 		:: alone -> unregister(b); release(b, 0)
 		:: else
@@ -184,40 +182,23 @@ proctype crosser()
 		b++
 	:: else -> break
 	od;
-	enter_both();
-	assert(late || ((first | saw) & PINNED) == 0);
-	call_with_both();
-	holds = holds - (LEFT_OUT(CROSSING_HOLDS) -> 0 : 1);
-	finish()
-}
-
-/*
- * A copy that the driver must see as one of pageable memory: in a capture, or because the driver has
- * refused it.  It has left the block before, for a user never becomes alone.
- */
-proctype unpinner(bool captures)
-{
-	LOCALS;
-
-	choose(b);
-	holds = holds + captures;
-	take_pinned(b, 1);
-	if
-	:: alone ->
-		unregister(b);
-		if
-		:: KEPT(ALONE_TO_USER) -> release(b, 1)
-		:: else -> release(b, 0); enter(b)
-		fi
-	:: else
-	fi;
-	if
-	:: holding != 0 ->
-		assert(!registered[b]);
-		call_driver(b);
-		leave(b)
-	:: else -> assert(late) /* The call may be one of pinned memory: error 719 may follow. */
-	fi;
-	holds = holds - captures;
+	atomic {
+		do
+		:: b > 0 ->
+			b--;
+			/* After a second, error 719 may follow. */
+			forced[b] = forced[b] || late;
+			assert(late || (!changing[b] && !registered[b]));
+			in_driver[b]++
+		:: else -> break
+		od
+	}
+	atomic {
+		do
+		:: b < blocks -> in_driver[b]--; b++
+		:: else -> break
+		od
+	}
+	holds = holds - (LEFT_OUT(PAGEABLE_HOLDS) -> 0 : 1);
 	finish()
 }
