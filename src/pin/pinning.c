@@ -202,11 +202,12 @@ static struct block *next(uintptr_t *ret_context, size_t *ret_room)
 
 size_t pin_queued(size_t bytes_most)
 {
+	struct block *block = NULL;
 	uintptr_t context;
 	size_t bytes = 0, room;
 
 	pin_set_queued(false);
-	for (struct block *block; (block = next(&context, &room)) != NULL;) {
+	while (bytes < bytes_most && (block = next(&context, &room)) != NULL) {
 		if (room != 0 && !registration_enter(context)) {
 			pin_room_ended(room, true);
 			room = 0;
@@ -214,11 +215,12 @@ size_t pin_queued(size_t bytes_most)
 		if (pin_alone(block, room, context, false) == PIN_PINNED)
 			bytes += room;
 		registration_leave();
-		if (bytes < bytes_most)
-			continue;
-		pin_set_queued(true);
-		break;
 	}
+	hp_lock(HP_LOCK_pin);
+	bool more = block != NULL && count != 0;
+	hp_unlock(HP_LOCK_pin);
+	if (more)
+		pin_set_queued(true);
 	return bytes;
 }
 

@@ -3,6 +3,7 @@
  * inside the driver and has only the same CPU.
  */
 #include "pin/eviction.h"
+#include "pin/unpin.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 #include "real_time.h"
@@ -11,13 +12,12 @@
 #include "pinning.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 
 /* More would teach the cost model that registering is slow. */
 #define ROUNDS 2
 
-static sem_t inside, waits;
+static sem_t inside, waits, over;
 static char *memory;
 
 /* Inside the driver: waits until the other thread waits, and then a while longer. */
@@ -32,6 +32,7 @@ static void hold_begin(void *base, size_t bytes)
 {
 	(void)base;
 	(void)bytes;
+	fake.inside = NULL;
 	hold();
 }
 
@@ -50,6 +51,7 @@ static void *wait_each_time(void *wait)
 		/* Threads that wait for this one run while it sleeps. */
 		sem_post(&waits);
 		((void (*)(void))wait)();
+		sem_post(&over);
 	}
 	return NULL;
 }
@@ -60,6 +62,7 @@ static pthread_t start(void (*wait)(void))
 
 	sem_init(&inside, 0, 0);
 	sem_init(&waits, 0, 0);
+	sem_init(&over, 0, 0);
 	CHECK_EQ(pthread_create(&thread, NULL, wait_each_time, (void *)wait), 0);
 	return thread;
 }
@@ -82,6 +85,7 @@ TEST(a_batch_waits_for_an_eviction)
 		fake.inside_end = hold_end;
 		CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 		fake.inside_end = NULL;
+		sem_wait(&over);
 	}
 	pthread_join(thread, NULL);
 	CHECK(fake_all_well());
@@ -102,11 +106,11 @@ TEST(a_call_waits_for_a_registration)
 	pthread_t thread = start(unpin);
 
 	for (int i = 0; i < ROUNDS; i++) {
-		while (pin_of(memory) != BLOCK_PAGEABLE)
-			sched_yield();
 		fake.inside = hold_begin;
 		heat_up(memory, 16 * MIB);
-		fake.inside = NULL;
+		sem_wait(&over);
+		/* Copies may have pinned it again. */
+		pin_unpin(memory, 1);
 	}
 	pthread_join(thread, NULL);
 	CHECK(fake_all_well());
@@ -132,7 +136,7 @@ TEST(the_end_of_a_context_waits_for_a_registration)
 			copy(memory, MIB);
 		fake.inside = hold_begin;
 		CHECK_EQ(pin_queued(MIB), 64 * MIB);
-		fake.inside = NULL;
+		sem_wait(&over);
 		fake_set_context(1000);
 	}
 	pthread_join(thread, NULL);

@@ -124,6 +124,27 @@ TEST(every_fallback)
 	}
 }
 
+/* Of a block that another thread has taken, the driver gets no address. */
+TEST(a_block_that_is_taken)
+{
+	static const size_t sizes[] = {
+		1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM, (size_t)1 << 30
+	};
+
+	for (size_t i = 0; i < HP_LEN(sizes) * 16; i++) {
+		struct copy_facts facts = facts_of_last(0, i & 1, i >> 1 & 1, sizes[i / 16]);
+
+		facts.host_memory = COPY_TAKEN;
+		facts.in_block = true;
+		facts.asynchronous = i >> 2 & 1;
+		facts.forced = i >> 3 & 1 ? COPY_PASS : COPY_AUTO;
+		facts.workers = 8;
+		enum copy_step route = route_of(&facts);
+		CHECK(route == COPY_BOUNCE || route == COPY_STAGE || route == COPY_DEFER);
+		CHECK_EQ(copy_plan_fallback(&facts, route), COPY_BOUNCE);
+	}
+}
+
 /* After a few fallbacks there is always a route that cannot fail. */
 TEST(fallbacks_end)
 {
@@ -311,7 +332,7 @@ TEST(forced)
 /* Small uploads return early from any memory, as far as the driver copies them immediately. */
 TEST(small_uploads_return_early)
 {
-	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
+	for (int host_memory = 0; host_memory <= COPY_PINNED; host_memory++) {
 		size_t most = host_memory >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
 		struct copy_facts facts = {
 			ANSWERED,           .has_device = true,
@@ -394,7 +415,7 @@ TEST(asked_before_a_bounce)
 	};
 	const uint32_t about_streams = BIT(STREAM) | BIT(LEGACY);
 
-	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++)
+	for (int host_memory = 0; host_memory <= COPY_PINNED; host_memory++)
 		for (size_t i = 0; i < HP_LEN(rows) * 2; i++) {
 			struct copy_facts facts = upload_of(rows[i / 2].bytes, false);
 			struct copy_facts truth = { .host_memory =
