@@ -40,8 +40,10 @@ static void gather(struct block *block, void *arg)
 	uint64_t copied_ns = atomic_load_explicit(&block->copied_ns, memory_order_relaxed);
 	unsigned at = candidates->count;
 
+	bool is_used = (atomic_load(&block->word) & WORD_USERS) != 0;
+
 	if (block_pin(block) != BLOCK_PINNED || block->state != BLOCK_LIVE ||
-	    (atomic_load(&block->word) & WORD_USERS) != 0)
+	    (is_used && hp_keeps(no_unpin_during_copy)))
 		return;
 	if (at == CANDIDATES_MOST) {
 		if (copied_ns >= candidates->copied_ns[at - 1])
