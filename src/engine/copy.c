@@ -159,22 +159,7 @@ static void keep_semantics(struct copy *copy)
 	if (early && copy->result == CUDA_SUCCESS && route->finish != NULL)
 		route->finish(copy);
 	pin_leave(request->frame);
-	housekeeper_note_copy();
-}
-
-void copy_showed_idle(const void *host, bool per_thread)
-{
-	if (!per_thread && !atomic_load_explicit(&state_unordered_streams, memory_order_relaxed) &&
-	    housekeeper_awaits_idle() && facts_download_waits(host))
-		housekeeper_device_idle();
-}
-
-static void end_download(struct copy *copy)
-{
-	if (copy->settles)
-		tracker_complete(tracker_state());
-	if (!copy->request->asynchronous)
-		copy_showed_idle(copy->request->host, copy->request->per_thread);
+	housekeeper_note_kept();
 }
 
 CUresult copy_end(struct copy *copy)
@@ -194,7 +179,7 @@ CUresult copy_end(struct copy *copy)
 		return copy->result;
 	if (request->called_ns != 0)
 		report_copy(copy);
-	if (request->direction == TRACE_D2H)
-		end_download(copy);
+	if (request->direction == TRACE_D2H && copy->settles)
+		tracker_complete(tracker_state());
 	return copy->result;
 }

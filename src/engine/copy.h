@@ -39,10 +39,4 @@ bool copy_next(struct copy *copy);
 /* Adds the waits that pageable memory implies.  Returns what the wrapper returns. */
 CUresult copy_end(struct copy *copy);
 
-/*
- * Called after a synchronous D2H copy to `host`.  All earlier work has then completed, unless
- * `host` is device memory.  A copy on the legacy stream does not wait for unordered streams.
- */
-void copy_showed_idle(const void *host, bool per_thread);
-
 #endif

@@ -165,7 +165,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
  * If the program passes device memory as the host side, the driver does not wait.  Memory that the
  * CPU can read is not device memory; asking the driver about an unknown address takes 2 us.
  */
-bool facts_download_waits(const void *host)
+static bool download_waits(const void *host)
 {
 	return range_find(host) != NULL || move_can_read(host) || !hp_keeps(device_called_host) ||
 	       !address_is_on_device((CUdeviceptr)host);
@@ -174,7 +174,7 @@ bool facts_download_waits(const void *host)
 void facts_see_what_it_waits_for(struct copy *copy)
 {
 	if (copy->request->per_thread ||
-	    (copy->request->bytes != 0 && !facts_download_waits(copy->request->host)))
+	    (copy->request->bytes != 0 && !download_waits(copy->request->host)))
 		return;
 	copy->settles = defer_is_awaited();
 	if (copy->settles && defer_upload_is_last())

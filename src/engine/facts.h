@@ -22,12 +22,6 @@ void facts_answer(struct copy *copy, enum copy_step question);
 void facts_enter(struct copy *copy, bool waits);
 
 /*
- * True if all earlier work is complete when a synchronous download to `host` returns.  May call the
- * driver.
- */
-bool facts_download_waits(const void *host);
-
-/*
  * Called while deferred copies are in flight.  Notes which of them a synchronous download waits
  * for, and whether the download follows an upload of its own thread.
  */

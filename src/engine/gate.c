@@ -5,9 +5,9 @@
 
 _Atomic uint32_t gate_word = GATE_UNREADY;
 
-void gate_clear(enum gate_bit bit)
+void gate_clear(uint32_t bits)
 {
-	atomic_fetch_and(&gate_word, ~(uint32_t)bit);
+	atomic_fetch_and(&gate_word, ~bits);
 }
 
 void gate_set(enum gate_bit bit)

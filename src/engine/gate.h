@@ -5,12 +5,12 @@
  *
  *	UNREADY   shim/driver/libcuda.c, once the driver's functions are known
  *	PROFILE   shim/load/device.c, when a profile starts
- *	IDLE      engine/idle.c and housekeeper.c
+ *	WATCHED   engine/housekeeper.c
  *	DEFERRED  engine/tracker.c
- *	UNPIN     engine/housekeeper.c, in the housekeeper's thread
+ *	CLOSED    engine/housekeeper.c
  *	LOADED    shim/libc/dlopen_entry.S; shim/driver/linked.c clears it
  *
- * base/lock.def has the protocol of IDLE and UNPIN (unpinned_during_work).
+ * test/model/gate.pml is the protocol of WATCHED and CLOSED.
  */
 #ifndef HP_ENGINE_GATE_H
 #define HP_ENGINE_GATE_H
@@ -25,14 +25,14 @@
 enum gate_bit {
 	GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked up */
 	GATE_PROFILE = 1 << 1,  /* calls are timed and launches reported to the profile */
-	GATE_IDLE = 1 << 2,     /* the idle hint: the device was idle, and no work came since */
+	GATE_WATCHED = 1 << 2,  /* the housekeeper watches for new work, which clears the bit */
 	GATE_DEFERRED = 1 << 3, /* deferred copies are in flight (engine/defer.h) */
-	GATE_UNPIN = 1 << 4,    /* with IDLE: the housekeeper unpins, and new work waits */
+	GATE_CLOSED = 1 << 4,   /* the housekeeper unpins, and new work waits */
 	GATE_LOADED = 1 << 5,   /* a library was opened, which may link unknown functions */
 };
 extern _Atomic uint32_t gate_word;
 
-void gate_clear(enum gate_bit bit);
+void gate_clear(uint32_t bits);
 void gate_set(enum gate_bit bit);
 
 /* Stands for the stream of a call whose stream is unknown, or that has none. */

@@ -1,7 +1,7 @@
 /*
- * idle.c - records an event behind all work of each context, and polls these events.
+ * idle.c - records an event behind all work of each context, and queries these events later.
  *
- * The query needs cuCtxRecordEvent() of CUDA 12.5.  With older drivers, an event on the legacy
+ * The question needs cuCtxRecordEvent() of CUDA 12.5.  With older drivers, an event on the legacy
  * stream is no substitute: it does not cover non-blocking streams, and later work on any blocking
  * stream would wait for all work that runs now.
  *
@@ -9,20 +9,9 @@
  * such a call, and prevents later ones (engine/section.h).
  */
 #include "engine/idle.h"
-#include "base/clock.h"
 #include "base/protections.h"
-#include "engine/forking.h"
-#include "engine/gate.h"
 #include "engine/section.h"
 #include "real/contexts.h"
-
-#define MS_NS         1000000u
-#define PAUSE_FIRST   (5 * MS_NS)
-#define PAUSE_MOST    (50 * MS_NS)
-#define PATIENCE      (1000 * MS_NS)
-
-/* A shorter limit while a fork() waits. */
-#define FORK_PATIENCE (8 * MS_NS)
 
 /* Written in the driver section, by the housekeeper.  Valid while events_generation is current. */
 static struct context_event {
@@ -34,11 +23,6 @@ static uint32_t events_generation; /* contexts_generation() when the events were
 
 /* Used by the housekeeper only. */
 static bool cannot_ask; /* contexts_record() is not supported */
-
-static bool is_still_idle(void)
-{
-	return (atomic_load(&gate_word) & GATE_IDLE) != 0;
-}
 
 /* In the driver section. */
 static void destroy_events(void)
@@ -70,30 +54,45 @@ static CUresult record_all_work(CUcontext context)
 }
 
 /* In the driver section. */
-static enum idle_verdict record_every_context(void)
+static CUresult record_every_context(void)
+{
+	CUcontext list[CONTEXTS_MOST];
+	int count = contexts_list(list);
+	CUresult result = CUDA_SUCCESS;
+
+	destroy_events();
+	events_generation = contexts_generation();
+	for (int i = 0; i < count && result == CUDA_SUCCESS; i++)
+		result = record_all_work(list[i]);
+	/* The driver reports an event that was never recorded as complete. */
+	if (result != CUDA_SUCCESS)
+		destroy_events();
+	REAL(cuCtxSetCurrent)(NULL);
+	return count < 0 ? CUDA_ERROR_UNKNOWN : result;
+}
+
+static bool is_only_context(void)
 {
 	CUcontext list[CONTEXTS_MOST];
 	int count = contexts_list(list);
 
-	destroy_events();
-	events_generation = contexts_generation();
-	if (count <= 0)
-		return IDLE_UNKNOWN;
-	for (int i = 0; i < count; i++) {
-		CUresult result = record_all_work(list[i]);
-
-		if (result == CUDA_SUCCESS)
-			continue;
-		/* The driver reports an event that was never recorded as complete. */
-		destroy_events();
-		if (result != CUDA_ERROR_NOT_SUPPORTED)
-			return IDLE_BUSY;
-		cannot_ask = true;
-		return IDLE_UNKNOWN;
-	}
-	return IDLE_YES;
+	return count == 1 || !hp_keeps(unpinned_with_one_context);
 }
 
+bool idle_ask(void)
+{
+	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent))
+		return is_only_context();
+	if (!section_begin(SECTION_ASKS))
+		return false;
+
+	CUresult result = record_every_context();
+	section_end();
+	cannot_ask = result == CUDA_ERROR_NOT_SUPPORTED;
+	return result == CUDA_SUCCESS;
+}
+
+/* In the driver section. */
 static bool are_complete(void)
 {
 	for (int i = 0; i < events_used; i++)
@@ -103,79 +102,15 @@ static bool are_complete(void)
 	return true;
 }
 
-/* Polls all events.  The first call of an idle query records them. */
-static enum idle_verdict poll_once(bool first)
+bool idle_is(void)
 {
-	enum idle_verdict verdict = IDLE_BUSY;
-
 	if (!section_begin(SECTION_ASKS))
-		return IDLE_INTERRUPTED;
-	if (first)
-		verdict = record_every_context();
-	else
-		verdict = events_generation == contexts_generation() ? IDLE_YES : IDLE_INTERRUPTED;
-	if (verdict == IDLE_YES && !are_complete())
-		verdict = IDLE_BUSY;
-	REAL(cuCtxSetCurrent)(NULL);
-	section_end();
-	return verdict;
-}
+		return false;
 
-static void end_events(void)
-{
-	if (events_used == 0 || !section_begin(SECTION_ASKS))
-		return;
+	bool is =
+		events_used == 0 || (events_generation == contexts_generation() && are_complete());
 	destroy_events();
 	REAL(cuCtxSetCurrent)(NULL);
 	section_end();
-}
-
-/* True if the query may go on.  Another thread may fork meanwhile. */
-static bool may_go_on(uint64_t begun_ns)
-{
-	return hp_now_ns() - begun_ns < (fork_waits() ? FORK_PATIENCE : PATIENCE);
-}
-
-/*
- * The verdict without an answer of the driver.  A call of the program that has waited shows that
- * its own context is idle.  That says nothing about other contexts.
- */
-static enum idle_verdict unanswered(void)
-{
-	CUcontext list[CONTEXTS_MOST];
-	int contexts = contexts_list(list);
-
-	if (contexts == 0 || contexts == 1 || !hp_keeps(unpinned_with_one_context))
-		return IDLE_UNKNOWN;
-	gate_clear(GATE_IDLE);
-	return IDLE_UNASKED;
-}
-
-enum idle_verdict idle_query(void)
-{
-	uint64_t pause_ns = PAUSE_FIRST, begun_ns = hp_now_ns();
-	CUcontext list[CONTEXTS_MOST];
-
-	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || contexts_list(list) <= 0)
-		return unanswered();
-	/*
-	 * During the pause, calls that passed the gate earlier reach the driver.  If another thread
-	 * has shown an idle device, such a call may still be on its way.
-	 */
-	gate_set(GATE_IDLE);
-	if (hp_keeps(unpinned_after_pause))
-		hp_sleep_ns(pause_ns);
-
-	enum idle_verdict verdict = is_still_idle() ? poll_once(true) : IDLE_INTERRUPTED;
-	while (verdict == IDLE_BUSY && events_used > 0 && is_still_idle() && may_go_on(begun_ns)) {
-		hp_sleep_ns(pause_ns);
-		pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
-		verdict = poll_once(false);
-	}
-	end_events();
-	if (verdict != IDLE_UNKNOWN && !is_still_idle())
-		return IDLE_INTERRUPTED;
-	if (verdict != IDLE_YES)
-		gate_clear(GATE_IDLE);
-	return verdict == IDLE_UNKNOWN ? unanswered() : verdict;
+	return is;
 }

@@ -1,21 +1,22 @@
 /*
- * Asks the driver whether the device is idle.
+ * Asks the driver whether the device is idle.  Called by the housekeeper only.  No work waits for
+ * what this puts on the device.
  */
 #ifndef HP_ENGINE_IDLE_H
 #define HP_ENGINE_IDLE_H
 
-enum idle_verdict {
-	IDLE_YES,         /* the device is idle; GATE_IDLE is set until new work is submitted */
-	IDLE_BUSY,        /* work ran until the time limit, or no event could be recorded */
-	IDLE_INTERRUPTED, /* new work was submitted, or the driver section was blocked */
-	IDLE_UNKNOWN,     /* the driver cannot tell; a call that waits for the only context can */
-	IDLE_UNASKED,     /* nothing can tell: there are several contexts */
-};
+#include <stdbool.h>
 
 /*
- * Queries all contexts.  Called by the housekeeper only.  No work waits for what this puts on the
- * device.  Takes about a second, or some 10 ms while a fork() waits; a last pause may add 50 ms.
+ * Begins a question about the work that all contexts have now.  False: it cannot be asked now.  A
+ * driver that cannot answer (before CUDA 12.5) is not asked: true if there is one context only.
  */
-enum idle_verdict idle_query(void);
+bool idle_ask(void);
+
+/*
+ * True if all that work is complete, or the driver was not asked.  It cannot be complete a few
+ * microseconds after idle_ask(), since it includes the events of the question itself.
+ */
+bool idle_is(void);
 
 #endif

@@ -63,7 +63,7 @@ bool route_bounce_source(struct copy *copy)
 	if (copy->bounce.memory == NULL && !bounce_take(bytes, &copy->bounce, &kept))
 		return false;
 	if (kept)
-		housekeeper_note_bounce();
+		housekeeper_note_kept();
 	if (!copy->facts.to_host)
 		copy_source(copy, copy->bounce.memory, bytes);
 	copy->from = copy->bounce.memory;

@@ -8,4 +8,3 @@ _Atomic int state_process;
 _Atomic bool state_device_found;
 _Atomic int state_captures;
 _Atomic bool state_copies_pass;
-_Atomic bool state_unordered_streams;

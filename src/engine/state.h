@@ -35,7 +35,4 @@ extern _Atomic int state_captures;
  */
 extern _Atomic bool state_copies_pass;
 
-/* True if the program has made a stream that the legacy stream does not wait for.  Any thread. */
-extern _Atomic bool state_unordered_streams;
-
 #endif

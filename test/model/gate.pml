@@ -15,8 +15,8 @@
  *
  * Proved, for the threads of each line in run.py:
  *
- *	- No work starts during an unregistration, except work of a thread that has waited at the gate
- *	  for a second, or was suspended between the gate and the driver for longer than the rest.
+ *	- No work starts during an unregistration, unless a thread has waited at the gate for a second,
+ *	  or was suspended between the gate and the driver for longer than the rest.
  *	- While the gate is closed, a thread waits for one unregistration at most.
  *	- Without these exceptions nobody needs the limit of a second: all threads end without it, also
  *	  if each kernel waits for the next call of its thread.
@@ -58,6 +58,7 @@ byte kernels;        /* running, not counting these: */
 byte ending;         /* running, and end by themselves */
 byte between;        /* threads that have passed the gate and not reached the driver */
 bool unregistering;
+bool given_up;       /* a thread has waited for this unregistration for a second */
 byte begun;          /* unregistrations that the housekeeper has decided on */
 byte closings;       /* of the gate */
 byte excluded;       /* captures that live, contexts that end */
@@ -99,14 +100,16 @@ proctype submitter()
 		   assert(begun == number || closings != closing)
 		:: atomic {
 			!passes && ((gate & CLOSED) == 0 || late || LEFT_OUT(CLOSED_KEEPS_OUT)) ->
-				gate = gate & ~WATCHED;
+				/* Later calls do not wait for what this one has waited for. */
+				given_up = given_up || (late && (gate & CLOSED) != 0);
+				gate = gate & ~(WATCHED | (late -> CLOSED : 0));
 				between++;
 				break
 		   }
 		od;
 		/* The call reaches the driver.  It ends the thread's last kernel. */
 		atomic {
-			assert(!unregistering || late || suspended || pressure);
+			assert(!unregistering || given_up || suspended || pressure);
 			between--;
 			kernels = kernels - (spins -> 1 : 0);
 			if
@@ -228,8 +231,11 @@ inline round()
 		due--;
 		printf("the housekeeper unregisters\n")
 	   }
-	   kernels + ending == 0;
-	   unregistering = false
+	   atomic {
+		kernels + ending == 0;
+		unregistering = false;
+		given_up = false
+	   }
 	:: else -> break
 	od;
 	gate = 0;

@@ -29,14 +29,10 @@ static inline bool waits(size_t bytes)
 		hp_count(copies_passed);                    \
 		return REAL(name)(dst, src, bytes, stream); \
 	}
-#define FIRST_DOWNLOAD(name, own)                              \
-	if (copy_passes(false, dst, src, bytes)) {             \
-		CUresult result = REAL(name)(dst, src, bytes); \
-                                                               \
-		hp_count(copies_passed);                       \
-		if (result == CUDA_SUCCESS && bytes != 0)      \
-			copy_showed_idle(dst, own);            \
-		return result;                                 \
+#define FIRST_DOWNLOAD(name, own)                   \
+	if (copy_passes(false, dst, src, bytes)) {  \
+		hp_count(copies_passed);            \
+		return REAL(name)(dst, src, bytes); \
 	}
 #define FIRST_DOWNLOAD_ASYNC(name, own)                     \
 	if (copy_passes(false, dst, src, bytes)) {          \

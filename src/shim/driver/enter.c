@@ -54,7 +54,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		if (hp_keeps(gate_read_again))
 			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	}
-	if ((gate & (GATE_IDLE | GATE_UNPIN)) && may_put_work(fact->class))
+	if ((gate & (GATE_WATCHED | GATE_CLOSED)) && may_put_work(fact->class))
 		housekeeper_work_submitted();
 	if (gate & GATE_PROFILE)
 		note_launch((enum real_launch)fact->launch);
@@ -70,7 +70,7 @@ static uint8_t timed_only(enum real_row row)
 	if (fact->launch != REAL_NO_LAUNCH || fact->visibility != REAL_UNSEEN || stacked[row] != 0)
 		return 0;
 	if (!may_put_work((enum real_class)fact->class))
-		bits |= GATE_IDLE | GATE_UNPIN;
+		bits |= GATE_WATCHED | GATE_CLOSED;
 	if (fact->class == REAL_PASS || fact->class == REAL_LOCAL)
 		bits |= GATE_DEFERRED;
 	return (uint8_t)bits;

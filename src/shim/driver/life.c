@@ -162,29 +162,6 @@ RELEASE(cuDevicePrimaryCtxRelease)
 RELEASE(cuDevicePrimaryCtxRelease_v2)
 #undef RELEASE
 
-/* The legacy stream neither waits for a non-blocking stream nor delays it. */
-static void note_stream(CUresult result, unsigned flags)
-{
-	if (result == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING))
-		atomic_store_explicit(&state_unordered_streams, true, memory_order_relaxed);
-}
-
-#define CREATE(name, flags, parameters, arguments)      \
-	HP_EXPORT CUresult name parameters              \
-	{                                               \
-		SHIM_ENTER(REAL_ROW_##name);            \
-		CUresult result = REAL(name) arguments; \
-		note_stream(result, flags);             \
-		return result;                          \
-	}
-CREATE(cuStreamCreate, flags, (CUstream * ret, unsigned flags), (ret, flags))
-CREATE(cuStreamCreateWithPriority, flags, (CUstream * ret, unsigned flags, int priority),
-       (ret, flags, priority))
-CREATE(cuGreenCtxStreamCreate, CU_STREAM_NON_BLOCKING,
-       (CUstream * ret, CUgreenCtx context, unsigned flags, int priority),
-       (ret, context, flags, priority))
-#undef CREATE
-
 /* A capture ends with the stream that it began on. */
 #define DESTROY(name)                                      \
 	HP_EXPORT CUresult name(CUstream stream)           \

@@ -65,7 +65,7 @@ void *unknown_stub(const char *name, void *address)
 void *unknown_enter(size_t stub)
 {
 	unknown_acts(atomic_load(&functions[stub].word));
-	if (atomic_load(&gate_word) & (GATE_IDLE | GATE_UNPIN))
+	if (atomic_load(&gate_word) & (GATE_WATCHED | GATE_CLOSED))
 		housekeeper_work_submitted();
 	return atomic_load(&functions[stub].address);
 }

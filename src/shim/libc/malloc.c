@@ -60,7 +60,7 @@ static apart void *free_ours(void *address)
 {
 	if (heap_free(address) != 0)
 		return address_for_next("free", address);
-	housekeeper_note_free();
+	housekeeper_note_kept();
 	if (unlikely(mmap_threshold_is_low()))
 		mmap_threshold_raise();
 	return NULL;
