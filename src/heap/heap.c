@@ -16,6 +16,7 @@
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pages.h"
+#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "heap/release.h"
 #include "heap/slots.h"
@@ -317,6 +318,8 @@ void heap_after_fork_child(void)
 {
 	struct block *list = NULL;
 
+	/* Another thread may have had a word, and its block is given back below. */
+	heap_reset_words();
 	hp_lock(HP_LOCK_heap);
 	for (struct block *at = span_first(); at != NULL; at = span_next(at)) {
 		bool parked = at->state == BLOCK_PARKED && !at->has_slot;

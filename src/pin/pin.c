@@ -234,7 +234,6 @@ void pin_after_fork_child(void)
 	atomic_store(&wake, NULL);
 	atomic_store(&queue_is_due, false);
 	hp_lock(HP_LOCK_pin);
-	heap_reset_words();
 	pinned_now = 0;
 	hp_unlock(HP_LOCK_pin);
 }

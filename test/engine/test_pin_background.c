@@ -507,6 +507,7 @@ static int child_pins_nothing(void)
 static void in_child(void)
 {
 	hp_locks_after_fork_child();
+	heap_after_fork_child();
 	pin_after_fork_child();
 }
 

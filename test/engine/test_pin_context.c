@@ -182,6 +182,7 @@ static int child_is_plain(char *memory, char *held)
 static void in_child(void)
 {
 	hp_locks_after_fork_child();
+	heap_after_fork_child();
 	pin_after_fork_child();
 }
 

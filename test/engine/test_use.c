@@ -111,6 +111,7 @@ TEST(a_call_inside_another)
 static void in_child(void)
 {
 	hp_locks_after_fork_child();
+	heap_after_fork_child();
 	pin_after_fork_child();
 }
 
