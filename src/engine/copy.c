@@ -26,9 +26,8 @@
 #include <string.h>
 
 static const struct route *const routes[COPY_ROUTES] = {
-	[COPY_PASS] = &route_pass,     [COPY_DIRECT] = &route_direct, [COPY_WAIT] = &route_wait,
-	[COPY_BOUNCE] = &route_bounce, [COPY_STAGE] = &route_stage,   [COPY_DEFER] = &route_defer,
-	[COPY_UNPIN] = &route_unpin,
+	[COPY_PASS] = &route_pass,   [COPY_DIRECT] = &route_direct, [COPY_BOUNCE] = &route_bounce,
+	[COPY_STAGE] = &route_stage, [COPY_DEFER] = &route_defer,   [COPY_UNPIN] = &route_unpin,
 };
 
 static bool is_between_devices(const struct copy_request *request)
@@ -68,8 +67,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 		refuse_pinned(copy);
 	if (request->host != NULL && request->bytes != 0) {
 		facts_begin(copy);
-		while ((copy->route = copy_plan(&copy->facts)) > COPY_ROUTES)
-			facts_answer(copy, copy->route);
+		copy->route = copy_plan(copy);
 	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
@@ -92,9 +90,9 @@ static bool prepare(struct copy *copy)
 static void fall_back(struct copy *copy)
 {
 	/* A staged copy is not inside its block, nor one that found it taken. */
-	if (copy->route == COPY_STAGE || copy->facts.host_memory == COPY_TAKEN)
+	if (copy->route == COPY_STAGE || copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN)
 		facts_enter(copy, copy->route != COPY_STAGE || copy->request->rows);
-	copy->route = copy_plan_fallback(&copy->facts, copy->route);
+	copy->route = copy_plan_fallback(copy);
 	copy->begun = false;
 	/* One call moves all rows. */
 	if (copy->request->rows)
@@ -120,9 +118,9 @@ static bool crosses_a_registration(const struct copy *copy)
 /* Unpins a range that the driver has refused because of our pin; the call is repeated once. */
 static bool repeat_unpinned(struct copy *copy)
 {
-	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->facts.captured ||
-	    copy->request->host == NULL || !crosses_a_registration(copy) ||
-	    !hp_keeps(refused_unpinned))
+	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried ||
+	    copy->facts.values[COPY_IS_CAPTURED] || copy->request->host == NULL ||
+	    !crosses_a_registration(copy) || !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
 	copy->route = COPY_UNPIN;

@@ -16,7 +16,7 @@
 struct copy {
 	const struct copy_request *request;
 	struct copy_facts facts;
-	enum copy_step route;
+	enum copy_route route;
 	struct block
 		*block; /* of the host side, in use from copy_begin() on; NULL: not in the heap */
 

@@ -1,5 +1,5 @@
 /*
- * facts.c - the answers to the plan's questions.
+ * facts.c - finds the facts that the plan asks for.
  */
 #include "engine/facts.h"
 #include "base/options.h"
@@ -19,30 +19,6 @@
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
-void facts_begin(struct copy *copy)
-{
-	const struct copy_request *request = copy->request;
-	struct copy_facts *facts = &copy->facts;
-
-	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
-	if (heap_owns(request->host))
-		copy->block = range_find(request->host);
-	facts->to_device = request->direction == TRACE_H2D;
-	facts->to_host = request->direction == TRACE_D2H;
-	facts->linear = !request->rows;
-	facts->asynchronous = request->asynchronous;
-	facts->has_device = request->far != 0;
-	facts->in_block = copy->block != NULL;
-	facts->captures = state_captures != 0 && hp_keeps(plain_during_captures);
-	facts->may_defer = hp_options->async;
-	facts->own_stream = request->per_thread;
-	facts->downloads_follow = direct_left != 0;
-	facts->bytes = request->bytes;
-	facts->extent = request->extent;
-	facts->forced = (enum copy_step)hp_options->route;
-	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
-}
-
 /*
  * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
  * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
@@ -61,10 +37,10 @@ static bool is_captured(const struct copy *copy)
  */
 static bool may_go_aside(const struct copy *copy)
 {
-	const struct copy_facts *facts = &copy->facts;
+	const struct copy_request *request = copy->request;
 
-	return facts->linear && (facts->to_device || facts->to_host) &&
-	       copy->request->other == NULL;
+	return !request->rows && request->other == NULL &&
+	       (request->direction == TRACE_H2D || request->direction == TRACE_D2H);
 }
 
 /* Enters the block, and that of the other side.  `use` is the result of a first attempt. */
@@ -99,22 +75,21 @@ static enum copy_host_memory memory_of(enum pin_use use)
  */
 static enum copy_host_memory find_host_memory(struct copy *copy)
 {
-	const struct copy_facts *facts = &copy->facts;
-	const void *frame = copy->request->frame;
-	bool early = facts->asynchronous || facts->deferrable;
-	bool gains = copy_gains_from_pinning(facts->to_device, early, facts->bytes);
+	const struct copy_request *request = copy->request;
+	bool to_device = request->direction == TRACE_H2D;
+	bool early = request->asynchronous || copy->facts.values[COPY_IS_DEFERRABLE];
+	enum pin_use use =
+		copy_gains_from_pinning(to_device, early, request->bytes)
+			? pin_before_copy(copy->block, to_device, request->bytes, request->frame)
+			: pin_enter(copy->block, request->frame);
 
-	return memory_of(
-		enter(copy,
-		      gains ? pin_before_copy(copy->block, facts->to_device, facts->bytes, frame)
-			    : pin_enter(copy->block, frame),
-		      !may_go_aside(copy)));
+	return memory_of(enter(copy, use, !may_go_aside(copy)));
 }
 
 void facts_enter(struct copy *copy, bool waits)
 {
 	if (copy->block != NULL)
-		copy->facts.host_memory =
+		copy->facts.values[COPY_HOST_MEMORY] =
 			memory_of(enter(copy, pin_enter(copy->block, copy->request->frame), waits));
 }
 
@@ -122,43 +97,49 @@ static bool is_stream_busy(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED && copy->facts.deferrable)
+	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED &&
+	    copy->facts.values[COPY_IS_DEFERRABLE])
 		direct_left--;
 	return stream_is_busy(request->stream, request->per_thread);
 }
 
-void facts_answer(struct copy *copy, enum copy_step question)
+static unsigned find(struct copy *copy, enum copy_fact fact)
+{
+	const struct copy_request *request = copy->request;
+
+	switch (fact) {
+	case COPY_IS_CAPTURED:
+		return is_captured(copy);
+	case COPY_IS_DEFERRABLE:
+		return defer_is_possible();
+	case COPY_HOST_MEMORY:
+		return find_host_memory(copy);
+	case COPY_IS_BUSY:
+		return is_stream_busy(copy);
+	case COPY_IS_BEHIND_LEGACY:
+		return stream_is_behind_legacy(request->stream, request->per_thread);
+	case COPY_IS_STAGEABLE:
+		return staging_is_possible(copy);
+	case COPY_WORKERS:
+		return staging_workers();
+	default:
+		return 0;
+	}
+}
+
+void facts_begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	struct copy_facts *facts = &copy->facts;
 
-	facts->answered |= 1u << question;
-	switch (question) {
-	case COPY_ASK_CAPTURE:
-		facts->captured = is_captured(copy);
-		break;
-	case COPY_ASK_DEFERRAL:
-		facts->deferrable = defer_is_possible();
-		break;
-	case COPY_ASK_WORKERS:
-		facts->workers = staging_workers();
-		break;
-	case COPY_ASK_HOST_MEMORY:
-		facts->host_memory = find_host_memory(copy);
-		break;
-	case COPY_ASK_STREAM:
-		facts->stream_busy = is_stream_busy(copy);
-		break;
-	case COPY_ASK_LEGACY:
-		facts->legacy_busy = stream_is_behind_legacy(request->stream, request->per_thread);
-		break;
-	case COPY_ASK_STAGING:
-		facts->stageable = staging_is_possible(request, facts);
-		facts->workers = facts->stageable ? staging_workers() : facts->workers;
-		break;
-	default:
-		break;
-	}
+	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
+	if (heap_owns(request->host))
+		copy->block = range_find(request->host);
+	facts->find = find;
+	facts->captures = state_captures != 0 && hp_keeps(plain_during_captures);
+	facts->may_defer = hp_options->async;
+	facts->downloads_follow = direct_left != 0;
+	facts->forced = (enum copy_route)hp_options->route;
 }
 
 /*

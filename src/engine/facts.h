@@ -6,14 +6,11 @@
 
 #include "engine/copy_state.h"
 
-/* Fills in the facts that cost a few loads. */
-void facts_begin(struct copy *copy);
-
 /*
- * Answers the plan's question, and sets its bit.  May call the driver.  COPY_ASK_HOST_MEMORY may
- * pin the block, and enters it until pin_leave().
+ * Fills in the facts that cost a few loads.  The planner's question for COPY_HOST_MEMORY then
+ * enters the block, until pin_leave().
  */
-void facts_answer(struct copy *copy, enum copy_step question);
+void facts_begin(struct copy *copy);
 
 /*
  * Called if a route could not carry out a copy that is not inside its block: enters the block.  If

@@ -46,19 +46,30 @@
  * five processes of each).
  */
 #include "engine/plan.h"
-#include "base/protections.h"
+#include "engine/copy_state.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-static bool is_pinned(const struct copy_facts *facts)
+static unsigned ask(struct copy *copy, enum copy_fact fact)
 {
-	return facts->host_memory == COPY_PINNED;
+	struct copy_facts *facts = &copy->facts;
+
+	if ((facts->known >> fact & 1) == 0) {
+		facts->known |= 1u << fact;
+		facts->values[fact] = facts->find(copy, fact);
+	}
+	return facts->values[fact];
 }
 
-static bool is_busy(const struct copy_facts *facts)
+static bool is_pinned(struct copy *copy)
 {
-	return facts->stream_busy || facts->legacy_busy;
+	return copy->block != NULL && ask(copy, COPY_HOST_MEMORY) == COPY_PINNED;
+}
+
+static bool is_upload(const struct copy *copy)
+{
+	return copy->request->direction == TRACE_H2D;
 }
 
 /*
@@ -66,196 +77,111 @@ static bool is_busy(const struct copy_facts *facts)
  * before earlier work has completed: an asynchronous upload, or one on the thread's own stream that
  * waits for the legacy stream only.
  */
-static bool is_staged_by_the_driver(const struct copy_facts *facts)
+static bool is_staged_by_the_driver(const struct copy *copy)
 {
-	bool is_small = facts->asynchronous ? facts->bytes < COPY_BLOCKS_FROM
-					    : facts->own_stream && facts->bytes <= COPY_LEGACY_MOST;
+	const struct copy_request *request = copy->request;
+	bool is_small = request->asynchronous
+				? request->bytes < COPY_BLOCKS_FROM
+				: request->per_thread && request->bytes <= COPY_LEGACY_MOST;
 
-	return is_small && facts->to_device && facts->extent <= COPY_BLOCKS_FROM;
+	return is_small && is_upload(copy) && request->extent <= COPY_BLOCKS_FROM;
 }
 
 /* True if the copy is bounced whether or not the stream has work. */
-static bool always_bounces(const struct copy_facts *facts)
+static bool always_bounces(const struct copy *copy)
 {
-	if (!facts->to_device || !facts->linear)
+	const struct copy_request *request = copy->request;
+
+	if (!is_upload(copy) || request->rows)
 		return false;
-	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
+	return request->bytes <= (request->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
 }
 
-/* Returns the route that needs no memory of hotpin's. */
-static enum copy_step last_route(const struct copy_facts *facts)
+/* True if the copy is a synchronous upload that is so small that it can be deferred. */
+static bool may_return_early(const struct copy *copy)
 {
-	if (facts->host_memory == COPY_TAKEN)
-		return COPY_BOUNCE;
-	if (!is_pinned(facts))
-		return COPY_PASS;
-	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
+	const struct copy_request *request = copy->request;
+
+	return is_upload(copy) && !request->rows && !request->asynchronous && request->far != 0 &&
+	       request->bytes <= COPY_DEFER_MOST && !request->per_thread && copy->facts.may_defer &&
+	       !copy->facts.captures;
 }
 
-static bool knows(const struct copy_facts *facts, enum copy_step question)
+/* Whether it can be deferred is asked first: pinning then gains less. */
+static bool is_deferred(struct copy *copy)
 {
-	return (facts->answered >> question & 1) != 0;
-}
+	size_t most = copy->facts.downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
 
-/*
- * The plans, one for each kind of copy.  Each is called again after every answer and runs from its
- * first line: it asks for the first fact that it lacks, or takes a route.
- */
-
-/* True if the copy is large enough to count the workers for it. */
-static bool is_worth_staging(const struct copy_facts *facts)
-{
-	return facts->has_device &&
-	       (facts->bytes >= copy_stage_least(facts->to_device, facts->asynchronous) ||
-		facts->forced == COPY_STAGE);
-}
-
-/*
- * Plans a copy of pageable memory in either direction: through staging memory if that gains time,
- * otherwise by the driver (COPY_PASS).
- */
-static enum copy_step plan_pageable(const struct copy_facts *facts)
-{
-	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
-		return COPY_ASK_WORKERS;
-	if (copy_stage_gain_ns(facts) == 0)
-		return COPY_PASS;
-	if (!knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_STAGE : COPY_PASS;
-}
-
-/*
- * Plans a copy by the kind of its host memory.  The plans below call this for copies that they do
- * not treat specially.
- */
-static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
-{
-	if (facts->host_memory == COPY_TAKEN) {
-		enum copy_step step = plan_pageable(facts);
-
-		return step == COPY_PASS ? COPY_BOUNCE : step;
-	}
-	if (!is_pinned(facts))
-		return plan_pageable(facts);
-	return always_bounces(facts) ? COPY_BOUNCE : last_route(facts);
-}
-
-/* Plans a synchronous upload that is so small that it can be deferred. */
-static enum copy_step plan_small_upload(const struct copy_facts *facts)
-{
-	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
-
-	if (!knows(facts, COPY_ASK_DEFERRAL))
-		return COPY_ASK_DEFERRAL;
-	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
-		return COPY_ASK_HOST_MEMORY;
-	if (!facts->deferrable)
-		return plan_by_host_memory(facts);
+	if (!may_return_early(copy) || !ask(copy, COPY_IS_DEFERRABLE))
+		return false;
 	/* On an idle stream, a larger pinned source is faster without a copy of it. */
-	if (facts->bytes <= most || !is_pinned(facts))
+	return !is_pinned(copy) || copy->request->bytes <= most || ask(copy, COPY_IS_BUSY);
+}
+
+/* True if the copy of a pinned block is an upload that native CUDA does not wait for. */
+static bool is_bounced(struct copy *copy)
+{
+	return always_bounces(copy) ||
+	       (is_staged_by_the_driver(copy) &&
+		(ask(copy, COPY_IS_BUSY) || ask(copy, COPY_IS_BEHIND_LEGACY)));
+}
+
+static enum copy_route choose(struct copy *copy)
+{
+	if (is_deferred(copy))
 		return COPY_DEFER;
-	if (!knows(facts, COPY_ASK_STREAM))
-		return COPY_ASK_STREAM;
-	return facts->stream_busy ? COPY_DEFER : plan_by_host_memory(facts);
-}
-
-/* Plans an upload that returns at once natively, because the driver stages it. */
-static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
-{
-	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
-		return COPY_ASK_HOST_MEMORY;
-	if (!is_pinned(facts) || always_bounces(facts))
-		return plan_by_host_memory(facts);
-	if (!knows(facts, COPY_ASK_STREAM))
-		return COPY_ASK_STREAM;
-	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
-		return COPY_ASK_LEGACY;
-	return is_busy(facts) ? COPY_BOUNCE : plan_by_host_memory(facts);
-}
-
-/*
- * Plans all other copies: downloads, large uploads, rows, and copies whose other side is not linear
- * device memory.
- */
-static enum copy_step plan_other(const struct copy_facts *facts)
-{
-	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
-		return COPY_ASK_HOST_MEMORY;
-	return plan_by_host_memory(facts);
-}
-
-static enum copy_step plan_by_kind(const struct copy_facts *facts)
-{
-	bool may_return_early = facts->to_device && facts->linear && !facts->asynchronous &&
-				facts->has_device && facts->may_defer && !facts->own_stream &&
-				!facts->captures;
-
-	if (may_return_early && facts->bytes <= COPY_DEFER_MOST)
-		return plan_small_upload(facts);
-	if (is_staged_by_the_driver(facts))
-		return plan_staged_by_the_driver(facts);
-	return plan_other(facts);
+	if (is_pinned(copy) && is_bounced(copy))
+		return COPY_BOUNCE;
+	if (copy_stage_gain_ns(copy) > 0 && ask(copy, COPY_IS_STAGEABLE))
+		return COPY_STAGE;
+	return copy_plan_fallback(copy);
 }
 
 /* True if the route that HOTPIN_ROUTE names can carry out this copy with unchanged semantics. */
-static bool is_possible(const struct copy_facts *facts, enum copy_step route)
+static bool is_possible(struct copy *copy, enum copy_route route)
 {
+	const struct copy_request *request = copy->request;
+
 	switch (route) {
 	case COPY_PASS:
 		/* An asynchronous copy of pinned memory would return too early. */
-		return facts->host_memory < COPY_PINNED ||
-		       (is_pinned(facts) && !facts->asynchronous);
+		return copy_plan_fallback(copy) == COPY_PASS ||
+		       (is_pinned(copy) && !request->asynchronous);
 	case COPY_DIRECT:
-		return is_pinned(facts) && !facts->asynchronous;
-	case COPY_WAIT:
-		return is_pinned(facts) && facts->asynchronous;
+		return is_pinned(copy);
 	case COPY_BOUNCE:
-		return is_pinned(facts) && facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
-		       facts->extent <= COPY_BLOCKS_FROM;
+		return is_pinned(copy) && is_upload(copy) && request->bytes <= COPY_BLOCKS_FROM &&
+		       request->extent <= COPY_BLOCKS_FROM;
 	case COPY_STAGE:
-		/* A copy that the driver stages returns at once; through the area it would wait. */
-		return facts->stageable && !is_staged_by_the_driver(facts);
+		return copy_stage_gain_ns(copy) > 0 && ask(copy, COPY_IS_STAGEABLE);
 	default:
 		return false;
 	}
 }
 
-/* Testing only: replaces the route of the plan by that of HOTPIN_ROUTE, if possible. */
-static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
+enum copy_route copy_plan(struct copy *copy)
 {
-	bool is_staging = facts->forced == COPY_STAGE && copy_stage_gain_ns(facts) > 0;
+	const struct copy_request *request = copy->request;
+	enum copy_route forced = copy->facts.forced;
 
-	if (step > COPY_ROUTES)
-		return step;
-	if (is_staging && !knows(facts, COPY_ASK_STAGING))
-		return COPY_ASK_STAGING;
-	return is_possible(facts, facts->forced) ? facts->forced : step;
-}
-
-enum copy_step copy_plan(const struct copy_facts *facts)
-{
-	if (facts->bytes == 0)
+	if (request->bytes == 0)
 		return COPY_PASS;
-	if (facts->captures && facts->in_block && facts->asynchronous &&
-	    !knows(facts, COPY_ASK_CAPTURE))
-		return COPY_ASK_CAPTURE;
-	if (facts->captured)
+	if (copy->facts.captures && copy->block != NULL && request->asynchronous &&
+	    ask(copy, COPY_IS_CAPTURED))
 		return COPY_UNPIN;
-	enum copy_step step = plan_by_kind(facts);
-	return facts->forced == COPY_AUTO ? step : force(facts, step);
+	enum copy_route route = choose(copy);
+	return forced != COPY_AUTO && is_possible(copy, forced) ? forced : route;
 }
 
-enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route)
+enum copy_route copy_plan_fallback(const struct copy *copy)
 {
-	switch (route) {
-	case COPY_STAGE:
-	case COPY_BOUNCE:
-	case COPY_DEFER:
-		return last_route(facts);
-	default:
-		return route;
-	}
+	static const enum copy_route routes[] = {
+		[COPY_PAGEABLE] = COPY_PASS,
+		[COPY_PINNED] = COPY_DIRECT,
+		[COPY_TAKEN] = COPY_BOUNCE,
+	};
+
+	return routes[copy->facts.values[COPY_HOST_MEMORY]];
 }
 
 bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
@@ -263,33 +189,33 @@ bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
 	return !(to_device && asynchronous && bytes < COPY_BLOCKS_FROM);
 }
 
-static bool gains_alone(const struct copy_facts *facts)
-{
-	return !facts->to_device && facts->bytes < 4 * MIB;
-}
-
 /* Returns what staging saves a copy of pageable memory, ns. */
-static uint64_t stage_gain_of_pageable(const struct copy_facts *facts)
+static uint64_t stage_gain_of_pageable(struct copy *copy)
 {
-	if (facts->bytes < copy_stage_least(facts->to_device, facts->asynchronous))
+	size_t bytes = copy->request->bytes;
+	bool to_device = is_upload(copy);
+
+	if (bytes < copy_stage_least(to_device, copy->request->asynchronous))
 		return 0;
-	if (facts->workers < 2 && !gains_alone(facts))
+	if ((to_device || bytes >= 4 * MIB) && ask(copy, COPY_WORKERS) < 2)
 		return 0;
-	if (facts->bytes < 64 * KIB)
+	if (bytes < 64 * KIB)
 		return 3000;
-	if (facts->bytes < MIB)
+	if (bytes < MIB)
 		return 5000;
-	return facts->workers < 2 ? 9000 : facts->bytes / 26;
+	return ask(copy, COPY_WORKERS) < 2 ? 9000 : bytes / 26;
 }
 
-uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
+uint64_t copy_stage_gain_ns(struct copy *copy)
 {
-	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
-	    (!facts->to_device && !facts->to_host))
+	const struct copy_request *request = copy->request;
+	enum copy_route forced = copy->facts.forced;
+
+	if (request->bytes == 0 || request->far == 0 || copy->facts.captures ||
+	    (!is_upload(copy) && request->direction != TRACE_D2H) || is_pinned(copy))
 		return 0;
-	if (facts->forced == COPY_STAGE && !is_pinned(facts) && !is_staged_by_the_driver(facts))
+	/* A copy that the driver stages returns at once; through the area it would wait. */
+	if (forced == COPY_STAGE && !is_staged_by_the_driver(copy))
 		return COPY_STAGING_COST_NS;
-	if (is_pinned(facts) || facts->forced == COPY_PASS)
-		return 0;
-	return stage_gain_of_pageable(facts);
+	return forced == COPY_PASS ? 0 : stage_gain_of_pageable(copy);
 }

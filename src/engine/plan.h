@@ -1,5 +1,5 @@
 /*
- * Chooses how one copy is carried out.  Pure: takes facts, returns the next question or a route.
+ * Chooses how one copy is carried out.  Pure, except that it asks for facts.
  *
  * All figures were measured on an H200 (PCIe 5 x16, driver 580.159, CUDA 13.0).
  */
@@ -10,79 +10,68 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kind of host memory that a copy names. */
-enum copy_host_memory {
-	COPY_ELSEWHERE, /* not in the heap, or there is no host side */
-	COPY_PAGEABLE,  /* begins in a block that hotpin has not pinned */
-	COPY_PINNED,    /* begins in a pinned block; if it ends outside, the driver refuses it */
-	COPY_TAKEN, /* in a block that another thread has taken: the driver gets no address in it */
-	COPY_HOST_MEMORY_COUNT
-};
+struct copy;
 
-/*
- * The results of the planner: a route, or a fact that it needs first.
- *
- * Routes up to COPY_DEFER are in the order of HOTPIN_ROUTE; engine/route_*.c carry them out.  The
- * planner asks for the facts whose answer costs time or has side effects.
- */
-enum copy_step {
+/* The routes, in the order of HOTPIN_ROUTE; engine/route_*.c carry them out. */
+enum copy_route {
 	COPY_AUTO,   /* no route: the planner chooses */
 	COPY_PASS,   /* the program's call, unchanged */
-	COPY_DIRECT, /* as COPY_PASS; the device reads or writes the pinned block itself */
-	COPY_WAIT,   /* as COPY_PASS, then waits for the stream: an asynchronous copy of pageable
-		      * memory returns when its source may change or its data is there */
+	COPY_DIRECT, /* as COPY_PASS; the device reads or writes the pinned block itself.  An
+		      * asynchronous call waits for its stream: a copy of pageable memory returns
+		      * when its source may change or its data is there */
 	COPY_BOUNCE, /* from a copy of the source: in a bounce buffer that the driver stages inside
 		      * the call, or in the staging ring */
 	COPY_STAGE,  /* through pinned staging memory that copy workers fill or empty */
 	COPY_DEFER,  /* an asynchronous copy in place of a synchronous upload, from pageable memory
 		      * or the staging ring; returns before the transfer has completed */
 	COPY_UNPIN,  /* unpins the host side, then the program's call */
-	COPY_ROUTES,
-	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
-	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
-	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
-	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
-	COPY_ASK_STREAM,      /* whether the stream has work left */
-	COPY_ASK_LEGACY,      /* the same for the legacy stream, if the stream waits for it */
-	COPY_ASK_STAGING,     /* whether staging memory may be used; makes it when it pays */
+	COPY_ROUTES
+};
+
+/* The kind of the block's memory, where the host side begins in a block of the heap. */
+enum copy_host_memory {
+	COPY_PAGEABLE, /* not asked for, or not pinned by hotpin */
+	COPY_PINNED,   /* if the copy ends outside the block, the driver refuses it */
+	COPY_TAKEN,    /* another thread has taken it: the driver gets no address in it */
+};
+
+/* The facts that cost time or have side effects. */
+enum copy_fact {
+	COPY_IS_CAPTURED,      /* the stream is being captured */
+	COPY_IS_DEFERRABLE,    /* a synchronous upload may return early */
+	COPY_HOST_MEMORY,      /* counts the copy, and pins its block if that pays now */
+	COPY_IS_BUSY,          /* the stream has work left */
+	COPY_IS_BEHIND_LEGACY, /* the legacy stream has, and the stream waits for it */
+	COPY_IS_STAGEABLE,     /* staging memory may be used; makes it when it pays */
+	COPY_WORKERS,          /* the number of copy workers, started or not */
+	COPY_FACTS
 };
 
 struct copy_facts {
 	/* Known from the start. */
-	bool to_device;        /* the host side is the source, the other side a device's */
-	bool to_host;          /* the host side is the destination, the other side a device's */
-	bool linear;           /* one run of bytes on both sides: a call may move any part of it */
-	bool asynchronous;     /* by the program's call */
-	bool has_device;       /* the address of the device side is known */
-	bool in_block;         /* the host side begins in a block of the heap */
-	bool captures;         /* a stream capture is active in the process */
-	bool may_defer;        /* HOTPIN_ASYNC */
-	bool own_stream;       /* stream 0 is the thread's own, not the legacy stream */
-	bool downloads_follow; /* this thread downloads right after its uploads */
-	size_t bytes, extent;  /* bytes moved; bytes that the host side spans */
-	enum copy_step forced; /* HOTPIN_ROUTE */
+	bool captures;          /* a stream capture is active in the process */
+	bool may_defer;         /* HOTPIN_ASYNC */
+	bool downloads_follow;  /* this thread downloads right after its uploads */
+	enum copy_route forced; /* HOTPIN_ROUTE */
 
-	/* A bit for each question that has been answered, and the answers. */
-	uint32_t answered;
-	bool captured, deferrable, stream_busy, legacy_busy;
-	bool stageable;
-	unsigned workers; /* next to the calling thread */
-	enum copy_host_memory host_memory;
+	uint8_t known;               /* a bit for each value that has been found */
+	unsigned values[COPY_FACTS]; /* 0: false, or not asked for */
+
+	/*
+	 * Finds a fact.  The planner asks for each at most once, and only if it can change the
+	 * route.  engine/facts.c has the function; test_plan.c has its own.
+	 */
+	unsigned (*find)(struct copy *copy, enum copy_fact fact);
 };
 
-/*
- * Returns the route, or the next question that can change it.  COPY_ASK_HOST_MEMORY may pin the
- * block; it precedes queries of the stream that it can make unnecessary.  The caller answers a
- * question, sets its bit in `answered`, and calls again.
- */
-enum copy_step copy_plan(const struct copy_facts *facts);
+/* Returns the route. */
+enum copy_route copy_plan(struct copy *copy);
 
 /*
- * Returns the route for the rest of a copy that `route` could not carry out.  The attempt may have
- * changed host_memory.  A fallback may fail in turn; the last one cannot, because it needs no
- * memory of hotpin's.
+ * Returns the route for the rest of a copy that its route could not carry out.  It needs no memory
+ * of hotpin's, so it cannot fail, except COPY_BOUNCE of a block that another thread has taken.
  */
-enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
+enum copy_route copy_plan_fallback(const struct copy *copy);
 
 /*
  * From this size on an asynchronous H2D copy of pageable memory blocks until all earlier work on
@@ -154,10 +143,8 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  */
 #define COPY_FILL_LEAST   ((size_t)512 << 10)
 
-/*
- * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.
- */
-uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
+/* Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used. */
+uint64_t copy_stage_gain_ns(struct copy *copy);
 
 /*
  * The smallest synchronous upload and the smallest download of pageable memory that are staged.

@@ -12,25 +12,19 @@ static bool may_be_registered(const struct copy *copy)
 
 static enum trace_memory memory_of(const struct copy *copy)
 {
-	enum copy_step route = copy->route;
+	enum copy_route route = copy->route;
 
 	if (copy->request->direction == TRACE_D2D || copy->request->direction == TRACE_P2P)
 		return TRACE_DEVICE;
 	if (copy->staged)
 		return route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
-	switch (copy->facts.host_memory) {
-	case COPY_PINNED:
-		if (copy->ring_bytes != 0)
-			return TRACE_STAGED;
-		return route == COPY_BOUNCE || route == COPY_DEFER || route == COPY_UNPIN
-			       ? TRACE_PAGEABLE
-			       : TRACE_PROMOTED;
-	case COPY_PAGEABLE:
-	case COPY_TAKEN:
-		return may_be_registered(copy) ? TRACE_UNKNOWN : TRACE_PAGEABLE;
-	default:
-		return TRACE_UNKNOWN;
-	}
+	if (copy->facts.values[COPY_HOST_MEMORY] != COPY_PINNED)
+		return copy->block == NULL || may_be_registered(copy) ? TRACE_UNKNOWN
+								      : TRACE_PAGEABLE;
+	if (copy->ring_bytes != 0)
+		return TRACE_STAGED;
+	return route == COPY_BOUNCE || route == COPY_DEFER || route == COPY_UNPIN ? TRACE_PAGEABLE
+										  : TRACE_PROMOTED;
 }
 
 static bool gains(const struct copy *copy)
@@ -38,7 +32,8 @@ static bool gains(const struct copy *copy)
 	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER;
 
 	return copy->block != NULL && !may_be_registered(copy) &&
-	       copy_gains_from_pinning(copy->facts.to_device, returns_early, copy->request->bytes);
+	       copy_gains_from_pinning(copy->request->direction == TRACE_H2D, returns_early,
+				       copy->request->bytes);
 }
 
 _Static_assert(COPY_ROUTES == TRACE_ROUTES, "the profile names every route");
@@ -53,7 +48,7 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.memory = memory_of(copy),
 		.synchronous = !request->asynchronous,
 		.deferred = copy->route == COPY_DEFER,
-		.captured = copy->facts.captured,
+		.captured = copy->facts.values[COPY_IS_CAPTURED],
 		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,
 		/* An adjustment may have set the clock back meanwhile. */

@@ -20,8 +20,8 @@
  */
 static bool fits_the_ring(const struct copy *copy)
 {
-	return !copy->request->rows && !copy->facts.to_host && copy->now > COPY_STAGED_MOST &&
-	       copy->now == copy->request->bytes &&
+	return !copy->request->rows && copy->request->direction != TRACE_D2H &&
+	       copy->now > COPY_STAGED_MOST && copy->now == copy->request->bytes &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
@@ -46,7 +46,7 @@ bool route_bounce_source(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.host_memory == COPY_TAKEN && copy->now > PIECE)
+	if (copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN && copy->now > PIECE)
 		copy->now = PIECE;
 	route_wait_for_writers(copy);
 	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {
@@ -64,7 +64,7 @@ bool route_bounce_source(struct copy *copy)
 		return false;
 	if (kept)
 		housekeeper_note_kept();
-	if (!copy->facts.to_host)
+	if (copy->request->direction != TRACE_D2H)
 		copy_source(copy, copy->bounce.memory, bytes);
 	copy->from = copy->bounce.memory;
 	return true;
@@ -72,7 +72,7 @@ bool route_bounce_source(struct copy *copy)
 
 void route_bounce_received(struct copy *copy)
 {
-	if (copy->facts.to_host)
+	if (copy->request->direction == TRACE_D2H)
 		memcpy((char *)copy->request->host + copy->done, copy->bounce.memory, copy->now);
 }
 

@@ -1,6 +1,5 @@
 /*
- * route_call.c - the routes that run the program's call on the whole range: pass, direct, wait and
- * unpin.
+ * route_call.c - the routes that run the program's call on the whole range: pass, direct and unpin.
  */
 #include "engine/route_call.h"
 #include "base/protections.h"
@@ -9,9 +8,8 @@
 #include "pin/use.h"
 
 const struct route route_pass = { .counter = HP_COUNT_copies_passed };
-const struct route route_direct = { .counter = HP_COUNT_copies_direct };
-const struct route route_wait = { .finish = route_wait_for_stream,
-				  .counter = HP_COUNT_copies_direct };
+const struct route route_direct = { .finish = route_wait_for_stream,
+				    .counter = HP_COUNT_copies_direct };
 
 void route_hold(struct copy *copy)
 {
@@ -24,7 +22,7 @@ static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.captured && !hp_keeps(captured_unpinned))
+	if (copy->facts.values[COPY_IS_CAPTURED] && !hp_keeps(captured_unpinned))
 		return true;
 	pin_leave(request->frame);
 	route_hold(copy);

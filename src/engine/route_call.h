@@ -9,6 +9,6 @@
 /* Nothing is pinned until the copy ends. */
 void route_hold(struct copy *copy);
 
-extern const struct route route_pass, route_direct, route_wait, route_unpin;
+extern const struct route route_pass, route_direct, route_unpin;
 
 #endif

@@ -27,7 +27,8 @@ static bool enqueue(const struct copy *copy)
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	bool pinned = copy->facts.host_memory >= COPY_PINNED; /* or it may be soon */
+	/* Or it may be soon. */
+	bool pinned = copy->facts.values[COPY_HOST_MEMORY] != COPY_PAGEABLE;
 
 	copy->from = request->host;
 	copy->now = request->bytes;

@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/protections.h"
+#include "engine/copy_state.h"
 #include "engine/enqueue.h"
 #include "engine/state.h"
 #include "engine/stream.h"
@@ -99,21 +100,15 @@ static void start_workers(void)
  * many bytes.  Smaller copies with gaps are left to the driver, because no benchmark has timed
  * them.
  */
-static bool pays_with_gaps(const struct copy_request *request, const struct copy_facts *facts)
+static bool pays_with_gaps(const struct copy_request *request)
 {
 	const struct shape *shape = &request->shape;
 
-	if (shape->width == 0 || facts->forced == COPY_STAGE ||
+	if (shape->width == 0 || hp_options->route == COPY_STAGE ||
 	    (!shape_has_gaps(shape, &shape->host) && !shape_has_gaps(shape, &shape->device)))
 		return true;
-	return request->bytes >= LEAST_WITH_GAPS && shape_pays(shape, facts->to_device);
-}
-
-/* True if the copy would gain if its host memory is pageable.  Calls no driver function. */
-static bool is_wanted(const struct copy_request *request, const struct copy_facts *facts)
-{
-	return memory_may_be(MEMORY_AREA) && pays_with_gaps(request, facts) &&
-	       !stage_was_registered(request->host);
+	return request->bytes >= LEAST_WITH_GAPS &&
+	       shape_pays(shape, request->direction == TRACE_H2D);
 }
 
 static bool samples_untouched(const struct copy_request *request)
@@ -122,19 +117,17 @@ static bool samples_untouched(const struct copy_request *request)
 	       stage_is_untouched(request->host, request->extent);
 }
 
-bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
+bool staging_is_possible(struct copy *copy)
 {
-	/* Of a block that another thread has taken the driver must not be asked. */
-	bool pinned = facts->host_memory >= COPY_PINNED;
+	const struct copy_request *request = copy->request;
 	struct stage_copy stage = describe(request);
 
+	stage.host_is_taken = copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN;
+
 	if ((state_captures != 0 && hp_keeps(plain_during_captures)) ||
-	    !memory_may_be(MEMORY_AREA) || (!pinned && !is_wanted(request, facts)))
-		return false;
-	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
-	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)
-			  : stage_is_possible(&stage);
-	if (!may || !area_is_there(copy_stage_gain_ns(facts)))
+	    !memory_may_be(MEMORY_AREA) || !pays_with_gaps(request) ||
+	    stage_was_registered(request->host) || !stage_is_possible(&stage) ||
+	    !area_is_there(copy_stage_gain_ns(copy)))
 		return false;
 	start_workers();
 	return true;

@@ -19,9 +19,10 @@ void staging_after_fork_child(void);
 unsigned staging_workers(void);
 
 /*
- * Answers COPY_ASK_STAGING.  Creates staging memory and workers when they pay.  Asks the driver.
+ * True if the copy may use staging memory.  Creates staging memory and workers when they pay.  Asks
+ * the driver.
  */
-bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
+bool staging_is_possible(struct copy *copy);
 
 /* Moves as much of the copy through the area as possible.  Returns the number of bytes. */
 size_t staging_run(const struct copy_request *request);

@@ -17,6 +17,8 @@ struct stage_copy {
 	CUstream stream;    /* NULL for a synchronous copy */
 	CUdeviceptr device; /* the first byte on the device; `host` is that on the host */
 	void *host;
+	bool host_is_taken; /* another thread may register it now: the driver is not asked about it
+			     */
 	struct shape shape;
 	unsigned workers; /* copy workers that may help */
 };

@@ -126,7 +126,7 @@ static bool is_registered(const void *host)
 }
 
 /* True if the device side is memory of this context.  Pools and mappings name no context. */
-bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream)
+static bool may_cut(CUdeviceptr device, size_t extent, CUstream stream)
 {
 	CUcontext context = NULL;
 	struct answer answer;
@@ -146,8 +146,9 @@ bool stage_is_possible(const struct stage_copy *copy)
 	/* If one call fills staging memory, the driver itself checks the device side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
 	       (stage_is_one_call(copy) ? has_context(copy->stream, &context)
-					: stage_may_cut(copy->device, on_device, copy->stream)) &&
-	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
+					: may_cut(copy->device, on_device, copy->stream)) &&
+	       (copy->host_is_taken || !is_registered(copy->host) ||
+		!hp_keeps(staged_not_registered));
 }
 
 bool stage_is_untouched(const void *address, size_t bytes)

@@ -1,5 +1,5 @@
 /*
- * Decides whether a copy may be staged, or cut into several calls, by the owners of its memory.
+ * Decides whether a copy may be staged, by the owners of its memory.
  *
  * In doubt the copy may not; the driver's own call then reports invalid arguments.
  */
@@ -14,13 +14,6 @@
  * on a device.  Asks the driver (counted).
  */
 bool stage_is_possible(const struct stage_copy *copy);
-
-/*
- * True if a copy between a block of the heap and the `extent` bytes at `device` may be cut into
- * calls on its stream, by the same rules; `stream` is NULL for a synchronous copy.  Asks the driver
- * (counted).
- */
-bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream);
 
 /*
  * True if this thread has recently found `host` in memory that the driver knows.  Calls no driver

@@ -69,7 +69,7 @@ static inline uint32_t trace_thread(void)
 }
 
 /* Route numbers are below this. */
-#define TRACE_ROUTES 8
+#define TRACE_ROUTES 7
 
 /* A sum of copies; the time is that of their calls. */
 struct trace_flow {

@@ -30,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 # The values of each option; usually the option is not set.
 OPTIONS = {
     "HOTPIN_ASYNC": ["0"],
-    "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "stage", "defer"],
+    "HOTPIN_ROUTE": ["pass", "direct", "bounce", "stage", "defer"],
     "HOTPIN_RING": ["0", "1M", "2M", "64M"],
     "HOTPIN_THREADS": ["0", "1", "4"],
     "HOTPIN_PIN": ["0"],

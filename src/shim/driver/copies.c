@@ -113,9 +113,10 @@ SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, 
      (.direction = TRACE_D2D, .bytes = bytes), (dst, to, src, from, bytes))
 
 /* Either side may be host or device memory.  A bounce buffer replaces the host side. */
-#define BOUNCES(is_it) (copy.route == COPY_BOUNCE && (is_it))
-#define SOURCE         (BOUNCES(!copy.facts.to_host) ? (CUdeviceptr)copy.from : src + copy.done)
-#define TARGET         (BOUNCES(copy.facts.to_host) ? (CUdeviceptr)copy.from : dst + copy.done)
+#define SIDE(bounces, address) \
+	(copy.route == COPY_BOUNCE && (bounces) ? (CUdeviceptr)copy.from : (address) + copy.done)
+#define SOURCE SIDE(request.direction != TRACE_D2H, src)
+#define TARGET SIDE(request.direction == TRACE_D2H, dst)
 #define BETWEEN(name, parameters, request_is, arguments)  \
 	HP_EXPORT CUresult name parameters                \
 	{                                                 \

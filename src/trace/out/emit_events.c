@@ -159,8 +159,8 @@ static void add_places(struct json *json)
 /* Writes the shapes and routes that `detail` of a kernel and `route` of a call refer to. */
 static void add_details(struct json *json)
 {
-	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "wait",
-							  "bounce",  "stage", "defer",  "unpin" };
+	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
+							  "stage",   "defer", "unpin" };
 
 	json_open(json, "shapes", "[");
 	for (size_t i = 0; i < details_shapes(); i++) {
