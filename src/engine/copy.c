@@ -166,7 +166,7 @@ CUresult copy_end(struct copy *copy)
 
 	if (copy->held)
 		unpin_release();
-	if (copy->bounce.memory != NULL || copy->ring.memory != NULL)
+	if (copy->mapped != NULL || copy->ring.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL)
 		keep_semantics(copy);

@@ -33,6 +33,17 @@ static inline bool copy_passes(bool to_device, const void *host, CUdeviceptr dev
 /* Plans the copy.  `request` is valid until copy_end(). */
 void copy_begin(struct copy *copy, const struct copy_request *request);
 
+/*
+ * True if the caller gives the copy room on its stack, at copy.on_stack, for the bytes of the
+ * block: request->extent bytes.
+ */
+static inline bool copy_wants_stack(const struct copy *copy)
+{
+	return (copy->route == COPY_BOUNCE || copy->route == COPY_DEFER) &&
+	       copy->facts.values[COPY_HOST_MEMORY] != COPY_PAGEABLE &&
+	       copy->request->extent <= COPY_STAGED_MOST;
+}
+
 /* Runs the route up to the driver's next call.  True: the caller makes that call for the piece. */
 bool copy_next(struct copy *copy);
 

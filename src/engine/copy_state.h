@@ -9,7 +9,6 @@
 #include "engine/tracker.h"
 #include "heap/block.h"
 #include "heap/map.h"
-#include "stage/bounce.h"
 #include "stage/ring.h"
 
 /* Used only by the thread that makes the call. */
@@ -27,8 +26,10 @@ struct copy {
 
 	/* State of the running route. */
 	bool begun;
-	bool staged;           /* the copy has used staging memory */
-	struct bounce bounce;  /* the buffer that holds a bounced source, or no memory */
+	bool staged;    /* the copy has used staging memory */
+	char *on_stack; /* room for the bytes of a small bounced copy; NULL: none */
+	char *mapped;   /* the buffer of a larger one; NULL: none */
+	size_t mapped_bytes;
 	struct ring_hold ring; /* the part of the ring that holds it, or no memory */
 	size_t ring_bytes;     /* bytes that went through the ring */
 	bool settles;          /* a download that waits for all deferred copies */

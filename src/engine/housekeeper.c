@@ -23,7 +23,6 @@
 #include "pin/eviction.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
-#include "stage/bounce.h"
 
 #include <limits.h>
 
@@ -114,8 +113,6 @@ static void look_at_pressure(void)
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
 	heap_set_memory(&facts);
-	if (level != PRESSURE_NONE)
-		bounce_give_back();
 	pin_set_pressure(level != PRESSURE_NONE);
 	pressure = level;
 }
@@ -124,7 +121,6 @@ static void expire(void)
 {
 	while (heap_expire(hp_now_ns()) == 0)
 		continue;
-	bounce_age();
 }
 
 /* Registering does not wait for the device, so the device need not be idle. */
@@ -171,7 +167,7 @@ static bool must_unpin(void)
 /* Any thread. */
 static bool keeps_memory(void)
 {
-	return heap_needs_expiry() || pinned_now() + bounce_mapped() != 0;
+	return heap_needs_expiry() || pinned_now() != 0;
 }
 
 /*

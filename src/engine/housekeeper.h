@@ -12,8 +12,7 @@
 void housekeeper_start(void);
 
 /*
- * Called after free() has cached a block, a copy has pinned one, or a bounce buffer stays mapped.
- * One load, unless the thread sleeps because nothing was kept.
+ * Called after free() has cached a block, or a copy has pinned one.  One load, unless the thread sleeps because nothing was kept.
  */
 extern _Atomic bool housekeeper_sleeps;
 void housekeeper_wake(void);

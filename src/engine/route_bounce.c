@@ -3,11 +3,13 @@
  * wait, and copies of a block that another thread has taken.
  */
 #include "engine/route_bounce.h"
+#include "base/counters.h"
+#include "base/kernel.h"
 #include "base/protections.h"
-#include "engine/housekeeper.h"
 #include "engine/route_wait.h"
 #include "engine/staging.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* A copy of a block that another thread has taken goes in pieces: its size has no bound. */
@@ -21,8 +23,40 @@
 static bool fits_the_ring(const struct copy *copy)
 {
 	return !copy->request->rows && copy->request->direction != TRACE_D2H &&
-	       copy->now > COPY_STAGED_MOST && copy->now == copy->request->bytes &&
+	       copy->on_stack == NULL && copy->now == copy->request->bytes &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
+}
+
+static void unmap(struct copy *copy)
+{
+	int saved = errno;
+
+	if (copy->mapped != NULL)
+		hp_unmap(copy->mapped, copy->mapped_bytes);
+	errno = saved;
+	copy->mapped = NULL;
+}
+
+/*
+ * Maps a buffer, unless an earlier piece, which was no shorter, has one.  The driver stages the
+ * buffer inside its call, so no transfer of it is ever in flight.
+ */
+static char *map(struct copy *copy, size_t bytes)
+{
+	int saved = errno;
+
+	if (copy->mapped != NULL)
+		return copy->mapped;
+	char *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, 0);
+
+	errno = saved;
+	if ((void *)memory == MAP_FAILED) {
+		hp_count(arena_refused);
+		return NULL;
+	}
+	copy->mapped = memory;
+	copy->mapped_bytes = bytes;
+	return memory;
 }
 
 /* Copies a source of `bytes`.  Of rows, copies no gaps, which may be far longer. */
@@ -58,22 +92,19 @@ bool route_bounce_source(struct copy *copy)
 	}
 	/* A bounce buffer has room for rows with their gaps. */
 	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
-	bool kept = false;
-	/* The first piece has taken a buffer for all. */
-	if (copy->bounce.memory == NULL && !bounce_take(bytes, &copy->bounce, &kept))
+	char *buffer = copy->on_stack != NULL ? copy->on_stack : map(copy, bytes);
+	if (buffer == NULL)
 		return false;
-	if (kept)
-		housekeeper_note_kept();
-	if (copy->request->direction != TRACE_D2H)
-		copy_source(copy, copy->bounce.memory, bytes);
-	copy->from = copy->bounce.memory;
+	if (request->direction != TRACE_D2H)
+		copy_source(copy, buffer, bytes);
+	copy->from = buffer;
 	return true;
 }
 
 void route_bounce_received(struct copy *copy)
 {
 	if (copy->request->direction == TRACE_D2H)
-		memcpy((char *)copy->request->host + copy->done, copy->bounce.memory, copy->now);
+		memcpy((char *)copy->request->host + copy->done, copy->from, copy->now);
 }
 
 void route_bounce_release(struct copy *copy, bool sent)
@@ -83,7 +114,7 @@ void route_bounce_release(struct copy *copy, bool sent)
 		trace_staged(copy->ticket, copy->ring_bytes, sent);
 		staging_ring_end(&copy->ring, sent);
 	}
-	bounce_put(&copy->bounce);
+	unmap(copy);
 }
 
 const struct route route_bounce = { .piece = route_bounce_source,

@@ -8,8 +8,8 @@
 
 /*
  * Copies the source of the piece, and sets copy->from to the copy: into the ring, which the device
- * reads, or into a bounce buffer, which the driver stages inside its call.  False: there is
- * no memory for either.
+ * reads, or into a bounce buffer, which the driver stages inside its call: on the caller's stack,
+ * or mapped for the copy.  False: there is no memory for either.
  */
 bool route_bounce_source(struct copy *copy);
 

@@ -8,7 +8,6 @@
 #include "heap/reclaim.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"
-#include "stage/bounce.h"
 #include "stage/memory.h"
 
 void unpin_range(const void *address, size_t bytes)
@@ -43,6 +42,5 @@ bool unpin_for_program(CUresult result)
 	if (result != CUDA_ERROR_OUT_OF_MEMORY || !state_active)
 		return false;
 	size_t bytes = pin_unpin_all() + memory_give_back();
-	bounce_give_back();
 	return heap_trim(0) || bytes != 0;
 }

@@ -186,48 +186,6 @@ static bool turns_to(bool pinned)
 	return false;
 }
 
-/*
- * Uploads rows behind work: the library copies them, with gaps, to memory that the driver may read.
- */
-static void *upload_rows(void *number)
-{
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			       .srcHost = blocks[(intptr_t)number],
-			       .srcPitch = 8192,
-			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .dstDevice = there + (CUdeviceptr)(intptr_t)number * 4 * MIB,
-			       .dstPitch = 4096,
-			       .WidthInBytes = 4096,
-			       .Height = 512 };
-	CUfunction noop;
-	CUmodule module;
-	CUstream stream;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuModuleLoadData(&module, "standin"));
-	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
-	OK(cuMemcpy2DAsync_v2(&rows, stream));
-	OK(cuStreamSynchronize(stream));
-	OK(cuStreamDestroy_v2(stream));
-	return NULL;
-}
-
-/* Runs several at once until `bytes` more are resident.  False if that never happens. */
-static bool bounce_until(size_t bytes)
-{
-	pthread_t threads[BLOCKS];
-
-	for (int i = 0; i < 200 && memory_resident() < bytes; i++) {
-		for (intptr_t n = 0; n < BLOCKS; n++)
-			pthread_create(&threads[n], NULL, upload_rows, (void *)n);
-		for (intptr_t n = 0; n < BLOCKS; n++)
-			pthread_join(threads[n], NULL);
-	}
-	return memory_resident() >= bytes;
-}
-
 static void live_in_the_group(void)
 {
 
@@ -238,9 +196,6 @@ static void live_in_the_group(void)
 		CHECK(holds(blocks[i], 24 * MIB, 1));
 	}
 	CHECK_EQ(standin_registered_bytes() >= 192 * MIB, preloaded());
-	size_t quiet = memory_resident();
-	if (preloaded())
-		CHECK(bounce_until(quiet + 16 * MIB));
 
 	/* Without 2 MiB pages, which would take more than requested. */
 	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -248,8 +203,6 @@ static void live_in_the_group(void)
 	fill_group();
 
 	CHECK(turns_to(false));
-	/* The buffers of those rows are freed, too: not by age, since no time passes here. */
-	WAIT_FOR((fill_group(), !preloaded() || resident_without_ballast() <= quiet + 8 * MIB));
 	OK(cuCtxSynchronize()); /* the stand-in's device only advances when waited for */
 	PASS_UNTIL((fill_group(), standin_registered_bytes() == 0), 20 * TEST_MS);
 	size_t before = resident_without_ballast();

@@ -141,11 +141,11 @@ TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=off")
 	run_all(SYNC);
 }
 
-/* No memory can be mapped for bounce buffers: the driver reads the block. */
-TEST(without_memory)
+/* No memory can be mapped for bounce buffers. */
+static void run_without_memory(size_t tile)
 {
 	struct rlimit limit = { .rlim_cur = MIB, .rlim_max = RLIM_INFINITY };
-	struct worker one = { 0, 1, 12000, ASYNC, .thread = 0 };
+	struct worker one = { 0, 1, tile, ASYNC, .thread = 0 };
 
 	begin();
 	make_block();
@@ -164,6 +164,20 @@ TEST(without_memory)
 	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 	CHECK_EQ(failed, 0);
 	CHECK_EQ(wrong, 0);
+}
+
+/* A small source is copied to the stack. */
+TEST(without_memory)
+{
+	run_without_memory(12000);
+	CHECK_EQ(waited, 0);
+}
+
+/* The driver reads a larger one from the block. */
+TEST(without_memory_for_more)
+{
+	run_without_memory(20000);
+	CHECK_EQ(waited != 0, preloaded());
 }
 
 PRELOAD_MAIN()

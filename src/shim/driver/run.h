@@ -22,6 +22,8 @@
 	SHIM_ENTER_ON(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
 	request.called_ns = shim_call.enter_ns;                                             \
 	copy_begin(&copy, &request);                                                        \
+	if (copy_wants_stack(&copy))                                                        \
+		copy.on_stack = __builtin_alloca(request.extent);                           \
 	while (copy_next(&copy))                                                            \
 		copy.result = REAL(name) arguments;                                         \
 	return copy_end(&copy)
