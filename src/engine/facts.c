@@ -97,7 +97,7 @@ static bool is_stream_busy(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED &&
+	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED_MOST &&
 	    copy->facts.values[COPY_IS_DEFERRABLE])
 		direct_left--;
 	return stream_is_busy(request->stream, request->per_thread);

@@ -165,7 +165,7 @@ bool ring_take(size_t bytes, CUstream stream, bool per_thread, struct ring_hold 
 		return false;
 	ret->memory = ret->ring->memory.at + ret->entry->first * UNIT;
 	if (memory_make_event(&ret->entry->event)) {
-		hp_count(copies_slotted);
+		hp_count(copies_from_ring);
 		return true;
 	}
 	ring_put(ret, false);

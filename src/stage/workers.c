@@ -21,10 +21,10 @@
 #define STACK_BYTES      ((size_t)256 << 10)
 #define TAKEN            UINT32_MAX /* in place of the next piece: none is left */
 
-static struct job_slot {
+static struct open_job {
 	_Atomic bool taken;
 	struct workers_job job;
-} job_slots[8];
+} open_jobs[8];
 
 static struct worker {
 	_Atomic uint32_t bell; /* a futex */
@@ -98,15 +98,15 @@ static bool serves(unsigned self, unsigned number, unsigned most)
 
 static bool take_any(unsigned self, unsigned *turn)
 {
-	for (unsigned i = 0; i < HP_LEN(job_slots); i++) {
-		unsigned number = (*turn + i) % HP_LEN(job_slots);
-		struct job_slot *slot = &job_slots[number];
+	for (unsigned i = 0; i < HP_LEN(open_jobs); i++) {
+		unsigned number = (*turn + i) % HP_LEN(open_jobs);
+		struct open_job *open = &open_jobs[number];
 
-		if (!atomic_load_explicit(&slot->taken, memory_order_acquire))
+		if (!atomic_load_explicit(&open->taken, memory_order_acquire))
 			continue;
 		/* The job may end now; then take_one() takes nothing. */
-		unsigned most = atomic_load_explicit(&slot->job.workers, memory_order_relaxed);
-		if (serves(self, number, most) && take_one(&slot->job, false)) {
+		unsigned most = atomic_load_explicit(&open->job.workers, memory_order_relaxed);
+		if (serves(self, number, most) && take_one(&open->job, false)) {
 			*turn = number + 1;
 			return true;
 		}
@@ -179,31 +179,31 @@ unsigned workers_count(void)
 	return atomic_load_explicit(&there, memory_order_relaxed);
 }
 
-/* Returns the slot of a job that is not alone. */
-static struct job_slot *slot_of(struct workers_job *job)
+/* Returns the shared entry of a job that is not alone. */
+static struct open_job *open_job_of(struct workers_job *job)
 {
-	return (struct job_slot *)((char *)job - offsetof(struct job_slot, job));
+	return (struct open_job *)((char *)job - offsetof(struct open_job, job));
 }
 
-static struct job_slot *slot_take(void)
+static struct open_job *open_job_take(void)
 {
-	for (size_t i = 0; i < HP_LEN(job_slots); i++)
-		if (!atomic_load_explicit(&job_slots[i].taken, memory_order_relaxed) &&
-		    !atomic_exchange(&job_slots[i].taken, true))
-			return &job_slots[i];
+	for (size_t i = 0; i < HP_LEN(open_jobs); i++)
+		if (!atomic_load_explicit(&open_jobs[i].taken, memory_order_relaxed) &&
+		    !atomic_exchange(&open_jobs[i].taken, true))
+			return &open_jobs[i];
 	return NULL;
 }
 
 struct workers_job *workers_open(struct workers_job *own, unsigned most, workers_move *move,
 				 const void *arg)
 {
-	struct job_slot *slot = most > 0 && workers_count() > 0 ? slot_take() : NULL;
-	struct workers_job *job = slot != NULL ? &slot->job : own;
-	uint64_t number = slot != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
+	struct open_job *open = most > 0 && workers_count() > 0 ? open_job_take() : NULL;
+	struct workers_job *job = open != NULL ? &open->job : own;
+	uint64_t number = open != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
 
 	job->move = move;
 	job->arg = arg;
-	job->alone = slot == NULL;
+	job->alone = open == NULL;
 	atomic_store_explicit(&job->workers, most, memory_order_relaxed);
 	atomic_store_explicit(&job->finished, 0, memory_order_relaxed);
 	for (size_t i = 0; i < WORKERS_WINDOW; i++)
@@ -219,7 +219,7 @@ void workers_call(struct workers_job *job, size_t count)
 		return;
 
 	unsigned all = workers_count();
-	unsigned number = (unsigned)(slot_of(job) - job_slots);
+	unsigned number = (unsigned)(open_job_of(job) - open_jobs);
 	for (unsigned self = 0; self < all && count > 0; self++) {
 		if (!serves(self, number, job->workers))
 			continue;
@@ -262,7 +262,7 @@ void workers_close(struct workers_job *job)
 	for (unsigned turn = 0; atomic_load(&job->finished) != (uint32_t)next; turn++)
 		workers_pause(turn);
 	if (!job->alone)
-		atomic_store(&slot_of(job)->taken, false);
+		atomic_store(&open_job_of(job)->taken, false);
 }
 
 void workers_after_fork_child(void)
@@ -271,6 +271,6 @@ void workers_after_fork_child(void)
 	atomic_store(&numbered, 0);
 	/* Prevents workers from being started later. */
 	hp_once_end(&started);
-	for (size_t i = 0; i < HP_LEN(job_slots); i++)
-		atomic_store(&job_slots[i].taken, true);
+	for (size_t i = 0; i < HP_LEN(open_jobs); i++)
+		atomic_store(&open_jobs[i].taken, true);
 }
