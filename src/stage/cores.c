@@ -39,7 +39,7 @@ static bool is_tighter(const struct quota *a, const struct quota *b)
 }
 
 /* cpu.max: "max 100000" or "150000 100000". */
-static bool look_v2(const struct cgroup *at, struct quota *ret)
+static bool read_quota(const struct cgroup *at, struct quota *ret)
 {
 	char text[64];
 
@@ -55,31 +55,11 @@ static bool look_v2(const struct cgroup *at, struct quota *ret)
 	return true;
 }
 
-/* A quota of -1 is none. */
-static bool look_v1(const struct cgroup *at, struct quota *ret)
-{
-	static const char mount[] = "/sys/fs/cgroup/cpu";
-	char text[64];
-
-	if (!hp_procfile_read(text, sizeof(text),
-			      (const char *const[]){ at->root, mount, at->group,
-						     "/cpu.cfs_quota_us", NULL }) ||
-	    text[0] == '-')
-		return false;
-	ret->quota_us = hp_procfile_number(text);
-	if (!hp_procfile_read(text, sizeof(text),
-			      (const char *const[]){ at->root, mount, at->group,
-						     "/cpu.cfs_period_us", NULL }))
-		return false;
-	ret->period_us = hp_procfile_number(text);
-	return true;
-}
-
 static void look_at(const struct cgroup *at, void *to)
 {
 	struct quota quota, *tightest = to;
 
-	if ((at->is_v2 ? look_v2 : look_v1)(at, &quota) && is_tighter(&quota, tightest))
+	if (at->is_v2 && read_quota(at, &quota) && is_tighter(&quota, tightest))
 		*tightest = quota;
 }
 

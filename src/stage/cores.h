@@ -15,7 +15,7 @@
 unsigned cores_threads(unsigned cores, uint64_t quota_us, uint64_t period_us);
 
 /*
- * Finds the tightest CPU quota of this process's cgroup (v1 or v2) and its ancestors.  `root` is
+ * Finds the tightest CPU quota of this process's cgroup (v2) and its ancestors.  `root` is
  * put before every file name; "" except in tests.
  */
 void cores_quota(const char *root, uint64_t *ret_quota_us, uint64_t *ret_period_us);

@@ -47,7 +47,7 @@ TEST(no_cgroup_at_all)
 	remove_tree();
 }
 
-TEST(second_version)
+TEST(quotas_of_groups)
 {
 	make_tree();
 	put("/proc/self/cgroup", "0::/a/b\n");
@@ -71,22 +71,6 @@ TEST(in_a_namespace_of_its_own)
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/cpu.max", "150000 100000\n");
 	check_quota(root, 150000, 100000);
-	remove_tree();
-}
-
-TEST(first_version)
-{
-	make_tree();
-	put("/proc/self/cgroup",
-	    "5:cpuset:/x\n4:cpu,cpuacct:/a\n3:memory:/a\n1:name=systemd:/a\n0::/a\n");
-	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "-1\n");
-	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
-	check_quota(root, NONE, 0);
-	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "200000\n");
-	check_quota(root, 200000, 100000);
-	/* The name of another controller begins in the same way. */
-	put("/proc/self/cgroup", "4:cpuset:/a\n2:xcpu:/a\n");
-	check_quota(root, NONE, 0);
 	remove_tree();
 }
 
