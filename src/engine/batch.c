@@ -4,7 +4,7 @@
 #include "engine/batch.h"
 #include "base/clock.h"
 #include "base/protections.h"
-#include "engine/between.h"
+#include "engine/request.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "engine/unpin.h"

@@ -4,7 +4,6 @@
 #include "engine/facts.h"
 #include "base/options.h"
 #include "base/protections.h"
-#include "engine/between.h"
 #include "engine/defer.h"
 #include "engine/staging.h"
 #include "engine/state.h"
@@ -149,7 +148,7 @@ void facts_begin(struct copy *copy)
 static bool download_waits(const void *host)
 {
 	return range_find(host) != NULL || move_can_read(host) || !hp_keeps(device_called_host) ||
-	       !address_is_on_device((CUdeviceptr)host);
+	       !request_is_on_device((CUdeviceptr)host);
 }
 
 void facts_see_what_it_waits_for(struct copy *copy)

@@ -24,4 +24,14 @@ struct copy_request {
 	const void *frame;     /* of the exported function, for the profile */
 };
 
+/*
+ * Fills in direction, host, far and other for a copy from `src` to `dst`, which can each be host or
+ * device memory.  Asks the driver only for the profile, or if the copy could gain
+ * (COPY_DIRECTION_LEAST).
+ */
+void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr src);
+
+/* True if `address` is in a device's memory.  Asks the driver (counted). */
+bool request_is_on_device(CUdeviceptr address);
+
 #endif

@@ -6,7 +6,6 @@
  */
 #include "base/counters.h"
 #include "base/options.h"
-#include "engine/between.h"
 #include "engine/copy.h"
 #include "engine/visibility.h"
 #include "shim/driver/run.h"

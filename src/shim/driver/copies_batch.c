@@ -1,7 +1,6 @@
 /*
  * copies_batch.c - the exported functions that carry out several copies in one call.
  */
-#include "engine/arrays.h"
 #include "engine/batch.h"
 #include "engine/state.h"
 #include "pin/pin.h"
@@ -60,11 +59,35 @@ static CUdeviceptr operand(const CUmemcpy3DOperand *side)
 	return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER ? side->op.ptr.ptr : 0;
 }
 
-/* Returns the size of an array's element; 0: no array, or an unknown format. */
+/* Returns the size of an element; 0: the format is not known. */
+static size_t element_of(const CUDA_ARRAY3D_DESCRIPTOR *about)
+{
+	switch (about->Format) {
+	case CU_AD_FORMAT_UNSIGNED_INT8:
+	case CU_AD_FORMAT_SIGNED_INT8:
+		return about->NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT16:
+	case CU_AD_FORMAT_SIGNED_INT16:
+	case CU_AD_FORMAT_HALF:
+		return 2 * (size_t)about->NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT32:
+	case CU_AD_FORMAT_SIGNED_INT32:
+	case CU_AD_FORMAT_FLOAT:
+		return 4 * (size_t)about->NumChannels;
+	default:
+		return 0;
+	}
+}
+
+/* Returns the size of an array's element; 0: no array, or an unknown format.  Asks the driver. */
 static size_t element_bytes(const CUmemcpy3DOperand *side)
 {
-	return side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY
-		       ? array_element_bytes(side->op.array.array)
+	CUDA_ARRAY3D_DESCRIPTOR about;
+
+	return side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY &&
+			       REAL(cuArray3DGetDescriptor_v2)(&about, side->op.array.array) ==
+				       CUDA_SUCCESS
+		       ? element_of(&about)
 		       : 0;
 }
 

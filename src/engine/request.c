@@ -1,5 +1,5 @@
-/* between.c - finds the host side of a copy. */
-#include "engine/between.h"
+/* request.c - finds the host side of a copy between two addresses of any kind. */
+#include "engine/request.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "engine/plan.h"
@@ -7,7 +7,7 @@
 #include "engine/visibility.h"
 #include "heap/map.h"
 
-bool address_is_on_device(CUdeviceptr address)
+bool request_is_on_device(CUdeviceptr address)
 {
 	CUmemorytype type = 0;
 
@@ -42,8 +42,8 @@ void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr 
 	bool from_ours = range_find(from) != NULL, to_ours = range_find(to) != NULL;
 
 	if (is_worth_asking(request, from_ours || to_ours))
-		request->direction = direction_of(!from_ours && address_is_on_device(src),
-						  !to_ours && address_is_on_device(dst));
+		request->direction = direction_of(!from_ours && request_is_on_device(src),
+						  !to_ours && request_is_on_device(dst));
 	else
 		request->direction = direction_of(!from_ours, !to_ours);
 	if (request->direction == TRACE_H2D) {
