@@ -48,7 +48,7 @@
 
 struct copy;
 
-/* The routes, in the order of HOTPIN_ROUTE; engine/route_*.c carry them out. */
+/* In the order of HOTPIN_ROUTE; engine/route.c and engine/route_bounce.c carry them out. */
 enum copy_route {
 	COPY_AUTO,   /* no route: the planner chooses */
 	COPY_PASS,   /* the program's call, unchanged */

@@ -1,4 +1,4 @@
-/* The functions of a route.  Each route has its own file, route_*.c. */
+/* The routes of copies. */
 #ifndef HP_ENGINE_ROUTE_H
 #define HP_ENGINE_ROUTE_H
 
@@ -27,5 +27,10 @@ struct route {
 
 	enum hp_counter counter; /* counts the copies of this route */
 };
+
+/* Nothing is pinned until the copy ends. */
+void route_hold(struct copy *copy);
+
+extern const struct route route_pass, route_direct, route_stage, route_defer, route_unpin;
 
 #endif

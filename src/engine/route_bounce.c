@@ -6,7 +6,6 @@
 #include "base/counters.h"
 #include "base/kernel.h"
 #include "base/protections.h"
-#include "engine/route_wait.h"
 #include "engine/staging.h"
 
 #include <errno.h>
@@ -82,7 +81,7 @@ bool route_bounce_source(struct copy *copy)
 
 	if (copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN && copy->now > PIECE)
 		copy->now = PIECE;
-	route_wait_for_writers(copy);
+	staging_wait_for_writers(request);
 	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {
 		copy->ring_bytes = copy->now;
 		copy->ticket = trace_staging(request->direction, copy->now);

@@ -10,6 +10,7 @@
 #include "engine/enqueue.h"
 #include "engine/state.h"
 #include "engine/stream.h"
+#include "engine/visibility.h"
 #include "pin/pin.h"
 #include "stage/area.h"
 #include "stage/cores.h"
@@ -158,6 +159,13 @@ void staging_ring_end(struct ring_hold *hold, bool sent)
 {
 	ring_put(hold, sent);
 	enqueue_end();
+}
+
+void staging_wait_for_writers(const struct copy_request *request)
+{
+	if (request->direction == TRACE_H2D && !request->asynchronous && visibility_of_sources() &&
+	    hp_keeps(source_behind_work))
+		stream_wait(NULL, request->per_thread);
 }
 
 size_t staging_run(const struct copy_request *request)

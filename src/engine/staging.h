@@ -24,6 +24,12 @@ unsigned staging_workers(void);
  */
 bool staging_is_possible(struct copy *copy);
 
+/*
+ * Called before hotpin reads the source.  The driver's synchronous copy reads it behind all earlier
+ * work, which may include a host function that writes it.  So this function waits for that work.
+ */
+void staging_wait_for_writers(const struct copy_request *request);
+
 /* Moves as much of the copy through the area as possible.  Returns the number of bytes. */
 size_t staging_run(const struct copy_request *request);
 
