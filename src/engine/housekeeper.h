@@ -12,7 +12,8 @@
 void housekeeper_start(void);
 
 /*
- * Called after free() has cached a block, or a copy has pinned one.  One load, unless the thread sleeps because nothing was kept.
+ * Called after free() has cached a block, or a copy has pinned one.  One load, unless the thread
+ * sleeps because nothing was kept.
  */
 extern _Atomic bool housekeeper_sleeps;
 void housekeeper_wake(void);
