@@ -1,6 +1,7 @@
 /*
  * test_idle.c - cached and pinned memory is released while the program sleeps, and no thread stays
- * awake longer than this takes.
+ * awake longer than this takes.  A block that has been free for a second goes at the housekeeper's
+ * next look, a second later at most.
  */
 #include "resident.h"
 #include "thread.h"
@@ -12,7 +13,7 @@ TEST_WITH(pinned_blocks_go_back, "HOTPIN_RING=0")
 	allocate(true);
 	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 	/* A little later all pins have ended: no minimum stays pinned. */
 	rest(1);
 	CHECK_EQ(standin_registered_bytes(), 0);
@@ -25,7 +26,7 @@ TEST_WITH(unpinned_blocks_go_back, "HOTPIN_PIN=0")
 	allocate(false);
 	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
 /* A process that initialized CUDA without a context has no thread of the library. */
@@ -38,7 +39,7 @@ TEST(without_a_context)
 	CHECK(memory_resident() > base + 150 * MIB);
 	free_all();
 	CHECK_EQ(thread_each_other(NULL), 0);
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
 /* Blocks that were never copied, freed before anything else. */
@@ -48,7 +49,7 @@ TEST(untouched_by_copies)
 
 	allocate(false);
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
 /* Streams without order to others, and two contexts: all are found to be idle. */
@@ -64,20 +65,18 @@ TEST(with_streams_and_contexts)
 	OK(cuStreamSynchronize(stream));
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
-/*
- * If the driver cannot be queried, the results of the program's last calls count until it sleeps.
- */
-TEST_WITH(shown_by_the_program, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
+/* A driver that cannot be queried. */
+TEST_WITH(with_an_old_driver, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
 {
 	size_t base = base_line();
 
 	allocate(true);
 	OK(cuCtxSynchronize());
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 	CHECK(standin_calls("cuCtxRecordEvent") <= 1);
 }
 
@@ -119,7 +118,7 @@ TEST_WITH(an_idle_process_sleeps, "HOTPIN_RING=0", "MALLOC_PERTURB_=95")
 	/* Memory that is freed later is still released. */
 	allocate(false);
 	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 2));
+	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
 PRELOAD_MAIN()
