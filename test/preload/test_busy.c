@@ -402,9 +402,10 @@ TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "H
 {
 	begin_with_two();
 	put_kernel();
+	int before = standin_calls("cuMemHostUnregister");
 	free_all();
-	rest(2.5);
-	OK(cuCtxSynchronize());
+	rest(4.5);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	OK(cuCtxSetCurrent(busy));
 	call_later();
 }
