@@ -307,7 +307,11 @@ TEST(row11_h2d_overwritten_at_once_slices)
 	overwritten_at_once(BOX);
 }
 
-/* One thread heats the block while another one's asynchronous copies use it. */
+/*
+ * One thread heats the block while another one's asynchronous copies use it.  Its copies have an
+ * end: the lock of the stand-in is not fair, so they could keep the other thread out forever.
+ */
+#define HEATS 100
 static _Atomic bool enough, has_returned;
 
 static void *heat_meanwhile(void *arg)
@@ -316,7 +320,7 @@ static void *heat_meanwhile(void *arg)
 
 	OK(cu.cuCtxSetCurrent(primary));
 	OK(cu.cuMemAlloc_v2(&mine, BYTES));
-	while (!enough)
+	for (int i = 0; i < HEATS && !enough; i++)
 		OK(cu.cuMemcpyHtoD_v2(mine, arg, BYTES));
 	OK(cu.cuMemFree_v2(mine));
 	return NULL;
