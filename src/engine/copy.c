@@ -6,19 +6,20 @@
  * block is pageable, so routes keep the semantics of pageable memory.
  */
 #include "engine/copy.h"
-#include "base/clock.h"
 #include "base/counters.h"
 #include "base/parse.h"
 #include "base/protections.h"
+#include "base/tsc_clock.h"
 #include "engine/facts.h"
 #include "engine/housekeeper.h"
-#include "engine/report.h"
 #include "engine/route_bounce.h"
 #include "engine/stream.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
+#include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/use.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -157,6 +158,67 @@ static void keep_semantics(struct copy *copy)
 	housekeeper_note_kept();
 }
 
+/* True if the program has registered memory of the block, which may be the memory of the copy. */
+static bool may_be_registered(const struct copy *copy)
+{
+	return copy->block != NULL && (atomic_load(&copy->block->word) & WORD_REGISTERED) != 0;
+}
+
+static enum trace_memory memory_of(const struct copy *copy)
+{
+	enum copy_route route = copy->route;
+
+	if (copy->request->direction == TRACE_D2D || copy->request->direction == TRACE_P2P)
+		return TRACE_DEVICE;
+	if (copy->staged)
+		return route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
+	if (copy->facts.values[COPY_HOST_MEMORY] != COPY_PINNED)
+		return copy->block == NULL || may_be_registered(copy) ? TRACE_UNKNOWN
+								      : TRACE_PAGEABLE;
+	if (copy->ring_bytes != 0)
+		return TRACE_STAGED;
+	return route == COPY_BOUNCE || route == COPY_DEFER || route == COPY_UNPIN ? TRACE_PAGEABLE
+										  : TRACE_PROMOTED;
+}
+
+static bool gains(const struct copy *copy)
+{
+	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER;
+
+	return copy->block != NULL && !may_be_registered(copy) &&
+	       copy_gains_from_pinning(copy->request->direction == TRACE_H2D, returns_early,
+				       copy->request->bytes);
+}
+
+_Static_assert(COPY_ROUTES == TRACE_ROUTES, "the profile names every route");
+
+/* Reports the copy, which has succeeded, to the profile. */
+static void report(const struct copy *copy, uint64_t leave_ns)
+{
+	const struct copy_request *request = copy->request;
+	const struct block *block = copy->block;
+
+	trace_copied(&(struct trace_copy){
+		.direction = request->direction,
+		.memory = memory_of(copy),
+		.synchronous = !request->asynchronous,
+		.deferred = copy->route == COPY_DEFER,
+		.captured = copy->facts.values[COPY_IS_CAPTURED],
+		.route = (uint8_t)copy->route,
+		.bytes = request->bytes,
+		/* An adjustment may have set the clock back meanwhile. */
+		.enter_ns = request->called_ns < leave_ns ? request->called_ns : leave_ns,
+		.leave_ns = leave_ns,
+		.linear = !request->rows,
+		.device = request->far != 0 ? request->far : request->device[0],
+		.host = request->host,
+		.allocator = block != NULL ? atomic_load(&block->site) : 0,
+		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
+		.gain_ns = gains(copy) ? cost_saved_ns(request->bytes) : 0,
+		.frame = request->frame,
+	});
+}
+
 CUresult copy_end(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -172,8 +234,8 @@ CUresult copy_end(struct copy *copy)
 	/* An empty copy waits for nothing. */
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
-	if (request->called_ns != 0)
-		report_copy(copy);
+	if (request->called_ns != 0 && trace_active())
+		report(copy, hp_tsc_now_ns());
 	if (request->direction == TRACE_D2H && copy->settles)
 		tracker_complete(tracker_state());
 	return copy->result;
