@@ -33,19 +33,6 @@ static bool is_between_devices(const struct copy_request *request)
 	return request->device[0] != 0 && request->device[1] != 0;
 }
 
-/* Unpins blocks that are named as device memory: the driver refuses pageable memory there. */
-static void refuse_pinned(struct copy *copy)
-{
-	for (size_t i = 0; i < HP_LEN(copy->request->device); i++) {
-		const void *address = (const void *)copy->request->device[i];
-
-		if (!heap_owns(address) || !hp_keeps(no_device_memory))
-			continue;
-		route_hold(copy);
-		unpin_range(address, 1);
-	}
-}
-
 void copy_begin(struct copy *copy, const struct copy_request *request)
 {
 	memset(copy, 0, sizeof(*copy));
@@ -61,8 +48,8 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
 		visibility_raise(REAL_SEEN_GRAPH);
-	if (heap_owns((void *)request->device[0]) || heap_owns((void *)request->device[1]))
-		refuse_pinned(copy);
+	for (size_t i = 0; i < HP_LEN(request->device); i++)
+		copy->holds += unpin_refuse(request->device[i]);
 	if (request->host != NULL && request->bytes != 0) {
 		facts_begin(copy);
 		copy->route = copy_plan(copy);
@@ -223,7 +210,7 @@ CUresult copy_end(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->held)
+	for (; copy->holds != 0; copy->holds--)
 		unpin_release();
 	if (copy->mapped != NULL || copy->ring.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);

@@ -36,8 +36,8 @@ struct copy {
 	uint64_t ticket;       /* from trace_staging() */
 
 	/* State of the whole copy. */
-	bool retried; /* unpinned after the driver had refused it */
-	bool held;    /* unpin_release() follows when the copy ends */
+	bool retried;   /* unpinned after the driver had refused it */
+	unsigned holds; /* that many unpin_release() follow when the copy ends */
 };
 
 #endif

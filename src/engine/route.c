@@ -31,13 +31,6 @@ static void wait_for_stream(struct copy *copy)
 const struct route route_pass = { .counter = HP_COUNT_copies_passed };
 const struct route route_direct = { .finish = wait_for_stream, .counter = HP_COUNT_copies_direct };
 
-void route_hold(struct copy *copy)
-{
-	if (!copy->held)
-		unpin_hold();
-	copy->held = true;
-}
-
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -45,7 +38,8 @@ static bool unpin_sides(struct copy *copy)
 	if (copy->facts.values[COPY_IS_CAPTURED] && !hp_keeps(captured_unpinned))
 		return true;
 	pin_leave(request->frame);
-	route_hold(copy);
+	unpin_hold();
+	copy->holds++;
 	unpin_range(request->host, request->extent);
 	if (request->other != NULL)
 		unpin_range(request->other, request->other_extent);

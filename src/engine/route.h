@@ -28,9 +28,6 @@ struct route {
 	enum hp_counter counter; /* counts the copies of this route */
 };
 
-/* Nothing is pinned until the copy ends. */
-void route_hold(struct copy *copy);
-
 extern const struct route route_pass, route_direct, route_stage, route_defer, route_unpin;
 
 #endif
