@@ -85,11 +85,6 @@ bool pin_eviction_due(void)
 	return due != UINT64_MAX && due <= hp_now_coarse_ns();
 }
 
-uint64_t pin_due_ns(void)
-{
-	return atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
-}
-
 /* Unpins about `bytes` of blocks in use, least recently copied first.  Returns the bytes. */
 static size_t evict_in_use(size_t bytes)
 {

@@ -17,14 +17,8 @@ size_t pin_evict_due(size_t bytes_most);
 bool pin_eviction_due(void);
 
 /*
- * Returns about when the next freed block will be due, by hp_now_ns(); UINT64_MAX: no freed block
- * is pinned.  One load.
- */
-uint64_t pin_due_ns(void);
-
-/*
  * Unpins about `bytes`: first freed blocks, then blocks in use, least recently copied first.
- * Called under severe memory pressure (tend_pins() in engine/housekeeper.c) or before a fork(),
+ * Called under severe memory pressure (unpin() in engine/housekeeper.c) or before a fork(),
  * while the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned.
  */
 size_t pin_evict(size_t bytes);

@@ -40,7 +40,7 @@ static bool may_be_pinned(const struct block *block)
 	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
 }
 
-static size_t unpin_range(uintptr_t at, uintptr_t end)
+static size_t unpin_between(uintptr_t at, uintptr_t end)
 {
 	word_until until = 0;
 	size_t bytes = 0;
@@ -53,7 +53,7 @@ static size_t unpin_range(uintptr_t at, uintptr_t end)
 
 void pin_unpin(const void *address, size_t bytes)
 {
-	unpin_range((uintptr_t)address, range_end(address, bytes));
+	unpin_between((uintptr_t)address, range_end(address, bytes));
 }
 
 void pin_altered(const void *address, size_t bytes)
@@ -76,7 +76,7 @@ void pin_altered(const void *address, size_t bytes)
 size_t pin_unpin_all(void)
 {
 	pin_be_lean();
-	return pin_is_held() ? 0 : unpin_range(0, UINTPTR_MAX);
+	return pin_is_held() ? 0 : unpin_between(0, UINTPTR_MAX);
 }
 
 void pin_end(const char *why)
@@ -87,5 +87,5 @@ void pin_end(const char *why)
 	pin_stop(why);
 	pin_stats(&now, &most);
 	if (now != 0)
-		unpin_range(0, UINTPTR_MAX);
+		unpin_between(0, UINTPTR_MAX);
 }

@@ -260,7 +260,7 @@ def places(truth, runs, name):
         sums[1] += int(row["bytes"])
     lines = any(key[1] for key in found)
     if not lines:
-        label("lines of call sites: no addr2line here", 0, None)
+        label("lines of call sites: none are known here", 0, None)
     for function, line, direction, (count, size, _, _) in truth["places"]:
         if direction == "d2d":
             continue
