@@ -497,7 +497,7 @@ TEST(timeline_of_all_work)
 	/* A call that only queries is no work. */
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[6,"), 1);
 	CHECK(strstr(stage_json, "\"cuMemAlloc_v2\",") != NULL);
-	CHECK_EQ(stage_count(stage_json, ",7,null,null]"), 1);
+	CHECK_EQ(stage_count(stage_json, ",6,null,null]"), 1);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[7,"), 2);
 	CHECK(strstr(stage_json, ",5000,") != NULL && strstr(stage_json, ",4096,") != NULL);
 	CHECK(strstr(stage_json, "\"wait for deferred copies\"") != NULL);
