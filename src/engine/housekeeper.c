@@ -123,13 +123,18 @@ static void expire(void)
 		continue;
 }
 
-/* Registering does not wait for the device, so the device need not be idle. */
+/*
+ * Registering does not wait for the device, so the device need not be idle.  Words that were left to
+ * this thread are given back in any case: what keeps it from registering may wait for them.
+ */
 static void pin_the_queue(void)
 {
-	while (pin_has_queued() && !fork_waits() && section_begin(SECTION_PINS)) {
-		size_t done = pin_queued(BYTES_A_TURN);
+	while (pin_has_queued()) {
+		bool may_pin = !fork_waits() && section_begin(SECTION_PINS);
+		size_t done = pin_queued(may_pin ? BYTES_A_TURN : 0);
 
-		section_end();
+		if (may_pin)
+			section_end();
 		if (done == 0)
 			return;
 	}

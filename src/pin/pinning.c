@@ -171,7 +171,7 @@ enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, 
  * Takes the word of a queued block, and its room out of the budget.  *ret_room is 0 if the word
  * must be given back.  The context cannot end before that.  NULL: no block can be pinned now.
  */
-static struct block *next(uintptr_t *ret_context, size_t *ret_room)
+static struct block *next(bool may_pin, uintptr_t *ret_context, size_t *ret_room)
 {
 	struct block *found = NULL;
 
@@ -179,7 +179,7 @@ static struct block *next(uintptr_t *ret_context, size_t *ret_room)
 	for (unsigned i = 0; i < count && found == NULL;) {
 		struct block *block = queued[i].block;
 		uintptr_t context = queued[i].context;
-		bool may = context != 0 && is_worth_it(block) && pin_allowed();
+		bool may = may_pin && context != 0 && is_worth_it(block) && pin_allowed();
 		bool marked = (atomic_load(&block->word) & WORD_MARKED) != 0;
 		enum word_look look =
 			may || marked ? heap_take_queued(block, ret_room) : WORD_DROPPED;
@@ -207,15 +207,20 @@ size_t pin_queued(size_t bytes_most)
 	size_t bytes = 0, room;
 
 	pin_set_queued(false);
-	while (bytes < bytes_most && (block = next(&context, &room)) != NULL) {
-		if (room != 0 && !registration_enter(context)) {
+	do {
+		block = next(bytes_most != 0, &context, &room);
+		if (block == NULL)
+			break;
+		bool entered = room != 0 && registration_enter(context);
+		if (room != 0 && !entered) {
 			pin_room_ended(room, true);
 			room = 0;
 		}
 		if (pin_alone(block, room, context, false) == PIN_PINNED)
 			bytes += room;
-		registration_leave();
-	}
+		if (entered)
+			registration_leave();
+	} while (bytes < bytes_most);
 	hp_lock(HP_LOCK_pin);
 	bool more = block != NULL && count != 0;
 	hp_unlock(HP_LOCK_pin);

@@ -23,8 +23,10 @@ enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, 
  * pageable until the housekeeper has pinned the block.
  *
  * Pins queued blocks until at least `bytes_most` bytes are done, or no block can be pinned now: a
- * block with users waits for the last of them.  Called by one thread, in which no context is
- * current; calls the driver, which does not wait for the device.  Returns the bytes pinned.
+ * block with users waits for the last of them.  With 0 bytes nothing is pinned, and the driver is
+ * not called: words that users have left to this thread are given back, because others wait for
+ * them.  Called by one thread, in which no context is current; the driver does not wait for the
+ * device.  Returns the bytes pinned.
  */
 size_t pin_queued(size_t bytes_most);
 

@@ -348,4 +348,42 @@ TEST(children_of_a_spawn)
 	CHECK_EQ(thread_each_other(NULL), preloaded() + SANITIZED_THREADS);
 }
 
+static void *download(void *block)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyDtoH_v2(block, there, MIB));
+	return NULL;
+}
+
+/*
+ * A copy is the last one inside a block that waits to be pinned, and leaves it to the housekeeper
+ * while nothing may be pinned.  A context that ends waits for that block.
+ */
+TEST(a_block_is_left_to_it_during_a_capture)
+{
+	pthread_t other;
+	CUstream stream;
+	CUcontext second;
+	CUgraph graph = NULL;
+
+	begin();
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	char *block = malloc(64 * MIB);
+	memset(block, 1, 64 * MIB);
+	standin_hold("cuMemcpyDtoH", STANDIN_AT_RETURN, 0);
+	CHECK_EQ(pthread_create(&other, NULL, download, block), 0);
+	WAIT_FOR(standin_held() == 1);
+	for (int i = 0; i < 60; i++)
+		OK(cuMemcpyHtoD_v2(there, block, MIB));
+	WAIT_FOR(test_clock_settled());
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	standin_release();
+	pthread_join(other, NULL);
+	OK(cuCtxDestroy_v2(second));
+	OK(cuStreamEndCapture(stream, &graph));
+	free(block);
+}
+
 PRELOAD_MAIN()
