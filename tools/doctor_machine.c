@@ -6,6 +6,7 @@
 #include "doctor.h"
 #include "base/cupti_find.h"
 #include "base/options.h"
+#include "base/procfile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,6 +160,18 @@ static void look_at_kind(void)
 			line);
 }
 
+static void look_at_release(void)
+{
+	char line[256];
+
+	if (read_line("/proc/sys/kernel/osrelease", line, sizeof(line)) &&
+	    !hp_procfile_fork_keeps_pins(line))
+		doctor_find(LIMITS, "kernel",
+			    "Linux %s: before 5.9 a fork moves pinned pages away, so no buffer is "
+			    "pinned; large copies are staged",
+			    line);
+}
+
 static void look_at_preloads(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -237,6 +250,7 @@ void doctor_calls(void)
 void doctor_machine(void)
 {
 	look_at_kind();
+	look_at_release();
 	look_at_huge_pages();
 	look_at_memory();
 	look_at_limit(RLIMIT_AS, "the address space (ulimit -v)");

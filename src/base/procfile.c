@@ -149,6 +149,16 @@ uint64_t hp_procfile_number(const char *text)
 	return value;
 }
 
+bool hp_procfile_fork_keeps_pins(const char *release)
+{
+	const char *dot = strchr(release, '.');
+
+	if (dot == NULL || *release < '0' || *release > '9')
+		return false;
+	uint64_t major = hp_procfile_number(release);
+	return major > 5 || (major == 5 && hp_procfile_number(dot + 1) >= 9);
+}
+
 const char *hp_procfile_field(const char *text, const char *name)
 {
 	size_t length = strlen(name);

@@ -37,6 +37,13 @@ bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces);
 uint64_t hp_procfile_number(const char *text);
 
 /*
+ * True if Linux of this release, as in /proc/sys/kernel/osrelease, leaves pinned pages in place
+ * when the process forks.  Before 5.9 the parent gets new pages when it writes, and a device goes
+ * on with the old ones.  Pure.
+ */
+bool hp_procfile_fork_keeps_pins(const char *release);
+
+/*
  * Returns the text after `name` at the start of a line, without blanks and colon; NULL: no such
  * line.
  */

@@ -2,8 +2,8 @@
  * Unpins blocks before the program forks.
  *
  * The kernel shares the pages of a process with its child until one of them writes.  Since Linux
- * 5.9 it copies pinned pages at once; Linux 5.8 and older gave the parent new pages while the
- * device used the old ones.  The cost is in doc/measurements.md#fork.
+ * 5.9 it copies pinned pages at once; on older kernels nothing is pinned (shim/load/device.c).  The
+ * cost is in doc/measurements.md#fork.
  */
 #ifndef HP_ENGINE_FORKING_H
 #define HP_ENGINE_FORKING_H

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 
 #define BYTES (4 * MIB)
 
@@ -189,6 +191,38 @@ TEST_THREADS(pinning_is_off, "HOTPIN_PIN=0")
 {
 	(void)threads;
 	pin_nothing();
+}
+
+/* In front of libc's, also for the library: TEST_RELEASE is the kernel's. */
+__attribute__((visibility("default"))) int uname(struct utsname *ret)
+{
+	const char *release = getenv("TEST_RELEASE");
+	int result = (int)syscall(SYS_uname, ret);
+
+	if (release != NULL)
+		snprintf(ret->release, sizeof(ret->release), "%s", release);
+	return result;
+}
+
+/* No block is pinned, but large copies are staged. */
+static void only_stage(void)
+{
+	begin();
+	CHECK_EQ(use_many(4), preloaded() ? 32 * MIB : 0);
+	char *block = memset(malloc(BYTES), 1, BYTES);
+	CHECK(!heat(block, BYTES));
+	free(block);
+}
+
+TEST_WITH(an_old_kernel, "TEST_RELEASE=5.8.18-generic", "HOTPIN_THREADS=2")
+{
+	only_stage();
+}
+
+TEST_WITH(a_new_kernel, "TEST_RELEASE=5.9.0", "HOTPIN_THREADS=2")
+{
+	begin();
+	free(promoted(BYTES));
 }
 
 /* Reallocates buffers in turn: glibc keeps them if the memory between them is in use. */

@@ -113,6 +113,10 @@ there /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2
 finds "WSL" '^limits +wsl .*stay pageable.*no device times' doctor
 there /proc/sys/kernel/osrelease 6.1.0-18-amd64
 finds "no WSL" '! wsl' doctor
+finds "a new kernel" '! kernel' doctor
+there /proc/sys/kernel/osrelease 5.8.18
+finds "an old kernel" '^limits +kernel +Linux 5\.8\.18: .*no buffer is pinned' doctor
+there /proc/sys/kernel/osrelease 5.9.0
 BROKEN=mig finds "MIG" '^limits +device +0 is a MIG slice.*no device times' doctor
 finds "no MIG" '! MIG' doctor
 there /etc/ld.so.preload /usr/lib/libother.so

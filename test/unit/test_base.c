@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
+#include "base/procfile.h"
 #include "base/table.h"
 #include "check.h"
 
@@ -420,6 +421,33 @@ TEST(clock_moves_forward)
 	before = hp_now_coarse_ns();
 	WAIT_FOR(hp_now_coarse_ns() > before);
 	CHECK(hp_now_coarse_ns() <= hp_now_ns());
+}
+
+TEST(kernels_that_keep_pins_at_fork)
+{
+	const struct {
+		const char *release;
+		bool keeps;
+	} rows[] = {
+		{ "5.9.0", true },
+		{ "5.9", true },
+		{ "5.10.0-28-amd64", true },
+		{ "5.15.167.4-microsoft-standard-WSL2", true },
+		{ "6.0.1", true },
+		{ "10.1", true },
+		{ "5.8.18-generic", false },
+		{ "5.0", false },
+		{ "4.18.0-553.el8_10.x86_64", false },
+		{ "4.99.9", false },
+		{ "", false },
+		{ "6", false },
+		{ ".9", false },
+		{ "x.9", false },
+	};
+
+	for (size_t i = 0; i < HP_LEN(rows); i++)
+		if (!CHECK_EQ(hp_procfile_fork_keeps_pins(rows[i].release), rows[i].keeps))
+			printf("# %s\n", rows[i].release);
 }
 
 CHECK_MAIN()

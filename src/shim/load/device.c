@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* The longest time that exit() waits for the housekeeper to leave the driver. */
@@ -123,6 +124,7 @@ static uint64_t rate_of_link(void)
 void shim_device_found(void)
 {
 	char name[128];
+	struct utsname kernel;
 	struct trace_facts facts = {
 		.began_ns = shim_began_ns,
 		.function_name = name_of_row,
@@ -144,6 +146,9 @@ void shim_device_found(void)
 	if (hp_keeps(page_tables) &&
 	    some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES))
 		pin_stop("the device reads the host's page tables itself");
+	if (uname(&kernel) == 0 && !hp_procfile_fork_keeps_pins(kernel.release) &&
+	    hp_keeps(fork_keeps_pins))
+		pin_stop("a fork would move pinned pages away on this kernel");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;
 	CUuuid uuid;
