@@ -50,29 +50,31 @@ _Atomic bool housekeeper_sleeps;
 /* Used by the thread only. */
 static enum pressure_level pressure;
 
-static bool is_watched(void)
+/*
+ * True while no work has passed the gate since the bit was set.  Work clears GATE_WATCHED before it
+ * waits at the gate, and GATE_CLOSED after it has waited for too long.
+ */
+static bool is_set(enum gate_bit bit)
 {
-	return (atomic_load(&gate_word) & GATE_WATCHED) != 0 || !hp_keeps(unpinned_while_idle);
+	return (atomic_load(&gate_word) & bit) != 0 || !hp_keeps(unpinned_while_idle);
 }
 
-/* True if no work passed the gate for a while, and all earlier work is complete. */
-static bool is_at_rest(void)
+/*
+ * True if no work passes the gate for a while, and all earlier work is complete.  Asks again until
+ * `end_ns`.
+ */
+static bool is_at_rest(enum gate_bit bit, uint64_t end_ns)
 {
-	gate_set(GATE_WATCHED);
-	if (hp_keeps(unpinned_after_pause))
-		hp_sleep_ns(REST_NS);
-	if (!is_watched() || !idle_ask())
-		return false;
-	hp_sleep_ns(ANSWER_NS);
-	return idle_is();
-}
-
-/* New work waits from now on, unless some has passed the gate: false. */
-static bool close_gate(void)
-{
-	if (hp_keeps(unpinned_alone))
-		gate_set(GATE_CLOSED);
-	return is_watched();
+	do {
+		if (hp_keeps(unpinned_after_pause))
+			hp_sleep_ns(REST_NS);
+		if (!is_set(bit) || !idle_ask())
+			return false;
+		hp_sleep_ns(ANSWER_NS);
+		if (idle_is())
+			return true;
+	} while (hp_now_ns() < end_ns);
+	return false;
 }
 
 static void open_gate(void)
@@ -151,16 +153,27 @@ static size_t unpin_some(void)
 	return in_use ? pin_evict(BYTES_A_TURN) : pin_evict_due(BYTES_A_TURN);
 }
 
-/* Unpins what is due while the device is idle. */
+/*
+ * Unpins what is due while the device is idle.  A program that always has work never lets the
+ * device rest: if memory is short, its new work waits at the gate from the start, for a second at
+ * most.
+ */
 static void unpin(void)
 {
+	bool is_short = pressure == PRESSURE_SEVERE;
+	enum gate_bit bit = is_short ? GATE_CLOSED : GATE_WATCHED;
+	uint64_t end_ns = is_short ? hp_now_ns() + PATIENCE_NS : 0;
 	size_t done = 1;
 
-	if (is_at_rest() && close_gate())
-		while (done != 0 && is_watched() && section_begin(SECTION_PINS)) {
+	gate_set(bit);
+	if (is_at_rest(bit, end_ns)) {
+		if (!is_short && hp_keeps(unpinned_alone))
+			gate_set(GATE_CLOSED);
+		while (done != 0 && is_set(bit) && section_begin(SECTION_PINS)) {
 			done = unpin_some();
 			section_end();
 		}
+	}
 	open_gate();
 }
 

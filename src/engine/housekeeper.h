@@ -28,7 +28,8 @@ bool housekeeper_call(void);
 
 /*
  * Called before work is submitted to the device.  The device is not idle any more.  Waits while the
- * housekeeper unpins 64 MiB or one block: about a millisecond for each 64 MiB, a second at most.
+ * housekeeper unpins 64 MiB or one block, about a millisecond for each 64 MiB; if memory is short,
+ * until the device is idle and all is unpinned.  A second at most.
  */
 void housekeeper_work_submitted(void);
 

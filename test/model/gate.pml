@@ -6,8 +6,9 @@
  *
  * Modeled: threads that submit work; a kernel that ends by itself, or with the next call of its
  * thread that reaches the driver; the housekeeper's round (5 ms of rest, one query, the closed gate,
- * unregistrations, the open gate); its round under memory pressure, without the rest; fork() that
- * asks it for a round; captures and ends of contexts, which the query must not meet.
+ * unregistrations, the open gate); its round under memory pressure, which closes the gate before the
+ * rest and asks again for up to a second; fork() that asks it for a round; captures and ends of
+ * contexts, which the query must not meet.
  *
  * Abstracted: the rest is long enough that a call which passed the gate before it reaches the driver
  * (`between`), unless its thread was suspended (`suspended`).  Words of blocks are in block_word.pml:
@@ -17,7 +18,8 @@
  *
  *	- No work starts during an unregistration, unless a thread has waited at the gate for a second,
  *	  or was suspended between the gate and the driver for longer than the rest.
- *	- While the gate is closed, a thread waits for one unregistration at most.
+ *	- While the gate is closed, a thread waits for one unregistration at most, except under memory
+ *	  pressure.
  *	- Without these exceptions nobody needs the limit of a second: all threads end without it, also
  *	  if each kernel waits for the next call of its thread.
  *	- The query is not in the driver while a capture lives or a context ends, and these wait for the
@@ -67,7 +69,7 @@ byte running;        /* threads of the program that have not ended */
 /* The settings of a run. */
 byte due;            /* blocks to unpin */
 bool suspended;      /* threads may be suspended longer than the rest */
-bool pressure;       /* the rounds are without a rest */
+bool pressure;       /* the rounds begin with the closed gate */
 
 #define LOCALS \
 	byte index, left, seen, number, closing; \
@@ -97,7 +99,7 @@ proctype submitter()
 				printf("thread %d finds the gate closed\n", _pid)
 		   }
 		   sleep_if(gate == seen || LEFT_OUT(COMPARE_BEFORE_SLEEP), GATE, true);
-		   assert(begun == number || closings != closing)
+		   assert(begun == number || closings != closing || pressure)
 		:: atomic {
 			!passes && ((gate & CLOSED) == 0 || late || LEFT_OUT(CLOSED_KEEPS_OUT)) ->
 				/* Later calls do not wait for what this one has waited for. */
@@ -109,7 +111,7 @@ proctype submitter()
 		od;
 		/* The call reaches the driver.  It ends the thread's last kernel. */
 		atomic {
-			assert(!unregistering || given_up || suspended || pressure);
+			assert(!unregistering || given_up || suspended);
 			between--;
 			kernels = kernels - (spins -> 1 : 0);
 			if
@@ -203,27 +205,32 @@ inline query()
 	fi
 }
 
+/* The bit that work clears when it passes the gate. */
+#define WATCH (pressure -> CLOSED : WATCHED)
+
 /* Unpins what is due, if the device is idle. */
 inline round()
 {
+	atomic { gate = gate | WATCH; closings = closings + (pressure -> 1 : 0) }
+	do
+	:: between == 0 || suspended || LEFT_OUT(REST) -> /* the rest of 5 ms */
+		if
+		:: (gate & WATCH) != 0 -> query()
+		:: else -> done = true
+		fi;
+		if
+		:: !done -> break
+		:: done -> break
+		:: done && pressure && (gate & WATCH) != 0 -> done = false
+		fi
+	od;
 	if
-	:: pressure -> gate = WATCHED | CLOSED
-	:: else ->
-		gate = gate | WATCHED;
-		/* The rest of 5 ms. */
-		between == 0 || suspended || LEFT_OUT(REST)
-	fi;
-	if
-	:: (gate & WATCHED) != 0 -> query()
-	:: else -> done = true
-	fi;
-	if
-	:: !done -> atomic { gate = gate | CLOSED; closings++ }
+	:: !done && !pressure -> atomic { gate = gate | CLOSED; closings++ }
 	:: else
 	fi;
 	do
 	:: atomic {
-		!done && due > 0 && ((gate & WATCHED) != 0 || LEFT_OUT(LOOK_BEFORE_EACH)) ->
+		!done && due > 0 && ((gate & WATCH) != 0 || LEFT_OUT(LOOK_BEFORE_EACH)) ->
 			begun++
 	   }
 	   atomic {

@@ -91,15 +91,16 @@ RUNS = [
 
     ("gate", "DUE=2 SUBMITTERS=2", ""),
     ("gate", "DUE=1 SUBMITTERS=2 SECONDS=1 SUSPENDED=1", ""),
+    ("gate", "DUE=2 SUBMITTERS=2 PRESSURE=1", ""),
     ("gate", "DUE=1 SUBMITTERS=2 SECONDS=1 PRESSURE=1", ""),
     ("gate", "DUE=2 SUBMITTERS=1 FORKS=1", ""),
     ("gate", "DUE=1 HOLDERS=2 FORKS=1", ""),
     # Limits: only the bound of a second ends the wait for a kernel that waits for the program.
     ("gate", "DUE=2 SUBMITTERS=2 SUSPENDED=1", HANGS),
-    ("gate", "DUE=2 SUBMITTERS=2 PRESSURE=1", HANGS),
 
     ("gate", "COMPARE_BEFORE_SLEEP DUE=2 SUBMITTERS=1", HANGS),
     ("gate", "REST DUE=2 SUBMITTERS=1", "unregistering"),
+    ("gate", "REST DUE=2 SUBMITTERS=1 PRESSURE=1", "unregistering"),
     ("gate", "LOOK_BEFORE_EACH DUE=2 SUBMITTERS=1", "unregistering"),
     ("gate", "CLOSED_KEEPS_OUT DUE=2 SUBMITTERS=1", "unregistering"),
     ("gate", "WAITER_CLEARS_WATCHED DUE=2 SUBMITTERS=1", "begun"),

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -271,6 +272,43 @@ static void pin_in_the_group(void)
 TEST_WITH(blocks_in_use_are_unpinned, "STANDIN_LEAN=1", "HOTPIN_RING=0")
 {
 	in_a_group(pin_in_the_group);
+}
+
+static CUstream always;
+static _Atomic bool is_over;
+
+/* No pause between two submissions is as long as the rest that the housekeeper waits for. */
+static void *submit_always(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	while (!is_over) {
+		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, KIB, always));
+		test_clock_pass(TEST_MS);
+	}
+	return arg;
+}
+
+/* The device is idle only when new work waits. */
+static void work_in_the_group(void)
+{
+	pthread_t submitter;
+
+	begin();
+	OK(cuStreamCreate(&always, CU_STREAM_NON_BLOCKING));
+	blocks[0] = promoted(64 * MIB);
+	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
+	fill_group();
+	CHECK_EQ(pthread_create(&submitter, NULL, submit_always, NULL), 0);
+	WAIT_FOR((fill_group(), cuStreamSynchronize(always), standin_registered_bytes() == 0));
+	is_over = true;
+	pthread_join(submitter, NULL);
+	CHECK(holds(blocks[0], 64 * MIB, 1));
+}
+
+TEST_WITH(blocks_are_unpinned_next_to_work, "STANDIN_LEAN=1", "HOTPIN_RING=0")
+{
+	in_a_group(work_in_the_group);
 }
 
 /* Allocates, writes and frees half of the group's memory.  Returns what is resident then. */
