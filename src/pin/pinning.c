@@ -185,6 +185,9 @@ static struct block *next(bool may_pin, uintptr_t *ret_context, size_t *ret_room
 			may || marked ? heap_take_queued(block, ret_room) : WORD_DROPPED;
 
 		if (look == WORD_LEFT) {
+			if (!marked)
+				hp_debug("the pin of the block at %p waits for copies",
+					 (void *)block->base);
 			i++;
 			continue;
 		}

@@ -77,8 +77,10 @@ static void pop(void)
 
 static void leave(const struct use *use)
 {
-	if (word_leave(&use->block->word, use->saw))
-		pin_set_queued(true);
+	if (!word_leave(&use->block->word, use->saw))
+		return;
+	hp_debug("the last copy leaves the block at %p to be pinned", (void *)use->block->base);
+	pin_set_queued(true);
 }
 
 static enum pin_use enter(struct block *block, const void *frame, uint32_t refuse)

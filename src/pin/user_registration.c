@@ -8,6 +8,7 @@
  */
 #include "pin/user_registration.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/protections.h"
 #include "base/table.h"
 #include "heap/pin_state.h"
@@ -38,8 +39,10 @@ static void claim(struct block *block, word_until *until)
 	if (live)
 		block->user_registrations++;
 	hp_unlock(HP_LOCK_pin);
-	if (live)
-		unpin_block(block, taken, until);
+	if (!live)
+		return;
+	hp_debug("the program registers memory of the block at %p", (void *)block->base);
+	unpin_block(block, taken, until);
 }
 
 /* Removes one registration from each block of the range.  Requires the lock pin. */
@@ -48,8 +51,11 @@ static void release(const void *address, size_t bytes)
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
-		if (block->user_registrations != 0 && --block->user_registrations == 0)
-			heap_unhold(block);
+		if (block->user_registrations == 0 || --block->user_registrations != 0)
+			continue;
+		hp_debug("the block at %p has no registration of the program left",
+			 (void *)block->base);
+		heap_unhold(block);
 	}
 }
 

@@ -4,6 +4,8 @@
  */
 #include "base/counters.h"
 #include "base/lock.h"
+#include "base/log.h"
+#include "base/options.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
 #include "pin/unpin.h"
@@ -148,6 +150,43 @@ TEST(a_word_that_was_left_to_the_thread_is_given_back)
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	pin_release();
 	CHECK_EQ(fake.registers, 0);
+	CHECK(fake_all_well());
+}
+
+/* True if the log has a line with this text, and the lines of earlier calls come before it. */
+static bool says_next(int log, const char *text)
+{
+	static char all[8192], *from = all;
+	ssize_t bytes = pread(log, all, sizeof(all) - 1, 0);
+
+	all[bytes > 0 ? bytes : 0] = '\0';
+	char *found = strstr(from, text);
+	from = found != NULL ? found + 1 : from;
+	return found != NULL;
+}
+
+TEST(every_transition_is_logged)
+{
+	int log = memfd_create("log", 0), here;
+
+	start();
+	CHECK_EQ(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	hp_options_load((char *const[]){ (char *)"HOTPIN_LOG=debug", NULL });
+	hp_log_open(NULL);
+	char *memory = allocate(64 * MIB);
+	warm_up(memory);
+	CHECK_EQ(pin_enter(range_find(memory), &here), PIN_PAGEABLE);
+	CHECK_EQ(pin_behind(), 0);
+	pin_leave(&here);
+	CHECK(says_next(log, "waits for copies"));
+	CHECK(says_next(log, "leaves the block"));
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(says_next(log, "debug: pinned 67108864 bytes"));
+	pin_before_user_registration(memory, MIB);
+	CHECK(says_next(log, "the program registers"));
+	CHECK(says_next(log, "unpinned 67108864 bytes"));
+	pin_after_user_registration(memory, MIB, false);
+	CHECK(says_next(log, "no registration of the program left"));
 	CHECK(fake_all_well());
 }
 
