@@ -17,7 +17,7 @@ size_t pin_evict_due(size_t bytes_most);
 bool pin_eviction_due(void);
 
 /*
- * Unpins about `bytes`: first freed blocks, then blocks in use, least recently copied first.
+ * Unpins about `bytes`: first freed blocks, then blocks in use.
  * Called under severe memory pressure (unpin() in engine/housekeeper.c) or before a fork(),
  * while the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned.
  */

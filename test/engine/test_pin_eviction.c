@@ -15,28 +15,20 @@
 #include <pthread.h>
 #include <sched.h>
 
-static void let_time_pass(void)
-{
-	test_clock_pass(30 * TEST_MS);
-}
-
-TEST(relieves_the_coldest_first)
+TEST(relieves_as_much_as_is_asked)
 {
 	char *blocks[4];
+	size_t pinned = 0;
 
 	fake_start(GIB);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++)
 		blocks[i] = allocate_pinned(16 * MIB);
-		let_time_pass();
-	}
-	CHECK(copy(blocks[0], 16 * MIB));
 	CHECK(!pin_eviction_due());
 	CHECK_EQ(pin_evict(1), 16 * MIB);
-	CHECK_EQ(pin_of(blocks[1]), BLOCK_PAGEABLE);
-	CHECK(!fake_is_registered(blocks[1], 1));
 	CHECK_EQ(pin_evict(32 * MIB), 32 * MIB);
-	CHECK(pin_of(blocks[2]) == BLOCK_PAGEABLE && pin_of(blocks[3]) == BLOCK_PAGEABLE);
-	CHECK_EQ(pin_of(blocks[0]), BLOCK_PINNED);
+	for (int i = 0; i < 4; i++)
+		pinned += fake_is_registered(blocks[i], 16 * MIB);
+	CHECK_EQ(pinned, 1);
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	CHECK_EQ(hp_count_read(unpins), 4);
@@ -51,7 +43,6 @@ TEST(relieves_freed_blocks_before_those_in_use)
 {
 	fake_start(GIB);
 	char *live = allocate_pinned(16 * MIB), *wall = allocate(MIB);
-	let_time_pass();
 	char *freed = allocate_pinned(16 * MIB);
 
 	CHECK(wall != NULL);
