@@ -1,5 +1,5 @@
 /*
- * cost.c - the pin rule, and the intervals at which the driver is asked again.
+ * cost.c - the pin rule, and how long hotpin pauses or waits.
  */
 #include "pin/cost.h"
 
@@ -19,6 +19,10 @@ static const struct {
 
 /* A copy of at least this part of the count that pays waits for the pin. */
 #define BACKGROUND_PART   8
+
+#define PAUSE_LEAST_NS    ((uint64_t)20000000)
+#define PAUSE_SHIFT       3
+#define PAUSE_STEPS       3
 
 #define FORK_LEAST        ((size_t)32 << 20)
 #define FORK_LOOK_NS      ((uint64_t)50000000)
@@ -41,28 +45,11 @@ uint64_t cost_saved_ns(size_t bytes)
 	return (uint64_t)(((unsigned __int128)bytes * SAVED_NS) >> MIB_SHIFT);
 }
 
-#define FREE_REFUSALS 8
-#define WAIT_LEAST_NS ((uint64_t)50000000)
-#define WAIT_DOUBLES  8
-
-uint64_t cost_retry_ns(unsigned refusals)
+uint64_t cost_pause_ns(unsigned refusals)
 {
-	if (refusals < FREE_REFUSALS)
-		return 0;
+	unsigned steps = refusals > PAUSE_STEPS ? PAUSE_STEPS : refusals - 1;
 
-	unsigned doubles = refusals - FREE_REFUSALS;
-	return WAIT_LEAST_NS << (doubles < WAIT_DOUBLES ? doubles : WAIT_DOUBLES);
-}
-
-#define LEAN_LEAST_NS ((uint64_t)20000000)
-#define LEAN_SHIFT    3
-#define LEAN_STEPS    3
-
-uint64_t cost_lean_ns(unsigned times)
-{
-	unsigned steps = times > LEAN_STEPS ? LEAN_STEPS : times - 1;
-
-	return LEAN_LEAST_NS << LEAN_SHIFT * steps;
+	return PAUSE_LEAST_NS << PAUSE_SHIFT * steps;
 }
 
 uint64_t cost_fork_patience_ns(size_t pinned)

@@ -31,17 +31,8 @@ enum cost_verdict cost_decide(bool first, uint64_t counted, size_t bytes, size_t
 /* Returns what a copy of `bytes` from pinned memory saves, ns: an estimate for the profile. */
 uint64_t cost_saved_ns(size_t bytes);
 
-/*
- * Returns how long to wait after the last of `refusals` by the driver in a row, ns: 0 at first,
- * then twice as long each time.
- */
-uint64_t cost_retry_ns(unsigned refusals);
-
-/*
- * Returns for how long the budget stays reduced after the driver was out of memory for the nth
- * time in a row, ns.
- */
-uint64_t cost_lean_ns(unsigned times);
+/* Returns for how long nothing is pinned after the last of `refusals` in a row, ns. */
+uint64_t cost_pause_ns(unsigned refusals);
 
 /*
  * Returns how long fork() waits for `pinned` bytes to be unpinned, ns: 50 ms to find out whether

@@ -15,9 +15,6 @@
 
 #include <assert.h>
 
-/* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
-#define DENIALS_MOST 3
-
 enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 
 /* Any thread. */
@@ -32,10 +29,8 @@ _Atomic(pin_told_fn) pin_told;
 
 /* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
 static _Atomic uint64_t budget;
-static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
-static uint64_t lean_until_ns;   /* by hp_now_coarse_ns(); 0: the budget is whole */
-static unsigned refusals, denials, shortages;  /* in a row */
-static uint64_t refused_ns;                    /* the last time, by hp_now_coarse_ns() */
+static unsigned refusals;                      /* in a row */
+static uint64_t paused_until_ns;               /* after a refusal, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
@@ -43,7 +38,6 @@ void pin_start(uint64_t most)
 {
 	hp_lock(HP_LOCK_pin);
 	budget = most;
-	atomic_store(&ceiling, most);
 	hp_unlock(HP_LOCK_pin);
 
 	int before = atomic_load(&pinning);
@@ -88,28 +82,17 @@ bool pin_allowed(void)
 
 size_t pin_room_left(void)
 {
-	uint64_t most = atomic_load_explicit(&ceiling, memory_order_relaxed);
+	uint64_t most = atomic_load_explicit(&budget, memory_order_relaxed);
 	size_t now = atomic_load_explicit(&pinned_now, memory_order_relaxed) +
 		     atomic_load_explicit(&staging_now, memory_order_relaxed);
 
 	return now < most ? most - now : 0;
 }
 
-/* After a refusal.  True if the driver may be asked again.  Requires the lock pin. */
-static bool may_ask_again(uint64_t now_ns)
-{
-	if (now_ns >= lean_until_ns) {
-		atomic_store(&ceiling, budget);
-		lean_until_ns = 0;
-	}
-	return refusals == 0 || now_ns - refused_ns >= cost_retry_ns(refusals);
-}
-
 bool pin_reserve(size_t room)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
-	bool refused = refusals != 0 || lean_until_ns != 0;
-	if (!pin_allowed() || (refused && !may_ask_again(hp_now_coarse_ns())))
+	if (!pin_allowed() || (refusals != 0 && hp_now_coarse_ns() < paused_until_ns))
 		return false;
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
@@ -120,7 +103,7 @@ bool pin_reserve(size_t room)
 		return true;
 	}
 	hp_count(pins_over_budget);
-	if (room + staging_now <= ceiling)
+	if (room + staging_now <= budget)
 		heap_set_reclaim_target(room - left);
 	return false;
 }
@@ -165,40 +148,15 @@ void pin_tell(const struct block *block, bool begins, uint64_t ns)
 void pin_accepted(void)
 {
 	hp_lock(HP_LOCK_pin);
-	refusals = denials = shortages = 0;
+	refusals = 0;
 	hp_unlock(HP_LOCK_pin);
 }
 
-/* The driver is out of memory: lowers the budget to `most` for a while.  Requires the lock pin. */
-static void be_lean(uint64_t most)
-{
-	if (most < ceiling)
-		atomic_store(&ceiling, most);
-	lean_until_ns = hp_now_coarse_ns() + cost_lean_ns(++shortages);
-}
-
-void pin_be_lean(void)
+void pin_refused(void)
 {
 	hp_lock(HP_LOCK_pin);
-	be_lean(0);
+	paused_until_ns = hp_now_coarse_ns() + cost_pause_ns(++refusals);
 	hp_unlock(HP_LOCK_pin);
-}
-
-void pin_refused(size_t room, int result)
-{
-	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
-	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
-
-	hp_lock(HP_LOCK_pin);
-	refusals++;
-	denials = denied ? denials + 1 : 0;
-	bool enough = denials >= DENIALS_MOST;
-	refused_ns = hp_now_coarse_ns();
-	if (out_of_memory)
-		be_lean(pinned_now + staging_now - room / 2);
-	hp_unlock(HP_LOCK_pin);
-	if (enough)
-		pin_stop("the driver refused too often");
 }
 
 /* True if the driver may know a registration of ours in the block. */

@@ -33,8 +33,8 @@ bool pin_take_staging(size_t bytes);
 void pin_give_staging(size_t bytes);
 
 /*
- * Disables pinning for good: the driver refuses everything, or the device reads the host's page
- * tables.  Pinned blocks stay pinned.  `why` is for the log.  Any thread.
+ * Disables pinning for good, for instance because the device reads the host's page tables.  Pinned
+ * blocks stay pinned.  `why` is for the log.  Any thread.
  */
 void pin_stop(const char *why);
 
@@ -65,12 +65,6 @@ void pin_set_pressure(bool pressure);
  */
 typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t bytes, uint64_t ns);
 extern _Atomic(pin_told_fn) pin_told;
-
-/*
- * The program cannot pin memory: hotpin pins nothing for a while, the longer the more often this
- * happens.
- */
-void pin_be_lean(void);
 
 /* In the child of fork(): no block is pinned, and none will be. */
 void pin_after_fork_child(void);
@@ -117,10 +111,10 @@ void pin_room_ended(size_t room, bool back);
 void pin_accepted(void);
 
 /*
- * The driver has refused a block with the CUresult `result`.  After a few refusals that concern
- * the whole process, nothing is pinned any more.
+ * The driver has refused a block, or memory that the program pins.  Nothing is pinned for a while,
+ * the longer the more refusals there are in a row.
  */
-void pin_refused(size_t room, int result);
+void pin_refused(void);
 
 /* Calls pin_told, if it is set. */
 void pin_tell(const struct block *block, bool begins, uint64_t ns);

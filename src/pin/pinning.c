@@ -50,7 +50,7 @@ static bool registers(struct block *block, size_t room)
 	CUresult refused = registration_begin(block->base, room);
 
 	if (refused != CUDA_SUCCESS) {
-		pin_refused(room, refused);
+		pin_refused();
 		hp_count(pins_refused);
 		hp_debug("%zu bytes at %p not pinned: CUDA error %d", room, (void *)block->base,
 			 (int)refused);

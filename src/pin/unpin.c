@@ -75,7 +75,7 @@ void pin_altered(const void *address, size_t bytes)
 
 size_t pin_unpin_all(void)
 {
-	pin_be_lean();
+	pin_refused();
 	return pin_is_held() ? 0 : unpin_between(0, UINTPTR_MAX);
 }
 

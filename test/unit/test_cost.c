@@ -84,20 +84,15 @@ TEST(saved_in_proportion_to_the_size)
 	CHECK_EQ(cost_saved_ns((size_t)1 << 60), cost_saved_ns(MIB) << 40);
 }
 
-/* No refusal and no lack of memory has effects for longer than this. */
 #define LONGEST_NS 15000000000u
 
 TEST(what_the_driver_refuses_is_tried_again_more_rarely)
 {
-	for (unsigned i = 1; i < 1000; i++) {
-		CHECK(cost_retry_ns(i) >= cost_retry_ns(i - 1) && cost_retry_ns(i) < LONGEST_NS);
-		CHECK(i < 2 || cost_lean_ns(i) >= cost_lean_ns(i - 1));
-		CHECK(cost_lean_ns(i) > 0 && cost_lean_ns(i) < LONGEST_NS);
-	}
-	CHECK_EQ(cost_retry_ns(1), 0);
-	CHECK(cost_retry_ns(1000) > 1000000000);
-	CHECK_EQ(cost_retry_ns(UINT32_MAX), cost_retry_ns(1000));
-	CHECK_EQ(cost_lean_ns(UINT32_MAX), cost_lean_ns(999));
+	CHECK(cost_pause_ns(1) > 0);
+	for (unsigned i = 2; i < 1000; i++)
+		CHECK(cost_pause_ns(i) >= cost_pause_ns(i - 1) && cost_pause_ns(i) < LONGEST_NS);
+	CHECK(cost_pause_ns(4) > 1000000000);
+	CHECK_EQ(cost_pause_ns(UINT32_MAX), cost_pause_ns(4));
 }
 
 /* With little pinned a child of fork() may copy the pages; else there is time to unpin all. */
