@@ -34,10 +34,8 @@ static void wait_for(uint32_t number, uint64_t end_ns)
 
 void fork_unpin(void)
 {
-	size_t pinned, most;
+	uint64_t patience_ns = cost_fork_patience_ns(pin_bytes());
 
-	pin_stats(&pinned, &most);
-	uint64_t patience_ns = cost_fork_patience_ns(pinned);
 	/* In a signal handler, this thread may hold a lock that the housekeeper needs. */
 	if (patience_ns == 0 || !hp_keeps(forked_unpinned) ||
 	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
@@ -47,8 +45,7 @@ void fork_unpin(void)
 	if (housekeeper_call())
 		wait_for(number, hp_now_ns() + patience_ns);
 	atomic_fetch_sub(&waiting, 1);
-	pin_stats(&pinned, &most);
-	if (cost_fork_patience_ns(pinned) == 0)
+	if (cost_fork_patience_ns(pin_bytes()) == 0)
 		hp_count(forks_unpinned);
 	else
 		hp_count(forks_pinned);

@@ -95,14 +95,6 @@ void housekeeper_work_submitted(void)
 			gate_clear(GATE_CLOSED);
 }
 
-static size_t pinned_now(void)
-{
-	size_t now, most;
-
-	pin_stats(&now, &most);
-	return now;
-}
-
 static void look_at_pressure(void)
 {
 	struct pressure_facts facts;
@@ -126,8 +118,8 @@ static void expire(void)
 }
 
 /*
- * Registering does not wait for the device, so the device need not be idle.  Words that were left to
- * this thread are given back in any case: what keeps it from registering may wait for them.
+ * Registering does not wait for the device, so the device need not be idle.  Words that were left
+ * to this thread are given back in any case: what keeps it from registering may wait for them.
  */
 static void pin_the_queue(void)
 {
@@ -179,13 +171,13 @@ static void unpin(void)
 
 static bool must_unpin(void)
 {
-	return pin_eviction_due() || (pressure == PRESSURE_SEVERE && pinned_now() != 0);
+	return pin_eviction_due() || (pressure == PRESSURE_SEVERE && pin_bytes() != 0);
 }
 
 /* Any thread. */
 static bool keeps_memory(void)
 {
-	return heap_needs_expiry() || pinned_now() != 0;
+	return heap_needs_expiry() || pin_bytes() != 0;
 }
 
 /*

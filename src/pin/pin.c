@@ -29,9 +29,9 @@ _Atomic(pin_told_fn) pin_told;
 
 /* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
 static _Atomic uint64_t budget;
-static unsigned refusals;                      /* in a row */
-static uint64_t paused_until_ns;               /* after a refusal, by hp_now_coarse_ns() */
-static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
+static unsigned refusals;          /* in a row */
+static uint64_t paused_until_ns;   /* after a refusal, by hp_now_coarse_ns() */
+static _Atomic size_t pinned_now;  /* of blocks, in bytes */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
 void pin_start(uint64_t most)
@@ -98,8 +98,6 @@ bool pin_reserve(size_t room)
 	size_t left = pin_room_left();
 	if (room <= left || !hp_keeps(pin_budget)) {
 		pinned_now += room;
-		if (pinned_now > pinned_most)
-			pinned_most = pinned_now;
 		return true;
 	}
 	hp_count(pins_over_budget);
@@ -224,8 +222,7 @@ void pin_set_pressure(bool pressure)
 	atomic_store(&under_pressure, pressure);
 }
 
-void pin_stats(size_t *ret_now, size_t *ret_most)
+size_t pin_bytes(void)
 {
-	*ret_now = pinned_now;
-	*ret_most = pinned_most;
+	return pinned_now;
 }

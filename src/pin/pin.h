@@ -78,8 +78,8 @@ void pin_set_queue(void (*wake)(void));
 /* True if pin_queued() has something to do.  One load. */
 bool pin_has_queued(void);
 
-/* Returns the bytes of blocks that we have pinned, now and at most.  Any thread, no lock. */
-void pin_stats(size_t *ret_now, size_t *ret_most);
+/* Returns the bytes of blocks that we have pinned.  Any thread, no lock. */
+size_t pin_bytes(void);
 
 /* True if blocks may be pinned now.  A few loads. */
 bool pin_allowed(void);

@@ -81,11 +81,8 @@ size_t pin_unpin_all(void)
 
 void pin_end(const char *why)
 {
-	size_t now, most;
-
 	pin_give_back(__builtin_frame_address(0));
 	pin_stop(why);
-	pin_stats(&now, &most);
-	if (now != 0)
+	if (pin_bytes() != 0)
 		unpin_between(0, UINTPTR_MAX);
 }

@@ -134,6 +134,8 @@ static CUresult CUDAAPI register_v2(void *base, size_t bytes, unsigned flags)
 		inside(base, bytes);
 	if (context != 0 && context == fake.gone)
 		broken("a context is used that has been destroyed");
+	if (pin_bytes() > fake.budget)
+		broken("more is pinned than the budget allows");
 	if (refuses(call))
 		return fake.refuse;
 	test_clock_pass(fake.register_ns);
@@ -268,13 +270,8 @@ bool fake_is_registered(const void *address, size_t bytes)
 
 bool fake_all_well(void)
 {
-	size_t now, most;
-
-	pin_stats(&now, &most);
-	if (now != fake.bytes)
+	if (pin_bytes() != fake.bytes)
 		broken("the sum of what is pinned is wrong");
-	if (most > fake.budget)
-		broken("more was pinned than the budget allows");
 	if (capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
 		broken("the capture mode is not as it was");
 	if (pin_check() != 0)

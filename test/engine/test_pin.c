@@ -30,14 +30,6 @@ static int copies_until_pinned(const void *memory, size_t bytes)
 	return before;
 }
 
-static size_t pinned_now(void)
-{
-	size_t now, most;
-
-	pin_stats(&now, &most);
-	return now;
-}
-
 TEST(pins_the_whole_block_once_it_is_worth_it)
 {
 	fake_start(GIB);
@@ -59,7 +51,7 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	CHECK_EQ(fake.last_room, block->room);
 	CHECK_EQ(pin_of(large), BLOCK_PINNED);
 	CHECK_EQ(range_find(large)->pin_owner, 1000);
-	CHECK_EQ(pinned_now(), block->room);
+	CHECK_EQ(pin_bytes(), block->room);
 
 	/* 1.4 times the room, and 1 MiB. */
 	CHECK_EQ(copies_until_pinned(small, 256 * KIB), 5);
@@ -209,7 +201,7 @@ TEST(pages_stay_as_long_as_the_pin)
 	CHECK(fake_all_well());
 
 	CHECK_EQ(pin_evict_due(1), fake.last_room);
-	CHECK_EQ(pinned_now(), 0);
+	CHECK_EQ(pin_bytes(), 0);
 	CHECK(!pin_eviction_due());
 	CHECK_EQ(hp_count_read(unpins), 1);
 	/* Now the pages were dropped: the block reads as zero. */
@@ -344,7 +336,7 @@ TEST(a_refusal_is_remembered)
 	CHECK_EQ(fake.registers, 1);
 	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
 	CHECK_EQ(hp_count_read(pins_refused), 1);
-	CHECK_EQ(pinned_now(), 0);
+	CHECK_EQ(pin_bytes(), 0);
 
 	/* This applies to this block only, and only as long as it has these pages. */
 	fake.refuse = CUDA_SUCCESS;
