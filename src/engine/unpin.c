@@ -16,6 +16,14 @@ void unpin_range(const void *address, size_t bytes)
 		pin_unpin(address, bytes);
 }
 
+void unpin_everything(void)
+{
+	if (!state_active)
+		return;
+	pin_unpin(NULL, SIZE_MAX);
+	memory_give_back();
+}
+
 void unpin_hold(void)
 {
 	hp_uncancellable_begin();

@@ -12,6 +12,12 @@
 void unpin_range(const void *address, size_t bytes);
 
 /*
+ * Unpins all blocks, and gives staging memory back.  Waits for users of the blocks, for a second at
+ * most, and for running kernels.
+ */
+void unpin_everything(void);
+
+/*
  * Bracket a driver call with addresses that must be pageable: nothing is pinned meanwhile.  The
  * caller unpins their blocks in between.
  */

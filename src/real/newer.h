@@ -44,6 +44,7 @@ typedef struct CUgreenCtx_st *CUgreenCtx;
 CUresult cuCtxCreate_v4(CUcontext *ret, CUctxCreateParams *parameters, unsigned flags,
 			CUdevice device);
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
+CUresult cuGreenCtxDestroy(CUgreenCtx context);
 CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, unsigned flags, int priority);
 #endif
 

@@ -45,6 +45,26 @@ TEST(destroyed)
 	}
 }
 
+/* The stand-in ends the registrations of a green context with it. */
+TEST(green_one_destroyed)
+{
+	CUgreenCtx green;
+	CUcontext inside;
+
+	begin();
+	char *block = malloc(BYTES);
+	for (unsigned i = 0; i < 3; i++) {
+		OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+		OK(cuCtxFromGreenCtx(&inside, green));
+		OK(cuCtxSetCurrent(inside));
+		round_trip(block, i);
+		OK(cuGreenCtxDestroy(green));
+		CHECK_EQ(standin_registrations(), 0);
+		OK(cuCtxSetCurrent(context));
+	}
+	round_trip(block, 7);
+}
+
 /* A block of a living context is still pinned, and the library knows it. */
 static void check_still_pinned(char *block)
 {
@@ -178,7 +198,7 @@ struct foreign {
 	CUresult result;
 };
 
-static _Atomic bool ended;
+static _Atomic bool ended, waited;
 
 static void *destroy_first(void *arg)
 {
@@ -199,18 +219,18 @@ static void *copy_there(void *arg)
 static void *release_copy(void *arg)
 {
 	WAIT_FOR(ended || thread_is_blocked(getpid()));
+	waited = !ended;
 	standin_release();
 	return arg;
 }
 
 /* Without hotpin the block is pageable, and the end of another context does not concern the copy.
  */
-TEST(ends_during_a_copy_of_another)
+static void end_during_a_copy(CUgreenCtx green)
 {
 	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
 	pthread_t copying, releasing;
 
-	begin();
 	/* The program shares nothing: the block is taken from the free cache, still pinned. */
 	char *first = promoted(BYTES);
 	free(first);
@@ -227,15 +247,34 @@ TEST(ends_during_a_copy_of_another)
 	pthread_create(&copying, NULL, copy_there, &copy);
 	WAIT_FOR(standin_held() == 1);
 	pthread_create(&releasing, NULL, release_copy, NULL);
-	OK(cuCtxDestroy_v2(context));
+	OK(green != NULL ? cuGreenCtxDestroy(green) : cuCtxDestroy_v2(context));
 	ended = true;
 	pthread_join(copying, NULL);
 	pthread_join(releasing, NULL);
 	OK(copy.result);
+	CHECK(waited || !preloaded());
 	CHECK(copy.block[0] == 5 && copy.block[BYTES - 1] == 5);
 	OK(cuCtxSetCurrent(copy.context));
 	OK(cuCtxSynchronize());
 	CHECK_EQ(standin_registrations(), 0);
+}
+
+TEST(ends_during_a_copy_of_another)
+{
+	begin();
+	end_during_a_copy(NULL);
+}
+
+TEST(green_one_ends_during_a_copy_of_another)
+{
+	CUgreenCtx green;
+	CUcontext inside;
+
+	begin();
+	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	OK(cuCtxFromGreenCtx(&inside, green));
+	OK(cuCtxSetCurrent(inside));
+	end_during_a_copy(green);
 }
 
 /* A copy that comes while the context ends goes through other memory: it does not wait. */

@@ -102,6 +102,15 @@ CUresult ctx_create(CUcontext *ret, unsigned flags, int dev, unsigned version)
 	return CUDA_SUCCESS;
 }
 
+/* cuda.h, cuGreenCtxCreate: "it will not be made current". */
+CUresult ctx_create_green(CUgreenCtx *ret, int dev)
+{
+	CUresult rc = ctx_create((CUcontext *)ret, 0, dev, 3020);
+
+	depth -= rc == CUDA_SUCCESS;
+	return rc;
+}
+
 CUresult ctx_destroy(CUcontext handle)
 {
 	struct ctx *ctx = handle_get(H_CTX, handle);

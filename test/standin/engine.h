@@ -141,6 +141,7 @@ struct ctx *ctx_get(CUcontext handle);
 struct ctx *ctx_primary(int dev);
 CUresult ctx_check(void);
 CUresult ctx_create(CUcontext *ret, unsigned flags, int dev, unsigned version);
+CUresult ctx_create_green(CUgreenCtx *ret, int dev);
 CUresult ctx_destroy(CUcontext handle);
 CUresult ctx_attach(CUcontext *ret, unsigned flags);
 CUresult ctx_detach(CUcontext handle);

@@ -9,6 +9,7 @@
 #include "engine/context.h"
 #include "engine/defer.h"
 #include "engine/state.h"
+#include "engine/unpin.h"
 #include "real/contexts.h"
 #include "shim/driver/chain.h"
 #include "shim/driver/enter.h"
@@ -115,52 +116,51 @@ static CUcontext primary_context(CUdevice device)
 	return context;
 }
 
-/* A reset ends the context, however many references there are. */
-#define RESET(name)                                                                \
-	HP_EXPORT CUresult name(CUdevice device)                                   \
-	{                                                                          \
-		SHIM_ENTER(REAL_ROW_##name);                                       \
-		CUcontext context = state_active ? primary_context(device) : NULL; \
-		if (context == NULL)                                               \
-			return REAL(name)(device);                                 \
-		before_context_ends(context);                                      \
-		CUresult result = REAL(name)(device);                              \
-		while (result == CUDA_SUCCESS && contexts_released(device))        \
-			continue;                                                  \
-		after_context_ended(context, result == CUDA_SUCCESS);              \
-		return result;                                                     \
+/*
+ * A reset ends the context, however many references there are.  Only the driver knows which release
+ * is the last: the state is read afterwards.  A release that leaves references closes nothing.
+ */
+#define END_PRIMARY(name, is_reset)                                                                \
+	HP_EXPORT CUresult name(CUdevice device)                                                   \
+	{                                                                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                                       \
+		CUcontext context = state_active ? primary_context(device) : NULL;                 \
+		if (context == NULL)                                                               \
+			return REAL(name)(device);                                                 \
+		bool last = (is_reset) || !contexts_released(device);                              \
+		if (last)                                                                          \
+			before_context_ends(context);                                              \
+		CUresult result = REAL(name)(device);                                              \
+		bool gone = (is_reset) ? result == CUDA_SUCCESS : primary_context(device) == NULL; \
+		while (gone && contexts_released(device))                                          \
+			continue;                                                                  \
+		if (!last && gone)                                                                 \
+			before_context_ends(context);                                              \
+		if (last || gone)                                                                  \
+			after_context_ended(context, gone);                                        \
+		else if (result != CUDA_SUCCESS)                                                   \
+			contexts_retained(device);                                                 \
+		return result;                                                                     \
 	}
-RESET(cuDevicePrimaryCtxReset)
-RESET(cuDevicePrimaryCtxReset_v2)
-#undef RESET
+END_PRIMARY(cuDevicePrimaryCtxReset, true)
+END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
+END_PRIMARY(cuDevicePrimaryCtxRelease, false)
+END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
+#undef END_PRIMARY
 
 /*
- * A release that leaves references ends nothing, so it closes nothing.  Only the driver knows for
- * sure: the state is read afterwards.
+ * Registrations that were made in a green context may end with it, or live on in the primary one.
+ * So they are ended before.
  */
-#define RELEASE(name)                                                              \
-	HP_EXPORT CUresult name(CUdevice device)                                   \
-	{                                                                          \
-		SHIM_ENTER(REAL_ROW_##name);                                       \
-		CUcontext context = state_active ? primary_context(device) : NULL; \
-		if (context == NULL)                                               \
-			return REAL(name)(device);                                 \
-		bool last = !contexts_released(device);                            \
-		if (last)                                                          \
-			before_context_ends(context);                              \
-		CUresult result = REAL(name)(device);                              \
-		bool gone = primary_context(device) == NULL;                       \
-		if (!last && gone)                                                 \
-			before_context_ends(context);                              \
-		if (last || gone)                                                  \
-			after_context_ended(context, gone);                        \
-		else if (result != CUDA_SUCCESS)                                   \
-			contexts_retained(device);                                 \
-		return result;                                                     \
-	}
-RELEASE(cuDevicePrimaryCtxRelease)
-RELEASE(cuDevicePrimaryCtxRelease_v2)
-#undef RELEASE
+HP_EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx context)
+{
+	SHIM_ENTER(REAL_ROW_cuGreenCtxDestroy);
+	unpin_hold();
+	unpin_everything();
+	CUresult result = REAL(cuGreenCtxDestroy)(context);
+	unpin_release();
+	return result;
+}
 
 /* A capture ends with the stream that it began on. */
 #define DESTROY(name)                                      \
