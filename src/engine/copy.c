@@ -6,10 +6,10 @@
  * block is pageable, so routes keep the semantics of pageable memory.
  */
 #include "engine/copy.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "base/tsc_clock.h"
 #include "engine/facts.h"
 #include "engine/housekeeper.h"
 #include "engine/route_bounce.h"
@@ -222,7 +222,7 @@ CUresult copy_end(struct copy *copy)
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
 	if (request->called_ns != 0 && trace_active())
-		report(copy, hp_tsc_now_ns());
+		report(copy, hp_now_ns());
 	if (request->direction == TRACE_D2H && copy->settles)
 		tracker_complete(tracker_state());
 	return copy->result;

@@ -12,7 +12,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/tsc_clock.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
@@ -82,7 +81,6 @@ void trace_start(const struct trace_facts *facts)
 	if (!trace_wanted() || owner != 0)
 		return;
 	owner = getpid();
-	hp_tsc_clock_start();
 	process_read(&report.process);
 	keep_facts(facts, now);
 	if (hp_options->cupti == HP_CUPTI_OFF)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that a header x.h declares functions and variables of x.c only.  owners.py ROOT
 
-A header without functions needs no .c file.  Inline functions belong to the header.  x.inc, which
-the assembly of each machine includes, may replace x.c.
+A header without functions needs no .c file.  Inline functions belong to the header.  x.S may
+replace x.c.
 """
 import pathlib
 import re
@@ -67,7 +67,7 @@ def read_owners(sources):
     for path in sorted(sources.rglob("*.c")):
         for name in defined(path.read_text(encoding="utf-8")):
             owners.setdefault(name, set()).add(path)
-    for path in sorted(sources.rglob("*.inc")):
+    for path in sorted(sources.rglob("*.S")):
         for name in GLOBAL.findall(path.read_text(encoding="utf-8")):
             owners.setdefault(name, set()).add(path)
     return owners
@@ -75,7 +75,7 @@ def read_owners(sources):
 
 def complaints(header, owners):
     """Yields names that the header declares and its own .c file does not define."""
-    own = {header.with_suffix(".c"), header.with_suffix(".inc")}
+    own = {header.with_suffix(".c"), header.with_suffix(".S")}
     for name in declared(header.read_text(encoding="utf-8")):
         files = owners.get(name, set())
         if not own & files:

@@ -60,30 +60,6 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		note_launch((enum real_launch)fact->launch);
 }
 
-uint8_t shim_gate_timed_only[REAL_ROW_COUNT];
-
-static uint8_t timed_only(enum real_row row)
-{
-	const struct real_driver_fact *fact = &real_driver_facts[row];
-	unsigned bits = GATE_PROFILE;
-
-	if (fact->launch != REAL_NO_LAUNCH || fact->visibility != REAL_UNSEEN || stacked[row] != 0)
-		return 0;
-	if (!may_put_work((enum real_class)fact->class))
-		bits |= GATE_WATCHED | GATE_CLOSED;
-	if (fact->class == REAL_PASS || fact->class == REAL_LOCAL)
-		bits |= GATE_DEFERRED;
-	return (uint8_t)bits;
-}
-
-void shim_gate_prepare(void)
-{
-	if (!hp_tsc_is_usable())
-		return;
-	for (size_t row = 0; row < REAL_ROW_COUNT; row++)
-		shim_gate_timed_only[row] = timed_only((enum real_row)row);
-}
-
 /* The stream that a gated call names. */
 static CUstream stream_of(const struct real_driver_fact *fact, const struct shim_frame *frame)
 {
@@ -111,7 +87,7 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 
 	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
 	if (gate & GATE_PROFILE) {
-		frame->enter_ns = hp_tsc_now_ns();
+		frame->enter_ns = hp_now_ns();
 		way.timed = 1u + stacked[frame->row];
 	}
 	/* Most calls of a profile are timed, and nothing else. */
@@ -124,5 +100,5 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 
 void shim_gate_leave(const struct shim_frame *frame)
 {
-	trace_called(frame->row, frame->enter_ns, hp_tsc_now_ns(), &frame->saved_frame);
+	trace_called(frame->row, frame->enter_ns, hp_now_ns(), &frame->saved_frame);
 }

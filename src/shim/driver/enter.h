@@ -4,7 +4,7 @@
 #ifndef HP_SHIM_DRIVER_ENTER_H
 #define HP_SHIM_DRIVER_ENTER_H
 
-#include "base/tsc_clock.h"
+#include "base/clock.h"
 #include "engine/gate.h"
 #include "shim/driver/frame.h"
 #include "shim/export.h"
@@ -29,16 +29,6 @@ struct shim_way shim_gate_enter(struct shim_frame *frame);
 /* Called when the function that was timed has returned. */
 void shim_gate_leave(const struct shim_frame *frame);
 
-/*
- * By row: the bits of the gate that ask for nothing but the time of a call.  If no other bit is
- * set, thunk.S reads the time-stamp counter before and after the call, and calls trace_called() by
- * itself.
- */
-extern uint8_t shim_gate_timed_only[REAL_ROW_COUNT];
-
-/* Fills in that table before GATE_PROFILE is set, unless the counter cannot be used. */
-void shim_gate_prepare(void);
-
 /* Called before `row` runs on `stream`: does what the bits of the gate ask for, if any is set. */
 void shim_gate_pass(enum real_row row, CUstream stream);
 
@@ -61,7 +51,7 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 
 	if (__builtin_expect(gate != 0, 0)) {
 		if (gate & GATE_PROFILE)
-			call.enter_ns = hp_tsc_now_ns();
+			call.enter_ns = hp_now_ns();
 		shim_gate_pass(row, stream);
 	}
 	return call;
@@ -70,7 +60,7 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 static inline void shim_call_end(const struct shim_call *call)
 {
 	if (__builtin_expect(call->enter_ns != 0, 0))
-		trace_called(call->row, call->enter_ns, hp_tsc_now_ns(), call->frame);
+		trace_called(call->row, call->enter_ns, hp_now_ns(), call->frame);
 }
 
 /* Every wrapper has one of these: the gate, and the call's time until the wrapper returns. */

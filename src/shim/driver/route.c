@@ -6,7 +6,7 @@
 #include "base/counters.h"
 #include "real/real.h"
 #include "shim/driver/chain.h"
-#include "shim/driver/thunk_rows.h"
+#include "shim/driver/thunk.h"
 #include "shim/driver/unknown.h"
 #include "trace/trace.h"
 

@@ -5,9 +5,6 @@
  * stack and return address are unchanged.  If it is closed, the stub saves the argument registers,
  * calls shim_gate_enter() and jumps to the address that this returns.  If the call is timed, the
  * stub calls that address instead, with a copy of the arguments that lie on the stack (stacked.def).
- *
- * Most calls of a profile are timed and nothing else (shim_gate_timed_only).  The stub then reads
- * the time-stamp counter and calls the driver's function at once.
  */
 #include "shim/driver/arguments.inc"
 
@@ -15,75 +12,76 @@
 	.hidden	gate_word
 	.hidden	shim_gate_enter
 	.hidden	shim_gate_leave
-	.hidden	shim_gate_timed_only
-	.hidden	hp_tsc_span
-	.hidden	trace_called
 	.text
 
-.macro stub_of_gate
+	.set	row, 0
+
+.macro stub_begin name
+	.globl	\name
+	.type	\name, %function
+	.p2align 5
+\name:
+	.cfi_startproc
+.endm
+
+.macro stub_end name
+	.cfi_endproc
+	.size	\name, . - \name
+	.set	row, row + 1
+.endm
+
+/* A stub that checks the gate. */
+.macro DRIVER_ROW name
+	stub_begin	\name
 	endbr64
 	movl	$row, %r11d
 	cmpl	$0, gate_word(%rip)
 	jne	gate_closed
 	jmp	*real_driver + 8 * row(%rip)
+	stub_end	\name
 .endm
 
+/* The body of a stub that always passes the gate. */
 .macro stub_closed
 	endbr64
 	movl	$row, %r11d
-	jmp	gate_full
+	jmp	gate_closed
 .endm
 
-#include "shim/driver/thunk_rows.inc"
+.macro EXPOSES_ROW name
+	stub_begin	\name
+	stub_closed
+	stub_end	\name
+.endm
+
+/* A C function has this name. */
+.macro WRAPPED_ROW
+	.set	row, row + 1
+.endm
+
+#define DRIVER(name, ...) DRIVER_ROW name;
+#define WRAPPED(name, ...) WRAPPED_ROW;
+#define EXPOSES(name, ...) EXPOSES_ROW name;
+#include "real/driver.def"
+
+/* For functions that driver.def lacks: route.c hands these out one by one. */
+	.globl	shim_unknown_stubs
+	.hidden	shim_unknown_stubs
+	.type	shim_unknown_stubs, %function
+	.balign SHIM_UNKNOWN_BYTES
+shim_unknown_stubs:
+.rept SHIM_UNKNOWN_MOST
+	.balign SHIM_UNKNOWN_BYTES
+	.cfi_startproc
+	stub_closed
+	.cfi_endproc
+	.set	row, row + 1
+.endr
+	.size	shim_unknown_stubs, . - shim_unknown_stubs
 
 	.type	gate_closed, %function
 	.p2align 4
 gate_closed:
-	.cfi_startproc
-	leaq	shim_gate_timed_only(%rip), %r10
-	movzbl	(%r10, %r11), %r10d
-	testl	%r10d, %r10d
-	jz	gate_full
-	notl	%r10d
-	testl	%r10d, gate_word(%rip)
-	jnz	gate_full
-
-	/* All arguments are in registers, and no function with a row is variadic. */
-	pushq	%rbp
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rbp, -16
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-	subq	$32, %rsp
-	movq	%r11, -8(%rbp)
-	movq	%rdx, %r10
-	rdtsc
-	shlq	$32, %rdx
-	orq	%rdx, %rax
-	movq	%rax, -16(%rbp)
-	movq	%r10, %rdx
-	leaq	real_driver(%rip), %r10
-	call	*(%r10, %r11, 8)
-	movq	%rax, -24(%rbp)
-	rdtsc
-	shlq	$32, %rdx
-	leaq	(%rdx, %rax), %rsi
-	movq	-16(%rbp), %rdi
-	call	hp_tsc_span
-	movq	-8(%rbp), %rdi
-	movq	%rax, %rsi
-	movq	%rbp, %rcx
-	call	trace_called
-	movq	-24(%rbp), %rax
-	leave
-	.cfi_def_cfa %rsp, 8
-	ret
-	.cfi_endproc
-	.size	gate_closed, . - gate_closed
-
-	.type	gate_full, %function
-	.p2align 4
-gate_full:
 	.cfi_startproc
 	save_arguments
 	movq	%rsp, %rdi
@@ -117,6 +115,20 @@ gate_copy:
 	.cfi_def_cfa %rsp, 8
 	ret
 	.cfi_endproc
-	.size	gate_full, . - gate_full
+	.size	gate_closed, . - gate_closed
+
+/* The exported function of each row. */
+	.section .data.rel.ro, "aw"
+	.globl	shim_exports
+	.hidden	shim_exports
+	.type	shim_exports, %object
+	.p2align 3
+shim_exports:
+#define DRIVER(name, ...) .quad name;
+#define WRAPPED DRIVER
+#define EXPOSES DRIVER
+#include "real/driver.def"
+	.size	shim_exports, . - shim_exports
+	.text
 
 	.section .note.GNU-stack, "", %progbits

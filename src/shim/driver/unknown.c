@@ -13,7 +13,7 @@
 #include "engine/visibility.h"
 #include "pin/unpin.h"
 #include "shim/driver/frame.h"
-#include "shim/driver/thunk_rows.h"
+#include "shim/driver/thunk.h"
 
 #include <errno.h>
 #include <string.h>

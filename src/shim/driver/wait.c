@@ -2,18 +2,17 @@
  * wait.c - the calls in which the host waits for the device.
  * The profile gets their durations.
  */
-#include "base/clock.h"
 #include "shim/driver/enter.h"
 #include "trace/trace.h"
 
-#define WAIT(name, parameters, arguments)                                  \
-	HP_EXPORT CUresult name parameters                                 \
-	{                                                                  \
-		SHIM_ENTER(REAL_ROW_##name);                               \
-		CUresult result = REAL(name) arguments;                    \
-		if (shim_call.enter_ns != 0)                               \
-			trace_waited(shim_call.enter_ns, hp_tsc_now_ns()); \
-		return result;                                             \
+#define WAIT(name, parameters, arguments)                              \
+	HP_EXPORT CUresult name parameters                             \
+	{                                                              \
+		SHIM_ENTER(REAL_ROW_##name);                           \
+		CUresult result = REAL(name) arguments;                \
+		if (shim_call.enter_ns != 0)                           \
+			trace_waited(shim_call.enter_ns, hp_now_ns()); \
+		return result;                                         \
 	}
 WAIT(cuCtxSynchronize, (void), ())
 WAIT(cuCtxSynchronize_v2, (CUcontext context), (context))

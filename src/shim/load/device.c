@@ -17,7 +17,6 @@
 #include "heap/limits.h"
 #include "heap/pressure.h"
 #include "pin/pin.h"
-#include "shim/driver/enter.h"
 #include "shim/driver/linked.h"
 #include "shim/libc/large.h"
 #include "shim/load/quick_exit.h"
@@ -161,7 +160,6 @@ void shim_device_found(void)
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {
-		shim_gate_prepare();
 		gate_set(GATE_PROFILE);
 		quick_exit_prepare();
 		atomic_store(&pin_told, trace_pinned);

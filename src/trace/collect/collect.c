@@ -9,7 +9,6 @@
 #include "trace/collect/collect.h"
 #include "base/clock.h"
 #include "base/options.h"
-#include "base/tsc_clock.h"
 #include "base/thread.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/hostcalls.h"
@@ -136,7 +135,6 @@ static void *reader(void *unused)
 		uint32_t seen = atomic_load(&read_now);
 		bool last = atomic_load(&stop_reading);
 
-		hp_tsc_clock_adjust();
 		read_all(last);
 		modules_turn(frames_forget);
 		sampler_turn();

@@ -1,8 +1,8 @@
 /*
  * The stubs that thunk.S generates from driver.def.
  */
-#ifndef HP_SHIM_DRIVER_THUNK_ROWS_H
-#define HP_SHIM_DRIVER_THUNK_ROWS_H
+#ifndef HP_SHIM_DRIVER_THUNK_H
+#define HP_SHIM_DRIVER_THUNK_H
 
 #include "real/real.h"
 
