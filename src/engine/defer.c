@@ -217,8 +217,7 @@ void defer_gate(enum real_row row, CUstream stream)
 {
 	const enum real_class class = (enum real_class)real_driver_facts[row].class;
 
-	if (class == REAL_PASS || class == REAL_LOCAL ||
-	    !hp_keeps_one(real_class_protections[class]))
+	if (class == REAL_PASS || class == REAL_LOCAL || !hp_keeps(gate))
 		return;
 	defer_called();
 	if (class != REAL_COPY && class != REAL_ENQUEUE)

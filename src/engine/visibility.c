@@ -15,14 +15,9 @@ _Atomic uint32_t visibility_now;
 /* Allocations and registrations of pinned memory by the program. */
 static _Atomic int pinned;
 
-static bool keeps(enum real_visibility how)
-{
-	return hp_keeps_one(real_visibility_protections[how]);
-}
-
 void visibility_raise(enum real_visibility how)
 {
-	if (how != REAL_UNSEEN && keeps(how))
+	if (how != REAL_UNSEEN && hp_keeps(visible))
 		atomic_fetch_or(&visibility_now, 1u << how);
 }
 
@@ -40,13 +35,13 @@ void visibility_pinned(int by)
 	/* Never below 0: memory may be freed whose allocation hotpin did not see. */
 	while (!atomic_compare_exchange_weak(&pinned, &before, before + by > 0 ? before + by : 0))
 		continue;
-	if (before + by > 0 && keeps(REAL_SEEN_PINNED)) {
+	if (before + by > 0 && hp_keeps(visible)) {
 		atomic_fetch_or(&visibility_now, bit);
 		return;
 	}
 	atomic_fetch_and(&visibility_now, ~bit);
 	/* Another thread may have pinned memory between the two steps. */
-	if (atomic_load(&pinned) > 0 && keeps(REAL_SEEN_PINNED))
+	if (atomic_load(&pinned) > 0 && hp_keeps(visible))
 		atomic_fetch_or(&visibility_now, bit);
 }
 

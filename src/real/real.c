@@ -37,16 +37,6 @@ const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
 #undef ROLE_KERNEL
 #undef ROLE_GRAPH
 
-const enum hp_protection real_class_protections[REAL_CLASS_COUNT] = {
-#define GATED(class, protection) [REAL_##class] = HP_PROTECTION_##protection,
-#include "real/class.def"
-};
-
-const enum hp_protection real_visibility_protections[REAL_VISIBILITY_COUNT] = {
-#define VISIBILITY(how, name) [REAL_SEEN_##how] = HP_PROTECTION_visible_##name,
-#include "real/visibility.def"
-};
-
 const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT] = {
 #define VISIBILITY(how, name) [REAL_SEEN_##how] = HP_COUNT_kept_##name,
 #include "real/visibility.def"

@@ -7,7 +7,6 @@
 #define HP_REAL_REAL_H
 
 #include "base/counters.h"
-#include "base/protections.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,16 +19,19 @@
 
 #include "real/newer.h"
 
-/* The action that may be necessary before a driver function runs. */
+/* The action before a driver function runs while deferred copies are in flight. */
 enum real_class {
-#define PASSES(class)            REAL_##class,
-#define GATED(class, protection) REAL_##class,
-#include "real/class.def"
-	REAL_CLASS_COUNT
+	REAL_PASS,    /* none: no effect on copies; hotpin's function if a profile times it */
+	REAL_LOCAL,   /* none: no effect on copies; the program always gets hotpin's function */
+	REAL_COPY,    /* a copy: ordered behind deferred copies on other streams */
+	REAL_ENQUEUE, /* enqueues work: ordered behind deferred copies on other streams */
+	REAL_WAIT,    /* the host waits: deferred copies complete first, as for all below */
+	REAL_OBSERVE, /* the host polls */
+	REAL_MEMORY,  /* memory and its export */
+	REAL_CAPTURE, /* begins or ends a capture */
+	REAL_LIFE,    /* contexts, streams, events */
+	REAL_SETTLE,  /* may do anything */
 };
-
-/* The protection of each class; unused for classes that pass the gate. */
-extern const enum hp_protection real_class_protections[REAL_CLASS_COUNT];
 
 /*
  * The ways in which the host can see work on the device without a call into the driver that hotpin
@@ -43,7 +45,6 @@ enum real_visibility {
 };
 
 /* By enum real_visibility, from REAL_UNSEEN + 1 on. */
-extern const enum hp_protection real_visibility_protections[REAL_VISIBILITY_COUNT];
 extern const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT];
 
 enum real_row {

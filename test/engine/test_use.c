@@ -3,6 +3,7 @@
  * fork() leave.
  */
 #include "base/lock.h"
+#include "base/protections.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"
 #include "pin/user_registration.h"

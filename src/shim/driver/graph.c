@@ -7,10 +7,8 @@
  * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
  */
 #include "base/protections.h"
-#include "engine/state.h"
-#include "engine/unpin.h"
 #include "engine/visibility.h"
-#include "shim/driver/enter.h"
+#include "shim/driver/run.h"
 
 static void unpin_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
 {
@@ -52,20 +50,7 @@ static void unpin_node(const CUgraphNodeParams *node)
 		visibility_raise(REAL_SEEN_MEMORY_OPS);
 }
 
-/* Defines a function that makes a node of the parameters; nothing is pinned during the call. */
-#define NODE(name, unpin, parameters, arguments)                         \
-	HP_EXPORT CUresult name parameters                               \
-	{                                                                \
-		SHIM_ENTER(REAL_ROW_##name);                             \
-		bool held = state_active && hp_keeps(node_pins_nothing); \
-		if (held)                                                \
-			unpin_hold();                                    \
-		unpin;                                                   \
-		CUresult result = REAL(name) arguments;                  \
-		if (held)                                                \
-			unpin_release();                                 \
-		return result;                                           \
-	}
+#define NODE(name, ...) SHIM_UNPINS(name, GATE_NO_STREAM, __VA_ARGS__)
 NODE(cuGraphAddMemcpyNode, unpin_box(box),
      (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
       const CUDA_MEMCPY3D *box, CUcontext context),

@@ -9,11 +9,10 @@
 #include "engine/context.h"
 #include "engine/defer.h"
 #include "engine/state.h"
-#include "engine/unpin.h"
 #include "real/contexts.h"
 #include "shim/driver/chain.h"
-#include "shim/driver/enter.h"
 #include "shim/driver/route.h"
+#include "shim/driver/run.h"
 #include "shim/load/device.h"
 #include "trace/trace.h"
 
@@ -152,15 +151,7 @@ END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
  * Registrations that were made in a green context may end with it, or live on in the primary one.
  * So they are ended before.
  */
-HP_EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx context)
-{
-	SHIM_ENTER(REAL_ROW_cuGreenCtxDestroy);
-	unpin_hold();
-	unpin_everything();
-	CUresult result = REAL(cuGreenCtxDestroy)(context);
-	unpin_release();
-	return result;
-}
+SHIM_UNPINS(cuGreenCtxDestroy, GATE_NO_STREAM, unpin_everything(), (CUgreenCtx context), (context))
 
 /* A capture ends with the stream that it began on. */
 #define DESTROY(name)                                      \

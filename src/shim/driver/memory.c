@@ -9,12 +9,11 @@
 #include "base/protections.h"
 #include "base/cancel.h"
 #include "engine/state.h"
-#include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "heap/map.h"
 #include "pin/use.h"
 #include "pin/user_registration.h"
-#include "shim/driver/enter.h"
+#include "shim/driver/run.h"
 
 /* Never registered, because it is hotpin's own data; large enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
@@ -23,11 +22,11 @@ static char pageable[64] __attribute__((aligned(64)));
  * Enters the block of `address`.  Returns the address that the driver is asked about: another,
  * pageable one if the block is pinned, or may be pinned or unpinned just now.
  */
-static void *mask(const void *address, bool keeps, const void *frame)
+static void *mask(const void *address, const void *frame)
 {
 	struct block *block = state_active && heap_owns(address) ? range_find(address) : NULL;
 
-	if (block == NULL || !keeps)
+	if (block == NULL || !hp_keeps(query_as_pageable))
 		return (void *)address;
 	pin_give_back(frame);
 	if (pin_enter_pageable(block, frame) == PIN_TAKEN)
@@ -38,35 +37,35 @@ static void *mask(const void *address, bool keeps, const void *frame)
 }
 
 /* Evaluates `call`, the driver's answer about `asked`. */
-#define ANSWER(kind, address, call)                                                                \
-	({                                                                                         \
-		const void *frame = __builtin_frame_address(0);                                    \
-		__typeof__(address) asked =                                                        \
-			(__typeof__(address))mask((const void *)(address), hp_keeps(kind), frame); \
-		CUresult answer = call;                                                            \
-		pin_leave(frame);                                                                  \
-		answer;                                                                            \
+#define ANSWER(address, call)                                                      \
+	({                                                                         \
+		const void *frame = __builtin_frame_address(0);                    \
+		__typeof__(address) asked =                                        \
+			(__typeof__(address))mask((const void *)(address), frame); \
+		CUresult answer = call;                                            \
+		pin_leave(frame);                                                  \
+		answer;                                                            \
 	})
 
 /* Questions; `arguments` contain `asked`. */
-#define ASK(name, kind, parameters, arguments)                      \
-	HP_EXPORT CUresult name parameters                          \
-	{                                                           \
-		SHIM_ENTER(REAL_ROW_##name);                        \
-		return ANSWER(kind, address, REAL(name) arguments); \
+#define ASK(name, parameters, arguments)                      \
+	HP_EXPORT CUresult name parameters                    \
+	{                                                     \
+		SHIM_ENTER(REAL_ROW_##name);                  \
+		return ANSWER(address, REAL(name) arguments); \
 	}
-ASK(cuPointerGetAttribute, query_as_pageable,
-    (void *data, CUpointer_attribute attribute, CUdeviceptr address), (data, attribute, asked))
-ASK(cuMemHostGetFlags, query_of_host_memory, (unsigned *flags, void *address), (flags, asked))
-ASK(cuMemHostGetDevicePointer_v2, query_of_host_memory,
-    (CUdeviceptr * ret, void *address, unsigned flags), (ret, asked, flags))
-ASK(cuMemGetAddressRange_v2, query_as_pageable,
-    (CUdeviceptr * base, size_t *bytes, CUdeviceptr address), (base, bytes, asked))
-ASK(cuMemRangeGetAttribute, query_as_pageable,
+ASK(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+    (data, attribute, asked))
+ASK(cuMemHostGetFlags, (unsigned *flags, void *address), (flags, asked))
+ASK(cuMemHostGetDevicePointer_v2, (CUdeviceptr * ret, void *address, unsigned flags),
+    (ret, asked, flags))
+ASK(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address),
+    (base, bytes, asked))
+ASK(cuMemRangeGetAttribute,
     (void *data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
      size_t bytes),
     (data, data_bytes, attribute, asked, bytes))
-ASK(cuMemRangeGetAttributes, query_as_pageable,
+ASK(cuMemRangeGetAttributes,
     (void **data, size_t *data_bytes, CUmem_range_attribute *attributes, size_t count,
      CUdeviceptr address, size_t bytes),
     (data, data_bytes, attributes, count, asked, bytes))
@@ -78,9 +77,9 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 	SHIM_ENTER(REAL_ROW_cuPointerGetAttributes);
 
 	CUdeviceptr named = address;
-	CUresult result = ANSWER(
-		query_as_pageable, address,
-		(named = asked, REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
+	CUresult result =
+		ANSWER(address, (named = asked,
+				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
 	if (named == address || result != CUDA_SUCCESS || !hp_keeps(query_returns_address))
 		return result;
 	/* Of pageable memory the driver knows only the address (driver 580). */
@@ -97,84 +96,51 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 	SHIM_ENTER(REAL_ROW_cuPointerSetAttribute);
 	if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		visibility_raise(REAL_SEEN_SYNC_MEMOPS);
-	return ANSWER(query_as_pageable, address,
-		      REAL(cuPointerSetAttribute)(value, attribute, asked));
+	return ANSWER(address, REAL(cuPointerSetAttribute)(value, attribute, asked));
 }
 
 /*
  * Advice and prefetching act on the pages themselves, so no other address can be named: the block
  * is unpinned first.  The range may start outside the heap and reach into it.
  */
-#define UNPIN_RUN(name, unpin, arguments)               \
-	({                                              \
-		unpin_hold();                           \
-		unpin;                                  \
-		CUresult result = REAL(name) arguments; \
-		unpin_release();                        \
-		result;                                 \
-	})
-#define UNPIN(name, on, parameters, arguments)                                                \
-	HP_EXPORT CUresult name parameters                                                    \
-	{                                                                                     \
-		SHIM_ENTER_ON(REAL_ROW_##name, on);                                           \
-		return UNPIN_RUN(name, unpin_range((const void *)address, bytes), arguments); \
-	}
-#define PREFETCH(name)                                                                             \
-	UNPIN(name, stream, (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream), \
-	      (address, bytes, device, stream))
-#define PREFETCH_V2(name)                                                                 \
-	UNPIN(name, stream,                                                               \
-	      (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, \
-	       CUstream stream),                                                          \
-	      (address, bytes, location, flags, stream))
-UNPIN(cuMemAdvise, GATE_NO_STREAM,
-      (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device),
-      (address, bytes, advice, device))
-PREFETCH(cuMemPrefetchAsync)
-PREFETCH(cuMemPrefetchAsync_ptsz)
-UNPIN(cuMemAdvise_v2, GATE_NO_STREAM,
-      (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location),
-      (address, bytes, advice, location))
-PREFETCH_V2(cuMemPrefetchAsync_v2)
-PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
-
-/* Several ranges in one call. */
-#define UNPIN_EACH(name, parameters, arguments)                                         \
-	HP_EXPORT CUresult name parameters                                              \
-	{                                                                               \
-		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                 \
-		return UNPIN_RUN(name, unpin_each(addresses, sizes, count), arguments); \
-	}
-#define DISCARD(name)                                                      \
-	UNPIN_EACH(name,                                                   \
-		   (CUdeviceptr * addresses, size_t * sizes, size_t count, \
-		    unsigned long long flags, CUstream stream),            \
-		   (addresses, sizes, count, flags, stream))
-#define PREFETCH_EACH(name)                                                    \
-	UNPIN_EACH(name,                                                       \
-		   (CUdeviceptr * addresses, size_t * sizes, size_t count,     \
-		    CUmemLocation * locations, size_t * indices, size_t kinds, \
-		    unsigned long long flags, CUstream stream),                \
-		   (addresses, sizes, count, locations, indices, kinds, flags, stream))
 static void unpin_each(const CUdeviceptr *addresses, const size_t *sizes, size_t count)
 {
 	for (size_t i = 0; addresses != NULL && sizes != NULL && i < count; i++)
 		unpin_range((const void *)addresses[i], sizes[i]);
 }
 
-DISCARD(cuMemDiscardBatchAsync)
-DISCARD(cuMemDiscardBatchAsync_ptsz)
-PREFETCH_EACH(cuMemPrefetchBatchAsync)
-PREFETCH_EACH(cuMemPrefetchBatchAsync_ptsz)
-PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync)
-PREFETCH_EACH(cuMemDiscardAndPrefetchBatchAsync_ptsz)
-#undef UNPIN
-#undef UNPIN_RUN
-#undef UNPIN_EACH
-#undef DISCARD
-#undef PREFETCH_EACH
-#undef PREFETCH
-#undef PREFETCH_V2
+#define RANGE  unpin_range((const void *)address, bytes)
+#define RANGES unpin_each(addresses, sizes, count)
+#define BOTH(name, ...)                        \
+	SHIM_UNPINS(name, stream, __VA_ARGS__) \
+	SHIM_UNPINS(name##_ptsz, stream, __VA_ARGS__)
+SHIM_UNPINS(cuMemAdvise, GATE_NO_STREAM, RANGE,
+	    (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device),
+	    (address, bytes, advice, device))
+SHIM_UNPINS(cuMemAdvise_v2, GATE_NO_STREAM, RANGE,
+	    (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location),
+	    (address, bytes, advice, location))
+BOTH(cuMemPrefetchAsync, RANGE,
+     (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream),
+     (address, bytes, device, stream))
+BOTH(cuMemPrefetchAsync_v2, RANGE,
+     (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, CUstream stream),
+     (address, bytes, location, flags, stream))
+BOTH(cuMemDiscardBatchAsync, RANGES,
+     (CUdeviceptr * addresses, size_t *sizes, size_t count, unsigned long long flags,
+      CUstream stream),
+     (addresses, sizes, count, flags, stream))
+BOTH(cuMemPrefetchBatchAsync, RANGES,
+     (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *locations,
+      size_t *indices, size_t kinds, unsigned long long flags, CUstream stream),
+     (addresses, sizes, count, locations, indices, kinds, flags, stream))
+BOTH(cuMemDiscardAndPrefetchBatchAsync, RANGES,
+     (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *locations,
+      size_t *indices, size_t kinds, unsigned long long flags, CUstream stream),
+     (addresses, sizes, count, locations, indices, kinds, flags, stream))
+#undef RANGE
+#undef RANGES
+#undef BOTH
 
 /* The program's own registration would fail next to hotpin's (error 712), so hotpin's ends first.
  */
@@ -218,11 +184,11 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemHostUnregister);
 
-	CUresult result = is_user_registered(address) ? REAL(cuMemHostUnregister)(address)
-						      : ANSWER(query_of_host_memory, address,
-							       REAL(cuMemHostUnregister)(asked));
+	CUresult result = is_user_registered(address)
+				  ? REAL(cuMemHostUnregister)(address)
+				  : ANSWER(address, REAL(cuMemHostUnregister)(asked));
 	if (result == CUDA_SUCCESS && state_active) {
-		if (hp_keeps(unregistered_noticed))
+		if (hp_keeps(registered_known))
 			pin_user_registration_ended(address);
 		visibility_pinned(-1);
 	}
@@ -233,7 +199,7 @@ HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemFreeHost);
 
-	CUresult result = ANSWER(query_of_host_memory, address, REAL(cuMemFreeHost)(asked));
+	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(asked));
 	if (result == CUDA_SUCCESS && address != NULL)
 		visibility_pinned(-1);
 	return result;

@@ -1,10 +1,11 @@
 /*
- * The body of every copy wrapper.
+ * The bodies of wrappers that are alike: copies, and calls that need pageable memory.
  */
 #ifndef HP_SHIM_DRIVER_RUN_H
 #define HP_SHIM_DRIVER_RUN_H
 
 #include "engine/copy.h"
+#include "engine/unpin.h"
 #include "shim/driver/enter.h"
 #include "shim/export.h"
 #include "trace/trace.h"
@@ -27,5 +28,17 @@
 	while (copy_next(&copy))                                                            \
 		copy.result = REAL(name) arguments;                                         \
 	return copy_end(&copy)
+
+/* Defines a function whose blocks `unpin` unpins; nothing is pinned until the driver returns. */
+#define SHIM_UNPINS(name, on, unpin, parameters, arguments) \
+	HP_EXPORT CUresult name parameters                  \
+	{                                                   \
+		SHIM_ENTER_ON(REAL_ROW_##name, on);         \
+		unpin_hold();                               \
+		unpin;                                      \
+		CUresult result = REAL(name) arguments;     \
+		unpin_release();                            \
+		return result;                              \
+	}
 
 #endif

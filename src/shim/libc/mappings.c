@@ -34,14 +34,14 @@
 /* The mapping changes: a block there is unpinned for good. */
 static void changes(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)))
+	if (unlikely(heap_touches(address, bytes)) && hp_keeps(altered_unpinned))
 		pin_altered(address, bytes);
 }
 
 /* The pages move, which pinned pages cannot.  The contents stay: the block may be pinned again. */
 static void moves(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)) && hp_keeps(moved_unpins))
+	if (unlikely(heap_touches(address, bytes)) && hp_keeps(altered_unpinned))
 		unpin_range(address, bytes);
 }
 
@@ -78,7 +78,7 @@ static void is_advised(const void *address, size_t bytes, int advice)
 /* The heap's pages are readable and writable: that protection only restores them. */
 HP_EXPORT int mprotect(void *address, size_t bytes, int protection)
 {
-	if (protection != (PROT_READ | PROT_WRITE) && hp_keeps(mprotect_unpins))
+	if (protection != (PROT_READ | PROT_WRITE))
 		changes(address, bytes);
 	return CALL_NEXT(mprotect, address, bytes, protection);
 }
@@ -86,15 +86,13 @@ HP_EXPORT int mprotect(void *address, size_t bytes, int protection)
 HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key)
 {
 	move_keys_are_used();
-	if (hp_keeps(pkey_mprotect_unpins))
-		changes(address, bytes);
+	changes(address, bytes);
 	return CALL_NEXT(pkey_mprotect, address, bytes, protection, key);
 }
 
 HP_EXPORT int madvise(void *address, size_t bytes, int advice)
 {
-	if (hp_keeps(madvise_unpins))
-		is_advised(address, bytes, advice);
+	is_advised(address, bytes, advice);
 	return CALL_NEXT(madvise, address, bytes, advice);
 }
 
@@ -118,14 +116,13 @@ HP_EXPORT ssize_t process_madvise(int process, const struct iovec *ranges, size_
 				  unsigned flags)
 {
 	for (size_t i = 0; heap_bytes != 0 && ranges != NULL && i < count && i < IOV_MAX; i++)
-		if (hp_keeps(process_madvise_unpins))
-			is_advised(ranges[i].iov_base, ranges[i].iov_len, advice);
+		is_advised(ranges[i].iov_base, ranges[i].iov_len, advice);
 	return syscall(SYS_process_madvise, process, ranges, count, advice, flags);
 }
 
 HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	if (flags & MAP_FIXED && hp_keeps(mmap_unpins))
+	if (flags & MAP_FIXED)
 		changes(address, bytes);
 	return CALL_NEXT(mmap, address, bytes, protection, flags, fd, offset);
 }
@@ -136,15 +133,14 @@ HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int
 HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
 		       off64_t offset)
 {
-	if (flags & MAP_FIXED && hp_keeps(mmap_unpins))
+	if (flags & MAP_FIXED)
 		changes(address, bytes);
 	return CALL_NEXT(mmap64, address, bytes, protection, flags, fd, offset);
 }
 
 HP_EXPORT int munmap(void *address, size_t bytes)
 {
-	if (hp_keeps(munmap_unpins))
-		changes(address, bytes);
+	changes(address, bytes);
 	return CALL_NEXT(munmap, address, bytes);
 }
 
@@ -159,9 +155,8 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 		target = va_arg(rest, void *);
 		va_end(rest);
 	}
-	if (hp_keeps(mremap_unpins))
-		changes(address, old_bytes);
-	if (flags & MREMAP_FIXED && hp_keeps(mremap_target_unpins))
+	changes(address, old_bytes);
+	if (flags & MREMAP_FIXED)
 		changes(target, bytes);
 	return CALL_NEXT(mremap, address, old_bytes, bytes, flags, target);
 }
@@ -170,16 +165,14 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 HP_EXPORT long mbind(void *address, unsigned long bytes, int policy, const unsigned long *nodes,
 		     unsigned long nodes_most, unsigned flags)
 {
-	if (hp_keeps(mbind_unpins))
-		changes(address, bytes);
+	changes(address, bytes);
 	return syscall(SYS_mbind, address, bytes, policy, nodes, nodes_most, (unsigned long)flags);
 }
 
 HP_EXPORT long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
 			  int *ret_nodes, int flags)
 {
-	bool here = hp_keeps(move_pages_unpins) && nodes != NULL && pages != NULL &&
-		    (pid == 0 || pid == getpid());
+	bool here = nodes != NULL && pages != NULL && (pid == 0 || pid == getpid());
 
 	for (unsigned long i = 0; here && heap_bytes != 0 && i < count; i++)
 		moves(pages[i], 1);
@@ -192,7 +185,7 @@ HP_EXPORT void *shmat(int segment, const void *address, int flags)
 	struct shmid_ds facts;
 	int saved = errno;
 
-	if (flags & SHM_REMAP && hp_keeps(shmat_unpins) && shmctl(segment, IPC_STAT, &facts) == 0)
+	if (flags & SHM_REMAP && shmctl(segment, IPC_STAT, &facts) == 0)
 		changes(address, facts.shm_segsz);
 	errno = saved;
 	return CALL_NEXT(shmat, segment, address, flags);
@@ -204,14 +197,12 @@ HP_EXPORT void *shmat(int segment, const void *address, int flags)
  */
 HP_EXPORT int mlock(const void *address, size_t bytes)
 {
-	if (hp_keeps(mlock_unpins))
-		changes(address, bytes);
+	changes(address, bytes);
 	return CALL_NEXT(mlock, address, bytes);
 }
 
 HP_EXPORT int mlock2(const void *address, size_t bytes, unsigned flags)
 {
-	if (hp_keeps(mlock_unpins))
-		changes(address, bytes);
+	changes(address, bytes);
 	return CALL_NEXT(mlock2, address, bytes, flags);
 }
