@@ -16,13 +16,15 @@ const struct hp_options *const hp_options = &options;
 static const struct row {
 	const char *variable, *type, *dflt, *accepts, *help;
 	int (*parse)(const char *text, const char *accepts, void *ret);
-	void (*show)(char *buffer, size_t room, const char *accepts, const void *field);
 	void *field;
 } table[] = {
 #define OPT(type, field, variable, dflt, accepts, help) \
-	{ variable, #type, dflt, accepts, help, hp_parse_##type, hp_show_##type, &options.field },
+	{ variable, #type, dflt, accepts, help, hp_parse_##type, &options.field },
 #include "base/options.def"
 };
+
+/* The value of each option as the user has written it; "": the default. */
+static char written[HP_LEN(table)][HP_TEXT_MAX];
 
 /* Returns the text behind "NAME=" in an entry of the environment, or NULL for another name. */
 static const char *value_of(const char *entry, const char *name)
@@ -58,20 +60,6 @@ static void warn_unknown(const char *entry)
 		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
 }
 
-/* Scripts may still set values of earlier versions; returns the present value. */
-static const char *current_value(const char *entry, const char *text)
-{
-	static const char *const renamed[][2] = {
-		{ "HOTPIN_ASYNC=off", "0" },
-		{ "HOTPIN_ASYNC=h2d", "1" },
-	};
-
-	for (size_t i = 0; i < HP_LEN(renamed); i++)
-		if (strcmp(entry, renamed[i][0]) == 0)
-			return renamed[i][1];
-	return text;
-}
-
 static void load_one(const char *entry)
 {
 	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
@@ -79,8 +67,9 @@ static void load_one(const char *entry)
 
 		if (text == NULL)
 			continue;
-		text = current_value(entry, text);
-		if (row->parse(text, row->accepts, row->field) < 0)
+		if (row->parse(text, row->accepts, row->field) == 0)
+			snprintf(written[row - table], HP_TEXT_MAX, "%s", text);
+		else
 			hp_warn("%s: cannot read '%.80s' (expected %s), keeping '%s'",
 				row->variable, text, row->accepts, row->dflt);
 		return;
@@ -99,8 +88,10 @@ static void warn_without_profile(void)
 
 void hp_options_load(char *const *env)
 {
-	for (const struct row *row = table; row < table + HP_LEN(table); row++)
+	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
 		row->parse(row->dflt, row->accepts, row->field);
+		written[row - table][0] = '\0';
+	}
 	for (; env != NULL && *env != NULL; env++) {
 		/* Not HOTPINS=, which is not an option of hotpin. */
 		if (strncmp(*env, "HOTPIN=", 7) == 0 || strncmp(*env, "HOTPIN_", 7) == 0)
@@ -112,15 +103,14 @@ void hp_options_load(char *const *env)
 void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg)
 {
 	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		struct hp_option_row shown = {
-			.variable = row->variable,
-			.type = row->type,
-			.dflt = row->dflt,
-			.accepts = row->accepts,
-			.help = row->help,
-		};
+		const char *value = written[row - table];
 
-		row->show(shown.value, sizeof(shown.value), row->accepts, row->field);
-		show(&shown, arg);
+		show(&(struct hp_option_row){ .variable = row->variable,
+					      .type = row->type,
+					      .dflt = row->dflt,
+					      .accepts = row->accepts,
+					      .help = row->help,
+					      .value = value[0] != '\0' ? value : row->dflt },
+		     arg);
 	}
 }

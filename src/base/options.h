@@ -19,7 +19,7 @@ struct hp_options {
 /* One row of the table, for output. */
 struct hp_option_row {
 	const char *variable, *type, *dflt, *accepts, *help;
-	char value[HP_TEXT_MAX]; /* the present value, as a user would write it */
+	const char *value; /* the present value, as the user has written it */
 };
 
 /* Constant once hp_options_load() has returned; read it without a lock. */

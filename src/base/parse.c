@@ -1,5 +1,5 @@
 /*
- * parse.c - text to values and back.
+ * parse.c - text to values.
  *
  * libc's strtoull() and its relatives accept locale-dependent forms, signs and leading blanks, so
  * this file does not use them.
@@ -186,73 +186,6 @@ int hp_parse_dump(const char *text, const char *accepts, void *ret)
 		return -EINVAL;
 	*(hp_dump_t *)ret = HP_DUMP_TIMER + seconds;
 	return 0;
-}
-
-void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	(void)accepts;
-	snprintf(buffer, room, "%d", *(const hp_bool_t *)field);
-}
-
-void hp_show_word(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	const char *word = accepts;
-
-	for (hp_word_t left = *(const hp_word_t *)field; left > 0; left--)
-		word += strcspn(word, "|") + 1;
-	snprintf(buffer, room, "%.*s", (int)strcspn(word, "|"), word);
-}
-
-void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	static const char units[] = "\0KMG";
-	uint64_t value = *(const hp_size_t *)field;
-	int unit = 0;
-
-	(void)accepts;
-	if (value == HP_AUTO) {
-		snprintf(buffer, room, "auto");
-		return;
-	}
-	while (unit < 3 && value >= 1024 && value % 1024 == 0) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(buffer, room, "%llu%.1s", (unsigned long long)value, units + unit);
-}
-
-void hp_show_count(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	uint64_t value = *(const hp_count_t *)field;
-
-	(void)accepts;
-	if (value == HP_AUTO)
-		snprintf(buffer, room, "auto");
-	else
-		snprintf(buffer, room, "%llu", (unsigned long long)value);
-}
-
-void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	(void)accepts;
-	snprintf(buffer, room, "%s", (const char *)field);
-}
-
-void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *field)
-{
-	hp_dump_t value = *(const hp_dump_t *)field;
-	const char *name = "?";
-
-	(void)accepts;
-	for (size_t i = 0; i < HP_LEN(signals); i++)
-		if ((hp_dump_t)signals[i].number == value)
-			name = signals[i].name;
-	if (value == 0)
-		snprintf(buffer, room, "exit");
-	else if (value > HP_DUMP_TIMER)
-		snprintf(buffer, room, "timer:%llu", (unsigned long long)(value - HP_DUMP_TIMER));
-	else
-		snprintf(buffer, room, "signal:%s", name);
 }
 
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room)

@@ -1,5 +1,5 @@
 /*
- * Reads and writes option values: booleans, words, sizes, counts, texts and file names.
+ * Reads option values: booleans, words, sizes, counts, texts and file names.
  *
  * These functions neither allocate nor lock, and keep errno: they run before main() of foreign
  * programs.
@@ -43,14 +43,6 @@ int hp_parse_size(const char *text, const char *accepts, void *ret);
 int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
 int hp_parse_dump(const char *text, const char *accepts, void *ret);
-
-/* Each function writes the value at `field` as hp_parse_<type>() reads it, cut at `room` bytes. */
-void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field);
-void hp_show_word(char *buffer, size_t room, const char *accepts, const void *field);
-void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field);
-void hp_show_count(char *buffer, size_t room, const char *accepts, const void *field);
-void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field);
-void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *field);
 
 /* The values of the % marks in a file name. */
 struct hp_path_facts {

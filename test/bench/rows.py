@@ -465,24 +465,6 @@ def benches(check):
                 preloaded=("plain", "hotpin", "hand"),
             )
         )
-    # Plain is the profile that guesses which call made which copy.
-    result.append(
-        Bench(
-            "correlate-copy",
-            {
-                name: (
-                    ["launch", "copies", times(50000)],
-                    {"HOTPIN_PROFILE": "summary", "HOTPIN_CORRELATE": told},
-                )
-                for name, told in (("plain", "0"), ("hotpin", "1"))
-            },
-            [
-                Row("copy" + tail, "copy%s, CUPTI tells its call" % tail, MORE, 0.3e-6)
-                for tail in ("", "_call")
-            ],
-            preloaded=("plain", "hotpin"),
-        )
-    )
     # Plain is the profile without samples.
     for name, mode in (("profile-sample", "auto"), ("profile-sample-signal", "signal")):
         for threads, count in ((4, 10000), (64, 600)):

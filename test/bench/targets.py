@@ -37,7 +37,6 @@ TARGETS = [
 MORE = [
     Target("uploads between kernels", "uploads-between-kernels"),
     Target("the loop with other allocators", "alloc-loop-*"),
-    Target("a profile in which CUPTI correlates calls and copies", "correlate-copy"),
     Target("touching new memory", "touch", "touch-no-device"),
     Target("growing by realloc", "realloc-creep"),
     Target("processes that use no GPU", "spawn"),

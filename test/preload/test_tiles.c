@@ -136,7 +136,7 @@ TILES(synchronous, "cuMemcpyHtoDAsync")
 	run_all(SYNC);
 }
 
-TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=off")
+TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=0")
 {
 	run_all(SYNC);
 }

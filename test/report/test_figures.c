@@ -678,11 +678,11 @@ static void early_told(uint32_t correlation, uint32_t thread, uint64_t at)
 }
 
 /* Two calls whose copies end in the other order, and a copy of a thread that hotpin did not see. */
-static void two_early(const char *option, uint32_t self)
+static void two_early(uint32_t self)
 {
 	/* Rows are counted, and on a slow machine samples would add some. */
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", "HOTPIN_SAMPLE=off",
-						 option, NULL });
+	stage_begin(true,
+		    (const char *const[]){ "HOTPIN_PROFILE=trace", "HOTPIN_SAMPLE=off", NULL });
 	early_call(SECOND);
 	early_call(2 * SECOND);
 	early_record(2, 2 * SECOND + 5 * MICRO, 2200 * MILLI);
@@ -696,7 +696,7 @@ static void two_early(const char *option, uint32_t self)
 
 TEST(calls_that_cupti_tells)
 {
-	two_early("HOTPIN_CORRELATE=1", trace_thread());
+	two_early(trace_thread());
 	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12); /* that copy and launch */
 	stage_end();
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
@@ -707,23 +707,14 @@ TEST(calls_that_cupti_tells)
 	CHECK_EQ(stage_count(stage_json, ",null,null]"), 4);
 }
 
-TEST(calls_that_cupti_does_not_tell)
-{
-	two_early("HOTPIN_CORRELATE=0", trace_thread());
-	CHECK_EQ(mock_cupti.calls_enabled, 0);
-	stage_end();
-	/* By size and order: the copy of 2.2 s belongs to the first call, none to the second. */
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
-	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
-}
-
 /* Another client of CUPTI numbers threads in its own way. */
 TEST(calls_of_threads_with_other_numbers)
 {
 	mock_cupti.thread_type = 1;
-	two_early("HOTPIN_CORRELATE=1", 4711);
+	two_early(4711);
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
 	stage_end();
+	/* By size and order: the copy of 2.2 s belongs to the first call, none to the second. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
 	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }

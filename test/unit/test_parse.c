@@ -145,50 +145,6 @@ TEST(parsers_leave_errno_alone)
 	CHECK_EQ(errno, ENOTTY);
 }
 
-static void reads_back(uint64_t bytes, const char *expected)
-{
-	char text[64];
-	hp_size_t size = bytes, again = 1;
-
-	hp_show_size(text, sizeof(text), sizes, &size);
-	if (expected != NULL && !CHECK(strcmp(text, expected) == 0))
-		printf("# %s, expected %s\n", text, expected);
-	CHECK_EQ(hp_parse_size(text, sizes, &again), 0);
-	CHECK_EQ(again, bytes);
-}
-
-TEST(shown_sizes_read_back)
-{
-	reads_back(0, "0");
-	reads_back(1023, "1023");
-	reads_back(1024, "1K");
-	reads_back(1025, "1025");
-	reads_back(256 << 10, "256K");
-	reads_back(64 << 20, "64M");
-	reads_back((uint64_t)1 << 40, "1024G");
-	reads_back(INT64_MAX, "9223372036854775807");
-	reads_back(HP_AUTO, "auto");
-	for (unsigned shift = 0; shift < 63; shift++) {
-		reads_back((uint64_t)1 << shift, NULL);
-		reads_back(((uint64_t)1 << shift) - 1, NULL);
-	}
-}
-
-TEST(show_fits_its_room)
-{
-	char text[8] = "#######";
-	hp_count_t count = 123456;
-	hp_word_t word = 2;
-
-	hp_show_count(text, 4, "", &count);
-	CHECK(strcmp(text, "123") == 0 && text[4] == '#');
-	hp_show_word(text, sizeof(text), "off|h2d|all", &word);
-	CHECK(strcmp(text, "all") == 0);
-	word = 0;
-	hp_show_word(text, sizeof(text), "off|h2d|all", &word);
-	CHECK(strcmp(text, "off") == 0);
-}
-
 static const struct hp_path_facts facts = {
 	.pid = 4711, .host = "node/7", .time = "20261121-034915", .rank = "3"
 };
@@ -262,15 +218,11 @@ TEST(dump)
 		"exit ",     "USR2",        "timer:1000001", "timer:9999999999999999999",
 		"timer:60:", "timer:60:60",
 	};
-	char shown[64];
-
 	for (size_t i = 0; i < HP_LEN(rows); i++) {
 		hp_dump_t value = 4711;
 
 		CHECK_EQ(hp_parse_dump(rows[i].text, "", &value), 0);
 		CHECK_EQ(value, rows[i].value);
-		hp_show_dump(shown, sizeof(shown), "", &value);
-		CHECK(strcmp(shown, rows[i].text) == 0);
 	}
 	for (size_t i = 0; i < HP_LEN(bad); i++) {
 		hp_dump_t value = 4711;

@@ -243,8 +243,7 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 	}
 	library = cupti;
 	/* Without memory, records of calls are ignored. */
-	if (hp_options->correlate && cupti_enable_calls(cupti) && correlation_start() == 0 &&
-	    cupti_enable_launches(cupti))
+	if (cupti_enable_calls(cupti) && correlation_start() == 0 && cupti_enable_launches(cupti))
 		launch_times_start(aggregate.began_ns, AGGREGATE_KERNELS_MOST + 1);
 	if (hp_thread_start(flusher, STACK_BYTES) == 0)
 		return;
