@@ -18,25 +18,19 @@ static inline bool waits(size_t bytes)
 
 /* The values of `first` in the table below: calls of these kinds may be passed through. */
 #define FIRST(name, own)
-#define FIRST_UPLOAD(name, own)                                            \
-	if ((own || waits(bytes)) && copy_passes(true, src, dst, bytes)) { \
-		hp_count(copies_passed);                                   \
-		return REAL(name)(dst, src, bytes);                        \
-	}
-#define FIRST_UPLOAD_ASYNC(name, own)                       \
-	if (copy_passes(true, src, dst, bytes)) {           \
-		hp_count(copies_passed);                    \
-		return REAL(name)(dst, src, bytes, stream); \
-	}
-#define FIRST_DOWNLOAD(name, own)                   \
-	if (copy_passes(false, dst, src, bytes)) {  \
-		hp_count(copies_passed);            \
-		return REAL(name)(dst, src, bytes); \
-	}
-#define FIRST_DOWNLOAD_ASYNC(name, own)                     \
-	if (copy_passes(false, dst, src, bytes)) {          \
-		hp_count(copies_passed);                    \
-		return REAL(name)(dst, src, bytes, stream); \
+#define FIRST_UPLOAD(name, own)                                              \
+	PASS_IF((own || waits(bytes)) && copy_passes(true, src, dst, bytes), \
+		REAL(name)(dst, src, bytes))
+#define FIRST_UPLOAD_ASYNC(name, own) \
+	PASS_IF(copy_passes(true, src, dst, bytes), REAL(name)(dst, src, bytes, stream))
+#define FIRST_DOWNLOAD(name, own) \
+	PASS_IF(copy_passes(false, dst, src, bytes), REAL(name)(dst, src, bytes))
+#define FIRST_DOWNLOAD_ASYNC(name, own) \
+	PASS_IF(copy_passes(false, dst, src, bytes), REAL(name)(dst, src, bytes, stream))
+#define PASS_IF(condition, call)         \
+	if (condition) {                 \
+		hp_count(copies_passed); \
+		return call;             \
 	}
 
 #define LIST(...)        __VA_ARGS__

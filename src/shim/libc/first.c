@@ -11,7 +11,6 @@
 #include "shim/load/fork.h"
 
 #include <errno.h>
-#include <stdint.h>
 
 char shim_early[SHIM_EARLY_BYTES] __attribute__((aligned(16)));
 static _Atomic size_t early_used;
@@ -53,7 +52,7 @@ static void first_free(void *address)
 }
 
 struct shim_malloc shim_malloc HEAP_OFTEN_READ __attribute__((aligned(HP_PAGE_BYTES))) = {
-	.heap_min = SIZE_MAX,
+	.heap_min = SHIM_MALLOC_OFF,
 	.malloc_next = first_malloc,
 	.calloc_next = first_calloc,
 	.free_next = first_free,

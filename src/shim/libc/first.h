@@ -8,8 +8,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define unlikely(condition) __builtin_expect(condition, 0)
+
+/* Values of heap_min at which the heap serves nothing: not yet, and no more. */
+#define SHIM_MALLOC_OFF     SIZE_MAX
+#define SHIM_MALLOC_CLOSED  (SIZE_MAX - 1)
 
 /*
  * The words that every allocation reads; those of heap_owns() follow them.
@@ -21,7 +26,7 @@
  */
 struct shim_malloc {
 	char padding[0x840];
-	_Atomic size_t heap_min; /* hotpin serves allocations of so many bytes; SIZE_MAX: none */
+	_Atomic size_t heap_min; /* hotpin serves allocations of so many bytes */
 
 	/*
 	 * The next allocator's functions; until they are known, functions of first.c.  So the fast

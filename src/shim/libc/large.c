@@ -29,8 +29,6 @@
 #define HEAP_MIN_WITHOUT_DEVICE ((size_t)256 << 10)
 #define HEAP_MIN_WITH_DEVICE    ((size_t)64 << 10)
 
-static _Atomic bool stopped; /* for good, also before shim_large_start() */
-
 /* True if the user has not set HOTPIN_HEAP_MIN. */
 static bool is_automatic(void)
 {
@@ -58,6 +56,7 @@ static bool blocks_return_here(void)
 void shim_large_start(void)
 {
 	size_t least = is_automatic() ? HEAP_MIN_WITHOUT_DEVICE : hp_options->heap_min;
+	size_t off = SHIM_MALLOC_OFF;
 
 	if (least == 0)
 		return;
@@ -66,9 +65,7 @@ void shim_large_start(void)
 		return;
 	}
 	pages_go_by(real_libc.madvise, real_libc.mmap);
-	atomic_store(&shim_malloc.heap_min, least);
-	if (atomic_load(&stopped))
-		atomic_store(&shim_malloc.heap_min, SIZE_MAX);
+	atomic_compare_exchange_strong(&shim_malloc.heap_min, &off, least);
 }
 
 /* Changes the smallest size; if the heap serves nothing, it stays so. */
@@ -76,7 +73,7 @@ static void serve_from(size_t bytes)
 {
 	size_t before = shim_malloc_least();
 
-	while (before != SIZE_MAX &&
+	while (before < SHIM_MALLOC_CLOSED &&
 	       !atomic_compare_exchange_weak(&shim_malloc.heap_min, &before, bytes))
 		continue;
 }
@@ -101,8 +98,7 @@ void shim_large_without_device(void)
 
 void shim_large_stop(const char *why)
 {
-	atomic_store(&stopped, true);
-	if (atomic_exchange(&shim_malloc.heap_min, SIZE_MAX) == SIZE_MAX)
+	if (atomic_exchange(&shim_malloc.heap_min, SHIM_MALLOC_CLOSED) >= SHIM_MALLOC_CLOSED)
 		return;
 	hp_count(heap_shut);
 	hp_info("%s and may free buffers unseen by hotpin, so no more are pinned", why);

@@ -196,7 +196,7 @@ static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 /* Reallocates a block of `room` bytes.  If the heap is off, the block moves out of it. */
 static void *realloc_ours(void *address, size_t room, size_t bytes, const void *caller)
 {
-	bool may_stay = shim_malloc_least() != SIZE_MAX;
+	bool may_stay = shim_malloc_least() < SHIM_MALLOC_CLOSED;
 	void *moved = NULL;
 
 	if (bytes == 0) { /* glibc frees */
