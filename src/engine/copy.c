@@ -85,9 +85,9 @@ static void fall_back(struct copy *copy)
 }
 
 /*
- * True if the range of the refused call crosses an end of a pinned block.  The driver refuses a
- * range that begins in a registration and ends outside it (CUDA_ERROR_INVALID_VALUE; H200, driver
- * 580.159).
+ * True if the range of the refused call crosses an end of a pinned block, or its address lies
+ * outside.  The driver refuses a range that begins in a registration and ends outside it
+ * (CUDA_ERROR_INVALID_VALUE; H200, driver 580.159).
  */
 static bool crosses_a_registration(const struct copy *copy)
 {
@@ -96,7 +96,8 @@ static bool crosses_a_registration(const struct copy *copy)
 	if (request->other != NULL && pin_crosses(request->other, request->other_extent))
 		return true;
 	if (request->rows)
-		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
+		return request->leads_in ||
+		       (copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent));
 	return pin_crosses(copy->from, copy->now);
 }
 

@@ -102,6 +102,19 @@ static bool row_fits(const struct side *side, size_t width)
 	       (side->x <= side->pitch && width <= side->pitch - side->x);
 }
 
+/*
+ * True if the side's offsets lead into one of our blocks.  The driver classifies memory by the
+ * side's address: if that is pageable and the block is pinned, it refuses the box (error 1, driver
+ * 580).
+ */
+static bool leads_in(const struct side *side, size_t width, size_t rows)
+{
+	const char *first = first_byte(side, width, rows);
+
+	return first != NULL && heap_owns(first) &&
+	       range_find(first) != range_find(first - skipped(side, width, rows));
+}
+
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
 static void describe(struct copy_request *request, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
@@ -124,6 +137,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 
 	const struct side *far = side == src ? dst : src;
 	request->extent = extent_of(side, width, rows, slices);
+	request->leads_in = leads_in(src, width, rows) || leads_in(dst, width, rows);
 	if (from != NULL && to != NULL) {
 		request->other = side == src ? to : from;
 		request->other_extent = extent_of(far, width, rows, slices);
@@ -139,53 +153,17 @@ static bool has_room(const struct side *side, size_t width, size_t rows, size_t 
 		(side->y <= side->height && rows <= side->height - side->y));
 }
 
-/*
- * Returns the bytes by which the side's address must move, or 0.  The driver classifies memory by
- * the side's address.  If the address is pageable and the offsets lead into a pinned block, the
- * driver refuses the box (error 1, driver 580).  So the address moves to the first byte of the box.
- */
-static size_t offset_to_first(const struct side *side, size_t width, size_t rows, size_t slices)
-{
-	const char *first = first_byte(side, width, rows);
-	size_t skip = skipped(side, width, rows);
-
-	if (first == NULL || skip == 0 || !heap_owns(first) || range_find(first) == NULL ||
-	    range_find(first) == range_find(first - skip))
-		return 0;
-	if (!has_room(side, width, rows, slices))
-		return 0;
-	return skip;
-}
-
 #define SIDE_2D(box, end)                                                                    \
 	{                                                                                    \
 		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
 		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
 		.pitch = (box)->end##Pitch                                                   \
 	}
-#define MOVE_2D(box, end, bytes)                                       \
-	if ((bytes) != 0) {                                            \
-		(box)->end##Host = (char *)(box)->end##Host + (bytes); \
-		(box)->end##Device += (bytes);                         \
-		(box)->end##XInBytes = (box)->end##Y = 0;              \
-	}
-
-/* Describes the box.  True: *ret_moved replaces it. */
-static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
-			CUDA_MEMCPY2D *ret_moved)
+static void describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box)
 {
 	struct side src = SIDE_2D(box, src), dst = SIDE_2D(box, dst);
 
 	describe(request, &src, &dst, box->WidthInBytes, box->Height, 1);
-
-	size_t from = offset_to_first(&src, box->WidthInBytes, box->Height, 1);
-	size_t to = offset_to_first(&dst, box->WidthInBytes, box->Height, 1);
-	if (from == 0 && to == 0)
-		return false;
-	*ret_moved = *box;
-	MOVE_2D(ret_moved, src, from);
-	MOVE_2D(ret_moved, dst, to);
-	return true;
 }
 
 /* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER have the same names for these fields. */
@@ -196,31 +174,17 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 		.z = (box)->end##Z, .pitch = (box)->end##Pitch, .height = (box)->end##Height \
 	}
 #define DESCRIBE_3D(name, type, is_special)                                                       \
-	static bool name(struct copy_request *request, const type *box, type *ret_moved)          \
+	static void name(struct copy_request *request, const type *box)                           \
 	{                                                                                         \
 		struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);                     \
                                                                                                   \
 		src.special = dst.special = (is_special) || box->srcLOD != 0 || box->dstLOD != 0; \
 		describe(request, &src, &dst, box->WidthInBytes, box->Height, box->Depth);        \
-                                                                                                  \
-		size_t from = offset_to_first(&src, box->WidthInBytes, box->Height, box->Depth);  \
-		size_t to = offset_to_first(&dst, box->WidthInBytes, box->Height, box->Depth);    \
-		if (from == 0 && to == 0)                                                         \
-			return false;                                                             \
-		*ret_moved = *box;                                                                \
-		MOVE_2D(ret_moved, src, from);                                                    \
-		MOVE_2D(ret_moved, dst, to);                                                      \
-		if (from != 0)                                                                    \
-			ret_moved->srcZ = 0;                                                      \
-		if (to != 0)                                                                      \
-			ret_moved->dstZ = 0;                                                      \
-		return true;                                                                      \
 	}
 DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1 != NULL)
 /* A peer copy's contexts may differ from the current one. */
 DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
-#undef MOVE_2D
 
 /*
  * Returns the box to run.  A bounce buffer replaces the source.  Offsets for which the driver would
@@ -234,8 +198,7 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 		struct side src = SIDE_##dimensions(box, src);                          \
 		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);      \
 		size_t skip = fits ? 0 : skipped(&src, box->WidthInBytes, box->Height); \
-		if (box != moved)                                                       \
-			*moved = *box;                                                  \
+		*moved = *box;                                                          \
 		moved->srcHost = copy->from - skip;                                     \
 		moved->srcDevice = (CUdeviceptr)copy->from - skip;                      \
 		if (fits) {                                                             \
@@ -257,8 +220,8 @@ BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
 		struct copy_request request = { .per_thread = own };       \
 		type moved;                                                \
                                                                            \
-		if (box != NULL && describe_##kind(&request, box, &moved)) \
-			box = &moved;                                      \
+		if (box != NULL)                                           \
+			describe_##kind(&request, box);                    \
 		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved))); \
 	}
 #define SHAPED_ASYNC(name, type, own, kind)                                        \
@@ -269,8 +232,8 @@ BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
 						.stream = stream };                \
 		type moved;                                                        \
                                                                                    \
-		if (box != NULL && describe_##kind(&request, box, &moved))         \
-			box = &moved;                                              \
+		if (box != NULL)                                                   \
+			describe_##kind(&request, box);                            \
 		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved), stream)); \
 	}
 
