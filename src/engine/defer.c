@@ -13,7 +13,7 @@
 #include "base/cancel.h"
 #include "engine/state.h"
 #include "engine/stream.h"
-#include "real/handles.h"
+#include "real/contexts.h"
 #include "real/relaxed.h"
 #include "trace/trace.h"
 
@@ -251,7 +251,7 @@ static bool make_event(CUcontext context)
 {
 	CUevent event = NULL;
 
-	if (REAL(cuEventCreate)(&event, handles_event_flags()) != CUDA_SUCCESS)
+	if (REAL(cuEventCreate)(&event, contexts_event_flags()) != CUDA_SUCCESS)
 		return false;
 	if (tracker_make(context, event))
 		return true;

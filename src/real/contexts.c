@@ -1,7 +1,8 @@
 /*
- * contexts.c - handles in a fixed table.  The driver reuses handles; real/handles.h has ids.
+ * contexts.c - handles in a fixed table.
  */
 #include "real/contexts.h"
+#include "base/protections.h"
 
 #include <stdatomic.h>
 
@@ -81,4 +82,35 @@ CUresult contexts_record(CUcontext context, CUevent event)
 	if (REAL_HAS(cuCtxRecordEvent))
 		return REAL(cuCtxRecordEvent)(context, event);
 	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+bool contexts_current(CUcontext *ret, unsigned long long *ret_id)
+{
+	*ret = NULL;
+	*ret_id = 0;
+	if (REAL(cuCtxGetCurrent)(ret) != CUDA_SUCCESS || *ret == NULL)
+		return false;
+	if (REAL_HAS(cuCtxGetId))
+		REAL(cuCtxGetId)(*ret, ret_id);
+	return true;
+}
+
+bool contexts_has_stream(CUcontext context, CUstream stream)
+{
+	CUcontext of = NULL;
+
+	if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+	    !hp_keeps(staged_in_one_context))
+		return true;
+	return REAL(cuStreamGetCtx)(stream, &of) == CUDA_SUCCESS && of == context;
+}
+
+unsigned contexts_event_flags(void)
+{
+	unsigned flags = 0;
+
+	if (REAL(cuCtxGetFlags)(&flags) != CUDA_SUCCESS)
+		flags = 0;
+	return CU_EVENT_DISABLE_TIMING |
+	       (flags & CU_CTX_SCHED_BLOCKING_SYNC ? CU_EVENT_BLOCKING_SYNC : 0);
 }

@@ -1,5 +1,5 @@
 /*
- * The contexts of this process.
+ * The contexts of this process.  The driver reuses their handles, but not their ids.
  */
 #ifndef HP_REAL_CONTEXTS_H
 #define HP_REAL_CONTEXTS_H
@@ -39,5 +39,20 @@ uint32_t contexts_generation(void);
  * is older than CUDA 12.5.
  */
 CUresult contexts_record(CUcontext context, CUevent event);
+
+/*
+ * Finds the current context and its id; 0: unknown.  A later context may have the same handle, but
+ * never the same id.  False: there is no current context.
+ */
+bool contexts_current(CUcontext *ret, unsigned long long *ret_id);
+
+/* True if the stream belongs to the context.  Every special handle does. */
+bool contexts_has_stream(CUcontext context, CUstream stream);
+
+/*
+ * Returns flags for hotpin's events in the current context: no timing, and blocking waits if the
+ * context was created with blocking waits.
+ */
+unsigned contexts_event_flags(void);
 
 #endif

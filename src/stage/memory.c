@@ -9,7 +9,7 @@
 #include "base/protections.h"
 #include "heap/limits.h"
 #include "pin/pin.h"
-#include "real/handles.h"
+#include "real/contexts.h"
 #include "real/relaxed.h"
 
 #include <assert.h>
@@ -84,7 +84,7 @@ bool memory_is_there(enum memory_kind kind)
 
 bool memory_current(struct memory_context *ret)
 {
-	return handles_context(&ret->context, &ret->id);
+	return contexts_current(&ret->context, &ret->id);
 }
 
 /*
@@ -283,7 +283,7 @@ bool memory_make_event(CUevent *event)
 {
 	if (*event != NULL)
 		return true;
-	if (REAL(cuEventCreate)(event, handles_event_flags()) == CUDA_SUCCESS)
+	if (REAL(cuEventCreate)(event, contexts_event_flags()) == CUDA_SUCCESS)
 		return true;
 	*event = NULL;
 	return false;

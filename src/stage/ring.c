@@ -5,7 +5,7 @@
 #include "stage/ring.h"
 #include "base/counters.h"
 #include "base/lock.h"
-#include "real/handles.h"
+#include "real/contexts.h"
 #include "real/relaxed.h"
 #include "stage/memory.h"
 
@@ -154,7 +154,7 @@ bool ring_take(size_t bytes, CUstream stream, bool per_thread, struct ring_hold 
 	*ret = (struct ring_hold){ .stream = stream, .per_thread = per_thread };
 	/* No event of this context covers work on a stream of another. */
 	if (!memory_may_be(MEMORY_RING) || bytes > RING_BYTES || !memory_current(&of) ||
-	    !handles_stream_is_of(stream, of.context))
+	    !contexts_has_stream(of.context, stream))
 		return false;
 
 	hp_lock(HP_LOCK_staging);

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "base/protections.h"
 #include "base/thread_memory.h"
-#include "real/handles.h"
+#include "real/contexts.h"
 
 #include <errno.h>
 
@@ -17,7 +17,7 @@
 static bool has_context(CUstream stream, CUcontext *ret)
 {
 	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
-	       (stream == NULL || handles_stream_is_of(stream, *ret));
+	       (stream == NULL || contexts_has_stream(*ret, stream));
 }
 
 /*

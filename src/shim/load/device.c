@@ -19,8 +19,7 @@
 #include "pin/pin.h"
 #include "shim/driver/linked.h"
 #include "shim/libc/large.h"
-#include "shim/load/quick_exit.h"
-#include "shim/load/report.h"
+#include "shim/load/exit.h"
 #include "shim/load/start.h"
 #include "trace/collect/link.h"
 #include "trace/trace.h"
@@ -80,7 +79,7 @@ static void finish(int status, void *unused)
 		return;
 	wait_for_device();
 	trace_stop();
-	shim_report();
+	exit_report();
 }
 
 /* The default budget depends on files, which are read here only: most processes use no device. */
@@ -161,7 +160,7 @@ void shim_device_found(void)
 	trace_start(&facts);
 	if (trace_active()) {
 		gate_set(GATE_PROFILE);
-		quick_exit_prepare();
+		exit_prepare();
 		atomic_store(&pin_told, trace_pinned);
 	} else {
 		hp_procfile_seal();

@@ -16,9 +16,9 @@
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
 #include "shim/load/environment.h"
+#include "shim/load/exit.h"
 #include "shim/load/fork.h"
 #include "shim/load/program.h"
-#include "shim/load/quick_exit.h"
 #include "trace/out/process.h"
 #include "trace/trace.h"
 
@@ -90,7 +90,7 @@ static void start_here(void)
 		shim_large_with_device();
 	if (hp_options->out[0] != '\0' || hp_options->profile != HP_PROFILE_OFF) {
 		on_exit(report_without_device, NULL);
-		quick_exit_watch();
+		exit_watch();
 	}
 }
 

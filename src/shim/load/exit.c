@@ -1,19 +1,22 @@
 /*
- * quick_exit.c - writes the profile of a process that exits without running atexit handlers, as
- * Python's os._exit() does, and many handlers of SIGINT.
+ * exit.c - writes the profile.  A process may exit without running atexit handlers, as Python's
+ * os._exit() does, and many handlers of SIGINT.
  *
- * A signal may have interrupted the calling thread anywhere, also inside the driver or malloc()
- * with their locks held.  So it only wakes a thread that hotpin keeps for this purpose and waits
- * for it, by system calls and for a limited time.
+ * Then a signal may have interrupted the calling thread anywhere, also inside the driver or
+ * malloc() with their locks held.  So it only wakes a thread that hotpin keeps for this purpose and
+ * waits for it, by system calls and for a limited time.
  */
 #define _GNU_SOURCE
-#include "shim/load/quick_exit.h"
+#include "shim/load/exit.h"
 #include "base/clock.h"
+#include "base/counters.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/thread.h"
+#include "engine/state.h"
+#include "heap/heap.h"
 #include "real/libc.h"
 #include "shim/export.h"
-#include "shim/load/report.h"
 #include "trace/out/output.h"
 #include "trace/out/process.h"
 #include "trace/trace.h"
@@ -33,6 +36,16 @@ static _Atomic uint32_t state; /* a futex */
 static pid_t watched;          /* 0, or the process that `hotpin run` became */
 static pid_t owner;            /* written before the thread starts; not a child of vfork() */
 
+void exit_report(void)
+{
+	static _Atomic bool begun;
+
+	if (atomic_exchange(&begun, true))
+		return;
+	heap_count();
+	trace_finish();
+}
+
 static void move_to(uint32_t value)
 {
 	atomic_store(&state, value);
@@ -43,7 +56,7 @@ static void *report_when_asked(void *arg)
 {
 	(void)arg;
 	hp_wait_while(&state, READY, UINT64_MAX);
-	shim_report();
+	exit_report();
 	move_to(DONE);
 	return NULL;
 }
@@ -66,7 +79,7 @@ static void report_on_quick_exit(void)
 	report_at_once(-1);
 }
 
-void quick_exit_prepare(void)
+void exit_prepare(void)
 {
 	owner = getpid();
 	atomic_store(&state, READY);
@@ -79,7 +92,7 @@ void quick_exit_prepare(void)
 	hp_debug("no thread for the profile of a process that ends by _exit()");
 }
 
-void quick_exit_watch(void)
+void exit_watch(void)
 {
 	struct process process;
 
@@ -116,3 +129,19 @@ static void say_nothing_is_written(void)
 EXIT(_exit)
 EXIT(_Exit)
 #undef EXIT
+
+/* HOTPIN_LOG=debug prints every counter. */
+__attribute__((destructor)) static void on_unload(void)
+{
+	if (!state_active)
+		return;
+	if (hp_options->log < HP_DEBUG)
+		return;
+	heap_count();
+	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
+		uint64_t count = atomic_load_explicit(&hp_counters[i], memory_order_relaxed);
+
+		if (count != 0)
+			hp_debug("%s: %llu", hp_counter_texts[i], (unsigned long long)count);
+	}
+}
