@@ -20,10 +20,9 @@ enum hp_protection {
 /* Returns the protection that is left out, or HP_PROTECTION_COUNT.  Any thread, any time. */
 enum hp_protection hp_left_out(void);
 
-#define hp_keeps_one(protection) (hp_left_out() != (protection))
+#define hp_keeps(name) (hp_left_out() != HP_PROTECTION_##name)
 #else
-#define hp_keeps_one(protection) ((void)(protection), true)
+#define hp_keeps(name) ((void)HP_PROTECTION_##name, true)
 #endif
-#define hp_keeps(name) hp_keeps_one(HP_PROTECTION_##name)
 
 #endif
