@@ -23,10 +23,9 @@
 #define POLL_EVERY  32
 
 /*
- * A thread records the event in some 0.3 us, so threads that wait for the record spin at first.  A
- * thread that does not finish within PATIENCE_NS counts as ended.
+ * Another thread that records the event needs some 0.3 us.  If it does not finish within
+ * PATIENCE_NS, it counts as ended.
  */
-#define TURNS_AWAKE 1000
 #define PAUSE_NS    10000
 #define PATIENCE_NS 100000000u
 
@@ -74,7 +73,7 @@ static enum tracker_state record_event(void)
 	int saved = errno;
 	uint64_t end_ns = 0;
 
-	for (int turn = 0;; turn++) {
+	for (;;) {
 		hp_uncancellable_begin();
 		if (tracker_record()) {
 			bool recorded = in_context(record_here);
@@ -89,8 +88,6 @@ static enum tracker_state record_event(void)
 			errno = saved;
 			return state;
 		}
-		if (turn < TURNS_AWAKE)
-			continue;
 		if (end_ns == 0)
 			end_ns = hp_now_ns() + PATIENCE_NS;
 		hp_sleep_ns(PAUSE_NS);

@@ -116,30 +116,36 @@ static CUcontext primary_context(CUdevice device)
 }
 
 /*
- * A reset ends the context, however many references there are.  Only the driver knows which release
- * is the last: the state is read afterwards.  A release that leaves references closes nothing.
+ * A release that leaves references ends nothing, so it closes nothing.  Only the driver knows for
+ * sure: the state is read afterwards.  A reset ends the context, however many references there are.
  */
-#define END_PRIMARY(name, is_reset)                                                                \
-	HP_EXPORT CUresult name(CUdevice device)                                                   \
-	{                                                                                          \
-		SHIM_ENTER(REAL_ROW_##name);                                                       \
-		CUcontext context = state_active ? primary_context(device) : NULL;                 \
-		if (context == NULL)                                                               \
-			return REAL(name)(device);                                                 \
-		bool last = (is_reset) || !contexts_released(device);                              \
-		if (last)                                                                          \
-			before_context_ends(context);                                              \
-		CUresult result = REAL(name)(device);                                              \
-		bool gone = (is_reset) ? result == CUDA_SUCCESS : primary_context(device) == NULL; \
-		while (gone && contexts_released(device))                                          \
-			continue;                                                                  \
-		if (!last && gone)                                                                 \
-			before_context_ends(context);                                              \
-		if (last || gone)                                                                  \
-			after_context_ended(context, gone);                                        \
-		else if (result != CUDA_SUCCESS)                                                   \
-			contexts_retained(device);                                                 \
-		return result;                                                                     \
+static CUresult end_primary(CUresult (*call)(CUdevice), CUdevice device, bool resets)
+{
+	CUcontext context = state_active ? primary_context(device) : NULL;
+
+	if (context == NULL)
+		return call(device);
+	bool last = resets || !contexts_released(device);
+	if (last)
+		before_context_ends(context);
+	CUresult result = call(device);
+	bool gone = resets ? result == CUDA_SUCCESS : primary_context(device) == NULL;
+	while (gone && contexts_released(device))
+		continue;
+	if (!last && gone)
+		before_context_ends(context);
+	if (last || gone)
+		after_context_ended(context, gone);
+	else if (result != CUDA_SUCCESS)
+		contexts_retained(device);
+	return result;
+}
+
+#define END_PRIMARY(name, resets)                               \
+	HP_EXPORT CUresult name(CUdevice device)                \
+	{                                                       \
+		SHIM_ENTER(REAL_ROW_##name);                    \
+		return end_primary(REAL(name), device, resets); \
 	}
 END_PRIMARY(cuDevicePrimaryCtxReset, true)
 END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
