@@ -1,87 +1,8 @@
 /*
  * plan.c - chooses the route of a copy from facts about the copy.
  *
- * The thresholds and gains of staging come from copies of a static array: medians on an H200 with
- * 16 cores, plain and staged (us):
- *
- *                    64 KiB     256 KiB    1 MiB    4 MiB    16 MiB   64 MiB     256 MiB
- *   H2D plain        19.7       22.5       69       234      902      4080       26340
- *     alone          11.3       22.3       60       233      903      3740       23550
- *     2 workers      12.7       21.6       46       126      463      1808       9200
- *     4 workers      12.5       21.6       49       126      407      1416       5304
- *   D2H plain        12.2       25.7       82       250      886      3467       13920
- *     alone          9.9        20.4       55       242      917      3629       14150
- *     2 workers      10.3       18.3       45       142      463      1782       6893
- *     4 workers      10.3       18.4       44       128      384      1401       5233
- *
- * Those copies ran in a tight loop.  Single uploads, with other work between them, gain less.  The
- * driver's synchronous upload returns before its last bytes have left the host, and copy workers
- * must wake up.  Single downloads still gain.  Single uploads of a static array (us):
- *
- *                                1 MiB    4 MiB    16 MiB   64 MiB
- *   synchronous, plain           50       230      923      3721
- *     4 workers                  94       341      853      2013
- *   asynchronous and wait, plain          253      943      3724
- *     4 workers                           284      983      1807
- *
- * In a tight loop more than four workers gain nothing, unless they take page faults.  D2H of 64 MiB
- * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  Single
- * copies with cold caches gain from eight workers.  On another machine with an H200, us (two runs
- * each; rows of 8 KiB with gaps as long):
- *
- *                    D2H, run             D2H, rows     H2D, run              H2D, rows
- *              4 MiB  16   64    256      64    256     16    64    256       64    256
- *   4 workers  243    925  3190  12690    5025  19320   931   3245  14440     3770  16490
- *   8          297    695  1970  8160     3660  14100   924   2330  7630      2400  9190
- *   plain      334   1245  4367  20140    4426  18560   1192  7672  31180     7873  42130
- *
- * A download in one piece is one synchronous call into staging memory and a memcpy(), with or
- * without workers (us):
- *
- *                    4 KiB      16 KiB     32 KiB     64 KiB     128 KiB
- *   plain            7.7        9.4        13.0       18.7       27.7
- *   staged           7.6        8.1        10.0       12.8       18.8
- *
- * Among other copies 16 KiB gain nothing: 9.2 to 10.6 plain and 9.6 to 12.0 staged (static arrays,
- * five processes of each).
- *
- * The smallest asynchronous upload that is staged: fresh shared memory that another process has
- * filled, until it was on the device, plain and staged by four workers (us):
- *
- *                    4 MiB        8 MiB         16 MiB        25 MB
- *   one H200         826  863     1595  1244    3012  1706    5008  2681
- *   another, static  253  284                   943   983
- *
- * An asynchronous upload of pageable memory of 1 MiB and less is staged by the driver at once, even
- * behind a kernel; the driver's own threshold is between 1 MiB and COPY_BLOCKS_FROM.
- *
- * Bounced and direct uploads of pinned memory take 5.8 and 6.4 us at 64 B.  Asynchronous ones on an
- * idle stream, us until the call returns and until the copy is complete, by a program that makes
- * these calls without hotpin:
- *
- *                    32 KiB      64 KiB      128 KiB     256 KiB
- *   plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
- *   pageable buffer  4.6  13.2   8.8  18.0   14.2 24.4   26.3 39.0
- *   pinned buffer    3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
- *   direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
- *
- * The pinned buffers were units of 64 KiB with an event each; the ring has replaced them.
- *
- * Synchronous and deferred uploads, us.  The driver stages some 4 MiB of asynchronous copies at
- * once, even behind a kernel; from 256 KiB on the second copy blocks:
- *
- *                    16 KiB        32 KiB        64 KiB        128 KiB
- *   idle             4.2   3.4     4.9   4.1     7.6   6.2     10.6  9.2
- *   in a row         8.5   3.4     11.1  3.8     17.8  7.2     21.4  12.6
- *   behind work      8.5   3.8     8.8   3.8     12.8  6.2     15.7  9.5
- *
- * Through large staging memory, idle: 15 (64 KiB) and 22 (128 KiB).  From pinned memory, 64 KiB
- * take 8.7 us plain, 10.0 direct, 5.8 deferred; 128 KiB 12.2, 10.8 and 7.1, but are complete
- * after 22.3, 14.2 and 21.5.  One upload and one download of 64 KiB take 51 us plain, 17.2
- * direct, 27.4 deferred.
- *
- * Uploads into the ring behind work, until the call returns, plain, filled by one thread, and with
- * workers, us: 16, 23, 28 (256 KiB), 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
+ * Cheap facts are asked for first, and each only if it can change the route.  The times that the
+ * borders between routes rest on are in doc/measurements.md#borders.
  */
 #include "engine/plan.h"
 #include "engine/copy_state.h"

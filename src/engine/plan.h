@@ -14,8 +14,8 @@
 #define COPY_MIB               ((size_t)1 << 20)
 
 /*
- * The borders between routes.  engine/plan.c lists what was measured.  Names in _MOST are the
- * largest size, others the smallest.
+ * The borders between routes (doc/measurements.md#borders).  Names in _MOST are the largest size,
+ * others the smallest.
  */
 
 /* Asynchronous uploads of pageable memory that block until earlier work is complete. */

@@ -1,7 +1,7 @@
 /*
  * Chooses the piece size of a staged copy, and how many copy workers share the pieces.  Pure.
  *
- * The sizes are the fastest ones on an H200; engine/plan.c lists the medians.
+ * The sizes are the fastest ones on an H200; doc/measurements.md#borders lists the medians.
  */
 #ifndef HP_STAGE_PIECES_H
 #define HP_STAGE_PIECES_H
