@@ -1,49 +1,33 @@
 /*
  * profile.c - reads a profile's file into a checked struct.
  *
- * The first error in a file is reported here.  Numbers are limited so that their sums cannot
- * overflow.
+ * The first error in a file is reported here.
  */
 #include "profile.h"
 #include "hotpin.h"
-#include "profile_read.h"
 #include "progress.h"
+#include "reader.h"
 #include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * Empty values take up to 80 times as much memory as text, those of a profile up to 25 times.
- */
+/* A profile takes a few times as much memory as its text; what takes far more is no profile. */
 #define HELD_LEAST ((uint64_t)16 << 20)
 #define HELD_TIMES 32
 
-#define NAME_ONE   "; name a file of `hotpin run -o FILE`"
+#define BYTES_MOST ((size_t)PROFILE_MIB_MOST << 20)
+#define PART_BYTES ((size_t)1 << 20) /* read between two signs of progress */
 
 struct profile_memory {
 	struct profile_memory *next;
 	max_align_t items[];
 };
-
-struct input {
-	const char *what;
-	int file;
-	int error;
-	bool ended; /* the whole file was read */
-	uint64_t done, all;
-	uint64_t held; /* by JSON values, when reading began */
-};
-
-/* The memory of all JSON values. */
-static uint64_t held_bytes;
 
 static _Noreturn void end_without_memory(void)
 {
@@ -77,140 +61,119 @@ void profile_close(struct profile *profile)
 		free(memory);
 		memory = next;
 	}
-	json_decref(profile->json);
 	memset(profile, 0, sizeof(*profile));
 }
 
-/* Checks that the file is a profile of a known format. */
-static void check_schema(struct reader *reader, json_t *root)
+/* Checks that the text is a profile of a known format; if not, other errors do not matter. */
+static void check_schema(struct reader *reader)
 {
-	const char *name = json_string_value(json_object_get(root, "schema"));
-	const char *version = json_string_value(json_object_get(root, "schema_version"));
+	const char *name = reader->profile->schema, *version = reader->profile->schema_version;
 	char shown[64];
 
+	if (reader->is_broken)
+		return;
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
-		reader_complain(reader, "it is not a hotpin profile, but other JSON" NAME_ONE);
+		snprintf(reader->wrong, sizeof(reader->wrong),
+			 "it is not a hotpin profile, but other JSON" PROFILE_NAME_ONE);
 	else if (version == NULL || strncmp(version, "2.", 2) != 0)
-		reader_complain(
-			reader,
+		snprintf(
+			reader->wrong, sizeof(reader->wrong),
 			"its format is %s, but this hotpin reads 2.x; use the hotpin that wrote it",
 			version != NULL ? units_escape(shown, sizeof(shown), version, 16)
 					: "not named");
 }
 
-static size_t fill(void *buffer, size_t room, void *arg)
+/* Returns the content of an open file of `all` bytes (0: not known), or NULL and the error. */
+static char *read_all(int file, const char *path, size_t all, size_t *ret_length, int *ret_error)
 {
-	struct input *input = arg;
+	size_t length = 0, room = 0;
+	char what[256], *text = NULL;
 	ssize_t got;
 
-	do
-		got = read(input->file, buffer, room);
-	while (got < 0 && errno == EINTR);
-	if (got < 0) {
-		input->error = errno;
-		return (size_t)-1;
-	}
-	input->ended = got == 0;
-	input->done += (uint64_t)got;
-	if (input->done > (uint64_t)PROFILE_MIB_MOST << 20)
-		input->error = EFBIG;
-	else if (held_bytes - input->held > HELD_LEAST + HELD_TIMES * input->done)
-		input->error = E2BIG;
-	if (input->error != 0)
-		return (size_t)-1;
-	progress_show(input->what, input->done, input->all);
-	return (size_t)got;
-}
-
-/* True if the file ends within a word like "null": it was cut, not damaged. */
-static bool is_half_a_word(const json_error_t *error, uint64_t bytes)
-{
-	return strncmp(error->text, "invalid token", 13) == 0 && (uint64_t)error->position >= bytes;
-}
-
-/* Without memory, jansson 2.14 crashes or reports an invalid token. */
-static void *take_memory(size_t bytes)
-{
-	void *memory = malloc(bytes);
-
-	if (memory == NULL && bytes > 0)
-		end_without_memory();
-	held_bytes += malloc_usable_size(memory);
-	return memory;
-}
-
-static void give_memory(void *memory)
-{
-	held_bytes -= malloc_usable_size(memory);
-	free(memory);
-}
-
-/* Returns the file's JSON, or NULL with the reason in `wrong`.  *ret_own: the user owns the file.
- */
-static json_t *load(const char *path, char *wrong, size_t room, bool *ret_own)
-{
-	struct input input = { 0 };
-	struct stat status;
-	json_error_t error;
-	char shown[128], what[256];
-
 	snprintf(what, sizeof(what), "reading %s", path);
-	input.what = what;
-	input.held = held_bytes;
-	input.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (input.file < 0 || fstat(input.file, &status) < 0) {
-		snprintf(wrong, room, "%s%s", strerror(errno), errno == ENOENT ? NAME_ONE : "");
-		if (input.file >= 0)
-			close(input.file);
-		return NULL;
-	}
-	*ret_own = status.st_uid == geteuid();
-	if (S_ISREG(status.st_mode))
-		input.all = (uint64_t)status.st_size;
-	json_set_alloc_funcs(take_memory, give_memory);
-	json_t *root = json_load_callback(fill, &input, JSON_REJECT_DUPLICATES, &error);
-	close(input.file);
+	*ret_error = 0;
+	do {
+		if (length == room) {
+			/* One byte more, so that the end of the file is found. */
+			room = room == 0 && all < BYTES_MOST ? all + 1 : 2 * room + PART_BYTES;
+			text = realloc(text, room);
+			if (text == NULL)
+				end_without_memory();
+		}
+		got = read(file, text + length,
+			   room - length < PART_BYTES ? room - length : PART_BYTES);
+		if (got < 0 && errno != EINTR)
+			*ret_error = errno;
+		length += got > 0 ? (size_t)got : 0;
+		if (length > BYTES_MOST)
+			*ret_error = EFBIG;
+		progress_show(what, length, all);
+	} while (got != 0 && *ret_error == 0);
 	progress_clear();
-	if (root != NULL)
-		return root;
-	if (input.error == EFBIG)
-		snprintf(wrong, room, "it is larger than %d MiB", PROFILE_MIB_MOST);
-	else if (input.error == E2BIG)
-		snprintf(wrong, room, "it needs more memory than any profile of its size");
-	else if (input.error != 0)
-		snprintf(wrong, room, "%s%s", strerror(input.error),
-			 input.error == EISDIR ? "; name a file in it" : "");
-	else if (input.done == 0)
-		snprintf(wrong, room, "it is empty" NAME_ONE);
-	else if (input.ended && (json_error_code(&error) == json_error_premature_end_of_input ||
-				 is_half_a_word(&error, input.done)))
-		snprintf(wrong, room,
-			 "it ends early, in line %d: it was cut off; copy or record it again",
-			 error.line);
-	else
-		snprintf(wrong, room, "it is not JSON: line %d: %s" NAME_ONE, error.line,
-			 units_escape(shown, sizeof(shown), error.text, 100));
+	*ret_length = length;
+	if (*ret_error == 0)
+		return text;
+	free(text);
 	return NULL;
+}
+
+/* Returns the file's text, or NULL with the reason in `wrong`. */
+static char *load(struct profile *profile, size_t *ret_length, char *wrong, size_t room)
+{
+	int file = open(profile->path, O_RDONLY | O_CLOEXEC | O_NOCTTY), error = errno;
+	struct stat status;
+	char *text = NULL;
+
+	if (file >= 0 && fstat(file, &status) == 0) {
+		profile->is_own = status.st_uid == geteuid();
+		text = read_all(file, profile->path,
+				S_ISREG(status.st_mode) ? (size_t)status.st_size : 0, ret_length,
+				&error);
+	}
+	if (file >= 0)
+		close(file);
+	if (text != NULL)
+		return text;
+	if (error == EFBIG)
+		snprintf(wrong, room, "it is larger than %d MiB", PROFILE_MIB_MOST);
+	else
+		snprintf(wrong, room, "%s%s", strerror(error),
+			 error == ENOENT   ? PROFILE_NAME_ONE
+			 : error == EISDIR ? "; name a file in it"
+					   : "");
+	return NULL;
+}
+
+/* Reads the text into the profile, which keeps its path. */
+static void parse(struct reader *reader, const char *text, size_t length)
+{
+	struct profile *profile = reader->profile;
+	const char *path = profile->path;
+	bool is_own = profile->is_own;
+
+	reader->text = reader->at = text;
+	reader->end = text + length;
+	reader->held_most = HELD_LEAST + HELD_TIMES * length;
+	reader_read(reader, profile_id, profile);
+	profile->path = path;
+	profile->is_own = is_own;
+	check_schema(reader);
 }
 
 int profile_open(const char *path, struct profile *ret)
 {
 	struct reader reader = { .profile = ret };
 	char name[256], wrong[512];
+	size_t length = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->path = path;
-	json_t *root = load(path, reader.wrong, sizeof(reader.wrong), &ret->is_own);
-	ret->json = root;
-	if (root != NULL) {
-		check_schema(&reader, root);
-		if (reader.wrong[0] == '\0')
-			profile_read_head(&reader, root);
-		if (reader.wrong[0] == '\0')
-			profile_read_lists(&reader, root);
-		if (reader.wrong[0] == '\0' && (ret->wall_ns < 0 || ret->process.program == NULL))
-			reader_complain(&reader, "wall_ns or process.program is missing");
-	}
+	char *text = load(ret, &length, reader.wrong, sizeof(reader.wrong));
+	if (text != NULL && length == 0)
+		snprintf(reader.wrong, sizeof(reader.wrong), "it is empty" PROFILE_NAME_ONE);
+	else if (text != NULL)
+		parse(&reader, text, length);
+	free(text);
 	if (reader.wrong[0] == '\0')
 		return 0;
 	/* The reason may quote the file, so it is escaped. */

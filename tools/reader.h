@@ -1,85 +1,61 @@
 /*
- * Reads untrusted JSON into structs.
+ * Reads untrusted JSON into the records of base/profile.def.
  *
- * null and missing values become UNKNOWN, NULL or false; a value of a wrong type is an error.
+ * The text is read once, from its begin to its end, so no value but the records is kept.  null and
+ * missing values become UNKNOWN, NULL or false; a value of a wrong type is an error.  Reading goes
+ * on after such an error, of which the first is kept; it ends where the text is no JSON.
  */
 #ifndef HP_TOOLS_READER_H
 #define HP_TOOLS_READER_H
 
 #include "profile.h"
 
-#include <jansson.h>
+/* Where a value is: "sites[3].rows" is "rows" in entry 3 of "sites". */
+struct reader_place {
+	const struct reader_place *outer;
+	const char *name;
+	int64_t entry; /* UNKNOWN: no list */
+};
+
+/* The largest index into a list, and where it is. */
+struct reader_index {
+	int64_t most;
+	char where[96];
+};
+
+/* Lists that indices refer to; there are eight. */
+#define READER_INDICES 12
 
 struct reader {
 	struct profile *profile;
-	char where[96];  /* the object or list that is read: "sites[3].rows" */
+	const char *text, *at, *end;
+	const struct reader_place *place;
+	uint64_t held, held_most; /* memory for the profile */
+	/* By struct profile_field's `other`, in the order in which they are met. */
+	struct reader_index index[READER_INDICES];
+	size_t count_of[READER_INDICES]; /* offsets of counts in struct profile */
+	size_t indices;
+	bool is_broken;  /* the text is no JSON, or too large */
 	char wrong[256]; /* the first error; "": none */
 };
 
-enum reader_kind {
-	NUMBER,
-	TEXT,
-	NAME, /* a text that is "" if it is missing */
-	FLAG
-};
+/* No run makes a short list longer: some commands compare each entry with all others. */
+#define READER_SHORT_MOST 4096
 
-struct reader_field {
-	const char *name;
-	enum reader_kind kind;
-	size_t at;
-};
+/* Reads the text, a single record. */
+void reader_read(struct reader *reader, enum profile_record_id id, void *to);
 
-/* clang-format off */
-/* A field that is named as in the JSON. */
-#define NUMBER_OF(type, field) { #field, NUMBER, offsetof(struct type, field) }
-#define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
-#define NAME_OF(type, field)   { #field, NAME, offsetof(struct type, field) }
-/* clang-format on */
-
-/* Stores an error such as '"sites[3].rows" is no list' in reader->wrong if it is the first. */
+/* Stores an error such as "sites[3].rows must be a list" if it is the first. */
 void reader_complain(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Return a non-negative integer, or UNKNOWN for null; a text, or NULL for null. */
-int64_t reader_number(struct reader *reader, const json_t *value, const char *name);
-const char *reader_text(struct reader *reader, const json_t *value, const char *name);
+/* Memory of the profile; NULL after an error if a profile of this size cannot need it. */
+void *reader_allocate(struct reader *reader, size_t count, size_t size);
 
-/* Reads these fields of `object` (which may be NULL) into the struct at `to`. */
-void reader_fields(struct reader *reader, json_t *object, const struct reader_field *fields,
-		   size_t count, void *to);
+/* Notes an index into the list whose count is at this offset of struct profile. */
+void reader_note_index(struct reader *reader, size_t count_at, int64_t index);
 
-/* Appends to reader->where.  Returns the length that reader_leave() restores. */
-size_t reader_enter(struct reader *reader, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void reader_leave(struct reader *reader, size_t before);
-
-/* Returns the object `name` of `parent`; NULL if it is null or missing. */
-json_t *reader_object(struct reader *reader, json_t *parent, const char *name);
-
-/* Reads the fields of the object `name` of `parent`, by reader_fields(). */
-void reader_part(struct reader *reader, json_t *parent, const char *name,
-		 const struct reader_field *fields, size_t count, void *to);
-
-/*
- * Reads the list `name` of `parent` into `*ret_count` items of `size` bytes in the profile's
- * memory; `item` reads each.  Returns NULL if the list is null or missing.
- */
-void *reader_list(struct reader *reader, json_t *parent, const char *name, size_t size,
-		  void (*item)(struct reader *reader, json_t *value, void *to), size_t *ret_count);
-
-/*
- * As reader_list(), for a list that no run makes long: some commands compare each entry with all
- * others.
- */
-#define READER_SHORT_MOST 4096
-void *reader_short_list(struct reader *reader, json_t *parent, const char *name, size_t size,
-			void (*item)(struct reader *reader, json_t *value, void *to),
-			size_t *ret_count);
-
-/* Reads an item of a list of texts; "" for null. */
-void reader_line(struct reader *reader, json_t *value, void *to);
-
-/* Stores an error if `value` is no object. */
-void reader_need_object(struct reader *reader, const json_t *value);
+/* By profile_read.c: completes and checks a record that has been read. */
+void profile_check(struct reader *reader, enum profile_record_id id, void *record);
 
 #endif

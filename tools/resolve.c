@@ -170,8 +170,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Replaces the file by the profile if it is still the same; false after a message. */
-static bool replace(const struct profile *profile, const struct stat *before)
+/* Replaces the file by its JSON if it is still the same; false after a message. */
+static bool replace(const struct profile *profile, const json_t *json, const struct stat *before)
 {
 	struct target target;
 	struct stat now;
@@ -179,7 +179,7 @@ static bool replace(const struct profile *profile, const struct stat *before)
 	if (target_open(&target, profile->path, NULL, 0, true) < 0)
 		return false;
 	target.mode = before->st_mode & 0777;
-	bool fits = json_dumpf(profile->json, target.to, JSON_COMPACT) == 0 &&
+	bool fits = json_dumpf(json, target.to, JSON_COMPACT) == 0 &&
 		    fputc('\n', target.to) != EOF &&
 		    ftell(target.to) <= (long)PROFILE_MIB_MOST << 20;
 	bool same =
@@ -219,17 +219,19 @@ static json_t *advice_of(struct profile *profile)
 static bool store(struct profile *profile, const struct stat *before, struct once *once,
 		  bool *ret_changed)
 {
+	json_t *json = json_load_file(profile->path, JSON_REJECT_DUPLICATES, NULL);
 	json_t *names = names_of(once);
 
 	/* Advice has the names that may be stored, and no others. */
 	names_unfold(profile, 1);
-	set(profile->json, "advice", advice_of(profile), ret_changed);
-	/* Frames have texts of the names before. */
+	set(json, "advice", advice_of(profile), ret_changed);
 	if (once->named > 0)
-		set(profile->json, "names", names, ret_changed);
+		set(json, "names", names, ret_changed);
 	else
 		json_decref(names);
-	return !*ret_changed || replace(profile, before);
+	bool stored = !*ret_changed || replace(profile, json, before);
+	json_decref(json);
+	return stored;
 }
 
 static bool resolve(const char *path)

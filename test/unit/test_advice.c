@@ -69,7 +69,7 @@ static struct advice_list list;
 static struct profile_trips trips(int64_t count, int64_t bytes, int64_t host_ns, int64_t copy_ns,
 				  int64_t after)
 {
-	return (struct profile_trips){ count, bytes, host_ns, copy_ns, after, UNKNOWN, UNKNOWN };
+	return (struct profile_trips){ count, bytes, host_ns, copy_ns, UNKNOWN, UNKNOWN, after };
 }
 
 static struct profile_frames frames(struct profile_frame *items, size_t count)
@@ -79,8 +79,12 @@ static struct profile_frames frames(struct profile_frame *items, size_t count)
 
 static void make(void)
 {
-	sites[0] = (struct profile_site){ frames(&up_at, 1), &up_row, 1, false };
-	sites[1] = (struct profile_site){ frames(&down_at, 1), &down_row, 1, false };
+	sites[0] = (struct profile_site){ .frames = frames(&up_at, 1),
+					  .rows = &up_row,
+					  .row_count = 1 };
+	sites[1] = (struct profile_site){ .frames = frames(&down_at, 1),
+					  .rows = &down_row,
+					  .row_count = 1 };
 	buffers[0] = (struct profile_buffer){ .kind = "other",
 					      .follows.after = UNKNOWN,
 					      .round_trips.after = UNKNOWN };
@@ -120,9 +124,15 @@ static void make(void)
 
 static void set_bounds(int64_t pinned, int64_t overlapped, int64_t none)
 {
-	bounds[0] = (struct profile_bound){ "all_pinned", "peak", 0, pinned };
-	bounds[1] = (struct profile_bound){ "all_overlapped", "no waits", 0, overlapped };
-	bounds[2] = (struct profile_bound){ "no_transfers", "none", 0, none };
+	bounds[0] = (struct profile_bound){ .name = "all_pinned",
+					    .assumes = "peak",
+					    .saves_ns = pinned };
+	bounds[1] = (struct profile_bound){ .name = "all_overlapped",
+					    .assumes = "no waits",
+					    .saves_ns = overlapped };
+	bounds[2] = (struct profile_bound){ .name = "no_transfers",
+					    .assumes = "none",
+					    .saves_ns = none };
 	profile.bounds = bounds;
 	profile.bound_count = 3;
 }
@@ -159,7 +169,9 @@ static struct profile_frame
 
 static void python_row(struct profile_frames at, int64_t cpu_ms)
 {
-	python[profile.python_count++] = (struct profile_python){ at, cpu_ms / 10, cpu_ms * MS };
+	python[profile.python_count++] = (struct profile_python){ .frames = at,
+								  .samples = cpu_ms / 10,
+								  .cpu_ns = cpu_ms * MS };
 	profile.python = python;
 }
 
@@ -546,9 +558,11 @@ TEST(port_all_copies_of_a_loop)
 		{ UNKNOWN, UNKNOWN, 764, 1430, 518 },
 	};
 	struct profile_row up = up_row, down = down_row, other = down_row;
-	struct profile_site three[] = { { frames(&up_at, 1), &up, 1, false },
-					{ frames(&down_at, 1), &down, 1, false },
-					{ frames(&made_at, 1), &other, 1, false } };
+	struct profile_site three[] = {
+		{ .frames = frames(&up_at, 1), .rows = &up, .row_count = 1 },
+		{ .frames = frames(&down_at, 1), .rows = &down, .row_count = 1 },
+		{ .frames = frames(&made_at, 1), .rows = &other, .row_count = 1 }
+	};
 
 	up.count = down.count = 90;
 	up.host_ns = 268 * MS;
@@ -791,10 +805,15 @@ TEST(python_lines_that_call_cuda)
 		struct profile_row row = {
 			"h2d", "pageable", 1, 1 << 20, rows[i].copy_ms * MS, 1, rows[i].copy_ms * MS
 		};
-		struct profile_site site = { frames(&line12, 1), &row, 1, false };
-		struct profile_launch launch = {
-			frames(&line12, 1), 1, rows[i].launch_ms * MS, UNKNOWN, UNKNOWN, UNKNOWN
-		};
+		struct profile_site site = { .frames = frames(&line12, 1),
+					     .rows = &row,
+					     .row_count = 1 };
+		struct profile_launch launch = { .frames = frames(&line12, 1),
+						 .count = 1,
+						 .host_ns = rows[i].launch_ms * MS,
+						 .kernels = UNKNOWN,
+						 .device_ns = UNKNOWN,
+						 .estimated_ns = UNKNOWN };
 
 		make_python(frames(&line12, 1), 300);
 		/* A library may do it for CUDA. */

@@ -344,7 +344,7 @@ def refused():
     with open(tap.HOTPIN, "rb") as file:
         checked = b"__asan_init" in file.read() # reserves terabytes
     write("long.json", text[:-1] + f', "x": "{"x" * (50 << 20)}"}}')
-    for mib in () if checked else (60, 80):
+    for mib in () if checked else (40, 50):
         bound = (mib << 20, mib << 20)
         for command in "report", "compare":
             says(f"{command} in {mib} MiB", 1, "not enough memory for the profile",
@@ -352,7 +352,7 @@ def refused():
                  preexec_fn=lambda bound=bound: resource.setrlimit(resource.RLIMIT_AS, bound))
     says("no such file", 1, "cannot read nothing.json: No such file", "report", "nothing.json")
     says("a folder", 1, "cannot read .*: Is a directory", "report", ".")
-    says("a device", 1, "not JSON", "report", "/dev/zero")
+    says("a device", 1, "it is larger than 256 MiB", "report", "/dev/zero")
     os.symlink("/nowhere", os.path.join(tap.FOLDER.name, "link"))
     says("a link to nothing", 1, "No such file", "report", "link")
     os.symlink("link2", os.path.join(tap.FOLDER.name, "link2"))
