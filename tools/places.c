@@ -2,13 +2,11 @@
  * places.c - merges copy sites by place.
  */
 #include "places.h"
+#include "merge.h"
 #include "names.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A profile has few kinds of copies; more rows of one site than that are not added up. */
-#define ROWS_LOOKED_AT 64
 
 /* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
 static size_t skip_inlined(const struct profile_frames *frames, size_t at)
@@ -99,69 +97,26 @@ static struct profile_frames shown(const struct profile *profile,
 	return (struct profile_frames){ frames->items + from, end - from };
 }
 
-static void add_to(int64_t *sum, int64_t value)
-{
-	*sum = profile_add(*sum, value);
-}
-
-/* The list of the sum has room. */
-static void add_row(struct profile_site *sum, const struct profile_row *row)
-{
-	struct profile_row *same = NULL;
-
-	for (size_t i = 0; i < sum->row_count && i < ROWS_LOOKED_AT && same == NULL; i++)
-		if (strcmp(sum->rows[i].direction, row->direction) == 0 &&
-		    strcmp(sum->rows[i].memory, row->memory) == 0)
-			same = &sum->rows[i];
-	if (same == NULL) {
-		sum->rows[sum->row_count++] = *row;
-		return;
-	}
-	add_to(&same->count, row->count);
-	add_to(&same->bytes, row->bytes);
-	add_to(&same->host_ns, row->host_ns);
-	add_to(&same->sync_count, row->sync_count);
-	add_to(&same->sync_ns, row->sync_ns);
-}
-
-/* `room` has room for all rows of the sum's sites. */
-static void add_site(struct profile_site *sum, const struct profile_site *site,
-		     const struct profile_site *room)
-{
-	sum->rows = room->rows;
-	for (size_t i = 0; i < site->row_count; i++)
-		add_row(sum, &site->rows[i]);
-}
-
 void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret)
 {
-	struct places_item *items = profile_allocate(to, count, sizeof(*items));
-	struct profile_site *rooms = profile_allocate(to, count, sizeof(*rooms));
+	struct places_item *places = profile_allocate(to, count, sizeof(*places));
+	struct profile_site *shown_sites = profile_allocate(to, count, sizeof(*shown_sites));
+	const void **items = profile_allocate(to, count, sizeof(*items));
+	size_t merged = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		items[i].frames = shown(to, &sites[i].frames);
+		places[i].frames = shown(to, &sites[i].frames);
 		/* Native call stacks may be summed up; Python lines are exact. */
-		items[i].text = sites[i].folded && !is_python(&items[i].frames) ? "folded" : "";
+		shown_sites[i] = sites[i];
+		shown_sites[i].folded &= !is_python(&places[i].frames);
+		places[i].text = shown_sites[i].folded ? "folded" : "";
+		items[i] = &shown_sites[i];
 	}
-	places_find_first(to, items, count, ret);
-	for (size_t i = 0; i < count; i++)
-		rooms[ret[i]].row_count += sites[i].row_count;
+	places_find_first(to, places, count, ret);
 	to->sites = profile_allocate(to, count, sizeof(*to->sites));
-	to->site_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		size_t first = ret[i];
-		struct profile_site *room = &rooms[first];
-
-		if (first == i) {
-			room->rows = profile_allocate(to, room->row_count, sizeof(*room->rows));
-			to->sites[to->site_count] = (struct profile_site){
-				.frames = sites[i].frames,
-				.folded = items[i].text[0] != '\0',
-			};
-		}
-		ret[i] = first == i ? to->site_count++ : ret[first];
-		add_site(&to->sites[ret[i]], &sites[i], room);
-	}
+	to->site_count = merge_equal(to, profile_site_id, items, count, ret, to->sites);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = ret[i] == i ? merged++ : ret[ret[i]];
 }
 
 /* Adds up the repeats that now have the same site. */
@@ -181,9 +136,8 @@ static void merge_repeats(struct profile *profile)
 			repeats[kept++] = repeats[i];
 			continue;
 		}
-		add_to(&repeats[at].count, repeats[i].count);
-		add_to(&repeats[at].bytes, repeats[i].bytes);
-		add_to(&repeats[at].host_ns, repeats[i].host_ns);
+		merge_records(profile, profile_repeat_id,
+			      (const void *[]){ &repeats[at], &repeats[i] }, 2, &repeats[at]);
 	}
 	profile->repeats.site_count = kept;
 }

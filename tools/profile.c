@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A profile takes a few times as much memory as its text; what takes far more is no profile. */
+/* The records of a profile take up to four times as much memory as its text. */
 #define HELD_LEAST ((uint64_t)16 << 20)
-#define HELD_TIMES 32
+#define HELD_TIMES 8
 
 #define BYTES_MOST ((size_t)PROFILE_MIB_MOST << 20)
 #define PART_BYTES ((size_t)1 << 20) /* read between two signs of progress */
