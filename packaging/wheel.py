@@ -146,8 +146,8 @@ def build(folder, out):
                 LIBRARY: read(folder, "src", "libhotpin.so")}
     tag = "py3-none-" + platform_of(binaries)
     files = dict(binaries)
-    for path in ("packaging/hotpin/__init__.py", "packaging/hotpin/__main__.py",
-                 "include/hotpin/profile.schema.json"):
+    files["hotpin/profile.schema.json"] = read(folder, "tools", "profile.schema.json")
+    for path in ("packaging/hotpin/__init__.py", "packaging/hotpin/__main__.py"):
         files["hotpin/" + os.path.basename(path)] = read(ROOT, path)
     for page in man_pages():
         files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(ROOT, "tools", page)

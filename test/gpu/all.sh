@@ -108,7 +108,7 @@ with_program launchers python3 test/gpu/known.py "$hotpin"
 share 15
 program=$(program truth -O2 -g)
 with_program truth python3 test/gpu/truth.py \
-	-s test/report/schema.py include/hotpin/profile.schema.json "$hotpin"
+	-s test/report/schema.py "$build/tools/profile.schema.json" "$hotpin"
 share 30
 part hazards python3 test/gpu/hazards.py "$library" "$build/test/hazards/hazards"
 share 30

@@ -10,7 +10,6 @@ python3-jsonschema if that is installed), and its figures are compared with each
 import glob
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ TYPES = {
     "null": type(None),
 }
 KNOWN = {"$schema", "title", "description", "type", "properties", "required", "items", "enum",
-         "const", "pattern", "minimum", "additionalProperties"}
+         "minimum", "additionalProperties"}
 
 
 def is_type(value, name):
@@ -42,14 +41,12 @@ def errors(value, schema, where="$"):
     if names and not any(is_type(value, name) for name in names):
         yield f"{where}: {value!r} is no {' or '.join(names)}"
         return
-    if "const" in schema and value != schema["const"]:
-        yield f"{where}: {value!r} is not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:
         yield f"{where}: {value!r} is none of {schema['enum']}"
-    if "pattern" in schema and not re.search(schema["pattern"], value):
-        yield f"{where}: {value!r} is not like {schema['pattern']}"
     if "minimum" in schema and value is not None and value < schema["minimum"]:
         yield f"{where}: {value} is less than {schema['minimum']}"
+    if set(schema) == {"description"}: # any value: an older hotpin wrote it
+        return
     if isinstance(value, dict):
         fields = schema.get("properties", {})
         for name in schema.get("required", []):

@@ -13,6 +13,7 @@ import termios
 
 HOTPIN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = os.path.join(os.path.dirname(HOTPIN), "profile.schema.json")
 FOLDER = tempfile.TemporaryDirectory()
 SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
 COUNT = FAILED = 0

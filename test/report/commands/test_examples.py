@@ -19,11 +19,9 @@ from tap import check
 sys.path.insert(0, os.path.dirname(tap.HERE))
 import schema  # pylint: disable=wrong-import-position
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(tap.HERE)))
-
 
 def sound():
-    with open(os.path.join(ROOT, "include/hotpin/profile.schema.json"), encoding="utf-8") as file:
+    with open(tap.SCHEMA, encoding="utf-8") as file:
         rules = json.load(file)
     for name in ("first", "second", "third", "without_device"):
         profile = getattr(made, name)()
