@@ -19,6 +19,10 @@
 /* One more name, for samples. */
 #define NAMES        (NAMES_OF_OWN + EVENT_OWNS + 1)
 
+/* From emit_events_begin() to emit_events_end(), of the thread that writes. */
+static struct events_all all;
+static uint32_t *position; /* of each name among the used ones, plus 1; NULL: no timeline */
+
 /* Returns the number of an event's name in one sequence of all possible names. */
 static size_t key_of(const struct event *event)
 {
@@ -84,112 +88,146 @@ static const char *name_of(const struct report *report, const struct event *even
 	return ret;
 }
 
-/* Writes the used names, and fills `index` with the position of each, plus 1. */
-static void add_names(const struct report *report, struct json *json, const struct events_all *all,
-		      uint32_t *index)
+bool emit_events_begin(const struct report *report, struct profile_events *ret)
+{
+	/* Without the device's part, the reader still changes what events refer to. */
+	if (report->events && report->ended && report->collected.device != NULL)
+		position = hp_arena_alloc(NAMES * sizeof(*position));
+	if (position == NULL)
+		return false;
+	events_end(&all);
+	ret->dropped = all.dropped;
+	ret->trackless = all.trackless;
+	ret->shortest_ns = all.shortest_ns;
+	return true;
+}
+
+void emit_events_end(void)
+{
+	if (position != NULL)
+		hp_arena_free(position, NAMES * sizeof(*position));
+	position = NULL;
+}
+
+void emit_event_names(const struct report *report, struct json *json, const char *name)
 {
 	uint32_t used = 0;
-	char name[STAGES_NAME_MOST];
+	char room[STAGES_NAME_MOST];
 
-	json_open(json, "names", "[");
-	for (size_t i = 0; i < all->count; i++) {
-		size_t key = key_of(&all->event[i]);
+	json_open(json, name, "[");
+	for (size_t i = 0; i < all.count; i++) {
+		size_t key = key_of(&all.event[i]);
 
-		if (index[key] != 0)
+		if (position[key] != 0)
 			continue;
-		index[key] = ++used;
-		json_words(json, NULL, name_of(report, &all->event[i], name, sizeof(name)));
+		position[key] = ++used;
+		json_words(json, NULL, name_of(report, &all.event[i], room, sizeof(room)));
 	}
 	json_close(json, "]");
 }
 
-static void add_tracks(struct json *json, const struct events_all *all)
+void emit_event_tracks(const struct report *report, struct json *json, const char *name)
 {
 	static const char *const kinds[] = {
 		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_STAGES] = "stages",
 		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
 
-	json_open(json, "tracks", "[");
-	for (size_t i = 0; i < all->tracks; i++) {
-		const struct event_track *track = &all->track[i];
-		bool is_stream = track->kind == EVENT_STREAM;
-
-		json_open(json, NULL, "{");
-		json_text(json, "kind", kinds[track->kind]);
-		json_known(json, "device", is_stream, track->device);
-		json_known(json, "context", is_stream, track->context);
-		json_known(json, "stream", is_stream, track->stream);
-		json_known(json, "tid",
-			   track->kind == EVENT_SAMPLES ||
-				   (track->kind == EVENT_THREAD && track->threads == 1),
-			   track->tid);
-		json_known(json, "threads", track->kind == EVENT_THREAD, track->threads);
-		json_text(json, "name", track->name);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
-
-static void add_three(struct json *json, const char *name, const int32_t *numbers)
-{
+	(void)report;
 	json_open(json, name, "[");
-	for (int i = 0; i < 3; i++)
-		json_number(json, NULL, (uint64_t)numbers[i]);
-	json_close(json, "]");
-}
+	for (size_t i = 0; i < all.tracks; i++) {
+		const struct event_track *track = &all.track[i];
+		bool is_stream = track->kind == EVENT_STREAM;
+		bool is_thread = track->kind == EVENT_THREAD;
+		const struct profile_track row = {
+			.kind = kinds[track->kind],
+			.device = json_known(is_stream, track->device),
+			.context = json_known(is_stream, track->context),
+			.stream = json_known(is_stream, track->stream),
+			.tid = json_known(track->kind == EVENT_SAMPLES ||
+						  (is_thread && track->threads == 1),
+					  track->tid),
+			.threads = json_known(is_thread, track->threads),
+			.name = track->name,
+		};
 
-/* Writes the places that `detail` of a sample refers to. */
-static void add_places(struct json *json)
-{
-	json_open(json, "places", "[");
-	for (size_t i = 0; i < details_places(); i++) {
-		uint32_t caller;
-		struct module_place place = details_place_at(i, &caller);
-
-		json_open(json, NULL, "{");
-		json_known(json, "module", place.module != MODULES_NOWHERE, place.module);
-		json_number(json, "offset", place.offset);
-		json_known(json, "caller", caller != DETAILS_UNKNOWN, caller);
-		json_close(json, "}");
+		json_record(json, NULL, profile_track_id, &row);
 	}
 	json_close(json, "]");
 }
 
-/* Writes the shapes and routes that `detail` of a kernel and `route` of a call refer to. */
-static void add_details(struct json *json)
+/* Writes the shapes that `detail` of a kernel refers to. */
+void emit_event_shapes(const struct report *report, struct json *json, const char *name)
+{
+	(void)report;
+	json_open(json, name, "[");
+	for (size_t i = 0; i < details_shapes(); i++) {
+		const struct shape *shape = details_shape_at(i);
+		const struct profile_shape row = {
+			.grid = { shape->grid[0], shape->grid[1], shape->grid[2] },
+			.block = { shape->block[0], shape->block[1], shape->block[2] },
+			.registers = shape->registers,
+			.static_shared_bytes = shape->static_shared,
+			.dynamic_shared_bytes = shape->dynamic_shared,
+		};
+
+		json_record(json, NULL, profile_shape_id, &row);
+	}
+	json_close(json, "]");
+}
+
+/* Writes the routes that `route` of a call refers to. */
+void emit_event_routes(const struct report *report, struct json *json, const char *name)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
 							  "stage",   "defer", "unpin" };
 
-	json_open(json, "shapes", "[");
-	for (size_t i = 0; i < details_shapes(); i++) {
-		const struct shape *shape = details_shape_at(i);
-
-		json_open(json, NULL, "{");
-		add_three(json, "grid", shape->grid);
-		add_three(json, "block", shape->block);
-		json_number(json, "registers", (uint64_t)shape->registers);
-		json_number(json, "static_shared_bytes", (uint64_t)shape->static_shared);
-		json_number(json, "dynamic_shared_bytes", (uint64_t)shape->dynamic_shared);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-	json_open(json, "routes", "[");
+	(void)report;
+	json_open(json, name, "[");
 	for (size_t i = 0; i < TRACE_ROUTES; i++)
 		json_words(json, NULL, routes[i]);
 	json_close(json, "]");
 }
 
-/* Returns the index of an event's detail in the JSON; UINT64_MAX: none. */
-static uint64_t detail_of(const struct report *report, const struct event *event)
+/* Writes the places that `detail` of a sample refers to. */
+void emit_event_places(const struct report *report, struct json *json, const char *name)
 {
-	if ((event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE) &&
-	    event->detail != DETAILS_UNKNOWN)
-		return event->detail;
-	if (event->kind == EVENT_CALL && report->buffers && event->detail != HOST_BUFFERS_UNSEEN)
-		return event->detail;
-	return UINT64_MAX;
+	(void)report;
+	json_open(json, name, "[");
+	for (size_t i = 0; i < details_places(); i++) {
+		uint32_t caller;
+		struct module_place place = details_place_at(i, &caller);
+		const struct profile_event_place row = {
+			.module = json_known(place.module != MODULES_NOWHERE, place.module),
+			.offset = place.offset,
+			.caller = json_known(caller != DETAILS_UNKNOWN, caller),
+		};
+
+		json_record(json, NULL, profile_event_place_id, &row);
+	}
+	json_close(json, "]");
+}
+
+void emit_event_fields(const struct report *report, struct json *json, const char *name)
+{
+	const struct profile_table table = profile_table(profile_event_id);
+
+	(void)report;
+	json_open(json, name, "[");
+	for (size_t i = 0; i < table.count; i++)
+		json_words(json, NULL, table.fields[i].name);
+	json_close(json, "]");
+}
+
+/* Returns the index of an event's detail in the JSON. */
+static int64_t detail_of(const struct report *report, const struct event *event)
+{
+	bool has_detail = event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE;
+
+	if (event->kind == EVENT_CALL)
+		return json_known(report->buffers && event->detail != HOST_BUFFERS_UNSEEN,
+				  event->detail);
+	return json_known(has_detail && event->detail != DETAILS_UNKNOWN, event->detail);
 }
 
 static uint64_t since_began(const struct report *report, uint64_t ns)
@@ -197,63 +235,31 @@ static uint64_t since_began(const struct report *report, uint64_t ns)
 	return ns - (ns < report->began_ns ? ns : report->began_ns);
 }
 
-static void add_rows(const struct report *report, struct json *json, const struct events_all *all,
-		     const uint32_t *index)
+void emit_event_rows(const struct report *report, struct json *json, const char *name)
 {
-	static const char *const fields[] = { "kind",  "track",      "start_ns", "duration_ns",
-					      "name",  "bytes",      "site",     "detail",
-					      "route", "call_track", "call_ns" };
-
-	json_open(json, "fields", "[");
-	for (size_t i = 0; i < HP_LEN(fields); i++)
-		json_words(json, NULL, fields[i]);
-	json_close(json, "]");
-	json_open(json, "rows", "[");
-	for (size_t i = 0; i < all->count; i++) {
-		const struct event *event = &all->event[i];
+	json_open(json, name, "[");
+	for (size_t i = 0; i < all.count; i++) {
+		const struct event *event = &all.event[i];
 		uint64_t start_ns = since_began(report, event->start_ns);
 		bool is_copy = event->kind == EVENT_COPY;
 		bool called = is_copy && event->caller != UINT32_MAX;
 		uint32_t site = is_copy ? SITES_NOWHERE : sites_index(event->site);
+		const struct profile_event row = {
+			.kind = event->kind,
+			.track = event->track,
+			.start_ns = start_ns,
+			.duration_ns = event->duration_ns,
+			.name = position[key_of(event)] - 1,
+			.bytes = json_known(event->bytes != UINT64_MAX, event->bytes),
+			.site = json_known(site != SITES_NOWHERE, site),
+			.detail = detail_of(report, event),
+			.route = json_known(event->kind == EVENT_CALL, event->route),
+			.call_track = json_known(called, event->caller),
+			.call_ns = json_known(called && start_ns >= event->since_call_ns,
+					      start_ns - event->since_call_ns),
+		};
 
-		uint64_t call_ns = UINT64_MAX;
-		if (called && start_ns >= event->since_call_ns)
-			call_ns = start_ns - event->since_call_ns;
-		json_row(json,
-			 (const uint64_t[]){ event->kind, event->track, start_ns,
-					     event->duration_ns, index[key_of(event)] - 1,
-					     event->bytes,
-					     site == SITES_NOWHERE ? UINT64_MAX : site,
-					     detail_of(report, event),
-					     event->kind == EVENT_CALL ? event->route : UINT64_MAX,
-					     called ? event->caller : UINT64_MAX, call_ns },
-			 HP_LEN(fields));
+		json_row(json, profile_event_id, &row);
 	}
 	json_close(json, "]");
-}
-
-void emit_events(const struct report *report, struct json *json)
-{
-	struct events_all all;
-	uint32_t *index = NULL;
-
-	/* Without the device's part, the reader still changes what events refer to. */
-	if (report->events && report->ended && report->collected.device != NULL)
-		index = hp_arena_alloc(NAMES * sizeof(*index));
-	if (index == NULL) {
-		json_null(json, "events");
-		return;
-	}
-	events_end(&all);
-	json_open(json, "events", "{");
-	json_number(json, "dropped", all.dropped);
-	json_number(json, "trackless", all.trackless);
-	json_number(json, "shortest_ns", all.shortest_ns);
-	add_names(report, json, &all, index);
-	add_tracks(json, &all);
-	add_details(json);
-	add_places(json);
-	add_rows(report, json, &all, index);
-	json_close(json, "}");
-	hp_arena_free(index, NAMES * sizeof(*index));
 }

@@ -1,19 +1,21 @@
 /*
- * emit_json.c - writes the profile as JSON.
+ * emit_json.c - fills the profile's record, and writes it as JSON.
  *
- * Values are integers in nanoseconds and bytes; unknown values are null.  The output is valid for
- * any name, since bytes that are not UTF-8 become U+FFFD.  Within one major version, fields may be
- * added but not removed.
+ * base/profile.def lists the fields and their order.  Lists are written one entry after the other.
+ * Within one major version, fields may be added but not removed.
  */
 #include "trace/out/emit_json.h"
 #include "base/counters.h"
 #include "base/options.h"
-#include "trace/calls/call_class.h"
 #include "trace/calls/calls.h"
+#include "trace/calls/gaps.h"
+#include "trace/calls/host_buffers.h"
+#include "trace/calls/launch_times.h"
+#include "trace/calls/launches.h"
 #include "trace/calls/stages.h"
 #include "trace/out/emit_events.h"
 #include "trace/out/emit_lists.h"
-#include "trace/out/json.h"
+#include "trace/out/emit_places.h"
 #include "trace/places/sites.h"
 #include "trace/python/python_sampler.h"
 
@@ -21,437 +23,393 @@
 
 static void add_option(const struct hp_option_row *row, void *arg)
 {
-	struct json *json = arg;
-
-	json_words(json, row->variable, row->value);
+	json_words(arg, row->variable, row->value);
 }
 
-static void add_head(const struct report *report, struct json *json)
+static void emit_options(const struct report *report, struct json *json, const char *name)
 {
-	const struct process *process = &report->process;
-	bool loaded = report->cupti->handle != NULL;
-
-	json_text(json, "schema", "hotpin.profile");
-	json_text(json, "schema_version", "2.0");
-	json_text(json, "hotpin_version", HOTPIN_VERSION);
-	json_text(json, "state", report->ended ? "ended" : "running");
-	json_text(json, "stage", report->stage);
-
-	json_open(json, "process", "{");
-	json_number(json, "pid", (uint64_t)process->pid);
-	json_text(json, "program", process->program);
-	json_text(json, "host", process->host);
-	json_text(json, "rank", process->rank);
-	json_text(json, "ended_utc", process->ended);
-	json_known(json, "ranks", process->ranks != 0, process->ranks);
-	json_text(json, "arguments_hash", process->arguments);
-	json_number(json, "cpus", process->cpus);
-	json_known(json, "exit_status", report->ended && report->exit_status >= 0,
-		   (uint64_t)report->exit_status);
-	json_number(json, "began_ns", report->began_ns);
-	json_number(json, "began_unix_ns", report->began_ns + process->unix_offset_ns);
-	json_close(json, "}");
-
-	json_open(json, "environment", "{");
-	json_text(json, "device", report->device_name);
-	json_known(json, "driver_version", report->driver_version != 0,
-		   (uint64_t)report->driver_version);
-	json_text(json, "device_uuid", report->device_uuid);
-	json_bool(json, "stand_in", report->on_stand_in);
-	json_known(json, "cupti_version", loaded && report->cupti->version != 0,
-		   report->cupti->version);
-	json_text(json, "cupti_path", loaded ? report->cupti->path : "");
-	json_known(json, "peak_h2d_bytes_per_s", report->peak[TRACE_H2D] != 0,
-		   report->peak[TRACE_H2D]);
-	json_known(json, "peak_d2h_bytes_per_s", report->peak[TRACE_D2H] != 0,
-		   report->peak[TRACE_D2H]);
-	json_text(json, "peak_source",
-		  report->peak[TRACE_H2D] == 0 && report->peak[TRACE_D2H] == 0 ? ""
-		  : report->peak_observed                                      ? "observed"
-									       : "link");
-	json_close(json, "}");
-
-	json_open(json, "backend", "{");
-	json_text(json, "kind",
-		  report->no_device ? "none"
-		  : report->device  ? "cupti"
-				    : "interpose");
-	json_text(json, "why", report->why_not);
-	json_close(json, "}");
-
-	json_open(json, "options", "{");
+	(void)report;
+	json_open(json, name, "{");
 	hp_options_each(add_option, json);
 	json_close(json, "}");
 }
 
-static void add_clock(const struct report *report, struct json *json)
+static void emit_counters(const struct report *report, struct json *json, const char *name)
 {
-	const struct clockmap *clock;
-	int64_t drift_ppb;
-
-	if (!report->device || !report->collected.device->clock.anchored) {
-		json_null(json, "clock");
-		return;
-	}
-	clock = &report->collected.device->clock;
-	json_open(json, "clock", "{");
-	json_signed(json, "offset_ns", clock->last.offset_ns);
-	json_number(json, "gap_ns", clock->last.gap_ns);
-	if (clockmap_drift_ppb(clock, &drift_ppb))
-		json_signed(json, "drift_ppb", drift_ppb);
-	else
-		json_null(json, "drift_ppb");
-	json_number(json, "largest_step_ns", clock->most_step_ns);
+	(void)report;
+	json_open(json, name, "{");
+	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
+		json_number(json, hp_counter_names[counter],
+			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
 	json_close(json, "}");
 }
 
-/* Limited to the time that calls spent copying, since copies of several threads overlap. */
-static void add_staging(const struct report *report, struct json *json)
+static void emit_warnings(const struct report *report, struct json *json, const char *name)
 {
-	struct whatif_facts facts = { 0 };
-	uint64_t most = report->split.call_copying_ns;
-
-	if (report->aligned)
-		report_whatif(report, &facts);
-	json_known(json, "staging_ns", facts.excess_known,
-		   facts.excess_ns < most ? facts.excess_ns : most);
+	json_open(json, name, "[");
+	for (size_t i = 0; i < report->warnings; i++)
+		json_words(json, NULL, report->warning[i]);
+	json_close(json, "]");
 }
 
-static void add_whatif(const struct report *report, struct json *json)
+static void emit_bins(const struct report *report, struct json *json, const char *name)
 {
-	struct whatif_facts facts;
-	bool whole = report->aligned;
+	const struct strip *strip = &report->stages->strip;
 
-	if (whole)
-		report_whatif(report, &facts);
-	json_open(json, "what_if", "[");
-	for (int what = 0; what < WHATIF_COUNT; what++) {
-		uint64_t saves = 0;
-		bool known = whole && whatif_saves_ns(&facts, (enum whatif)what, &saves);
+	json_open(json, name, "[");
+	for (size_t i = 0; i < strip->bins; i++) {
+		const struct strip_bin *bin = &strip->bin[i];
+		struct profile_bin row;
 
-		json_open(json, NULL, "{");
-		json_text(json, "name", whatif_names[what]);
-		json_known(json, "wall_ns", known, report->split.wall_ns - saves);
-		json_known(json, "saves_ns", known, saves);
-		json_text(json, "assumes", whatif_assumes[what]);
-		json_close(json, "}");
+		_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
+			       "a column each");
+		memcpy(row.column, bin->state_ns, sizeof(bin->state_ns));
+		memcpy(row.column + SPLIT_PARTS, bin->count, sizeof(bin->count));
+		json_row(json, profile_bin_id, &row);
 	}
 	json_close(json, "]");
 }
 
-static void add_states(struct json *json, const struct split_sum *split)
+static void emit_bounds(const struct report *report, struct json *json, const char *name)
 {
-	json_open(json, "split", "{");
-	json_number(json, "host_ns", split->host_ns);
-	json_number(json, "startup_ns", split->startup_ns);
-	json_number(json, "calls_ns", split->calls_ns);
-	json_number(json, "transfer_ns", split->transfer_ns);
-	json_number(json, "kernel_ns", split->kernel_ns);
-	json_number(json, "overlap_ns", split->overlap_ns);
-	json_close(json, "}");
+	struct whatif_facts facts;
+
+	if (report->aligned)
+		report_whatif(report, &facts);
+	json_open(json, name, "[");
+	for (int what = 0; what < WHATIF_COUNT; what++) {
+		uint64_t saves = 0;
+		bool known = report->aligned && whatif_saves_ns(&facts, (enum whatif)what, &saves);
+		const struct profile_bound row = {
+			.name = whatif_names[what],
+			.wall_ns = json_known(known, report->split.wall_ns - saves),
+			.saves_ns = json_known(known, saves),
+			.assumes = whatif_assumes[what],
+		};
+
+		json_record(json, NULL, profile_bound_id, &row);
+	}
+	json_close(json, "]");
 }
 
-static void add_stages(const struct report *report, struct json *json)
+static struct profile_split split_of(const struct report *report, const struct split_sum *split)
+{
+	bool known = report->aligned;
+
+	return (struct profile_split){
+		.host_ns = json_known(known, split->host_ns),
+		.startup_ns = json_known(known, split->startup_ns),
+		.calls_ns = json_known(known, split->calls_ns),
+		.transfer_ns = json_known(known, split->transfer_ns),
+		.kernel_ns = json_known(known, split->kernel_ns),
+		.overlap_ns = json_known(known, split->overlap_ns),
+	};
+}
+
+static void emit_stages(const struct report *report, struct json *json, const char *name)
 {
 	uint64_t lost;
 	size_t count = stages_count(&lost);
 
-	json_open(json, "stages", "[");
+	json_open(json, name, "[");
 	for (size_t i = 1; report->stages != NULL && i <= count; i++) {
 		struct split_sum sum;
 		struct stage stage;
 
 		stages_read(i, &stage);
 		split_stage_sum(report->stages, (unsigned)i, &sum);
-		json_open(json, NULL, "{");
-		json_words(json, "name", stage.name);
-		json_text(json, "domain", stage.domain);
-		json_number(json, "entered", stage.entered);
-		json_number(json, "wall_ns", sum.wall_ns);
-		if (report->aligned)
-			add_states(json, &sum);
-		else
-			json_null(json, "split");
-		json_flow(json, "h2d", &stage.flow[TRACE_H2D]);
-		json_flow(json, "d2h", &stage.flow[TRACE_D2H]);
-		json_number(json, "launches", stage.launches);
-		json_close(json, "}");
+		const struct profile_stage row = {
+			.name = stage.name,
+			.domain = stage.domain,
+			.entered = stage.entered,
+			.wall_ns = sum.wall_ns,
+			.split = split_of(report, &sum),
+			.h2d = emit_sum(&stage.flow[TRACE_H2D]),
+			.d2h = emit_sum(&stage.flow[TRACE_D2H]),
+			.launches = stage.launches,
+		};
+		json_record(json, NULL, profile_stage_id, &row);
 	}
 	json_close(json, "]");
 }
 
-/*
- * Writes one row for each bin: its states in the order of the split, bytes uploaded and downloaded,
- * calls.
- */
-static void add_activity(const struct report *report, struct json *json)
+static const struct json_list lists[] = {
+	JSON_LIST(profile, options.items, emit_options),
+	JSON_LIST(profile_activity, bins, emit_bins),
+	JSON_LIST(profile, transfers, emit_transfers),
+	JSON_LIST(profile, kernels, emit_kernels),
+	JSON_LIST(profile, calls, emit_calls),
+	JSON_LIST(profile, sites, emit_sites),
+	JSON_LIST(profile, buffers, emit_buffers),
+	JSON_LIST(profile, gaps, emit_gaps),
+	JSON_LIST(profile, launches, emit_launches),
+	JSON_LIST(profile, samples, emit_samples),
+	JSON_LIST(profile, python, emit_python_samples),
+	JSON_LIST(profile, python_files, emit_python_files),
+	JSON_LIST(profile, modules, emit_modules),
+	JSON_LIST(profile_repeats, sites, emit_repeat_sites),
+	JSON_LIST(profile, bounds, emit_bounds),
+	JSON_LIST(profile, stages, emit_stages),
+	JSON_LIST(profile_events, names, emit_event_names),
+	JSON_LIST(profile_events, tracks, emit_event_tracks),
+	JSON_LIST(profile_events, shapes, emit_event_shapes),
+	JSON_LIST(profile_events, routes, emit_event_routes),
+	JSON_LIST(profile_events, place_items, emit_event_places),
+	JSON_LIST(profile_events, fields, emit_event_fields),
+	JSON_LIST(profile_events, rows, emit_event_rows),
+	JSON_LIST(profile, counters.items, emit_counters),
+	JSON_LIST(profile, warnings, emit_warnings),
+};
+
+static void fill_head(const struct report *report, struct profile *ret)
 {
-	if (!report->aligned || report->stages == NULL) {
-		json_null(json, "activity");
-		return;
-	}
-	const struct strip *strip = &report->stages->strip;
-	json_open(json, "activity", "{");
-	json_number(json, "bin_ns", strip->width);
-	json_open(json, "bins", "[");
-	for (size_t i = 0; i < strip->bins; i++) {
-		const struct strip_bin *bin = &strip->bin[i];
-		uint64_t row[SPLIT_PARTS + STRIP_COUNTS];
+	const struct process *process = &report->process;
+	const struct cupti *cupti = report->cupti;
+	const uint64_t *peak = report->peak;
+	bool loaded = cupti->handle != NULL;
 
-		memcpy(row, bin->state_ns, sizeof(bin->state_ns));
-		memcpy(row + SPLIT_PARTS, bin->count, sizeof(bin->count));
-		json_row(json, row, HP_LEN(row));
-	}
-	json_close(json, "]");
-	json_close(json, "}");
+	ret->schema = "hotpin.profile";
+	ret->schema_version = "2.0";
+	ret->hotpin_version = HOTPIN_VERSION;
+	ret->state = report->ended ? "ended" : "running";
+	ret->stage = report->stage;
+	ret->process = (struct profile_process){
+		.pid = process->pid,
+		.program = process->program,
+		.host = process->host,
+		.rank = process->rank,
+		.ended_utc = process->ended,
+		.ranks = json_known(process->ranks != 0, process->ranks),
+		.arguments_hash = process->arguments,
+		.cpus = process->cpus,
+		.exit_status =
+			report->ended && report->exit_status >= 0 ? report->exit_status : UNKNOWN,
+		.began_ns = report->began_ns,
+		.began_unix_ns = report->began_ns + process->unix_offset_ns,
+	};
+	ret->environment = (struct profile_environment){
+		.device = report->device_name,
+		.driver_version = report->driver_version != 0 ? report->driver_version : UNKNOWN,
+		.device_uuid = report->device_uuid,
+		.stand_in = report->on_stand_in,
+		.cupti_version = json_known(loaded && cupti->version != 0, cupti->version),
+		.cupti_path = loaded ? cupti->path : NULL,
+		.peak_h2d_bytes_per_s = json_known(peak[TRACE_H2D] != 0, peak[TRACE_H2D]),
+		.peak_d2h_bytes_per_s = json_known(peak[TRACE_D2H] != 0, peak[TRACE_D2H]),
+		.peak_source = peak[TRACE_H2D] == 0 && peak[TRACE_D2H] == 0 ? NULL
+			       : report->peak_observed                      ? "observed"
+									    : "link",
+	};
+	ret->backend = (struct profile_backend){
+		.kind = report->no_device ? "none"
+			: report->device  ? "cupti"
+					  : "interpose",
+		.why = report->why_not,
+	};
+	ret->truncated = report->truncated;
 }
 
-static void add_split(const struct report *report, struct json *json)
+/* Limited to the time that calls spent copying, since copies of several threads overlap. */
+static int64_t staging_ns(const struct report *report)
+{
+	struct whatif_facts facts = { 0 };
+	uint64_t most = report->split.call_copying_ns;
+
+	if (report->aligned)
+		report_whatif(report, &facts);
+	return json_known(facts.excess_known, facts.excess_ns < most ? facts.excess_ns : most);
+}
+
+static void fill_times(const struct report *report, struct profile *ret)
 {
 	const struct split_sum *split = &report->split;
+	const struct collect_result *collected = &report->collected;
 	bool known = report->aligned;
 
-	json_number(json, "wall_ns", split->wall_ns);
-	if (known) {
-		add_states(json, split);
-	} else {
-		json_null(json, "split");
-	}
-	json_text(json, "split_why", known ? "" : report->split_why);
-
-	json_open(json, "host", "{");
-	json_number(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);
-	json_known(json, "copying_ns", known, split->call_copying_ns);
-	json_known(json, "waiting_for_kernels_ns", known, split->call_waiting_ns);
-	json_known(json, "overhead_ns", known, split->call_overhead_ns);
-	add_staging(report, json);
-	json_number(json, "waits", report->calls.waits);
-	json_number(json, "waits_ns", split->layer_ns[SPLIT_WAIT]);
-	json_number(json, "launches", report->calls.kernels);
-	json_number(json, "graph_launches", report->calls.graphs);
-	json_number(json, "captured_copies", report->calls.captured);
-	json_known(json, "threads", calls_functions() > 0, calls_threads());
-	json_close(json, "}");
+	ret->wall_ns = split->wall_ns;
+	ret->split = split_of(report, split);
+	ret->split_why = known ? NULL : report->split_why;
+	ret->host = (struct profile_host){
+		.copy_calls_ns = split->layer_ns[SPLIT_COPY_CALL],
+		.copying_ns = json_known(known, split->call_copying_ns),
+		.waiting_for_kernels_ns = json_known(known, split->call_waiting_ns),
+		.overhead_ns = json_known(known, split->call_overhead_ns),
+		.staging_ns = staging_ns(report),
+		.waits = report->calls.waits,
+		.waits_ns = split->layer_ns[SPLIT_WAIT],
+		.launches = report->calls.kernels,
+		.graph_launches = report->calls.graphs,
+		.captured_copies = report->calls.captured,
+		.threads = json_known(calls_functions() > 0, calls_threads()),
+	};
+	if (known && report->stages != NULL)
+		ret->activity.bin_ns = report->stages->strip.width;
+	ret->overhead = (struct profile_overhead){
+		.start_ns = report->start_ns,
+		.callbacks_ns = collected->buffers.callback_ns,
+		.appends_ns = report->calls.append_ns,
+		.background_ns = json_known(collected->device != NULL,
+					    collected->background_ns + python_sampler_cost_ns()),
+	};
 }
 
-static void add_row(struct json *json, const char *view, const char *direction, const char *memory)
+static struct profile_runs runs_of(const struct aggregate_sum *sum)
 {
-	json_open(json, NULL, "{");
-	json_text(json, "view", view);
-	json_text(json, "direction", direction);
-	json_text(json, "memory", memory);
+	return (struct profile_runs){
+		.count = sum->count,
+		.bytes = sum->bytes,
+		.busy_ns = json_known(sum->count == 0 || sum->busy_ns != 0, sum->busy_ns),
+	};
 }
 
-static void add_sizes(struct json *json, const struct sizes *sizes)
+/* Fills in what CUPTI recorded, and how much of it is missing. */
+static void fill_device(const struct report *report, struct profile *ret)
 {
-	json_open(json, "sizes", "[");
-	for (unsigned bin = 0; bin < SIZES_BINS; bin++) {
-		if (sizes->bin[bin].count == 0)
-			continue;
-		json_open(json, NULL, "{");
-		json_number(json, "from_bytes", sizes_from(bin));
-		json_number(json, "count", sizes->bin[bin].count);
-		json_number(json, "bytes", sizes->bin[bin].bytes);
-		json_number(json, "busy_ns", sizes->bin[bin].ns);
-		json_close(json, "}");
+	const struct collect_result *collected = &report->collected;
+	const struct aggregate *device = collected->device;
+
+	if (!report->device || device == NULL)
+		return;
+	ret->memsets = runs_of(&device->memsets);
+	ret->kernel_runs = runs_of(&device->launches);
+	ret->devices = __builtin_popcountll(device->device_mask);
+	if (device->clock.anchored) {
+		const struct clockmap *clock = &device->clock;
+
+		ret->clock.offset_ns = clock->last.offset_ns;
+		ret->clock.gap_ns = clock->last.gap_ns;
+		clockmap_drift_ppb(clock, &ret->clock.drift_ppb);
+		ret->clock.largest_step_ns = clock->most_step_ns;
 	}
-	json_close(json, "]");
+	if (!report->no_device)
+		ret->records = (struct profile_records){
+			.read = device->records,
+			.dropped = collected->dropped,
+			.buffers = collected->buffers.requested,
+			.buffers_discarded = collected->buffers.discarded,
+			.incomplete = device->incomplete,
+			.untimed = device->untimed,
+			.outside_run = device->outside,
+			.unknown_kinds = device->unknown_kinds,
+			.late_ns = report->split.late_ns,
+		};
 }
 
-static void add_device_transfers(const struct aggregate *device, struct json *json)
-{
-	for (int direction = 0; direction < AGGREGATE_DIRECTIONS; direction++) {
-		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-			const struct aggregate_sum *sum = &device->copies[direction][memory];
-
-			if (sum->count == 0)
-				continue;
-			add_row(json, "cupti", report_directions[direction],
-				report_device_memories[memory]);
-			json_number(json, "count", sum->count);
-			json_number(json, "bytes", sum->bytes);
-			json_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
-			json_number(json, "untimed_bytes", sum->untimed_bytes);
-			if (memory == AGGREGATE_STAGED)
-				json_number(json, "pieces", device->pieces[direction]);
-			add_sizes(json, &device->sizes[direction][memory]);
-			json_close(json, "}");
-		}
-	}
-}
-
-static void add_host_transfers(const struct hostcalls *calls, struct json *json)
-{
-	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
-		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			const struct hostcalls_sum *sum = &calls->copies[direction][memory];
-
-			if (sum->count == 0)
-				continue;
-			add_row(json, "hotpin", report_directions[direction],
-				report_host_memories[memory]);
-			json_number(json, "count", sum->count);
-			json_number(json, "bytes", sum->bytes);
-			json_number(json, "host_ns", sum->host_ns);
-			json_number(json, "sync_count", sum->sync_count);
-			json_number(json, "sync_bytes", sum->sync_bytes);
-			json_number(json, "sync_ns", sum->sync_ns);
-			add_sizes(json, &calls->sizes[direction][memory]);
-			json_close(json, "}");
-		}
-	}
-}
-
-static void add_coverage(const struct report *report, struct json *json)
+static void fill_copies(const struct report *report, struct profile *ret)
 {
 	struct report_bus bus;
 
 	report_bus_read(report, &bus);
-	json_open(json, "coverage", "{");
-	json_number(json, "hotpin_copies", bus.our_count);
-	json_number(json, "hotpin_bytes", bus.our_bytes);
-	json_known(json, "cupti_copies", report->device, bus.their_count);
-	json_known(json, "cupti_bytes", report->device, bus.their_bytes);
-	json_close(json, "}");
-
-	json_open(json, "promotion", "{");
-	json_number(json, "promoted_bytes", bus.promoted_bytes);
-	json_known(json, "program_pinned_bytes", !bus.own_unknown, bus.own_pinned_bytes);
-	json_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
-	json_close(json, "}");
+	ret->coverage = (struct profile_coverage){
+		.hotpin_copies = bus.our_count,
+		.hotpin_bytes = bus.our_bytes,
+		.cupti_copies = json_known(report->device, bus.their_count),
+		.cupti_bytes = json_known(report->device, bus.their_bytes),
+	};
+	ret->promotion = (struct profile_promotion){
+		.promoted_bytes = bus.promoted_bytes,
+		.program_pinned_bytes = json_known(!bus.own_unknown, bus.own_pinned_bytes),
+		.cupti_pinned_bytes = json_known(report->device, bus.their_pinned_bytes),
+	};
 }
 
-static void add_sum(struct json *json, const char *name, const struct aggregate_sum *sum)
+/* A program that waits for all copies in flight at once has waited once. */
+static uint64_t removed_waits(const struct hostcalls *calls)
 {
-	json_open(json, name, "{");
-	json_number(json, "count", sum->count);
-	json_number(json, "bytes", sum->bytes);
-	json_known(json, "busy_ns", sum->count == 0 || sum->busy_ns != 0, sum->busy_ns);
-	json_close(json, "}");
+	return calls->deferred > calls->joins ? calls->deferred - calls->joins : 0;
 }
 
-static void add_kernels(const struct aggregate *device, struct json *json)
+static void fill_effect(const struct report *report, struct profile_effect *ret)
 {
-	if (device == NULL) {
-		json_null(json, "memsets");
-		json_null(json, "kernel_runs");
-		json_null(json, "devices");
-		json_null(json, "kernels");
+	*ret = (struct profile_effect){
+		.deferred_copies = report->calls.deferred,
+		.deferred_bytes = report->calls.deferred_bytes,
+		.waits_removed = removed_waits(&report->calls),
+		.ahead_ns = json_known(report->aligned, report->split.ahead_ns),
+		.pins = hp_count_read(pins),
+		.unpins = hp_count_read(unpins),
+		.saved_ns = json_known(report->buffers, 0),
+		.spent_ns = json_known(report->buffers, 0),
+	};
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct hostcalls_sum *sums = report->calls.copies[direction];
+
+		ret->promoted_copies += sums[TRACE_PROMOTED].count;
+		ret->promoted_bytes += sums[TRACE_PROMOTED].bytes;
+		ret->staged_copies += sums[TRACE_STAGED].count;
+		ret->staged_bytes += sums[TRACE_STAGED].bytes;
+	}
+	for (size_t i = 0, count = report->buffers ? host_buffers_count() : 0; i < count; i++) {
+		struct host_buffer buffer;
+
+		host_buffers_read(i, &buffer);
+		ret->saved_ns += buffer.saved_ns;
+		ret->spent_ns += buffer.pin_ns;
+	}
+}
+
+static struct profile_gap_sum gap_sum_of(const struct gap_sum *sum)
+{
+	return (struct profile_gap_sum){ .count = sum->count,
+					 .total_ns = sum->total_ns,
+					 .longest_ns = sum->longest_ns };
+}
+
+/* Fills in what the lists leave out. */
+static void fill_rests(const struct report *report, struct profile *ret)
+{
+	struct sites_counts sites = { 0 };
+	struct gaps_counts gaps = { 0 };
+	struct launch_time time = { 0 };
+	uint64_t lost = 0;
+
+	if (report->sites)
+		sites_count(&sites);
+	ret->sites_lost = sites.lost;
+	ret->sites_folded = sites.folded;
+	if (report->gaps) {
+		gaps_count(&gaps);
+		ret->gaps_short = gap_sum_of(&gaps.short_ones);
+		ret->gaps_dropped = gap_sum_of(&gaps.dropped);
+	}
+	if (!report->launches)
 		return;
+	launches_count(&lost);
+	ret->launches_lost = lost;
+	/* The thread that adds the times runs this code, or has ended. */
+	if (launch_times_wanted() && report->collected.device != NULL) {
+		launch_times_read_rest(&time);
+		ret->launches_rest.kernels = time.kernels;
+		ret->launches_rest.device_ns = time.device_ns;
 	}
-	add_sum(json, "memsets", &device->memsets);
-	add_sum(json, "kernel_runs", &device->launches);
-	json_number(json, "devices", (uint64_t)__builtin_popcountll(device->device_mask));
-	json_open(json, "kernels", "[");
-	for (size_t i = 0; i <= AGGREGATE_KERNELS_MOST; i++) {
-		const struct aggregate_kernel *kernel = &device->kernels[i];
-
-		if (kernel->count == 0)
-			continue;
-		json_open(json, NULL, "{");
-		json_text(json, "name", kernel->name);
-		json_number(json, "count", kernel->count);
-		json_number(json, "busy_ns", kernel->busy_ns);
-		json_number(json, "longest_ns", kernel->most_ns);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
-
-static void add_records(const struct report *report, struct json *json)
-{
-	const struct aggregate *device = report->collected.device;
-
-	if (!report->device || report->no_device) {
-		json_null(json, "records");
-		return;
-	}
-	json_open(json, "records", "{");
-	json_number(json, "read", device->records);
-	json_number(json, "dropped", report->collected.dropped);
-	json_number(json, "buffers", report->collected.buffers.requested);
-	json_number(json, "buffers_discarded", report->collected.buffers.discarded);
-	json_number(json, "incomplete", device->incomplete);
-	json_number(json, "untimed", device->untimed);
-	json_number(json, "outside_run", device->outside);
-	json_number(json, "unknown_kinds", device->unknown_kinds);
-	json_number(json, "late_ns", report->split.late_ns);
-	json_close(json, "}");
-}
-
-static void add_calls(struct json *json)
-{
-	if (calls_functions() == 0) {
-		json_null(json, "calls");
-		return;
-	}
-	json_open(json, "calls", "[");
-	for (size_t i = 0; i < calls_functions(); i++) {
-		struct calls_sum sum;
-
-		calls_read(i, &sum);
-		if (sum.count == 0)
-			continue;
-		json_open(json, NULL, "{");
-		json_text(json, "name", calls_name(i));
-		json_text(json, "class", call_class_names[call_class_of(calls_name(i))]);
-		json_number(json, "count", sum.count);
-		json_number(json, "total_ns", sum.total_ns);
-		json_number(json, "longest_ns", sum.longest_ns);
-		json_close(json, "}");
-	}
-	json_close(json, "]");
-}
-
-static void add_tail(const struct report *report, struct json *json)
-{
-	json_open(json, "overhead", "{");
-	json_number(json, "start_ns", report->start_ns);
-	json_number(json, "callbacks_ns", report->collected.buffers.callback_ns);
-	json_number(json, "appends_ns", report->calls.append_ns);
-	json_known(json, "background_ns", report->collected.device != NULL,
-		   report->collected.background_ns + python_sampler_cost_ns());
-	json_close(json, "}");
-
-	json_open(json, "counters", "{");
-	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
-		json_number(json, hp_counter_names[counter],
-			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
-	json_close(json, "}");
-
-	json_open(json, "warnings", "[");
-	for (size_t i = 0; i < report->warnings; i++)
-		json_text(json, NULL, report->warning[i]);
-	json_close(json, "]");
-	json_bool(json, "truncated", report->truncated);
 }
 
 void emit_json(const struct report *report, struct writer *writer)
 {
-	struct json json = { .writer = writer };
+	struct json json = {
+		.writer = writer,
+		.report = report,
+		.lists = lists,
+		.list_count = sizeof(lists) / sizeof(lists[0]),
+	};
+	struct profile profile;
+	struct sampler_sums sums;
 
 	/* Other fields refer to a site by its index. */
 	sites_hold(true);
-	json_open(&json, NULL, "{");
-	add_head(report, &json);
-	add_split(report, &json);
-	add_activity(report, &json);
-	json_open(&json, "transfers", "[");
-	if (report->device)
-		add_device_transfers(report->collected.device, &json);
-	add_host_transfers(&report->calls, &json);
-	json_close(&json, "]");
-	add_coverage(report, &json);
-	add_kernels(report->device ? report->collected.device : NULL, &json);
-	add_calls(&json);
-	emit_lists(report, &json);
-	add_whatif(report, &json);
-	add_stages(report, &json);
-	emit_events(report, &json);
-	add_clock(report, &json);
-	add_records(report, &json);
-	add_tail(report, &json);
-	json_close(&json, "}");
+	profile_forget(profile_id, &profile);
+	fill_head(report, &profile);
+	fill_times(report, &profile);
+	fill_device(report, &profile);
+	fill_copies(report, &profile);
+	fill_effect(report, &profile.effect);
+	fill_rests(report, &profile);
+	profile.sampling = emit_sampling(report, &sums);
+	if (report->repeats)
+		profile.repeats = emit_repeats();
+	emit_events_begin(report, &profile.events);
+	json_record(&json, NULL, profile_id, &profile);
+	emit_events_end();
 	sites_hold(false);
 	writer_put(writer, "\n");
 }

@@ -1,5 +1,5 @@
 /*
- * Writes the profile as JSON: one object, as include/hotpin/profile.schema.json describes it.
+ * Writes the profile as JSON: one object, as base/profile.def describes it.
  */
 #ifndef HP_TRACE_OUT_EMIT_JSON_H
 #define HP_TRACE_OUT_EMIT_JSON_H

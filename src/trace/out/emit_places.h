@@ -7,17 +7,30 @@
 #include "trace/out/json.h"
 #include "trace/out/report.h"
 #include "trace/places/frames.h"
+#include "trace/samples/sampler.h"
 
-/* Writes the array "frames".  `guessed`: all but the first frame may be no callers. */
-void emit_frames(struct json *json, const struct module_place *frame, size_t depth, bool guessed);
+#define EMIT_FRAMES_MOST 12
 
-/* Writes the frames of a place, and those of Python if it has any. */
-void emit_place(struct json *json, const struct frames_place *place);
+/* The frames of a record that is written. */
+struct emit_place {
+	struct profile_frame frame[EMIT_FRAMES_MOST];
+	struct profile_source python[FRAMES_PYTHON_MOST];
+};
 
-/*
- * Writes the samples, and then all files that fields refer to: modules are written after all fields
- * that refer to them, and read before.
- */
-void emit_samples(const struct report *report, struct json *json);
+/* Returns the frames in `room`.  `guessed`: all but the first frame may be no callers. */
+struct profile_frames emit_frames(struct emit_place *room, const struct module_place *frame,
+				  size_t depth, bool guessed);
+
+/* Fills the Python frames of `room`, of which there are `depth`. */
+struct profile_source *emit_python(struct emit_place *room, const uint32_t *place, size_t depth);
+
+/* Returns how host code was sampled.  It has texts of `sums`, which it fills in. */
+struct profile_sampling emit_sampling(const struct report *report, struct sampler_sums *sums);
+
+/* Write lists of the profile. */
+void emit_samples(const struct report *report, struct json *json, const char *name);
+void emit_python_samples(const struct report *report, struct json *json, const char *name);
+void emit_python_files(const struct report *report, struct json *json, const char *name);
+void emit_modules(const struct report *report, struct json *json, const char *name);
 
 #endif

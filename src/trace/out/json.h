@@ -1,23 +1,38 @@
 /*
- * Writes a profile as JSON.  The output is valid for any name: bytes that are not UTF-8 become
- * U+FFFD.
+ * Writes a profile as JSON, by the tables of base/profile.def.  The output is valid for any name:
+ * bytes that are not UTF-8 become U+FFFD.
  *
  * For a value inside an array, `name` is NULL.
  */
 #ifndef HP_TRACE_OUT_JSON_H
 #define HP_TRACE_OUT_JSON_H
 
-#include "trace/operation.h"
+#include "base/profile_fields.h"
 #include "trace/out/writer.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define JSON_DEPTH_MOST 8
 
+struct report;
+struct json;
+
+/* Writes a list of that record whose entries are not in memory, by the functions below. */
+struct json_list {
+	enum profile_record_id record;
+	size_t at; /* offset of the list in the record */
+	void (*write)(const struct report *report, struct json *json, const char *name);
+};
+
+/* The list `field` of the struct `tag`. */
+#define JSON_LIST(tag, field, write)                         \
+	{                                                    \
+		tag##_id, offsetof(struct tag, field), write \
+	}
+
 struct json {
 	struct writer *writer;
+	const struct report *report;
+	const struct json_list *lists;
+	size_t list_count;
 	unsigned depth;
 	bool filled[JSON_DEPTH_MOST + 1]; /* a value was already written at this depth */
 };
@@ -26,23 +41,19 @@ struct json {
 void json_open(struct json *json, const char *name, const char *bracket);
 void json_close(struct json *json, const char *bracket);
 
-void json_number(struct json *json, const char *name, uint64_t value);
-void json_signed(struct json *json, const char *name, int64_t value);
+/* Writes a record. */
+void json_record(struct json *json, const char *name, enum profile_record_id id,
+		 const void *record);
 
-/* Writes the sums {count, bytes, host_ns}. */
-void json_flow(struct json *json, const char *name, const struct trace_flow *flow);
+/* Writes a record that has only numbers as an array on one line. */
+void json_row(struct json *json, enum profile_record_id id, const void *record);
 
-/* Writes an array on one line; UINT64_MAX becomes null. */
-void json_row(struct json *json, const uint64_t *values, size_t count);
-
-void json_bool(struct json *json, const char *name, bool value);
+/* Write a number, null if it is UNKNOWN; a string; null. */
+void json_number(struct json *json, const char *name, int64_t value);
+void json_words(struct json *json, const char *name, const char *value);
 void json_null(struct json *json, const char *name);
 
-/* Writes null unless `known`. */
-void json_known(struct json *json, const char *name, bool known, uint64_t value);
-
-/* Write a string.  For "", which means unknown, json_text() writes null. */
-void json_words(struct json *json, const char *name, const char *value);
-void json_text(struct json *json, const char *name, const char *value);
+/* Returns the value, or UNKNOWN. */
+int64_t json_known(bool known, uint64_t value);
 
 #endif
