@@ -15,14 +15,14 @@ headers=$(find src tools -name '*.h')
 exec awk -v headers="$headers" '
 BEGIN {
 	# The other rooms whose headers each room may include.
-	allowed["base"] = allowed["tools"] = "base hotpin"
+	allowed["base"] = allowed["tools"] = "base"
 	allowed["real"] = "base"
 	allowed["heap"] = "base real"
 	allowed["pin"] = "base real heap"
 	allowed["stage"] = "base real heap pin"
 	allowed["trace"] = "base"
 	allowed["engine"] = "base real heap pin stage trace"
-	allowed["shim"] = "base real heap pin stage trace engine hotpin"
+	allowed["shim"] = "base real heap pin stage trace engine"
 	count = split(headers, names, "\n")
 	for (i = 1; i <= count; i++)
 		exists[names[i]] = 1
