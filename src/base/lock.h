@@ -4,6 +4,7 @@
 #ifndef HP_BASE_LOCK_H
 #define HP_BASE_LOCK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum hp_lock {
@@ -12,8 +13,24 @@ enum hp_lock {
 	HP_LOCK_COUNT
 };
 
-/* A bit for each lock that this thread holds or waits for.  Written by lock.c only. */
+/* A bit for each lock that this thread holds or waits for, and above them a count of sections. */
 extern __thread unsigned hp_locks_held __attribute__((tls_model("initial-exec")));
+
+/*
+ * Around a section that no thread waits for.  A fork() by a signal handler that interrupts it is
+ * one that interrupts a thread with a lock.
+ */
+static inline void hp_section_begin(void)
+{
+	hp_locks_held += 1u << HP_LOCK_COUNT;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void hp_section_end(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	hp_locks_held -= 1u << HP_LOCK_COUNT;
+}
 
 /* Lock and unlock; debug builds assert the order of lock.def, and that the lock is held. */
 void hp_lock(enum hp_lock lock);

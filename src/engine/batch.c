@@ -10,7 +10,6 @@
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "heap/map.h"
-#include "heap/span.h"
 #include "pin/pin.h"
 #include "pin/use.h"
 #include "trace/trace.h"
@@ -54,7 +53,7 @@ void batch_enter_side(struct batch *batch, const void *address, size_t extent)
 
 	if (batch->taken != NULL || !heap_touches(address, extent))
 		return;
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
 		enum pin_use use = pin_enter(block, batch->frame);
 
 		if (use == PIN_TAKEN) {

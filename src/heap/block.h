@@ -21,45 +21,35 @@ enum block_pin {
 };
 
 enum block_state {
-	BLOCK_UNUSED,  /* this descriptor stands for no memory */
-	BLOCK_SPACE,   /* free address space: pages that were never touched, or that went back */
+	BLOCK_EMPTY,   /* addresses of a class: pages that were never touched, or that went back */
 	BLOCK_GONE,    /* addresses that went back to the kernel; others may have them now */
 	BLOCK_LIVE,    /* in use by the program */
-	BLOCK_PARKED,  /* free; waits in a slot (slots.h), where any thread may take it */
+	BLOCK_PARKED,  /* free; waits in a shard (shards.h) */
 	BLOCK_CACHED,  /* free; its pages wait in the free cache */
 	BLOCK_HELD,    /* free, but registered by the program: not reused, and its pages stay */
-	BLOCK_LEAVING, /* free; one thread unpins it or gives its pages back */
+	BLOCK_LEAVING, /* one thread allocates it, frees it, unpins it or gives its pages back */
 };
 
-/* A descriptor is never freed to another type, so a late reader still reads a block. */
+/* A descriptor stands for the same addresses for ever, so a late reader still reads a block. */
 struct block {
-	/*
-	 * Constant while the block is in use; heap_resize() changes the room.  Atomic because a
-	 * program may ask about an address while it frees it.
-	 */
-	_Atomic uintptr_t base;
-	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
-	_Atomic bool huge;   /* 2 MiB pages were asked for */
-	_Atomic uintptr_t
-		probe;   /* from here on pages are of 4 KiB, and show what was touched; 0: none */
-	bool moved;      /* heap_move() brought its pages here; set under the lock heap */
-	bool lengthened; /* since malloc() returned it; under the lock heap */
+	/* Constant. */
+	uintptr_t base;
+	unsigned size_class;  /* its addresses end at base + map_class_bytes() */
+	struct block *before; /* the block that was created before this one */
 
 	/*
-	 * calloc() found the block sparse, and does not sample it for so many turns.  Written by
-	 * its owner.
+	 * The bytes that a pin covers, whole pages: at least the program's.  Changed under the lock
+	 * heap, of blocks that are not pinned.
 	 */
-	uint8_t turns_sparse;
+	_Atomic size_t room;
+	size_t touched;          /* the pages above may not be in memory; written by its owner */
+	_Atomic bool huge;       /* 2 MiB pages were asked for */
+	bool moved;              /* heap_move() brought its pages here; under the lock heap */
+	_Atomic size_t unproven; /* the part of huge_unproven that is this block's */
 
-	_Atomic uintptr_t start; /* base plus an offset (coloring.h): the program's address */
+	_Atomic uintptr_t start; /* the program's address: base plus an offset (heap.c) */
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
 	_Atomic uint32_t site;   /* the allocation site (site.h); constant while in use */
-
-	/* The slot in which the block is parked when it is freed (slots.h). */
-	_Atomic bool has_slot; /* changed under the lock heap, read by any thread */
-	unsigned home; /* shard of the thread that allocated it last; written by its owner */
-	_Atomic uint32_t turns;     /* how often it was taken and parked; written by its owner */
-	_Atomic uint64_t parked_ns; /* when it was parked, if it was pinned then; else 0 */
 
 	/* Any thread, relaxed.  Both outlive free(), as the pages do. */
 	_Atomic uint64_t copied_bytes; /* counted by the pin rule (pin/cost.h) */
@@ -73,17 +63,16 @@ struct block {
 	uint32_t user_registrations; /* by the program in this block; under the lock pin */
 
 	/*
-	 * Read by any thread (acquire), changed under the lock heap.  malloc() and free() make
-	 * three changes without it: BLOCK_LIVE to BLOCK_LEAVING, and between BLOCK_LIVE and
-	 * BLOCK_PARKED.
+	 * Read by any thread (acquire), changed under the lock heap; between BLOCK_LIVE and
+	 * BLOCK_PARKED by the thread that is inside a shard.
 	 */
 	_Atomic int state; /* enum block_state */
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;
-	bool kept_pinned;              /* the LRU list of the block is that of pinned ones */
-	struct block *next, *previous; /* the list of its state */
-	struct block *older, *newer;   /* the LRU list of BLOCK_CACHED, by freed_ns */
+	bool kept_pinned;              /* its list by age is that of pinned blocks */
+	struct block *next, *previous; /* the list of its class; the owner's list by `next` */
+	struct block *older, *newer;   /* the list of BLOCK_CACHED by age */
 };
 
 static inline enum block_pin block_pin(const struct block *block)

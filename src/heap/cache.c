@@ -1,305 +1,357 @@
 /*
- * cache.c - the free cache by size; expiry.c has the same blocks by age.
+ * cache.c - a list of free blocks for each class, and lists of the cached ones by age.
  *
  * A program that allocates, copies and frees in a loop pays for page faults and for pinning once.
- * Unpinned blocks are joined with their neighbors and cut to size, as in any malloc().  A pinned
- * block stays whole until a thread that may call the driver has unpinned it: giving its pages back
- * under a registration would corrupt data.
+ * Unpinned blocks go back by age, down to a floor, and at once above the bound.  Pinned blocks only
+ * become due: giving pages back under a registration would corrupt data, so a thread that may call
+ * the driver unpins them first.
+ *
+ * System calls on large ranges run without the lock, on blocks that only one thread can reach
+ * (BLOCK_LEAVING).
  */
 #include "heap/cache.h"
 #include "base/bounds.h"
+#include "base/clock.h"
 #include "base/kernel.h"
 #include "base/lock.h"
 #include "base/protections.h"
-#include "heap/bins.h"
-#include "heap/expiry.h"
 #include "heap/map.h"
-#include "heap/slots.h"
-#include "heap/span.h"
+#include "heap/pages.h"
+#include "heap/shards.h"
 
 #include <assert.h>
+#include <errno.h>
 
-/* Number of blocks that are looked at in a bin before the next bin. */
-#define LOOK_AT     16
+/* Number of cached blocks of a class that are looked at: some may be pinned for smaller sizes. */
+#define LOOK_AT    16
 
-/* A block is lengthened only if it has at least this part of the request. */
-#define LONGER_PART 4
+/* One part in so many of the bound is given back in addition to what must go back. */
+#define SLACK_PART 16
+
+/* Free blocks of a class: BLOCK_CACHED, the newest first, and then BLOCK_EMPTY. */
+struct class_list {
+	struct block *first, *last;
+};
+
+/* BLOCK_CACHED, by freed_ns. */
+struct age_list {
+	struct block *oldest, *newest;
+	size_t bytes;
+};
+
+_Atomic uint64_t cache_due_at = UINT64_MAX;
 
 /* Under the lock heap. */
-static struct bins bins; /* of BLOCK_CACHED */
+static struct class_list lists[MAP_CLASSES];
+static struct age_list loose, pinned;
+static size_t target_bytes, bound, lowest;
 
-static void insert(struct block *block)
+static void list_insert(struct block *block, bool at_end)
 {
-	bins_add(&bins, block);
-	atomic_store_explicit(&block->state, BLOCK_CACHED, memory_order_release);
-	expiry_add(block);
+	struct class_list *list = &lists[block->size_class];
+
+	block->previous = at_end ? list->last : NULL;
+	block->next = at_end ? NULL : list->first;
+	*(block->previous != NULL ? &block->previous->next : &list->first) = block;
+	*(block->next != NULL ? &block->next->previous : &list->last) = block;
+}
+
+static void list_remove(struct block *block)
+{
+	struct class_list *list = &lists[block->size_class];
+
+	*(block->previous != NULL ? &block->previous->next : &list->first) = block->next;
+	*(block->next != NULL ? &block->next->previous : &list->last) = block->previous;
+	block->next = block->previous = NULL;
+}
+
+/* Searches from the late end. */
+static void age_insert(struct age_list *list, struct block *block)
+{
+	struct block *older = list->newest;
+
+	while (older != NULL && older->freed_ns > block->freed_ns)
+		older = older->older;
+	block->older = older;
+	block->newer = older != NULL ? older->newer : list->oldest;
+	*(block->newer != NULL ? &block->newer->older : &list->newest) = block;
+	*(older != NULL ? &older->newer : &list->oldest) = block;
+	list->bytes += block->touched;
+}
+
+static void age_remove(struct age_list *list, struct block *block)
+{
+	*(block->older != NULL ? &block->older->newer : &list->oldest) = block->newer;
+	*(block->newer != NULL ? &block->newer->older : &list->newest) = block->older;
+	block->older = block->newer = NULL;
+	list->bytes -= block->touched;
+}
+
+static bool is_loose(const struct block *block)
+{
+	return !block->kept_pinned || !hp_keeps(pinned_pages_stay);
+}
+
+static void due_by(uint64_t when)
+{
+	if (when < atomic_load(&cache_due_at))
+		atomic_store(&cache_due_at, when);
+}
+
+static bool is_pressed(void)
+{
+	return lowest == 0 || pinned.bytes > bound;
+}
+
+static void age_add(struct block *block)
+{
+	enum block_pin pin = block_pin(block);
+
+	/* The word may change while the block is in a list. */
+	block->kept_pinned = pin != BLOCK_PAGEABLE && pin != BLOCK_ALTERED;
+	age_insert(is_loose(block) ? &loose : &pinned, block);
+	if (!is_loose(block))
+		due_by(is_pressed() ? 0 : block->freed_ns + CACHE_NS);
 }
 
 static void detach(struct block *block)
 {
-	bins_remove(&bins, block);
+	list_remove(block);
+	age_remove(is_loose(block) ? &loose : &pinned, block);
+	if (pinned.bytes == 0)
+		atomic_store(&cache_due_at, UINT64_MAX);
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
-	expiry_remove(block);
 }
 
-/* True if the cached `neighbor` and `block` may be joined. */
-static bool may_join(const struct block *neighbor, const struct block *block)
-{
-	return neighbor != NULL && neighbor->state == BLOCK_CACHED &&
-	       block_pin(neighbor) == BLOCK_PAGEABLE && neighbor->huge == block->huge;
-}
-
-/* Joins two neighbors.  The larger one keeps its freed_ns. */
-static struct block *join(struct block *a, struct block *b)
-{
-	struct block *large = a->room >= b->room ? a : b, *small = a->room >= b->room ? b : a;
-
-	large->copied_bytes += small->copied_bytes;
-	large->moved = large->moved || small->moved;
-	span_join(large, small);
-	return large;
-}
-
-void cache_put(struct block *block, uint64_t now)
+void cache_set_bound(size_t most, size_t floor)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	block->freed_ns = block_is_altered(block) ? 0 : now;
-	if (block_pin(block) == BLOCK_PAGEABLE || !hp_keeps(pinned_stays_whole)) {
-		struct block *lower = map_at(block->base - 1);
-		struct block *upper = map_at(block->base + block->room);
-
-		if (may_join(lower, block)) {
-			detach(lower);
-			block = join(lower, block);
-		}
-		if (may_join(upper, block)) {
-			detach(upper);
-			block = join(block, upper);
-		}
-	}
-	insert(block);
+	bound = most;
+	lowest = floor;
+	if (pinned.bytes != 0 && is_pressed())
+		atomic_store(&cache_due_at, 0);
 }
 
-void cache_put_all(struct block *list)
+size_t cache_bound(void)
 {
-	while (list != NULL) {
-		struct block *block = list;
-
-		list = block->next;
-		cache_put(block, block->freed_ns);
-	}
+	return bound;
 }
 
-/*
- * Cuts a BLOCK_LEAVING block in two, and divides its count of copied bytes.  The smaller part
- * becomes a new block, because mapping costs in proportion to its size.  False: not cut.
- */
-static bool split(struct block *block, size_t room, struct block **ret_lower,
-		  struct block **ret_upper)
+size_t cache_floor(void)
 {
-	size_t whole = block->room;
-	bool below = room < whole - room;
-	struct block *part = below ? span_cut_below(block, room) : span_cut(block, room);
-
-	if (part == NULL)
-		return false;
-	part->freed_ns = block->freed_ns;
-	part->copied_bytes = block->copied_bytes / (whole / MAP_UNIT) * (part->room / MAP_UNIT);
-	block->copied_bytes -= part->copied_bytes;
-	*ret_lower = below ? part : block;
-	*ret_upper = below ? block : part;
-	return true;
+	return lowest;
 }
 
-static size_t skipped(const struct block *block, size_t alignment)
+size_t cache_unpinned(void)
 {
-	return -block->base & (alignment - 1);
+	return loose.bytes + shards_allowed();
 }
 
-/* True if the pages of the block suit the request. */
+size_t cache_room(void)
+{
+	return hp_above(bound, cache_unpinned());
+}
+
+size_t cache_over(void)
+{
+	return hp_above(cache_unpinned(), bound);
+}
+
+bool cache_is_pinned_over(void)
+{
+	return pinned.bytes > bound;
+}
+
+size_t cache_bytes(void)
+{
+	return loose.bytes + pinned.bytes;
+}
+
+/* True if the pages of the free block suit the request. */
 static bool is_of_use(const struct block *block, const struct request *request)
 {
-	return !block_is_altered(block) && huge_suits(block, request->room, request->huge);
+	return (atomic_load_explicit(&block->word, memory_order_relaxed) & WORD_FOREIGN) == 0 &&
+	       huge_suits(block, request->huge, request->site);
 }
 
-static bool fits(const struct block *block, const struct request *request)
+bool cache_suits_as_it_is(const struct block *block, const struct request *request)
 {
-	size_t front = skipped(block, request->stand);
+	size_t offset = block->start - block->base;
 
-	if (!is_of_use(block, request) || front > block->room ||
-	    block->room - front < request->room)
-		return false;
-	/* A pinned block stays whole. */
-	return block_pin(block) == BLOCK_PAGEABLE || (front == 0 && block->room <= request->most);
+	return (block->start & (request->alignment - 1)) == 0 &&
+	       offset + request->bytes <= block->room && is_of_use(block, request);
 }
 
-/* Cuts off the first `front` bytes of a BLOCK_LEAVING block.  NULL: not possible. */
-static struct block *without_front(struct block *block, size_t front)
+bool cache_suits(const struct block *block, const struct request *request)
 {
-	struct block *rest;
+	return block_pin(block) == BLOCK_PAGEABLE ? is_of_use(block, request)
+						  : cache_suits_as_it_is(block, request);
+}
 
-	if (front == 0)
-		return block;
-	if (!split(block, front, &rest, &block)) {
-		insert(block);
-		return NULL;
+void cache_put(struct block *block, uint64_t freed_ns)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (block_pin(block) == BLOCK_USER_REGISTERED) {
+		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
+		return;
 	}
-	insert(rest);
-	return block;
-}
-
-/* Takes a block out of the cache and caches what is left over below and above. */
-static struct block *carve(struct block *block, const struct request *request)
-{
-	struct block *rest;
-
-	detach(block);
-	block = without_front(block, skipped(block, request->stand));
-	if (block != NULL && block->room > request->most &&
-	    split(block, request->room, &block, &rest))
-		insert(rest);
-	return block;
+	/* No allocation will ever get a block with a changed mapping: it is the first to go. */
+	block->freed_ns = block_is_altered(block) ? 0 : freed_ns;
+	list_insert(block, false);
+	age_add(block);
+	atomic_store_explicit(&block->state, BLOCK_CACHED, memory_order_release);
 }
 
 struct block *cache_take(const struct request *request)
 {
+	struct block *block = lists[request->size_class].first;
+
 	assert(hp_lock_held(HP_LOCK_heap));
-	unsigned bin = bins_index(request->room);
-
-	for (; (bin = bins_up(&bins, bin)) < BINS; bin++) {
-		struct block *block = bins.first[bin];
-
-		for (int looked = 0; block != NULL && looked < LOOK_AT; looked++) {
-			if (fits(block, request))
-				return carve(block, request);
-			block = block->next;
+	for (int looked = 0; looked < LOOK_AT && block != NULL && block->state == BLOCK_CACHED;
+	     looked++, block = block->next) {
+		if (cache_suits(block, request)) {
+			detach(block);
+			return block;
 		}
 	}
 	return NULL;
 }
 
-/* Returns the bytes of free addresses above the block. */
-static size_t free_behind(const struct block *block)
+struct block *cache_take_new(unsigned size_class)
 {
-	const struct block *after = map_at(block->base + block->room);
+	struct block *block = lists[size_class].last;
 
-	return after != NULL && after->state == BLOCK_SPACE ? after->room : 0;
-}
-
-static bool could_be_longer(const struct block *block, const struct request *request)
-{
-	size_t front = skipped(block, request->stand);
-
-	return block_pin(block) == BLOCK_PAGEABLE && block->huge == (request->huge != HUGE_NOT) &&
-	       front < block->room && block->room - front >= request->room / LONGER_PART &&
-	       block->room - front + free_behind(block) >= request->room;
-}
-
-/* Returns the largest of a few candidates. */
-static struct block *find_longer(const struct request *request)
-{
-	unsigned least = bins_index(request->room / LONGER_PART), bin = BINS - 1;
-
-	for (; (bin = bins_down(&bins, bin)) < BINS && bin >= least; bin--) {
-		struct block *block = bins.first[bin];
-
-		for (int looked = 0; block != NULL && looked < LOOK_AT; looked++) {
-			if (could_be_longer(block, request))
-				return block;
-			block = block->next;
-		}
-		if (bin == 0)
-			break;
-	}
-	return NULL;
-}
-
-struct block *cache_take_longer(const struct request *request, size_t *ret_used)
-{
 	assert(hp_lock_held(HP_LOCK_heap));
-	struct block *block = find_longer(request);
-
-	if (block == NULL)
-		return NULL;
-	detach(block);
-	block = without_front(block, skipped(block, request->stand));
-	if (block == NULL)
-		return NULL;
-	*ret_used = block->room;
-	if (block->room >= request->room || span_extend(block, request->room))
-		return block;
-	insert(block);
-	return NULL;
-}
-
-bool cache_extend(struct block *block, size_t room, uintptr_t *ret_fresh)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	struct block *upper = map_at(block->base + block->room), *rest;
-	size_t lacking = room - block->room;
-
-	if (may_join(upper, block)) {
-		if (upper->room < lacking && upper->room + free_behind(upper) < lacking)
-			return false;
-		detach(upper);
-		if (upper->room > lacking && split(upper, lacking, &upper, &rest))
-			insert(rest);
-		block->moved = block->moved || upper->moved;
-		span_join(block, upper);
-	}
-	*ret_fresh = block->base + block->room;
-	return block->room >= room || span_extend(block, room);
-}
-
-/* Takes at most about `bytes` of a cached block, its upper end; the rest stays. */
-static struct block *take_upper(struct block *block, size_t bytes)
-{
-	size_t unit = block->huge ? HP_HUGE_PAGE_BYTES : MAP_UNIT;
-
-	detach(block);
-	if (block_pin(block) != BLOCK_PAGEABLE || bytes >= block->room)
-		return block;
-
-	/* No page may be cut in two. */
-	uintptr_t at = (block->base + block->room - bytes) & -unit;
-	struct block *rest;
-	if (at > block->base && split(block, at - block->base, &rest, &block))
-		insert(rest);
+	if (block == NULL || block->state != BLOCK_EMPTY)
+		return map_create(size_class);
+	list_remove(block);
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
 	return block;
 }
 
-struct block *cache_take_expired(uint64_t now, size_t bytes_most)
+/* Threads read the coarse clock at different times: a date in the future is not old. */
+static bool is_old(const struct block *block, uint64_t now)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
+	return lowest == 0 || hp_above(now, block->freed_ns) >= CACHE_NS;
+}
+
+struct block *cache_take_old(uint64_t now, size_t bytes_most)
+{
 	struct block *list = NULL, *block;
-	size_t taken = 0, bytes;
+	size_t taken = 0;
 
-	/*
-	 * A little more than necessary; otherwise each free() from now on would make a system
-	 * call.
-	 */
-	size_t excess = expiry_excess();
+	assert(hp_lock_held(HP_LOCK_heap));
+	/* With slack: otherwise each free() from now on would make a system call. */
+	size_t excess = cache_over() > 0 ? cache_over() + bound / SLACK_PART : 0;
+	while ((block = loose.oldest) != NULL) {
+		bool goes = taken < bytes_most && is_old(block, now) && cache_unpinned() > lowest;
 
-	while (taken < bytes_most || taken < excess) {
-		block = expiry_next(now, hp_above(excess, taken), hp_above(bytes_most, taken),
-				    &bytes);
-		if (block == NULL)
+		if (!goes && taken >= excess && !block_is_altered(block))
 			break;
-		block = take_upper(block, bytes);
-		taken += block->room;
+		detach(block);
+		taken += block->touched;
 		block->next = list;
 		list = block;
 	}
 	return list;
 }
 
-struct block *cache_take_due(uint64_t now)
+/* A block whose pages read as zero begins like a new one.  In a closed heap it ends. */
+static void put_empty(struct block *block)
+{
+	if (map_is_closed()) {
+		hp_unmap((void *)block->base, map_class_bytes(block->size_class));
+		atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
+		return;
+	}
+	block->touched = 0;
+	block->moved = false;
+	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
+	atomic_store_explicit(&block->copied_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->state, BLOCK_EMPTY, memory_order_release);
+	list_insert(block, true);
+}
+
+size_t cache_purge(struct block *list)
+{
+	size_t bytes = 0;
+	int saved = errno;
+
+	while (list != NULL) {
+		struct block *block = list;
+
+		list = block->next;
+		bytes += block->touched;
+		bool clean = pages_purge(block) || map_is_closed();
+		hp_lock(HP_LOCK_heap);
+		if (clean)
+			put_empty(block);
+		else
+			cache_put(block, hp_now_coarse_ns());
+		hp_unlock(HP_LOCK_heap);
+	}
+	errno = saved;
+	return bytes;
+}
+
+void cache_close(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	cache_put_all(slots_drain(SLOTS_PINNED, expiry_due_before(now), now));
+	for (unsigned i = 0; i < MAP_CLASSES; i++) {
+		for (struct block *block;
+		     (block = lists[i].last) != NULL && block->state == BLOCK_EMPTY;) {
+			list_remove(block);
+			put_empty(block);
+		}
+	}
+}
 
-	struct block *block = expiry_next_due(now);
-	if (block != NULL)
-		detach(block);
+uint64_t cache_old_at(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return loose.oldest != NULL ? loose.oldest->freed_ns + CACHE_NS : UINT64_MAX;
+}
+
+struct block *cache_take_due(uint64_t now)
+{
+	struct block *block = pinned.oldest;
+
+	assert(hp_lock_held(HP_LOCK_heap));
+	while (block != NULL && block_pin(block) != BLOCK_PINNED)
+		block = block->newer;
+	atomic_store(&cache_due_at, UINT64_MAX);
+	/* Blocks that are changing are noted when that is done. */
+	if (block == NULL) {
+		target_bytes = 0;
+		return NULL;
+	}
+	due_by(block->freed_ns + CACHE_NS);
+	if (target_bytes == 0 && !is_pressed() && !is_old(block, now))
+		return NULL;
+	target_bytes -= hp_least(block->room, target_bytes);
+	due_by(is_pressed() || target_bytes != 0 ? 0 : UINT64_MAX);
+	detach(block);
 	return block;
+}
+
+void cache_set_target(size_t bytes)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (pinned.bytes == 0)
+		return;
+	if (bytes > target_bytes)
+		target_bytes = bytes;
+	atomic_store(&cache_due_at, 0);
+}
+
+void cache_note_pin(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (block->state == BLOCK_CACHED) {
+		detach(block);
+		cache_put(block, block->freed_ns);
+	} else if (block->state == BLOCK_HELD) {
+		cache_put(block, hp_now_coarse_ns());
+	}
 }

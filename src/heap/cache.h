@@ -1,41 +1,79 @@
 /*
- * The free cache: freed blocks that keep their pages for the next allocation.
+ * The free cache: freed blocks that keep their pages, by class and by age; and the one way by which
+ * pages go back.
  *
- * Inside src/heap only.  Everything here requires the lock heap.
+ * Inside src/heap and src/pin.  Every function requires the lock heap unless its comment says
+ * otherwise.
  */
 #ifndef HP_HEAP_CACHE_H
 #define HP_HEAP_CACHE_H
 
 #include "heap/request.h"
 
-/* Caches a block that was held or leaving.  It may be joined with a neighbor and cease to exist. */
-void cache_put(struct block *block, uint64_t now);
+/* The time for which a freed block waits for the next allocation of its class. */
+#define CACHE_NS ((uint64_t)1000000000)
 
-/* Caches a list of blocks, linked by `next`; each has its freed_ns. */
-void cache_put_all(struct block *list);
+/*
+ * The bounds of unpinned cached bytes, with what shards may hold: at any time, and after CACHE_NS.
+ * If `floor` is 0, freed blocks go back at the next look.
+ */
+void cache_set_bound(size_t most, size_t floor);
+size_t cache_bound(void);
+size_t cache_floor(void);
 
-/* Returns a block for the request, BLOCK_LEAVING, or NULL.  Unpinned blocks are cut to size. */
+/* Return the unpinned bytes that count, those that may be added, and those above the bound. */
+size_t cache_unpinned(void);
+size_t cache_room(void);
+size_t cache_over(void);
+
+/* True if freed blocks that are still pinned exceed the bound. */
+bool cache_is_pinned_over(void);
+
+/* Returns the bytes of all cached blocks, pinned ones too, without those in shards. */
+size_t cache_bytes(void);
+
+/*
+ * True if the free block, of the request's class, serves the request; with the same start and room
+ * (needs no lock).
+ */
+bool cache_suits(const struct block *block, const struct request *request);
+bool cache_suits_as_it_is(const struct block *block, const struct request *request);
+
+/* Caches a block that was held, parked or leaving; holds one that the program has registered. */
+void cache_put(struct block *block, uint64_t freed_ns);
+
+/* Return a block, BLOCK_LEAVING, or NULL: one with pages, or a new one. */
 struct block *cache_take(const struct request *request);
+struct block *cache_take_new(unsigned size_class);
 
 /*
- * Returns a cached block that is lengthened into the free addresses above it, or NULL.  The pages
- * after the first *ret_used bytes are new.
+ * Takes unpinned blocks that are old or exceed the bound: BLOCK_LEAVING, a list by `next` for
+ * cache_purge(), of about `bytes_most` old bytes.
  */
-struct block *cache_take_longer(const struct request *request, size_t *ret_used);
+struct block *cache_take_old(uint64_t now, size_t bytes_most);
 
 /*
- * Lengthens an unpinned block in use to `room` or a little more, if the addresses above it are
- * cached or free.  From *ret_fresh on the pages are new.  False: too few are.
+ * Gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the kernel.  Blocks that it
+ * does not take back are cached.  Returns the bytes of the list.  No lock may be held.
  */
-bool cache_extend(struct block *block, size_t room, uintptr_t *ret_fresh);
+size_t cache_purge(struct block *list);
 
-/*
- * Takes unpinned blocks, or parts of them, that have expired or exceed the bound: BLOCK_LEAVING, a
- * list by `next`, of about `bytes_most` bytes.
- */
-struct block *cache_take_expired(uint64_t now, size_t bytes_most);
+/* Unmaps all free blocks without pages, after map_close(). */
+void cache_close(void);
+
+/* Returns when unpinned blocks are old next; UINT64_MAX: there are none. */
+uint64_t cache_old_at(void);
 
 /* Takes the pinned block that was freed first, if it is due: BLOCK_LEAVING.  NULL: none is. */
 struct block *cache_take_due(uint64_t now);
+
+/* The time at which the next pinned block may be due, or earlier; UINT64_MAX: there is none. */
+extern _Atomic uint64_t cache_due_at;
+
+/* Makes `bytes` of pinned blocks due at once, because others could use that part of the budget. */
+void cache_set_target(size_t bytes);
+
+/* Called after the word of a block that is not in use has changed. */
+void cache_note_pin(struct block *block);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * heap.c - allocates and frees big blocks: in a slot (slots.c), in the free cache (cache.c) or in
- * free address space (span.c).
+ * heap.c - allocates, resizes and frees big blocks: from a shard (shards.c), the free cache
+ * (cache.c) or new addresses (map.c).
  *
  * Runs inside malloc() of other programs: no malloc, no stdio, no driver call; errno is kept.
  */
@@ -9,33 +9,51 @@
 #include "base/counters.h"
 #include "base/kernel.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "heap/cache.h"
-#include "heap/coloring.h"
-#include "heap/expiry.h"
-#include "heap/huge_pages.h"
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pages.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
-#include "heap/release.h"
-#include "heap/slots.h"
-#include "heap/span.h"
+#include "heap/shards.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* More than any machine has, and small enough that sums do not overflow. */
-#define BYTES_MOST ((size_t)1 << 46)
+#define BYTES_MOST  ((size_t)1 << 44)
 
-/* A recycled block may be larger than requested by one part in so many. */
-#define WASTE_PART 8
+/* A block that shrinks by less than one part in so many keeps its pages. */
+#define SHRINK_PART 16
 
-/* The share of the bound that the slots of a shard may hold if none of them suits. */
-#define SHARD_PART 8
+/*
+ * A block that grows moves to a class of so many times its size: it will go on growing, and
+ * addresses cost nothing.  One that fills less than one part in so many of its class moves when it
+ * shrinks.
+ */
+#define GROW_TIMES  4
+#define LEAST_PART  8
+
+/* Copying less is not slower than moving pages. */
+#define MOVE_LEAST  ((size_t)1 << 20)
+
+/*
+ * Address coloring: new blocks begin at different offsets, which repeat after so many turns.
+ *
+ * Programs that walk several arrays side by side are slow if all of them begin at multiples of 2
+ * MiB: a load waits for an earlier store whose address agrees in the low bits, 21 of them on 2 MiB
+ * pages and 12 on others.  A prefix sum over two such arrays took 33 ms instead of 2 ms (Xeon,
+ * model 207).  Starts 4 KiB or 64 bytes apart cost nothing.  A step of a large block changes both;
+ * a small block must not touch more pages than necessary.
+ */
+#define TURNS       16
+#define LARGE_STEP  ((size_t)4096 + 256)
+#define SMALL_STEP  ((size_t)256)
 
 static _Atomic bool started;
 static _Atomic bool looked;   /* heap_look() was called */
-static _Atomic unsigned turn; /* of the next new block, for coloring.h */
+static _Atomic unsigned turn; /* of the next new block, for its offset */
 
 void heap_start(void)
 {
@@ -53,139 +71,106 @@ void heap_set_device(bool is_there)
 	heap_look();
 }
 
-/* Fills *request.  False: no block can be so large. */
-static bool make_request(struct request *request, size_t bytes, size_t alignment, uint32_t site)
+static size_t offset_of_turn(unsigned at, size_t bytes, size_t alignment)
 {
-	if (bytes > BYTES_MOST || alignment > BYTES_MOST)
+	size_t step = bytes >= HP_HUGE_PAGE_BYTES ? LARGE_STEP : SMALL_STEP;
+
+	return at % TURNS * step & ~(alignment - 1);
+}
+
+/* Fills *request.  False: no block can be so large, or so aligned. */
+static bool make_request(struct request *request, size_t bytes, size_t alignment, bool zeroed,
+			 uint32_t site)
+{
+	if (bytes > BYTES_MOST)
 		return false;
 
-	size_t room = span_room(bytes + coloring_most(bytes, alignment));
-	size_t natural = room >= HP_HUGE_PAGE_BYTES ? HP_HUGE_PAGE_BYTES : MAP_UNIT;
-	size_t most = bytes + bytes / WASTE_PART;
+	unsigned size_class = map_class(bytes + offset_of_turn(TURNS - 1, bytes, alignment));
 	*request = (struct request){
 		.bytes = bytes,
 		.alignment = alignment,
-		.room = room,
-		.most = most > room ? most : room,
-		.stand = alignment > natural ? alignment : natural,
+		.size_class = size_class,
+		.huge = huge_decide(bytes, zeroed, site),
 		.site = site,
 	};
-	request->huge = huge_decide(room, site, &request->trial);
-	return true;
+	return alignment <= HP_PAGE_BYTES || alignment <= map_alignment(size_class);
 }
 
-/*
- * True if a recycled block can begin where it began before: those pages are resident.  The old
- * start may lie outside of a block that was cut or joined meanwhile.
- */
+/* Returns the room for `bytes` in a block that keeps its offset. */
+static size_t room_for(const struct block *block, size_t bytes)
+{
+	return (bytes + (block->start - block->base) + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES;
+}
+
+/* True if a recycled block can begin where it began before: those pages are resident. */
 static bool start_suits(const struct block *block, const struct request *request)
 {
 	size_t offset = block->start - block->base;
 
-	return (block->start & (request->alignment - 1)) == 0 && offset <= block->room &&
-	       request->bytes <= block->room - offset;
+	return (block->start & (request->alignment - 1)) == 0 &&
+	       offset + request->bytes <= map_class_bytes(block->size_class);
 }
 
 static void choose_start(struct block *block, const struct request *request)
 {
 	unsigned at = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
-	size_t offset = coloring_offset(at, request->bytes, request->alignment);
+	size_t offset = offset_of_turn(at, request->bytes, request->alignment);
 
 	atomic_store_explicit(&block->start, block->base + offset, memory_order_relaxed);
 }
 
-/*
- * Prepares the block for the program; only its state is left to set.  The first `used` bytes of
- * its pages are not new.
- */
-static inline void hand_out(struct block *block, const struct request *request, size_t used)
+static void set_user(struct block *block, const struct request *request)
 {
-	if (used == 0 || !start_suits(block, request))
-		choose_start(block, request);
-	/* Another site has written those pages. */
-	if (used != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) != request->site)
-		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->site, request->site, memory_order_relaxed);
 	atomic_store_explicit(&block->size, request->bytes, memory_order_relaxed);
-	huge_handed_out(block, request->huge, request->trial, request->site);
 }
 
-/* Takes a block from a slot, without a lock, or NULL. */
-static struct block *take_slot(const struct request *request)
+/* Prepares a BLOCK_LEAVING block for the program.  Requires the lock heap. */
+static void hand_out(struct block *block, const struct request *request)
 {
-	struct block *block = slots_take(request);
-
-	if (block == NULL || slots_suits(block, request)) {
-		if (block != NULL)
-			hand_out(block, request, block->room);
-		return block;
-	}
-
-	/* Another thread changed the block between the search and the take. */
-	hp_lock(HP_LOCK_heap);
-	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
-	struct block *leaving = release_block(block);
-	hp_unlock(HP_LOCK_heap);
-	release_list(leaving);
-	return NULL;
+	if (block->touched == 0 || !start_suits(block, request))
+		choose_start(block, request);
+	if (block_pin(block) == BLOCK_PAGEABLE)
+		atomic_store_explicit(&block->room, room_for(block, request->bytes),
+				      memory_order_relaxed);
+	set_user(block, request);
 }
 
-/* Takes a block that was freed before, the cheapest source first.  Requires the lock heap. */
-static struct block *take_cached(const struct request *request, uint64_t now, size_t *ret_used)
-{
-	struct block *block = cache_take(request), *drained = NULL;
-
-	/* A few blocks of a few sizes are best in slots; many large ones are better joined. */
-	if (block == NULL && slots_mine() > expiry_bound() / SHARD_PART)
-		drained = slots_drain(SLOTS_MINE, 0, now);
-	if (drained != NULL) {
-		cache_put_all(drained);
-		block = cache_take(request);
-	}
-	if (block == NULL)
-		block = slots_steal(request);
-	if (block == NULL)
-		return reclaim_yields(request->bytes) ? NULL : cache_take_longer(request, ret_used);
-	*ret_used = block->room;
-	return block;
-}
-
-static struct block *take(const struct request *request, size_t *ret_used)
+/* Returns a block for the request, in the state `then`, or NULL. */
+static struct block *take(const struct request *request, enum block_state then)
 {
 	struct block *block = NULL, *leaving = NULL;
 	uint64_t now = hp_now_coarse_ns();
-	uintptr_t advised_end = 0;
+	bool wants_huge = false;
 	int saved = errno;
 
-	*ret_used = 0;
 	if (!atomic_load_explicit(&looked, memory_order_relaxed) && !atomic_exchange(&looked, true))
 		heap_look();
 	hp_lock(HP_LOCK_heap);
-	if (span_start() && span_could_hold(request->bytes)) {
-		block = take_cached(request, now, ret_used);
-		if (block == NULL && !reclaim_yields(request->bytes)) {
-			block = span_take(request->room, request->stand);
-			if (block != NULL)
-				block->huge = huge_claim(request->room, request->huge);
-		}
+	if (map_start() && map_could_hold(request->bytes)) {
+		block = cache_take(request);
+		if (block == NULL)
+			block = shards_steal(request);
+		if (block != NULL)
+			hp_count(blocks_reused);
+		else if (!reclaim_yields(request->bytes))
+			block = cache_take_new(request->size_class);
 		reclaim_note_taken(now);
-		leaving = release_sweep(now);
+		leaving = reclaim_sweep(now);
 	}
 	if (block != NULL) {
-		/* The block was joined and cut since it had a probe. */
-		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
-		hand_out(block, request, *ret_used);
-		block->home = slots_shard();
-		if (block->huge && *ret_used < block->room)
-			advised_end = *ret_used == 0 ? huge_end(block, request->huge)
-						     : block->base + block->room;
-		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
+		hand_out(block, request);
+		wants_huge = block->touched == 0 ? huge_claim(block, request->huge)
+						 : block->huge && block->touched < block->room;
+		atomic_store_explicit(&block->state, then, memory_order_release);
 	}
 	hp_unlock(HP_LOCK_heap);
 
-	release_list(leaving);
-	if (advised_end != 0)
-		pages_want_huge(block->base + *ret_used, advised_end);
+	cache_purge(leaving);
+	if (block != NULL)
+		hp_count(blocks_served);
+	if (wants_huge)
+		pages_want_huge(block->base + block->touched, block->base + block->room);
 	errno = saved;
 	return block;
 }
@@ -196,30 +181,28 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return NULL;
-	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, site)) {
+	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, zeroed, site)) {
 		hp_count(heap_fallbacks);
 		return NULL;
 	}
 
-	struct block *block = take_slot(&request);
-	size_t used;
+	struct block *block = shards_take(&request);
 	if (block != NULL) {
-		used = block->room;
+		set_user(block, &request);
 	} else {
-		block = take(&request, &used);
+		block = take(&request, BLOCK_LIVE);
 		if (block == NULL) {
 			hp_count(heap_fallbacks);
 			return NULL;
 		}
-		hp_count(blocks_served);
-		if (used != 0)
-			hp_count(blocks_reused);
 	}
-	if (zeroed && block->base + used > block->start) {
-		uintptr_t end = block->start + bytes, dirty = block->base + used;
+	if (zeroed && block->base + block->touched > block->start) {
+		uintptr_t end = block->start + bytes, dirty = block->base + block->touched;
 
 		pages_clear(block, block->start, end < dirty ? end : dirty);
 	}
+	if (block->touched < block->room)
+		block->touched = block->room;
 	return (void *)block->start;
 }
 
@@ -227,45 +210,158 @@ bool heap_holds(const void *address)
 {
 	struct block *block = map_at((uintptr_t)address);
 	int state = block != NULL ? atomic_load_explicit(&block->state, memory_order_acquire)
-				  : BLOCK_SPACE;
+				  : BLOCK_EMPTY;
 
-	if (!heap_owns(address) || (state < BLOCK_LIVE && span_is_closed()))
+	if (!heap_owns(address) || (state < BLOCK_LIVE && map_is_closed()))
 		return false;
 	return state < BLOCK_LIVE || !block_is_altered(block);
 }
 
-_Atomic size_t heap_freed_most;
-
-static void note_freed(size_t bytes)
+/* Returns blocks for cache_purge().  Requires the lock heap. */
+static struct block *release(struct block *block)
 {
-	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
+	uint64_t now = hp_now_coarse_ns();
+	bool goes = block_pin(block) == BLOCK_ALTERED || huge_would_be_better(block);
 
-	while (bytes > most && !atomic_compare_exchange_weak(&heap_freed_most, &most, bytes))
-		continue;
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_relaxed);
+	if (!goes && !shards_put_more(block, now))
+		cache_put(block, now);
+	struct block *leaving = reclaim_sweep(now);
+	if (!goes)
+		return leaving;
+	block->next = leaving;
+	return block;
 }
 
 int heap_free(void *address)
 {
 	struct block *block = range_starting_at(address);
-	int state = BLOCK_LIVE;
 
 	if (block == NULL)
 		return -EINVAL;
-	note_freed(block->size);
-	if (slots_park(block))
+	huge_proven(block);
+	if (!huge_would_be_better(block) && shards_put(block))
 		return 0;
 
 	int saved = errno;
-	/* If two threads free the same block, one of them fails here. */
-	if (!atomic_compare_exchange_strong(&block->state, &state, BLOCK_LEAVING))
-		return -EINVAL;
-
 	hp_lock(HP_LOCK_heap);
-	struct block *leaving = release_block(block);
+	/* If two threads free the same block, one of them fails here. */
+	bool in_use = block->state == BLOCK_LIVE;
+	struct block *leaving = in_use ? release(block) : NULL;
 	hp_unlock(HP_LOCK_heap);
 	reclaim_end_free(leaving);
 	errno = saved;
-	return 0;
+	return in_use ? 0 : -EINVAL;
+}
+
+/* True if the block is unpinned and its mapping is ours.  Requires the lock heap. */
+static bool is_bare(const struct block *block)
+{
+	return !hp_keeps(grown_unpinned) || block_pin(block) == BLOCK_PAGEABLE;
+}
+
+/* Gives the block another room, if its pin allows that.  False: the block must move. */
+static bool set_room(struct block *block, size_t room)
+{
+	hp_lock(HP_LOCK_heap);
+	bool bare = is_bare(block);
+	size_t most = bare ? map_class_bytes(block->size_class) : block->room;
+	bool fits = block->state == BLOCK_LIVE && room <= most && room >= most / LEAST_PART;
+	bool shrinks = room < block->room;
+	if (fits && bare)
+		atomic_store_explicit(&block->room, room, memory_order_relaxed);
+	hp_unlock(HP_LOCK_heap);
+	if (!fits || !bare)
+		return fits;
+
+	/* No pin covers these pages. */
+	if (shrinks)
+		pages_drop_tail(block, room);
+	if (block->huge && block->touched < room)
+		pages_want_huge(block->base + block->touched, block->base + room);
+	if (block->touched < room)
+		block->touched = room;
+	return true;
+}
+
+bool heap_resize(void *address, size_t bytes)
+{
+	struct block *block = range_starting_at(address);
+
+	if (block == NULL || bytes > map_class_bytes(block->size_class))
+		return false;
+
+	/* A block that changes by little needs no lock. */
+	size_t room = room_for(block, bytes), old = block->room;
+	if ((room > old || room < old - old / SHRINK_PART) && !set_room(block, room))
+		return false;
+	atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * Moves the pages of `from`, in use, to `to`, which has none.  From then on no thread reaches
+ * `from`.  False: nothing has changed.
+ */
+static bool move_pages(struct block *from, struct block *to, size_t bytes)
+{
+	hp_lock(HP_LOCK_heap);
+	/* Another thread may be freeing the block, by mistake. */
+	bool may = from->room >= MOVE_LEAST && bytes >= MOVE_LEAST && is_bare(from) &&
+		   room_for(from, bytes) <= map_class_bytes(to->size_class) &&
+		   from->state == BLOCK_LIVE;
+	if (may)
+		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_relaxed);
+	hp_unlock(HP_LOCK_heap);
+	if (!may)
+		return false;
+
+	size_t room = room_for(from, bytes);
+	if (!pages_move(from, to, from->room < room ? from->room : room)) {
+		atomic_store_explicit(&from->state, BLOCK_LIVE, memory_order_release);
+		return false;
+	}
+	to->start = to->base + (from->start - from->base);
+	to->room = room;
+	to->moved = true;
+	return true;
+}
+
+void *heap_move(void *address, size_t bytes)
+{
+	struct block *from = range_starting_at(address), *to;
+	struct request request;
+
+	if (from == NULL || !make_request(&request, bytes, 1, false, from->site))
+		return NULL;
+	if (bytes > from->size)
+		request.size_class = map_class(GROW_TIMES * bytes);
+	if (from->huge)
+		request.huge = HUGE_PROVEN;
+	/* No thread may pin it while pages move there. */
+	to = take(&request, BLOCK_LEAVING);
+	if (to == NULL)
+		return NULL;
+
+	bool moved = to->touched == 0 && move_pages(from, to, bytes);
+	if (!moved) {
+		size_t old = heap_usable(address);
+
+		memcpy((void *)to->start, address, bytes < old ? bytes : old);
+	}
+	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
+	to->copied_ns = from->copied_ns;
+	to->touched = to->touched < to->room ? to->room : to->touched;
+	void *result = (void *)to->start;
+	atomic_store_explicit(&to->state, BLOCK_LIVE, memory_order_release);
+	if (moved) {
+		huge_proven(from);
+		from->next = NULL;
+		cache_purge(from);
+	} else {
+		heap_free(address);
+	}
+	return result;
 }
 
 size_t heap_usable(const void *address)
@@ -278,29 +374,25 @@ size_t heap_usable(const void *address)
 void heap_count(void)
 {
 	hp_lock(HP_LOCK_heap);
-	slots_count();
+	uint64_t served = shards_served();
 	hp_unlock(HP_LOCK_heap);
-}
-
-static size_t bytes_in(enum block_state state, size_t *ret_blocks)
-{
-	size_t bytes = 0, blocks = 0;
-
-	for (struct block *at = span_first(); at != NULL; at = span_next(at)) {
-		if (at->state != (int)state)
-			continue;
-		bytes += at->room;
-		blocks++;
-	}
-	*ret_blocks = blocks;
-	return bytes;
+	hp_count_add(blocks_served, served);
+	hp_count_add(blocks_reused, served);
 }
 
 size_t heap_live(size_t *ret_blocks)
 {
+	size_t bytes = 0, blocks = 0;
+
 	hp_lock(HP_LOCK_heap);
-	size_t bytes = bytes_in(BLOCK_LIVE, ret_blocks);
+	for (struct block *at = map_newest(); at != NULL; at = at->before) {
+		if (at->state != BLOCK_LIVE)
+			continue;
+		bytes += at->room;
+		blocks++;
+	}
 	hp_unlock(HP_LOCK_heap);
+	*ret_blocks = blocks;
 	return bytes;
 }
 
@@ -310,7 +402,7 @@ void heap_stats(size_t *ret_live, size_t *ret_kept)
 
 	*ret_live = heap_live(&blocks);
 	hp_lock(HP_LOCK_heap);
-	*ret_kept = bytes_in(BLOCK_PARKED, &blocks) + expiry_bytes();
+	*ret_kept = cache_bytes() + shards_bytes();
 	hp_unlock(HP_LOCK_heap);
 }
 
@@ -321,16 +413,14 @@ void heap_after_fork_child(void)
 	/* Another thread may have had a word, and its block is given back below. */
 	heap_reset_words();
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at = span_first(); at != NULL; at = span_next(at)) {
-		bool parked = at->state == BLOCK_PARKED && !at->has_slot;
-
-		if (!parked && at->state != BLOCK_LEAVING)
+	shards_after_fork_child();
+	for (struct block *at = map_newest(); at != NULL; at = at->before) {
+		if (at->state != BLOCK_PARKED && at->state != BLOCK_LEAVING)
 			continue;
-		slots_leave(at);
 		atomic_store_explicit(&at->state, BLOCK_LEAVING, memory_order_relaxed);
 		at->next = list;
 		list = at;
 	}
 	hp_unlock(HP_LOCK_heap);
-	release_list(list);
+	cache_purge(list);
 }

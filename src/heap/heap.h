@@ -1,19 +1,19 @@
 /*
- * The big-block heap: it serves large allocations.
+ * The big-block heap: it serves large allocations, because CUDA looks addresses up itself.
  *
- * hotpin pins only memory that it allocates and frees itself.  Works without CUDA and before it is
- * used.  Calls neither malloc() nor the driver.
+ * The driver treats every copy from or to a registered range as pinned.  If a page is
+ * unmapped under a registration and mapped again, copies use the old page without an error.  A
+ * library like UCX flushes its cache of registrations when it sees munmap(); hotpin cannot, because
+ * libc's own calls and the driver's look-ups pass it by.  So hotpin pins only memory that it
+ * allocates and frees itself.  Works without CUDA and before it is used.  Calls neither malloc()
+ * nor the driver.
  */
 #ifndef HP_HEAP_HEAP_H
 #define HP_HEAP_HEAP_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The bytes of the largest block that was freed.  Any thread. */
-extern _Atomic size_t heap_freed_most __attribute__((visibility("hidden")));
 
 /*
  * True if `address`, in the heap's range, belongs to the heap.  False if a closed heap gave the
@@ -26,15 +26,15 @@ void heap_start(void);
 
 /*
  * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
- * MiB or more get 2 MiB pages if copies have shown that these pay (huge_pages.h).  Blocks that were
- * never copied get 2 MiB pages for at most a sixteenth of the machine's memory.
+ * MiB or more may get 2 MiB pages (huge_pages.h).
  */
 void heap_set_device(bool is_there);
 
 /*
  * Returns a block of at least `bytes` at a multiple of `alignment` (a power of two; 0: the natural
  * one), cleared if `zeroed`, for the allocation site `site` (site.h; 0: unknown).  NULL, with
- * errno untouched: the caller asks the next allocator.  Any thread; takes the lock heap.
+ * errno untouched: the caller asks the next allocator.  That also serves alignments above a page,
+ * or above 2 MiB for blocks of that size.  Any thread; takes the lock heap.
  */
 void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site);
 
@@ -49,7 +49,20 @@ int heap_free(void *address);
 size_t heap_usable(const void *address);
 
 /*
- * Adds the counts of the slots to base/counters.h.  Called before the counters are read.  Any
+ * Changes the block to `bytes` in place.  False: it does not fit, or would waste most of its
+ * class.
+ */
+bool heap_resize(void *address, size_t bytes);
+
+/*
+ * Changes the block to `bytes` by moving it elsewhere, for a realloc() that heap_resize() could not
+ * serve.  A block that grows gets room to go on.  Returns the new address; the old one is free
+ * then.  NULL: nothing has changed.
+ */
+void *heap_move(void *address, size_t bytes);
+
+/*
+ * Adds the counts of the shards to base/counters.h.  Called before the counters are read.  Any
  * thread.
  */
 void heap_count(void);

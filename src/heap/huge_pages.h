@@ -4,14 +4,14 @@
  * Blocks that are copied and used all over get them: one page fault then serves 512 pages, and
  * pinning costs a third.  A block that is touched here and there would only grow.
  *
- * Inside src/heap and src/pin.
+ * Inside src/heap and src/pin.  Functions without a comment on locks run in any thread and under
+ * any lock.
  */
 #ifndef HP_HEAP_HUGE_PAGES_H
 #define HP_HEAP_HUGE_PAGES_H
 
 #include "base/kernel.h"
 #include "heap/block.h"
-#include "heap/site.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,66 +26,65 @@ void huge_set_device(bool is_there, size_t ram, size_t left);
 /* True if this process uses CUDA.  Changed under the lock heap, read by any thread. */
 extern _Atomic bool huge_device;
 
-enum huge_verdict {
-	HUGE_NOT,
-	HUGE_TRIAL,  /* nothing is known of the site yet */
-	HUGE_PROVEN, /* copies have shown that they pay */
+/* What is known of an allocation site; of site 0, nothing ever is. */
+enum huge_site {
+	SITE_UNKNOWN, /* never seen, or forgotten */
+	SITE_TRIED,   /* one of its blocks got 2 MiB pages, and no block has been copied yet */
+	SITE_SPARSE,  /* its last block that was copied whole had untouched pages */
+	SITE_DENSE,   /* that block had none */
 };
 
-/*
- * Decides for a block of `room` of this allocation site.  Looks at the pages of the site's block
- * on trial.  Lock-free; keeps errno.
- */
-enum huge_verdict huge_decide_by_site(size_t room, uint32_t site, uintptr_t *ret_trial);
+enum huge_site huge_site(uint32_t site);
+void huge_note_site(uint32_t site, enum huge_site is);
 
-/*
- * The same, with a fast path for most blocks.  *ret_trial: the site's block on trial; 0: unknown.
- */
-static inline enum huge_verdict huge_decide(size_t room, uint32_t site, uintptr_t *ret_trial)
+enum huge_verdict {
+	HUGE_NOT,
+	HUGE_ONCE,   /* nothing is known of the site yet */
+	HUGE_PROVEN, /* a copy has shown that they pay */
+};
+
+/* Decides for a block of `bytes`, which calloc() asks for if `zeroed`. */
+enum huge_verdict huge_decide_by_site(size_t bytes, bool zeroed, uint32_t site);
+
+/* The same, with a fast path for most blocks. */
+static inline enum huge_verdict huge_decide(size_t bytes, bool zeroed, uint32_t site)
 {
-	*ret_trial = 0;
-	if (room < HP_HUGE_PAGE_BYTES || !atomic_load_explicit(&huge_device, memory_order_relaxed))
+	if (bytes < HP_HUGE_PAGE_BYTES || !atomic_load_explicit(&huge_device, memory_order_relaxed))
 		return HUGE_NOT;
-	return huge_decide_by_site(room, site, ret_trial);
+	return huge_decide_by_site(bytes, zeroed, site);
 }
 
 /*
- * Claims 2 MiB pages for a block that was not copied yet.  False: too many blocks have a claim.
- * Requires the lock heap.
+ * Notes that the block, which has no pages, is allocated by this verdict.  True if the caller must
+ * ask for 2 MiB pages.  Requires the lock heap.
  */
-bool huge_claim(size_t room, enum huge_verdict verdict);
+bool huge_claim(struct block *block, enum huge_verdict verdict);
 
 /*
- * True if this free block suits the decision.  2 MiB pages make a sparse user large, unless the
- * block is pinned and therefore resident anyway.  Any thread, any lock.
+ * True if this free block suits the verdict for the site.  2 MiB pages make a sparse user large,
+ * unless the block is pinned and therefore resident anyway.  The one block of a site of which
+ * nothing is known goes back to it.
  */
-static inline bool huge_suits(const struct block *block, size_t room, enum huge_verdict verdict)
+static inline bool huge_suits(const struct block *block, enum huge_verdict verdict, uint32_t site)
 {
-	return verdict != HUGE_NOT || room < HP_HUGE_PAGE_BYTES ||
+	return verdict != HUGE_NOT || block->touched == 0 ||
 	       !atomic_load_explicit(&block->huge, memory_order_relaxed) ||
-	       block_pin(block) == BLOCK_PINNED;
+	       block_pin(block) == BLOCK_PINNED ||
+	       (site != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) == site);
 }
 
-/*
- * Returns the end of the 2 MiB pages of a new block that is handed out for this decision.  Sets
- * its probe.
- */
-uintptr_t huge_end(struct block *block, enum huge_verdict verdict);
+/* Notes that the block was freed, or that its first copy begins. */
+void huge_proven_now(struct block *block);
 
-/* Notes that the site, whose block on trial is `trial`, has received this block.  Any lock. */
-static inline void huge_handed_out(const struct block *block, enum huge_verdict verdict,
-				   uintptr_t trial, uint32_t site)
+static inline void huge_proven(struct block *block)
 {
-	uintptr_t base = atomic_load_explicit(&block->base, memory_order_relaxed);
-
-	if (verdict == HUGE_TRIAL && base != trial &&
-	    atomic_load_explicit(&block->huge, memory_order_relaxed))
-		site_set_trial(site, base);
+	if (atomic_load_explicit(&block->unproven, memory_order_relaxed) != 0)
+		huge_proven_now(block);
 }
 
 /*
  * True if the freed block should give its pages back because the next block of its site would get
- * 2 MiB pages.  Requires the lock heap.
+ * 2 MiB pages.
  */
 bool huge_would_be_better(const struct block *block);
 

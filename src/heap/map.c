@@ -1,139 +1,274 @@
 /*
- * map.c - a table of two levels: a pointer for 2 MiB, and a pointer for each unit where blocks
- * share these 2 MiB.
+ * map.c - one reserved address range, from which blocks of fixed classes are taken from below.
  *
- * With units alone, allocating 1 GiB would write half a MiB.  A pointer of the upper level stands
- * for all units below it.  The pointer is removed only after these units are up to date, so a
- * reader without a lock finds the block in either level.
+ * A block has its addresses for ever: blocks are neither joined nor cut, so a table entry is
+ * written once and a reader needs no lock.  Free blocks cost addresses only, because their pages go
+ * back; the range is many times as large as the memory.  A vector that grows by realloc() passes
+ * through blocks of up to nine times its final size.
  *
- * The tables have room for the whole range and are touched only where blocks are; core dumps skip
- * them.
+ * Blocks of 2 MiB or more have their own part of the range, so that one pointer for 2 MiB leads to
+ * a block.  The tables have room for the whole range and are touched only where blocks are; core
+ * dumps skip them.
+ *
+ * The range starts without access and outside of core dumps, and is opened from below in steps.  A
+ * dump would walk all of an open TiB.
  */
 #include "heap/map.h"
+#include "base/arena.h"
 #include "base/kernel.h"
 #include "base/lock.h"
+#include "heap/limits.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#define CHUNK     ((size_t)2 << 20)
-#define PER_CHUNK (CHUNK / MAP_UNIT)
+/* Eight classes from a power of two to the next, so a block wastes at most an eighth. */
+#define CLASS_LEAST_SHIFT 15
+
+#define RESERVE_LEAST     ((size_t)64 << 30)
+#define RESERVE_USUAL     ((size_t)1 << 40)
+#define RAM_TIMES         16
+#define OPEN_STEP         ((size_t)32 << 20)
+
+/* Blocks below 2 MiB have this part of the range. */
+#define SMALL_PART        4
 
 /* No user address is near this base, so a half-set range owns nothing. */
 _Atomic uintptr_t heap_base HEAP_OFTEN_READ = (uintptr_t)1 << 63;
 _Atomic uintptr_t heap_bytes HEAP_OFTEN_READ;
 
-/* Written once, before heap_bytes, which readers acquire. */
-static uintptr_t start;
-static struct block *_Atomic *chunks, *_Atomic *units;
+/* A part of the range.  Constant, except `next` and `opened`. */
+struct part {
+	unsigned shift; /* of the unit in which its table counts */
+	uintptr_t start, end;
+	struct block *_Atomic *table;
+	_Atomic uintptr_t next; /* no block lies above; changed under the lock heap */
+	uintptr_t opened;       /* accessible up to here; under the lock heap */
+};
 
-/* In the upper level: no unit below has a block, regardless of what the lower level says. */
-static struct block nothing;
+static struct part small = { .shift = 12 }, large = { .shift = 21 };
 
-static size_t table_bytes(size_t count)
+/* Under the lock heap. */
+static enum { UNTRIED, READY, OFF } condition;
+static size_t bytes_most; /* larger blocks are for the kernel to refuse */
+static struct block *newest, *descriptors;
+static unsigned descriptors_left;
+
+static _Atomic bool closed; /* read by any thread */
+
+unsigned map_class(size_t bytes)
 {
-	return (count * sizeof(struct block *) + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES;
+	if (bytes <= (size_t)1 << CLASS_LEAST_SHIFT)
+		return 0;
+
+	unsigned shift = 60u - (unsigned)__builtin_clzl(bytes - 1);
+	return (shift - CLASS_LEAST_SHIFT + 3) * 8 + (unsigned)((bytes - 1) >> shift) - 7;
 }
 
-static void *table(size_t bytes)
+size_t map_class_bytes(unsigned size_class)
 {
-	void *got = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+	return (size_t)(8 + size_class % 8) << (CLASS_LEAST_SHIFT - 3 + size_class / 8);
+}
+
+static struct part *part_of_class(unsigned size_class)
+{
+	return map_class_bytes(size_class) < HP_HUGE_PAGE_BYTES ? &small : &large;
+}
+
+size_t map_alignment(unsigned size_class)
+{
+	return (size_t)1 << part_of_class(size_class)->shift;
+}
+
+static uintptr_t rounded(uintptr_t value, size_t unit)
+{
+	return (value + unit - 1) & -(uintptr_t)unit;
+}
+
+/* Reserves `bytes` at a multiple of HP_HUGE_PAGE_BYTES; 0: not possible. */
+static uintptr_t reserve(size_t bytes)
+{
+	char *got = hp_map(NULL, bytes + HP_HUGE_PAGE_BYTES, PROT_NONE, MAP_NORESERVE);
 
 	if (got == MAP_FAILED)
-		return NULL;
-	hp_advise(got, bytes, MADV_DONTDUMP);
-	return got;
+		return 0;
+
+	size_t before = -(uintptr_t)got & (HP_HUGE_PAGE_BYTES - 1);
+	if (before != 0)
+		hp_unmap(got, before);
+	hp_unmap(got + before + bytes, HP_HUGE_PAGE_BYTES - before);
+	hp_advise(got + before, bytes, MADV_DONTDUMP);
+	return (uintptr_t)got + before;
 }
 
-bool map_start(uintptr_t base, size_t bytes)
+/* Returns the bytes of a table for [start, end). */
+static size_t table_bytes(const struct part *part, uintptr_t end)
 {
-	void *upper = table(table_bytes(bytes / CHUNK)),
-	     *lower = table(table_bytes(bytes / MAP_UNIT));
+	return rounded(((end - part->start) >> part->shift) * sizeof(*part->table), HP_PAGE_BYTES);
+}
 
-	if (upper == NULL || lower == NULL) {
-		if (upper != NULL)
-			hp_unmap(upper, table_bytes(bytes / CHUNK));
-		if (lower != NULL)
-			hp_unmap(lower, table_bytes(bytes / MAP_UNIT));
+static bool part_start(struct part *part, uintptr_t start, uintptr_t end)
+{
+	part->start = part->next = part->opened = start;
+	part->end = end;
+	void *table = hp_map(NULL, table_bytes(part, end), PROT_READ | PROT_WRITE, MAP_NORESERVE);
+	if (table == MAP_FAILED)
+		return false;
+	hp_advise(table, table_bytes(part, end), MADV_DONTDUMP);
+	part->table = table;
+	return true;
+}
+
+static bool start_with(size_t bytes)
+{
+	uintptr_t base = reserve(bytes), between = base + bytes / SMALL_PART;
+
+	if (base == 0)
+		return false;
+	if (!part_start(&small, base, between)) {
+		hp_unmap((void *)base, bytes);
 		return false;
 	}
-	chunks = upper;
-	units = lower;
-	start = base;
+	if (!part_start(&large, between, base + bytes)) {
+		hp_unmap((void *)small.table, table_bytes(&small, between));
+		hp_unmap((void *)base, bytes);
+		return false;
+	}
 	atomic_store_explicit(&heap_base, base, memory_order_release);
 	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
 	return true;
 }
 
-static void cut_table(void *entries, size_t count, size_t kept)
+bool map_start(void)
 {
-	size_t from = table_bytes(kept), to = table_bytes(count);
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (condition != UNTRIED)
+		return condition == READY;
+	condition = OFF;
+	bytes_most = limits_ram_and_swap();
+	if (closed || limits_ration_space())
+		return false;
 
-	if (from < to)
-		hp_unmap((char *)entries + from, to - from);
+	size_t bytes = RESERVE_USUAL;
+	while (bytes < RAM_TIMES * limits_ram())
+		bytes *= 2;
+	while (bytes >= RESERVE_LEAST && !start_with(bytes))
+		bytes /= 2;
+	if (bytes >= RESERVE_LEAST)
+		condition = READY;
+	return condition == READY;
 }
 
-void map_cut(size_t bytes)
+bool map_could_hold(size_t bytes)
 {
-	size_t before = heap_bytes;
+	assert(hp_lock_held(HP_LOCK_heap));
+	return bytes <= bytes_most;
+}
+
+/* Makes everything below `end` accessible, and part of core dumps. */
+static bool open_up_to(struct part *part, uintptr_t end)
+{
+	if (end <= part->opened)
+		return true;
+
+	uintptr_t to = rounded(end, OPEN_STEP) < part->end ? rounded(end, OPEN_STEP) : part->end;
+	void *from = (void *)part->opened;
+	if (hp_protect(from, to - part->opened, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	hp_advise(from, to - part->opened, MADV_DODUMP);
+	part->opened = to;
+	return true;
+}
+
+/* Descriptors are never freed and never become anything else. */
+static struct block *take_descriptor(void)
+{
+	if (descriptors_left == 0) {
+		const unsigned batch = 4096 / sizeof(struct block);
+
+		descriptors = hp_arena_alloc(batch * sizeof(*descriptors));
+		descriptors_left = descriptors != NULL ? batch : 0;
+	}
+	return descriptors_left != 0 ? &descriptors[--descriptors_left] : NULL;
+}
+
+struct block *map_create(unsigned size_class)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	struct part *part = part_of_class(size_class);
+	uintptr_t base = part->next;
+	size_t bytes = rounded(map_class_bytes(size_class), (size_t)1 << part->shift);
+
+	if (closed || part->end - base < bytes || !open_up_to(part, base + bytes))
+		return NULL;
+
+	struct block *block = take_descriptor();
+	if (block == NULL)
+		return NULL;
+	block->base = base;
+	block->size_class = size_class;
+	block->before = newest;
+	atomic_store_explicit(&block->start, base, memory_order_relaxed);
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_relaxed);
+	newest = block;
+	for (uintptr_t at = base; at < base + bytes; at += (uintptr_t)1 << part->shift)
+		atomic_store_explicit(&part->table[(at - part->start) >> part->shift], block,
+				      memory_order_release);
+	atomic_store_explicit(&part->next, base + bytes, memory_order_release);
+	return block;
+}
+
+/* Returns the addresses above all blocks, and their table, to the kernel. */
+static void part_close(struct part *part)
+{
+	size_t kept = table_bytes(part, part->next), all = table_bytes(part, part->end);
+
+	if (part->next < part->end)
+		hp_unmap((void *)part->next, part->end - part->next);
+	if (kept < all)
+		hp_unmap((char *)(void *)part->table + kept, all - kept);
+}
+
+void map_close(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
 	int saved = errno;
 
-	assert(hp_lock_held(HP_LOCK_heap));
-	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
-	cut_table((void *)chunks, before / CHUNK, (bytes + CHUNK - 1) / CHUNK);
-	cut_table((void *)units, before / MAP_UNIT, bytes / MAP_UNIT);
+	if (atomic_exchange(&closed, true) || condition != READY)
+		return;
+	uintptr_t end = large.next != large.start ? large.next : small.next;
+	atomic_store_explicit(&heap_bytes, end - small.start, memory_order_release);
+	part_close(&small);
+	part_close(&large);
 	errno = saved;
 }
 
-static void fill(struct block *_Atomic *from, size_t count, struct block *block)
+bool map_is_closed(void)
 {
-	for (size_t i = 0; i < count; i++)
-		atomic_store_explicit(&from[i], block, memory_order_release);
+	return atomic_load_explicit(&closed, memory_order_relaxed);
 }
 
-/* Copies a pointer of the upper level to its units, and removes it. */
-static void open_chunk(size_t chunk)
+struct block *map_newest(void)
 {
-	struct block *whole = atomic_load_explicit(&chunks[chunk], memory_order_relaxed);
-
-	if (whole == NULL)
-		return;
-	fill(units + chunk * PER_CHUNK, PER_CHUNK, whole != &nothing ? whole : NULL);
-	atomic_store_explicit(&chunks[chunk], NULL, memory_order_release);
-}
-
-void map_set(uintptr_t from, uintptr_t to, struct block *block)
-{
-	struct block *whole = block != NULL ? block : &nothing;
-
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (uintptr_t at = from - start, end = to - start; at < end;) {
-		size_t chunk = at / CHUNK;
-		uintptr_t stop = (chunk + 1) * CHUNK;
+	return newest;
+}
 
-		if (at % CHUNK == 0 && stop <= end) {
-			atomic_store_explicit(&chunks[chunk], whole, memory_order_release);
-		} else {
-			stop = stop < end ? stop : end;
-			open_chunk(chunk);
-			fill(units + at / MAP_UNIT, (stop - at) / MAP_UNIT, block);
-		}
-		at = stop;
-	}
+static struct block *part_at(struct part *part, uintptr_t address)
+{
+	if (address >= atomic_load_explicit(&part->next, memory_order_acquire))
+		return NULL;
+	return atomic_load_explicit(&part->table[(address - part->start) >> part->shift],
+				    memory_order_acquire);
 }
 
 struct block *map_at(uintptr_t address)
 {
 	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
 
-	if (bytes == 0 || address - start >= bytes)
+	if (address - atomic_load_explicit(&heap_base, memory_order_relaxed) >= bytes)
 		return NULL;
-
-	uintptr_t at = address - start;
-	struct block *block = atomic_load_explicit(&chunks[at / CHUNK], memory_order_acquire);
-	if (block == NULL)
-		return atomic_load_explicit(&units[at / MAP_UNIT], memory_order_acquire);
-	return block != &nothing ? block : NULL;
+	return part_at(address < large.start ? &small : &large, address);
 }
 
 struct block *range_find(const void *address)
@@ -163,4 +298,29 @@ bool range_covers(const struct block *block, const void *address, size_t bytes)
 	size_t offset = (uintptr_t)address - block->base;
 
 	return offset <= block->room && bytes <= block->room - offset;
+}
+
+/* As range_walk(), in one part. */
+static struct block *part_walk(struct part *part, uintptr_t *at, uintptr_t end)
+{
+	uintptr_t from = *at < part->start ? part->start : *at, unit = (uintptr_t)1 << part->shift;
+
+	for (struct block *block; from < end && (block = part_at(part, from)) != NULL;
+	     from = (from | (unit - 1)) + 1) {
+		if (atomic_load_explicit(&block->state, memory_order_acquire) < BLOCK_LIVE ||
+		    from - block->base >= block->room)
+			continue;
+		*at = block->base + block->room;
+		return block;
+	}
+	return NULL;
+}
+
+struct block *range_walk(uintptr_t *at, uintptr_t end)
+{
+	if (atomic_load_explicit(&heap_bytes, memory_order_acquire) == 0)
+		return NULL;
+
+	struct block *block = part_walk(&small, at, end);
+	return block != NULL ? block : part_walk(&large, at, end);
 }

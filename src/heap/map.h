@@ -1,5 +1,5 @@
 /*
- * The map from addresses of the heap's range to blocks.
+ * The heap's address range: which addresses are blocks, and where new ones come from.
  *
  * The functions map_*() are for src/heap, the rest is for all rooms.
  */
@@ -11,9 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Unit of allocation.  A coarser one would waste more than an eighth of small blocks. */
-#define MAP_UNIT        ((size_t)16 << 10)
 
 /* Places a variable next to the others that every malloc() and free() reads. */
 #define HEAP_OFTEN_READ __attribute__((section("hp_often_read")))
@@ -64,18 +61,48 @@ static inline uintptr_t range_end(const void *address, size_t bytes)
 bool range_covers(const struct block *block, const void *address, size_t bytes);
 
 /*
- * Creates a map of `bytes` of addresses from `base` on, both multiples of 2 MiB.  False: no
- * memory.
+ * Returns the first block, in use or free with pages, with a byte in [*at, end), and moves *at
+ * behind it.  NULL: there is none.  Lock-free.
  */
-bool map_start(uintptr_t base, size_t bytes);
+struct block *range_walk(uintptr_t *at, uintptr_t end);
 
-/* Shortens the map and the range of the heap to `bytes`.  Requires the lock heap. */
-void map_cut(size_t bytes);
+#define MAP_CLASSES 256
 
-/* Maps [from, to), whole units, to the block; NULL: to none.  Requires the lock heap. */
-void map_set(uintptr_t from, uintptr_t to, struct block *block);
+/* Return the smallest class of blocks that hold `bytes`, and the bytes of a class.  Pure. */
+unsigned map_class(size_t bytes);
+size_t map_class_bytes(unsigned size_class);
 
-/* Returns the block of the address; NULL: none, or outside the range.  Lock-free. */
+/* Returns the alignment of all blocks of the class.  Pure. */
+size_t map_alignment(unsigned size_class);
+
+/*
+ * Reserves the range, at the first call.  False: not possible, now or later.  Requires the lock
+ * heap.
+ */
+bool map_start(void);
+
+/* True if the machine could grant so large a block at all.  After map_start(). */
+bool map_could_hold(size_t bytes);
+
+/*
+ * Creates a block: BLOCK_LEAVING, with pages that read as zero.  NULL: no addresses are left, or
+ * the heap is closed.  Requires the lock heap.
+ */
+struct block *map_create(unsigned size_class);
+
+/*
+ * Unmaps all addresses that no block has, for good.  Before map_start(): the start will fail.
+ * Requires the lock heap.
+ */
+void map_close(void);
+
+/* True after map_close().  Lock-free. */
+bool map_is_closed(void);
+
+/* Returns the block of the address, in use or not; NULL: none.  Lock-free. */
 struct block *map_at(uintptr_t address);
+
+/* Returns the block that was created last; block->before leads to all.  Requires the lock heap. */
+struct block *map_newest(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pages.c - madvise(), mremap() and clearing.
+ * pages.c - madvise(), mremap(), mincore() and clearing.
  *
  * The heap should stay one mapping: a process may have 65530 by default, and the program needs its
  * share.  Moved pages form a mapping that never merges with its neighbors again, and advice stays
@@ -12,6 +12,7 @@
  */
 #include "heap/pages.h"
 #include "base/kernel.h"
+#include "heap/map.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,16 +25,13 @@
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
 #endif
 
-/* The step of pages_clear(), and the least range that it looks at so closely. */
-#define PIECE     ((size_t)4 << 20)
-#define LOOK_FROM ((size_t)32 << 20)
+/* Ranges from this size on are dropped, not cleared: faults then cost no more than writing. */
+#define DROP_FROM     ((size_t)32 << 20)
 
-/*
- * Number of pages that tell whether a large block is sparse, and of turns for which the answer
- * holds.
- */
-#define SAMPLES   4
-#define TURNS     8
+/* One page in so many bytes is sampled, within these bounds: 0.2 us each. */
+#define STEP          ((size_t)4 << 20)
+#define SAMPLES_LEAST 8
+#define SAMPLES_MOST  64
 
 /* libc's functions; NULL: the kernel is called.  Written before the heap returns blocks. */
 static pages_advise *libc_advise;
@@ -54,24 +52,27 @@ static bool map_again(void *base, size_t room)
 	return libc_map(base, room, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == base;
 }
 
-static bool drop(void *from, size_t bytes, int advice)
+/* Memory locked by mlock() needs its own advice. */
+static bool drop(uintptr_t from, size_t bytes)
 {
-	return (libc_advise != NULL ? libc_advise : hp_advise)(from, bytes, advice) == 0;
+	pages_advise *advise = libc_advise != NULL ? libc_advise : hp_advise;
+
+	return advise((void *)from, bytes, MADV_DONTNEED) == 0 ||
+	       advise((void *)from, bytes, MADV_DONTNEED_LOCKED) == 0;
 }
 
 bool pages_purge(struct block *block)
 {
-	void *base = (void *)block->base;
 	int saved = errno;
 
 	if (!word_try_clear(&block->word))
 		return false;
 	bool altered = block_is_altered(block);
-	bool done = (block->moved || block->huge || altered) && map_again(base, block->room);
-	/* Memory locked by mlock() needs its own advice. */
+	bool done = block->touched == 0 && !block->moved && !altered;
+	if (!done && (block->moved || block->huge || altered))
+		done = map_again((void *)block->base, map_class_bytes(block->size_class));
 	if (!done && !altered)
-		done = drop(base, block->room, MADV_DONTNEED) ||
-		       drop(base, block->room, MADV_DONTNEED_LOCKED);
+		done = drop(block->base, block->touched);
 	if (done && altered)
 		word_restore(&block->word, WORD_ALTERED);
 	word_release(&block->word, false);
@@ -79,66 +80,27 @@ bool pages_purge(struct block *block)
 	return done;
 }
 
-/* True if fewer than half of these pages are resident. */
-static bool is_sparse(const void *from, size_t bytes)
+void pages_drop_tail(struct block *block, size_t room)
 {
-	unsigned char in_core[PIECE / HP_PAGE_BYTES];
-	size_t count = 0;
+	int saved = errno;
 
-	if (hp_in_core(from, bytes, in_core) != 0)
-		return false;
-	for (size_t i = 0; i < bytes / HP_PAGE_BYTES; i++)
-		count += in_core[i] & 1;
-	return count < bytes / HP_PAGE_BYTES / 2;
-}
-
-/*
- * As is_sparse(), by a sample of pages: a program that touched one page has only paid for its
- * fault.
- */
-static bool seems_sparse(struct block *block)
-{
-	unsigned there = 0, missing = 0;
-
-	if (block->turns_sparse > 0) {
-		block->turns_sparse--;
-		return true;
-	}
-	for (size_t i = 0; there < SAMPLES / 2 && missing <= SAMPLES / 2; i++) {
-		uintptr_t page = block->base + (2 * i + 1) * block->room / (2 * SAMPLES);
-		unsigned char in_core = 1;
-
-		if (hp_in_core((void *)(page & -HP_PAGE_BYTES), HP_PAGE_BYTES, &in_core) != 0)
-			return false;
-		there += in_core & 1;
-		missing += !(in_core & 1);
-	}
-	if (missing > SAMPLES / 2)
-		block->turns_sparse = TURNS - 1;
-	return missing > SAMPLES / 2;
+	if (room < block->touched && drop(block->base + room, block->touched - room))
+		block->touched = room;
+	errno = saved;
 }
 
 void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 {
 	int saved = errno;
+	bool dropped = false;
+
 	/* A thread of ours may be about to pin the block, which was copied before it was freed. */
-	bool may_drop = to - from >= LOOK_FROM && word_try_pin(&block->word), alone = may_drop;
-
-	if (may_drop && seems_sparse(block) &&
-	    drop((void *)block->base, block->room, MADV_DONTNEED))
-		from = to;
-	while (from < to) {
-		uintptr_t next = (from | (PIECE - 1)) + 1;
-		size_t bytes = (next < to ? next : to) - from;
-
-		/* Dropped, not skipped: a page that is not resident may be in swap. */
-		if (!may_drop || bytes != PIECE || !is_sparse((void *)from, bytes) ||
-		    !drop((void *)from, bytes, MADV_DONTNEED))
-			memset((void *)from, 0, bytes);
-		from += bytes;
-	}
-	if (alone)
+	if (to - from >= DROP_FROM && word_try_pin(&block->word)) {
+		dropped = drop(block->base, block->touched);
 		word_release(&block->word, false);
+	}
+	if (!dropped)
+		memset((void *)from, 0, to - from);
 	errno = saved;
 }
 
@@ -150,12 +112,35 @@ void pages_want_huge(uintptr_t from, uintptr_t to)
 	errno = saved;
 }
 
-bool pages_move(struct block *from, struct block *to)
+bool pages_move(struct block *from, struct block *to, size_t bytes)
 {
 	int saved = errno;
 	void *target = (void *)to->base;
-	bool done = hp_remap((void *)from->base, from->room, MREMAP_DONTUNMAP, target) == target;
+	bool done = hp_remap((void *)from->base, bytes, MREMAP_DONTUNMAP, target) == target;
 
 	errno = saved;
 	return done;
+}
+
+/*
+ * Swapped pages count as not resident.  If the kernel refuses to say (some sandboxes forbid
+ * mincore), the pages count as resident, because registering is correct in any case.
+ */
+unsigned pages_resident_percent(uintptr_t from, size_t bytes)
+{
+	size_t samples = bytes / STEP;
+	unsigned there = 0;
+	int saved = errno;
+
+	samples = samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples;
+	samples = samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
+	for (size_t i = 0; i < samples; i++) {
+		uintptr_t page = (from + i * ((bytes - 1) / (samples - 1))) & -HP_PAGE_BYTES;
+		unsigned char in_core = 1;
+
+		if (hp_in_core((void *)page, HP_PAGE_BYTES, &in_core) != 0 || (in_core & 1) != 0)
+			there++;
+	}
+	errno = saved;
+	return there * 100 / (unsigned)samples;
 }

@@ -6,16 +6,14 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "heap/cache.h"
-#include "heap/expiry.h"
-#include "heap/release.h"
-#include "heap/span.h"
+#include "heap/map.h"
 
 #include <assert.h>
 
 /* Requires the lock heap. */
 static bool may_pin(const struct block *block)
 {
-	return block->state == BLOCK_LIVE && !expiry_is_pinned_over();
+	return block->state == BLOCK_LIVE && !cache_is_pinned_over();
 }
 
 size_t heap_try_pin(struct block *block)
@@ -60,8 +58,8 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 	hp_lock(HP_LOCK_heap);
 	bool done = ret_saw != NULL ? word_release_inside(&block->word, pinned, ret_saw)
 				    : word_release(&block->word, pinned);
-	if (done && block->state != BLOCK_LIVE)
-		expiry_note_pin(block);
+	if (done)
+		cache_note_pin(block);
 	hp_unlock(HP_LOCK_heap);
 	return done;
 }
@@ -79,14 +77,12 @@ bool heap_return(struct block *block)
 	hp_lock(HP_LOCK_heap);
 	enum block_pin pin = block_pin(block);
 	bool bare = pin == BLOCK_PAGEABLE || pin == BLOCK_ALTERED;
-	if (pin == BLOCK_USER_REGISTERED)
-		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
-	else if (!bare)
+	if (!bare)
 		cache_put(block, hp_now_coarse_ns());
 	hp_unlock(HP_LOCK_heap);
 	if (bare) {
 		block->next = NULL;
-		release_list(block);
+		cache_purge(block);
 	}
 	return bare;
 }
@@ -95,22 +91,21 @@ void heap_unhold(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
 	word_restore(&block->word, WORD_REGISTERED);
-	if (block->state == BLOCK_HELD)
-		cache_put(block, hp_now_coarse_ns());
+	cache_note_pin(block);
 	hp_unlock(HP_LOCK_heap);
 }
 
 void heap_set_reclaim_target(size_t bytes)
 {
 	hp_lock(HP_LOCK_heap);
-	expiry_set_target(bytes);
+	cache_set_target(bytes);
 	hp_unlock(HP_LOCK_heap);
 }
 
 void heap_each(void (*call)(struct block *block, void *arg), void *arg)
 {
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+	for (struct block *at = map_newest(); at != NULL; at = at->before)
 		if (at->state > BLOCK_GONE)
 			call(at, arg);
 	hp_unlock(HP_LOCK_heap);
@@ -121,10 +116,7 @@ static void reset(struct block *block, void *arg)
 	(void)arg;
 	word_reset(&block->word, WORD_ALTERED);
 	block->user_registrations = 0;
-	if (block->state == BLOCK_CACHED)
-		expiry_note_pin(block);
-	else if (block->state == BLOCK_HELD)
-		cache_put(block, hp_now_coarse_ns());
+	cache_note_pin(block);
 }
 
 void heap_reset_words(void)

@@ -11,21 +11,25 @@
 #include "base/lock.h"
 #include "heap/cache.h"
 #include "heap/cgroup.h"
-#include "heap/expiry.h"
 #include "heap/huge_pages.h"
 #include "heap/limits.h"
-#include "heap/release.h"
-#include "heap/slots.h"
-#include "heap/span.h"
+#include "heap/map.h"
+#include "heap/shards.h"
 
 #include <assert.h>
 #include <errno.h>
 
 /* What the cgroup has left is read again once the cache has grown by so much. */
-#define LOOK_BYTES ((size_t)16 << 20)
+#define LOOK_BYTES  ((size_t)16 << 20)
+
+/* An operation gives back at most about so many bytes of old blocks. */
+#define SWEEP_BYTES ((size_t)64 << 20)
+
+/* The interval of looks at old blocks, and of looks at the shards. */
+#define SWEEP_NS    (CACHE_NS / 2)
 
 /* Without an allocation for so long, nothing stays cached. */
-#define IDLE_NS    (10 * EXPIRY_NS)
+#define IDLE_NS     (10 * CACHE_NS)
 
 /* Changed under the lock heap, read by any thread. */
 static _Atomic bool keeps_any; /* heap_expire() has something to do */
@@ -36,7 +40,7 @@ static struct pressure_facts memory = { .available = UINT64_MAX };
 static bool attended = true, idle;
 static size_t looked_at;                /* bytes that were cached at the last look, or fewer */
 static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
-static uint64_t allocated_ns;
+static uint64_t allocated_ns, next_sweep, next_drain;
 
 static void update_bound(void)
 {
@@ -44,15 +48,15 @@ static void update_bound(void)
 
 	assert(hp_lock_held(HP_LOCK_heap));
 	pressure_cache(&memory, attended && huge_device, &bound);
-	if (span_is_closed())
+	if (map_is_closed())
 		bound = (struct cache_bound){ 0 };
-	expiry_set_bound(bound.most, idle ? 0 : bound.floor);
+	cache_set_bound(bound.most, idle ? 0 : bound.floor);
 }
 
 void reclaim_note_taken(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	looked_at = hp_least(looked_at, expiry_unpinned());
+	looked_at = hp_least(looked_at, cache_unpinned());
 	allocated_ns = now;
 	if (idle) {
 		idle = false;
@@ -60,52 +64,80 @@ void reclaim_note_taken(uint64_t now)
 	}
 }
 
-void reclaim_note_kept(void)
+static size_t bytes_of(const struct block *list)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
-	if (expiry_unpinned() != 0)
-		atomic_store(&keeps_any, true);
-	if (huge_device && expiry_unpinned() > looked_at + LOOK_BYTES)
-		atomic_store(&must_look, true);
+	size_t bytes = 0;
+
+	for (; list != NULL; list = list->next)
+		bytes += list->touched;
+	return bytes;
 }
 
-void reclaim_note_given_back(size_t bytes)
+struct block *reclaim_sweep(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	if (!attended)
-		given_back += bytes;
+	bool over = cache_over() > 0;
+
+	if (cache_unpinned() != 0)
+		atomic_store(&keeps_any, true);
+	if (huge_device && cache_unpinned() > looked_at + LOOK_BYTES)
+		atomic_store(&must_look, true);
+	if (now < next_sweep && !over)
+		return NULL;
+	next_sweep = now + SWEEP_NS;
+	if (over)
+		shards_drain(true, now);
+	over = cache_over() > 0;
+	struct block *leaving = cache_take_old(now, SWEEP_BYTES);
+	if (over && !attended)
+		given_back += bytes_of(leaving);
+	return leaving;
 }
 
 void reclaim_end_free(struct block *leaving)
 {
-	release_list(leaving);
+	cache_purge(leaving);
 	if (atomic_load_explicit(&must_look, memory_order_relaxed))
 		heap_look();
 }
 
-/* Gives back all unpinned free blocks above the bound; returns their bytes.  No lock may be held.
+/*
+ * Gives back all unpinned free blocks above the bound; returns their bytes.  No lock may be held.
  */
 static size_t give_back_all(void)
 {
 	size_t bytes = 0;
 
 	hp_lock(HP_LOCK_heap);
-	cache_put_all(slots_drain(SLOTS_IDLE, UINT64_MAX, hp_now_coarse_ns()));
-	size_t turns = expiry_unpinned() / RELEASE_SWEEP_BYTES + 1;
+	shards_drain(true, hp_now_coarse_ns());
+	size_t turns = cache_unpinned() / SWEEP_BYTES + 1;
 	hp_unlock(HP_LOCK_heap);
 	/* A counted loop: blocks that the kernel does not take back are cached again. */
 	while (turns-- > 0) {
 		hp_lock(HP_LOCK_heap);
-		struct block *leaving = cache_take_expired(hp_now_coarse_ns(), RELEASE_SWEEP_BYTES);
+		struct block *leaving = cache_take_old(hp_now_coarse_ns(), SWEEP_BYTES);
 		hp_unlock(HP_LOCK_heap);
-		bytes += release_list(leaving);
+		bytes += cache_purge(leaving);
 	}
 	return bytes;
 }
 
 bool heap_needs_expiry(void)
 {
-	return atomic_load(&keeps_any) || atomic_load(&expiry_due_at) != UINT64_MAX;
+	return atomic_load(&keeps_any) || atomic_load(&cache_due_at) != UINT64_MAX;
+}
+
+/* Returns when heap_expire() has something to do.  Requires the lock heap. */
+static uint64_t next_expiry(uint64_t now)
+{
+	if (cache_unpinned() == 0)
+		return UINT64_MAX;
+
+	/* What may stay is looked at now and then, since it may not stay forever. */
+	uint64_t due = now + CACHE_NS;
+	if (cache_unpinned() > cache_floor())
+		due = hp_least(due, cache_old_at());
+	return shards_allowed() != 0 ? hp_least(due, next_drain) : due;
 }
 
 uint64_t heap_expire(uint64_t now_ns)
@@ -113,22 +145,23 @@ uint64_t heap_expire(uint64_t now_ns)
 	int saved = errno;
 
 	hp_lock(HP_LOCK_heap);
-	uint64_t before = expiry_floor() == 0 ? UINT64_MAX : now_ns - EXPIRY_SEEN_NS;
-	cache_put_all(slots_drain(SLOTS_IDLE, before, now_ns));
-	/* A slot that stays was used. */
-	if (slots_bytes() != 0)
+	/* What a shard has held since the last look goes to the cache, which then counts on. */
+	bool drains = cache_floor() == 0 || now_ns >= next_drain;
+	if (drains && shards_drain(cache_floor() == 0, now_ns))
 		allocated_ns = now_ns;
+	if (drains)
+		next_drain = now_ns + SWEEP_NS;
 	idle = hp_above(now_ns, allocated_ns) >= IDLE_NS;
 	update_bound();
-	struct block *leaving = cache_take_expired(now_ns, RELEASE_SWEEP_BYTES);
-	uint64_t due = expiry_at(now_ns);
+	struct block *leaving = cache_take_old(now_ns, SWEEP_BYTES);
+	uint64_t due = next_expiry(now_ns);
 	if (due == UINT64_MAX)
 		atomic_store(&keeps_any, false);
 	hp_unlock(HP_LOCK_heap);
 
-	release_list(leaving);
+	bool any = cache_purge(leaving) > 0;
 	errno = saved;
-	return due <= now_ns ? 0 : due;
+	return due > now_ns ? due : any ? 0 : now_ns + SWEEP_NS;
 }
 
 void heap_set_memory(const struct pressure_facts *facts)
@@ -138,9 +171,9 @@ void heap_set_memory(const struct pressure_facts *facts)
 	hp_lock(HP_LOCK_heap);
 	memory = *facts;
 	update_bound();
-	looked_at = expiry_unpinned();
+	looked_at = cache_unpinned();
 	atomic_store(&must_look, false);
-	bool over = expiry_over() != 0 || expiry_floor() == 0;
+	bool over = cache_over() != 0 || cache_floor() == 0;
 	hp_unlock(HP_LOCK_heap);
 	if (over)
 		give_back_all();
@@ -182,7 +215,7 @@ void heap_yield_below(size_t bytes)
 bool reclaim_yields(size_t bytes)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	return bytes < yields_below && given_back > expiry_bound();
+	return bytes < yields_below && given_back > cache_bound();
 }
 
 bool heap_trim(size_t left)
@@ -190,7 +223,7 @@ bool heap_trim(size_t left)
 	int saved = errno;
 
 	hp_lock(HP_LOCK_heap);
-	expiry_set_bound(hp_least(left, expiry_bound()), expiry_floor());
+	cache_set_bound(hp_least(left, cache_bound()), cache_floor());
 	hp_unlock(HP_LOCK_heap);
 	bool any = give_back_all() > 0;
 	hp_lock(HP_LOCK_heap);
@@ -204,13 +237,11 @@ void heap_close(void)
 {
 	int saved = errno;
 
-	/*
-	 * Gives all pages back first: free space then goes in few large ranges, and the range of
-	 * the heap is cut at its upper end.
-	 */
+	/* Gives all pages back first: free blocks then go without. */
 	heap_trim(0);
 	hp_lock(HP_LOCK_heap);
-	span_close();
+	map_close();
+	cache_close();
 	update_bound();
 	hp_unlock(HP_LOCK_heap);
 	give_back_all();

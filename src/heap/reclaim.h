@@ -63,20 +63,21 @@ void heap_yield_below(size_t bytes);
  */
 bool heap_trim(size_t left);
 
-/* The rest is for src/heap only.  These require the lock heap. */
+/* The rest is for src/heap only.  These require the lock heap unless they say otherwise. */
 
-/* Notes that a block was taken at `now`, or that blocks are cached. */
+/* Notes that a block was taken at `now`. */
 void reclaim_note_taken(uint64_t now);
-void reclaim_note_kept(void);
 
-/* Notes that `bytes` above the bound go back to the kernel. */
-void reclaim_note_given_back(size_t bytes);
+/*
+ * Returns old and excess blocks for cache_purge(), now and then, or if the cache exceeds its bound.
+ */
+struct block *reclaim_sweep(uint64_t now);
 
 /* True if a block of `bytes` gets no new pages now (heap_yield_below()). */
 bool reclaim_yields(size_t bytes);
 
 /*
- * Ends a free(): release_list(), and if the cache has grown, a look at what the cgroup has left.
+ * Ends a free(): cache_purge(), and if the cache has grown, a look at what the cgroup has left.
  * No lock may be held.
  */
 void reclaim_end_free(struct block *leaving);

@@ -10,8 +10,8 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "heap/map.h"
 #include "heap/pin_state.h"
-#include "heap/span.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
 #include "pin/use.h"
@@ -52,7 +52,7 @@ static void drain(uintptr_t owner)
 	word_until never = UINT64_MAX;
 	uintptr_t at = 0;
 
-	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
 		if (is_closed(block, owner) && hp_keeps(context_end_waits))
 			word_drain(&block->word, &never);
 }
@@ -68,7 +68,7 @@ void pin_context_ending(uintptr_t owner)
 	hp_lock(HP_LOCK_pin);
 	user_registrations_ending(owner);
 	hp_unlock(HP_LOCK_pin);
-	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
 		count += close(block, owner);
 	drain(owner);
 	hp_debug("context %p may end with %u pinned blocks", (void *)owner, count);
@@ -89,7 +89,7 @@ void pin_context_ended(uintptr_t owner, bool gone)
 {
 	uintptr_t at = 0;
 
-	for (struct block *block; (block = span_walk(&at, UINTPTR_MAX)) != NULL;) {
+	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;) {
 		if (!is_closed(block, owner))
 			continue;
 		if (gone)

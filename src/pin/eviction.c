@@ -7,9 +7,9 @@
 #include "pin/eviction.h"
 #include "base/clock.h"
 #include "base/protections.h"
-#include "heap/expiry.h"
+#include "heap/cache.h"
 #include "heap/pin_state.h"
-#include "heap/span.h"
+#include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/use.h"
 
@@ -46,7 +46,7 @@ size_t pin_evict_due(size_t bytes_most)
 
 bool pin_eviction_due(void)
 {
-	uint64_t due = atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
+	uint64_t due = atomic_load_explicit(&cache_due_at, memory_order_relaxed);
 
 	return due != UINT64_MAX && due <= hp_now_coarse_ns();
 }
@@ -57,7 +57,7 @@ size_t pin_evict(size_t bytes)
 
 	heap_set_reclaim_target(bytes);
 	size_t done = pin_evict_due(bytes);
-	for (struct block *block; done < bytes && (block = span_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block; done < bytes && (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
 		done += unpin(block);
 	return done;
 }

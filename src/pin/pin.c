@@ -9,7 +9,6 @@
 #include "base/protections.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
-#include "heap/span.h"
 #include "pin/cost.h"
 #include "real/real.h"
 
@@ -167,7 +166,7 @@ bool pin_covers_any(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
 		if (is_registered(block))
 			return true;
 	return false;
@@ -177,7 +176,7 @@ bool pin_crosses(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
 		if (is_registered(block) && !range_covers(block, address, bytes))
 			return true;
 	return false;

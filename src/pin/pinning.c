@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/huge_pages.h"
+#include "heap/pages.h"
 #include "heap/pin_state.h"
-#include "heap/resident.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
@@ -40,7 +40,7 @@ static bool is_worth_it(const struct block *block)
 static bool is_resident(const struct block *block)
 {
 	return block->huge || block->room < RESIDENT_WORTH_ASKING || !hp_keeps(sparse_unpinned) ||
-	       resident_percent(block->start, block->size) >= RESIDENT_LEAST;
+	       pages_resident_percent(block->start, block->size) >= RESIDENT_LEAST;
 }
 
 /* False: the driver refuses. */

@@ -11,7 +11,6 @@
 #include "base/protections.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
-#include "heap/span.h"
 #include "pin/pin.h"
 #include "pin/use.h"
 
@@ -45,7 +44,7 @@ static size_t unpin_between(uintptr_t at, uintptr_t end)
 	word_until until = 0;
 	size_t bytes = 0;
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
 		if (may_be_pinned(block))
 			bytes += unpin_block(block, false, &until);
 	return bytes;
@@ -63,7 +62,7 @@ void pin_altered(const void *address, size_t bytes)
 	word_until until = 0;
 
 	pin_give_back(__builtin_frame_address(0));
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
 		bool taken;
 
 		if (block_is_altered(block) || !heap_alter(block, bit, &taken))

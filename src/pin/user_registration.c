@@ -13,7 +13,6 @@
 #include "base/table.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
-#include "heap/span.h"
 #include "pin/unpin.h"
 #include "real/real.h"
 
@@ -50,7 +49,7 @@ static void release(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
 		if (block->user_registrations == 0 || --block->user_registrations != 0)
 			continue;
 		hp_debug("the block at %p has no registration of the program left",
@@ -82,7 +81,7 @@ static bool concerns_us(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address;
 
-	return span_walk(&at, range_end(address, bytes)) != NULL;
+	return range_walk(&at, range_end(address, bytes)) != NULL;
 }
 
 void pin_before_user_registration(const void *address, size_t bytes)
@@ -90,7 +89,7 @@ void pin_before_user_registration(const void *address, size_t bytes)
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 	word_until until = 0;
 
-	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
 		claim(block, &until);
 }
 

@@ -6,7 +6,7 @@
 
 #include "heap/heap.h"
 #include "heap/map.h"
-#include "heap/site.h"
+#include "heap/huge_pages.h"
 #include "pin/context_end.h"
 #include "pin/pinning.h"
 #include "pin/use.h"
@@ -21,8 +21,7 @@
 static inline void prove(void)
 {
 	/* Copied blocks were hardly touched, which taught the site that; undo it. */
-	for (int i = 0; i < 8; i++)
-		site_note_dense(PROVEN, true);
+	huge_note_site(PROVEN, SITE_DENSE);
 }
 
 /* Returns a block that was copied before, so its next copy may pin it. */
@@ -31,7 +30,7 @@ static inline char *allocate(size_t bytes)
 	prove();
 
 	/* The alignment makes the block begin where its room does. */
-	char *memory = heap_alloc(bytes, 64 * KIB, false, PROVEN);
+	char *memory = heap_alloc(bytes, bytes < 2 * MIB ? 4 * KIB : 64 * KIB, false, PROVEN);
 
 	if (!CHECK(memory != NULL))
 		_exit(1);

@@ -4,7 +4,6 @@
  */
 #include "heap/map.h"
 #include "heap/reclaim.h"
-#include "heap/resize.h"
 #include "base/counters.h"
 #include "heap/heap.h"
 #include "pin/unpin.h"
@@ -120,11 +119,14 @@ TEST(what_realloc_does_with_it)
 
 	pin_altered(memory, 1);
 	CHECK(!heap_resize(memory, 8 * MIB));
-	CHECK(!heap_resize(memory, MIB));
-	CHECK(heap_move(memory, 8 * MIB) == NULL);
+	CHECK(!heap_resize(memory, MIB / 4));
 	CHECK(heap_resize(memory, 3 * MIB));
 	CHECK(is_altered(memory));
 	CHECK_EQ(heap_usable(memory), 4 * MIB);
+	/* It is copied. */
+	memory[5] = 7;
+	char *moved = heap_move(memory, 8 * MIB);
+	CHECK(moved != NULL && moved[5] == 7 && !is_altered(moved));
 	CHECK_EQ(heap_check(), 0);
 }
 

@@ -9,7 +9,6 @@
 #include "base/counters.h"
 #include "base/clock.h"
 #include "heap/heap.h"
-#include "heap/resize.h"
 #include "heap/map.h"
 
 #include "check.h"
@@ -249,12 +248,12 @@ TEST(a_freed_pin_keeps_its_borders)
 TEST(a_pinned_block_does_not_grow_in_place)
 {
 	fake_start(GIB);
-	char *memory = allocate(16 * MIB), *other = allocate(16 * MIB);
+	char *memory = allocate(17 * MIB), *other = allocate(17 * MIB);
 
-	CHECK(heap_resize(other, 24 * MIB));
-	CHECK(heat_up(memory, 16 * MIB) && heat_up(other, 24 * MIB));
-	CHECK(!heap_resize(memory, 24 * MIB));
-	CHECK(!heap_resize(other, 32 * MIB));
+	CHECK(heap_resize(other, 18 * MIB));
+	CHECK(heat_up(memory, 17 * MIB) && heat_up(other, 18 * MIB));
+	CHECK(!heap_resize(memory, 18 * MIB));
+	CHECK(!heap_resize(other, 19 * MIB));
 	CHECK(fake_all_well());
 }
 

@@ -1,7 +1,6 @@
 /*
  * test_pin_shared.c - pins next to the program's own registrations, and with several threads.
  */
-#include "heap/resize.h"
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"

@@ -2,9 +2,9 @@
  * test_pin_site.c - what allocation sites learn from pins, and how long a copy's cost is
  * remembered.
  */
+#include "heap/huge_pages.h"
 #include "heap/reclaim.h"
-#include "heap/resize.h"
-#include "heap/site.h"
+#include "heap/heap.h"
 #include "pin/eviction.h"
 
 #include "check.h"
@@ -24,9 +24,7 @@ static char *allocate_at(uint32_t site, size_t bytes)
 
 static bool is_dense(uint32_t site)
 {
-	uintptr_t trial;
-
-	return site_density(site, &trial) == SITE_DENSE;
+	return huge_site(site) == SITE_DENSE;
 }
 
 /* Frees and unpins the block, and drops its pages. */
@@ -54,7 +52,8 @@ TEST(moved_pages_take_their_copy_cost_along)
 		return;
 	CHECK_EQ(range_find(moved)->copied_bytes, 1000);
 	let_go(moved);
-	char *again = allocate_at(5, 8 * MIB);
+	/* Its class is that of four times its size. */
+	char *again = allocate_at(5, 32 * MIB);
 	CHECK(again == moved && range_find(again)->copied_bytes == 0);
 	CHECK(fake_all_well());
 }
@@ -107,30 +106,6 @@ TEST(large_blocks_teach_how_dense_they_are)
 	CHECK(heat_up(sparse, large));
 	CHECK(!is_dense(7));
 	CHECK(heat_up(small, 64 * MIB) && !is_dense(9));
-	CHECK(fake_all_well());
-}
-
-/* Four dense blocks do not make up for a sparse one: the site's last eight blocks count. */
-TEST(each_block_counts_once_for_its_site)
-{
-	const size_t large = 256 * MIB;
-
-	fake_start(GIB);
-	char *memory = allocate_at(5, large);
-	struct block *block = range_find(memory);
-	block->huge = false;
-	CHECK_EQ(madvise(memory, large, MADV_NOHUGEPAGE), 0);
-	memset(memory, 1, large);
-	site_note_dense(5, false);
-	for (uintptr_t context = 2000; context < 2004; context++) {
-		fake_set_context(context);
-		block->copied_ns = 0; /* as a new block */
-		CHECK(heat_up(memory, large));
-		fake_destroy_context(context);
-		forget_context(context);
-	}
-	CHECK_EQ(fake.registers, 4);
-	CHECK(!is_dense(5));
 	CHECK(fake_all_well());
 }
 

@@ -4,7 +4,6 @@
  * and contexts that end.
  */
 #include "heap/heap.h"
-#include "heap/resize.h"
 #include "pin/context_end.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"

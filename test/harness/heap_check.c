@@ -2,80 +2,53 @@
  * heap_check.c - a walk over all blocks by what src/heap and src/pin say of them.
  */
 #include "heap_check.h"
-#include "base/clock.h"
 #include "base/lock.h"
-#include "heap/expiry.h"
+#include "heap/cache.h"
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
-#include "heap/slots.h"
-#include "heap/span.h"
 #include "pin/pin.h"
 
-/* A thread inside free() may wait so long for a CPU. */
-#define STRAY_NS ((uint64_t)20000000000)
-
-/* Bytes by kind of block. */
-struct sums {
-	size_t all, cached, in_slots;
-	bool stray; /* a parked block has no slot, which happens only inside free() */
-};
-
+/* The table knows the first and the last byte, and another block or none what surrounds them. */
 static bool is_mapped(const struct block *block)
 {
-	/* Only the ends of free or unmapped space are in the map. */
-	bool hollow = block->state == BLOCK_SPACE || block->state == BLOCK_GONE;
-	size_t step = hollow && block->room > MAP_UNIT ? block->room - MAP_UNIT : MAP_UNIT;
+	size_t unit = map_alignment(block->size_class);
+	uintptr_t end = (block->base + map_class_bytes(block->size_class) + unit - 1) & -unit;
 
-	for (uintptr_t at = block->base; at < block->base + block->room; at += step)
-		if (map_at(at) != block)
-			return false;
-	return true;
+	return map_at(block->base) == block && map_at(end - 1) == block &&
+	       map_at(block->base - 1) != block && map_at(end) != block;
 }
 
-static int walk(struct sums *ret)
+/* Other threads park and take blocks meanwhile. */
+static int walk(void)
 {
-	bool space_before = false;
+	size_t cached = 0;
 
-	for (struct block *at = span_first(); at != NULL; at = span_next(at)) {
-		/* Read once: malloc() and free() change it meanwhile. */
+	for (struct block *at = map_newest(); at != NULL; at = at->before) {
 		int state = at->state;
-		bool is_space = state == BLOCK_SPACE;
+		size_t all = map_class_bytes(at->size_class);
 
-		if (at->base != heap_base + ret->all || at->room == 0 || at->room % MAP_UNIT != 0)
+		if (!heap_owns((void *)at->base) || at->base % map_alignment(at->size_class) != 0)
 			return __LINE__;
-		if (state == BLOCK_UNUSED || (is_space && space_before) || !is_mapped(at))
+		if (!is_mapped(at) || at->room > all || at->room % 4096 != 0 ||
+		    at->start < at->base)
 			return __LINE__;
-		if (at->has_slot && state != BLOCK_PARKED && state != BLOCK_LIVE &&
-		    state != BLOCK_LEAVING)
+		if (state != BLOCK_CACHED)
+			continue;
+		if (at->touched > all || at->touched < at->room)
 			return __LINE__;
-		ret->all += at->room;
-		ret->cached += state == BLOCK_CACHED ? at->room : 0;
-		ret->in_slots += at->has_slot ? at->room : 0;
-		ret->stray = ret->stray || (state == BLOCK_PARKED && !at->has_slot);
-		space_before = is_space;
+		cached += at->touched;
 	}
-	if (ret->all != 0 && ret->all != heap_bytes)
-		return __LINE__;
-	return ret->cached == expiry_bytes() && ret->in_slots == slots_bytes() ? 0 : __LINE__;
+	return cached == cache_bytes() ? 0 : __LINE__;
 }
 
 int heap_check(void)
 {
-	uint64_t begun = hp_now_ns();
-
-	while (hp_now_ns() - begun < STRAY_NS) {
-		struct sums sums = { 0 };
-
-		hp_lock(HP_LOCK_heap);
-		int failed = walk(&sums);
-		hp_unlock(HP_LOCK_heap);
-		if (failed != 0 || !sums.stray)
-			return failed;
-		hp_sleep_ns(100000);
-	}
-	return __LINE__;
+	hp_lock(HP_LOCK_heap);
+	int failed = walk();
+	hp_unlock(HP_LOCK_heap);
+	return failed;
 }
 
 static void add_pinned(struct block *block, void *arg)

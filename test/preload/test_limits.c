@@ -36,6 +36,30 @@ static size_t use_many(unsigned blocks)
 }
 
 /*
+ * The program's large blocks are ours, so glibc would never raise the size from which on it gives
+ * memory back at each free().
+ */
+TEST_WITH(glibc_keeps_buffers_of_medium_size, "HOTPIN_HEAP_MIN=1M")
+{
+	const size_t bytes = 60 * KIB;
+	struct rusage before, after;
+
+	begin();
+	getrusage(RUSAGE_SELF, &before);
+	for (int i = 0; i < 300; i++) {
+		char *buffers[3];
+
+		for (int k = 0; k < 3; k++)
+			memset(buffers[k] = malloc(bytes), i, bytes);
+		for (int k = 0; k < 3; k++)
+			free(buffers[k]);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	printf("# %ld page faults\n", after.ru_minflt - before.ru_minflt);
+	CHECK(!preloaded() || after.ru_minflt - before.ru_minflt < 600);
+}
+
+/*
  * Runs `id` with one, two and eight copy workers, independently of the machine.  With one, the
  * copies of use_many() do not pay for the staging ring; with two and eight they do.
  */

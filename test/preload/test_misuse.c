@@ -202,7 +202,7 @@ static char *hostile(size_t bytes)
 {
 	void *block = NULL;
 
-	CHECK_EQ(posix_memalign(&block, 64 * KIB, bytes), 0);
+	CHECK_EQ(posix_memalign(&block, 4 * KIB, bytes), 0);
 	for (size_t at = 0; at < bytes; at += 16) {
 		memcpy((char *)block + at, &(uint64_t){ 0 }, 8);
 		memcpy((char *)block + at + 8, &(uint64_t){ 4096 | 2 }, 8);

@@ -10,8 +10,7 @@
 #include "heap/heap.h"
 #include "heap/map.h"
 #include "heap/reclaim.h"
-#include "heap/resize.h"
-#include "heap/site.h"
+#include "heap/huge_pages.h"
 
 #include "check.h"
 #include "heap_check.h"
@@ -106,10 +105,7 @@ static void do_alloc(struct walker *walker)
 
 static void do_alloc_aligned(struct walker *walker)
 {
-	unsigned shift =
-		walk_random(walker) % 4 ? walk_random(walker) % 20 : 20 + walk_random(walker) % 4;
-
-	allocate(walker, (size_t)1 << shift);
+	allocate(walker, (size_t)1 << walk_random(walker) % 13);
 }
 
 static void give(void *address)
@@ -232,7 +228,7 @@ static void start_all(pthread_t *keeper, size_t size_most, size_t touched_most)
 {
 	heap_start();
 	for (uint32_t site = 1; site < SITES / 2; site++)
-		site_note_dense(site, true);
+		huge_note_site(site, SITE_DENSE);
 	walk_options = (struct walk_options){
 		.seed = walk_options.seed,
 		.threads = 8,

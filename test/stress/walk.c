@@ -296,7 +296,9 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 
 	if ((uintptr_t)address % (alignment > 16 ? alignment : 16) != 0)
 		walk_fail("%zu bytes at %p, alignment %zu", bytes, address, alignment);
-	check_usable(walker, bytes, usable);
+	/* With larger alignments libc serves, and wastes what it likes. */
+	if (alignment <= walk_options.page)
+		check_usable(walker, bytes, usable);
 	if (!shadow_claim(address, usable))
 		walk_fail("%zu bytes (%zu usable) at %p overlap a block in use", bytes, usable,
 			  address);

@@ -5,8 +5,10 @@
 #define HP_TEST_UNIT_HEAP_HELPERS_H
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "heap/heap.h"
 #include "heap/reclaim.h"
+#include "heap/shards.h"
 
 #include "check.h"
 #include "clock.h"
@@ -17,8 +19,8 @@
 
 #include <stdint.h>
 
-/* With this alignment the heap has no choice of a block's start. */
-#define WHOLE ((size_t)64 << 10)
+/* With this alignment the heap has no choice of the start of a block of `bytes`. */
+#define WHOLE(bytes) ((size_t)((bytes) < 2 * MIB ? 4 : 64) << 10)
 
 /* A sanitizer's own memory would dominate the measurement, and may exceed the limits. */
 static inline void skip_if_sanitized(void)
@@ -43,11 +45,12 @@ static inline size_t live(void)
 	return bytes;
 }
 
-/* Moves blocks from the slots to the cache, as if they had been idle for long. */
+/* Moves blocks from the shards to the cache. */
 static inline void unpark(void)
 {
-	for (uint64_t i = 1; i <= 2; i++)
-		heap_expire(hp_now_ns() + i * 1000000000);
+	hp_lock(HP_LOCK_heap);
+	shards_drain(true, hp_now_ns());
+	hp_unlock(HP_LOCK_heap);
 }
 
 static inline void pass_ms(unsigned ms)

@@ -4,7 +4,6 @@
 #include "base/lock.h"
 #include "heap/heap.h"
 #include "heap/map.h"
-#include "heap/resize.h"
 
 #include "check.h"
 #include "heap_check.h"
@@ -56,7 +55,7 @@ static size_t pick_size(uint64_t *state)
 
 static bool allocate(struct shadow *shadow, uint64_t *state)
 {
-	size_t alignment = random_next(state) % 4 == 0 ? (size_t)1 << random_next(state) % 24 : 0;
+	size_t alignment = random_next(state) % 4 == 0 ? (size_t)1 << random_next(state) % 13 : 0;
 	bool zeroed = random_next(state) % 2;
 
 	shadow->bytes = pick_size(state);

@@ -3,7 +3,6 @@
  */
 #include "heap/map.h"
 #include "heap/heap.h"
-#include "heap/span.h"
 
 #include "check.h"
 #include "heap_check.h"
@@ -83,7 +82,7 @@ static int count_walk(const char *from, const char *to)
 	uintptr_t at = (uintptr_t)from;
 	int count = 0;
 
-	while (span_walk(&at, (uintptr_t)to) != NULL)
+	while (range_walk(&at, (uintptr_t)to) != NULL)
 		count++;
 	return count;
 }
@@ -92,10 +91,10 @@ TEST(walks_over_several_blocks)
 {
 	heap_start();
 
-	/* Blocks of the same class are adjacent. */
-	char *a = heap_alloc(256 * KIB, 64 * KIB, false, 0);
-	char *b = heap_alloc(256 * KIB, 64 * KIB, false, 0);
-	char *c = heap_alloc(256 * KIB, 64 * KIB, false, 0);
+	/* New blocks are adjacent. */
+	char *a = heap_alloc(256 * KIB, 4 * KIB, false, 0);
+	char *b = heap_alloc(256 * KIB, 4 * KIB, false, 0);
+	char *c = heap_alloc(256 * KIB, 4 * KIB, false, 0);
 	CHECK(a + 256 * KIB == b && b + 256 * KIB == c);
 
 	CHECK_EQ(count_walk(a, a), 0);
@@ -108,6 +107,14 @@ TEST(walks_over_several_blocks)
 	CHECK_EQ(count_walk((char *)heap_base - MIB, c + 1), 3);
 	CHECK_EQ(count_walk((char *)16, (char *)heap_base), 0);
 	CHECK_EQ(count_walk(c + 256 * KIB, (char *)UINTPTR_MAX), 0);
+
+	/* One of the other part of the range follows. */
+	char *large = heap_alloc(4 * MIB, MIB, false, 0);
+	CHECK(large > c);
+	CHECK_EQ(count_walk(c, large + 1), 2);
+	CHECK_EQ(count_walk(large + MIB, large + 2 * MIB), 1);
+	CHECK_EQ(count_walk(large + 4 * MIB, (char *)UINTPTR_MAX), 0);
+	CHECK_EQ(count_walk(NULL, (char *)UINTPTR_MAX), 4);
 
 	/* Freed blocks keep their place until their pages are dropped. */
 	CHECK_EQ(heap_free(b), 0);
@@ -130,7 +137,7 @@ static void *look_up(void *arg)
 		if (block != NULL && !heap_owns((void *)block->base))
 			atomic_fetch_add(wrong, 1);
 		uintptr_t at = (uintptr_t)address;
-		span_walk(&at, at + 4 * MIB);
+		range_walk(&at, at + 4 * MIB);
 	}
 	return NULL;
 }

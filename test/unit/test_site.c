@@ -1,49 +1,23 @@
 /*
- * test_site.c - allocation sites: which are distinguished, what they learn, and what they forget.
+ * test_site.c - allocation sites: which are distinguished, what is learned of them, and forgotten.
  */
 #include "heap/site.h"
+#include "heap/huge_pages.h"
 
 #include "check.h"
 
 #include <pthread.h>
-#include <time.h>
 
-static enum site_density density(uint32_t site)
+TEST(the_last_word_counts)
 {
-	uintptr_t trial;
-
-	return site_density(site, &trial);
-}
-
-TEST(dense_is_never_a_guess)
-{
-	CHECK_EQ(density(5), SITE_UNKNOWN);
-	site_note_dense(5, true);
-	CHECK_EQ(density(5), SITE_DENSE);
-	CHECK_EQ(density(7), SITE_UNKNOWN);
-	site_note_dense(0, true);
-	CHECK_EQ(density(0), SITE_SPARSE);
-	site_note_dense(5, false);
-	for (int i = 0; i < 7; i++) {
-		site_note_dense(5, true);
-		CHECK_EQ(density(5), SITE_SPARSE);
-	}
-	site_note_dense(5, true);
-	CHECK_EQ(density(5), SITE_DENSE);
-}
-
-TEST(a_trial_is_remembered)
-{
-	uintptr_t trial = 4711;
-
-	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
-	CHECK_EQ(trial, 0);
-	site_set_trial(5, 4096);
-	site_set_trial(0, 8192);
-	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
-	CHECK_EQ(trial, 4096);
-	site_density(0, &trial);
-	CHECK_EQ(trial, 0);
+	CHECK_EQ(huge_site(5), SITE_UNKNOWN);
+	huge_note_site(5, SITE_DENSE);
+	CHECK_EQ(huge_site(5), SITE_DENSE);
+	CHECK_EQ(huge_site(9), SITE_UNKNOWN);
+	huge_note_site(5, SITE_SPARSE);
+	CHECK_EQ(huge_site(5), SITE_SPARSE);
+	huge_note_site(0, SITE_DENSE);
+	CHECK_EQ(huge_site(0), SITE_UNKNOWN);
 }
 
 /* Far more sites than the table has room for. */
@@ -51,40 +25,13 @@ TEST(old_sites_make_room)
 {
 	int known = 0;
 
-	for (uint32_t site = 1; site <= 100000; site++) {
-		site_note_dense(site, true);
-		CHECK_EQ(density(site), SITE_DENSE);
-		/* A site that is always in use stays. */
-		site_note_dense(77, true);
+	for (uint32_t site = 4; site <= 400000; site += 4) {
+		huge_note_site(site, SITE_DENSE);
+		CHECK_EQ(huge_site(site), SITE_DENSE);
 	}
-	CHECK_EQ(density(77), SITE_DENSE);
-	for (uint32_t site = 1; site <= 100000; site++)
-		known += density(site) == SITE_DENSE;
-	CHECK(known > 500 && known <= 1024);
-}
-
-/* So few sites that threads share them, or so many that they replace each other. */
-static void *learn(void *arg)
-{
-	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 1;
-
-	for (int i = 0; i < 200000; i++) {
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		site_note_dense((uint32_t)(state >> 33) % 3000 * 256 + 1, true);
-	}
-	return NULL;
-}
-
-TEST(threads_learn_at_once)
-{
-	pthread_t threads[4];
-
-	for (uintptr_t i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, learn, (void *)i);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	for (uint32_t i = 0; i < 3000; i++)
-		CHECK(density(i * 256 + 1) != SITE_SPARSE);
+	for (uint32_t site = 4; site <= 400000; site += 4)
+		known += huge_site(site) == SITE_DENSE;
+	CHECK(known > 2000 && known <= 4096);
 }
 
 static __attribute__((noinline)) uint32_t called(void)
@@ -129,35 +76,6 @@ TEST(sites_are_told_apart)
 		pthread_join(thread, NULL);
 	}
 	CHECK_EQ(one[0], two[0]);
-}
-
-/* The limit of 1 us is for all work of an allocation for its site. */
-/* The best of several rounds counts, by this thread's CPU time, because other threads run, too. */
-TEST(costs_little)
-{
-	const int turns = 20, rounds = 20000;
-	uint32_t sum = 0;
-	double best = 1e9;
-
-	for (uint32_t site = 1; site < 1000; site++)
-		site_note_dense(site, true);
-	for (int turn = 0; turn < turns; turn++) {
-		struct timespec from, to;
-
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
-		for (int i = 0; i < rounds; i++) {
-			uint32_t site = called() % 1000;
-
-			sum += site + density(site);
-		}
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
-		double ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 +
-			     (double)(to.tv_nsec - from.tv_nsec)) /
-			    rounds;
-		best = ns < best ? ns : best;
-	}
-	printf("# site_of() and a look-up: %.1f ns (%u)\n", best, sum);
-	CHECK(best < 1000);
 }
 
 CHECK_MAIN()

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "heap/heap.h"
-#include "heap/mmap_threshold.h"
 #include "heap/pages.h"
 #include "heap/reclaim.h"
 #include "heap/site.h"
@@ -28,6 +27,10 @@
  */
 #define HEAP_MIN_WITHOUT_DEVICE ((size_t)256 << 10)
 #define HEAP_MIN_WITH_DEVICE    ((size_t)64 << 10)
+
+/* glibc's DEFAULT_MMAP_THRESHOLD_MAX; its header, in whole pages, must stay below. */
+#define MMAP_THRESHOLD_MOST     ((size_t)32 << 20)
+#define MMAP_THRESHOLD_MARGIN   ((size_t)8 << 10)
 
 /* True if the user has not set HOTPIN_HEAP_MIN. */
 static bool is_automatic(void)
@@ -78,8 +81,26 @@ static void serve_from(size_t bytes)
 		continue;
 }
 
+/*
+ * glibc raises its mmap threshold to the size of the largest mapped block that was freed, 32 MiB at
+ * most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  Large blocks are the
+ * heap's, so glibc would map the program's other buffers again, and fault their pages in, at each
+ * allocation.
+ */
+static void raise_mmap_threshold(void)
+{
+	static _Atomic bool raised;
+	int saved = errno;
+
+	if (!atomic_exchange(&raised, true) && shim_libc_find())
+		real_libc.free(real_libc.malloc(MMAP_THRESHOLD_MOST - MMAP_THRESHOLD_MARGIN));
+	errno = saved;
+}
+
 void shim_large_with_device(void)
 {
+	if (shim_malloc_least() != SIZE_MAX)
+		raise_mmap_threshold();
 	/* The housekeeper attends to the heap once there is a context. */
 	heap_set_attended(false);
 	heap_set_device(true);
@@ -106,11 +127,7 @@ void shim_large_stop(const char *why)
 
 void shim_large_close(void)
 {
-	int saved = errno;
-
 	heap_close();
-	mmap_threshold_end();
-	errno = saved;
 }
 
 void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *caller)
@@ -120,8 +137,5 @@ void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *
 	uint32_t site = site_of(caller, __builtin_frame_address(0));
 
 	trace_allocated(site, caller, __builtin_frame_address(0));
-	void *block = heap_alloc(bytes, alignment, zeroed, site);
-	if (unlikely(mmap_threshold_wants_block() && block != NULL))
-		mmap_threshold_prepare();
-	return block;
+	return heap_alloc(bytes, alignment, zeroed, site);
 }

@@ -9,9 +9,7 @@
 #include "engine/housekeeper.h"
 #include "heap/heap.h"
 #include "heap/map.h"
-#include "heap/mmap_threshold.h"
 #include "heap/reclaim.h"
-#include "heap/resize.h"
 #include "real/libc.h"
 #include "shim/export.h"
 #include "shim/libc/first.h"
@@ -61,8 +59,6 @@ static apart void *free_ours(void *address)
 	if (heap_free(address) != 0)
 		return address_for_next("free", address);
 	housekeeper_note_kept();
-	if (unlikely(mmap_threshold_is_low()))
-		mmap_threshold_raise();
 	return NULL;
 }
 

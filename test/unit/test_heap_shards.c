@@ -1,17 +1,14 @@
 /*
- * test_heap_slots.c - blocks that wait in the slot cache: their owners, look-ups, and every race
- * between free(), malloc() and the code that empties a slot.
+ * test_heap_shards.c - blocks that wait in shards: their owners, look-ups, and every race between
+ * free(), malloc() and the code that empties a shard.
  */
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
-#include "heap/expiry.h"
 #include "heap/cache.h"
-#include "heap/pin_state.h"
-#include "heap/slots.h"
 #include "heap/map.h"
+#include "heap/pin_state.h"
 #include "heap/reclaim.h"
-#include "heap/span.h"
 
 #include "check.h"
 #include "heap_helpers.h"
@@ -35,7 +32,7 @@ static void set_pinned(struct block *block, bool pinned)
 	CHECK(heap_release(block, pinned, NULL));
 }
 
-/* Returns a block that waits in a slot. */
+/* Returns a block that waits in a shard. */
 static char *park(struct block **ret)
 {
 	char *memory = heap_alloc(BYTES, 0, false, 0);
@@ -69,7 +66,7 @@ TEST(a_loop_needs_no_lock)
 	heap_count();
 	CHECK_EQ(hp_count_read(blocks_served), 1001);
 	CHECK_EQ(live(), 0);
-	CHECK_EQ(kept(), block->room);
+	CHECK_EQ(kept(), block->touched);
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -90,8 +87,8 @@ TEST(what_does_not_suit_is_not_taken)
 	CHECK(all_are(again, BYTES, 0));
 	memset(again, 1, BYTES);
 	CHECK_EQ(heap_free(again), 0);
-	again = heap_alloc(BYTES, 4 * MIB, true, 0);
-	CHECK_EQ((uintptr_t)again % (4 * MIB), 0);
+	again = heap_alloc(BYTES, 4 * KIB, true, 0);
+	CHECK_EQ((uintptr_t)again % (4 * KIB), 0);
 	CHECK(all_are(again, BYTES, 0));
 	(void)memory;
 	CHECK_EQ(heap_check(), 0);
@@ -105,6 +102,7 @@ TEST(registered_or_altered_meanwhile)
 	char *memory = park(&block);
 	word_alter(&block->word, WORD_REGISTERED);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
+	unpark();
 	CHECK_EQ(block->state, BLOCK_HELD);
 	CHECK_EQ(heap_check(), 0);
 	heap_unhold(block);
@@ -124,6 +122,31 @@ TEST(registered_or_altered_meanwhile)
 	CHECK_EQ(heap_check(), 0);
 }
 
+TEST(a_pinned_block_is_not_parked)
+{
+	struct block *block;
+
+	heap_start();
+	heap_set_device(true);
+	char *memory = park(&block);
+	CHECK_EQ(heap_try_pin(block), 0);
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+
+	/* The block is freed while it is being pinned. */
+	size_t room = heap_try_pin(block);
+	CHECK_EQ(room, block->room);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK_EQ(block->state, BLOCK_CACHED);
+	CHECK(heap_release(block, true, NULL));
+	/* A larger request of its class gets another block, because the pin is as long as the room.
+	 */
+	CHECK(range_find(heap_alloc(BYTES + 8 * KIB, 0, false, 0)) != block);
+	CHECK_EQ(block->size_class, map_class(BYTES + 8 * KIB));
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+	CHECK(block_pin(block) == BLOCK_PINNED && block->room == room);
+	CHECK_EQ(heap_check(), 0);
+}
+
 TEST(pinned_ones_become_due)
 {
 	struct block *block;
@@ -131,44 +154,63 @@ TEST(pinned_ones_become_due)
 	heap_start();
 	heap_set_device(true);
 	char *memory = park(&block);
-	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	CHECK_EQ(cache_due_at, UINT64_MAX);
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	set_pinned(block, true);
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(expiry_due_at > hp_now_coarse_ns() &&
-	      expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	CHECK_EQ(block->state, BLOCK_CACHED);
+	CHECK(cache_due_at > hp_now_coarse_ns() && cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
 	CHECK(heap_take_due() == NULL);
-	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
-	/* Allocated again it keeps its pin, and is parked once more. */
+	CHECK(cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
+	/* Allocated again it keeps its pin. */
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	CHECK_EQ(block_pin(block), BLOCK_PINNED);
 	CHECK(heap_take_due() == NULL);
-	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	CHECK_EQ(cache_due_at, UINT64_MAX);
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	CHECK(cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
 	CHECK(heap_take_due() == NULL);
 	pass_ms(1100);
 	CHECK(heap_take_due() == block);
 	CHECK_EQ(block->state, BLOCK_LEAVING);
 	CHECK(heap_take_due() == NULL);
-	CHECK_EQ(expiry_due_at, UINT64_MAX);
-	heap_return(block);
+	CHECK_EQ(cache_due_at, UINT64_MAX);
+	CHECK(!heap_return(block));
 
 	/* The pin ends immediately if the budget needs it. */
 	CHECK_EQ(heap_free(heap_alloc(BYTES, 0, false, 0)), 0);
 	CHECK_EQ(heap_check(), 0);
+	CHECK(heap_take_due() == NULL);
 	heap_set_reclaim_target(1);
 	CHECK(heap_take_due() == block);
 	CHECK_EQ(heap_check(), 0);
 
-	/* Pinned only after it was parked. */
-	set_pinned(block, false);
-	heap_return(block);
-	memory = park(&block);
-	CHECK_EQ(expiry_due_at, UINT64_MAX);
-	set_pinned(block, true);
-	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	/* Memory is short. */
+	CHECK(!heap_return(block));
+	CHECK_EQ(heap_free(heap_alloc(BYTES, 0, false, 0)), 0);
+	CHECK(heap_take_due() == NULL);
 	heap_set_level(PRESSURE_SOME);
+	CHECK(heap_take_due() == block);
+}
+
+/* A block that is pinned only after it was parked. */
+TEST(a_pin_in_a_shard_is_found)
+{
+	struct block *block;
+
+	heap_start();
+	heap_set_device(true);
+	char *memory = park(&block);
+	set_pinned(block, true);
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+	set_pinned(block, false);
+	CHECK_EQ(heap_free(memory), 0);
+	set_pinned(block, true);
+	CHECK_EQ(block->state, BLOCK_PARKED);
+	for (int i = 0; i < 4; i++) {
+		heap_expire(hp_now_ns());
+		pass_ms(600);
+	}
 	CHECK(heap_take_due() == block);
 }
 
@@ -187,8 +229,9 @@ TEST(time_pressure_and_closing_find_them)
 	now = hp_now_ns();
 	CHECK(heap_expire(now) > now);
 	CHECK_EQ(block->state, BLOCK_PARKED);
-	CHECK(heap_expire(now + EXPIRY_NS) > now + EXPIRY_NS);
-	CHECK_EQ(kept(), 32 * MIB);
+	CHECK(heap_expire(now + CACHE_NS) > now);
+	CHECK(heap_expire(now + 2 * CACHE_NS) > now);
+	CHECK_EQ(kept(), 0);
 
 	park(&block);
 	heap_set_level(PRESSURE_SOME);
@@ -207,24 +250,23 @@ TEST(time_pressure_and_closing_find_them)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* A loop whose block is in use at every look is not idle, and its slot must be looked at again. */
-TEST(what_is_used_keeps_its_slot)
+/* A loop whose block is in use at every look is not idle, and its shard must be looked at again. */
+TEST(what_is_used_stays_in_its_shard)
 {
 	heap_start();
 	heap_set_device(true);
 	char *memory = heap_alloc(40 * MIB, 0, false, 0);
-	struct block *block = of(memory);
 	uint64_t now = hp_now_ns();
 
 	for (int i = 0; i < 10; i++) {
 		CHECK_EQ(heap_free(memory), 0);
+		CHECK_EQ(of(memory) == NULL, true);
+		CHECK_EQ(map_at((uintptr_t)memory)->state, BLOCK_PARKED);
 		CHECK(heap_alloc(40 * MIB, 0, false, 0) == memory);
-		now += EXPIRY_NS / 2;
-		CHECK(heap_expire(now) <= now + EXPIRY_NS);
-		CHECK(block->has_slot);
+		now += CACHE_NS / 2;
+		CHECK(heap_expire(now) <= now + CACHE_NS);
 	}
-	CHECK_EQ(heap_expire(now + EXPIRY_NS), UINT64_MAX);
-	CHECK(!block->has_slot);
+	CHECK_EQ(heap_expire(now + CACHE_NS), UINT64_MAX);
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -258,7 +300,7 @@ static void *free_it(void *memory)
 	return (void *)(intptr_t)heap_free(memory);
 }
 
-TEST(freed_elsewhere_it_comes_home)
+TEST(freed_elsewhere_it_serves_the_next)
 {
 	struct block *block;
 	pthread_t thread;
@@ -271,7 +313,7 @@ TEST(freed_elsewhere_it_comes_home)
 		CHECK_EQ(pthread_create(&thread, NULL, free_it, memory), 0);
 		pthread_join(thread, &result);
 		CHECK(result == NULL);
-		CHECK_EQ(block->state, BLOCK_PARKED);
+		CHECK(block->state == BLOCK_PARKED || block->state == BLOCK_CACHED);
 	}
 }
 
@@ -284,7 +326,7 @@ static void *allocate_and_free(void *arg)
 	return arg;
 }
 
-/* Many threads, each with a slot of its own, have ended. */
+/* Many threads, each with a shard of its own, have ended. */
 TEST(what_dead_threads_left_is_bounded_and_serves)
 {
 	pthread_t thread;
@@ -309,54 +351,6 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 	CHECK_EQ(heap_check(), 0);
 }
 
-static char *_Atomic contended;
-static _Atomic int freed, refused, arrived;
-
-/*
- * Lets both threads start at nearly the same moment; a barrier would wake them one after the other.
- */
-static void meet(int round)
-{
-	atomic_fetch_add(&arrived, 1);
-	for (int i = 0; atomic_load(&arrived) < 2 * round; i++)
-		if (i > 2000)
-			sched_yield();
-}
-
-#define MEETINGS (SANITIZED ? 2000 : 20000)
-
-static void *free_the_same(void *arg)
-{
-	for (int i = 0; i < MEETINGS; i++) {
-		/* Alternates between sizes with and without a slot. */
-		size_t bytes = i % 8 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB;
-
-		if (arg == NULL)
-			atomic_store(&contended, heap_alloc(bytes, 0, false, 0));
-		meet(2 * i + 1);
-		if (heap_free(atomic_load(&contended)) == 0)
-			atomic_fetch_add(&freed, 1);
-		else
-			atomic_fetch_add(&refused, 1);
-		meet(2 * i + 2);
-	}
-	return NULL;
-}
-
-TEST(of_two_that_free_it_one_is_refused)
-{
-	pthread_t thread;
-
-	heap_start();
-	CHECK_EQ(pthread_create(&thread, NULL, free_the_same, (void *)1), 0);
-	free_the_same(NULL);
-	pthread_join(thread, NULL);
-	CHECK_EQ(freed, MEETINGS);
-	CHECK_EQ(refused, MEETINGS);
-	CHECK_EQ(live(), 0);
-	CHECK_EQ(heap_check(), 0);
-}
-
 static _Atomic bool done;
 
 static void *loop(void *arg)
@@ -366,20 +360,58 @@ static void *loop(void *arg)
 	return arg;
 }
 
-/* The slot is emptied at the moment that the block is freed: no block may be lost. */
-TEST(a_slot_that_goes_while_its_block_is_freed)
+/* The shard is emptied at the moment that the block is freed: no block may be lost. */
+TEST(a_shard_that_is_emptied_while_its_block_is_freed)
 {
 	pthread_t thread;
 
 	heap_start();
 	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
-	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++) {
-		hp_lock(HP_LOCK_heap);
-		cache_put_all(slots_drain(SLOTS_IDLE, UINT64_MAX, 1));
-		hp_unlock(HP_LOCK_heap);
+	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++)
+		unpark();
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static _Atomic int too_short;
+
+/* Two sizes of one class. */
+static void *loop_of_two(void *arg)
+{
+	for (unsigned i = 0; !atomic_load(&done); i++) {
+		size_t bytes = BYTES + i % 2 * 8 * KIB;
+		char *memory = heap_alloc(bytes, 0, false, 0);
+
+		if (heap_usable(memory) < bytes)
+			atomic_fetch_add(&too_short, 1);
+		heap_free(memory);
+	}
+	return arg;
+}
+
+/* As long as a thread pins the block, its room is what is pinned. */
+TEST(a_pin_that_begins_while_its_block_is_freed)
+{
+	pthread_t thread;
+	struct block *block;
+
+	heap_start();
+	heap_set_device(true);
+	park(&block);
+	CHECK_EQ(pthread_create(&thread, NULL, loop_of_two, NULL), 0);
+	for (int i = 0; i < (SANITIZED ? 20000 : 200000); i++) {
+		size_t room = heap_try_pin(block);
+
+		for (int look = 0; look < 4 && room != 0; look++)
+			CHECK_EQ(block->room, room);
+		if (room != 0)
+			CHECK(heap_release(block, false, NULL));
 	}
 	atomic_store(&done, true);
 	pthread_join(thread, NULL);
+	CHECK_EQ(too_short, 0);
 	CHECK_EQ(live(), 0);
 	CHECK_EQ(heap_check(), 0);
 }
@@ -416,12 +448,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Empties every slot in every possible way, while others park and take blocks. */
+/* Empties every shard in every possible way, while others park and take blocks. */
 static void *disturb(void *arg)
 {
 	for (int i = 0; !atomic_load(&stop); i++) {
 		if (i % 4 == 0)
-			heap_expire(hp_now_ns() + 10 * EXPIRY_NS);
+			heap_expire(hp_now_ns() + 10 * CACHE_NS);
 		if (i % 4 == 1)
 			heap_set_level(i % 8 == 1 ? PRESSURE_SOME : PRESSURE_SEVERE);
 		if (i % 4 == 2)
@@ -460,7 +492,7 @@ static void end_work(pthread_t threads[WORKERS + 1])
 	CHECK_EQ(kept(), 0);
 }
 
-TEST(slots_that_are_taken_away_meanwhile)
+TEST(shards_that_are_emptied_meanwhile)
 {
 	pthread_t threads[WORKERS + 1];
 
@@ -473,7 +505,7 @@ static bool any_leaves(void)
 	bool found = false;
 
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+	for (struct block *at = map_newest(); at != NULL; at = at->before)
 		found = found || at->state == BLOCK_LEAVING;
 	hp_unlock(HP_LOCK_heap);
 	return found;
