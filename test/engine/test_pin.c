@@ -209,41 +209,6 @@ TEST(pages_stay_as_long_as_the_pin)
 }
 
 /* A block that was joined would be registered in part only. */
-TEST(a_freed_pin_keeps_its_borders)
-{
-	const size_t bytes = 16 * MIB;
-	char *blocks[3], *in_slots[16];
-
-	fake_start(GIB);
-	/* All slots of this thread belong to other blocks, so what is freed goes to the cache. */
-	for (int turn = 0; turn < 2; turn++) {
-		for (int i = 0; i < 16; i++)
-			in_slots[i] = allocate(MIB);
-		for (int i = 0; i < 16 && turn == 0; i++)
-			CHECK_EQ(heap_free(in_slots[i]), 0);
-	}
-	for (int i = 0; i < 3; i++)
-		blocks[i] = allocate(bytes);
-	size_t room = range_find(blocks[1])->room;
-	CHECK(heat_up(blocks[1], bytes));
-	CHECK(blocks[0] + room == blocks[1] || blocks[1] + room == blocks[0]);
-	CHECK(blocks[1] + room == blocks[2] || blocks[2] + room == blocks[1]);
-	CHECK_EQ(heap_free(blocks[0]), 0);
-	CHECK_EQ(heap_free(blocks[2]), 0);
-	CHECK_EQ(heap_free(blocks[1]), 0);
-	CHECK(fake_all_well());
-	/* One of the next three blocks is the pinned one, no larger than it was. */
-	int found = 0;
-	for (int i = 0; i < 3; i++) {
-		const struct block *block = range_find(allocate(bytes));
-
-		CHECK_EQ(block->room, room);
-		if (block_pin(block) == BLOCK_PINNED && block->base == (uintptr_t)blocks[1])
-			found++;
-	}
-	CHECK_EQ(found, 1);
-}
-
 /* The pages that a block grows by would not be registered. */
 TEST(a_pinned_block_does_not_grow_in_place)
 {
