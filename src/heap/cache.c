@@ -235,6 +235,11 @@ static bool is_old(const struct block *block, uint64_t now)
 	return lowest == 0 || hp_above(now, block->freed_ns) >= CACHE_NS;
 }
 
+static size_t page_bytes(const struct block *block)
+{
+	return block->huge ? HP_HUGE_PAGE_BYTES : HP_PAGE_BYTES;
+}
+
 struct block *cache_take_old(uint64_t now, size_t bytes_most)
 {
 	struct block *list = NULL, *block;
@@ -244,12 +249,15 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most)
 	/* With slack: otherwise each free() from now on would make a system call. */
 	size_t excess = cache_over() > 0 ? cache_over() + bound / SLACK_PART : 0;
 	while ((block = loose.oldest) != NULL) {
-		bool goes = taken < bytes_most && is_old(block, now) && cache_unpinned() > lowest;
+		size_t whole = block->touched;
+		bool goes = block_is_altered(block) ||
+			    (taken < bytes_most && is_old(block, now) && cache_unpinned() > lowest);
 
-		if (!goes && taken >= excess && !block_is_altered(block))
+		if (!goes && taken >= excess)
 			break;
 		detach(block);
-		taken += block->touched;
+		block->keep = goes ? 0 : hp_above(whole, excess - taken) & -page_bytes(block);
+		taken += whole - block->keep;
 		block->next = list;
 		list = block;
 	}
@@ -280,15 +288,19 @@ size_t cache_purge(struct block *list)
 
 	while (list != NULL) {
 		struct block *block = list;
+		uint64_t freed_ns = block->keep != 0 ? block->freed_ns : hp_now_coarse_ns();
 
 		list = block->next;
-		bytes += block->touched;
-		bool clean = pages_purge(block) || map_is_closed();
+		bytes += block->touched - block->keep;
+		bool gone = block->keep == 0 && (pages_purge(block) || map_is_closed());
+		if (block->keep != 0)
+			pages_drop_tail(block, block->keep);
+		block->keep = 0;
 		hp_lock(HP_LOCK_heap);
-		if (clean)
+		if (gone)
 			put_empty(block);
 		else
-			cache_put(block, hp_now_coarse_ns());
+			cache_put(block, freed_ns);
 		hp_unlock(HP_LOCK_heap);
 	}
 	errno = saved;

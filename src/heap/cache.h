@@ -48,13 +48,14 @@ struct block *cache_take_new(unsigned size_class);
 
 /*
  * Takes unpinned blocks that are old or exceed the bound: BLOCK_LEAVING, a list by `next` for
- * cache_purge(), of about `bytes_most` old bytes.
+ * cache_purge(), of about `bytes_most` old bytes.  The last block may lose only what exceeds the
+ * bound.
  */
 struct block *cache_take_old(uint64_t now, size_t bytes_most);
 
 /*
- * Gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the kernel.  Blocks that it
- * does not take back are cached.  Returns the bytes of the list.  No lock may be held.
+ * Gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the kernel.  Blocks that keep
+ * pages are cached.  Returns the bytes that went.  No lock may be held.
  */
 size_t cache_purge(struct block *list);
 

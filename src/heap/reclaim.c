@@ -69,7 +69,7 @@ static size_t bytes_of(const struct block *list)
 	size_t bytes = 0;
 
 	for (; list != NULL; list = list->next)
-		bytes += list->touched;
+		bytes += list->touched - list->keep;
 	return bytes;
 }
 

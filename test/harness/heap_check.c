@@ -36,7 +36,7 @@ static int walk(void)
 			return __LINE__;
 		if (state != BLOCK_CACHED)
 			continue;
-		if (at->touched > all || at->touched < at->room)
+		if (at->touched > all)
 			return __LINE__;
 		cached += at->touched;
 	}

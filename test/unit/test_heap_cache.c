@@ -29,6 +29,34 @@ TEST(kept_blocks_keep_their_alignment)
 	CHECK_EQ(heap_check(), 0);
 }
 
+/* A loop with a block above the bound pays for the page faults of the excess only. */
+TEST(a_block_above_the_bound_loses_its_end)
+{
+	const size_t bytes = 64 * MIB;
+
+	skip_if_sanitized();
+	heap_start();
+	char *block = heap_alloc(bytes, WHOLE(bytes), false, 0), *again;
+
+	heap_set_level(PRESSURE_NONE);
+	hp_lock(HP_LOCK_heap);
+	size_t bound = cache_bound();
+	hp_unlock(HP_LOCK_heap);
+	memset(block, 1, bytes);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK(kept() <= bound && kept() >= bound / 8 * 7);
+	CHECK_EQ(heap_check(), 0);
+	again = heap_alloc(bytes, WHOLE(bytes), true, 0);
+	CHECK(again == block && all_are(again, bytes, 0));
+	memset(again, 1, bytes);
+	CHECK_EQ(heap_free(again), 0);
+	heap_trim(0);
+	CHECK_EQ(kept(), 0);
+	again = heap_alloc(bytes, WHOLE(bytes), false, 0);
+	CHECK(again == block && all_are(again, bytes, 0));
+	CHECK_EQ(heap_check(), 0);
+}
+
 TEST(zeroed_after_every_kind_of_recycling)
 {
 	heap_start();
