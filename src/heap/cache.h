@@ -8,7 +8,20 @@
 #ifndef HP_HEAP_CACHE_H
 #define HP_HEAP_CACHE_H
 
-#include "heap/request.h"
+#include "heap/huge_pages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The needs of one allocation. */
+struct request {
+	size_t bytes;           /* as the program asked */
+	size_t alignment;       /* of its address: a power of two */
+	unsigned size_class;    /* map.h */
+	enum huge_verdict huge; /* whether 2 MiB pages are wanted */
+	uint32_t site;          /* allocation site (site.h) */
+};
 
 /* The time for which a freed block waits for the next allocation of its class. */
 #define CACHE_NS ((uint64_t)1000000000)

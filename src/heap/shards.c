@@ -14,7 +14,6 @@
 #include "heap/shards.h"
 #include "base/bounds.h"
 #include "base/lock.h"
-#include "heap/cache.h"
 
 #include <assert.h>
 #include <sys/single_threaded.h>

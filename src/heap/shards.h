@@ -8,7 +8,7 @@
 #ifndef HP_HEAP_SHARDS_H
 #define HP_HEAP_SHARDS_H
 
-#include "heap/request.h"
+#include "heap/cache.h"
 
 #include <stdbool.h>
 
