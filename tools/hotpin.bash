@@ -65,8 +65,8 @@ _hotpin() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;
 	csv:-t | csv:--table | csv:--table=)
-		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
-			counters calls advice durations tracks events" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "summary copies sizes kernels launches calls gaps sites \
+			buffers repeats bounds python functions ranges durations tracks events advice counters options" -- "$word")
 		;;
 	*:-o | *:--out | *:--library | *=) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
 	*)

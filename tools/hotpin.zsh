@@ -66,7 +66,7 @@ _hotpin() {
 	csv)
 		_arguments $help $out \
 			'(-t --table)--folded[host samples as folded stacks]' \
-			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls advice durations tracks events)' \
+			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary copies sizes kernels launches calls gaps sites buffers repeats bounds python functions ranges durations tracks events advice counters options)' \
 			'*:profile:_files'
 		;;
 	resolve) _arguments $help '*:profile:_files' ;;

@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "show.h"
+#include "tables.h"
 #include "target.h"
 
 #include <getopt.h>
@@ -241,7 +242,7 @@ static void folded_run(FILE *to, const struct profile *profile, bool with_advice
 	html_time(to, profile);
 	if (with_advice)
 		html_next_folded(to, profile);
-	html_python(to, profile, false);
+	table_page(to, &table_python, profile, NULL, false);
 	html_tables(to, profile, false);
 	html_did(to, profile, false);
 	fputs("</details>\n", to);

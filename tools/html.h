@@ -36,15 +36,6 @@ void html_next_folded(FILE *to, const struct profile *profile);
 void html_host(FILE *to, struct profile *profile);
 void html_icicle(FILE *to, struct profile *profile);
 
-/* Writes the lines of Python by CPU time; if `opened`, with links to their sources. */
-void html_python(FILE *to, const struct profile *profile, bool opened);
-
-/*
- * Writes "solve() at solve.cu:42, called from main() in heat" to `ret`, control characters escaped.
- */
-void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
-		char *ret, size_t room);
-
 /* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
 void html_source(FILE *to, struct profile *profile, const struct source_where *where);
 
@@ -56,15 +47,8 @@ bool html_source_say(void);
  */
 bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
 
-/*
- * Writes copies, sites, buffers, kernels, calls and ranges; if `opened`, as sections, else under
- * titles.
- */
+/* Writes the tables of tables.h; if `opened`, as sections, else under titles. */
 void html_tables(FILE *to, const struct profile *profile, bool opened);
-
-/* Write parts of html_tables(). */
-void html_copies(FILE *to, const struct profile *profile, bool opened);
-void html_buffers(FILE *to, const struct profile *profile, bool opened);
 
 /* Writes what hotpin did, counters, options and environment, folded. */
 void html_did(FILE *to, const struct profile *profile, bool opened);

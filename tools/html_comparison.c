@@ -4,12 +4,11 @@
 #include "html.h"
 #include "page.h"
 #include "show.h"
+#include "table.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define KERNELS_MOST 10
 
 static bool has_figure(struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
 {
@@ -57,32 +56,24 @@ static void predicted_row(FILE *to, const struct compare_stage *stages, size_t c
 static void table(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
 	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(count, sizeof(*all));
-	const char **columns = calloc(count + 1, sizeof(*columns));
 	bool is_repeated = false;
-	char(*names)[SHOW_BYTES(32) + 1] = calloc(count, sizeof(*names));
 
-	if (all != NULL && columns != NULL && names != NULL) {
-		columns[0] = "<";
-		for (size_t i = 0; i < count; i++) {
-			compare_figures(stages[i].profile, all[i]);
-			is_repeated |= stages[i].repeated;
-			/*
-			 * The leading blank keeps page_table_begin() from taking the first
-			 * character for a mark.
-			 */
-			snprintf(names[i], sizeof(names[i]), " %s",
-				 show_text(stages[i].profile->stage, 32));
-			columns[i + 1] = names[i];
-		}
-		page_table_begin(to, columns, count + 1);
-		for (int figure = 0; figure < COMPARE_FIGURES; figure++)
-			if (has_figure(all, count, figure))
-				comparison_row(to, all, count, figure, noise_tenths);
-		predicted_row(to, stages, count);
-		page_table_end(to);
+	if (all == NULL)
+		return;
+	fputs("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\"></th>", to);
+	for (size_t i = 0; i < count; i++) {
+		compare_figures(stages[i].profile, all[i]);
+		is_repeated |= stages[i].repeated;
+		fputs("<th scope=\"col\">", to);
+		page_text(to, show_text(stages[i].profile->stage, 32));
+		fputs("</th>", to);
 	}
-	free(names);
-	free(columns);
+	fputs("</tr></thead>\n<tbody>\n", to);
+	for (int figure = 0; figure < COMPARE_FIGURES; figure++)
+		if (has_figure(all, count, figure))
+			comparison_row(to, all, count, figure, noise_tenths);
+	predicted_row(to, stages, count);
+	fputs("</tbody>\n</table></div>\n", to);
 	free(all);
 	fprintf(to,
 		"<p class=\"soft\">Each stage is compared with the previous one; the noise is "
@@ -90,38 +81,48 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 		noise_tenths / 10, noise_tenths % 10, is_repeated ? "" : ", assumed");
 }
 
-static void pair_row(FILE *to, const struct compare_pair *pair, unsigned noise_tenths)
-{
-	static const char *const columns[] = { "<", "<", "", "", "" };
-	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
-	bool changed = pair->before != NULL && pair->after != NULL;
+struct pairs {
+	const struct compare_pair *items;
+	size_t count;
+	unsigned noise_tenths;
+};
 
-	page_row(to, columns, HP_LEN(columns),
-		 (const char *[]){ show_text(kernel->readable, 120),
-				   pair->before == NULL ? "new"
-				   : changed            ? "changed"
-							: "gone",
-				   pair->before != NULL ? show_time(pair->before->busy_ns) : "",
-				   pair->after != NULL ? show_time(pair->after->busy_ns) : "",
-				   changed ? compare_ratio(pair->before->busy_ns,
-							   pair->after->busy_ns, noise_tenths)
-					   : "" });
+static const struct table_column pair_columns[] = {
+	{ NULL, "Kernel", TABLE_TEXT }, { NULL, "What", TABLE_TEXT },
+	{ NULL, "Before", TABLE_TIME }, { NULL, "After", TABLE_TIME },
+	{ NULL, "Change", TABLE_TEXT },
+};
+
+static void fill_pairs(struct table_rows *rows, struct profile *profile)
+{
+	const struct pairs *pairs = table_with(rows);
+
+	(void)profile;
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct compare_pair *pair = &pairs->items[i];
+		int64_t before = pair->before != NULL ? pair->before->busy_ns : 0;
+		int64_t after = pair->after != NULL ? pair->after->busy_ns : 0;
+		const struct table_cell cells[] = {
+			table_text(pair->after != NULL ? pair->after->readable
+						       : pair->before->readable),
+			table_text(pair->before == NULL  ? "new"
+				   : pair->after == NULL ? "gone"
+							 : "changed"),
+			table_number(before),
+			table_number(after),
+			table_text_made(rows, "%s",
+					compare_ratio(before, after, pairs->noise_tenths)),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
 }
 
-static void kernels(FILE *to, const struct compare_pair *pairs, size_t count, unsigned noise_tenths)
-{
-	static const char *const columns[] = { "<kernel", "<what", "before", "after", "change" };
-
-	if (count == 0)
-		return;
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < count && i < KERNELS_MOST; i++)
-		pair_row(to, &pairs[i], noise_tenths);
-	page_table_end(to);
-	if (count > KERNELS_MOST)
-		fprintf(to, "<p class=\"soft\">and %zu more that changed less</p>\n",
-			count - KERNELS_MOST);
-}
+static const struct table pair_table = {
+	.columns = pair_columns,
+	.count = HP_LEN(pair_columns),
+	.fill = fill_pairs,
+};
 
 /* Writes what was advised for the previous stage, and whether the prediction came true. */
 static void prediction(FILE *to, const struct compare_stage *stages)
@@ -152,7 +153,8 @@ static void step_details(FILE *to, const struct compare_stage *stages, unsigned 
 	fprintf(to, ": %s new, gone or changed</summary>\n",
 		show_several((int64_t)count, "kernel is", "kernels are"));
 	prediction(to, stages);
-	kernels(to, pairs, count, noise_tenths);
+	table_page(to, &pair_table, stages[1].profile,
+		   &(struct pairs){ pairs, count, noise_tenths }, false);
 	fputs("</details>\n", to);
 	free(pairs);
 }

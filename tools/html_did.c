@@ -2,95 +2,81 @@
  * html_did.c - what hotpin did in a run, and facts of the run that readers seldom need.
  */
 #include "html.h"
-#include "effect.h"
 #include "page.h"
 #include "show.h"
+#include "tables.h"
 #include "base/parse.h"
 
 #include <string.h>
 
-static void effect(FILE *to, const struct profile *profile)
+static void did(FILE *to, const struct profile *profile)
 {
-	char sentences[EFFECT_SENTENCES][EFFECT_ROOM];
-	size_t count = effect_say(profile, sentences);
-
-	if (count == 0)
-		page_element(to, "p",
-			     profile->effect.pins < 0 ? "The profile does not say what hotpin did."
-						      : "hotpin changed no copy of this run.");
-	for (size_t i = 0; i < count; i++)
-		page_element(to, "p", sentences[i]);
+	if (profile->effect.pins < 0)
+		page_element(to, "p", "The profile does not say what hotpin did.");
+	else if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
+		 profile->effect.deferred_copies <= 0 && profile->effect.pins == 0)
+		page_element(to, "p", "hotpin changed no copy of this run.");
+	table_page(to, &table_did, profile, NULL, false);
 }
 
 static void counters(FILE *to, const struct profile *profile)
 {
-	static const char *const columns[] = { "<counter", "count" };
 	size_t zeros = 0;
 
 	for (size_t i = 0; i < profile->counters.count; i++)
 		zeros += profile->counters.items[i].value == 0;
-	if (zeros < profile->counters.count)
-		page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->counters.count; i++)
-		if (profile->counters.items[i].value != 0)
-			page_row(to, columns, HP_LEN(columns),
-				 (const char *[]){ show_text(profile->counters.items[i].name, 80),
-						   show_count(profile->counters.items[i].value) });
-	if (zeros < profile->counters.count)
-		page_table_end(to);
+	table_page(to, &table_counters, profile, NULL, false);
 	if (zeros > 0)
 		fprintf(to, "<p class=\"soft\">%zu more counters are 0.</p>\n", zeros);
 }
 
-static void options(FILE *to, const struct profile *profile)
-{
-	static const char *const columns[] = { "<option", "<value" };
+static const struct table_column columns[] = {
+	{ NULL, "Environment", TABLE_TEXT },
+	{ NULL, "Value", TABLE_TEXT },
+};
 
-	if (profile->options.count == 0)
-		return;
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->options.count; i++)
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ show_text(profile->options.items[i].name, 80),
-					   show_text(profile->options.items[i].text, 200) });
-	page_table_end(to);
-}
-
-static void environment(FILE *to, const struct profile *profile)
+static void fill_environment(struct table_rows *rows, struct profile *profile)
 {
-	static const char *const columns[] = { "<environment", "<value" };
 	int64_t cost =
 		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
 			    profile->overhead.appends_ns);
-	const char *const rows[][2] = {
-		{ "file", show_text(profile->path, 120) },
-		{ "host", show_text(profile->process.host, 64) },
+	const char *const texts[][2] = {
+		{ "file", profile->path },
+		{ "host", profile->process.host },
 		{ "process", show_count(profile->process.pid) },
 		{ "CPUs", show_count(profile->process.cpus) },
-		{ "device", show_text(profile->environment.device, 64) },
+		{ "device", profile->environment.device },
 		{ "driver, for CUDA", show_cuda_version(profile->environment.driver_version) },
 		{ "CUPTI", show_cupti_version(profile->environment.cupti_version) },
-		{ "hotpin", show_text(profile->hotpin_version, 16) },
-		{ "profiling cost about", show_time(cost) },
+		{ "hotpin", profile->hotpin_version },
+		{ "profiling cost about", cost > 0 ? show_time(cost) : NULL },
 	};
 
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < HP_LEN(rows); i++)
-		if (strcmp(rows[i][1], "n/a") != 0)
-			page_row(to, columns, HP_LEN(columns), rows[i]);
-	page_table_end(to);
+	for (size_t i = 0; i < HP_LEN(texts); i++) {
+		if (texts[i][1] == NULL || strcmp(texts[i][1], "n/a") == 0)
+			continue;
+		const struct table_cell cells[] = { table_text(texts[i][0]),
+						    table_text_made(rows, "%s", texts[i][1]) };
+		table_add(rows, cells, HP_LEN(cells));
+	}
 }
+
+static const struct table environment = {
+	.columns = columns,
+	.count = HP_LEN(columns),
+	.fill = fill_environment,
+};
 
 void html_did(FILE *to, const struct profile *profile, bool opened)
 {
 	if (opened)
 		page_section(to, "did", NULL);
 	if (!profile_used_no_device(profile))
-		effect(to, profile);
+		did(to, profile);
 	fputs("<details><summary>Counters, options and environment</summary>\n", to);
 	counters(to, profile);
-	options(to, profile);
-	environment(to, profile);
+	table_page(to, &table_options, profile, NULL, false);
+	table_page(to, &environment, profile, NULL, false);
 	fputs("</details>\n", to);
 	if (opened)
 		page_section_end(to);

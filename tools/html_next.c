@@ -7,6 +7,7 @@
 #include "names.h"
 #include "page.h"
 #include "show.h"
+#include "table.h"
 
 #include <stdio.h>
 
@@ -36,11 +37,11 @@ static bool find_target(const struct profile *profile, const struct advice *advi
 		frame = names_source_frame(profile, &profile->sites[advice->site].frames, &in_cuda);
 	if (html_source_anchor(frame, ret, room))
 		return true;
-	if (page_has_anchor(advice->site))
+	if (table_has_anchor(advice->site))
 		snprintf(ret, room, "site-%lld", (long long)advice->site);
 	else
 		snprintf(ret, room, "buffers");
-	return page_has_anchor(advice->site) ||
+	return table_has_anchor(advice->site) ||
 	       (advice->buffer >= 0 && page_has_section("buffers"));
 }
 

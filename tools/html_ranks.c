@@ -5,6 +5,7 @@
 #include "html.h"
 #include "page.h"
 #include "show.h"
+#include "table.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -146,26 +147,40 @@ static void strip(FILE *to, const struct compare_stage *stage, const struct spre
 		"wall time apart. The slowest rank is framed.");
 }
 
-static void spread_table(FILE *to, const struct spread *spreads)
-{
-	static const char *const columns[] = { "<",    "least", "rank",  "median",
-					       "most", "rank",  "spread" };
+static const struct table_column columns[] = {
+	{ NULL, "State", TABLE_TEXT },   { NULL, "Least", TABLE_TIME },
+	{ NULL, "of rank", TABLE_TEXT }, { NULL, "Median", TABLE_TIME },
+	{ NULL, "Most", TABLE_TIME },    { NULL, "of rank", TABLE_TEXT },
+	{ NULL, "Spread", TABLE_TIME },
+};
 
-	page_table_begin(to, columns, HP_LEN(columns));
+static void fill_spread(struct table_rows *rows, struct profile *profile)
+{
+	const struct spread *spreads = table_with(rows);
+
+	(void)profile;
 	for (int figure = 0; figure < FIGURES; figure++) {
 		const struct spread *spread = &spreads[figure];
+		const struct table_cell cells[] = {
+			table_text(figure_name(figure)),
+			table_number(spread->least),
+			table_text(spread->of_least->process.rank),
+			table_number(spread->median),
+			table_number(spread->most),
+			table_text(spread->of_most->process.rank),
+			table_number(spread->most - spread->least),
+		};
 
-		if (spread->most <= 0)
-			continue;
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ figure_name(figure), show_time(spread->least),
-					   show_text(spread->of_least->process.rank, 8),
-					   show_time(spread->median), show_time(spread->most),
-					   show_text(spread->of_most->process.rank, 8),
-					   show_time(spread->most - spread->least) });
+		if (spread->most > 0)
+			table_add(rows, cells, HP_LEN(cells));
 	}
-	page_table_end(to);
 }
+
+static const struct table spread_table = {
+	.columns = columns,
+	.count = HP_LEN(columns),
+	.fill = fill_spread,
+};
 
 /*
  * Names the most uneven state of work.  A rank with less of that work waits, which appears as host
@@ -216,6 +231,6 @@ void html_ranks(FILE *to, const struct compare_stage *stage)
 	fprintf(to, " with %s: its sections follow.</p>\n", show_time(spreads[WALL].most));
 	say_who_waits(to, spreads);
 	strip(to, stage, spreads);
-	spread_table(to, spreads);
+	table_page(to, &spread_table, html_slowest(stage), spreads, false);
 	page_section_end(to);
 }

@@ -332,18 +332,30 @@ static bool is_last(const struct layout_table *table, size_t column)
 	return true;
 }
 
-/* Prints the rest of a flexible cell in further lines below it. */
-static void print_rest(const struct layout_table *table, const char *rest, size_t column)
+/* Prints what does not fit the first line in further lines; rest[i] is NULL if there is none. */
+static void print_rest(const struct layout_table *table, const char **rest)
 {
-	unsigned from = indent_of(table);
+	for (bool more = true; more;) {
+		unsigned blanks = indent_of(table);
+		bool any = false;
 
-	for (size_t i = 0; i < column; i++)
-		from += table->dropped[i] ? 0 : table->widths[i] + GAP;
-	while (*(rest += strspn(rest, " ")) != '\0') {
-		size_t bytes = terminal_fit(rest, table->widths[column]);
+		more = false;
+		for (size_t i = 0; i < table->count; i++) {
+			if (table->dropped[i])
+				continue;
+			const char *text = rest[i] != NULL ? rest[i] + strspn(rest[i], " ") : "";
+			size_t bytes = terminal_fit(text, table->widths[i]);
 
-		printf("%*s%.*s\n", (int)from, "", (int)bytes, rest);
-		rest += bytes;
+			if (bytes > 0)
+				printf("%*s%.*s", (int)blanks, "", (int)bytes, text);
+			blanks = (bytes > 0 ? 0 : blanks) + table->widths[i] + GAP -
+				 (unsigned)columns_of(text, bytes);
+			rest[i] = text + bytes;
+			any |= bytes > 0;
+			more |= rest[i][strspn(rest[i], " ")] != '\0';
+		}
+		if (any)
+			putchar('\n');
 	}
 }
 
@@ -383,9 +395,7 @@ static void print_row(const struct layout_table *table, const struct row *row, b
 			blanks += width - used;
 	}
 	putchar('\n');
-	for (size_t i = 0; i < table->count; i++)
-		if (rest[i] != NULL)
-			print_rest(table, rest[i], i);
+	print_rest(table, rest);
 }
 
 static bool has_heads(const struct layout_table *table)

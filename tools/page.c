@@ -14,8 +14,8 @@
 const char *const page_part_kinds[SHOW_PARTS] = { "host",      "startup", "calls",
 						  "transfers", "kernels", "both" };
 
-/* The sections that a page may have, in the order of the page. */
-static struct {
+/* The sections that a page may have, in the order of the page; those of tables precede "did". */
+static struct section {
 	const char *id, *title;
 	bool is_there;
 } sections[] = {
@@ -25,12 +25,6 @@ static struct {
 	{ "next", "What to do next", false },
 	{ "host", "Host code", false },
 	{ "source", "Source", false },
-	{ "copies", "Copies", false },
-	{ "sites", "Call sites", false },
-	{ "buffers", "Buffers", false },
-	{ "kernels", "Kernels", false },
-	{ "calls", "CUDA calls", false },
-	{ "ranges", "Ranges", false },
 	{ "did", "What hotpin did", false },
 	{ "sum", "All ranks", false },
 	{ "earlier", "Earlier stages", false },
@@ -97,32 +91,46 @@ void page_end(FILE *to)
 	fputs("</body>\n</html>\n", to);
 }
 
-static size_t section_of(const char *id)
-{
-	size_t at = 0;
+#define PARTS_MOST 40
+static struct section parts[PARTS_MOST]; /* those of tables that are there */
+static size_t part_count;
 
-	while (strcmp(sections[at].id, id) != 0)
-		at++;
-	return at;
+static struct section *section_of(const char *id)
+{
+	for (size_t i = 0; i < HP_LEN(sections); i++)
+		if (strcmp(sections[i].id, id) == 0)
+			return &sections[i];
+	for (size_t i = 0; i < part_count; i++)
+		if (strcmp(parts[i].id, id) == 0)
+			return &parts[i];
+	return NULL;
 }
 
 const char *page_section_title(const char *id)
 {
-	return sections[section_of(id)].title;
+	return section_of(id)->title;
 }
 
-void page_section(FILE *to, const char *id, const char *of)
+static void begin(FILE *to, const struct section *section, const char *of)
 {
-	sections[section_of(id)].is_there = true;
-	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n", id, id);
-	fprintf(to, "<h2 id=\"%s-title\">%s%s", id, page_section_title(id), of != NULL ? ": " : "");
+	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n", section->id, section->id);
+	fprintf(to, "<h2 id=\"%s-title\">%s%s", section->id, section->title,
+		of != NULL ? ": " : "");
 	page_text(to, of != NULL ? of : "");
 	fputs("</h2>\n", to);
 }
 
+void page_section(FILE *to, const char *id, const char *of)
+{
+	section_of(id)->is_there = true;
+	begin(to, section_of(id), of);
+}
+
 bool page_has_section(const char *id)
 {
-	return sections[section_of(id)].is_there;
+	const struct section *section = section_of(id);
+
+	return section != NULL && section->is_there;
 }
 
 void page_section_end(FILE *to)
@@ -130,12 +138,16 @@ void page_section_end(FILE *to)
 	fputs("</section>\n", to);
 }
 
-void page_part(FILE *to, bool opened, const char *id)
+void page_part(FILE *to, bool opened, const char *id, const char *title)
 {
-	if (opened)
-		page_section(to, id, NULL);
-	else
-		page_element(to, "h3", page_section_title(id));
+	if (!opened) {
+		page_element(to, "h3", title);
+		return;
+	}
+	struct section section = { id, title, true };
+	if (part_count < PARTS_MOST)
+		parts[part_count++] = section;
+	begin(to, &section, NULL);
 }
 
 void page_part_end(FILE *to, bool opened)
@@ -144,13 +156,21 @@ void page_part_end(FILE *to, bool opened)
 		page_section_end(to);
 }
 
+static void links(FILE *to, const struct section *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].is_there)
+			fprintf(to, "<li><a href=\"#%s\">%s</a></li>\n", list[i].id, list[i].title);
+}
+
 void page_nav(FILE *to)
 {
+	size_t above = (size_t)(section_of("did") - sections);
+
 	fputs("<nav aria-label=\"Sections\"><ul>\n", to);
-	for (size_t i = 0; i < HP_LEN(sections); i++)
-		if (sections[i].is_there)
-			fprintf(to, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id,
-				sections[i].title);
+	links(to, sections, above);
+	links(to, parts, part_count);
+	links(to, sections + above, HP_LEN(sections) - above);
 	fputs("</ul></nav>\n", to);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "page.h"
 #include "show.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +276,7 @@ static struct mark *find_marks(const struct profile *profile, size_t *ret_count)
 		for (size_t j = 0; j < profile->sites[i].row_count; j++) {
 			const struct profile_row *row = &profile->sites[i].rows[j];
 
-			if (page_has_anchor((int64_t)i) && has_rate(row))
+			if (table_has_anchor((int64_t)i) && has_rate(row))
 				marks[count++] = (struct mark){ (int64_t)i, row->bytes / row->count,
 								row->sync_ns, row };
 		}

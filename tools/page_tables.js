@@ -2,51 +2,32 @@
 /* Sorts tables by any column and filters them; folded rows take part. */
 (() => {
 const OPEN = 15, FILTER_LEAST = 8;
-const UNITS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, PB: 1e15,
-	KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, '%': 1 };
 
-/* Returns "4 200", "12.3 ms" and "31.5 GB" as numbers, other text unchanged. */
-function valueOf(text) {
-	const found = /^([\d ]*\d(?:\.\d+)?) ?([a-zA-Z%]*)$/.exec(text.trim());
-	if (!found || (found[2] && !UNITS[found[2]])) return text.trim();
-	return parseFloat(found[1].replaceAll(' ', '')) * (UNITS[found[2]] || 1);
-}
-function order(a, b) {
-	const numbers = (typeof b === 'number') - (typeof a === 'number');
-	return numbers || (typeof a === 'number' ? a - b : a.localeCompare(b));
-}
-
-/* A row without a name stays below its predecessor, as the second kind of copies of a site. */
-function groupsOf(rows) {
-	const groups = [];
-	for (const row of rows)
-		if (groups.length && row.cells[0].textContent === '') groups[groups.length - 1].push(row);
-		else groups.push([row]);
-	return groups;
+/* Figures have their number as data; texts are compared as texts, and n/a is always last. */
+function order(a, b, down) {
+	const [x, y] = [a, b].map(cell => cell.dataset.n);
+	if (a.className === 'text') return (down ? 1 : -1) * b.textContent.localeCompare(a.textContent);
+	if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
+	return down ? y - x : x - y;
 }
 
 function enhance(table) {
 	const next = table.parentElement.nextElementSibling;
 	const more = next && next.matches('details.more') ? next : null;
 	const tables = more ? [table, more.querySelector('table')] : [table];
-	const groups = groupsOf(tables.flatMap(one => [...one.tBodies[0].rows]));
-	if (groups.length < 3) return;
+	const rows = tables.flatMap(one => [...one.tBodies[0].rows]);
+	if (rows.length < 3) return;
 
 	function place() {
 		let used = 0;
-		for (const group of groups) {
-			const shown = !group[0].hidden;
-			(used < OPEN || !more ? table : tables[1]).tBodies[0].append(...group);
-			used += shown ? group.length : 0;
+		for (const row of rows) {
+			(used < OPEN || !more ? table : tables[1]).tBodies[0].append(row);
+			used += !row.hidden;
 		}
 	}
 	function sort(column, button) {
 		const head = button.closest('th'), down = head.ariaSort !== 'descending';
-		groups.sort(([a], [b]) => {
-			const [x, y] = [a, b].map(row => valueOf(row.cells[column].textContent));
-			/* Unknown figures are last in both orders. */
-			return typeof x !== typeof y ? order(x, y) : down ? order(y, x) : order(x, y);
-		});
+		rows.sort((a, b) => order(a.cells[column], b.cells[column], down));
 		for (const one of tables)
 			[...one.tHead.rows[0].cells].forEach((cell, at) => {
 				cell.removeAttribute('aria-sort');
@@ -55,10 +36,8 @@ function enhance(table) {
 		place();
 	}
 	function filter(text) {
-		for (const group of groups) {
-			const shown = group.some(row => row.textContent.toLowerCase().includes(text));
-			group.forEach(row => { row.hidden = !shown; });
-		}
+		for (const row of rows)
+			row.hidden = ![...row.cells].some(cell => cell.textContent.toLowerCase().includes(text));
 		if (more && text) more.open = true;
 		place();
 	}
@@ -71,7 +50,7 @@ function enhance(table) {
 			button.addEventListener('click', () => sort(column, button));
 			cell.append(button);
 		});
-	if (groups.length < FILTER_LEAST) return;
+	if (rows.length < FILTER_LEAST) return;
 	const input = document.createElement('input');
 	input.type = 'search';
 	input.className = 'filter';
@@ -96,11 +75,7 @@ function brush(chart) {
 		chart.getScreenCTM().inverse()).x;
 	const span = event => [from, xOf(event)].sort((a, b) => a - b);
 	function keep(shown) {
-		let last = true;
-		for (const row of sites.querySelectorAll('tbody tr')) {
-			last = row.id ? shown(row.id) : last;
-			row.hidden = !last;
-		}
+		for (const row of sites.querySelectorAll('tbody tr')) row.hidden = !shown(row.id || row.dataset.of);
 	}
 	shade.setAttribute('class', 'brush');
 	shade.setAttribute('y', 14);

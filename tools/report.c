@@ -3,7 +3,6 @@
  *
  * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
  */
-#include "report.h"
 #include "hotpin.h"
 #include "layout.h"
 #include "names.h"
@@ -11,6 +10,7 @@
 #include "ranks.h"
 #include "report_advice.h"
 #include "show.h"
+#include "tables.h"
 #include "base/parse.h"
 
 #include <getopt.h>
@@ -216,23 +216,6 @@ static void host(const struct profile *profile)
 			   show_several(profile->host.waits, "call", "calls"));
 }
 
-static void entries(const char *title, const struct profile_entries *list)
-{
-	static const struct layout_column columns[] = { { "", .left = true, .flexible = true },
-							{ "" } };
-	struct layout_table *table = layout_table(columns, HP_LEN(columns));
-
-	layout_say(0, "%s", title);
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->items[i].value == 0)
-			continue;
-		layout_cell(table, "  %s", show_text(list->items[i].name, 40));
-		layout_cell(table, "%s", show_count(list->items[i].value));
-		layout_row(table);
-	}
-	layout_print(table, true);
-}
-
 static void records(const struct profile *profile)
 {
 	const int64_t counts[] = { profile->records.dropped, profile->records.incomplete,
@@ -249,7 +232,6 @@ static void records(const struct profile *profile)
 
 static void tail(const struct profile *profile)
 {
-	const struct profile_entries *options = &profile->options;
 	int64_t cost =
 		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
 			    profile->overhead.appends_ns);
@@ -264,16 +246,8 @@ static void tail(const struct profile *profile)
 	if (cost >= 0)
 		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
 			   show_time(cost), show_share(cost, profile->wall_ns));
-	if (!all_rows) {
+	if (!all_rows)
 		layout_say(2, "--all shows more rows, sizes, bounds, counters and options.");
-		return;
-	}
-	entries("\nCOUNTERS", &profile->counters);
-	if (options->count > 0)
-		puts("\nOPTIONS");
-	for (size_t i = 0; i < options->count; i++)
-		layout_say(4, "  %s=%s", show_text(options->items[i].name, 40),
-			   show_text(options->items[i].text, 200));
 }
 
 static void details(struct profile *profile)
@@ -281,8 +255,7 @@ static void details(struct profile *profile)
 	wall(profile);
 	if (!profile_used_no_device(profile) && profile_has_split(profile))
 		host(profile);
-	report_tables(profile, all_rows);
-	report_timeline(profile, all_rows);
+	tables_print(profile, all_rows);
 	tail(profile);
 }
 

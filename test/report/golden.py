@@ -20,7 +20,7 @@ import tap # pylint: disable=wrong-import-position
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GOLDEN = os.path.join(HERE, "golden")
-TABLES = ["summary", "transfers", "sizes", "kernels", "sites", "buffers", "stages", "counters", "calls", "advice",
+TABLES = ["summary", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice",
           "durations", "tracks"]
 COMMANDS = [["report"], ["report", "--all"], *(["csv", "-t", table] for table in TABLES), ["csv", "--folded"],
             ["annotate"], ["html"], ["csv", "-t", "events"], ["trace"]]

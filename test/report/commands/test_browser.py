@@ -237,8 +237,8 @@ def brushed(shown):
     shown.ask("document.querySelector('.brushed + button').click()")
     check("and all again", shown.ask(rows) == all_rows)
     links = shown.ask("[...document.querySelectorAll('#sites a, #host td a')].map(link => link.hash)")
-    check("call sites and functions lead to their lines", links[0] == "#line-0-42" and
-          set(links[1:]) == {"#line-0-10", "#line-0-12", "#line-1-7"}, links)
+    check("call sites and functions lead to their lines", set(links) == {
+        "#line-0-10", "#line-0-12", "#line-0-40", "#line-0-42", "#line-1-7"}, links)
 
 
 def by_column(shown):
@@ -262,7 +262,7 @@ def many_rows(shown):
     rows = "[...document.querySelectorAll('#kernels tbody tr')].filter(row => !row.hidden).map(" \
            "row => row.cells[0].textContent)"
     check("200 kernels", len(shown.ask(rows)) == 200)
-    button = "document.querySelectorAll('#kernels th')[1].querySelector('button').click();"
+    button = "document.querySelectorAll('#kernels th')[3].querySelector('button').click();"
     shown.ask(button + button)
     check("sorted by runs, from the least", shown.ask(rows)[:16] == [f"k{i}" for i in range(16)],
           shown.ask(rows)[:20])

@@ -52,7 +52,7 @@ def taken():
             check(f"trace {name}", len(slices) == len(profile["events"]["rows"]), done.stderr)
         else:
             check(f"trace {name}", done.returncode == 1 and "no timeline" in done.stderr)
-        for table in ("summary", "transfers", "sites", "buffers",
+        for table in ("summary", "copies", "sites", "buffers",
                       *(["events"] if profile.get("events") else [])):
             done = tap.run("csv", "--table", table, path)
             rows = list(csv.reader(io.StringIO(done.stdout), strict=True))

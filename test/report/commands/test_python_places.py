@@ -80,12 +80,13 @@ def one_line():
     table = run("csv", "-t", "sites", "one.json").stdout.split("\n")[1:-1]
     check("csv: a row for each line and kind of copy",
           [line.split(",", 3)[3] for line in table] ==
-          [f'"step","train.py:3",,,"h2d","pageable",30,{3 * made.GB},{1207 * made.MILLI}',
-           f'"step","train.py:3",,,"d2h","pageable",10,{made.GB},{20 * made.MILLI}',
-           f'"load","train.py:5",,,"d2h","pageable",10,{made.GB},{50 * made.MILLI}'], table)
+          [f'"h2d","pageable","step","train.py:3",,,{1207 * made.MILLI},30,{3 * made.GB}',
+           f'"d2h","pageable","step","train.py:3",,,{20 * made.MILLI},10,{made.GB}',
+           f'"d2h","pageable","load","train.py:5",,,{50 * made.MILLI},10,{made.GB}'], table)
     page = run("html", "-o", "-", "one.json").stdout
-    check("html: a row for each line",
-          page.count("step at train.py:3, called from &lt;module&gt; at train.py:6") == 1, page[-3000:])
+    check("html: a row for each line and kind of copy",
+          len(re.findall(r'<td class="text">(<a [^>]*>)?step at train.py:3(</a>)?</td>'
+                         r'<td class="text">(<a [^>]*>)?&lt;module&gt; at train.py:6', page)) == 2, page)
     advice = run("csv", "-t", "advice", "one.json").stdout
     check("csv: the advice is of the line", re.findall(r'"upload_once","[^"]*","([^"]*)"', advice) ==
           ["step at train.py:3"], advice)
@@ -109,7 +110,7 @@ def of_ranks():
         r" +16.7 % +50.0 ms +5 +only at train.py:2\n +13.3 % +40.0 ms +4 +unknown\n", text), text)
     page = run("html", "-o", "-", "rank0.json", "rank1.json").stdout.split("Times of all ranks are added up")[1]
     check("html: lines of all ranks", "only at train.py:1" in page and "only at train.py:2" in page and
-          page.count("Trainer.step at train.py:3, called from") == 1, page[:3000])
+          page.count(">Trainer.step at train.py:3</td><td class=\"text\">&lt;module&gt;") == 1, page[:3000])
     blind = profile()
     blind["process"].update(rank="1", ranks=2)
     del blind["python_samples"]
@@ -172,7 +173,7 @@ def main():
          r".*to_device at train.py:1 *\n    from step at train.py:4, from <module> at train.py:6\n"
          r".*step at train.py:5 *\n\n", "report", "helper.json")
     says("report: the column is for the others", 0,
-         r"to_device at train.py:1 *\n    from step at train.py:3, from <module> at train.py:6\n"
+         r"to_device at train.py:1 +step at train.py:3\n    from step at train.py:3, from <module> at train.py:6\n"
          r"[^$]*step at train.py:5 +<module> at train.py:6\n", "report", "helper.json", COLUMNS=120)
 
     one_line()
@@ -180,7 +181,8 @@ def main():
     check("csv: function and line", '"Trainer.step","train.py:3",' in csv and '"load","train.py:5",' in csv, csv)
     page = run("html", "-o", "-", "run.json").stdout
     check("html: line and caller",
-          "Trainer.step at train.py:3, called from &lt;module&gt; at train.py:6" in page, page[-3000:])
+          re.search('>Trainer.step at train.py:3(</a>)?</td><td class="text">(<a [^>]*>)?&lt;module&gt; at train.py:6', page),
+          page[-3000:])
     check("html: CPU time by line", "augment at train.py:2" in page and "80.0 ms" in page, page[-3000:])
     says("trace: the call's place", 0, r"load at train.py:5", "trace", "-o", "-", "run.json")
     annotated = run("annotate", "run.json", SCRIPT).stdout

@@ -1,0 +1,541 @@
+/*
+ * tables.c - the list of tables, and those of kernels, calls, ranges, a timeline and the run.
+ */
+#include "tables.h"
+#include "advice.h"
+#include "each.h"
+#include "names.h"
+#include "order.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct table_column kernel_columns[] = {
+	{ "kernel", "Name", TABLE_TEXT },
+	{ NULL, "Time%", TABLE_SHARE },
+	{ NULL, "Total", TABLE_TIME },
+	{ "count", "Runs", TABLE_COUNT },
+	{ "busy_ns", NULL, TABLE_TIME },
+	{ NULL, "Avg", TABLE_TIME },
+	{ "longest_ns", "Max", TABLE_TIME, .drop = 1 },
+};
+
+static void fill_kernel(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_kernel **kernels = order_kernels(profile);
+	int64_t graphs = profile->host.graph_launches, memsets = profile->memsets.count;
+
+	for (size_t i = 0; i < profile->kernel_count; i++) {
+		const struct profile_kernel *kernel = kernels[i];
+		const struct table_cell cells[] = {
+			table_text(kernel->readable),
+			table_share(kernel->busy_ns, profile->kernel_runs.busy_ns),
+			table_number(kernel->busy_ns),
+			table_number(kernel->count),
+			table_number(kernel->busy_ns),
+			table_number(table_mean(kernel->busy_ns, kernel->count)),
+			table_number(kernel->longest_ns),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+	table_subtitle(rows, "%s%s%s%s%s",
+		       show_several(profile->host.launches, "launch", "launches"),
+		       graphs > 0 ? ", " : "",
+		       graphs > 0 ? show_several(graphs, "graph launch", "graph launches") : "",
+		       memsets > 0 ? ", " : "",
+		       memsets > 0 ? show_several(memsets, "memset", "memsets") : "");
+	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
+		table_say(rows, "The times of kernels are unknown.");
+}
+
+static const struct table_column launch_columns[] = {
+	{ "", "Launched at", TABLE_PLACE },
+	{ "device_ns", "Kernel time", TABLE_TIME },
+	{ "kernels", "Kernels", TABLE_COUNT },
+	{ "host_ns", "At launch", TABLE_TIME },
+};
+static void fill_launch(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_launch **all = order_launches(profile);
+	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
+		table_add(rows,
+			  (const struct table_cell[]){
+				  table_place(names_frame(profile, &all[i]->frames, false), ""),
+				  table_number(all[i]->device_ns), table_number(all[i]->kernels),
+				  table_number(all[i]->host_ns) },
+			  HP_LEN(launch_columns));
+	table_subtitle(rows, "kernel time by place of launch");
+}
+
+static const struct table_column call_columns[] = {
+	{ "call", "Name", TABLE_TEXT },    { "class", "Kind", TABLE_TEXT, .drop = 2 },
+	{ NULL, "Wall%", TABLE_SHARE },    { NULL, "Total", TABLE_TIME },
+	{ "count", "Calls", TABLE_COUNT }, { "total_ns", NULL, TABLE_TIME },
+	{ NULL, "Avg", TABLE_TIME },       { "longest_ns", "Max", TABLE_TIME, .drop = 1 },
+};
+
+static void fill_call(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_call **calls = order_calls(profile);
+
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = calls[i];
+		const struct table_cell cells[] = {
+			table_text(call->name),
+			table_text(call->class),
+			table_share(call->total_ns, profile->wall_ns),
+			table_number(call->total_ns),
+			table_number(call->count),
+			table_number(call->total_ns),
+			table_number(table_mean(call->total_ns, call->count)),
+			table_number(call->longest_ns),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+	table_subtitle(rows, "host time inside driver calls");
+}
+
+static const struct table_column bound_columns[] = {
+	{ "name", NULL, TABLE_TEXT },
+	{ NULL, "What", TABLE_TEXT },
+	{ "wall_ns", "Takes at least", TABLE_TIME },
+	{ "saves_ns", "Saves at most", TABLE_TIME },
+	{ NULL, "Of wall", TABLE_SHARE },
+	{ "assumes", NULL, TABLE_TEXT },
+};
+
+static void fill_bound(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->bound_count; i++) {
+		const struct profile_bound *bound = &profile->bounds[i];
+		const struct table_cell cells[] = {
+			table_text(bound->name),
+			table_text_made(rows, "%s", show_bound(bound->name)),
+			table_number(bound->wall_ns),
+			table_number(bound->saves_ns),
+			table_share(bound->saves_ns, profile->wall_ns),
+			table_text(bound->assumes),
+		};
+
+		if (bound->wall_ns < 0 || bound->saves_ns == 0)
+			continue;
+		struct table_row *row = table_add(rows, cells, HP_LEN(cells));
+		if (bound->assumes != NULL)
+			row->note = table_text_made(rows, "if %s", bound->assumes).text;
+	}
+	table_subtitle(rows, "bounds, not promises");
+}
+
+static const struct table_column range_columns[] = {
+	{ "range", "Range", TABLE_TEXT },      { "domain", NULL, TABLE_TEXT },
+	{ "entered", "Entered", TABLE_COUNT }, { "wall_ns", "Wall", TABLE_TIME },
+#define STATE(field, title, heading, dropped) \
+	{ #field "_ns", heading, TABLE_TIME, .drop = dropped },
+#include "base/states.def"
+	{ "h2d_bytes", NULL, TABLE_BYTES },    { "d2h_bytes", NULL, TABLE_BYTES },
+	{ "launches", NULL, TABLE_COUNT },
+};
+
+static void fill_range(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->stage_count; i++) {
+		const struct profile_stage *range = &profile->stages[i];
+		const struct table_cell cells[] = {
+			table_text(range->name),        table_text(range->domain),
+			table_number(range->entered),   table_number(range->wall_ns),
+#define STATE(field, title, heading, dropped) table_number(range->split.field##_ns),
+#include "base/states.def"
+			table_number(range->h2d.bytes), table_number(range->d2h.bytes),
+			table_number(range->launches),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column duration_columns[] = {
+	{ "kind", "Kind", TABLE_TEXT },        { "name", "Name", TABLE_TEXT },
+	{ "count", "Count", TABLE_COUNT },     { "bytes", NULL, TABLE_BYTES },
+	{ "total_ns", NULL, TABLE_TIME },      { "least_ns", "Min", TABLE_TIME },
+	{ "median_ns", "Median", TABLE_TIME }, { "p99_ns", "P99", TABLE_TIME },
+	{ "most_ns", "Max", TABLE_TIME },
+};
+
+static void fill_duration(struct table_rows *rows, struct profile *profile)
+{
+	size_t count;
+	const struct each *each = each_make(profile, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct table_cell cells[] = {
+			table_text(each_kind_name(each[i].kind)),
+			table_text(each[i].name),
+			table_number(each[i].count),
+			table_number(each[i].bytes),
+			table_number(each[i].total_ns),
+			table_number(each[i].spread.least),
+			table_number(each[i].spread.median),
+			table_number(each[i].spread.p99),
+			table_number(each[i].spread.most),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+	if (profile->events.dropped > 0)
+		table_say(rows, "%s not recorded: those shorter than %s.",
+			  show_several(profile->events.dropped, "event was", "events were"),
+			  show_time(profile->events.shortest_ns));
+}
+
+static const struct table_column track_columns[] = {
+	{ "track", NULL, TABLE_TEXT },
+	{ NULL, "Track", TABLE_TEXT },
+	{ "device", NULL, TABLE_COUNT },
+	{ "context", NULL, TABLE_COUNT },
+	{ "stream", NULL, TABLE_COUNT },
+	{ "tid", NULL, TABLE_COUNT },
+	{ "thread", NULL, TABLE_TEXT },
+	{ NULL, "Busy", TABLE_SHARE },
+	{ "busy_ns", NULL, TABLE_TIME },
+	{ "kernels", "Kernels", TABLE_COUNT },
+	{ "kernels_ns", NULL, TABLE_TIME },
+	{ "copies", "Copies", TABLE_COUNT },
+	{ "bytes", "Bytes", TABLE_BYTES },
+	{ "copies_ns", "In copies", TABLE_TIME },
+	{ "waits", "Waits", TABLE_COUNT, .drop = 1 },
+	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1 },
+	{ "calls", NULL, TABLE_COUNT },
+	{ "calls_ns", NULL, TABLE_TIME },
+};
+
+static struct table_cell name_track(struct table_rows *rows, const struct each_track *row)
+{
+	if (row->track == NULL)
+		return table_text_made(rows, "device %lld", (long long)row->device);
+	if (row->device >= 0)
+		return table_text_made(rows, "stream %s, context %s",
+				       show_count(row->track->stream),
+				       show_count(row->track->context));
+	if (row->track->tid >= 0)
+		return table_text_made(rows, "thread %lld", (long long)row->track->tid);
+	return table_text_made(rows, "%s", show_several(row->track->threads, "thread", "threads"));
+}
+
+static void fill_track(struct table_rows *rows, struct profile *profile)
+{
+	static const struct profile_track none = { "device", NULL,    UNKNOWN, UNKNOWN,
+						   UNKNOWN,  UNKNOWN, UNKNOWN };
+	size_t count;
+	const struct each_track *tracks = each_tracks(profile, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct each_track *row = &tracks[i];
+		const struct profile_track *track = row->track != NULL ? row->track : &none;
+		const struct table_cell cells[] = {
+			table_text(track->kind),
+			name_track(rows, row),
+			table_number(row->device),
+			table_number(track->context),
+			table_number(track->stream),
+			table_number(track->tid),
+			table_text(track->name),
+			table_share(row->busy_ns, profile->wall_ns),
+			table_number(row->busy_ns),
+			table_number(row->kernels),
+			table_number(row->kernels_ns),
+			table_number(row->copies),
+			table_number(row->copied_bytes),
+			table_number(row->copies_ns),
+			table_number(row->waits),
+			table_number(row->waits_ns),
+			table_number(row->calls),
+			table_number(row->calls_ns),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column event_columns[] = {
+	{ "kind", NULL, TABLE_TEXT },        { "track", NULL, TABLE_TEXT },
+	{ "device", NULL, TABLE_COUNT },     { "stream", NULL, TABLE_COUNT },
+	{ "tid", NULL, TABLE_COUNT },        { "start_ns", NULL, TABLE_TIME },
+	{ "duration_ns", NULL, TABLE_TIME }, { "name", NULL, TABLE_TEXT },
+	{ "bytes", NULL, TABLE_BYTES },
+};
+
+static void fill_event(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->events.row_count; i++) {
+		const struct profile_event *event = &profile->events.rows[i];
+		const struct profile_track *track = &profile->events.tracks[event->track];
+		const struct table_cell cells[] = {
+			table_text(each_kind_name(event->kind)),
+			table_text(track->kind),
+			table_number(track->device),
+			table_number(track->stream),
+			table_number(track->tid),
+			table_number(event->start_ns),
+			table_number(event->duration_ns),
+			table_text(event->name >= 0 ? profile->events.names[event->name] : NULL),
+			table_number(event->bytes),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column counter_columns[] = {
+	{ "counter", "Counter", TABLE_TEXT },
+	{ "count", "Count", TABLE_COUNT },
+};
+
+static void fill_counter(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->counters.count; i++) {
+		const struct profile_entry *counter = &profile->counters.items[i];
+		const struct table_cell cells[] = { table_text(counter->name),
+						    table_number(counter->value) };
+
+		if (counter->value != 0 || table_is_csv(rows))
+			table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column option_columns[] = {
+	{ "option", "Option", TABLE_TEXT },
+	{ "value", "Value", TABLE_TEXT },
+};
+
+static void fill_option(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->options.count; i++) {
+		const struct profile_entry *option = &profile->options.items[i];
+		const struct table_cell cells[] = { table_text(option->name),
+						    table_text(option->text) };
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column advice_columns[] = {
+	{ "kind", NULL, TABLE_TEXT },    { "what", NULL, TABLE_TEXT },
+	{ "place", NULL, TABLE_TEXT },   { "saves_ns", NULL, TABLE_TIME },
+	{ "basis", NULL, TABLE_TEXT },   { "how", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT }, { "hotpin_run_does_it", NULL, TABLE_COUNT },
+};
+
+static void fill_advice(struct table_rows *rows, struct profile *profile)
+{
+	static struct advice_list list;
+
+	advice_make(profile, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct advice *entry = &list.items[i];
+		const struct table_cell cells[] = {
+			table_text(advice_kinds[entry->kind]),
+			table_text(entry->what),
+			table_text(entry->where),
+			table_number(entry->saves_ns),
+			table_text(entry->is_estimate ? "estimate" : "bound"),
+			table_text(entry->how),
+			table_text(entry->assumes),
+			table_number(entry->hotpin_does_it),
+		};
+
+		table_add(rows, cells, HP_LEN(cells));
+	}
+}
+
+static const struct table_column summary_columns[] = {
+	{ "program", NULL, TABLE_TEXT },
+	{ "host", NULL, TABLE_TEXT },
+	{ "device", NULL, TABLE_TEXT },
+	{ "backend", NULL, TABLE_TEXT },
+	{ "wall_ns", "Wall time", TABLE_TIME },
+#define STATE(field, title, heading, dropped) { #field "_ns", "  " title, TABLE_TIME },
+#include "base/states.def"
+	{ "h2d_bytes", "H2D copies", TABLE_BYTES },
+	{ "h2d_bytes_per_s", "  GB/s", TABLE_RATE },
+	{ "h2d_at_call_bytes_per_s", "  GB/s, at call", TABLE_RATE },
+	{ "d2h_bytes", "D2H copies", TABLE_BYTES },
+	{ "d2h_bytes_per_s", "  GB/s", TABLE_RATE },
+	{ "d2h_at_call_bytes_per_s", "  GB/s, at call", TABLE_RATE },
+	{ "copies", "Copies", TABLE_COUNT },
+	{ "pinned_bytes", "From pinned memory", TABLE_BYTES },
+	{ "copy_calls_ns", "Blocked in copy calls", TABLE_TIME },
+	{ "waiting_for_kernels_ns", "  for kernels", TABLE_TIME },
+	{ "kernel_runs", "Kernel runs", TABLE_COUNT },
+	{ "kernel_busy_ns", "  Total time", TABLE_TIME },
+	{ "h2d_copies", NULL, TABLE_COUNT },
+	{ "h2d_ns", NULL, TABLE_TIME },
+	{ "d2h_copies", NULL, TABLE_COUNT },
+	{ "d2h_ns", NULL, TABLE_TIME },
+	{ "waits_ns", NULL, TABLE_TIME },
+	{ "saved_ns", NULL, TABLE_TIME },
+};
+
+/* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
+static struct table_cell rate_at_call(const struct profile *profile, const char *direction)
+{
+	int64_t bytes = 0, ns = 0;
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, direction) != 0)
+			continue;
+		bytes = profile_add(bytes, row->sync_bytes);
+		ns = profile_add(ns, row->sync_ns);
+	}
+	return table_rate(bytes, ns);
+}
+
+/* Returns the bytes that CUPTI recorded, or else those that hotpin counted. */
+static int64_t pinned_bytes(const struct profile *profile)
+{
+	return profile->promotion.cupti_pinned_bytes >= 0
+		       ? profile->promotion.cupti_pinned_bytes
+		       : profile_add(profile->promotion.promoted_bytes,
+				     profile->promotion.program_pinned_bytes);
+}
+
+static void fill_summary(struct table_rows *rows, struct profile *profile)
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	bool device = strcmp(profile_view(profile), "cupti") == 0;
+	const struct table_cell cells[] = {
+		table_text(profile->process.program),
+		table_text(profile->process.host),
+		table_text(profile->environment.device),
+		table_text(profile->backend.kind),
+		table_number(profile->wall_ns),
+#define STATE(field, title, heading, dropped) table_number(profile->split.field##_ns),
+#include "base/states.def"
+		table_number(up.bytes),
+		table_rate(device ? up.bytes : UNKNOWN, up.host_ns),
+		rate_at_call(profile, "h2d"),
+		table_number(down.bytes),
+		table_rate(device ? down.bytes : UNKNOWN, down.host_ns),
+		rate_at_call(profile, "d2h"),
+		table_number(profile_add(up.count, down.count)),
+		table_number(pinned_bytes(profile)),
+		table_number(profile->host.copy_calls_ns),
+		table_number(profile->host.waiting_for_kernels_ns),
+		table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
+							     : profile->host.launches),
+		table_number(profile->kernel_runs.busy_ns),
+		table_number(up.count),
+		table_number(up.host_ns),
+		table_number(down.count),
+		table_number(down.host_ns),
+		table_number(profile->host.waits_ns),
+		table_number(profile->effect.saved_ns),
+	};
+
+	table_add(rows, cells, HP_LEN(cells));
+}
+
+static void say_deferred(struct table_rows *rows, const struct profile *profile)
+{
+	char removed[80] = "", ahead[80] = "";
+
+	if (profile->effect.waits_removed > 0)
+		snprintf(removed, sizeof(removed), ", which removed %s",
+			 show_several(profile->effect.waits_removed, "wait", "waits"));
+	if (profile->effect.ahead_ns > 0)
+		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
+			 show_time(profile->effect.ahead_ns));
+	table_say(rows, "Deferred %s%s%s.",
+		  show_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
+}
+
+static void say_pins(struct table_rows *rows, const struct profile *profile)
+{
+	char unpinned[64] = "", took[64] = "", saved[64] = "";
+
+	if (profile->effect.unpins > 0)
+		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
+			 show_several(profile->effect.unpins, "time", "times"));
+	if (profile->effect.spent_ns > 0)
+		snprintf(took, sizeof(took), "; that took %s", show_time(profile->effect.spent_ns));
+	if (profile->effect.saved_ns > 0)
+		snprintf(saved, sizeof(saved), "%s saved about %s",
+			 took[0] != '\0' ? " and" : "; that", show_time(profile->effect.saved_ns));
+	table_say(rows, "Pinned %s%s%s%s.", show_several(profile->effect.pins, "time", "times"),
+		  unpinned, took, saved);
+}
+
+/* Only sentences: actions that did not occur, or that the profile does not record, have none. */
+static void fill_did(struct table_rows *rows, struct profile *profile)
+{
+	if (profile->effect.promoted_copies > 0)
+		table_say(rows, "Copied %s (%s) from or to buffers that it had pinned.",
+			  show_several(profile->effect.promoted_copies, "time", "times"),
+			  show_bytes(profile->effect.promoted_bytes));
+	if (profile->effect.staged_copies > 0)
+		table_say(rows, "Staged %s (%s).",
+			  show_several(profile->effect.staged_copies, "copy", "copies"),
+			  show_bytes(profile->effect.staged_bytes));
+	if (profile->effect.deferred_copies > 0)
+		say_deferred(rows, profile);
+	if (profile->effect.pins > 0)
+		say_pins(rows, profile);
+	if (profile->effect.promoted_copies > 0 && profile->promotion.cupti_pinned_bytes > 0)
+		table_say(rows, "CUPTI saw copies of %s from or to pinned memory.",
+			  show_bytes(profile->promotion.cupti_pinned_bytes));
+}
+
+#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
+
+const struct table table_summary = { "summary", NULL, FILL(summary) };
+const struct table table_counters = { "counters", "Counters", FILL(counter), .report = TABLE_ALL,
+				      .elsewhere = true };
+const struct table table_options = { "options", "Options", FILL(option), .report = TABLE_ALL,
+				     .elsewhere = true };
+const struct table table_did = {
+	NULL, "What hotpin did", NULL, 0, fill_did, .of_device = true, .elsewhere = true
+};
+
+/* clang-format off */
+const struct table *const tables[] = {
+	&table_summary,
+	&table_copies,
+	&table_sizes,
+	&(const struct table){ "kernels", "Kernels", FILL(kernel), .most = 10, .of_device = true },
+	&(const struct table){ "launches", "Launch sites", FILL(launch), .most = 6 },
+	&(const struct table){ "calls", "CUDA API", FILL(call), .most = 8, .of_device = true },
+	&table_gaps,
+	&table_sites,
+	&table_buffers,
+	&table_repeats,
+	&(const struct table){ "bounds", "What if", FILL(bound), .of_device = true, .report = TABLE_ALL, .is_wrapped = true, .elsewhere = true },
+	&table_did,
+	&table_python,
+	&table_functions,
+	&(const struct table){ "ranges", "NVTX ranges", FILL(range) },
+	&(const struct table){ "durations", "Durations", FILL(duration), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "tracks", "Tracks", FILL(track), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "events", NULL, FILL(event), .of_timeline = true },
+	&(const struct table){ "advice", NULL, FILL(advice) },
+	&table_counters,
+	&table_options,
+	NULL
+};
+/* clang-format on */
+
+void tables_print(const struct profile *profile, bool all)
+{
+	for (const struct table *const *at = tables; *at != NULL; at++) {
+		const struct table *table = *at;
+		bool is_of_run = !table->of_device || !profile_used_no_device(profile);
+
+		if (table->title != NULL && (all || (is_of_run && table->report == TABLE_ALWAYS)) &&
+		    (!table->of_timeline || profile->events.row_count > 0))
+			table_print(table, profile, NULL, all);
+	}
+}
