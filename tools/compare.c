@@ -32,19 +32,16 @@ static int read_percent(const char *text)
 }
 
 struct noise {
-	unsigned tenths; /* of a percent */
+	unsigned tenths; /* the least, of a percent */
 	bool given;      /* given by --noise */
-	bool repeated;   /* measured by repeats of a stage */
 };
 
-/* Returns "+-9.6 % (3 runs each)". */
+/* Returns "+-2.0 %, +-9.6 % (3 runs each)", a noise for each change. */
 static const char *noise_words(const struct compare_stage *stages, size_t count,
 			       const struct noise *noise)
 {
-	static char text[120];
-	size_t least = stages[0].run_count, most = 0;
-	int used = snprintf(text, sizeof(text), "%s%u.%u %%", layout_is_utf8() ? "\u00b1" : "+-",
-			    noise->tenths / 10, noise->tenths % 10);
+	static char text[400];
+	size_t least = stages[0].run_count, most = 0, used = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		size_t runs = stages[i].repeated ? stages[i].run_count : 1;
@@ -52,13 +49,19 @@ static const char *noise_words(const struct compare_stage *stages, size_t count,
 		least = runs < least ? runs : least;
 		most = runs > most ? runs : most;
 	}
-	if (noise->repeated && least == most)
-		snprintf(text + used, sizeof(text) - (size_t)used, " (%zu runs each)", most);
-	else if (noise->repeated)
-		snprintf(text + used, sizeof(text) - (size_t)used, " (%zu to %zu runs each)", least,
-			 most);
+	for (size_t i = 1; i < (most > 1 ? count : 2) && used < sizeof(text) / 2; i++) {
+		unsigned tenths = compare_noise(&stages[i - 1], &stages[i], noise->tenths);
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%u.%u %%",
+					 i > 1 ? ", " : "", layout_is_utf8() ? "\u00b1" : "+-",
+					 tenths / 10, tenths % 10);
+	}
+	if (most > 1 && least == most)
+		snprintf(text + used, sizeof(text) - used, " (%zu runs each)", most);
+	else if (most > 1)
+		snprintf(text + used, sizeof(text) - used, " (%zu to %zu runs each)", least, most);
 	else
-		snprintf(text + used, sizeof(text) - (size_t)used, "%s",
+		snprintf(text + used, sizeof(text) - used, "%s",
 			 noise->given ? ", as given; one run each" : ", assumed: one run each");
 	return text;
 }
@@ -73,7 +76,8 @@ static bool is_known(const struct compare_stage *before, const struct compare_st
 static enum compare_verdict judge(const struct compare_stage *before,
 				  const struct compare_stage *after, const struct noise *noise)
 {
-	return compare_judge(before->profile->wall_ns, after->profile->wall_ns, noise->tenths,
+	return compare_judge(before->profile->wall_ns, after->profile->wall_ns,
+			     compare_noise(before, after, noise->tenths),
 			     is_known(before, after, noise));
 }
 
@@ -210,7 +214,7 @@ static int gate(const struct compare_stage *stages, size_t count, char **ret_tol
 }
 
 static int compare_all(const struct compare_stage *stages, size_t count, bool force,
-		       struct noise *noise, enum compare_form form)
+		       const struct noise *noise, enum compare_form form)
 {
 	char *told = NULL;
 	int reasons = gate(stages, count, &told), status = EXIT_APART;
@@ -220,9 +224,6 @@ static int compare_all(const struct compare_stage *stages, size_t count, bool fo
 	if (form == COMPARE_JSON && told != NULL)
 		fputs(told, stderr);
 	if (reasons == 0 || force) {
-		noise->tenths = compare_noise(stages, count, noise->tenths);
-		for (size_t i = 0; i < count; i++)
-			noise->repeated |= stages[i].repeated;
 		status = show(stages, count, noise, form, told != NULL ? told : "");
 	} else {
 		hotpin_say("the runs are not comparable; --force compares them anyway");
@@ -231,7 +232,7 @@ static int compare_all(const struct compare_stage *stages, size_t count, bool fo
 	return status;
 }
 
-static int compare(struct profile *profiles, size_t count, bool force, struct noise *noise,
+static int compare(struct profile *profiles, size_t count, bool force, const struct noise *noise,
 		   enum compare_form form)
 {
 	struct compare_stage *stages = NULL;

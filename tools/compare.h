@@ -29,11 +29,12 @@ size_t compare_stages(struct profile *profiles, size_t count, struct compare_sta
 void compare_stages_free(struct compare_stage *stages, size_t count);
 
 /*
- * Returns the noise of wall times in tenths of a percent: the spread of the repeats, or
- * `least_tenths` if that is more.
+ * Returns the noise of two stages in tenths of a percent, as compare_noise_of() of their runs; at
+ * least `least_tenths`.
  */
 #define COMPARE_NOISE_TENTHS 20
-unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigned least_tenths);
+unsigned compare_noise(const struct compare_stage *before, const struct compare_stage *after,
+		       unsigned least_tenths);
 
 /* True if both stages were repeated, so that their runs tell the noise. */
 bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after);
@@ -61,24 +62,34 @@ const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
-/* Prints the comparison, as text or as a table of Markdown; the noise is in tenths of a percent. */
-void compare_show_table(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+/*
+ * Prints the comparison, as text or as a table of Markdown.  `least_tenths`: the least noise, here
+ * and below.
+ */
+void compare_show_table(const struct compare_stage *stages, size_t count, unsigned least_tenths,
 			enum compare_form form);
 
 /* Prints the changes from each stage to the next, and the saving that a next change could bring. */
-void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned least_tenths);
 
 /* Prints the whole comparison as JSON.  `given`: the user stated the noise. */
-void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+void compare_json(const struct compare_stage *stages, size_t count, unsigned least_tenths,
 		  bool given);
 
-/* The figures of a profile by their names in the JSON; some may be UNKNOWN. */
-#define COMPARE_FIGURES 19
+/*
+ * The figures of a stage: the columns of table_summary that have a head; others have no key.  Some
+ * may be UNKNOWN.
+ */
+#define COMPARE_FIGURES 32
 struct compare_figure {
 	const char *key;
-	int64_t value;
+	int64_t value, least, most; /* least, most: of the repeats */
 };
-void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES]);
+void compare_figures(const struct compare_stage *stage, struct compare_figure ret[COMPARE_FIGURES]);
+
+/* Returns the noise of that figure, as compare_noise() does. */
+unsigned compare_figure_noise(const struct compare_figure *before,
+			      const struct compare_figure *after, unsigned least_tenths);
 
 /*
  * True if the table has a row for the figure: at least two stages know it and it is not 0, and no

@@ -3,13 +3,12 @@
  */
 #include "compare.h"
 #include "show.h"
+#include "tables.h"
 #include "base/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum form { TIME, BYTES, COUNT, RATE };
 
 const char *compare_name(const struct compare_stage *stage)
 {
@@ -48,142 +47,60 @@ const char *compare_code(const char *text, bool in_table)
 	return code;
 }
 
-static const char *shown(enum form form, int64_t value)
+/* Returns the column of tables' summary; the figures are its columns with a head. */
+static int figure_of(const char *key)
 {
-	switch (form) {
-	case TIME:
-		return show_time(value);
-	case BYTES:
-		return show_bytes(value);
-	case RATE:
-		return show_rate(value, 1000000000);
-	default:
-		return show_count(value);
-	}
+	int figure = 0;
+
+	while (strcmp(table_summary.columns[figure].key, key) != 0)
+		figure++;
+	return figure;
 }
 
-enum figure {
-	WALL,
-	PARTS,
-	H2D = PARTS + SHOW_PARTS,
-	H2D_RATE,
-	H2D_CALL_RATE,
-	D2H,
-	D2H_RATE,
-	D2H_CALL_RATE,
-	COPIES,
-	PINNED,
-	CALLS,
-	WAITING,
-	RUNS,
-	KERNEL_TIME,
-	FIGURES
-};
-_Static_assert(FIGURES == COMPARE_FIGURES, "all are in the JSON");
-
-static const struct {
-	const char *name;
-	enum form form;
-	const char *key;
-} figures[FIGURES] = {
-	[WALL] = { "Wall time", TIME, "wall_ns" },
-#define STATE(field, title, heading, dropped) { "  " title, TIME, #field "_ns" },
-#include "base/states.def"
-	[H2D] = { "H2D copies", BYTES, "h2d_bytes" },
-	[H2D_RATE] = { "  GB/s", RATE, "h2d_bytes_per_s" },
-	[H2D_CALL_RATE] = { "  GB/s, at call", RATE, "h2d_at_call_bytes_per_s" },
-	[D2H] = { "D2H copies", BYTES, "d2h_bytes" },
-	[D2H_RATE] = { "  GB/s", RATE, "d2h_bytes_per_s" },
-	[D2H_CALL_RATE] = { "  GB/s, at call", RATE, "d2h_at_call_bytes_per_s" },
-	[COPIES] = { "Copies", COUNT, "copies" },
-	[PINNED] = { "From pinned memory", BYTES, "pinned_bytes" },
-	[CALLS] = { "Blocked in copy calls", TIME, "copy_calls_ns" },
-	[WAITING] = { "  for kernels", TIME, "waiting_for_kernels_ns" },
-	[RUNS] = { "Kernel runs", COUNT, "kernel_runs" },
-	[KERNEL_TIME] = { "  Total time", TIME, "kernel_busy_ns" },
-};
-
-/* Returns bytes per second; UNKNOWN if nothing was copied or no time is known. */
-static int64_t rate_of(int64_t bytes, int64_t ns)
+static void widen(struct compare_figure *figure, int64_t value)
 {
-	if (bytes <= 0 || ns <= 0)
-		return UNKNOWN;
-	__int128_t rate = (__int128_t)bytes * 1000000000 / ns;
-	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
+	figure->least = value < figure->least ? value : figure->least;
+	figure->most = value > figure->most ? value : figure->most;
 }
 
-/* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
-static int64_t rate_at_call(const struct profile *profile, const char *direction)
+void compare_figures(const struct compare_stage *stage, struct compare_figure ret[COMPARE_FIGURES])
 {
-	int64_t bytes = 0, ns = 0;
+	struct table_cell cells[COMPARE_FIGURES];
 
-	for (size_t i = 0; i < profile->transfer_count; i++) {
-		const struct profile_transfer *row = &profile->transfers[i];
+	memset(ret, 0, COMPARE_FIGURES * sizeof(*ret));
+	table_take(&table_summary, stage->profile, cells);
+	for (size_t i = 0; i < table_summary.count; i++) {
+		const struct table_column *column = &table_summary.columns[i];
 
-		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, direction) != 0)
+		if (column->head == NULL)
 			continue;
-		bytes = profile_add(bytes, row->sync_bytes);
-		ns = profile_add(ns, row->sync_ns);
+		ret[i].key = column->key;
+		ret[i].value = table_value(column->unit, &cells[i]);
+		ret[i].least = ret[i].most = ret[i].value;
 	}
-	return rate_of(bytes, ns);
+	for (size_t run = 0; stage->repeated && run < stage->run_count; run++) {
+		table_take(&table_summary, stage->runs[run], cells);
+		for (size_t i = 0; i < table_summary.count; i++)
+			widen(&ret[i], table_value(table_summary.columns[i].unit, &cells[i]));
+	}
 }
 
-/* Returns the bytes that CUPTI recorded, or else those that hotpin counted. */
-static int64_t pinned_bytes(const struct profile *profile)
+unsigned compare_figure_noise(const struct compare_figure *before,
+			      const struct compare_figure *after, unsigned least_tenths)
 {
-	return profile->promotion.cupti_pinned_bytes >= 0
-		       ? profile->promotion.cupti_pinned_bytes
-		       : profile_add(profile->promotion.promoted_bytes,
-				     profile->promotion.program_pinned_bytes);
-}
-
-static void figures_of(const struct profile *profile, int64_t ret[FIGURES])
-{
-	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
-	bool device = strcmp(profile_view(profile), "cupti") == 0;
-	const int64_t values[FIGURES] = {
-		[WALL] = profile->wall_ns,
-		[PARTS + 0] = profile->split.host_ns,
-		[PARTS + 1] = profile->split.startup_ns,
-		[PARTS + 2] = profile->split.calls_ns,
-		[PARTS + 3] = profile->split.transfer_ns,
-		[PARTS + 4] = profile->split.kernel_ns,
-		[PARTS + 5] = profile->split.overlap_ns,
-		[H2D] = up.bytes,
-		[H2D_RATE] = device ? rate_of(up.bytes, up.host_ns) : UNKNOWN,
-		[H2D_CALL_RATE] = rate_at_call(profile, "h2d"),
-		[D2H] = down.bytes,
-		[D2H_RATE] = device ? rate_of(down.bytes, down.host_ns) : UNKNOWN,
-		[D2H_CALL_RATE] = rate_at_call(profile, "d2h"),
-		[COPIES] = profile_add(up.count, down.count),
-		[PINNED] = pinned_bytes(profile),
-		[CALLS] = profile->host.copy_calls_ns,
-		[WAITING] = profile->host.waiting_for_kernels_ns,
-		[RUNS] = profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
-							 : profile->host.launches,
-		[KERNEL_TIME] = profile->kernel_runs.busy_ns,
-	};
-
-	memcpy(ret, values, sizeof(values));
-}
-
-void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES])
-{
-	int64_t values[FIGURES];
-
-	figures_of(profile, values);
-	for (int i = 0; i < FIGURES; i++)
-		ret[i] = (struct compare_figure){ figures[i].key, values[i] };
+	return compare_noise_of(
+		&(struct compare_times){ before->least, before->value, before->most },
+		&(struct compare_times){ after->least, after->value, after->most }, least_tenths);
 }
 
 const char *compare_figure_name(int figure)
 {
-	return figures[figure].name;
+	return table_summary.columns[figure].head;
 }
 
 const char *compare_figure_shown(int figure, int64_t value)
 {
-	return shown(figures[figure].form, value);
+	return table_figure(table_summary.columns[figure].unit, value, 1000000000);
 }
 
 static bool is_known(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
@@ -195,31 +112,45 @@ static bool is_known(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 		known += all[i][figure].value >= 0;
 		any |= all[i][figure].value > 0;
 	}
-	return any && (known > 1 || figure == WALL);
+	return any && (known > 1 || strcmp(all[0][figure].key, "wall_ns") == 0);
+}
+
+/* Returns the first letters of a rate, "h2d" or "d2h"; NULL: the figure is no rate. */
+static const char *rate_of(int figure)
+{
+	const struct table_column *column = &table_summary.columns[figure];
+
+	return column->unit == TABLE_RATE ? column->key : NULL;
 }
 
 bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure)
 {
-	bool h2d = figure == H2D_RATE || figure == H2D_CALL_RATE;
-	bool d2h = figure == D2H_RATE || figure == D2H_CALL_RATE;
+	const char *rate = rate_of(figure);
 
-	return all[figure].value == 0 || (h2d && all[H2D].value == 0) ||
-	       (d2h && all[D2H].value == 0);
+	return all[figure].value == 0 ||
+	       (rate != NULL &&
+		all[figure_of(rate[0] == 'h' ? "h2d_bytes" : "d2h_bytes")].value == 0);
+}
+
+/* True if every stage that copies knows the rate on the device. */
+static bool are_timed(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
+		      const char *bytes, const char *rate)
+{
+	for (size_t i = 0; i < count; i++)
+		if (all[i][figure_of(bytes)].value > 0 && all[i][figure_of(rate)].value < 0)
+			return false;
+	return true;
 }
 
 bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
 {
-	bool device = true;
+	/* All stages of a row use the same clock: the device's if every stage has it. */
+	bool device = are_timed(all, count, "h2d_bytes", "h2d_bytes_per_s") &&
+		      are_timed(all, count, "d2h_bytes", "d2h_bytes_per_s");
+	const char *rate = rate_of(figure);
 
-	/*
-	 * All stages of a row use the same clock: the device's if every stage that copies has it.
-	 */
-	for (size_t i = 0; i < count; i++) {
-		device &= all[i][H2D].value <= 0 || all[i][H2D_RATE].value >= 0;
-		device &= all[i][D2H].value <= 0 || all[i][D2H_RATE].value >= 0;
-	}
-	if (device ? figure == H2D_CALL_RATE || figure == D2H_CALL_RATE
-		   : figure == H2D_RATE || figure == D2H_RATE)
+	if (all[0][figure].key == NULL ||
+	    (rate != NULL && device == (strstr(rate, "at_call") != NULL)))
 		return false;
 	return is_known(all, count, figure);
 }

@@ -144,10 +144,6 @@ static void note(const struct compare_listener *to, const struct compare_stage *
 {
 	const struct profile *first = one->profile, *other = two->profile;
 
-	if (differ(first->process.program, other->process.program))
-		say(to, COMPARE_NOTE, "the program of %s is %s, that of %s is %s",
-		    compare_name(one), show_text(first->process.program, 32), compare_name(two),
-		    show_text(other->process.program, 32));
 	if (differ(first->process.host, other->process.host))
 		say(to, COMPARE_NOTE, "%s ran on %s, %s on %s", compare_name(two),
 		    show_text(other->process.host, 64), compare_name(one),

@@ -32,9 +32,10 @@ static json_t *stage_of(const struct compare_stage *stage)
 		json_array_append_new(files, text(stage->runs[i]->path));
 	json_object_set_new(made, "stage", text(stage->profile->stage));
 	json_object_set_new(made, "files", files);
-	compare_figures(stage->profile, figures);
+	compare_figures(stage, figures);
 	for (int i = 0; i < COMPARE_FIGURES; i++)
-		json_object_set_new(made, figures[i].key, number(figures[i].value));
+		if (figures[i].key != NULL)
+			json_object_set_new(made, figures[i].key, number(figures[i].value));
 	if (stage->repeated) {
 		json_object_set_new(made, "least_wall_ns", number(stage->least_ns));
 		json_object_set_new(made, "most_wall_ns", number(stage->most_ns));
@@ -79,8 +80,9 @@ static void set_verdict(json_t *made, const struct compare_stage *stages, unsign
 }
 
 /* From the first of two stages to the second. */
-static json_t *step_of(const struct compare_stage *stages, unsigned noise_tenths, bool given)
+static json_t *step_of(const struct compare_stage *stages, unsigned least_tenths, bool given)
 {
+	unsigned noise_tenths = compare_noise(&stages[0], &stages[1], least_tenths);
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
 	size_t count = 0;
 	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &count);
@@ -89,6 +91,7 @@ static json_t *step_of(const struct compare_stage *stages, unsigned noise_tenths
 	json_object_set_new(made, "from", text(before->stage));
 	json_object_set_new(made, "to", text(after->stage));
 	json_object_set_new(made, "wall_change_ns", json_integer(after->wall_ns - before->wall_ns));
+	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	set_verdict(made, stages, noise_tenths, given);
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_kernel *kernel =
@@ -110,7 +113,7 @@ static json_t *step_of(const struct compare_stage *stages, unsigned noise_tenths
 	return made;
 }
 
-void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+void compare_json(const struct compare_stage *stages, size_t count, unsigned least_tenths,
 		  bool given)
 {
 	json_t *made = json_object(), *all = json_array(), *steps = json_array();
@@ -120,12 +123,11 @@ void compare_json(const struct compare_stage *stages, size_t count, unsigned noi
 		json_array_append_new(all, stage_of(&stages[i]));
 		is_measured &= stages[i].repeated;
 		if (i > 0)
-			json_array_append_new(steps, step_of(&stages[i - 1], noise_tenths, given));
+			json_array_append_new(steps, step_of(&stages[i - 1], least_tenths, given));
 	}
 	json_object_set_new(made, "schema", text("hotpin.compare"));
-	json_object_set_new(made, "schema_version", text("1.2"));
+	json_object_set_new(made, "schema_version", text("2.0"));
 	json_object_set_new(made, "noise_is_assumed", json_boolean(!given && !is_measured));
-	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	json_object_set_new(made, "stages", all);
 	json_object_set_new(made, "steps", steps);
 	json_dumpf(made, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);

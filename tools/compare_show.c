@@ -70,7 +70,7 @@ static enum layout_tone tone_of(const char *change, bool is_time)
 struct comparison {
 	const struct compare_stage *stages;
 	size_t count, from, to; /* the stages of this block of columns */
-	unsigned noise_tenths;
+	unsigned least_tenths;
 	bool markdown;
 };
 
@@ -169,12 +169,14 @@ static void block(const struct comparison *comparison,
 					 ? "-"
 					 : compare_figure_shown(figure, value),
 				 i > 0 ? change_of(all[i - 1][figure].value, value,
-						   comparison->noise_tenths)
+						   compare_figure_noise(&all[i - 1][figure],
+									&all[i][figure],
+									comparison->least_tenths))
 				       : "",
 				 strstr(all[i][figure].key, "_ns") != NULL);
 		}
 		putchar('\n');
-		if (figure == 0)
+		if (strcmp(all[0][figure].key, "wall_ns") == 0)
 			predicted_row(comparison);
 	}
 }
@@ -186,7 +188,7 @@ static void show_comparison(struct comparison *comparison)
 	size_t room = layout_columns() - NAME_COLUMNS - 2 - FIGURE_COLUMNS;
 
 	for (size_t i = 0; i < comparison->count && all != NULL; i++)
-		compare_figures(comparison->stages[i].profile, all[i]);
+		compare_figures(&comparison->stages[i], all[i]);
 	while (all != NULL && comparison->from < comparison->count) {
 		size_t fits = comparison->from == 0
 				      ? 1 + room / STAGE_COLUMNS
@@ -337,18 +339,21 @@ static void next(const struct profile *last)
 	layout_print(table, false);
 }
 
-void compare_show_table(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+void compare_show_table(const struct compare_stage *stages, size_t count, unsigned least_tenths,
 			enum compare_form form)
 {
 	show_comparison(&(struct comparison){ .stages = stages,
 					      .count = count,
-					      .noise_tenths = noise_tenths,
+					      .least_tenths = least_tenths,
 					      .markdown = form == COMPARE_MARKDOWN });
 }
 
-void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned least_tenths)
 {
+	unsigned noise_tenths = least_tenths;
+
 	for (size_t i = 1; i < count; i++) {
+		noise_tenths = compare_noise(&stages[i - 1], &stages[i], least_tenths);
 		step(&stages[i - 1], noise_tenths);
 		prediction(&stages[i - 1], stages[i].profile);
 		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);

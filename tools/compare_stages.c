@@ -138,20 +138,21 @@ static int settle(struct compare_stage *stage)
 	return 0;
 }
 
-unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigned least_tenths)
+static struct compare_times times_of(const struct compare_stage *stage)
 {
-	unsigned noise = least_tenths;
+	int64_t wall_ns = stage->profile->wall_ns;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!stages[i].repeated || stages[i].profile->wall_ns == 0)
-			continue;
-		__int128_t tenths = (__int128_t)(stages[i].most_ns - stages[i].least_ns) * 1000 /
-				    stages[i].profile->wall_ns;
+	if (!stage->repeated)
+		return (struct compare_times){ wall_ns, wall_ns, wall_ns };
+	return (struct compare_times){ stage->least_ns, wall_ns, stage->most_ns };
+}
 
-		if (tenths > noise)
-			noise = tenths < 10000 ? (unsigned)tenths : 10000;
-	}
-	return noise;
+unsigned compare_noise(const struct compare_stage *before, const struct compare_stage *after,
+		       unsigned least_tenths)
+{
+	struct compare_times was = times_of(before), is = times_of(after);
+
+	return compare_noise_of(&was, &is, least_tenths);
 }
 
 bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after)

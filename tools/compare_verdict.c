@@ -4,6 +4,23 @@
 #include "compare_verdict.h"
 #include "show.h"
 
+#define NOISE_MOST 10000
+
+unsigned compare_noise_of(const struct compare_times *before, const struct compare_times *after,
+			  unsigned least_tenths)
+{
+	bool faster = after->median < before->median;
+	__int128_t apart =
+		faster ? (__int128_t)before->median - before->least + after->most - after->median
+		       : (__int128_t)before->most - before->median + after->median - after->least;
+	__int128_t tenths =
+		before->median > 0 ? (apart * 1000 + before->median - 1) / before->median : 0;
+
+	if (tenths <= least_tenths)
+		return least_tenths;
+	return tenths < NOISE_MOST ? (unsigned)tenths : NOISE_MOST;
+}
+
 static bool is_sure(int64_t before_ns, int64_t after_ns)
 {
 	__int128_t more = before_ns > after_ns ? before_ns : after_ns;

@@ -18,6 +18,19 @@ enum compare_verdict { COMPARE_SAME, COMPARE_UNCLEAR, COMPARE_FASTER, COMPARE_SL
  */
 #define COMPARE_SURE_TIMES   3
 
+/* The wall times of a stage's runs; all are equal if it has one run. */
+struct compare_times {
+	int64_t least, median, most;
+};
+
+/*
+ * Returns the noise of two stages in tenths of a percent: how far their runs are from the medians
+ * towards the other stage, or `least_tenths` if that is more.  A change is above it only if each
+ * run of one stage takes longer than all runs of the other.
+ */
+unsigned compare_noise_of(const struct compare_times *before, const struct compare_times *after,
+			  unsigned least_tenths);
+
 /*
  * Judges two wall times.  `is_known`: repeats of both stages, or the user, tell the noise, which is
  * in tenths of a percent.  Without it a change is unclear, unless it exceeds COMPARE_SURE_TIMES.

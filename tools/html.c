@@ -27,7 +27,6 @@ struct stages {
 	struct source_where sources;
 	const struct compare_stage *items;
 	size_t count;
-	unsigned noise_tenths;
 };
 
 static bool is_of_ranks(const struct compare_stage *stage)
@@ -148,11 +147,12 @@ static void verdict(FILE *to, const struct stages *stages)
 	const struct compare_stage *last = last_of(stages), *before = last - 1;
 	int64_t was_ns = before->profile->wall_ns, is_ns = last->profile->wall_ns;
 	bool is_known = compare_has_noise(before, last);
-	enum compare_verdict verdict = compare_judge(was_ns, is_ns, stages->noise_tenths, is_known);
+	unsigned noise_tenths = compare_noise(before, last, COMPARE_NOISE_TENTHS);
+	enum compare_verdict verdict = compare_judge(was_ns, is_ns, noise_tenths, is_known);
 
 	fputs("<p class=\"headline\">", to);
 	page_text(to, compare_name(last));
-	if (was_ns == is_ns || (is_known && show_is_same(was_ns, is_ns, stages->noise_tenths))) {
+	if (was_ns == is_ns || (is_known && show_is_same(was_ns, is_ns, noise_tenths))) {
 		fputs(" takes as long as ", to);
 		page_text(to, compare_name(before));
 		fputs(is_known ? ", within the noise" : "", to);
@@ -168,14 +168,13 @@ static void verdict(FILE *to, const struct stages *stages)
 		fputs("; in all, from ", to);
 		page_text(to, compare_name(first));
 		if (compare_has_noise(first, last) &&
-		    show_is_same(first_ns, is_ns, stages->noise_tenths))
+		    show_is_same(first_ns, is_ns, compare_noise(first, last, COMPARE_NOISE_TENTHS)))
 			fputs(": within the noise", to);
 		else
 			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));
 	}
 	if (is_known)
-		fprintf(to, " (noise %u.%u %%).</p>\n", stages->noise_tenths / 10,
-			stages->noise_tenths % 10);
+		fprintf(to, " (noise %u.%u %%).</p>\n", noise_tenths / 10, noise_tenths % 10);
 	else
 		fprintf(to, ".%s</p>\n",
 			verdict == COMPARE_UNCLEAR ? " This may be noise. " COMPARE_REPEAT "."
@@ -311,7 +310,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 	snprintf(of, sizeof(of), "%s", show_text(run->stage, 40));
 
 	if (stages->count > 1)
-		html_stages(to, stages->items, stages->count, stages->noise_tenths);
+		html_stages(to, stages->items, stages->count);
 	if (is_of_ranks(last))
 		html_ranks(to, last);
 	page_section(to, "time", stages->count > 1 ? of : NULL);
@@ -360,13 +359,12 @@ static int write_stages(FILE *to, struct profile *profiles, size_t count,
 			const struct source_where *sources)
 {
 	struct compare_stage *items = NULL;
-	struct stages stages = { profiles, *sources, NULL, 0, 0 };
+	struct stages stages = { profiles, *sources, NULL, 0 };
 
 	names_resolve(profiles, count, true);
 	places_merge_sites(profiles, count);
 	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);
 	stages.items = items;
-	stages.noise_tenths = compare_noise(items, stages.count, COMPARE_NOISE_TENTHS);
 	if (stages.count > 0)
 		write_page(to, &stages);
 	compare_stages_free(items, stages.count);

@@ -54,11 +54,10 @@ void html_tables(FILE *to, const struct profile *profile, bool opened);
 void html_did(FILE *to, const struct profile *profile, bool opened);
 
 /* Writes the figures of stages as a table, and the changes from each to the next. */
-void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
-		     unsigned noise_tenths);
+void html_comparison(FILE *to, const struct compare_stage *stages, size_t count);
 
 /* Writes the stages as columns on one scale, the changes between them, and the comparison table. */
-void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+void html_stages(FILE *to, const struct compare_stage *stages, size_t count);
 
 /* Writes the ranks of a stage: each state by rank, and the spread of the ranks. */
 void html_ranks(FILE *to, const struct compare_stage *stage);

@@ -10,16 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_figure(struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
-{
-	for (size_t i = 0; i < count; i++)
-		if (all[i][figure].value > 0)
-			return true;
-	return false;
-}
-
 static void comparison_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
-			   int figure, unsigned noise_tenths)
+			   int figure)
 {
 	const char *name = compare_figure_name(figure);
 
@@ -31,7 +23,10 @@ static void comparison_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURE
 		fprintf(to, "<td>%s", compare_figure_shown(figure, value));
 		if (i > 0)
 			fprintf(to, " <small>%s</small>",
-				compare_ratio(all[i - 1][figure].value, value, noise_tenths));
+				compare_ratio(all[i - 1][figure].value, value,
+					      compare_figure_noise(&all[i - 1][figure],
+								   &all[i][figure],
+								   COMPARE_NOISE_TENTHS)));
 		fputs("</td>", to);
 	}
 	fputs("</tr>\n", to);
@@ -53,7 +48,7 @@ static void predicted_row(FILE *to, const struct compare_stage *stages, size_t c
 	fputs("</tr>\n", to);
 }
 
-static void table(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+static void table(FILE *to, const struct compare_stage *stages, size_t count)
 {
 	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(count, sizeof(*all));
 	bool is_repeated = false;
@@ -62,7 +57,7 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 		return;
 	fputs("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\"></th>", to);
 	for (size_t i = 0; i < count; i++) {
-		compare_figures(stages[i].profile, all[i]);
+		compare_figures(&stages[i], all[i]);
 		is_repeated |= stages[i].repeated;
 		fputs("<th scope=\"col\">", to);
 		page_text(to, show_text(stages[i].profile->stage, 32));
@@ -70,15 +65,19 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 	}
 	fputs("</tr></thead>\n<tbody>\n", to);
 	for (int figure = 0; figure < COMPARE_FIGURES; figure++)
-		if (has_figure(all, count, figure))
-			comparison_row(to, all, count, figure, noise_tenths);
+		if (compare_has_row((const struct compare_figure(*)[COMPARE_FIGURES])all, count,
+				    figure))
+			comparison_row(to, all, count, figure);
 	predicted_row(to, stages, count);
 	fputs("</tbody>\n</table></div>\n", to);
 	free(all);
-	fprintf(to,
-		"<p class=\"soft\">Each stage is compared with the previous one; the noise is "
-		"%u.%u %%%s.</p>\n",
-		noise_tenths / 10, noise_tenths % 10, is_repeated ? "" : ", assumed");
+	fputs("<p class=\"soft\">Each stage is compared with the previous one; the noise is ", to);
+	for (size_t i = 1; i < count; i++) {
+		unsigned tenths = compare_noise(&stages[i - 1], &stages[i], COMPARE_NOISE_TENTHS);
+
+		fprintf(to, "%s%u.%u %%", i > 1 ? ", " : "", tenths / 10, tenths % 10);
+	}
+	fprintf(to, "%s.</p>\n", is_repeated ? "" : ", assumed");
 }
 
 struct pairs {
@@ -140,8 +139,9 @@ static void prediction(FILE *to, const struct compare_stage *stages)
 	free(text);
 }
 
-static void step_details(FILE *to, const struct compare_stage *stages, unsigned noise_tenths)
+static void step_details(FILE *to, const struct compare_stage *stages)
 {
+	unsigned noise_tenths = compare_noise(&stages[0], &stages[1], COMPARE_NOISE_TENTHS);
 	size_t count = 0;
 	struct compare_pair *pairs =
 		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths, &count);
@@ -159,12 +159,11 @@ static void step_details(FILE *to, const struct compare_stage *stages, unsigned 
 	free(pairs);
 }
 
-void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
-		     unsigned noise_tenths)
+void html_comparison(FILE *to, const struct compare_stage *stages, size_t count)
 {
 	fputs("<div class=\"comparison\">\n", to);
-	table(to, stages, count, noise_tenths);
+	table(to, stages, count);
 	fputs("</div>\n", to);
 	for (size_t i = 1; i < count; i++)
-		step_details(to, &stages[i - 1], noise_tenths);
+		step_details(to, &stages[i - 1]);
 }

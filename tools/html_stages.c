@@ -208,9 +208,9 @@ static const char *noise_of(const struct compare_stage *stages, unsigned noise_t
 }
 
 /* From the first of two stages to the second. */
-static void bridge(FILE *to, const struct scale *scale, const struct compare_stage *stages,
-		   unsigned noise_tenths)
+static void bridge(FILE *to, const struct scale *scale, const struct compare_stage *stages)
 {
+	unsigned noise_tenths = compare_noise(&stages[0], &stages[1], COMPARE_NOISE_TENTHS);
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
 	const char *noise = noise_of(stages, noise_tenths);
 	char label[128];
@@ -252,7 +252,7 @@ static void legend(FILE *to, const struct compare_stage *stages, size_t count)
 		"the noise.");
 }
 
-void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void html_stages(FILE *to, const struct compare_stage *stages, size_t count)
 {
 	struct scale scale = scale_of(stages, count);
 
@@ -264,11 +264,11 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	axis(to, &scale);
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
-			bridge(to, &scale, &stages[i - 1], noise_tenths);
+			bridge(to, &scale, &stages[i - 1]);
 		column(to, &scale, stages, i);
 	}
 	fputs("</div></div>\n", to);
 	legend(to, stages, count);
-	html_comparison(to, stages, count, noise_tenths);
+	html_comparison(to, stages, count);
 	page_section_end(to);
 }

@@ -206,3 +206,14 @@ bool table_is_text(const struct table_column *column)
 {
 	return column->unit == TABLE_TEXT || column->unit == TABLE_PLACE;
 }
+
+void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret)
+{
+	struct table_rows rows = { .table = table,
+				   .profile = (struct profile *)profile,
+				   .form = TABLE_REPORT,
+				   .most = 1 };
+
+	table_fill(&rows);
+	memcpy(ret, rows.items[0].cells, table->count * sizeof(*ret));
+}

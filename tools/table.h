@@ -109,6 +109,9 @@ void table_page(FILE *to, const struct table *table, const struct profile *profi
 /* As table_page(), as a section with the table's name, or under a title if not `opened`. */
 void table_section(FILE *to, const struct table *table, const struct profile *profile, bool opened);
 
+/* Returns the cells of the table's first row. */
+void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);
+
 void table_csv_head(FILE *to, const struct table *table);
 void table_csv(FILE *to, const struct table *table, const struct profile *profile);
 
