@@ -70,6 +70,11 @@ const void *table_with(const struct table_rows *rows);
  */
 struct table_row *table_add(struct table_rows *rows, const struct table_cell *cells, size_t count);
 
+/* Adds a row of these cells. */
+#define TABLE_ROW(rows, ...)                                        \
+	table_add(rows, (const struct table_cell[]){ __VA_ARGS__ }, \
+		  sizeof((const struct table_cell[]){ __VA_ARGS__ }) / sizeof(struct table_cell))
+
 /* Appends to the title; adds a sentence below the table. */
 void table_subtitle(struct table_rows *rows, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

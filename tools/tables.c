@@ -60,13 +60,11 @@ static const struct table_column launch_columns[] = {
 static void fill_launch(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_launch **all = order_launches(profile);
+
 	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
-		table_add(rows,
-			  (const struct table_cell[]){
-				  table_place(names_frame(profile, &all[i]->frames, false), ""),
-				  table_number(all[i]->device_ns), table_number(all[i]->kernels),
-				  table_number(all[i]->host_ns) },
-			  HP_LEN(launch_columns));
+		TABLE_ROW(rows, table_place(names_frame(profile, &all[i]->frames, false), ""),
+			  table_number(all[i]->device_ns), table_number(all[i]->kernels),
+			  table_number(all[i]->host_ns));
 	table_subtitle(rows, "kernel time by place of launch");
 }
 
