@@ -7,6 +7,7 @@
 #include "advice.h"
 #include "compare_verdict.h"
 #include "profile.h"
+#include "table.h"
 
 #include <stdio.h>
 
@@ -104,18 +105,31 @@ bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int fi
 const char *compare_figure_name(int figure);
 const char *compare_figure_shown(int figure, int64_t value);
 
-/* A kernel that is new (`before` is NULL), gone (`after` is NULL) or has changed. */
+/* What two stages have by the same name: a kernel or an NVTX range.  0: a stage has none. */
 struct compare_pair {
-	const struct profile_kernel *before, *after;
+	const char *name, *what; /* what: new, gone or changed */
+	int64_t before_ns, after_ns, runs_before, runs_after;
 	int64_t weight; /* size of the change, ns */
 };
 
-/*
- * Returns the pairs by falling weight; the caller frees the list.  NULL: the kernels of one profile
- * are not known, or no memory.
+struct compare_pairs {
+	struct compare_pair *items; /* NULL: not known, or no memory; the caller frees the list */
+	size_t count;
+	unsigned noise_tenths;
+};
+
+/* Return the kernels that have changed, by falling weight; and the ranges of the later stage. */
+struct compare_pairs compare_kernels(const struct profile *before, const struct profile *after,
+				     unsigned noise_tenths);
+struct compare_pairs compare_ranges(const struct profile *before, const struct profile *after,
+				    unsigned noise_tenths);
+
+/* Their tables; `with` is a struct compare_pairs. */
+extern const struct table compare_kernel_table, compare_range_table;
+
+/* Returns "-80.6 %", or "x12" for a large factor, "new", "~noise"; "" if there is nothing to say.
  */
-struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
-				     unsigned noise_tenths, size_t *ret_count);
+const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths);
 
 /* An advice of a stage, compared with the next stage's wall time. */
 struct compare_prediction {

@@ -1,5 +1,5 @@
 /*
- * compare_figures.c - the figures of each stage that are compared, and kernels by name.
+ * compare_figures.c - the figures of each stage that are compared.
  */
 #include "compare.h"
 #include "show.h"
@@ -153,80 +153,4 @@ bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 	    (rate != NULL && device == (strstr(rate, "at_call") != NULL)))
 		return false;
 	return is_known(all, count, figure);
-}
-
-static int by_weight(const void *left, const void *right)
-{
-	const struct compare_pair *a = left, *b = right;
-
-	return a->weight > b->weight ? -1 : a->weight < b->weight;
-}
-
-static int by_readable(const void *left, const void *right)
-{
-	const struct profile_kernel *a = *(const struct profile_kernel *const *)left,
-				    *b = *(const struct profile_kernel *const *)right;
-
-	return strcmp(a->readable, b->readable);
-}
-
-static const struct profile_kernel **sorted_kernels(const struct profile *profile)
-{
-	const struct profile_kernel **list = calloc(profile->kernel_count + 1, sizeof(*list));
-
-	for (size_t i = 0; i < profile->kernel_count && list != NULL; i++)
-		list[i] = &profile->kernels[i];
-	if (list != NULL)
-		qsort(list, profile->kernel_count, sizeof(*list), by_readable);
-	return list;
-}
-
-/* A kernel that runs as often, and changes by less than 0.01 % of the wall time, is unchanged. */
-static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsigned noise_tenths)
-{
-	return pair->before == NULL || pair->after == NULL ||
-	       pair->before->count != pair->after->count ||
-	       (pair->weight > wall_ns / 10000 &&
-		!show_is_same(pair->before->busy_ns, pair->after->busy_ns, noise_tenths));
-}
-
-/* Merges both sorted lists; returns the number of changed pairs. */
-static size_t match(const struct profile *before, const struct profile *after,
-		    struct compare_pair *pairs, unsigned noise_tenths)
-{
-	const struct profile_kernel **old = sorted_kernels(before), **new = sorted_kernels(after);
-	size_t i = 0, j = 0, used = 0;
-
-	while (old != NULL && new != NULL &&
-	       (i < before->kernel_count || j < after->kernel_count)) {
-		int order = i == before->kernel_count  ? 1
-			    : j == after->kernel_count ? -1
-						       : by_readable(&old[i], &new[j]);
-		struct compare_pair pair = { order <= 0 ? old[i++] : NULL,
-					     order >= 0 ? new[j++] : NULL, 0 };
-
-		int64_t was = pair.before != NULL ? pair.before->busy_ns : 0;
-		int64_t is = pair.after != NULL ? pair.after->busy_ns : 0;
-		pair.weight = was < is ? is - was : was - is;
-		if (has_changed(&pair, before->wall_ns, noise_tenths))
-			pairs[used++] = pair;
-	}
-	free(old);
-	free(new);
-	return used;
-}
-
-struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
-				     unsigned noise_tenths, size_t *ret_count)
-{
-	struct compare_pair *pairs =
-		calloc(before->kernel_count + after->kernel_count + 1, sizeof(*pairs));
-
-	if (pairs == NULL || before->kernels == NULL || after->kernels == NULL) {
-		free(pairs);
-		return NULL;
-	}
-	*ret_count = match(before, after, pairs, noise_tenths);
-	qsort(pairs, *ret_count, sizeof(*pairs), by_weight);
-	return pairs;
 }

@@ -43,13 +43,6 @@ static json_t *stage_of(const struct compare_stage *stage)
 	return made;
 }
 
-static void set_kernel(json_t *made, const char *count, const char *busy,
-		       const struct profile_kernel *kernel)
-{
-	json_object_set_new(made, count, number(kernel != NULL ? kernel->count : 0));
-	json_object_set_new(made, busy, number(kernel != NULL ? kernel->busy_ns : 0));
-}
-
 static json_t *prediction_of(const struct profile *before, const struct profile *after)
 {
 	struct compare_prediction predicted;
@@ -84,32 +77,29 @@ static json_t *step_of(const struct compare_stage *stages, unsigned least_tenths
 {
 	unsigned noise_tenths = compare_noise(&stages[0], &stages[1], least_tenths);
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
-	size_t count = 0;
-	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &count);
-	json_t *made = json_object(), *kernels = pairs != NULL ? json_array() : json_null();
+	struct compare_pairs pairs = compare_kernels(before, after, noise_tenths);
+	json_t *made = json_object(), *kernels = pairs.items != NULL ? json_array() : json_null();
 
 	json_object_set_new(made, "from", text(before->stage));
 	json_object_set_new(made, "to", text(after->stage));
 	json_object_set_new(made, "wall_change_ns", json_integer(after->wall_ns - before->wall_ns));
 	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	set_verdict(made, stages, noise_tenths, given);
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_kernel *kernel =
-			pairs[i].after != NULL ? pairs[i].after : pairs[i].before;
+	for (size_t i = 0; i < pairs.count; i++) {
+		const struct compare_pair *pair = &pairs.items[i];
 		json_t *row = json_object();
 
-		json_object_set_new(row, "kernel", text(kernel->readable));
-		json_object_set_new(row, "what",
-				    text(pairs[i].before == NULL  ? "new"
-					 : pairs[i].after == NULL ? "gone"
-								  : "changed"));
-		set_kernel(row, "runs_before", "busy_before_ns", pairs[i].before);
-		set_kernel(row, "runs_after", "busy_after_ns", pairs[i].after);
+		json_object_set_new(row, "kernel", text(pair->name));
+		json_object_set_new(row, "what", text(pair->what));
+		json_object_set_new(row, "runs_before", number(pair->runs_before));
+		json_object_set_new(row, "busy_before_ns", number(pair->before_ns));
+		json_object_set_new(row, "runs_after", number(pair->runs_after));
+		json_object_set_new(row, "busy_after_ns", number(pair->after_ns));
 		json_array_append_new(kernels, row);
 	}
 	json_object_set_new(made, "kernels", kernels);
 	json_object_set_new(made, "predicted", prediction_of(before, after));
-	free(pairs);
+	free(pairs.items);
 	return made;
 }
 

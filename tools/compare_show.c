@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "layout.h"
 #include "show.h"
+#include "tables.h"
 #include "base/parse.h"
 #include "base/terminal.h"
 
@@ -13,16 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNELS_MOST   10
-
 /* Widths of columns, with two blanks in between; the first stage has no change. */
 #define NAME_COLUMNS   22
 #define FIGURE_COLUMNS 9
 #define CHANGE_COLUMNS 8
 #define STAGE_COLUMNS  (2 + FIGURE_COLUMNS + 2 + CHANGE_COLUMNS)
 
-/* Returns "-80.6 %", or "x12.3" for a large factor; "" if there is nothing to say. */
-static const char *change_of(int64_t before, int64_t after, unsigned noise_tenths)
+const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
 {
 	static char text[8][24];
 	static unsigned turn;
@@ -168,10 +166,11 @@ static void block(const struct comparison *comparison,
 				 compare_is_nothing(all[i], figure)
 					 ? "-"
 					 : compare_figure_shown(figure, value),
-				 i > 0 ? change_of(all[i - 1][figure].value, value,
-						   compare_figure_noise(&all[i - 1][figure],
-									&all[i][figure],
-									comparison->least_tenths))
+				 i > 0 ? compare_change(
+						 all[i - 1][figure].value, value,
+						 compare_figure_noise(&all[i - 1][figure],
+								      &all[i][figure],
+								      comparison->least_tenths))
 				       : "",
 				 strstr(all[i][figure].key, "_ns") != NULL);
 		}
@@ -215,7 +214,7 @@ static void step(const struct compare_stage *stages, unsigned noise_tenths)
 	layout_say(4, "\nFrom %s to %s: %s (%s)", compare_name(&stages[0]),
 		   compare_name(&stages[1]), show_change(before->wall_ns, after->wall_ns),
 		   same ? "within the noise"
-			: change_of(before->wall_ns, after->wall_ns, noise_tenths));
+			: compare_change(before->wall_ns, after->wall_ns, noise_tenths));
 	for (int i = 0; i < 2; i++)
 		if (!profile_has_split(stages[i].profile))
 			layout_say(4, "  %s: %s", compare_name(&stages[i]),
@@ -252,91 +251,11 @@ static void prediction(const struct compare_stage *before, const struct profile 
 	free(text);
 }
 
-static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
+static void print_pairs(const struct table *table, struct compare_pairs pairs,
+			const struct profile *profile)
 {
-	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
-
-	if (pair->before == NULL || pair->after == NULL)
-		layout_say(10, "  %-7s %8s in %s  %s", pair->before == NULL ? "new" : "gone",
-			   show_time(kernel->busy_ns), show_several(kernel->count, "run", "runs"),
-			   show_text(kernel->readable, 80));
-	else
-		layout_say(10, "  changed %8s, was %s (%s), in %s, was %s  %s",
-			   show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
-			   change_of(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
-			   show_several(kernel->count, "run", "runs"),
-			   show_count(pair->before->count), show_text(kernel->readable, 80));
-}
-
-static void kernels(const struct profile *before, const struct profile *after,
-		    unsigned noise_tenths)
-{
-	size_t used = 0;
-	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &used);
-
-	for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
-		show_pair(&pairs[i], noise_tenths);
-	if (used > KERNELS_MOST)
-		printf("  and %zu more kernels that changed less\n", used - KERNELS_MOST);
-	free(pairs);
-}
-
-/* Prints NVTX ranges by name, as far as the last stage has them. */
-static void ranges(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
-{
-	static const struct layout_column columns[] = {
-		{ "", .left = true, .flexible = true }, { "" }, { "" }, { "" }
-	};
-	const struct profile *last = stages[count - 1].profile, *before = stages[count - 2].profile;
-	struct layout_table *table = NULL;
-
-	for (size_t i = 0; i < last->stage_count; i++) {
-		int64_t old = UNKNOWN, new = last->stages[i].wall_ns;
-
-		for (size_t j = 0; j < before->stage_count; j++)
-			if (strcmp(before->stages[j].name, last->stages[i].name) == 0)
-				old = before->stages[j].wall_ns;
-		if (old < 0 || new < 0)
-			continue;
-		if (table == NULL) {
-			puts("\nNVTX ranges of the last two stages, wall time");
-			table = layout_table(columns, HP_LEN(columns));
-		}
-		layout_cell(table, "  %s", show_text(last->stages[i].name, 60));
-		layout_cell(table, "%s", show_time(old));
-		layout_cell(table, "%s", show_time(new));
-		layout_cell(table, "%s", change_of(old, new, noise_tenths));
-		layout_tone(table, tone_of(change_of(old, new, noise_tenths), true));
-		layout_row(table);
-	}
-	layout_print(table, false);
-}
-
-/* Prints what a next stage could save.  A program that failed has no next stage. */
-static void next(const struct profile *last)
-{
-	static const struct layout_column columns[] = { { "", .left = true, .flexible = true },
-							{ "" },
-							{ "" } };
-	struct layout_table *table = NULL;
-
-	if (last->process.exit_status > 0)
-		return;
-	for (size_t i = 0; i < last->bound_count; i++) {
-		const struct profile_bound *bound = &last->bounds[i];
-
-		if (bound->saves_ns <= 0)
-			continue;
-		if (table == NULL) {
-			puts("\nWhat the next stage could save (bounds, not promises)");
-			table = layout_table(columns, HP_LEN(columns));
-		}
-		layout_cell(table, "  %s", show_bound(bound->name));
-		layout_cell(table, "at most %s", show_time(bound->saves_ns));
-		layout_cell(table, "%s", show_share(bound->saves_ns, last->wall_ns));
-		layout_row(table);
-	}
-	layout_print(table, false);
+	table_print(table, profile, &pairs, false);
+	free(pairs.items);
 }
 
 void compare_show_table(const struct compare_stage *stages, size_t count, unsigned least_tenths,
@@ -350,14 +269,20 @@ void compare_show_table(const struct compare_stage *stages, size_t count, unsign
 
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned least_tenths)
 {
+	const struct profile *last = stages[count - 1].profile;
 	unsigned noise_tenths = least_tenths;
 
 	for (size_t i = 1; i < count; i++) {
 		noise_tenths = compare_noise(&stages[i - 1], &stages[i], least_tenths);
 		step(&stages[i - 1], noise_tenths);
 		prediction(&stages[i - 1], stages[i].profile);
-		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);
+		print_pairs(&compare_kernel_table,
+			    compare_kernels(stages[i - 1].profile, stages[i].profile, noise_tenths),
+			    stages[i].profile);
 	}
-	ranges(stages, count, noise_tenths);
-	next(stages[count - 1].profile);
+	print_pairs(&compare_range_table,
+		    compare_ranges(stages[count - 2].profile, last, noise_tenths), last);
+	/* What a next stage could save.  A program that failed has no next stage. */
+	if (last->process.exit_status <= 0)
+		table_print(&table_bounds, last, NULL, false);
 }

@@ -80,49 +80,6 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count)
 	fprintf(to, "%s.</p>\n", is_repeated ? "" : ", assumed");
 }
 
-struct pairs {
-	const struct compare_pair *items;
-	size_t count;
-	unsigned noise_tenths;
-};
-
-static const struct table_column pair_columns[] = {
-	{ NULL, "Kernel", TABLE_TEXT }, { NULL, "What", TABLE_TEXT },
-	{ NULL, "Before", TABLE_TIME }, { NULL, "After", TABLE_TIME },
-	{ NULL, "Change", TABLE_TEXT },
-};
-
-static void fill_pairs(struct table_rows *rows, struct profile *profile)
-{
-	const struct pairs *pairs = table_with(rows);
-
-	(void)profile;
-	for (size_t i = 0; i < pairs->count; i++) {
-		const struct compare_pair *pair = &pairs->items[i];
-		int64_t before = pair->before != NULL ? pair->before->busy_ns : 0;
-		int64_t after = pair->after != NULL ? pair->after->busy_ns : 0;
-		const struct table_cell cells[] = {
-			table_text(pair->after != NULL ? pair->after->readable
-						       : pair->before->readable),
-			table_text(pair->before == NULL  ? "new"
-				   : pair->after == NULL ? "gone"
-							 : "changed"),
-			table_number(before),
-			table_number(after),
-			table_text_made(rows, "%s",
-					compare_ratio(before, after, pairs->noise_tenths)),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
-}
-
-static const struct table pair_table = {
-	.columns = pair_columns,
-	.count = HP_LEN(pair_columns),
-	.fill = fill_pairs,
-};
-
 /* Writes what was advised for the previous stage, and whether the prediction came true. */
 static void prediction(FILE *to, const struct compare_stage *stages)
 {
@@ -142,21 +99,19 @@ static void prediction(FILE *to, const struct compare_stage *stages)
 static void step_details(FILE *to, const struct compare_stage *stages)
 {
 	unsigned noise_tenths = compare_noise(&stages[0], &stages[1], COMPARE_NOISE_TENTHS);
-	size_t count = 0;
-	struct compare_pair *pairs =
-		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths, &count);
+	struct compare_pairs pairs =
+		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths);
 
 	fputs("<details><summary>From ", to);
 	page_text(to, compare_name(&stages[0]));
 	fputs(" to ", to);
 	page_text(to, compare_name(&stages[1]));
 	fprintf(to, ": %s new, gone or changed</summary>\n",
-		show_several((int64_t)count, "kernel is", "kernels are"));
+		show_several((int64_t)pairs.count, "kernel is", "kernels are"));
 	prediction(to, stages);
-	table_page(to, &pair_table, stages[1].profile,
-		   &(struct pairs){ pairs, count, noise_tenths }, false);
+	table_page(to, &compare_kernel_table, stages[1].profile, &pairs, false);
 	fputs("</details>\n", to);
-	free(pairs);
+	free(pairs.items);
 }
 
 void html_comparison(FILE *to, const struct compare_stage *stages, size_t count)

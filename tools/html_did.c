@@ -57,7 +57,7 @@ static void fill_environment(struct table_rows *rows, struct profile *profile)
 			continue;
 		const struct table_cell cells[] = { table_text(texts[i][0]),
 						    table_text_made(rows, "%s", texts[i][1]) };
-		table_add(rows, cells, HP_LEN(cells));
+		table_add(rows, NULL, cells, HP_LEN(cells));
 	}
 }
 

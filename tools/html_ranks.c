@@ -172,7 +172,7 @@ static void fill_spread(struct table_rows *rows, struct profile *profile)
 		};
 
 		if (spread->most > 0)
-			table_add(rows, cells, HP_LEN(cells));
+			table_add(rows, NULL, cells, HP_LEN(cells));
 	}
 }
 

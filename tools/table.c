@@ -58,9 +58,9 @@ struct table_cell table_place_named(const struct profile_frame *frame, const cha
 	return (struct table_cell){ .frame = frame, .text = name, .is_named = true };
 }
 
-int64_t table_mean(int64_t ns, int64_t count)
+struct table_cell table_mean(int64_t ns, int64_t count)
 {
-	return ns >= 0 && count > 0 ? ns / count : UNKNOWN;
+	return table_number(ns >= 0 && count > 0 ? ns / count : UNKNOWN);
 }
 
 int64_t table_value(enum table_unit unit, const struct table_cell *cell)
@@ -162,14 +162,36 @@ static bool says_nothing(const struct table_cell *cell)
 	       cell->frame == NULL;
 }
 
-struct table_row *table_add(struct table_rows *rows, const struct table_cell *cells, size_t count)
+/* Puts fields of the item and the given cells in the order of the columns. */
+static void merge(const struct table *table, const char *item, const struct table_cell *cells,
+		  size_t count, struct table_cell *ret)
+{
+	const struct table_cell *next = cells;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (column->at == 0)
+			ret[i] = *next++;
+		else if (column->unit == TABLE_TEXT)
+			ret[i] = table_text(*(const char *const *)(item + column->at - 1));
+		else
+			ret[i] = table_number(*(const int64_t *)(item + column->at - 1));
+	}
+	assert(next == cells + count);
+}
+
+struct table_row *table_add(struct table_rows *rows, const void *item,
+			    const struct table_cell *cells, size_t count)
 {
 	static struct table_row unused;
+	struct table_cell all[TABLE_COLUMNS_MOST];
 
-	assert(count == rows->table->count);
+	assert(rows->table->count <= TABLE_COLUMNS_MOST);
+	merge(rows->table, item, cells, count, all);
 	rows->added++;
 	if (rows->form == TABLE_CSV)
-		table_csv_row(rows, cells);
+		table_csv_row(rows, all);
 	if (rows->form == TABLE_CSV || rows->count == rows->most)
 		return &unused;
 	if (rows->count == rows->room) {
@@ -182,12 +204,12 @@ struct table_row *table_add(struct table_rows *rows, const struct table_cell *ce
 		rows->room = room;
 	}
 	struct table_row *row = &rows->items[rows->count++];
-	row->cells = profile_allocate(rows->profile, count, sizeof(*cells));
-	memcpy(row->cells, cells, count * sizeof(*cells));
+	row->cells = profile_allocate(rows->profile, rows->table->count, sizeof(*all));
+	memcpy(row->cells, all, rows->table->count * sizeof(*all));
 	row->note = NULL;
 	row->site = UNKNOWN;
-	for (size_t i = 0; i < count; i++)
-		rows->needed[i] |= !says_nothing(&cells[i]);
+	for (size_t i = 0; i < rows->table->count; i++)
+		rows->needed[i] |= !says_nothing(&all[i]);
 	return row;
 }
 

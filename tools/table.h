@@ -28,7 +28,9 @@ struct table_column {
 	enum table_unit unit;
 	unsigned drop; /* a narrow report leaves the highest out first; 0: never */
 	unsigned most; /* characters of a place in a report; 0: the usual number */
+	size_t at;     /* TABLE_AT(): a field of the item of the row; 0: a cell of its own */
 };
+#define TABLE_AT(type, field) .at = offsetof(struct type, field) + 1
 
 /* A figure, a text or a place.  The functions below make cells. */
 struct table_cell {
@@ -43,6 +45,8 @@ struct table_row {
 	const char *note; /* a paragraph below the row in a report, or NULL */
 	int64_t site;     /* links of a page lead to the first row of a copy site; or UNKNOWN */
 };
+
+#define TABLE_COLUMNS_MOST 40
 
 struct table_rows;
 
@@ -65,14 +69,16 @@ bool table_is_all(const struct table_rows *rows); /* a report with --all */
 const void *table_with(const struct table_rows *rows);
 
 /*
- * Adds a row.  Texts must live until the table is written.  Returns the row, whose other fields may
- * be set until the next call.
+ * Adds the row of an item: fields of it, and a cell for each other column, in their order.  Texts
+ * must live until the table is written.  Returns the row, whose other fields may be set until the
+ * next call.
  */
-struct table_row *table_add(struct table_rows *rows, const struct table_cell *cells, size_t count);
+struct table_row *table_add(struct table_rows *rows, const void *item,
+			    const struct table_cell *cells, size_t count);
 
-/* Adds a row of these cells. */
-#define TABLE_ROW(rows, ...)                                        \
-	table_add(rows, (const struct table_cell[]){ __VA_ARGS__ }, \
+/* The same with the cells as arguments. */
+#define TABLE_ROW(rows, item, ...)                                        \
+	table_add(rows, item, (const struct table_cell[]){ __VA_ARGS__ }, \
 		  sizeof((const struct table_cell[]){ __VA_ARGS__ }) / sizeof(struct table_cell))
 
 /* Appends to the title; adds a sentence below the table. */
@@ -97,8 +103,7 @@ struct table_cell table_place_named(const struct profile_frame *frame, const cha
 /* Returns the figure of a cell; of a rate, bytes per second. */
 int64_t table_value(enum table_unit unit, const struct table_cell *cell);
 
-/* Returns the mean of `count` times; UNKNOWN if there is none. */
-int64_t table_mean(int64_t ns, int64_t count);
+struct table_cell table_mean(int64_t ns, int64_t count);
 
 /*
  * Write a table; nothing if it has no rows and no sentences.  They omit columns that say nothing in

@@ -67,7 +67,8 @@ static void report_rows(const struct table_rows *rows)
 	}
 	layout_print(table, rows->all || rows->table->is_wrapped);
 	if (rows->added > rows->count)
-		printf("  and %zu more (--all)\n", rows->added - rows->count);
+		printf("  and %zu more%s\n", rows->added - rows->count,
+		       rows->table->name != NULL ? " (--all)" : "");
 }
 
 void table_print(const struct table *table, const struct profile *profile, const void *with,

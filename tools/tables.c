@@ -13,13 +13,12 @@
 #include <string.h>
 
 static const struct table_column kernel_columns[] = {
-	{ "kernel", "Name", TABLE_TEXT },
+	{ "kernel", "Name", TABLE_TEXT, TABLE_AT(profile_kernel, readable) },
 	{ NULL, "Time%", TABLE_SHARE },
-	{ NULL, "Total", TABLE_TIME },
-	{ "count", "Runs", TABLE_COUNT },
-	{ "busy_ns", NULL, TABLE_TIME },
+	{ "busy_ns", "Total", TABLE_TIME, TABLE_AT(profile_kernel, busy_ns) },
+	{ "count", "Runs", TABLE_COUNT, TABLE_AT(profile_kernel, count) },
 	{ NULL, "Avg", TABLE_TIME },
-	{ "longest_ns", "Max", TABLE_TIME, .drop = 1 },
+	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_kernel, longest_ns) },
 };
 
 static void fill_kernel(struct table_rows *rows, struct profile *profile)
@@ -27,20 +26,10 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 	const struct profile_kernel **kernels = order_kernels(profile);
 	int64_t graphs = profile->host.graph_launches, memsets = profile->memsets.count;
 
-	for (size_t i = 0; i < profile->kernel_count; i++) {
-		const struct profile_kernel *kernel = kernels[i];
-		const struct table_cell cells[] = {
-			table_text(kernel->readable),
-			table_share(kernel->busy_ns, profile->kernel_runs.busy_ns),
-			table_number(kernel->busy_ns),
-			table_number(kernel->count),
-			table_number(kernel->busy_ns),
-			table_number(table_mean(kernel->busy_ns, kernel->count)),
-			table_number(kernel->longest_ns),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->kernel_count; i++)
+		TABLE_ROW(rows, kernels[i],
+			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
+			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
 	table_subtitle(rows, "%s%s%s%s%s",
 		       show_several(profile->host.launches, "launch", "launches"),
 		       graphs > 0 ? ", " : "",
@@ -53,75 +42,60 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 
 static const struct table_column launch_columns[] = {
 	{ "", "Launched at", TABLE_PLACE },
-	{ "device_ns", "Kernel time", TABLE_TIME },
-	{ "kernels", "Kernels", TABLE_COUNT },
-	{ "host_ns", "At launch", TABLE_TIME },
+	{ "device_ns", "Kernel time", TABLE_TIME, TABLE_AT(profile_launch, device_ns) },
+	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(profile_launch, kernels) },
+	{ "host_ns", "At launch", TABLE_TIME, TABLE_AT(profile_launch, host_ns) },
 };
+
 static void fill_launch(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_launch **all = order_launches(profile);
 
 	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
-		TABLE_ROW(rows, table_place(names_frame(profile, &all[i]->frames, false), ""),
-			  table_number(all[i]->device_ns), table_number(all[i]->kernels),
-			  table_number(all[i]->host_ns));
+		TABLE_ROW(rows, all[i],
+			  table_place(names_frame(profile, &all[i]->frames, false), ""));
 	table_subtitle(rows, "kernel time by place of launch");
 }
 
 static const struct table_column call_columns[] = {
-	{ "call", "Name", TABLE_TEXT },    { "class", "Kind", TABLE_TEXT, .drop = 2 },
-	{ NULL, "Wall%", TABLE_SHARE },    { NULL, "Total", TABLE_TIME },
-	{ "count", "Calls", TABLE_COUNT }, { "total_ns", NULL, TABLE_TIME },
-	{ NULL, "Avg", TABLE_TIME },       { "longest_ns", "Max", TABLE_TIME, .drop = 1 },
+	{ "call", "Name", TABLE_TEXT, TABLE_AT(profile_call, name) },
+	{ "class", "Kind", TABLE_TEXT, .drop = 2, TABLE_AT(profile_call, class) },
+	{ NULL, "Wall%", TABLE_SHARE },
+	{ "total_ns", "Total", TABLE_TIME, TABLE_AT(profile_call, total_ns) },
+	{ "count", "Calls", TABLE_COUNT, TABLE_AT(profile_call, count) },
+	{ NULL, "Avg", TABLE_TIME },
+	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_call, longest_ns) },
 };
 
 static void fill_call(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_call **calls = order_calls(profile);
 
-	for (size_t i = 0; i < profile->call_count; i++) {
-		const struct profile_call *call = calls[i];
-		const struct table_cell cells[] = {
-			table_text(call->name),
-			table_text(call->class),
-			table_share(call->total_ns, profile->wall_ns),
-			table_number(call->total_ns),
-			table_number(call->count),
-			table_number(call->total_ns),
-			table_number(table_mean(call->total_ns, call->count)),
-			table_number(call->longest_ns),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->call_count; i++)
+		TABLE_ROW(rows, calls[i], table_share(calls[i]->total_ns, profile->wall_ns),
+			  table_mean(calls[i]->total_ns, calls[i]->count));
 	table_subtitle(rows, "host time inside driver calls");
 }
 
 static const struct table_column bound_columns[] = {
-	{ "name", NULL, TABLE_TEXT },
+	{ "name", NULL, TABLE_TEXT, TABLE_AT(profile_bound, name) },
 	{ NULL, "What", TABLE_TEXT },
-	{ "wall_ns", "Takes at least", TABLE_TIME },
-	{ "saves_ns", "Saves at most", TABLE_TIME },
+	{ "wall_ns", "Takes at least", TABLE_TIME, TABLE_AT(profile_bound, wall_ns) },
+	{ "saves_ns", "Saves at most", TABLE_TIME, TABLE_AT(profile_bound, saves_ns) },
 	{ NULL, "Of wall", TABLE_SHARE },
-	{ "assumes", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT, TABLE_AT(profile_bound, assumes) },
 };
 
 static void fill_bound(struct table_rows *rows, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->bound_count; i++) {
 		const struct profile_bound *bound = &profile->bounds[i];
-		const struct table_cell cells[] = {
-			table_text(bound->name),
-			table_text_made(rows, "%s", show_bound(bound->name)),
-			table_number(bound->wall_ns),
-			table_number(bound->saves_ns),
-			table_share(bound->saves_ns, profile->wall_ns),
-			table_text(bound->assumes),
-		};
 
 		if (bound->wall_ns < 0 || bound->saves_ns == 0)
 			continue;
-		struct table_row *row = table_add(rows, cells, HP_LEN(cells));
+		struct table_row *row =
+			TABLE_ROW(rows, bound, table_text_made(rows, "%s", show_bound(bound->name)),
+				  table_share(bound->saves_ns, profile->wall_ns));
 		if (bound->assumes != NULL)
 			row->note = table_text_made(rows, "if %s", bound->assumes).text;
 	}
@@ -129,38 +103,34 @@ static void fill_bound(struct table_rows *rows, struct profile *profile)
 }
 
 static const struct table_column range_columns[] = {
-	{ "range", "Range", TABLE_TEXT },      { "domain", NULL, TABLE_TEXT },
-	{ "entered", "Entered", TABLE_COUNT }, { "wall_ns", "Wall", TABLE_TIME },
+	{ "range", "Range", TABLE_TEXT, TABLE_AT(profile_stage, name) },
+	{ "domain", NULL, TABLE_TEXT, TABLE_AT(profile_stage, domain) },
+	{ "entered", "Entered", TABLE_COUNT, TABLE_AT(profile_stage, entered) },
+	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(profile_stage, wall_ns) },
 #define STATE(field, title, heading, dropped) \
-	{ #field "_ns", heading, TABLE_TIME, .drop = dropped },
+	{ #field "_ns", heading, TABLE_TIME, dropped, TABLE_AT(profile_stage, split.field##_ns) },
 #include "base/states.def"
-	{ "h2d_bytes", NULL, TABLE_BYTES },    { "d2h_bytes", NULL, TABLE_BYTES },
-	{ "launches", NULL, TABLE_COUNT },
+	{ "h2d_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, h2d.bytes) },
+	{ "d2h_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, d2h.bytes) },
+	{ "launches", NULL, TABLE_COUNT, TABLE_AT(profile_stage, launches) },
 };
 
 static void fill_range(struct table_rows *rows, struct profile *profile)
 {
-	for (size_t i = 0; i < profile->stage_count; i++) {
-		const struct profile_stage *range = &profile->stages[i];
-		const struct table_cell cells[] = {
-			table_text(range->name),        table_text(range->domain),
-			table_number(range->entered),   table_number(range->wall_ns),
-#define STATE(field, title, heading, dropped) table_number(range->split.field##_ns),
-#include "base/states.def"
-			table_number(range->h2d.bytes), table_number(range->d2h.bytes),
-			table_number(range->launches),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->stage_count; i++)
+		table_add(rows, &profile->stages[i], NULL, 0);
 }
 
 static const struct table_column duration_columns[] = {
-	{ "kind", "Kind", TABLE_TEXT },        { "name", "Name", TABLE_TEXT },
-	{ "count", "Count", TABLE_COUNT },     { "bytes", NULL, TABLE_BYTES },
-	{ "total_ns", NULL, TABLE_TIME },      { "least_ns", "Min", TABLE_TIME },
-	{ "median_ns", "Median", TABLE_TIME }, { "p99_ns", "P99", TABLE_TIME },
-	{ "most_ns", "Max", TABLE_TIME },
+	{ "kind", "Kind", TABLE_TEXT },
+	{ "name", "Name", TABLE_TEXT, TABLE_AT(each, name) },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(each, count) },
+	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(each, bytes) },
+	{ "total_ns", NULL, TABLE_TIME, TABLE_AT(each, total_ns) },
+	{ "least_ns", "Min", TABLE_TIME, TABLE_AT(each, spread.least) },
+	{ "median_ns", "Median", TABLE_TIME, TABLE_AT(each, spread.median) },
+	{ "p99_ns", "P99", TABLE_TIME, TABLE_AT(each, spread.p99) },
+	{ "most_ns", "Max", TABLE_TIME, TABLE_AT(each, spread.most) },
 };
 
 static void fill_duration(struct table_rows *rows, struct profile *profile)
@@ -168,21 +138,8 @@ static void fill_duration(struct table_rows *rows, struct profile *profile)
 	size_t count;
 	const struct each *each = each_make(profile, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct table_cell cells[] = {
-			table_text(each_kind_name(each[i].kind)),
-			table_text(each[i].name),
-			table_number(each[i].count),
-			table_number(each[i].bytes),
-			table_number(each[i].total_ns),
-			table_number(each[i].spread.least),
-			table_number(each[i].spread.median),
-			table_number(each[i].spread.p99),
-			table_number(each[i].spread.most),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < count; i++)
+		TABLE_ROW(rows, &each[i], table_text(each_kind_name(each[i].kind)));
 	if (profile->events.dropped > 0)
 		table_say(rows, "%s not recorded: those shorter than %s.",
 			  show_several(profile->events.dropped, "event was", "events were"),
@@ -192,22 +149,22 @@ static void fill_duration(struct table_rows *rows, struct profile *profile)
 static const struct table_column track_columns[] = {
 	{ "track", NULL, TABLE_TEXT },
 	{ NULL, "Track", TABLE_TEXT },
-	{ "device", NULL, TABLE_COUNT },
+	{ "device", NULL, TABLE_COUNT, TABLE_AT(each_track, device) },
 	{ "context", NULL, TABLE_COUNT },
 	{ "stream", NULL, TABLE_COUNT },
 	{ "tid", NULL, TABLE_COUNT },
 	{ "thread", NULL, TABLE_TEXT },
 	{ NULL, "Busy", TABLE_SHARE },
-	{ "busy_ns", NULL, TABLE_TIME },
-	{ "kernels", "Kernels", TABLE_COUNT },
-	{ "kernels_ns", NULL, TABLE_TIME },
-	{ "copies", "Copies", TABLE_COUNT },
-	{ "bytes", "Bytes", TABLE_BYTES },
-	{ "copies_ns", "In copies", TABLE_TIME },
-	{ "waits", "Waits", TABLE_COUNT, .drop = 1 },
-	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1 },
-	{ "calls", NULL, TABLE_COUNT },
-	{ "calls_ns", NULL, TABLE_TIME },
+	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(each_track, busy_ns) },
+	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(each_track, kernels) },
+	{ "kernels_ns", NULL, TABLE_TIME, TABLE_AT(each_track, kernels_ns) },
+	{ "copies", "Copies", TABLE_COUNT, TABLE_AT(each_track, copies) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(each_track, copied_bytes) },
+	{ "copies_ns", "In copies", TABLE_TIME, TABLE_AT(each_track, copies_ns) },
+	{ "waits", "Waits", TABLE_COUNT, .drop = 1, TABLE_AT(each_track, waits) },
+	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1, TABLE_AT(each_track, waits_ns) },
+	{ "calls", NULL, TABLE_COUNT, TABLE_AT(each_track, calls) },
+	{ "calls_ns", NULL, TABLE_TIME, TABLE_AT(each_track, calls_ns) },
 };
 
 static struct table_cell name_track(struct table_rows *rows, const struct each_track *row)
@@ -231,39 +188,26 @@ static void fill_track(struct table_rows *rows, struct profile *profile)
 	const struct each_track *tracks = each_tracks(profile, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct each_track *row = &tracks[i];
-		const struct profile_track *track = row->track != NULL ? row->track : &none;
-		const struct table_cell cells[] = {
-			table_text(track->kind),
-			name_track(rows, row),
-			table_number(row->device),
-			table_number(track->context),
-			table_number(track->stream),
-			table_number(track->tid),
-			table_text(track->name),
-			table_share(row->busy_ns, profile->wall_ns),
-			table_number(row->busy_ns),
-			table_number(row->kernels),
-			table_number(row->kernels_ns),
-			table_number(row->copies),
-			table_number(row->copied_bytes),
-			table_number(row->copies_ns),
-			table_number(row->waits),
-			table_number(row->waits_ns),
-			table_number(row->calls),
-			table_number(row->calls_ns),
-		};
+		const struct profile_track *track =
+			tracks[i].track != NULL ? tracks[i].track : &none;
 
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, &tracks[i], table_text(track->kind), name_track(rows, &tracks[i]),
+			  table_number(track->context), table_number(track->stream),
+			  table_number(track->tid), table_text(track->name),
+			  table_share(tracks[i].busy_ns, profile->wall_ns));
 	}
 }
 
 static const struct table_column event_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },        { "track", NULL, TABLE_TEXT },
-	{ "device", NULL, TABLE_COUNT },     { "stream", NULL, TABLE_COUNT },
-	{ "tid", NULL, TABLE_COUNT },        { "start_ns", NULL, TABLE_TIME },
-	{ "duration_ns", NULL, TABLE_TIME }, { "name", NULL, TABLE_TEXT },
-	{ "bytes", NULL, TABLE_BYTES },
+	{ "kind", NULL, TABLE_TEXT },
+	{ "track", NULL, TABLE_TEXT },
+	{ "device", NULL, TABLE_COUNT },
+	{ "stream", NULL, TABLE_COUNT },
+	{ "tid", NULL, TABLE_COUNT },
+	{ "start_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, start_ns) },
+	{ "duration_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, duration_ns) },
+	{ "name", NULL, TABLE_TEXT },
+	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(profile_event, bytes) },
 };
 
 static void fill_event(struct table_rows *rows, struct profile *profile)
@@ -271,60 +215,46 @@ static void fill_event(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->events.row_count; i++) {
 		const struct profile_event *event = &profile->events.rows[i];
 		const struct profile_track *track = &profile->events.tracks[event->track];
-		const struct table_cell cells[] = {
-			table_text(each_kind_name(event->kind)),
-			table_text(track->kind),
-			table_number(track->device),
-			table_number(track->stream),
-			table_number(track->tid),
-			table_number(event->start_ns),
-			table_number(event->duration_ns),
-			table_text(event->name >= 0 ? profile->events.names[event->name] : NULL),
-			table_number(event->bytes),
-		};
 
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, event, table_text(each_kind_name(event->kind)),
+			  table_text(track->kind), table_number(track->device),
+			  table_number(track->stream), table_number(track->tid),
+			  table_text(event->name >= 0 ? profile->events.names[event->name] : NULL));
 	}
 }
 
 static const struct table_column counter_columns[] = {
-	{ "counter", "Counter", TABLE_TEXT },
-	{ "count", "Count", TABLE_COUNT },
+	{ "counter", "Counter", TABLE_TEXT, TABLE_AT(profile_entry, name) },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(profile_entry, value) },
 };
 
 static void fill_counter(struct table_rows *rows, struct profile *profile)
 {
-	for (size_t i = 0; i < profile->counters.count; i++) {
-		const struct profile_entry *counter = &profile->counters.items[i];
-		const struct table_cell cells[] = { table_text(counter->name),
-						    table_number(counter->value) };
-
-		if (counter->value != 0 || table_is_csv(rows))
-			table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->counters.count; i++)
+		if (profile->counters.items[i].value != 0 || table_is_csv(rows))
+			table_add(rows, &profile->counters.items[i], NULL, 0);
 }
 
 static const struct table_column option_columns[] = {
-	{ "option", "Option", TABLE_TEXT },
-	{ "value", "Value", TABLE_TEXT },
+	{ "option", "Option", TABLE_TEXT, TABLE_AT(profile_entry, name) },
+	{ "value", "Value", TABLE_TEXT, TABLE_AT(profile_entry, text) },
 };
 
 static void fill_option(struct table_rows *rows, struct profile *profile)
 {
-	for (size_t i = 0; i < profile->options.count; i++) {
-		const struct profile_entry *option = &profile->options.items[i];
-		const struct table_cell cells[] = { table_text(option->name),
-						    table_text(option->text) };
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->options.count; i++)
+		table_add(rows, &profile->options.items[i], NULL, 0);
 }
 
 static const struct table_column advice_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },    { "what", NULL, TABLE_TEXT },
-	{ "place", NULL, TABLE_TEXT },   { "saves_ns", NULL, TABLE_TIME },
-	{ "basis", NULL, TABLE_TEXT },   { "how", NULL, TABLE_TEXT },
-	{ "assumes", NULL, TABLE_TEXT }, { "hotpin_run_does_it", NULL, TABLE_COUNT },
+	{ "kind", NULL, TABLE_TEXT },
+	{ "what", NULL, TABLE_TEXT },
+	{ "place", NULL, TABLE_TEXT },
+	{ "saves_ns", NULL, TABLE_TIME, TABLE_AT(advice, saves_ns) },
+	{ "basis", NULL, TABLE_TEXT },
+	{ "how", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT },
+	{ "hotpin_run_does_it", NULL, TABLE_COUNT },
 };
 
 static void fill_advice(struct table_rows *rows, struct profile *profile)
@@ -334,28 +264,23 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 	advice_make(profile, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct advice *entry = &list.items[i];
-		const struct table_cell cells[] = {
-			table_text(advice_kinds[entry->kind]),
-			table_text(entry->what),
-			table_text(entry->where),
-			table_number(entry->saves_ns),
-			table_text(entry->is_estimate ? "estimate" : "bound"),
-			table_text(entry->how),
-			table_text(entry->assumes),
-			table_number(entry->hotpin_does_it),
-		};
 
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, entry, table_text(advice_kinds[entry->kind]),
+			  table_text(entry->what), table_text(entry->where),
+			  table_text(entry->is_estimate ? "estimate" : "bound"),
+			  table_text(entry->how), table_text(entry->assumes),
+			  table_number(entry->hotpin_does_it));
 	}
 }
 
 static const struct table_column summary_columns[] = {
-	{ "program", NULL, TABLE_TEXT },
-	{ "host", NULL, TABLE_TEXT },
-	{ "device", NULL, TABLE_TEXT },
-	{ "backend", NULL, TABLE_TEXT },
-	{ "wall_ns", "Wall time", TABLE_TIME },
-#define STATE(field, title, heading, dropped) { #field "_ns", "  " title, TABLE_TIME },
+	{ "program", NULL, TABLE_TEXT, TABLE_AT(profile, process.program) },
+	{ "host", NULL, TABLE_TEXT, TABLE_AT(profile, process.host) },
+	{ "device", NULL, TABLE_TEXT, TABLE_AT(profile, environment.device) },
+	{ "backend", NULL, TABLE_TEXT, TABLE_AT(profile, backend.kind) },
+	{ "wall_ns", "Wall time", TABLE_TIME, TABLE_AT(profile, wall_ns) },
+#define STATE(field, title, heading, dropped) \
+	{ #field "_ns", "  " title, TABLE_TIME, TABLE_AT(profile, split.field##_ns) },
 #include "base/states.def"
 	{ "h2d_bytes", "H2D copies", TABLE_BYTES },
 	{ "h2d_bytes_per_s", "  GB/s", TABLE_RATE },
@@ -365,16 +290,18 @@ static const struct table_column summary_columns[] = {
 	{ "d2h_at_call_bytes_per_s", "  GB/s, at call", TABLE_RATE },
 	{ "copies", "Copies", TABLE_COUNT },
 	{ "pinned_bytes", "From pinned memory", TABLE_BYTES },
-	{ "copy_calls_ns", "Blocked in copy calls", TABLE_TIME },
-	{ "waiting_for_kernels_ns", "  for kernels", TABLE_TIME },
+	{ "copy_calls_ns", "Blocked in copy calls", TABLE_TIME,
+	  TABLE_AT(profile, host.copy_calls_ns) },
+	{ "waiting_for_kernels_ns", "  for kernels", TABLE_TIME,
+	  TABLE_AT(profile, host.waiting_for_kernels_ns) },
 	{ "kernel_runs", "Kernel runs", TABLE_COUNT },
-	{ "kernel_busy_ns", "  Total time", TABLE_TIME },
+	{ "kernel_busy_ns", "  Total time", TABLE_TIME, TABLE_AT(profile, kernel_runs.busy_ns) },
 	{ "h2d_copies", NULL, TABLE_COUNT },
 	{ "h2d_ns", NULL, TABLE_TIME },
 	{ "d2h_copies", NULL, TABLE_COUNT },
 	{ "d2h_ns", NULL, TABLE_TIME },
-	{ "waits_ns", NULL, TABLE_TIME },
-	{ "saved_ns", NULL, TABLE_TIME },
+	{ "waits_ns", NULL, TABLE_TIME, TABLE_AT(profile, host.waits_ns) },
+	{ "saved_ns", NULL, TABLE_TIME, TABLE_AT(profile, effect.saved_ns) },
 };
 
 /* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
@@ -406,36 +333,16 @@ static void fill_summary(struct table_rows *rows, struct profile *profile)
 {
 	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
-	const struct table_cell cells[] = {
-		table_text(profile->process.program),
-		table_text(profile->process.host),
-		table_text(profile->environment.device),
-		table_text(profile->backend.kind),
-		table_number(profile->wall_ns),
-#define STATE(field, title, heading, dropped) table_number(profile->split.field##_ns),
-#include "base/states.def"
-		table_number(up.bytes),
-		table_rate(device ? up.bytes : UNKNOWN, up.host_ns),
-		rate_at_call(profile, "h2d"),
-		table_number(down.bytes),
-		table_rate(device ? down.bytes : UNKNOWN, down.host_ns),
-		rate_at_call(profile, "d2h"),
-		table_number(profile_add(up.count, down.count)),
-		table_number(pinned_bytes(profile)),
-		table_number(profile->host.copy_calls_ns),
-		table_number(profile->host.waiting_for_kernels_ns),
-		table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
-							     : profile->host.launches),
-		table_number(profile->kernel_runs.busy_ns),
-		table_number(up.count),
-		table_number(up.host_ns),
-		table_number(down.count),
-		table_number(down.host_ns),
-		table_number(profile->host.waits_ns),
-		table_number(profile->effect.saved_ns),
-	};
 
-	table_add(rows, cells, HP_LEN(cells));
+	TABLE_ROW(rows, profile, table_number(up.bytes),
+		  table_rate(device ? up.bytes : UNKNOWN, up.host_ns), rate_at_call(profile, "h2d"),
+		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.host_ns),
+		  rate_at_call(profile, "d2h"), table_number(profile_add(up.count, down.count)),
+		  table_number(pinned_bytes(profile)),
+		  table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
+							       : profile->host.launches),
+		  table_number(up.count), table_number(up.host_ns), table_number(down.count),
+		  table_number(down.host_ns));
 }
 
 static void say_deferred(struct table_rows *rows, const struct profile *profile)
@@ -490,6 +397,9 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 
 #define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
 
+/* clang-format off */
+const struct table table_bounds = { "bounds", "What if", FILL(bound), .of_device = true, .report = TABLE_ALL, .elsewhere = true };
+/* clang-format on */
 const struct table table_summary = { "summary", NULL, FILL(summary) };
 const struct table table_counters = { "counters", "Counters", FILL(counter), .report = TABLE_ALL,
 				      .elsewhere = true };
@@ -511,7 +421,7 @@ const struct table *const tables[] = {
 	&table_sites,
 	&table_buffers,
 	&table_repeats,
-	&(const struct table){ "bounds", "What if", FILL(bound), .of_device = true, .report = TABLE_ALL, .is_wrapped = true, .elsewhere = true },
+	&table_bounds,
 	&table_did,
 	&table_python,
 	&table_functions,

@@ -11,7 +11,7 @@
 
 extern const struct table table_copies, table_sizes, table_sites, table_buffers, table_repeats;
 extern const struct table table_gaps, table_python, table_functions;
-extern const struct table table_counters, table_options, table_did;
+extern const struct table table_bounds, table_counters, table_options, table_did;
 
 /* One row: the figures that `hotpin compare` compares. */
 extern const struct table table_summary;

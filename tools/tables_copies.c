@@ -54,22 +54,22 @@ static struct table_cell of_peak(const struct profile *profile, const struct pro
 }
 
 static const struct table_column copy_columns[] = {
-	{ "view", NULL, TABLE_TEXT },
-	{ "direction", NULL, TABLE_TEXT },
-	{ "memory", NULL, TABLE_TEXT },
+	{ "view", NULL, TABLE_TEXT, TABLE_AT(profile_transfer, view) },
+	{ "direction", NULL, TABLE_TEXT, TABLE_AT(profile_transfer, direction) },
+	{ "memory", NULL, TABLE_TEXT, TABLE_AT(profile_transfer, memory) },
 	{ NULL, "Operation", TABLE_TEXT },
 	{ NULL, "Time%", TABLE_SHARE, .drop = 3 },
 	{ NULL, "Total", TABLE_TIME },
-	{ "count", "Count", TABLE_COUNT },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(profile_transfer, count) },
 	{ NULL, "Avg", TABLE_TIME, .drop = 2 },
-	{ "bytes", "Bytes", TABLE_BYTES },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_transfer, bytes) },
 	{ NULL, "GB/s", TABLE_RATE },
 	{ NULL, "Peak%", TABLE_SHARE, .drop = 1 },
-	{ "busy_ns", NULL, TABLE_TIME },
-	{ "host_ns", NULL, TABLE_TIME },
-	{ "sync_count", NULL, TABLE_COUNT },
-	{ "sync_bytes", NULL, TABLE_BYTES },
-	{ "sync_ns", NULL, TABLE_TIME },
+	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(profile_transfer, busy_ns) },
+	{ "host_ns", NULL, TABLE_TIME, TABLE_AT(profile_transfer, host_ns) },
+	{ "sync_count", NULL, TABLE_COUNT, TABLE_AT(profile_transfer, sync_count) },
+	{ "sync_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_transfer, sync_bytes) },
+	{ "sync_ns", NULL, TABLE_TIME, TABLE_AT(profile_transfer, sync_ns) },
 };
 
 static void add_copies(struct table_rows *rows, const struct profile *profile,
@@ -80,29 +80,13 @@ static void add_copies(struct table_rows *rows, const struct profile *profile,
 	/* The time of an asynchronous call is not the time of its copy. */
 	struct table_cell rate = device ? table_rate(profile_timed_bytes(row), row->busy_ns)
 					: table_rate(row->sync_bytes, row->sync_ns);
-	const struct table_cell cells[] = {
-		table_text(row->view),
-		table_text(row->direction),
-		table_text(row->memory),
-		operation(rows, profile, row->direction, row->memory),
-		table_share(ns, whole_ns),
-		table_number(ns),
-		table_number(row->count),
-		table_number(table_mean(ns, row->count)),
-		table_number(row->bytes),
-		rate,
-		device ? of_peak(profile, row) : table_number(UNKNOWN),
-		table_number(row->busy_ns),
-		table_number(row->host_ns),
-		table_number(row->sync_count),
-		table_number(row->sync_bytes),
-		table_number(row->sync_ns),
-	};
 
-	table_add(rows, cells, HP_LEN(cells));
+	TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
+		  table_share(ns, whole_ns), table_number(ns), table_mean(ns, row->count), rate,
+		  device ? of_peak(profile, row) : table_number(UNKNOWN));
 }
 
-static void fill_copies(struct table_rows *rows, struct profile *profile)
+static void fill_copy(struct table_rows *rows, struct profile *profile)
 {
 	bool device = is_of_device(profile), any_unknown = false;
 	int64_t whole_ns = 0;
@@ -130,25 +114,15 @@ static void fill_copies(struct table_rows *rows, struct profile *profile)
 				"driver's earlier staging counts only as call time.");
 }
 
-const struct table table_copies = {
-	.name = "copies",
-	.title = "Copies",
-	.columns = copy_columns,
-	.count = HP_LEN(copy_columns),
-	.fill = fill_copies,
-	.elsewhere = true,
-	.of_device = true,
-};
-
 static const struct table_column size_columns[] = {
 	{ "view", NULL, TABLE_TEXT },
 	{ "direction", NULL, TABLE_TEXT },
 	{ "memory", NULL, TABLE_TEXT },
 	{ NULL, "Operation", TABLE_TEXT },
-	{ "from_bytes", "From size", TABLE_SIZE },
-	{ "count", "Copies", TABLE_COUNT },
-	{ "bytes", "Bytes", TABLE_BYTES },
-	{ "busy_ns", "Time", TABLE_TIME },
+	{ "from_bytes", "From size", TABLE_SIZE, TABLE_AT(profile_size, from_bytes) },
+	{ "count", "Copies", TABLE_COUNT, TABLE_AT(profile_size, count) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_size, bytes) },
+	{ "busy_ns", "Time", TABLE_TIME, TABLE_AT(profile_size, busy_ns) },
 	{ NULL, "GB/s", TABLE_RATE },
 };
 
@@ -170,7 +144,7 @@ static void say_sizes(struct table_rows *rows, const struct profile *profile,
 			  (long long)((__int128_t)(all->count % runs) * 10 / runs));
 }
 
-static void fill_sizes(struct table_rows *rows, struct profile *profile)
+static void fill_size(struct table_rows *rows, struct profile *profile)
 {
 	struct profile_sum all = { 0 }, small = { 0 };
 
@@ -182,19 +156,11 @@ static void fill_sizes(struct table_rows *rows, struct profile *profile)
 		for (size_t j = 0; j < row->size_count; j++) {
 			const struct profile_size *size = &row->sizes[j];
 			bool is_small = size->from_bytes < SMALL_BYTES;
-			const struct table_cell cells[] = {
-				table_text(row->view),
-				table_text(row->direction),
-				table_text(row->memory),
-				operation(rows, profile, row->direction, row->memory),
-				table_number(size->from_bytes),
-				table_number(size->count),
-				table_number(size->bytes),
-				table_number(size->busy_ns),
-				table_rate(size->bytes, size->busy_ns),
-			};
 
-			table_add(rows, cells, HP_LEN(cells));
+			TABLE_ROW(rows, size, table_text(row->view), table_text(row->direction),
+				  table_text(row->memory),
+				  operation(rows, profile, row->direction, row->memory),
+				  table_rate(size->bytes, size->busy_ns));
 			all.count = profile_add(all.count, size->count);
 			all.bytes = profile_add(all.bytes, size->bytes);
 			small.count = profile_add(small.count, is_small ? size->count : 0);
@@ -204,26 +170,15 @@ static void fill_sizes(struct table_rows *rows, struct profile *profile)
 	say_sizes(rows, profile, &all, &small);
 }
 
-const struct table table_sizes = {
-	.name = "sizes",
-	.title = "Sizes of copies",
-	.columns = size_columns,
-	.count = HP_LEN(size_columns),
-	.fill = fill_sizes,
-	.elsewhere = true,
-	.of_device = true,
-	.report = TABLE_ALL,
-};
-
 static const struct table_column site_columns[] = {
-	{ "direction", NULL, TABLE_TEXT },
-	{ "memory", NULL, TABLE_TEXT },
+	{ "direction", NULL, TABLE_TEXT, TABLE_AT(profile_row, direction) },
+	{ "memory", NULL, TABLE_TEXT, TABLE_AT(profile_row, memory) },
 	{ NULL, "Operation", TABLE_TEXT },
 	{ "", "Copy site", TABLE_PLACE },
 	{ NULL, "Caller", TABLE_PLACE, .drop = 1, .most = 24 },
-	{ "host_ns", "At call", TABLE_TIME },
-	{ "count", "Copies", TABLE_COUNT },
-	{ "bytes", "Bytes", TABLE_BYTES },
+	{ "host_ns", "At call", TABLE_TIME, TABLE_AT(profile_row, host_ns) },
+	{ "count", "Copies", TABLE_COUNT, TABLE_AT(profile_row, count) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_row, bytes) },
 };
 
 static bool has_unknown(const struct profile_site *site)
@@ -277,26 +232,18 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
-		const struct table_cell cells[] = {
-			table_text(row->direction),
-			table_text(row->memory),
-			operation(rows, profile, row->direction, row->memory),
-			table_place(place, ""),
-			caller,
-			table_number(row->host_ns),
-			table_number(row->count),
-			table_number(row->bytes),
-		};
 
 		if (row->count == 0 && !table_is_csv(rows))
 			continue;
-		struct table_row *added = table_add(rows, cells, HP_LEN(cells));
+		struct table_row *added =
+			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
+				  table_place(place, ""), caller);
 		added->site = site - profile->sites;
 		added->note = i + 1 == site->row_count ? note : NULL;
 	}
 }
 
-static void fill_sites(struct table_rows *rows, struct profile *profile)
+static void fill_site(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_site **sites = order_sites(profile);
 	bool any_unknown = false;
@@ -319,36 +266,26 @@ static void fill_sites(struct table_rows *rows, struct profile *profile)
 			  show_count(profile->sites_folded));
 }
 
-const struct table table_sites = {
-	.name = "sites",
-	.title = "Copy sites",
-	.columns = site_columns,
-	.count = HP_LEN(site_columns),
-	.fill = fill_sites,
-	.of_device = true,
-	.most = 10,
-};
-
 static const struct table_column buffer_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },
+	{ "kind", NULL, TABLE_TEXT, TABLE_AT(profile_buffer, kind) },
 	{ "", "Allocated at", TABLE_PLACE },
 	{ NULL, "At call", TABLE_TIME },
-	{ "largest_bytes", "Size", TABLE_BYTES, .drop = 1 },
-	{ "h2d_count", "H2D copies", TABLE_COUNT, .drop = 4 },
-	{ "h2d_bytes", "H2D bytes", TABLE_BYTES },
-	{ "h2d_host_ns", NULL, TABLE_TIME },
-	{ "d2h_count", "D2H copies", TABLE_COUNT, .drop = 4 },
-	{ "d2h_bytes", "D2H bytes", TABLE_BYTES },
-	{ "d2h_host_ns", NULL, TABLE_TIME },
-	{ "promoted_bytes", NULL, TABLE_BYTES },
-	{ "unchanged", "Unchanged", TABLE_COUNT, .drop = 5 },
-	{ "round_trips", "Round trips", TABLE_COUNT, .drop = 6 },
-	{ "between_ns", "In between", TABLE_TIME, .drop = 6 },
-	{ "pins", "Pins", TABLE_COUNT, .drop = 3 },
-	{ "pin_ns", "Pin cost", TABLE_TIME, .drop = 3 },
-	{ "saved_ns", "Saved", TABLE_TIME, .drop = 3 },
-	{ "could_save_ns", "Pin saves", TABLE_TIME, .drop = 2 },
-	{ NULL, "Host code in between", TABLE_TEXT, .drop = 7 },
+	{ "largest_bytes", "Size", TABLE_BYTES, 1, TABLE_AT(profile_buffer, largest_bytes) },
+	{ "h2d_count", "H2D copies", TABLE_COUNT, 4, TABLE_AT(profile_buffer, h2d.count) },
+	{ "h2d_bytes", "H2D bytes", TABLE_BYTES, TABLE_AT(profile_buffer, h2d.bytes) },
+	{ "h2d_host_ns", NULL, TABLE_TIME, TABLE_AT(profile_buffer, h2d.host_ns) },
+	{ "d2h_count", "D2H copies", TABLE_COUNT, 4, TABLE_AT(profile_buffer, d2h.count) },
+	{ "d2h_bytes", "D2H bytes", TABLE_BYTES, TABLE_AT(profile_buffer, d2h.bytes) },
+	{ "d2h_host_ns", NULL, TABLE_TIME, TABLE_AT(profile_buffer, d2h.host_ns) },
+	{ "promoted_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_buffer, promoted_bytes) },
+	{ "unchanged", "Unchanged", TABLE_COUNT, 5 },
+	{ "round_trips", "Round trips", TABLE_COUNT, 6 },
+	{ "between_ns", "In between", TABLE_TIME, 6 },
+	{ "pins", "Pins", TABLE_COUNT, 3, TABLE_AT(profile_buffer, pins) },
+	{ "pin_ns", "Pin cost", TABLE_TIME, 3, TABLE_AT(profile_buffer, pin_ns) },
+	{ "saved_ns", "Saved", TABLE_TIME, 3, TABLE_AT(profile_buffer, saved_ns) },
+	{ "could_save_ns", "Pin saves", TABLE_TIME, 2, TABLE_AT(profile_buffer, could_save_ns) },
+	{ NULL, "Host code in between", TABLE_TEXT, 7 },
 };
 
 /* Returns the number of copies whose bytes the device already had. */
@@ -383,37 +320,21 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 						    : &buffer->round_trips;
 	bool is_other = strcmp(buffer->kind, "other") == 0,
 	     is_static = strcmp(buffer->kind, "static") == 0;
-	const struct table_cell cells[] = {
-		table_text(buffer->kind),
-		table_place(is_other && !table_is_csv(rows)
-				    ? NULL
-				    : names_frame(profile, &buffer->frames, true),
-			    is_other    ? "not by hotpin"
-			    : is_static ? "static"
-					: ""),
-		table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
-		table_number(buffer->largest_bytes),
-		table_number(buffer->h2d.count),
-		table_number(buffer->h2d.bytes),
-		table_number(buffer->h2d.host_ns),
-		table_number(buffer->d2h.count),
-		table_number(buffer->d2h.bytes),
-		table_number(buffer->d2h.host_ns),
-		table_number(buffer->promoted_bytes),
-		table_number(unchanged(profile, buffer - profile->buffers)),
-		table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
-		table_number(trips->host_ns),
-		table_number(buffer->pins),
-		table_number(buffer->pin_ns),
-		table_number(buffer->saved_ns),
-		table_number(buffer->could_save_ns),
-		between(rows, profile, trips),
-	};
+	const struct profile_frame *place = is_other && !table_is_csv(rows)
+						    ? NULL
+						    : names_frame(profile, &buffer->frames, true);
 
-	table_add(rows, cells, HP_LEN(cells));
+	TABLE_ROW(rows, buffer,
+		  table_place(place, is_other    ? "not by hotpin"
+				     : is_static ? "static"
+						 : ""),
+		  table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+		  table_number(unchanged(profile, buffer - profile->buffers)),
+		  table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
+		  table_number(trips->host_ns), between(rows, profile, trips));
 }
 
-static void fill_buffers(struct table_rows *rows, struct profile *profile)
+static void fill_buffer(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_buffer **buffers = order_buffers(profile);
 	bool any = false;
@@ -435,31 +356,26 @@ static void fill_buffers(struct table_rows *rows, struct profile *profile)
 }
 
 static const struct table_column repeat_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },       { NULL, "Data", TABLE_TEXT },
-	{ "", "Copy site", TABLE_PLACE },   { NULL, "At call", TABLE_TIME },
-	{ "count", "Copies", TABLE_COUNT }, { "bytes", "Bytes", TABLE_BYTES },
-	{ "host_ns", NULL, TABLE_TIME },
+	{ "kind", NULL, TABLE_TEXT },
+	{ NULL, "Data", TABLE_TEXT },
+	{ "", "Copy site", TABLE_PLACE },
+	{ "host_ns", "At call", TABLE_TIME, TABLE_AT(profile_sum, host_ns) },
+	{ "count", "Copies", TABLE_COUNT, TABLE_AT(profile_sum, count) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_sum, bytes) },
 };
 
 static void add_repeat(struct table_rows *rows, const char *kind, struct table_cell place,
 		       const struct profile_sum *sum)
 {
 	bool is_back = strcmp(kind, "ping_pong") == 0;
-	const struct table_cell cells[] = {
-		table_text(kind),
-		table_text(is_back ? "came from the device" : "same as last time"),
-		place,
-		table_number(sum->host_ns),
-		table_number(sum->count),
-		table_number(sum->bytes),
-		table_number(sum->host_ns),
-	};
 
 	if (sum->count != 0)
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, sum, table_text(kind),
+			  table_text(is_back ? "came from the device" : "same as last time"),
+			  place);
 }
 
-static void fill_repeats(struct table_rows *rows, struct profile *profile)
+static void fill_repeat(struct table_rows *rows, struct profile *profile)
 {
 	if (!profile->repeats.known)
 		return;
@@ -483,23 +399,12 @@ static void fill_repeats(struct table_rows *rows, struct profile *profile)
 	}
 }
 
-const struct table table_repeats = {
-	.name = "repeats",
-	.title = "Unchanged copies",
-	.columns = repeat_columns,
-	.count = HP_LEN(repeat_columns),
-	.fill = fill_repeats,
-	.elsewhere = true,
-	.of_device = true,
-};
+#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
 
-const struct table table_buffers = {
-	.name = "buffers",
-	.title = "Host buffers",
-	.columns = buffer_columns,
-	.count = HP_LEN(buffer_columns),
-	.fill = fill_buffers,
-	.then = &table_repeats,
-	.of_device = true,
-	.most = 10,
-};
+/* clang-format off */
+const struct table table_copies = { "copies", "Copies", FILL(copy), .of_device = true, .elsewhere = true };
+const struct table table_sizes = { "sizes", "Sizes of copies", FILL(size), .of_device = true, .elsewhere = true, .report = TABLE_ALL };
+const struct table table_sites = { "sites", "Copy sites", FILL(site), .of_device = true, .most = 10 };
+const struct table table_repeats = { "repeats", "Unchanged copies", FILL(repeat), .of_device = true, .elsewhere = true };
+const struct table table_buffers = { "buffers", "Host buffers", FILL(buffer), .of_device = true, .most = 10, .then = &table_repeats };
+/* clang-format on */

@@ -10,14 +10,14 @@
 #include "base/parse.h"
 
 static const struct table_column gap_columns[] = {
-	{ "after_call", NULL, TABLE_TEXT },
+	{ "after_call", NULL, TABLE_TEXT, TABLE_AT(profile_gap, before.call) },
 	{ "after_", "From the call at", TABLE_PLACE },
-	{ "before_call", NULL, TABLE_TEXT },
+	{ "before_call", NULL, TABLE_TEXT, TABLE_AT(profile_gap, after.call) },
 	{ "before_", "To the call at", TABLE_PLACE },
 	{ NULL, "Wall%", TABLE_SHARE },
-	{ "total_ns", "Total", TABLE_TIME },
-	{ "count", "Times", TABLE_COUNT, .drop = 2 },
-	{ "longest_ns", "Max", TABLE_TIME, .drop = 1 },
+	{ "total_ns", "Total", TABLE_TIME, TABLE_AT(profile_gap, total_ns) },
+	{ "count", "Times", TABLE_COUNT, 2, TABLE_AT(profile_gap, count) },
+	{ "longest_ns", "Max", TABLE_TIME, 1, TABLE_AT(profile_gap, longest_ns) },
 };
 
 /* Returns "main() at heat.c:43 (cuMemcpyDtoH_v2)", or `none`. */
@@ -37,48 +37,25 @@ static void say_gaps(struct table_rows *rows, const struct profile *profile,
 			  which);
 }
 
-static void fill_gaps(struct table_rows *rows, struct profile *profile)
+static void fill_gap(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_gap **gaps = order_gaps(profile);
 
 	if (profile->gap_count == 0)
 		return;
-	for (size_t i = 0; i < profile->gap_count; i++) {
-		const struct profile_gap *gap = gaps[i];
-		const struct table_cell cells[] = {
-			table_text(gap->before.call),
-			gap_end(profile, &gap->before, "start of the process"),
-			table_text(gap->after.call),
-			gap_end(profile, &gap->after, "end of the process"),
-			table_share(gap->total_ns, profile->wall_ns),
-			table_number(gap->total_ns),
-			table_number(gap->count),
-			table_number(gap->longest_ns),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
-	}
+	for (size_t i = 0; i < profile->gap_count; i++)
+		TABLE_ROW(rows, gaps[i], gap_end(profile, &gaps[i]->before, "start of the process"),
+			  gap_end(profile, &gaps[i]->after, "end of the process"),
+			  table_share(gaps[i]->total_ns, profile->wall_ns));
 	say_gaps(rows, profile, &profile->gaps_short, "gaps of less than 10 us each");
 	say_gaps(rows, profile, &profile->gaps_dropped, "gaps between rare pairs of calls");
 }
 
-const struct table table_gaps = {
-	.name = "gaps",
-	.title = "Host code between CUDA calls",
-	.columns = gap_columns,
-	.count = HP_LEN(gap_columns),
-	.fill = fill_gaps,
-	.elsewhere = true,
-	.of_device = true,
-	.is_wrapped = true,
-	.most = 5,
-};
-
 static const struct table_column python_columns[] = {
 	{ "", "Python line", TABLE_PLACE, .most = 200 },
 	{ NULL, "Share", TABLE_SHARE },
-	{ "cpu_ns", "CPU time", TABLE_TIME },
-	{ "samples", "Samples", TABLE_COUNT, .drop = 1 },
+	{ "cpu_ns", "CPU time", TABLE_TIME, TABLE_AT(python_line, cpu_ns) },
+	{ "samples", "Samples", TABLE_COUNT, 1, TABLE_AT(python_line, samples) },
 };
 
 static void fill_python(struct table_rows *rows, struct profile *profile)
@@ -92,34 +69,22 @@ static void fill_python(struct table_rows *rows, struct profile *profile)
 	table_subtitle(rows, "CPU time of threads that use CUDA; with the calls of each line");
 	for (size_t i = 0; i < count; i++) {
 		const struct python_line *line = &lines[i];
-		const struct table_cell cells[] = {
-			table_place(line->is_import ? NULL : line->frame,
-				    line->is_import       ? "imports of modules"
-				    : line->frame == NULL ? "unknown"
-							  : ""),
-			table_share(line->cpu_ns, all_ns),
-			table_number(line->cpu_ns),
-			table_number(line->samples),
-		};
+		const char *name = line->is_import       ? "imports of modules"
+				   : line->frame == NULL ? "unknown"
+							 : "";
 
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, line, table_place(line->is_import ? NULL : line->frame, name),
+			  table_share(line->cpu_ns, all_ns));
 	}
 }
 
-const struct table table_python = {
-	.name = "python",
-	.title = "Python lines",
-	.columns = python_columns,
-	.count = HP_LEN(python_columns),
-	.fill = fill_python,
-	.elsewhere = true,
-	.most = 8,
-};
-
 static const struct table_column function_columns[] = {
-	{ "", "Function", TABLE_PLACE },     { "caller_", "Likely caller", TABLE_PLACE, .drop = 1 },
-	{ NULL, "Share", TABLE_SHARE },      { "self_ns", "Self", TABLE_TIME },
-	{ "total_ns", "Total", TABLE_TIME }, { "samples", "Samples", TABLE_COUNT, .drop = 2 },
+	{ "", "Function", TABLE_PLACE },
+	{ "caller_", "Likely caller", TABLE_PLACE, .drop = 1 },
+	{ NULL, "Share", TABLE_SHARE },
+	{ "self_ns", "Self", TABLE_TIME },
+	{ "total_ns", "Total", TABLE_TIME },
+	{ "samples", "Samples", TABLE_COUNT, 2, TABLE_AT(host_function, self) },
 };
 
 static void say_samples(struct table_rows *rows, const struct profile *profile)
@@ -153,7 +118,7 @@ static struct table_cell code_of(struct table_rows *rows, const struct profile *
 	return table_place_named(frame, table_text_made(rows, "%s", name).text);
 }
 
-static void fill_functions(struct table_rows *rows, struct profile *profile)
+static void fill_function(struct table_rows *rows, struct profile *profile)
 {
 	struct host_code code;
 
@@ -170,29 +135,23 @@ static void fill_functions(struct table_rows *rows, struct profile *profile)
 		if (function->self == 0 && !table_is_all(rows) && !table_is_csv(rows))
 			continue;
 		host_code_look_closer(&code, function);
-		const struct table_cell cells[] = {
-			code_of(rows, profile,
-				function->line != NULL ? function->line : function->frame),
-			code_of(rows, profile, function->caller),
-			table_share(function->self, code.all),
-			table_number(host_code_ns(profile, function->self)),
-			table_number(host_code_ns(profile, function->total)),
-			table_number(function->self),
-		};
-
-		table_add(rows, cells, HP_LEN(cells));
+		TABLE_ROW(rows, function,
+			  code_of(rows, profile,
+				  function->line != NULL ? function->line : function->frame),
+			  code_of(rows, profile, function->caller),
+			  table_share(function->self, code.all),
+			  table_number(host_code_ns(profile, function->self)),
+			  table_number(host_code_ns(profile, function->total)));
 	}
 	table_subtitle(rows, "CPU time in user space, %s; totals are lower bounds",
 		       show_several(code.all, "sample", "samples"));
 	say_samples(rows, profile);
 }
 
-const struct table table_functions = {
-	.name = "functions",
-	.title = "Host code",
-	.columns = function_columns,
-	.count = HP_LEN(function_columns),
-	.fill = fill_functions,
-	.elsewhere = true,
-	.most = 8,
-};
+#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
+
+/* clang-format off */
+const struct table table_gaps = { "gaps", "Host code between CUDA calls", FILL(gap), .of_device = true, .elsewhere = true, .is_wrapped = true, .most = 5 };
+const struct table table_python = { "python", "Python lines", FILL(python), .elsewhere = true, .most = 8 };
+const struct table table_functions = { "functions", "Host code", FILL(function), .elsewhere = true, .most = 8 };
+/* clang-format on */
