@@ -56,11 +56,6 @@ const char *compare_name(const struct compare_stage *stage);
 #define COMPARE_CODE_ROOM 512
 const char *compare_code(const char *text, bool in_table);
 
-/*
- * As show_ratio(), but "unclear" instead of "the same" if the noise exceeds COMPARE_NOISY_TENTHS.
- */
-const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
-
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
 /*

@@ -199,20 +199,15 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns)
 	}
 	unsigned hundredths = (unsigned)((more * 100 + less / 2) / less);
 	if (hundredths < 120)
-		return show_ratio(before_ns, after_ns, 0);
-	if (hundredths < 200)
+		snprintf(
+			text, sizeof(text), "%s %s",
+			show_share(faster ? before_ns - after_ns : after_ns - before_ns, before_ns),
+			faster ? "less" : "more");
+	else if (hundredths < 200)
 		snprintf(text, sizeof(text), "%u.%02u times as %s", hundredths / 100,
 			 hundredths % 100, faster ? "fast" : "long");
 	else
 		snprintf(text, sizeof(text), "%u.%u times as %s", (hundredths + 5) / 100,
 			 (hundredths + 5) % 100 / 10, faster ? "fast" : "long");
 	return text;
-}
-
-const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths)
-{
-	if (noise_tenths > COMPARE_NOISY_TENTHS && before >= 0 && after >= 0 && before != after &&
-	    show_is_same(before, after, noise_tenths))
-		return "unclear";
-	return show_ratio(before, after, noise_tenths);
 }

@@ -23,10 +23,10 @@ static void comparison_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURE
 		fprintf(to, "<td>%s", compare_figure_shown(figure, value));
 		if (i > 0)
 			fprintf(to, " <small>%s</small>",
-				compare_ratio(all[i - 1][figure].value, value,
-					      compare_figure_noise(&all[i - 1][figure],
-								   &all[i][figure],
-								   COMPARE_NOISE_TENTHS)));
+				compare_change(all[i - 1][figure].value, value,
+					       compare_figure_noise(&all[i - 1][figure],
+								    &all[i][figure],
+								    COMPARE_NOISE_TENTHS)));
 		fputs("</td>", to);
 	}
 	fputs("</tr>\n", to);

@@ -229,7 +229,7 @@ static void bridge(FILE *to, const struct scale *scale, const struct compare_sta
 	fprintf(to, "</svg><p><span>%s</span></p><p class=\"soft\">%s</p></div>\n",
 		show_change(before->wall_ns, after->wall_ns),
 		noise[0] != '\0' ? noise
-				 : compare_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+				 : compare_change(before->wall_ns, after->wall_ns, noise_tenths));
 }
 
 static void legend(FILE *to, const struct compare_stage *stages, size_t count)

@@ -59,141 +59,112 @@ static int compare(const void *left, const void *right, void *profile)
 	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
 }
 
-static void *sort(const struct profile *profile, const void *list, size_t count, size_t size,
-		  struct item (*item_of)(const void *of))
+/* The fields of an item that order its list: two times, a name, its place; 0: none. */
+struct key {
+	size_t size, ns, more_ns, name, frames;
+	int64_t (*sum)(const void *item); /* in place of the times; NULL: none */
+};
+
+static int64_t time_at(const char *item, size_t at)
+{
+	int64_t ns = at > 0 ? *(const int64_t *)(const void *)(item + at - 1) : 0;
+
+	return ns > 0 ? ns : 0;
+}
+
+static void *sort(const struct profile *profile, const void *list, size_t count,
+		  const struct key *key)
 {
 	/* The memory of a profile grows; its data stay as they are. */
 	struct profile *owner = (struct profile *)profile;
 	struct item *items = profile_allocate(owner, count, sizeof(*items));
 	const void **sorted = profile_allocate(owner, count, sizeof(*sorted));
 
-	for (size_t i = 0; i < count; i++)
-		items[i] = item_of((const char *)list + i * size);
+	for (size_t i = 0; i < count; i++) {
+		const char *item = (const char *)list + i * key->size;
+
+		items[i].of = item;
+		items[i].ns = key->sum != NULL ? key->sum(item)
+					       : profile_add(time_at(item, key->ns),
+							     time_at(item, key->more_ns));
+		if (key->name > 0)
+			items[i].name = *(const char *const *)(item + key->name - 1);
+		if (key->frames > 0)
+			items[i].frames =
+				(const struct profile_frames *)(const void *)(item + key->frames -
+									      1);
+	}
 	qsort_r(items, count, sizeof(*items), compare, owner);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = items[i].of;
 	return sorted;
 }
 
-#define SORT(profile, list, count, item_of) sort(profile, list, count, sizeof(*(list)), item_of)
-
-static int64_t at_least_0(int64_t ns)
-{
-	return ns > 0 ? ns : 0;
-}
-
-static struct item of_transfer(const void *of)
-{
-	const struct profile_transfer *row = of;
-
-	return (struct item){ .of = of,
-			      .ns = profile_add(at_least_0(row->busy_ns), at_least_0(row->host_ns)),
-			      .name = row->direction };
-}
-
-const struct profile_transfer **order_transfers(const struct profile *profile)
-{
-	return SORT(profile, profile->transfers, profile->transfer_count, of_transfer);
-}
-
-static struct item of_kernel(const void *of)
-{
-	const struct profile_kernel *kernel = of;
-
-	return (struct item){ .of = of, .ns = kernel->busy_ns, .name = kernel->name };
-}
+#define FIELD(type, field) (offsetof(struct type, field) + 1)
 
 const struct profile_kernel **order_kernels(const struct profile *profile)
 {
-	return SORT(profile, profile->kernels, profile->kernel_count, of_kernel);
-}
+	static const struct key key = { sizeof(struct profile_kernel),
+					.ns = FIELD(profile_kernel, busy_ns),
+					.name = FIELD(profile_kernel, name) };
 
-static struct item of_call(const void *of)
-{
-	const struct profile_call *call = of;
-
-	return (struct item){ .of = of, .ns = call->total_ns, .name = call->name };
+	return sort(profile, profile->kernels, profile->kernel_count, &key);
 }
 
 const struct profile_call **order_calls(const struct profile *profile)
 {
-	return SORT(profile, profile->calls, profile->call_count, of_call);
-}
+	static const struct key key = { sizeof(struct profile_call),
+					.ns = FIELD(profile_call, total_ns),
+					.name = FIELD(profile_call, name) };
 
-static struct item of_gap(const void *of)
-{
-	const struct profile_gap *gap = of;
-
-	return (struct item){ of, gap->total_ns, gap->after.call, &gap->before.frames };
+	return sort(profile, profile->calls, profile->call_count, &key);
 }
 
 const struct profile_gap **order_gaps(const struct profile *profile)
 {
-	return SORT(profile, profile->gaps, profile->gap_count, of_gap);
-}
+	static const struct key key = { sizeof(struct profile_gap),
+					.ns = FIELD(profile_gap, total_ns),
+					.name = FIELD(profile_gap, after.call),
+					.frames = FIELD(profile_gap, before.frames) };
 
-static struct item of_launch(const void *of)
-{
-	const struct profile_launch *launch = of;
-
-	return (struct item){ .of = of,
-			      .ns = profile_add(at_least_0(launch->device_ns), launch->host_ns),
-			      .frames = &launch->frames };
+	return sort(profile, profile->gaps, profile->gap_count, &key);
 }
 
 const struct profile_launch **order_launches(const struct profile *profile)
 {
-	return SORT(profile, profile->launches, profile->launch_count, of_launch);
+	static const struct key key = { sizeof(struct profile_launch),
+					.ns = FIELD(profile_launch, device_ns),
+					.more_ns = FIELD(profile_launch, host_ns),
+					.frames = FIELD(profile_launch, frames) };
+
+	return sort(profile, profile->launches, profile->launch_count, &key);
 }
 
-static struct item of_site(const void *of)
+static int64_t site_ns(const void *item)
 {
-	const struct profile_site *site = of;
+	const struct profile_site *site = item;
 	int64_t ns = 0;
 
 	for (size_t i = 0; i < site->row_count; i++)
 		ns = profile_add(ns, site->rows[i].host_ns);
-	return (struct item){ .of = of, .ns = ns, .frames = &site->frames };
+	return ns;
 }
 
 const struct profile_site **order_sites(const struct profile *profile)
 {
-	return SORT(profile, profile->sites, profile->site_count, of_site);
-}
+	static const struct key key = { sizeof(struct profile_site),
+					.frames = FIELD(profile_site, frames), .sum = site_ns };
 
-static struct item of_row(const void *of)
-{
-	const struct profile_row *row = of;
-
-	return (struct item){ .of = of, .ns = row->host_ns, .name = row->direction };
-}
-
-const struct profile_row **order_rows(const struct profile *profile,
-				      const struct profile_site *site)
-{
-	return SORT(profile, site->rows, site->row_count, of_row);
-}
-
-static struct item of_buffer(const void *of)
-{
-	const struct profile_buffer *buffer = of;
-
-	return (struct item){ of, profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns),
-			      buffer->kind, &buffer->frames };
+	return sort(profile, profile->sites, profile->site_count, &key);
 }
 
 const struct profile_buffer **order_buffers(const struct profile *profile)
 {
-	return SORT(profile, profile->buffers, profile->buffer_count, of_buffer);
-}
+	static const struct key key = { sizeof(struct profile_buffer),
+					.ns = FIELD(profile_buffer, h2d.host_ns),
+					.more_ns = FIELD(profile_buffer, d2h.host_ns),
+					.name = FIELD(profile_buffer, kind),
+					.frames = FIELD(profile_buffer, frames) };
 
-const struct profile_buffer **order_copied_buffers(const struct profile *profile, size_t *ret_count)
-{
-	const struct profile_buffer **sorted = order_buffers(profile);
-
-	*ret_count = 0;
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		if (sorted[i]->h2d.count != 0 || sorted[i]->d2h.count != 0)
-			sorted[(*ret_count)++] = sorted[i];
-	return sorted;
+	return sort(profile, profile->buffers, profile->buffer_count, &key);
 }

@@ -10,19 +10,12 @@
 
 #include "profile.h"
 
-const struct profile_transfer **order_transfers(const struct profile *profile);
 const struct profile_kernel **order_kernels(const struct profile *profile);
 const struct profile_call **order_calls(const struct profile *profile);
 const struct profile_gap **order_gaps(const struct profile *profile);
 const struct profile_launch **order_launches(const struct profile *profile);
 const struct profile_site **order_sites(const struct profile *profile);
-const struct profile_row **order_rows(const struct profile *profile,
-				      const struct profile_site *site);
-
-/* All buffers; and those that were copied. */
 const struct profile_buffer **order_buffers(const struct profile *profile);
-const struct profile_buffer **order_copied_buffers(const struct profile *profile,
-						   size_t *ret_count);
 
 /* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
 int order_numbers(int64_t a, int64_t b);

@@ -43,19 +43,6 @@ bool python_imports(const struct profile_frames *frames)
 	return false;
 }
 
-const char *python_line_name(const struct profile *profile, const struct python_line *line,
-			     size_t columns)
-{
-	char name[512];
-
-	if (line->frame == NULL)
-		return "unknown";
-	if (line->is_import)
-		return "imports of modules";
-	return show_text(names_place_short(profile, line->frame, name, sizeof(name), columns),
-			 1000);
-}
-
 static struct python_line line_of(const struct profile *profile, const struct profile_python *row)
 {
 	const struct profile_frame *frame = names_frame(profile, &row->frames, false);

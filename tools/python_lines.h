@@ -19,10 +19,6 @@ struct python_line {
  */
 size_t python_lines(const struct profile *profile, struct python_line **ret, int64_t *ret_all_ns);
 
-/* Writes the place of a line as names_place_short() does, escaped for a table, or what it is. */
-const char *python_line_name(const struct profile *profile, const struct python_line *line,
-			     size_t columns);
-
 /* True if one of the frames is code of Python that imports modules. */
 bool python_imports(const struct profile_frames *frames);
 

@@ -62,19 +62,6 @@ const char *show_share(int64_t part, int64_t whole)
 	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
 }
 
-const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row)
-{
-	int64_t peak =
-		strcmp(row->direction, "h2d") == 0   ? profile->environment.peak_h2d_bytes_per_s
-		: strcmp(row->direction, "d2h") == 0 ? profile->environment.peak_d2h_bytes_per_s
-						     : UNKNOWN;
-
-	if (peak <= 0 || row->busy_ns <= 0)
-		return "n/a";
-	__int128_t could = (__int128_t)peak * row->busy_ns / 1000000000;
-	return could < INT64_MAX ? show_share(profile_timed_bytes(row), (int64_t)could) : "n/a";
-}
-
 bool show_peak_is_best(const struct profile *profile)
 {
 	const char *source = profile->environment.peak_source;
@@ -135,35 +122,6 @@ bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths)
 	int64_t apart = before < after ? after - before : before - after;
 
 	return (__int128_t)apart * 1000 <= (__int128_t)before * noise_tenths;
-}
-
-const char *show_ratio(int64_t before, int64_t after, unsigned noise_tenths)
-{
-	char *text = next_text();
-
-	if (before < 0 || after < 0)
-		return "n/a";
-	if (before == 0 && after == 0)
-		return "none";
-	if (show_is_same(before, after, noise_tenths))
-		return "the same";
-	if (before == 0)
-		return "new";
-	if (after == 0)
-		return "gone";
-	if (after / 1000 >= before)
-		return "over 1000 times";
-	if (after > before && after / 2 >= before) {
-		uint64_t tenths = (uint64_t)(((__int128_t)after * 10 + before / 2) / before);
-
-		snprintf(text, TEXT_ROOM, "%llu.%llu times", (unsigned long long)tenths / 10,
-			 (unsigned long long)tenths % 10);
-		return text;
-	}
-	snprintf(text, TEXT_ROOM, "%s %s",
-		 show_share(after < before ? before - after : after - before, before),
-		 after < before ? "less" : "more");
-	return text;
 }
 
 const char *show_text(const char *text, size_t columns)

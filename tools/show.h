@@ -19,9 +19,6 @@ const char *show_several(int64_t count, const char *one, const char *several);
 const char *show_rate(int64_t bytes, int64_t ns);    /* GB/s */
 const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
 
-/* Returns the bytes as a share of what the link could have moved in their time on the device. */
-const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row);
-
 /* "Peak of the link: 63.0 GB/s H2D, ..", or the best rate of the run where that is the peak. */
 const char *show_peak(const struct profile *profile);
 
@@ -33,9 +30,6 @@ const char *show_power(int64_t bytes);
 
 /* "3.10 s less", "no change", "12.0 ms more". */
 const char *show_change(int64_t before_ns, int64_t after_ns);
-
-/* "12 % less", "the same" (within `noise_tenths` of a percent), "3.2 times", "new", "gone". */
-const char *show_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
 /* True if the change from before to after is below the noise. */
 bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths);
