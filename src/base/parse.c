@@ -188,6 +188,18 @@ int hp_parse_dump(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
+int hp_parse_capture(const char *text, const char *accepts, void *ret)
+{
+	size_t prefix = strlen(HP_CAPTURE_NVTX);
+
+	if (strcmp(text, HP_CAPTURE_ALL) == 0)
+		return hp_parse_text("", accepts, ret);
+	if (strcmp(text, HP_CAPTURE_PROFILER) == 0 ||
+	    (strncmp(text, HP_CAPTURE_NVTX, prefix) == 0 && text[prefix] != '\0'))
+		return hp_parse_text(text, accepts, ret);
+	return -EINVAL;
+}
+
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room)
 {
 	char pid[24];

@@ -32,6 +32,12 @@ typedef char hp_text_t[HP_TEXT_MAX];
 typedef uint64_t hp_dump_t;
 #define HP_DUMP_TIMER ((uint64_t)1 << 32)
 
+/* The part of the run that is profiled: "" for all, or one of the others, the last with a name. */
+typedef char hp_capture_t[HP_TEXT_MAX];
+#define HP_CAPTURE_ALL      "all"
+#define HP_CAPTURE_PROFILER "profiler-api"
+#define HP_CAPTURE_NVTX     "nvtx:"
+
 /*
  * Each function reads all of `text` into *ret; `accepts` is the column of options.def (| separates
  * words).  Returns 0; or -EINVAL, or -ENAMETOOLONG for a text of HP_TEXT_MAX bytes or more, with
@@ -43,6 +49,7 @@ int hp_parse_size(const char *text, const char *accepts, void *ret);
 int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
 int hp_parse_dump(const char *text, const char *accepts, void *ret);
+int hp_parse_capture(const char *text, const char *accepts, void *ret);
 
 /* The values of the % marks in a file name. */
 struct hp_path_facts {

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/calls/calls.h"
+#include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launch_times.h"
@@ -127,6 +128,12 @@ bool trace_active(void)
 	return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
+/* True if what has lasted since then is in the capture range of the profile. */
+static bool is_captured(uint64_t since_ns)
+{
+	return trace_active() && capture_range_is_open(since_ns);
+}
+
 static void note_call(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
 {
 	enum event_way way = copy->deferred      ? EVENT_DEFERRED
@@ -184,8 +191,11 @@ void trace_copied(const struct trace_copy *copy)
 	bool with_site = report.sites;
 	struct frames_way way;
 
-	if (!trace_active())
+	if (!is_captured(copy->enter_ns)) {
+		if (trace_active())
+			hostcalls_copy_outside(copy);
 		return;
+	}
 	uint64_t from = hostcalls_sample_begins();
 	if (copy->captured) {
 		hostcalls_copy(copy);
@@ -226,10 +236,10 @@ void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
 
 void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 {
-	if (!trace_active())
-		return;
 	uint64_t now_ns = hp_now_ns();
 
+	if (!is_captured(now_ns - ns))
+		return;
 	host_buffers_pinned(allocator, begins, ns);
 	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
 }
@@ -243,6 +253,28 @@ uint64_t trace_stage_begins(const char *domain, const char *name)
 void trace_stage_ends(uint64_t ticket)
 {
 	stages_end(ticket, hp_now_ns());
+}
+
+void trace_captures(bool begins)
+{
+	uint64_t now_ns = hp_now_ns();
+
+	if (!begins) {
+		gaps_ended(now_ns);
+		capture_range_ends(now_ns);
+		return;
+	}
+	capture_range_begins(now_ns);
+	gaps_range_begins(now_ns);
+}
+
+void trace_profiler(bool starts)
+{
+	static _Atomic bool started;
+
+	if (strcmp(hp_options->capture, HP_CAPTURE_PROFILER) == 0 && trace_wanted() &&
+	    atomic_exchange(&started, starts) != starts)
+		trace_captures(starts);
 }
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
@@ -333,7 +365,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	volatile uint64_t mark = IS_IN;
 
 	/* Calls by a signal handler that interrupted this function are not counted. */
-	if (!trace_active() || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
+	if (!is_captured(enter_ns) || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
 		return;
 	calling = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -349,7 +381,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)
 {
-	if (!trace_active())
+	if (!is_captured(from_ns))
 		return;
 	hostcalls_start_up(from_ns, to_ns);
 	gaps_resumed(to_ns);
@@ -357,8 +389,11 @@ void trace_starting(uint64_t from_ns, uint64_t to_ns)
 
 void trace_launched(enum trace_launch launch)
 {
-	if (!trace_active())
+	if (!is_captured(UINT64_MAX)) {
+		if (trace_active())
+			hostcalls_launch_outside(launch);
 		return;
+	}
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_launch(launch);
 	stages_launched();
@@ -367,7 +402,7 @@ void trace_launched(enum trace_launch launch)
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (!trace_active())
+	if (!is_captured(enter_ns))
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_wait(enter_ns, leave_ns);
@@ -378,7 +413,7 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (!trace_active())
+	if (!is_captured(enter_ns))
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_join(enter_ns, leave_ns);
@@ -408,7 +443,8 @@ void trace_stop(void)
 	if (!is_ours() || !atomic_compare_exchange_strong(&active, &was_active, false))
 		return;
 	uint64_t now = hp_now_ns();
-	gaps_ended(now);
+	if (capture_range_is_open(now))
+		gaps_ended(now);
 	python_sampler_stop();
 	collect_stop(&report.collected);
 	report.ended_ns = now;

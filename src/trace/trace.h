@@ -78,6 +78,14 @@ uint64_t trace_stage_begins(const char *domain, const char *name);
 void trace_stage_ends(uint64_t ticket);
 
 /*
+ * Notes that a part of the capture range begins or ends: by an NVTX range, or by cuProfilerStart()
+ * and cuProfilerStop(), which have an effect only if HOTPIN_CAPTURE names them.  Any thread, no
+ * lock held, also before trace_start().
+ */
+void trace_captures(bool begins);
+void trace_profiler(bool starts);
+
+/*
  * Adds a call of the calling thread.  `function` is a number in the table of struct trace_facts;
  * `frame` is the __builtin_frame_address(0) of the exported function.  Any thread, no lock held.
  * Calls before trace_start() are not counted.

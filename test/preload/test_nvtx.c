@@ -9,6 +9,10 @@
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 
+/* A toolkit may lack cudaProfiler.h, which is a package of its own. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
+
 static int copy(CUdeviceptr there, void *host, size_t bytes)
 {
 	return cuMemcpyHtoD(there, host, bytes) != CUDA_SUCCESS;
@@ -155,6 +159,37 @@ static int open_many(void)
 	return 0;
 }
 
+/* A range inside others is captured too, and one that is open in another thread. */
+static int capture(void)
+{
+	static char host[4096];
+	CUcontext context;
+	CUdeviceptr there;
+	int failed = cuInit(0) != CUDA_SUCCESS ||
+		     cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+		     cuMemAlloc(&there, sizeof(host)) != CUDA_SUCCESS;
+
+	nvtxRangePushA("epoch");
+	failed |= copy(there, host, 1);
+	for (int i = 0; i < 2; i++) {
+		nvtxRangePushA("step");
+		nvtxRangePushA("step");
+		failed |= copy(there, host, 10);
+		nvtxRangePop();
+		failed |= copy(there, host, 100);
+		nvtxRangePop();
+		failed |= copy(there, host, 1000);
+	}
+	nvtxRangeId_t id = nvtxRangeStartA("step");
+	nvtxRangePop();
+	failed |= copy(there, host, 200);
+	nvtxRangeEnd(id);
+	failed |= copy(there, host, 2000);
+	failed |= cuProfilerStart() != CUDA_SUCCESS || copy(there, host, 30) ||
+		  cuProfilerStop() != CUDA_SUCCESS || copy(there, host, 2000);
+	return failed;
+}
+
 static char json[1 << 20];
 
 static int profile(const char *what, const char *profile_option)
@@ -245,12 +280,35 @@ TEST(ranges_that_found_no_room_are_counted)
 	CHECK(strstr(json, "are in no stage") == NULL);
 }
 
+static long uploaded(const char *capture_option)
+{
+	if (!CHECK_EQ(profile("capture", capture_option), 0))
+		return -1;
+	const char *found = strstr(json, "\"hotpin_bytes\": ");
+	return found != NULL ? atol(found + strlen("\"hotpin_bytes\": ")) : -1;
+}
+
+TEST(ranges_are_captured)
+{
+	CHECK_EQ(uploaded("summary HOTPIN_CAPTURE=all"), 1 + 2 * 1110 + 200 + 2000 + 30 + 2000);
+	CHECK_EQ(uploaded("summary HOTPIN_CAPTURE=nvtx:step"), 2 * 110 + 200);
+	CHECK(strstr(json, "range nvtx:step alone, which began 3 times") != NULL);
+	CHECK_EQ(of_stage("epoch", "bytes"), 2 * 110);
+	CHECK_EQ(uploaded("summary HOTPIN_CAPTURE=nvtx:epoch"), 1 + 2 * 1110);
+	CHECK_EQ(uploaded("summary HOTPIN_CAPTURE=profiler-api"), 30);
+	CHECK_EQ(of_stage("epoch", "entered"), -1);
+	CHECK_EQ(uploaded("summary HOTPIN_CAPTURE=nvtx:ste"), 0);
+	CHECK(strstr(json, "nvtx:ste never began") != NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
 	if (argc > 1 && strcmp(argv[1], "older") == 0)
 		return work_of_version_2();
+	if (argc > 1 && strcmp(argv[1], "capture") == 0)
+		return capture();
 	if (argc > 1 && strcmp(argv[1], "many") == 0)
 		return open_many();
 	return check_main(1, argv);

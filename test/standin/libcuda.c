@@ -158,6 +158,9 @@ static CUresult priorities(int *least, int *greatest)
 	return CUDA_SUCCESS;
 }
 
+/* A toolkit may lack cudaProfiler.h, which is a package of its own. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 #include "entry_context.def"
 
 #pragma GCC visibility pop

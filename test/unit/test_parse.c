@@ -199,6 +199,29 @@ TEST(distance)
 	CHECK_EQ(hp_edit_distance(giant, ""), 63);
 }
 
+TEST(capture)
+{
+	static const char *const good[] = { "all", "profiler-api", "nvtx:step",
+					    "nvtx:nvtx:", "nvtx:two words" };
+	static const char *const bad[] = { "", "nvtx", "nvtx:", "All", "profiler", "step" };
+
+	for (size_t i = 0; i < HP_LEN(good); i++) {
+		hp_capture_t value;
+		char shown[HP_TEXT_MAX];
+
+		CHECK_EQ(hp_parse_capture(good[i], "", value), 0);
+		hp_show_capture(shown, sizeof(shown), "", value);
+		if (!CHECK(strcmp(shown, good[i]) == 0))
+			printf("# %s: %s\n", good[i], shown);
+	}
+	for (size_t i = 0; i < HP_LEN(bad); i++) {
+		hp_capture_t value = "kept";
+
+		if (!CHECK(hp_parse_capture(bad[i], "", value) < 0 && strcmp(value, "kept") == 0))
+			printf("# %s\n", bad[i]);
+	}
+}
+
 TEST(dump)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /*
- * life.c - cuInit(), look-ups of functions, ends of contexts, and streams.
+ * life.c - cuInit(), look-ups of functions, ends of contexts, streams, and the profiler.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -158,6 +158,29 @@ END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
  * So they are ended before.
  */
 SHIM_UNPINS(cuGreenCtxDestroy, GATE_NO_STREAM, unpin_everything(), (CUgreenCtx context), (context))
+
+/* A toolkit may lack cudaProfiler.h, which is a package of its own. */
+HP_EXPORT CUresult cuProfilerStart(void);
+HP_EXPORT CUresult cuProfilerStop(void);
+
+HP_EXPORT CUresult cuProfilerStart(void)
+{
+	SHIM_ENTER(REAL_ROW_cuProfilerStart);
+	CUresult result = REAL(cuProfilerStart)();
+
+	if (state_active)
+		trace_profiler(true);
+	return result;
+}
+
+HP_EXPORT CUresult cuProfilerStop(void)
+{
+	SHIM_ENTER(REAL_ROW_cuProfilerStop);
+
+	if (state_active)
+		trace_profiler(false);
+	return REAL(cuProfilerStop)();
+}
 
 /* A capture ends with the stream that it began on. */
 #define DESTROY(name)                                      \

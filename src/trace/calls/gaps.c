@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/lock.h"
+#include "trace/calls/capture_range.h"
 #include "trace/keys.h"
 #include "trace/python/python_places.h"
 
@@ -40,7 +41,7 @@ static uint64_t process_began_ns; /* constant after gaps_start() */
 
 /* The calling thread's latest call.  All fields before `paid` are in one cache line. */
 static __thread struct {
-	uint64_t leave_ns;         /* 0: there is none */
+	uint64_t leave_ns;         /* 0: there is none; UINT64_MAX: no gap follows */
 	uint64_t total_ns;         /* of all gaps before it */
 	uint64_t hash;             /* of the way up; 0: the way is unknown */
 	uint64_t looked_at;        /* a bit for each mark: `paid` is not 0, or looks are free */
@@ -156,12 +157,23 @@ static uint8_t mark_of(const void *frame)
 	return (uint8_t)hp_hash((uintptr_t)slot << 20 ^ *slot, MARKS_BITS);
 }
 
-/* The first call of the first thread also follows a gap: from the begin of the process. */
+/*
+ * The first call of the first thread also follows a gap: from the begin of the process, or of the
+ * capture range.  A gap never begins before the range.
+ */
 static void begin(void)
 {
-	latest.function = GAPS_NO_CALL;
-	latest.looked_at = UINT64_MAX;
-	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
+	uint64_t range_ns = capture_range_began_ns();
+
+	if (latest.leave_ns == 0) {
+		latest.function = GAPS_NO_CALL;
+		latest.looked_at = UINT64_MAX;
+		latest.leave_ns = syscall(SYS_gettid) != getpid() ? UINT64_MAX
+				  : range_ns > process_began_ns   ? range_ns
+								  : process_began_ns;
+	}
+	if (latest.leave_ns < range_ns)
+		latest.leave_ns = UINT64_MAX;
 }
 
 /* The long gap of `ns` pays for looks at calls of the latest call's mark. */
@@ -220,8 +232,7 @@ __attribute__((noinline)) static void note(uint32_t function, uint64_t enter_ns,
 
 	if (gaps == NULL)
 		return;
-	if (latest.leave_ns == 0)
-		begin();
+	begin();
 	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
 	uint64_t long_ns = ns >= GAPS_LEAST_NS ? ns : 0;
 	latest.total_ns += ns;
@@ -265,8 +276,7 @@ uint64_t gaps_of_thread(uint64_t now_ns)
 {
 	if (gaps == NULL)
 		return UINT64_MAX;
-	if (latest.leave_ns == 0)
-		begin();
+	begin();
 	return latest.total_ns + (now_ns > latest.leave_ns ? now_ns - latest.leave_ns : 0);
 }
 
@@ -276,17 +286,27 @@ void gaps_resumed(uint64_t now_ns)
 		latest.leave_ns = now_ns;
 }
 
+void gaps_range_begins(uint64_t now_ns)
+{
+	if (gaps == NULL)
+		return;
+	begin();
+	latest.function = GAPS_NO_CALL;
+	latest.hash = 0;
+	latest.leave_ns = now_ns;
+}
+
 void gaps_ended(uint64_t now_ns)
 {
 	if (gaps == NULL || latest.leave_ns == 0)
 		return;
+	begin();
 	hp_lock(HP_LOCK_trace);
 	pass_short();
 	hp_unlock(HP_LOCK_trace);
-	if (now_ns < latest.leave_ns + GAPS_LEAST_NS)
-		return;
-	add(GAPS_NO_CALL, NULL, now_ns - latest.leave_ns);
-	latest.leave_ns = 0;
+	if (now_ns >= latest.leave_ns && now_ns - latest.leave_ns >= GAPS_LEAST_NS)
+		add(GAPS_NO_CALL, NULL, now_ns - latest.leave_ns);
+	latest.leave_ns = UINT64_MAX;
 }
 
 void gaps_count(struct gaps_counts *ret)

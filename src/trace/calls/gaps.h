@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GAPS_MOST     512u       /* a power of two */
-#define GAPS_LEAST_NS 10000u     /* shorter ones are added up without places */
-#define GAPS_NO_CALL  UINT32_MAX /* in place of a function: the process began or ended there */
+#define GAPS_MOST     512u   /* a power of two */
+#define GAPS_LEAST_NS 10000u /* shorter ones are added up without places */
+/* In place of a function: the process or the capture range began or ended there. */
+#define GAPS_NO_CALL  UINT32_MAX
 
 /* One of the two calls. */
 struct gap_end {
@@ -65,7 +66,8 @@ void gaps_resumed(uint64_t now_ns);
  */
 uint64_t gaps_of_thread(uint64_t now_ns);
 
-/* Notes that the calling thread ends the process, and makes no more calls. */
+/* Note that the calling thread begins the capture range, or ends it or the process. */
+void gaps_range_begins(uint64_t now_ns);
 void gaps_ended(uint64_t now_ns);
 
 /* Both take the lock `trace`; `index` from 0 to gaps - 1. */

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "trace/calls/stages.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -29,7 +30,7 @@ struct half {
 };
 
 static struct hostcalls sums; /* under the lock trace, except: */
-static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns;
+static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns, outside_kernels;
 
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
 static unsigned filled;              /* under the lock trace */
@@ -105,6 +106,16 @@ static void leave(bool crowded)
 		hostcalls_crowd();
 }
 
+static bool is_on_the_bus(const struct trace_copy *copy)
+{
+	return copy->direction == TRACE_H2D || copy->direction == TRACE_D2H;
+}
+
+static bool must_show(const struct trace_copy *copy)
+{
+	return copy->synchronous && copy->bytes > 0 && is_on_the_bus(copy);
+}
+
 bool hostcalls_add(const struct trace_copy *copy)
 {
 	uint64_t took = copy->leave_ns - copy->enter_ns;
@@ -124,8 +135,7 @@ bool hostcalls_add(const struct trace_copy *copy)
 		sum->sync_ns += took;
 		sums.deferred += copy->deferred;
 		sums.deferred_bytes += copy->deferred ? copy->bytes : 0;
-		sums.must_show += copy->bytes > 0 &&
-				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
+		sums.must_show += must_show(copy);
 	}
 	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
@@ -134,6 +144,17 @@ void hostcalls_copy(const struct trace_copy *copy)
 {
 	hp_lock(HP_LOCK_trace);
 	leave(hostcalls_add(copy));
+}
+
+void hostcalls_copy_outside(const struct trace_copy *copy)
+{
+	if (copy->captured || !is_on_the_bus(copy))
+		return;
+	hp_lock(HP_LOCK_trace);
+	sums.outside_copies++;
+	sums.outside_bytes += copy->bytes;
+	sums.outside_must_show += must_show(copy);
+	hp_unlock(HP_LOCK_trace);
 }
 
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
@@ -161,6 +182,12 @@ void hostcalls_launch(enum trace_launch launch)
 	atomic_fetch_add_explicit(&launches[launch], 1, memory_order_relaxed);
 }
 
+void hostcalls_launch_outside(enum trace_launch launch)
+{
+	if (launch == TRACE_LAUNCH_KERNEL)
+		atomic_fetch_add_explicit(&outside_kernels, 1, memory_order_relaxed);
+}
+
 static uint64_t launched(enum trace_launch launch)
 {
 	return atomic_load_explicit(&launches[launch], memory_order_relaxed);
@@ -176,6 +203,8 @@ void hostcalls_drain(struct split *split)
 	filled = 0;
 	hp_unlock(HP_LOCK_trace);
 
+	/* The stage of each of these spans has already begun. */
+	stages_drain(split);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t key = half->span[i].key;
 
@@ -192,13 +221,14 @@ void hostcalls_read(struct hostcalls *ret)
 	ret->kernels_captured = launched(TRACE_LAUNCH_CAPTURED);
 	ret->kernels = launched(TRACE_LAUNCH_KERNEL) + ret->kernels_captured;
 	ret->graphs = launched(TRACE_LAUNCH_GRAPH);
+	ret->outside_kernels = atomic_load_explicit(&outside_kernels, memory_order_relaxed);
 	ret->append_ns = atomic_load_explicit(&append_ns, memory_order_relaxed);
 }
 
 uint64_t hostcalls_must_show(void)
 {
 	hp_lock(HP_LOCK_trace);
-	uint64_t must_show = sums.must_show;
+	uint64_t all = sums.must_show + sums.outside_must_show;
 	hp_unlock(HP_LOCK_trace);
-	return must_show;
+	return all;
 }

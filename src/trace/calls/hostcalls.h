@@ -25,7 +25,9 @@ struct hostcalls {
 	uint64_t joins;                    /* waits of the host for deferred copies */
 	uint64_t kernels, graphs;
 	uint64_t kernels_captured; /* of `kernels`: may be recorded into a graph, and never run */
-	uint64_t spans_lost;       /* spans in these sums that the split of wall time misses */
+	/* Outside the capture range, in no other sum: the device's records have these, too. */
+	uint64_t outside_copies, outside_bytes, outside_must_show, outside_kernels;
+	uint64_t spans_lost; /* spans in these sums that the split of wall time misses */
 	/*
 	 * The cost of this bookkeeping to the program.  Rare work is measured, the rest sampled:
 	 * each 17th.
@@ -65,16 +67,20 @@ void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_launch(enum trace_launch launch);
 void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns);
 
+/* Count a copy or a launch outside the capture range. */
+void hostcalls_copy_outside(const struct trace_copy *copy);
+void hostcalls_launch_outside(enum trace_launch launch);
+
 /*
- * Moves the spans noted so far into `split`.  Only the thread that owns `split` calls this
- * function.
+ * Moves the spans and stages noted so far into `split`.  Only the thread that owns `split` calls
+ * this function.
  */
 void hostcalls_drain(struct split *split);
 
 /* Copies all sums, some 30 kB.  Takes the lock `trace`. */
 void hostcalls_read(struct hostcalls *ret);
 
-/* Returns must_show of struct hostcalls. */
+/* Returns must_show and outside_must_show of struct hostcalls. */
 uint64_t hostcalls_must_show(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/parse.h"
 #include "base/units.h"
+#include "trace/calls/capture_range.h"
 #include "trace/trace.h"
 
 #include <stddef.h>
@@ -19,6 +20,8 @@
 
 #define NO_TRACKING (-2) /* NVTX_NO_PUSH_POP_TRACKING */
 #define TEXT_MOST   256
+/* In the ticket of a range: it is a part of the capture range. */
+#define CAPTURES    ((uint64_t)1 << 63)
 
 enum { TABLE_CALLBACKS = 1 };
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
@@ -50,6 +53,7 @@ struct named {
 /* Only the outermost range is a stage; the ranges inside it are counted. */
 static __thread struct {
 	unsigned depth;
+	unsigned captured; /* the depth of the outermost range that is captured; 0: there is none */
 	uint64_t ticket;
 } pushed __attribute__((tls_model("initial-exec")));
 
@@ -88,23 +92,53 @@ static const char *domain_name(const struct named *domain)
 
 static int push(const struct named *domain, const char *name)
 {
-	if (pushed.depth++ == 0)
-		pushed.ticket = trace_stage_begins(domain_name(domain), name != NULL ? name : "");
+	if (name == NULL)
+		name = "";
+	pushed.depth++;
+	if (pushed.captured == 0 && capture_range_is_named(name)) {
+		pushed.captured = pushed.depth;
+		trace_captures(true);
+	}
+	if (pushed.depth == 1)
+		pushed.ticket = trace_stage_begins(domain_name(domain), name);
 	return NO_TRACKING;
 }
 
 static int pop(void)
 {
-	if (pushed.depth > 0 && --pushed.depth == 0)
+	if (pushed.depth == 0)
+		return NO_TRACKING;
+	if (pushed.depth == 1)
 		trace_stage_ends(pushed.ticket);
+	if (pushed.depth == pushed.captured) {
+		pushed.captured = 0;
+		trace_captures(false);
+	}
+	pushed.depth--;
 	return NO_TRACKING;
 }
 
 /* A range that starts inside a pushed range is not an outermost one. */
 static uint64_t start(const struct named *domain, const char *name)
 {
-	return pushed.depth == 0 ? trace_stage_begins(domain_name(domain), name != NULL ? name : "")
-				 : 0;
+	uint64_t ticket = 0;
+
+	if (name == NULL)
+		name = "";
+	if (capture_range_is_named(name)) {
+		ticket = CAPTURES;
+		trace_captures(true);
+	}
+	if (pushed.depth == 0)
+		ticket |= trace_stage_begins(domain_name(domain), name);
+	return ticket;
+}
+
+static void end(uint64_t ticket)
+{
+	trace_stage_ends(ticket & ~CAPTURES);
+	if (ticket & CAPTURES)
+		trace_captures(false);
 }
 
 static uint64_t range_start_ex(const struct attributes *attributes)
@@ -130,7 +164,7 @@ static uint64_t range_start_wide(const wchar_t *name)
 
 static void range_end(uint64_t ticket)
 {
-	trace_stage_ends(ticket);
+	end(ticket);
 }
 
 static int range_push_ex(const struct attributes *attributes)
@@ -165,7 +199,7 @@ static uint64_t domain_range_start_ex(const struct named *domain,
 static void domain_range_end(const struct named *domain, uint64_t ticket)
 {
 	(void)domain;
-	trace_stage_ends(ticket);
+	end(ticket);
 }
 
 static int domain_range_push_ex(const struct named *domain, const struct attributes *attributes)

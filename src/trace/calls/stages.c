@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/counters.h"
 #include "base/lock.h"
+#include "trace/calls/capture_range.h"
 #include "trace/collect/events.h"
 
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ static struct stage *stages; /* STAGES_MOST + 1 */
 static size_t count;
 static struct change *changes;
 static unsigned changed;
+static bool capturing; /* in the capture range, if that is not the whole run */
 
 static _Atomic unsigned current;
 
@@ -41,14 +43,19 @@ static bool is(const struct stage *stage, const char *domain, const char *name)
 	       strncmp(stage->domain, domain, STAGES_NAME_MOST - 1) == 0;
 }
 
-/* With the lock held.  Returns the number of a stage; 0: there is no memory. */
-static unsigned find_or_add(const char *domain, const char *name)
+static bool has_memory(void)
 {
 	if (stages == NULL) {
 		stages = hp_arena_alloc((STAGES_MOST + 1) * sizeof(*stages));
 		changes = hp_arena_alloc(CHANGES_MOST * sizeof(*changes));
 	}
-	if (stages == NULL || changes == NULL)
+	return stages != NULL && changes != NULL;
+}
+
+/* With the lock held.  Returns the number of a stage; 0: there is no memory. */
+static unsigned find_or_add(const char *domain, const char *name)
+{
+	if (!has_memory())
 		return 0;
 	for (size_t i = 1; i <= count; i++)
 		if (is(&stages[i], domain, name))
@@ -64,10 +71,14 @@ static unsigned find_or_add(const char *domain, const char *name)
 	return (unsigned)count;
 }
 
-/* With the lock held.  Changes the current stage. */
-static void change_to(unsigned stage, uint64_t now_ns)
+/* With the lock held.  Changes the current stage to that of the latest open range. */
+static void change(uint64_t now_ns)
 {
+	unsigned stage = open_count > 0 ? open_ranges[open_count - 1].stage : 0;
+
 	atomic_store_explicit(&current, stage, memory_order_relaxed);
+	if (!capturing && !capture_range_is_all())
+		stage = SPLIT_OUTSIDE;
 	if (changed < CHANGES_MOST)
 		changes[changed++] = (struct change){ now_ns, stage };
 	else
@@ -86,11 +97,21 @@ uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns)
 		hp_count(ranges_dropped);
 	if (stage != 0) {
 		open_ranges[open_count++] = (struct open){ ticket, now_ns, stage };
-		stages[stage].entered++;
-		change_to(stage, now_ns);
+		stages[stage].entered += capturing || capture_range_is_all();
+		change(now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
 	return ticket;
+}
+
+void stages_capture(bool begins, uint64_t now_ns)
+{
+	if (!has_memory())
+		return;
+	capturing = begins;
+	if (begins && open_count > 0)
+		stages[open_ranges[open_count - 1].stage].entered++;
+	change(now_ns);
 }
 
 static void note_event(const struct open *range, uint64_t now_ns)
@@ -117,10 +138,10 @@ void stages_end(uint64_t ticket, uint64_t now_ns)
 		memmove(&open_ranges[at - 1], &open_ranges[at],
 			(open_count - at) * sizeof(open_ranges[0]));
 		open_count--;
-		change_to(open_count > 0 ? open_ranges[open_count - 1].stage : 0, now_ns);
+		change(now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
-	if (range.stage != 0 && events_wanted())
+	if (range.stage != 0 && events_wanted() && capture_range_is_open(now_ns))
 		note_event(&range, now_ns);
 }
 

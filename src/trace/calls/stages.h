@@ -16,8 +16,8 @@
 
 struct stage {
 	char name[STAGES_NAME_MOST], domain[STAGES_NAME_MOST]; /* "": none */
-	uint64_t entered;
-	struct trace_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
+	uint64_t entered;                                      /* in the capture range */
+	struct trace_flow flow[2];                             /* TRACE_H2D, TRACE_D2H */
 	uint64_t launches;
 };
 
@@ -29,6 +29,12 @@ uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns);
 
 /* Notes that the range of `ticket` ends.  An unknown `ticket` is ignored. */
 void stages_end(uint64_t ticket, uint64_t now_ns);
+
+/*
+ * Notes that the capture range begins or ends (capture_range.h), with the lock `trace` held.  Time
+ * outside the range belongs to no stage, and to no sum.
+ */
+void stages_capture(bool begins, uint64_t now_ns);
 
 /* Add a copy or a launch to the current stage.  stages_copied() needs the lock `trace` held. */
 void stages_copied(const struct trace_copy *copy);

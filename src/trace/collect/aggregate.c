@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/parse.h"
+#include "trace/calls/capture_range.h"
 #include "trace/calls/launch_times.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/deferred.h"
@@ -46,6 +47,8 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 	aggregate->kernels[AGGREGATE_KERNELS_MOST].name = "(others)";
 	aggregate->began_ns = began_ns;
 	split_init(&aggregate->split, spans, AGGREGATE_SPANS, began_ns);
+	if (!capture_range_is_all())
+		split_begin_outside(&aggregate->split);
 	return 0;
 }
 
@@ -108,6 +111,16 @@ static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint6
 		aggregate->latest_ns = to;
 	split_add(&aggregate->split, layer, from, to);
 	return end - start;
+}
+
+/*
+ * True if work is in the capture range: if it begins there.  Work without a time is, if its record
+ * arrives there.
+ */
+static bool is_captured(const struct aggregate *aggregate, uint64_t start, uint64_t now_ns)
+{
+	return capture_range_holds(start != 0 ? clockmap_to_ours(&aggregate->clock, start)
+					      : now_ns);
 }
 
 #define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
@@ -259,6 +272,13 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 	uint64_t ns = place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start,
 			    record->end, now_ns);
 
+	if (!is_captured(aggregate, record->start, now_ns)) {
+		bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
+
+		aggregate->outside_copies += on_the_bus;
+		aggregate->outside_bytes += on_the_bus ? record->bytes : 0;
+		return;
+	}
 	note_device(aggregate, record->device);
 	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
 					    ? add_piece(aggregate, direction, record, caller, ns)
@@ -294,8 +314,10 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		aggregate->incomplete++;
 		return;
 	}
-	note_device(aggregate, record->device);
 	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	if (!is_captured(aggregate, record->start, now_ns))
+		return;
+	note_device(aggregate, record->device);
 	add(&aggregate->memsets, record->bytes, ns);
 	note_event(
 		aggregate,
@@ -311,6 +333,10 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		return;
 	}
 	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	if (!is_captured(aggregate, record->start, now_ns)) {
+		aggregate->outside_kernels++;
+		return;
+	}
 	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
 
 	note_device(aggregate, record->device);

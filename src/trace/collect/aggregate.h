@@ -59,6 +59,10 @@ struct aggregate {
 	uint64_t kernels_unnamed;         /* launches of kernels that are not in the full table */
 	uint64_t device_mask;
 
+	/* Work that began outside the capture range, in no other sum: copies over the bus, kernels.
+	 */
+	uint64_t outside_copies, outside_bytes, outside_kernels;
+
 	uint64_t records; /* records read */
 	uint64_t unknown_kinds;
 	uint64_t incomplete; /* records delivered before their operation had ended */

@@ -71,6 +71,8 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 	}
 	/* Read before the records: the records of later copies are in a later buffer. */
 	must_show_seen = hostcalls_must_show();
+	/* The stage of each record has already begun. */
+	stages_drain(&aggregate.split);
 	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
 		aggregate_record(&aggregate, record, now);
 }
@@ -89,7 +91,6 @@ static void read_all(bool last)
 		aggregate_turn(&aggregate, hp_now_ns(), last);
 	calls_gather();
 	hostcalls_drain(&aggregate.split);
-	stages_drain(&aggregate.split);
 }
 
 static void fill(struct collect_result *ret)

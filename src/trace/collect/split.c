@@ -27,6 +27,12 @@ void split_init(struct split *split, struct split_span *spans, size_t room, uint
 	strip_init(&split->strip, begin);
 }
 
+void split_begin_outside(struct split *split)
+{
+	split->stage = SPLIT_OUTSIDE;
+	split->strip.begin = UINT64_MAX;
+}
+
 static uint64_t start_of(const struct split_span *span)
 {
 	return span->key >> SPLIT_LAYER_BITS;
@@ -146,7 +152,8 @@ static void advance(struct split *split, uint64_t to)
 				next = split->open[layer];
 		}
 		split->state_ns[split->stage][split->on] += next - split->at;
-		strip_add_time(&split->strip, part_of(split->on), split->at, next);
+		if (split->stage != SPLIT_OUTSIDE)
+			strip_add_time(&split->strip, part_of(split->on), split->at, next);
 		split->at = next;
 	}
 }
@@ -199,6 +206,8 @@ void split_stage(struct split *split, uint64_t at, unsigned stage)
 {
 	if (at < split->begin)
 		at = split->begin;
+	if (stage != SPLIT_OUTSIDE && split->strip.begin == UINT64_MAX)
+		split->strip.begin = at;
 	if (split->count == split->room)
 		make_room(split);
 	split->spans[split->count++] = split_span_of(STAGE, at, stage);

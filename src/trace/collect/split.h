@@ -42,6 +42,9 @@ enum split_part {
 /* Stages of the program, from 0 on; stage 0 is outside all ranges. */
 #define SPLIT_STAGES     65
 
+/* In place of a stage: the time is in no sum. */
+#define SPLIT_OUTSIDE    SPLIT_STAGES
+
 /*
  * One span.  Its layer is in the low SPLIT_LAYER_BITS of `key`, so that sorting by `key` sorts by
  * start.
@@ -62,9 +65,10 @@ struct split {
 	uint64_t open[SPLIT_LAYERS]; /* the end of the latest span of each layer */
 	unsigned on;                 /* a bit for each layer whose latest span may not have ended */
 	unsigned stage;              /* the stage at `at` */
-	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */
-	struct strip strip;                            /* the same over time */
-	uint64_t late_ns;                              /* clipped: arrived too late */
+	/* By the set of layers that were on. */
+	uint64_t state_ns[SPLIT_STAGES + 1][SPLIT_STATES];
+	struct strip strip; /* the same over time */
+	uint64_t late_ns;   /* clipped: arrived too late */
 	uint64_t begin;
 };
 
@@ -92,6 +96,9 @@ struct split_sum {
  * caller's.
  */
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin);
+
+/* From the begin on, the time is left out, until a stage begins. */
+void split_begin_outside(struct split *split);
 
 /* Adds a span.  Empty and backward spans are ignored. */
 void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end);

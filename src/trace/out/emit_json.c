@@ -117,6 +117,8 @@ static void emit_stages(const struct report *report, struct json *json, const ch
 		struct stage stage;
 
 		stages_read(i, &stage);
+		if (stage.entered == 0)
+			continue;
 		split_stage_sum(report->stages, (unsigned)i, &sum);
 		const struct profile_stage row = {
 			.name = stage.name,

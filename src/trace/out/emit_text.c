@@ -80,7 +80,9 @@ static void head(const struct report *report, struct page *page)
 	line(page, "%s%s%s%s%s%s  %s%s%s%s%s", staged ? "\"" : "",
 	     units_escape(stage, sizeof(stage), report->stage, 40), staged ? "\"  " : "",
 	     units_escape(program, sizeof(program), report->process.program, 32), rank, pid,
-	     units_time(wall, report->ended_ns - report->began_ns),
+	     units_time(wall, report->collected.device != NULL
+				      ? report->split.wall_ns
+				      : report->ended_ns - report->began_ns),
 	     report->device_name[0] != '\0' ? "  " : "",
 	     units_escape(device, sizeof(device), report->device_name, 32),
 	     report->no_device ? "  no device used"
@@ -265,6 +267,8 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	if (report->no_device) {
 		line(&page,
 		     "hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor PROGRAM");
+	} else if (report->nothing_captured) {
+		notes(report, &page);
 	} else {
 		wall_split(report, &page);
 		copies(report, &page);

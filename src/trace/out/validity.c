@@ -3,6 +3,8 @@
  */
 #include "trace/out/validity.h"
 #include "base/counters.h"
+#include "base/options.h"
+#include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/stages.h"
 #include "trace/collect/events.h"
@@ -114,10 +116,10 @@ static struct missing look_for_missing(const struct report *report, const struct
 	const struct hostcalls *calls = &report->calls;
 	uint64_t left = report->collected.must_show_left;
 	/* Kernels of graphs also have records, so more records may be missing than this shows. */
-	uint64_t ran = device->launches.count + device->incomplete;
+	uint64_t ran = device->launches.count + device->outside_kernels + device->incomplete;
 	struct missing missing = {
-		.must_show = calls->must_show,
-		.must_run = calls->kernels - calls->kernels_captured,
+		.must_show = calls->must_show + calls->outside_must_show,
+		.must_run = calls->kernels - calls->kernels_captured + calls->outside_kernels,
 	};
 
 	/* While the program runs, more records will arrive. */
@@ -143,7 +145,12 @@ static void check_missing(struct report *report, const struct aggregate *device,
 {
 	struct report_bus bus;
 
+	/* The whole run: work that a call of the range enqueues may begin after the range. */
 	report_bus_read(report, &bus);
+	bus.our_count += report->calls.outside_copies;
+	bus.our_bytes += report->calls.outside_bytes;
+	bus.their_count += device->outside_copies;
+	bus.their_bytes += device->outside_bytes;
 	struct missing missing = look_for_missing(report, device, &bus, lossy);
 	if (!lossy && has_nothing(device, &missing)) {
 		report->device = false;
@@ -221,6 +228,23 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 		note(report, NOTE_WARNS, "some records came too late: the split is approximate");
 }
 
+static void tell_of_range(struct report *report)
+{
+	uint64_t count = capture_range_count();
+	const char *range = hp_options->capture;
+
+	if (capture_range_is_all())
+		return;
+	report->nothing_captured = count == 0;
+	if (count == 0)
+		note(report, NOTE_WARNS,
+		     "the capture range %.100s never began, so nothing was captured", range);
+	else
+		note(report, NOTE_WARNS,
+		     "these figures are of the capture range %.100s alone, which began %llu %s",
+		     range, (unsigned long long)count, count > 1 ? "times" : "time");
+}
+
 static void tell_of_stages(struct report *report)
 {
 	uint64_t changes_lost;
@@ -260,6 +284,7 @@ static void check_device(struct report *report)
 	report->truncated = got->flush_hung || device == NULL;
 	report->device = report->why_not[0] == '\0' && device != NULL;
 	report->aligned = true;
+	tell_of_range(report);
 	if (report->why_not[0] != '\0')
 		note(report, NOTE_DENIES_SPLIT, "no device times: %s", report->why_not);
 	if (got->flush_hung)
@@ -288,6 +313,7 @@ void validity_check(struct report *report)
 	report->split_why[0] = '\0';
 	if (report->no_device) {
 		report->device = report->aligned = true;
+		tell_of_range(report);
 		tell_of_stages(report);
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/thread.h"
+#include "trace/calls/capture_range.h"
 #include "trace/python/interpreter.h"
 #include "trace/python/python_places.h"
 #include "trace/samples/tasks.h"
@@ -71,6 +72,8 @@ static void add(const struct interpreter_thread *thread, uint64_t cpu_ns)
 	uint32_t place[FRAMES_PYTHON_MOST];
 	size_t depth = python_places_of(thread, place);
 
+	if (!capture_range_is_open(hp_now_ns()))
+		return;
 	hp_lock(HP_LOCK_trace);
 	struct python_sample *sample = sample_of(place, depth);
 	sample->samples++;

@@ -8,6 +8,7 @@
 #include "trace/samples/sampler.h"
 #include "base/clock.h"
 #include "base/options.h"
+#include "trace/calls/capture_range.h"
 #include "trace/collect/details.h"
 #include "trace/collect/events.h"
 #include "trace/samples/chains.h"
@@ -98,6 +99,10 @@ static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, vo
 	struct watched *thread = arg;
 	struct module_place frame[PERF_RING_CHAIN_MOST];
 
+	if (!capture_range_holds(now_ns)) {
+		sums.ring.samples--; /* the ring has counted it */
+		return;
+	}
 	depth = chains_resolve(chain, depth, frame);
 	samples_add(frame, depth, thread->tid == getpid() ? SAMPLES_FIRST : SAMPLES_OTHERS);
 	if (events_wanted() && depth > 0)
