@@ -272,7 +272,7 @@ static int64_t before_cuda(const struct profile *profile)
 
 	for (size_t i = 0; i < profile->gap_count; i++)
 		if (profile->gaps[i].before.call == NULL && profile->gaps[i].after.call != NULL &&
-		    profile->gaps[i].count == 1 &&
+		    !profile_is_part(profile) && profile->gaps[i].count == 1 &&
 		    profile->gaps[i].total_ns <= profile->sampling.began_ns)
 			ns = profile->gaps[i].total_ns;
 	return ns < most_of(profile) ? ns : most_of(profile);

@@ -39,6 +39,7 @@ _hotpin() {
 			flags+=" --turns"
 		else
 			flags+=" --profile --profile=summary --profile=trace --observe --observe=buffers"
+			flags+=" --capture --capture=nvtx: --capture=profiler-api"
 		fi
 		program=$(_hotpin_program)
 		# Words after the program are the program's own.

@@ -30,11 +30,14 @@ static const struct command {
 	  "                             its name: process, host, time, rank\n"
 	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
 	  "                             buffers: and distinguish its malloc() buffers\n"
+	  "  --capture RANGE            profile a part of the run: nvtx:NAME, inside NVTX\n"
+	  "                             ranges of that name; profiler-api, from\n"
+	  "                             cuProfilerStart to cuProfilerStop\n"
 	  "  --stage LABEL              label this porting stage in the profile; `hotpin\n"
 	  "                             compare` compares stages with different labels\n"
 	  "  --library FILE             preload FILE instead of the installed library\n"
 	  "\n"
-	  "Without -o, --observe and --stage imply --profile.\n",
+	  "Without -o, --observe, --capture and --stage imply --profile.\n",
 	  "hotpin run --profile ./app input.dat" },
 	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "measure how much faster a program is with hotpin",

@@ -32,6 +32,7 @@ _hotpin() {
 		_arguments -S $help $out \
 			'--profile=-[print where the time went]::form:(summary trace)' \
 			'--observe=-[only look on, for a "before"]::what:(buffers)' \
+			'--capture=[profile a part of the run]:range:(all nvtx\: profiler-api)' \
 			'--stage[name this porting stage]:label:' \
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'

@@ -7,6 +7,7 @@
 #include "hotpin.h"
 #include "progress.h"
 #include "reader.h"
+#include "base/parse.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -256,6 +257,18 @@ const char *profile_option(const struct profile *profile, const char *name)
 		if (strcmp(profile->options.items[i].name, name) == 0)
 			return profile->options.items[i].text;
 	return NULL;
+}
+
+bool profile_is_part(const struct profile *profile)
+{
+	const char *capture = profile_option(profile, "HOTPIN_CAPTURE");
+
+	return capture != NULL && strcmp(capture, HP_CAPTURE_ALL) != 0;
+}
+
+bool profile_is_empty(const struct profile *profile)
+{
+	return profile_is_part(profile) && profile->wall_ns == 0;
 }
 
 bool profile_lacks_heap(const struct profile *profile)

@@ -73,6 +73,10 @@ bool profile_used_no_device(const struct profile *profile);
 /* Returns the value of an option in the run; NULL: not known. */
 const char *profile_option(const struct profile *profile, const char *name);
 
+/* True if only a capture range of the run was profiled, and if that never began. */
+bool profile_is_part(const struct profile *profile);
+bool profile_is_empty(const struct profile *profile);
+
 /* True if buffers lack names because the program ran without hotpin's heap, as with --observe. */
 bool profile_lacks_heap(const struct profile *profile);
 

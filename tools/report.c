@@ -243,7 +243,10 @@ static void tail(const struct profile *profile)
 			   show_count(profile->coverage.hotpin_copies));
 	if (all_rows && profile->records.read >= 0)
 		records(profile);
-	if (cost >= 0)
+	if (cost >= 0 && profile_is_part(profile))
+		layout_say(2, "Profiling the whole run cost about %s, without CUPTI's own work.",
+			   show_time(cost));
+	else if (cost >= 0)
 		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
 			   show_time(cost), show_share(cost, profile->wall_ns));
 	if (!all_rows)
@@ -353,7 +356,9 @@ int hotpin_report(int argc, char **argv)
 	if (ranks == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);
-		report_one(&profiles[0]);
+		/* A note says that the capture range never began. */
+		if (!profile_is_empty(&profiles[0]))
+			report_one(&profiles[0]);
 	} else {
 		status = report_ranks(profiles, ranks, force);
 	}

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 struct request {
-	const char *profile, *stage, *out, *library;
+	const char *profile, *stage, *out, *library, *capture;
 	bool observe, buffers;
 };
 
@@ -34,6 +34,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		{ "out", required_argument, NULL, 'o' },
 		{ "library", required_argument, NULL, 'l' },
 		{ "observe", optional_argument, NULL, 'b' },
+		{ "capture", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -62,6 +63,9 @@ static int read_flags(int argc, char **argv, struct request *ret)
 				return hotpin_misused("run");
 			}
 			break;
+		case 'c':
+			ret->capture = optarg;
+			break;
 		case 'h':
 			return hotpin_help("run");
 		default:
@@ -71,6 +75,11 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	hp_word_t ignored;
 	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
 		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
+		return hotpin_misused("run");
+	}
+	hp_capture_t capture;
+	if (ret->capture != NULL && hp_parse_capture(ret->capture, "", capture) < 0) {
+		hotpin_say("--capture=%s: expected all, nvtx:NAME or profiler-api", ret->capture);
 		return hotpin_misused("run");
 	}
 	if (ret->out != NULL && strcmp(ret->out, "-") == 0) {
@@ -220,14 +229,16 @@ static void set_options(const struct request *request)
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE",
 			     getenv("HOTPIN_OUT") != NULL ? request->profile : "summary");
-	else if ((request->stage != NULL || request->observe) && request->out == NULL &&
-		 getenv("HOTPIN_PROFILE") == NULL)
+	else if ((request->stage != NULL || request->observe || request->capture != NULL) &&
+		 request->out == NULL && getenv("HOTPIN_PROFILE") == NULL)
 		set_variable("HOTPIN_PROFILE", "summary");
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
 		hotpin_say("--stage: longer than %d bytes, so the profile has no label; shorten it",
 			   HP_TEXT_MAX - 1);
 	else if (request->stage != NULL)
 		set_variable("HOTPIN_STAGE", request->stage);
+	if (request->capture != NULL)
+		set_variable("HOTPIN_CAPTURE", request->capture);
 	if (request->observe)
 		set_observing(request->buffers);
 }

@@ -182,8 +182,12 @@ static struct table_cell name_track(struct table_rows *rows, const struct each_t
 
 static void fill_track(struct table_rows *rows, struct profile *profile)
 {
-	static const struct profile_track none = { "device", NULL,    UNKNOWN, UNKNOWN,
-						   UNKNOWN,  UNKNOWN, UNKNOWN };
+	static const struct profile_track none = { .kind = "device",
+						   .device = UNKNOWN,
+						   .context = UNKNOWN,
+						   .stream = UNKNOWN,
+						   .tid = UNKNOWN,
+						   .threads = UNKNOWN };
 	size_t count;
 	const struct each_track *tracks = each_tracks(profile, &count);
 

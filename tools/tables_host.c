@@ -41,11 +41,15 @@ static void fill_gap(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_gap **gaps = order_gaps(profile);
 
+	bool is_part = profile_is_part(profile);
+	const char *start = is_part ? "start of the capture range" : "start of the process";
+	const char *end = is_part ? "end of the capture range" : "end of the process";
+
 	if (profile->gap_count == 0)
 		return;
 	for (size_t i = 0; i < profile->gap_count; i++)
-		TABLE_ROW(rows, gaps[i], gap_end(profile, &gaps[i]->before, "start of the process"),
-			  gap_end(profile, &gaps[i]->after, "end of the process"),
+		TABLE_ROW(rows, gaps[i], gap_end(profile, &gaps[i]->before, start),
+			  gap_end(profile, &gaps[i]->after, end),
 			  table_share(gaps[i]->total_ns, profile->wall_ns));
 	say_gaps(rows, profile, &profile->gaps_short, "gaps of less than 10 us each");
 	say_gaps(rows, profile, &profile->gaps_dropped, "gaps between rare pairs of calls");

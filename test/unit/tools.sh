@@ -107,6 +107,10 @@ expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
 expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace -o "$folder/x.json"
+expect "capture" 0 '^\[nvtx:a step\]$' sees HOTPIN_CAPTURE --capture='nvtx:a step'
+expect "capture asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --capture=profiler-api
+expect "capture and out" 0 '^\[unset\]$' sees HOTPIN_PROFILE --capture=profiler-api -o "$folder/x.json"
+expect "capture of nothing" 2 'expected all, nvtx:NAME or profiler-api' run --capture=nvtx: true
 expect "observe keeps the heap where buffers are told apart" 0 '^\[256K\]$' sees HOTPIN_HEAP_MIN --observe=buffers
 expect "and nothing else" 2 'expected buffers' run --observe=all true
 expect "observe" 0 '^\[0\]$' sees HOTPIN_PIN --observe

@@ -157,6 +157,22 @@ def gaps():
          "report", write("gaps.json", profile))
 
 
+def capture_range():
+    profile = made.first()
+    end = {"call": "cuMemcpyDtoH_v2", "frames": [made.frame(0, 16)]}
+    some = {"count": 1, "total_ns": 20 * made.MILLI, "longest_ns": 20 * made.MILLI}
+    profile["gaps"] = [{"before": None, "after": end, **some}, {"before": end, "after": None, **some}]
+    profile["options"]["HOTPIN_CAPTURE"] = "nvtx:step"
+    text = says("a gap begins with the capture range", 0, r"start of the capture range to", "report",
+                write("range.json", profile)).stdout
+    check("another ends with it", "of the process" not in text, text)
+    check("the cost is that of the whole run", "Profiling the whole run cost" in text, text)
+    never = "the capture range nvtx:step never began, so nothing was captured"
+    profile.update(wall_ns=0, warnings=[never])
+    text = says("a range that never began", 0, never, "report", write("never.json", profile)).stdout
+    check("has no tables", "TIME" not in text and "SUGGESTIONS" not in text, text)
+
+
 def advice():
     text = says("what to do next, the most first", 0,
                 r"^SUGGESTIONS .*\n.*\n  1  port this function and drop its copies +about +7.01 s +58.4 %\n"
@@ -575,6 +591,7 @@ def main():
     fits()
     host_code()
     gaps()
+    capture_range()
     advice()
     ranks()
     one_file_of_many_ranks()
