@@ -24,7 +24,7 @@ static const struct command {
 } commands[] = {
 	{ "run", hotpin_run, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
-	  "  --profile[=summary|trace]  print where the time went when the program ends;\n"
+	  "  --profile[=summary|trace]  wait for the program; print where the time went;\n"
 	  "                             trace also keeps a timeline, in the file of -o\n"
 	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
 	  "                             its name: process, host, time, rank\n"

@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool all_rows; /* --all */
+static bool all_rows;   /* --all */
+static bool first_only; /* report_first() */
 
 /* Returns "  rank 2 of 3", or "". */
 static const char *rank_of(const struct profile *profile, char *ret, size_t room)
@@ -53,6 +54,8 @@ static void head(const struct profile *profile)
 				 : "");
 	layout_say(4, "%s%s%s  %s%s", show_text(profile->process.program, 32), stage,
 		   rank_of(profile, rank, sizeof(rank)), show_time(profile->wall_ns), device);
+	if (first_only)
+		return;
 	layout_say(4, "%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
 		   show_text(profile->path, 200), (long long)profile->process.pid,
 		   show_text(profile->process.host, 64), show_when(profile->process.ended_utc),
@@ -256,6 +259,8 @@ static void tail(const struct profile *profile)
 static void details(struct profile *profile)
 {
 	wall(profile);
+	if (first_only)
+		return;
 	if (!profile_used_no_device(profile) && profile_has_split(profile))
 		host(profile);
 	tables_print(profile, all_rows);
@@ -317,6 +322,35 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	return 0;
 }
 
+static int report_files(char *const *paths, size_t count, bool force)
+{
+	int status = 0;
+	struct profile *profiles = profile_open_all(paths, count);
+
+	if (profiles == NULL)
+		return EXIT_FAILURE;
+	names_resolve(profiles, count, true);
+	size_t ranks = ranks_only(profiles, count);
+	places_merge_sites(profiles, count);
+	if (ranks == 1) {
+		head(&profiles[0]);
+		notes(&profiles[0]);
+		/* A note says that the capture range never began. */
+		if (!profile_is_empty(&profiles[0]))
+			report_one(&profiles[0]);
+	} else {
+		status = report_ranks(profiles, ranks, force);
+	}
+	profile_close_all(profiles, count);
+	return status;
+}
+
+int report_first(char *path)
+{
+	first_only = true;
+	return report_files(&path, 1, false);
+}
+
 int hotpin_report(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -328,7 +362,7 @@ int hotpin_report(int argc, char **argv)
 	};
 	bool force = false;
 	const char *color = NULL;
-	int option, status = 0;
+	int option;
 
 	while ((option = getopt_long(argc, argv, "ah", longs, NULL)) != -1) {
 		if (option == 'h')
@@ -346,22 +380,5 @@ int hotpin_report(int argc, char **argv)
 		return hotpin_misused("report");
 	}
 
-	size_t count = (size_t)(argc - optind);
-	struct profile *profiles = profile_open_all(argv + optind, count);
-	if (profiles == NULL)
-		return EXIT_FAILURE;
-	names_resolve(profiles, count, true);
-	size_t ranks = ranks_only(profiles, count);
-	places_merge_sites(profiles, count);
-	if (ranks == 1) {
-		head(&profiles[0]);
-		notes(&profiles[0]);
-		/* A note says that the capture range never began. */
-		if (!profile_is_empty(&profiles[0]))
-			report_one(&profiles[0]);
-	} else {
-		status = report_ranks(profiles, ranks, force);
-	}
-	profile_close_all(profiles, count);
-	return status;
+	return report_files(argv + optind, (size_t)(argc - optind), force);
 }

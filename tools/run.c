@@ -1,12 +1,15 @@
 /*
  * run.c - `hotpin run`: sets the environment and executes the program in its own process.
  *
- * After exec(), the program has its own exit status, signals, terminal and process id.  hotpin does
- * not start a program whose profile could not be written.
+ * After exec(), the program has its own exit status, signals, terminal and process id.  With
+ * --profile the program runs in a child process, and hotpin prints the report when it has ended.
+ * hotpin does not start a program whose profile could not be written.
  */
 #include "hotpin.h"
 #include "library.h"
 #include "program.h"
+#include "run_await.h"
+#include "run_report.h"
 #include "writable.h"
 #include "base/parse.h"
 
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -214,8 +218,10 @@ static void set_observing(bool buffers)
 		set_variable("HOTPIN_HEAP_MIN", buffers ? "256K" : "0");
 }
 
-static void set_options(const struct request *request)
+/* Returns true if a report is asked for here, and not by a variable. */
+static bool set_options(const struct request *request)
 {
+	bool reports = request->profile != NULL;
 	const char *off = getenv("HOTPIN");
 
 	if (off != NULL && strcmp(off, "0") == 0)
@@ -224,14 +230,16 @@ static void set_options(const struct request *request)
 	if (request->profile != NULL && strcmp(request->profile, "trace") == 0 &&
 	    getenv("HOTPIN_OUT") == NULL)
 		hotpin_say(
-			"--profile=trace without -o: the timeline needs a file, so only the table "
+			"--profile=trace without -o: the timeline needs a file, so only the report "
 			"is printed; add -o FILE");
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE",
 			     getenv("HOTPIN_OUT") != NULL ? request->profile : "summary");
 	else if ((request->stage != NULL || request->observe || request->capture != NULL) &&
-		 request->out == NULL && getenv("HOTPIN_PROFILE") == NULL)
+		 request->out == NULL && getenv("HOTPIN_PROFILE") == NULL) {
 		set_variable("HOTPIN_PROFILE", "summary");
+		reports = true;
+	}
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
 		hotpin_say("--stage: longer than %d bytes, so the profile has no label; shorten it",
 			   HP_TEXT_MAX - 1);
@@ -241,6 +249,7 @@ static void set_options(const struct request *request)
 		set_variable("HOTPIN_CAPTURE", request->capture);
 	if (request->observe)
 		set_observing(request->buffers);
+	return reports && (off == NULL || strcmp(off, "0") != 0);
 }
 
 /* False if preloading would make the program fail or complain: it then runs without hotpin. */
@@ -433,6 +442,64 @@ static int cannot_run(const char *name, const char *file, const struct program *
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
+static int execute(const char *file, char **command, const struct program *program)
+{
+	set_run();
+	/*
+	 * execvp() passes a file that the kernel refuses to a shell: right for text, wrong for ELF.
+	 */
+	if (program->kind == PROGRAM_ELF || program->kind == PROGRAM_FOREIGN)
+		execv(file, command);
+	else
+		execvp(command[0], command);
+	return cannot_run(command[0], file, program, errno);
+}
+
+/*
+ * Makes the profiles a run's own, so that hotpin can read them.  False: the library prints a table
+ * instead, since the profile may be written elsewhere, or another `hotpin run` prints a report.
+ */
+static bool prepare_report(const char *command, char *ret_out, size_t room)
+{
+	const char *out = getenv("HOTPIN_OUT");
+
+	if (getenv("_HOTPIN_AWAITS") != NULL)
+		return false;
+	if (out != NULL && out[0] != '\0')
+		return (size_t)snprintf(ret_out, room, "%s", out) < room;
+	if (starts_elsewhere(command) || !run_report_folder(ret_out, room))
+		return false;
+	set_variable("HOTPIN_OUT", ret_out);
+	return true;
+}
+
+/* Runs the program in a child process, and prints the report. */
+static int report_on(const char *file, char **command, const struct program *program)
+{
+	const char *inherited = getenv("HOTPIN_OUT");
+	bool kept = inherited != NULL && inherited[0] != '\0';
+	char out[HP_TEXT_MAX];
+	struct timespec now;
+	struct await await;
+
+	/* The coarse clock is that of files. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (!prepare_report(command[0], out, sizeof(out)))
+		return execute(file, command, program);
+	pid_t child = await_start(&await);
+	if (child == 0)
+		set_variable("_HOTPIN_AWAITS", "1");
+	if (child <= 0)
+		return execute(file, command, program);
+	int status = await_end(&await);
+	/* With the statuses of this command, the program was not started. */
+	bool ran = !WIFEXITED(status) || WEXITSTATUS(status) < EXIT_OURSELVES ||
+		   WEXITSTATUS(status) > EXIT_NOT_FOUND;
+	run_report(out, kept, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+		   ran ? command[0] : NULL);
+	return await_status(status);
+}
+
 int hotpin_run(int argc, char **argv)
 {
 	struct request request = { 0 };
@@ -456,16 +523,9 @@ int hotpin_run(int argc, char **argv)
 		program_inspect(file, &program) == 0 && can_act_in(command[0], &program, launcher);
 	if (acts)
 		set_preload(library);
-	set_options(&request);
-	set_run();
+	bool reports = set_options(&request);
 	if (acts)
 		set_nvtx(library);
-	/*
-	 * execvp() passes a file that the kernel refuses to a shell: right for text, wrong for ELF.
-	 */
-	if (program.kind == PROGRAM_ELF || program.kind == PROGRAM_FOREIGN)
-		execv(file, command);
-	else
-		execvp(command[0], command);
-	return cannot_run(command[0], file, &program, errno);
+	return acts && reports ? report_on(file, command, &program)
+			       : execute(file, command, &program);
 }

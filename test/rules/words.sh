@@ -50,7 +50,7 @@ forbid "streams are the host's; use base/log.h" \
 	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
 # Variables of other tools and of launchers are not options of hotpin.
 forbid "the environment is read once, by base/options.c" 'getenv' \
-	! -path src/base/cupti_find.c ! -path 'src/trace/*'
+	! -path src/base/cupti_find.c ! -path src/base/rank.c ! -path 'src/trace/*'
 forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'
 forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
 forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'

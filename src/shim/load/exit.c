@@ -100,7 +100,7 @@ void exit_watch(void)
 		return;
 	process_read(&process);
 	/* The program that this process was before exec() may have left a profile. */
-	if (!output_is_written(&process))
+	if (!process.awaited && !output_is_written(&process))
 		watched = getpid();
 }
 

@@ -27,7 +27,8 @@ void output_text(const struct report *report)
 {
 	struct writer writer;
 
-	if (hp_options->profile == HP_PROFILE_OFF || writer_open_memory(&writer) < 0)
+	if (hp_options->profile == HP_PROFILE_OFF || (report->process.awaited && report->ended) ||
+	    writer_open_memory(&writer) < 0)
 		return;
 	emit_text(report, &writer, hp_log_columns(report->process.columns));
 	hp_log_write(writer.buffer, writer.used);

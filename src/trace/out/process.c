@@ -5,6 +5,7 @@
 #include "trace/out/process.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/rank.h"
 #include "base/terminal.h"
 
 #include <errno.h>
@@ -19,45 +20,12 @@
 #include <unistd.h>
 
 /*
- * torchrun, Open MPI, MPICH and derivatives, Slurm, by falling priority.  torchrun comes first,
- * since its workers inherit the rank that srun or mpirun gave to torchrun.  The third variable, if
- * any, must exist for the first two to count.  Slurm's batch script has rank 0 of all tasks of the
- * job, but is not one of the tasks.
- */
-static const struct {
-	const char *rank, *ranks, *needed;
-} variables[] = {
-	{ "RANK", "WORLD_SIZE", "LOCAL_RANK" },
-	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL },
-	{ "PMIX_RANK", "PMIX_SIZE", NULL },
-	{ "PMI_RANK", "PMI_SIZE", NULL },
-	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS" },
-	{ "RANK", "WORLD_SIZE", NULL },
-};
-
-/*
  * Reads a number without strtoul(): a library built today would need its newer symbol, which an
  * older libc lacks.
  */
 static bool is_number(const char *text, hp_count_t *ret)
 {
 	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
-}
-
-static void find_rank(struct process *process)
-{
-	for (size_t i = 0; i < HP_LEN(variables); i++) {
-		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
-		hp_count_t number;
-
-		if (!is_number(rank, &number) ||
-		    (variables[i].needed != NULL && getenv(variables[i].needed) == NULL))
-			continue;
-		snprintf(process->rank, sizeof(process->rank), "%s", rank);
-		if (is_number(ranks, &number))
-			process->ranks = (unsigned long)number;
-		return;
-	}
 }
 
 /*
@@ -167,11 +135,12 @@ void process_read(struct process *ret)
 	snprintf(ret->program, sizeof(ret->program), "%.63s", program_invocation_short_name);
 	tell_time(ret->time, sizeof(ret->time));
 	process_mark_end(ret);
-	find_rank(ret);
+	ret->ranks = hp_rank_find(ret->rank);
 	hash_arguments(ret);
 	count_cpus(ret);
 	look_at_terminal(ret);
 	look_at_run(ret);
+	ret->awaited = getenv("_HOTPIN_AWAITS") != NULL;
 }
 
 void process_mark_end(struct process *process)

@@ -4,6 +4,8 @@
 #ifndef HP_TRACE_OUT_PROCESS_H
 #define HP_TRACE_OUT_PROCESS_H
 
+#include "base/rank.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,11 +16,12 @@ struct process {
 	char time[24];           /* UTC of process_read(), such as 20261121-034915 */
 	char ended[24];          /* UTC of process_mark_end() or process_read() */
 	uint64_t unix_offset_ns; /* at that time: the time of day less hp_now_ns() */
-	char rank[16];           /* "": not started by mpirun, srun or torchrun */
+	char rank[HP_RANK_ROOM]; /* "": not started by mpirun, srun or torchrun */
 	unsigned long ranks;     /* their number; 0: unknown */
 	char arguments[5]; /* 4 hexadecimal digits made of the program's arguments; "": unknown */
 	unsigned cpus;     /* CPUs that it may run on; 0: unknown */
 	char program[64];  /* as the kernel knows it */
+	bool awaited;      /* by `hotpin run --profile`, which prints the report */
 	uint64_t run_began_ns; /* CLOCK_REALTIME, when `hotpin run` started; 0: unknown */
 	char columns[8];       /* COLUMNS as it was at the start; "": not set */
 	bool utf8;             /* the locale of the user */
