@@ -8,6 +8,7 @@
 #include "names.h"
 #include "places.h"
 #include "ranks.h"
+#include "report.h"
 #include "report_advice.h"
 #include "show.h"
 #include "tables.h"

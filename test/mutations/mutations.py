@@ -46,6 +46,8 @@ class Edit:
         if programs and not any(f"TEST({self.name})" in program.read_text(encoding="utf-8")
                                 for program in programs):
             return f"{self}: there is no such test"
+        if self.test == "scripts" and not (root / "test/report/scripts" / self.name).is_file():
+            return f"{self}: there is no such script"
         # The names of a script's cases are often made up of parts.
         if not programs and not list(root.glob(f"test/**/test_{self.test}.py")):
             return f"{self}: there is no test {self.test}"

@@ -234,29 +234,6 @@ TEST(no_device_work_at_all)
 	CHECK(strstr(stage_text, "nan") == NULL && strstr(stage_text, "inf") == NULL);
 }
 
-TEST(records_without_time)
-{
-	stage_begin(true, summary);
-	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 64, SECOND, 0);
-	mock_copy(CUPTI_MEMCPY, CUPTI_D2H, CUPTI_DEVICE, CUPTI_PAGEABLE, 100, 0, 0);
-	device_copy(CUPTI_P2P, CUPTI_DEVICE, CUPTI_DEVICE, 4096, SECOND, 0);
-	device_copy(CUPTI_P2P, CUPTI_DEVICE, CUPTI_DEVICE, 1000, SECOND, 10);
-	kernel("nothing", 2 * SECOND, 0);
-	mock_kernel("unended", 0, stage_base + SECOND, 0);
-	stage_end();
-	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
-	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), -2);
-	CHECK_EQ(stage_row("cupti", "d2h", "pageable", "bytes"), 100);
-	CHECK_EQ(stage_row("cupti", "p2p", "device", "bytes"), 5096);
-	CHECK_EQ(stage_row("cupti", "p2p", "device", "untimed_bytes"), 4096);
-	CHECK_EQ(stage_number("kernel_runs", "count"), 1);
-	CHECK_EQ(stage_number("records", "incomplete"), 1);
-	CHECK_EQ(stage_number("records", "untimed"), 1);
-	CHECK_EQ(split_sum(), 10 * SECOND);
-	CHECK(strstr(stage_text, "H2D copies              n/a     64 B  n/a GB/s\n") != NULL);
-	CHECK(strstr(stage_text, "inf") == NULL);
-}
-
 TEST(records_of_any_size_order_and_kind)
 {
 	static const size_t extra[] = { 0, 8, 104, 2000 };
@@ -281,16 +258,6 @@ TEST(records_of_any_size_order_and_kind)
 	CHECK_EQ(stage_number("split", "kernel_ns"), 4000 * 5 * MICRO);
 	CHECK_EQ(split_sum(), 10 * SECOND);
 	CHECK_EQ(mock_cupti.dirty_buffers, 0);
-}
-
-TEST(overlapping_kernels_count_once_in_the_split)
-{
-	stage_begin(true, summary);
-	for (int i = 0; i < 8; i++)
-		kernel("k", SECOND, SECOND);
-	stage_end();
-	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 8 * SECOND);
-	CHECK_EQ(stage_number("split", "kernel_ns"), SECOND);
 }
 
 TEST(kernel_names_of_all_sorts)
@@ -341,115 +308,6 @@ TEST(clock_that_cannot_be_read)
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), SECOND);
 	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 2 * SECOND);
 	CHECK_EQ(stage_number("host", "copying_ns"), -2);
-}
-
-TEST(clock_that_jumps_midway)
-{
-	stage_begin(true, summary);
-	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
-	mock_read();
-	/* Stamps use the new clock, and for a second the anchor still has the old one. */
-	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
-	for (int i = 0; i < 10; i++)
-		kernel("k", 2 * SECOND, MILLI);
-	stage_end();
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK_EQ(stage_number("records", "outside_run"), 10);
-	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
-}
-
-TEST(clock_is_read_again_after_a_second)
-{
-	stage_begin(true, summary);
-	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
-	mock_read();
-	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
-	stage_pass(SECOND);
-	for (int i = 0; i < 10; i++)
-		kernel("k", 2 * SECOND, MILLI);
-	stage_end();
-	CHECK_EQ(stage_number("records", "outside_run"), 0);
-	CHECK_EQ(stage_number("split", "kernel_ns"), MILLI);
-	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
-}
-
-TEST(what_was_there_already)
-{
-	static char host[1 << 17];
-
-	stage_begin(true, (const char *const[]){ "HOTPIN_HASH=1", NULL });
-	for (int i = 0; i < 3; i++)
-		trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-						   .synchronous = true,
-						   .linear = true,
-						   .device = 4096,
-						   .host = host,
-						   .bytes = sizeof(host) });
-	stage_end();
-	CHECK_EQ(stage_number("duplicates", "count"), 2);
-	CHECK_EQ(stage_number("ping_pong", "count"), 0);
-	CHECK_EQ(stage_number("repeats", "hashed_bytes"), 3 << 17);
-	CHECK(strstr(stage_json, "\"kind\": \"duplicate\"") != NULL);
-}
-
-/*
- * PyTorch copies asynchronously and waits.  The call reads pageable memory; the program may change
- * pinned memory before the transfer reads it.
- */
-TEST(asynchronous_uploads_of_pageable_memory_are_hashed)
-{
-	static char pageable[1 << 17], pinned[1 << 17];
-	struct trace_copy copy = { .direction = TRACE_H2D,
-				   .linear = true,
-				   .device = 4096,
-				   .host = pageable,
-				   .bytes = sizeof(pageable) };
-
-	stage_begin(true, (const char *const[]){ "HOTPIN_HASH=1", NULL });
-	for (int i = 0; i < 3; i++)
-		trace_copied(&copy);
-	copy.captured = true;
-	trace_copied(&copy);
-	copy.captured = false;
-	copy.memory = TRACE_PINNED;
-	copy.host = pinned;
-	copy.device = 1 << 20;
-	for (int i = 0; i < 3; i++)
-		trace_copied(&copy);
-	stage_end();
-	CHECK_EQ(stage_number("duplicates", "count"), 2);
-	CHECK_EQ(stage_number("repeats", "hashed_bytes"), 3 << 17);
-}
-
-TEST(timeline)
-{
-	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
-	play();
-	kernel("esc\x1b", 2 * SECOND, 0);
-	mock_kernel("untimed", 0, 0, 0);
-	trace_waited(stage_base + SECOND, stage_base + 2 * SECOND);
-	trace_copied(&(struct trace_copy){ .direction = TRACE_D2H,
-					   .memory = TRACE_UNKNOWN,
-					   .bytes = 1000,
-					   .enter_ns = stage_base + SECOND,
-					   .leave_ns = stage_base + SECOND + MICRO });
-	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-					   .synchronous = true,
-					   .deferred = true,
-					   .bytes = 1000,
-					   .enter_ns = stage_base + SECOND,
-					   .leave_ns = stage_base + SECOND + MICRO });
-	stage_end();
-	CHECK_EQ(stage_number("events", "dropped"), 0);
-	/* Kind, track, start, duration, name, bytes, site: a kernel of 1 s at 3 s, a wait. */
-	CHECK(strstr(stage_json, ",1000000000,1000000000,") != NULL);
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 3);
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[4,"), 2);
-	CHECK(strstr(stage_json, "\"copy h2d pageable\"") != NULL);
-	CHECK(strstr(stage_json, "\"copy h2d pageable deferred\"") != NULL);
-	CHECK(strstr(stage_json, "\"copy d2h async\"") != NULL);
-	CHECK(strstr(stage_json, "\"d2h pinned\"") != NULL);
-	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
 }
 
 /* schema.py compares the names of the timeline with those of the table. */
@@ -504,64 +362,6 @@ TEST(timeline_of_all_work)
 	CHECK(strstr(stage_json, "\"kind\": \"hotpin\"") != NULL);
 }
 
-/* Returns the sum of a column of the run over time. */
-static long long activity_sum(int column)
-{
-	const char *at = strstr(stage_json, "\"bins\": [");
-	long long sum = 0;
-
-	for (at = at != NULL ? at + 9 : ""; (at = strpbrk(at, "[]")) != NULL && *at == '[';) {
-		for (int i = 0; i < column && at != NULL; i++)
-			at = strchr(at + 1, ',');
-		if (at == NULL)
-			return -1;
-		sum += strtoll(at + 1, NULL, 10);
-		at = strchr(at, ']') + 1;
-	}
-	return sum;
-}
-
-/* Sixteen pieces of one copy, during a pinned copy of the program. */
-TEST(staged_copies_are_one_each)
-{
-	uint64_t from, moved;
-
-	stage_begin(true, summary);
-	uint64_t ticket = trace_staging(TRACE_H2D, 16 << 20);
-	from = hp_now_ns() - stage_base;
-	stage_pass(20 * MILLI);
-	for (uint64_t i = 0; i < 16; i++)
-		device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + i * MILLI,
-			    MILLI);
-	/* Too early, the other direction, too many. */
-	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from - 300 * MILLI, MILLI);
-	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, 1 << 20, from + 2 * MILLI, MILLI);
-	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 3 * MILLI, MILLI);
-	trace_staged(ticket, 16 << 20, false);
-	stage_copied(TRACE_H2D, TRACE_STAGED, 16 << 20, from, hp_now_ns() - stage_base - from);
-	/* Half of this copy went through the ring. */
-	ticket = trace_staging(TRACE_D2H, 8 << 20);
-	moved = 4 << 20;
-	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, moved, hp_now_ns() - stage_base, MICRO);
-	trace_staged(ticket, moved, false);
-	/* Too late. */
-	stage_pass(400 * MILLI);
-	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 300 * MILLI, MILLI);
-	stage_end();
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "count"), 1);
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "pieces"), 16);
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "bytes"), 16 << 20);
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "busy_ns"), 16 * MILLI);
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "from_bytes"), 16 << 20);
-	CHECK_EQ(stage_row("cupti", "h2d", "pinned", "count"), 3);
-	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 1);
-	CHECK_EQ(stage_row("cupti", "d2h", "staged", "bytes"), 4 << 20);
-	CHECK_EQ(stage_row("hotpin", "h2d", "staged", "count"), 1);
-	CHECK_EQ(activity_sum(6), 19 << 20);
-	CHECK_EQ(activity_sum(7), 5 << 20);
-	CHECK_EQ(stage_number("records", "outside_run"), 0);
-}
-
 /* Thousands of staged copies begin before records arrive: each finds its copy, or none. */
 TEST(many_staged_copies)
 {
@@ -601,33 +401,6 @@ static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
 	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, bytes, end - MICRO, MICRO);
 }
 
-/*
- * Three copies behind a kernel of 1 s; the host continues for 0.4 s and waits for all at once.  Two
- * more complete before the host returns, and another one waits as usual.
- */
-TEST(copies_that_return_early)
-{
-	stage_begin(true, summary);
-	kernel("k", SECOND, SECOND);
-	for (uint64_t i = 0; i < 3; i++)
-		deferred_copy(1000, SECOND + i * 10 * MICRO, 2 * SECOND + (i + 1) * MICRO);
-	trace_joined(stage_base + 1400 * MILLI, stage_base + 2 * SECOND + 10 * MICRO);
-	for (uint64_t i = 0; i < 2; i++)
-		deferred_copy(50, (3 + i) * SECOND, (3 + i) * SECOND + 2 * MICRO);
-	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 70, 5 * SECOND, MICRO);
-	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 70, 5 * SECOND, MILLI);
-	stage_end();
-	CHECK_EQ(stage_number("effect", "deferred_copies"), 5);
-	CHECK_EQ(stage_number("effect", "deferred_bytes"), 3100);
-	CHECK_EQ(stage_number("effect", "waits_removed"), 4);
-	/* From the first call's return on, without the time of the other two calls. */
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 400 * MILLI - 3 * 2 * MICRO);
-	CHECK(strstr(stage_text, "Deferred copies: 5, while the host continued for about 400 ms") !=
-	      NULL);
-	CHECK_EQ(stage_number("host", "waits"), 0);
-	CHECK_EQ(split_sum(), 10 * SECOND);
-}
-
 /* Makes thousands at once, with other copies in between, some without a record. */
 static void many_that_return_early(uint64_t count, bool often_read)
 {
@@ -651,89 +424,21 @@ static void many_that_return_early(uint64_t count, bool often_read)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
-#define UPLOAD 276 /* cuMemcpyHtoD_v2() */
-
-/* Makes a deferred upload of 1000 bytes, called at `at`. */
-static void early_call(uint64_t at)
+TEST(calls_of_copies_and_launches_are_recorded)
 {
-	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-					   .memory = TRACE_PAGEABLE,
-					   .synchronous = true,
-					   .deferred = true,
-					   .bytes = 1000,
-					   .enter_ns = stage_base + at,
-					   .leave_ns = stage_base + at + 10 * MICRO });
-}
-
-static void early_record(uint32_t correlation, uint64_t at, uint64_t end)
-{
-	mock_cupti.correlation = correlation;
-	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, stage_base + at,
-		  stage_base + end);
-}
-
-static void early_told(uint32_t correlation, uint32_t thread, uint64_t at)
-{
-	mock_call(UPLOAD, thread, correlation, stage_base + at, stage_base + at + MICRO);
-}
-
-/* Two calls whose copies end in the other order, and a copy of a thread that hotpin did not see. */
-static void two_early(uint32_t self)
-{
-	/* Rows are counted, and on a slow machine samples would add some. */
-	stage_begin(true,
-		    (const char *const[]){ "HOTPIN_PROFILE=trace", "HOTPIN_SAMPLE=off", NULL });
-	early_call(SECOND);
-	early_call(2 * SECOND);
-	early_record(2, 2 * SECOND + 5 * MICRO, 2200 * MILLI);
-	early_told(1, self, SECOND + MICRO);
-	early_told(2, self, 2 * SECOND + MICRO);
-	early_record(1, SECOND + 5 * MICRO, 1500 * MILLI);
-	early_told(3, self + 64, 3 * SECOND);
-	early_record(3, 3 * SECOND, 3 * SECOND + MICRO);
-	early_record(4, 4 * SECOND, 4 * SECOND + MICRO);
-}
-
-TEST(calls_that_cupti_tells)
-{
-	two_early(trace_thread());
-	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12); /* that copy and launch */
+	stage_begin(true, summary);
+	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12);
 	stage_end();
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 700 * MILLI - 20 * MICRO);
-	CHECK_EQ(stage_row("cupti", "h2d", "pinned", "count"), 4);
-	CHECK_EQ(stage_count(stage_json, ",1000001000]"), 1);
-	CHECK_EQ(stage_count(stage_json, ",2000001000]"), 1);
-	CHECK_EQ(stage_count(stage_json, ",null,null]"), 4);
 }
 
 /* Another client of CUPTI numbers threads in its own way. */
 TEST(calls_of_threads_with_other_numbers)
 {
 	mock_cupti.thread_type = 1;
-	two_early(4711);
+	stage_begin(true, summary);
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
 	stage_end();
-	/* By size and order: the copy of 2.2 s belongs to the first call, none to the second. */
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
-	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
-}
-
-/* A copy of the program during a staged one, with the size of its pieces. */
-TEST(a_copy_that_is_no_piece)
-{
-	stage_begin(true, (const char *const[]){ NULL });
-	uint64_t ticket = trace_staging(TRACE_H2D, 2000), from = stage_base + 10 * SECOND;
-	for (uint32_t i = 1; i <= 3; i++) {
-		mock_cupti.correlation = i;
-		mock_call(UPLOAD, trace_thread() + 64 * (i == 2), i, from, from);
-		mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, from,
-			  from + i * MICRO);
-	}
-	trace_staged(ticket, 2000, false);
-	stage_end();
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "bytes"), 2000);
-	CHECK_EQ(stage_row("cupti", "h2d", "staged", "busy_ns"), 4 * MICRO);
 }
 
 TEST(many_copies_that_return_early)
@@ -776,37 +481,6 @@ static void copied_from(const void *host, uint64_t bytes)
 					   .device = 4096,
 					   .host = host,
 					   .frame = __builtin_frame_address(0) });
-}
-
-__attribute__((noinline)) static void copied_here(const void *host)
-{
-	copied_from(host, 7);
-	__asm__ volatile("");
-}
-
-__attribute__((noinline)) static void copied_there(const void *host)
-{
-	copied_from(host, 11);
-	__asm__ volatile("nop");
-}
-
-/* The latest one does not matter. */
-TEST(two_calls_in_turn)
-{
-	static const char memory[16];
-
-	stage_begin(true, summary);
-	for (int i = 0; i < 99; i++) {
-		copied_here(memory);
-		if (i % 3 == 0)
-			copied_there(memory);
-	}
-	stage_end();
-	const char *sites = strstr(stage_json, "\"sites\": [");
-	if (!CHECK(sites != NULL))
-		return;
-	CHECK(strstr(sites, "\"bytes\": 693,") != NULL);
-	CHECK(strstr(sites, "\"bytes\": 363,") != NULL);
 }
 
 /*
@@ -887,26 +561,6 @@ TEST(what_noting_costs_of_launches)
 	long long ns = noting_takes(NULL, 8, launch);
 
 	CHECK(ns >= 170000 && ns <= 210000);
-}
-
-TEST(captured_copies_and_other_views)
-{
-	stage_begin(true, summary);
-	trace_copied(&(struct trace_copy){ .captured = true, .bytes = 1000 });
-	stage_copied(TRACE_H2H, TRACE_UNKNOWN, 100, SECOND, 10);
-	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-					   .memory = TRACE_PINNED,
-					   .bytes = 50,
-					   .enter_ns = stage_base + SECOND,
-					   .leave_ns = stage_base + SECOND + 20 });
-	trace_launched(TRACE_LAUNCH_GRAPH);
-	stage_end();
-	CHECK_EQ(stage_number("host", "captured_copies"), 1);
-	CHECK_EQ(stage_number("host", "graph_launches"), 1);
-	CHECK_EQ(stage_row("hotpin", "h2h", "unknown", "bytes"), 100);
-	CHECK_EQ(stage_row("hotpin", "h2d", "pinned", "sync_count"), 0);
-	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 1);
-	CHECK_EQ(stage_number("promotion", "program_pinned_bytes"), 50);
 }
 
 CHECK_MAIN()

@@ -194,67 +194,6 @@ TEST(our_own_variable_is_no_other_tool)
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
 }
 
-TEST(lost_from_the_start)
-{
-	mock_cupti.silent = true;
-	stage_begin(true, summary);
-	copy_pair(SECOND);
-	stage_end();
-	CHECK(strstr(stage_text, "taken by another tool") != NULL);
-	CHECK(strstr(stage_json, "\"kind\": \"interpose\"") != NULL);
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK_EQ(mock_cupti.flushed_without_buffer, 0);
-}
-
-TEST(lost_midway)
-{
-	stage_begin(true, summary);
-	for (int i = 0; i < 20; i++)
-		copy_pair(SECOND + i * 10 * MICRO);
-	mock_read();
-	mock_cupti.silent = true;
-	for (int i = 0; i < 20; i++)
-		copy_pair(5 * SECOND + i * 10 * MICRO);
-	stage_end();
-	CHECK(strstr(stage_text, "taken by another tool at 1.000 s") != NULL);
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 40);
-	CHECK_EQ(stage_number("coverage", "cupti_copies"), 20);
-}
-
-/* As under PyTorch, which copies asynchronously; its profiler takes over CUPTI silently. */
-static void play_asynchronous(int recorded, int others)
-{
-	stage_begin(true, summary);
-	for (int i = 0; i < recorded + others; i++) {
-		uint64_t at = stage_base + SECOND + (uint64_t)i * 10 * MICRO;
-
-		mock_cupti.silent = i >= recorded;
-		mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, at, at + 10);
-		trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-						   .memory = TRACE_PROMOTED,
-						   .bytes = 1000,
-						   .enter_ns = at,
-						   .leave_ns = at + 10 });
-	}
-	stage_end();
-}
-
-TEST(lost_where_nobody_waits)
-{
-	play_asynchronous(2, 31);
-	CHECK(strstr(stage_text, "CUPTI recorded 2 of 33 copies") != NULL);
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK_EQ(stage_number("coverage", "cupti_copies"), 2);
-}
-
-TEST(some_copies_are_in_flight_at_the_end)
-{
-	play_asynchronous(38, 2);
-	CHECK(strstr(stage_text, "CUPTI recorded") == NULL);
-	CHECK(stage_number("split", "host_ns") > 0);
-}
-
 #define LAUNCHING 200
 
 static pthread_barrier_t all_there;
@@ -327,37 +266,6 @@ TEST(pool_used_up)
 	CHECK_EQ(mock_cupti.null_buffers, 0);
 	CHECK(stage_number("records", "buffers_discarded") > 10);
 	CHECK(strstr(stage_text, "device figures are too low") != NULL);
-}
-
-/* After a loss of more than a hundredth, the rest of a split is no split. */
-TEST(dropped_records_are_told)
-{
-	stage_begin(true, summary);
-	copy_pair(SECOND);
-	mock_cupti.dropped = 12;
-	stage_end();
-	CHECK_EQ(stage_number("records", "dropped"), 12);
-	CHECK(strstr(stage_text, "(12 dropped") != NULL);
-	CHECK(strstr(stage_text, "Copies, exposed") == NULL);
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK(strstr(stage_json, "\"split_why\": \"CUPTI lost records (12 dropped") != NULL);
-	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
-}
-
-TEST(kernels_without_records_are_told)
-{
-	stage_begin(true, summary);
-	copy_pair(SECOND);
-	for (int i = 0; i < 100; i++) {
-		trace_launched(TRACE_LAUNCH_KERNEL);
-		trace_launched(TRACE_LAUNCH_CAPTURED);
-		if (i < 98)
-			mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MICRO);
-	}
-	stage_end();
-	CHECK(strstr(stage_text, "CUPTI recorded 98 of 100 launched kernels") != NULL);
-	CHECK_EQ(stage_number(NULL, "split"), -2);
-	CHECK_EQ(stage_number("host", "launches"), 200);
 }
 
 /* CUPTI gives this answer if another tool uses the interface of CUDA 13.3. */
@@ -866,58 +774,6 @@ TEST(reader_that_hangs)
 	CHECK_EQ(stage_number(NULL, "events"), -2);
 	CHECK_EQ(stage_number("launches_rest", "device_ns"), -2);
 	CHECK(strstr(stage_json, "the thread that reads samples did not end") != NULL);
-}
-
-/* The places that launched kernels; other calls are not launches. */
-TEST(launches_have_places)
-{
-	stage_clock(true);
-	stage_begin_calls(NULL, launch_of, 2);
-	for (unsigned i = 0; i < 30; i++)
-		trace_called(i % 3 != 0, stage_base + 100 * i, stage_base + 100 * i + 50,
-			     __builtin_frame_address(0));
-	stage_end();
-	CHECK_EQ(stage_count(stage_json, "\"count\": 10,\n\t\t\t\"host_ns\": 500"), 1);
-	CHECK_EQ(stage_number(NULL, "launches_lost"), 0);
-}
-
-/* One place launches "near" twice, and each of its calls launches a graph of two kernels. */
-static void launch_with_kernels(void)
-{
-	stage_clock(true);
-	stage_begin_calls(NULL, launch_of, 2);
-	for (unsigned i = 1; i <= 2; i++) {
-		uint64_t at = stage_base + i * MILLI;
-
-		trace_called(0, at, at + 4 * MICRO, __builtin_frame_address(0));
-		mock_cupti.correlation = 70 + i;
-		mock_kernel("near", 0, at + 10 * MICRO, at + 40 * MICRO);
-		mock_call(307, trace_thread(), 70 + i, at + MICRO, at + 3 * MICRO);
-		mock_kernel("near", 0, at + 40 * MICRO, at + 50 * MICRO);
-	}
-	/* The launching call is unknown. */
-	mock_cupti.correlation = 99;
-	mock_kernel("far", 0, stage_base + 5 * MILLI, stage_base + 6 * MILLI);
-	stage_end();
-}
-
-TEST(launches_have_device_times)
-{
-	launch_with_kernels();
-	CHECK_EQ(stage_count(stage_json, "\"kernels\": 4,\n\t\t\t\"device_ns\": 80000,\n"
-					 "\t\t\t\"estimated_ns\": 0"),
-		 1);
-	CHECK_EQ(stage_number("launches_rest", "kernels"), 1);
-	CHECK_EQ(stage_number("launches_rest", "device_ns"), MILLI);
-	CHECK_EQ(mock_cupti.calls_enabled, 0);
-}
-
-TEST(launches_without_device_times)
-{
-	mock_cupti.thread_type = 1; /* the calls are not told */
-	launch_with_kernels();
-	CHECK_EQ(stage_count(stage_json, "\"device_ns\": null,\n\t\t\t\"estimated_ns\": null"), 1);
-	CHECK_EQ(stage_number("launches_rest", "kernels"), -2);
 }
 
 /* A signal handler may call the driver while its thread notes a call. */

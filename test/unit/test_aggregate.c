@@ -56,21 +56,4 @@ TEST(names_past_the_room_are_the_others)
 	CHECK(strcmp(aggregate.kernels[0].name, "small") == 0);
 }
 
-TEST(stamps_outside_the_run)
-{
-	CHECK_EQ(aggregate_init(&aggregate, 5000000), 0);
-	for (int i = 0; i < 99; i++)
-		launch("k", 5000000, 5000010);
-	CHECK(aggregate_is_alignable(&aggregate));
-	launch("k", 1000, 2000);
-	CHECK_EQ(aggregate.outside, 1);
-	CHECK(aggregate_is_alignable(&aggregate));
-	launch("k", 900000000, 900000010);
-	CHECK_EQ(aggregate.outside, 2);
-	CHECK(!aggregate_is_alignable(&aggregate));
-	CHECK_EQ(aggregate.launches.count, 101);
-	/* How long a run took is known even if it cannot be placed. */
-	CHECK_EQ(aggregate.launches.busy_ns, 99 * 10 + 1000 + 10);
-}
-
 CHECK_MAIN()

@@ -84,51 +84,6 @@ static void start(void)
 	CHECK(calls_start(name_of, 3) == 0);
 }
 
-TEST(sums)
-{
-	struct calls_sum sum;
-
-	CHECK_EQ(calls_functions(), 0);
-	CHECK_EQ(calls_add(INIT, 1, 2), 0);
-	start();
-	CHECK_EQ(calls_functions(), 3);
-	CHECK(strcmp(calls_name(LAUNCH), "cuLaunchKernel") == 0);
-	CHECK_EQ(calls_add(LAUNCH, 100, 110), CALLS_LAUNCH | CALLS_WORK);
-	calls_add(LAUNCH, 200, 230);
-	calls_add(LAUNCH, 300, 305);
-	calls_read(LAUNCH, &sum);
-	CHECK_EQ(sum.count, 3);
-	CHECK_EQ(sum.total_ns, 45);
-	CHECK_EQ(sum.longest_ns, 30);
-	calls_read(ALLOCATE, &sum);
-	CHECK_EQ(sum.count, 0);
-	/* A function that is not in the table. */
-	CHECK_EQ(calls_add(3, 400, 500), 0);
-}
-
-TEST(states)
-{
-	static struct split_span spans[64];
-	struct split split;
-	struct split_sum sum;
-
-	start();
-	split_init(&split, spans, 64, 0);
-	calls_add(INIT, 100, 200);
-	calls_add(ALLOCATE, 250, 280);
-	calls_add(LAUNCH, 290, 300);
-	calls_gather();
-	hostcalls_drain(&split);
-	calls_add(LAUNCH, 310, 320);
-	calls_gather();
-	calls_gather();
-	hostcalls_drain(&split);
-	split_finish(&split, 1000, &sum);
-	CHECK_EQ(sum.startup_ns, 100);
-	CHECK_EQ(sum.calls_ns, 50);
-	CHECK_EQ(sum.host_ns, 850);
-}
-
 #define CALLS_EACH 5000
 static _Atomic unsigned turn, told;
 

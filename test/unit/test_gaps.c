@@ -35,49 +35,6 @@ static size_t gaps_found(void)
 	return counts.gaps;
 }
 
-/* Two places call alternately: each direction is a pair. */
-TEST(pairs)
-{
-	CHECK(gaps_start(now_ns) == 0);
-	for (uint64_t i = 0; i < 10; i++) {
-		call(1, LONG + i);
-		call(2, 3 * LONG);
-	}
-	/* From the process's start, from 1 to 2, from 2 to 1. */
-	CHECK_EQ(gaps_found(), 3);
-	CHECK_EQ(gap_at(0).before.function, GAPS_NO_CALL);
-	CHECK_EQ(gap_at(0).after.function, 1);
-	CHECK_EQ(gap_at(0).sum.total_ns, LONG);
-	CHECK_EQ(gap_at(1).before.function, 1);
-	CHECK_EQ(gap_at(1).after.function, 2);
-	CHECK_EQ(gap_at(1).sum.count, 10);
-	CHECK_EQ(gap_at(1).sum.total_ns, 30 * LONG);
-	CHECK_EQ(gap_at(1).before.place.depth, 1);
-	CHECK_EQ(gap_at(1).after.place.depth, 1);
-	CHECK(gap_at(1).before.place.frame[0].offset != gap_at(1).after.place.frame[0].offset);
-	CHECK_EQ(gap_at(2).sum.count, 9);
-	CHECK_EQ(gap_at(2).sum.longest_ns, LONG + 9);
-	CHECK_EQ(gap_at(2).before.place.frame[0].offset, gap_at(1).after.place.frame[0].offset);
-}
-
-TEST(short_ones)
-{
-	struct gaps_counts counts;
-
-	CHECK(gaps_start(now_ns) == 0);
-	for (int i = 0; i < 100; i++)
-		call(1, SHORT);
-	call(1, 0);
-	gaps_count(&counts);
-	CHECK_EQ(counts.short_ones.count, 64);
-	gaps_ended(now_ns);
-	gaps_count(&counts);
-	CHECK_EQ(counts.gaps, 0);
-	CHECK_EQ(counts.short_ones.count, 100);
-	CHECK_EQ(counts.short_ones.total_ns, 100 * SHORT);
-	CHECK_EQ(counts.short_ones.longest_ns, SHORT);
-}
-
 /* Long after the free samples of places: only the first long gap lacks its first place. */
 TEST(rare_gaps)
 {
@@ -116,50 +73,6 @@ TEST(gaps_pay_for_looks)
 	call_often(1000);
 	call(5, LONG);
 	CHECK_EQ(gap_at(3).before.place.depth, 1);
-}
-
-static void *two_calls(void *unused)
-{
-	call(1, LONG);
-	call(1, LONG);
-	return unused;
-}
-
-/* The time of another thread before its first call is no gap, because its start is unknown. */
-TEST(another_thread)
-{
-	pthread_t thread;
-
-	CHECK(gaps_start(now_ns) == 0);
-	CHECK(pthread_create(&thread, NULL, two_calls, NULL) == 0);
-	CHECK(pthread_join(thread, NULL) == 0);
-	CHECK_EQ(gaps_found(), 1);
-	CHECK_EQ(gap_at(0).before.function, 1);
-	CHECK_EQ(gap_at(0).sum.count, 1);
-}
-
-TEST(own_work_is_no_gap)
-{
-	CHECK(gaps_start(now_ns) == 0);
-	call(1, SHORT);
-	now_ns += 100 * LONG;
-	gaps_resumed(now_ns);
-	call(2, SHORT);
-	CHECK_EQ(gaps_found(), 0);
-}
-
-TEST(end)
-{
-	CHECK(gaps_start(now_ns) == 0);
-	gaps_ended(now_ns + 10 * LONG);
-	CHECK_EQ(gaps_found(), 0);
-	call(1, SHORT);
-	gaps_ended(now_ns + 2 * LONG);
-	gaps_ended(now_ns + 3 * LONG);
-	CHECK_EQ(gaps_found(), 1);
-	CHECK_EQ(gap_at(0).before.function, 1);
-	CHECK_EQ(gap_at(0).after.function, GAPS_NO_CALL);
-	CHECK_EQ(gap_at(0).sum.total_ns, 2 * LONG);
 }
 
 /* More pairs than the table has room for: the smallest are dropped, but the sums stay complete. */

@@ -94,60 +94,6 @@ TEST(caller_of_operator_new)
 	CHECK(way.frame[0].module != place.module);
 }
 
-TEST(sums)
-{
-	struct host_buffer buffer;
-	struct trace_copy promoted = copy_of(5, TRACE_PROMOTED, 100);
-	struct trace_copy pageable = copy_of(5, TRACE_PAGEABLE, 10);
-	struct trace_copy staged = copy_of(5, TRACE_STAGED, 1);
-	struct trace_copy download = copy_of(5, TRACE_PROMOTED, 1000);
-
-	CHECK_EQ(host_buffers_start(), 0);
-	/* The pin is reported before the first copy. */
-	host_buffers_pinned(5, true, 30);
-	download.direction = TRACE_D2H;
-	download.block_bytes = 8192;
-	uint32_t index = host_buffers_copied(&promoted, SITES_NOWHERE);
-	CHECK(index != 0);
-	CHECK_EQ(host_buffers_copied(&pageable, SITES_NOWHERE), index);
-	CHECK_EQ(host_buffers_copied(&staged, SITES_NOWHERE), index);
-	CHECK_EQ(host_buffers_copied(&download, SITES_NOWHERE), index);
-	host_buffers_pinned(5, false, 12);
-	host_buffers_read(index, &buffer);
-	CHECK(buffer.kind == HOST_BUFFER_HEAP);
-	CHECK_EQ(buffer.flow[TRACE_H2D].count, 3);
-	CHECK_EQ(buffer.flow[TRACE_H2D].bytes, 111);
-	CHECK_EQ(buffer.flow[TRACE_H2D].host_ns, 1500);
-	CHECK_EQ(buffer.flow[TRACE_D2H].bytes, 1000);
-	CHECK_EQ(buffer.promoted_bytes, 1100);
-	CHECK_EQ(buffer.pins, 1);
-	CHECK_EQ(buffer.pin_ns, 42);
-	CHECK_EQ(buffer.saved_ns, 140);
-	CHECK_EQ(buffer.could_save_ns, 70);
-	CHECK_EQ(buffer.largest_bytes, 8192);
-}
-
-/* The latest one does not matter. */
-TEST(two_in_turn)
-{
-	struct trace_copy copies[] = { copy_of(5, TRACE_PAGEABLE, 7),
-				       copy_of(9, TRACE_PAGEABLE, 11),
-				       copy_of(0, TRACE_PAGEABLE, 13) };
-	uint32_t index[3];
-	struct host_buffer buffer;
-
-	CHECK_EQ(host_buffers_start(), 0);
-	for (int round = 0; round < 3; round++)
-		for (int i = 0; i < 3; i++)
-			for (int times = 0; times <= i; times++)
-				index[i] = host_buffers_copied(&copies[i], SITES_NOWHERE);
-	for (int i = 0; i < 3; i++) {
-		host_buffers_read(index[i], &buffer);
-		CHECK_EQ(buffer.flow[TRACE_H2D].count, 3 * (i + 1));
-		CHECK_EQ(buffer.flow[TRACE_H2D].bytes, 3 * (i + 1) * copies[i].bytes);
-	}
-}
-
 TEST(static_and_other_memory)
 {
 	struct trace_copy copy = copy_of(0, TRACE_UNKNOWN, 10);

@@ -40,69 +40,6 @@ static void called(uint32_t number, uint64_t at_ns)
 	launch_times_called(number, trace_thread(), at_ns);
 }
 
-/* Records arrive in any order, and a graph has many kernels. */
-TEST(each_kernel_is_of_the_place_of_its_call)
-{
-	begin();
-	launch_times_note(3, BEGAN + 100);
-	launch_times_note(4, BEGAN + 200);
-	launch_times_note(3, BEGAN + 300);
-	launch_times_ran(7, 0, 10);
-	launch_times_ran(7, 1, 20);
-	launch_times_ran(7, 1, 30);
-	called(7, BEGAN + 150);
-	called(8, BEGAN + 250);
-	launch_times_ran(8, 1, 100);
-	launch_times_ran(9, 0, 1000);
-	CHECK_EQ(of(3).device_ns, 60 + 1000);
-	CHECK_EQ(of(3).estimated_ns, 1000);
-	called(9, BEGAN + 999);
-	CHECK_EQ(of(3).kernels, 4);
-	CHECK_EQ(of(3).device_ns, 1060);
-	CHECK_EQ(of(3).estimated_ns, 0);
-	CHECK_EQ(of(4).kernels, 1);
-	CHECK_EQ(of(4).device_ns, 100);
-	CHECK_EQ(of(0).kernels, 0);
-	CHECK_EQ(rest().kernels, 0);
-}
-
-/* A call that was not noted, or is of an unknown thread, must not take another call's place. */
-TEST(a_launch_is_given_once)
-{
-	begin();
-	launch_times_note(3, BEGAN + 100);
-	called(1, BEGAN + 150);
-	called(2, BEGAN + 160);
-	called(3, BEGAN + 50);
-	launch_times_called(4, 12345, BEGAN + 150);
-	for (uint32_t number = 0; number <= 4; number++)
-		launch_times_ran(number, number % 4, 10);
-	CHECK_EQ(of(3).device_ns, 10);
-	CHECK_EQ(rest().kernels, 4);
-	CHECK_EQ(rest().device_ns, 40);
-}
-
-/* If several places launch kernels of one name, those of unknown launches are divided by count. */
-TEST(the_rest_of_a_kernel_is_shared)
-{
-	begin();
-	for (uint32_t i = 1; i <= 4; i++) {
-		launch_times_note(i == 1 ? 5 : 6, BEGAN + 100 * i);
-		called(i, BEGAN + 100 * i + 50);
-		launch_times_ran(i, 2, 10);
-	}
-	for (uint32_t i = 0; i < 8; i++)
-		launch_times_ran(0, 2, 100);
-	launch_times_ran(0, 3, 5);
-	CHECK_EQ(of(5).kernels, 1 + 2);
-	CHECK_EQ(of(5).device_ns, 10 + 200);
-	CHECK_EQ(of(5).estimated_ns, 200);
-	CHECK_EQ(of(6).kernels, 3 + 6);
-	CHECK_EQ(of(6).device_ns, 30 + 600);
-	CHECK_EQ(rest().kernels, 1);
-	CHECK_EQ(rest().device_ns, 5);
-}
-
 TEST(the_ring_wraps)
 {
 	begin();

@@ -15,24 +15,6 @@ static uint32_t launch(uint64_t place, uint64_t ns)
 	return launches_called(&way, ns);
 }
 
-TEST(by_place)
-{
-	struct launch_site site;
-	uint64_t lost;
-
-	CHECK_EQ(launches_start(), 0);
-	for (uint64_t i = 0; i < 30; i++)
-		CHECK_EQ(launch(i % 3, 10 * (i % 3)), i % 3);
-	CHECK_EQ(launches_count(&lost), 3);
-	CHECK_EQ(lost, 0);
-	for (size_t i = 0; i < 3; i++) {
-		launches_read(i, &site);
-		CHECK_EQ(site.count, 10);
-		CHECK_EQ(site.host_ns, 100 * i);
-		CHECK(site.place.depth == 2 && site.place.frame[0].offset == 1000 + i);
-	}
-}
-
 TEST(more_places_than_room)
 {
 	struct launch_site site;

@@ -91,26 +91,6 @@ TEST(cases)
 	}
 }
 
-TEST(copy_call_is_taken_apart)
-{
-	struct split_span room[8];
-	struct split split;
-	struct split_sum sum;
-
-	split_init(&split, room, 8, 0);
-	/* After a kernel: 10 to launch, 40 of waiting, 30 of copying, 5 to return. */
-	split_add(&split, C, 100, 185);
-	split_add(&split, K, 50, 150);
-	split_add(&split, T, 150, 180);
-	split_finish(&split, 200, &sum);
-	CHECK_EQ(sum.layer_ns[C], 85);
-	CHECK_EQ(sum.call_copying_ns, 30);
-	CHECK_EQ(sum.call_waiting_ns, 50);
-	CHECK_EQ(sum.call_overhead_ns, 5);
-	CHECK_EQ(sum.blocked_ns, 85);
-	CHECK_EQ(sum.layer_ns[K], 100);
-}
-
 static uint64_t seed = 42;
 
 static uint64_t random_below(uint64_t most)
