@@ -24,8 +24,8 @@ struct event {
 	char verb[16];
 	const char *name;
 	int64_t from, to; /* after the begin of the run, or NEVER */
-	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, id, site, in, on,
-		block, gain, route, place;
+	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, id, site, in,
+		on, block, gain, route, place;
 };
 
 static const uint8_t copy_kinds[] = { [TRACE_H2D] = CUPTI_H2D,
@@ -34,12 +34,11 @@ static const uint8_t copy_kinds[] = { [TRACE_H2D] = CUPTI_H2D,
 				      [TRACE_H2H] = CUPTI_H2H,
 				      [TRACE_P2P] = CUPTI_P2P };
 
-static const uint8_t memory_kinds[] = { [TRACE_PAGEABLE] = CUPTI_PAGEABLE,
-					[TRACE_PROMOTED] = CUPTI_PINNED,
-					[TRACE_STAGED] = CUPTI_PINNED,
-					[TRACE_PINNED] = CUPTI_PINNED,
-					[TRACE_DEVICE] = CUPTI_DEVICE,
-					[TRACE_UNKNOWN] = CUPTI_MEMORY_UNKNOWN };
+static const uint8_t memory_kinds[] = {
+	[TRACE_PAGEABLE] = CUPTI_PAGEABLE, [TRACE_PROMOTED] = CUPTI_PINNED,
+	[TRACE_STAGED] = CUPTI_PINNED,     [TRACE_PINNED] = CUPTI_PINNED,
+	[TRACE_DEVICE] = CUPTI_DEVICE,     [TRACE_UNKNOWN] = CUPTI_MEMORY_UNKNOWN
+};
 
 /* Functions of the driver, with CUPTI's number of those whose calls it records. */
 static const struct {
@@ -80,23 +79,23 @@ __attribute__((noinline)) static void exported(const struct event *event)
 	if (strcmp(event->verb, "calls") == 0)
 		trace_called(function_of(event), from, to, __builtin_frame_address(0));
 	else
-		trace_copied(&(struct trace_copy){
-			.direction = (enum trace_direction)event->direction,
-			.memory = (enum trace_memory)event->memory,
-			.synchronous = !event->async,
-			.deferred = event->deferred,
-			.captured = event->captured,
-			.route = (uint8_t)event->route,
-			.bytes = event->bytes,
-			.enter_ns = from,
-			.leave_ns = to,
-			.linear = true,
-			.device = event->on,
-			.host = host_memory + event->in,
-			.allocator = (uint32_t)event->site,
-			.block_bytes = event->block,
-			.gain_ns = event->gain,
-			.frame = __builtin_frame_address(0) });
+		trace_copied(
+			&(struct trace_copy){ .direction = (enum trace_direction)event->direction,
+					      .memory = (enum trace_memory)event->memory,
+					      .synchronous = !event->async,
+					      .deferred = event->deferred,
+					      .captured = event->captured,
+					      .route = (uint8_t)event->route,
+					      .bytes = event->bytes,
+					      .enter_ns = from,
+					      .leave_ns = to,
+					      .linear = true,
+					      .device = event->on,
+					      .host = host_memory + event->in,
+					      .allocator = (uint32_t)event->site,
+					      .block_bytes = event->block,
+					      .gain_ns = event->gain,
+					      .frame = __builtin_frame_address(0) });
 	__asm__ volatile("");
 }
 
@@ -222,8 +221,7 @@ int main(int argc, char **argv)
 						.functions = HP_LEN(functions) });
 	play(NULL);
 	for (size_t i = 0; i < HP_LEN(places); i++)
-		printf("%llu ",
-		       (unsigned long long)modules_find((uintptr_t)places[i]).offset);
+		printf("%llu ", (unsigned long long)modules_find((uintptr_t)places[i]).offset);
 	stage_end();
 	/* What no client of CUPTI may do. */
 	if (mock_cupti.null_buffers + mock_cupti.dirty_buffers + mock_cupti.forbidden_calls +

@@ -102,9 +102,8 @@ def total(values):
 
 def as_text(value, wanted):
     """Returns a value as the script says it if they are equal."""
-    word = {None: "null", True: "true", False: "false"}.get(value, value) if not isinstance(value, int) or \
-        isinstance(value, bool) else value
-    return wanted if word in (wanted, number(wanted)) else str(word)
+    text = value if isinstance(value, str) else json.dumps(value)[:200]
+    return wanted if text == wanted or type(value) is int and value == number(wanted) else text
 
 
 def found(line, profile, text):
