@@ -142,22 +142,22 @@ def play(path, program, rules):
     """Returns the differences of the profile of a script."""
     with open(path, encoding="utf-8") as file:
         lines = [line.rstrip() for line in file if line.strip() and not line.startswith("#")]
-    wishes = [line[3:] for line in lines if line.startswith("=> ")]
+    rows = [line[3:] for line in lines if line.startswith("=> ")]
     said = [line for line in lines if not line.startswith("=> ")]
     options = [line for line in said if re.match("[A-Z_]+=", line)]
     lines = [(len(line) - len(line.lstrip()), line.split()) for line in said if line not in options]
-    done = subprocess.run([program, "HOTPIN_PROFILE=summary", *options], input="".join(line + "\n" for line in events(lines)),
-                          capture_output=True, text=True)
+    text = "".join(line + "\n" for line in events(lines))
+    done = subprocess.run([program, "HOTPIN_PROFILE=summary", *options], input=text, capture_output=True, text=True)
     parts = done.stdout.split("\f")
     if done.returncode != 0 or len(parts) != 3:
         return [f"play: exit status {done.returncode}", *done.stderr.splitlines()]
     profile = json.loads(parts[2])
     wrong = [*schema.errors(profile, rules), *schema.contradictions(profile)]
     profile = with_places(profile, [int(place) for place in parts[0].split()])
-    for wish in wishes:
-        got = found(wish, profile, parts[1])
-        wrong += [f"- {wish}", f"+ {got}"] if got != wish else []
-    return wrong if wishes else ["expects nothing"]
+    for row in rows:
+        got = found(row, profile, parts[1])
+        wrong += [f"- {row}", f"+ {got}"] if got != row else []
+    return wrong if rows else ["expects nothing"]
 
 
 def main():
