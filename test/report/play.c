@@ -24,8 +24,8 @@ struct event {
 	char verb[16];
 	const char *name;
 	int64_t from, to; /* after the begin of the run, or NEVER */
-	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, id, site, in,
-		on, block, gain, route, place;
+	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, shaped, id,
+		site, in, on, block, gain, route, place;
 };
 
 static const uint8_t copy_kinds[] = { [TRACE_H2D] = CUPTI_H2D,
@@ -89,7 +89,7 @@ __attribute__((noinline)) static void exported(const struct event *event)
 					      .bytes = event->bytes,
 					      .enter_ns = from,
 					      .leave_ns = to,
-					      .linear = true,
+					      .linear = !event->shaped,
 					      .device = event->on,
 					      .host = host_memory + event->in,
 					      .allocator = (uint32_t)event->site,
