@@ -207,12 +207,11 @@ TEST(capture)
 
 	for (size_t i = 0; i < HP_LEN(good); i++) {
 		hp_capture_t value;
-		char shown[HP_TEXT_MAX];
 
+		/* The whole run is the empty text. */
 		CHECK_EQ(hp_parse_capture(good[i], "", value), 0);
-		hp_show_capture(shown, sizeof(shown), "", value);
-		if (!CHECK(strcmp(shown, good[i]) == 0))
-			printf("# %s: %s\n", good[i], shown);
+		if (!CHECK(strcmp(value, i == 0 ? "" : good[i]) == 0))
+			printf("# %s: %s\n", good[i], value);
 	}
 	for (size_t i = 0; i < HP_LEN(bad); i++) {
 		hp_capture_t value = "kept";
