@@ -6,7 +6,7 @@
 #include "annotate_file.h"
 #include "host_code.h"
 #include "hotpin.h"
-#include "names.h"
+#include "names_find.h"
 #include "paths.h"
 #include "show.h"
 

@@ -6,7 +6,7 @@
 #include "compare.h"
 #include "hotpin.h"
 #include "layout.h"
-#include "names.h"
+#include "names_find.h"
 #include "places.h"
 #include "ranks.h"
 #include "show.h"

@@ -6,6 +6,7 @@
 #include "folded.h"
 #include "hotpin.h"
 #include "names.h"
+#include "names_find.h"
 #include "places.h"
 #include "show.h"
 #include "tables.h"

@@ -6,7 +6,7 @@
  */
 #include "html.h"
 #include "hotpin.h"
-#include "names.h"
+#include "names_find.h"
 #include "page.h"
 #include "places.h"
 #include "progress.h"

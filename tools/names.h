@@ -1,22 +1,10 @@
 /*
- * Names of functions, as their authors wrote them.
+ * The frame of a call chain that names the place in the program, and its text.
  */
 #ifndef HP_TOOLS_NAMES_H
 #define HP_TOOLS_NAMES_H
 
 #include "profile.h"
-
-/*
- * Fills in readable names of kernels and events.  If `places`, also fills in the function and line
- * of every frame whose file is on this machine and is the file that ran.  A function that was
- * inlined becomes a frame before the one that contains its code.  Reads a file once, even if
- * several of the `count` profiles name it.  The texts belong to the first profile, so close all
- * profiles together.  May take seconds; shows progress.
- */
-void names_resolve(struct profile *profiles, size_t count, bool places);
-
-/* As names_resolve(), but functions that were inlined into a frame stay in its field `inlined`. */
-void names_find(struct profile *profiles, size_t count, bool places);
 
 /*
  * Returns the most informative frame.  For calls: the innermost Python frame outside installed

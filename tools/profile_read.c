@@ -177,7 +177,7 @@ static const struct profile_frames *inlined_at(struct profile *profile,
 	return inlined;
 }
 
-static struct profile_frame frame_of_name(struct profile *profile, const struct profile_name *name)
+struct profile_frame profile_frame_of_name(struct profile *profile, const struct profile_name *name)
 {
 	struct profile_frame frame = { 0 };
 
@@ -201,13 +201,6 @@ static void check_profile(struct reader *reader, struct profile *profile)
 	for (size_t i = 0; i < profile->module_count; i++)
 		if (profile->modules[i].path == NULL)
 			profile->modules[i].path = "";
-	profile->name_count = profile->stored_name_count;
-	profile->names = reader_allocate(reader, profile->name_count, sizeof(*profile->names));
-	for (size_t i = 0; i < profile->name_count && !reader->is_broken; i++)
-		profile->names[i] = frame_of_name(profile, &profile->stored_names[i]);
-	if (profile->name_count > 0 && !reader->is_broken)
-		qsort(profile->names, profile->name_count, sizeof(*profile->names),
-		      profile_by_place);
 }
 
 void profile_check(struct reader *reader, enum profile_record_id id, void *record)

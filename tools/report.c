@@ -5,7 +5,7 @@
  */
 #include "hotpin.h"
 #include "layout.h"
-#include "names.h"
+#include "names_find.h"
 #include "places.h"
 #include "ranks.h"
 #include "report.h"

@@ -7,8 +7,7 @@
 #include "advice_json.h"
 #include "hotpin.h"
 #include "layout.h"
-#include "names.h"
-#include "names_places.h"
+#include "names_find.h"
 #include "show.h"
 #include "target.h"
 
@@ -24,115 +23,74 @@
 /* Names take at most so many bytes of a file; the places of a run need far less. */
 #define NAMES_MOST ((size_t)16 << 20)
 
-/* The places of a profile, each once, by profile_by_place(). */
-struct once {
-	const struct profile_frame **items;
-	size_t count, named, with_line, left_out;
+/* The names that are stored, and the places that have one. */
+struct stored {
+	json_t *names;
+	size_t places, named, with_line, left_out;
 };
 
-static int by_place(const void *left, const void *right)
+static bool is_nameless(const struct names_place *place)
 {
-	const struct profile_frame *const *a = left, *const *b = right;
-
-	return profile_by_place(*a, *b);
+	return place->name == NULL || (place->name->function == NULL && place->name->line < 0);
 }
 
 /*
  * Who gets the file need not be allowed to read the program.  So names are stored of a program that
  * everybody may read, or that the writer of the profile had.
  */
-static void keep_secret(const struct profile *profile, struct profile_frame *frame)
+static void forget_secrets(struct names_places *places)
 {
-	if (!profile->modules[frame->module].is_public && !names_are_stored(profile, frame->module))
-		*frame = (struct profile_frame){ .module = frame->module, .offset = frame->offset };
-}
+	for (size_t i = 0; i < places->count; i++) {
+		struct names_place *place = &places->items[i];
+		const struct profile_module *module = &place->profile->modules[place->frame.module];
 
-/* Returns the places in files, after names_find(). */
-static struct once places_of(struct profile *profile)
-{
-	struct place_list all = names_places(profile, 1);
-	struct once once = { .items = profile_allocate(profile, all.count, sizeof(*once.items)) };
-	size_t kept = 0;
-
-	for (size_t i = 0; i < all.count; i++)
-		if (all.items[i].frame->module >= 0 && all.items[i].frame->offset >= 0) {
-			keep_secret(profile, all.items[i].frame);
-			once.items[kept++] = all.items[i].frame;
-		}
-	qsort(once.items, kept, sizeof(*once.items), by_place);
-	for (size_t i = 0; i < kept; i++)
-		if (i == 0 || by_place(&once.items[i], &once.items[i - 1]) != 0)
-			once.items[once.count++] = once.items[i];
-	return once;
-}
-
-/* Names need not be UTF-8. */
-static json_t *text_or_null(const char *text)
-{
-	json_t *made = text != NULL ? json_string(text) : json_null();
-
-	return made != NULL ? made : json_string(show_text(text, 300));
-}
-
-static void set_name(json_t *row, const struct profile_frame *frame)
-{
-	json_object_set_new(row, "function", text_or_null(frame->function));
-	json_object_set_new(row, "file", text_or_null(frame->path));
-	json_object_set_new(row, "line",
-			    frame->path != NULL ? json_integer(frame->number) : json_null());
-}
-
-static json_t *inlined_of(const struct profile_frames *inlined)
-{
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < inlined->count; i++) {
-		json_t *row = json_object();
-
-		set_name(row, &inlined->items[i]);
-		json_array_append_new(rows, row);
+		if (!module->is_public && !module->has_names)
+			place->name = NULL;
 	}
-	return rows;
 }
 
-static json_t *name_of(const struct profile_frame *frame)
+/* Returns the row of the list "names". */
+static json_t *row_of(const struct names_place *place)
 {
-	json_t *row = json_object();
+	const struct profile_name *name = place->name;
+	json_t *inlined = json_array();
+	json_t *row = json_pack(
+		"{s:I,s:I,s:s?,s:s?,s:o}", "module", (json_int_t)place->frame.module, "offset",
+		(json_int_t)place->frame.offset, "function", name->function, "file", name->file,
+		"line", name->line >= 0 ? json_integer(name->line) : json_null());
 
-	json_object_set_new(row, "module", json_integer(frame->module));
-	json_object_set_new(row, "offset", json_integer(frame->offset));
-	set_name(row, frame);
-	if (frame->inlined != NULL)
-		json_object_set_new(row, "inlined", inlined_of(frame->inlined));
+	for (size_t i = 0; i < name->inlined_count; i++)
+		json_array_append_new(inlined, json_pack("{s:s,s:s,s:I}", "function",
+							 name->inlined[i].function, "file",
+							 name->inlined[i].file, "line",
+							 (json_int_t)name->inlined[i].line));
+	if (name->inlined_count > 0)
+		json_object_set(row, "inlined", inlined);
+	json_decref(inlined);
 	return row;
 }
 
-static bool is_nameless(const struct profile_frame *frame)
+static struct stored names_of(const struct names_places *places)
 {
-	return frame->function == NULL && frame->line == NULL;
-}
-
-/* Returns the names; counts the places that have one, and those whose line is known. */
-static json_t *names_of(struct once *once)
-{
-	json_t *names = json_array();
+	struct stored stored = { .names = json_array(), .places = places->count };
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < once->count; i++) {
-		if (is_nameless(once->items[i]))
+	for (size_t i = 0; i < places->count; i++) {
+		const struct names_place *place = &places->items[i];
+
+		if (is_nameless(place))
 			continue;
-		json_t *name = name_of(once->items[i]);
 		if (bytes > NAMES_MOST) {
-			once->left_out++;
-			json_decref(name);
+			stored.left_out++;
 			continue;
 		}
-		bytes += json_dumpb(name, NULL, 0, 0);
-		once->named++;
-		once->with_line += once->items[i]->line != NULL;
-		json_array_append_new(names, name);
+		json_t *row = row_of(place);
+		bytes += json_dumpb(row, NULL, 0, 0);
+		stored.named++;
+		stored.with_line += place->name->line >= 0;
+		json_array_append_new(stored.names, row);
 	}
-	return names;
+	return stored;
 }
 
 static const char *why_nameless(const struct profile_module *module)
@@ -148,15 +106,14 @@ static const char *why_nameless(const struct profile_module *module)
 }
 
 /* Says for each module how many of its places have no name, and the reason. */
-static void tell_nameless(const struct profile *profile, const struct once *once)
+static void tell_nameless(const struct profile *profile, const struct names_places *places)
 {
-	for (size_t from = 0, to; from < once->count; from = to) {
-		const struct profile_module *module = &profile->modules[once->items[from]->module];
-		int64_t nameless = 0;
+	for (size_t from = 0, to; from < places->count; from = to) {
+		int64_t index = places->items[from].frame.module, nameless = 0;
+		const struct profile_module *module = &profile->modules[index];
 
-		for (to = from;
-		     to < once->count && once->items[to]->module == once->items[from]->module; to++)
-			nameless += is_nameless(once->items[to]);
+		for (to = from; to < places->count && places->items[to].frame.module == index; to++)
+			nameless += is_nameless(&places->items[to]);
 		if (nameless > 0)
 			layout_say(4, "  %s without a name in %s: %s",
 				   show_several(nameless, "place", "places"),
@@ -188,20 +145,20 @@ static bool replace(const struct profile *profile, const json_t *json, const str
 	if (fits && same && fchown(fileno(target.to), before->st_uid, before->st_gid) == 0)
 		return target_close(&target) == 0;
 	target_drop(&target);
-	hotpin_say(!fits  ? "%s is too large to add names"
-		   : same ? "%s belongs to another user or group, and only they can replace it; "
+	hotpin_say(!same  ? "%s was written meanwhile, and stays as it is; repeat this when the "
+			    "program has ended"
+		   : fits ? "%s belongs to another user or group, and only they can replace it; "
 			    "copy it first"
-			  : "%s was written meanwhile, and stays as it is; repeat this when the "
-			    "program has ended",
+			  : "%s is too large to add names",
 		   show_text(profile->path, 200));
 	return false;
 }
 
 /* Stores the value as that property; *ret_changed: it was another one. */
-static void set(json_t *object, const char *name, json_t *value, bool *ret_changed)
+static void set(json_t *json, const char *name, json_t *value, bool *ret_changed)
 {
-	*ret_changed |= !json_equal(json_object_get(object, name), value);
-	json_object_set_new(object, name, value);
+	*ret_changed |= !json_equal(json_object_get(json, name), value);
+	json_object_set_new(json, name, value);
 }
 
 static json_t *advice_of(struct profile *profile)
@@ -215,23 +172,25 @@ static json_t *advice_of(struct profile *profile)
 	return entries;
 }
 
-/* Stores names and advice; *ret_changed: the file did not have them. */
-static bool store(struct profile *profile, const struct stat *before, struct once *once,
-		  bool *ret_changed)
+static void tell(const struct profile *profile, const struct names_places *places,
+		 const struct stored *stored, bool changed)
 {
-	json_t *json = json_load_file(profile->path, JSON_REJECT_DUPLICATES, NULL);
-	json_t *names = names_of(once);
+	const char *path = show_text(profile->path, 200);
 
-	/* Advice has the names that may be stored, and no others. */
-	names_unfold(profile, 1);
-	set(json, "advice", advice_of(profile), ret_changed);
-	if (once->named > 0)
-		set(json, "names", names, ret_changed);
+	if (stored->named == 0)
+		layout_say(4, "%s: %s", path,
+			   stored->places == 0 ? "it has no places" : "no names found");
 	else
-		json_decref(names);
-	bool stored = !*ret_changed || replace(profile, json, before);
-	json_decref(json);
-	return stored;
+		layout_say(4, "%s: %s of %s, %s with a source line%s", path,
+			   show_several((int64_t)stored->named, "name", "names"),
+			   show_several((int64_t)stored->places, "place", "places"),
+			   show_count((int64_t)stored->with_line),
+			   changed ? "" : "; the file had them already");
+	if (stored->left_out > 0)
+		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
+			   show_several((int64_t)stored->left_out, "name", "names"),
+			   NAMES_MOST >> 20);
+	tell_nameless(profile, places);
 }
 
 static bool resolve(const char *path)
@@ -247,25 +206,24 @@ static bool resolve(const char *path)
 	}
 	if (profile_open(path, &profile) < 0)
 		return false;
-	names_find(&profile, 1, true);
-	struct once once = places_of(&profile);
-	bool stored = store(&profile, &before, &once, &changed);
-	if (stored && once.named == 0)
-		layout_say(4, "%s: %s", show_text(path, 200),
-			   once.count == 0 ? "it has no places" : "no names found");
-	else if (stored)
-		layout_say(4, "%s: %s of %s, %s with a source line%s", show_text(path, 200),
-			   show_several((int64_t)once.named, "name", "names"),
-			   show_several((int64_t)once.count, "place", "places"),
-			   show_count((int64_t)once.with_line),
-			   changed ? "" : "; the file had them already");
-	if (stored && once.left_out > 0)
-		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
-			   show_several((int64_t)once.left_out, "name", "names"), NAMES_MOST >> 20);
-	if (stored)
-		tell_nameless(&profile, &once);
+	struct names_places places = names_find(&profile, 1);
+	forget_secrets(&places);
+	struct stored stored = names_of(&places);
+	/* Advice has the names that may be stored, and no others. */
+	names_apply(&profile, 1, &places);
+	names_demangle(&profile, 1);
+	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	set(json, "advice", advice_of(&profile), &changed);
+	if (stored.named > 0)
+		set(json, "names", stored.names, &changed);
+	else
+		json_decref(stored.names);
+	bool done = !changed || replace(&profile, json, &before);
+	json_decref(json);
+	if (done)
+		tell(&profile, &places, &stored, changed);
 	profile_close(&profile);
-	return stored;
+	return done;
 }
 
 int hotpin_resolve(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include "symbolize.h"
 #include "named.h"
 #include "names.h"
+#include "show.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -14,6 +15,7 @@
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,26 +24,21 @@
 #define SYSTEM  "/usr/lib/debug"
 #define ID_ROOM 129 /* digits of a build ID, with a zero byte */
 
-/* A function at an address. */
-struct level {
-	Dwarf_Die die;
-	const char *function, *path;
-	int line; /* where the next inner level was inlined, or of the address itself */
-};
-
 struct spot {
 	uint64_t address, symbol_begin;
 	const char *symbol;
-	Dwarf_CU *unit;
-	struct level *levels; /* outermost first */
+	Dwarf_Die *dies; /* the unit, a function, and those that are inlined into one another */
 	size_t count;
 };
 
-struct image {
-	struct spot *spots;
+struct spots {
+	struct spot *items; /* by address */
 	size_t count;
-	Dwarf_CU *unit; /* the one that is read */
-	Dwarf_Files *files;
+};
+
+struct source_line {
+	const char *path; /* NULL: not known */
+	int number;
 };
 
 /* An open ELF file. */
@@ -49,6 +46,7 @@ struct object {
 	struct named file;
 	Elf *elf;
 	Dwarf *dwarf; /* NULL: it has no lines */
+	char build_id[ID_ROOM];
 };
 
 typedef char *(*demangle_function)(const char *name, char *buffer, size_t *length, int *status);
@@ -64,27 +62,37 @@ void symbolize_start(void)
 	elf_version(EV_CURRENT);
 }
 
-static void put_text(const char *text, FILE *to)
+static void put(json_t *value, FILE *to)
 {
-	fputs(text != NULL && strlen(text) < SYMBOLIZE_TEXT ? text : "", to);
-	fputc('\0', to);
+	json_dumpf(value, to, JSON_COMPACT);
+	fputc('\n', to);
+	json_decref(value);
 }
 
-/* Writes the readable form of a name, or else `other`. */
-static void put_name(const char *mangled, const char *other, FILE *to)
+/* Names need not be UTF-8. */
+static json_t *json_text(const char *text)
+{
+	if (text == NULL || strlen(text) >= SYMBOLIZE_NAME_MOST)
+		return json_null();
+	json_t *made = json_string(text);
+	return made != NULL ? made : json_string(show_text(text, 300));
+}
+
+/* Returns the readable form of a name, or else `other`. */
+static json_t *readable(const char *name, const char *other)
 {
 	int status = -1;
-	char *readable = demangler != NULL && strncmp(mangled, "_Z", 2) == 0
-				 ? demangler(mangled, NULL, NULL, &status)
-				 : NULL;
+	bool is_mangled = demangler != NULL && name != NULL && strncmp(name, "_Z", 2) == 0;
+	char *text = is_mangled ? demangler(name, NULL, NULL, &status) : NULL;
+	json_t *made = json_text(text);
 
-	put_text(readable != NULL && strlen(readable) < SYMBOLIZE_TEXT ? readable : other, to);
-	free(readable);
+	free(text);
+	return json_is_null(made) ? json_text(other) : made;
 }
 
 void symbolize_name(const char *mangled, FILE *to)
 {
-	put_name(mangled, "", to);
+	put(json_pack("{s:o}", "readable", readable(mangled, NULL)), to);
 }
 
 /* libdw follows links to other files by itself, which must fail. */
@@ -97,13 +105,6 @@ static void allow_opening(bool allowed)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static bool has_lines(Dwarf *dwarf)
-{
-	Dwarf_CU *unit = NULL;
-
-	return dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
-}
-
 static void object_close(struct object *object)
 {
 	dwarf_end(object->dwarf);
@@ -111,9 +112,21 @@ static void object_close(struct object *object)
 	close(object->file.fd);
 }
 
+static void read_build_id(struct object *object)
+{
+	const void *bits = NULL;
+	ssize_t bytes = dwelf_elf_gnu_build_id(object->elf, &bits);
+
+	object->build_id[0] = '\0';
+	for (ssize_t i = 0; i < bytes && 2 * i + 2 < ID_ROOM; i++)
+		snprintf(object->build_id + 2 * i, 3, "%02x", ((const unsigned char *)bits)[i]);
+}
+
 /* Opens a regular file.  Returns 0, also if it is no ELF file, or a negative errno. */
 static int object_open(const char *path, struct object *ret)
 {
+	Dwarf_CU *unit = NULL;
+
 	allow_opening(true);
 	int error = named_open(path, &ret->file);
 	allow_opening(false);
@@ -127,49 +140,19 @@ static int object_open(const char *path, struct object *ret)
 	ret->elf = elf_begin(ret->file.fd, ELF_C_READ_MMAP, NULL);
 	ret->dwarf = elf_kind(ret->elf) == ELF_K_ELF ? dwarf_begin_elf(ret->elf, DWARF_C_READ, NULL)
 						     : NULL;
-	if (ret->dwarf != NULL && !has_lines(ret->dwarf)) {
+	if (dwarf_get_units(ret->dwarf, NULL, &unit, NULL, NULL, NULL, NULL) != 0) {
 		dwarf_end(ret->dwarf);
 		ret->dwarf = NULL;
 	}
+	read_build_id(ret);
 	return 0;
-}
-
-/* Writes the build ID as hexadecimal digits, "" if there is none. */
-static void read_build_id(Elf *elf, char ret[ID_ROOM])
-{
-	const void *bits = NULL;
-	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &bits);
-
-	ret[0] = '\0';
-	for (ssize_t i = 0; i < bytes && 2 * i + 2 < ID_ROOM; i++)
-		snprintf(ret + 2 * i, 3, "%02x", ((const unsigned char *)bits)[i]);
-}
-
-static enum symbolize_match match_of(const struct object *object, const struct symbolize_file *file)
-{
-	const char *wanted = file->build_id;
-	char id[ID_ROOM];
-
-	if (wanted == NULL && file->ended > 0 && object->file.status.st_mtime > file->ended)
-		return SYMBOLIZE_OTHER;
-	if (elf_kind(object->elf) != ELF_K_ELF)
-		return SYMBOLIZE_NO_ELF;
-	if (wanted == NULL)
-		return SYMBOLIZE_LIKELY;
-	/* A profile may state a shortened build ID; eight digits are enough. */
-	read_build_id(object->elf, id);
-	return strlen(wanted) >= 8 && strncmp(id, wanted, strlen(wanted)) == 0 ? SYMBOLIZE_VERIFIED
-									       : SYMBOLIZE_OTHER;
 }
 
 static bool open_debug(const char *path, const char *build_id, struct object *ret)
 {
-	char id[ID_ROOM];
-
 	if (object_open(path, ret) < 0)
 		return false;
-	read_build_id(ret->elf, id);
-	if (ret->dwarf != NULL && strcmp(id, build_id) == 0)
+	if (ret->dwarf != NULL && strcmp(ret->build_id, build_id) == 0)
 		return true;
 	object_close(ret);
 	return false;
@@ -179,11 +162,11 @@ static bool open_debug(const char *path, const char *build_id, struct object *re
 static bool find_debug(const struct object *program, const char *given, struct object *ret)
 {
 	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" }, { SYSTEM, "/" } };
-	const char *folder = program->file.path, *slash = strrchr(folder, '/');
-	char id[ID_ROOM], path[PATH_MAX];
+	const char *id = program->build_id, *folder = program->file.path;
+	const char *slash = strrchr(folder, '/');
+	char path[PATH_MAX];
 	GElf_Word crc;
 
-	read_build_id(program->elf, id);
 	if (strlen(id) < 8)
 		return false;
 	if (given != NULL && open_debug(given, id, ret))
@@ -206,14 +189,14 @@ static bool find_debug(const struct object *program, const char *given, struct o
 }
 
 /* Returns the index of the first spot at or after the address. */
-static size_t first_at(const struct image *image, uint64_t address)
+static size_t first_at(const struct spots *spots, uint64_t address)
 {
-	size_t low = 0, high = image->count;
+	size_t low = 0, high = spots->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (image->spots[middle].address < address)
+		if (spots->items[middle].address < address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -222,15 +205,15 @@ static size_t first_at(const struct image *image, uint64_t address)
 }
 
 /* Of several symbols around a spot, the one that begins last is taken. */
-static void note_symbol(struct image *image, const GElf_Sym *symbol, const char *name)
+static void note_symbol(struct spots *spots, const GElf_Sym *symbol, const char *name)
 {
 	int type = GELF_ST_TYPE(symbol->st_info);
 
 	if ((type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC) ||
 	    symbol->st_shndx == SHN_UNDEF || name == NULL || name[0] == '\0')
 		return;
-	for (size_t i = first_at(image, symbol->st_value); i < image->count; i++) {
-		struct spot *spot = &image->spots[i];
+	for (size_t i = first_at(spots, symbol->st_value); i < spots->count; i++) {
+		struct spot *spot = &spots->items[i];
 
 		if (spot->address - symbol->st_value >= symbol->st_size)
 			return;
@@ -242,7 +225,7 @@ static void note_symbol(struct image *image, const GElf_Sym *symbol, const char 
 }
 
 /* Reads the first table of that kind; false if there is none. */
-static bool read_symbols(struct image *image, Elf *elf, unsigned kind)
+static bool read_symbols(struct spots *spots, Elf *elf, unsigned kind)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -255,88 +238,37 @@ static bool read_symbols(struct image *image, Elf *elf, unsigned kind)
 	if (data == NULL)
 		return false;
 	for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++)
-		note_symbol(image, &symbol, elf_strptr(elf, header.sh_link, symbol.st_name));
+		note_symbol(spots, &symbol, elf_strptr(elf, header.sh_link, symbol.st_name));
 	return true;
 }
 
-static struct level *push(struct spot *spot, Dwarf_Die *die)
+/* A spot is in one unit, and there in one function that is not inlined. */
+static bool enter_at(struct spot *spot, const Dwarf_Die *die, int tag)
 {
-	spot->levels = realloc(spot->levels, (spot->count + 1) * sizeof(*spot->levels));
-	if (spot->levels == NULL)
+	bool fits = tag == DW_TAG_subprogram           ? spot->count == 1
+		    : tag == DW_TAG_inlined_subroutine ? spot->count > 1
+						       : spot->count == 0;
+
+	if (!fits || (spot->count > 0 && spot->dies[0].cu != die->cu))
+		return false;
+	spot->dies = realloc(spot->dies, (spot->count + 1) * sizeof(*spot->dies));
+	if (spot->dies == NULL)
 		_exit(1);
-	spot->levels[spot->count] = (struct level){ .die = *die };
-	return &spot->levels[spot->count++];
-}
-
-static bool is_function(Dwarf_Die *die)
-{
-	int tag = dwarf_tag(die);
-
-	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-}
-
-/* The spot is in a function that was inlined into the last one. */
-static void enter_inlined(struct image *image, struct spot *spot, Dwarf_Die *die)
-{
-	struct level *last = &spot->levels[spot->count - 1], inner = *last;
-	Dwarf_Attribute attribute;
-	Dwarf_Word file, line;
-
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) == 0 &&
-	    dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) == 0) {
-		last->path = dwarf_filesrc(image->files, file, NULL, NULL);
-		last->line = (int)line;
-	} else {
-		last->path = NULL;
-	}
-	struct level *pushed = push(spot, die);
-	pushed->path = inner.path;
-	pushed->line = inner.line;
-}
-
-static void enter_unit(struct image *image, struct spot *spot, Dwarf_Die *die)
-{
-	Dwarf_Line *line = dwarf_getsrc_die(die, spot->address);
-	struct level *level = push(spot, die);
-
-	spot->unit = image->unit;
-	level->path = dwarf_linesrc(line, NULL, NULL);
-	dwarf_lineno(line, &level->line);
-}
-
-/* A spot is in one unit, and in one function that was not inlined. */
-static bool enter_at(struct image *image, struct spot *spot, Dwarf_Die *die)
-{
-	switch (dwarf_tag(die)) {
-	case DW_TAG_inlined_subroutine:
-		if (spot->unit != image->unit)
-			return false;
-		enter_inlined(image, spot, die);
-		return true;
-	case DW_TAG_subprogram:
-		if (spot->unit != image->unit || is_function(&spot->levels[0].die))
-			return false;
-		spot->levels[0].die = *die;
-		return true;
-	default:
-		if (spot->unit != NULL)
-			return false;
-		enter_unit(image, spot, die);
-		return true;
-	}
+	spot->dies[spot->count++] = *die;
+	return true;
 }
 
 /* Notes a unit or a function at the spots in its ranges; false if there are none. */
-static bool enter(struct image *image, Dwarf_Die *die)
+static bool enter(struct spots *spots, Dwarf_Die *die)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 	bool entered = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		for (size_t i = first_at(image, low);
-		     i < image->count && image->spots[i].address < high; i++)
-			entered |= enter_at(image, &image->spots[i], die);
+		for (size_t i = first_at(spots, low);
+		     i < spots->count && spots->items[i].address < high; i++)
+			entered |= enter_at(&spots->items[i], die, dwarf_tag(die));
 	return entered;
 }
 
@@ -344,45 +276,55 @@ static bool enter(struct image *image, Dwarf_Die *die)
  * Looks for functions among the parts of a unit, type, function or block.  A function may be a part
  * of another one that does not contain its code.  `entered`: a spot is in the function around.
  */
-static void walk(struct image *image, Dwarf_Die *parent, bool entered)
+static void walk(struct spots *spots, Dwarf_Die *parent, bool entered)
 {
 	Dwarf_Die die;
 
 	for (int more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die))
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			walk(image, &die, enter(image, &die));
+			walk(spots, &die, enter(spots, &die));
 			break;
 		case DW_TAG_inlined_subroutine:
-			if (entered && enter(image, &die))
-				walk(image, &die, true);
+			if (entered && enter(spots, &die))
+				walk(spots, &die, true);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type:
 		case DW_TAG_lexical_block:
-			walk(image, &die, entered);
+			walk(spots, &die, entered);
 			break;
 		default:
 			break;
 		}
 }
 
-static void read_units(struct image *image, Dwarf *dwarf)
+static const char *function_of(Dwarf_Die *die)
 {
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die;
+	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (dwarf_attr_integrate(die, names[i], &attribute) != NULL)
+			return dwarf_formstring(&attribute);
+	return NULL;
+}
+
+/* Returns the line into which the function is inlined. */
+static struct source_line call_of(Dwarf_Die *unit, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
 	size_t count;
 
-	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
-		image->unit = unit;
-		if (!enter(image, &die))
-			continue;
-		if (dwarf_getsrcfiles(&die, &image->files, &count) != 0)
-			image->files = NULL;
-		walk(image, &die, false);
-	}
+	if (dwarf_getsrcfiles(unit, &files, &count) != 0 ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) != 0)
+		return (struct source_line){ NULL, 0 };
+	return (struct source_line){ dwarf_filesrc(files, file, NULL, NULL), (int)line };
 }
 
 /* True for a file that nvcc generates and removes. */
@@ -393,111 +335,132 @@ static bool is_temporary(const char *path)
 	return strncmp(slash != NULL ? slash + 1 : path, "tmpxft_", 7) == 0;
 }
 
-/* Names the function, and its source in place of nvcc's temporary file. */
-static void settle(struct level *level)
+/* Returns the line, or that of the function in place of one in nvcc's temporary file. */
+static struct source_line checked(struct source_line line, Dwarf_Die *function)
 {
-	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
-	Dwarf_Attribute attribute;
-
-	for (size_t i = 0; level->function == NULL && i < 3; i++)
-		if (is_function(&level->die) &&
-		    dwarf_attr_integrate(&level->die, names[i], &attribute) != NULL)
-			level->function = dwarf_formstring(&attribute);
-	if (level->path != NULL && is_temporary(level->path)) {
-		level->path = dwarf_decl_file(&level->die);
-		if (dwarf_decl_line(&level->die, &level->line) != 0 ||
-		    (level->path != NULL && is_temporary(level->path)))
-			level->path = NULL;
+	if (line.path != NULL && is_temporary(line.path)) {
+		line.path = dwarf_decl_file(function);
+		if (dwarf_decl_line(function, &line.number) != 0 ||
+		    (line.path != NULL && is_temporary(line.path)))
+			line.path = NULL;
 	}
-	if (level->line <= 0)
-		level->path = NULL;
+	return line.number > 0 ? line : (struct source_line){ NULL, 0 };
 }
 
-static void put_level(const struct level *level, const char *mark, FILE *to)
+static json_t *row_of(const char *function, struct source_line line)
 {
-	fputs(mark, to);
-	if (level->function != NULL)
-		put_name(level->function, level->function, to);
-	else
-		put_text(NULL, to);
-	put_text(level->path, to);
-	fprintf(to, "%d%c", level->line, '\0');
+	return json_pack("{s:o,s:o,s:o}", "function", readable(function, function), "file",
+			 json_text(line.path), "line",
+			 line.path != NULL ? json_integer(line.number) : json_null());
+}
+
+static void add_inlined(json_t *list, const char *function, struct source_line line)
+{
+	json_t *row = row_of(function, line);
+
+	if (json_array_size(list) < PROFILE_FRAMES_MOST &&
+	    !json_is_null(json_object_get(row, "function")) &&
+	    !json_is_null(json_object_get(row, "file")))
+		json_array_append(list, row);
+	json_decref(row);
 }
 
 /*
- * Code that was inlined from a library's header counts for the line that it was inlined into.  An
- * inlined function without a name, or with that of the function around it, is a part of that.
+ * Writes the names of one address.  Code that was inlined from a library's header counts for the
+ * line that it was inlined into.  An inlined function without a name, or with that of the function
+ * around it, is a part of that.
  */
-static void put_spot(struct spot *spot, FILE *to)
+static void put_spot(const struct spot *spot, FILE *to)
 {
-	struct level none = { .function = NULL };
+	struct source_line line = { NULL, 0 };
+	const char *function = NULL;
+	json_t *inlined = json_array();
 
-	for (size_t i = 0; i < spot->count; i++)
-		settle(&spot->levels[i]);
-	for (size_t i = spot->count; i > 1; i--) {
-		const struct level *inner = &spot->levels[i - 1];
-		struct level *outer = &spot->levels[i - 2];
+	if (spot->count > 0) {
+		Dwarf_Line *found = dwarf_getsrc_die(&spot->dies[0], spot->address);
 
-		if (inner->path == NULL || names_is_system_source(inner->path))
-			continue;
-		if (inner->function == NULL ||
-		    (outer->function != NULL && strcmp(inner->function, outer->function) == 0)) {
-			outer->path = inner->path;
-			outer->line = inner->line;
-		} else {
-			put_level(inner, "+\n", to);
-		}
+		line.path = dwarf_linesrc(found, NULL, NULL);
+		dwarf_lineno(found, &line.number);
+		line = checked(line, &spot->dies[spot->count - 1]);
 	}
-	struct level *outermost = spot->count > 0 ? &spot->levels[0] : &none;
-	if (spot->symbol != NULL)
-		outermost->function = spot->symbol;
-	put_level(outermost, ".\n", to);
+	if (spot->count > 1)
+		function = function_of(&spot->dies[spot->count - 1]);
+	for (size_t i = spot->count; i > 2; i--) {
+		Dwarf_Die *outer = &spot->dies[i - 2];
+		const char *around = function_of(outer);
+		struct source_line call = checked(call_of(&spot->dies[0], outer + 1), outer);
+
+		if (line.path == NULL || names_is_system_source(line.path))
+			line = call;
+		else if (function != NULL && (around == NULL || strcmp(function, around) != 0)) {
+			add_inlined(inlined, function, line);
+			line = call;
+		}
+		function = around;
+	}
+	json_t *row = json_pack("{s:i,s:I}", "module", 0, "offset", (json_int_t)spot->address);
+	json_object_update_new(row, row_of(spot->symbol != NULL ? spot->symbol : function, line));
+	if (json_array_size(inlined) > 0)
+		json_object_set(row, "inlined", inlined);
+	json_decref(inlined);
+	put(row, to);
 }
 
 static void put_spots(const struct symbolize_file *file, const struct object *program,
 		      const struct object *debug, FILE *to)
 {
-	struct image image = { calloc(file->count, sizeof(*image.spots)), file->count, NULL, NULL };
+	struct spots spots = { calloc(file->count, sizeof(*spots.items)), file->count };
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
 
-	if (image.spots == NULL)
+	if (spots.items == NULL)
 		_exit(1);
 	for (size_t i = 0; i < file->count; i++)
-		image.spots[i].address = file->addresses[i];
-	if (!read_symbols(&image, program->elf, SHT_SYMTAB) &&
-	    (debug == NULL || !read_symbols(&image, debug->elf, SHT_SYMTAB)))
-		read_symbols(&image, program->elf, SHT_DYNSYM);
-	if (debug != NULL)
-		read_units(&image, debug->dwarf);
+		spots.items[i].address = file->addresses[i];
+	if (!read_symbols(&spots, program->elf, SHT_SYMTAB) &&
+	    (debug == NULL || !read_symbols(&spots, debug->elf, SHT_SYMTAB)))
+		read_symbols(&spots, program->elf, SHT_DYNSYM);
+	while (debug != NULL &&
+	       dwarf_get_units(debug->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
+		if (enter(&spots, &die))
+			walk(&spots, &die, false);
 	for (size_t i = 0; i < file->count; i++) {
-		put_spot(&image.spots[i], to);
-		free(image.spots[i].levels);
+		put_spot(&spots.items[i], to);
+		free(spots.items[i].dies);
 	}
-	free(image.spots);
+	free(spots.items);
 }
 
 void symbolize_file(const struct symbolize_file *file, FILE *to)
 {
-	struct object program, separate;
+	struct object program = { .elf = NULL }, separate;
 	const struct object *debug = NULL;
+	const struct stat *status = &program.file.status;
 	int error = object_open(file->path, &program);
+	bool is_elf = error == 0 && elf_kind(program.elf) == ELF_K_ELF;
+	/* A profile may state a shortened build ID; eight digits are enough. */
+	bool verified = is_elf && file->build_id != NULL && strlen(file->build_id) >= 8 &&
+			strncmp(program.build_id, file->build_id, strlen(file->build_id)) == 0;
+	bool newer = error == 0 && file->ended > 0 && status->st_mtime > file->ended;
+	bool differs = file->build_id != NULL ? is_elf && !verified : newer;
+	bool known = is_elf && !differs;
 
-	if (error < 0) {
-		fprintf(to, "%d 0 0 0 0 0\n", -error);
-		return;
-	}
-	enum symbolize_match match = match_of(&program, file);
-	if (match >= SYMBOLIZE_LIKELY && program.dwarf != NULL)
+	if (known && program.dwarf != NULL)
 		debug = &program;
-	else if (match >= SYMBOLIZE_LIKELY && find_debug(&program, file->debug, &separate))
+	else if (known && find_debug(&program, file->debug, &separate))
 		debug = &separate;
-	fprintf(to, "0 %d %d %lld %d %d\n", match, (program.file.status.st_mode & S_IROTH) != 0,
-		(long long)program.file.status.st_mtime,
-		named_is_trusted(&program.file) &&
-			(debug == NULL || named_is_trusted(&debug->file)),
-		debug != NULL);
-	if (match >= SYMBOLIZE_LIKELY)
+	put(json_pack("{s:i,s:b,s:b,s:b,s:b,s:b,s:o}", "error", -error, "differs", differs,
+		      "verified", verified, "public", (status->st_mode & S_IROTH) != 0, "trusted",
+		      error == 0 && named_is_trusted(&program.file) &&
+			      (debug == NULL || named_is_trusted(&debug->file)),
+		      "has_lines", debug != NULL, "modified",
+		      error == 0 && status->st_mtime >= 0 ? json_integer(status->st_mtime)
+							  : json_null()),
+	    to);
+	if (known)
 		put_spots(file, &program, debug, to);
 	if (debug == &separate)
 		object_close(&separate);
-	object_close(&program);
+	if (error == 0)
+		object_close(&program);
 }

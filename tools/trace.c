@@ -7,6 +7,7 @@
 #include "flows.h"
 #include "hotpin.h"
 #include "names.h"
+#include "names_find.h"
 #include "progress.h"
 #include "show.h"
 #include "target.h"
