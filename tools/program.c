@@ -1,14 +1,12 @@
 /*
- * program.c - finds a program and reads its ELF tables.
- *
- * The file may be damaged or malicious, so every loop is bounded.
+ * program.c - finds a program and reads its ELF tables with libelf.
  */
 #include "program.h"
-#include "elf_file.h"
 #include "named.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <gelf.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,9 +19,10 @@
 #define OWN_MACHINE EM_X86_64
 
 struct image {
-	struct elf elf;
-	Elf64_Phdr *segments;
-	unsigned segment_count;
+	int fd;
+	uint64_t size;
+	Elf64_Ehdr header;
+	Elf *elf;
 };
 
 static bool runnable(const char *path, int *ret_error)
@@ -69,25 +68,6 @@ int program_find(const char *name, char *ret, size_t room)
 	}
 }
 
-/* Returns the file offset of the byte that is loaded at `address`; UINT64_MAX if there is none. */
-static uint64_t file_offset(const struct image *image, uint64_t address)
-{
-	for (unsigned i = 0; i < image->segment_count; i++) {
-		const Elf64_Phdr *segment = &image->segments[i];
-
-		if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
-		    address - segment->p_vaddr < segment->p_filesz)
-			return segment->p_offset + (address - segment->p_vaddr);
-	}
-	return UINT64_MAX;
-}
-
-/* Returns the name at `offset` of a string table that a zero byte follows; "" if there is none. */
-static const char *name_at(const char *names, uint64_t bytes, uint64_t offset)
-{
-	return names != NULL && offset < bytes ? names + offset : "";
-}
-
 static void append(char *list, size_t room, const char *name)
 {
 	size_t used = strlen(list);
@@ -108,137 +88,127 @@ static void note_needed(struct program *program, const char *name)
 	program->needs_asan |= starts(name, "libasan.so") || starts(name, "libclang_rt.asan");
 }
 
-static void read_dynamic(struct image *image, const Elf64_Phdr *segment, struct program *program)
-{
-	uint64_t count = segment->p_filesz / sizeof(Elf64_Dyn), address = 0, bytes = 0;
-	Elf64_Dyn *entries = elf_read(&image->elf, segment->p_offset, count * sizeof(Elf64_Dyn));
-
-	if (entries == NULL)
-		return;
-	for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
-		if (entries[i].d_tag == DT_STRTAB)
-			address = entries[i].d_un.d_ptr;
-		if (entries[i].d_tag == DT_STRSZ)
-			bytes = entries[i].d_un.d_val;
-	}
-
-	char *names = elf_read(&image->elf, file_offset(image, address), bytes);
-	for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
-		const char *name = name_at(names, bytes, entries[i].d_un.d_val);
-
-		if (entries[i].d_tag == DT_NEEDED)
-			note_needed(program, name);
-		if (entries[i].d_tag == DT_RUNPATH || entries[i].d_tag == DT_RPATH)
-			snprintf(program->run_path, sizeof(program->run_path), "%s", name);
-	}
-	free(names);
-	free(entries);
-}
-
-static void read_interpreter(struct image *image, const Elf64_Phdr *segment,
-			     struct program *program)
-{
-	uint64_t bytes = segment->p_filesz;
-
-	program->dynamic = true;
-	if (bytes >= sizeof(program->interpreter))
-		bytes = sizeof(program->interpreter) - 1;
-	if (elf_copy(&image->elf, segment->p_offset, program->interpreter, bytes))
-		program->interpreter[bytes] = '\0';
-	else
-		image->elf.damaged = true;
-}
-
-static void read_segments(struct image *image, struct program *program)
-{
-	const Elf64_Ehdr *header = &image->elf.header;
-
-	if (header->e_phnum == 0)
-		return;
-	if (header->e_phentsize != sizeof(Elf64_Phdr)) {
-		image->elf.damaged = true;
-		return;
-	}
-	image->segments =
-		elf_read(&image->elf, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
-	image->segment_count = image->segments != NULL ? header->e_phnum : 0;
-
-	/* The kernel and the loader read only one of each. */
-	const Elf64_Phdr *dynamic = NULL, *interpreter = NULL;
-	for (unsigned i = 0; i < image->segment_count; i++) {
-		if (image->segments[i].p_type == PT_DYNAMIC)
-			dynamic = &image->segments[i];
-		if (image->segments[i].p_type == PT_INTERP && interpreter == NULL)
-			interpreter = &image->segments[i];
-	}
-	if (interpreter != NULL)
-		read_interpreter(image, interpreter, program);
-	if (dynamic != NULL)
-		read_dynamic(image, dynamic, program);
-	program->library = header->e_type == ET_DYN && interpreter == NULL && dynamic != NULL;
-}
-
-static void read_symbols(struct image *image, const Elf64_Shdr *symbols, const Elf64_Shdr *strings,
+static void read_dynamic(struct image *image, Elf_Data *data, size_t strings,
 			 struct program *program)
 {
-	uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
-	Elf64_Sym *table = elf_read(&image->elf, symbols->sh_offset, count * sizeof(Elf64_Sym));
-	char *names = elf_read(&image->elf, strings->sh_offset, strings->sh_size);
+	GElf_Dyn entry;
 
-	for (uint64_t i = 0; table != NULL && names != NULL && i < count; i++) {
-		const char *name = name_at(names, strings->sh_size, table[i].st_name);
+	for (int i = 0; gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
+		if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_RUNPATH &&
+		    entry.d_tag != DT_RPATH)
+			continue;
+		const char *name = elf_strptr(image->elf, strings, entry.d_un.d_val);
 
-		if (table[i].st_shndx != SHN_UNDEF)
+		if (name == NULL)
+			program->damaged = true;
+		else if (entry.d_tag == DT_NEEDED)
+			note_needed(program, name);
+		else
+			snprintf(program->run_path, sizeof(program->run_path), "%s", name);
+	}
+}
+
+static void read_symbols(struct image *image, Elf_Data *data, size_t strings,
+			 struct program *program)
+{
+	GElf_Sym symbol;
+
+	for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++) {
+		const char *name = elf_strptr(image->elf, strings, symbol.st_name);
+
+		if (name == NULL)
+			program->damaged = true;
+		else if (symbol.st_shndx != SHN_UNDEF)
 			program->own_malloc |= strcmp(name, "malloc") == 0;
 		else if (starts(name, "cu") && isupper((unsigned char)name[2]))
 			program->driver_names++;
 	}
-	free(names);
-	free(table);
 }
 
-/* The loader reads only one table of dynamic symbols. */
+/* A program whose sections were removed still runs, but less is known of it. */
 static void read_sections(struct image *image, struct program *program)
 {
-	const struct elf *elf = &image->elf;
-	const Elf64_Shdr *symbols = NULL;
+	const Elf64_Ehdr *header = &image->header;
+	uint64_t table_bytes = (uint64_t)header->e_shnum * header->e_shentsize;
+	Elf_Scn *section = NULL;
+	GElf_Shdr title;
 
-	for (size_t i = 0; i < elf->section_count; i++) {
-		const char *name = elf_title(elf, i);
-
-		program->device_code |=
-			strcmp(name, ".nv_fatbin") == 0 || strcmp(name, "__nv_relfatbin") == 0;
-		if (elf->sections[i].sh_type == SHT_DYNSYM && symbols == NULL)
-			symbols = &elf->sections[i];
+	program->damaged |=
+		header->e_shoff > image->size || table_bytes > image->size - header->e_shoff;
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		if (gelf_getshdr(section, &title) == NULL) {
+			program->damaged = true;
+			continue;
+		}
+		const char *name = elf_strptr(image->elf, header->e_shstrndx, title.sh_name);
+		program->device_code |= name != NULL && (strcmp(name, ".nv_fatbin") == 0 ||
+							 strcmp(name, "__nv_relfatbin") == 0);
+		if (title.sh_type != SHT_DYNAMIC && title.sh_type != SHT_DYNSYM)
+			continue;
+		Elf_Data *data = elf_getdata(section, NULL);
+		program->damaged |= data == NULL;
+		(title.sh_type == SHT_DYNAMIC ? read_dynamic
+					      : read_symbols)(image, data, title.sh_link, program);
 	}
-	if (symbols != NULL && symbols->sh_link < elf->section_count)
-		read_symbols(image, symbols, &elf->sections[symbols->sh_link], program);
 }
 
-static void read_elf(struct image *image, bool native, struct program *program)
+static void read_interpreter(struct image *image, const GElf_Phdr *segment, struct program *program)
 {
-	const Elf64_Ehdr *header = &image->elf.header;
+	size_t room = sizeof(program->interpreter) - 1;
+	size_t bytes = segment->p_filesz < room ? segment->p_filesz : room;
+
+	program->dynamic = true;
+	if (pread(image->fd, program->interpreter, bytes, (off_t)segment->p_offset) !=
+	    (ssize_t)bytes)
+		program->damaged = true;
+}
+
+static void read_segments(struct image *image, struct program *program)
+{
+	bool has_libraries = false;
+	GElf_Phdr segment;
+
+	for (int i = 0; i < image->header.e_phnum; i++) {
+		if (gelf_getphdr(image->elf, i, &segment) == NULL) {
+			program->damaged = true;
+			break;
+		}
+		has_libraries |= segment.p_type == PT_DYNAMIC;
+		if (segment.p_type == PT_INTERP && !program->dynamic)
+			read_interpreter(image, &segment, program);
+	}
+	program->library = image->header.e_type == ET_DYN && !program->dynamic && has_libraries;
+}
+
+static void read_elf(struct image *image, struct program *program)
+{
+	const Elf64_Ehdr *header = &image->header;
 
 	program->bits = header->e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 	program->machine = header->e_machine;
-	program->kind = native && header->e_machine == OWN_MACHINE ? PROGRAM_ELF : PROGRAM_FOREIGN;
-	if (program->kind == PROGRAM_FOREIGN)
+	program->kind = PROGRAM_FOREIGN;
+	if (program->bits != 64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    header->e_machine != OWN_MACHINE)
 		return;
-	read_segments(image, program);
-	read_sections(image, program);
-	free(image->segments);
-	program->damaged = image->elf.damaged;
+	program->kind = PROGRAM_ELF;
+	elf_version(EV_CURRENT);
+	/* The file is not mapped: if it shrinks at the same time, that is no SIGBUS. */
+	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
+	program->damaged = elf_kind(image->elf) != ELF_K_ELF;
+	if (!program->damaged) {
+		read_segments(image, program);
+		read_sections(image, program);
+	}
+	elf_end(image->elf);
 }
 
-static void read_script(const struct image *image, struct program *program)
+static void read_script(int fd, struct program *program)
 {
 	char line[sizeof(program->interpreter) + 2] = "";
-	uint64_t size = image->elf.size, bytes = size < sizeof(line) - 1 ? size : sizeof(line) - 1;
 
 	program->kind = PROGRAM_SCRIPT;
-	if (!elf_copy(&image->elf, 0, line, bytes))
+	if (pread(fd, line, sizeof(line) - 1, 0) < 2)
 		return;
-
 	const char *start = line + 2 + strspn(line + 2, " \t");
 	snprintf(program->interpreter, sizeof(program->interpreter), "%.*s",
 		 (int)strcspn(start, "\r\n"), start);
@@ -257,9 +227,8 @@ static bool is_privileged(int fd, const struct stat *status)
 
 int program_inspect(const char *path, struct program *ret)
 {
-	struct image image = { .segments = NULL };
+	struct image image = { .elf = NULL };
 	struct named file;
-	char mark[2] = "";
 	int error = named_open(path, &file);
 
 	memset(ret, 0, sizeof(*ret));
@@ -267,13 +236,13 @@ int program_inspect(const char *path, struct program *ret)
 		return error == -EACCES ? 0 : error;
 	ret->kind = PROGRAM_OTHER;
 	ret->privileged = is_privileged(file.fd, &file.status);
-
-	bool native = elf_open(file.fd, &image.elf);
-	if (memcmp(image.elf.header.e_ident, ELFMAG, SELFMAG) == 0)
-		read_elf(&image, native, ret);
-	else if (elf_copy(&image.elf, 0, mark, sizeof(mark)) && memcmp(mark, "#!", 2) == 0)
-		read_script(&image, ret);
-	elf_close(&image.elf);
+	image.fd = file.fd;
+	image.size = (uint64_t)file.status.st_size;
+	ssize_t bytes = pread(file.fd, &image.header, sizeof(image.header), 0);
+	if (bytes == sizeof(image.header) && memcmp(&image.header, ELFMAG, SELFMAG) == 0)
+		read_elf(&image, ret);
+	else if (bytes >= 2 && memcmp(&image.header, "#!", 2) == 0)
+		read_script(file.fd, ret);
 	close(file.fd);
 	return 0;
 }
