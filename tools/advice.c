@@ -11,18 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * In addition to the time in the driver, a call takes time in the runtime and for bookkeeping: 1.3
- * to 1.7 us on an H200.
- */
-#define AROUND_CALL_NS 2000
-#define GAPS_LEAST     16
-
-/*
- * A kernel behind a copy is launched after the copy has ended, and the device idles until it
- * begins.  Without the copy it would be launched ahead: 22 us on an H200.
- */
-#define LATENCY_NS     25000
+#define GAPS_LEAST 16
 
 const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_PIN] = "pin",
@@ -59,16 +48,12 @@ static int64_t times(int64_t count, int64_t ns)
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }
 
+/* The host code between two short calls is mostly that of the runtime and of bookkeeping. */
 int64_t advice_around_calls(const struct profile *profile, int64_t count)
 {
-	int64_t gaps = profile->gaps_short.count, each = AROUND_CALL_NS;
+	int64_t gaps = profile->gaps_short.count, ns = profile->gaps_short.total_ns;
 
-	if (count <= 0)
-		return 0;
-	/* The host code between two short calls is mostly that of the runtime. */
-	if (gaps >= GAPS_LEAST && profile->gaps_short.total_ns / gaps > each)
-		each = profile->gaps_short.total_ns / gaps;
-	return times(count, each);
+	return count > 0 && gaps >= GAPS_LEAST && ns > 0 ? times(count, ns / gaps) : 0;
 }
 
 /* The time in driver calls other than copies while the device is idle. */
@@ -79,15 +64,23 @@ static int64_t idle_calls_ns(const struct profile *profile)
 	return profile->split.calls_ns > copies_ns ? profile->split.calls_ns - copies_ns : 0;
 }
 
-/* Returns the time for which the device idles before launches behind these copies. */
+/*
+ * Returns the time for which the device idles before launches behind these copies: a kernel is
+ * launched after the copy has ended.  The device begins a kernel about as late as a copy, and the
+ * calls of copies tell for how long it idles then.
+ */
 static int64_t latencies(const struct profile *profile, int64_t count)
 {
 	int64_t launches = profile_add(profile->host.launches, profile->host.graph_launches);
 	int64_t idle_ns = profile_add(idle_calls_ns(profile), profile->split.host_ns);
+	int64_t copies = profile_add(profile_moved(profile, "h2d").count,
+				     profile_moved(profile, "d2h").count);
 
-	if (!profile_has_split(profile) || launches <= 0 || count <= 0)
+	if (!profile_has_split(profile) || launches <= 0 || count <= 0 || copies <= 0 ||
+	    profile->host.overhead_ns <= 0)
 		return 0;
-	return advice_least(times(advice_least(count, launches), LATENCY_NS), idle_ns);
+	return advice_least(
+		times(advice_least(count, launches), profile->host.overhead_ns / copies), idle_ns);
 }
 
 int64_t advice_async_ns(const struct profile *profile, const char *direction, int64_t bytes)

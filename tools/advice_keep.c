@@ -112,14 +112,13 @@ struct crossing {
 	bool outlasts; /* the copies take longer on the device than in their calls */
 };
 
-static const struct profile_buffer *sorted_buffers;
-
 /* Buffers without copy sites cross alone. */
-static int by_sites(const void *left, const void *right)
+static int by_sites(const void *left, const void *right, void *arg)
 {
+	const struct profile_buffer *buffers = arg;
 	size_t i = *(const size_t *)left, j = *(const size_t *)right;
-	const struct profile_trips *a = most_of(&sorted_buffers[i]);
-	const struct profile_trips *b = most_of(&sorted_buffers[j]);
+	const struct profile_trips *a = most_of(&buffers[i]);
+	const struct profile_trips *b = most_of(&buffers[j]);
 	int order = has_sites(a) - has_sites(b);
 
 	if (order == 0 && has_sites(a))
@@ -171,8 +170,8 @@ static struct crossings crossings_of(const struct profile *profile)
 		return all;
 	for (size_t i = 0; i < profile->buffer_count; i++)
 		all.members[i] = i;
-	sorted_buffers = buffers;
-	qsort(all.members, profile->buffer_count, sizeof(*all.members), by_sites);
+	qsort_r(all.members, profile->buffer_count, sizeof(*all.members), by_sites,
+		profile->buffers);
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		size_t *member = &all.members[i];
 		const struct profile_trips *trips = most_of(&buffers[*member]);

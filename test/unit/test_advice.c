@@ -109,6 +109,7 @@ static void make(void)
 			   .kernel_ns = 50 * MS },
 		.backend.kind = "cupti",
 		.host = { .copy_calls_ns = 220 * MS, .waiting_for_kernels_ns = 20 * MS },
+		.gaps_short = { .count = 100, .total_ns = 200 * US },
 		.sampling.hz = 200,
 		.modules = modules,
 		.module_count = 3,
@@ -1239,6 +1240,8 @@ TEST(bounds_hold)
 		profile.host.launches = rows[i].launches;
 		profile.gaps_short.count = count;
 		profile.gaps_short.total_ns = count * 1680;
+		/* The device idles for 22 us in each of the 200 copies. */
+		profile.host.overhead_ns = 200 * 22 * US;
 		profile.host.copy_calls_ns = UNKNOWN;
 		repeats[0] = (struct profile_repeat){ "duplicate", 0, 1, count, 0, ns };
 		profile.repeats.sites = repeats;

@@ -177,7 +177,7 @@ def advice():
     text = says("what to do next, the most first", 0,
                 r"^SUGGESTIONS .*\n.*\n  1  port this function and drop its copies +about +7.01 s +58.4 %\n"
                 r"     at  code without symbols in heat\n(.*\n)+"
-                r"  2  keep round-trip data on the device +at most +4.00 s +33.4 %\n"
+                r"  2  keep round-trip data on the device +at most +4.00 s +33.3 %\n"
                 r"     at  heat\+0x3eff\n"
                 r"     by  port the host code in between: 3.00 s in 99 round trips\n(.*\n)+"
                 r"  3  pin the host memory of copies +at most +3.20 s +26.7 %\n(.*\n)*"
