@@ -2,13 +2,12 @@
  * flows.c - matches copies, kernels and memsets on the device with the calls that started them.
  *
  * If CUPTI names the call of a copy, that call is the match.  Otherwise (before CUDA 12.4, and for
- * copies in graphs), order decides:
+ * kernels and memsets), order decides:
  *
  * For one direction and size there are as many calls as copies, unless the timeline lacks some.  A
  * run ends at a call before which as many copies have begun as calls; its copies belong to its
  * calls.  A stream works in order.  So the copies of a run on one stream match its calls one by
- * one.  In a run on several streams, only calls that wait for their copy can be matched: the copy,
- * or its pieces, lies inside the call.
+ * one.  Others are left unmatched.
  */
 #include "flows.h"
 
@@ -33,24 +32,11 @@
 struct item {
 	unsigned direction; /* made of the letters of "h2d" */
 	bool is_call;
-	bool waits; /* a call that waits for its copy */
 	int64_t bytes, start_ns, end_ns, track;
 	int64_t call_track, call_ns; /* as CUPTI states them; or UNKNOWN */
 	size_t row;
-	int64_t claimed; /* of a call: bytes of copies that seem to belong to it */
-	size_t call;     /* of a copy: the call that it seems to belong to; or SIZE_MAX */
 	bool is_paired;
 };
-
-/*
- * Names of calls in the profile end with " async" or " deferred".  Copies within a device wait for
- * nothing.
- */
-static bool does_wait(const char *name)
-{
-	return name[0] != name[2] && strstr(name, " async") == NULL &&
-	       strstr(name, " deferred") == NULL;
-}
 
 /* Directions of launches and memsets; no three letters have these numbers. */
 enum { DIRECTION_KERNEL = 1, DIRECTION_MEMSET };
@@ -104,7 +90,6 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 		.direction = (unsigned)(unsigned char)name[0] << 16 |
 			     (unsigned)(unsigned char)name[1] << 8 | (unsigned char)name[2],
 		.is_call = is_call,
-		.waits = is_call && does_wait(name),
 		.bytes = event->bytes,
 		.start_ns = event->start_ns,
 		.end_ns = event->start_ns + event->duration_ns,
@@ -260,60 +245,6 @@ static void pair_told(struct item *items, size_t count, size_t calls, size_t *re
 	}
 }
 
-/*
- * Returns the only waiting call in which `copy` began, or within which it lies if `whole`; NULL if
- * there is none or several.
- */
-static struct item *call_around(struct item *calls, size_t count, const struct item *copy,
-				bool whole)
-{
-	size_t end = calls_before(calls, count, copy);
-	struct item *found = NULL;
-
-	for (size_t i = end; i > 0 && end - i < AT_ONCE; i--) {
-		struct item *call = &calls[i - 1];
-
-		if (call->direction != copy->direction)
-			break;
-		if (!call->waits || call->is_paired || call->end_ns < copy->start_ns ||
-		    call->bytes < copy->bytes)
-			continue;
-		if (whole && (call->bytes != copy->bytes || call->end_ns + SLACK_NS < copy->end_ns))
-			continue;
-		if (found != NULL)
-			return NULL;
-		found = call;
-	}
-	return found;
-}
-
-/*
- * `items` is sorted by time.  Pairs each copy with the one call in which it began, or within which
- * it lies if `whole`.  If the candidates of a call have more bytes than the call, some belong to
- * other calls, so none is paired.
- */
-static void pair_inside(struct item *items, size_t count, size_t calls, bool whole, size_t *ret)
-{
-	for (size_t i = 0; i < calls; i++)
-		items[i].claimed = 0;
-	for (size_t i = calls; i < count; i++) {
-		struct item *call = NULL;
-
-		if (!items[i].is_paired)
-			call = call_around(items, calls, &items[i], whole);
-		items[i].call = call != NULL ? (size_t)(call - items) : SIZE_MAX;
-		if (call != NULL &&
-		    __builtin_add_overflow(call->claimed, items[i].bytes, &call->claimed))
-			call->claimed = INT64_MAX;
-	}
-	for (size_t i = calls; i < count; i++) {
-		struct item *call = &items[items[i].call != SIZE_MAX ? items[i].call : 0];
-
-		if (items[i].call != SIZE_MAX && call->claimed <= call->bytes)
-			pair(call, &items[i], ret);
-	}
-}
-
 size_t *flows_find(const struct profile *profile)
 {
 	size_t rows = profile->events.row_count, count = 0, calls = 0;
@@ -338,10 +269,6 @@ size_t *flows_find(const struct profile *profile)
 	pair_told(items, count, calls, ret);
 	if (profile->events.dropped == 0)
 		pair_in_order(items, count, left, ret);
-	pair_inside(items, count, calls, true, ret);
-	if (profile->events.dropped == 0)
-		pair_in_order(items, count, left, ret);
-	pair_inside(items, count, calls, false, ret);
 	free(left);
 	free(items);
 	return ret;
