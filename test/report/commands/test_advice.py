@@ -1,0 +1,608 @@
+#!/usr/bin/env python3
+"""Tests the advice: a table of profiles, and of the texts that come out.
+
+    test_advice.py HOTPIN
+
+A row has a name, the changes of a profile, and what is expected:
+
+    "pin about 70000: text | text"   one entry of the kind, with the saving in us, and parts of its texts
+    "no pin"                         no entry of the kind
+    "2 entries"                      of all kinds
+    "left: text", "blind: text"      parts of the sentences below the list; "blind." is none
+    "done", "not done"
+"""
+import csv
+import io
+import json
+import os
+import re
+
+import made
+import tap
+from tap import check, write
+
+MS, MIB = made.MILLI, made.MIB
+NAMES = {} # rows of "names" by place
+
+
+def at(function, line=None, module=0, **more):
+    """A frame of its own; line: "solve.c:10"."""
+    offset = 64 * (len(NAMES) + 1)
+    for place in (offset, offset - 1): # as an instruction, or as a return address
+        NAMES[module, place] = {"module": module, "offset": place, "function": function,
+                                "file": line and "/src/" + line.split(":")[0], "line": line and int(line.split(":")[1])}
+    return {"module": module, "offset": offset, **more}
+
+
+def inlined(*functions):
+    """A frame with functions that are inlined into the last one."""
+    frame = at(functions[-1], "a.c:1")
+    for place in (frame["offset"], frame["offset"] - 1):
+        name = NAMES[0, place]
+        name["file"] = path_of(functions[-1])
+        name["inlined"] = [{"function": function, "file": path_of(function), "line": 1} for function in functions[:-1]]
+    return frame
+
+
+def path_of(function):
+    return "/usr/include/c++/12/a.h" if function.startswith("std::") else "/src/a.c"
+
+
+UP, DOWN, MADE = at("upload", "solve.c:20"), at("download", "solve.c:30"), at("make", "solve.c:5")
+ADVANCE, ADVANCE2, SETTLE = at("advance", "solve.c:10"), at("advance", "solve.c:12"), at("settle")
+SPIN, COPYING, BARRIER = at(None, module=1), at("memcpy", module=2), at(None, module=3)
+MOVED = [at("memcpy", module=2), at("advance", "solve.c:12", guessed=True)]
+DRIVER_MOVED = [at("memcpy", module=2), at(None, module=1, guessed=True)]
+MODULES = ["/nowhere/solve", "/usr/lib/libcuda.so.1", "/usr/lib/libc.so.6", "/usr/lib/libgomp.so.1"]
+PYTHON_MODULES = ["/opt/conda/bin/python3.12", "/env/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so",
+                  "/lib/x86_64-linux-gnu/libcrypto.so.3", "/opt/conda/lib/libmkl_rt.so.2",
+                  "/home/me/ext.cpython-312-x86_64-linux-gnu.so", "/usr/lib/libc.so.6"]
+
+
+def modules(paths):
+    return [{"path": path, "build_id": "00" * 20} for path in paths]
+
+
+def copies(direction, count, size, ns):
+    return {"direction": direction, "memory": "pageable", "count": count, "bytes": size, "host_ns": ns,
+            "sync_count": count, "sync_ns": ns}
+
+
+def site(frames, *rows):
+    return {**frames, "rows": list(rows)} if isinstance(frames, dict) and "python" in frames else \
+        {"frames": frames if isinstance(frames, list) else [frames], "rows": list(rows)}
+
+
+def trips(count, size, host_ms, copy_ms, after=None, sites=(None, None)):
+    """Round trips; sites: of the download and of the upload."""
+    return {"count": count, "bytes": size, "host_ns": host_ms and host_ms * MS, "copy_ns": copy_ms and copy_ms * MS,
+            "after": after, "download_site": sites[0], "upload_site": sites[1]}
+
+
+def buffer(kind="heap", frames=(MADE,), round_trips=None, follows=None, **more):
+    none = trips(0, 0, 0, 0)
+    return {"kind": kind, "frames": list(frames), "largest_bytes": 0, "promoted_bytes": 0, "pins": 0, "pin_ns": 0,
+            "saved_ns": 0, "could_save_ns": 0, "h2d": made.total(0, 0, 0), "d2h": made.total(0, 0, 0),
+            "round_trips": round_trips or none, "follows": follows or none, **more}
+
+
+OTHER = buffer("other", ())
+
+
+def bounds(pinned, overlapped, none):
+    return [{"name": name, "assumes": assumes, "wall_ns": 0, "saves_ns": None if ms is None else ms * MS}
+            for name, assumes, ms in (("all_pinned", "peak", pinned), ("all_overlapped", "no waits", overlapped),
+                                      ("no_transfers", "none", none))]
+
+
+def transfer(view, direction, memory, count=None, size=None, **more):
+    return {"view": view, "direction": direction, "memory": memory, "count": count, "bytes": size, **more}
+
+
+def sizes(direction, from_bytes, count, size, ns, memory="pageable"):
+    return transfer("hotpin", direction, memory, sizes=[
+        {"from_bytes": from_bytes, "count": count, "bytes": size, "busy_ns": ns}])
+
+
+def call(name, kind, count, total_ms, longest_ms=1):
+    return made.call(name, kind, count, total_ms * MS, longest_ms * MS)
+
+
+def gap(before, after, count, ms, longest_ms=6):
+    """before, after: (call, frames or a frame), or None."""
+    ends = [{"call": end[0], **({"frames": end[1] if isinstance(end[1], list) else [end[1]]}
+                                if not isinstance(end[1], dict) or "module" in end[1] else end[1])} if end else
+            {"call": None, "frames": []} for end in (before, after)]
+    return {"before": ends[0], "after": ends[1], "count": count, "total_ns": ms * MS, "longest_ns": longest_ms * MS}
+
+
+def sample(frames, count):
+    return {"frames": frames if isinstance(frames, list) else [frames], "first_thread": count, "other_threads": 0}
+
+
+def line(*places):
+    """Frames of Python: (function, file, line)."""
+    return {"python": [{"function": function, "file": file, "line": number} for function, file, number in places]}
+
+
+LINE9, LINE12 = ("<module>", "/home/me/x", 9), ("step", "/home/me/x", 12)
+GENERATED, FROZEN = ("__init__", "<string>", 2), ("_call_with_frames_removed", "<frozen importlib._bootstrap>", 488)
+FIELDS = ("_create_fn", "/usr/lib/python3.12/dataclasses.py", 473)
+IN_SVD = [("svd", "/env/lib/python3.12/site-packages/numpy/linalg.py", 1600), LINE12]
+IN_WAIT = [("wait", "/usr/lib/python3.12/threading.py", 355), LINE12]
+IN_IMPORT = [("get_data", "<frozen importlib._bootstrap_external>", 1187), LINE12]
+IN_GENERATED = [("collate", "/env/lib/python3.12/site-packages/a.py", 7), ("<lambda>", "<string>", 1)]
+AT_PROMPT, IN_CELL = ("step", "<stdin>", 3), ("step", "<ipython-input-3-0123456789ab>", 4)
+IN_SITE = [("collate", "/env/lib/python3.12/site-packages/a.py", 7)]
+
+
+def cpu(places, ms):
+    return {**line(*places), "samples": ms // 10, "cpu_ns": ms * MS}
+
+
+def loop(**changes):
+    """100 steps of 10 ms, each with a download, host code, an upload and a kernel.  `host` and `split` are updated,
+    other changes replace."""
+    run = {
+        "schema": "hotpin.profile", "schema_version": "2.0", "state": "ended", "wall_ns": 1000 * MS,
+        "process": {"pid": 1, "program": "solve", "exit_status": 0}, "environment": {}, "backend": {"kind": "cupti"},
+        "options": {"HOTPIN_PIN": "0"},
+        "split": {"host_ns": 600 * MS, "startup_ns": 100 * MS, "calls_ns": 50 * MS, "transfer_ns": 200 * MS,
+                  "kernel_ns": 50 * MS, "overlap_ns": 0},
+        "host": {"copy_calls_ns": 220 * MS, "waiting_for_kernels_ns": 20 * MS, "overhead_ns": 0, "launches": 0,
+                 "graph_launches": 0, "threads": 0},
+        "gaps_short": {"count": 100, "total_ns": 200_000, "longest_ns": 2000},
+        "sampling": {"mode": "perf", "hz": 200, "began_ns": None},
+        "modules": modules(MODULES),
+        "sites": [site(UP, copies("h2d", 100, 400 * MIB, 90 * MS)), site(DOWN, copies("d2h", 100, 400 * MIB, 110 * MS))],
+        "buffers": [OTHER, buffer()],
+        "transfers": [transfer("cupti", way, "pageable", 100, 400 * MIB) for way in ("h2d", "d2h")],
+        "kernels": [], "samples": [], "gaps": [], "what_if": [], "repeats": None,
+    }
+    for name in ("host", "split"):
+        run[name] = changes.pop(name) if changes.get(name, {}) is None else {**run[name], **changes.pop(name, {})}
+    run.update(changes)
+    run["names"] = [name for (module, _), name in NAMES.items() if module < len(run["modules"])]
+    return run
+
+
+def python(rows, **changes):
+    """A program of Python without known copies; rows: [(places, ms)]."""
+    return loop(**{"modules": modules(PYTHON_MODULES), "sites": [], "python_samples": [cpu(*row) for row in rows], **changes})
+
+
+def repeat(kind, where, count, size, ms):
+    one = {"kind": kind, "site": where, "buffer": 1, "count": count, "bytes": size, "host_ns": None if ms is None else ms * MS}
+    return {"hashed_copies": 0, "hashed_bytes": 0, "hash_ns": 0, "sites": [one]}
+
+
+def pins():
+    saves = [OTHER, buffer(could_save_ns=70 * MS)]
+    best = {"buffers": saves, "what_if": bounds(150, 0, None)}
+    pinned = [transfer("cupti", way, "pinned", 100, 400 * MIB) for way in ("h2d", "d2h")]
+    yield "nothing to save", {}, "no pin"
+    yield "an estimate by buffers", {"buffers": saves}, "pin about 70000"
+    yield "of all buffers", {"buffers": [{**OTHER, "could_save_ns": 30 * MS}, saves[1]]}, "pin about 100000"
+    yield "a bound", best, "pin at most 150000: hotpin run | download at solve.c:30"
+    # hotpin has already pinned what it could.
+    yield "not observed", {**best, "options": {"HOTPIN_PIN": "1"}}, "pin at most 150000: cudaMallocHost"
+    yield "pinned", {**best, "transfers": pinned}, "no pin"
+
+
+def uploads():
+    yield "unchanged", {"repeats": repeat("duplicate", 0, 99, 396 * MIB, 80)}, \
+        "upload_once at most 80198: upload at solve.c:20 | 99 copies"
+    yield "no more than without copies", {"repeats": repeat("duplicate", 0, 99, 396 * MIB, 80),
+                                          "what_if": bounds(0, 0, 60)}, "upload_once at most 60198"
+    yield "a download", {"repeats": repeat("ping_pong", None, 99, 396 * MIB, 80)}, \
+        "upload_once at most 80198: unchanged downloads"
+    yield "unknown", {"repeats": repeat("ping_pong", None, 99, 396 * MIB, None)}, "no upload_once"
+
+
+def keeps():
+    back = {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200))]}
+    around = ("cuMemcpyDtoH_v2", DOWN), ("cuMemcpyHtoD_v2", UP)
+    yield "a buffer", back, "keep at most 200396: make at solve.c:5 | 500 ms in 99 round trips"
+    yield "waits for kernels stay", {**back, "what_if": bounds(0, 0, 180)}, "keep at most 180396"
+    yield "the host code between", {**back, "gaps": [gap(*around, 99, 500)]}, \
+        "keep at most 200396: from download at solve.c:30 to upload at solve.c:20"
+    # As many gaps, nearly as long, also between calls around the copies.
+    for count, ms, found in ((99, 500, 1), (100, 410, 1), (98, 480, 1), (97, 500, 0), (99, 390, 0), (200, 500, 0)):
+        yield f"{count} gaps of {ms} ms", {**back, "gaps": [gap(("cuMemFree_v2", DOWN), around[1], count, ms)]}, \
+            f"keep at most 200396: in between{', from download at' if found else ': 500 ms'}"
+    yield "without names of buffers", {"buffers": [{**OTHER, "follows": trips(99, 396 * MIB, 500, 190, 0)}, buffer()]}, \
+        "keep at most 190396: download download at solve.c:30, upload upload at solve.c:20 | " \
+        "is computed from the downloaded data"
+
+
+def keeps_of_one_pair_of_sites():
+    """Buffers that cross at the same copy sites are one change."""
+    rows = [("swapped", 50, 150, (1, 0), 300, ["200400: 2 buffers: make at solve.c:5; advance at | 300 ms in 100 round trips"], 500),
+            ("together", 100, 300, (1, 0), 300, ["200800: 2 buffers: | upload at solve.c:20: 300 ms in 200 round trips"], 500),
+            ("another upload", 50, 150, (1, 1), 300, ["120200: make at | 150 ms in 50 round trips", "80200: advance at"], 300),
+            ("another download", 50, 150, (0, 0), 300, ["120200: make at | 150 ms in 50", "80200: advance at"], 300),
+            ("unknown", 50, 150, (None, None), 300, ["120200: make at | 150 ms in 50", "80200: advance at"], 300),
+            ("most cross elsewhere", 50, 150, (1, 0), 100, ["200400: 2 buffers: | in between: 300 ms in 100"], 500)]
+    for name, count, ms, sites, gap_ms, expected, port_ms in rows:
+        buffers = [OTHER, buffer(round_trips=trips(count, 2 * MIB, ms, 120, None, (1, 0))),
+                   buffer(frames=[ADVANCE], round_trips=trips(count, 2 * MIB, ms, 80, None, sites))]
+        # A longer gap between other copies, and the gap of these.
+        gaps = [gap(("cuMemcpyDtoH_v2", MADE), ("cuMemcpyHtoD_v2", MADE), 3, 400, 400),
+                gap(("cuMemcpyDtoH_v2", DOWN), ("cuCtxGetCurrent", UP), 100, gap_ms)]
+        yield name, {"buffers": buffers, "gaps": gaps, "samples": [sample(ADVANCE, 60)]}, \
+            *("keep at most " + text for text in expected), f"has port about {port_ms}000: advance at"
+    late = at("make", "solve.c:50")
+    one = trips(50, 2 * MIB, 150, 120, None, (1, 0))
+    yield "a name may begin another one", {"buffers": [buffer(frames=[frame], round_trips=one) for frame in (late, MADE, MADE)]}, \
+        "keep at most 360600: place 3 buffers: make at solve.c:50; make at solve.c:5."
+    old = {"what_if": bounds(0, 0, 214), "buffers": [{**buffer(), "round_trips": None, "follows": None}] * 2}
+    yield "a profile without round trips", old, "keep at most 214000: download at solve.c:30, and other copies"
+    yield "a single upload", {**old, "transfers": [transfer("cupti", way, "pageable", count, 400 * MIB)
+                                                   for way, count in (("h2d", 1), ("d2h", 100))]}, "no keep"
+
+
+def ports():
+    own = [sample(ADVANCE, 20), sample(ADVANCE2, 30), sample(MOVED, 10)]
+    others = [sample(frames, 1000) for frames in (SPIN, DRIVER_MOVED, COPYING, BARRIER)]
+    # The caller of memcpy is in the program, in the driver, or unknown.
+    yield "samples in functions of the program", {"samples": own + others}, \
+        "port about 300000: advance at solve.c:12 | kernel's own", "verdict: The suggestions say what to port next."
+    yield "several threads at once", {"samples": own + others + [sample(SETTLE, 180)]}, \
+        "port about 450000: settle", "port about 150000: advance", "2 entries"
+    # main and upload() copy: the outermost function at the place that does not.
+    for names, port in ((["main"], "main"), (["carry", "main"], "carry"), (["cell", "carry", "main"], "carry"),
+                        (["cell", "carry", "step"], "step"), (["upload", "main"], "upload"),
+                        (["cell", "upload", "main"], "cell"), (["cell", "upload", "carry", "main"], "carry"),
+                        (["less", "std::sort"], "less"), (["less", "std::sort", "carry"], "carry"),
+                        (["std::sort"], "std::sort")):
+        copying = site([at("upload"), at("main")], copies("h2d", 1, 1, 1))
+        yield f"inlined: {' in '.join(names)}", {"sites": [copying], "samples": [sample([inlined(*names), at("call")], 100)]}, \
+            f"port about 500000: place {port} "
+    for between, saves, alone in ((310, 500, True), (375, 500, True), (240, 500, True), (400, 300, False), (200, 300, False),
+                                  (0, 300, True)):
+        expected = [f"port about {saves}000"] + ([] if alone else [f"port at most {between + 200}396"])
+        yield f"copies go with {between} ms between them", {
+            "samples": [sample(ADVANCE, 60)], "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, between, 200))]}, \
+            *sorted(expected, key=lambda text: -int(text.split()[-1]))
+
+
+def ports_of_a_loop():
+    """A loop may copy more than one download and one upload.  The first row was measured on an H100: 1541 ms were saved."""
+    for count, other, none, saves, repeated in ((90, 245, 764, 1675, 763), (90, 245, 700, 1612, 700), (1, 245, 764, 1430, 518),
+                                                (90, None, 764, 1430, 518), (None, None, 764, 1430, 518)):
+        three = [site(UP, copies("h2d", 90, 400 * MIB, 268 * MS)), site(DOWN, copies("d2h", 90, 400 * MIB, 250 * MS)),
+                 site(MADE, copies("d2h", count, 400 * MIB, other and other * MS))]
+        yield f"{count} other copies of {other} ms, {none} ms without", {
+            "wall_ns": 2321 * MS, "split": {"host_ns": 1329 * MS}, "sites": three, "what_if": bounds(None, None, none),
+            "buffers": [{**OTHER, "follows": trips(89, 2986344448, 912, 511, 0)}, buffer()]}, \
+            f"port at most {saves}...: {repeated} ms of repeated copies", "keep at most 511356"
+    around = gap(("cuMemcpyDtoH_v2", DOWN), ("cuMemcpyHtoD_v2", UP), 99, 500)
+    where = "host code from download at solve.c:30 to upload at solve.c:20, 200 ms of repeated copies"
+    for count, gaps, says in ((5, [around], "host code, 200 ms of repeated copies; samples of the whole run: advance at solve.c:10 (25.0 ms)"),
+                              (4, [around], where), (0, [around], where), (4, [], "host code, 200 ms of repeated copies")):
+        yield f"{count} samples, {len(gaps)} gaps", {
+            "samples": [sample(SPIN, 1000), sample(ADVANCE, count)], "gaps": gaps,
+            "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200))]}, \
+            f"has port at most 700396: turn its loops into kernels: 500 ms of {says}"
+
+
+def ports_without_samples():
+    ends = ("cuMemAlloc_v2", DOWN), ("cuMemFree_v2", UP)
+    gaps = [gap(*ends, 99, 700, 8), gap(None, ends[1], 99, 700, 8)]
+    spun = sample(SPIN, 1000)
+    yield "a gap", {"gaps": gaps}, "port at most 600000", "blind: not sampled"
+    yield "a single gap", {"gaps": [gap(*ends, 1, 700)]}, "no port"
+    yield "samples in the driver", {"gaps": gaps, "samples": [spun]}, "no port", \
+        "blind: no samples in functions of the program."
+    lost = [spun, sample(COPYING, 10), sample(DRIVER_MOVED, 1000), sample(MOVED, 1)]
+    yield "a caller that was not found", {"gaps": gaps, "samples": lost}, \
+        "blind: program; C and C++ libraries used 50.0 ms, and their callers are not known"
+    yield "nearly all were found", {"gaps": gaps, "samples": [spun, sample(COPYING, 9), *lost[2:]]}, \
+        "blind: in functions of the program."
+
+
+def python_lines():
+    torch = [sample(at(None, module=1), 50)]
+    for name, places, ms, saves, where in (
+            ("a line", [LINE9], 250, 250, "<module> at x:9"), ("in a library", IN_SVD, 250, 250, "step at x:12"),
+            ("more than the host code", [LINE9], 900, 600, "<module> at x:9"), ("imports", [FROZEN], 250, 0, None),
+            ("imports of a line", IN_IMPORT, 250, 0, None), ("the standard library", [FIELDS], 250, 0, None),
+            ("a line that waits", IN_WAIT, 250, 0, None), ("no line of the program", IN_SITE, 250, 0, None),
+            ("generated code", [GENERATED], 250, 0, None), ("called by generated code", IN_GENERATED, 250, 0, None),
+            ("a prompt", [AT_PROMPT], 250, 250, "step at <stdin>:3"),
+            ("a notebook", [IN_CELL], 250, 250, "step at <ipython-input-3-0123456789ab>:4")):
+        yield name, python([(places, ms), ([LINE9], 0)], samples=torch), \
+            f"port about {saves}000: place {where}." if saves else "0 entries"
+    yield "no line is known", python([([], 250)], samples=torch), "port about 250000: code without symbols in libtorch_cpu.so"
+    yield "two places of a line", python([(IN_SVD, 100), ([LINE12], 200), ([LINE9], 700)]), \
+        "port about 420000", "port about 180000", "2 entries"
+    back = buffer(round_trips=trips(99, 396 * MIB, 310, 200))
+    yield "the loop's copies", python([([LINE9], 300)], buffers=[OTHER, back]), \
+        "port about 500000: port this Python line and drop its copies"
+    yield "not those of another loop", python([([LINE9], 300)], buffers=[
+        {**OTHER, "follows": trips(99, 396 * MIB, 20, 90, 1)}, back]), "port about 500000: and copies of 200 ms"
+    # The lines of python -c are in "<string>", as is code that a program generates.
+    yield "python -c", python([([GENERATED], 250)]), "port about 250000: place __init__ at <string>:2."
+    yield "a library works for it", python([(IN_GENERATED, 250)]), "port about 250000: place <lambda> at <string>:1."
+    yield "the interpreter's own code", python([([FROZEN], 250), ([FIELDS], 250)]), "no port"
+    yield "in a notebook, text is generated", python([([GENERATED], 250), ([IN_CELL], 100)]), \
+        "port about 100000: step at <ipython-input-3-0123456789ab>:4"
+    native = [sample(at(None, module=i), 20) for i in range(4)]
+    yield "installed libraries", python([(IN_IMPORT[:1], 10)], samples=native), "no port"
+    called = [sample([at(None, module=1), at(None, module=4, guessed=True)], 10), sample(at(None, module=4), 10)]
+    yield "an extension of the program", python([(IN_IMPORT[:1], 10)], samples=native + called), \
+        "port about 100000: code without symbols in ext.cpython | turn its loops into kernels"
+
+
+def python_lines_that_call_cuda():
+    """CPU time of a line includes its CUDA calls.  What they may have taken is not claimed."""
+    for name, kind, copy, launch, ms, saves in (
+            ("cuMemAlloc_v2", "allocate", 90, 0, 0, 210), ("cuMemAlloc_v2", "allocate", 0, 80, 0, 220),
+            ("cuMemAlloc_v2", "allocate", 0, 0, 70, 230), ("cuMemAlloc_v2", "allocate", 90, 80, 70, 60),
+            ("cuMemAlloc_v2", "allocate", 300, 0, 0, 0), ("cuMemcpyHtoD_v2", "copy", 90, 0, 200, 210),
+            ("cuLaunchKernel", "launch", 0, 80, 200, 220), ("cuInit", "start_up", 0, 0, 290, 300)):
+        here = line(LINE12)
+        yield f"{name}, {copy} ms in copies, {launch} in launches, {ms} in calls", python(
+            [([LINE12], 300), (IN_SVD, 100)],
+            sites=[site(here, copies("h2d", 1, MIB, copy * MS))] if copy else [],
+            launches=[{**here, "count": 1, "host_ns": launch * MS}] if launch else [],
+            calls=[call(name, kind, 2, ms), call("cuMemFree_v2", "free", 2, 50)],
+            gaps=[gap(("cuMemFree_v2", line(LINE9)), (name, here), 1, 1, 1)] * 2), \
+            f"port about {saves}000: CPU time outside CUDA calls in 30" if saves else "0 entries"
+
+
+def python_texts():
+    """The text names the library that the program uses for the GPU, and no other."""
+    rows, more = [([LINE9], 250)], {"what_if": bounds(150, 140, None), "options": {"HOTPIN_PIN": "1"}}
+    waits = [call("cuStreamSynchronize", "synchronize", 100, 40)]
+    yield "PyTorch", python(rows, calls=waits, **more), \
+        "port about 250000: compute it in tensors that are created on the GPU (device='cuda'): 250 ms of CPU time in 25 " \
+        "samples | a GPU can compute it", "pin at most 150000: pin_memory() of the tensors", \
+        "overlap at most 140000: non_blocking=True", \
+        "synchronize_less at most 40200: remove item(), cpu() and synchronize() that the loop can do without: 100 calls"
+    for name, paths, text in (("CuPy", ["/env/cupy/_core/core.so"], "compute it in CuPy arrays: 250 ms"),
+                              ("neither", [], "compute on the GPU what this line computes on the host: 250 ms")):
+        yield name, python(rows, modules=modules(paths), buffers=[OTHER]), f"port about 250000: {text}"
+    tensors = [buffer(frames=[at(None, module=1)], largest_bytes=4 * MIB),
+               buffer(frames=[at(None, module=1)], largest_bytes=8 * MIB, round_trips=trips(99, 396 * MIB, 300, 200))]
+    crossing = {**tensors[1], "follows": trips(100, 396 * MIB, 300, 200, 0)}
+    rows = [([LINE9], 100)]
+    yield "all tensors come from one allocator", python(rows, buffers=tensors), \
+        "keep at most 200396: place 8.39 MB allocated in libtorch_cpu.so."
+    yield "two of them", python(rows, buffers=[tensors[0], crossing]), \
+        "keep at most 400796: place download to 4.19 MB allocated in libtorch_cpu.so, upload of 8.39 MB allocated in libtorch_cpu.so."
+    both = [{**tensors[0], "largest_bytes": 8 * MIB}, crossing]
+    yield "of one size", python(rows, buffers=both), "keep at most 400796: place 8.39 MB allocated in libtorch_cpu.so."
+    yield "copies have Python lines", python([([LINE9], 20)], buffers=both, sites=[
+        site(line(LINE9), copies("h2d", 100, 400 * MIB, 90 * MS)), site(line(LINE12), copies("d2h", 100, 400 * MIB, 110 * MS))]), \
+        "has port at most 700796: port all host code between these copies | download step at x:12, upload <module> at x:9 | " \
+        "compute it on the GPU: 300 ms of host code"
+
+
+def before_cuda():
+    """Sampling begins with the first CUDA call; host code before it cannot be known."""
+    program = "what 550 ms of host code does: it has no samples in functions of the program."
+    early = "400 ms of it came before the first CUDA call, where sampling begins; the rest has no samples in"
+    all_early = "what 550 ms of host code does: it came before the first CUDA call, where sampling begins."
+    for ms, began, count, own, imports, expected in (
+            (0, 100, 1, 10, None, program), (40, 100, 1, 10, None, program),
+            (400, 500, 1, 10, None, f"what 550 ms of host code does: {early} functions of the program."),
+            (545, 600, 1, 10, None, all_early), (580, 600, 1, 10, None, all_early),
+            # Another thread had started CUDA.
+            (400, 300, 1, 10, None, program), (400, None, 1, 10, None, program), (400, 500, 2, 10, None, program),
+            (400, 500, 1, 60, None, None),
+            (400, 500, 1, 10, 20, f"what 530 ms of host code does: {early} Python lines that could be ported."),
+            (0, 500, 1, 10, 60, "what 490 ms of host code does: it has no samples in Python lines that could be ported."),
+            (400, 500, 1, 30, 150, None)):
+        more = {"sampling": {"mode": "perf", "hz": 200, "began_ns": began and began * MS},
+                "gaps": [gap(None, ("cuInit", []), count, ms, ms)]}
+        run = loop(samples=[sample(ADVANCE, own)], **more) if imports is None else \
+            python([([LINE9], own * 5), (IN_IMPORT, imports)], **more)
+        yield f"{ms} ms before {began}, {count} times, {own} samples, imports {imports}", run, \
+            f"blind: {expected}" if expected else "blind.", *(["left: imports of Python modules take"] if imports and imports > 50 else [])
+    early = {"gaps": [gap(None, ("cuInit", []), 1, 400, 400)], "sampling": {"mode": "perf", "hz": 200, "began_ns": 500 * MS}}
+    yield "imports", python([([LINE9], 150), (IN_IMPORT, 150)], **early), \
+        "left: imports of Python modules take 150 ms of CPU time (15.0 %) after the first CUDA call"
+    yield "several threads import", python([([LINE9], 150), (IN_IMPORT, 900)], **early), "left: take 200 ms of CPU time (20.0 %)"
+    yield "lines run after the begin", python([([LINE9], 500)], **early), "port about 200000"
+    yield "lines without native samples", python([([LINE9], 100)], sampling={"mode": "none", "why": "perf_event_paranoid is 4"}), \
+        "blind: no samples in Python lines that could be ported"
+
+
+def calls():
+    def made_calls(count=None):
+        return [call("cuMemAlloc_v2", "allocate", count or 200, 30, 10), call("cuMemFree_v2", "free", count or 200, 15),
+                call("cuMemHostAlloc", "allocate", 1, 90, 90), call("cuCtxSynchronize", "synchronize", count or 100, 40),
+                call("cuMemcpyHtoD_v2", "copy", 100, 90)]
+
+    gaps = [gap(("cuMemFree_v2", DOWN), ("cuMemAlloc_v2", MADE), 99, 1, 1)]
+    yield "in a loop", {"calls": made_calls(), "gaps": gaps}, "allocate_once at most 34800: 400 calls | make at solve.c:5", \
+        "synchronize_less at most 40200: 100 calls"
+    # A call may wait for the device, and then hide host code.
+    yield "no more than the device idles", {"calls": made_calls(), "split": {"calls_ns": 7 * MS, "host_ns": 20 * MS}}, \
+        "allocate_once at most 27000", "synchronize_less at most 27000"
+    yield "in no loop", {"calls": made_calls(15)}, "no allocate_once", "no synchronize_less"
+    # Host memory that is new in each step is slower to write, too.
+    yield "host memory", {"calls": [call("cuMemHostAlloc", "allocate", 200, 30, 10), call("cuMemFreeHost", "free", 200, 20, 5)]}, \
+        "allocate_once about 35800: old host memory"
+
+
+def small_copies():
+    few = [site(UP, copies("h2d", 100, 4 * MIB, 90 * MS))]
+    both = loop()["transfers"]
+    one = {"sites": few, "transfers": both + [sizes("h2d", 4096, 1000, 4 * MIB, 50 * MS)]}
+    # A step may have to read its result, as that of a convergence check.
+    yield "of 4 KiB", one, "batch at most 51948: upload at solve.c:20 | no copy is needed before the last one"
+    yield "that wait for kernels", {**one, "host": {"waiting_for_kernels_ns": 215 * MS}}, "batch at most 6993"
+    yield "of 64 KiB", {"transfers": both + [sizes("h2d", 65536, 1000, 4 * MIB, 50 * MS)]}, "no batch"
+    yield "too few", {"transfers": both + [sizes("h2d", 4, 99, 396, 50 * MS)]}, "no batch"
+    # Their bytes still cross the bus when one copy moves them.
+    for size, peak, saves in ((4000, 50, 51948), (1000000000, 50, 31998), (1000000000, None, 51948), (1000000000, 0, 51948),
+                              (3000000000, 50, 0), (None, 50, 51948)):
+        yield f"{size} bytes at {peak} GB/s", {
+            "transfers": both + [sizes("h2d", 32768, 1000, size, 50 * MS)],
+            "environment": {"peak_h2d_bytes_per_s": None if peak is None else peak * made.GB}}, \
+            f"batch at most {saves}" if saves else "no batch"
+
+
+def host_work_remains():
+    """120,000 launches and 40,000 small downloads, as measured on an H100: 500 ms were saved."""
+    for name, threads, launch, synchronize, polls, rank, saves in (
+            ("one thread launches", 1, 735, 0, 0, None, 877), ("a run that does not say so", None, 735, 0, 0, None, 1188),
+            ("several threads", 2, 735, 0, 0, None, 1188), ("a rank may wait for others", 1, 735, 0, 0, "0", 1188),
+            ("a program that polls", 1, 735, 0, 100, None, 1188), ("waits get shorter", 1, 735, 400, 0, None, 1188),
+            ("some of the idle time", 1, 735, 200, 0, None, 1077), ("launches take less", 1, 100, 0, 0, None, 1188),
+            ("calls are not known", 1, None, 0, 0, None, 1188)):
+        known = [call("cuLaunchKernel", "launch", 120002, launch or 0), call("cuMemcpyDtoH_v2", "copy", 40001, 547),
+                 call("cuInit", "start_up", 1, 220, 220), call("cuCtxSynchronize", "synchronize", 3, synchronize),
+                 call("cuEventQuery", "stream", polls, 0, 0)]
+        yield name, {"wall_ns": 1637 * MS, "what_if": bounds(498, 57, 498), "calls": None if launch is None else known,
+                     "split": {"host_ns": 117 * MS, "startup_ns": 229 * MS, "calls_ns": 935 * MS, "transfer_ns": 57 * MS,
+                               "kernel_ns": 299 * MS},
+                     "host": {"copy_calls_ns": 530 * MS, "waiting_for_kernels_ns": 32 * MS, "overhead_ns": 441 * MS,
+                              "launches": 120002, "threads": threads},
+                     "process": {"pid": 1, "program": "solve", "rank": rank},
+                     "transfers": loop()["transfers"] + [sizes("d2h", 4, 40001, 160004, 530 * MS)]}, f"batch at most {saves}..."
+
+
+def asynchronous():
+    """A call of an asynchronous copy returns before the copy: an estimate by bytes, no bound."""
+    for count, synchronous, ms, size, device, saves in (
+            (100, 0, 1, MIB, 200, "about 100..."), (100, 99, 1, MIB, 200, "about 100..."), (100, 100, 1, MIB, 200, "at most 1..."),
+            # Of pageable memory the call takes longer than the device.
+            (100, 0, 150, MIB, 200, "at most 150..."),
+            (100, 0, 1, MIB, None, "at most 1..."), (None, None, 1, MIB, 200, "at most 1..."),
+            # More than all bytes: a file is not to be believed.
+            (100, 0, 1, (1 << 63) - 1, 200, "about 200..."), (100, 0, 1, None, 200, "at most 1...")):
+        run = {"gaps_short": None, "transfers": [
+            transfer("cupti", "h2d", "pageable", 100, 2 * MIB, busy_ns=device and device * MS),
+            transfer("hotpin", "h2d", "pinned", count, sync_count=synchronous)]}
+        name = f"{count} copies, {synchronous} synchronous, {ms} ms, {size} bytes, {device} ms on the device"
+        yield f"{name}, unchanged", {**run, "repeats": repeat("duplicate", 0, 1, size, ms)}, f"upload_once {saves}"
+        yield f"{name}, kept", {**run, "buffers": [OTHER, buffer(round_trips=trips(1, size, 0, ms))]}, f"keep {saves}"
+
+
+def bounds_hold():
+    """As on an H200: the driver's time alone would have predicted less than the change saved."""
+    for kind, wall, driver, count, launches, saved in (("keep", 74, 63, 99, 100, 62), ("upload_once", 49, 34, 99, 100, 36),
+                                                       ("batch", 731, 607, 65536, 1, 717),
+                                                       ("synchronize_less", 608, 245, 50000, 50000, 301)):
+        # The device idles for 22 us in each of the 200 copies.
+        run = {"wall_ns": wall * MS, "split": {**dict.fromkeys(loop()["split"], 0), "calls_ns": wall * MS},
+               "gaps_short": {"count": count, "total_ns": count * 1680, "longest_ns": 0},
+               "host": {"launches": launches, "copy_calls_ns": None, "overhead_ns": 200 * 22000}}
+        if kind == "upload_once":
+            run["repeats"] = repeat("duplicate", 0, count, 0, driver)
+        if kind == "batch":
+            run["transfers"] = loop()["transfers"] + [sizes("h2d", 256, count, 256 * count, driver * MS, "pinned")]
+        if kind == "keep":
+            run["buffers"] = [OTHER, buffer(round_trips=trips(count, 0, 0, driver))]
+        if kind == "synchronize_less":
+            run["calls"] = [call("cuCtxSynchronize", "synchronize", count, driver)]
+        yield kind, run, f"{kind} at most {saved}000 to {saved * 1250}"
+    # If the host code between the calls takes longer, it may be saved, too.
+    yield "long gaps", {**run, "gaps_short": {"count": 50000, "total_ns": 250 * MS, "longest_ns": 0}}, "synchronize_less at most 495000"
+
+
+def overlaps_and_ends():
+    yield "overlap", {"what_if": bounds(None, 45, None)}, "overlap at most 45000", "1 worth"
+    yield "too little of it", {"what_if": bounds(None, 9, None)}, "overlap at most 9000", "0 worth"
+    yield "none", {"what_if": bounds(None, 0, None)}, "no overlap"
+    port = {**dict.fromkeys(loop()["split"], 0), "host_ns": 50 * MS, "startup_ns": 700 * MS, "kernel_ns": 250 * MS}
+    yield "a port that is done", {"split": port}, "done", "0 entries", "left: CUDA start-up takes 700 ms (70.0 %)", \
+        "left: kernels take 250 ms (25.0 %)"
+    yield "a change that saves 1 %", {"split": port, "what_if": bounds(0, 10, 0)}, "not done"
+    blind = {"split": {**port, "host_ns": 350 * MS, "startup_ns": 400 * MS}}
+    yield "host code that was not sampled", blind, "not done", "blind: 350 ms of host code"
+    yield "a program that failed", {**blind, "process": {"pid": 1, "program": "x", "exit_status": 1}}, "not done", "0 entries", "blind."
+    # Unknown is neither 0 nor a saving.
+    yield "no split", {"split": None, "split_why": "records are missing", "host": {"copy_calls_ns": None}}, \
+        "0 entries", "not done", "blind: it is not split", "left."
+    yield "before any port", {"backend": {"kind": "none"}}, "0 entries", "not done"
+    many = [{"kind": "duplicate", "site": None, "buffer": i, "count": 1, "bytes": 1, "host_ns": i * 37 % 144 * 10 * MS}
+            for i in range(144)]
+    yield "too many: the smallest are dropped, and none exceeds the wall time", \
+        {"repeats": {"hashed_copies": 0, "hashed_bytes": 0, "hash_ns": 0, "sites": many}, "buffers": [OTHER] * 144}, "48 entries", "first 1000000", "last 960002"
+
+
+def holds(expected, entries, text):
+    """True if the expectation is met."""
+    said = {name: re.search(rf"^  {word}: (.*(\n     .*)*)", text, re.M) for name, word in (("left", "Left"), ("blind", "Not known"))}
+    word, _, rest = expected.partition(" ")
+    if word.rstrip(":.") in said:
+        found = said[word.rstrip(":.")]
+        return found is None if word.endswith(".") else found is not None and rest in " ".join(found[1].split()) + "."
+    if word == "verdict:":
+        return rest in " ".join(text.split())
+    if expected in ("done", "not done"):
+        return ("This port is done" in text) == (expected == "done")
+    if rest == "entries":
+        return len(entries) == int(word)
+    if rest == "worth":
+        return sum(int(entry["saves_ns"]) >= 10 * MS for entry in entries) == int(word)
+    if word in ("first", "last"):
+        return int(entries[0 if word == "first" else -1]["saves_ns"]) // 1000 == int(rest)
+    return False
+
+
+def is_entry(expected, entry):
+    """True if the entry is the one of "about 70000: text | text"."""
+    figure, _, parts = expected.partition(": ")
+    basis, saves = re.fullmatch(r"(about|at most) (.*)", figure).groups()
+    us = int(entry["saves_ns"]) // 1000
+    low, _, high = saves.partition(" to ")
+    right = us // 1000 == int(low[:-3]) if low.endswith("...") else int(low) <= us <= int(high or low)
+    text = f"{entry['what']} place {entry['place']}. {entry['how']} {entry['assumes']}"
+    text = text.replace(f"place {entry['place']}.", f"place {entry['place']}. place {entry['place']} at")
+    return right and (entry["basis"] == "estimate") == (basis == "about") and \
+        all(part.strip(" ") in text for part in parts.split(" | "))
+
+
+def faults(expectations, entries, text):
+    kinds = {}
+    for expected in expectations:
+        kind = re.match(r"(has )?([a-z_]+) (about|at most) ", expected)
+        if kind:
+            kinds.setdefault(kind[2], []).append((kind[1], expected[kind.start(3):]))
+        elif expected.startswith("no "):
+            kinds[expected[3:]] = []
+        elif not holds(expected, entries, text):
+            yield expected
+    for kind, wanted in kinds.items():
+        found = [entry for entry in entries if entry["kind"] == kind]
+        if len(found) != len(wanted) and not any(some for some, _ in wanted):
+            yield f"{len(wanted)} entries of {kind}"
+        for i, (some, expected) in enumerate(wanted):
+            if not any(is_entry(expected, entry) for entry in (found if some else found[i:i + 1])):
+                yield f"{kind} {expected}"
+
+
+def stored():
+    """`hotpin resolve` stores them for programs."""
+    write("advice.json", loop(what_if=bounds(150, 9, None)))
+    tap.run("resolve", "advice.json")
+    with open(os.path.join(tap.FOLDER.name, "advice.json"), encoding="utf-8") as file:
+        seen = [(entry["kind"], entry["basis"], entry["saves_ns"] // MS, entry["saves_tenths_of_a_percent"],
+                 entry["hotpin_run_does_it"], entry["is_worth"]) for entry in json.load(file)["advice"]]
+    check("stored", seen == [("pin", "bound", 150, 150, True, True), ("overlap", "bound", 9, 9, False, False)], seen)
+
+
+def main():
+    for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, ports_of_a_loop, ports_without_samples, python_lines,
+                  python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, host_work_remains, asynchronous,
+                  bounds_hold, overlaps_and_ends):
+        wrong = []
+        for name, run, *expectations in group():
+            file = write("advice.json", run if "schema" in run else loop(**run))
+            table = tap.run("csv", "-t", "advice", file)
+            entries = list(csv.DictReader(io.StringIO(table.stdout.replace("\\x3b", ";"))))
+            text = tap.run("report", "--all", file, COLUMNS=1000).stdout
+            missed = list(faults(expectations, entries, text))
+            if missed:
+                wrong += [name, *missed, table.stdout + table.stderr, text.partition("SUGGESTIONS")[2]]
+        check(group.__name__, not wrong, *wrong)
+    stored()
+    tap.end()
+
+
+main()
