@@ -3,6 +3,7 @@
  */
 #include "advice_host.h"
 #include "advice_python.h"
+#include "host_code.h"
 #include "names.h"
 #include "base/parse.h"
 
@@ -41,34 +42,19 @@ static int by_caller(const void *left, const void *right)
 	return by_function(*a, *b);
 }
 
-static bool is_one_of(const char *module, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strncmp(module, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Code that cannot be ported: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP wait inside
  * its runtime; loops are functions of the program.
  */
 static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
 {
-	static const char *const names[] = { "libcu",      "libnv",   "libhotpin", "ld-linux",
-					     "linux-vdso", "libgomp", "libomp",    "libiomp" };
+	static const char *const names[] = { "linux-vdso", "libgomp", "libomp", "libiomp" };
+	const char *module = names_module(profile, frame);
 
-	return is_one_of(names_module(profile, frame), names, HP_LEN(names)) ||
-	       names_is_interpreter(profile, frame) || names_is_runtime(profile, frame);
-}
-
-/* Code that works on behalf of its caller. */
-static bool is_library(const struct profile *profile, const struct profile_frame *frame)
-{
-	static const char *const names[] = { "libc.so", "libc-2",       "libm.so", "libm-2",
-					     "libmvec", "libstdc++.so", "libgcc_s" };
-
-	return is_one_of(names_module(profile, frame), names, HP_LEN(names));
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return names_is_cuda(profile, frame) || names_is_interpreter(profile, frame);
 }
 
 static void add_callers(struct callers *callers, const struct profile_frames *frames)
@@ -146,7 +132,7 @@ static const struct profile_frame *own_frame(const struct profile *profile, bool
 			return frame->function != NULL ? frame : NULL;
 		if (is_foreign(profile, frame))
 			return NULL;
-		if (!is_library(profile, frame) &&
+		if (!names_is_libc(profile, frame) &&
 		    !(is_python && advice_is_installed(profile, frame)))
 			return without_calls(callers, frames, i);
 	}
@@ -158,7 +144,7 @@ static bool has_lost_caller(const struct profile *profile, const struct profile_
 {
 	for (size_t i = 0; i < frames->count; i++)
 		if (frames->items[i].module < 0 || is_foreign(profile, &frames->items[i]) ||
-		    !is_library(profile, &frames->items[i]))
+		    !names_is_libc(profile, &frames->items[i]))
 			return false;
 	return frames->count > 0;
 }
@@ -190,7 +176,7 @@ static size_t collect(const struct profile *profile, bool is_python, struct entr
 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
+		int64_t samples = host_code_samples(sample);
 		const struct profile_frame *frame =
 			own_frame(profile, is_python, &callers, &sample->frames);
 
@@ -230,30 +216,26 @@ static int64_t most_of(const struct profile *profile)
 }
 
 /* Several threads may take more CPU time than the wall time of host code. */
-static int64_t time_of(const struct profile *profile, __int128_t samples)
+static int64_t time_of(const struct profile *profile, int64_t samples)
 {
-	int64_t most = most_of(profile);
+	int64_t ns = host_code_ns(profile, samples), most = most_of(profile);
 
-	if (profile->sampling.hz <= 0)
-		return 0;
-	__int128_t ns = samples * 1000000000 / profile->sampling.hz;
-	return ns < most ? (int64_t)ns : most;
+	return profile->sampling.hz <= 0 ? 0 : ns >= 0 && ns < most ? ns : most;
 }
 
 static void set_times(const struct profile *profile, struct advice_host *host)
 {
-	__int128_t all = 0, lost = 0;
+	int64_t all = 0, lost = 0;
 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
 
-		if (samples > 0 && has_lost_caller(profile, &sample->frames))
-			lost += samples;
+		if (has_lost_caller(profile, &sample->frames))
+			lost = profile_add(lost, host_code_samples(sample));
 	}
 	host->library_ns = time_of(profile, lost);
 	for (size_t i = 0; i < host->count; i++)
-		all += host->items[i].samples;
+		all = profile_add(all, host->items[i].samples);
 	if (all == 0)
 		return;
 	host->own_ns = time_of(profile, all);

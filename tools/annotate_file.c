@@ -67,7 +67,7 @@ static struct layout layout_of(const struct annotate_request *request, int numbe
 
 const char *annotate_path_end(const char *path, size_t columns)
 {
-	static char shorter[ANNOTATE_WIDTH_MOST + 8];
+	char shorter[ANNOTATE_WIDTH_MOST + 8];
 	size_t length = strlen(path);
 
 	if (length <= columns)

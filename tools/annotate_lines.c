@@ -48,11 +48,11 @@ void annotate_add_folder(struct source_where *where, const char *folder)
 /* Marks the sum as an estimate if more than a hundredth of it is one. */
 static const char *kernels_figure(const struct line_sum *sum)
 {
-	static char text[64];
+	char text[64];
 
 	snprintf(text, sizeof(text), "%s%s", sum->estimated_ns > sum->device_ns / 100 ? "~" : "",
 		 show_time(sum->device_ns));
-	return text;
+	return show_text(text, sizeof(text));
 }
 
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,

@@ -35,11 +35,6 @@ static bool is_runtime(const char *module, const char *function)
 	       (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z');
 }
 
-bool names_is_runtime(const struct profile *profile, const struct profile_frame *frame)
-{
-	return is_runtime(names_module(profile, frame), frame->function);
-}
-
 /* Copies the identifier of a function: "scale" of "void n::scale<int>(int*)". */
 static void copy_identifier(const char *function, char *ret, size_t room)
 {
@@ -133,7 +128,9 @@ static bool begins_any(const char *text, const char *const *with, size_t count)
 
 static bool is_cuda(const char *module, const char *function)
 {
-	static const char *const modules[] = { "libcuda.so", "libnvidia-", "libcupti.so",
+	static const char *const modules[] = { "libcuda.so",  "libcupti.so", "libcublas",
+					       "libcudnn",    "libcufft",    "libcurand",
+					       "libcusolver", "libcusparse", "libnv",
 					       "libhotpin.so" };
 
 	return is_runtime(module, function) || begins_any(module, modules, HP_LEN(modules));
@@ -141,11 +138,21 @@ static bool is_cuda(const char *module, const char *function)
 
 static bool is_libc(const char *module)
 {
-	static const char *const modules[] = { "libc.so",    "libm.so",      "libpthread.so",
-					       "ld-linux",   "libstdc++.so", "libc++.so",
-					       "libgcc_s.so" };
+	static const char *const modules[] = { "libc.so",      "libc-2",     "libm.so",    "libm-2",
+					       "libmvec.so",   "libpthread", "ld-linux",   "libdl.",
+					       "libstdc++.so", "libc++.so",  "libgcc_s.so" };
 
 	return begins_any(module, modules, HP_LEN(modules));
+}
+
+bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame)
+{
+	return is_cuda(names_module(profile, frame), frame->function);
+}
+
+bool names_is_libc(const struct profile *profile, const struct profile_frame *frame)
+{
+	return is_libc(names_module(profile, frame));
 }
 
 bool names_is_system_module(const char *path)

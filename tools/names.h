@@ -46,8 +46,12 @@ const char *names_place(const struct profile *profile, const struct profile_fram
 const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
 			      char *ret, size_t room, size_t columns);
 
-/* True if the frame is in the CUDA runtime, linked statically or dynamically. */
-bool names_is_runtime(const struct profile *profile, const struct profile_frame *frame);
+/* True if the frame is code of CUDA, its libraries or hotpin; the runtime may be linked statically.
+ */
+bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame);
+
+/* True if the frame is code of the C or C++ library. */
+bool names_is_libc(const struct profile *profile, const struct profile_frame *frame);
 
 /* True if the frame is code of the CPython interpreter itself. */
 bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame);
