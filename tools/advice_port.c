@@ -84,38 +84,27 @@ static const char *how_in_python(const struct profile *profile)
 	return "compute on the GPU what this line computes on the host";
 }
 
-static void port_line(const struct profile *profile, struct advice *advice,
-		      const struct advice_function *line, int64_t copy_ns,
-		      const struct advice_trips *repeated, bool with_copies)
+/* Writes the place of a function, or of a line of Python. */
+static void name_function(const struct profile *profile, const struct profile_frame *frame,
+			  struct advice *advice)
 {
-	SAY(advice->what, "port this Python line%s", with_copies ? " and drop its copies" : "");
-	SAY(advice->how, "%s: %s of CPU time%s in %s%s%s", how_in_python(profile),
-	    show_time(line->ns), line->calls_cuda ? " outside CUDA calls" : "",
-	    show_several(line->samples, "sample", "samples"), with_copies ? ", and copies of " : "",
-	    with_copies ? show_time(copy_ns) : "");
-	if (with_copies)
-		SAY(advice->assumes,
-		    "a GPU can compute it, and it is the host code between download and upload; the "
-		    "kernels' own time is not included");
-	else if (copy_ns > 0)
-		SAY(advice->assumes,
-		    "a GPU can compute it; the kernels' own time is not included; the copies of %s "
-		    "can go when all host code between them is ported",
-		    show_time(repeated->copy_ns));
+	if (frame->module < 0 && !frame->is_python)
+		SAY(advice->where, "%s", frame->function);
+	else if (frame->function == NULL)
+		SAY(advice->where, "code without symbols in %s", names_module(profile, frame));
 	else
-		SAY(advice->assumes,
-		    "a GPU can compute it; the kernels' own time and that of new copies are not "
-		    "included");
+		names_place_short(profile, frame, advice->where, sizeof(advice->where),
+				  ADVICE_PLACE_COLUMNS);
 }
 
 static void port_function(const struct profile *profile, struct advice_list *list,
 			  const struct advice_function *function, const struct advice_trips *trips,
 			  const struct advice_trips *repeated)
 {
+	bool is_python = function->frame->is_python;
 	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
-	int64_t copy_ns = with_copies && function->frame->is_python
-				  ? copies_of_line(profile, function)
-				  : trips->copy_ns;
+	int64_t copy_ns =
+		with_copies && is_python ? copies_of_line(profile, function) : trips->copy_ns;
 	struct advice *advice =
 		advice_add(profile, list, ADVICE_PORT,
 			   with_copies ? profile_add(function->ns, copy_ns) : function->ns);
@@ -124,33 +113,28 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		return;
 	advice->is_estimate = true;
 	advice->frame = function->frame;
-	names_place_short(profile, function->frame, advice->where, sizeof(advice->where),
-			  ADVICE_PLACE_COLUMNS);
-	if (function->frame->is_python) {
-		port_line(profile, advice, function, copy_ns, repeated, with_copies);
-		return;
-	}
-	if (function->frame->module < 0)
-		SAY(advice->where, "%s", function->frame->function);
-	else if (function->frame->function == NULL)
-		SAY(advice->where, "code without symbols in %s",
-		    names_module(profile, function->frame));
-	SAY(advice->what, "port this function%s", with_copies ? " and drop its copies" : "");
-	SAY(advice->how, "turn its loops into kernels: %s of host code in %s%s%s",
-	    show_time(function->ns), show_several(function->samples, "sample", "samples"),
-	    with_copies ? ", and copies of " : "", with_copies ? show_time(trips->copy_ns) : "");
+	name_function(profile, function->frame, advice);
+	SAY(advice->what, "port this %s%s", is_python ? "Python line" : "function",
+	    with_copies ? " and drop its copies" : "");
+	SAY(advice->how, "%s: %s of %s%s in %s%s%s",
+	    is_python ? how_in_python(profile) : "turn its loops into kernels",
+	    show_time(function->ns), is_python ? "CPU time" : "host code",
+	    function->calls_cuda ? " outside CUDA calls" : "",
+	    show_several(function->samples, "sample", "samples"),
+	    with_copies ? ", and copies of " : "", with_copies ? show_time(copy_ns) : "");
 	if (with_copies)
 		SAY(advice->assumes,
 		    "it is the host code between download and upload; its kernel's own time is not "
 		    "included");
-	else if (trips->copy_ns > 0)
+	else if (copy_ns > 0)
 		SAY(advice->assumes,
-		    "its kernel's own time is not included; the copies of %s can go when all host "
-		    "code between them is ported",
+		    "a GPU can compute it; its kernel's own time is not included; the copies of %s "
+		    "can go when all host code between them is ported",
 		    show_time(repeated->copy_ns));
 	else
 		SAY(advice->assumes,
-		    "its kernel's own time and that of new copies are not included");
+		    "a GPU can compute it; its kernel's own time and that of new copies are not "
+		    "included");
 }
 
 static void port_gap(const struct profile *profile, struct advice_list *list,
