@@ -4,7 +4,7 @@
  * The source is read in its present state.  A note is printed if it changed after the build.
  */
 #include "annotate_file.h"
-#include "annotate_lines.h"
+#include "annotated_source.h"
 #include "host_code.h"
 #include "show.h"
 #include "base/parse.h"

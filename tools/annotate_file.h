@@ -4,7 +4,7 @@
 #ifndef HP_TOOLS_ANNOTATE_FILE_H
 #define HP_TOOLS_ANNOTATE_FILE_H
 
-#include "annotate_lines.h"
+#include "annotated_source.h"
 
 #define ANNOTATE_WIDTH_MOST 1000
 

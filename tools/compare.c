@@ -7,7 +7,7 @@
 #include "hotpin.h"
 #include "layout.h"
 #include "names_find.h"
-#include "places.h"
+#include "site_merge.h"
 #include "ranks.h"
 #include "show.h"
 

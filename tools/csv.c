@@ -7,7 +7,7 @@
 #include "hotpin.h"
 #include "names.h"
 #include "names_find.h"
-#include "places.h"
+#include "site_merge.h"
 #include "show.h"
 #include "tables.h"
 #include "target.h"

@@ -8,7 +8,7 @@
 #include "hotpin.h"
 #include "names_find.h"
 #include "page.h"
-#include "places.h"
+#include "site_merge.h"
 #include "progress.h"
 #include "ranks.h"
 #include "show.h"

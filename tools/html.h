@@ -8,7 +8,7 @@
 #define HP_TOOLS_HTML_H
 
 #include "advice.h"
-#include "annotate_lines.h"
+#include "annotated_source.h"
 #include "compare.h"
 #include "profile.h"
 

@@ -2,7 +2,7 @@
  * program.c - finds a program and reads its ELF tables with libelf.
  */
 #include "program.h"
-#include "named.h"
+#include "untrusted_file.h"
 
 #include <ctype.h>
 #include <errno.h>

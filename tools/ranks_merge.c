@@ -5,8 +5,8 @@
  * Bounds of the wall time are not merged, because ranks wait for each other.
  */
 #include "merge.h"
-#include "places.h"
 #include "ranks.h"
+#include "site_merge.h"
 #include "base/parse.h"
 
 #include <stdio.h>

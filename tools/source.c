@@ -5,7 +5,7 @@
  * opened, and to its path without links.
  */
 #include "source.h"
-#include "named.h"
+#include "untrusted_file.h"
 #include "base/trust.h"
 
 #include <errno.h>

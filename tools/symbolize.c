@@ -5,7 +5,7 @@
  * in its range.  Compilers need not write .debug_aranges, and libdw looks up symbols one by one.
  */
 #include "symbolize.h"
-#include "named.h"
+#include "untrusted_file.h"
 #include "names.h"
 #include "show.h"
 

@@ -4,7 +4,7 @@
  * Several files are aligned by the host's clock if they are of one host, otherwise by the time of
  * day.
  */
-#include "flows.h"
+#include "call_matches.h"
 #include "hotpin.h"
 #include "names.h"
 #include "names_find.h"

@@ -6,7 +6,7 @@
  * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
-#include "flows.h"
+#include "call_matches.h"
 #include "progress.h"
 #include "show.h"
 #include "trace_write.h"

@@ -1,10 +1,10 @@
 /*
- * lines.c - sums up copies, launches and samples by source line.
+ * line_sums.c - sums up copies, launches and samples by source line.
  *
  * Each counts for the innermost line that belongs neither to CUDA nor to the C library.  So
  * memcpy() counts for the line that calls it.
  */
-#include "lines.h"
+#include "line_sums.h"
 #include "host_code.h"
 #include "names.h"
 #include "paths.h"

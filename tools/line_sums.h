@@ -1,8 +1,8 @@
 /*
  * The figures of a profile by source line: copies, and samples of host code.
  */
-#ifndef HP_TOOLS_LINES_H
-#define HP_TOOLS_LINES_H
+#ifndef HP_TOOLS_LINE_SUMS_H
+#define HP_TOOLS_LINE_SUMS_H
 
 #include "profile.h"
 

@@ -6,8 +6,8 @@
  * costs too much.  So pairs are found by direction, size, order and time.  A copy that could belong
  * to two calls is left unmatched.
  */
-#ifndef HP_TOOLS_FLOWS_H
-#define HP_TOOLS_FLOWS_H
+#ifndef HP_TOOLS_CALL_MATCHES_H
+#define HP_TOOLS_CALL_MATCHES_H
 
 #include "profile.h"
 

@@ -1,7 +1,8 @@
 /*
- * test_named.c - opens files whose names are attacks: nothing but a regular file is ever opened.
+ * test_untrusted_file.c - opens files whose names are attacks: nothing but a regular file is ever
+ * opened.
  */
-#include "named.h"
+#include "untrusted_file.h"
 #include "check.h"
 
 #include <errno.h>

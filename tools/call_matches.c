@@ -1,5 +1,6 @@
 /*
- * flows.c - matches copies, kernels and memsets on the device with the calls that started them.
+ * call_matches.c - matches copies, kernels and memsets on the device with the calls that started
+ * them.
  *
  * If CUPTI names the call of a copy, that call is the match.  Otherwise (before CUDA 12.4, and for
  * kernels and memsets), order decides:
@@ -9,7 +10,7 @@
  * calls.  A stream works in order.  So the copies of a run on one stream match its calls one by
  * one.  Others are left unmatched.
  */
-#include "flows.h"
+#include "call_matches.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * places.c - merges copy sites by place.
+ * site_merge.c - merges copy sites by place.
  */
-#include "places.h"
+#include "site_merge.h"
 #include "merge.h"
 #include "names.h"
 

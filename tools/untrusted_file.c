@@ -1,11 +1,11 @@
 /*
- * named.c - opens files that a profile names.
+ * untrusted_file.c - opens files that a profile names.
  *
  * Opening a device or a pipe acts on it, and a path below an automount may mount a file system of
  * another host.  So each part of the path is first opened with O_PATH, which does neither, and
  * symbolic links are followed here.
  */
-#include "named.h"
+#include "untrusted_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

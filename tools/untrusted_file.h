@@ -1,8 +1,8 @@
 /*
  * Files whose paths come from a profile, or from another file that the user did not write.
  */
-#ifndef HP_TOOLS_NAMED_H
-#define HP_TOOLS_NAMED_H
+#ifndef HP_TOOLS_UNTRUSTED_FILE_H
+#define HP_TOOLS_UNTRUSTED_FILE_H
 
 #include <limits.h>
 #include <stdbool.h>

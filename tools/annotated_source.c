@@ -1,7 +1,7 @@
 /*
- * annotate_lines.c - pairs the lines of a source file with their figures.
+ * annotated_source.c - pairs the lines of a source file with their figures.
  */
-#include "annotate_lines.h"
+#include "annotated_source.h"
 #include "host_code.h"
 #include "hotpin.h"
 #include "names.h"

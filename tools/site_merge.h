@@ -5,8 +5,8 @@
  * sites of one line with the same callers become one site.  Other sites are one if their native
  * call stacks are equal.
  */
-#ifndef HP_TOOLS_PLACES_H
-#define HP_TOOLS_PLACES_H
+#ifndef HP_TOOLS_SITE_MERGE_H
+#define HP_TOOLS_SITE_MERGE_H
 
 #include "profile.h"
 

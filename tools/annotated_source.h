@@ -1,10 +1,10 @@
 /*
  * The lines of a source with their figures, for the terminal and the page.
  */
-#ifndef HP_TOOLS_ANNOTATE_LINES_H
-#define HP_TOOLS_ANNOTATE_LINES_H
+#ifndef HP_TOOLS_ANNOTATED_SOURCE_H
+#define HP_TOOLS_ANNOTATED_SOURCE_H
 
-#include "lines.h"
+#include "line_sums.h"
 #include "source.h"
 
 enum annotate_column {
