@@ -3,12 +3,12 @@
  *
  * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
  */
+#include "report.h"
 #include "hotpin.h"
 #include "layout.h"
 #include "names_find.h"
 #include "site_merge.h"
 #include "ranks.h"
-#include "report.h"
 #include "report_advice.h"
 #include "show.h"
 #include "tables.h"

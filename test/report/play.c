@@ -211,7 +211,9 @@ int main(int argc, char **argv)
 {
 	char folder[256];
 
-	(void)argc;
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "CUPTI_THREADS=other") == 0)
+			mock_cupti.thread_type = 1;
 	check_folder_begin(folder);
 	stage_clock(true);
 	stage_begin_with(true, (const char *const *)argv + 1,

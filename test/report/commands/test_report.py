@@ -160,10 +160,10 @@ def gaps():
 def capture_range():
     profile = made.first()
     end = {"call": "cuMemcpyDtoH_v2", "frames": [made.frame(0, 16)]}
-    some = {"count": 1, "total_ns": 20 * made.MILLI, "longest_ns": 20 * made.MILLI}
+    some = {"count": 1, "total_ns": 2000 * made.MILLI, "longest_ns": 2000 * made.MILLI}
     profile["gaps"] = [{"before": None, "after": end, **some}, {"before": end, "after": None, **some}]
     profile["options"]["HOTPIN_CAPTURE"] = "nvtx:step"
-    text = says("a gap begins with the capture range", 0, r"start of the capture range to", "report",
+    text = says("a gap begins with the capture range", 0, r"start of the capture range +heat", "report",
                 write("range.json", profile)).stdout
     check("another ends with it", "of the process" not in text, text)
     check("the cost is that of the whole run", "Profiling the whole run cost" in text, text)
