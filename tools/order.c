@@ -13,7 +13,7 @@ struct item {
 	const struct profile_frames *frames;
 };
 
-int order_numbers(int64_t a, int64_t b)
+static int order_numbers(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
 }

@@ -18,7 +18,6 @@ const struct profile_site **order_sites(const struct profile *profile);
 const struct profile_buffer **order_buffers(const struct profile *profile);
 
 /* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
-int order_numbers(int64_t a, int64_t b);
 int order_texts(const char *a, const char *b);
 
 #endif

@@ -48,10 +48,4 @@ const char *units_escape(char *buffer, size_t room, const char *text, size_t col
 /* Replaces each byte of a control character, or of malformed UTF-8, by "?". */
 void units_clean(char *text);
 
-/*
- * Returns the readable part of a mangled C++ name: "ns::kernel<..>" for _ZN2ns6kernelIfEEvPT_.  A
- * name that cannot be parsed is returned unchanged.  Cut at `room`.
- */
-const char *units_kernel_name(char *buffer, size_t room, const char *mangled);
-
 #endif

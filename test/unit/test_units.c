@@ -86,26 +86,4 @@ TEST(printable)
 	CHECK_EQ(units_printable("\xd8\x9c", 2), 0); /* Arabic letter mark */
 }
 
-TEST(kernel_names)
-{
-	char buffer[64];
-
-#define NAMED(mangled, expected) \
-	CHECK(strcmp(units_kernel_name(buffer, sizeof(buffer), mangled), expected) == 0)
-	NAMED("_Z5saxpyifPfS_", "saxpy");
-	NAMED("_ZN2ns6kernelIfEEvPT_", "ns::kernel<..>");
-	NAMED("_ZN12_GLOBAL__N_13addEPf", "(anonymous)::add");
-	NAMED("_ZL6staticPf", "static");
-	NAMED("_ZNSt3foo3barEv", "std::foo::bar");
-	NAMED("_Z6reduceILi256EfEvPT0_", "reduce<..>");
-	NAMED("plain_c", "plain_c");
-	NAMED("_Z", "_Z");
-	NAMED("_Z99short", "_Z99short");
-	NAMED("_ZN", "_ZN");
-	NAMED("_ZNK3foo3barEv", "_ZNK3foo3barEv");
-	NAMED("", "");
-	CHECK(strlen(units_kernel_name(buffer, 8, "_Z20abcdefghijklmnopqrstv")) < 8);
-#undef NAMED
-}
-
 CHECK_MAIN()
