@@ -123,17 +123,20 @@ HP_EXPORT ssize_t process_madvise(int process, const struct iovec *ranges, size_
 /* 64-bit kernels have one system call for both. */
 #define SYS_mmap64 SYS_mmap
 
-#define MMAP(name, offset_type)                                                              \
-	HP_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd, \
-			     offset_type offset)                                             \
-	{                                                                                    \
-		if (flags & MAP_FIXED)                                                       \
-			changes(address, bytes);                                             \
-		return CALL_NEXT(name, address, bytes, protection, flags, fd, offset);       \
-	}
-MMAP(mmap, off_t)
-MMAP(mmap64, off64_t)
-#undef MMAP
+HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (flags & MAP_FIXED)
+		changes(address, bytes);
+	return CALL_NEXT(mmap, address, bytes, protection, flags, fd, offset);
+}
+
+HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
+		       off64_t offset)
+{
+	if (flags & MAP_FIXED)
+		changes(address, bytes);
+	return CALL_NEXT(mmap64, address, bytes, protection, flags, fd, offset);
+}
 
 HP_EXPORT int munmap(void *address, size_t bytes)
 {

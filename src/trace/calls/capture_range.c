@@ -3,6 +3,7 @@
  * work, so one that belongs to an older part is left out.
  */
 #include "trace/calls/capture_range.h"
+#include "base/arena.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "trace/calls/stages.h"
@@ -10,10 +11,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Written under the lock trace. */
-static struct part {
+struct part {
 	_Atomic uint64_t begin, end; /* end is UINT64_MAX: it has not ended */
-} parts[CAPTURE_RANGE_PARTS];
+};
+
+/* CAPTURE_RANGE_PARTS of them, written under the lock trace; NULL: none has begun. */
+static struct part *parts;
 static _Atomic uint64_t count;
 
 static unsigned open; /* under the lock trace: the number of begins without an end */
@@ -39,7 +42,10 @@ static struct part *part_of(uint64_t number)
 void capture_range_begins(uint64_t now_ns)
 {
 	hp_lock(HP_LOCK_trace);
-	if (open++ == 0) {
+	if (parts == NULL)
+		parts = hp_arena_alloc(CAPTURE_RANGE_PARTS * sizeof(*parts));
+	/* Without memory nothing is captured. */
+	if (parts != NULL && open++ == 0) {
 		uint64_t number = atomic_load_explicit(&count, memory_order_relaxed);
 		struct part *part = part_of(number);
 
@@ -73,10 +79,10 @@ bool capture_range_is_open(uint64_t since_ns)
 	if (capture_range_is_all())
 		return true;
 	uint64_t begun = capture_range_count();
+	if (begun == 0)
+		return false;
 	const struct part *latest = part_of(begun - 1);
-
-	return begun > 0 &&
-	       atomic_load_explicit(&latest->begin, memory_order_relaxed) <= since_ns &&
+	return atomic_load_explicit(&latest->begin, memory_order_relaxed) <= since_ns &&
 	       atomic_load_explicit(&latest->end, memory_order_acquire) == UINT64_MAX;
 }
 
