@@ -109,7 +109,8 @@ static size_t table_bytes(const struct part *part, uintptr_t end)
 
 static bool part_start(struct part *part, uintptr_t start, uintptr_t end)
 {
-	part->start = part->next = part->opened = start;
+	part->start = part->opened = start;
+	part->next = start;
 	part->end = end;
 	void *table = hp_map(NULL, table_bytes(part, end), PROT_READ | PROT_WRITE, MAP_NORESERVE);
 	if (table == MAP_FAILED)
