@@ -164,7 +164,7 @@ static int capture(void)
 {
 	static char host[4096];
 	CUcontext context;
-	CUdeviceptr there;
+	CUdeviceptr there = 0;
 	int failed = cuInit(0) != CUDA_SUCCESS ||
 		     cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
 		     cuMemAlloc(&there, sizeof(host)) != CUDA_SUCCESS;
