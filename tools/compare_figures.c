@@ -144,13 +144,13 @@ static bool are_timed(const struct compare_figure (*all)[COMPARE_FIGURES], size_
 
 bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
 {
+	if (all[0][figure].key == NULL)
+		return false;
+
 	/* All stages of a row use the same clock: the device's if every stage has it. */
 	bool device = are_timed(all, count, "h2d_bytes", "h2d_bytes_per_s") &&
 		      are_timed(all, count, "d2h_bytes", "d2h_bytes_per_s");
 	const char *rate = rate_of(figure);
-
-	if (all[0][figure].key == NULL ||
-	    (rate != NULL && device == (strstr(rate, "at_call") != NULL)))
-		return false;
-	return is_known(all, count, figure);
+	bool is_of_other_clock = rate != NULL && device == (strstr(rate, "at_call") != NULL);
+	return !is_of_other_clock && is_known(all, count, figure);
 }
