@@ -290,11 +290,13 @@ size_t cache_purge(struct block *list)
 		struct block *block = list;
 		uint64_t freed_ns = block->keep != 0 ? block->freed_ns : hp_now_coarse_ns();
 
+		size_t before = block->touched;
+
 		list = block->next;
-		bytes += block->touched - block->keep;
 		bool gone = block->keep == 0 && (pages_purge(block) || map_is_closed());
 		if (block->keep != 0)
 			pages_drop_tail(block, block->keep);
+		bytes += gone ? before : before - block->touched;
 		block->keep = 0;
 		hp_lock(HP_LOCK_heap);
 		if (gone)

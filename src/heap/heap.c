@@ -344,6 +344,8 @@ void *heap_move(void *address, size_t bytes)
 		return NULL;
 
 	bool moved = to->touched == 0 && move_pages(from, to, bytes);
+	/* The child of a fork gives the block back as it finds it. */
+	to->touched = to->touched < to->room ? to->room : to->touched;
 	if (!moved) {
 		size_t old = heap_usable(address);
 
@@ -351,7 +353,6 @@ void *heap_move(void *address, size_t bytes)
 	}
 	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
 	to->copied_ns = from->copied_ns;
-	to->touched = to->touched < to->room ? to->room : to->touched;
 	void *result = (void *)to->start;
 	atomic_store_explicit(&to->state, BLOCK_LIVE, memory_order_release);
 	if (moved) {
