@@ -113,7 +113,7 @@ share 30
 part hazards python3 test/gpu/hazards.py "$library" "$build/test/hazards/hazards"
 share 30
 part defer python3 test/gpu/hazards.py "$library" "$build/test/hazards/defer"
-share 20
+share 40
 part held python3 test/gpu/hazards.py "$library" "$build/test/hazards/held"
 share 10
 # These two stop at their own limit, and then report their progress.
@@ -121,8 +121,8 @@ share 40
 part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \
 	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))
 share 100
-part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m on -r 40 \
-	"$library" "$build/test/hazards/defer" 5
+part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m on -r 2 \
+	"$library" "$build/test/hazards/defer" 2
 
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "FAILED: ${failed[*]}; $SECONDS s, see $logs"

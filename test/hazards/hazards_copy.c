@@ -58,8 +58,9 @@ static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, 
 		for (size_t x = 0; x < (y + 1 < rows ? pitch : width) && right; x++)
 			right = block[y * pitch + x] == (x < width ? (char)(y + 1) : 0);
 	CHECK(right);
-	/* The driver refuses rows whose address lies before the block, which is then unpinned. */
-	CHECK_EQ(is_pinned(block), preloaded() && offset_rows == 0);
+	/* A driver may refuse rows whose address lies before the block, which is then unpinned. */
+	if (offset_rows == 0)
+		CHECK_EQ(is_pinned(block), preloaded());
 	free(block);
 }
 

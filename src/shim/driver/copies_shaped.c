@@ -104,8 +104,8 @@ static bool row_fits(const struct side *side, size_t width)
 
 /*
  * True if the side's offsets lead into one of our blocks.  The driver classifies memory by the
- * side's address: if that is pageable and the block is pinned, it refuses the box (error 1, driver
- * 580).
+ * side's address: if that is pageable and the block is pinned, it may refuse the box (error 1), or
+ * copy it right (both seen with driver 580).
  */
 static bool leads_in(const struct side *side, size_t width, size_t rows)
 {
