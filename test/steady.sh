@@ -228,7 +228,7 @@ suites() { # folder, slowness, meson's arguments...: the tests of a build as it 
 	[ -z "${TEST_WRAPPER:-}" ] || arguments=(--wrapper "$TEST_WRAPPER")
 	rm -f "$folder"/meson-logs/testlog*.json
 	# As many at once as the row's memory and cores allow.
-	MESON_TESTTHREADS=$(bash -c '. tools/setup.sh && test_processes') \
+	MESON_TESTTHREADS=$(bash -c '. tools/scripts/setup.sh && test_processes') \
 		TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
 		--timeout-multiplier $((4 * slowness)) "${arguments[@]}" "$@"
 	status=$?

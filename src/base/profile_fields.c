@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* tools/schema.c alone needs the texts, when hotpin is built. */
+/* tools/profile/schema.c alone needs the texts, when hotpin is built. */
 #ifdef PROFILE_HELP
 #define TEXTS_OF(text, all) .help = text, .words = all
 #else

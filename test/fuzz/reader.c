@@ -4,8 +4,8 @@
  * Everything runs in one process: demangling and looking up lines would need children, so only the
  * names in the profile are known.
  */
-#include "child.h"
-#include "hotpin.h"
+#include "system/child.h"
+#include "cmd/hotpin.h"
 
 #include <getopt.h>
 #include <stdarg.h>

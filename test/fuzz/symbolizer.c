@@ -2,8 +2,8 @@
  * symbolizer.c - lets libFuzzer read programs and debug files as `hotpin report` does.
  */
 #include "file.h"
-#include "hotpin.h"
-#include "symbolize.h"
+#include "cmd/hotpin.h"
+#include "names/symbolize.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -18,7 +18,7 @@ for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/harn
 	echo "#include \"$name\"" | $compiler -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra \
 		-Wmissing-prototypes -Wstrict-prototypes -Wundef -Wno-unused-function \
 		-Wno-unused-variable -Wno-unused-macros -Werror \
-		-Isrc -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
+		-Isrc -Itools -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
 		echo "$header: does not compile alone"
 		failed=1
 	}

@@ -39,11 +39,11 @@ function check_arrow(at, header,	parts) {
 		return
 	if (header ~ /^\.\.\//) {
 		complain(at ": " header ": name the room instead")
-	} else if (split(header, parts, "/") > 1) {
-		if (index(" " room " " allowed[room] " ", " " parts[1] " ") == 0)
-			complain(at ": " room " may not use " parts[1] " (" header ")")
-	} else if (room != "tools") {
-		complain(at ": " header ": name the room too")
+	} else if (split(header, parts, "/") == 1) {
+		complain(at ": " header ": name the " (room == "tools" ? "folder" : "room") " too")
+	} else if (index(" " room " " allowed[room] " ", " " parts[1] " ") == 0 &&
+		   !(room == "tools" && ("tools/" header) in exists)) {
+		complain(at ": " room " may not use " parts[1] " (" header ")")
 	}
 }
 

@@ -4,7 +4,7 @@
     packaging.py ROOT
 
 CHANGELOG.md and debian/changelog must have the version of meson.build and the same date.  Each
-recipe must parse, have that version, list the packages that tools/setup.sh installs for a build,
+recipe must parse, have that version, list the packages that tools/scripts/setup.sh installs for a build,
 and state at its top what was not tried.
 """
 import ast
@@ -59,7 +59,7 @@ if not debian.startswith("hotpin (%s) " % version) or "UNRELEASED" in debian:
     wrong.append("debian/changelog: does not begin with version %s, or is unreleased" % version)
 if released and signed.strftime("%Y-%m-%d") != released[2]:
     wrong.append("debian/changelog: another date than CHANGELOG.md")
-setup = read("tools/setup.sh")
+setup = read("tools/scripts/setup.sh")
 for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     if versions != [version]:
         wrong.append("%s: version %s, not %s" % (path, versions, version))
@@ -67,7 +67,7 @@ for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "libdw-dev",
                     "pkg-config"):
         if package not in setup:
-            wrong.append("tools/setup.sh no longer installs " + package)
+            wrong.append("tools/scripts/setup.sh no longer installs " + package)
         name = {"libdw-dev": "elfutils"}.get(package, re.sub(r"^lib|-dev$|-build$|3$", "", package))
         if not needed & {name, name.replace("-", "")}:
             wrong.append("%s: does not need %s, which the build does" % (path, package))

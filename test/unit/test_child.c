@@ -1,7 +1,7 @@
 /*
  * test_child.c - the limits of children that work on files of strangers.
  */
-#include "child.h"
+#include "system/child.h"
 #include "clock.h"
 
 #include <signal.h>

@@ -2,8 +2,8 @@
  * test_compare_verdict.c - the verdict (faster, slower, same, unclear) of two times.
  */
 #include "check.h"
-#include "compare_verdict.h"
-#include "hotpin.h"
+#include "compare/compare_verdict.h"
+#include "cmd/hotpin.h"
 
 void hotpin_say(const char *format, ...)
 {

@@ -2,7 +2,7 @@
  * test_events.c - the timeline keeps the longest events, in order, in bounded memory.
  */
 #include "check.h"
-#include "profile.h"
+#include "profile/profile.h"
 #include "trace/collect/events.h"
 
 #include <errno.h>

@@ -5,10 +5,10 @@
  * A step is a comparison of two names, which the linker redirects to this file.
  */
 #include "check.h"
-#include "host_code.h"
-#include "hotpin.h"
-#include "html.h"
-#include "page.h"
+#include "analyze/host_code.h"
+#include "cmd/hotpin.h"
+#include "show/page/html.h"
+#include "show/page/page.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * test_names.c - shortens a place to few columns; the line number, which readers need most, stays.
  */
 #include "check.h"
-#include "names.h"
+#include "names/names.h"
 
 static const struct row {
 	const char *function, *line;

@@ -2,7 +2,7 @@
  * test_paths.c - paths of sources, in every form that compilers and users write.
  */
 #include "check.h"
-#include "paths.h"
+#include "names/paths.h"
 
 TEST(normal_paths)
 {

@@ -4,7 +4,7 @@
  * The mutations matter under AddressSanitizer and UBSan; without them only a crash or a hang would
  * be noticed.
  */
-#include "program.h"
+#include "launch/program.h"
 #include "check.h"
 
 #include <elf.h>

@@ -2,7 +2,7 @@
  * test_spread.c - median, 99th percentile, range and noise of a few times.
  */
 #include "check.h"
-#include "spread.h"
+#include "analyze/spread.h"
 
 TEST(spread_of_times)
 {

@@ -2,7 +2,7 @@
  * test_untrusted_file.c - opens files whose names are attacks: nothing but a regular file is ever
  * opened.
  */
-#include "untrusted_file.h"
+#include "system/untrusted_file.h"
 #include "check.h"
 
 #include <errno.h>

@@ -56,7 +56,7 @@ static void hash_arguments(struct process *process)
 }
 
 /*
- * tools/run.c sets the variable to its own process number.  The program keeps this number; its
+ * tools/cmd/run.c sets the variable to its own process number.  The program keeps this number; its
  * children have others.
  */
 bool process_is_hotpin_run(void)

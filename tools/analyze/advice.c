@@ -1,0 +1,352 @@
+/*
+ * advice.c - one function for each kind of change; the list keeps those that save most.
+ *
+ * A saving is never more than the wall time in the states that the change can shorten.
+ */
+#include "analyze/advice.h"
+#include "analyze/advice_kinds.h"
+#include "profile/show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAPS_LEAST 16
+
+const char *const advice_kinds[ADVICE_KINDS] = {
+	[ADVICE_PIN] = "pin",
+	[ADVICE_UPLOAD_ONCE] = "upload_once",
+	[ADVICE_KEEP] = "keep",
+	[ADVICE_PORT] = "port",
+	[ADVICE_ALLOCATE] = "allocate_once",
+	[ADVICE_BATCH] = "batch",
+	[ADVICE_OVERLAP] = "overlap",
+	[ADVICE_SYNCHRONIZE] = "synchronize_less",
+};
+
+/* Returns a bound of what_if; NULL if it is unknown. */
+const struct profile_bound *advice_bound(const struct profile *profile, const char *name)
+{
+	for (size_t i = 0; profile_has_split(profile) && i < profile->bound_count; i++)
+		if (strcmp(profile->bounds[i].name, name) == 0 && profile->bounds[i].saves_ns >= 0)
+			return &profile->bounds[i];
+	return NULL;
+}
+
+int64_t advice_bound_ns(const struct profile *profile, const char *name)
+{
+	const struct profile_bound *bound = advice_bound(profile, name);
+
+	return bound != NULL ? bound->saves_ns : UNKNOWN;
+}
+
+/* Returns count * ns, at most INT64_MAX. */
+static int64_t times(int64_t count, int64_t ns)
+{
+	__int128_t product = (__int128_t)count * ns;
+
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
+
+/* The host code between two short calls is mostly that of the runtime and of bookkeeping. */
+int64_t advice_around_calls(const struct profile *profile, int64_t count)
+{
+	int64_t gaps = profile->gaps_short.count, ns = profile->gaps_short.total_ns;
+
+	return count > 0 && gaps >= GAPS_LEAST && ns > 0 ? times(count, ns / gaps) : 0;
+}
+
+/* The time in driver calls other than copies while the device is idle. */
+static int64_t idle_calls_ns(const struct profile *profile)
+{
+	int64_t copies_ns = profile->host.overhead_ns > 0 ? profile->host.overhead_ns : 0;
+
+	return profile->split.calls_ns > copies_ns ? profile->split.calls_ns - copies_ns : 0;
+}
+
+/*
+ * Returns the time for which the device idles before launches behind these copies: a kernel is
+ * launched after the copy has ended.  The device begins a kernel about as late as a copy, and the
+ * calls of copies tell for how long it idles then.
+ */
+static int64_t latencies(const struct profile *profile, int64_t count)
+{
+	int64_t launches = profile_add(profile->host.launches, profile->host.graph_launches);
+	int64_t idle_ns = profile_add(idle_calls_ns(profile), profile->split.host_ns);
+	int64_t copies = profile_add(profile_moved(profile, "h2d").count,
+				     profile_moved(profile, "d2h").count);
+
+	if (!profile_has_split(profile) || launches <= 0 || count <= 0 || copies <= 0 ||
+	    profile->host.overhead_ns <= 0)
+		return 0;
+	return advice_least(
+		times(advice_least(count, launches), profile->host.overhead_ns / copies), idle_ns);
+}
+
+int64_t advice_async_ns(const struct profile *profile, const char *direction, int64_t bytes)
+{
+	int64_t asynchronous = 0, device_bytes = 0, device_ns = 0;
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->direction, direction) != 0 || row->count < 0)
+			continue;
+		if (strcmp(row->view, "hotpin") == 0 && row->sync_count >= 0) {
+			asynchronous = profile_add(asynchronous, row->count - row->sync_count);
+		} else if (strcmp(row->view, "cupti") == 0 && row->bytes > 0 && row->busy_ns > 0) {
+			device_bytes = profile_add(device_bytes, row->bytes);
+			device_ns = profile_add(device_ns, row->busy_ns);
+		}
+	}
+	if (asynchronous <= 0 || device_bytes <= 0 || bytes <= 0)
+		return 0;
+	return (int64_t)((__int128_t)device_ns * advice_least(bytes, device_bytes) / device_bytes);
+}
+
+static bool is_class(const struct profile_call *call, const char *class)
+{
+	return call->class != NULL && strcmp(call->class, class) == 0;
+}
+
+/* True if the host polls for the end of work, so that its own work cannot be told from waiting. */
+static bool is_poll(const struct profile_call *call)
+{
+	return call->name != NULL && strstr(call->name, "Query") != NULL &&
+	       is_class(call, "stream") && call->count >= GAPS_LEAST;
+}
+
+/*
+ * The time in launches while the device is idle, at least.  Such a launch waits for nothing.
+ * UNKNOWN: it is not known.
+ */
+static int64_t launching_ns(const struct profile *profile)
+{
+	int64_t ns = idle_calls_ns(profile), launches_ns = 0;
+
+	if (profile->calls == NULL || profile->host.overhead_ns < 0)
+		return UNKNOWN;
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if (call->total_ns < 0 || is_poll(call))
+			return UNKNOWN;
+		if (is_class(call, "launch"))
+			launches_ns = profile_add(launches_ns, call->total_ns);
+		else if (!is_class(call, "copy") && !is_class(call, "start_up"))
+			ns -= advice_least(ns, call->total_ns);
+	}
+	return advice_least(ns, launches_ns);
+}
+
+/*
+ * Returns the most that the program saves without copies, even if nothing else waits: one thread
+ * calls CUDA, so its start-up, its host code except for `around_ns`, and its launches remain.
+ * UNKNOWN: several threads, or ranks, may wait for each other.
+ */
+static int64_t beyond_host(const struct profile *profile, int64_t around_ns)
+{
+	int64_t host_ns = profile->split.host_ns, startup_ns = profile->split.startup_ns;
+	int64_t launching = launching_ns(profile);
+
+	if (!profile_has_split(profile) || profile->host.threads != 1 ||
+	    profile->process.rank != NULL || launching < 0)
+		return UNKNOWN;
+	host_ns -= advice_least(host_ns, around_ns);
+	int64_t remains = profile_add(profile_add(startup_ns, host_ns), launching);
+	return profile->wall_ns > remains ? profile->wall_ns - remains : 0;
+}
+
+int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count)
+{
+	int64_t most = advice_bound_ns(profile, "no_transfers");
+	int64_t around_ns = advice_around_calls(profile, count);
+	int64_t beyond = beyond_host(profile, around_ns);
+
+	if (ns <= 0)
+		return ns;
+	ns = most >= 0 ? advice_least(ns, most) : ns;
+	ns = profile_add(profile_add(ns, around_ns), latencies(profile, count));
+	return beyond >= 0 ? advice_least(ns, beyond) : ns;
+}
+
+int64_t advice_least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Adds an entry with this saving; NULL if it saves nothing, or all others save more. */
+struct advice *advice_add(const struct profile *profile, struct advice_list *list,
+			  enum advice_kind kind, int64_t saves_ns)
+{
+	saves_ns = advice_least(saves_ns, profile->wall_ns);
+	if (saves_ns <= 0)
+		return NULL;
+	size_t at = list->count;
+	while (at > 0 && list->items[at - 1].saves_ns < saves_ns)
+		at--;
+	if (at == ADVICE_MOST)
+		return NULL;
+	size_t behind = list->count == ADVICE_MOST ? ADVICE_MOST - 1 - at : list->count - at;
+	memmove(&list->items[at + 1], &list->items[at], behind * sizeof(list->items[0]));
+	list->count += list->count < ADVICE_MOST;
+	list->items[at] = (struct advice){
+		.kind = kind, .saves_ns = saves_ns, .site = UNKNOWN, .buffer = UNKNOWN
+	};
+	return &list->items[at];
+}
+
+bool advice_is_worth(const struct profile *profile, const struct advice *advice)
+{
+	return (__int128_t)advice->saves_ns * 100 >= profile->wall_ns;
+}
+
+const char *advice_nothing(const struct advice_list *list)
+{
+	return list->is_done ? "This port is done: no change is known that would save 1 %."
+			     : "No change is known that would save 1 %.";
+}
+
+static bool is_part(int64_t ns, int64_t percent, const struct profile *profile)
+{
+	return ns >= 0 && (__int128_t)ns * 100 >= (__int128_t)profile->wall_ns * percent;
+}
+
+static void append(char *text, size_t room, const char *more)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", more);
+}
+
+/* Names the time that no change saves, if it is 5 % of the wall time. */
+static void say_left(const struct profile *profile, struct advice_list *list,
+		     const struct advice_host *host)
+{
+	int64_t startup_ns = profile->split.startup_ns;
+	int64_t kernel_ns = profile_add(profile->split.kernel_ns, profile->split.overlap_ns);
+	char text[ADVICE_TEXT];
+
+	if (is_part(startup_ns, 5, profile)) {
+		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
+			 show_time(startup_ns), show_share(startup_ns, profile->wall_ns));
+		append(list->left, sizeof(list->left), text);
+	}
+	if (is_part(host->import_ns, 5, profile)) {
+		snprintf(text, sizeof(text),
+			 "imports of Python modules take %s of CPU time (%s) after the first CUDA "
+			 "call",
+			 show_time(host->import_ns), show_share(host->import_ns, profile->wall_ns));
+		append(list->left, sizeof(list->left), text);
+	}
+	if (is_part(kernel_ns, 5, profile)) {
+		snprintf(text, sizeof(text),
+			 "kernels take %s (%s); use a kernel profiler to optimize them",
+			 show_time(kernel_ns), show_share(kernel_ns, profile->wall_ns));
+		append(list->left, sizeof(list->left), text);
+	}
+}
+
+/* Returns why host code was not sampled; NULL if it was. */
+static const char *why_unsampled(const struct profile *profile)
+{
+	if (profile->sample_count > 0)
+		return NULL;
+	return profile->sampling.why != NULL ? profile->sampling.why : "it was not sampled";
+}
+
+/* Says what is known of the host code that takes the rest of the time. */
+static void say_unknown(const struct profile *profile, struct advice_list *list,
+			const struct advice_host *host)
+{
+	int64_t known_ns = profile_add(host->own_ns, host->import_ns);
+	int64_t unknown_ns =
+		profile->split.host_ns - advice_least(known_ns, profile->split.host_ns);
+	int64_t before_ns = advice_least(host->before_ns, unknown_ns);
+	bool all = !is_part(unknown_ns - before_ns, 1, profile);
+	bool lost = is_part(host->library_ns, 5, profile) && !host->is_python;
+	char before[100] = "";
+
+	if (known_ns >= profile->split.host_ns / 2)
+		return;
+	if (is_part(before_ns, 5, profile))
+		snprintf(before, sizeof(before),
+			 "%s of it came before the first CUDA call, where sampling begins",
+			 show_time(before_ns));
+	if (before[0] != '\0' && all)
+		SAY(list->blind,
+		    "what %s of host code does: it came before the first CUDA call, where sampling "
+		    "begins",
+		    show_time(unknown_ns));
+	else
+		SAY(list->blind, "what %s of host code does: %s%s has no samples in %s%s%s%s",
+		    show_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
+		    host->is_python ? "Python lines that could be ported"
+				    : "functions of the program",
+		    lost ? "; C and C++ libraries used " : "",
+		    lost ? show_time(host->library_ns) : "",
+		    lost ? ", and their callers are not known" : "");
+}
+
+static void say_blind(const struct profile *profile, struct advice_list *list,
+		      const struct advice_host *host)
+{
+	const char *why = why_unsampled(profile);
+	int64_t host_ns = profile->split.host_ns;
+
+	if (!profile_has_split(profile)) {
+		SAY(list->blind,
+		    "how much of the wall time most changes could save (it is not split)");
+		return;
+	}
+	if (!is_part(host_ns, 10, profile))
+		return;
+	if (why != NULL && !host->is_python)
+		SAY(list->blind, "which functions take the %s of host code (%s)",
+		    show_time(host_ns), show_text(why, 120));
+	else
+		say_unknown(profile, list, host);
+}
+
+/* True if the rest is start-up and kernels, and no known change is worth its effort. */
+static bool is_done(const struct profile *profile, const struct advice_list *list)
+{
+	int64_t left = profile_add(profile_add(profile->split.startup_ns, profile->split.kernel_ns),
+				   profile->split.overlap_ns);
+
+	return profile_has_split(profile) && !profile_used_no_device(profile) &&
+	       list->blind[0] == '\0' && is_part(left, 60, profile) &&
+	       (list->count == 0 || !advice_is_worth(profile, &list->items[0]));
+}
+
+void advice_make(const struct profile *profile, struct advice_list *ret)
+{
+	struct advice_host host;
+
+	*ret = (struct advice_list){ 0 };
+	/* A failing program must be fixed before it is ported or tuned. */
+	if (profile->process.exit_status > 0 || profile->wall_ns <= 0)
+		return;
+	advice_host_read(profile, &host);
+	/* Before any port, all is host code, and transfers mean nothing. */
+	advice_port(profile, ret, &host);
+	if (!profile_used_no_device(profile)) {
+		advice_keep(profile, ret);
+		advice_copies(profile, ret);
+		advice_calls(profile, ret);
+	}
+	say_left(profile, ret, &host);
+	say_blind(profile, ret, &host);
+	ret->is_done = is_done(profile, ret);
+	free(host.items);
+}
+
+const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list)
+{
+	if (profile_used_no_device(profile))
+		return NULL;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
+			return " The suggestions say what to port next.";
+	return profile->sample_count > 0 ? "" : NULL;
+}

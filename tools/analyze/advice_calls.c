@@ -1,0 +1,126 @@
+/*
+ * advice_calls.c - driver calls that belong outside of a loop.
+ */
+#include "analyze/advice_kinds.h"
+#include "analyze/advice_python.h"
+#include "profile/show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALLS_LEAST 16 /* of a function that should be called outside of a loop */
+
+static bool is_class(const struct profile_call *call, const char *class)
+{
+	return call->class != NULL && strcmp(call->class, class) == 0;
+}
+
+/* Finds where the function is called, by the gaps next to its calls. */
+static void place_of_call(const struct profile *profile, const char *name, char *ret, size_t room)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
+							 &profile->gaps[i].after };
+
+		for (size_t j = 0; j < HP_LEN(ends); j++) {
+			if (ends[j]->call == NULL || strcmp(ends[j]->call, name) != 0 ||
+			    ends[j]->frames.count == 0 || profile->gaps[i].count <= most)
+				continue;
+			most = profile->gaps[i].count;
+			advice_place(profile, &ends[j]->frames, false, ret, room);
+		}
+	}
+}
+
+/*
+ * Returns the most that `count` calls of `ns` cost, including the host's work around them.  The
+ * device's time remains, but the host can use that time if it no longer waits in these calls.
+ */
+static int64_t most_of_calls(const struct profile *profile, int64_t ns, int64_t count)
+{
+	if (!profile_has_split(profile))
+		return ns;
+	return advice_least(profile_add(ns, advice_around_calls(profile, count)),
+			    profile_add(profile->split.calls_ns, profile->split.host_ns));
+}
+
+/* True for cuMemHostAlloc() and its like. */
+static bool is_host_memory(const struct profile_call *call)
+{
+	return strstr(call->name, "Host") != NULL;
+}
+
+static void allocate_once(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_call *largest = NULL;
+	int64_t ns = 0, count = 0;
+	bool is_host = false;
+
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if ((!is_class(call, "allocate") && !is_class(call, "free")) ||
+		    call->count < CALLS_LEAST || call->total_ns < call->longest_ns ||
+		    call->longest_ns < 0 || call->name == NULL)
+			continue;
+		ns = profile_add(ns, call->total_ns - call->longest_ns);
+		count = profile_add(count, call->count);
+		is_host |= is_host_memory(call);
+		if (largest == NULL || call->total_ns > largest->total_ns)
+			largest = call;
+	}
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_ALLOCATE, most_of_calls(profile, ns, count));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "allocate once, not in every step");
+	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
+	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	/* The program's first writes to new pages take longer: no calls, no part of the bound. */
+	advice->is_estimate = is_host;
+	SAY(advice->assumes, "the longest call of each function remains%s",
+	    is_host ? "; faster writes to old host memory are not included" : "");
+}
+
+static void synchronize_less(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_call *largest = NULL;
+	int64_t ns = 0, count = 0;
+
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if (!is_class(call, "synchronize") || call->count < CALLS_LEAST ||
+		    call->name == NULL || call->total_ns < 0)
+			continue;
+		ns = profile_add(ns, call->total_ns);
+		count = profile_add(count, call->count);
+		if (largest == NULL || call->total_ns > largest->total_ns)
+			largest = call;
+	}
+	/* Without a split, waits for kernels cannot be separated from unnecessary waits. */
+	if (!profile_has_split(profile))
+		return;
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_SYNCHRONIZE, most_of_calls(profile, ns, count));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "wait for the device less often");
+	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+	SAY(advice->how, "remove %s: %s, most time in %s",
+	    advice_uses_torch(profile)
+		    ? "item(), cpu() and synchronize() that the loop can do without"
+		    : "waits before work on the same stream",
+	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	SAY(advice->assumes, "the host has other work during that time");
+}
+
+void advice_calls(const struct profile *profile, struct advice_list *list)
+{
+	allocate_once(profile, list);
+	synchronize_less(profile, list);
+}

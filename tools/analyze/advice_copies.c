@@ -1,0 +1,170 @@
+/*
+ * advice_copies.c - copies that could be faster, fewer or overlapped.
+ */
+#include "analyze/advice_kinds.h"
+#include "analyze/advice_python.h"
+#include "profile/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SMALL_BYTES 65536
+#define SMALL_LEAST 100 /* copies */
+
+/* True if the run was only observed: hotpin pinned nothing. */
+static bool is_observed(const struct profile *profile)
+{
+	const char *pin = profile_option(profile, "HOTPIN_PIN");
+
+	return pin != NULL && strcmp(pin, "0") == 0;
+}
+
+static bool is_pageable(const struct profile_row *row)
+{
+	return strcmp(row->memory, "pageable") == 0;
+}
+
+static bool is_small(const struct profile_row *row)
+{
+	return advice_is_any(row) && row->count > 0 && row->bytes >= 0 &&
+	       row->bytes / row->count < SMALL_BYTES;
+}
+
+static void pin(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_bound *bound = advice_bound(profile, "all_pinned");
+	int64_t saves_ns = bound != NULL ? bound->saves_ns : 0;
+
+	for (size_t i = 0; bound == NULL && i < profile->buffer_count; i++)
+		saves_ns = profile_add(saves_ns, profile->buffers[i].could_save_ns);
+	if (!profile_has_pageable(profile))
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_PIN, saves_ns);
+	if (advice == NULL)
+		return;
+	advice->is_estimate = bound == NULL;
+	advice->hotpin_does_it = is_observed(profile);
+	advice_set_site(profile, advice, advice_largest_site(profile, is_pageable));
+	SAY(advice->what, "pin the host memory of copies");
+	if (advice->hotpin_does_it)
+		SAY(advice->how, "hotpin run without --observe; the program stays as it is");
+	else
+		SAY(advice->how, "%s; hotpin left this memory pageable",
+		    advice_uses_torch(profile) ? "pin_memory() of the tensors"
+					       : "cudaMallocHost() or cudaHostRegister()");
+	SAY(advice->assumes, "%s",
+	    bound == NULL            ? "copies are as fast as hotpin's pinned copies"
+	    : bound->assumes != NULL ? bound->assumes
+				     : "");
+}
+
+static void upload_once(const struct profile *profile, struct advice_list *list)
+{
+	for (size_t i = 0; i < profile->repeats.site_count; i++) {
+		const struct profile_repeat *repeat = &profile->repeats.sites[i];
+		bool returns = strcmp(repeat->kind, "ping_pong") == 0;
+		int64_t device_ns = advice_async_ns(profile, "h2d", repeat->bytes);
+		bool outlasts = repeat->host_ns >= 0 && device_ns > repeat->host_ns;
+		struct advice *advice = advice_add(
+			profile, list, ADVICE_UPLOAD_ONCE,
+			advice_without_copies(profile, outlasts ? device_ns : repeat->host_ns,
+					      repeat->count));
+
+		if (advice == NULL)
+			continue;
+		advice->is_estimate = outlasts;
+		advice_set_site(profile, advice, repeat->site);
+		advice->buffer = repeat->buffer;
+		SAY(advice->what, "%s",
+		    returns ? "remove uploads of unchanged downloads"
+			    : "upload unchanged data once");
+		SAY(advice->how, "%s: %s, %s",
+		    returns ? "keep the device's copy" : "upload it before the loop",
+		    show_several(repeat->count, "copy", "copies"), show_bytes(repeat->bytes));
+		SAY(advice->assumes, "no kernel writes to the device's copy");
+	}
+}
+
+/* The time that bytes of a direction need at the link's peak; 0: the peak is not known. */
+static int64_t bus_ns(const struct profile *profile, const char *direction, int64_t bytes)
+{
+	int64_t peak = strcmp(direction, "h2d") == 0 ? profile->environment.peak_h2d_bytes_per_s
+						     : profile->environment.peak_d2h_bytes_per_s;
+
+	return peak > 0 && bytes > 0 ? (int64_t)((__int128_t)bytes * 1000000000 / peak) : 0;
+}
+
+/* The number of small copies, the time in their calls, and the least time of their bytes. */
+static int64_t small_copies(const struct profile *profile, const char *view, int64_t *ret_ns,
+			    int64_t *ret_bus_ns)
+{
+	int64_t count = 0;
+
+	*ret_ns = *ret_bus_ns = 0;
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, view) != 0 ||
+		    (strcmp(row->direction, "h2d") != 0 && strcmp(row->direction, "d2h") != 0))
+			continue;
+		for (size_t j = 0; j < row->size_count; j++) {
+			if (row->sizes[j].from_bytes >= SMALL_BYTES || row->sizes[j].from_bytes < 0)
+				continue;
+			count = profile_add(count, row->sizes[j].count);
+			*ret_ns = profile_add(*ret_ns, row->sizes[j].busy_ns);
+			*ret_bus_ns = profile_add(
+				*ret_bus_ns, bus_ns(profile, row->direction, row->sizes[j].bytes));
+		}
+	}
+	return count;
+}
+
+static void batch(const struct profile *profile, struct advice_list *list)
+{
+	int64_t ns, remains_ns, count = small_copies(profile, "hotpin", &ns, &remains_ns);
+
+	if (count < SMALL_LEAST || ns < 0)
+		return;
+	/* A call that waits for kernels does so in a batch, too. */
+	if (profile->host.copy_calls_ns >= 0 && profile->host.waiting_for_kernels_ns >= 0 &&
+	    profile->host.copy_calls_ns >= profile->host.waiting_for_kernels_ns)
+		ns = advice_least(ns, profile->host.copy_calls_ns -
+					      profile->host.waiting_for_kernels_ns);
+	/* Their bytes still cross the bus, in one call at least. */
+	if (remains_ns < ns / count)
+		remains_ns = ns / count;
+	ns = advice_without_copies(profile, ns - advice_least(ns, remains_ns), count - 1);
+	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns);
+	if (advice == NULL)
+		return;
+	advice_set_site(profile, advice, advice_largest_site(profile, is_small));
+	SAY(advice->what, "combine small copies");
+	SAY(advice->how, "use one copy instead of %s below 64 KiB",
+	    show_several(count, "copy", "copies"));
+	SAY(advice->assumes,
+	    "no copy is needed before the last one; one copy remains and moves all bytes at "
+	    "the link's peak");
+}
+
+static void overlap(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_bound *bound = advice_bound(profile, "all_overlapped");
+	struct advice *advice = advice_add(profile, list, ADVICE_OVERLAP,
+					   bound != NULL ? bound->saves_ns : UNKNOWN);
+
+	if (advice == NULL)
+		return;
+	advice_set_site(profile, advice, advice_largest_site(profile, advice_is_any));
+	SAY(advice->what, "overlap copies and kernels");
+	SAY(advice->how, "use two streams and two pinned %s",
+	    advice_uses_torch(profile) ? "tensors, with non_blocking=True" : "buffers");
+	SAY(advice->assumes, "%s", bound->assumes != NULL ? bound->assumes : "");
+}
+
+void advice_copies(const struct profile *profile, struct advice_list *list)
+{
+	pin(profile, list);
+	upload_once(profile, list);
+	batch(profile, list);
+	overlap(profile, list);
+}

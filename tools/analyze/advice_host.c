@@ -1,0 +1,297 @@
+/*
+ * advice_host.c - samples, sorted by function and line, and added up.
+ */
+#include "analyze/advice_host.h"
+#include "analyze/advice_python.h"
+#include "analyze/host_code.h"
+#include "names/names.h"
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	const struct profile_frame *frame;
+	int64_t samples;
+};
+
+/* The functions on the stacks of copies and launches, by by_caller(). */
+struct callers {
+	const struct profile_frame **items;
+	size_t count;
+};
+
+static int by_text(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+static int by_function(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return by_text(a->function, b->function);
+}
+
+static int by_caller(const void *left, const void *right)
+{
+	const struct profile_frame *const *a = left, *const *b = right;
+
+	return by_function(*a, *b);
+}
+
+/*
+ * Code that cannot be ported: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP wait inside
+ * its runtime; loops are functions of the program.
+ */
+static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
+{
+	static const char *const names[] = { "linux-vdso", "libgomp", "libomp", "libiomp" };
+	const char *module = names_module(profile, frame);
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return names_is_cuda(profile, frame) || names_is_interpreter(profile, frame);
+}
+
+static void add_callers(struct callers *callers, const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		callers->items[callers->count++] = &frames->items[i];
+}
+
+static struct callers find_callers(const struct profile *profile)
+{
+	struct callers callers = { NULL, 0 };
+	size_t most = 1;
+
+	for (size_t i = 0; i < profile->site_count; i++)
+		most += profile->sites[i].frames.count;
+	for (size_t i = 0; i < profile->launch_count; i++)
+		most += profile->launches[i].frames.count;
+	callers.items = calloc(most, sizeof(*callers.items));
+	if (callers.items == NULL)
+		return callers;
+	for (size_t i = 0; i < profile->site_count; i++)
+		add_callers(&callers, &profile->sites[i].frames);
+	for (size_t i = 0; i < profile->launch_count; i++)
+		add_callers(&callers, &profile->launches[i].frames);
+	qsort(callers.items, callers.count, sizeof(*callers.items), by_caller);
+	return callers;
+}
+
+static bool copies_or_launches(const struct callers *callers, const struct profile_frame *frame)
+{
+	return callers->count > 0 && bsearch(&frame, callers->items, callers->count,
+					     sizeof(*callers->items), by_caller) != NULL;
+}
+
+static bool is_in_header(const struct profile_frame *frame)
+{
+	return frame->path != NULL && names_is_system_source(frame->path);
+}
+
+static bool is_same_place(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->module == b->module && a->offset == b->offset;
+}
+
+/*
+ * Of the functions that are inlined at the place of frames[first], and the one that contains it,
+ * returns the outermost that neither copies nor launches: it has the loops, and a small function
+ * that it calls has not.  Functions of installed headers do not count.  Returns the innermost if no
+ * function is left.
+ */
+static const struct profile_frame *without_calls(const struct callers *callers,
+						 const struct profile_frames *frames, size_t first)
+{
+	const struct profile_frame *found = &frames->items[first];
+
+	for (size_t i = first;
+	     i < frames->count && is_same_place(&frames->items[i], &frames->items[first]); i++) {
+		const struct profile_frame *frame = &frames->items[i];
+
+		if (!copies_or_launches(callers, frame) && !is_in_header(frame))
+			found = frame;
+	}
+	return found;
+}
+
+/* Returns the frame that a sample counts for; NULL if no frame is the program's. */
+static const struct profile_frame *own_frame(const struct profile *profile, bool is_python,
+					     const struct callers *callers,
+					     const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+
+		if (frame->module < 0)
+			return frame->function != NULL ? frame : NULL;
+		if (is_foreign(profile, frame))
+			return NULL;
+		if (!names_is_libc(profile, frame) &&
+		    !(is_python && advice_is_installed(profile, frame)))
+			return without_calls(callers, frames, i);
+	}
+	return NULL;
+}
+
+/* True if the caller of the library may be the program: no frame says who it is. */
+static bool has_lost_caller(const struct profile *profile, const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->items[i].module < 0 || is_foreign(profile, &frames->items[i]) ||
+		    !names_is_libc(profile, &frames->items[i]))
+			return false;
+	return frames->count > 0;
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct profile_frame *a = ((const struct entry *)left)->frame,
+				   *b = ((const struct entry *)right)->frame;
+	int order = by_function(a, b);
+
+	return order != 0 ? order : by_text(a->line, b->line);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct advice_function *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return by_function(a->frame, b->frame);
+}
+
+static size_t collect(const struct profile *profile, bool is_python, struct entry *entries)
+{
+	struct callers callers = find_callers(profile);
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		int64_t samples = host_code_samples(sample);
+		const struct profile_frame *frame =
+			own_frame(profile, is_python, &callers, &sample->frames);
+
+		if (samples > 0 && frame != NULL)
+			entries[count++] = (struct entry){ frame, samples };
+	}
+	free(callers.items);
+	return count;
+}
+
+/* Sums up entries, which are sorted by function and line. */
+static void add_up(const struct entry *entries, size_t count, struct advice_host *host)
+{
+	int64_t line = 0, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_first = i == 0 || by_function(entries[i].frame, entries[i - 1].frame) != 0;
+
+		host->count += is_first;
+		most = is_first ? 0 : most;
+		struct advice_function *function = &host->items[host->count - 1];
+		line = !is_first && by_line(&entries[i], &entries[i - 1]) == 0
+			       ? profile_add(line, entries[i].samples)
+			       : entries[i].samples;
+		if (line > most) {
+			most = line;
+			function->frame = entries[i].frame;
+		}
+		function->samples = profile_add(function->samples, entries[i].samples);
+	}
+}
+
+/* Returns the wall time of host code that sampling may have seen, at most. */
+static int64_t most_of(const struct profile *profile)
+{
+	return profile_has_split(profile) ? profile->split.host_ns : profile->wall_ns;
+}
+
+/* Several threads may take more CPU time than the wall time of host code. */
+static int64_t time_of(const struct profile *profile, int64_t samples)
+{
+	int64_t ns = host_code_ns(profile, samples), most = most_of(profile);
+
+	return profile->sampling.hz <= 0 ? 0 : ns >= 0 && ns < most ? ns : most;
+}
+
+static void set_times(const struct profile *profile, struct advice_host *host)
+{
+	int64_t all = 0, lost = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+
+		if (has_lost_caller(profile, &sample->frames))
+			lost = profile_add(lost, host_code_samples(sample));
+	}
+	host->library_ns = time_of(profile, lost);
+	for (size_t i = 0; i < host->count; i++)
+		all = profile_add(all, host->items[i].samples);
+	if (all == 0)
+		return;
+	host->own_ns = time_of(profile, all);
+	for (size_t i = 0; i < host->count; i++)
+		host->items[i].ns =
+			(int64_t)((__int128_t)host->own_ns * host->items[i].samples / all);
+}
+
+/*
+ * Returns the host code from the start of the process to the first CUDA call.  Sampling begins
+ * after that call.
+ */
+static int64_t before_cuda(const struct profile *profile)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < profile->gap_count; i++)
+		if (profile->gaps[i].before.call == NULL && profile->gaps[i].after.call != NULL &&
+		    !profile_is_part(profile) && profile->gaps[i].count == 1 &&
+		    profile->gaps[i].total_ns <= profile->sampling.began_ns)
+			ns = profile->gaps[i].total_ns;
+	return ns < most_of(profile) ? ns : most_of(profile);
+}
+
+/* A line and a function that it calls have the same time, so their times do not add up. */
+static void add_python(const struct profile *profile, struct advice_host *host)
+{
+	struct advice_function *lines = host->items + host->count;
+	int64_t ns = 0;
+	int64_t most = most_of(profile) - host->before_ns;
+	size_t count = advice_python_lines(profile, most, lines, &host->import_ns);
+
+	for (size_t i = 0; i < count; i++)
+		ns = profile_add(ns, lines[i].ns);
+	host->count += count;
+	host->import_ns = host->import_ns < most ? host->import_ns : most;
+	host->own_ns = ns > host->own_ns ? ns : host->own_ns;
+}
+
+void advice_host_read(const struct profile *profile, struct advice_host *ret)
+{
+	struct entry *entries = calloc(profile->sample_count + 1, sizeof(*entries));
+
+	*ret = (struct advice_host){ .is_python = advice_runs_python(profile) };
+	ret->items = calloc(profile->sample_count + profile->python_count + 2, sizeof(*ret->items));
+	if (entries != NULL && ret->items != NULL) {
+		size_t count = collect(profile, ret->is_python, entries);
+
+		qsort(entries, count, sizeof(*entries), by_line);
+		add_up(entries, count, ret);
+		set_times(profile, ret);
+		ret->before_ns = before_cuda(profile);
+		if (ret->is_python)
+			add_python(profile, ret);
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_time);
+		ret->is_sampled = profile->sample_count > 0 || ret->is_python;
+	}
+	free(entries);
+}

@@ -1,0 +1,35 @@
+/*
+ * The functions, and the lines of Python, that take the time of the program's host code.
+ */
+#ifndef HP_TOOLS_ANALYZE_ADVICE_HOST_H
+#define HP_TOOLS_ANALYZE_ADVICE_HOST_H
+
+#include "profile/profile.h"
+
+struct advice_function {
+	const struct profile_frame *frame; /* with the line that has most of its samples */
+	int64_t samples, ns; /* ns: an estimate; the sum over all functions is at most host_ns */
+	bool calls_cuda;     /* of a Python line: its CUDA calls are not in ns */
+};
+
+struct advice_host {
+	struct advice_function *items; /* longest time first; the caller calls free() */
+	size_t count;
+	bool is_sampled;
+	bool is_python;     /* the program runs Python, and its lines are known */
+	int64_t own_ns;     /* of all functions, or of all Python lines if that is more */
+	int64_t library_ns; /* CPU time in libraries of C and C++ whose callers are not known */
+	int64_t import_ns;  /* CPU time of Python's imports */
+	int64_t before_ns;  /* host code before the first CUDA call, which is not sampled */
+};
+
+/*
+ * Sums up the samples by the function of the program that was running, or that had called libc.
+ * Samples inside CUDA and inside interpreters are left out, because no port removes them.
+ *
+ * A program that runs Python has lines of Python, too.  Native functions are then those of its own
+ * extensions: an installed library works on behalf of its caller.
+ */
+void advice_host_read(const struct profile *profile, struct advice_host *ret);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * advice_keep.c - copies that vanish when their data stays on the device.
+ */
+#include "analyze/advice_kinds.h"
+#include "names/names.h"
+#include "profile/show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t advice_copies_ns(const struct profile_buffer *buffer)
+{
+	return profile_add(buffer->round_trips.copy_ns, buffer->follows.copy_ns);
+}
+
+/* Each is a download and an upload. */
+static int64_t copies_of(const struct profile_trips *trips)
+{
+	return profile_add(trips->count, trips->count);
+}
+
+static bool is_call(const struct profile_gap_end *end, const char *part)
+{
+	return end->call != NULL && strstr(end->call, part) != NULL;
+}
+
+/* True if both were called from one place of the program, by the same callers. */
+static bool is_same_place(const struct profile *profile, const struct profile_frames *a,
+			  const struct profile_frames *b)
+{
+	const struct profile_frame *x = names_frame(profile, a, false);
+	const struct profile_frame *y = names_frame(profile, b, false);
+
+	if (x == NULL || y == NULL)
+		return false;
+	for (; x < a->items + a->count && y < b->items + b->count; x++, y++)
+		if (!profile_same_frame(x, y))
+			return false;
+	return true;
+}
+
+static bool has_sites(const struct profile_trips *trips)
+{
+	return trips->count > 0 && trips->download_site >= 0 && trips->upload_site >= 0;
+}
+
+static bool is_nearly_as_long(const struct profile_gap *gap, const struct profile_trips *trips)
+{
+	return (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
+}
+
+/*
+ * True if the gap lies between the copy sites of these round trips.  Data that also crosses at
+ * other sites has more host code than this gap.
+ */
+static bool is_at_sites(const struct profile *profile, const struct profile_gap *gap,
+			const struct profile_trips *trips)
+{
+	return has_sites(trips) && is_nearly_as_long(gap, trips) &&
+	       is_same_place(profile, &gap->before.frames,
+			     &profile->sites[trips->download_site].frames) &&
+	       is_same_place(profile, &gap->after.frames,
+			     &profile->sites[trips->upload_site].frames);
+}
+
+/*
+ * True if the gap can be the host code of these round trips: it lies between copies, or between
+ * calls around them, as often and nearly as long.
+ */
+static bool is_alike(const struct profile_gap *gap, const struct profile_trips *trips)
+{
+	if (!has_sites(trips) && is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD"))
+		return true;
+	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
+	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
+	       is_nearly_as_long(gap, trips);
+}
+
+const struct profile_gap *advice_gap_of(const struct profile *profile,
+					const struct profile_trips *trips)
+{
+	const struct profile_gap *found = NULL;
+	bool is_found_at_sites = false;
+
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap *gap = &profile->gaps[i];
+		bool at_sites = is_at_sites(profile, gap, trips);
+
+		if (at_sites < is_found_at_sites || !(at_sites || is_alike(gap, trips)))
+			continue;
+		if (found == NULL || at_sites > is_found_at_sites ||
+		    gap->total_ns > found->total_ns)
+			found = gap;
+		is_found_at_sites = at_sites;
+	}
+	return found;
+}
+
+/* Returns the kind of round trips that the buffer makes most. */
+static const struct profile_trips *most_of(const struct profile_buffer *buffer)
+{
+	return buffer->follows.count > buffer->round_trips.count ? &buffer->follows
+								 : &buffer->round_trips;
+}
+
+/* The round trips of buffers that cross at the same copy sites, as two that a program swaps. */
+struct crossing {
+	struct profile_trips sum;
+	size_t first, *members, buffers; /* indices of the buffers */
+	int64_t saves_ns;
+	bool outlasts; /* the copies take longer on the device than in their calls */
+};
+
+/* Buffers without copy sites cross alone. */
+static int by_sites(const void *left, const void *right, void *arg)
+{
+	const struct profile_buffer *buffers = arg;
+	size_t i = *(const size_t *)left, j = *(const size_t *)right;
+	const struct profile_trips *a = most_of(&buffers[i]);
+	const struct profile_trips *b = most_of(&buffers[j]);
+	int order = has_sites(a) - has_sites(b);
+
+	if (order == 0 && has_sites(a))
+		order = (a->download_site > b->download_site) -
+			(a->download_site < b->download_site);
+	if (order == 0 && has_sites(a))
+		order = (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
+	return order != 0 ? order : (i > j) - (i < j);
+}
+
+static bool cross_alike(const struct profile_trips *a, const struct profile_trips *b)
+{
+	return has_sites(a) && has_sites(b) && a->download_site == b->download_site &&
+	       a->upload_site == b->upload_site;
+}
+
+static int by_first(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static void add_buffer(struct crossing *crossing, const struct profile_buffer *buffer)
+{
+	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
+	struct profile_trips *sum = &crossing->sum;
+
+	crossing->buffers++;
+	sum->count = profile_add(sum->count, profile_add(same->count, other->count));
+	sum->bytes = profile_add(sum->bytes, profile_add(same->bytes, other->bytes));
+	sum->copy_ns = profile_add(sum->copy_ns, advice_copies_ns(buffer));
+	sum->host_ns = profile_add(sum->host_ns, most_of(buffer)->host_ns);
+}
+
+struct crossings {
+	struct crossing *items; /* in the order of their first buffers */
+	size_t count, *members;
+};
+
+/* The lists are allocated.  Without memory there are no crossings. */
+static struct crossings crossings_of(const struct profile *profile)
+{
+	const struct profile_buffer *buffers = profile->buffers;
+	struct crossings all = { calloc(profile->buffer_count + 1, sizeof(*all.items)), 0,
+				 calloc(profile->buffer_count + 1, sizeof(*all.members)) };
+
+	if (all.items == NULL || all.members == NULL || profile->buffer_count == 0)
+		return all;
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		all.members[i] = i;
+	qsort_r(all.members, profile->buffer_count, sizeof(*all.members), by_sites,
+		profile->buffers);
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		size_t *member = &all.members[i];
+		const struct profile_trips *trips = most_of(&buffers[*member]);
+
+		if (i == 0 || !cross_alike(most_of(&buffers[member[-1]]), trips))
+			all.items[all.count++] =
+				(struct crossing){ .first = *member, .members = member };
+		add_buffer(&all.items[all.count - 1], &buffers[*member]);
+	}
+	qsort(all.items, all.count, sizeof(*all.items), by_first);
+	return all;
+}
+
+static void free_crossings(struct crossings *all)
+{
+	free(all->items);
+	free(all->members);
+}
+
+static const struct profile_gap *gap_of(const struct profile *profile,
+					const struct crossing *crossing)
+{
+	return advice_gap_of(profile, most_of(&profile->buffers[crossing->first]));
+}
+
+/* Returns the time in the host code between the copies. */
+static int64_t between_ns(const struct profile *profile, const struct crossing *crossing)
+{
+	const struct profile_gap *gap = crossing->buffers > 1 ? gap_of(profile, crossing) : NULL;
+
+	/* Buffers that are copied together share the time in between. */
+	return gap != NULL ? advice_least(crossing->sum.host_ns, gap->total_ns)
+			   : crossing->sum.host_ns;
+}
+
+static int by_host_time(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	if (a->sum.host_ns != b->sum.host_ns)
+		return a->sum.host_ns > b->sum.host_ns ? -1 : 1;
+	return by_first(a, b);
+}
+
+struct advice_trips advice_all_trips(const struct profile *profile)
+{
+	struct advice_trips sum = { 0, 0, 0 };
+
+	if (profile->buffers == NULL)
+		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
+	struct crossings all = crossings_of(profile);
+	for (size_t i = 0; i < all.count; i++) {
+		sum.copies = profile_add(sum.copies, copies_of(&all.items[i].sum));
+		sum.copy_ns = profile_add(sum.copy_ns, all.items[i].sum.copy_ns);
+	}
+	if (all.count > 0)
+		qsort(all.items, all.count, sizeof(*all.items), by_host_time);
+	/* Crossings may share the time in between, so the longest counts. */
+	for (size_t i = 0; i < all.count && i < ADVICE_MOST; i++) {
+		int64_t ns = all.items[i].sum.host_ns > sum.between_ns
+				     ? between_ns(profile, &all.items[i])
+				     : 0;
+
+		sum.between_ns = ns > sum.between_ns ? ns : sum.between_ns;
+	}
+	free_crossings(&all);
+	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
+	return sum;
+}
+
+/* True if the name is an entry of a list like "a; b". */
+static bool is_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
+		if ((at == list || (at - list > 1 && strncmp(at - 2, "; ", 2) == 0)) &&
+		    (at[length] == '\0' || at[length] == ';'))
+			return true;
+	return false;
+}
+
+/* Appends the different names of the buffers of a crossing. */
+static void name_buffers(const struct profile *profile, const struct crossing *crossing, char *ret,
+			 size_t room)
+{
+	const char *names = ret + strlen(ret);
+	char name[ADVICE_TEXT];
+
+	for (size_t i = 0; i < crossing->buffers; i++) {
+		size_t used = strlen(ret);
+
+		name[0] = '\0';
+		advice_name_round_trip(profile, &profile->buffers[crossing->members[i]], name,
+				       sizeof(name));
+		if (name[0] != '\0' && !is_listed(names, name))
+			snprintf(ret + used, room - used, "%s%s", names[0] != '\0' ? "; " : "",
+				 name);
+	}
+}
+
+static void estimate(const struct profile *profile, struct crossing *crossing)
+{
+	const struct profile_trips *trips = &crossing->sum;
+	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
+					advice_async_ns(profile, "d2h", trips->bytes));
+
+	crossing->outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
+	crossing->saves_ns = advice_without_copies(
+		profile, crossing->outlasts ? device_ns : trips->copy_ns, copies_of(trips));
+}
+
+static int by_copy_time(const void *left, const void *right)
+{
+	const struct crossing *a = left, *b = right;
+
+	if (a->sum.copy_ns != b->sum.copy_ns)
+		return a->sum.copy_ns > b->sum.copy_ns ? -1 : 1;
+	return by_first(a, b);
+}
+
+static void keep_one(const struct profile *profile, struct advice_list *list,
+		     const struct crossing *crossing)
+{
+	const struct profile_trips *trips = &crossing->sum;
+	const struct profile_gap *gap;
+	char code[ADVICE_TEXT - 80] = "";
+	struct advice *advice = advice_add(profile, list, ADVICE_KEEP, crossing->saves_ns);
+
+	if (advice == NULL)
+		return;
+	gap = gap_of(profile, crossing);
+	advice->is_estimate = crossing->outlasts;
+	advice->buffer = (int64_t)crossing->first;
+	if (crossing->buffers > 1)
+		SAY(advice->where, "%zu buffers: ", crossing->buffers);
+	name_buffers(profile, crossing, advice->where, sizeof(advice->where));
+	SAY(advice->what, "keep round-trip data on the device");
+	if (gap != NULL)
+		advice_name_gap(profile, gap, code, sizeof(code));
+	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
+	    code, show_time(between_ns(profile, crossing)),
+	    show_several(trips->count, "round trip", "round trips"));
+	if (most_of(&profile->buffers[crossing->first]) ==
+	    &profile->buffers[crossing->first].follows)
+		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
+				     "no other host code needs either");
+	else
+		SAY(advice->assumes, "no other host code needs the data in between");
+}
+
+/* Older profiles have no round trips. */
+static void keep_any(const struct profile *profile, struct advice_list *list)
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	char name[ADVICE_TEXT / 3];
+
+	if (up.count < 2 || down.count < 2)
+		return;
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_KEEP, advice_bound_ns(profile, "no_transfers"));
+	if (advice == NULL)
+		return;
+	advice->site = advice_largest_site(profile, advice_is_any);
+	if (advice->site >= 0)
+		SAY(advice->where, "%s, and other copies",
+		    advice_place(profile, &profile->sites[advice->site].frames, false, name,
+				 sizeof(name)));
+	SAY(advice->what, "keep data on the device between kernels");
+	SAY(advice->how,
+	    "port the host code that uses it in between: %s of uploads, %s of downloads",
+	    show_bytes(up.bytes), show_bytes(down.bytes));
+	SAY(advice->assumes, "data stays on the device, and no call copies it");
+}
+
+void advice_keep(const struct profile *profile, struct advice_list *list)
+{
+	if (advice_all_trips(profile).copy_ns < 0 || profile->buffers == NULL ||
+	    (profile->buffer_count > 0 && profile->buffers[0].round_trips.count < 0)) {
+		keep_any(profile, list);
+		return;
+	}
+	struct crossings all = crossings_of(profile);
+	if (all.count > ADVICE_MOST) {
+		qsort(all.items, all.count, sizeof(*all.items), by_copy_time);
+		all.count = ADVICE_MOST;
+		qsort(all.items, all.count, sizeof(*all.items), by_first);
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		estimate(profile, &all.items[i]);
+		keep_one(profile, list, &all.items[i]);
+	}
+	free_crossings(&all);
+}

@@ -1,0 +1,257 @@
+/*
+ * advice_port.c - host code that could become kernels.
+ *
+ * Functions are known from samples, host code between two copies from round trips and gaps.  The
+ * kernels' own time is unknown, so no saving counts it.  In a program that runs Python, lines of
+ * Python have the CPU time of the native functions that they call.
+ */
+#include "analyze/advice_kinds.h"
+#include "analyze/advice_python.h"
+#include "names/names.h"
+#include "profile/show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GAPS_LEAST     2 /* times: a loop */
+#define FUNCTIONS_MOST 16
+#define PART_LEAST     20 /* a function with a smaller part of the host code explains nothing */
+
+/*
+ * Returns the round trips with all copies that go when all host code between downloads and uploads
+ * is ported.  A round trip is one download and one upload; its loop may have more copies.  A site
+ * that copied once is in no loop.
+ */
+static struct advice_trips with_repeated(const struct profile *profile, struct advice_trips trips)
+{
+	int64_t copies = 0, copy_ns = 0;
+
+	for (size_t i = 0; i < profile->site_count; i++) {
+		for (size_t j = 0; j < profile->sites[i].row_count; j++) {
+			const struct profile_row *row = &profile->sites[i].rows[j];
+
+			if (!advice_is_any(row) || row->count < 2 || row->host_ns < 0)
+				continue;
+			copies = profile_add(copies, row->count);
+			copy_ns = profile_add(copy_ns, row->host_ns);
+		}
+	}
+	copy_ns = advice_without_copies(profile, copy_ns, 0);
+	if (trips.copy_ns > 0 && copy_ns > trips.copy_ns) {
+		trips.copies = copies;
+		trips.copy_ns = copy_ns;
+	}
+	return trips;
+}
+
+/* True if one function with `ns` explains all host code between downloads and uploads. */
+static bool explains(int64_t ns, const struct advice_trips *trips)
+{
+	return trips->between_ns > 0 && (__int128_t)ns * 5 >= (__int128_t)trips->between_ns * 4 &&
+	       (__int128_t)ns * 4 <= (__int128_t)trips->between_ns * 5;
+}
+
+/*
+ * Returns the time in the copies that go with a line of Python.  Other loops of the program keep
+ * their copies: the line must also explain the host code between these.
+ */
+static int64_t copies_of_line(const struct profile *profile, const struct advice_function *line)
+{
+	int64_t copy_ns = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_trips *trips[] = { &profile->buffers[i].round_trips,
+							&profile->buffers[i].follows };
+
+		for (size_t j = 0; j < HP_LEN(trips); j++) {
+			struct advice_trips one = { .between_ns = trips[j]->host_ns };
+
+			if (explains(line->ns, &one) && trips[j]->copy_ns > 0)
+				copy_ns = profile_add(copy_ns, trips[j]->copy_ns);
+		}
+	}
+	return advice_without_copies(profile, copy_ns, 0);
+}
+
+/* Says how a line of Python is ported, with the library that the program uses for the GPU. */
+static const char *how_in_python(const struct profile *profile)
+{
+	if (advice_uses_torch(profile))
+		return "compute it in tensors that are created on the GPU (device='cuda')";
+	if (advice_uses(profile, "/cupy"))
+		return "compute it in CuPy arrays";
+	return "compute on the GPU what this line computes on the host";
+}
+
+/* Writes the place of a function, or of a line of Python. */
+static void name_function(const struct profile *profile, const struct profile_frame *frame,
+			  struct advice *advice)
+{
+	if (frame->module < 0 && !frame->is_python)
+		SAY(advice->where, "%s", frame->function);
+	else if (frame->function == NULL)
+		SAY(advice->where, "code without symbols in %s", names_module(profile, frame));
+	else
+		names_place_short(profile, frame, advice->where, sizeof(advice->where),
+				  ADVICE_PLACE_COLUMNS);
+}
+
+static void port_function(const struct profile *profile, struct advice_list *list,
+			  const struct advice_function *function, const struct advice_trips *trips,
+			  const struct advice_trips *repeated)
+{
+	bool is_python = function->frame->is_python;
+	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
+	int64_t copy_ns =
+		with_copies && is_python ? copies_of_line(profile, function) : trips->copy_ns;
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_PORT,
+			   with_copies ? profile_add(function->ns, copy_ns) : function->ns);
+
+	if (advice == NULL)
+		return;
+	advice->is_estimate = true;
+	advice->frame = function->frame;
+	name_function(profile, function->frame, advice);
+	SAY(advice->what, "port this %s%s", is_python ? "Python line" : "function",
+	    with_copies ? " and drop its copies" : "");
+	SAY(advice->how, "%s: %s of %s%s in %s%s%s",
+	    is_python ? how_in_python(profile) : "turn its loops into kernels",
+	    show_time(function->ns), is_python ? "CPU time" : "host code",
+	    function->calls_cuda ? " outside CUDA calls" : "",
+	    show_several(function->samples, "sample", "samples"),
+	    with_copies ? ", and copies of " : "", with_copies ? show_time(copy_ns) : "");
+	if (with_copies)
+		SAY(advice->assumes,
+		    "it is the host code between download and upload; its kernel's own time is not "
+		    "included");
+	else if (copy_ns > 0)
+		SAY(advice->assumes,
+		    "a GPU can compute it; its kernel's own time is not included; the copies of %s "
+		    "can go when all host code between them is ported",
+		    show_time(repeated->copy_ns));
+	else
+		SAY(advice->assumes,
+		    "a GPU can compute it; its kernel's own time and that of new copies are not "
+		    "included");
+}
+
+static void port_gap(const struct profile *profile, struct advice_list *list,
+		     const struct profile_gap *gap)
+{
+	int64_t host_ns = profile_has_split(profile)
+				  ? advice_least(gap->total_ns, profile->split.host_ns)
+				  : gap->total_ns;
+
+	if (gap->before.call == NULL || gap->after.call == NULL || gap->count < GAPS_LEAST ||
+	    gap->before.frames.count == 0 || gap->after.frames.count == 0)
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_PORT, host_ns);
+	if (advice == NULL)
+		return;
+	bool in_cuda;
+	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
+	SAY(advice->what, "port this host code");
+	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
+	SAY(advice->how, "turn its loops into kernels: %s, %s", show_time(gap->total_ns),
+	    show_several(gap->count, "time", "times"));
+	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
+}
+
+/*
+ * Names the functions with most samples, if each could be a part of `between_ns`: samples do not
+ * tell which of them ran in the gap.
+ */
+static void name_functions(const struct profile *profile, const struct advice_host *host,
+			   int64_t between_ns, char *ret, size_t room)
+{
+	char name[ADVICE_TEXT / 4];
+
+	ret[0] = '\0';
+	for (size_t i = 0; i < host->count && i < 3; i++) {
+		size_t used = strlen(ret);
+
+		if ((__int128_t)host->items[i].ns * PART_LEAST < between_ns)
+			break;
+		names_place_short(profile, host->items[i].frame, name, sizeof(name),
+				  ADVICE_PLACE_COLUMNS);
+		snprintf(ret + used, room - used, "%s%s (%s)",
+			 used > 0 ? ", " : "; samples of the whole run: ", name,
+			 show_time(host->items[i].ns));
+	}
+}
+
+/* Names the place of the host code between downloads and uploads. */
+static void name_gap(const struct profile *profile, const struct profile_buffer *buffer, char *ret,
+		     size_t room)
+{
+	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
+	const struct profile_gap *gap =
+		advice_gap_of(profile, other->count > same->count ? other : same);
+
+	ret[0] = '\0';
+	if (gap == NULL)
+		return;
+	snprintf(ret, room, " ");
+	advice_name_gap(profile, gap, ret + 1, room - 1);
+}
+
+/*
+ * Advises to port all host code between downloads and uploads; the saving includes all copies of
+ * their loops.
+ */
+static void port_between(const struct profile *profile, struct advice_list *list,
+			 const struct advice_host *host, const struct advice_trips *trips)
+{
+	const struct profile_buffer *largest = &profile->buffers[0];
+	char code[ADVICE_TEXT - 100];
+	const char *how;
+
+	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
+		return;
+	for (size_t i = 1; i < profile->buffer_count; i++)
+		if (advice_copies_ns(&profile->buffers[i]) > advice_copies_ns(largest))
+			largest = &profile->buffers[i];
+	int64_t host_ns = advice_least(trips->between_ns, profile->split.host_ns);
+	int64_t copy_ns = advice_without_copies(profile, trips->copy_ns, trips->copies);
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_PORT, profile_add(host_ns, copy_ns));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "port all host code between these copies");
+	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
+	/* The allocator of a library says less than the Python lines of the copies. */
+	if (host->is_python)
+		advice_name_copies(profile, advice->where, sizeof(advice->where));
+	how = host->is_python ? "compute it on the GPU" : "turn its loops into kernels";
+	name_functions(profile, host, host_ns, code, sizeof(code));
+	if (code[0] != '\0') {
+		SAY(advice->how, "%s: %s of host code, %s of repeated copies%s", how,
+		    show_time(host_ns), show_time(trips->copy_ns), code);
+	} else {
+		name_gap(profile, largest, code, sizeof(code));
+		SAY(advice->how, "%s: %s of host code%s, %s of repeated copies", how,
+		    show_time(host_ns), code, show_time(trips->copy_ns));
+	}
+	SAY(advice->assumes,
+	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "
+	    "included");
+}
+
+void advice_port(const struct profile *profile, struct advice_list *list,
+		 const struct advice_host *host)
+{
+	struct advice_trips trips = advice_all_trips(profile);
+	struct advice_trips repeated = with_repeated(profile, trips);
+	bool explained = false;
+
+	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++) {
+		port_function(profile, list, &host->items[i], &trips, &repeated);
+		explained |= trips.copy_ns > 0 && explains(host->items[i].ns, &trips);
+	}
+	if (!explained && profile->buffer_count > 0)
+		port_between(profile, list, host, &repeated);
+	for (size_t i = 0; !host->is_sampled && i < profile->gap_count; i++)
+		port_gap(profile, list, &profile->gaps[i]);
+}

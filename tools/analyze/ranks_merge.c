@@ -1,0 +1,159 @@
+/*
+ * ranks_merge.c - adds up the profiles of ranks, by the rules of base/profile.def, and their
+ * places.
+ *
+ * Bounds of the wall time are not merged, because ranks wait for each other.
+ */
+#include "profile/merge.h"
+#include "analyze/ranks.h"
+#include "analyze/site_merge.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct merged {
+	const struct profile *profiles;
+	size_t count;
+	struct profile *to;
+};
+
+/* Returns the index of the module in the merged list; a new module is appended. */
+static int64_t module_in(struct profile *to, const struct profile_module *module)
+{
+	for (size_t i = 0; i < to->module_count; i++) {
+		const struct profile_module *known = &to->modules[i];
+
+		if (strcmp(known->path, module->path) == 0 &&
+		    strcmp(known->build_id != NULL ? known->build_id : "",
+			   module->build_id != NULL ? module->build_id : "") == 0)
+			return (int64_t)i;
+	}
+	to->modules[to->module_count] = *module;
+	return (int64_t)to->module_count++;
+}
+
+/* `modules` has the index of each module in the merged list. */
+static struct profile_frames frames_in(struct profile *to, const int64_t *modules,
+				       const struct profile_frames *frames)
+{
+	struct profile_frames copy = { profile_allocate(to, frames->count, sizeof(*copy.items)),
+				       frames->count };
+
+	for (size_t i = 0; i < frames->count; i++) {
+		copy.items[i] = frames->items[i];
+		if (copy.items[i].module >= 0)
+			copy.items[i].module = modules[copy.items[i].module];
+	}
+	return copy;
+}
+
+/* The sum of several ranks does not state which buffer was downloaded, and at which sites. */
+static void forget_places(struct profile_trips *trips)
+{
+	trips->after = trips->download_site = trips->upload_site = UNKNOWN;
+}
+
+static void merge_buffers(struct profile *to, const struct profile_buffer *buffers, size_t count)
+{
+	struct places_item *places = profile_allocate(to, count, sizeof(*places));
+	const void **items = profile_allocate(to, count, sizeof(*items));
+	size_t *first = profile_allocate(to, count, sizeof(*first));
+
+	for (size_t i = 0; i < count; i++) {
+		places[i] = (struct places_item){ buffers[i].kind, buffers[i].frames };
+		items[i] = &buffers[i];
+	}
+	places_find_first(to, places, count, first);
+	to->buffers = profile_allocate(to, count, sizeof(*to->buffers));
+	to->buffer_count = merge_equal(to, profile_buffer_id, items, count, first, to->buffers);
+	for (size_t i = 0; i < to->buffer_count; i++) {
+		forget_places(&to->buffers[i].round_trips);
+		forget_places(&to->buffers[i].follows);
+	}
+}
+
+static void merge_places(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	size_t modules = 0, site_count = 0, buffer_count = 0;
+
+	for (size_t i = 0; i < merged->count; i++) {
+		modules += merged->profiles[i].module_count;
+		site_count += merged->profiles[i].site_count;
+		buffer_count += merged->profiles[i].buffer_count;
+	}
+	to->modules = profile_allocate(to, modules, sizeof(*to->modules));
+	struct profile_site *sites = profile_allocate(to, site_count, sizeof(*sites)),
+			    *site = sites;
+	struct profile_buffer *buffers = profile_allocate(to, buffer_count, sizeof(*buffers));
+	struct profile_buffer *buffer = buffers;
+	for (size_t i = 0; i < merged->count; i++) {
+		const struct profile *from = &merged->profiles[i];
+		int64_t *now = profile_allocate(to, from->module_count, sizeof(*now));
+
+		for (size_t j = 0; j < from->module_count; j++)
+			now[j] = module_in(to, &from->modules[j]);
+		for (size_t j = 0; j < from->site_count; j++, site++) {
+			*site = from->sites[j];
+			site->frames = frames_in(to, now, &site->frames);
+		}
+		for (size_t j = 0; j < from->buffer_count; j++, buffer++) {
+			*buffer = from->buffers[j];
+			buffer->frames = frames_in(to, now, &buffer->frames);
+		}
+	}
+	places_merge(to, sites, site_count, profile_allocate(to, site_count, sizeof(size_t)));
+	merge_buffers(to, buffers, buffer_count);
+}
+
+/* Notes that a table is not of all ranks: `have` of them have it. */
+static void note_partial(struct merged *merged, const char *what, size_t have)
+{
+	struct profile *to = merged->to;
+
+	if (have == 0 || have == merged->count)
+		return;
+	char *note = profile_allocate(to, 128, 1);
+	snprintf(note, 128, "%s are of %zu of the %zu ranks", what, have, merged->count);
+	to->warnings[to->warning_count++] = note;
+}
+
+static void note_all_partial(struct merged *merged)
+{
+	size_t sites = 0, python = 0;
+
+	for (size_t i = 0; i < merged->count; i++) {
+		sites += merged->profiles[i].sites != NULL;
+		python += merged->profiles[i].python != NULL;
+	}
+	merged->to->warnings = profile_allocate(merged->to, 2, sizeof(*merged->to->warnings));
+	note_partial(merged, "call sites and buffers", sites);
+	note_partial(merged, "Python lines", python);
+}
+
+void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret)
+{
+	struct merged merged = { profiles, count, ret };
+
+	memset(ret, 0, sizeof(*ret));
+	const void **parts = profile_allocate(ret, count, sizeof(*parts));
+	for (size_t i = 0; i < count; i++)
+		parts[i] = &profiles[i];
+	merge_records(ret, profile_id, parts, count, ret);
+	ret->path = profiles[0].path;
+	ret->backend = profiles[0].backend;
+	for (size_t i = 0; i < count; i++) {
+		/*
+		 * Every rank has times at the call.  Device times count only if all ranks have
+		 * them.
+		 */
+		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
+			ret->backend = profiles[i].backend;
+		if (profile_is_unended(&profiles[i]))
+			ret->state = profiles[i].state;
+	}
+	merge_places(&merged);
+	note_all_partial(&merged);
+}

@@ -1,0 +1,40 @@
+/*
+ * spread.c - computes median, 99th percentile and range of times.
+ */
+#include "analyze/spread.h"
+
+#include <stdlib.h>
+
+#define TENTHS_MOST 10000
+
+static int ascending(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+struct spread spread_of(int64_t *times, size_t count)
+{
+	if (count == 0)
+		return (struct spread){ 0 };
+	qsort(times, count, sizeof(*times), ascending);
+	int64_t low = times[(count - 1) / 2], high = times[count / 2];
+
+	/* The percentile is the least time that 99 % of all do not exceed. */
+	return (struct spread){
+		.least = times[0],
+		.median = low + (high - low) / 2,
+		.p99 = times[count - count / 100 - 1],
+		.most = times[count - 1],
+	};
+}
+
+unsigned spread_tenths(const struct spread *spread)
+{
+	if (spread->median <= 0)
+		return 0;
+	__int128_t tenths = (__int128_t)(spread->most - spread->least) * 1000 / spread->median;
+
+	return tenths < TENTHS_MOST ? (unsigned)tenths : TENTHS_MOST;
+}

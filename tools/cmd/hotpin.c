@@ -1,0 +1,327 @@
+/*
+ * hotpin.c - the command line: `hotpin COMMAND`, with one source file for each command.
+ *
+ * The table of commands also holds their help.  A mistyped name is answered with the nearest
+ * command.
+ */
+#include "cmd/hotpin.h"
+#include "base/parse.h"
+#include "base/units.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *takes, *does, *help, *example;
+} commands[] = {
+	{ "run", hotpin_run, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+	  "run a program with faster copies",
+	  "  --profile[=summary|trace]  wait for the program; print where the time went;\n"
+	  "                             trace also keeps a timeline, in the file of -o\n"
+	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
+	  "                             its name: process, host, time, rank\n"
+	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
+	  "                             buffers: and distinguish its malloc() buffers\n"
+	  "  --capture RANGE            profile a part of the run: nvtx:NAME, inside NVTX\n"
+	  "                             ranges of that name; profiler-api, from\n"
+	  "                             cuProfilerStart to cuProfilerStop\n"
+	  "  --stage LABEL              label this porting stage in the profile; `hotpin\n"
+	  "                             compare` compares stages with different labels\n"
+	  "  --library FILE             preload FILE instead of the installed library\n"
+	  "\n"
+	  "Without -o, --observe, --capture and --stage imply --profile.\n",
+	  "hotpin run --profile ./app input.dat" },
+	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+	  "measure how much faster a program is with hotpin",
+	  "Runs PROGRAM plain, with `hotpin run --observe` and with `hotpin run`, in turns\n"
+	  "after one warm-up run.  Prints the wall times of each, then the output of\n"
+	  "`hotpin compare`.  PROGRAM gets no standard input; its output is discarded.\n"
+	  "  -n, --turns TURNS  how many runs of each (default 5)\n"
+	  "  --stage LABEL      label this porting stage in the profiles\n"
+	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..\n"
+	  "                     (default: the program's name)\n"
+	  "  --library FILE     preload FILE instead of the installed library\n",
+	  "hotpin bench -n 3 ./app input.dat" },
+	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
+	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
+	  "they are shown side by side and added up.\n"
+	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
+	  "  --color WHEN  color gains and losses: auto, always or never\n"
+	  "  --force       add up files even if they are not ranks of one run\n",
+	  "hotpin report run.json" },
+	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
+	  "show what each porting stage gained or lost",
+	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage\n"
+	  "first.  Files with the same label are repeats of a stage, which set the noise\n"
+	  "level, or its ranks.  A file without a label is a stage of its own.  If a stage\n"
+	  "has one run, the verdict is UNCLEAR, unless times differ by a factor of three.\n"
+	  "  --noise PERCENT  state the noise; differences up to PERCENT are unchanged\n"
+	  "  --color WHEN     color gains and losses: auto, always or never\n"
+	  "  --force          compare anyway, despite incompatible runs\n"
+	  "  --markdown       print Markdown for a pull request\n"
+	  "  --json           print JSON for programs\n",
+	  "hotpin compare stage1.json stage2.json" },
+	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
+	  "show source lines with the time that they took",
+	  "Shows for each line the copies that it made, their bytes and time, and its\n"
+	  "samples of host code.  Without FILE: the five files that took most time, with\n"
+	  "the lines that took it.\n"
+	  "  -s, --source DIR  also look for sources below DIR\n"
+	  "\n"
+	  "Lines are known if the program was compiled with -g.\n",
+	  "hotpin annotate --source ~/solver run.json solve.cu" },
+	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
+	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
+	  "network.  Without scripts tables cannot be sorted.\n"
+	  "  -o, --out PAGE    write PAGE instead of standard output\n"
+	  "  -s, --source DIR  also look for sources below DIR\n",
+	  "hotpin html -o run.html run.json" },
+	{ "trace", hotpin_trace, "[OPTION...] FILE...", "write a timeline for Perfetto",
+	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is in\n"
+	  "Chrome's trace format, for ui.perfetto.dev or chrome://tracing, which work\n"
+	  "offline.  Several files, like the ranks of a run, share one clock.\n"
+	  "  -o, --out TRACE  write TRACE instead of standard output\n",
+	  "hotpin trace -o run.trace.json run.json" },
+	{ "csv", hotpin_csv, "[OPTION...] FILE...", "write figures for a spreadsheet",
+	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
+	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
+	  "                     kernels, sites, buffers, stages, counters, calls or advice;\n"
+	  "                     of a timeline: durations (by kernel, copy and call), tracks\n"
+	  "                     (by stream, device and thread) or events\n"
+	  "  --folded           write samples of host code as folded stacks instead, for\n"
+	  "                     flamegraph.pl\n"
+	  "  -o, --out CSV      write CSV instead of standard output\n",
+	  "hotpin csv -t kernels -o kernels.csv run.json" },
+	{ "resolve", hotpin_resolve, "FILE...", "store names and advice in a profile",
+	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
+	  "places in the files of this machine, as `hotpin report` does, and stores them\n"
+	  "and the suggestions in FILE.  A machine that lacks the program then shows the\n"
+	  "same names.  Tells which places have no name, and the reason.\n",
+	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
+	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
+	  "  --json      print values in force, defaults and help as JSON\n"
+	  "  --markdown  print defaults and help as the table of doc/options.md\n"
+	  "  --man       print defaults and help for the man page\n",
+	  "HOTPIN_PIN=0 hotpin env" },
+	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
+	  "Checks the driver, CUPTI, memory and other tools, and PROGRAM if it is named.\n",
+	  "hotpin doctor ./app" },
+};
+
+/*
+ * The exit statuses of all commands, as in hotpin(1).  `of` names the commands that use a status.
+ * The statuses of `run` are those of env(1) and timeout(1).
+ */
+#define ALL       "all"
+#define ALL_BUT   "all but run"
+#define ANY_OTHER (-1)
+static const struct {
+	int status;
+	const char *of, *means;
+} exits[] = {
+	{ 0, ALL_BUT, "success" },
+	{ 0, "bench compare", "and the last stage is not slower, or that is unclear" },
+	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
+	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
+	{ EXIT_USAGE, ALL, "wrong usage" },
+	{ EXIT_SLOWER, "bench compare", "the last stage is slower" },
+	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },
+	{ EXIT_APART, "report", "the files are not ranks of one run" },
+	{ EXIT_OURSELVES, "run", "hotpin failed, and the program was not started" },
+	{ EXIT_CANNOT_RUN, "run", "the program cannot be executed" },
+	{ EXIT_NOT_FOUND, "run", "there is no such program" },
+	{ ANY_OTHER, "run", "the status of the program" },
+};
+
+char *hotpin_clean(const char *text)
+{
+	size_t room = 4 * strlen(text) + 4;
+	char *clean = malloc(room);
+
+	if (clean != NULL)
+		units_escape(clean, room, text, room);
+	return clean;
+}
+
+static bool has_spoken;
+
+void hotpin_say(const char *format, ...)
+{
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	char *clean = text != NULL ? hotpin_clean(text) : NULL;
+	fflush(stdout);
+	fprintf(stderr, "hotpin: %s\n", clean != NULL ? clean : "not enough memory");
+	free(text);
+	free(clean);
+	has_spoken = true;
+}
+
+static const struct command *command_named(const char *name)
+{
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+static bool has_exit(const char *name, const char *of)
+{
+	size_t length = strlen(name);
+	const char *at = strstr(of, name);
+
+	if (strcmp(of, ALL) == 0)
+		return true;
+	if (strcmp(of, ALL_BUT) == 0)
+		return strcmp(name, "run") != 0;
+	return at != NULL && (at[length] == ' ' || at[length] == '\0');
+}
+
+/* Prints the statuses of one command, or those of all commands if `name` is NULL. */
+static void print_exits(FILE *to, const char *name)
+{
+	int before = ANY_OTHER;
+
+	fputs("\nExit status:\n", to);
+	for (size_t i = 0; i < HP_LEN(exits); i++) {
+		char number[16] = "other";
+
+		if (name != NULL && !has_exit(name, exits[i].of))
+			continue;
+		if (exits[i].status != ANY_OTHER)
+			snprintf(number, sizeof(number), "%d", exits[i].status);
+		fprintf(to, "%5s  ",
+			exits[i].status != before || before == ANY_OTHER ? number : "");
+		before = exits[i].status;
+		if (name == NULL)
+			fprintf(to, "%-13s  ", exits[i].of);
+		fprintf(to, "%s\n", exits[i].means);
+	}
+}
+
+int hotpin_help(const char *name)
+{
+	const struct command *command = command_named(name);
+
+	printf("usage: hotpin %s %s\n\n%s", command->name, command->takes, command->help);
+	print_exits(stdout, name);
+	printf("\nExample: %s\n", command->example);
+	return 0;
+}
+
+#define NO_OPTION ": there is no such option, or its value is missing"
+
+/* The words of the command. */
+static char *const *words;
+
+int hotpin_misused(const char *name)
+{
+	const struct command *command = command_named(name);
+
+	/* getopt() would print the word as it is, and a file can have such a name. */
+	if (!has_spoken && (optopt == 0 || strncmp(words[optind - 1], "--", 2) == 0))
+		hotpin_say("%s" NO_OPTION, words[optind - 1]);
+	else if (!has_spoken)
+		hotpin_say("-%c" NO_OPTION, optopt);
+	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
+		command->takes, command->name);
+	return EXIT_USAGE;
+}
+
+static void overview(FILE *to)
+{
+	fputs("usage: hotpin COMMAND ...\n\n", to);
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		fprintf(to, "  %-8s  %s\n", command->name, command->does);
+	print_exits(to, NULL);
+	fputs("\n`hotpin COMMAND --help` explains a command; `man hotpin` has the rest.\n"
+	      "\nExample: hotpin run --profile ./app\n",
+	      to);
+}
+
+static int unknown(const char *name)
+{
+	const struct command *nearest = commands;
+
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
+			nearest = command;
+	if (name[0] == '-')
+		hotpin_say("%s is an option, but a command comes first, as in `hotpin run "
+			   "--profile ./app`; `hotpin help` lists the commands",
+			   name);
+	else if (strchr(name, '/') != NULL && access(name, X_OK) == 0)
+		hotpin_say("%s is not a command; to run it: hotpin run %s", name, name);
+	else if (hp_edit_distance(name, nearest->name) <= 2)
+		hotpin_say("%s is not a command; did you mean %s?", name, nearest->name);
+	else
+		hotpin_say("%s is not a command; `hotpin help` lists the commands", name);
+	return EXIT_USAGE;
+}
+
+/* A table that did not reach the disk must not look like success. */
+static int flushed(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	hotpin_say("cannot write: %m");
+	return status == 0 || status == EXIT_SLOWER ? EXIT_FAILURE : status;
+}
+
+/*
+ * Fills standard descriptors that the caller closed, so that no file of ours takes their numbers.
+ * The wrong access mode makes reads from stdin and writes to stdout and stderr fail, as before.
+ */
+static void keep_standard_numbers(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		overview(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		printf("hotpin %s\n", HOTPIN_VERSION);
+		return flushed(0);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    (strcmp(argv[1], "help") == 0 && (argc == 2 || strcmp(argv[2], "help") == 0))) {
+		overview(stdout);
+		return flushed(0);
+	}
+
+	bool help = strcmp(argv[1], "help") == 0;
+	const struct command *command = command_named(argv[1 + help]);
+	if (command == NULL)
+		return unknown(argv[1 + help]);
+	if (help || (argc > 2 && strcmp(argv[2], "--help") == 0))
+		return flushed(hotpin_help(command->name));
+
+	words = argv + 1;
+	opterr = 0;
+	/* `run` passes its own descriptors on to the program, so they stay as they are. */
+	if (command->run != hotpin_run)
+		keep_standard_numbers();
+	return flushed(command->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,385 @@
+/*
+ * report.c - `hotpin report`: prints everything in a profile as text.
+ *
+ * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
+ */
+#include "cmd/report.h"
+#include "cmd/hotpin.h"
+#include "show/layout.h"
+#include "names/names_find.h"
+#include "analyze/site_merge.h"
+#include "analyze/ranks.h"
+#include "show/report_advice.h"
+#include "profile/show.h"
+#include "tables/tables.h"
+#include "base/parse.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool all_rows;   /* --all */
+static bool first_only; /* report_first() */
+
+/* Returns "  rank 2 of 3", or "". */
+static const char *rank_of(const struct profile *profile, char *ret, size_t room)
+{
+	ret[0] = '\0';
+	if (profile->process.rank != NULL)
+		snprintf(ret, room, "  rank %s", show_text(profile->process.rank, 16));
+	if (profile->process.rank != NULL && profile->process.ranks >= 0)
+		snprintf(ret + strlen(ret), room - strlen(ret), " of %s",
+			 show_count(profile->process.ranks));
+	return ret;
+}
+
+static void head(const struct profile *profile)
+{
+	char rank[128], stage[SHOW_BYTES(80) + 8] = "", device[SHOW_BYTES(64) + 40] = "";
+	bool device_times = strcmp(profile_view(profile), "cupti") == 0;
+
+	if (profile->stage != NULL)
+		snprintf(stage, sizeof(stage), "  \"%s\"", show_text(profile->stage, 80));
+	if (profile_used_no_device(profile))
+		snprintf(device, sizeof(device), "  no device was used");
+	else
+		snprintf(device, sizeof(device), "%s%s%s%s",
+			 profile->environment.device != NULL ? "  " : "",
+			 profile->environment.device != NULL
+				 ? show_text(profile->environment.device, 64)
+				 : "",
+			 profile->environment.driver_version >= 0 ? "  CUDA " : "",
+			 profile->environment.driver_version >= 0
+				 ? show_cuda_version(profile->environment.driver_version)
+				 : "");
+	layout_say(4, "%s%s%s  %s%s", show_text(profile->process.program, 32), stage,
+		   rank_of(profile, rank, sizeof(rank)), show_time(profile->wall_ns), device);
+	if (first_only)
+		return;
+	layout_say(4, "%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
+		   show_text(profile->path, 200), (long long)profile->process.pid,
+		   show_text(profile->process.host, 64), show_when(profile->process.ended_utc),
+		   profile_used_no_device(profile) ? "no CUPTI"
+		   : device_times                  ? "CUPTI "
+						   : "times at the call",
+		   device_times && !profile_used_no_device(profile)
+			   ? show_cupti_version(profile->environment.cupti_version)
+			   : "",
+		   show_text(profile->hotpin_version, 16));
+}
+
+/* Prints the notes that a reader needs before any figure. */
+static void notes(const struct profile *profile)
+{
+	if (profile_is_unended(profile))
+		layout_say(
+			4,
+			"note: the program was still running when this was written, or was killed; "
+			"all figures end there");
+	if (profile->process.exit_status > 0)
+		layout_say(4, "note: the program exited with %s",
+			   show_count(profile->process.exit_status));
+	if (profile->environment.stand_in)
+		layout_say(4,
+			   "note: this ran on the stand-in device; all device times are modeled");
+	if (profile->truncated)
+		layout_say(
+			4,
+			"note: records are missing: CUPTI did not deliver all before the program "
+			"ended");
+	/* The stages of a port are often built over one another. */
+	if (profile->other_build != NULL)
+		layout_say(4,
+			   "note: %s differs from the file that was profiled, so its symbols are "
+			   "unavailable",
+			   show_text(profile->other_build, 200));
+	else if (profile->missing != NULL)
+		layout_say(
+			4,
+			"note: %s is not on this machine, so its symbols are unavailable; `hotpin "
+			"resolve` stores them where the program ran",
+			show_text(profile->missing, 200));
+	bool told = false;
+	for (size_t i = 0; i < profile->warning_count; i++) {
+		layout_say(4, "note: %s", show_text(profile->warnings[i], 200));
+		told |= strstr(profile->warnings[i], "no device times") != NULL;
+	}
+	if (profile->backend.why != NULL && !told && !profile_used_no_device(profile))
+		layout_say(4, "note: no device times: %s", show_text(profile->backend.why, 200));
+}
+
+static bool has_notes(const struct profile *profile)
+{
+	return profile_is_unended(profile) || profile->process.exit_status > 0 ||
+	       profile->environment.stand_in || profile->truncated ||
+	       profile->backend.why != NULL || profile->warning_count > 0;
+}
+
+/* Says in sentences which state takes most time, and how copies affect the host. */
+static void sentence(const struct profile *profile, const char *on_host_code)
+{
+	const char *verdict = show_verdict(profile, on_host_code);
+	int64_t copies_ns = profile->host.copy_calls_ns, kernels_ns = profile->kernel_runs.busy_ns;
+
+	if (verdict != NULL)
+		layout_say(0, "%s", verdict);
+	if (profile_used_no_device(profile) || copies_ns <= 0)
+		return;
+	if (kernels_ns > 0 && copies_ns / kernels_ns >= 2)
+		layout_say(0, "Copies block the host for %s to feed %s of kernels (%lld:1).",
+			   show_time(copies_ns), show_time(kernels_ns),
+			   (long long)((copies_ns + kernels_ns / 2) / kernels_ns));
+	else
+		layout_say(0, "Copies block the host for %s.", show_time(copies_ns));
+}
+
+static const struct layout_column time_columns[] = {
+	{ "TIME", .left = true },
+	{ "Wall" },
+	{ "Share" },
+	{ "", .left = true, .drop = 1 },
+};
+
+static void time_row(struct layout_table *table, const char *name, int64_t ns, const char *share,
+		     unsigned tenths)
+{
+	layout_cell(table, "  %s", name);
+	layout_cell(table, "%s", show_time(ns));
+	layout_cell(table, "%s", share);
+	layout_cell(table, "%s", layout_bar(tenths, 20));
+	layout_row(table);
+}
+
+static void unsplit(const struct profile *profile, struct layout_table *table)
+{
+	time_row(table, "In copy calls", profile->host.copy_calls_ns,
+		 show_share(profile->host.copy_calls_ns, profile->wall_ns), 0);
+	if (profile->host.waits_ns != 0)
+		time_row(table, "In waits", profile->host.waits_ns,
+			 show_share(profile->host.waits_ns, profile->wall_ns), 0);
+	layout_print(table, all_rows);
+	layout_say(4, "  %s", show_no_split(profile));
+}
+
+static void wall(const struct profile *profile)
+{
+	struct layout_table *table = layout_table(time_columns, HP_LEN(time_columns));
+	unsigned tenths[SHOW_PARTS];
+
+	putchar('\n');
+	time_row(table, "Wall time", profile->wall_ns, "", 0);
+	if (!profile_has_split(profile)) {
+		unsplit(profile, table);
+		return;
+	}
+	show_split_tenths(&profile->split, tenths);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		int64_t ns = show_part_ns(&profile->split, part);
+		char share[16];
+
+		if (ns == 0)
+			continue;
+		snprintf(share, sizeof(share), "%u.%u %%", tenths[part] / 10, tenths[part] % 10);
+		time_row(table, show_parts[part].title, ns, ns < 0 ? "" : share, tenths[part]);
+	}
+	layout_print(table, all_rows);
+
+	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
+	char overlap[80] = "no kernel overlaps a copy";
+
+	if (profile->split.overlap_ns > 0)
+		snprintf(overlap, sizeof(overlap), "kernels overlap %s of the copy time",
+			 show_share(profile->split.overlap_ns, moving));
+	if (moving > 0)
+		layout_say(
+			2, "  The device works %s of the time; %s.",
+			show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns),
+			overlap);
+}
+
+static void host(const struct profile *profile)
+{
+	if (profile->host.copy_calls_ns > 0) {
+		const int64_t ns[] = { profile->host.copying_ns,
+				       profile->host.waiting_for_kernels_ns,
+				       profile->host.overhead_ns };
+		static const char *const names[] = { "copying", "for kernels", "overhead" };
+		char parts[200] = "";
+
+		for (size_t i = 0; i < HP_LEN(ns); i++)
+			if (ns[i] > 0)
+				snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts),
+					 "%s %s %s", parts[0] != '\0' ? "," : ":", show_time(ns[i]),
+					 names[i]);
+		layout_say(4, "  Blocked in copy calls for %s%s.",
+			   show_time(profile->host.copy_calls_ns), parts);
+	}
+	if (profile->host.waits > 0)
+		layout_say(4, "  Blocked in waits for %s, %s.", show_time(profile->host.waits_ns),
+			   show_several(profile->host.waits, "call", "calls"));
+}
+
+static void records(const struct profile *profile)
+{
+	const int64_t counts[] = { profile->records.dropped, profile->records.incomplete,
+				   profile->records.untimed };
+	static const char *const what[] = { "dropped by CUPTI", "incomplete", "untimed" };
+	char text[200] = "";
+
+	for (size_t i = 0; i < HP_LEN(counts); i++)
+		if (counts[i] > 0)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %s",
+				 show_count(counts[i]), what[i]);
+	layout_say(2, "Records: %s read%s.", show_count(profile->records.read), text);
+}
+
+static void tail(const struct profile *profile)
+{
+	int64_t cost =
+		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
+			    profile->overhead.appends_ns);
+
+	putchar('\n');
+	if (profile->coverage.cupti_copies >= 0)
+		layout_say(2, "Copies: %s seen by CUPTI, %s by hotpin.",
+			   show_count(profile->coverage.cupti_copies),
+			   show_count(profile->coverage.hotpin_copies));
+	if (all_rows && profile->records.read >= 0)
+		records(profile);
+	if (cost >= 0 && profile_is_part(profile))
+		layout_say(2, "Profiling the whole run cost about %s, without CUPTI's own work.",
+			   show_time(cost));
+	else if (cost >= 0)
+		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
+			   show_time(cost), show_share(cost, profile->wall_ns));
+	if (!all_rows)
+		layout_say(2, "--all shows more rows, sizes, bounds, counters and options.");
+}
+
+static void details(struct profile *profile)
+{
+	wall(profile);
+	if (first_only)
+		return;
+	if (!profile_used_no_device(profile) && profile_has_split(profile))
+		host(profile);
+	tables_print(profile, all_rows);
+	tail(profile);
+}
+
+static void report_one(struct profile *profile)
+{
+	struct advice_list advice;
+
+	advice_make(profile, &advice);
+	sentence(profile, advice_on_host_code(profile, &advice));
+	report_advice(profile, &advice, all_rows);
+	details(profile);
+}
+
+/* Prints advice for the slowest rank: all wait for it.  Returns advice_on_host_code(). */
+static const char *report_slowest(const struct profile *profiles, size_t count)
+{
+	const struct profile *slowest = &profiles[0];
+	struct advice_list advice;
+
+	for (size_t i = 1; i < count; i++)
+		if (profiles[i].wall_ns > slowest->wall_ns)
+			slowest = &profiles[i];
+	advice_make(slowest, &advice);
+	layout_say(4, "\nTHE SLOWEST RANK: %s", show_text(slowest->path, 200));
+	report_advice(slowest, &advice, all_rows);
+	return advice_on_host_code(slowest, &advice);
+}
+
+static int report_ranks(struct profile *profiles, size_t count, bool force)
+{
+	struct profile merged;
+
+	if (ranks_check(profiles, count,
+			force ? NULL
+			      : "; use `hotpin compare` for stages, or add them up with --force") <
+	    0)
+		return EXIT_APART;
+	head(&profiles[0]);
+	notes(&profiles[0]);
+	/* A run may have a thousand ranks; only those with notes are listed. */
+	for (size_t i = 1; i < count; i++) {
+		if (!has_notes(&profiles[i]))
+			continue;
+		head(&profiles[i]);
+		notes(&profiles[i]);
+	}
+	ranks_show(profiles, count);
+	ranks_merge(profiles, count, &merged);
+	const char *on_host_code = report_slowest(profiles, count);
+	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
+	for (size_t i = 0; i < merged.warning_count; i++)
+		layout_say(4, "note: %s", merged.warnings[i]);
+	sentence(&merged, on_host_code);
+	details(&merged);
+	profile_close(&merged);
+	return 0;
+}
+
+static int report_files(char *const *paths, size_t count, bool force)
+{
+	int status = 0;
+	struct profile *profiles = profile_open_all(paths, count);
+
+	if (profiles == NULL)
+		return EXIT_FAILURE;
+	names_resolve(profiles, count, true);
+	size_t ranks = ranks_only(profiles, count);
+	places_merge_sites(profiles, count);
+	if (ranks == 1) {
+		head(&profiles[0]);
+		notes(&profiles[0]);
+		/* A note says that the capture range never began. */
+		if (!profile_is_empty(&profiles[0]))
+			report_one(&profiles[0]);
+	} else {
+		status = report_ranks(profiles, ranks, force);
+	}
+	profile_close_all(profiles, count);
+	return status;
+}
+
+int report_first(char *path)
+{
+	first_only = true;
+	return report_files(&path, 1, false);
+}
+
+int hotpin_report(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool force = false;
+	const char *color = NULL;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "ah", longs, NULL)) != -1) {
+		if (option == 'h')
+			return hotpin_help("report");
+		if (option == '?')
+			return hotpin_misused("report");
+		all_rows |= option == 'a';
+		force |= option == 'f';
+		color = option == 'c' ? optarg : color;
+	}
+	if (layout_start(color) < 0)
+		return hotpin_misused("report");
+	if (optind == argc) {
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
+		return hotpin_misused("report");
+	}
+
+	return report_files(argv + optind, (size_t)(argc - optind), force);
+}

@@ -1,0 +1,249 @@
+/*
+ * resolve.c - `hotpin resolve`: stores names of places, and the advice, in the file of a profile.
+ *
+ * They become the properties "names" and "advice".  All others stay, also those that this hotpin
+ * does not know.
+ */
+#include "analyze/advice_json.h"
+#include "cmd/hotpin.h"
+#include "show/layout.h"
+#include "names/names_find.h"
+#include "profile/show.h"
+#include "system/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Names take at most so many bytes of a file; the places of a run need far less. */
+#define NAMES_MOST ((size_t)16 << 20)
+
+/* The names that are stored, and the places that have one. */
+struct stored {
+	json_t *names;
+	size_t places, named, with_line, left_out;
+};
+
+static bool is_nameless(const struct names_place *place)
+{
+	return place->name == NULL || (place->name->function == NULL && place->name->line < 0);
+}
+
+/*
+ * Who gets the file need not be allowed to read the program.  So names are stored of a program that
+ * everybody may read, or that the writer of the profile had.
+ */
+static void forget_secrets(struct names_places *places)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		struct names_place *place = &places->items[i];
+		const struct profile_module *module = &place->profile->modules[place->frame.module];
+
+		if (!module->is_public && !module->has_names)
+			place->name = NULL;
+	}
+}
+
+/* Returns the row of the list "names". */
+static json_t *row_of(const struct names_place *place)
+{
+	const struct profile_name *name = place->name;
+	json_t *inlined = json_array();
+	json_t *row = json_pack(
+		"{s:I,s:I,s:s?,s:s?,s:o}", "module", (json_int_t)place->frame.module, "offset",
+		(json_int_t)place->frame.offset, "function", name->function, "file", name->file,
+		"line", name->line >= 0 ? json_integer(name->line) : json_null());
+
+	for (size_t i = 0; i < name->inlined_count; i++)
+		json_array_append_new(inlined, json_pack("{s:s,s:s,s:I}", "function",
+							 name->inlined[i].function, "file",
+							 name->inlined[i].file, "line",
+							 (json_int_t)name->inlined[i].line));
+	if (name->inlined_count > 0)
+		json_object_set(row, "inlined", inlined);
+	json_decref(inlined);
+	return row;
+}
+
+static struct stored names_of(const struct names_places *places)
+{
+	struct stored stored = { .names = json_array(), .places = places->count };
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < places->count; i++) {
+		const struct names_place *place = &places->items[i];
+
+		if (is_nameless(place))
+			continue;
+		if (bytes > NAMES_MOST) {
+			stored.left_out++;
+			continue;
+		}
+		json_t *row = row_of(place);
+		bytes += json_dumpb(row, NULL, 0, 0);
+		stored.named++;
+		stored.with_line += place->name->line >= 0;
+		json_array_append_new(stored.names, row);
+	}
+	return stored;
+}
+
+static const char *why_nameless(const struct profile_module *module)
+{
+	if (module->path[0] != '/')
+		return "it has no absolute path";
+	if (module->error != 0)
+		return module->error == ENOENT ? "it is not on this machine" : "it cannot be read";
+	if (module->differs)
+		return "it differs from the file that was profiled";
+	return module->is_public ? "it has no symbols there"
+				 : "it has no build ID, and not everybody may read it";
+}
+
+/* Says for each module how many of its places have no name, and the reason. */
+static void tell_nameless(const struct profile *profile, const struct names_places *places)
+{
+	for (size_t from = 0, to; from < places->count; from = to) {
+		int64_t index = places->items[from].frame.module, nameless = 0;
+		const struct profile_module *module = &profile->modules[index];
+
+		for (to = from; to < places->count && places->items[to].frame.module == index; to++)
+			nameless += is_nameless(&places->items[to]);
+		if (nameless > 0)
+			layout_say(4, "  %s without a name in %s: %s",
+				   show_several(nameless, "place", "places"),
+				   show_text(module->path, 200), why_nameless(module));
+	}
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Replaces the file by its JSON if it is still the same; false after a message. */
+static bool replace(const struct profile *profile, const json_t *json, const struct stat *before)
+{
+	struct target target;
+	struct stat now;
+
+	if (target_open(&target, profile->path, NULL, 0, true) < 0)
+		return false;
+	target.mode = before->st_mode & 0777;
+	bool fits = json_dumpf(json, target.to, JSON_COMPACT) == 0 &&
+		    fputc('\n', target.to) != EOF &&
+		    ftell(target.to) <= (long)PROFILE_MIB_MOST << 20;
+	bool same =
+		fstatat(target.save.folder.fd, target.save.name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+		is_same_file(before, &now);
+	if (fits && same && fchown(fileno(target.to), before->st_uid, before->st_gid) == 0)
+		return target_close(&target) == 0;
+	target_drop(&target);
+	hotpin_say(!same  ? "%s was written meanwhile, and stays as it is; repeat this when the "
+			    "program has ended"
+		   : fits ? "%s belongs to another user or group, and only they can replace it; "
+			    "copy it first"
+			  : "%s is too large to add names",
+		   show_text(profile->path, 200));
+	return false;
+}
+
+/* Stores the value as that property; *ret_changed: it was another one. */
+static void set(json_t *json, const char *name, json_t *value, bool *ret_changed)
+{
+	*ret_changed |= !json_equal(json_object_get(json, name), value);
+	json_object_set_new(json, name, value);
+}
+
+static json_t *advice_of(struct profile *profile)
+{
+	struct advice_list *list = profile_allocate(profile, 1, sizeof(*list));
+	json_t *entries = json_array();
+
+	advice_make(profile, list);
+	for (size_t i = 0; i < list->count; i++)
+		json_array_append_new(entries, advice_json(profile, &list->items[i]));
+	return entries;
+}
+
+static void tell(const struct profile *profile, const struct names_places *places,
+		 const struct stored *stored, bool changed)
+{
+	const char *path = show_text(profile->path, 200);
+
+	if (stored->named == 0)
+		layout_say(4, "%s: %s", path,
+			   stored->places == 0 ? "it has no places" : "no names found");
+	else
+		layout_say(4, "%s: %s of %s, %s with a source line%s", path,
+			   show_several((int64_t)stored->named, "name", "names"),
+			   show_several((int64_t)stored->places, "place", "places"),
+			   show_count((int64_t)stored->with_line),
+			   changed ? "" : "; the file had them already");
+	if (stored->left_out > 0)
+		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
+			   show_several((int64_t)stored->left_out, "name", "names"),
+			   NAMES_MOST >> 20);
+	tell_nameless(profile, places);
+}
+
+static bool resolve(const char *path)
+{
+	struct stat before = { 0 };
+	struct profile profile;
+	bool changed = false;
+
+	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
+		hotpin_say("%s is not a regular file, so names cannot be stored in it",
+			   show_text(path, 200));
+		return false;
+	}
+	if (profile_open(path, &profile) < 0)
+		return false;
+	struct names_places places = names_find(&profile, 1);
+	forget_secrets(&places);
+	struct stored stored = names_of(&places);
+	/* Advice has the names that may be stored, and no others. */
+	names_apply(&profile, 1, &places);
+	names_demangle(&profile, 1);
+	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	set(json, "advice", advice_of(&profile), &changed);
+	if (stored.named > 0)
+		set(json, "names", stored.names, &changed);
+	else
+		json_decref(stored.names);
+	bool done = !changed || replace(&profile, json, &before);
+	json_decref(json);
+	if (done)
+		tell(&profile, &places, &stored, changed);
+	profile_close(&profile);
+	return done;
+}
+
+int hotpin_resolve(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, status = 0;
+
+	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1)
+		return option == 'h' ? hotpin_help("resolve") : hotpin_misused("resolve");
+	if (optind == argc) {
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
+		return hotpin_misused("resolve");
+	}
+	if (layout_start(NULL) < 0)
+		return EXIT_USAGE;
+	for (int i = optind; i < argc; i++)
+		if (!resolve(argv[i]))
+			status = EXIT_FAILURE;
+	return status;
+}

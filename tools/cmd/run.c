@@ -1,0 +1,531 @@
+/*
+ * run.c - `hotpin run`: sets the environment and executes the program in its own process.
+ *
+ * After exec(), the program has its own exit status, signals, terminal and process id.  With
+ * --profile the program runs in a child process, and hotpin prints the report when it has ended.
+ * hotpin does not start a program whose profile could not be written.
+ */
+#include "cmd/hotpin.h"
+#include "launch/library.h"
+#include "launch/program.h"
+#include "launch/run_await.h"
+#include "cmd/run_report.h"
+#include "launch/writable.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct request {
+	const char *profile, *stage, *out, *library, *capture;
+	bool observe, buffers;
+};
+
+/* Returns -1, or the exit status if an option is invalid or asks for help. */
+static int read_flags(int argc, char **argv, struct request *ret)
+{
+	static const struct option longs[] = {
+		{ "profile", optional_argument, NULL, 'p' },
+		{ "stage", required_argument, NULL, 's' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "library", required_argument, NULL, 'l' },
+		{ "observe", optional_argument, NULL, 'b' },
+		{ "capture", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	/* '+' stops at the program's name, so that getopt leaves the program's options alone. */
+	while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			ret->profile = optarg != NULL ? optarg : "summary";
+			break;
+		case 's':
+			ret->stage = optarg;
+			break;
+		case 'o':
+			ret->out = optarg;
+			break;
+		case 'l':
+			ret->library = optarg;
+			break;
+		case 'b':
+			ret->observe = true;
+			ret->buffers = optarg != NULL;
+			if (optarg != NULL && strcmp(optarg, "buffers") != 0) {
+				hotpin_say("--observe=%s: expected buffers, or nothing", optarg);
+				return hotpin_misused("run");
+			}
+			break;
+		case 'c':
+			ret->capture = optarg;
+			break;
+		case 'h':
+			return hotpin_help("run");
+		default:
+			return hotpin_misused("run");
+		}
+	}
+	hp_word_t ignored;
+	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
+		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
+		return hotpin_misused("run");
+	}
+	hp_capture_t capture;
+	if (ret->capture != NULL && hp_parse_capture(ret->capture, "", capture) < 0) {
+		hotpin_say("--capture=%s: expected all, nvtx:NAME or profiler-api", ret->capture);
+		return hotpin_misused("run");
+	}
+	if (ret->out != NULL && strcmp(ret->out, "-") == 0) {
+		hotpin_say("-o -: standard output is the program's; name a file");
+		return hotpin_misused("run");
+	}
+	if (optind == argc) {
+		if (argc > 2 && access(argv[argc - 1], X_OK) == 0)
+			hotpin_say("no program to run: %s is the argument of %s; name the program "
+				   "after it",
+				   argv[argc - 1], argv[argc - 2]);
+		else
+			hotpin_say("no program to run; name one");
+		return hotpin_misused("run");
+	}
+	return -1;
+}
+
+/* A failure is only reported: the program runs nevertheless. */
+static void set_variable(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		hotpin_say("cannot set %s (%m); the program runs without it", name);
+}
+
+/* True for launchers of programs on other machines or in containers, which write profiles there. */
+static bool starts_elsewhere(const char *name)
+{
+	static const char *const launchers[] = { "docker",  "flux",    "jsrun",   "kubectl",
+						 "mpiexec", "mpirun",  "nerdctl", "orterun",
+						 "podman",  "prterun", "prun",    "salloc",
+						 "sbatch",  "srun",    "ssh" };
+	const char *slash = strrchr(name, '/');
+
+	for (size_t i = 0; i < HP_LEN(launchers); i++)
+		if (strcmp(slash != NULL ? slash + 1 : name, launchers[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Returns what to do about a profile that cannot be written, after its name. */
+static const char *advice_on(const char *pattern, int error)
+{
+	if (pattern[0] == '\0')
+		return "name a file";
+	return error == -EISDIR   ? "name a file in it"
+	       : error == -ENOENT ? "name a file in an existing folder"
+				  : "name another file";
+}
+
+/* False if no profile can be written there, which has been reported. */
+static bool check_out(const char *what, const char *pattern, const char *command)
+{
+	int stream = writable_stream(pattern);
+
+	if (stream >= 0) {
+		hotpin_say("%s %s: standard %s is the program's, so %s was not started; name a "
+			   "file",
+			   what, pattern, stream == STDOUT_FILENO ? "output" : "error", command);
+		return false;
+	}
+
+	int error = writable_try(pattern, WRITABLE_REPLACE);
+	const char *why = pattern[0] == '\0'
+				  ? "the name is empty, like a shell variable that is not set"
+			  : error == -EISDIR ? "it is a directory"
+					     : strerror(-error);
+
+	if (error == 0)
+		return true;
+	if (pattern[0] != '\0' && starts_elsewhere(command)) {
+		hotpin_say(
+			"%s %s: cannot be written here (%s); %s runs anyway, because it may start "
+			"programs elsewhere",
+			what, pattern, why, command);
+		return true;
+	}
+	hotpin_say("%s %s: cannot be written (%s), so %s was not started; %s", what, pattern, why,
+		   command, advice_on(pattern, error));
+	return false;
+}
+
+/*
+ * Makes the name absolute, because the program may change its folder before it writes the profile.
+ * False if the name is too long, which has been reported.
+ */
+static bool set_out(const char *pattern)
+{
+	char here[PATH_MAX], full[2 * PATH_MAX + 1];
+	size_t used = 0;
+
+	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
+		strcat(here, "/");
+		for (const char *at = here; *at != '\0'; at++) {
+			/* A % in the current folder is not a mark of the pattern. */
+			if (*at == '%')
+				full[used++] = '%';
+			full[used++] = *at;
+		}
+	}
+	full[used] = '\0';
+	if (used + strlen(pattern) >= HP_TEXT_MAX) {
+		hotpin_say("-o %s: longer than %d bytes with its directory; the program was not "
+			   "started; name a shorter path",
+			   pattern, HP_TEXT_MAX - 1);
+		return false;
+	}
+	strcpy(full + used, pattern);
+	set_variable("HOTPIN_OUT", full);
+	return true;
+}
+
+/* False if the requested profile cannot be written. */
+static bool prepare_out(const char *out, const char *command)
+{
+	const char *inherited = getenv("HOTPIN_OUT"), *off = getenv("HOTPIN");
+
+	if (out != NULL)
+		return check_out("-o", out, command) && set_out(out);
+	return inherited == NULL || inherited[0] == '\0' ||
+	       (off != NULL && strcmp(off, "0") == 0) ||
+	       check_out("HOTPIN_OUT", inherited, command);
+}
+
+/* Profiles the unmodified program.  The heap stays only if it is needed to identify `buffers`. */
+static void set_observing(bool buffers)
+{
+	set_variable("HOTPIN_PIN", "0");
+	set_variable("HOTPIN_RING", "0");
+	set_variable("HOTPIN_ASYNC", "0");
+	if (getenv("HOTPIN_HEAP_MIN") == NULL)
+		set_variable("HOTPIN_HEAP_MIN", buffers ? "256K" : "0");
+}
+
+/* Returns true if a report is asked for here, and not by a variable. */
+static bool set_options(const struct request *request)
+{
+	bool reports = request->profile != NULL;
+	const char *off = getenv("HOTPIN");
+
+	if (off != NULL && strcmp(off, "0") == 0)
+		hotpin_say("HOTPIN=0 is set, so the program runs without hotpin; unset it to use "
+			   "hotpin");
+	if (request->profile != NULL && strcmp(request->profile, "trace") == 0 &&
+	    getenv("HOTPIN_OUT") == NULL)
+		hotpin_say(
+			"--profile=trace without -o: the timeline needs a file, so only the report "
+			"is printed; add -o FILE");
+	if (request->profile != NULL)
+		set_variable("HOTPIN_PROFILE",
+			     getenv("HOTPIN_OUT") != NULL ? request->profile : "summary");
+	else if ((request->stage != NULL || request->observe || request->capture != NULL) &&
+		 request->out == NULL && getenv("HOTPIN_PROFILE") == NULL) {
+		set_variable("HOTPIN_PROFILE", "summary");
+		reports = true;
+	}
+	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
+		hotpin_say("--stage: longer than %d bytes, so the profile has no label; shorten it",
+			   HP_TEXT_MAX - 1);
+	else if (request->stage != NULL)
+		set_variable("HOTPIN_STAGE", request->stage);
+	if (request->capture != NULL)
+		set_variable("HOTPIN_CAPTURE", request->capture);
+	if (request->observe)
+		set_observing(request->buffers);
+	return reports && (off == NULL || strcmp(off, "0") != 0);
+}
+
+/* False if preloading would make the program fail or complain: it then runs without hotpin. */
+static bool can_act_in(const char *name, const struct program *program, bool launcher)
+{
+	if (sysconf(_SC_PAGESIZE) != 4096) {
+		hotpin_say(
+			"this kernel has pages of %ld KiB, but hotpin supports only 4 KiB: %s runs "
+			"without it",
+			sysconf(_SC_PAGESIZE) >> 10, name);
+		return false;
+	}
+	if (program->kind == PROGRAM_FOREIGN) {
+		hotpin_say("%s is a %u-bit program for %s, so it runs without hotpin", name,
+			   program->bits, program_machine_name(program->machine));
+		return false;
+	}
+	if (program->needs_asan) {
+		hotpin_say(
+			"%s is built with AddressSanitizer, which allows no preloaded library, so "
+			"it runs without hotpin; build it without AddressSanitizer",
+			name);
+		return false;
+	}
+	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
+		hotpin_say("%s is statically linked, so hotpin does nothing in it, only in "
+			   "dynamically linked programs that it starts; link libc dynamically "
+			   "(cudart may stay static)",
+			   name);
+	if (program->privileged && !launcher)
+		hotpin_say("%s has privileges of its own (setuid, setgid or capabilities), so the "
+			   "loader ignores LD_PRELOAD and hotpin cannot act; run a copy "
+			   "without them",
+			   name);
+	return true;
+}
+
+/* True for an --export option of srun or sbatch that passes on only some variables, or none. */
+static bool exports_less(const char *argument, const char *next)
+{
+	static const char flag[] = "--export";
+	const char *what = argument + sizeof(flag) - 1;
+
+	if (strncmp(argument, flag, sizeof(flag) - 1) != 0 || (*what != '=' && *what != '\0'))
+		return false;
+	what = *what == '=' ? what + 1 : next;
+	return what != NULL &&
+	       (strncmp(what, "ALL", 3) != 0 || (what[3] != '\0' && what[3] != ','));
+}
+
+/*
+ * The launcher's own options end at the first word that is neither an option nor an option's value.
+ */
+static bool is_program(const char *argument, const char *before)
+{
+	return argument[0] != '-' && (before[0] != '-' || strchr(before, '=') != NULL);
+}
+
+/* True for programs that start others with a clean environment, or on another machine. */
+static bool cleans_environment(const char *name, char **command)
+{
+	static const char *const launchers[] = { "sudo",   "doas", "pkexec",     "docker",
+						 "podman", "ssh",  "systemd-run" };
+	bool slurm = strcmp(name, "srun") == 0 || strcmp(name, "sbatch") == 0;
+
+	for (char **argument = command + 1;
+	     *argument != NULL && !is_program(*argument, argument[-1]); argument++) {
+		if (strcmp(*argument, "--scope") == 0)
+			return false; /* `systemd-run --scope` passes on its environment */
+		if (slurm && exports_less(*argument, argument[1]))
+			return true;
+	}
+	for (size_t i = 0; i < HP_LEN(launchers); i++)
+		if (strcmp(name, launchers[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool warn_of_launcher(char **command)
+{
+	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
+
+	if (!cleans_environment(name, command))
+		return false;
+	hotpin_say(
+		"%s starts programs with another environment, so hotpin does not reach them; use "
+		"`%s ... hotpin run PROGRAM`",
+		name, name);
+	return true;
+}
+
+/* True for the path of any installation's library, also with a version behind its name. */
+static bool is_hotpin(const char *path)
+{
+	static const char name[] = "libhotpin.so";
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash != NULL ? slash + 1 : path, name, sizeof(name) - 1) == 0;
+}
+
+/*
+ * The library is first in LD_PRELOAD, so that it sees the program's calls before other libraries.
+ * Libraries of other installations are removed: to each of two, the other's malloc() is foreign.
+ */
+static void set_preload(const char *library)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *others = strdup(before != NULL ? before : ""), *rest = others, *other;
+	char *list = strdup(library);
+
+	while (list != NULL && (other = strsep(&rest, ": ")) != NULL) {
+		char *shorter = list;
+
+		if (other[0] == '\0' || is_hotpin(other))
+			continue;
+		if (asprintf(&list, "%s:%s", shorter, other) < 0)
+			list = NULL;
+		free(shorter);
+	}
+	if (others != NULL && list != NULL)
+		set_variable("LD_PRELOAD", list);
+	else
+		hotpin_say("not enough memory for LD_PRELOAD; the program runs without hotpin");
+	free(list);
+	free(others);
+}
+
+/*
+ * NVTX loads the tool that this variable names and reports ranges to it; they mark stages.  A tool
+ * that the user chose stays.
+ */
+static void set_nvtx(const char *library)
+{
+	const char *profile = getenv("HOTPIN_PROFILE"), *out = getenv("HOTPIN_OUT");
+	const char *there = getenv("NVTX_INJECTION64_PATH");
+	bool wanted =
+		(profile != NULL && strcmp(profile, "off") != 0) || (out != NULL && out[0] != '\0');
+
+	if (wanted && (there == NULL || there[0] == '\0' || is_hotpin(there)))
+		set_variable("NVTX_INJECTION64_PATH", library);
+}
+
+/* Many processes may inherit the environment; this process is the program that the user ran. */
+static void set_run(void)
+{
+	char number[24];
+	struct timespec now;
+
+	snprintf(number, sizeof(number), "%ld", (long)getpid());
+	set_variable("_HOTPIN_RUN", number);
+	/* Files that are younger belong to processes of this run. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(number, sizeof(number), "%lld",
+		 (long long)now.tv_sec * 1000000000 + (long long)now.tv_nsec);
+	set_variable("_HOTPIN_BEGAN", number);
+}
+
+static int cannot_run(const char *name, const char *file, const struct program *program, int error)
+{
+	char adjacent[PATH_MAX];
+	struct stat status;
+
+	snprintf(adjacent, sizeof(adjacent), "./%s", name);
+	if (name[0] == '\0')
+		hotpin_say("the name of the program is empty, like a shell variable that is not "
+			   "set; name a program");
+	else if (error == ENOENT && program->interpreter[0] != '\0')
+		hotpin_say("cannot run %s: it needs %s, which does not exist; install that", name,
+			   program->interpreter);
+	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
+		hotpin_say("cannot run %s: it is a directory; name a program in it", name);
+	else if (error == EACCES && stat(file, &status) == 0 && (status.st_mode & 0111) == 0)
+		hotpin_say("cannot run %s: it is not executable; name its interpreter before it, "
+			   "or use chmod +x",
+			   name);
+	else if (error == ENOENT && (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0))
+		hotpin_say("cannot run %s: there is no such program; did you mean --profile=%s?",
+			   name, name);
+	else if (error == ENOENT && strchr(name, '=') != NULL && strchr(name, '/') == NULL)
+		hotpin_say(
+			"cannot run %s: there is no such program; set variables before hotpin: %s "
+			"hotpin run ...",
+			name, name);
+	else if (error == ENOENT && strchr(name, '/') == NULL && access(adjacent, X_OK) == 0)
+		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, adjacent);
+	else if (error == ENOENT)
+		hotpin_say("cannot run %s: there is no such program", name);
+	else
+		hotpin_say("cannot run %s: %s", name, strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+static int execute(const char *file, char **command, const struct program *program)
+{
+	set_run();
+	/*
+	 * execvp() passes a file that the kernel refuses to a shell: right for text, wrong for ELF.
+	 */
+	if (program->kind == PROGRAM_ELF || program->kind == PROGRAM_FOREIGN)
+		execv(file, command);
+	else
+		execvp(command[0], command);
+	return cannot_run(command[0], file, program, errno);
+}
+
+/*
+ * Makes the profiles a run's own, so that hotpin can read them.  False: the library prints a table
+ * instead, since the profile may be written elsewhere, or another `hotpin run` prints a report.
+ */
+static bool prepare_report(const char *command, char *ret_out, size_t room)
+{
+	const char *out = getenv("HOTPIN_OUT");
+
+	if (getenv("_HOTPIN_AWAITS") != NULL)
+		return false;
+	if (out != NULL && out[0] != '\0')
+		return (size_t)snprintf(ret_out, room, "%s", out) < room;
+	if (starts_elsewhere(command) || !run_report_folder(ret_out, room))
+		return false;
+	set_variable("HOTPIN_OUT", ret_out);
+	return true;
+}
+
+/* Runs the program in a child process, and prints the report. */
+static int report_on(const char *file, char **command, const struct program *program)
+{
+	const char *inherited = getenv("HOTPIN_OUT");
+	bool kept = inherited != NULL && inherited[0] != '\0';
+	char out[HP_TEXT_MAX];
+	struct timespec now;
+	struct await await;
+
+	/* The coarse clock is that of files. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (!prepare_report(command[0], out, sizeof(out)))
+		return execute(file, command, program);
+	pid_t child = await_start(&await);
+	if (child == 0)
+		set_variable("_HOTPIN_AWAITS", "1");
+	if (child <= 0)
+		return execute(file, command, program);
+	int status = await_end(&await);
+	/* With the statuses of this command, the program was not started. */
+	bool ran = !WIFEXITED(status) || WEXITSTATUS(status) < EXIT_OURSELVES ||
+		   WEXITSTATUS(status) > EXIT_NOT_FOUND;
+	run_report(out, kept, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+		   ran ? command[0] : NULL);
+	return await_status(status);
+}
+
+int hotpin_run(int argc, char **argv)
+{
+	struct request request = { 0 };
+	struct program program = { 0 };
+	char library[PATH_MAX], file[PATH_MAX] = "";
+	int status = read_flags(argc, argv, &request);
+
+	if (status >= 0)
+		return status;
+
+	char **command = argv + optind;
+	int error = program_find(command[0], file, sizeof(file));
+	if (error < 0)
+		return cannot_run(command[0], file, &program, -error);
+	if (library_find(request.library, library, sizeof(library)) < 0)
+		return EXIT_OURSELVES;
+	if (!prepare_out(request.out, command[0]))
+		return EXIT_OURSELVES;
+	bool launcher = warn_of_launcher(command);
+	bool acts =
+		program_inspect(file, &program) == 0 && can_act_in(command[0], &program, launcher);
+	if (acts)
+		set_preload(library);
+	bool reports = set_options(&request);
+	if (acts)
+		set_nvtx(library);
+	return acts && reports ? report_on(file, command, &program)
+			       : execute(file, command, &program);
+}

@@ -1,0 +1,220 @@
+/*
+ * run_report.c - finds the profiles of a run by the pattern of their names.
+ *
+ * A child process reads them, since a file that a stranger's program has spoilt must not change the
+ * exit status.
+ */
+#include "cmd/run_report.h"
+#include "cmd/hotpin.h"
+#include "show/layout.h"
+#include "cmd/report.h"
+#include "profile/show.h"
+#include "base/parse.h"
+#include "base/rank.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Appends a character, and a backslash before it if glob() would give it a meaning. */
+static void put_plain(char **at, char letter)
+{
+	if (strchr("*?[\\", letter) != NULL)
+		*(*at)++ = '\\';
+	*(*at)++ = letter;
+}
+
+/*
+ * Makes a pattern of glob() from a value of HOTPIN_OUT.  The rank is known; * stands for the other
+ * marks.  The caller frees it.  NULL: no memory.
+ */
+static char *glob_of(const char *out, const char *rank)
+{
+	char *made = malloc((2 + HP_RANK_ROOM) * strlen(out) + 1), *at = made;
+
+	if (made == NULL)
+		return NULL;
+	for (; *out != '\0'; out++) {
+		char mark = *out == '%' ? out[1] : '\0';
+
+		if (mark == 'r' && rank[0] != '\0')
+			at = stpcpy(at, rank);
+		else if (mark != '\0' && strchr("phtr", mark) != NULL)
+			*at++ = '*';
+		else
+			put_plain(&at, *out);
+		if (mark != '\0' && strchr("phtr%", mark) != NULL)
+			out++;
+	}
+	*at = '\0';
+	return made;
+}
+
+static bool is_of_this_run(const char *path, uint64_t began_ns)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec >=
+		       began_ns;
+}
+
+/* Opens the profiles of this run, and of this rank if it is one.  Returns their number. */
+static size_t open_them(char **paths, size_t count, const char *rank, uint64_t began_ns,
+			struct profile *ret)
+{
+	size_t opened = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct profile *profile = &ret[opened];
+
+		if (!is_of_this_run(paths[i], began_ns) || profile_open(paths[i], profile) < 0)
+			continue;
+		if (rank[0] == '\0' ||
+		    (profile->process.rank != NULL && strcmp(profile->process.rank, rank) == 0))
+			opened++;
+		else
+			profile_close(profile);
+	}
+	return opened;
+}
+
+/* Removes what shells and launchers wrote that used no device, if others did. */
+static size_t drop_launchers(struct profile *profiles, size_t count)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!profile_used_no_device(&profiles[i]))
+			profiles[used++] = profiles[i];
+	return used > 0 ? used : count;
+}
+
+/* Prints the wall time of a profile and its two largest states in a line. */
+static void say_line(const struct profile *profile)
+{
+	unsigned tenths[SHOW_PARTS];
+	char states[160] = "", who[80];
+
+	show_split_tenths(&profile->split, tenths);
+	for (int shown = 0; shown < 2; shown++) {
+		int most = 0;
+
+		for (int part = 1; part < SHOW_PARTS; part++)
+			most = tenths[part] > tenths[most] ? part : most;
+		if (tenths[most] > 0)
+			snprintf(states + strlen(states), sizeof(states) - strlen(states),
+				 ", %s %u.%u %%", show_parts[most].title, tenths[most] / 10,
+				 tenths[most] % 10);
+		tenths[most] = 0;
+	}
+	if (profile->process.rank != NULL)
+		snprintf(who, sizeof(who), "rank %s", show_text(profile->process.rank, 16));
+	else
+		snprintf(who, sizeof(who), "pid %lld", (long long)profile->process.pid);
+	layout_say(4, "%s: %s %s%s", who, show_text(profile->process.program, 32),
+		   show_time(profile->wall_ns), states);
+}
+
+static void print(const char *out, bool kept, uint64_t began_ns, const char *command)
+{
+	char rank[HP_RANK_ROOM];
+	unsigned long ranks = hp_rank_find(rank);
+	char *pattern = glob_of(out, rank);
+	glob_t found = { 0 };
+
+	layout_start(NULL);
+	if (pattern == NULL || glob(pattern, 0, NULL, &found) != 0)
+		found.gl_pathc = 0;
+	struct profile *profiles = calloc(found.gl_pathc + 1, sizeof(*profiles));
+	if (profiles == NULL)
+		return;
+	size_t count = open_them(found.gl_pathv, found.gl_pathc, rank, began_ns, profiles);
+	count = drop_launchers(profiles, count);
+	if (count == 0) {
+		hotpin_say(
+			"no profile of %s is here: it ended by a signal or by _exit() before it used a GPU, hotpin could not act in it, or it ran elsewhere; see hotpin doctor %s",
+			command, command);
+	} else if (count > 1 || (rank[0] != '\0' && ranks != 1)) {
+		for (size_t i = 0; i < count; i++)
+			say_line(&profiles[i]);
+	} else {
+		bool used = !profile_used_no_device(&profiles[0]);
+
+		report_first((char *)profiles[0].path);
+		putchar('\n');
+		if (!used)
+			layout_say(
+				4,
+				"hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor "
+				"PROGRAM");
+		if (kept)
+			layout_say(4, "More: hotpin report %s", show_text(profiles[0].path, 200));
+		else if (used)
+			layout_say(4, "To keep the profile: hotpin run -o FILE PROGRAM");
+	}
+}
+
+/* Removes the folder of the profiles and all files in it. */
+static void remove_folder(const char *out)
+{
+	const struct hp_path_facts nothing = { .host = "", .time = "", .rank = "" };
+	char path[HP_TEXT_MAX + 32];
+	struct dirent *entry;
+
+	if (hp_path_expand(out, &nothing, path, sizeof(path)) < 0)
+		return;
+	*strrchr(path, '/') = '\0';
+	DIR *folder = opendir(path);
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder != NULL)
+		closedir(folder);
+	rmdir(path);
+}
+
+bool run_report_folder(char *ret_out, size_t room)
+{
+	const char *temporary = getenv("TMPDIR");
+	char folder[HP_TEXT_MAX];
+	size_t used = 0;
+
+	if (temporary == NULL || temporary[0] != '/')
+		temporary = "/tmp";
+	if ((size_t)snprintf(folder, sizeof(folder), "%s/hotpin-XXXXXX", temporary) >=
+		    sizeof(folder) ||
+	    mkdtemp(folder) == NULL)
+		return false;
+	/* A % in the folder is not a mark of the pattern. */
+	for (const char *at = folder; *at != '\0' && used + 2 < room; at++) {
+		if (*at == '%')
+			ret_out[used++] = '%';
+		ret_out[used++] = *at;
+	}
+	if ((size_t)snprintf(ret_out + used, room - used, "/%%p.json") < room - used)
+		return true;
+	rmdir(folder);
+	return false;
+}
+
+void run_report(const char *out, bool kept, uint64_t began_ns, const char *command)
+{
+	fflush(NULL);
+	pid_t child = command != NULL ? fork() : -1;
+
+	if (child == 0) {
+		print(out, kept, began_ns, command);
+		fflush(stdout);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	if (!kept)
+		remove_folder(out);
+}

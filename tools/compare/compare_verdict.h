@@ -1,0 +1,44 @@
+/*
+ * Says whether one stage is faster than another: pure.
+ */
+#ifndef HP_TOOLS_COMPARE_COMPARE_VERDICT_H
+#define HP_TOOLS_COMPARE_COMPARE_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum compare_verdict { COMPARE_SAME, COMPARE_UNCLEAR, COMPARE_FASTER, COMPARE_SLOWER };
+
+/* Noise, in tenths of a percent, above which times of a program say little. */
+#define COMPARE_NOISY_TENTHS 50
+
+/*
+ * Without repeats, a change counts only if one time is more than this many times the other.  Runs
+ * of one program have been seen to differ by 2.1 times.
+ */
+#define COMPARE_SURE_TIMES   3
+
+/* The wall times of a stage's runs; all are equal if it has one run. */
+struct compare_times {
+	int64_t least, median, most;
+};
+
+/*
+ * Returns the noise of two stages in tenths of a percent: how far their runs are from the medians
+ * towards the other stage, or `least_tenths` if that is more.  A change is above it only if each
+ * run of one stage takes longer than all runs of the other.
+ */
+unsigned compare_noise_of(const struct compare_times *before, const struct compare_times *after,
+			  unsigned least_tenths);
+
+/*
+ * Judges two wall times.  `is_known`: repeats of both stages, or the user, tell the noise, which is
+ * in tenths of a percent.  Without it a change is unclear, unless it exceeds COMPARE_SURE_TIMES.
+ */
+enum compare_verdict compare_judge(int64_t before_ns, int64_t after_ns, unsigned noise_tenths,
+				   bool is_known);
+
+/* Returns "FASTER" and so on. */
+const char *compare_verdict_name(enum compare_verdict verdict);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * The findings of `hotpin doctor`: one line each, with the meaning for the user.
+ */
+#ifndef HP_TOOLS_LAUNCH_DOCTOR_H
+#define HP_TOOLS_LAUNCH_DOCTOR_H
+
+enum verdict {
+	WORKS,  /* "ok" */
+	LIMITS, /* works, but something is slower or left out */
+	FAILS   /* "no": hotpin cannot do anything for the user */
+};
+
+/* Prints a line: the verdict, the subject `what`, and the finding.  Remembers the worst verdict. */
+void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Returns the path of a file of /proc, /sys or /etc; tests may name a folder that precedes it.
+ * Valid until the next call.
+ */
+const char *doctor_path(const char *path);
+
+/* Says that the program seems to use no device, so that hotpin can only profile it. */
+void doctor_uses_no_device(void);
+
+/*
+ * The parts, in doctor_*.c: the driver, CUPTI and system calls (called in a child), this machine, a
+ * program.
+ */
+void doctor_driver(void);
+void doctor_cupti(void);
+void doctor_calls(void);
+void doctor_machine(void);
+void doctor_program(const char *name);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Finds the file that would run, and the facts in it that decide whether hotpin can act.
+ */
+#ifndef HP_TOOLS_LAUNCH_PROGRAM_H
+#define HP_TOOLS_LAUNCH_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum program_kind {
+	PROGRAM_UNREADABLE, /* may run nevertheless */
+	PROGRAM_SCRIPT,     /* #! */
+	PROGRAM_ELF,        /* of this machine */
+	PROGRAM_FOREIGN,    /* ELF of another class or machine */
+	PROGRAM_OTHER,      /* neither: a shell may run it */
+	PROGRAM_KIND_COUNT
+};
+
+struct program {
+	enum program_kind kind;
+	bool privileged; /* runs with other rights: the loader ignores LD_PRELOAD */
+
+	/* A script's #! line, or the loader that an ELF file requests; "" if there is none. */
+	char interpreter[256];
+
+	/* ELF */
+	unsigned bits, machine;
+	bool damaged;        /* a table lies outside the file: the fields below may be incomplete */
+	bool library;        /* a shared library, not a program */
+	bool dynamic;        /* has a loader that would read LD_PRELOAD */
+	char needed[2048];   /* names of libraries with ", " between them; may be cut */
+	char run_path[1024]; /* DT_RUNPATH or DT_RPATH */
+	bool needs_cudart, needs_driver, needs_asan;
+	bool device_code;      /* carries CUDA device code */
+	bool own_malloc;       /* exports a malloc that wins over a preloaded one */
+	unsigned driver_names; /* cu[A-Z]* names that it binds to directly */
+};
+
+/*
+ * Writes the file that execvp(name) would run to `ret`.  Returns 0, -ENOENT, or -EACCES if the file
+ * cannot be run (`ret` is written).
+ */
+int program_find(const char *name, char *ret, size_t room);
+
+/* Inspects the file at `path`.  Any file is safe to inspect.  Returns 0 or -errno. */
+int program_inspect(const char *path, struct program *ret);
+
+/* Returns the name of an ELF machine number: "x86-64", ..., or "machine" for others. */
+const char *program_machine_name(unsigned machine);
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * names.c - chooses the frame of a call chain that names the place in the program.
+ */
+#include "names/names.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_LEAST 8 /* characters of a function's name that even the narrowest column shows */
+
+const char *names_module(const struct profile *profile, const struct profile_frame *frame)
+{
+	const char *path = NULL, *slash;
+
+	if (frame->module >= 0)
+		path = profile->modules[frame->module].path;
+	if (path == NULL || path[0] == '\0')
+		return "?";
+	slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return text != NULL && strncmp(text, with, strlen(with)) == 0;
+}
+
+/* True for CUDA's runtime, shared or static (names as in the archive of CUDA 13.0). */
+static bool is_runtime(const char *module, const char *function)
+{
+	return begins(module, "libcudart.so") || begins(function, "cudart::") ||
+	       begins(function, "__cudart") || begins(function, "libcudart_static_") ||
+	       begins(function, "__cudaMemcpy") ||
+	       (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z');
+}
+
+/* Copies the identifier of a function: "scale" of "void n::scale<int>(int*)". */
+static void copy_identifier(const char *function, char *ret, size_t room)
+{
+	size_t end = strcspn(function, "<("), begin = end;
+
+	while (begin > 0 && function[begin - 1] != ' ' && function[begin - 1] != ':')
+		begin--;
+	snprintf(ret, room, "%.*s", (int)(end - begin), function + begin);
+}
+
+/*
+ * True for the code of a launch that nvcc generates: a stub, "__device_stub__Z5scalePfi(..)", and
+ * the function with the kernel's name that calls it.  The compiler may inline that function, or
+ * replace its call by a jump.
+ */
+static bool is_launch(const struct profile_frames *frames, size_t index)
+{
+	static const char stub[] = "__device_stub__";
+	const char *function = frames->items[index].function;
+	char kernel[256];
+
+	if (begins(function, stub))
+		return true;
+	if (index == 0 || function == NULL || !begins(frames->items[index - 1].function, stub))
+		return false;
+	copy_identifier(function, kernel, sizeof(kernel));
+	return kernel[0] != '\0' && strstr(frames->items[index - 1].function, kernel) != NULL;
+}
+
+bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame)
+{
+	return begins(names_module(profile, frame), "libpython") ||
+	       begins(names_module(profile, frame), "python3");
+}
+
+/* True for functions that allocate for their caller. */
+static bool is_allocator(const char *module, const char *function)
+{
+	return begins(module, "libstdc++.so") || begins(module, "libc++.so") ||
+	       begins(function, "operator new") || begins(function, "std::") ||
+	       begins(function, "__gnu_cxx::") || begins(function, "void std::") ||
+	       begins(function, "thrust::") || begins(function, "cudaMallocHost");
+}
+
+static const struct profile_frame *python_frame(const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count && frames->items[i].is_python; i++)
+		if (!names_is_system_source(frames->items[i].path))
+			return &frames->items[i];
+	return frames->count > 0 && frames->items[0].is_python ? &frames->items[0] : NULL;
+}
+
+const struct profile_frame *names_frame(const struct profile *profile,
+					const struct profile_frames *frames, bool allocation)
+{
+	const struct profile_frame *python = python_frame(frames);
+
+	if (python != NULL)
+		return python;
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+		const char *module = names_module(profile, frame);
+
+		if (!(allocation ? is_allocator : is_runtime)(module, frame->function) &&
+		    !is_launch(frames, i))
+			return frame;
+	}
+	return frames->count > 0 ? &frames->items[0] : NULL;
+}
+
+const struct profile_frame *names_caller(const struct profile_frames *frames,
+					 const struct profile_frame *frame)
+{
+	if (frame == NULL || frame + 1 >= frames->items + frames->count)
+		return NULL;
+	/* Python is called by the interpreter.  A nameless place in another file is no help. */
+	if (frame->is_python ? !frame[1].is_python
+			     : frame->function != NULL && frame[1].function == NULL &&
+				       frame[1].module != frame->module)
+		return NULL;
+	return frame + 1;
+}
+
+static bool begins_any(const char *text, const char *const *with, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (begins(text, with[i]))
+			return true;
+	return false;
+}
+
+static bool is_cuda(const char *module, const char *function)
+{
+	static const char *const modules[] = { "libcuda.so",  "libcupti.so", "libcublas",
+					       "libcudnn",    "libcufft",    "libcurand",
+					       "libcusolver", "libcusparse", "libnv",
+					       "libhotpin.so" };
+
+	return is_runtime(module, function) || begins_any(module, modules, HP_LEN(modules));
+}
+
+static bool is_libc(const char *module)
+{
+	static const char *const modules[] = { "libc.so",      "libc-2",     "libm.so",    "libm-2",
+					       "libmvec.so",   "libpthread", "ld-linux",   "libdl.",
+					       "libstdc++.so", "libc++.so",  "libgcc_s.so" };
+
+	return begins_any(module, modules, HP_LEN(modules));
+}
+
+bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame)
+{
+	return is_cuda(names_module(profile, frame), frame->function);
+}
+
+bool names_is_libc(const struct profile *profile, const struct profile_frame *frame)
+{
+	return is_libc(names_module(profile, frame));
+}
+
+bool names_is_system_module(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+
+	return is_libc(name) || is_cuda(name, NULL);
+}
+
+bool names_is_system_source(const char *path)
+{
+	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda",
+					       "<frozen " };
+
+	static const char *const parts[] = { "/include/c++/", "-linux/include/", "/site-packages/",
+					     "/dist-packages/", "/lib/python3" };
+
+	for (size_t i = 0; i < HP_LEN(parts); i++)
+		if (strstr(path, parts[i]) != NULL)
+			return true;
+	return begins_any(path, folders, HP_LEN(folders));
+}
+
+const struct profile_frame *names_source_frame(const struct profile *profile,
+					       const struct profile_frames *frames,
+					       bool *ret_in_cuda)
+{
+	const struct profile_frame *found = NULL;
+	bool in_cuda = false;
+
+	*ret_in_cuda = false;
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+		const char *module = names_module(profile, frame);
+
+		if (is_cuda(module, frame->function) || is_launch(frames, i)) {
+			in_cuda = true;
+			continue;
+		}
+		if (frame->path == NULL || is_libc(module))
+			continue;
+		bool system = names_is_system_source(frame->path);
+		if (found == NULL || !system) {
+			found = frame;
+			*ret_in_cuda = in_cuda;
+		}
+		if (!system)
+			return found;
+	}
+	if (found == NULL)
+		*ret_in_cuda = in_cuda;
+	return found;
+}
+
+static int print_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
+		       size_t room)
+{
+	if (frame == NULL)
+		return snprintf(ret, room, "?");
+	if (frame->function != NULL && frame->line != NULL)
+		return snprintf(ret, room, "%s at %s", frame->function, frame->line);
+	if (frame->function != NULL && frame->offset >= 0)
+		return snprintf(ret, room, "%s in %s+0x%llx", frame->function,
+				names_module(profile, frame), (unsigned long long)frame->offset);
+	if (frame->function != NULL)
+		return snprintf(ret, room, "%s in %s", frame->function,
+				names_module(profile, frame));
+	if (frame->module >= 0)
+		return snprintf(ret, room, "%s+0x%llx", names_module(profile, frame),
+				(unsigned long long)frame->offset);
+	return snprintf(ret, room, "0x%llx", (unsigned long long)frame->offset);
+}
+
+const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
+			size_t room)
+{
+	int length = print_place(profile, frame, ret, room);
+
+	if (length < 0 || (size_t)length < room)
+		return ret;
+	/* A multi-byte character must not be cut. */
+	size_t end = room - 1;
+	while (end > 0 && ((unsigned char)ret[end - 1] & 0xc0) == 0x80)
+		end--;
+	if (end > 0 && ((unsigned char)ret[end - 1] & 0x80) != 0)
+		end--;
+	ret[end] = '\0';
+	return ret;
+}
+
+/* Returns the length without " [clone .constprop.0]", which the compiler adds. */
+static size_t without_clones(const char *function)
+{
+	const char *clone = strstr(function, " [clone ");
+
+	return clone != NULL ? (size_t)(clone - function) : strlen(function);
+}
+
+/* Returns where the last parenthesis opens if only " const" and the like follow; else `length`. */
+static size_t parameters_at(const char *function, size_t length)
+{
+	size_t end = length, depth = 0;
+
+	while (end > 0 && (function[end - 1] == ' ' || function[end - 1] == '&' ||
+			   (function[end - 1] >= 'a' && function[end - 1] <= 'z')))
+		end--;
+	if (end == 0 || function[end - 1] != ')')
+		return length;
+	for (size_t at = end; at > 0; at--) {
+		depth += function[at - 1] == ')';
+		depth -= function[at - 1] == '(';
+		if (depth == 0)
+			return at - 1;
+	}
+	return length;
+}
+
+const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
+			      char *ret, size_t room, size_t columns)
+{
+	struct profile_frame shorter;
+	char function[512];
+
+	if (frame == NULL || frame->function == NULL)
+		return names_place(profile, frame, ret, room);
+	shorter = *frame;
+	shorter.function = "";
+	size_t rest = strlen(names_place(profile, &shorter, ret, room));
+	size_t most = columns > rest ? columns - rest : 0;
+	most = most < sizeof(function) - 4 ? most : sizeof(function) - 4;
+	size_t length = without_clones(frame->function);
+	size_t name = parameters_at(frame->function, length);
+
+	if (length <= most) {
+		snprintf(function, sizeof(function), "%.*s", (int)length, frame->function);
+	} else if (name < length && (name + 4 <= most || name < NAME_LEAST)) {
+		snprintf(function, sizeof(function), "%.*s(..)", (int)name, frame->function);
+	} else {
+		most = most < NAME_LEAST + 2 ? NAME_LEAST : most - 2;
+		most = most > name ? name : most;
+		/* A multi-byte character must not be cut. */
+		while (most > 0 && ((unsigned char)frame->function[most] & 0xc0) == 0x80)
+			most--;
+		snprintf(function, sizeof(function), "%.*s%s", (int)most, frame->function,
+			 most < length ? ".." : "");
+	}
+	shorter.function = function;
+	return names_place(profile, &shorter, ret, room);
+}

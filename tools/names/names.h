@@ -1,0 +1,62 @@
+/*
+ * The frame of a call chain that names the place in the program, and its text.
+ */
+#ifndef HP_TOOLS_NAMES_NAMES_H
+#define HP_TOOLS_NAMES_NAMES_H
+
+#include "profile/profile.h"
+
+/*
+ * Returns the most informative frame.  For calls: the innermost Python frame outside installed
+ * libraries; else any Python frame; else the innermost frame outside CUDA's runtime.  For
+ * allocations: the innermost frame outside allocators and containers.  NULL: there is none.
+ */
+const struct profile_frame *names_frame(const struct profile *profile,
+					const struct profile_frames *frames, bool allocation);
+
+/* Returns the caller of one of the frames.  NULL: there is none, or its place says nothing. */
+const struct profile_frame *names_caller(const struct profile_frames *frames,
+					 const struct profile_frame *frame);
+
+/*
+ * Returns the innermost frame that has a source line and lies neither in CUDA nor in the C or C++
+ * library.  *ret_in_cuda: the frame called code of CUDA or hotpin.  NULL: there is none.
+ */
+const struct profile_frame *names_source_frame(const struct profile *profile,
+					       const struct profile_frames *frames,
+					       bool *ret_in_cuda);
+
+/* True if the file is the C or C++ library, CUDA or hotpin. */
+bool names_is_system_module(const char *path);
+
+/* True if the file at `path` belongs to an installed library or compiler. */
+bool names_is_system_source(const char *path);
+
+/*
+ * Writes "solve(float*) at solve.cu:42"; without lines "solve(float*) in stencil+0x4020"; without
+ * names "stencil+0x4020"; cut at `room`, not escaped.  Without an offset if the frame's is UNKNOWN.
+ */
+const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
+			size_t room);
+
+/*
+ * As names_place(), shortened to `columns` bytes so that the line still fits: without parameters,
+ * "solve(..) at solve.cu:42", and if necessary with a part of the function's name.
+ */
+const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
+			      char *ret, size_t room, size_t columns);
+
+/* True if the frame is code of CUDA, its libraries or hotpin; the runtime may be linked statically.
+ */
+bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame);
+
+/* True if the frame is code of the C or C++ library. */
+bool names_is_libc(const struct profile *profile, const struct profile_frame *frame);
+
+/* True if the frame is code of the CPython interpreter itself. */
+bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame);
+
+/* Returns the last part of the module's path; "?" if it is not known. */
+const char *names_module(const struct profile *profile, const struct profile_frame *frame);
+
+#endif

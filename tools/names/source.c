@@ -1,0 +1,175 @@
+/*
+ * source.c - finds and reads source files.
+ *
+ * A stranger's profile may name any file, also by a link.  So the rules apply to the file that was
+ * opened, and to its path without links.
+ */
+#include "names/source.h"
+#include "system/untrusted_file.h"
+#include "base/trust.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BYTES_MOST ((size_t)16 << 20)
+
+/* The file may grow or shrink while it is read. */
+static int read_text(int file, size_t bytes, struct source *ret)
+{
+	char *text = malloc(bytes + 1);
+	size_t done = 0;
+	ssize_t got = 1;
+
+	if (text == NULL)
+		return -ENOMEM;
+	while (done < bytes && got > 0) {
+		got = read(file, text + done, bytes - done);
+		if (got < 0) {
+			int error = errno;
+
+			free(text);
+			return -error;
+		}
+		done += (size_t)got;
+	}
+	text[done] = '\0';
+	ret->text = text;
+	ret->bytes = done;
+	return 0;
+}
+
+/* Returns why the file is not shown as one below `root`; NULL: it may be.  `asked`: by --source. */
+static const char *refuse(const struct named *file, const char *root, bool asked)
+{
+	const struct stat *status = &file->status;
+	size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+	bool own = status->st_uid == geteuid();
+
+	if (strncmp(file->path, root, length) != 0 || file->path[length] != '/')
+		return asked ? "it is a link that leaves its folder"
+			     : "it is not below the current folder";
+	if (strstr(file->path + length, "/.") != NULL)
+		return "it is hidden";
+	if (!asked && !own && status->st_uid != 0)
+		return "it belongs to another user";
+	if (named_is_readable(file) && (status->st_mode & S_IROTH) != 0)
+		return NULL;
+	/* A private file with a second name may be a secret that somebody has linked. */
+	return asked && own && status->st_nlink == 1 ? NULL : "not everybody may read it";
+}
+
+static bool is_proven(const struct source_claim *claim, const struct stat *status)
+{
+	return claim->is_verified ||
+	       (claim->bytes == status->st_size &&
+		claim->modified_ns ==
+			(int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec);
+}
+
+/*
+ * Reads the file at `path` if it may be shown as one below `folder`, or if `folder` is NULL.  The
+ * claim is NULL if the user asks for the folder.
+ */
+static const char *read_one(const char *path, const char *folder, const struct source_claim *claim,
+			    struct source *ret, bool *ret_found)
+{
+	char root[PATH_MAX];
+	struct named file;
+	const char *why = NULL;
+	int error = named_open(path, &file);
+
+	*ret_found = error == 0;
+	if (error < 0)
+		return strerror(-error);
+	if (folder != NULL)
+		why = realpath(folder, root) == NULL ? strerror(errno)
+						     : refuse(&file, root, claim == NULL);
+	if (why == NULL && claim != NULL && !is_proven(claim, &file.status))
+		why = claim->modified_ns < 0 ? "the profile does not prove that it is the source"
+					     : "it was changed since the run";
+	if (why == NULL && file.status.st_size > (off_t)BYTES_MOST)
+		why = strerror(EFBIG);
+	else if (why == NULL && (error = read_text(file.fd, (size_t)file.status.st_size, ret)) < 0)
+		why = strerror(-error);
+	close(file.fd);
+	snprintf(ret->path, sizeof(ret->path), "%s", path);
+	ret->modified = file.status.st_mtime;
+	return why;
+}
+
+/* Tries longer ends of the path first.  *ret_why: NULL, or why the first one is not shown. */
+static bool read_below(const char *compiled, const struct source_where *where, struct source *ret,
+		       const char **ret_why)
+{
+	char path[4096];
+	bool found;
+
+	*ret_why = NULL;
+	for (const char *end = compiled; end != NULL; end = strchr(end, '/')) {
+		end += strspn(end, "/");
+		/* Such a path would leave the folder. */
+		if (strncmp(end, "../", 3) == 0)
+			continue;
+		for (size_t i = 0; i < where->folder_count; i++) {
+			int length = snprintf(path, sizeof(path), "%s/%s", where->folders[i], end);
+
+			if (length < 0 || (size_t)length >= sizeof(path))
+				continue;
+			const char *why = read_one(path, where->folders[i], NULL, ret, &found);
+			if (why == NULL)
+				return true;
+			if (found && *ret_why == NULL)
+				*ret_why = why;
+		}
+	}
+	return false;
+}
+
+/* Reads the file that the user names, unless another user has put a link there. */
+static bool read_given(const char *path, struct source *ret)
+{
+	struct hp_place place;
+	bool found;
+
+	if (path == NULL || hp_trust_find(path, true, &place) < 0)
+		return false;
+	close(place.folder);
+	return read_one(path, NULL, NULL, ret, &found) == NULL;
+}
+
+const char *source_open(const struct source_claim *claim, const struct source_where *where,
+			struct source *ret)
+{
+	const char *refused;
+	bool found;
+
+	memset(ret, 0, sizeof(*ret));
+	if (read_below(claim->compiled, where, ret, &refused))
+		return NULL;
+	const char *why = read_one(claim->compiled, ".", claim, ret, &found);
+	if (why != NULL && read_given(where->file, ret))
+		return NULL;
+	return why != NULL && refused != NULL ? refused : why;
+}
+
+void source_close(struct source *source)
+{
+	free(source->text);
+	memset(source, 0, sizeof(*source));
+}
+
+bool source_next_line(const struct source *source, size_t *at, const char **ret, size_t *ret_bytes)
+{
+	if (*at >= source->bytes)
+		return false;
+	const char *line = source->text + *at;
+	const char *end = memchr(line, '\n', source->bytes - *at);
+
+	*ret = line;
+	*ret_bytes = end != NULL ? (size_t)(end - line) : source->bytes - *at;
+	*at += *ret_bytes + 1;
+	return true;
+}

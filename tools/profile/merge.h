@@ -1,0 +1,26 @@
+/*
+ * Merges records by the rules of their fields in base/profile.def.
+ *
+ * The sum must not hide what one part lacks, so a figure that one of them does not know is unknown
+ * in the sum.
+ */
+#ifndef HP_TOOLS_PROFILE_MERGE_H
+#define HP_TOOLS_PROFILE_MERGE_H
+
+#include "profile/profile.h"
+
+/*
+ * Merges `count` records, one or more, into *ret.  Fields without a rule stay as they are there; an
+ * index becomes UNKNOWN if the parts differ.  Lists are in the memory of `owner`.
+ */
+void merge_records(struct profile *owner, enum profile_record_id id, const void *const *parts,
+		   size_t count, void *ret);
+
+/*
+ * Merges those items that have the same `first`, the index of the first of them.  Writes the
+ * results in the order of the first ones; returns their number.
+ */
+size_t merge_equal(struct profile *owner, enum profile_record_id id, const void *const *items,
+		   size_t count, const size_t *first, void *ret);
+
+#endif

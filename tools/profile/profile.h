@@ -1,0 +1,98 @@
+/*
+ * The content of a profile, after its file has been checked.
+ *
+ * base/profile.def lists its records and fields.  Each output escapes the texts.
+ */
+#ifndef HP_TOOLS_PROFILE_PROFILE_H
+#define HP_TOOLS_PROFILE_PROFILE_H
+
+#include "base/profile_fields.h"
+
+#define PROFILE_FRAMES_MOST 24 /* with inlined functions */
+/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
+#define PROFILE_MIB_MOST    256
+/* Ends an error that another file may not have. */
+#define PROFILE_NAME_ONE    "; name a file of `hotpin run -o FILE`"
+
+/* The columns of an activity bin: the states of the split in their order, then these. */
+enum { ACTIVITY_UP_BYTES = 6, ACTIVITY_DOWN_BYTES, ACTIVITY_CALLS, ACTIVITY_COLUMNS };
+_Static_assert(sizeof(struct profile_bin) == ACTIVITY_COLUMNS * sizeof(int64_t), "a number each");
+
+/* The numbers of trace/collect/events.h; test_events.c compares them. */
+enum profile_event_kind {
+	PROFILE_KERNEL,
+	PROFILE_COPY,
+	PROFILE_MEMSET,
+	PROFILE_COPY_CALL,
+	PROFILE_WAIT,
+	PROFILE_STAGE,
+	PROFILE_API,
+	PROFILE_OWN,
+	PROFILE_SAMPLE,
+	PROFILE_EVENT_COUNT
+};
+
+/*
+ * Reads the profile in the file at `path`; the string must outlive the profile.  Any file is safe
+ * to read; errors go to stderr with its name.  Returns 0 or a negative errno.
+ */
+int profile_open(const char *path, struct profile *ret);
+
+/* Frees a profile that was opened or merged, or that is all zeros. */
+void profile_close(struct profile *profile);
+
+/* Opens `count` files.  NULL, after a message: a file cannot be opened. */
+struct profile *profile_open_all(char *const *paths, size_t count);
+
+/* Closes and frees them; NULL is allowed. */
+void profile_close_all(struct profile *profiles, size_t count);
+
+/* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
+void *profile_allocate(struct profile *profile, size_t count, size_t size);
+
+/* Returns a copy of the text in such memory. */
+const char *profile_copy(struct profile *profile, const char *text);
+
+/* Compares two struct profile_frame by module, then by offset, for qsort(). */
+int profile_by_place(const void *left, const void *right);
+
+/* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
+int64_t profile_add(int64_t a, int64_t b);
+
+bool profile_same_frame(const struct profile_frame *a, const struct profile_frame *b);
+
+/* True if the split of the wall time is known. */
+bool profile_has_split(const struct profile *profile);
+
+/* True if the program was still running when the profile was written, or was killed. */
+bool profile_is_unended(const struct profile *profile);
+
+/* True if the run used no device, as before a port: all figures of the device are 0. */
+bool profile_used_no_device(const struct profile *profile);
+
+/* Returns the value of an option in the run; NULL: not known. */
+const char *profile_option(const struct profile *profile, const char *name);
+
+/* True if only a capture range of the run was profiled, and if that never began. */
+bool profile_is_part(const struct profile *profile);
+bool profile_is_empty(const struct profile *profile);
+
+/* True if buffers lack names because the program ran without hotpin's heap, as with --observe. */
+bool profile_lacks_heap(const struct profile *profile);
+
+/* Returns the view of the transfers, with device times if there are any: "cupti" or "hotpin". */
+const char *profile_view(const struct profile *profile);
+
+/* Returns the bytes of those copies of a CUPTI row that have a duration. */
+int64_t profile_timed_bytes(const struct profile_transfer *row);
+
+/* True if there are copies of pageable memory in profile_view(). */
+bool profile_has_pageable(const struct profile *profile);
+
+/*
+ * Returns copies, bytes and time (on the device, or in the calls) of one direction in
+ * profile_view().
+ */
+struct profile_sum profile_moved(const struct profile *profile, const char *direction);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * profile_read.c - completes the records that reader.c has read, and checks what their table does
+ * not say.
+ *
+ * The file may be of another user's program.  Numbers are limited so that their sums cannot
+ * overflow.
+ */
+#include "profile/reader.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PYTHON_MOST 3
+
+static void check_split(struct profile_split *split)
+{
+	if (split->host_ns < 0 || split->startup_ns < 0 || split->calls_ns < 0 ||
+	    split->transfer_ns < 0 || split->kernel_ns < 0 || split->overlap_ns < 0)
+		profile_forget(profile_split_id, split);
+}
+
+static void check_bin(struct reader *reader, const struct profile_bin *bin)
+{
+	for (size_t i = 0; i < ACTIVITY_COLUMNS; i++)
+		if (bin->column[i] > INT64_MAX / 4096)
+			reader_complain(reader, "is out of range");
+}
+
+/* Notes the index to which the detail of an event of this kind refers. */
+static void note_detail(struct reader *reader, const struct profile_event *event)
+{
+	size_t count_at = offsetof(struct profile, buffer_count);
+
+	if (event->kind == PROFILE_KERNEL)
+		count_at = offsetof(struct profile, events.shape_count);
+	else if (event->kind == PROFILE_SAMPLE)
+		count_at = offsetof(struct profile, events.place_count);
+	reader_note_index(reader, count_at, event->detail);
+}
+
+static void check_event(struct reader *reader, const struct profile_event *event)
+{
+	if (event->kind < 0 || event->track < 0 || event->start_ns < 0 || event->duration_ns < 0)
+		reader_complain(reader, "lacks its kind, track or time");
+	/* Their sums must not overflow. */
+	if (event->start_ns > INT64_MAX / 4 || event->duration_ns > INT64_MAX / 4 ||
+	    event->call_ns > INT64_MAX / 4)
+		reader_complain(reader, "is out of range");
+	note_detail(reader, event);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/*
+ * Returns "step in train.py" for "py::step:/home/me/train.py", as CPython's perf map has it under
+ * -X perf; other names as they are.
+ */
+static const char *shorten_perf_name(struct profile *profile, const char *name)
+{
+	const char *colon;
+
+	if (name == NULL || strncmp(name, "py::", 4) != 0 ||
+	    (colon = strchr(name + 4, ':')) == NULL)
+		return name;
+	size_t room = strlen(name);
+	char *shown = profile_allocate(profile, room, 1);
+	snprintf(shown, room, "%.*s in %s", (int)(colon - name) - 4, name + 4,
+		 last_part(colon + 1));
+	return shown;
+}
+
+static void check_source(struct reader *reader, const struct profile_source *source)
+{
+	if (source->line < 1 || source->line > INT32_MAX)
+		reader_complain(reader, "has a line that is out of range");
+}
+
+static struct profile_frame frame_of(struct profile *profile, const struct profile_source *source)
+{
+	const char *name = last_part(source->file);
+	size_t room = strlen(name) + 16;
+	char *line = profile_allocate(profile, room, 1);
+
+	snprintf(line, room, "%s:%lld", name, (long long)source->line);
+	return (struct profile_frame){ .module = UNKNOWN,
+				       .offset = UNKNOWN,
+				       .function = source->function,
+				       .line = line,
+				       .path = source->file,
+				       .number = source->line,
+				       .is_python = true };
+}
+
+/* Python frames come first, as the innermost ones: the native frames ran on their behalf. */
+static void join_frames(struct reader *reader, const struct profile_source *python, size_t count,
+			struct profile_frames *frames)
+{
+	struct profile_frames joined = { .count = count < PYTHON_MOST ? count : PYTHON_MOST };
+	size_t natives = PROFILE_FRAMES_MOST - joined.count;
+
+	natives = frames->count < natives ? frames->count : natives;
+	joined.items = reader_allocate(reader, joined.count + natives, sizeof(*joined.items));
+	if (joined.items == NULL)
+		return;
+	for (size_t i = 0; i < joined.count; i++)
+		joined.items[i] = frame_of(reader->profile, &python[i]);
+	if (natives > 0)
+		memcpy(joined.items + joined.count, frames->items, natives * sizeof(*joined.items));
+	joined.count += natives;
+	*frames = joined;
+}
+
+/* Completes the call stacks of a record. */
+static void check_frames(struct reader *reader, enum profile_record_id id, char *record)
+{
+	const struct profile_table table = profile_table(id);
+
+	if (reader->wrong[0] != '\0')
+		return;
+	for (const struct profile_field *field = table.fields; field < table.fields + table.count;
+	     field++) {
+		size_t *count = (size_t *)(record + field->count);
+
+		if (field->kind == FIELD_FRAMES && *count > PROFILE_FRAMES_MOST)
+			*count = PROFILE_FRAMES_MOST;
+		if (field->kind == FIELD_PYTHON && *count > 0)
+			join_frames(reader, *(struct profile_source **)(record + field->at), *count,
+				    (struct profile_frames *)(record + field->other));
+	}
+}
+
+/* A place of the timeline is one frame; it becomes a list of one. */
+static void check_events(struct reader *reader, struct profile_events *events)
+{
+	size_t count = events->place_count;
+	struct profile_frame *frames = reader_allocate(reader, count, sizeof(*frames));
+
+	events->places = reader_allocate(reader, count, sizeof(*events->places));
+	events->callers = reader_allocate(reader, count, sizeof(*events->callers));
+	for (size_t i = 0; i < count && !reader->is_broken; i++) {
+		const struct profile_event_place *place = &events->place_items[i];
+
+		frames[i] =
+			(struct profile_frame){ .module = place->module, .offset = place->offset };
+		events->places[i] = (struct profile_frames){ &frames[i], 1 };
+		events->callers[i] = place->caller;
+		if (place->caller >= (int64_t)i)
+			reader_complain(reader, "has a place whose caller comes later: %zu", i);
+	}
+	if (events->rows == NULL)
+		reader_complain(reader, "has no rows");
+}
+
+/* Returns the functions that are inlined at a named place; NULL: none. */
+static const struct profile_frames *inlined_at(struct profile *profile,
+					       const struct profile_name *name)
+{
+	/* Many frames may share this list, and each is shown with it. */
+	size_t count = name->inlined_count < PROFILE_FRAMES_MOST ? name->inlined_count
+								 : PROFILE_FRAMES_MOST;
+
+	if (count == 0)
+		return NULL;
+	struct profile_frames *inlined = profile_allocate(profile, 1, sizeof(*inlined));
+	inlined->items = profile_allocate(profile, count, sizeof(*inlined->items));
+	for (; inlined->count < count; inlined->count++) {
+		inlined->items[inlined->count] = frame_of(profile, &name->inlined[inlined->count]);
+		inlined->items[inlined->count].is_python = false;
+	}
+	return inlined;
+}
+
+struct profile_frame profile_frame_of_name(struct profile *profile, const struct profile_name *name)
+{
+	struct profile_frame frame = { 0 };
+
+	if (name->file != NULL && name->line > 0 && name->line <= INT32_MAX)
+		frame = frame_of(profile, &(struct profile_source){ .file = name->file,
+								    .line = name->line });
+	frame.module = name->module;
+	frame.offset = name->offset;
+	frame.function = name->function;
+	frame.is_python = false;
+	frame.inlined = inlined_at(profile, name);
+	return frame;
+}
+
+static void check_profile(struct reader *reader, struct profile *profile)
+{
+	if (reader->wrong[0] != '\0')
+		return;
+	if (profile->wall_ns < 0 || profile->process.program == NULL)
+		reader_complain(reader, "lacks wall_ns or process.program");
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (profile->modules[i].path == NULL)
+			profile->modules[i].path = "";
+}
+
+void profile_check(struct reader *reader, enum profile_record_id id, void *record)
+{
+	switch (id) {
+	case profile_split_id:
+		check_split(record);
+		break;
+	case profile_bin_id:
+		check_bin(reader, record);
+		break;
+	case profile_frame_id: {
+		struct profile_frame *frame = record;
+
+		frame->function = frame->module < 0
+					  ? shorten_perf_name(reader->profile, frame->name)
+					  : frame->name;
+		break;
+	}
+	case profile_source_id:
+		check_source(reader, record);
+		break;
+	case profile_event_id:
+		check_event(reader, record);
+		break;
+	case profile_events_id:
+		check_events(reader, record);
+		break;
+	case profile_id:
+		check_profile(reader, record);
+		break;
+	default:
+		check_frames(reader, id, record);
+	}
+}

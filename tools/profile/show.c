@@ -1,0 +1,278 @@
+/*
+ * show.c - formats figures that may be unknown, and derives shares and sentences from them.
+ */
+#include "profile/show.h"
+#include "base/parse.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TURNS     16
+#define TEXT_ROOM 1024
+
+const struct show_part show_parts[SHOW_PARTS] = {
+#define STATE(field, title, heading, dropped) \
+	{ title, heading, offsetof(struct profile_split, field##_ns) },
+#include "base/states.def"
+};
+
+static char *next_text(void)
+{
+	static char texts[TURNS][TEXT_ROOM];
+	static unsigned turn;
+
+	return texts[turn++ % TURNS];
+}
+
+const char *show_time(int64_t ns)
+{
+	return ns < 0 ? "n/a" : units_time(next_text(), (uint64_t)ns);
+}
+
+const char *show_bytes(int64_t bytes)
+{
+	return bytes < 0 ? "n/a" : units_bytes(next_text(), (uint64_t)bytes);
+}
+
+const char *show_count(int64_t count)
+{
+	return count < 0 ? "n/a" : units_count(next_text(), (uint64_t)count);
+}
+
+const char *show_several(int64_t count, const char *one, const char *several)
+{
+	char *text = next_text();
+
+	snprintf(text, TEXT_ROOM, "%s %s", show_count(count), count == 1 ? one : several);
+	return text;
+}
+
+const char *show_rate(int64_t bytes, int64_t ns)
+{
+	if (bytes <= 0 || ns <= 0)
+		return "n/a";
+	return units_rate(next_text(), (uint64_t)bytes, (uint64_t)ns);
+}
+
+const char *show_share(int64_t part, int64_t whole)
+{
+	if (part < 0 || whole <= 0)
+		return "n/a";
+	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
+}
+
+bool show_peak_is_best(const struct profile *profile)
+{
+	const char *source = profile->environment.peak_source;
+
+	return source != NULL && strcmp(source, "observed") == 0;
+}
+
+const char *show_peak(const struct profile *profile)
+{
+	const char *source = profile->environment.peak_source;
+	const char *h2d = show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+		   *d2h = show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
+	char *text = next_text();
+
+	if (show_peak_is_best(profile))
+		snprintf(text, TEXT_ROOM, "Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d,
+			 d2h);
+	else
+		snprintf(text, TEXT_ROOM, "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d,
+			 d2h,
+			 source != NULL && strcmp(source, "link") == 0 ? "PCIe speed and width"
+								       : show_text(source, 16));
+	return text;
+}
+
+const char *show_power(int64_t bytes)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	char *text = next_text();
+	size_t unit = 0;
+
+	if (bytes < 0)
+		return "n/a";
+	while (bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < HP_LEN(names)) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, TEXT_ROOM, "%lld %s", (long long)bytes, names[unit]);
+	return text;
+}
+
+const char *show_change(int64_t before_ns, int64_t after_ns)
+{
+	char *text = next_text();
+
+	if (before_ns < 0 || after_ns < 0)
+		return "n/a";
+	if (before_ns == after_ns)
+		return "no change";
+	snprintf(text, TEXT_ROOM, "%s %s",
+		 show_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
+		 after_ns < before_ns ? "less" : "more");
+	return text;
+}
+
+bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	int64_t apart = before < after ? after - before : before - after;
+
+	return (__int128_t)apart * 1000 <= (__int128_t)before * noise_tenths;
+}
+
+const char *show_text(const char *text, size_t columns)
+{
+	if (text == NULL)
+		return "n/a";
+	return units_escape(next_text(), TEXT_ROOM, text, columns);
+}
+
+const char *show_direction(const char *direction)
+{
+	static const char *const names[][2] = { { "h2d", "H2D" }, { "d2h", "D2H" },
+						{ "d2d", "D2D" }, { "h2h", "H2H" },
+						{ "p2p", "P2P" }, { "unknown", "other" } };
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strcmp(direction, names[i][0]) == 0)
+			return names[i][1];
+	return show_text(direction, 8);
+}
+
+const char *show_when(const char *ended_utc)
+{
+	unsigned at[6];
+	char *text = next_text();
+
+	if (ended_utc == NULL || strlen(ended_utc) != 15 ||
+	    sscanf(ended_utc, "%4u%2u%2u-%2u%2u%2u", &at[0], &at[1], &at[2], &at[3], &at[4],
+		   &at[5]) != 6)
+		return "n/a";
+	snprintf(text, TEXT_ROOM, "%04u-%02u-%02u %02u:%02u:%02u UTC", at[0], at[1], at[2], at[3],
+		 at[4], at[5]);
+	return text;
+}
+
+const char *show_cuda_version(int64_t version)
+{
+	char *text = next_text();
+
+	if (version < 0)
+		return "n/a";
+	snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 1000,
+		 (long long)version % 1000 / 10);
+	return text;
+}
+
+const char *show_cupti_version(int64_t version)
+{
+	char *text = next_text();
+
+	if (version < 0)
+		return "n/a";
+	/* CUPTI numbers its API up to CUDA 12; from CUDA 13 on it states the toolkit's version. */
+	if (version < 100000)
+		snprintf(text, TEXT_ROOM, "API %lld", (long long)version);
+	else
+		snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 10000,
+			 (long long)version / 100 % 100);
+	return text;
+}
+
+int64_t show_part_ns(const struct profile_split *split, int part)
+{
+	return *(const int64_t *)((const char *)split + show_parts[part].at);
+}
+
+static int64_t known_part_ns(const struct profile_split *split, int part)
+{
+	int64_t ns = show_part_ns(split, part);
+
+	return ns > 0 ? ns : 0;
+}
+
+void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS])
+{
+	__int128_t whole = 0, rest[SHOW_PARTS];
+	unsigned left = 1000;
+
+	for (int part = 0; part < SHOW_PARTS; part++)
+		whole += known_part_ns(split, part);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		__int128_t thousand = (__int128_t)known_part_ns(split, part) * 1000;
+
+		ret_tenths[part] = whole > 0 ? (unsigned)(thousand / whole) : 0;
+		rest[part] = whole > 0 ? thousand % whole : 0;
+		left -= ret_tenths[part];
+	}
+	/* The parts with the largest remainders are rounded up, so that the sum is 100 %. */
+	for (; whole > 0 && left > 0; left--) {
+		int most = 0;
+
+		for (int part = 1; part < SHOW_PARTS; part++)
+			if (rest[part] > rest[most])
+				most = part;
+		ret_tenths[most]++;
+		rest[most] = -1;
+	}
+}
+
+const char *show_verdict(const struct profile *profile, const char *on_host_code)
+{
+	static const char *const verdicts[SHOW_PARTS][2] = {
+		{ "host code.", " A CPU profiler shows what to port next." },
+		{ "CUDA start-up, which no port removes.", "" },
+		{ "other CUDA calls, while the device is idle.", "" },
+		{ "copies that no kernel overlaps.", " Pin, overlap or remove copies first." },
+		{ "kernels.", " Optimize them next." },
+		{ "copies and kernels that overlap.", " The longer of the two is the limit." },
+	};
+	bool failed = profile->process.exit_status > 0;
+	int largest = 0;
+
+	if (!profile_has_split(profile))
+		return NULL;
+	for (int part = 1; part < SHOW_PARTS; part++)
+		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+			largest = part;
+	char *text = next_text();
+	/* A failing program must be fixed before it is ported or tuned, so it gets no advice. */
+	const char *then =
+		largest == 0 && on_host_code != NULL ? on_host_code : verdicts[largest][1];
+	snprintf(text, TEXT_ROOM, "%s of the time is spent in %s%s",
+		 failed                        ? "The program failed. Until then, most"
+		 : profile_is_unended(profile) ? "Until then, most"
+					       : "Most",
+		 verdicts[largest][0], failed ? "" : then);
+	return text;
+}
+
+const char *show_no_split(const struct profile *profile)
+{
+	char *text = next_text();
+
+	if (profile->split_why == NULL)
+		return "The wall time is not split: there are no device times";
+	snprintf(text, TEXT_ROOM, "The wall time is not split: %s",
+		 show_text(profile->split_why, 200));
+	return text;
+}
+
+const char *show_bound(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "all_pinned", "all copies pinned" },
+		{ "all_overlapped", "all copies overlapped" },
+		{ "pinned_and_overlapped", "pinned and overlapped" },
+		{ "no_transfers", "no copies at all" },
+	};
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return show_text(name, 24);
+}

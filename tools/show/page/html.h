@@ -1,0 +1,68 @@
+/*
+ * The sections of a page.
+ *
+ * html.c assembles them.  A page shows one run open: the last stage's median run, or its slowest
+ * rank.  Only that run has sections with an id; other runs are folded.
+ */
+#ifndef HP_TOOLS_SHOW_PAGE_HTML_H
+#define HP_TOOLS_SHOW_PAGE_HTML_H
+
+#include "analyze/advice.h"
+#include "show/annotated_source.h"
+#include "compare/compare.h"
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+/* Writes one sentence on where the time goes, and one on what to do first. */
+void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice);
+
+/*
+ * Writes the states of the wall time as a bar, as figures and over time; or why they are unknown.
+ */
+void html_time(FILE *to, const struct profile *profile);
+
+/*
+ * Writes the advice as cards in order of saving.  Call html_tables() first: the cards link to it.
+ */
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
+
+/* Writes the first cards of a folded run, without links. */
+void html_next_folded(FILE *to, const struct profile *profile);
+
+/*
+ * Writes host code: functions by samples, and the gaps between calls; nothing if neither is known.
+ */
+void html_host(FILE *to, struct profile *profile);
+void html_icicle(FILE *to, struct profile *profile);
+
+/* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
+void html_source(FILE *to, struct profile *profile, const struct source_where *where);
+
+/* Says on stderr which files that section quotes.  False: none. */
+bool html_source_say(void);
+
+/*
+ * Returns the id of the frame's line in that section.  False: the section does not show the line.
+ */
+bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
+
+/* Writes the tables of tables.h; if `opened`, as sections, else under titles. */
+void html_tables(FILE *to, const struct profile *profile, bool opened);
+
+/* Writes what hotpin did, counters, options and environment, folded. */
+void html_did(FILE *to, const struct profile *profile, bool opened);
+
+/* Writes the figures of stages as a table, and the changes from each to the next. */
+void html_comparison(FILE *to, const struct compare_stage *stages, size_t count);
+
+/* Writes the stages as columns on one scale, the changes between them, and the comparison table. */
+void html_stages(FILE *to, const struct compare_stage *stages, size_t count);
+
+/* Writes the ranks of a stage: each state by rank, and the spread of the ranks. */
+void html_ranks(FILE *to, const struct compare_stage *stage);
+
+/* Returns the rank with the longest wall time. */
+const struct profile *html_slowest(const struct compare_stage *stage);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * html_host.c - host code: the time of functions, and of the gaps between CUDA calls.
+ */
+#include "show/page/html.h"
+#include "show/page/page.h"
+#include "profile/show.h"
+#include "tables/tables.h"
+
+#include <stdio.h>
+
+void html_host(FILE *to, struct profile *profile)
+{
+	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
+			  (profile->sampling.why != NULL && !profile_used_no_device(profile));
+
+	if (!is_sampled && profile->gap_count == 0)
+		return;
+	page_section(to, "host", NULL);
+	table_page(to, &table_python, profile, NULL, true);
+	if (profile->sample_count > 0)
+		html_icicle(to, profile);
+	table_page(to, &table_functions, profile, NULL, true);
+	table_page(to, &table_gaps, profile, NULL, true);
+	page_section_end(to);
+}

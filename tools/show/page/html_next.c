@@ -1,0 +1,170 @@
+/*
+ * html_next.c - advice as cards.
+ *
+ * A bar shows how much a change saves, on the scale of the wall time; it never shows the rest.
+ */
+#include "show/page/html.h"
+#include "names/names.h"
+#include "show/page/page.h"
+#include "profile/show.h"
+#include "tables/table.h"
+
+#include <stdio.h>
+
+#define CARDS_MOST 5 /* further cards are folded */
+
+static bool is_opened; /* the page has sections of this run to link to */
+
+static void fact(FILE *to, const char *name, const char *text)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(to, "<dt>%s</dt><dd>", name);
+	page_text(to, show_text(text, ADVICE_TEXT));
+	fputs("</dd>\n", to);
+}
+
+/*
+ * Finds the line of a shown source, otherwise the row of the site, otherwise the table of buffers.
+ */
+static bool find_target(const struct profile *profile, const struct advice *advice, char *ret,
+			size_t room)
+{
+	const struct profile_frame *frame = advice->frame;
+	bool in_cuda;
+
+	if (frame == NULL && advice->site >= 0)
+		frame = names_source_frame(profile, &profile->sites[advice->site].frames, &in_cuda);
+	if (html_source_anchor(frame, ret, room))
+		return true;
+	if (table_has_anchor(advice->site))
+		snprintf(ret, room, "site-%lld", (long long)advice->site);
+	else
+		snprintf(ret, room, "buffers");
+	return table_has_anchor(advice->site) ||
+	       (advice->buffer >= 0 && page_has_section("buffers"));
+}
+
+static void place(FILE *to, const struct profile *profile, const struct advice *advice)
+{
+	char target[64];
+
+	if (!is_opened || !find_target(profile, advice, target, sizeof(target))) {
+		fact(to, "where", advice->where);
+		return;
+	}
+	fprintf(to, "<dt>where</dt><dd><a href=\"#%s\">", target);
+	page_text(to, show_text(advice->where, ADVICE_TEXT));
+	fputs("</a></dd>\n", to);
+}
+
+static void card(FILE *to, const struct profile *profile, const struct advice *advice)
+{
+	fputs("<li>", to);
+	page_element(to, is_opened ? "h3" : "h4", show_text(advice->what, ADVICE_TEXT));
+	fprintf(to, "<div><b>%s %s</b> (%s)%s\n", advice->is_estimate ? "about" : "at most",
+		show_time(advice->saves_ns), show_share(advice->saves_ns, profile->wall_ns),
+		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
+	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
+	fputs("</div><dl>\n", to);
+	place(to, profile, advice);
+	fact(to, "how", advice->how);
+	fact(to, "if", advice->assumes);
+	fputs("</dl></li>\n", to);
+}
+
+/* Writes the entries from `from` up to `end` as cards. */
+static void cards(FILE *to, const struct profile *profile, const struct advice_list *advice,
+		  size_t from, size_t end)
+{
+	if (from == end)
+		return;
+	fputs("<ol class=\"cards\">\n", to);
+	for (size_t i = from; i < end; i++)
+		card(to, profile, &advice->items[i]);
+	fputs("</ol>\n", to);
+}
+
+static void sentence(FILE *to, const char *head, const char *text)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(to, "<p><b>%s</b> ", head);
+	page_text(to, show_text(text, ADVICE_TEXT));
+	fputs(".</p>\n", to);
+}
+
+static bool saves(const struct profile_bound *bound)
+{
+	return bound->wall_ns >= 0 && bound->saves_ns > 0;
+}
+
+/* A bar shows the saving on the scale of the wall time. */
+static void bounds(FILE *to, const struct profile *profile)
+{
+	char text[SHOW_BYTES(150 + 24) + 128];
+	bool any = false;
+
+	for (size_t i = 0; i < profile->bound_count; i++) {
+		const struct profile_bound *bound = &profile->bounds[i];
+
+		if (!saves(bound))
+			continue;
+		if (!any)
+			fputs("<details><summary>What if (bounds, not promises)</summary>\n", to);
+		any = true;
+		snprintf(text, sizeof(text), "%s: at least %s, at most %s less%s%s",
+			 show_bound(bound->name), show_time(bound->wall_ns),
+			 show_time(bound->saves_ns), bound->assumes != NULL ? "; if " : "",
+			 bound->assumes != NULL ? show_text(bound->assumes, 150) : "");
+		page_element(to, "p", text);
+		page_bar(to, "saving", bound->saves_ns, profile->wall_ns);
+	}
+	if (any)
+		fputs("</details>\n", to);
+}
+
+/* Writes the entries that are worth a card; returns their number. */
+static size_t first_cards(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	size_t shown = 0;
+
+	while (shown < advice->count && shown < CARDS_MOST &&
+	       advice_is_worth(profile, &advice->items[shown]))
+		shown++;
+	if (advice->is_done)
+		page_element(to, "p", advice_nothing(advice));
+	else if (shown == 0 && profile->process.exit_status > 0)
+		page_element(to, "p", "The program failed; fix it first.");
+	else if (shown == 0 && profile_has_split(profile) && !profile_used_no_device(profile))
+		page_element(to, "p", advice_nothing(advice));
+	cards(to, profile, advice, 0, shown);
+	return shown;
+}
+
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	is_opened = true;
+	size_t shown = first_cards(to, profile, advice);
+	if (shown > 0)
+		page_element(to, "p class=\"soft\"",
+			     "Bars show the saving against the wall time. Savings do not add up.");
+	if (advice->count > shown) {
+		fprintf(to, "<details><summary>%zu more</summary>\n", advice->count - shown);
+		cards(to, profile, advice, shown, advice->count);
+		fputs("</details>\n", to);
+	}
+	sentence(to, "What is left:", advice->left);
+	sentence(to, "Not known:", advice->blind);
+	bounds(to, profile);
+}
+
+void html_next_folded(FILE *to, const struct profile *profile)
+{
+	struct advice_list advice;
+
+	advice_make(profile, &advice);
+	is_opened = false;
+	page_element(to, "h3", page_section_title("next"));
+	first_cards(to, profile, &advice);
+}

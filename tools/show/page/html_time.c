@@ -1,0 +1,127 @@
+/*
+ * html_time.c - the section on the wall time of a run, by state.
+ */
+#include "show/page/html.h"
+#include "show/page/page.h"
+#include "profile/show.h"
+
+#include <string.h>
+
+#define PLACE_MOST 60 /* characters of a place in the headline; longer ones are below it anyway */
+
+/* For a profile without device times: the host time of the calls. */
+static void say_largest_calls(FILE *to, const struct profile *profile)
+{
+	bool waits = profile->host.waits_ns > profile->host.copy_calls_ns;
+	int64_t ns = waits ? profile->host.waits_ns : profile->host.copy_calls_ns;
+
+	fprintf(to, "%s take %s of %s (%s). ", waits ? "Calls that wait" : "Calls that copy",
+		show_time(ns), show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
+}
+
+static void say_largest(FILE *to, const struct profile *profile)
+{
+	unsigned tenths[SHOW_PARTS];
+	int largest = 0;
+
+	show_split_tenths(&profile->split, tenths);
+	for (int part = 1; part < SHOW_PARTS; part++)
+		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+			largest = part;
+	int64_t ns = show_part_ns(&profile->split, largest);
+	fprintf(to, "%s: %s of %s (%u.%u %%). ", show_parts[largest].title, show_time(ns),
+		show_time(profile->wall_ns), tenths[largest] / 10, tenths[largest] % 10);
+}
+
+static void say_first(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	const struct advice *first = &advice->items[0];
+
+	if (profile->process.exit_status > 0) {
+		fputs("The program failed; fix it first.", to);
+	} else if (advice->is_done) {
+		fputs(advice_nothing(advice), to);
+	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
+		fputs("First: ", to);
+		page_text(to, show_text(first->what, ADVICE_TEXT));
+		if (first->where[0] != '\0' && strlen(first->where) <= PLACE_MOST) {
+			fputs(" (", to);
+			page_text(to, show_text(first->where, ADVICE_TEXT));
+			fputs(")", to);
+		}
+		fprintf(to, ", which saves %s %s (%s).", first->is_estimate ? "about" : "at most",
+			show_time(first->saves_ns), show_share(first->saves_ns, profile->wall_ns));
+	} else if (!profile_has_split(profile)) {
+		fputs("Most changes cannot be judged without a split of the wall time.", to);
+	} else if (!profile_used_no_device(profile)) {
+		fputs(advice_nothing(advice), to);
+	}
+}
+
+void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	fputs("<p class=\"headline\">", to);
+	(profile_has_split(profile) ? say_largest : say_largest_calls)(to, profile);
+	say_first(to, profile, advice);
+	fputs("</p>\n", to);
+}
+
+/* Host time of copying calls, regardless of the device's state at that time. */
+static void say_copy_calls(FILE *to, const struct profile *profile)
+{
+	if (profile->host.copy_calls_ns <= 0)
+		return;
+	fprintf(to, "<p>Copy calls take %s of host time (%s)",
+		show_time(profile->host.copy_calls_ns),
+		show_share(profile->host.copy_calls_ns, profile->wall_ns));
+	if (profile->host.copying_ns >= 0) {
+		fprintf(to, ": copying %s", show_time(profile->host.copying_ns));
+		if (profile->host.staging_ns > 0)
+			fprintf(to, " (staging about %s)", show_time(profile->host.staging_ns));
+	}
+	if (profile->host.waiting_for_kernels_ns > 0)
+		fprintf(to, ", waiting for kernels %s",
+			show_time(profile->host.waiting_for_kernels_ns));
+	if (profile->host.overhead_ns > 0)
+		fprintf(to, ", overhead %s", show_time(profile->host.overhead_ns));
+	fputs(".</p>\n", to);
+	if (profile->host.waits > 0)
+		fprintf(to, "<p>%s %s.</p>\n",
+			show_several(profile->host.waits, "call that waits takes",
+				     "calls that wait take"),
+			show_time(profile->host.waits_ns));
+}
+
+static void say_no_device_times(FILE *to, const struct profile *profile)
+{
+	const char *why = profile->split_why != NULL ? profile->split_why : profile->backend.why;
+	bool device = strcmp(profile_view(profile), "cupti") == 0;
+	static const char same[] = "no device times: ";
+
+	if (why != NULL && !device && strncmp(why, same, strlen(same)) == 0)
+		why += strlen(same);
+	fprintf(to, "<p class=\"note\">%s",
+		device ? "The wall time is not split" : "No device times");
+	if (why != NULL) {
+		fputs(": ", to);
+		page_text(to, show_text(why, 200));
+	}
+	fprintf(to, ".%s</p>\n", device ? "" : " All times are host times.");
+}
+
+void html_time(FILE *to, const struct profile *profile)
+{
+	if (!profile_has_split(profile)) {
+		say_no_device_times(to, profile);
+		say_copy_calls(to, profile);
+		return;
+	}
+	page_split_bar(to, &profile->split, 1, 1);
+	page_split_legend(to, &profile->split, profile->wall_ns);
+	page_strip(to, profile);
+	if (profile_used_no_device(profile)) {
+		page_element(to, "p", "The program used no device.");
+		return;
+	}
+	say_copy_calls(to, profile);
+}

@@ -1,0 +1,71 @@
+/*
+ * The building blocks of a report's page.
+ *
+ * All text is escaped.  A page is also well-formed XML, and works without scripts.
+ */
+#ifndef HP_TOOLS_SHOW_PAGE_PAGE_H
+#define HP_TOOLS_SHOW_PAGE_PAGE_H
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+/* The style sheet, the policy that lists all hashes, and the scripts; embed.py generates them. */
+extern const char page_style[], page_policy[];
+extern const char *const page_scripts[]; /* ends with NULL */
+
+/* Write the start of a page up to the open body, with the style; and the end, with the scripts. */
+void page_begin(FILE *to, const char *title);
+void page_end(FILE *to);
+
+/*
+ * Begins the section of that id in page.c's list, once a page.  `of` follows its title, or is NULL.
+ */
+#define PAGE_ID 64
+void page_section(FILE *to, const char *id, const char *of);
+void page_section_end(FILE *to);
+const char *page_section_title(const char *id);
+bool page_has_section(const char *id);
+
+/* Begins a part of a run: a section with that id if the run is the open one, else a title. */
+void page_part(FILE *to, bool opened, const char *id, const char *title);
+void page_part_end(FILE *to, bool opened);
+
+/* Writes links to the sections that have begun. */
+void page_nav(FILE *to);
+
+/* Writes text between tags, or in an attribute. */
+void page_text(FILE *to, const char *text);
+
+/* Writes <tag>text</tag>. */
+void page_element(FILE *to, const char *tag, const char *text);
+
+/* Writes the split of a wall time as one bar, with a length of ns in proportion to longest_ns. */
+void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
+
+/* Writes the color, name, time and share of each state that is known and not 0. */
+void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns);
+
+/* Writes a color and its meaning, as a list item. */
+void page_swatch(FILE *to, const char *kind, const char *text);
+
+/* The classes of the states, in the order of show_parts. */
+extern const char *const page_part_kinds[];
+
+/* Returns a part of the whole in hundredths of a percent, at most the whole. */
+long page_share(int64_t part, int64_t whole);
+
+/* Writes the states over the run's time; nothing if they are not known. */
+void page_strip(FILE *to, const struct profile *profile);
+
+/* Writes a bar of `part` in proportion to `whole`. */
+void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
+
+/* Writes time and GB/s by copy size; nothing if there are fewer than two sizes. */
+void page_sizes_chart(FILE *to, const struct profile *profile);
+void page_rates_chart(FILE *to, const struct profile *profile);
+
+/* Writes GB/s of each site's copies by size, with links to the rows, which must precede it. */
+void page_sites_chart(FILE *to, const struct profile *profile);
+
+#endif

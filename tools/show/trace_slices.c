@@ -1,0 +1,320 @@
+/*
+ * trace_slices.c - writes the slices of `hotpin trace`, and the arrows between them.
+ *
+ * Slices of one track must nest: Perfetto before 57 silently drops others
+ * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap in graphs and with
+ * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
+ * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
+ */
+#include "analyze/call_matches.h"
+#include "system/progress.h"
+#include "profile/show.h"
+#include "show/trace_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SUBTRACKS_MOST 64
+#define DEPTH_MOST     64
+
+struct subtrack {
+	int64_t tid;
+	int64_t ends[DEPTH_MOST]; /* of the open slices */
+	int depth;
+};
+
+static int64_t pid_of(const struct trace_output *output, const struct profile_track *track)
+{
+	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
+}
+
+static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)
+{
+	const struct profile_track *of = &output->profile->events.tracks[track];
+	char name[SHOW_BYTES(40) + 64], number[32] = "", more[32] = "";
+
+	if (subtrack > 0)
+		snprintf(number, sizeof(number), " (row %d)", subtrack + 1);
+	if (trace_is_stream(of)) {
+		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
+			 show_count(of->context), number);
+	} else if (strcmp(of->kind, "stages") == 0 || strcmp(of->kind, "hotpin") == 0) {
+		snprintf(name, sizeof(name), "%s%s", of->kind, number);
+	} else if (strcmp(of->kind, "samples") == 0) {
+		snprintf(name, sizeof(name), "host code of %lld%s", (long long)of->tid, number);
+	} else {
+		if (of->threads > 1)
+			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
+		snprintf(name, sizeof(name), "%s%s%s",
+			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
+	}
+	/* Stages appear above threads. */
+	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
+			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
+	trace_name_track(output, "thread", pid_of(output, of), tid,
+			 trace_quoted(output->profile, name), order);
+}
+
+/* Writes the buffer and the route of a copying call.  Route 0 is unknown. */
+static void write_copy(struct trace_output *output, const struct profile_event *event,
+		       const char *comma)
+{
+	if (event->detail >= 0) {
+		fprintf(output->to, "%s\"buffer\":%s", comma, output->buffers[event->detail]);
+		comma = ",";
+	}
+	if (event->route > 0)
+		fprintf(output->to, "%s\"route\":%s", comma, output->routes[event->route]);
+}
+
+static void write_shape(FILE *to, const struct profile_shape *shape)
+{
+	fprintf(to, "\"grid\":\"%lld x %lld x %lld\",\"block\":\"%lld x %lld x %lld\"",
+		(long long)shape->grid[0], (long long)shape->grid[1], (long long)shape->grid[2],
+		(long long)shape->block[0], (long long)shape->block[1], (long long)shape->block[2]);
+	fprintf(to,
+		",\"registers\":%lld,\"static shared bytes\":%lld,"
+		"\"dynamic shared bytes\":%lld",
+		(long long)shape->registers, (long long)shape->static_shared_bytes,
+		(long long)shape->dynamic_shared_bytes);
+}
+
+static void write_arguments(struct trace_output *output, const struct profile_event *event)
+{
+	const char *comma = "";
+
+	if (event->bytes >= 0) {
+		fprintf(output->to, "\"bytes\":%lld", (long long)event->bytes);
+		comma = ",";
+	}
+	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
+		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
+	if (event->site >= 0) {
+		fprintf(output->to, "%s\"called from\":%s", comma, output->sites[event->site]);
+		comma = ",";
+	}
+	if (event->kind == PROFILE_COPY_CALL)
+		write_copy(output, event, comma);
+	if (event->kind == PROFILE_KERNEL && event->detail >= 0)
+		write_shape(output->to, &output->profile->events.shapes[event->detail]);
+}
+
+/* `name` is JSON. */
+static void write_slice(struct trace_output *output, const struct profile_event *event,
+			const char *name, int64_t pid, int64_t tid)
+{
+	static const char *const kinds[PROFILE_EVENT_COUNT] = {
+		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",        [PROFILE_STAGE] = "stage",
+		[PROFILE_SAMPLE] = "host code", [PROFILE_API] = "driver call",
+		[PROFILE_OWN] = "hotpin",
+	};
+
+	trace_begin_event(output);
+	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
+		name, event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other",
+		(long long)pid, (long long)tid);
+	trace_at(output, event->start_ns);
+	trace_microseconds(output->to, "dur", event->duration_ns);
+	fputs(",\"args\":{", output->to);
+	write_arguments(output, event);
+	fputs("}}", output->to);
+}
+
+/*
+ * True if the slice fits into the subtrack, above the open slices.  Slices of streams do not nest.
+ */
+static bool fits(struct subtrack *subtrack, const struct profile_event *event, bool nests)
+{
+	while (subtrack->depth > 0 && subtrack->ends[subtrack->depth - 1] <= event->start_ns)
+		subtrack->depth--;
+	if (subtrack->depth == 0)
+		return true;
+	return nests && subtrack->depth < DEPTH_MOST &&
+	       event->start_ns + event->duration_ns <= subtrack->ends[subtrack->depth - 1];
+}
+
+/*
+ * Writes all events of one track.  They are sorted by start; of the same start, the longer first.
+ */
+static void write_track(struct trace_output *output, const struct profile_event *events,
+			size_t count)
+{
+	const struct profile *profile = output->profile;
+	const struct profile_track *track = &profile->events.tracks[events->track];
+	struct subtrack *subtracks = calloc(SUBTRACKS_MOST, sizeof(*subtracks));
+	int used = 0;
+
+	for (size_t i = 0; i < count && subtracks != NULL; i++) {
+		const struct profile_event *event = &events[i];
+		int subtrack = 0;
+
+		while (subtrack < used &&
+		       !fits(&subtracks[subtrack], event, !trace_is_stream(track)))
+			subtrack++;
+		if (subtrack == SUBTRACKS_MOST) {
+			output->left_out++;
+			continue;
+		}
+		if (subtrack == used) {
+			bool own = subtrack == 0 && !trace_is_stream(track) && track->tid > 0;
+
+			subtracks[subtrack].tid = own ? track->tid : output->next_tid++;
+			name_subtrack(output, (size_t)events->track, subtrack,
+				      subtracks[subtrack].tid);
+			used++;
+		}
+		subtracks[subtrack].ends[subtracks[subtrack].depth++] =
+			event->start_ns + event->duration_ns;
+		output->tids[event - profile->events.rows] = subtracks[subtrack].tid;
+		write_slice(output, event, event->name >= 0 ? output->names[event->name] : "\"?\"",
+			    pid_of(output, track), subtracks[subtrack].tid);
+		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
+			      profile->events.row_count);
+	}
+	free(subtracks);
+}
+
+/* Writes one end of an arrow, at the start of its slice. */
+static void write_end(struct trace_output *output, size_t row, const char *end)
+{
+	const struct profile_event *event = &output->profile->events.rows[row];
+	const struct profile_track *track = &output->profile->events.tracks[event->track];
+
+	trace_begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":%s,\"name\":\"work\",\"cat\":\"work\",\"id\":%zu,\"pid\":%lld,\"tid\":%lld",
+		end, output->arrows, (long long)pid_of(output, track),
+		(long long)output->tids[row]);
+	trace_at(output, event->start_ns);
+	fputs("}", output->to);
+}
+
+/* Writes arrows from calls to the work that they started on the device. */
+static void write_flows(struct trace_output *output)
+{
+	const size_t *calls = output->calls;
+
+	for (size_t row = 0; row < output->profile->events.row_count && calls != NULL; row++) {
+		if (calls[row] == SIZE_MAX || output->tids[row] == 0 ||
+		    output->tids[calls[row]] == 0)
+			continue;
+		output->arrows++;
+		write_end(output, calls[row], "\"s\"");
+		write_end(output, row, "\"f\",\"bp\":\"e\"");
+	}
+}
+
+/* The functions of a sample, callers first. */
+struct stack {
+	const char *names[PROFILE_FRAMES_MOST]; /* as JSON */
+	size_t depth;
+	size_t shared; /* number of functions that continue from the previous sample */
+	int64_t start_ns, end_ns;
+};
+
+static void find_stack(const struct trace_output *output, const struct profile_event *sample,
+		       struct stack *ret)
+{
+	const struct profile *profile = output->profile;
+	const char *names[PROFILE_FRAMES_MOST];
+	bool nameless[PROFILE_FRAMES_MOST];
+	size_t depth = 0;
+
+	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
+	     at = profile->events.callers[at]) {
+		const struct profile_frames *frames = &profile->events.places[at];
+
+		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {
+			names[depth] = output->places[at][i];
+			nameless[depth++] = frames->items[i].function == NULL;
+		}
+	}
+	ret->depth = 0;
+	for (size_t i = depth; i > 0; i--) {
+		const char *name = names[i - 1];
+
+		/* Consecutive functions without names are shown as one. */
+		if (nameless[i - 1] && ret->depth > 0 &&
+		    strcmp(ret->names[ret->depth - 1], name) == 0)
+			continue;
+		ret->names[ret->depth++] = name;
+	}
+	if (ret->depth == 0)
+		ret->names[ret->depth++] = output->nowhere;
+}
+
+/* Returns the stacks of a thread's samples.  Each one starts after the end of the previous one. */
+static void find_stacks(const struct trace_output *output, const struct profile_event *events,
+			size_t count, struct stack *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct stack *stack = &ret[i], *before = i > 0 ? stack - 1 : NULL;
+		int64_t end_ns = events[i].start_ns + events[i].duration_ns;
+
+		find_stack(output, &events[i], stack);
+		stack->start_ns = events[i].start_ns;
+		stack->end_ns = end_ns;
+		stack->shared = 0;
+		if (before == NULL)
+			continue;
+		if (stack->start_ns < before->end_ns)
+			stack->start_ns = before->end_ns;
+		if (stack->end_ns < stack->start_ns)
+			stack->end_ns = stack->start_ns;
+		/* A sample is missing in between, so nothing continues. */
+		if (events[i].start_ns > before->end_ns + events[i].duration_ns)
+			continue;
+		while (stack->shared < stack->depth && stack->shared < before->depth &&
+		       strcmp(stack->names[stack->shared], before->names[stack->shared]) == 0)
+			stack->shared++;
+	}
+}
+
+/*
+ * Writes a thread's samples as nested slices.  A slice lasts as long as consecutive samples are in
+ * the same function with the same callers.  All slices fit in one subtrack.
+ */
+static void write_samples(struct trace_output *output, const struct profile_event *events,
+			  size_t count)
+{
+	struct stack *stacks = calloc(count, sizeof(*stacks));
+	int64_t tid = output->next_tid++;
+
+	if (stacks == NULL) {
+		output->left_out += count;
+		return;
+	}
+	name_subtrack(output, (size_t)events->track, 0, tid);
+	find_stacks(output, events, count, stacks);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t level = stacks[i].shared; level < stacks[i].depth; level++) {
+			struct profile_event slice = events[i];
+			size_t last = i;
+
+			while (last + 1 < count && stacks[last + 1].shared > level)
+				last++;
+			slice.start_ns = stacks[i].start_ns;
+			slice.duration_ns = stacks[last].end_ns - slice.start_ns;
+			write_slice(output, &slice, stacks[i].names[level], output->pid, tid);
+		}
+	}
+	free(stacks);
+}
+
+void trace_slices(struct trace_output *output)
+{
+	const struct profile_event *rows = output->profile->events.rows;
+	size_t count = output->profile->events.row_count;
+
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		for (end = begin + 1; end < count && rows[end].track == rows[begin].track;)
+			end++;
+		if (strcmp(output->profile->events.tracks[rows[begin].track].kind, "samples") == 0)
+			write_samples(output, rows + begin, end - begin);
+		else
+			write_track(output, rows + begin, end - begin);
+	}
+	write_flows(output);
+}

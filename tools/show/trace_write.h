@@ -1,0 +1,61 @@
+/*
+ * Shared by the parts of `hotpin trace`: writes events of the Chrome Trace Event Format.
+ */
+#ifndef HP_TOOLS_SHOW_TRACE_WRITE_H
+#define HP_TOOLS_SHOW_TRACE_WRITE_H
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+/* Above every number that Linux gives to a process or thread: 2^22 at most. */
+#define TRACE_DEVICE_PID   10000000
+#define TRACE_SUBTRACK_TID 20000000
+#define TRACE_DEVICES      1000 /* device numbers for each file */
+
+struct trace_output {
+	FILE *to;
+	bool any;         /* an event was written */
+	int64_t next_tid; /* of the next subtrack */
+	size_t arrows;
+	size_t left_out; /* because all subtracks are used */
+
+	/* Of the file that is being written. */
+	struct profile *profile;
+	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
+	const char *prefix;           /* of the names of its processes */
+	const char **names, **sites, **buffers, **routes; /* as JSON */
+	const char ***places;                             /* as JSON, of each frame */
+	const char *nowhere;                              /* as JSON, of samples without a place */
+	int64_t *tids;                                    /* the subtrack of each row; 0: none */
+	size_t *calls; /* the result of flows_find(); NULL: not known */
+};
+
+/* Writes a comma, except before the first event. */
+void trace_begin_event(struct trace_output *output);
+
+/* Write ,"name":12.345: for a duration; for a time of the profile. */
+void trace_microseconds(FILE *to, const char *name, int64_t ns);
+void trace_at(struct trace_output *output, int64_t ns);
+
+/* Returns the text as JSON in ASCII, in the profile's memory. */
+const char *trace_quoted(struct profile *profile, const char *text);
+
+/* Names a track.  `what` is "process" or "thread"; `name` is JSON; `order` sorts the tracks. */
+void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
+		      const char *name, int64_t order);
+
+/* Returns the id of the viewer's process that holds all tracks of one device. */
+int64_t trace_device_pid(const struct trace_output *output, int64_t device);
+bool trace_is_stream(const struct profile_track *track);
+
+/* Writes all slices of the file, and its arrows.  Rows must be sorted by track. */
+void trace_slices(struct trace_output *output);
+
+/*
+ * Writes, for each device, counters of GB/s, bytes in flight, and running kernels and copies; also
+ * a counter of pinned memory.  Called after trace_slices().
+ */
+void trace_counters(struct trace_output *output);
+
+#endif

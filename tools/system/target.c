@@ -1,0 +1,125 @@
+/*
+ * target.c - writes a file by base/save.h, through a stream.
+ */
+#include "system/target.h"
+#include "cmd/hotpin.h"
+#include "profile/show.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(const struct target *target, int error)
+{
+	hotpin_say("cannot write %s: %s", show_text(target->path, 200), strerror(error));
+	return -error;
+}
+
+/* The file that a fatal signal must remove; NULL if there is none. */
+static struct hp_save *volatile half_written;
+
+static void remove_and_end(int number)
+{
+	struct hp_save *save = half_written;
+
+	if (save != NULL)
+		hp_save_close(save, -EINTR);
+	raise(number); /* SA_RESETHAND restored the default action, which ends the process */
+}
+
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* Catches signals that end the process.  Exceeding a file size limit becomes an ordinary error. */
+static void mind_signals(void)
+{
+	struct sigaction ours = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND }, before;
+
+	for (size_t i = 0; i < HP_LEN(endings); i++)
+		if (sigaction(endings[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(endings[i], &ours, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A symbolic link is not followed here: only the link would be replaced. */
+static bool is_one_of(const char *path, char *const *files, size_t count)
+{
+	struct stat ours, theirs;
+
+	if (lstat(path, &ours) < 0 || !S_ISREG(ours.st_mode))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (stat(files[i], &theirs) == 0 && theirs.st_dev == ours.st_dev &&
+		    theirs.st_ino == ours.st_ino)
+			return true;
+	return false;
+}
+
+int target_open(struct target *target, const char *path, char *const *files, size_t count,
+		bool follow)
+{
+	target->to = stdout;
+	target->path = NULL;
+	target->mode = 0;
+	if (path == NULL || strcmp(path, "-") == 0)
+		return 0;
+	target->path = path;
+	if (is_one_of(path, files, count)) {
+		hotpin_say("%s is also read, so it cannot be written; name another file",
+			   show_text(path, 200));
+		return -EEXIST;
+	}
+	mind_signals();
+	/* A signal may arrive at any time from here on, also while a pipe waits for its reader. */
+	target->save.file.fd = target->save.folder.fd = -1;
+	half_written = &target->save;
+	int error = hp_save_open(&target->save, path, S_IRUSR | S_IWUSR,
+				 HP_SAVE_WAITS | (follow ? HP_SAVE_FOLLOWS : 0));
+	if (error < 0) {
+		half_written = NULL;
+		return fail(target, -error);
+	}
+	int file = fcntl(target->save.file.fd, F_DUPFD_CLOEXEC, 0);
+	target->to = file >= 0 ? fdopen(file, "w") : NULL;
+	if (target->to != NULL)
+		return 0;
+	error = errno;
+	hp_save_close(&target->save, -error);
+	half_written = NULL;
+	return fail(target, error);
+}
+
+void target_drop(struct target *target)
+{
+	if (target->path == NULL)
+		return;
+	fclose(target->to);
+	hp_save_close(&target->save, -ECANCELED);
+	half_written = NULL;
+}
+
+int target_close(struct target *target)
+{
+	int error = 0;
+
+	if (target->path == NULL)
+		return 0; /* main() flushes and checks stdout */
+	if (ferror(target->to) || fflush(target->to) != 0)
+		error = errno != 0 ? errno : EIO;
+	if (target->save.folder.fd >= 0) {
+		mode_t mask = umask(0);
+
+		umask(mask);
+		fchmod(fileno(target->to), target->mode != 0 ? target->mode : 0666 & ~mask);
+	}
+	if (fclose(target->to) != 0 && error == 0)
+		error = errno;
+	error = -hp_save_close(&target->save, -error);
+	half_written = NULL;
+	return error != 0 ? fail(target, error) : 0;
+}

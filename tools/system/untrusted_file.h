@@ -1,0 +1,31 @@
+/*
+ * Files whose paths come from a profile, or from another file that the user did not write.
+ */
+#ifndef HP_TOOLS_SYSTEM_UNTRUSTED_FILE_H
+#define HP_TOOLS_SYSTEM_UNTRUSTED_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+struct named {
+	int fd; /* for reading */
+	struct stat status;
+	char path[PATH_MAX]; /* without symbolic links; "" if there is no /proc */
+	bool is_reachable;   /* every user may search the folders on the way */
+};
+
+/*
+ * Opens the regular file at `path` for reading.  Any path is safe: no device, pipe or socket is
+ * opened, and no file system is mounted.  Returns 0 or a negative errno; -EINVAL: it is no regular
+ * file, -EREMOTE: it would have to be mounted.  The caller closes `fd`.
+ */
+int named_open(const char *path, struct named *ret);
+
+/* True if the user may read the file without the privileges of root. */
+bool named_is_readable(const struct named *file);
+
+/* True if the user or root owns the file, and not everybody may write it. */
+bool named_is_trusted(const struct named *file);
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * table.c - collects the rows of a table.
+ */
+#include "tables/table.h"
+#include "tables/table_rows.h"
+#include "names/names.h"
+#include "profile/show.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MOST 1000
+
+bool table_is_csv(const struct table_rows *rows)
+{
+	return rows->form == TABLE_CSV;
+}
+
+bool table_is_all(const struct table_rows *rows)
+{
+	return rows->all;
+}
+
+const void *table_with(const struct table_rows *rows)
+{
+	return rows->with;
+}
+
+struct table_cell table_number(int64_t value)
+{
+	return (struct table_cell){ .value = value };
+}
+
+struct table_cell table_share(int64_t part, int64_t whole)
+{
+	return (struct table_cell){ .value = whole > 0 ? part : UNKNOWN, .of = whole };
+}
+
+struct table_cell table_rate(int64_t bytes, int64_t ns)
+{
+	return (struct table_cell){ .value = bytes > 0 && ns > 0 ? bytes : UNKNOWN, .of = ns };
+}
+
+struct table_cell table_text(const char *text)
+{
+	return (struct table_cell){ .text = text };
+}
+
+struct table_cell table_place(const struct profile_frame *frame, const char *more)
+{
+	return (struct table_cell){ .frame = frame, .text = more };
+}
+
+struct table_cell table_place_named(const struct profile_frame *frame, const char *name)
+{
+	return (struct table_cell){ .frame = frame, .text = name, .is_named = true };
+}
+
+struct table_cell table_mean(int64_t ns, int64_t count)
+{
+	return table_number(ns >= 0 && count > 0 ? ns / count : UNKNOWN);
+}
+
+int64_t table_value(enum table_unit unit, const struct table_cell *cell)
+{
+	__int128_t rate;
+
+	if (unit != TABLE_RATE || cell->value < 0)
+		return cell->value;
+	rate = (__int128_t)cell->value * 1000000000 / cell->of;
+	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
+}
+
+/* Returns the text with more appended, in the memory of the profile. */
+static char *append(struct table_rows *rows, const char *text, const char *end, const char *format,
+		    va_list args)
+{
+	char *more, *both;
+
+	if (vasprintf(&more, format, args) < 0)
+		return NULL;
+	size_t room = strlen(text) + strlen(more) + strlen(end) + 1;
+	both = profile_allocate(rows->profile, room, 1);
+	snprintf(both, room, "%s%s%s", text, more, end);
+	free(more);
+	return both;
+}
+
+struct table_cell table_text_made(struct table_rows *rows, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	struct table_cell cell = table_text(append(rows, "", "", format, args));
+	va_end(args);
+	return cell;
+}
+
+void table_subtitle(struct table_rows *rows, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	rows->title = append(rows, "", "", format, args);
+	va_end(args);
+}
+
+void table_say(struct table_rows *rows, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	rows->sentences =
+		append(rows, rows->sentences != NULL ? rows->sentences : "", "\n", format, args);
+	va_end(args);
+}
+
+const char *table_figure(enum table_unit unit, int64_t value, int64_t of)
+{
+	if (value == 0)
+		return "-";
+	switch (unit) {
+	case TABLE_COUNT:
+		return show_count(value);
+	case TABLE_BYTES:
+		return show_bytes(value);
+	case TABLE_SIZE:
+		return show_power(value);
+	case TABLE_TIME:
+		return show_time(value);
+	case TABLE_RATE:
+		return show_rate(value, of);
+	default:
+		return show_share(value, of);
+	}
+}
+
+/* Returns the text of a cell, with places of at most so many characters. */
+const char *table_cell_text(const struct table_rows *rows, const struct table_column *column,
+			    const struct table_cell *cell, size_t place_most)
+{
+	char name[TEXT_MOST];
+	bool has_more = cell->text != NULL && cell->text[0] != '\0';
+
+	if (column->unit != TABLE_TEXT && column->unit != TABLE_PLACE)
+		return table_figure(column->unit, cell->value, cell->of);
+	if (column->unit == TABLE_TEXT || cell->frame == NULL || cell->is_named)
+		return has_more ? show_text(cell->text, TEXT_MOST) : "";
+	names_place_short(rows->profile, cell->frame, name, sizeof(name), place_most);
+	size_t used = strlen(name);
+	snprintf(name + used, sizeof(name) - used, "%s%s%s%s",
+		 cell->frame->guessed ? " (likely)" : "", has_more ? " (" : "",
+		 has_more ? cell->text : "", has_more ? ")" : "");
+	return show_text(name, TEXT_MOST);
+}
+
+static bool says_nothing(const struct table_cell *cell)
+{
+	return cell->value <= 0 && (cell->text == NULL || cell->text[0] == '\0') &&
+	       cell->frame == NULL;
+}
+
+/* Puts fields of the item and the given cells in the order of the columns. */
+static void merge(const struct table *table, const char *item, const struct table_cell *cells,
+		  size_t count, struct table_cell *ret)
+{
+	const struct table_cell *next = cells;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (column->at == 0)
+			ret[i] = *next++;
+		else if (column->unit == TABLE_TEXT)
+			ret[i] = table_text(*(const char *const *)(item + column->at - 1));
+		else
+			ret[i] = table_number(*(const int64_t *)(item + column->at - 1));
+	}
+	assert(next == cells + count);
+	(void)count; /* without asserts */
+}
+
+struct table_row *table_add(struct table_rows *rows, const void *item,
+			    const struct table_cell *cells, size_t count)
+{
+	static struct table_row unused;
+	struct table_cell all[TABLE_COLUMNS_MOST];
+
+	assert(rows->table->count <= TABLE_COLUMNS_MOST);
+	merge(rows->table, item, cells, count, all);
+	rows->added++;
+	if (rows->form == TABLE_CSV)
+		table_csv_row(rows, all);
+	if (rows->form == TABLE_CSV || rows->count == rows->most)
+		return &unused;
+	if (rows->count == rows->room) {
+		size_t room = 2 * rows->room + 8;
+		struct table_row *items = profile_allocate(rows->profile, room, sizeof(*items));
+
+		if (rows->count > 0)
+			memcpy(items, rows->items, rows->count * sizeof(*items));
+		rows->items = items;
+		rows->room = room;
+	}
+	struct table_row *row = &rows->items[rows->count++];
+	row->cells = profile_allocate(rows->profile, rows->table->count, sizeof(*all));
+	memcpy(row->cells, all, rows->table->count * sizeof(*all));
+	row->note = NULL;
+	row->site = UNKNOWN;
+	for (size_t i = 0; i < rows->table->count; i++)
+		rows->needed[i] |= !says_nothing(&all[i]);
+	return row;
+}
+
+void table_fill(struct table_rows *rows)
+{
+	rows->needed = profile_allocate(rows->profile, rows->table->count, 1);
+	rows->table->fill(rows, rows->profile);
+}
+
+bool table_has_column(const struct table_rows *rows, size_t column)
+{
+	return rows->table->columns[column].head != NULL && rows->needed[column];
+}
+
+bool table_is_text(const struct table_column *column)
+{
+	return column->unit == TABLE_TEXT || column->unit == TABLE_PLACE;
+}
+
+void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret)
+{
+	struct table_rows rows = { .table = table,
+				   .profile = (struct profile *)profile,
+				   .form = TABLE_REPORT,
+				   .most = 1 };
+
+	table_fill(&rows);
+	memcpy(ret, rows.items[0].cells, table->count * sizeof(*ret));
+}

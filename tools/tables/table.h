@@ -1,0 +1,134 @@
+/*
+ * Tables of figures: one description each, from which the report, the page and CSV are written.
+ *
+ * A table fills in its rows once; each output chooses the columns, the number of rows and the form
+ * of a figure.  tables.c has the tables of a profile.
+ */
+#ifndef HP_TOOLS_TABLES_TABLE_H
+#define HP_TOOLS_TABLES_TABLE_H
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+enum table_unit {
+	TABLE_TEXT,
+	TABLE_PLACE, /* four columns of CSV, whose names begin with the key */
+	TABLE_COUNT,
+	TABLE_BYTES,
+	TABLE_SIZE, /* a power of 2 */
+	TABLE_TIME,
+	TABLE_RATE,
+	TABLE_SHARE,
+};
+
+struct table_column {
+	const char *key;  /* its name in CSV; NULL: it is not there */
+	const char *head; /* in a report and on a page; NULL: it is not there */
+	enum table_unit unit;
+	unsigned drop; /* a narrow report leaves the highest out first; 0: never */
+	unsigned most; /* characters of a place in a report; 0: the usual number */
+	size_t at;     /* TABLE_AT(): a field of the item of the row; 0: a cell of its own */
+};
+#define TABLE_AT(type, field) .at = offsetof(struct type, field) + 1
+
+/* A figure, a text or a place.  The functions below make cells. */
+struct table_cell {
+	int64_t value, of;
+	const char *text;
+	const struct profile_frame *frame;
+	bool is_named; /* the text is the whole name of the place */
+};
+
+struct table_row {
+	struct table_cell *cells;
+	const char *note; /* a paragraph below the row in a report, or NULL */
+	int64_t site;     /* links of a page lead to the first row of a copy site; or UNKNOWN */
+};
+
+#define TABLE_COLUMNS_MOST 40
+
+struct table_rows;
+
+struct table {
+	const char *name;  /* in CSV, and the anchor of the section on a page */
+	const char *title; /* NULL: only CSV has the table */
+	const struct table_column *columns;
+	size_t count;
+	void (*fill)(struct table_rows *rows, struct profile *profile);
+	enum { TABLE_ALWAYS, TABLE_ALL } report; /* TABLE_ALL: only with --all */
+	unsigned most;                           /* rows of a report without --all; 0: all rows */
+	bool of_device, of_timeline, is_wrapped;
+	bool elsewhere;           /* on a page it has no section of its own */
+	const struct table *then; /* it is in the same section of a page; or NULL */
+};
+
+/* For fill(). */
+bool table_is_csv(const struct table_rows *rows);
+bool table_is_all(const struct table_rows *rows); /* a report with --all */
+const void *table_with(const struct table_rows *rows);
+
+/*
+ * Adds the row of an item: fields of it, and a cell for each other column, in their order.  Texts
+ * must live until the table is written.  Returns the row, whose other fields may be set until the
+ * next call.
+ */
+struct table_row *table_add(struct table_rows *rows, const void *item,
+			    const struct table_cell *cells, size_t count);
+
+/* The same with the cells as arguments. */
+#define TABLE_ROW(rows, item, ...)                                        \
+	table_add(rows, item, (const struct table_cell[]){ __VA_ARGS__ }, \
+		  sizeof((const struct table_cell[]){ __VA_ARGS__ }) / sizeof(struct table_cell))
+
+/* Appends to the title; adds a sentence below the table. */
+void table_subtitle(struct table_rows *rows, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void table_say(struct table_rows *rows, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+struct table_cell table_number(int64_t value); /* UNKNOWN is n/a */
+struct table_cell table_share(int64_t part, int64_t whole);
+struct table_cell table_rate(int64_t bytes, int64_t ns);
+struct table_cell table_text(const char *text); /* as it is; writers escape it */
+struct table_cell table_text_made(struct table_rows *rows, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "solve() at solve.cu:42 (more)"; only "more" if there is no frame. */
+struct table_cell table_place(const struct profile_frame *frame, const char *more);
+
+/* A place whose name is the text. */
+struct table_cell table_place_named(const struct profile_frame *frame, const char *name);
+
+/* Returns the figure of a cell; of a rate, bytes per second. */
+int64_t table_value(enum table_unit unit, const struct table_cell *cell);
+
+struct table_cell table_mean(int64_t ns, int64_t count);
+
+/*
+ * Write a table; nothing if it has no rows and no sentences.  They omit columns that say nothing in
+ * any row.  `with` is for fill().
+ */
+void table_print(const struct table *table, const struct profile *profile, const void *with,
+		 bool all);
+
+/* `opened`: of the run that the page shows open, whose rows are anchors and have links. */
+void table_page(FILE *to, const struct table *table, const struct profile *profile,
+		const void *with, bool opened);
+
+/* As table_page(), as a section with the table's name, or under a title if not `opened`. */
+void table_section(FILE *to, const struct table *table, const struct profile *profile, bool opened);
+
+/* Returns the cells of the table's first row. */
+void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);
+
+void table_csv_head(FILE *to, const struct table *table);
+void table_csv(FILE *to, const struct table *table, const struct profile *profile);
+
+/* Returns a figure as a text: "n/a" if unknown, "-" for 0.  Lives as long as texts of show.h. */
+const char *table_figure(enum table_unit unit, int64_t value, int64_t of);
+
+/* True if a row of the page is the anchor of that copy site. */
+bool table_has_anchor(int64_t site);
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * tables.c - the list of tables, and those of kernels, calls, ranges, a timeline and the run.
+ */
+#include "tables/tables.h"
+#include "analyze/advice.h"
+#include "analyze/each.h"
+#include "names/names.h"
+#include "profile/order.h"
+#include "profile/show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct table_column kernel_columns[] = {
+	{ "kernel", "Name", TABLE_TEXT, TABLE_AT(profile_kernel, readable) },
+	{ NULL, "Time%", TABLE_SHARE },
+	{ "busy_ns", "Total", TABLE_TIME, TABLE_AT(profile_kernel, busy_ns) },
+	{ "count", "Runs", TABLE_COUNT, TABLE_AT(profile_kernel, count) },
+	{ NULL, "Avg", TABLE_TIME },
+	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_kernel, longest_ns) },
+};
+
+static void fill_kernel(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_kernel **kernels = order_kernels(profile);
+	int64_t graphs = profile->host.graph_launches, memsets = profile->memsets.count;
+
+	for (size_t i = 0; i < profile->kernel_count; i++)
+		TABLE_ROW(rows, kernels[i],
+			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
+			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
+	table_subtitle(rows, "%s%s%s%s%s",
+		       show_several(profile->host.launches, "launch", "launches"),
+		       graphs > 0 ? ", " : "",
+		       graphs > 0 ? show_several(graphs, "graph launch", "graph launches") : "",
+		       memsets > 0 ? ", " : "",
+		       memsets > 0 ? show_several(memsets, "memset", "memsets") : "");
+	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
+		table_say(rows, "The times of kernels are unknown.");
+}
+
+static const struct table_column launch_columns[] = {
+	{ "", "Launched at", TABLE_PLACE },
+	{ "device_ns", "Kernel time", TABLE_TIME, TABLE_AT(profile_launch, device_ns) },
+	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(profile_launch, kernels) },
+	{ "host_ns", "At launch", TABLE_TIME, TABLE_AT(profile_launch, host_ns) },
+};
+
+static void fill_launch(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_launch **all = order_launches(profile);
+
+	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
+		TABLE_ROW(rows, all[i],
+			  table_place(names_frame(profile, &all[i]->frames, false), ""));
+	table_subtitle(rows, "kernel time by place of launch");
+}
+
+static const struct table_column call_columns[] = {
+	{ "call", "Name", TABLE_TEXT, TABLE_AT(profile_call, name) },
+	{ "class", "Kind", TABLE_TEXT, .drop = 2, TABLE_AT(profile_call, class) },
+	{ NULL, "Wall%", TABLE_SHARE },
+	{ "total_ns", "Total", TABLE_TIME, TABLE_AT(profile_call, total_ns) },
+	{ "count", "Calls", TABLE_COUNT, TABLE_AT(profile_call, count) },
+	{ NULL, "Avg", TABLE_TIME },
+	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_call, longest_ns) },
+};
+
+static void fill_call(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_call **calls = order_calls(profile);
+
+	for (size_t i = 0; i < profile->call_count; i++)
+		TABLE_ROW(rows, calls[i], table_share(calls[i]->total_ns, profile->wall_ns),
+			  table_mean(calls[i]->total_ns, calls[i]->count));
+	table_subtitle(rows, "host time inside driver calls");
+}
+
+static const struct table_column bound_columns[] = {
+	{ "name", NULL, TABLE_TEXT, TABLE_AT(profile_bound, name) },
+	{ NULL, "What", TABLE_TEXT },
+	{ "wall_ns", "Takes at least", TABLE_TIME, TABLE_AT(profile_bound, wall_ns) },
+	{ "saves_ns", "Saves at most", TABLE_TIME, TABLE_AT(profile_bound, saves_ns) },
+	{ NULL, "Of wall", TABLE_SHARE },
+	{ "assumes", NULL, TABLE_TEXT, TABLE_AT(profile_bound, assumes) },
+};
+
+static void fill_bound(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->bound_count; i++) {
+		const struct profile_bound *bound = &profile->bounds[i];
+
+		if (bound->wall_ns < 0 || bound->saves_ns == 0)
+			continue;
+		struct table_row *row =
+			TABLE_ROW(rows, bound, table_text_made(rows, "%s", show_bound(bound->name)),
+				  table_share(bound->saves_ns, profile->wall_ns));
+		if (bound->assumes != NULL)
+			row->note = table_text_made(rows, "if %s", bound->assumes).text;
+	}
+	table_subtitle(rows, "bounds, not promises");
+}
+
+static const struct table_column range_columns[] = {
+	{ "range", "Range", TABLE_TEXT, TABLE_AT(profile_stage, name) },
+	{ "domain", NULL, TABLE_TEXT, TABLE_AT(profile_stage, domain) },
+	{ "entered", "Entered", TABLE_COUNT, TABLE_AT(profile_stage, entered) },
+	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(profile_stage, wall_ns) },
+#define STATE(field, title, heading, dropped) \
+	{ #field "_ns", heading, TABLE_TIME, dropped, TABLE_AT(profile_stage, split.field##_ns) },
+#include "base/states.def"
+	{ "h2d_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, h2d.bytes) },
+	{ "d2h_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, d2h.bytes) },
+	{ "launches", NULL, TABLE_COUNT, TABLE_AT(profile_stage, launches) },
+};
+
+static void fill_range(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->stage_count; i++)
+		table_add(rows, &profile->stages[i], NULL, 0);
+}
+
+static const struct table_column duration_columns[] = {
+	{ "kind", "Kind", TABLE_TEXT },
+	{ "name", "Name", TABLE_TEXT, TABLE_AT(each, name) },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(each, count) },
+	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(each, bytes) },
+	{ "total_ns", NULL, TABLE_TIME, TABLE_AT(each, total_ns) },
+	{ "least_ns", "Min", TABLE_TIME, TABLE_AT(each, spread.least) },
+	{ "median_ns", "Median", TABLE_TIME, TABLE_AT(each, spread.median) },
+	{ "p99_ns", "P99", TABLE_TIME, TABLE_AT(each, spread.p99) },
+	{ "most_ns", "Max", TABLE_TIME, TABLE_AT(each, spread.most) },
+};
+
+static void fill_duration(struct table_rows *rows, struct profile *profile)
+{
+	size_t count;
+	const struct each *each = each_make(profile, &count);
+
+	for (size_t i = 0; i < count; i++)
+		TABLE_ROW(rows, &each[i], table_text(each_kind_name(each[i].kind)));
+	if (profile->events.dropped > 0)
+		table_say(rows, "%s not recorded: those shorter than %s.",
+			  show_several(profile->events.dropped, "event was", "events were"),
+			  show_time(profile->events.shortest_ns));
+}
+
+static const struct table_column track_columns[] = {
+	{ "track", NULL, TABLE_TEXT },
+	{ NULL, "Track", TABLE_TEXT },
+	{ "device", NULL, TABLE_COUNT, TABLE_AT(each_track, device) },
+	{ "context", NULL, TABLE_COUNT },
+	{ "stream", NULL, TABLE_COUNT },
+	{ "tid", NULL, TABLE_COUNT },
+	{ "thread", NULL, TABLE_TEXT },
+	{ NULL, "Busy", TABLE_SHARE },
+	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(each_track, busy_ns) },
+	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(each_track, kernels) },
+	{ "kernels_ns", NULL, TABLE_TIME, TABLE_AT(each_track, kernels_ns) },
+	{ "copies", "Copies", TABLE_COUNT, TABLE_AT(each_track, copies) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(each_track, copied_bytes) },
+	{ "copies_ns", "In copies", TABLE_TIME, TABLE_AT(each_track, copies_ns) },
+	{ "waits", "Waits", TABLE_COUNT, .drop = 1, TABLE_AT(each_track, waits) },
+	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1, TABLE_AT(each_track, waits_ns) },
+	{ "calls", NULL, TABLE_COUNT, TABLE_AT(each_track, calls) },
+	{ "calls_ns", NULL, TABLE_TIME, TABLE_AT(each_track, calls_ns) },
+};
+
+static struct table_cell name_track(struct table_rows *rows, const struct each_track *row)
+{
+	if (row->track == NULL)
+		return table_text_made(rows, "device %lld", (long long)row->device);
+	if (row->device >= 0)
+		return table_text_made(rows, "stream %s, context %s",
+				       show_count(row->track->stream),
+				       show_count(row->track->context));
+	if (row->track->tid >= 0)
+		return table_text_made(rows, "thread %lld", (long long)row->track->tid);
+	return table_text_made(rows, "%s", show_several(row->track->threads, "thread", "threads"));
+}
+
+static void fill_track(struct table_rows *rows, struct profile *profile)
+{
+	static const struct profile_track none = { .kind = "device",
+						   .device = UNKNOWN,
+						   .context = UNKNOWN,
+						   .stream = UNKNOWN,
+						   .tid = UNKNOWN,
+						   .threads = UNKNOWN };
+	size_t count;
+	const struct each_track *tracks = each_tracks(profile, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_track *track =
+			tracks[i].track != NULL ? tracks[i].track : &none;
+
+		TABLE_ROW(rows, &tracks[i], table_text(track->kind), name_track(rows, &tracks[i]),
+			  table_number(track->context), table_number(track->stream),
+			  table_number(track->tid), table_text(track->name),
+			  table_share(tracks[i].busy_ns, profile->wall_ns));
+	}
+}
+
+static const struct table_column event_columns[] = {
+	{ "kind", NULL, TABLE_TEXT },
+	{ "track", NULL, TABLE_TEXT },
+	{ "device", NULL, TABLE_COUNT },
+	{ "stream", NULL, TABLE_COUNT },
+	{ "tid", NULL, TABLE_COUNT },
+	{ "start_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, start_ns) },
+	{ "duration_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, duration_ns) },
+	{ "name", NULL, TABLE_TEXT },
+	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(profile_event, bytes) },
+};
+
+static void fill_event(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->events.row_count; i++) {
+		const struct profile_event *event = &profile->events.rows[i];
+		const struct profile_track *track = &profile->events.tracks[event->track];
+
+		TABLE_ROW(rows, event, table_text(each_kind_name(event->kind)),
+			  table_text(track->kind), table_number(track->device),
+			  table_number(track->stream), table_number(track->tid),
+			  table_text(event->name >= 0 ? profile->events.names[event->name] : NULL));
+	}
+}
+
+static const struct table_column counter_columns[] = {
+	{ "counter", "Counter", TABLE_TEXT, TABLE_AT(profile_entry, name) },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(profile_entry, value) },
+};
+
+static void fill_counter(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->counters.count; i++)
+		if (profile->counters.items[i].value != 0 || table_is_csv(rows))
+			table_add(rows, &profile->counters.items[i], NULL, 0);
+}
+
+static const struct table_column option_columns[] = {
+	{ "option", "Option", TABLE_TEXT, TABLE_AT(profile_entry, name) },
+	{ "value", "Value", TABLE_TEXT, TABLE_AT(profile_entry, text) },
+};
+
+static void fill_option(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->options.count; i++)
+		table_add(rows, &profile->options.items[i], NULL, 0);
+}
+
+static const struct table_column advice_columns[] = {
+	{ "kind", NULL, TABLE_TEXT },
+	{ "what", NULL, TABLE_TEXT },
+	{ "place", NULL, TABLE_TEXT },
+	{ "saves_ns", NULL, TABLE_TIME, TABLE_AT(advice, saves_ns) },
+	{ "basis", NULL, TABLE_TEXT },
+	{ "how", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT },
+	{ "hotpin_run_does_it", NULL, TABLE_COUNT },
+};
+
+static void fill_advice(struct table_rows *rows, struct profile *profile)
+{
+	static struct advice_list list;
+
+	advice_make(profile, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct advice *entry = &list.items[i];
+
+		TABLE_ROW(rows, entry, table_text(advice_kinds[entry->kind]),
+			  table_text(entry->what), table_text(entry->where),
+			  table_text(entry->is_estimate ? "estimate" : "bound"),
+			  table_text(entry->how), table_text(entry->assumes),
+			  table_number(entry->hotpin_does_it));
+	}
+}
+
+static const struct table_column summary_columns[] = {
+	{ "program", NULL, TABLE_TEXT, TABLE_AT(profile, process.program) },
+	{ "host", NULL, TABLE_TEXT, TABLE_AT(profile, process.host) },
+	{ "device", NULL, TABLE_TEXT, TABLE_AT(profile, environment.device) },
+	{ "backend", NULL, TABLE_TEXT, TABLE_AT(profile, backend.kind) },
+	{ "wall_ns", "Wall time", TABLE_TIME, TABLE_AT(profile, wall_ns) },
+#define STATE(field, title, heading, dropped) \
+	{ #field "_ns", "  " title, TABLE_TIME, TABLE_AT(profile, split.field##_ns) },
+#include "base/states.def"
+	{ "h2d_bytes", "H2D copies", TABLE_BYTES },
+	{ "h2d_bytes_per_s", "  GB/s", TABLE_RATE },
+	{ "h2d_at_call_bytes_per_s", "  GB/s, at call", TABLE_RATE },
+	{ "d2h_bytes", "D2H copies", TABLE_BYTES },
+	{ "d2h_bytes_per_s", "  GB/s", TABLE_RATE },
+	{ "d2h_at_call_bytes_per_s", "  GB/s, at call", TABLE_RATE },
+	{ "copies", "Copies", TABLE_COUNT },
+	{ "pinned_bytes", "From pinned memory", TABLE_BYTES },
+	{ "copy_calls_ns", "Blocked in copy calls", TABLE_TIME,
+	  TABLE_AT(profile, host.copy_calls_ns) },
+	{ "waiting_for_kernels_ns", "  for kernels", TABLE_TIME,
+	  TABLE_AT(profile, host.waiting_for_kernels_ns) },
+	{ "kernel_runs", "Kernel runs", TABLE_COUNT },
+	{ "kernel_busy_ns", "  Total time", TABLE_TIME, TABLE_AT(profile, kernel_runs.busy_ns) },
+	{ "h2d_copies", NULL, TABLE_COUNT },
+	{ "h2d_ns", NULL, TABLE_TIME },
+	{ "d2h_copies", NULL, TABLE_COUNT },
+	{ "d2h_ns", NULL, TABLE_TIME },
+	{ "waits_ns", NULL, TABLE_TIME, TABLE_AT(profile, host.waits_ns) },
+	{ "saved_ns", NULL, TABLE_TIME, TABLE_AT(profile, effect.saved_ns) },
+};
+
+/* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
+static struct table_cell rate_at_call(const struct profile *profile, const char *direction)
+{
+	int64_t bytes = 0, ns = 0;
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, direction) != 0)
+			continue;
+		bytes = profile_add(bytes, row->sync_bytes);
+		ns = profile_add(ns, row->sync_ns);
+	}
+	return table_rate(bytes, ns);
+}
+
+/* Returns the bytes that CUPTI recorded, or else those that hotpin counted. */
+static int64_t pinned_bytes(const struct profile *profile)
+{
+	return profile->promotion.cupti_pinned_bytes >= 0
+		       ? profile->promotion.cupti_pinned_bytes
+		       : profile_add(profile->promotion.promoted_bytes,
+				     profile->promotion.program_pinned_bytes);
+}
+
+static void fill_summary(struct table_rows *rows, struct profile *profile)
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	bool device = strcmp(profile_view(profile), "cupti") == 0;
+
+	TABLE_ROW(rows, profile, table_number(up.bytes),
+		  table_rate(device ? up.bytes : UNKNOWN, up.host_ns), rate_at_call(profile, "h2d"),
+		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.host_ns),
+		  rate_at_call(profile, "d2h"), table_number(profile_add(up.count, down.count)),
+		  table_number(pinned_bytes(profile)),
+		  table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
+							       : profile->host.launches),
+		  table_number(up.count), table_number(up.host_ns), table_number(down.count),
+		  table_number(down.host_ns));
+}
+
+static void say_deferred(struct table_rows *rows, const struct profile *profile)
+{
+	char removed[80] = "", ahead[80] = "";
+
+	if (profile->effect.waits_removed > 0)
+		snprintf(removed, sizeof(removed), ", which removed %s",
+			 show_several(profile->effect.waits_removed, "wait", "waits"));
+	if (profile->effect.ahead_ns > 0)
+		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
+			 show_time(profile->effect.ahead_ns));
+	table_say(rows, "Deferred %s%s%s.",
+		  show_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
+}
+
+static void say_pins(struct table_rows *rows, const struct profile *profile)
+{
+	char unpinned[64] = "", took[64] = "", saved[64] = "";
+
+	if (profile->effect.unpins > 0)
+		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
+			 show_several(profile->effect.unpins, "time", "times"));
+	if (profile->effect.spent_ns > 0)
+		snprintf(took, sizeof(took), "; that took %s", show_time(profile->effect.spent_ns));
+	if (profile->effect.saved_ns > 0)
+		snprintf(saved, sizeof(saved), "%s saved about %s",
+			 took[0] != '\0' ? " and" : "; that", show_time(profile->effect.saved_ns));
+	table_say(rows, "Pinned %s%s%s%s.", show_several(profile->effect.pins, "time", "times"),
+		  unpinned, took, saved);
+}
+
+/* Only sentences: actions that did not occur, or that the profile does not record, have none. */
+static void fill_did(struct table_rows *rows, struct profile *profile)
+{
+	if (profile->effect.promoted_copies > 0)
+		table_say(rows, "Copied %s (%s) from or to buffers that it had pinned.",
+			  show_several(profile->effect.promoted_copies, "time", "times"),
+			  show_bytes(profile->effect.promoted_bytes));
+	if (profile->effect.staged_copies > 0)
+		table_say(rows, "Staged %s (%s).",
+			  show_several(profile->effect.staged_copies, "copy", "copies"),
+			  show_bytes(profile->effect.staged_bytes));
+	if (profile->effect.deferred_copies > 0)
+		say_deferred(rows, profile);
+	if (profile->effect.pins > 0)
+		say_pins(rows, profile);
+	if (profile->effect.promoted_copies > 0 && profile->promotion.cupti_pinned_bytes > 0)
+		table_say(rows, "CUPTI saw copies of %s from or to pinned memory.",
+			  show_bytes(profile->promotion.cupti_pinned_bytes));
+}
+
+#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
+
+/* clang-format off */
+const struct table table_bounds = { "bounds", "What if", FILL(bound), .of_device = true, .report = TABLE_ALL, .elsewhere = true };
+/* clang-format on */
+const struct table table_summary = { "summary", NULL, FILL(summary) };
+const struct table table_counters = { "counters", "Counters", FILL(counter), .report = TABLE_ALL,
+				      .elsewhere = true };
+const struct table table_options = { "options", "Options", FILL(option), .report = TABLE_ALL,
+				     .elsewhere = true };
+const struct table table_did = {
+	NULL, "What hotpin did", NULL, 0, fill_did, .of_device = true, .elsewhere = true
+};
+
+/* clang-format off */
+const struct table *const tables[] = {
+	&table_summary,
+	&table_copies,
+	&table_sizes,
+	&(const struct table){ "kernels", "Kernels", FILL(kernel), .most = 10, .of_device = true },
+	&(const struct table){ "launches", "Launch sites", FILL(launch), .most = 6 },
+	&(const struct table){ "calls", "CUDA API", FILL(call), .most = 8, .of_device = true },
+	&table_gaps,
+	&table_sites,
+	&table_buffers,
+	&table_repeats,
+	&table_bounds,
+	&table_did,
+	&table_python,
+	&table_functions,
+	&(const struct table){ "ranges", "NVTX ranges", FILL(range) },
+	&(const struct table){ "durations", "Durations", FILL(duration), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "tracks", "Tracks", FILL(track), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "events", NULL, FILL(event), .of_timeline = true },
+	&(const struct table){ "advice", NULL, FILL(advice) },
+	&table_counters,
+	&table_options,
+	NULL
+};
+/* clang-format on */
+
+void tables_print(const struct profile *profile, bool all)
+{
+	for (const struct table *const *at = tables; *at != NULL; at++) {
+		const struct table *table = *at;
+		bool is_of_run = !table->of_device || !profile_used_no_device(profile);
+
+		if (table->title != NULL && (all || (is_of_run && table->report == TABLE_ALWAYS)) &&
+		    (!table->of_timeline || profile->events.row_count > 0))
+			table_print(table, profile, NULL, all);
+	}
+}

@@ -1,0 +1,25 @@
+/*
+ * The tables of a profile.
+ *
+ * A new table is a list of columns, a function that fills in rows, and a line in the list of
+ * tables.c; then the report, the page and `hotpin csv` have it.
+ */
+#ifndef HP_TOOLS_TABLES_TABLES_H
+#define HP_TOOLS_TABLES_TABLES_H
+
+#include "tables/table.h"
+
+extern const struct table table_copies, table_sizes, table_sites, table_buffers, table_repeats;
+extern const struct table table_gaps, table_python, table_functions;
+extern const struct table table_bounds, table_counters, table_options, table_did;
+
+/* One row: the figures that `hotpin compare` compares. */
+extern const struct table table_summary;
+
+/* All tables, in the order of a report; ends with NULL. */
+extern const struct table *const tables[];
+
+/* Prints the tables of a report; `all`: with all rows and all tables. */
+void tables_print(const struct profile *profile, bool all);
+
+#endif
