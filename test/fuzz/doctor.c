@@ -1,7 +1,7 @@
 /*
  * doctor.c - lets libFuzzer inspect programs and scripts as `hotpin doctor` does.
  */
-#include "launch/doctor.h"
+#include "cmd/doctor.h"
 #include "file.h"
 
 #include <stdarg.h>

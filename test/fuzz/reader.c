@@ -5,7 +5,8 @@
  * names in the profile are known.
  */
 #include "system/child.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 
 #include <getopt.h>
 #include <stdarg.h>

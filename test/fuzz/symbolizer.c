@@ -2,7 +2,7 @@
  * symbolizer.c - lets libFuzzer read programs and debug files as `hotpin report` does.
  */
 #include "file.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "names/symbolize.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that each room (folder of src) includes only headers it may use.  includes.sh ROOT
+# Checks that each room (folder of src or tools) includes only headers it may use.  includes.sh ROOT
 set -u
 root=$1
 cd "$root" || exit 1
@@ -15,7 +15,7 @@ headers=$(find src tools -name '*.h')
 exec awk -v headers="$headers" '
 BEGIN {
 	# The other rooms whose headers each room may include.
-	allowed["base"] = allowed["tools"] = "base"
+	allowed["base"] = "base"
 	allowed["real"] = "base"
 	allowed["heap"] = "base real"
 	allowed["pin"] = "base real heap"
@@ -23,6 +23,16 @@ BEGIN {
 	allowed["trace"] = "base"
 	allowed["engine"] = "base real heap pin stage trace"
 	allowed["shim"] = "base real heap pin stage trace engine"
+	# The same for the folders of tools.
+	allowed["system"] = "base"
+	allowed["launch"] = "base system"
+	allowed["profile"] = "base system"
+	allowed["names"] = "base system profile"
+	allowed["analyze"] = "base system profile names"
+	allowed["tables"] = "base system profile names analyze"
+	allowed["compare"] = "base system profile names analyze tables"
+	allowed["show"] = "base system profile names analyze tables compare"
+	allowed["cmd"] = "base system profile names analyze tables compare show launch"
 	count = split(headers, names, "\n")
 	for (i = 1; i <= count; i++)
 		exists[names[i]] = 1
@@ -35,14 +45,13 @@ function complain(text) {
 
 function check_arrow(at, header,	parts) {
 	# driver.def is only a list, and needs no other header.
-	if (room == "tools" && header == "real/driver.def")
+	if (FILENAME ~ /^tools\// && header == "real/driver.def")
 		return
 	if (header ~ /^\.\.\//) {
 		complain(at ": " header ": name the room instead")
 	} else if (split(header, parts, "/") == 1) {
-		complain(at ": " header ": name the " (room == "tools" ? "folder" : "room") " too")
-	} else if (index(" " room " " allowed[room] " ", " " parts[1] " ") == 0 &&
-		   !(room == "tools" && ("tools/" header) in exists)) {
+		complain(at ": " header ": name the room too")
+	} else if (index(" " room " " allowed[room] " ", " " parts[1] " ") == 0) {
 		complain(at ": " room " may not use " parts[1] " (" header ")")
 	}
 }
@@ -59,13 +68,9 @@ function check_own_header_first(header,	own) {
 FNR == 1 {
 	first = ""
 	room = FILENAME
-	if (room !~ /^tools\//) {
-		sub(/^src\//, "", room)
-		if (sub(/\/.*/, "", room) == 0)
-			complain(FILENAME " is in no room")
-	} else {
-		room = "tools"
-	}
+	sub(/^(src|tools)\//, "", room)
+	if (sub(/\/.*/, "", room) == 0)
+		complain(FILENAME " is in no room")
 	if (!(room in allowed))
 		complain(FILENAME ": this rule does not know the room " room)
 }

@@ -3,12 +3,6 @@
  */
 #include "check.h"
 #include "compare/compare_verdict.h"
-#include "cmd/hotpin.h"
-
-void hotpin_say(const char *format, ...)
-{
-	(void)format;
-}
 
 TEST(verdicts)
 {

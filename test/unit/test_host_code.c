@@ -6,7 +6,6 @@
  */
 #include "check.h"
 #include "analyze/host_code.h"
-#include "cmd/hotpin.h"
 #include "show/page/html.h"
 #include "show/page/page.h"
 
@@ -16,11 +15,6 @@
 /* Replaces the assets of the page. */
 const char page_style[] = "", page_policy[] = "";
 const char *const page_scripts[] = { NULL };
-
-void hotpin_say(const char *format, ...)
-{
-	(void)format;
-}
 
 int __real_strcmp(const char *a, const char *b);
 int __wrap_strcmp(const char *a, const char *b);

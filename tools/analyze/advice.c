@@ -5,7 +5,7 @@
  */
 #include "analyze/advice.h"
 #include "analyze/advice_kinds.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,20 +229,20 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 
 	if (is_part(startup_ns, 5, profile)) {
 		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
-			 show_time(startup_ns), show_share(startup_ns, profile->wall_ns));
+			 text_time(startup_ns), text_share(startup_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 	if (is_part(host->import_ns, 5, profile)) {
 		snprintf(text, sizeof(text),
 			 "imports of Python modules take %s of CPU time (%s) after the first CUDA "
 			 "call",
-			 show_time(host->import_ns), show_share(host->import_ns, profile->wall_ns));
+			 text_time(host->import_ns), text_share(host->import_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 	if (is_part(kernel_ns, 5, profile)) {
 		snprintf(text, sizeof(text),
 			 "kernels take %s (%s); use a kernel profiler to optimize them",
-			 show_time(kernel_ns), show_share(kernel_ns, profile->wall_ns));
+			 text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 }
@@ -272,19 +272,19 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 	if (is_part(before_ns, 5, profile))
 		snprintf(before, sizeof(before),
 			 "%s of it came before the first CUDA call, where sampling begins",
-			 show_time(before_ns));
+			 text_time(before_ns));
 	if (before[0] != '\0' && all)
 		SAY(list->blind,
 		    "what %s of host code does: it came before the first CUDA call, where sampling "
 		    "begins",
-		    show_time(unknown_ns));
+		    text_time(unknown_ns));
 	else
 		SAY(list->blind, "what %s of host code does: %s%s has no samples in %s%s%s%s",
-		    show_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
+		    text_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
 		    host->is_python ? "Python lines that could be ported"
 				    : "functions of the program",
 		    lost ? "; C and C++ libraries used " : "",
-		    lost ? show_time(host->library_ns) : "",
+		    lost ? text_time(host->library_ns) : "",
 		    lost ? ", and their callers are not known" : "");
 }
 
@@ -303,7 +303,7 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 		return;
 	if (why != NULL && !host->is_python)
 		SAY(list->blind, "which functions take the %s of host code (%s)",
-		    show_time(host_ns), show_text(why, 120));
+		    text_time(host_ns), text_name(why, 120));
 	else
 		say_unknown(profile, list, host);
 }

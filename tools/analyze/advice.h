@@ -57,7 +57,7 @@ const char *advice_nothing(const struct advice_list *list);
 extern const char *const advice_kinds[ADVICE_KINDS];
 
 /*
- * Returns the sentence on host code for show_verdict(), from a list of the profile.  NULL: the
+ * Returns the sentence on host code for text_verdict(), from a list of the profile.  NULL: the
  * profile does not show which host code is the program's.
  */
 const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list);

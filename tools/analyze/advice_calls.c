@@ -3,7 +3,7 @@
  */
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 	SAY(advice->what, "allocate once, not in every step");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
 	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
-	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	    text_several(count, "call", "calls"), text_name(largest->name, 40));
 	/* The program's first writes to new pages take longer: no calls, no part of the bound. */
 	advice->is_estimate = is_host;
 	SAY(advice->assumes, "the longest call of each function remains%s",
@@ -115,7 +115,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	    advice_uses_torch(profile)
 		    ? "item(), cpu() and synchronize() that the loop can do without"
 		    : "waits before work on the same stream",
-	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	    text_several(count, "call", "calls"), text_name(largest->name, 40));
 	SAY(advice->assumes, "the host has other work during that time");
 }
 

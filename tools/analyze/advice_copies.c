@@ -3,7 +3,7 @@
  */
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 			    : "upload unchanged data once");
 		SAY(advice->how, "%s: %s, %s",
 		    returns ? "keep the device's copy" : "upload it before the loop",
-		    show_several(repeat->count, "copy", "copies"), show_bytes(repeat->bytes));
+		    text_several(repeat->count, "copy", "copies"), text_bytes(repeat->bytes));
 		SAY(advice->assumes, "no kernel writes to the device's copy");
 	}
 }
@@ -140,7 +140,7 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	advice_set_site(profile, advice, advice_largest_site(profile, is_small));
 	SAY(advice->what, "combine small copies");
 	SAY(advice->how, "use one copy instead of %s below 64 KiB",
-	    show_several(count, "copy", "copies"));
+	    text_several(count, "copy", "copies"));
 	SAY(advice->assumes,
 	    "no copy is needed before the last one; one copy remains and moves all bytes at "
 	    "the link's peak");

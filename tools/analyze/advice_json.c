@@ -2,14 +2,14 @@
  * advice_json.c - an entry of the advice as JSON.
  */
 #include "analyze/advice_json.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 /* File names need not be UTF-8. */
 static json_t *text(const char *value)
 {
 	json_t *made = value[0] != '\0' ? json_string(value) : json_null();
 
-	return made != NULL ? made : json_string(show_text(value, ADVICE_TEXT));
+	return made != NULL ? made : json_string(text_name(value, ADVICE_TEXT));
 }
 
 json_t *advice_json(const struct profile *profile, const struct advice *advice)

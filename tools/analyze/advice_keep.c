@@ -3,7 +3,7 @@
  */
 #include "analyze/advice_kinds.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,8 +313,8 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	if (gap != NULL)
 		advice_name_gap(profile, gap, code, sizeof(code));
 	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
-	    code, show_time(between_ns(profile, crossing)),
-	    show_several(trips->count, "round trip", "round trips"));
+	    code, text_time(between_ns(profile, crossing)),
+	    text_several(trips->count, "round trip", "round trips"));
 	if (most_of(&profile->buffers[crossing->first]) ==
 	    &profile->buffers[crossing->first].follows)
 		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
@@ -343,7 +343,7 @@ static void keep_any(const struct profile *profile, struct advice_list *list)
 	SAY(advice->what, "keep data on the device between kernels");
 	SAY(advice->how,
 	    "port the host code that uses it in between: %s of uploads, %s of downloads",
-	    show_bytes(up.bytes), show_bytes(down.bytes));
+	    text_bytes(up.bytes), text_bytes(down.bytes));
 	SAY(advice->assumes, "data stays on the device, and no call copies it");
 }
 

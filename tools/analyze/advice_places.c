@@ -4,7 +4,7 @@
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const char *buffer_name(const struct profile *profile, const struct profi
 
 	if (frame != NULL && buffer->largest_bytes > 0 && advice_runs_python(profile) &&
 	    advice_is_installed(profile, frame)) {
-		snprintf(ret, room, "%s allocated in %s", show_bytes(buffer->largest_bytes),
+		snprintf(ret, room, "%s allocated in %s", text_bytes(buffer->largest_bytes),
 			 names_module(profile, frame));
 		return ret;
 	}

@@ -8,7 +8,7 @@
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -118,10 +118,10 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	    with_copies ? " and drop its copies" : "");
 	SAY(advice->how, "%s: %s of %s%s in %s%s%s",
 	    is_python ? how_in_python(profile) : "turn its loops into kernels",
-	    show_time(function->ns), is_python ? "CPU time" : "host code",
+	    text_time(function->ns), is_python ? "CPU time" : "host code",
 	    function->calls_cuda ? " outside CUDA calls" : "",
-	    show_several(function->samples, "sample", "samples"),
-	    with_copies ? ", and copies of " : "", with_copies ? show_time(copy_ns) : "");
+	    text_several(function->samples, "sample", "samples"),
+	    with_copies ? ", and copies of " : "", with_copies ? text_time(copy_ns) : "");
 	if (with_copies)
 		SAY(advice->assumes,
 		    "it is the host code between download and upload; its kernel's own time is not "
@@ -130,7 +130,7 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		SAY(advice->assumes,
 		    "a GPU can compute it; its kernel's own time is not included; the copies of %s "
 		    "can go when all host code between them is ported",
-		    show_time(repeated->copy_ns));
+		    text_time(repeated->copy_ns));
 	else
 		SAY(advice->assumes,
 		    "a GPU can compute it; its kernel's own time and that of new copies are not "
@@ -154,8 +154,8 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
 	SAY(advice->what, "port this host code");
 	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
-	SAY(advice->how, "turn its loops into kernels: %s, %s", show_time(gap->total_ns),
-	    show_several(gap->count, "time", "times"));
+	SAY(advice->how, "turn its loops into kernels: %s, %s", text_time(gap->total_ns),
+	    text_several(gap->count, "time", "times"));
 	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }
 
@@ -178,7 +178,7 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 				  ADVICE_PLACE_COLUMNS);
 		snprintf(ret + used, room - used, "%s%s (%s)",
 			 used > 0 ? ", " : "; samples of the whole run: ", name,
-			 show_time(host->items[i].ns));
+			 text_time(host->items[i].ns));
 	}
 }
 
@@ -228,11 +228,11 @@ static void port_between(const struct profile *profile, struct advice_list *list
 	name_functions(profile, host, host_ns, code, sizeof(code));
 	if (code[0] != '\0') {
 		SAY(advice->how, "%s: %s of host code, %s of repeated copies%s", how,
-		    show_time(host_ns), show_time(trips->copy_ns), code);
+		    text_time(host_ns), text_time(trips->copy_ns), code);
 	} else {
 		name_gap(profile, largest, code, sizeof(code));
 		SAY(advice->how, "%s: %s of host code%s, %s of repeated copies", how,
-		    show_time(host_ns), code, show_time(trips->copy_ns));
+		    text_time(host_ns), code, text_time(trips->copy_ns));
 	}
 	SAY(advice->assumes,
 	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "

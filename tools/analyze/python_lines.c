@@ -3,7 +3,7 @@
  */
 #include "analyze/python_lines.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,9 +18,6 @@ size_t ranks_only(struct profile *profiles, size_t count);
  */
 int ranks_check(const struct profile *profiles, size_t count, const char *advice);
 
-/* Prints a row for each rank, and the load imbalance. */
-void ranks_show(const struct profile *profiles, size_t count);
-
 /*
  * Merges the profiles into one: adds up times, counts and bytes.  The result borrows from
  * `profiles`, so close it before them.

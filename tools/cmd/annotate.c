@@ -5,10 +5,11 @@
  */
 #include "show/annotate_file.h"
 #include "analyze/host_code.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "names/names_find.h"
 #include "names/paths.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -55,13 +56,13 @@ static void say_launches(const struct annotate_request *request, const struct li
 			     "on the GPU, with ~ if a part of it is an estimate");
 	if (none->launches != 0)
 		annotate_say(request->width, "without a source line: %s%s%s",
-			     show_several(none->launches, "launch", "launches"),
+			     text_several(none->launches, "launch", "launches"),
 			     with_kernels ? ", kernels took " : "",
 			     with_kernels ? annotate_figure(profile, none, ANNOTATE_KERNELS) : "");
 	if (profile->launches_rest.kernels > 0)
 		annotate_say(request->width, "launched from no known place: %s, %s",
-			     show_several(profile->launches_rest.kernels, "kernel", "kernels"),
-			     show_time(profile->launches_rest.device_ns));
+			     text_several(profile->launches_rest.kernels, "kernel", "kernels"),
+			     text_time(profile->launches_rest.device_ns));
 }
 
 /* Explains the columns, and reports the time that no line shows. */
@@ -79,7 +80,7 @@ static void show_foot(const struct annotate_request *request, const struct line_
 			     "host: CPU time in user space outside CUDA, by samples");
 	else
 		annotate_say(request->width, "host code was not sampled: %s",
-			     profile->sampling.why != NULL ? show_text(profile->sampling.why, 200)
+			     profile->sampling.why != NULL ? text_name(profile->sampling.why, 200)
 							   : "the profile has no samples");
 	if (profile->python_count > 0)
 		annotate_say(request->width,
@@ -87,14 +88,14 @@ static void show_foot(const struct annotate_request *request, const struct line_
 	say_launches(request, table);
 	if (none->copies != 0)
 		annotate_say(request->width, "without a source line: %s, %s",
-			     show_several(none->copies, "copy", "copies"),
-			     show_time(none->call_ns));
+			     text_several(none->copies, "copy", "copies"),
+			     text_time(none->call_ns));
 	if (none->samples != 0)
 		annotate_say(request->width, "without a source line: %s of host code",
-			     show_time(host_code_ns(profile, none->samples)));
+			     text_time(host_code_ns(profile, none->samples)));
 	if (table->cuda_samples > 0)
 		annotate_say(request->width, "inside CUDA's libraries, in no line: %s of CPU time",
-			     show_time(host_code_ns(profile, table->cuda_samples)));
+			     text_time(host_code_ns(profile, table->cuda_samples)));
 }
 
 static void show_title(const struct annotate_request *request)
@@ -102,17 +103,17 @@ static void show_title(const struct annotate_request *request)
 	const struct profile *profile = request->profile;
 
 	if (profile->stage == NULL)
-		annotate_say(request->width, "%s: %s", show_text(profile->path, 200),
-			     show_text(profile->process.program, 32));
+		annotate_say(request->width, "%s: %s", text_name(profile->path, 200),
+			     text_name(profile->process.program, 32));
 	else
-		annotate_say(request->width, "%s: %s, stage \"%s\"", show_text(profile->path, 200),
-			     show_text(profile->process.program, 32),
-			     show_text(profile->stage, 80));
+		annotate_say(request->width, "%s: %s, stage \"%s\"", text_name(profile->path, 200),
+			     text_name(profile->process.program, 32),
+			     text_name(profile->stage, 80));
 	if (profile->other_build != NULL)
 		annotate_say(request->width,
 			     "  note: %s differs from the file that was profiled, so its lines are "
 			     "unknown",
-			     show_text(profile->other_build, 200));
+			     text_name(profile->other_build, 200));
 }
 
 /* Returns the files that share the longest end of their path with `name` or its real path. */
@@ -160,10 +161,10 @@ static int annotate_one(const struct annotate_request *request, const struct lin
 	}
 	hotpin_say(count == 0 ? "the profile has no figures for %s; it has figures for"
 			      : "%s could be any of",
-		   show_text(request->where.file, 200));
+		   text_name(request->where.file, 200));
 	for (size_t i = 0; i < (count == 0 ? table->count : count) && i < 20; i++)
 		fprintf(stderr, "  %s\n",
-			show_text(count == 0 ? table->files[i].path : found[i]->path, 200));
+			text_name(count == 0 ? table->files[i].path : found[i]->path, 200));
 	return EXIT_FAILURE;
 }
 
@@ -182,9 +183,9 @@ static int annotate_most(const struct annotate_request *request, const struct li
 	}
 	if (shown < table->count)
 		printf("\nless time in %s:\n",
-		       show_several((int64_t)(table->count - shown), "more file", "more files"));
+		       text_several((int64_t)(table->count - shown), "more file", "more files"));
 	for (size_t i = shown; i < table->count && i < shown + FILES_MOST; i++)
-		printf("  %9s  %s\n", show_time(lines_ns(profile, &table->files[i].sum)),
+		printf("  %9s  %s\n", text_time(lines_ns(profile, &table->files[i].sum)),
 		       annotate_path_end(table->files[i].path, request->width - 13));
 	show_foot(request, table);
 	return 0;
@@ -203,16 +204,16 @@ static int annotate(const struct annotate_request *request)
 	if (profile_used_no_device(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code, because the "
 			   "program used no device; use a CPU profiler",
-			   show_text(profile->path, 80));
+			   text_name(profile->path, 80));
 	else if (profile->site_count == 0 && profile->launch_count == 0 && !lines_has_host(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
 			   "`hotpin run -o FILE`",
-			   show_text(profile->path, 200));
+			   text_name(profile->path, 200));
 	else
 		hotpin_say("no source line is known; compile the program with -g");
 	if (profile->other_build != NULL)
 		hotpin_say("%s differs from the file that was profiled",
-			   show_text(profile->other_build, 200));
+			   text_name(profile->other_build, 200));
 	return EXIT_FAILURE;
 }
 

@@ -5,10 +5,11 @@
  * `hotpin run` commands, and `hotpin compare` compares their profiles.
  */
 #include "compare/compare.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "system/progress.h"
-#include "profile/show.h"
-#include "analyze/spread.h"
+#include "profile/texts.h"
+#include "analyze/statistics.h"
 #include "launch/writable.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -67,7 +68,7 @@ static int check_request(const struct bench *bench)
 	else if (bench->words == 0)
 		hotpin_say("no program to run; name one");
 	else if (strchr(prefix_of(bench), '%') != NULL)
-		hotpin_say("-o %s: PREFIX must not contain %%", show_text(prefix_of(bench), 200));
+		hotpin_say("-o %s: PREFIX must not contain %%", text_name(prefix_of(bench), 200));
 	else
 		return -1;
 	return hotpin_misused("bench");
@@ -257,7 +258,7 @@ static void show_errors(int errors)
 /* True if the run succeeded; otherwise reports how it ended. */
 static bool ended_well(const struct bench *bench, enum way way, int status)
 {
-	const char *name = show_text(bench->command[0], 60);
+	const char *name = text_name(bench->command[0], 60);
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
@@ -305,8 +306,8 @@ static int64_t time_one(const struct bench *bench, enum way way, char *file, boo
 		show_errors(errors);
 	if (well && file != NULL && access(file, F_OK) < 0) {
 		hotpin_say("%s (%s) wrote no profile; `hotpin doctor %s` may say why",
-			   show_text(bench->command[0], 60), way_names[way],
-			   show_text(bench->command[0], 60));
+			   text_name(bench->command[0], 60), way_names[way],
+			   text_name(bench->command[0], 60));
 		well = false;
 	}
 	if (errors >= 0)
@@ -327,7 +328,7 @@ static bool can_write(const struct bench *bench)
 	int error = writable_try(file, WRITABLE_REPLACE);
 
 	if (error < 0)
-		hotpin_say("cannot write %s: %s; name another PREFIX with -o", show_text(file, 200),
+		hotpin_say("cannot write %s: %s; name another PREFIX with -o", text_name(file, 200),
 			   strerror(-error));
 	free(file);
 	return error == 0;
@@ -377,27 +378,28 @@ static void show_difference(int64_t plain_ns, int64_t ns)
 
 static void show_times(const struct bench *bench)
 {
-	struct spread spreads[WAYS];
+	struct statistics spreads[WAYS];
 
-	printf("%s, %s: wall times\n  %-10s %10s %10s %10s %8s\n", show_text(bench->command[0], 60),
-	       show_several(bench->turns, "turn", "turns"), "", "median", "least", "most",
+	printf("%s, %s: wall times\n  %-10s %10s %10s %10s %8s\n", text_name(bench->command[0], 60),
+	       text_several(bench->turns, "turn", "turns"), "", "median", "least", "most",
 	       "spread");
 	for (int way = 0; way < WAYS; way++) {
-		struct spread *spread = &spreads[way];
+		struct statistics *spread = &spreads[way];
 		char width[16] = "-";
 
-		*spread = spread_of(bench->times[way], (size_t)bench->turns);
-		unsigned tenths = spread_tenths(spread), noise = spread_tenths(&spreads[PLAIN]);
+		*spread = statistics_of(bench->times[way], (size_t)bench->turns);
+		unsigned tenths = statistics_tenths(spread),
+			 noise = statistics_tenths(&spreads[PLAIN]);
 		if (bench->turns > 1)
 			snprintf(width, sizeof(width), "%u.%u %%", tenths / 10, tenths % 10);
-		printf("  %-10s %10s %10s %10s %8s", way_names[way], show_time(spread->median),
-		       show_time(spread->least), show_time(spread->most), width);
+		printf("  %-10s %10s %10s %10s %8s", way_names[way], text_time(spread->median),
+		       text_time(spread->least), text_time(spread->most), width);
 		noise = tenths > noise ? tenths : noise;
 		noise = noise > COMPARE_NOISE_TENTHS ? noise : COMPARE_NOISE_TENTHS;
 		if (way == PLAIN)
 			puts("");
 		else if (bench->turns > 1 &&
-			 show_is_same(spreads[PLAIN].median, spread->median, noise))
+			 text_is_same(spreads[PLAIN].median, spread->median, noise))
 			puts("  as plain, within the noise");
 		else
 			show_difference(spreads[PLAIN].median, spread->median);
@@ -405,9 +407,9 @@ static void show_times(const struct bench *bench)
 	for (int way = 0; way < 2; way++) {
 		char *const *files = bench->files + way * bench->turns;
 
-		printf(way == 0 ? "profiles: %s" : " and %s", show_text(files[0], 200));
+		printf(way == 0 ? "profiles: %s" : " and %s", text_name(files[0], 200));
 		if (bench->turns > 1)
-			printf(" .. %s", show_text(files[bench->turns - 1], 200));
+			printf(" .. %s", text_name(files[bench->turns - 1], 200));
 	}
 	puts("\n");
 }

@@ -4,12 +4,13 @@
  * Files of one stage are its repeats, which tell how much of a difference is noise, or its ranks.
  */
 #include "compare/compare.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
 #include "analyze/site_merge.h"
 #include "analyze/ranks.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ static const char *against(const struct compare_stage *before, const struct comp
 	else if (was == is || (verdict == COMPARE_UNCLEAR && is_known(before, after, noise)))
 		snprintf(ret, room, "cannot be distinguished from %s", name_of(before, form));
 	else
-		snprintf(ret, room, "takes %s than %s (%s)", show_change(was, is),
+		snprintf(ret, room, "takes %s than %s (%s)", text_change(was, is),
 			 name_of(before, form), compare_how_much(was, is));
 	return ret;
 }
@@ -243,7 +244,7 @@ static int compare(struct profile *profiles, size_t count, bool force, const str
 		hotpin_say(
 			"all files are of stage \"%s\", so there is nothing to compare; also name "
 			"a file of another stage",
-			show_text(profiles[0].stage, 60));
+			text_name(profiles[0].stage, 60));
 	if (used > 1)
 		status = compare_all(stages, used, force, noise, form);
 	compare_stages_free(stages, used);

@@ -4,13 +4,14 @@
  * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty.  Texts are quoted.
  */
 #include "show/folded.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "names/names.h"
 #include "names/names_find.h"
 #include "analyze/site_merge.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
-#include "system/target.h"
+#include "system/output.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const struct table *table_named(const char *name)
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->name != NULL && strcmp((*table)->name, name) == 0)
 			return *table;
-	hotpin_say("there is no table %s; there are:", show_text(name, 40));
+	hotpin_say("there is no table %s; there are:", text_name(name, 40));
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->name != NULL)
 			fprintf(stderr, "  %s\n", (*table)->name);
@@ -35,7 +36,7 @@ static bool has_events(const struct profile *profiles, size_t count)
 		if (profiles[i].events.known)
 			return true;
 	hotpin_say("no timeline in %s; run the program with --profile=trace",
-		   count == 1 ? show_text(profiles[0].path, 200) : "any of these files");
+		   count == 1 ? text_name(profiles[0].path, 200) : "any of these files");
 	return false;
 }
 
@@ -69,7 +70,7 @@ int hotpin_csv(int argc, char **argv)
 	const struct table *table = NULL;
 	const char *path = NULL;
 	bool folded = false;
-	struct target target;
+	struct output output;
 	int option, status = EXIT_FAILURE;
 
 	while ((option = getopt_long(argc, argv, "ho:t:", longs, NULL)) != -1) {
@@ -96,18 +97,18 @@ int hotpin_csv(int argc, char **argv)
 	}
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (target_open(&target, path, argv + optind, count, false) < 0)
+	if (output_open(&output, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = profile_open_all(argv + optind, count);
 	if (profiles == NULL) {
-		target_drop(&target);
+		output_drop(&output);
 		return EXIT_FAILURE;
 	}
-	if (folded ? write_folded(target.to, profiles, count)
-		   : write_table(target.to, table, profiles, count))
-		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	if (folded ? write_folded(output.to, profiles, count)
+		   : write_table(output.to, table, profiles, count))
+		status = output_close(&output) < 0 ? EXIT_FAILURE : 0;
 	else
-		target_drop(&target);
+		output_drop(&output);
 	profile_close_all(profiles, count);
 	return status;
 }

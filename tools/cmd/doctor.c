@@ -5,8 +5,9 @@
  * Users run it when something is broken.  So it must survive a driver that crashes or hangs and a
  * damaged program file, and must not judge anything that it could not check.
  */
-#include "launch/doctor.h"
-#include "cmd/hotpin.h"
+#include "cmd/doctor.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "show/layout.h"
 #include "launch/library.h"
 #include "launch/writable.h"

@@ -4,9 +4,10 @@
  * doc/options.md and libhotpin(7) are made from the Markdown and man forms, so these forms show
  * defaults instead of the values of this environment.
  */
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "show/layout.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/options.h"
 #include "base/units.h"
 
@@ -116,7 +117,7 @@ static void show_lines(const struct hp_option_row *row, void *arg)
 	bool is_default = strcmp(row->value, row->dflt) == 0;
 
 	(void)arg;
-	printf("%s=%s%s\n", row->variable, show_text(row->value, HP_TEXT_MAX),
+	printf("%s=%s%s\n", row->variable, text_name(row->value, HP_TEXT_MAX),
 	       is_default ? "" : "  (set here)");
 	layout_say(4, "    %s", row->help);
 	layout_say(4, "    %s%s%s", row->accepts, row->dflt[0] != '\0' ? "; default " : "",

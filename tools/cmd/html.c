@@ -5,15 +5,16 @@
  * sections, and the advice links to rows of tables further below.
  */
 #include "show/page/html.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "names/names_find.h"
 #include "show/page/page.h"
 #include "analyze/site_merge.h"
 #include "system/progress.h"
 #include "analyze/ranks.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
-#include "system/target.h"
+#include "system/output.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void notes(FILE *to, const struct profile *profile)
 			 "figures end there.");
 	if (profile->process.exit_status > 0) {
 		snprintf(text, sizeof(text), "The program exited with %s.",
-			 show_count(profile->process.exit_status));
+			 text_count(profile->process.exit_status));
 		note(to, text);
 	}
 	if (profile->environment.stand_in)
@@ -81,7 +82,7 @@ static void notes(FILE *to, const struct profile *profile)
 		     "Records are missing: CUPTI did not deliver all before the program ended.");
 	for (size_t i = 0; i < profile->warning_count; i++)
 		if (!is_told(profile, profile->warnings[i]))
-			note(to, show_text(profile->warnings[i], 300));
+			note(to, text_name(profile->warnings[i], 300));
 }
 
 struct remarks {
@@ -121,23 +122,23 @@ static void comparison_notes(FILE *to, const struct stages *stages)
 /* Writes "one.json", the device, the day. */
 static void facts(FILE *to, const struct profile *profile)
 {
-	fprintf(to, "<p class=\"soft\">%s, ", show_time(profile->wall_ns));
+	fprintf(to, "<p class=\"soft\">%s, ", text_time(profile->wall_ns));
 	if (profile_used_no_device(profile))
 		fputs("no device was used", to);
 	else
 		page_text(to, profile->environment.device != NULL
-				      ? show_text(profile->environment.device, 64)
+				      ? text_name(profile->environment.device, 64)
 				      : "device n/a");
 	if (profile->environment.driver_version >= 0 && !profile_used_no_device(profile))
-		fprintf(to, ", CUDA %s", show_cuda_version(profile->environment.driver_version));
+		fprintf(to, ", CUDA %s", text_cuda_version(profile->environment.driver_version));
 	fputs(", ", to);
-	page_text(to, show_text(profile->process.host, 64));
+	page_text(to, text_name(profile->process.host, 64));
 	if (profile->process.rank != NULL) {
 		fputs(", rank ", to);
-		page_text(to, show_text(profile->process.rank, 16));
+		page_text(to, text_name(profile->process.rank, 16));
 	}
 	fputs(", ended ", to);
-	page_text(to, show_when(profile->process.ended_utc));
+	page_text(to, text_when(profile->process.ended_utc));
 	fputs("</p>\n", to);
 }
 
@@ -152,12 +153,12 @@ static void verdict(FILE *to, const struct stages *stages)
 
 	fputs("<p class=\"headline\">", to);
 	page_text(to, compare_name(last));
-	if (was_ns == is_ns || (is_known && show_is_same(was_ns, is_ns, noise_tenths))) {
+	if (was_ns == is_ns || (is_known && text_is_same(was_ns, is_ns, noise_tenths))) {
 		fputs(" takes as long as ", to);
 		page_text(to, compare_name(before));
 		fputs(is_known ? ", within the noise" : "", to);
 	} else {
-		fprintf(to, " takes %s than ", show_change(was_ns, is_ns));
+		fprintf(to, " takes %s than ", text_change(was_ns, is_ns));
 		page_text(to, compare_name(before));
 		fprintf(to, " (%s)", compare_how_much(was_ns, is_ns));
 	}
@@ -168,7 +169,7 @@ static void verdict(FILE *to, const struct stages *stages)
 		fputs("; in all, from ", to);
 		page_text(to, compare_name(first));
 		if (compare_has_noise(first, last) &&
-		    show_is_same(first_ns, is_ns, compare_noise(first, last, COMPARE_NOISE_TENTHS)))
+		    text_is_same(first_ns, is_ns, compare_noise(first, last, COMPARE_NOISE_TENTHS)))
 			fputs(": within the noise", to);
 		else
 			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));
@@ -187,17 +188,17 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 	const struct profile *run = run_of(last);
 
 	fputs("<header>\n<h1>", to);
-	page_text(to, show_text(run->process.program, 40));
+	page_text(to, text_name(run->process.program, 40));
 	fputs(" <span>", to);
 	if (run->stage != run->path)
-		page_text(to, show_text(run->stage, 80));
+		page_text(to, text_name(run->stage, 80));
 	if (stages->count > 1)
 		fprintf(to, ", the last of %zu stages", stages->count);
 	fputs("</span></h1>\n", to);
 	facts(to, run);
 	if (last->repeated)
 		fprintf(to, "<p class=\"soft\">The median of %zu runs, %s to %s.</p>\n",
-			last->run_count, show_time(last->least_ns), show_time(last->most_ns));
+			last->run_count, text_time(last->least_ns), text_time(last->most_ns));
 	if (is_of_ranks(last))
 		fprintf(to, "<p class=\"soft\">The slowest of %zu ranks.</p>\n", last->run_count);
 	if (stages->count > 1)
@@ -234,8 +235,8 @@ static void opened_run(FILE *to, struct profile *profile, const struct source_wh
 static void folded_run(FILE *to, const struct profile *profile, bool with_advice)
 {
 	fputs("<details><summary>", to);
-	page_text(to, show_text(profile->stage, 80));
-	fprintf(to, ", %s</summary>\n", show_time(profile->wall_ns));
+	page_text(to, text_name(profile->stage, 80));
+	fprintf(to, ", %s</summary>\n", text_time(profile->wall_ns));
 	facts(to, profile);
 	notes(to, profile);
 	html_time(to, profile);
@@ -272,16 +273,16 @@ static void sum(FILE *to, const struct compare_stage *stage)
 
 static void say_no_source(FILE *to, const struct profile *profile)
 {
-	char text[SHOW_BYTES(200) + 120];
+	char text[TEXT_BYTES(200) + 120];
 
 	if (profile->missing != NULL)
 		snprintf(text, sizeof(text),
 			 "No source line is known: %s, which was profiled, is not on this machine.",
-			 show_text(profile->missing, 200));
+			 text_name(profile->missing, 200));
 	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
 		snprintf(text, sizeof(text),
 			 "No source line is known: %s differs from the file that was profiled.",
-			 show_text(profile->other_build, 200));
+			 text_name(profile->other_build, 200));
 	else
 		snprintf(text, sizeof(text),
 			 "No source line is known; compile the program with -g.");
@@ -297,7 +298,7 @@ static void say_timeline(FILE *to, const struct profile *profile)
 		return;
 	}
 	fputs("<p class=\"soft\">The timeline: hotpin trace -o timeline.json ", to);
-	page_text(to, show_text(profile->path, 200));
+	page_text(to, text_name(profile->path, 200));
 	fputs(" writes it; open timeline.json at ui.perfetto.dev.</p>\n", to);
 }
 
@@ -305,9 +306,9 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 {
 	const struct compare_stage *last = last_of(stages);
 	const struct profile *run = run_of(last);
-	char of[SHOW_BYTES(40)];
+	char of[TEXT_BYTES(40)];
 
-	snprintf(of, sizeof(of), "%s", show_text(run->stage, 40));
+	snprintf(of, sizeof(of), "%s", text_name(run->stage, 40));
 
 	if (stages->count > 1)
 		html_stages(to, stages->items, stages->count);
@@ -327,7 +328,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 static void write_page(FILE *to, const struct stages *stages)
 {
 	const struct profile *run = run_of(last_of(stages));
-	char *parts[2] = { NULL }, title[SHOW_BYTES(120) + 32];
+	char *parts[2] = { NULL }, title[TEXT_BYTES(120) + 32];
 	size_t bytes;
 	FILE *below = open_memstream(&parts[1], &bytes), *above = open_memstream(&parts[0], &bytes);
 	struct advice_list advice;
@@ -341,8 +342,8 @@ static void write_page(FILE *to, const struct stages *stages)
 	sections_above(above, stages, &advice);
 	fclose(below);
 	fclose(above);
-	snprintf(title, sizeof(title), "hotpin: %s, %s", show_text(run->process.program, 40),
-		 show_text(run->stage, 80));
+	snprintf(title, sizeof(title), "hotpin: %s, %s", text_name(run->process.program, 40),
+		 text_name(run->stage, 80));
 	page_begin(to, title);
 	head(to, stages, &advice);
 	fputs(parts[0], to);
@@ -380,24 +381,24 @@ static bool is_for_terminal(const char *path)
 static int write_files(const char *path, char **files, size_t count,
 		       const struct source_where *sources)
 {
-	struct target target;
+	struct output output;
 	int status = EXIT_FAILURE;
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (target_open(&target, path, files, count, false) < 0)
+	if (output_open(&output, path, files, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = profile_open_all(files, count);
 	if (profiles == NULL) {
-		target_drop(&target);
+		output_drop(&output);
 		return EXIT_FAILURE;
 	}
-	if (write_stages(target.to, profiles, count, sources) == 0) {
+	if (write_stages(output.to, profiles, count, sources) == 0) {
 		/* Who may read the page need not be allowed to read the sources. */
 		if (html_source_say())
-			target.mode = S_IRUSR | S_IWUSR;
-		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
+			output.mode = S_IRUSR | S_IWUSR;
+		status = output_close(&output) < 0 ? EXIT_FAILURE : 0;
 	} else {
-		target_drop(&target);
+		output_drop(&output);
 	}
 	profile_close_all(profiles, count);
 	return status;

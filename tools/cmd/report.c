@@ -4,13 +4,15 @@
  * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
  */
 #include "cmd/report.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
 #include "analyze/site_merge.h"
 #include "analyze/ranks.h"
 #include "show/report_advice.h"
-#include "profile/show.h"
+#include "show/report_ranks.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
 
@@ -27,46 +29,46 @@ static const char *rank_of(const struct profile *profile, char *ret, size_t room
 {
 	ret[0] = '\0';
 	if (profile->process.rank != NULL)
-		snprintf(ret, room, "  rank %s", show_text(profile->process.rank, 16));
+		snprintf(ret, room, "  rank %s", text_name(profile->process.rank, 16));
 	if (profile->process.rank != NULL && profile->process.ranks >= 0)
 		snprintf(ret + strlen(ret), room - strlen(ret), " of %s",
-			 show_count(profile->process.ranks));
+			 text_count(profile->process.ranks));
 	return ret;
 }
 
 static void head(const struct profile *profile)
 {
-	char rank[128], stage[SHOW_BYTES(80) + 8] = "", device[SHOW_BYTES(64) + 40] = "";
+	char rank[128], stage[TEXT_BYTES(80) + 8] = "", device[TEXT_BYTES(64) + 40] = "";
 	bool device_times = strcmp(profile_view(profile), "cupti") == 0;
 
 	if (profile->stage != NULL)
-		snprintf(stage, sizeof(stage), "  \"%s\"", show_text(profile->stage, 80));
+		snprintf(stage, sizeof(stage), "  \"%s\"", text_name(profile->stage, 80));
 	if (profile_used_no_device(profile))
 		snprintf(device, sizeof(device), "  no device was used");
 	else
 		snprintf(device, sizeof(device), "%s%s%s%s",
 			 profile->environment.device != NULL ? "  " : "",
 			 profile->environment.device != NULL
-				 ? show_text(profile->environment.device, 64)
+				 ? text_name(profile->environment.device, 64)
 				 : "",
 			 profile->environment.driver_version >= 0 ? "  CUDA " : "",
 			 profile->environment.driver_version >= 0
-				 ? show_cuda_version(profile->environment.driver_version)
+				 ? text_cuda_version(profile->environment.driver_version)
 				 : "");
-	layout_say(4, "%s%s%s  %s%s", show_text(profile->process.program, 32), stage,
-		   rank_of(profile, rank, sizeof(rank)), show_time(profile->wall_ns), device);
+	layout_say(4, "%s%s%s  %s%s", text_name(profile->process.program, 32), stage,
+		   rank_of(profile, rank, sizeof(rank)), text_time(profile->wall_ns), device);
 	if (first_only)
 		return;
 	layout_say(4, "%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
-		   show_text(profile->path, 200), (long long)profile->process.pid,
-		   show_text(profile->process.host, 64), show_when(profile->process.ended_utc),
+		   text_name(profile->path, 200), (long long)profile->process.pid,
+		   text_name(profile->process.host, 64), text_when(profile->process.ended_utc),
 		   profile_used_no_device(profile) ? "no CUPTI"
 		   : device_times                  ? "CUPTI "
 						   : "times at the call",
 		   device_times && !profile_used_no_device(profile)
-			   ? show_cupti_version(profile->environment.cupti_version)
+			   ? text_cupti_version(profile->environment.cupti_version)
 			   : "",
-		   show_text(profile->hotpin_version, 16));
+		   text_name(profile->hotpin_version, 16));
 }
 
 /* Prints the notes that a reader needs before any figure. */
@@ -79,7 +81,7 @@ static void notes(const struct profile *profile)
 			"all figures end there");
 	if (profile->process.exit_status > 0)
 		layout_say(4, "note: the program exited with %s",
-			   show_count(profile->process.exit_status));
+			   text_count(profile->process.exit_status));
 	if (profile->environment.stand_in)
 		layout_say(4,
 			   "note: this ran on the stand-in device; all device times are modeled");
@@ -93,20 +95,20 @@ static void notes(const struct profile *profile)
 		layout_say(4,
 			   "note: %s differs from the file that was profiled, so its symbols are "
 			   "unavailable",
-			   show_text(profile->other_build, 200));
+			   text_name(profile->other_build, 200));
 	else if (profile->missing != NULL)
 		layout_say(
 			4,
 			"note: %s is not on this machine, so its symbols are unavailable; `hotpin "
 			"resolve` stores them where the program ran",
-			show_text(profile->missing, 200));
+			text_name(profile->missing, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
-		layout_say(4, "note: %s", show_text(profile->warnings[i], 200));
+		layout_say(4, "note: %s", text_name(profile->warnings[i], 200));
 		told |= strstr(profile->warnings[i], "no device times") != NULL;
 	}
 	if (profile->backend.why != NULL && !told && !profile_used_no_device(profile))
-		layout_say(4, "note: no device times: %s", show_text(profile->backend.why, 200));
+		layout_say(4, "note: no device times: %s", text_name(profile->backend.why, 200));
 }
 
 static bool has_notes(const struct profile *profile)
@@ -119,7 +121,7 @@ static bool has_notes(const struct profile *profile)
 /* Says in sentences which state takes most time, and how copies affect the host. */
 static void sentence(const struct profile *profile, const char *on_host_code)
 {
-	const char *verdict = show_verdict(profile, on_host_code);
+	const char *verdict = text_verdict(profile, on_host_code);
 	int64_t copies_ns = profile->host.copy_calls_ns, kernels_ns = profile->kernel_runs.busy_ns;
 
 	if (verdict != NULL)
@@ -128,10 +130,10 @@ static void sentence(const struct profile *profile, const char *on_host_code)
 		return;
 	if (kernels_ns > 0 && copies_ns / kernels_ns >= 2)
 		layout_say(0, "Copies block the host for %s to feed %s of kernels (%lld:1).",
-			   show_time(copies_ns), show_time(kernels_ns),
+			   text_time(copies_ns), text_time(kernels_ns),
 			   (long long)((copies_ns + kernels_ns / 2) / kernels_ns));
 	else
-		layout_say(0, "Copies block the host for %s.", show_time(copies_ns));
+		layout_say(0, "Copies block the host for %s.", text_time(copies_ns));
 }
 
 static const struct layout_column time_columns[] = {
@@ -145,7 +147,7 @@ static void time_row(struct layout_table *table, const char *name, int64_t ns, c
 		     unsigned tenths)
 {
 	layout_cell(table, "  %s", name);
-	layout_cell(table, "%s", show_time(ns));
+	layout_cell(table, "%s", text_time(ns));
 	layout_cell(table, "%s", share);
 	layout_cell(table, "%s", layout_bar(tenths, 20));
 	layout_row(table);
@@ -154,18 +156,18 @@ static void time_row(struct layout_table *table, const char *name, int64_t ns, c
 static void unsplit(const struct profile *profile, struct layout_table *table)
 {
 	time_row(table, "In copy calls", profile->host.copy_calls_ns,
-		 show_share(profile->host.copy_calls_ns, profile->wall_ns), 0);
+		 text_share(profile->host.copy_calls_ns, profile->wall_ns), 0);
 	if (profile->host.waits_ns != 0)
 		time_row(table, "In waits", profile->host.waits_ns,
-			 show_share(profile->host.waits_ns, profile->wall_ns), 0);
+			 text_share(profile->host.waits_ns, profile->wall_ns), 0);
 	layout_print(table, all_rows);
-	layout_say(4, "  %s", show_no_split(profile));
+	layout_say(4, "  %s", text_no_split(profile));
 }
 
 static void wall(const struct profile *profile)
 {
 	struct layout_table *table = layout_table(time_columns, HP_LEN(time_columns));
-	unsigned tenths[SHOW_PARTS];
+	unsigned tenths[TEXT_PARTS];
 
 	putchar('\n');
 	time_row(table, "Wall time", profile->wall_ns, "", 0);
@@ -173,15 +175,15 @@ static void wall(const struct profile *profile)
 		unsplit(profile, table);
 		return;
 	}
-	show_split_tenths(&profile->split, tenths);
-	for (int part = 0; part < SHOW_PARTS; part++) {
-		int64_t ns = show_part_ns(&profile->split, part);
+	text_split_tenths(&profile->split, tenths);
+	for (int part = 0; part < TEXT_PARTS; part++) {
+		int64_t ns = text_part_ns(&profile->split, part);
 		char share[16];
 
 		if (ns == 0)
 			continue;
 		snprintf(share, sizeof(share), "%u.%u %%", tenths[part] / 10, tenths[part] % 10);
-		time_row(table, show_parts[part].title, ns, ns < 0 ? "" : share, tenths[part]);
+		time_row(table, text_parts[part].title, ns, ns < 0 ? "" : share, tenths[part]);
 	}
 	layout_print(table, all_rows);
 
@@ -190,11 +192,11 @@ static void wall(const struct profile *profile)
 
 	if (profile->split.overlap_ns > 0)
 		snprintf(overlap, sizeof(overlap), "kernels overlap %s of the copy time",
-			 show_share(profile->split.overlap_ns, moving));
+			 text_share(profile->split.overlap_ns, moving));
 	if (moving > 0)
 		layout_say(
 			2, "  The device works %s of the time; %s.",
-			show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns),
+			text_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns),
 			overlap);
 }
 
@@ -210,14 +212,14 @@ static void host(const struct profile *profile)
 		for (size_t i = 0; i < HP_LEN(ns); i++)
 			if (ns[i] > 0)
 				snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts),
-					 "%s %s %s", parts[0] != '\0' ? "," : ":", show_time(ns[i]),
+					 "%s %s %s", parts[0] != '\0' ? "," : ":", text_time(ns[i]),
 					 names[i]);
 		layout_say(4, "  Blocked in copy calls for %s%s.",
-			   show_time(profile->host.copy_calls_ns), parts);
+			   text_time(profile->host.copy_calls_ns), parts);
 	}
 	if (profile->host.waits > 0)
-		layout_say(4, "  Blocked in waits for %s, %s.", show_time(profile->host.waits_ns),
-			   show_several(profile->host.waits, "call", "calls"));
+		layout_say(4, "  Blocked in waits for %s, %s.", text_time(profile->host.waits_ns),
+			   text_several(profile->host.waits, "call", "calls"));
 }
 
 static void records(const struct profile *profile)
@@ -230,8 +232,8 @@ static void records(const struct profile *profile)
 	for (size_t i = 0; i < HP_LEN(counts); i++)
 		if (counts[i] > 0)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %s",
-				 show_count(counts[i]), what[i]);
-	layout_say(2, "Records: %s read%s.", show_count(profile->records.read), text);
+				 text_count(counts[i]), what[i]);
+	layout_say(2, "Records: %s read%s.", text_count(profile->records.read), text);
 }
 
 static void tail(const struct profile *profile)
@@ -243,16 +245,16 @@ static void tail(const struct profile *profile)
 	putchar('\n');
 	if (profile->coverage.cupti_copies >= 0)
 		layout_say(2, "Copies: %s seen by CUPTI, %s by hotpin.",
-			   show_count(profile->coverage.cupti_copies),
-			   show_count(profile->coverage.hotpin_copies));
+			   text_count(profile->coverage.cupti_copies),
+			   text_count(profile->coverage.hotpin_copies));
 	if (all_rows && profile->records.read >= 0)
 		records(profile);
 	if (cost >= 0 && profile_is_part(profile))
 		layout_say(2, "Profiling the whole run cost about %s, without CUPTI's own work.",
-			   show_time(cost));
+			   text_time(cost));
 	else if (cost >= 0)
 		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
-			   show_time(cost), show_share(cost, profile->wall_ns));
+			   text_time(cost), text_share(cost, profile->wall_ns));
 	if (!all_rows)
 		layout_say(2, "--all shows more rows, sizes, bounds, counters and options.");
 }
@@ -288,7 +290,7 @@ static const char *report_slowest(const struct profile *profiles, size_t count)
 		if (profiles[i].wall_ns > slowest->wall_ns)
 			slowest = &profiles[i];
 	advice_make(slowest, &advice);
-	layout_say(4, "\nTHE SLOWEST RANK: %s", show_text(slowest->path, 200));
+	layout_say(4, "\nTHE SLOWEST RANK: %s", text_name(slowest->path, 200));
 	report_advice(slowest, &advice, all_rows);
 	return advice_on_host_code(slowest, &advice);
 }
@@ -311,7 +313,7 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 		head(&profiles[i]);
 		notes(&profiles[i]);
 	}
-	ranks_show(profiles, count);
+	report_rank_table(profiles, count);
 	ranks_merge(profiles, count, &merged);
 	const char *on_host_code = report_slowest(profiles, count);
 	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");

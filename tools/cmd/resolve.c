@@ -5,11 +5,12 @@
  * does not know.
  */
 #include "analyze/advice_json.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
-#include "profile/show.h"
-#include "system/target.h"
+#include "profile/texts.h"
+#include "system/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,8 +117,8 @@ static void tell_nameless(const struct profile *profile, const struct names_plac
 			nameless += is_nameless(&places->items[to]);
 		if (nameless > 0)
 			layout_say(4, "  %s without a name in %s: %s",
-				   show_several(nameless, "place", "places"),
-				   show_text(module->path, 200), why_nameless(module));
+				   text_several(nameless, "place", "places"),
+				   text_name(module->path, 200), why_nameless(module));
 	}
 }
 
@@ -130,27 +131,27 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 /* Replaces the file by its JSON if it is still the same; false after a message. */
 static bool replace(const struct profile *profile, const json_t *json, const struct stat *before)
 {
-	struct target target;
+	struct output output;
 	struct stat now;
 
-	if (target_open(&target, profile->path, NULL, 0, true) < 0)
+	if (output_open(&output, profile->path, NULL, 0, true) < 0)
 		return false;
-	target.mode = before->st_mode & 0777;
-	bool fits = json_dumpf(json, target.to, JSON_COMPACT) == 0 &&
-		    fputc('\n', target.to) != EOF &&
-		    ftell(target.to) <= (long)PROFILE_MIB_MOST << 20;
+	output.mode = before->st_mode & 0777;
+	bool fits = json_dumpf(json, output.to, JSON_COMPACT) == 0 &&
+		    fputc('\n', output.to) != EOF &&
+		    ftell(output.to) <= (long)PROFILE_MIB_MOST << 20;
 	bool same =
-		fstatat(target.save.folder.fd, target.save.name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+		fstatat(output.save.folder.fd, output.save.name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 		is_same_file(before, &now);
-	if (fits && same && fchown(fileno(target.to), before->st_uid, before->st_gid) == 0)
-		return target_close(&target) == 0;
-	target_drop(&target);
+	if (fits && same && fchown(fileno(output.to), before->st_uid, before->st_gid) == 0)
+		return output_close(&output) == 0;
+	output_drop(&output);
 	hotpin_say(!same  ? "%s was written meanwhile, and stays as it is; repeat this when the "
 			    "program has ended"
 		   : fits ? "%s belongs to another user or group, and only they can replace it; "
 			    "copy it first"
 			  : "%s is too large to add names",
-		   show_text(profile->path, 200));
+		   text_name(profile->path, 200));
 	return false;
 }
 
@@ -175,20 +176,20 @@ static json_t *advice_of(struct profile *profile)
 static void tell(const struct profile *profile, const struct names_places *places,
 		 const struct stored *stored, bool changed)
 {
-	const char *path = show_text(profile->path, 200);
+	const char *path = text_name(profile->path, 200);
 
 	if (stored->named == 0)
 		layout_say(4, "%s: %s", path,
 			   stored->places == 0 ? "it has no places" : "no names found");
 	else
 		layout_say(4, "%s: %s of %s, %s with a source line%s", path,
-			   show_several((int64_t)stored->named, "name", "names"),
-			   show_several((int64_t)stored->places, "place", "places"),
-			   show_count((int64_t)stored->with_line),
+			   text_several((int64_t)stored->named, "name", "names"),
+			   text_several((int64_t)stored->places, "place", "places"),
+			   text_count((int64_t)stored->with_line),
 			   changed ? "" : "; the file had them already");
 	if (stored->left_out > 0)
 		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
-			   show_several((int64_t)stored->left_out, "name", "names"),
+			   text_several((int64_t)stored->left_out, "name", "names"),
 			   NAMES_MOST >> 20);
 	tell_nameless(profile, places);
 }
@@ -201,7 +202,7 @@ static bool resolve(const char *path)
 
 	if (stat(path, &before) == 0 && !S_ISREG(before.st_mode)) {
 		hotpin_say("%s is not a regular file, so names cannot be stored in it",
-			   show_text(path, 200));
+			   text_name(path, 200));
 		return false;
 	}
 	if (profile_open(path, &profile) < 0)

@@ -5,7 +5,8 @@
  * --profile the program runs in a child process, and hotpin prints the report when it has ended.
  * hotpin does not start a program whose profile could not be written.
  */
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "launch/library.h"
 #include "launch/program.h"
 #include "launch/run_await.h"

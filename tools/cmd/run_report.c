@@ -5,10 +5,10 @@
  * exit status.
  */
 #include "cmd/run_report.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "show/layout.h"
 #include "cmd/report.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 #include "base/rank.h"
 
@@ -99,27 +99,27 @@ static size_t drop_launchers(struct profile *profiles, size_t count)
 /* Prints the wall time of a profile and its two largest states in a line. */
 static void say_line(const struct profile *profile)
 {
-	unsigned tenths[SHOW_PARTS];
+	unsigned tenths[TEXT_PARTS];
 	char states[160] = "", who[80];
 
-	show_split_tenths(&profile->split, tenths);
+	text_split_tenths(&profile->split, tenths);
 	for (int shown = 0; shown < 2; shown++) {
 		int most = 0;
 
-		for (int part = 1; part < SHOW_PARTS; part++)
+		for (int part = 1; part < TEXT_PARTS; part++)
 			most = tenths[part] > tenths[most] ? part : most;
 		if (tenths[most] > 0)
 			snprintf(states + strlen(states), sizeof(states) - strlen(states),
-				 ", %s %u.%u %%", show_parts[most].title, tenths[most] / 10,
+				 ", %s %u.%u %%", text_parts[most].title, tenths[most] / 10,
 				 tenths[most] % 10);
 		tenths[most] = 0;
 	}
 	if (profile->process.rank != NULL)
-		snprintf(who, sizeof(who), "rank %s", show_text(profile->process.rank, 16));
+		snprintf(who, sizeof(who), "rank %s", text_name(profile->process.rank, 16));
 	else
 		snprintf(who, sizeof(who), "pid %lld", (long long)profile->process.pid);
-	layout_say(4, "%s: %s %s%s", who, show_text(profile->process.program, 32),
-		   show_time(profile->wall_ns), states);
+	layout_say(4, "%s: %s %s%s", who, text_name(profile->process.program, 32),
+		   text_time(profile->wall_ns), states);
 }
 
 static void print(const char *out, bool kept, uint64_t began_ns, const char *command)
@@ -155,7 +155,7 @@ static void print(const char *out, bool kept, uint64_t began_ns, const char *com
 				"hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor "
 				"PROGRAM");
 		if (kept)
-			layout_say(4, "More: hotpin report %s", show_text(profiles[0].path, 200));
+			layout_say(4, "More: hotpin report %s", text_name(profiles[0].path, 200));
 		else if (used)
 			layout_say(4, "To keep the profile: hotpin run -o FILE PROGRAM");
 	}

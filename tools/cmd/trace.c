@@ -5,12 +5,13 @@
  * day.
  */
 #include "analyze/call_matches.h"
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "names/names.h"
 #include "names/names_find.h"
 #include "system/progress.h"
-#include "profile/show.h"
-#include "system/target.h"
+#include "profile/texts.h"
+#include "system/output.h"
 #include "show/trace_write.h"
 #include "base/parse.h"
 
@@ -88,7 +89,7 @@ static int by_track(const void *left, const void *right)
 /* Names a file's process or device; the order keeps those of a file together. */
 static void name_process(struct trace_output *output, int64_t pid, const char *name, int64_t order)
 {
-	char whole[SHOW_BYTES(300)];
+	char whole[TEXT_BYTES(300)];
 
 	snprintf(whole, sizeof(whole), "%s%s", output->prefix, name);
 	trace_name_track(output, "process", pid, 0, trace_quoted(output->profile, whole),
@@ -99,13 +100,13 @@ static void name_device(struct trace_output *output, int64_t pid, bool *named)
 {
 	const char *model = output->profile->environment.device;
 	int64_t device = pid % TRACE_DEVICES;
-	char name[SHOW_BYTES(40 + 2 + 80)];
+	char name[TEXT_BYTES(40 + 2 + 80)];
 
 	if (named[device])
 		return;
 	named[device] = true;
 	snprintf(name, sizeof(name), "device %lld%s%s", (long long)device,
-		 model != NULL ? ", " : "", model != NULL ? show_text(model, 60) : "");
+		 model != NULL ? ", " : "", model != NULL ? text_name(model, 60) : "");
 	name_process(output, pid, name, 1 + device);
 }
 
@@ -113,11 +114,11 @@ static void name_processes(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
 	bool named[TRACE_DEVICES] = { false };
-	char name[SHOW_BYTES(40 + 2 + 80)];
+	char name[TEXT_BYTES(40 + 2 + 80)];
 
-	snprintf(name, sizeof(name), "%s%s%s", show_text(profile->process.program, 40),
+	snprintf(name, sizeof(name), "%s%s%s", text_name(profile->process.program, 40),
 		 profile->stage != NULL ? ": " : "",
-		 profile->stage != NULL ? show_text(profile->stage, 80) : "");
+		 profile->stage != NULL ? text_name(profile->stage, 80) : "");
 	name_process(output, output->pid, name, 0);
 	for (size_t i = 0; i < profile->events.track_count; i++) {
 		int64_t pid = trace_device_pid(output, profile->events.tracks[i].device);
@@ -132,7 +133,7 @@ static const char **quote_all(struct profile *profile, const char **texts, size_
 	const char **quoted = profile_allocate(profile, count, sizeof(*quoted));
 
 	for (size_t i = 0; i < count; i++)
-		quoted[i] = trace_quoted(profile, show_text(texts[i], 300));
+		quoted[i] = trace_quoted(profile, text_name(texts[i], 300));
 	return quoted;
 }
 
@@ -145,7 +146,7 @@ static const char **quote_sites(struct profile *profile)
 		const struct profile_frames *frames = &profile->sites[i].frames;
 
 		names_place(profile, names_frame(profile, frames, false), place, sizeof(place));
-		sites[i] = trace_quoted(profile, show_text(place, 300));
+		sites[i] = trace_quoted(profile, text_name(place, 300));
 	}
 	return sites;
 }
@@ -163,7 +164,7 @@ static const char *place_of(const struct profile *profile, const struct profile_
 
 static const char *quote_place(struct profile *profile, const struct profile_frame *frame)
 {
-	return trace_quoted(profile, show_text(place_of(profile, frame), 300));
+	return trace_quoted(profile, text_name(place_of(profile, frame), 300));
 }
 
 static const char ***quote_places(struct profile *profile)
@@ -194,7 +195,7 @@ static const char **quote_buffers(struct profile *profile)
 		else
 			names_place(profile, names_frame(profile, &buffer->frames, true), place,
 				    sizeof(place));
-		buffers[i] = trace_quoted(profile, show_text(place, 300));
+		buffers[i] = trace_quoted(profile, text_name(place, 300));
 	}
 	return buffers;
 }
@@ -224,14 +225,14 @@ static void tell_dropped(struct trace_output *output)
 	}
 	if (profile->events.dropped > trackless) {
 		snprintf(text, sizeof(text), "%s events were not recorded: those shorter than %s",
-			 show_count(profile->events.dropped - trackless),
-			 show_time(profile->events.shortest_ns));
+			 text_count(profile->events.dropped - trackless),
+			 text_time(profile->events.shortest_ns));
 		tell(output, text);
 	}
 	if (trackless > 0) {
 		snprintf(text, sizeof(text),
 			 "%s events were not recorded: too many threads or streams",
-			 show_count(trackless));
+			 text_count(trackless));
 		tell(output, text);
 	}
 }
@@ -288,7 +289,7 @@ static void find_offsets(const struct profile *profiles, size_t count, int64_t *
 			if (count > 1)
 				hotpin_say("%s does not say when its program began, so all files "
 					   "begin at the same time",
-					   show_text(profiles[i].path, 200));
+					   text_name(profiles[i].path, 200));
 			memset(ret_ns, 0, count * sizeof(*ret_ns));
 			return;
 		}
@@ -312,13 +313,13 @@ static int64_t pid_among(const struct profile *profiles, size_t file)
 /* Returns the text before the names of a file's processes; "" if there is only one file. */
 static const char *prefix_of(struct profile *profile, size_t count)
 {
-	char *prefix = profile_allocate(profile, SHOW_BYTES(200), 1);
+	char *prefix = profile_allocate(profile, TEXT_BYTES(200), 1);
 
 	if (count > 1 && profile->process.rank != NULL)
-		snprintf(prefix, SHOW_BYTES(200),
-			 "rank %s: ", show_text(profile->process.rank, 40));
+		snprintf(prefix, TEXT_BYTES(200),
+			 "rank %s: ", text_name(profile->process.rank, 40));
 	else if (count > 1)
-		snprintf(prefix, SHOW_BYTES(200), "%s: ", show_text(profile->path, 100));
+		snprintf(prefix, TEXT_BYTES(200), "%s: ", text_name(profile->path, 100));
 	return prefix;
 }
 
@@ -352,7 +353,7 @@ static bool write_timelines(FILE *to, struct profile *profiles, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!profiles[i].events.known) {
 			hotpin_say("%s has no timeline; run the program with --profile=trace",
-				   show_text(profiles[i].path, 200));
+				   text_name(profiles[i].path, 200));
 			return false;
 		}
 	names_resolve(profiles, count, true);
@@ -384,15 +385,15 @@ int hotpin_trace(int argc, char **argv)
 		return hotpin_misused("trace");
 	}
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	struct target target;
-	if (target_open(&target, path, argv + optind, count, false) < 0)
+	struct output output;
+	if (output_open(&output, path, argv + optind, count, false) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = profile_open_all(argv + optind, count);
-	bool written = profiles != NULL && write_timelines(target.to, profiles, count);
+	bool written = profiles != NULL && write_timelines(output.to, profiles, count);
 	profile_close_all(profiles, count);
 	if (!written) {
-		target_drop(&target);
+		output_drop(&output);
 		return EXIT_FAILURE;
 	}
-	return target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	return output_close(&output) < 0 ? EXIT_FAILURE : 0;
 }

@@ -46,7 +46,7 @@ bool compare_has_noise(const struct compare_stage *before, const struct compare_
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
-/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as long as texts of show.h. */
+/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as long as texts of texts.h. */
 const char *compare_name(const struct compare_stage *stage);
 
 /*

@@ -4,7 +4,7 @@
  * The program may have been changed in another way than advised; then the difference says so.
  */
 #include "compare/compare.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,11 +60,11 @@ void compare_show_prediction(FILE *to, const struct compare_stage *before,
 
 	fprintf(to, "  %s advised: %s", compare_name(before), predicted.advice.what);
 	if (predicted.advice.where[0] != '\0')
-		fprintf(to, " (%s)", show_text(predicted.advice.where, 120));
+		fprintf(to, " (%s)", text_name(predicted.advice.where, 120));
 	fprintf(to, "\n    predicted %s %s; it took %s, %s %s (%s)%s\n",
-		is_estimate ? "about" : "at least", show_time(predicted.wall_ns),
-		show_time(after->wall_ns), show_time(off_ns),
+		is_estimate ? "about" : "at least", text_time(predicted.wall_ns),
+		text_time(after->wall_ns), text_time(off_ns),
 		predicted.off_ns < 0 ? "less" : "more",
-		show_share(off_ns, before->profile->wall_ns),
+		text_share(off_ns, before->profile->wall_ns),
 		predicted.off_ns < 0 && !is_estimate ? ": other parts took less time, too" : "");
 }

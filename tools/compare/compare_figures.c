@@ -2,7 +2,7 @@
  * compare_figures.c - the figures of each stage that are compared.
  */
 #include "compare/compare.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
 
@@ -16,7 +16,7 @@ const char *compare_name(const struct compare_stage *stage)
 	static unsigned turn;
 	char *name = names[turn++ % HP_LEN(names)];
 
-	snprintf(name, sizeof(names[0]), "\"%s\"", show_text(stage->profile->stage, 32));
+	snprintf(name, sizeof(names[0]), "\"%s\"", text_name(stage->profile->stage, 32));
 	return name;
 }
 
@@ -25,7 +25,7 @@ const char *compare_code(const char *text, bool in_table)
 	static char codes[4][COMPARE_CODE_ROOM];
 	static unsigned turn;
 	char *code = codes[turn++ % HP_LEN(codes)], *to = code;
-	const char *shown = show_text(text, 32), *last = shown + strlen(shown) - (shown[0] != '\0');
+	const char *shown = text_name(text, 32), *last = shown + strlen(shown) - (shown[0] != '\0');
 	size_t fence = 1, run = 0;
 
 	/* A longer row of backquotes than in the text, and blanks next to those in the text. */

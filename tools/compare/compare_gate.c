@@ -4,7 +4,7 @@
  * Against it: what makes the difference another than that of the program.  Worth a note: what may.
  */
 #include "compare/compare.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdarg.h>
@@ -68,19 +68,19 @@ static int refuse(const struct compare_listener *to, const struct compare_stage 
 				  "one ran on the stand-in device, whose times are modeled");
 	else if (differ(first->environment.device, other->environment.device))
 		reasons += object(to, one, two, "%s is not %s",
-				  show_text(other->environment.device, 64),
-				  show_text(first->environment.device, 64));
+				  text_name(other->environment.device, 64),
+				  text_name(first->environment.device, 64));
 	if (differ_in_hash(first->process.arguments_hash, other->process.arguments_hash))
 		reasons += object(to, one, two, "the arguments of the program differ");
 	if (first->process.ranks != other->process.ranks && first->process.ranks >= 0 &&
 	    other->process.ranks >= 0)
 		reasons +=
 			object(to, one, two, "%s ranks are not %s",
-			       show_count(other->process.ranks), show_count(first->process.ranks));
+			       text_count(other->process.ranks), text_count(first->process.ranks));
 	else if (differ(first->process.rank, other->process.rank))
 		reasons += object(to, one, two, "rank %s is not rank %s",
-				  show_text(other->process.rank, 16),
-				  show_text(first->process.rank, 16));
+				  text_name(other->process.rank, 16),
+				  text_name(first->process.rank, 16));
 	return reasons;
 }
 
@@ -134,8 +134,8 @@ static void note_options(const struct compare_listener *to, const struct compare
 		    (told && is_of_observing(entry->name)) || !differ(entry->text, value))
 			continue;
 		say(to, COMPARE_NOTE, "%s is \"%s\" in %s, \"%s\" in %s",
-		    show_text(entry->name, 40), show_text(entry->text, 40), compare_name(one),
-		    show_text(value, 40), compare_name(two));
+		    text_name(entry->name, 40), text_name(entry->text, 40), compare_name(one),
+		    text_name(value, 40), compare_name(two));
 	}
 }
 
@@ -146,24 +146,24 @@ static void note(const struct compare_listener *to, const struct compare_stage *
 
 	if (differ(first->process.host, other->process.host))
 		say(to, COMPARE_NOTE, "%s ran on %s, %s on %s", compare_name(two),
-		    show_text(other->process.host, 64), compare_name(one),
-		    show_text(first->process.host, 64));
+		    text_name(other->process.host, 64), compare_name(one),
+		    text_name(first->process.host, 64));
 	if (first->process.cpus != other->process.cpus)
 		say(to, COMPARE_NOTE, "%s could use %s CPUs, %s %s", compare_name(two),
-		    show_count(other->process.cpus), compare_name(one),
-		    show_count(first->process.cpus));
+		    text_count(other->process.cpus), compare_name(one),
+		    text_count(first->process.cpus));
 	if (first->environment.driver_version != other->environment.driver_version &&
 	    !profile_used_no_device(first) && !profile_used_no_device(other))
 		say(to, COMPARE_NOTE, "the driver of %s supports CUDA %s, that of %s CUDA %s",
-		    compare_name(two), show_cuda_version(other->environment.driver_version),
-		    compare_name(one), show_cuda_version(first->environment.driver_version));
+		    compare_name(two), text_cuda_version(other->environment.driver_version),
+		    compare_name(one), text_cuda_version(first->environment.driver_version));
 	if (strcmp(profile_view(first), profile_view(other)) != 0)
 		say(to, COMPARE_NOTE, "%s has no device times, so its copies are timed at the call",
 		    compare_name(strcmp(profile_view(first), "cupti") == 0 ? two : one));
 	if (differ(first->hotpin_version, other->hotpin_version))
 		say(to, COMPARE_NOTE, "%s was measured by hotpin %s, %s by %s", compare_name(two),
-		    show_text(other->hotpin_version, 16), compare_name(one),
-		    show_text(first->hotpin_version, 16));
+		    text_name(other->hotpin_version, 16), compare_name(one),
+		    text_name(first->hotpin_version, 16));
 	note_options(to, one, two);
 }
 
@@ -178,11 +178,11 @@ static int ends(const struct compare_listener *to, const struct compare_stage *s
 		for (size_t j = 0; j < stages[i].run_count; j++)
 			alike &= stages[i].runs[j]->process.exit_status == all;
 	if (alike && all > 0)
-		say(to, COMPARE_NOTE, "all programs exited with %s", show_count(all));
+		say(to, COMPARE_NOTE, "all programs exited with %s", text_count(all));
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < stages[i].run_count; j++) {
 			const struct profile *run = stages[i].runs[j];
-			const char *path = show_text(run->path, 80);
+			const char *path = text_name(run->path, 80);
 
 			if (profile_is_unended(run)) {
 				say(to, COMPARE_AGAINST,
@@ -193,7 +193,7 @@ static int ends(const struct compare_listener *to, const struct compare_stage *s
 			if (!alike && run->process.exit_status > 0) {
 				say(to, COMPARE_AGAINST,
 				    "the program of %s exited with %s, others did not", path,
-				    show_count(run->process.exit_status));
+				    text_count(run->process.exit_status));
 				reasons++;
 			}
 		}
@@ -214,11 +214,11 @@ static void introduce(const struct compare_listener *to, const struct compare_st
 
 	if (stage->repeated)
 		snprintf(more, sizeof(more), " and %zu more, %s to %s", stage->run_count - 1,
-			 show_time(stage->least_ns), show_time(stage->most_ns));
+			 text_time(stage->least_ns), text_time(stage->most_ns));
 	else if (stage->run_count > 1)
 		snprintf(more, sizeof(more), " and %zu more ranks, added up", stage->run_count - 1);
-	say(to, COMPARE_STAGE, "%-32s %s%s", show_text(stage->profile->stage, 32),
-	    show_text(stage->profile->path, 60), more);
+	say(to, COMPARE_STAGE, "%-32s %s%s", text_name(stage->profile->stage, 32),
+	    text_name(stage->profile->path, 60), more);
 }
 
 int compare_gate(const struct compare_listener *to, const struct compare_stage *stages,

@@ -2,7 +2,7 @@
  * compare_pairs.c - joins the kernels and the NVTX ranges of two stages by name.
  */
 #include "compare/compare.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsign
 {
 	return strcmp(pair->what, "changed") != 0 || pair->runs_before != pair->runs_after ||
 	       (pair->weight > wall_ns / 10000 &&
-		!show_is_same(pair->before_ns, pair->after_ns, noise_tenths));
+		!text_is_same(pair->before_ns, pair->after_ns, noise_tenths));
 }
 
 struct compare_pairs compare_kernels(const struct profile *before, const struct profile *after,

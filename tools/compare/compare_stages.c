@@ -2,9 +2,9 @@
  * compare_stages.c - profiles by stage: repeats of one run, or its ranks.
  */
 #include "compare/compare.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "analyze/ranks.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static int settle(struct compare_stage *stage)
 	if (alike < stage->run_count) {
 		hotpin_say("stage \"%s\": its files are neither repeats nor ranks of one run; give "
 			   "repeats of one program, or all ranks of one run",
-			   show_text(stage->runs[0]->stage, 60));
+			   text_name(stage->runs[0]->stage, 60));
 		return -1;
 	}
 	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_wall);
@@ -201,7 +201,7 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns)
 	if (hundredths < 120)
 		snprintf(
 			text, sizeof(text), "%s %s",
-			show_share(faster ? before_ns - after_ns : after_ns - before_ns, before_ns),
+			text_share(faster ? before_ns - after_ns : after_ns - before_ns, before_ns),
 			faster ? "less" : "more");
 	else if (hundredths < 200)
 		snprintf(text, sizeof(text), "%u.%02u times as %s", hundredths / 100,

@@ -2,7 +2,7 @@
  * compare_verdict.c - the verdict on two wall times and their noise.
  */
 #include "compare/compare_verdict.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #define NOISE_MOST 10000
 
@@ -34,7 +34,7 @@ enum compare_verdict compare_judge(int64_t before_ns, int64_t after_ns, unsigned
 {
 	if (!is_known && !is_sure(before_ns, after_ns))
 		return COMPARE_UNCLEAR;
-	if (show_is_same(before_ns, after_ns, noise_tenths))
+	if (text_is_same(before_ns, after_ns, noise_tenths))
 		return noise_tenths > COMPARE_NOISY_TENTHS ? COMPARE_UNCLEAR : COMPARE_SAME;
 	return after_ns > before_ns ? COMPARE_SLOWER : COMPARE_FASTER;
 }

@@ -3,7 +3,7 @@
  * installation and a copy work without configuration.
  */
 #include "launch/library.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "launch/program.h"
 #include "base/parse.h"
 #include "base/trust.h"
@@ -21,7 +21,7 @@
 /*
  * Relative to the folder of hotpin: the build tree, the folder of the installation, common folders.
  */
-static const char *const places[] = {
+static const char *const relative_paths[] = {
 	"../src/" NAME,
 	HOTPIN_LIBDIR "/" NAME,
 	"../lib/" NAME,
@@ -48,15 +48,15 @@ static size_t length_of_folder(const char *path, size_t length)
  * The folder above hotpin's may be one like /tmp, where others can place a library.  Users who can
  * replace hotpin itself need no library.  `folder` is the length of hotpin's folder.
  */
-static bool is_trusted(const char *hotpin, size_t folder, const char *place)
+static bool is_trusted(const char *hotpin, size_t folder, const char *relative)
 {
 	char path[PATH_MAX + 64];
 
-	if (strncmp(place, "../", 3) == 0) {
+	if (strncmp(relative, "../", 3) == 0) {
 		folder = length_of_folder(hotpin, folder);
-		place += 3;
+		relative += 3;
 	}
-	snprintf(path, sizeof(path), "%.*s/%s", (int)folder, hotpin, place);
+	snprintf(path, sizeof(path), "%.*s/%s", (int)folder, hotpin, relative);
 	return hp_trust_library(path, folder) == 0 || hp_trust_library(hotpin, folder) != 0;
 }
 
@@ -71,18 +71,18 @@ static int find_next_to(char *ret)
 	}
 	hotpin[length] = '\0';
 	size_t folder = length_of_folder(hotpin, (size_t)length);
-	for (size_t i = 0; i < HP_LEN(places); i++) {
+	for (size_t i = 0; i < HP_LEN(relative_paths); i++) {
 		/*
 		 * Only the folder is resolved: the link itself must stay in LD_PRELOAD, because a
 		 * program may start others after an upgrade has replaced its target.
 		 */
-		snprintf(path, sizeof(path), "%.*s/%s", (int)folder, hotpin, places[i]);
+		snprintf(path, sizeof(path), "%.*s/%s", (int)folder, hotpin, relative_paths[i]);
 		*strrchr(path, '/') = '\0';
 		if (realpath(path, ret) == NULL || strlen(ret) + sizeof("/" NAME) > PATH_MAX)
 			continue;
 		strcat(ret, "/" NAME);
 		if (access(ret, F_OK) == 0)
-			return is_trusted(hotpin, folder, places[i]) ? 0 : refuse(ret);
+			return is_trusted(hotpin, folder, relative_paths[i]) ? 0 : refuse(ret);
 	}
 	hotpin_say("libhotpin.so is missing: it is in none of ../src, %s, ../lib and ../lib64, "
 		   "relative to %.*s; install it, or name it with --library",

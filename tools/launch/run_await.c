@@ -3,7 +3,7 @@
  * between.
  */
 #include "launch/run_await.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "names/symbolize.h"
 #include "system/untrusted_file.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -75,7 +75,7 @@ static json_t *json_text(const char *text)
 	if (text == NULL || strlen(text) >= SYMBOLIZE_NAME_MOST)
 		return json_null();
 	json_t *made = json_string(text);
-	return made != NULL ? made : json_string(show_text(text, 300));
+	return made != NULL ? made : json_string(text_name(text, 300));
 }
 
 /* Returns the readable form of a name, or else `other`. */

@@ -4,7 +4,7 @@
  * The first error in a file is reported here.
  */
 #include "profile/profile.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "system/progress.h"
 #include "profile/reader.h"
 #include "base/parse.h"

@@ -14,24 +14,24 @@
 /* A profile has ten levels. */
 #define DEPTH_MOST 64
 
-static size_t add_place(const struct reader_place *place, char *ret, size_t room)
+static size_t add_position(const struct reader_position *position, char *ret, size_t room)
 {
-	size_t length = place->outer != NULL ? add_place(place->outer, ret, room) : 0;
+	size_t length = position->outer != NULL ? add_position(position->outer, ret, room) : 0;
 
 	if (length < room)
 		length += (size_t)snprintf(ret + length, room - length, "%s%s",
-					   length > 0 ? "." : "", place->name);
-	if (place->entry >= 0 && length < room)
+					   length > 0 ? "." : "", position->name);
+	if (position->entry >= 0 && length < room)
 		length += (size_t)snprintf(ret + length, room - length, "[%lld]",
-					   (long long)place->entry);
+					   (long long)position->entry);
 	return length < room ? length : room - 1;
 }
 
-static void name_place(const struct reader *reader, char *ret, size_t room)
+static void name_position(const struct reader *reader, char *ret, size_t room)
 {
 	snprintf(ret, room, "the file");
-	if (reader->place != NULL)
-		add_place(reader->place, ret, room);
+	if (reader->position != NULL)
+		add_position(reader->position, ret, room);
 }
 
 static void store(struct reader *reader, const char *format, va_list args)
@@ -50,7 +50,7 @@ void reader_complain(struct reader *reader, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	name_place(reader, where, sizeof(where));
+	name_position(reader, where, sizeof(where));
 	snprintf(reader->wrong, sizeof(reader->wrong), "%s %s", where, text);
 }
 
@@ -69,7 +69,7 @@ static void stop(struct reader *reader, const char *format, ...)
 	reader->at = reader->end;
 }
 
-/* Ends reading because the text is no JSON at this place. */
+/* Ends reading because the text is no JSON at this position. */
 static void stop_here(struct reader *reader, const char *why)
 {
 	int line = 1;
@@ -111,7 +111,7 @@ void reader_note_index(struct reader *reader, size_t count_at, int64_t index)
 	if (index <= reader->index[list].most)
 		return;
 	reader->index[list].most = index;
-	name_place(reader, reader->index[list].where, sizeof(reader->index[list].where));
+	name_position(reader, reader->index[list].where, sizeof(reader->index[list].where));
 }
 
 /* Complains of an index that its list does not have. */
@@ -401,20 +401,20 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 static char *read_list(struct reader *reader, enum profile_record_id id, bool is_short,
 		       size_t *ret_count)
 {
-	struct reader_place place = *reader->place;
+	struct reader_position position = *reader->position;
 	size_t size = profile_table(id).size;
 	char *items = enter_list(reader, '[', size, is_short, ret_count);
 	bool begun = false;
 
 	if (items == NULL)
 		return NULL;
-	reader->place = &place;
-	for (place.entry = 0; has_next(reader, ']', &begun); place.entry++) {
+	reader->position = &position;
+	for (position.entry = 0; has_next(reader, ']', &begun); position.entry++) {
 		if (peek(reader) != '{')
 			reader_complain(reader, "must be an object");
-		read_record(reader, id, items + (size_t)place.entry * size);
+		read_record(reader, id, items + (size_t)position.entry * size);
 	}
-	reader->place = place.outer;
+	reader->position = position.outer;
 	return items;
 }
 
@@ -441,28 +441,28 @@ static struct profile_entry *read_entries(struct reader *reader, bool texts, siz
 		const char *key = take_key(reader, &length);
 
 		items[i].name = reader->is_broken ? NULL : text_of(reader, key, length);
-		struct reader_place place = { reader->place, items[i].name, UNKNOWN };
-		reader->place = &place;
+		struct reader_position position = { reader->position, items[i].name, UNKNOWN };
+		reader->position = &position;
 		if (reader->is_broken)
 			break;
 		if (texts)
 			items[i].text = read_text(reader);
 		else
 			items[i].value = read_number(reader);
-		reader->place = place.outer;
+		reader->position = position.outer;
 	}
 	return items;
 }
 
-/* Returns the place of each column in the record; SIZE_MAX: not in it.  NULL after an error. */
+/* Returns the position of each column in the record; SIZE_MAX: not in it.  NULL after an error. */
 static size_t *find_columns(struct reader *reader, const struct profile_events *events,
 			    const struct profile_table *table)
 {
-	size_t *places = reader_allocate(reader, events->field_count, sizeof(*places));
-	struct reader_place place = { reader->place->outer, "fields", UNKNOWN };
+	size_t *columns_at = reader_allocate(reader, events->field_count, sizeof(*columns_at));
+	struct reader_position position = { reader->position->outer, "fields", UNKNOWN };
 	uint64_t found = 0;
 
-	if (places == NULL)
+	if (columns_at == NULL)
 		return NULL;
 	for (size_t i = 0; i < events->field_count; i++) {
 		size_t column = 0;
@@ -470,18 +470,19 @@ static size_t *find_columns(struct reader *reader, const struct profile_events *
 		while (column < table->count &&
 		       strcmp(table->fields[column].name, events->fields[i]) != 0)
 			column++;
-		places[i] = column < table->count ? column : SIZE_MAX;
+		columns_at[i] = column < table->count ? column : SIZE_MAX;
 		found |= column < table->count ? UINT64_C(1) << column : 0;
 	}
-	reader->place = &place;
+	reader->position = &position;
 	for (size_t i = 0; i < table->count; i++)
 		if (!(found >> i & 1) && table->fields[i].presence == OR_NULL)
 			reader_complain(reader, "has no '%s'", table->fields[i].name);
-	return places;
+	return columns_at;
 }
 
-/* Reads a row of `count` numbers.  `places`: as find_columns(), NULL: each is at its place. */
-static void read_row(struct reader *reader, const size_t *places, size_t count, int64_t *ret)
+/* Reads a row of `count` numbers.  `columns_at`: as find_columns(), NULL: each is at its position.
+ */
+static void read_row(struct reader *reader, const size_t *columns_at, size_t count, int64_t *ret)
 {
 	bool begun = false;
 	size_t i = 0;
@@ -491,8 +492,8 @@ static void read_row(struct reader *reader, const size_t *places, size_t count, 
 	for (; has_next(reader, ']', &begun); i++) {
 		int64_t number = read_number(reader);
 
-		if (i < count && (places == NULL || places[i] != SIZE_MAX))
-			ret[places != NULL ? places[i] : i] = number;
+		if (i < count && (columns_at == NULL || columns_at[i] != SIZE_MAX))
+			ret[columns_at != NULL ? columns_at[i] : i] = number;
 	}
 	if (i < count)
 		reader_complain(reader, "has too few numbers");
@@ -502,21 +503,21 @@ static void read_row(struct reader *reader, const size_t *places, size_t count, 
 static char *read_rows(struct reader *reader, enum profile_record_id id, const void *parent,
 		       size_t *ret_count)
 {
-	struct reader_place place = *reader->place;
+	struct reader_position position = *reader->position;
 	const struct profile_table table = profile_table(id);
 	size_t columns = table.size / sizeof(int64_t);
-	const size_t *places = NULL;
+	const size_t *columns_at = NULL;
 	bool begun = false;
 
 	if (id == profile_event_id) {
-		places = find_columns(reader, parent, &table);
+		columns_at = find_columns(reader, parent, &table);
 		columns = ((const struct profile_events *)parent)->field_count;
 	}
-	reader->place = &place;
+	reader->position = &position;
 	char *items = enter_list(reader, '[', table.size, false, ret_count), *item = items;
-	for (place.entry = 0; items != NULL && has_next(reader, ']', &begun); place.entry++) {
+	for (position.entry = 0; items != NULL && has_next(reader, ']', &begun); position.entry++) {
 		profile_forget(id, item);
-		read_row(reader, places, columns, (int64_t *)item);
+		read_row(reader, columns_at, columns, (int64_t *)item);
 		for (size_t i = 0; i < table.count; i++)
 			if (table.fields[i].kind == FIELD_INDEX)
 				reader_note_index(reader, table.fields[i].other,
@@ -524,7 +525,7 @@ static char *read_rows(struct reader *reader, enum profile_record_id id, const v
 		profile_check(reader, id, item);
 		item += table.size;
 	}
-	reader->place = place.outer;
+	reader->position = position.outer;
 	return items;
 }
 
@@ -599,16 +600,16 @@ static void complain_of_missing(struct reader *reader, const struct profile_tabl
 {
 	for (const struct profile_field *field = table->fields;
 	     field < table->fields + table->count; field++) {
-		struct reader_place place = { reader->place, field->name, UNKNOWN };
+		struct reader_position position = { reader->position, field->name, UNKNOWN };
 		const char *at = record + field->at;
 
 		if (field->presence != NEEDED ||
 		    (field->kind == FIELD_TEXT ? *(const char *const *)at != NULL
 					       : *(const int64_t *)at != UNKNOWN))
 			continue;
-		reader->place = &place;
+		reader->position = &position;
 		reader_complain(reader, "is missing");
-		reader->place = place.outer;
+		reader->position = position.outer;
 	}
 }
 
@@ -635,10 +636,10 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 		if (seen & bit)
 			stop_here(reader, "duplicate object key");
 		seen |= bit;
-		struct reader_place place = { reader->place, field->name, UNKNOWN };
-		reader->place = &place;
+		struct reader_position position = { reader->position, field->name, UNKNOWN };
+		reader->position = &position;
 		read_field(reader, field, to);
-		reader->place = place.outer;
+		reader->position = position.outer;
 	}
 	complain_of_missing(reader, &table, to);
 	profile_check(reader, id, to);

@@ -11,8 +11,8 @@
 #include "profile/profile.h"
 
 /* Where a value is: "sites[3].rows" is "rows" in entry 3 of "sites". */
-struct reader_place {
-	const struct reader_place *outer;
+struct reader_position {
+	const struct reader_position *outer;
 	const char *name;
 	int64_t entry; /* UNKNOWN: no list */
 };
@@ -29,7 +29,7 @@ struct reader_index {
 struct reader {
 	struct profile *profile;
 	const char *text, *at, *end;
-	const struct reader_place *place;
+	const struct reader_position *position;
 	uint64_t held, held_most; /* memory for the profile */
 	/* By struct profile_field's `other`, in the order in which they are met. */
 	struct reader_index index[READER_INDICES];

@@ -6,7 +6,7 @@
 #include "show/annotate_file.h"
 #include "show/annotated_source.h"
 #include "analyze/host_code.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ struct layout {
 
 void annotate_say(size_t width, const char *format, ...)
 {
-	char text[SHOW_BYTES(800)], *rest = text, *word;
+	char text[TEXT_BYTES(800)], *rest = text, *word;
 	size_t column = 0;
 	va_list args;
 
@@ -71,12 +71,12 @@ const char *annotate_path_end(const char *path, size_t columns)
 	size_t length = strlen(path);
 
 	if (length <= columns)
-		return show_text(path, columns);
+		return text_name(path, columns);
 	const char *end = path + length - (columns - 2);
 	while (((unsigned char)*end & 0xc0) == 0x80)
 		end++;
 	snprintf(shorter, sizeof(shorter), "..%s", end);
-	return show_text(shorter, columns);
+	return text_name(shorter, columns);
 }
 
 static void show_row(const struct profile *profile, const struct layout *layout,
@@ -90,7 +90,7 @@ static void show_row(const struct profile *profile, const struct layout *layout,
 			       annotate_figure(profile, row != NULL ? &row->sum : &none, column));
 	printf(" %*lld", layout->number_width, (long long)number);
 	if (text[0] != '\0')
-		printf("  %s", show_text(text, layout->source_width));
+		printf("  %s", text_name(text, layout->source_width));
 	putchar('\n');
 }
 
@@ -117,18 +117,18 @@ static void show_head(const struct annotate_request *request, const struct line_
 	if (lines->why == NULL && strcmp(lines->path, file->path) != 0)
 		printf("  read from %s\n", annotate_path_end(lines->path, columns - 12));
 	if (profile->sites != NULL)
-		annotate_say(request->width, "  copies took %s", show_time(file->sum.call_ns));
+		annotate_say(request->width, "  copies took %s", text_time(file->sum.call_ns));
 	if (file->sum.launches > 0 && annotate_has(profile, ANNOTATE_KERNELS))
 		annotate_say(request->width, "  kernels launched there took %s",
 			     annotate_figure(profile, &file->sum, ANNOTATE_KERNELS));
 	if (lines_has_host(profile))
 		annotate_say(request->width, "  host code took %s",
-			     show_time(host_code_ns(profile, file->sum.samples)));
+			     text_time(host_code_ns(profile, file->sum.samples)));
 	if (lines->older != NULL)
 		annotate_say(
 			request->width,
 			"  note: the source was changed after %s was built; other lines may have run",
-			show_text(lines->older, 60));
+			text_name(lines->older, 60));
 	if (lines->why != NULL && file->path[0] == '<')
 		annotate_say(request->width, "  note: this code was in no file");
 	else if (lines->why != NULL)

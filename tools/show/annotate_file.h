@@ -23,7 +23,7 @@ bool annotate_file(const struct annotate_request *request, const struct line_fil
 /* Prints a paragraph in lines of `width`; those after the first are indented. */
 void annotate_say(size_t width, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns show_text() of the path, or of its end if the path is too long. */
+/* Returns text_name() of the path, or of its end if the path is too long. */
 const char *annotate_path_end(const char *path, size_t columns);
 
 #endif

@@ -3,9 +3,9 @@
  */
 #include "show/annotated_source.h"
 #include "analyze/host_code.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void annotate_add_folder(struct source_where *where, const char *folder)
 	where->folders[where->folder_count++] = folder;
 	if (error != 0)
 		hotpin_say("--source %s: cannot be searched (%s); name an existing folder",
-			   show_text(folder, 200), strerror(error));
+			   text_name(folder, 200), strerror(error));
 }
 
 /* Marks the sum as an estimate if more than a hundredth of it is one. */
@@ -51,8 +51,8 @@ static const char *kernels_figure(const struct line_sum *sum)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s%s", sum->estimated_ns > sum->device_ns / 100 ? "~" : "",
-		 show_time(sum->device_ns));
-	return show_text(text, sizeof(text));
+		 text_time(sum->device_ns));
+	return text_name(text, sizeof(text));
 }
 
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
@@ -60,17 +60,17 @@ const char *annotate_figure(const struct profile *profile, const struct line_sum
 {
 	switch (column) {
 	case ANNOTATE_COPIES:
-		return sum->copies == 0 ? "" : show_count(sum->copies);
+		return sum->copies == 0 ? "" : text_count(sum->copies);
 	case ANNOTATE_BYTES:
-		return sum->copies == 0 ? "" : show_bytes(sum->bytes);
+		return sum->copies == 0 ? "" : text_bytes(sum->bytes);
 	case ANNOTATE_AT_CALL:
-		return sum->copies == 0 ? "" : show_time(sum->call_ns);
+		return sum->copies == 0 ? "" : text_time(sum->call_ns);
 	case ANNOTATE_LAUNCHES:
-		return sum->launches == 0 ? "" : show_count(sum->launches);
+		return sum->launches == 0 ? "" : text_count(sum->launches);
 	case ANNOTATE_KERNELS:
 		return sum->launches == 0 ? "" : kernels_figure(sum);
 	default:
-		return sum->samples == 0 ? "" : show_time(host_code_ns(profile, sum->samples));
+		return sum->samples == 0 ? "" : text_time(host_code_ns(profile, sum->samples));
 	}
 }
 

@@ -5,7 +5,7 @@
  */
 #include "compare/compare.h"
 #include "analyze/advice_json.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static json_t *text(const char *value)
 {
 	json_t *made = value != NULL ? json_string(value) : json_null();
 
-	return made != NULL ? made : json_string(show_text(value, 300));
+	return made != NULL ? made : json_string(text_name(value, 300));
 }
 
 static json_t *stage_of(const struct compare_stage *stage)
@@ -69,7 +69,7 @@ static void set_verdict(json_t *made, const struct compare_stage *stages, unsign
 		made, "within_noise",
 		verdict == COMPARE_UNCLEAR && !is_known
 			? json_null()
-			: json_boolean(show_is_same(before_ns, after_ns, noise_tenths)));
+			: json_boolean(text_is_same(before_ns, after_ns, noise_tenths)));
 }
 
 /* From the first of two stages to the second. */

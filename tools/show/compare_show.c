@@ -5,7 +5,7 @@
  */
 #include "compare/compare.h"
 #include "show/layout.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
 #include "base/terminal.h"
@@ -32,14 +32,14 @@ const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
 		return "new";
 	if (after == 0)
 		return "gone";
-	if (show_is_same(before, after, noise_tenths))
+	if (text_is_same(before, after, noise_tenths))
 		return before == after ? "same" : "~noise";
 	if (after / 10 >= before)
 		snprintf(ret, sizeof(text[0]), after / 1000 >= before ? "x1000" : "x%lld",
 			 (long long)(after / before));
 	else
 		snprintf(ret, sizeof(text[0]), "%c%s", after < before ? '-' : '+',
-			 show_share(after < before ? before - after : after - before, before));
+			 text_share(after < before ? before - after : after - before, before));
 	return ret;
 }
 
@@ -114,7 +114,7 @@ static void text_head(const struct comparison *comparison)
 	if (comparison->from > 0)
 		printf("%*s", NAME_COLUMNS, "");
 	for (size_t i = comparison->from; i < comparison->to; i++) {
-		const char *label = show_text(comparison->stages[i].profile->stage,
+		const char *label = text_name(comparison->stages[i].profile->stage,
 					      (size_t)(i == 0 ? first : room));
 		int width = (int)terminal_width(label);
 
@@ -145,7 +145,7 @@ static void predicted_row(const struct comparison *comparison)
 					     comparison->stages[i].profile, &predicted))
 			snprintf(value, sizeof(value), "%s%s",
 				 predicted.advice.is_estimate ? "~" : ">=",
-				 show_time(predicted.wall_ns));
+				 text_time(predicted.wall_ns));
 		row_cell(comparison, i, value, "", false);
 	}
 	putchar('\n');
@@ -208,30 +208,30 @@ static void show_comparison(struct comparison *comparison)
 static void step(const struct compare_stage *stages, unsigned noise_tenths)
 {
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
-	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
+	bool same = text_is_same(before->wall_ns, after->wall_ns, noise_tenths);
 	char parts[600] = "";
 
 	layout_say(4, "\nFrom %s to %s: %s (%s)", compare_name(&stages[0]),
-		   compare_name(&stages[1]), show_change(before->wall_ns, after->wall_ns),
+		   compare_name(&stages[1]), text_change(before->wall_ns, after->wall_ns),
 		   same ? "within the noise"
 			: compare_change(before->wall_ns, after->wall_ns, noise_tenths));
 	for (int i = 0; i < 2; i++)
 		if (!profile_has_split(stages[i].profile))
 			layout_say(4, "  %s: %s", compare_name(&stages[i]),
-				   show_no_split(stages[i].profile));
+				   text_no_split(stages[i].profile));
 	if (!profile_has_split(before) || !profile_has_split(after))
 		return;
-	for (int part = 0; part < SHOW_PARTS; part++) {
-		int64_t old = show_part_ns(&before->split, part),
-			new = show_part_ns(&after->split, part);
+	for (int part = 0; part < TEXT_PARTS; part++) {
+		int64_t old = text_part_ns(&before->split, part),
+			new = text_part_ns(&after->split, part);
 		int64_t apart = old < new ? new - old : old - new;
 
 		if (old < 0 || new < 0 ||
 		    (__int128_t)apart * 1000 <= (__int128_t)before->wall_ns * noise_tenths)
 			continue;
 		snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%s%s: %s",
-			 parts[0] != '\0' ? "; " : "", show_parts[part].title,
-			 show_change(old, new));
+			 parts[0] != '\0' ? "; " : "", text_parts[part].title,
+			 text_change(old, new));
 	}
 	if (parts[0] != '\0')
 		layout_say(4, "  %s", parts);

@@ -5,10 +5,10 @@
  * becomes a comma, and control characters are escaped.
  */
 #include "show/folded.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/units.h"
 
 #include <stdlib.h>
@@ -116,8 +116,8 @@ bool folded_write(FILE *to, struct profile *profiles, size_t count)
 			write_one(to, &profiles[i], count > 1 ? profiles[i].path : NULL);
 		else
 			hotpin_say("%s has no samples of host code%s%s",
-				   show_text(profiles[i].path, 200), why != NULL ? ": " : "",
-				   why != NULL ? show_text(why, 200) : "");
+				   text_name(profiles[i].path, 200), why != NULL ? ": " : "",
+				   why != NULL ? text_name(why, 200) : "");
 		any |= profiles[i].sample_count > 0;
 	}
 	return any;

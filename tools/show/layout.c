@@ -2,7 +2,7 @@
  * layout.c - prints tables; the widths of columns are chosen when all rows are known.
  */
 #include "show/layout.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "base/parse.h"
 #include "base/terminal.h"
 

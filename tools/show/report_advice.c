@@ -4,7 +4,7 @@
  */
 #include "show/report_advice.h"
 #include "show/layout.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -17,17 +17,17 @@ static void entry(struct layout_table *table, const struct profile *profile,
 		  const struct advice *advice, size_t number)
 {
 	layout_cell(table, "  %zu", number);
-	layout_cell(table, "%s", show_text(advice->what, ADVICE_TEXT));
+	layout_cell(table, "%s", text_name(advice->what, ADVICE_TEXT));
 	layout_cell(table, "%s", advice->is_estimate ? "about" : "at most");
-	layout_cell(table, "%s", show_time(advice->saves_ns));
+	layout_cell(table, "%s", text_time(advice->saves_ns));
 	layout_tone(table, LAYOUT_BETTER);
-	layout_cell(table, "%s", show_share(advice->saves_ns, profile->wall_ns));
+	layout_cell(table, "%s", text_share(advice->saves_ns, profile->wall_ns));
 	layout_row(table);
 	if (advice->where[0] != '\0')
-		layout_note(table, HANG, "     at  %s", show_text(advice->where, ADVICE_TEXT));
-	layout_note(table, HANG, "     by  %s", show_text(advice->how, ADVICE_TEXT));
+		layout_note(table, HANG, "     at  %s", text_name(advice->where, ADVICE_TEXT));
+	layout_note(table, HANG, "     by  %s", text_name(advice->how, ADVICE_TEXT));
 	if (advice->assumes[0] != '\0')
-		layout_note(table, HANG, "     if  %s", show_text(advice->assumes, ADVICE_TEXT));
+		layout_note(table, HANG, "     if  %s", text_name(advice->assumes, ADVICE_TEXT));
 }
 
 void report_advice(const struct profile *profile, const struct advice_list *list, bool all)
@@ -53,8 +53,8 @@ void report_advice(const struct profile *profile, const struct advice_list *list
 	if (worth == 0 && !list->is_done && !profile_used_no_device(profile))
 		layout_note(table, 5, "  %s", advice_nothing(list));
 	if (list->left[0] != '\0')
-		layout_note(table, 5, "  Left: %s", show_text(list->left, ADVICE_TEXT));
+		layout_note(table, 5, "  Left: %s", text_name(list->left, ADVICE_TEXT));
 	if (list->blind[0] != '\0')
-		layout_note(table, 5, "  Not known: %s", show_text(list->blind, ADVICE_TEXT));
+		layout_note(table, 5, "  Not known: %s", text_name(list->blind, ADVICE_TEXT));
 	layout_print(table, true);
 }

@@ -3,7 +3,7 @@
  */
 #include "tables/table_rows.h"
 #include "show/layout.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void report_rows(const struct table_rows *rows)
 		layout_row(table);
 		if (rows->items[row].note != NULL)
 			layout_note(table, 6, "    %s",
-				    show_text(rows->items[row].note, TEXT_MOST));
+				    text_name(rows->items[row].note, TEXT_MOST));
 	}
 	layout_print(table, rows->all || rows->table->is_wrapped);
 	if (rows->added > rows->count)

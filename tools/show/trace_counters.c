@@ -2,7 +2,7 @@
  * trace_counters.c - the curves of `hotpin trace`: sums over time, one for each device.
  */
 #include "show/trace_write.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>

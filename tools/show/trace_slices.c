@@ -8,7 +8,7 @@
  */
 #include "analyze/call_matches.h"
 #include "system/progress.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "show/trace_write.h"
 
 #include <stdlib.h>
@@ -31,22 +31,22 @@ static int64_t pid_of(const struct trace_output *output, const struct profile_tr
 static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)
 {
 	const struct profile_track *of = &output->profile->events.tracks[track];
-	char name[SHOW_BYTES(40) + 64], number[32] = "", more[32] = "";
+	char name[TEXT_BYTES(40) + 64], number[32] = "", more[32] = "";
 
 	if (subtrack > 0)
 		snprintf(number, sizeof(number), " (row %d)", subtrack + 1);
 	if (trace_is_stream(of)) {
-		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
-			 show_count(of->context), number);
+		snprintf(name, sizeof(name), "stream %s of context %s%s", text_count(of->stream),
+			 text_count(of->context), number);
 	} else if (strcmp(of->kind, "stages") == 0 || strcmp(of->kind, "hotpin") == 0) {
 		snprintf(name, sizeof(name), "%s%s", of->kind, number);
 	} else if (strcmp(of->kind, "samples") == 0) {
 		snprintf(name, sizeof(name), "host code of %lld%s", (long long)of->tid, number);
 	} else {
 		if (of->threads > 1)
-			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
+			snprintf(more, sizeof(more), " (%s threads)", text_count(of->threads));
 		snprintf(name, sizeof(name), "%s%s%s",
-			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
+			 of->name != NULL ? text_name(of->name, 40) : "thread", more, number);
 	}
 	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
@@ -88,7 +88,7 @@ static void write_arguments(struct trace_output *output, const struct profile_ev
 		comma = ",";
 	}
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
-		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
+		fprintf(output->to, ",\"GB/s\":%s", text_rate(event->bytes, event->duration_ns));
 	if (event->site >= 0) {
 		fprintf(output->to, "%s\"called from\":%s", comma, output->sites[event->site]);
 		comma = ",";

@@ -4,7 +4,7 @@
 #include "tables/table.h"
 #include "tables/table_rows.h"
 #include "names/names.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -123,17 +123,17 @@ const char *table_figure(enum table_unit unit, int64_t value, int64_t of)
 		return "-";
 	switch (unit) {
 	case TABLE_COUNT:
-		return show_count(value);
+		return text_count(value);
 	case TABLE_BYTES:
-		return show_bytes(value);
+		return text_bytes(value);
 	case TABLE_SIZE:
-		return show_power(value);
+		return text_power(value);
 	case TABLE_TIME:
-		return show_time(value);
+		return text_time(value);
 	case TABLE_RATE:
-		return show_rate(value, of);
+		return text_rate(value, of);
 	default:
-		return show_share(value, of);
+		return text_share(value, of);
 	}
 }
 
@@ -147,13 +147,13 @@ const char *table_cell_text(const struct table_rows *rows, const struct table_co
 	if (column->unit != TABLE_TEXT && column->unit != TABLE_PLACE)
 		return table_figure(column->unit, cell->value, cell->of);
 	if (column->unit == TABLE_TEXT || cell->frame == NULL || cell->is_named)
-		return has_more ? show_text(cell->text, TEXT_MOST) : "";
+		return has_more ? text_name(cell->text, TEXT_MOST) : "";
 	names_place_short(rows->profile, cell->frame, name, sizeof(name), place_most);
 	size_t used = strlen(name);
 	snprintf(name + used, sizeof(name) - used, "%s%s%s%s",
 		 cell->frame->guessed ? " (likely)" : "", has_more ? " (" : "",
 		 has_more ? cell->text : "", has_more ? ")" : "");
-	return show_text(name, TEXT_MOST);
+	return text_name(name, TEXT_MOST);
 }
 
 static bool says_nothing(const struct table_cell *cell)

@@ -125,7 +125,7 @@ void table_take(const struct table *table, const struct profile *profile, struct
 void table_csv_head(FILE *to, const struct table *table);
 void table_csv(FILE *to, const struct table *table, const struct profile *profile);
 
-/* Returns a figure as a text: "n/a" if unknown, "-" for 0.  Lives as long as texts of show.h. */
+/* Returns a figure as a text: "n/a" if unknown, "-" for 0.  Lives as long as texts of texts.h. */
 const char *table_figure(enum table_unit unit, int64_t value, int64_t of);
 
 /* True if a row of the page is the anchor of that copy site. */

@@ -3,10 +3,10 @@
  */
 #include "tables/tables.h"
 #include "analyze/advice.h"
-#include "analyze/each.h"
+#include "analyze/timeline_sums.h"
 #include "names/names.h"
-#include "profile/order.h"
-#include "profile/show.h"
+#include "profile/sorted_lists.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const struct table_column kernel_columns[] = {
 
 static void fill_kernel(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_kernel **kernels = order_kernels(profile);
+	const struct profile_kernel **kernels = sorted_kernels(profile);
 	int64_t graphs = profile->host.graph_launches, memsets = profile->memsets.count;
 
 	for (size_t i = 0; i < profile->kernel_count; i++)
@@ -31,11 +31,11 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
 			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
 	table_subtitle(rows, "%s%s%s%s%s",
-		       show_several(profile->host.launches, "launch", "launches"),
+		       text_several(profile->host.launches, "launch", "launches"),
 		       graphs > 0 ? ", " : "",
-		       graphs > 0 ? show_several(graphs, "graph launch", "graph launches") : "",
+		       graphs > 0 ? text_several(graphs, "graph launch", "graph launches") : "",
 		       memsets > 0 ? ", " : "",
-		       memsets > 0 ? show_several(memsets, "memset", "memsets") : "");
+		       memsets > 0 ? text_several(memsets, "memset", "memsets") : "");
 	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
 		table_say(rows, "The times of kernels are unknown.");
 }
@@ -49,7 +49,7 @@ static const struct table_column launch_columns[] = {
 
 static void fill_launch(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_launch **all = order_launches(profile);
+	const struct profile_launch **all = sorted_launches(profile);
 
 	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
 		TABLE_ROW(rows, all[i],
@@ -69,7 +69,7 @@ static const struct table_column call_columns[] = {
 
 static void fill_call(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_call **calls = order_calls(profile);
+	const struct profile_call **calls = sorted_calls(profile);
 
 	for (size_t i = 0; i < profile->call_count; i++)
 		TABLE_ROW(rows, calls[i], table_share(calls[i]->total_ns, profile->wall_ns),
@@ -94,7 +94,7 @@ static void fill_bound(struct table_rows *rows, struct profile *profile)
 		if (bound->wall_ns < 0 || bound->saves_ns == 0)
 			continue;
 		struct table_row *row =
-			TABLE_ROW(rows, bound, table_text_made(rows, "%s", show_bound(bound->name)),
+			TABLE_ROW(rows, bound, table_text_made(rows, "%s", text_bound(bound->name)),
 				  table_share(bound->saves_ns, profile->wall_ns));
 		if (bound->assumes != NULL)
 			row->note = table_text_made(rows, "if %s", bound->assumes).text;
@@ -123,61 +123,61 @@ static void fill_range(struct table_rows *rows, struct profile *profile)
 
 static const struct table_column duration_columns[] = {
 	{ "kind", "Kind", TABLE_TEXT },
-	{ "name", "Name", TABLE_TEXT, TABLE_AT(each, name) },
-	{ "count", "Count", TABLE_COUNT, TABLE_AT(each, count) },
-	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(each, bytes) },
-	{ "total_ns", NULL, TABLE_TIME, TABLE_AT(each, total_ns) },
-	{ "least_ns", "Min", TABLE_TIME, TABLE_AT(each, spread.least) },
-	{ "median_ns", "Median", TABLE_TIME, TABLE_AT(each, spread.median) },
-	{ "p99_ns", "P99", TABLE_TIME, TABLE_AT(each, spread.p99) },
-	{ "most_ns", "Max", TABLE_TIME, TABLE_AT(each, spread.most) },
+	{ "name", "Name", TABLE_TEXT, TABLE_AT(timeline_sum, name) },
+	{ "count", "Count", TABLE_COUNT, TABLE_AT(timeline_sum, count) },
+	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(timeline_sum, bytes) },
+	{ "total_ns", NULL, TABLE_TIME, TABLE_AT(timeline_sum, total_ns) },
+	{ "least_ns", "Min", TABLE_TIME, TABLE_AT(timeline_sum, times.least) },
+	{ "median_ns", "Median", TABLE_TIME, TABLE_AT(timeline_sum, times.median) },
+	{ "p99_ns", "P99", TABLE_TIME, TABLE_AT(timeline_sum, times.p99) },
+	{ "most_ns", "Max", TABLE_TIME, TABLE_AT(timeline_sum, times.most) },
 };
 
 static void fill_duration(struct table_rows *rows, struct profile *profile)
 {
 	size_t count;
-	const struct each *each = each_make(profile, &count);
+	const struct timeline_sum *each = timeline_sums(profile, &count);
 
 	for (size_t i = 0; i < count; i++)
-		TABLE_ROW(rows, &each[i], table_text(each_kind_name(each[i].kind)));
+		TABLE_ROW(rows, &each[i], table_text(timeline_kind_name(each[i].kind)));
 	if (profile->events.dropped > 0)
 		table_say(rows, "%s not recorded: those shorter than %s.",
-			  show_several(profile->events.dropped, "event was", "events were"),
-			  show_time(profile->events.shortest_ns));
+			  text_several(profile->events.dropped, "event was", "events were"),
+			  text_time(profile->events.shortest_ns));
 }
 
 static const struct table_column track_columns[] = {
 	{ "track", NULL, TABLE_TEXT },
 	{ NULL, "Track", TABLE_TEXT },
-	{ "device", NULL, TABLE_COUNT, TABLE_AT(each_track, device) },
+	{ "device", NULL, TABLE_COUNT, TABLE_AT(timeline_track, device) },
 	{ "context", NULL, TABLE_COUNT },
 	{ "stream", NULL, TABLE_COUNT },
 	{ "tid", NULL, TABLE_COUNT },
 	{ "thread", NULL, TABLE_TEXT },
 	{ NULL, "Busy", TABLE_SHARE },
-	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(each_track, busy_ns) },
-	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(each_track, kernels) },
-	{ "kernels_ns", NULL, TABLE_TIME, TABLE_AT(each_track, kernels_ns) },
-	{ "copies", "Copies", TABLE_COUNT, TABLE_AT(each_track, copies) },
-	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(each_track, copied_bytes) },
-	{ "copies_ns", "In copies", TABLE_TIME, TABLE_AT(each_track, copies_ns) },
-	{ "waits", "Waits", TABLE_COUNT, .drop = 1, TABLE_AT(each_track, waits) },
-	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1, TABLE_AT(each_track, waits_ns) },
-	{ "calls", NULL, TABLE_COUNT, TABLE_AT(each_track, calls) },
-	{ "calls_ns", NULL, TABLE_TIME, TABLE_AT(each_track, calls_ns) },
+	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, busy_ns) },
+	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(timeline_track, kernels) },
+	{ "kernels_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, kernels_ns) },
+	{ "copies", "Copies", TABLE_COUNT, TABLE_AT(timeline_track, copies) },
+	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(timeline_track, copied_bytes) },
+	{ "copies_ns", "In copies", TABLE_TIME, TABLE_AT(timeline_track, copies_ns) },
+	{ "waits", "Waits", TABLE_COUNT, .drop = 1, TABLE_AT(timeline_track, waits) },
+	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1, TABLE_AT(timeline_track, waits_ns) },
+	{ "calls", NULL, TABLE_COUNT, TABLE_AT(timeline_track, calls) },
+	{ "calls_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, calls_ns) },
 };
 
-static struct table_cell name_track(struct table_rows *rows, const struct each_track *row)
+static struct table_cell name_track(struct table_rows *rows, const struct timeline_track *row)
 {
 	if (row->track == NULL)
 		return table_text_made(rows, "device %lld", (long long)row->device);
 	if (row->device >= 0)
 		return table_text_made(rows, "stream %s, context %s",
-				       show_count(row->track->stream),
-				       show_count(row->track->context));
+				       text_count(row->track->stream),
+				       text_count(row->track->context));
 	if (row->track->tid >= 0)
 		return table_text_made(rows, "thread %lld", (long long)row->track->tid);
-	return table_text_made(rows, "%s", show_several(row->track->threads, "thread", "threads"));
+	return table_text_made(rows, "%s", text_several(row->track->threads, "thread", "threads"));
 }
 
 static void fill_track(struct table_rows *rows, struct profile *profile)
@@ -189,7 +189,7 @@ static void fill_track(struct table_rows *rows, struct profile *profile)
 						   .tid = UNKNOWN,
 						   .threads = UNKNOWN };
 	size_t count;
-	const struct each_track *tracks = each_tracks(profile, &count);
+	const struct timeline_track *tracks = timeline_tracks(profile, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_track *track =
@@ -220,7 +220,7 @@ static void fill_event(struct table_rows *rows, struct profile *profile)
 		const struct profile_event *event = &profile->events.rows[i];
 		const struct profile_track *track = &profile->events.tracks[event->track];
 
-		TABLE_ROW(rows, event, table_text(each_kind_name(event->kind)),
+		TABLE_ROW(rows, event, table_text(timeline_kind_name(event->kind)),
 			  table_text(track->kind), table_number(track->device),
 			  table_number(track->stream), table_number(track->tid),
 			  table_text(event->name >= 0 ? profile->events.names[event->name] : NULL));
@@ -355,12 +355,12 @@ static void say_deferred(struct table_rows *rows, const struct profile *profile)
 
 	if (profile->effect.waits_removed > 0)
 		snprintf(removed, sizeof(removed), ", which removed %s",
-			 show_several(profile->effect.waits_removed, "wait", "waits"));
+			 text_several(profile->effect.waits_removed, "wait", "waits"));
 	if (profile->effect.ahead_ns > 0)
 		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
-			 show_time(profile->effect.ahead_ns));
+			 text_time(profile->effect.ahead_ns));
 	table_say(rows, "Deferred %s%s%s.",
-		  show_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
+		  text_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
 }
 
 static void say_pins(struct table_rows *rows, const struct profile *profile)
@@ -369,13 +369,13 @@ static void say_pins(struct table_rows *rows, const struct profile *profile)
 
 	if (profile->effect.unpins > 0)
 		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
-			 show_several(profile->effect.unpins, "time", "times"));
+			 text_several(profile->effect.unpins, "time", "times"));
 	if (profile->effect.spent_ns > 0)
-		snprintf(took, sizeof(took), "; that took %s", show_time(profile->effect.spent_ns));
+		snprintf(took, sizeof(took), "; that took %s", text_time(profile->effect.spent_ns));
 	if (profile->effect.saved_ns > 0)
 		snprintf(saved, sizeof(saved), "%s saved about %s",
-			 took[0] != '\0' ? " and" : "; that", show_time(profile->effect.saved_ns));
-	table_say(rows, "Pinned %s%s%s%s.", show_several(profile->effect.pins, "time", "times"),
+			 took[0] != '\0' ? " and" : "; that", text_time(profile->effect.saved_ns));
+	table_say(rows, "Pinned %s%s%s%s.", text_several(profile->effect.pins, "time", "times"),
 		  unpinned, took, saved);
 }
 
@@ -384,19 +384,19 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 {
 	if (profile->effect.promoted_copies > 0)
 		table_say(rows, "Copied %s (%s) from or to buffers that it had pinned.",
-			  show_several(profile->effect.promoted_copies, "time", "times"),
-			  show_bytes(profile->effect.promoted_bytes));
+			  text_several(profile->effect.promoted_copies, "time", "times"),
+			  text_bytes(profile->effect.promoted_bytes));
 	if (profile->effect.staged_copies > 0)
 		table_say(rows, "Staged %s (%s).",
-			  show_several(profile->effect.staged_copies, "copy", "copies"),
-			  show_bytes(profile->effect.staged_bytes));
+			  text_several(profile->effect.staged_copies, "copy", "copies"),
+			  text_bytes(profile->effect.staged_bytes));
 	if (profile->effect.deferred_copies > 0)
 		say_deferred(rows, profile);
 	if (profile->effect.pins > 0)
 		say_pins(rows, profile);
 	if (profile->effect.promoted_copies > 0 && profile->promotion.cupti_pinned_bytes > 0)
 		table_say(rows, "CUPTI saw copies of %s from or to pinned memory.",
-			  show_bytes(profile->promotion.cupti_pinned_bytes));
+			  text_bytes(profile->promotion.cupti_pinned_bytes));
 }
 
 #define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of

@@ -4,8 +4,8 @@
 #include "tables/tables.h"
 #include "analyze/advice_kinds.h"
 #include "names/names.h"
-#include "profile/order.h"
-#include "profile/show.h"
+#include "profile/sorted_lists.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct table_cell operation(struct table_rows *rows, const struct profile
 {
 	bool is_hidden = is_of_device(profile) && strcmp(memory, "unknown") == 0;
 
-	return table_text_made(rows, "%s%s%s", show_direction(direction), is_hidden ? "" : " ",
+	return table_text_made(rows, "%s%s%s", text_direction(direction), is_hidden ? "" : " ",
 			       is_hidden ? "" : memory);
 }
 
@@ -108,7 +108,7 @@ static void fill_copy(struct table_rows *rows, struct profile *profile)
 	say_unknown(rows, profile, any_unknown);
 	if (device && (profile->environment.peak_h2d_bytes_per_s > 0 ||
 		       profile->environment.peak_d2h_bytes_per_s > 0))
-		table_say(rows, "%s", show_peak(profile));
+		table_say(rows, "%s", text_peak(profile));
 	if (device && profile_has_pageable(profile))
 		table_say(rows, "For pageable memory, bus time starts at the first DMA; the "
 				"driver's earlier staging counts only as call time.");
@@ -135,7 +135,7 @@ static void say_sizes(struct table_rows *rows, const struct profile *profile,
 	if (all->count <= 0)
 		return;
 	table_say(rows, "Below 64 KiB: %s of the copies, %s of the bytes.",
-		  show_share(small->count, all->count), show_share(small->bytes, all->bytes));
+		  text_share(small->count, all->count), text_share(small->bytes, all->bytes));
 	if (all->count <= runs / 10)
 		table_say(rows, "%lld kernel runs for each copy.", (long long)(runs / all->count));
 	else if (runs > 0)
@@ -215,7 +215,7 @@ static bool is_ambiguous(const struct profile *profile, const struct profile_sit
 		const struct profile_frame *other = names_frame(profile, &sites[i]->frames, false);
 
 		if (sites[i] != site && other != NULL && other->number == place->number &&
-		    (place->path != NULL ? order_texts(other->path, place->path) == 0
+		    (place->path != NULL ? sorted_texts(other->path, place->path) == 0
 					 : profile_same_frame(other, place)))
 			return true;
 	}
@@ -245,7 +245,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 
 static void fill_site(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_site **sites = order_sites(profile);
+	const struct profile_site **sites = sorted_sites(profile);
 	bool any_unknown = false;
 
 	for (size_t i = 0; i < profile->site_count; i++) {
@@ -259,11 +259,11 @@ static void fill_site(struct table_rows *rows, struct profile *profile)
 	say_unknown(rows, profile, any_unknown);
 	if (profile->sites_lost > 0)
 		table_say(rows, "%s have no site, because their callers are unknown.",
-			  show_several(profile->sites_lost, "copy", "copies"));
+			  text_several(profile->sites_lost, "copy", "copies"));
 	if (profile->sites_folded > 0)
 		table_say(rows,
 			  "%s copies of rare call stacks are summed up by their innermost frames.",
-			  show_count(profile->sites_folded));
+			  text_count(profile->sites_folded));
 }
 
 static const struct table_column buffer_columns[] = {
@@ -336,7 +336,7 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 
 static void fill_buffer(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_buffer **buffers = order_buffers(profile);
+	const struct profile_buffer **buffers = sorted_buffers(profile);
 	bool any = false;
 
 	for (size_t i = 0; i < profile->buffer_count; i++) {
@@ -380,7 +380,7 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 	if (!profile->repeats.known)
 		return;
 	table_subtitle(rows, "candidates for removal, of %s hashed",
-		       show_several(profile->repeats.hashed_copies, "copy", "copies"));
+		       text_several(profile->repeats.hashed_copies, "copy", "copies"));
 	if (!table_is_csv(rows)) {
 		add_repeat(rows, "duplicate", table_place(NULL, "all sites"),
 			   &profile->repeats.duplicates);

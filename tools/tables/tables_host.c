@@ -4,9 +4,9 @@
 #include "tables/tables.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
-#include "profile/order.h"
+#include "profile/sorted_lists.h"
 #include "analyze/python_lines.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 static const struct table_column gap_columns[] = {
@@ -32,14 +32,14 @@ static void say_gaps(struct table_rows *rows, const struct profile *profile,
 		     const struct profile_gap_sum *sum, const char *which)
 {
 	if (sum->count > 0)
-		table_say(rows, "%s (%s) in %s %s.", show_time(sum->total_ns),
-			  show_share(sum->total_ns, profile->wall_ns), show_count(sum->count),
+		table_say(rows, "%s (%s) in %s %s.", text_time(sum->total_ns),
+			  text_share(sum->total_ns, profile->wall_ns), text_count(sum->count),
 			  which);
 }
 
 static void fill_gap(struct table_rows *rows, struct profile *profile)
 {
-	const struct profile_gap **gaps = order_gaps(profile);
+	const struct profile_gap **gaps = sorted_gaps(profile);
 
 	bool is_part = profile_is_part(profile);
 	const char *start = is_part ? "start of the capture range" : "start of the process";
@@ -98,16 +98,16 @@ static void say_samples(struct table_rows *rows, const struct profile *profile)
 	if (profile->sampling.in_turn)
 		table_say(rows,
 			  "%s were sampled in turns, %s at a time, so their times are too low.",
-			  show_several(profile->sampling.threads_most, "thread", "threads"),
-			  show_count(profile->sampling.threads_at_once));
+			  text_several(profile->sampling.threads_most, "thread", "threads"),
+			  text_count(profile->sampling.threads_at_once));
 	if (missing > 0)
 		table_say(rows, "%s missing from this table.",
-			  show_several(missing, "sample is", "samples are"));
+			  text_several(missing, "sample is", "samples are"));
 	if (profile->sampling.threads_refused > 0)
 		table_say(rows, "%s a thread could not be sampled.",
-			  show_several(profile->sampling.threads_refused, "time", "times"));
+			  text_several(profile->sampling.threads_refused, "time", "times"));
 	if (profile->sampling.why != NULL)
-		table_say(rows, "Sampling ended: %s.", show_text(profile->sampling.why, 200));
+		table_say(rows, "Sampling ended: %s.", text_name(profile->sampling.why, 200));
 }
 
 /* Returns the place of a frame, or the name of the file that has the code. */
@@ -129,7 +129,7 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 	if (profile->samples == NULL && profile->sampling.why != NULL &&
 	    !profile_used_no_device(profile))
 		table_say(rows, "Host code was not sampled: %s.",
-			  show_text(profile->sampling.why, 200));
+			  text_name(profile->sampling.why, 200));
 	if (profile->sample_count == 0)
 		return;
 	host_code_sum(profile, &code);
@@ -148,7 +148,7 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 			  table_number(host_code_ns(profile, function->total)));
 	}
 	table_subtitle(rows, "CPU time in user space, %s; totals are lower bounds",
-		       show_several(code.all, "sample", "samples"));
+		       text_several(code.all, "sample", "samples"));
 	say_samples(rows, profile);
 }
 

@@ -3,7 +3,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/table.h"
 #include "base/parse.h"
 
@@ -41,7 +41,7 @@ static void predicted_row(FILE *to, const struct compare_stage *stages, size_t c
 		if (i > 0 && compare_predict(stages[i - 1].profile, stages[i].profile, &predicted))
 			fprintf(to, "<td>%s %s</td>",
 				predicted.advice.is_estimate ? "about" : "at least",
-				show_time(predicted.wall_ns));
+				text_time(predicted.wall_ns));
 		else
 			fputs("<td></td>", to);
 	}
@@ -60,7 +60,7 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count)
 		compare_figures(&stages[i], all[i]);
 		is_repeated |= stages[i].repeated;
 		fputs("<th scope=\"col\">", to);
-		page_text(to, show_text(stages[i].profile->stage, 32));
+		page_text(to, text_name(stages[i].profile->stage, 32));
 		fputs("</th>", to);
 	}
 	fputs("</tr></thead>\n<tbody>\n", to);
@@ -107,7 +107,7 @@ static void step_details(FILE *to, const struct compare_stage *stages)
 	fputs(" to ", to);
 	page_text(to, compare_name(&stages[1]));
 	fprintf(to, ": %s new, gone or changed</summary>\n",
-		show_several((int64_t)pairs.count, "kernel is", "kernels are"));
+		text_several((int64_t)pairs.count, "kernel is", "kernels are"));
 	prediction(to, stages);
 	table_page(to, &compare_kernel_table, stages[1].profile, &pairs, false);
 	fputs("</details>\n", to);

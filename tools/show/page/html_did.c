@@ -3,7 +3,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
 
@@ -43,13 +43,13 @@ static void fill_environment(struct table_rows *rows, struct profile *profile)
 	const char *const texts[][2] = {
 		{ "file", profile->path },
 		{ "host", profile->process.host },
-		{ "process", show_count(profile->process.pid) },
-		{ "CPUs", show_count(profile->process.cpus) },
+		{ "process", text_count(profile->process.pid) },
+		{ "CPUs", text_count(profile->process.cpus) },
 		{ "device", profile->environment.device },
-		{ "driver, for CUDA", show_cuda_version(profile->environment.driver_version) },
-		{ "CUPTI", show_cupti_version(profile->environment.cupti_version) },
+		{ "driver, for CUDA", text_cuda_version(profile->environment.driver_version) },
+		{ "CUPTI", text_cupti_version(profile->environment.cupti_version) },
 		{ "hotpin", profile->hotpin_version },
-		{ "profiling cost about", cost > 0 ? show_time(cost) : NULL },
+		{ "profiling cost about", cost > 0 ? text_time(cost) : NULL },
 	};
 
 	for (size_t i = 0; i < HP_LEN(texts); i++) {

@@ -3,7 +3,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/tables.h"
 
 #include <stdio.h>

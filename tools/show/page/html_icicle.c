@@ -7,7 +7,7 @@
 #include "analyze/host_code.h"
 #include "names/names.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,10 +136,10 @@ static void box(struct drawing *drawing, const struct node *node, int row, long 
 	percent(to, "x", from);
 	percent(to, "width", end - from);
 	fprintf(to, " y=\"%d\" height=\"%d\"><div title=\"", row * ROW_HEIGHT, ROW_HEIGHT);
-	page_text(to, show_text(node->name, 120));
-	fprintf(to, ": %s, %s\">", show_share(node->samples, drawing->all),
-		show_time(host_code_ns(drawing->profile, node->samples)));
-	page_text(to, show_text(node->name, 60));
+	page_text(to, text_name(node->name, 120));
+	fprintf(to, ": %s, %s\">", text_share(node->samples, drawing->all),
+		text_time(host_code_ns(drawing->profile, node->samples)));
+	page_text(to, text_name(node->name, 60));
 	fputs("</div></foreignObject>\n", to);
 	drawing->boxes++;
 	drawing->rows = row >= drawing->rows ? row + 1 : drawing->rows;

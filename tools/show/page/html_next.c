@@ -6,7 +6,7 @@
 #include "show/page/html.h"
 #include "names/names.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/table.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void fact(FILE *to, const char *name, const char *text)
 	if (text[0] == '\0')
 		return;
 	fprintf(to, "<dt>%s</dt><dd>", name);
-	page_text(to, show_text(text, ADVICE_TEXT));
+	page_text(to, text_name(text, ADVICE_TEXT));
 	fputs("</dd>\n", to);
 }
 
@@ -54,16 +54,16 @@ static void place(FILE *to, const struct profile *profile, const struct advice *
 		return;
 	}
 	fprintf(to, "<dt>where</dt><dd><a href=\"#%s\">", target);
-	page_text(to, show_text(advice->where, ADVICE_TEXT));
+	page_text(to, text_name(advice->where, ADVICE_TEXT));
 	fputs("</a></dd>\n", to);
 }
 
 static void card(FILE *to, const struct profile *profile, const struct advice *advice)
 {
 	fputs("<li>", to);
-	page_element(to, is_opened ? "h3" : "h4", show_text(advice->what, ADVICE_TEXT));
+	page_element(to, is_opened ? "h3" : "h4", text_name(advice->what, ADVICE_TEXT));
 	fprintf(to, "<div><b>%s %s</b> (%s)%s\n", advice->is_estimate ? "about" : "at most",
-		show_time(advice->saves_ns), show_share(advice->saves_ns, profile->wall_ns),
+		text_time(advice->saves_ns), text_share(advice->saves_ns, profile->wall_ns),
 		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
 	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
 	fputs("</div><dl>\n", to);
@@ -90,7 +90,7 @@ static void sentence(FILE *to, const char *head, const char *text)
 	if (text[0] == '\0')
 		return;
 	fprintf(to, "<p><b>%s</b> ", head);
-	page_text(to, show_text(text, ADVICE_TEXT));
+	page_text(to, text_name(text, ADVICE_TEXT));
 	fputs(".</p>\n", to);
 }
 
@@ -102,7 +102,7 @@ static bool saves(const struct profile_bound *bound)
 /* A bar shows the saving on the scale of the wall time. */
 static void bounds(FILE *to, const struct profile *profile)
 {
-	char text[SHOW_BYTES(150 + 24) + 128];
+	char text[TEXT_BYTES(150 + 24) + 128];
 	bool any = false;
 
 	for (size_t i = 0; i < profile->bound_count; i++) {
@@ -114,9 +114,9 @@ static void bounds(FILE *to, const struct profile *profile)
 			fputs("<details><summary>What if (bounds, not promises)</summary>\n", to);
 		any = true;
 		snprintf(text, sizeof(text), "%s: at least %s, at most %s less%s%s",
-			 show_bound(bound->name), show_time(bound->wall_ns),
-			 show_time(bound->saves_ns), bound->assumes != NULL ? "; if " : "",
-			 bound->assumes != NULL ? show_text(bound->assumes, 150) : "");
+			 text_bound(bound->name), text_time(bound->wall_ns),
+			 text_time(bound->saves_ns), bound->assumes != NULL ? "; if " : "",
+			 bound->assumes != NULL ? text_name(bound->assumes, 150) : "");
 		page_element(to, "p", text);
 		page_bar(to, "saving", bound->saves_ns, profile->wall_ns);
 	}

@@ -4,7 +4,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/table.h"
 #include "base/parse.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 
 /* The figures that are compared between ranks. */
-enum { WALL, PARTS, FIGURES = PARTS + SHOW_PARTS };
+enum { WALL, PARTS, FIGURES = PARTS + TEXT_PARTS };
 
-struct spread {
+struct statistics {
 	int64_t least, median, most;
 	const struct profile *of_least, *of_most;
 };
@@ -23,12 +23,12 @@ static int64_t figure_of(const struct profile *profile, int figure)
 {
 	if (figure == WALL)
 		return profile->wall_ns;
-	return show_part_ns(&profile->split, figure - PARTS);
+	return text_part_ns(&profile->split, figure - PARTS);
 }
 
 static const char *figure_name(int figure)
 {
-	return figure == WALL ? "wall time" : show_parts[figure - PARTS].title;
+	return figure == WALL ? "wall time" : text_parts[figure - PARTS].title;
 }
 
 static int by_number(const void *left, const void *right)
@@ -38,9 +38,9 @@ static int by_number(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static struct spread spread_of(const struct compare_stage *stage, int figure, int64_t *room)
+static struct statistics statistics_of(const struct compare_stage *stage, int figure, int64_t *room)
 {
-	struct spread spread = { 0 };
+	struct statistics spread = { 0 };
 	const struct profile *least = stage->runs[0], *most = stage->runs[0];
 
 	for (size_t i = 0; i < stage->run_count; i++) {
@@ -84,7 +84,7 @@ static int by_rank(const void *left, const void *right)
 /*
  * Returns tenths of the range from least to most; 0 if all ranks are within 1 % of the wall time.
  */
-static int heat(const struct profile *run, const struct spread *spread, int figure)
+static int heat(const struct profile *run, const struct statistics *spread, int figure)
 {
 	int64_t apart = spread->most - spread->least;
 
@@ -93,29 +93,29 @@ static int heat(const struct profile *run, const struct spread *spread, int figu
 	return (int)((__int128_t)(figure_of(run, figure) - spread->least) * 10 / apart);
 }
 
-static bool is_shown(const struct spread *spreads, int part)
+static bool is_shown(const struct statistics *spreads, int part)
 {
 	return spreads[PARTS + part].most > 0;
 }
 
-static void tile(FILE *to, const struct profile *run, const struct spread *spreads,
+static void tile(FILE *to, const struct profile *run, const struct statistics *spreads,
 		 const struct profile *slowest)
 {
 	int rows = 0, row = 0;
 
-	for (int part = 0; part < SHOW_PARTS; part++)
+	for (int part = 0; part < TEXT_PARTS; part++)
 		rows += is_shown(spreads, part);
 	fprintf(to,
 		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" "
 		"aria-label=\"wall time %s",
 		run == slowest ? " class=\"slowest\"" : "", rows > 0 ? rows : 1,
-		show_time(run->wall_ns));
-	for (int part = 0; part < SHOW_PARTS; part++)
+		text_time(run->wall_ns));
+	for (int part = 0; part < TEXT_PARTS; part++)
 		if (is_shown(spreads, part))
-			fprintf(to, "; %s %s", show_parts[part].title,
-				show_time(show_part_ns(&run->split, part)));
+			fprintf(to, "; %s %s", text_parts[part].title,
+				text_time(text_part_ns(&run->split, part)));
 	fputs("\">", to);
-	for (int part = 0; part < SHOW_PARTS; part++)
+	for (int part = 0; part < TEXT_PARTS; part++)
 		if (is_shown(spreads, part))
 			fprintf(to,
 				"<rect class=\"%s\" fill-opacity=\"%.2f\" x=\"0\" y=\"%d\" "
@@ -124,11 +124,11 @@ static void tile(FILE *to, const struct profile *run, const struct spread *sprea
 				0.1 + 0.09 * heat(run, &spreads[PARTS + part], PARTS + part),
 				row++);
 	fputs("</svg>", to);
-	page_text(to, show_text(run->process.rank, 8));
+	page_text(to, text_name(run->process.rank, 8));
 	fputs("</li>\n", to);
 }
 
-static void strip(FILE *to, const struct compare_stage *stage, const struct spread *spreads)
+static void strip(FILE *to, const struct compare_stage *stage, const struct statistics *spreads)
 {
 	const struct profile *slowest = html_slowest(stage);
 
@@ -136,9 +136,9 @@ static void strip(FILE *to, const struct compare_stage *stage, const struct spre
 	for (size_t i = 0; i < stage->run_count; i++)
 		tile(to, stage->runs[i], spreads, slowest);
 	fputs("</ul>\n<ul class=\"legend\">\n", to);
-	for (int part = 0; part < SHOW_PARTS; part++)
+	for (int part = 0; part < TEXT_PARTS; part++)
 		if (is_shown(spreads, part))
-			page_swatch(to, page_part_kinds[part], show_parts[part].title);
+			page_swatch(to, page_part_kinds[part], text_parts[part].title);
 	fputs("</ul>\n", to);
 	page_element(
 		to, "p class=\"soft\"",
@@ -156,11 +156,11 @@ static const struct table_column columns[] = {
 
 static void fill_spread(struct table_rows *rows, struct profile *profile)
 {
-	const struct spread *spreads = table_with(rows);
+	const struct statistics *spreads = table_with(rows);
 
 	(void)profile;
 	for (int figure = 0; figure < FIGURES; figure++) {
-		const struct spread *spread = &spreads[figure];
+		const struct statistics *spread = &spreads[figure];
 		const struct table_cell cells[] = {
 			table_text(figure_name(figure)),
 			table_number(spread->least),
@@ -186,13 +186,13 @@ static const struct table spread_table = {
  * Names the most uneven state of work.  A rank with less of that work waits, which appears as host
  * code.
  */
-static void say_who_waits(FILE *to, const struct spread *spreads)
+static void say_who_waits(FILE *to, const struct statistics *spreads)
 {
-	const struct spread *work = NULL;
+	const struct statistics *work = NULL;
 	int figure = 0;
 
-	for (int part = 1; part < SHOW_PARTS; part++) {
-		const struct spread *spread = &spreads[PARTS + part];
+	for (int part = 1; part < TEXT_PARTS; part++) {
+		const struct statistics *spread = &spreads[PARTS + part];
 
 		if (work == NULL || spread->most - spread->least > work->most - work->least) {
 			work = spread;
@@ -204,31 +204,31 @@ static void say_who_waits(FILE *to, const struct spread *spreads)
 	int64_t host_ns = work->of_most->split.host_ns;
 
 	fprintf(to, "<p>Most uneven: %s. Rank ", figure_name(figure));
-	page_text(to, show_text(work->of_most->process.rank, 8));
-	fprintf(to, " has %s, the median is %s.", show_time(work->most), show_time(work->median));
+	page_text(to, text_name(work->of_most->process.rank, 8));
+	fprintf(to, " has %s, the median is %s.", text_time(work->most), text_time(work->median));
 	if (host_ns < spreads[PARTS].median)
 		fprintf(to,
 			" It has %s less host code than the median, so other ranks may wait for "
 			"it.",
-			show_time(spreads[PARTS].median - host_ns));
+			text_time(spreads[PARTS].median - host_ns));
 	fputs("</p>\n", to);
 }
 
 void html_ranks(FILE *to, const struct compare_stage *stage)
 {
-	struct spread spreads[FIGURES];
+	struct statistics spreads[FIGURES];
 	int64_t *room = calloc(stage->run_count, sizeof(*room));
 
 	if (room == NULL)
 		return;
 	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_rank);
 	for (int figure = 0; figure < FIGURES; figure++)
-		spreads[figure] = spread_of(stage, figure, room);
+		spreads[figure] = statistics_of(stage, figure, room);
 	free(room);
 	page_section(to, "ranks", NULL);
 	fprintf(to, "<p>%zu ranks. The slowest is rank ", stage->run_count);
-	page_text(to, show_text(html_slowest(stage)->process.rank, 8));
-	fprintf(to, " with %s: its sections follow.</p>\n", show_time(spreads[WALL].most));
+	page_text(to, text_name(html_slowest(stage)->process.rank, 8));
+	fprintf(to, " with %s: its sections follow.</p>\n", text_time(spreads[WALL].most));
 	say_who_waits(to, spreads);
 	strip(to, stage, spreads);
 	table_page(to, &spread_table, html_slowest(stage), spreads, false);

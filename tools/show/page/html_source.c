@@ -5,10 +5,10 @@
  */
 #include "show/page/html.h"
 #include "analyze/host_code.h"
-#include "cmd/hotpin.h"
+#include "system/messages.h"
 #include "show/page/page.h"
 #include "names/paths.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -50,11 +50,11 @@ static void line_row(FILE *to, const struct profile *profile, const struct annot
 						(enum annotate_column)column));
 	fprintf(to, "<td>%lld</td><td class=\"text\">", (long long)line->number);
 	if (line->text != NULL) {
-		page_text(to, line->text[0] != '\0' ? show_text(line->text, LINE_COLUMNS) : "");
+		page_text(to, line->text[0] != '\0' ? text_name(line->text, LINE_COLUMNS) : "");
 	} else {
 		fputs("in ", to);
 		page_text(to, line->row->frame->function != NULL
-				      ? show_text(line->row->frame->function, LINE_COLUMNS)
+				      ? text_name(line->row->frame->function, LINE_COLUMNS)
 				      : "?");
 	}
 	fputs("</td></tr>\n", to);
@@ -75,9 +75,9 @@ static void notes(FILE *to, const char *path, const struct annotate_lines *lines
 		note(to, "The source is not shown: ", lines->why,
 		     "; --source DIR looks in DIR, too.");
 	if (lines->path != NULL && strcmp(lines->path, path) != 0)
-		note(to, "Read from ", show_text(lines->path, 200), ".");
+		note(to, "Read from ", text_name(lines->path, 200), ".");
 	if (lines->older != NULL)
-		note(to, "The source was changed after ", show_text(lines->older, 60),
+		note(to, "The source was changed after ", text_name(lines->older, 60),
 		     " was built: other lines may have run.");
 	if (lines->is_cut)
 		note(to, "The source ends before the last lines", "",
@@ -87,12 +87,12 @@ static void notes(FILE *to, const char *path, const struct annotate_lines *lines
 static void summary(FILE *to, const struct profile *profile, const struct line_file *file)
 {
 	fprintf(to, "<details%s><summary>", file_count == 0 ? " open=\"\"" : "");
-	page_text(to, show_text(file->path, 200));
+	page_text(to, text_name(file->path, 200));
 	if (file->sum.call_ns > 0)
-		fprintf(to, ": copies took %s", show_time(file->sum.call_ns));
+		fprintf(to, ": copies took %s", text_time(file->sum.call_ns));
 	if (file->sum.samples > 0)
 		fprintf(to, "%s host code took %s", file->sum.call_ns > 0 ? "," : ":",
-			show_time(host_code_ns(profile, file->sum.samples)));
+			text_time(host_code_ns(profile, file->sum.samples)));
 	fputs("</summary>\n", to);
 }
 
@@ -120,17 +120,17 @@ static void say_rest(FILE *to, const struct profile *profile, const struct line_
 {
 	if (table->count > file_count)
 		fprintf(to, "<p class=\"soft\">Less time is in %s.</p>\n",
-			show_several((int64_t)(table->count - file_count), "more file",
+			text_several((int64_t)(table->count - file_count), "more file",
 				     "more files"));
 	if (profile->launches_rest.kernels > 0)
 		fprintf(to, "<p class=\"soft\">Launched from no known place: %s, %s.</p>\n",
-			show_several(profile->launches_rest.kernels, "kernel", "kernels"),
-			show_time(profile->launches_rest.device_ns));
+			text_several(profile->launches_rest.kernels, "kernel", "kernels"),
+			text_time(profile->launches_rest.device_ns));
 	if (table->cuda_samples > 0)
 		fprintf(to,
 			"<p class=\"soft\">%s of CPU time inside CUDA's libraries is in no "
 			"line.</p>\n",
-			show_time(host_code_ns(profile, table->cuda_samples)));
+			text_time(host_code_ns(profile, table->cuda_samples)));
 }
 
 void html_source(FILE *to, struct profile *profile, const struct source_where *where)
@@ -167,7 +167,7 @@ bool html_source_say(void)
 	for (size_t i = 0; i < file_count; i++) {
 		if (files[i].lines.why != NULL)
 			continue;
-		hotpin_say("the page contains lines of %s", show_text(files[i].lines.path, 200));
+		hotpin_say("the page contains lines of %s", text_name(files[i].lines.path, 200));
 		any = true;
 	}
 	return any;

@@ -7,7 +7,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -76,15 +76,15 @@ static void axis(FILE *to, const struct scale *scale)
 	fprintf(to, "<div class=\"scale\"><svg aria-hidden=\"true\" height=\"%d\">", HEIGHT);
 	for (int64_t ns = 0; ns <= scale->most_ns; ns += scale->step_ns)
 		fprintf(to, "<text x=\"46\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-			y_of(scale, ns) - 2, ns > 0 ? show_time(ns) : "0");
+			y_of(scale, ns) - 2, ns > 0 ? text_time(ns) : "0");
 	fputs("</svg></div>\n", to);
 }
 
 static void column_text(FILE *to, const struct compare_stage *stage,
 			const struct compare_prediction *predicted)
 {
-	fprintf(to, "</svg><p><b>%s</b></p>", show_time(stage->profile->wall_ns));
-	page_element(to, "p", show_text(stage->profile->stage, 60));
+	fprintf(to, "</svg><p><b>%s</b></p>", text_time(stage->profile->wall_ns));
+	page_element(to, "p", text_name(stage->profile->stage, 60));
 	if (stage->run_count > 1)
 		fprintf(to, "<p class=\"soft\">%s %zu %s</p>",
 			stage->repeated ? "median of" : "sum of", stage->run_count,
@@ -92,7 +92,7 @@ static void column_text(FILE *to, const struct compare_stage *stage,
 	if (predicted != NULL)
 		fprintf(to, "<p class=\"soft\">predicted: %s <span>%s</span></p>",
 			predicted->advice.is_estimate ? "about" : "at least",
-			show_time(predicted->wall_ns));
+			text_time(predicted->wall_ns));
 	fputs("</div>\n", to);
 }
 
@@ -103,13 +103,13 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 	struct compare_prediction predicted;
 	bool is_predicted = i > 0 && compare_predict(stages[i - 1].profile, profile, &predicted);
 	int64_t below = 0;
-	char label[SHOW_BYTES(60) + 64];
+	char label[TEXT_BYTES(60) + 64];
 
-	snprintf(label, sizeof(label), "%s: %s", show_text(profile->stage, 60),
-		 show_time(profile->wall_ns));
+	snprintf(label, sizeof(label), "%s: %s", text_name(profile->stage, 60),
+		 text_time(profile->wall_ns));
 	cell_begin(to, scale, label);
-	for (int part = 0; part < SHOW_PARTS && profile_has_split(profile); part++) {
-		int64_t ns = show_part_ns(&profile->split, part);
+	for (int part = 0; part < TEXT_PARTS && profile_has_split(profile); part++) {
+		int64_t ns = text_part_ns(&profile->split, part);
 
 		if (ns <= 0)
 			continue;
@@ -117,8 +117,8 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 			"<rect class=\"%s\" x=\"12\" width=\"76\" y=\"%.1f\" height=\"%.1f\">"
 			"<title>%s %s</title></rect>",
 			page_part_kinds[part], y_of(scale, below + ns),
-			y_of(scale, below) - y_of(scale, below + ns), show_parts[part].title,
-			show_time(ns));
+			y_of(scale, below) - y_of(scale, below + ns), text_parts[part].title,
+			text_time(ns));
 		below += ns;
 	}
 	if (!profile_has_split(profile))
@@ -159,7 +159,7 @@ static void block(FILE *to, const struct scale *scale, const struct step *step, 
 			"<rect class=\"%s\" x=\"%.1f\" width=\"%.1f\" y=\"%.1f\" height=\"%.1f\">",
 			kind, step->x, step->width, top, tall);
 	}
-	fprintf(to, "<title>%s: %s%s</title>%s", name, show_change(step->from_ns, step->to_ns),
+	fprintf(to, "<title>%s: %s%s</title>%s", name, text_change(step->from_ns, step->to_ns),
 		step->is_noise ? ", within the noise" : "", step->is_noise ? "</path>" : "</rect>");
 }
 
@@ -174,22 +174,22 @@ static bool is_noise(int64_t before_ns, int64_t change_ns, unsigned noise_tenths
 static void steps(FILE *to, const struct scale *scale, const struct profile *before,
 		  const struct profile *after, unsigned noise_tenths)
 {
-	int64_t changes[SHOW_PARTS], level = before->wall_ns;
+	int64_t changes[TEXT_PARTS], level = before->wall_ns;
 	int count = 0, at = 0;
 
-	for (int part = 0; part < SHOW_PARTS; part++) {
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		changes[part] =
-			show_part_ns(&after->split, part) - show_part_ns(&before->split, part);
+			text_part_ns(&after->split, part) - text_part_ns(&before->split, part);
 		count += changes[part] != 0;
 	}
-	for (int part = 0; part < SHOW_PARTS; part++) {
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		if (changes[part] == 0)
 			continue;
 		struct step step = { 100.0 * at++ / count, 100.0 / count, level,
 				     level + changes[part],
 				     is_noise(before->wall_ns, changes[part], noise_tenths) };
 
-		block(to, scale, &step, page_part_kinds[part], show_parts[part].title);
+		block(to, scale, &step, page_part_kinds[part], text_parts[part].title);
 		level = step.to_ns;
 	}
 }
@@ -216,18 +216,18 @@ static void bridge(FILE *to, const struct scale *scale, const struct compare_sta
 	char label[128];
 
 	snprintf(label, sizeof(label), "change: %s%s%s",
-		 show_change(before->wall_ns, after->wall_ns), noise[0] != '\0' ? ", " : "", noise);
+		 text_change(before->wall_ns, after->wall_ns), noise[0] != '\0' ? ", " : "", noise);
 	cell_begin(to, scale, label);
 	if (profile_has_split(before) && profile_has_split(after)) {
 		steps(to, scale, before, after, noise_tenths);
 	} else {
 		struct step step = { 30, 40, before->wall_ns, after->wall_ns,
-				     show_is_same(before->wall_ns, after->wall_ns, noise_tenths) };
+				     text_is_same(before->wall_ns, after->wall_ns, noise_tenths) };
 
 		block(to, scale, &step, "mark", "wall time");
 	}
 	fprintf(to, "</svg><p><span>%s</span></p><p class=\"soft\">%s</p></div>\n",
-		show_change(before->wall_ns, after->wall_ns),
+		text_change(before->wall_ns, after->wall_ns),
 		noise[0] != '\0' ? noise
 				 : compare_change(before->wall_ns, after->wall_ns, noise_tenths));
 }
@@ -235,14 +235,14 @@ static void bridge(FILE *to, const struct scale *scale, const struct compare_sta
 static void legend(FILE *to, const struct compare_stage *stages, size_t count)
 {
 	fputs("<ul class=\"legend\">\n", to);
-	for (int part = 0; part < SHOW_PARTS; part++) {
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		int64_t most = 0;
 
 		for (size_t i = 0; i < count; i++)
-			if (show_part_ns(&stages[i].profile->split, part) > most)
-				most = show_part_ns(&stages[i].profile->split, part);
+			if (text_part_ns(&stages[i].profile->split, part) > most)
+				most = text_part_ns(&stages[i].profile->split, part);
 		if (most > 0)
-			page_swatch(to, page_part_kinds[part], show_parts[part].title);
+			page_swatch(to, page_part_kinds[part], text_parts[part].title);
 	}
 	fputs("</ul>\n", to);
 	page_element(

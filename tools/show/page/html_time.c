@@ -3,7 +3,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 
 #include <string.h>
 
@@ -16,21 +16,21 @@ static void say_largest_calls(FILE *to, const struct profile *profile)
 	int64_t ns = waits ? profile->host.waits_ns : profile->host.copy_calls_ns;
 
 	fprintf(to, "%s take %s of %s (%s). ", waits ? "Calls that wait" : "Calls that copy",
-		show_time(ns), show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
+		text_time(ns), text_time(profile->wall_ns), text_share(ns, profile->wall_ns));
 }
 
 static void say_largest(FILE *to, const struct profile *profile)
 {
-	unsigned tenths[SHOW_PARTS];
+	unsigned tenths[TEXT_PARTS];
 	int largest = 0;
 
-	show_split_tenths(&profile->split, tenths);
-	for (int part = 1; part < SHOW_PARTS; part++)
-		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+	text_split_tenths(&profile->split, tenths);
+	for (int part = 1; part < TEXT_PARTS; part++)
+		if (text_part_ns(&profile->split, part) > text_part_ns(&profile->split, largest))
 			largest = part;
-	int64_t ns = show_part_ns(&profile->split, largest);
-	fprintf(to, "%s: %s of %s (%u.%u %%). ", show_parts[largest].title, show_time(ns),
-		show_time(profile->wall_ns), tenths[largest] / 10, tenths[largest] % 10);
+	int64_t ns = text_part_ns(&profile->split, largest);
+	fprintf(to, "%s: %s of %s (%u.%u %%). ", text_parts[largest].title, text_time(ns),
+		text_time(profile->wall_ns), tenths[largest] / 10, tenths[largest] % 10);
 }
 
 static void say_first(FILE *to, const struct profile *profile, const struct advice_list *advice)
@@ -43,14 +43,14 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 		fputs(advice_nothing(advice), to);
 	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
 		fputs("First: ", to);
-		page_text(to, show_text(first->what, ADVICE_TEXT));
+		page_text(to, text_name(first->what, ADVICE_TEXT));
 		if (first->where[0] != '\0' && strlen(first->where) <= PLACE_MOST) {
 			fputs(" (", to);
-			page_text(to, show_text(first->where, ADVICE_TEXT));
+			page_text(to, text_name(first->where, ADVICE_TEXT));
 			fputs(")", to);
 		}
 		fprintf(to, ", which saves %s %s (%s).", first->is_estimate ? "about" : "at most",
-			show_time(first->saves_ns), show_share(first->saves_ns, profile->wall_ns));
+			text_time(first->saves_ns), text_share(first->saves_ns, profile->wall_ns));
 	} else if (!profile_has_split(profile)) {
 		fputs("Most changes cannot be judged without a split of the wall time.", to);
 	} else if (!profile_used_no_device(profile)) {
@@ -72,24 +72,24 @@ static void say_copy_calls(FILE *to, const struct profile *profile)
 	if (profile->host.copy_calls_ns <= 0)
 		return;
 	fprintf(to, "<p>Copy calls take %s of host time (%s)",
-		show_time(profile->host.copy_calls_ns),
-		show_share(profile->host.copy_calls_ns, profile->wall_ns));
+		text_time(profile->host.copy_calls_ns),
+		text_share(profile->host.copy_calls_ns, profile->wall_ns));
 	if (profile->host.copying_ns >= 0) {
-		fprintf(to, ": copying %s", show_time(profile->host.copying_ns));
+		fprintf(to, ": copying %s", text_time(profile->host.copying_ns));
 		if (profile->host.staging_ns > 0)
-			fprintf(to, " (staging about %s)", show_time(profile->host.staging_ns));
+			fprintf(to, " (staging about %s)", text_time(profile->host.staging_ns));
 	}
 	if (profile->host.waiting_for_kernels_ns > 0)
 		fprintf(to, ", waiting for kernels %s",
-			show_time(profile->host.waiting_for_kernels_ns));
+			text_time(profile->host.waiting_for_kernels_ns));
 	if (profile->host.overhead_ns > 0)
-		fprintf(to, ", overhead %s", show_time(profile->host.overhead_ns));
+		fprintf(to, ", overhead %s", text_time(profile->host.overhead_ns));
 	fputs(".</p>\n", to);
 	if (profile->host.waits > 0)
 		fprintf(to, "<p>%s %s.</p>\n",
-			show_several(profile->host.waits, "call that waits takes",
+			text_several(profile->host.waits, "call that waits takes",
 				     "calls that wait take"),
-			show_time(profile->host.waits_ns));
+			text_time(profile->host.waits_ns));
 }
 
 static void say_no_device_times(FILE *to, const struct profile *profile)
@@ -104,7 +104,7 @@ static void say_no_device_times(FILE *to, const struct profile *profile)
 		device ? "The wall time is not split" : "No device times");
 	if (why != NULL) {
 		fputs(": ", to);
-		page_text(to, show_text(why, 200));
+		page_text(to, text_name(why, 200));
 	}
 	fprintf(to, ".%s</p>\n", device ? "" : " All times are host times.");
 }

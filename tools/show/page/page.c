@@ -5,13 +5,13 @@
  * does not list.  So opening a page from an unknown source is safe.
  */
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 #include "base/units.h"
 
 #include <string.h>
 
-const char *const page_part_kinds[SHOW_PARTS] = { "host",      "startup", "calls",
+const char *const page_part_kinds[TEXT_PARTS] = { "host",      "startup", "calls",
 						  "transfers", "kernels", "both" };
 
 /* The sections that a page may have, in the order of the page; those of tables precede "did". */
@@ -184,17 +184,17 @@ long page_share(int64_t part, int64_t whole)
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns)
 {
 	long at = 0, all = page_share(ns, longest_ns);
-	unsigned tenths[SHOW_PARTS];
+	unsigned tenths[TEXT_PARTS];
 
-	show_split_tenths(split, tenths);
+	text_split_tenths(split, tenths);
 	fputs("<svg class=\"bar\" role=\"img\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\" "
 	      "aria-label=\"",
 	      to);
-	for (int part = 0; part < SHOW_PARTS; part++)
-		fprintf(to, "%s%s %u.%u %%", part > 0 ? "; " : "", show_parts[part].title,
+	for (int part = 0; part < TEXT_PARTS; part++)
+		fprintf(to, "%s%s %u.%u %%", part > 0 ? "; " : "", text_parts[part].title,
 			tenths[part] / 10, tenths[part] % 10);
 	fputs("\">", to);
-	for (int part = 0; part < SHOW_PARTS; part++) {
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		long width = all * (long)tenths[part] / 1000;
 
 		if (width > 0)
@@ -240,7 +240,7 @@ static void ticks(FILE *to, int64_t end_ns)
 	fputs("<p class=\"ticks\">", to);
 	for (int quarter = 0; quarter <= 4; quarter++)
 		fprintf(to, "<small>%s</small>",
-			quarter > 0 ? show_time((int64_t)((__int128_t)end_ns * quarter / 4)) : "0");
+			quarter > 0 ? text_time((int64_t)((__int128_t)end_ns * quarter / 4)) : "0");
 	fputs("</p>\n", to);
 }
 
@@ -253,8 +253,8 @@ void page_strip(FILE *to, const struct profile *profile)
 	fprintf(to,
 		"<svg class=\"strip\" role=\"img\" viewBox=\"0 0 %zu 1000\" "
 		"preserveAspectRatio=\"none\" aria-label=\"the states over time, %s a column\">",
-		count, show_time(profile->activity.bin_ns));
-	for (int part = 0; part < SHOW_PARTS; part++) {
+		count, text_time(profile->activity.bin_ns));
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		fprintf(to, "<path class=\"%s\" d=\"", page_part_kinds[part]);
 		for (size_t i = 0; i < count; i++) {
 			long from, end;
@@ -273,21 +273,21 @@ void page_strip(FILE *to, const struct profile *profile)
 
 void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns)
 {
-	unsigned tenths[SHOW_PARTS];
+	unsigned tenths[TEXT_PARTS];
 
-	show_split_tenths(split, tenths);
+	text_split_tenths(split, tenths);
 	fputs("<ul class=\"legend\">\n", to);
-	for (int part = 0; part < SHOW_PARTS; part++) {
-		int64_t ns = show_part_ns(split, part);
+	for (int part = 0; part < TEXT_PARTS; part++) {
+		int64_t ns = text_part_ns(split, part);
 
 		if (ns <= 0)
 			continue;
 		swatch_begin(to, page_part_kinds[part]);
-		fprintf(to, "%s <b>%s</b> %u.%u %%", show_parts[part].title, show_time(ns),
+		fprintf(to, "%s <b>%s</b> %u.%u %%", text_parts[part].title, text_time(ns),
 			tenths[part] / 10, tenths[part] % 10);
 		fputs("</li>\n", to);
 	}
-	fprintf(to, "<li>wall time <b>%s</b></li></ul>\n", show_time(wall_ns));
+	fprintf(to, "<li>wall time <b>%s</b></li></ul>\n", text_time(wall_ns));
 }
 
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole)

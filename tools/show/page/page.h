@@ -49,7 +49,7 @@ void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall
 /* Writes a color and its meaning, as a list item. */
 void page_swatch(FILE *to, const char *kind, const char *text);
 
-/* The classes of the states, in the order of show_parts. */
+/* The classes of the states, in the order of text_parts. */
 extern const char *const page_part_kinds[];
 
 /* Returns a part of the whole in hundredths of a percent, at most the whole. */

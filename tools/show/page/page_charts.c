@@ -4,7 +4,7 @@
  * There is no chart of a single size: it would tell less than the table of copies.
  */
 #include "show/page/page.h"
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "tables/table.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void size_labels(FILE *to, const struct bins *bins, int halves)
 
 	for (int i = 0; i < count; i += each)
 		label(to, LEFT + (2 * i + halves) * (RIGHT - LEFT) / (2 * count), BOTTOM + 15,
-		      "middle", show_power((int64_t)1 << (bins->first + i)));
+		      "middle", text_power((int64_t)1 << (bins->first + i)));
 }
 
 void page_sizes_chart(FILE *to, const struct profile *profile)
@@ -119,7 +119,7 @@ void page_sizes_chart(FILE *to, const struct profile *profile)
 						back * (width + slot * 0.04),
 					BOTTOM - height, width, height);
 		}
-	label(to, LEFT - 4, TOP + 4, "end", show_time(bins.most_ns));
+	label(to, LEFT - 4, TOP + 4, "end", text_time(bins.most_ns));
 	label(to, LEFT - 4, BOTTOM, "end", "0");
 	size_labels(to, &bins, 1);
 	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "size of a copy, from");
@@ -171,12 +171,12 @@ static void rate_points(FILE *to, const struct profile_transfer *row, const stru
 			LEFT + (bin_of(size->from_bytes) - bins->first + 0.5) * (RIGHT - LEFT) /
 					count,
 			BOTTOM - height, 3 + 4 * (area < 1 ? area : 1));
-		page_text(to, show_direction(row->direction));
+		page_text(to, text_direction(row->direction));
 		fputc(' ', to);
-		page_text(to, show_text(row->memory, 20));
+		page_text(to, text_name(row->memory, 20));
 		fprintf(to, " from %s: %s copies, %s GB/s</title></circle>\n",
-			show_power(size->from_bytes), show_count(size->count),
-			show_rate(size->bytes, size->busy_ns));
+			text_power(size->from_bytes), text_count(size->count),
+			text_rate(size->bytes, size->busy_ns));
 	}
 }
 
@@ -195,8 +195,8 @@ static void peak_lines(FILE *to, const struct profile *profile, double most)
 {
 	int64_t up = profile->environment.peak_h2d_bytes_per_s;
 	int64_t down = profile->environment.peak_d2h_bytes_per_s;
-	bool alike = up > 0 && down > 0 && show_is_same(up, down, 50);
-	const char *name = show_peak_is_best(profile) ? "best rate of the run" : "peak of the link";
+	bool alike = up > 0 && down > 0 && text_is_same(up, down, 50);
+	const char *name = text_peak_is_best(profile) ? "best rate of the run" : "peak of the link";
 	char both[2][32];
 
 	snprintf(both[0], sizeof(both[0]), "%s%s", name, alike ? "" : ", H2D");
@@ -356,14 +356,14 @@ static void draw_mark(FILE *to, const struct mark *mark, const struct bins *bins
 	double area = (double)mark->ns / (double)most_ns;
 
 	fprintf(to, "<a href=\"#site-%lld\" aria-label=\"%s ", (long long)mark->site,
-		show_direction(mark->row->direction));
-	page_text(to, show_text(mark->row->memory, 20));
+		text_direction(mark->row->direction));
+	page_text(to, text_name(mark->row->memory, 20));
 	fprintf(to,
 		", %s each: %s copies, %s GB/s, %s\"><circle class=\"%s%s\" cx=\"%.1f\" "
 		"cy=\"%.1f\" r=\"%.1f\" fill-opacity=\"0.8\"/><circle fill-opacity=\"0\" "
 		"cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"/></a>\n",
-		show_bytes(mark->bytes), show_count(mark->row->count),
-		show_rate(mark->row->bytes, mark->ns), show_time(mark->ns),
+		text_bytes(mark->bytes), text_count(mark->row->count),
+		text_rate(mark->row->bytes, mark->ns), text_time(mark->ns),
 		strcmp(mark->row->memory, "pageable") == 0 ? "open " : "",
 		strcmp(mark->row->direction, "d2h") == 0 ? "d2h" : "h2d", x, y,
 		3 + 5 * (area < 1 ? area : 1), x, y, MARK_REACH);

@@ -1,7 +1,7 @@
 /*
  * doctor_program.c - predicts from a program's file how hotpin will work in it.
  */
-#include "launch/doctor.h"
+#include "cmd/doctor.h"
 #include "launch/program.h"
 
 #include <errno.h>

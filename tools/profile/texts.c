@@ -1,7 +1,7 @@
 /*
- * show.c - formats figures that may be unknown, and derives shares and sentences from them.
+ * texts.c - formats figures that may be unknown, and derives shares and sentences from them.
  */
-#include "profile/show.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 #include "base/units.h"
 
@@ -11,7 +11,7 @@
 #define TURNS     16
 #define TEXT_ROOM 1024
 
-const struct show_part show_parts[SHOW_PARTS] = {
+const struct text_part text_parts[TEXT_PARTS] = {
 #define STATE(field, title, heading, dropped) \
 	{ title, heading, offsetof(struct profile_split, field##_ns) },
 #include "base/states.def"
@@ -25,69 +25,69 @@ static char *next_text(void)
 	return texts[turn++ % TURNS];
 }
 
-const char *show_time(int64_t ns)
+const char *text_time(int64_t ns)
 {
 	return ns < 0 ? "n/a" : units_time(next_text(), (uint64_t)ns);
 }
 
-const char *show_bytes(int64_t bytes)
+const char *text_bytes(int64_t bytes)
 {
 	return bytes < 0 ? "n/a" : units_bytes(next_text(), (uint64_t)bytes);
 }
 
-const char *show_count(int64_t count)
+const char *text_count(int64_t count)
 {
 	return count < 0 ? "n/a" : units_count(next_text(), (uint64_t)count);
 }
 
-const char *show_several(int64_t count, const char *one, const char *several)
+const char *text_several(int64_t count, const char *one, const char *several)
 {
 	char *text = next_text();
 
-	snprintf(text, TEXT_ROOM, "%s %s", show_count(count), count == 1 ? one : several);
+	snprintf(text, TEXT_ROOM, "%s %s", text_count(count), count == 1 ? one : several);
 	return text;
 }
 
-const char *show_rate(int64_t bytes, int64_t ns)
+const char *text_rate(int64_t bytes, int64_t ns)
 {
 	if (bytes <= 0 || ns <= 0)
 		return "n/a";
 	return units_rate(next_text(), (uint64_t)bytes, (uint64_t)ns);
 }
 
-const char *show_share(int64_t part, int64_t whole)
+const char *text_share(int64_t part, int64_t whole)
 {
 	if (part < 0 || whole <= 0)
 		return "n/a";
 	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
 }
 
-bool show_peak_is_best(const struct profile *profile)
+bool text_peak_is_best(const struct profile *profile)
 {
 	const char *source = profile->environment.peak_source;
 
 	return source != NULL && strcmp(source, "observed") == 0;
 }
 
-const char *show_peak(const struct profile *profile)
+const char *text_peak(const struct profile *profile)
 {
 	const char *source = profile->environment.peak_source;
-	const char *h2d = show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
-		   *d2h = show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
+	const char *h2d = text_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+		   *d2h = text_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
 	char *text = next_text();
 
-	if (show_peak_is_best(profile))
+	if (text_peak_is_best(profile))
 		snprintf(text, TEXT_ROOM, "Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d,
 			 d2h);
 	else
 		snprintf(text, TEXT_ROOM, "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d,
 			 d2h,
 			 source != NULL && strcmp(source, "link") == 0 ? "PCIe speed and width"
-								       : show_text(source, 16));
+								       : text_name(source, 16));
 	return text;
 }
 
-const char *show_power(int64_t bytes)
+const char *text_power(int64_t bytes)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	char *text = next_text();
@@ -103,7 +103,7 @@ const char *show_power(int64_t bytes)
 	return text;
 }
 
-const char *show_change(int64_t before_ns, int64_t after_ns)
+const char *text_change(int64_t before_ns, int64_t after_ns)
 {
 	char *text = next_text();
 
@@ -112,26 +112,26 @@ const char *show_change(int64_t before_ns, int64_t after_ns)
 	if (before_ns == after_ns)
 		return "no change";
 	snprintf(text, TEXT_ROOM, "%s %s",
-		 show_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
+		 text_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
 		 after_ns < before_ns ? "less" : "more");
 	return text;
 }
 
-bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths)
+bool text_is_same(int64_t before, int64_t after, unsigned noise_tenths)
 {
 	int64_t apart = before < after ? after - before : before - after;
 
 	return (__int128_t)apart * 1000 <= (__int128_t)before * noise_tenths;
 }
 
-const char *show_text(const char *text, size_t columns)
+const char *text_name(const char *text, size_t columns)
 {
 	if (text == NULL)
 		return "n/a";
 	return units_escape(next_text(), TEXT_ROOM, text, columns);
 }
 
-const char *show_direction(const char *direction)
+const char *text_direction(const char *direction)
 {
 	static const char *const names[][2] = { { "h2d", "H2D" }, { "d2h", "D2H" },
 						{ "d2d", "D2D" }, { "h2h", "H2H" },
@@ -140,10 +140,10 @@ const char *show_direction(const char *direction)
 	for (size_t i = 0; i < HP_LEN(names); i++)
 		if (strcmp(direction, names[i][0]) == 0)
 			return names[i][1];
-	return show_text(direction, 8);
+	return text_name(direction, 8);
 }
 
-const char *show_when(const char *ended_utc)
+const char *text_when(const char *ended_utc)
 {
 	unsigned at[6];
 	char *text = next_text();
@@ -157,7 +157,7 @@ const char *show_when(const char *ended_utc)
 	return text;
 }
 
-const char *show_cuda_version(int64_t version)
+const char *text_cuda_version(int64_t version)
 {
 	char *text = next_text();
 
@@ -168,7 +168,7 @@ const char *show_cuda_version(int64_t version)
 	return text;
 }
 
-const char *show_cupti_version(int64_t version)
+const char *text_cupti_version(int64_t version)
 {
 	char *text = next_text();
 
@@ -183,26 +183,26 @@ const char *show_cupti_version(int64_t version)
 	return text;
 }
 
-int64_t show_part_ns(const struct profile_split *split, int part)
+int64_t text_part_ns(const struct profile_split *split, int part)
 {
-	return *(const int64_t *)((const char *)split + show_parts[part].at);
+	return *(const int64_t *)((const char *)split + text_parts[part].at);
 }
 
 static int64_t known_part_ns(const struct profile_split *split, int part)
 {
-	int64_t ns = show_part_ns(split, part);
+	int64_t ns = text_part_ns(split, part);
 
 	return ns > 0 ? ns : 0;
 }
 
-void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS])
+void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_PARTS])
 {
-	__int128_t whole = 0, rest[SHOW_PARTS];
+	__int128_t whole = 0, rest[TEXT_PARTS];
 	unsigned left = 1000;
 
-	for (int part = 0; part < SHOW_PARTS; part++)
+	for (int part = 0; part < TEXT_PARTS; part++)
 		whole += known_part_ns(split, part);
-	for (int part = 0; part < SHOW_PARTS; part++) {
+	for (int part = 0; part < TEXT_PARTS; part++) {
 		__int128_t thousand = (__int128_t)known_part_ns(split, part) * 1000;
 
 		ret_tenths[part] = whole > 0 ? (unsigned)(thousand / whole) : 0;
@@ -213,7 +213,7 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SH
 	for (; whole > 0 && left > 0; left--) {
 		int most = 0;
 
-		for (int part = 1; part < SHOW_PARTS; part++)
+		for (int part = 1; part < TEXT_PARTS; part++)
 			if (rest[part] > rest[most])
 				most = part;
 		ret_tenths[most]++;
@@ -221,9 +221,9 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SH
 	}
 }
 
-const char *show_verdict(const struct profile *profile, const char *on_host_code)
+const char *text_verdict(const struct profile *profile, const char *on_host_code)
 {
-	static const char *const verdicts[SHOW_PARTS][2] = {
+	static const char *const verdicts[TEXT_PARTS][2] = {
 		{ "host code.", " A CPU profiler shows what to port next." },
 		{ "CUDA start-up, which no port removes.", "" },
 		{ "other CUDA calls, while the device is idle.", "" },
@@ -236,8 +236,8 @@ const char *show_verdict(const struct profile *profile, const char *on_host_code
 
 	if (!profile_has_split(profile))
 		return NULL;
-	for (int part = 1; part < SHOW_PARTS; part++)
-		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+	for (int part = 1; part < TEXT_PARTS; part++)
+		if (text_part_ns(&profile->split, part) > text_part_ns(&profile->split, largest))
 			largest = part;
 	char *text = next_text();
 	/* A failing program must be fixed before it is ported or tuned, so it gets no advice. */
@@ -251,18 +251,18 @@ const char *show_verdict(const struct profile *profile, const char *on_host_code
 	return text;
 }
 
-const char *show_no_split(const struct profile *profile)
+const char *text_no_split(const struct profile *profile)
 {
 	char *text = next_text();
 
 	if (profile->split_why == NULL)
 		return "The wall time is not split: there are no device times";
 	snprintf(text, TEXT_ROOM, "The wall time is not split: %s",
-		 show_text(profile->split_why, 200));
+		 text_name(profile->split_why, 200));
 	return text;
 }
 
-const char *show_bound(const char *name)
+const char *text_bound(const char *name)
 {
 	static const char *const names[][2] = {
 		{ "all_pinned", "all copies pinned" },
@@ -274,5 +274,5 @@ const char *show_bound(const char *name)
 	for (size_t i = 0; i < HP_LEN(names); i++)
 		if (strcmp(name, names[i][0]) == 0)
 			return names[i][1];
-	return show_text(name, 24);
+	return text_name(name, 24);
 }

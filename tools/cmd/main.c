@@ -1,16 +1,16 @@
 /*
- * hotpin.c - the command line: `hotpin COMMAND`, with one source file for each command.
+ * main.c - the command line: `hotpin COMMAND`, with one source file for each command.
  *
  * The table of commands also holds their help.  A mistyped name is answered with the nearest
  * command.
  */
-#include "cmd/hotpin.h"
+#include "cmd/commands.h"
+#include "system/messages.h"
 #include "base/parse.h"
 #include "base/units.h"
 
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,35 +141,6 @@ static const struct {
 	{ ANY_OTHER, "run", "the status of the program" },
 };
 
-char *hotpin_clean(const char *text)
-{
-	size_t room = 4 * strlen(text) + 4;
-	char *clean = malloc(room);
-
-	if (clean != NULL)
-		units_escape(clean, room, text, room);
-	return clean;
-}
-
-static bool has_spoken;
-
-void hotpin_say(const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	char *clean = text != NULL ? hotpin_clean(text) : NULL;
-	fflush(stdout);
-	fprintf(stderr, "hotpin: %s\n", clean != NULL ? clean : "not enough memory");
-	free(text);
-	free(clean);
-	has_spoken = true;
-}
-
 static const struct command *command_named(const char *name)
 {
 	for (const struct command *command = commands; command < commands + HP_LEN(commands);
@@ -233,9 +204,9 @@ int hotpin_misused(const char *name)
 	const struct command *command = command_named(name);
 
 	/* getopt() would print the word as it is, and a file can have such a name. */
-	if (!has_spoken && (optopt == 0 || strncmp(words[optind - 1], "--", 2) == 0))
+	if (!hotpin_has_spoken() && (optopt == 0 || strncmp(words[optind - 1], "--", 2) == 0))
 		hotpin_say("%s" NO_OPTION, words[optind - 1]);
-	else if (!has_spoken)
+	else if (!hotpin_has_spoken())
 		hotpin_say("-%c" NO_OPTION, optopt);
 	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
 		command->takes, command->name);

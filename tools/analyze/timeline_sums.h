@@ -2,31 +2,31 @@
  * Sums of a timeline: the time of each kernel, copy and call, and the work of each stream, device
  * and thread.
  */
-#ifndef HP_TOOLS_ANALYZE_EACH_H
-#define HP_TOOLS_ANALYZE_EACH_H
+#ifndef HP_TOOLS_ANALYZE_TIMELINE_SUMS_H
+#define HP_TOOLS_ANALYZE_TIMELINE_SUMS_H
 
 #include "profile/profile.h"
-#include "analyze/spread.h"
+#include "analyze/statistics.h"
 
 /* Events of one kind and name. */
-struct each {
+struct timeline_sum {
 	int64_t kind;
 	const char *name; /* of a kernel: readable after names_resolve() */
 	int64_t count, total_ns, bytes;
-	struct spread spread;
+	struct statistics times;
 };
 
 /*
  * Returns a list in the profile's memory, largest total first, without stages and hotpin's own
  * work.
  */
-struct each *each_make(struct profile *profile, size_t *ret_count);
+struct timeline_sum *timeline_sums(struct profile *profile, size_t *ret_count);
 
 /* Returns "kernel", "copy", ..; "other" for a kind of a later version. */
-const char *each_kind_name(int64_t kind);
+const char *timeline_kind_name(int64_t kind);
 
 /* The work of a stream or thread, or of all streams of a device if `track` is NULL. */
-struct each_track {
+struct timeline_track {
 	const struct profile_track *track;
 	int64_t device; /* UNKNOWN: of a thread */
 	int64_t kernels, kernels_ns, copies, copied_bytes, copies_ns;
@@ -36,6 +36,6 @@ struct each_track {
 };
 
 /* Returns devices, then streams, then threads, in the profile's memory. */
-struct each_track *each_tracks(struct profile *profile, size_t *ret_count);
+struct timeline_track *timeline_tracks(struct profile *profile, size_t *ret_count);
 
 #endif

@@ -4,77 +4,77 @@
  * Each function returns a text that is valid until sixteen more have been returned.  UNKNOWN is
  * "n/a".
  */
-#ifndef HP_TOOLS_PROFILE_SHOW_H
-#define HP_TOOLS_PROFILE_SHOW_H
+#ifndef HP_TOOLS_PROFILE_TEXTS_H
+#define HP_TOOLS_PROFILE_TEXTS_H
 
 #include "profile/profile.h"
 
-const char *show_time(int64_t ns);
-const char *show_bytes(int64_t bytes);
-const char *show_count(int64_t count);
+const char *text_time(int64_t ns);
+const char *text_bytes(int64_t bytes);
+const char *text_count(int64_t count);
 
 /* "1 run" or "7 runs": the count with what it counts. */
-const char *show_several(int64_t count, const char *one, const char *several);
+const char *text_several(int64_t count, const char *one, const char *several);
 
-const char *show_rate(int64_t bytes, int64_t ns);    /* GB/s */
-const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
+const char *text_rate(int64_t bytes, int64_t ns);    /* GB/s */
+const char *text_share(int64_t part, int64_t whole); /* "12.3 %" */
 
 /* "Peak of the link: 63.0 GB/s H2D, ..", or the best rate of the run where that is the peak. */
-const char *show_peak(const struct profile *profile);
+const char *text_peak(const struct profile *profile);
 
 /* True if the profile's peak is the best rate of its run. */
-bool show_peak_is_best(const struct profile *profile);
+bool text_peak_is_best(const struct profile *profile);
 
 /* A size that is a power of 2: "64 KiB". */
-const char *show_power(int64_t bytes);
+const char *text_power(int64_t bytes);
 
 /* "3.10 s less", "no change", "12.0 ms more". */
-const char *show_change(int64_t before_ns, int64_t after_ns);
+const char *text_change(int64_t before_ns, int64_t after_ns);
 
 /* True if the change from before to after is below the noise. */
-bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths);
+bool text_is_same(int64_t before, int64_t after, unsigned noise_tenths);
 
 /* Returns the text escaped for a terminal, at most `columns` wide; "n/a" for NULL. */
-const char *show_text(const char *text, size_t columns);
+const char *text_name(const char *text, size_t columns);
 
 /* The room that so many columns need, with characters of up to four bytes. */
-#define SHOW_BYTES(columns) (4 * (columns) + 1)
+#define TEXT_BYTES(columns) (4 * (columns) + 1)
 
 /* "H2D" of "h2d". */
-const char *show_direction(const char *direction);
+const char *text_direction(const char *direction);
 
 /* "2026-11-21 10:15:00 UTC" of "20261121-101500". */
-const char *show_when(const char *ended_utc);
+const char *text_when(const char *ended_utc);
 
 /* "13.0" of 13000, "13.0" of 130001, "API 26" of 26. */
-const char *show_cuda_version(int64_t version);
-const char *show_cupti_version(int64_t version);
+const char *text_cuda_version(int64_t version);
+const char *text_cupti_version(int64_t version);
 
 /*
  * Returns sentences: how the program ended, if with an error, and the largest part of its wall
  * time; NULL: not known.  If that part is host code, `on_host_code` follows; if that is NULL, a
  * hint how to find what to port.
  */
-const char *show_verdict(const struct profile *profile, const char *on_host_code);
+const char *text_verdict(const struct profile *profile, const char *on_host_code);
 
 /* Returns that the profile has no split of the wall time, and the reason if the profile says it. */
-const char *show_no_split(const struct profile *profile);
+const char *text_no_split(const struct profile *profile);
 
 /* Returns the meaning of a bound of what_if in a few words. */
-const char *show_bound(const char *name);
+const char *text_bound(const char *name);
 
 /* The states of the wall time, in the order in which they are shown. */
-#define SHOW_PARTS 6
-struct show_part {
+#define TEXT_PARTS 6
+struct text_part {
 	const char *title, *heading; /* as in base/states.def */
 	size_t at;                   /* in struct profile_split */
 };
-extern const struct show_part show_parts[SHOW_PARTS];
-int64_t show_part_ns(const struct profile_split *split, int part);
+extern const struct text_part text_parts[TEXT_PARTS];
+int64_t text_part_ns(const struct profile_split *split, int part);
 
 /*
  * Returns the shares of the states in tenths of a percent, which sum to 1000; unknown states are 0.
  */
-void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS]);
+void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_PARTS]);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * Statistics of a few times of one thing: pure functions.
  */
-#ifndef HP_TOOLS_ANALYZE_SPREAD_H
-#define HP_TOOLS_ANALYZE_SPREAD_H
+#ifndef HP_TOOLS_ANALYZE_STATISTICS_H
+#define HP_TOOLS_ANALYZE_STATISTICS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* All zeros if there were no times. */
-struct spread {
+struct statistics {
 	int64_t least, median, p99, most;
 };
 
@@ -16,9 +16,9 @@ struct spread {
  * Sorts `times`, none of which is negative.  The median of an even number of times is the mean of
  * the middle two.
  */
-struct spread spread_of(int64_t *times, size_t count);
+struct statistics statistics_of(int64_t *times, size_t count);
 
 /* Returns the difference of most and least in tenths of a percent of the median, 10000 at most. */
-unsigned spread_tenths(const struct spread *spread);
+unsigned statistics_tenths(const struct statistics *statistics);
 
 #endif

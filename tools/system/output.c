@@ -1,9 +1,8 @@
 /*
- * target.c - writes a file by base/save.h, through a stream.
+ * output.c - writes a file by base/save.h, through a stream.
  */
-#include "system/target.h"
-#include "cmd/hotpin.h"
-#include "profile/show.h"
+#include "system/output.h"
+#include "system/messages.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -15,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(const struct target *target, int error)
+static int fail(const struct output *output, int error)
 {
-	hotpin_say("cannot write %s: %s", show_text(target->path, 200), strerror(error));
+	hotpin_say("cannot write %s: %s", output->path, strerror(error));
 	return -error;
 }
 
@@ -60,66 +59,65 @@ static bool is_one_of(const char *path, char *const *files, size_t count)
 	return false;
 }
 
-int target_open(struct target *target, const char *path, char *const *files, size_t count,
+int output_open(struct output *output, const char *path, char *const *files, size_t count,
 		bool follow)
 {
-	target->to = stdout;
-	target->path = NULL;
-	target->mode = 0;
+	output->to = stdout;
+	output->path = NULL;
+	output->mode = 0;
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
-	target->path = path;
+	output->path = path;
 	if (is_one_of(path, files, count)) {
-		hotpin_say("%s is also read, so it cannot be written; name another file",
-			   show_text(path, 200));
+		hotpin_say("%s is also read, so it cannot be written; name another file", path);
 		return -EEXIST;
 	}
 	mind_signals();
 	/* A signal may arrive at any time from here on, also while a pipe waits for its reader. */
-	target->save.file.fd = target->save.folder.fd = -1;
-	half_written = &target->save;
-	int error = hp_save_open(&target->save, path, S_IRUSR | S_IWUSR,
+	output->save.file.fd = output->save.folder.fd = -1;
+	half_written = &output->save;
+	int error = hp_save_open(&output->save, path, S_IRUSR | S_IWUSR,
 				 HP_SAVE_WAITS | (follow ? HP_SAVE_FOLLOWS : 0));
 	if (error < 0) {
 		half_written = NULL;
-		return fail(target, -error);
+		return fail(output, -error);
 	}
-	int file = fcntl(target->save.file.fd, F_DUPFD_CLOEXEC, 0);
-	target->to = file >= 0 ? fdopen(file, "w") : NULL;
-	if (target->to != NULL)
+	int file = fcntl(output->save.file.fd, F_DUPFD_CLOEXEC, 0);
+	output->to = file >= 0 ? fdopen(file, "w") : NULL;
+	if (output->to != NULL)
 		return 0;
 	error = errno;
-	hp_save_close(&target->save, -error);
+	hp_save_close(&output->save, -error);
 	half_written = NULL;
-	return fail(target, error);
+	return fail(output, error);
 }
 
-void target_drop(struct target *target)
+void output_drop(struct output *output)
 {
-	if (target->path == NULL)
+	if (output->path == NULL)
 		return;
-	fclose(target->to);
-	hp_save_close(&target->save, -ECANCELED);
+	fclose(output->to);
+	hp_save_close(&output->save, -ECANCELED);
 	half_written = NULL;
 }
 
-int target_close(struct target *target)
+int output_close(struct output *output)
 {
 	int error = 0;
 
-	if (target->path == NULL)
+	if (output->path == NULL)
 		return 0; /* main() flushes and checks stdout */
-	if (ferror(target->to) || fflush(target->to) != 0)
+	if (ferror(output->to) || fflush(output->to) != 0)
 		error = errno != 0 ? errno : EIO;
-	if (target->save.folder.fd >= 0) {
+	if (output->save.folder.fd >= 0) {
 		mode_t mask = umask(0);
 
 		umask(mask);
-		fchmod(fileno(target->to), target->mode != 0 ? target->mode : 0666 & ~mask);
+		fchmod(fileno(output->to), output->mode != 0 ? output->mode : 0666 & ~mask);
 	}
-	if (fclose(target->to) != 0 && error == 0)
+	if (fclose(output->to) != 0 && error == 0)
 		error = errno;
-	error = -hp_save_close(&target->save, -error);
+	error = -hp_save_close(&output->save, -error);
 	half_written = NULL;
-	return error != 0 ? fail(target, error) : 0;
+	return error != 0 ? fail(output, error) : 0;
 }

@@ -5,7 +5,7 @@
  * These checks run in a child process because a broken driver installation crashes or hangs in
  * cuInit().
  */
-#include "launch/doctor.h"
+#include "cmd/doctor.h"
 #include "base/cupti_find.h"
 
 #define __CUDA_API_VERSION_INTERNAL /* names as in driver.def */

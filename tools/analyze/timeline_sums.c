@@ -1,13 +1,13 @@
 /*
- * each.c - sums the events of a timeline by name, and by stream, device and thread.
+ * timeline_sums.c - sums the events of a timeline by name, and by stream, device and thread.
  */
-#include "analyze/each.h"
+#include "analyze/timeline_sums.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char *each_kind_name(int64_t kind)
+const char *timeline_kind_name(int64_t kind)
 {
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
 		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
@@ -38,19 +38,19 @@ static int by_name(const void *left, const void *right)
 
 static int by_total(const void *left, const void *right)
 {
-	const struct each *a = left, *b = right;
+	const struct timeline_sum *a = left, *b = right;
 
 	if (a->total_ns != b->total_ns)
 		return a->total_ns > b->total_ns ? -1 : 1;
 	return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-struct each *each_make(struct profile *profile, size_t *ret_count)
+struct timeline_sum *timeline_sums(struct profile *profile, size_t *ret_count)
 {
 	size_t rows = profile->events.row_count, used = 0, count = 0;
 	const struct profile_event **sorted = profile_allocate(profile, rows, sizeof(*sorted));
 	int64_t *times = profile_allocate(profile, rows, sizeof(*times));
-	struct each *each = profile_allocate(profile, rows, sizeof(*each));
+	struct timeline_sum *each = profile_allocate(profile, rows, sizeof(*each));
 
 	for (size_t i = 0; i < rows; i++)
 		if (is_work(&profile->events.rows[i]))
@@ -58,7 +58,7 @@ struct each *each_make(struct profile *profile, size_t *ret_count)
 	if (used > 0)
 		qsort(sorted, used, sizeof(*sorted), by_name);
 	for (size_t first = 0, end; first < used; first = end) {
-		struct each *one = &each[count++];
+		struct timeline_sum *one = &each[count++];
 
 		one->kind = sorted[first]->kind;
 		one->name =
@@ -71,7 +71,7 @@ struct each *each_make(struct profile *profile, size_t *ret_count)
 			one->bytes = profile_add(one->bytes, bytes > 0 ? bytes : 0);
 		}
 		one->count = (int64_t)(end - first);
-		one->spread = spread_of(times + first, end - first);
+		one->times = statistics_of(times + first, end - first);
 	}
 	if (count > 0)
 		qsort(each, count, sizeof(*each), by_total);
@@ -79,7 +79,7 @@ struct each *each_make(struct profile *profile, size_t *ret_count)
 	return each;
 }
 
-static void count_event(struct each_track *row, const struct profile_event *event)
+static void count_event(struct timeline_track *row, const struct profile_event *event)
 {
 	int64_t bytes = event->bytes > 0 ? event->bytes : 0;
 
@@ -114,7 +114,7 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Events come in order of start. */
-static void add_event(struct each_track *row, const struct profile_event *event)
+static void add_event(struct timeline_track *row, const struct profile_event *event)
 {
 	int64_t from_ns = event->start_ns, to_ns = from_ns + event->duration_ns;
 
@@ -125,7 +125,7 @@ static void add_event(struct each_track *row, const struct profile_event *event)
 }
 
 /* Returns the row of a device; NULL if there is none yet. */
-static struct each_track *device_row(struct each_track *rows, size_t count, int64_t device)
+static struct timeline_track *device_row(struct timeline_track *rows, size_t count, int64_t device)
 {
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].track == NULL && rows[i].device == device)
@@ -135,11 +135,11 @@ static struct each_track *device_row(struct each_track *rows, size_t count, int6
 
 /* The rows of a track: its own, and that of its device; NULL: none. */
 struct both {
-	struct each_track *own, *device;
+	struct timeline_track *own, *device;
 };
 
 /* Makes rows for devices, streams and threads.  Returns their number. */
-static size_t make_rows(const struct profile *profile, struct each_track *rows,
+static size_t make_rows(const struct profile *profile, struct timeline_track *rows,
 			struct both *by_track)
 {
 	static const char *const kinds[] = { "stream", "thread" };
@@ -169,12 +169,12 @@ static size_t make_rows(const struct profile *profile, struct each_track *rows,
 	return count;
 }
 
-struct each_track *each_tracks(struct profile *profile, size_t *ret_count)
+struct timeline_track *timeline_tracks(struct profile *profile, size_t *ret_count)
 {
 	size_t tracks = profile->events.track_count, used = 0, kept = 0;
 	const struct profile_event **sorted =
 		profile_allocate(profile, profile->events.row_count, sizeof(*sorted));
-	struct each_track *rows = profile_allocate(profile, 2 * tracks, sizeof(*rows));
+	struct timeline_track *rows = profile_allocate(profile, 2 * tracks, sizeof(*rows));
 	struct both *by_track = profile_allocate(profile, tracks, sizeof(*by_track));
 	size_t count = make_rows(profile, rows, by_track);
 

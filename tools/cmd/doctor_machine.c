@@ -3,7 +3,7 @@
  *
  * The facts come from /proc and /sys.  A file that does not exist yields no finding.
  */
-#include "launch/doctor.h"
+#include "cmd/doctor.h"
 #include "base/cupti_find.h"
 #include "base/options.h"
 #include "base/procfile.h"

@@ -1,15 +1,15 @@
 /*
- * test_spread.c - median, 99th percentile, range and noise of a few times.
+ * test_statistics.c - median, 99th percentile, range and noise of a few times.
  */
 #include "check.h"
-#include "analyze/spread.h"
+#include "analyze/statistics.h"
 
-TEST(spread_of_times)
+TEST(of_times)
 {
 	static const struct {
 		int64_t times[6];
 		size_t count;
-		struct spread spread;
+		struct statistics spread;
 		unsigned tenths;
 	} rows[] = {
 		{ { 0 }, 0, { 0, 0, 0, 0 }, 0 },
@@ -32,12 +32,12 @@ TEST(spread_of_times)
 		int64_t times[6];
 
 		memcpy(times, rows[i].times, sizeof(times));
-		struct spread spread = spread_of(times, rows[i].count);
+		struct statistics spread = statistics_of(times, rows[i].count);
 		CHECK_EQ(spread.least, rows[i].spread.least);
 		CHECK_EQ(spread.median, rows[i].spread.median);
 		CHECK_EQ(spread.p99, rows[i].spread.p99);
 		CHECK_EQ(spread.most, rows[i].spread.most);
-		CHECK_EQ(spread_tenths(&spread), rows[i].tenths);
+		CHECK_EQ(statistics_tenths(&spread), rows[i].tenths);
 	}
 }
 
@@ -55,7 +55,7 @@ TEST(percentile)
 
 		for (size_t j = 0; j < rows[i].count; j++)
 			times[j] = (int64_t)(rows[i].count - j);
-		CHECK_EQ(spread_of(times, rows[i].count).p99, rows[i].p99);
+		CHECK_EQ(statistics_of(times, rows[i].count).p99, rows[i].p99);
 	}
 }
 

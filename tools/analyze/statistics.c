@@ -1,7 +1,7 @@
 /*
- * spread.c - computes median, 99th percentile and range of times.
+ * statistics.c - computes median, 99th percentile and range of times.
  */
-#include "analyze/spread.h"
+#include "analyze/statistics.h"
 
 #include <stdlib.h>
 
@@ -14,15 +14,15 @@ static int ascending(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-struct spread spread_of(int64_t *times, size_t count)
+struct statistics statistics_of(int64_t *times, size_t count)
 {
 	if (count == 0)
-		return (struct spread){ 0 };
+		return (struct statistics){ 0 };
 	qsort(times, count, sizeof(*times), ascending);
 	int64_t low = times[(count - 1) / 2], high = times[count / 2];
 
 	/* The percentile is the least time that 99 % of all do not exceed. */
-	return (struct spread){
+	return (struct statistics){
 		.least = times[0],
 		.median = low + (high - low) / 2,
 		.p99 = times[count - count / 100 - 1],
@@ -30,11 +30,12 @@ struct spread spread_of(int64_t *times, size_t count)
 	};
 }
 
-unsigned spread_tenths(const struct spread *spread)
+unsigned statistics_tenths(const struct statistics *statistics)
 {
-	if (spread->median <= 0)
+	if (statistics->median <= 0)
 		return 0;
-	__int128_t tenths = (__int128_t)(spread->most - spread->least) * 1000 / spread->median;
+	__int128_t tenths =
+		(__int128_t)(statistics->most - statistics->least) * 1000 / statistics->median;
 
 	return tenths < TENTHS_MOST ? (unsigned)tenths : TENTHS_MOST;
 }

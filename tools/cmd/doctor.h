@@ -1,8 +1,8 @@
 /*
  * The findings of `hotpin doctor`: one line each, with the meaning for the user.
  */
-#ifndef HP_TOOLS_LAUNCH_DOCTOR_H
-#define HP_TOOLS_LAUNCH_DOCTOR_H
+#ifndef HP_TOOLS_CMD_DOCTOR_H
+#define HP_TOOLS_CMD_DOCTOR_H
 
 enum verdict {
 	WORKS,  /* "ok" */

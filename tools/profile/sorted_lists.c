@@ -1,7 +1,7 @@
 /*
- * order.c - one sort for all lists, by a key of each item.
+ * sorted_lists.c - one sort for all lists, by a key of each item.
  */
-#include "profile/order.h"
+#include "profile/sorted_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@ struct item {
 	const struct profile_frames *frames;
 };
 
-static int order_numbers(int64_t a, int64_t b)
+static int sorted_numbers(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-int order_texts(const char *a, const char *b)
+int sorted_texts(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
@@ -32,27 +32,27 @@ static int compare_frames(const struct profile *profile, const struct profile_fr
 			  const struct profile_frames *b)
 {
 	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = order_texts(module_path(profile, &a->items[i]),
-					module_path(profile, &b->items[i]));
+		int order = sorted_texts(module_path(profile, &a->items[i]),
+					 module_path(profile, &b->items[i]));
 
 		if (order == 0)
-			order = order_numbers(a->items[i].offset, b->items[i].offset);
+			order = sorted_numbers(a->items[i].offset, b->items[i].offset);
 		/* Python frames have no module or offset, so their lines decide. */
 		if (order == 0)
-			order = order_texts(a->items[i].line, b->items[i].line);
+			order = sorted_texts(a->items[i].line, b->items[i].line);
 		if (order != 0)
 			return order;
 	}
-	return order_numbers((int64_t)a->count, (int64_t)b->count);
+	return sorted_numbers((int64_t)a->count, (int64_t)b->count);
 }
 
 static int compare(const void *left, const void *right, void *profile)
 {
 	const struct item *a = left, *b = right;
-	int order = order_numbers(b->ns, a->ns);
+	int order = sorted_numbers(b->ns, a->ns);
 
 	if (order == 0)
-		order = order_texts(a->name, b->name);
+		order = sorted_texts(a->name, b->name);
 	if (order == 0 && a->frames != NULL && b->frames != NULL)
 		order = compare_frames(profile, a->frames, b->frames);
 	/* Equal items stay in the order of the file. */
@@ -102,7 +102,7 @@ static void *sort(const struct profile *profile, const void *list, size_t count,
 
 #define FIELD(type, field) (offsetof(struct type, field) + 1)
 
-const struct profile_kernel **order_kernels(const struct profile *profile)
+const struct profile_kernel **sorted_kernels(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_kernel),
 					.ns = FIELD(profile_kernel, busy_ns),
@@ -111,7 +111,7 @@ const struct profile_kernel **order_kernels(const struct profile *profile)
 	return sort(profile, profile->kernels, profile->kernel_count, &key);
 }
 
-const struct profile_call **order_calls(const struct profile *profile)
+const struct profile_call **sorted_calls(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_call),
 					.ns = FIELD(profile_call, total_ns),
@@ -120,7 +120,7 @@ const struct profile_call **order_calls(const struct profile *profile)
 	return sort(profile, profile->calls, profile->call_count, &key);
 }
 
-const struct profile_gap **order_gaps(const struct profile *profile)
+const struct profile_gap **sorted_gaps(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_gap),
 					.ns = FIELD(profile_gap, total_ns),
@@ -130,7 +130,7 @@ const struct profile_gap **order_gaps(const struct profile *profile)
 	return sort(profile, profile->gaps, profile->gap_count, &key);
 }
 
-const struct profile_launch **order_launches(const struct profile *profile)
+const struct profile_launch **sorted_launches(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_launch),
 					.ns = FIELD(profile_launch, device_ns),
@@ -150,7 +150,7 @@ static int64_t site_ns(const void *item)
 	return ns;
 }
 
-const struct profile_site **order_sites(const struct profile *profile)
+const struct profile_site **sorted_sites(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_site),
 					.frames = FIELD(profile_site, frames), .sum = site_ns };
@@ -158,7 +158,7 @@ const struct profile_site **order_sites(const struct profile *profile)
 	return sort(profile, profile->sites, profile->site_count, &key);
 }
 
-const struct profile_buffer **order_buffers(const struct profile *profile)
+const struct profile_buffer **sorted_buffers(const struct profile *profile)
 {
 	static const struct key key = { sizeof(struct profile_buffer),
 					.ns = FIELD(profile_buffer, h2d.host_ns),
