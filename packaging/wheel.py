@@ -126,8 +126,8 @@ Description-Content-Type: text/markdown
 """ % version
 
 
-def man_pages():
-    return sorted(name for name in os.listdir(os.path.join(ROOT, "tools"))
+def man_pages(folder):
+    return sorted(name for name in os.listdir(os.path.join(folder, "tools", "scripts"))
                   if re.fullmatch(r".+\.[1-8]", name))
 
 
@@ -149,8 +149,8 @@ def build(folder, out):
     files["hotpin/profile.schema.json"] = read(folder, "tools", "profile.schema.json")
     for path in ("packaging/hotpin/__init__.py", "packaging/hotpin/__main__.py"):
         files["hotpin/" + os.path.basename(path)] = read(ROOT, path)
-    for page in man_pages():
-        files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(ROOT, "tools", page)
+    for page in man_pages(folder):
+        files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(folder, "tools", "scripts", page)
     for path in manual():
         files["hotpin/share/doc/hotpin/" + path] = read(ROOT, path)
     files[info + "/LICENSE"] = read(ROOT, "LICENSE")

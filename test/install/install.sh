@@ -33,8 +33,11 @@ sort >"$folder/wanted" <<END
 ./share/man/man1/hotpin-bench.1
 ./share/man/man1/hotpin-compare.1
 ./share/man/man1/hotpin-csv.1
+./share/man/man1/hotpin-doctor.1
+./share/man/man1/hotpin-env.1
 ./share/man/man1/hotpin-html.1
 ./share/man/man1/hotpin-report.1
+./share/man/man1/hotpin-resolve.1
 ./share/man/man1/hotpin-run.1
 ./share/man/man1/hotpin-trace.1
 ./share/man/man1/hotpin.1

@@ -8,7 +8,6 @@
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
-manual=$(realpath "$(dirname "$0")/../../tools/hotpin.1")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -48,9 +47,6 @@ expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
 # Exit statuses are in one table, of which each command shows its part.
 statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p')
 expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "${statuses//$'\n'/ }"
-for status in $statuses; do
-	expect "hotpin(1) has status $status" 0 "^\.B $status\$" sed -n '/^\.SH EXIT/,/^\.SH LIMITS/p' "$manual"
-done
 expect "those of run" 0 '^2 125 126 127 other$' bash -c \
 	'"$1" run --help | sed -n "/^Exit status:/,/^\$/s/^ *\([0-9o][^ ]*\)  .*/\1/p" | paste -sd " "' - "$hotpin"
 for command in $("$hotpin" help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
@@ -61,7 +57,7 @@ done
 expect "version" 0 '^hotpin [0-9]+\.[0-9]+\.[0-9]+$' "$hotpin" --version
 expect "version in short" 0 '^hotpin [0-9]' "$hotpin" -V
 expect "help of help" 0 '^usage: hotpin COMMAND' "$hotpin" help help
-expect "two forms of env" 2 'choose one' "$hotpin" env --json --man
+expect "two forms of env" 2 'choose one' "$hotpin" env --json --markdown
 expect "a profile to standard output" 2 'name a file' run -o - true
 expect "a timeline to no file" 0 'the timeline needs a file' run --profile=trace true
 expect "more threads than there can be" 0 'up to 32' env HOTPIN_THREADS=100000 "$hotpin" env

@@ -1,8 +1,8 @@
 /*
  * env.c - `hotpin env`: lists every option of options.def with its value in this environment.
  *
- * doc/options.md and libhotpin(7) are made from the Markdown and man forms, so these forms show
- * defaults instead of the values of this environment.
+ * doc/options.md is made from the Markdown form, which shows defaults instead of the values of this
+ * environment.  libhotpin(7) is made from the JSON form.
  */
 #include "cmd/commands.h"
 #include "system/messages.h"
@@ -80,38 +80,6 @@ static void show_markdown(const struct hp_option_row *row, void *arg)
 	puts(" |");
 }
 
-/* Escapes backslashes and hyphens for troff, which would otherwise replace them. */
-static void man_text(const char *text)
-{
-	for (; *text != '\0'; text++) {
-		if (*text == '\\')
-			fputs("\\e", stdout);
-		else if (*text == '-')
-			fputs("\\-", stdout);
-		else if (*text == '\'')
-			fputs("\\(aq", stdout);
-		else
-			putchar(*text);
-	}
-}
-
-static void show_man(const struct hp_option_row *row, void *arg)
-{
-	(void)arg;
-	fputs(".TP\n.BR ", stdout);
-	man_text(row->variable);
-	fputs(" \" (", stdout);
-	man_text(row->accepts);
-	fputs(row->dflt[0] != '\0' ? "; " : ")", stdout);
-	if (row->dflt[0] != '\0') {
-		man_text(row->dflt);
-		putchar(')');
-	}
-	fputs("\"\n", stdout);
-	man_text(row->help);
-	putchar('\n');
-}
-
 static void show_lines(const struct hp_option_row *row, void *arg)
 {
 	bool is_default = strcmp(row->value, row->dflt) == 0;
@@ -129,7 +97,6 @@ int hotpin_env(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "markdown", no_argument, NULL, 'd' },
-		{ "man", no_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -139,7 +106,7 @@ int hotpin_env(int argc, char **argv)
 		if (option == 'h')
 			return hotpin_help("env");
 		if (option != '?' && form != 't')
-			hotpin_say("--json, --markdown and --man: choose one");
+			hotpin_say("--json and --markdown: choose one");
 		if (option == '?' || form != 't')
 			return hotpin_misused("env");
 		form = option;
@@ -164,10 +131,6 @@ int hotpin_env(int argc, char **argv)
 		hp_options_load(NULL);
 		puts("| option | default | accepts | what it does |\n|---|---|---|---|");
 		hp_options_each(show_markdown, NULL);
-		break;
-	case 'm':
-		hp_options_load(NULL);
-		hp_options_each(show_man, NULL);
 		break;
 	default:
 		hp_options_load(environ);

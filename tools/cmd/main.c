@@ -24,15 +24,19 @@ static const struct command {
 } commands[] = {
 	{ "run", hotpin_run, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
+	  "Preloads libhotpin.so into PROGRAM, which keeps its terminal, signals and exit\n"
+	  "status.\n"
 	  "  --profile[=summary|trace]  wait for the program; print where the time went;\n"
 	  "                             trace also keeps a timeline, in the file of -o\n"
 	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
 	  "                             its name: process, host, time, rank\n"
 	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
 	  "                             buffers: and distinguish its malloc() buffers\n"
-	  "  --capture RANGE            profile a part of the run: nvtx:NAME, inside NVTX\n"
-	  "                             ranges of that name; profiler-api, from\n"
-	  "                             cuProfilerStart to cuProfilerStop\n"
+	  "  --capture RANGE            profile a part of the run:\n"
+	  "                             all           the whole run (the default)\n"
+	  "                             nvtx:NAME     inside NVTX ranges of that name\n"
+	  "                             profiler-api  from cuProfilerStart to\n"
+	  "                                           cuProfilerStop\n"
 	  "  --stage LABEL              label this porting stage in the profile; `hotpin\n"
 	  "                             compare` compares stages with different labels\n"
 	  "  --library FILE             preload FILE instead of the installed library\n"
@@ -52,9 +56,12 @@ static const struct command {
 	  "hotpin bench -n 3 ./app input.dat" },
 	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
 	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
-	  "they are shown side by side and added up.\n"
+	  "they are shown side by side and added up.  Lines are as long as the terminal, or\n"
+	  "as COLUMNS says.\n"
 	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
-	  "  --color WHEN  color gains and losses: auto, always or never\n"
+	  "  --color auto|always|never\n"
+	  "                color gains and losses; auto: on a terminal, if NO_COLOR is not\n"
+	  "                set\n"
 	  "  --force       add up files even if they are not ranks of one run\n",
 	  "hotpin report run.json" },
 	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
@@ -64,7 +71,8 @@ static const struct command {
 	  "level, or its ranks.  A file without a label is a stage of its own.  If a stage\n"
 	  "has one run, the verdict is UNCLEAR, unless times differ by a factor of three.\n"
 	  "  --noise PERCENT  state the noise; differences up to PERCENT are unchanged\n"
-	  "  --color WHEN     color gains and losses: auto, always or never\n"
+	  "  --color auto|always|never\n"
+	  "                   color gains and losses, as `hotpin report` does\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
 	  "  --markdown       print Markdown for a pull request\n"
 	  "  --json           print JSON for programs\n",
@@ -92,10 +100,27 @@ static const struct command {
 	  "hotpin trace -o run.trace.json run.json" },
 	{ "csv", hotpin_csv, "[OPTION...] FILE...", "write figures for a spreadsheet",
 	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
-	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
-	  "                     kernels, sites, buffers, stages, counters, calls or advice;\n"
-	  "                     of a timeline: durations (by kernel, copy and call), tracks\n"
-	  "                     (by stream, device and thread) or events\n"
+	  "  -t, --table TABLE  one of these tables:\n"
+	  "                     summary    a row for each FILE (the default)\n"
+	  "                     copies     copies by direction and memory\n"
+	  "                     sizes      copies by size\n"
+	  "                     kernels    kernels by name\n"
+	  "                     launches   kernel time by place of launch\n"
+	  "                     calls      driver calls\n"
+	  "                     gaps       host code between CUDA calls\n"
+	  "                     sites      copy sites\n"
+	  "                     buffers    host buffers\n"
+	  "                     repeats    copies of unchanged data\n"
+	  "                     bounds     what a change could save at most\n"
+	  "                     python     lines of Python\n"
+	  "                     functions  functions of host code\n"
+	  "                     ranges     NVTX ranges\n"
+	  "                     durations  of a timeline: each kernel, copy and call\n"
+	  "                     tracks     of a timeline: each device, stream, thread\n"
+	  "                     events     of a timeline: all events\n"
+	  "                     advice     the suggestions of the report\n"
+	  "                     counters   counters of the library\n"
+	  "                     options    options of the library\n"
 	  "  --folded           write samples of host code as folded stacks instead, for\n"
 	  "                     flamegraph.pl\n"
 	  "  -o, --out CSV      write CSV instead of standard output\n",
@@ -106,10 +131,9 @@ static const struct command {
 	  "and the suggestions in FILE.  A machine that lacks the program then shows the\n"
 	  "same names.  Tells which places have no name, and the reason.\n",
 	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
-	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
+	{ "env", hotpin_env, "[--json|--markdown]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"
-	  "  --markdown  print defaults and help as the table of doc/options.md\n"
-	  "  --man       print defaults and help for the man page\n",
+	  "  --markdown  print defaults and help as the table of doc/options.md\n",
 	  "HOTPIN_PIN=0 hotpin env" },
 	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
 	  "Checks the driver, CUPTI, memory and other tools, and PROGRAM if it is named.\n",
@@ -220,7 +244,7 @@ static void overview(FILE *to)
 	     command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->does);
 	print_exits(to, NULL);
-	fputs("\n`hotpin COMMAND --help` explains a command; `man hotpin` has the rest.\n"
+	fputs("\n`hotpin COMMAND --help` explains a command, `man libhotpin` the library.\n"
 	      "\nExample: hotpin run --profile ./app\n",
 	      to);
 }

@@ -4,7 +4,7 @@
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$1
-# shellcheck source=tools/hotpin.bash
+# shellcheck disable=SC1090 # it is made when hotpin is built
 . "$2"
 failed=0
 
@@ -31,6 +31,10 @@ for command in $commands; do
 		}
 	done
 done
+offered hotpin csv --table "" | diff - <("$hotpin" csv --table none /dev/null 2>&1 | sed -n 's/^  //p') || {
+	echo "< tables that the help names, > tables that there are"
+	failed=1
+}
 if [ "$(offered hotpin rep)" != report ] || ! offered hotpin csv --table s | grep -qx sites; then
 	echo "a beginning is not completed"
 	failed=1

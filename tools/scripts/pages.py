@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Writes the manual pages and the shell completions from the help of the commands.
+
+    pages.py HOTPIN VERSION COUNTERS.DEF OUTPUT...
+
+Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7, hotpin (for bash) or _hotpin (for zsh); none may
+be missing.  A line of help that begins with two blanks and a hyphen describes an option.  Below it, a
+line `WORD  text` describes a value.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+HOTPIN, VERSION, COUNTERS = sys.argv[1:4]
+FILES = ("FILE", "PAGE", "CSV", "TRACE", "PREFIX")
+
+
+def output_of(*words):
+    return subprocess.run([HOTPIN, *words], check=True, capture_output=True, text=True).stdout
+
+
+def filled(name, **parts):
+    """Returns the file next to this one, with text in place of each @PART@."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as file:
+        text = file.read()
+    for part, content in parts.items():
+        text = re.sub(rf"@{part}@\n?" if content.endswith("\n") else f"@{part}@", lambda _: content, text)
+    return text
+
+
+class Option:
+    """An option, from its first line of help."""
+
+    def __init__(self, syntax, text):
+        self.syntax, self.lines, self.values = syntax, [text], []
+        self.flags = re.findall(r"(?<![\w-])--?[a-z]+", syntax)
+        self.is_optional = "[=" in syntax
+        self.argument = re.sub(r"^.*?--[a-z]+[ \[=]*|\]", "", syntax) if re.search(r"--[a-z]+[ \[]", syntax) else ""
+        if "|" in self.argument or self.is_optional:
+            self.values = [(word, "") for word in self.argument.split("|")]
+
+    def add(self, line):
+        value = re.match(r" {20,}(\S+)  +(.*)", line)
+        if value:
+            self.values.append(value.groups())
+        elif line.startswith(" " * 30) and self.values and self.values[-1][1]:
+            self.values[-1] = (self.values[-1][0], f"{self.values[-1][1]} {line.strip()}")
+        else:
+            self.lines.append(line.strip())
+
+    @property
+    def text(self):
+        return " ".join(filter(None, self.lines))
+
+    @property
+    def brief(self):
+        return re.split(r"(?<!\.)[:;.](?= |$)", self.text)[0]
+
+    @property
+    def words(self):
+        """The values that a shell offers: `nvtx:` of `nvtx:NAME`."""
+        return [re.sub(r"[A-Z]+$", "", word) for word, _ in self.values]
+
+
+class Command:
+    """A command, from its help."""
+
+    def __init__(self, name, does):
+        self.name, self.does, self.options, self.paragraphs = name, does, [], [""]
+        head, _, rest = output_of(name, "--help").partition("\n\n")
+        body, _, rest = rest.partition("\nExit status:\n")
+        exits, _, example = rest.partition("\nExample: ")
+        self.takes = head.removeprefix(f"usage: hotpin {name} ")
+        self.exits = read_exits(exits)
+        self.example = example.strip()
+        for line in body.splitlines():
+            option = re.match(r"  (-\S+(?: \S+)*)(?:  +(.*))?$", line)
+            if option:
+                self.options.append(Option(option[1], option[2] or ""))
+            elif line.startswith("   "):
+                self.options[-1].add(line)
+            elif line == "":
+                self.paragraphs.append("")
+            else:
+                self.paragraphs[-1] += line + "\n"
+        self.options.append(Option("--help", "print this help"))
+
+    @property
+    def runs(self):
+        return "PROGRAM" in self.takes
+
+
+def read_exits(text):
+    """Returns pairs of a status and its meaning."""
+    rows = []
+    for line in text.splitlines():
+        status, meaning = line[:5].strip(), line[7:]
+        if status:
+            rows.append((status, [meaning]))
+        elif line:
+            rows[-1][1].append(meaning)
+    return rows
+
+
+def troff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fP", text)
+    text = re.sub(r"\b([A-Z]{3,})\b(?!\\fP)", lambda word: f"\\fI{word[1]}\\fP"
+                  if word[1] in FILES + ("DIR", "PROGRAM", "PERCENT", "LABEL", "RANGE", "TABLE") else word[1], text)
+    return re.sub(r"^\.", r"\\&.", text, flags=re.MULTILINE)
+
+
+def item(tag, text):
+    return f".TP\n\\fB{troff(tag)}\\fP\n{troff(text)}\n"
+
+
+def head(name, section, title):
+    return f'.TH {name.upper()} {section} "" "hotpin {VERSION}" "{title}"\n'
+
+
+def page(command):
+    out = head(f"hotpin\\-{command.name}", 1, "User Commands")
+    out += f".SH NAME\nhotpin\\-{command.name} \\- {troff(command.does)}\n"
+    out += f".SH SYNOPSIS\n\\fBhotpin {command.name}\\fP {troff(command.takes)}\n.SH DESCRIPTION\n"
+    paragraphs = [troff(text) for text in command.paragraphs if text]
+    out += ".PP\n".join(paragraphs) or troff(f"{command.does.capitalize()}.") + "\n"
+    out += ".SH OPTIONS\n"
+    for option in command.options:
+        out += item(option.syntax, option.text)
+        described = [value for value in option.values if value[1]]
+        if described:
+            out += ".RS\n" + "".join(item(*value) for value in described) + ".RE\n"
+    out += ".SH EXIT STATUS\n" + "".join(item(status, "; ".join(means)) for status, means in command.exits)
+    out += f".SH EXAMPLE\n.nf\n{troff(command.example)}\n.fi\n"
+    return out + ".SH SEE ALSO\n.BR hotpin (1),\n.BR libhotpin (7)\n"
+
+
+def overview(commands):
+    out = head("hotpin", 1, "User Commands")
+    out += ".SH NAME\nhotpin \\- faster host\\-device copies for unmodified CUDA programs, and their profiles\n"
+    out += ".SH SYNOPSIS\n\\fBhotpin\\fP command [argument ...]\n.br\n\\fBhotpin help\\fP [command]\n.br\n"
+    out += "\\fBhotpin\\fP \\-\\-help | \\-\\-version\n.SH DESCRIPTION\n\\fBhotpin run\\fP preloads\n"
+    out += ".BR libhotpin (7)\ninto a CUDA program, which needs no rebuild.\nThe other commands read the profiles"
+    out += " that it writes.\n.SH COMMANDS\n"
+    for command in commands:
+        out += f".TP\n.BR hotpin\\-{command.name} (1)\n{troff(command.does)}\n"
+    out += ".SH EXIT STATUS\n"
+    text = re.search(r"\nExit status:\n(.*?)\n\n", output_of("--help"), re.DOTALL)[1]
+    for status, means in read_exits(text):
+        out += item(status, "; ".join(re.sub(r"^(.{13})  ", lambda of: f"{of[1].strip()}: ", line) for line in means))
+    out += ".SH EXAMPLES\n.nf\n" + "".join(troff(command.example) + "\n" for command in commands) + ".fi\n"
+    return out + ".SH SEE ALSO\n.BR libhotpin (7),\n.BR ld.so (8)\n"
+
+
+def library():
+    options = ""
+    for row in json.loads(output_of("env", "--json"))["options"]:
+        default = f"; {row['default']}" if row["default"] else ""
+        options += f".TP\n\\fB{row['name']}\\fP ({troff(row['accepts'] + default)})\n{troff(row['help'])}\n"
+    with open(COUNTERS, encoding="utf-8") as file:
+        rows = re.findall(r'^COUNTER\((\w+), *"(.*)"\)$', file.read(), re.MULTILINE)
+    return head("libhotpin", 7, "Miscellaneous Information") + filled(
+        "libhotpin.7.in", OPTIONS=options, COUNTERS="".join(item(*row) for row in rows))
+
+
+def kind_of(option):
+    """What bash completes behind the option: file, dir, any, or words."""
+    if option.values:
+        return " ".join(option.words)
+    return {"": "", "DIR": "dir"}.get(option.argument, "file" if option.argument in FILES else "any")
+
+
+def bash(commands):
+    flags = values = ""
+    for command in commands:
+        words = []
+        for option in command.options:
+            words.append(option.flags[-1])
+            if option.is_optional:
+                words += [f"{option.flags[-1]}={word}" for word in option.words]
+            keys = [f"{command.name}:{option.flags[-1]}="]
+            if not option.is_optional:
+                keys += [f"{command.name}:{flag}" for flag in option.flags]
+            if kind_of(option):
+                values += f"\t{' | '.join(keys)}) echo '{kind_of(option)}' ;;\n"
+        flags += f"\t{command.name}) echo '{' '.join(words)}' ;;\n"
+    return filled("completion.bash.in", FLAGS=flags, VALUES=values,
+                  COMMANDS=" ".join(command.name for command in commands) + " help",
+                  RUN=" | ".join(command.name for command in commands if command.runs))
+
+
+def quoted(text):
+    return text.replace("'", "'\\''")
+
+
+def specification(option):
+    """An option as _arguments of zsh reads it."""
+    long, brief = option.flags[-1], re.sub(r"[][:`]", "", option.brief)
+    values = " ".join(word.replace(":", "\\:") for word in option.words)
+    action = f"({values})" if values else {"DIR": "_files -/"}.get(
+        option.argument, "_files" if option.argument in FILES else "")
+    if long == "--help":
+        return "'(- *)--help[print the help]'"
+    if option.is_optional:
+        return f"'{long}=-[{quoted(brief)}]::value:{action}'"
+    behind = f":{option.argument.split('|')[0].lower()}:{action}" if option.argument else ""
+    long += "=" if option.argument else ""
+    text = f"[{quoted(brief)}]{behind}'"
+    if len(option.flags) == 1:
+        return f"'{long}{text}"
+    repeats = "'*'" if option.argument == "DIR" else f"'({' '.join(option.flags)})'"
+    return f"{repeats}{{{option.flags[0]},{long}}}'{text}"
+
+
+def zsh(commands):
+    listed = "".join(f"\t\t'{command.name}:{quoted(command.does)}'\n" for command in commands)
+    cases = ""
+    for command in commands:
+        rows = [specification(option) for option in command.options]
+        rows.append("'1:program:_command_names -e' '*::argument:_normal'" if command.runs else "'*:file:_files'")
+        cases += f"\t{command.name})\n\t\t_arguments -S " + " \\\n\t\t\t".join(rows) + "\n\t\t;;\n"
+    return filled("completion.zsh.in", COMMANDS=listed, CASES=cases)
+
+
+def main():
+    commands = [Command(*row) for row in re.findall(r"^  ([a-z]+) +(.*)$", output_of("--help"), re.MULTILINE)]
+    made = {f"hotpin-{command.name}.1": page(command) for command in commands}
+    made |= {"hotpin.1": overview(commands), "libhotpin.7": library(), "hotpin": bash(commands),
+             "_hotpin": zsh(commands)}
+    wanted = {os.path.basename(path): path for path in sys.argv[4:]}
+    if wanted.keys() != made.keys():
+        sys.exit(f"pages.py: these files are only made, or only wanted: {sorted(wanted.keys() ^ made.keys())}")
+    for name, path in wanted.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(made[name])
+
+
+main()
