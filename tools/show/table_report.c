@@ -2,6 +2,7 @@
  * table_report.c - writes a table as text for a terminal.
  */
 #include "tables/table_rows.h"
+#include "tables/tables.h"
 #include "show/layout.h"
 #include "profile/texts.h"
 
@@ -89,4 +90,16 @@ void table_print(const struct table *table, const struct profile *profile, const
 		report_rows(&rows);
 	for (char *at = rows.sentences; at != NULL && *at != '\0'; at += strcspn(at, "\n") + 1)
 		layout_say(2, "  %.*s", (int)strcspn(at, "\n"), at);
+}
+
+void tables_print(const struct profile *profile, bool all)
+{
+	for (const struct table *const *at = tables; *at != NULL; at++) {
+		const struct table *table = *at;
+		bool is_of_run = !table->of_device || !profile_used_no_device(profile);
+
+		if (table->title != NULL && (all || (is_of_run && table->report == TABLE_ALWAYS)) &&
+		    (!table->of_timeline || profile->events.row_count > 0))
+			table_print(table, profile, NULL, all);
+	}
 }

@@ -439,15 +439,3 @@ const struct table *const tables[] = {
 	NULL
 };
 /* clang-format on */
-
-void tables_print(const struct profile *profile, bool all)
-{
-	for (const struct table *const *at = tables; *at != NULL; at++) {
-		const struct table *table = *at;
-		bool is_of_run = !table->of_device || !profile_used_no_device(profile);
-
-		if (table->title != NULL && (all || (is_of_run && table->report == TABLE_ALWAYS)) &&
-		    (!table->of_timeline || profile->events.row_count > 0))
-			table_print(table, profile, NULL, all);
-	}
-}

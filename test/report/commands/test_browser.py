@@ -210,7 +210,7 @@ def of_source(shown):
             "The source is not shown: No such file"), text)
     links = shown.ask("[...document.querySelectorAll('#next dd a')].map(link => [link.hash, "
                       "link.textContent])")
-    brushed(shown)
+    lines_of_rows(shown)
     check("advice leads to lines", ["#line-0-40", "main at heat.c:40"] in links, links)
     shown.ask("document.querySelector('#source details[open]').open = false")
     shown.ask("[...document.links].find(link => link.hash === '#line-0-40').click()")
@@ -220,22 +220,7 @@ def of_source(shown):
         "document.getElementById('line-0-40').checkVisibility()"))
 
 
-def brushed(shown):
-    """Uploads of 120 MB and downloads of 160 MB each, and two downloads of 100 bytes."""
-    shown.ask("document.querySelector('.brushed').scrollIntoView({block: 'center'})")
-    marks = shown.ask("[...document.querySelectorAll('.brushed a circle:last-child')].map(mark => "
-                      "(box => [mark.parentNode.getAttribute('href').slice(1), box.x + box.width / 2, box.y - 20])"
-                      "(mark.getBoundingClientRect()))")
-    rows = "[...document.querySelectorAll('#sites tbody tr')].filter(row => !row.hidden).map(row => row.id)"
-    all_rows = shown.ask(rows)
-    left = {"button": "left", "buttons": 1, "clickCount": 1}
-    small = [x for _, x, _ in marks if x < marks[0][1] - 50]
-    mouse(shown, ("mousePressed", min(small) - 20, marks[0][2], left),
-          ("mouseMoved", max(small), marks[0][2], left), ("mouseReleased", max(small) + 20, marks[0][2], left))
-    check("brushing a size leaves exactly its sites", len(small) == 2 and len(all_rows) == 4 and sorted(
-        shown.ask(rows)) == sorted(site for site, x, _ in marks if x in small), shown.ask(rows), marks)
-    shown.ask("document.querySelector('.brushed + button').click()")
-    check("and all again", shown.ask(rows) == all_rows)
+def lines_of_rows(shown):
     links = shown.ask("[...document.querySelectorAll('#sites a, #host td a')].map(link => link.hash)")
     check("call sites and functions lead to their lines", set(links) == {
         "#line-0-10", "#line-0-12", "#line-0-40", "#line-0-42", "#line-1-7"}, links)
@@ -375,13 +360,6 @@ def key(shown, name, text=""):
     for kind in ("keyDown", "keyUp"):
         shown.call("Input.dispatchKeyEvent", type=kind, key=name,
                    **({"text": text} if text and kind == "keyDown" else {}))
-
-
-def mouse(shown, *steps):
-    """Each step: type, x, y and more."""
-    for kind, x, y, more in steps:
-        shown.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
-    settle(shown)
 
 
 def settle(shown):

@@ -14,7 +14,7 @@
 /* The figures that are compared between ranks. */
 enum { WALL, PARTS, FIGURES = PARTS + TEXT_PARTS };
 
-struct statistics {
+struct spread {
 	int64_t least, median, most;
 	const struct profile *of_least, *of_most;
 };
@@ -38,9 +38,9 @@ static int by_number(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static struct statistics statistics_of(const struct compare_stage *stage, int figure, int64_t *room)
+static struct spread spread_of(const struct compare_stage *stage, int figure, int64_t *room)
 {
-	struct statistics spread = { 0 };
+	struct spread spread = { 0 };
 	const struct profile *least = stage->runs[0], *most = stage->runs[0];
 
 	for (size_t i = 0; i < stage->run_count; i++) {
@@ -84,7 +84,7 @@ static int by_rank(const void *left, const void *right)
 /*
  * Returns tenths of the range from least to most; 0 if all ranks are within 1 % of the wall time.
  */
-static int heat(const struct profile *run, const struct statistics *spread, int figure)
+static int heat(const struct profile *run, const struct spread *spread, int figure)
 {
 	int64_t apart = spread->most - spread->least;
 
@@ -93,12 +93,12 @@ static int heat(const struct profile *run, const struct statistics *spread, int 
 	return (int)((__int128_t)(figure_of(run, figure) - spread->least) * 10 / apart);
 }
 
-static bool is_shown(const struct statistics *spreads, int part)
+static bool is_shown(const struct spread *spreads, int part)
 {
 	return spreads[PARTS + part].most > 0;
 }
 
-static void tile(FILE *to, const struct profile *run, const struct statistics *spreads,
+static void tile(FILE *to, const struct profile *run, const struct spread *spreads,
 		 const struct profile *slowest)
 {
 	int rows = 0, row = 0;
@@ -128,7 +128,7 @@ static void tile(FILE *to, const struct profile *run, const struct statistics *s
 	fputs("</li>\n", to);
 }
 
-static void strip(FILE *to, const struct compare_stage *stage, const struct statistics *spreads)
+static void strip(FILE *to, const struct compare_stage *stage, const struct spread *spreads)
 {
 	const struct profile *slowest = html_slowest(stage);
 
@@ -156,11 +156,11 @@ static const struct table_column columns[] = {
 
 static void fill_spread(struct table_rows *rows, struct profile *profile)
 {
-	const struct statistics *spreads = table_with(rows);
+	const struct spread *spreads = table_with(rows);
 
 	(void)profile;
 	for (int figure = 0; figure < FIGURES; figure++) {
-		const struct statistics *spread = &spreads[figure];
+		const struct spread *spread = &spreads[figure];
 		const struct table_cell cells[] = {
 			table_text(figure_name(figure)),
 			table_number(spread->least),
@@ -186,13 +186,13 @@ static const struct table spread_table = {
  * Names the most uneven state of work.  A rank with less of that work waits, which appears as host
  * code.
  */
-static void say_who_waits(FILE *to, const struct statistics *spreads)
+static void say_who_waits(FILE *to, const struct spread *spreads)
 {
-	const struct statistics *work = NULL;
+	const struct spread *work = NULL;
 	int figure = 0;
 
 	for (int part = 1; part < TEXT_PARTS; part++) {
-		const struct statistics *spread = &spreads[PARTS + part];
+		const struct spread *spread = &spreads[PARTS + part];
 
 		if (work == NULL || spread->most - spread->least > work->most - work->least) {
 			work = spread;
@@ -216,14 +216,14 @@ static void say_who_waits(FILE *to, const struct statistics *spreads)
 
 void html_ranks(FILE *to, const struct compare_stage *stage)
 {
-	struct statistics spreads[FIGURES];
+	struct spread spreads[FIGURES];
 	int64_t *room = calloc(stage->run_count, sizeof(*room));
 
 	if (room == NULL)
 		return;
 	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_rank);
 	for (int figure = 0; figure < FIGURES; figure++)
-		spreads[figure] = statistics_of(stage, figure, room);
+		spreads[figure] = spread_of(stage, figure, room);
 	free(room);
 	page_section(to, "ranks", NULL);
 	fprintf(to, "<p>%zu ranks. The slowest is rank ", stage->run_count);

@@ -61,11 +61,7 @@ void page_strip(FILE *to, const struct profile *profile);
 /* Writes a bar of `part` in proportion to `whole`. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
 
-/* Writes time and GB/s by copy size; nothing if there are fewer than two sizes. */
-void page_sizes_chart(FILE *to, const struct profile *profile);
+/* Writes GB/s by copy size; nothing if there are fewer than two sizes, or no device times. */
 void page_rates_chart(FILE *to, const struct profile *profile);
-
-/* Writes GB/s of each site's copies by size, with links to the rows, which must precede it. */
-void page_sites_chart(FILE *to, const struct profile *profile);
 
 #endif

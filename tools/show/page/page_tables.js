@@ -64,56 +64,6 @@ document.querySelectorAll('section table:not(.comparison table, .code)').forEach
 	if (!table.closest('details.more')) enhance(table);
 });
 
-/* Dragging over sizes in the chart of call sites shows only the rows of those sites. */
-function brush(chart) {
-	const sites = document.querySelector('#sites');
-	const marks = [...chart.querySelectorAll('a')].map(link => ({
-		id: link.getAttribute('href').slice(1), x: +link.querySelector('circle').getAttribute('cx') }));
-	const shade = document.createElementNS(chart.namespaceURI, 'rect'), all = document.createElement('button');
-	let from = null;
-	const xOf = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(
-		chart.getScreenCTM().inverse()).x;
-	const span = event => [from, xOf(event)].sort((a, b) => a - b);
-	function keep(shown) {
-		for (const row of sites.querySelectorAll('tbody tr')) row.hidden = !shown(row.id || row.dataset.of);
-	}
-	shade.setAttribute('class', 'brush');
-	shade.setAttribute('y', 14);
-	shade.setAttribute('height', 162);
-	all.type = 'button';
-	all.textContent = 'Show all call sites';
-	all.hidden = true;
-	all.addEventListener('click', () => {
-		keep(() => true);
-		all.hidden = true;
-		shade.remove();
-	});
-	chart.addEventListener('pointerdown', event => {
-		if (event.button === 0 && !event.target.closest('a')) from = xOf(event);
-	});
-	chart.addEventListener('pointermove', event => {
-		if (from === null) return;
-		const [left, right] = span(event);
-		shade.setAttribute('x', left);
-		shade.setAttribute('width', right - left);
-		chart.append(shade);
-	});
-	addEventListener('pointerup', event => {
-		if (from === null) return;
-		const [left, right] = span(event);
-		from = null;
-		if (right - left < 4) {
-			all.click();
-			return;
-		}
-		const kept = new Set(marks.filter(mark => mark.x >= left && mark.x <= right).map(mark => mark.id));
-		keep(id => kept.has(id));
-		all.hidden = false;
-	});
-	chart.after(all);
-}
-if (document.querySelector('#sites')) document.querySelectorAll('.brushed').forEach(brush);
-
 /* Opens the folded part that a link leads into. */
 function unfold() {
 	let node = location.hash.length > 1 && document.getElementById(location.hash.slice(1));

@@ -65,15 +65,12 @@ static void page_cell(const struct table_rows *rows, const struct table_column *
 
 static void page_row(const struct table_rows *rows, const struct table_row *row)
 {
-	bool is_anchor = rows->opened && row->site >= 0 && row->site < ANCHORS;
-
-	fputs("<tr", rows->to);
-	if (is_anchor)
-		fprintf(rows->to, " %s=\"site-%lld\"", anchors[row->site] ? "data-of" : "id",
-			(long long)row->site);
-	if (is_anchor)
+	if (rows->opened && row->site >= 0 && row->site < ANCHORS && !anchors[row->site]) {
+		fprintf(rows->to, "<tr id=\"site-%lld\">", (long long)row->site);
 		anchors[row->site] = 1;
-	fputs(">", rows->to);
+	} else {
+		fputs("<tr>", rows->to);
+	}
 	for (size_t i = 0; i < rows->table->count; i++)
 		if (table_has_column(rows, i))
 			page_cell(rows, &rows->table->columns[i], &row->cells[i]);
@@ -101,10 +98,25 @@ static void page_rows(const struct table_rows *rows)
 		fputs("</details>\n", rows->to);
 }
 
-/* True if the table has rows or sentences. */
-static bool page_fill(struct table_rows *rows)
+/* Returns the rows of a table; none and no sentences: it is not shown. */
+static struct table_rows page_fill(FILE *to, const struct table *table,
+				   const struct profile *profile, const void *with, bool opened)
 {
-	table_fill(rows);
+	struct table_rows rows = { .table = table,
+				   .profile = (struct profile *)profile,
+				   .with = with,
+				   .form = TABLE_PAGE,
+				   .opened = opened,
+				   .to = to,
+				   .most = ROWS_MOST };
+
+	if (table != NULL)
+		table_fill(&rows);
+	return rows;
+}
+
+static bool is_shown(const struct table_rows *rows)
+{
 	return rows->count > 0 || rows->sentences != NULL;
 }
 
@@ -126,38 +138,21 @@ static void page_write(const struct table_rows *rows)
 void table_page(FILE *to, const struct table *table, const struct profile *profile,
 		const void *with, bool opened)
 {
-	struct table_rows rows = { .table = table,
-				   .profile = (struct profile *)profile,
-				   .with = with,
-				   .form = TABLE_PAGE,
-				   .opened = opened,
-				   .to = to,
-				   .most = ROWS_MOST };
+	struct table_rows rows = page_fill(to, table, profile, with, opened);
 
-	if (page_fill(&rows))
-		page_write(&rows);
+	page_write(&rows);
 }
 
 void table_section(FILE *to, const struct table *table, const struct profile *profile, bool opened)
 {
-	struct table_rows rows = { .table = table,
-				   .profile = (struct profile *)profile,
-				   .form = TABLE_PAGE,
-				   .opened = opened,
-				   .to = to,
-				   .most = ROWS_MOST };
+	struct table_rows rows = page_fill(to, table, profile, NULL, opened);
 
-	if (!page_fill(&rows))
+	if (!is_shown(&rows))
 		return;
 	page_part(to, opened, table->name, table->title);
 	page_write(&rows);
-	struct table_rows then = { .table = table->then,
-				   .profile = rows.profile,
-				   .form = TABLE_PAGE,
-				   .opened = opened,
-				   .to = to,
-				   .most = ROWS_MOST };
-	if (table->then != NULL && page_fill(&then)) {
+	struct table_rows then = page_fill(to, table->then, profile, NULL, opened);
+	if (is_shown(&then)) {
 		page_element(to, opened ? "h3" : "h4", table->then->title);
 		page_write(&then);
 	}
