@@ -15,12 +15,13 @@ void context_ending(CUcontext context)
 	/* The housekeeper asks about no context from here on. */
 	section_wait(false, UINT64_MAX);
 	memory_context_ending(context);
+	contexts_forget(context);
 }
 
 void context_ended(CUcontext context, bool gone)
 {
-	if (gone)
-		contexts_forget(context);
+	if (!gone && contexts_id(context) != 0)
+		contexts_made(context);
 	memory_context_ended(context, gone);
 	if (gone && hp_keeps(forget_contexts))
 		tracker_context_gone(context);

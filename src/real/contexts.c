@@ -9,8 +9,13 @@
 /* Any thread. */
 static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: a free entry */
 static _Atomic bool too_many;                     /* a context found no entry */
-static _Atomic int retains[64];                   /* by device */
-static _Atomic uint32_t generation;               /* the number of contexts that have ended */
+static _Atomic uint32_t generation;               /* the number of calls that end contexts */
+
+/* Primary contexts, by device.  Any thread. */
+static struct {
+	CUcontext _Atomic context; /* NULL: never retained */
+	_Atomic int retains;
+} primaries[64];
 
 bool contexts_made(CUcontext context)
 {
@@ -46,22 +51,29 @@ uint32_t contexts_generation(void)
 
 static bool is_counted(CUdevice device)
 {
-	return device >= 0 && (size_t)device < sizeof(retains) / sizeof(retains[0]);
+	return device >= 0 && (size_t)device < sizeof(primaries) / sizeof(primaries[0]);
 }
 
-void contexts_retained(CUdevice device)
+void contexts_retained(CUdevice device, CUcontext context)
 {
-	if (is_counted(device))
-		atomic_fetch_add(&retains[device], 1);
+	if (!is_counted(device))
+		return;
+	atomic_store(&primaries[device].context, context);
+	atomic_fetch_add(&primaries[device].retains, 1);
+}
+
+CUcontext contexts_primary(CUdevice device)
+{
+	return is_counted(device) ? atomic_load(&primaries[device].context) : NULL;
 }
 
 /* Not below 0: a reset drops all references, and some calls do not come through hotpin. */
 bool contexts_released(CUdevice device)
 {
-	int count = is_counted(device) ? atomic_load(&retains[device]) : 0;
+	int count = is_counted(device) ? atomic_load(&primaries[device].retains) : 0;
 
 	while (count > 0)
-		if (atomic_compare_exchange_weak(&retains[device], &count, count - 1))
+		if (atomic_compare_exchange_weak(&primaries[device].retains, &count, count - 1))
 			return count > 1;
 	return false;
 }
@@ -77,6 +89,16 @@ void contexts_forget(CUcontext context)
 	atomic_fetch_add(&generation, 1);
 }
 
+unsigned long long contexts_id(CUcontext context)
+{
+	unsigned long long id = 0;
+	unsigned version;
+
+	if (!REAL_HAS(cuCtxGetId))
+		return REAL(cuCtxGetApiVersion)(context, &version) == CUDA_SUCCESS;
+	return REAL(cuCtxGetId)(context, &id) == CUDA_SUCCESS ? id : 0;
+}
+
 CUresult contexts_record(CUcontext context, CUevent event)
 {
 	if (REAL_HAS(cuCtxRecordEvent))
@@ -90,8 +112,7 @@ bool contexts_current(CUcontext *ret, unsigned long long *ret_id)
 	*ret_id = 0;
 	if (REAL(cuCtxGetCurrent)(ret) != CUDA_SUCCESS || *ret == NULL)
 		return false;
-	if (REAL_HAS(cuCtxGetId))
-		REAL(cuCtxGetId)(*ret, ret_id);
+	*ret_id = contexts_id(*ret);
 	return true;
 }
 

@@ -16,10 +16,16 @@ bool contexts_made(CUcontext context);
  * before the driver's call; true: other references are left, so the context does not end.
  * contexts_retained() is called after a retain that succeeded, or a release that failed.
  */
-void contexts_retained(CUdevice device);
+void contexts_retained(CUdevice device, CUcontext context);
 bool contexts_released(CUdevice device);
 
-/* Removes a context that has ended. */
+/* Returns the device's primary context, which may have ended; NULL: it was never retained. */
+CUcontext contexts_primary(CUdevice device);
+
+/*
+ * Removes a context that is about to end.  After the driver's call another one may be at its
+ * address.  If it lives on, contexts_made() adds it again.
+ */
 void contexts_forget(CUcontext context);
 
 /*
@@ -29,9 +35,16 @@ void contexts_forget(CUcontext context);
 int contexts_list(CUcontext list[CONTEXTS_MOST]);
 
 /*
- * Returns the number of contexts that have ended.  Events of such a context are invalid.
+ * Returns a number that changes when a context ends.  Events of an earlier generation may be
+ * invalid.
  */
 uint32_t contexts_generation(void);
+
+/*
+ * Returns the id of a context; 0: there is none at this address.  A later context may have the same
+ * handle, but never the same id.  Drivers before CUDA 12.0 tell no ids: all contexts have id 1.
+ */
+unsigned long long contexts_id(CUcontext context);
 
 /*
  * Calls cuCtxRecordEvent(): `event` covers all work that was submitted to `context` before this
@@ -40,10 +53,7 @@ uint32_t contexts_generation(void);
  */
 CUresult contexts_record(CUcontext context, CUevent event);
 
-/*
- * Finds the current context and its id; 0: unknown.  A later context may have the same handle, but
- * never the same id.  False: there is no current context.
- */
+/* Finds the current context and its id.  False: there is no current context. */
 bool contexts_current(CUcontext *ret, unsigned long long *ret_id);
 
 /* True if the stream belongs to the context.  Every special handle does. */

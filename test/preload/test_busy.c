@@ -247,14 +247,20 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0"
 static CUcontext busy;
 static CUstream concurrent; /* of it, too */
 
-static void begin_with_two(void)
+/* The context `busy` is current. */
+static void prepare_two(void)
 {
-	begin();
-	OK(cuCtxCreate_v2(&busy, 0, 0));
 	prepare_forever();
 	OK(cuStreamCreate(&concurrent, CU_STREAM_NON_BLOCKING));
 	OK(cuCtxSetCurrent(context));
 	allocate(true);
+}
+
+static void begin_with_two(void)
+{
+	begin();
+	OK(cuCtxCreate_v2(&busy, 0, 0));
+	prepare_two();
 }
 
 static void put_kernel(void)
@@ -397,10 +403,9 @@ TEST_WITH(a_driver_that_cannot_tell, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOT
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
-/* It is another context that has a kernel. */
-TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+/* The driver cannot tell whether the device is idle, and the context `busy` has a kernel. */
+static void check_nothing_is_unpinned(void)
 {
-	begin_with_two();
 	put_kernel();
 	int before = standin_calls("cuMemHostUnregister");
 	free_all();
@@ -408,6 +413,38 @@ TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "H
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	OK(cuCtxSetCurrent(busy));
 	call_later();
+}
+
+TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+{
+	begin_with_two();
+	check_nothing_is_unpinned();
+}
+
+static void *destroy(void *arg)
+{
+	OK(cuCtxDestroy_v2(arg));
+	return NULL;
+}
+
+/* That context was created while the call returned that had ended another one. */
+TEST_WITH(a_kernel_in_a_context_at_the_same_address, "STANDIN_FAIL=cuCtxRecordEvent:1:801",
+	  "HOTPIN_RING=0")
+{
+	pthread_t destroying;
+	CUcontext before;
+
+	begin();
+	OK(cuCtxCreate_v2(&before, 0, 0));
+	standin_hold("cuCtxDestroy", STANDIN_AT_RETURN, 0);
+	pthread_create(&destroying, NULL, destroy, before);
+	WAIT_FOR(standin_held() == 1);
+	OK(cuCtxCreate_v2(&busy, 0, 0));
+	CHECK(busy == before);
+	standin_release();
+	pthread_join(destroying, NULL);
+	prepare_two();
+	check_nothing_is_unpinned();
 }
 
 /* The program has interrupted the pause before that. */

@@ -152,6 +152,34 @@ TEST(primary_reset_and_release)
 	}
 }
 
+static void *release_primary(void *arg)
+{
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	return arg;
+}
+
+/* Another thread retains the context before the thread that has ended it asks whether it exists. */
+TEST(primary_retained_at_once)
+{
+	CUcontext primary, again;
+	pthread_t releasing;
+
+	begin();
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	char *block = promoted(BYTES);
+	standin_hold("cuDevicePrimaryCtxRelease", STANDIN_AT_RETURN, 0);
+	pthread_create(&releasing, NULL, release_primary, NULL);
+	WAIT_FOR(standin_held() == 1);
+	OK(cuDevicePrimaryCtxRetain(&again, 0));
+	CHECK(again == primary);
+	standin_release();
+	pthread_join(releasing, NULL);
+	CHECK_EQ(standin_registrations(), 0);
+	round_trip(block, 3);
+}
+
 /* The block is freed after its context has ended: the memory is used again in the next context. */
 TEST(freed_between_two_contexts)
 {

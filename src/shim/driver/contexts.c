@@ -45,7 +45,7 @@ HP_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *ret, CUdevice device)
 	defer_called();
 	CUresult result = REAL(cuDevicePrimaryCtxRetain)(ret, device);
 	if (result == CUDA_SUCCESS)
-		contexts_retained(device);
+		contexts_retained(device, *ret);
 	note_context(result, ret);
 	return result;
 }

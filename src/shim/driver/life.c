@@ -60,10 +60,14 @@ LOOK_UP(cuGetProcAddress_v2,
 	(name, ret, version, flags, status))
 #undef LOOK_UP
 
-/* Registrations and CUPTI records end with their context. */
+/*
+ * Registrations and CUPTI records end with their context.  No copy is deferred in a context that
+ * another thread makes at the same address.
+ */
 static void before_context_ends(CUcontext context)
 {
 	hp_uncancellable_begin();
+	defer_called();
 	trace_flush();
 	context_ending(context);
 }
@@ -74,62 +78,61 @@ static void after_context_ended(CUcontext context, bool gone)
 	hp_uncancellable_end();
 }
 
-/* cuCtxDetach() drops one reference; the context may have others. */
-static bool is_gone(CUcontext context)
+/* `detaches`: the call drops one reference; the context may have others. */
+static CUresult end_context(CUresult (*call)(CUcontext), CUcontext context, bool detaches)
 {
-	unsigned version;
-
-	return REAL(cuCtxGetApiVersion)(context, &version) != CUDA_SUCCESS || !hp_keeps(detached);
+	if (!state_active)
+		return call(context);
+	unsigned long long id = detaches ? contexts_id(context) : 0;
+	before_context_ends(context);
+	CUresult result = call(context);
+	bool gone = detaches && hp_keeps(detached) ? contexts_id(context) != id
+						   : result == CUDA_SUCCESS;
+	after_context_ended(context, gone);
+	return result;
 }
 
-#define DESTROY(name, gone)                            \
-	HP_EXPORT CUresult name(CUcontext context)     \
-	{                                              \
-		SHIM_ENTER(REAL_ROW_##name);           \
-		if (!state_active)                     \
-			return REAL(name)(context);    \
-		before_context_ends(context);          \
-		CUresult result = REAL(name)(context); \
-		after_context_ended(context, gone);    \
-		return result;                         \
+#define END(name, detaches)                                        \
+	HP_EXPORT CUresult name(CUcontext context)                 \
+	{                                                          \
+		SHIM_ENTER(REAL_ROW_##name);                       \
+		return end_context(REAL(name), context, detaches); \
 	}
-DESTROY(cuCtxDestroy, result == CUDA_SUCCESS)
-DESTROY(cuCtxDestroy_v2, result == CUDA_SUCCESS)
-DESTROY(cuCtxDetach, is_gone(context))
-#undef DESTROY
+END(cuCtxDestroy, false)
+END(cuCtxDestroy_v2, false)
+END(cuCtxDetach, true)
+#undef END
 
-/* Returns the device's primary context if it is active, else NULL. */
-static CUcontext primary_context(CUdevice device)
+/* Returns the id of the device's primary context, which is at `context`; 0: it is not active. */
+static unsigned long long id_of_primary(CUdevice device, CUcontext context)
 {
-	CUcontext context = NULL;
 	unsigned flags;
-	int is_alive = 0;
+	int is_active = 0;
 
-	if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_alive) != CUDA_SUCCESS ||
-	    !is_alive)
-		return NULL;
-	/* Only a retain returns the handle; the release restores the count. */
-	if (REAL(cuDevicePrimaryCtxRetain)(&context, device) != CUDA_SUCCESS)
-		return NULL;
-	REAL(cuDevicePrimaryCtxRelease_v2)(device);
-	return context;
+	if (context == NULL ||
+	    REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_active) != CUDA_SUCCESS ||
+	    !is_active)
+		return 0;
+	return contexts_id(context);
 }
 
 /*
  * A release that leaves references ends nothing, so it closes nothing.  Only the driver knows for
- * sure: the state is read afterwards.  A reset ends the context, however many references there are.
+ * sure: the id is read afterwards, because another thread may have retained the context again by
+ * then.  A reset ends the context, however many references there are.
  */
 static CUresult end_primary(CUresult (*call)(CUdevice), CUdevice device, bool resets)
 {
-	CUcontext context = state_active ? primary_context(device) : NULL;
+	CUcontext context = state_active ? contexts_primary(device) : NULL;
+	unsigned long long id = id_of_primary(device, context);
 
-	if (context == NULL)
+	if (id == 0)
 		return call(device);
 	bool last = resets || !contexts_released(device);
 	if (last)
 		before_context_ends(context);
 	CUresult result = call(device);
-	bool gone = resets ? result == CUDA_SUCCESS : primary_context(device) == NULL;
+	bool gone = resets ? result == CUDA_SUCCESS : id_of_primary(device, context) != id;
 	while (gone && contexts_released(device))
 		continue;
 	if (!last && gone)
@@ -137,7 +140,7 @@ static CUresult end_primary(CUresult (*call)(CUdevice), CUdevice device, bool re
 	if (last || gone)
 		after_context_ended(context, gone);
 	else if (result != CUDA_SUCCESS)
-		contexts_retained(device);
+		contexts_retained(device, context);
 	return result;
 }
 
