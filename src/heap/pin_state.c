@@ -114,7 +114,7 @@ void heap_each(void (*call)(struct block *block, void *arg), void *arg)
 static void reset(struct block *block, void *arg)
 {
 	(void)arg;
-	word_reset(&block->word, WORD_ALTERED);
+	word_reset(&block->word);
 	block->user_registrations = 0;
 	cache_note_pin(block);
 }

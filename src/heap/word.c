@@ -16,12 +16,6 @@ static bool change(hp_word *word, uint32_t *seen, uint32_t value)
 	return atomic_compare_exchange_weak(word, seen, value);
 }
 
-static void wake_if(hp_word *word, uint32_t before)
-{
-	if (before & WORD_WAITED)
-		hp_wake(word, INT_MAX);
-}
-
 bool word_enter(hp_word *word, uint32_t refuse, uint32_t *ret_saw)
 {
 	uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -172,7 +166,8 @@ static bool release(hp_word *word, bool pinned, uint32_t users, uint32_t *ret_sa
 		value = seen & (WORD_FOREIGN | WORD_GENERATION);
 		value |= pinned ? WORD_PINNED : 0;
 	} while (!change(word, &seen, value + users));
-	wake_if(word, seen);
+	if (seen & WORD_WAITED)
+		hp_wake(word, INT_MAX);
 	*ret_saw = value;
 	return true;
 }
@@ -189,12 +184,11 @@ bool word_release_inside(hp_word *word, bool pinned, uint32_t *ret_saw)
 	return release(word, pinned, 1, ret_saw);
 }
 
-void word_reset(hp_word *word, uint32_t keep)
+void word_reset(hp_word *word)
 {
 	uint32_t seen = atomic_load(word), value;
 
 	do {
-		value = (seen & keep) | ((seen + WORD_ONE_GENERATION) & WORD_GENERATION);
+		value = (seen & WORD_ALTERED) | ((seen + WORD_ONE_GENERATION) & WORD_GENERATION);
 	} while (!change(word, &seen, value));
-	wake_if(word, seen);
 }

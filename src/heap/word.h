@@ -115,7 +115,7 @@ bool word_release(hp_word *word, bool pinned);
 /* The same, and the thread becomes a user without a gap. */
 bool word_release_inside(hp_word *word, bool pinned, uint32_t *ret_saw);
 
-/* Forgets users and takers: in the child of fork(), and when a descriptor is used again. */
-void word_reset(hp_word *word, uint32_t keep);
+/* In the child of fork(): forgets users and takers, and that the block was registered. */
+void word_reset(hp_word *word);
 
 #endif

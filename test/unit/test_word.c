@@ -100,7 +100,7 @@ static int release_inside(hp_word *word)
 
 static int reset(hp_word *word)
 {
-	word_reset(word, WORD_ALTERED);
+	word_reset(word);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ TEST(the_generation_wraps)
 	CHECK(!word_drain(&word, &until));
 	CHECK_EQ(word & (WORD_GENERATION | WORD_USERS), 0);
 	word = WORD_GENERATION | WORD_ALTERED;
-	word_reset(&word, WORD_ALTERED);
+	word_reset(&word);
 	CHECK_EQ(word, WORD_ALTERED);
 }
 
