@@ -82,6 +82,5 @@ void pin_end(const char *why)
 {
 	pin_give_back(__builtin_frame_address(0));
 	pin_stop(why);
-	if (pin_bytes() != 0)
-		unpin_between(0, UINTPTR_MAX);
+	unpin_between(0, UINTPTR_MAX);
 }

@@ -6,10 +6,12 @@
 #include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
+#include "pin/unpin.h"
 #include "base/counters.h"
 #include "base/clock.h"
 #include "heap/heap.h"
 #include "heap/map.h"
+#include "heap/pin_state.h"
 
 #include "check.h"
 #include "clock.h"
@@ -334,7 +336,7 @@ TEST(refusals_make_no_storm)
 		long calls; /* driver calls */
 		uint64_t then_ms;
 	} steps[] = {
-		{ CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 100, 1, 40 },
+		{ CUDA_ERROR_UNKNOWN, 100, 1, 40 },
 		{ CUDA_ERROR_NOT_PERMITTED, 100, 1, 40 },
 		{ CUDA_ERROR_INVALID_VALUE, 100, 0, 140 },
 		{ CUDA_ERROR_OUT_OF_MEMORY, 100, 1, 1400 },
@@ -385,6 +387,31 @@ TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
 	CHECK(!copy(other, 16 * MIB));
 	CHECK(copy(pinned, 16 * MIB));
 	CHECK_EQ(fake.registers, 1);
+	CHECK(fake_all_well());
+}
+
+static _Atomic bool has_ended;
+
+static void *end_pinning(void *arg)
+{
+	pin_end("the test says so");
+	has_ended = true;
+	return arg;
+}
+
+/* A thread has taken the block to pin it, and has reserved no room yet. */
+TEST(ended_while_a_thread_begins_to_pin)
+{
+	pthread_t ending;
+
+	fake_start(GIB);
+	struct block *block = range_find(allocate(16 * MIB));
+	CHECK(heap_try_pin(block) != 0);
+	pthread_create(&ending, NULL, end_pinning, NULL);
+	WAIT_FOR(has_ended || test_clock_waiting() == 1);
+	CHECK(!has_ended);
+	heap_release(block, false, NULL);
+	pthread_join(ending, NULL);
 	CHECK(fake_all_well());
 }
 

@@ -50,6 +50,7 @@
 #define PAGEABLE_HOLDS       21
 #define GIVE_BACK            22
 #define RESET_IN_CHILD       23
+#define STOP_LOOKS           24
 
 #include "settings.pml"
 #include "word.pml"

@@ -88,6 +88,7 @@ RUNS = [
     ("block_word", "PAGEABLE_HOLDS BLOCKS=2 PINNED=2 PAGEABLE=1 PINS=1", "late"),
     ("block_word", "GIVE_BACK BLOCKS=1 PINNED=1 LEAVERS=1", HANGS),
     ("block_word", "RESET_IN_CHILD BLOCKS=1 PINNED=1 FORKS=1", "childs"),
+    ("block_word", "STOP_LOOKS BLOCKS=1 STOPS=1 PINS=1", "registered[b]"),
 
     ("gate", "DUE=2 SUBMITTERS=2", ""),
     ("gate", "DUE=1 SUBMITTERS=2 SECONDS=1 SUSPENDED=1", ""),

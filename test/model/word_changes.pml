@@ -42,7 +42,14 @@ proctype changer(bool stops)
 	LOCALS;
 
 	if
-	:: stops -> holds++; ended = true
+	:: stops ->
+		holds++;
+		ended = true;
+		/* Without the rule it looks at no word if nothing is pinned just now. */
+		if
+		:: LEFT_OUT(STOP_LOOKS) && !registered[0] && !registered[1] -> b = blocks
+		:: else
+		fi
 	:: else
 	fi;
 	changers++;
