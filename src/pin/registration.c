@@ -7,6 +7,7 @@
 #include "pin/registration.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "pin/pin.h"
 #include "real/relaxed.h"
 
 #include <errno.h>
@@ -42,6 +43,17 @@ void registration_leave(void)
 	REAL(cuCtxSetCurrent)(NULL);
 }
 
+/*
+ * Nothing is pinned any more if another party registers memory of the heap, or ends registrations,
+ * and hotpin does not see its calls.
+ */
+static void look_for_others(CUresult result)
+{
+	if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ||
+	    result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+		pin_stop("a block has been registered or unregistered by another party");
+}
+
 CUresult registration_begin(uintptr_t base, size_t bytes)
 {
 	int saved = errno;
@@ -50,6 +62,7 @@ CUresult registration_begin(uintptr_t base, size_t bytes)
 		REAL(cuMemHostRegister_v2)((void *)base, bytes, CU_MEMHOSTREGISTER_PORTABLE);
 
 	relaxed_end(&relaxed);
+	look_for_others(result);
 	errno = saved;
 	return result;
 }
@@ -88,6 +101,7 @@ int registration_end(const struct block *block, uintptr_t owner)
 	if (borrowed)
 		REAL(cuCtxSetCurrent)(NULL);
 	relaxed_end(&relaxed);
+	look_for_others(result);
 	errno = saved;
 	return is_gone(result) ? 0 : -EBUSY;
 }

@@ -156,6 +156,8 @@ TEST(unpinning_after_the_context_went_unnoticed)
 	CHECK(pin_evict_due(SIZE_MAX) > 0);
 	CHECK_EQ(fake.strangers, 1);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+	/* There may be more that hotpin does not know. */
+	CHECK(!heat_up(allocate(16 * MIB), 16 * MIB));
 	CHECK(fake_all_well());
 }
 

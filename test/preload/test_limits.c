@@ -5,6 +5,7 @@
 #include "promote.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -330,9 +331,27 @@ TEST_WITH(the_third_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:3:1")
 	refused(true);
 }
 
-TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712")
+/* Another party has registered the block: nothing is pinned any more. */
+TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712", "HOTPIN_RING=0")
 {
 	refused(true);
+	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? 2 : 0);
+	CHECK(standin_registrations() <= 1);
+}
+
+/* Another party has ended the registration. */
+TEST_WITH(not_registered_any_more, "STANDIN_FAIL=cuMemHostUnregister:1:713", "HOTPIN_RING=0")
+{
+	begin();
+	char *block = promoted(BYTES);
+	char *page = (char *)(((uintptr_t)block + MIB) & ~(uintptr_t)4095);
+	CHECK_EQ(mprotect(page, 4096, PROT_READ), 0);
+	CHECK_EQ(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), preloaded());
+	int before = standin_calls("cuMemHostRegister");
+	use_many(8);
+	CHECK_EQ(standin_calls("cuMemHostRegister"), before);
+	CHECK(device_holds(there, BYTES, 7 + 5));
 }
 
 /* The library gives up, and stops asking. */
