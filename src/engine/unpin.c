@@ -7,6 +7,7 @@
 #include "engine/state.h"
 #include "heap/reclaim.h"
 #include "pin/pin.h"
+#include "pin/pinning.h"
 #include "pin/unpin.h"
 #include "stage/memory.h"
 
@@ -20,6 +21,7 @@ void unpin_everything(void)
 {
 	if (!state_active)
 		return;
+	pin_queue_forget(0);
 	pin_unpin(NULL, SIZE_MAX);
 	memory_give_back();
 }

@@ -12,8 +12,8 @@
 void unpin_range(const void *address, size_t bytes);
 
 /*
- * Unpins all blocks, and gives staging memory back.  Waits for users of the blocks, for a second at
- * most, and for running kernels.
+ * Unpins all blocks, those in the queue to be pinned too, and gives staging memory back.  Waits for
+ * users of the blocks, for a second at most, and for running kernels.  unpin_hold() is in force.
  */
 void unpin_everything(void);
 

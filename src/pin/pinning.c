@@ -236,7 +236,7 @@ void pin_queue_forget(uintptr_t context)
 {
 	hp_lock(HP_LOCK_pin);
 	for (unsigned i = 0; i < count; i++)
-		if (queued[i].context == context)
+		if (context == 0 || queued[i].context == context)
 			queued[i].context = 0;
 	hp_unlock(HP_LOCK_pin);
 }

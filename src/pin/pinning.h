@@ -30,7 +30,7 @@ enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, 
  */
 size_t pin_queued(size_t bytes_most);
 
-/* For src/pin only.  No queued block is pinned in `context` any more. */
+/* No queued block is pinned in `context` any more; 0: in any context.  pin_hold() is in force. */
 void pin_queue_forget(uintptr_t context);
 
 #endif

@@ -65,6 +65,58 @@ TEST(green_one_destroyed)
 	round_trip(block, 7);
 }
 
+static int running;
+
+static void count_running(const char *task)
+{
+	running += !thread_is_blocked((pid_t)atoi(task));
+}
+
+static bool others_wait(void)
+{
+	running = 0;
+	thread_each_other(count_running);
+	return running == 0;
+}
+
+static char *queued;
+
+static void *upload_a_page(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyHtoD_v2(there, queued, 4 * KIB));
+	return arg;
+}
+
+/* A block is to be pinned in a green context once a copy has left it.  The context ends before. */
+TEST(green_one_of_a_queued_pin)
+{
+	CUgreenCtx green;
+	CUcontext inside;
+	pthread_t copying;
+
+	begin();
+	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	OK(cuCtxFromGreenCtx(&inside, green));
+	OK(cuCtxSetCurrent(inside));
+	queued = malloc(8 * MIB);
+	memset(queued, 1, 8 * MIB);
+	standin_hold("cuMemcpyHtoD", STANDIN_AT_CALL, 0);
+	pthread_create(&copying, NULL, upload_a_page, NULL);
+	WAIT_FOR(standin_held() == 1);
+	for (int i = 0; i < 40; i++)
+		OK(cuMemcpyHtoD_v2(there, queued, 512 * KIB));
+	WAIT_FOR(others_wait());
+	OK(cuCtxSetCurrent(context));
+	OK(cuGreenCtxDestroy(green));
+	standin_log_reset();
+	standin_release();
+	pthread_join(copying, NULL);
+	WAIT_FOR(others_wait());
+	CHECK(strstr(standin_log_text(), "! cuCtxSetCurrent") == NULL);
+	round_trip(queued, 1);
+}
+
 /* A block of a living context is still pinned, and the library knows it. */
 static void check_still_pinned(char *block)
 {
