@@ -167,10 +167,15 @@ size_t cache_bytes(void)
 	return loose.bytes + pinned.bytes;
 }
 
-/* True if the pages of the free block suit the request. */
+/*
+ * True if the pages of the free block suit the request.  A block that is being pinned or unpinned,
+ * or whose context ends, is left alone: calls that change it would wait for that.
+ */
 static bool is_of_use(const struct block *block, const struct request *request)
 {
-	return (atomic_load_explicit(&block->word, memory_order_relaxed) & WORD_FOREIGN) == 0 &&
+	const uint32_t word = atomic_load_explicit(&block->word, memory_order_relaxed);
+
+	return (word & (WORD_FOREIGN | WORD_TAKEN)) == 0 &&
 	       huge_suits(block, request->huge, request->site);
 }
 

@@ -31,6 +31,7 @@ static struct user_registration *registered;
 static void claim(struct block *block, word_until *until)
 {
 	uint32_t bit = hp_keeps(registered_untouched) ? WORD_REGISTERED : 0;
+	word_until never = UINT64_MAX;
 	bool taken;
 
 	hp_lock(HP_LOCK_pin);
@@ -41,7 +42,11 @@ static void claim(struct block *block, word_until *until)
 	if (!live)
 		return;
 	hp_debug("the program registers memory of the block at %p", (void *)block->base);
-	unpin_block(block, taken, until);
+	/* Otherwise the block is not pinned, or the thread that has its word unpins it. */
+	if (taken)
+		unpin_block(block, true, until);
+	else
+		word_wait(&block->word, &never);
 }
 
 /* Removes one registration from each block of the range.  Requires the lock pin. */

@@ -10,7 +10,9 @@
 
 /*
  * The program is about to register [address, address + bytes).  Unpins the blocks there, which
- * waits for users and running kernels (pin/unpin.h), and leaves them to the program.
+ * waits for users and running kernels (pin/unpin.h), and leaves them to the program.  Also waits
+ * while another thread unpins such a block, or ends its context: the driver would refuse the
+ * registration.
  */
 void pin_before_user_registration(const void *address, size_t bytes);
 

@@ -88,6 +88,7 @@ TEST(a_context_that_lives_on_keeps_its_pins)
 	test_clock_pass(2700 * TEST_MS);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK(allocate(100 * MIB) != freed);
 	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
 	pin_context_ended(1000, false);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);

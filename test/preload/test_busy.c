@@ -635,7 +635,15 @@ static void *end_context(void *arg)
 	return arg;
 }
 
-TEST(a_change_while_a_context_ends)
+static void *register_a_part(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemHostRegister_v2(shared, MIB, 0));
+	has_changed = true;
+	return arg;
+}
+
+static void change_while_a_context_ends(void *(*change)(void *))
 {
 	pthread_t ender, changer;
 
@@ -651,12 +659,25 @@ TEST(a_change_while_a_context_ends)
 	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&ender, NULL, end_context, NULL), 0);
 	WAIT_FOR(standin_held() == 1);
-	CHECK_EQ(pthread_create(&changer, NULL, protect_another_part, NULL), 0);
+	CHECK_EQ(pthread_create(&changer, NULL, change, NULL), 0);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	wait_for_uploads();
+	test_clock_pass(2 * TEST_S);
+	WAIT_FOR(has_changed || test_clock_blocked());
 	standin_release();
 	pthread_join(ender, NULL);
 	pthread_join(changer, NULL);
+}
+
+TEST(a_change_while_a_context_ends)
+{
+	change_while_a_context_ends(protect_another_part);
+}
+
+/* The driver would refuse it, as long as it knows the registration of hotpin. */
+TEST(a_registration_while_a_context_ends)
+{
+	change_while_a_context_ends(register_a_part);
 }
 
 /* Time passes only while the program waits. */
