@@ -40,7 +40,8 @@
 #define COPY_DIRECTION_LEAST   COPY_MIB
 /*
  * The number of uploads of pinned memory above COPY_STAGED_MOST that are deferred only behind other
- * work, after their thread has downloaded right after a deferred upload.
+ * work, after their thread has downloaded right after a deferred upload: without that a pair of
+ * both takes longer (doc/measurements.md#slot-pair).
  */
 #define COPY_FOLLOWED          16
 /* Staging memory is made once the copies that passed without it would have gained its cost. */
