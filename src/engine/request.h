@@ -19,7 +19,8 @@ struct copy_request {
 	size_t extent;         /* the bytes that the host side spans, gaps of rows included */
 	size_t other_extent;   /* the same of `other` */
 	CUdeviceptr far;       /* the first byte of the other side; 0: not known, or in an array */
-	struct shape shape;    /* of host and far; width 0: a run */
+	struct shape shape;    /* of the rows on the host; width 0: a run */
+	bool gaps_there;       /* the other side's rows have gaps */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 	uint64_t called_ns;    /* for the profile, else 0 */
 	const void *frame;     /* of the exported function, for the profile */

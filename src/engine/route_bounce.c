@@ -69,7 +69,7 @@ static void copy_source(const struct copy *copy, char *to, size_t bytes)
 		return;
 	}
 	for (size_t at = 0, run; at < shape_bytes(shape); at += run) {
-		size_t offset = shape_offset(shape, &shape->host, at, &run);
+		size_t offset = shape_offset(shape, at, &run);
 
 		memcpy(to + offset, from + offset, run);
 	}

@@ -98,15 +98,15 @@ static void start_workers(void)
 
 /*
  * True if staging pays for a copy with gaps.  With long rows the copy gains as much as a run of as
- * many bytes.  Smaller copies with gaps are left to the driver, because no benchmark has timed
- * them.
+ * many bytes.  Other copies with gaps are left to the driver, because no benchmark has timed them.
  */
 static bool pays_with_gaps(const struct copy_request *request)
 {
 	const struct shape *shape = &request->shape;
 
-	if (shape->width == 0 || hp_options->route == COPY_STAGE ||
-	    (!shape_has_gaps(shape, &shape->host) && !shape_has_gaps(shape, &shape->device)))
+	if (request->gaps_there)
+		return false;
+	if (shape->width == 0 || hp_options->route == COPY_STAGE || !shape_has_gaps(shape))
 		return true;
 	return request->bytes >= LEAST_WITH_GAPS &&
 	       shape_pays(shape, request->direction == TRACE_H2D);

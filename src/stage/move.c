@@ -89,7 +89,7 @@ bool move_can_read(const void *address)
 /* Returns the host side of bytes [at, at + *bytes); shortens *bytes to end at a gap. */
 static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
 {
-	size_t run, offset = shape_offset(shape, &shape->host, at, &run);
+	size_t run, offset = shape_offset(shape, at, &run);
 
 	*bytes = hp_least(*bytes, run);
 	return host + offset;
@@ -100,10 +100,10 @@ static const char *rows_at(const struct shape *shape, const char *host, size_t a
 			   size_t *ret_extent)
 {
 	size_t slice = shape->width * shape->rows, run;
-	size_t first = shape_offset(shape, &shape->host, at, &run);
+	size_t first = shape_offset(shape, at, &run);
 
 	*bytes = hp_least(*bytes, run > slice - at % slice ? run : slice - at % slice);
-	*ret_extent = shape_offset(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
+	*ret_extent = shape_offset(shape, at + *bytes - 1, &run) + 1 - first;
 	return host + first;
 }
 
@@ -191,8 +191,8 @@ static bool is_present(const char *first, size_t bytes)
 /* True if every page of the piece, gaps included, is present.  False if it is mostly gaps. */
 static bool piece_is_present(const struct shape *shape, const char *host, size_t at, size_t bytes)
 {
-	size_t run, first = shape_offset(shape, &shape->host, at, &run);
-	size_t last = shape_offset(shape, &shape->host, at + bytes - 1, &run);
+	size_t run, first = shape_offset(shape, at, &run);
+	size_t last = shape_offset(shape, at + bytes - 1, &run);
 
 	return (last - first) / PRESENT_TIMES < bytes && is_present(host + first, last - first + 1);
 }

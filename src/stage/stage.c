@@ -32,53 +32,36 @@ struct run {
 	const struct stage_copy *copy;
 	struct area_hold hold;
 	struct workers_job *job;
-	struct shape_cut cut;
-	size_t piece, room; /* bytes of a piece, and how many pieces fit into the hold */
-	bool failed;        /* the driver refused a call, or the program's memory cannot be used */
-	_Atomic int *kind;  /* of the host side's mapping: enum kind */
+	size_t bytes, piece; /* of the copy, and of a piece; the last piece may have fewer */
+	size_t count, room;  /* how many pieces the copy has, and how many fit into the hold */
+	bool failed;         /* the driver refused a call, or the program's memory cannot be used */
+	enum move_check check;      /* of the program's memory, by workers */
 	struct placement placement; /* of pages that a download touches first */
 };
 
-enum kind { KIND_UNKNOWN, KIND_ASKED, KIND_PLAIN, KIND_OTHER };
-
-/* Below this size, faulting pages in costs less than asking for the kind. */
+/* Below this size, checking each page costs less than asking for the kind of the mapping. */
 #define ASKS_KIND_FROM ((size_t)1 << 20)
 
-static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
+static size_t bytes_of(const struct run *run, size_t index)
 {
-	size_t bytes;
-
-	shape_piece(&run->cut, index, ret_at, &bytes);
-	return bytes;
+	return hp_least(run->piece, run->bytes - index * run->piece);
 }
 
-/*
- * The first worker asks the kernel for the kind.  The others check all pages until it has answered.
- */
-static enum move_check check_of(_Atomic int *of, const void *host, size_t extent)
+/* Returns how copy workers must check the program's memory. */
+static enum move_check check_for(const void *host, size_t extent, unsigned workers)
 {
-	int kind = atomic_load_explicit(of, memory_order_relaxed);
-
-	if (kind == KIND_UNKNOWN && atomic_compare_exchange_strong(of, &kind, KIND_ASKED)) {
-		kind = move_is_plain(host, extent) ? KIND_PLAIN : KIND_OTHER;
-		atomic_store(of, kind);
-	}
-	return kind == KIND_PLAIN ? MOVE_CHECK_PRESENT : MOVE_CHECK_ACCESS;
-}
-
-static int first_kind(size_t bytes)
-{
-	return bytes < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
+	return workers > 0 && extent >= ASKS_KIND_FROM && move_is_plain(host, extent)
+		       ? MOVE_CHECK_PRESENT
+		       : MOVE_CHECK_ACCESS;
 }
 
 static bool move(const void *arg, size_t index, bool owner)
 {
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
-	size_t at, bytes = bytes_of(run, index, &at);
+	size_t at = index * run->piece, bytes = bytes_of(run, index);
 	char *memory = area_memory(&run->hold, run->piece, index);
-	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
-	enum move_check check = owner ? MOVE_UNCHECKED : check_of(run->kind, copy->host, extent);
+	enum move_check check = owner ? MOVE_UNCHECKED : run->check;
 
 	if (!owner && !copy->to_device)
 		placement_set(&run->placement);
@@ -90,73 +73,20 @@ bool stage_is_one_call(const struct stage_copy *copy)
 {
 	size_t bytes = shape_bytes(&copy->shape);
 
-	return !copy->to_device && !shape_has_gaps(&copy->shape, &copy->shape.device) &&
-	       bytes <= pieces_bytes(false, bytes);
-}
-
-/* Enqueues `bytes` of the copy from `offset` on, between `host` and the device. */
-static CUresult enqueue_run(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
-{
-	CUdeviceptr device = copy->device + offset;
-
-	if (copy->to_device)
-		return REAL_ON(copy->per_thread, cuMemcpyHtoDAsync_v2)(device, host, bytes,
-								       copy->stream);
-	return REAL_ON(copy->per_thread, cuMemcpyDtoHAsync_v2)(host, device, bytes, copy->stream);
-}
-
-/* Enqueues rows, which are packed in staging memory. */
-static CUresult enqueue_box(const struct stage_copy *copy, void *memory,
-			    const struct shape_box *box)
-{
-	CUdeviceptr device = copy->device + box->offset;
-	CUDA_MEMCPY3D deep = { .WidthInBytes = box->width,
-			       .Height = box->rows,
-			       .Depth = box->slices };
-
-	if (copy->to_device) {
-		deep.srcMemoryType = CU_MEMORYTYPE_HOST;
-		deep.srcHost = memory;
-		deep.srcPitch = box->width;
-		deep.srcHeight = box->rows;
-		deep.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-		deep.dstDevice = device;
-		deep.dstPitch = box->side.pitch;
-		deep.dstHeight = box->side.slice / box->side.pitch;
-	} else {
-		deep.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-		deep.srcDevice = device;
-		deep.srcPitch = box->side.pitch;
-		deep.srcHeight = box->side.slice / box->side.pitch;
-		deep.dstMemoryType = CU_MEMORYTYPE_HOST;
-		deep.dstHost = memory;
-		deep.dstPitch = box->width;
-		deep.dstHeight = box->rows;
-	}
-	if (box->slices > 1)
-		return REAL_ON(copy->per_thread, cuMemcpy3DAsync_v2)(&deep, copy->stream);
-	CUDA_MEMCPY2D flat = { .srcMemoryType = deep.srcMemoryType,
-			       .srcHost = deep.srcHost,
-			       .srcDevice = deep.srcDevice,
-			       .srcPitch = deep.srcPitch,
-			       .dstMemoryType = deep.dstMemoryType,
-			       .dstHost = (void *)deep.dstHost,
-			       .dstDevice = deep.dstDevice,
-			       .dstPitch = deep.dstPitch,
-			       .WidthInBytes = box->width,
-			       .Height = box->rows };
-	return REAL_ON(copy->per_thread, cuMemcpy2DAsync_v2)(&flat, copy->stream);
+	return !copy->to_device && bytes <= pieces_bytes(false, bytes);
 }
 
 static CUresult enqueue(const struct run *run, size_t index)
 {
 	const struct stage_copy *copy = run->copy;
-	size_t at, bytes = bytes_of(run, index, &at);
-	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
+	CUdeviceptr device = copy->device + index * run->piece;
 	void *memory = area_memory(&run->hold, run->piece, index);
+	size_t bytes = bytes_of(run, index);
 
-	return box.rows == 1 && box.slices == 1 ? enqueue_run(copy, box.offset, memory, bytes)
-						: enqueue_box(copy, memory, &box);
+	if (copy->to_device)
+		return REAL_ON(copy->per_thread, cuMemcpyHtoDAsync_v2)(device, memory, bytes,
+								       copy->stream);
+	return REAL_ON(copy->per_thread, cuMemcpyDtoHAsync_v2)(memory, device, bytes, copy->stream);
 }
 
 static CUresult record(const struct run *run, size_t index)
@@ -221,7 +151,7 @@ static bool helps(const struct run *run, size_t wanted)
  */
 static size_t send(struct run *run)
 {
-	size_t sent = 0, passed = 0, count = run->cut.count, limit = hp_least(run->room, count);
+	size_t sent = 0, passed = 0, count = run->count, limit = hp_least(run->room, count);
 
 	workers_allow(run->job, limit);
 	for (unsigned idle = 0; sent < count;) {
@@ -259,18 +189,18 @@ static size_t fetch_one(struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
 	char *memory = area_memory(&run->hold, run->piece, 0);
-	size_t bytes = shape_bytes(&copy->shape);
 	CUresult result;
 
 	if (copy->asynchronous) {
-		result = enqueue_run(copy, 0, memory, bytes);
+		result = enqueue(run, 0);
 		if (!drain(run))
 			return 0;
 	} else {
-		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(memory, copy->device, bytes);
+		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(memory, copy->device,
+								    run->bytes);
 	}
 	return result == CUDA_SUCCESS &&
-	       move_out(copy->host, &copy->shape, memory, 0, bytes, MOVE_UNCHECKED);
+	       move_out(copy->host, &copy->shape, memory, 0, run->bytes, MOVE_UNCHECKED);
 }
 
 /*
@@ -282,9 +212,9 @@ static size_t fetch_one(struct run *run)
  */
 static size_t fetch(struct run *run)
 {
-	size_t sent = 0, landed = 0, moved = 0, count = run->cut.count;
+	size_t sent = 0, landed = 0, moved = 0, count = run->count;
 
-	if (shape_bytes(&run->copy->shape) >= PIECES_CALL_FROM)
+	if (run->bytes >= PIECES_CALL_FROM)
 		workers_call(run->job, count);
 	for (unsigned idle = 0; moved < count;) {
 		enum workers_state state =
@@ -321,14 +251,11 @@ static size_t fetch(struct run *run)
 
 static bool begin(struct run *run)
 {
-	const struct stage_copy *copy = run->copy;
-	size_t bytes = shape_bytes(&copy->shape);
+	run->bytes = shape_bytes(&run->copy->shape);
+	run->piece = pieces_bytes(run->copy->to_device, run->bytes);
+	run->count = (run->bytes + run->piece - 1) / run->piece;
 
-	run->piece = pieces_bytes(copy->to_device, bytes);
-	run->cut = shape_cut(&copy->shape, run->piece);
-
-	/* Pieces of rows do not fill their units. */
-	size_t units = (run->cut.count * run->piece + AREA_UNIT - 1) / AREA_UNIT;
+	size_t units = (run->bytes + AREA_UNIT - 1) / AREA_UNIT;
 	unsigned most = (unsigned)hp_least(units, AREA_SHARE_MOST);
 	/* A large copy with units of less than 8 MiB would wait for every piece. */
 	if (!area_take(most < 4 ? most : 4, most, &run->hold))
@@ -337,24 +264,16 @@ static bool begin(struct run *run)
 	return true;
 }
 
-/* Returns how many bytes the first `pieces` have. */
-static size_t bytes_before(const struct run *run, size_t pieces)
-{
-	size_t at = shape_bytes(&run->copy->shape);
-
-	if (pieces < run->cut.count)
-		bytes_of(run, pieces, &at);
-	return at;
-}
-
 static size_t move_pieces(struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
+	unsigned workers = run->count > 1 ? copy->workers : 0;
 	struct workers_job own;
 
-	if (!copy->to_device && copy->workers > 0)
+	run->check = check_for(copy->host, shape_extent(&copy->shape), workers);
+	if (!copy->to_device && workers > 0)
 		placement_get(&run->placement);
-	run->job = workers_open(&own, run->cut.count > 1 ? copy->workers : 0, move, run);
+	run->job = workers_open(&own, workers, move, run);
 	size_t pieces = copy->to_device ? send(run) : fetch(run);
 	workers_close(run->job);
 	return pieces;
@@ -362,15 +281,14 @@ static size_t move_pieces(struct run *run)
 
 size_t stage_run(const struct stage_copy *copy)
 {
-	_Atomic int kind = first_kind(shape_bytes(&copy->shape));
-	struct run run = { .copy = copy, .kind = &kind };
+	struct run run = { .copy = copy };
 	size_t moved = 0;
 	int saved = errno;
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
 		size_t pieces = stage_is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
 		area_put(&run.hold);
-		moved = bytes_before(&run, pieces);
+		moved = hp_least(run.bytes, pieces * run.piece);
 	}
 	relaxed_end(&relaxed);
 	errno = saved;
@@ -383,7 +301,7 @@ struct fill {
 	const char *host;
 	size_t bytes, piece;
 	struct shape shape;
-	_Atomic int *kind;
+	enum move_check check;
 	_Atomic bool *refused; /* a worker has found inaccessible memory */
 };
 
@@ -391,9 +309,8 @@ static bool fill_piece(const void *arg, size_t index, bool owner)
 {
 	const struct fill *fill = arg;
 	size_t at = index * fill->piece, bytes = hp_least(fill->piece, fill->bytes - at);
-	enum move_check check =
-		owner ? MOVE_UNCHECKED : check_of(fill->kind, fill->host, fill->bytes);
-	bool moved = move_in(fill->staging + at, &fill->shape, fill->host, at, bytes, check);
+	bool moved = move_in(fill->staging + at, &fill->shape, fill->host, at, bytes,
+			     owner ? MOVE_UNCHECKED : fill->check);
 
 	if (!moved)
 		atomic_store(fill->refused, true);
@@ -402,17 +319,16 @@ static bool fill_piece(const void *arg, size_t index, bool owner)
 
 void stage_fill(void *staging, const void *host, size_t bytes, unsigned workers)
 {
-	_Atomic int kind = first_kind(bytes);
+	int saved = errno;
 	_Atomic bool refused = false;
 	const struct fill fill = { .staging = staging,
 				   .host = host,
 				   .bytes = bytes,
 				   .piece = pieces_bytes(true, bytes),
 				   .shape = shape_of_run(bytes),
-				   .kind = &kind,
+				   .check = check_for(host, bytes, workers),
 				   .refused = &refused };
 	struct workers_job own, *job = workers_open(&own, workers, fill_piece, &fill);
-	int saved = errno;
 
 	workers_allow(job, (bytes + fill.piece - 1) / fill.piece);
 	while (workers_help(job))

@@ -139,14 +139,14 @@ static bool may_cut(CUdeviceptr device, size_t extent, CUstream stream)
 
 bool stage_is_possible(const struct stage_copy *copy)
 {
-	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
-	size_t on_device = shape_extent(&copy->shape, &copy->shape.device);
+	size_t extent = shape_extent(&copy->shape);
 	CUcontext context = NULL;
 
 	/* If one call fills staging memory, the driver itself checks the device side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
-	       (stage_is_one_call(copy) ? has_context(copy->stream, &context)
-					: may_cut(copy->device, on_device, copy->stream)) &&
+	       (stage_is_one_call(copy)
+			? has_context(copy->stream, &context)
+			: may_cut(copy->device, shape_bytes(&copy->shape), copy->stream)) &&
 	       (copy->host_is_taken || !is_registered(copy->host) ||
 		!hp_keeps(staged_not_registered));
 }

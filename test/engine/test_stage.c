@@ -97,40 +97,27 @@ static void copy_once(struct program *program)
 		       copy.workers);
 }
 
-static struct shape_side random_side(struct program *program, const struct shape *shape)
-{
-	unsigned *seed = &program->seed;
-	size_t pitch = shape->width + (rand_r(seed) & 1 ? (size_t)rand_r(seed) % 6000 : 0);
-
-	return (struct shape_side){ pitch, pitch * (shape->rows + (size_t)rand_r(seed) % 3) };
-}
-
 /* Copies rows between memories with different patterns, and compares both sides byte by byte. */
 static bool check_rows(const struct stage_copy *copy)
 {
 	const struct shape *shape = &copy->shape;
 	bool up = copy->to_device;
-	size_t on_host = shape_extent(shape, &shape->host), run;
-	size_t on_device = shape_extent(shape, &shape->device), bytes = shape_bytes(shape);
+	size_t on_host = shape_extent(shape), bytes = shape_bytes(shape), run;
 	char *host = copy->host, *device = standin_host(copy->device);
 	char *to = up ? device : host, *from = up ? host : device;
 
-	fill(from, up ? on_host : on_device, 1);
-	memset(to, 0x33, up ? on_device : on_host);
+	fill(from, up ? on_host : bytes, 1);
+	memset(to, 0x33, up ? bytes : on_host);
 	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy), bytes))
 		return false;
-	for (size_t at = 0, next; at < bytes; at = next) {
-		size_t to_place = shape_offset(shape, up ? &shape->device : &shape->host, at, &run);
-		size_t from_place =
-			shape_offset(shape, up ? &shape->host : &shape->device, at, &next);
+	for (size_t at = 0; at < bytes; at += run) {
+		size_t place = shape_offset(shape, at, &run);
 
-		run = run < next ? run : next;
-		next = at + run;
-		if (!CHECK(memcmp(to + to_place, from + from_place, run) == 0))
+		if (!CHECK(memcmp(host + place, device + at, run) == 0))
 			return false;
-		memset(to + to_place, 0x33, run);
+		memset(up ? device + at : host + place, 0x33, run);
 	}
-	for (size_t i = 0; i < (up ? on_device : on_host); i++)
+	for (size_t i = 0; i < (up ? bytes : on_host); i++)
 		if (to[i] != 0x33)
 			return CHECK_EQ(to[i], 0x33);
 	return true;
@@ -143,9 +130,9 @@ static void rows_once(struct program *program)
 			       .rows = 1 + (size_t)rand_r(seed) % 200,
 			       .slices = 1 + (size_t)rand_r(seed) % 4 };
 
-	shape.host = random_side(program, &shape);
-	shape.device = random_side(program, &shape);
-	if (shape_extent(&shape, &shape.host) > MOST || shape_extent(&shape, &shape.device) > MOST)
+	shape.pitch = shape.width + (rand_r(seed) & 1 ? (size_t)rand_r(seed) % 6000 : 0);
+	shape.slice = shape.pitch * (shape.rows + (size_t)rand_r(seed) % 3);
+	if (shape_extent(&shape) > MOST)
 		return;
 	struct stage_copy copy = { .to_device = rand_r(seed) & 1,
 				   .per_thread = rand_r(seed) & 1,
@@ -158,15 +145,13 @@ static void rows_once(struct program *program)
 
 /* ThreadSanitizer finds less in a single thread, and is slow. */
 #ifdef __SANITIZE_THREAD__
-#define STRIDE         12 /* of the refused calls */
-#define STEPS          4
-#define TIMES(many)    (((many) + 3) / 4)
-#define STRIDE_OF_GAPS 5
+#define STRIDE      12 /* of the refused calls */
+#define STEPS       4
+#define TIMES(many) (((many) + 3) / 4)
 #else
-#define STRIDE         1
-#define STEPS          16
-#define TIMES(many)    (many)
-#define STRIDE_OF_GAPS 1
+#define STRIDE      1
+#define STEPS       16
+#define TIMES(many) (many)
 #endif
 
 static void walk(uint64_t staging, unsigned threads)
@@ -205,22 +190,20 @@ TEST(random_small_region)
 	walk(8 * MIB, 3);
 }
 
-/* Every combination of gaps, with slices of which many fit into one piece, and with large ones. */
+/* Gaps between rows, between slices, and both, with small slices and with large ones. */
 TEST(gaps)
 {
 	static const size_t sizes[][3] = { { 3000, 3, 50 }, { 3000, 60, 3 }, { 150000, 2, 2 } };
 
 	begin(32 * MIB, 2);
 	CHECK(area_is_there(1));
-	for (int i = 0; i < 3 * 32 && check_failures == 0; i += STRIDE_OF_GAPS) {
-		const size_t *size = sizes[i / 32];
+	for (int i = 0; i < 3 * 8 && check_failures == 0; i++) {
+		const size_t *size = sizes[i / 8];
 		struct shape shape = { .width = size[0], .rows = size[1], .slices = size[2] };
 
-		shape.host.pitch = size[0] + (i & 1 ? 100 : 0);
-		shape.host.slice = shape.host.pitch * (size[1] + (i & 2 ? 1 : 0));
-		shape.device.pitch = size[0] + (i & 4 ? 60 : 0);
-		shape.device.slice = shape.device.pitch * (size[1] + (i & 8 ? 2 : 0));
-		struct stage_copy copy = { .to_device = i & 16,
+		shape.pitch = size[0] + (i & 1 ? 100 : 0);
+		shape.slice = shape.pitch * (size[1] + (i & 2 ? 1 : 0));
+		struct stage_copy copy = { .to_device = i & 4,
 					   .device = there,
 					   .host = in_data,
 					   .shape = shape,

@@ -224,7 +224,6 @@ struct copy_row {
 	bool stays_unpinned;  /* nothing is registered when the row ends */
 	size_t registered;    /* the bytes that are registered then, if not 0 */
 	bool asks_nothing;    /* no query about the copy's memory or stream */
-	bool by_rows;         /* no driver call moves a run of bytes */
 	void (*before)(void); /* called first, with a context */
 };
 

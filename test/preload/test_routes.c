@@ -44,16 +44,15 @@ COPIES_WITH(staged_by_the_driver, (STAGED), .calls = "cuMemcpyHtoDAsync*", .memo
 	    .sizes = { MIB, 3 * MIB }, .work = COPY_BUSY, .route = COPY_PLAIN)
 COPIES_WITH(staged_by_the_driver_on_the_threads_stream, (STAGED), .calls = "cuMemcpyHtoD_v2_ptds",
 	    .memory = COPY_STATIC, .sizes = { 1, 4 * KIB, 64 * KIB }, .route = COPY_PLAIN)
-/* Whole rows without gaps are a run; rows with gaps are staged, too. */
+/* Whole rows without gaps are a run; rows with gaps on the host are staged, too. */
 COPIES_WITH(whole_rows, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .sizes = { 4096 * 1100 }, .route = COPY_BY_RING)
 COPIES_WITH(rows_with_gaps, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1000, 1, { .pitch = 8192 }, { .pitch = 4096 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING)
-/* With gaps on the device, not every row is a run of its own. */
 COPIES_WITH(rows_with_gaps_on_the_device, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1100, 1, { .pitch = 4096 }, { .pitch = 8192 } } }, .room = 16 * MIB,
-	    .route = COPY_BY_RING, .by_rows = true)
+	    .route = COPY_PLAIN)
 /* If the driver must finish a copy of whole rows, the whole copy is repeated. */
 COPIES_WITH(rows_given_up, (STAGED, "STANDIN_FAIL=cuMemcpyHtoDAsync:2"), .calls = "cuMemcpy2D_v2",
 	    .memory = COPY_STATIC, .sizes = { 4096 * 1000 }, .up_only = true, .by = "cuMemcpy2D")
@@ -130,8 +129,8 @@ static void earn_by_downloads(void)
 #define UNFORCED "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0"
 #define BOXES    .memory = COPY_STATIC, .before = earn_by_downloads
 COPIES_WITH(large_boxes_down, (UNFORCED), .calls = "cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2",
-	    .boxes = { { 4096, 500, 1, { .x = 4, .pitch = 5000 }, { .pitch = 4608 } },
-		       { 6000, 60, 6, { 16, 1, 0, 6016, 62 }, { 0, 2, 1, 6144, 65 } } },
+	    .boxes = { { 4096, 500, 1, { .x = 4, .pitch = 5000 }, { .pitch = 4096 } },
+		       { 6000, 60, 6, { 16, 1, 0, 6016, 62 }, { 0, 0, 1, 6000, 60 } } },
 	    .down_only = true, .route = COPY_BY_RING, BOXES)
 COPIES_WITH(large_boxes_up, (UNFORCED), .calls = "cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2",
 	    .boxes = { { 4096, 500, 1, { .x = 8, .pitch = 6144 }, { .pitch = 4096 } },

@@ -59,9 +59,9 @@ static void random_shapes(void)
 				       .rows = 1 + (size_t)rand_r(&seed) % 6,
 				       .slices = 1 + (size_t)rand_r(&seed) % 3 };
 
-		shape.host.pitch = shape.width + (size_t)rand_r(&seed) % 2 * (rand_r(&seed) % 9000);
-		shape.host.slice = shape.host.pitch * (shape.rows + rand_r(&seed) % 3);
-		size_t bytes = shape_bytes(&shape), extent = shape_extent(&shape, &shape.host);
+		shape.pitch = shape.width + (size_t)rand_r(&seed) % 2 * (rand_r(&seed) % 9000);
+		shape.slice = shape.pitch * (shape.rows + rand_r(&seed) % 3);
+		size_t bytes = shape_bytes(&shape), extent = shape_extent(&shape);
 		size_t at = (size_t)rand_r(&seed) % bytes;
 		size_t some = 1 + (size_t)rand_r(&seed) % (bytes - at), run;
 		size_t skip = (size_t)rand_r(&seed) % 100;
@@ -70,12 +70,11 @@ static void random_shapes(void)
 			continue;
 		CHECK(move_in(ring, &shape, host + skip, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++)
-			CHECK_EQ(ring[i],
-				 host[skip + shape_offset(&shape, &shape.host, at + i, &run)]);
+			CHECK_EQ(ring[i], host[skip + shape_offset(&shape, at + i, &run)]);
 		memset(back, 0x5a, sizeof(back));
 		CHECK(move_out(back + skip, &shape, ring, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++) {
-			size_t place = skip + shape_offset(&shape, &shape.host, at + i, &run);
+			size_t place = skip + shape_offset(&shape, at + i, &run);
 
 			CHECK_EQ(back[place], host[place]);
 			back[place] = 0x5a;
@@ -154,7 +153,8 @@ static void hole_in_a_gap(void)
 	char *memory = map(128 * PAGE);
 	struct shape shape = { .width = 2 * PAGE, .rows = 8, .slices = 1 };
 
-	shape.host = (struct shape_side){ .pitch = 16 * PAGE, .slice = 128 * PAGE };
+	shape.pitch = 16 * PAGE;
+	shape.slice = 128 * PAGE;
 	for (int i = 0; i < 8; i++)
 		mprotect(memory + (size_t)(16 * i + 3) * PAGE, PAGE, PROT_NONE);
 	memset(ring, 7, sizeof(ring));

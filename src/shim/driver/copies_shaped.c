@@ -63,9 +63,13 @@ static bool is_plain(const struct side *side, size_t width, size_t rows, size_t 
 			       side->y <= side->height && rows <= side->height - side->y);
 }
 
-static struct shape_side steps_of(const struct side *side)
+static struct shape rows_of(const struct side *side, size_t width, size_t rows, size_t slices)
 {
-	return (struct shape_side){ .pitch = side->pitch, .slice = side->pitch * side->height };
+	return (struct shape){ .width = width,
+			       .rows = rows,
+			       .slices = slices,
+			       .pitch = side->pitch,
+			       .slice = side->pitch * side->height };
 }
 
 /* Describes the rows for staging, unless only the driver can interpret them. */
@@ -76,11 +80,9 @@ static void allow_staging(struct copy_request *request, const struct side *host,
 	    !is_plain(host, width, rows, slices) || !is_plain(far, width, rows, slices))
 		return;
 	request->far = far->device + skipped(far, width, rows);
-	request->shape = (struct shape){ .width = width,
-					 .rows = rows,
-					 .slices = slices,
-					 .host = steps_of(host),
-					 .device = steps_of(far) };
+	request->shape = rows_of(host, width, rows, slices);
+	struct shape there = rows_of(far, width, rows, slices);
+	request->gaps_there = shape_has_gaps(&there);
 }
 
 /* Returns the distance from the first byte to the end of the last. */
