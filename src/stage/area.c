@@ -12,9 +12,7 @@
 struct area {
 	struct memory memory;
 
-	/* Under the lock staging, a bit each. */
-	uint64_t held; /* units that threads use */
-	uint64_t made; /* units that have all their events */
+	uint64_t held; /* units that threads use, a bit each; under the lock staging */
 
 	/* Of a unit: changed by the thread that holds it. */
 	CUevent events[AREA_UNITS_MOST * EVENTS_PER_UNIT];
@@ -107,22 +105,18 @@ size_t area_room(const struct area_hold *hold, size_t bytes)
 	return hold->count * (AREA_UNIT / bytes);
 }
 
-/* Creates all events of the hold's units, once for each unit. */
+/* Creates the events that the hold's units do not have yet. */
 static bool make_events(const struct area_hold *hold)
 {
 	for (size_t i = 0; i < area_room(hold, PIECES_LEAST); i++)
 		if (!memory_make_event(event_at(hold, PIECES_LEAST, i)))
 			return false;
-	hp_lock(HP_LOCK_staging);
-	hold->area->made |= hold->units;
-	hp_unlock(HP_LOCK_staging);
 	return true;
 }
 
 bool area_take(unsigned least, unsigned most, struct area_hold *ret)
 {
 	struct memory_context of;
-	bool made = false;
 
 	assert(least <= most && most <= AREA_SHARE_MOST);
 	*ret = (struct area_hold){ 0 };
@@ -134,11 +128,10 @@ bool area_take(unsigned least, unsigned most, struct area_hold *ret)
 	if (count > 0) {
 		*ret = (struct area_hold){ area, choose_units(area, count), count };
 		area->held |= ret->units;
-		made = (ret->units & ~area->made) == 0;
 		memory_hold(&area->memory);
 	}
 	hp_unlock(HP_LOCK_staging);
-	if (count == 0 || made || make_events(ret))
+	if (count == 0 || make_events(ret))
 		return count != 0;
 	area_put(ret);
 	return false;

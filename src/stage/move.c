@@ -63,7 +63,7 @@ static bool populate(const char *at, size_t bytes, int advice)
 {
 	uintptr_t first = (uintptr_t)at & -HP_PAGE_BYTES;
 
-	return syscall(SYS_madvise, first, (uintptr_t)at + bytes - first, advice) == 0;
+	return hp_advise((void *)first, (uintptr_t)at + bytes - first, advice) == 0;
 }
 
 static bool can_populate(void)
@@ -175,7 +175,7 @@ static bool is_present(const char *first, size_t bytes)
 
 	for (size_t now; at < end; at += now) {
 		now = hp_least(end - at, sizeof(there) * HP_PAGE_BYTES);
-		if (syscall(SYS_mincore, at, now, there) != 0)
+		if (hp_in_core((void *)at, now, there) != 0)
 			return false;
 		size_t pages = (now + HP_PAGE_BYTES - 1) / HP_PAGE_BYTES;
 		unsigned char all = 1;

@@ -1,17 +1,15 @@
 /*
  * stageable.c - queries the driver about both sides of a copy.
- *
- * A thread caches host ranges that the driver knows, because a query costs as much as a copy.
  */
 #include "stage/stageable.h"
 #include "base/counters.h"
 #include "base/kernel.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "base/thread_memory.h"
 #include "real/contexts.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 /* True if a context is current, and the stream of an asynchronous copy belongs to it. */
 static bool has_context(CUstream stream, CUcontext *ret)
@@ -68,42 +66,38 @@ static bool is_within(CUdeviceptr device, size_t extent, const struct answer *an
 	       (answer->of != NULL || !hp_keeps(staged_in_mappings) || is_mapped(device, extent));
 }
 
-/*
- * Ranges of host memory that the driver knows.  A query for each copy would take as long as
- * enqueueing one.
- */
-struct known {
-	uintptr_t base;
-	size_t bytes;
-	unsigned uses;
-};
-
 #define KNOWN_MOST 32
 #define USES_MOST  256 /* then asks the driver again */
 
-static struct hp_thread_memory ranges = { .bytes = KNOWN_MOST * sizeof(struct known) };
-static __thread struct known *known __attribute__((tls_model("initial-exec"))); /* NULL: none */
+/*
+ * Ranges of host memory that the driver knows.  A query for each copy would take as long as
+ * enqueueing one.  Any thread; a range that two threads write at once may be wrong.
+ */
+static struct known {
+	_Atomic uintptr_t base;
+	_Atomic size_t bytes;
+	_Atomic unsigned uses;
+} known[KNOWN_MOST];
 
 bool stage_was_registered(const void *host)
 {
-	for (size_t i = 0; known != NULL && i < KNOWN_MOST; i++)
-		if ((uintptr_t)host - known[i].base < known[i].bytes && ++known[i].uses < USES_MOST)
+	for (struct known *range = known; range < known + KNOWN_MOST; range++)
+		if ((uintptr_t)host - atomic_load_explicit(&range->base, memory_order_relaxed) <
+			    atomic_load_explicit(&range->bytes, memory_order_relaxed) &&
+		    atomic_fetch_add_explicit(&range->uses, 1, memory_order_relaxed) < USES_MOST)
 			return true;
 	return false;
 }
 
+/* Replaces the oldest range. */
 static void remember(uintptr_t base, size_t bytes)
 {
-	if (known == NULL && (known = hp_thread_memory_take(&ranges)) == NULL)
-		return;
-	struct known *oldest = &known[0];
-	for (size_t i = 0; i < KNOWN_MOST; i++) {
-		if (known[i].base == base)
-			known[i].bytes = 0;
-		if (oldest->bytes != 0 && (known[i].bytes == 0 || known[i].uses > oldest->uses))
-			oldest = &known[i];
-	}
-	*oldest = (struct known){ base, bytes, 0 };
+	static _Atomic unsigned count;
+	struct known *oldest = &known[atomic_fetch_add(&count, 1) % KNOWN_MOST];
+
+	atomic_store(&oldest->base, base);
+	atomic_store(&oldest->bytes, bytes);
+	atomic_store(&oldest->uses, 0);
 }
 
 static bool is_registered(const void *host)
@@ -162,7 +156,7 @@ bool stage_is_untouched(const void *address, size_t bytes)
 		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
 		unsigned char there = 1;
 
-		untouched = syscall(SYS_mincore, at, 1, &there) == 0 && (there & 1) == 0;
+		untouched = hp_in_core((void *)at, 1, &there) == 0 && (there & 1) == 0;
 	}
 	errno = saved;
 	return untouched;

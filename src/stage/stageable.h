@@ -16,7 +16,7 @@
 bool stage_is_possible(const struct stage_copy *copy);
 
 /*
- * True if this thread has recently found `host` in memory that the driver knows.  Calls no driver
+ * True if the driver has recently said that it knows the memory at `host`.  Calls no driver
  * function.  If that memory is gone, the copy is slower but correct.
  */
 bool stage_was_registered(const void *host);

@@ -23,7 +23,7 @@ echo "$dynamic" | grep -q '(NEEDED).*libc.so.6' || complain "does not name libc 
 echo "$dynamic" | grep -q 'NODELETE' || complain "dlclose() could unload it: -z nodelete is missing"
 # Next to an auditing library (LD_AUDIT) the loader has some 1,600 bytes left, for all libraries.
 tls=$(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')
-[ "$((tls))" -le 1280 ] || complain "has $((tls)) bytes of thread-local variables: base/thread_memory.h has more"
+[ "$((tls))" -le 1280 ] || complain "has $((tls)) bytes of thread-local variables: trace/thread_memory.h has more"
 readelf -lW "$library" | grep 'GNU_STACK' | grep -q 'RWE' &&
 	complain "asks for an executable stack: a .S file lacks .note.GNU-stack"
 

@@ -1,8 +1,8 @@
 /*
- * test_thread_memory.c - base/thread_memory.h: whose a block is, and when another thread gets it.
+ * test_thread_memory.c - trace/thread_memory.h: whose a block is, and when another thread gets it.
  */
 #include "base/lock.h"
-#include "base/thread_memory.h"
+#include "trace/thread_memory.h"
 #include "check.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define THREADS 16
 #define BYTES   1000
 
-static struct hp_thread_memory memory = { .bytes = BYTES };
+static struct thread_memory memory = { .bytes = BYTES };
 
 static bool is_zero(const char *block)
 {
@@ -27,7 +27,7 @@ static bool is_zero(const char *block)
 static void *take(void *arg)
 {
 	pthread_barrier_t *all_have_one = arg;
-	char *block = hp_thread_memory_take(&memory);
+	char *block = thread_memory_take(&memory);
 
 	if (!CHECK(block != NULL) || !CHECK(is_zero(block)))
 		return NULL;
@@ -76,7 +76,7 @@ TEST(threads_in_turn_share_blocks)
 TEST(a_child_keeps_the_block_of_its_thread)
 {
 	int status = -1;
-	char *block = hp_thread_memory_take(&memory);
+	char *block = thread_memory_take(&memory);
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -97,19 +97,19 @@ TEST(a_child_keeps_the_block_of_its_thread)
 
 TEST(without_memory_errno_is_kept)
 {
-	struct hp_thread_memory large = { .bytes = (size_t)1 << 60 };
+	struct thread_memory large = { .bytes = (size_t)1 << 60 };
 
 	errno = EXDEV;
-	CHECK(hp_thread_memory_take(&large) == NULL);
+	CHECK(thread_memory_take(&large) == NULL);
 	CHECK_EQ(errno, EXDEV);
 }
 
 TEST(none_under_a_lock)
 {
 	hp_lock(HP_LOCK_trace);
-	CHECK(hp_thread_memory_take(&memory) == NULL);
+	CHECK(thread_memory_take(&memory) == NULL);
 	hp_unlock(HP_LOCK_trace);
-	CHECK(hp_thread_memory_take(&memory) != NULL);
+	CHECK(thread_memory_take(&memory) != NULL);
 }
 
 CHECK_MAIN()

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/parse.h"
-#include "base/thread_memory.h"
+#include "trace/thread_memory.h"
 #include "trace/calls/hostcalls.h"
 #include "trace/places/modules.h"
 
@@ -58,7 +58,7 @@ static __thread struct {
 	struct gone *gone; /* 1 << GONE_BITS of them; NULL: none yet */
 } latest __attribute__((tls_model("initial-exec")));
 
-static struct hp_thread_memory ways = { .bytes = sizeof(struct gone) << GONE_BITS };
+static struct thread_memory ways = { .bytes = sizeof(struct gone) << GONE_BITS };
 
 static uintptr_t first_stack_top; /* constant after frames_start() */
 static _Unwind_Reason_Code (*backtrace_with)(_Unwind_Trace_Fn, void *);
@@ -252,7 +252,7 @@ static bool climb(const uintptr_t *slot, struct frames_way *ret)
 		return climb_known(slot, ret, slots);
 	latest.busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (latest.gone == NULL && (latest.gone = hp_thread_memory_take(&ways)) == NULL) {
+	if (latest.gone == NULL && (latest.gone = thread_memory_take(&ways)) == NULL) {
 		latest.busy = false;
 		return climb_known(slot, ret, slots);
 	}

@@ -15,7 +15,7 @@
 #include "trace/python/interpreter.h"
 #include "base/hash.h"
 #include "base/kernel.h"
-#include "base/thread_memory.h"
+#include "trace/thread_memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -57,11 +57,11 @@ static __thread struct {
 	uintptr_t (*page)[2]; /* 1 << SETS_BITS of them; NULL: none yet */
 } checked __attribute__((tls_model("initial-exec")));
 
-static struct hp_thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_BITS };
+static struct thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_BITS };
 
 static bool check_page(uintptr_t number)
 {
-	if (checked.page == NULL && (checked.page = hp_thread_memory_take(&pages)) == NULL)
+	if (checked.page == NULL && (checked.page = thread_memory_take(&pages)) == NULL)
 		return hp_is_readable(number << PAGE_BITS);
 	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 

@@ -4,24 +4,24 @@
  * All thread-local variables of the library must fit into what the loader has left for it once the
  * TLS of a process is laid out, which an auditing library (LD_AUDIT) causes early.
  */
-#ifndef HP_BASE_THREAD_MEMORY_H
-#define HP_BASE_THREAD_MEMORY_H
+#ifndef HP_TRACE_THREAD_MEMORY_H
+#define HP_TRACE_THREAD_MEMORY_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 /* A static variable for each use. */
-struct hp_thread_memory {
+struct thread_memory {
 	size_t bytes;          /* constant */
 	_Atomic pid_t process; /* the process whose threads own the blocks */
-	struct hp_thread_memory_block *_Atomic blocks, *_Atomic looked_at;
+	struct thread_memory_block *_Atomic blocks, *_Atomic looked_at;
 };
 
 /*
  * Returns zeroed memory that belongs to the calling thread until it ends; call it once a thread.
  * NULL: there is none now, or this thread holds a lock.  errno is kept.
  */
-void *hp_thread_memory_take(struct hp_thread_memory *of);
+void *thread_memory_take(struct thread_memory *of);
 
 #endif

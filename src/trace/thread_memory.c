@@ -1,7 +1,7 @@
 /*
  * thread_memory.c - blocks with an owner.  A block whose thread has ended gets another owner.
  */
-#include "base/thread_memory.h"
+#include "trace/thread_memory.h"
 #include "base/arena.h"
 #include "base/lock.h"
 #include "base/thread.h"
@@ -14,14 +14,14 @@
 
 #define LOOKED 4 /* blocks that a new thread looks at */
 
-struct hp_thread_memory_block {
-	struct hp_thread_memory_block *next; /* constant */
+struct thread_memory_block {
+	struct thread_memory_block *next; /* constant */
 	/* Thread id, and above it how often the block changed hands: ids are used again. */
 	_Atomic uint64_t owner;
 	_Alignas(16) char memory[];
 };
 
-static bool take_over(struct hp_thread_memory_block *block, pid_t self)
+static bool take_over(struct thread_memory_block *block, pid_t self)
 {
 	uint64_t owner = atomic_load(&block->owner);
 	pid_t tid = (pid_t)(uint32_t)owner;
@@ -31,9 +31,9 @@ static bool take_over(struct hp_thread_memory_block *block, pid_t self)
 					      ((owner >> 32) + 1) << 32 | (uint32_t)self);
 }
 
-static struct hp_thread_memory_block *find_left_block(struct hp_thread_memory *of, pid_t self)
+static struct thread_memory_block *find_left_block(struct thread_memory *of, pid_t self)
 {
-	struct hp_thread_memory_block *block = atomic_load(&of->looked_at);
+	struct thread_memory_block *block = atomic_load(&of->looked_at);
 
 	for (unsigned i = 0; i < LOOKED; i++) {
 		block = block != NULL && block->next != NULL ? block->next
@@ -52,7 +52,7 @@ static struct hp_thread_memory_block *find_left_block(struct hp_thread_memory *o
  * blocks go before `process` changes, so no thread of the child finds one of them.  Of two threads
  * that do this at once, one may forget the other's new block.
  */
-static void forget_parent(struct hp_thread_memory *of)
+static void forget_parent(struct thread_memory *of)
 {
 	pid_t process = getpid();
 
@@ -63,14 +63,14 @@ static void forget_parent(struct hp_thread_memory *of)
 	atomic_store(&of->process, process);
 }
 
-static void *take(struct hp_thread_memory *of)
+static void *take(struct thread_memory *of)
 {
 	/* A signal handler may have interrupted hp_arena_alloc(). */
 	if (hp_locks_are_held())
 		return NULL;
 	forget_parent(of);
 	pid_t self = (pid_t)syscall(SYS_gettid);
-	struct hp_thread_memory_block *block = find_left_block(of, self);
+	struct thread_memory_block *block = find_left_block(of, self);
 
 	if (block != NULL) {
 		memset(block->memory, 0, of->bytes);
@@ -86,7 +86,7 @@ static void *take(struct hp_thread_memory *of)
 	return block->memory;
 }
 
-void *hp_thread_memory_take(struct hp_thread_memory *of)
+void *thread_memory_take(struct thread_memory *of)
 {
 	int saved = errno;
 	void *memory = take(of);
