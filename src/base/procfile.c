@@ -171,29 +171,3 @@ const char *hp_procfile_field(const char *text, const char *name)
 	}
 	return NULL;
 }
-
-/* "some avg10=0.25 avg60=..." */
-unsigned hp_procfile_stall(const char *const *pieces)
-{
-	static const char begin[] = "some avg10=";
-	char text[256];
-
-	if (!hp_procfile_read(text, sizeof(text), pieces) ||
-	    strncmp(text, begin, sizeof(begin) - 1) != 0)
-		return 0;
-
-	const char *at = text + sizeof(begin) - 1;
-	unsigned hundredths = 0;
-	int decimals = -1;
-	for (; decimals < 2 && ((*at >= '0' && *at <= '9') || *at == '.'); at++) {
-		if (*at == '.') {
-			decimals = 0;
-			continue;
-		}
-		hundredths = hundredths * 10 + (unsigned)(*at - '0');
-		decimals += decimals >= 0;
-	}
-	for (decimals = decimals < 0 ? 0 : decimals; decimals < 2; decimals++)
-		hundredths *= 10;
-	return hundredths <= 10000 ? hundredths : 10000;
-}

@@ -49,10 +49,4 @@ bool hp_procfile_fork_keeps_pins(const char *release);
  */
 const char *hp_procfile_field(const char *text, const char *name);
 
-/*
- * Returns the "some avg10" of the PSI file that the pieces, up to a NULL, name, in hundredths of a
- * percent.  0: there is no such file.
- */
-unsigned hp_procfile_stall(const char *const *pieces);
-
 #endif

@@ -18,7 +18,7 @@
 #include "engine/gate.h"
 #include "engine/idle.h"
 #include "engine/section.h"
-#include "heap/pressure.h"
+#include "heap/limits.h"
 #include "heap/reclaim.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
@@ -97,16 +97,16 @@ void housekeeper_work_submitted(void)
 
 static void look_at_pressure(void)
 {
-	struct pressure_facts facts;
+	struct limits limits;
 
-	pressure_look("", &facts);
+	limits_look("", &limits);
 
-	enum pressure_level level = pressure_level(&facts);
+	enum pressure_level level = limits_pressure(&limits);
 	if (level != pressure)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
-	heap_set_memory(&facts);
+	heap_set_memory(&limits);
 	pin_set_pressure(level != PRESSURE_NONE);
 	pressure = level;
 }

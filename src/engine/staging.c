@@ -13,7 +13,6 @@
 #include "engine/visibility.h"
 #include "pin/pin.h"
 #include "stage/area.h"
-#include "stage/cores.h"
 #include "stage/memory.h"
 #include "stage/move.h"
 #include "stage/pieces.h"
@@ -53,7 +52,7 @@ static uint64_t area_bytes(void)
 
 void staging_start(void)
 {
-	threads = hp_options->threads == HP_AUTO       ? cores_default()
+	threads = hp_options->threads == HP_AUTO       ? workers_default()
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
 	if (hp_options->ring >= AREA_UNIT)

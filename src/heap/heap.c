@@ -63,10 +63,11 @@ void heap_start(void)
 void heap_set_device(bool is_there)
 {
 	/* These read files, so the lock is not held. */
-	size_t ram = limits_ram(), left = limits_cgroup_left("");
+	struct limits limits;
 
+	limits_look_at_cgroup("", &limits);
 	hp_lock(HP_LOCK_heap);
-	huge_set_device(is_there, ram, left);
+	huge_set_device(is_there, limits.ram, limits.cgroup_left);
 	hp_unlock(HP_LOCK_heap);
 	heap_look();
 }

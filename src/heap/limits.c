@@ -1,48 +1,72 @@
 /*
- * limits.c - RAM, resource limits, and what is left of the machine's memory.
+ * limits.c - resource limits, /proc/meminfo, and the cgroups in /proc/self/cgroup at the usual
+ * mount points.  May run under the lock heap inside malloc().
  *
- * May run under the lock heap inside malloc().
+ * Usage of a cgroup includes the page cache, which is most of it in a program that reads files.
+ * The inactive list of files is subtracted, as in the "working set" of container managers.
+ *
+ * The memory that is left says how near the limit is; stalls (PSI) say that the kernel already
+ * reclaims.  Stalls alone mean little: the machine's stalls include those of other cgroups at their
+ * limits, and a cgroup's stalls include those of tasks that read files.
  */
 #define _GNU_SOURCE
 #include "heap/limits.h"
+#include "base/bounds.h"
+#include "base/parse.h"
 #include "base/procfile.h"
-#include "heap/cgroup.h"
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
-static void memory(uint64_t *ret_ram, uint64_t *ret_swap)
+#define MIB               ((uint64_t)1 << 20)
+#define GIB               ((uint64_t)1 << 30)
+
+/* A smaller budget is not worth the risk in a process near its limit. */
+#define BUDGET_LEAST      (16 * MIB)
+
+/* Freed blocks: the part of the memory that may stay, the part after a second, and the most. */
+#define CACHE_PART        8
+#define CACHE_MOST        GIB
+#define FLOOR_PART        16
+#define FLOOR_MOST        (32 * MIB)
+
+/* On a large machine a small part is plenty. */
+#define SEVERE_PART       32
+#define SEVERE_MOST       GIB
+#define SOME_PART         10
+#define SOME_MOST         (4 * GIB)
+
+/* With so many hundredths of a percent of stalls, each level begins at this part. */
+#define SEVERE_STALL      1000
+#define SEVERE_STALL_PART 8
+#define SOME_STALL        100
+#define SOME_STALL_PART   4
+
+/* The pieces of a file's name, for base/procfile.h. */
+#define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
+
+static uint64_t memory(bool with_swap)
 {
-	struct sysinfo info;
+	struct sysinfo info = { 0 };
 	int saved = errno;
 
-	memset(&info, 0, sizeof(info));
 	sysinfo(&info);
 	errno = saved;
-	*ret_ram = (uint64_t)info.totalram * info.mem_unit;
-	*ret_swap = (uint64_t)info.totalswap * info.mem_unit;
-	if (*ret_ram == 0)
-		*ret_ram = (uint64_t)1 << 30;
+	uint64_t bytes = (info.totalram + (with_swap ? info.totalswap : 0)) * info.mem_unit;
+	return bytes != 0 ? bytes : GIB;
 }
 
 uint64_t limits_ram(void)
 {
-	uint64_t ram, swap;
-
-	memory(&ram, &swap);
-	return ram;
+	return memory(false);
 }
 
 uint64_t limits_ram_and_swap(void)
 {
-	uint64_t ram, swap;
-
-	memory(&ram, &swap);
-	return ram + swap;
+	return memory(true);
 }
 
 static bool is_limited(int resource)
@@ -55,7 +79,7 @@ static bool is_limited(int resource)
 	return is;
 }
 
-static const char *const overcommit[] = { "/proc/sys/vm/overcommit_memory", NULL };
+#define OVERCOMMIT PATH("/proc/sys/vm/overcommit_memory")
 
 /* The kernel does not say so.  Any thread. */
 static _Atomic bool mappings_are_locked;
@@ -72,34 +96,299 @@ bool limits_ration_space(void)
 	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ||
 	    (atomic_load(&mappings_are_locked) && is_limited(RLIMIT_MEMLOCK)))
 		return true;
-	return hp_procfile_read(text, sizeof(text), overcommit) && text[0] == '2';
+	return hp_procfile_read(text, sizeof(text), OVERCOMMIT) && text[0] == '2';
 }
 
-uint64_t limits_available(const char *root)
+/* The files of cgroups that limit memory, in one version. */
+struct version {
+	const char *mount;
+	const char *limits[2]; /* the hard limit, and one that slows the group down; or NULL */
+	const char *usage;
+	const char *reclaimable; /* in memory.stat; includes inner groups */
+};
+
+static const struct version v1 = {
+	.mount = "/sys/fs/cgroup/memory",
+	.limits = { "/memory.limit_in_bytes", NULL },
+	.usage = "/memory.usage_in_bytes",
+	.reclaimable = "total_inactive_file",
+};
+
+static const struct version v2 = {
+	.mount = "/sys/fs/cgroup",
+	.limits = { "/memory.max", "/memory.high" },
+	.usage = "/memory.current",
+	.reclaimable = "inactive_file",
+};
+
+/* If v1 is in use, v2 is elsewhere: the "hybrid" mount of systemd. */
+static const char *const pressure_mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+/* A group, whose files are in the folder `name` ("": the outermost) below a mount point. */
+struct group {
+	const char *root, *name;
+	bool is_v2;
+	bool is_own; /* the group of the process itself, not one around it */
+};
+
+typedef void look_fn(const struct group *group, void *to);
+
+/* True if `memory` is in the comma-separated list of `length` bytes. */
+static bool lists_memory(const char *list, size_t length)
+{
+	static const char word[] = "memory";
+
+	for (const char *at = list, *end = list + length; at < end;) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		size_t room = (size_t)((comma != NULL ? comma : end) - at);
+
+		if (room == strlen(word) && memcmp(at, word, room) == 0)
+			return true;
+		at += room + 1;
+	}
+	return false;
+}
+
+/* Reads one line of /proc/self/cgroup, "id:controllers:/group"; v2 has no controllers. */
+static void look_at_line(char *line, struct group *group, look_fn *look, void *to)
+{
+	char *controllers = strchr(line, ':');
+	char *name = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+
+	if (name == NULL)
+		return;
+
+	size_t length = (size_t)(name - ++controllers);
+	name++;
+	if (length != 0 && !lists_memory(controllers, length))
+		return;
+	if (strcmp(name, "/") == 0)
+		*name = '\0';
+	group->name = name;
+	group->is_v2 = length == 0;
+	group->is_own = true;
+	for (char *slash;; *slash = '\0') {
+		look(group, to);
+		group->is_own = false;
+		slash = strrchr(name, '/');
+		if (slash == NULL)
+			return;
+	}
+}
+
+/* Calls `look` for each group of v2, and for each that limits memory in v1, inner ones first. */
+static void each_group(const char *root, look_fn *look, void *to)
+{
+	char text[4096];
+	struct group group = { .root = root };
+
+	if (!hp_procfile_read(text, sizeof(text), PATH(root, "/proc/self/cgroup")))
+		return;
+	for (char *line = text, *next; *line != '\0'; line = next) {
+		size_t length = strcspn(line, "\n");
+
+		next = line + length + (line[length] == '\n');
+		line[length] = '\0';
+		look_at_line(line, &group, look, to);
+	}
+}
+
+/* Returns the first number of a file of the group; UINT64_MAX: there is none. */
+static uint64_t value(const struct group *group, const char *mount, const char *file)
+{
+	char text[32];
+
+	if (!hp_procfile_read(text, sizeof(text), PATH(group->root, mount, group->name, file)))
+		return UINT64_MAX;
+	return hp_procfile_number(text);
+}
+
+static uint64_t limit_of(const struct group *group, const struct version *version)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 2 && version->limits[i] != NULL; i++) {
+		uint64_t limit = value(group, version->mount, version->limits[i]);
+
+		/* v1 writes "none" as the largest multiple of a page. */
+		if (limit < (uint64_t)1 << 62)
+			least = hp_least(least, limit);
+	}
+	return least;
+}
+
+static uint64_t used_of(const struct group *group, const struct version *version)
+{
+	char text[4096];
+	uint64_t used = value(group, version->mount, version->usage), free = 0;
+	const char *field;
+
+	if (used == UINT64_MAX)
+		return 0;
+	if (hp_procfile_read(text, sizeof(text),
+			     PATH(group->root, version->mount, group->name, "/memory.stat")) &&
+	    (field = hp_procfile_field(text, version->reclaimable)) != NULL)
+		free = hp_procfile_number(field);
+	return hp_above(used, free);
+}
+
+/* Returns "some avg10" of a PSI file, "some avg10=0.25 avg60=..", in hundredths; 0: no file. */
+static unsigned stall_in(const char *const *path)
+{
+	static const char begin[] = "some avg10=";
+	char text[256];
+
+	if (!hp_procfile_read(text, sizeof(text), path) || strncmp(text, begin, strlen(begin)) != 0)
+		return 0;
+	const char *at = text + strlen(begin), *dot = strchr(at, '.');
+	uint64_t ones = hp_procfile_number(at);
+	uint64_t decimals = dot != NULL ? hp_procfile_number(dot + 1) : 0;
+	return ones < 100 && decimals < 100 ? (unsigned)(ones * 100 + decimals) : 10000;
+}
+
+static void look_at_group(const struct group *group, void *to)
+{
+	struct limits *ret = to;
+	const struct version *version = group->is_v2 ? &v2 : &v1;
+	uint64_t limit = limit_of(group, version);
+
+	for (size_t i = 0; i < HP_LEN(pressure_mounts) && group->is_v2 && group->is_own; i++) {
+		unsigned stall = stall_in(
+			PATH(group->root, pressure_mounts[i], group->name, "/memory.pressure"));
+
+		ret->stall = stall > ret->stall ? stall : ret->stall;
+	}
+	if (limit == UINT64_MAX)
+		return;
+	uint64_t left = hp_above(limit, used_of(group, version));
+	if (left < ret->cgroup_left) {
+		ret->cgroup_left = left;
+		ret->cgroup_limit = limit;
+	}
+}
+
+void limits_look_at_cgroup(const char *root, struct limits *ret)
+{
+	*ret = (struct limits){
+		.ram = limits_ram(),
+		.available = UINT64_MAX,
+		.cgroup_limit = UINT64_MAX,
+		.cgroup_left = UINT64_MAX,
+	};
+	each_group(root, look_at_group, ret);
+}
+
+void limits_look(const char *root, struct limits *ret)
 {
 	char text[1024];
 	const char *field = NULL;
-	uint64_t kib = UINT64_MAX;
 
-	if (hp_procfile_read(text, sizeof(text),
-			     (const char *const[]){ root, "/proc/meminfo", NULL }))
+	limits_look_at_cgroup(root, ret);
+	unsigned stall = stall_in(PATH(root, "/proc/pressure/memory"));
+	ret->stall = stall > ret->stall ? stall : ret->stall;
+	if (hp_procfile_read(text, sizeof(text), PATH(root, "/proc/meminfo")))
 		field = hp_procfile_field(text, "MemAvailable");
-	if (field != NULL)
-		kib = hp_procfile_number(field);
-	return kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
+	uint64_t kib = field != NULL ? hp_procfile_number(field) : UINT64_MAX;
+	if (kib <= UINT64_MAX / 1024)
+		ret->available = kib * 1024;
 }
 
-uint64_t limits_cgroup_left(const char *root)
+/* cpu.max: "max 100000" or "150000 100000", quota and period in us. */
+static void look_at_cpus(const struct group *group, void *to)
 {
-	struct cgroup_memory cgroup;
+	char text[64];
+	uint64_t *least = to;
 
-	cgroup_look(root, &cgroup);
-	return cgroup.left;
+	if (!group->is_v2 ||
+	    !hp_procfile_read(text, sizeof(text),
+			      PATH(group->root, v2.mount, group->name, "/cpu.max")))
+		return;
+	const char *blank = strchr(text, ' ');
+	uint64_t quota = hp_procfile_number(text);
+	uint64_t period = blank != NULL ? hp_procfile_number(blank + 1) : 0;
+	if (quota != UINT64_MAX && period != 0)
+		*least = hp_least(*least, quota / period);
+}
+
+uint64_t limits_cpus(const char *root)
+{
+	uint64_t least = UINT64_MAX;
+
+	each_group(root, look_at_cpus, &least);
+	return least;
+}
+
+/* Keeps all files, also those that are read only if there is a limit: it may be set later. */
+static void keep(const struct group *group, void *unused)
+{
+	const struct version *version = group->is_v2 ? &v2 : &v1;
+	const char *const files[] = { version->limits[0], version->usage, "/memory.stat",
+				      version->limits[1] };
+
+	(void)unused;
+	for (size_t i = 0; i < HP_LEN(files) && files[i] != NULL; i++)
+		hp_procfile_keep(PATH(group->root, version->mount, group->name, files[i]));
+	for (size_t i = 0; i < HP_LEN(pressure_mounts) && group->is_v2 && group->is_own; i++)
+		hp_procfile_keep(
+			PATH(group->root, pressure_mounts[i], group->name, "/memory.pressure"));
 }
 
 void limits_keep(const char *root)
 {
-	hp_procfile_keep(overcommit);
-	hp_procfile_keep((const char *const[]){ root, "/proc/meminfo", NULL });
-	cgroup_keep(root);
+	hp_procfile_keep(PATH(root, "/proc/pressure/memory"));
+	hp_procfile_keep(OVERCOMMIT);
+	hp_procfile_keep(PATH(root, "/proc/meminfo"));
+	hp_procfile_keep(PATH(root, "/proc/self/cgroup"));
+	each_group(root, keep, NULL);
+}
+
+static bool is_below(uint64_t left, uint64_t whole, uint64_t part, uint64_t most)
+{
+	return left < hp_least(whole / part, most);
+}
+
+static enum pressure_level level_of(uint64_t left, uint64_t whole, unsigned stall)
+{
+	if (is_below(left, whole, SEVERE_PART, SEVERE_MOST) ||
+	    (stall >= SEVERE_STALL && is_below(left, whole, SEVERE_STALL_PART, UINT64_MAX)))
+		return PRESSURE_SEVERE;
+	if (is_below(left, whole, SOME_PART, SOME_MOST) ||
+	    (stall >= SOME_STALL && is_below(left, whole, SOME_STALL_PART, UINT64_MAX)))
+		return PRESSURE_SOME;
+	return PRESSURE_NONE;
+}
+
+enum pressure_level limits_pressure(const struct limits *limits)
+{
+	enum pressure_level machine = level_of(limits->available, limits->ram, limits->stall);
+	enum pressure_level cgroup =
+		level_of(limits->cgroup_left, limits->cgroup_limit, limits->stall);
+
+	return machine > cgroup ? machine : cgroup;
+}
+
+/* What a cgroup leaves is never more than its limit, or than an outer one's. */
+void limits_cache(const struct limits *limits, bool attended, struct cache_bound *ret)
+{
+	enum pressure_level level = limits_pressure(limits);
+	uint64_t part = hp_least(limits->ram, limits->cgroup_left) / CACHE_PART;
+	uint64_t limit = hp_least(limits->ram, limits->cgroup_limit);
+	uint64_t floor = hp_least(hp_least(limit / FLOOR_PART, FLOOR_MOST), part);
+	uint64_t most = attended ? hp_least(part, CACHE_MOST) : floor;
+
+	if (level == PRESSURE_SOME)
+		most /= CACHE_PART;
+	else if (level == PRESSURE_SEVERE)
+		most = 0;
+	*ret = (struct cache_bound){
+		.most = (size_t)most,
+		.floor = level == PRESSURE_NONE ? (size_t)floor : 0,
+	};
+}
+
+uint64_t limits_pin_budget(const struct limits *limits)
+{
+	uint64_t budget = hp_least(limits->cgroup_left, limits->ram / 2);
+
+	return budget >= BUDGET_LEAST ? budget : 0;
 }

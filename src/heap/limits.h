@@ -1,12 +1,18 @@
 /*
- * The limits of memory and address space that the system sets for this process.
+ * The limits that the system sets for this process, of memory, address space and CPU time, and what
+ * follows for pinned memory and for freed blocks.
  *
- * Uses no stdio, no allocation and no cancellation point; keeps errno.
+ * Pinned memory cannot be swapped or reclaimed, and freed blocks that are kept are lost to the
+ * program.  Both shrink before the program feels that the machine or the cgroup runs short.
+ *
+ * These functions allocate nothing, take no lock, have no cancellation point, and keep errno.
+ * `root` precedes every file name; it is "" except in tests.
  */
 #ifndef HP_HEAP_LIMITS_H
 #define HP_HEAP_LIMITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Returns the bytes of RAM in this machine, without swap; never 0. */
@@ -14,12 +20,6 @@ uint64_t limits_ram(void);
 
 /* Returns the largest allocation that the kernel could grant, in bytes: RAM and swap. */
 uint64_t limits_ram_and_swap(void);
-
-/*
- * Returns the bytes that can be had without swapping (MemAvailable); UINT64_MAX if the kernel does
- * not say.  `root` precedes the file name; it is "" except in tests.
- */
-uint64_t limits_available(const char *root);
 
 /*
  * True if reserving much address space and using little of it would limit what the program can
@@ -31,13 +31,62 @@ bool limits_ration_space(void);
 /* Called when the program has all later mappings locked into memory (MCL_FUTURE). */
 void limits_lock_mappings(void);
 
-/*
- * Returns what the memory limits of this process's cgroups (v1 or v2) leave, in bytes; UINT64_MAX:
- * no limit.  `root` as above.
- */
-uint64_t limits_cgroup_left(const char *root);
+struct limits {
+	uint64_t ram;
+	uint64_t available; /* without swapping (MemAvailable); UINT64_MAX: not known */
+	/*
+	 * The limit of the cgroup (v1 or v2, this process's own or one around it) that leaves the
+	 * least, and what it leaves.  Page cache that the kernel would drop first counts as free.
+	 * Both UINT64_MAX: no limit.
+	 */
+	uint64_t cgroup_limit, cgroup_left;
+	/*
+	 * Share of the last ten seconds in which some task waited for memory, in hundredths of a
+	 * percent, on the machine or in the cgroup; 0 if the kernel does not say.
+	 */
+	unsigned stall;
+};
 
-/* Keeps the files of these functions open: base/procfile.h.  `root` as above. */
+/* Fills in *ret, by about twenty system calls. */
+void limits_look(const char *root, struct limits *ret);
+
+/* As limits_look(), but without what the machine has available and its stalls. */
+void limits_look_at_cgroup(const char *root, struct limits *ret);
+
+/* Returns how many whole CPUs the quotas of the cgroups (v2) leave; UINT64_MAX: no limit. */
+uint64_t limits_cpus(const char *root);
+
+/* Keeps the files of limits_look() and limits_ration_space() open: base/procfile.h. */
 void limits_keep(const char *root);
+
+/* The functions from here on are pure. */
+
+enum pressure_level {
+	PRESSURE_NONE,
+	PRESSURE_SOME,   /* nothing more is pinned, less is cached */
+	PRESSURE_SEVERE, /* nothing is cached, pinned blocks are unpinned */
+	PRESSURE_COUNT
+};
+
+/* Returns how short memory is. */
+enum pressure_level limits_pressure(const struct limits *limits);
+
+/* How much unpinned memory of freed blocks may stay, in bytes. */
+struct cache_bound {
+	size_t most;  /* at any time */
+	size_t floor; /* after a second; 0: memory is short, and freed blocks go at the next look */
+};
+
+/*
+ * Fills in *ret.  `attended`: a thread of ours gives freed blocks back by age.  Without it, no more
+ * may stay than what may stay after a second.
+ */
+void limits_cache(const struct limits *limits, bool attended, struct cache_bound *ret);
+
+/*
+ * Returns the default pin budget in bytes: half of the RAM, or what the cgroup leaves if that is
+ * less.  0 if so little is left that pinning could do more harm than good.
+ */
+uint64_t limits_pin_budget(const struct limits *limits);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "heap/cache.h"
-#include "heap/cgroup.h"
 #include "heap/huge_pages.h"
 #include "heap/limits.h"
 #include "heap/map.h"
@@ -36,7 +35,7 @@ static _Atomic bool keeps_any; /* heap_expire() has something to do */
 static _Atomic bool must_look;
 
 /* Under the lock heap. */
-static struct pressure_facts memory = { .available = UINT64_MAX };
+static struct limits memory = { .available = UINT64_MAX };
 static bool attended = true, idle;
 static size_t looked_at;                /* bytes that were cached at the last look, or fewer */
 static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
@@ -47,7 +46,7 @@ static void update_bound(void)
 	struct cache_bound bound;
 
 	assert(hp_lock_held(HP_LOCK_heap));
-	pressure_cache(&memory, attended && huge_device, &bound);
+	limits_cache(&memory, attended && huge_device, &bound);
 	if (map_is_closed())
 		bound = (struct cache_bound){ 0 };
 	cache_set_bound(bound.most, idle ? 0 : bound.floor);
@@ -164,12 +163,12 @@ uint64_t heap_expire(uint64_t now_ns)
 	return due > now_ns ? due : any ? 0 : now_ns + SWEEP_NS;
 }
 
-void heap_set_memory(const struct pressure_facts *facts)
+void heap_set_memory(const struct limits *limits)
 {
 	int saved = errno;
 
 	hp_lock(HP_LOCK_heap);
-	memory = *facts;
+	memory = *limits;
 	update_bound();
 	looked_at = cache_unpinned();
 	atomic_store(&must_look, false);
@@ -182,17 +181,14 @@ void heap_set_memory(const struct pressure_facts *facts)
 
 void heap_look(void)
 {
-	struct cgroup_memory cgroup;
-	size_t ram = limits_ram();
+	struct limits limits;
 
-	cgroup_look("", &cgroup);
+	limits_look_at_cgroup("", &limits);
 	hp_lock(HP_LOCK_heap);
-	struct pressure_facts facts = memory;
+	limits.available = memory.available;
+	limits.stall = memory.stall;
 	hp_unlock(HP_LOCK_heap);
-	facts.ram = ram;
-	facts.cgroup_limit = cgroup.limit;
-	facts.cgroup_left = cgroup.left;
-	heap_set_memory(&facts);
+	heap_set_memory(&limits);
 }
 
 void heap_set_attended(bool is)

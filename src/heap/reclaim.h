@@ -5,7 +5,7 @@
 #define HP_HEAP_RECLAIM_H
 
 #include "heap/block.h"
-#include "heap/pressure.h"
+#include "heap/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ bool heap_needs_expiry(void);
  * before the call returns, and pinned ones are due at once (pin_eviction_due()).  Any thread; takes
  * the lock heap, but not while pages go back.  Keeps errno.
  */
-void heap_set_memory(const struct pressure_facts *facts);
+void heap_set_memory(const struct limits *limits);
 
 /* The same by what the cgroup leaves now. */
 void heap_look(void);

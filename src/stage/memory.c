@@ -110,8 +110,11 @@ static char *map(size_t bytes)
 /* True if memory is plentiful and address space unlimited.  Some system calls. */
 static bool is_room(size_t bytes)
 {
-	return !limits_ration_space() && limits_available("") / MEMORY_TIMES >= bytes &&
-	       limits_cgroup_left("") / MEMORY_TIMES >= bytes;
+	struct limits limits;
+
+	limits_look("", &limits);
+	return !limits_ration_space() && limits.available / MEMORY_TIMES >= bytes &&
+	       limits.cgroup_left / MEMORY_TIMES >= bytes;
 }
 
 static bool pin(char *at, size_t bytes)

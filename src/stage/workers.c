@@ -7,14 +7,18 @@
  */
 #define _GNU_SOURCE
 #include "stage/workers.h"
+#include "base/bounds.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/once.h"
 #include "base/parse.h"
 #include "base/thread.h"
+#include "heap/limits.h"
 
+#include <errno.h>
 #include <sched.h>
 
+#define AUTO_MOST        8u
 #define REAL_TIME_NAP_NS 20000u
 #define SPIN_NS          20000u
 #define SPINS_MOST       4096u /* more than fit into SPIN_NS; in case the clock does not advance */
@@ -153,6 +157,24 @@ static void wake(struct worker *worker)
 	if (!atomic_load(&worker->asleep) || !atomic_exchange(&worker->asleep, false))
 		return;
 	hp_ring(&worker->bell);
+}
+
+unsigned workers_for(uint64_t cpus)
+{
+	return (unsigned)hp_least(cpus / 2, AUTO_MOST);
+}
+
+unsigned workers_default(void)
+{
+	int saved = errno;
+	cpu_set_t mask;
+	uint64_t cpus = 2 * AUTO_MOST; /* more than 1024 do not fit into the mask */
+
+	if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
+		cpus = (uint64_t)CPU_COUNT(&mask);
+	errno = saved;
+	/* A fraction of a CPU does not count: the program itself needs it. */
+	return workers_for(hp_least(cpus, limits_cpus("")));
 }
 
 unsigned workers_start(unsigned count)

@@ -45,6 +45,15 @@ struct workers_job {
 	_Atomic uint32_t done[WORKERS_WINDOW];
 };
 
+/* Returns the number of workers for a process that may use so many CPUs.  Pure. */
+unsigned workers_for(uint64_t cpus);
+
+/*
+ * Returns the number for HOTPIN_THREADS=auto, by the calling thread's affinity mask and the CPU
+ * quotas of the cgroups.  errno is kept.
+ */
+unsigned workers_default(void);
+
 /*
  * Starts `count` workers, unless workers were started before.  Any thread.  Returns their number:
  * fewer than `count`, or none, if threads cannot be created.

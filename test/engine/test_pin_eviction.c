@@ -127,7 +127,7 @@ TEST(freed_pins_are_bounded_too)
 {
 	char *blocks[12];
 
-	machine_cgroup = (struct cgroup_memory){ .limit = 512 * MIB, .left = 512 * MIB };
+	machine_cgroup = (struct machine_cgroup){ .limit = 512 * MIB, .left = 512 * MIB };
 	fake_start(GIB);
 	for (int i = 0; i < 12; i++)
 		blocks[i] = allocate_pinned(16 * MIB);

@@ -74,7 +74,7 @@ void heap_set_level(enum pressure_level level)
 	uint64_t ram = limits_ram();
 	/* The next byte less is short. */
 	uint64_t some = ram / 10 < (uint64_t)4 << 30 ? ram / 10 : (uint64_t)4 << 30;
-	struct pressure_facts facts = {
+	struct limits facts = {
 		.ram = ram,
 		.available = level == PRESSURE_NONE   ? ram
 			     : level == PRESSURE_SOME ? some - 1

@@ -4,7 +4,7 @@
 #ifndef HP_HARNESS_HEAP_CHECK_H
 #define HP_HARNESS_HEAP_CHECK_H
 
-#include "heap/pressure.h"
+#include "heap/limits.h"
 
 /*
  * Walks all blocks: their order, the map, the sums.  Returns 0 or the line that failed.  Other

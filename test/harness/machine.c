@@ -1,20 +1,18 @@
 /*
  * machine.c - fixes the memory of the machine that the code under test sees.
  *
- * It is linked with --wrap for the functions of heap/limits.h and cgroup_look().  Tests of those
- * functions do not link it.
+ * It is linked with --wrap for functions of heap/limits.h.  Tests of those functions do not link
+ * it.
  */
 #include "machine.h"
-#include "heap/limits.h"
 #include "sizes.h"
 
-struct cgroup_memory machine_cgroup = { .limit = UINT64_MAX, .left = UINT64_MAX };
+struct machine_cgroup machine_cgroup = { .limit = UINT64_MAX, .left = UINT64_MAX };
 
 uint64_t __wrap_limits_ram(void);
 uint64_t __wrap_limits_ram_and_swap(void);
-uint64_t __wrap_limits_available(const char *root);
-uint64_t __wrap_limits_cgroup_left(const char *root);
-void __wrap_cgroup_look(const char *root, struct cgroup_memory *ret);
+void __wrap_limits_look(const char *root, struct limits *ret);
+void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret);
 
 uint64_t __wrap_limits_ram(void)
 {
@@ -26,20 +24,16 @@ uint64_t __wrap_limits_ram_and_swap(void)
 	return 24 * GIB;
 }
 
-uint64_t __wrap_limits_available(const char *root)
+void __wrap_limits_look(const char *root, struct limits *ret)
 {
 	(void)root;
-	return 20 * GIB;
+	*ret = (struct limits){ .ram = 24 * GIB,
+				.available = 20 * GIB,
+				.cgroup_limit = machine_cgroup.limit,
+				.cgroup_left = machine_cgroup.left };
 }
 
-uint64_t __wrap_limits_cgroup_left(const char *root)
+void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret)
 {
-	(void)root;
-	return UINT64_MAX;
-}
-
-void __wrap_cgroup_look(const char *root, struct cgroup_memory *ret)
-{
-	(void)root;
-	*ret = machine_cgroup;
+	__wrap_limits_look(root, ret);
 }

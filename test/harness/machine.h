@@ -4,9 +4,11 @@
 #ifndef HP_HARNESS_MACHINE_H
 #define HP_HARNESS_MACHINE_H
 
-#include "heap/cgroup.h"
+#include "heap/limits.h"
 
-/* The answer of cgroup_look(); at first there is no limit. */
-extern struct cgroup_memory machine_cgroup;
+/* The limit of the cgroup, and what it leaves; at first there is none. */
+extern struct machine_cgroup {
+	uint64_t limit, left;
+} machine_cgroup;
 
 #endif

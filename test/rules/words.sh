@@ -59,7 +59,7 @@ forbid "tests replace the clock: sleeps and waits with a deadline go through bas
 	'sleep|usleep|nanosleep|clock_nanosleep|sem_timedwait|sem_clockwait|pthread_cond_timedwait|pthread_cond_clockwait' \
 	! -path src/base/clock.c
 forbid "tests choose the number of cores" 'sched_getaffinity|get_nprocs' \
-	! -path src/stage/cores.c ! -path src/trace/out/process.c
+	! -path src/stage/workers.c ! -path src/trace/out/process.c
 if grep -rnwE 'CLOCK_MONOTONIC(_COARSE|_RAW)?|SYS_(futex|nanosleep|clock_nanosleep)' src |
 	grep -vE '^src/base/clock\.[ch]:'; then
 	echo "^ tests replace the clock: use base/clock.h"

@@ -2,7 +2,7 @@
  * test_clock.c - the guarantees of base/clock.h, and the clock that replaces it in tests.
  */
 #include "base/clock.h"
-#include "stage/cores.h"
+#include "stage/workers.h"
 
 #include "clock.h"
 
@@ -134,9 +134,9 @@ TEST(a_thread_of_a_sanitizer_sleeps_for_ever)
 TEST(the_cores_are_chosen_by_the_test)
 {
 	setenv("TEST_CORES", "6", 1);
-	CHECK(cores_default() <= 3);
+	CHECK(workers_default() <= 3);
 	setenv("TEST_CORES", "1", 1);
-	CHECK_EQ(cores_default(), 0);
+	CHECK_EQ(workers_default(), 0);
 }
 
 TEST(the_real_clock_on_request)

@@ -329,7 +329,7 @@ TEST(the_bound_of_a_cgroup)
 	char *blocks[20];
 
 	heap_start();
-	machine_cgroup = (struct cgroup_memory){ .limit = 512 * MIB, .left = 400 * MIB };
+	machine_cgroup = (struct machine_cgroup){ .limit = 512 * MIB, .left = 400 * MIB };
 	heap_set_device(true);
 	for (int i = 0; i < 20; i++)
 		blocks[i] = heap_alloc(10 * MIB, WHOLE(10 * MIB), false, 0);
@@ -354,7 +354,7 @@ TEST(the_bound_of_a_cgroup)
 	CHECK(kept() <= 10 * MIB);
 
 	/* A limit that is lowered later counts, and bounds what stays for a second, too. */
-	machine_cgroup = (struct cgroup_memory){ .limit = 64 * MIB, .left = 64 * MIB };
+	machine_cgroup = (struct machine_cgroup){ .limit = 64 * MIB, .left = 64 * MIB };
 	heap_look();
 	CHECK(kept() <= 8 * MIB);
 	heap_expire(hp_now_ns() + 2 * CACHE_NS);
@@ -366,7 +366,7 @@ TEST(the_bound_of_a_cgroup)
 TEST(the_bound_of_a_cgroup_without_a_device)
 {
 	heap_start();
-	machine_cgroup = (struct cgroup_memory){ .limit = 128 * MIB, .left = 100 * MIB };
+	machine_cgroup = (struct machine_cgroup){ .limit = 128 * MIB, .left = 100 * MIB };
 	char *blocks[8];
 	for (int i = 0; i < 8; i++)
 		blocks[i] = heap_alloc(3 * MIB, WHOLE(3 * MIB), false, 0);

@@ -84,16 +84,24 @@ TEST(ram_is_what_the_kernel_says)
 	CHECK(limits_ram_and_swap() >= limits_ram());
 }
 
+static uint64_t cgroup_left(void)
+{
+	struct limits limits;
+
+	limits_look_at_cgroup(root, &limits);
+	return limits.cgroup_left;
+}
+
 TEST(no_cgroup_at_all)
 {
 	make_tree();
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "0::/\n");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "nonsense\n7\n::\n0:\n");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	remove_tree();
 }
 
@@ -103,15 +111,15 @@ TEST(version_2)
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/sys/fs/cgroup/a/b/memory.max", "max\n");
 	put("/sys/fs/cgroup/a/b/memory.current", "1000\n");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/sys/fs/cgroup/a/b/memory.max", "8000\n");
-	CHECK_EQ(limits_cgroup_left(root), 7000);
+	CHECK_EQ(cgroup_left(), 7000);
 	/* The enclosing groups count too. */
 	put("/sys/fs/cgroup/a/memory.max", "9000\n");
 	put("/sys/fs/cgroup/a/memory.current", "8900\n");
-	CHECK_EQ(limits_cgroup_left(root), 100);
+	CHECK_EQ(cgroup_left(), 100);
 	put("/sys/fs/cgroup/a/memory.current", "9001\n");
-	CHECK_EQ(limits_cgroup_left(root), 0);
+	CHECK_EQ(cgroup_left(), 0);
 	remove_tree();
 }
 
@@ -121,10 +129,10 @@ TEST(version_2_in_a_container)
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/memory.max", "5000\n");
 	put("/sys/fs/cgroup/memory.current", "2000\n");
-	CHECK_EQ(limits_cgroup_left(root), 3000);
+	CHECK_EQ(cgroup_left(), 3000);
 	/* A group that this mount does not show: the root of the mount counts. */
 	put("/proc/self/cgroup", "0::/docker/1234\n");
-	CHECK_EQ(limits_cgroup_left(root), 3000);
+	CHECK_EQ(cgroup_left(), 3000);
 	remove_tree();
 }
 
@@ -134,14 +142,14 @@ TEST(version_1)
 	put("/proc/self/cgroup", "12:cpu,cpuacct:/x\n5:memory:/x\n1:name=systemd:/x\n0::/y\n");
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "1\n");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
-	CHECK_EQ(limits_cgroup_left(root), 599);
+	CHECK_EQ(cgroup_left(), 599);
 	/* Lines of other controllers do not count, even if a name begins in the same way. */
 	put("/proc/self/cgroup", "12:cpu,memory2:/x\n0::/y\n");
-	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "12:cpu,memory:/x\n0::/y\n");
-	CHECK_EQ(limits_cgroup_left(root), 599);
+	CHECK_EQ(cgroup_left(), 599);
 	remove_tree();
 }
 
@@ -154,18 +162,18 @@ TEST(page_cache_is_not_usage)
 	put("/sys/fs/cgroup/a/memory.current", "7000\n");
 	put("/sys/fs/cgroup/a/memory.stat", "anon 100\nfile 6000\ninactive_anon 7\n"
 					    "inactive_file 4000\nactive_file 1\n");
-	CHECK_EQ(limits_cgroup_left(root), 5000);
+	CHECK_EQ(cgroup_left(), 5000);
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 9000\n");
-	CHECK_EQ(limits_cgroup_left(root), 8000);
+	CHECK_EQ(cgroup_left(), 8000);
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file_too 9000\n");
-	CHECK_EQ(limits_cgroup_left(root), 1000);
+	CHECK_EQ(cgroup_left(), 1000);
 
 	/* In v1 only the names with this prefix include inner groups. */
 	put("/proc/self/cgroup", "5:memory:/x\n");
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
 	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "500\n");
 	put("/sys/fs/cgroup/memory/x/memory.stat", "inactive_file 7\ntotal_inactive_file 300\n");
-	CHECK_EQ(limits_cgroup_left(root), 400);
+	CHECK_EQ(cgroup_left(), 400);
 	remove_tree();
 }
 
@@ -177,9 +185,9 @@ TEST(the_lower_of_two_limits)
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	put("/sys/fs/cgroup/a/memory.high", "3000\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
-	CHECK_EQ(limits_cgroup_left(root), 2000);
+	CHECK_EQ(cgroup_left(), 2000);
 	put("/sys/fs/cgroup/a/memory.high", "max\n");
-	CHECK_EQ(limits_cgroup_left(root), 7000);
+	CHECK_EQ(cgroup_left(), 7000);
 	remove_tree();
 }
 
@@ -192,7 +200,7 @@ TEST(names_that_are_too_long)
 	memcpy(line, "0::/", 4);
 	put("/proc/self/cgroup", line);
 	put("/sys/fs/cgroup/memory.max", "5000\n");
-	CHECK_EQ(limits_cgroup_left(root), 5000);
+	CHECK_EQ(cgroup_left(), 5000);
 	remove_tree();
 }
 

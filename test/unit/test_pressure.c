@@ -1,7 +1,7 @@
 /*
  * test_pressure.c - memory pressure: a table of facts, and facts read from made-up trees of files.
  */
-#include "heap/pressure.h"
+#include "heap/limits.h"
 #include "base/procfile.h"
 
 #include "tree.h"
@@ -14,7 +14,7 @@
 #define NONE UINT64_MAX
 
 static const struct row {
-	struct pressure_facts facts; /* RAM, available, the cgroup's limit, left in it, stall */
+	struct limits facts; /* RAM, available, the cgroup's limit, left in it, stall */
 	enum pressure_level level;
 } table[] = {
 	/* Nothing is known, nothing is limited. */
@@ -54,7 +54,7 @@ static const struct row {
 TEST(levels)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (!CHECK_EQ(pressure_level(&table[i].facts), table[i].level))
+		if (!CHECK_EQ(limits_pressure(&table[i].facts), table[i].level))
 			printf("# row %zu\n", i);
 }
 
@@ -65,20 +65,20 @@ TEST(levels_only_rise)
 		enum pressure_level before = PRESSURE_SEVERE;
 
 		for (uint64_t left = 0; left <= 8 * GIB; left += 16 * MIB) {
-			struct pressure_facts facts = { 8 * GIB, left, NONE, NONE, stall };
-			enum pressure_level now = pressure_level(&facts);
+			struct limits facts = { 8 * GIB, left, NONE, NONE, stall };
+			enum pressure_level now = limits_pressure(&facts);
 
 			CHECK(now <= before);
 			before = now;
 			facts.stall += 100;
-			CHECK(pressure_level(&facts) >= now);
+			CHECK(limits_pressure(&facts) >= now);
 		}
 	}
 }
 
 /* What may stay of freed blocks: with a thread of ours, without one, and after a second. */
 static const struct {
-	struct pressure_facts facts; /* as above */
+	struct limits facts; /* as above */
 	size_t attended, unattended, floor;
 } caches[] = {
 	/* A large machine, and a small one. */
@@ -103,48 +103,53 @@ TEST(the_bound_of_the_cache)
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
 		struct cache_bound bound;
 
-		pressure_cache(&caches[i].facts, true, &bound);
+		limits_cache(&caches[i].facts, true, &bound);
 		CHECK_EQ(bound.most, caches[i].attended);
 		CHECK_EQ(bound.floor, caches[i].floor);
-		pressure_cache(&caches[i].facts, false, &bound);
+		limits_cache(&caches[i].facts, false, &bound);
 		CHECK_EQ(bound.most, caches[i].unattended);
 		if (!CHECK_EQ(bound.floor, caches[i].floor))
 			printf("# row %zu\n", i);
 	}
 }
 
+static uint64_t budget(uint64_t ram, uint64_t left)
+{
+	return limits_pin_budget(&(struct limits){ .ram = ram, .cgroup_left = left });
+}
+
 TEST(the_default_budget)
 {
-	CHECK_EQ(pressure_pin_budget(24 * GIB, NONE), 12 * GIB);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 18 * GIB), 12 * GIB);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 12 * GIB), 12 * GIB);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 3 * GIB), 3 * GIB);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 16 * MIB), 16 * MIB);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 16 * MIB - 1), 0);
-	CHECK_EQ(pressure_pin_budget(24 * GIB, 0), 0);
-	CHECK_EQ(pressure_pin_budget(31 * MIB, NONE), 0);
+	CHECK_EQ(budget(24 * GIB, NONE), 12 * GIB);
+	CHECK_EQ(budget(24 * GIB, 18 * GIB), 12 * GIB);
+	CHECK_EQ(budget(24 * GIB, 12 * GIB), 12 * GIB);
+	CHECK_EQ(budget(24 * GIB, 3 * GIB), 3 * GIB);
+	CHECK_EQ(budget(24 * GIB, 16 * MIB), 16 * MIB);
+	CHECK_EQ(budget(24 * GIB, 16 * MIB - 1), 0);
+	CHECK_EQ(budget(24 * GIB, 0), 0);
+	CHECK_EQ(budget(31 * MIB, NONE), 0);
 }
 
 TEST(nothing_to_look_at)
 {
-	struct pressure_facts facts;
+	struct limits facts;
 
 	make_tree();
 	errno = 77;
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(errno, 77);
 	CHECK_EQ(facts.available, NONE);
 	CHECK_EQ(facts.cgroup_limit, NONE);
 	CHECK_EQ(facts.cgroup_left, NONE);
 	CHECK_EQ(facts.stall, 0);
 	CHECK(facts.ram > 0);
-	CHECK_EQ(pressure_level(&facts), PRESSURE_NONE);
+	CHECK_EQ(limits_pressure(&facts), PRESSURE_NONE);
 	remove_tree();
 }
 
 TEST(everything_to_look_at)
 {
-	struct pressure_facts facts;
+	struct limits facts;
 
 	make_tree();
 	put("/proc/meminfo", "MemTotal:   1000 kB\nMemFree:    11 kB\nMemAvailable:     800 kB\n");
@@ -154,7 +159,7 @@ TEST(everything_to_look_at)
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
 	errno = 77;
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(errno, 77);
 	CHECK_EQ(facts.available, 800 * 1024);
 	CHECK_EQ(facts.cgroup_limit, 8000);
@@ -163,19 +168,19 @@ TEST(everything_to_look_at)
 
 	/* The worse of the two counts. */
 	put("/sys/fs/cgroup/a/memory.pressure", "some avg10=20.03 avg60=0.00\n");
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(facts.stall, 2003);
 	put("/proc/pressure/memory", "some avg10=100.00 avg60=0.00\n");
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(facts.stall, 10000);
 
 	/* The group of v2 also has the file if v1 controls the memory. */
 	put("/proc/pressure/memory", "nonsense");
 	put("/proc/self/cgroup", "4:memory:/m\n0::/b\n");
-	put("/sys/fs/cgroup/unified/b/memory.pressure", "some avg10=3.5 avg60=0.00\n");
+	put("/sys/fs/cgroup/unified/b/memory.pressure", "some avg10=3.50 avg60=0.00\n");
 	put("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "500\n");
 	put("/sys/fs/cgroup/memory/m/memory.usage_in_bytes", "200\n");
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(facts.stall, 350);
 	CHECK_EQ(facts.cgroup_limit, 500);
 	CHECK_EQ(facts.cgroup_left, 300);
@@ -185,7 +190,7 @@ TEST(everything_to_look_at)
 /* The limit and the memory left are of the same group. */
 TEST(the_tightest_group_decides)
 {
-	struct pressure_facts facts;
+	struct limits facts;
 
 	make_tree();
 	put("/proc/self/cgroup", "0::/a/b\n");
@@ -193,7 +198,7 @@ TEST(the_tightest_group_decides)
 	put("/sys/fs/cgroup/a/b/memory.current", "100\n");
 	put("/sys/fs/cgroup/a/memory.max", "5000\n");
 	put("/sys/fs/cgroup/a/memory.current", "4900\n");
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(facts.cgroup_limit, 5000);
 	CHECK_EQ(facts.cgroup_left, 100);
 	remove_tree();
@@ -201,9 +206,9 @@ TEST(the_tightest_group_decides)
 
 TEST(the_real_machine)
 {
-	struct pressure_facts facts;
+	struct limits facts;
 
-	pressure_look("", &facts);
+	limits_look("", &facts);
 	if (facts.available == NONE)
 		CHECK_SKIP("no MemAvailable in /proc/meminfo");
 	CHECK(facts.available <= facts.ram);
@@ -244,12 +249,12 @@ static void replace(int fd)
 	close(another);
 }
 
-static struct pressure_facts look(void)
+static struct limits look(void)
 {
-	struct pressure_facts facts;
+	struct limits facts;
 
 	errno = 77;
-	pressure_look(root, &facts);
+	limits_look(root, &facts);
 	CHECK_EQ(errno, 77);
 	return facts;
 }
@@ -266,8 +271,8 @@ static void keep_files(void)
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "max\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
-	pressure_keep(root);
-	pressure_keep(root);
+	limits_keep(root);
+	limits_keep(root);
 	CHECK(each_high(check_flag) >= 5);
 	CHECK_EQ(dup(0), lowest);
 	close(lowest);

@@ -15,7 +15,6 @@
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "heap/limits.h"
-#include "heap/pressure.h"
 #include "pin/pin.h"
 #include "shim/driver/linked.h"
 #include "shim/libc/large.h"
@@ -85,11 +84,16 @@ static void finish(int status, void *unused)
 /* The default budget depends on files, which are read here only: most processes use no device. */
 static void start_pinning(void)
 {
+	uint64_t budget = hp_options->pin_budget;
+	struct limits limits;
+
 	if (!hp_options->pin)
 		return;
-	pin_start(hp_options->pin_budget != HP_AUTO
-			  ? hp_options->pin_budget
-			  : pressure_pin_budget(limits_ram(), limits_cgroup_left("")));
+	if (budget == HP_AUTO) {
+		limits_look_at_cgroup("", &limits);
+		budget = limits_pin_budget(&limits);
+	}
+	pin_start(budget);
 }
 
 static bool some_device_has(CUdevice_attribute asked)
@@ -135,7 +139,7 @@ void shim_device_found(void)
 	/* If this thread were canceled here, no other thread would do the rest. */
 	hp_uncancellable_begin();
 	owner = getpid();
-	pressure_keep("");
+	limits_keep("");
 	shim_large_with_device();
 	start_pinning();
 	staging_start();
