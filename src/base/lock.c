@@ -14,6 +14,9 @@ static pthread_mutex_t locks[HP_LOCK_COUNT] = {
 #include "base/lock.def"
 };
 
+/* The bits of the locks in hp_locks_held. */
+#define LOCKS ((1u << HP_LOCK_COUNT) - 1)
+
 __thread unsigned hp_locks_held __attribute__((tls_model("initial-exec")));
 
 /*
@@ -34,7 +37,7 @@ void hp_lock(enum hp_lock lock)
 {
 	if (has_all)
 		return;
-	assert(hp_locks_held >> lock == 0 && "locks are taken in the order of lock.def");
+	assert((hp_locks_held & LOCKS) >> lock == 0 && "locks are taken in the order of lock.def");
 	hp_locks_held |= 1u << lock;
 	atomic_signal_fence(memory_order_seq_cst);
 	pthread_mutex_lock(&locks[lock]);

@@ -17,8 +17,9 @@ enum hp_lock {
 extern __thread unsigned hp_locks_held __attribute__((tls_model("initial-exec")));
 
 /*
- * Around a section that no thread waits for.  A fork() by a signal handler that interrupts it is
- * one that interrupts a thread with a lock.
+ * Around a section in which a thread owns what the child of a fork() would take back.  A fork() by
+ * a signal handler that interrupts it is one that interrupts a thread with a lock.  Locks may be
+ * taken inside.
  */
 static inline void hp_section_begin(void)
 {

@@ -291,10 +291,11 @@ size_t cache_purge(struct block *list)
 	size_t bytes = 0;
 	int saved = errno;
 
+	hp_section_begin();
+	hp_unlock(HP_LOCK_heap);
 	while (list != NULL) {
 		struct block *block = list;
 		uint64_t freed_ns = block->keep != 0 ? block->freed_ns : hp_now_coarse_ns();
-
 		size_t before = block->touched;
 
 		list = block->next;
@@ -310,6 +311,7 @@ size_t cache_purge(struct block *list)
 			cache_put(block, freed_ns);
 		hp_unlock(HP_LOCK_heap);
 	}
+	hp_section_end();
 	errno = saved;
 	return bytes;
 }

@@ -67,8 +67,9 @@ struct block *cache_take_new(unsigned size_class);
 struct block *cache_take_old(uint64_t now, size_t bytes_most);
 
 /*
- * Gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the kernel.  Blocks that keep
- * pages are cached.  Returns the bytes that went.  No lock may be held.
+ * Unlocks the heap, and gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the
+ * kernel.  Blocks that keep pages are cached.  Returns the bytes that went.  No other lock may be
+ * held.
  */
 size_t cache_purge(struct block *list);
 

@@ -165,8 +165,6 @@ static struct block *take(const struct request *request, enum block_state then)
 						 : block->huge && block->touched < block->room;
 		atomic_store_explicit(&block->state, then, memory_order_release);
 	}
-	hp_unlock(HP_LOCK_heap);
-
 	cache_purge(leaving);
 	if (block != NULL)
 		hp_count(blocks_served);
@@ -248,9 +246,7 @@ int heap_free(void *address)
 	hp_lock(HP_LOCK_heap);
 	/* If two threads free the same block, one of them fails here. */
 	bool in_use = block->state == BLOCK_LIVE;
-	struct block *leaving = in_use ? release(block) : NULL;
-	hp_unlock(HP_LOCK_heap);
-	reclaim_end_free(leaving);
+	reclaim_end_free(in_use ? release(block) : NULL);
 	errno = saved;
 	return in_use ? 0 : -EINVAL;
 }
@@ -306,32 +302,60 @@ bool heap_resize(void *address, size_t bytes)
  */
 static bool move_pages(struct block *from, struct block *to, size_t bytes)
 {
+	size_t room = room_for(from, bytes);
+
 	hp_lock(HP_LOCK_heap);
 	/* Another thread may be freeing the block, by mistake. */
 	bool may = from->room >= MOVE_LEAST && bytes >= MOVE_LEAST && is_bare(from) &&
-		   room_for(from, bytes) <= map_class_bytes(to->size_class) &&
-		   from->state == BLOCK_LIVE;
+		   room <= map_class_bytes(to->size_class) && from->state == BLOCK_LIVE;
 	if (may)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_relaxed);
 	hp_unlock(HP_LOCK_heap);
 	if (!may)
 		return false;
 
-	size_t room = room_for(from, bytes);
+	/* The child of a fork gives both back as it finds them. */
+	to->moved = true;
 	if (!pages_move(from, to, from->room < room ? from->room : room)) {
+		to->moved = false;
 		atomic_store_explicit(&from->state, BLOCK_LIVE, memory_order_release);
 		return false;
 	}
 	to->start = to->base + (from->start - from->base);
 	to->room = room;
-	to->moved = true;
 	return true;
+}
+
+/* Moves the contents of `from`, in use, to `to`, a BLOCK_LEAVING block.  Frees `from`. */
+static void move_to(struct block *to, struct block *from, size_t bytes)
+{
+	bool moved = to->touched == 0 && move_pages(from, to, bytes);
+
+	/* As above. */
+	to->touched = to->touched < to->room ? to->room : to->touched;
+	if (!moved) {
+		size_t old = from->room - (from->start - from->base);
+
+		memcpy((void *)to->start, (void *)from->start, bytes < old ? bytes : old);
+	}
+	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
+	to->copied_ns = from->copied_ns;
+	atomic_store_explicit(&to->state, BLOCK_LIVE, memory_order_release);
+	if (moved) {
+		huge_proven(from);
+		from->next = NULL;
+		hp_lock(HP_LOCK_heap);
+		cache_purge(from);
+	} else {
+		heap_free((void *)from->start);
+	}
 }
 
 void *heap_move(void *address, size_t bytes)
 {
-	struct block *from = range_starting_at(address), *to;
+	struct block *from = range_starting_at(address);
 	struct request request;
+	void *result = NULL;
 
 	if (from == NULL || !make_request(&request, bytes, 1, false, from->site))
 		return NULL;
@@ -339,30 +363,14 @@ void *heap_move(void *address, size_t bytes)
 		request.size_class = map_class(GROW_TIMES * bytes);
 	if (from->huge)
 		request.huge = HUGE_PROVEN;
+	hp_section_begin();
 	/* No thread may pin it while pages move there. */
-	to = take(&request, BLOCK_LEAVING);
-	if (to == NULL)
-		return NULL;
-
-	bool moved = to->touched == 0 && move_pages(from, to, bytes);
-	/* The child of a fork gives the block back as it finds it. */
-	to->touched = to->touched < to->room ? to->room : to->touched;
-	if (!moved) {
-		size_t old = heap_usable(address);
-
-		memcpy((void *)to->start, address, bytes < old ? bytes : old);
+	struct block *to = take(&request, BLOCK_LEAVING);
+	if (to != NULL) {
+		move_to(to, from, bytes);
+		result = (void *)to->start;
 	}
-	to->copied_bytes = atomic_exchange(&from->copied_bytes, 0);
-	to->copied_ns = from->copied_ns;
-	void *result = (void *)to->start;
-	atomic_store_explicit(&to->state, BLOCK_LIVE, memory_order_release);
-	if (moved) {
-		huge_proven(from);
-		from->next = NULL;
-		cache_purge(from);
-	} else {
-		heap_free(address);
-	}
+	hp_section_end();
 	return result;
 }
 
@@ -423,6 +431,5 @@ void heap_after_fork_child(void)
 		at->next = list;
 		list = at;
 	}
-	hp_unlock(HP_LOCK_heap);
 	cache_purge(list);
 }

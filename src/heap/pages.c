@@ -12,6 +12,7 @@
  */
 #include "heap/pages.h"
 #include "base/kernel.h"
+#include "base/lock.h"
 #include "heap/map.h"
 
 #include <errno.h>
@@ -94,11 +95,13 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 	int saved = errno;
 	bool dropped = false;
 
+	hp_section_begin();
 	/* A thread of ours may be about to pin the block, which was copied before it was freed. */
 	if (to - from >= DROP_FROM && word_try_pin(&block->word)) {
 		dropped = drop(block->base, block->touched);
 		word_release(&block->word, false);
 	}
+	hp_section_end();
 	if (!dropped)
 		memset((void *)from, 0, to - from);
 	errno = saved;

@@ -72,19 +72,11 @@ struct block *heap_take_due(void)
 	return block;
 }
 
-bool heap_return(struct block *block)
+void heap_return(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
-	enum block_pin pin = block_pin(block);
-	bool bare = pin == BLOCK_PAGEABLE || pin == BLOCK_ALTERED;
-	if (!bare)
-		cache_put(block, hp_now_coarse_ns());
-	hp_unlock(HP_LOCK_heap);
-	if (bare) {
-		block->next = NULL;
-		cache_purge(block);
-	}
-	return bare;
+	block->next = NULL;
+	cache_purge(block);
 }
 
 void heap_unhold(struct block *block)

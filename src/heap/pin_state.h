@@ -36,10 +36,10 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 struct block *heap_take_due(void);
 
 /*
- * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned:
- * false then.  No lock may be held.
+ * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned.  No
+ * lock may be held.
  */
-bool heap_return(struct block *block);
+void heap_return(struct block *block);
 
 /*
  * Called when the last registration by the program in the block has ended: the block may be used

@@ -114,9 +114,7 @@ static size_t give_back_all(void)
 	/* A counted loop: blocks that the kernel does not take back are cached again. */
 	while (turns-- > 0) {
 		hp_lock(HP_LOCK_heap);
-		struct block *leaving = cache_take_old(hp_now_coarse_ns(), SWEEP_BYTES);
-		hp_unlock(HP_LOCK_heap);
-		bytes += cache_purge(leaving);
+		bytes += cache_purge(cache_take_old(hp_now_coarse_ns(), SWEEP_BYTES));
 	}
 	return bytes;
 }
@@ -156,8 +154,6 @@ uint64_t heap_expire(uint64_t now_ns)
 	uint64_t due = next_expiry(now_ns);
 	if (due == UINT64_MAX)
 		atomic_store(&keeps_any, false);
-	hp_unlock(HP_LOCK_heap);
-
 	bool any = cache_purge(leaving) > 0;
 	errno = saved;
 	return due > now_ns ? due : any ? 0 : now_ns + SWEEP_NS;

@@ -76,10 +76,7 @@ struct block *reclaim_sweep(uint64_t now);
 /* True if a block of `bytes` gets no new pages now (heap_yield_below()). */
 bool reclaim_yields(size_t bytes);
 
-/*
- * Ends a free(): cache_purge(), and if the cache has grown, a look at what the cgroup has left.
- * No lock may be held.
- */
+/* Ends a free(): cache_purge(), and if the cache has grown, a look at what the cgroup has left. */
 void reclaim_end_free(struct block *leaving);
 
 #endif
