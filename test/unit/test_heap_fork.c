@@ -145,7 +145,7 @@ static void *move(void *block)
 	return NULL;
 }
 
-static void fork_beside_move(char *block, size_t bytes)
+static void fork_during_move(char *block, size_t bytes)
 {
 	pthread_t thread;
 
@@ -160,16 +160,16 @@ static void fork_beside_move(char *block, size_t bytes)
 	pthread_join(thread, NULL);
 }
 
-TEST(beside_a_copy)
+TEST(fork_during_a_copy)
 {
 	begin();
-	fork_beside_move(filled_until_a_stop(), COPIED);
+	fork_during_move(filled_until_a_stop(), COPIED);
 }
 
-TEST(beside_pages_that_move)
+TEST(fork_during_a_move_of_pages)
 {
 	begin();
-	fork_beside_move(filled(MOVED), MOVED);
+	fork_during_move(filled(MOVED), MOVED);
 }
 
 TEST(inside_a_copy)
