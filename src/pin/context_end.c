@@ -62,7 +62,6 @@ void pin_context_ending(uintptr_t owner)
 	uintptr_t at = 0;
 	unsigned count = 0;
 
-	pin_give_back(__builtin_frame_address(0));
 	pin_hold();
 	pin_queue_forget(owner);
 	hp_lock(HP_LOCK_pin);

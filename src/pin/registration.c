@@ -101,7 +101,9 @@ int registration_end(const struct block *block, uintptr_t owner)
 	if (borrowed)
 		REAL(cuCtxSetCurrent)(NULL);
 	relaxed_end(&relaxed);
-	look_for_others(result);
+	/* A thread that has left a registration by longjmp() cannot know whether it was made. */
+	if (atomic_load(&block->word) & WORD_PINNED)
+		look_for_others(result);
 	errno = saved;
 	return is_gone(result) ? 0 : -EBUSY;
 }

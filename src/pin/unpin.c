@@ -61,7 +61,6 @@ void pin_altered(const void *address, size_t bytes)
 	uint32_t bit = hp_keeps(altered_for_good) ? WORD_ALTERED : 0;
 	word_until until = 0;
 
-	pin_give_back(__builtin_frame_address(0));
 	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
 		bool taken;
 
@@ -80,7 +79,6 @@ size_t pin_unpin_all(void)
 
 void pin_end(const char *why)
 {
-	pin_give_back(__builtin_frame_address(0));
 	pin_stop(why);
 	unpin_between(0, UINTPTR_MAX);
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 static char small[KIB];
 static CUstream forever;
@@ -643,10 +644,9 @@ static void *register_a_part(void *arg)
 	return arg;
 }
 
-static void change_while_a_context_ends(void *(*change)(void *))
+/* Makes the context `ending`, and the block `shared` that is pinned in it. */
+static void begin_with_ending(void)
 {
-	pthread_t ender, changer;
-
 	begin();
 	allocate(false);
 	OK(cuCtxCreate_v2(&ending, 0, 0));
@@ -656,6 +656,13 @@ static void change_while_a_context_ends(void *(*change)(void *))
 	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
 	there = here;
 	OK(cuCtxSetCurrent(context));
+}
+
+static void change_while_a_context_ends(void *(*change)(void *))
+{
+	pthread_t ender, changer;
+
+	begin_with_ending();
 	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&ender, NULL, end_context, NULL), 0);
 	WAIT_FOR(standin_held() == 1);
@@ -678,6 +685,32 @@ TEST(a_change_while_a_context_ends)
 TEST(a_registration_while_a_context_ends)
 {
 	change_while_a_context_ends(register_a_part);
+}
+
+/* A copy whose source faults: the handler leaves it while it is inside the block. */
+static void *leave_and_end_context(void *page)
+{
+	OK(cuCtxSetCurrent(context));
+	if (preloaded() && sigsetjmp(before_it, 1) == 0)
+		cuMemcpyHtoDAsync_v2(there, page, 4 * KIB, NULL);
+	OK(cuCtxDestroy_v2(ending));
+	has_changed = true;
+	return NULL;
+}
+
+/* The thread that has left a copy of the block ends the block's context. */
+TEST(a_context_ends_after_a_copy_was_left)
+{
+	pthread_t thread;
+
+	begin_with_ending();
+	signal(SIGSEGV, leave_it);
+	/* Behind the back of hotpin. */
+	char *page = (char *)(((uintptr_t)shared + MIB) & ~(uintptr_t)4095);
+	CHECK_EQ(syscall(SYS_mprotect, page, 4 * KIB, PROT_NONE), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, leave_and_end_context, page), 0);
+	WAIT_FOR(has_changed);
+	pthread_join(thread, NULL);
 }
 
 /* Time passes only while the program waits. */

@@ -9,6 +9,7 @@
 #include "engine/context.h"
 #include "engine/defer.h"
 #include "engine/state.h"
+#include "pin/use.h"
 #include "real/contexts.h"
 #include "shim/driver/chain.h"
 #include "shim/driver/route.h"
@@ -96,6 +97,7 @@ static CUresult end_context(CUresult (*call)(CUcontext), CUcontext context, bool
 	HP_EXPORT CUresult name(CUcontext context)                 \
 	{                                                          \
 		SHIM_ENTER(REAL_ROW_##name);                       \
+		pin_give_back(__builtin_frame_address(0));         \
 		return end_context(REAL(name), context, detaches); \
 	}
 END(cuCtxDestroy, false)
@@ -148,6 +150,7 @@ static CUresult end_primary(CUresult (*call)(CUdevice), CUdevice device, bool re
 	HP_EXPORT CUresult name(CUdevice device)                \
 	{                                                       \
 		SHIM_ENTER(REAL_ROW_##name);                    \
+		pin_give_back(__builtin_frame_address(0));      \
 		return end_primary(REAL(name), device, resets); \
 	}
 END_PRIMARY(cuDevicePrimaryCtxReset, true)

@@ -150,6 +150,7 @@ BOTH(cuMemDiscardAndPrefetchBatchAsync, RANGES,
 		SHIM_ENTER(REAL_ROW_##name);                                                 \
 		if (!state_active)                                                           \
 			return REAL(name)(address, bytes, flags);                            \
+		pin_give_back(__builtin_frame_address(0));                                   \
 		hp_uncancellable_begin();                                                    \
 		if (hp_keeps(registered_unpinned))                                           \
 			pin_before_user_registration(address, bytes);                        \

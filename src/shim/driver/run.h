@@ -6,6 +6,7 @@
 
 #include "engine/copy.h"
 #include "engine/unpin.h"
+#include "pin/use.h"
 #include "shim/driver/enter.h"
 #include "shim/export.h"
 #include "trace/trace.h"
@@ -34,6 +35,7 @@
 	HP_EXPORT CUresult name parameters                  \
 	{                                                   \
 		SHIM_ENTER_ON(REAL_ROW_##name, on);         \
+		pin_give_back(__builtin_frame_address(0));  \
 		unpin_hold();                               \
 		unpin;                                      \
 		CUresult result = REAL(name) arguments;     \

@@ -12,6 +12,7 @@
 #include "base/protections.h"
 #include "engine/unpin.h"
 #include "pin/unpin.h"
+#include "pin/use.h"
 #include "real/libc.h"
 #include "shim/export.h"
 #include "shim/libc/next.h"
@@ -31,17 +32,29 @@
 #define SYS_process_madvise 440 /* Linux 5.10 */
 #endif
 
-/* The mapping changes: a block there is unpinned for good. */
-static void changes(const void *address, size_t bytes)
+/* These functions are inlined, because pin_give_back() takes the frame of the exported one. */
+#define INLINED static inline __attribute__((always_inline))
+
+INLINED bool concerns_us(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)) && hp_keeps(altered_unpinned))
+	bool concerns = unlikely(heap_touches(address, bytes)) && hp_keeps(altered_unpinned);
+
+	if (concerns)
+		pin_give_back(__builtin_frame_address(0));
+	return concerns;
+}
+
+/* The mapping changes: a block there is unpinned for good. */
+INLINED void changes(const void *address, size_t bytes)
+{
+	if (concerns_us(address, bytes))
 		pin_altered(address, bytes);
 }
 
 /* The pages move, which pinned pages cannot.  The contents stay: the block may be pinned again. */
-static void moves(const void *address, size_t bytes)
+INLINED void moves(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)) && hp_keeps(altered_unpinned))
+	if (concerns_us(address, bytes))
 		unpin_range(address, bytes);
 }
 
@@ -49,7 +62,7 @@ static void moves(const void *address, size_t bytes)
  * Unknown advice changes the mapping.  Advice that only withdraws earlier advice changes nothing:
  * if there was earlier advice, it has changed the mapping already.
  */
-static void is_advised(const void *address, size_t bytes, int advice)
+INLINED void is_advised(const void *address, size_t bytes, int advice)
 {
 	switch (advice) {
 	case MADV_NORMAL:
