@@ -76,11 +76,9 @@ void pin_context_ending(uintptr_t owner)
 /* The registration has ended with its context. */
 static void lose(struct block *block)
 {
-	size_t room = block->room;
-
 	block->copied_bytes = 0;
 	atomic_store(&block->pin_owner, 0);
-	pin_room_ended(room, true);
+	pin_room_ended(block->room);
 	heap_release(block, false, NULL);
 }
 

@@ -125,11 +125,10 @@ void pin_give_staging(size_t bytes)
 	atomic_fetch_sub(&staging_now, bytes);
 }
 
-void pin_room_ended(size_t room, bool back)
+void pin_room_ended(size_t room)
 {
 	hp_lock(HP_LOCK_pin);
-	if (back)
-		pinned_now -= room;
+	pinned_now -= room;
 	hp_unlock(HP_LOCK_pin);
 }
 

@@ -104,8 +104,8 @@ size_t pin_room_left(void);
  */
 bool pin_reserve(size_t room);
 
-/* The room of a block goes back to the budget, unless the driver keeps its pages. */
-void pin_room_ended(size_t room, bool back);
+/* The room of a block goes back to the budget. */
+void pin_room_ended(size_t room);
 
 /* The driver has registered a block. */
 void pin_accepted(void);

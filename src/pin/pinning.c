@@ -77,7 +77,7 @@ static enum pin_use pin_alone(struct block *block, size_t room, uintptr_t contex
 	if (room != 0)
 		block->copied_bytes = 0;
 	if (room != 0 && !pinned)
-		pin_room_ended(room, true);
+		pin_room_ended(room);
 	if (pinned) {
 		atomic_store(&block->pin_owner, context);
 		hp_debug("pinned %zu bytes at %p in context %p", room, (void *)block->base,
@@ -214,15 +214,16 @@ size_t pin_queued(size_t bytes_most)
 		block = next(bytes_most != 0, &context, &room);
 		if (block == NULL)
 			break;
-		bool entered = room != 0 && registration_enter(context);
+		bool entered =
+			room != 0 && REAL(cuCtxSetCurrent)((CUcontext)context) == CUDA_SUCCESS;
 		if (room != 0 && !entered) {
-			pin_room_ended(room, true);
+			pin_room_ended(room);
 			room = 0;
 		}
 		if (pin_alone(block, room, context, false) == PIN_PINNED)
 			bytes += room;
 		if (entered)
-			registration_leave();
+			REAL(cuCtxSetCurrent)(NULL);
 	} while (bytes < bytes_most);
 	hp_lock(HP_LOCK_pin);
 	bool more = block != NULL && count != 0;

@@ -33,16 +33,6 @@ bool registration_possible(uintptr_t *ret_context)
 	return true;
 }
 
-bool registration_enter(uintptr_t context)
-{
-	return REAL(cuCtxSetCurrent)((CUcontext)context) == CUDA_SUCCESS;
-}
-
-void registration_leave(void)
-{
-	REAL(cuCtxSetCurrent)(NULL);
-}
-
 /*
  * Nothing is pinned any more if another party registers memory of the heap, or ends registrations,
  * and hotpin does not see its calls.

@@ -16,13 +16,6 @@
 bool registration_possible(uintptr_t *ret_context);
 
 /*
- * Make `context` current in this thread, which has none, and take it off again.  False: the driver
- * refuses.
- */
-bool registration_enter(uintptr_t context);
-void registration_leave(void);
-
-/*
  * Registers [base, base + bytes) for all contexts.  Never waits for the device.  If the memory is
  * registered already, pinning ends (pin_stop()).
  */

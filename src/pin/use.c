@@ -176,9 +176,10 @@ void use_unpin(struct block *block, bool inside)
 	/* Pages that the driver still holds must neither go back nor serve another allocation. */
 	if (error != 0)
 		word_alter(&block->word, WORD_REGISTERED);
+	else
+		pin_room_ended(room);
 	block->copied_bytes = 0;
 	atomic_store(&block->pin_owner, 0);
-	pin_room_ended(room, error == 0);
 	use_release(block, false, inside);
 }
 
