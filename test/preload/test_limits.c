@@ -435,39 +435,4 @@ TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_
 	CHECK_EQ(standin_calls("cuMemHostUnregister") > 0, preloaded());
 }
 
-/* Eight threads allocate, copy and free: no pin is lost, no byte is wrong. */
-static void *loop(void *number)
-{
-	unsigned seed = (unsigned)(uintptr_t)number;
-	CUdeviceptr mine;
-	CUstream stream;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&mine, 2 * MIB));
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
-		char *block = malloc((1 + (i + seed) % 3) * MIB);
-
-		fill(block, MIB, i + seed);
-		OK(cuMemcpyHtoDAsync_v2(mine, block, MIB, stream));
-		memset(block, 0, MIB);
-		OK(cuMemcpyDtoHAsync_v2(block, mine, MIB, stream));
-		CHECK(holds(block, MIB, i + seed));
-		free(block);
-	}
-	return NULL;
-}
-
-TEST_WITH(eight_threads, "HOTPIN_PIN_BUDGET=10M")
-{
-	pthread_t threads[8];
-
-	begin();
-	for (uintptr_t i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, loop, (void *)i);
-	for (int i = 0; i < 8; i++)
-		pthread_join(threads[i], NULL);
-	CHECK(standin_registered_bytes() <= 10 * MIB);
-}
-
 PRELOAD_MAIN()

@@ -71,27 +71,6 @@ STAGED(sides_of_the_wrong_kind)
 	CHECK_EQ(cuMemcpyDtoH_v2(array, (CUdeviceptr)other, MIB), CUDA_ERROR_INVALID_VALUE);
 }
 
-STAGED(a_stream_that_is_gone)
-{
-	CUstream stream;
-
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
-	OK(cuStreamDestroy_v2(stream));
-	CHECK_EQ(cuMemcpyDtoHAsync_v2(array, there, MIB, stream), CUDA_ERROR_INVALID_HANDLE);
-}
-
-STAGED(no_current_context)
-{
-	begin();
-	memset(standin_host(there), 0x11, MIB);
-	OK(cuCtxSetCurrent(NULL));
-	CHECK_EQ(cuMemcpyHtoD_v2(there, array, MIB), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuMemcpyDtoH_v2(other, there, MIB), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(*(char *)standin_host(there), 0x11);
-}
-
 /*
  * The range extends into reserved addresses after a mapping: the driver reports one range, but
  * refuses the copy.
@@ -221,30 +200,6 @@ STAGED(capture_begins_meanwhile)
 		pthread_join(copying, NULL);
 	pthread_join(releasing, NULL);
 	CHECK(memcmp(array, other, sizeof(array)) == 0);
-}
-
-STAGED(contexts)
-{
-	begin();
-	fill(array, 4 * MIB, 1);
-	for (int i = 0; i < 6; i++) {
-		CUcontext second;
-		CUdeviceptr memory;
-
-		OK(cuMemcpyHtoD_v2(there, array, 4 * MIB));
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		OK(cuMemAlloc_v2(&memory, 4 * MIB));
-		THROUGH_RING(cuMemcpyHtoD_v2(memory, array, 4 * MIB));
-		THROUGH_RING(cuMemcpyDtoH_v2(other, memory, 4 * MIB));
-		CHECK(holds(other, 4 * MIB, 1));
-		OK(cuCtxDestroy_v2(i % 2 == 0 ? second : context));
-		if (i % 2 != 0) {
-			context = second;
-			there = memory;
-		}
-		OK(cuCtxSetCurrent(context));
-		THROUGH_RING(cuMemcpyHtoD_v2(there, array, 4 * MIB));
-	}
 }
 
 static CUcontext second;
@@ -447,38 +402,6 @@ STAGED(pages_that_come_when_touched)
 	/* The ring is complete. */
 	for (int i = 0; i < 20; i++)
 		THROUGH_RING(cuMemcpyHtoD_v2(there, lazy, 8 * MIB));
-}
-
-static void *walk(void *arg)
-{
-	unsigned seed = (unsigned)(uintptr_t)arg;
-	char *mine =
-		mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CUdeviceptr memory;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&memory, 4 * MIB));
-	for (unsigned i = 0; i < 10 && check_failures == 0; i++) {
-		size_t bytes = 1 + (size_t)rand_r(&seed) % (4 * MIB);
-
-		fill(mine, bytes, i);
-		OK(cuMemcpyHtoD_v2_ptds(memory, mine, bytes));
-		memset(mine, 0, bytes);
-		OK(cuMemcpyDtoH_v2_ptds(mine, memory, bytes));
-		CHECK(holds(mine, bytes, i));
-	}
-	return NULL;
-}
-
-STAGED(threads, "HOTPIN_RING=8M")
-{
-	pthread_t all[6];
-
-	begin();
-	for (uintptr_t i = 0; i < 6; i++)
-		pthread_create(&all[i], NULL, walk, (void *)(i + 1));
-	for (int i = 0; i < 6; i++)
-		pthread_join(all[i], NULL);
 }
 
 /* Not forced: the ring is created once it pays off, and then stays. */
