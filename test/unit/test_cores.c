@@ -59,12 +59,4 @@ TEST(in_a_namespace_of_its_own)
 	remove_tree();
 }
 
-TEST(here)
-{
-	unsigned threads = workers_default();
-
-	CHECK(threads <= 8);
-	CHECK(threads <= (unsigned)sysconf(_SC_NPROCESSORS_ONLN) / 2);
-}
-
 CHECK_MAIN()
