@@ -213,20 +213,9 @@ static void in_vain(CUstream stream, bool per_thread)
 	release();
 }
 
-TEST(few_questions_in_a_row)
-{
-	in_vain(NULL, false);
-}
-
-TEST(few_questions_of_another_stream)
-{
-	in_vain(CU_STREAM_LEGACY, false);
-}
-
-TEST(few_questions_of_a_threads_stream)
-{
-	in_vain(CU_STREAM_PER_THREAD, true);
-}
+CASE(few_questions_in_a_row, in_vain(NULL, false))
+CASE(few_questions_of_another_stream, in_vain(CU_STREAM_LEGACY, false))
+CASE(few_questions_of_a_threads_stream, in_vain(CU_STREAM_PER_THREAD, true))
 
 /* First in, first out: a part behind a kernel keeps later ones, of any stream. */
 TEST(the_oldest_part_keeps_later_ones)

@@ -44,15 +44,8 @@ static void in_a_row(size_t bytes, int from_the_ring)
 		CHECK(device_holds(there + i * bytes, bytes, i));
 }
 
-TEST(h2d_in_a_row)
-{
-	in_a_row(64 * KIB, 60);
-}
-
-TEST(h2d_in_a_row_larger)
-{
-	in_a_row(300 * KIB, 8 * 1024 / (5 * 64));
-}
+CASE(h2d_in_a_row, in_a_row(64 * KIB, 60))
+CASE(h2d_in_a_row_larger, in_a_row(300 * KIB, 8 * 1024 / (5 * 64)))
 
 /* A host buffer that a queued copy fills is the source of the next copy. */
 TEST(a_chain_through_one_buffer)
@@ -89,15 +82,8 @@ static void are_pinned_soon(void)
 	}
 }
 
-TEST(h2d_of_16_mib)
-{
-	are_pinned_soon();
-}
-
-TEST_WITH(h2d_of_16_mib_staged, "HOTPIN_ROUTE=stage")
-{
-	are_pinned_soon();
-}
+CASE(h2d_of_16_mib, are_pinned_soon())
+CASE_WITH(h2d_of_16_mib_staged, ("HOTPIN_ROUTE=stage"), are_pinned_soon())
 
 static _Atomic bool has_uploaded;
 

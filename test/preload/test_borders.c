@@ -81,15 +81,8 @@ static CUresult copy_in_a_batch(char *to, CUdeviceptr from, size_t bytes)
 				     copy_stream_of(COPY_NON_BLOCKING));
 }
 
-TEST(while_a_block_is_pinned)
-{
-	across_meanwhile("cuMemcpyDtoH", copy_by_itself);
-}
-
-TEST(in_a_batch_while_a_block_is_pinned)
-{
-	across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch);
-}
+CASE(while_a_block_is_pinned, across_meanwhile("cuMemcpyDtoH", copy_by_itself))
+CASE(in_a_batch_while_a_block_is_pinned, across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch))
 
 /* Returns a block whose next copy pins it. */
 static char *filled(unsigned seed)

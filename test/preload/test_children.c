@@ -220,10 +220,7 @@ static void fork_among_threads(int forks)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-TEST(fork_while_others_allocate)
-{
-	fork_among_threads(10);
-}
+CASE(fork_while_others_allocate, fork_among_threads(10))
 
 /*
  * A library's fork handlers allocate and free, whether the library is loaded before or after ours.
@@ -247,20 +244,9 @@ static void fork_with_handlers(void)
 	CHECK(device_holds(there, 4 * MIB, 1));
 }
 
-TEST_WITH(handlers_that_came_before_ours, "LD_PRELOAD=@:libatfork.so")
-{
-	fork_with_handlers();
-}
-
-TEST_WITH(handlers_that_came_before_all, "LD_PRELOAD=@:libatfork_early.so")
-{
-	fork_with_handlers();
-}
-
-TEST_WITH(handlers_that_came_after_ours, "LD_PRELOAD=libatfork.so:@")
-{
-	fork_with_handlers();
-}
+CASE_WITH(handlers_that_came_before_ours, ("LD_PRELOAD=@:libatfork.so"), fork_with_handlers())
+CASE_WITH(handlers_that_came_before_all, ("LD_PRELOAD=@:libatfork_early.so"), fork_with_handlers())
+CASE_WITH(handlers_that_came_after_ours, ("LD_PRELOAD=libatfork.so:@"), fork_with_handlers())
 
 static void *leave_blocks(void *arg)
 {

@@ -287,11 +287,7 @@ static void end_during_a_copy(CUgreenCtx green)
 	CHECK_EQ(standin_registrations(), 0);
 }
 
-TEST(ends_during_a_copy_of_another)
-{
-	begin();
-	end_during_a_copy(NULL);
-}
+CASE(ends_during_a_copy_of_another, begin(); end_during_a_copy(NULL))
 
 TEST(green_one_ends_during_a_copy_of_another)
 {

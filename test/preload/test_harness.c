@@ -116,10 +116,7 @@ TEST(only_the_end_of_a_test_is_a_pass)
 	check_verdict_of("skip", true);
 }
 
-TEST(a_test_without_a_check_fails)
-{
-	check_verdict_of("nothing", false);
-}
+CASE(a_test_without_a_check_fails, check_verdict_of("nothing", false))
 
 TEST(status_of_one_test_run_manually)
 {

@@ -239,16 +239,8 @@ static void only_stage(void)
 	free(block);
 }
 
-TEST_WITH(an_old_kernel, "TEST_RELEASE=5.8.18-generic", "HOTPIN_THREADS=2")
-{
-	only_stage();
-}
-
-TEST_WITH(a_new_kernel, "TEST_RELEASE=5.9.0", "HOTPIN_THREADS=2")
-{
-	begin();
-	free(promoted(BYTES));
-}
+CASE_WITH(an_old_kernel, ("TEST_RELEASE=5.8.18-generic", "HOTPIN_THREADS=2"), only_stage())
+CASE_WITH(a_new_kernel, ("TEST_RELEASE=5.9.0", "HOTPIN_THREADS=2"), begin(); free(promoted(BYTES)))
 
 /* Reallocates buffers in turn: glibc keeps them if the memory between them is in use. */
 static long faults_of_a_turn(void)
@@ -321,15 +313,8 @@ static void refused(bool ever_pinned)
 	CHECK(device_holds(there, BYTES, 7 + 5));
 }
 
-TEST_WITH(the_first_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:1")
-{
-	refused(true);
-}
-
-TEST_WITH(the_third_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:3:1")
-{
-	refused(true);
-}
+CASE_WITH(the_first_pin_is_refused, ("STANDIN_FAIL=cuMemHostRegister:1"), refused(true))
+CASE_WITH(the_third_pin_is_refused, ("STANDIN_FAIL=cuMemHostRegister:3:1"), refused(true))
 
 /* Another party has registered the block: nothing is pinned any more. */
 TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712", "HOTPIN_RING=0")
@@ -378,10 +363,8 @@ TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnreg
 	}
 }
 
-TEST_WITH(the_context_is_not_told, "STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4")
-{
-	refused(true);
-}
+CASE_WITH(the_context_is_not_told, ("STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4"),
+	  refused(true))
 
 /* Devices whose kernels read pageable memory, and devices that use the host's page tables. */
 TEST_WITH(pageable_memory_access, "STANDIN_HMM=1")

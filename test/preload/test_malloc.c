@@ -254,17 +254,10 @@ static void live_within_half_a_gib(void)
 	CHECK(my_malloc(100) != NULL);
 }
 
-TEST(a_limit_of_address_space)
-{
-	live_within_half_a_gib();
-}
+CASE(a_limit_of_address_space, live_within_half_a_gib())
 
 /* The limit is set long after the first use of the heap. */
-TEST(a_late_limit_of_address_space)
-{
-	my_free(my_malloc(4 * MIB));
-	live_within_half_a_gib();
-}
+CASE(a_late_limit_of_address_space, my_free(my_malloc(4 * MIB)); live_within_half_a_gib())
 
 /* libc's own reports and functions about its memory stay unchanged. */
 TEST(what_is_left_to_libc)

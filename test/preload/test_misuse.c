@@ -188,11 +188,9 @@ TEST_WITH(bad_addresses, LOG)
 	forget_log();
 }
 
-TEST_WITH(bad_addresses_in_silence, "HOTPIN_LOG=error", LOG)
-{
-	dies(free_twice, NOT_A_BLOCK, "free(): invalid pointer");
-	forget_log();
-}
+CASE_WITH(bad_addresses_in_silence, ("HOTPIN_LOG=error", LOG),
+	  dies(free_twice, NOT_A_BLOCK, "free(): invalid pointer");
+	  forget_log())
 
 /*
  * These bytes look to glibc like the header of a mapped block of a page: glibc unmaps that page,

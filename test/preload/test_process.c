@@ -227,15 +227,8 @@ static void ends(void)
 	use_and_leave(leave_main, 7);
 }
 
-TEST(every_end)
-{
-	ends();
-}
-
-TEST_WITH(every_end_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	ends();
-}
+CASE(every_end, ends())
+CASE_WITH(every_end_with_a_profile,
+	  ("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), ends())
 
 PRELOAD_MAIN()

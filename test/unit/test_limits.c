@@ -40,15 +40,8 @@ static void check_limited(int resource)
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 }
 
-TEST(rationed_address_space_is_left_alone)
-{
-	check_limited(RLIMIT_AS);
-}
-
-TEST(rationed_data_is_left_alone)
-{
-	check_limited(RLIMIT_DATA);
-}
+CASE(rationed_address_space_is_left_alone, check_limited(RLIMIT_AS))
+CASE(rationed_data_is_left_alone, check_limited(RLIMIT_DATA))
 
 static bool refused;
 
