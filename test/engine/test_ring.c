@@ -15,7 +15,6 @@
 #include "sizes.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define BYTES ((size_t)64 << 10)
@@ -313,13 +312,6 @@ TEST(goes_with_its_context)
 		OK(cuCtxDestroy_v2(second));
 		memory_context_ended(second, true);
 	}
-}
-
-static bool is_mapped(void *at)
-{
-	unsigned char page;
-
-	return mincore(at, 1, &page) == 0;
 }
 
 /* A thread that is inside a copy keeps its part, without harm. */

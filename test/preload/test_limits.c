@@ -314,7 +314,6 @@ static void refused(bool ever_pinned)
 }
 
 CASE_WITH(the_first_pin_is_refused, ("STANDIN_FAIL=cuMemHostRegister:1"), refused(true))
-CASE_WITH(the_third_pin_is_refused, ("STANDIN_FAIL=cuMemHostRegister:3:1"), refused(true))
 
 /* Another party has registered the block: nothing is pinned any more. */
 TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712", "HOTPIN_RING=0")
@@ -365,14 +364,6 @@ TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnreg
 
 CASE_WITH(the_context_is_not_told, ("STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4"),
 	  refused(true))
-
-/* Devices whose kernels read pageable memory, and devices that use the host's page tables. */
-TEST_WITH(pageable_memory_access, "STANDIN_HMM=1")
-{
-	begin();
-	use_many(4);
-	CHECK(device_holds(there, BYTES, 3 + 5));
-}
 
 /* Pins end neither in free() nor while the device has work. */
 static void free_while_busy(void)

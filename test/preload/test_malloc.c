@@ -10,7 +10,6 @@
 #include <malloc.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
@@ -343,60 +342,6 @@ TEST(trimming)
 	CHECK(memory_resident() <= before + 2 * MIB);
 	my_free(large);
 	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
-}
-
-/* glibc learns by itself from the first medium block that is freed. */
-TEST(medium_blocks_after_large_ones)
-{
-	for (size_t large = 256 * KIB; large <= 16 * MIB; large *= 4) {
-		char *block = my_malloc(large);
-
-		memset(block, 1, large);
-		errno = ENOTTY;
-		my_free(block);
-		CHECK_EQ(errno, ENOTTY);
-	}
-	char *medium = my_malloc(200 * KIB);
-	my_free(medium);
-
-	/* So a buffer that is allocated repeatedly causes no new page faults each time. */
-	struct rusage before, after;
-	getrusage(RUSAGE_SELF, &before);
-	for (int i = 0; i < 100; i++) {
-		medium = my_malloc(200 * KIB);
-		memset(medium, i, 200 * KIB);
-		my_free(medium);
-	}
-	getrusage(RUSAGE_SELF, &after);
-	CHECK(after.ru_minflt - before.ru_minflt < 1000);
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* A vector grows in steps of 1 MiB to 512 MiB: pages are moved, not bytes. */
-TEST(growth_by_realloc)
-{
-	double begun = seconds();
-	char *block = NULL;
-
-	for (size_t n = MIB; n <= 512 * MIB; n += MIB) {
-		block = my_realloc(block, n);
-		if (!CHECK(block != NULL))
-			return;
-		block[n - 1] = (char)(n >> 20);
-	}
-	for (size_t n = MIB; n <= 512 * MIB; n += MIB)
-		CHECK(block[n - 1] == (char)(n >> 20));
-	my_free(block);
-	/* 0.05 s without the library on two cores; copying would move 128 GiB and take a minute. */
-	printf("# %.3f s\n", seconds() - begun);
-	CHECK(seconds() - begun < 20);
 }
 
 PRELOAD_MAIN()

@@ -12,9 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
-
 static char array[24 * MIB];
 static char other[24 * MIB];
 
@@ -46,7 +43,7 @@ static bool named_ring(void)
 	} while (0)
 
 /* Copies within the device and between hosts need no staging. */
-STAGED(nothing_to_stage)
+TEST_WITH(nothing_to_stage, STAGED)
 {
 	begin();
 	fill(array, 8 * MIB, 2);
@@ -62,7 +59,7 @@ STAGED(nothing_to_stage)
 /*
  * The driver accepts device memory as the source of an upload, but no host memory as device memory.
  */
-STAGED(sides_of_the_wrong_kind)
+TEST_WITH(sides_of_the_wrong_kind, STAGED)
 {
 	begin();
 	fill(standin_host(there), MIB, 4);
@@ -75,7 +72,7 @@ STAGED(sides_of_the_wrong_kind)
  * The range extends into reserved addresses after a mapping: the driver reports one range, but
  * refuses the copy.
  */
-STAGED(mapped_in_part)
+TEST_WITH(mapped_in_part, STAGED)
 {
 	const CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					 .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
@@ -121,7 +118,7 @@ static void *capture(void *arg)
 }
 
 /* The library records no event on the legacy stream while a blocking stream is captured. */
-STAGED(capture)
+TEST_WITH(capture, STAGED)
 {
 	CUstream stream, ordered;
 	CUgraph graph;
@@ -168,7 +165,7 @@ static void *release(void *arg)
 }
 
 /* A capture begins while a copy on the legacy stream is in flight and must enqueue more there. */
-STAGED(capture_begins_meanwhile)
+TEST_WITH(capture_begins_meanwhile, STAGED)
 {
 	CUstream before, ordered;
 	CUgraph graph;
@@ -218,7 +215,7 @@ static void *download_in_second(void *arg)
 }
 
 /* A context that has copied ends, while a copy of another context waits for a kernel. */
-STAGED(a_context_ends_during_a_copy_of_another)
+TEST_WITH(a_context_ends_during_a_copy_of_another, STAGED)
 {
 	pthread_t copying;
 
@@ -246,7 +243,7 @@ STAGED(a_context_ends_during_a_copy_of_another)
  * The copy workers are the parent's; a child that forks before the first use of CUDA creates its
  * own.
  */
-STAGED(forks)
+TEST_WITH(forks, STAGED)
 {
 	int status;
 	pid_t child = fork();
@@ -271,7 +268,7 @@ STAGED(forks)
 }
 
 /* Staging memory would take from the memory that the program may lock. */
-STAGED(locked_mappings)
+TEST_WITH(locked_mappings, STAGED)
 {
 	struct rlimit limit;
 
@@ -307,7 +304,7 @@ static void *map_closed(void)
 }
 
 /* An inaccessible address faults in the thread that called. */
-STAGED(bad_source)
+TEST_WITH(bad_source, STAGED)
 {
 	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the copy workers are awake */
@@ -315,7 +312,7 @@ STAGED(bad_source)
 	CHECK(false);
 }
 
-STAGED(bad_destination)
+TEST_WITH(bad_destination, STAGED)
 {
 	begin();
 	OK(cuMemcpyDtoH_v2(array, there, 8 * MIB));
@@ -324,7 +321,7 @@ STAGED(bad_destination)
 }
 
 /* A hole in the middle, and the end of a mapped file. */
-STAGED(hole_in_source)
+TEST_WITH(hole_in_source, STAGED)
 {
 	char *source = map_closed();
 
@@ -336,7 +333,7 @@ STAGED(hole_in_source)
 	CHECK(false);
 }
 
-STAGED(hole_in_destination)
+TEST_WITH(hole_in_destination, STAGED)
 {
 	char *target = map_closed();
 
@@ -348,7 +345,7 @@ STAGED(hole_in_destination)
 	CHECK(false);
 }
 
-STAGED(end_of_file)
+TEST_WITH(end_of_file, STAGED)
 {
 	int file = memfd_create("staged", 0);
 	char *source = mmap(NULL, 8 * MIB, PROT_READ, MAP_SHARED, file, 0);
@@ -380,7 +377,7 @@ static void on_lazy(int number, siginfo_t *info, void *context_of)
 	filled++;
 }
 
-STAGED(pages_that_come_when_touched)
+TEST_WITH(pages_that_come_when_touched, STAGED)
 {
 	struct sigaction action = { .sa_sigaction = on_lazy, .sa_flags = SA_SIGINFO };
 

@@ -7,9 +7,6 @@
 
 #include <dirent.h>
 
-#define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
-
 /* Many buffers: their kind is known, and not queried for each copy. */
 TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
 {
@@ -30,7 +27,7 @@ static char array[8 * MIB];
 __thread char private[MIB];
 
 /* Threads of a process with such memory. */
-STAGED(large_thread_local_memory)
+TEST_WITH(large_thread_local_memory, STAGED)
 {
 	int count = 0;
 
