@@ -23,7 +23,7 @@ extern CUdeviceptr there; /* 64 MiB */
 /* Creates both. */
 void begin(void);
 
-/* For TEST_WITH(): copies go through staging memory, whatever their size, and nothing is a block.
+/* For TEST_WITH(): copies go through staging memory for any size, and nothing is a block.
  */
 #define STAGED "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"
 
