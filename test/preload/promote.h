@@ -15,8 +15,6 @@
 
 #include <malloc.h>
 
-pid_t fork_past_libc(void);
-
 extern CUcontext context;
 extern CUdeviceptr there; /* 64 MiB */
 

@@ -127,6 +127,7 @@ TEST(status_of_one_test_run_manually)
 	CHECK_EQ(run("--no-fork", "fail", said), 1);
 	CHECK_EQ(run("--child", "pass", said), CHECK_REACHED_ITS_END);
 	CHECK_EQ(run("--child", "fail", said), 1);
+	CHECK_EQ(run("--child", "no test of that name", said), 2);
 	CHECK_EQ(run("on", "no test of that name", said), 2);
 }
 
