@@ -312,27 +312,7 @@ TEST_WITH(bad_source, STAGED)
 	CHECK(false);
 }
 
-TEST_WITH(bad_destination, STAGED)
-{
-	begin();
-	OK(cuMemcpyDtoH_v2(array, there, 8 * MIB));
-	OK(cuMemcpyDtoH_v2(map_closed(), there, 8 * MIB));
-	CHECK(false);
-}
-
 /* A hole in the middle, and the end of a mapped file. */
-TEST_WITH(hole_in_source, STAGED)
-{
-	char *source = map_closed();
-
-	begin();
-	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	mprotect(source, 8 * MIB, PROT_READ | PROT_WRITE);
-	mprotect(source + 5 * MIB, 4096, PROT_NONE);
-	OK(cuMemcpyHtoD_v2(there, source, 8 * MIB));
-	CHECK(false);
-}
-
 TEST_WITH(hole_in_destination, STAGED)
 {
 	char *target = map_closed();
