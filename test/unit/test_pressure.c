@@ -126,7 +126,6 @@ TEST(nothing_to_look_at)
 	CHECK_EQ(facts.stall, 0);
 	CHECK(facts.ram > 0);
 	CHECK_EQ(limits_pressure(&facts), PRESSURE_NONE);
-	remove_tree();
 }
 
 TEST(everything_to_look_at)
@@ -166,7 +165,6 @@ TEST(everything_to_look_at)
 	CHECK_EQ(facts.stall, 350);
 	CHECK_EQ(facts.cgroup_limit, 500);
 	CHECK_EQ(facts.cgroup_left, 300);
-	remove_tree();
 }
 
 /* The limit and the memory left are of the same group. */
@@ -183,7 +181,6 @@ TEST(the_tightest_group_decides)
 	limits_look(root, &facts);
 	CHECK_EQ(facts.cgroup_limit, 5000);
 	CHECK_EQ(facts.cgroup_left, 100);
-	remove_tree();
 }
 
 /* Calls `call` for each descriptor with a high number; returns how many there are. */
@@ -270,7 +267,6 @@ TEST(kept_files)
 	keep_files();
 	each_high(close_it);
 	check_unknown();
-	remove_tree();
 }
 
 /* Numbers that the program has closed, and uses for a file of its own. */
@@ -284,7 +280,6 @@ TEST(kept_files_that_were_replaced)
 	path_of_another = path;
 	each_high(replace);
 	check_unknown();
-	remove_tree();
 }
 
 CHECK_MAIN()
