@@ -200,8 +200,7 @@ void cache_put(struct block *block, uint64_t freed_ns)
 		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
 		return;
 	}
-	/* No allocation will ever get a block with a changed mapping: it is the first to go. */
-	block->freed_ns = block_is_altered(block) ? 0 : freed_ns;
+	block->freed_ns = freed_ns;
 	list_insert(block, false);
 	age_add(block);
 	atomic_store_explicit(&block->state, BLOCK_CACHED, memory_order_release);
@@ -273,7 +272,7 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most)
 static void put_empty(struct block *block)
 {
 	if (map_is_closed()) {
-		hp_unmap((void *)block->base, map_class_bytes(block->size_class));
+		hp_unmap((void *)block->base, block->bytes);
 		atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
 		return;
 	}
@@ -299,7 +298,7 @@ size_t cache_purge(struct block *list)
 		size_t before = block->touched;
 
 		list = block->next;
-		bool gone = block->keep == 0 && (pages_purge(block) || map_is_closed());
+		bool gone = block->keep == 0 && pages_purge(block);
 		if (block->keep != 0)
 			pages_drop_tail(block, block->keep);
 		bytes += gone ? before : before - block->touched;
@@ -319,11 +318,15 @@ size_t cache_purge(struct block *list)
 void cache_close(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (unsigned i = 0; i < MAP_CLASSES; i++) {
-		for (struct block *block;
-		     (block = lists[i].last) != NULL && block->state == BLOCK_EMPTY;) {
+	for (struct block *block = map_newest(); block != NULL; block = block->before) {
+		size_t used = block->touched > block->room ? block->touched : block->room;
+
+		if (block->state == BLOCK_EMPTY) {
 			list_remove(block);
 			put_empty(block);
+		} else if (block->state == BLOCK_LIVE && used < block->bytes) {
+			hp_unmap((void *)(block->base + used), block->bytes - used);
+			block->bytes = used;
 		}
 	}
 }

@@ -73,7 +73,7 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most);
  */
 size_t cache_purge(struct block *list);
 
-/* Unmaps all free blocks without pages, after map_close(). */
+/* Unmaps all free blocks without pages, and the unused ends of those in use, after map_close(). */
 void cache_close(void);
 
 /* Returns when unpinned blocks are old next; UINT64_MAX: there are none. */

@@ -109,7 +109,7 @@ static bool start_suits(const struct block *block, const struct request *request
 	size_t offset = block->start - block->base;
 
 	return (block->start & (request->alignment - 1)) == 0 &&
-	       offset + request->bytes <= map_class_bytes(block->size_class);
+	       offset + request->bytes <= block->bytes;
 }
 
 static void choose_start(struct block *block, const struct request *request)
@@ -262,7 +262,7 @@ static bool set_room(struct block *block, size_t room)
 {
 	hp_lock(HP_LOCK_heap);
 	bool bare = is_bare(block);
-	size_t most = bare ? map_class_bytes(block->size_class) : block->room;
+	size_t most = bare ? block->bytes : block->room;
 	bool fits = block->state == BLOCK_LIVE && room <= most && room >= most / LEAST_PART;
 	bool shrinks = room < block->room;
 	if (fits && bare)
@@ -285,7 +285,7 @@ bool heap_resize(void *address, size_t bytes)
 {
 	struct block *block = range_starting_at(address);
 
-	if (block == NULL || bytes > map_class_bytes(block->size_class))
+	if (block == NULL || bytes > BYTES_MOST)
 		return false;
 
 	/* A block that changes by little needs no lock. */
@@ -307,7 +307,7 @@ static bool move_pages(struct block *from, struct block *to, size_t bytes)
 	hp_lock(HP_LOCK_heap);
 	/* Another thread may be freeing the block, by mistake. */
 	bool may = from->room >= MOVE_LEAST && bytes >= MOVE_LEAST && is_bare(from) &&
-		   room <= map_class_bytes(to->size_class) && from->state == BLOCK_LIVE;
+		   room <= to->bytes && from->state == BLOCK_LIVE;
 	if (may)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_relaxed);
 	hp_unlock(HP_LOCK_heap);

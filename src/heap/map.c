@@ -200,13 +200,14 @@ struct block *map_create(unsigned size_class)
 	uintptr_t base = part->next;
 	size_t bytes = rounded(map_class_bytes(size_class), (size_t)1 << part->shift);
 
-	if (closed || part->end - base < bytes || !open_up_to(part, base + bytes))
+	if (part->end - base < bytes || !open_up_to(part, base + bytes))
 		return NULL;
 
 	struct block *block = take_descriptor();
 	if (block == NULL)
 		return NULL;
 	block->base = base;
+	block->bytes = map_class_bytes(size_class);
 	block->size_class = size_class;
 	block->before = newest;
 	atomic_store_explicit(&block->start, base, memory_order_relaxed);
@@ -237,6 +238,7 @@ void map_close(void)
 
 	if (atomic_exchange(&closed, true) || condition != READY)
 		return;
+	condition = OFF;
 	uintptr_t end = large.next != large.start ? large.next : small.next;
 	atomic_store_explicit(&heap_bytes, end - small.start, memory_order_release);
 	part_close(&small);

@@ -14,7 +14,7 @@
 /*
  * Closes the heap: the process counts its addresses, or locks all of them into memory.  Unmaps
  * free memory now, and freed blocks from now on, as libc would.  Later allocations go to the next
- * allocator, unless a freed block is still pinned.  Any thread, any time; keeps errno.
+ * allocator.  Any thread, any time; keeps errno.
  */
 void heap_close(void);
 

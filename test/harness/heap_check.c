@@ -27,7 +27,7 @@ static int walk(void)
 
 	for (struct block *at = map_newest(); at != NULL; at = at->before) {
 		int state = at->state;
-		size_t all = map_class_bytes(at->size_class);
+		size_t all = at->bytes;
 
 		if (!heap_owns((void *)at->base) || at->base % map_alignment(at->size_class) != 0)
 			return __LINE__;

@@ -7,6 +7,7 @@
 #include "heap/cache.h"
 #include "heap/limits.h"
 #include "heap/map.h"
+#include "heap/pages.h"
 #include "heap/reclaim.h"
 
 #include "check.h"
@@ -14,6 +15,7 @@
 #include "machine.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 TEST(kept_blocks_keep_their_alignment)
 {
@@ -407,6 +409,36 @@ TEST(pressure_empties_the_cache)
 	heap_set_level(PRESSURE_NONE);
 	heap_free(heap_alloc(80 * MIB, WHOLE(80 * MIB), false, 0));
 	CHECK_EQ(kept(), 80 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static void *refuse_to_map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	(void)at, (void)bytes, (void)protection, (void)flags, (void)fd, (void)offset;
+	return MAP_FAILED;
+}
+
+/* The process has as many mappings as it may have, so the changed pages stay. */
+TEST(a_block_that_stays_does_not_keep_others)
+{
+	heap_start();
+	heap_set_device(true);
+	pages_go_by(NULL, refuse_to_map);
+	char *altered = heap_alloc(80 * MIB, WHOLE(80 * MIB), false, 0);
+	char *other = heap_alloc(40 * MIB, WHOLE(40 * MIB), false, 0);
+	CHECK(!word_alter(&range_find(altered)->word, WORD_ALTERED));
+	CHECK_EQ(heap_free(altered), 0);
+	CHECK_EQ(heap_free(other), 0);
+	CHECK_EQ(kept(), 120 * MIB);
+	for (int turn = 0; turn < 4; turn++) {
+		pass_ms(600);
+		heap_expire(hp_now_coarse_ns());
+	}
+	CHECK_EQ(kept(), 80 * MIB);
+	pages_go_by(NULL, NULL);
+	pass_ms(600);
+	heap_expire(hp_now_coarse_ns());
+	CHECK_EQ(kept(), 0);
 	CHECK_EQ(heap_check(), 0);
 }
 
