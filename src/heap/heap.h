@@ -50,7 +50,7 @@ size_t heap_usable(const void *address);
 
 /*
  * Changes the block to `bytes` in place.  False: it does not fit, or would waste most of its
- * class.
+ * room.
  */
 bool heap_resize(void *address, size_t bytes);
 

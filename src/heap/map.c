@@ -4,7 +4,7 @@
  * A block has its addresses for ever: blocks are neither joined nor cut, so a table entry is
  * written once and a reader needs no lock.  Free blocks cost addresses only, because their pages go
  * back; the range is many times as large as the memory.  A vector that grows by realloc() passes
- * through blocks of up to nine times its final size.
+ * through two or three blocks, the last of up to four times its final size, or of 32 MiB.
  *
  * Blocks of 2 MiB or more have their own part of the range, so that one pointer for 2 MiB leads to
  * a block.  The tables have room for the whole range and are touched only where blocks are; core
