@@ -111,12 +111,6 @@ static void look_at_pressure(void)
 	pressure = level;
 }
 
-static void expire(void)
-{
-	while (heap_expire(hp_now_ns()) == 0)
-		continue;
-}
-
 /*
  * Registering does not wait for the device, so the device need not be idle.  Words that were left
  * to this thread are given back in any case: what keeps it from registering may wait for them.
@@ -203,7 +197,7 @@ static void *housekeep(void *arg)
 
 		if (is_due) {
 			look_at_pressure();
-			expire();
+			heap_expire(hp_now_ns());
 		}
 		pin_the_queue();
 		if ((is_due && must_unpin()) || fork_waits())

@@ -409,16 +409,6 @@ size_t heap_live(size_t *ret_blocks)
 	return bytes;
 }
 
-void heap_stats(size_t *ret_live, size_t *ret_kept)
-{
-	size_t blocks;
-
-	*ret_live = heap_live(&blocks);
-	hp_lock(HP_LOCK_heap);
-	*ret_kept = cache_bytes() + shards_bytes();
-	hp_unlock(HP_LOCK_heap);
-}
-
 void heap_after_fork_child(void)
 {
 	struct block *list = NULL;

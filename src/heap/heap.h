@@ -76,7 +76,4 @@ void heap_after_fork_child(void);
 /* Returns the bytes of blocks in use, and their number.  Walks all blocks. */
 size_t heap_live(size_t *ret_blocks);
 
-/* Returns the bytes in use, and those of cached blocks.  Walks all blocks. */
-void heap_stats(size_t *ret_live, size_t *ret_kept);
-
 #endif

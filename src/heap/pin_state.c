@@ -64,6 +64,14 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 	return done;
 }
 
+bool heap_any_due(void)
+{
+	hp_lock(HP_LOCK_heap);
+	bool is = cache_due_at() <= hp_now_coarse_ns();
+	hp_unlock(HP_LOCK_heap);
+	return is;
+}
+
 struct block *heap_take_due(void)
 {
 	hp_lock(HP_LOCK_heap);

@@ -29,6 +29,9 @@ bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 /* word_release(), or word_release_inside() if `ret_saw` is not NULL. */
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
+/* True if a freed block that we have pinned is due to be unpinned. */
+bool heap_any_due(void);
+
 /*
  * Takes a freed block that we have pinned and that is due to be unpinned, for this caller alone.
  * NULL: none.

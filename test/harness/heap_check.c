@@ -8,6 +8,7 @@
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
+#include "heap/shards.h"
 #include "pin/pin.h"
 
 /* The table knows the first and the last byte, and another block or none what surrounds them. */
@@ -38,9 +39,9 @@ static int walk(void)
 			continue;
 		if (at->touched > all)
 			return __LINE__;
-		cached += at->touched;
+		cached += at->kept_pinned ? 0 : at->touched;
 	}
-	return cached == cache_bytes() ? 0 : __LINE__;
+	return cached == cache_unpinned() - shards_allowed() ? 0 : __LINE__;
 }
 
 int heap_check(void)
@@ -49,6 +50,21 @@ int heap_check(void)
 	int failed = walk();
 	hp_unlock(HP_LOCK_heap);
 	return failed;
+}
+
+void heap_stats(size_t *ret_live, size_t *ret_kept)
+{
+	*ret_live = *ret_kept = 0;
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = map_newest(); at != NULL; at = at->before) {
+		int state = at->state;
+
+		if (state == BLOCK_LIVE)
+			*ret_live += at->room;
+		if (state == BLOCK_CACHED || state == BLOCK_PARKED)
+			*ret_kept += at->touched;
+	}
+	hp_unlock(HP_LOCK_heap);
 }
 
 static void add_pinned(struct block *block, void *arg)
