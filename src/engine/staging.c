@@ -15,7 +15,6 @@
 #include "stage/area.h"
 #include "stage/memory.h"
 #include "stage/move.h"
-#include "stage/pieces.h"
 #include "stage/ring.h"
 #include "stage/stage.h"
 #include "stage/stageable.h"
@@ -151,7 +150,7 @@ void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t by
 		return;
 	}
 	start_workers();
-	stage_fill(hold->memory, from, bytes, pieces_workers(true, bytes, false, workers_count()));
+	stage_fill(hold->memory, from, bytes, stage_workers(true, bytes, false, workers_count()));
 }
 
 void staging_ring_end(struct ring_hold *hold, bool sent)
@@ -174,8 +173,8 @@ size_t staging_run(const struct copy_request *request)
 
 	bool legacy = stream_is_legacy(stage.stream, stage.per_thread);
 	if (!legacy || enqueue_begin()) {
-		stage.workers = pieces_workers(stage.to_device, request->bytes,
-					       samples_untouched(request), workers_count());
+		stage.workers = stage_workers(stage.to_device, request->bytes,
+					      samples_untouched(request), workers_count());
 		moved = stage_run(&stage);
 		if (legacy)
 			enqueue_end();
