@@ -51,9 +51,8 @@ static uint64_t area_bytes(void)
 
 void staging_start(void)
 {
-	threads = hp_options->threads == HP_AUTO       ? workers_default()
-		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
-						       : WORKERS_MOST;
+	threads =
+		hp_options->threads == HP_AUTO ? workers_default() : (unsigned)hp_options->threads;
 	if (hp_options->ring >= AREA_UNIT)
 		ring_start(ring_is_forced() ? 1 : RING_WANTS);
 	area_start(area_bytes(), COPY_STAGING_COST_NS);
