@@ -40,9 +40,7 @@ bool area_is_there(uint64_t gain_ns)
 {
 	struct memory_context of;
 
-	if (memory_is_there(MEMORY_AREA))
-		return true;
-	if (!memory_current(&of))
+	if (!memory_may_be(MEMORY_AREA) || !memory_current(&of))
 		return false;
 	hp_lock(HP_LOCK_staging);
 	bool there = memory_get(MEMORY_AREA, &of, gain_ns) != NULL;
