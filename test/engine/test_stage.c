@@ -571,21 +571,6 @@ TEST(fills_from_memory_that_cannot_be_read)
 	CHECK(holds(staging, 4 * MIB, 9));
 }
 
-TEST(untouched_memory)
-{
-	char *fresh =
-		mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(stage_is_untouched(fresh, 8 * MIB));
-	CHECK(stage_is_untouched(fresh + 100, 3 * MIB + 77));
-	fresh[0] = fresh[8 * MIB - 1] = 1;
-	CHECK(stage_is_untouched(fresh, 8 * MIB));
-	memset(fresh, 1, 8 * MIB);
-	CHECK(!stage_is_untouched(fresh, 8 * MIB));
-	munmap(fresh, 8 * MIB);
-	CHECK(!stage_is_untouched(fresh, 8 * MIB));
-}
-
 static const char *wanted_policy;
 static int with_policy;
 
