@@ -10,9 +10,9 @@
 #include "trace/calls/nvtx.h"
 #include "base/arena.h"
 #include "base/parse.h"
-#include "base/units.h"
 #include "trace/calls/capture_range.h"
 #include "trace/trace.h"
+#include "trace/utf8.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void narrow(const wchar_t *wide, char *ret, size_t room)
 	size_t used = 0;
 
 	for (; *wide != L'\0' && used + 5 < room; wide++)
-		used += units_utf8((uint32_t)*wide, ret + used);
+		used += utf8_put((uint32_t)*wide, ret + used);
 	ret[used] = '\0';
 }
 
