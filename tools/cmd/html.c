@@ -38,7 +38,7 @@ static bool is_of_ranks(const struct compare_stage *stage)
 /* Returns the run that represents the stage. */
 static const struct profile *run_of(const struct compare_stage *stage)
 {
-	return is_of_ranks(stage) ? html_slowest(stage) : stage->profile;
+	return is_of_ranks(stage) ? ranks_slowest(stage->runs, stage->run_count) : stage->profile;
 }
 
 static const struct compare_stage *last_of(const struct stages *stages)

@@ -11,7 +11,6 @@
 #include "analyze/site_merge.h"
 #include "analyze/ranks.h"
 #include "show/report_advice.h"
-#include "show/report_ranks.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -281,18 +280,30 @@ static void report_one(struct profile *profile)
 }
 
 /* Prints advice for the slowest rank: all wait for it.  Returns advice_on_host_code(). */
-static const char *report_slowest(const struct profile *profiles, size_t count)
+static const char *report_slowest(const struct profile *slowest)
 {
-	const struct profile *slowest = &profiles[0];
 	struct advice_list advice;
 
-	for (size_t i = 1; i < count; i++)
-		if (profiles[i].wall_ns > slowest->wall_ns)
-			slowest = &profiles[i];
 	advice_make(slowest, &advice);
 	layout_say(4, "\nTHE SLOWEST RANK: %s", text_name(slowest->path, 200));
 	report_advice(slowest, &advice, all_rows);
 	return advice_on_host_code(slowest, &advice);
+}
+
+/* Prints the tables of ranks; returns the slowest. */
+static const struct profile *side_by_side(const struct profile *profiles, size_t count)
+{
+	const struct profile **runs = calloc(count, sizeof(*runs));
+	struct ranks ranks;
+
+	for (size_t i = 0; i < count && runs != NULL; i++)
+		runs[i] = &profiles[i];
+	if (runs == NULL || !ranks_compare(runs, count, &ranks))
+		exit(EXIT_FAILURE);
+	table_print(&table_ranks, ranks.slowest, &ranks, all_rows);
+	table_print(&table_rank_spread, ranks.slowest, &ranks, all_rows);
+	free(runs);
+	return ranks.slowest;
 }
 
 static int report_ranks(struct profile *profiles, size_t count, bool force)
@@ -313,9 +324,9 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 		head(&profiles[i]);
 		notes(&profiles[i]);
 	}
-	report_rank_table(profiles, count);
+	const struct profile *slowest = side_by_side(profiles, count);
 	ranks_merge(profiles, count, &merged);
-	const char *on_host_code = report_slowest(profiles, count);
+	const char *on_host_code = report_slowest(slowest);
 	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
 	for (size_t i = 0; i < merged.warning_count; i++)
 		layout_say(4, "note: %s", merged.warnings[i]);
