@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/details.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
@@ -72,11 +72,11 @@ static const char *name_of(const struct report *report, const struct event *even
 	case EVENT_OWN:
 		snprintf(ret, room, "%s", owns[event->name % EVENT_OWNS]);
 		break;
-	case EVENT_STAGE: {
-		struct stage stage;
+	case EVENT_RANGE: {
+		struct nvtx_range range;
 
-		stages_read(event->name, &stage);
-		snprintf(ret, room, "%s", stage.name);
+		nvtx_ranges_read(event->name, &range);
+		snprintf(ret, room, "%s", range.name);
 		break;
 	}
 	case EVENT_SAMPLE:
@@ -112,7 +112,7 @@ void emit_events_end(void)
 void emit_event_names(const struct report *report, struct json *json, const char *name)
 {
 	uint32_t used = 0;
-	char room[STAGES_NAME_MOST];
+	char room[NVTX_RANGES_NAME_MOST];
 
 	json_open(json, name, "[");
 	for (size_t i = 0; i < all.count; i++) {
@@ -129,7 +129,7 @@ void emit_event_names(const struct report *report, struct json *json, const char
 void emit_event_tracks(const struct report *report, struct json *json, const char *name)
 {
 	static const char *const kinds[] = {
-		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_STAGES] = "stages",
+		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_RANGES] = "ranges",
 		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
 
@@ -180,7 +180,7 @@ void emit_event_shapes(const struct report *report, struct json *json, const cha
 void emit_event_routes(const struct report *report, struct json *json, const char *name)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
-							  "stage",   "defer", "unpin" };
+							  "range",   "defer", "unpin" };
 
 	(void)report;
 	json_open(json, name, "[");

@@ -12,7 +12,7 @@
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/out/emit_events.h"
 #include "trace/out/emit_lists.h"
 #include "trace/out/emit_places.h"
@@ -54,7 +54,7 @@ static void emit_warnings(const struct report *report, struct json *json, const 
 
 static void emit_bins(const struct report *report, struct json *json, const char *name)
 {
-	const struct strip *strip = &report->stages->strip;
+	const struct strip *strip = &report->ranges->strip;
 
 	json_open(json, name, "[");
 	for (size_t i = 0; i < strip->bins; i++) {
@@ -106,31 +106,31 @@ static struct profile_split split_of(const struct report *report, const struct s
 	};
 }
 
-static void emit_stages(const struct report *report, struct json *json, const char *name)
+static void emit_ranges(const struct report *report, struct json *json, const char *name)
 {
 	uint64_t lost;
-	size_t count = stages_count(&lost);
+	size_t count = nvtx_ranges_count(&lost);
 
 	json_open(json, name, "[");
-	for (size_t i = 1; report->stages != NULL && i <= count; i++) {
+	for (size_t i = 1; report->ranges != NULL && i <= count; i++) {
 		struct split_sum sum;
-		struct stage stage;
+		struct nvtx_range range;
 
-		stages_read(i, &stage);
-		if (stage.entered == 0)
+		nvtx_ranges_read(i, &range);
+		if (range.entered == 0)
 			continue;
-		split_stage_sum(report->stages, (unsigned)i, &sum);
-		const struct profile_stage row = {
-			.name = stage.name,
-			.domain = stage.domain,
-			.entered = stage.entered,
+		split_range_sum(report->ranges, (unsigned)i, &sum);
+		const struct profile_range row = {
+			.name = range.name,
+			.domain = range.domain,
+			.entered = range.entered,
 			.wall_ns = sum.wall_ns,
 			.split = split_of(report, &sum),
-			.h2d = emit_sum(&stage.flow[TRACE_H2D]),
-			.d2h = emit_sum(&stage.flow[TRACE_D2H]),
-			.launches = stage.launches,
+			.h2d = emit_sum(&range.flow[TRACE_H2D]),
+			.d2h = emit_sum(&range.flow[TRACE_D2H]),
+			.launches = range.launches,
 		};
-		json_record(json, NULL, profile_stage_id, &row);
+		json_record(json, NULL, profile_range_id, &row);
 	}
 	json_close(json, "]");
 }
@@ -151,7 +151,7 @@ static const struct json_list lists[] = {
 	JSON_LIST(profile, modules, emit_modules),
 	JSON_LIST(profile_repeats, sites, emit_repeat_sites),
 	JSON_LIST(profile, bounds, emit_bounds),
-	JSON_LIST(profile, stages, emit_stages),
+	JSON_LIST(profile, ranges, emit_ranges),
 	JSON_LIST(profile_events, names, emit_event_names),
 	JSON_LIST(profile_events, tracks, emit_event_tracks),
 	JSON_LIST(profile_events, shapes, emit_event_shapes),
@@ -244,8 +244,8 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.captured_copies = report->calls.captured,
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
-	if (known && report->stages != NULL)
-		ret->activity.bin_ns = report->stages->strip.width;
+	if (known && report->ranges != NULL)
+		ret->activity.bin_ns = report->ranges->strip.width;
 	ret->overhead = (struct profile_overhead){
 		.start_ns = report->start_ns,
 		.callbacks_ns = collected->buffers.callback_ns,
