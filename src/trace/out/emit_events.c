@@ -180,7 +180,7 @@ void emit_event_shapes(const struct report *report, struct json *json, const cha
 void emit_event_routes(const struct report *report, struct json *json, const char *name)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
-							  "range",   "defer", "unpin" };
+							  "stage",   "defer", "unpin" };
 
 	(void)report;
 	json_open(json, name, "[");
