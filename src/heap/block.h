@@ -68,8 +68,10 @@ struct block {
 	 */
 	_Atomic int state; /* enum block_state */
 
+	/* Of its addresses: its class's, or what heap_close() has left.  As `state`. */
+	_Atomic size_t bytes;
+
 	/* Under the lock heap. */
-	size_t bytes; /* of its addresses: its class's, or what heap_close() has left */
 	uint64_t freed_ns;
 	size_t keep;                   /* what cache_purge() leaves of its pages */
 	bool kept_pinned;              /* its list by age is that of pinned blocks */

@@ -14,7 +14,6 @@
 #include "heap/limits.h"
 #include "heap/map.h"
 #include "heap/pages.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "heap/shards.h"
 
@@ -213,7 +212,9 @@ bool heap_holds(const void *address)
 	int state = block != NULL ? atomic_load_explicit(&block->state, memory_order_acquire)
 				  : BLOCK_EMPTY;
 
-	if (!heap_owns(address) || (state < BLOCK_LIVE && map_is_closed()))
+	if (!heap_owns(address) ||
+	    (map_is_closed() &&
+	     (state < BLOCK_LIVE || (uintptr_t)address - block->base >= block->bytes)))
 		return false;
 	return state < BLOCK_LIVE || !block_is_altered(block);
 }
@@ -413,11 +414,14 @@ void heap_after_fork_child(void)
 {
 	struct block *list = NULL;
 
-	/* Another thread may have had a word, and its block is given back below. */
-	heap_reset_words();
 	hp_lock(HP_LOCK_heap);
 	shards_after_fork_child();
 	for (struct block *at = map_newest(); at != NULL; at = at->before) {
+		if (at->state <= BLOCK_GONE)
+			continue;
+		word_reset(&at->word);
+		at->user_registrations = 0;
+		cache_note_pin(at);
 		if (at->state != BLOCK_PARKED && at->state != BLOCK_LEAVING)
 			continue;
 		atomic_store_explicit(&at->state, BLOCK_LEAVING, memory_order_relaxed);

@@ -68,8 +68,8 @@ void *heap_move(void *address, size_t bytes);
 void heap_count(void);
 
 /*
- * In the child of fork(), after its locks were reset: takes back the blocks that threads of the
- * parent were freeing.
+ * In the child of fork(), after its locks were reset: no block is registered, no thread is inside
+ * any, and the blocks that threads of the parent were freeing are taken back.
  */
 void heap_after_fork_child(void);
 

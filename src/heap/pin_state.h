@@ -53,10 +53,4 @@ void heap_unhold(struct block *block);
 /* Makes `bytes` of freed pinned blocks due at once, to free that much of the budget. */
 void heap_set_reclaim_target(size_t bytes);
 
-/* Calls `call` for each block that is not free space, with the lock heap held. */
-void heap_each(void (*call)(struct block *block, void *arg), void *arg);
-
-/* In the child of fork(): no block is registered, and no thread is inside any. */
-void heap_reset_words(void);
-
 #endif

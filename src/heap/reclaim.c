@@ -201,8 +201,6 @@ void heap_close(void)
 {
 	int saved = errno;
 
-	/* Gives all pages back first: free blocks then go without. */
-	heap_trim(0);
 	hp_lock(HP_LOCK_heap);
 	map_close();
 	cache_close();

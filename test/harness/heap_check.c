@@ -6,7 +6,6 @@
 #include "heap/cache.h"
 #include "heap/limits.h"
 #include "heap/map.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "heap/shards.h"
 #include "pin/pin.h"
@@ -67,18 +66,16 @@ void heap_stats(size_t *ret_live, size_t *ret_kept)
 	hp_unlock(HP_LOCK_heap);
 }
 
-static void add_pinned(struct block *block, void *arg)
-{
-	if (block_pin(block) == BLOCK_PINNED)
-		*(size_t *)arg += block->room;
-}
-
 int pin_check(void)
 {
 	size_t sum = 0;
 
 	hp_lock(HP_LOCK_pin);
-	heap_each(add_pinned, &sum);
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = map_newest(); at != NULL; at = at->before)
+		if (block_pin(at) == BLOCK_PINNED)
+			sum += at->room;
+	hp_unlock(HP_LOCK_heap);
 	size_t now = pin_bytes();
 	hp_unlock(HP_LOCK_pin);
 	/* What the driver would not unpin is counted, too. */

@@ -101,6 +101,8 @@ TEST(a_block_in_use_keeps_what_it_uses)
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(other == block + 8 * MIB);
 	memset(other, 'z', MIB);
+	CHECK(heap_holds(block + 8 * MIB - 1) && !heap_holds(other));
+	CHECK_EQ(heap_free(other), -EINVAL);
 	CHECK_EQ(heap_free(block), 0);
 	CHECK(!is_mapped(block) && !is_mapped(block + 8 * MIB - 1));
 	CHECK(all_are(other, MIB, 'z'));
