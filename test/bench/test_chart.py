@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_chart.py - tests the picture of chart.py, and the pages that publish.py writes.
 
-Nothing of the picture may be cut off, whatever the device is called.  That it shows every figure is
+Nothing of the picture may be cut off, also with a long name of a device.  That it shows every figure is
 in doc/copies.svg, which `publish.py --check` makes again.
 """
 
