@@ -47,9 +47,10 @@ bool child_start(struct child *ret, unsigned mib_most, void (*body)(void *arg), 
 	return false;
 }
 
-void child_end(struct child *child)
+int child_end(struct child *child)
 {
 	(void)child;
+	return -1;
 }
 
 static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,

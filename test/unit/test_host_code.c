@@ -73,9 +73,7 @@ static size_t steps_of(shape_fn shape, size_t depth, int count)
 	}
 	steps = 0;
 	free(icicle_of(&profile));
-	host_code_sum(&profile, &code);
-	for (size_t i = 0; i < code.function_count; i++)
-		host_code_look_closer(&code, code.order[i]);
+	host_code_sum(&profile, NULL, NULL, &code);
 	profile_close(&profile);
 	return steps;
 }
@@ -163,13 +161,10 @@ TEST(line_and_caller_of_most)
 	add(&profile, (const int[]){ 4, 1 }, 2, 1000);
 	for (size_t i = 0; i < 4; i++)
 		profile.samples[i].frames.items[0].line = i == 1 || i == 3 ? "a.c:7" : "a.c:5";
-	host_code_sum(&profile, &code);
+	host_code_sum(&profile, NULL, NULL, &code);
 	CHECK_EQ(code.function_count, 4);
 	CHECK(strcmp(code.order[1]->frame->function, "f1") == 0);
-	host_code_look_closer(&code, code.order[1]);
 	CHECK(strcmp(code.order[1]->line->line, "a.c:7") == 0);
-	CHECK_EQ(code.order[1]->line_count, 104);
-	CHECK_EQ(code.order[1]->caller_count, 10);
 	/* As many samples have no caller as have this one, or one more. */
 	static const struct {
 		int64_t lost;
@@ -177,8 +172,7 @@ TEST(line_and_caller_of_most)
 	} rows[] = { { 0, true }, { 10, true }, { 11, false }, { 100, false } };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		profile.samples[3].first_thread = rows[i].lost;
-		host_code_sum(&profile, &code);
-		host_code_look_closer(&code, code.order[1]);
+		host_code_sum(&profile, NULL, NULL, &code);
 		if (!CHECK((code.order[1]->caller != NULL) == rows[i].is_known))
 			printf("# row %zu\n", i);
 		if (code.order[1]->caller != NULL)

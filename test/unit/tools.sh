@@ -310,7 +310,7 @@ print(len(rows), \"ok\" if all(row[\"value\"] == row[\"default\"] for row in row
 HOTPIN_STAGE=$'a"\\\x01\xff\xc3\xa9\xe2\x80\xae' expect "JSON of anything" 0 '^ok$' bash -c '"$1" env --json | python3 -c "
 import json, sys
 stage = [row for row in json.load(sys.stdin)[\"options\"] if row[\"name\"] == \"HOTPIN_STAGE\"]
-print(\"ok\" if stage[0][\"value\"] == \"a\\\"\\\\\\x01\\ufffd\\u00e9\\ufffd\\ufffd\\ufffd\" else stage)"' - "$hotpin"
+print(\"ok\" if stage[0][\"value\"] == \"a\\\"\\\\\\\\x01\\\\xff\\u00e9\\\\xe2\\\\x80\\\\xae\" else stage)"' - "$hotpin"
 HOTPIN_PIN=0 expect "value in force" 0 '^HOTPIN_PIN=0  \(set here\)$' "$hotpin" env
 HOTPIN_PIN=x expect "bad value" 0 "cannot read 'x' \(expected 0\|1\), keeping '1'" "$hotpin" env
 

@@ -10,15 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
-	const struct profile_frame *frame;
-	int64_t samples;
-};
-
 /* The functions on the stacks of copies and launches, by by_caller(). */
 struct callers {
 	const struct profile_frame **items;
 	size_t count;
+	bool is_python; /* the program runs Python */
 };
 
 static int by_text(const char *a, const char *b)
@@ -121,10 +117,11 @@ static const struct profile_frame *without_calls(const struct callers *callers,
 }
 
 /* Returns the frame that a sample counts for; NULL if no frame is the program's. */
-static const struct profile_frame *own_frame(const struct profile *profile, bool is_python,
-					     const struct callers *callers,
-					     const struct profile_frames *frames)
+static const struct profile_frame *own_frame(const struct profile *profile,
+					     const struct profile_frames *frames, const void *arg)
 {
+	const struct callers *callers = arg;
+
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
 
@@ -133,7 +130,7 @@ static const struct profile_frame *own_frame(const struct profile *profile, bool
 		if (is_foreign(profile, frame))
 			return NULL;
 		if (!names_is_libc(profile, frame) &&
-		    !(is_python && advice_is_installed(profile, frame)))
+		    !(callers->is_python && advice_is_installed(profile, frame)))
 			return without_calls(callers, frames, i);
 	}
 	return NULL;
@@ -149,15 +146,6 @@ static bool has_lost_caller(const struct profile *profile, const struct profile_
 	return frames->count > 0;
 }
 
-static int by_line(const void *left, const void *right)
-{
-	const struct profile_frame *a = ((const struct entry *)left)->frame,
-				   *b = ((const struct entry *)right)->frame;
-	int order = by_function(a, b);
-
-	return order != 0 ? order : by_text(a->line, b->line);
-}
-
 static int by_time(const void *left, const void *right)
 {
 	const struct advice_function *a = left, *b = right;
@@ -169,44 +157,19 @@ static int by_time(const void *left, const void *right)
 	return by_function(a->frame, b->frame);
 }
 
-static size_t collect(const struct profile *profile, bool is_python, struct entry *entries)
+static void add_functions(const struct profile *profile, struct advice_host *host)
 {
 	struct callers callers = find_callers(profile);
-	size_t count = 0;
+	struct host_code code;
 
-	for (size_t i = 0; i < profile->sample_count; i++) {
-		const struct profile_sample *sample = &profile->samples[i];
-		int64_t samples = host_code_samples(sample);
-		const struct profile_frame *frame =
-			own_frame(profile, is_python, &callers, &sample->frames);
-
-		if (samples > 0 && frame != NULL)
-			entries[count++] = (struct entry){ frame, samples };
-	}
+	callers.is_python = host->is_python;
+	/* The memory of a profile grows; its data stay as they are. */
+	host_code_sum((struct profile *)profile, own_frame, &callers, &code);
+	for (size_t i = 0; i < code.function_count && code.order[i]->self > 0; i++)
+		host->items[host->count++] =
+			(struct advice_function){ .frame = code.order[i]->line,
+						  .samples = code.order[i]->self };
 	free(callers.items);
-	return count;
-}
-
-/* Sums up entries, which are sorted by function and line. */
-static void add_up(const struct entry *entries, size_t count, struct advice_host *host)
-{
-	int64_t line = 0, most = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool is_first = i == 0 || by_function(entries[i].frame, entries[i - 1].frame) != 0;
-
-		host->count += is_first;
-		most = is_first ? 0 : most;
-		struct advice_function *function = &host->items[host->count - 1];
-		line = !is_first && by_line(&entries[i], &entries[i - 1]) == 0
-			       ? profile_add(line, entries[i].samples)
-			       : entries[i].samples;
-		if (line > most) {
-			most = line;
-			function->frame = entries[i].frame;
-		}
-		function->samples = profile_add(function->samples, entries[i].samples);
-	}
 }
 
 /* Returns the wall time of host code that sampling may have seen, at most. */
@@ -277,21 +240,15 @@ static void add_python(const struct profile *profile, struct advice_host *host)
 
 void advice_host_read(const struct profile *profile, struct advice_host *ret)
 {
-	struct entry *entries = calloc(profile->sample_count + 1, sizeof(*entries));
-
 	*ret = (struct advice_host){ .is_python = advice_runs_python(profile) };
 	ret->items = calloc(profile->sample_count + profile->python_count + 2, sizeof(*ret->items));
-	if (entries != NULL && ret->items != NULL) {
-		size_t count = collect(profile, ret->is_python, entries);
-
-		qsort(entries, count, sizeof(*entries), by_line);
-		add_up(entries, count, ret);
-		set_times(profile, ret);
-		ret->before_ns = before_cuda(profile);
-		if (ret->is_python)
-			add_python(profile, ret);
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_time);
-		ret->is_sampled = profile->sample_count > 0 || ret->is_python;
-	}
-	free(entries);
+	if (ret->items == NULL)
+		return;
+	add_functions(profile, ret);
+	set_times(profile, ret);
+	ret->before_ns = before_cuda(profile);
+	if (ret->is_python)
+		add_python(profile, ret);
+	qsort(ret->items, ret->count, sizeof(*ret->items), by_time);
+	ret->is_sampled = profile->sample_count > 0 || ret->is_python;
 }

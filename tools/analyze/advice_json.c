@@ -4,12 +4,9 @@
 #include "analyze/advice_json.h"
 #include "profile/texts.h"
 
-/* File names need not be UTF-8. */
 static json_t *text(const char *value)
 {
-	json_t *made = value[0] != '\0' ? json_string(value) : json_null();
-
-	return made != NULL ? made : json_string(text_name(value, ADVICE_TEXT));
+	return text_json(value[0] != '\0' ? value : NULL);
 }
 
 json_t *advice_json(const struct profile *profile, const struct advice *advice)

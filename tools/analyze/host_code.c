@@ -61,7 +61,8 @@ int64_t host_code_samples(const struct profile_sample *sample)
 	return count > 0 ? count : 0;
 }
 
-static void collect(struct profile *profile, struct host_code *code)
+static void collect(struct profile *profile, host_code_pick pick, const void *arg,
+		    struct host_code *code)
 {
 	size_t most = 0;
 
@@ -70,13 +71,19 @@ static void collect(struct profile *profile, struct host_code *code)
 	code->entries = profile_allocate(profile, most, sizeof(*code->entries));
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
+		const struct profile_frames *frames = &sample->frames;
+		const struct profile_frame *leaf =
+			pick != NULL ? pick(profile, frames, arg) : frames->items;
 
 		code->all = profile_add(code->all, host_code_samples(sample));
-		for (size_t j = 0; j < sample->frames.count; j++)
+		if (leaf == NULL)
+			continue;
+		for (const struct profile_frame *frame = leaf;
+		     frame < frames->items + frames->count; frame++)
 			code->entries[code->entry_count++] = (struct host_entry){
-				.frame = &sample->frames.items[j],
+				.frame = frame,
 				.count = host_code_samples(sample),
-				.leaf = j == 0,
+				.leaf = frame == leaf,
 			};
 	}
 }
@@ -118,111 +125,91 @@ static void sum_up(struct host_code *code)
 	}
 }
 
-/* Groups the leaves of the samples by function, each group in the order of the samples. */
-static void collect_leaves(struct profile *profile, struct host_code *code)
-{
-	size_t at = 0;
-
-	code->leaves = profile_allocate(profile, profile->sample_count, sizeof(*code->leaves));
-	for (size_t i = 0; i < code->entry_count; i++)
-		if (code->entries[i].leaf)
-			code->functions[code->entries[i].function].leaf_count++;
-	for (size_t i = 0; i < code->function_count; i++) {
-		code->functions[i].leaves = code->leaves + at;
-		at += code->functions[i].leaf_count;
-		code->functions[i].leaf_count = 0;
-	}
-	for (size_t i = 0; i < code->entry_count; i++) {
-		struct host_function *function = &code->functions[code->entries[i].function];
-
-		if (code->entries[i].leaf)
-			function->leaves[function->leaf_count++] = &code->entries[i];
-	}
-}
-
 static int by_line(const void *left, const void *right)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
-	int order = strcmp(a->frame->line, b->frame->line);
 
-	return order != 0 ? order : (a > b) - (a < b);
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return strcmp(a->frame->line != NULL ? a->frame->line : "",
+		      b->frame->line != NULL ? b->frame->line : "");
 }
 
-/* Sorts leaves that have callers; the caller is the next entry. */
+/* The caller is the next entry. */
 static int by_caller(const void *left, const void *right)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
 
-	if (a[1].function != b[1].function)
-		return a[1].function < b[1].function ? -1 : 1;
-	return (a > b) - (a < b);
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a[1].function > b[1].function) - (a[1].function < b[1].function);
 }
 
-/*
- * Sorts `count` leaves by `compare`, which breaks ties by their order, and sums up the groups that
- * `is_same` forms.  Returns the first leaf of the group with the largest sum; of equal ones, the
- * earlier.  NULL: there is none.
- */
-static const struct host_entry *largest(
-	const struct host_entry **leaves, size_t count, int (*compare)(const void *, const void *),
-	bool (*is_same)(const struct host_entry *, const struct host_entry *), int64_t *ret_sum)
-{
-	const struct host_entry *found = NULL;
+/* Leaves of one function that `compare` calls equal. */
+struct group {
+	const struct host_entry *first;
+	int64_t sum;
+};
 
-	*ret_sum = 0;
+/* Writes the group with the largest sum of each function; of equal ones, the earliest. */
+static void find_largest(const struct host_entry **leaves, size_t count,
+			 int (*compare)(const void *, const void *), struct group *ret)
+{
 	if (count > 0)
 		qsort(leaves, count, sizeof(*leaves), compare);
-	for (size_t first = 0, next; first < count; first = next) {
-		int64_t sum = 0;
+	for (size_t i = 0, next; i < count; i = next) {
+		struct group group = { leaves[i], 0 }, *largest = &ret[leaves[i]->function];
 
-		for (next = first; next < count && is_same(leaves[first], leaves[next]); next++)
-			sum = profile_add(sum, leaves[next]->count);
-		if (sum > *ret_sum || (sum == *ret_sum && found != NULL && leaves[first] < found)) {
-			*ret_sum = sum;
-			found = leaves[first];
+		for (next = i; next < count && compare(&leaves[i], &leaves[next]) == 0; next++) {
+			group.first = leaves[next] < group.first ? leaves[next] : group.first;
+			group.sum = profile_add(group.sum, leaves[next]->count);
 		}
+		if (group.sum > largest->sum ||
+		    (group.sum == largest->sum && largest->first != NULL &&
+		     group.first < largest->first))
+			*largest = group;
 	}
-	return found;
 }
 
-static bool is_same_line(const struct host_entry *a, const struct host_entry *b)
+static void find_lines(struct profile *profile, struct host_code *code)
 {
-	return strcmp(a->frame->line, b->frame->line) == 0;
-}
-
-static bool is_same_caller(const struct host_entry *a, const struct host_entry *b)
-{
-	return a[1].function == b[1].function;
-}
-
-void host_code_look_closer(const struct host_code *code, struct host_function *function)
-{
-	const struct host_entry *end = code->entries + code->entry_count;
-	const struct host_entry **chosen = calloc(function->leaf_count + 1, sizeof(*chosen));
+	const struct host_entry **leaves =
+		profile_allocate(profile, profile->sample_count, sizeof(*leaves));
+	struct group *lines = profile_allocate(profile, code->function_count, sizeof(*lines));
 	size_t count = 0;
-	int64_t lost = 0; /* samples without a caller */
 
-	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++)
-		if (function->leaves[i]->frame->line != NULL)
-			chosen[count++] = function->leaves[i];
-	const struct host_entry *line =
-		largest(chosen, count, by_line, is_same_line, &function->line_count);
-	function->line = line != NULL ? line->frame : NULL;
-	count = 0;
-	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++) {
-		if (function->leaves[i] + 1 < end && !function->leaves[i][1].leaf)
-			chosen[count++] = function->leaves[i];
-		else
-			lost = profile_add(lost, function->leaves[i]->count);
+	for (size_t i = 0; i < code->entry_count; i++)
+		if (code->entries[i].leaf)
+			leaves[count++] = &code->entries[i];
+	find_largest(leaves, count, by_line, lines);
+	for (size_t i = 0; i < code->function_count; i++)
+		if (lines[i].first != NULL)
+			code->functions[i].line = lines[i].first->frame;
+}
+
+/* A caller that is known for few samples says nothing about the others. */
+static void find_callers(struct profile *profile, struct host_code *code)
+{
+	const struct host_entry **leaves =
+		profile_allocate(profile, profile->sample_count, sizeof(*leaves));
+	struct group *callers = profile_allocate(profile, code->function_count, sizeof(*callers));
+	int64_t *lost = profile_allocate(profile, code->function_count, sizeof(*lost));
+	size_t count = 0;
+
+	for (size_t i = 0; i < code->entry_count; i++) {
+		const struct host_entry *entry = &code->entries[i];
+
+		if (entry->leaf && i + 1 < code->entry_count && !entry[1].leaf)
+			leaves[count++] = entry;
+		else if (entry->leaf)
+			lost[entry->function] = profile_add(lost[entry->function], entry->count);
 	}
-	const struct host_entry *called =
-		largest(chosen, count, by_caller, is_same_caller, &function->caller_count);
-	/* A caller that is known for few samples says nothing about the others. */
-	function->caller =
-		called != NULL && function->caller_count >= lost ? called[1].frame : NULL;
-	free(chosen);
+	find_largest(leaves, count, by_caller, callers);
+	for (size_t i = 0; i < code->function_count; i++)
+		if (callers[i].first != NULL && callers[i].sum >= lost[i])
+			code->functions[i].caller = callers[i].first[1].frame;
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
@@ -251,17 +238,17 @@ int64_t host_code_ns(const struct profile *profile, int64_t samples)
 	return ns < INT64_MAX ? (int64_t)ns : UNKNOWN;
 }
 
-void host_code_sum(struct profile *profile, struct host_code *ret)
+void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg,
+		   struct host_code *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	collect(profile, ret);
+	collect(profile, pick, arg, ret);
 	number_functions(profile, ret);
 	sum_up(ret);
-	collect_leaves(profile, ret);
+	find_lines(profile, ret);
+	find_callers(profile, ret);
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];
 	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, profile);
-	while (ret->own_count < ret->function_count && ret->order[ret->own_count]->self > 0)
-		ret->own_count++;
 }

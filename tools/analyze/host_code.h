@@ -15,30 +15,30 @@ struct host_entry {
 };
 
 struct host_function {
-	const struct profile_frame *frame;             /* one with a name, or any one of the file */
-	int64_t self, total, line_count, caller_count; /* samples */
-	const struct profile_frame *line, *caller;     /* with most own samples; NULL: none */
-	const struct host_entry **leaves;              /* of its own samples */
-	size_t leaf_count;
+	const struct profile_frame *frame; /* one with a name, or any one of the file */
+	int64_t self, total;               /* samples */
+	/* With most own samples.  NULL: none; no caller if more samples have none. */
+	const struct profile_frame *line, *caller;
 };
 
 struct host_code {
-	struct host_entry *entries; /* of all samples, leaf first */
-	const struct host_entry **leaves;
+	struct host_entry *entries;               /* of all samples, leaf first */
 	struct host_function *functions, **order; /* order: most own samples first */
 	size_t entry_count, function_count;
-	size_t own_count; /* functions with own samples: the first ones of `order` */
-	int64_t all;      /* samples */
+	int64_t all; /* samples */
 };
 
-/* Sums up the samples.  The lists are the profile's. */
-void host_code_sum(struct profile *profile, struct host_code *ret);
+/* Returns the frame that a sample counts for; NULL: it does not count. */
+typedef const struct profile_frame *(*host_code_pick)(const struct profile *profile,
+						      const struct profile_frames *frames,
+						      const void *arg);
 
 /*
- * Finds the line with most of a function's samples, and the caller in most of them; no caller if
- * more samples have none.
+ * Sums up the samples.  `pick` chooses the leaf of each; NULL: its innermost frame.  The lists are
+ * the profile's.
  */
-void host_code_look_closer(const struct host_code *code, struct host_function *function);
+void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg,
+		   struct host_code *ret);
 
 /*
  * Writes the function's name as names_place_short() does, or the name of the file that has the

@@ -7,21 +7,20 @@
  */
 #include "cmd/doctor.h"
 #include "cmd/commands.h"
-#include "system/messages.h"
-#include "show/layout.h"
 #include "launch/library.h"
 #include "launch/writable.h"
+#include "show/layout.h"
+#include "system/child.h"
+#include "system/messages.h"
 #include "base/options.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,52 +65,70 @@ void doctor_uses_no_device(void)
 	no_device = true;
 }
 
-const char *doctor_path(const char *path)
+/* Opens a file of this machine, or one below the folder of a test. */
+static FILE *open_fact(const char *path)
 {
-	static char full[PATH_MAX];
 	const char *root = getenv("_HOTPIN_ROOT");
+	char full[PATH_MAX];
 
-	if (root == NULL)
-		return path;
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	return full;
+	snprintf(full, sizeof(full), "%s%s", root != NULL ? root : "", path);
+	return fopen(full, "re");
+}
+
+bool doctor_line(const char *path, char *ret, int room)
+{
+	FILE *file = open_fact(path);
+
+	if (file == NULL)
+		return false;
+	bool got = fgets(ret, room, file) != NULL;
+	fclose(file);
+	if (got)
+		ret[strcspn(ret, "\n")] = '\0';
+	return got;
+}
+
+uint64_t doctor_field(const char *path, const char *name)
+{
+	FILE *file = open_fact(path);
+	char line[256];
+	uint64_t value = 0;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = strtoull(line + strlen(name), NULL, 10);
+	if (file != NULL)
+		fclose(file);
+	return value;
+}
+
+/* Takes the finding that a child has printed. */
+static void adopt(const char *line)
+{
+	print_finding(line);
+	for (enum verdict verdict = worst + 1; verdict <= FAILS; verdict++)
+		if (strncmp(line, words[verdict], strlen(words[verdict])) == 0)
+			worst = verdict;
 }
 
 /* Passes the child's complete lines on.  False if the child is silent for too long. */
 static bool relay(int fd, unsigned seconds)
 {
 	struct pollfd source = { .fd = fd, .events = POLLIN };
-	char line[4096];
+	char text[1 << 16], *rest = text, *line;
 	size_t used = 0;
+	ssize_t bytes;
 
-	for (;;) {
-		int ready = poll(&source, 1, (int)seconds * 1000);
-		if (ready < 0 && errno == EINTR)
-			continue;
-		if (ready <= 0)
-			return false;
-
-		ssize_t bytes = read(fd, line + used, sizeof(line) - 1 - used);
-		if (bytes <= 0)
-			return true;
-		used += (size_t)bytes;
-		line[used] = '\0';
-
-		char *start = line, *end;
-		while ((end = strchr(start, '\n')) != NULL) {
-			*end = '\0';
-			print_finding(start);
-			for (enum verdict verdict = WORKS; verdict <= FAILS; verdict++)
-				if (strncmp(start, words[verdict], strlen(words[verdict])) == 0 &&
-				    verdict > worst)
-					worst = verdict;
-			start = end + 1;
-		}
-		used = strlen(start);
-		memmove(line, start, used);
-		if (used == sizeof(line) - 1)
-			used = 0; /* no finding is that long */
-	}
+	do {
+		bytes = poll(&source, 1, (int)seconds * 1000) > 0
+				? read(fd, text + used, sizeof(text) - 1 - used)
+				: -1;
+		used += bytes > 0 ? (size_t)bytes : 0;
+	} while (bytes > 0);
+	text[used] = '\0';
+	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL)
+		adopt(line);
+	return bytes == 0;
 }
 
 static void judge_end(const char *what, int status)
@@ -124,44 +141,31 @@ static void judge_end(const char *what, int status)
 			    WEXITSTATUS(status));
 }
 
+static void call(void *arg)
+{
+	void (*const *look)(void) = arg;
+
+	(*look)();
+}
+
 /*
  * Calls `look` in a child process, because `look` may crash or hang.  A crash, or no line for
  * `seconds`, is a finding under `what`.  The child's findings count as ours.
  */
 static void find_apart(const char *what, unsigned seconds, void (*look)(void))
 {
-	int ends[2], status;
+	struct child child;
 
-	fflush(stdout);
-	if (pipe(ends) < 0) {
-		doctor_find(LIMITS, what, "not checked: cannot make a pipe (%m)");
-		return;
-	}
-	pid_t child = fork();
-	if (child == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		look();
-		fflush(stdout);
-		_exit(0);
-	}
-	if (child < 0)
+	if (!child_start(&child, 0, call, &look)) {
 		doctor_find(LIMITS, what, "not checked: cannot start a process (%m)");
-	close(ends[1]);
-	if (child < 0) {
-		close(ends[0]);
-		return;
-	}
-	if (relay(ends[0], seconds)) {
-		if (waitpid(child, &status, 0) == child)
-			judge_end(what, status);
+	} else if (relay(fileno(child.answers), seconds)) {
+		judge_end(what, child_end(&child));
 	} else {
 		doctor_find(FAILS, what, "hangs when checked: no answer for %u s", seconds);
 		/* A process blocked inside the kernel may never end, so it is not waited for. */
-		kill(child, SIGKILL);
+		kill(child.pid, SIGKILL);
+		fclose(child.answers);
 	}
-	close(ends[0]);
 }
 
 static bool is_option(const char *entry)
@@ -173,24 +177,16 @@ static bool is_option(const char *entry)
  * Restarts hotpin with the library preloaded, as `hotpin run` would.  The user's options are
  * removed because look_for_bad_options() judges them.
  */
-static void load_into_ourselves(const char *library)
+static void load_into_ourselves(void *library)
 {
 	static char *const look[] = { (char *)"hotpin", (char *)"doctor", (char *)"--loaded",
 				      NULL };
-	char name[64];
+	char **kept = environ;
 
-	for (char **at = environ; *at != NULL;) {
-		size_t length = strcspn(*at, "=");
-
-		/* unsetenv() does not remove an entry without "=". */
-		if (is_option(*at) && (*at)[length] == '=' && length < sizeof(name)) {
-			snprintf(name, sizeof(name), "%.*s", (int)length, *at);
-			unsetenv(name);
-			at = environ;
-		} else {
-			at++;
-		}
-	}
+	for (char **at = environ; *at != NULL; at++)
+		if (!is_option(*at))
+			*kept++ = *at;
+	*kept = NULL;
 	setenv("LD_PRELOAD", library, 1);
 	dup2(STDOUT_FILENO, STDERR_FILENO);
 	execv("/proc/self/exe", look);
@@ -207,40 +203,22 @@ static int say_loaded(void)
 
 static void look_at_library(void)
 {
-	char path[PATH_MAX], said[512] = "";
-	int ends[2], status = -1;
+	char path[PATH_MAX], said[512];
+	struct child child;
 
 	/* library_find() explains on stderr, in more text than a finding has room for. */
 	if (library_find(NULL, path, sizeof(path)) < 0) {
 		doctor_find(FAILS, "library", "not usable; see above");
 		return;
 	}
-	if (pipe(ends) < 0) {
-		doctor_find(LIMITS, "library", "%s, not checked: cannot make a pipe (%m)", path);
-		return;
-	}
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		load_into_ourselves(path);
-	}
-	if (child < 0)
+	if (!child_start(&child, 0, load_into_ourselves, path)) {
 		doctor_find(LIMITS, "library", "%s, not checked: cannot start a process (%m)",
 			    path);
-	close(ends[1]);
-	size_t used = 0;
-	for (ssize_t bytes; used < sizeof(said) - 1; used += (size_t)bytes) {
-		bytes = read(ends[0], said + used, sizeof(said) - 1 - used);
-		if (bytes <= 0)
-			break;
-	}
-	close(ends[0]);
-	if (child < 0)
 		return;
-	waitpid(child, &status, 0);
+	}
+	said[fread(said, 1, sizeof(said) - 1, child.answers)] = '\0';
 	said[strcspn(said, "\n")] = '\0';
+	int status = child_end(&child);
 	if (status != 0)
 		doctor_find(FAILS, "library", "%s does not load into programs: %s", path,
 			    said[0] != '\0'       ? said
@@ -252,41 +230,27 @@ static void look_at_library(void)
 		doctor_find(LIMITS, "library", "it says: %s", said);
 }
 
-/* Returns the environment without a log level that would hide warnings. */
-static char **options_to_judge(void)
-{
-	static const char log[] = "HOTPIN_LOG=";
-	size_t count = 0, used = 0;
-	hp_word_t level;
-
-	while (environ[count] != NULL)
-		count++;
-	char **entries = calloc(count + 1, sizeof(*entries));
-	for (size_t i = 0; entries != NULL && i < count; i++)
-		if (strncmp(environ[i], log, sizeof(log) - 1) != 0 ||
-		    hp_parse_word(environ[i] + sizeof(log) - 1, "error|warn|info|debug", &level) <
-			    0)
-			entries[used++] = environ[i];
-	return entries;
-}
-
 /*
  * Reads the options as the library does, and reports its warnings as findings.  They limit but do
  * not fail: a bad option takes its default.
  */
 static void look_for_bad_options(void)
 {
-	char **entries = options_to_judge(), line[1024];
+	const char *level = getenv("HOTPIN_LOG");
 	int ends[2], before = dup(STDERR_FILENO);
+	char line[1024];
+	hp_word_t word;
 
+	/* A log level may hide warnings. */
+	if (level != NULL && hp_parse_word(level, "error|warn|info|debug", &word) == 0)
+		unsetenv("HOTPIN_LOG");
 	/* Warnings that do not fit into the pipe are dropped. */
-	if (entries == NULL || before < 0 || pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
+	if (before < 0 || pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
 		hp_options_load(environ);
-		free(entries);
 		return;
 	}
 	dup2(ends[1], STDERR_FILENO);
-	hp_options_load(entries);
+	hp_options_load(environ);
 	dup2(before, STDERR_FILENO);
 	close(before);
 	close(ends[1]);
@@ -299,35 +263,26 @@ static void look_for_bad_options(void)
 	}
 	if (said != NULL)
 		fclose(said);
-	free(entries);
 }
 
-static void look_at_files(void)
+static void look_at_file(const char *option, const char *file, enum writable_way way,
+			 const char *loss)
 {
-	int error =
-		hp_options->out[0] != '\0' ? writable_try(hp_options->out, WRITABLE_REPLACE) : 0;
+	int error = file[0] != '\0' ? writable_try(file, way) : 0;
 
 	if (error < 0)
-		doctor_find(
-			LIMITS, "options",
-			"HOTPIN_OUT=%s cannot be written (%s), so `hotpin run` starts no program; "
-			"name another file",
-			hp_options->out, strerror(-error));
-	error = hp_options->log_file[0] != '\0'
-			? writable_try(hp_options->log_file, WRITABLE_APPEND)
-			: 0;
-	if (error < 0)
-		doctor_find(
-			LIMITS, "options",
-			"HOTPIN_LOG_FILE=%s cannot be written (%s), so messages go to stderr; name "
-			"another file",
-			hp_options->log_file, strerror(-error));
+		doctor_find(LIMITS, "options",
+			    "%s=%s cannot be written (%s), so %s; name another file", option, file,
+			    strerror(-error), loss);
 }
 
 static void look_at_options(void)
 {
 	look_for_bad_options();
-	look_at_files();
+	look_at_file("HOTPIN_OUT", hp_options->out, WRITABLE_REPLACE,
+		     "`hotpin run` starts no program");
+	look_at_file("HOTPIN_LOG_FILE", hp_options->log_file, WRITABLE_APPEND,
+		     "messages go to stderr");
 	if (!hp_options->enable)
 		doctor_find(FAILS, "options", "HOTPIN=0 is set, so hotpin does nothing; unset it");
 	else if (!hp_options->pin)

@@ -4,6 +4,9 @@
 #ifndef HP_TOOLS_CMD_DOCTOR_H
 #define HP_TOOLS_CMD_DOCTOR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum verdict {
 	WORKS,  /* "ok" */
 	LIMITS, /* works, but something is slower or left out */
@@ -15,10 +18,11 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Returns the path of a file of /proc, /sys or /etc; tests may name a folder that precedes it.
- * Valid until the next call.
+ * Read a file of /proc, /sys or /etc: its first line, or the number of a line "Name:  number".
+ * False or 0: there is none.
  */
-const char *doctor_path(const char *path);
+bool doctor_line(const char *path, char *ret, int room);
+uint64_t doctor_field(const char *path, const char *name);
 
 /* Says that the program seems to use no device, so that hotpin can only profile it. */
 void doctor_uses_no_device(void);

@@ -11,7 +11,6 @@
 #define __CUDA_API_VERSION_INTERNAL /* names as in driver.def */
 #include <cuda.h>
 #include <dlfcn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +24,16 @@ static const char *path_of(void *symbol)
 	return dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "?";
 }
 
-/* Returns the version that the kernel module states, like "580.159.04"; "" if there is none. */
+/* Writes the version that the kernel module states, like "580.159.04"; "" if there is none. */
 static void module_version(char *ret, size_t room)
 {
 	char line[256] = "";
-	FILE *file = fopen(doctor_path("/proc/driver/nvidia/version"), "re");
 
 	ret[0] = '\0';
-	if (file == NULL)
-		return;
-	if (fgets(line, sizeof(line), file) != NULL) {
-		for (char *word = strtok(line, " \t\n"); word != NULL; word = strtok(NULL, " \t\n"))
-			if (word[strspn(word, "0123456789.")] == '\0' && strchr(word, '.') != NULL)
-				snprintf(ret, room, "%s", word);
-	}
-	fclose(file);
+	doctor_line("/proc/driver/nvidia/version", line, sizeof(line));
+	for (char *word = strtok(line, " \t"); word != NULL; word = strtok(NULL, " \t"))
+		if (word[strspn(word, "0123456789.")] == '\0' && strchr(word, '.') != NULL)
+			snprintf(ret, room, "%s", word);
 }
 
 static const char *advice(CUresult result)
@@ -187,21 +181,6 @@ static int driver_version(void)
 	return version;
 }
 
-/* Returns -1 if unknown. */
-static int profiling_restricted(void)
-{
-	FILE *file = fopen(doctor_path("/proc/driver/nvidia/params"), "re");
-	char line[256];
-	int restricted = -1;
-
-	if (file == NULL)
-		return -1;
-	while (fgets(line, sizeof(line), file) != NULL)
-		sscanf(line, "RmProfilingAdminOnly: %d", &restricted);
-	fclose(file);
-	return restricted;
-}
-
 void doctor_cupti(void)
 {
 	char why[256];
@@ -226,7 +205,7 @@ void doctor_cupti(void)
 		return;
 	}
 	doctor_find(WORKS, "cupti", "version %u, %s", version, path_of((void *)get_version));
-	if (profiling_restricted() == 1)
+	if (doctor_field("/proc/driver/nvidia/params", "RmProfilingAdminOnly:") == 1)
 		doctor_find(
 			LIMITS, "cupti",
 			"NVreg_RestrictProfilingToAdminUsers=1, so CUPTI may refuse and profiles "

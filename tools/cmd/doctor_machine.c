@@ -22,40 +22,11 @@
 /* A CUDA program has some dozens of files open. */
 #define FILES_LEAST 256
 
-static bool read_line(const char *path, char *ret, int room)
-{
-	FILE *file = fopen(doctor_path(path), "re");
-
-	if (file == NULL)
-		return false;
-	bool got = fgets(ret, room, file) != NULL;
-	fclose(file);
-	if (got)
-		ret[strcspn(ret, "\n")] = '\0';
-	return got;
-}
-
-/* Returns the number of a "Name:   number" line of a /proc file, 0 if there is none. */
-static uint64_t read_field(const char *path, const char *name)
-{
-	FILE *file = fopen(doctor_path(path), "re");
-	char line[256];
-	uint64_t value = 0;
-
-	if (file == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, name, strlen(name)) == 0)
-			value = strtoull(line + strlen(name), NULL, 10);
-	fclose(file);
-	return value;
-}
-
 static void look_at_huge_pages(void)
 {
 	char line[256];
 
-	if (!read_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
+	if (!doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
 		return;
 	if (strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",
@@ -73,15 +44,15 @@ static uint64_t cgroup_limit(void)
 	uint64_t limit = UINT64_MAX;
 
 	/* With cgroup v1, a container sees its own group at the root. */
-	if (read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", line, sizeof(line)))
+	if (doctor_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", line, sizeof(line)))
 		limit = strtoull(line, NULL, 10);
-	if (!read_line("/proc/self/cgroup", line, sizeof(line)) ||
+	if (!doctor_line("/proc/self/cgroup", line, sizeof(line)) ||
 	    (own = strstr(line, "0::")) == NULL)
 		return limit;
 	for (own += 3;; *strrchr(own, '/') = '\0') {
 		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", own);
 		char value[64];
-		if (read_line(path, value, sizeof(value)) && value[0] != 'm') {
+		if (doctor_line(path, value, sizeof(value)) && value[0] != 'm') {
 			uint64_t bytes = strtoull(value, NULL, 10);
 			limit = bytes < limit ? bytes : limit;
 		}
@@ -92,8 +63,8 @@ static uint64_t cgroup_limit(void)
 
 static void look_at_memory(void)
 {
-	uint64_t total = read_field("/proc/meminfo", "MemTotal:") << 10;
-	uint64_t available = read_field("/proc/meminfo", "MemAvailable:") << 10;
+	uint64_t total = doctor_field("/proc/meminfo", "MemTotal:") << 10;
+	uint64_t available = doctor_field("/proc/meminfo", "MemAvailable:") << 10;
 	uint64_t group = cgroup_limit();
 
 	if (total == 0)
@@ -107,7 +78,7 @@ static void look_at_memory(void)
 			    total >> 20, available >> 20);
 
 	char line[64];
-	if (read_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
+	if (doctor_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
 		doctor_find(
 			LIMITS, "overcommit",
 			"vm.overcommit_memory is 2, which limits address space, so no buffer is "
@@ -147,25 +118,19 @@ static void look_at_counts(void)
 			    (uint64_t)limit.rlim_cur);
 }
 
-static void look_at_kind(void)
+static void look_at_kernel(void)
 {
 	char line[256];
 
-	if (read_line("/proc/sys/kernel/osrelease", line, sizeof(line)) &&
-	    (strstr(line, "microsoft") != NULL || strstr(line, "WSL") != NULL))
+	if (!doctor_line("/proc/sys/kernel/osrelease", line, sizeof(line)))
+		return;
+	if (strstr(line, "microsoft") != NULL || strstr(line, "WSL") != NULL)
 		doctor_find(
 			LIMITS, "wsl",
 			"%s: Windows limits pinned memory, so buffers may stay pageable; CUPTI may "
 			"refuse, and profiles then have no device times",
 			line);
-}
-
-static void look_at_release(void)
-{
-	char line[256];
-
-	if (read_line("/proc/sys/kernel/osrelease", line, sizeof(line)) &&
-	    !hp_procfile_fork_keeps_pins(line))
+	if (!hp_procfile_fork_keeps_pins(line))
 		doctor_find(LIMITS, "kernel",
 			    "Linux %s: before 5.9 a fork moves pinned pages away, so no buffer is "
 			    "pinned; large copies are staged",
@@ -195,7 +160,7 @@ static void look_at_preloads(void)
 				"%s replaces malloc(), so buffers are not pinned; remove it from "
 				"LD_PRELOAD",
 				mallocs[i]);
-	if (read_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
+	if (doctor_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
 		doctor_find(WORKS, "preloaded",
 			    "%s, by /etc/ld.so.preload: hotpin is loaded before it", line);
 }
@@ -228,7 +193,7 @@ void doctor_calls(void)
 	};
 	char refused[256] = "";
 
-	if (read_field("/proc/self/status", "Seccomp:") != 2)
+	if (doctor_field("/proc/self/status", "Seccomp:") != 2)
 		return;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		/* The kernel itself answers invalid or empty ranges with another error. */
@@ -249,8 +214,7 @@ void doctor_calls(void)
 
 void doctor_machine(void)
 {
-	look_at_kind();
-	look_at_release();
+	look_at_kernel();
 	look_at_huge_pages();
 	look_at_memory();
 	look_at_limit(RLIMIT_AS, "the address space (ulimit -v)");

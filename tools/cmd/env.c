@@ -9,55 +9,33 @@
 #include "show/layout.h"
 #include "profile/texts.h"
 #include "base/options.h"
-#include "base/units.h"
 
 #include <getopt.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Environment variables may hold bytes that are not UTF-8; each is written as U+FFFD. */
-static void json_string(const char *text)
+static void add_json(const struct hp_option_row *row, void *list)
 {
-	size_t length = strlen(text);
-
-	putchar('"');
-	for (size_t at = 0; at < length;) {
-		size_t bytes = units_printable(text + at, length - at);
-		unsigned char byte = (unsigned char)text[at];
-
-		if (bytes == 1 && (byte == '"' || byte == '\\'))
-			printf("\\%c", byte);
-		else if (bytes > 0)
-			fwrite(text + at, 1, bytes, stdout);
-		else if (byte < 0x20 || byte == 0x7f)
-			printf("\\u%04x", byte);
-		else
-			fputs("\\ufffd", stdout);
-		at += bytes > 0 ? bytes : 1;
-	}
-	putchar('"');
+	json_array_append_new(
+		list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "name", text_json(row->variable),
+				"type", text_json(row->type), "value", text_json(row->value),
+				"default", text_json(row->dflt), "accepts", text_json(row->accepts),
+				"help", text_json(row->help)));
 }
 
-static void json_member(const char *name, const char *text, const char *after)
+static void show_json_form(void)
 {
-	printf("\"%s\": ", name);
-	json_string(text);
-	fputs(after, stdout);
-}
+	json_t *list = json_array();
 
-static void show_json(const struct hp_option_row *row, void *arg)
-{
-	bool *first = arg;
-
-	fputs(*first ? "\n    {" : ",\n    {", stdout);
-	*first = false;
-	json_member("name", row->variable, ", ");
-	json_member("type", row->type, ", ");
-	json_member("value", row->value, ", ");
-	json_member("default", row->dflt, ", ");
-	json_member("accepts", row->accepts, ",\n     ");
-	json_member("help", row->help, "}");
+	hp_options_load(environ);
+	hp_options_each(add_json, list);
+	json_t *form = json_pack("{s:s,s:s,s:o}", "schema", "hotpin.options", "schema_version",
+				 "1.0", "options", list);
+	json_dumpf(form, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	putchar('\n');
+	json_decref(form);
 }
 
 /* A | would end the cell, even inside backquotes. */
@@ -116,16 +94,10 @@ int hotpin_env(int argc, char **argv)
 		return hotpin_misused("env");
 	}
 
-	bool first = true;
 	layout_start(NULL);
 	switch (form) {
 	case 'j':
-		hp_options_load(environ);
-		fputs("{\n  \"schema\": \"hotpin.options\",\n  \"schema_version\": \"1.0\",\n",
-		      stdout);
-		fputs("  \"options\": [", stdout);
-		hp_options_each(show_json, &first);
-		puts("\n  ]\n}");
+		show_json_form();
 		break;
 	case 'd':
 		hp_options_load(NULL);

@@ -413,7 +413,7 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 		if (option == 'o')
 			*ret_path = optarg;
 		else if (option == 's')
-			annotate_add_folder(ret_sources, optarg);
+			source_add_folder(ret_sources, optarg);
 		else {
 			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
 			return true;

@@ -256,12 +256,13 @@ static void note_file(const struct question *question, const struct profile_foun
 /* The file that ran is preferred to stored names, unless only they have a line. */
 static void note_name(struct profile_name *to, const struct profile_name *found)
 {
-	int64_t module = to->module;
+	const struct profile_name before = *to;
 
-	if (found->line < 0 && to->line >= 0)
+	if (found->line < 0 && before.line >= 0)
 		return;
 	*to = *found;
-	to->module = module;
+	to->module = before.module;
+	to->offset = before.offset;
 }
 
 /* Reads the names of a file, one for each offset. */
@@ -418,54 +419,54 @@ void names_apply(struct profile *profiles, size_t count)
 	}
 }
 
-/* The mangled names of a profile, in its fields. */
-struct mangled {
-	const char ***items;
-	size_t count;
-};
-
-static void add_name(struct mangled *names, const char **name)
+/* Returns the fields of a profile that hold mangled names; the last one is NULL. */
+static const char ***mangled_fields(struct profile *profile)
 {
-	if (*name == NULL)
-		*name = NO_NAME;
-	else if (strncmp(*name, "_Z", 2) == 0 && strlen(*name) < SYMBOLIZE_NAME_MOST)
-		names->items[names->count++] = name;
+	size_t count = profile->kernel_count, kept = 0;
+	const char ***fields =
+		profile_allocate(profile, count + profile->events.name_count + 1, sizeof(*fields));
+
+	for (size_t i = 0; i < count; i++) {
+		fields[i] = &profile->kernels[i].readable;
+		*fields[i] = profile->kernels[i].name;
+	}
+	for (size_t i = 0; i < profile->events.name_count; i++)
+		fields[count++] = &profile->events.names[i];
+	for (size_t i = 0; i < count; i++) {
+		const char **name = fields[i];
+
+		if (*name == NULL || **name == '\0')
+			*name = NO_NAME;
+		else if (strncmp(*name, "_Z", 2) == 0 && strlen(*name) < SYMBOLIZE_NAME_MOST)
+			fields[kept++] = name;
+	}
+	fields[kept] = NULL;
+	return fields;
 }
 
-static void ask_names(void *arg)
+static void ask_names(void *fields)
 {
-	const struct mangled *names = arg;
-
 	symbolize_start();
-	for (size_t i = 0; i < names->count; i++)
-		symbolize_name(*names->items[i], stdout);
+	for (const char ***field = fields; *field != NULL; field++)
+		symbolize_name(**field, stdout);
 }
 
 static void demangle(struct profile *profile)
 {
-	size_t most = profile->kernel_count + profile->events.name_count;
-	struct mangled names = { profile_allocate(profile, most, sizeof(*names.items)), 0 };
+	const char ***field = mangled_fields(profile);
 	struct profile_found_name found;
 	struct child child;
 	uint64_t held = 0;
 
-	for (size_t i = 0; i < profile->kernel_count; i++) {
-		profile->kernels[i].readable = profile->kernels[i].name;
-		add_name(&names, &profile->kernels[i].readable);
-	}
-	for (size_t i = 0; i < profile->events.name_count; i++) {
-		if (profile->events.names[i][0] == '\0')
-			profile->events.names[i] = NULL;
-		add_name(&names, &profile->events.names[i]);
-	}
-	bool started = names.count > 0 && child_start(&child, CHILD_MIB, ask_names, &names);
-	for (size_t i = 0; started && i < names.count &&
-			   next_answer(&child, profile, &held, profile_found_name_id, &found);
-	     i++)
-		if (found.readable != NULL)
-			*names.items[i] = found.readable;
-	if (names.count > 0)
-		child_end(&child);
+	if (*field == NULL)
+		return;
+	if (child_start(&child, CHILD_MIB, ask_names, field))
+		for (; *field != NULL &&
+		       next_answer(&child, profile, &held, profile_found_name_id, &found);
+		     field++)
+			if (found.readable != NULL)
+				**field = found.readable;
+	child_end(&child);
 }
 
 void names_demangle(struct profile *profiles, size_t count)

@@ -5,6 +5,8 @@
  * opened, and to its path without links.
  */
 #include "names/source.h"
+#include "profile/texts.h"
+#include "system/messages.h"
 #include "system/untrusted_file.h"
 #include "base/trust.h"
 
@@ -15,6 +17,17 @@
 #include <unistd.h>
 
 #define BYTES_MOST ((size_t)16 << 20)
+
+void source_add_folder(struct source_where *where, const char *folder)
+{
+	struct stat status;
+	int error = stat(folder, &status) < 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+
+	where->folders[where->folder_count++] = folder;
+	if (error != 0)
+		hotpin_say("--source %s: cannot be searched (%s); name an existing folder",
+			   text_name(folder, 200), strerror(error));
+}
 
 /* The file may grow or shrink while it is read. */
 static int read_text(int file, size_t bytes, struct source *ret)

@@ -30,6 +30,9 @@ struct source_where {
 	size_t folder_count;
 };
 
+/* Adds a folder of --source.  Says on stderr if there is no such folder. */
+void source_add_folder(struct source_where *where, const char *folder);
+
 /*
  * Reads a source for the user, who may pass it on, although a stranger may have made the profile.
  * Looks for it in the folder that contains the longest end of its path; then, if the claim is

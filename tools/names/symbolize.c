@@ -69,13 +69,9 @@ static void put(json_t *value, FILE *to)
 	json_decref(value);
 }
 
-/* Names need not be UTF-8. */
 static json_t *json_text(const char *text)
 {
-	if (text == NULL || strlen(text) >= SYMBOLIZE_NAME_MOST)
-		return json_null();
-	json_t *made = json_string(text);
-	return made != NULL ? made : json_string(text_name(text, 300));
+	return text_json(text != NULL && strlen(text) < SYMBOLIZE_NAME_MOST ? text : NULL);
 }
 
 /* Returns the readable form of a name, or else `other`. */
@@ -303,13 +299,12 @@ static void walk(struct spots *spots, Dwarf_Die *parent, bool entered)
 
 static const char *function_of(Dwarf_Die *die)
 {
-	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
 	Dwarf_Attribute attribute;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (dwarf_attr_integrate(die, names[i], &attribute) != NULL)
-			return dwarf_formstring(&attribute);
-	return NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
+	    dwarf_attr_integrate(die, DW_AT_name, &attribute) == NULL)
+		return NULL;
+	return dwarf_formstring(&attribute);
 }
 
 /* Returns the line into which the function is inlined. */

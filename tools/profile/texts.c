@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/units.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,13 @@ const char *text_name(const char *text, size_t columns)
 	if (text == NULL)
 		return "n/a";
 	return units_escape(next_text(), TEXT_ROOM, text, columns);
+}
+
+json_t *text_json(const char *text)
+{
+	json_t *made = text != NULL ? json_string(text) : json_null();
+
+	return made != NULL ? made : json_string(text_name(text, 300));
 }
 
 const char *text_direction(const char *direction)

@@ -40,6 +40,9 @@ bool text_is_same(int64_t before, int64_t after, unsigned noise_tenths);
 /* Returns the text escaped for a terminal, at most `columns` wide; "n/a" for NULL. */
 const char *text_name(const char *text, size_t columns);
 
+/* Returns a JSON string, or null for NULL.  Bytes that are not UTF-8 are escaped. */
+struct json_t *text_json(const char *text);
+
 /* The room that so many columns need, with characters of up to four bytes. */
 #define TEXT_BYTES(columns) (4 * (columns) + 1)
 

@@ -15,22 +15,14 @@ static json_t *number(int64_t value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-/* File names need not be UTF-8. */
-static json_t *text(const char *value)
-{
-	json_t *made = value != NULL ? json_string(value) : json_null();
-
-	return made != NULL ? made : json_string(text_name(value, 300));
-}
-
 static json_t *stage_of(const struct compare_stage *stage)
 {
 	struct compare_figure figures[COMPARE_FIGURES];
 	json_t *made = json_object(), *files = json_array();
 
 	for (size_t i = 0; i < stage->run_count; i++)
-		json_array_append_new(files, text(stage->runs[i]->path));
-	json_object_set_new(made, "stage", text(stage->profile->stage));
+		json_array_append_new(files, text_json(stage->runs[i]->path));
+	json_object_set_new(made, "stage", text_json(stage->profile->stage));
 	json_object_set_new(made, "files", files);
 	compare_figures(stage, figures);
 	for (int i = 0; i < COMPARE_FIGURES; i++)
@@ -64,7 +56,7 @@ static void set_verdict(json_t *made, const struct compare_stage *stages, unsign
 	bool is_known = given || compare_has_noise(&stages[0], &stages[1]);
 	enum compare_verdict verdict = compare_judge(before_ns, after_ns, noise_tenths, is_known);
 
-	json_object_set_new(made, "verdict", text(compare_verdict_name(verdict)));
+	json_object_set_new(made, "verdict", text_json(compare_verdict_name(verdict)));
 	json_object_set_new(
 		made, "within_noise",
 		verdict == COMPARE_UNCLEAR && !is_known
@@ -80,8 +72,8 @@ static json_t *step_of(const struct compare_stage *stages, unsigned least_tenths
 	struct compare_pairs pairs = compare_kernels(before, after, noise_tenths);
 	json_t *made = json_object(), *kernels = pairs.items != NULL ? json_array() : json_null();
 
-	json_object_set_new(made, "from", text(before->stage));
-	json_object_set_new(made, "to", text(after->stage));
+	json_object_set_new(made, "from", text_json(before->stage));
+	json_object_set_new(made, "to", text_json(after->stage));
 	json_object_set_new(made, "wall_change_ns", json_integer(after->wall_ns - before->wall_ns));
 	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	set_verdict(made, stages, noise_tenths, given);
@@ -89,8 +81,8 @@ static json_t *step_of(const struct compare_stage *stages, unsigned least_tenths
 		const struct compare_pair *pair = &pairs.items[i];
 		json_t *row = json_object();
 
-		json_object_set_new(row, "kernel", text(pair->name));
-		json_object_set_new(row, "what", text(pair->what));
+		json_object_set_new(row, "kernel", text_json(pair->name));
+		json_object_set_new(row, "what", text_json(pair->what));
 		json_object_set_new(row, "runs_before", number(pair->runs_before));
 		json_object_set_new(row, "busy_before_ns", number(pair->before_ns));
 		json_object_set_new(row, "runs_after", number(pair->runs_after));
@@ -115,8 +107,8 @@ void compare_json(const struct compare_stage *stages, size_t count, unsigned lea
 		if (i > 0)
 			json_array_append_new(steps, step_of(&stages[i - 1], least_tenths, given));
 	}
-	json_object_set_new(made, "schema", text("hotpin.compare"));
-	json_object_set_new(made, "schema_version", text("2.0"));
+	json_object_set_new(made, "schema", text_json("hotpin.compare"));
+	json_object_set_new(made, "schema_version", text_json("2.0"));
 	json_object_set_new(made, "noise_is_assumed", json_boolean(!given && !is_measured));
 	json_object_set_new(made, "stages", all);
 	json_object_set_new(made, "steps", steps);

@@ -1,5 +1,5 @@
 /*
- * child.c - runs a function in a child process with limits.
+ * child.c - runs a function in a child process, with limits if its input is a stranger's.
  */
 #include "system/child.h"
 #include "base/parse.h"
@@ -53,7 +53,11 @@ static void limit(unsigned mib_most, unsigned seconds)
 		{ RLIMIT_AS, address_space() + ((rlim_t)mib_most << 20) },
 	};
 	sigset_t alarms;
+	/* Error messages concern files that the user did not name. */
+	int nowhere = open("/dev/null", O_RDWR);
 
+	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
+		_exit(1);
 	for (size_t i = 0; i < HP_LEN(limits); i++)
 		setrlimit(limits[i].what, &(struct rlimit){ limits[i].most, limits[i].most });
 	/* A child that waits uses no CPU time. */
@@ -66,21 +70,19 @@ static void limit(unsigned mib_most, unsigned seconds)
 
 bool child_start(struct child *ret, unsigned mib_most, void (*body)(void *arg), void *arg)
 {
-	unsigned seconds = seconds_left();
+	unsigned seconds = mib_most > 0 ? seconds_left() : 0;
 	int ends[2];
 
 	*ret = (struct child){ .answers = NULL };
-	if (seconds == 0 || pipe2(ends, O_CLOEXEC) < 0)
+	if ((mib_most > 0 && seconds == 0) || pipe2(ends, O_CLOEXEC) < 0)
 		return false;
 	fflush(NULL);
 	ret->pid = fork();
 	if (ret->pid == 0) {
-		/* Error messages concern files that the user did not name. */
-		int nowhere = open("/dev/null", O_RDWR);
-		if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 ||
-		    dup2(nowhere, STDERR_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
+		if (dup2(ends[1], STDOUT_FILENO) < 0)
 			_exit(1);
-		limit(mib_most, seconds);
+		if (mib_most > 0)
+			limit(mib_most, seconds);
 		body(arg);
 		fflush(stdout);
 		_exit(0);
@@ -92,12 +94,13 @@ bool child_start(struct child *ret, unsigned mib_most, void (*body)(void *arg), 
 	return ret->answers != NULL;
 }
 
-void child_end(struct child *child)
+int child_end(struct child *child)
 {
-	int status;
+	int status = -1;
 
 	if (child->answers != NULL)
 		fclose(child->answers);
 	while (child->pid > 0 && waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return status;
 }

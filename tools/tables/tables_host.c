@@ -132,13 +132,12 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 			  text_name(profile->sampling.why, 200));
 	if (profile->sample_count == 0)
 		return;
-	host_code_sum(profile, &code);
+	host_code_sum(profile, NULL, NULL, &code);
 	for (size_t i = 0; i < code.function_count; i++) {
-		struct host_function *function = code.order[i];
+		const struct host_function *function = code.order[i];
 
 		if (function->self == 0 && !table_is_all(rows) && !table_is_csv(rows))
 			continue;
-		host_code_look_closer(&code, function);
 		TABLE_ROW(rows, function,
 			  code_of(rows, profile,
 				  function->line != NULL ? function->line : function->frame),

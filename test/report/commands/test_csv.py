@@ -131,7 +131,7 @@ def harmless():
                       ("=1", " =1", "'=1", "\u3000=1", "＝1", "＠a", "\t=1", 'a"b,c\nd', "-1", "", "a", "a;=1")]
     rows = table("kernels", odd)
     check("however they begin", sorted(row["kernel"] for row in rows) == sorted([
-        "'=1", "' =1", "''=1", "\u3000=1", "'＝1", "'＠a", "\\x09=1", 'a"b,c\\x0ad', "'-1", "",
+        "'=1", "' =1", "''=1", "\u3000=1", "'＝1", "'＠a", "\\x09=1", 'a"b,c\\x0ad', "'-1", "(no name)",
         "a", "a\\x3b=1"]), rows)
 
 

@@ -8,8 +8,8 @@
 #define HP_TOOLS_SHOW_PAGE_HTML_H
 
 #include "analyze/advice.h"
-#include "show/annotated_source.h"
 #include "compare/compare.h"
+#include "names/source.h"
 #include "profile/profile.h"
 
 #include <stdio.h>

@@ -5,56 +5,48 @@
  */
 #include "show/page/html.h"
 #include "analyze/host_code.h"
-#include "system/messages.h"
-#include "show/page/page.h"
+#include "analyze/source_lines.h"
 #include "names/paths.h"
 #include "profile/texts.h"
+#include "show/page/page.h"
+#include "system/messages.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FILES_MOST   5
-#define LINE_COLUMNS 300
+#define LINE_WIDTH 300
 
-static struct {
-	const char *path;
-	struct annotate_lines lines;
-} files[FILES_MOST];
-static size_t file_count;
+static struct source_file *files;
+static size_t file_count; /* on the page */
 
 static void headings(FILE *to, const struct profile *profile)
 {
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"source lines\">"
 	      "<table class=\"code\">\n<thead><tr>",
 	      to);
-	for (int column = 0; column < ANNOTATE_COLUMNS; column++)
-		if (annotate_has(profile, (enum annotate_column)column))
-			fprintf(to, "<th scope=\"col\">%s</th>", annotate_headings[column]);
+	for (int column = 0; column < LINE_COLUMNS; column++)
+		if (line_has(profile, (enum line_column)column))
+			fprintf(to, "<th scope=\"col\">%s</th>", line_headings[column]);
 	fputs("<th scope=\"col\">line</th><th scope=\"col\" class=\"text\">source</th></tr></thead>"
 	      "\n<tbody>",
 	      to);
 }
 
-static void line_row(FILE *to, const struct profile *profile, const struct annotate_line *line)
+static void line_row(FILE *to, const struct profile *profile, const struct source_line *line)
 {
-	static const struct line_sum none = { 0 };
-
 	fprintf(to, "<tr id=\"line-%zu-%lld\"%s>", file_count, (long long)line->number,
-		line->row != NULL ? " class=\"hot\"" : "");
-	for (int column = 0; column < ANNOTATE_COLUMNS; column++)
-		if (annotate_has(profile, (enum annotate_column)column))
-			fprintf(to, "<td>%s</td>",
-				annotate_figure(profile,
-						line->row != NULL ? &line->row->sum : &none,
-						(enum annotate_column)column));
+		line->frame != NULL ? " class=\"hot\"" : "");
+	for (enum line_column column = 0; column < LINE_COLUMNS; column++)
+		if (line_has(profile, column))
+			fprintf(to, "<td>%s</td>", line_figure(profile, &line->sum, column));
 	fprintf(to, "<td>%lld</td><td class=\"text\">", (long long)line->number);
 	if (line->text != NULL) {
-		page_text(to, line->text[0] != '\0' ? text_name(line->text, LINE_COLUMNS) : "");
+		page_text(to, line->text[0] != '\0' ? text_name(line->text, LINE_WIDTH) : "");
 	} else {
 		fputs("in ", to);
-		page_text(to, line->row->frame->function != NULL
-				      ? text_name(line->row->frame->function, LINE_COLUMNS)
+		page_text(to, line->frame->function != NULL
+				      ? text_name(line->frame->function, LINE_WIDTH)
 				      : "?");
 	}
 	fputs("</td></tr>\n", to);
@@ -67,24 +59,24 @@ static void note(FILE *to, const char *before, const char *what, const char *aft
 	fprintf(to, "%s</p>\n", after);
 }
 
-static void notes(FILE *to, const char *path, const struct annotate_lines *lines)
+static void notes(FILE *to, const struct source_file *file)
 {
-	if (lines->why != NULL && path[0] == '<')
+	if (file->why != NULL && file->path[0] == '<')
 		note(to, "This code was in no file", "", ".");
-	else if (lines->why != NULL)
-		note(to, "The source is not shown: ", lines->why,
+	else if (file->why != NULL)
+		note(to, "The source is not shown: ", file->why,
 		     "; --source DIR looks in DIR, too.");
-	if (lines->path != NULL && strcmp(lines->path, path) != 0)
-		note(to, "Read from ", text_name(lines->path, 200), ".");
-	if (lines->older != NULL)
-		note(to, "The source was changed after ", text_name(lines->older, 60),
+	if (file->found != NULL && strcmp(file->found, file->path) != 0)
+		note(to, "Read from ", text_name(file->found, 200), ".");
+	if (file->older != NULL)
+		note(to, "The source was changed after ", text_name(file->older, 60),
 		     " was built: other lines may have run.");
-	if (lines->is_cut)
+	if (file->is_cut)
 		note(to, "The source ends before the last lines", "",
 		     ": it is not the one that ran.");
 }
 
-static void summary(FILE *to, const struct profile *profile, const struct line_file *file)
+static void summary(FILE *to, const struct profile *profile, const struct source_file *file)
 {
 	fprintf(to, "<details%s><summary>", file_count == 0 ? " open=\"\"" : "");
 	page_text(to, text_name(file->path, 200));
@@ -96,27 +88,23 @@ static void summary(FILE *to, const struct profile *profile, const struct line_f
 	fputs("</summary>\n", to);
 }
 
-static void source_file(FILE *to, struct profile *profile, const struct line_file *file,
-			const struct source_where *where)
+static void source_file(FILE *to, struct profile *profile, const struct source_file *file)
 {
-	struct annotate_lines *lines = &files[file_count].lines;
-	int64_t before = 0;
+	int64_t before = file->lines[0].number - 1;
 
-	annotate_lines_read(profile, file, where, lines);
 	summary(to, profile, file);
-	notes(to, file->path, lines);
+	notes(to, file);
 	headings(to, profile);
-	for (size_t i = 0; i < lines->count; i++) {
-		if (i > 0 && before + 1 != lines->items[i].number)
+	for (size_t i = 0; i < file->count; i++) {
+		if (before + 1 != file->lines[i].number)
 			fputs("</tbody>\n<tbody>", to);
-		line_row(to, profile, &lines->items[i]);
-		before = lines->items[i].number;
+		line_row(to, profile, &file->lines[i]);
+		before = file->lines[i].number;
 	}
 	fputs("</tbody></table></div></details>\n", to);
-	files[file_count++].path = file->path;
 }
 
-static void say_rest(FILE *to, const struct profile *profile, const struct line_table *table)
+static void say_rest(FILE *to, const struct profile *profile, const struct source_lines *table)
 {
 	if (table->count > file_count)
 		fprintf(to, "<p class=\"soft\">Less time is in %s.</p>\n",
@@ -135,26 +123,24 @@ static void say_rest(FILE *to, const struct profile *profile, const struct line_
 
 void html_source(FILE *to, struct profile *profile, const struct source_where *where)
 {
-	struct line_table table;
+	struct source_lines table;
 
 	file_count = 0;
-	lines_sum(profile, &table);
+	source_lines_sum(profile, &table);
 	if (table.count == 0)
 		return;
 	page_section(to, "source", NULL);
 	page_element(to, "p class=\"soft\"",
-		     annotate_has(profile, ANNOTATE_KERNELS)
+		     line_has(profile, LINE_KERNELS)
 			     ? "The lines that matter. At call: host time inside calls that copy. "
 			       "Kernels: time on the GPU of what a line launches, with ~ if a part "
 			       "of it is an estimate. Host: CPU time outside CUDA, by samples."
 			     : "The lines that matter. At call: host time inside calls that copy. "
 			       "Host: CPU time outside CUDA, by samples.");
-	for (size_t i = 0; i < table.count && i < FILES_MOST; i++) {
-		/* Stops at files below a hundredth of the first one's time. */
-		if (lines_ns(profile, &table.files[i].sum) <
-		    lines_ns(profile, &table.files[0].sum) / 100)
-			break;
-		source_file(to, profile, &table.files[i], where);
+	files = table.files;
+	for (; file_count < table.main_count; file_count++) {
+		source_lines_read(profile, &files[file_count], where);
+		source_file(to, profile, &files[file_count]);
 	}
 	say_rest(to, profile, &table);
 	page_section_end(to);
@@ -165,9 +151,9 @@ bool html_source_say(void)
 	bool any = false;
 
 	for (size_t i = 0; i < file_count; i++) {
-		if (files[i].lines.why != NULL)
+		if (files[i].why != NULL)
 			continue;
-		hotpin_say("the page contains lines of %s", text_name(files[i].lines.path, 200));
+		hotpin_say("the page contains lines of %s", text_name(files[i].found, 200));
 		any = true;
 	}
 	return any;
@@ -181,15 +167,11 @@ bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t roo
 		return false;
 	strcpy(path, frame->path);
 	paths_normalize(path);
-	for (size_t file = 0; file < file_count; file++) {
-		const struct annotate_lines *lines = &files[file].lines;
-
-		for (size_t i = 0; i < lines->count && strcmp(path, files[file].path) == 0; i++)
-			if (lines->items[i].number == frame->number) {
-				snprintf(ret, room, "line-%zu-%lld", file,
-					 (long long)frame->number);
+	for (size_t i = 0; i < file_count; i++)
+		for (size_t j = 0; j < files[i].count && strcmp(path, files[i].path) == 0; j++)
+			if (files[i].lines[j].number == frame->number) {
+				snprintf(ret, room, "line-%zu-%lld", i, (long long)frame->number);
 				return true;
 			}
-	}
 	return false;
 }
