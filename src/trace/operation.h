@@ -4,6 +4,8 @@
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
 
+#include "base/profile_fields.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,12 +73,7 @@ static inline uint32_t trace_thread(void)
 /* Route numbers are below this. */
 #define TRACE_ROUTES 7
 
-/* A sum of copies; the time is that of their calls. */
-struct trace_flow {
-	uint64_t count, bytes, host_ns;
-};
-
-static inline void trace_flow_add(struct trace_flow *flow, const struct trace_copy *copy)
+static inline void trace_flow_add(struct profile_sum *flow, const struct trace_copy *copy)
 {
 	flow->count++;
 	flow->bytes += copy->bytes;

@@ -104,7 +104,7 @@ TEST(threads)
 	static struct split_span spans[1 << 20];
 	struct split split;
 	struct split_sum states;
-	struct calls_sum sum;
+	struct profile_call sum;
 
 	start();
 	split_init(&split, spans, 1 << 20, 0);
@@ -164,7 +164,7 @@ TEST(all_tables_taken)
 {
 	static pthread_t some[CALLS_THREADS_MOST];
 	pthread_attr_t small;
-	struct calls_sum sum;
+	struct profile_call sum;
 
 	start();
 	pthread_attr_init(&small);

@@ -19,17 +19,17 @@ static void begin(void)
 	CHECK(launch_times_wanted());
 }
 
-static struct launch_time of(size_t place)
+static struct profile_launch of(size_t place)
 {
-	struct launch_time time;
+	struct profile_launch time;
 
 	launch_times_read(place, &time);
 	return time;
 }
 
-static struct launch_time rest(void)
+static struct profile_launches_rest rest(void)
 {
-	struct launch_time time;
+	struct profile_launches_rest time;
 
 	launch_times_read_rest(&time);
 	return time;

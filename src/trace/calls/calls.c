@@ -251,15 +251,20 @@ uint32_t calls_threads(void)
 	return atomic_load_explicit(&threads, memory_order_relaxed);
 }
 
-void calls_read(size_t function, struct calls_sum *ret)
+void calls_read(size_t function, struct profile_call *ret)
 {
-	*ret = (struct calls_sum){ 0 };
+	const char *name = name_of(function);
+
+	*ret = (struct profile_call){ .name = name,
+				      .class = call_class_names[call_class_of(name)] };
 	for (const struct table *table = first_table(); table != NULL; table = table->next) {
 		const struct sum *sum = &table->sum[function];
-		uint64_t longest_ns = atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
+		int64_t longest_ns =
+			(int64_t)atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
 
-		ret->count += atomic_load_explicit(&sum->count, memory_order_relaxed);
-		ret->total_ns += atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+		ret->count += (int64_t)atomic_load_explicit(&sum->count, memory_order_relaxed);
+		ret->total_ns +=
+			(int64_t)atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
 		if (longest_ns > ret->longest_ns)
 			ret->longest_ns = longest_ns;
 	}

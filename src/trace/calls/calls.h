@@ -8,6 +8,8 @@
 #ifndef HP_TRACE_CALLS_CALLS_H
 #define HP_TRACE_CALLS_CALLS_H
 
+#include "base/profile_fields.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,10 +17,6 @@
 /* Function numbers are below this.  Calls of other functions are not counted. */
 #define CALLS_FUNCTIONS_MOST 1024u
 #define CALLS_THREADS_MOST   1024u
-
-struct calls_sum {
-	uint64_t count, total_ns, longest_ns;
-};
 
 /*
  * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0
@@ -39,10 +37,10 @@ uint32_t calls_noted(void);
 /* Passes the spans noted so far to hostcalls_drain().  Takes the lock `trace`. */
 void calls_gather(void);
 
-/* The number of functions, 0 before calls_start(); the name of one; its sums over all threads. */
+/* The number of functions, 0 before calls_start(); the name of one; one of the profile. */
 size_t calls_functions(void);
 const char *calls_name(size_t function);
-void calls_read(size_t function, struct calls_sum *ret);
+void calls_read(size_t function, struct profile_call *ret);
 
 /* The number of threads that have made a call. */
 uint32_t calls_threads(void);

@@ -318,9 +318,9 @@ static uint64_t share(uint64_t of, uint64_t count, uint64_t all)
 	return (uint64_t)((__uint128_t)of * count / all);
 }
 
-void launch_times_read(size_t place, struct launch_time *ret)
+void launch_times_read(size_t place, struct profile_launch *ret)
 {
-	*ret = (struct launch_time){ 0 };
+	ret->kernels = ret->device_ns = ret->estimated_ns = 0;
 	for (size_t i = 0; launch_times_wanted() && i < pair_keys.rows; i++) {
 		const struct pair *pair = &pairs[i];
 
@@ -329,20 +329,20 @@ void launch_times_read(size_t place, struct launch_time *ret)
 		const struct sum *all = &ran[pair->kernel], *known = &joined[pair->kernel];
 		uint64_t shared_ns =
 			share(all->busy_ns - known->busy_ns, pair->sum.count, known->count);
-		ret->kernels += pair->sum.count +
-				share(all->count - known->count, pair->sum.count, known->count);
-		ret->device_ns += pair->sum.busy_ns + shared_ns;
-		ret->estimated_ns += shared_ns;
+		uint64_t shared = share(all->count - known->count, pair->sum.count, known->count);
+		ret->kernels += (int64_t)(pair->sum.count + shared);
+		ret->device_ns += (int64_t)(pair->sum.busy_ns + shared_ns);
+		ret->estimated_ns += (int64_t)shared_ns;
 	}
 }
 
-void launch_times_read_rest(struct launch_time *ret)
+void launch_times_read_rest(struct profile_launches_rest *ret)
 {
-	*ret = (struct launch_time){ 0 };
+	*ret = (struct profile_launches_rest){ 0 };
 	for (size_t i = 0; launch_times_wanted() && i < kernels; i++) {
 		if (joined[i].count != 0)
 			continue;
-		ret->kernels += ran[i].count;
-		ret->device_ns += ran[i].busy_ns;
+		ret->kernels += (int64_t)ran[i].count;
+		ret->device_ns += (int64_t)ran[i].busy_ns;
 	}
 }

@@ -12,6 +12,7 @@
 #ifndef HP_TRACE_CALLS_LAUNCH_TIMES_H
 #define HP_TRACE_CALLS_LAUNCH_TIMES_H
 
+#include "base/profile_fields.h"
 #include "trace/collect/cupti_min.h"
 
 #include <stdbool.h>
@@ -28,11 +29,6 @@
 /* Threads, after which launches of others are not noted; pairs of a kernel and a place. */
 #define LAUNCH_TIMES_THREADS 256u
 #define LAUNCH_TIMES_PAIRS   8192u
-
-struct launch_time {
-	uint64_t kernels, device_ns;
-	uint64_t estimated_ns; /* of device_ns */
-};
 
 /*
  * Starts collecting.  `kernels` is the number of kernels that have numbers.  Returns 0 or -ENOMEM.
@@ -64,8 +60,11 @@ void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns);
  */
 bool launch_times_want_records(bool on);
 
-/* Write the sums so far: of one place, and of the kernels without a known place. */
-void launch_times_read(size_t place, struct launch_time *ret);
-void launch_times_read_rest(struct launch_time *ret);
+/*
+ * Write the sums so far: kernels and device_ns of one place, with its estimated_ns; those of the
+ * kernels without a known place.
+ */
+void launch_times_read(size_t place, struct profile_launch *ret);
+void launch_times_read_rest(struct profile_launches_rest *ret);
 
 #endif

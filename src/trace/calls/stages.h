@@ -17,7 +17,7 @@
 struct stage {
 	char name[STAGES_NAME_MOST], domain[STAGES_NAME_MOST]; /* "": none */
 	uint64_t entered;                                      /* in the capture range */
-	struct trace_flow flow[2];                             /* TRACE_H2D, TRACE_D2H */
+	struct profile_sum flow[2];                            /* TRACE_H2D, TRACE_D2H */
 	uint64_t launches;
 };
 

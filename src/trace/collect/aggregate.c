@@ -31,7 +31,7 @@
  */
 static struct {
 	const char *pointer;
-	struct aggregate_kernel *kernel;
+	struct profile_kernel *kernel;
 } recent[256];
 
 int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
@@ -40,7 +40,7 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 
 	memset(aggregate, 0, sizeof(*aggregate));
 	aggregate->kernels =
-		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct aggregate_kernel));
+		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct profile_kernel));
 	if (spans == NULL || aggregate->kernels == NULL ||
 	    keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST) < 0)
 		return -ENOMEM;
@@ -53,11 +53,11 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 }
 
 /* Returns a new kernel, or the one for all others. */
-static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name,
-					   uint64_t hash)
+static struct profile_kernel *add_kernel(struct aggregate *aggregate, const char *name,
+					 uint64_t hash)
 {
 	size_t bytes = strlen(name) + 1;
-	struct aggregate_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+	struct profile_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 
 	if (aggregate->names.rows == AGGREGATE_KERNELS_MOST ||
 	    aggregate->name_bytes + bytes > AGGREGATE_NAME_BYTES)
@@ -67,15 +67,15 @@ static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const ch
 		return others;
 	memcpy(copy, name, bytes);
 	aggregate->name_bytes += bytes;
-	struct aggregate_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
+	struct profile_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
 	kernel->name = copy;
 	return kernel;
 }
 
-static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const char *name)
+static struct profile_kernel *find_kernel(struct aggregate *aggregate, const char *name)
 {
 	size_t slot = ((uintptr_t)name >> 4) % HP_LEN(recent);
-	struct aggregate_kernel *kernel = recent[slot].kernel;
+	struct profile_kernel *kernel = recent[slot].kernel;
 
 	if (name == NULL)
 		name = "";
@@ -337,7 +337,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		aggregate->outside_kernels++;
 		return;
 	}
-	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
+	struct profile_kernel *kernel = find_kernel(aggregate, record->name);
 
 	note_device(aggregate, record->device);
 	note_event(aggregate,
@@ -351,9 +351,9 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	launch_times_ran(record->correlation, (size_t)(kernel - aggregate->kernels), ns);
 	kernel->count++;
-	kernel->busy_ns += ns;
-	if (ns > kernel->most_ns)
-		kernel->most_ns = ns;
+	kernel->busy_ns += (int64_t)ns;
+	if ((int64_t)ns > kernel->longest_ns)
+		kernel->longest_ns = (int64_t)ns;
 }
 
 struct taker {

@@ -6,162 +6,20 @@
  */
 #include "trace/out/emit_json.h"
 #include "base/counters.h"
-#include "base/options.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/repeats.h"
 #include "trace/out/emit_events.h"
 #include "trace/out/emit_lists.h"
 #include "trace/out/emit_places.h"
 #include "trace/places/sites.h"
 #include "trace/python/python_sampler.h"
 
-#include <string.h>
-
-static void add_option(const struct hp_option_row *row, void *arg)
-{
-	json_words(arg, row->variable, row->value);
-}
-
-static void emit_options(const struct report *report, struct json *json, const char *name)
-{
-	(void)report;
-	json_open(json, name, "{");
-	hp_options_each(add_option, json);
-	json_close(json, "}");
-}
-
-static void emit_counters(const struct report *report, struct json *json, const char *name)
-{
-	(void)report;
-	json_open(json, name, "{");
-	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
-		json_number(json, hp_counter_names[counter],
-			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
-	json_close(json, "}");
-}
-
-static void emit_warnings(const struct report *report, struct json *json, const char *name)
-{
-	json_open(json, name, "[");
-	for (size_t i = 0; i < report->warnings; i++)
-		json_words(json, NULL, report->warning[i]);
-	json_close(json, "]");
-}
-
-static void emit_bins(const struct report *report, struct json *json, const char *name)
-{
-	const struct strip *strip = &report->stages->strip;
-
-	json_open(json, name, "[");
-	for (size_t i = 0; i < strip->bins; i++) {
-		const struct strip_bin *bin = &strip->bin[i];
-		struct profile_bin row;
-
-		_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
-			       "a column each");
-		memcpy(row.column, bin->state_ns, sizeof(bin->state_ns));
-		memcpy(row.column + SPLIT_PARTS, bin->count, sizeof(bin->count));
-		json_row(json, profile_bin_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static void emit_bounds(const struct report *report, struct json *json, const char *name)
-{
-	struct whatif_facts facts;
-
-	if (report->aligned)
-		report_whatif(report, &facts);
-	json_open(json, name, "[");
-	for (int what = 0; what < WHATIF_COUNT; what++) {
-		uint64_t saves = 0;
-		bool known = report->aligned && whatif_saves_ns(&facts, (enum whatif)what, &saves);
-		const struct profile_bound row = {
-			.name = whatif_names[what],
-			.wall_ns = json_known(known, report->split.wall_ns - saves),
-			.saves_ns = json_known(known, saves),
-			.assumes = whatif_assumes[what],
-		};
-
-		json_record(json, NULL, profile_bound_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static struct profile_split split_of(const struct report *report, const struct split_sum *split)
-{
-	bool known = report->aligned;
-
-	return (struct profile_split){
-		.host_ns = json_known(known, split->host_ns),
-		.startup_ns = json_known(known, split->startup_ns),
-		.calls_ns = json_known(known, split->calls_ns),
-		.transfer_ns = json_known(known, split->transfer_ns),
-		.kernel_ns = json_known(known, split->kernel_ns),
-		.overlap_ns = json_known(known, split->overlap_ns),
-	};
-}
-
-static void emit_stages(const struct report *report, struct json *json, const char *name)
-{
-	uint64_t lost;
-	size_t count = stages_count(&lost);
-
-	json_open(json, name, "[");
-	for (size_t i = 1; report->stages != NULL && i <= count; i++) {
-		struct split_sum sum;
-		struct stage stage;
-
-		stages_read(i, &stage);
-		if (stage.entered == 0)
-			continue;
-		split_stage_sum(report->stages, (unsigned)i, &sum);
-		const struct profile_stage row = {
-			.name = stage.name,
-			.domain = stage.domain,
-			.entered = stage.entered,
-			.wall_ns = sum.wall_ns,
-			.split = split_of(report, &sum),
-			.h2d = emit_sum(&stage.flow[TRACE_H2D]),
-			.d2h = emit_sum(&stage.flow[TRACE_D2H]),
-			.launches = stage.launches,
-		};
-		json_record(json, NULL, profile_stage_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static const struct json_list lists[] = {
-	JSON_LIST(profile, options.items, emit_options),
-	JSON_LIST(profile_activity, bins, emit_bins),
-	JSON_LIST(profile, transfers, emit_transfers),
-	JSON_LIST(profile, kernels, emit_kernels),
-	JSON_LIST(profile, calls, emit_calls),
-	JSON_LIST(profile, sites, emit_sites),
-	JSON_LIST(profile, buffers, emit_buffers),
-	JSON_LIST(profile, gaps, emit_gaps),
-	JSON_LIST(profile, launches, emit_launches),
-	JSON_LIST(profile, samples, emit_samples),
-	JSON_LIST(profile, python, emit_python_samples),
-	JSON_LIST(profile, python_files, emit_python_files),
-	JSON_LIST(profile, modules, emit_modules),
-	JSON_LIST(profile_repeats, sites, emit_repeat_sites),
-	JSON_LIST(profile, bounds, emit_bounds),
-	JSON_LIST(profile, stages, emit_stages),
-	JSON_LIST(profile_events, names, emit_event_names),
-	JSON_LIST(profile_events, tracks, emit_event_tracks),
-	JSON_LIST(profile_events, shapes, emit_event_shapes),
-	JSON_LIST(profile_events, routes, emit_event_routes),
-	JSON_LIST(profile_events, place_items, emit_event_places),
-	JSON_LIST(profile_events, fields, emit_event_fields),
-	JSON_LIST(profile_events, rows, emit_event_rows),
-	JSON_LIST(profile, counters.items, emit_counters),
-	JSON_LIST(profile, warnings, emit_warnings),
-};
+static const struct json_list *const lists[] = { emit_lists, emit_places_lists, emit_events_lists,
+						 NULL };
 
 static void fill_head(const struct report *report, struct profile *ret)
 {
@@ -229,7 +87,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 	bool known = report->aligned;
 
 	ret->wall_ns = split->wall_ns;
-	ret->split = split_of(report, split);
+	ret->split = report_split(report, split);
 	ret->split_why = known ? NULL : report->split_why;
 	ret->host = (struct profile_host){
 		.copy_calls_ns = split->layer_ns[SPLIT_COPY_CALL],
@@ -345,16 +203,9 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		struct host_buffer buffer;
 
 		host_buffers_read(i, &buffer);
-		ret->saved_ns += buffer.saved_ns;
-		ret->spent_ns += buffer.pin_ns;
+		ret->saved_ns += buffer.sums.saved_ns;
+		ret->spent_ns += buffer.sums.pin_ns;
 	}
-}
-
-static struct profile_gap_sum gap_sum_of(const struct gap_sum *sum)
-{
-	return (struct profile_gap_sum){ .count = sum->count,
-					 .total_ns = sum->total_ns,
-					 .longest_ns = sum->longest_ns };
 }
 
 /* Fills in what the lists leave out. */
@@ -362,7 +213,6 @@ static void fill_rests(const struct report *report, struct profile *ret)
 {
 	struct sites_counts sites = { 0 };
 	struct gaps_counts gaps = { 0 };
-	struct launch_time time = { 0 };
 	uint64_t lost = 0;
 
 	if (report->sites)
@@ -371,19 +221,16 @@ static void fill_rests(const struct report *report, struct profile *ret)
 	ret->sites_folded = sites.folded;
 	if (report->gaps) {
 		gaps_count(&gaps);
-		ret->gaps_short = gap_sum_of(&gaps.short_ones);
-		ret->gaps_dropped = gap_sum_of(&gaps.dropped);
+		ret->gaps_short = gaps.short_ones;
+		ret->gaps_dropped = gaps.dropped;
 	}
 	if (!report->launches)
 		return;
 	launches_count(&lost);
 	ret->launches_lost = lost;
 	/* The thread that adds the times runs this code, or has ended. */
-	if (launch_times_wanted() && report->collected.device != NULL) {
-		launch_times_read_rest(&time);
-		ret->launches_rest.kernels = time.kernels;
-		ret->launches_rest.device_ns = time.device_ns;
-	}
+	if (launch_times_wanted() && report->collected.device != NULL)
+		launch_times_read_rest(&ret->launches_rest);
 }
 
 void emit_json(const struct report *report, struct writer *writer)
@@ -392,10 +239,8 @@ void emit_json(const struct report *report, struct writer *writer)
 		.writer = writer,
 		.report = report,
 		.lists = lists,
-		.list_count = sizeof(lists) / sizeof(lists[0]),
 	};
 	struct profile profile;
-	struct sampler_sums sums;
 
 	/* Other fields refer to a site by its index. */
 	sites_hold(true);
@@ -406,9 +251,9 @@ void emit_json(const struct report *report, struct writer *writer)
 	fill_copies(report, &profile);
 	fill_effect(report, &profile.effect);
 	fill_rests(report, &profile);
-	profile.sampling = emit_sampling(report, &sums);
+	profile.sampling = emit_sampling(report);
 	if (report->repeats)
-		profile.repeats = emit_repeats();
+		repeats_read(&profile.repeats);
 	emit_events_begin(report, &profile.events);
 	json_record(&json, NULL, profile_id, &profile);
 	emit_events_end();

@@ -2,6 +2,7 @@
  * report.c - names and figures that both writers use.
  */
 #include "trace/out/report.h"
+#include "trace/out/json.h"
 
 #include <string.h>
 
@@ -21,6 +22,20 @@ const char *const report_host_memories[TRACE_MEMORIES] = {
 	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_STAGED] = "staged",
 	[TRACE_PINNED] = "pinned",     [TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
 };
+
+struct profile_split report_split(const struct report *report, const struct split_sum *split)
+{
+	bool known = report->aligned;
+
+	return (struct profile_split){
+		.host_ns = json_known(known, split->host_ns),
+		.startup_ns = json_known(known, split->startup_ns),
+		.calls_ns = json_known(known, split->calls_ns),
+		.transfer_ns = json_known(known, split->transfer_ns),
+		.kernel_ns = json_known(known, split->kernel_ns),
+		.overlap_ns = json_known(known, split->overlap_ns),
+	};
+}
 
 void report_bus_read(const struct report *report, struct report_bus *ret)
 {

@@ -4,6 +4,7 @@
 #ifndef HP_TRACE_OUT_REPORT_H
 #define HP_TRACE_OUT_REPORT_H
 
+#include "base/profile_fields.h"
 #include "trace/calls/hostcalls.h"
 #include "trace/collect/collect.h"
 #include "trace/operation.h"
@@ -62,6 +63,9 @@ struct report_bus {
 };
 
 void report_bus_read(const struct report *report, struct report_bus *ret);
+
+/* Returns the states of a split, unknown if the report has none. */
+struct profile_split report_split(const struct report *report, const struct split_sum *split);
 
 /* Gathers the facts for the bounds of whatif.h. */
 void report_whatif(const struct report *report, struct whatif_facts *ret);
