@@ -57,10 +57,11 @@ static inline bool trace_copy_touched_host(const struct trace_copy *copy)
 }
 
 /*
- * The caller of the driver for a copy: the low half of pthread_self(), and the time, on our clock.
+ * A call of the driver: the low half of pthread_self(); the time, on our clock; the place of a
+ * launch, by its number in launches.h.
  */
 struct correlation_caller {
-	uint32_t thread;
+	uint32_t thread, place;
 	uint64_t at_ns;
 };
 

@@ -21,9 +21,8 @@
 #include "trace/calls/repeats.h"
 #include "trace/calls/round_trips.h"
 #include "trace/calls/stages.h"
-#include "trace/collect/deferred.h"
 #include "trace/collect/events.h"
-#include "trace/collect/staged.h"
+#include "trace/collect/rewritten.h"
 #include "trace/out/dump.h"
 #include "trace/out/output.h"
 #include "trace/out/validity.h"
@@ -94,7 +93,7 @@ void trace_start(const struct trace_facts *facts)
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
 	int error = -ENOMEM;
-	if (dump_start(&report) == 0 && deferred_start() == 0 && staged_start() == 0)
+	if (dump_start(&report) == 0 && rewritten_start() == 0)
 		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
 				      why_not, sizeof(why_not));
 	if (error < 0)
@@ -213,7 +212,7 @@ void trace_copied(const struct trace_copy *copy)
 		memory = host_buffers_add(copy, site);
 	stages_copied(copy);
 	if (copy->deferred)
-		deferred_note(copy);
+		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		hostcalls_crowd();
@@ -279,13 +278,13 @@ void trace_profiler(bool starts)
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
 {
-	return trace_active() ? staged_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
+	return trace_active() ? rewritten_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
-void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)
+void trace_staged(uint64_t ticket, uint64_t moved)
 {
 	if (ticket != UINT64_MAX)
-		staged_end(ticket, moved, in_flight ? UINT64_MAX : hp_now_ns());
+		rewritten_end(ticket, moved, hp_now_ns());
 }
 
 /* The value of `mark` in the frame of a trace_called() that has not returned. */

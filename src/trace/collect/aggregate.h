@@ -23,7 +23,7 @@
 enum aggregate_memory {
 	AGGREGATE_UNKNOWN,
 	AGGREGATE_PAGEABLE,
-	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: staged.h */
+	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: rewritten.h */
 	AGGREGATE_PINNED,
 	AGGREGATE_DEVICE,
 	AGGREGATE_ARRAY,

@@ -185,7 +185,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.deferred_copies = report->calls.deferred,
 		.deferred_bytes = report->calls.deferred_bytes,
 		.waits_removed = removed_waits(&report->calls),
-		.ahead_ns = json_known(report->aligned, report->split.ahead_ns),
+		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),
 		.unpins = hp_count_read(unpins),
 		.saved_ns = json_known(report->buffers, 0),

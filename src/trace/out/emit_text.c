@@ -191,6 +191,8 @@ static void effect(const struct report *report, struct page *page)
 	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], ahead[UNITS_ROOM];
 	struct report_bus bus;
 
+	int64_t ahead_ns = report_ahead_ns(report);
+
 	report_bus_read(report, &bus);
 	if (bus.promoted_bytes > 0)
 		line(page, "Pinned by hotpin: %s of %s (%s)",
@@ -198,8 +200,8 @@ static void effect(const struct report *report, struct page *page)
 		     units_share(share, bus.promoted_bytes, bus.our_bytes));
 	if (report->calls.deferred > 0)
 		line(page, "Deferred copies: %s%s%s", units_count(all, report->calls.deferred),
-		     report->aligned ? ", while the host continued for about " : "",
-		     report->aligned ? units_time(ahead, report->split.ahead_ns) : "");
+		     ahead_ns >= 0 ? ", while the host continued for about " : "",
+		     ahead_ns >= 0 ? units_time(ahead, (uint64_t)ahead_ns) : "");
 }
 
 /* Writes the path as a user can type it in the directory where the program was started. */

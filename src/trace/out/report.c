@@ -2,6 +2,7 @@
  * report.c - names and figures that both writers use.
  */
 #include "trace/out/report.h"
+#include "trace/collect/correlation.h"
 #include "trace/out/json.h"
 
 #include <string.h>
@@ -35,6 +36,13 @@ struct profile_split report_split(const struct report *report, const struct spli
 		.kernel_ns = json_known(known, split->kernel_ns),
 		.overlap_ns = json_known(known, split->overlap_ns),
 	};
+}
+
+int64_t report_ahead_ns(const struct report *report)
+{
+	bool known = correlation_is_known() || report->calls.deferred == 0;
+
+	return json_known(report->aligned && known, report->split.ahead_ns);
 }
 
 void report_bus_read(const struct report *report, struct report_bus *ret)

@@ -67,6 +67,9 @@ void report_bus_read(const struct report *report, struct report_bus *ret);
 /* Returns the states of a split, unknown if the report has none. */
 struct profile_split report_split(const struct report *report, const struct split_sum *split);
 
+/* Returns the time for which the host continued while deferred copies were in flight. */
+int64_t report_ahead_ns(const struct report *report);
+
 /* Gathers the facts for the bounds of whatif.h. */
 void report_whatif(const struct report *report, struct whatif_facts *ret);
 

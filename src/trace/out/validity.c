@@ -7,6 +7,7 @@
 #include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/stages.h"
+#include "trace/collect/correlation.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
 #include "trace/python/interpreter.h"
@@ -216,11 +217,17 @@ static void check_records(struct report *report, const struct aggregate *device)
 /* Adds notes on counts that readers could misunderstand. */
 static void tell_of_counts(struct report *report, const struct aggregate *device)
 {
+	const struct hostcalls *calls = &report->calls;
+	uint64_t staged = calls->copies[TRACE_H2D][TRACE_STAGED].count +
+			  calls->copies[TRACE_D2H][TRACE_STAGED].count;
 	int devices = __builtin_popcountll(device->device_mask);
 
 	tell(report, "", device->incomplete, "operations had not completed and are not counted");
 	tell(report, "", device->untimed, "records have no times");
 	tell(report, "", device->kernels_unnamed, "kernel runs are summed up as (others)");
+	if (!correlation_is_known())
+		tell(report, "", staged,
+		     "staged copies count as several of pinned memory: CUPTI does not tell calls");
 	if (devices > 1)
 		note(report, NOTE_WARNS,
 		     "%d devices: the split counts a moment as busy when any of them is", devices);
