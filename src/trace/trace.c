@@ -23,7 +23,7 @@
 #include "trace/calls/stages.h"
 #include "trace/collect/events.h"
 #include "trace/collect/rewritten.h"
-#include "trace/out/dump.h"
+#include "trace/out/running.h"
 #include "trace/out/output.h"
 #include "trace/out/validity.h"
 #include "trace/out/writer.h"
@@ -93,8 +93,8 @@ void trace_start(const struct trace_facts *facts)
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
 	int error = -ENOMEM;
-	if (dump_start(&report) == 0 && rewritten_start() == 0)
-		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
+	if (running_start(&report) == 0 && rewritten_start() == 0)
+		error = collect_start(&cupti, facts->driver_version, report.began_ns, running_look,
 				      why_not, sizeof(why_not));
 	if (error < 0)
 		hp_debug("cannot start the profile: error %d", -error);
@@ -119,7 +119,7 @@ void trace_start(const struct trace_facts *facts)
 	errno = saved;
 	atomic_store(&active, error == 0);
 	if (error == 0)
-		dump_allow();
+		running_allow();
 }
 
 bool trace_active(void)
@@ -454,7 +454,7 @@ void trace_stop(void)
 
 static void last_words(void)
 {
-	output_json(&report, OUTPUT_END, 0);
+	output_json(&report, OUTPUT_END);
 }
 
 static void write_last(void)
@@ -499,8 +499,9 @@ void trace_without_device(uint64_t began_ns)
 	    aggregate_init(nothing, began_ns) < 0)
 		return;
 	process_read(&report.process);
-	/* The process is mpirun, whose children are the ranks. */
-	if (report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
+	/* The process may be mpirun, whose children are the ranks. */
+	if ((report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL) ||
+	    output_is_written(&report.process))
 		return;
 	owner = getpid();
 	process_mark_end(&report.process);
@@ -515,7 +516,8 @@ void trace_without_device(uint64_t began_ns)
 	split_finish(&nothing->split, report.ended_ns, &report.split);
 	report.stages = &nothing->split;
 	validity_check(&report);
-	output_write(&report, OUTPUT_ALONE, 0);
+	output_text(&report);
+	output_json(&report, OUTPUT_ALONE);
 	errno = saved;
 }
 
@@ -528,5 +530,4 @@ void trace_after_fork_child(void)
 {
 	atomic_store(&active, false);
 	cupti_buffers_stop();
-	dump_after_fork_child();
 }
