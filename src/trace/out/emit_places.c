@@ -70,7 +70,7 @@ static const void *sample_at(const struct report *report, size_t index)
 		.first_thread = sample->count[SAMPLES_FIRST],
 		.other_threads = sample->count[SAMPLES_OTHERS],
 	};
-	return &row;
+	return sample->depth > 0 ? &row : NULL;
 }
 
 static size_t count_python(const struct report *report)

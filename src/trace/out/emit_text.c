@@ -204,23 +204,9 @@ static void effect(const struct report *report, struct page *page)
 		     ahead_ns >= 0 ? units_time(ahead, (uint64_t)ahead_ns) : "");
 }
 
-/* Writes the path as a user can type it in the directory where the program was started. */
-static void report_path(const struct report *report, char *ret, size_t room)
-{
-	char path[WRITER_PATH_MAX];
-	const char *here = getenv("PWD"), *shown = path;
-	size_t length = here != NULL ? strlen(here) : 0;
-
-	if (process_expand(&report->process, hp_options->out, path, sizeof(path)) < 0)
-		snprintf(path, sizeof(path), "FILE");
-	if (length > 1 && strncmp(path, here, length) == 0 && path[length] == '/')
-		shown = path + length + 1;
-	units_escape(ret, room, shown, 200);
-}
-
 static void foot(const struct report *report, char *ret, size_t room)
 {
-	char path[900], cost[UNITS_ROOM];
+	char path[WRITER_PATH_MAX], shown[900], cost[UNITS_ROOM];
 	uint64_t cost_ns =
 		report->calls.append_ns + report->collected.buffers.callback_ns + report->start_ns;
 
@@ -230,8 +216,10 @@ static void foot(const struct report *report, char *ret, size_t room)
 			 "Profiling cost %s. For source lines: hotpin run -o FILE PROGRAM", cost);
 		return;
 	}
-	report_path(report, path, sizeof(path));
-	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost, path);
+	if (process_expand(&report->process, hp_options->out, path, sizeof(path)) < 0)
+		snprintf(path, sizeof(path), "FILE");
+	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost,
+		 units_escape(shown, sizeof(shown), path, 200));
 }
 
 /* Writes the notes that fit; the report has all. */
