@@ -134,12 +134,8 @@ static void fill_device(const struct report *report, struct profile *ret)
 	ret->kernel_runs = runs_of(&device->launches);
 	ret->devices = __builtin_popcountll(device->device_mask);
 	if (device->clock.anchored) {
-		const struct clockmap *clock = &device->clock;
-
-		ret->clock.offset_ns = clock->last.offset_ns;
-		ret->clock.gap_ns = clock->last.gap_ns;
-		clockmap_drift_ppb(clock, &ret->clock.drift_ppb);
-		ret->clock.largest_step_ns = clock->most_step_ns;
+		ret->clock.offset_ns = device->clock.last.offset_ns;
+		ret->clock.gap_ns = (int64_t)device->clock.last.gap_ns;
 	}
 	if (!report->no_device)
 		ret->records = (struct profile_records){
