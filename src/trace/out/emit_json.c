@@ -12,6 +12,7 @@
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
+#include "trace/out/bounds.h"
 #include "trace/out/emit_events.h"
 #include "trace/out/emit_lists.h"
 #include "trace/out/emit_places.h"
@@ -69,22 +70,13 @@ static void fill_head(const struct report *report, struct profile *ret)
 	ret->truncated = report->truncated;
 }
 
-/* Limited to the time that calls spent copying, since copies of several threads overlap. */
-static int64_t staging_ns(const struct report *report)
-{
-	struct whatif_facts facts = { 0 };
-	uint64_t most = report->split.call_copying_ns;
-
-	if (report->aligned)
-		report_whatif(report, &facts);
-	return json_known(facts.excess_known, facts.excess_ns < most ? facts.excess_ns : most);
-}
-
 static void fill_times(const struct report *report, struct profile *ret)
 {
 	const struct split_sum *split = &report->split;
 	const struct collect_result *collected = &report->collected;
 	bool known = report->aligned;
+	/* Copies of several threads overlap. */
+	int64_t staging_ns = bounds_excess_ns(report), most_ns = (int64_t)split->call_copying_ns;
 
 	ret->wall_ns = split->wall_ns;
 	ret->split = report_split(report, split);
@@ -94,7 +86,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.copying_ns = json_known(known, split->call_copying_ns),
 		.waiting_for_kernels_ns = json_known(known, split->call_waiting_ns),
 		.overhead_ns = json_known(known, split->call_overhead_ns),
-		.staging_ns = staging_ns(report),
+		.staging_ns = staging_ns < most_ns ? staging_ns : most_ns,
 		.waits = report->calls.waits,
 		.waits_ns = split->layer_ns[SPLIT_WAIT],
 		.launches = report->calls.kernels,
@@ -236,6 +228,7 @@ void emit_json(const struct report *report, struct writer *writer)
 		.report = report,
 		.lists = lists,
 	};
+	static struct profile_bound bounds[BOUNDS_COUNT]; /* one thread at a time writes */
 	struct profile profile;
 
 	/* Other fields refer to a site by its index. */
@@ -248,6 +241,9 @@ void emit_json(const struct report *report, struct writer *writer)
 	fill_effect(report, &profile.effect);
 	fill_rests(report, &profile);
 	profile.sampling = emit_sampling(report);
+	bounds_fill(report, bounds);
+	profile.bounds = bounds;
+	profile.bound_count = BOUNDS_COUNT;
 	if (report->repeats)
 		repeats_read(&profile.repeats);
 	emit_events_begin(report, &profile.events);

@@ -294,31 +294,6 @@ static const void *repeat_at(const struct report *report, size_t index)
 	return &row;
 }
 
-static size_t count_bounds(const struct report *report)
-{
-	(void)report;
-	return WHATIF_COUNT;
-}
-
-static const void *bound_at(const struct report *report, size_t index)
-{
-	static struct profile_bound row;
-	struct whatif_facts facts;
-	uint64_t saves = 0;
-	bool known = report->aligned;
-
-	if (known)
-		report_whatif(report, &facts);
-	known = known && whatif_saves_ns(&facts, (enum whatif)index, &saves);
-	row = (struct profile_bound){
-		.name = whatif_names[index],
-		.wall_ns = json_known(known, report->split.wall_ns - saves),
-		.saves_ns = json_known(known, saves),
-		.assumes = whatif_assumes[index],
-	};
-	return &row;
-}
-
 static size_t count_stages(const struct report *report)
 {
 	uint64_t lost;
@@ -384,7 +359,6 @@ const struct json_list emit_lists[] = {
 	JSON_LIST(profile, gaps, count_gaps, gap_at),
 	JSON_LIST(profile, launches, count_launches, launch_at),
 	JSON_LIST(profile_repeats, sites, count_repeats, repeat_at),
-	JSON_LIST(profile, bounds, count_bounds, bound_at),
 	JSON_LIST(profile, stages, count_stages, stage_at),
 	JSON_LIST(profile, warnings, count_warnings, warning_at),
 	{ 0 },

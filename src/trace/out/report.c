@@ -68,35 +68,3 @@ void report_bus_read(const struct report *report, struct report_bus *ret)
 		ret->their_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
 	}
 }
-
-void report_whatif(const struct report *report, struct whatif_facts *ret)
-{
-	struct whatif_pageable directions[2];
-
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct aggregate_sum *sum =
-			&report->collected.device->copies[direction][AGGREGATE_PAGEABLE];
-
-		directions[direction] = (struct whatif_pageable){
-			.bytes = sum->bytes - sum->untimed_bytes,
-			.busy_ns = sum->busy_ns,
-			.peak = report->peak[direction],
-		};
-	}
-	ret->split = &report->split;
-	ret->up_ns = ret->down_ns = 0;
-	for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-		ret->up_ns += report->collected.device->copies[TRACE_H2D][memory].busy_ns;
-		ret->down_ns += report->collected.device->copies[TRACE_D2H][memory].busy_ns;
-	}
-	ret->pageable_calls_ns = 0;
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *sums = report->calls.copies[direction];
-
-		if (directions[direction].bytes > 0)
-			ret->pageable_calls_ns +=
-				sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;
-	}
-	ret->excess_ns = 0;
-	ret->excess_known = whatif_excess_ns(directions, 2, &ret->excess_ns);
-}

@@ -9,7 +9,6 @@
 #include "trace/collect/collect.h"
 #include "trace/operation.h"
 #include "trace/out/process.h"
-#include "trace/out/whatif.h"
 
 #define REPORT_WARNINGS_MOST 12
 #define REPORT_WARNING_ROOM  200
@@ -69,9 +68,6 @@ struct profile_split report_split(const struct report *report, const struct spli
 
 /* Returns the time for which the host continued while deferred copies were in flight. */
 int64_t report_ahead_ns(const struct report *report);
-
-/* Gathers the facts for the bounds of whatif.h. */
-void report_whatif(const struct report *report, struct whatif_facts *ret);
 
 /* Names that all emitters use, by enum. */
 extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
