@@ -9,6 +9,7 @@
 #define HP_TRACE_CALLS_CALLS_H
 
 #include "base/profile_fields.h"
+#include "trace/calls/call_class.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,13 +45,5 @@ void calls_read(size_t function, struct profile_call *ret);
 
 /* The number of threads that have made a call. */
 uint32_t calls_threads(void);
-
-/* Kinds of functions. */
-enum calls_kind {
-	CALLS_START_UP = 1, /* starts CUDA or loads code */
-	CALLS_LAUNCH = 2,
-	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
-	CALLS_CROWDED = 8
-};
 
 #endif

@@ -143,24 +143,6 @@ static void fill_device(const struct report *report, struct profile *ret)
 		};
 }
 
-static void fill_copies(const struct report *report, struct profile *ret)
-{
-	struct report_bus bus;
-
-	report_bus_read(report, &bus);
-	ret->coverage = (struct profile_coverage){
-		.hotpin_copies = bus.our_count,
-		.hotpin_bytes = bus.our_bytes,
-		.cupti_copies = json_known(report->device, bus.their_count),
-		.cupti_bytes = json_known(report->device, bus.their_bytes),
-	};
-	ret->promotion = (struct profile_promotion){
-		.promoted_bytes = bus.promoted_bytes,
-		.program_pinned_bytes = json_known(!bus.own_unknown, bus.own_pinned_bytes),
-		.cupti_pinned_bytes = json_known(report->device, bus.their_pinned_bytes),
-	};
-}
-
 /* A program that waits for all copies in flight at once has waited once. */
 static uint64_t removed_waits(const struct hostcalls *calls)
 {
@@ -237,7 +219,7 @@ void emit_json(const struct report *report, struct writer *writer)
 	fill_head(report, &profile);
 	fill_times(report, &profile);
 	fill_device(report, &profile);
-	fill_copies(report, &profile);
+	report_bus_read(report, &profile.coverage, &profile.promotion);
 	fill_effect(report, &profile.effect);
 	fill_rests(report, &profile);
 	profile.sampling = emit_sampling(report);

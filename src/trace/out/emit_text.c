@@ -189,15 +189,18 @@ static void copies(const struct report *report, struct page *page)
 static void effect(const struct report *report, struct page *page)
 {
 	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], ahead[UNITS_ROOM];
-	struct report_bus bus;
+	struct profile_coverage copies;
+	struct profile_promotion pinned;
 
 	int64_t ahead_ns = report_ahead_ns(report);
 
-	report_bus_read(report, &bus);
-	if (bus.promoted_bytes > 0)
+	report_bus_read(report, &copies, &pinned);
+	if (pinned.promoted_bytes > 0)
 		line(page, "Pinned by hotpin: %s of %s (%s)",
-		     units_bytes(promoted, bus.promoted_bytes), units_bytes(all, bus.our_bytes),
-		     units_share(share, bus.promoted_bytes, bus.our_bytes));
+		     units_bytes(promoted, (uint64_t)pinned.promoted_bytes),
+		     units_bytes(all, (uint64_t)copies.hotpin_bytes),
+		     units_share(share, (uint64_t)pinned.promoted_bytes,
+				 (uint64_t)copies.hotpin_bytes));
 	if (report->calls.deferred > 0)
 		line(page, "Deferred copies: %s%s%s", units_count(all, report->calls.deferred),
 		     ahead_ns >= 0 ? ", while the host continued for about " : "",

@@ -5,8 +5,6 @@
 #include "trace/collect/correlation.h"
 #include "trace/out/json.h"
 
-#include <string.h>
-
 const char *const report_directions[AGGREGATE_DIRECTIONS] = {
 	[TRACE_H2D] = "h2d", [TRACE_D2H] = "d2h", [TRACE_D2D] = "d2d",
 	[TRACE_H2H] = "h2h", [TRACE_P2P] = "p2p", [TRACE_DIRECTIONS] = "unknown",
@@ -45,26 +43,33 @@ int64_t report_ahead_ns(const struct report *report)
 	return json_known(report->aligned && known, report->split.ahead_ns);
 }
 
-void report_bus_read(const struct report *report, struct report_bus *ret)
+void report_bus_read(const struct report *report, struct profile_coverage *ret,
+		     struct profile_promotion *ret_pinned)
 {
-	memset(ret, 0, sizeof(*ret));
+	int64_t none = report->device ? 0 : UNKNOWN;
+	bool is_unknown = false; /* for some memory, hotpin did not check for a pin */
+
+	*ret = (struct profile_coverage){ .cupti_copies = none, .cupti_bytes = none };
+	*ret_pinned = (struct profile_promotion){ .cupti_pinned_bytes = none };
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct hostcalls_sum *ours = report->calls.copies[direction];
 
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			ret->our_count += ours[memory].count;
-			ret->our_bytes += ours[memory].bytes;
+			ret->hotpin_copies += ours[memory].count;
+			ret->hotpin_bytes += ours[memory].bytes;
 		}
-		ret->promoted_bytes += ours[TRACE_PROMOTED].bytes;
-		ret->own_pinned_bytes += ours[TRACE_PINNED].bytes;
-		ret->own_unknown |= ours[TRACE_UNKNOWN].count > 0;
+		ret_pinned->promoted_bytes += ours[TRACE_PROMOTED].bytes;
+		ret_pinned->program_pinned_bytes += ours[TRACE_PINNED].bytes;
+		is_unknown |= ours[TRACE_UNKNOWN].count > 0;
 		if (!report->device)
 			continue;
 		const struct aggregate_sum *theirs = report->collected.device->copies[direction];
 		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-			ret->their_count += theirs[memory].count;
-			ret->their_bytes += theirs[memory].bytes;
+			ret->cupti_copies += theirs[memory].count;
+			ret->cupti_bytes += theirs[memory].bytes;
 		}
-		ret->their_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
+		ret_pinned->cupti_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
 	}
+	if (is_unknown)
+		ret_pinned->program_pinned_bytes = UNKNOWN;
 }

@@ -54,14 +54,9 @@ struct report {
 	char warning[REPORT_WARNINGS_MOST][REPORT_WARNING_ROOM];
 };
 
-/* Copies between host and devices, in both views.  The device's values are 0 if unknown. */
-struct report_bus {
-	uint64_t our_count, our_bytes, promoted_bytes, own_pinned_bytes;
-	bool own_unknown; /* for some memory, hotpin did not check for a pin */
-	uint64_t their_count, their_bytes, their_pinned_bytes;
-};
-
-void report_bus_read(const struct report *report, struct report_bus *ret);
+/* Sums the copies between host and devices in both views. */
+void report_bus_read(const struct report *report, struct profile_coverage *ret,
+		     struct profile_promotion *ret_pinned);
 
 /* Returns the states of a split, unknown if the report has none. */
 struct profile_split report_split(const struct report *report, const struct split_sum *split);
