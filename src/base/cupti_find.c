@@ -72,14 +72,11 @@ static struct search {
 	char refused[HP_CUPTI_PATH_MAX]; /* that other users can change; "": none */
 } search;
 
-/* No atoi(): built with a newer libc it would need that libc's strtol() on other machines, too. */
 static int major_of(const char *version)
 {
-	int major = 0;
+	uint64_t major;
 
-	while (*version >= '0' && *version <= '9' && major < 1000)
-		major = major * 10 + (*version++ - '0');
-	return major;
+	return hp_parse_digits(version, &major, &version) && major < 1000 ? (int)major : 0;
 }
 
 /* Runs under the loader's lock, so it only records what it finds. */

@@ -1,5 +1,5 @@
 /*
- * Mappings of hotpin's own, and whether memory can be read, by system calls.
+ * Mappings of hotpin's own, by system calls.
  *
  * shim/ exports mmap() and its relatives, so calls by those names would return to hotpin.
  * Results and errno are those of libc.  syscall() reads every argument as a long; an int on the
@@ -8,10 +8,7 @@
 #ifndef HP_BASE_KERNEL_H
 #define HP_BASE_KERNEL_H
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,19 +52,6 @@ static inline void *hp_remap(void *address, size_t bytes, int flags, void *targe
 	const int fixed = 1 | 2; /* MREMAP_MAYMOVE, MREMAP_FIXED: named for _GNU_SOURCE only */
 
 	return (void *)syscall(SYS_mremap, address, bytes, bytes, fixed | flags, target);
-}
-
-/*
- * True if eight bytes at the address can be read: the kernel reads them as a mask of signals before
- * it rejects the operation -1.  Every seccomp filter allows this system call.  Keeps errno.
- */
-static inline bool hp_is_readable(uintptr_t address)
-{
-	int saved = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, -1L, address, NULL, 8L) < 0 && errno == EINVAL;
-
-	errno = saved;
-	return readable;
 }
 
 #endif

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads decimal digits; *ret_end is the first byte after them.  False: none, or too large. */
-static bool digits(const char *text, uint64_t *ret, const char **ret_end)
+bool hp_parse_digits(const char *text, uint64_t *ret, const char **ret_end)
 {
 	uint64_t value = 0;
 	const char *at = text;
@@ -56,33 +55,16 @@ int hp_parse_word(const char *text, const char *accepts, void *ret)
 
 static unsigned unit_shift(const char **at)
 {
-	unsigned shift = 0;
+	static const char units[] = "kKmMgGtT";
+	const char *unit = **at != '\0' ? strchr(units, **at) : NULL;
 
-	switch (**at) {
-	case 'k':
-	case 'K':
-		shift = 10;
-		break;
-	case 'm':
-	case 'M':
-		shift = 20;
-		break;
-	case 'g':
-	case 'G':
-		shift = 30;
-		break;
-	case 't':
-	case 'T':
-		shift = 40;
-		break;
-	default:
+	if (unit == NULL)
 		return 0;
-	}
 	*at += 1;
 	/* 64MB and 64MiB are 64M. */
 	if (strcmp(*at, "B") == 0 || strcmp(*at, "iB") == 0)
 		*at += strlen(*at);
-	return shift;
+	return 10 * (unsigned)((unit - units) / 2 + 1);
 }
 
 static bool accepts_auto(const char *text, const char *accepts)
@@ -99,7 +81,7 @@ int hp_parse_size(const char *text, const char *accepts, void *ret)
 		*(hp_size_t *)ret = HP_AUTO;
 		return 0;
 	}
-	if (!digits(text, &value, &end))
+	if (!hp_parse_digits(text, &value, &end))
 		return -EINVAL;
 
 	unsigned shift = unit_shift(&end);
@@ -116,7 +98,7 @@ static uint64_t count_most(const char *accepts)
 	const char *at = strstr(accepts, bound), *end;
 	uint64_t most;
 
-	return at != NULL && digits(at + strlen(bound), &most, &end) ? most : INT64_MAX;
+	return at != NULL && hp_parse_digits(at + strlen(bound), &most, &end) ? most : INT64_MAX;
 }
 
 int hp_parse_count(const char *text, const char *accepts, void *ret)
@@ -128,7 +110,7 @@ int hp_parse_count(const char *text, const char *accepts, void *ret)
 		*(hp_count_t *)ret = HP_AUTO;
 		return 0;
 	}
-	if (!digits(text, &value, &end) || *end != '\0' || value > count_most(accepts))
+	if (!hp_parse_digits(text, &value, &end) || *end != '\0' || value > count_most(accepts))
 		return -EINVAL;
 	*(hp_count_t *)ret = value;
 	return 0;

@@ -31,6 +31,9 @@ typedef char hp_capture_t[HP_TEXT_MAX];
 #define HP_CAPTURE_PROFILER "profiler-api"
 #define HP_CAPTURE_NVTX     "nvtx:"
 
+/* Reads decimal digits; *ret_end is the first byte after them.  False: none, or too large. */
+bool hp_parse_digits(const char *text, uint64_t *ret, const char **ret_end);
+
 /*
  * Each function reads all of `text` into *ret; `accepts` is the column of options.def (| separates
  * words).  Returns 0; or -EINVAL, or -ENAMETOOLONG for a text of HP_TEXT_MAX bytes or more, with

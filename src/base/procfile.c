@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "base/procfile.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "base/trust.h"
 
 #include <errno.h>
@@ -137,16 +138,9 @@ bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 
 uint64_t hp_procfile_number(const char *text)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	if (*text < '0' || *text > '9')
-		return UINT64_MAX;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-			return UINT64_MAX;
-	}
-	return value;
+	return hp_parse_digits(text, &value, &text) ? value : UINT64_MAX;
 }
 
 bool hp_procfile_fork_keeps_pins(const char *release)

@@ -36,9 +36,6 @@ const char *units_share(char *buffer, uint64_t part, uint64_t whole);
  */
 size_t units_printable(const char *text, size_t length);
 
-/* Writes `letter` as UTF-8, a surrogate as U+FFFD; returns the bytes written, at most four. */
-size_t units_utf8(uint32_t letter, char *ret);
-
 /*
  * Copies `text`, with control characters and malformed UTF-8 as \xNN.  Text beyond `columns`
  * characters is replaced by "..".

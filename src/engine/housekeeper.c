@@ -11,7 +11,6 @@
 #include "engine/housekeeper.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/once.h"
 #include "base/protections.h"
 #include "base/thread.h"
 #include "engine/forking.h"
@@ -42,7 +41,7 @@
 /* The most bytes to unpin before new work may pass: about 1 ms. */
 #define BYTES_A_TURN ((size_t)64 << 20)
 
-static struct hp_once started;
+static _Atomic bool started;
 static _Atomic bool runs;     /* true if the thread was created */
 static _Atomic uint32_t bell; /* a futex */
 _Atomic bool housekeeper_sleeps;
@@ -109,12 +108,6 @@ static void look_at_pressure(void)
 	heap_set_memory(&limits);
 	pin_set_pressure(level != PRESSURE_NONE);
 	pressure = level;
-}
-
-static void expire(void)
-{
-	while (heap_expire(hp_now_ns()) == 0)
-		continue;
 }
 
 /*
@@ -203,7 +196,7 @@ static void *housekeep(void *arg)
 
 		if (is_due) {
 			look_at_pressure();
-			expire();
+			heap_expire(hp_now_ns());
 		}
 		pin_the_queue();
 		if ((is_due && must_unpin()) || fork_waits())
@@ -223,7 +216,7 @@ static void wake(void)
 
 void housekeeper_start(void)
 {
-	if (!hp_once_begin(&started))
+	if (atomic_exchange(&started, true))
 		return;
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
 		atomic_store(&runs, true);
@@ -232,7 +225,6 @@ void housekeeper_start(void)
 	} else {
 		hp_debug("no thread for unpinning: freed pinned buffers are kept");
 	}
-	hp_once_end(&started);
 }
 
 bool housekeeper_call(void)
@@ -251,7 +243,7 @@ void housekeeper_wake(void)
 
 void housekeeper_forget(void)
 {
-	hp_once_reset(&started);
+	atomic_store(&started, false);
 	atomic_store(&runs, false);
 	atomic_store(&housekeeper_sleeps, false);
 	fork_forget();

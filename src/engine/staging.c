@@ -11,11 +11,11 @@
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "engine/visibility.h"
+#include "heap/pages.h"
 #include "pin/pin.h"
 #include "stage/area.h"
 #include "stage/memory.h"
 #include "stage/move.h"
-#include "stage/pieces.h"
 #include "stage/ring.h"
 #include "stage/stage.h"
 #include "stage/stageable.h"
@@ -52,9 +52,8 @@ static uint64_t area_bytes(void)
 
 void staging_start(void)
 {
-	threads = hp_options->threads == HP_AUTO       ? workers_default()
-		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
-						       : WORKERS_MOST;
+	threads =
+		hp_options->threads == HP_AUTO ? workers_default() : (unsigned)hp_options->threads;
 	if (hp_options->ring >= AREA_UNIT)
 		ring_start(ring_is_forced() ? 1 : RING_WANTS);
 	area_start(area_bytes(), COPY_STAGING_COST_NS);
@@ -111,10 +110,14 @@ static bool pays_with_gaps(const struct copy_request *request)
 	       shape_pays(shape, request->direction == TRACE_H2D);
 }
 
-static bool samples_untouched(const struct copy_request *request)
+/* Not the first or last page: a neighbor or an allocator may have touched them. */
+static bool is_untouched(const struct copy_request *request)
 {
+	size_t edge = request->extent / 8;
+
 	return request->direction == TRACE_D2H && request->bytes >= UNTOUCHED_LEAST &&
-	       stage_is_untouched(request->host, request->extent);
+	       pages_resident_percent((uintptr_t)request->host + edge,
+				      request->extent - 2 * edge) == 0;
 }
 
 bool staging_is_possible(struct copy *copy)
@@ -151,7 +154,7 @@ void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t by
 		return;
 	}
 	start_workers();
-	stage_fill(hold->memory, from, bytes, pieces_workers(true, bytes, false, workers_count()));
+	stage_fill(hold->memory, from, bytes, stage_workers(true, bytes, false, workers_count()));
 }
 
 void staging_ring_end(struct ring_hold *hold, bool sent)
@@ -174,8 +177,8 @@ size_t staging_run(const struct copy_request *request)
 
 	bool legacy = stream_is_legacy(stage.stream, stage.per_thread);
 	if (!legacy || enqueue_begin()) {
-		stage.workers = pieces_workers(stage.to_device, request->bytes,
-					       samples_untouched(request), workers_count());
+		stage.workers = stage_workers(stage.to_device, request->bytes,
+					      is_untouched(request), workers_count());
 		moved = stage_run(&stage);
 		if (legacy)
 			enqueue_end();

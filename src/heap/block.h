@@ -34,7 +34,7 @@ enum block_state {
 struct block {
 	/* Constant. */
 	uintptr_t base;
-	unsigned size_class;  /* its addresses end at base + map_class_bytes() */
+	unsigned size_class;
 	struct block *before; /* the block that was created before this one */
 
 	/*
@@ -42,7 +42,7 @@ struct block {
 	 * heap, of blocks that are not pinned.
 	 */
 	_Atomic size_t room;
-	size_t touched;          /* the pages above may not be in memory; written by its owner */
+	_Atomic size_t touched;  /* the pages above may not be in memory; written by its owner */
 	_Atomic bool huge;       /* 2 MiB pages were asked for */
 	bool moved;              /* heap_move() brought its pages here; under the lock heap */
 	_Atomic size_t unproven; /* the part of huge_unproven that is this block's */
@@ -67,6 +67,9 @@ struct block {
 	 * BLOCK_PARKED by the thread that is inside a shard.
 	 */
 	_Atomic int state; /* enum block_state */
+
+	/* Of its addresses: its class's, or what heap_close() has left.  As `state`. */
+	_Atomic size_t bytes;
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;

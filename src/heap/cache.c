@@ -39,8 +39,6 @@ struct age_list {
 	size_t bytes;
 };
 
-_Atomic uint64_t cache_due_at = UINT64_MAX;
-
 /* Under the lock heap. */
 static struct class_list lists[MAP_CLASSES];
 static struct age_list loose, pinned;
@@ -92,12 +90,7 @@ static bool is_loose(const struct block *block)
 	return !block->kept_pinned || !hp_keeps(pinned_pages_stay);
 }
 
-static void due_by(uint64_t when)
-{
-	if (when < atomic_load(&cache_due_at))
-		atomic_store(&cache_due_at, when);
-}
-
+/* True if all pinned blocks are due. */
 static bool is_pressed(void)
 {
 	return lowest == 0 || pinned.bytes > bound;
@@ -110,16 +103,12 @@ static void age_add(struct block *block)
 	/* The word may change while the block is in a list. */
 	block->kept_pinned = pin != BLOCK_PAGEABLE && pin != BLOCK_ALTERED;
 	age_insert(is_loose(block) ? &loose : &pinned, block);
-	if (!is_loose(block))
-		due_by(is_pressed() ? 0 : block->freed_ns + CACHE_NS);
 }
 
 static void detach(struct block *block)
 {
 	list_remove(block);
 	age_remove(is_loose(block) ? &loose : &pinned, block);
-	if (pinned.bytes == 0)
-		atomic_store(&cache_due_at, UINT64_MAX);
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
 }
 
@@ -128,8 +117,6 @@ void cache_set_bound(size_t most, size_t floor)
 	assert(hp_lock_held(HP_LOCK_heap));
 	bound = most;
 	lowest = floor;
-	if (pinned.bytes != 0 && is_pressed())
-		atomic_store(&cache_due_at, 0);
 }
 
 size_t cache_bound(void)
@@ -160,11 +147,6 @@ size_t cache_over(void)
 bool cache_is_pinned_over(void)
 {
 	return pinned.bytes > bound;
-}
-
-size_t cache_bytes(void)
-{
-	return loose.bytes + pinned.bytes;
 }
 
 /*
@@ -200,8 +182,7 @@ void cache_put(struct block *block, uint64_t freed_ns)
 		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
 		return;
 	}
-	/* No allocation will ever get a block with a changed mapping: it is the first to go. */
-	block->freed_ns = block_is_altered(block) ? 0 : freed_ns;
+	block->freed_ns = freed_ns;
 	list_insert(block, false);
 	age_add(block);
 	atomic_store_explicit(&block->state, BLOCK_CACHED, memory_order_release);
@@ -273,7 +254,7 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most)
 static void put_empty(struct block *block)
 {
 	if (map_is_closed()) {
-		hp_unmap((void *)block->base, map_class_bytes(block->size_class));
+		hp_unmap((void *)block->base, block->bytes);
 		atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
 		return;
 	}
@@ -299,7 +280,7 @@ size_t cache_purge(struct block *list)
 		size_t before = block->touched;
 
 		list = block->next;
-		bool gone = block->keep == 0 && (pages_purge(block) || map_is_closed());
+		bool gone = block->keep == 0 && pages_purge(block);
 		if (block->keep != 0)
 			pages_drop_tail(block, block->keep);
 		bytes += gone ? before : before - block->touched;
@@ -319,19 +300,25 @@ size_t cache_purge(struct block *list)
 void cache_close(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (unsigned i = 0; i < MAP_CLASSES; i++) {
-		for (struct block *block;
-		     (block = lists[i].last) != NULL && block->state == BLOCK_EMPTY;) {
+	for (struct block *block = map_newest(); block != NULL; block = block->before) {
+		size_t used = block->touched > block->room ? block->touched : block->room;
+
+		if (block->state == BLOCK_EMPTY) {
 			list_remove(block);
 			put_empty(block);
+		} else if (block->state == BLOCK_LIVE && used < block->bytes) {
+			hp_unmap((void *)(block->base + used), block->bytes - used);
+			block->bytes = used;
 		}
 	}
 }
 
-uint64_t cache_old_at(void)
+uint64_t cache_due_at(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	return loose.oldest != NULL ? loose.oldest->freed_ns + CACHE_NS : UINT64_MAX;
+	if (pinned.oldest == NULL)
+		return UINT64_MAX;
+	return is_pressed() || target_bytes != 0 ? 0 : pinned.oldest->freed_ns + CACHE_NS;
 }
 
 struct block *cache_take_due(uint64_t now)
@@ -339,19 +326,16 @@ struct block *cache_take_due(uint64_t now)
 	struct block *block = pinned.oldest;
 
 	assert(hp_lock_held(HP_LOCK_heap));
+	/* Blocks that are changing are noted when that is done. */
 	while (block != NULL && block_pin(block) != BLOCK_PINNED)
 		block = block->newer;
-	atomic_store(&cache_due_at, UINT64_MAX);
-	/* Blocks that are changing are noted when that is done. */
 	if (block == NULL) {
 		target_bytes = 0;
 		return NULL;
 	}
-	due_by(block->freed_ns + CACHE_NS);
 	if (target_bytes == 0 && !is_pressed() && !is_old(block, now))
 		return NULL;
 	target_bytes -= hp_least(block->room, target_bytes);
-	due_by(is_pressed() || target_bytes != 0 ? 0 : UINT64_MAX);
 	detach(block);
 	return block;
 }
@@ -359,11 +343,8 @@ struct block *cache_take_due(uint64_t now)
 void cache_set_target(size_t bytes)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	if (pinned.bytes == 0)
-		return;
-	if (bytes > target_bytes)
+	if (pinned.bytes != 0 && bytes > target_bytes)
 		target_bytes = bytes;
-	atomic_store(&cache_due_at, 0);
 }
 
 void cache_note_pin(struct block *block)

@@ -42,9 +42,6 @@ size_t cache_over(void);
 /* True if freed blocks that are still pinned exceed the bound. */
 bool cache_is_pinned_over(void);
 
-/* Returns the bytes of all cached blocks, pinned ones too, without those in shards. */
-size_t cache_bytes(void);
-
 /*
  * True if the free block, of the request's class, serves the request; with the same start and room
  * (needs no lock).
@@ -73,17 +70,14 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most);
  */
 size_t cache_purge(struct block *list);
 
-/* Unmaps all free blocks without pages, after map_close(). */
+/* Unmaps all free blocks without pages, and the unused ends of those in use, after map_close(). */
 void cache_close(void);
-
-/* Returns when unpinned blocks are old next; UINT64_MAX: there are none. */
-uint64_t cache_old_at(void);
 
 /* Takes the pinned block that was freed first, if it is due: BLOCK_LEAVING.  NULL: none is. */
 struct block *cache_take_due(uint64_t now);
 
-/* The time at which the next pinned block may be due, or earlier; UINT64_MAX: there is none. */
-extern _Atomic uint64_t cache_due_at;
+/* Returns when the next pinned block is due, or earlier; UINT64_MAX: there is none. */
+uint64_t cache_due_at(void);
 
 /* Makes `bytes` of pinned blocks due at once, because others could use that part of the budget. */
 void cache_set_target(size_t bytes);

@@ -50,7 +50,7 @@ size_t heap_usable(const void *address);
 
 /*
  * Changes the block to `bytes` in place.  False: it does not fit, or would waste most of its
- * class.
+ * room.
  */
 bool heap_resize(void *address, size_t bytes);
 
@@ -68,15 +68,12 @@ void *heap_move(void *address, size_t bytes);
 void heap_count(void);
 
 /*
- * In the child of fork(), after its locks were reset: takes back the blocks that threads of the
- * parent were freeing.
+ * In the child of fork(), after its locks were reset: no block is registered, no thread is inside
+ * any, and the blocks that threads of the parent were freeing are taken back.
  */
 void heap_after_fork_child(void);
 
 /* Returns the bytes of blocks in use, and their number.  Walks all blocks. */
 size_t heap_live(size_t *ret_blocks);
-
-/* Returns the bytes in use, and those of cached blocks.  Walks all blocks. */
-void heap_stats(size_t *ret_live, size_t *ret_kept);
 
 #endif

@@ -4,7 +4,7 @@
  * A block has its addresses for ever: blocks are neither joined nor cut, so a table entry is
  * written once and a reader needs no lock.  Free blocks cost addresses only, because their pages go
  * back; the range is many times as large as the memory.  A vector that grows by realloc() passes
- * through blocks of up to nine times its final size.
+ * through two or three blocks, the last of up to four times its final size, or of 32 MiB.
  *
  * Blocks of 2 MiB or more have their own part of the range, so that one pointer for 2 MiB leads to
  * a block.  The tables have room for the whole range and are touched only where blocks are; core
@@ -200,13 +200,14 @@ struct block *map_create(unsigned size_class)
 	uintptr_t base = part->next;
 	size_t bytes = rounded(map_class_bytes(size_class), (size_t)1 << part->shift);
 
-	if (closed || part->end - base < bytes || !open_up_to(part, base + bytes))
+	if (part->end - base < bytes || !open_up_to(part, base + bytes))
 		return NULL;
 
 	struct block *block = take_descriptor();
 	if (block == NULL)
 		return NULL;
 	block->base = base;
+	block->bytes = map_class_bytes(size_class);
 	block->size_class = size_class;
 	block->before = newest;
 	atomic_store_explicit(&block->start, base, memory_order_relaxed);
@@ -237,6 +238,7 @@ void map_close(void)
 
 	if (atomic_exchange(&closed, true) || condition != READY)
 		return;
+	condition = OFF;
 	uintptr_t end = large.next != large.start ? large.next : small.next;
 	atomic_store_explicit(&heap_bytes, end - small.start, memory_order_release);
 	part_close(&small);

@@ -76,8 +76,8 @@ size_t map_class_bytes(unsigned size_class);
 size_t map_alignment(unsigned size_class);
 
 /*
- * Reserves the range, at the first call.  False: not possible, now or later.  Requires the lock
- * heap.
+ * Reserves the range, at the first call.  False: not possible, now or later, or the heap is closed.
+ * Requires the lock heap.
  */
 bool map_start(void);
 
@@ -85,8 +85,8 @@ bool map_start(void);
 bool map_could_hold(size_t bytes);
 
 /*
- * Creates a block: BLOCK_LEAVING, with pages that read as zero.  NULL: no addresses are left, or
- * the heap is closed.  Requires the lock heap.
+ * Creates a block: BLOCK_LEAVING, with pages that read as zero.  NULL: no addresses are left.
+ * Requires the lock heap, which is not closed.
  */
 struct block *map_create(unsigned size_class);
 

@@ -70,10 +70,11 @@ bool pages_purge(struct block *block)
 		return false;
 	bool altered = block_is_altered(block);
 	bool done = block->touched == 0 && !block->moved && !altered;
-	if (!done && (block->moved || block->huge || altered))
-		done = map_again((void *)block->base, map_class_bytes(block->size_class));
-	if (!done && !altered)
-		done = drop(block->base, block->touched);
+	if (!done && !map_is_closed() && (block->moved || block->huge || altered))
+		done = map_again((void *)block->base, block->bytes);
+	/* In a closed heap the addresses go next. */
+	if (!done && (!altered || map_is_closed()))
+		done = drop(block->base, block->touched) || map_is_closed();
 	if (done && altered)
 		word_restore(&block->word, WORD_ALTERED);
 	word_release(&block->word, false);

@@ -64,6 +64,14 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 	return done;
 }
 
+bool heap_any_due(void)
+{
+	hp_lock(HP_LOCK_heap);
+	bool is = cache_due_at() <= hp_now_coarse_ns();
+	hp_unlock(HP_LOCK_heap);
+	return is;
+}
+
 struct block *heap_take_due(void)
 {
 	hp_lock(HP_LOCK_heap);
@@ -92,26 +100,4 @@ void heap_set_reclaim_target(size_t bytes)
 	hp_lock(HP_LOCK_heap);
 	cache_set_target(bytes);
 	hp_unlock(HP_LOCK_heap);
-}
-
-void heap_each(void (*call)(struct block *block, void *arg), void *arg)
-{
-	hp_lock(HP_LOCK_heap);
-	for (struct block *at = map_newest(); at != NULL; at = at->before)
-		if (at->state > BLOCK_GONE)
-			call(at, arg);
-	hp_unlock(HP_LOCK_heap);
-}
-
-static void reset(struct block *block, void *arg)
-{
-	(void)arg;
-	word_reset(&block->word);
-	block->user_registrations = 0;
-	cache_note_pin(block);
-}
-
-void heap_reset_words(void)
-{
-	heap_each(reset, NULL);
 }

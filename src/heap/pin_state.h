@@ -29,6 +29,9 @@ bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 /* word_release(), or word_release_inside() if `ret_saw` is not NULL. */
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
+/* True if a freed block that we have pinned is due to be unpinned. */
+bool heap_any_due(void);
+
 /*
  * Takes a freed block that we have pinned and that is due to be unpinned, for this caller alone.
  * NULL: none.
@@ -49,11 +52,5 @@ void heap_unhold(struct block *block);
 
 /* Makes `bytes` of freed pinned blocks due at once, to free that much of the budget. */
 void heap_set_reclaim_target(size_t bytes);
-
-/* Calls `call` for each block that is not free space, with the lock heap held. */
-void heap_each(void (*call)(struct block *block, void *arg), void *arg);
-
-/* In the child of fork(): no block is registered, and no thread is inside any. */
-void heap_reset_words(void);
 
 #endif

@@ -24,7 +24,7 @@
 /* An operation gives back at most about so many bytes of old blocks. */
 #define SWEEP_BYTES ((size_t)64 << 20)
 
-/* The interval of looks at old blocks, and of looks at the shards. */
+/* The interval of looks at old blocks by operations. */
 #define SWEEP_NS    (CACHE_NS / 2)
 
 /* Without an allocation for so long, nothing stays cached. */
@@ -39,7 +39,7 @@ static struct limits memory = { .available = UINT64_MAX };
 static bool attended = true, idle;
 static size_t looked_at;                /* bytes that were cached at the last look, or fewer */
 static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
-static uint64_t allocated_ns, next_sweep, next_drain;
+static uint64_t allocated_ns, next_sweep;
 
 static void update_bound(void)
 {
@@ -105,58 +105,30 @@ void reclaim_end_free(struct block *leaving)
  */
 static size_t give_back_all(void)
 {
-	size_t bytes = 0;
+	uint64_t now = hp_now_coarse_ns();
 
 	hp_lock(HP_LOCK_heap);
-	shards_drain(true, hp_now_coarse_ns());
-	size_t turns = cache_unpinned() / SWEEP_BYTES + 1;
-	hp_unlock(HP_LOCK_heap);
-	/* A counted loop: blocks that the kernel does not take back are cached again. */
-	while (turns-- > 0) {
-		hp_lock(HP_LOCK_heap);
-		bytes += cache_purge(cache_take_old(hp_now_coarse_ns(), SWEEP_BYTES));
-	}
-	return bytes;
+	shards_drain(true, now);
+	return cache_purge(cache_take_old(now, SIZE_MAX));
 }
 
 bool heap_needs_expiry(void)
 {
-	return atomic_load(&keeps_any) || atomic_load(&cache_due_at) != UINT64_MAX;
+	return atomic_load(&keeps_any);
 }
 
-/* Returns when heap_expire() has something to do.  Requires the lock heap. */
-static uint64_t next_expiry(uint64_t now)
+void heap_expire(uint64_t now_ns)
 {
-	if (cache_unpinned() == 0)
-		return UINT64_MAX;
-
-	/* What may stay is looked at now and then, since it may not stay forever. */
-	uint64_t due = now + CACHE_NS;
-	if (cache_unpinned() > cache_floor())
-		due = hp_least(due, cache_old_at());
-	return shards_allowed() != 0 ? hp_least(due, next_drain) : due;
-}
-
-uint64_t heap_expire(uint64_t now_ns)
-{
-	int saved = errno;
-
 	hp_lock(HP_LOCK_heap);
 	/* What a shard has held since the last look goes to the cache, which then counts on. */
-	bool drains = cache_floor() == 0 || now_ns >= next_drain;
-	if (drains && shards_drain(cache_floor() == 0, now_ns))
+	if (shards_drain(cache_floor() == 0, now_ns))
 		allocated_ns = now_ns;
-	if (drains)
-		next_drain = now_ns + SWEEP_NS;
 	idle = hp_above(now_ns, allocated_ns) >= IDLE_NS;
 	update_bound();
-	struct block *leaving = cache_take_old(now_ns, SWEEP_BYTES);
-	uint64_t due = next_expiry(now_ns);
-	if (due == UINT64_MAX)
+	struct block *leaving = cache_take_old(now_ns, SIZE_MAX);
+	if (cache_unpinned() == 0)
 		atomic_store(&keeps_any, false);
-	bool any = cache_purge(leaving) > 0;
-	errno = saved;
-	return due > now_ns ? due : any ? 0 : now_ns + SWEEP_NS;
+	cache_purge(leaving);
 }
 
 void heap_set_memory(const struct limits *limits)
@@ -229,8 +201,6 @@ void heap_close(void)
 {
 	int saved = errno;
 
-	/* Gives all pages back first: free blocks then go without. */
-	heap_trim(0);
 	hp_lock(HP_LOCK_heap);
 	map_close();
 	cache_close();

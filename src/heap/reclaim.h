@@ -14,21 +14,21 @@
 /*
  * Closes the heap: the process counts its addresses, or locks all of them into memory.  Unmaps
  * free memory now, and freed blocks from now on, as libc would.  Later allocations go to the next
- * allocator, unless a freed block is still pinned.  Any thread, any time; keeps errno.
+ * allocator.  Any thread, any time; keeps errno.
  */
 void heap_close(void);
 
 /*
  * Gives back the unpinned blocks that have been free for a second at `now_ns` (hp_now_ns()), except
  * for the newest ones, up to struct cache_bound's floor; these too after ten seconds without an
- * allocation.  Returns when it must be called next; 0: at once; UINT64_MAX: not until a block is
- * freed.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
+ * allocation.  Called once a second while heap_needs_expiry().  Any thread; takes the lock heap,
+ * but not while pages go back.  Keeps errno.
  */
-uint64_t heap_expire(uint64_t now_ns);
+void heap_expire(uint64_t now_ns);
 
 /*
- * True if heap_expire() or pin_evict_due() has something to do, now or later.  Lock-free; called
- * after heap_free() to decide whether to wake the thread that calls heap_expire().
+ * True if heap_expire() has something to do, now or later.  Lock-free; called after heap_free() to
+ * decide whether to wake the thread that calls heap_expire().
  */
 bool heap_needs_expiry(void);
 

@@ -27,7 +27,7 @@ struct shard {
 	/* Of the thread inside. */
 	unsigned count;
 	uint64_t served, served_seen, served_counted;
-	_Atomic size_t bytes;     /* of the pages that the entries may have */
+	size_t bytes;             /* of the pages that the entries may have */
 	uint8_t classes[ENTRIES]; /* of the blocks below */
 	struct block *entries[ENTRIES];
 	bool seen[ENTRIES]; /* the block was here at the last look */
@@ -91,17 +91,6 @@ static struct shard *enter_any(void)
 	return NULL;
 }
 
-static size_t bytes_of(const struct shard *shard)
-{
-	return atomic_load_explicit(&shard->bytes, memory_order_relaxed);
-}
-
-/* By the owner of the shard; others read the sum. */
-static void add_bytes(struct shard *shard, size_t bytes)
-{
-	atomic_store_explicit(&shard->bytes, bytes_of(shard) + bytes, memory_order_relaxed);
-}
-
 static void add(struct shard *shard, struct block *block)
 {
 	unsigned at = shard->count++;
@@ -109,7 +98,7 @@ static void add(struct shard *shard, struct block *block)
 	shard->classes[at] = (uint8_t)block->size_class;
 	shard->entries[at] = block;
 	shard->seen[at] = false;
-	add_bytes(shard, block->touched);
+	shard->bytes += block->touched;
 	atomic_store_explicit(&block->state, BLOCK_PARKED, memory_order_release);
 }
 
@@ -122,7 +111,7 @@ static struct block *remove_at(struct shard *shard, unsigned at)
 	shard->classes[at] = shard->classes[last];
 	shard->entries[at] = shard->entries[last];
 	shard->seen[at] = shard->seen[last];
-	add_bytes(shard, -(block->touched));
+	shard->bytes -= block->touched;
 	return block;
 }
 
@@ -229,7 +218,7 @@ bool shards_drain(bool all, uint64_t now)
 		used = used || shard->served != shard->served_seen;
 		give_up(shard, all, all ? now : looked_ns);
 		if (all || shard->served == shard->served_seen)
-			shard->allowed = bytes_of(shard);
+			shard->allowed = shard->bytes;
 		shard->served_seen = shard->served;
 		leave(shard);
 	}
@@ -237,29 +226,14 @@ bool shards_drain(bool all, uint64_t now)
 	return used;
 }
 
-static size_t sum_of(size_t (*get)(const struct shard *shard))
+size_t shards_allowed(void)
 {
 	size_t sum = 0;
 
 	assert(hp_lock_held(HP_LOCK_heap));
 	for (unsigned i = 0; i < SHARDS; i++)
-		sum += get(&shards[i]);
+		sum += shards[i].allowed;
 	return sum;
-}
-
-static size_t allowed_of(const struct shard *shard)
-{
-	return shard->allowed;
-}
-
-size_t shards_allowed(void)
-{
-	return sum_of(allowed_of);
-}
-
-size_t shards_bytes(void)
-{
-	return sum_of(bytes_of);
 }
 
 uint64_t shards_served(void)

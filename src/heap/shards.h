@@ -35,9 +35,8 @@ struct block *shards_steal(const struct request *request);
  */
 bool shards_drain(bool all, uint64_t now);
 
-/* Return the bytes that the shards may hold, and those that they hold. */
+/* Returns the bytes that the shards may hold. */
 size_t shards_allowed(void);
-size_t shards_bytes(void);
 
 /* Returns how many allocations were served from shards since the last call. */
 uint64_t shards_served(void);

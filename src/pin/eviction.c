@@ -5,9 +5,7 @@
  * pressure or before a fork().  engine/housekeeper.c decides when.  A block with users stays.
  */
 #include "pin/eviction.h"
-#include "base/clock.h"
 #include "base/protections.h"
-#include "heap/cache.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
 #include "pin/pin.h"
@@ -46,9 +44,7 @@ size_t pin_evict_due(size_t bytes_most)
 
 bool pin_eviction_due(void)
 {
-	uint64_t due = atomic_load_explicit(&cache_due_at, memory_order_relaxed);
-
-	return due != UINT64_MAX && due <= hp_now_coarse_ns();
+	return heap_any_due();
 }
 
 size_t pin_evict(size_t bytes)

@@ -13,7 +13,7 @@
  */
 size_t pin_evict_due(size_t bytes_most);
 
-/* True if pin_evict_due() has work.  One load and the clock. */
+/* True if pin_evict_due() has work.  Takes the lock heap. */
 bool pin_eviction_due(void);
 
 /*

@@ -3,11 +3,10 @@
 #include "stage/area.h"
 #include "base/lock.h"
 #include "stage/memory.h"
-#include "stage/pieces.h"
 
 #include <assert.h>
 
-#define EVENTS_PER_UNIT (AREA_UNIT / PIECES_LEAST)
+#define EVENTS_PER_UNIT (AREA_UNIT / AREA_PIECE)
 
 struct area {
 	struct memory memory;
@@ -41,9 +40,7 @@ bool area_is_there(uint64_t gain_ns)
 {
 	struct memory_context of;
 
-	if (memory_is_there(MEMORY_AREA))
-		return true;
-	if (!memory_current(&of))
+	if (!memory_may_be(MEMORY_AREA) || !memory_current(&of))
 		return false;
 	hp_lock(HP_LOCK_staging);
 	bool there = memory_get(MEMORY_AREA, &of, gain_ns) != NULL;
@@ -87,7 +84,7 @@ static size_t offset_of(const struct area_hold *hold, size_t bytes, size_t index
 
 static CUevent *event_at(const struct area_hold *hold, size_t bytes, size_t index)
 {
-	return &hold->area->events[offset_of(hold, bytes, index) / PIECES_LEAST];
+	return &hold->area->events[offset_of(hold, bytes, index) / AREA_PIECE];
 }
 
 char *area_memory(const struct area_hold *hold, size_t bytes, size_t index)
@@ -108,8 +105,8 @@ size_t area_room(const struct area_hold *hold, size_t bytes)
 /* Creates the events that the hold's units do not have yet. */
 static bool make_events(const struct area_hold *hold)
 {
-	for (size_t i = 0; i < area_room(hold, PIECES_LEAST); i++)
-		if (!memory_make_event(event_at(hold, PIECES_LEAST, i)))
+	for (size_t i = 0; i < area_room(hold, AREA_PIECE); i++)
+		if (!memory_make_event(event_at(hold, AREA_PIECE, i)))
 			return false;
 	return true;
 }

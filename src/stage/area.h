@@ -15,6 +15,9 @@
 
 #define AREA_UNIT       ((size_t)2 << 20)
 
+/* Every piece size is a power of two, this one at least. */
+#define AREA_PIECE      ((size_t)128 << 10)
+
 /* The most units of an area, regardless of what HOTPIN_RING says. */
 #define AREA_UNITS_MOST 64
 

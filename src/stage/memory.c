@@ -35,16 +35,16 @@ static struct {
 static _Atomic bool may_be[MEMORY_KINDS]; /* any thread */
 static unsigned failures[MEMORY_KINDS];   /* under the lock staging */
 
-/* Changed under the lock staging; memory_is_there() reads without it. */
+/* Under the lock staging. */
 static struct owner {
-	_Atomic CUcontext context; /* NULL: none */
+	CUcontext context; /* NULL: none */
 	unsigned long long id;
 	bool ending;         /* the program's call that ends the context has not returned */
 	uint32_t generation; /* how many contexts of this entry have ended */
 	struct {
-		struct memory *_Atomic memory; /* NULL: not made */
-		bool making;                   /* a thread makes it */
-		uint64_t missed;               /* gains that copies have missed without it */
+		struct memory *memory; /* NULL: not made */
+		bool making;           /* a thread makes it */
+		uint64_t missed;       /* gains that copies have missed without it */
 	} of[MEMORY_KINDS];
 } owners[OWNERS];
 
@@ -66,20 +66,9 @@ bool memory_may_be(enum memory_kind kind)
 static struct owner *owner_at(CUcontext context)
 {
 	for (struct owner *owner = owners; owner < owners + OWNERS && context != NULL; owner++)
-		if (atomic_load_explicit(&owner->context, memory_order_relaxed) == context)
+		if (owner->context == context)
 			return owner;
 	return NULL;
-}
-
-bool memory_is_there(enum memory_kind kind)
-{
-	CUcontext context = NULL;
-
-	if (!memory_may_be(kind) || REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS)
-		return false;
-	const struct owner *owner = owner_at(context);
-	return owner != NULL &&
-	       atomic_load_explicit(&owner->of[kind].memory, memory_order_relaxed) != NULL;
 }
 
 bool memory_current(struct memory_context *ret)
@@ -186,9 +175,9 @@ static void end(struct memory *memory)
 static void forget(struct owner *owner)
 {
 	for (int kind = 0; kind < MEMORY_KINDS; kind++) {
-		struct memory *memory = atomic_load(&owner->of[kind].memory);
+		struct memory *memory = owner->of[kind].memory;
 
-		atomic_store(&owner->of[kind].memory, NULL);
+		owner->of[kind].memory = NULL;
 		owner->of[kind].making = false;
 		owner->of[kind].missed = 0;
 		if (memory != NULL && owner->ending)
@@ -198,7 +187,7 @@ static void forget(struct owner *owner)
 	}
 	owner->ending = false;
 	owner->generation++;
-	atomic_store(&owner->context, NULL);
+	owner->context = NULL;
 }
 
 /*
@@ -211,18 +200,16 @@ static struct owner *find(const struct memory_context *of)
 
 	assert(hp_lock_held(HP_LOCK_staging));
 	for (struct owner *owner = owners; owner < owners + OWNERS; owner++) {
-		CUcontext context = atomic_load_explicit(&owner->context, memory_order_relaxed);
-
-		if (context == of->context && owner->id == of->id)
+		if (owner->context == of->context && owner->id == of->id)
 			return owner;
-		if (context == of->context)
+		if (owner->context == of->context)
 			forget(owner);
-		if (unused == NULL && (context == NULL || context == of->context))
+		if (unused == NULL && owner->context == NULL)
 			unused = owner;
 	}
 	if (unused != NULL) {
 		unused->id = of->id;
-		atomic_store(&unused->context, of->context);
+		unused->context = of->context;
 	}
 	return unused;
 }
@@ -233,7 +220,7 @@ static void count_failure(enum memory_kind kind)
 	bool is_anywhere = false;
 
 	for (struct owner *owner = owners; owner < owners + OWNERS; owner++)
-		is_anywhere |= atomic_load(&owner->of[kind].memory) != NULL;
+		is_anywhere |= owner->of[kind].memory != NULL;
 	if (++failures[kind] == FAILURES_MOST && !is_anywhere)
 		atomic_store(&may_be[kind], false);
 }
@@ -259,7 +246,7 @@ static struct memory *make(enum memory_kind kind, struct owner *owner)
 		return NULL;
 	}
 	owner->of[kind].making = false;
-	atomic_store(&owner->of[kind].memory, memory);
+	owner->of[kind].memory = memory;
 	/* A later attempt may succeed; without room in the budget, as often as it takes. */
 	if (memory == NULL)
 		owner->of[kind].missed = kinds[kind].price / 2;
@@ -274,7 +261,7 @@ struct memory *memory_get(enum memory_kind kind, const struct memory_context *of
 
 	if (owner == NULL)
 		return NULL;
-	struct memory *memory = atomic_load_explicit(&owner->of[kind].memory, memory_order_relaxed);
+	struct memory *memory = owner->of[kind].memory;
 	if (memory != NULL || owner->of[kind].making || gain == 0 ||
 	    failures[kind] >= FAILURES_MOST)
 		return memory;
@@ -332,13 +319,13 @@ static size_t give_back(struct owner *owner, enum memory_kind kind)
 	size_t bytes = 0;
 
 	hp_lock(HP_LOCK_staging);
-	struct memory *memory = atomic_load(&owner->of[kind].memory);
+	struct memory *memory = owner->of[kind].memory;
 	if (memory != NULL && memory->holders == 0 && !owner->ending) {
 		const uint32_t generation = owner->generation;
 
 		owner->of[kind].making = true;
 		owner->of[kind].missed = 0;
-		atomic_store(&owner->of[kind].memory, NULL);
+		owner->of[kind].memory = NULL;
 		hp_unlock(HP_LOCK_staging);
 		struct relaxed relaxed = relaxed_begin();
 		bool gone = REAL(cuMemHostUnregister)(memory->at) == CUDA_SUCCESS;
@@ -349,7 +336,7 @@ static size_t give_back(struct owner *owner, enum memory_kind kind)
 		if (!ended)
 			owner->of[kind].making = false;
 		if (!ended && !gone)
-			atomic_store(&owner->of[kind].memory, memory);
+			owner->of[kind].memory = memory;
 		if (ended || gone) {
 			bytes = memory->bytes;
 			end(memory);

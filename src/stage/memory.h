@@ -46,9 +46,6 @@ void memory_allow(enum memory_kind kind, size_t bytes, size_t room, uint64_t pri
 /* False: there will be no memory of this kind.  One load. */
 bool memory_may_be(enum memory_kind kind);
 
-/* True if the current context has memory of this kind.  Takes no lock; may be outdated. */
-bool memory_is_there(enum memory_kind kind);
-
 /* Finds the current context.  False: there is none. */
 bool memory_current(struct memory_context *ret);
 

@@ -24,6 +24,15 @@ struct stage_copy {
 };
 
 /*
+ * Returns how many bytes each piece of a copy has; the last may have fewer.  The sizes, and the
+ * numbers below, are the fastest ones on an H200; doc/measurements.md#borders lists the medians.
+ */
+size_t stage_piece_bytes(bool to_device, size_t bytes);
+
+/* Returns how many of `workers` a copy can use; further ones would only wait for the bus. */
+unsigned stage_workers(bool to_device, size_t bytes, bool untouched, unsigned workers);
+
+/*
  * True if one driver call carries out the copy, a download, and reports its errors.  Calls no
  * driver function.
  */

@@ -3,12 +3,10 @@
  */
 #include "stage/stageable.h"
 #include "base/counters.h"
-#include "base/kernel.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "real/contexts.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 
 /* True if a context is current, and the stream of an asynchronous copy belongs to it. */
@@ -143,21 +141,4 @@ bool stage_is_possible(const struct stage_copy *copy)
 			: may_cut(copy->device, shape_bytes(&copy->shape), copy->stream)) &&
 	       (copy->host_is_taken || !is_registered(copy->host) ||
 		!hp_keeps(staged_not_registered));
-}
-
-bool stage_is_untouched(const void *address, size_t bytes)
-{
-	enum { SAMPLES = 4 };
-	int saved = errno;
-	bool untouched = true;
-
-	/* Not the first or last page: a neighbor or an allocator may have touched them. */
-	for (size_t i = 1; i <= SAMPLES && untouched; i++) {
-		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
-		unsigned char there = 1;
-
-		untouched = hp_in_core((void *)at, 1, &there) == 0 && (there & 1) == 0;
-	}
-	errno = saved;
-	return untouched;
 }

@@ -21,7 +21,4 @@ bool stage_is_possible(const struct stage_copy *copy);
  */
 bool stage_was_registered(const void *host);
 
-/* True if the memory seems untouched, by a few samples.  Some system calls; keeps errno. */
-bool stage_is_untouched(const void *address, size_t bytes);
-
 #endif

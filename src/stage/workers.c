@@ -10,7 +10,6 @@
 #include "base/bounds.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/once.h"
 #include "base/parse.h"
 #include "base/thread.h"
 #include "heap/limits.h"
@@ -35,7 +34,7 @@ static struct worker {
 	_Atomic bool asleep;
 } workers[WORKERS_MOST];
 
-static struct hp_once started;
+static _Atomic bool started;
 static _Atomic unsigned there;    /* the number of copy workers; any thread reads it */
 static _Atomic unsigned numbered; /* how many of them have taken their number */
 
@@ -179,7 +178,7 @@ unsigned workers_default(void)
 
 unsigned workers_start(unsigned count)
 {
-	if (!hp_once_begin(&started))
+	if (atomic_exchange(&started, true))
 		return workers_count();
 	if (count > WORKERS_MOST)
 		count = WORKERS_MOST;
@@ -192,7 +191,6 @@ unsigned workers_start(unsigned count)
 		}
 		atomic_store(&there, i + 1);
 	}
-	hp_once_end(&started);
 	return workers_count();
 }
 
@@ -292,7 +290,7 @@ void workers_after_fork_child(void)
 	atomic_store(&there, 0);
 	atomic_store(&numbered, 0);
 	/* Prevents workers from being started later. */
-	hp_once_end(&started);
+	atomic_store(&started, true);
 	for (size_t i = 0; i < HP_LEN(open_jobs); i++)
 		atomic_store(&open_jobs[i].taken, true);
 }

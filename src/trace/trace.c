@@ -20,7 +20,7 @@
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
 #include "trace/calls/round_trips.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
 #include "trace/collect/rewritten.h"
 #include "trace/out/running.h"
@@ -210,7 +210,7 @@ void trace_copied(const struct trace_copy *copy)
 		site = sites_add(&way, copy);
 	if (owned)
 		memory = host_buffers_add(copy, site);
-	stages_copied(copy);
+	nvtx_ranges_copied(copy);
 	if (copy->deferred)
 		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
@@ -244,14 +244,14 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 }
 
 /* A child of fork() has its parent's stages, but does not report any. */
-uint64_t trace_stage_begins(const char *domain, const char *name)
+uint64_t trace_range_begins(const char *domain, const char *name)
 {
-	return stages_begin(domain, name, hp_now_ns());
+	return nvtx_ranges_begin(domain, name, hp_now_ns());
 }
 
-void trace_stage_ends(uint64_t ticket)
+void trace_range_ends(uint64_t ticket)
 {
-	stages_end(ticket, hp_now_ns());
+	nvtx_ranges_end(ticket, hp_now_ns());
 }
 
 void trace_captures(bool begins)
@@ -395,7 +395,7 @@ void trace_launched(enum trace_launch launch)
 	}
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_launch(launch);
-	stages_launched();
+	nvtx_ranges_launched();
 	hostcalls_sample_ends(from);
 }
 
@@ -481,7 +481,7 @@ void trace_finish(void)
 	process_mark_end(&report.process);
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
-	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
+	report.ranges = report.collected.device != NULL ? &report.collected.device->split : NULL;
 	validity_check(&report);
 	output_text(&report);
 	write_last();
@@ -512,9 +512,9 @@ void trace_without_device(uint64_t began_ns)
 	report.exit_status = atomic_load(&exit_status);
 	report.ended_ns = hp_now_ns();
 	report.collected.device = nothing;
-	stages_drain(&nothing->split);
+	nvtx_ranges_drain(&nothing->split);
 	split_finish(&nothing->split, report.ended_ns, &report.split);
-	report.stages = &nothing->split;
+	report.ranges = &nothing->split;
 	validity_check(&report);
 	output_text(&report);
 	output_json(&report, OUTPUT_ALONE);

@@ -71,11 +71,11 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns);
 bool trace_wanted(void);
 
 /*
- * Notes that a stage of the program begins; `domain` may be "".  Returns the ticket for
- * trace_stage_ends().  Any thread, also before trace_start().
+ * Notes that a range of the program begins; `domain` may be "".  Returns the ticket for
+ * trace_range_ends().  Any thread, also before trace_start().
  */
-uint64_t trace_stage_begins(const char *domain, const char *name);
-void trace_stage_ends(uint64_t ticket);
+uint64_t trace_range_begins(const char *domain, const char *name);
+void trace_range_ends(uint64_t ticket);
 
 /*
  * Notes that a part of the capture range begins or ends: by an NVTX range, or by cuProfilerStart()

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """test_chart.py - tests the picture of chart.py, and the pages that publish.py writes.
 
-The picture must show every figure, and nothing of it may be cut off.  The figures are made up and
-all different, so that each line can be recognized.
+Nothing of the picture may be cut off, whatever the device is called.  That it shows every figure is
+in doc/copies.svg, which `publish.py --check` makes again.
 """
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,8 +25,8 @@ SIZES = ["1K"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(1, 5)] +
 SPEED = {"plain": 10.0, "hotpin": 50.0, "hand": 51.0}  # GB/s
 
 
-def made_up(kinds=("hot", "first"), sizes=SIZES, rounds=1, device="Some Device"):
-    """Returns a run whose copies are as fast as SPEED; other rounds are slower."""
+def made_up(kinds=("hot", "first"), sizes=SIZES, device="Some Device"):
+    """Returns a run whose copies are as fast as SPEED."""
     samples = {}
     for kind in kinds:
         for way in ("h2d", "d2h"):
@@ -36,8 +35,7 @@ def made_up(kinds=("hot", "first"), sizes=SIZES, rounds=1, device="Some Device")
                     if variant == "hand" and kind != "hot":
                         continue
                     second = rows.size_bytes(size) / 1e9 / speed
-                    values = [second * (1 + i % 2) for i in range(rounds)]
-                    samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = values
+                    samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = [second]
     return {
         "machine": {"device": device, "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6-somebody"},
         "commit": "abc1234",
@@ -67,64 +65,19 @@ class Picture(unittest.TestCase):
                 self.assertGreaterEqual(float(part.get("y")), size)
                 self.assertLessEqual(float(part.get("y")), height - size / 3)
 
-    def test_no_text_on_top_of_another(self):
-        boxes = []
-        for part in parts(chart.chart(made_up()), "text"):
-            size = chart.SMALL if part.get("class") == "small" else chart.FONT
-            wide = chart.text_width(part.text, size)
-            share = {"end": 1, "middle": 0.5}.get(part.get("text-anchor"), 0)
-            left, bottom = float(part.get("x")) - share * wide, float(part.get("y"))
-            for text, l, r, t, b in boxes:
-                apart = left >= r or left + wide <= l or bottom - size * 0.8 >= b or bottom <= t
-                self.assertTrue(apart, (text, part.text))
-            boxes.append((part.text, left, left + wide, bottom - size * 0.8, bottom))
-
-    def test_lines_and_labels(self):
-        picture = chart.chart(made_up())
-        for variant, speed in SPEED.items():
-            labels = [part.text for part in parts(picture, "text", variant)]
-            self.assertEqual(labels, ["%s %.3g" % (chart.LABELS[variant], speed)] * 2)
-            for line in parts(picture, "path", variant):
-                heights = set(re.findall(r"[\d.]+ ([\d.]+)", line.get("d")))
-                self.assertEqual(len(heights), 1, "the same speed at every size")
-        heads = [part.text for part in parts(picture, "text", "head")]
-        self.assertEqual(heads[1:], [heading for _, heading in chart.WAYS])
-
-    def test_smallest(self):
-        count = len(parts(chart.chart(made_up(), smallest=1 << 20), "circle", "plain"))
-        self.assertEqual(count, 2 * sum(rows.size_bytes(s) >= 1 << 20 for s in SIZES))
-
-    def test_median_and_range(self):
-        series = chart.points_of(made_up(rounds=3), "hot", "h2d", 1 << 30)
-        size, middle, least, most = series["plain"][0]
-        self.assertEqual(size, 1 << 30)
-        for seen, expected in ((middle, 10), (least, 5), (most, 10)):
-            self.assertAlmostEqual(seen, expected)
-
     def test_first_copies_during_hot_ones_hand_tuned(self):
         series = chart.points_of(made_up(), "first", "d2h", 4096)
         self.assertEqual(sorted(series), ["hand", "hotpin", "plain"])
-
-    def test_what_is_said_during_it(self):
-        picture = chart.chart(made_up(rounds=3))
-        text = " ".join(part.text for part in parts(picture, "text", "small"))
-        self.assertIn("Some Device, CUDA 1.2, 3 CPUs, Linux 4.5.6; commit abc1234;", text)
-        self.assertIn("medians of 3", text)
 
     def test_names_are_no_markup(self):
         store = made_up(device='<script>alert("x")</script> & more')
         self.assertEqual(list(xml.fromstring(chart.chart(store)).iter(SVG + "script")), [])
 
-    def test_both_schemes_have_every_color(self):
-        light, dark = chart.STYLE.split("@media")
-        for name in (".plain", ".hand", ".hotpin", ".page", ".grid", ".small", "text"):
-            self.assertIn("\n%s {" % name, light)
-            self.assertIn("  %s {" % name, dark)
-
     def test_what_it_cannot_show(self):
         for store, kind in (({"benchmarks": []}, "hot"), (made_up(), "static")):
             with self.assertRaises(chart.Unfit):
                 chart.chart(store, kind)
+
 
 class Pages(unittest.TestCase):
     """Runs publish.py in a tree of its own."""

@@ -12,7 +12,6 @@ struct fake {
 	/* Set by the test. */
 	uint64_t budget;                              /* the library must never register more */
 	CUresult _Atomic refuse;                      /* result of registrations; 0: they succeed */
-	unsigned _Atomic refuse_every;                /* refuses one in so many calls; 0: all */
 	void (*_Atomic inside)(void *base, size_t n); /* called while it registers */
 	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
 	void (*_Atomic inside_set)(void);             /* called when a context is made current */

@@ -9,6 +9,7 @@
 #include "check.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 static inline void *linked_look_up(void *handle, const char *name)
 {
@@ -24,6 +25,13 @@ static inline bool linked_is_ours(const void *address)
 static inline CUresult linked_missing(void)
 {
 	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static inline bool is_mapped(void *at)
+{
+	unsigned char page;
+
+	return mincore(at, 1, &page) == 0;
 }
 
 /* `look_up`: linked_look_up(), or a test's own function that wraps it. */

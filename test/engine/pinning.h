@@ -4,16 +4,20 @@
 #ifndef HP_TEST_ENGINE_PINNING_H
 #define HP_TEST_ENGINE_PINNING_H
 
+#include "base/lock.h"
 #include "heap/heap.h"
 #include "heap/map.h"
 #include "heap/huge_pages.h"
 #include "pin/context_end.h"
+#include "pin/pin.h"
 #include "pin/pinning.h"
 #include "pin/use.h"
 
 #include "check.h"
 #include "heap_check.h"
 #include "sizes.h"
+
+#include <pthread.h>
 
 /* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */
 #define PROVEN 4711
@@ -74,6 +78,19 @@ static inline char *allocate_pinned(size_t bytes)
 	heat_up(memory, bytes);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	return memory;
+}
+
+static inline void after_fork_child(void)
+{
+	hp_locks_after_fork_child();
+	heap_after_fork_child();
+	pin_after_fork_child();
+}
+
+/* From here on, fork() does what the library's handlers do. */
+static inline void heed_forks(void)
+{
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, after_fork_child);
 }
 
 /* Reports the end of the context, as the driver would. */

@@ -12,7 +12,6 @@
 #include "sizes.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 #define PIECE ((size_t)128 << 10)
 #define PRICE 1000
@@ -150,13 +149,6 @@ TEST(a_context_ends_while_its_area_is_made)
 	CHECK(make());
 	CHECK_EQ(standin_registered_bytes(), 16 * MIB);
 	CHECK(area_take(1, 1, &hold));
-}
-
-static bool is_mapped(void *at)
-{
-	unsigned char page;
-
-	return mincore(at, 1, &page) == 0;
 }
 
 /* Another context is at the address of one that ended; returns the memory of the former area. */

@@ -3,7 +3,6 @@
  * tests change these blocks before that thread takes them and while it pins them.
  */
 #include "base/counters.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "heap/heap.h"
@@ -544,13 +543,6 @@ static int child_pins_nothing(void)
 	return check_failures != 0;
 }
 
-static void in_child(void)
-{
-	hp_locks_after_fork_child();
-	heap_after_fork_child();
-	pin_after_fork_child();
-}
-
 static void fork_there(void *base, size_t bytes)
 {
 	(void)base;
@@ -564,7 +556,7 @@ static void fork_there(void *base, size_t bytes)
 
 TEST(a_fork_before_and_while_the_thread_pins)
 {
-	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	heed_forks();
 	start();
 	subject = allocate(64 * MIB);
 	warm_up(subject);

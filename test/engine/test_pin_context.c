@@ -1,7 +1,6 @@
 /*
  * test_pin_context.c - pins when contexts end, or seem to end, and in the child of a fork.
  */
-#include "base/lock.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
@@ -180,18 +179,11 @@ static int child_is_plain(char *memory, char *held)
 	return check_failures != 0;
 }
 
-static void in_child(void)
-{
-	hp_locks_after_fork_child();
-	heap_after_fork_child();
-	pin_after_fork_child();
-}
-
 TEST(the_child_of_a_fork_pins_nothing)
 {
 	int status = -1;
 
-	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	heed_forks();
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
 	char *held = allocate(MIB);

@@ -12,9 +12,6 @@
 #include "machine.h"
 #include "pinning.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 TEST(relieves_as_much_as_is_asked)
 {
 	char *blocks[4];
@@ -49,16 +46,6 @@ TEST(relieves_freed_blocks_before_those_in_use)
 	CHECK_EQ(heap_free(freed), 0);
 	CHECK_EQ(pin_evict(16 * MIB), 16 * MIB);
 	CHECK(!fake_is_registered(freed, 1) && fake_is_registered(live, 16 * MIB));
-	CHECK(fake_all_well());
-}
-
-TEST(relieves_many)
-{
-	fake_start(GIB);
-	for (int i = 0; i < 100; i++)
-		allocate_pinned(MIB);
-	CHECK_EQ(pin_evict(SIZE_MAX), 100 * MIB);
-	CHECK_EQ(fake.bytes, 0);
 	CHECK(fake_all_well());
 }
 
@@ -156,77 +143,6 @@ TEST(pressed_pins_nothing)
 	CHECK_EQ(fake.registers, 1);
 	pin_set_pressure(false);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
-}
-
-/* A working set that exceeds the budget: pinned blocks stay pinned. */
-TEST(a_full_budget_pins_no_more)
-{
-	char *blocks[8];
-
-	fake_start(64 * MIB);
-	for (int i = 0; i < 8; i++)
-		blocks[i] = allocate(16 * MIB);
-	for (int round = 0; round < 12; round++) {
-		for (int i = 0; i < 8; i++) {
-			CHECK_EQ(copy(blocks[i], 16 * MIB), i < 4);
-			test_clock_pass(5 * TEST_MS);
-			CHECK(!pin_eviction_due());
-		}
-	}
-	CHECK_EQ(fake.registers, 4);
-	CHECK_EQ(fake.unregisters, 0);
-	CHECK(fake_all_well());
-}
-
-/* Threads copy blocks that pin_before_copy() calls pinned, while pins come and go. */
-static _Atomic bool stop;
-static char *blocks[6];
-static _Atomic long straight, torn;
-
-static void *keep_copying(void *arg)
-{
-	fake_set_context(1000);
-	for (unsigned i = (unsigned)(uintptr_t)arg; !atomic_load(&stop); i++) {
-		char *memory = blocks[i % 6];
-
-		if (pin_before_copy(range_find(memory), true, 4 * MIB, &i) == PIN_PINNED) {
-			atomic_fetch_add(&straight, 1);
-			for (int n = 0; n < 20; n++)
-				if (!fake_is_registered(memory, 4 * MIB))
-					atomic_fetch_add(&torn, 1);
-		}
-		pin_leave(&i);
-		if (i % 8 == 0)
-			sched_yield();
-	}
-	return NULL;
-}
-
-TEST(no_unpin_during_copy)
-{
-	pthread_t threads[3];
-	size_t evicted = 0;
-
-	fake_start(16 * MIB);
-	for (int i = 0; i < 6; i++)
-		blocks[i] = allocate(4 * MIB);
-	for (uintptr_t i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
-	for (int i = 0; i < 2000; i++) {
-		evicted += pin_evict(4 * MIB);
-		if (pin_eviction_due())
-			evicted += pin_evict_due(64 * MIB);
-		test_clock_pass(TEST_MS);
-		if (i % 100 == 99)
-			WAIT_FOR(atomic_load(&straight) > i / 10);
-	}
-	atomic_store(&stop, true);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	printf("# %ld straight copies, %zu MiB evicted\n", (long)straight, evicted / MIB);
-	CHECK_EQ(torn, 0);
-	CHECK(evicted > 10 * MIB);
 	CHECK(fake_all_well());
 }
 

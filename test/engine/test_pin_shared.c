@@ -114,20 +114,6 @@ TEST(freed_under_the_programs_registration)
 	CHECK(fake_all_well());
 }
 
-TEST(a_registration_that_died_with_its_context_does_not_count)
-{
-	fake_start(GIB);
-	char *memory = allocate(MIB);
-
-	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
-	fake_destroy_context(1000);
-	forget_context(1000);
-	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
-	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
-	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	CHECK(fake_all_well());
-}
-
 TEST(memory_that_is_not_ours_is_not_looked_at)
 {
 	static char elsewhere[8192];
@@ -222,42 +208,6 @@ TEST(freed_while_it_is_being_pinned)
 	memory = allocate(16 * MIB);
 	fake.inside = free_it;
 	CHECK(!copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
-}
-
-static _Atomic bool claimed;
-
-static void *claim(void *arg)
-{
-	fake_set_context(1000);
-	*(CUresult *)arg = fake_program_register(subject, 4096);
-	claimed = true;
-	return NULL;
-}
-
-static pthread_t claimer;
-static CUresult claimer_result;
-
-static void let_claimer_in(void *base, size_t bytes)
-{
-	(void)base;
-	(void)bytes;
-	fake.inside = NULL;
-	pthread_create(&claimer, NULL, claim, &claimer_result);
-	check_give_a_chance();
-	CHECK(!claimed);
-}
-
-TEST(the_program_registers_while_we_pin)
-{
-	fake_start(GIB);
-	subject = allocate(64 * MIB);
-	fake.inside = let_claimer_in;
-	copy(subject, 64 * MIB);
-	pthread_join(claimer, NULL);
-	CHECK_EQ(claimer_result, CUDA_SUCCESS);
-	CHECK_EQ(fake.overlaps, 0);
-	CHECK_EQ(pin_of(subject), BLOCK_USER_REGISTERED);
 	CHECK(fake_all_well());
 }
 

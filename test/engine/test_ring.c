@@ -15,7 +15,6 @@
 #include "sizes.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define BYTES ((size_t)64 << 10)
@@ -213,20 +212,9 @@ static void in_vain(CUstream stream, bool per_thread)
 	release();
 }
 
-TEST(few_questions_in_a_row)
-{
-	in_vain(NULL, false);
-}
-
-TEST(few_questions_of_another_stream)
-{
-	in_vain(CU_STREAM_LEGACY, false);
-}
-
-TEST(few_questions_of_a_threads_stream)
-{
-	in_vain(CU_STREAM_PER_THREAD, true);
-}
+CASE(few_questions_in_a_row, in_vain(NULL, false))
+CASE(few_questions_of_another_stream, in_vain(CU_STREAM_LEGACY, false))
+CASE(few_questions_of_a_threads_stream, in_vain(CU_STREAM_PER_THREAD, true))
 
 /* First in, first out: a part behind a kernel keeps later ones, of any stream. */
 TEST(the_oldest_part_keeps_later_ones)
@@ -324,13 +312,6 @@ TEST(goes_with_its_context)
 		OK(cuCtxDestroy_v2(second));
 		memory_context_ended(second, true);
 	}
-}
-
-static bool is_mapped(void *at)
-{
-	unsigned char page;
-
-	return mincore(at, 1, &page) == 0;
 }
 
 /* A thread that is inside a copy keeps its part, without harm. */

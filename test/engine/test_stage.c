@@ -170,25 +170,10 @@ static void walk(uint64_t staging, unsigned threads)
 	OK(cuCtxDestroy_v2(context));
 }
 
-TEST(random_alone)
-{
-	walk(32 * MIB, 0);
-}
-
-TEST(random_one)
-{
-	walk(33 * MIB, 1);
-}
-
-TEST(random_eight)
-{
-	walk(32 * MIB, 8);
-}
-
-TEST(random_small_region)
-{
-	walk(8 * MIB, 3);
-}
+CASE(random_alone, walk(32 * MIB, 0))
+CASE(random_one, walk(33 * MIB, 1))
+CASE(random_eight, walk(32 * MIB, 8))
+CASE(random_small_region, walk(8 * MIB, 3))
 
 /* Gaps between rows, between slices, and both, with small slices and with large ones. */
 TEST(gaps)
@@ -490,27 +475,11 @@ static void refuse_each(const char *name, bool to_device)
 	}
 }
 
-TEST(sends_refused)
-{
-	refuse_each("cuMemcpyHtoDAsync", true);
-}
-
-TEST(fetches_refused)
-{
-	refuse_each("cuMemcpyDtoHAsync", false);
-}
-
-TEST(records_refused)
-{
-	refuse_each("cuEventRecord", true);
-	refuse_each("cuEventRecord", false);
-}
-
-TEST(waits_refused)
-{
-	refuse_each("cuEventSynchronize", true);
-	refuse_each("cuEventSynchronize", false);
-}
+CASE(sends_refused, refuse_each("cuMemcpyHtoDAsync", true))
+CASE(fetches_refused, refuse_each("cuMemcpyDtoHAsync", false))
+CASE(records_refused, refuse_each("cuEventRecord", true); refuse_each("cuEventRecord", false))
+CASE(waits_refused, refuse_each("cuEventSynchronize", true);
+     refuse_each("cuEventSynchronize", false))
 
 static void *walk_thread(void *arg)
 {
@@ -600,21 +569,6 @@ TEST(fills_from_memory_that_cannot_be_read)
 	signal(SIGSEGV, allow_reading);
 	stage_fill(staging, unreadable, 4 * MIB, 3);
 	CHECK(holds(staging, 4 * MIB, 9));
-}
-
-TEST(untouched_memory)
-{
-	char *fresh =
-		mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(stage_is_untouched(fresh, 8 * MIB));
-	CHECK(stage_is_untouched(fresh + 100, 3 * MIB + 77));
-	fresh[0] = fresh[8 * MIB - 1] = 1;
-	CHECK(stage_is_untouched(fresh, 8 * MIB));
-	memset(fresh, 1, 8 * MIB);
-	CHECK(!stage_is_untouched(fresh, 8 * MIB));
-	munmap(fresh, 8 * MIB);
-	CHECK(!stage_is_untouched(fresh, 8 * MIB));
 }
 
 static const char *wanted_policy;

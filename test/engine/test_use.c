@@ -2,7 +2,6 @@
  * test_use.c - the blocks that a thread is inside: nesting, many at once, and what longjmp() and
  * fork() leave.
  */
-#include "base/lock.h"
 #include "base/protections.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"
@@ -109,13 +108,6 @@ TEST(a_call_inside_another)
 	CHECK_EQ(users_of(subject), 0);
 }
 
-static void in_child(void)
-{
-	hp_locks_after_fork_child();
-	heap_after_fork_child();
-	pin_after_fork_child();
-}
-
 static int child_leaves(const void *frame)
 {
 	check_failures = 0;
@@ -133,7 +125,7 @@ TEST(a_fork_inside)
 {
 	char frame;
 
-	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	heed_forks();
 	fake_start(GIB);
 	subject = allocate_pinned(16 * MIB);
 	CHECK_EQ(pin_enter(range_find(subject), &frame), PIN_PINNED);

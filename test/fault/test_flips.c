@@ -249,39 +249,12 @@ static void try_folder(mode_t mode, uid_t owner, uid_t user)
 	try_all(append, path);
 }
 
-TEST(name_in_a_sticky_folder_by_root)
-{
-	try_name(01777, 0, 0);
-}
-
-TEST(name_in_a_sticky_folder_by_a_user)
-{
-	try_name(01777, 0, USER);
-}
-
-TEST(name_in_a_folder_of_all_by_root)
-{
-	try_name(0777, 0, 0);
-}
-
-TEST(name_in_their_folder_by_root)
-{
-	try_name(0755, OTHER, 0);
-}
-
-TEST(folder_in_a_sticky_folder_by_root)
-{
-	try_folder(01777, 0, 0);
-}
-
-TEST(folder_in_a_sticky_folder_by_a_user)
-{
-	try_folder(01777, 0, USER);
-}
-
-TEST(folder_in_their_folder_by_root)
-{
-	try_folder(0755, OTHER, 0);
-}
+CASE(name_in_a_sticky_folder_by_root, try_name(01777, 0, 0))
+CASE(name_in_a_sticky_folder_by_a_user, try_name(01777, 0, USER))
+CASE(name_in_a_folder_of_all_by_root, try_name(0777, 0, 0))
+CASE(name_in_their_folder_by_root, try_name(0755, OTHER, 0))
+CASE(folder_in_a_sticky_folder_by_root, try_folder(01777, 0, 0))
+CASE(folder_in_a_sticky_folder_by_a_user, try_folder(01777, 0, USER))
+CASE(folder_in_their_folder_by_root, try_folder(0755, OTHER, 0))
 
 CHECK_MAIN()

@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
 	static const char *const tables[] = { "summary", "transfers", "sizes",     "kernels",
-					      "sites",   "buffers",   "stages",    "counters",
+					      "sites",   "buffers",   "ranges",    "counters",
 					      "calls",   "advice",    "durations", "tracks",
 					      "events" };
 	static char path[64], second[64];

@@ -232,7 +232,7 @@ def transfer_rate(truth):
 
 
 def stages(truth, profile):
-    found = {stage["name"]: stage for stage in profile["stages"]}
+    found = {stage["name"]: stage for stage in profile["ranges"]}
     pageable = "h2d pageable" in truth["copies"]
     rate = transfer_rate(truth)
     same("stages", list(found), [stage["name"] for stage in truth["stages"]])

@@ -62,6 +62,13 @@ extern int check_made_one;
 	}                                                               \
 	static void test_##id(void)
 
+/* A test that is a call of a function: tests that differ in its arguments are rows of a table. */
+#define CASE(id, ...)        \
+	TEST(id)             \
+	{                    \
+		__VA_ARGS__; \
+	}
+
 #define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
 
 /* Like CHECK; prints both numbers if they differ. */

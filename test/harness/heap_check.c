@@ -6,8 +6,8 @@
 #include "heap/cache.h"
 #include "heap/limits.h"
 #include "heap/map.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
+#include "heap/shards.h"
 #include "pin/pin.h"
 
 /* The table knows the first and the last byte, and another block or none what surrounds them. */
@@ -27,7 +27,7 @@ static int walk(void)
 
 	for (struct block *at = map_newest(); at != NULL; at = at->before) {
 		int state = at->state;
-		size_t all = map_class_bytes(at->size_class);
+		size_t all = at->bytes;
 
 		if (!heap_owns((void *)at->base) || at->base % map_alignment(at->size_class) != 0)
 			return __LINE__;
@@ -38,9 +38,9 @@ static int walk(void)
 			continue;
 		if (at->touched > all)
 			return __LINE__;
-		cached += at->touched;
+		cached += at->kept_pinned ? 0 : at->touched;
 	}
-	return cached == cache_bytes() ? 0 : __LINE__;
+	return cached == cache_unpinned() - shards_allowed() ? 0 : __LINE__;
 }
 
 int heap_check(void)
@@ -51,10 +51,19 @@ int heap_check(void)
 	return failed;
 }
 
-static void add_pinned(struct block *block, void *arg)
+void heap_stats(size_t *ret_live, size_t *ret_kept)
 {
-	if (block_pin(block) == BLOCK_PINNED)
-		*(size_t *)arg += block->room;
+	*ret_live = *ret_kept = 0;
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = map_newest(); at != NULL; at = at->before) {
+		int state = at->state;
+
+		if (state == BLOCK_LIVE)
+			*ret_live += at->room;
+		if (state == BLOCK_CACHED || state == BLOCK_PARKED)
+			*ret_kept += at->touched;
+	}
+	hp_unlock(HP_LOCK_heap);
 }
 
 int pin_check(void)
@@ -62,7 +71,11 @@ int pin_check(void)
 	size_t sum = 0;
 
 	hp_lock(HP_LOCK_pin);
-	heap_each(add_pinned, &sum);
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = map_newest(); at != NULL; at = at->before)
+		if (block_pin(at) == BLOCK_PINNED)
+			sum += at->room;
+	hp_unlock(HP_LOCK_heap);
 	size_t now = pin_bytes();
 	hp_unlock(HP_LOCK_pin);
 	/* What the driver would not unpin is counted, too. */

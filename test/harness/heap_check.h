@@ -6,6 +6,8 @@
 
 #include "heap/limits.h"
 
+#include <stddef.h>
+
 /*
  * Walks all blocks: their order, the map, the sums.  Returns 0 or the line that failed.  Other
  * threads may use the heap meanwhile.  Takes the lock heap.
@@ -14,6 +16,9 @@ int heap_check(void);
 
 /* The same for pinned blocks.  Takes the lock pin. */
 int pin_check(void);
+
+/* Returns the bytes in use, and those of cached blocks.  Takes the lock heap. */
+void heap_stats(size_t *ret_live, size_t *ret_kept);
 
 /* Tells the heap facts of this level, without a cgroup. */
 void heap_set_level(enum pressure_level level);

@@ -46,6 +46,15 @@ extern struct preload_setting *preload_settings;
 	}                                                                             \
 	TEST(id)
 
+#define PRELOAD_UNPACK(...) __VA_ARGS__
+
+/* A CASE() in an environment: strings as above, in parentheses. */
+#define CASE_WITH(id, environment, ...)           \
+	TEST_WITH(id, PRELOAD_UNPACK environment) \
+	{                                         \
+		__VA_ARGS__;                      \
+	}
+
 /* True if the library is in this process, and acts. */
 bool preloaded(void);
 

@@ -157,10 +157,7 @@ static CUdeviceptr destroys(const struct upload *up)
 	return SEEN;
 }
 
-TEST(row06_destroyed_at_once)
-{
-	EACH(destroys);
-}
+CASE(row06_destroyed_at_once, EACH(destroys))
 
 /* ---- frees ---- */
 
@@ -275,10 +272,7 @@ static CUdeviceptr asks_for_memory(const struct upload *up)
 	return SEEN;
 }
 
-TEST(row07_other_memory)
-{
-	EACH(asks_for_memory);
-}
+CASE(row07_other_memory, EACH(asks_for_memory))
 
 static const char with_variable[] = ".version 7.0\n"
 				    ".target sm_70\n"
@@ -326,20 +320,9 @@ static void faults(CUstream on, size_t bytes)
 	SEE("and again", cu.cuCtxSynchronize());
 }
 
-ALONE(row09_fault_of_the_legacy_stream)
-{
-	faults(NULL, 64);
-}
-
-ALONE(row09_fault_of_own_stream)
-{
-	faults(CU_STREAM_PER_THREAD, 4);
-}
-
-ALONE(row09_fault_before_a_larger_copy)
-{
-	faults(NULL, 64 * KIB);
-}
+CASE_ALONE(row09_fault_of_the_legacy_stream, faults(NULL, 64))
+CASE_ALONE(row09_fault_of_own_stream, faults(CU_STREAM_PER_THREAD, 4))
+CASE_ALONE(row09_fault_before_a_larger_copy, faults(NULL, 64 * KIB))
 
 /* The fault comes after the copy, whose bytes can no longer be read. */
 ALONE(row09_fault_behind_the_copy)
@@ -423,11 +406,7 @@ static void wrong_arguments(void)
 	OK(cu.cuMemFree_v2(small));
 }
 
-TEST(row10_wrong_arguments)
-{
-	defer_begin();
-	wrong_arguments();
-}
+CASE(row10_wrong_arguments, defer_begin(); wrong_arguments())
 
 /* A separate allocation is mapped in larger units: memory after its end belongs to the driver. */
 TEST(row10_too_long)
@@ -584,17 +563,8 @@ static void unknown(bool by_name, bool first)
 	}
 }
 
-TEST_WITH(row16_a_function_that_nobody_knows, "HAZARDS=alone", "STANDIN_EXTRA=1")
-{
-	unknown(false, true);
-}
-
-TEST_WITH(row16_a_function_that_comes_late, "HAZARDS=alone", "STANDIN_EXTRA=1")
-{
-	unknown(false, false);
-}
-
-TEST_WITH(row16_a_function_found_by_name, "HAZARDS=alone", "STANDIN_EXTRA=1")
-{
-	unknown(true, true);
-}
+CASE_WITH(row16_a_function_that_nobody_knows, ("HAZARDS=alone", "STANDIN_EXTRA=1"),
+	  unknown(false, true))
+CASE_WITH(row16_a_function_that_comes_late, ("HAZARDS=alone", "STANDIN_EXTRA=1"),
+	  unknown(false, false))
+CASE_WITH(row16_a_function_found_by_name, ("HAZARDS=alone", "STANDIN_EXTRA=1"), unknown(true, true))

@@ -40,20 +40,10 @@ static void mapped(unsigned flags)
 	OK(cu.cuMemFreeHost(host));
 }
 
-ALONE(row01_mapped_memory)
-{
-	mapped(CU_MEMHOSTALLOC_DEVICEMAP);
-}
-
-ALONE(row01_pinned_memory)
-{
-	mapped(0);
-}
-
-ALONE(row01_write_combined_memory)
-{
-	mapped(CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_PORTABLE);
-}
+CASE_ALONE(row01_mapped_memory, mapped(CU_MEMHOSTALLOC_DEVICEMAP))
+CASE_ALONE(row01_pinned_memory, mapped(0))
+CASE_ALONE(row01_write_combined_memory,
+	   mapped(CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_PORTABLE))
 
 ALONE(row01_allocated_on_the_host)
 {
@@ -408,17 +398,8 @@ static void calls_are_seen(void (*also)(const struct upload *))
 	scene.also = NULL;
 }
 
-ALONE(row02_host_function)
-{
-	defer_begin();
-	calls_are_seen(call_function);
-}
-
-ALONE(row02_callback)
-{
-	defer_begin();
-	calls_are_seen(call_back);
-}
+CASE_ALONE(row02_host_function, defer_begin(); calls_are_seen(call_function))
+CASE_ALONE(row02_callback, defer_begin(); calls_are_seen(call_back))
 
 ALONE(row02_graph_with_a_host_node)
 {
@@ -745,10 +726,7 @@ static void print_and_leave(CUfunction says)
 	_exit(0);
 }
 
-ALONE(row23_before_the_end)
-{
-	prints(print_and_leave, "kernel\nhost\n");
-}
+CASE_ALONE(row23_before_the_end, prints(print_and_leave, "kernel\nhost\n"))
 
 /* The driver allows changes of the printf buffer's size only until a kernel may print. */
 TEST_WITH(row23_a_kernel_may_print, "HAZARDS=alone", "STANDIN_FAIL=cuCtxSetLimit:1:1")

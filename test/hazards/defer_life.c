@@ -70,55 +70,16 @@ static void source_meets(enum fate fate, bool promoted)
 	}
 }
 
-TEST(row11_source_overwritten)
-{
-	source_meets(OVERWRITTEN, false);
-}
-
-TEST(row11_pinned_source_overwritten)
-{
-	source_meets(OVERWRITTEN, true);
-}
-
-TEST(row13_source_freed)
-{
-	source_meets(FREED, false);
-}
-
-TEST(row13_pinned_source_freed)
-{
-	source_meets(FREED, true);
-}
-
-TEST(row13_source_grown)
-{
-	source_meets(GROWN, false);
-}
-
-TEST(row13_pinned_source_grown)
-{
-	source_meets(GROWN, true);
-}
-
-TEST(row13_source_unmapped)
-{
-	source_meets(UNMAPPED, false);
-}
-
-TEST(row13_source_mapped_over)
-{
-	source_meets(REPLACED, false);
-}
-
-TEST(row13_source_protected)
-{
-	source_meets(PROTECTED, false);
-}
-
-TEST(row13_source_advised_away)
-{
-	source_meets(ADVISED, false);
-}
+CASE(row11_source_overwritten, source_meets(OVERWRITTEN, false))
+CASE(row11_pinned_source_overwritten, source_meets(OVERWRITTEN, true))
+CASE(row13_source_freed, source_meets(FREED, false))
+CASE(row13_pinned_source_freed, source_meets(FREED, true))
+CASE(row13_source_grown, source_meets(GROWN, false))
+CASE(row13_pinned_source_grown, source_meets(GROWN, true))
+CASE(row13_source_unmapped, source_meets(UNMAPPED, false))
+CASE(row13_source_mapped_over, source_meets(REPLACED, false))
+CASE(row13_source_protected, source_meets(PROTECTED, false))
+CASE(row13_source_advised_away, source_meets(ADVISED, false))
 
 /* The first copies of a block have it pinned; all of them are behind work. */
 TEST(row11_promoted_meanwhile)
@@ -175,15 +136,8 @@ static void forks(bool runs_something_else)
 	}
 }
 
-TEST(row13_fork)
-{
-	forks(false);
-}
-
-TEST(row13_fork_and_exec)
-{
-	forks(true);
-}
+CASE(row13_fork, forks(false))
+CASE(row13_fork_and_exec, forks(true))
 
 /* The child is a program with exit handlers. */
 TEST(row13_fork_and_exit)
@@ -487,15 +441,8 @@ static void contexts_end(bool reset)
 	}
 }
 
-ALONE(row22_context_destroyed)
-{
-	contexts_end(false);
-}
-
-ALONE(row22_context_reset)
-{
-	contexts_end(true);
-}
+CASE_ALONE(row22_context_destroyed, contexts_end(false))
+CASE_ALONE(row22_context_reset, contexts_end(true))
 
 /* Another thread destroys the context while this one still has it. */
 static void *destroy_there(void *arg)
@@ -723,40 +670,13 @@ static void waits_for_later(enum between between)
 	}
 }
 
-TEST(row25_query_before_what_is_waited_for)
-{
-	waits_for_later(QUERY);
-}
-
-TEST(row25_event_query_before_what_is_waited_for)
-{
-	waits_for_later(EVENT_QUERY);
-}
-
-TEST(row25_allocation_before_what_is_waited_for)
-{
-	waits_for_later(ALLOCATE);
-}
-
-TEST(row25_question_before_what_is_waited_for)
-{
-	waits_for_later(ASK_MEMORY);
-}
-
-TEST(row25_stream_before_what_is_waited_for)
-{
-	waits_for_later(CREATE);
-}
-
-TEST(row25_copy_before_what_is_waited_for)
-{
-	waits_for_later(DOWNLOAD);
-}
-
-TEST(row25_nothing_before_what_is_waited_for)
-{
-	waits_for_later(NOTHING);
-}
+CASE(row25_query_before_what_is_waited_for, waits_for_later(QUERY))
+CASE(row25_event_query_before_what_is_waited_for, waits_for_later(EVENT_QUERY))
+CASE(row25_allocation_before_what_is_waited_for, waits_for_later(ALLOCATE))
+CASE(row25_question_before_what_is_waited_for, waits_for_later(ASK_MEMORY))
+CASE(row25_stream_before_what_is_waited_for, waits_for_later(CREATE))
+CASE(row25_copy_before_what_is_waited_for, waits_for_later(DOWNLOAD))
+CASE(row25_nothing_before_what_is_waited_for, waits_for_later(NOTHING))
 
 /* A stream waits for a word that another thread writes: the copy behind it waits, too. */
 static _Atomic bool upload_begun, upload_done;
@@ -813,22 +733,9 @@ static void many(unsigned count, size_t bytes)
 	free(block);
 }
 
-TEST(row27_many_small_copies)
-{
-	many(3000, 64);
-	many(1500, 4 * KIB);
-}
-
-TEST(row27_many_copies)
-{
-	many(200, 64 * KIB);
-	many(60, 256 * KIB);
-}
-
-TEST(row27_many_large_copies)
-{
-	many(12, 4 * MIB);
-}
+CASE(row27_many_small_copies, many(3000, 64); many(1500, 4 * KIB))
+CASE(row27_many_copies, many(200, 64 * KIB); many(60, 256 * KIB))
+CASE(row27_many_large_copies, many(12, 4 * MIB))
 
 /* Many threads at once, each with its own stream and the legacy one alternately. */
 struct hand {

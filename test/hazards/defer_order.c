@@ -217,10 +217,7 @@ static CUdeviceptr overwrite(const struct upload *up)
 	return 0;
 }
 
-TEST(row03_memset)
-{
-	EACH(overwrite);
-}
+CASE(row03_memset, EACH(overwrite))
 
 static CUdeviceptr overwrite_rows(const struct upload *up)
 {
@@ -232,10 +229,7 @@ static CUdeviceptr overwrite_rows(const struct upload *up)
 	return 0;
 }
 
-TEST(row03_memset_of_rows)
-{
-	EACH(overwrite_rows);
-}
+CASE(row03_memset_of_rows, EACH(overwrite_rows))
 
 static CUdeviceptr write_value(const struct upload *up)
 {
@@ -249,10 +243,7 @@ static CUdeviceptr write_value(const struct upload *up)
 	return 0;
 }
 
-ALONE(row03_write_value)
-{
-	EACH(write_value);
-}
+CASE_ALONE(row03_write_value, EACH(write_value))
 
 /* ---- other threads ---- */
 
@@ -293,10 +284,7 @@ static CUdeviceptr thread_looks(const struct upload *up)
 	return SEEN;
 }
 
-ALONE(row04_stream_of_another_thread)
-{
-	EACH(thread_looks);
-}
+CASE_ALONE(row04_stream_of_another_thread, EACH(thread_looks))
 
 static CUdeviceptr own_stream_looks(const struct upload *up)
 {
@@ -304,10 +292,7 @@ static CUdeviceptr own_stream_looks(const struct upload *up)
 	return SEEN;
 }
 
-ALONE(row04_own_stream_of_another_thread)
-{
-	EACH(own_stream_looks);
-}
+CASE_ALONE(row04_own_stream_of_another_thread, EACH(own_stream_looks))
 
 static CUdeviceptr thread_copies(const struct upload *up)
 {
@@ -315,10 +300,7 @@ static CUdeviceptr thread_copies(const struct upload *up)
 	return up->to;
 }
 
-ALONE(row04_copy_of_another_thread)
-{
-	EACH(thread_copies);
-}
+CASE_ALONE(row04_copy_of_another_thread, EACH(thread_copies))
 
 /* The thread that copied has ended. */
 struct errand {
@@ -417,11 +399,7 @@ static CUdeviceptr second_context_copies(const struct upload *up)
 	return up->to;
 }
 
-ALONE(row05_copy_by_another_context)
-{
-	begin_second(0);
-	EACH(second_context_copies);
-}
+CASE_ALONE(row05_copy_by_another_context, begin_second(0); EACH(second_context_copies))
 
 static CUdeviceptr second_context_copies_synchronously(const struct upload *up)
 {
@@ -434,11 +412,8 @@ static CUdeviceptr second_context_copies_synchronously(const struct upload *up)
 	return up->to;
 }
 
-ALONE(row05_synchronous_copy_by_another_context)
-{
-	begin_second(0);
-	EACH(second_context_copies_synchronously);
-}
+CASE_ALONE(row05_synchronous_copy_by_another_context, begin_second(0);
+	   EACH(second_context_copies_synchronously))
 
 /* A blocking stream of the other context is only ordered with that context's legacy stream. */
 static CUdeviceptr stream_of_second_copies(const struct upload *up)
@@ -461,11 +436,8 @@ static CUdeviceptr stream_of_second_copies(const struct upload *up)
 	return up->to;
 }
 
-ALONE(row05_copy_by_a_stream_of_another_context)
-{
-	begin_second(0);
-	EACH(stream_of_second_copies);
-}
+CASE_ALONE(row05_copy_by_a_stream_of_another_context, begin_second(0);
+	   EACH(stream_of_second_copies))
 
 /* Uploads of two contexts are in flight at the same time. */
 static CUdeviceptr both_upload(const struct upload *up)
@@ -485,11 +457,7 @@ static CUdeviceptr both_upload(const struct upload *up)
 	return SEEN;
 }
 
-ALONE(row05_two_contexts_upload)
-{
-	begin_second(0);
-	EACH(both_upload);
-}
+CASE_ALONE(row05_two_contexts_upload, begin_second(0); EACH(both_upload))
 
 /* Events and streams are queried while another context is current. */
 static CUdeviceptr asks_from_another_context(const struct upload *up)
@@ -505,11 +473,7 @@ static CUdeviceptr asks_from_another_context(const struct upload *up)
 	return up->to;
 }
 
-ALONE(row05_queries_from_another_context)
-{
-	begin_second(0);
-	EACH(asks_from_another_context);
-}
+CASE_ALONE(row05_queries_from_another_context, begin_second(0); EACH(asks_from_another_context))
 
 TEST_WITH(row05_copy_by_another_device, "HAZARDS=alone", "STANDIN_DEVICES=2")
 {
@@ -533,10 +497,7 @@ static CUdeviceptr second_upload(const struct upload *up)
 	return 0;
 }
 
-TEST(row26_two_uploads)
-{
-	EACH(second_upload);
-}
+CASE(row26_two_uploads, EACH(second_upload))
 
 /* One copy on the legacy stream, one on the thread's own: the driver orders these. */
 static CUdeviceptr other_upload(const struct upload *up)
@@ -546,10 +507,7 @@ static CUdeviceptr other_upload(const struct upload *up)
 	return 0;
 }
 
-TEST(row26_two_uploads_of_two_flavors)
-{
-	EACH(other_upload);
-}
+CASE(row26_two_uploads_of_two_flavors, EACH(other_upload))
 
 static void *own_upload(void *arg)
 {
@@ -566,10 +524,7 @@ static CUdeviceptr upload_by_another_thread(const struct upload *up)
 	return 0;
 }
 
-ALONE(row26_two_uploads_of_two_threads)
-{
-	EACH(upload_by_another_thread);
-}
+CASE_ALONE(row26_two_uploads_of_two_threads, EACH(upload_by_another_thread))
 
 static CUdeviceptr asynchronous_upload(const struct upload *up)
 {
@@ -585,10 +540,7 @@ static CUdeviceptr asynchronous_upload(const struct upload *up)
 	return 0;
 }
 
-TEST(row26_asynchronous_upload_behind)
-{
-	EACH(asynchronous_upload);
-}
+CASE(row26_asynchronous_upload_behind, EACH(asynchronous_upload))
 
 /* The source of the second upload is what the first has brought, downloaded to the host. */
 static CUdeviceptr down_and_up(const struct upload *up)
@@ -606,10 +558,7 @@ static CUdeviceptr down_and_up(const struct upload *up)
 	return SEEN;
 }
 
-TEST(row26_down_and_up_again)
-{
-	EACH(down_and_up);
-}
+CASE(row26_down_and_up_again, EACH(down_and_up))
 
 /* The same with one buffer that is immediately overwritten, in a chain. */
 TEST(row26_one_buffer_many_copies)

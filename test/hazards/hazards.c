@@ -8,12 +8,12 @@
  * On a device hazards.py runs it both ways and compares.
  *
  * row  cause                                     tests here; elsewhere, on the stand-in
- *   1  free() of a pinned block                  row01_*; pageable, limits, engine pin_stress
+ *   1  free() of a pinned block                  row01_*; pageable, limits
  *   2  realloc()                                 row02_*; unit heap_move, altered
  *   3  its mapping changes                       row03_*; altered
  *   4  madvise() and its kin                     row04_*; altered
  *   5  mprotect()                                row05_*; altered
- *   6  fork(), clone()                           row06_*; context, process
+ *   6  fork(), clone()                           row06_*; children, process
  *   7  the program registers it                  row07_*; pageable, engine pin_shared
  *   8  the program unregisters or frees it       row08_*; pageable
  *   9  the program asks what it is               row09_*; pageable

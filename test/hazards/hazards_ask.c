@@ -52,20 +52,9 @@ static void registers(size_t at, size_t bytes)
 	free(block);
 }
 
-TEST(row07_all_of_it)
-{
-	registers(0, BYTES);
-}
-
-TEST(row07_a_part)
-{
-	registers(MIB, MIB);
-}
-
-TEST(row07_an_odd_part)
-{
-	registers(3 * MIB + 5, 70001);
-}
+CASE(row07_all_of_it, registers(0, BYTES))
+CASE(row07_a_part, registers(MIB, MIB))
+CASE(row07_an_odd_part, registers(3 * MIB + 5, 70001))
 
 TEST(row07_two_parts)
 {
@@ -138,10 +127,7 @@ static void ask_attribute(CUdeviceptr at)
 	}
 }
 
-TEST(row09_pointer_attribute)
-{
-	asked(ask_attribute, true);
-}
+CASE(row09_pointer_attribute, asked(ask_attribute, true))
 
 static void ask_attributes(CUdeviceptr at)
 {
@@ -158,10 +144,7 @@ static void ask_attributes(CUdeviceptr at)
 		SEE("is", relative(answers[i], at));
 }
 
-TEST(row09_pointer_attributes)
-{
-	asked(ask_attributes, true);
-}
+CASE(row09_pointer_attributes, asked(ask_attributes, true))
 
 static void ask_host(CUdeviceptr at)
 {
@@ -178,10 +161,7 @@ static void ask_host(CUdeviceptr at)
 	SEE("bytes", bytes);
 }
 
-TEST(row09_host_flags_pointer_and_range)
-{
-	asked(ask_host, true);
-}
+CASE(row09_host_flags_pointer_and_range, asked(ask_host, true))
 
 static void ask_range(CUdeviceptr at)
 {
@@ -199,10 +179,7 @@ static void ask_range(CUdeviceptr at)
 	SEE("set", cu.cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
 }
 
-TEST(row09_range_attributes)
-{
-	asked(ask_range, true);
-}
+CASE(row09_range_attributes, asked(ask_range, true))
 
 /* A pageable address belongs to no device. */
 static void ask_device(CUdeviceptr at)
@@ -214,10 +191,7 @@ static void ask_device(CUdeviceptr at)
 	SEE("down from it", cu.cuMemcpyDtoH_v2(stranger, at, 1));
 }
 
-TEST(row09_as_device_memory)
-{
-	asked(ask_device, false);
-}
+CASE(row09_as_device_memory, asked(ask_device, false))
 
 /* These calls act on the pages: with pinned ones the results would differ. */
 TEST(row09_advise_and_prefetch)

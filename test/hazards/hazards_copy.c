@@ -64,28 +64,12 @@ static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, 
 	free(block);
 }
 
-TEST(row10_rows)
-{
-	shaped(1000, 4000, 1000, 0, ALIGNED);
-	shaped(4000, 4000, 1000, 0, ALIGNED);
-}
-
-TEST(row10_unaligned_rows)
-{
-	shaped(997, 3001, 1200, 0, UNALIGNED);
-}
-
-TEST(row10_rows_from_an_address_before_the_block)
-{
-	shaped(1000, 4000, 1000, 600, ALIGNED);
-	shaped(1000, 4000, 1000, 600, BEHIND_WORK);
-}
-
-TEST(row10_rows_behind_work)
-{
-	shaped(1000, 4000, 1000, 0, BEHIND_WORK);
-	shaped(2048, 8192, 500, 0, BEHIND_WORK);
-}
+CASE(row10_rows, shaped(1000, 4000, 1000, 0, ALIGNED); shaped(4000, 4000, 1000, 0, ALIGNED))
+CASE(row10_unaligned_rows, shaped(997, 3001, 1200, 0, UNALIGNED))
+CASE(row10_rows_from_an_address_before_the_block, shaped(1000, 4000, 1000, 600, ALIGNED);
+     shaped(1000, 4000, 1000, 600, BEHIND_WORK))
+CASE(row10_rows_behind_work, shaped(1000, 4000, 1000, 0, BEHIND_WORK);
+     shaped(2048, 8192, 500, 0, BEHIND_WORK))
 
 /* The last slice is not followed by the gap that its height implies. */
 static void boxed(bool asynchronous)
@@ -116,15 +100,8 @@ static void boxed(bool asynchronous)
 	free(block);
 }
 
-TEST(row10_slices)
-{
-	boxed(false);
-}
-
-TEST(row10_slices_behind_work)
-{
-	boxed(true);
-}
+CASE(row10_slices, boxed(false))
+CASE(row10_slices_behind_work, boxed(true))
 
 /* The program registers a part itself: the driver decides about copies across its boundary. */
 TEST(row10_across_a_registration_of_its_own)
@@ -269,45 +246,14 @@ static void overwritten_at_once(enum way way)
 	each_copy(way, upload_forms);
 }
 
-TEST(row11_d2h_read_at_once)
-{
-	read_at_once(LINEAR);
-}
-
-TEST(row11_d2h_read_at_once_either_way)
-{
-	read_at_once(EITHER);
-}
-
-TEST(row11_d2h_read_at_once_rows)
-{
-	read_at_once(ROWS);
-}
-
-TEST(row11_d2h_read_at_once_slices)
-{
-	read_at_once(BOX);
-}
-
-TEST(row11_h2d_overwritten_at_once)
-{
-	overwritten_at_once(LINEAR);
-}
-
-TEST(row11_h2d_overwritten_at_once_either_way)
-{
-	overwritten_at_once(EITHER);
-}
-
-TEST(row11_h2d_overwritten_at_once_rows)
-{
-	overwritten_at_once(ROWS);
-}
-
-TEST(row11_h2d_overwritten_at_once_slices)
-{
-	overwritten_at_once(BOX);
-}
+CASE(row11_d2h_read_at_once, read_at_once(LINEAR))
+CASE(row11_d2h_read_at_once_either_way, read_at_once(EITHER))
+CASE(row11_d2h_read_at_once_rows, read_at_once(ROWS))
+CASE(row11_d2h_read_at_once_slices, read_at_once(BOX))
+CASE(row11_h2d_overwritten_at_once, overwritten_at_once(LINEAR))
+CASE(row11_h2d_overwritten_at_once_either_way, overwritten_at_once(EITHER))
+CASE(row11_h2d_overwritten_at_once_rows, overwritten_at_once(ROWS))
+CASE(row11_h2d_overwritten_at_once_slices, overwritten_at_once(BOX))
 
 /*
  * One thread heats the block while another one's asynchronous copies use it.  Its copies have an
@@ -445,14 +391,5 @@ static void tiles_by(unsigned threads, size_t tile)
 	free(array);
 }
 
-ALONE(row11_tiles_of_16_threads)
-{
-	tiles_by(16, 12000);
-	tiles_by(16, 100000);
-}
-
-ALONE(row11_tiles_of_64_threads)
-{
-	tiles_by(64, 12000);
-	tiles_by(64, 100000);
-}
+CASE_ALONE(row11_tiles_of_16_threads, tiles_by(16, 12000); tiles_by(16, 100000))
+CASE_ALONE(row11_tiles_of_64_threads, tiles_by(64, 12000); tiles_by(64, 100000))

@@ -97,20 +97,9 @@ static void capture_meanwhile(CUstreamCaptureMode mode)
 	free(concurrent.old);
 }
 
-TEST(row12_captured_globally)
-{
-	capture_meanwhile(CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-TEST(row12_captured_by_this_thread)
-{
-	capture_meanwhile(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-}
-
-TEST(row12_captured_relaxed)
-{
-	capture_meanwhile(CU_STREAM_CAPTURE_MODE_RELAXED);
-}
+CASE(row12_captured_globally, capture_meanwhile(CU_STREAM_CAPTURE_MODE_GLOBAL))
+CASE(row12_captured_by_this_thread, capture_meanwhile(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
+CASE(row12_captured_relaxed, capture_meanwhile(CU_STREAM_CAPTURE_MODE_RELAXED))
 
 /* The source is changed between two launches; the graph has its address. */
 #define REPLAYED(id, act)                                                                         \

@@ -300,20 +300,9 @@ static void leaves(void (*leave)(int))
 	CHECK_EQ(check_status(child), 7);
 }
 
-ALONE(row23_exit)
-{
-	leaves(exit);
-}
-
-ALONE(row23_quick_exit)
-{
-	leaves(quick_exit);
-}
-
-ALONE(row23__exit)
-{
-	leaves(_exit);
-}
+CASE_ALONE(row23_exit, leaves(exit))
+CASE_ALONE(row23_quick_exit, leaves(quick_exit))
+CASE_ALONE(row23__exit, leaves(_exit))
 
 /*
  * Registrations take locks that affect other processes: a loop needs one or two, not one in each

@@ -206,20 +206,9 @@ static void mapped(int file, int flags)
 	close(file);
 }
 
-TEST(row15_file)
-{
-	mapped(file_of("/tmp"), MAP_SHARED);
-}
-
-TEST(row15_private_mapping_of_a_file)
-{
-	mapped(file_of("/tmp"), MAP_PRIVATE);
-}
-
-TEST(row15_dev_shm)
-{
-	mapped(file_of("/dev/shm"), MAP_SHARED);
-}
+CASE(row15_file, mapped(file_of("/tmp"), MAP_SHARED))
+CASE(row15_private_mapping_of_a_file, mapped(file_of("/tmp"), MAP_PRIVATE))
+CASE(row15_dev_shm, mapped(file_of("/dev/shm"), MAP_SHARED))
 
 TEST(row15_memfd)
 {

@@ -131,30 +131,11 @@ static char *grow_behind_a_copy(char *block)
 	return block;
 }
 
-TEST(row02_grown)
-{
-	resized(grow);
-}
-
-TEST(row02_grown_by_a_byte)
-{
-	resized(grow_by_little);
-}
-
-TEST(row02_shrunk)
-{
-	resized(shrink);
-}
-
-TEST(row02_reallocarray)
-{
-	resized(grow_an_array);
-}
-
-TEST(row02_grown_behind_a_copy)
-{
-	resized(grow_behind_a_copy);
-}
+CASE(row02_grown, resized(grow))
+CASE(row02_grown_by_a_byte, resized(grow_by_little))
+CASE(row02_shrunk, resized(shrink))
+CASE(row02_reallocarray, resized(grow_an_array))
+CASE(row02_grown_behind_a_copy, resized(grow_behind_a_copy))
 
 /* `act` changes the pages of a pinned block, which it knows as `at`. */
 #define CHANGES(id, act)                                      \
@@ -367,15 +348,8 @@ static void advised_for_children(int advice, int expected)
 	changed(block);
 }
 
-TEST(row04_dontfork_and_fork)
-{
-	advised_for_children(MADV_DONTFORK, -SIGSEGV);
-}
-
-TEST(row04_wipeonfork_and_fork)
-{
-	advised_for_children(MADV_WIPEONFORK, 3);
-}
+CASE(row04_dontfork_and_fork, advised_for_children(MADV_DONTFORK, -SIGSEGV))
+CASE(row04_wipeonfork_and_fork, advised_for_children(MADV_WIPEONFORK, 3))
 
 /* Slices of one large block, of which some release their pages. */
 TEST(row28_an_allocator_in_a_block)

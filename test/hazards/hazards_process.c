@@ -37,15 +37,8 @@ static void protected(int protection, int key)
 	changed(block);
 }
 
-TEST(row05_read_only)
-{
-	protected(PROT_READ, -1);
-}
-
-TEST(row05_inaccessible)
-{
-	protected(PROT_NONE, -1);
-}
+CASE(row05_read_only, protected(PROT_READ, -1))
+CASE(row05_inaccessible, protected(PROT_NONE, -1))
 
 TEST(row05_by_key)
 {

@@ -261,29 +261,17 @@ struct copy_sample {
 void copy_run_sample(const struct copy_sample *sample);
 
 /* Patterns for the calls that move one run of bytes. */
-#define COPY_RUNS        "cuMemcpyHtoD* cuMemcpyDtoH* cuMemcpy cuMemcpy_ptds cuMemcpyAsync*"
+#define COPY_RUNS       "cuMemcpyHtoD* cuMemcpyDtoH* cuMemcpy cuMemcpy_ptds cuMemcpyAsync*"
 /* Patterns for the calls that move a box of rows. */
-#define COPY_BOXES       "cuMemcpy2D* cuMemcpy3D* !*Batch*"
+#define COPY_BOXES      "cuMemcpy2D* cuMemcpy3D* !*Batch*"
 
-#define COPY_UNPACK(...) __VA_ARGS__
-
-#define COPIES(id, ...)                                                \
-	TEST(id)                                                       \
-	{                                                              \
-		copy_run_row(&(const struct copy_row){ __VA_ARGS__ }); \
-	}
+#define COPIES(id, ...) CASE(id, copy_run_row(&(const struct copy_row){ __VA_ARGS__ }))
 
 /* `environment`: strings of preload.h in parentheses. */
-#define COPIES_WITH(id, environment, ...)                              \
-	TEST_WITH(id, COPY_UNPACK environment)                         \
-	{                                                              \
-		copy_run_row(&(const struct copy_row){ __VA_ARGS__ }); \
-	}
+#define COPIES_WITH(id, environment, ...) \
+	CASE_WITH(id, environment, copy_run_row(&(const struct copy_row){ __VA_ARGS__ }))
 
-#define SAMPLE_WITH(id, environment, ...)                                    \
-	TEST_WITH(id, COPY_UNPACK environment)                               \
-	{                                                                    \
-		copy_run_sample(&(const struct copy_sample){ __VA_ARGS__ }); \
-	}
+#define SAMPLE_WITH(id, environment, ...) \
+	CASE_WITH(id, environment, copy_run_sample(&(const struct copy_sample){ __VA_ARGS__ }))
 
 #endif

@@ -3,22 +3,8 @@
  */
 #include "promote.h"
 
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 CUcontext context;
 CUdeviceptr there;
-
-/* Some newer architectures only have the system call clone. */
-pid_t fork_past_libc(void)
-{
-#ifdef SYS_fork
-	return (pid_t)syscall(SYS_fork);
-#else
-	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-#endif
-}
 
 void begin(void)
 {

@@ -15,13 +15,15 @@
 
 #include <malloc.h>
 
-pid_t fork_past_libc(void);
-
 extern CUcontext context;
 extern CUdeviceptr there; /* 64 MiB */
 
 /* Creates both. */
 void begin(void);
+
+/* For TEST_WITH(): copies go through staging memory for any size, and nothing is a block.
+ */
+#define STAGED "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"
 
 /*
  * True if the device's bytes at `from`, downloaded into memory that is never pinned, are those of

@@ -202,17 +202,12 @@ static void with_libcs_own(void)
 	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
 }
 
-TEST_WITH(libcs_own_before_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
-	  "LD_PRELOAD=libc_malloc_debug.so.0:@")
-{
-	with_libcs_own();
-}
-
-TEST_WITH(libcs_own_behind_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
-	  "LD_PRELOAD=@:libc_malloc_debug.so.0")
-{
-	with_libcs_own();
-}
+CASE_WITH(libcs_own_before_us,
+	  ("GLIBC_TUNABLES=glibc.malloc.check=3", "LD_PRELOAD=libc_malloc_debug.so.0:@"),
+	  with_libcs_own())
+CASE_WITH(libcs_own_behind_us,
+	  ("GLIBC_TUNABLES=glibc.malloc.check=3", "LD_PRELOAD=@:libc_malloc_debug.so.0"),
+	  with_libcs_own())
 
 /*
  * jemalloc's own functions on blocks of malloc(), as in folly: jemalloc knows each block, the
@@ -251,11 +246,8 @@ TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
 }
 
 /* malloc(), calloc(), realloc() and free() by libc's internal names, as tracers use them. */
-TEST_WITH(a_tracer_before_us, "LD_PRELOAD=libtracer.so:@")
-{
-	is_there("libtracer.so");
-	use_all(false);
-}
+CASE_WITH(a_tracer_before_us, ("LD_PRELOAD=libtracer.so:@"), is_there("libtracer.so");
+	  use_all(false))
 
 TEST_WITH(a_tracer_behind_us, "LD_PRELOAD=@:libtracer.so")
 {
@@ -291,11 +283,7 @@ TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
 }
 
 /* Uses memory of its own, without malloc_usable_size() or aligned allocation. */
-TEST_WITH(a_poor_one_before_us, "LD_PRELOAD=libpoor.so:@")
-{
-	is_there("libpoor.so");
-	use_all(false);
-}
+CASE_WITH(a_poor_one_before_us, ("LD_PRELOAD=libpoor.so:@"), is_there("libpoor.so"); use_all(false))
 
 /* The first call that reaches us is not one that libc can answer. */
 TEST_WITH(only_what_they_lack, "LD_PRELOAD=libpoor.so:@")
@@ -309,11 +297,7 @@ TEST_WITH(only_what_they_lack, "LD_PRELOAD=libpoor.so:@")
 }
 
 /* Without other allocators: the same program, and blocks are pinned. */
-TEST(alone)
-{
-	aligned();
-	use_all(true);
-}
+CASE(alone, aligned(); use_all(true))
 
 TEST_WITH(two_of_them, "LD_PRELOAD=libjemalloc.so.2:@:libtcmalloc_minimal.so.4")
 {

@@ -1,25 +1,21 @@
 /*
  * test_altered.c - the program treats memory of malloc() like its own mappings: it protects it,
- * maps files over it, discards its pages, and frees it afterwards.
+ * locks it, binds it to a node, moves its pages, and frees it afterwards.  test/hazards has every
+ * way in which the pages of a pinned block can change.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "promote.h"
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/shm.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
-#define BYTES                  MIB
+#define BYTES           MIB
 
 /* Some headers lack these. */
-#define ADVICE_COLD            20
-#define ADVICE_PAGEOUT         21
-#define ADVICE_DONTNEED_LOCKED 24
-#define ADVICE_COLLAPSE        25
-#define ADVICE_GUARD_INSTALL   102
-#define ADVICE_GUARD_REMOVE    103
+#define ADVICE_COLD     20
+#define ADVICE_PAGEOUT  21
+#define ADVICE_COLLAPSE 25
 
 /* Functions of libnuma: a program that links it finds ours. */
 __attribute__((weak)) long mbind(void *address, unsigned long bytes, int policy,
@@ -32,18 +28,6 @@ static long my_mbind(void *address, unsigned long bytes, int policy, const unsig
 	if (mbind != NULL)
 		return mbind(address, bytes, policy, nodes, 64, 0);
 	return syscall(SYS_mbind, address, bytes, policy, nodes, 64, 0);
-}
-
-static long my_process_madvise(void *address, size_t bytes, int advice)
-{
-	static ssize_t (*advise)(int, const struct iovec *, size_t, int, unsigned);
-	const struct iovec range = { address, bytes };
-	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-	advise = (__typeof__(advise))dlsym(RTLD_DEFAULT, "process_madvise");
-	long done = advise != NULL ? advise(self, &range, 1, advice, 0) : -1;
-	close(self);
-	return done;
 }
 
 static char *fresh(void)
@@ -94,21 +78,6 @@ TEST(protections_do_not_outlive_the_block)
 	check_next();
 }
 
-TEST(files_do_not_outlive_the_block)
-{
-	int file = memfd_create("altered", 0);
-	char *block = fresh(), *map;
-
-	CHECK_EQ(ftruncate(file, BYTES), 0);
-	map = mmap(block, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
-	CHECK(map == block);
-	memset(block, 7, BYTES);
-	free(block);
-	check_next();
-	map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
-	CHECK(map[0] == 7 && memcmp(map, map + 1, BYTES - 1) == 0);
-}
-
 TEST(advices_for_fork_do_not_outlive_the_block)
 {
 	static const int advices[] = { MADV_DONTFORK, MADV_WIPEONFORK };
@@ -121,32 +90,6 @@ TEST(advices_for_fork_do_not_outlive_the_block)
 		free(block);
 		check_next();
 	}
-}
-
-TEST(a_block_that_was_unmapped)
-{
-	char *block = fresh();
-
-	CHECK_EQ(munmap(block + 4096, BYTES - 8192), 0);
-	CHECK(mmap(block + 4096, BYTES - 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		   -1, 0) == block + 4096);
-	free(block);
-	check_next();
-}
-
-/* An altered block can be resized, if at all, only with its bytes. */
-TEST(realloc_of_an_altered_block)
-{
-	char *block = fresh();
-
-	fill(block, BYTES, 3);
-	CHECK_EQ(madvise(block, BYTES, MADV_DONTFORK), 0);
-	block = realloc(block, 4 * BYTES);
-	CHECK(holds(block, BYTES, 3));
-	block = realloc(block, BYTES / 2);
-	CHECK(holds(block, BYTES / 2, 3));
-	free(block);
-	check_next();
 }
 
 TEST(errors_are_the_kernels)
@@ -173,15 +116,6 @@ TEST(errors_are_the_kernels)
 	free(block);
 }
 
-static void attach_over(char *block, size_t bytes)
-{
-	int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
-
-	CHECK(segment >= 0);
-	CHECK(shmat(segment, block, SHM_REMAP) == block);
-	shmctl(segment, IPC_RMID, NULL);
-}
-
 /* True if this kernel lacks the advice, or does not allow it to this process. */
 static bool is_missing(long result)
 {
@@ -191,89 +125,6 @@ static bool is_missing(long result)
 	}
 	CHECK(result != -1);
 	return false;
-}
-
-/*
- * Gives the block other pages in one of several ways, after which it reads as zero.  False if this
- * way does not exist here.
- */
-static bool other_pages(char *block, size_t bytes, int way)
-{
-	const int anywhere = MAP_PRIVATE | MAP_ANONYMOUS, writable = PROT_READ | PROT_WRITE;
-	char *far = mmap(NULL, bytes, writable, anywhere, -1, 0);
-
-	switch (way) {
-	case 0:
-		CHECK_EQ(madvise(block, bytes, MADV_DONTNEED), 0);
-		break;
-	case 1:
-		CHECK(mmap(block, bytes, writable, anywhere | MAP_FIXED, -1, 0) == block);
-		break;
-	case 2:
-		CHECK_EQ(munmap(block, bytes), 0);
-		CHECK(mmap64(block, bytes, writable, anywhere | MAP_FIXED, -1, 0) == block);
-		break;
-	case 3:
-		CHECK(mremap(block, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, far) == far);
-		CHECK(mmap(block, bytes, writable, anywhere, -1, 0) == block);
-		break;
-	case 4:
-		CHECK(mremap(far, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) == block);
-		break;
-	case 5:
-		if (is_missing(madvise(block, bytes, ADVICE_DONTNEED_LOCKED)))
-			return false;
-		break;
-	case 6:
-		if (is_missing(madvise(block, bytes, ADVICE_GUARD_INSTALL)))
-			return false;
-		CHECK_EQ(madvise(block, bytes, ADVICE_GUARD_REMOVE), 0);
-		break;
-	case 7:
-		if (is_missing(my_process_madvise(block, bytes, MADV_DONTNEED)))
-			return false;
-		break;
-	case 8:
-		attach_over(block, bytes);
-		break;
-	default:
-		return false;
-	}
-	CHECK(block[0] == 0 && block[bytes - 1] == 0);
-	return true;
-}
-
-/* A registration that survived this would hold pages that the program no longer sees. */
-TEST(the_device_sees_what_the_program_sees)
-{
-	const size_t bytes = 4 * MIB, page = 4096;
-
-	begin();
-	for (int way = 0; way < 9; way++) {
-		char *block = promoted(bytes);
-		char *inner = (char *)(((uintptr_t)block + page - 1) & -page);
-		size_t inside = bytes - page;
-
-		if (!other_pages(inner, inside, way)) {
-			free(block);
-			continue;
-		}
-		CHECK_EQ(standin_pinned(block), 0);
-		for (unsigned seed = 2; seed < 14; seed++) {
-			fill(block, bytes, seed);
-			OK(cuMemcpyHtoD_v2(there, block, bytes));
-			if (seed % 6 == 0 && !CHECK(device_holds(there, bytes, seed)))
-				printf("# way %d\n", way);
-			memset(block, 0, bytes);
-			OK(cuMemcpyDtoH_v2(block, there, bytes));
-			CHECK(holds(block, bytes, seed));
-		}
-		CHECK_EQ(standin_pinned(block), 0);
-		free(block);
-	}
-	/* After this, the memory can be pinned again in a new block. */
-	for (int i = 0; i < 5; i++)
-		promoted(bytes);
 }
 
 /* A call that only moves pages ends the pin for that time. */
@@ -387,25 +238,6 @@ TEST(harmless_advice_leaves_the_pin)
 	posix_madvise(page, bytes, POSIX_MADV_SEQUENTIAL);
 	CHECK_EQ(mprotect(page, bytes, PROT_READ | PROT_WRITE), 0);
 	CHECK_EQ(standin_pinned(block), pinned);
-}
-
-/* A protected block is copied, as libcuda would do. */
-TEST(a_protected_block_is_copied)
-{
-	const size_t bytes = 4 * MIB;
-
-	begin();
-	char *block = promoted(bytes),
-	     *page = (char *)(((uintptr_t)block + 4095) & -(uintptr_t)4096);
-	CHECK_EQ(mprotect(page, bytes - 4096, PROT_READ), 0);
-	CHECK_EQ(standin_pinned(block), 0);
-	OK(cuMemsetD8_v2(there, 0, bytes));
-	OK(cuMemcpyHtoD_v2(there, block, bytes));
-	CHECK(device_holds(there, bytes, 1));
-	CHECK_EQ(mprotect(page, bytes - 4096, PROT_READ | PROT_WRITE), 0);
-	memset(block, 0, bytes);
-	OK(cuMemcpyDtoH_v2(block, there, bytes));
-	CHECK(holds(block, bytes, 1));
 }
 
 /* Pages that the driver moves or drops: of a block in each of two ranges. */

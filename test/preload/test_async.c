@@ -44,15 +44,8 @@ static void in_a_row(size_t bytes, int from_the_ring)
 		CHECK(device_holds(there + i * bytes, bytes, i));
 }
 
-TEST(h2d_in_a_row)
-{
-	in_a_row(64 * KIB, 60);
-}
-
-TEST(h2d_in_a_row_larger)
-{
-	in_a_row(300 * KIB, 8 * 1024 / (5 * 64));
-}
+CASE(h2d_in_a_row, in_a_row(64 * KIB, 60))
+CASE(h2d_in_a_row_larger, in_a_row(300 * KIB, 8 * 1024 / (5 * 64)))
 
 /* A host buffer that a queued copy fills is the source of the next copy. */
 TEST(a_chain_through_one_buffer)
@@ -89,56 +82,8 @@ static void are_pinned_soon(void)
 	}
 }
 
-TEST(h2d_of_16_mib)
-{
-	are_pinned_soon();
-}
-
-TEST_WITH(h2d_of_16_mib_staged, "HOTPIN_ROUTE=stage")
-{
-	are_pinned_soon();
-}
-
-struct thread {
-	char *block;
-	CUdeviceptr to;
-	unsigned seed;
-};
-
-static void *upload_again_and_again(void *arg)
-{
-	const struct thread *my = arg;
-	CUstream stream;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	for (int i = 0; i < 300 && check_failures == 0; i++) {
-		copy_keep_busy(stream);
-		OK(cuMemcpyHtoDAsync_v2(my->to, my->block, 256 * KIB, stream));
-		OK(cuStreamSynchronize(stream));
-		CHECK(holds(standin_host(my->to), 256 * KIB, my->seed));
-	}
-	return NULL;
-}
-
-/* Each thread has its own bounce buffer during the driver's call. */
-TEST(h2d_of_many_threads_behind_work)
-{
-	struct thread threads[4];
-	pthread_t ids[4];
-
-	begin();
-	for (unsigned i = 0; i < 4; i++) {
-		threads[i] = (struct thread){ promoted(MIB), there + i * MIB, i };
-		fill(threads[i].block, MIB, i);
-	}
-	copy_keep_busy(NULL);
-	OK(cuCtxSynchronize());
-	for (unsigned i = 0; i < 4; i++)
-		pthread_create(&ids[i], NULL, upload_again_and_again, &threads[i]);
-	for (unsigned i = 0; i < 4; i++)
-		pthread_join(ids[i], NULL);
-}
+CASE(h2d_of_16_mib, are_pinned_soon())
+CASE_WITH(h2d_of_16_mib_staged, ("HOTPIN_ROUTE=stage"), are_pinned_soon())
 
 static _Atomic bool has_uploaded;
 

@@ -7,10 +7,7 @@
 
 #include <pthread.h>
 
-#define BYTES       COPY_LARGE_BYTES
-
-/* No staging ring, so that nothing else registers. */
-#define PINNING(id) TEST_WITH(id, "HOTPIN_RING=0")
+#define BYTES COPY_LARGE_BYTES
 
 /* Both sides are host memory: one lies within its block, the other extends beyond its own. */
 TEST(from_a_pinned_block_onto_a_border)
@@ -81,15 +78,8 @@ static CUresult copy_in_a_batch(char *to, CUdeviceptr from, size_t bytes)
 				     copy_stream_of(COPY_NON_BLOCKING));
 }
 
-TEST(while_a_block_is_pinned)
-{
-	across_meanwhile("cuMemcpyDtoH", copy_by_itself);
-}
-
-TEST(in_a_batch_while_a_block_is_pinned)
-{
-	across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch);
-}
+CASE(while_a_block_is_pinned, across_meanwhile("cuMemcpyDtoH", copy_by_itself))
+CASE(in_a_batch_while_a_block_is_pinned, across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch))
 
 /* Returns a block whose next copy pins it. */
 static char *filled(unsigned seed)
@@ -99,47 +89,6 @@ static char *filled(unsigned seed)
 	fill(block, BYTES, seed);
 	OK(cuMemcpyHtoD_v2(there, block, BYTES));
 	return block;
-}
-
-static char *shared;
-static _Atomic int waiting;
-
-/* Copies all of the block and most of it, into a device buffer of its own. */
-static void *race(void *arg)
-{
-	unsigned me = (unsigned)(intptr_t)arg;
-	CUdeviceptr mine;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&mine, BYTES));
-	waiting++;
-	OK(me % 2 ? cuMemcpyHtoDAsync_v2(mine + MIB, shared + MIB, BYTES - MIB, NULL)
-		  : cuMemcpyHtoD_v2(mine, shared, BYTES));
-	char *got = calloc(1, BYTES);
-	OK(cuMemcpyDtoH_v2(got, mine, BYTES));
-	CHECK(memcmp(got + MIB, shared + MIB, BYTES - MIB) == 0);
-	free(got);
-	OK(cuMemFree_v2(mine));
-	return NULL;
-}
-
-/* The other threads start while the first one registers the block. */
-PINNING(four_threads)
-{
-	pthread_t threads[4];
-
-	begin();
-	shared = filled(20);
-	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
-	for (intptr_t i = 0; i < 4; i++) {
-		pthread_create(&threads[i], NULL, race, (void *)i);
-		WAIT_FOR(!preloaded() || standin_held() == 1);
-	}
-	WAIT_FOR(waiting == 4);
-	standin_release();
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	free(shared);
 }
 
 static void *copy_whole(void *arg)
@@ -161,8 +110,11 @@ static void *copy_rows(void *box)
 	return NULL;
 }
 
-/* Rows while another thread pins the block: they wait for it. */
-PINNING(rows_meanwhile)
+/*
+ * Rows while another thread pins the block: they wait for it.  No staging ring, so that nothing
+ * else registers.
+ */
+TEST_WITH(rows_meanwhile, "HOTPIN_RING=0")
 {
 	pthread_t whole, rows;
 
@@ -185,30 +137,6 @@ PINNING(rows_meanwhile)
 	CHECK(memcmp(got, block + 9 * MIB, 2 * MIB) == 0);
 	pthread_join(whole, NULL);
 	CHECK(device_holds(there + 4 * MIB, BYTES, 40));
-}
-
-/* A capture that forbids nothing: our copies must not invalidate it. */
-PINNING(during_a_capture)
-{
-	CUstream stream;
-	CUgraph graph;
-
-	begin();
-	char *block = promoted(BYTES), *fresh = filled(32), got[64];
-
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	memset(block, 31, BYTES);
-	for (int i = 0; i < 4; i++) {
-		OK(cuMemcpyHtoD_v2(there, block, BYTES));
-		OK(cuMemcpyHtoD_v2(there, fresh, BYTES));
-		OK(cuMemcpyDtoH_v2(block, there, BYTES));
-		OK(cuMemcpyHtoD_v2(there + 64, got, sizeof(got)));
-		OK(cuMemcpyDtoH_v2(got, there, sizeof(got)));
-	}
-	CHECK(memcmp(got, fresh, sizeof(got)) == 0);
-	OK(cuStreamEndCapture(stream, &graph));
-	CHECK(memcmp(block, fresh, BYTES) == 0);
 }
 
 PRELOAD_MAIN()

@@ -388,11 +388,9 @@ static void arrive_during_pause(void)
 	call_later();
 }
 
-TEST_WITH(a_kernel_on_its_way, "STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0")
-{
-	make_due_later();
-	arrive_during_pause();
-}
+CASE_WITH(a_kernel_on_its_way, ("STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_RING=0"),
+	  make_due_later();
+	  arrive_during_pause())
 
 /* An old driver: it cannot be asked whether the device is idle. */
 TEST_WITH(a_driver_that_cannot_tell, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
@@ -524,15 +522,8 @@ static void change_during_a_copy(void *(*change)(void *))
 	CHECK_EQ(standin_calls("cuMemHostUnregister") > before, preloaded());
 }
 
-TEST(a_page_changes_during_a_copy)
-{
-	change_during_a_copy(protect_another_part);
-}
-
-TEST(a_capture_during_a_copy)
-{
-	change_during_a_copy(capture_another_part);
-}
+CASE(a_page_changes_during_a_copy, change_during_a_copy(protect_another_part))
+CASE(a_capture_during_a_copy, change_during_a_copy(capture_another_part))
 
 static void *capture_all_blocks(void *arg)
 {

@@ -1,8 +1,6 @@
 /*
- * test_capture.c - stream captures with copies of pinned blocks inside, and copies outside of them.
- *
- * Registering or unregistering memory invalidates a capture of mode GLOBAL from any thread, and one
- * of mode THREAD_LOCAL from its own thread.
+ * test_capture.c - when captures begin and end, and memcpy nodes of pinned blocks.  Copies inside
+ * and next to a capture are rows of test/hazards/hazards_graph.c.
  */
 #include "thread.h"
 #include "promote.h"
@@ -10,108 +8,6 @@
 #include <pthread.h>
 
 #define BYTES (4 * MIB)
-
-static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
-					     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-					     CU_STREAM_CAPTURE_MODE_RELAXED };
-
-/* A thread that captures nothing, and copies during another thread's capture. */
-struct concurrent {
-	CUstream stream;
-	char *old; /* pinned before the capture began */
-};
-
-/*
- * Makes no call that a capture of mode GLOBAL forbids; copies into pageable memory are complete on
- * return.
- */
-static void *copy_meanwhile(void *arg)
-{
-	struct concurrent *my = arg;
-
-	OK(cuCtxSetCurrent(context));
-	for (unsigned i = 0; i < 20; i++) {
-		char *block = i % 2 == 0 ? malloc(BYTES) : my->old;
-
-		fill(block, BYTES, i);
-		OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, BYTES, my->stream));
-		memset(block, 0, BYTES);
-		OK(cuMemcpyDtoHAsync_v2(block, there + 32 * MIB, BYTES, my->stream));
-		CHECK(holds(block, BYTES, i));
-		if (block != my->old)
-			free(block);
-	}
-	return NULL;
-}
-
-static CUgraphExec end_and_instantiate(CUstream stream)
-{
-	CUgraph graph = NULL;
-	CUgraphExec exec = NULL;
-
-	OK(cuStreamEndCapture(stream, &graph));
-	CHECK(graph != NULL);
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	return exec;
-}
-
-/* Captures an upload and a download; each launch moves the data of that time. */
-static void capture(CUstreamCaptureMode mode)
-{
-	char *up = promoted(BYTES), *down = promoted(BYTES);
-	struct concurrent concurrent = { .old = promoted(BYTES) };
-	CUstream stream;
-	pthread_t thread;
-
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamCreate(&concurrent.stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamBeginCapture_v2(stream, mode));
-	int registered = standin_calls("cuMemHostRegister");
-	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
-	/*
-	 * A node remembers the kind of its memory: the driver stages pageable memory at each
-	 * launch.
-	 */
-	CHECK_EQ(standin_pinned(up), 0);
-	pthread_create(&thread, NULL, copy_meanwhile, &concurrent);
-	pthread_join(thread, NULL);
-	OK(cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
-	CHECK_EQ(standin_calls("cuMemHostRegister"), registered);
-
-	CUgraphExec exec = end_and_instantiate(stream);
-	for (unsigned seed = 1; seed < 6; seed++) {
-		fill(up, BYTES, seed);
-		memset(down, 0, BYTES);
-		OK(cuGraphLaunch(exec, stream));
-		OK(cuStreamSynchronize(stream));
-		CHECK(holds(down, BYTES, seed));
-		/* In between the blocks are used, and pinned, as usual. */
-		CHECK_EQ(heat(up, BYTES), preloaded());
-		CHECK_EQ(heat(down, BYTES), preloaded());
-	}
-	OK(cuGraphExecDestroy(exec));
-	OK(cuStreamDestroy_v2(stream));
-	free(up);
-	free(down);
-}
-
-TEST(global)
-{
-	begin();
-	capture(modes[0]);
-}
-
-TEST(thread_local)
-{
-	begin();
-	capture(modes[1]);
-}
-
-TEST(relaxed)
-{
-	begin();
-	capture(modes[2]);
-}
 
 /* Captures that end without a graph, or on another stream, are still counted correctly. */
 TEST(captures_that_fail)
@@ -169,63 +65,6 @@ TEST(a_stream_that_joined_goes)
 	/* The driver decides whether that invalidated it. */
 	cuStreamEndCapture(stream, &graph);
 	free(promoted(BYTES));
-}
-
-/* Like pageable memory, the block of a captured copy may be freed when the graph is destroyed. */
-TEST(blocks_that_come_and_go)
-{
-	CUstream stream;
-
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < 10; i++) {
-		char *block = promoted(BYTES);
-
-		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-		OK(cuMemcpyHtoDAsync_v2(there, block, BYTES, stream));
-		CUgraphExec exec = end_and_instantiate(stream);
-		fill(block, BYTES, i);
-		OK(cuGraphLaunch(exec, stream));
-		OK(cuStreamSynchronize(stream));
-		CHECK(device_holds(there, BYTES, i));
-		OK(cuGraphExecDestroy(exec));
-		free(block);
-	}
-}
-
-#define BOX(from, bytes)                                                                     \
-	{                                                                                    \
-		.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = (from), .srcPitch = (bytes), \
-		.srcHeight = 1, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = there,   \
-		.dstPitch = (bytes), .dstHeight = 1, .WidthInBytes = (bytes), .Height = 1,   \
-		.Depth = 1                                                                   \
-	}
-
-/* The program creates a node of a pinned block; afterwards the block is pinned again. */
-TEST(a_memcpy_node)
-{
-	CUgraph graph;
-	CUgraphNode node;
-	CUgraphExec exec;
-	CUstream stream;
-
-	begin();
-	char *block = promoted(BYTES);
-	CUDA_MEMCPY3D box = BOX(block, BYTES);
-
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuGraphCreate(&graph, 0));
-	OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
-	CHECK_EQ(standin_pinned(block), 0);
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	for (unsigned i = 0; i < 5; i++) {
-		CHECK_EQ(heat(block, BYTES), preloaded());
-		OK(cuCtxSynchronize());
-		fill(block, BYTES, i);
-		OK(cuGraphLaunch(exec, stream));
-		OK(cuStreamSynchronize(stream));
-		CHECK(device_holds(there, BYTES, i));
-	}
 }
 
 /* Makes one side the block, by host or unified address, from its start or from an offset. */
@@ -337,7 +176,7 @@ static void *release_node(void *arg)
  * Another thread's copies would pin the block again while the node is created; unpinning it
  * afterwards would end the context.
  */
-static void make_nodes_during_copies(int count, bool holds)
+TEST(a_memcpy_node_during_copies)
 {
 	CUgraph graph;
 	CUgraphNode node;
@@ -347,19 +186,16 @@ static void make_nodes_during_copies(int count, bool holds)
 
 	begin();
 	char *block = promoted(SMALL);
-	CUDA_MEMCPY3D box = BOX(block, SMALL);
+	CUDA_MEMCPY3D box = box_with(block, true, false, 0);
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	pthread_create(&thread, NULL, copy_again_and_again, block);
-	for (int i = 0; i < count && check_failures == 0; i++) {
+	for (int i = 0; i < 2 && check_failures == 0; i++) {
 		OK(cuGraphCreate(&graph, 0));
-		if (holds) {
-			standin_hold("cuGraphAddMemcpyNode", STANDIN_AT_CALL, 0);
-			pthread_create(&releasing, NULL, release_node, NULL);
-		}
+		standin_hold("cuGraphAddMemcpyNode", STANDIN_AT_CALL, 0);
+		pthread_create(&releasing, NULL, release_node, NULL);
 		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
-		if (holds)
-			pthread_join(releasing, NULL);
+		pthread_join(releasing, NULL);
 		OK(cuMemHostRegister_v2(block, SMALL, 0));
 		OK(cuMemHostUnregister(block));
 		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -370,16 +206,6 @@ static void make_nodes_during_copies(int count, bool holds)
 	}
 	enough = true;
 	pthread_join(thread, NULL);
-}
-
-TEST(memcpy_nodes_during_copies)
-{
-	make_nodes_during_copies(1000, false);
-}
-
-TEST(a_memcpy_node_during_copies)
-{
-	make_nodes_during_copies(2, true);
 }
 
 /*

@@ -69,42 +69,20 @@ static void by_address(__typeof__(cuGetProcAddress_v2) *resolve)
 #define BEHIND(library) "LD_PRELOAD=@:" library, "HOTPIN_ASYNC=0"
 #define BEFORE(library) "LD_PRELOAD=" library ":@", "HOTPIN_ASYNC=0"
 
-TEST_WITH(exports_behind_us, BEHIND("liblink_exports.so"))
-{
-	by_symbol();
-	by_address(cuGetProcAddress_v2);
-}
-
-TEST_WITH(exports_before_us, BEFORE("liblink_exports.so"))
-{
-	by_symbol();
-	by_address(cuGetProcAddress_v2);
-}
-
-TEST_WITH(dlsym_behind_us, BEHIND("liblink_hooks.so"))
-{
-	by_name();
-}
-
-TEST_WITH(dlsym_before_us, BEFORE("liblink_hooks.so"))
-{
-	by_name();
-}
+CASE_WITH(exports_behind_us, (BEHIND("liblink_exports.so")), by_symbol();
+	  by_address(cuGetProcAddress_v2))
+CASE_WITH(exports_before_us, (BEFORE("liblink_exports.so")), by_symbol();
+	  by_address(cuGetProcAddress_v2))
+CASE_WITH(dlsym_behind_us, (BEHIND("liblink_hooks.so")), by_name())
+CASE_WITH(dlsym_before_us, (BEFORE("liblink_hooks.so")), by_name())
 
 static __typeof__(cuGetProcAddress_v2) *looked_up(void)
 {
 	return FIND(dlopen("libcuda.so.1", RTLD_LAZY), cuGetProcAddress_v2);
 }
 
-TEST_WITH(addresses_behind_us, BEHIND("liblink_hooks.so"))
-{
-	by_address(looked_up());
-}
-
-TEST_WITH(addresses_before_us, BEFORE("liblink_hooks.so"))
-{
-	by_address(looked_up());
-}
+CASE_WITH(addresses_behind_us, (BEHIND("liblink_hooks.so")), by_address(looked_up()))
+CASE_WITH(addresses_before_us, (BEFORE("liblink_hooks.so")), by_address(looked_up()))
 
 /* hotpin's own copies go through the library, too. */
 TEST_WITH(copies_of_ours, "LD_PRELOAD=@:liblink_exports.so", "HOTPIN_ROUTE=stage")

@@ -4,7 +4,6 @@
  */
 #include "promote.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -72,18 +71,6 @@ static int run_child(void *arg)
 
 static char stack[256 * KIB] __attribute__((aligned(64)));
 
-TEST(clone_with_a_copy_of_memory)
-{
-	have_blocks();
-	for (int i = 0; i < 3; i++) {
-		pid_t child = clone(run_child, stack + sizeof(stack), SIGCHLD, NULL);
-
-		CHECK_EQ(check_status(child), 7);
-		check_parent();
-	}
-	CHECK_EQ(give_all_back(), 7);
-}
-
 /* Like vfork(), by each name: blocks that the child frees are freed in the parent, too. */
 TEST(clone_with_the_same_memory)
 {
@@ -126,38 +113,6 @@ TEST(popen_and_system)
 		CHECK_EQ(system("exit 7"), 7 << 8);
 	}
 	check_parent();
-}
-
-/* The same with pins in the parent; the child allocates after its parent's copies. */
-TEST(a_fork_of_a_device_user)
-{
-	begin();
-	have_blocks();
-	char *block = promoted(8 * MIB);
-	free(promoted(6 * MIB));
-	for (int i = 0; i < 3; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
-			bool right = holds(block, 8 * MIB, 1);
-
-			block = realloc(block, 20 * MIB);
-			right = right && holds(block, 8 * MIB, 1);
-			free(block);
-			for (int n = 0; n < 10; n++) {
-				block = malloc(6 * MIB);
-				memset(block, n, 6 * MIB);
-				free(block);
-			}
-			exit(right ? give_all_back() : 4);
-		}
-		CHECK_EQ(check_status(child), 7);
-		check_parent();
-		fill(block, 8 * MIB, 40 + (unsigned)i);
-		OK(cuMemcpyHtoD_v2(there, block, 8 * MIB));
-		CHECK(device_holds(there, 8 * MIB, 40 + (unsigned)i));
-		fill(block, 8 * MIB, 1);
-	}
 }
 
 /*
@@ -265,10 +220,7 @@ static void fork_among_threads(int forks)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-TEST(fork_while_others_allocate)
-{
-	fork_among_threads(10);
-}
+CASE(fork_while_others_allocate, fork_among_threads(10))
 
 /*
  * A library's fork handlers allocate and free, whether the library is loaded before or after ours.
@@ -292,20 +244,9 @@ static void fork_with_handlers(void)
 	CHECK(device_holds(there, 4 * MIB, 1));
 }
 
-TEST_WITH(handlers_that_came_before_ours, "LD_PRELOAD=@:libatfork.so")
-{
-	fork_with_handlers();
-}
-
-TEST_WITH(handlers_that_came_before_all, "LD_PRELOAD=@:libatfork_early.so")
-{
-	fork_with_handlers();
-}
-
-TEST_WITH(handlers_that_came_after_ours, "LD_PRELOAD=libatfork.so:@")
-{
-	fork_with_handlers();
-}
+CASE_WITH(handlers_that_came_before_ours, ("LD_PRELOAD=@:libatfork.so"), fork_with_handlers())
+CASE_WITH(handlers_that_came_before_all, ("LD_PRELOAD=@:libatfork_early.so"), fork_with_handlers())
+CASE_WITH(handlers_that_came_after_ours, ("LD_PRELOAD=libatfork.so:@"), fork_with_handlers())
 
 static void *leave_blocks(void *arg)
 {
@@ -336,80 +277,6 @@ TEST(threads_leave_blocks_behind)
 			free(made[i]);
 		}
 	}
-}
-
-/* A library is closed; its allocations stay. */
-TEST(a_library_that_is_closed)
-{
-	for (int i = 0; i < 5; i++) {
-		void *plug = dlopen("libdeep.so", RTLD_NOW | RTLD_LOCAL);
-		void *(*take)(size_t) = (void *(*)(size_t))dlsym(plug, "deep_malloc");
-		char *large = take(2 * MIB), *small = take(200);
-
-		fill(large, 2 * MIB, 5);
-		fill(small, 200, 6);
-		dlclose(plug);
-		CHECK(dlopen("libdeep.so", RTLD_NOW | RTLD_NOLOAD) == NULL);
-		CHECK(holds(large, 2 * MIB, 5) && holds(small, 200, 6));
-		free(large);
-		free(small);
-	}
-}
-
-/* A change of the user does not affect existing memory. */
-TEST(setuid_in_the_middle)
-{
-	uid_t other = getuid() == 0 ? 65534 : getuid();
-
-	have_blocks();
-	begin();
-	char *block = promoted(4 * MIB);
-	free(promoted(6 * MIB));
-	CHECK_EQ(setgid(getgid()), 0);
-	CHECK_EQ(setuid(other), 0);
-	CHECK_EQ(getuid(), other);
-	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
-	CHECK(device_holds(there, 4 * MIB, 1));
-	free(block);
-	CHECK_EQ(give_all_back(), 7);
-	pid_t child = fork();
-	if (child == 0)
-		_exit(malloc(MIB) != NULL ? 7 : 1);
-	CHECK_EQ(check_status(child), 7);
-}
-
-static volatile sig_atomic_t handled;
-
-static void allocate_in_handler(int number)
-{
-	char *small = malloc(100);
-
-	(void)number;
-	small[0] = 1;
-	free(small);
-	handled++;
-}
-
-/* In a handler that interrupted malloc(), libc cannot allocate; at other times allocation works. */
-TEST(malloc_in_a_signal_handler)
-{
-	const struct sigaction action = { .sa_handler = allocate_in_handler };
-	sigset_t alarms;
-
-	sigaction(SIGUSR1, &action, NULL);
-	sigemptyset(&alarms);
-	sigaddset(&alarms, SIGUSR1);
-	for (int i = 0; i < 200; i++) {
-		sigprocmask(SIG_BLOCK, &alarms, NULL);
-		char *block = malloc(MIB);
-		kill(getpid(), SIGUSR1);
-		free(block);
-		sigprocmask(SIG_UNBLOCK, &alarms, NULL);
-		block = malloc(2 * MIB);
-		raise(SIGUSR1);
-		free(block);
-	}
-	CHECK_EQ(handled, 400);
 }
 
 PRELOAD_MAIN()

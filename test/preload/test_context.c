@@ -189,21 +189,6 @@ TEST(attached_and_detached)
 }
 #pragma GCC diagnostic pop
 
-TEST(primary_reset_and_release)
-{
-	begin();
-	char *block = malloc(BYTES);
-	CUcontext primary;
-
-	for (unsigned i = 0; i < 6; i++) {
-		OK(cuDevicePrimaryCtxRetain(&primary, 0));
-		OK(cuCtxSetCurrent(primary));
-		round_trip(block, i);
-		OK(i % 2 == 0 ? cuDevicePrimaryCtxReset_v2(0) : cuDevicePrimaryCtxRelease_v2(0));
-		CHECK_EQ(standin_registrations(), 0);
-	}
-}
-
 static void *release_primary(void *arg)
 {
 	OK(cuDevicePrimaryCtxRelease_v2(0));
@@ -230,43 +215,6 @@ TEST(primary_retained_at_once)
 	pthread_join(releasing, NULL);
 	CHECK_EQ(standin_registrations(), 0);
 	round_trip(block, 3);
-}
-
-/* The block is freed after its context has ended: the memory is used again in the next context. */
-TEST(freed_between_two_contexts)
-{
-	begin();
-	for (unsigned i = 0; i < 10; i++) {
-		char *block = promoted(BYTES);
-
-		OK(cuCtxDestroy_v2(context));
-		free(block);
-		block = malloc(BYTES);
-		OK(cuCtxCreate_v2(&context, 0, 0));
-		OK(cuMemAlloc_v2(&there, 64 * MIB));
-		round_trip(block, i);
-		free(block);
-	}
-}
-
-/* Two contexts share each other's pins: registrations are portable. */
-TEST(two_contexts_at_once)
-{
-	CUcontext second;
-
-	begin();
-	char *block = promoted(BYTES);
-	OK(cuCtxCreate_v2(&second, 0, 0));
-	round_trip(block, 1);
-	OK(cuCtxSetCurrent(context));
-	round_trip(block, 2);
-	OK(cuCtxSetCurrent(second));
-	round_trip(block, 3);
-	OK(cuCtxDestroy_v2(context));
-	round_trip(block, 4);
-	/* The program can register the range itself. */
-	OK(cuMemHostRegister_v2(block, BYTES, 0));
-	OK(cuMemHostUnregister(block));
 }
 
 /* A copy of another context, of a block that the context which ends has pinned. */
@@ -339,11 +287,7 @@ static void end_during_a_copy(CUgreenCtx green)
 	CHECK_EQ(standin_registrations(), 0);
 }
 
-TEST(ends_during_a_copy_of_another)
-{
-	begin();
-	end_during_a_copy(NULL);
-}
+CASE(ends_during_a_copy_of_another, begin(); end_during_a_copy(NULL))
 
 TEST(green_one_ends_during_a_copy_of_another)
 {
@@ -385,40 +329,6 @@ TEST(a_copy_begins_while_another_context_ends)
 	standin_release();
 	pthread_join(ending, NULL);
 	OK(cuMemcpyHtoD_v2(copy.from, copy.block, BYTES));
-}
-
-/* A registration that the program leaves to its context.  The freed block is used again. */
-TEST(registrations_end_with_their_context)
-{
-	begin();
-	for (int early = 0; early < 2; early++) {
-		CUcontext second;
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		char *block = malloc(BYTES);
-		OK(cuMemHostRegister_v2(block, BYTES, 0));
-		if (early)
-			free(block);
-		OK(cuCtxDestroy_v2(second));
-		OK(cuCtxSetCurrent(context));
-		if (!early)
-			free(block);
-		char *next = malloc(BYTES);
-		CHECK(next == block || !preloaded());
-		round_trip(next, early);
-		free(next);
-	}
-}
-
-TEST_WITH(two_devices, "STANDIN_DEVICES=2")
-{
-	CUcontext second;
-
-	begin();
-	char *block = promoted(BYTES);
-	OK(cuCtxCreate_v2(&second, 0, 1));
-	round_trip(block, 1);
-	OK(cuCtxSetCurrent(context));
-	round_trip(block, 2);
 }
 
 /* Without a current context the driver refuses the copy. */
@@ -463,50 +373,6 @@ TEST(a_kernel_that_faults)
 	CHECK_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 	free(block);
 	CHECK(malloc(BYTES) != NULL);
-}
-
-/* After fork() the child's memory is a copy, and the parent's stays usable. */
-TEST(forked)
-{
-	begin();
-	char *block = promoted(BYTES), *other = promoted(BYTES);
-
-	fill(block, BYTES, 5);
-	pid_t child = fork();
-	if (child == 0) {
-		bool right = holds(block, BYTES, 5);
-
-		memset(block, 9, BYTES);
-		free(other);
-		other = malloc(BYTES);
-		memset(other, 9, BYTES);
-		right = right && cuMemcpyHtoD_v2(there, block, BYTES) != CUDA_SUCCESS;
-		block = realloc(block, 2 * BYTES);
-		right = right && block[BYTES - 1] == 9;
-		free(block);
-		exit(right ? 0 : 3);
-	}
-	OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK_EQ(check_status(child), 0);
-	CHECK(device_holds(there, BYTES, 5));
-	CHECK(holds(block, BYTES, 5));
-	round_trip(block, 6);
-	round_trip(other, 7);
-}
-
-/* A child that uses CUDA first is an ordinary process. */
-TEST(forked_before_the_first_use)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		begin();
-		round_trip(promoted(BYTES), 1);
-		exit(check_failures != 0);
-	}
-	CHECK_EQ(check_status(child), 0);
-	begin();
-	round_trip(promoted(BYTES), 2);
 }
 
 PRELOAD_MAIN()

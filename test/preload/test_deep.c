@@ -69,16 +69,12 @@ TEST(a_library_that_is_bound_deeply)
 	exchange_all(plug);
 }
 
-TEST(a_library_in_the_namespace_bound_deeply)
-{
-	exchange_all(open_plug(dlmopen(LM_ID_BASE, "libdeep.so", RTLD_NOW | RTLD_DEEPBIND)));
-}
+CASE(a_library_in_the_namespace_bound_deeply,
+     exchange_all(open_plug(dlmopen(LM_ID_BASE, "libdeep.so", RTLD_NOW | RTLD_DEEPBIND))))
 
 /* Without the library this works for blocks that every libc maps separately, as above 32 MiB. */
-TEST(a_library_in_another_namespace)
-{
-	exchange(open_plug(dlmopen(LM_ID_NEWLM, "libdeep.so", RTLD_NOW)), 34 * MIB);
-}
+CASE(a_library_in_another_namespace,
+     exchange(open_plug(dlmopen(LM_ID_NEWLM, "libdeep.so", RTLD_NOW)), 34 * MIB))
 
 TEST_WITH(one_that_comes_before_us, "LD_PRELOAD=@:libopens_deep.so")
 {

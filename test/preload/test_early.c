@@ -96,21 +96,12 @@ static void check_early_library(void)
 	CHECK_EQ(calls_of(driver, "cuMemHostRegister") > 0, preloaded());
 }
 
-TEST_WITH(a_constructor_in_front_of_us, "LD_PRELOAD=libearly.so:@")
-{
-	check_early_library();
-}
-
-TEST_WITH(a_constructor_behind_us, "LD_PRELOAD=@:libearly.so")
-{
-	check_early_library();
-}
-
-TEST_WITH(a_constructor_and_a_driver_that_reenters, "LD_PRELOAD=@:libearly.so", "STANDIN_REENTER=1",
-	  "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
-{
-	check_early_library();
-}
+CASE_WITH(a_constructor_in_front_of_us, ("LD_PRELOAD=libearly.so:@"), check_early_library())
+CASE_WITH(a_constructor_behind_us, ("LD_PRELOAD=@:libearly.so"), check_early_library())
+CASE_WITH(a_constructor_and_a_driver_that_reenters,
+	  ("LD_PRELOAD=@:libearly.so", "STANDIN_REENTER=1", "HOTPIN_PROFILE=trace",
+	   "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"),
+	  check_early_library())
 
 /* The loader lays out thread-local variables before it opens what is preloaded. */
 TEST_WITH(an_auditing_library, "LD_AUDIT=libaudits.so", "EARLY=copy")

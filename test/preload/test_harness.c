@@ -116,10 +116,7 @@ TEST(only_the_end_of_a_test_is_a_pass)
 	check_verdict_of("skip", true);
 }
 
-TEST(a_test_without_a_check_fails)
-{
-	check_verdict_of("nothing", false);
-}
+CASE(a_test_without_a_check_fails, check_verdict_of("nothing", false))
 
 TEST(status_of_one_test_run_manually)
 {
@@ -130,6 +127,7 @@ TEST(status_of_one_test_run_manually)
 	CHECK_EQ(run("--no-fork", "fail", said), 1);
 	CHECK_EQ(run("--child", "pass", said), CHECK_REACHED_ITS_END);
 	CHECK_EQ(run("--child", "fail", said), 1);
+	CHECK_EQ(run("--child", "no test of that name", said), 2);
 	CHECK_EQ(run("on", "no test of that name", said), 2);
 }
 

@@ -190,10 +190,7 @@ static void filter_later(void)
 			 (!says("\"threads_refused\": 0") && !has_rings()));
 }
 
-TEST_WITH(a_filter_that_comes_later_is_not_met, PROFILE)
-{
-	filter_later();
-}
+CASE_WITH(a_filter_that_comes_later_is_not_met, (PROFILE), filter_later())
 
 TEST_WITH(no_signal_meets_a_filter, PROFILE, "HOTPIN_SAMPLE=signal")
 {

@@ -42,16 +42,6 @@ TEST(without_a_context)
 	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
-/* Blocks that were never copied, freed before anything else. */
-TEST(untouched_by_copies)
-{
-	size_t base = base_line();
-
-	allocate(false);
-	free_all();
-	CHECK(shrinks_to(base + 64 * MIB, 3));
-}
-
 /* Streams without order to others, and two contexts: all are found to be idle. */
 TEST(with_streams_and_contexts)
 {

@@ -239,16 +239,8 @@ static void only_stage(void)
 	free(block);
 }
 
-TEST_WITH(an_old_kernel, "TEST_RELEASE=5.8.18-generic", "HOTPIN_THREADS=2")
-{
-	only_stage();
-}
-
-TEST_WITH(a_new_kernel, "TEST_RELEASE=5.9.0", "HOTPIN_THREADS=2")
-{
-	begin();
-	free(promoted(BYTES));
-}
+CASE_WITH(an_old_kernel, ("TEST_RELEASE=5.8.18-generic", "HOTPIN_THREADS=2"), only_stage())
+CASE_WITH(a_new_kernel, ("TEST_RELEASE=5.9.0", "HOTPIN_THREADS=2"), begin(); free(promoted(BYTES)))
 
 /* Reallocates buffers in turn: glibc keeps them if the memory between them is in use. */
 static long faults_of_a_turn(void)
@@ -321,15 +313,7 @@ static void refused(bool ever_pinned)
 	CHECK(device_holds(there, BYTES, 7 + 5));
 }
 
-TEST_WITH(the_first_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:1")
-{
-	refused(true);
-}
-
-TEST_WITH(the_third_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:3:1")
-{
-	refused(true);
-}
+CASE_WITH(the_first_pin_is_refused, ("STANDIN_FAIL=cuMemHostRegister:1"), refused(true))
 
 /* Another party has registered the block: nothing is pinned any more. */
 TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712", "HOTPIN_RING=0")
@@ -378,18 +362,8 @@ TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnreg
 	}
 }
 
-TEST_WITH(the_context_is_not_told, "STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4")
-{
-	refused(true);
-}
-
-/* Devices whose kernels read pageable memory, and devices that use the host's page tables. */
-TEST_WITH(pageable_memory_access, "STANDIN_HMM=1")
-{
-	begin();
-	use_many(4);
-	CHECK(device_holds(there, BYTES, 3 + 5));
-}
+CASE_WITH(the_context_is_not_told, ("STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4"),
+	  refused(true))
 
 /* Pins end neither in free() nor while the device has work. */
 static void free_while_busy(void)
@@ -433,41 +407,6 @@ TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_
 		OK(cuCtxSynchronize());
 	}
 	CHECK_EQ(standin_calls("cuMemHostUnregister") > 0, preloaded());
-}
-
-/* Eight threads allocate, copy and free: no pin is lost, no byte is wrong. */
-static void *loop(void *number)
-{
-	unsigned seed = (unsigned)(uintptr_t)number;
-	CUdeviceptr mine;
-	CUstream stream;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&mine, 2 * MIB));
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
-		char *block = malloc((1 + (i + seed) % 3) * MIB);
-
-		fill(block, MIB, i + seed);
-		OK(cuMemcpyHtoDAsync_v2(mine, block, MIB, stream));
-		memset(block, 0, MIB);
-		OK(cuMemcpyDtoHAsync_v2(block, mine, MIB, stream));
-		CHECK(holds(block, MIB, i + seed));
-		free(block);
-	}
-	return NULL;
-}
-
-TEST_WITH(eight_threads, "HOTPIN_PIN_BUDGET=10M")
-{
-	pthread_t threads[8];
-
-	begin();
-	for (uintptr_t i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, loop, (void *)i);
-	for (int i = 0; i < 8; i++)
-		pthread_join(threads[i], NULL);
-	CHECK(standin_registered_bytes() <= 10 * MIB);
 }
 
 PRELOAD_MAIN()

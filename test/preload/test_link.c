@@ -77,16 +77,9 @@ static void call_all(void)
 	}
 }
 
-TEST(every_function_answers_as_the_driver)
-{
-	call_all();
-}
-
-TEST_WITH(every_function_when_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	call_all();
-}
+CASE(every_function_answers_as_the_driver, call_all())
+CASE_WITH(every_function_when_counted,
+	  ("HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), call_all())
 
 /* Another tool before our library finds us as the next one, and the driver is called once. */
 TEST_WITH(a_tool_in_front_of_us, "LD_PRELOAD=libwraps_init.so:@")

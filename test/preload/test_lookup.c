@@ -143,16 +143,10 @@ static void look_up_together(void)
 	CHECK(device_copies(driver, dlsym));
 }
 
-TEST(eight_threads_at_once)
-{
-	look_up_together();
-}
-
-TEST_WITH(eight_threads_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	look_up_together();
-}
+CASE(eight_threads_at_once, look_up_together())
+CASE_WITH(eight_threads_counted,
+	  ("HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"),
+	  look_up_together())
 
 /* Each way to a function leads to exactly one driver call. */
 TEST(no_way_leads_back_to_us)
@@ -217,16 +211,10 @@ static void check_finding(const char *library, const char *file)
 }
 
 /* NVIDIA's tools get the driver's functions, the program ours. */
-TEST(libcupti_gets_the_real_ones)
-{
-	check_finding(getenv("PRELOAD_CUPTI"), "libcuda.so.1");
-}
+CASE(libcupti_gets_the_real_ones, check_finding(getenv("PRELOAD_CUPTI"), "libcuda.so.1"))
 
 /* A copy of libcupti under another name keeps its SONAME. */
-TEST(libcupti_under_another_name)
-{
-	check_finding("librenamed.so", "libcuda.so.1");
-}
+CASE(libcupti_under_another_name, check_finding("librenamed.so", "libcuda.so.1"))
 
 TEST(names_that_begin_like_nvidias)
 {
@@ -297,16 +285,9 @@ static void open_twice(void)
 	}
 }
 
-TEST(a_driver_that_is_closed)
-{
-	open_twice();
-}
-
-TEST_WITH(a_driver_that_is_closed_and_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	open_twice();
-}
+CASE(a_driver_that_is_closed, open_twice())
+CASE_WITH(a_driver_that_is_closed_and_counted,
+	  ("HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), open_twice())
 
 /* Calls functions of libc for the first time, which makes us look up the next definitions. */
 static void call_libc(void)

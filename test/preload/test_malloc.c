@@ -8,11 +8,8 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
@@ -239,91 +236,6 @@ TEST(realloc_keeps_what_is_there)
 	}
 }
 
-/* Blocks are allocated here, and changed and freed by eight threads. */
-static void *blocks[8][64];
-
-static void *churn(void *number)
-{
-	unsigned seed = (unsigned)(uintptr_t)number;
-
-	for (unsigned i = 0; i < 4000; i++) {
-		seed = seed * 1103515245 + 12345;
-		size_t n = (seed >> 8) % (i % 16 == 0 ? 2 * MIB : 4 * KIB);
-		void **slot = &blocks[(seed >> 4) % 8][(seed >> 20) % 64];
-		char *block = my_malloc(n + 8);
-
-		memcpy(block, &n, 8);
-		block = __atomic_exchange_n(slot, block, __ATOMIC_ACQ_REL);
-		if (block != NULL) {
-			memcpy(&n, block, 8);
-			if (malloc_usable_size(block) < n + 8)
-				return (void *)1;
-			if (seed % 5 == 0)
-				block = my_realloc(block, n * 2 + 8);
-			my_free(block);
-		}
-	}
-	return NULL;
-}
-
-TEST(eight_threads)
-{
-	pthread_t threads[8];
-	void *failed;
-
-	for (uintptr_t i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
-	for (int i = 0; i < 8; i++) {
-		pthread_join(threads[i], &failed);
-		CHECK(failed == NULL);
-	}
-}
-
-/*
- * A double free ends as without the library: the process dies, with libc's message if there is one.
- */
-static int ends_by(size_t bytes, char *said, size_t room)
-{
-	int ends[2], status = 0;
-
-	CHECK(pipe(ends) == 0);
-	pid_t child = fork();
-	if (child == 0) {
-		static const struct rlimit none;
-
-		setrlimit(RLIMIT_CORE, &none);
-		dup2(ends[1], STDERR_FILENO);
-		char *block = my_malloc(bytes);
-		my_free(block);
-		my_free(block);
-		_exit(0);
-	}
-	close(ends[1]);
-	ssize_t got = read(ends[0], said, room - 1);
-	said[got > 0 ? got : 0] = '\0';
-	close(ends[0]);
-	waitpid(child, &status, 0);
-	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
-TEST(double_free)
-{
-	char said[512];
-
-	CHECK_EQ(ends_by(100, said, sizeof(said)), SIGABRT);
-	/* The second is said without a thread cache (GLIBC_TUNABLES). */
-	CHECK(strstr(said, "free(): double free detected") != NULL ||
-	      strstr(said, "double free or corruption") != NULL);
-	CHECK_EQ(ends_by(60 * KIB, said, sizeof(said)), SIGABRT);
-	CHECK(strstr(said, "double free or corruption") != NULL);
-	/* A block that the library does not serve. */
-	CHECK_EQ(ends_by(100 * KIB, said, sizeof(said)), SIGABRT);
-	CHECK(strstr(said, "free(): ") != NULL || strstr(said, "double free") != NULL);
-	/* Without the library, glibc has unmapped the block; with it, abort() is possible, too. */
-	int signal = ends_by(4 * MIB, said, sizeof(said));
-	CHECK(signal == SIGSEGV || signal == SIGABRT);
-}
-
 /* If address space is exhausted, our malloc() also fails. */
 static void live_within_half_a_gib(void)
 {
@@ -341,17 +253,10 @@ static void live_within_half_a_gib(void)
 	CHECK(my_malloc(100) != NULL);
 }
 
-TEST(a_limit_of_address_space)
-{
-	live_within_half_a_gib();
-}
+CASE(a_limit_of_address_space, live_within_half_a_gib())
 
 /* The limit is set long after the first use of the heap. */
-TEST(a_late_limit_of_address_space)
-{
-	my_free(my_malloc(4 * MIB));
-	live_within_half_a_gib();
-}
+CASE(a_late_limit_of_address_space, my_free(my_malloc(4 * MIB)); live_within_half_a_gib())
 
 /* libc's own reports and functions about its memory stay unchanged. */
 TEST(what_is_left_to_libc)
@@ -437,60 +342,6 @@ TEST(trimming)
 	CHECK(memory_resident() <= before + 2 * MIB);
 	my_free(large);
 	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
-}
-
-/* glibc learns by itself from the first medium block that is freed. */
-TEST(medium_blocks_after_large_ones)
-{
-	for (size_t large = 256 * KIB; large <= 16 * MIB; large *= 4) {
-		char *block = my_malloc(large);
-
-		memset(block, 1, large);
-		errno = ENOTTY;
-		my_free(block);
-		CHECK_EQ(errno, ENOTTY);
-	}
-	char *medium = my_malloc(200 * KIB);
-	my_free(medium);
-
-	/* So a buffer that is allocated repeatedly causes no new page faults each time. */
-	struct rusage before, after;
-	getrusage(RUSAGE_SELF, &before);
-	for (int i = 0; i < 100; i++) {
-		medium = my_malloc(200 * KIB);
-		memset(medium, i, 200 * KIB);
-		my_free(medium);
-	}
-	getrusage(RUSAGE_SELF, &after);
-	CHECK(after.ru_minflt - before.ru_minflt < 1000);
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* A vector grows in steps of 1 MiB to 512 MiB: pages are moved, not bytes. */
-TEST(growth_by_realloc)
-{
-	double begun = seconds();
-	char *block = NULL;
-
-	for (size_t n = MIB; n <= 512 * MIB; n += MIB) {
-		block = my_realloc(block, n);
-		if (!CHECK(block != NULL))
-			return;
-		block[n - 1] = (char)(n >> 20);
-	}
-	for (size_t n = MIB; n <= 512 * MIB; n += MIB)
-		CHECK(block[n - 1] == (char)(n >> 20));
-	my_free(block);
-	/* 0.05 s without the library on two cores; copying would move 128 GiB and take a minute. */
-	printf("# %.3f s\n", seconds() - begun);
-	CHECK(seconds() - begun < 20);
 }
 
 PRELOAD_MAIN()

@@ -43,11 +43,6 @@ static void read_log(void)
 	close(log);
 }
 
-static void forget_log(void)
-{
-	unlink(check_path("log"));
-}
-
 /*
  * Returns the signal by which `act` ends in a process of its own, 0 if none; `said` is its stderr.
  */
@@ -185,14 +180,10 @@ TEST_WITH(bad_addresses, LOG)
 	dies(realloc_inside, NOT_A_BLOCK, "realloc(): invalid pointer");
 	dies(realloc_freed_to_nothing, NOT_A_BLOCK, "free(): invalid pointer");
 	dies(inner_free_twice, NOT_A_BLOCK, "free(): invalid pointer");
-	forget_log();
 }
 
-TEST_WITH(bad_addresses_in_silence, "HOTPIN_LOG=error", LOG)
-{
-	dies(free_twice, NOT_A_BLOCK, "free(): invalid pointer");
-	forget_log();
-}
+CASE_WITH(bad_addresses_in_silence, ("HOTPIN_LOG=error", LOG),
+	  dies(free_twice, NOT_A_BLOCK, "free(): invalid pointer"))
 
 /*
  * These bytes look to glibc like the header of a mapped block of a page: glibc unmaps that page,
@@ -256,7 +247,6 @@ TEST_WITH(hostile_neighbors, LOG)
 	CHECK_EQ(strstr(said, "went on") != NULL, !preloaded());
 	dies(free_twice_during_hostile, NOT_A_BLOCK, "free(): invalid pointer");
 	CHECK(strstr(said, "went on") == NULL);
-	forget_log();
 }
 
 /* The next allocator may abort or continue, but must not damage anything. */

@@ -21,20 +21,9 @@ static void say(const char *expected)
 		printf("# %s\n", said);
 }
 
-TEST_WITH(we_are_first, "LD_PRELOAD=@:libfirst.so:libsecond.so")
-{
-	say("first second end");
-}
-
-TEST_WITH(we_are_between, "LD_PRELOAD=libfirst.so:@:libsecond.so")
-{
-	say("first second end");
-}
-
-TEST_WITH(we_are_last, "LD_PRELOAD=libfirst.so:libsecond.so:@")
-{
-	say("first second end");
-}
+CASE_WITH(we_are_first, ("LD_PRELOAD=@:libfirst.so:libsecond.so"), say("first second end"))
+CASE_WITH(we_are_between, ("LD_PRELOAD=libfirst.so:@:libsecond.so"), say("first second end"))
+CASE_WITH(we_are_last, ("LD_PRELOAD=libfirst.so:libsecond.so:@"), say("first second end"))
 
 /* With the driver in use, more code could intercept the names. */
 TEST_WITH(with_a_driver, "LD_PRELOAD=libfirst.so:@:libsecond.so")

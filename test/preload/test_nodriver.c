@@ -57,16 +57,9 @@ static void call_all(void)
 	}
 }
 
-TEST_WITH(every_function_says_no_device, "LD_LIBRARY_PATH=")
-{
-	call_all();
-}
-
-TEST_WITH(every_function_says_so_when_counted, "LD_LIBRARY_PATH=", "HOTPIN_PROFILE=trace",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	call_all();
-}
+CASE_WITH(every_function_says_no_device, ("LD_LIBRARY_PATH="), call_all())
+CASE_WITH(every_function_says_so_when_counted,
+	  ("LD_LIBRARY_PATH=", "HOTPIN_PROFILE=trace", "HOTPIN_LOG_FILE=/dev/null"), call_all())
 
 /* Memory, threads and the end of the process work as usual. */
 TEST_WITH(the_rest_works, "LD_LIBRARY_PATH=", "HOTPIN_PROFILE=summary")

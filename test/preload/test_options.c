@@ -90,17 +90,6 @@ TEST(silent_by_default)
 	says_nothing();
 }
 
-TEST(bad_values)
-{
-	START("", "HOTPIN_PIN_BUDGET=banana");
-	says("warn: HOTPIN_PIN_BUDGET: cannot read 'banana' (expected bytes, with K, M, G or T, or "
-	     "auto), keeping 'auto'");
-	START("", "HOTPIN_PROFILE=yes");
-	says("warn: HOTPIN_PROFILE: cannot read 'yes' (expected off|summary|trace), keeping 'off'");
-	START("", "HOTPIN=maybe");
-	says("warn: HOTPIN: cannot read 'maybe' (expected 0|1), keeping '1'");
-}
-
 TEST(unknown_options)
 {
 	START("", "HOTPIN_PIN_BUGDET=1G");

@@ -88,21 +88,6 @@ TEST(it_is_no_side_of_the_devices)
 	CHECK(cuMemcpyDtoD_v2(there, at, sizeof(small)) != CUDA_SUCCESS);
 }
 
-TEST(it_cannot_be_unregistered_or_freed)
-{
-	begin();
-	char *block = promoted(BYTES);
-
-	CHECK_EQ(cuMemHostUnregister(block), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-	CHECK_EQ(cuMemHostUnregister(block + 64), cuMemHostUnregister(stranger));
-	CHECK_EQ(cuMemFreeHost(block), cuMemFreeHost(stranger));
-	CHECK_EQ(cuMemFree_v2((CUdeviceptr)block), cuMemFree_v2((CUdeviceptr)stranger));
-	CHECK_EQ(standin_pinned(block) != 0, preloaded());
-	fill(block, BYTES, 2);
-	OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK(device_holds(there, BYTES, 2));
-}
-
 struct question {
 	CUresult (*ask)(char *at);
 	char *at;
@@ -177,87 +162,6 @@ PINNED_WHILE(asked_how_large, cuMemGetAddressRange,
 	     cuMemGetAddressRange_v2(&(CUdeviceptr){ 0 }, NULL, (CUdeviceptr)at))
 PINNED_WHILE(unregistered, cuMemHostUnregister, cuMemHostUnregister(at))
 
-/*
- * Memory that the program registers is pinned to it, and truly asynchronous, until it unregisters.
- */
-static void own_registration(char *block, size_t at, size_t bytes)
-{
-	char *part = block + at;
-	unsigned flags = 77;
-	CUmemorytype type = 0;
-	CUdeviceptr mapped = 0;
-	CUstream stream;
-
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuMemHostRegister_v2(part, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
-	CHECK_EQ(cuMemHostRegister_v2(part, bytes, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	OK(cuMemHostGetFlags(&flags, part));
-	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)part));
-	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
-	OK(cuMemHostGetDevicePointer_v2(&mapped, part, 0));
-	CHECK(mapped != 0);
-
-	fill(part, bytes, 3);
-	OK(cuMemcpyHtoD_v2(there, part, bytes));
-	memset(part, 0, bytes);
-	OK(cuMemcpyDtoHAsync_v2(part, there, bytes, stream));
-	CHECK_EQ(standin_pending(stream), 1);
-	CHECK(part[bytes - 1] == 0);
-	OK(cuStreamSynchronize(stream));
-	CHECK(holds(part, bytes, 3));
-	CHECK_EQ(standin_registrations(), 1);
-
-	OK(cuMemHostUnregister(part));
-	CHECK_EQ(cuMemHostUnregister(part), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-	fill(block, BYTES, 4);
-	OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK(device_holds(there, BYTES, 4));
-	OK(cuStreamDestroy_v2(stream));
-}
-
-TEST(its_own_registration_of_all_of_it)
-{
-	begin();
-	char *block = promoted(BYTES);
-
-	own_registration(block, 0, BYTES);
-	/* The block may be pinned again, and registered again. */
-	CHECK_EQ(heat(block, BYTES), preloaded());
-	own_registration(block, 0, BYTES);
-}
-
-TEST(its_own_registration_of_a_part)
-{
-	begin();
-	char *block = promoted(BYTES);
-
-	own_registration(block, MIB, MIB);
-	own_registration(block, 3 * MIB + 5, 70001);
-}
-
-TEST(two_registrations_in_one_block)
-{
-	begin();
-	char *block = promoted(BYTES);
-
-	OK(cuMemHostRegister_v2(block, MIB, 0));
-	OK(cuMemHostRegister_v2(block + 2 * MIB, MIB, 0));
-	CHECK_EQ(cuMemHostRegister_v2(block, BYTES, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	/*
-	 * The start of a copy decides: if it extends beyond a registration, the driver refuses it.
-	 */
-	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_INVALID_VALUE);
-	for (int i = 0; i < 50; i++)
-		OK(cuMemcpyHtoD_v2(there, block + MIB, BYTES - MIB));
-	CHECK_EQ(standin_registrations(), 2);
-	OK(cuMemHostUnregister(block));
-	for (int i = 0; i < 50; i++)
-		OK(cuMemcpyHtoD_v2(there, block, BYTES));
-	CHECK_EQ(standin_registrations(), 1);
-	OK(cuMemHostUnregister(block + 2 * MIB));
-	CHECK_EQ(heat(block, BYTES), preloaded());
-}
-
 /* A registration may outlive the block, whose memory is not reused in that time. */
 TEST(freed_while_it_is_registered)
 {
@@ -301,31 +205,6 @@ TEST(freed_by_another_thread)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 	block = promoted(BYTES);
 	CHECK(device_holds(there, BYTES, 1));
-}
-
-/* Pages are never left registered while others use them, or the other way round. */
-TEST(freed_and_allocated_again)
-{
-	begin();
-	for (unsigned i = 0; i < 200 && check_failures == 0; i++) {
-		size_t bytes = (1 + i * 37 % 80) * 100000;
-		char *block = malloc(bytes);
-
-		fill(block, bytes, i);
-		OK(cuMemcpyHtoD_v2(there, block, bytes));
-		CHECK(device_holds(there, bytes, i));
-		memset(block, 0, bytes);
-		OK(cuMemcpyDtoH_v2(block, there, bytes));
-		CHECK(holds(block, bytes, i));
-		if (i % 3 == 0) {
-			block = realloc(block, bytes * 2);
-			CHECK(holds(block, bytes, i));
-			fill(block, bytes * 2, i + 1);
-			OK(cuMemcpyHtoD_v2(there, block, bytes * 2));
-			CHECK(device_holds(there, bytes * 2, i + 1));
-		}
-		free(block);
-	}
 }
 
 TEST(calloc_of_what_was_promoted)

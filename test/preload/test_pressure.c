@@ -246,11 +246,9 @@ static void in_a_group(void (*check)(void))
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5", "STANDIN_LEAN=1",
-	  "HOTPIN_RING=0")
-{
-	in_a_group(live_in_the_group);
-}
+CASE_WITH(a_group_that_is_nearly_full,
+	  ("STANDIN_LATE=cuMemcpy2DAsync:5", "STANDIN_LEAN=1", "HOTPIN_RING=0"),
+	  in_a_group(live_in_the_group))
 
 /* No block is freed, and no call submits work, so nothing else wakes the housekeeper. */
 static void pin_in_the_group(void)
@@ -269,10 +267,8 @@ static void pin_in_the_group(void)
 	CHECK(all_are(blocks[0], 64 * MIB, 1));
 }
 
-TEST_WITH(blocks_in_use_are_unpinned, "STANDIN_LEAN=1", "HOTPIN_RING=0")
-{
-	in_a_group(pin_in_the_group);
-}
+CASE_WITH(blocks_in_use_are_unpinned, ("STANDIN_LEAN=1", "HOTPIN_RING=0"),
+	  in_a_group(pin_in_the_group))
 
 static CUstream always;
 static _Atomic bool is_over;
@@ -306,10 +302,8 @@ static void work_in_the_group(void)
 	CHECK(holds(blocks[0], 64 * MIB, 1));
 }
 
-TEST_WITH(blocks_are_unpinned_next_to_work, "STANDIN_LEAN=1", "HOTPIN_RING=0")
-{
-	in_a_group(work_in_the_group);
-}
+CASE_WITH(blocks_are_unpinned_next_to_work, ("STANDIN_LEAN=1", "HOTPIN_RING=0"),
+	  in_a_group(work_in_the_group))
 
 /* Allocates, writes and frees half of the group's memory.  Returns what is resident then. */
 static size_t resident_after_half(void)
@@ -338,9 +332,6 @@ static void free_in_the_group(void)
 }
 
 /* What a program has freed, the rest of its container may use at once. */
-TEST(freed_blocks_in_a_group)
-{
-	in_a_group(free_in_the_group);
-}
+CASE(freed_blocks_in_a_group, in_a_group(free_in_the_group))
 
 PRELOAD_MAIN()

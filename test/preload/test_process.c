@@ -1,6 +1,6 @@
 /*
- * test_process.c - fork, vfork, spawn, exec, threads and every way to end a process, with blocks of
- * the library.
+ * test_process.c - forks in signal handlers and during copies, exec without an environment, and
+ * every way to end a process, with blocks of the library.
  */
 #include "promote.h"
 
@@ -8,38 +8,11 @@
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 extern char **environ;
-
-TEST(fork_with_blocks)
-{
-	char *small = strdup("small"), *big = malloc(8 * MIB), *freed = malloc(3 * MIB);
-
-	fill(big, 8 * MIB, 1);
-	free(freed);
-	for (int i = 0; i < 5; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
-			bool right = holds(big, 8 * MIB, 1) && strcmp(small, "small") == 0;
-
-			memset(big, 0, 8 * MIB);
-			char *more = malloc(3 * MIB);
-			memset(more, 1, 3 * MIB);
-			big = realloc(big, 16 * MIB);
-			free(more);
-			free(big);
-			free(small);
-			exit(right ? 7 : 1);
-		}
-		CHECK_EQ(check_status(child), 7);
-		CHECK(holds(big, 8 * MIB, 1));
-	}
-}
 
 static volatile sig_atomic_t forks, failures;
 
@@ -113,69 +86,7 @@ TEST_WITH(fork_where_a_lock_is_held, "NVTX_INJECTION64_PATH=@", "HOTPIN_PROFILE=
 	free(pinned_block);
 }
 
-/* It waits in vain, and reports nothing. */
-TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
-{
-	begin();
-	char *block = promoted(48 * MIB);
-	errno = EXDEV;
-	pid_t child = fork();
-	int seen = errno;
-	if (child == 0)
-		_exit(seen == EXDEV ? 7 : 1);
-	CHECK_EQ(seen, EXDEV);
-	CHECK_EQ(check_status(child), 7);
-	/*
-	 * Ending in between is tested elsewhere.  If fork() gave up before the housekeeper had its
-	 * turn, the block stays pinned.
-	 */
-	WAIT_FOR(!preloaded() || standin_calls("cuMemHostUnregister") == 0 ||
-		 standin_registered_bytes() == 0);
-	free(block);
-}
-
 static volatile bool enough;
-
-static void *churn(void *number)
-{
-	unsigned seed = (unsigned)(uintptr_t)number;
-
-	while (!enough) {
-		seed = seed * 1103515245 + 12345;
-		char *block = malloc((seed >> 8) % (seed % 4 == 0 ? 2 * MIB : KIB) + 1);
-
-		block[0] = 1;
-		free(block);
-	}
-	return NULL;
-}
-
-/* Forks while eight threads are inside malloc(): the children find every lock free. */
-TEST(fork_while_others_allocate)
-{
-	pthread_t threads[8];
-
-	for (uintptr_t i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
-	for (int i = 0; i < 60; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
-			alarm(check_limit(20));
-			for (int n = 0; n < 20; n++) {
-				char *block = malloc(n % 2 ? MIB : 100);
-
-				block[0] = 1;
-				free(block);
-			}
-			_exit(7);
-		}
-		CHECK_EQ(check_status(child), 7);
-	}
-	enough = true;
-	for (int i = 0; i < 8; i++)
-		pthread_join(threads[i], NULL);
-}
 
 /* The same while they copy and pin. */
 static void *copy_on(void *arg)
@@ -218,40 +129,6 @@ TEST_WITH(fork_while_others_copy, "HOTPIN_PIN_BUDGET=6M")
 
 static char *const say_seven[] = { "sh", "-c", "exit 7", NULL };
 
-static void spawn_by_vfork(const char *path, int expected)
-{
-	pid_t child = vfork();
-
-	if (child == 0) {
-		execv(path, say_seven);
-		_exit(9);
-	}
-	CHECK_EQ(check_status(child), expected);
-}
-
-TEST(vfork_and_exec)
-{
-	char *block = malloc(4 * MIB);
-
-	fill(block, 4 * MIB, 2);
-	for (int i = 0; i < 5; i++)
-		spawn_by_vfork("/bin/sh", 7);
-	spawn_by_vfork("/no/such/program", 9);
-	CHECK(holds(block, 4 * MIB, 2));
-	CHECK(malloc(MIB) != NULL);
-}
-
-TEST(posix_spawn)
-{
-	pid_t child;
-
-	for (int i = 0; i < 5; i++) {
-		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, say_seven, environ), 0);
-		CHECK_EQ(check_status(child), 7);
-	}
-	CHECK_EQ(system("exit 7"), 7 << 8);
-}
-
 TEST(exec_with_an_empty_environment)
 {
 	static char *const nothing[] = { NULL };
@@ -275,38 +152,6 @@ TEST(no_environment)
 	for (int i = 0; i < 5; i++)
 		OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
 	CHECK(device_holds(there, 4 * MIB, 3));
-}
-
-static void *one_copy(void *block)
-{
-	CUdeviceptr mine;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&mine, 4 * MIB));
-	for (int i = 0; i < 4; i++)
-		OK(cuMemcpyHtoD_v2(mine, block, 4 * MIB));
-	OK(cuMemFree_v2(mine));
-	return malloc(MIB);
-}
-
-/* Blocks outlive the threads that allocated or pinned them. */
-TEST(threads_come_and_go)
-{
-	begin();
-	for (unsigned i = 0; i < 30; i++) {
-		char *block = malloc(4 * MIB);
-		pthread_t thread;
-		void *made;
-
-		fill(block, 4 * MIB, i);
-		pthread_create(&thread, NULL, one_copy, block);
-		pthread_join(thread, &made);
-		CHECK(made != NULL);
-		free(made);
-		OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
-		CHECK(device_holds(there, 4 * MIB, i));
-		free(block);
-	}
 }
 
 /* Every way to end, with pending work, and pinned and freed blocks; the status is the program's. */
@@ -382,46 +227,8 @@ static void ends(void)
 	use_and_leave(leave_main, 7);
 }
 
-TEST(every_end)
-{
-	ends();
-}
-
-TEST_WITH(every_end_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	ends();
-}
-
-/* Handlers that run after the driver's and ours still allocate and call. */
-static char *late_block;
-
-static void at_the_very_end(void)
-{
-	free(late_block);
-	late_block = malloc(2 * MIB);
-	memset(late_block, 1, 2 * MIB);
-	/* DEINITIALIZED or success are both right; it must not crash. */
-	cuMemcpyHtoD_v2(there, late_block, 2 * MIB);
-}
-
-__attribute__((destructor)) static void on_unload(void)
-{
-	if (late_block != NULL)
-		at_the_very_end();
-}
-
-TEST(handlers_at_the_end)
-{
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		atexit(at_the_very_end);
-		begin();
-		late_block = promoted(2 * MIB);
-		exit(check_failures == 0 ? 7 : 1);
-	}
-	CHECK_EQ(check_status(child), 7);
-}
+CASE(every_end, ends())
+CASE_WITH(every_end_with_a_profile,
+	  ("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), ends())
 
 PRELOAD_MAIN()

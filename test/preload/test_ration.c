@@ -77,30 +77,11 @@ static void with_limit(int way, int resource)
 	free(last);
 }
 
-TEST(setrlimit_of_addresses)
-{
-	with_limit(0, RLIMIT_AS);
-}
-
-TEST(setrlimit64_of_addresses)
-{
-	with_limit(1, RLIMIT_AS);
-}
-
-TEST(prlimit_of_addresses)
-{
-	with_limit(2, RLIMIT_AS);
-}
-
-TEST(prlimit64_of_addresses)
-{
-	with_limit(3, RLIMIT_AS);
-}
-
-TEST(setrlimit_of_data)
-{
-	with_limit(0, RLIMIT_DATA);
-}
+CASE(setrlimit_of_addresses, with_limit(0, RLIMIT_AS))
+CASE(setrlimit64_of_addresses, with_limit(1, RLIMIT_AS))
+CASE(prlimit_of_addresses, with_limit(2, RLIMIT_AS))
+CASE(prlimit64_of_addresses, with_limit(3, RLIMIT_AS))
+CASE(setrlimit_of_data, with_limit(0, RLIMIT_DATA))
 
 /* Freed memory may be allocated again under the limit, in other sizes. */
 TEST(freed_memory_does_not_count)
@@ -224,40 +205,11 @@ static void skip_unless_root(void)
 		CHECK_SKIP("needs to be root");
 }
 
-TEST(root_locks_what_there_is)
-{
-	skip_unless_root();
-	lock_all(MCL_CURRENT, true);
-}
-
-TEST(root_locks_what_will_be)
-{
-	skip_unless_root();
-	lock_all(MCL_FUTURE, false);
-}
-
-TEST(root_locks_both)
-{
-	skip_unless_root();
-	lock_all(MCL_CURRENT | MCL_FUTURE, true);
-}
-
-TEST(anybody_locks_what_there_is)
-{
-	become_ordinary();
-	lock_all(MCL_CURRENT, true);
-}
-
-TEST(anybody_locks_both)
-{
-	become_ordinary();
-	lock_all(MCL_CURRENT | MCL_FUTURE, true);
-}
-
-TEST(anybody_locks_before_anything)
-{
-	become_ordinary();
-	lock_all(MCL_CURRENT | MCL_FUTURE, false);
-}
+CASE(root_locks_what_there_is, skip_unless_root(); lock_all(MCL_CURRENT, true))
+CASE(root_locks_what_will_be, skip_unless_root(); lock_all(MCL_FUTURE, false))
+CASE(root_locks_both, skip_unless_root(); lock_all(MCL_CURRENT | MCL_FUTURE, true))
+CASE(anybody_locks_what_there_is, become_ordinary(); lock_all(MCL_CURRENT, true))
+CASE(anybody_locks_both, become_ordinary(); lock_all(MCL_CURRENT | MCL_FUTURE, true))
+CASE(anybody_locks_before_anything, become_ordinary(); lock_all(MCL_CURRENT | MCL_FUTURE, false))
 
 PRELOAD_MAIN()

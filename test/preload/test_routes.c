@@ -5,7 +5,6 @@
  */
 #include "copies.h"
 
-#define STAGED     "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"
 #define RING_BYTES (32 * MIB)
 
 COPIES_WITH(static_array, (STAGED), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",

@@ -222,15 +222,8 @@ static void three_ways(const char *by)
 	CHECK(strstr(pinned, "cuThreadExchangeStreamCaptureMode") != NULL);
 }
 
-TEST(a_program_of_the_driver)
-{
-	three_ways("driver");
-}
-
-TEST(a_program_of_the_runtime)
-{
-	three_ways("runtime");
-}
+CASE(a_program_of_the_driver, three_ways("driver"))
+CASE(a_program_of_the_runtime, three_ways("runtime"))
 
 int main(int argc, char **argv)
 {

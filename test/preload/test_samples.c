@@ -13,7 +13,6 @@
 #define UNSEEN       (1u << COPY_IDLE | 1u << COPY_BUSY)
 #define TURNS        300
 
-#define STAGED       "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"
 #define ALL_OF(word) .turns = TURNS, .seed = word, .memories = BLOCKS | BORDERS
 
 SAMPLE_WITH(blocks, ("HOTPIN_THREADS=2"), .turns = TURNS, .seed = 1, .memories = BLOCKS,

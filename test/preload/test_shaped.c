@@ -11,9 +11,6 @@
 
 #define ROOM ((size_t)3 << 20)
 
-#define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
-
 static char in_data[ROOM] = { 1 };
 
 /* Returns an upload of two slices of 100 rows, from `host`. */
@@ -56,7 +53,7 @@ static bool spoil(CUDA_MEMCPY3D *deep, int turn)
 }
 
 /* Fields that only the driver interprets are left to it, as is its answer. */
-STAGED(special_fields)
+TEST_WITH(special_fields, STAGED)
 {
 	begin();
 	struct copy copy = slices_up(in_data);
@@ -82,7 +79,7 @@ STAGED(special_fields)
 }
 
 /* Without a pitch, rows are contiguous. */
-STAGED(no_pitch)
+TEST_WITH(no_pitch, STAGED)
 {
 	begin();
 	struct copy copy = slices_up(in_data);
@@ -100,15 +97,14 @@ STAGED(no_pitch)
  * A single row needs no pitch, a single slice no height; several slices of height 0 are the same
  * one.
  */
-COPIES_WITH(one_row, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"),
-	    .calls = COPY_BOXES, .memory = COPY_STATIC, .boxes = { { 3000, 1, 1, { 0 }, { 0 } } })
-COPIES_WITH(no_height, ("HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0"),
-	    .calls = "cuMemcpy3D_v2", .memory = COPY_STATIC, .up_only = true,
+COPIES_WITH(one_row, (STAGED), .calls = COPY_BOXES, .memory = COPY_STATIC,
+	    .boxes = { { 3000, 1, 1, { 0 }, { 0 } } })
+COPIES_WITH(no_height, (STAGED), .calls = "cuMemcpy3D_v2", .memory = COPY_STATIC, .up_only = true,
 	    .boxes = { { 3000, 5, 3, { .pitch = 3100 }, { .pitch = 3200, .height = 6 } } },
 	    .route = COPY_PLAIN)
 
 /* Sizes whose product exceeds the address space. */
-STAGED(overflow)
+TEST_WITH(overflow, STAGED)
 {
 	begin();
 	struct copy copy = slices_up(in_data);
@@ -129,7 +125,7 @@ STAGED(overflow)
 }
 
 /* Pages in the gaps between rows may be protected: they are not accessed. */
-STAGED(hole_in_a_gap)
+TEST_WITH(hole_in_a_gap, STAGED)
 {
 	char *host = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

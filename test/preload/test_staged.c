@@ -12,9 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
-
 static char array[24 * MIB];
 static char other[24 * MIB];
 
@@ -46,7 +43,7 @@ static bool named_ring(void)
 	} while (0)
 
 /* Copies within the device and between hosts need no staging. */
-STAGED(nothing_to_stage)
+TEST_WITH(nothing_to_stage, STAGED)
 {
 	begin();
 	fill(array, 8 * MIB, 2);
@@ -62,7 +59,7 @@ STAGED(nothing_to_stage)
 /*
  * The driver accepts device memory as the source of an upload, but no host memory as device memory.
  */
-STAGED(sides_of_the_wrong_kind)
+TEST_WITH(sides_of_the_wrong_kind, STAGED)
 {
 	begin();
 	fill(standin_host(there), MIB, 4);
@@ -71,32 +68,11 @@ STAGED(sides_of_the_wrong_kind)
 	CHECK_EQ(cuMemcpyDtoH_v2(array, (CUdeviceptr)other, MIB), CUDA_ERROR_INVALID_VALUE);
 }
 
-STAGED(a_stream_that_is_gone)
-{
-	CUstream stream;
-
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
-	OK(cuStreamDestroy_v2(stream));
-	CHECK_EQ(cuMemcpyDtoHAsync_v2(array, there, MIB, stream), CUDA_ERROR_INVALID_HANDLE);
-}
-
-STAGED(no_current_context)
-{
-	begin();
-	memset(standin_host(there), 0x11, MIB);
-	OK(cuCtxSetCurrent(NULL));
-	CHECK_EQ(cuMemcpyHtoD_v2(there, array, MIB), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuMemcpyDtoH_v2(other, there, MIB), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(*(char *)standin_host(there), 0x11);
-}
-
 /*
  * The range extends into reserved addresses after a mapping: the driver reports one range, but
  * refuses the copy.
  */
-STAGED(mapped_in_part)
+TEST_WITH(mapped_in_part, STAGED)
 {
 	const CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					 .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
@@ -142,7 +118,7 @@ static void *capture(void *arg)
 }
 
 /* The library records no event on the legacy stream while a blocking stream is captured. */
-STAGED(capture)
+TEST_WITH(capture, STAGED)
 {
 	CUstream stream, ordered;
 	CUgraph graph;
@@ -189,7 +165,7 @@ static void *release(void *arg)
 }
 
 /* A capture begins while a copy on the legacy stream is in flight and must enqueue more there. */
-STAGED(capture_begins_meanwhile)
+TEST_WITH(capture_begins_meanwhile, STAGED)
 {
 	CUstream before, ordered;
 	CUgraph graph;
@@ -223,30 +199,6 @@ STAGED(capture_begins_meanwhile)
 	CHECK(memcmp(array, other, sizeof(array)) == 0);
 }
 
-STAGED(contexts)
-{
-	begin();
-	fill(array, 4 * MIB, 1);
-	for (int i = 0; i < 6; i++) {
-		CUcontext second;
-		CUdeviceptr memory;
-
-		OK(cuMemcpyHtoD_v2(there, array, 4 * MIB));
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		OK(cuMemAlloc_v2(&memory, 4 * MIB));
-		THROUGH_RING(cuMemcpyHtoD_v2(memory, array, 4 * MIB));
-		THROUGH_RING(cuMemcpyDtoH_v2(other, memory, 4 * MIB));
-		CHECK(holds(other, 4 * MIB, 1));
-		OK(cuCtxDestroy_v2(i % 2 == 0 ? second : context));
-		if (i % 2 != 0) {
-			context = second;
-			there = memory;
-		}
-		OK(cuCtxSetCurrent(context));
-		THROUGH_RING(cuMemcpyHtoD_v2(there, array, 4 * MIB));
-	}
-}
-
 static CUcontext second;
 static CUdeviceptr there_too;
 static CUstream held;
@@ -263,7 +215,7 @@ static void *download_in_second(void *arg)
 }
 
 /* A context that has copied ends, while a copy of another context waits for a kernel. */
-STAGED(a_context_ends_during_a_copy_of_another)
+TEST_WITH(a_context_ends_during_a_copy_of_another, STAGED)
 {
 	pthread_t copying;
 
@@ -291,7 +243,7 @@ STAGED(a_context_ends_during_a_copy_of_another)
  * The copy workers are the parent's; a child that forks before the first use of CUDA creates its
  * own.
  */
-STAGED(forks)
+TEST_WITH(forks, STAGED)
 {
 	int status;
 	pid_t child = fork();
@@ -316,7 +268,7 @@ STAGED(forks)
 }
 
 /* Staging memory would take from the memory that the program may lock. */
-STAGED(locked_mappings)
+TEST_WITH(locked_mappings, STAGED)
 {
 	struct rlimit limit;
 
@@ -352,7 +304,7 @@ static void *map_closed(void)
 }
 
 /* An inaccessible address faults in the thread that called. */
-STAGED(bad_source)
+TEST_WITH(bad_source, STAGED)
 {
 	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the copy workers are awake */
@@ -360,28 +312,8 @@ STAGED(bad_source)
 	CHECK(false);
 }
 
-STAGED(bad_destination)
-{
-	begin();
-	OK(cuMemcpyDtoH_v2(array, there, 8 * MIB));
-	OK(cuMemcpyDtoH_v2(map_closed(), there, 8 * MIB));
-	CHECK(false);
-}
-
 /* A hole in the middle, and the end of a mapped file. */
-STAGED(hole_in_source)
-{
-	char *source = map_closed();
-
-	begin();
-	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	mprotect(source, 8 * MIB, PROT_READ | PROT_WRITE);
-	mprotect(source + 5 * MIB, 4096, PROT_NONE);
-	OK(cuMemcpyHtoD_v2(there, source, 8 * MIB));
-	CHECK(false);
-}
-
-STAGED(hole_in_destination)
+TEST_WITH(hole_in_destination, STAGED)
 {
 	char *target = map_closed();
 
@@ -393,7 +325,7 @@ STAGED(hole_in_destination)
 	CHECK(false);
 }
 
-STAGED(end_of_file)
+TEST_WITH(end_of_file, STAGED)
 {
 	int file = memfd_create("staged", 0);
 	char *source = mmap(NULL, 8 * MIB, PROT_READ, MAP_SHARED, file, 0);
@@ -425,7 +357,7 @@ static void on_lazy(int number, siginfo_t *info, void *context_of)
 	filled++;
 }
 
-STAGED(pages_that_come_when_touched)
+TEST_WITH(pages_that_come_when_touched, STAGED)
 {
 	struct sigaction action = { .sa_sigaction = on_lazy, .sa_flags = SA_SIGINFO };
 
@@ -447,38 +379,6 @@ STAGED(pages_that_come_when_touched)
 	/* The ring is complete. */
 	for (int i = 0; i < 20; i++)
 		THROUGH_RING(cuMemcpyHtoD_v2(there, lazy, 8 * MIB));
-}
-
-static void *walk(void *arg)
-{
-	unsigned seed = (unsigned)(uintptr_t)arg;
-	char *mine =
-		mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CUdeviceptr memory;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&memory, 4 * MIB));
-	for (unsigned i = 0; i < 10 && check_failures == 0; i++) {
-		size_t bytes = 1 + (size_t)rand_r(&seed) % (4 * MIB);
-
-		fill(mine, bytes, i);
-		OK(cuMemcpyHtoD_v2_ptds(memory, mine, bytes));
-		memset(mine, 0, bytes);
-		OK(cuMemcpyDtoH_v2_ptds(mine, memory, bytes));
-		CHECK(holds(mine, bytes, i));
-	}
-	return NULL;
-}
-
-STAGED(threads, "HOTPIN_RING=8M")
-{
-	pthread_t all[6];
-
-	begin();
-	for (uintptr_t i = 0; i < 6; i++)
-		pthread_create(&all[i], NULL, walk, (void *)(i + 1));
-	for (int i = 0; i < 6; i++)
-		pthread_join(all[i], NULL);
 }
 
 /* Not forced: the ring is created once it pays off, and then stays. */

@@ -10,13 +10,10 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#define BYTES                    (64 * MIB)
-#define THREADS_MOST             64
-#define ROUNDS                   12
-#define SLOT                     ((size_t)256 << 10) /* device memory of one thread */
-
-/* `function`: the driver function that most threads are inside at the same time. */
-#define TILES(id, function, ...) TEST_WITH(id, "STANDIN_LATE=" function ":5", ##__VA_ARGS__)
+#define BYTES        (64 * MIB)
+#define THREADS_MOST 64
+#define ROUNDS       12
+#define SLOT         ((size_t)256 << 10) /* device memory of one thread */
 
 enum way { ASYNC, UNIFIED, SYNC };
 
@@ -116,30 +113,14 @@ static void run_all(enum way way)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 }
 
-TILES(asynchronous, "cuMemcpyHtoDAsync")
-{
-	run_all(ASYNC);
-}
-
-TILES(without_places, "cuMemcpyHtoDAsync", "HOTPIN_RING=0")
-{
-	run_all(ASYNC);
-}
-
-TILES(of_either_kind, "cuMemcpyAsync")
-{
-	run_all(UNIFIED);
-}
-
-TILES(synchronous, "cuMemcpyHtoDAsync")
-{
-	run_all(SYNC);
-}
-
-TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=0")
-{
-	run_all(SYNC);
-}
+/* `function`: the driver function that most threads are inside at the same time. */
+#define TILES(id, way, function, ...) \
+	CASE_WITH(id, ("STANDIN_LATE=" function ":5", ##__VA_ARGS__), run_all(way))
+TILES(asynchronous, ASYNC, "cuMemcpyHtoDAsync")
+TILES(without_places, ASYNC, "cuMemcpyHtoDAsync", "HOTPIN_RING=0")
+TILES(of_either_kind, UNIFIED, "cuMemcpyAsync")
+TILES(synchronous, SYNC, "cuMemcpyHtoDAsync")
+TILES(synchronous_that_wait, SYNC, "cuMemcpyHtoD", "HOTPIN_ASYNC=0")
 
 /* No memory can be mapped for bounce buffers. */
 static void run_without_memory(size_t tile)

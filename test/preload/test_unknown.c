@@ -186,11 +186,8 @@ TEST(no_copy_that_is_linked)
 	promoted(BYTES);
 }
 
-TEST(no_copy_that_is_linked_later)
-{
-	begin();
-	check_read((read_fn *)function_of("liblinks_read.so", "links_read"));
-}
+CASE(no_copy_that_is_linked_later, begin();
+     check_read((read_fn *)function_of("liblinks_read.so", "links_read")))
 
 /* A library that is used without dlsym(): the next call of the driver sees it. */
 TEST(a_copy_that_is_linked_and_called)

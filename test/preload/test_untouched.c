@@ -61,15 +61,9 @@ static void check_signals(void)
 	CHECK(memcmp(&before, &after, sizeof(before)) == 0);
 }
 
-TEST(no_signal_is_handled)
-{
-	check_signals();
-}
-
-TEST_WITH(no_signal_is_handled_with_a_profile, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
-	  "HOTPIN_LOG_FILE=/dev/null")
-{
-	check_signals();
-}
+CASE(no_signal_is_handled, check_signals())
+CASE_WITH(no_signal_is_handled_with_a_profile,
+	  ("HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"),
+	  check_signals())
 
 PRELOAD_MAIN()

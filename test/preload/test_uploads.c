@@ -88,15 +88,8 @@ static void kinds_in_turn(bool busy_own)
 	in_turn(&idle, &busy, promoted(MIB));
 }
 
-TEST(legacy_stream_busy_own_idle)
-{
-	kinds_in_turn(false);
-}
-
-TEST(own_stream_busy_legacy_idle)
-{
-	kinds_in_turn(true);
-}
+CASE(legacy_stream_busy_own_idle, kinds_in_turn(false))
+CASE(own_stream_busy_legacy_idle, kinds_in_turn(true))
 
 TEST(contexts_in_turn)
 {

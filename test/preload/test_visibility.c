@@ -26,13 +26,9 @@ static void check_call(const struct visible_call *row)
 }
 
 /* EXPOSED_WITH(id, (environment), call, fields of the row): the fields are read after start(). */
-#define UNPACK(...) __VA_ARGS__
-#define EXPOSED_WITH(id, environment, name, ...)                                        \
-	TEST_WITH(id, UNPACK environment)                                               \
-	{                                                                               \
-		start();                                                                \
-		check_call(&(const struct visible_call){ .call = #name, __VA_ARGS__ }); \
-	}
+#define EXPOSED_WITH(id, environment, name, ...) \
+	CASE_WITH(id, environment, start();      \
+		  check_call(&(const struct visible_call){ .call = #name, __VA_ARGS__ }))
 #define EXPOSED(id, name, ...) EXPOSED_WITH(id, (NULL), name, __VA_ARGS__)
 #define WITH(...)              .arguments = { __VA_ARGS__ }
 #define AT(object)             (uintptr_t) & (object)
@@ -178,15 +174,8 @@ static void check_captured_rows(bool from_host, bool to_host)
 	CHECK(waits(array, 64));
 }
 
-TEST(exposed_in_captured_rows_from_the_host)
-{
-	check_captured_rows(true, false);
-}
-
-TEST(exposed_in_captured_rows_to_the_host)
-{
-	check_captured_rows(false, true);
-}
+CASE(exposed_in_captured_rows_from_the_host, check_captured_rows(true, false))
+CASE(exposed_in_captured_rows_to_the_host, check_captured_rows(false, true))
 
 #if CUDA_VERSION >= 12080
 /* Any captured batch of copies may write host memory. */
@@ -229,14 +218,7 @@ static void check_exposing_to(const char *library)
 	CHECK(waits(array, 64));
 }
 
-TEST(exposed_to_video)
-{
-	check_exposing_to("libnvidia-encode.so");
-}
-
-TEST(exposed_to_ray_tracing)
-{
-	check_exposing_to("libnvoptix.so");
-}
+CASE(exposed_to_video, check_exposing_to("libnvidia-encode.so"))
+CASE(exposed_to_ray_tracing, check_exposing_to("libnvoptix.so"))
 
 PRELOAD_MAIN()

@@ -11,7 +11,7 @@
 #include "stage.h"
 #include "base/parse.h"
 #include "check.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/rewritten.h"
 #include "trace/places/modules.h"
 
@@ -51,7 +51,7 @@ static const struct {
 		  { "cuLaunchKernel", 307 } };
 
 static char host_memory[8 << 20];
-static uint64_t stage, staging; /* the latest that began */
+static uint64_t range, staging; /* the latest that began */
 
 static const char *function_name(size_t function)
 {
@@ -157,9 +157,9 @@ static void act(const struct event *event)
 	else if (IS("pins") || IS("unpins"))
 		trace_pinned((uint32_t)event->site, IS("pins"), event->bytes, took);
 	else if (IS("enters"))
-		stage = stages_begin("", event->name, from);
+		range = nvtx_ranges_begin("", event->name, from);
 	else if (IS("leaves"))
-		stages_end(stage, from);
+		nvtx_ranges_end(range, from);
 	else if (IS("stages"))
 		staging =
 			rewritten_begin((enum trace_direction)event->direction, event->bytes, from);

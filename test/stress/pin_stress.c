@@ -354,24 +354,13 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 	       (unsigned long long)seen->pin_most >> 10, (unsigned long long)seen->looks);
 }
 
-TEST_WITH(a_budget_that_nearly_nothing_fits_into, "HOTPIN_PIN_BUDGET=3M", "HOTPIN_RING=8M")
-{
-	run(3 * MIB, MIB, false);
-}
-
-TEST_WITH(a_small_budget, "HOTPIN_PIN_BUDGET=16M", "HOTPIN_RING=8M")
-{
-	run(16 * MIB, 12 * MIB, false);
-}
-
-TEST_WITH(a_small_budget_and_large_pages, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_RING=8M")
-{
-	run(64 * MIB, 8 * MIB, true);
-}
-
-TEST_WITH(a_large_budget, "HOTPIN_PIN_BUDGET=1G", "HOTPIN_RING=8M")
-{
-	run(1024 * MIB, 8 * MIB, false);
-}
+CASE_WITH(a_budget_that_nearly_nothing_fits_into, ("HOTPIN_PIN_BUDGET=3M", "HOTPIN_RING=8M"),
+	  run(3 * MIB, MIB, false))
+CASE_WITH(a_small_budget, ("HOTPIN_PIN_BUDGET=16M", "HOTPIN_RING=8M"),
+	  run(16 * MIB, 12 * MIB, false))
+CASE_WITH(a_small_budget_and_large_pages, ("HOTPIN_PIN_BUDGET=64M", "HOTPIN_RING=8M"),
+	  run(64 * MIB, 8 * MIB, true))
+CASE_WITH(a_large_budget, ("HOTPIN_PIN_BUDGET=1G", "HOTPIN_RING=8M"),
+	  run(1024 * MIB, 8 * MIB, false))
 
 PRELOAD_MAIN()

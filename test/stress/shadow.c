@@ -126,16 +126,9 @@ struct pattern pattern_for(const void *address, size_t bytes, uint64_t seed, siz
 	return (struct pattern){ seed, (uintptr_t)address, bytes, step };
 }
 
-size_t pattern_touches(const struct pattern *pattern, size_t page)
+size_t pattern_touches(const struct pattern *pattern)
 {
-	/* A block that is smaller than a large page contains none. */
-	if (pattern->bytes < page)
-		page = PAGE;
-
-	size_t marks = pattern->bytes / PAGE / pattern->step + 2;
-	size_t whole = pattern->bytes / page + 2;
-
-	return (marks < whole ? marks : whole) * page;
+	return (pattern->bytes / PAGE / pattern->step + 2) * PAGE;
 }
 
 static uint64_t word_of(uint64_t seed, size_t offset)

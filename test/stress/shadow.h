@@ -39,8 +39,8 @@ struct pattern {
 /* Returns the pattern for a block at `address`, in about `pages_most` pages. */
 struct pattern pattern_for(const void *address, size_t bytes, uint64_t seed, size_t pages_most);
 
-/* Returns the bytes of memory that it touches, at most, in pages of `page` bytes. */
-size_t pattern_touches(const struct pattern *pattern, size_t page);
+/* Returns the bytes of the pages that it touches, at most. */
+size_t pattern_touches(const struct pattern *pattern);
 
 void pattern_write(const struct pattern *pattern, char *address);
 

@@ -25,6 +25,9 @@
 #define DENSE      16
 #define DENSE_MOST (8 * MIB)
 
+/* Other blocks have marks in so many pages. */
+#define MARKED     64
+
 /*
  * A thread ends after so many steps and a new one starts, because allocators keep state for each
  * thread.
@@ -38,8 +41,6 @@ struct walk_options walk_options = {
 	.size_least = 1,
 	.size_most = GIB,
 	.waste_from = 256 * KIB,
-	.page = PAGE,
-	.pages_most = 64,
 };
 struct walker walkers[WALKERS + 1]; /* one more for the child of a fork */
 _Atomic size_t walk_touched, walk_touched_top;
@@ -297,7 +298,7 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 	if ((uintptr_t)address % (alignment > 16 ? alignment : 16) != 0)
 		walk_fail("%zu bytes at %p, alignment %zu", bytes, address, alignment);
 	/* With larger alignments libc serves, and wastes what it likes. */
-	if (alignment <= walk_options.page)
+	if (alignment <= PAGE)
 		check_usable(walker, bytes, usable);
 	if (!shadow_claim(address, usable))
 		walk_fail("%zu bytes (%zu usable) at %p overlap a block in use", bytes, usable,
@@ -308,11 +309,10 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 	bool dense = bytes < DENSE_MOST && walk_random(walker) % DENSE == 0;
 	held->address = address;
 	held->usable = usable;
-	held->pattern = pattern_for(address, bytes, walk_random(walker),
-				    dense ? SIZE_MAX : walk_options.pages_most);
+	held->pattern = pattern_for(address, bytes, walk_random(walker), dense ? SIZE_MAX : MARKED);
 	pattern_write(&held->pattern, address);
 
-	size_t touched = pattern_touches(&held->pattern, walk_options.page);
+	size_t touched = pattern_touches(&held->pattern);
 	size_t now = atomic_fetch_add(&walk_touched, touched) + touched, top = walk_touched_top;
 	while (now > top && !atomic_compare_exchange_weak(&walk_touched_top, &top, now))
 		;
@@ -337,7 +337,7 @@ void walk_disown(struct walker *walker, struct slot *slot)
 	if (!shadow_release(held->address, held->usable))
 		walk_fail("%zu bytes at %p were not all this block's", held->usable,
 			  (void *)held->address);
-	atomic_fetch_sub(&walk_touched, pattern_touches(&held->pattern, walk_options.page));
+	atomic_fetch_sub(&walk_touched, pattern_touches(&held->pattern));
 	walker->freed[walker->freed_next++ % WALK_FREED] = held->pattern.bytes;
 }
 

@@ -1,9 +1,9 @@
 /*
  * The blocks of each thread of a random walk, and the choice of its next step.
  *
- * A program provides the kinds of steps and their frequencies.  This file provides the threads,
- * sizes, mailboxes that pass blocks between threads, the limit of memory, and the report.  A
- * failure ends the process immediately, with the seed, the thread and the step.  Nothing here
+ * malloc_stress.c provides the kinds of steps and their frequencies.  This file provides the
+ * threads, sizes, mailboxes that pass blocks between threads, the limit of memory, and the report.
+ * A failure ends the process immediately, with the seed, the thread and the step.  Nothing here
  * allocates except pthread_create(), which is meant to.
  */
 #ifndef HP_TEST_STRESS_WALK_H
@@ -67,8 +67,6 @@ struct walk_options {
 	uint64_t seed, operations;     /* `operations` of each thread, 0 for no limit */
 	unsigned seconds, threads;     /* seconds: for test/stress/run, 0 for no limit */
 	size_t touched_most;           /* bytes in pages that live blocks touch */
-	size_t page;                   /* bytes of such a page, at most */
-	size_t pages_most;             /* with a mark, in a block */
 	size_t size_least, size_most;  /* limits of a block's size */
 	size_t waste_from;             /* the size from which usable bytes are checked */
 	double waste;                  /* limit of usable / asked; 0: none */

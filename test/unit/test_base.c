@@ -1,15 +1,13 @@
 /*
- * test_base.c - the log, the arena, the locks and the counters.
+ * test_base.c - the log, the arena and the locks.
  */
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/procfile.h"
-#include "base/table.h"
 #include "check.h"
 
 #include <errno.h>
@@ -101,7 +99,6 @@ TEST(log_goes_to_a_file)
 	hp_warn("to the file");
 	CHECK(strstr(captured(keep), "warn: to the file\n") != NULL);
 	CHECK(captured(file)[0] == '\0');
-	unlink(path);
 	CHECK_EQ(hp_log_open("/proc/none/folder/log"), -ENOENT);
 }
 
@@ -124,7 +121,6 @@ TEST(log_without_a_stderr_stays_silent)
 	/* The next file that the program opens gets the number. */
 	int data = open(path, O_CREAT | O_RDWR, 0600);
 	CHECK_EQ(data, STDERR_FILENO);
-	unlink(path);
 	hp_warn("into nobody's data");
 	CHECK_EQ(hp_log_write("x", 1), -EBADF);
 	CHECK_EQ(lseek(data, 0, SEEK_END), 0);
@@ -143,7 +139,6 @@ TEST(log_file_takes_no_standard_number)
 	CHECK_EQ(open("/dev/null", O_WRONLY), STDERR_FILENO);
 	hp_warn("to the file");
 	CHECK(strstr(captured(keep), "warn: to the file\n") != NULL);
-	unlink(path);
 }
 
 TEST(log_survives_a_full_disk)
@@ -270,32 +265,6 @@ TEST(arena_and_counters_are_thread_safe)
 	CHECK_EQ(hp_count_read(pins), HP_LEN(threads) * 20000);
 }
 
-struct entry {
-	int key, value;
-	UT_hash_handle hh;
-};
-
-TEST(table_lives_in_the_arena)
-{
-	struct entry *table = NULL, *entry, *next;
-
-	for (int i = 0; i < 1000; i++) {
-		entry = hp_arena_alloc(sizeof(*entry));
-		entry->key = i;
-		entry->value = i * i;
-		HASH_ADD_INT(table, key, entry);
-	}
-	for (int i = 0; i < 1000; i++) {
-		HASH_FIND_INT(table, &i, entry);
-		CHECK(entry != NULL && entry->value == i * i);
-	}
-	HASH_ITER (hh, table, entry, next) {
-		HASH_DEL(table, entry);
-		hp_arena_free(entry, sizeof(*entry));
-	}
-	CHECK(table == NULL);
-}
-
 /* Returns the status of a child that calls `act`. */
 static int status_of(void (*act)(void))
 {
@@ -395,32 +364,6 @@ TEST(locks_over_fork)
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < HP_LEN(threads); i++)
 		pthread_join(threads[i], NULL);
-}
-
-TEST(counters_have_names)
-{
-	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
-		CHECK(hp_counter_names[i] != NULL && hp_counter_names[i][0] != '\0');
-		CHECK(hp_counter_texts[i] != NULL && hp_counter_texts[i][0] != '\0');
-		for (int j = 0; j < i; j++)
-			CHECK(strcmp(hp_counter_names[i], hp_counter_names[j]) != 0);
-	}
-	hp_count_add(pins, 41);
-	hp_count(pins);
-	CHECK_EQ(hp_count_read(pins), 42);
-	CHECK(strcmp(hp_counter_names[HP_COUNT_pins], "pins") == 0);
-}
-
-TEST(clock_moves_forward)
-{
-	uint64_t before = hp_now_ns();
-
-	WAIT_FOR(hp_now_ns() > before);
-	hp_sleep_ns(1000);
-	CHECK(hp_now_ns() >= before + 1000);
-	before = hp_now_coarse_ns();
-	WAIT_FOR(hp_now_coarse_ns() > before);
-	CHECK(hp_now_coarse_ns() <= hp_now_ns());
 }
 
 TEST(kernels_that_keep_pins_at_fork)

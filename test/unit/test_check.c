@@ -77,37 +77,6 @@ TEST(a_test_without_a_check_fails)
 	CHECK_EQ(result_of(check_nothing), 1);
 }
 
-/* Returns the status of check_main() in a child, for one of the program's own tests. */
-static int status_of(const char *how, const char *name)
-{
-	char *arguments[] = { "test_check", strdup(how), strdup(name), NULL };
-	int status = -1;
-
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		check_made_one = 0;
-		_exit(check_main(3, arguments));
-	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	free(arguments[1]);
-	free(arguments[2]);
-	return WEXITSTATUS(status);
-}
-
-TEST(ways_to_run_one_test)
-{
-	CHECK_EQ(status_of("--no-fork", "a_test_that_passes"), 0);
-	CHECK_EQ(status_of("--child", "a_test_that_passes"), CHECK_REACHED_ITS_END);
-	CHECK_EQ(status_of("--no-fork", "nothing of that name"), 2);
-	CHECK_EQ(status_of("--child", "nothing of that name"), 2);
-}
-
-TEST(a_test_that_passes)
-{
-	CHECK(1);
-}
-
 static int seen[2];
 
 static void use_folder(void)

@@ -51,31 +51,6 @@ TEST(chooses_at_every_border)
 			printf("# row %zu\n", i);
 }
 
-/* Copies of a whole block, the one that pins included. */
-TEST(whole_blocks_are_pinned_when_expected)
-{
-	const struct {
-		size_t bytes;
-		bool huge;
-		int copies;
-	} cases[] = {
-		{ GIB, true, 2 },     { 64 * MIB, true, 2 },   { 16 * MIB, true, 2 },
-		{ 4 * MIB, true, 2 }, { 64 * MIB, false, 2 },  { 16 * MIB, false, 2 },
-		{ MIB, false, 3 },    { 256 * KIB, false, 6 },
-	};
-
-	for (size_t i = 0; i < HP_LEN(cases); i++) {
-		size_t bytes = cases[i].bytes, pays_from = cost_pays_from(bytes, cases[i].huge);
-		int copies = 1;
-
-		while (cost_decide(copies == 1, (uint64_t)(copies - 1) * bytes, bytes, pays_from) !=
-		       COST_PIN)
-			copies++;
-		if (!CHECK_EQ(copies, cases[i].copies))
-			printf("# row %zu\n", i);
-	}
-}
-
 TEST(saved_in_proportion_to_the_size)
 {
 	CHECK_EQ(cost_saved_ns(0), 0);

@@ -19,7 +19,7 @@ NUMBER(EVENT_COPY, PROFILE_COPY);
 NUMBER(EVENT_MEMSET, PROFILE_MEMSET);
 NUMBER(EVENT_CALL, PROFILE_COPY_CALL);
 NUMBER(EVENT_WAIT, PROFILE_WAIT);
-NUMBER(EVENT_STAGE, PROFILE_STAGE);
+NUMBER(EVENT_RANGE, PROFILE_RANGE);
 NUMBER(EVENT_API, PROFILE_API);
 NUMBER(EVENT_OWN, PROFILE_OWN);
 NUMBER(EVENT_SAMPLE, PROFILE_SAMPLE);
@@ -151,7 +151,7 @@ TEST(threads_and_streams_have_tracks)
 	CHECK_EQ(events_stream(1, 1, 7), 2);
 	CHECK_EQ(events_thread(), 3);
 	CHECK_EQ(events_thread(), 3);
-	CHECK_EQ(events_stages(), 4);
+	CHECK_EQ(events_ranges(), 4);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, in_thread, NULL);
 	for (int i = 0; i < 4; i++)

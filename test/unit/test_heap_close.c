@@ -2,6 +2,8 @@
  * test_heap_close.c - a heap that releases its addresses while some of its blocks are in use.
  */
 #include "heap/map.h"
+#include "heap/pages.h"
+#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "heap_helpers.h"
 
@@ -67,6 +69,67 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	CHECK_EQ(heap_free(blocks[3]), 0);
 	CHECK(all_are(other, 4 * MIB, 'z'));
 	CHECK_EQ(live() + kept(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static int mapped_again;
+
+static void *refuse_to_map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	(void)at, (void)bytes, (void)protection, (void)flags, (void)fd, (void)offset;
+	mapped_again++;
+	return MAP_FAILED;
+}
+
+/* Blocks that realloc() grows have addresses to grow into.  mlockall() would fill them. */
+TEST(a_block_in_use_keeps_what_it_uses)
+{
+	heap_start();
+	char *block = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0);
+	memset(block, 7, 4 * MIB);
+	block = heap_move(block, 8 * MIB);
+	if (!CHECK(block != NULL && is_mapped(block + 31 * MIB)))
+		return;
+	pages_go_by(NULL, refuse_to_map);
+	heap_close();
+	CHECK(is_mapped(block + 8 * MIB - 1) && !is_mapped(block + 8 * MIB));
+	CHECK(all_are(block, 4 * MIB, 7));
+	CHECK(!heap_resize(block, 9 * MIB));
+	CHECK_EQ(heap_check(), 0);
+
+	char *other = mmap(block + 8 * MIB, MIB, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(other == block + 8 * MIB);
+	memset(other, 'z', MIB);
+	CHECK(heap_holds(block + 8 * MIB - 1) && !heap_holds(other));
+	CHECK_EQ(heap_free(other), -EINVAL);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK(!is_mapped(block) && !is_mapped(block + 8 * MIB - 1));
+	CHECK(all_are(other, MIB, 'z'));
+	/* Nothing is mapped, even for a moment: it might be locked into memory. */
+	CHECK_EQ(mapped_again, 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(pages_stay_while_they_are_registered)
+{
+	heap_start();
+	char *memory = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0);
+	struct block *block = range_find(memory);
+
+	memset(memory, 7, 4 * MIB);
+	CHECK(word_try_pin(&block->word) && word_release(&block->word, true));
+	CHECK_EQ(heap_free(memory), 0);
+	heap_close();
+	/* The driver does not let go of it. */
+	CHECK(heap_take_due() == block);
+	heap_return(block);
+	CHECK(is_mapped(memory) && all_are(memory, 4 * MIB, 7));
+
+	CHECK(heap_take_due() == block);
+	CHECK(word_try_unpin(&block->word) && heap_release(block, false, NULL));
+	heap_return(block);
+	CHECK(!is_mapped(memory));
 	CHECK_EQ(heap_check(), 0);
 }
 

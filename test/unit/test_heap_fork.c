@@ -160,19 +160,19 @@ static void fork_during_move(char *block, size_t bytes)
 	pthread_join(thread, NULL);
 }
 
-TEST(fork_during_a_copy)
+TEST(a_thread_forks_during_a_copy)
 {
 	begin();
 	fork_during_move(filled_until_a_stop(), COPIED);
 }
 
-TEST(fork_during_a_move_of_pages)
+TEST(a_thread_forks_while_pages_move)
 {
 	begin();
 	fork_during_move(filled(MOVED), MOVED);
 }
 
-TEST(inside_a_copy)
+TEST(a_handler_forks_inside_a_copy)
 {
 	begin();
 	char *block = filled_until_a_stop();
@@ -183,7 +183,7 @@ TEST(inside_a_copy)
 	end_child();
 }
 
-TEST(inside_a_free)
+TEST(a_handler_forks_inside_a_free)
 {
 	begin();
 	char *block = filled(4 * MIB);
@@ -194,7 +194,7 @@ TEST(inside_a_free)
 	end_child();
 }
 
-TEST(inside_a_calloc)
+TEST(a_handler_forks_inside_a_calloc)
 {
 	begin();
 	CHECK_EQ(heap_free(filled(32 * MIB)), 0);

@@ -177,7 +177,7 @@ TEST(heat_and_huge_pages_move_along)
 /* As a program that appends: the block has its class to grow into. */
 TEST(who_grows_by_little_has_room)
 {
-	size_t bytes = 2 * MIB, moves = 0;
+	size_t bytes = 128 * KIB, moves = 0;
 
 	heap_start();
 	char *block = heap_alloc(bytes, 0, false, 0);
@@ -191,7 +191,7 @@ TEST(who_grows_by_little_has_room)
 		if (!CHECK(block != NULL && heap_usable(block) >= bytes))
 			return;
 	}
-	CHECK(moves <= 3);
+	CHECK(moves <= 2);
 	CHECK(block[0] == 1 && all_are(block + 4 * KIB, bytes - 4 * KIB, 0));
 	CHECK_EQ(heap_free(block), 0);
 	CHECK_EQ(heap_check(), 0);

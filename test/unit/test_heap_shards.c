@@ -147,6 +147,14 @@ TEST(a_pinned_block_is_not_parked)
 	CHECK_EQ(heap_check(), 0);
 }
 
+static uint64_t due_at(void)
+{
+	hp_lock(HP_LOCK_heap);
+	uint64_t due = cache_due_at();
+	hp_unlock(HP_LOCK_heap);
+	return due;
+}
+
 TEST(pinned_ones_become_due)
 {
 	struct block *block;
@@ -154,27 +162,27 @@ TEST(pinned_ones_become_due)
 	heap_start();
 	heap_set_device(true);
 	char *memory = park(&block);
-	CHECK_EQ(cache_due_at, UINT64_MAX);
+	CHECK_EQ(due_at(), UINT64_MAX);
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	set_pinned(block, true);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK_EQ(block->state, BLOCK_CACHED);
-	CHECK(cache_due_at > hp_now_coarse_ns() && cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
+	CHECK(due_at() > hp_now_coarse_ns() && due_at() <= hp_now_coarse_ns() + CACHE_NS);
 	CHECK(heap_take_due() == NULL);
-	CHECK(cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
+	CHECK(due_at() <= hp_now_coarse_ns() + CACHE_NS);
 	/* Allocated again it keeps its pin. */
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	CHECK_EQ(block_pin(block), BLOCK_PINNED);
 	CHECK(heap_take_due() == NULL);
-	CHECK_EQ(cache_due_at, UINT64_MAX);
+	CHECK_EQ(due_at(), UINT64_MAX);
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(cache_due_at <= hp_now_coarse_ns() + CACHE_NS);
+	CHECK(due_at() <= hp_now_coarse_ns() + CACHE_NS);
 	CHECK(heap_take_due() == NULL);
 	pass_ms(1100);
 	CHECK(heap_take_due() == block);
 	CHECK_EQ(block->state, BLOCK_LEAVING);
 	CHECK(heap_take_due() == NULL);
-	CHECK_EQ(cache_due_at, UINT64_MAX);
+	CHECK_EQ(due_at(), UINT64_MAX);
 	heap_return(block);
 
 	/* The pin ends immediately if the budget needs it. */
@@ -227,10 +235,10 @@ TEST(time_pressure_and_closing_find_them)
 	CHECK_EQ(heap_free(large), 0);
 	CHECK_EQ(block->state, BLOCK_PARKED);
 	now = hp_now_ns();
-	CHECK(heap_expire(now) > now);
+	heap_expire(now);
 	CHECK_EQ(block->state, BLOCK_PARKED);
-	CHECK(heap_expire(now + CACHE_NS) > now);
-	CHECK(heap_expire(now + 2 * CACHE_NS) > now);
+	heap_expire(now + CACHE_NS);
+	heap_expire(now + 2 * CACHE_NS);
 	CHECK_EQ(kept(), 0);
 
 	park(&block);
@@ -264,9 +272,11 @@ TEST(what_is_used_stays_in_its_shard)
 		CHECK_EQ(map_at((uintptr_t)memory)->state, BLOCK_PARKED);
 		CHECK(heap_alloc(40 * MIB, 0, false, 0) == memory);
 		now += CACHE_NS / 2;
-		CHECK(heap_expire(now) <= now + CACHE_NS);
+		heap_expire(now);
+		CHECK(heap_needs_expiry());
 	}
-	CHECK_EQ(heap_expire(now + CACHE_NS), UINT64_MAX);
+	heap_expire(now + CACHE_NS);
+	CHECK(!heap_needs_expiry());
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -279,20 +289,13 @@ TEST(who_sleeps_is_not_woken_for_nothing)
 	CHECK(!heap_needs_expiry());
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(heap_needs_expiry());
-	uint64_t now = hp_now_ns(), due;
-	while ((due = heap_expire(now)) != UINT64_MAX) {
+	uint64_t now = hp_now_ns();
+	for (unsigned second = 0; second < 10; second++) {
+		heap_expire(now + second * CACHE_NS);
 		CHECK(heap_needs_expiry());
-		now = due != 0 ? due : now;
 	}
+	heap_expire(now + 12 * CACHE_NS);
 	CHECK(!heap_needs_expiry());
-
-	/* The expiry of a pin is tracked separately. */
-	struct block *block;
-	park(&block);
-	CHECK(heap_alloc(BYTES, 0, false, 0) != NULL);
-	set_pinned(block, true);
-	CHECK_EQ(heap_free((void *)block->start), 0);
-	CHECK(heap_needs_expiry());
 }
 
 static void *free_it(void *memory)

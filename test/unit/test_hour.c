@@ -8,7 +8,7 @@
  */
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/hostcalls.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/aggregate.h"
 #include "trace/collect/cupti_buffers.h"
 #include "trace/collect/events.h"
@@ -82,7 +82,7 @@ static void copy(uint64_t number, uint64_t at)
 	sites_copied(&call, &way);
 	host_buffers_copied(&call, SITES_NOWHERE);
 	hp_lock(HP_LOCK_trace);
-	stages_copied(&call);
+	nvtx_ranges_copied(&call);
 	hp_unlock(HP_LOCK_trace);
 	aggregate_record(&aggregate, &record, at + STEP_NS);
 	events_add(&(struct event){ .kind = EVENT_CALL,
@@ -131,13 +131,13 @@ TEST(an_hour)
 			char name[16];
 
 			snprintf(name, sizeof(name), "stage %u", (unsigned)(i / 100000 % 100));
-			stages_end(ticket, at);
-			ticket = stages_begin("", name, at);
+			nvtx_ranges_end(ticket, at);
+			ticket = nvtx_ranges_begin("", name, at);
 		}
 		if (crowded != drained || i % 14000 == 0) {
 			drained = crowded;
 			hostcalls_drain(&aggregate.split);
-			stages_drain(&aggregate.split);
+			nvtx_ranges_drain(&aggregate.split);
 		}
 	}
 	split_finish(&aggregate.split, (count + 2) * STEP_NS, &sum);

@@ -40,15 +40,8 @@ static void check_limited(int resource)
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 }
 
-TEST(rationed_address_space_is_left_alone)
-{
-	check_limited(RLIMIT_AS);
-}
-
-TEST(rationed_data_is_left_alone)
-{
-	check_limited(RLIMIT_DATA);
-}
+CASE(rationed_address_space_is_left_alone, check_limited(RLIMIT_AS))
+CASE(rationed_data_is_left_alone, check_limited(RLIMIT_DATA))
 
 static bool refused;
 
@@ -102,7 +95,6 @@ TEST(no_cgroup_at_all)
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "nonsense\n7\n::\n0:\n");
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
-	remove_tree();
 }
 
 TEST(version_2)
@@ -120,7 +112,6 @@ TEST(version_2)
 	CHECK_EQ(cgroup_left(), 100);
 	put("/sys/fs/cgroup/a/memory.current", "9001\n");
 	CHECK_EQ(cgroup_left(), 0);
-	remove_tree();
 }
 
 TEST(version_2_in_a_container)
@@ -133,7 +124,6 @@ TEST(version_2_in_a_container)
 	/* A group that this mount does not show: the root of the mount counts. */
 	put("/proc/self/cgroup", "0::/docker/1234\n");
 	CHECK_EQ(cgroup_left(), 3000);
-	remove_tree();
 }
 
 TEST(version_1)
@@ -150,7 +140,6 @@ TEST(version_1)
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "12:cpu,memory:/x\n0::/y\n");
 	CHECK_EQ(cgroup_left(), 599);
-	remove_tree();
 }
 
 /* Memory that the kernel would drop first does not count as used. */
@@ -174,7 +163,6 @@ TEST(page_cache_is_not_usage)
 	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "500\n");
 	put("/sys/fs/cgroup/memory/x/memory.stat", "inactive_file 7\ntotal_inactive_file 300\n");
 	CHECK_EQ(cgroup_left(), 400);
-	remove_tree();
 }
 
 /* Beyond memory.high the kernel slows the group down. */
@@ -188,7 +176,6 @@ TEST(the_lower_of_two_limits)
 	CHECK_EQ(cgroup_left(), 2000);
 	put("/sys/fs/cgroup/a/memory.high", "max\n");
 	CHECK_EQ(cgroup_left(), 7000);
-	remove_tree();
 }
 
 TEST(names_that_are_too_long)
@@ -201,7 +188,6 @@ TEST(names_that_are_too_long)
 	put("/proc/self/cgroup", line);
 	put("/sys/fs/cgroup/memory.max", "5000\n");
 	CHECK_EQ(cgroup_left(), 5000);
-	remove_tree();
 }
 
 CHECK_MAIN()

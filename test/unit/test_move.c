@@ -234,28 +234,10 @@ static void glances(void)
 	CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_CHECK_PRESENT));
 }
 
-TEST(shapes)
-{
-	random_shapes();
-}
-
-TEST(shapes_of_old)
-{
-	be_old();
-	random_shapes();
-}
-
-TEST(refused)
-{
-	holes();
-	hole_in_a_gap();
-}
-
-TEST(plain_memory)
-{
-	plain();
-	glances();
-}
+CASE(shapes, random_shapes())
+CASE(shapes_of_old, be_old(); random_shapes())
+CASE(refused, holes(); hole_in_a_gap())
+CASE(plain_memory, plain(); glances())
 
 TEST(refused_of_old)
 {

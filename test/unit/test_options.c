@@ -36,19 +36,6 @@ static unsigned lines_said(void)
 	return lines;
 }
 
-TEST(defaults_without_an_environment)
-{
-	load(NULL);
-	CHECK(said[0] == '\0');
-	CHECK(hp_options->enable && hp_options->pin);
-	CHECK_EQ(hp_options->heap_min, HP_AUTO);
-	CHECK_EQ(hp_options->pin_budget, HP_AUTO);
-	CHECK(hp_options->async);
-	CHECK_EQ(hp_options->profile, HP_PROFILE_OFF);
-	CHECK_EQ(hp_options->cupti, HP_CUPTI_AUTO);
-	CHECK(hp_options->out[0] == '\0' && hp_options->stage[0] == '\0');
-}
-
 TEST(values_are_taken)
 {
 	LOAD("PATH=/bin", "HOTPIN=0", "HOTPIN_HEAP_MIN=2M", "HOTPIN_PROFILE=trace",
@@ -180,16 +167,6 @@ TEST(words_match_their_enums)
 	CHECK_EQ(hp_options->sample, HP_SAMPLE_SIGNAL);
 	LOAD("HOTPIN_SAMPLE=off");
 	CHECK_EQ(hp_options->sample, HP_SAMPLE_OFF);
-}
-
-TEST(values_that_are_none)
-{
-	LOAD("HOTPIN_ASYNC=all");
-	CHECK(hp_options->async);
-	CHECK(strstr(said, "HOTPIN_ASYNC: cannot read 'all' (expected 0|1), keeping '1'") != NULL);
-	LOAD("HOTPIN_PIN=off");
-	CHECK(hp_options->pin);
-	CHECK_EQ(lines_said(), 1);
 }
 
 CHECK_MAIN()

@@ -1,7 +1,8 @@
 /*
- * test_pieces.c - what the pool and the copy workers rely on, for copies of every size.
+ * test_pieces.c - what the area and the copy workers rely on, for copies of every size.
  */
-#include "stage/pieces.h"
+#include "stage/area.h"
+#include "stage/stage.h"
 
 #include "check.h"
 #include "sizes.h"
@@ -13,15 +14,15 @@
 TEST(pieces_are_powers_of_two_that_grow_with_the_copy)
 {
 	for (int to_device = 0; to_device < 2; to_device++) {
-		size_t before = PIECES_LEAST;
+		size_t before = AREA_PIECE;
 
 		for (size_t bytes = KIB; bytes < 64 * GIB; bytes += bytes / 7) {
-			size_t piece = pieces_bytes(to_device, bytes);
+			size_t piece = stage_piece_bytes(to_device, bytes);
 
 			CHECK(piece >= before && (piece & (piece - 1)) == 0);
 			before = piece;
 		}
-		CHECK(before > PIECES_LEAST);
+		CHECK(before > AREA_PIECE);
 	}
 }
 
@@ -29,9 +30,9 @@ TEST(workers_are_never_more_than_there_are)
 {
 	for (size_t bytes = KIB; bytes < 64 * GIB; bytes *= 2)
 		for (unsigned workers = 0; workers < WORKERS_MOST; workers++) {
-			unsigned down = pieces_workers(false, bytes, false, workers);
-			unsigned untouched = pieces_workers(false, bytes, true, workers);
-			unsigned up = pieces_workers(true, bytes, false, workers);
+			unsigned down = stage_workers(false, bytes, false, workers);
+			unsigned untouched = stage_workers(false, bytes, true, workers);
+			unsigned up = stage_workers(true, bytes, false, workers);
 
 			CHECK(down <= workers && untouched <= workers && up <= workers);
 			CHECK(workers == 0 || (down > 0 && up > 0));

@@ -284,21 +284,21 @@ TEST(tenths_sum_to_a_thousand)
 }
 
 /* Stages in any order, examined before the end: the parts make up the whole. */
-TEST(stages)
+TEST(ranges)
 {
 	struct split_span spans[64];
 	struct split split, looked;
 	struct split_sum sum, part, all = { 0 };
 
 	split_init(&split, spans, 64, 100);
-	split_stage(&split, 50, 1); /* before the begin */
-	split_stage(&split, 400, 0);
+	split_range(&split, 50, 1); /* before the begin */
+	split_range(&split, 400, 0);
 	split_add(&split, SPLIT_KERNEL, 150, 350);
-	split_stage(&split, 300, 2);
+	split_range(&split, 300, 2);
 	split_add(&split, SPLIT_TRANSFER, 200, 500);
 	split_look(&split, 300, &looked, &sum);
 	CHECK_EQ(sum.wall_ns, 200);
-	split_stage_sum(&looked, 1, &part);
+	split_range_sum(&looked, 1, &part);
 	CHECK_EQ(part.wall_ns, 200);
 	CHECK_EQ(part.host_ns, 50);
 	CHECK_EQ(part.kernel_ns, 50);
@@ -307,12 +307,12 @@ TEST(stages)
 	split_add(&split, SPLIT_KERNEL, 450, 600);
 	split_finish(&split, 1000, &sum);
 	CHECK_EQ(sum.wall_ns, 900);
-	split_stage_sum(&split, 2, &part);
+	split_range_sum(&split, 2, &part);
 	CHECK_EQ(part.wall_ns, 100);
 	CHECK_EQ(part.overlap_ns, 50);
 	CHECK_EQ(part.transfer_ns, 50);
-	for (unsigned stage = 0; stage < SPLIT_STAGES; stage++) {
-		split_stage_sum(&split, stage, &part);
+	for (unsigned range = 0; range < SPLIT_RANGES; range++) {
+		split_range_sum(&split, range, &part);
 		all.wall_ns += part.wall_ns;
 		all.transfer_ns += part.transfer_ns;
 		all.overlap_ns += part.overlap_ns;

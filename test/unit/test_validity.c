@@ -1,7 +1,7 @@
 /*
  * test_validity.c - what a report says about incomplete figures.
  */
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
 #include "trace/out/validity.h"
 
@@ -248,17 +248,17 @@ TEST(what_took_no_time_is_in_no_rate)
 	CHECK_EQ(report.peak[TRACE_D2H], 2000000000);
 }
 
-TEST(changes_of_stage_that_found_no_room)
+TEST(changes_of_range_that_found_no_room)
 {
 	check_validity();
 	CHECK(report.warnings == 0);
 	for (int i = 0; i < 65536 / 2; i++)
-		stages_end(stages_begin("", "stage", (uint64_t)i), (uint64_t)i);
+		nvtx_ranges_end(nvtx_ranges_begin("", "range", (uint64_t)i), (uint64_t)i);
 	check_validity();
 	CHECK(report.warnings == 0);
-	stages_end(stages_begin("", "stage", 1), 1);
+	nvtx_ranges_end(nvtx_ranges_begin("", "range", 1), 1);
 	check_validity();
-	CHECK(is_told("stages: 2 changes are missing"));
+	CHECK(is_told("ranges: 2 changes are missing"));
 }
 
 TEST(events_without_a_track)

@@ -114,20 +114,9 @@ static void many_owners(unsigned count)
 		pthread_join(threads[i], NULL);
 }
 
-TEST(many_owners_no_workers)
-{
-	many_owners(0);
-}
-
-TEST(many_owners_one)
-{
-	many_owners(1);
-}
-
-TEST(many_owners_eight)
-{
-	many_owners(8);
-}
+CASE(many_owners_no_workers, many_owners(0))
+CASE(many_owners_one, many_owners(1))
+CASE(many_owners_eight, many_owners(8))
 
 /* Waits not at all, briefly, or until all workers wait in the kernel, in turn. */
 static void let_them_sleep(int how)

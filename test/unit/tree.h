@@ -6,25 +6,11 @@
 
 #include "check.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 static char root[256];
 
-static inline int remove_entry(const char *path, const struct stat *status, int type,
-			       struct FTW *ftw)
-{
-	(void)status;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static inline void remove_tree(void)
-{
-	nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
+/* It goes with the folder of the test. */
 static inline void make_tree(void)
 {
 	snprintf(root, sizeof(root), "%.240s/tree-XXXXXX", check_folder());

@@ -5,6 +5,7 @@
 #define HP_TOOLS_ANALYZE_RANKS_H
 
 #include "profile/profile.h"
+#include "profile/texts.h"
 
 /*
  * Moves launchers behind the ranks that they launched.  A launcher has no rank and did nothing on a
@@ -17,6 +18,30 @@ size_t ranks_only(struct profile *profiles, size_t count);
  * and how many ranks are missing.  Returns 0, or -EINVAL if they are not and `advice` is not NULL.
  */
 int ranks_check(const struct profile *profiles, size_t count, const char *advice);
+
+/* The figures that are compared between ranks: the wall time and its states. */
+enum { RANKS_WALL, RANKS_PARTS, RANKS_FIGURES = RANKS_PARTS + TEXT_PARTS };
+int64_t ranks_figure(const struct profile *profile, int figure);
+const char *ranks_figure_name(int figure);
+
+struct ranks_spread {
+	int64_t least, median, most;
+	int64_t mean; /* UNKNOWN if a rank does not know the figure */
+	const struct profile *of_least, *of_most;
+};
+
+struct ranks {
+	const struct profile **runs; /* by rank */
+	size_t count;
+	const struct profile *slowest;
+	struct ranks_spread spreads[RANKS_FIGURES];
+};
+
+/* Sorts the profiles by rank, and compares them.  False: no memory. */
+bool ranks_compare(const struct profile **runs, size_t count, struct ranks *ret);
+
+/* Returns the one with the longest wall time. */
+const struct profile *ranks_slowest(const struct profile *const *runs, size_t count);
 
 /*
  * Merges the profiles into one: adds up times, counts and bytes.  The result borrows from

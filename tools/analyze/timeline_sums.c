@@ -12,7 +12,7 @@ const char *timeline_kind_name(int64_t kind)
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
 		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
 		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
+		[PROFILE_WAIT] = "wait",       [PROFILE_RANGE] = "range",
 		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
 		[PROFILE_SAMPLE] = "sample",
 	};
@@ -22,7 +22,7 @@ const char *timeline_kind_name(int64_t kind)
 
 static bool is_work(const struct profile_event *event)
 {
-	return event->kind != PROFILE_STAGE && event->kind != PROFILE_OWN &&
+	return event->kind != PROFILE_RANGE && event->kind != PROFILE_OWN &&
 	       event->kind != PROFILE_SAMPLE && event->kind < PROFILE_EVENT_COUNT;
 }
 

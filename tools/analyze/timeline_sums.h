@@ -17,7 +17,7 @@ struct timeline_sum {
 };
 
 /*
- * Returns a list in the profile's memory, largest total first, without stages and hotpin's own
+ * Returns a list in the profile's memory, largest total first, without ranges and hotpin's own
  * work.
  */
 struct timeline_sum *timeline_sums(struct profile *profile, size_t *ret_count);

@@ -41,7 +41,7 @@ struct noise {
 static const char *noise_words(const struct compare_stage *stages, size_t count,
 			       const struct noise *noise)
 {
-	static char text[400];
+	char text[400];
 	size_t least = stages[0].run_count, most = 0, used = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -64,7 +64,7 @@ static const char *noise_words(const struct compare_stage *stages, size_t count,
 	else
 		snprintf(text + used, sizeof(text) - used, "%s",
 			 noise->given ? ", as given; one run each" : ", assumed: one run each");
-	return text;
+	return text_made("%s", text);
 }
 
 /* True if the noise of two stages is known. */

@@ -12,6 +12,7 @@
 #include "analyze/site_merge.h"
 #include "system/progress.h"
 #include "analyze/ranks.h"
+#include "analyze/run_notes.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "system/output.h"
@@ -38,7 +39,7 @@ static bool is_of_ranks(const struct compare_stage *stage)
 /* Returns the run that represents the stage. */
 static const struct profile *run_of(const struct compare_stage *stage)
 {
-	return is_of_ranks(stage) ? html_slowest(stage) : stage->profile;
+	return is_of_ranks(stage) ? ranks_slowest(stage->runs, stage->run_count) : stage->profile;
 }
 
 static const struct compare_stage *last_of(const struct stages *stages)
@@ -56,33 +57,22 @@ static void note_softly(FILE *to, const char *text)
 	page_element(to, "p class=\"soft\"", text);
 }
 
-/* True if the section of the wall time also gives this warning. */
-static bool is_told(const struct profile *profile, const char *warning)
+struct notes {
+	FILE *to;
+	const char *told; /* in the section of the wall time; or NULL */
+};
+
+static void add_note(void *arg, const char *text)
 {
-	return (profile->split_why != NULL && strcmp(warning, profile->split_why) == 0) ||
-	       (!profile_has_split(profile) && strstr(warning, "no device times") != NULL);
+	const struct notes *notes = arg;
+
+	if (notes->told == NULL || strcmp(text, notes->told) != 0)
+		note(notes->to, text);
 }
 
 static void notes(FILE *to, const struct profile *profile)
 {
-	char text[64];
-
-	if (profile_is_unended(profile))
-		note(to, "The program was still running when this was written, or was killed; all "
-			 "figures end there.");
-	if (profile->process.exit_status > 0) {
-		snprintf(text, sizeof(text), "The program exited with %s.",
-			 text_count(profile->process.exit_status));
-		note(to, text);
-	}
-	if (profile->environment.stand_in)
-		note(to, "This ran on the stand-in device; all device times are modeled.");
-	if (profile->truncated)
-		note(to,
-		     "Records are missing: CUPTI did not deliver all before the program ended.");
-	for (size_t i = 0; i < profile->warning_count; i++)
-		if (!is_told(profile, profile->warnings[i]))
-			note(to, text_name(profile->warnings[i], 300));
+	run_notes(profile, add_note, &(struct notes){ to, profile->split_why });
 }
 
 struct remarks {

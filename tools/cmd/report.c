@@ -10,8 +10,8 @@
 #include "names/names_find.h"
 #include "analyze/site_merge.h"
 #include "analyze/ranks.h"
+#include "analyze/run_notes.h"
 #include "show/report_advice.h"
-#include "show/report_ranks.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -71,25 +71,16 @@ static void head(const struct profile *profile)
 		   text_name(profile->hotpin_version, 16));
 }
 
+static void note(void *arg, const char *text)
+{
+	(void)arg;
+	layout_say(4, "note: %s", text);
+}
+
 /* Prints the notes that a reader needs before any figure. */
 static void notes(const struct profile *profile)
 {
-	if (profile_is_unended(profile))
-		layout_say(
-			4,
-			"note: the program was still running when this was written, or was killed; "
-			"all figures end there");
-	if (profile->process.exit_status > 0)
-		layout_say(4, "note: the program exited with %s",
-			   text_count(profile->process.exit_status));
-	if (profile->environment.stand_in)
-		layout_say(4,
-			   "note: this ran on the stand-in device; all device times are modeled");
-	if (profile->truncated)
-		layout_say(
-			4,
-			"note: records are missing: CUPTI did not deliver all before the program "
-			"ended");
+	run_notes(profile, note, NULL);
 	/* The stages of a port are often built over one another. */
 	if (profile->other_build != NULL)
 		layout_say(4,
@@ -102,20 +93,6 @@ static void notes(const struct profile *profile)
 			"note: %s is not on this machine, so its symbols are unavailable; `hotpin "
 			"resolve` stores them where the program ran",
 			text_name(profile->missing, 200));
-	bool told = false;
-	for (size_t i = 0; i < profile->warning_count; i++) {
-		layout_say(4, "note: %s", text_name(profile->warnings[i], 200));
-		told |= strstr(profile->warnings[i], "no device times") != NULL;
-	}
-	if (profile->backend.why != NULL && !told && !profile_used_no_device(profile))
-		layout_say(4, "note: no device times: %s", text_name(profile->backend.why, 200));
-}
-
-static bool has_notes(const struct profile *profile)
-{
-	return profile_is_unended(profile) || profile->process.exit_status > 0 ||
-	       profile->environment.stand_in || profile->truncated ||
-	       profile->backend.why != NULL || profile->warning_count > 0;
 }
 
 /* Says in sentences which state takes most time, and how copies affect the host. */
@@ -200,26 +177,10 @@ static void wall(const struct profile *profile)
 			overlap);
 }
 
-static void host(const struct profile *profile)
+static void sentence_below(void *arg, const char *text)
 {
-	if (profile->host.copy_calls_ns > 0) {
-		const int64_t ns[] = { profile->host.copying_ns,
-				       profile->host.waiting_for_kernels_ns,
-				       profile->host.overhead_ns };
-		static const char *const names[] = { "copying", "for kernels", "overhead" };
-		char parts[200] = "";
-
-		for (size_t i = 0; i < HP_LEN(ns); i++)
-			if (ns[i] > 0)
-				snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts),
-					 "%s %s %s", parts[0] != '\0' ? "," : ":", text_time(ns[i]),
-					 names[i]);
-		layout_say(4, "  Blocked in copy calls for %s%s.",
-			   text_time(profile->host.copy_calls_ns), parts);
-	}
-	if (profile->host.waits > 0)
-		layout_say(4, "  Blocked in waits for %s, %s.", text_time(profile->host.waits_ns),
-			   text_several(profile->host.waits, "call", "calls"));
+	(void)arg;
+	layout_say(4, "  %s", text);
 }
 
 static void records(const struct profile *profile)
@@ -265,7 +226,7 @@ static void details(struct profile *profile)
 	if (first_only)
 		return;
 	if (!profile_used_no_device(profile) && profile_has_split(profile))
-		host(profile);
+		run_blocked(profile, sentence_below, NULL);
 	tables_print(profile, all_rows);
 	tail(profile);
 }
@@ -281,18 +242,30 @@ static void report_one(struct profile *profile)
 }
 
 /* Prints advice for the slowest rank: all wait for it.  Returns advice_on_host_code(). */
-static const char *report_slowest(const struct profile *profiles, size_t count)
+static const char *report_slowest(const struct profile *slowest)
 {
-	const struct profile *slowest = &profiles[0];
 	struct advice_list advice;
 
-	for (size_t i = 1; i < count; i++)
-		if (profiles[i].wall_ns > slowest->wall_ns)
-			slowest = &profiles[i];
 	advice_make(slowest, &advice);
 	layout_say(4, "\nTHE SLOWEST RANK: %s", text_name(slowest->path, 200));
 	report_advice(slowest, &advice, all_rows);
 	return advice_on_host_code(slowest, &advice);
+}
+
+/* Prints the tables of ranks; returns the slowest. */
+static const struct profile *side_by_side(const struct profile *profiles, size_t count)
+{
+	const struct profile **runs = calloc(count, sizeof(*runs));
+	struct ranks ranks;
+
+	for (size_t i = 0; i < count && runs != NULL; i++)
+		runs[i] = &profiles[i];
+	if (runs == NULL || !ranks_compare(runs, count, &ranks))
+		exit(EXIT_FAILURE);
+	table_print(&table_ranks, ranks.slowest, &ranks, all_rows);
+	table_print(&table_rank_spread, ranks.slowest, &ranks, all_rows);
+	free(runs);
+	return ranks.slowest;
 }
 
 static int report_ranks(struct profile *profiles, size_t count, bool force)
@@ -308,14 +281,14 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	notes(&profiles[0]);
 	/* A run may have a thousand ranks; only those with notes are listed. */
 	for (size_t i = 1; i < count; i++) {
-		if (!has_notes(&profiles[i]))
+		if (!run_has_notes(&profiles[i]))
 			continue;
 		head(&profiles[i]);
 		notes(&profiles[i]);
 	}
-	report_rank_table(profiles, count);
+	const struct profile *slowest = side_by_side(profiles, count);
 	ranks_merge(profiles, count, &merged);
-	const char *on_host_code = report_slowest(profiles, count);
+	const char *on_host_code = report_slowest(slowest);
 	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
 	for (size_t i = 0; i < merged.warning_count; i++)
 		layout_say(4, "note: %s", merged.warnings[i]);

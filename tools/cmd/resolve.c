@@ -21,75 +21,62 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Names take at most so many bytes of a file; the places of a run need far less. */
-#define NAMES_MOST ((size_t)16 << 20)
-
-/* The names that are stored, and the places that have one. */
+/* How many names are stored, and how many of them have a line. */
 struct stored {
 	json_t *names;
-	size_t places, named, with_line, left_out;
+	size_t named, with_line;
 };
-
-static bool is_nameless(const struct names_place *place)
-{
-	return place->name == NULL || (place->name->function == NULL && place->name->line < 0);
-}
 
 /*
  * Who gets the file need not be allowed to read the program.  So names are stored of a program that
  * everybody may read, or that the writer of the profile had.
  */
-static void forget_secrets(struct names_places *places)
+static void forget_secrets(struct profile *profile)
 {
-	for (size_t i = 0; i < places->count; i++) {
-		struct names_place *place = &places->items[i];
-		const struct profile_module *module = &place->profile->modules[place->frame.module];
+	for (size_t i = 0; i < profile->name_count; i++) {
+		struct profile_name *name = &profile->names[i];
+		const struct profile_module *module = &profile->modules[name->module];
 
 		if (!module->is_public && !module->has_names)
-			place->name = NULL;
+			*name = (struct profile_name){ .module = name->module,
+						       .offset = name->offset,
+						       .line = UNKNOWN };
 	}
 }
 
 /* Returns the row of the list "names". */
-static json_t *row_of(const struct names_place *place)
+static json_t *row_of(const struct profile_name *name)
 {
-	const struct profile_name *name = place->name;
-	json_t *inlined = json_array();
-	json_t *row = json_pack(
-		"{s:I,s:I,s:s?,s:s?,s:o}", "module", (json_int_t)place->frame.module, "offset",
-		(json_int_t)place->frame.offset, "function", name->function, "file", name->file,
-		"line", name->line >= 0 ? json_integer(name->line) : json_null());
+	json_t *row =
+		json_pack("{s:I,s:I,s:s?,s:s?,s:o}", "module", (json_int_t)name->module, "offset",
+			  (json_int_t)name->offset, "function", name->function, "file", name->file,
+			  "line", name->line >= 0 ? json_integer(name->line) : json_null());
 
-	for (size_t i = 0; i < name->inlined_count; i++)
-		json_array_append_new(inlined, json_pack("{s:s,s:s,s:I}", "function",
-							 name->inlined[i].function, "file",
-							 name->inlined[i].file, "line",
-							 (json_int_t)name->inlined[i].line));
-	if (name->inlined_count > 0)
-		json_object_set(row, "inlined", inlined);
-	json_decref(inlined);
+	for (size_t i = 0; i < name->inlined_count; i++) {
+		const struct profile_source *inlined = &name->inlined[i];
+
+		if (i == 0)
+			json_object_set_new(row, "inlined", json_array());
+		json_array_append_new(json_object_get(row, "inlined"),
+				      json_pack("{s:s,s:s,s:I}", "function", inlined->function,
+						"file", inlined->file, "line",
+						(json_int_t)inlined->line));
+	}
 	return row;
 }
 
-static struct stored names_of(const struct names_places *places)
+static struct stored names_of(const struct profile *profile)
 {
-	struct stored stored = { .names = json_array(), .places = places->count };
-	size_t bytes = 0;
+	struct stored stored = { .names = json_array() };
 
-	for (size_t i = 0; i < places->count; i++) {
-		const struct names_place *place = &places->items[i];
+	for (size_t i = 0; i < profile->name_count; i++) {
+		const struct profile_name *name = &profile->names[i];
 
-		if (is_nameless(place))
+		if (names_is_unknown(name))
 			continue;
-		if (bytes > NAMES_MOST) {
-			stored.left_out++;
-			continue;
-		}
-		json_t *row = row_of(place);
-		bytes += json_dumpb(row, NULL, 0, 0);
 		stored.named++;
-		stored.with_line += place->name->line >= 0;
-		json_array_append_new(stored.names, row);
+		stored.with_line += name->line >= 0;
+		json_array_append_new(stored.names, row_of(name));
 	}
 	return stored;
 }
@@ -107,14 +94,16 @@ static const char *why_nameless(const struct profile_module *module)
 }
 
 /* Says for each module how many of its places have no name, and the reason. */
-static void tell_nameless(const struct profile *profile, const struct names_places *places)
+static void tell_nameless(const struct profile *profile)
 {
-	for (size_t from = 0, to; from < places->count; from = to) {
-		int64_t index = places->items[from].frame.module, nameless = 0;
-		const struct profile_module *module = &profile->modules[index];
+	for (size_t from = 0, to; from < profile->name_count; from = to) {
+		const struct profile_name *first = &profile->names[from];
+		const struct profile_module *module = &profile->modules[first->module];
+		int64_t nameless = 0;
 
-		for (to = from; to < places->count && places->items[to].frame.module == index; to++)
-			nameless += is_nameless(&places->items[to]);
+		for (to = from;
+		     to < profile->name_count && profile->names[to].module == first->module; to++)
+			nameless += names_is_unknown(&profile->names[to]);
 		if (nameless > 0)
 			layout_say(4, "  %s without a name in %s: %s",
 				   text_several(nameless, "place", "places"),
@@ -173,25 +162,20 @@ static json_t *advice_of(struct profile *profile)
 	return entries;
 }
 
-static void tell(const struct profile *profile, const struct names_places *places,
-		 const struct stored *stored, bool changed)
+static void tell(const struct profile *profile, const struct stored *stored, bool changed)
 {
 	const char *path = text_name(profile->path, 200);
 
 	if (stored->named == 0)
 		layout_say(4, "%s: %s", path,
-			   stored->places == 0 ? "it has no places" : "no names found");
+			   profile->name_count == 0 ? "it has no places" : "no names found");
 	else
 		layout_say(4, "%s: %s of %s, %s with a source line%s", path,
 			   text_several((int64_t)stored->named, "name", "names"),
-			   text_several((int64_t)stored->places, "place", "places"),
+			   text_several((int64_t)profile->name_count, "place", "places"),
 			   text_count((int64_t)stored->with_line),
 			   changed ? "" : "; the file had them already");
-	if (stored->left_out > 0)
-		layout_say(4, "  %s left out: in a file, names take at most %zu MiB",
-			   text_several((int64_t)stored->left_out, "name", "names"),
-			   NAMES_MOST >> 20);
-	tell_nameless(profile, places);
+	tell_nameless(profile);
 }
 
 static bool resolve(const char *path)
@@ -207,11 +191,11 @@ static bool resolve(const char *path)
 	}
 	if (profile_open(path, &profile) < 0)
 		return false;
-	struct names_places places = names_find(&profile, 1);
-	forget_secrets(&places);
-	struct stored stored = names_of(&places);
+	names_find(&profile, 1);
+	forget_secrets(&profile);
+	struct stored stored = names_of(&profile);
 	/* Advice has the names that may be stored, and no others. */
-	names_apply(&profile, 1, &places);
+	names_apply(&profile, 1);
 	names_demangle(&profile, 1);
 	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
 	set(json, "advice", advice_of(&profile), &changed);
@@ -222,7 +206,7 @@ static bool resolve(const char *path)
 	bool done = !changed || replace(&profile, json, &before);
 	json_decref(json);
 	if (done)
-		tell(&profile, &places, &stored, changed);
+		tell(&profile, &stored, changed);
 	profile_close(&profile);
 	return done;
 }

@@ -46,12 +46,12 @@ bool compare_has_noise(const struct compare_stage *before, const struct compare_
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
-/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as long as texts of texts.h. */
+/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as texts of texts.h do. */
 const char *compare_name(const struct compare_stage *stage);
 
 /*
  * Returns the text as code of Markdown, in which nothing is a link, an image, a mention or HTML. In
- * a table, a bar needs a backslash.  Valid until four more have been returned.
+ * a table, a bar needs a backslash.  Lives as texts of texts.h do.
  */
 #define COMPARE_CODE_ROOM 512
 const char *compare_code(const char *text, bool in_table);

@@ -12,19 +12,12 @@
 
 const char *compare_name(const struct compare_stage *stage)
 {
-	static char names[8][160];
-	static unsigned turn;
-	char *name = names[turn++ % HP_LEN(names)];
-
-	snprintf(name, sizeof(names[0]), "\"%s\"", text_name(stage->profile->stage, 32));
-	return name;
+	return text_made("\"%s\"", text_name(stage->profile->stage, 32));
 }
 
 const char *compare_code(const char *text, bool in_table)
 {
-	static char codes[4][COMPARE_CODE_ROOM];
-	static unsigned turn;
-	char *code = codes[turn++ % HP_LEN(codes)], *to = code;
+	char code[COMPARE_CODE_ROOM], *to = code;
 	const char *shown = text_name(text, 32), *last = shown + strlen(shown) - (shown[0] != '\0');
 	size_t fence = 1, run = 0;
 
@@ -44,7 +37,7 @@ const char *compare_code(const char *text, bool in_table)
 		*to++ = ' ';
 	to = (char *)memset(to, '`', fence) + fence;
 	*to = '\0';
-	return code;
+	return text_made("%s", code);
 }
 
 /* Returns the column of tables' summary; the figures are its columns with a head. */

@@ -91,13 +91,13 @@ struct compare_pairs compare_kernels(const struct profile *before, const struct 
 struct compare_pairs compare_ranges(const struct profile *before, const struct profile *after,
 				    unsigned noise_tenths)
 {
-	struct compare_pairs pairs = { calloc(after->stage_count + 1, sizeof(*pairs.items)), 0,
+	struct compare_pairs pairs = { calloc(after->range_count + 1, sizeof(*pairs.items)), 0,
 				       noise_tenths };
 
-	for (size_t i = 0; pairs.items != NULL && i < after->stage_count; i++)
-		for (size_t j = 0; j < before->stage_count; j++) {
-			const struct profile_stage *was = &before->stages[j],
-						   *is = &after->stages[i];
+	for (size_t i = 0; pairs.items != NULL && i < after->range_count; i++)
+		for (size_t j = 0; j < before->range_count; j++) {
+			const struct profile_range *was = &before->ranges[j],
+						   *is = &after->ranges[i];
 
 			if (strcmp(was->name, is->name) == 0 && was->wall_ns >= 0 &&
 			    is->wall_ns >= 0 && pairs.count <= i)

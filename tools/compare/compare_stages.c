@@ -189,25 +189,20 @@ size_t compare_stages(struct profile *profiles, size_t count, struct compare_sta
 
 const char *compare_how_much(int64_t before_ns, int64_t after_ns)
 {
-	static char text[64];
+	const char *as = after_ns < before_ns ? "fast" : "long";
 	bool faster = after_ns < before_ns;
 	__int128_t more = faster ? before_ns : after_ns, less = faster ? after_ns : before_ns;
 
-	if (less <= 0 || more / less >= 1000) {
-		snprintf(text, sizeof(text), "over 1000 times as %s", faster ? "fast" : "long");
-		return text;
-	}
+	if (less <= 0 || more / less >= 1000)
+		return text_made("over 1000 times as %s", as);
 	unsigned hundredths = (unsigned)((more * 100 + less / 2) / less);
 	if (hundredths < 120)
-		snprintf(
-			text, sizeof(text), "%s %s",
+		return text_made(
+			"%s %s",
 			text_share(faster ? before_ns - after_ns : after_ns - before_ns, before_ns),
 			faster ? "less" : "more");
-	else if (hundredths < 200)
-		snprintf(text, sizeof(text), "%u.%02u times as %s", hundredths / 100,
-			 hundredths % 100, faster ? "fast" : "long");
-	else
-		snprintf(text, sizeof(text), "%u.%u times as %s", (hundredths + 5) / 100,
-			 (hundredths + 5) % 100 / 10, faster ? "fast" : "long");
-	return text;
+	if (hundredths < 200)
+		return text_made("%u.%02u times as %s", hundredths / 100, hundredths % 100, as);
+	return text_made("%u.%u times as %s", (hundredths + 5) / 100, (hundredths + 5) % 100 / 10,
+			 as);
 }

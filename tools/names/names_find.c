@@ -22,48 +22,108 @@
 #define CHILD_MIB  4096
 #define FOUND_MOST ((size_t)256 << 20) /* bytes of the names of all files */
 
-/* Is called with each list of native frames; the first `exact` are addresses of instructions. */
-typedef void (*visit_function)(struct names_places *places, struct profile *profile,
-			       struct profile_frames *frames, size_t exact);
+/* A list of native frames; the first `exact` are addresses of instructions. */
+struct list {
+	struct profile_frames *frames;
+	size_t exact;
+};
 
-/* Visits the places of the timeline's samples; callers among them hold return addresses. */
-static void visit_timeline(struct profile *profile, visit_function visit,
-			   struct names_places *places)
+/* Returns all lists of native frames; the last one is NULL. */
+static struct list *lists_of(struct profile *profile)
 {
-	size_t count = profile->events.place_count;
-	bool *calls = profile_allocate(profile, count, sizeof(*calls));
+	const struct profile_events *events = &profile->events;
+	size_t most = profile->site_count + 2 * profile->gap_count + profile->launch_count +
+		      profile->buffer_count + profile->sample_count + events->place_count;
+	struct list *lists = profile_allocate(profile, most + 1, sizeof(*lists)), *to = lists;
 
-	for (size_t i = 0; i < count; i++)
-		if (profile->events.callers[i] >= 0)
-			calls[profile->events.callers[i]] = true;
-	for (size_t i = 0; i < count; i++)
-		visit(places, profile, &profile->events.places[i], calls[i] ? 0 : 1);
-}
-
-static void visit_lists(struct profile *profile, visit_function visit, struct names_places *places)
-{
 	for (size_t i = 0; i < profile->site_count; i++)
-		visit(places, profile, &profile->sites[i].frames, 0);
+		*to++ = (struct list){ &profile->sites[i].frames, 0 };
 	for (size_t i = 0; i < profile->gap_count; i++) {
-		visit(places, profile, &profile->gaps[i].before.frames, 0);
-		visit(places, profile, &profile->gaps[i].after.frames, 0);
+		*to++ = (struct list){ &profile->gaps[i].before.frames, 0 };
+		*to++ = (struct list){ &profile->gaps[i].after.frames, 0 };
 	}
 	for (size_t i = 0; i < profile->launch_count; i++)
-		visit(places, profile, &profile->launches[i].frames, 0);
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		visit(places, profile, &profile->buffers[i].frames,
-		      strcmp(profile->buffers[i].kind, "static") == 0 ? SIZE_MAX : 0);
+		*to++ = (struct list){ &profile->launches[i].frames, 0 };
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		bool is_static = strcmp(profile->buffers[i].kind, "static") == 0;
+
+		*to++ = (struct list){ &profile->buffers[i].frames, is_static ? SIZE_MAX : 0 };
+	}
 	for (size_t i = 0; i < profile->sample_count; i++)
-		visit(places, profile, &profile->samples[i].frames, 1);
-	visit_timeline(profile, visit, places);
+		*to++ = (struct list){ &profile->samples[i].frames, 1 };
+	/* Of the timeline's places, callers hold return addresses. */
+	for (size_t i = 0; i < events->place_count; i++)
+		to[i] = (struct list){ &events->places[i], 1 };
+	for (size_t i = 0; i < events->place_count; i++)
+		if (events->callers[i] >= 0)
+			to[events->callers[i]].exact = 0;
+	return lists;
 }
 
-static void count_frames(struct names_places *places, struct profile *profile,
-			 struct profile_frames *frames, size_t exact)
+static int by_place(const void *left, const void *right)
 {
-	(void)profile;
-	(void)exact;
-	places->count += frames->count;
+	const struct profile_name *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Returns the entry of profile->names for that place; NULL: it is no place of the profile. */
+static struct profile_name *name_at(const struct profile *profile, int64_t module, int64_t offset)
+{
+	struct profile_name key = { .module = module, .offset = offset };
+
+	return profile->name_count == 0
+		       ? NULL
+		       : bsearch(&key, profile->names, profile->name_count, sizeof(key), by_place);
+}
+
+/* Adds the place of a frame to profile->names, which has room. */
+static void add_place(struct profile *profile, struct profile_frame *frame, bool exact)
+{
+	/* A return address is after its call, possibly in the next line. */
+	frame->offset -= !frame->is_python && !exact && frame->offset > 0;
+	if (frame->module >= 0 && frame->offset >= 0)
+		profile->names[profile->name_count++] = (struct profile_name){
+			.module = frame->module, .offset = frame->offset, .line = UNKNOWN
+		};
+}
+
+static void list_places(struct profile *profile)
+{
+	const struct list *lists = lists_of(profile);
+	size_t count = 0;
+
+	for (const struct list *list = lists; list->frames != NULL; list++)
+		count += list->frames->count;
+	profile->names = profile_allocate(profile, count, sizeof(*profile->names));
+	profile->name_count = 0;
+	for (const struct list *list = lists; list->frames != NULL; list++)
+		for (size_t i = 0; i < list->frames->count; i++)
+			add_place(profile, &list->frames->items[i], i < list->exact);
+	qsort(profile->names, profile->name_count, sizeof(*profile->names), by_place);
+	count = 0;
+	for (size_t i = 0; i < profile->name_count; i++)
+		if (count == 0 || by_place(&profile->names[count - 1], &profile->names[i]) != 0)
+			profile->names[count++] = profile->names[i];
+	profile->name_count = count;
+}
+
+/* Makes profile->names the list of all places.  They have the names that the file has. */
+static void start_names(struct profile *profile)
+{
+	const struct profile_name *stored = profile->names;
+	size_t count = profile->name_count;
+
+	list_places(profile);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_name *name = name_at(profile, stored[i].module, stored[i].offset);
+
+		profile->modules[stored[i].module].has_names = true;
+		if (name != NULL)
+			*name = stored[i];
+	}
 }
 
 static int64_t ended_at(const struct profile *profile)
@@ -76,102 +136,49 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
-static void add_frames(struct names_places *places, struct profile *profile,
-		       struct profile_frames *frames, size_t exact)
+/* A place whose name is wanted. */
+struct wanted {
+	struct profile_module *file;
+	struct profile *profile;
+	struct profile_name *name;
+	int64_t ended; /* end time of the process; 0 if a build ID identifies the file */
+};
+
+/* Appends the places of the profile whose files have a path; returns the end of the list. */
+static struct wanted *add_wanted(struct profile *profile, struct wanted *to)
 {
-	for (size_t i = 0; i < frames->count; i++) {
-		struct profile_frame *frame = &frames->items[i];
+	int64_t ended = ended_at(profile);
 
-		/* A return address is after its call, possibly in the next line. */
-		frame->offset -= !frame->is_python && i >= exact && frame->offset > 0;
-		if (frame->module < 0 || frame->offset < 0)
-			continue;
-		struct profile_module *module = &profile->modules[frame->module];
-		places->items[places->count++] = (struct names_place){
-			.profile = profile,
-			.file = module->path[0] == '/' ? module : NULL,
-			.ended = module->build_id == NULL ? ended_at(profile) : 0,
-			.frame = { .module = frame->module, .offset = frame->offset },
-		};
-	}
-}
-
-static int by_place(const void *left, const void *right)
-{
-	const struct names_place *a = left, *b = right;
-
-	if (a->profile != b->profile)
-		return a->profile < b->profile ? -1 : 1;
-	return profile_by_place(&a->frame, &b->frame);
-}
-
-static struct names_places places_of(struct profile *profiles, size_t count)
-{
-	struct names_places places = { NULL, 0 };
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		visit_lists(&profiles[i], count_frames, &places);
-	places.items = profile_allocate(profiles, places.count, sizeof(*places.items));
-	places.count = 0;
-	for (size_t i = 0; i < count; i++)
-		visit_lists(&profiles[i], add_frames, &places);
-	qsort(places.items, places.count, sizeof(*places.items), by_place);
-	for (size_t i = 0; i < places.count; i++)
-		if (kept == 0 || by_place(&places.items[kept - 1], &places.items[i]) != 0)
-			places.items[kept++] = places.items[i];
-	places.count = kept;
-	return places;
-}
-
-static struct names_place *place_at(const struct names_places *places, struct profile *profile,
-				    const struct profile_frame *frame)
-{
-	struct names_place key = { .profile = profile, .frame = *frame };
-
-	return places->count == 0
-		       ? NULL
-		       : bsearch(&key, places->items, places->count, sizeof(key), by_place);
-}
-
-/* Takes the names that the profile's file has. */
-static void recall(const struct names_places *places, struct profile *profile)
-{
 	for (size_t i = 0; i < profile->name_count; i++) {
-		const struct profile_name *name = &profile->names[i];
-		struct names_place *place = place_at(
-			places, profile,
-			&(struct profile_frame){ .module = name->module, .offset = name->offset });
+		struct profile_name *name = &profile->names[i];
+		struct profile_module *file = &profile->modules[name->module];
 
-		profile->modules[name->module].has_names = true;
-		if (place != NULL)
-			place->name = name;
+		/* Without a build ID the file may be another one, so stored names are preferred. */
+		if (file->path[0] == '/' && (file->build_id != NULL || !file->has_names))
+			*to++ = (struct wanted){ file, profile, name,
+						 file->build_id == NULL ? ended : 0 };
 	}
-}
-
-static int compare_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
+	return to;
 }
 
 /* Returns 0 for the same file, as far as the profiles identify it. */
-static int compare_files(const struct names_place *a, const struct names_place *b)
+static int compare_files(const struct wanted *a, const struct wanted *b)
 {
+	const char *a_id = a->file->build_id, *b_id = b->file->build_id;
 	int order = strcmp(a->file->path, b->file->path);
 
-	order = order != 0 ? order : compare_text(a->file->build_id, b->file->build_id);
+	if (order == 0)
+		order = strcmp(a_id != NULL ? a_id : "", b_id != NULL ? b_id : "");
 	return order != 0 ? order : (a->ended > b->ended) - (a->ended < b->ended);
 }
 
 static int by_file(const void *left, const void *right)
 {
-	const struct names_place *a = *(struct names_place *const *)left;
-	const struct names_place *b = *(struct names_place *const *)right;
+	const struct wanted *a = left, *b = right;
+	int64_t a_at = a->name->offset, b_at = b->name->offset;
 	int order = compare_files(a, b);
 
-	return order != 0
-		       ? order
-		       : (a->frame.offset > b->frame.offset) - (a->frame.offset < b->frame.offset);
+	return order != 0 ? order : (a_at > b_at) - (a_at < b_at);
 }
 
 /* Reads the child's next line into a record of the profile; false if there is none. */
@@ -195,7 +202,7 @@ static bool next_answer(struct child *child, struct profile *profile, uint64_t *
 
 /* The places of one file in all profiles, by offset. */
 struct question {
-	struct names_place **places;
+	struct wanted *places;
 	size_t count;
 	uint64_t *held;    /* memory for the answers to all questions */
 	const char *debug; /* a debug file from debuginfod, or NULL */
@@ -203,22 +210,22 @@ struct question {
 
 static bool is_first(const struct question *question, size_t i)
 {
-	return i == 0 || question->places[i]->frame.offset != question->places[i - 1]->frame.offset;
+	return i == 0 || question->places[i].name->offset != question->places[i - 1].name->offset;
 }
 
 static void ask_file(void *arg)
 {
 	const struct question *question = arg;
 	uint64_t *addresses = calloc(question->count, sizeof(*addresses));
-	struct symbolize_file file = { .path = question->places[0]->file->path,
-				       .build_id = question->places[0]->file->build_id,
-				       .ended = question->places[0]->ended,
+	struct symbolize_file file = { .path = question->places->file->path,
+				       .build_id = question->places->file->build_id,
+				       .ended = question->places->ended,
 				       .debug = question->debug,
 				       .addresses = addresses };
 
 	for (size_t i = 0; addresses != NULL && i < question->count; i++)
 		if (is_first(question, i))
-			addresses[file.count++] = (uint64_t)question->places[i]->frame.offset;
+			addresses[file.count++] = (uint64_t)question->places[i].name->offset;
 	symbolize_start();
 	symbolize_file(&file, stdout);
 	free(addresses);
@@ -227,11 +234,11 @@ static void ask_file(void *arg)
 /* Keeps what is known of the file.  Only that of the program is reported, not system libraries. */
 static void note_file(const struct question *question, const struct profile_found_file *found)
 {
-	bool system = names_is_system_module(question->places[0]->file->path);
+	bool system = names_is_system_module(question->places->file->path);
 
 	for (size_t i = 0; i < question->count; i++) {
-		struct profile *profile = question->places[i]->profile;
-		struct profile_module *module = question->places[i]->file;
+		struct profile *profile = question->places[i].profile;
+		struct profile_module *module = question->places[i].file;
 
 		module->error = (int)found->error;
 		module->modified = found->modified;
@@ -247,26 +254,27 @@ static void note_file(const struct question *question, const struct profile_foun
 }
 
 /* The file that ran is preferred to stored names, unless only they have a line. */
-static void note_name(struct names_place *place, const struct profile_name *name, bool verified)
+static void note_name(struct profile_name *to, const struct profile_name *found)
 {
-	if (place->name != NULL && name->line < 0 && place->name->line >= 0)
+	int64_t module = to->module;
+
+	if (found->line < 0 && to->line >= 0)
 		return;
-	place->name = name;
-	place->is_verified = verified;
+	*to = *found;
+	to->module = module;
 }
 
 /* Reads the names of a file, one for each offset. */
 static void read_names(const struct question *question, struct child *child, bool verified)
 {
-	struct profile *profile = question->places[0]->profile;
-	struct profile_name *names = profile_allocate(profile, question->count, sizeof(*names));
+	struct profile_name name;
 
 	for (size_t i = 0; i < question->count; i++) {
-		if (!is_first(question, i))
-			names[i] = names[i - 1];
-		else if (!next_answer(child, profile, question->held, profile_name_id, &names[i]))
-			break;
-		note_name(question->places[i], &names[i], verified);
+		if (is_first(question, i) && !next_answer(child, question->places->profile,
+							  question->held, profile_name_id, &name))
+			return;
+		name.is_verified = verified;
+		note_name(question->places[i].name, &name);
 	}
 }
 
@@ -278,7 +286,7 @@ static bool answer_file(const struct question *question)
 	bool verified = false;
 
 	if (child_start(&child, CHILD_MIB, ask_file, (void *)question) &&
-	    next_answer(&child, question->places[0]->profile, question->held, profile_found_file_id,
+	    next_answer(&child, question->places->profile, question->held, profile_found_file_id,
 			&found)) {
 		verified = found.verified && found.trusted;
 		note_file(question, &found);
@@ -294,108 +302,120 @@ static void find_in_file(struct question *question)
 	bool lacks_lines = answer_file(question);
 
 	for (size_t i = 0; i < question->count; i++)
-		lacks_lines &= question->places[i]->profile->is_own;
-	if (!lacks_lines || names_is_system_module(question->places[0]->file->path))
+		lacks_lines &= question->places[i].profile->is_own;
+	if (!lacks_lines || names_is_system_module(question->places->file->path))
 		return;
-	char *debug = debuginfod_find(question->places[0]->file->build_id);
+	char *debug = debuginfod_find(question->places->file->build_id);
 	question->debug = debug;
 	if (debug != NULL)
 		answer_file(question);
 	free(debug);
 }
 
-struct names_places names_find(struct profile *profiles, size_t count)
+bool names_is_unknown(const struct profile_name *name)
 {
-	struct names_places places = places_of(profiles, count);
-	struct names_place **sorted = profile_allocate(profiles, places.count, sizeof(*sorted));
+	return name->function == NULL && name->line < 0;
+}
+
+void names_find(struct profile *profiles, size_t count)
+{
+	size_t most = 0;
 	uint64_t held = 0;
-	size_t kept = 0;
 
-	for (size_t i = 0; i < count; i++)
-		recall(&places, &profiles[i]);
-	for (size_t i = 0; i < places.count; i++) {
-		const struct profile_module *file = places.items[i].file;
-
-		/* Without a build ID the file may be another one, so stored names are preferred. */
-		if (file != NULL && (file->build_id != NULL || !file->has_names))
-			sorted[kept++] = &places.items[i];
+	for (size_t i = 0; i < count; i++) {
+		start_names(&profiles[i]);
+		most += profiles[i].name_count;
 	}
-	qsort(sorted, kept, sizeof(*sorted), by_file);
-	for (size_t from = 0, to; from < kept; from = to) {
-		for (to = from; to < kept && compare_files(sorted[from], sorted[to]) == 0;)
+	struct wanted *wanted = profile_allocate(profiles, most, sizeof(*wanted)), *end = wanted;
+	for (size_t i = 0; i < count; i++)
+		end = add_wanted(&profiles[i], end);
+	qsort(wanted, (size_t)(end - wanted), sizeof(*wanted), by_file);
+	for (struct wanted *from = wanted, *to; from < end; from = to) {
+		for (to = from; to < end && compare_files(from, to) == 0;)
 			to++;
-		progress_show("finding names", to, kept);
-		find_in_file(&(struct question){ sorted + from, to - from, &held, NULL });
+		progress_show("finding names", (size_t)(to - wanted), (size_t)(end - wanted));
+		find_in_file(&(struct question){ from, (size_t)(to - from), &held, NULL });
 	}
 	progress_clear();
-	return places;
 }
 
-static void name_frame(const struct names_place *place, struct profile_frame *frame)
+/* Returns the frames that the places with a name have, as profile->names has them. */
+static struct profile_frame *frames_of_names(struct profile *profile)
 {
-	if (place->frame.function != NULL)
-		frame->function = place->frame.function;
-	frame->line = place->frame.line;
-	frame->path = place->frame.path;
-	frame->number = place->frame.number;
-	frame->is_verified = place->is_verified;
+	struct profile_frame *frames =
+		profile_allocate(profile, profile->name_count, sizeof(*frames));
+
+	for (size_t i = 0; i < profile->name_count; i++) {
+		frames[i] = profile_frame_of_name(profile, &profile->names[i]);
+		frames[i].is_verified = profile->names[i].is_verified;
+	}
+	return frames;
 }
 
-static void apply(struct names_places *places, struct profile *profile,
-		  struct profile_frames *frames, size_t exact)
+/* Adds the functions that are inlined at the frame while the list has fewer than `most`. */
+static void add_inlined(struct profile_frames *to, size_t most, const struct profile_frame *frame)
 {
-	struct profile_frames named = { NULL, 0 };
+	for (size_t i = 0; i < frame->inlined->count && to->count < most; i++) {
+		struct profile_frame *made = &to->items[to->count++];
+
+		*made = frame->inlined->items[i];
+		made->module = frame->module;
+		made->offset = frame->offset;
+		made->guessed = frame->guessed;
+		made->is_verified = frame->is_verified;
+		made->is_inlined = true;
+	}
+}
+
+/* `named` has the frames of profile->names. */
+static void name_frame(const struct profile *profile, const struct profile_frame *named,
+		       struct profile_frame *frame)
+{
+	const struct profile_name *name = name_at(profile, frame->module, frame->offset);
+	const struct profile_frame before = *frame;
+
+	if (name == NULL)
+		return;
+	*frame = named[name - profile->names];
+	frame->guessed = before.guessed;
+	if (frame->function == NULL)
+		frame->function = before.function;
+}
+
+/* Names the frames of a list, and adds those of inlined functions. */
+static void apply(struct profile *profile, const struct profile_frame *named,
+		  struct profile_frames *frames)
+{
+	struct profile_frames made = { NULL, 0 };
 	size_t most = frames->count;
 
-	(void)exact;
 	for (size_t i = 0; i < frames->count; i++) {
-		struct names_place *place = place_at(places, profile, &frames->items[i]);
+		struct profile_frame *frame = &frames->items[i];
 
-		if (place == NULL)
-			continue;
-		name_frame(place, &frames->items[i]);
-		most += place->frame.inlined != NULL ? place->frame.inlined->count : 0;
+		name_frame(profile, named, frame);
+		most += frame->inlined != NULL ? frame->inlined->count : 0;
 	}
 	if (most == frames->count)
 		return;
 	most = most < PROFILE_FRAMES_MOST ? most : PROFILE_FRAMES_MOST;
-	named.items = profile_allocate(profile, most, sizeof(*named.items));
+	made.items = profile_allocate(profile, most, sizeof(*made.items));
 	for (size_t i = 0; i < frames->count; i++) {
-		const struct profile_frame *frame = &frames->items[i];
-		struct names_place *place = place_at(places, profile, frame);
-		const struct profile_frames *inlined = place != NULL ? place->frame.inlined : NULL;
-
 		/* All frames that follow have room. */
-		for (size_t j = 0; inlined != NULL && j < inlined->count &&
-				   named.count + frames->count - i < most;
-		     j++) {
-			struct profile_frame *made = &named.items[named.count++];
-
-			*made = inlined->items[j];
-			made->module = frame->module;
-			made->offset = frame->offset;
-			made->guessed = frame->guessed;
-			made->is_verified = place->is_verified;
-			made->is_inlined = true;
-		}
-		named.items[named.count++] = *frame;
+		if (frames->items[i].inlined != NULL)
+			add_inlined(&made, most + i - frames->count, &frames->items[i]);
+		made.items[made.count++] = frames->items[i];
 	}
-	*frames = named;
+	*frames = made;
 }
 
-void names_apply(struct profile *profiles, size_t count, struct names_places *places)
+void names_apply(struct profile *profiles, size_t count)
 {
-	for (size_t i = 0; i < places->count; i++) {
-		struct names_place *place = &places->items[i];
-		int64_t module = place->frame.module;
+	for (struct profile *profile = profiles; profile < profiles + count; profile++) {
+		const struct profile_frame *named = frames_of_names(profile);
 
-		if (place->name == NULL)
-			continue;
-		place->frame = profile_frame_of_name(place->profile, place->name);
-		place->frame.module = module;
+		for (const struct list *list = lists_of(profile); list->frames != NULL; list++)
+			apply(profile, named, list->frames);
 	}
-	for (size_t i = 0; i < count; i++)
-		visit_lists(&profiles[i], apply, places);
 }
 
 /* The mangled names of a profile, in its fields. */
@@ -457,9 +477,8 @@ void names_demangle(struct profile *profiles, size_t count)
 void names_resolve(struct profile *profiles, size_t count, bool places)
 {
 	if (places) {
-		struct names_places found = names_find(profiles, count);
-
-		names_apply(profiles, count, &found);
+		names_find(profiles, count);
+		names_apply(profiles, count);
 	}
 	names_demangle(profiles, count);
 }

@@ -5,10 +5,11 @@
 #include "base/parse.h"
 #include "base/units.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TURNS     16
+#define TURNS     64
 #define TEXT_ROOM 1024
 
 const struct text_part text_parts[TEXT_PARTS] = {
@@ -23,6 +24,17 @@ static char *next_text(void)
 	static unsigned turn;
 
 	return texts[turn++ % TURNS];
+}
+
+const char *text_made(const char *format, ...)
+{
+	char *text = next_text();
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, TEXT_ROOM, format, args);
+	va_end(args);
+	return text;
 }
 
 const char *text_time(int64_t ns)
@@ -42,10 +54,7 @@ const char *text_count(int64_t count)
 
 const char *text_several(int64_t count, const char *one, const char *several)
 {
-	char *text = next_text();
-
-	snprintf(text, TEXT_ROOM, "%s %s", text_count(count), count == 1 ? one : several);
-	return text;
+	return text_made("%s %s", text_count(count), count == 1 ? one : several);
 }
 
 const char *text_rate(int64_t bytes, int64_t ns)
@@ -74,17 +83,12 @@ const char *text_peak(const struct profile *profile)
 	const char *source = profile->environment.peak_source;
 	const char *h2d = text_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
 		   *d2h = text_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
-	char *text = next_text();
 
 	if (text_peak_is_best(profile))
-		snprintf(text, TEXT_ROOM, "Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d,
-			 d2h);
-	else
-		snprintf(text, TEXT_ROOM, "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d,
-			 d2h,
+		return text_made("Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d, d2h);
+	return text_made("Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d, d2h,
 			 source != NULL && strcmp(source, "link") == 0 ? "PCIe speed and width"
 								       : text_name(source, 16));
-	return text;
 }
 
 const char *text_power(int64_t bytes)
@@ -105,16 +109,14 @@ const char *text_power(int64_t bytes)
 
 const char *text_change(int64_t before_ns, int64_t after_ns)
 {
-	char *text = next_text();
-
 	if (before_ns < 0 || after_ns < 0)
 		return "n/a";
 	if (before_ns == after_ns)
 		return "no change";
-	snprintf(text, TEXT_ROOM, "%s %s",
-		 text_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
-		 after_ns < before_ns ? "less" : "more");
-	return text;
+	return text_made(
+		"%s %s",
+		text_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
+		after_ns < before_ns ? "less" : "more");
 }
 
 bool text_is_same(int64_t before, int64_t after, unsigned noise_tenths)
@@ -146,41 +148,30 @@ const char *text_direction(const char *direction)
 const char *text_when(const char *ended_utc)
 {
 	unsigned at[6];
-	char *text = next_text();
 
 	if (ended_utc == NULL || strlen(ended_utc) != 15 ||
 	    sscanf(ended_utc, "%4u%2u%2u-%2u%2u%2u", &at[0], &at[1], &at[2], &at[3], &at[4],
 		   &at[5]) != 6)
 		return "n/a";
-	snprintf(text, TEXT_ROOM, "%04u-%02u-%02u %02u:%02u:%02u UTC", at[0], at[1], at[2], at[3],
-		 at[4], at[5]);
-	return text;
+	return text_made("%04u-%02u-%02u %02u:%02u:%02u UTC", at[0], at[1], at[2], at[3], at[4],
+			 at[5]);
 }
 
 const char *text_cuda_version(int64_t version)
 {
-	char *text = next_text();
-
 	if (version < 0)
 		return "n/a";
-	snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 1000,
-		 (long long)version % 1000 / 10);
-	return text;
+	return text_made("%lld.%lld", (long long)version / 1000, (long long)version % 1000 / 10);
 }
 
 const char *text_cupti_version(int64_t version)
 {
-	char *text = next_text();
-
 	if (version < 0)
 		return "n/a";
 	/* CUPTI numbers its API up to CUDA 12; from CUDA 13 on it states the toolkit's version. */
 	if (version < 100000)
-		snprintf(text, TEXT_ROOM, "API %lld", (long long)version);
-	else
-		snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 10000,
-			 (long long)version / 100 % 100);
-	return text;
+		return text_made("API %lld", (long long)version);
+	return text_made("%lld.%lld", (long long)version / 10000, (long long)version / 100 % 100);
 }
 
 int64_t text_part_ns(const struct profile_split *split, int part)
@@ -253,13 +244,9 @@ const char *text_verdict(const struct profile *profile, const char *on_host_code
 
 const char *text_no_split(const struct profile *profile)
 {
-	char *text = next_text();
-
 	if (profile->split_why == NULL)
 		return "The wall time is not split: there are no device times";
-	snprintf(text, TEXT_ROOM, "The wall time is not split: %s",
-		 text_name(profile->split_why, 200));
-	return text;
+	return text_made("The wall time is not split: %s", text_name(profile->split_why, 200));
 }
 
 const char *text_bound(const char *name)

@@ -1,13 +1,16 @@
 /*
  * Texts for figures and names of a profile, the same in reports, pages and tables.
  *
- * Each function returns a text that is valid until sixteen more have been returned.  UNKNOWN is
+ * Each function returns a text that is valid until sixty more have been returned.  UNKNOWN is
  * "n/a".
  */
 #ifndef HP_TOOLS_PROFILE_TEXTS_H
 #define HP_TOOLS_PROFILE_TEXTS_H
 
 #include "profile/profile.h"
+
+/* A text of one's own, cut after 1000 bytes. */
+const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 const char *text_time(int64_t ns);
 const char *text_bytes(int64_t bytes);

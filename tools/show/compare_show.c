@@ -22,10 +22,6 @@
 
 const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
 {
-	static char text[8][24];
-	static unsigned turn;
-	char *ret = text[turn++ % HP_LEN(text)];
-
 	if (before < 0 || after < 0 || (before == 0 && after == 0))
 		return "";
 	if (before == 0)
@@ -34,13 +30,12 @@ const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
 		return "gone";
 	if (text_is_same(before, after, noise_tenths))
 		return before == after ? "same" : "~noise";
+	if (after / 1000 >= before)
+		return "x1000";
 	if (after / 10 >= before)
-		snprintf(ret, sizeof(text[0]), after / 1000 >= before ? "x1000" : "x%lld",
-			 (long long)(after / before));
-	else
-		snprintf(ret, sizeof(text[0]), "%c%s", after < before ? '-' : '+',
+		return text_made("x%lld", (long long)(after / before));
+	return text_made("%c%s", after < before ? '-' : '+',
 			 text_share(after < before ? before - after : after - before, before));
-	return ret;
 }
 
 /* Prints the figure and its change; the change has the tone. */

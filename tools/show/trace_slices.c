@@ -38,7 +38,7 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 	if (trace_is_stream(of)) {
 		snprintf(name, sizeof(name), "stream %s of context %s%s", text_count(of->stream),
 			 text_count(of->context), number);
-	} else if (strcmp(of->kind, "stages") == 0 || strcmp(of->kind, "hotpin") == 0) {
+	} else if (strcmp(of->kind, "ranges") == 0 || strcmp(of->kind, "hotpin") == 0) {
 		snprintf(name, sizeof(name), "%s%s", of->kind, number);
 	} else if (strcmp(of->kind, "samples") == 0) {
 		snprintf(name, sizeof(name), "host code of %lld%s", (long long)of->tid, number);
@@ -50,7 +50,7 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 	}
 	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
-			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
+			(strcmp(of->kind, "ranges") == 0 ? 0 : 1000000);
 	trace_name_track(output, "thread", pid_of(output, of), tid,
 			 trace_quoted(output->profile, name), order);
 }
@@ -106,7 +106,7 @@ static void write_slice(struct trace_output *output, const struct profile_event 
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
 		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
 		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",        [PROFILE_STAGE] = "stage",
+		[PROFILE_WAIT] = "wait",        [PROFILE_RANGE] = "range",
 		[PROFILE_SAMPLE] = "host code", [PROFILE_API] = "driver call",
 		[PROFILE_OWN] = "hotpin",
 	};

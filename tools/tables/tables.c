@@ -103,22 +103,22 @@ static void fill_bound(struct table_rows *rows, struct profile *profile)
 }
 
 static const struct table_column range_columns[] = {
-	{ "range", "Range", TABLE_TEXT, TABLE_AT(profile_stage, name) },
-	{ "domain", NULL, TABLE_TEXT, TABLE_AT(profile_stage, domain) },
-	{ "entered", "Entered", TABLE_COUNT, TABLE_AT(profile_stage, entered) },
-	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(profile_stage, wall_ns) },
+	{ "range", "Range", TABLE_TEXT, TABLE_AT(profile_range, name) },
+	{ "domain", NULL, TABLE_TEXT, TABLE_AT(profile_range, domain) },
+	{ "entered", "Entered", TABLE_COUNT, TABLE_AT(profile_range, entered) },
+	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(profile_range, wall_ns) },
 #define STATE(field, title, heading, dropped) \
-	{ #field "_ns", heading, TABLE_TIME, dropped, TABLE_AT(profile_stage, split.field##_ns) },
+	{ #field "_ns", heading, TABLE_TIME, dropped, TABLE_AT(profile_range, split.field##_ns) },
 #include "base/states.def"
-	{ "h2d_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, h2d.bytes) },
-	{ "d2h_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_stage, d2h.bytes) },
-	{ "launches", NULL, TABLE_COUNT, TABLE_AT(profile_stage, launches) },
+	{ "h2d_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_range, h2d.bytes) },
+	{ "d2h_bytes", NULL, TABLE_BYTES, TABLE_AT(profile_range, d2h.bytes) },
+	{ "launches", NULL, TABLE_COUNT, TABLE_AT(profile_range, launches) },
 };
 
 static void fill_range(struct table_rows *rows, struct profile *profile)
 {
-	for (size_t i = 0; i < profile->stage_count; i++)
-		table_add(rows, &profile->stages[i], NULL, 0);
+	for (size_t i = 0; i < profile->range_count; i++)
+		table_add(rows, &profile->ranges[i], NULL, 0);
 }
 
 static const struct table_column duration_columns[] = {

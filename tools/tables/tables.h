@@ -13,6 +13,9 @@ extern const struct table table_copies, table_sizes, table_sites, table_buffers,
 extern const struct table table_gaps, table_python, table_functions;
 extern const struct table table_bounds, table_counters, table_options, table_did;
 
+/* Tables of ranks; `with` is a struct ranks. */
+extern const struct table table_ranks, table_rank_spread;
+
 /* One row: the figures that `hotpin compare` compares. */
 extern const struct table table_summary;
 

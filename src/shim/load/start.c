@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/kernel.h"
 #include "base/log.h"
-#include "base/once.h"
 #include "base/options.h"
 #include "engine/gate.h"
 #include "engine/state.h"
@@ -24,12 +23,13 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 uint64_t shim_began_ns;
-static struct hp_once started;
+static _Atomic bool started;
 
 static bool wanted_here(void)
 {
@@ -98,14 +98,13 @@ void shim_start(void)
 {
 	int saved = errno;
 
-	if (!hp_once_begin(&started))
+	if (atomic_exchange(&started, true))
 		return;
 	shim_began_ns = hp_now_ns();
 	hp_options_load(environment_of_options());
 	open_log();
 	if (wanted_here())
 		start_here();
-	hp_once_end(&started);
 	errno = saved;
 }
 

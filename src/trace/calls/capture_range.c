@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/lock.h"
 #include "base/options.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void capture_range_begins(uint64_t now_ns)
 		atomic_store_explicit(&part->begin, now_ns, memory_order_relaxed);
 		atomic_store_explicit(&part->end, UINT64_MAX, memory_order_relaxed);
 		atomic_store_explicit(&count, number + 1, memory_order_release);
-		stages_capture(true, now_ns);
+		nvtx_ranges_capture(true, now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
 }
@@ -64,7 +64,7 @@ void capture_range_ends(uint64_t now_ns)
 		uint64_t number = atomic_load_explicit(&count, memory_order_relaxed);
 
 		atomic_store_explicit(&part_of(number - 1)->end, now_ns, memory_order_release);
-		stages_capture(false, now_ns);
+		nvtx_ranges_capture(false, now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
 }

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -203,8 +203,8 @@ void hostcalls_drain(struct split *split)
 	filled = 0;
 	hp_unlock(HP_LOCK_trace);
 
-	/* The stage of each of these spans has already begun. */
-	stages_drain(split);
+	/* The range of each of these spans has already begun. */
+	nvtx_ranges_drain(split);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t key = half->span[i].key;
 

@@ -72,7 +72,7 @@ void hostcalls_copy_outside(const struct trace_copy *copy);
 void hostcalls_launch_outside(enum trace_launch launch);
 
 /*
- * Moves the spans and stages noted so far into `split`.  Only the thread that owns `split` calls
+ * Moves the spans and ranges noted so far into `split`.  Only the thread that owns `split` calls
  * this function.
  */
 void hostcalls_drain(struct split *split);

@@ -10,9 +10,9 @@
 #include "trace/calls/nvtx.h"
 #include "base/arena.h"
 #include "base/parse.h"
-#include "base/units.h"
 #include "trace/calls/capture_range.h"
 #include "trace/trace.h"
+#include "trace/utf8.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ struct named {
 	char text[TEXT_MOST];
 };
 
-/* Only the outermost range is a stage; the ranges inside it are counted. */
+/* Time belongs to the outermost range; the ranges inside it are counted. */
 static __thread struct {
 	unsigned depth;
 	unsigned captured; /* the depth of the outermost range that is captured; 0: there is none */
@@ -63,7 +63,7 @@ static void narrow(const wchar_t *wide, char *ret, size_t room)
 	size_t used = 0;
 
 	for (; *wide != L'\0' && used + 5 < room; wide++)
-		used += units_utf8((uint32_t)*wide, ret + used);
+		used += utf8_put((uint32_t)*wide, ret + used);
 	ret[used] = '\0';
 }
 
@@ -100,7 +100,7 @@ static int push(const struct named *domain, const char *name)
 		trace_captures(true);
 	}
 	if (pushed.depth == 1)
-		pushed.ticket = trace_stage_begins(domain_name(domain), name);
+		pushed.ticket = trace_range_begins(domain_name(domain), name);
 	return NO_TRACKING;
 }
 
@@ -109,7 +109,7 @@ static int pop(void)
 	if (pushed.depth == 0)
 		return NO_TRACKING;
 	if (pushed.depth == 1)
-		trace_stage_ends(pushed.ticket);
+		trace_range_ends(pushed.ticket);
 	if (pushed.depth == pushed.captured) {
 		pushed.captured = 0;
 		trace_captures(false);
@@ -130,13 +130,13 @@ static uint64_t start(const struct named *domain, const char *name)
 		trace_captures(true);
 	}
 	if (pushed.depth == 0)
-		ticket |= trace_stage_begins(domain_name(domain), name);
+		ticket |= trace_range_begins(domain_name(domain), name);
 	return ticket;
 }
 
 static void end(uint64_t ticket)
 {
-	trace_stage_ends(ticket & ~CAPTURES);
+	trace_range_ends(ticket & ~CAPTURES);
 	if (ticket & CAPTURES)
 		trace_captures(false);
 }

@@ -1,5 +1,5 @@
 /*
- * Turns the program's own NVTX ranges into stages of the profile.
+ * Notes the program's own NVTX ranges.
  */
 #ifndef HP_TRACE_CALLS_NVTX_H
 #define HP_TRACE_CALLS_NVTX_H

@@ -13,7 +13,7 @@
 #include "trace/calls/calls.h"
 #include "trace/calls/hostcalls.h"
 #include "trace/calls/launch_times.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/events.h"
 #include "trace/places/frames.h"
@@ -71,8 +71,8 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 	}
 	/* Read before the records: the records of later copies are in a later buffer. */
 	must_show_seen = hostcalls_must_show();
-	/* The stage of each record has already begun. */
-	stages_drain(&aggregate.split);
+	/* The range of each record has already begun. */
+	nvtx_ranges_drain(&aggregate.split);
 	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
 		aggregate_record(&aggregate, record, now);
 }

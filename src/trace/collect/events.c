@@ -135,9 +135,9 @@ unsigned events_thread(void)
 	return own_track - 1;
 }
 
-unsigned events_stages(void)
+unsigned events_ranges(void)
 {
-	return track_of(&(struct event_track){ .kind = EVENT_STAGES });
+	return track_of(&(struct event_track){ .kind = EVENT_RANGES });
 }
 
 unsigned events_hotpin(void)

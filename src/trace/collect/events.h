@@ -26,7 +26,7 @@ enum event_kind {
 	EVENT_MEMSET,
 	EVENT_CALL, /* a call that copies, on the host */
 	EVENT_WAIT,
-	EVENT_STAGE,
+	EVENT_RANGE,
 	EVENT_API,    /* a driver call that neither copies nor waits */
 	EVENT_OWN,    /* hotpin's own work */
 	EVENT_SAMPLE, /* of host code: the CPU time before the sample */
@@ -61,7 +61,7 @@ struct event {
 	};
 };
 
-enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES, EVENT_HOTPIN, EVENT_SAMPLES };
+enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_RANGES, EVENT_HOTPIN, EVENT_SAMPLES };
 
 struct event_track {
 	enum event_track_kind kind;
@@ -89,7 +89,7 @@ int events_start(size_t most);
 bool events_wanted(void);
 
 /*
- * Return the track of a stream, of the calling thread, of stages, of hotpin's own work.
+ * Return the track of a stream, of the calling thread, of ranges, of hotpin's own work.
  * EVENTS_TRACKS_MOST: there are too many tracks, and the events are dropped.  Each takes the lock
  * `trace`, except later calls of events_thread() by one thread.  When all thread tracks are used, a
  * thread gets the track of a thread that has ended.  If there is none, the thread tries again after
@@ -97,7 +97,7 @@ bool events_wanted(void);
  */
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
-unsigned events_stages(void);
+unsigned events_ranges(void);
 unsigned events_hotpin(void);
 
 /* Returns the track for samples of the thread `tid`.  As above. */

@@ -10,10 +10,10 @@
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
-/* In place of a layer: a change of stage, whose number is in `end`. */
-#define STAGE SPLIT_LAYERS
+/* In place of a layer: a change of range, whose number is in `end`. */
+#define RANGE SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
-_Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
+_Static_assert(RANGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
 {
@@ -24,7 +24,7 @@ void split_init(struct split *split, struct split_span *spans, size_t room, uint
 
 void split_begin_outside(struct split *split)
 {
-	split->stage = SPLIT_OUTSIDE;
+	split->range = SPLIT_OUTSIDE;
 	split->strip.begin = UINT64_MAX;
 }
 
@@ -68,8 +68,8 @@ static void advance(struct split *split, uint64_t to)
 			else if (split->open[layer] < next)
 				next = split->open[layer];
 		}
-		split->state_ns[split->stage][split->on] += next - split->at;
-		if (split->stage != SPLIT_OUTSIDE)
+		split->state_ns[split->range][split->on] += next - split->at;
+		if (split->range != SPLIT_OUTSIDE)
 			strip_add_time(&split->strip, part_of(split->on), split->at, next);
 		split->at = next;
 	}
@@ -82,8 +82,8 @@ static void sweep(struct split *split, size_t count)
 		unsigned layer = span->key & ((1 << SPLIT_LAYER_BITS) - 1);
 
 		advance(split, start_of(span));
-		if (layer == STAGE) {
-			split->stage = (unsigned)span->end;
+		if (layer == RANGE) {
+			split->range = (unsigned)span->end;
 		} else if (span->end > split->open[layer]) {
 			split->open[layer] = span->end;
 			split->on |= 1u << layer;
@@ -119,15 +119,15 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 	split->spans[split->count++] = split_span_of(layer, start, end);
 }
 
-void split_stage(struct split *split, uint64_t at, unsigned stage)
+void split_range(struct split *split, uint64_t at, unsigned range)
 {
 	if (at < split->begin)
 		at = split->begin;
-	if (stage != SPLIT_OUTSIDE && split->strip.begin == UINT64_MAX)
+	if (range != SPLIT_OUTSIDE && split->strip.begin == UINT64_MAX)
 		split->strip.begin = at;
 	if (split->count == split->room)
 		make_room(split);
-	split->spans[split->count++] = split_span_of(STAGE, at, stage);
+	split->spans[split->count++] = split_span_of(RANGE, at, range);
 }
 
 static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
@@ -157,16 +157,16 @@ static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 		sum->call_overhead_ns += ns;
 }
 
-static void add_stage(const struct split *split, unsigned stage, struct split_sum *sum)
+static void add_range(const struct split *split, unsigned range, struct split_sum *sum)
 {
 	for (unsigned state = 0; state < SPLIT_STATES; state++)
-		add_state(sum, state, split->state_ns[stage][state]);
+		add_state(sum, state, split->state_ns[range][state]);
 }
 
-void split_stage_sum(const struct split *split, unsigned stage, struct split_sum *ret)
+void split_range_sum(const struct split *split, unsigned range, struct split_sum *ret)
 {
 	*ret = (struct split_sum){ 0 };
-	add_stage(split, stage, ret);
+	add_range(split, range, ret);
 }
 
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
@@ -182,8 +182,8 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 	sweep(split, inside);
 	advance(split, end);
 	split->count = 0;
-	for (unsigned stage = 0; stage < SPLIT_STAGES; stage++)
-		add_stage(split, stage, &sum);
+	for (unsigned range = 0; range < SPLIT_RANGES; range++)
+		add_range(split, range, &sum);
 	*ret = sum;
 }
 

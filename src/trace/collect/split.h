@@ -39,11 +39,11 @@ enum split_part {
 #define SPLIT_STATES     (1 << SPLIT_LAYERS)
 #define SPLIT_LAYER_BITS 3
 
-/* Stages of the program, from 0 on; stage 0 is outside all ranges. */
-#define SPLIT_STAGES     65
+/* Ranges of the program, from 0 on; range 0 is outside all ranges. */
+#define SPLIT_RANGES     65
 
-/* In place of a stage: the time is in no sum. */
-#define SPLIT_OUTSIDE    SPLIT_STAGES
+/* In place of a range: the time is in no sum. */
+#define SPLIT_OUTSIDE    SPLIT_RANGES
 
 /*
  * One span.  Its layer is in the low SPLIT_LAYER_BITS of `key`, so that sorting by `key` sorts by
@@ -64,9 +64,9 @@ struct split {
 	uint64_t at;                 /* time before this is summed up */
 	uint64_t open[SPLIT_LAYERS]; /* the end of the latest span of each layer */
 	unsigned on;                 /* a bit for each layer whose latest span may not have ended */
-	unsigned stage;              /* the stage at `at` */
+	unsigned range;              /* the range at `at` */
 	/* By the set of layers that were on. */
-	uint64_t state_ns[SPLIT_STAGES + 1][SPLIT_STATES];
+	uint64_t state_ns[SPLIT_RANGES + 1][SPLIT_STATES];
 	struct strip strip; /* the same over time */
 	uint64_t late_ns;   /* clipped: arrived too late */
 	uint64_t begin;
@@ -97,14 +97,14 @@ struct split_sum {
  */
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin);
 
-/* From the begin on, the time is left out, until a stage begins. */
+/* From the begin on, the time is left out, until a range begins. */
 void split_begin_outside(struct split *split);
 
 /* Adds a span.  Empty and backward spans are ignored. */
 void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end);
 
-/* From `at` on, until the next change, the time belongs to `stage`. */
-void split_stage(struct split *split, uint64_t at, unsigned stage);
+/* From `at` on, until the next change, the time belongs to `range`. */
+void split_range(struct split *split, uint64_t at, unsigned range);
 
 /*
  * Sums all spans up to `end`, clips later parts, and empties `split`; called once.  No span may
@@ -118,8 +118,8 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
  */
 void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret);
 
-/* Writes one stage's part of the sums of a finished split. */
-void split_stage_sum(const struct split *split, unsigned stage, struct split_sum *ret);
+/* Writes one range's part of the sums of a finished split. */
+void split_range_sum(const struct split *split, unsigned range, struct split_sum *ret);
 
 /*
  * Writes shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/details.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
@@ -73,11 +73,11 @@ static const char *name_of(const struct report *report, const struct event *even
 	case EVENT_OWN:
 		snprintf(ret, room, "%s", owns[event->name % EVENT_OWNS]);
 		break;
-	case EVENT_STAGE: {
-		struct stage stage;
+	case EVENT_RANGE: {
+		struct nvtx_range range;
 
-		stages_read(event->name, &stage);
-		snprintf(ret, room, "%s", stage.name);
+		nvtx_ranges_read(event->name, &range);
+		snprintf(ret, room, "%s", range.name);
 		break;
 	}
 	case EVENT_SAMPLE:
@@ -120,7 +120,7 @@ static size_t count_events(const struct report *report)
 /* Returns the name of an event, unless an event before it has the same name. */
 static const void *name_at(const struct report *report, size_t index)
 {
-	static char room[STAGES_NAME_MOST];
+	static char room[NVTX_RANGES_NAME_MOST];
 	size_t key = key_of(&all.event[index]);
 
 	if (position[key] != 0)
@@ -138,7 +138,7 @@ static size_t count_tracks(const struct report *report)
 static const void *track_at(const struct report *report, size_t index)
 {
 	static const char *const kinds[] = {
-		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_STAGES] = "stages",
+		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_RANGES] = "ranges",
 		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
 	static struct profile_track row;

@@ -94,8 +94,8 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.captured_copies = report->calls.captured,
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
-	if (known && report->stages != NULL)
-		ret->activity.bin_ns = report->stages->strip.width;
+	if (known && report->ranges != NULL)
+		ret->activity.bin_ns = report->ranges->strip.width;
 	ret->overhead = (struct profile_overhead){
 		.start_ns = report->start_ns,
 		.callbacks_ns = collected->buffers.callback_ns,

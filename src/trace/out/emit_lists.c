@@ -10,7 +10,7 @@
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/out/emit_places.h"
 #include "trace/out/report.h"
 #include "trace/places/sites.h"
@@ -294,43 +294,43 @@ static const void *repeat_at(const struct report *report, size_t index)
 	return &row;
 }
 
-static size_t count_stages(const struct report *report)
+static size_t count_ranges(const struct report *report)
 {
 	uint64_t lost;
 
-	return report->stages != NULL ? stages_count(&lost) : 0;
+	return report->ranges != NULL ? nvtx_ranges_count(&lost) : 0;
 }
 
-static const void *stage_at(const struct report *report, size_t index)
+static const void *range_at(const struct report *report, size_t index)
 {
-	static struct profile_stage row;
-	static struct stage stage;
+	static struct profile_range row;
+	static struct nvtx_range range;
 	struct split_sum sum;
 
-	stages_read(index + 1, &stage);
-	split_stage_sum(report->stages, (unsigned)index + 1, &sum);
-	row = (struct profile_stage){
-		.name = stage.name,
-		.domain = stage.domain,
-		.entered = stage.entered,
+	nvtx_ranges_read(index + 1, &range);
+	split_range_sum(report->ranges, (unsigned)index + 1, &sum);
+	row = (struct profile_range){
+		.name = range.name,
+		.domain = range.domain,
+		.entered = range.entered,
 		.wall_ns = sum.wall_ns,
 		.split = report_split(report, &sum),
-		.h2d = stage.flow[TRACE_H2D],
-		.d2h = stage.flow[TRACE_D2H],
-		.launches = stage.launches,
+		.h2d = range.flow[TRACE_H2D],
+		.d2h = range.flow[TRACE_D2H],
+		.launches = range.launches,
 	};
-	return stage.entered > 0 ? &row : NULL;
+	return range.entered > 0 ? &row : NULL;
 }
 
 static size_t count_bins(const struct report *report)
 {
-	return report->stages->strip.bins;
+	return report->ranges->strip.bins;
 }
 
 static const void *bin_at(const struct report *report, size_t index)
 {
 	static struct profile_bin row;
-	const struct strip_bin *bin = &report->stages->strip.bin[index];
+	const struct strip_bin *bin = &report->ranges->strip.bin[index];
 
 	_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
 		       "a column each");
@@ -359,7 +359,7 @@ const struct json_list emit_lists[] = {
 	JSON_LIST(profile, gaps, count_gaps, gap_at),
 	JSON_LIST(profile, launches, count_launches, launch_at),
 	JSON_LIST(profile_repeats, sites, count_repeats, repeat_at),
-	JSON_LIST(profile, stages, count_stages, stage_at),
+	JSON_LIST(profile, ranges, count_ranges, range_at),
 	JSON_LIST(profile, warnings, count_warnings, warning_at),
 	{ 0 },
 };

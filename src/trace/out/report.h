@@ -31,7 +31,7 @@ struct report {
 	const char *why_not;       /* "" where CUPTI was used */
 	struct collect_result collected;
 	struct split_sum split;
-	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
+	const struct split *ranges; /* for split_range_sum(); NULL: unknown */
 	struct hostcalls calls;
 	bool events;       /* true if the timeline was collected */
 	bool repeats;      /* true if copies were hashed */

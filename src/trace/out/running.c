@@ -60,7 +60,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns)
 	process_mark_end(&report.process);
 	hostcalls_read(&report.calls);
 	split_look(&so_far->device->split, until_ns, looked, &report.split);
-	report.stages = looked;
+	report.ranges = looked;
 	validity_check(&report);
 	output_json(&report, OUTPUT_RUNNING);
 }

@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
@@ -251,14 +251,14 @@ static void tell_of_range(struct report *report)
 		     range, (unsigned long long)count, count > 1 ? "times" : "time");
 }
 
-static void tell_of_stages(struct report *report)
+static void tell_of_ranges(struct report *report)
 {
 	uint64_t changes_lost;
 
-	stages_count(&changes_lost);
-	tell(report, "stages: ", changes_lost, "changes are missing, so times of stages are wrong");
+	nvtx_ranges_count(&changes_lost);
+	tell(report, "ranges: ", changes_lost, "changes are missing, so times of ranges are wrong");
 	tell(report, "", hp_count_read(ranges_dropped),
-	     "NVTX ranges are in no stage: too many were open at once");
+	     "NVTX ranges are in no sum: too many were open at once");
 }
 
 /* Adds notes on tables that were full. */
@@ -305,7 +305,7 @@ static void check_device(struct report *report)
 		     "CUPTI's clock does not match the host's: no split of the wall time");
 	tell(report, "", report->calls.spans_lost,
 	     "host calls are counted but missing from the split");
-	tell_of_stages(report);
+	tell_of_ranges(report);
 	if (interpreter_is_unreadable())
 		note(report, NOTE_WARNS,
 		     "no Python lines: they need CPython 3.11 to 3.14, and this is another version");
@@ -320,7 +320,7 @@ void validity_check(struct report *report)
 	if (report->no_device) {
 		report->device = report->aligned = true;
 		tell_of_range(report);
-		tell_of_stages(report);
+		tell_of_ranges(report);
 		return;
 	}
 	check_device(report);

@@ -14,8 +14,8 @@
 #define _GNU_SOURCE
 #include "trace/python/interpreter.h"
 #include "base/hash.h"
-#include "base/kernel.h"
 #include "trace/thread_memory.h"
+#include "trace/readable.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,12 +62,12 @@ static struct thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_B
 static bool check_page(uintptr_t number)
 {
 	if (checked.page == NULL && (checked.page = thread_memory_take(&pages)) == NULL)
-		return hp_is_readable(number << PAGE_BITS);
+		return is_readable(number << PAGE_BITS);
 	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
 		return true;
-	if (!hp_is_readable(number << PAGE_BITS))
+	if (!is_readable(number << PAGE_BITS))
 		return false;
 	set[1] = set[0];
 	set[0] = number;

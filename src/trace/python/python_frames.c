@@ -3,7 +3,7 @@
  */
 #include "trace/python/python_frames.h"
 #include "base/hash.h"
-#include "base/units.h"
+#include "trace/utf8.h"
 
 #include <string.h>
 
@@ -167,7 +167,7 @@ static bool read_letters(const struct python *python, uintptr_t data, size_t wid
 		if (!python->read(data + i * width, &letter, width))
 			return false;
 		/* Python's texts may contain NUL; U+FFFD takes its place. */
-		used += units_utf8(letter != 0 ? letter : 0xfffd, ret + used);
+		used += utf8_put(letter != 0 ? letter : 0xfffd, ret + used);
 	}
 	ret[used] = '\0';
 	if (used == 0)

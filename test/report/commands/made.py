@@ -104,7 +104,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
         "effect": {"promoted_copies": 0, "promoted_bytes": 0, "staged_copies": 0,
                    "staged_bytes": 0, "deferred_copies": 0, "waits_removed": 0, "pins": 0,
                    "unpins": 0, "saved_ns": 0, "spent_ns": 0},
-        "stages": [], "events": None,
+        "ranges": [], "events": None,
         "clock": {"offset_ns": 1700000000123456789, "gap_ns": 80},
         "records": {"read": count + 100, "dropped": 0, "buffers": 1, "buffers_discarded": 0,
                     "incomplete": 0, "untimed": 0, "outside_run": 0, "unknown_kinds": 0,
@@ -247,7 +247,7 @@ def third():
         [kernel(STEP, 100, 900 * MILLI), kernel(NORM, 100, 1100 * MILLI)],
         promotion={"promoted_bytes": 3 * GB, "program_pinned_bytes": 0,
                    "cupti_pinned_bytes": 3 * GB},
-        stages=[{"name": "set up", "domain": None, "entered": 1, "wall_ns": 600 * MILLI,
+        ranges=[{"name": "set up", "domain": None, "entered": 1, "wall_ns": 600 * MILLI,
                  "split": states(600 * MILLI),
                  "h2d": total(0, 0, 0), "d2h": total(0, 0, 0), "launches": 0},
                 {"name": "step", "domain": "solver", "entered": 100, "wall_ns": 2300 * MILLI,
@@ -272,7 +272,7 @@ def without_device():
     """Another tool used CUPTI: nothing is known of the device."""
     made = third()
     made.update(split=None, kernels=None, kernel_runs=None, memsets=None, devices=None, clock=None,
-                records=None, sites=None, buffers=None, stages=[],
+                records=None, sites=None, buffers=None, ranges=[],
                 backend={"kind": "interpose", "why": "HOTPIN_CUPTI is off"},
                 transfers=[part for part in made["transfers"] if part["view"] == "hotpin"],
                 warnings=["no device times: HOTPIN_CUPTI is off"])
@@ -337,7 +337,7 @@ def looped(steps):
                         "d2h pageable", "first half", "cuInit", "pin"],
                  [{**track, "kind": "stream", "device": 0, "context": 1, "stream": 7},
                   {**track, "kind": "thread", "tid": 4711, "name": "main"},
-                  {**track, "kind": "stages"}, {**track, "kind": "hotpin"}], first()["sites"])
+                  {**track, "kind": "ranges"}, {**track, "kind": "hotpin"}], first()["sites"])
     one.update(wall_ns=steps * MILLI, what_if=[],
                split=states(300 * MICRO * steps - 100 * MICRO, 450 * MICRO * steps,
                             200 * MICRO * steps, 0, 50 * MICRO * steps, 100 * MICRO))
@@ -374,7 +374,7 @@ def hostile(text=HOSTILE):
     made["counters"][text] = 1
     made["calls"] = [call(text, "other", 5, 10, 2)]
     made["what_if"][0].update(assumes=text)
-    made["stages"] = [{"name": text, "domain": text, "entered": 1, "wall_ns": 5,
+    made["ranges"] = [{"name": text, "domain": text, "entered": 1, "wall_ns": 5,
                        "split": None, "h2d": total(0, 0, 0), "d2h": total(0, 0, 0),
                        "launches": 0}]
     made["events"] = {"dropped": 0, "shortest_ns": 0, "names": [text],
@@ -407,7 +407,7 @@ def full():
     made["repeats"] = {"hashed_copies": 3, "hashed_bytes": 9, "hash_ns": 5, "duplicates": total(2, 3, 4),
                        "ping_pong": total(1, 2, 3), "sites": [{"kind": "duplicate", "site": 0, "buffer": 0,
                                                                "count": 2, "bytes": 3, "host_ns": 4}]}
-    made["stages"], made["warnings"] = other["stages"], ["x"]
+    made["ranges"], made["warnings"] = other["ranges"], ["x"]
     made["events"] = {**timeline["events"], "trackless": 0, "places": [frame(0, 16), frame(0, 17, caller=0)],
                       "routes": ["DIRECT"],
                       "shapes": [{"grid": [1, 2, 3], "block": [1, 2, 3], "registers": 3,

@@ -363,7 +363,7 @@ def ends():
     tap.run("html", "-o", "failed.html", "failed.json")
     with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:
         page = file.read()
-    check("the page tells a failure", ">The program exited with 1.<" in page and
+    check("the page tells a failure", ">the program exited with 1<" in page and
           "The program failed; fix it first." in page and "First: " not in page,
           page[:2000])
 

@@ -62,7 +62,7 @@ def columns():
     exact("buffers", first, first["buffers"], (
         "largest_bytes", "h2d_count", "h2d_bytes", "h2d_host_ns", "d2h_count", "d2h_bytes",
         "d2h_host_ns", "promoted_bytes", "pins", "pin_ns", "saved_ns", "could_save_ns"))
-    exact("ranges", third, third["stages"], (
+    exact("ranges", third, third["ranges"], (
         "entered", "wall_ns", "host_ns", "startup_ns", "calls_ns", "transfer_ns", "kernel_ns",
         "overlap_ns", "h2d_bytes", "d2h_bytes", "launches"))
     exact("calls", first, first["calls"], ("count", "total_ns", "longest_ns"))

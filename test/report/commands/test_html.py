@@ -119,7 +119,7 @@ def pages():
     stages()
     page = page_of("without device times", {**made.without_device(),
                                             "split_why": "no device times: HOTPIN_CUPTI is off"})
-    check("without device times nothing is made up", "No device times: HOTPIN_CUPTI is off." in
+    check("without device times nothing is made up", "The wall time is not split: no device times: HOTPIN_CUPTI is off" in
           text_of(page) and '<rect class="kernels"' not in page and "legend" not in bare(page))
     text = text_of(page_of("a split that is denied", made.lossy()))
     check("no split after a loss, and why", made.LOSS in text and "Host code 5.80" not in text and

@@ -155,17 +155,6 @@ def chains():
         check(f"chain {at}: {stored[:40]}", seen == stored, seen)
 
 
-def bounded():
-    """Names cannot make a file as large as they like."""
-    run = profile()
-    run["modules"][0]["path"] = "/nowhere/heat"
-    run["sites"] = [site("h2d", 1, 1, 1, made.frame(0, offset + 1)) for offset in range(300)]
-    run["names"] = [{"module": 0, "offset": offset, "function": "x" * 60_000, "file": None, "line": None}
-                    for offset in range(300)]
-    says("names that take too much room are left out", 0, r"280 names of \d+ places(.*\n)+? +20 names left out", "resolve", write("large.json", run))
-    check("the others stay", len(json.loads(read("large.json"))["names"]) == 280)
-
-
 def files():
     """The file keeps its mode; a link stays a link; what is no file is refused."""
     write("run.json", everywhere())
@@ -270,7 +259,6 @@ def main():
     elsewhere()
     two_machines()
     chains()
-    bounded()
     files()
     malformed()
     inlined()

@@ -398,7 +398,7 @@ def memory():
             most, _, status, said = limited(("report", write("empty.json", inside)))
             check(f"{name} as {part or 'a file'}", status in (0, 1) and most - least < 40 * len(inside) + (24 << 20), most,
                   len(inside), said)
-    for entry in ("transfers", "modules", "gaps", "stages", "calls", "launches", "what_if", "python_samples"):
+    for entry in ("transfers", "modules", "gaps", "ranges", "calls", "launches", "what_if", "python_samples"):
         done = tap.run("report", write("long.json", {**made.first(), entry: [None] * 5000}))
         check(f"{entry} are few", done.returncode == 1 and f"{entry} has more than 4096 entries" in done.stderr, done.stderr)
     done = tap.run("report", write("long.json", {**made.first(), "counters": {f"c{i}": i for i in range(5000)}}))

@@ -20,13 +20,13 @@ STREAM = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None,
 OTHER = {**STREAM, "device": 1, "stream": 13}
 THREAD = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
           "name": "heat"}
-STAGES = {**THREAD, "kind": "stages", "tid": None, "name": None}
+RANGES = {**THREAD, "kind": "ranges", "tid": None, "name": None}
 NAMES = ["h2d pinned", "d2h pageable", made.STEP, "wait", "step", "copy h2d async",
          "copy h2d pageable deferred", "copy d2d device", "d2d device"]
 
 
 def trace_of(name, rows, names=None, tracks=None, sites=None):
-    write("events.json", made.events(rows, names or NAMES, tracks or [STREAM, THREAD, STAGES],
+    write("events.json", made.events(rows, names or NAMES, tracks or [STREAM, THREAD, RANGES],
                                      sites))
     done = tap.run("trace", "events.json")
     trace, found = load(done.stdout), list(faults(done.stdout))
@@ -60,7 +60,7 @@ def plain():
           kernel["name"] == "heat_step(float const*, float*, int)" and kernel["pid"] != 4711)
     names = {event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"
              and "name" in event["args"]}
-    check("tracks have names", {"heat: 3: all kernels", "device 0, Example GPU", "heat", "stages",
+    check("tracks have names", {"heat: 3: all kernels", "device 0, Example GPU", "heat", "ranges",
                                 "stream 7 of context 1"} == names, names)
     curve = curve_of(trace, "HtoD GB/s", copy["pid"])
     ends = [(event["ph"], event["ts"], event["pid"], event["tid"])
@@ -85,7 +85,7 @@ def plain():
 def details():
     """Shapes, routes, buffers, driver calls, and a track of its own for hotpin's work."""
     names = NAMES + ["cuLaunchKernel", "cuMemsetD8_v2", "memset", "cuMemAlloc_v2", "pin", "unpin"]
-    own = {**STAGES, "kind": "hotpin"}
+    own = {**RANGES, "kind": "hotpin"}
     rows = [[API, 1, 10, 5, 12, None, None, None, None],
             [CALL, 1, 20, 50, 0, 64, None, 0, 2], [COPY, 0, 30, 10, 0, 64, None, None, None],
             [API, 1, 100, 10, 9, None, None, None, None], [API, 1, 120, 10, 9, None, None, None, None],
@@ -93,7 +93,7 @@ def details():
             [API, 1, 150, 10, 10, None, None, None, None], [MEMSET, 0, 155, 10, 11, 32, None, None, None],
             [OWN, 3, 22, 8, 13, 4096, None, None, None], [OWN, 3, 25, 10, 13, 1000, None, None, None],
             [OWN, 3, 180, 10, 14, 4096, None, None, None]]
-    profile = made.events(rows, names, [STREAM, THREAD, STAGES, own])
+    profile = made.events(rows, names, [STREAM, THREAD, RANGES, own])
     profile["buffers"] = made.first()["buffers"]
     profile["events"].update(routes=["unknown", "pass", "direct"], shapes=[{
         "grid": [128, 2, 1], "block": [256, 1, 1], "registers": 40, "static_shared_bytes": 0,

@@ -62,7 +62,4 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count);
 /* Writes the ranks of a stage: each state by rank, and the spread of the ranks. */
 void html_ranks(FILE *to, const struct compare_stage *stage);
 
-/* Returns the rank with the longest wall time. */
-const struct profile *html_slowest(const struct compare_stage *stage);
-
 #endif

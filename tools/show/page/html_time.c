@@ -3,6 +3,7 @@
  */
 #include "show/page/html.h"
 #include "show/page/page.h"
+#include "analyze/run_notes.h"
 #include "profile/texts.h"
 
 #include <string.h>
@@ -66,54 +67,16 @@ void html_headline(FILE *to, const struct profile *profile, const struct advice_
 	fputs("</p>\n", to);
 }
 
-/* Host time of copying calls, regardless of the device's state at that time. */
-static void say_copy_calls(FILE *to, const struct profile *profile)
+static void sentence(void *to, const char *text)
 {
-	if (profile->host.copy_calls_ns <= 0)
-		return;
-	fprintf(to, "<p>Copy calls take %s of host time (%s)",
-		text_time(profile->host.copy_calls_ns),
-		text_share(profile->host.copy_calls_ns, profile->wall_ns));
-	if (profile->host.copying_ns >= 0) {
-		fprintf(to, ": copying %s", text_time(profile->host.copying_ns));
-		if (profile->host.staging_ns > 0)
-			fprintf(to, " (staging about %s)", text_time(profile->host.staging_ns));
-	}
-	if (profile->host.waiting_for_kernels_ns > 0)
-		fprintf(to, ", waiting for kernels %s",
-			text_time(profile->host.waiting_for_kernels_ns));
-	if (profile->host.overhead_ns > 0)
-		fprintf(to, ", overhead %s", text_time(profile->host.overhead_ns));
-	fputs(".</p>\n", to);
-	if (profile->host.waits > 0)
-		fprintf(to, "<p>%s %s.</p>\n",
-			text_several(profile->host.waits, "call that waits takes",
-				     "calls that wait take"),
-			text_time(profile->host.waits_ns));
-}
-
-static void say_no_device_times(FILE *to, const struct profile *profile)
-{
-	const char *why = profile->split_why != NULL ? profile->split_why : profile->backend.why;
-	bool device = strcmp(profile_view(profile), "cupti") == 0;
-	static const char same[] = "no device times: ";
-
-	if (why != NULL && !device && strncmp(why, same, strlen(same)) == 0)
-		why += strlen(same);
-	fprintf(to, "<p class=\"note\">%s",
-		device ? "The wall time is not split" : "No device times");
-	if (why != NULL) {
-		fputs(": ", to);
-		page_text(to, text_name(why, 200));
-	}
-	fprintf(to, ".%s</p>\n", device ? "" : " All times are host times.");
+	page_element(to, "p", text);
 }
 
 void html_time(FILE *to, const struct profile *profile)
 {
 	if (!profile_has_split(profile)) {
-		say_no_device_times(to, profile);
-		say_copy_calls(to, profile);
+		page_element(to, "p class=\"note\"", text_no_split(profile));
+		run_blocked(profile, sentence, to);
 		return;
 	}
 	page_split_bar(to, &profile->split, 1, 1);
@@ -123,5 +86,5 @@ void html_time(FILE *to, const struct profile *profile)
 		page_element(to, "p", "The program used no device.");
 		return;
 	}
-	say_copy_calls(to, profile);
+	run_blocked(profile, sentence, to);
 }

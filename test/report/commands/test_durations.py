@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tables of each kernel, copy and track of a timeline.  test_each.py HOTPIN"""
+"""Tests tables of each kernel, copy and track of a timeline.  test_durations.py HOTPIN"""
 import csv
 import io
 import re

@@ -1,7 +1,7 @@
 /*
- * stages.c - a list of open ranges, and each change of stage for the split.
+ * nvtx_ranges.c - a list of open ranges, and each change of range for the split.
  */
-#include "trace/calls/stages.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "base/arena.h"
 #include "base/counters.h"
 #include "base/lock.h"
@@ -15,21 +15,21 @@
 #define OPEN_MOST    256
 #define CHANGES_MOST 65536u /* between two turns of the reading thread: 1 MiB */
 
-_Static_assert(STAGES_MOST < 128, "emit_events.c has room for so many names");
+_Static_assert(NVTX_RANGES_MOST < 128, "emit_events.c has room for so many names");
 
 struct change {
 	uint64_t at_ns;
-	unsigned stage;
+	unsigned range;
 };
 
 /* Under the lock trace. */
 static struct open {
 	uint64_t ticket, began_ns;
-	unsigned stage;
+	unsigned number;
 } open_ranges[OPEN_MOST]; /* in the order of their begin */
 static size_t open_count;
 static uint64_t tickets, lost;
-static struct stage *stages; /* STAGES_MOST + 1 */
+static struct nvtx_range *ranges; /* NVTX_RANGES_MOST + 1 */
 static size_t count;
 static struct change *changes;
 static unsigned changed;
@@ -37,95 +37,95 @@ static bool capturing; /* in the capture range, if that is not the whole run */
 
 static _Atomic unsigned current;
 
-static bool is(const struct stage *stage, const char *domain, const char *name)
+static bool is(const struct nvtx_range *range, const char *domain, const char *name)
 {
-	return strncmp(stage->name, name, STAGES_NAME_MOST - 1) == 0 &&
-	       strncmp(stage->domain, domain, STAGES_NAME_MOST - 1) == 0;
+	return strncmp(range->name, name, NVTX_RANGES_NAME_MOST - 1) == 0 &&
+	       strncmp(range->domain, domain, NVTX_RANGES_NAME_MOST - 1) == 0;
 }
 
 static bool has_memory(void)
 {
-	if (stages == NULL) {
-		stages = hp_arena_alloc((STAGES_MOST + 1) * sizeof(*stages));
+	if (ranges == NULL) {
+		ranges = hp_arena_alloc((NVTX_RANGES_MOST + 1) * sizeof(*ranges));
 		changes = hp_arena_alloc(CHANGES_MOST * sizeof(*changes));
 	}
-	return stages != NULL && changes != NULL;
+	return ranges != NULL && changes != NULL;
 }
 
-/* With the lock held.  Returns the number of a stage; 0: there is no memory. */
+/* With the lock held.  Returns the number of a range; 0: there is no memory. */
 static unsigned find_or_add(const char *domain, const char *name)
 {
 	if (!has_memory())
 		return 0;
 	for (size_t i = 1; i <= count; i++)
-		if (is(&stages[i], domain, name))
+		if (is(&ranges[i], domain, name))
 			return (unsigned)i;
-	if (count == STAGES_MOST)
-		return STAGES_MOST;
-	if (++count == STAGES_MOST) {
+	if (count == NVTX_RANGES_MOST)
+		return NVTX_RANGES_MOST;
+	if (++count == NVTX_RANGES_MOST) {
 		domain = "";
 		name = "(others)";
 	}
-	snprintf(stages[count].name, STAGES_NAME_MOST, "%s", name);
-	snprintf(stages[count].domain, STAGES_NAME_MOST, "%s", domain);
+	snprintf(ranges[count].name, NVTX_RANGES_NAME_MOST, "%s", name);
+	snprintf(ranges[count].domain, NVTX_RANGES_NAME_MOST, "%s", domain);
 	return (unsigned)count;
 }
 
-/* With the lock held.  Changes the current stage to that of the latest open range. */
+/* With the lock held.  Changes the current range to that of the latest open range. */
 static void change(uint64_t now_ns)
 {
-	unsigned stage = open_count > 0 ? open_ranges[open_count - 1].stage : 0;
+	unsigned range = open_count > 0 ? open_ranges[open_count - 1].number : 0;
 
-	atomic_store_explicit(&current, stage, memory_order_relaxed);
+	atomic_store_explicit(&current, range, memory_order_relaxed);
 	if (!capturing && !capture_range_is_all())
-		stage = SPLIT_OUTSIDE;
+		range = SPLIT_OUTSIDE;
 	if (changed < CHANGES_MOST)
-		changes[changed++] = (struct change){ now_ns, stage };
+		changes[changed++] = (struct change){ now_ns, range };
 	else
 		lost++;
 }
 
-uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns)
+uint64_t nvtx_ranges_begin(const char *domain, const char *name, uint64_t now_ns)
 {
-	unsigned stage = 0;
+	unsigned range = 0;
 
 	hp_lock(HP_LOCK_trace);
 	uint64_t ticket = ++tickets;
 	if (open_count < OPEN_MOST)
-		stage = find_or_add(domain, name);
+		range = find_or_add(domain, name);
 	else
 		hp_count(ranges_dropped);
-	if (stage != 0) {
-		open_ranges[open_count++] = (struct open){ ticket, now_ns, stage };
-		stages[stage].entered += capturing || capture_range_is_all();
+	if (range != 0) {
+		open_ranges[open_count++] = (struct open){ ticket, now_ns, range };
+		ranges[range].entered += capturing || capture_range_is_all();
 		change(now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
 	return ticket;
 }
 
-void stages_capture(bool begins, uint64_t now_ns)
+void nvtx_ranges_capture(bool begins, uint64_t now_ns)
 {
 	if (!has_memory())
 		return;
 	capturing = begins;
 	if (begins && open_count > 0)
-		stages[open_ranges[open_count - 1].stage].entered++;
+		ranges[open_ranges[open_count - 1].number].entered++;
 	change(now_ns);
 }
 
 static void note_event(const struct open *range, uint64_t now_ns)
 {
-	events_add(&(struct event){ .kind = EVENT_STAGE,
-				    .track = (uint16_t)events_stages(),
+	events_add(&(struct event){ .kind = EVENT_RANGE,
+				    .track = (uint16_t)events_ranges(),
 				    .start_ns = range->began_ns,
 				    .duration_ns = now_ns - range->began_ns,
-				    .name = range->stage,
+				    .name = range->number,
 				    .bytes = UINT64_MAX,
 				    .site = UINT32_MAX });
 }
 
-void stages_end(uint64_t ticket, uint64_t now_ns)
+void nvtx_ranges_end(uint64_t ticket, uint64_t now_ns)
 {
 	struct open range = { 0 };
 
@@ -141,37 +141,37 @@ void stages_end(uint64_t ticket, uint64_t now_ns)
 		change(now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
-	if (range.stage != 0 && events_wanted() && capture_range_is_open(now_ns))
+	if (range.number != 0 && events_wanted() && capture_range_is_open(now_ns))
 		note_event(&range, now_ns);
 }
 
-void stages_copied(const struct trace_copy *copy)
+void nvtx_ranges_copied(const struct trace_copy *copy)
 {
 	if (atomic_load_explicit(&current, memory_order_relaxed) == 0 ||
 	    copy->direction > TRACE_D2H)
 		return;
-	trace_flow_add(&stages[current].flow[copy->direction], copy);
+	trace_flow_add(&ranges[current].flow[copy->direction], copy);
 }
 
-void stages_launched(void)
+void nvtx_ranges_launched(void)
 {
 	if (atomic_load_explicit(&current, memory_order_relaxed) == 0)
 		return;
 	hp_lock(HP_LOCK_trace);
-	stages[current].launches++;
+	ranges[current].launches++;
 	hp_unlock(HP_LOCK_trace);
 }
 
-void stages_drain(struct split *split)
+void nvtx_ranges_drain(struct split *split)
 {
 	hp_lock(HP_LOCK_trace);
 	for (unsigned i = 0; i < changed; i++)
-		split_stage(split, changes[i].at_ns, changes[i].stage);
+		split_range(split, changes[i].at_ns, changes[i].range);
 	changed = 0;
 	hp_unlock(HP_LOCK_trace);
 }
 
-size_t stages_count(uint64_t *ret_lost)
+size_t nvtx_ranges_count(uint64_t *ret_lost)
 {
 	hp_lock(HP_LOCK_trace);
 	size_t known = count;
@@ -180,9 +180,9 @@ size_t stages_count(uint64_t *ret_lost)
 	return known;
 }
 
-void stages_read(size_t stage, struct stage *ret)
+void nvtx_ranges_read(size_t range, struct nvtx_range *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = stages[stage];
+	*ret = ranges[range];
 	hp_unlock(HP_LOCK_trace);
 }
