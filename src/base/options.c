@@ -77,15 +77,6 @@ static void load_one(const char *entry)
 	warn_unknown(entry);
 }
 
-/* Without a profile the signal has its default action, which ends the program. */
-static void warn_without_profile(void)
-{
-	if (options.enable && options.dump != 0 && options.profile == HP_PROFILE_OFF &&
-	    options.out[0] == '\0')
-		hp_warn("HOTPIN_DUMP has no effect without a profile, and its signal is not "
-			"caught; also set HOTPIN_OUT or HOTPIN_PROFILE");
-}
-
 void hp_options_load(char *const *env)
 {
 	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
@@ -97,7 +88,6 @@ void hp_options_load(char *const *env)
 		if (strncmp(*env, "HOTPIN=", 7) == 0 || strncmp(*env, "HOTPIN_", 7) == 0)
 			load_one(*env);
 	}
-	warn_without_profile();
 }
 
 void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg)

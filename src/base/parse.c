@@ -127,49 +127,6 @@ int hp_parse_text(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
-/* Signals that hotpin may take: by default they end the process or do nothing. */
-static const struct {
-	const char *name;
-	int number;
-} signals[] = {
-	{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "HUP", SIGHUP },
-	{ "QUIT", SIGQUIT }, { "PROF", SIGPROF }, { "URG", SIGURG },
-};
-
-static int parse_signal(const char *text, hp_dump_t *ret)
-{
-	if (strncmp(text, "SIG", 3) == 0)
-		text += 3;
-	for (size_t i = 0; i < HP_LEN(signals); i++) {
-		if (strcmp(text, signals[i].name) == 0) {
-			*ret = (hp_dump_t)signals[i].number;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-int hp_parse_dump(const char *text, const char *accepts, void *ret)
-{
-	static const char signal[] = "signal:", timer[] = "timer:";
-	const char *end;
-	uint64_t seconds;
-
-	(void)accepts;
-	if (strncmp(text, signal, strlen(signal)) == 0)
-		return parse_signal(text + strlen(signal), ret);
-	if (strcmp(text, "exit") == 0) {
-		*(hp_dump_t *)ret = 0;
-		return 0;
-	}
-	if (strncmp(text, timer, strlen(timer)) != 0 ||
-	    !hp_parse_digits(text + strlen(timer), &seconds, &end) || *end != '\0' ||
-	    seconds == 0 || seconds > 1000000)
-		return -EINVAL;
-	*(hp_dump_t *)ret = HP_DUMP_TIMER + seconds;
-	return 0;
-}
-
 int hp_parse_capture(const char *text, const char *accepts, void *ret)
 {
 	size_t prefix = strlen(HP_CAPTURE_NVTX);

@@ -25,13 +25,6 @@ typedef uint64_t hp_size_t;
 typedef uint64_t hp_count_t;
 typedef char hp_text_t[HP_TEXT_MAX];
 
-/*
- * When a profile is written, besides at exit: 0: never; a signal's number; HP_DUMP_TIMER plus the
- * interval in seconds.
- */
-typedef uint64_t hp_dump_t;
-#define HP_DUMP_TIMER ((uint64_t)1 << 32)
-
 /* The part of the run that is profiled: "" for all, or one of the others, the last with a name. */
 typedef char hp_capture_t[HP_TEXT_MAX];
 #define HP_CAPTURE_ALL      "all"
@@ -51,7 +44,6 @@ int hp_parse_word(const char *text, const char *accepts, void *ret);
 int hp_parse_size(const char *text, const char *accepts, void *ret);
 int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
-int hp_parse_dump(const char *text, const char *accepts, void *ret);
 int hp_parse_capture(const char *text, const char *accepts, void *ret);
 
 /* The values of the % marks in a file name. */

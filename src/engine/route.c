@@ -61,7 +61,7 @@ static bool begin_staged(struct copy *copy)
 	staging_wait_for_writers(request);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
 	copy->done = staging_run(request);
-	trace_staged(ticket, copy->done, false);
+	trace_staged(ticket, copy->done);
 	return copy->done == request->bytes;
 }
 

@@ -110,7 +110,7 @@ void route_bounce_release(struct copy *copy, bool sent)
 {
 	if (copy->ring.memory != NULL) {
 		copy->ring_bytes = sent ? copy->ring_bytes : 0;
-		trace_staged(copy->ticket, copy->ring_bytes, sent);
+		trace_staged(copy->ticket, copy->ring_bytes);
 		staging_ring_end(&copy->ring, sent);
 	}
 	unmap(copy);

@@ -4,6 +4,8 @@
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
 
+#include "base/profile_fields.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,10 +57,11 @@ static inline bool trace_copy_touched_host(const struct trace_copy *copy)
 }
 
 /*
- * The caller of the driver for a copy: the low half of pthread_self(), and the time, on our clock.
+ * A call of the driver: the low half of pthread_self(); the time, on our clock; the place of a
+ * launch, by its number in launches.h.
  */
 struct correlation_caller {
-	uint32_t thread;
+	uint32_t thread, place;
 	uint64_t at_ns;
 };
 
@@ -71,12 +74,7 @@ static inline uint32_t trace_thread(void)
 /* Route numbers are below this. */
 #define TRACE_ROUTES 7
 
-/* A sum of copies; the time is that of their calls. */
-struct trace_flow {
-	uint64_t count, bytes, host_ns;
-};
-
-static inline void trace_flow_add(struct trace_flow *flow, const struct trace_copy *copy)
+static inline void trace_flow_add(struct profile_sum *flow, const struct trace_copy *copy)
 {
 	flow->count++;
 	flow->bytes += copy->bytes;

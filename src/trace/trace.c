@@ -21,10 +21,9 @@
 #include "trace/calls/repeats.h"
 #include "trace/calls/round_trips.h"
 #include "trace/calls/nvtx_ranges.h"
-#include "trace/collect/deferred.h"
 #include "trace/collect/events.h"
-#include "trace/collect/staged.h"
-#include "trace/out/dump.h"
+#include "trace/collect/rewritten.h"
+#include "trace/out/running.h"
 #include "trace/out/output.h"
 #include "trace/out/validity.h"
 #include "trace/out/writer.h"
@@ -94,8 +93,8 @@ void trace_start(const struct trace_facts *facts)
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
 	int error = -ENOMEM;
-	if (dump_start(&report) == 0 && deferred_start() == 0 && staged_start() == 0)
-		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
+	if (running_start(&report) == 0 && rewritten_start() == 0)
+		error = collect_start(&cupti, facts->driver_version, report.began_ns, running_look,
 				      why_not, sizeof(why_not));
 	if (error < 0)
 		hp_debug("cannot start the profile: error %d", -error);
@@ -120,7 +119,7 @@ void trace_start(const struct trace_facts *facts)
 	errno = saved;
 	atomic_store(&active, error == 0);
 	if (error == 0)
-		dump_allow();
+		running_allow();
 }
 
 bool trace_active(void)
@@ -213,7 +212,7 @@ void trace_copied(const struct trace_copy *copy)
 		memory = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
 	if (copy->deferred)
-		deferred_note(copy);
+		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		hostcalls_crowd();
@@ -244,7 +243,7 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
 }
 
-/* A child of fork() has its parent's ranges, but does not report any. */
+/* A child of fork() has its parent's stages, but does not report any. */
 uint64_t trace_range_begins(const char *domain, const char *name)
 {
 	return nvtx_ranges_begin(domain, name, hp_now_ns());
@@ -279,13 +278,13 @@ void trace_profiler(bool starts)
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
 {
-	return trace_active() ? staged_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
+	return trace_active() ? rewritten_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
-void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)
+void trace_staged(uint64_t ticket, uint64_t moved)
 {
 	if (ticket != UINT64_MAX)
-		staged_end(ticket, moved, in_flight ? UINT64_MAX : hp_now_ns());
+		rewritten_end(ticket, moved, hp_now_ns());
 }
 
 /* The value of `mark` in the frame of a trace_called() that has not returned. */
@@ -455,7 +454,7 @@ void trace_stop(void)
 
 static void last_words(void)
 {
-	output_json(&report, OUTPUT_END, 0);
+	output_json(&report, OUTPUT_END);
 }
 
 static void write_last(void)
@@ -500,8 +499,9 @@ void trace_without_device(uint64_t began_ns)
 	    aggregate_init(nothing, began_ns) < 0)
 		return;
 	process_read(&report.process);
-	/* The process is mpirun, whose children are the ranks. */
-	if (report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
+	/* The process may be mpirun, whose children are the ranks. */
+	if ((report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL) ||
+	    output_is_written(&report.process))
 		return;
 	owner = getpid();
 	process_mark_end(&report.process);
@@ -516,7 +516,8 @@ void trace_without_device(uint64_t began_ns)
 	split_finish(&nothing->split, report.ended_ns, &report.split);
 	report.ranges = &nothing->split;
 	validity_check(&report);
-	output_write(&report, OUTPUT_ALONE, 0);
+	output_text(&report);
+	output_json(&report, OUTPUT_ALONE);
 	errno = saved;
 }
 
@@ -529,5 +530,4 @@ void trace_after_fork_child(void)
 {
 	atomic_store(&active, false);
 	cupti_buffers_stop();
-	dump_after_fork_child();
 }

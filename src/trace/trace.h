@@ -50,10 +50,10 @@ void trace_copied(const struct trace_copy *copy);
 /*
  * Notes that a copy of `bytes` is about to go through staging memory.  Returns a ticket for
  * trace_staged(), which follows before trace_copied().  `moved` is the number of bytes that went
- * through.  `in_flight`: the last bytes are still in flight.  Any thread.
+ * through.  The calling thread makes all driver calls for them in between.
  */
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
-void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight);
+void trace_staged(uint64_t ticket, uint64_t moved);
 
 /*
  * Notes that `allocator` allocated a large block and returns to `caller`.  `frame` is a

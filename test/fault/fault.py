@@ -28,7 +28,7 @@ TIMEOUT = 60 * int(os.environ.get("TEST_SLOWNESS", "1"))
 SETTINGS = [
     {},
     {"HOTPIN_PROFILE": "trace", "HOTPIN_OUT": "@/profile-%p.json",
-     "HOTPIN_CUPTI": "force", "HOTPIN_DUMP": "signal:USR2", "HOTPIN_HASH": "1"},
+     "HOTPIN_CUPTI": "force", "HOTPIN_HASH": "1"},
     {"HOTPIN_LOG": "debug", "HOTPIN_LOG_FILE": "@/log-%p",
      "HOTPIN_THREADS": "3", "HOTPIN_ROUTE": "stage"},
     {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0",

@@ -39,8 +39,7 @@ def main():
                 os.chown(path, OTHER, OTHER)
             os.chmod(path, mode)
             files = {"HOTPIN_OUT": f"{folder}/{name}.json", "HOTPIN_LOG_FILE": f"{folder}/{name}.log"}
-            env = {"PATH": os.environ["PATH"], "HOTPIN_LOG": "debug", "HOTPIN_PROFILE": "trace",
-                   "HOTPIN_DUMP": "timer:1", **files}
+            env = {"PATH": os.environ["PATH"], "HOTPIN_LOG": "debug", "HOTPIN_PROFILE": "trace", **files}
             mount = f"mount --bind '{etc}' /etc && " if preload else ""
             shown = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount}exec '{path}'"], env=env,
                                    capture_output=True, text=True, check=False)

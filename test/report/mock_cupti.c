@@ -34,7 +34,7 @@ static struct thread_buffer {
 } thread_buffers[THREAD_BUFFERS];
 static unsigned thread_buffers_used;
 static __thread struct thread_buffer *own_buffers;
-static bool recorded, refused;
+static bool recorded;
 
 /* Also writes to the file that MOCK_CUPTI_LOG names, if the test runs in another process. */
 static void keep(const char *text)
@@ -81,9 +81,6 @@ EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, siz
 EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
 EXPORT int cuptiGetThreadIdType(int *ret);
 EXPORT int cuptiGetTimestamp(uint64_t *ret);
-EXPORT int cuptiSubscribe_v2(void **handle, void *callback, void *data,
-			     struct cupti_subscriber *wished);
-EXPORT int cuptiUnsubscribe(void *handle);
 EXPORT int cuptiGetVersion(uint32_t *ret);
 EXPORT int cuptiGetResultString(int result, const char **ret);
 #define FORBIDDEN(name)             \
@@ -96,7 +93,6 @@ EXPORT int cuptiGetResultString(int result, const char **ret);
 int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give)
 {
 	note("register ", 0);
-	refused |= mock_cupti.register_result != CUPTI_OK;
 	request = ask;
 	complete = give;
 	return mock_cupti.register_result;
@@ -112,7 +108,6 @@ int cuptiActivityEnable(uint32_t kind)
 	if (kind == CUPTI_MEMSET && getenv("MOCK_CUPTI_KERNEL") != NULL)
 		mock_kernel("mocked", 0, (uint64_t)now() - 2000000, (uint64_t)now() - 1000000);
 	int result = kind < 64 ? mock_cupti.enable_result[kind] : CUPTI_UNKNOWN;
-	refused |= result != CUPTI_OK;
 	return result;
 }
 
@@ -317,6 +312,7 @@ static int forbidden(void)
  * or cost more than they tell.
  */
 FORBIDDEN(cuptiSubscribe)
+FORBIDDEN(cuptiSubscribe_v2)
 FORBIDDEN(cuptiFinalize)
 FORBIDDEN(cuptiActivityFlush)
 FORBIDDEN(cuptiActivityFlushPeriod)
@@ -327,30 +323,6 @@ FORBIDDEN(cuptiActivityEnableHWTrace)
 FORBIDDEN(cuptiIsTracingSessionRunning)
 FORBIDDEN(cuptiSetThreadIdType)
 FORBIDDEN(cuptiEnableDomain)
-
-#ifndef MOCK_OLD
-/* Only a refused client may call this; a name that is too long has no terminating zero. */
-int cuptiSubscribe_v2(void **handle, void *callback, void *data, struct cupti_subscriber *wished)
-{
-	(void)data;
-	if (!refused || callback == NULL || wished->size != 32 || wished->name == NULL ||
-	    strcmp(wished->name, "hotpin") != 0)
-		mock_cupti.forbidden_calls++;
-	if (mock_cupti.other == NULL) {
-		mock_cupti.subscribers++;
-		*handle = &mock_cupti;
-		return CUPTI_OK;
-	}
-	strncpy(wished->other, mock_cupti.other, wished->other_size);
-	return CUPTI_TAKEN;
-}
-
-int cuptiUnsubscribe(void *handle)
-{
-	mock_cupti.subscribers -= handle == &mock_cupti;
-	return CUPTI_OK;
-}
-#endif
 
 static void record(const void *bytes, size_t length)
 {

@@ -21,7 +21,6 @@ struct mock_cupti {
 	_Atomic size_t dropped; /* reported once */
 	_Atomic bool hangs;     /* a flush does not return while this is set */
 	_Atomic bool stuck;     /* cuptiActivityGetNextRecord() does not return while this is set */
-	const char *other;      /* name of the tool that has it; NULL: none */
 	uint32_t correlation;   /* of the next recorded copies and kernels */
 	_Atomic bool late; /* a flush returns without the buffers: mock_complete() completes them */
 	_Atomic bool silent; /* another client has taken the callbacks */
@@ -35,7 +34,6 @@ struct mock_cupti {
 	_Atomic unsigned buffers_given, buffers_read;
 	int thread_type;        /* how threads are numbered */
 	bool zeroed;            /* the client has guaranteed cleared buffers */
-	unsigned subscribers;   /* our remaining subscribers */
 	unsigned calls_enabled; /* driver functions whose calls are recorded */
 };
 

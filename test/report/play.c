@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "check.h"
 #include "trace/calls/nvtx_ranges.h"
-#include "trace/collect/staged.h"
+#include "trace/collect/rewritten.h"
 #include "trace/places/modules.h"
 
 #include <pthread.h>
@@ -161,9 +161,10 @@ static void act(const struct event *event)
 	else if (IS("leaves"))
 		nvtx_ranges_end(range, from);
 	else if (IS("stages"))
-		staging = staged_begin((enum trace_direction)event->direction, event->bytes, from);
+		staging =
+			rewritten_begin((enum trace_direction)event->direction, event->bytes, from);
 	else if (IS("unstages"))
-		staged_end(staging, event->bytes, from);
+		rewritten_end(staging, event->bytes, from);
 	else if (IS("sleeps"))
 		stage_pass(took);
 	else

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "trace/calls/hostcalls.h"
+#include "trace/collect/rewritten.h"
 #include "trace/collect/correlation.h"
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
@@ -17,6 +18,13 @@ static void device_copy(uint8_t copy_kind, uint8_t source, uint8_t target, uint6
 {
 	mock_copy(copy_kind == CUPTI_P2P ? CUPTI_MEMCPY2 : CUPTI_MEMCPY, copy_kind, source, target,
 		  bytes, stage_base + at, stage_base + at + took);
+}
+
+/* CUPTI tells the call that makes the next copies. */
+static void called(uint32_t number, uint64_t at)
+{
+	mock_call(276, trace_thread(), number, stage_base + at, stage_base + at + 10);
+	mock_cupti.correlation = number;
 }
 
 static void kernel(const char *name, uint64_t at, uint64_t took)
@@ -322,40 +330,47 @@ TEST(timeline_of_all_work)
 /* Thousands of staged copies begin before records arrive: each finds its copy, or none. */
 TEST(many_staged_copies)
 {
-	static uint64_t at[6000];
+	enum { COPIES = REWRITTEN_MOST + 2000 };
+	static uint64_t at[COPIES];
 	const uint64_t bytes = 4 << 20;
 
 	stage_begin(true, summary);
-	for (int i = 0; i < 6000; i++) {
+	for (int i = 0; i < COPIES; i++) {
 		uint64_t ticket = trace_staging(TRACE_D2H, bytes);
 
 		at[i] = hp_now_ns() - stage_base;
-		trace_staged(ticket, bytes, false);
-		/* Within a stamp's slack fewer begin than are searched. */
-		stage_pass(MICRO);
+		stage_pass(MICRO / 2);
+		trace_staged(ticket, bytes);
+		stage_pass(10 * MICRO);
 	}
 	stage_pass(2 * MILLI);
-	for (int i = 0; i < 6000; i++)
-		for (int piece = 0; piece < 2; piece++)
+	for (uint32_t i = 0; i < COPIES; i++)
+		for (uint32_t piece = 0; piece < 2; piece++) {
+			called(1 + 2 * i + piece, at[i]);
 			device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 2, at[i], 100);
+		}
 	stage_end();
 	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count") +
 			 stage_row("cupti", "d2h", "pinned", "count") / 2,
-		 6000);
+		 COPIES);
 	/* All that the library remembers. */
-	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count"), 4096);
+	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count"), REWRITTEN_MOST);
 }
 
 /* Makes a copy at `at` that returns after 2 us and is on the device until `end`. */
 static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
 {
+	static uint32_t number;
+
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
 					   .synchronous = true,
 					   .deferred = true,
 					   .bytes = bytes,
 					   .enter_ns = stage_base + at,
 					   .leave_ns = stage_base + at + 2 * MICRO });
+	called(++number, at + MICRO);
 	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, bytes, end - MICRO, MICRO);
+	mock_cupti.correlation = 0;
 }
 
 /* Makes thousands at once, with other copies in between, some without a record. */
@@ -421,11 +436,13 @@ TEST(too_many_copies_that_return_early)
 					      .bytes = 7,
 					      .enter_ns = stage_base + SECOND + i * 100 * MICRO,
 					      .leave_ns = stage_base + SECOND + i * 100 * MICRO });
-	for (uint64_t i = 0; i < 40000; i++)
+	for (uint64_t i = 0; i < 40000; i++) {
+		called((uint32_t)i + 1, SECOND + i * 100 * MICRO);
 		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 7, SECOND + i * 100 * MICRO,
 			    50 * MICRO);
+	}
 	stage_end();
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 16383 * 50 * MICRO);
+	CHECK_EQ(stage_number("effect", "ahead_ns"), REWRITTEN_MOST * 50 * MICRO);
 }
 
 static void copied_from(const void *host, uint64_t bytes)

@@ -30,13 +30,13 @@ TEST(name_at_a_used_address)
 	launch(name, 300, 330);
 	strcpy(name, "first");
 	launch(name, 400, 460);
-	const struct aggregate_kernel *kernel = aggregate.kernels;
+	const struct profile_kernel *kernel = aggregate.kernels;
 	CHECK(strcmp(kernel[0].name, "first") == 0 && strcmp(kernel[1].name, "second") == 0);
 	CHECK_EQ(kernel[0].count, 3);
 	CHECK_EQ(kernel[0].busy_ns, 300);
-	CHECK_EQ(kernel[0].most_ns, 140);
+	CHECK_EQ(kernel[0].longest_ns, 140);
 	CHECK_EQ(kernel[1].busy_ns, 30);
-	CHECK_EQ(kernel[1].most_ns, 30);
+	CHECK_EQ(kernel[1].longest_ns, 30);
 	CHECK_EQ(kernel[2].count, 0);
 }
 
@@ -45,7 +45,7 @@ TEST(names_past_the_room_are_the_others)
 	static char huge[AGGREGATE_NAME_BYTES + 2];
 
 	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
-	const struct aggregate_kernel *others = &aggregate.kernels[AGGREGATE_KERNELS_MOST];
+	const struct profile_kernel *others = &aggregate.kernels[AGGREGATE_KERNELS_MOST];
 	memset(huge, 'x', sizeof(huge) - 1);
 	launch(huge, 100, 200);
 	launch(huge, 100, 200);

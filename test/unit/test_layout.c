@@ -120,13 +120,6 @@ NUMBER(CUPTI_DEVICE_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC);
 NUMBER(CUPTI_MANAGED_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC);
 NUMBER(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 NUMBER(CUPTI_ATTRIBUTE_ZEROED, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
-#if CUPTI_API_VERSION >= 130000
-SAME(cupti_subscriber, size, CUpti_SubscriberParams, structSize);
-SAME(cupti_subscriber, name, CUpti_SubscriberParams, subscriberName);
-SAME(cupti_subscriber, other, CUpti_SubscriberParams, oldSubscriberName);
-SAME(cupti_subscriber, other_size, CUpti_SubscriberParams, oldSubscriberSize);
-_Static_assert(CUPTI_NAME_MOST >= CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN, "room for the name");
-#endif
 _Static_assert(sizeof(CUpti_ActivityKind) == sizeof(uint32_t), "kinds are 32 bits wide");
 _Static_assert(sizeof(CUptiResult) == sizeof(int), "results are ints");
 

@@ -79,19 +79,6 @@ TEST(overlong_text_is_refused)
 	CHECK_EQ(lines_said(), 1);
 }
 
-TEST(profiles_asked_for_where_there_is_none)
-{
-	LOAD("HOTPIN_DUMP=signal:USR1");
-	CHECK_EQ(lines_said(), 1);
-	CHECK(strstr(said, "HOTPIN_DUMP has no effect without a profile") != NULL);
-	LOAD("HOTPIN_DUMP=signal:USR1", "HOTPIN_OUT=x");
-	CHECK_EQ(lines_said(), 0);
-	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_DUMP=timer:5");
-	CHECK_EQ(lines_said(), 0);
-	LOAD("HOTPIN_DUMP=timer:5", "HOTPIN=0");
-	CHECK_EQ(lines_said(), 0);
-}
-
 TEST(unknown_name_gets_the_nearest)
 {
 	LOAD("HOTPIN_PROFIL=summary", "HOTPIN_TREADS=2");

@@ -221,40 +221,4 @@ TEST(capture)
 	}
 }
 
-TEST(dump)
-{
-	static const struct {
-		const char *text;
-		hp_dump_t value;
-	} rows[] = {
-		{ "exit", 0 },
-		{ "signal:USR2", SIGUSR2 },
-		{ "signal:HUP", SIGHUP },
-		{ "timer:30", HP_DUMP_TIMER + 30 },
-		{ "timer:1000000", HP_DUMP_TIMER + 1000000 },
-	};
-	static const char *const bad[] = {
-		"",          "Exit",        "signal:",       "signal:KILL",
-		"signal:12", "timer:",      "timer:0",       "timer:-1",
-		"timer:1.5", "timer:1s",    "signal",        "timer",
-		"exit ",     "USR2",        "timer:1000001", "timer:9999999999999999999",
-		"timer:60:", "timer:60:60",
-	};
-	for (size_t i = 0; i < HP_LEN(rows); i++) {
-		hp_dump_t value = 4711;
-
-		CHECK_EQ(hp_parse_dump(rows[i].text, "", &value), 0);
-		CHECK_EQ(value, rows[i].value);
-	}
-	for (size_t i = 0; i < HP_LEN(bad); i++) {
-		hp_dump_t value = 4711;
-
-		if (!CHECK(hp_parse_dump(bad[i], "", &value) < 0) || !CHECK_EQ(value, 4711))
-			printf("# %s\n", bad[i]);
-	}
-	hp_dump_t value = 4711;
-	CHECK_EQ(hp_parse_dump("signal:SIGUSR1", "", &value), 0);
-	CHECK_EQ(value, SIGUSR1);
-}
-
 CHECK_MAIN()

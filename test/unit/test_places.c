@@ -68,7 +68,7 @@ static struct frames_way walk(void)
 /* True if the place at `at` is that line. */
 static bool is_line(const struct frames_way *way, size_t at, uint32_t line)
 {
-	struct python_source source;
+	struct profile_source source;
 
 	if (at >= way->python_depth)
 		return false;
@@ -105,7 +105,7 @@ TEST(places_are_asked_for_once)
 	running[0].frame.code = 9;
 	CHECK_EQ(walk().python[0], walk().python[0]);
 	CHECK_EQ(asked, 4);
-	struct python_source source;
+	struct profile_source source;
 	python_places_read(first.python[0], &source);
 	CHECK(strcmp(source.file, "/home/me/train.py") == 0 && strcmp(source.function, "f1") == 0);
 }

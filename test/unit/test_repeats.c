@@ -8,7 +8,7 @@
 #define THERE 0x7f0000000000u
 
 static char host[4 * BYTES];
-static struct repeats sums;
+static struct profile_repeats sums;
 
 static void copy_of(enum trace_direction direction, uint64_t device, const void *at, size_t bytes,
 		    bool synchronous)
@@ -38,12 +38,12 @@ TEST(many_ranges)
 	for (uint64_t round = 0; round < 2; round++)
 		for (uint64_t i = 0; i < 1000; i++)
 			send(THERE + i * BYTES, host, BYTES / 2);
-	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 1000);
+	CHECK_EQ(sums.duplicates.count, 1000);
 	for (uint64_t round = 0; round < 2; round++)
 		for (uint64_t i = 0; i < 3000; i++)
 			send(THERE + i * BYTES, host, BYTES / 2);
 	/* The oldest are forgotten first. */
-	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 2000);
+	CHECK_EQ(sums.duplicates.count, 2000);
 }
 
 TEST(hash)

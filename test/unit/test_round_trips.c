@@ -15,7 +15,7 @@ static char memory[3 << 20];
 
 static enum round_trip copied(enum trace_direction direction, size_t at, uint64_t bytes,
 			      uint64_t enter_ns, uint64_t leave_ns, uint32_t buffer,
-			      struct round_trip_sum *ret_trip, uint32_t *ret_from)
+			      struct profile_trips *ret_trip)
 {
 	struct trace_copy copy = { .direction = direction,
 				   .bytes = bytes,
@@ -24,7 +24,7 @@ static enum round_trip copied(enum trace_direction direction, size_t at, uint64_
 				   .host = memory + at };
 
 	hp_lock(HP_LOCK_trace);
-	enum round_trip kind = round_trips_copied(&copy, buffer, SITES_NOWHERE, ret_trip, ret_from);
+	enum round_trip kind = round_trips_copied(&copy, buffer, SITES_NOWHERE, ret_trip);
 	hp_unlock(HP_LOCK_trace);
 	return kind;
 }
@@ -32,15 +32,15 @@ static enum round_trip copied(enum trace_direction direction, size_t at, uint64_
 /* More places than the table has room for: some are forgotten, but none is invented. */
 TEST(many_places)
 {
-	struct round_trip_sum trip;
-	uint32_t from, found = 0;
+	struct profile_trips trip;
+	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < 4000; i++)
-		copied(TRACE_D2H, i * 64, 64, i, i, i, &trip, &from);
+		copied(TRACE_D2H, i * 64, 64, i, i, i, &trip);
 	for (uint32_t i = 0; i < 4000; i++) {
-		if (copied(TRACE_H2D, i * 64, 64, 5000, 5000, i, &trip, &from) != ROUND_TRIP_SAME)
+		if (copied(TRACE_H2D, i * 64, 64, 5000, 5000, i, &trip) != ROUND_TRIP_SAME)
 			continue;
-		CHECK_EQ(from, i);
+		CHECK_EQ(trip.after, i);
 		found++;
 	}
 	CHECK(found > 300 && found < 1025);

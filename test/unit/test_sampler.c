@@ -111,9 +111,9 @@ static void sample(pid_t tid)
 	event->head += sizeof(record);
 }
 
-static struct sampler_sums turn(void)
+static struct profile_sampling turn(void)
 {
-	struct sampler_sums sums;
+	struct profile_sampling sums;
 
 	test_clock_pass(TURN);
 	sampler_turn();
@@ -134,7 +134,7 @@ static void begin(size_t count)
 TEST(threads_come_and_go)
 {
 	begin(2);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 
 	CHECK_EQ(alive(), 2);
 	CHECK(strcmp(sums.mode, "perf") == 0 && sums.why[0] == '\0');
@@ -146,16 +146,16 @@ TEST(threads_come_and_go)
 	threads[2] = getpid() + 8;
 	thread_count = 3;
 	sums = turn();
-	CHECK_EQ(sums.ring.samples, 3);
+	CHECK_EQ(sums.samples, 3);
 	CHECK_EQ(alive(), 3);
 	CHECK(event_of(getpid() + 1) == NULL);
-	CHECK_EQ(sums.sampled, 4);
-	CHECK_EQ(sums.threads, 3);
+	CHECK_EQ(sums.threads_sampled, 4);
+	CHECK_EQ(sums.threads_most, 3);
 	CHECK(!sums.in_turn);
 	sample(threads[2]);
 	sampler_stop();
 	sampler_read(&sums);
-	CHECK_EQ(sums.ring.samples, 4);
+	CHECK_EQ(sums.samples, 4);
 	CHECK_EQ(alive(), 0);
 	CHECK_EQ(samples_count(), 1);
 	CHECK_EQ(samples_read(0)->count[SAMPLES_FIRST], 1);
@@ -169,23 +169,22 @@ TEST(threads_come_and_go)
 TEST(chains_in_the_timeline)
 {
 	struct module_place frame[PERF_RING_CHAIN_MOST] = { { 1, 10 }, { 1, 20 }, { 0, 30 } };
-	uint32_t caller;
 
 	CHECK_EQ(details_chain(frame, 3), 2);
 	frame[0].offset = 11;
 	CHECK_EQ(details_chain(frame, 3), 3);
 	CHECK_EQ(details_chain(frame, 3), 3);
 	CHECK_EQ(details_chain(frame, 1), 4);
-	CHECK_EQ(details_place_at(3, &caller).offset, 11);
-	CHECK_EQ(caller, 1);
-	CHECK_EQ(details_place_at(0, &caller).offset, 30);
-	CHECK_EQ(caller, DETAILS_UNKNOWN);
+	CHECK_EQ(details_place_at(3)->offset, 11);
+	CHECK_EQ(details_place_at(3)->caller, 1);
+	CHECK_EQ(details_place_at(0)->offset, 30);
+	CHECK_EQ(details_place_at(0)->caller, UNKNOWN);
 	for (size_t i = 0; i < 2 * DETAILS_MOST; i++) {
 		for (size_t j = 0; j < PERF_RING_CHAIN_MOST; j++)
 			frame[j].offset = 1000 + i * PERF_RING_CHAIN_MOST + j;
 		uint32_t index = details_chain(frame, PERF_RING_CHAIN_MOST);
 		bool is_leaf = index != DETAILS_UNKNOWN &&
-			       details_place_at(index, &caller).offset == frame[0].offset;
+			       details_place_at(index)->offset == (int64_t)frame[0].offset;
 		CHECK(is_leaf == (index != DETAILS_UNKNOWN));
 	}
 	CHECK_EQ(details_places(), DETAILS_MOST);
@@ -223,9 +222,9 @@ TEST(a_thread_that_ends_while_it_is_looked_at)
 {
 	begin(3);
 	dead = threads[1];
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(alive(), 2);
-	CHECK_EQ(sums.refused, 0);
+	CHECK_EQ(sums.threads_refused, 0);
 	CHECK(sums.why[0] == '\0');
 }
 
@@ -272,7 +271,7 @@ TEST(paranoid_is_said)
 	refuse_with = -EACCES;
 	paranoid = 3;
 	begin(500);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK(strncmp(sums.why, "perf_event_paranoid is 3", 24) == 0);
 	/* One call for each turn, not for each thread. */
 	CHECK_EQ(calls, 1);
@@ -291,7 +290,7 @@ TEST(more_threads_than_memory_for_rings_take_turns)
 	refuse_with = -ENOBUFS;
 	refuse_from = 8;
 	begin(30);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(alive(), 8);
 	for (unsigned i = 0; i < 60; i++) {
 		sums = turn();
@@ -308,8 +307,8 @@ TEST(more_threads_than_memory_for_rings_take_turns)
 	}
 	CHECK_EQ(seen_count, 30);
 	CHECK(sums.in_turn);
-	CHECK_EQ(sums.at_once, 8);
-	CHECK_EQ(sums.threads, 30);
+	CHECK_EQ(sums.threads_at_once, 8);
+	CHECK_EQ(sums.threads_most, 30);
 	CHECK(sums.why[0] == '\0');
 }
 
@@ -317,9 +316,9 @@ TEST(more_threads_than_places)
 {
 	most = 5000;
 	begin(1000);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(alive(), SAMPLER_MOST);
-	CHECK_EQ(sums.at_once, SAMPLER_MOST);
+	CHECK_EQ(sums.threads_at_once, SAMPLER_MOST);
 	CHECK(sums.in_turn);
 	sampler_stop();
 	CHECK_EQ(alive(), 0);
@@ -329,9 +328,9 @@ TEST(no_descriptor_is_left_for_now)
 {
 	refuse_with = -EMFILE;
 	begin(3);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(alive(), 0);
-	CHECK_EQ(sums.refused, 1);
+	CHECK_EQ(sums.threads_refused, 1);
 	refuse_with = 0;
 	sums = turn();
 	CHECK_EQ(alive(), 3);
@@ -343,7 +342,7 @@ TEST(under_a_seccomp_filter_nothing_is_tried)
 {
 	filtered = true;
 	begin(3);
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(calls, 0);
 	CHECK(strcmp(sums.why, "a seccomp filter is active") == 0);
 }
@@ -355,9 +354,9 @@ TEST(a_filter_that_comes_later_ends_nothing_that_runs)
 	filtered = true;
 	thread_count = 3;
 	threads[2] = getpid() + 9;
-	struct sampler_sums sums = turn();
+	struct profile_sampling sums = turn();
 	CHECK_EQ(alive(), 2);
-	CHECK_EQ(sums.refused, 1);
+	CHECK_EQ(sums.threads_refused, 1);
 	CHECK(sums.why[0] == '\0');
 }
 

@@ -236,10 +236,10 @@ TEST(names_of_what_is_gone)
 	CHECK_EQ(sites_start(), 0);
 	uint32_t first = copied(0, 1, 1);
 	CHECK_EQ(sites_index(first), 0);
-	CHECK_EQ(sites_index(SITES_NOWHERE), SITES_NOWHERE);
+	CHECK_EQ(sites_index(SITES_NOWHERE), UNKNOWN);
 	for (uint64_t i = 1; i <= SITES_MOST; i++)
 		CHECK(copied(i, 1, 1000) != first);
-	CHECK_EQ(sites_index(first), SITES_NOWHERE);
+	CHECK_EQ(sites_index(first), UNKNOWN);
 	CHECK(!find(0, &row));
 	/* The stack comes again, with its old name. */
 	uint32_t again = copied(0, 1, 1);

@@ -7,62 +7,50 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const call_class_names[CALL_CLASSES] = {
-	[CALL_START_UP] = "start_up",
-	[CALL_ALLOCATE] = "allocate",
-	[CALL_FREE] = "free",
-	[CALL_LAUNCH] = "launch",
-	[CALL_COPY] = "copy",
-	[CALL_MEMSET] = "memset",
-	[CALL_SYNCHRONIZE] = "synchronize",
-	[CALL_MODULE] = "module",
-	[CALL_STREAM] = "stream",
-	[CALL_OTHER] = "other",
-};
-
 /* A name matches if it begins with `prefix` and contains `part`, if there is one. */
 static const struct rule {
 	const char *prefix, *part;
-	enum call_class class;
+	struct call_class class;
 } rules[] = {
-	{ "cuInit", NULL, CALL_START_UP },
-	{ "cuCtxCreate", NULL, CALL_START_UP },
-	{ "cuDevicePrimaryCtxRetain", NULL, CALL_START_UP },
-	{ "cuGetExportTable", NULL, CALL_START_UP },
-	{ "cuGetProcAddress", NULL, CALL_START_UP },
-	{ "cu", "Synchronize", CALL_SYNCHRONIZE },
-	{ "cuMemcpy", NULL, CALL_COPY },
-	{ "cuMemset", NULL, CALL_MEMSET },
-	{ "cuGraphLaunch", NULL, CALL_LAUNCH },
-	{ "cuLaunch", NULL, CALL_LAUNCH },
-	{ "cuGraph", NULL, CALL_OTHER },
-	{ "cuMemFree", NULL, CALL_FREE },
-	{ "cuMemRelease", NULL, CALL_FREE },
-	{ "cuMemUnmap", NULL, CALL_FREE },
-	{ "cuMemAddressFree", NULL, CALL_FREE },
-	{ "cuMemHostUnregister", NULL, CALL_FREE },
-	{ "cuMemPool", "Destroy", CALL_FREE },
-	{ "cuMemPool", "Trim", CALL_FREE },
-	{ "cuArrayDestroy", NULL, CALL_FREE },
-	{ "cuMipmappedArrayDestroy", NULL, CALL_FREE },
-	{ "cuMemAlloc", NULL, CALL_ALLOCATE },
-	{ "cuMemHostAlloc", NULL, CALL_ALLOCATE },
-	{ "cuMemHostRegister", NULL, CALL_ALLOCATE },
-	{ "cuMemCreate", NULL, CALL_ALLOCATE },
-	{ "cuMemAddressReserve", NULL, CALL_ALLOCATE },
-	{ "cuMemMap", NULL, CALL_ALLOCATE },
-	{ "cuMemSetAccess", NULL, CALL_ALLOCATE },
-	{ "cuMemPoolCreate", NULL, CALL_ALLOCATE },
-	{ "cuArrayCreate", NULL, CALL_ALLOCATE },
-	{ "cuArray3DCreate", NULL, CALL_ALLOCATE },
-	{ "cuMipmappedArrayCreate", NULL, CALL_ALLOCATE },
-	{ "cuModule", NULL, CALL_MODULE },
-	{ "cuLibrary", NULL, CALL_MODULE },
-	{ "cuLink", NULL, CALL_MODULE },
-	{ "cuKernel", NULL, CALL_MODULE },
-	{ "cuFunc", NULL, CALL_MODULE },
-	{ "cuStream", NULL, CALL_STREAM },
-	{ "cuEvent", NULL, CALL_STREAM },
+	{ "cuInit", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
+	{ "cuCtxCreate", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
+	{ "cuDevicePrimaryCtxRetain", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
+	{ "cuGetExportTable", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
+	{ "cuGetProcAddress", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
+	{ "cu", "Synchronize", { "synchronize", 0 } },
+	{ "cuMemcpy", NULL, { "copy", 0 } },
+	{ "cuMemset", NULL, { "memset", CALLS_WORK } },
+	{ "cuGraphLaunch", NULL, { "launch", CALLS_LAUNCH | CALLS_WORK } },
+	{ "cuLaunch", NULL, { "launch", CALLS_LAUNCH | CALLS_WORK } },
+	{ "cuGraph", NULL, { "other", 0 } },
+	{ "cuMemFree", NULL, { "free", CALLS_WORK } },
+	{ "cuMemRelease", NULL, { "free", CALLS_WORK } },
+	{ "cuMemUnmap", NULL, { "free", CALLS_WORK } },
+	{ "cuMemAddressFree", NULL, { "free", CALLS_WORK } },
+	{ "cuMemHostUnregister", NULL, { "free", CALLS_WORK } },
+	{ "cuMemPool", "Destroy", { "free", CALLS_WORK } },
+	{ "cuMemPool", "Trim", { "free", CALLS_WORK } },
+	{ "cuArrayDestroy", NULL, { "free", CALLS_WORK } },
+	{ "cuMipmappedArrayDestroy", NULL, { "free", CALLS_WORK } },
+	{ "cuMemAlloc", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemHostAlloc", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemHostRegister", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemCreate", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemAddressReserve", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemMap", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemSetAccess", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMemPoolCreate", NULL, { "allocate", CALLS_WORK } },
+	{ "cuArrayCreate", NULL, { "allocate", CALLS_WORK } },
+	{ "cuArray3DCreate", NULL, { "allocate", CALLS_WORK } },
+	{ "cuMipmappedArrayCreate", NULL, { "allocate", CALLS_WORK } },
+	{ "cuModule", NULL, { "module", CALLS_START_UP | CALLS_WORK } },
+	{ "cuLibrary", NULL, { "module", CALLS_START_UP | CALLS_WORK } },
+	{ "cuLink", NULL, { "module", CALLS_START_UP | CALLS_WORK } },
+	{ "cuKernel", NULL, { "module", CALLS_START_UP | CALLS_WORK } },
+	{ "cuFunc", NULL, { "module", CALLS_START_UP | CALLS_WORK } },
+	{ "cuStream", NULL, { "stream", 0 } },
+	{ "cuEvent", NULL, { "stream", 0 } },
+	{ "", NULL, { "other", 0 } },
 };
 
 static bool fits(const struct rule *rule, const char *name)
@@ -71,10 +59,11 @@ static bool fits(const struct rule *rule, const char *name)
 	       (rule->part == NULL || strstr(name, rule->part) != NULL);
 }
 
-enum call_class call_class_of(const char *name)
+struct call_class call_class_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (fits(&rules[i], name))
-			return rules[i].class;
-	return CALL_OTHER;
+	const struct rule *rule = rules;
+
+	while (!fits(rule, name))
+		rule++;
+	return rule->class;
 }

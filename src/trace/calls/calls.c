@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/lock.h"
 #include "base/thread.h"
-#include "trace/calls/call_class.h"
 #include "trace/calls/hostcalls.h"
 
 #include <assert.h>
@@ -63,28 +62,11 @@ static struct table *new_table(void)
 	return table;
 }
 
-static unsigned char kind_of(enum call_class class)
-{
-	switch (class) {
-	case CALL_START_UP:
-	case CALL_MODULE:
-		return CALLS_START_UP | CALLS_WORK;
-	case CALL_LAUNCH:
-		return CALLS_LAUNCH | CALLS_WORK;
-	case CALL_ALLOCATE:
-	case CALL_FREE:
-	case CALL_MEMSET:
-		return CALLS_WORK;
-	default:
-		return 0;
-	}
-}
-
 int calls_start(const char *(*name)(size_t function), size_t count)
 {
 	assert(count <= CALLS_FUNCTIONS_MOST);
 	for (size_t i = 0; i < count; i++)
-		kinds[i] = kind_of(call_class_of(name(i)));
+		kinds[i] = call_class_of(name(i)).kinds;
 	functions = count;
 	name_of = name;
 	shared = new_table();
@@ -251,15 +233,19 @@ uint32_t calls_threads(void)
 	return atomic_load_explicit(&threads, memory_order_relaxed);
 }
 
-void calls_read(size_t function, struct calls_sum *ret)
+void calls_read(size_t function, struct profile_call *ret)
 {
-	*ret = (struct calls_sum){ 0 };
+	const char *name = name_of(function);
+
+	*ret = (struct profile_call){ .name = name, .class = call_class_of(name).name };
 	for (const struct table *table = first_table(); table != NULL; table = table->next) {
 		const struct sum *sum = &table->sum[function];
-		uint64_t longest_ns = atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
+		int64_t longest_ns =
+			(int64_t)atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
 
-		ret->count += atomic_load_explicit(&sum->count, memory_order_relaxed);
-		ret->total_ns += atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+		ret->count += (int64_t)atomic_load_explicit(&sum->count, memory_order_relaxed);
+		ret->total_ns +=
+			(int64_t)atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
 		if (longest_ns > ret->longest_ns)
 			ret->longest_ns = longest_ns;
 	}

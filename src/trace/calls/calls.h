@@ -8,6 +8,9 @@
 #ifndef HP_TRACE_CALLS_CALLS_H
 #define HP_TRACE_CALLS_CALLS_H
 
+#include "base/profile_fields.h"
+#include "trace/calls/call_class.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,10 +18,6 @@
 /* Function numbers are below this.  Calls of other functions are not counted. */
 #define CALLS_FUNCTIONS_MOST 1024u
 #define CALLS_THREADS_MOST   1024u
-
-struct calls_sum {
-	uint64_t count, total_ns, longest_ns;
-};
 
 /*
  * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0
@@ -39,20 +38,12 @@ uint32_t calls_noted(void);
 /* Passes the spans noted so far to hostcalls_drain().  Takes the lock `trace`. */
 void calls_gather(void);
 
-/* The number of functions, 0 before calls_start(); the name of one; its sums over all threads. */
+/* The number of functions, 0 before calls_start(); the name of one; one of the profile. */
 size_t calls_functions(void);
 const char *calls_name(size_t function);
-void calls_read(size_t function, struct calls_sum *ret);
+void calls_read(size_t function, struct profile_call *ret);
 
 /* The number of threads that have made a call. */
 uint32_t calls_threads(void);
-
-/* Kinds of functions. */
-enum calls_kind {
-	CALLS_START_UP = 1, /* starts CUDA or loads code */
-	CALLS_LAUNCH = 2,
-	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
-	CALLS_CROWDED = 8
-};
 
 #endif

@@ -41,11 +41,11 @@ static uint64_t process_began_ns; /* constant after gaps_start() */
 
 /* The calling thread's latest call.  All fields before `paid` are in one cache line. */
 static __thread struct {
-	uint64_t leave_ns;         /* 0: there is none; UINT64_MAX: no gap follows */
-	uint64_t total_ns;         /* of all gaps before it */
-	uint64_t hash;             /* of the way up; 0: the way is unknown */
-	uint64_t looked_at;        /* a bit for each mark: `paid` is not 0, or looks are free */
-	struct gap_sum short_ones; /* not yet passed on */
+	uint64_t leave_ns;  /* 0: there is none; UINT64_MAX: no gap follows */
+	uint64_t total_ns;  /* of all gaps before it */
+	uint64_t hash;      /* of the way up; 0: the way is unknown */
+	uint64_t looked_at; /* a bit for each mark: `paid` is not 0, or looks are free */
+	struct profile_gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
 	uint8_t mark, looks;
 	uint16_t paid[1 << MARKS_BITS]; /* by mark: looks that long gaps have paid for */
@@ -59,15 +59,15 @@ int gaps_start(uint64_t began_ns)
 	return gaps != NULL ? keys_start(&keys, GAPS_MOST) : -ENOMEM;
 }
 
-static void add_up(struct gap_sum *sum, uint64_t ns)
+static void add_up(struct profile_gap_sum *sum, uint64_t ns)
 {
 	sum->count++;
-	sum->total_ns += ns;
-	if (ns > sum->longest_ns)
-		sum->longest_ns = ns;
+	sum->total_ns += (int64_t)ns;
+	if ((int64_t)ns > sum->longest_ns)
+		sum->longest_ns = (int64_t)ns;
 }
 
-static void add_sum(struct gap_sum *to, const struct gap_sum *sum)
+static void add_sum(struct profile_gap_sum *to, const struct profile_gap_sum *sum)
 {
 	to->count += sum->count;
 	to->total_ns += sum->total_ns;
@@ -117,7 +117,7 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 
 	resolve(&made.before, latest.function, before);
 	resolve(&made.after, function, way);
-	made.sum = (struct gap_sum){ 0 };
+	made.sum = (struct profile_gap_sum){ 0 };
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the pair. */
 	row = keys_find(&keys, hash);
@@ -135,7 +135,7 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 static void pass_short(void)
 {
 	add_sum(&counts.short_ones, &latest.short_ones);
-	latest.short_ones = (struct gap_sum){ 0 };
+	latest.short_ones = (struct profile_gap_sum){ 0 };
 }
 
 /* Nearly every call follows a short gap, so the lock is taken once for many gaps. */

@@ -8,6 +8,7 @@
 #ifndef HP_TRACE_CALLS_GAPS_H
 #define HP_TRACE_CALLS_GAPS_H
 
+#include "base/profile_fields.h"
 #include "trace/places/frames.h"
 
 #include <stdbool.h>
@@ -25,13 +26,9 @@ struct gap_end {
 	struct frames_place place;
 };
 
-struct gap_sum {
-	uint64_t count, total_ns, longest_ns;
-};
-
 struct gap {
 	struct gap_end before, after;
-	struct gap_sum sum;
+	struct profile_gap_sum sum;
 };
 
 struct gaps_counts {
@@ -39,7 +36,7 @@ struct gaps_counts {
 	/*
 	 * Up to 63 gaps of each thread that does not end the process are missing from short_ones.
 	 */
-	struct gap_sum short_ones, dropped;
+	struct profile_gap_sum short_ones, dropped;
 };
 
 /*

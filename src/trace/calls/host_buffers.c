@@ -28,7 +28,7 @@ int host_buffers_start(void)
 	if (table == NULL || keys_start(&keys, HOST_BUFFERS_MOST) < 0)
 		return -ENOMEM;
 	table[keys_add(&keys, 0)] =
-		(struct host_buffer){ .kind = HOST_BUFFER_OTHER, .named = true };
+		(struct host_buffer){ .named = true, .sums = { .kind = "other" } };
 	hp_lock(HP_LOCK_trace);
 	buffers = table;
 	hp_unlock(HP_LOCK_trace);
@@ -63,38 +63,33 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
 }
 
-static void add_round_trip(uint32_t index, const struct trace_copy *copy, uint32_t site)
+static void add_trip(struct profile_trips *sum, const struct profile_trips *trip)
 {
-	struct host_buffer *buffer = &buffers[index];
-	struct round_trip_sum trip;
-	uint32_t from;
-
-	switch (round_trips_copied(copy, index, site, &trip, &from)) {
-	case ROUND_TRIP_SAME:
-		round_trip_add(&buffer->round_trips, &trip);
-		break;
-	case ROUND_TRIP_OTHER:
-		round_trip_add(&buffer->follows, &trip);
-		buffer->after = from;
-		break;
-	default:
-		break;
-	}
+	sum->count += trip->count;
+	sum->bytes += trip->bytes;
+	sum->host_ns += trip->host_ns;
+	sum->copy_ns += trip->copy_ns;
+	sum->download_site = trip->download_site;
+	sum->upload_site = trip->upload_site;
+	sum->after = trip->after;
 }
 
 static void add(uint32_t index, const struct trace_copy *copy, uint32_t site)
 {
-	struct host_buffer *buffer = &buffers[index];
+	struct profile_buffer *buffer = &buffers[index].sums;
+	struct profile_trips trip;
+	enum round_trip kind = round_trips_copied(copy, index, site, &trip);
 
-	add_round_trip(index, copy, site);
-	trace_flow_add(&buffer->flow[copy->direction], copy);
-	if (copy->block_bytes > buffer->largest_bytes)
-		buffer->largest_bytes = copy->block_bytes;
+	if (kind != ROUND_TRIP_NONE)
+		add_trip(kind == ROUND_TRIP_SAME ? &buffer->round_trips : &buffer->follows, &trip);
+	trace_flow_add(copy->direction == TRACE_H2D ? &buffer->h2d : &buffer->d2h, copy);
+	if ((int64_t)copy->block_bytes > buffer->largest_bytes)
+		buffer->largest_bytes = (int64_t)copy->block_bytes;
 	if (copy->memory == TRACE_PROMOTED) {
-		buffer->promoted_bytes += copy->bytes;
-		buffer->saved_ns += copy->gain_ns;
+		buffer->promoted_bytes += (int64_t)copy->bytes;
+		buffer->saved_ns += (int64_t)copy->gain_ns;
 	} else if (copy->memory == TRACE_PAGEABLE) {
-		buffer->could_save_ns += copy->gain_ns;
+		buffer->could_save_ns += (int64_t)copy->gain_ns;
 	}
 }
 
@@ -119,7 +114,7 @@ uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site)
 {
 	struct module_place place = { MODULES_NOWHERE, 0 };
-	struct host_buffer fresh = { .kind = HOST_BUFFER_HEAP, .named = true };
+	struct host_buffer fresh = { .named = true, .sums = { .kind = "heap" } };
 
 	hp_lock(HP_LOCK_trace);
 	uint32_t buffer = host_buffers_add(copy, site);
@@ -130,7 +125,7 @@ uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site)
 	if (copy->allocator != 0) {
 		callers_find(copy->allocator, &fresh.way);
 	} else {
-		fresh.kind = HOST_BUFFER_STATIC;
+		fresh.sums.kind = "static";
 		fresh.way = (struct callers_way){ .depth = 1, .frame = { place } };
 	}
 	hp_lock(HP_LOCK_trace);
@@ -153,10 +148,10 @@ void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns)
 		 * site.
 		 */
 		struct host_buffer *buffer = &buffers[find_or_add(
-			allocator, &(struct host_buffer){ .kind = HOST_BUFFER_HEAP })];
+			allocator, &(struct host_buffer){ .sums = { .kind = "heap" } })];
 
-		buffer->pins += begins;
-		buffer->pin_ns += ns;
+		buffer->sums.pins += begins;
+		buffer->sums.pin_ns += (int64_t)ns;
 	}
 	hp_unlock(HP_LOCK_trace);
 }

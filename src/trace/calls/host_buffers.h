@@ -11,20 +11,14 @@
 
 #define HOST_BUFFERS_MOST 512 /* a power of two */
 
-enum host_buffer_kind { HOST_BUFFER_HEAP, HOST_BUFFER_STATIC, HOST_BUFFER_OTHER };
-
 struct host_buffer {
-	enum host_buffer_kind kind;
 	bool named; /* `way` has been resolved, or could not be */
 	struct callers_way way;
-	uint64_t largest_bytes;    /* 0: not known */
-	struct trace_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
-	uint64_t promoted_bytes;
-	uint64_t pins, pin_ns;
-	uint64_t saved_ns, could_save_ns;
-	struct round_trip_sum round_trips;
-	struct round_trip_sum follows; /* uploads of this buffer after a download of `after` */
-	uint32_t after;                /* the latest such buffer */
+	/*
+	 * Without frames, and with names of copy sites in place of indices.  largest_bytes is 0 if
+	 * it is not known.
+	 */
+	struct profile_buffer sums;
 };
 
 /* Returns 0 or -ENOMEM.  Once a process. */

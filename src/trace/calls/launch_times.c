@@ -1,5 +1,5 @@
 /*
- * launch_times.c - a ring of launches for each thread, and a table by the number's low bits.
+ * launch_times.c - a ring of launches for each thread, and sums by kernel and place.
  *
  * A ring has one writer and one reader.  A note is one word, so that writes are atomic: the time in
  * the high bits, the place in the low bits.  The reader ignores a note that may have been
@@ -26,19 +26,6 @@ struct ring {
 	_Atomic uint64_t note[LAUNCH_TIMES_NOTES];
 };
 
-struct number {
-	uint32_t number;  /* 0: free */
-	uint32_t waiting; /* the first kernel that waits for its call, plus 1 */
-	uint16_t place;
-	bool has_call;
-};
-
-struct waiter {
-	uint32_t next; /* index plus 1 */
-	uint32_t kernel;
-	uint64_t busy_ns;
-};
-
 struct sum {
 	uint64_t count, busy_ns;
 };
@@ -59,6 +46,8 @@ static uint64_t began_ns;
 static size_t kernels;
 static _Atomic bool wanted;
 
+static _Atomic bool is_recorded; /* launches, as launch_times_want_records() has last returned */
+
 /*
  * Written by the reader: kernels that were joined to a launch, and kernels that ran before any
  * kernel of their name was joined.
@@ -70,10 +59,6 @@ static uint64_t joined_before, unplaced_before;
 static unsigned retries;
 
 /* Used only by the reader. */
-static struct number *numbers;
-static struct waiter *waiters;
-static uint32_t free_waiter; /* index plus 1 */
-static uint32_t waiters_used;
 static struct pair *pairs;
 static struct keys pair_keys;
 static struct sum *ran, *joined; /* by kernel: all, and those with a known place */
@@ -82,14 +67,13 @@ int launch_times_start(uint64_t from_ns, size_t kernel_count)
 {
 	began_ns = from_ns;
 	kernels = kernel_count;
-	numbers = hp_arena_alloc(LAUNCH_TIMES_NUMBERS * sizeof(*numbers));
-	waiters = hp_arena_alloc(LAUNCH_TIMES_WAITING * sizeof(*waiters));
 	pairs = hp_arena_alloc(LAUNCH_TIMES_PAIRS * sizeof(*pairs));
 	ran = hp_arena_alloc(kernels * sizeof(*ran));
 	joined = hp_arena_alloc(kernels * sizeof(*joined));
-	if (numbers == NULL || waiters == NULL || pairs == NULL || ran == NULL || joined == NULL ||
+	if (pairs == NULL || ran == NULL || joined == NULL ||
 	    keys_start(&pair_keys, LAUNCH_TIMES_PAIRS) < 0)
 		return -ENOMEM;
+	atomic_store(&is_recorded, true);
 	atomic_store(&wanted, true);
 	return 0;
 }
@@ -97,17 +81,6 @@ int launch_times_start(uint64_t from_ns, size_t kernel_count)
 bool launch_times_wanted(void)
 {
 	return atomic_load_explicit(&wanted, memory_order_relaxed);
-}
-
-bool launch_times_is_launch(const struct cupti_call *call)
-{
-	switch (call->function) {
-#define LAUNCH_CALL(function, number) case number:
-#include "trace/collect/launch_calls.def"
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* A later thread may have the number of a thread that has ended, and then takes over its ring. */
@@ -165,11 +138,8 @@ static struct ring *ring_of(uint32_t thread)
 	return NULL;
 }
 
-/*
- * Returns the place of the latest launch that began before `at_ns`.  Each launch is returned once.
- * If that launch is already taken, the call was not noted, or not yet.
- */
-static uint32_t place_at(uint32_t thread, uint64_t at_ns)
+/* If that launch is already taken, the call was not noted, or not yet. */
+uint32_t launch_times_place(uint32_t thread, uint64_t at_ns)
 {
 	struct ring *ring = ring_of(thread);
 	uint64_t since = at_ns > began_ns ? at_ns - began_ns : 0;
@@ -211,103 +181,43 @@ static void add_one(_Atomic uint64_t *count)
 	atomic_store_explicit(count, now + 1, memory_order_relaxed);
 }
 
-/*
- * Adds a kernel with a known place.  Without room for the pair, the kernel counts as without a
- * place.
- */
-static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
+bool launch_times_ran(size_t kernel, uint64_t busy_ns)
+{
+	if (!launch_times_wanted() || kernel >= kernels)
+		return false;
+	add_to(&ran[kernel], busy_ns);
+	if (joined[kernel].count == 0)
+		add_one(&unplaced_count);
+	return atomic_load_explicit(&is_recorded, memory_order_relaxed);
+}
+
+/* Without room for the pair, the kernel counts as without a place. */
+void launch_times_joined(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 {
 	uint64_t key = (uint64_t)kernel << 32 | place;
-	uint32_t row = keys_find(&pair_keys, key);
+	uint32_t row = place < NOWHERE ? keys_find(&pair_keys, key) : KEYS_NONE;
 
-	if (row == KEYS_NONE) {
-		row = keys_add(&pair_keys, key);
-		if (row == KEYS_NONE)
-			return;
+	if (place < NOWHERE && row == KEYS_NONE && (row = keys_add(&pair_keys, key)) != KEYS_NONE)
 		pairs[row] = (struct pair){ .kernel = kernel, .place = place };
-	}
+	if (row == KEYS_NONE)
+		return;
 	add_to(&pairs[row].sum, busy_ns);
 	add_to(&joined[kernel], busy_ns);
 	add_one(&joined_count);
 }
 
-/* Gives the waiting kernels of a slot the slot's place, or none. */
-static void settle(struct number *slot)
-{
-	while (slot->waiting != 0) {
-		uint32_t index = slot->waiting;
-		struct waiter *waiter = &waiters[index - 1];
-
-		if (slot->has_call && slot->place != NOWHERE)
-			join(waiter->kernel, slot->place, waiter->busy_ns);
-		slot->waiting = waiter->next;
-		waiter->next = free_waiter;
-		free_waiter = index;
-	}
-}
-
-static struct number *slot_of(uint32_t number)
-{
-	struct number *slot = &numbers[number % LAUNCH_TIMES_NUMBERS];
-
-	if (slot->number != number) {
-		settle(slot);
-		*slot = (struct number){ .number = number };
-	}
-	return slot;
-}
-
-void launch_times_called(uint32_t number, uint32_t thread, uint64_t at_ns)
-{
-	if (!launch_times_wanted() || number == 0)
-		return;
-	struct number *slot = slot_of(number);
-
-	slot->place = (uint16_t)place_at(thread, at_ns);
-	slot->has_call = true;
-	settle(slot);
-}
-
-static void wait_for_call(struct number *slot, uint32_t kernel, uint64_t busy_ns)
-{
-	uint32_t index = free_waiter;
-
-	if (index == 0 && waiters_used == LAUNCH_TIMES_WAITING)
-		return;
-	if (index != 0)
-		free_waiter = waiters[index - 1].next;
-	else
-		index = ++waiters_used;
-	waiters[index - 1] = (struct waiter){ slot->waiting, kernel, busy_ns };
-	slot->waiting = index;
-}
-
-void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns)
-{
-	if (!launch_times_wanted() || kernel >= kernels)
-		return;
-	add_to(&ran[kernel], busy_ns);
-	if (joined[kernel].count == 0)
-		add_one(&unplaced_count);
-	if (number == 0)
-		return;
-	struct number *slot = slot_of(number);
-	if (!slot->has_call)
-		wait_for_call(slot, (uint32_t)kernel, busy_ns);
-	else if (slot->place != NOWHERE)
-		join((uint32_t)kernel, slot->place, busy_ns);
-}
-
-bool launch_times_want_records(bool on)
+bool launch_times_want_records(void)
 {
 	uint64_t joined_now = atomic_load_explicit(&joined_count, memory_order_relaxed);
 	uint64_t unplaced = atomic_load_explicit(&unplaced_count, memory_order_relaxed);
+	bool on = atomic_load_explicit(&is_recorded, memory_order_relaxed);
 	bool want = on ? joined_now - joined_before < LAUNCH_TIMES_EXACT
 		       : unplaced != unplaced_before && retries < LAUNCH_TIMES_RETRIES;
 
 	if (want != on) {
 		joined_before = joined_now;
 		retries += want;
+		atomic_store_explicit(&is_recorded, want, memory_order_relaxed);
 	}
 	unplaced_before = unplaced;
 	return want;
@@ -318,9 +228,9 @@ static uint64_t share(uint64_t of, uint64_t count, uint64_t all)
 	return (uint64_t)((__uint128_t)of * count / all);
 }
 
-void launch_times_read(size_t place, struct launch_time *ret)
+void launch_times_read(size_t place, struct profile_launch *ret)
 {
-	*ret = (struct launch_time){ 0 };
+	ret->kernels = ret->device_ns = ret->estimated_ns = 0;
 	for (size_t i = 0; launch_times_wanted() && i < pair_keys.rows; i++) {
 		const struct pair *pair = &pairs[i];
 
@@ -329,20 +239,20 @@ void launch_times_read(size_t place, struct launch_time *ret)
 		const struct sum *all = &ran[pair->kernel], *known = &joined[pair->kernel];
 		uint64_t shared_ns =
 			share(all->busy_ns - known->busy_ns, pair->sum.count, known->count);
-		ret->kernels += pair->sum.count +
-				share(all->count - known->count, pair->sum.count, known->count);
-		ret->device_ns += pair->sum.busy_ns + shared_ns;
-		ret->estimated_ns += shared_ns;
+		uint64_t shared = share(all->count - known->count, pair->sum.count, known->count);
+		ret->kernels += (int64_t)(pair->sum.count + shared);
+		ret->device_ns += (int64_t)(pair->sum.busy_ns + shared_ns);
+		ret->estimated_ns += (int64_t)shared_ns;
 	}
 }
 
-void launch_times_read_rest(struct launch_time *ret)
+void launch_times_read_rest(struct profile_launches_rest *ret)
 {
-	*ret = (struct launch_time){ 0 };
+	*ret = (struct profile_launches_rest){ 0 };
 	for (size_t i = 0; launch_times_wanted() && i < kernels; i++) {
 		if (joined[i].count != 0)
 			continue;
-		ret->kernels += ran[i].count;
-		ret->device_ns += ran[i].busy_ns;
+		ret->kernels += (int64_t)ran[i].count;
+		ret->device_ns += (int64_t)ran[i].busy_ns;
 	}
 }

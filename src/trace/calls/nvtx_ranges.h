@@ -17,7 +17,7 @@
 struct nvtx_range {
 	char name[NVTX_RANGES_NAME_MOST], domain[NVTX_RANGES_NAME_MOST]; /* "": none */
 	uint64_t entered;                                                /* in the capture range */
-	struct trace_flow flow[2];                                       /* TRACE_H2D, TRACE_D2H */
+	struct profile_sum flow[2];                                      /* TRACE_H2D, TRACE_D2H */
 	uint64_t launches;
 };
 

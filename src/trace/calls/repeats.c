@@ -19,8 +19,9 @@ struct range {
 /* Under the lock trace. */
 static struct range *on_device; /* as sent to the device */
 static struct range *on_host;   /* as fetched from the device */
-static struct repeat_row *rows;
-static struct repeats sums;
+static struct profile_repeat *rows;
+static size_t row_count;
+static struct profile_repeats sums;
 static uint64_t turns;
 
 int repeats_start(void)
@@ -102,24 +103,31 @@ static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t h
 	*oldest = (struct range){ base, bytes, hash, ++turns };
 }
 
-static void found(enum repeat_kind kind, const struct trace_copy *copy, uint32_t site,
-		  uint32_t buffer)
+/* `kind`: duplicate, bytes last sent to that place; ping_pong, bytes unchanged since a download. */
+static void found(const char *kind, struct profile_sum *all, const struct trace_copy *copy,
+		  uint32_t site, uint32_t buffer)
 {
+	int64_t buffer_index = buffer != UINT32_MAX ? (int64_t)buffer : UNKNOWN;
 	size_t at = 0;
 
-	trace_flow_add(&sums.all[kind], copy);
-	while (at < sums.rows &&
-	       (rows[at].kind != kind || rows[at].site != site || rows[at].buffer != buffer))
+	trace_flow_add(all, copy);
+	while (at < row_count &&
+	       (rows[at].kind != kind || rows[at].site != site || rows[at].buffer != buffer_index))
 		at++;
 	if (at == REPEATS_ROWS_MOST)
 		return;
-	if (at == sums.rows)
-		rows[sums.rows++] = (struct repeat_row){ kind, site, buffer, { 0 } };
-	trace_flow_add(&rows[at].flow, copy);
+	if (at == row_count)
+		rows[row_count++] = (struct profile_repeat){ .kind = kind,
+							     .site = site,
+							     .buffer = buffer_index };
+	rows[at].count++;
+	rows[at].bytes += (int64_t)copy->bytes;
+	rows[at].host_ns += (int64_t)(copy->leave_ns - copy->enter_ns);
 }
 
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
 {
+	static const char duplicate[] = "duplicate", ping_pong[] = "ping_pong";
 	uint64_t host = (uintptr_t)copy->host, hash = 0, ns = 0;
 
 	if (trace_copy_touched_host(copy) && copy->linear && copy->host != NULL &&
@@ -130,14 +138,14 @@ void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffe
 		ns = hp_now_ns() - from;
 	}
 	hp_lock(HP_LOCK_trace);
-	sums.copies += hash != 0;
-	sums.bytes += hash != 0 ? copy->bytes : 0;
-	sums.hash_ns += ns;
+	sums.hashed_copies += hash != 0;
+	sums.hashed_bytes += hash != 0 ? (int64_t)copy->bytes : 0;
+	sums.hash_ns += (int64_t)ns;
 	if (copy->direction == TRACE_H2D) {
 		if (look(on_device, copy->device, copy->bytes, hash, true))
-			found(REPEAT_DUPLICATE, copy, site, buffer);
+			found(duplicate, &sums.duplicates, copy, site, buffer);
 		else if (look(on_host, host, copy->bytes, hash, false))
-			found(REPEAT_PING_PONG, copy, site, buffer);
+			found(ping_pong, &sums.ping_pong, copy, site, buffer);
 		if (hash != 0)
 			note(on_device, copy->device, copy->bytes, hash);
 	} else {
@@ -148,14 +156,22 @@ void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffe
 	hp_unlock(HP_LOCK_trace);
 }
 
-void repeats_read(struct repeats *ret)
+void repeats_read(struct profile_repeats *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = sums;
 	hp_unlock(HP_LOCK_trace);
 }
 
-void repeats_read_row(size_t index, struct repeat_row *ret)
+size_t repeats_rows(void)
+{
+	hp_lock(HP_LOCK_trace);
+	size_t count = row_count;
+	hp_unlock(HP_LOCK_trace);
+	return count;
+}
+
+void repeats_read_row(size_t index, struct profile_repeat *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = rows[index];

@@ -15,24 +15,6 @@
 #define REPEATS_LEAST_BYTES ((uint64_t)64 << 10)
 #define REPEATS_ROWS_MOST   512
 
-enum repeat_kind {
-	REPEAT_DUPLICATE, /* an upload of the bytes last sent to that place */
-	REPEAT_PING_PONG, /* an upload of bytes downloaded from there, unchanged since */
-	REPEAT_KINDS
-};
-
-struct repeat_row {
-	enum repeat_kind kind;
-	uint32_t site, buffer; /* of sites.h, host_buffers.h */
-	struct trace_flow flow;
-};
-
-struct repeats {
-	uint64_t copies, bytes, hash_ns; /* of hashed copies */
-	struct trace_flow all[REPEAT_KINDS];
-	size_t rows;
-};
-
 /* Returns a hash: equal for equal bytes, and almost never equal for different bytes.  Pure. */
 uint64_t repeats_hash(const void *bytes, size_t length);
 
@@ -45,8 +27,12 @@ int repeats_start(void);
  */
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 
-/* Both take the lock `trace`; `index` from 0 to rows - 1. */
-void repeats_read(struct repeats *ret);
-void repeats_read_row(size_t index, struct repeat_row *ret);
+/*
+ * Return the sums; the number of sites; one site, with its name for sites_index() in place of its
+ * index.  They take the lock `trace`.
+ */
+void repeats_read(struct profile_repeats *ret);
+size_t repeats_rows(void);
+void repeats_read_row(size_t index, struct profile_repeat *ret);
 
 #endif

@@ -89,21 +89,22 @@ static uint64_t host_ns_since(const struct trace_copy *copy, const struct downlo
 	return copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns : 0;
 }
 
-static struct round_trip_sum trip_of(const struct trace_copy *copy, uint32_t site,
-				     const struct download *download)
+static struct profile_trips trip_of(const struct trace_copy *copy, uint32_t site,
+				    const struct download *from)
 {
-	return (struct round_trip_sum){
+	return (struct profile_trips){
 		.count = 1,
-		.bytes = copy->bytes < download->bytes ? copy->bytes : download->bytes,
-		.host_ns = host_ns_since(copy, download),
-		.copy_ns = download->copy_ns + copy->leave_ns - copy->enter_ns,
-		.download_site = download->site,
+		.bytes = copy->bytes < from->bytes ? copy->bytes : from->bytes,
+		.host_ns = host_ns_since(copy, from),
+		.copy_ns = from->copy_ns + copy->leave_ns - copy->enter_ns,
+		.download_site = from->site,
 		.upload_site = site,
+		.after = from->buffer,
 	};
 }
 
 enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer, uint32_t site,
-				   struct round_trip_sum *ret_trip, uint32_t *ret_from)
+				   struct profile_trips *ret_trip)
 {
 	enum round_trip kind = ROUND_TRIP_NONE;
 
@@ -129,7 +130,6 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	}
 	if (from != NULL) {
 		*ret_trip = trip_of(copy, site, from);
-		*ret_from = from->buffer;
 		/* Each download ends in one round trip at most. */
 		struct download *place = place_of(from->host);
 		if (place->host == from->host && place->leave_ns == from->leave_ns)

@@ -19,33 +19,15 @@ enum round_trip {
 	ROUND_TRIP_OTHER, /* from elsewhere, the first upload since the download */
 };
 
-struct round_trip_sum {
-	uint64_t count, bytes; /* bytes: of the smaller copy */
-	uint64_t host_ns;      /* host code from the download's return to the upload's call */
-	uint64_t copy_ns;      /* inside both calls */
-	/* Names of the copy sites of the latest round trip, for sites_index(). */
-	uint32_t download_site, upload_site;
-};
-
 /*
  * Notes one copy of `buffer` at `site` between host and device, with the lock `trace` held.  If the
- * copy ends a round trip, writes that trip and the buffer of its download.
+ * copy ends a round trip, writes that trip, with names of copy sites for sites_index() in place of
+ * their indices.
  */
 enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer, uint32_t site,
-				   struct round_trip_sum *ret_trip, uint32_t *ret_from);
+				   struct profile_trips *ret_trip);
 
 /* Notes that a wait for the device has ended, on any thread.  Takes no lock. */
 void round_trips_waited(uint64_t leave_ns);
-
-/* Adds one trip to a sum. */
-static inline void round_trip_add(struct round_trip_sum *sum, const struct round_trip_sum *trip)
-{
-	sum->count += trip->count;
-	sum->bytes += trip->bytes;
-	sum->host_ns += trip->host_ns;
-	sum->copy_ns += trip->copy_ns;
-	sum->download_site = trip->download_site;
-	sum->upload_site = trip->upload_site;
-}
 
 #endif

@@ -10,11 +10,11 @@
 #include "base/parse.h"
 #include "trace/calls/capture_range.h"
 #include "trace/calls/launch_times.h"
+#include "trace/calls/launches.h"
 #include "trace/collect/correlation.h"
-#include "trace/collect/deferred.h"
 #include "trace/collect/details.h"
 #include "trace/collect/events.h"
-#include "trace/collect/staged.h"
+#include "trace/collect/rewritten.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,7 @@
  */
 static struct {
 	const char *pointer;
-	struct aggregate_kernel *kernel;
+	struct profile_kernel *kernel;
 } recent[256];
 
 int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
@@ -40,7 +40,7 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 
 	memset(aggregate, 0, sizeof(*aggregate));
 	aggregate->kernels =
-		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct aggregate_kernel));
+		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct profile_kernel));
 	if (spans == NULL || aggregate->kernels == NULL ||
 	    keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST) < 0)
 		return -ENOMEM;
@@ -53,11 +53,11 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 }
 
 /* Returns a new kernel, or the one for all others. */
-static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name,
-					   uint64_t hash)
+static struct profile_kernel *add_kernel(struct aggregate *aggregate, const char *name,
+					 uint64_t hash)
 {
 	size_t bytes = strlen(name) + 1;
-	struct aggregate_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+	struct profile_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 
 	if (aggregate->names.rows == AGGREGATE_KERNELS_MOST ||
 	    aggregate->name_bytes + bytes > AGGREGATE_NAME_BYTES)
@@ -67,15 +67,15 @@ static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const ch
 		return others;
 	memcpy(copy, name, bytes);
 	aggregate->name_bytes += bytes;
-	struct aggregate_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
+	struct profile_kernel *kernel = &aggregate->kernels[keys_add(&aggregate->names, hash)];
 	kernel->name = copy;
 	return kernel;
 }
 
-static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const char *name)
+static struct profile_kernel *find_kernel(struct aggregate *aggregate, const char *name)
 {
 	size_t slot = ((uintptr_t)name >> 4) % HP_LEN(recent);
-	struct aggregate_kernel *kernel = recent[slot].kernel;
+	struct profile_kernel *kernel = recent[slot].kernel;
 
 	if (name == NULL)
 		name = "";
@@ -215,19 +215,19 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 				       const struct cupti_memcpy *record,
 				       const struct correlation_caller *caller, uint64_t ns)
 {
-	struct staged_piece piece;
-	uint64_t start = clockmap_to_ours(&aggregate->clock, record->start);
+	struct rewritten whole;
 
-	if (ns == 0 ||
-	    !staged_claim((enum trace_direction)direction, start, record->bytes, caller, &piece))
+	if (ns == 0 || !rewritten_claim(REWRITTEN_STAGED, (enum trace_direction)direction,
+					record->bytes, caller, &whole))
 		return AGGREGATE_MEMORIES;
 
 	const enum aggregate_memory row = AGGREGATE_STAGED;
 	struct aggregate_sum *sum = &aggregate->copies[direction][row];
-	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(piece.bytes)];
+	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(whole.bytes)];
 	add(sum, record->bytes, ns);
-	sum->count -= !piece.is_first;
-	bin->count += piece.is_first;
+	bool is_first = whole.left == whole.bytes;
+	sum->count -= !is_first;
+	bin->count += is_first;
 	bin->bytes += record->bytes;
 	bin->ns += ns;
 	aggregate->pieces[direction]++;
@@ -240,10 +240,11 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record,
 			  const struct correlation_caller *caller)
 {
-	uint64_t end = clockmap_to_ours(&aggregate->clock, record->end), leave;
+	struct rewritten copy;
 
-	if (deferred_claim(record->bytes, end, caller, &leave))
-		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
+	if (rewritten_claim(REWRITTEN_DEFERRED, TRACE_H2D, record->bytes, caller, &copy))
+		split_add(&aggregate->split, SPLIT_DEFERRED, copy.end_ns,
+			  clockmap_to_ours(&aggregate->clock, record->end));
 }
 
 /* Adds the bytes of a copy to the bin where it began. */
@@ -325,6 +326,23 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		record->start, PLACE(record), NULL);
 }
 
+struct taker {
+	struct aggregate *aggregate;
+	uint64_t now_ns;
+};
+
+/* A correlation_take_fn. */
+static void take_work(void *arg, const struct correlation_work *work,
+		      const struct correlation_caller *caller)
+{
+	const struct taker *taker = arg;
+
+	if (!work->is_kernel)
+		add_copy(taker->aggregate, &work->copy, caller, taker->now_ns);
+	else if (caller != NULL)
+		launch_times_joined(work->kernel, caller->place, work->busy_ns);
+}
+
 static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
 		       uint64_t now_ns)
 {
@@ -337,7 +355,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		aggregate->outside_kernels++;
 		return;
 	}
-	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
+	struct profile_kernel *kernel = find_kernel(aggregate, record->name);
 
 	note_device(aggregate, record->device);
 	note_event(aggregate,
@@ -349,46 +367,61 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		   record->start, PLACE(record), NULL);
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
-	launch_times_ran(record->correlation, (size_t)(kernel - aggregate->kernels), ns);
+	const struct correlation_work run = {
+		.is_kernel = true,
+		.kernel = (uint32_t)(kernel - aggregate->kernels),
+		.busy_ns = ns,
+	};
+	if (launch_times_ran(run.kernel, ns))
+		correlation_worked(record->correlation, &run, take_work,
+				   &(struct taker){ aggregate, now_ns });
 	kernel->count++;
-	kernel->busy_ns += ns;
-	if (ns > kernel->most_ns)
-		kernel->most_ns = ns;
-}
-
-struct taker {
-	struct aggregate *aggregate;
-	uint64_t now_ns;
-};
-
-/* A correlation_take_fn. */
-static void take_copy(void *arg, const struct cupti_memcpy *copy,
-		      const struct correlation_caller *caller)
-{
-	const struct taker *taker = arg;
-	struct correlation_caller ours;
-
-	if (caller != NULL) {
-		ours.thread = caller->thread;
-		ours.at_ns = clockmap_to_ours(&taker->aggregate->clock, caller->at_ns);
-	}
-	add_copy(taker->aggregate, copy, caller != NULL ? &ours : NULL, taker->now_ns);
+	kernel->busy_ns += (int64_t)ns;
+	if ((int64_t)ns > kernel->longest_ns)
+		kernel->longest_ns = (int64_t)ns;
 }
 
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 {
-	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
+	correlation_turn(last, take_work, &(struct taker){ aggregate, now_ns });
 }
 
-/* The middle of a call is inside the call even if the clocks differ a little. */
+static bool is_launch(const struct cupti_call *call)
+{
+	switch (call->function) {
+#define LAUNCH_CALL(function, number) case number:
+#include "trace/collect/launch_calls.def"
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
 {
-	if (launch_times_is_launch(call))
-		launch_times_called(call->correlation, call->thread,
-				    clockmap_to_ours(&aggregate->clock,
-						     call->start + (call->end - call->start) / 2));
-	else
-		correlation_called(call, take_copy, &(struct taker){ aggregate, now_ns });
+	/* The middle of a call is inside the call even if the clocks differ a little. */
+	uint64_t middle = call->start + (call->end - call->start) / 2;
+	struct correlation_caller caller = {
+		.thread = call->thread,
+		.place = LAUNCHES_MOST,
+		.at_ns = clockmap_to_ours(&aggregate->clock, call->start),
+	};
+
+	if (is_launch(call))
+		caller.place = launch_times_place(call->thread,
+						  clockmap_to_ours(&aggregate->clock, middle));
+	correlation_called(call->correlation, &caller, take_work,
+			   &(struct taker){ aggregate, now_ns });
+}
+
+/* The number of a copy between devices is not known. */
+static void add_any_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
+			 uint64_t now_ns)
+{
+	struct correlation_work work = { .copy = *record };
+
+	correlation_worked(record->kind == CUPTI_MEMCPY ? record->correlation : 0, &work, take_work,
+			   &(struct taker){ aggregate, now_ns });
 }
 
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
@@ -400,7 +433,7 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 	switch (kind) {
 	case CUPTI_MEMCPY:
 	case CUPTI_MEMCPY2:
-		correlation_copied(record, take_copy, &(struct taker){ aggregate, now_ns });
+		add_any_copy(aggregate, record, now_ns);
 		break;
 	case CUPTI_DRIVER_CALL:
 		add_call(aggregate, record, now_ns);

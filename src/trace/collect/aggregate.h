@@ -8,6 +8,7 @@
 #ifndef HP_TRACE_COLLECT_AGGREGATE_H
 #define HP_TRACE_COLLECT_AGGREGATE_H
 
+#include "base/profile_fields.h"
 #include "trace/collect/clockmap.h"
 #include "trace/collect/cupti_min.h"
 #include "trace/collect/sizes.h"
@@ -22,7 +23,7 @@
 enum aggregate_memory {
 	AGGREGATE_UNKNOWN,
 	AGGREGATE_PAGEABLE,
-	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: staged.h */
+	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: rewritten.h */
 	AGGREGATE_PINNED,
 	AGGREGATE_DEVICE,
 	AGGREGATE_ARRAY,
@@ -34,11 +35,6 @@ struct aggregate_sum {
 	uint64_t count, bytes;
 	uint64_t busy_ns;       /* sum over records; a record without times adds 0 */
 	uint64_t untimed_bytes; /* of records whose time stamps give no duration */
-};
-
-struct aggregate_kernel {
-	const char *name; /* in our memory; "": CUPTI gave no name */
-	uint64_t count, busy_ns, most_ns;
 };
 
 #define AGGREGATE_KERNELS_MOST 4096 /* a power of two */
@@ -53,10 +49,11 @@ struct aggregate {
 	uint64_t pieces[AGGREGATE_DIRECTIONS];  /* of staged copies */
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
-	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST, and one for all others */
-	struct keys names;                /* of kernels: hashes */
-	struct aggregate_sum launches;    /* of all kernels; bytes is 0 */
-	uint64_t kernels_unnamed;         /* launches of kernels that are not in the full table */
+	/* AGGREGATE_KERNELS_MOST, and one for all others; a name is "" if CUPTI gave none. */
+	struct profile_kernel *kernels;
+	struct keys names;             /* of kernels: hashes */
+	struct aggregate_sum launches; /* of all kernels; bytes is 0 */
+	uint64_t kernels_unnamed;      /* launches of kernels that are not in the full table */
 	uint64_t device_mask;
 
 	/* Work that began outside the capture range, in no other sum: copies over the bus, kernels.

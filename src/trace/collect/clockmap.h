@@ -14,13 +14,12 @@
 /* CUPTI's clock less ours, and the width of the gap between the two readings around it. */
 struct clockmap_anchor {
 	int64_t offset_ns;
-	uint64_t gap_ns, at_ns;
+	uint64_t gap_ns;
 };
 
 struct clockmap {
 	bool anchored;
-	struct clockmap_anchor first, last;
-	uint64_t most_step_ns; /* the largest difference between neighboring anchors */
+	struct clockmap_anchor last;
 };
 
 /* Reads CUPTI's clock.  Returns nonzero on failure. */
@@ -34,12 +33,5 @@ void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries);
 
 /* Converts `ns` of CUPTI's clock to ours.  Returns 0 for a time before our clock began. */
 uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns);
-
-/*
- * Writes the drift between the clocks from the first to the last anchor, in parts per billion.
- * False: not known, since one clock was stepped in between.  The system's administrator may have
- * set it, or another user of CUPTI may have given CUPTI another clock.
- */
-bool clockmap_drift_ppb(const struct clockmap *map, int64_t *ret);
 
 #endif

@@ -175,14 +175,12 @@ static void flush(uint32_t flag)
  */
 static void tend_launch_records(void)
 {
-	bool on = library->tells_launches;
-
 	if (!launch_times_wanted() || events_wanted())
 		return;
-	bool want = launch_times_want_records(on);
-	if (on && !want)
+	bool want = launch_times_want_records();
+	if (!want)
 		cupti_disable_launches(library);
-	else if (!on && want)
+	else if (!library->tells_launches)
 		cupti_enable_launches(library);
 }
 

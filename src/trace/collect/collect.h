@@ -37,7 +37,7 @@ typedef void (*collect_look_fn)(const struct collect_result *so_far, uint64_t un
 int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, collect_look_fn look,
 		  char *why_not, size_t room);
 
-/* Wakes the thread that reads, which calls `look`.  Any thread, also in signal handlers. */
+/* Wakes the thread that reads, which calls `look`.  Any thread. */
 void collect_wake(void);
 
 /* Collects the records that CUPTI holds.  Waits at most 5 s, and not at all once CUPTI has hung. */

@@ -6,89 +6,109 @@
 
 #include <errno.h>
 
-/* The largest error of CUPTI's clock. */
-#define SLACK_NS 1000
-
 static struct slot {
-	uint32_t number; /* 0: free */
-	bool has_call, has_copy;
-	uint32_t turn; /* in which the copy arrived */
+	uint32_t number;  /* 0: free */
+	uint32_t waiting; /* the first waiter plus 1; 0: none */
+	bool has_call;
 	struct correlation_caller caller;
-	struct cupti_memcpy copy;
-} * slots;             /* CORRELATION_MOST; NULL: not used */
-static uint32_t turn;  /* number of ended turns */
-static size_t waiting; /* copies */
+} * slots; /* NULL: not used */
+
+static struct waiter {
+	uint32_t next;   /* plus 1 */
+	uint32_t number; /* 0: free */
+	uint32_t turn;   /* in which it arrived */
+	struct correlation_work work;
+} * waiters;
+static uint32_t unused;       /* the first free waiter plus 1, among those used before */
+static uint32_t waiters_used; /* so far */
+static uint32_t waiting;      /* now */
+static uint32_t turn;         /* number of ended turns */
 
 int correlation_start(void)
 {
-	slots = hp_arena_alloc(CORRELATION_MOST * sizeof(*slots));
+	slots = hp_arena_alloc(CORRELATION_NUMBERS * sizeof(*slots));
+	waiters = hp_arena_alloc(CORRELATION_WAITING * sizeof(*waiters));
+	if (waiters == NULL)
+		slots = NULL;
 	return slots != NULL ? 0 : -ENOMEM;
 }
 
-bool correlation_is_within(const struct correlation_caller *caller, uint32_t thread,
-			   uint64_t begin_ns, uint64_t end_ns)
+bool correlation_is_known(void)
 {
-	return caller->thread == thread && caller->at_ns + SLACK_NS >= begin_ns &&
-	       (end_ns == UINT64_MAX || caller->at_ns <= end_ns + SLACK_NS);
+	return slots != NULL;
 }
 
+/* Passes on all work that waits in a slot. */
 static void give(struct slot *slot, correlation_take_fn take, void *arg)
 {
-	take(arg, &slot->copy, slot->has_call ? &slot->caller : NULL);
-	slot->has_copy = false;
-	waiting--;
+	while (slot->waiting != 0) {
+		uint32_t index = slot->waiting;
+		struct waiter *waiter = &waiters[index - 1];
+
+		take(arg, &waiter->work, slot->has_call ? &slot->caller : NULL);
+		slot->waiting = waiter->next;
+		waiter->number = 0;
+		waiter->next = unused;
+		unused = index;
+		waiting--;
+	}
 }
 
-/* Returns the slot of a number.  A copy in the slot with an older number goes to `take`. */
+/* Returns the slot of a number.  Work of an older number in the slot goes to `take`. */
 static struct slot *slot_of(uint32_t number, correlation_take_fn take, void *arg)
 {
-	struct slot *slot = &slots[number % CORRELATION_MOST];
+	struct slot *slot = &slots[number % CORRELATION_NUMBERS];
 
 	if (slot->number == number)
 		return slot;
-	if (slot->has_copy)
-		give(slot, take, arg);
+	give(slot, take, arg);
 	*slot = (struct slot){ .number = number };
 	return slot;
 }
 
-void correlation_called(const struct cupti_call *call, correlation_take_fn take, void *arg)
+void correlation_called(uint32_t number, const struct correlation_caller *caller,
+			correlation_take_fn take, void *arg)
 {
-	if (slots == NULL || call->correlation == 0)
+	if (slots == NULL || number == 0)
 		return;
-	struct slot *slot = slot_of(call->correlation, take, arg);
+	struct slot *slot = slot_of(number, take, arg);
 
-	slot->caller = (struct correlation_caller){ call->thread, call->start };
+	slot->caller = *caller;
 	slot->has_call = true;
-	if (slot->has_copy)
-		give(slot, take, arg);
+	give(slot, take, arg);
 }
 
-void correlation_copied(const struct cupti_memcpy *copy, correlation_take_fn take, void *arg)
+/* False: there is no room. */
+static bool wait_for_call(struct slot *slot, const struct correlation_work *work)
 {
-	if (slots == NULL || copy->kind != CUPTI_MEMCPY || copy->correlation == 0) {
-		take(arg, copy, NULL);
-		return;
-	}
-	struct slot *slot = slot_of(copy->correlation, take, arg);
+	uint32_t index = unused;
 
-	/* A call may make several copies. */
-	if (slot->has_call) {
-		take(arg, copy, &slot->caller);
-		return;
-	}
-	if (slot->has_copy)
-		give(slot, take, arg);
-	slot->copy = *copy;
-	slot->has_copy = true;
-	slot->turn = turn;
+	if (index == 0 && waiters_used == CORRELATION_WAITING)
+		return false;
+	if (index != 0)
+		unused = waiters[index - 1].next;
+	else
+		index = ++waiters_used;
+	waiters[index - 1] = (struct waiter){ slot->waiting, slot->number, turn, *work };
+	slot->waiting = index;
 	waiting++;
+	return true;
+}
+
+void correlation_worked(uint32_t number, const struct correlation_work *work,
+			correlation_take_fn take, void *arg)
+{
+	struct slot *slot = slots != NULL && number != 0 ? slot_of(number, take, arg) : NULL;
+
+	/* A call may make several copies, and a graph has many kernels. */
+	if (slot == NULL || slot->has_call || !wait_for_call(slot, work))
+		take(arg, work, slot != NULL && slot->has_call ? &slot->caller : NULL);
 }
 
 void correlation_turn(bool all, correlation_take_fn take, void *arg)
 {
 	turn++;
-	for (size_t i = 0; i < CORRELATION_MOST && waiting > 0; i++)
-		if (slots[i].has_copy && (all || turn - slots[i].turn > 2))
-			give(&slots[i], take, arg);
+	for (uint32_t i = 0; waiting > 0 && i < waiters_used; i++)
+		if (waiters[i].number != 0 && (all || turn - waiters[i].turn > 2))
+			give(&slots[waiters[i].number % CORRELATION_NUMBERS], take, arg);
 }

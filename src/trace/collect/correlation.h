@@ -1,8 +1,10 @@
 /*
- * Finds the driver call that made a copy, if CUPTI records calls.  CUPTI's records of a call and of
- * its copy share a number.  The two records arrive in any order, up to some seconds apart.
+ * Finds the driver call that made a copy or launched a kernel, if CUPTI records calls.  CUPTI's
+ * records of a call and of its work share a number.  They arrive in any order, up to some seconds
+ * apart.
  *
- * Only the thread that reads records uses this file.  Memory is bounded.
+ * Only the thread that reads records uses this file.  Memory is bounded, about 6 MiB, of which a
+ * fraction is touched.
  */
 #ifndef HP_TRACE_COLLECT_CORRELATION_H
 #define HP_TRACE_COLLECT_CORRELATION_H
@@ -12,32 +14,43 @@
 
 #include <stdbool.h>
 
-/* More copies than are in flight at once; a power of two. */
-#define CORRELATION_MOST 16384u
+/* Powers of 2: numbers; copies and kernels that wait for the record of their call. */
+#define CORRELATION_NUMBERS 65536u
+#define CORRELATION_WAITING 32768u
 
-/* Takes each copy once.  `caller` is NULL if no call is known. */
-typedef void (*correlation_take_fn)(void *arg, const struct cupti_memcpy *copy,
+/* A copy, or a run of a kernel. */
+struct correlation_work {
+	bool is_kernel;
+	union {
+		struct cupti_memcpy copy;
+		struct {
+			uint32_t kernel; /* its number in aggregate.h */
+			uint64_t busy_ns;
+		};
+	};
+};
+
+/* Takes each work once.  `caller` is NULL if no call is known. */
+typedef void (*correlation_take_fn)(void *arg, const struct correlation_work *work,
 				    const struct correlation_caller *caller);
 
 /* Returns 0 or -ENOMEM.  Once a process. */
 int correlation_start(void);
 
-/*
- * True if `caller` is the call of that thread from begin_ns to end_ns; UINT64_MAX: not ended.  The
- * clocks differ a little.
- */
-bool correlation_is_within(const struct correlation_caller *caller, uint32_t thread,
-			   uint64_t begin_ns, uint64_t end_ns);
+/* True if CUPTI records calls.  Any thread, after correlation_start(). */
+bool correlation_is_known(void);
 
 /*
- * Take a record of each kind.  Copies whose call is known, or will not become known, go to `take`.
+ * Take a record of each kind.  Work whose call is known, or will not become known, goes to `take`.
  */
-void correlation_called(const struct cupti_call *call, correlation_take_fn take, void *arg);
-void correlation_copied(const struct cupti_memcpy *copy, correlation_take_fn take, void *arg);
+void correlation_called(uint32_t number, const struct correlation_caller *caller,
+			correlation_take_fn take, void *arg);
+void correlation_worked(uint32_t number, const struct correlation_work *work,
+			correlation_take_fn take, void *arg);
 
 /*
- * Ends a turn: passes copies to `take` that have waited two turns for the record of their call; all
- * copies if `all`.
+ * Ends a turn: passes work to `take` that has waited two turns for the record of its call; all work
+ * if `all`.
  */
 void correlation_turn(bool all, correlation_take_fn take, void *arg);
 

@@ -57,8 +57,6 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 		{ "cuptiActivityEnableDriverApi", &cupti->enable_call, false },
 		{ "cuptiGetThreadIdType", &cupti->get_thread_type, false },
 		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
-		{ "cuptiSubscribe_v2", &cupti->subscribe, false },
-		{ "cuptiUnsubscribe", &cupti->unsubscribe, false },
 	};
 
 	memset(cupti, 0, sizeof(*cupti));
@@ -84,50 +82,10 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 	return 0;
 }
 
-/* Never called: no callback is enabled. */
-static void ignore(void *data, int domain, uint32_t number, const void *call)
-{
-	(void)data;
-	(void)domain;
-	(void)number;
-	(void)call;
-}
-
-/*
- * Writes the name of the tool that has CUPTI; "": unknown.  CUPTI names the tool when it refuses a
- * subscription.  If the tool has unsubscribed by now, our subscription succeeds, and we unsubscribe
- * again.
- */
-static void ask_who(const struct cupti *cupti, char *ret_name)
-{
-	struct cupti_subscriber wished = {
-		.size = sizeof(wished),
-		.name = "hotpin",
-		.other = ret_name,
-		.other_size = CUPTI_NAME_MOST,
-	};
-	void *handle = NULL;
-
-	memset(ret_name, 0, CUPTI_NAME_MOST);
-	if (cupti->subscribe == NULL || cupti->unsubscribe == NULL)
-		return;
-	int result = cupti->subscribe(&handle, (void *)ignore, NULL, &wished);
-	if (result == CUPTI_OK)
-		cupti->unsubscribe(handle);
-	if (result != CUPTI_TAKEN)
-		ret_name[0] = '\0';
-	ret_name[CUPTI_NAME_MOST - 1] = '\0';
-	/* The name may be printed to a terminal. */
-	for (char *at = ret_name; *at != '\0'; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
-}
-
 static void explain(const struct cupti *cupti, int result, const char *what, char *ret_why,
 		    size_t room)
 {
 	const char *text = NULL, *hint = "";
-	char who[CUPTI_NAME_MOST] = "";
 
 	switch (result) {
 	case CUPTI_MAX_LIMIT_REACHED:
@@ -135,7 +93,6 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 	case CUPTI_DISABLED:
 	case CUPTI_TAKEN:
 		hint = "CUPTI is in use by another tool";
-		ask_who(cupti, who);
 		break;
 	case CUPTI_INSUFFICIENT_PRIVILEGES:
 	case CUPTI_VGPU_PRIVILEGES:
@@ -151,8 +108,7 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 	if (cupti->get_result_string == NULL ||
 	    cupti->get_result_string(result, &text) != CUPTI_OK || text == NULL)
 		text = "error";
-	snprintf(ret_why, room, "%s%s%s (%s: %.64s %d)", hint, who[0] != '\0' ? ", " : "", who,
-		 what, text, result);
+	snprintf(ret_why, room, "%s (%s: %.64s %d)", hint, what, text, result);
 }
 
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,

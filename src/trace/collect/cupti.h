@@ -34,9 +34,6 @@ struct cupti {
 	int (*enable_call)(uint32_t function, uint8_t enable); /* since CUDA 12.4 */
 	int (*get_thread_type)(int *ret_type);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
-	int (*subscribe)(void **ret_handle, void *callback, void *data,
-			 struct cupti_subscriber *wished); /* cuptiSubscribe_v2() */
-	int (*unsubscribe)(void *handle);
 };
 
 /*
@@ -47,8 +44,8 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 
 /*
  * Registers the callbacks and enables each kind of record that hotpin collects.  At the first
- * refusal, disables all in reverse and writes the reason to `ret_why`.  The reason names the tool
- * that has CUPTI, if CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
+ * refusal, disables all in reverse and writes the reason to `ret_why`.  Returns CUPTI's code,
+ * CUPTI_OK on success.
  */
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
 		 char *ret_why, size_t room);

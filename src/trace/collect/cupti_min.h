@@ -106,16 +106,6 @@ struct cupti_kernel {
 	const char *name; /* CUPTI's; may be NULL */
 };
 
-/* Since CUDA 13.0; newer versions append fields. */
-struct cupti_subscriber {
-	size_t size;
-	const char *name;
-	char *other; /* the tool that has CUPTI, if CUPTI refuses us for it */
-	size_t other_size;
-};
-
-#define CUPTI_NAME_MOST 64 /* bytes of such a name */
-
 typedef void (*cupti_request_fn)(uint8_t **buffer, size_t *size, size_t *most_records);
 typedef void (*cupti_complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 				  size_t valid);

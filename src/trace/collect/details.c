@@ -10,26 +10,21 @@
 #include <string.h>
 
 struct list {
-	size_t size; /* of an item, in bytes; items have no padding */
+	size_t size; /* of an item, in bytes; items have only numbers of 64 bits */
 	unsigned char *items;
 	struct keys keys; /* hashes of the items */
 };
 
-/* A place of a sample, without padding, since its bytes are hashed. */
-struct sampled {
-	uint64_t module, offset, caller; /* caller: an index; DETAILS_UNKNOWN: none */
-};
-
-static struct list shapes = { .size = sizeof(struct shape) };
-static struct list sampled = { .size = sizeof(struct sampled) };
+static struct list shapes = { .size = sizeof(struct profile_shape) };
+static struct list sampled = { .size = sizeof(struct profile_event_place) };
 
 static uint64_t hash_of(const void *item, size_t size)
 {
-	const unsigned char *bytes = item;
+	const uint64_t *words = item;
 	uint64_t hash = 0;
 
-	for (size_t i = 0; i < size; i++)
-		hash = hp_mix(hash, bytes[i]);
+	for (size_t i = 0; i < size / sizeof(*words); i++)
+		hash = hp_mix(hash, words[i]);
 	return hash;
 }
 
@@ -62,18 +57,24 @@ static uint32_t index_of(struct list *list, const void *item, size_t most)
 
 uint32_t details_shape(const struct cupti_kernel *record)
 {
-	struct shape shape = { .registers = record->registers,
-			       .static_shared = record->static_shared,
-			       .dynamic_shared = record->dynamic_shared };
+	struct profile_shape shape = { .registers = record->registers,
+				       .static_shared_bytes = record->static_shared,
+				       .dynamic_shared_bytes = record->dynamic_shared };
 
-	memcpy(shape.grid, record->grid, sizeof(shape.grid));
-	memcpy(shape.block, record->block, sizeof(shape.block));
+	for (int i = 0; i < 3; i++) {
+		shape.grid[i] = record->grid[i];
+		shape.block[i] = record->block[i];
+	}
 	return shape.block[0] > 0 ? index_of(&shapes, &shape, DETAILS_MOST) : DETAILS_UNKNOWN;
 }
 
 static uint32_t place_of(const struct module_place *place, uint32_t caller, size_t most)
 {
-	struct sampled item = { place->module, place->offset, caller };
+	const struct profile_event_place item = {
+		.module = place->module != MODULES_NOWHERE ? (int64_t)place->module : UNKNOWN,
+		.offset = (int64_t)place->offset,
+		.caller = caller != DETAILS_UNKNOWN ? (int64_t)caller : UNKNOWN,
+	};
 
 	return index_of(&sampled, &item, most);
 }
@@ -95,9 +96,9 @@ size_t details_shapes(void)
 	return shapes.keys.rows;
 }
 
-const struct shape *details_shape_at(size_t index)
+const struct profile_shape *details_shape_at(size_t index)
 {
-	return &((const struct shape *)(const void *)shapes.items)[index];
+	return &((const struct profile_shape *)(const void *)shapes.items)[index];
 }
 
 size_t details_places(void)
@@ -105,10 +106,7 @@ size_t details_places(void)
 	return sampled.keys.rows;
 }
 
-struct module_place details_place_at(size_t index, uint32_t *ret_caller)
+const struct profile_event_place *details_place_at(size_t index)
 {
-	const struct sampled *item = &((const struct sampled *)(const void *)sampled.items)[index];
-
-	*ret_caller = (uint32_t)item->caller;
-	return (struct module_place){ (uint32_t)item->module, item->offset };
+	return &((const struct profile_event_place *)(const void *)sampled.items)[index];
 }

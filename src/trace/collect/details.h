@@ -8,6 +8,7 @@
 #ifndef HP_TRACE_COLLECT_DETAILS_H
 #define HP_TRACE_COLLECT_DETAILS_H
 
+#include "base/profile_fields.h"
 #include "trace/collect/cupti_min.h"
 #include "trace/places/modules.h"
 
@@ -17,12 +18,6 @@
 /* Of these, for places with a caller.  The rest is reserved for samples whose chain has no room. */
 #define DETAILS_CALLED_MOST (DETAILS_MOST * 3 / 4)
 #define DETAILS_UNKNOWN     UINT32_MAX
-
-struct shape {
-	int32_t grid[3], block[3];
-	int32_t registers; /* for each thread */
-	int32_t static_shared, dynamic_shared;
-};
 
 /*
  * Returns the index of a kernel's shape.  DETAILS_UNKNOWN: it has no shape, or there are too many.
@@ -35,9 +30,8 @@ uint32_t details_chain(const struct module_place *frame, size_t depth);
 
 /* Return the numbers of details, and a detail by its index. */
 size_t details_shapes(void);
-const struct shape *details_shape_at(size_t index);
+const struct profile_shape *details_shape_at(size_t index);
 size_t details_places(void);
-/* `ret_caller`: an index below this one; DETAILS_UNKNOWN: none. */
-struct module_place details_place_at(size_t index, uint32_t *ret_caller);
+const struct profile_event_place *details_place_at(size_t index);
 
 #endif

@@ -244,19 +244,12 @@ void events_add(const struct event *event)
 	hp_unlock(HP_LOCK_trace);
 }
 
-static bool is_before(const void *left, const void *right)
-{
-	const struct event *a = left, *b = right;
-
-	return a->start_ns < b->start_ns;
-}
-
 void events_end(struct events_all *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	atomic_store(&wanted, false);
 	hp_unlock(HP_LOCK_trace);
-	sort_heap(events, count, sizeof(*events), is_before);
+	sort_by_first(events, count, sizeof(*events) / sizeof(uint64_t));
 	*ret = (struct events_all){ events,  count,       tracks,   tracks_used,
 				    dropped, shortest_ns, trackless };
 }

@@ -36,6 +36,7 @@ enum event_kind {
 enum event_own { EVENT_PIN, EVENT_UNPIN, EVENT_JOIN, EVENT_OWNS };
 
 struct event {
+	/* The first word: events are sorted by it. */
 	uint64_t start_ns, duration_ns;
 	uint64_t bytes; /* UINT64_MAX: none */
 	union {

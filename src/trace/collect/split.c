@@ -1,8 +1,5 @@
 /*
  * split.c - one sweep over all layers.
- *
- * Sorting is cheap for spans that are nearly in order, as records of one stream are, and for long
- * runs in order.
  */
 #include "trace/collect/split.h"
 #include "trace/sort.h"
@@ -13,10 +10,8 @@
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
-#define FEW         16u /* so few spans are sorted by insertion */
-#define LEVELS_MOST 40u /* beyond, heap sort: no bad order of spans slows it */
 /* In place of a layer: a change of range, whose number is in `end`. */
-#define RANGE       SPLIT_LAYERS
+#define RANGE SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
 _Static_assert(RANGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
@@ -38,87 +33,9 @@ static uint64_t start_of(const struct split_span *span)
 	return span->key >> SPLIT_LAYER_BITS;
 }
 
-static bool is_before(const void *left, const void *right)
+static void sort(struct split *split)
 {
-	const struct split_span *a = left, *b = right;
-
-	return a->key < b->key;
-}
-
-/*
- * Sorts by insertion as long as it is cheap.  False: too much disorder; all spans are still there.
- */
-static bool insertion_sort(struct split_span *spans, size_t count)
-{
-	size_t moves = 0, most = 8 * count + 64;
-
-	for (size_t i = 1; i < count; i++) {
-		struct split_span moving = spans[i];
-		size_t hole = i;
-
-		while (hole > 0 && spans[hole - 1].key > moving.key && moves++ < most) {
-			spans[hole] = spans[hole - 1];
-			hole--;
-		}
-		spans[hole] = moving;
-		if (moves >= most)
-			return false;
-	}
-	return true;
-}
-
-/* Returns the median key of three spans. */
-static uint64_t pivot_of(const struct split_span *spans, size_t count)
-{
-	uint64_t first = spans[0].key, middle = spans[count / 2].key, last = spans[count - 1].key;
-	uint64_t least = first < last ? first : last, most = first < last ? last : first;
-
-	return middle < least ? least : middle > most ? most : middle;
-}
-
-/* Returns an index inside the array.  No span before it is later than a span from it on. */
-static size_t partition(struct split_span *spans, size_t count)
-{
-	uint64_t pivot = pivot_of(spans, count);
-	size_t low = 0, high = count - 1;
-
-	for (;;) {
-		while (spans[low].key < pivot)
-			low++;
-		while (spans[high].key > pivot)
-			high--;
-		if (low >= high)
-			return high + 1;
-		struct split_span swapped = spans[low];
-		spans[low++] = spans[high];
-		spans[high--] = swapped;
-	}
-}
-
-/* Sorts by quicksort.  Spans arrive in long runs in order, so its branches are predicted well. */
-static void quick_sort(struct split_span *spans, size_t count, unsigned levels)
-{
-	while (count > FEW && levels-- > 0) {
-		size_t at = partition(spans, count);
-
-		/* The larger part without recursion, so that the stack stays small. */
-		if (at < count - at) {
-			quick_sort(spans, at, levels);
-			spans += at;
-			count -= at;
-		} else {
-			quick_sort(spans + at, count - at, levels);
-			count = at;
-		}
-	}
-	if (!insertion_sort(spans, count))
-		sort_heap(spans, count, sizeof(*spans), is_before);
-}
-
-static void sort(struct split_span *spans, size_t count)
-{
-	if (!insertion_sort(spans, count))
-		quick_sort(spans, count, LEVELS_MOST);
+	sort_by_first(split->spans, split->count, sizeof(*split->spans) / sizeof(uint64_t));
 }
 
 /* Returns the state of the wall time for a set of layers. */
@@ -178,7 +95,7 @@ static void make_room(struct split *split)
 {
 	size_t half = (split->count + 1) / 2;
 
-	sort(split->spans, split->count);
+	sort(split);
 	sweep(split, half);
 	for (size_t i = half; i < split->count; i++)
 		split->spans[i - half] = split->spans[i];
@@ -258,7 +175,7 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 
 	if (end < split->at)
 		end = split->at;
-	sort(split->spans, split->count);
+	sort(split);
 	size_t inside = 0;
 	while (inside < split->count && start_of(&split->spans[inside]) < end)
 		inside++;

@@ -22,6 +22,7 @@
 /* From emit_events_begin() to emit_events_end(), of the thread that writes. */
 static struct events_all all;
 static uint32_t *position; /* of each name among the used ones, plus 1; NULL: no timeline */
+static uint32_t used;      /* names */
 
 /* Returns the number of an event's name in one sequence of all possible names. */
 static size_t key_of(const struct event *event)
@@ -95,6 +96,7 @@ bool emit_events_begin(const struct report *report, struct profile_events *ret)
 		position = hp_arena_alloc(NAMES * sizeof(*position));
 	if (position == NULL)
 		return false;
+	used = 0;
 	events_end(&all);
 	ret->dropped = all.dropped;
 	ret->trackless = all.trackless;
@@ -109,114 +111,107 @@ void emit_events_end(void)
 	position = NULL;
 }
 
-void emit_event_names(const struct report *report, struct json *json, const char *name)
+static size_t count_events(const struct report *report)
 {
-	uint32_t used = 0;
-	char room[NVTX_RANGES_NAME_MOST];
-
-	json_open(json, name, "[");
-	for (size_t i = 0; i < all.count; i++) {
-		size_t key = key_of(&all.event[i]);
-
-		if (position[key] != 0)
-			continue;
-		position[key] = ++used;
-		json_words(json, NULL, name_of(report, &all.event[i], room, sizeof(room)));
-	}
-	json_close(json, "]");
+	(void)report;
+	return all.count;
 }
 
-void emit_event_tracks(const struct report *report, struct json *json, const char *name)
+/* Returns the name of an event, unless an event before it has the same name. */
+static const void *name_at(const struct report *report, size_t index)
+{
+	static char room[NVTX_RANGES_NAME_MOST];
+	size_t key = key_of(&all.event[index]);
+
+	if (position[key] != 0)
+		return NULL;
+	position[key] = ++used;
+	return name_of(report, &all.event[index], room, sizeof(room));
+}
+
+static size_t count_tracks(const struct report *report)
+{
+	(void)report;
+	return all.tracks;
+}
+
+static const void *track_at(const struct report *report, size_t index)
 {
 	static const char *const kinds[] = {
 		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_RANGES] = "ranges",
 		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
+	static struct profile_track row;
+	const struct event_track *track = &all.track[index];
+	bool is_stream = track->kind == EVENT_STREAM, is_thread = track->kind == EVENT_THREAD;
 
 	(void)report;
-	json_open(json, name, "[");
-	for (size_t i = 0; i < all.tracks; i++) {
-		const struct event_track *track = &all.track[i];
-		bool is_stream = track->kind == EVENT_STREAM;
-		bool is_thread = track->kind == EVENT_THREAD;
-		const struct profile_track row = {
-			.kind = kinds[track->kind],
-			.device = json_known(is_stream, track->device),
-			.context = json_known(is_stream, track->context),
-			.stream = json_known(is_stream, track->stream),
-			.tid = json_known(track->kind == EVENT_SAMPLES ||
-						  (is_thread && track->threads == 1),
-					  track->tid),
-			.threads = json_known(is_thread, track->threads),
-			.name = track->name,
-		};
-
-		json_record(json, NULL, profile_track_id, &row);
-	}
-	json_close(json, "]");
+	row = (struct profile_track){
+		.kind = kinds[track->kind],
+		.device = json_known(is_stream, track->device),
+		.context = json_known(is_stream, track->context),
+		.stream = json_known(is_stream, track->stream),
+		.tid = json_known(track->kind == EVENT_SAMPLES ||
+					  (is_thread && track->threads == 1),
+				  track->tid),
+		.threads = json_known(is_thread, track->threads),
+		.name = track->name,
+	};
+	return &row;
 }
 
-/* Writes the shapes that `detail` of a kernel refers to. */
-void emit_event_shapes(const struct report *report, struct json *json, const char *name)
+/* The shapes that `detail` of a kernel refers to. */
+static size_t count_shapes(const struct report *report)
 {
 	(void)report;
-	json_open(json, name, "[");
-	for (size_t i = 0; i < details_shapes(); i++) {
-		const struct shape *shape = details_shape_at(i);
-		const struct profile_shape row = {
-			.grid = { shape->grid[0], shape->grid[1], shape->grid[2] },
-			.block = { shape->block[0], shape->block[1], shape->block[2] },
-			.registers = shape->registers,
-			.static_shared_bytes = shape->static_shared,
-			.dynamic_shared_bytes = shape->dynamic_shared,
-		};
-
-		json_record(json, NULL, profile_shape_id, &row);
-	}
-	json_close(json, "]");
+	return details_shapes();
 }
 
-/* Writes the routes that `route` of a call refers to. */
-void emit_event_routes(const struct report *report, struct json *json, const char *name)
+static const void *shape_at(const struct report *report, size_t index)
+{
+	(void)report;
+	return details_shape_at(index);
+}
+
+/* The routes that `route` of a call refers to. */
+static size_t count_routes(const struct report *report)
+{
+	(void)report;
+	return TRACE_ROUTES;
+}
+
+static const void *route_at(const struct report *report, size_t index)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
 							  "stage",   "defer", "unpin" };
 
 	(void)report;
-	json_open(json, name, "[");
-	for (size_t i = 0; i < TRACE_ROUTES; i++)
-		json_words(json, NULL, routes[i]);
-	json_close(json, "]");
+	return routes[index];
 }
 
-/* Writes the places that `detail` of a sample refers to. */
-void emit_event_places(const struct report *report, struct json *json, const char *name)
+/* The places that `detail` of a sample refers to. */
+static size_t count_places(const struct report *report)
 {
 	(void)report;
-	json_open(json, name, "[");
-	for (size_t i = 0; i < details_places(); i++) {
-		uint32_t caller;
-		struct module_place place = details_place_at(i, &caller);
-		const struct profile_event_place row = {
-			.module = json_known(place.module != MODULES_NOWHERE, place.module),
-			.offset = place.offset,
-			.caller = json_known(caller != DETAILS_UNKNOWN, caller),
-		};
-
-		json_record(json, NULL, profile_event_place_id, &row);
-	}
-	json_close(json, "]");
+	return details_places();
 }
 
-void emit_event_fields(const struct report *report, struct json *json, const char *name)
+static const void *place_at(const struct report *report, size_t index)
 {
-	const struct profile_table table = profile_table(profile_event_id);
-
 	(void)report;
-	json_open(json, name, "[");
-	for (size_t i = 0; i < table.count; i++)
-		json_words(json, NULL, table.fields[i].name);
-	json_close(json, "]");
+	return details_place_at(index);
+}
+
+static size_t count_fields(const struct report *report)
+{
+	(void)report;
+	return profile_table(profile_event_id).count;
+}
+
+static const void *field_at(const struct report *report, size_t index)
+{
+	(void)report;
+	return profile_table(profile_event_id).fields[index].name;
 }
 
 /* Returns the index of an event's detail in the JSON. */
@@ -235,31 +230,39 @@ static uint64_t since_began(const struct report *report, uint64_t ns)
 	return ns - (ns < report->began_ns ? ns : report->began_ns);
 }
 
-void emit_event_rows(const struct report *report, struct json *json, const char *name)
+static const void *event_at(const struct report *report, size_t index)
 {
-	json_open(json, name, "[");
-	for (size_t i = 0; i < all.count; i++) {
-		const struct event *event = &all.event[i];
-		uint64_t start_ns = since_began(report, event->start_ns);
-		bool is_copy = event->kind == EVENT_COPY;
-		bool called = is_copy && event->caller != UINT32_MAX;
-		uint32_t site = is_copy ? SITES_NOWHERE : sites_index(event->site);
-		const struct profile_event row = {
-			.kind = event->kind,
-			.track = event->track,
-			.start_ns = start_ns,
-			.duration_ns = event->duration_ns,
-			.name = position[key_of(event)] - 1,
-			.bytes = json_known(event->bytes != UINT64_MAX, event->bytes),
-			.site = json_known(site != SITES_NOWHERE, site),
-			.detail = detail_of(report, event),
-			.route = json_known(event->kind == EVENT_CALL, event->route),
-			.call_track = json_known(called, event->caller),
-			.call_ns = json_known(called && start_ns >= event->since_call_ns,
-					      start_ns - event->since_call_ns),
-		};
+	static struct profile_event row;
+	const struct event *event = &all.event[index];
+	uint64_t start_ns = since_began(report, event->start_ns);
+	bool is_copy = event->kind == EVENT_COPY;
+	bool called = is_copy && event->caller != UINT32_MAX;
 
-		json_row(json, profile_event_id, &row);
-	}
-	json_close(json, "]");
+	row = (struct profile_event){
+		.kind = event->kind,
+		.track = event->track,
+		.start_ns = start_ns,
+		.duration_ns = event->duration_ns,
+		.name = position[key_of(event)] - 1,
+		.bytes = json_known(event->bytes != UINT64_MAX, event->bytes),
+		.site = is_copy ? UNKNOWN : sites_index(event->site),
+		.detail = detail_of(report, event),
+		.route = json_known(event->kind == EVENT_CALL, event->route),
+		.call_track = json_known(called, event->caller),
+		.call_ns = json_known(called && start_ns >= event->since_call_ns,
+				      start_ns - event->since_call_ns),
+	};
+	return &row;
 }
+
+const struct json_list emit_events_lists[] = {
+	JSON_LIST(profile_events, names, count_events, name_at),
+	JSON_LIST(profile_events, tracks, count_tracks, track_at),
+	JSON_LIST(profile_events, shapes, count_shapes, shape_at),
+	JSON_LIST(profile_events, routes, count_routes, route_at),
+	JSON_LIST(profile_events, place_items, count_places, place_at),
+	JSON_LIST(profile_events, fields, count_fields, field_at),
+	/* After the names. */
+	JSON_LIST(profile_events, rows, count_events, event_at),
+	{ 0 },
+};

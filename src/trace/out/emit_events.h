@@ -14,13 +14,7 @@
 bool emit_events_begin(const struct report *report, struct profile_events *ret);
 void emit_events_end(void);
 
-/* Write its lists, in this order. */
-void emit_event_names(const struct report *report, struct json *json, const char *name);
-void emit_event_tracks(const struct report *report, struct json *json, const char *name);
-void emit_event_shapes(const struct report *report, struct json *json, const char *name);
-void emit_event_routes(const struct report *report, struct json *json, const char *name);
-void emit_event_places(const struct report *report, struct json *json, const char *name);
-void emit_event_fields(const struct report *report, struct json *json, const char *name);
-void emit_event_rows(const struct report *report, struct json *json, const char *name);
+/* Its lists. */
+extern const struct json_list emit_events_lists[];
 
 #endif

@@ -6,162 +6,21 @@
  */
 #include "trace/out/emit_json.h"
 #include "base/counters.h"
-#include "base/options.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
-#include "trace/calls/nvtx_ranges.h"
+#include "trace/calls/repeats.h"
+#include "trace/out/bounds.h"
 #include "trace/out/emit_events.h"
 #include "trace/out/emit_lists.h"
 #include "trace/out/emit_places.h"
 #include "trace/places/sites.h"
 #include "trace/python/python_sampler.h"
 
-#include <string.h>
-
-static void add_option(const struct hp_option_row *row, void *arg)
-{
-	json_words(arg, row->variable, row->value);
-}
-
-static void emit_options(const struct report *report, struct json *json, const char *name)
-{
-	(void)report;
-	json_open(json, name, "{");
-	hp_options_each(add_option, json);
-	json_close(json, "}");
-}
-
-static void emit_counters(const struct report *report, struct json *json, const char *name)
-{
-	(void)report;
-	json_open(json, name, "{");
-	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
-		json_number(json, hp_counter_names[counter],
-			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
-	json_close(json, "}");
-}
-
-static void emit_warnings(const struct report *report, struct json *json, const char *name)
-{
-	json_open(json, name, "[");
-	for (size_t i = 0; i < report->warnings; i++)
-		json_words(json, NULL, report->warning[i]);
-	json_close(json, "]");
-}
-
-static void emit_bins(const struct report *report, struct json *json, const char *name)
-{
-	const struct strip *strip = &report->ranges->strip;
-
-	json_open(json, name, "[");
-	for (size_t i = 0; i < strip->bins; i++) {
-		const struct strip_bin *bin = &strip->bin[i];
-		struct profile_bin row;
-
-		_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
-			       "a column each");
-		memcpy(row.column, bin->state_ns, sizeof(bin->state_ns));
-		memcpy(row.column + SPLIT_PARTS, bin->count, sizeof(bin->count));
-		json_row(json, profile_bin_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static void emit_bounds(const struct report *report, struct json *json, const char *name)
-{
-	struct whatif_facts facts;
-
-	if (report->aligned)
-		report_whatif(report, &facts);
-	json_open(json, name, "[");
-	for (int what = 0; what < WHATIF_COUNT; what++) {
-		uint64_t saves = 0;
-		bool known = report->aligned && whatif_saves_ns(&facts, (enum whatif)what, &saves);
-		const struct profile_bound row = {
-			.name = whatif_names[what],
-			.wall_ns = json_known(known, report->split.wall_ns - saves),
-			.saves_ns = json_known(known, saves),
-			.assumes = whatif_assumes[what],
-		};
-
-		json_record(json, NULL, profile_bound_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static struct profile_split split_of(const struct report *report, const struct split_sum *split)
-{
-	bool known = report->aligned;
-
-	return (struct profile_split){
-		.host_ns = json_known(known, split->host_ns),
-		.startup_ns = json_known(known, split->startup_ns),
-		.calls_ns = json_known(known, split->calls_ns),
-		.transfer_ns = json_known(known, split->transfer_ns),
-		.kernel_ns = json_known(known, split->kernel_ns),
-		.overlap_ns = json_known(known, split->overlap_ns),
-	};
-}
-
-static void emit_ranges(const struct report *report, struct json *json, const char *name)
-{
-	uint64_t lost;
-	size_t count = nvtx_ranges_count(&lost);
-
-	json_open(json, name, "[");
-	for (size_t i = 1; report->ranges != NULL && i <= count; i++) {
-		struct split_sum sum;
-		struct nvtx_range range;
-
-		nvtx_ranges_read(i, &range);
-		if (range.entered == 0)
-			continue;
-		split_range_sum(report->ranges, (unsigned)i, &sum);
-		const struct profile_range row = {
-			.name = range.name,
-			.domain = range.domain,
-			.entered = range.entered,
-			.wall_ns = sum.wall_ns,
-			.split = split_of(report, &sum),
-			.h2d = emit_sum(&range.flow[TRACE_H2D]),
-			.d2h = emit_sum(&range.flow[TRACE_D2H]),
-			.launches = range.launches,
-		};
-		json_record(json, NULL, profile_range_id, &row);
-	}
-	json_close(json, "]");
-}
-
-static const struct json_list lists[] = {
-	JSON_LIST(profile, options.items, emit_options),
-	JSON_LIST(profile_activity, bins, emit_bins),
-	JSON_LIST(profile, transfers, emit_transfers),
-	JSON_LIST(profile, kernels, emit_kernels),
-	JSON_LIST(profile, calls, emit_calls),
-	JSON_LIST(profile, sites, emit_sites),
-	JSON_LIST(profile, buffers, emit_buffers),
-	JSON_LIST(profile, gaps, emit_gaps),
-	JSON_LIST(profile, launches, emit_launches),
-	JSON_LIST(profile, samples, emit_samples),
-	JSON_LIST(profile, python, emit_python_samples),
-	JSON_LIST(profile, python_files, emit_python_files),
-	JSON_LIST(profile, modules, emit_modules),
-	JSON_LIST(profile_repeats, sites, emit_repeat_sites),
-	JSON_LIST(profile, bounds, emit_bounds),
-	JSON_LIST(profile, ranges, emit_ranges),
-	JSON_LIST(profile_events, names, emit_event_names),
-	JSON_LIST(profile_events, tracks, emit_event_tracks),
-	JSON_LIST(profile_events, shapes, emit_event_shapes),
-	JSON_LIST(profile_events, routes, emit_event_routes),
-	JSON_LIST(profile_events, place_items, emit_event_places),
-	JSON_LIST(profile_events, fields, emit_event_fields),
-	JSON_LIST(profile_events, rows, emit_event_rows),
-	JSON_LIST(profile, counters.items, emit_counters),
-	JSON_LIST(profile, warnings, emit_warnings),
-};
+static const struct json_list *const lists[] = { emit_lists, emit_places_lists, emit_events_lists,
+						 NULL };
 
 static void fill_head(const struct report *report, struct profile *ret)
 {
@@ -211,32 +70,23 @@ static void fill_head(const struct report *report, struct profile *ret)
 	ret->truncated = report->truncated;
 }
 
-/* Limited to the time that calls spent copying, since copies of several threads overlap. */
-static int64_t staging_ns(const struct report *report)
-{
-	struct whatif_facts facts = { 0 };
-	uint64_t most = report->split.call_copying_ns;
-
-	if (report->aligned)
-		report_whatif(report, &facts);
-	return json_known(facts.excess_known, facts.excess_ns < most ? facts.excess_ns : most);
-}
-
 static void fill_times(const struct report *report, struct profile *ret)
 {
 	const struct split_sum *split = &report->split;
 	const struct collect_result *collected = &report->collected;
 	bool known = report->aligned;
+	/* Copies of several threads overlap. */
+	int64_t staging_ns = bounds_excess_ns(report), most_ns = (int64_t)split->call_copying_ns;
 
 	ret->wall_ns = split->wall_ns;
-	ret->split = split_of(report, split);
+	ret->split = report_split(report, split);
 	ret->split_why = known ? NULL : report->split_why;
 	ret->host = (struct profile_host){
 		.copy_calls_ns = split->layer_ns[SPLIT_COPY_CALL],
 		.copying_ns = json_known(known, split->call_copying_ns),
 		.waiting_for_kernels_ns = json_known(known, split->call_waiting_ns),
 		.overhead_ns = json_known(known, split->call_overhead_ns),
-		.staging_ns = staging_ns(report),
+		.staging_ns = staging_ns < most_ns ? staging_ns : most_ns,
 		.waits = report->calls.waits,
 		.waits_ns = split->layer_ns[SPLIT_WAIT],
 		.launches = report->calls.kernels,
@@ -276,12 +126,8 @@ static void fill_device(const struct report *report, struct profile *ret)
 	ret->kernel_runs = runs_of(&device->launches);
 	ret->devices = __builtin_popcountll(device->device_mask);
 	if (device->clock.anchored) {
-		const struct clockmap *clock = &device->clock;
-
-		ret->clock.offset_ns = clock->last.offset_ns;
-		ret->clock.gap_ns = clock->last.gap_ns;
-		clockmap_drift_ppb(clock, &ret->clock.drift_ppb);
-		ret->clock.largest_step_ns = clock->most_step_ns;
+		ret->clock.offset_ns = device->clock.last.offset_ns;
+		ret->clock.gap_ns = (int64_t)device->clock.last.gap_ns;
 	}
 	if (!report->no_device)
 		ret->records = (struct profile_records){
@@ -297,24 +143,6 @@ static void fill_device(const struct report *report, struct profile *ret)
 		};
 }
 
-static void fill_copies(const struct report *report, struct profile *ret)
-{
-	struct report_bus bus;
-
-	report_bus_read(report, &bus);
-	ret->coverage = (struct profile_coverage){
-		.hotpin_copies = bus.our_count,
-		.hotpin_bytes = bus.our_bytes,
-		.cupti_copies = json_known(report->device, bus.their_count),
-		.cupti_bytes = json_known(report->device, bus.their_bytes),
-	};
-	ret->promotion = (struct profile_promotion){
-		.promoted_bytes = bus.promoted_bytes,
-		.program_pinned_bytes = json_known(!bus.own_unknown, bus.own_pinned_bytes),
-		.cupti_pinned_bytes = json_known(report->device, bus.their_pinned_bytes),
-	};
-}
-
 /* A program that waits for all copies in flight at once has waited once. */
 static uint64_t removed_waits(const struct hostcalls *calls)
 {
@@ -327,7 +155,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.deferred_copies = report->calls.deferred,
 		.deferred_bytes = report->calls.deferred_bytes,
 		.waits_removed = removed_waits(&report->calls),
-		.ahead_ns = json_known(report->aligned, report->split.ahead_ns),
+		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),
 		.unpins = hp_count_read(unpins),
 		.saved_ns = json_known(report->buffers, 0),
@@ -345,16 +173,9 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		struct host_buffer buffer;
 
 		host_buffers_read(i, &buffer);
-		ret->saved_ns += buffer.saved_ns;
-		ret->spent_ns += buffer.pin_ns;
+		ret->saved_ns += buffer.sums.saved_ns;
+		ret->spent_ns += buffer.sums.pin_ns;
 	}
-}
-
-static struct profile_gap_sum gap_sum_of(const struct gap_sum *sum)
-{
-	return (struct profile_gap_sum){ .count = sum->count,
-					 .total_ns = sum->total_ns,
-					 .longest_ns = sum->longest_ns };
 }
 
 /* Fills in what the lists leave out. */
@@ -362,7 +183,6 @@ static void fill_rests(const struct report *report, struct profile *ret)
 {
 	struct sites_counts sites = { 0 };
 	struct gaps_counts gaps = { 0 };
-	struct launch_time time = { 0 };
 	uint64_t lost = 0;
 
 	if (report->sites)
@@ -371,19 +191,16 @@ static void fill_rests(const struct report *report, struct profile *ret)
 	ret->sites_folded = sites.folded;
 	if (report->gaps) {
 		gaps_count(&gaps);
-		ret->gaps_short = gap_sum_of(&gaps.short_ones);
-		ret->gaps_dropped = gap_sum_of(&gaps.dropped);
+		ret->gaps_short = gaps.short_ones;
+		ret->gaps_dropped = gaps.dropped;
 	}
 	if (!report->launches)
 		return;
 	launches_count(&lost);
 	ret->launches_lost = lost;
 	/* The thread that adds the times runs this code, or has ended. */
-	if (launch_times_wanted() && report->collected.device != NULL) {
-		launch_times_read_rest(&time);
-		ret->launches_rest.kernels = time.kernels;
-		ret->launches_rest.device_ns = time.device_ns;
-	}
+	if (launch_times_wanted() && report->collected.device != NULL)
+		launch_times_read_rest(&ret->launches_rest);
 }
 
 void emit_json(const struct report *report, struct writer *writer)
@@ -392,10 +209,9 @@ void emit_json(const struct report *report, struct writer *writer)
 		.writer = writer,
 		.report = report,
 		.lists = lists,
-		.list_count = sizeof(lists) / sizeof(lists[0]),
 	};
+	static struct profile_bound bounds[BOUNDS_COUNT]; /* one thread at a time writes */
 	struct profile profile;
-	struct sampler_sums sums;
 
 	/* Other fields refer to a site by its index. */
 	sites_hold(true);
@@ -403,12 +219,15 @@ void emit_json(const struct report *report, struct writer *writer)
 	fill_head(report, &profile);
 	fill_times(report, &profile);
 	fill_device(report, &profile);
-	fill_copies(report, &profile);
+	report_bus_read(report, &profile.coverage, &profile.promotion);
 	fill_effect(report, &profile.effect);
 	fill_rests(report, &profile);
-	profile.sampling = emit_sampling(report, &sums);
+	profile.sampling = emit_sampling(report);
+	bounds_fill(report, bounds);
+	profile.bounds = bounds;
+	profile.bound_count = BOUNDS_COUNT;
 	if (report->repeats)
-		profile.repeats = emit_repeats();
+		repeats_read(&profile.repeats);
 	emit_events_begin(report, &profile.events);
 	json_record(&json, NULL, profile_id, &profile);
 	emit_events_end();

@@ -1,27 +1,35 @@
 /*
- * emit_lists.c - writes the lists of the profile, one record after the other.
+ * emit_lists.c - an entry of each list, filled in when it is written.
+ *
+ * One thread at a time writes a profile, so entries are static.
  */
 #include "trace/out/emit_lists.h"
-#include "trace/calls/call_class.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/out/emit_places.h"
+#include "trace/out/report.h"
 #include "trace/places/sites.h"
 
-struct profile_sum emit_sum(const struct trace_flow *flow)
+#include <string.h>
+
+#define DEVICE_TRANSFERS ((size_t)AGGREGATE_DIRECTIONS * AGGREGATE_MEMORIES)
+#define HOST_TRANSFERS   ((size_t)TRACE_DIRECTIONS * TRACE_MEMORIES)
+
+static size_t count_transfers(const struct report *report)
 {
-	return (struct profile_sum){ .count = flow->count,
-				     .bytes = flow->bytes,
-				     .host_ns = flow->host_ns };
+	(void)report;
+	return DEVICE_TRANSFERS + HOST_TRANSFERS;
 }
 
-static void add_transfer(struct json *json, struct profile_transfer *row, const struct sizes *sizes)
+/* Adds the sizes; NULL: there are no such copies. */
+static const void *with_sizes(struct profile_transfer *row, const struct sizes *sizes)
 {
-	struct profile_size rooms[SIZES_BINS];
+	static struct profile_size rooms[SIZES_BINS];
 
 	row->sizes = rooms;
 	for (unsigned bin = 0; bin < SIZES_BINS; bin++)
@@ -32,14 +40,15 @@ static void add_transfer(struct json *json, struct profile_transfer *row, const 
 				.bytes = sizes->bin[bin].bytes,
 				.busy_ns = sizes->bin[bin].ns,
 			};
-	json_record(json, NULL, profile_transfer_id, row);
+	return row->count > 0 ? row : NULL;
 }
 
-static void add_device_transfer(const struct aggregate *device, int direction, int memory,
-				struct json *json)
+static const void *device_transfer(const struct aggregate *device, size_t direction, size_t memory)
 {
+	static struct profile_transfer row;
 	const struct aggregate_sum *sum = &device->copies[direction][memory];
-	struct profile_transfer row = {
+
+	row = (struct profile_transfer){
 		.view = "cupti",
 		.direction = report_directions[direction],
 		.memory = report_device_memories[memory],
@@ -54,16 +63,15 @@ static void add_device_transfer(const struct aggregate *device, int direction, i
 		.sync_bytes = LEFT_OUT,
 		.sync_ns = LEFT_OUT,
 	};
-
-	if (sum->count > 0)
-		add_transfer(json, &row, &device->sizes[direction][memory]);
+	return with_sizes(&row, &device->sizes[direction][memory]);
 }
 
-static void add_host_transfer(const struct hostcalls *calls, int direction, int memory,
-			      struct json *json)
+static const void *host_transfer(const struct hostcalls *calls, size_t direction, size_t memory)
 {
+	static struct profile_transfer row;
 	const struct hostcalls_sum *sum = &calls->copies[direction][memory];
-	struct profile_transfer row = {
+
+	row = (struct profile_transfer){
 		.view = "hotpin",
 		.direction = report_directions[direction],
 		.memory = report_host_memories[memory],
@@ -77,84 +85,79 @@ static void add_host_transfer(const struct hostcalls *calls, int direction, int 
 		.sync_bytes = sum->sync_bytes,
 		.sync_ns = sum->sync_ns,
 	};
-
-	if (sum->count > 0)
-		add_transfer(json, &row, &calls->sizes[direction][memory]);
+	return with_sizes(&row, &calls->sizes[direction][memory]);
 }
 
-void emit_transfers(const struct report *report, struct json *json, const char *name)
+static const void *transfer_at(const struct report *report, size_t index)
 {
-	json_open(json, name, "[");
-	for (int direction = 0; report->device && direction < AGGREGATE_DIRECTIONS; direction++)
-		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++)
-			add_device_transfer(report->collected.device, direction, memory, json);
-	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
-		for (int memory = 0; memory < TRACE_MEMORIES; memory++)
-			add_host_transfer(&report->calls, direction, memory, json);
-	json_close(json, "]");
+	if (index >= DEVICE_TRANSFERS) {
+		index -= DEVICE_TRANSFERS;
+		return host_transfer(&report->calls, index / TRACE_MEMORIES,
+				     index % TRACE_MEMORIES);
+	}
+	if (!report->device)
+		return NULL;
+	return device_transfer(report->collected.device, index / AGGREGATE_MEMORIES,
+			       index % AGGREGATE_MEMORIES);
 }
 
-void emit_kernels(const struct report *report, struct json *json, const char *name)
+static size_t count_kernels(const struct report *report)
 {
-	if (!report->device || report->collected.device == NULL) {
-		json_null(json, name);
-		return;
-	}
-	json_open(json, name, "[");
-	for (size_t i = 0; i <= AGGREGATE_KERNELS_MOST; i++) {
-		const struct aggregate_kernel *kernel = &report->collected.device->kernels[i];
-		const struct profile_kernel row = { .name = kernel->name,
-						    .count = kernel->count,
-						    .busy_ns = kernel->busy_ns,
-						    .longest_ns = kernel->most_ns };
-
-		if (kernel->count > 0)
-			json_record(json, NULL, profile_kernel_id, &row);
-	}
-	json_close(json, "]");
+	return report->device && report->collected.device != NULL ? AGGREGATE_KERNELS_MOST + 1
+								  : JSON_UNKNOWN;
 }
 
-void emit_calls(const struct report *report, struct json *json, const char *name)
+static const void *kernel_at(const struct report *report, size_t index)
+{
+	const struct profile_kernel *kernel = &report->collected.device->kernels[index];
+
+	return kernel->count > 0 ? kernel : NULL;
+}
+
+static size_t count_calls(const struct report *report)
 {
 	(void)report;
-	if (calls_functions() == 0) {
-		json_null(json, name);
-		return;
-	}
-	json_open(json, name, "[");
-	for (size_t i = 0; i < calls_functions(); i++) {
-		struct calls_sum sum;
-
-		calls_read(i, &sum);
-		if (sum.count == 0)
-			continue;
-		const struct profile_call row = {
-			.name = calls_name(i),
-			.class = call_class_names[call_class_of(calls_name(i))],
-			.count = sum.count,
-			.total_ns = sum.total_ns,
-			.longest_ns = sum.longest_ns,
-		};
-		json_record(json, NULL, profile_call_id, &row);
-	}
-	json_close(json, "]");
+	return calls_functions() > 0 ? calls_functions() : JSON_UNKNOWN;
 }
 
-static void add_site(struct json *json, const struct site *site)
+static const void *call_at(const struct report *report, size_t index)
 {
-	struct profile_row rows[TRACE_DIRECTIONS * TRACE_MEMORIES];
-	struct emit_place room;
-	struct profile_site out = {
-		.frames = emit_frames(&room, site->place.frame, site->place.depth, false),
-		.python = emit_python(&room, site->place.python, site->place.python_depth),
-		.python_count = site->place.python_depth,
-		.folded = site->folded,
+	static struct profile_call call;
+
+	(void)report;
+	calls_read(index, &call);
+	return call.count > 0 ? &call : NULL;
+}
+
+static size_t count_sites(const struct report *report)
+{
+	struct sites_counts counts;
+
+	if (!report->sites)
+		return JSON_UNKNOWN;
+	sites_count(&counts);
+	return counts.sites;
+}
+
+static const void *site_at(const struct report *report, size_t index)
+{
+	static struct profile_row rows[TRACE_DIRECTIONS * TRACE_MEMORIES];
+	static struct emit_place room;
+	static struct profile_site out;
+	struct site site;
+
+	(void)report;
+	sites_read(index, &site);
+	out = (struct profile_site){
+		.frames = emit_frames(&room, site.place.frame, site.place.depth, false),
+		.python = emit_python(&room, site.place.python, site.place.python_depth),
+		.python_count = site.place.python_depth,
+		.folded = site.folded,
 		.rows = rows,
 	};
-
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			const struct sites_row *row = &site->row[direction][memory];
+			const struct sites_row *row = &site.row[direction][memory];
 
 			if (row->count > 0)
 				rows[out.row_count++] = (struct profile_row){
@@ -167,26 +170,17 @@ static void add_site(struct json *json, const struct site *site)
 					.sync_ns = row->sync_ns,
 				};
 		}
-	json_record(json, NULL, profile_site_id, &out);
+	return &out;
 }
 
-void emit_sites(const struct report *report, struct json *json, const char *name)
+static size_t count_gaps(const struct report *report)
 {
-	struct sites_counts counts = { 0 };
+	struct gaps_counts counts;
 
-	if (!report->sites) {
-		json_null(json, name);
-		return;
-	}
-	sites_count(&counts);
-	json_open(json, name, "[");
-	for (size_t i = 0; i < counts.sites; i++) {
-		struct site site;
-
-		sites_read(i, &site);
-		add_site(json, &site);
-	}
-	json_close(json, "]");
+	if (!report->gaps)
+		return JSON_UNKNOWN;
+	gaps_count(&counts);
+	return counts.gaps;
 }
 
 static struct profile_gap_end gap_end(const struct gap_end *end, struct emit_place *room)
@@ -201,167 +195,171 @@ static struct profile_gap_end gap_end(const struct gap_end *end, struct emit_pla
 	};
 }
 
-void emit_gaps(const struct report *report, struct json *json, const char *name)
+static const void *gap_at(const struct report *report, size_t index)
 {
-	struct gaps_counts counts = { 0 };
+	static struct emit_place before, after;
+	static struct profile_gap row;
+	struct gap gap;
 
-	if (!report->gaps) {
-		json_null(json, name);
-		return;
-	}
-	gaps_count(&counts);
-	json_open(json, name, "[");
-	for (size_t i = 0; i < counts.gaps; i++) {
-		struct emit_place before, after;
-		struct gap gap;
-
-		gaps_read(i, &gap);
-		const struct profile_gap row = {
-			.before = gap_end(&gap.before, &before),
-			.after = gap_end(&gap.after, &after),
-			.count = gap.sum.count,
-			.total_ns = gap.sum.total_ns,
-			.longest_ns = gap.sum.longest_ns,
-		};
-		json_record(json, NULL, profile_gap_id, &row);
-	}
-	json_close(json, "]");
+	(void)report;
+	gaps_read(index, &gap);
+	row = (struct profile_gap){
+		.before = gap_end(&gap.before, &before),
+		.after = gap_end(&gap.after, &after),
+		.count = gap.sum.count,
+		.total_ns = gap.sum.total_ns,
+		.longest_ns = gap.sum.longest_ns,
+	};
+	return &row;
 }
 
-void emit_launches(const struct report *report, struct json *json, const char *name)
+static size_t count_launches(const struct report *report)
 {
-	bool known = launch_times_wanted() && report->collected.device != NULL;
-	struct launch_time time = { 0 };
 	uint64_t lost;
 
-	if (!report->launches) {
-		json_null(json, name);
-		return;
-	}
-	json_open(json, name, "[");
-	for (size_t i = 0, count = launches_count(&lost); i < count; i++) {
-		struct launch_site site;
-		struct emit_place room;
-
-		launches_read(i, &site);
-		if (known)
-			launch_times_read(i, &time);
-		const struct profile_launch row = {
-			.frames = emit_frames(&room, site.place.frame, site.place.depth, false),
-			.python = emit_python(&room, site.place.python, site.place.python_depth),
-			.python_count = site.place.python_depth,
-			.count = site.count,
-			.host_ns = site.host_ns,
-			.kernels = json_known(known, time.kernels),
-			.device_ns = json_known(known, time.device_ns),
-			.estimated_ns = json_known(known, time.estimated_ns),
-		};
-		json_record(json, NULL, profile_launch_id, &row);
-	}
-	json_close(json, "]");
+	return report->launches ? launches_count(&lost) : JSON_UNKNOWN;
 }
 
-/* The index of a copy site by its name; UNKNOWN if it is not known. */
-static int64_t site_index(uint32_t name)
+static const void *launch_at(const struct report *report, size_t index)
 {
-	uint32_t site = sites_index(name);
+	static struct emit_place room;
+	static struct profile_launch row;
+	struct launch_site site;
 
-	return json_known(site != SITES_NOWHERE, site);
-}
-
-static struct profile_trips trips_of(const struct round_trip_sum *sum, int64_t after)
-{
-	bool any = sum->count != 0;
-
-	return (struct profile_trips){
-		.count = sum->count,
-		.bytes = sum->bytes,
-		.host_ns = sum->host_ns,
-		.copy_ns = sum->copy_ns,
-		.download_site = site_index(any ? sum->download_site : SITES_NOWHERE),
-		.upload_site = site_index(any ? sum->upload_site : SITES_NOWHERE),
-		.after = after,
+	launches_read(index, &site);
+	row = (struct profile_launch){
+		.frames = emit_frames(&room, site.place.frame, site.place.depth, false),
+		.python = emit_python(&room, site.place.python, site.place.python_depth),
+		.python_count = site.place.python_depth,
+		.count = site.count,
+		.host_ns = site.host_ns,
+		.kernels = UNKNOWN,
+		.device_ns = UNKNOWN,
+		.estimated_ns = UNKNOWN,
 	};
+	if (launch_times_wanted() && report->collected.device != NULL)
+		launch_times_read(index, &row);
+	return &row;
+}
+
+static size_t count_buffers(const struct report *report)
+{
+	return report->buffers ? host_buffers_count() : JSON_UNKNOWN;
+}
+
+/* Turns the names of the copy sites into their indices. */
+static void find_sites(struct profile_trips *trips)
+{
+	bool any = trips->count > 0;
+
+	trips->download_site = any ? sites_index((uint32_t)trips->download_site) : UNKNOWN;
+	trips->upload_site = any ? sites_index((uint32_t)trips->upload_site) : UNKNOWN;
 }
 
 /*
- * Includes buffers that were neither copied nor pinned, since candidates refer to buffers by index.
+ * Buffers that were neither copied nor pinned are entries, too, since candidates refer to buffers
+ * by index.
  */
-void emit_buffers(const struct report *report, struct json *json, const char *name)
+static const void *buffer_at(const struct report *report, size_t index)
 {
-	static const char *const kinds[] = { [HOST_BUFFER_HEAP] = "heap",
-					     [HOST_BUFFER_STATIC] = "static",
-					     [HOST_BUFFER_OTHER] = "other" };
-
-	if (!report->buffers) {
-		json_null(json, name);
-		return;
-	}
-	json_open(json, name, "[");
-	for (size_t i = 0, count = host_buffers_count(); i < count; i++) {
-		struct host_buffer buffer;
-		struct emit_place room;
-
-		host_buffers_read(i, &buffer);
-		const struct profile_buffer row = {
-			.kind = kinds[buffer.kind],
-			.frames = emit_frames(&room, buffer.way.frame, buffer.way.depth,
-					      buffer.way.guessed),
-			.largest_bytes =
-				json_known(buffer.largest_bytes != 0, buffer.largest_bytes),
-			.h2d = emit_sum(&buffer.flow[TRACE_H2D]),
-			.d2h = emit_sum(&buffer.flow[TRACE_D2H]),
-			.promoted_bytes = buffer.promoted_bytes,
-			.pins = buffer.pins,
-			.pin_ns = buffer.pin_ns,
-			.saved_ns = buffer.saved_ns,
-			.could_save_ns = buffer.could_save_ns,
-			.round_trips = trips_of(&buffer.round_trips, LEFT_OUT),
-			.follows = trips_of(&buffer.follows,
-					    json_known(buffer.follows.count != 0, buffer.after)),
-		};
-		json_record(json, NULL, profile_buffer_id, &row);
-	}
-	json_close(json, "]");
-}
-
-struct profile_repeats emit_repeats(void)
-{
-	struct repeats repeats;
-
-	repeats_read(&repeats);
-	return (struct profile_repeats){
-		.hashed_copies = repeats.copies,
-		.hashed_bytes = repeats.bytes,
-		.hash_ns = repeats.hash_ns,
-		.duplicates = emit_sum(&repeats.all[REPEAT_DUPLICATE]),
-		.ping_pong = emit_sum(&repeats.all[REPEAT_PING_PONG]),
-	};
-}
-
-void emit_repeat_sites(const struct report *report, struct json *json, const char *name)
-{
-	static const char *const kinds[] = {
-		[REPEAT_DUPLICATE] = "duplicate", [REPEAT_PING_PONG] = "ping_pong"
-	};
-	struct repeats repeats;
+	static struct host_buffer buffer;
+	static struct emit_place room;
 
 	(void)report;
-	repeats_read(&repeats);
-	json_open(json, name, "[");
-	for (size_t i = 0; i < repeats.rows; i++) {
-		struct repeat_row row;
-
-		repeats_read_row(i, &row);
-		const struct profile_repeat out = {
-			.kind = kinds[row.kind],
-			.site = site_index(row.site),
-			.buffer = json_known(row.buffer != UINT32_MAX, row.buffer),
-			.count = row.flow.count,
-			.bytes = row.flow.bytes,
-			.host_ns = row.flow.host_ns,
-		};
-		json_record(json, NULL, profile_repeat_id, &out);
-	}
-	json_close(json, "]");
+	host_buffers_read(index, &buffer);
+	struct profile_buffer *row = &buffer.sums;
+	row->frames = emit_frames(&room, buffer.way.frame, buffer.way.depth, buffer.way.guessed);
+	row->largest_bytes = json_known(row->largest_bytes != 0, (uint64_t)row->largest_bytes);
+	find_sites(&row->round_trips);
+	find_sites(&row->follows);
+	row->round_trips.after = LEFT_OUT;
+	if (row->follows.count == 0)
+		row->follows.after = UNKNOWN;
+	return row;
 }
+
+static size_t count_repeats(const struct report *report)
+{
+	(void)report;
+	return repeats_rows();
+}
+
+static const void *repeat_at(const struct report *report, size_t index)
+{
+	static struct profile_repeat row;
+
+	(void)report;
+	repeats_read_row(index, &row);
+	row.site = sites_index((uint32_t)row.site);
+	return &row;
+}
+
+static size_t count_ranges(const struct report *report)
+{
+	uint64_t lost;
+
+	return report->ranges != NULL ? nvtx_ranges_count(&lost) : 0;
+}
+
+static const void *range_at(const struct report *report, size_t index)
+{
+	static struct profile_range row;
+	static struct nvtx_range range;
+	struct split_sum sum;
+
+	nvtx_ranges_read(index + 1, &range);
+	split_range_sum(report->ranges, (unsigned)index + 1, &sum);
+	row = (struct profile_range){
+		.name = range.name,
+		.domain = range.domain,
+		.entered = range.entered,
+		.wall_ns = sum.wall_ns,
+		.split = report_split(report, &sum),
+		.h2d = range.flow[TRACE_H2D],
+		.d2h = range.flow[TRACE_D2H],
+		.launches = range.launches,
+	};
+	return range.entered > 0 ? &row : NULL;
+}
+
+static size_t count_bins(const struct report *report)
+{
+	return report->ranges->strip.bins;
+}
+
+static const void *bin_at(const struct report *report, size_t index)
+{
+	static struct profile_bin row;
+	const struct strip_bin *bin = &report->ranges->strip.bin[index];
+
+	_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
+		       "a column each");
+	memcpy(row.column, bin->state_ns, sizeof(bin->state_ns));
+	memcpy(row.column + SPLIT_PARTS, bin->count, sizeof(bin->count));
+	return &row;
+}
+
+static size_t count_warnings(const struct report *report)
+{
+	return report->warnings;
+}
+
+static const void *warning_at(const struct report *report, size_t index)
+{
+	return report->warning[index];
+}
+
+const struct json_list emit_lists[] = {
+	JSON_LIST(profile_activity, bins, count_bins, bin_at),
+	JSON_LIST(profile, transfers, count_transfers, transfer_at),
+	JSON_LIST(profile, kernels, count_kernels, kernel_at),
+	JSON_LIST(profile, calls, count_calls, call_at),
+	JSON_LIST(profile, sites, count_sites, site_at),
+	JSON_LIST(profile, buffers, count_buffers, buffer_at),
+	JSON_LIST(profile, gaps, count_gaps, gap_at),
+	JSON_LIST(profile, launches, count_launches, launch_at),
+	JSON_LIST(profile_repeats, sites, count_repeats, repeat_at),
+	JSON_LIST(profile, ranges, count_ranges, range_at),
+	JSON_LIST(profile, warnings, count_warnings, warning_at),
+	{ 0 },
+};

@@ -1,13 +1,11 @@
 /*
- * Writes places in the program, and samples of host code, as parts of the JSON.
+ * Places in the program, and the samples that were found there.
  */
 #ifndef HP_TRACE_OUT_EMIT_PLACES_H
 #define HP_TRACE_OUT_EMIT_PLACES_H
 
 #include "trace/out/json.h"
-#include "trace/out/report.h"
 #include "trace/places/frames.h"
-#include "trace/samples/sampler.h"
 
 #define EMIT_FRAMES_MOST 12
 
@@ -24,13 +22,10 @@ struct profile_frames emit_frames(struct emit_place *room, const struct module_p
 /* Fills the Python frames of `room`, of which there are `depth`. */
 struct profile_source *emit_python(struct emit_place *room, const uint32_t *place, size_t depth);
 
-/* Returns how host code was sampled.  It has texts of `sums`, which it fills in. */
-struct profile_sampling emit_sampling(const struct report *report, struct sampler_sums *sums);
+/* Returns how host code was sampled. */
+struct profile_sampling emit_sampling(const struct report *report);
 
-/* Write lists of the profile. */
-void emit_samples(const struct report *report, struct json *json, const char *name);
-void emit_python_samples(const struct report *report, struct json *json, const char *name);
-void emit_python_files(const struct report *report, struct json *json, const char *name);
-void emit_modules(const struct report *report, struct json *json, const char *name);
+/* Lists: samples, files of Python, modules. */
+extern const struct json_list emit_places_lists[];
 
 #endif

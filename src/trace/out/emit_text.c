@@ -189,36 +189,27 @@ static void copies(const struct report *report, struct page *page)
 static void effect(const struct report *report, struct page *page)
 {
 	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], ahead[UNITS_ROOM];
-	struct report_bus bus;
+	struct profile_coverage copies;
+	struct profile_promotion pinned;
 
-	report_bus_read(report, &bus);
-	if (bus.promoted_bytes > 0)
+	int64_t ahead_ns = report_ahead_ns(report);
+
+	report_bus_read(report, &copies, &pinned);
+	if (pinned.promoted_bytes > 0)
 		line(page, "Pinned by hotpin: %s of %s (%s)",
-		     units_bytes(promoted, bus.promoted_bytes), units_bytes(all, bus.our_bytes),
-		     units_share(share, bus.promoted_bytes, bus.our_bytes));
+		     units_bytes(promoted, (uint64_t)pinned.promoted_bytes),
+		     units_bytes(all, (uint64_t)copies.hotpin_bytes),
+		     units_share(share, (uint64_t)pinned.promoted_bytes,
+				 (uint64_t)copies.hotpin_bytes));
 	if (report->calls.deferred > 0)
 		line(page, "Deferred copies: %s%s%s", units_count(all, report->calls.deferred),
-		     report->aligned ? ", while the host continued for about " : "",
-		     report->aligned ? units_time(ahead, report->split.ahead_ns) : "");
-}
-
-/* Writes the path as a user can type it in the directory where the program was started. */
-static void report_path(const struct report *report, char *ret, size_t room)
-{
-	char path[WRITER_PATH_MAX];
-	const char *here = getenv("PWD"), *shown = path;
-	size_t length = here != NULL ? strlen(here) : 0;
-
-	if (process_expand(&report->process, hp_options->out, path, sizeof(path)) < 0)
-		snprintf(path, sizeof(path), "FILE");
-	if (length > 1 && strncmp(path, here, length) == 0 && path[length] == '/')
-		shown = path + length + 1;
-	units_escape(ret, room, shown, 200);
+		     ahead_ns >= 0 ? ", while the host continued for about " : "",
+		     ahead_ns >= 0 ? units_time(ahead, (uint64_t)ahead_ns) : "");
 }
 
 static void foot(const struct report *report, char *ret, size_t room)
 {
-	char path[900], cost[UNITS_ROOM];
+	char path[WRITER_PATH_MAX], shown[900], cost[UNITS_ROOM];
 	uint64_t cost_ns =
 		report->calls.append_ns + report->collected.buffers.callback_ns + report->start_ns;
 
@@ -228,8 +219,10 @@ static void foot(const struct report *report, char *ret, size_t room)
 			 "Profiling cost %s. For source lines: hotpin run -o FILE PROGRAM", cost);
 		return;
 	}
-	report_path(report, path, sizeof(path));
-	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost, path);
+	if (process_expand(&report->process, hp_options->out, path, sizeof(path)) < 0)
+		snprintf(path, sizeof(path), "FILE");
+	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost,
+		 units_escape(shown, sizeof(shown), path, 200));
 }
 
 /* Writes the notes that fit; the report has all. */

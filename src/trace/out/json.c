@@ -2,6 +2,8 @@
  * json.c - writes JSON, indented by tabs, by the tables of records.
  */
 #include "trace/out/json.h"
+#include "base/counters.h"
+#include "base/options.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -50,14 +52,14 @@ static void key(struct json *json, const char *name)
 	writer_put(json->writer, ": ");
 }
 
-void json_open(struct json *json, const char *name, const char *bracket)
+static void begin(struct json *json, const char *name, const char *bracket)
 {
 	key(json, name);
 	writer_put(json->writer, "%s", bracket);
 	json->filled[++json->depth] = false;
 }
 
-void json_close(struct json *json, const char *bracket)
+static void end(struct json *json, const char *bracket)
 {
 	bool filled = json->filled[json->depth--];
 
@@ -66,7 +68,7 @@ void json_close(struct json *json, const char *bracket)
 	writer_put(json->writer, "%s", bracket);
 }
 
-void json_null(struct json *json, const char *name)
+static void put_null(struct json *json, const char *name)
 {
 	key(json, name);
 	writer_put(json->writer, "null");
@@ -80,13 +82,13 @@ static void put_number(struct json *json, int64_t value)
 		writer_put(json->writer, "%lld", (long long)value);
 }
 
-void json_number(struct json *json, const char *name, int64_t value)
+static void number(struct json *json, const char *name, int64_t value)
 {
 	key(json, name);
 	put_number(json, value);
 }
 
-static void json_signed(struct json *json, const char *name, int64_t value)
+static void signed_number(struct json *json, const char *name, int64_t value)
 {
 	key(json, name);
 	if (value == UNKNOWN_SIGNED)
@@ -95,7 +97,7 @@ static void json_signed(struct json *json, const char *name, int64_t value)
 		writer_put(json->writer, "%lld", (long long)value);
 }
 
-void json_words(struct json *json, const char *name, const char *value)
+static void words(struct json *json, const char *name, const char *value)
 {
 	key(json, name);
 	string(json, value);
@@ -106,7 +108,7 @@ int64_t json_known(bool known, uint64_t value)
 	return known ? (int64_t)value : UNKNOWN;
 }
 
-void json_row(struct json *json, enum profile_record_id id, const void *record)
+static void row(struct json *json, enum profile_record_id id, const void *record)
 {
 	const int64_t *numbers = record;
 
@@ -118,46 +120,83 @@ void json_row(struct json *json, enum profile_record_id id, const void *record)
 	writer_put(json->writer, "]");
 }
 
-static bool write_list(struct json *json, enum profile_record_id id,
-		       const struct profile_field *field)
-{
-	for (size_t i = 0; i < json->list_count; i++) {
-		const struct json_list *list = &json->lists[i];
-
-		if (list->record != id || list->at != field->at)
-			continue;
-		list->write(json->report, json, field->name);
-		return true;
-	}
-	return false;
-}
-
 static bool is_nullable(const struct profile_field *field)
 {
 	return field->presence == OR_NULL || field->presence == ADDED_OR_NULL;
 }
 
-/* Writes a list in memory, of records or of texts. */
+static void put_entry(struct json *json, const struct profile_field *field, const void *entry)
+{
+	if (field->kind == FIELD_TEXTS)
+		words(json, NULL, entry);
+	else if (field->kind == FIELD_ROWS)
+		row(json, field->record, entry);
+	else
+		json_record(json, NULL, field->record, entry);
+}
+
+/* Writes a list in memory. */
 static void put_list(struct json *json, const struct profile_field *field, const char *record)
 {
 	const char *items = *(const char *const *)(record + field->at);
 	size_t count = *(const size_t *)(record + field->count);
-	size_t size = field->kind == FIELD_TEXTS ? 0 : profile_table(field->record).size;
+	size_t size = profile_table(field->record).size;
 
 	if (field->presence == IF_ANY && count == 0)
 		return;
-	if (items == NULL && is_nullable(field)) {
-		json_null(json, field->name);
+	begin(json, field->name, "[");
+	for (size_t i = 0; i < count; i++)
+		put_entry(json, field, items + i * size);
+	end(json, "]");
+}
+
+/* Writes a list that is not in memory. */
+static void put_entries(struct json *json, const struct profile_field *field,
+			const struct json_list *list)
+{
+	size_t count = list->count(json->report);
+	bool is_begun = field->presence != IF_ANY;
+
+	if (count == JSON_UNKNOWN) {
+		put_null(json, field->name);
 		return;
 	}
-	json_open(json, field->name, "[");
+	if (is_begun)
+		begin(json, field->name, "[");
 	for (size_t i = 0; i < count; i++) {
-		if (field->kind == FIELD_TEXTS)
-			json_words(json, NULL, ((const char *const *)items)[i]);
-		else
-			json_record(json, NULL, field->record, items + i * size);
+		const void *entry = list->entry(json->report, i);
+
+		if (entry == NULL)
+			continue;
+		if (!is_begun)
+			begin(json, field->name, "[");
+		is_begun = true;
+		put_entry(json, field, entry);
 	}
-	json_close(json, "]");
+	if (is_begun)
+		end(json, "]");
+}
+
+static const struct json_list *list_of(const struct json *json, enum profile_record_id id,
+				       const struct profile_field *field)
+{
+	for (const struct json_list *const *table = json->lists; *table != NULL; table++)
+		for (const struct json_list *list = *table; list->count != NULL; list++)
+			if (list->record == id && list->at == field->at)
+				return list;
+	return NULL;
+}
+
+static void put_option(const struct hp_option_row *option, void *json)
+{
+	words(json, option->variable, option->value);
+}
+
+static void put_counters(struct json *json)
+{
+	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
+		number(json, hp_counter_names[counter],
+		       (int64_t)atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
 }
 
 static void put_field(struct json *json, enum profile_record_id id,
@@ -169,19 +208,19 @@ static void put_field(struct json *json, enum profile_record_id id,
 	case FIELD_NUMBER:
 	case FIELD_INDEX:
 		if (*(const int64_t *)at != LEFT_OUT)
-			json_number(json, field->name, *(const int64_t *)at);
+			number(json, field->name, *(const int64_t *)at);
 		break;
 	case FIELD_SIGNED:
-		json_signed(json, field->name, *(const int64_t *)at);
+		signed_number(json, field->name, *(const int64_t *)at);
 		break;
 	case FIELD_TEXT: {
 		const char *text = *(const char *const *)at;
 		bool known = text != NULL && (text[0] != '\0' || !is_nullable(field));
 
 		if (known)
-			json_words(json, field->name, text);
+			words(json, field->name, text);
 		else if (field->presence != IF_ANY)
-			json_null(json, field->name);
+			put_null(json, field->name);
 		break;
 	}
 	case FIELD_FLAG:
@@ -192,23 +231,37 @@ static void put_field(struct json *json, enum profile_record_id id,
 		break;
 	case FIELD_PART:
 		if (is_nullable(field) && profile_is_unknown(field->record, at))
-			json_null(json, field->name);
+			put_null(json, field->name);
 		else
 			json_record(json, field->name, field->record, at);
 		break;
 	case FIELD_NUMBERS:
-		json_open(json, field->name, "[");
+		begin(json, field->name, "[");
 		for (size_t i = 0; i < field->other; i++)
-			json_number(json, NULL, ((const int64_t *)at)[i]);
-		json_close(json, "]");
+			number(json, NULL, ((const int64_t *)at)[i]);
+		end(json, "]");
 		break;
 	case FIELD_KNOWN:
 	case FIELD_OLD:
 	case FIELD_UNREAD:
 		break;
-	default:
-		if (!write_list(json, id, field))
+	case FIELD_OPTIONS:
+	case FIELD_COUNTERS:
+		begin(json, field->name, "{");
+		if (field->kind == FIELD_OPTIONS)
+			hp_options_each(put_option, json);
+		else
+			put_counters(json);
+		end(json, "}");
+		break;
+	default: {
+		const struct json_list *list = list_of(json, id, field);
+
+		if (list != NULL)
+			put_entries(json, field, list);
+		else
 			put_list(json, field, record);
+	}
 	}
 }
 
@@ -216,8 +269,8 @@ void json_record(struct json *json, const char *name, enum profile_record_id id,
 {
 	const struct profile_table table = profile_table(id);
 
-	json_open(json, name, "{");
+	begin(json, name, "{");
 	for (size_t i = 0; i < table.count; i++)
 		put_field(json, id, &table.fields[i], record);
-	json_close(json, "}");
+	end(json, "}");
 }

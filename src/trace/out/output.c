@@ -35,10 +35,8 @@ void output_text(const struct report *report)
 	writer_close(&writer);
 }
 
-/*
- * Turns RUN.json into RUN-3.json for a dump, so that dumps do not replace each other.
- */
-static int path_next_to(char *path, size_t room, unsigned number)
+/* Turns RUN.json into RUN-4711.json. */
+static int add_pid(char *path, size_t room, long pid)
 {
 	char tail[256] = "";
 	char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -46,7 +44,7 @@ static int path_next_to(char *path, size_t room, unsigned number)
 
 	if (dot == NULL || dot == name)
 		dot = path + strlen(path);
-	if ((size_t)snprintf(tail, sizeof(tail), "-%u%s", number, dot) >= sizeof(tail) ||
+	if ((size_t)snprintf(tail, sizeof(tail), "-%ld%s", pid, dot) >= sizeof(tail) ||
 	    (size_t)(dot - path) + strlen(tail) >= room)
 		return -ENAMETOOLONG;
 	memcpy(dot, tail, strlen(tail) + 1);
@@ -107,21 +105,19 @@ bool output_is_written(const struct process *process)
 	       written_ns(&status) >= process->run_began_ns;
 }
 
-static void write_json(const struct report *report, enum output_kind kind, unsigned number)
+static void write_json(const struct report *report, enum output_kind kind)
 {
 	char path[WRITER_PATH_MAX];
 	static struct writer writer; /* of the thread that set is_writing */
 
 	int error = find_path(&report->process, path, sizeof(path));
 	if (error == 0 && is_of_this_run(report, path)) {
-		error = path_next_to(path, sizeof(path), (unsigned)report->process.pid);
+		error = add_pid(path, sizeof(path), report->process.pid);
 		if (kind == OUTPUT_END)
 			hp_warn("HOTPIN_OUT: another process of this run has already written that "
 				"file, so this profile is '%s'; add %%p to the name",
 				path);
 	}
-	if (error == 0 && kind == OUTPUT_DUMP)
-		error = path_next_to(path, sizeof(path), number);
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
 	if (error == 0)
@@ -149,7 +145,7 @@ void output_stalled(const struct report *report)
 		path);
 }
 
-void output_json(const struct report *report, enum output_kind kind, unsigned number)
+void output_json(const struct report *report, enum output_kind kind)
 {
 	if (hp_options->out[0] == '\0')
 		return;
@@ -159,17 +155,8 @@ void output_json(const struct report *report, enum output_kind kind, unsigned nu
 		return;
 	}
 	struct hp_quiet quiet = hp_quiet_begin();
-	write_json(report, kind, number);
+	write_json(report, kind);
 	hp_quiet_end(&quiet);
 	if (kind != OUTPUT_END)
 		atomic_flag_clear(&is_writing);
-}
-
-void output_write(const struct report *report, enum output_kind kind, unsigned number)
-{
-	if (kind == OUTPUT_ALONE && output_is_written(&report->process))
-		return;
-	if (kind != OUTPUT_RUNNING)
-		output_text(report);
-	output_json(report, kind, number);
 }

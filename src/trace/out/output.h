@@ -10,21 +10,14 @@ enum output_kind {
 	OUTPUT_END,     /* the report */
 	OUTPUT_RUNNING, /* for a program that may be killed: JSON, and only to a file */
 	OUTPUT_ALONE,   /* the report, unless the run has already written one */
-	OUTPUT_DUMP,    /* requested by HOTPIN_DUMP: a table and its own JSON file */
 };
 
 /*
- * Writes the table, and then the JSON.  The `number` of a dump is part of its file name.  Errors
- * cause a warning.  Writing sends no signal to the program.
- */
-void output_write(const struct report *report, enum output_kind kind, unsigned number);
-
-/*
- * Write the table or the JSON alone.  Any thread.  While one thread writes JSON, another one only
- * warns.
+ * Write the table or the JSON.  Errors cause a warning.  Writing sends no signal to the program.
+ * Any thread.  While one thread writes JSON, another one only warns.
  */
 void output_text(const struct report *report);
-void output_json(const struct report *report, enum output_kind kind, unsigned number);
+void output_json(const struct report *report, enum output_kind kind);
 
 /*
  * True if the run has already written the JSON: by a child, such as a shell's, or by the program

@@ -2,8 +2,8 @@
  * report.c - names and figures that both writers use.
  */
 #include "trace/out/report.h"
-
-#include <string.h>
+#include "trace/collect/correlation.h"
+#include "trace/out/json.h"
 
 const char *const report_directions[AGGREGATE_DIRECTIONS] = {
 	[TRACE_H2D] = "h2d", [TRACE_D2H] = "d2h", [TRACE_D2D] = "d2d",
@@ -22,58 +22,54 @@ const char *const report_host_memories[TRACE_MEMORIES] = {
 	[TRACE_PINNED] = "pinned",     [TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
 };
 
-void report_bus_read(const struct report *report, struct report_bus *ret)
+struct profile_split report_split(const struct report *report, const struct split_sum *split)
 {
-	memset(ret, 0, sizeof(*ret));
+	bool known = report->aligned;
+
+	return (struct profile_split){
+		.host_ns = json_known(known, split->host_ns),
+		.startup_ns = json_known(known, split->startup_ns),
+		.calls_ns = json_known(known, split->calls_ns),
+		.transfer_ns = json_known(known, split->transfer_ns),
+		.kernel_ns = json_known(known, split->kernel_ns),
+		.overlap_ns = json_known(known, split->overlap_ns),
+	};
+}
+
+int64_t report_ahead_ns(const struct report *report)
+{
+	bool known = correlation_is_known() || report->calls.deferred == 0;
+
+	return json_known(report->aligned && known, report->split.ahead_ns);
+}
+
+void report_bus_read(const struct report *report, struct profile_coverage *ret,
+		     struct profile_promotion *ret_pinned)
+{
+	int64_t none = report->device ? 0 : UNKNOWN;
+	bool is_unknown = false; /* for some memory, hotpin did not check for a pin */
+
+	*ret = (struct profile_coverage){ .cupti_copies = none, .cupti_bytes = none };
+	*ret_pinned = (struct profile_promotion){ .cupti_pinned_bytes = none };
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct hostcalls_sum *ours = report->calls.copies[direction];
 
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			ret->our_count += ours[memory].count;
-			ret->our_bytes += ours[memory].bytes;
+			ret->hotpin_copies += ours[memory].count;
+			ret->hotpin_bytes += ours[memory].bytes;
 		}
-		ret->promoted_bytes += ours[TRACE_PROMOTED].bytes;
-		ret->own_pinned_bytes += ours[TRACE_PINNED].bytes;
-		ret->own_unknown |= ours[TRACE_UNKNOWN].count > 0;
+		ret_pinned->promoted_bytes += ours[TRACE_PROMOTED].bytes;
+		ret_pinned->program_pinned_bytes += ours[TRACE_PINNED].bytes;
+		is_unknown |= ours[TRACE_UNKNOWN].count > 0;
 		if (!report->device)
 			continue;
 		const struct aggregate_sum *theirs = report->collected.device->copies[direction];
 		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-			ret->their_count += theirs[memory].count;
-			ret->their_bytes += theirs[memory].bytes;
+			ret->cupti_copies += theirs[memory].count;
+			ret->cupti_bytes += theirs[memory].bytes;
 		}
-		ret->their_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
+		ret_pinned->cupti_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
 	}
-}
-
-void report_whatif(const struct report *report, struct whatif_facts *ret)
-{
-	struct whatif_pageable directions[2];
-
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct aggregate_sum *sum =
-			&report->collected.device->copies[direction][AGGREGATE_PAGEABLE];
-
-		directions[direction] = (struct whatif_pageable){
-			.bytes = sum->bytes - sum->untimed_bytes,
-			.busy_ns = sum->busy_ns,
-			.peak = report->peak[direction],
-		};
-	}
-	ret->split = &report->split;
-	ret->up_ns = ret->down_ns = 0;
-	for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-		ret->up_ns += report->collected.device->copies[TRACE_H2D][memory].busy_ns;
-		ret->down_ns += report->collected.device->copies[TRACE_D2H][memory].busy_ns;
-	}
-	ret->pageable_calls_ns = 0;
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *sums = report->calls.copies[direction];
-
-		if (directions[direction].bytes > 0)
-			ret->pageable_calls_ns +=
-				sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;
-	}
-	ret->excess_ns = 0;
-	ret->excess_known = whatif_excess_ns(directions, 2, &ret->excess_ns);
+	if (is_unknown)
+		ret_pinned->program_pinned_bytes = UNKNOWN;
 }

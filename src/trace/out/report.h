@@ -4,11 +4,11 @@
 #ifndef HP_TRACE_OUT_REPORT_H
 #define HP_TRACE_OUT_REPORT_H
 
+#include "base/profile_fields.h"
 #include "trace/calls/hostcalls.h"
 #include "trace/collect/collect.h"
 #include "trace/operation.h"
 #include "trace/out/process.h"
-#include "trace/out/whatif.h"
 
 #define REPORT_WARNINGS_MOST 12
 #define REPORT_WARNING_ROOM  200
@@ -54,17 +54,15 @@ struct report {
 	char warning[REPORT_WARNINGS_MOST][REPORT_WARNING_ROOM];
 };
 
-/* Copies between host and devices, in both views.  The device's values are 0 if unknown. */
-struct report_bus {
-	uint64_t our_count, our_bytes, promoted_bytes, own_pinned_bytes;
-	bool own_unknown; /* for some memory, hotpin did not check for a pin */
-	uint64_t their_count, their_bytes, their_pinned_bytes;
-};
+/* Sums the copies between host and devices in both views. */
+void report_bus_read(const struct report *report, struct profile_coverage *ret,
+		     struct profile_promotion *ret_pinned);
 
-void report_bus_read(const struct report *report, struct report_bus *ret);
+/* Returns the states of a split, unknown if the report has none. */
+struct profile_split report_split(const struct report *report, const struct split_sum *split);
 
-/* Gathers the facts for the bounds of whatif.h. */
-void report_whatif(const struct report *report, struct whatif_facts *ret);
+/* Returns the time for which the host continued while deferred copies were in flight. */
+int64_t report_ahead_ns(const struct report *report);
 
 /* Names that all emitters use, by enum. */
 extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */

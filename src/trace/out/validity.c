@@ -7,6 +7,7 @@
 #include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/nvtx_ranges.h"
+#include "trace/collect/correlation.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
 #include "trace/python/interpreter.h"
@@ -94,12 +95,10 @@ static bool is_too_much(uint64_t lost, uint64_t all)
  * True if too many bytes are missing.  Asynchronous copies may be in flight at the end, but not a
  * tenth of the bytes.  If CUPTI has lost records, the limit is the share that a split may lack.
  */
-static bool is_partial(const struct report_bus *bus, bool lossy)
+static bool is_partial(const struct profile_coverage *bus, bool lossy)
 {
-	uint64_t missing =
-		bus->our_bytes > bus->their_bytes ? bus->our_bytes - bus->their_bytes : 0;
-
-	return missing > bus->our_bytes / (lossy ? LOSS_ONE_IN : 10);
+	return bus->hotpin_bytes - bus->cupti_bytes >
+	       bus->hotpin_bytes / (lossy ? LOSS_ONE_IN : 10);
 }
 
 /* Missing records, by comparison with the calls that went through the shim. */
@@ -111,7 +110,7 @@ struct missing {
 };
 
 static struct missing look_for_missing(const struct report *report, const struct aggregate *device,
-				       const struct report_bus *bus, bool lossy)
+				       const struct profile_coverage *bus, bool lossy)
 {
 	const struct hostcalls *calls = &report->calls;
 	uint64_t left = report->collected.must_show_left;
@@ -125,8 +124,8 @@ static struct missing look_for_missing(const struct report *report, const struct
 	/* While the program runs, more records will arrive. */
 	if (!report->ended)
 		return missing;
-	if (missing.must_show > bus->their_count)
-		missing.copies = missing.must_show - bus->their_count;
+	if (missing.must_show > (uint64_t)bus->cupti_copies)
+		missing.copies = missing.must_show - (uint64_t)bus->cupti_copies;
 	if (missing.must_run > ran)
 		missing.kernels = missing.must_run - ran;
 	missing.ceased = !lossy && left > 0 && (left > 8 || missing.copies > 0);
@@ -143,14 +142,15 @@ static bool has_nothing(const struct aggregate *device, const struct missing *mi
 
 static void check_missing(struct report *report, const struct aggregate *device, bool lossy)
 {
-	struct report_bus bus;
+	struct profile_coverage bus;
+	struct profile_promotion pinned;
 
 	/* The whole run: work that a call of the range enqueues may begin after the range. */
-	report_bus_read(report, &bus);
-	bus.our_count += report->calls.outside_copies;
-	bus.our_bytes += report->calls.outside_bytes;
-	bus.their_count += device->outside_copies;
-	bus.their_bytes += device->outside_bytes;
+	report_bus_read(report, &bus, &pinned);
+	bus.hotpin_copies += report->calls.outside_copies;
+	bus.hotpin_bytes += report->calls.outside_bytes;
+	bus.cupti_copies += device->outside_copies;
+	bus.cupti_bytes += device->outside_bytes;
 	struct missing missing = look_for_missing(report, device, &bus, lossy);
 	if (!lossy && has_nothing(device, &missing)) {
 		report->device = false;
@@ -168,11 +168,11 @@ static void check_missing(struct report *report, const struct aggregate *device,
 		note(report, NOTE_DENIES_SPLIT,
 		     "CUPTI recorded %llu of %llu copies: it was taken by another tool, or the "
 		     "program ended before they completed",
-		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
+		     (unsigned long long)bus.cupti_copies, (unsigned long long)bus.hotpin_copies);
 	} else if (is_too_much(missing.copies, missing.must_show)) {
 		note(report, NOTE_DENIES_SPLIT,
 		     "CUPTI recorded %llu of %llu copies: no split of the wall time",
-		     (unsigned long long)bus.their_count, (unsigned long long)missing.must_show);
+		     (unsigned long long)bus.cupti_copies, (unsigned long long)missing.must_show);
 	} else if (missing.copies > 0) {
 		note(report, NOTE_WARNS,
 		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
@@ -216,11 +216,17 @@ static void check_records(struct report *report, const struct aggregate *device)
 /* Adds notes on counts that readers could misunderstand. */
 static void tell_of_counts(struct report *report, const struct aggregate *device)
 {
+	const struct hostcalls *calls = &report->calls;
+	uint64_t staged = calls->copies[TRACE_H2D][TRACE_STAGED].count +
+			  calls->copies[TRACE_D2H][TRACE_STAGED].count;
 	int devices = __builtin_popcountll(device->device_mask);
 
 	tell(report, "", device->incomplete, "operations had not completed and are not counted");
 	tell(report, "", device->untimed, "records have no times");
 	tell(report, "", device->kernels_unnamed, "kernel runs are summed up as (others)");
+	if (!correlation_is_known())
+		tell(report, "", staged,
+		     "staged copies count as several of pinned memory: CUPTI does not tell calls");
 	if (devices > 1)
 		note(report, NOTE_WARNS,
 		     "%d devices: the split counts a moment as busy when any of them is", devices);

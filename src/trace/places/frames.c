@@ -32,7 +32,7 @@
 #define UNWINDS_ONE_IN 32
 
 /* Values of `distance` that are not bytes. */
-enum { UNKNOWN = 0, ENDS = 1 };
+enum { NOT_KNOWN = 0, ENDS = 1 };
 
 static struct step {
 	_Atomic uintptr_t address;
@@ -109,7 +109,7 @@ static uint32_t distance_after(uintptr_t address)
 	struct step *step = step_of(address, &is_new);
 
 	return step == NULL ? ENDS
-	       : is_new     ? UNKNOWN
+	       : is_new     ? NOT_KNOWN
 			    : atomic_load_explicit(&step->distance, memory_order_acquire);
 }
 
@@ -118,14 +118,14 @@ static void learn(uintptr_t address, size_t distance)
 	bool is_new;
 	struct step *step = step_of(address, &is_new);
 	uintptr_t expected = 0;
-	uint32_t seen = UNKNOWN;
+	uint32_t seen = NOT_KNOWN;
 
 	if (distance > FRAME_MOST || distance % sizeof(uintptr_t) != 0)
 		distance = ENDS;
 	if (step == NULL || (is_new && steps_used > STEPS_MOST / 2))
 		return;
 	/* Another file may have the addresses of an unloaded one. */
-	if (is_new || atomic_load_explicit(&step->distance, memory_order_relaxed) == UNKNOWN)
+	if (is_new || atomic_load_explicit(&step->distance, memory_order_relaxed) == NOT_KNOWN)
 		modules_note(address);
 	if (is_new) {
 		if (!atomic_compare_exchange_strong(&step->address, &expected, address) &&
@@ -214,12 +214,12 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 		slot += distance / sizeof(*slot);
 	} while (distance > ENDS && (uintptr_t)slot < top);
 	ret->depth = count;
-	ret->cut = distance == UNKNOWN;
+	ret->cut = distance == NOT_KNOWN;
 	ret->hash = hash_of(ret);
 	ret->name = FRAMES_NAMELESS;
 	ret->launch = 0;
 	ret->python_depth = 0;
-	return distance != UNKNOWN;
+	return distance != NOT_KNOWN;
 }
 
 static struct gone *gone_at(const uintptr_t *slot)
@@ -334,7 +334,7 @@ void frames_forget(uintptr_t from, uintptr_t to)
 		uintptr_t address = atomic_load_explicit(&steps[i].address, memory_order_relaxed);
 
 		if (address >= from && address < to)
-			atomic_store_explicit(&steps[i].distance, UNKNOWN, memory_order_relaxed);
+			atomic_store_explicit(&steps[i].distance, NOT_KNOWN, memory_order_relaxed);
 	}
 	/* From now on, no thread reuses its latest way. */
 	atomic_fetch_add(&cut_off, 1);

@@ -239,10 +239,10 @@ void sites_read(size_t index, struct site *ret)
 	hp_unlock(HP_LOCK_trace);
 }
 
-uint32_t sites_index(uint32_t name)
+int64_t sites_index(uint32_t name)
 {
 	hp_lock(HP_LOCK_trace);
 	bool is_there = name != SITES_NOWHERE && heads[name % SITES_MOST].name == name;
 	hp_unlock(HP_LOCK_trace);
-	return is_there ? name % SITES_MOST : SITES_NOWHERE;
+	return is_there ? (int64_t)(name % SITES_MOST) : UNKNOWN;
 }

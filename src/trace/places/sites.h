@@ -67,7 +67,7 @@ void sites_count(struct sites_counts *ret);
 /* `index` from 0 to sites - 1. */
 void sites_read(size_t index, struct site *ret);
 
-/* Returns the index of a site by its name; SITES_NOWHERE: the site has given up its row since. */
-uint32_t sites_index(uint32_t name);
+/* Returns the index of a site by its name; UNKNOWN: the site has given up its row since. */
+int64_t sites_index(uint32_t name);
 
 #endif

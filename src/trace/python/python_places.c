@@ -27,7 +27,7 @@ static struct tables {
 	struct keys code_keys, place_keys, text_keys;
 	uint32_t codes[CODES_MOST]; /* their places */
 	struct place {
-		struct python_source source;
+		struct profile_source source;
 		bool is_library;
 	} places[PYTHON_PLACES_MOST];
 	const char *texts[TEXTS_MOST];
@@ -233,22 +233,25 @@ size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FR
 	return depth;
 }
 
-void python_places_read(uint32_t place, struct python_source *ret)
+void python_places_read(uint32_t place, struct profile_source *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = tables->places[place].source;
 	hp_unlock(HP_LOCK_trace);
 }
 
-const char *python_places_file(uint32_t *at)
+size_t python_places_texts(void)
 {
-	const char *found = NULL;
-
 	hp_lock(HP_LOCK_trace);
-	while (tables != NULL && found == NULL && *at < tables->text_keys.rows) {
-		found = tables->is_file[*at] ? tables->texts[*at] : NULL;
-		++*at;
-	}
+	size_t texts = tables != NULL ? tables->text_keys.rows : 0;
 	hp_unlock(HP_LOCK_trace);
-	return found;
+	return texts;
+}
+
+const char *python_places_file(size_t text)
+{
+	hp_lock(HP_LOCK_trace);
+	const char *file = tables->is_file[text] ? tables->texts[text] : NULL;
+	hp_unlock(HP_LOCK_trace);
+	return file;
 }

@@ -7,16 +7,11 @@
 #ifndef HP_TRACE_PYTHON_PYTHON_PLACES_H
 #define HP_TRACE_PYTHON_PYTHON_PLACES_H
 
+#include "base/profile_fields.h"
 #include "trace/places/frames.h"
 #include "trace/python/interpreter.h"
 
 #define PYTHON_PLACES_MOST 8192u /* a power of two */
-
-/* One place; the texts live as long as the process. */
-struct python_source {
-	const char *file, *function;
-	uint32_t line;
-};
 
 /* Returns 0 or -ENOMEM.  Once a process. */
 int python_places_start(void);
@@ -40,13 +35,14 @@ struct frames_way *python_places_borrow(const void *frame, struct frames_way *ro
  */
 size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST]);
 
-/* Reads a place of a way.  Takes the lock `trace`. */
-void python_places_read(uint32_t place, struct python_source *ret);
+/* Reads a place of a way; the texts live as long as the process.  Takes the lock `trace`. */
+void python_places_read(uint32_t place, struct profile_source *ret);
 
 /*
- * Returns the next file of the program's own code by its absolute path; NULL: there are no more.
- * `*at` is 0 at first.  Takes the lock `trace`.
+ * Returns the number of texts; a text that is a file of the program's own code, by its absolute
+ * path, else NULL.  Both take the lock `trace`.
  */
-const char *python_places_file(uint32_t *at);
+size_t python_places_texts(void);
+const char *python_places_file(size_t text);
 
 #endif

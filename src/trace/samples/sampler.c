@@ -44,7 +44,9 @@ static struct watched {
 } watched[SAMPLER_MOST];
 
 static const struct means *means; /* NULL: nothing is sampled */
-static struct sampler_sums sums = { .mode = "none", .why = "the program used no device" };
+static char why[200] = "the program used no device";
+static struct profile_sampling sums = { .mode = "none", .why = why, .hz = PERF_EVENT_HZ };
+static struct perf_ring_sums records;
 static uint64_t turned_ns;
 static size_t turns;
 
@@ -100,7 +102,7 @@ static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, vo
 	struct module_place frame[PERF_RING_CHAIN_MOST];
 
 	if (!capture_range_holds(now_ns)) {
-		sums.ring.samples--; /* the ring has counted it */
+		records.samples--; /* the ring has counted it */
 		return;
 	}
 	depth = chains_resolve(chain, depth, frame);
@@ -111,7 +113,7 @@ static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, vo
 
 static void drain(struct watched *thread)
 {
-	perf_ring_drain(&thread->ring, &sums.ring, take_sample, thread);
+	perf_ring_drain(&thread->ring, &records, take_sample, thread);
 }
 
 static void end_one(struct watched *thread)
@@ -129,10 +131,10 @@ static void end_all(void)
 	means = NULL;
 }
 
-static void give_up(const char *why)
+static void give_up(const char *reason)
 {
 	end_all();
-	snprintf(sums.why, sizeof(sums.why), "%s", why);
+	snprintf(why, sizeof(why), "%s", reason);
 }
 
 /* Starts sampling a thread.  False: another thread would fail in this turn, too. */
@@ -145,16 +147,16 @@ static bool start_one(pid_t tid, size_t alive)
 	int error = means->start(tid, &thread->ring);
 	if (error == 0) {
 		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
-		sums.sampled++;
+		sums.threads_sampled++;
 		return true;
 	}
 	if (error == -ESRCH)
 		return true;
-	sums.refused++;
+	sums.threads_refused++;
 	if (error == -ENOBUFS && alive > 0)
-		sums.at_once = alive;
+		sums.threads_at_once = alive;
 	else if (error != -EMFILE && error != -ENFILE && error != -ENOMEM && alive == 0)
-		sampler_why(error, perf_event_paranoid(), sums.why, sizeof(sums.why));
+		sampler_why(error, perf_event_paranoid(), why, sizeof(why));
 	return false;
 }
 
@@ -190,19 +192,21 @@ static void look_for_threads(void)
 	pid_t chosen[SAMPLER_MOST];
 	size_t count = tasks_list(living, LIVING_MOST);
 
-	sums.threads = count > sums.threads ? count : sums.threads;
+	if ((int64_t)count > sums.threads_most)
+		sums.threads_most = (int64_t)count;
 	count = count < LIVING_MOST ? count : LIVING_MOST;
-	sums.in_turn |= count > sums.at_once;
-	count = sampler_choose(living, count, sums.at_once, turns++ / ROTATE_TURNS, chosen);
+	size_t at_once = (size_t)sums.threads_at_once;
+	sums.in_turn |= count > at_once;
+	count = sampler_choose(living, count, at_once, turns++ / ROTATE_TURNS, chosen);
 	size_t alive = keep_chosen(chosen, count);
 	for (size_t i = 0; i < count && means != NULL; i++) {
 		if (chosen[i] == 0)
 			continue;
 		/* Running events stay, since only new system calls reach the filter. */
 		if (tasks_is_filtered(means == &perf ? (pid_t)syscall(SYS_gettid) : chosen[i])) {
-			sums.refused++;
+			sums.threads_refused++;
 			if (alive == 0)
-				snprintf(sums.why, sizeof(sums.why), "a seccomp filter is active");
+				snprintf(why, sizeof(why), "a seccomp filter is active");
 			continue;
 		}
 		if (!start_one(chosen[i], alive))
@@ -210,7 +214,7 @@ static void look_for_threads(void)
 		alive++;
 	}
 	if (alive > 0)
-		sums.why[0] = '\0';
+		why[0] = '\0';
 }
 
 void sampler_start(void)
@@ -234,8 +238,8 @@ void sampler_start(void)
 		}
 	}
 	sums.mode = means->mode;
-	sums.why[0] = '\0';
-	sums.at_once = most < 1 ? 1 : most < SAMPLER_MOST ? most : SAMPLER_MOST;
+	why[0] = '\0';
+	sums.threads_at_once = most < 1 ? 1 : most < SAMPLER_MOST ? most : SAMPLER_MOST;
 	sums.began_ns = hp_now_ns();
 }
 
@@ -270,7 +274,12 @@ void sampler_stop(void)
 	end_all();
 }
 
-void sampler_read(struct sampler_sums *ret)
+void sampler_read(struct profile_sampling *ret)
 {
 	*ret = sums;
+	ret->samples = records.samples;
+	ret->empty = records.empty;
+	ret->lost = records.lost;
+	ret->throttled = records.throttled;
+	ret->dropped = samples_dropped();
 }

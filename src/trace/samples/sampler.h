@@ -9,25 +9,12 @@
 #ifndef HP_TRACE_SAMPLES_SAMPLER_H
 #define HP_TRACE_SAMPLES_SAMPLER_H
 
-#include "trace/samples/perf_ring.h"
+#include "base/profile_fields.h"
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #define SAMPLER_MOST 256 /* threads at a time: 20 KiB each, 5 MiB */
-
-struct sampler_sums {
-	const char *mode;  /* "perf", "signal" or "none" */
-	char why[200];     /* why host code is not sampled, or no longer; "": sampled */
-	uint64_t began_ns; /* hp_now_ns() */
-	uint64_t threads;  /* the largest number at one time */
-	uint64_t sampled;  /* threads that were sampled */
-	uint64_t refused;  /* times that a live thread could not be sampled */
-	uint64_t at_once;  /* number of threads that can be sampled at a time */
-	bool in_turn;      /* there were more threads, which took turns */
-	uint64_t cost_ns;  /* CPU time of reading samples */
-	struct perf_ring_sums ring;
-};
 
 /*
  * Chooses at most `most` of the `count` live threads: always the first; the others take turns.
@@ -47,7 +34,10 @@ void sampler_turn(void);
 /* Reads the last samples, and ends sampling. */
 void sampler_stop(void);
 
-/* Copies the sums, as the last turn has left them. */
-void sampler_read(struct sampler_sums *ret);
+/*
+ * Copies the sums, as the last turn has left them.  `began_ns` is a time of base/clock.h; `why` is
+ * "" while host code is sampled.
+ */
+void sampler_read(struct profile_sampling *ret);
 
 #endif

@@ -1,38 +1,34 @@
 /*
- * samples.c - two tables with open addressing; a full table is thinned out as a whole.
+ * samples.c - a table of chains and one of leaves; a full table is thinned out as a whole.
  */
 #include "trace/samples/samples.h"
 #include "base/arena.h"
 #include "base/hash.h"
+#include "trace/keys.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define PLACES (2 * SAMPLES_MOST) /* at most half of them are taken */
-
-struct table {
-	struct sample *sample[PLACES]; /* NULL: free */
-	size_t count;
-	struct sample rows[SAMPLES_MOST]; /* the first `count` are taken */
-};
-
-static struct table *chains, *leaves;
+static struct table {
+	struct sample *rows; /* SAMPLES_MOST */
+	struct keys keys;    /* hashes */
+} chains, leaves;
 static uint64_t dropped;
+
+static int start(struct table *table)
+{
+	table->rows = hp_arena_alloc(SAMPLES_MOST * sizeof(*table->rows));
+	return table->rows != NULL ? keys_start(&table->keys, SAMPLES_MOST) : -ENOMEM;
+}
 
 int samples_start(void)
 {
-	chains = hp_arena_alloc(sizeof(*chains));
-	leaves = hp_arena_alloc(sizeof(*leaves));
-	return chains != NULL && leaves != NULL ? 0 : -ENOMEM;
+	return start(&chains) == 0 ? start(&leaves) : -ENOMEM;
 }
 
 static uint64_t all_of(const struct sample *sample)
 {
-	uint64_t all = 0;
-
-	for (int thread = 0; thread < SAMPLES_THREADS; thread++)
-		all += sample->count[thread];
-	return all;
+	return sample->count[SAMPLES_FIRST] + sample->count[SAMPLES_OTHERS];
 }
 
 static uint64_t hash_of(const struct sample *sample)
@@ -47,41 +43,23 @@ static uint64_t hash_of(const struct sample *sample)
 	return hash;
 }
 
-static bool is_same(const struct sample *a, const struct sample *b)
-{
-	if (a->depth != b->depth)
-		return false;
-	for (size_t i = 0; i < a->depth; i++)
-		if (a->frame[i].module != b->frame[i].module ||
-		    a->frame[i].offset != b->frame[i].offset)
-			return false;
-	return true;
-}
-
-static struct sample **place_of(struct table *table, const struct sample *sample)
-{
-	size_t at = (size_t)(hash_of(sample) >> 20) % PLACES;
-
-	while (table->sample[at] != NULL && !is_same(table->sample[at], sample))
-		at = (at + 1) % PLACES;
-	return &table->sample[at];
-}
-
 static void add_to(struct table *table, const struct sample *sample);
 
-static void give_up(struct table *table, const struct sample *sample)
+static void give_up(struct table *table, uint32_t row)
 {
-	struct sample leaf = *sample;
+	struct sample leaf = table->rows[row];
 
+	keys_remove(&table->keys, row);
+	table->rows[row] = (struct sample){ 0 };
 	leaf.depth = 1;
 	leaf.folded = true;
-	if (table == chains)
-		add_to(leaves, &leaf);
+	if (table == &chains)
+		add_to(&leaves, &leaf);
 	else
-		dropped += all_of(sample);
+		dropped += all_of(&leaf);
 }
 
-/* Frees at least a quarter of the rows: those with the fewest samples. */
+/* Frees at least a quarter of the rows, all of which are used: those with the fewest samples. */
 static void thin_out(struct table *table)
 {
 	uint64_t most = 0;
@@ -93,37 +71,27 @@ static void thin_out(struct table *table)
 		for (size_t i = 0; i < SAMPLES_MOST; i++)
 			left += all_of(&table->rows[i]) > most;
 	}
-	memset(table->sample, 0, sizeof(table->sample));
-	table->count = 0;
-	for (size_t i = 0; i < SAMPLES_MOST; i++) {
-		const struct sample *sample = &table->rows[i];
-
-		if (all_of(sample) <= most) {
-			give_up(table, sample);
-			continue;
-		}
-		struct sample *kept = &table->rows[table->count++];
-		if (kept != sample)
-			*kept = *sample;
-		*place_of(table, kept) = kept;
-	}
+	for (uint32_t i = 0; i < SAMPLES_MOST; i++)
+		if (all_of(&table->rows[i]) <= most)
+			give_up(table, i);
 }
 
 static void add_to(struct table *table, const struct sample *sample)
 {
-	struct sample **place = place_of(table, sample);
+	uint64_t hash = hash_of(sample);
+	uint32_t row = keys_find(&table->keys, hash);
 
-	if (*place != NULL) {
+	if (row != KEYS_NONE) {
 		for (int thread = 0; thread < SAMPLES_THREADS; thread++)
-			(*place)->count[thread] += sample->count[thread];
+			table->rows[row].count[thread] += sample->count[thread];
 		return;
 	}
-	if (table->count == SAMPLES_MOST) {
+	row = keys_add(&table->keys, hash);
+	if (row == KEYS_NONE) {
 		thin_out(table);
-		place = place_of(table, sample);
+		row = keys_add(&table->keys, hash);
 	}
-	*place = &table->rows[table->count++];
-	**place = *sample;
+	table->rows[row] = *sample;
 }
 
 void samples_add(const struct module_place *frame, size_t depth, enum samples_thread thread)
@@ -132,7 +100,7 @@ void samples_add(const struct module_place *frame, size_t depth, enum samples_th
 
 	memcpy(sample.frame, frame, depth * sizeof(*frame));
 	sample.count[thread] = 1;
-	add_to(chains, &sample);
+	add_to(&chains, &sample);
 }
 
 uint64_t samples_dropped(void)
@@ -142,10 +110,11 @@ uint64_t samples_dropped(void)
 
 size_t samples_count(void)
 {
-	return chains != NULL && leaves != NULL ? chains->count + leaves->count : 0;
+	return chains.keys.rows + leaves.keys.rows;
 }
 
 const struct sample *samples_read(size_t index)
 {
-	return index < chains->count ? &chains->rows[index] : &leaves->rows[index - chains->count];
+	return index < chains.keys.rows ? &chains.rows[index]
+					: &leaves.rows[index - chains.keys.rows];
 }

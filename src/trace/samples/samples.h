@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#define SAMPLES_MOST 1024 /* chains, and as many leaves: 450 KiB */
+#define SAMPLES_MOST 1024 /* chains, and as many leaves: 500 KiB; a power of two */
 
 /* The sampled thread: the program's first thread, or another one. */
 enum samples_thread { SAMPLES_FIRST, SAMPLES_OTHERS, SAMPLES_THREADS };
@@ -36,7 +36,7 @@ void samples_add(const struct module_place *frame, size_t depth, enum samples_th
 /* Returns the number of dropped samples. */
 uint64_t samples_dropped(void);
 
-/* Returns the number of rows: chains, and leaves without a chain. */
+/* Returns the number of rows: chains, leaves without a chain, and free ones. */
 size_t samples_count(void);
 
 /* `index` from 0 to samples_count() - 1, in no order. */

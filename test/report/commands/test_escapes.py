@@ -84,7 +84,7 @@ def names():
 
 
 def variables():
-    for name in ("STAGE", "OUT", "LOG_FILE", "ONLY", "PIN", "DUMP", f"NONE{ATTACK}"):
+    for name in ("STAGE", "OUT", "LOG_FILE", "ONLY", "PIN", "CAPTURE", f"NONE{ATTACK}"):
         there = {f"HOTPIN_{name}": f"/no/{ATTACK}"}
         clean(f"HOTPIN_{name[:8]}", "doctor", shown=name != "STAGE", **there)
         clean(f"HOTPIN_{name[:8]}", "env", **there)
