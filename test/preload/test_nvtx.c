@@ -252,7 +252,7 @@ TEST(ranges_are_stages)
 TEST(ranges_are_on_the_timeline)
 {
 	CHECK_EQ(profile("work", "trace"), 0);
-	CHECK(strstr(json, "\"kind\": \"stages\"") != NULL);
+	CHECK(strstr(json, "\"kind\": \"ranges\"") != NULL);
 	CHECK(strstr(json, "\n\t\t\t[5,") != NULL);
 	CHECK(strstr(json, "\t\"step\",") != NULL);
 }
@@ -273,11 +273,11 @@ TEST(ranges_that_found_no_room_are_counted)
 	CHECK_EQ(of_stage("open", "entered"), 256);
 	CHECK_EQ(of_stage("later", "entered"), 1);
 	CHECK(strstr(json, "\"ranges_dropped\": 44") != NULL);
-	CHECK(strstr(json, "\"44 NVTX ranges are in no stage: too many were open at once\"") !=
+	CHECK(strstr(json, "\"44 NVTX ranges are in no sum: too many were open at once\"") !=
 	      NULL);
 	CHECK_EQ(profile("work", "summary"), 0);
 	CHECK(strstr(json, "\"ranges_dropped\": 0") != NULL);
-	CHECK(strstr(json, "are in no stage") == NULL);
+	CHECK(strstr(json, "are in no sum") == NULL);
 }
 
 static long uploaded(const char *capture_option)

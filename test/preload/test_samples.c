@@ -34,11 +34,11 @@ SAMPLE_WITH(with_a_small_budget, ("HOTPIN_PIN_BUDGET=64M", "HOTPIN_RING=8M"), AL
 SAMPLE_WITH(with_random_steps, ("STANDIN_STEPS=random:10"), .turns = TURNS, .seed = 10,
 	    .memories = BLOCKS, .works = UNSEEN)
 SAMPLE_WITH(staged, (STAGED), .turns = TURNS, .seed = 11, .memories = UNKNOWN | KIND(COLD),
-	    .works = UNSEEN, .least = { .events = 100 })
+	    .works = UNSEEN, .least = { .events = 50 })
 /* Boxes also pass through staging memory in runs, if their device side has no gaps. */
 SAMPLE_WITH(staged_boxes, (STAGED), .turns = TURNS * 3 / 2, .seed = 14,
 	    .memories = UNKNOWN | KIND(COLD), .works = UNSEEN, .calls = COPY_BOXES,
-	    .least = { .events = 100, .uploads = 50, .downloads = 25 })
+	    .least = { .events = 25, .uploads = 50, .downloads = 25 })
 SAMPLE_WITH(staged_behind_kernels, (STAGED), .turns = TURNS, .seed = 12,
 	    .memories = UNKNOWN | KIND(COLD))
 /* The driver's own call repeats copies that are refused half way. */
