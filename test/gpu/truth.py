@@ -70,24 +70,15 @@ class Runs:
     def path(self, name):
         return os.path.join(self.folder, name + ".json")
 
-    def library(self):
-        """Returns the file that `hotpin run` preloads."""
-        done = subprocess.run([self.hotpin, "run", "--", "printenv", "LD_PRELOAD"],
-                              capture_output=True, text=True, check=True)
-        return done.stdout.split(":")[0].strip()
-
-    def run(self, name, mode, flags=("--profile",), preload=False, **options):
-        """Returns the truth, the profile, and the messages on stderr.  `preload`: without `hotpin
-        run`, so that stderr has the table at exit.
+    def run(self, name, mode, flags=("--profile",), table=False, **options):
+        """Returns the truth, the profile, and the messages on stderr: with the table at exit of a
+        program that nobody waits for, if asked.
         """
         environment = {**os.environ, **options, "TRUTH_BEGAN_NS": str(time.monotonic_ns())}
-        command = [self.hotpin, "run", *flags, "--stage", name, "-o", self.path(name)]
-        if preload:
-            environment.update(LD_PRELOAD=self.library(), HOTPIN_PROFILE="summary",
-                               HOTPIN_OUT=self.path(name), HOTPIN_STAGE=name)
-            command = []
-        done = subprocess.run([*command, self.program, mode], env=environment, capture_output=True,
-                              text=True, check=False)
+        alone = ["env", "-u", "_HOTPIN_AWAITS"] if table else []
+        done = subprocess.run([self.hotpin, "run", *flags, "--stage", name, "-o", self.path(name),
+                               "--", *alone, self.program, mode], env=environment,
+                              capture_output=True, text=True, check=False)
         print(f"== {name}\n{done.stderr}", end="")
         for kind in ("out", "err"):
             with open(os.path.join(self.folder, f"{name}.std{kind}"), "w") as file:
@@ -475,8 +466,8 @@ def schema(files, folder):
 def check(arguments, folder):
     runs = Runs(os.path.abspath(arguments.hotpin), os.path.abspath(arguments.truth), folder)
     plainly = {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "0"}
-    truth, profile, stderr = runs.run("plain", "pageable", preload=True, **plainly)
-    same_pinned, pinned, pinned_table = runs.run("pinned", "pinned", preload=True, **plainly)
+    truth, profile, stderr = runs.run("plain", "pageable", table=True, **plainly)
+    same_pinned, pinned, pinned_table = runs.run("pinned", "pinned", table=True, **plainly)
     resident, _, _ = runs.run("resident", "resident", **plainly)
     for one in ((truth, profile, stderr), (same_pinned, pinned, pinned_table)):
         part(copies, *one[:2])
