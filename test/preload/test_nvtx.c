@@ -273,8 +273,7 @@ TEST(ranges_that_found_no_room_are_counted)
 	CHECK_EQ(of_stage("open", "entered"), 256);
 	CHECK_EQ(of_stage("later", "entered"), 1);
 	CHECK(strstr(json, "\"ranges_dropped\": 44") != NULL);
-	CHECK(strstr(json, "\"44 NVTX ranges are in no sum: too many were open at once\"") !=
-	      NULL);
+	CHECK(strstr(json, "\"44 NVTX ranges are in no sum: too many were open at once\"") != NULL);
 	CHECK_EQ(profile("work", "summary"), 0);
 	CHECK(strstr(json, "\"ranges_dropped\": 0") != NULL);
 	CHECK(strstr(json, "are in no sum") == NULL);

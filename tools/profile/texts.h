@@ -9,7 +9,7 @@
 
 #include "profile/profile.h"
 
-/* A text of one's own, cut after 1000 bytes. */
+/* The text of the format, cut after 1000 bytes. */
 const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 const char *text_time(int64_t ns);
