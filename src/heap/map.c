@@ -207,7 +207,7 @@ struct block *map_create(unsigned size_class)
 	if (block == NULL)
 		return NULL;
 	block->base = base;
-	block->bytes = map_class_bytes(size_class);
+	block->bytes = bytes;
 	block->size_class = size_class;
 	block->before = newest;
 	atomic_store_explicit(&block->start, base, memory_order_relaxed);

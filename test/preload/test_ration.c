@@ -186,6 +186,22 @@ static void lock_all(int flags, bool before)
 	CHECK(status_of("VmLck") < 8 * 1024);
 }
 
+/* Addresses between two blocks are no memory. */
+static void lock_blocks(void)
+{
+	const size_t bytes = 2200 * KIB, count = 16;
+
+	for (size_t i = 0; i < count; i++) {
+		char *block = malloc(bytes);
+
+		if (CHECK(block != NULL))
+			memset(block, 1, bytes);
+	}
+	CHECK_EQ(mlockall(MCL_CURRENT), 0);
+	printf("# locked %ld KiB\n", status_of("VmLck"));
+	CHECK(status_of("VmLck") < (long)(count * bytes / KIB) + 8 * 1024);
+}
+
 static void become_ordinary(void)
 {
 	struct rlimit limit = { 8 * MIB, 8 * MIB };
@@ -206,6 +222,7 @@ static void skip_unless_root(void)
 }
 
 CASE(root_locks_what_there_is, skip_unless_root(); lock_all(MCL_CURRENT, true))
+CASE(root_locks_blocks_only, skip_unless_root(); lock_blocks())
 CASE(root_locks_what_will_be, skip_unless_root(); lock_all(MCL_FUTURE, false))
 CASE(root_locks_both, skip_unless_root(); lock_all(MCL_CURRENT | MCL_FUTURE, true))
 CASE(anybody_locks_what_there_is, become_ordinary(); lock_all(MCL_CURRENT, true))
