@@ -9,6 +9,7 @@
  * large tables with few entries, so its blocks wait for a copy.
  */
 #include "heap/huge_pages.h"
+#include "heap/map.h"
 #include "heap/pages.h"
 #include "base/lock.h"
 
@@ -123,4 +124,12 @@ void huge_before_copy(struct block *block, bool to_device, size_t bytes)
 	huge_note_site(block->site, !to_device || percent == 100 ? SITE_DENSE : SITE_SPARSE);
 	if (!to_device && percent == 0 && !block->huge)
 		make_huge(block);
+}
+
+void huge_advised(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
 }

@@ -95,4 +95,10 @@ bool huge_would_be_better(const struct block *block);
  */
 void huge_before_copy(struct block *block, bool to_device, size_t bytes);
 
+/*
+ * Called when the program asks for 2 MiB pages in a range.  The advice must end with the blocks
+ * there, as it would with a mapping of libc's.  Lock-free.
+ */
+void huge_advised(const void *address, size_t bytes);
+
 #endif

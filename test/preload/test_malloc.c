@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 /* volatile, so that the compiler cannot replace the calls. */
@@ -342,6 +343,30 @@ TEST(trimming)
 	CHECK(memory_resident() <= before + 2 * MIB);
 	my_free(large);
 	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
+}
+
+/* Advice for 2 MiB pages ends with the block: a sparse table would become dense. */
+TEST(page_sizes_do_not_outlive_the_block)
+{
+	const size_t bytes = 64 * MIB;
+	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+	char mode[64] = "", *block = malloc(bytes);
+
+	if (file == NULL || fgets(mode, sizeof(mode), file) == NULL ||
+	    strstr(mode, "[madvise]") == NULL)
+		CHECK_SKIP("needs 2 MiB pages on request");
+	fclose(file);
+	char *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
+	CHECK_EQ(madvise(page, bytes - 4096, MADV_HUGEPAGE), 0);
+	memset(block, 1, bytes);
+	free(block);
+	size_t before = memory_resident();
+	volatile char *table = calloc(bytes, 1);
+	for (size_t at = 0; at < bytes; at += 2 * MIB)
+		table[at] = 1;
+	printf("# %zu KiB more\n", (memory_resident() - before) / KIB);
+	CHECK(memory_resident() < before + bytes / 4);
+	free((void *)table);
 }
 
 PRELOAD_MAIN()

@@ -11,6 +11,7 @@
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
 #include "base/protections.h"
 #include "engine/unpin.h"
+#include "heap/huge_pages.h"
 #include "pin/unpin.h"
 #include "pin/use.h"
 #include "real/libc.h"
@@ -69,7 +70,6 @@ INLINED void is_advised(const void *address, size_t bytes, int advice)
 	case MADV_RANDOM:
 	case MADV_SEQUENTIAL:
 	case MADV_WILLNEED:
-	case MADV_HUGEPAGE:
 	case MADV_NOHUGEPAGE:
 	case MADV_UNMERGEABLE:
 	case MADV_DOFORK:
@@ -78,6 +78,10 @@ INLINED void is_advised(const void *address, size_t bytes, int advice)
 	case ADVICE_COLD:
 	case ADVICE_POPULATE_READ:
 	case ADVICE_POPULATE_WRITE:
+		return;
+	case MADV_HUGEPAGE:
+		if (unlikely(heap_touches(address, bytes)))
+			huge_advised(address, bytes);
 		return;
 	case ADVICE_PAGEOUT:
 	case ADVICE_COLLAPSE:
