@@ -297,18 +297,26 @@ size_t cache_purge(struct block *list)
 	return bytes;
 }
 
+void cache_cut(struct block *block)
+{
+	size_t used = block->touched > block->room ? block->touched : block->room;
+
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (!map_is_closed() || used >= block->bytes)
+		return;
+	hp_unmap((void *)(block->base + used), block->bytes - used);
+	block->bytes = used;
+}
+
 void cache_close(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	for (struct block *block = map_newest(); block != NULL; block = block->before) {
-		size_t used = block->touched > block->room ? block->touched : block->room;
-
 		if (block->state == BLOCK_EMPTY) {
 			list_remove(block);
 			put_empty(block);
-		} else if (block->state == BLOCK_LIVE && used < block->bytes) {
-			hp_unmap((void *)(block->base + used), block->bytes - used);
-			block->bytes = used;
+		} else if (block->state == BLOCK_LIVE) {
+			cache_cut(block);
 		}
 	}
 }

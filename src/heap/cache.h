@@ -70,6 +70,9 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most);
  */
 size_t cache_purge(struct block *list);
 
+/* Unmaps the unused end of a block in use, after map_close(). */
+void cache_cut(struct block *block);
+
 /* Unmaps all free blocks without pages, and the unused ends of those in use, after map_close(). */
 void cache_close(void);
 

@@ -275,8 +275,12 @@ static bool set_room(struct block *block, size_t room)
 		return fits;
 
 	/* No pin covers these pages. */
-	if (shrinks)
+	if (shrinks) {
 		pages_drop_tail(block, room);
+		hp_lock(HP_LOCK_heap);
+		cache_cut(block);
+		hp_unlock(HP_LOCK_heap);
+	}
 	if (block->huge && block->touched < room)
 		pages_want_huge(block->base + block->touched, block->base + room);
 	if (block->touched < room)

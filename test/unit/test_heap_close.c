@@ -52,7 +52,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	CHECK(!heap_resize(blocks[2], 8 * MIB));
 	CHECK(heap_move(blocks[2], 8 * MIB) == NULL);
 	CHECK(heap_resize(blocks[2], 3 * MIB));
-	CHECK(is_mapped(blocks[2]));
+	CHECK(is_mapped(blocks[2]) && !is_mapped(blocks[2] + 4 * MIB - 1));
 	CHECK_EQ(heap_free(blocks[0]), 0);
 	CHECK(!is_mapped(blocks[0]) && !is_mapped(blocks[0] + 4 * MIB - 1));
 	CHECK_EQ(heap_free(blocks[0]), -EINVAL);
