@@ -281,8 +281,11 @@ static bool set_room(struct block *block, size_t room)
 		cache_cut(block);
 		hp_unlock(HP_LOCK_heap);
 	}
-	if (block->huge && block->touched < room)
+	if (block->touched < room &&
+	    (block->huge || huge_decide(room, false, block->site) == HUGE_PROVEN)) {
+		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
 		pages_want_huge(block->base + block->touched, block->base + room);
+	}
 	if (block->touched < room)
 		block->touched = room;
 	return true;

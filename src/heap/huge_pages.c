@@ -29,6 +29,7 @@
 #define SITE_KNOWN 3u
 
 _Atomic bool huge_device;
+_Atomic bool huge_everywhere;
 
 static size_t once_most; /* under the lock heap */
 
@@ -67,7 +68,7 @@ enum huge_verdict huge_decide_by_site(size_t bytes, bool zeroed, uint32_t site)
 {
 	enum huge_site is = huge_site(site);
 
-	if (is == SITE_DENSE)
+	if (is == SITE_DENSE || huge_everywhere)
 		return HUGE_PROVEN;
 	return is == SITE_UNKNOWN && site != 0 && !zeroed && bytes <= ONCE_MOST ? HUGE_ONCE
 										: HUGE_NOT;

@@ -26,6 +26,13 @@ void huge_set_device(bool is_there, size_t ram, size_t left);
 /* True if this process uses CUDA.  Changed under the lock heap, read by any thread. */
 extern _Atomic bool huge_device;
 
+/*
+ * True if the kernel would use 2 MiB pages everywhere (limits_huge_everywhere()).  Then the heap
+ * forbids them, and asks for them for every block of 2 MiB or more.  Constant once the heap has a
+ * range.
+ */
+extern _Atomic bool huge_everywhere;
+
 /* What is known of an allocation site; of site 0, nothing ever is. */
 enum huge_site {
 	SITE_UNKNOWN, /* never seen, or forgotten */
@@ -49,7 +56,9 @@ enum huge_verdict huge_decide_by_site(size_t bytes, bool zeroed, uint32_t site);
 /* The same, with a fast path for most blocks. */
 static inline enum huge_verdict huge_decide(size_t bytes, bool zeroed, uint32_t site)
 {
-	if (bytes < HP_HUGE_PAGE_BYTES || !atomic_load_explicit(&huge_device, memory_order_relaxed))
+	if (bytes < HP_HUGE_PAGE_BYTES ||
+	    !(atomic_load_explicit(&huge_device, memory_order_relaxed) ||
+	      atomic_load_explicit(&huge_everywhere, memory_order_relaxed)))
 		return HUGE_NOT;
 	return huge_decide_by_site(bytes, zeroed, site);
 }

@@ -99,6 +99,16 @@ bool limits_ration_space(void)
 	return hp_procfile_read(text, sizeof(text), OVERCOMMIT) && text[0] == '2';
 }
 
+#define HUGE_MODE "/sys/kernel/mm/transparent_hugepage/enabled"
+
+bool limits_huge_everywhere(const char *root)
+{
+	char text[64];
+
+	return hp_procfile_read(text, sizeof(text), PATH(root, HUGE_MODE)) &&
+	       strstr(text, "[always]") != NULL;
+}
+
 /* The files of cgroups that limit memory, in one version. */
 struct version {
 	const char *mount;
@@ -337,6 +347,7 @@ void limits_keep(const char *root)
 {
 	hp_procfile_keep(PATH(root, "/proc/pressure/memory"));
 	hp_procfile_keep(OVERCOMMIT);
+	hp_procfile_keep(PATH(root, HUGE_MODE));
 	hp_procfile_keep(PATH(root, "/proc/meminfo"));
 	hp_procfile_keep(PATH(root, "/proc/self/cgroup"));
 	each_group(root, keep, NULL);

@@ -28,6 +28,12 @@ uint64_t limits_ram_and_swap(void);
  */
 bool limits_ration_space(void);
 
+/*
+ * True if the kernel uses 2 MiB pages wherever a mapping has room for one.  Blocks of the heap lie
+ * apart in one mapping, so the addresses between them would become memory.
+ */
+bool limits_huge_everywhere(const char *root);
+
 /* Called when the program has all later mappings locked into memory (MCL_FUTURE). */
 void limits_lock_mappings(void);
 
@@ -56,7 +62,7 @@ void limits_look_at_cgroup(const char *root, struct limits *ret);
 /* Returns how many whole CPUs the quotas of the cgroups (v2) leave; UINT64_MAX: no limit. */
 uint64_t limits_cpus(const char *root);
 
-/* Keeps the files of limits_look() and limits_ration_space() open: base/procfile.h. */
+/* Keeps the files of the functions above open: base/procfile.h. */
 void limits_keep(const char *root);
 
 /* The functions from here on are pure. */

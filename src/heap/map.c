@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/kernel.h"
 #include "base/lock.h"
+#include "heap/huge_pages.h"
 #include "heap/limits.h"
 
 #include <assert.h>
@@ -98,6 +99,8 @@ static uintptr_t reserve(size_t bytes)
 		hp_unmap(got, before);
 	hp_unmap(got + before + bytes, HP_HUGE_PAGE_BYTES - before);
 	hp_advise(got + before, bytes, MADV_DONTDUMP);
+	if (huge_everywhere)
+		hp_advise(got + before, bytes, MADV_NOHUGEPAGE);
 	return (uintptr_t)got + before;
 }
 
@@ -150,6 +153,7 @@ bool map_start(void)
 	if (closed || limits_ration_space())
 		return false;
 
+	huge_everywhere = huge_everywhere || limits_huge_everywhere("");
 	size_t bytes = RESERVE_USUAL;
 	while (bytes < RAM_TIMES * limits_ram())
 		bytes *= 2;

@@ -13,6 +13,7 @@
 #include "heap/pages.h"
 #include "base/kernel.h"
 #include "base/lock.h"
+#include "heap/huge_pages.h"
 #include "heap/map.h"
 
 #include <errno.h>
@@ -48,9 +49,12 @@ static bool map_again(void *base, size_t room)
 {
 	const int protection = PROT_READ | PROT_WRITE, flags = MAP_NORESERVE | MAP_FIXED;
 
-	if (libc_map == NULL)
-		return hp_map(base, room, protection, flags) == base;
-	return libc_map(base, room, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == base;
+	void *got = libc_map == NULL ? hp_map(base, room, protection, flags)
+				     : libc_map(base, room, protection,
+						flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (got == base && huge_everywhere)
+		hp_advise(base, room, MADV_NOHUGEPAGE);
+	return got == base;
 }
 
 /* Memory locked by mlock() needs its own advice. */

@@ -200,23 +200,35 @@ TEST(untouched_memory_costs_nothing)
 	CHECK(memory_resident() < before + 6 * MIB);
 }
 
-/* True if the mapping at `address` has advice for 2 MiB pages. */
-static bool advised_huge(const void *address)
+/* True if the mapping at `address` has this flag. */
+static bool has_flag(const void *address, const char *flag)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
 	char line[512];
-	bool inside = false, advised = false;
+	bool inside = false, has = false;
 	unsigned long from, to;
 
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
 			inside = (uintptr_t)address >= from && (uintptr_t)address < to;
 		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
-			advised = strstr(line, " hg") != NULL;
+			has = strstr(line, flag) != NULL;
 	}
 	if (file != NULL)
 		fclose(file);
-	return advised;
+	return has;
+}
+
+/* True if the mapping at `address` has advice for 2 MiB pages. */
+static bool advised_huge(const void *address)
+{
+	return has_flag(address, " hg");
+}
+
+/* True if it has advice against them. */
+static bool advised_small(const void *address)
+{
+	return has_flag(address, " nh");
 }
 
 static bool is_huge(const void *memory)
@@ -489,23 +501,30 @@ TEST(locked_memory_goes_back_too)
 	CHECK(all_are(again, 33 * MIB, 0));
 }
 
-/* True if the mapping at `address` has this flag. */
-static bool has_flag(const void *address, const char *flag)
+/* With the kernel's mode "always" the addresses behind a block would become memory with it. */
+TEST(huge_pages_where_the_kernel_uses_them)
 {
-	FILE *file = fopen("/proc/self/smaps", "r");
-	char line[512];
-	bool inside = false, has = false;
-	unsigned long from, to;
+	const size_t bytes = 2200 * KIB;
 
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = (uintptr_t)address >= from && (uintptr_t)address < to;
-		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
-			has = strstr(line, flag) != NULL;
-	}
-	if (file != NULL)
-		fclose(file);
-	return has;
+	huge_everywhere = true;
+	heap_start();
+	char *large = heap_alloc(bytes, WHOLE(bytes), false, 0);
+	char *small = heap_alloc(MIB, WHOLE(MIB), false, 0);
+	CHECK(!advised_small(large) && advised_small(large + 4 * MIB - 1));
+	CHECK(advised_small(small) && advised_small(small + MIB - 1));
+	memset(large, 1, bytes);
+	CHECK_EQ(heap_free(large), 0);
+	heap_trim(0);
+	char *next = heap_alloc(bytes, WHOLE(bytes), true, 0);
+	CHECK(next == large && advised_huge(next) && advised_small(next + 4 * MIB - 1));
+
+	/* A block that grows is asked for once it is large enough. */
+	memset(small, 1, MIB);
+	char *vector = heap_move(small, MIB + 100 * KIB);
+	CHECK(advised_small(vector + MIB));
+	CHECK(heap_resize(vector, 8 * MIB));
+	CHECK(advised_huge(vector + 8 * MIB - 1) && advised_small(vector + 12 * MIB));
+	CHECK_EQ(heap_check(), 0);
 }
 
 /* Returns the bytes of private memory that a core dump of this process would include. */

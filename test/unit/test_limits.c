@@ -85,6 +85,18 @@ static uint64_t cgroup_left(void)
 	return limits.cgroup_left;
 }
 
+TEST(where_2_mib_pages_are_used)
+{
+	const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+	make_tree();
+	CHECK(!limits_huge_everywhere(root));
+	put(path, "always [madvise] never\n");
+	CHECK(!limits_huge_everywhere(root));
+	put(path, "[always] madvise never\n");
+	CHECK(limits_huge_everywhere(root));
+}
+
 TEST(no_cgroup_at_all)
 {
 	make_tree();
