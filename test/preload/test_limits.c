@@ -2,6 +2,7 @@
  * test_limits.c - how much is pinned, what happens if the driver refuses, and when pins end.
  */
 #include "clock.h"
+#include "memory.h"
 #include "promote.h"
 
 #include <pthread.h>
@@ -37,8 +38,8 @@ static size_t use_many(unsigned blocks)
 }
 
 /*
- * The program's large blocks are ours, so glibc would never raise the size from which on it gives
- * memory back at each free().
+ * The program's large blocks are ours, and glibc raises the sizes from which on it maps buffers and
+ * gives memory back by those that are freed.
  */
 TEST_WITH(glibc_keeps_buffers_of_medium_size, "HOTPIN_HEAP_MIN=1M")
 {
@@ -46,6 +47,7 @@ TEST_WITH(glibc_keeps_buffers_of_medium_size, "HOTPIN_HEAP_MIN=1M")
 	struct rusage before, after;
 
 	begin();
+	free(malloc(2 * MIB));
 	getrusage(RUSAGE_SELF, &before);
 	for (int i = 0; i < 300; i++) {
 		char *buffers[3];
@@ -58,6 +60,23 @@ TEST_WITH(glibc_keeps_buffers_of_medium_size, "HOTPIN_HEAP_MIN=1M")
 	getrusage(RUSAGE_SELF, &after);
 	printf("# %ld page faults\n", after.ru_minflt - before.ru_minflt);
 	CHECK(!preloaded() || after.ru_minflt - before.ru_minflt < 600);
+}
+
+/* No large block was freed. */
+TEST(glibc_gives_small_buffers_back)
+{
+	static char *buffers[20000];
+	const size_t count = sizeof(buffers) / sizeof(buffers[0]), bytes = 2000;
+
+	begin();
+	size_t before = memory_resident();
+	for (size_t i = 0; i < count; i++)
+		buffers[i] = memset(malloc(bytes), 1, bytes);
+	CHECK(memory_resident() > before + 32 * MIB);
+	for (size_t i = count; i-- > 0;)
+		free(buffers[i]);
+	printf("# %zu KiB more\n", (memory_resident() - before) / KIB);
+	CHECK(memory_resident() < before + 8 * MIB);
 }
 
 /*

@@ -28,9 +28,11 @@
 #define HEAP_MIN_WITHOUT_DEVICE ((size_t)256 << 10)
 #define HEAP_MIN_WITH_DEVICE    ((size_t)64 << 10)
 
-/* glibc's DEFAULT_MMAP_THRESHOLD_MAX; its header, in whole pages, must stay below. */
+/* glibc's DEFAULT_MMAP_THRESHOLD_MIN and DEFAULT_MMAP_THRESHOLD_MAX. */
+#define MMAP_THRESHOLD_LEAST    ((size_t)128 << 10)
 #define MMAP_THRESHOLD_MOST     ((size_t)32 << 20)
-#define MMAP_THRESHOLD_MARGIN   ((size_t)8 << 10)
+
+_Atomic size_t shim_large_freed_most = MMAP_THRESHOLD_LEAST;
 
 /* True if the user has not set HOTPIN_HEAP_MIN. */
 static bool is_automatic(void)
@@ -83,24 +85,27 @@ static void serve_from(size_t bytes)
 
 /*
  * glibc raises its mmap threshold to the size of the largest mapped block that was freed, 32 MiB at
- * most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  Large blocks are the
- * heap's, so glibc would map the program's other buffers again, and fault their pages in, at each
- * allocation.
+ * most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  With too low ones it
+ * would map the program's other buffers again, and fault their pages in, at each allocation; with
+ * too high ones it would keep freed memory.
  */
-static void raise_mmap_threshold(void)
+void shim_large_raise(size_t bytes)
 {
-	static _Atomic bool raised;
+	size_t most = atomic_load(&shim_large_freed_most);
 	int saved = errno;
 
-	if (!atomic_exchange(&raised, true) && shim_libc_find())
-		real_libc.free(real_libc.malloc(MMAP_THRESHOLD_MOST - MMAP_THRESHOLD_MARGIN));
+	if (bytes > MMAP_THRESHOLD_MOST)
+		return;
+	while (bytes > most)
+		if (atomic_compare_exchange_weak(&shim_large_freed_most, &most, bytes)) {
+			real_libc.free(real_libc.malloc(bytes));
+			break;
+		}
 	errno = saved;
 }
 
 void shim_large_with_device(void)
 {
-	if (shim_malloc_least() != SIZE_MAX)
-		raise_mmap_threshold();
 	/* The housekeeper attends to the heap once there is a context. */
 	heap_set_attended(false);
 	heap_set_device(true);

@@ -4,6 +4,7 @@
 #ifndef HP_SHIM_LIBC_LARGE_H
 #define HP_SHIM_LIBC_LARGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -37,5 +38,16 @@ void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *
 
 /* The caller of the exported function in which this macro stands. */
 #define CALLER() __builtin_return_address(0)
+
+/* The size of the largest block that was freed, as far as glibc takes note of it. */
+extern _Atomic size_t shim_large_freed_most __attribute__((visibility("hidden")));
+void shim_large_raise(size_t bytes);
+
+/* Called when a block of `bytes` was freed, for the thresholds of glibc.  One compare. */
+static inline void shim_large_freed(size_t bytes)
+{
+	if (bytes > atomic_load_explicit(&shim_large_freed_most, memory_order_relaxed))
+		shim_large_raise(bytes);
+}
 
 #endif

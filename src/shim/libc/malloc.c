@@ -56,8 +56,11 @@ static void *address_for_next(const char *function, void *address)
 /* Frees a block in the heap's range.  Returns what the next allocator must free. */
 static apart void *free_ours(void *address)
 {
+	size_t bytes = heap_usable(address);
+
 	if (heap_free(address) != 0)
 		return address_for_next("free", address);
+	shim_large_freed(bytes);
 	housekeeper_note_kept();
 	return NULL;
 }
