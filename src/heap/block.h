@@ -68,8 +68,7 @@ struct block {
 	 */
 	_Atomic int state; /* enum block_state */
 
-	/* Of its addresses: its class's in whole units, or what heap_close() has left.  As `state`.
-	 */
+	/* Of its addresses: whole units, or what heap_close() has left of them.  As `state`. */
 	_Atomic size_t bytes;
 
 	/* Under the lock heap. */
