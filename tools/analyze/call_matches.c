@@ -246,7 +246,7 @@ static void pair_told(struct item *items, size_t count, size_t calls, size_t *re
 	}
 }
 
-size_t *flows_find(const struct profile *profile)
+size_t *call_matches(const struct profile *profile)
 {
 	size_t rows = profile->events.row_count, count = 0, calls = 0;
 	struct item *items = calloc(rows + 1, sizeof(*items));

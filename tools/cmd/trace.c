@@ -254,7 +254,7 @@ static void write_file(struct trace_output *output)
 	name_processes(output);
 	if (count > 0)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);
-	output->calls = flows_find(profile);
+	output->calls = call_matches(profile);
 	trace_slices(output);
 	trace_counters(output);
 	free(output->calls);

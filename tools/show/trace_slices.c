@@ -6,7 +6,6 @@
  * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
-#include "analyze/call_matches.h"
 #include "system/progress.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"

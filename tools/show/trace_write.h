@@ -28,7 +28,7 @@ struct trace_output {
 	const char ***places;                             /* as JSON, of each frame */
 	const char *nowhere;                              /* as JSON, of samples without a place */
 	int64_t *tids;                                    /* the subtrack of each row; 0: none */
-	size_t *calls; /* the result of flows_find(); NULL: not known */
+	size_t *calls; /* the result of call_matches(); NULL: not known */
 };
 
 /* Writes a comma, except before the first event. */
