@@ -40,9 +40,9 @@ static void put(const char *name, const char *text)
 /* Returns the error of opening the path, or whether its text is "text". */
 static int opened(const char *path)
 {
-	struct named file;
+	struct untrusted_file file;
 	char text[8] = "";
-	int error = named_open(path, &file);
+	int error = untrusted_file_open(path, &file);
 
 	if (error < 0)
 		return error;
@@ -55,7 +55,7 @@ static int opened(const char *path)
 TEST(a_file_by_any_way)
 {
 	const char *path = at("here/there/file");
-	struct named file;
+	struct untrusted_file file;
 
 	CHECK(mkdir("here", 0755) == 0 && mkdir("here/there", 0755) == 0);
 	put("here/there/file", "text");
@@ -74,7 +74,7 @@ TEST(a_file_by_any_way)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (!CHECK_EQ(opened(ways[i]), 1))
 			printf("# by %s\n", ways[i]);
-		CHECK(named_open(ways[i], &file) == 0 && strcmp(file.path, path) == 0);
+		CHECK(untrusted_file_open(ways[i], &file) == 0 && strcmp(file.path, path) == 0);
 		close(file.fd);
 	}
 	CHECK_EQ(opened("here/there/none"), -ENOENT);
@@ -107,7 +107,7 @@ TEST(paths_without_end)
 	CHECK(opened(name) < 0);
 }
 
-/* Returns the number of times that something in the folder is opened by named_open(). */
+/* Returns the number of times that something in the folder is opened by untrusted_file_open(). */
 static int opens(const char *path)
 {
 	char events[4096];
@@ -151,7 +151,7 @@ TEST(others_are_not_even_opened)
 
 TEST(who_may_read_and_who_may_write)
 {
-	struct named file;
+	struct untrusted_file file;
 	const struct {
 		mode_t folder, file;
 		bool reachable, trusted;
@@ -166,29 +166,29 @@ TEST(who_may_read_and_who_may_write)
 	CHECK(chmod(folder, 0755) == 0 && mkdir("part", 0755) == 0);
 	put("part/file", "text");
 	/* The folders above may be anything. */
-	CHECK_EQ(named_open(path, &file), 0);
+	CHECK_EQ(untrusted_file_open(path, &file), 0);
 	bool reachable = file.is_reachable;
 	close(file.fd);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CHECK(chmod("part", rows[i].folder) == 0 && chmod(path, rows[i].file) == 0);
-		CHECK_EQ(named_open(path, &file), 0);
+		CHECK_EQ(untrusted_file_open(path, &file), 0);
 		CHECK_EQ(file.is_reachable, rows[i].reachable && reachable);
-		if (!CHECK_EQ(named_is_trusted(&file), rows[i].trusted))
+		if (!CHECK_EQ(untrusted_file_is_safe(&file), rows[i].trusted))
 			printf("# row %zu\n", i);
-		CHECK(named_is_readable(&file));
+		CHECK(untrusted_file_is_readable(&file));
 		close(file.fd);
 	}
 	if (geteuid() != 0)
 		return;
 	CHECK(chmod("part", 0755) == 0 && chmod(path, 0644) == 0 && chown(path, 1, 1) == 0);
-	CHECK_EQ(named_open(path, &file), 0);
-	CHECK(!named_is_trusted(&file));
+	CHECK_EQ(untrusted_file_open(path, &file), 0);
+	CHECK(!untrusted_file_is_safe(&file));
 	/* Root reads what everybody may read. */
-	CHECK_EQ(named_is_readable(&file), reachable);
+	CHECK_EQ(untrusted_file_is_readable(&file), reachable);
 	close(file.fd);
 	CHECK_EQ(chmod(path, 0640), 0);
-	CHECK_EQ(named_open(path, &file), 0);
-	CHECK(!named_is_readable(&file));
+	CHECK_EQ(untrusted_file_open(path, &file), 0);
+	CHECK(!untrusted_file_is_readable(&file));
 	close(file.fd);
 }
 

@@ -6,7 +6,7 @@
  */
 #include "profile/merge.h"
 #include "analyze/ranks.h"
-#include "analyze/site_merge.h"
+#include "analyze/places.h"
 #include "base/parse.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
-#include "analyze/site_merge.h"
+#include "analyze/places.h"
 #include "analyze/ranks.h"
 #include "profile/texts.h"
 

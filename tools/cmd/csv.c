@@ -8,7 +8,7 @@
 #include "system/messages.h"
 #include "names/names.h"
 #include "names/names_find.h"
-#include "analyze/site_merge.h"
+#include "analyze/places.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "system/output.h"

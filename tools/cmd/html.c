@@ -9,7 +9,7 @@
 #include "system/messages.h"
 #include "names/names_find.h"
 #include "show/page/page.h"
-#include "analyze/site_merge.h"
+#include "analyze/places.h"
 #include "system/progress.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"

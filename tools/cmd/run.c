@@ -9,7 +9,7 @@
 #include "system/messages.h"
 #include "launch/library.h"
 #include "launch/program.h"
-#include "launch/run_await.h"
+#include "launch/await.h"
 #include "cmd/run_report.h"
 #include "launch/writable.h"
 #include "base/parse.h"

@@ -228,8 +228,8 @@ static bool is_privileged(int fd, const struct stat *status)
 int program_inspect(const char *path, struct program *ret)
 {
 	struct image image = { .elf = NULL };
-	struct named file;
-	int error = named_open(path, &file);
+	struct untrusted_file file;
+	int error = untrusted_file_open(path, &file);
 
 	memset(ret, 0, sizeof(*ret));
 	if (error < 0)

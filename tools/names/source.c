@@ -55,7 +55,7 @@ static int read_text(int file, size_t bytes, struct source *ret)
 }
 
 /* Returns why the file is not shown as one below `root`; NULL: it may be.  `asked`: by --source. */
-static const char *refuse(const struct named *file, const char *root, bool asked)
+static const char *refuse(const struct untrusted_file *file, const char *root, bool asked)
 {
 	const struct stat *status = &file->status;
 	size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -68,7 +68,7 @@ static const char *refuse(const struct named *file, const char *root, bool asked
 		return "it is hidden";
 	if (!asked && !own && status->st_uid != 0)
 		return "it belongs to another user";
-	if (named_is_readable(file) && (status->st_mode & S_IROTH) != 0)
+	if (untrusted_file_is_readable(file) && (status->st_mode & S_IROTH) != 0)
 		return NULL;
 	/* A private file with a second name may be a secret that somebody has linked. */
 	return asked && own && status->st_nlink == 1 ? NULL : "not everybody may read it";
@@ -90,9 +90,9 @@ static const char *read_one(const char *path, const char *folder, const struct s
 			    struct source *ret, bool *ret_found)
 {
 	char root[PATH_MAX];
-	struct named file;
+	struct untrusted_file file;
 	const char *why = NULL;
-	int error = named_open(path, &file);
+	int error = untrusted_file_open(path, &file);
 
 	*ret_found = error == 0;
 	if (error < 0)

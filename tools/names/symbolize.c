@@ -43,7 +43,7 @@ struct source_line {
 
 /* An open ELF file. */
 struct object {
-	struct named file;
+	struct untrusted_file file;
 	Elf *elf;
 	Dwarf *dwarf; /* NULL: it has no lines */
 	char build_id[ID_ROOM];
@@ -124,12 +124,12 @@ static int object_open(const char *path, struct object *ret)
 	Dwarf_CU *unit = NULL;
 
 	allow_opening(true);
-	int error = named_open(path, &ret->file);
+	int error = untrusted_file_open(path, &ret->file);
 	allow_opening(false);
 	if (error < 0)
 		return error;
 	/* A stranger's profile must not make root reveal the names of a private program. */
-	if (!named_is_readable(&ret->file)) {
+	if (!untrusted_file_is_readable(&ret->file)) {
 		close(ret->file.fd);
 		return -EACCES;
 	}
@@ -446,8 +446,8 @@ void symbolize_file(const struct symbolize_file *file, FILE *to)
 		debug = &separate;
 	put(json_pack("{s:i,s:b,s:b,s:b,s:b,s:b,s:o}", "error", -error, "differs", differs,
 		      "verified", verified, "public", (status->st_mode & S_IROTH) != 0, "trusted",
-		      error == 0 && named_is_trusted(&program.file) &&
-			      (debug == NULL || named_is_trusted(&debug->file)),
+		      error == 0 && untrusted_file_is_safe(&program.file) &&
+			      (debug == NULL || untrusted_file_is_safe(&debug->file)),
 		      "has_lines", debug != NULL, "modified",
 		      error == 0 && status->st_mtime >= 0 ? json_integer(status->st_mtime)
 							  : json_null()),

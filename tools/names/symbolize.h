@@ -25,7 +25,8 @@ struct symbolize_file {
  * Writes the record profile_found_file of base/profile.def.  If the file is the one that ran,
  * profile_name follows for each address.
  *
- * The file is opened by named_open(), and so are its debug files.  Nothing else can be opened.
+ * The file is opened by untrusted_file_open(), and so are its debug files.  Nothing else can be
+ * opened.
  */
 void symbolize_file(const struct symbolize_file *file, FILE *to);
 

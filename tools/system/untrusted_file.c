@@ -103,7 +103,7 @@ static const char *take_name(const char *path, char name[NAME_MAX + 1])
 }
 
 /* Returns an O_PATH descriptor of what the path leads to, or a negative errno. */
-static int walk(const char *path, struct named *ret)
+static int walk(const char *path, struct untrusted_file *ret)
 {
 	char buffer[PATH_MAX], name[NAME_MAX + 1];
 	int links = 0, at = start_of(path);
@@ -154,7 +154,7 @@ static int open_looked_at(int fd, const char *path, const struct stat *status)
 	return -EAGAIN;
 }
 
-int named_open(const char *path, struct named *ret)
+int untrusted_file_open(const char *path, struct untrusted_file *ret)
 {
 	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT;
 
@@ -169,13 +169,13 @@ int named_open(const char *path, struct named *ret)
 	return ret->fd < 0 ? ret->fd : 0;
 }
 
-bool named_is_readable(const struct named *file)
+bool untrusted_file_is_readable(const struct untrusted_file *file)
 {
 	return geteuid() != 0 || file->status.st_uid == 0 ||
 	       (file->is_reachable && (file->status.st_mode & S_IROTH) != 0);
 }
 
-bool named_is_trusted(const struct named *file)
+bool untrusted_file_is_safe(const struct untrusted_file *file)
 {
 	uid_t owner = file->status.st_uid;
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-struct named {
+struct untrusted_file {
 	int fd; /* for reading */
 	struct stat status;
 	char path[PATH_MAX]; /* without symbolic links; "" if there is no /proc */
@@ -20,12 +20,12 @@ struct named {
  * opened, and no file system is mounted.  Returns 0 or a negative errno; -EINVAL: it is no regular
  * file, -EREMOTE: it would have to be mounted.  The caller closes `fd`.
  */
-int named_open(const char *path, struct named *ret);
+int untrusted_file_open(const char *path, struct untrusted_file *ret);
 
 /* True if the user may read the file without the privileges of root. */
-bool named_is_readable(const struct named *file);
+bool untrusted_file_is_readable(const struct untrusted_file *file);
 
 /* True if the user or root owns the file, and not everybody may write it. */
-bool named_is_trusted(const struct named *file);
+bool untrusted_file_is_safe(const struct untrusted_file *file);
 
 #endif

@@ -5,8 +5,8 @@
  * sites of one line with the same callers become one site.  Other sites are one if their native
  * call stacks are equal.
  */
-#ifndef HP_TOOLS_ANALYZE_SITE_MERGE_H
-#define HP_TOOLS_ANALYZE_SITE_MERGE_H
+#ifndef HP_TOOLS_ANALYZE_PLACES_H
+#define HP_TOOLS_ANALYZE_PLACES_H
 
 #include "profile/profile.h"
 

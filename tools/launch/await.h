@@ -6,8 +6,8 @@
  * stops too, and it continues the child when it goes on itself.  The child is killed if this
  * process is.
  */
-#ifndef HP_TOOLS_LAUNCH_RUN_AWAIT_H
-#define HP_TOOLS_LAUNCH_RUN_AWAIT_H
+#ifndef HP_TOOLS_LAUNCH_AWAIT_H
+#define HP_TOOLS_LAUNCH_AWAIT_H
 
 #include <signal.h>
 #include <stdbool.h>

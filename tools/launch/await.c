@@ -1,8 +1,8 @@
 /*
- * run_await.c - blocks all signals and takes them one by one, so that none is lost or comes
+ * await.c - blocks all signals and takes them one by one, so that none is lost or comes
  * between.
  */
-#include "launch/run_await.h"
+#include "launch/await.h"
 #include "system/messages.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * site_merge.c - merges copy sites by place.
+ * places.c - merges copy sites by place.
  */
-#include "analyze/site_merge.h"
+#include "analyze/places.h"
 #include "profile/merge.h"
 #include "names/names.h"
 
