@@ -1,6 +1,5 @@
 /*
- * await.c - blocks all signals and takes them one by one, so that none is lost or comes
- * between.
+ * await.c - blocks all signals and takes them one by one, so that none is lost or comes between.
  */
 #include "launch/await.h"
 #include "system/messages.h"

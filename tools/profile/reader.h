@@ -55,10 +55,10 @@ void *reader_allocate(struct reader *reader, size_t count, size_t size);
 /* Notes an index into the list whose count is at this offset of struct profile. */
 void reader_note_index(struct reader *reader, size_t count_at, int64_t index);
 
-/* By profile_read.c: completes and checks a record that has been read. */
+/* By profile_check.c: completes and checks a record that has been read. */
 void profile_check(struct reader *reader, enum profile_record_id id, void *record);
 
-/* Also by profile_read.c: makes a frame of a name. */
+/* Also by profile_check.c: makes a frame of a name. */
 struct profile_frame profile_frame_of_name(struct profile *profile,
 					   const struct profile_name *name);
 

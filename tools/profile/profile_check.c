@@ -1,5 +1,5 @@
 /*
- * profile_read.c - completes the records that reader.c has read, and checks what their table does
+ * profile_check.c - completes the records that reader.c has read, and checks what their table does
  * not say.
  *
  * The file may be of another user's program.  Numbers are limited so that their sums cannot
