@@ -5,6 +5,7 @@
 #include "analyze/advice_python.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
+#include "profile/sorted_lists.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -17,18 +18,11 @@ struct callers {
 	bool is_python; /* the program runs Python */
 };
 
-static int by_text(const char *a, const char *b)
-{
-	if (a == NULL || b == NULL)
-		return (a != NULL) - (b != NULL);
-	return strcmp(a, b);
-}
-
 static int by_function(const struct profile_frame *a, const struct profile_frame *b)
 {
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
-	return by_text(a->function, b->function);
+	return sorted_texts(a->function, b->function);
 }
 
 static int by_caller(const void *left, const void *right)

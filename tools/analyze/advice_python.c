@@ -110,12 +110,6 @@ static bool is_standard(const struct profile_frame *frame)
 	       strstr(frame->path, "/dist-packages/") == NULL;
 }
 
-static bool is_same(const struct profile_frame *a, const struct profile_frame *b)
-{
-	return a == b || (a->number == b->number && strcmp(a->path, b->path) == 0 &&
-			  strcmp(a->function, b->function) == 0);
-}
-
 /* A call of CUDA from a line of Python: a copy or a launch, or a named call. */
 struct use {
 	const struct profile_frame *frame;
@@ -192,7 +186,7 @@ static void find_cuda(const struct profile *profile, const struct use *uses, siz
 {
 	memset(seen, 0, profile->call_count * sizeof(*seen));
 	for (size_t i = 0; i < count; i++) {
-		if (!is_same(uses[i].frame, line->frame))
+		if (!profile_same_frame(uses[i].frame, line->frame))
 			continue;
 		if (uses[i].call != NULL)
 			add_call(profile, uses[i].call, seen, line);
@@ -204,7 +198,7 @@ static void find_cuda(const struct profile *profile, const struct use *uses, siz
 static struct line *line_of(struct line *lines, size_t *count, const struct profile_frame *frame)
 {
 	for (size_t i = 0; i < *count; i++)
-		if (is_same(lines[i].frame, frame))
+		if (profile_same_frame(lines[i].frame, frame))
 			return &lines[i];
 	lines[*count] = (struct line){ .frame = frame, .cuda_ns = UNKNOWN };
 	return &lines[(*count)++];

@@ -10,11 +10,11 @@
 const char *timeline_kind_name(int64_t kind)
 {
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",       [PROFILE_RANGE] = "range",
-		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
-		[PROFILE_SAMPLE] = "sample",
+		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",        [PROFILE_RANGE] = "range",
+		[PROFILE_API] = "driver call",  [PROFILE_OWN] = "hotpin",
+		[PROFILE_SAMPLE] = "host code",
 	};
 
 	return kind >= 0 && kind < PROFILE_EVENT_COUNT ? kinds[kind] : "other";

@@ -6,6 +6,7 @@
  * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
+#include "analyze/timeline_sums.h"
 #include "system/progress.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"
@@ -102,18 +103,9 @@ static void write_arguments(struct trace_output *output, const struct profile_ev
 static void write_slice(struct trace_output *output, const struct profile_event *event,
 			const char *name, int64_t pid, int64_t tid)
 {
-	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",        [PROFILE_RANGE] = "range",
-		[PROFILE_SAMPLE] = "host code", [PROFILE_API] = "driver call",
-		[PROFILE_OWN] = "hotpin",
-	};
-
 	trace_begin_event(output);
 	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
-		name, event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other",
-		(long long)pid, (long long)tid);
+		name, timeline_kind_name(event->kind), (long long)pid, (long long)tid);
 	trace_at(output, event->start_ns);
 	trace_microseconds(output->to, "dur", event->duration_ns);
 	fputs(",\"args\":{", output->to);

@@ -399,15 +399,13 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 			  text_bytes(profile->promotion.cupti_pinned_bytes));
 }
 
-#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
-
 /* clang-format off */
-const struct table table_bounds = { "bounds", "What if", FILL(bound), .of_device = true, .report = TABLE_ALL, .elsewhere = true };
+const struct table table_bounds = { "bounds", "What if", TABLE_FILL(bound), .of_device = true, .report = TABLE_ALL, .elsewhere = true };
 /* clang-format on */
-const struct table table_summary = { "summary", NULL, FILL(summary) };
-const struct table table_counters = { "counters", "Counters", FILL(counter), .report = TABLE_ALL,
-				      .elsewhere = true };
-const struct table table_options = { "options", "Options", FILL(option), .report = TABLE_ALL,
+const struct table table_summary = { "summary", NULL, TABLE_FILL(summary) };
+const struct table table_counters = { "counters", "Counters", TABLE_FILL(counter),
+				      .report = TABLE_ALL, .elsewhere = true };
+const struct table table_options = { "options", "Options", TABLE_FILL(option), .report = TABLE_ALL,
 				     .elsewhere = true };
 const struct table table_did = {
 	NULL, "What hotpin did", NULL, 0, fill_did, .of_device = true, .elsewhere = true
@@ -418,9 +416,9 @@ const struct table *const tables[] = {
 	&table_summary,
 	&table_copies,
 	&table_sizes,
-	&(const struct table){ "kernels", "Kernels", FILL(kernel), .most = 10, .of_device = true },
-	&(const struct table){ "launches", "Launch sites", FILL(launch), .most = 6 },
-	&(const struct table){ "calls", "CUDA API", FILL(call), .most = 8, .of_device = true },
+	&(const struct table){ "kernels", "Kernels", TABLE_FILL(kernel), .most = 10, .of_device = true },
+	&(const struct table){ "launches", "Launch sites", TABLE_FILL(launch), .most = 6 },
+	&(const struct table){ "calls", "CUDA API", TABLE_FILL(call), .most = 8, .of_device = true },
 	&table_gaps,
 	&table_sites,
 	&table_buffers,
@@ -429,11 +427,11 @@ const struct table *const tables[] = {
 	&table_did,
 	&table_python,
 	&table_functions,
-	&(const struct table){ "ranges", "NVTX ranges", FILL(range) },
-	&(const struct table){ "durations", "Durations", FILL(duration), .most = 8, .of_timeline = true, .elsewhere = true },
-	&(const struct table){ "tracks", "Tracks", FILL(track), .most = 8, .of_timeline = true, .elsewhere = true },
-	&(const struct table){ "events", NULL, FILL(event), .of_timeline = true },
-	&(const struct table){ "advice", NULL, FILL(advice) },
+	&(const struct table){ "ranges", "NVTX ranges", TABLE_FILL(range) },
+	&(const struct table){ "durations", "Durations", TABLE_FILL(duration), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "tracks", "Tracks", TABLE_FILL(track), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "events", NULL, TABLE_FILL(event), .of_timeline = true },
+	&(const struct table){ "advice", NULL, TABLE_FILL(advice) },
 	&table_counters,
 	&table_options,
 	NULL

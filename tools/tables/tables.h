@@ -19,6 +19,9 @@ extern const struct table table_ranks, table_rank_spread;
 /* One row: the figures that `hotpin compare` compares. */
 extern const struct table table_summary;
 
+/* The columns and the function of a table, for its description. */
+#define TABLE_FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
+
 /* All tables, in the order of a report; ends with NULL. */
 extern const struct table *const tables[];
 

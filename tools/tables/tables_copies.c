@@ -399,12 +399,10 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 	}
 }
 
-#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
-
 /* clang-format off */
-const struct table table_copies = { "copies", "Copies", FILL(copy), .of_device = true, .elsewhere = true };
-const struct table table_sizes = { "sizes", "Sizes of copies", FILL(size), .of_device = true, .elsewhere = true, .report = TABLE_ALL };
-const struct table table_sites = { "sites", "Copy sites", FILL(site), .of_device = true, .most = 10 };
-const struct table table_repeats = { "repeats", "Unchanged copies", FILL(repeat), .of_device = true, .elsewhere = true };
-const struct table table_buffers = { "buffers", "Host buffers", FILL(buffer), .of_device = true, .most = 10, .then = &table_repeats };
+const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_device = true, .elsewhere = true };
+const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true, .report = TABLE_ALL };
+const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true, .most = 10 };
+const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
+const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .most = 10, .then = &table_repeats };
 /* clang-format on */

@@ -151,10 +151,8 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 	say_samples(rows, profile);
 }
 
-#define FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
-
 /* clang-format off */
-const struct table table_gaps = { "gaps", "Host code between CUDA calls", FILL(gap), .of_device = true, .elsewhere = true, .is_wrapped = true, .most = 5 };
-const struct table table_python = { "python", "Python lines", FILL(python), .elsewhere = true, .most = 8 };
-const struct table table_functions = { "functions", "Host code", FILL(function), .elsewhere = true, .most = 8 };
+const struct table table_gaps = { "gaps", "Host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true, .is_wrapped = true, .most = 5 };
+const struct table table_python = { "python", "Python lines", TABLE_FILL(python), .elsewhere = true, .most = 8 };
+const struct table table_functions = { "functions", "Host code", TABLE_FILL(function), .elsewhere = true, .most = 8 };
 /* clang-format on */

@@ -57,6 +57,7 @@ static void fill_spread(struct table_rows *rows, struct profile *profile)
 	}
 }
 
-const struct table table_ranks = { NULL, "Ranks", rank_columns, HP_LEN(rank_columns), fill_rank };
-const struct table table_rank_spread = { NULL, "Ranks by state", spread_columns,
-					 HP_LEN(spread_columns), fill_spread };
+/* clang-format off */
+const struct table table_ranks = { NULL, "Ranks", TABLE_FILL(rank) };
+const struct table table_rank_spread = { NULL, "Ranks by state", TABLE_FILL(spread) };
+/* clang-format on */
