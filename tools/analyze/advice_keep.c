@@ -2,106 +2,17 @@
  * advice_keep.c - copies that vanish when their data stays on the device.
  */
 #include "analyze/advice_kinds.h"
-#include "names/names.h"
+#include "analyze/round_trips.h"
 #include "profile/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int64_t advice_copies_ns(const struct profile_buffer *buffer)
-{
-	return profile_add(buffer->round_trips.copy_ns, buffer->follows.copy_ns);
-}
-
 /* Each is a download and an upload. */
 static int64_t copies_of(const struct profile_trips *trips)
 {
 	return profile_add(trips->count, trips->count);
-}
-
-static bool is_call(const struct profile_gap_end *end, const char *part)
-{
-	return end->call != NULL && strstr(end->call, part) != NULL;
-}
-
-/* True if both were called from one place of the program, by the same callers. */
-static bool is_same_place(const struct profile *profile, const struct profile_frames *a,
-			  const struct profile_frames *b)
-{
-	const struct profile_frame *x = names_frame(profile, a, false);
-	const struct profile_frame *y = names_frame(profile, b, false);
-
-	if (x == NULL || y == NULL)
-		return false;
-	for (; x < a->items + a->count && y < b->items + b->count; x++, y++)
-		if (!profile_same_frame(x, y))
-			return false;
-	return true;
-}
-
-static bool has_sites(const struct profile_trips *trips)
-{
-	return trips->count > 0 && trips->download_site >= 0 && trips->upload_site >= 0;
-}
-
-static bool is_nearly_as_long(const struct profile_gap *gap, const struct profile_trips *trips)
-{
-	return (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
-}
-
-/*
- * True if the gap lies between the copy sites of these round trips.  Data that also crosses at
- * other sites has more host code than this gap.
- */
-static bool is_at_sites(const struct profile *profile, const struct profile_gap *gap,
-			const struct profile_trips *trips)
-{
-	return has_sites(trips) && is_nearly_as_long(gap, trips) &&
-	       is_same_place(profile, &gap->before.frames,
-			     &profile->sites[trips->download_site].frames) &&
-	       is_same_place(profile, &gap->after.frames,
-			     &profile->sites[trips->upload_site].frames);
-}
-
-/*
- * True if the gap can be the host code of these round trips: it lies between copies, or between
- * calls around them, as often and nearly as long.
- */
-static bool is_alike(const struct profile_gap *gap, const struct profile_trips *trips)
-{
-	if (!has_sites(trips) && is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD"))
-		return true;
-	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
-	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
-	       is_nearly_as_long(gap, trips);
-}
-
-const struct profile_gap *advice_gap_of(const struct profile *profile,
-					const struct profile_trips *trips)
-{
-	const struct profile_gap *found = NULL;
-	bool is_found_at_sites = false;
-
-	for (size_t i = 0; i < profile->gap_count; i++) {
-		const struct profile_gap *gap = &profile->gaps[i];
-		bool at_sites = is_at_sites(profile, gap, trips);
-
-		if (at_sites < is_found_at_sites || !(at_sites || is_alike(gap, trips)))
-			continue;
-		if (found == NULL || at_sites > is_found_at_sites ||
-		    gap->total_ns > found->total_ns)
-			found = gap;
-		is_found_at_sites = at_sites;
-	}
-	return found;
-}
-
-/* Returns the kind of round trips that the buffer makes most. */
-static const struct profile_trips *most_of(const struct profile_buffer *buffer)
-{
-	return buffer->follows.count > buffer->round_trips.count ? &buffer->follows
-								 : &buffer->round_trips;
 }
 
 /* The round trips of buffers that cross at the same copy sites, as two that a program swaps. */
@@ -117,22 +28,22 @@ static int by_sites(const void *left, const void *right, void *arg)
 {
 	const struct profile_buffer *buffers = arg;
 	size_t i = *(const size_t *)left, j = *(const size_t *)right;
-	const struct profile_trips *a = most_of(&buffers[i]);
-	const struct profile_trips *b = most_of(&buffers[j]);
-	int order = has_sites(a) - has_sites(b);
+	const struct profile_trips *a = round_trips_main(&buffers[i]);
+	const struct profile_trips *b = round_trips_main(&buffers[j]);
+	int order = round_trips_have_sites(a) - round_trips_have_sites(b);
 
-	if (order == 0 && has_sites(a))
+	if (order == 0 && round_trips_have_sites(a))
 		order = (a->download_site > b->download_site) -
 			(a->download_site < b->download_site);
-	if (order == 0 && has_sites(a))
+	if (order == 0 && round_trips_have_sites(a))
 		order = (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
 	return order != 0 ? order : (i > j) - (i < j);
 }
 
 static bool cross_alike(const struct profile_trips *a, const struct profile_trips *b)
 {
-	return has_sites(a) && has_sites(b) && a->download_site == b->download_site &&
-	       a->upload_site == b->upload_site;
+	return round_trips_have_sites(a) && round_trips_have_sites(b) &&
+	       a->download_site == b->download_site && a->upload_site == b->upload_site;
 }
 
 static int by_first(const void *left, const void *right)
@@ -150,8 +61,8 @@ static void add_buffer(struct crossing *crossing, const struct profile_buffer *b
 	crossing->buffers++;
 	sum->count = profile_add(sum->count, profile_add(same->count, other->count));
 	sum->bytes = profile_add(sum->bytes, profile_add(same->bytes, other->bytes));
-	sum->copy_ns = profile_add(sum->copy_ns, advice_copies_ns(buffer));
-	sum->host_ns = profile_add(sum->host_ns, most_of(buffer)->host_ns);
+	sum->copy_ns = profile_add(sum->copy_ns, round_trips_copy_ns(buffer));
+	sum->host_ns = profile_add(sum->host_ns, round_trips_main(buffer)->host_ns);
 }
 
 struct crossings {
@@ -174,9 +85,9 @@ static struct crossings crossings_of(const struct profile *profile)
 		profile->buffers);
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		size_t *member = &all.members[i];
-		const struct profile_trips *trips = most_of(&buffers[*member]);
+		const struct profile_trips *trips = round_trips_main(&buffers[*member]);
 
-		if (i == 0 || !cross_alike(most_of(&buffers[member[-1]]), trips))
+		if (i == 0 || !cross_alike(round_trips_main(&buffers[member[-1]]), trips))
 			all.items[all.count++] =
 				(struct crossing){ .first = *member, .members = member };
 		add_buffer(&all.items[all.count - 1], &buffers[*member]);
@@ -194,7 +105,7 @@ static void free_crossings(struct crossings *all)
 static const struct profile_gap *gap_of(const struct profile *profile,
 					const struct crossing *crossing)
 {
-	return advice_gap_of(profile, most_of(&profile->buffers[crossing->first]));
+	return round_trips_gap(profile, round_trips_main(&profile->buffers[crossing->first]));
 }
 
 /* Returns the time in the host code between the copies. */
@@ -311,11 +222,11 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	name_buffers(profile, crossing, advice->where, sizeof(advice->where));
 	SAY(advice->what, "keep round-trip data on the device");
 	if (gap != NULL)
-		advice_name_gap(profile, gap, code, sizeof(code));
+		round_trips_name_gap(profile, gap, code, sizeof(code));
 	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
 	    code, text_time(between_ns(profile, crossing)),
 	    text_several(trips->count, "round trip", "round trips"));
-	if (most_of(&profile->buffers[crossing->first]) ==
+	if (round_trips_main(&profile->buffers[crossing->first]) ==
 	    &profile->buffers[crossing->first].follows)
 		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
 				     "no other host code needs either");

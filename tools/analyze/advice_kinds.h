@@ -54,13 +54,6 @@ struct advice_trips {
 
 struct advice_trips advice_all_trips(const struct profile *profile);
 
-/* Returns the longest stretch of host code between a download and an upload; NULL: not known. */
-const struct profile_gap *advice_gap_of(const struct profile *profile,
-					const struct profile_trips *trips);
-
-/* Returns the time in the copies of one buffer's round trips. */
-int64_t advice_copies_ns(const struct profile_buffer *buffer);
-
 bool advice_is_any(const struct profile_row *row);
 
 /*
@@ -70,11 +63,9 @@ int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row));
 void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
 
-/* Write the name of a place, a gap or a round trip to `ret`, not escaped. */
+/* Write the name of a place or a round trip to `ret`, not escaped. */
 const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
 			 bool allocation, char *ret, size_t room);
-void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
-		     size_t room);
 /* Names the largest download and the largest upload; leaves `ret` as it is if there are none. */
 bool advice_name_copies(const struct profile *profile, char *ret, size_t room);
 void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,

@@ -3,6 +3,7 @@
  */
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
+#include "analyze/round_trips.h"
 #include "names/names.h"
 #include "profile/texts.h"
 
@@ -81,17 +82,6 @@ bool advice_is_any(const struct profile_row *row)
 	return is_up(row) || is_down(row);
 }
 
-/* Writes "from A to B" for a gap. */
-void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
-		     size_t room)
-{
-	char from[ADVICE_TEXT / 3], to[ADVICE_TEXT / 3];
-
-	advice_place(profile, &gap->before.frames, false, from, sizeof(from));
-	advice_place(profile, &gap->after.frames, false, to, sizeof(to));
-	snprintf(ret, room, "from %s to %s", from, to);
-}
-
 bool advice_name_copies(const struct profile *profile, char *ret, size_t room)
 {
 	char up[ADVICE_TEXT / 3], down[ADVICE_TEXT / 3];
@@ -117,7 +107,7 @@ void advice_name_round_trip(const struct profile *profile, const struct profile_
 		return;
 	buffer_name(profile, buffer, up, sizeof(up));
 	snprintf(ret, room, "%s", up);
-	if (buffer->follows.count <= buffer->round_trips.count || after < 0)
+	if (round_trips_main(buffer) != &buffer->follows || after < 0)
 		return;
 	buffer_name(profile, &profile->buffers[after], down, sizeof(down));
 	if (strcmp(up, down) != 0 || !advice_runs_python(profile))

@@ -7,6 +7,7 @@
  */
 #include "analyze/advice_kinds.h"
 #include "analyze/advice_python.h"
+#include "analyze/round_trips.h"
 #include "names/names.h"
 #include "profile/texts.h"
 #include "base/parse.h"
@@ -153,7 +154,7 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	bool in_cuda;
 	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
 	SAY(advice->what, "port this host code");
-	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
+	round_trips_name_gap(profile, gap, advice->where, sizeof(advice->where));
 	SAY(advice->how, "turn its loops into kernels: %s, %s", text_time(gap->total_ns),
 	    text_several(gap->count, "time", "times"));
 	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
@@ -186,15 +187,13 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 static void name_gap(const struct profile *profile, const struct profile_buffer *buffer, char *ret,
 		     size_t room)
 {
-	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
-	const struct profile_gap *gap =
-		advice_gap_of(profile, other->count > same->count ? other : same);
+	const struct profile_gap *gap = round_trips_gap(profile, round_trips_main(buffer));
 
 	ret[0] = '\0';
 	if (gap == NULL)
 		return;
 	snprintf(ret, room, " ");
-	advice_name_gap(profile, gap, ret + 1, room - 1);
+	round_trips_name_gap(profile, gap, ret + 1, room - 1);
 }
 
 /*
@@ -211,7 +210,7 @@ static void port_between(const struct profile *profile, struct advice_list *list
 	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
 		return;
 	for (size_t i = 1; i < profile->buffer_count; i++)
-		if (advice_copies_ns(&profile->buffers[i]) > advice_copies_ns(largest))
+		if (round_trips_copy_ns(&profile->buffers[i]) > round_trips_copy_ns(largest))
 			largest = &profile->buffers[i];
 	int64_t host_ns = advice_least(trips->between_ns, profile->split.host_ns);
 	int64_t copy_ns = advice_without_copies(profile, trips->copy_ns, trips->copies);

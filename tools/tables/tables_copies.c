@@ -2,7 +2,7 @@
  * tables_copies.c - the tables of copies: by kind, size, place and buffer.
  */
 #include "tables/tables.h"
-#include "analyze/advice_kinds.h"
+#include "analyze/round_trips.h"
 #include "names/names.h"
 #include "profile/sorted_lists.h"
 #include "profile/texts.h"
@@ -304,20 +304,18 @@ static struct table_cell between(struct table_rows *rows, const struct profile *
 				 const struct profile_trips *trips)
 {
 	const struct profile_gap *gap =
-		trips->count > 0 && !table_is_csv(rows) ? advice_gap_of(profile, trips) : NULL;
-	char name[ADVICE_TEXT] = "";
+		trips->count > 0 && !table_is_csv(rows) ? round_trips_gap(profile, trips) : NULL;
+	char name[400] = "";
 
 	if (gap != NULL)
-		advice_name_gap(profile, gap, name, sizeof(name));
+		round_trips_name_gap(profile, gap, name, sizeof(name));
 	return table_text_made(rows, "%s", name);
 }
 
 static void add_buffer(struct table_rows *rows, const struct profile *profile,
 		       const struct profile_buffer *buffer)
 {
-	const struct profile_trips *trips = buffer->follows.count > buffer->round_trips.count
-						    ? &buffer->follows
-						    : &buffer->round_trips;
+	const struct profile_trips *trips = round_trips_main(buffer);
 	bool is_other = strcmp(buffer->kind, "other") == 0,
 	     is_static = strcmp(buffer->kind, "static") == 0;
 	const struct profile_frame *place = is_other && !table_is_csv(rows)
