@@ -4,7 +4,7 @@
  * A saving is never more than the wall time in the states that the change can shorten.
  */
 #include "analyze/advice.h"
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_list.h"
 #include "profile/texts.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /*
  * advice_calls.c - driver calls that belong outside of a loop.
  */
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_list.h"
+#include "analyze/advice_places.h"
 #include "analyze/advice_python.h"
 #include "profile/texts.h"
 #include "base/parse.h"

@@ -1,7 +1,8 @@
 /*
  * advice_copies.c - copies that could be faster, fewer or overlapped.
  */
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_list.h"
+#include "analyze/advice_places.h"
 #include "analyze/advice_python.h"
 #include "profile/texts.h"
 

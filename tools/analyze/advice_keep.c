@@ -1,7 +1,8 @@
 /*
  * advice_keep.c - copies that vanish when their data stays on the device.
  */
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_list.h"
+#include "analyze/advice_places.h"
 #include "analyze/round_trips.h"
 #include "profile/texts.h"
 

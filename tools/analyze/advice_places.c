@@ -1,7 +1,7 @@
 /*
  * advice_places.c - names of sites, buffers and gaps, as far as the profile has them.
  */
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_places.h"
 #include "analyze/advice_python.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"

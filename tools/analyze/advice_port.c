@@ -5,7 +5,8 @@
  * kernels' own time is unknown, so no saving counts it.  In a program that runs Python, lines of
  * Python have the CPU time of the native functions that they call.
  */
-#include "analyze/advice_kinds.h"
+#include "analyze/advice_list.h"
+#include "analyze/advice_places.h"
 #include "analyze/advice_python.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"

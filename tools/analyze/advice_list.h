@@ -1,16 +1,14 @@
 /*
- * Shared by the advice_*.c files: adding to the list, bounds, and names of places.
+ * For the advice_*.c files: who adds to the list, and how much an entry saves.
  */
-#ifndef HP_TOOLS_ANALYZE_ADVICE_KINDS_H
-#define HP_TOOLS_ANALYZE_ADVICE_KINDS_H
+#ifndef HP_TOOLS_ANALYZE_ADVICE_LIST_H
+#define HP_TOOLS_ANALYZE_ADVICE_LIST_H
 
 #include "analyze/advice.h"
 #include "analyze/advice_host.h"
 
 /* Formats into the array `field`. */
-#define SAY(field, ...)      snprintf(field, sizeof(field), __VA_ARGS__)
-
-#define ADVICE_PLACE_COLUMNS 60
+#define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
 
 /* Each function adds its entries to the list. */
 void advice_port(const struct profile *profile, struct advice_list *list,
@@ -53,22 +51,5 @@ struct advice_trips {
 };
 
 struct advice_trips advice_all_trips(const struct profile *profile);
-
-bool advice_is_any(const struct profile_row *row);
-
-/*
- * Returns the copy site that took longest in copies that `wanted` accepts; UNKNOWN: there is none.
- */
-int64_t advice_largest_site(const struct profile *profile,
-			    bool (*wanted)(const struct profile_row *row));
-void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
-
-/* Write the name of a place or a round trip to `ret`, not escaped. */
-const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
-			 bool allocation, char *ret, size_t room);
-/* Names the largest download and the largest upload; leaves `ret` as it is if there are none. */
-bool advice_name_copies(const struct profile *profile, char *ret, size_t room);
-void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
-			    char *ret, size_t room);
 
 #endif
