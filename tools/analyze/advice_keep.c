@@ -238,7 +238,8 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 /* Older profiles have no round trips. */
 static void keep_any(const struct profile *profile, struct advice_list *list)
 {
-	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	struct profile_moved up = profile_moved(profile, "h2d"),
+			     down = profile_moved(profile, "d2h");
 	char name[ADVICE_TEXT / 3];
 
 	if (up.count < 2 || down.count < 2)

@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "names/names_find.h"
 #include "names/paths.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "system/messages.h"
 #include "base/parse.h"

@@ -10,6 +10,7 @@
 #include "names/names_find.h"
 #include "analyze/places.h"
 #include "analyze/ranks.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 
 #include <getopt.h>

@@ -9,6 +9,7 @@
 #include "names/names.h"
 #include "names/names_find.h"
 #include "analyze/places.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "system/output.h"

@@ -13,6 +13,7 @@
 #include "system/progress.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "system/output.h"

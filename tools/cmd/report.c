@@ -12,6 +12,7 @@
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
 #include "show/report_advice.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"

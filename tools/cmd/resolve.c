@@ -9,6 +9,7 @@
 #include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "system/output.h"
 

@@ -8,6 +8,7 @@
 #include "system/messages.h"
 #include "show/layout.h"
 #include "cmd/report.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 #include "base/rank.h"

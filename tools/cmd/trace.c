@@ -10,6 +10,7 @@
 #include "names/names.h"
 #include "names/names_find.h"
 #include "system/progress.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "system/output.h"
 #include "show/trace_write.h"

@@ -9,10 +9,6 @@
 #include "base/profile_fields.h"
 
 #define PROFILE_FRAMES_MOST 24 /* with inlined functions */
-/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
-#define PROFILE_MIB_MOST    256
-/* Ends an error that another file may not have. */
-#define PROFILE_NAME_ONE    "; name a file of `hotpin run -o FILE`"
 
 /* The columns of an activity bin: the states of the split in their order, then these. */
 enum { ACTIVITY_UP_BYTES = 6, ACTIVITY_DOWN_BYTES, ACTIVITY_CALLS, ACTIVITY_COLUMNS };
@@ -32,20 +28,14 @@ enum profile_event_kind {
 	PROFILE_EVENT_COUNT
 };
 
-/*
- * Reads the profile in the file at `path`; the string must outlive the profile.  Any file is safe
- * to read; errors go to stderr with its name.  Returns 0 or a negative errno.
- */
-int profile_open(const char *path, struct profile *ret);
-
 /* Frees a profile that was opened or merged, or that is all zeros. */
 void profile_close(struct profile *profile);
 
-/* Opens `count` files.  NULL, after a message: a file cannot be opened. */
-struct profile *profile_open_all(char *const *paths, size_t count);
-
-/* Closes and frees them; NULL is allowed. */
+/* Closes and frees a list of profile_open_all(); NULL is allowed. */
 void profile_close_all(struct profile *profiles, size_t count);
+
+/* Ends the tool after a message. */
+_Noreturn void profile_end_without_memory(void);
 
 /* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
@@ -89,10 +79,11 @@ int64_t profile_timed_bytes(const struct profile_transfer *row);
 /* True if there are copies of pageable memory in profile_view(). */
 bool profile_has_pageable(const struct profile *profile);
 
-/*
- * Returns copies, bytes and time (on the device, or in the calls) of one direction in
- * profile_view().
- */
-struct profile_sum profile_moved(const struct profile *profile, const char *direction);
+/* Returns the copies of one direction in profile_view(). */
+struct profile_moved {
+	int64_t count, bytes;
+	int64_t ns; /* on the device, or in the calls */
+};
+struct profile_moved profile_moved(const struct profile *profile, const char *direction);
 
 #endif

@@ -10,6 +10,9 @@
 
 #include "profile/profile.h"
 
+/* Ends an error that another file may not have. */
+#define PROFILE_NAME_ONE "; name a file of `hotpin run -o FILE`"
+
 /* Where a value is: "sites[3].rows" is "rows" in entry 3 of "sites". */
 struct reader_position {
 	const struct reader_position *outer;

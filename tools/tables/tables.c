@@ -335,18 +335,18 @@ static int64_t pinned_bytes(const struct profile *profile)
 
 static void fill_summary(struct table_rows *rows, struct profile *profile)
 {
-	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	struct profile_moved up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
 
 	TABLE_ROW(rows, profile, table_number(up.bytes),
-		  table_rate(device ? up.bytes : UNKNOWN, up.host_ns), rate_at_call(profile, "h2d"),
-		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.host_ns),
+		  table_rate(device ? up.bytes : UNKNOWN, up.ns), rate_at_call(profile, "h2d"),
+		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.ns),
 		  rate_at_call(profile, "d2h"), table_number(profile_add(up.count, down.count)),
 		  table_number(pinned_bytes(profile)),
 		  table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
 							       : profile->host.launches),
-		  table_number(up.count), table_number(up.host_ns), table_number(down.count),
-		  table_number(down.host_ns));
+		  table_number(up.count), table_number(up.ns), table_number(down.count),
+		  table_number(down.ns));
 }
 
 static void say_deferred(struct table_rows *rows, const struct profile *profile)

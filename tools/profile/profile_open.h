@@ -1,0 +1,21 @@
+/*
+ * Reads files of profiles.
+ */
+#ifndef HP_TOOLS_PROFILE_PROFILE_OPEN_H
+#define HP_TOOLS_PROFILE_PROFILE_OPEN_H
+
+#include "profile/profile.h"
+
+/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
+#define PROFILE_MIB_MOST 256
+
+/*
+ * Reads the profile in the file at `path`; the string must outlive the profile.  Any file is safe
+ * to read; errors go to stderr with its name.  Returns 0 or a negative errno.
+ */
+int profile_open(const char *path, struct profile *ret);
+
+/* Opens `count` files.  NULL, after a message: a file cannot be opened. */
+struct profile *profile_open_all(char *const *paths, size_t count);
+
+#endif
