@@ -3,7 +3,8 @@
  *
  * Files of one stage are its repeats, which tell how much of a difference is noise, or its ranks.
  */
-#include "compare/compare.h"
+#include "show/compare_show.h"
+#include "show/compare_json.h"
 #include "cmd/commands.h"
 #include "system/messages.h"
 #include "show/layout.h"
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum form { FORM_TEXT, FORM_MARKDOWN, FORM_JSON };
 
 /* Returns a percentage like "2" or "2.5" in tenths, or -1 if it is invalid. */
 static int read_percent(const char *text)
@@ -94,18 +97,17 @@ static int status_of(const struct compare_stage *stages, size_t count, const str
 #define NAME_ROOM     COMPARE_CODE_ROOM
 #define SENTENCE_ROOM (3 * NAME_ROOM + 600)
 
-static const char *name_of(const struct compare_stage *stage, enum compare_form form)
+static const char *name_of(const struct compare_stage *stage, enum form form)
 {
-	return form == COMPARE_MARKDOWN ? compare_code(stage->profile->stage, false)
-					: compare_name(stage);
+	return form == FORM_MARKDOWN ? compare_code(stage->profile->stage, false)
+				     : compare_name(stage);
 }
 
 /*
  * Returns "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise".
  */
 static const char *against(const struct compare_stage *before, const struct compare_stage *after,
-			   const struct noise *noise, enum compare_form form, char *ret,
-			   size_t room)
+			   const struct noise *noise, enum form form, char *ret, size_t room)
 {
 	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
 	enum compare_verdict verdict = judge(before, after, noise);
@@ -130,16 +132,16 @@ static const char *advice_of(const struct compare_stage *before, const struct co
 }
 
 static int verdict(const struct compare_stage *stages, size_t count, const struct noise *noise,
-		   enum compare_form form)
+		   enum form form)
 {
 	const struct compare_stage *first = &stages[0], *before = &stages[count - 2],
 				   *last = &stages[count - 1];
 	enum compare_verdict verdict = judge(before, last, noise);
-	enum layout_tone tone = form == COMPARE_MARKDOWN    ? LAYOUT_PLAIN
+	enum layout_tone tone = form == FORM_MARKDOWN       ? LAYOUT_PLAIN
 				: verdict == COMPARE_SLOWER ? LAYOUT_WORSE
 				: verdict == COMPARE_FASTER ? LAYOUT_BETTER
 							    : LAYOUT_PLAIN;
-	const char *stars = form == COMPARE_MARKDOWN ? "**" : "";
+	const char *stars = form == FORM_MARKDOWN ? "**" : "";
 	char to_last[NAME_ROOM + 200], to_first[NAME_ROOM + 200] = "", text[SENTENCE_ROOM];
 
 	against(before, last, noise, form, to_last, sizeof(to_last));
@@ -149,7 +151,7 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 		 compare_verdict_name(verdict), layout_end(tone), stars, name_of(last, form),
 		 to_last, to_first[0] != '\0' ? " and " : "", to_first,
 		 verdict == COMPARE_UNCLEAR ? advice_of(before, last, noise) : "");
-	if (form == COMPARE_MARKDOWN)
+	if (form == FORM_MARKDOWN)
 		printf("%s\n\n", text);
 	else
 		layout_say(4, "%s", text);
@@ -166,9 +168,9 @@ static void legend(const struct compare_stage *stages, size_t count, const struc
 static int show_markdown(const struct compare_stage *stages, size_t count,
 			 const struct noise *noise, const char *told)
 {
-	int status = verdict(stages, count, noise, COMPARE_MARKDOWN);
+	int status = verdict(stages, count, noise, FORM_MARKDOWN);
 
-	compare_show_table(stages, count, noise->tenths, COMPARE_MARKDOWN);
+	compare_show_table(stages, count, noise->tenths, true);
 	legend(stages, count, noise);
 	printf("\n<details><summary>Runs, kernels and bounds</summary>\n\n```text\n%s", told);
 	compare_show_steps(stages, count, noise->tenths);
@@ -178,15 +180,15 @@ static int show_markdown(const struct compare_stage *stages, size_t count,
 
 /* Prints the comparison; returns the exit status. */
 static int show(const struct compare_stage *stages, size_t count, const struct noise *noise,
-		enum compare_form form, const char *told)
+		enum form form, const char *told)
 {
-	if (form == COMPARE_JSON) {
+	if (form == FORM_JSON) {
 		compare_json(stages, count, noise->tenths, noise->given);
 		return status_of(stages, count, noise);
 	}
-	if (form == COMPARE_MARKDOWN)
+	if (form == FORM_MARKDOWN)
 		return show_markdown(stages, count, noise, told);
-	compare_show_table(stages, count, noise->tenths, form);
+	compare_show_table(stages, count, noise->tenths, false);
 	compare_show_steps(stages, count, noise->tenths);
 	legend(stages, count, noise);
 	return verdict(stages, count, noise, form);
@@ -216,14 +218,14 @@ static int gate(const struct compare_stage *stages, size_t count, char **ret_tol
 }
 
 static int compare_all(const struct compare_stage *stages, size_t count, bool force,
-		       const struct noise *noise, enum compare_form form)
+		       const struct noise *noise, enum form form)
 {
 	char *told = NULL;
 	int reasons = gate(stages, count, &told), status = EXIT_APART;
 
-	if (form == COMPARE_TEXT && told != NULL)
+	if (form == FORM_TEXT && told != NULL)
 		layout_lines(6, told);
-	if (form == COMPARE_JSON && told != NULL)
+	if (form == FORM_JSON && told != NULL)
 		fputs(told, stderr);
 	if (reasons == 0 || force) {
 		status = show(stages, count, noise, form, told != NULL ? told : "");
@@ -235,7 +237,7 @@ static int compare_all(const struct compare_stage *stages, size_t count, bool fo
 }
 
 static int compare(struct profile *profiles, size_t count, bool force, const struct noise *noise,
-		   enum compare_form form)
+		   enum form form)
 {
 	struct compare_stage *stages = NULL;
 	size_t used = compare_stages(profiles, count, &stages);
@@ -254,7 +256,7 @@ static int compare(struct profile *profiles, size_t count, bool force, const str
 
 struct flags {
 	struct noise noise;
-	enum compare_form form;
+	enum form form;
 	bool force;
 };
 
@@ -305,7 +307,7 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 		return hotpin_misused("compare");
 	}
 	ret->noise.tenths = (unsigned)tenths;
-	ret->form = json ? COMPARE_JSON : markdown ? COMPARE_MARKDOWN : COMPARE_TEXT;
+	ret->form = json ? FORM_JSON : markdown ? FORM_MARKDOWN : FORM_TEXT;
 	return -1;
 }
 

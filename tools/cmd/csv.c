@@ -4,6 +4,7 @@
  * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty.  Texts are quoted.
  */
 #include "show/folded.h"
+#include "show/table_csv.h"
 #include "cmd/commands.h"
 #include "system/messages.h"
 #include "names/names.h"

@@ -5,6 +5,7 @@
  * sections, and the advice links to rows of tables further below.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "cmd/commands.h"
 #include "system/messages.h"
 #include "names/names_find.h"

@@ -4,6 +4,7 @@
  * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
  */
 #include "cmd/report.h"
+#include "show/table_report.h"
 #include "cmd/commands.h"
 #include "system/messages.h"
 #include "show/layout.h"

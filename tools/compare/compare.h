@@ -9,8 +9,6 @@
 #include "profile/profile.h"
 #include "tables/table.h"
 
-#include <stdio.h>
-
 struct compare_stage {
 	const struct profile *profile; /* the run of median wall time, or all ranks added up */
 	struct profile merged;         /* all ranks, or all zeros */
@@ -55,22 +53,6 @@ const char *compare_name(const struct compare_stage *stage);
  */
 #define COMPARE_CODE_ROOM 512
 const char *compare_code(const char *text, bool in_table);
-
-enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
-
-/*
- * Prints the comparison, as text or as a table of Markdown.  `least_tenths`: the least noise, here
- * and below.
- */
-void compare_show_table(const struct compare_stage *stages, size_t count, unsigned least_tenths,
-			enum compare_form form);
-
-/* Prints the changes from each stage to the next, and the saving that a next change could bring. */
-void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned least_tenths);
-
-/* Prints the whole comparison as JSON.  `given`: the user stated the noise. */
-void compare_json(const struct compare_stage *stages, size_t count, unsigned least_tenths,
-		  bool given);
 
 /*
  * The figures of a stage: the columns of table_summary that have a head; others have no key.  Some
@@ -143,8 +125,6 @@ bool compare_was_observed(const struct profile *profile);
  */
 bool compare_predict(const struct profile *before, const struct profile *after,
 		     struct compare_prediction *ret);
-void compare_show_prediction(FILE *to, const struct compare_stage *before,
-			     const struct profile *after);
 
 /* What compare_gate() says of the stages: which files they are, a note, a reason against. */
 enum compare_remark { COMPARE_STAGE, COMPARE_NOTE, COMPARE_AGAINST };

@@ -147,3 +147,21 @@ bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 	bool is_of_other_clock = rate != NULL && device == (strstr(rate, "at_call") != NULL);
 	return !is_of_other_clock && is_known(all, count, figure);
 }
+
+const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	if (before < 0 || after < 0 || (before == 0 && after == 0))
+		return "";
+	if (before == 0)
+		return "new";
+	if (after == 0)
+		return "gone";
+	if (text_is_same(before, after, noise_tenths))
+		return before == after ? "same" : "~noise";
+	if (after / 1000 >= before)
+		return "x1000";
+	if (after / 10 >= before)
+		return text_made("x%lld", (long long)(after / before));
+	return text_made("%c%s", after < before ? '-' : '+',
+			 text_share(after < before ? before - after : after - before, before));
+}

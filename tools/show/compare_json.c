@@ -3,7 +3,7 @@
  *
  * The same figures as the text, whole and with null for what is not known.
  */
-#include "compare/compare.h"
+#include "show/compare_json.h"
 #include "analyze/advice_json.h"
 #include "profile/texts.h"
 

@@ -3,8 +3,9 @@
  *
  * Kernels that are new or gone are what porting is about, so they stand first, not last.
  */
-#include "compare/compare.h"
+#include "show/compare_show.h"
 #include "show/layout.h"
+#include "show/table_report.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -19,24 +20,6 @@
 #define FIGURE_COLUMNS 9
 #define CHANGE_COLUMNS 8
 #define STAGE_COLUMNS  (2 + FIGURE_COLUMNS + 2 + CHANGE_COLUMNS)
-
-const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
-{
-	if (before < 0 || after < 0 || (before == 0 && after == 0))
-		return "";
-	if (before == 0)
-		return "new";
-	if (after == 0)
-		return "gone";
-	if (text_is_same(before, after, noise_tenths))
-		return before == after ? "same" : "~noise";
-	if (after / 1000 >= before)
-		return "x1000";
-	if (after / 10 >= before)
-		return text_made("x%lld", (long long)(after / before));
-	return text_made("%c%s", after < before ? '-' : '+',
-			 text_share(after < before ? before - after : after - before, before));
-}
 
 /* Prints the figure and its change; the change has the tone. */
 static void cell(const char *value, const char *change, enum layout_tone tone, bool is_first,
@@ -232,6 +215,27 @@ static void step(const struct compare_stage *stages, unsigned noise_tenths)
 		layout_say(4, "  %s", parts);
 }
 
+void compare_show_prediction(FILE *to, const struct compare_stage *before,
+			     const struct profile *after)
+{
+	struct compare_prediction predicted;
+
+	if (!compare_predict(before->profile, after, &predicted))
+		return;
+	int64_t off_ns = predicted.off_ns < 0 ? -predicted.off_ns : predicted.off_ns;
+	bool is_estimate = predicted.advice.is_estimate;
+
+	fprintf(to, "  %s advised: %s", compare_name(before), predicted.advice.what);
+	if (predicted.advice.where[0] != '\0')
+		fprintf(to, " (%s)", text_name(predicted.advice.where, 120));
+	fprintf(to, "\n    predicted %s %s; it took %s, %s %s (%s)%s\n",
+		is_estimate ? "about" : "at least", text_time(predicted.wall_ns),
+		text_time(after->wall_ns), text_time(off_ns),
+		predicted.off_ns < 0 ? "less" : "more",
+		text_share(off_ns, before->profile->wall_ns),
+		predicted.off_ns < 0 && !is_estimate ? ": other parts took less time, too" : "");
+}
+
 static void prediction(const struct compare_stage *before, const struct profile *after)
 {
 	char *text = NULL;
@@ -254,12 +258,12 @@ static void print_pairs(const struct table *table, struct compare_pairs pairs,
 }
 
 void compare_show_table(const struct compare_stage *stages, size_t count, unsigned least_tenths,
-			enum compare_form form)
+			bool markdown)
 {
 	show_comparison(&(struct comparison){ .stages = stages,
 					      .count = count,
 					      .least_tenths = least_tenths,
-					      .markdown = form == COMPARE_MARKDOWN });
+					      .markdown = markdown });
 }
 
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned least_tenths)

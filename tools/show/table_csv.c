@@ -1,6 +1,7 @@
 /*
  * table_csv.c - writes a table as CSV.
  */
+#include "show/table_csv.h"
 #include "tables/table_rows.h"
 #include "base/parse.h"
 #include "base/units.h"
@@ -59,7 +60,7 @@ static void csv_place(FILE *to, const struct profile *profile, const struct prof
 		fprintf(to, "%lld", (long long)frame->offset);
 }
 
-void table_csv_row(const struct table_rows *rows, const struct table_cell *cells)
+static void csv_row(const struct table_rows *rows, const struct table_cell *cells)
 {
 	const struct profile *profile = rows->profile;
 
@@ -100,9 +101,11 @@ void table_csv_head(FILE *to, const struct table *table)
 
 void table_csv(FILE *to, const struct table *table, const struct profile *profile)
 {
-	struct table_rows rows = {
-		.table = table, .profile = (struct profile *)profile, .form = TABLE_CSV, .to = to
-	};
+	struct table_rows rows = { .table = table,
+				   .profile = (struct profile *)profile,
+				   .form = TABLE_CSV,
+				   .to = to,
+				   .write = csv_row };
 
 	table_fill(&rows);
 }

@@ -1,6 +1,7 @@
 /*
  * table_report.c - writes a table as text for a terminal.
  */
+#include "show/table_report.h"
 #include "tables/table_rows.h"
 #include "tables/tables.h"
 #include "show/layout.h"

@@ -191,9 +191,9 @@ struct table_row *table_add(struct table_rows *rows, const void *item,
 	assert(rows->table->count <= TABLE_COLUMNS_MOST);
 	merge(rows->table, item, cells, count, all);
 	rows->added++;
-	if (rows->form == TABLE_CSV)
-		table_csv_row(rows, all);
-	if (rows->form == TABLE_CSV || rows->count == rows->most)
+	if (rows->write != NULL)
+		rows->write(rows, all);
+	if (rows->write != NULL || rows->count == rows->most)
 		return &unused;
 	if (rows->count == rows->room) {
 		size_t room = 2 * rows->room + 8;

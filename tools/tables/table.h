@@ -2,14 +2,13 @@
  * Tables of figures: one description each, from which the report, the page and CSV are written.
  *
  * A table fills in its rows once; each output chooses the columns, the number of rows and the form
- * of a figure.  tables.c has the tables of a profile.
+ * of a figure.  tables.c has the tables of a profile; table_report.c, table_page.c and table_csv.c
+ * of `show` write them.
  */
 #ifndef HP_TOOLS_TABLES_TABLE_H
 #define HP_TOOLS_TABLES_TABLE_H
 
 #include "profile/profile.h"
-
-#include <stdio.h>
 
 enum table_unit {
 	TABLE_TEXT,
@@ -81,7 +80,7 @@ struct table_row *table_add(struct table_rows *rows, const void *item,
 	table_add(rows, item, (const struct table_cell[]){ __VA_ARGS__ }, \
 		  sizeof((const struct table_cell[]){ __VA_ARGS__ }) / sizeof(struct table_cell))
 
-/* Appends to the title; adds a sentence below the table. */
+/* Sets the words after the title, in place of earlier ones; adds a sentence below the table. */
 void table_subtitle(struct table_rows *rows, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void table_say(struct table_rows *rows, const char *format, ...)
@@ -105,30 +104,10 @@ int64_t table_value(enum table_unit unit, const struct table_cell *cell);
 
 struct table_cell table_mean(int64_t ns, int64_t count);
 
-/*
- * Write a table; nothing if it has no rows and no sentences.  They omit columns that say nothing in
- * any row.  `with` is for fill().
- */
-void table_print(const struct table *table, const struct profile *profile, const void *with,
-		 bool all);
-
-/* `opened`: of the run that the page shows open, whose rows are anchors and have links. */
-void table_page(FILE *to, const struct table *table, const struct profile *profile,
-		const void *with, bool opened);
-
-/* As table_page(), as a section with the table's name, or under a title if not `opened`. */
-void table_section(FILE *to, const struct table *table, const struct profile *profile, bool opened);
-
 /* Returns the cells of the table's first row. */
 void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);
 
-void table_csv_head(FILE *to, const struct table *table);
-void table_csv(FILE *to, const struct table *table, const struct profile *profile);
-
 /* Returns a figure as a text: "n/a" if unknown, "-" for 0.  Lives as long as texts of texts.h. */
 const char *table_figure(enum table_unit unit, int64_t value, int64_t of);
-
-/* True if a row of the page is the anchor of that copy site. */
-bool table_has_anchor(int64_t site);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "tables/table.h"
 
+#include <stdio.h>
+
 enum table_form { TABLE_REPORT, TABLE_PAGE, TABLE_CSV };
 
 struct table_rows {
@@ -15,6 +17,8 @@ struct table_rows {
 	enum table_form form;
 	bool all, opened;
 	FILE *to;
+	/* Writes a row, of which nothing is kept; NULL: the rows are kept. */
+	void (*write)(const struct table_rows *rows, const struct table_cell *cells);
 	struct table_row *items; /* at most `most` */
 	size_t count, room, most;
 	size_t added;            /* with those that were left out */
@@ -33,8 +37,5 @@ bool table_is_text(const struct table_column *column);
 /* Returns the text of a cell, escaped, with a place of at most `most` characters. */
 const char *table_cell_text(const struct table_rows *rows, const struct table_column *column,
 			    const struct table_cell *cell, size_t most);
-
-/* Writes a row of CSV. */
-void table_csv_row(const struct table_rows *rows, const struct table_cell *cells);
 
 #endif

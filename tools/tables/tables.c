@@ -335,7 +335,8 @@ static int64_t pinned_bytes(const struct profile *profile)
 
 static void fill_summary(struct table_rows *rows, struct profile *profile)
 {
-	struct profile_moved up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	struct profile_moved up = profile_moved(profile, "h2d"),
+			     down = profile_moved(profile, "d2h");
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
 
 	TABLE_ROW(rows, profile, table_number(up.bytes),

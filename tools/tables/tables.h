@@ -25,7 +25,4 @@ extern const struct table table_summary;
 /* All tables, in the order of a report; ends with NULL. */
 extern const struct table *const tables[];
 
-/* Prints the tables of a report; `all`: with all rows and all tables. */
-void tables_print(const struct profile *profile, bool all);
-
 #endif

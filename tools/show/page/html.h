@@ -1,8 +1,8 @@
 /*
  * The sections of a page.
  *
- * html.c assembles them.  A page shows one run open: the last stage's median run, or its slowest
- * rank.  Only that run has sections with an id; other runs are folded.
+ * cmd/html.c assembles them.  A page shows one run open: the last stage's median run, or its
+ * slowest rank.  Only that run has sections with an id; other runs are folded.
  */
 #ifndef HP_TOOLS_SHOW_PAGE_HTML_H
 #define HP_TOOLS_SHOW_PAGE_HTML_H

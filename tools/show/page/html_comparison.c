@@ -2,9 +2,10 @@
  * html_comparison.c - figures of porting stages, and the changes from one stage to the next.
  */
 #include "show/page/html.h"
+#include "show/compare_show.h"
+#include "show/page/table_page.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
-#include "tables/table.h"
 #include "base/parse.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * html_did.c - what hotpin did in a run, and facts of the run that readers seldom need.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
 #include "tables/tables.h"

@@ -2,6 +2,7 @@
  * html_host.c - host code: the time of functions, and of the gaps between CUDA calls.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
 #include "tables/tables.h"

@@ -4,10 +4,10 @@
  * A bar shows how much a change saves, on the scale of the wall time; it never shows the rest.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "names/names.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
-#include "tables/table.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
  * for.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
 #include "analyze/ranks.h"

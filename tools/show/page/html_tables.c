@@ -2,6 +2,7 @@
  * html_tables.c - the tables of a profile as sections of a page, and the chart of copies.
  */
 #include "show/page/html.h"
+#include "show/page/table_page.h"
 #include "show/page/page.h"
 #include "tables/tables.h"
 

@@ -1,6 +1,7 @@
 /*
  * table_page.c - writes a table to a page.
  */
+#include "show/page/table_page.h"
 #include "tables/table_rows.h"
 #include "show/page/html.h"
 #include "show/page/page.h"
