@@ -6,10 +6,9 @@
 #include "analyze/python_lines.h"
 #include "base/parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* One line, while it is summed up. */
+/* The rows of a line that advice counts. */
 struct line {
 	const struct profile_frame *frame;
 	int64_t own_ns, own_samples;         /* without Python functions that the line calls */
@@ -126,17 +125,15 @@ static void add_use(const struct profile *profile, const struct profile_frames *
 		*(*next)++ = (struct use){ frame, call, ns > 0 ? ns : 0 };
 }
 
-/* Returns the uses of all lines, in allocated memory. */
+/* Returns the uses of all lines, in the memory of the profile. */
 static struct use *find_uses(const struct profile *profile, size_t *ret_count)
 {
-	size_t most = profile->launch_count + 2 * profile->gap_count + 1;
+	size_t most = profile->launch_count + 2 * profile->gap_count;
 
 	for (size_t i = 0; i < profile->site_count; i++)
 		most += profile->sites[i].row_count;
-	struct use *uses = calloc(most, sizeof(*uses)), *next = uses;
-	*ret_count = 0;
-	if (uses == NULL)
-		return NULL;
+	struct use *uses = profile_allocate((struct profile *)profile, most, sizeof(*uses)),
+		   *next = uses;
 	for (size_t i = 0; i < profile->site_count; i++)
 		for (size_t j = 0; j < profile->sites[i].row_count; j++)
 			add_use(profile, &profile->sites[i].frames, NULL,
@@ -195,32 +192,33 @@ static void find_cuda(const struct profile *profile, const struct use *uses, siz
 	}
 }
 
-static struct line *line_of(struct line *lines, size_t *count, const struct profile_frame *frame)
+/* Adds up the rows of a line, except what nobody can edit, and imports. */
+static struct line sum_up(const struct python_line *from, bool of_text, int64_t *ret_import_ns)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (profile_same_frame(lines[i].frame, frame))
-			return &lines[i];
-	lines[*count] = (struct line){ .frame = frame, .cuda_ns = UNKNOWN };
-	return &lines[(*count)++];
-}
+	struct line line = { .frame = from->frame, .cuda_ns = UNKNOWN };
 
-static void add_row(const struct profile *profile, const struct profile_python *row, bool of_text,
-		    struct line *lines, size_t *count)
-{
-	const struct profile_frame *frame = names_frame(profile, &row->frames, false),
-				   *inner = row->frames.items;
+	for (size_t i = 0; i < from->row_count; i++) {
+		const struct profile_python *row = from->rows[i];
+		const struct profile_frame *inner = row->frames.items;
 
-	if (names_is_system_source(frame->path) || !is_editable(frame, of_text) ||
-	    !is_editable(inner, of_text) || is_standard(inner))
-		return;
-	struct line *line = line_of(lines, count, frame);
-	if (inner == frame) {
-		line->own_ns = profile_add(line->own_ns, row->cpu_ns);
-		line->own_samples = profile_add(line->own_samples, row->samples);
-	} else {
-		line->library_ns = profile_add(line->library_ns, row->cpu_ns);
-		line->library_samples = profile_add(line->library_samples, row->samples);
+		if (row->frames.count == 0 || row->cpu_ns <= 0)
+			continue;
+		if (python_imports(&row->frames)) {
+			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
+			continue;
+		}
+		if (names_is_system_source(line.frame->path) || !is_editable(line.frame, of_text) ||
+		    !is_editable(inner, of_text) || is_standard(inner))
+			continue;
+		if (profile_same_frame(inner, line.frame)) {
+			line.own_ns = profile_add(line.own_ns, row->cpu_ns);
+			line.own_samples = profile_add(line.own_samples, row->samples);
+		} else {
+			line.library_ns = profile_add(line.library_ns, row->cpu_ns);
+			line.library_samples = profile_add(line.library_samples, row->samples);
+		}
 	}
+	return line;
 }
 
 static struct advice_function function_of(const struct line *line)
@@ -238,46 +236,29 @@ static struct advice_function function_of(const struct line *line)
 	return function;
 }
 
-static size_t sum_up(const struct profile *profile, struct line *lines, int64_t *ret_import_ns)
-{
-	size_t count = 0;
-	bool of_text = is_text(profile);
-
-	for (size_t i = 0; i < profile->python_count; i++) {
-		const struct profile_python *row = &profile->python[i];
-
-		if (row->frames.count == 0 || row->cpu_ns <= 0)
-			continue;
-		if (python_imports(&row->frames))
-			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
-		else
-			add_row(profile, row, of_text, lines, &count);
-	}
-	return count;
-}
-
 size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
 			   struct advice_function *ret, int64_t *ret_import_ns)
 {
-	struct line *lines = calloc(profile->python_count + 1, sizeof(*lines));
-	bool *seen = calloc(profile->call_count + 1, sizeof(*seen));
-	size_t count = 0, kept = 0, use_count;
-	struct use *uses = find_uses(profile, &use_count);
-	int64_t all_ns = 0;
+	bool of_text = is_text(profile);
+	bool *seen = profile_allocate((struct profile *)profile, profile->call_count, 1);
+	size_t kept = 0, use_count;
+	const struct use *uses = find_uses(profile, &use_count);
+	struct python_line *lines;
+	int64_t sampled_ns, all_ns = 0;
+	size_t count = python_lines(profile, &lines, &sampled_ns);
 
-	if (lines != NULL && seen != NULL)
-		count = sum_up(profile, lines, ret_import_ns);
 	for (size_t i = 0; i < count; i++) {
-		find_cuda(profile, uses, use_count, seen, &lines[i]);
-		ret[kept] = function_of(&lines[i]);
+		struct line line = sum_up(&lines[i], of_text, ret_import_ns);
+
+		if (line.own_ns == 0 && line.library_ns == 0)
+			continue;
+		find_cuda(profile, uses, use_count, seen, &line);
+		ret[kept] = function_of(&line);
 		all_ns = profile_add(all_ns, ret[kept].ns);
 		kept += ret[kept].ns > 0;
 	}
 	/* Several threads may take more CPU time than the wall time of host code. */
 	for (size_t i = 0; i < kept && all_ns > most_ns; i++)
 		ret[i].ns = (int64_t)((__int128_t)ret[i].ns * most_ns / all_ns);
-	free(lines);
-	free(seen);
-	free(uses);
 	return kept;
 }

@@ -43,43 +43,54 @@ bool python_imports(const struct profile_frames *frames)
 	return false;
 }
 
-static struct python_line line_of(const struct profile *profile, const struct profile_python *row)
+static struct python_line line_of(const struct profile *profile, const struct profile_python **row)
 {
-	const struct profile_frame *frame = names_frame(profile, &row->frames, false);
+	const struct profile_frames *frames = &(*row)->frames;
+	const struct profile_frame *frame = names_frame(profile, frames, false);
 
 	return (struct python_line){
 		.frame = frame,
-		.samples = row->samples,
-		.cpu_ns = row->cpu_ns,
+		.samples = (*row)->samples,
+		.cpu_ns = (*row)->cpu_ns,
 		.is_import = frame != NULL && names_is_system_source(frame->path) &&
-			     python_imports(&row->frames),
+			     python_imports(frames),
+		.rows = row,
+		.row_count = 1,
 	};
+}
+
+/* Adds the next line of the order, with its row, to the line before. */
+static void add(struct python_line *to, const struct python_line *line)
+{
+	to->samples = profile_add(to->samples, line->samples);
+	to->cpu_ns = profile_add(to->cpu_ns, line->cpu_ns);
+	to->row_count++;
 }
 
 size_t python_lines(const struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
 {
 	/* The memory of a profile grows; its data stay as they are. */
-	struct python_line *lines =
-		profile_allocate((struct profile *)profile, profile->python_count, sizeof(*lines));
-	size_t count = 0;
+	struct profile *owner = (struct profile *)profile;
+	size_t rows = profile->python_count, count = 0;
+	struct python_line *lines = profile_allocate(owner, rows, sizeof(*lines));
+	const struct profile_python **in_file = profile_allocate(owner, rows, sizeof(*in_file));
+	const struct profile_python **by_line = profile_allocate(owner, rows, sizeof(*by_line));
 
 	*ret = lines;
 	*ret_all_ns = 0;
-	for (size_t i = 0; i < profile->python_count; i++) {
-		const struct profile_python *row = &profile->python[i];
-
-		lines[i] = line_of(profile, row);
-		*ret_all_ns = profile_add(*ret_all_ns, row->cpu_ns);
+	for (size_t i = 0; i < rows; i++) {
+		in_file[i] = &profile->python[i];
+		lines[i] = line_of(profile, &in_file[i]);
+		*ret_all_ns = profile_add(*ret_all_ns, lines[i].cpu_ns);
 	}
-	qsort(lines, profile->python_count, sizeof(*lines), by_place);
-	for (size_t i = 0; i < profile->python_count; i++) {
+	qsort(lines, rows, sizeof(*lines), by_place);
+	for (size_t i = 0; i < rows; i++) {
+		by_line[i] = *lines[i].rows;
 		if (count > 0 && by_place(&lines[i], &lines[count - 1]) == 0) {
-			lines[count - 1].samples =
-				profile_add(lines[count - 1].samples, lines[i].samples);
-			lines[count - 1].cpu_ns =
-				profile_add(lines[count - 1].cpu_ns, lines[i].cpu_ns);
+			add(&lines[count - 1], &lines[i]);
 		} else {
-			lines[count++] = lines[i];
+			lines[count] = lines[i];
+			lines[count++].rows = &by_line[i];
 		}
 	}
 	qsort(lines, count, sizeof(*lines), by_cpu_time);

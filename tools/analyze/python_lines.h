@@ -9,8 +9,9 @@
 struct python_line {
 	const struct profile_frame *frame; /* NULL: the CPU time whose place is unknown */
 	int64_t samples, cpu_ns;
-	bool is_import; /* the sum of all imports, except those of a known line; frame: one of them
-			 */
+	bool is_import; /* all imports, except those of a known line; frame: one of them */
+	const struct profile_python **rows; /* that were summed up */
+	size_t row_count;
 };
 
 /*
