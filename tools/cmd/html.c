@@ -31,6 +31,7 @@ struct stages {
 	struct source_where sources;
 	const struct compare_stage *items;
 	size_t count;
+	struct page_links *links;
 };
 
 static bool is_of_ranks(const struct compare_stage *stage)
@@ -207,7 +208,8 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
  * Writes the sections below the advice.  The sources come first in time because the tables link to
  * their lines.
  */
-static void opened_run(FILE *to, struct profile *profile, const struct source_where *folders)
+static void opened_run(FILE *to, struct profile *profile, const struct source_where *folders,
+		       struct page_links *links)
 {
 	char *sources = NULL;
 	size_t bytes;
@@ -215,11 +217,11 @@ static void opened_run(FILE *to, struct profile *profile, const struct source_wh
 
 	if (lines == NULL)
 		exit(EXIT_FAILURE);
-	html_source(lines, profile, folders);
+	html_source(lines, profile, folders, links);
 	fclose(lines);
-	html_host(to, profile);
+	html_host(to, profile, links);
 	fputs(sources, to);
-	html_tables(to, profile, true);
+	html_tables(to, profile, links);
 	html_did(to, profile, true);
 	free(sources);
 }
@@ -234,8 +236,8 @@ static void folded_run(FILE *to, const struct profile *profile, bool with_advice
 	html_time(to, profile);
 	if (with_advice)
 		html_next_folded(to, profile);
-	table_page(to, &table_python, profile, NULL, false);
-	html_tables(to, profile, false);
+	table_page(to, &table_python, profile, NULL, NULL);
+	html_tables(to, profile, NULL);
 	html_did(to, profile, false);
 	fputs("</details>\n", to);
 }
@@ -311,7 +313,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 	say_timeline(to, run);
 	page_section_end(to);
 	page_section(to, "next", NULL);
-	html_next(to, run, advice);
+	html_next(to, run, advice, stages->links);
 	if (!page_has_section("source") && run->site_count + run->sample_count > 0)
 		say_no_source(to, run);
 	page_section_end(to);
@@ -328,7 +330,8 @@ static void write_page(FILE *to, const struct stages *stages)
 	if (below == NULL || above == NULL)
 		exit(EXIT_FAILURE);
 	advice_make(run, &advice);
-	opened_run(below, &stages->profiles[run - stages->profiles], &stages->sources);
+	opened_run(below, &stages->profiles[run - stages->profiles], &stages->sources,
+		   stages->links);
 	sum(below, last_of(stages));
 	earlier(below, stages);
 	sections_above(above, stages, &advice);
@@ -349,10 +352,10 @@ static void write_page(FILE *to, const struct stages *stages)
 
 /* Returns 0, or -1 if the files are not stages, which has been reported. */
 static int write_stages(FILE *to, struct profile *profiles, size_t count,
-			const struct source_where *sources)
+			const struct source_where *sources, struct page_links *links)
 {
 	struct compare_stage *items = NULL;
-	struct stages stages = { profiles, *sources, NULL, 0 };
+	struct stages stages = { profiles, *sources, NULL, 0, links };
 
 	names_resolve(profiles, count, true);
 	places_merge_sites(profiles, count);
@@ -374,6 +377,7 @@ static int write_files(const char *path, char **files, size_t count,
 		       const struct source_where *sources)
 {
 	struct output output;
+	struct page_links links = { 0 };
 	int status = EXIT_FAILURE;
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
@@ -384,9 +388,9 @@ static int write_files(const char *path, char **files, size_t count,
 		output_drop(&output);
 		return EXIT_FAILURE;
 	}
-	if (write_stages(output.to, profiles, count, sources) == 0) {
+	if (write_stages(output.to, profiles, count, sources, &links) == 0) {
 		/* Who may read the page need not be allowed to read the sources. */
-		if (html_source_say())
+		if (html_source_say(&links))
 			output.mode = S_IRUSR | S_IWUSR;
 		status = output_close(&output) < 0 ? EXIT_FAILURE : 0;
 	} else {

@@ -2,7 +2,7 @@
  * The sections of a page.
  *
  * cmd/html.c assembles them.  A page shows one run open: the last stage's median run, or its
- * slowest rank.  Only that run has sections with an id; other runs are folded.
+ * slowest rank.  Only that run has sections with an id, and `links`; other runs are folded.
  */
 #ifndef HP_TOOLS_SHOW_PAGE_HTML_H
 #define HP_TOOLS_SHOW_PAGE_HTML_H
@@ -10,6 +10,7 @@
 #include "analyze/advice.h"
 #include "compare/compare.h"
 #include "names/source.h"
+#include "show/page/page_links.h"
 #include "profile/profile.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ void html_time(FILE *to, const struct profile *profile);
 /*
  * Writes the advice as cards in order of saving.  Call html_tables() first: the cards link to it.
  */
-void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice,
+	       const struct page_links *links);
 
 /* Writes the first cards of a folded run, without links. */
 void html_next_folded(FILE *to, const struct profile *profile);
@@ -33,22 +35,18 @@ void html_next_folded(FILE *to, const struct profile *profile);
 /*
  * Writes host code: functions by samples, and the gaps between calls; nothing if neither is known.
  */
-void html_host(FILE *to, struct profile *profile);
+void html_host(FILE *to, struct profile *profile, struct page_links *links);
 void html_icicle(FILE *to, struct profile *profile);
 
 /* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
-void html_source(FILE *to, struct profile *profile, const struct source_where *where);
+void html_source(FILE *to, struct profile *profile, const struct source_where *where,
+		 struct page_links *links);
 
 /* Says on stderr which files that section quotes.  False: none. */
-bool html_source_say(void);
+bool html_source_say(const struct page_links *links);
 
-/*
- * Returns the id of the frame's line in that section.  False: the section does not show the line.
- */
-bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
-
-/* Writes the tables of tables.h; if `opened`, as sections, else under titles. */
-void html_tables(FILE *to, const struct profile *profile, bool opened);
+/* Writes the tables of tables.h as sections, or under titles if `links` is NULL. */
+void html_tables(FILE *to, const struct profile *profile, struct page_links *links);
 
 /* Writes what hotpin did, counters, options and environment, folded. */
 void html_did(FILE *to, const struct profile *profile, bool opened);

@@ -110,7 +110,7 @@ static void step_details(FILE *to, const struct compare_stage *stages)
 	fprintf(to, ": %s new, gone or changed</summary>\n",
 		text_several((int64_t)pairs.count, "kernel is", "kernels are"));
 	prediction(to, stages);
-	table_page(to, &compare_kernel_table, stages[1].profile, &pairs, false);
+	table_page(to, &compare_kernel_table, stages[1].profile, &pairs, NULL);
 	fputs("</details>\n", to);
 	free(pairs.items);
 }

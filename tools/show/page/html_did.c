@@ -17,7 +17,7 @@ static void did(FILE *to, const struct profile *profile)
 	else if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
 		 profile->effect.deferred_copies <= 0 && profile->effect.pins == 0)
 		page_element(to, "p", "hotpin changed no copy of this run.");
-	table_page(to, &table_did, profile, NULL, false);
+	table_page(to, &table_did, profile, NULL, NULL);
 }
 
 static void counters(FILE *to, const struct profile *profile)
@@ -26,7 +26,7 @@ static void counters(FILE *to, const struct profile *profile)
 
 	for (size_t i = 0; i < profile->counters.count; i++)
 		zeros += profile->counters.items[i].value == 0;
-	table_page(to, &table_counters, profile, NULL, false);
+	table_page(to, &table_counters, profile, NULL, NULL);
 	if (zeros > 0)
 		fprintf(to, "<p class=\"soft\">%zu more counters are 0.</p>\n", zeros);
 }
@@ -76,8 +76,8 @@ void html_did(FILE *to, const struct profile *profile, bool opened)
 		did(to, profile);
 	fputs("<details><summary>Counters, options and environment</summary>\n", to);
 	counters(to, profile);
-	table_page(to, &table_options, profile, NULL, false);
-	table_page(to, &environment, profile, NULL, false);
+	table_page(to, &table_options, profile, NULL, NULL);
+	table_page(to, &environment, profile, NULL, NULL);
 	fputs("</details>\n", to);
 	if (opened)
 		page_section_end(to);

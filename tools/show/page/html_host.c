@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-void html_host(FILE *to, struct profile *profile)
+void html_host(FILE *to, struct profile *profile, struct page_links *links)
 {
 	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
 			  (profile->sampling.why != NULL && !profile_used_no_device(profile));
@@ -17,10 +17,10 @@ void html_host(FILE *to, struct profile *profile)
 	if (!is_sampled && profile->gap_count == 0)
 		return;
 	page_section(to, "host", NULL);
-	table_page(to, &table_python, profile, NULL, true);
+	table_page(to, &table_python, profile, NULL, links);
 	if (profile->sample_count > 0)
 		html_icicle(to, profile);
-	table_page(to, &table_functions, profile, NULL, true);
-	table_page(to, &table_gaps, profile, NULL, true);
+	table_page(to, &table_functions, profile, NULL, links);
+	table_page(to, &table_gaps, profile, NULL, links);
 	page_section_end(to);
 }

@@ -4,7 +4,6 @@
  * A bar shows how much a change saves, on the scale of the wall time; it never shows the rest.
  */
 #include "show/page/html.h"
-#include "show/page/table_page.h"
 #include "names/names.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
@@ -12,8 +11,6 @@
 #include <stdio.h>
 
 #define CARDS_MOST 5 /* further cards are folded */
-
-static bool is_opened; /* the page has sections of this run to link to */
 
 static void fact(FILE *to, const char *name, const char *text)
 {
@@ -27,29 +24,30 @@ static void fact(FILE *to, const char *name, const char *text)
 /*
  * Finds the line of a shown source, otherwise the row of the site, otherwise the table of buffers.
  */
-static bool find_target(const struct profile *profile, const struct advice *advice, char *ret,
-			size_t room)
+static bool find_target(const struct profile *profile, const struct advice *advice,
+			const struct page_links *links, char *ret, size_t room)
 {
 	const struct profile_frame *frame = advice->frame;
 	bool in_cuda;
 
 	if (frame == NULL && advice->site >= 0)
 		frame = names_source_frame(profile, &profile->sites[advice->site].frames, &in_cuda);
-	if (html_source_anchor(frame, ret, room))
+	if (page_links_line(links, frame, ret, room))
 		return true;
-	if (table_has_anchor(advice->site))
+	if (page_links_site(links, advice->site))
 		snprintf(ret, room, "site-%lld", (long long)advice->site);
 	else
 		snprintf(ret, room, "buffers");
-	return table_has_anchor(advice->site) ||
+	return page_links_site(links, advice->site) ||
 	       (advice->buffer >= 0 && page_has_section("buffers"));
 }
 
-static void place(FILE *to, const struct profile *profile, const struct advice *advice)
+static void place(FILE *to, const struct profile *profile, const struct advice *advice,
+		  const struct page_links *links)
 {
 	char target[64];
 
-	if (!is_opened || !find_target(profile, advice, target, sizeof(target))) {
+	if (links == NULL || !find_target(profile, advice, links, target, sizeof(target))) {
 		fact(to, "where", advice->where);
 		return;
 	}
@@ -58,16 +56,17 @@ static void place(FILE *to, const struct profile *profile, const struct advice *
 	fputs("</a></dd>\n", to);
 }
 
-static void card(FILE *to, const struct profile *profile, const struct advice *advice)
+static void card(FILE *to, const struct profile *profile, const struct advice *advice,
+		 const struct page_links *links)
 {
 	fputs("<li>", to);
-	page_element(to, is_opened ? "h3" : "h4", text_name(advice->what, ADVICE_TEXT));
+	page_element(to, links != NULL ? "h3" : "h4", text_name(advice->what, ADVICE_TEXT));
 	fprintf(to, "<div><b>%s %s</b> (%s)%s\n", advice->is_estimate ? "about" : "at most",
 		text_time(advice->saves_ns), text_share(advice->saves_ns, profile->wall_ns),
 		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
 	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
 	fputs("</div><dl>\n", to);
-	place(to, profile, advice);
+	place(to, profile, advice, links);
 	fact(to, "how", advice->how);
 	fact(to, "if", advice->assumes);
 	fputs("</dl></li>\n", to);
@@ -75,13 +74,13 @@ static void card(FILE *to, const struct profile *profile, const struct advice *a
 
 /* Writes the entries from `from` up to `end` as cards. */
 static void cards(FILE *to, const struct profile *profile, const struct advice_list *advice,
-		  size_t from, size_t end)
+		  const struct page_links *links, size_t from, size_t end)
 {
 	if (from == end)
 		return;
 	fputs("<ol class=\"cards\">\n", to);
 	for (size_t i = from; i < end; i++)
-		card(to, profile, &advice->items[i]);
+		card(to, profile, &advice->items[i], links);
 	fputs("</ol>\n", to);
 }
 
@@ -125,7 +124,8 @@ static void bounds(FILE *to, const struct profile *profile)
 }
 
 /* Writes the entries that are worth a card; returns their number. */
-static size_t first_cards(FILE *to, const struct profile *profile, const struct advice_list *advice)
+static size_t first_cards(FILE *to, const struct profile *profile, const struct advice_list *advice,
+			  const struct page_links *links)
 {
 	size_t shown = 0;
 
@@ -138,20 +138,21 @@ static size_t first_cards(FILE *to, const struct profile *profile, const struct 
 		page_element(to, "p", "The program failed; fix it first.");
 	else if (shown == 0 && profile_has_split(profile) && !profile_used_no_device(profile))
 		page_element(to, "p", advice_nothing(advice));
-	cards(to, profile, advice, 0, shown);
+	cards(to, profile, advice, links, 0, shown);
 	return shown;
 }
 
-void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice)
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice,
+	       const struct page_links *links)
 {
-	is_opened = true;
-	size_t shown = first_cards(to, profile, advice);
+	size_t shown = first_cards(to, profile, advice, links);
+
 	if (shown > 0)
 		page_element(to, "p class=\"soft\"",
 			     "Bars show the saving against the wall time. Savings do not add up.");
 	if (advice->count > shown) {
 		fprintf(to, "<details><summary>%zu more</summary>\n", advice->count - shown);
-		cards(to, profile, advice, shown, advice->count);
+		cards(to, profile, advice, links, shown, advice->count);
 		fputs("</details>\n", to);
 	}
 	sentence(to, "What is left:", advice->left);
@@ -164,7 +165,6 @@ void html_next_folded(FILE *to, const struct profile *profile)
 	struct advice_list advice;
 
 	advice_make(profile, &advice);
-	is_opened = false;
 	page_element(to, "h3", page_section_title("next"));
-	first_cards(to, profile, &advice);
+	first_cards(to, profile, &advice, NULL);
 }

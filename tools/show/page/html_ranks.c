@@ -118,6 +118,6 @@ void html_ranks(FILE *to, const struct compare_stage *stage)
 	fprintf(to, " with %s: its sections follow.</p>\n", text_time(ranks.slowest->wall_ns));
 	say_who_waits(to, ranks.spreads);
 	strip(to, &ranks);
-	table_page(to, &table_rank_spread, ranks.slowest, &ranks, false);
+	table_page(to, &table_rank_spread, ranks.slowest, &ranks, NULL);
 	page_section_end(to);
 }

@@ -6,19 +6,14 @@
 #include "show/page/html.h"
 #include "analyze/host_code.h"
 #include "analyze/source_lines.h"
-#include "names/paths.h"
 #include "profile/texts.h"
 #include "show/page/page.h"
 #include "system/messages.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LINE_WIDTH 300
-
-static struct source_file *files;
-static size_t file_count; /* on the page */
 
 static void headings(FILE *to, const struct profile *profile)
 {
@@ -33,9 +28,10 @@ static void headings(FILE *to, const struct profile *profile)
 	      to);
 }
 
-static void line_row(FILE *to, const struct profile *profile, const struct source_line *line)
+static void line_row(FILE *to, const struct profile *profile, size_t file,
+		     const struct source_line *line)
 {
-	fprintf(to, "<tr id=\"line-%zu-%lld\"%s>", file_count, (long long)line->number,
+	fprintf(to, "<tr id=\"line-%zu-%lld\"%s>", file, (long long)line->number,
 		line->frame != NULL ? " class=\"hot\"" : "");
 	for (enum line_column column = 0; column < LINE_COLUMNS; column++)
 		if (line_has(profile, column))
@@ -76,9 +72,10 @@ static void notes(FILE *to, const struct source_file *file)
 		     ": it is not the one that ran.");
 }
 
-static void summary(FILE *to, const struct profile *profile, const struct source_file *file)
+static void summary(FILE *to, const struct profile *profile, const struct source_file *file,
+		    bool is_first)
 {
-	fprintf(to, "<details%s><summary>", file_count == 0 ? " open=\"\"" : "");
+	fprintf(to, "<details%s><summary>", is_first ? " open=\"\"" : "");
 	page_text(to, text_name(file->path, 200));
 	if (file->sum.call_ns > 0)
 		fprintf(to, ": copies took %s", text_time(file->sum.call_ns));
@@ -88,17 +85,19 @@ static void summary(FILE *to, const struct profile *profile, const struct source
 	fputs("</summary>\n", to);
 }
 
-static void source_file(FILE *to, struct profile *profile, const struct source_file *file)
+/* `number`: of the file on the page, from 0 on. */
+static void source_file(FILE *to, struct profile *profile, const struct source_file *file,
+			size_t number)
 {
 	int64_t before = file->lines[0].number - 1;
 
-	summary(to, profile, file);
+	summary(to, profile, file, number == 0);
 	notes(to, file);
 	headings(to, profile);
 	for (size_t i = 0; i < file->count; i++) {
 		if (before + 1 != file->lines[i].number)
 			fputs("</tbody>\n<tbody>", to);
-		line_row(to, profile, &file->lines[i]);
+		line_row(to, profile, number, &file->lines[i]);
 		before = file->lines[i].number;
 	}
 	fputs("</tbody></table></div></details>\n", to);
@@ -106,9 +105,9 @@ static void source_file(FILE *to, struct profile *profile, const struct source_f
 
 static void say_rest(FILE *to, const struct profile *profile, const struct source_lines *table)
 {
-	if (table->count > file_count)
+	if (table->count > table->main_count)
 		fprintf(to, "<p class=\"soft\">Less time is in %s.</p>\n",
-			text_several((int64_t)(table->count - file_count), "more file",
+			text_several((int64_t)(table->count - table->main_count), "more file",
 				     "more files"));
 	if (profile->launches_rest.kernels > 0)
 		fprintf(to, "<p class=\"soft\">Launched from no known place: %s, %s.</p>\n",
@@ -121,11 +120,11 @@ static void say_rest(FILE *to, const struct profile *profile, const struct sourc
 			text_time(host_code_ns(profile, table->cuda_samples)));
 }
 
-void html_source(FILE *to, struct profile *profile, const struct source_where *where)
+void html_source(FILE *to, struct profile *profile, const struct source_where *where,
+		 struct page_links *links)
 {
 	struct source_lines table;
 
-	file_count = 0;
 	source_lines_sum(profile, &table);
 	if (table.count == 0)
 		return;
@@ -137,41 +136,25 @@ void html_source(FILE *to, struct profile *profile, const struct source_where *w
 			       "of it is an estimate. Host: CPU time outside CUDA, by samples."
 			     : "The lines that matter. At call: host time inside calls that copy. "
 			       "Host: CPU time outside CUDA, by samples.");
-	files = table.files;
-	for (; file_count < table.main_count; file_count++) {
-		source_lines_read(profile, &files[file_count], where);
-		source_file(to, profile, &files[file_count]);
+	for (size_t i = 0; i < table.main_count; i++) {
+		source_lines_read(profile, &table.files[i], where);
+		source_file(to, profile, &table.files[i], i);
 	}
+	links->files = table.files;
+	links->file_count = table.main_count;
 	say_rest(to, profile, &table);
 	page_section_end(to);
 }
 
-bool html_source_say(void)
+bool html_source_say(const struct page_links *links)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < file_count; i++) {
-		if (files[i].why != NULL)
+	for (size_t i = 0; i < links->file_count; i++) {
+		if (links->files[i].why != NULL)
 			continue;
-		hotpin_say("the page contains lines of %s", text_name(files[i].found, 200));
+		hotpin_say("the page contains lines of %s", text_name(links->files[i].found, 200));
 		any = true;
 	}
 	return any;
-}
-
-bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room)
-{
-	char path[PATH_MAX];
-
-	if (frame == NULL || frame->path == NULL || strlen(frame->path) + 2 > sizeof(path))
-		return false;
-	strcpy(path, frame->path);
-	paths_normalize(path);
-	for (size_t i = 0; i < file_count; i++)
-		for (size_t j = 0; j < files[i].count && strcmp(path, files[i].path) == 0; j++)
-			if (files[i].lines[j].number == frame->number) {
-				snprintf(ret, room, "line-%zu-%lld", i, (long long)frame->number);
-				return true;
-			}
-	return false;
 }

@@ -3,7 +3,6 @@
  */
 #include "show/page/table_page.h"
 #include "tables/table_rows.h"
-#include "show/page/html.h"
 #include "show/page/page.h"
 
 #include <string.h>
@@ -11,15 +10,6 @@
 #define PLACE_MOST 80  /* characters of a place */
 #define ROWS_MOST  200 /* so that a page of ten thousand kernels opens on a phone */
 #define ROWS_OPEN  15  /* rows that are not folded */
-#define ANCHORS    65536
-
-/* Copy sites that have a row with an anchor. */
-static unsigned char anchors[ANCHORS];
-
-bool table_has_anchor(int64_t site)
-{
-	return site >= 0 && site < ANCHORS && anchors[site];
-}
 
 static void page_head(const struct table_rows *rows)
 {
@@ -51,8 +41,8 @@ static void page_cell(const struct table_rows *rows, const struct table_column *
 		      const struct table_cell *cell)
 {
 	char id[PAGE_ID];
-	bool has_link = rows->opened && column->unit == TABLE_PLACE &&
-			html_source_anchor(cell->frame, id, sizeof(id));
+	bool has_link = rows->links != NULL && column->unit == TABLE_PLACE &&
+			page_links_line(rows->links, cell->frame, id, sizeof(id));
 
 	if (table_is_text(column))
 		fputs("<td class=\"text\">", rows->to);
@@ -66,12 +56,10 @@ static void page_cell(const struct table_rows *rows, const struct table_column *
 
 static void page_row(const struct table_rows *rows, const struct table_row *row)
 {
-	if (rows->opened && row->site >= 0 && row->site < ANCHORS && !anchors[row->site]) {
+	if (rows->links != NULL && page_links_add_site(rows->links, rows->profile, row->site))
 		fprintf(rows->to, "<tr id=\"site-%lld\">", (long long)row->site);
-		anchors[row->site] = 1;
-	} else {
+	else
 		fputs("<tr>", rows->to);
-	}
 	for (size_t i = 0; i < rows->table->count; i++)
 		if (table_has_column(rows, i))
 			page_cell(rows, &rows->table->columns[i], &row->cells[i]);
@@ -101,13 +89,14 @@ static void page_rows(const struct table_rows *rows)
 
 /* Returns the rows of a table; none and no sentences: it is not shown. */
 static struct table_rows page_fill(FILE *to, const struct table *table,
-				   const struct profile *profile, const void *with, bool opened)
+				   const struct profile *profile, const void *with,
+				   struct page_links *links)
 {
 	struct table_rows rows = { .table = table,
 				   .profile = (struct profile *)profile,
 				   .with = with,
 				   .form = TABLE_PAGE,
-				   .opened = opened,
+				   .links = links,
 				   .to = to,
 				   .most = ROWS_MOST };
 
@@ -137,25 +126,26 @@ static void page_write(const struct table_rows *rows)
 }
 
 void table_page(FILE *to, const struct table *table, const struct profile *profile,
-		const void *with, bool opened)
+		const void *with, struct page_links *links)
 {
-	struct table_rows rows = page_fill(to, table, profile, with, opened);
+	struct table_rows rows = page_fill(to, table, profile, with, links);
 
 	page_write(&rows);
 }
 
-void table_section(FILE *to, const struct table *table, const struct profile *profile, bool opened)
+void table_section(FILE *to, const struct table *table, const struct profile *profile,
+		   struct page_links *links)
 {
-	struct table_rows rows = page_fill(to, table, profile, NULL, opened);
+	struct table_rows rows = page_fill(to, table, profile, NULL, links);
 
 	if (!is_shown(&rows))
 		return;
-	page_part(to, opened, table->name, table->title);
+	page_part(to, links != NULL, table->name, table->title);
 	page_write(&rows);
-	struct table_rows then = page_fill(to, table->then, profile, NULL, opened);
+	struct table_rows then = page_fill(to, table->then, profile, NULL, links);
 	if (is_shown(&then)) {
-		page_element(to, opened ? "h3" : "h4", table->then->title);
+		page_element(to, links != NULL ? "h3" : "h4", table->then->title);
 		page_write(&then);
 	}
-	page_part_end(to, opened);
+	page_part_end(to, links != NULL);
 }
