@@ -272,7 +272,7 @@ static void tell_of_tables(struct report *report)
 	if (report->gaps)
 		gaps_count(&gaps);
 	tell(report, "call sites: ", sites.folded,
-	     "copies of rare call stacks are summed up by innermost frames");
+	     "copies of rare call stacks are summed up");
 	tell(report, "host code: ", gaps.dropped.count,
 	     "gaps between rare pairs of calls are added up without places");
 	tell(report, "timeline: ", report->events ? events_trackless() : 0,

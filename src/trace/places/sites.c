@@ -13,26 +13,24 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 #define COPY_NS 1000 /* weight of a copy in addition to its time */
 
 _Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
 
 /* Under the lock trace. */
-static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
+static struct site *sites; /* SITES_MOST, then one for the rest */
 static struct head {
 	uint64_t weight;
 	uint32_t name;
 } heads[SITES_MOST];     /* separate: each copy reads one, each eviction reads all */
 static struct keys keys; /* hashes */
-static size_t folds;
 static uint64_t lost;
 static bool held;
 
 int sites_start(void)
 {
-	sites = hp_arena_alloc((SITES_MOST + SITES_FOLDED) * sizeof(*sites));
+	sites = hp_arena_alloc((SITES_MOST + 1) * sizeof(*sites));
 	return sites != NULL ? keys_start(&keys, SITES_MOST) : -ENOMEM;
 }
 
@@ -71,57 +69,16 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 	return name;
 }
 
-static bool begins_with(const struct site *site, const struct site *fold)
-{
-	for (size_t i = 0; i < fold->place.depth; i++)
-		if (site->place.frame[i].module != fold->place.frame[i].module ||
-		    site->place.frame[i].offset != fold->place.frame[i].offset)
-			return false;
-	return true;
-}
-
-/*
- * With the lock held.  Returns the fold that shares most frames with `site`: four if there is room,
- * then two, one, none.  The last row is reserved for the fold that shares none, which takes any
- * site.
- */
-static struct site *fold_of(const struct site *site)
-{
-	static const struct {
-		size_t depth, most;
-	} levels[] = {
-		{ 4, SITES_FOLDED * 3 / 4 },
-		{ 2, SITES_FOLDED * 7 / 8 },
-		{ 1, SITES_FOLDED - 1 },
-		{ 0, SITES_FOLDED },
-	};
-
-	for (size_t level = 0;; level++) {
-		size_t depth = levels[level].depth < site->place.depth ? levels[level].depth
-								       : site->place.depth;
-
-		for (size_t i = 0; i < folds; i++)
-			if (sites[SITES_MOST + i].place.depth == depth &&
-			    begins_with(site, &sites[SITES_MOST + i]))
-				return &sites[SITES_MOST + i];
-		if (folds >= levels[level].most)
-			continue;
-		struct site *made = &sites[SITES_MOST + folds++];
-		*made = (struct site){ .folded = true, .place = { .depth = depth } };
-		memcpy(made->place.frame, site->place.frame, depth * sizeof(site->place.frame[0]));
-		return made;
-	}
-}
-
-/* With the lock held.  Adds the sums of a site to a fold. */
+/* With the lock held.  Adds the sums of a site to the row of the rest. */
 static void fold(const struct site *site)
 {
-	struct site *to = fold_of(site);
+	struct site *rest = &sites[SITES_MOST];
 
+	rest->folded = true;
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
 			const struct sites_row *row = &site->row[direction][memory];
-			struct sites_row *sum = &to->row[direction][memory];
+			struct sites_row *sum = &rest->row[direction][memory];
 
 			sum->count += row->count;
 			sum->bytes += row->bytes;
@@ -206,10 +163,10 @@ void sites_hold(bool hold)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* With the lock held.  Returns a site, or a fold, by its index. */
+/* With the lock held.  Returns a site, or the row of the rest, by its index. */
 static const struct site *site_at(size_t index)
 {
-	return &sites[index < keys.rows ? index : SITES_MOST + index - keys.rows];
+	return &sites[index < keys.rows ? index : SITES_MOST];
 }
 
 static uint64_t copies_of(const struct site *site)
@@ -225,7 +182,7 @@ static uint64_t copies_of(const struct site *site)
 void sites_count(struct sites_counts *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = (struct sites_counts){ .sites = keys.rows + folds, .lost = lost };
+	*ret = (struct sites_counts){ .sites = keys.rows + sites[SITES_MOST].folded, .lost = lost };
 	for (size_t i = 0; i < ret->sites; i++)
 		ret->folded += site_at(i)->folded ? copies_of(site_at(i)) : 0;
 	hp_unlock(HP_LOCK_trace);

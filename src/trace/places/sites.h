@@ -5,8 +5,8 @@
  * (heap/site.h) is called its `allocator`.
  *
  * Memory is bounded, and the sums include every copy.  When there is no room for another call
- * stack, the stack of least weight gives up its row.  Its sums are folded onto the innermost frames
- * that it shares with others.  A stack whose share of the weight is larger than 1 / SITES_MOST has
+ * stack, the stack of least weight gives up its row.  Its sums go to one row without frames, of all
+ * such stacks.  A stack whose share of the weight is larger than 1 / SITES_MOST has
  * a row (Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and Top-k Elements in
  * Data Streams", 2005).  The weight of a copy is the time in its call plus 1 us.
  */
@@ -17,7 +17,6 @@
 #include "trace/places/frames.h"
 
 #define SITES_MOST    1024 /* a power of two */
-#define SITES_FOLDED  128  /* in addition, for folded sites */
 #define SITES_NOWHERE FRAMES_NAMELESS
 
 struct sites_row {
