@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,10 +71,8 @@ static void *take(struct thread_memory *of)
 	pid_t self = (pid_t)syscall(SYS_gettid);
 	struct thread_memory_block *block = find_left_block(of, self);
 
-	if (block != NULL) {
-		memset(block->memory, 0, of->bytes);
+	if (block != NULL)
 		return block->memory;
-	}
 	block = hp_arena_alloc(sizeof(*block) + of->bytes);
 	if (block == NULL)
 		return NULL;
@@ -93,4 +90,15 @@ void *thread_memory_take(struct thread_memory *of)
 
 	errno = saved;
 	return memory;
+}
+
+void *thread_memory_next(const struct thread_memory *of, const void *memory)
+{
+	const size_t head = offsetof(struct thread_memory_block, memory);
+	struct thread_memory_block *block =
+		memory == NULL
+			? atomic_load(&of->blocks)
+			: ((const struct thread_memory_block *)((const char *)memory - head))->next;
+
+	return block != NULL ? block->memory : NULL;
 }

@@ -13,15 +13,19 @@
 
 /* A static variable for each use. */
 struct thread_memory {
-	size_t bytes;          /* constant */
+	size_t bytes;          /* constant after the first use */
 	_Atomic pid_t process; /* the process whose threads own the blocks */
 	struct thread_memory_block *_Atomic blocks, *_Atomic looked_at;
 };
 
 /*
- * Returns zeroed memory that belongs to the calling thread until it ends; call it once a thread.
- * NULL: there is none now, or this thread holds a lock.  errno is kept.
+ * Returns memory that belongs to the calling thread until it ends; call it once a thread.  The
+ * memory is zeroed, or as a thread that has ended has left it.  NULL: there is none now, or this
+ * thread holds a lock.  errno is kept.
  */
 void *thread_memory_take(struct thread_memory *of);
+
+/* Returns the memory of the next thread, or the first if `memory` is NULL; NULL: there is none. */
+void *thread_memory_next(const struct thread_memory *of, const void *memory);
 
 #endif

@@ -6,13 +6,9 @@
 #include "trace/calls/call_class.h"
 #include "trace/calls/hostcalls.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 TEST(classes)
 {
@@ -96,7 +92,7 @@ static void *call_often(void *unused)
 	return unused;
 }
 
-/* There are more threads than tables, some at the same time; nothing is lost. */
+/* Tables go from thread to thread, and some are used at the same time; nothing is lost. */
 TEST(threads)
 {
 	static struct split_span spans[1 << 20];
@@ -125,64 +121,6 @@ TEST(threads)
 	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
 	/* One drain takes what four threads noted before the spans are reported. */
 	CHECK(atomic_load(&told) >= 100);
-}
-
-static _Atomic unsigned asked;
-
-/* Counts how often the kernel is asked for the thread id. */
-long syscall(long number, ...)
-{
-	static long (*_Atomic next)(long, ...);
-	long argument[6]; /* as mmap() has */
-	va_list list;
-
-	if (next == NULL)
-		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		argument[i] = va_arg(list, long);
-	va_end(list);
-	asked += number == SYS_tgkill;
-	return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
-		    argument[5]);
-}
-
-static pthread_barrier_t all_called, may_end;
-
-static void *call_once(void *unused)
-{
-	calls_add(LAUNCH, 100, 101);
-	pthread_barrier_wait(&all_called);
-	pthread_barrier_wait(&may_end);
-	return unused;
-}
-
-/* Threads without a table share one, and rarely look for a free one. */
-TEST(all_tables_taken)
-{
-	static pthread_t some[CALLS_THREADS_MOST];
-	pthread_attr_t small;
-	struct profile_call sum;
-
-	start();
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 128 << 10);
-	pthread_barrier_init(&all_called, NULL, CALLS_THREADS_MOST + 1);
-	pthread_barrier_init(&may_end, NULL, CALLS_THREADS_MOST + 1);
-	for (unsigned i = 0; i < CALLS_THREADS_MOST; i++)
-		CHECK(pthread_create(&some[i], &small, call_once, NULL) == 0);
-	pthread_barrier_wait(&all_called);
-	asked = 0;
-	for (int i = 0; i < 6400; i++)
-		calls_add(LAUNCH, 100, 101);
-	CHECK(asked <= 800);
-	calls_read(LAUNCH, &sum);
-	CHECK_EQ(sum.count, CALLS_THREADS_MOST + 6400);
-	CHECK_EQ(calls_threads(), CALLS_THREADS_MOST + 1);
-	pthread_barrier_wait(&may_end);
-	for (unsigned i = 0; i < CALLS_THREADS_MOST; i++)
-		CHECK(pthread_join(some[i], NULL) == 0);
-	pthread_attr_destroy(&small);
 }
 
 CHECK_MAIN()

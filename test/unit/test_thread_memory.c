@@ -16,12 +16,13 @@
 
 static struct thread_memory memory = { .bytes = BYTES };
 
-static bool is_zero(const char *block)
+/* True if the block is new, or as a thread before has left it. */
+static bool is_as_left(const char *block)
 {
 	for (size_t i = 0; i < BYTES; i++)
-		if (block[i] != 0)
+		if (block[i] != block[0])
 			return false;
-	return true;
+	return block[0] == 0 || block[0] == 1;
 }
 
 static void *take(void *arg)
@@ -29,7 +30,7 @@ static void *take(void *arg)
 	pthread_barrier_t *all_have_one = arg;
 	char *block = thread_memory_take(&memory);
 
-	if (!CHECK(block != NULL) || !CHECK(is_zero(block)))
+	if (!CHECK(block != NULL) || !CHECK(is_as_left(block)))
 		return NULL;
 	memset(block, 1, BYTES);
 	if (all_have_one != NULL)
@@ -51,6 +52,11 @@ TEST(threads_at_once_have_a_block_each)
 	for (int i = 0; i < THREADS; i++)
 		for (int j = 0; j < i; j++)
 			CHECK(blocks[i] != blocks[j]);
+
+	size_t count = 0;
+	for (char *block = NULL; (block = thread_memory_next(&memory, block)) != NULL; count++)
+		CHECK_EQ(block[0], 1);
+	CHECK_EQ(count, THREADS);
 }
 
 TEST(threads_in_turn_share_blocks)

@@ -1,24 +1,17 @@
 /*
  * calls.c - a table of sums and a ring of spans for each thread.
  */
-#define _GNU_SOURCE
 #include "trace/calls/calls.h"
 #include "base/arena.h"
 #include "base/lock.h"
-#include "base/thread.h"
 #include "trace/calls/hostcalls.h"
+#include "trace/thread_memory.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define SPANS      256u /* a power of two */
-/* Tables to check for one whose thread has ended, before a new table is allocated. */
-#define LOOKED     8u
-/* A thread that uses the shared table looks for its own table once in so many calls. */
-#define LOOKS_EACH 64u
+#define SPANS 256u /* a power of two */
 
 struct sum {
 	_Atomic uint64_t count, total_ns, longest_ns; /* written only by the owner */
@@ -26,8 +19,6 @@ struct sum {
 
 /* The table of one thread. */
 struct table {
-	struct table *next;     /* constant */
-	_Atomic pid_t owner;    /* under the lock trace; 0: the shared one */
 	_Atomic uint32_t noted; /* spans so far, by the owner */
 	_Atomic uint32_t taken; /* of these, under the lock trace */
 	struct split_span span[SPANS];
@@ -39,27 +30,20 @@ static const char *(*name_of)(size_t);
 static size_t functions;
 static unsigned char kinds[CALLS_FUNCTIONS_MOST];
 
-static struct table *_Atomic tables; /* grows at its head under the lock trace */
-static struct table *looked_last;    /* under the lock trace */
-static unsigned table_count;         /* under the lock trace */
-static struct table *shared;         /* under the lock trace, except reads of its sums */
+static struct thread_memory tables;
+static struct table *shared; /* of threads without memory; written under the lock trace */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
 static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));
 
-static struct table *first_table(void)
-{
-	return atomic_load_explicit(&tables, memory_order_acquire);
-}
+static _Atomic uint32_t threads; /* the number that have made a call; any thread */
 
-static struct table *new_table(void)
+/* Returns the table after `table`, or the first if that is NULL; NULL: there is none. */
+static struct table *next_table(const struct table *table)
 {
-	struct table *table = hp_arena_alloc(sizeof(*table) + functions * sizeof(table->sum[0]));
-
-	if (table == NULL)
+	if (table == shared)
 		return NULL;
-	table->next = first_table();
-	atomic_store_explicit(&tables, table, memory_order_release);
-	return table;
+	struct table *next = thread_memory_next(&tables, table);
+	return next != NULL ? next : shared;
 }
 
 int calls_start(const char *(*name)(size_t function), size_t count)
@@ -69,45 +53,13 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 		kinds[i] = call_class_of(name(i)).kinds;
 	functions = count;
 	name_of = name;
-	shared = new_table();
+	tables.bytes = sizeof(*shared) + functions * sizeof(shared->sum[0]);
+	shared = hp_arena_alloc(tables.bytes);
 	if (shared == NULL) {
 		functions = 0;
 		return -ENOMEM;
 	}
 	return 0;
-}
-
-/* Returns a table whose thread has ended, among the next few; NULL: none of them. */
-static struct table *find_left_table(pid_t self)
-{
-	for (unsigned i = 0; i < LOOKED; i++) {
-		struct table *table = looked_last != NULL ? looked_last->next : NULL;
-
-		if (table == NULL)
-			table = first_table();
-		looked_last = table;
-		pid_t owner = atomic_load_explicit(&table->owner, memory_order_relaxed);
-		if (owner != 0 && (owner == self || hp_thread_has_ended(owner)))
-			return table;
-	}
-	return NULL;
-}
-
-static _Atomic uint32_t threads; /* the number that have made a call; any thread */
-
-/* Gives the calling thread its own table; with the lock.  NULL: it uses the shared one. */
-static struct table *take_table(void)
-{
-	pid_t self = (pid_t)syscall(SYS_gettid);
-	struct table *table = find_left_table(self);
-
-	if (table == NULL && table_count < CALLS_THREADS_MOST) {
-		table = new_table();
-		table_count += table != NULL;
-	}
-	if (table != NULL)
-		atomic_store_explicit(&table->owner, self, memory_order_relaxed);
-	return table;
 }
 
 static inline void add_up(struct sum *sum, uint64_t took_ns)
@@ -179,11 +131,12 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
 						     uint64_t leave_ns)
 {
+	if (mine == NULL) {
+		mine = thread_memory_take(&tables);
+		if (calls_shared++ == 0)
+			atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+	}
 	hp_lock(HP_LOCK_trace);
-	if (mine == NULL && calls_shared == 0)
-		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
-		mine = take_table();
 	struct table *table = mine != NULL ? mine : shared;
 	unsigned crowded = pass_on(table) ? CALLS_CROWDED : 0;
 	unsigned kind = add_to(table, spans_noted(table), function, enter_ns, leave_ns);
@@ -213,7 +166,7 @@ uint32_t calls_noted(void)
 void calls_gather(void)
 {
 	hp_lock(HP_LOCK_trace);
-	for (struct table *table = first_table(); table != NULL; table = table->next)
+	for (struct table *table = next_table(NULL); table != NULL; table = next_table(table))
 		pass_on(table);
 	hp_unlock(HP_LOCK_trace);
 }
@@ -238,7 +191,8 @@ void calls_read(size_t function, struct profile_call *ret)
 	const char *name = name_of(function);
 
 	*ret = (struct profile_call){ .name = name, .class = call_class_of(name).name };
-	for (const struct table *table = first_table(); table != NULL; table = table->next) {
+	for (const struct table *table = next_table(NULL); table != NULL;
+	     table = next_table(table)) {
 		const struct sum *sum = &table->sum[function];
 		int64_t longest_ns =
 			(int64_t)atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);

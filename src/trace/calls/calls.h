@@ -2,8 +2,8 @@
  * The host time of driver calls, by function.
  *
  * Each thread counts into its own table.  When the thread has ended, a later thread takes over the
- * table with its sums.  A table has 32 KiB, of which a fraction is touched.  Threads beyond
- * CALLS_THREADS_MOST share one more table, under a lock.
+ * table with its sums.  A table has 32 KiB, of which a fraction is touched.  Threads without memory
+ * share one more table, under a lock.
  */
 #ifndef HP_TRACE_CALLS_CALLS_H
 #define HP_TRACE_CALLS_CALLS_H
@@ -17,7 +17,6 @@
 
 /* Function numbers are below this.  Calls of other functions are not counted. */
 #define CALLS_FUNCTIONS_MOST 1024u
-#define CALLS_THREADS_MOST   1024u
 
 /*
  * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0

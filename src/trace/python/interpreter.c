@@ -61,8 +61,12 @@ static struct thread_memory pages = { .bytes = sizeof(checked.page[0]) << SETS_B
 
 static bool check_page(uintptr_t number)
 {
-	if (checked.page == NULL && (checked.page = thread_memory_take(&pages)) == NULL)
-		return is_readable(number << PAGE_BITS);
+	if (checked.page == NULL) {
+		checked.page = thread_memory_take(&pages);
+		if (checked.page == NULL)
+			return is_readable(number << PAGE_BITS);
+		memset(checked.page, 0, pages.bytes);
+	}
 	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
