@@ -8,7 +8,6 @@
 #include "trace/collect/events.h"
 #include "base/arena.h"
 #include "base/lock.h"
-#include "base/thread.h"
 #include "trace/sort.h"
 
 #include <errno.h>
@@ -19,13 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Tracks to check for an ended thread.  Each check costs a system call, under the lock. */
-#define LOOKS_MOST 64
-/* A thread without a track tries again after so many events. */
-#define ASKS_EVERY 256
-
 /* A histogram of durations: eight bins for each power of 2. */
-#define BINS       512
+#define BINS 512
 
 /* Under the lock trace. */
 static struct event *events;
@@ -33,11 +27,9 @@ static size_t count, room;
 static uint64_t dropped, shortest_ns, trackless;
 static struct event_track tracks[EVENTS_TRACKS_MOST];
 static size_t tracks_used, threads_used;
-static size_t looked_at; /* the track at which the search for an ended thread resumes */
 
 static _Atomic bool wanted;
 static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* plus 1 */
-static __thread unsigned asks_in __attribute__((tls_model("initial-exec")));   /* events */
 
 int events_start(size_t most)
 {
@@ -54,39 +46,12 @@ bool events_wanted(void)
 	return atomic_load_explicit(&wanted, memory_order_relaxed);
 }
 
+/* A thread has the track of threads before it with its number, which have ended, and its name. */
 static bool is_same(const struct event_track *a, const struct event_track *b)
 {
 	return a->kind == b->kind && a->device == b->device && a->context == b->context &&
-	       a->stream == b->stream && a->tid == b->tid;
-}
-
-/* With the lock held.  Returns the track of an ended thread; EVENTS_TRACKS_MOST: none is known. */
-static size_t find_ended(void)
-{
-	size_t found = EVENTS_TRACKS_MOST;
-
-	for (size_t i = 0, looks = 0; i < tracks_used && looks < LOOKS_MOST; i++) {
-		size_t at = looked_at++ % tracks_used;
-
-		if (tracks[at].kind != EVENT_THREAD)
-			continue;
-		looks++;
-		if (!hp_thread_has_ended((pid_t)tracks[at].tid))
-			continue;
-		found = at;
-		break;
-	}
-	return found;
-}
-
-/* With the lock held.  Gives a track to another thread; earlier events stay on this track. */
-static void take_over(struct event_track *track, const struct event_track *wished)
-{
-	track->tid = wished->tid;
-	track->self = wished->self;
-	track->threads++;
-	if (strncmp(track->name, wished->name, sizeof(track->name)) != 0)
-		track->name[0] = '\0';
+	       a->stream == b->stream && a->self == b->self && strcmp(a->name, b->name) == 0 &&
+	       (a->kind == EVENT_THREAD || a->tid == b->tid);
 }
 
 static unsigned track_of(const struct event_track *wished)
@@ -97,11 +62,11 @@ static unsigned track_of(const struct event_track *wished)
 	hp_lock(HP_LOCK_trace);
 	while (at < tracks_used && !is_same(&tracks[at], wished))
 		at++;
-	if (at == tracks_used && is_thread && threads_used == EVENTS_THREADS_MOST)
-		at = find_ended();
 	if (at < tracks_used && is_thread) {
-		/* A known number may belong to a later thread. */
-		take_over(&tracks[at], wished);
+		tracks[at].tid = wished->tid;
+		tracks[at].threads++;
+	} else if (is_thread && threads_used == EVENTS_THREADS_MOST) {
+		at = EVENTS_TRACKS_MOST;
 	} else if (at == tracks_used && at < EVENTS_TRACKS_MOST) {
 		tracks[tracks_used++] = *wished;
 		threads_used += is_thread;
@@ -118,9 +83,7 @@ unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream)
 
 unsigned events_thread(void)
 {
-	bool has_none = own_track == EVENTS_TRACKS_MOST + 1 && asks_in-- == 0;
-
-	if (own_track == 0 || has_none) {
+	if (own_track == 0) {
 		struct event_track track = { .kind = EVENT_THREAD,
 					     .tid = (uint32_t)syscall(SYS_gettid),
 					     .self = trace_thread(),
@@ -130,7 +93,6 @@ unsigned events_thread(void)
 		prctl(PR_GET_NAME, track.name);
 		errno = saved;
 		own_track = track_of(&track) + 1;
-		asks_in = ASKS_EVERY;
 	}
 	return own_track - 1;
 }

@@ -69,7 +69,7 @@ struct event_track {
 	uint32_t tid;                     /* of a thread; the latest, where several share it */
 	uint32_t self;                    /* of that thread, as trace_thread() */
 	uint32_t threads;                 /* the number that used it in turn; 0: not of a thread */
-	char name[16];                    /* of a thread; "": none, or they differ */
+	char name[16];                    /* of a thread; "": none */
 };
 
 /* How a call that copies returns: after the transfer, at once, or deferred. */
@@ -91,9 +91,7 @@ bool events_wanted(void);
 /*
  * Return the track of a stream, of the calling thread, of ranges, of hotpin's own work.
  * EVENTS_TRACKS_MOST: there are too many tracks, and the events are dropped.  Each takes the lock
- * `trace`, except later calls of events_thread() by one thread.  When all thread tracks are used, a
- * thread gets the track of a thread that has ended.  If there is none, the thread tries again after
- * some events.
+ * `trace`, except later calls of events_thread() by one thread.
  */
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
