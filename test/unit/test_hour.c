@@ -152,7 +152,7 @@ TEST(an_hour)
 		CHECK(before + grown < halfway + ((size_t)128 << 10));
 	}
 	CHECK_EQ(aggregate.records, count);
-	CHECK_EQ(aggregate.launches.count, count / 8 * 6);
+	CHECK_EQ(aggregate.kernel_runs.count, count / 8 * 6);
 	CHECK_EQ(aggregate.outside, 0);
 	CHECK_EQ(sum.late_ns, 0);
 	CHECK_EQ(sum.wall_ns, (count + 2) * STEP_NS);

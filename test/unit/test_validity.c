@@ -137,7 +137,7 @@ static void whole_run(void)
 		(struct hostcalls_sum){ .count = 1000, .bytes = 100000 };
 	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
 		(struct aggregate_sum){ .count = 1000, .bytes = 100000 };
-	device.launches.count = 1000;
+	device.kernel_runs.count = 1000;
 	device.records = 2000;
 }
 
@@ -203,9 +203,9 @@ TEST(no_split_where_the_last_flush_hung)
 TEST(kernels_are_compared_with_launches)
 {
 	whole_run();
-	device.launches.count = 990;
+	device.kernel_runs.count = 990;
 	CHECK(split_is_shown() && is_told("recorded 10 kernels fewer than were launched"));
-	device.launches.count = 989;
+	device.kernel_runs.count = 989;
 	CHECK(split_is_denied_by("recorded 989 of 1000 launched kernels"));
 	/* A kernel that has not ended has a record, and a captured one may never run. */
 	device.incomplete = 1;
@@ -214,10 +214,10 @@ TEST(kernels_are_compared_with_launches)
 	report.calls.kernels_captured = 2;
 	CHECK(split_is_shown());
 	/* Graphs and other libraries run kernels without separate launches. */
-	device.launches.count = 5000;
+	device.kernel_runs.count = 5000;
 	CHECK(split_is_shown() && report.warnings == 0);
 	/* While a run continues, records may still arrive. */
-	device.launches.count = 1;
+	device.kernel_runs.count = 1;
 	report.ended = false;
 	CHECK(split_is_shown() && report.warnings == 0);
 }

@@ -53,7 +53,7 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 }
 
 /* Returns a new kernel, or the one for all others. */
-static struct profile_kernel *add_kernel(struct aggregate *aggregate, const char *name,
+static struct profile_kernel *new_kernel(struct aggregate *aggregate, const char *name,
 					 uint64_t hash)
 {
 	size_t bytes = strlen(name) + 1;
@@ -83,7 +83,7 @@ static struct profile_kernel *find_kernel(struct aggregate *aggregate, const cha
 		return kernel;
 	uint64_t hash = hp_mix_text(0, name);
 	uint32_t row = keys_find(&aggregate->names, hash);
-	kernel = row != KEYS_NONE ? &aggregate->kernels[row] : add_kernel(aggregate, name, hash);
+	kernel = row != KEYS_NONE ? &aggregate->kernels[row] : new_kernel(aggregate, name, hash);
 	recent[slot].pointer = name;
 	recent[slot].kernel = kernel;
 	return kernel;
@@ -93,8 +93,8 @@ static struct profile_kernel *find_kernel(struct aggregate *aggregate, const cha
  * Adds start..end, converted to our clock, to `layer`.  Returns the duration, or 0 if it is not
  * reliable.
  */
-static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
-		      uint64_t end, uint64_t now_ns)
+static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
+			     uint64_t end, uint64_t now_ns)
 {
 	if (start == 0 && end == 0) {
 		aggregate->untimed++;
@@ -123,22 +123,23 @@ static bool is_captured(const struct aggregate *aggregate, uint64_t start, uint6
 					      : now_ns);
 }
 
-#define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
+#define STREAM_OF(record) \
+	((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
 
 /*
  * Adds an event to the timeline, on the track of the record's stream, if the record has a time.
  * `caller` is NULL if no call is known.
  */
 static void note_event(struct aggregate *aggregate, struct event event, uint64_t start,
-		       const uint32_t *place_of, const struct correlation_caller *caller)
+		       const uint32_t *stream, const struct correlation_caller *caller)
 {
 	if (!events_wanted() || start == 0)
 		return;
 	/* Most events follow one of the same stream. */
 	if (aggregate->track_known == 0 ||
-	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
-		memcpy(aggregate->track_place, place_of, sizeof(aggregate->track_place));
-		aggregate->track_known = events_stream(place_of[0], place_of[1], place_of[2]) + 1;
+	    memcmp(aggregate->track_stream, stream, sizeof(aggregate->track_stream)) != 0) {
+		memcpy(aggregate->track_stream, stream, sizeof(aggregate->track_stream));
+		aggregate->track_known = events_stream(stream[0], stream[1], stream[2]) + 1;
 	}
 	event.track = (uint16_t)(aggregate->track_known - 1);
 	event.start_ns = clockmap_to_ours(&aggregate->clock, start);
@@ -270,8 +271,8 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 		return;
 	}
 	enum aggregate_memory memory = memory_of(kind);
-	uint64_t ns = place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start,
-			    record->end, now_ns);
+	uint64_t ns = add_to_split(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER,
+				   record->start, record->end, now_ns);
 
 	if (!is_captured(aggregate, record->start, now_ns)) {
 		bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
@@ -291,7 +292,7 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 				   .name = events_name(direction, (int)(is_piece ? row : memory),
 						       EVENT_WAITS),
 				   .bytes = record->bytes },
-		   record->start, PLACE(record), caller);
+		   record->start, STREAM_OF(record), caller);
 	if (ns != 0)
 		note_bytes(aggregate, direction, record);
 	if (is_piece)
@@ -315,7 +316,7 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		aggregate->incomplete++;
 		return;
 	}
-	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
 	if (!is_captured(aggregate, record->start, now_ns))
 		return;
 	note_device(aggregate, record->device);
@@ -323,7 +324,7 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 	note_event(
 		aggregate,
 		(struct event){ .kind = EVENT_MEMSET, .duration_ns = ns, .bytes = record->bytes },
-		record->start, PLACE(record), NULL);
+		record->start, STREAM_OF(record), NULL);
 }
 
 struct taker {
@@ -343,14 +344,14 @@ static void take_work(void *arg, const struct correlation_work *work,
 		launch_times_joined(work->kernel, caller->place, work->busy_ns);
 }
 
-static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
-		       uint64_t now_ns)
+static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kernel *record,
+			   uint64_t now_ns)
 {
 	if (is_incomplete(record->start, record->end)) {
 		aggregate->incomplete++;
 		return;
 	}
-	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
 	if (!is_captured(aggregate, record->start, now_ns)) {
 		aggregate->outside_kernels++;
 		return;
@@ -364,8 +365,8 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 				   .name = (uint32_t)(kernel - aggregate->kernels),
 				   .bytes = UINT64_MAX,
 				   .detail = events_wanted() ? details_shape(record) : 0 },
-		   record->start, PLACE(record), NULL);
-	add(&aggregate->launches, 0, ns);
+		   record->start, STREAM_OF(record), NULL);
+	add(&aggregate->kernel_runs, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	const struct correlation_work run = {
 		.is_kernel = true,
@@ -443,7 +444,7 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 		break;
 	case CUPTI_KERNEL:
 	case CUPTI_CONCURRENT_KERNEL:
-		add_launch(aggregate, record, now_ns);
+		add_kernel_run(aggregate, record, now_ns);
 		break;
 	default:
 		aggregate->unknown_kinds++;

@@ -51,9 +51,9 @@ struct aggregate {
 	struct aggregate_sum memsets;
 	/* AGGREGATE_KERNELS_MOST, and one for all others; a name is "" if CUPTI gave none. */
 	struct profile_kernel *kernels;
-	struct keys names;             /* of kernels: hashes */
-	struct aggregate_sum launches; /* of all kernels; bytes is 0 */
-	uint64_t kernels_unnamed;      /* launches of kernels that are not in the full table */
+	struct keys names;                /* of kernels: hashes */
+	struct aggregate_sum kernel_runs; /* of all kernels; bytes is 0 */
+	uint64_t kernels_unnamed;         /* runs of kernels that are not in the full table */
 	uint64_t device_mask;
 
 	/* Work that began outside the capture range, in no other sum: copies over the bus, kernels.
@@ -70,8 +70,8 @@ struct aggregate {
 	struct clockmap clock;
 	struct split split;
 	size_t name_bytes;
-	uint32_t track_place[3]; /* device, context, stream of the latest event */
-	unsigned track_known;    /* its track, plus 1 */
+	uint32_t track_stream[3]; /* device, context, stream of the latest event */
+	unsigned track_known;     /* its track, plus 1 */
 };
 
 /* Allocates about 9 MiB of our own memory.  Returns 0 or -ENOMEM. */

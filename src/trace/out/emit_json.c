@@ -123,7 +123,7 @@ static void fill_device(const struct report *report, struct profile *ret)
 	if (!report->device || device == NULL)
 		return;
 	ret->memsets = runs_of(&device->memsets);
-	ret->kernel_runs = runs_of(&device->launches);
+	ret->kernel_runs = runs_of(&device->kernel_runs);
 	ret->devices = __builtin_popcountll(device->device_mask);
 	if (device->clock.anchored) {
 		ret->clock.offset_ns = device->clock.last.offset_ns;

@@ -115,7 +115,7 @@ static struct missing look_for_missing(const struct report *report, const struct
 	const struct hostcalls *calls = &report->calls;
 	uint64_t left = report->collected.must_show_left;
 	/* Kernels of graphs also have records, so more records may be missing than this shows. */
-	uint64_t ran = device->launches.count + device->outside_kernels + device->incomplete;
+	uint64_t ran = device->kernel_runs.count + device->outside_kernels + device->incomplete;
 	struct missing missing = {
 		.must_show = calls->must_show + calls->outside_must_show,
 		.must_run = calls->kernels - calls->kernels_captured + calls->outside_kernels,
