@@ -99,7 +99,7 @@ void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, si
 		.host = copy.host,
 		.allocator = block != NULL ? atomic_load(&block->site) : 0,
 		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
-		.captured = batch->captured,
+		.in_graph = batch->captured,
 		.bytes = bytes,
 		.enter_ns = batch->enter_ns,
 		.leave_ns = batch->enter_ns + batch->each_ns,

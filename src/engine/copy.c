@@ -191,7 +191,7 @@ static void report(const struct copy *copy, uint64_t leave_ns)
 		.memory = memory_of(copy),
 		.synchronous = !request->asynchronous,
 		.deferred = copy->route == COPY_DEFER,
-		.captured = copy->facts.values[COPY_IS_CAPTURED],
+		.in_graph = copy->facts.values[COPY_IS_CAPTURED],
 		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,
 		/* An adjustment may have set the clock back meanwhile. */

@@ -29,7 +29,7 @@ struct trace_copy {
 	enum trace_memory memory;
 	bool synchronous;
 	bool deferred; /* synchronous, and returned before the transfer completed */
-	bool captured; /* recorded into a graph: no data moved yet */
+	bool in_graph; /* recorded into a graph: no data moved yet */
 	uint8_t route; /* as HOTPIN_ROUTE numbers them, then "unpin"; 0: unknown */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
@@ -52,7 +52,7 @@ struct trace_copy {
  */
 static inline bool trace_copy_touched_host(const struct trace_copy *copy)
 {
-	return !copy->captured && (copy->synchronous ||
+	return !copy->in_graph && (copy->synchronous ||
 				   (copy->memory != TRACE_PINNED && copy->memory != TRACE_UNKNOWN));
 }
 

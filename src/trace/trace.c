@@ -128,7 +128,7 @@ bool trace_active(void)
 }
 
 /* True if what has lasted since then is in the capture range of the profile. */
-static bool is_captured(uint64_t since_ns)
+static bool is_in_range(uint64_t since_ns)
 {
 	return trace_active() && capture_range_is_open(since_ns);
 }
@@ -190,13 +190,13 @@ void trace_copied(const struct trace_copy *copy)
 	bool with_site = report.sites;
 	struct frames_way way;
 
-	if (!is_captured(copy->enter_ns)) {
+	if (!is_in_range(copy->enter_ns)) {
 		if (trace_active())
 			hostcalls_copy_outside(copy);
 		return;
 	}
 	uint64_t from = hostcalls_sample_begins();
-	if (copy->captured) {
+	if (copy->in_graph) {
 		hostcalls_copy(copy);
 		hostcalls_sample_ends(from);
 		return;
@@ -237,7 +237,7 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 {
 	uint64_t now_ns = hp_now_ns();
 
-	if (!is_captured(now_ns - ns))
+	if (!is_in_range(now_ns - ns))
 		return;
 	host_buffers_pinned(allocator, begins, ns);
 	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
@@ -364,7 +364,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	volatile uint64_t mark = IS_IN;
 
 	/* Calls by a signal handler that interrupted this function are not counted. */
-	if (!is_captured(enter_ns) || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
+	if (!is_in_range(enter_ns) || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
 		return;
 	calling = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -380,7 +380,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)
 {
-	if (!is_captured(from_ns))
+	if (!is_in_range(from_ns))
 		return;
 	hostcalls_start_up(from_ns, to_ns);
 	gaps_resumed(to_ns);
@@ -388,7 +388,7 @@ void trace_starting(uint64_t from_ns, uint64_t to_ns)
 
 void trace_launched(enum trace_launch launch)
 {
-	if (!is_captured(UINT64_MAX)) {
+	if (!is_in_range(UINT64_MAX)) {
 		if (trace_active())
 			hostcalls_launch_outside(launch);
 		return;
@@ -401,7 +401,7 @@ void trace_launched(enum trace_launch launch)
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (!is_captured(enter_ns))
+	if (!is_in_range(enter_ns))
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_wait(enter_ns, leave_ns);
@@ -412,7 +412,7 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (!is_captured(enter_ns))
+	if (!is_in_range(enter_ns))
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_join(enter_ns, leave_ns);

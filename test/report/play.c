@@ -84,7 +84,7 @@ __attribute__((noinline)) static void exported(const struct event *event)
 					      .memory = (enum trace_memory)event->memory,
 					      .synchronous = !event->async,
 					      .deferred = event->deferred,
-					      .captured = event->captured,
+					      .in_graph = event->captured,
 					      .route = (uint8_t)event->route,
 					      .bytes = event->bytes,
 					      .enter_ns = from,

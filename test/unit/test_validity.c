@@ -211,7 +211,7 @@ TEST(kernels_are_compared_with_launches)
 	device.incomplete = 1;
 	CHECK(split_is_shown());
 	device.incomplete = 0;
-	report.calls.kernels_captured = 2;
+	report.calls.kernels_in_graphs = 2;
 	CHECK(split_is_shown());
 	/* Graphs and other libraries run kernels without separate launches. */
 	device.kernel_runs.count = 5000;

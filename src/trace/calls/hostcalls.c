@@ -121,8 +121,8 @@ bool hostcalls_add(const struct trace_copy *copy)
 	uint64_t took = copy->leave_ns - copy->enter_ns;
 	struct hostcalls_sum *sum = &sums.copies[copy->direction][copy->memory];
 
-	if (copy->captured) {
-		sums.captured++;
+	if (copy->in_graph) {
+		sums.copies_in_graphs++;
 		return false;
 	}
 	sum->count++;
@@ -148,7 +148,7 @@ void hostcalls_copy(const struct trace_copy *copy)
 
 void hostcalls_copy_outside(const struct trace_copy *copy)
 {
-	if (copy->captured || !is_on_the_bus(copy))
+	if (copy->in_graph || !is_on_the_bus(copy))
 		return;
 	hp_lock(HP_LOCK_trace);
 	sums.outside_copies++;
@@ -218,8 +218,8 @@ void hostcalls_read(struct hostcalls *ret)
 	hp_lock(HP_LOCK_trace);
 	*ret = sums;
 	hp_unlock(HP_LOCK_trace);
-	ret->kernels_captured = launched(TRACE_LAUNCH_CAPTURED);
-	ret->kernels = launched(TRACE_LAUNCH_KERNEL) + ret->kernels_captured;
+	ret->kernels_in_graphs = launched(TRACE_LAUNCH_CAPTURED);
+	ret->kernels = launched(TRACE_LAUNCH_KERNEL) + ret->kernels_in_graphs;
 	ret->graphs = launched(TRACE_LAUNCH_GRAPH);
 	ret->outside_kernels = atomic_load_explicit(&outside_kernels, memory_order_relaxed);
 	ret->append_ns = atomic_load_explicit(&append_ns, memory_order_relaxed);

@@ -117,7 +117,7 @@ static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer
  * True if work is in the capture range: if it begins there.  Work without a time is, if its record
  * arrives there.
  */
-static bool is_captured(const struct aggregate *aggregate, uint64_t start, uint64_t now_ns)
+static bool is_in_range(const struct aggregate *aggregate, uint64_t start, uint64_t now_ns)
 {
 	return capture_range_holds(start != 0 ? clockmap_to_ours(&aggregate->clock, start)
 					      : now_ns);
@@ -274,7 +274,7 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 	uint64_t ns = add_to_split(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER,
 				   record->start, record->end, now_ns);
 
-	if (!is_captured(aggregate, record->start, now_ns)) {
+	if (!is_in_range(aggregate, record->start, now_ns)) {
 		bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
 
 		aggregate->outside_copies += on_the_bus;
@@ -317,7 +317,7 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		return;
 	}
 	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
-	if (!is_captured(aggregate, record->start, now_ns))
+	if (!is_in_range(aggregate, record->start, now_ns))
 		return;
 	note_device(aggregate, record->device);
 	add(&aggregate->memsets, record->bytes, ns);
@@ -352,7 +352,7 @@ static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kerne
 		return;
 	}
 	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
-	if (!is_captured(aggregate, record->start, now_ns)) {
+	if (!is_in_range(aggregate, record->start, now_ns)) {
 		aggregate->outside_kernels++;
 		return;
 	}

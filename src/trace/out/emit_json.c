@@ -91,7 +91,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.waits_ns = split->layer_ns[SPLIT_WAIT],
 		.launches = report->calls.kernels,
 		.graph_launches = report->calls.graphs,
-		.captured_copies = report->calls.captured,
+		.captured_copies = report->calls.copies_in_graphs,
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
 	if (known && report->ranges != NULL)

@@ -260,7 +260,7 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	if (report->no_device) {
 		line(&page,
 		     "hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor PROGRAM");
-	} else if (report->nothing_captured) {
+	} else if (report->nothing_in_range) {
 		notes(report, &page);
 	} else {
 		wall_split(report, &page);

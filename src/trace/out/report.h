@@ -44,7 +44,7 @@ struct report {
 	/* The program used no device: values of the device are 0, not unknown. */
 	bool no_device;
 
-	bool nothing_captured; /* the capture range never began */
+	bool nothing_in_range; /* the capture range never began */
 
 	/* Which results are reliable.  Without `device`, the device's times are unknown. */
 	bool device, aligned;

@@ -118,7 +118,7 @@ static struct missing look_for_missing(const struct report *report, const struct
 	uint64_t ran = device->kernel_runs.count + device->outside_kernels + device->incomplete;
 	struct missing missing = {
 		.must_show = calls->must_show + calls->outside_must_show,
-		.must_run = calls->kernels - calls->kernels_captured + calls->outside_kernels,
+		.must_run = calls->kernels - calls->kernels_in_graphs + calls->outside_kernels,
 	};
 
 	/* While the program runs, more records will arrive. */
@@ -241,7 +241,7 @@ static void tell_of_range(struct report *report)
 
 	if (capture_range_is_all())
 		return;
-	report->nothing_captured = count == 0;
+	report->nothing_in_range = count == 0;
 	if (count == 0)
 		note(report, NOTE_WARNS,
 		     "the capture range %.100s never began, so nothing was captured", range);
@@ -271,8 +271,7 @@ static void tell_of_tables(struct report *report)
 		sites_count(&sites);
 	if (report->gaps)
 		gaps_count(&gaps);
-	tell(report, "call sites: ", sites.folded,
-	     "copies of rare call stacks are summed up");
+	tell(report, "call sites: ", sites.folded, "copies of rare call stacks are summed up");
 	tell(report, "host code: ", gaps.dropped.count,
 	     "gaps between rare pairs of calls are added up without places");
 	tell(report, "timeline: ", report->events ? events_trackless() : 0,
