@@ -22,9 +22,6 @@
 /* The least size of a copy that occupies the bus long enough to measure its rate. */
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
-/* CUPTI interpolates time stamps, which may be off by some microseconds. */
-#define SLACK_NS    1000000
-
 /*
  * The latest names, by CUPTI's pointer.  Each use verifies the name, since it may be gone with an
  * unloaded module.
@@ -103,7 +100,8 @@ static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer
 	uint64_t from = clockmap_to_ours(&aggregate->clock, start);
 	uint64_t to = clockmap_to_ours(&aggregate->clock, end);
 
-	if (from + SLACK_NS < aggregate->began_ns || to > now_ns + SLACK_NS) {
+	if (from + CLOCKMAP_WORK_ERROR_NS < aggregate->began_ns ||
+	    to > now_ns + CLOCKMAP_WORK_ERROR_NS) {
 		aggregate->outside++;
 		return end - start;
 	}

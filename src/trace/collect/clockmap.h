@@ -11,6 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * How far converted time stamps may be off.  CUPTI reads the clock for those of calls, so that they
+ * are as exact as the anchor.  It interpolates those of work on the device, which may be off by
+ * some microseconds; the limit is far above, since work beyond it shows that the clocks do not
+ * match.
+ */
+#define CLOCKMAP_CALL_ERROR_NS 1000
+#define CLOCKMAP_WORK_ERROR_NS 1000000
+
 /* CUPTI's clock less ours, and the width of the gap between the two readings around it. */
 struct clockmap_anchor {
 	int64_t offset_ns;

@@ -4,13 +4,11 @@
 #include "trace/collect/rewritten.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/collect/clockmap.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
-
-/* The largest error of CUPTI's clock. */
-#define SLACK_NS  1000
 
 /* The search range: copies in flight at once, and a few more, since threads begin out of order. */
 #define NEIGHBORS 64
@@ -96,8 +94,10 @@ static uint64_t begun_by(uint64_t ns)
 
 static bool is_inside(const struct rewritten *copy, const struct correlation_caller *caller)
 {
-	return copy->thread == caller->thread && caller->at_ns + SLACK_NS >= copy->begin_ns &&
-	       (copy->end_ns == UINT64_MAX || caller->at_ns <= copy->end_ns + SLACK_NS);
+	return copy->thread == caller->thread &&
+	       caller->at_ns + CLOCKMAP_CALL_ERROR_NS >= copy->begin_ns &&
+	       (copy->end_ns == UINT64_MAX ||
+		caller->at_ns <= copy->end_ns + CLOCKMAP_CALL_ERROR_NS);
 }
 
 /*
@@ -107,7 +107,7 @@ static bool is_inside(const struct rewritten *copy, const struct correlation_cal
 static struct rewritten *find(enum rewritten_kind kind, enum trace_direction direction,
 			      uint64_t bytes, const struct correlation_caller *caller)
 {
-	uint64_t last = begun_by(caller->at_ns + SLACK_NS);
+	uint64_t last = begun_by(caller->at_ns + CLOCKMAP_CALL_ERROR_NS);
 	uint64_t first = last > oldest() + NEIGHBORS ? last - NEIGHBORS : oldest();
 
 	for (uint64_t ticket = first; ticket < last; ticket++) {
