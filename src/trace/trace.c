@@ -140,7 +140,7 @@ static void note_call(const struct trace_copy *copy, uint32_t site, uint32_t buf
 						 : EVENT_ASYNC;
 
 	events_add(
-		&(struct event){ .kind = EVENT_CALL,
+		&(struct event){ .kind = EVENT_COPY_CALL,
 				 .track = (uint16_t)events_thread(),
 				 .start_ns = copy->enter_ns,
 				 .duration_ns = copy->leave_ns - copy->enter_ns,

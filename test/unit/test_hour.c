@@ -85,7 +85,7 @@ static void copy(uint64_t number, uint64_t at)
 	nvtx_ranges_copied(&call);
 	hp_unlock(HP_LOCK_trace);
 	aggregate_record(&aggregate, &record, at + STEP_NS);
-	events_add(&(struct event){ .kind = EVENT_CALL,
+	events_add(&(struct event){ .kind = EVENT_COPY_CALL,
 				    .track = (uint16_t)events_thread(),
 				    .start_ns = at,
 				    .duration_ns = 6000 });

@@ -24,7 +24,7 @@ enum event_kind {
 	EVENT_KERNEL,
 	EVENT_COPY, /* on the device */
 	EVENT_MEMSET,
-	EVENT_CALL, /* a call that copies, on the host */
+	EVENT_COPY_CALL, /* a call that copies, on the host */
 	EVENT_WAIT,
 	EVENT_RANGE,
 	EVENT_API,    /* a driver call that neither copies nor waits */
@@ -49,14 +49,14 @@ struct event {
 	};
 	uint16_t track;
 	uint8_t kind;  /* enum event_kind */
-	uint8_t route; /* EVENT_CALL: of struct trace_copy */
+	uint8_t route; /* EVENT_COPY_CALL: of struct trace_copy */
 	/* EVENT_KERNEL: of aggregate.h; EVENT_API: the function; EVENT_OWN: enum event_own; else
 	 * events_name(). */
 	uint32_t name;
 	union {
 		/* Time from that call to the begin of the copy, if `caller` is known. */
 		uint32_t since_call_ns;
-		/* EVENT_KERNEL, EVENT_SAMPLE: of details.h; EVENT_CALL: of host_buffers.h. */
+		/* EVENT_KERNEL, EVENT_SAMPLE: of details.h; EVENT_COPY_CALL: of host_buffers.h. */
 		uint32_t detail;
 	};
 };

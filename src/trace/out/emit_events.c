@@ -61,7 +61,7 @@ static const char *name_of(const struct report *report, const struct event *even
 		snprintf(ret, room, "%s %s", report_directions[direction],
 			 report_device_memories[memory]);
 		break;
-	case EVENT_CALL:
+	case EVENT_COPY_CALL:
 		snprintf(ret, room, "copy %s%s%s%s", report_directions[direction],
 			 memory != TRACE_UNKNOWN ? " " : "",
 			 memory != TRACE_UNKNOWN ? report_host_memories[memory] : "",
@@ -219,7 +219,7 @@ static int64_t detail_of(const struct report *report, const struct event *event)
 {
 	bool has_detail = event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE;
 
-	if (event->kind == EVENT_CALL)
+	if (event->kind == EVENT_COPY_CALL)
 		return json_known(report->buffers && event->detail != HOST_BUFFERS_UNSEEN,
 				  event->detail);
 	return json_known(has_detail && event->detail != DETAILS_UNKNOWN, event->detail);
@@ -247,7 +247,7 @@ static const void *event_at(const struct report *report, size_t index)
 		.bytes = json_known(event->bytes != UINT64_MAX, event->bytes),
 		.site = is_copy ? UNKNOWN : sites_index(event->site),
 		.detail = detail_of(report, event),
-		.route = json_known(event->kind == EVENT_CALL, event->route),
+		.route = json_known(event->kind == EVENT_COPY_CALL, event->route),
 		.call_track = json_known(called, event->caller),
 		.call_ns = json_known(called && start_ns >= event->since_call_ns,
 				      start_ns - event->since_call_ns),
