@@ -180,7 +180,7 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 		*memory = host_buffers_copied(copy, *site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *memory);
-	return hostcalls_rare(from);
+	return operations_rare(from);
 }
 
 void trace_copied(const struct trace_copy *copy)
@@ -192,20 +192,20 @@ void trace_copied(const struct trace_copy *copy)
 
 	if (!is_in_range(copy->enter_ns)) {
 		if (trace_active())
-			hostcalls_copy_outside(copy);
+			operations_copy_outside(copy);
 		return;
 	}
-	uint64_t from = hostcalls_sample_begins();
+	uint64_t from = operations_sample_begins();
 	if (copy->in_graph) {
-		hostcalls_copy(copy);
-		hostcalls_sample_ends(from);
+		operations_copy(copy);
+		operations_sample_ends(from);
 		return;
 	}
-	/* Work that hostcalls_rare() has counted is not part of the sample. */
+	/* Work that operations_rare() has counted is not part of the sample. */
 	if (with_site && !sites_walk(copy->frame, &way) && from != 0)
 		from = hp_now_ns();
 	hp_lock(HP_LOCK_trace);
-	bool crowded = hostcalls_add(copy);
+	bool crowded = operations_add(copy);
 	if (with_site)
 		site = sites_add(&way, copy);
 	if (owned)
@@ -215,7 +215,7 @@ void trace_copied(const struct trace_copy *copy)
 		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
-		hostcalls_crowd();
+		operations_crowd();
 	if ((with_site && site == SITES_NOWHERE) || (owned && memory == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats) {
 		uint64_t rare_ns = note_rare(copy, &way, &site, &memory);
@@ -224,7 +224,7 @@ void trace_copied(const struct trace_copy *copy)
 	}
 	if (events_wanted())
 		note_call(copy, site, memory);
-	hostcalls_sample_ends(from);
+	operations_sample_ends(from);
 }
 
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
@@ -350,7 +350,7 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 						const void *frame)
 {
 	if (kinds & CALLS_CROWDED)
-		hostcalls_crowd();
+		operations_crowd();
 	if (report.launches && (kinds & CALLS_LAUNCH))
 		note_launch(function, enter_ns, leave_ns, frame);
 	else
@@ -382,7 +382,7 @@ void trace_starting(uint64_t from_ns, uint64_t to_ns)
 {
 	if (!is_in_range(from_ns))
 		return;
-	hostcalls_start_up(from_ns, to_ns);
+	operations_start_up(from_ns, to_ns);
 	gaps_resumed(to_ns);
 }
 
@@ -390,34 +390,34 @@ void trace_launched(enum trace_launch launch)
 {
 	if (!is_in_range(UINT64_MAX)) {
 		if (trace_active())
-			hostcalls_launch_outside(launch);
+			operations_launch_outside(launch);
 		return;
 	}
-	uint64_t from = hostcalls_sample_begins();
-	hostcalls_launch(launch);
+	uint64_t from = operations_sample_begins();
+	operations_launch(launch);
 	nvtx_ranges_launched();
-	hostcalls_sample_ends(from);
+	operations_sample_ends(from);
 }
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 {
 	if (!is_in_range(enter_ns))
 		return;
-	uint64_t from = hostcalls_sample_begins();
-	hostcalls_wait(enter_ns, leave_ns);
+	uint64_t from = operations_sample_begins();
+	operations_wait(enter_ns, leave_ns);
 	round_trips_waited(leave_ns);
 	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
-	hostcalls_sample_ends(from);
+	operations_sample_ends(from);
 }
 
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 {
 	if (!is_in_range(enter_ns))
 		return;
-	uint64_t from = hostcalls_sample_begins();
-	hostcalls_join(enter_ns, leave_ns);
+	uint64_t from = operations_sample_begins();
+	operations_join(enter_ns, leave_ns);
 	note_work(EVENT_OWN, EVENT_JOIN, UINT64_MAX, enter_ns, leave_ns);
-	hostcalls_sample_ends(from);
+	operations_sample_ends(from);
 }
 
 void trace_flush(void)
@@ -477,7 +477,7 @@ void trace_finish(void)
 	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
 	report.exit_status = atomic_load(&exit_status);
-	hostcalls_read(&report.calls);
+	operations_read(&report.operations);
 	process_mark_end(&report.process);
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "base/clock.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/collect/rewritten.h"
 #include "trace/collect/correlation.h"
 
@@ -519,7 +519,7 @@ TEST(what_is_timed_of_loops)
 		unsigned timed[16] = { 0 };
 
 		for (unsigned i = 0; i < 17 * period; i++)
-			timed[i % period] += hostcalls_sample_begins() != 0;
+			timed[i % period] += operations_sample_begins() != 0;
 		for (unsigned i = 0; i < period; i++)
 			CHECK_EQ(timed[i], 1);
 	}

@@ -4,7 +4,7 @@
 #include "trace/calls/calls.h"
 #include "check.h"
 #include "trace/calls/call_class.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,7 +74,7 @@ static _Atomic uint32_t crowded;
 
 static void start(void)
 {
-	CHECK(hostcalls_start(&crowded) == 0);
+	CHECK(operations_start(&crowded) == 0);
 	CHECK(calls_start(name_of, 3) == 0);
 }
 
@@ -110,7 +110,7 @@ TEST(threads)
 		for (int each = 0; each < 4; each++)
 			CHECK(pthread_join(some[each], NULL) == 0);
 		calls_gather();
-		hostcalls_drain(&split);
+		operations_drain(&split);
 	}
 	calls_read(LAUNCH, &sum);
 	CHECK_EQ(sum.count, 400 * CALLS_EACH);

@@ -7,7 +7,7 @@
  * them no table may grow any more.  OPERATIONS=100000000 in the environment runs the whole hour.
  */
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/aggregate.h"
 #include "trace/collect/cupti_buffers.h"
@@ -76,7 +76,7 @@ static void copy(uint64_t number, uint64_t at)
 		.allocator = (uint32_t)(number % 3000),
 	};
 
-	hostcalls_copy(&call);
+	operations_copy(&call);
 	struct frames_way way;
 	sites_walk(__builtin_frame_address(0), &way);
 	sites_copied(&call, &way);
@@ -113,7 +113,7 @@ TEST(an_hour)
 	size_t before = resident(), halfway = 0;
 	uint64_t from = hp_now_ns(), ticket = 0;
 
-	CHECK_EQ(aggregate_init(&aggregate, 0) + hostcalls_start(&crowded) + sites_start() +
+	CHECK_EQ(aggregate_init(&aggregate, 0) + operations_start(&crowded) + sites_start() +
 			 host_buffers_start() + events_start(EVENTS_MOST),
 		 0);
 	for (uint64_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ TEST(an_hour)
 		}
 		if (crowded != drained || i % 14000 == 0) {
 			drained = crowded;
-			hostcalls_drain(&aggregate.split);
+			operations_drain(&aggregate.split);
 			nvtx_ranges_drain(&aggregate.split);
 		}
 	}

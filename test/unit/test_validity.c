@@ -38,7 +38,7 @@ TEST(what_is_missing_is_said)
 	CHECK(!is_told("have no times"));
 	CHECK(!is_told("had not completed"));
 	CHECK(!is_told("came too late: the split is approximate"));
-	report.calls.spans_lost = 3;
+	report.operations.spans_lost = 3;
 	device.untimed = 4;
 	device.incomplete = 5;
 	report.split.wall_ns = 1000;
@@ -53,7 +53,7 @@ TEST(what_is_missing_is_said)
 /* While a run continues, records may still arrive. */
 TEST(while_it_runs_nothing_is_lost)
 {
-	report.calls.must_show = 20;
+	report.operations.must_show = 20;
 	report.collected.must_show_left = 20;
 	device.records = 1;
 	check_validity();
@@ -92,12 +92,12 @@ TEST(dropped_gaps_are_told)
 /* A tenth of asynchronous copies may be in flight; of others, eight. */
 TEST(few_may_be_in_flight)
 {
-	struct hostcalls_sum *ours = &report.calls.copies[TRACE_H2D][TRACE_PROMOTED];
+	struct operations_sum *ours = &report.operations.copies[TRACE_H2D][TRACE_PROMOTED];
 	struct aggregate_sum *theirs = &device.copies[TRACE_H2D][AGGREGATE_PINNED];
 
 	device.records = 1;
 	report.ended = true;
-	*ours = (struct hostcalls_sum){ .count = 20, .bytes = 1000 };
+	*ours = (struct operations_sum){ .count = 20, .bytes = 1000 };
 	*theirs = (struct aggregate_sum){ .count = 20, .bytes = 900 };
 	check_validity();
 	CHECK(report.aligned && report.warnings == 0);
@@ -110,7 +110,7 @@ TEST(few_may_be_in_flight)
 
 	report.ended = true;
 	theirs->bytes = 1000;
-	report.calls.must_show = 20;
+	report.operations.must_show = 20;
 	report.collected.must_show_left = 8;
 	check_validity();
 	CHECK(report.aligned && report.warnings == 0);
@@ -118,7 +118,7 @@ TEST(few_may_be_in_flight)
 	check_validity();
 	CHECK(!report.aligned && is_told("taken by another tool at"));
 	/* Fewer missing records are too many if that many must be there. */
-	report.calls.must_show = 21;
+	report.operations.must_show = 21;
 	report.collected.must_show_left = 1;
 	check_validity();
 	CHECK(!report.aligned && is_told("taken by another tool at"));
@@ -131,10 +131,10 @@ TEST(few_may_be_in_flight)
 static void whole_run(void)
 {
 	report.ended = true;
-	report.calls.must_show = 1000;
-	report.calls.kernels = 1000;
-	report.calls.copies[TRACE_H2D][TRACE_PROMOTED] =
-		(struct hostcalls_sum){ .count = 1000, .bytes = 100000 };
+	report.operations.must_show = 1000;
+	report.operations.kernels = 1000;
+	report.operations.copies[TRACE_H2D][TRACE_PROMOTED] =
+		(struct operations_sum){ .count = 1000, .bytes = 100000 };
 	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
 		(struct aggregate_sum){ .count = 1000, .bytes = 100000 };
 	device.kernel_runs.count = 1000;
@@ -211,7 +211,7 @@ TEST(kernels_are_compared_with_launches)
 	device.incomplete = 1;
 	CHECK(split_is_shown());
 	device.incomplete = 0;
-	report.calls.kernels_in_graphs = 2;
+	report.operations.kernels_in_graphs = 2;
 	CHECK(split_is_shown());
 	/* Graphs and other libraries run kernels without separate launches. */
 	device.kernel_runs.count = 5000;
@@ -225,7 +225,7 @@ TEST(kernels_are_compared_with_launches)
 TEST(no_record_of_any_kernel)
 {
 	report.ended = true;
-	report.calls.kernels = 1;
+	report.operations.kernels = 1;
 	check_validity();
 	CHECK(!report.device && !report.aligned && is_told("recorded nothing"));
 	CHECK(strcmp(report.why_not, "CUPTI was taken by another tool") == 0);

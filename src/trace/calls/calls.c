@@ -4,7 +4,7 @@
 #include "trace/calls/calls.h"
 #include "base/arena.h"
 #include "base/lock.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/thread_memory.h"
 
 #include <assert.h>
@@ -89,7 +89,7 @@ static inline void note_span(struct table *table, uint32_t noted, struct split_s
 	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
 }
 
-/* Passes on the noted spans, with the lock.  True: as hostcalls_spans(). */
+/* Passes on the noted spans, with the lock.  True: as operations_spans(). */
 static bool pass_on(struct table *table)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
@@ -104,7 +104,7 @@ static bool pass_on(struct table *table)
 
 		if (count > SPANS - first)
 			count = SPANS - first;
-		crowded |= hostcalls_spans(&table->span[first], count);
+		crowded |= operations_spans(&table->span[first], count);
 		taken += count;
 	}
 	atomic_store_explicit(&table->taken, taken, memory_order_release);

@@ -26,7 +26,7 @@ int calls_start(const char *(*name)(size_t function), size_t count);
 
 /*
  * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the
- * caller should call hostcalls_crowd(), which has spans drained.  Takes the lock `trace` once in
+ * caller should call operations_crowd(), which has spans drained.  Takes the lock `trace` once in
  * some hundred calls.
  */
 unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
@@ -34,7 +34,7 @@ unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
 /* Returns a number that changes with each call that the calling thread adds. */
 uint32_t calls_noted(void);
 
-/* Passes the spans noted so far to hostcalls_drain().  Takes the lock `trace`. */
+/* Passes the spans noted so far to operations_drain().  Takes the lock `trace`. */
 void calls_gather(void);
 
 /* The number of functions, 0 before calls_start(); the name of one; one of the profile. */

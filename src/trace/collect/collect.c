@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "trace/calls/calls.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/calls/launch_times.h"
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/correlation.h"
@@ -70,7 +70,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 		anchored_ns = now;
 	}
 	/* Read before the records: the records of later copies are in a later buffer. */
-	must_show_seen = hostcalls_must_show();
+	must_show_seen = operations_must_show();
 	/* The range of each record has already begun. */
 	nvtx_ranges_drain(&aggregate.split);
 	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
@@ -90,7 +90,7 @@ static void read_all(bool last)
 	if (aggregate.clock.anchored)
 		aggregate_turn(&aggregate, hp_now_ns(), last);
 	calls_gather();
-	hostcalls_drain(&aggregate.split);
+	operations_drain(&aggregate.split);
 }
 
 static void fill(struct collect_result *ret)
@@ -262,7 +262,7 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 {
 	look_now = look_at;
 	atomic_store(&flushed_ns, began_ns);
-	if (aggregate_init(&aggregate, began_ns) < 0 || hostcalls_start(&read_now) < 0)
+	if (aggregate_init(&aggregate, began_ns) < 0 || operations_start(&read_now) < 0)
 		return -ENOMEM;
 	if (why_not[0] == '\0')
 		start_cupti(cupti, driver_version, why_not, room);
@@ -321,7 +321,7 @@ void collect_stop(struct collect_result *ret)
 		return;
 	ret->device = &aggregate;
 	ret->background_ns = background_ns;
-	ret->must_show_left = hostcalls_must_show() - must_show_seen;
+	ret->must_show_left = operations_must_show() - must_show_seen;
 }
 
 int collect_last(void (*words)(void), uint64_t (*progress)(void))

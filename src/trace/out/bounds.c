@@ -56,7 +56,7 @@ static uint64_t pageable_calls_ns(const struct report *report)
 	uint64_t ns = 0;
 
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *sums = report->calls.copies[direction];
+		const struct operations_sum *sums = report->operations.copies[direction];
 
 		if (pageable_bytes(report, direction) > 0)
 			ns += sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;

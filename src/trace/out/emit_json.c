@@ -87,11 +87,11 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.waiting_for_kernels_ns = json_known(known, split->call_waiting_ns),
 		.overhead_ns = json_known(known, split->call_overhead_ns),
 		.staging_ns = staging_ns < most_ns ? staging_ns : most_ns,
-		.waits = report->calls.waits,
+		.waits = report->operations.waits,
 		.waits_ns = split->layer_ns[SPLIT_WAIT],
-		.launches = report->calls.kernels,
-		.graph_launches = report->calls.graphs,
-		.captured_copies = report->calls.copies_in_graphs,
+		.launches = report->operations.kernels,
+		.graph_launches = report->operations.graphs,
+		.captured_copies = report->operations.copies_in_graphs,
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
 	if (known && report->ranges != NULL)
@@ -99,7 +99,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 	ret->overhead = (struct profile_overhead){
 		.start_ns = report->start_ns,
 		.callbacks_ns = collected->buffers.callback_ns,
-		.appends_ns = report->calls.append_ns,
+		.appends_ns = report->operations.append_ns,
 		.background_ns = json_known(collected->device != NULL,
 					    collected->background_ns + python_sampler_cost_ns()),
 	};
@@ -144,17 +144,18 @@ static void fill_device(const struct report *report, struct profile *ret)
 }
 
 /* A program that waits for all copies in flight at once has waited once. */
-static uint64_t removed_waits(const struct hostcalls *calls)
+static uint64_t removed_waits(const struct operations *operations)
 {
-	return calls->deferred > calls->joins ? calls->deferred - calls->joins : 0;
+	return operations->deferred > operations->joins ? operations->deferred - operations->joins
+							: 0;
 }
 
 static void fill_effect(const struct report *report, struct profile_effect *ret)
 {
 	*ret = (struct profile_effect){
-		.deferred_copies = report->calls.deferred,
-		.deferred_bytes = report->calls.deferred_bytes,
-		.waits_removed = removed_waits(&report->calls),
+		.deferred_copies = report->operations.deferred,
+		.deferred_bytes = report->operations.deferred_bytes,
+		.waits_removed = removed_waits(&report->operations),
 		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),
 		.unpins = hp_count_read(unpins),
@@ -162,7 +163,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.spent_ns = json_known(report->buffers, 0),
 	};
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *sums = report->calls.copies[direction];
+		const struct operations_sum *sums = report->operations.copies[direction];
 
 		ret->promoted_copies += sums[TRACE_PROMOTED].count;
 		ret->promoted_bytes += sums[TRACE_PROMOTED].bytes;

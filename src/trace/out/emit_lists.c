@@ -66,10 +66,11 @@ static const void *device_transfer(const struct aggregate *device, size_t direct
 	return with_sizes(&row, &device->sizes[direction][memory]);
 }
 
-static const void *host_transfer(const struct hostcalls *calls, size_t direction, size_t memory)
+static const void *host_transfer(const struct operations *operations, size_t direction,
+				 size_t memory)
 {
 	static struct profile_transfer row;
-	const struct hostcalls_sum *sum = &calls->copies[direction][memory];
+	const struct operations_sum *sum = &operations->copies[direction][memory];
 
 	row = (struct profile_transfer){
 		.view = "hotpin",
@@ -85,14 +86,14 @@ static const void *host_transfer(const struct hostcalls *calls, size_t direction
 		.sync_bytes = sum->sync_bytes,
 		.sync_ns = sum->sync_ns,
 	};
-	return with_sizes(&row, &calls->sizes[direction][memory]);
+	return with_sizes(&row, &operations->sizes[direction][memory]);
 }
 
 static const void *transfer_at(const struct report *report, size_t index)
 {
 	if (index >= DEVICE_TRANSFERS) {
 		index -= DEVICE_TRANSFERS;
-		return host_transfer(&report->calls, index / TRACE_MEMORIES,
+		return host_transfer(&report->operations, index / TRACE_MEMORIES,
 				     index % TRACE_MEMORIES);
 	}
 	if (!report->device)

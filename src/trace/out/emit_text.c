@@ -155,7 +155,7 @@ static struct flow flow_of(const struct report *report, enum trace_direction dir
 	}
 	/* The time of an asynchronous call does not show the time of the copy. */
 	for (int memory = 0; !report->device && memory < TRACE_MEMORIES; memory++) {
-		const struct hostcalls_sum *sum = &report->calls.copies[direction][memory];
+		const struct operations_sum *sum = &report->operations.copies[direction][memory];
 
 		flow.count += sum->count;
 		flow.bytes += sum->bytes;
@@ -201,8 +201,8 @@ static void effect(const struct report *report, struct page *page)
 		     units_bytes(all, (uint64_t)copies.hotpin_bytes),
 		     units_share(share, (uint64_t)pinned.promoted_bytes,
 				 (uint64_t)copies.hotpin_bytes));
-	if (report->calls.deferred > 0)
-		line(page, "Deferred copies: %s%s%s", units_count(all, report->calls.deferred),
+	if (report->operations.deferred > 0)
+		line(page, "Deferred copies: %s%s%s", units_count(all, report->operations.deferred),
 		     ahead_ns >= 0 ? ", while the host continued for about " : "",
 		     ahead_ns >= 0 ? units_time(ahead, (uint64_t)ahead_ns) : "");
 }
@@ -210,8 +210,8 @@ static void effect(const struct report *report, struct page *page)
 static void foot(const struct report *report, char *ret, size_t room)
 {
 	char path[WRITER_PATH_MAX], shown[900], cost[UNITS_ROOM];
-	uint64_t cost_ns =
-		report->calls.append_ns + report->collected.buffers.callback_ns + report->start_ns;
+	uint64_t cost_ns = report->operations.append_ns + report->collected.buffers.callback_ns +
+			   report->start_ns;
 
 	units_share(cost, cost_ns, report->ended_ns - report->began_ns);
 	if (hp_options->out[0] == '\0') {

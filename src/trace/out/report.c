@@ -38,7 +38,7 @@ struct profile_split report_split(const struct report *report, const struct spli
 
 int64_t report_ahead_ns(const struct report *report)
 {
-	bool known = correlation_is_known() || report->calls.deferred == 0;
+	bool known = correlation_is_known() || report->operations.deferred == 0;
 
 	return json_known(report->aligned && known, report->split.ahead_ns);
 }
@@ -52,7 +52,7 @@ void report_bus_read(const struct report *report, struct profile_coverage *ret,
 	*ret = (struct profile_coverage){ .cupti_copies = none, .cupti_bytes = none };
 	*ret_pinned = (struct profile_promotion){ .cupti_pinned_bytes = none };
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *ours = report->calls.copies[direction];
+		const struct operations_sum *ours = report->operations.copies[direction];
 
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
 			ret->hotpin_copies += ours[memory].count;

@@ -5,7 +5,7 @@
 #define HP_TRACE_OUT_REPORT_H
 
 #include "base/profile_fields.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/collect/collect.h"
 #include "trace/operation.h"
 #include "trace/out/process.h"
@@ -32,7 +32,7 @@ struct report {
 	struct collect_result collected;
 	struct split_sum split;
 	const struct split *ranges; /* for split_range_sum(); NULL: unknown */
-	struct hostcalls calls;
+	struct operations operations;
 	bool events;       /* true if the timeline was collected */
 	bool repeats;      /* true if copies were hashed */
 	bool buffers;      /* true if host buffers were recorded */

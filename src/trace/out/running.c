@@ -58,7 +58,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns)
 	report.ended_ns = until_ns;
 	report.collected = *so_far;
 	process_mark_end(&report.process);
-	hostcalls_read(&report.calls);
+	operations_read(&report.operations);
 	split_look(&so_far->device->split, until_ns, looked, &report.split);
 	report.ranges = looked;
 	validity_check(&report);

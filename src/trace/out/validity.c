@@ -112,13 +112,14 @@ struct missing {
 static struct missing look_for_missing(const struct report *report, const struct aggregate *device,
 				       const struct profile_coverage *bus, bool lossy)
 {
-	const struct hostcalls *calls = &report->calls;
+	const struct operations *operations = &report->operations;
 	uint64_t left = report->collected.must_show_left;
 	/* Kernels of graphs also have records, so more records may be missing than this shows. */
 	uint64_t ran = device->kernel_runs.count + device->outside_kernels + device->incomplete;
 	struct missing missing = {
-		.must_show = calls->must_show + calls->outside_must_show,
-		.must_run = calls->kernels - calls->kernels_in_graphs + calls->outside_kernels,
+		.must_show = operations->must_show + operations->outside_must_show,
+		.must_run = operations->kernels - operations->kernels_in_graphs +
+			    operations->outside_kernels,
 	};
 
 	/* While the program runs, more records will arrive. */
@@ -147,8 +148,8 @@ static void check_missing(struct report *report, const struct aggregate *device,
 
 	/* The whole run: work that a call of the range enqueues may begin after the range. */
 	report_bus_read(report, &bus, &pinned);
-	bus.hotpin_copies += report->calls.outside_copies;
-	bus.hotpin_bytes += report->calls.outside_bytes;
+	bus.hotpin_copies += report->operations.outside_copies;
+	bus.hotpin_bytes += report->operations.outside_bytes;
 	bus.cupti_copies += device->outside_copies;
 	bus.cupti_bytes += device->outside_bytes;
 	struct missing missing = look_for_missing(report, device, &bus, lossy);
@@ -216,9 +217,9 @@ static void check_records(struct report *report, const struct aggregate *device)
 /* Adds notes on counts that readers could misunderstand. */
 static void tell_of_counts(struct report *report, const struct aggregate *device)
 {
-	const struct hostcalls *calls = &report->calls;
-	uint64_t staged = calls->copies[TRACE_H2D][TRACE_STAGED].count +
-			  calls->copies[TRACE_D2H][TRACE_STAGED].count;
+	const struct operations *operations = &report->operations;
+	uint64_t staged = operations->copies[TRACE_H2D][TRACE_STAGED].count +
+			  operations->copies[TRACE_D2H][TRACE_STAGED].count;
 	int devices = __builtin_popcountll(device->device_mask);
 
 	tell(report, "", device->incomplete, "operations had not completed and are not counted");
@@ -302,7 +303,7 @@ static void check_device(struct report *report)
 	if (report->device && !aggregate_is_alignable(device))
 		note(report, NOTE_DENIES_SPLIT,
 		     "CUPTI's clock does not match the host's: no split of the wall time");
-	tell(report, "", report->calls.spans_lost,
+	tell(report, "", report->operations.spans_lost,
 	     "host calls are counted but missing from the split");
 	tell_of_ranges(report);
 	if (interpreter_is_unreadable())

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "trace/thread_memory.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/places/modules.h"
 
 #include <dlfcn.h>
@@ -287,7 +287,7 @@ static void look_again(const uintptr_t *slot, uint64_t walk, struct frames_way *
 	}
 	unwind(slot);
 	climb(slot, ret);
-	hostcalls_rare(from);
+	operations_rare(from);
 }
 
 bool frames_walk(const void *frame, struct frames_way *ret)

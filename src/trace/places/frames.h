@@ -51,7 +51,7 @@ void frames_start(void);
 /*
  * Writes the way up from a function whose __builtin_frame_address(0) is `frame`.  Any thread, no
  * lock of ours held, since a new place is unwound and looked up in the loader.  False: the place
- * was new; the time for it went to hostcalls_rare().
+ * was new; the time for it went to operations_rare().
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/lock.h"
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "trace/keys.h"
 
 #include <errno.h>
@@ -156,7 +156,7 @@ static bool find_all(const struct interpreter_thread *thread, size_t most, uint3
 		uint64_t from = hp_now_ns();
 		unseen = learn(thread, &frame[*ret_count]);
 		if (thread == NULL)
-			hostcalls_rare(from);
+			operations_rare(from);
 		known = false;
 	}
 	return known;
@@ -202,7 +202,7 @@ bool python_places_walk(struct frames_way *way, bool known)
 		uint64_t from = hp_now_ns();
 
 		interpreter_look();
-		hostcalls_rare(from);
+		operations_rare(from);
 	}
 	known &= choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)

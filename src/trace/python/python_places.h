@@ -19,7 +19,7 @@ int python_places_start(void);
 /*
  * Adds the calling thread's Python frames to a way, and to its hash.  Any thread, no lock of ours
  * held.  `known` is the result of frames_walk(); if it is false, an interpreter may be looked for.
- * Returns false if `known` is false or a frame is new; the time for it went to hostcalls_rare().
+ * Returns false if `known` is false or a frame is new; the time for it went to operations_rare().
  */
 bool python_places_walk(struct frames_way *way, bool known);
 

@@ -1,8 +1,9 @@
 /*
- * Sums of the program's calls as the shim saw them: copies, waits, launches.
+ * Sums of the operations that the shim reports: copies, waits, launches.  The sums of all driver
+ * calls by function are in calls.h.
  */
-#ifndef HP_TRACE_CALLS_HOSTCALLS_H
-#define HP_TRACE_CALLS_HOSTCALLS_H
+#ifndef HP_TRACE_CALLS_OPERATIONS_H
+#define HP_TRACE_CALLS_OPERATIONS_H
 
 #include "trace/collect/sizes.h"
 #include "trace/collect/split.h"
@@ -10,13 +11,13 @@
 
 #include <stdint.h>
 
-struct hostcalls_sum {
+struct operations_sum {
 	uint64_t count, bytes, host_ns;
 	uint64_t sync_count, sync_bytes, sync_ns; /* of these, the synchronous ones */
 };
 
-struct hostcalls {
-	struct hostcalls_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
+struct operations {
+	struct operations_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	struct sizes sizes[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	uint64_t copies_in_graphs; /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
@@ -38,49 +39,49 @@ struct hostcalls {
 /*
  * hp_ring() rings `crowded` when spans should be drained.  Returns 0 or -ENOMEM.  Once a process.
  */
-int hostcalls_start(_Atomic uint32_t *crowded);
+int operations_start(_Atomic uint32_t *crowded);
 
-/* Adds spans of the host, with the lock `trace` held.  True: as hostcalls_add(). */
-bool hostcalls_spans(const struct split_span *spans, size_t count);
+/* Adds spans of the host, with the lock `trace` held.  True: as operations_add(). */
+bool operations_spans(const struct split_span *spans, size_t count);
 
 /*
  * Adds one copy, with the lock `trace` held.  True: the caller should release the lock and call
- * hostcalls_crowd(), which has spans drained.
+ * operations_crowd(), which has spans drained.
  */
-bool hostcalls_add(const struct trace_copy *copy);
-void hostcalls_crowd(void);
+bool operations_add(const struct trace_copy *copy);
+void operations_crowd(void);
 
 /*
  * Brackets the bookkeeping of one call; a sample of the durations gives append_ns.
- * hostcalls_sample_begins() returns 0 for a call that is not timed.  hostcalls_rare() counts rare
+ * operations_sample_begins() returns 0 for a call that is not timed.  operations_rare() counts rare
  * or long work by itself (a first use, a hash of all bytes), from `from_ns` to now.  It returns the
  * duration; the caller adds it to the begin of a sample around this work.  Any thread.
  */
-uint64_t hostcalls_sample_begins(void);
-void hostcalls_sample_ends(uint64_t from_ns);
-uint64_t hostcalls_rare(uint64_t from_ns);
+uint64_t operations_sample_begins(void);
+void operations_sample_ends(uint64_t from_ns);
+uint64_t operations_rare(uint64_t from_ns);
 
 /* Each adds one operation, and holds the lock `trace` for some nanoseconds. */
-void hostcalls_copy(const struct trace_copy *copy);
-void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
-void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
-void hostcalls_launch(enum trace_launch launch);
-void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns);
+void operations_copy(const struct trace_copy *copy);
+void operations_wait(uint64_t enter_ns, uint64_t leave_ns);
+void operations_join(uint64_t enter_ns, uint64_t leave_ns);
+void operations_launch(enum trace_launch launch);
+void operations_start_up(uint64_t from_ns, uint64_t to_ns);
 
 /* Count a copy or a launch outside the capture range. */
-void hostcalls_copy_outside(const struct trace_copy *copy);
-void hostcalls_launch_outside(enum trace_launch launch);
+void operations_copy_outside(const struct trace_copy *copy);
+void operations_launch_outside(enum trace_launch launch);
 
 /*
  * Moves the spans and ranges noted so far into `split`.  Only the thread that owns `split` calls
  * this function.
  */
-void hostcalls_drain(struct split *split);
+void operations_drain(struct split *split);
 
 /* Copies all sums, some 30 kB.  Takes the lock `trace`. */
-void hostcalls_read(struct hostcalls *ret);
+void operations_read(struct operations *ret);
 
-/* Returns must_show and outside_must_show of struct hostcalls. */
-uint64_t hostcalls_must_show(void);
+/* Returns must_show and outside_must_show of struct operations. */
+uint64_t operations_must_show(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * hostcalls.c - appends under a short lock, and passes on spans in halves.
+ * operations.c - appends under a short lock, and passes on spans in halves.
  */
-#include "trace/calls/hostcalls.h"
+#include "trace/calls/operations.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/lock.h"
@@ -29,15 +29,15 @@ struct half {
 	struct split_span span[HALF_ROOM];
 };
 
-static struct hostcalls sums; /* under the lock trace, except: */
+static struct operations sums; /* under the lock trace, except: */
 static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns, outside_kernels;
 
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
 static unsigned filled;              /* under the lock trace */
 static _Atomic unsigned tick;        /* concurrent threads may lose some ticks */
-static _Atomic uint32_t *rung;       /* constant after hostcalls_start() */
+static _Atomic uint32_t *rung;       /* constant after operations_start() */
 
-int hostcalls_start(_Atomic uint32_t *crowded)
+int operations_start(_Atomic uint32_t *crowded)
 {
 	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
 
@@ -49,7 +49,7 @@ int hostcalls_start(_Atomic uint32_t *crowded)
 	return 0;
 }
 
-bool hostcalls_spans(const struct split_span *spans, size_t count)
+bool operations_spans(const struct split_span *spans, size_t count)
 {
 	unsigned before = filled, room = HALF_ROOM - filled;
 
@@ -62,15 +62,15 @@ bool hostcalls_spans(const struct split_span *spans, size_t count)
 	return before < CROWD && filled >= CROWD;
 }
 
-/* Adds a span, with the lock.  True: as hostcalls_add(). */
+/* Adds a span, with the lock.  True: as operations_add(). */
 static bool add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
 {
 	struct split_span span = split_span_of(layer, from_ns, to_ns);
 
-	return hostcalls_spans(&span, 1);
+	return operations_spans(&span, 1);
 }
 
-uint64_t hostcalls_sample_begins(void)
+uint64_t operations_sample_begins(void)
 {
 	unsigned now = atomic_load_explicit(&tick, memory_order_relaxed);
 
@@ -79,14 +79,14 @@ uint64_t hostcalls_sample_begins(void)
 	return now % SAMPLED_EVERY == SAMPLED_EVERY / 2 ? hp_now_ns() : 0;
 }
 
-void hostcalls_sample_ends(uint64_t from_ns)
+void operations_sample_ends(uint64_t from_ns)
 {
 	if (from_ns != 0)
 		atomic_fetch_add_explicit(&append_ns, SAMPLED_EVERY * (hp_now_ns() - from_ns),
 					  memory_order_relaxed);
 }
 
-uint64_t hostcalls_rare(uint64_t from_ns)
+uint64_t operations_rare(uint64_t from_ns)
 {
 	uint64_t took = hp_now_ns() - from_ns;
 
@@ -94,7 +94,7 @@ uint64_t hostcalls_rare(uint64_t from_ns)
 	return took;
 }
 
-void hostcalls_crowd(void)
+void operations_crowd(void)
 {
 	hp_ring(rung);
 }
@@ -103,7 +103,7 @@ static void leave(bool crowded)
 {
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
-		hostcalls_crowd();
+		operations_crowd();
 }
 
 static bool is_on_the_bus(const struct trace_copy *copy)
@@ -116,10 +116,10 @@ static bool must_show(const struct trace_copy *copy)
 	return copy->synchronous && copy->bytes > 0 && is_on_the_bus(copy);
 }
 
-bool hostcalls_add(const struct trace_copy *copy)
+bool operations_add(const struct trace_copy *copy)
 {
 	uint64_t took = copy->leave_ns - copy->enter_ns;
-	struct hostcalls_sum *sum = &sums.copies[copy->direction][copy->memory];
+	struct operations_sum *sum = &sums.copies[copy->direction][copy->memory];
 
 	if (copy->in_graph) {
 		sums.copies_in_graphs++;
@@ -140,13 +140,13 @@ bool hostcalls_add(const struct trace_copy *copy)
 	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
 
-void hostcalls_copy(const struct trace_copy *copy)
+void operations_copy(const struct trace_copy *copy)
 {
 	hp_lock(HP_LOCK_trace);
-	leave(hostcalls_add(copy));
+	leave(operations_add(copy));
 }
 
-void hostcalls_copy_outside(const struct trace_copy *copy)
+void operations_copy_outside(const struct trace_copy *copy)
 {
 	if (copy->in_graph || !is_on_the_bus(copy))
 		return;
@@ -157,32 +157,32 @@ void hostcalls_copy_outside(const struct trace_copy *copy)
 	hp_unlock(HP_LOCK_trace);
 }
 
-void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
+void operations_wait(uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	sums.waits++;
 	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
-void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
+void operations_join(uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	sums.joins++;
 	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
-void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns)
+void operations_start_up(uint64_t from_ns, uint64_t to_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	leave(add_span(SPLIT_START_UP, from_ns, to_ns));
 }
 
-void hostcalls_launch(enum trace_launch launch)
+void operations_launch(enum trace_launch launch)
 {
 	atomic_fetch_add_explicit(&launches[launch], 1, memory_order_relaxed);
 }
 
-void hostcalls_launch_outside(enum trace_launch launch)
+void operations_launch_outside(enum trace_launch launch)
 {
 	if (launch == TRACE_LAUNCH_KERNEL)
 		atomic_fetch_add_explicit(&outside_kernels, 1, memory_order_relaxed);
@@ -193,7 +193,7 @@ static uint64_t launched(enum trace_launch launch)
 	return atomic_load_explicit(&launches[launch], memory_order_relaxed);
 }
 
-void hostcalls_drain(struct split *split)
+void operations_drain(struct split *split)
 {
 	hp_lock(HP_LOCK_trace);
 	struct half *half = filling;
@@ -213,7 +213,7 @@ void hostcalls_drain(struct split *split)
 	}
 }
 
-void hostcalls_read(struct hostcalls *ret)
+void operations_read(struct operations *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = sums;
@@ -225,7 +225,7 @@ void hostcalls_read(struct hostcalls *ret)
 	ret->append_ns = atomic_load_explicit(&append_ns, memory_order_relaxed);
 }
 
-uint64_t hostcalls_must_show(void)
+uint64_t operations_must_show(void)
 {
 	hp_lock(HP_LOCK_trace);
 	uint64_t all = sums.must_show + sums.outside_must_show;
