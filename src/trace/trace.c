@@ -1,8 +1,9 @@
 /*
  * trace.c - starts the profile, appends to it, and finishes it.
  *
- * All functions do nothing in another process than the one that started: a child of vfork() shares
- * our memory and may leave by _exit().
+ * A child of fork() reports nothing.  A child of vfork() shares our memory, so a call that it makes
+ * is one of its parent's thread, which waits meanwhile.  It may leave by _exit(), and does not end
+ * the profile: trace_flush(), trace_stop() and trace_finish() do nothing there.
  */
 #define _GNU_SOURCE
 #include "trace/trace.h"
@@ -170,23 +171,23 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 
 /* Does the rare work: adds new places, and hashes bytes.  Returns the duration in ns. */
 static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way *way,
-			  uint32_t *site, uint32_t *memory)
+			  uint32_t *site, uint32_t *buffer)
 {
 	uint64_t from = hp_now_ns();
 
 	if (report.sites && *site == SITES_NOWHERE)
 		*site = sites_copied(copy, way);
-	if (report.buffers && copy->direction <= TRACE_D2H && *memory == HOST_BUFFERS_UNSEEN)
-		*memory = host_buffers_copied(copy, *site);
+	if (report.buffers && copy->direction <= TRACE_D2H && *buffer == HOST_BUFFERS_UNSEEN)
+		*buffer = host_buffers_copied(copy, *site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
-		repeats_copied(copy, *site, *memory);
+		repeats_copied(copy, *site, *buffer);
 	return operations_rare(from);
 }
 
 void trace_copied(const struct trace_copy *copy)
 {
 	bool owned = report.buffers && copy->direction <= TRACE_D2H;
-	uint32_t site = SITES_NOWHERE, memory = HOST_BUFFERS_UNSEEN;
+	uint32_t site = SITES_NOWHERE, buffer = HOST_BUFFERS_UNSEEN;
 	bool with_site = report.sites;
 	struct frames_way way;
 
@@ -209,21 +210,21 @@ void trace_copied(const struct trace_copy *copy)
 	if (with_site)
 		site = sites_add(&way, copy);
 	if (owned)
-		memory = host_buffers_add(copy, site);
+		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
 	if (copy->deferred)
 		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		operations_crowd();
-	if ((with_site && site == SITES_NOWHERE) || (owned && memory == HOST_BUFFERS_UNSEEN) ||
+	if ((with_site && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats) {
-		uint64_t rare_ns = note_rare(copy, &way, &site, &memory);
+		uint64_t rare_ns = note_rare(copy, &way, &site, &buffer);
 
 		from = from != 0 ? from + rare_ns : 0;
 	}
 	if (events_wanted())
-		note_call(copy, site, memory);
+		note_call(copy, site, buffer);
 	operations_sample_ends(from);
 }
 

@@ -12,7 +12,7 @@
 /* The expected sums of a site, if there were room for all. */
 static struct truth {
 	uint64_t count, bytes, ns;
-	uint32_t name; /* as last returned by sites_add() */
+	uint32_t id; /* as last returned by sites_add() */
 } truths[STACKS_MOST];
 static struct truth all;
 
@@ -21,7 +21,7 @@ static struct truth all;
  */
 static struct frames_way stack(uint64_t number)
 {
-	struct frames_way way = { .depth = FRAMES_MOST, .name = FRAMES_NAMELESS };
+	struct frames_way way = { .depth = FRAMES_MOST, .site_id = FRAMES_NO_SITE };
 
 	for (size_t i = 0; i < FRAMES_MOST; i++) {
 		uint64_t shared = i < 2 ? number % 3 : i < 4 ? number % 40 : number;
@@ -48,16 +48,16 @@ static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
 		sums[i]->bytes += bytes;
 		sums[i]->ns += ns;
 	}
-	/* As a thread that remembers the name. */
+	/* As a thread that remembers the id. */
 	if (truths[number].count > 1)
-		way.name = truths[number].name;
+		way.site_id = truths[number].id;
 	hp_lock(HP_LOCK_trace);
-	uint32_t name = sites_add(&way, &copy);
+	uint32_t id = sites_add(&way, &copy);
 	hp_unlock(HP_LOCK_trace);
-	if (name == SITES_NOWHERE)
-		name = sites_copied(&copy, &way);
-	truths[number].name = name;
-	return name;
+	if (id == SITES_NOWHERE)
+		id = sites_copied(&copy, &way);
+	truths[number].id = id;
+	return id;
 }
 
 static struct sites_row sum_of(const struct site *site)
@@ -109,7 +109,7 @@ static void check_sums(void)
 	CHECK_EQ(counts.lost, 0);
 }
 
-/* Finds the table's row of this stack alone; none if it has no place. */
+/* Finds the table's row of this stack alone. */
 static bool find(uint64_t number, struct sites_row *ret)
 {
 	struct frames_way way = stack(number);
@@ -136,8 +136,8 @@ static uint64_t weight_of(uint64_t count, uint64_t ns)
 }
 
 /*
- * Every stack with a share above 1 / SITES_MOST has a place, and lost no more than that share
- * before it got the place.
+ * Every stack with a share above 1 / SITES_MOST has a row, and lost no more than that share
+ * before it got the row.
  */
 static void check_kept(void)
 {
@@ -228,8 +228,8 @@ TEST(a_zipf_stream)
 	check_kept();
 }
 
-/* A remembered name is not taken for the site that now has the place. */
-TEST(names_of_what_is_gone)
+/* A remembered id is not taken for the site that now has the row. */
+TEST(ids_of_what_is_gone)
 {
 	struct sites_row row;
 
@@ -241,14 +241,14 @@ TEST(names_of_what_is_gone)
 		CHECK(copied(i, 1, 1000) != first);
 	CHECK_EQ(sites_index(first), UNKNOWN);
 	CHECK(!find(0, &row));
-	/* The stack comes again, with its old name. */
+	/* The stack comes again, with its old id. */
 	uint32_t again = copied(0, 1, 1);
 	CHECK(again != first && sites_index(again) != SITES_NOWHERE);
 	CHECK(find(0, &row) && row.count == 1);
 	check_sums();
 }
 
-TEST(while_it_is_held_nobody_gives_up_a_place)
+TEST(while_it_is_held_nobody_gives_up_a_row)
 {
 	struct sites_row row;
 
@@ -259,7 +259,7 @@ TEST(while_it_is_held_nobody_gives_up_a_place)
 	for (uint64_t i = SITES_MOST; i < 3000; i++)
 		CHECK_EQ(copied(i, 7, 100), SITES_NOWHERE);
 	for (uint64_t i = 0; i < SITES_MOST; i++)
-		CHECK_EQ(sites_index(truths[i].name), i);
+		CHECK_EQ(sites_index(truths[i].id), i);
 	check_sums();
 	sites_hold(false);
 	copied(3000, 7, 100);

@@ -15,7 +15,7 @@ struct host_buffer {
 	bool named; /* `way` has been resolved, or could not be */
 	struct callers_way way;
 	/*
-	 * Without frames, and with names of copy sites in place of indices.  largest_bytes is 0 if
+	 * Without frames, and with ids of copy sites in place of indices.  largest_bytes is 0 if
 	 * it is not known.
 	 */
 	struct profile_buffer sums;

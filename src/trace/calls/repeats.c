@@ -103,7 +103,8 @@ static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t h
 	*oldest = (struct range){ base, bytes, hash, ++turns };
 }
 
-/* `kind`: duplicate, bytes last sent to that place; ping_pong, bytes unchanged since a download. */
+/* `kind`: duplicate, bytes last sent to that address; ping_pong, bytes unchanged since a download.
+ */
 static void found(const char *kind, struct profile_sum *all, const struct trace_copy *copy,
 		  uint32_t site, uint32_t buffer)
 {

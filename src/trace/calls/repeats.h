@@ -1,8 +1,8 @@
 /*
  * Finds candidates for redundant copies: the destination already holds the bytes, by their hash.
  *
- * hotpin does not see what kernels write.  So a second copy of the same bytes to the same place may
- * be necessary.
+ * hotpin does not see what kernels write.  So a second copy of the same bytes to the same address
+ * may be necessary.
  */
 #ifndef HP_TRACE_CALLS_REPEATS_H
 #define HP_TRACE_CALLS_REPEATS_H
@@ -28,7 +28,7 @@ int repeats_start(void);
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 
 /*
- * Return the sums; the number of sites; one site, with its name for sites_index() in place of its
+ * Return the sums; the number of sites; one site, with its id for sites_index() in place of its
  * index.  They take the lock `trace`.
  */
 void repeats_read(struct profile_repeats *ret);

@@ -1,5 +1,5 @@
 /*
- * round_trips.c - remembers the latest downloads by place, and the largest one of each thread.
+ * round_trips.c - remembers the latest downloads by address, and the largest one of each thread.
  */
 #include "trace/calls/round_trips.h"
 #include "base/hash.h"
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PLACE_BITS  10
-#define PLACES      (1u << PLACE_BITS)
-/* A smaller download to another place is taken for a result that only the host reads. */
+#define SLOT_BITS   10
+#define SLOTS       (1u << SLOT_BITS)
+/* A smaller download to another address is taken for a result that only the host reads. */
 #define OTHER_LEAST 4096u
 
 struct download {
@@ -28,7 +28,7 @@ struct download {
 static _Atomic uint64_t waited_ns;
 
 /* Under the lock trace. */
-static struct download places[PLACES];
+static struct download slots[SLOTS];
 static uint32_t threads;
 
 /* The calling thread's number, from 1 on, and its largest download since its latest upload. */
@@ -37,9 +37,9 @@ static __thread struct {
 	struct download largest;
 } mine __attribute__((tls_model("initial-exec")));
 
-static struct download *place_of(const void *host)
+static struct download *slot_of(const void *host)
 {
-	return &places[hp_hash((uintptr_t)host, PLACE_BITS)];
+	return &slots[hp_hash((uintptr_t)host, SLOT_BITS)];
 }
 
 void round_trips_waited(uint64_t leave_ns)
@@ -74,7 +74,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer, uint32_t s
 		.is_enqueued = !trace_copy_touched_host(copy),
 	};
 
-	*place_of(copy->host) = download;
+	*slot_of(copy->host) = download;
 	if (copy->bytes >= OTHER_LEAST && copy->bytes > mine.largest.bytes)
 		mine.largest = download;
 }
@@ -119,7 +119,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 		came_down(copy, buffer, site);
 		return ROUND_TRIP_NONE;
 	}
-	struct download *same = place_of(copy->host), *from = NULL;
+	struct download *same = slot_of(copy->host), *from = NULL;
 	if (same->host == copy->host && same->thread == mine.number) {
 		kind = ROUND_TRIP_SAME;
 		from = same;
@@ -131,9 +131,9 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (from != NULL) {
 		*ret_trip = trip_of(copy, site, from);
 		/* Each download ends in one round trip at most. */
-		struct download *place = place_of(from->host);
-		if (place->host == from->host && place->leave_ns == from->leave_ns)
-			place->host = NULL;
+		struct download *slot = slot_of(from->host);
+		if (slot->host == from->host && slot->leave_ns == from->leave_ns)
+			slot->host = NULL;
 		from->host = NULL;
 	}
 	if (copy->bytes >= OTHER_LEAST)

@@ -6,7 +6,7 @@
  * Host code cannot have done that if nothing has waited for the download.  So a program that only
  * polls has no round trips of the second kind.
  *
- * Memory is bounded: of the places that share a slot, only the latest download is known.
+ * Memory is bounded: of the addresses that share a slot, only the latest download is known.
  */
 #ifndef HP_TRACE_CALLS_ROUND_TRIPS_H
 #define HP_TRACE_CALLS_ROUND_TRIPS_H
@@ -21,7 +21,7 @@ enum round_trip {
 
 /*
  * Notes one copy of `buffer` at `site` between host and device, with the lock `trace` held.  If the
- * copy ends a round trip, writes that trip, with names of copy sites for sites_index() in place of
+ * copy ends a round trip, writes that trip, with ids of copy sites for sites_index() in place of
  * their indices.
  */
 enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer, uint32_t site,

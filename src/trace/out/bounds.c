@@ -1,5 +1,5 @@
 /*
- * bounds.c - four subtractions.
+ * bounds.c - subtracts from the wall time what each change can save at most.
  *
  * Faster transfers can save only time in which a transfer ran without a kernel.  Overlap can save
  * only time in which either of them ran alone.  Uploads and downloads can overlap each other, too.

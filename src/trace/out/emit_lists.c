@@ -248,7 +248,7 @@ static size_t count_buffers(const struct report *report)
 	return report->buffers ? host_buffers_count() : JSON_UNKNOWN;
 }
 
-/* Turns the names of the copy sites into their indices. */
+/* Turns the ids of the copy sites into their indices. */
 static void find_sites(struct profile_trips *trips)
 {
 	bool any = trips->count > 0;

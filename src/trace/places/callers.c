@@ -42,16 +42,16 @@ static struct noted *table(void)
 }
 
 /* Returns the entry of the allocator, or a free one; NULL: neither is near. */
-static struct noted *place_of(uint32_t allocator)
+static struct noted *entry_of(uint32_t allocator)
 {
 	struct noted *noted = table();
 
 	for (uint32_t i = 0; i < 8 && noted != NULL; i++) {
-		struct noted *place = &noted[((allocator >> 1) + i) % SITES];
-		uint32_t there = atomic_load_explicit(&place->allocator, memory_order_relaxed);
+		struct noted *entry = &noted[((allocator >> 1) + i) % SITES];
+		uint32_t there = atomic_load_explicit(&entry->allocator, memory_order_relaxed);
 
 		if (there == allocator || there == 0)
-			return place;
+			return entry;
 	}
 	return NULL;
 }
@@ -80,21 +80,21 @@ __attribute__((no_sanitize("address"))) static const uintptr_t *find_slot(const 
 
 void callers_note(uint32_t allocator, const void *caller, const void *frame)
 {
-	struct noted *place = place_of(allocator);
+	struct noted *entry = entry_of(allocator);
 	uint32_t expected = 0;
 
-	if (place == NULL ||
-	    atomic_load_explicit(&place->allocator, memory_order_relaxed) == allocator ||
-	    !atomic_compare_exchange_strong(&place->allocator, &expected, allocator))
+	if (entry == NULL ||
+	    atomic_load_explicit(&entry->allocator, memory_order_relaxed) == allocator ||
+	    !atomic_compare_exchange_strong(&entry->allocator, &expected, allocator))
 		return;
 
 	const uintptr_t *slot = find_slot(frame, (uintptr_t)caller);
 	uint32_t words = 1;
 	if (slot != NULL)
-		words = read_stack(slot, place->word);
+		words = read_stack(slot, entry->word);
 	else
-		place->word[0] = (uintptr_t)caller;
-	atomic_store_explicit(&place->words, words, memory_order_release);
+		entry->word[0] = (uintptr_t)caller;
+	atomic_store_explicit(&entry->words, words, memory_order_release);
 }
 
 static bool allocates_for_others(const struct module *module)
@@ -123,18 +123,18 @@ static bool returns(uintptr_t address, const struct module *module)
 
 void callers_find(uint32_t allocator, struct callers_way *ret)
 {
-	struct noted *place = place_of(allocator);
+	struct noted *entry = entry_of(allocator);
 	struct module module;
 
 	*ret = (struct callers_way){ 0 };
-	if (place == NULL ||
-	    atomic_load_explicit(&place->allocator, memory_order_relaxed) != allocator)
+	if (entry == NULL ||
+	    atomic_load_explicit(&entry->allocator, memory_order_relaxed) != allocator)
 		return;
-	uint32_t words = atomic_load_explicit(&place->words, memory_order_acquire);
+	uint32_t words = atomic_load_explicit(&entry->words, memory_order_acquire);
 	if (words == 0)
 		return;
-	modules_note(place->word[0] - 1);
-	ret->frame[0] = modules_find(place->word[0]);
+	modules_note(entry->word[0] - 1);
+	ret->frame[0] = modules_find(entry->word[0]);
 	ret->depth = 1;
 	if (ret->frame[0].module == MODULES_NOWHERE)
 		return;
@@ -142,7 +142,7 @@ void callers_find(uint32_t allocator, struct callers_way *ret)
 	if (!allocates_for_others(&module))
 		return;
 	for (uint32_t i = 1; i < words; i++) {
-		uintptr_t word = place->word[i];
+		uintptr_t word = entry->word[i];
 
 		if (word < 65536 || word >= (uintptr_t)1 << 47)
 			continue;

@@ -216,7 +216,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 	ret->depth = count;
 	ret->cut = distance == NOT_KNOWN;
 	ret->hash = hash_of(ret);
-	ret->name = FRAMES_NAMELESS;
+	ret->site_id = FRAMES_NO_SITE;
 	ret->launch = 0;
 	ret->python_depth = 0;
 	return distance != NOT_KNOWN;
@@ -304,7 +304,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		ret->depth = 1;
 		ret->cut = false;
 		ret->hash = hash_of(ret);
-		ret->name = FRAMES_NAMELESS;
+		ret->site_id = FRAMES_NO_SITE;
 		ret->launch = 0;
 		ret->python_depth = 0;
 		return true;
@@ -340,13 +340,13 @@ void frames_forget(uintptr_t from, uintptr_t to)
 	atomic_fetch_add(&cut_off, 1);
 }
 
-void frames_name(const struct frames_way *way, uint32_t name)
+void frames_set_site(const struct frames_way *way, uint32_t site_id)
 {
 	if (latest.busy || latest.gone == NULL)
 		return;
 	for (size_t i = 0; i < 1 << GONE_BITS; i++)
 		if (latest.gone[i].way.depth != 0 && latest.gone[i].way.hash == way->hash)
-			latest.gone[i].way.name = name;
+			latest.gone[i].way.site_id = site_id;
 }
 
 struct frames_way *frames_borrow(const void *frame)

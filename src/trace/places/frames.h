@@ -23,16 +23,16 @@
 struct frames_way {
 	uintptr_t address[FRAMES_MOST];
 	size_t depth;
-	bool cut;        /* there are more, which would cost too much to find now */
-	uint64_t hash;   /* of both */
-	uint32_t name;   /* set by frames_name(), or FRAMES_NAMELESS */
-	uint32_t launch; /* set by launches_called(), or 0 */
+	bool cut;         /* there are more, which would cost too much to find now */
+	uint64_t hash;    /* of both */
+	uint32_t site_id; /* set by frames_set_site(), or FRAMES_NO_SITE */
+	uint32_t launch;  /* set by launches_called(), or 0 */
 	/* Numbers of places, innermost first; set by python_places_walk(), not by frames_walk(). */
 	uint32_t python[FRAMES_PYTHON_MOST];
 	size_t python_depth;
 };
 
-#define FRAMES_NAMELESS UINT32_MAX
+#define FRAMES_NO_SITE UINT32_MAX
 
 /* The place of a call, which stays valid when files are unloaded. */
 struct frames_place {
@@ -71,7 +71,7 @@ struct frames_place frames_place(const struct frames_way *way);
  */
 void frames_forget(uintptr_t from, uintptr_t to);
 
-/* Names a way that frames_walk() found, for as long as the thread remembers it. */
-void frames_name(const struct frames_way *way, uint32_t name);
+/* Sets `site_id` of a way that frames_walk() found, for as long as the thread remembers it. */
+void frames_set_site(const struct frames_way *way, uint32_t site_id);
 
 #endif

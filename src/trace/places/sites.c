@@ -1,8 +1,8 @@
 /*
  * sites.c - a table of fixed size, by a hash of the way up the stack.
  *
- * A name is a row of the table and, in the high bits, the number of times that the row was reused.
- * Threads, events and repeats remember names, so an old name never refers to the site that uses the
+ * An id is a row of the table and, in the high bits, the number of times that the row was reused.
+ * Threads, events and repeats remember ids, so an old id never refers to the site that uses the
  * row now.
  */
 #include "trace/places/sites.h"
@@ -16,13 +16,13 @@
 
 #define COPY_NS 1000 /* weight of a copy in addition to its time */
 
-_Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
+_Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "an id has the row in its low bits");
 
 /* Under the lock trace. */
 static struct site *sites; /* SITES_MOST, then one for the rest */
 static struct head {
 	uint64_t weight;
-	uint32_t name;
+	uint32_t id;
 } heads[SITES_MOST];     /* separate: each copy reads one, each eviction reads all */
 static struct keys keys; /* hashes */
 static uint64_t lost;
@@ -53,20 +53,20 @@ static void add(struct sites_row *row, const struct trace_copy *copy)
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
-	uint32_t name = way->depth != 0 ? way->name : SITES_NOWHERE;
+	uint32_t id = way->depth != 0 ? way->site_id : SITES_NOWHERE;
 
 	/* Each cache line of the tables that is not read saves a cache miss. */
-	if (way->depth != 0 && (name == FRAMES_NAMELESS || heads[name % SITES_MOST].name != name)) {
+	if (way->depth != 0 && (id == FRAMES_NO_SITE || heads[id % SITES_MOST].id != id)) {
 		uint32_t row = keys_find(&keys, way->hash);
 
-		name = row != KEYS_NONE ? heads[row].name : SITES_NOWHERE;
-		frames_name(way, name);
+		id = row != KEYS_NONE ? heads[row].id : SITES_NOWHERE;
+		frames_set_site(way, id);
 	}
-	if (name != SITES_NOWHERE) {
-		heads[name % SITES_MOST].weight += weight_of(copy);
-		add(&sites[name % SITES_MOST].row[copy->direction][copy->memory], copy);
+	if (id != SITES_NOWHERE) {
+		heads[id % SITES_MOST].weight += weight_of(copy);
+		add(&sites[id % SITES_MOST].row[copy->direction][copy->memory], copy);
 	}
-	return name;
+	return id;
 }
 
 /* With the lock held.  Adds the sums of a site to the row of the rest. */
@@ -89,12 +89,12 @@ static void fold(const struct site *site)
 	}
 }
 
-/* With the lock held.  Returns a new name for the row, which is never SITES_NOWHERE. */
-static uint32_t next_name(uint32_t row)
+/* With the lock held.  Returns a new id for the row, which is never SITES_NOWHERE. */
+static uint32_t next_id(uint32_t row)
 {
-	uint32_t name = heads[row].name;
+	uint32_t id = heads[row].id;
 
-	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : row;
+	return id < UINT32_MAX - 2 * SITES_MOST ? id + SITES_MOST : row;
 }
 
 /* With the lock held, when all rows are used.  Removes the site of least weight. */
@@ -107,14 +107,14 @@ static void evict(void)
 			least = i;
 	fold(&sites[least]);
 	keys_remove(&keys, least);
-	heads[least].name = next_name(least);
+	heads[least].id = next_id(least);
 }
 
 /* With the lock held.  Gives a site a row.  False: no row is available now. */
 static bool make(const struct site *site)
 {
 	if (keys.rows < SITES_MOST)
-		heads[keys.rows].name = keys.rows;
+		heads[keys.rows].id = keys.rows;
 	else if (held)
 		return false;
 	else
@@ -132,7 +132,7 @@ bool sites_walk(const void *frame, struct frames_way *ret)
 	ret->hash = 0;
 	ret->depth = 0;
 	ret->cut = false;
-	ret->name = FRAMES_NAMELESS;
+	ret->site_id = FRAMES_NO_SITE;
 	ret->python_depth = 0;
 	return true;
 }
@@ -143,17 +143,17 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have added the site. */
-	uint32_t name = sites_add(way, copy);
-	if (name == SITES_NOWHERE && way->depth == 0) {
+	uint32_t id = sites_add(way, copy);
+	if (id == SITES_NOWHERE && way->depth == 0) {
 		lost++;
-	} else if (name == SITES_NOWHERE && make(&site)) {
-		name = sites_add(way, copy);
-	} else if (name == SITES_NOWHERE) {
+	} else if (id == SITES_NOWHERE && make(&site)) {
+		id = sites_add(way, copy);
+	} else if (id == SITES_NOWHERE) {
 		add(&site.row[copy->direction][copy->memory], copy);
 		fold(&site);
 	}
 	hp_unlock(HP_LOCK_trace);
-	return name;
+	return id;
 }
 
 void sites_hold(bool hold)
@@ -192,14 +192,14 @@ void sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = *site_at(index);
-	ret->name = index < keys.rows ? heads[index].name : (uint32_t)(UINT32_MAX - index);
+	ret->id = index < keys.rows ? heads[index].id : (uint32_t)(UINT32_MAX - index);
 	hp_unlock(HP_LOCK_trace);
 }
 
-int64_t sites_index(uint32_t name)
+int64_t sites_index(uint32_t id)
 {
 	hp_lock(HP_LOCK_trace);
-	bool is_there = name != SITES_NOWHERE && heads[name % SITES_MOST].name == name;
+	bool is_there = id != SITES_NOWHERE && heads[id % SITES_MOST].id == id;
 	hp_unlock(HP_LOCK_trace);
-	return is_there ? (int64_t)(name % SITES_MOST) : UNKNOWN;
+	return is_there ? (int64_t)(id % SITES_MOST) : UNKNOWN;
 }

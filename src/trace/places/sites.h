@@ -17,7 +17,7 @@
 #include "trace/places/frames.h"
 
 #define SITES_MOST    1024 /* a power of two */
-#define SITES_NOWHERE FRAMES_NAMELESS
+#define SITES_NOWHERE FRAMES_NO_SITE
 
 struct sites_row {
 	uint64_t count, bytes, host_ns, sync_count, sync_ns;
@@ -25,8 +25,8 @@ struct sites_row {
 
 struct site {
 	uint64_t hash;
-	uint32_t name; /* set by sites_read(): never used for another site */
-	bool folded;   /* of several call stacks: `place` holds the frames they share */
+	uint32_t id; /* set by sites_read(): never used for another site */
+	bool folded; /* of several call stacks: `place` holds the frames they share */
 	struct frames_place place;
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
@@ -44,13 +44,13 @@ int sites_start(void);
 bool sites_walk(const void *frame, struct frames_way *ret);
 
 /*
- * Adds one copy, with the lock `trace` held.  Returns the name of its site, for sites_index();
+ * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index();
  * SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
  */
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
 
 /*
- * Adds one copy by a way that may not have been seen before.  Returns the name of its site, or
+ * Adds one copy by a way that may not have been seen before.  Returns the id of its site, or
  * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
  */
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
@@ -66,7 +66,7 @@ void sites_count(struct sites_counts *ret);
 /* `index` from 0 to sites - 1. */
 void sites_read(size_t index, struct site *ret);
 
-/* Returns the index of a site by its name; UNKNOWN: the site has given up its row since. */
-int64_t sites_index(uint32_t name);
+/* Returns the index of a site by its id; UNKNOWN: the site has given up its row since. */
+int64_t sites_index(uint32_t id);
 
 #endif

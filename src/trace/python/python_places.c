@@ -207,9 +207,9 @@ bool python_places_walk(struct frames_way *way, bool known)
 	known &= choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)
 		way->hash = hp_mix(way->hash, way->python[i] + 1);
-	/* The way still has the name of the native way. */
+	/* The way still has the site of the native way. */
 	if (way->python_depth > 0) {
-		way->name = FRAMES_NAMELESS;
+		way->site_id = FRAMES_NO_SITE;
 		way->launch = 0;
 	}
 	return known;

@@ -37,7 +37,7 @@ static const struct means {
   signals = { "signal", signals_sample, signals_end };
 
 static struct watched {
-	pid_t tid; /* 0: a free place */
+	pid_t tid; /* 0: free */
 	bool chosen;
 	unsigned track; /* of the timeline, plus 1; 0: not known yet */
 	struct perf_ring ring;
