@@ -46,28 +46,11 @@ static struct thread_memory_block *find_left_block(struct thread_memory *of, pid
 	return NULL;
 }
 
-/*
- * In a child of fork(), no thread id is that of the thread that called fork() and has a block.  The
- * blocks go before `process` changes, so no thread of the child finds one of them.  Of two threads
- * that do this at once, one may forget the other's new block.
- */
-static void forget_parent(struct thread_memory *of)
-{
-	pid_t process = getpid();
-
-	if (atomic_load(&of->process) == process)
-		return;
-	atomic_store(&of->blocks, NULL);
-	atomic_store(&of->looked_at, NULL);
-	atomic_store(&of->process, process);
-}
-
 static void *take(struct thread_memory *of)
 {
 	/* A signal handler may have interrupted hp_arena_alloc(). */
 	if (hp_locks_are_held())
 		return NULL;
-	forget_parent(of);
 	pid_t self = (pid_t)syscall(SYS_gettid);
 	struct thread_memory_block *block = find_left_block(of, self);
 

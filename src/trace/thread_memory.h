@@ -9,19 +9,18 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 /* A static variable for each use. */
 struct thread_memory {
-	size_t bytes;          /* constant after the first use */
-	_Atomic pid_t process; /* the process whose threads own the blocks */
+	size_t bytes; /* constant after the first use */
 	struct thread_memory_block *_Atomic blocks, *_Atomic looked_at;
 };
 
 /*
  * Returns memory that belongs to the calling thread until it ends; call it once a thread.  The
  * memory is zeroed, or as a thread that has ended has left it.  NULL: there is none now, or this
- * thread holds a lock.  errno is kept.
+ * thread holds a lock.  errno is kept.  Not for children of fork(), where no thread has the id of
+ * the one that called fork().
  */
 void *thread_memory_take(struct thread_memory *of);
 

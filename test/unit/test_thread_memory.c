@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define THREADS 16
 #define BYTES   1000
@@ -77,28 +75,6 @@ TEST(threads_in_turn_share_blocks)
 		others += j == i;
 	}
 	CHECK(others < TURNS / 2);
-}
-
-TEST(a_child_keeps_the_block_of_its_thread)
-{
-	int status = -1;
-	char *block = thread_memory_take(&memory);
-	pid_t child = fork();
-
-	if (child == 0) {
-		for (int i = 0; i < THREADS; i++) {
-			pthread_t thread;
-			void *other = block;
-
-			pthread_create(&thread, NULL, take, NULL);
-			pthread_join(thread, &other);
-			if (other == block)
-				_exit(1);
-		}
-		_exit(0);
-	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
 }
 
 TEST(without_memory_errno_is_kept)
