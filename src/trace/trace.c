@@ -34,7 +34,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -288,50 +287,6 @@ void trace_staged(uint64_t ticket, uint64_t moved)
 		rewritten_end(ticket, moved, hp_now_ns());
 }
 
-/* The value of `mark` in the frame of a trace_called() that has not returned. */
-#define IS_IN UINT64_C(0x70726f66696c6521)
-
-static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exec")));
-
-/*
- * At most so many calls in a row are taken for calls of a handler.  If a handler has left and
- * nothing has written to its frame since, *calling is still IS_IN.
- */
-#define NESTED_MOST 10000u
-
-static __thread struct {
-	uint32_t noted; /* calls_noted() at the latest of them */
-	uint32_t calls;
-} nested __attribute__((tls_model("initial-exec")));
-
-static bool is_one_too_many(void)
-{
-	uint32_t noted = calls_noted();
-
-	nested.calls = nested.noted == noted ? nested.calls + 1 : 1;
-	nested.noted = noted;
-	return nested.calls > NESTED_MOST;
-}
-
-/*
- * True if the calling thread is in a signal handler that interrupted the trace_called() of
- * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
- * trace_called() by longjmp(), and `calling` points into a frame that no longer exists.
- */
-__attribute__((noinline, no_sanitize("address"))) static bool is_nested(volatile uint64_t *mark)
-{
-	stack_t stack;
-	int saved = errno;
-	bool alternate = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
-
-	errno = saved;
-	if ((alternate || ((uintptr_t)mark < (uintptr_t)calling && *calling == IS_IN)) &&
-	    !is_one_too_many())
-		return true;
-	frames_return();
-	return false;
-}
-
 /* Adds a launch and a gap with one walk up the stack. */
 static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
@@ -362,21 +317,14 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	volatile uint64_t mark = IS_IN;
-
-	/* Calls by a signal handler that interrupted this function are not counted. */
-	if (!is_in_range(enter_ns) || hp_locks_are_held() || (calling != NULL && is_nested(&mark)))
+	/* A signal handler may have interrupted a function that holds a lock. */
+	if (!is_in_range(enter_ns) || hp_locks_are_held())
 		return;
-	calling = &mark;
-	atomic_signal_fence(memory_order_seq_cst);
 	unsigned kinds = calls_add(function, enter_ns, leave_ns);
 	if (__builtin_expect((kinds & told) != 0, 0))
 		note_more(kinds, (uint32_t)function, enter_ns, leave_ns, frame);
 	else
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);
-	atomic_signal_fence(memory_order_seq_cst);
-	mark = 0;
-	calling = NULL;
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)

@@ -618,33 +618,6 @@ TEST(a_handler_leaves_a_call)
 	CHECK_EQ(stage_number("calls", "count"), 8);
 }
 
-/* As a call of the program whose frames leave a part of the stack as it was. */
-__attribute__((noinline, no_sanitize("address"))) static void call_below(void)
-{
-	volatile char room[4096];
-
-	room[0] = 1;
-	call();
-	(void)room[0];
-}
-
-/* Nothing writes to the frame that a handler has left: the calls of the thread are noted again. */
-TEST(a_handler_leaves_a_frame_as_it_was)
-{
-	struct sigaction action = { .sa_handler = leave };
-	const char *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	stage_clock(true);
-	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 1);
-	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
-	call_and_leave(nothing);
-	for (int i = 0; i < 15000; i++)
-		call_below();
-	signal(SIGSEGV, SIG_DFL);
-	stage_end();
-	CHECK(stage_number("calls", "count") >= 5000);
-}
-
 static _Atomic unsigned handled;
 
 static void call_in_handler(int signal_number)

@@ -33,7 +33,7 @@ static unsigned char kinds[CALLS_FUNCTIONS_MOST];
 static struct thread_memory tables;
 static struct table *shared; /* of threads without memory; written under the lock trace */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
-static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));
+static __thread bool is_known __attribute__((tls_model("initial-exec"))); /* in `threads` */
 
 static _Atomic uint32_t threads; /* the number that have made a call; any thread */
 
@@ -131,11 +131,11 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
 						     uint64_t leave_ns)
 {
-	if (mine == NULL) {
+	if (!is_known)
+		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+	is_known = true;
+	if (mine == NULL)
 		mine = thread_memory_take(&tables);
-		if (calls_shared++ == 0)
-			atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-	}
 	hp_lock(HP_LOCK_trace);
 	struct table *table = mine != NULL ? mine : shared;
 	unsigned crowded = pass_on(table) ? CALLS_CROWDED : 0;
@@ -156,11 +156,6 @@ unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
 	if (is_full(table, noted))
 		return add_locked(function, enter_ns, leave_ns);
 	return add_to(table, noted, function, enter_ns, leave_ns);
-}
-
-uint32_t calls_noted(void)
-{
-	return mine != NULL ? spans_noted(mine) : calls_shared;
 }
 
 void calls_gather(void)

@@ -31,9 +31,6 @@ int calls_start(const char *(*name)(size_t function), size_t count);
  */
 unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
 
-/* Returns a number that changes with each call that the calling thread adds. */
-uint32_t calls_noted(void);
-
 /* Passes the spans noted so far to operations_drain().  Takes the lock `trace`. */
 void calls_gather(void);
 

@@ -57,8 +57,8 @@ bool frames_walk(const void *frame, struct frames_way *ret);
 
 /*
  * Returns the way that frames_walk() would copy, if the calling thread used it recently; else NULL.
- * A signal handler's walk does not change this way until frames_return().  The caller must call
- * frames_return(), also after a handler that left by longjmp().
+ * A signal handler's walk does not change this way until frames_return(), which the caller must
+ * call.  After a handler that left by longjmp() before, later walks of the thread are slower.
  */
 struct frames_way *frames_borrow(const void *frame);
 void frames_return(void);
