@@ -21,9 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MARKS_BITS 6 /* so that each has a bit of has_gap */
-/* The number of calls of each thread whose places are found without a mark. */
-#define FREE_LOOKS 64u
+#define MARKS_BITS 6
+/* The number of looks of each thread at calls of a mark that no gap has paid for. */
+#define FREE_LOOKS 8u
 /*
  * A long gap pays for a look with each such part of it.  A look takes some 20 ns, so looks take at
  * most a fifth of the time of these gaps.
@@ -41,14 +41,13 @@ static uint64_t process_began_ns; /* constant after gaps_start() */
 
 /* The calling thread's latest call.  All fields before `paid` are in one cache line. */
 static __thread struct {
-	uint64_t leave_ns;  /* 0: there is none; UINT64_MAX: no gap follows */
-	uint64_t total_ns;  /* of all gaps before it */
-	uint64_t hash;      /* of the way up; 0: the way is unknown */
-	uint64_t looked_at; /* a bit for each mark: `paid` is not 0, or looks are free */
+	uint64_t leave_ns;                 /* 0: there is none; UINT64_MAX: no gap follows */
+	uint64_t total_ns;                 /* of all gaps before it */
+	uint64_t hash;                     /* of the way up; 0: the way is unknown */
 	struct profile_gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
-	uint8_t mark, looks;
-	uint16_t paid[1 << MARKS_BITS]; /* by mark: looks that long gaps have paid for */
+	uint8_t mark;
+	uint16_t paid[1 << MARKS_BITS]; /* by mark: looks that are free, or paid for by long gaps */
 	struct frames_way way;
 } latest __attribute__((tls_model("initial-exec"), aligned(64)));
 
@@ -167,7 +166,8 @@ static void begin(void)
 
 	if (latest.leave_ns == 0) {
 		latest.function = GAPS_NO_CALL;
-		latest.looked_at = UINT64_MAX;
+		for (unsigned mark = 0; mark < 1 << MARKS_BITS; mark++)
+			latest.paid[mark] = FREE_LOOKS;
 		latest.leave_ns = syscall(SYS_gettid) != getpid() ? UINT64_MAX
 				  : range_ns > process_began_ns   ? range_ns
 								  : process_began_ns;
@@ -182,21 +182,6 @@ static void pay(uint64_t ns)
 	uint64_t looks = latest.paid[latest.mark] + ns / LOOK_NS;
 
 	latest.paid[latest.mark] = (uint16_t)(looks < UINT16_MAX ? looks : UINT16_MAX);
-	latest.looked_at |= UINT64_C(1) << latest.mark;
-}
-
-/* A look at a call of this mark uses up one that is free, or that was paid for. */
-static void use_up(uint8_t mark)
-{
-	if (latest.looks < FREE_LOOKS) {
-		if (++latest.looks == FREE_LOOKS)
-			for (unsigned i = 0; i < 1 << MARKS_BITS; i++)
-				latest.looked_at &= ~((uint64_t)(latest.paid[i] == 0) << i);
-		return;
-	}
-	latest.paid[mark] -= latest.paid[mark] > 0;
-	if (latest.paid[mark] == 0)
-		latest.looked_at &= ~(UINT64_C(1) << mark);
 }
 
 /*
@@ -220,7 +205,7 @@ __attribute__((noinline)) static void look(const void *frame, uint32_t function,
 
 	struct frames_way *way = python_places_borrow(frame, &room);
 	called_by(way, function, ns);
-	use_up(mark);
+	latest.paid[mark] -= latest.paid[mark] > 0;
 	if (way != &room)
 		frames_return();
 }
@@ -240,7 +225,7 @@ __attribute__((noinline)) static void note(uint32_t function, uint64_t enter_ns,
 		add_short(ns);
 	if (way != NULL)
 		called_by(way, function, long_ns);
-	else if (long_ns != 0 || (latest.looked_at >> mark & 1) != 0)
+	else if (long_ns != 0 || latest.paid[mark] != 0)
 		look(frame, function, long_ns, mark);
 	else
 		latest.hash = 0;
@@ -259,7 +244,7 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 	 * Nearly every call follows a short gap and is not looked at.  For a thread's first call,
 	 * and for gaps of 0 and less, ns - 1 is too large.
 	 */
-	if (way != NULL || ns - 1 >= GAPS_LEAST_NS - 1 || (latest.looked_at >> mark & 1) != 0 ||
+	if (way != NULL || ns - 1 >= GAPS_LEAST_NS - 1 || latest.paid[mark] != 0 ||
 	    latest.short_ones.count == SHORT_MOST - 1) {
 		note(function, enter_ns, leave_ns, frame, way);
 		return;
