@@ -106,6 +106,10 @@ static struct step *step_of(uintptr_t address, bool *ret_is_new)
 static uint32_t distance_after(uintptr_t address)
 {
 	bool is_new;
+
+	/* Without the unwinder, all ways have one address. */
+	if (backtrace_with == NULL)
+		return ENDS;
 	struct step *step = step_of(address, &is_new);
 
 	return step == NULL ? ENDS
@@ -299,18 +303,9 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		checks ? atomic_fetch_add_explicit(&walks, CHECK_EVERY, memory_order_relaxed)
 		       : atomic_load_explicit(&walks, memory_order_relaxed);
 
-	if (backtrace_with == NULL) {
-		ret->address[0] = *slot;
-		ret->depth = 1;
-		ret->cut = false;
-		ret->hash = hash_of(ret);
-		ret->site_id = FRAMES_NO_SITE;
-		ret->launch = 0;
-		ret->python_depth = 0;
-		return true;
-	}
 	/* In a frame of variable size, the distance may lead to another known address by chance. */
-	checks = checks && (walk < CHECK_OFTEN || walk % CHECK_SELDOM == 0);
+	checks = checks && backtrace_with != NULL &&
+		 (walk < CHECK_OFTEN || walk % CHECK_SELDOM == 0);
 	if (!checks && climb(slot, ret))
 		return true;
 	look_again(slot, walk, ret);

@@ -129,11 +129,7 @@ bool sites_walk(const void *frame, struct frames_way *ret)
 {
 	if (frame != NULL)
 		return python_places_walk(ret, frames_walk(frame, ret));
-	ret->hash = 0;
-	ret->depth = 0;
-	ret->cut = false;
-	ret->site_id = FRAMES_NO_SITE;
-	ret->python_depth = 0;
+	*ret = (struct frames_way){ .site_id = FRAMES_NO_SITE };
 	return true;
 }
 
