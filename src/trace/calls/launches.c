@@ -2,15 +2,13 @@
  * launches.c - a table of fixed size, by a hash of the way up the stack.
  */
 #include "trace/calls/launches.h"
-#include "base/arena.h"
 #include "base/lock.h"
 #include "trace/keys.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 
 /* Under the lock trace. */
-static struct launch_site *sites;
+static struct launch_site sites[LAUNCHES_MOST];
 static struct keys keys; /* hashes */
 static uint64_t lost;
 
@@ -21,8 +19,7 @@ static struct sum {
 
 int launches_start(void)
 {
-	sites = hp_arena_alloc(LAUNCHES_MOST * sizeof(*sites));
-	return sites != NULL ? keys_start(&keys, LAUNCHES_MOST) : -ENOMEM;
+	return keys_start(&keys, LAUNCHES_MOST);
 }
 
 /* Adds a call.  False: the place is not known yet. */

@@ -162,11 +162,6 @@ static uint64_t range_start_wide(const wchar_t *name)
 	return start(NULL, buffer);
 }
 
-static void range_end(uint64_t ticket)
-{
-	end(ticket);
-}
-
 static int range_push_ex(const struct attributes *attributes)
 {
 	char buffer[TEXT_MOST];
@@ -267,9 +262,8 @@ static void put(const struct callbacks *callbacks, int module, const struct slot
 bool nvtx_install(const void *(*get_table)(uint32_t id))
 {
 	const struct slot core[] = {
-		{ 4, range_start_ex },   { 5, range_start },   { 6, range_start_wide },
-		{ 7, range_end },        { 8, range_push_ex }, { 9, range_push },
-		{ 10, range_push_wide }, { 11, pop },
+		{ 4, range_start_ex }, { 5, range_start }, { 6, range_start_wide }, { 7, end },
+		{ 8, range_push_ex },  { 9, range_push },  { 10, range_push_wide }, { 11, pop },
 	};
 	const struct slot core2[] = {
 		{ 2, domain_range_start_ex },

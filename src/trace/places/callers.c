@@ -6,10 +6,8 @@
  */
 #define _GNU_SOURCE
 #include "trace/places/callers.h"
-#include "base/arena.h"
 #include "trace/samples/chains.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -23,30 +21,12 @@ struct noted {
 	uintptr_t word[WORDS];      /* the caller, then the words above it */
 };
 
-static struct noted *_Atomic all_noted; /* SITES entries; NULL: not allocated yet */
-
-/* Returns the table, which the first use allocates; NULL: there is no memory. */
-static struct noted *table(void)
-{
-	struct noted *there = atomic_load_explicit(&all_noted, memory_order_acquire);
-
-	if (there != NULL)
-		return there;
-	int saved = errno; /* the program's, inside malloc() */
-	struct noted *made = hp_arena_alloc(SITES * sizeof(*made));
-	errno = saved;
-	if (made == NULL || atomic_compare_exchange_strong(&all_noted, &there, made))
-		return made;
-	hp_arena_free(made, SITES * sizeof(*made));
-	return there;
-}
+static struct noted noted[SITES];
 
 /* Returns the entry of the allocator, or a free one; NULL: neither is near. */
 static struct noted *entry_of(uint32_t allocator)
 {
-	struct noted *noted = table();
-
-	for (uint32_t i = 0; i < 8 && noted != NULL; i++) {
+	for (uint32_t i = 0; i < 8; i++) {
 		struct noted *entry = &noted[((allocator >> 1) + i) % SITES];
 		uint32_t there = atomic_load_explicit(&entry->allocator, memory_order_relaxed);
 

@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include "trace/places/modules.h"
-#include "base/arena.h"
 #include "base/lock.h"
 
 #include <elf.h>
@@ -18,7 +17,7 @@
 #define REUSED_MOST 32
 
 /* Under the lock trace. */
-static struct module *table; /* MODULES_MOST; NULL: no file is known */
+static struct module table[MODULES_MOST];
 static size_t count;
 static bool gone[MODULES_MOST]; /* true: unloaded, without addresses */
 static uint64_t forgets;
@@ -157,14 +156,6 @@ static bool loaded_again(const struct module *module)
 	return false;
 }
 
-/* With the lock.  False: there is no memory for the table. */
-static bool has_table(void)
-{
-	if (table == NULL)
-		table = hp_arena_alloc(MODULES_MOST * sizeof(*table));
-	return table != NULL;
-}
-
 void modules_note(uintptr_t address)
 {
 	struct question question = { .address = address };
@@ -178,7 +169,7 @@ void modules_note(uintptr_t address)
 		name_program(&question.answer);
 	hp_lock(HP_LOCK_trace);
 	if (index_of(address) == MODULES_NOWHERE && !loaded_again(&question.answer) &&
-	    count < MODULES_MOST && has_table())
+	    count < MODULES_MOST)
 		table[count++] = question.answer;
 	hp_unlock(HP_LOCK_trace);
 }
