@@ -49,7 +49,7 @@ class Edit:
         if self.test == "scripts" and not (root / "test/report/scripts" / self.name).is_file():
             return f"{self}: there is no such script"
         # The names of a script's cases are often made up of parts.
-        if not programs and not list(root.glob(f"test/**/test_{self.test}.py")):
+        if not programs and not list(root.glob(f"test/**/*{self.test}.py")):
             return f"{self}: there is no test {self.test}"
         return None
 

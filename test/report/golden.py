@@ -16,6 +16,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "commands"))
 import made # pylint: disable=wrong-import-position
+import made_python # pylint: disable=wrong-import-position
+import schema # pylint: disable=wrong-import-position
 import tap # pylint: disable=wrong-import-position
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -60,7 +62,9 @@ def digest(text):
 
 def shown(command, files, is_brief):
     """Returns what the command prints, as lines."""
-    done = tap.run(*command, *files, PATH="/nowhere")
+    columns = command[0].partition("COLUMNS=")[2] or None
+    words = command[1:] if columns else command
+    done = tap.run(*words, *files, PATH="/nowhere", COLUMNS=columns)
     if command[0] == "html":
         lines = Visible(done.stdout).lines()
     else:
@@ -68,7 +72,7 @@ def shown(command, files, is_brief):
     if done.stdout and (command[0] == "trace" or command[-1] == "events" or is_brief):
         lines = digest("\n".join(lines))
     status = [f"exit status {done.returncode}"] if done.returncode else []
-    return [f"$ hotpin {' '.join([*command, *files])}", *lines,
+    return [f"$ {command[0] + ' ' if columns else ''}hotpin {' '.join([*words, *files])}", *lines,
             *("! " + line for line in done.stderr.splitlines()), *status, ""]
 
 
@@ -102,12 +106,33 @@ def cases():
                  "launcher", "full", "hostile"):
         yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
+    yield "made_two_devices", [["report"], *(["csv", "-t", table] for table in ("kernels", "durations", "tracks")),
+                               ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks
     yield "made_compare", compares, ["first.json", "second.json", "third.json"]
+    wide = [["COLUMNS=120", "report"], *COMMANDS]
+    yield "python", wide, [tap.write("python.json", made_python.profile())]
+    for name in ("one_line", "imports", "callers", "perf_map"):
+        yield f"python_{name}", wide, [tap.write(f"python_{name}.json", getattr(made_python, name)())]
+    ranks = [tap.write(f"python_rank{number}.json", made_python.rank(number)) for number in range(3)]
+    yield "python_ranks", [["COLUMNS=120", "report"], ["report"], ["html"]], ranks[:2]
+    yield "python_ranks_blind", [["report"]], ranks
+    yield "made_slower", [["compare", "--noise", "2"]], ["third.json", "second.json"]
+
+
+def sound():
+    """The made profiles are as the library writes them."""
+    with open(tap.SCHEMA, encoding="utf-8") as file:
+        rules = json.load(file)
+    for name in ("first", "second", "third", "without_device"):
+        profile = getattr(made, name)()
+        found = [*schema.errors(profile, rules), *schema.contradictions(profile)]
+        tap.check(f"made.{name} follows the schema", not found, "\n".join(found[:9]))
 
 
 def main():
+    sound()
     update = "--update" in sys.argv
     names = []
     for name, commands, files in cases():

@@ -319,6 +319,20 @@ def events(rows, names, tracks, sites=None):
 MICRO = 1000
 
 
+def two_devices():
+    """A timeline: 100 kernels of 1 to 100 us on two streams of one device, and copies on another device.  CUPTI gave
+    one kernel no name."""
+    stream = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
+    thread = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711, "name": "heat"}
+    rows = [[0, i % 2, i * MILLI, (i + 1) * 1000, 2, None, None] for i in range(100)]
+    rows += [[0, 1, 0, 500, 4, None, None], [1, 2, 5, 70, 1, 900, None], [1, 2, 45, 50, 1, 100, None],
+             [4, 3, 7, 11, 3, None, None], [3, 3, 20, 9, 0, 900, 0]]
+    made = events(rows, ["copy h2d promoted", "h2d pinned", STEP, "wait", ""],
+                  [stream, {**stream, "stream": 8}, {**stream, "device": 1}, thread], first()["sites"])
+    made["kernels"][1]["name"] = None
+    return made
+
+
 def looped(steps):
     """A timeline: each millisecond has an upload, a kernel, a download, and 300 us of host code.
     100 us of the first one are CUDA's start-up."""

@@ -88,18 +88,6 @@ def says(name, status, pattern, *arguments, **more):
     return done
 
 
-def golden(name, text):
-    """Compares `text` with the file.  With HOTPIN_GOLDEN_WRITE the file is written instead."""
-    path = os.path.join(HERE, name)
-    if "HOTPIN_GOLDEN_WRITE" in os.environ:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    with open(path, encoding="utf-8") as file:
-        wanted = file.read()
-    different = [f"-{a}\n+{b}" for a, b in zip(wanted.splitlines(), text.splitlines()) if a != b]
-    check(f"{name} is what comes out", text == wanted, "\n".join(different) or "lengths differ")
-
-
 def no_control(text):
     """True if the text has no control sequence of a terminal."""
     return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)

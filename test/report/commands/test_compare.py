@@ -29,19 +29,10 @@ def changed(base, wall=None, **more):
 def comparison_table():
     for name in ("first", "second", "third"):
         write(f"{name}.json", getattr(made, name)())
-    done = tap.run("compare", "first.json", "second.json", "third.json")
-    check("three stages", done.returncode == 0 and done.stderr == "", done.stderr)
-    tap.golden("compare.txt", done.stdout)
-    done = tap.run("compare", "--noise", "2", "third.json", "second.json")
-    tap.golden("compare_slower.txt", done.stdout)
-    check("slower is 3", done.returncode == 3)
+    says("slower is 3", 3, "^SLOWER: ", "compare", "--noise", "2", "third.json", "second.json")
     says("only the last step decides", 0, 'FASTER: "4: better" takes .* less', "compare",
          "--noise", "2", "first.json", "third.json", "second.json", write("fourth.json", changed(
              made.second(), 8 * made.SECOND, stage="4: better")))
-    check("what was predicted is a row, by the suggestion of the stage before", re.search(
-        "^  Predicted before +- +>=2.96 s", done.stdout, re.M), done.stdout)
-    check("slower is told", re.search('^SLOWER: "2: the same, pinned" takes 5.80 s more', done.stdout,
-                                      re.M), done.stdout)
     for columns in (60, 80):
         for count in (2, 3, 4):
             text = tap.run("compare", *["first.json", "second.json", "third.json", write(
@@ -59,15 +50,7 @@ def comparison_table():
 
 
 def forms():
-    """JSON and Markdown have the same figures."""
     files = [write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
-    done = tap.run("compare", "--json", *files)
-    comparison = json.loads(done.stdout)
-    stages, steps = comparison["stages"], comparison["steps"]
-    check("JSON: wall times", done.returncode == 0 and [stage["wall_ns"] for stage in stages] ==
-          [getattr(made, name)()["wall_ns"] for name in ("first", "second", "third")], stages)
-    check("JSON: bytes and what is unknown", stages[0]["h2d_bytes"] == 24 * made.GB and
-          stages[2]["files"] == ["third.json"], stages)
     some_wait = made.first()
     for row in some_wait["transfers"][2:]:
         row.update(sync_bytes=row["bytes"] // 2, sync_ns=row["host_ns"] // 4)
@@ -75,32 +58,10 @@ def forms():
     check("JSON: the rate at the call is that of calls that wait",
           json.loads(done.stdout)["stages"][0]["h2d_at_call_bytes_per_s"] ==
           12 * made.GB * made.SECOND // (2900 * made.MILLI // 4), done.stdout)
-    check("JSON: steps", [step["wall_change_ns"] for step in steps] ==
-          [stages[1]["wall_ns"] - stages[0]["wall_ns"], stages[2]["wall_ns"] - stages[1]["wall_ns"]]
-          and {"new"} <= {kernel["what"] for kernel in steps[1]["kernels"]}, steps)
-    told = steps[0]["predicted"]
-    check("JSON: what the stage before predicted, and how far off that was",
-          told["advice"]["kind"] == "keep" and told["advice"]["basis"] == "bound" and
-          told["advice"]["saves_ns"] == 4 * made.SECOND and told["wall_ns"] == 8 * made.SECOND and
-          told["off_ns"] == 800 * made.MILLI, told)
     check("JSON: slower is 3", tap.run("compare", "--json", "--noise", "2", "third.json",
                                        "second.json").returncode == 3)
-    lines = tap.run("compare", "--markdown", "--noise", "2", *files).stdout.splitlines()
-    rows = [line for line in lines if line.startswith("|")]
-    check("Markdown: a table of as many columns in each row",
-          len(rows) == 19 and len({row.count("|") for row in rows}) == 1, "\n".join(lines))
-    check("Markdown: the verdict first, the rest folded", lines[0].startswith("**FASTER**: `3: all") and
-          lines.count("</details>") == 1 == len([
-              line for line in lines if line.startswith("<details><summary>")]), lines)
     check("Markdown and JSON at once are refused", tap.run(
         "compare", "--markdown", "--json", *files).returncode == 2)
-    check("JSON: nobody measured the noise", comparison["noise_is_assumed"] is True)
-    check("Markdown: blocks of text are closed",
-          sum(line.startswith("```") for line in lines) == 2, lines[-1])
-    text = tap.run("compare", "--noise", "2", *files).stdout
-    wall = next(line for line in text.splitlines() if line.startswith("Wall time"))
-    check("Markdown: the same words", [cell.strip() for cell in rows[2].split("|")[2:-1]] ==
-          re.split("  +", wall)[1:], rows[2], wall)
     markdown(files[0])
 
 
@@ -194,18 +155,6 @@ def unknown():
         comparison = json.loads(tap.run("compare", "--json", *arguments).stdout)
         check(f"JSON says whether the noise is assumed: {name}",
               comparison["noise_is_assumed"] is is_assumed, comparison)
-    for name, files, words in (("unknown", [*before, *stage("b", 21_000)], "This may be noise. Run each at"),
-                               ("known", both, "(noise 2.0 %)")):
-        tap.run("html", "-o", "page.html", *files)
-        with open(os.path.join(tap.FOLDER.name, "page.html"), encoding="utf-8") as file:
-            page = file.read()
-        check(f"the page, too: {name}", words in page and
-              ("noise unknown" in page) is (name == "unknown"), page[:3000])
-    tap.run("html", "-o", "page.html", *before, *stage("b", 21_000), *stage("c", 10_100))
-    with open(os.path.join(tap.FOLDER.name, "page.html"), encoding="utf-8") as file:
-        page = file.read()
-    in_all = re.search("; in all, from [^<]*", page)
-    check("the page, of the first stage, too", in_all and "1.0 % more" in in_all[0], in_all, page[:3000])
 
 
 def little():
@@ -290,8 +239,6 @@ def gate():
          '"1: one kernel" did not\n\n', "compare",
          write("all.json", changed(made.first(), options=OBSERVED[0])),
          write("other.json", changed(made.first(), stage="b", options=OBSERVED[1])))
-
-
     says("the stand-in device under both", 0, "note: these ran on the stand-in device; all device times are modeled",
          "compare", write("all.json", changed(made.first(), environment={"stand_in": True})),
          write("other.json", changed(made.first(), stage="b", environment={"stand_in": True})))

@@ -7,7 +7,6 @@ import ctypes
 import json
 import os
 import pathlib
-import re
 import resource
 import struct
 import subprocess

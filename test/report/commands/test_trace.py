@@ -3,7 +3,6 @@
 HOTPIN
 """
 import collections
-import json
 import os
 import random
 import signal
