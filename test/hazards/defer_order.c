@@ -61,6 +61,16 @@ static void in_boxes(const struct upload *up)
 	OK(cu.cuMemcpy3DAsync_v2(&box, stream));
 }
 
+/* A copy of no bytes orders nothing. */
+static void after_nothing(const struct upload *up)
+{
+	static char block[64];
+
+	OK(cu.cuMemcpyDtoH_v2(block, up->to + up->bytes, 0));
+	copy_by_kernel(stream, SEEN, up->to, up->bytes);
+}
+
+LOOK(row03_kernel_after_an_empty_download, after_nothing(up))
 LOOK(row03_kernel, copy_by_kernel(stream, SEEN, up->to, up->bytes))
 LOOK(row03_kernel_by_configuration, kernel_ex(up))
 LOOK(row03_cooperative_kernel, cooperative(up))

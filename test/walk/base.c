@@ -1,6 +1,5 @@
 /*
- * base.c - shared by a walk and a replay: the program, its threads that take turns, and the bytes
- * that it writes and reads.
+ * base.c - the program, its threads that take turns, and the bytes that it writes and reads.
  */
 #include "walk.h"
 

@@ -199,7 +199,7 @@ bool buffer_idle(struct buffer *buffer);
 /* Fills undefined memory, unless all of it will be written now. */
 void buffer_define(struct buffer *buffer, size_t lo, size_t hi, bool whole_write);
 
-/* ---- what a replay needs, too: base.c ---- */
+/* ---- threads that take turns, and bytes: base.c ---- */
 
 extern bool stand_in;
 /* Runs the job on one of THREADS threads, and waits for its end; 0 is the main thread. */
