@@ -97,20 +97,9 @@ static void fits(const char *columns, size_t most)
 	CHECK(strstr(stage_text, "\"? very long") != NULL);
 }
 
-TEST(table_of_60_columns)
-{
-	fits("60", 60);
-}
-
-TEST(table_of_80_columns)
-{
-	fits("80", 80);
-}
-
-TEST(table_of_no_less_than_60_columns)
-{
-	fits("7", 60);
-}
+CASE(table_of_60_columns, fits("60", 60))
+CASE(table_of_80_columns, fits("80", 80))
+CASE(table_of_no_less_than_60_columns, fits("7", 60))
 
 TEST(table_without_cupti)
 {
@@ -413,16 +402,9 @@ TEST(calls_of_threads_with_other_numbers)
 	stage_end();
 }
 
-TEST(many_copies_that_return_early)
-{
-	many_that_return_early(40000, true);
-}
-
+CASE(many_copies_that_return_early, many_that_return_early(40000, true))
 /* Their records arrive with CUPTI's next buffer. */
-TEST(many_copies_that_returned_early)
-{
-	many_that_return_early(12000, false);
-}
+CASE(many_copies_that_returned_early, many_that_return_early(12000, false))
 
 /* More than the library remembers: a forgotten one is not mistaken for another. */
 TEST(too_many_copies_that_return_early)

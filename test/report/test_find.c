@@ -79,35 +79,21 @@ static void check_loads(int driver_version, const char *expected)
 	CHECK_EQ(cupti.version, 130001);
 }
 
-TEST(next_to_the_cudart_of_a_wheel)
+/* `of` is a library of the program, next to which the loader finds `expected`. */
+static void check_next_to(const char *of, const char *expected)
 {
 	begin();
-	copy_file(getenv("TEST_PLAIN"), "nvidia/cuda_runtime/lib/libcudart.so.13");
-	copy_file(getenv("TEST_MOCK"), "nvidia/cuda_cupti/lib/libcupti.so.13");
-	CHECK(dlopen(in_folder("nvidia/cuda_runtime/lib/libcudart.so.13"), RTLD_NOW) != NULL);
-	check_loads(13000, "nvidia/cuda_cupti/lib/libcupti.so.13");
+	copy_file(getenv("TEST_PLAIN"), of);
+	copy_file(getenv("TEST_MOCK"), expected);
+	CHECK(dlopen(in_folder(of), RTLD_NOW) != NULL);
+	check_loads(13000, expected);
 	end();
 }
 
-TEST(next_to_torch)
-{
-	begin();
-	copy_file(getenv("TEST_PLAIN"), "torch/lib/libtorch_cuda.so");
-	copy_file(getenv("TEST_MOCK"), "nvidia/cu13/lib/libcupti.so.13");
-	CHECK(dlopen(in_folder("torch/lib/libtorch_cuda.so"), RTLD_NOW) != NULL);
-	check_loads(13000, "nvidia/cu13/lib/libcupti.so.13");
-	end();
-}
-
-TEST(in_the_folder_of_cudart)
-{
-	begin();
-	copy_file(getenv("TEST_PLAIN"), "lib64/libcudart.so.13");
-	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.13");
-	CHECK(dlopen(in_folder("lib64/libcudart.so.13"), RTLD_NOW) != NULL);
-	check_loads(13000, "lib64/libcupti.so.13");
-	end();
-}
+CASE(next_to_the_cudart_of_a_wheel, check_next_to("nvidia/cuda_runtime/lib/libcudart.so.13",
+						  "nvidia/cuda_cupti/lib/libcupti.so.13"))
+CASE(next_to_torch, check_next_to("torch/lib/libtorch_cuda.so", "nvidia/cu13/lib/libcupti.so.13"))
+CASE(in_the_folder_of_cudart, check_next_to("lib64/libcudart.so.13", "lib64/libcupti.so.13"))
 
 /* The runtime's own version is preferred to a newer CUPTI next to it. */
 TEST(of_the_same_version_as_cudart)
@@ -227,63 +213,31 @@ TEST(outside_of_the_installation)
 	end();
 }
 
-TEST(planted_in_a_shared_folder)
+/* Makes a planted library like this: of `mode`, and of the owner and the group, if they are not 0.
+ */
+static void begin_planted(const char *name, mode_t mode, uid_t owner, gid_t group)
 {
 	begin_shared("shared/lib64/" CUDART, PLANTED);
-	give(EXTRAS);
-	check_refuses();
+	CHECK_EQ(chown(in_folder(name), owner, group), 0);
+	CHECK_EQ(chmod(in_folder(name), mode), 0);
 }
 
-TEST(our_own_in_a_shared_folder)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	check_loads(11040, PLANTED);
-	end();
-}
-
-TEST(in_a_shared_folder_that_is_not_sticky)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	CHECK_EQ(chmod(in_folder("shared"), 0777), 0);
-	check_refuses();
-}
+CASE(planted_in_a_shared_folder, begin_planted(EXTRAS, 0755, OTHER, OTHER); check_refuses())
+CASE(in_a_shared_folder_that_is_not_sticky, begin_planted("shared", 0777, 0, 0); check_refuses())
+CASE(file_of_another_user, begin_planted(PLANTED, 0755, OTHER, OTHER); check_refuses())
+CASE(file_that_others_can_write, begin_planted(PLANTED, 0757, 0, 0); check_refuses())
+CASE(folder_that_a_group_can_write, begin_planted(EXTRAS, 0775, 0, OTHER); check_refuses())
+CASE(our_own_in_a_shared_folder, begin_planted(EXTRAS, 0755, 0, 0); check_loads(11040, PLANTED);
+     end())
+/* The group of a user alone has the user's number. */
+CASE(folder_that_the_own_group_can_write, begin_planted(EXTRAS, 0775, 0, 0);
+     check_loads(11040, PLANTED); end())
 
 /* A library finds others in its own folder. */
 TEST(among_files_of_others)
 {
 	begin_shared("shared/" CUDART, "shared/" CUPTI);
 	check_refuses();
-}
-
-TEST(file_of_another_user)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	give(PLANTED);
-	check_refuses();
-}
-
-TEST(file_that_others_can_write)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	CHECK_EQ(chmod(in_folder(PLANTED), 0757), 0);
-	check_refuses();
-}
-
-TEST(folder_that_a_group_can_write)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	CHECK_EQ(chmod(in_folder(EXTRAS), 0775), 0);
-	CHECK_EQ(chown(in_folder(EXTRAS), 0, OTHER), 0);
-	check_refuses();
-}
-
-/* The group of a user alone has the user's number. */
-TEST(folder_that_the_own_group_can_write)
-{
-	begin_shared("shared/lib64/" CUDART, PLANTED);
-	CHECK_EQ(chmod(in_folder(EXTRAS), 0775), 0);
-	check_loads(11040, PLANTED);
-	end();
 }
 
 TEST(folder_with_an_access_list)
@@ -364,22 +318,38 @@ TEST(toolkit_that_all_can_write)
 	check_refuses();
 }
 
+/* Starts a profile of a summary, whose table end_profile() returns. */
+static void begin_profile(const struct trace_facts *facts)
+{
+	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
+	hp_log_open(in_folder("log"));
+	trace_start(facts);
+}
+
+static const char *end_profile(void)
+{
+	static char text[8192];
+
+	trace_finish();
+	FILE *file = fopen(in_folder("log"), "r");
+	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	end();
+	return text;
+}
+
 /* It has no readable clock, reports no dropped records, and cannot explain errors. */
 TEST(one_that_can_do_little)
 {
-	char text[8192] = "", log[300];
 	struct timespec real, ours;
 	const uint64_t milli = 1000000;
 
 	begin();
 	copy_file(getenv("TEST_OLD"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
-	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
-	snprintf(log, sizeof(log), "%s/log", folder);
-	hp_log_open(log);
 	clock_gettime(CLOCK_MONOTONIC, &ours);
 	uint64_t now = (uint64_t)ours.tv_sec * 1000000000 + (uint64_t)ours.tv_nsec;
-	trace_start(
+	begin_profile(
 		&(struct trace_facts){ .driver_version = 11040, .began_ns = now - 1000 * milli });
 	void *mock = dlopen(in_folder("extras/CUPTI/lib64/libcupti.so.11.4"), RTLD_NOW);
 	struct mock_cupti *state = mock != NULL ? dlsym(mock, "mock_cupti") : NULL;
@@ -392,38 +362,25 @@ TEST(one_that_can_do_little)
 	state->clock_offset =
 		(real.tv_sec - ours.tv_sec) * INT64_C(1000000000) + real.tv_nsec - ours.tv_nsec;
 	record("k", 0, now - 20 * milli, now - 10 * milli);
-	trace_finish();
-	FILE *file = fopen(log, "r");
-	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
-	fclose(file);
+	const char *text = end_profile();
 	CHECK(strstr(text, "Kernels             10.0 ms") != NULL);
 	CHECK(strstr(text, "note:") == NULL);
-	end();
 }
 
 /* The table says so; the name of a folder cannot drive the terminal. */
 TEST(refused_in_the_table)
 {
-	char text[8192] = "", log[300];
-
 	begin();
 	copy_file(getenv("TEST_MOCK"), "\033[31m\302\233m/lib64/" CUPTI);
 	CHECK_EQ(chmod(in_folder("\033[31m\302\233m/lib64"), 0777), 0);
 	setenv("CUDA_PATH", in_folder("\033[31m\302\233m"), 1);
-	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
-	snprintf(log, sizeof(log), "%s/log", folder);
-	hp_log_open(log);
-	trace_start(&(struct trace_facts){ .driver_version = 11040 });
+	begin_profile(&(struct trace_facts){ .driver_version = 11040 });
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 1000 });
-	trace_finish();
-	FILE *file = fopen(log, "r");
-	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
-	fclose(file);
+	const char *text = end_profile();
 	CHECK(strstr(text, "?[31m??m/lib64/") != NULL);
 	CHECK(strchr(text, '\033') == NULL && strstr(text, "\302\233") == NULL);
 	if (!CHECK(strstr(text, "is not loaded") != NULL))
 		printf("# %s\n", text);
-	end();
 }
 
 /* NVIDIA's own, without a driver: it refuses, and the profile continues without it. */
@@ -433,7 +390,6 @@ TEST(real_one_without_a_driver)
 					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
 					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12" };
 	void *real = NULL;
-	char text[8192] = "", log[300];
 
 	for (int i = 0; i < 3 && real == NULL; i++)
 		real = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
@@ -442,19 +398,12 @@ TEST(real_one_without_a_driver)
 	if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL)
 		CHECK_SKIP("there is a driver");
 	begin();
-	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
-	snprintf(log, sizeof(log), "%s/log", folder);
-	hp_log_open(log);
-	trace_start(&(struct trace_facts){ .driver_version = 13000 });
+	begin_profile(&(struct trace_facts){ .driver_version = 13000 });
 	CHECK(trace_active());
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 1000 });
-	trace_finish();
-	FILE *file = fopen(log, "r");
-	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
-	fclose(file);
+	const char *text = end_profile();
 	CHECK(strstr(text, "note: no device times: CUPTI refused") != NULL);
 	CHECK(strstr(text, "H2D copies") != NULL);
-	end();
 }
 
 CHECK_MAIN()

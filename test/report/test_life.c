@@ -441,10 +441,6 @@ static bool is_replaced(ino_t before)
 	return COMES_TRUE(profile_inode() != before);
 }
 
-/*
- * True when the writing thread has looked again.  Otherwise it might still measure how long its
- * last write took, by the clock that the test advances.
- */
 /* The library has looked whether a profile is due before it reads the second buffer. */
 static void let_it_look(void)
 {

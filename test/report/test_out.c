@@ -40,16 +40,20 @@ static const char *read_log(void)
 	return log_text;
 }
 
+static void make_folder(void)
+{
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
+	if (mkdtemp(stage_folder) == NULL)
+		abort();
+}
+
 /* Profiles a run with HOTPIN_OUT=`out`; returns errno after trace_finish(). */
 static int run_to(const char *out)
 {
 	char option[600], log[300];
 
-	if (stage_folder[0] == '\0') {
-		snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-		if (mkdtemp(stage_folder) == NULL)
-			abort();
-	}
+	if (stage_folder[0] == '\0')
+		make_folder();
 	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", out);
 	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
 	snprintf(log, sizeof(log), "%s/log", stage_folder);
@@ -68,9 +72,7 @@ static int run_to_named(const char *name)
 {
 	char path[1024];
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	if (mkdtemp(stage_folder) == NULL)
-		abort();
+	make_folder();
 	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
 	return run_to(path);
 }
@@ -251,8 +253,7 @@ TEST(a_pipe_gets_one_report)
 	static char said[1 << 16];
 	char path[400], option[600];
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	CHECK(mkdtemp(stage_folder) != NULL);
+	make_folder();
 	snprintf(path, sizeof(path), "%s/pipe", stage_folder);
 	CHECK(mkfifo(path, 0600) == 0);
 	int fd = open(path, O_RDWR | O_NONBLOCK);
@@ -302,8 +303,7 @@ TEST(replaces_an_older_profile)
 	char path[512], name[256];
 	struct stat status;
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	CHECK(mkdtemp(stage_folder) != NULL);
+	make_folder();
 	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
 	FILE *file = fopen(path, "w");
 	fputs("old", file);
@@ -314,25 +314,12 @@ TEST(replaces_an_older_profile)
 	clean();
 }
 
-TEST(missing_folder)
-{
-	check_refused(run_to_named("no/such/folder.json"), "No such file or directory");
-}
-
-TEST(folder_that_is_a_file)
-{
-	check_refused(run_to("/proc/self/status/x.json"), "Not a directory");
-}
-
-TEST(folder_that_refuses)
-{
-	check_refused(run_to("/proc/hotpin.json"), "/proc/hotpin.json' (");
-}
-
-TEST(path_that_is_a_folder)
-{
-	check_refused(run_to("/tmp"), "Is a directory");
-}
+CASE(missing_folder,
+     check_refused(run_to_named("no/such/folder.json"), "No such file or directory"))
+CASE(folder_that_is_a_file, check_refused(run_to("/proc/self/status/x.json"), "Not a directory"))
+CASE(folder_that_refuses, check_refused(run_to("/proc/hotpin.json"), "/proc/hotpin.json' ("))
+CASE(path_that_is_a_folder, check_refused(run_to("/tmp"), "Is a directory"))
+CASE(full_device, check_refused(run_to("/dev/full"), "No space left on device"))
 
 TEST(name_too_long)
 {
@@ -341,11 +328,6 @@ TEST(name_too_long)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	check_refused(run_to_named(name), "File name too long");
-}
-
-TEST(full_device)
-{
-	check_refused(run_to("/dev/full"), "No space left on device");
 }
 
 /*
@@ -357,8 +339,7 @@ TEST(file_that_cannot_be_filled)
 	const struct rlimit limit = { 64, 64 };
 	char path[300];
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	CHECK(mkdtemp(stage_folder) != NULL);
+	make_folder();
 	/* Here the log is a pipe, which has no size. */
 	snprintf(path, sizeof(path), "%s/log", stage_folder);
 	CHECK_EQ(mkfifo(path, 0600), 0);
@@ -442,8 +423,7 @@ static void start_stalled(const char *out)
 {
 	char option[600], path[300];
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	CHECK(mkdtemp(stage_folder) != NULL);
+	make_folder();
 	snprintf(option, sizeof(option), "HOTPIN_OUT=%s/%s", stage_folder, out);
 	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
 	snprintf(path, sizeof(path), "%s/log", stage_folder);
@@ -534,8 +514,7 @@ TEST(pipe_without_reader_holds_nobody_up)
 {
 	char path[300];
 
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	CHECK(mkdtemp(stage_folder) != NULL);
+	make_folder();
 	snprintf(path, sizeof(path), "%s/fifo", stage_folder);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK_EQ(run_to(path), 4711);
