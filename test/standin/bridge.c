@@ -222,9 +222,9 @@ CUresult on_launch_ex(struct stream *s, const CUlaunchConfig *c, const void *ker
 		const CUlaunchAttribute *a = &c->attrs[i];
 
 		if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
-			rc = event_record(a->value.programmaticEvent.event, s, 0);
+			rc = event_record(a->value.programmaticEvent.event, s);
 		if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
-			rc = event_record(a->value.launchCompletionEvent.event, s, 0);
+			rc = event_record(a->value.launchCompletionEvent.event, s);
 	}
 	return rc;
 }
@@ -315,35 +315,24 @@ CUresult on_synchronize(struct stream *s)
 	return ctx->sticky;
 }
 
-CUresult on_write(struct stream *s, CUdeviceptr at, uint64_t value, unsigned size)
+CUresult on_write(struct stream *s, CUdeviceptr at, unsigned value)
 {
-	struct work work = { .kind = W_FILL };
-	CUresult rc = CUDA_SUCCESS;
+	struct work work = { .kind = W_FILL, .fill = { at, 4, 1, 1, value, 4 } };
 
-	if (block_find(at) == NULL || at % size != 0)
+	if (block_find(at) == NULL || at % 4 != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	/*
-	 * Writes two halves, the upper one first: a waiter on the lower half sees the whole value.
-	 */
-	if (size == 8) {
-		work.fill = (struct fill){ at + 4, 4, 1, 1, (unsigned)(value >> 32), 4 };
-		rc = stream_push(s, &work, NULL);
-		work.kind = W_FILL;
-	}
-	work.fill = (struct fill){ at, 4, 1, 1, (unsigned)value, 4 };
-	return rc != CUDA_SUCCESS ? rc : stream_push(s, &work, NULL);
+	return stream_push(s, &work, NULL);
 }
 
-CUresult on_wait(struct stream *s, CUdeviceptr at, uint64_t value, unsigned flags, unsigned size)
+CUresult on_wait(struct stream *s, CUdeviceptr at, unsigned value, unsigned flags)
 {
 	struct work work = { .kind = W_WAIT_VALUE };
 
-	if (block_find(at) == NULL || at % size != 0)
+	if (block_find(at) == NULL || at % 4 != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	work.wait.at = at;
 	work.wait.value = value;
 	work.wait.flags = flags;
-	work.wait.size = size;
 	return stream_push(s, &work, NULL);
 }
 

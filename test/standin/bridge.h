@@ -63,8 +63,8 @@ CUresult on_alloc(struct stream *s, CUdeviceptr *ret, size_t bytes);
 CUresult on_free(struct stream *s, CUdeviceptr at);
 CUresult on_query(struct stream *s);
 CUresult on_synchronize(struct stream *s);
-CUresult on_write(struct stream *s, CUdeviceptr at, uint64_t value, unsigned size);
-CUresult on_wait(struct stream *s, CUdeviceptr at, uint64_t value, unsigned flags, unsigned size);
+CUresult on_write(struct stream *s, CUdeviceptr at, unsigned value);
+CUresult on_wait(struct stream *s, CUdeviceptr at, unsigned value, unsigned flags);
 CUresult on_prefetch(struct stream *s, CUdeviceptr at, size_t bytes);
 
 #endif

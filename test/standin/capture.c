@@ -300,19 +300,3 @@ CUresult capture_info(struct stream *s, CUstreamCaptureStatus *status, cuuint64_
 		*ndeps = s->tips.count;
 	return CUDA_SUCCESS;
 }
-
-CUresult capture_update(struct stream *s, const CUgraphNode *deps, size_t ndeps, unsigned flags)
-{
-	if (s->capture == NULL)
-		return CUDA_ERROR_ILLEGAL_STATE;
-	if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (deps == NULL && ndeps != 0))
-		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < ndeps; i++)
-		if (node_get(deps[i]) == NULL)
-			return CUDA_ERROR_INVALID_VALUE;
-	if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-		s->tips.count = 0;
-	for (size_t i = 0; i < ndeps; i++)
-		nodes_add(&s->tips, node_get(deps[i]));
-	return CUDA_SUCCESS;
-}

@@ -281,8 +281,7 @@ struct work {
 		} host;
 		struct {
 			uintptr_t at;
-			uint64_t value;
-			unsigned flags, size;
+			unsigned value, flags;
 		} wait;
 		uintptr_t free;
 	};
@@ -315,7 +314,6 @@ struct stream {
 	struct ctx *ctx;
 	uint64_t id;
 	unsigned flags;
-	int priority;
 	const void *owner; /* the thread, for per-thread streams */
 	bool legacy, dead;
 	struct op *head, *tail, *last;
@@ -338,7 +336,7 @@ struct event {
 	struct event *next; /* of all */
 };
 
-CUresult stream_create(CUstream *ret, unsigned flags, int priority);
+CUresult stream_create(CUstream *ret, unsigned flags);
 CUresult stream_destroy(CUstream handle);
 struct stream *stream_new(struct ctx *ctx, unsigned flags, const void *owner);
 void stream_free(struct stream *stream);
@@ -379,7 +377,7 @@ void steps_end(void);
 CUresult event_create(CUevent *ret, unsigned flags);
 CUresult event_destroy(CUevent handle);
 void event_drop_ctx(struct ctx *ctx);
-CUresult event_record(CUevent handle, struct stream *stream, unsigned flags);
+CUresult event_record(CUevent handle, struct stream *stream);
 CUresult event_record_all(CUevent handle, struct ctx *ctx);
 CUresult event_wait(struct stream *stream, CUevent handle);
 CUresult event_query(CUevent handle);
@@ -458,8 +456,6 @@ void capture_forget_stream(struct stream *stream);
 void capture_drop_ctx(struct ctx *ctx);
 CUresult capture_info(struct stream *stream, CUstreamCaptureStatus *status, cuuint64_t *id,
 		      CUgraph *graph, const CUgraphNode **deps, size_t *ndeps);
-CUresult capture_update(struct stream *stream, const CUgraphNode *deps, size_t ndeps,
-			unsigned flags);
 CUresult capture_exchange(CUstreamCaptureMode *mode);
 
 struct graph *graph_new(void);
@@ -467,7 +463,7 @@ struct graph *graph_get(CUgraph handle);
 CUgraph graph_handle(struct graph *graph);
 void graph_free(struct graph *graph);
 struct node *graph_add(struct graph *graph, struct work *work, const struct nodes *deps);
-CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle, unsigned long long flags);
+CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle);
 CUresult graph_launch(CUgraphExec handle, struct stream *stream);
 CUgraphNode node_handle(struct node *node);
 struct node *node_get(CUgraphNode handle);
@@ -476,10 +472,8 @@ void nodes_add(struct nodes *to, struct node *node);
 bool nodes_reach(const struct nodes *tips, const struct nodes *targets);
 CUresult graph_add_node(CUgraphNode *ret, CUgraph handle, const CUgraphNode *deps, size_t ndeps,
 			struct work *work);
-CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roots);
-CUresult graph_node_type(CUgraphNode handle, CUgraphNodeType *type);
+CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count);
 CUresult graph_destroy(CUgraph handle);
-CUresult graph_exec_flags(CUgraphExec handle, cuuint64_t *flags);
 CUresult graph_exec_destroy(CUgraphExec handle);
 
 #endif

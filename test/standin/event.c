@@ -64,7 +64,7 @@ void event_drop_ctx(struct ctx *ctx)
 	}
 }
 
-CUresult event_record(CUevent handle, struct stream *s, unsigned flags)
+CUresult event_record(CUevent handle, struct stream *s)
 {
 	struct event *event = handle_get(H_EVENT, handle);
 	struct work nop = { .kind = W_NOP };
@@ -73,8 +73,6 @@ CUresult event_record(CUevent handle, struct stream *s, unsigned flags)
 
 	if (event == NULL)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if ((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) != 0)
-		return CUDA_ERROR_INVALID_VALUE;
 	if (event->ctx != s->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (capture_event_record(event, s))

@@ -24,7 +24,6 @@ struct graph {
 
 struct exec {
 	CUgraphExec handle;
-	unsigned long long flags;
 	struct work *works;
 	size_t count;
 };
@@ -164,7 +163,7 @@ CUresult graph_add_node(CUgraphNode *ret, CUgraph handle, const CUgraphNode *dep
 	return CUDA_SUCCESS;
 }
 
-CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roots)
+CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
 {
 	struct graph *graph = graph_get(handle);
 	size_t n = 0;
@@ -172,31 +171,11 @@ CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roo
 	if (graph == NULL || count == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < graph->nodes.count; i++) {
-		if (roots && graph->nodes.at[i]->deps.count > 0)
-			continue;
 		if (nodes != NULL && n < *count)
 			nodes[n] = graph->nodes.at[i]->handle;
 		n++;
 	}
 	*count = n;
-	return CUDA_SUCCESS;
-}
-
-CUresult graph_node_type(CUgraphNode handle, CUgraphNodeType *type)
-{
-	static const CUgraphNodeType types[] = { [W_NOP] = CU_GRAPH_NODE_TYPE_EMPTY,
-						 [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
-						 [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,
-						 [W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,
-						 [W_HOST] = CU_GRAPH_NODE_TYPE_HOST,
-						 [W_CALLBACK] = CU_GRAPH_NODE_TYPE_HOST,
-						 [W_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE,
-						 [W_WAIT_VALUE] = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
-	const struct node *node = node_get(handle);
-
-	if (node == NULL || type == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	*type = types[node->work.kind];
 	return CUDA_SUCCESS;
 }
 
@@ -210,7 +189,7 @@ CUresult graph_destroy(CUgraph handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle, unsigned long long flags)
+CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle)
 {
 	struct graph *graph = graph_get(handle);
 	struct exec *exec;
@@ -221,22 +200,11 @@ CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle, unsigned long long 
 	if (exec == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->works = calloc(graph->nodes.count + 1, sizeof(*exec->works));
-	exec->flags = flags;
 	for (size_t i = 0; exec->works != NULL && i < graph->nodes.count; i++)
 		if (work_clone(&exec->works[i], &graph->nodes.at[i]->work))
 			exec->count++;
 	exec->handle = handle_new(H_EXEC, exec);
 	*ret = exec->handle;
-	return CUDA_SUCCESS;
-}
-
-CUresult graph_exec_flags(CUgraphExec handle, cuuint64_t *flags)
-{
-	const struct exec *exec = handle_get(H_EXEC, handle);
-
-	if (exec == NULL || flags == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = exec->flags;
 	return CUDA_SUCCESS;
 }
 

@@ -80,15 +80,6 @@ static CUresult synchronize(struct ctx *ctx)
 	return ctx->sticky;
 }
 
-static CUresult peer(CUcontext handle)
-{
-	CUresult rc = named(handle);
-
-	if (rc == CUDA_SUCCESS && ctx_get(handle)->dev == ctx_current()->dev)
-		rc = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-	return rc;
-}
-
 static CUresult limit(CUlimit which, size_t *value, bool set)
 {
 	static size_t limits[] = { [CU_LIMIT_STACK_SIZE] = 1024,
@@ -122,19 +113,6 @@ static CUresult bus_id(char *ret, int room, CUdevice dev)
 
 	if (rc == CUDA_SUCCESS)
 		snprintf(ret, (size_t)room, "0000:%02X:00.0", dev + 1);
-	return rc;
-}
-
-static CUresult device_at(CUdevice *ret, const char *id)
-{
-	unsigned domain, bus;
-	CUresult rc;
-
-	if (ret == NULL || id == NULL || sscanf(id, "%x:%x", &domain, &bus) != 2)
-		return CUDA_ERROR_INVALID_VALUE;
-	rc = device((int)bus - 1);
-	if (rc == CUDA_SUCCESS)
-		*ret = (int)bus - 1;
 	return rc;
 }
 

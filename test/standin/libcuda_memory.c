@@ -200,17 +200,6 @@ static CUresult array_descriptor(CUDA_ARRAY3D_DESCRIPTOR *ret, CUarray handle)
 	return CUDA_SUCCESS;
 }
 
-static CUresult array_descriptor_flat(CUDA_ARRAY_DESCRIPTOR *ret, CUarray handle)
-{
-	const struct array *array = array_get(handle);
-
-	if (ret == NULL || array == NULL)
-		return array == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-	*ret = (CUDA_ARRAY_DESCRIPTOR){ array->desc.Width, array->desc.Height, array->desc.Format,
-					array->desc.NumChannels };
-	return CUDA_SUCCESS;
-}
-
 /*
  * A process cannot open its own handle (cuda.h, cuIpcOpenMemHandle), and no other process could
  * open this one.

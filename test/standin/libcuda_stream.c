@@ -45,20 +45,6 @@ static CUresult stream_contexts(const struct stream *s, CUcontext *ret, CUgreenC
 	return GIVE(ret, s->ctx->handle);
 }
 
-static CUresult instantiate_with(CUgraphExec *ret, CUgraph graph,
-				 CUDA_GRAPH_INSTANTIATE_PARAMS *params)
-{
-	CUresult rc;
-
-	if (params == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	rc = graph_instantiate(ret, graph, params->flags);
-	params->hErrNode_out = NULL;
-	params->result_out =
-		rc == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
-	return rc;
-}
-
 static CUresult add_copy(CUgraphNode *ret, CUgraph graph, const CUgraphNode *deps, size_t n,
 			 const CUDA_MEMCPY3D *c)
 {

@@ -4,7 +4,6 @@
 #include "pins.h"
 #include "selftest.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -21,31 +20,6 @@ TEST(calls_need_init_and_context)
 	CHECK_EQ(cuMemAlloc(&at, 16), 0);
 	CHECK_EQ(cuCtxDestroy(ctx), 0);
 	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);
-}
-
-static void *lives_on(void *ctx)
-{
-	CUdeviceptr at;
-
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuCtxSetCurrent((CUcontext)ctx), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), 0);
-	CHECK_EQ(cuDevicePrimaryCtxReset(0), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	return NULL;
-}
-
-TEST(a_reset_context_is_destroyed_everywhere)
-{
-	CUcontext ctx = start();
-	CUdeviceptr at;
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, lives_on, ctx);
-	pthread_join(thread, NULL);
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	CHECK_EQ(cuDevicePrimaryCtxRetain(&ctx, 0), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), 0);
 }
 
 TEST(primary_state_and_push_pop)
@@ -99,21 +73,6 @@ TEST(freed_memory_is_invalid_and_its_address_recycled)
 	CHECK_EQ(cuMemFree(0), 0);
 }
 
-TEST(copies_beyond_an_allocation_are_refused)
-{
-	unsigned char bytes[64];
-	CUdeviceptr at;
-
-	start();
-	at = device(32);
-	CHECK_EQ(cuMemcpyHtoD(at, bytes, 33), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoD(at + 16, bytes, 17), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoD(at, bytes, 0), 0);
-	CHECK_EQ(cuMemcpyHtoD((CUdeviceptr)(uintptr_t)bytes, bytes, 1), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemsetD8(at, 1, 33), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemsetD32(at + 1, 1, 1), CUDA_ERROR_INVALID_VALUE);
-}
-
 TEST(guard_bytes_are_checked_at_free)
 {
 	CUdeviceptr at;
@@ -138,204 +97,6 @@ TEST(device_memory_runs_out)
 	at = device(1 << 20);
 	CHECK_EQ(cuMemGetInfo(&avail, &total), 0);
 	CHECK_EQ(before - avail, 1 << 20);
-}
-
-TEST(registrations_overlap_and_neighbor)
-{
-	unsigned char *p = pages(3 * 4096, 1);
-
-	start();
-	CHECK_EQ(cuMemHostRegister(p + 100, 1000, 0), 0);
-	CHECK_EQ(standin_registered_bytes(), 1000);
-	CHECK_EQ(cuMemHostRegister(p, 101, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	CHECK_EQ(cuMemHostRegister(p + 1099, 10, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	CHECK_EQ(cuMemHostRegister(p, 100, 0), 0);
-	CHECK_EQ(cuMemHostRegister(p + 1100, 100, 0), 0);
-	CHECK_EQ(standin_registrations(), 3);
-	CHECK_EQ(cuMemHostUnregister(p + 101), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemHostUnregister(p + 100), 0);
-	CHECK_EQ(cuMemHostUnregister(p + 100), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-	CHECK_EQ(standin_registered_bytes(), 200);
-	CHECK_EQ(cuMemHostRegister(p, 0, 0), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemHostRegister(NULL, 10, 0), CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST(unmapped_memory_cannot_be_registered)
-{
-	unsigned char *p = pages(8192, 1);
-
-	start();
-	munmap(p, 8192);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST(registrations_go_with_their_context)
-{
-	unsigned char *p = pages(4096, 1);
-	CUcontext ctx;
-
-	CHECK_EQ(cuInit(0), 0);
-	CHECK_EQ(cuCtxCreate(&ctx, NULL, 0, 0), 0);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(cuCtxDestroy(ctx), 0);
-	CHECK_EQ(standin_registrations(), 0);
-	start();
-	CHECK_EQ(cuMemHostUnregister(p), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-}
-
-TEST(dma_stays_on_the_pages_that_were_registered)
-{
-	unsigned char *p = pages(1 << 20, 7), out = 0;
-	CUdeviceptr at;
-
-	start();
-	at = device(4096);
-	CHECK_EQ(cuMemHostRegister(p, 1 << 20, 0), 0);
-	if (standin_pinned(p) != 2)
-		CHECK_SKIP("no io_uring here: registrations hold no pages");
-	munmap(p, 1 << 20);
-	CHECK(mmap(p, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		   0) == p);
-	memset(p, 9, 1 << 20);
-	CHECK_EQ(cuMemcpyHtoD(at, p + 8192, 4096), 0);
-	CHECK_EQ(peek(at), 7);
-	CHECK_EQ(cuMemsetD8(at, 3, 4096), 0);
-	CHECK_EQ(cuMemcpyDtoH(p, at, 4096), 0);
-	CHECK_EQ(p[0], 9);
-	CHECK_EQ(cuMemHostUnregister(p), 0);
-	CHECK_EQ(cuMemcpyDtoH(&out, at, 1), 0);
-	CHECK_EQ(out, 3);
-}
-
-TEST(dma_passes_page_protection)
-{
-	unsigned char *p = pages(8192, 5);
-	CUdeviceptr at;
-
-	start();
-	at = device(8192);
-	CHECK_EQ(cuMemHostRegister(p, 8192, 0), 0);
-	mprotect(p, 8192, PROT_NONE);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 8192), 0);
-	CHECK_EQ(peek(at + 8191), 5);
-	CHECK_EQ(cuMemsetD8(at, 6, 8192), 0);
-	CHECK_EQ(cuMemcpyDtoH(p, at, 8192), 0);
-	mprotect(p, 8192, PROT_READ);
-	CHECK_EQ(p[0], 6);
-	CHECK_EQ(p[8191], 6);
-}
-
-TEST(a_copy_that_leaves_its_registration)
-{
-	unsigned char *p = pages(4 * 4096, 4);
-	CUdeviceptr at;
-	CUstream s;
-
-	start();
-	at = device(4 * 4096);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(cuMemHostRegister(p + 4096, 4096, 0), 0);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 4096, s), 0);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 4097, s), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p + 4096, 8192, s), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyDtoHAsync(p + 100, at, 4096, s), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 4 * 4096), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyDtoH(p + 100, at, 4096), CUDA_ERROR_INVALID_VALUE);
-	/* The start decides: a range that ends in a registration is pageable. */
-	CHECK_EQ(cuMemHostUnregister(p), 0);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 2 * 4096), 0);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 2 * 4096, s), 0);
-	CHECK_EQ(cuCtxSynchronize(), 0);
-	CHECK_EQ(peek(at + 2 * 4096 - 1), 4);
-}
-
-/* A box whose offsets lead into a registration. */
-TEST(a_box_that_begins_before_its_registration)
-{
-	unsigned char *p = pages(4 * 4096, 4);
-
-	start();
-	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = p,
-			      .srcY = 1,
-			      .srcPitch = 4096,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = device(2 * 4096),
-			      .dstPitch = 4096,
-			      .WidthInBytes = 4096,
-			      .Height = 2 };
-	CHECK_EQ(cuMemcpy2D(&box), 0);
-	CHECK_EQ(cuMemHostRegister(p + 4096, 2 * 4096, 0), 0);
-	CHECK_EQ(cuMemcpy2D(&box), CUDA_ERROR_INVALID_VALUE);
-	box.srcHost = p + 4096;
-	box.srcY = 0;
-	CHECK_EQ(cuMemcpy2D(&box), 0);
-	box.srcHost = p;
-	box.srcY = box.Height = 1;
-	CHECK_EQ(cuMemcpy2D(&box), 0);
-}
-
-TEST(unregistering_waits_for_the_device)
-{
-	unsigned char *p = pages(4096, 1);
-	CUstream s;
-
-	start();
-	s = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuLaunchKernel(kernel("standin_noop"), 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL), 0);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(standin_pending(s), 1);
-	CHECK_EQ(cuMemHostUnregister(p), 0);
-	CHECK_EQ(standin_pending(s), 0);
-}
-
-TEST(attributes_of_pageable_and_pinned_memory)
-{
-	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-					CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
-	unsigned char *p = pages(4096, 1);
-	unsigned type = 77, flags;
-	CUdeviceptr at = 78, base;
-	void *values[] = { &type, &at }, *host;
-	size_t bytes;
-
-	start();
-	CHECK_EQ(cuPointerGetAttribute(&type, names[0], (CUdeviceptr)p), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(type, 77);
-	CHECK_EQ(cuPointerGetAttributes(2, names, values, (CUdeviceptr)p), 0);
-	CHECK_EQ(type, 0);
-	CHECK_EQ(at, 0);
-	CHECK_EQ(cuMemHostGetFlags(&flags, p), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemHostGetDevicePointer(&at, p, 0), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemGetAddressRange(&base, &bytes, (CUdeviceptr)p), CUDA_ERROR_NOT_FOUND);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(cuPointerGetAttributes(2, names, values, (CUdeviceptr)p + 5), 0);
-	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
-	CHECK_EQ(at, (CUdeviceptr)p + 5);
-	CHECK_EQ(cuMemHostGetDevicePointer(&at, p, 0), 0);
-	CHECK_EQ(cuMemHostAlloc(&host, 100, 0), 0);
-	CHECK_EQ(cuPointerGetAttribute(&type, names[0], (CUdeviceptr)host), 0);
-	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
-	CHECK_EQ(cuMemFreeHost(p), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemHostUnregister(host), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemFreeHost(host), 0);
-}
-
-TEST(a_forked_child_is_not_initialized)
-{
-	CUdeviceptr at;
-	pid_t child;
-	int status;
-
-	start();
-	child = fork();
-	if (child == 0)
-		_exit(cuMemAlloc(&at, 16) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), 0);
 }
 
 TEST(faults_on_demand)

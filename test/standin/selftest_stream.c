@@ -94,15 +94,8 @@ static void hold_the_second(enum standin_place place, int expected)
 	CHECK_EQ(cuMemsetD8_v2(marked, 3, 1), 0);
 }
 
-TEST(a_call_is_held_before_its_effect)
-{
-	hold_the_second(STANDIN_AT_CALL, 1);
-}
-
-TEST(a_call_is_held_after_its_effect)
-{
-	hold_the_second(STANDIN_AT_RETURN, 2);
-}
+CASE(a_call_is_held_before_its_effect, hold_the_second(STANDIN_AT_CALL, 1))
+CASE(a_call_is_held_after_its_effect, hold_the_second(STANDIN_AT_RETURN, 2))
 
 TEST(a_kernel_without_twin_or_with_bad_dimensions_fails)
 {
@@ -147,33 +140,6 @@ TEST(streams_move_only_when_stepped)
 	CHECK_EQ(standin_step(b, 1), 0);
 }
 
-TEST(the_legacy_stream_orders_blocking_streams)
-{
-	CUstream blocking, free_running;
-
-	start();
-	blocking = stream(CU_STREAM_DEFAULT);
-	free_running = stream(CU_STREAM_NON_BLOCKING);
-	launch(blocking);
-	launch(free_running);
-	launch(NULL);
-	CHECK_EQ(standin_step(NULL, 1), 0);
-	CHECK_EQ(standin_step(blocking, 1), 1);
-	CHECK_EQ(standin_step(CU_STREAM_LEGACY, 1), 1);
-	launch(NULL);
-	launch(blocking);
-	launch(CU_STREAM_PER_THREAD);
-	CHECK_EQ(standin_step(blocking, 1), 0);
-	CHECK_EQ(standin_step(CU_STREAM_PER_THREAD, 1), 0);
-	CHECK_EQ(standin_pending(free_running), 1);
-	/* Synchronizing the legacy stream also waits for the blocking ones, and only for these. */
-	CHECK_EQ(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
-	CHECK_EQ(cuStreamSynchronize(NULL), 0);
-	CHECK_EQ(standin_pending(blocking), 0);
-	CHECK_EQ(standin_pending(CU_STREAM_PER_THREAD), 0);
-	CHECK_EQ(standin_pending(free_running), 1);
-}
-
 static void *other_thread(void *ctx)
 {
 	unsigned long long *id = calloc(1, sizeof(*id));
@@ -209,188 +175,6 @@ TEST(stream_identities)
 	CHECK(a == b);
 	CHECK_EQ(cuStreamGetId(b, &second), 0);
 	CHECK(first != second);
-}
-
-TEST(work_goes_on_after_its_stream_is_destroyed)
-{
-	CUdeviceptr at;
-	CUstream s;
-
-	start();
-	at = device(1);
-	CHECK_EQ(cuMemsetD8(at, 0, 1), 0);
-	s = stream(CU_STREAM_DEFAULT);
-	CHECK_EQ(cuMemsetD8Async(at, 9, 1, s), 0);
-	CHECK_EQ(cuStreamDestroy(s), 0);
-	CHECK_EQ(peek(at), 0xCD);
-	CHECK_EQ(cuCtxSynchronize(), 0);
-	CHECK_EQ(peek(at), 9);
-}
-
-TEST(events_order_and_tell)
-{
-	CUevent event, later, untimed;
-	CUstream a, b;
-	float ms = -1;
-
-	start();
-	a = stream(CU_STREAM_NON_BLOCKING);
-	b = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuEventCreate(&event, 0), 0);
-	CHECK_EQ(cuEventCreate(&later, 0), 0);
-	CHECK_EQ(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING), 0);
-	CHECK_EQ(cuEventQuery(event), 0);
-	launch(a);
-	CHECK_EQ(cuEventRecord(event, a), 0);
-	CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
-	CHECK_EQ(cuStreamWaitEvent(b, event, 0), 0);
-	launch(b);
-	CHECK_EQ(standin_step(b, 9), 0);
-	CHECK_EQ(standin_step(a, 2), 2);
-	CHECK_EQ(cuEventQuery(event), 0);
-	CHECK_EQ(standin_step(b, 9), 2);
-	launch(a);
-	CHECK_EQ(cuEventRecord(later, a), 0);
-	CHECK_EQ(cuEventElapsedTime(&ms, event, later), CUDA_ERROR_NOT_READY);
-	CHECK_EQ(cuEventSynchronize(later), 0);
-	CHECK_EQ(cuEventElapsedTime(&ms, event, later), 0);
-	CHECK(ms > 0);
-	CHECK_EQ(cuEventRecord(untimed, a), 0);
-	CHECK_EQ(cuEventElapsedTime(&ms, event, untimed), CUDA_ERROR_INVALID_HANDLE);
-}
-
-/* cuCtxRecordEvent() covers every stream, and no later work waits for it. */
-TEST(an_event_of_a_whole_context)
-{
-	CUstream blocking, other;
-	CUcontext context;
-	CUevent event;
-
-	start();
-	CHECK_EQ(cuCtxGetCurrent(&context), 0);
-	CHECK_EQ(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), 0);
-	CHECK_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), 0);
-	CHECK_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
-	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
-	CHECK_EQ(cuEventQuery(event), 0);
-
-	launch(other);
-	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
-	CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
-	launch(blocking);
-	CHECK_EQ(standin_step(blocking, 1), 1);
-	launch(NULL);
-	CHECK_EQ(standin_step(NULL, 1), 1);
-	CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
-	launch(other);
-	CHECK_EQ(standin_step(other, 1), 1);
-	CHECK_EQ(cuEventQuery(event), 0);
-	CHECK_EQ(standin_pending(other), 1);
-
-	launch(NULL);
-	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
-	CHECK_EQ(cuEventSynchronize(event), 0);
-	CHECK_EQ(standin_pending(NULL), 0);
-	CHECK_EQ(standin_pending(other), 0);
-}
-
-TEST(pinned_sources_are_read_at_execution)
-{
-	unsigned char *p = pages(4096, 1);
-	CUdeviceptr at;
-	CUstream s;
-	void *pinned;
-
-	start();
-	at = device(4096);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 4096, s), 0);
-	CHECK_EQ(standin_pending(s), 1);
-	memset(p, 2, 4096);
-	CHECK_EQ(cuStreamSynchronize(s), 0);
-	CHECK_EQ(peek(at), 2);
-	CHECK_EQ(cuMemHostAlloc(&pinned, 4096, 0), 0);
-	CHECK_EQ(cuMemcpyDtoHAsync(pinned, at, 4096, s), 0);
-	CHECK_EQ(*(unsigned char *)pinned, 0);
-	CHECK_EQ(standin_step(s, 1), 1);
-	CHECK_EQ(*(unsigned char *)pinned, 2);
-}
-
-TEST(pageable_sources_are_read_at_the_call)
-{
-	unsigned char *p = pages(2 << 20, 1);
-	CUdeviceptr at;
-	CUstream s;
-
-	start();
-	at = device(4 << 20);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	launch(s);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 1 << 20, s), 0);
-	CHECK_EQ(standin_pending(s), 2); /* up to 1 MiB it does not wait */
-	p[0] = 2;
-	CHECK_EQ(cuMemcpyHtoDAsync(at + (1 << 20), p, (1 << 20) + 1, s), 0);
-	CHECK_EQ(standin_pending(s),
-		 1); /* larger: earlier work is complete, the DMA may be pending */
-	p[0] = 3;
-	CHECK_EQ(cuStreamSynchronize(s), 0);
-	CHECK_EQ(peek(at), 1);
-	CHECK_EQ(peek(at + (1 << 20)), 2);
-	launch(s);
-	CHECK_EQ(cuMemcpyDtoHAsync(p, at, 16, s), 0);
-	CHECK_EQ(standin_pending(s), 0); /* D2H to pageable memory is complete on return */
-	CHECK_EQ(p[0], 1);
-}
-
-TEST(synchronous_copies_wait_as_on_the_device)
-{
-	unsigned char *p = pages(32 << 20, 1);
-	CUdeviceptr at;
-	CUstream s;
-
-	start();
-	at = device(32 << 20);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	launch(NULL);
-	launch(s);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 1024), 0);
-	CHECK_EQ(standin_pending(NULL), 0);
-	CHECK_EQ(standin_pending(s), 1);
-	/* Only staged: a non-blocking stream still sees the old data. */
-	CHECK_EQ(cuMemcpyHtoD(at, p, 1 << 20), 0);
-	CHECK_EQ(standin_pending(NULL), 1);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 16 << 20), 0);
-	CHECK_EQ(standin_pending(NULL), 1);
-	CHECK_EQ(cuStreamSynchronize(NULL), 0);
-	CHECK_EQ(cuMemcpyDtoD(at, at + 4096, 4096), 0);
-	CHECK_EQ(standin_pending(NULL), 1); /* D2D does not wait */
-	CHECK_EQ(cuMemsetD8(at, 1, 10), 0);
-	CHECK_EQ(standin_pending(NULL), 2); /* nor does memset of device memory */
-	CHECK_EQ(cuMemcpyDtoH(p, at, 1), 0);
-	CHECK_EQ(standin_pending(NULL), 0);
-	launch(NULL);
-	CHECK_EQ(cuMemcpy((CUdeviceptr)p, (CUdeviceptr)(p + 64), 1), 0);
-	CHECK_EQ(standin_pending(NULL), 0); /* host to host neither overtakes nor lingers */
-}
-
-TEST(frees_wait_and_stream_ordered_frees_do_not)
-{
-	CUdeviceptr at, pool;
-	CUstream s;
-
-	start();
-	at = device(16);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	launch(s);
-	CHECK_EQ(cuMemAllocAsync(&pool, 16, s), 0);
-	CHECK_EQ(cuMemsetD8Async(pool, 1, 16, s), 0);
-	CHECK_EQ(cuMemFreeAsync(pool, s), 0);
-	CHECK_EQ(standin_pending(s), 3);
-	CHECK(standin_host(pool) != NULL);
-	CHECK_EQ(cuMemFree(at), 0);
-	CHECK_EQ(standin_pending(s), 0);
-	CHECK(standin_host(pool) == NULL);
 }
 
 static int seen;
@@ -484,26 +268,6 @@ TEST(copies_of_every_shape)
 	CHECK_EQ(out[32], 2);
 	CHECK_EQ(out[35], 1);
 	CHECK_EQ(out[36], 0);
-}
-
-TEST(batches_take_the_first_attributes_at_zero)
-{
-	CUmemcpyAttributes attr = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
-	unsigned char in[2] = { 5, 6 };
-	CUdeviceptr dst[2], src[2] = { (CUdeviceptr)&in[0], (CUdeviceptr)&in[1] };
-	size_t sizes[2] = { 1, 1 }, first = 0;
-	CUstream s;
-
-	start();
-	dst[0] = device(1);
-	dst[1] = device(1);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuMemcpyBatchAsync(dst, src, sizes, 2, &attr, &first, 1, s), 0);
-	CHECK_EQ(cuMemcpyBatchAsync(dst, src, sizes, 2, &attr, &first, 1, NULL),
-		 CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuStreamSynchronize(s), 0);
-	CHECK_EQ(peek(dst[0]), 5);
-	CHECK_EQ(peek(dst[1]), 6);
 }
 
 static void *hammer(void *ctx)

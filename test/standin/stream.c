@@ -66,7 +66,7 @@ static void reap(struct stream *s)
 		stream_free(s);
 }
 
-CUresult stream_create(CUstream *ret, unsigned flags, int priority)
+CUresult stream_create(CUstream *ret, unsigned flags)
 {
 	struct stream *s;
 
@@ -75,7 +75,6 @@ CUresult stream_create(CUstream *ret, unsigned flags, int priority)
 	s = stream_new(ctx_current(), flags, NULL);
 	if (s == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	s->priority = priority;
 	s->handle = handle_new(H_STREAM, s);
 	*ret = s->handle;
 	return CUDA_SUCCESS;
@@ -224,7 +223,7 @@ CUresult stream_push_last(struct ctx *ctx, struct op **ret)
 static bool op_ready(struct op *op)
 {
 	const struct block *block;
-	uint64_t now;
+	uint32_t now;
 
 	if (op->state != OP_QUEUED)
 		return false;
@@ -237,9 +236,8 @@ static bool op_ready(struct op *op)
 	if (block == NULL)
 		return true;
 	/* As on a device, the word may change meanwhile: a test writes it without the lock. */
-	const void *word = block_host(block, op->work.wait.at);
-	now = op->work.wait.size == 4 ? __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED)
-				      : __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
+	const uint32_t *word = block_host(block, op->work.wait.at);
+	now = __atomic_load_n(word, __ATOMIC_RELAXED);
 	switch (op->work.wait.flags & 3) {
 	case CU_STREAM_WAIT_VALUE_EQ:
 		return now == op->work.wait.value;
@@ -248,8 +246,7 @@ static bool op_ready(struct op *op)
 	case CU_STREAM_WAIT_VALUE_NOR:
 		return ~(now | op->work.wait.value) != 0;
 	default:
-		return op->work.wait.size == 4 ? (int32_t)(now - op->work.wait.value) >= 0
-					       : (int64_t)(now - op->work.wait.value) >= 0;
+		return (int32_t)(now - op->work.wait.value) >= 0;
 	}
 }
 
