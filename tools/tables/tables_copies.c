@@ -261,7 +261,7 @@ static void fill_site(struct table_rows *rows, struct profile *profile)
 		table_say(rows, "%s have no site, because their callers are unknown.",
 			  text_several(profile->sites_lost, "copy", "copies"));
 	if (profile->sites_folded > 0)
-		table_say(rows, "%s copies of rare call stacks are summed up in one row.",
+		table_say(rows, "%s copies of rare call stacks are summed up.",
 			  text_count(profile->sites_folded));
 }
 
