@@ -54,11 +54,15 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 	functions = count;
 	name_of = name;
 	tables.bytes = sizeof(*shared) + functions * sizeof(shared->sum[0]);
-	shared = hp_arena_alloc(tables.bytes);
-	if (shared == NULL) {
+	struct table *made = hp_arena_alloc(tables.bytes);
+	if (made == NULL) {
 		functions = 0;
 		return -ENOMEM;
 	}
+	/* The thread that gathers has begun. */
+	hp_lock(HP_LOCK_trace);
+	shared = made;
+	hp_unlock(HP_LOCK_trace);
 	return 0;
 }
 
