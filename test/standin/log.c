@@ -114,7 +114,12 @@ int log_calls(const char *name)
 
 const char *log_text(void)
 {
-	return text != NULL ? text : "";
+	static char *shown;
+	char *copy = strdup(text != NULL ? text : "");
+
+	free(shown);
+	shown = copy;
+	return shown != NULL ? shown : "";
 }
 
 void log_reset(void)

@@ -92,7 +92,7 @@ int standin_step_all(void);
 /* Returns the number of operations in the stream, -1 if there is no such stream. */
 int standin_pending(CUstream stream);
 
-/* Returns the call log, one call a line; valid until the next call that logs or resets. */
+/* Returns a copy of the call log, one call a line; valid until the next call of this function. */
 const char *standin_log_text(void);
 void standin_log_reset(void);
 /* Returns the calls since the last reset; `name` has its suffix, or none for all flavors. */
