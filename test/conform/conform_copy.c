@@ -303,7 +303,6 @@ SECTION(one_row)
 	}
 }
 
-#if CUDA_VERSION >= 13000
 /* A batch of 2 copies whose sources must be read before the call returns. */
 SECTION(batches_read_at_once)
 {
@@ -332,7 +331,6 @@ SECTION(batches_read_at_once)
 		}
 	}
 }
-#endif
 
 /* How many uploads behind a kernel are staged before one of them waits. */
 SECTION(taken_in)

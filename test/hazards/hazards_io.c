@@ -31,6 +31,7 @@ TEST(row25_a_block_in_the_map)
 	free(block);
 }
 
+#if CUDA_VERSION >= 12080
 /* The process is suspended and resumed with pinned blocks, by driver 570 and later. */
 ALONE(row25_checkpoint)
 {
@@ -76,6 +77,7 @@ ALONE(row25_checkpoint)
 	CHECK(write(down[1], "g", 1) == 1);
 	SEE("end", check_status(child));
 }
+#endif
 
 /* Another process reads and writes the block; the device sees its writes. */
 TEST(row26_another_process)

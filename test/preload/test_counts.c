@@ -26,7 +26,7 @@ __attribute__((noinline)) static int work(void)
 	CUdeviceptr there;
 	CUstream stream;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS || cuStreamCreate(&stream, 0) != CUDA_SUCCESS)
 		return 1;
 	memset(host, 1, bytes);
@@ -52,7 +52,7 @@ static int work_during_a_kernel(void)
 	CUstream stream;
 
 	alarm(check_limit(20));
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&word, 4) != CUDA_SUCCESS || cuMemsetD32(word, 0, 1) != CUDA_SUCCESS ||
 	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
 		return 1;
@@ -68,7 +68,7 @@ static int work_that_pins(void)
 	CUcontext context;
 	CUdeviceptr there;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS)
 		return 1;
 	memset(host, 1, bytes);
@@ -86,7 +86,7 @@ static int work_that_registers(void)
 	CUcontext context;
 	CUdeviceptr there;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS ||
 	    cuMemHostRegister(host, bytes, 0) != CUDA_SUCCESS)
 		return 1;

@@ -45,7 +45,7 @@ static int work(void)
 
 	/* Before the driver is loaded; the results are those without any tool. */
 	failed |= nvtxRangePushA("set up") != NVTX_NO_PUSH_POP_TRACKING;
-	failed |= cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	failed |= cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 		  cuMemAlloc(&there, sizeof(host)) != CUDA_SUCCESS;
 	test_clock_pass(30 * TEST_MS);
 	failed |= nvtxRangePop() != NVTX_NO_PUSH_POP_TRACKING;
@@ -129,7 +129,7 @@ static int work_of_version_2(void)
 	    slots_core[NVTX_CBID_CORE_MarkA] != (void *)nothing ||
 	    slots_core2[NVTX_CBID_CORE2_DomainRangePushEx] == (void *)nothing)
 		return 1;
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS)
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS)
 		return 1;
 	push("older");
 	test_clock_pass(20 * TEST_MS);
@@ -148,7 +148,7 @@ static int open_many(void)
 	nvtxRangeId_t ids[300];
 	CUcontext context;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS)
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS)
 		return 1;
 	for (int i = 0; i < 300; i++)
 		ids[i] = nvtxRangeStartA("open");
@@ -165,8 +165,7 @@ static int capture(void)
 	static char host[4096];
 	CUcontext context;
 	CUdeviceptr there = 0;
-	int failed = cuInit(0) != CUDA_SUCCESS ||
-		     cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	int failed = cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 		     cuMemAlloc(&there, sizeof(host)) != CUDA_SUCCESS;
 
 	nvtxRangePushA("epoch");

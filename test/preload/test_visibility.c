@@ -68,7 +68,6 @@ EXPOSED(exposed_in_mappings_of_the_host, cuMemCreate,
 EXPOSED_WITH(exposed_in_a_global, ("STANDIN_FAIL=cuPointerGetAttribute:1"), cuModuleGetGlobal_v2,
 	     WITH(AT(result), AT(more), (uintptr_t)module, (uintptr_t) "any"))
 
-#if CUDA_VERSION >= 12020
 #define EXPOSED_TO_A_NODE(id, ...)                                 \
 	EXPOSED(exposed_to_a_node_that_##id, cuGraphNodeSetParams, \
 		WITH(0, AT(((CUgraphNodeParams){ __VA_ARGS__ }))), .is_refused = true)
@@ -80,7 +79,6 @@ EXPOSED_TO_A_NODE(copies_to_the_host, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 EXPOSED_TO_A_NODE(copies_anywhere, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 		  .memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_DEVICE,
 		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_UNIFIED)
-#endif
 
 TEST_WITH(exposed_by_the_device, "STANDIN_HMM=1")
 {
@@ -177,7 +175,6 @@ static void check_captured_rows(bool from_host, bool to_host)
 CASE(exposed_in_captured_rows_from_the_host, check_captured_rows(true, false))
 CASE(exposed_in_captured_rows_to_the_host, check_captured_rows(false, true))
 
-#if CUDA_VERSION >= 12080
 /* Any captured batch of copies may write host memory. */
 TEST(exposed_in_a_captured_batch)
 {
@@ -200,7 +197,6 @@ TEST(exposed_in_a_captured_batch)
 	cuStreamEndCapture(stream, &graph);
 	CHECK(waits(array, 64));
 }
-#endif
 
 /* A library of NVIDIA that is not a CUDA tool looks up driver functions. */
 static void check_exposing_to(const char *library)

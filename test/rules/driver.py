@@ -23,6 +23,11 @@ root, cuda = sys.argv[1:3]
 include = os.path.join(cuda, "include")
 problems = []
 
+with open(os.path.join(include, "cuda.h"), encoding="utf-8") as header:
+    if int(re.search(r"^#define CUDA_VERSION (\d+)", header.read(), re.M)[1]) < 13000:
+        print("the list is that of CUDA 13; these headers are older")
+        sys.exit(77)
+
 HEADERS = ["cuda.h", "cudaGL.h", "cudaVDPAU.h", "cudaEGL.h", "cudaProfiler.h"]
 TYPEDEFS = ["cudaTypedefs.h", "cudaGLTypedefs.h", "cudaVDPAUTypedefs.h", "cudaEGLTypedefs.h",
             "cudaProfilerTypedefs.h"]

@@ -10,15 +10,17 @@ compiler=$(command -v gcc || command -v clang) || { echo "there is no compiler" 
 
 for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/harness/*.h test/standin/standin.h; do
 	[ -f "$header" ] || continue
+	newer=
 	case $header in
 	src/*) name=${header#src/} ;;
 	include/*) name=${header#include/} ;;
+	test/*) name=$header newer=-Itest/newer ;;
 	*) name=$header ;;
 	esac
 	echo "#include \"$name\"" | $compiler -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra \
 		-Wmissing-prototypes -Wstrict-prototypes -Wundef -Wno-unused-function \
 		-Wno-unused-variable -Wno-unused-macros -Werror \
-		-Isrc -Itools -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
+		$newer -Isrc -Itools -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
 		echo "$header: does not compile alone"
 		failed=1
 	}

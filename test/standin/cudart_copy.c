@@ -239,7 +239,7 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 
 	return error != cudaSuccess
 		       ? runtime_leave(error)
-		       : __cudaLaunchKernel((cudaKernel_t)kernel, grid, block, args, shared, s);
+		       : __cudaLaunchKernel(kernel, grid, block, args, shared, s);
 }
 
 #pragma GCC visibility pop

@@ -51,7 +51,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 char __cudaInitModule(void **handle);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
-cudaError_t __cudaGetKernel(cudaKernel_t *ret, const void *function);
+cudaError_t __cudaGetKernel(CUkernel *ret, const void *function);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct name *kernels, *variables;
@@ -177,9 +177,9 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 	return cudaSuccess;
 }
 
-cudaError_t __cudaGetKernel(cudaKernel_t *ret, const void *function)
+cudaError_t __cudaGetKernel(CUkernel *ret, const void *function)
 {
-	return runtime_leave(kernel_of(function, (CUkernel *)ret));
+	return runtime_leave(kernel_of(function, ret));
 }
 
 #pragma GCC visibility pop

@@ -15,24 +15,18 @@ CUresult cuStandinCopyThing(void *to, CUdeviceptr from, size_t bytes, CUstream s
 	return cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
 }
 
-/* Of CUDA 13.2: the header does not declare them. */
-#define WITH_ATTRIBUTES(flavor)                                                                    \
-	CUresult cuMemcpyWithAttributesAsync##flavor(CUdeviceptr to, CUdeviceptr from,             \
-						     size_t bytes, CUmemcpyAttributes *how,        \
-						     CUstream stream);                             \
-	CUresult cuMemcpyWithAttributesAsync##flavor(CUdeviceptr to, CUdeviceptr from,             \
-						     size_t bytes, CUmemcpyAttributes *how,        \
-						     CUstream stream)                              \
-	{                                                                                          \
-		(void)how;                                                                         \
-		return cuMemcpyAsync##flavor(to, from, bytes, stream);                             \
-	}                                                                                          \
-	CUresult cuMemcpy3DWithAttributesAsync##flavor(CUDA_MEMCPY3D_BATCH_OP *box,                \
-						       unsigned long long flags, CUstream stream); \
-	CUresult cuMemcpy3DWithAttributesAsync##flavor(CUDA_MEMCPY3D_BATCH_OP *box,                \
-						       unsigned long long flags, CUstream stream)  \
-	{                                                                                          \
-		return cuMemcpy3DBatchAsync_v2##flavor(1, box, flags, stream);                     \
+#define WITH_ATTRIBUTES(flavor)                                                                   \
+	CUresult cuMemcpyWithAttributesAsync##flavor(CUdeviceptr to, CUdeviceptr from,            \
+						     size_t bytes, CUmemcpyAttributes *how,       \
+						     CUstream stream)                             \
+	{                                                                                         \
+		(void)how;                                                                        \
+		return cuMemcpyAsync##flavor(to, from, bytes, stream);                            \
+	}                                                                                         \
+	CUresult cuMemcpy3DWithAttributesAsync##flavor(CUDA_MEMCPY3D_BATCH_OP *box,               \
+						       unsigned long long flags, CUstream stream) \
+	{                                                                                         \
+		return cuMemcpy3DBatchAsync_v2##flavor(1, box, flags, stream);                    \
 	}
 WITH_ATTRIBUTES()
 WITH_ATTRIBUTES(_ptsz)

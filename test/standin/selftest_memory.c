@@ -16,7 +16,7 @@ TEST(calls_need_init_and_context)
 	CHECK_EQ(cuInit(1), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuInit(0), 0);
 	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuCtxCreate(&ctx, NULL, 0, 0), 0);
+	CHECK_EQ(cuCtxCreate_v2(&ctx, 0, 0), 0);
 	CHECK_EQ(cuMemAlloc(&at, 16), 0);
 	CHECK_EQ(cuCtxDestroy(ctx), 0);
 	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);

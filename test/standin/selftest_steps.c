@@ -227,7 +227,7 @@ TEST(contexts_come_and_go)
 
 		if (i == 0)
 			start_moving();
-		CHECK_EQ(cuCtxCreate(&ctx, NULL, 0, 0), 0);
+		CHECK_EQ(cuCtxCreate_v2(&ctx, 0, 0), 0);
 		at = device(BYTES);
 		s = stream(CU_STREAM_NON_BLOCKING);
 		for (int n = 0; n < i % 7; n++)

@@ -1,7 +1,7 @@
 /*
  * standin.h - how tests control the stand-in driver, and query it.
  *
- * The stand-in driver and runtime are libcuda.so.1 and libcudart.so.13 in software.  A stream
+ * The stand-in driver and runtime are libcuda.so.1 and libcudart.so in software.  A stream
  * advances only if a test steps it, at random (STANDIN_STEPS), or if a call has to wait.
  * Asynchronous copies read pinned memory when they are executed, and freed memory is invalid.  So a
  * missing wait always shows as wrong bytes.

@@ -11,18 +11,45 @@ stop() {
 	exit 1
 }
 
-# Sets $cuda to the toolkit's folder.
+# Sets $cuda to the toolkit's folder, and says which one it is, before anything is installed.
 find_toolkit() {
-	cuda=${CUDA_PATH:-/usr/local/cuda}
-	[ -f "$cuda/include/cuda.h" ] && return
-	say "there is no CUDA Toolkit: $cuda/include/cuda.h is missing." >&2
-	if [ -n "${CUDA_PATH:-}" ]; then
-		say "CUDA_PATH is $CUDA_PATH; correct it if the toolkit is elsewhere." >&2
-	else
-		say "If it is elsewhere, set CUDA_PATH to its directory." >&2
+	local found
+
+	if ! found=$(tools/scripts/toolkit.sh 2>&1); then
+		say "$found" >&2
+		offer_toolkit >&2
+		exit 1
 	fi
-	stop "Otherwise install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
+	mapfile -t found <<<"$found"
+	cuda=${found[0]}
+	say "the CUDA Toolkit is $cuda, CUDA $((found[1] / 1000)).$((found[1] % 1000 / 10)) (${found[2]})"
 }
+
+# Says how a toolkit is installed: the distribution's, if it is new enough, otherwise NVIDIA's.
+offer_toolkit() {
+	local packages=(--no-install-recommends nvidia-cuda-toolkit libcupti-dev) version size
+
+	version=$(apt-cache show nvidia-cuda-toolkit 2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
+	if [ -n "$version" ] && dpkg --compare-versions "$version" ge 12.0; then
+		size=$(apt-get install -y -o Debug::NoLocking=1 --print-uris "${packages[@]}" 2>/dev/null |
+			awk "/^'/ { bytes += \$3 } END { printf \"%.1f\", bytes / 1e9 }")
+		say "This system has one, which needs no GPU ($size GB to download):"
+		say "  apt-get install ${packages[*]}"
+		return
+	fi
+	# The names of NVIDIA's repositories: debian12, ubuntu2404.
+	say "NVIDIA's needs no GPU:"
+	say "  wget https://developer.download.nvidia.com/compute/cuda/repos/$(repository)/x86_64/cuda-keyring_1.1-1_all.deb"
+	say "  dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update"
+	say "  apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 cuda-cupti-dev-13-0"
+	say "If a toolkit is elsewhere, set CUDA_PATH to its folder."
+}
+
+# Prints the name of NVIDIA's repository for this distribution.
+repository() (
+	. /etc/os-release
+	[ "$ID" = ubuntu ] && echo "ubuntu${VERSION_ID//./}" || echo "$ID${VERSION_ID%%.*}"
+)
 
 # Tests and the demo do not see the caller's own settings of hotpin.  A git hook names its repository,
 # which is not that of the tests.
