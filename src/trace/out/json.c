@@ -12,35 +12,50 @@ static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
 
+/* Appends a text as it is.  The ends of many programs wait for this, so it formats nothing. */
+static void put(struct json *json, const char *text)
+{
+	writer_bytes(json->writer, text, strlen(text));
+}
+
+static void new_line(struct json *json)
+{
+	put(json, "\n");
+	writer_bytes(json->writer, tabs, json->depth);
+}
+
 static void separate(struct json *json)
 {
 	if (json->filled[json->depth])
-		writer_put(json->writer, ",");
+		put(json, ",");
 	if (json->depth > 0)
-		writer_put(json->writer, "\n%.*s", (int)json->depth, tabs);
+		new_line(json);
 	json->filled[json->depth] = true;
 }
 
 static void string(struct json *json, const char *text)
 {
-	size_t length = strlen(text);
+	size_t length = strlen(text), from = 0;
 
-	writer_put(json->writer, "\"");
+	put(json, "\"");
 	for (size_t at = 0; at < length;) {
 		size_t bytes = units_printable(text + at, length - at);
 		unsigned char byte = (unsigned char)text[at];
 
-		if (bytes == 1 && (byte == '"' || byte == '\\'))
-			writer_put(json->writer, "\\%c", byte);
-		else if (bytes > 0)
-			writer_bytes(json->writer, text + at, bytes);
-		else if (byte < 0x20 || byte == 0x7f)
-			writer_put(json->writer, "\\u%04x", byte);
-		else
-			writer_put(json->writer, "\\ufffd");
+		if (bytes == 0 || byte == '"' || byte == '\\') {
+			writer_bytes(json->writer, text + from, at - from);
+			if (bytes == 1)
+				writer_put(json->writer, "\\%c", byte);
+			else if (byte < 0x20 || byte == 0x7f)
+				writer_put(json->writer, "\\u%04x", byte);
+			else
+				put(json, "\\ufffd");
+			from = at + 1;
+		}
 		at += bytes > 0 ? bytes : 1;
 	}
-	writer_put(json->writer, "\"");
+	writer_bytes(json->writer, text + from, length - from);
+	put(json, "\"");
 }
 
 static void key(struct json *json, const char *name)
@@ -49,13 +64,13 @@ static void key(struct json *json, const char *name)
 	if (name == NULL)
 		return;
 	string(json, name);
-	writer_put(json->writer, ": ");
+	put(json, ": ");
 }
 
 static void begin(struct json *json, const char *name, const char *bracket)
 {
 	key(json, name);
-	writer_put(json->writer, "%s", bracket);
+	put(json, bracket);
 	json->filled[++json->depth] = false;
 }
 
@@ -64,22 +79,29 @@ static void end(struct json *json, const char *bracket)
 	bool filled = json->filled[json->depth--];
 
 	if (filled)
-		writer_put(json->writer, "\n%.*s", (int)json->depth, tabs);
-	writer_put(json->writer, "%s", bracket);
+		new_line(json);
+	put(json, bracket);
 }
 
 static void put_null(struct json *json, const char *name)
 {
 	key(json, name);
-	writer_put(json->writer, "null");
+	put(json, "null");
 }
 
 static void put_number(struct json *json, int64_t value)
 {
-	if (value < 0)
-		writer_put(json->writer, "null");
-	else
-		writer_put(json->writer, "%lld", (long long)value);
+	char digits[24], *at = digits + sizeof(digits) - 1;
+
+	if (value < 0) {
+		put(json, "null");
+		return;
+	}
+	*at = '\0';
+	do
+		*--at = (char)('0' + value % 10);
+	while ((value /= 10) > 0);
+	put(json, at);
 }
 
 static void number(struct json *json, const char *name, int64_t value)
@@ -92,7 +114,7 @@ static void signed_number(struct json *json, const char *name, int64_t value)
 {
 	key(json, name);
 	if (value == UNKNOWN_SIGNED)
-		writer_put(json->writer, "null");
+		put(json, "null");
 	else
 		writer_put(json->writer, "%lld", (long long)value);
 }
@@ -117,7 +139,7 @@ static void row(struct json *json, enum profile_record_id id, const void *record
 		writer_bytes(json->writer, i > 0 ? "," : "[", 1);
 		put_number(json, numbers[i]);
 	}
-	writer_put(json->writer, "]");
+	put(json, "]");
 }
 
 static bool is_nullable(const struct profile_field *field)
@@ -226,7 +248,7 @@ static void put_field(struct json *json, enum profile_record_id id,
 	case FIELD_FLAG:
 		if (*(const bool *)at || field->presence != IF_ANY) {
 			key(json, field->name);
-			writer_put(json->writer, *(const bool *)at ? "true" : "false");
+			put(json, *(const bool *)at ? "true" : "false");
 		}
 		break;
 	case FIELD_PART:
