@@ -13,8 +13,9 @@
 
 #define UNKNOWN        (-1)
 #define UNKNOWN_SIGNED INT64_MIN
-/* For the writer alone: a number that this record has not. */
-#define LEFT_OUT       (-2)
+/* For the writer alone. */
+#define LEFT_OUT       (-2) /* this record has no such number */
+#define SO_FAR         (-3) /* the time since struct json's since_ns, when this is written */
 
 struct profile_frames {
 	struct profile_frame *items;

@@ -397,6 +397,7 @@ void trace_stop(void)
 	collect_stop(&report.collected);
 	report.ended_ns = now;
 	report.ended = true;
+	report.stop_ns = hp_now_ns() - now;
 	atomic_store(&stopped, true);
 	errno = saved;
 }
@@ -425,6 +426,8 @@ void trace_finish(void)
 	/* Another thread may be stopping the profile, and will also come here. */
 	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
+	/* The program may go on after its contexts have ended, and with them the profile. */
+	report.exit_ns = hp_now_ns() - report.stop_ns;
 	report.exit_status = atomic_load(&exit_status);
 	operations_read(&report.operations);
 	process_mark_end(&report.process);
@@ -459,7 +462,7 @@ void trace_without_device(uint64_t began_ns)
 	report.why_not = "the program used no device";
 	report.no_device = report.ended = true;
 	report.exit_status = atomic_load(&exit_status);
-	report.ended_ns = hp_now_ns();
+	report.ended_ns = report.exit_ns = hp_now_ns();
 	report.collected.device = nothing;
 	nvtx_ranges_drain(&nothing->split);
 	split_finish(&nothing->split, report.ended_ns, &report.split);

@@ -470,6 +470,28 @@ TEST(what_noting_costs)
 }
 
 /*
+ * The cost of the end is the time up to the number itself: the records of the last flush, and the
+ * table and the lists of the file before the number, in which nothing looks at the clock.
+ */
+TEST(what_the_end_costs)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL });
+	stage_tick_ns = MILLI;
+	stage_end();
+	stage_tick_ns = 0;
+	CHECK(stage_number("overhead", "exit_ns") >= (long long)(2 * MILLI));
+}
+
+TEST(a_program_goes_on_after_the_profile)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL });
+	trace_stop();
+	stage_pass(SECOND);
+	stage_end();
+	CHECK_EQ(stage_number("overhead", "exit_ns"), 0);
+}
+
+/*
  * Hashed copies are always timed, because they differ in length: 300 ns here, with the two looks at
  * the clock before and after the hash.  The rest of the bookkeeping counts as without hashing:
  * 200 ns here, which includes two more looks.

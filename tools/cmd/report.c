@@ -201,9 +201,9 @@ static void records(const struct profile *profile)
 
 static void tail(const struct profile *profile)
 {
-	int64_t cost =
-		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
-			    profile->overhead.appends_ns);
+	int64_t cost = profile_cost_ns(profile), exit_ns = profile->overhead.exit_ns;
+	const char *at_exit =
+		exit_ns > 0 ? text_made(", %s of it at exit", text_time(exit_ns)) : "";
 
 	putchar('\n');
 	if (profile->coverage.cupti_copies >= 0)
@@ -213,11 +213,11 @@ static void tail(const struct profile *profile)
 	if (all_rows && profile->records.read >= 0)
 		records(profile);
 	if (cost >= 0 && profile_is_part(profile))
-		layout_say(2, "Profiling the whole run cost about %s, without CUPTI's own work.",
-			   text_time(cost));
+		layout_say(2, "Profiling the whole run cost about %s%s, without CUPTI's own work.",
+			   text_time(cost), at_exit);
 	else if (cost >= 0)
-		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
-			   text_time(cost), text_share(cost, profile->wall_ns));
+		layout_say(2, "Profiling cost about %s (%s)%s, without CUPTI's own work.",
+			   text_time(cost), text_share(cost, profile->wall_ns), at_exit);
 	if (!all_rows)
 		layout_say(2, "--all shows more rows, sizes, bounds, counters and options.");
 }

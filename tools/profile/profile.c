@@ -80,6 +80,15 @@ int64_t profile_add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+int64_t profile_cost_ns(const struct profile *profile)
+{
+	const struct profile_overhead *cost = &profile->overhead;
+	int64_t exit_ns = cost->exit_ns > 0 ? cost->exit_ns : 0;
+
+	return profile_add(profile_add(cost->start_ns, cost->callbacks_ns),
+			   profile_add(cost->appends_ns, exit_ns));
+}
+
 bool profile_same_frame(const struct profile_frame *a, const struct profile_frame *b)
 {
 	if (a->is_python && b->is_python)

@@ -49,6 +49,9 @@ int profile_by_place(const void *left, const void *right);
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);
 
+/* Returns the time that the profile has added to the run, or UNKNOWN.  Old files lack the exit. */
+int64_t profile_cost_ns(const struct profile *profile);
+
 bool profile_same_frame(const struct profile_frame *a, const struct profile_frame *b);
 
 /* True if the split of the wall time is known. */

@@ -100,6 +100,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.start_ns = report->start_ns,
 		.callbacks_ns = collected->buffers.callback_ns,
 		.appends_ns = report->operations.append_ns,
+		.exit_ns = report->ended ? SO_FAR : UNKNOWN,
 		.background_ns = json_known(collected->device != NULL,
 					    collected->background_ns + python_sampler_cost_ns()),
 	};
@@ -209,6 +210,7 @@ void emit_json(const struct report *report, struct writer *writer)
 	struct json json = {
 		.writer = writer,
 		.report = report,
+		.since_ns = report->exit_ns,
 		.lists = lists,
 	};
 	static struct profile_bound bounds[BOUNDS_COUNT]; /* one thread at a time writes */

@@ -5,6 +5,7 @@
  * reach a terminal.
  */
 #include "trace/out/emit_text.h"
+#include "base/clock.h"
 #include "base/options.h"
 #include "base/terminal.h"
 #include "base/units.h"
@@ -211,7 +212,7 @@ static void foot(const struct report *report, char *ret, size_t room)
 {
 	char path[WRITER_PATH_MAX], shown[900], cost[UNITS_ROOM];
 	uint64_t cost_ns = report->operations.append_ns + report->collected.buffers.callback_ns +
-			   report->start_ns;
+			   report->start_ns + (report->ended ? hp_now_ns() - report->exit_ns : 0);
 
 	units_share(cost, cost_ns, report->ended_ns - report->began_ns);
 	if (hp_options->out[0] == '\0') {

@@ -2,6 +2,7 @@
  * json.c - writes JSON, indented by tabs, by the tables of records.
  */
 #include "trace/out/json.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/units.h"
@@ -107,7 +108,7 @@ static void put_number(struct json *json, int64_t value)
 static void number(struct json *json, const char *name, int64_t value)
 {
 	key(json, name);
-	put_number(json, value);
+	put_number(json, value == SO_FAR ? (int64_t)(hp_now_ns() - json->since_ns) : value);
 }
 
 static void signed_number(struct json *json, const char *name, int64_t value)

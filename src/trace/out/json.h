@@ -33,6 +33,7 @@ struct json_list {
 struct json {
 	struct writer *writer;
 	const struct report *report;
+	uint64_t since_ns;                    /* for SO_FAR */
 	const struct json_list *const *lists; /* tables, each ended by zeros; NULL ends them */
 	unsigned depth;
 	bool filled[JSON_DEPTH_MOST + 1]; /* a value was already written at this depth */

@@ -40,6 +40,8 @@ struct report {
 	bool gaps;         /* true if host code between calls was recorded */
 	bool launches;     /* true if call sites of launches were recorded */
 	uint64_t start_ns; /* time to start collecting */
+	uint64_t stop_ns;  /* time to stop collecting */
+	uint64_t exit_ns;  /* when the process would have ended without a profile */
 
 	/* The program used no device: values of the device are 0, not unknown. */
 	bool no_device;

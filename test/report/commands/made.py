@@ -406,6 +406,7 @@ def full():
     other, timeline = hostile("x"), looped(3)
     made["process"]["rank"] = "0"
     made["backend"]["why"] = made["split_why"] = "x"
+    made["overhead"]["exit_ns"] = 2 * MILLI
     made["environment"]["cupti_path"] = "/x"
     python = [{"file": "/home/me/x.py", "function": "step", "line": 3}]
     made["sites"][0].update(python=python)

@@ -38,9 +38,7 @@ static const struct table_column columns[] = {
 
 static void fill_environment(struct table_rows *rows, struct profile *profile)
 {
-	int64_t cost =
-		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
-			    profile->overhead.appends_ns);
+	int64_t cost = profile_cost_ns(profile);
 	const char *const texts[][2] = {
 		{ "file", profile->path },
 		{ "host", profile->process.host },
