@@ -120,7 +120,7 @@ def runs(shared, library):
 def libraries(shared, library):
     """A library that another user could change is not preloaded."""
     def refuses(what, path, *arguments, hotpin=None):
-        for command in (("run", *arguments, "env"), ("bench", "-n1", "-o", shared.at("b"), *arguments, "true")):
+        for command in (("run", *arguments, "env"), ("bench", "-o", shared.at("b"), *arguments, "true")):
             done = shared.run(*command, hotpin=hotpin)
             check(f"{command[0]}: {what}", done.returncode != 0 and "LD_PRELOAD=" not in done.stdout and
                   f"{path} is not used, because other users can change it" in done.stderr, done)

@@ -84,4 +84,81 @@ TEST(noise_of_two_stages)
 	}
 }
 
+/* The times of before are 1000 in all turns.  7 of 8, 9 of 10 and 12 of 15 turns must agree. */
+TEST(turns)
+{
+	static const struct {
+		int64_t after[15];
+		size_t count, agree;
+		enum compare_verdict verdict;
+	} rows[] = {
+		/* All turns agree: whatever their spread is, the verdict is clear. */
+		{ { 1001, 1002, 1030, 1100, 9000 }, 5, 5, COMPARE_SLOWER },
+		{ { 1021, 1021, 1021, 1021, 1021 }, 5, 5, COMPARE_SLOWER },
+		{ { 999, 970, 900, 500, 1 }, 5, 5, COMPARE_FASTER },
+		/* Within 2 % in all turns, even if all are on one side. */
+		{ { 1020, 1020, 1020, 1020, 1020 }, 5, 5, COMPARE_SAME },
+		{ { 980, 1000, 1020, 1001, 999 }, 5, 5, COMPARE_SAME },
+		{ { 1000, 1000, 1000, 1000, 1000 }, 5, 5, COMPARE_SAME },
+		/* One of five turns does not agree. */
+		{ { 1100, 1100, 1100, 1100, 999 }, 5, 1, COMPARE_UNCLEAR },
+		{ { 900, 900, 900, 900, 1001 }, 5, 4, COMPARE_UNCLEAR },
+		{ { 1100, 1000, 1000, 1000, 1000 }, 5, 0, COMPARE_UNCLEAR },
+		{ { 900, 900, 900, 900, 1000 }, 5, 4, COMPARE_UNCLEAR },
+		/* Fewer turns never suffice. */
+		{ { 2000, 2000, 2000, 2000 }, 4, 0, COMPARE_UNCLEAR },
+		{ { 0 }, 0, 0, COMPARE_UNCLEAR },
+		/* With more turns, some may differ. */
+		{ { 1100, 1100, 1100, 1100, 1100, 1100, 1100, 900 }, 8, 7, COMPARE_SLOWER },
+		{ { 1100, 1100, 1100, 1100, 1100, 1100, 900, 900 }, 8, 2, COMPARE_UNCLEAR },
+		{ { 1000, 1000, 1000, 1000, 1000, 1000, 1000, 9000 }, 8, 7, COMPARE_SAME },
+		{ { 1100, 1100, 1100, 1100, 1100, 1100, 1100, 1100, 1100, 1 },
+		  10,
+		  9,
+		  COMPARE_SLOWER },
+		{ { 1100, 1100, 1100, 1100, 1100, 1100, 1100, 1100, 1, 1 },
+		  10,
+		  2,
+		  COMPARE_UNCLEAR },
+		{ { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2000, 2000, 2000 },
+		  15,
+		  12,
+		  COMPARE_FASTER },
+		{ { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2000, 2000, 2000, 2000 },
+		  15,
+		  11,
+		  COMPARE_UNCLEAR },
+		{ { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX }, 5, 5, COMPARE_SLOWER },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t before[15];
+		size_t agree;
+
+		for (size_t j = 0; j < 15; j++)
+			before[j] = 1000;
+		enum compare_verdict verdict =
+			compare_turns(before, rows[i].after, rows[i].count, &agree);
+		if (verdict != rows[i].verdict || agree != rows[i].agree)
+			printf("# row %zu: %s, %zu\n", i, compare_verdict_name(verdict), agree);
+		CHECK_EQ(verdict, rows[i].verdict);
+		CHECK_EQ(agree, rows[i].agree);
+	}
+}
+
+/* The chance of a wrong verdict is at most 1 in 20 for any number of turns. */
+TEST(many_turns)
+{
+	static int64_t before[1000], after[1000];
+	size_t agree;
+
+	for (size_t i = 0; i < 1000; i++) {
+		before[i] = 1000;
+		after[i] = i < 527 ? 1100 : 900;
+	}
+	CHECK_EQ(compare_turns(before, after, 1000, &agree), COMPARE_SLOWER);
+	after[0] = 900;
+	CHECK_EQ(compare_turns(before, after, 1000, &agree), COMPARE_UNCLEAR);
+}
+
 CHECK_MAIN()

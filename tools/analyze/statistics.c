@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define TENTHS_MOST 10000
-
 static int ascending(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -28,14 +26,4 @@ struct statistics statistics_of(int64_t *times, size_t count)
 		.p99 = times[count - count / 100 - 1],
 		.most = times[count - 1],
 	};
-}
-
-unsigned statistics_tenths(const struct statistics *statistics)
-{
-	if (statistics->median <= 0)
-		return 0;
-	__int128_t tenths =
-		(__int128_t)(statistics->most - statistics->least) * 1000 / statistics->median;
-
-	return tenths < TENTHS_MOST ? (unsigned)tenths : TENTHS_MOST;
 }

@@ -18,7 +18,4 @@ struct statistics {
  */
 struct statistics statistics_of(int64_t *times, size_t count);
 
-/* Returns the difference of most and least in tenths of a percent of the median, 10000 at most. */
-unsigned statistics_tenths(const struct statistics *statistics);
-
 #endif

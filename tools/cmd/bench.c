@@ -1,16 +1,19 @@
 /*
- * bench.c - `hotpin bench`: runs a program plain, observed and with hotpin, in turns.
+ * bench.c - `hotpin bench`: runs a program plain, with hotpin, and observed, in turns.
  *
- * Taking turns spreads a slowdown of the machine over all three.  The children are ordinary
- * `hotpin run` commands, and `hotpin compare` compares their profiles.
+ * The clock outside the process judges plain runs against runs with hotpin; neither has a profile.
+ * The observed runs show what a profile costs.  Turns spread a slowdown of the machine over all
+ * three, and every second turn is in reverse order.
  */
-#include "compare/compare.h"
+#include "analyze/statistics.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
+#include "compare/compare.h"
+#include "launch/await.h"
+#include "launch/writable.h"
+#include "profile/texts.h"
 #include "system/messages.h"
 #include "system/progress.h"
-#include "profile/texts.h"
-#include "analyze/statistics.h"
-#include "launch/writable.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/trust.h"
@@ -18,8 +21,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +30,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TURNS      5
-#define TURNS_MOST 1000
+#define TURNS_MOST  1000
+#define WORDS_FIRST 8 /* at most, before the program's */
 
-enum way { PLAIN, OBSERVED, HOTPIN, WAYS };
-static const char *const way_names[WAYS] = { "plain", "observed", "hotpin" };
+enum way { PLAIN, HOTPIN, OBSERVED, WAYS };
+static const char *const way_names[WAYS] = { "plain", "hotpin", "observed" };
 
 struct bench {
 	int turns;
 	const char *stage, *library, *prefix; /* `prefix`: of the profiles' names */
-	char **command;
-	size_t words;         /* number of words in `command` */
-	int64_t *times[WAYS]; /* wall times in ns, by turn */
-	char **files;         /* the profiles: first all observed runs, then all runs with hotpin */
+	char **command, **words;              /* `words` has room for those of `hotpin run`, too */
+	int64_t times[WAYS][TURNS_MOST];      /* wall times in ns, by turn */
 };
 
 /* Returns 0 if the text is not a valid number of turns. */
@@ -48,179 +49,66 @@ static int read_turns(const char *text)
 	char *end;
 	long turns = strtol(text, &end, 10);
 
-	return *end == '\0' && turns > 0 && turns <= TURNS_MOST ? (int)turns : 0;
+	return *end == '\0' && turns >= COMPARE_TURNS_LEAST && turns <= TURNS_MOST ? (int)turns : 0;
 }
 
-static const char *prefix_of(const struct bench *bench)
+/* Returns -1, or the exit status if the request is invalid or asks for help. */
+static int read_request(int argc, char **argv, struct bench *ret)
 {
-	const char *slash = strrchr(bench->command[0], '/');
+	const char *turns = "5";
+	const struct flag flags[] = { { "turns", 'n', &turns, NULL },
+				      { "stage", 0, &ret->stage, NULL },
+				      { "out", 'o', &ret->prefix, NULL },
+				      { "library", 0, &ret->library, NULL },
+				      { NULL, 0, NULL, NULL } };
+	int status = flags_read(argc, argv, flags, true);
 
-	if (bench->prefix != NULL)
-		return bench->prefix;
-	return slash != NULL ? slash + 1 : bench->command[0];
-}
+	if (status >= 0)
+		return status;
+	ret->turns = read_turns(turns);
+	ret->command = argv + optind;
+	if (ret->prefix == NULL && optind < argc) {
+		const char *slash = strrchr(ret->command[0], '/');
 
-/* Returns -1, or the exit status if the request is invalid. */
-static int check_request(const struct bench *bench)
-{
-	if (bench->turns == 0)
-		hotpin_say("-n: expected a number from 1 to %d", TURNS_MOST);
-	else if (bench->words == 0)
+		ret->prefix = slash != NULL ? slash + 1 : ret->command[0];
+	}
+	if (ret->turns == 0)
+		hotpin_say("-n: expected a number from %d to %d", COMPARE_TURNS_LEAST, TURNS_MOST);
+	else if (optind == argc)
 		hotpin_say("no program to run; name one");
-	else if (strchr(prefix_of(bench), '%') != NULL)
-		hotpin_say("-o %s: PREFIX must not contain %%", text_name(prefix_of(bench), 200));
+	else if (strchr(ret->prefix, '%') != NULL)
+		hotpin_say("-o %s: PREFIX must not contain %%", text_name(ret->prefix, 200));
 	else
 		return -1;
 	return hotpin_misused("bench");
 }
 
-/* Returns -1, or the exit status if an option is invalid or asks for help. */
-static int read_flags(int argc, char **argv, struct bench *ret)
+/* Returns the name of a profile. */
+static const char *file_of(const struct bench *bench, int turn)
 {
-	static const struct option longs[] = {
-		{ "turns", required_argument, NULL, 'n' },
-		{ "stage", required_argument, NULL, 's' },
-		{ "out", required_argument, NULL, 'o' },
-		{ "library", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
-
-	/* '+' stops at the program's name, so that getopt leaves the program's options alone. */
-	while ((option = getopt_long(argc, argv, "+n:o:h", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("bench");
-		if (option == '?')
-			return hotpin_misused("bench");
-		if (option == 'n')
-			ret->turns = read_turns(optarg);
-		else if (option == 's')
-			ret->stage = optarg;
-		else if (option == 'o')
-			ret->prefix = optarg;
-		else
-			ret->library = optarg;
-	}
-	ret->command = argv + optind;
-	ret->words = (size_t)(argc - optind);
-	return check_request(ret);
-}
-
-static void *checked(void *memory)
-{
-	if (memory == NULL) {
-		hotpin_say("not enough memory");
-		exit(EXIT_APART);
-	}
-	return memory;
-}
-
-static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *text_of(const char *format, ...)
-{
-	va_list args;
-	char *text = NULL;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return checked(text);
+	return text_made("%s-observed-%d.json", bench->prefix, turn + 1);
 }
 
 /* Returns "hotpin run ... PROGRAM", or PROGRAM alone for the plain runs. */
-static char **words_of(const struct bench *bench, enum way way, char *file)
+static char **words_of(const struct bench *bench, enum way way, const char *file)
 {
-	char **words = checked(calloc(bench->words + 12, sizeof(*words)));
-	size_t used = 0;
+	const char *const words[] = {
+		"hotpin",
+		"run",
+		bench->library != NULL ? text_made("--library=%s", bench->library) : NULL,
+		way == OBSERVED ? "--observe" : NULL,
+		way == OBSERVED ? text_made("--stage=%s", bench->stage) : NULL,
+		way == OBSERVED ? text_made("--out=%s", file) : NULL,
+		"--",
+	};
+	size_t used = WORDS_FIRST;
 
-	if (way != PLAIN) {
-		words[used++] = "hotpin";
-		words[used++] = "run";
-		if (way == OBSERVED)
-			words[used++] = "--observe";
-		if (bench->library != NULL)
-			words[used++] = text_of("--library=%s", bench->library);
-		words[used++] = bench->stage != NULL
-					? text_of("--stage=%s, %s", bench->stage, way_names[way])
-					: text_of("--stage=%s", way_names[way]);
-		words[used++] = "-o";
-		words[used++] = file;
-		words[used++] = "--";
-	}
-	memcpy(words + used, bench->command, bench->words * sizeof(*words));
-	return words;
-}
-
-/*
- * These signals ask a program to end.  hotpin waits for the program and then ends by the same
- * signal.
- */
-static const int endings[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t running, ending;
-
-static void pass_on(int number, siginfo_t *info, void *context)
-{
-	(void)context;
-	ending = number;
-	if (running == 0) {
-		signal(number, SIG_DFL);
-		raise(number);
-	} else if (info->si_code <= 0) {
-		/* A signal from the terminal also reaches the program directly. */
-		kill(running, number);
-	}
-}
-
-static void catch_endings(void)
-{
-	struct sigaction old, action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
-
-	for (size_t i = 0; i < HP_LEN(endings); i++)
-		if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(endings[i], &action, NULL);
-}
-
-/* Blocks the signals until `running` is set. */
-static pid_t start(void)
-{
-	sigset_t set, old;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < HP_LEN(endings); i++)
-		sigaddset(&set, endings[i]);
-	sigprocmask(SIG_BLOCK, &set, &old);
-	pid_t child = fork();
-	for (size_t i = 0; i < HP_LEN(endings) && child == 0; i++) {
-		struct sigaction action;
-
-		if (sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			signal(endings[i], SIG_DFL);
-	}
-	running = child > 0 ? child : 0;
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	return child;
-}
-
-/* Returns the wait status.  WNOWAIT keeps the process id valid until `running` is cleared. */
-static int wait_for(pid_t child)
-{
-	siginfo_t info;
-	int status = 0;
-
-	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-		;
-	running = 0;
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (ending == 0)
-		return status;
-	progress_clear();
-	signal(ending, SIG_DFL);
-	raise(ending);
-	return status;
+	if (way == PLAIN)
+		return bench->command;
+	for (size_t i = HP_LEN(words); i > 0; i--)
+		if (words[i - 1] != NULL)
+			bench->words[--used] = (char *)words[i - 1];
+	return bench->words + used;
 }
 
 /* Runs in the child.  Only stderr is kept, in the file `errors`. */
@@ -231,6 +119,8 @@ static void become(char *const *words, enum way way, int errors)
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    (errors >= 0 && dup2(errors, STDERR_FILENO) < 0))
 		_exit(EXIT_OURSELVES);
+	unsetenv("HOTPIN_OUT");
+	unsetenv("HOTPIN_PROFILE");
 	if (way == PLAIN) {
 		setenv("HOTPIN", "0", 1);
 		execvp(words[0], words);
@@ -284,170 +174,117 @@ static void remove_old(const char *file)
 }
 
 /* Returns the wall time of one run in ns; negative if the run failed, which has been reported. */
-static int64_t time_one(const struct bench *bench, enum way way, char *file, bool is_heard)
+static int64_t time_one(const struct bench *bench, enum way way, int turn, bool is_heard)
 {
+	const char *file = file_of(bench, turn), *name = text_name(bench->command[0], 60);
 	char **words = words_of(bench, way, file);
 	int errors = is_heard ? -1 : memfd_create("stderr", MFD_CLOEXEC), status = 0;
+	struct await await;
 
-	if (file != NULL)
+	if (way == OBSERVED)
 		remove_old(file);
 	fflush(NULL);
 	uint64_t began_ns = hp_now_ns();
-	pid_t child = start();
+	pid_t child = await_start(&await);
 	if (child == 0)
 		become(words, way, errors);
 	if (child > 0)
-		status = wait_for(child);
+		status = await_end(&await);
 	int64_t took_ns = (int64_t)(hp_now_ns() - began_ns);
+	if (child > 0 && await.asked != 0) {
+		progress_clear();
+		raise(await.asked);
+	}
 	bool well = child > 0 && ended_well(bench, way, status);
 	if (child < 0)
 		hotpin_say("cannot start a process: %m");
 	if (!well)
 		show_errors(errors);
-	if (well && file != NULL && access(file, F_OK) < 0) {
-		hotpin_say("%s (%s) wrote no profile; `hotpin doctor %s` may say why",
-			   text_name(bench->command[0], 60), way_names[way],
-			   text_name(bench->command[0], 60));
+	if (well && way == OBSERVED && access(file, F_OK) < 0) {
+		hotpin_say("%s (observed) wrote no profile; `hotpin doctor %s` may say why", name,
+			   name);
 		well = false;
 	}
 	if (errors >= 0)
 		close(errors);
-	free(words);
 	return well ? took_ns : -1;
-}
-
-static char *file_of(const struct bench *bench, enum way way, int turn)
-{
-	return text_of("%s-%s-%d.json", prefix_of(bench), way_names[way], turn + 1);
-}
-
-/* False if the profiles cannot be written, which has been reported. */
-static bool can_write(const struct bench *bench)
-{
-	char *file = file_of(bench, OBSERVED, 0);
-	int error = writable_try(file, WRITABLE_REPLACE);
-
-	if (error < 0)
-		hotpin_say("cannot write %s: %s; name another PREFIX with -o", text_name(file, 200),
-			   strerror(-error));
-	free(file);
-	return error == 0;
 }
 
 /* False if a run failed. */
 static bool run_all(struct bench *bench)
 {
-	int runs = bench->turns * WAYS, done = 0;
+	/* The first run, which is not counted, reads all files; its stderr is shown. */
+	bool well = time_one(bench, OBSERVED, 0, true) >= 0;
 
-	bench->files = checked(calloc((size_t)bench->turns * 2, sizeof(*bench->files)));
-	for (int way = 0; way < WAYS; way++)
-		bench->times[way] = checked(calloc((size_t)bench->turns, sizeof(int64_t)));
-	for (int turn = 0; turn < bench->turns; turn++) {
-		bench->files[turn] = file_of(bench, OBSERVED, turn);
-		bench->files[bench->turns + turn] = file_of(bench, HOTPIN, turn);
+	for (int i = 0; i < bench->turns * WAYS && well; i++) {
+		int turn = i / WAYS, way = turn % 2 == 0 ? i % WAYS : WAYS - 1 - i % WAYS;
+
+		progress_show("running the program", (uint64_t)i, (uint64_t)bench->turns * WAYS);
+		bench->times[way][turn] = time_one(bench, (enum way)way, turn, false);
+		well = bench->times[way][turn] >= 0;
 	}
-	/*
-	 * The first run reads all files into the page cache and is not counted; its stderr is
-	 * shown.
-	 */
-	if (time_one(bench, HOTPIN, bench->files[bench->turns], true) < 0)
-		return false;
-	for (int turn = 0; turn < bench->turns; turn++)
-		for (int way = 0; way < WAYS; way++) {
-			char *file =
-				way == PLAIN ? NULL : bench->files[(way - 1) * bench->turns + turn];
-
-			progress_show("running the program", (uint64_t)done++, (uint64_t)runs);
-			bench->times[way][turn] = time_one(bench, way, file, false);
-			if (bench->times[way][turn] < 0) {
-				progress_clear();
-				return false;
-			}
-		}
 	progress_clear();
-	return true;
+	return well;
 }
 
-/* Prints "3.0 % more than plain", "2.6 times as long as plain". */
-static void show_difference(int64_t plain_ns, int64_t ns)
+/* Prints all times; then the verdict, with the figures of the table.  Returns the exit status. */
+static int show(struct bench *bench)
 {
-	const char *text = compare_how_much(plain_ns, ns);
-
-	printf("  %s %s plain\n", text, strstr(text, " as ") != NULL ? "as" : "than");
-}
-
-static void show_times(const struct bench *bench)
-{
+	static const char *const notes[WAYS] = { "", "", ": the cost of a profile" };
+	size_t turns = (size_t)bench->turns, agree;
+	enum compare_verdict verdict =
+		compare_turns(bench->times[PLAIN], bench->times[HOTPIN], turns, &agree);
 	struct statistics spreads[WAYS];
 
-	printf("%s, %s: wall times\n  %-10s %10s %10s %10s %8s\n", text_name(bench->command[0], 60),
-	       text_several(bench->turns, "turn", "turns"), "", "median", "least", "most",
-	       "spread");
+	printf("%s, %s\n  %-10s %10s %10s %10s\n", text_name(bench->command[0], 60),
+	       text_several(bench->turns, "turn", "turns"), "wall time", "median", "least", "most");
 	for (int way = 0; way < WAYS; way++) {
 		struct statistics *spread = &spreads[way];
-		char width[16] = "-";
 
-		*spread = statistics_of(bench->times[way], (size_t)bench->turns);
-		unsigned tenths = statistics_tenths(spread),
-			 noise = statistics_tenths(&spreads[PLAIN]);
-		if (bench->turns > 1)
-			snprintf(width, sizeof(width), "%u.%u %%", tenths / 10, tenths % 10);
-		printf("  %-10s %10s %10s %10s %8s", way_names[way], text_time(spread->median),
-		       text_time(spread->least), text_time(spread->most), width);
-		noise = tenths > noise ? tenths : noise;
-		noise = noise > COMPARE_NOISE_TENTHS ? noise : COMPARE_NOISE_TENTHS;
-		if (way == PLAIN)
-			puts("");
-		else if (bench->turns > 1 &&
-			 text_is_same(spreads[PLAIN].median, spread->median, noise))
-			puts("  as plain, within the noise");
-		else
-			show_difference(spreads[PLAIN].median, spread->median);
+		*spread = statistics_of(bench->times[way], turns);
+		printf("  %-10s %10s %10s %10s%s%s%s\n", way_names[way], text_time(spread->median),
+		       text_time(spread->least), text_time(spread->most), way > PLAIN ? "  " : "",
+		       way > PLAIN ? compare_how_much(spreads[PLAIN].median, spread->median) : "",
+		       notes[way]);
 	}
-	for (int way = 0; way < 2; way++) {
-		char *const *files = bench->files + way * bench->turns;
-
-		printf(way == 0 ? "profiles: %s" : " and %s", text_name(files[0], 200));
-		if (bench->turns > 1)
-			printf(" .. %s", text_name(files[bench->turns - 1], 200));
-	}
-	puts("\n");
-}
-
-/* Returns the status of `hotpin compare`. */
-static int compare_all(const struct bench *bench)
-{
-	size_t count = (size_t)bench->turns * 2;
-	char **words = checked(calloc(count + 3, sizeof(*words)));
-
-	words[0] = "hotpin compare";
-	words[1] = "--";
-	memcpy(words + 2, bench->files, count * sizeof(*words));
-	optind = 0; /* getopt starts over */
-	int status = hotpin_compare((int)count + 2, words);
-	free(words);
-	return status;
+	printf("profiles: %s .. %s\n\n", text_name(file_of(bench, 0), 200),
+	       text_name(file_of(bench, bench->turns - 1), 200));
+	printf("%s: %s with hotpin, %s plain (%s), %s in %zu of %zu turns.%s\n",
+	       compare_verdict_name(verdict), text_time(spreads[HOTPIN].median),
+	       text_time(spreads[PLAIN].median),
+	       compare_how_much(spreads[PLAIN].median, spreads[HOTPIN].median),
+	       verdict == COMPARE_SAME     ? "within 2 %"
+	       : verdict == COMPARE_SLOWER ? "slower"
+					   : "faster",
+	       agree, turns,
+	       verdict == COMPARE_UNCLEAR
+		       ? " Repeat it with more turns (-n 15), or on a quiet machine."
+		       : "");
+	return verdict == COMPARE_SLOWER ? EXIT_SLOWER : 0;
 }
 
 int hotpin_bench(int argc, char **argv)
 {
-	struct bench bench = { .turns = TURNS };
-	int status = read_flags(argc, argv, &bench);
+	static struct bench bench;
+	int status = read_request(argc, argv, &bench), error;
 
 	if (status >= 0)
 		return status;
-	status = EXIT_APART;
-	if (!can_write(&bench))
+	if (bench.stage == NULL)
+		bench.stage = bench.prefix;
+	if ((error = writable_try(file_of(&bench, 0), WRITABLE_REPLACE)) < 0) {
+		hotpin_say("cannot write %s: %s; name another PREFIX with -o",
+			   text_name(file_of(&bench, 0), 200), strerror(-error));
 		return EXIT_FAILURE;
-	catch_endings();
-	if (run_all(&bench)) {
-		show_times(&bench);
-		status = compare_all(&bench);
 	}
-	for (int i = 0; bench.files != NULL && i < 2 * bench.turns; i++)
-		free(bench.files[i]);
-	free(bench.files);
-	for (int way = 0; way < WAYS; way++)
-		free(bench.times[way]);
+	size_t count = (size_t)(argc - optind) + 1;
+	bench.words = calloc(WORDS_FIRST + count, sizeof(*bench.words));
+	if (bench.words == NULL) {
+		hotpin_say("not enough memory");
+		return EXIT_APART;
+	}
+	memcpy(bench.words + WORDS_FIRST, bench.command, count * sizeof(*bench.words));
+	status = run_all(&bench) ? show(&bench) : EXIT_APART;
+	free(bench.words);
 	return status;
 }

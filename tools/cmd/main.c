@@ -45,15 +45,17 @@ static const struct command {
 	  "hotpin run --profile ./app input.dat" },
 	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "measure how much faster a program is with hotpin",
-	  "Runs PROGRAM plain, with `hotpin run --observe` and with `hotpin run`, in turns\n"
-	  "after one warm-up run.  Prints the wall times of each, then the output of\n"
-	  "`hotpin compare`.  PROGRAM gets no standard input; its output is discarded.\n"
-	  "  -n, --turns TURNS  how many runs of each (default 5)\n"
+	  "Runs PROGRAM plain, with `hotpin run` and with `hotpin run --observe -o`, in\n"
+	  "turns after one warm-up run.  Prints the wall times of each, and judges the runs\n"
+	  "with hotpin against the plain ones; neither has a profile.  The observed runs\n"
+	  "show what a profile costs.  PROGRAM gets no standard input; its output is\n"
+	  "discarded.\n"
+	  "  -n, --turns TURNS  how many runs of each, from 5 on (the default)\n"
 	  "  --stage LABEL      label this porting stage in the profiles\n"
-	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..\n"
+	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-observed-2.json, ..\n"
 	  "                     (default: the program's name)\n"
 	  "  --library FILE     preload FILE instead of the installed library\n",
-	  "hotpin bench -n 3 ./app input.dat" },
+	  "hotpin bench ./app input.dat" },
 	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
 	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
 	  "they are shown side by side and added up.  Lines are as long as the terminal, or\n"
@@ -152,11 +154,11 @@ static const struct {
 	const char *of, *means;
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
-	{ 0, "bench compare", "and the last stage is not slower, or that is unclear" },
+	{ 0, "bench compare", "and it is not slower, or that is unclear" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
 	{ EXIT_USAGE, ALL, "wrong usage" },
-	{ EXIT_SLOWER, "bench compare", "the last stage is slower" },
+	{ EXIT_SLOWER, "bench compare", "the last stage, or PROGRAM with hotpin, is slower" },
 	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },
 	{ EXIT_APART, "report", "the files are not ranks of one run" },
 	{ EXIT_OURSELVES, "run", "hotpin failed, and the program was not started" },

@@ -492,6 +492,7 @@ static int report_on(const char *file, char **command, const struct program *pro
 		set_variable("_HOTPIN_AWAITS", "1");
 	if (child <= 0)
 		return execute(file, command, program);
+	await_let_go();
 	int status = await_end(&await);
 	/* With the statuses of this command, the program was not started. */
 	bool ran = !WIFEXITED(status) || WEXITSTATUS(status) < EXIT_OURSELVES ||

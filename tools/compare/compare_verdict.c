@@ -4,7 +4,10 @@
 #include "compare/compare_verdict.h"
 #include "profile/texts.h"
 
-#define NOISE_MOST 10000
+#define NOISE_MOST   10000
+
+/* hotpin promises that no program becomes slower by more (2 %). */
+#define ALIKE_TENTHS 20
 
 unsigned compare_noise_of(const struct compare_times *before, const struct compare_times *after,
 			  unsigned least_tenths)
@@ -37,6 +40,46 @@ enum compare_verdict compare_judge(int64_t before_ns, int64_t after_ns, unsigned
 	if (text_is_same(before_ns, after_ns, noise_tenths))
 		return noise_tenths > COMPARE_NOISY_TENTHS ? COMPARE_UNCLEAR : COMPARE_SAME;
 	return after_ns > before_ns ? COMPARE_SLOWER : COMPARE_FASTER;
+}
+
+/* Returns how many of `count` turns must agree; one more than all if even all are too few. */
+static size_t turns_needed(size_t count)
+{
+	double chance = 1, sum = 0; /* that exactly, and at least, `needed` turns agree */
+	size_t needed = count + 1;
+
+	for (size_t i = 0; i < count; i++)
+		chance /= 2;
+	while (needed > 0 && sum + chance <= 0.05) {
+		sum += chance;
+		needed--;
+		chance *= (double)needed / (double)(count - needed + 1);
+	}
+	return needed;
+}
+
+enum compare_verdict compare_turns(const int64_t *before, const int64_t *after, size_t count,
+				   size_t *ret_agree)
+{
+	size_t slower = 0, faster = 0, much_slower = 0, much_faster = 0;
+	size_t needed = turns_needed(count);
+
+	for (size_t i = 0; i < count; i++) {
+		bool alike = text_is_same(before[i], after[i], ALIKE_TENTHS);
+
+		slower += after[i] > before[i];
+		faster += after[i] < before[i];
+		much_slower += after[i] > before[i] && !alike;
+		much_faster += after[i] < before[i] && !alike;
+	}
+	if (count - much_slower >= needed && count - much_faster >= needed) {
+		*ret_agree = count - much_slower - much_faster;
+		return COMPARE_SAME;
+	}
+	*ret_agree = slower >= needed ? slower : faster;
+	return slower >= needed   ? COMPARE_SLOWER
+	       : faster >= needed ? COMPARE_FASTER
+				  : COMPARE_UNCLEAR;
 }
 
 const char *compare_verdict_name(enum compare_verdict verdict)

@@ -5,6 +5,7 @@
 #define HP_TOOLS_COMPARE_COMPARE_VERDICT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum compare_verdict { COMPARE_SAME, COMPARE_UNCLEAR, COMPARE_FASTER, COMPARE_SLOWER };
@@ -37,6 +38,24 @@ unsigned compare_noise_of(const struct compare_times *before, const struct compa
  */
 enum compare_verdict compare_judge(int64_t before_ns, int64_t after_ns, unsigned noise_tenths,
 				   bool is_known);
+
+/*
+ * Judges two ways to run a program that were measured in turns, by the times of each turn.  This is
+ * the sign test (W. J. Dixon and A. M. Mood, 1946), which assumes nothing about the noise: if the
+ * ways did not differ, each would be the slower one in half of the turns, and so many turns would
+ * agree by chance in at most 1 of 20 such measurements.
+ *
+ *   SAME            so many turns are not slower by 2 %, and so many are not faster by 2 %
+ *   SLOWER, FASTER  so many turns are
+ *   UNCLEAR         neither
+ *
+ * So the verdict is not UNCLEAR if all turns agree.  There are at least COMPARE_TURNS_LEAST turns:
+ * fewer agree too often by chance.  *ret_agree: the turns that are within 2 % if the verdict is
+ * SAME, that are slower if it is SLOWER, otherwise those that are faster.
+ */
+#define COMPARE_TURNS_LEAST 5
+enum compare_verdict compare_turns(const int64_t *before, const int64_t *after, size_t count,
+				   size_t *ret_agree);
 
 /* Returns "FASTER" and so on. */
 const char *compare_verdict_name(enum compare_verdict verdict);

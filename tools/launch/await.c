@@ -13,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The program alone holds what this process inherited: others wait for the end of a pipe. */
-static void let_go_of_files(void)
+void await_let_go(void)
 {
 	int nowhere = open("/dev/null", O_RDWR);
 
@@ -40,10 +39,9 @@ pid_t await_start(struct await *ret)
 	/* A parent that ignores SIGCHLD learns no status. */
 	sigaction(SIGCHLD, &plain, &ret->on_child);
 	ret->pid = fork();
-	if (ret->pid > 0) {
-		let_go_of_files();
+	ret->asked = 0;
+	if (ret->pid > 0)
 		return ret->pid;
-	}
 	sigaction(SIGCHLD, &ret->on_child, NULL);
 	sigprocmask(SIG_SETMASK, &ret->mask, NULL);
 	if (ret->pid == 0) {
@@ -64,7 +62,16 @@ static bool is_stopped(int status)
 	       WSTOPSIG(status) == SIGTTOU;
 }
 
-int await_end(const struct await *await)
+/* True for a signal that asks this process to end, unless it ignores the signal. */
+static bool asks_to_end(int number)
+{
+	struct sigaction action;
+
+	return (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) &&
+	       sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN;
+}
+
+int await_end(struct await *await)
 {
 	siginfo_t info;
 	sigset_t all;
@@ -82,10 +89,12 @@ int await_end(const struct await *await)
 			/* The SIGCONT that continues this process is passed on. */
 			raise(SIGSTOP);
 		} else if (changed == 0 && sigwaitinfo(&all, &info) > 0 &&
-			   info.si_signo != SIGCHLD && info.si_code <= 0 &&
-			   info.si_pid != await->pid) {
+			   info.si_signo != SIGCHLD) {
+			if (asks_to_end(info.si_signo))
+				await->asked = info.si_signo;
 			/* A process has sent it, and not the program, to its whole group. */
-			kill(await->pid, info.si_signo);
+			if (info.si_code <= 0 && info.si_pid != await->pid)
+				kill(await->pid, info.si_signo);
 		}
 	}
 	sigprocmask(SIG_SETMASK, &await->mask, NULL);

@@ -15,6 +15,7 @@
 
 struct await {
 	pid_t pid;
+	int asked;     /* the signal that has asked this process to end, or 0 */
 	sigset_t mask; /* of the signals, before */
 	struct sigaction on_child;
 };
@@ -22,8 +23,11 @@ struct await {
 /* Forks.  Returns 0 in the child, which then executes the program, or its process number; -1. */
 pid_t await_start(struct await *ret);
 
+/* Leaves to the child what this process has inherited: others wait for the end of a pipe. */
+void await_let_go(void);
+
 /* Waits for the child's end.  Returns its wait status. */
-int await_end(const struct await *await);
+int await_end(struct await *await);
 
 /* Returns the exit status of the child, or ends this process by the signal that ended the child. */
 int await_status(int status);
