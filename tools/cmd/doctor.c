@@ -7,6 +7,7 @@
  */
 #include "cmd/doctor.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "launch/library.h"
 #include "launch/writable.h"
 #include "show/layout.h"
@@ -299,17 +300,14 @@ static void look_at_options(void)
 
 int hotpin_doctor(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "loaded", no_argument, NULL, 'l' }, /* internal, for load_into_ourselves() */
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
+	bool loaded = false; /* internal, for load_into_ourselves() */
+	const struct flag flags[] = { { "loaded", 0, NULL, &loaded }, { NULL, 0, NULL, NULL } };
+	int status = flags_read(argc, argv, flags, true);
 
-	while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1)
-		return option == 'l'   ? say_loaded()
-		       : option == 'h' ? hotpin_help("doctor")
-				       : hotpin_misused("doctor");
+	if (status >= 0)
+		return status;
+	if (loaded)
+		return say_loaded();
 	if (argc - optind > 1) {
 		hotpin_say("more than one program; name one, without its arguments");
 		return hotpin_misused("doctor");

@@ -22,62 +22,16 @@
 /* A CUDA program has some dozens of files open. */
 #define FILES_LEAST 256
 
-static void look_at_huge_pages(void)
+static void look_at_memory(void)
 {
 	char line[256];
 
-	if (!doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
-		return;
-	if (strstr(line, "[never]") != NULL)
+	if (doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)) &&
+	    strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",
 			    "transparent huge pages are off, so pinning takes about twice as long; "
 			    "`madvise` in /sys/kernel/mm/transparent_hugepage/enabled is "
 			    "enough");
-	else
-		doctor_find(WORKS, "huge pages", "transparent huge pages: %s", line);
-}
-
-/* Returns the lowest limit from our own cgroup up to the root; UINT64_MAX if there is none. */
-static uint64_t cgroup_limit(void)
-{
-	char line[512], path[768], *own;
-	uint64_t limit = UINT64_MAX;
-
-	/* With cgroup v1, a container sees its own group at the root. */
-	if (doctor_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", line, sizeof(line)))
-		limit = strtoull(line, NULL, 10);
-	if (!doctor_line("/proc/self/cgroup", line, sizeof(line)) ||
-	    (own = strstr(line, "0::")) == NULL)
-		return limit;
-	for (own += 3;; *strrchr(own, '/') = '\0') {
-		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", own);
-		char value[64];
-		if (doctor_line(path, value, sizeof(value)) && value[0] != 'm') {
-			uint64_t bytes = strtoull(value, NULL, 10);
-			limit = bytes < limit ? bytes : limit;
-		}
-		if (strrchr(own, '/') == NULL)
-			return limit;
-	}
-}
-
-static void look_at_memory(void)
-{
-	uint64_t total = doctor_field("/proc/meminfo", "MemTotal:") << 10;
-	uint64_t available = doctor_field("/proc/meminfo", "MemAvailable:") << 10;
-	uint64_t group = cgroup_limit();
-
-	if (total == 0)
-		return;
-	if (group < total)
-		doctor_find(WORKS, "memory",
-			    "%" PRIu64 " MiB allowed by the cgroup, of %" PRIu64 " MiB",
-			    group >> 20, total >> 20);
-	else
-		doctor_find(WORKS, "memory", "%" PRIu64 " MiB, %" PRIu64 " MiB available",
-			    total >> 20, available >> 20);
-
-	char line[64];
 	if (doctor_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
 		doctor_find(
 			LIMITS, "overcommit",
@@ -98,19 +52,10 @@ static void look_at_limit(int resource, const char *name)
 			    name, (uint64_t)limit.rlim_cur >> 20);
 }
 
-/*
- * The driver does not count what it pins as locked memory: no use of locked_vm in its open kernel
- * module, and VmLck and VmPin stay 0 (580.159.04).
- */
-static void look_at_counts(void)
+static void look_at_files(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		doctor_find(WORKS, "limits",
-			    "locked memory (ulimit -l) is limited to %" PRIu64
-			    " KiB; the driver does not count pinned memory, so that is enough",
-			    (uint64_t)limit.rlim_cur >> 10);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FILES_LEAST)
 		doctor_find(LIMITS, "limits",
 			    "only %" PRIu64 " files may be open (ulimit -n); beyond that, devices "
@@ -139,30 +84,24 @@ static void look_at_kernel(void)
 
 static void look_at_preloads(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
 	static const char *const mallocs[] = { "jemalloc", "tcmalloc", "mimalloc" };
-	char line[512];
+	const char *preload = getenv("LD_PRELOAD");
 
-	if (preload == NULL || preload[0] == '\0')
-		preload = NULL;
-	else if (strstr(preload, "libasan") != NULL || strstr(preload, "libclang_rt.asan") != NULL)
+	if (preload == NULL)
+		return;
+	if (strstr(preload, "libasan") != NULL || strstr(preload, "libclang_rt.asan") != NULL)
 		doctor_find(
 			FAILS, "preloaded",
 			"%s: AddressSanitizer must be loaded first, so hotpin cannot be; remove it "
 			"from LD_PRELOAD",
 			preload);
-	else
-		doctor_find(WORKS, "preloaded", "%s: hotpin is loaded before it", preload);
-	for (size_t i = 0; preload != NULL && i < sizeof(mallocs) / sizeof(mallocs[0]); i++)
+	for (size_t i = 0; i < sizeof(mallocs) / sizeof(mallocs[0]); i++)
 		if (strstr(preload, mallocs[i]) != NULL)
 			doctor_find(
 				LIMITS, "preloaded",
 				"%s replaces malloc(), so buffers are not pinned; remove it from "
 				"LD_PRELOAD",
 				mallocs[i]);
-	if (doctor_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
-		doctor_find(WORKS, "preloaded",
-			    "%s, by /etc/ld.so.preload: hotpin is loaded before it", line);
 }
 
 static void look_at_tools(void)
@@ -174,8 +113,6 @@ static void look_at_tools(void)
 			    "%s, so profiles have no device times; run without that tool, or set "
 			    "HOTPIN_CUPTI=force",
 			    why);
-	else
-		doctor_find(WORKS, "other tools", "none that uses CUPTI");
 }
 
 /* Makes each call with arguments that change nothing, whether a filter allows it or not. */
@@ -207,19 +144,15 @@ void doctor_calls(void)
 	if (refused[0] != '\0')
 		doctor_find(LIMITS, "seccomp", "a filter refuses %s; allow it in its profile",
 			    refused);
-	else
-		doctor_find(WORKS, "seccomp",
-			    "a filter is active, as in containers; it allows all calls of hotpin");
 }
 
 void doctor_machine(void)
 {
 	look_at_kernel();
-	look_at_huge_pages();
 	look_at_memory();
 	look_at_limit(RLIMIT_AS, "the address space (ulimit -v)");
 	look_at_limit(RLIMIT_DATA, "data (ulimit -d)");
-	look_at_counts();
+	look_at_files();
 	look_at_preloads();
 	look_at_tools();
 }

@@ -10,38 +10,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static void look_at_cuda(const struct program *program)
-{
-	if (program->needs_driver)
-		doctor_find(WORKS, "cuda",
-			    "binds %u functions of libcuda directly; hotpin sees their calls",
-			    program->driver_names);
-	if (program->needs_cudart)
-		doctor_find(WORKS, "cuda", "links libcudart (shared)");
-	else if (program->device_code)
-		doctor_find(
-			WORKS, "cuda",
-			"has device code and a static cudart; hotpin sees its calls of the driver");
-	else if (!program->needs_driver) {
-		/* The program may be the first stage of a port, or load CUDA later. */
-		doctor_uses_no_device();
-		doctor_find(WORKS, "cuda",
-			    "none in the program's own file; hotpin also sees what it loads later");
-	}
-}
-
 static void look_at_elf(const char *file, const struct program *program)
 {
+	bool alone;
+	const char *obstacle = program_obstacle(program, &alone);
+
 	if (program->damaged)
 		doctor_find(LIMITS, "program",
 			    "%s: parts of the file are missing or damaged; build or copy it again",
 			    file);
-	if (!program->dynamic) {
-		doctor_find(FAILS, "program", "%s: %s", file,
+	if (program->library || obstacle != NULL) {
+		doctor_find(FAILS, "program", "%s %s", file,
 			    program->library
-				    ? "a library, not a program; name a program that loads it"
-				    : "statically linked, so hotpin cannot be preloaded into it; "
-				      "link libc dynamically (cudart may stay static)");
+				    ? "is a library, not a program; name a program that loads it"
+				    : obstacle);
 		return;
 	}
 	if (access(program->interpreter, X_OK) < 0)
@@ -54,20 +36,22 @@ static void look_at_elf(const char *file, const struct program *program)
 	else
 		doctor_find(WORKS, "program", "%s: dynamically linked by %s", file,
 			    program->interpreter);
-	if (program->needed[0] != '\0')
-		doctor_find(WORKS, "needs", "%s", program->needed);
-	if (program->run_path[0] != '\0')
-		doctor_find(WORKS, "run path", "%s", program->run_path);
-	look_at_cuda(program);
+	if (program->needs_driver || program->needs_cudart || program->device_code) {
+		doctor_find(WORKS, "cuda", "%s",
+			    program->needs_driver   ? "links libcuda"
+			    : program->needs_cudart ? "links libcudart (shared)"
+						    : "has device code and a static cudart");
+	} else {
+		/* The program may be the first stage of a port, or load CUDA later. */
+		doctor_uses_no_device();
+		doctor_find(WORKS, "cuda",
+			    "none in the program's own file; hotpin also sees what it loads later");
+	}
 	if (program->own_malloc)
 		doctor_find(
 			LIMITS, "malloc",
 			"the program exports its own malloc(), so its buffers are not pinned; link "
 			"it without that allocator");
-	if (program->needs_asan)
-		doctor_find(FAILS, "sanitizer",
-			    "AddressSanitizer must be loaded first, so hotpin cannot be; build the "
-			    "program without it");
 }
 
 static void look_at_script(const char *file, const char *line)
@@ -111,11 +95,6 @@ void doctor_program(const char *name)
 		doctor_find(FAILS, "program", "%s: not an executable file; use chmod +x", file);
 	if (program_inspect(file, &program) < 0)
 		return;
-	if (program.privileged)
-		doctor_find(FAILS, "privileges",
-			    "%s has privileges of its own (setuid, setgid or capabilities), so the "
-			    "loader ignores LD_PRELOAD; run a copy without them",
-			    file);
 	switch (program.kind) {
 	case PROGRAM_UNREADABLE:
 		doctor_find(LIMITS, "program", "%s: cannot be read, so it was not checked", file);
@@ -124,14 +103,8 @@ void doctor_program(const char *name)
 		look_at_script(file, program.interpreter);
 		break;
 	case PROGRAM_ELF:
-		look_at_elf(file, &program);
-		break;
 	case PROGRAM_FOREIGN:
-		doctor_find(
-			FAILS, "program",
-			"%s: a %u-bit program for %s, so this libhotpin.so cannot be loaded into "
-			"it; build it for this machine",
-			file, program.bits, program_machine_name(program.machine));
+		look_at_elf(file, &program);
 		break;
 	default:
 		doctor_find(LIMITS, "program",

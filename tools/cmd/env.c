@@ -5,6 +5,7 @@
  * environment.  libhotpin(7) is made from the JSON form.
  */
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "show/layout.h"
 #include "profile/texts.h"
@@ -29,7 +30,6 @@ static void show_json_form(void)
 {
 	json_t *list = json_array();
 
-	hp_options_load(environ);
 	hp_options_each(add_json, list);
 	json_t *form = json_pack("{s:s,s:s,s:o}", "schema", "hotpin.options", "schema_version",
 				 "1.0", "options", list);
@@ -72,41 +72,27 @@ static void show_lines(const struct hp_option_row *row, void *arg)
 
 int hotpin_env(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "markdown", no_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int form = 't', option;
+	bool json = false, markdown = false;
+	const struct flag flags[] = { { "json", 0, NULL, &json },
+				      { "markdown", 0, NULL, &markdown },
+				      { NULL, 0, NULL, NULL } };
+	int status = flags_read(argc, argv, flags, false);
 
-	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("env");
-		if (option != '?' && form != 't')
-			hotpin_say("--json and --markdown: choose one");
-		if (option == '?' || form != 't')
-			return hotpin_misused("env");
-		form = option;
-	}
-	if (optind != argc) {
+	if (status >= 0)
+		return status;
+	if (json && markdown)
+		hotpin_say("--json and --markdown: choose one");
+	else if (optind != argc)
 		hotpin_say("%s is not an option of env", argv[optind]);
+	if ((json && markdown) || optind != argc)
 		return hotpin_misused("env");
-	}
-
 	layout_start(NULL);
-	switch (form) {
-	case 'j':
-		show_json_form();
-		break;
-	case 'd':
-		hp_options_load(NULL);
+	hp_options_load(markdown ? NULL : environ);
+	if (markdown)
 		puts("| option | default | accepts | what it does |\n|---|---|---|---|");
-		hp_options_each(show_markdown, NULL);
-		break;
-	default:
-		hp_options_load(environ);
-		hp_options_each(show_lines, NULL);
-	}
+	if (json)
+		show_json_form();
+	else
+		hp_options_each(markdown ? show_markdown : show_lines, NULL);
 	return 0;
 }

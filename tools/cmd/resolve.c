@@ -6,6 +6,7 @@
  */
 #include "analyze/advice_json.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
@@ -214,20 +215,18 @@ static bool resolve(const char *path)
 
 int hotpin_resolve(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option, status = 0;
+	static const struct flag none = { 0 };
+	int status = flags_read(argc, argv, &none, false);
 
-	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1)
-		return option == 'h' ? hotpin_help("resolve") : hotpin_misused("resolve");
+	if (status >= 0)
+		return status;
 	if (optind == argc) {
 		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("resolve");
 	}
 	if (layout_start(NULL) < 0)
 		return EXIT_USAGE;
+	status = 0;
 	for (int i = optind; i < argc; i++)
 		if (!resolve(argv[i]))
 			status = EXIT_FAILURE;

@@ -6,6 +6,7 @@
  * hotpin does not start a program whose profile could not be written.
  */
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "launch/library.h"
 #include "launch/program.h"
@@ -33,49 +34,25 @@ struct request {
 /* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct request *ret)
 {
-	static const struct option longs[] = {
-		{ "profile", optional_argument, NULL, 'p' },
-		{ "stage", required_argument, NULL, 's' },
-		{ "out", required_argument, NULL, 'o' },
-		{ "library", required_argument, NULL, 'l' },
-		{ "observe", optional_argument, NULL, 'b' },
-		{ "capture", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
+	const char *observed = NULL;
+	bool profile = false;
+	const struct flag flags[] = { { "profile", 0, &ret->profile, &profile },
+				      { "stage", 0, &ret->stage, NULL },
+				      { "out", 'o', &ret->out, NULL },
+				      { "library", 0, &ret->library, NULL },
+				      { "observe", 0, &observed, &ret->observe },
+				      { "capture", 0, &ret->capture, NULL },
+				      { NULL, 0, NULL, NULL } };
+	int status = flags_read(argc, argv, flags, true);
 
-	/* '+' stops at the program's name, so that getopt leaves the program's options alone. */
-	while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
-		switch (option) {
-		case 'p':
-			ret->profile = optarg != NULL ? optarg : "summary";
-			break;
-		case 's':
-			ret->stage = optarg;
-			break;
-		case 'o':
-			ret->out = optarg;
-			break;
-		case 'l':
-			ret->library = optarg;
-			break;
-		case 'b':
-			ret->observe = true;
-			ret->buffers = optarg != NULL;
-			if (optarg != NULL && strcmp(optarg, "buffers") != 0) {
-				hotpin_say("--observe=%s: expected buffers, or nothing", optarg);
-				return hotpin_misused("run");
-			}
-			break;
-		case 'c':
-			ret->capture = optarg;
-			break;
-		case 'h':
-			return hotpin_help("run");
-		default:
-			return hotpin_misused("run");
-		}
+	if (status >= 0)
+		return status;
+	if (profile && ret->profile == NULL)
+		ret->profile = "summary";
+	ret->buffers = observed != NULL;
+	if (observed != NULL && strcmp(observed, "buffers") != 0) {
+		hotpin_say("--observe=%s: expected buffers, or nothing", observed);
+		return hotpin_misused("run");
 	}
 	hp_word_t ignored;
 	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
@@ -110,19 +87,38 @@ static void set_variable(const char *name, const char *value)
 		hotpin_say("cannot set %s (%m); the program runs without it", name);
 }
 
-/* True for launchers of programs on other machines or in containers, which write profiles there. */
-static bool starts_elsewhere(const char *name)
+/*
+ * Launchers that write profiles elsewhere, on other machines or in containers, or whose programs do
+ * not get the environment.
+ */
+static const struct launcher {
+	const char *name;
+	bool is_elsewhere, drops_environment;
+} launchers[] = {
+	{ "doas", false, true },   { "docker", true, true },   { "flux", true, false },
+	{ "jsrun", true, false },  { "kubectl", true, false }, { "mpiexec", true, false },
+	{ "mpirun", true, false }, { "nerdctl", true, false }, { "orterun", true, false },
+	{ "pkexec", false, true }, { "podman", true, true },   { "prterun", true, false },
+	{ "prun", true, false },   { "salloc", true, false },  { "sbatch", true, false },
+	{ "srun", true, false },   { "ssh", true, true },      { "sudo", false, true },
+};
+
+/* Returns NULL if the command is no launcher. */
+static const struct launcher *launcher_of(const char *command)
 {
-	static const char *const launchers[] = { "docker",  "flux",    "jsrun",   "kubectl",
-						 "mpiexec", "mpirun",  "nerdctl", "orterun",
-						 "podman",  "prterun", "prun",    "salloc",
-						 "sbatch",  "srun",    "ssh" };
-	const char *slash = strrchr(name, '/');
+	const char *slash = strrchr(command, '/');
 
 	for (size_t i = 0; i < HP_LEN(launchers); i++)
-		if (strcmp(slash != NULL ? slash + 1 : name, launchers[i]) == 0)
-			return true;
-	return false;
+		if (strcmp(slash != NULL ? slash + 1 : command, launchers[i].name) == 0)
+			return &launchers[i];
+	return NULL;
+}
+
+static bool starts_elsewhere(const char *command)
+{
+	const struct launcher *launcher = launcher_of(command);
+
+	return launcher != NULL && launcher->is_elsewhere;
 }
 
 /* Returns what to do about a profile that cannot be written, after its name. */
@@ -254,92 +250,24 @@ static bool set_options(const struct request *request)
 }
 
 /* False if preloading would make the program fail or complain: it then runs without hotpin. */
-static bool can_act_in(const char *name, const struct program *program, bool launcher)
+static bool can_act_in(const char *name, const struct program *program)
 {
-	if (sysconf(_SC_PAGESIZE) != 4096) {
-		hotpin_say(
-			"this kernel has pages of %ld KiB, but hotpin supports only 4 KiB: %s runs "
-			"without it",
-			sysconf(_SC_PAGESIZE) >> 10, name);
-		return false;
-	}
-	if (program->kind == PROGRAM_FOREIGN) {
-		hotpin_say("%s is a %u-bit program for %s, so it runs without hotpin", name,
-			   program->bits, program_machine_name(program->machine));
-		return false;
-	}
-	if (program->needs_asan) {
-		hotpin_say(
-			"%s is built with AddressSanitizer, which allows no preloaded library, so "
-			"it runs without hotpin; build it without AddressSanitizer",
-			name);
-		return false;
-	}
-	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
-		hotpin_say("%s is statically linked, so hotpin does nothing in it, only in "
-			   "dynamically linked programs that it starts; link libc dynamically "
-			   "(cudart may stay static)",
-			   name);
-	if (program->privileged && !launcher)
-		hotpin_say("%s has privileges of its own (setuid, setgid or capabilities), so the "
-			   "loader ignores LD_PRELOAD and hotpin cannot act; run a copy "
-			   "without them",
-			   name);
-	return true;
-}
+	const struct launcher *launcher = launcher_of(name);
+	bool alone;
+	const char *obstacle = program_obstacle(program, &alone);
 
-/* True for an --export option of srun or sbatch that passes on only some variables, or none. */
-static bool exports_less(const char *argument, const char *next)
-{
-	static const char flag[] = "--export";
-	const char *what = argument + sizeof(flag) - 1;
-
-	if (strncmp(argument, flag, sizeof(flag) - 1) != 0 || (*what != '=' && *what != '\0'))
-		return false;
-	what = *what == '=' ? what + 1 : next;
-	return what != NULL &&
-	       (strncmp(what, "ALL", 3) != 0 || (what[3] != '\0' && what[3] != ','));
-}
-
-/*
- * The launcher's own options end at the first word that is neither an option nor an option's value.
- */
-static bool is_program(const char *argument, const char *before)
-{
-	return argument[0] != '-' && (before[0] != '-' || strchr(before, '=') != NULL);
-}
-
-/* True for programs that start others with a clean environment, or on another machine. */
-static bool cleans_environment(const char *name, char **command)
-{
-	static const char *const launchers[] = { "sudo",   "doas", "pkexec",     "docker",
-						 "podman", "ssh",  "systemd-run" };
-	bool slurm = strcmp(name, "srun") == 0 || strcmp(name, "sbatch") == 0;
-
-	for (char **argument = command + 1;
-	     *argument != NULL && !is_program(*argument, argument[-1]); argument++) {
-		if (strcmp(*argument, "--scope") == 0)
-			return false; /* `systemd-run --scope` passes on its environment */
-		if (slurm && exports_less(*argument, argument[1]))
-			return true;
-	}
-	for (size_t i = 0; i < HP_LEN(launchers); i++)
-		if (strcmp(name, launchers[i]) == 0)
-			return true;
+	if (launcher != NULL && launcher->drops_environment)
+		hotpin_say("%s starts programs with another environment, so hotpin does not reach "
+			   "them; use `%s ... hotpin run PROGRAM`",
+			   launcher->name, launcher->name);
+	else if (obstacle != NULL)
+		hotpin_say("%s %s", name, obstacle);
+	if (sysconf(_SC_PAGESIZE) == 4096)
+		return !alone;
+	hotpin_say("this kernel has pages of %ld KiB, but hotpin supports only 4 KiB: %s runs "
+		   "without it",
+		   sysconf(_SC_PAGESIZE) >> 10, name);
 	return false;
-}
-
-static bool warn_of_launcher(char **command)
-{
-	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
-
-	if (!cleans_environment(name, command))
-		return false;
-	hotpin_say(
-		"%s starts programs with another environment, so hotpin does not reach them; use "
-		"`%s ... hotpin run PROGRAM`",
-		name, name);
-	return true;
 }
 
 /* True for the path of any installation's library, also with a version behind its name. */
@@ -408,38 +336,42 @@ static void set_run(void)
 	set_variable("_HOTPIN_BEGAN", number);
 }
 
-static int cannot_run(const char *name, const char *file, const struct program *program, int error)
+/* Returns why a file cannot be executed, and what helps if hotpin knows. */
+static const char *why_not_run(const char *name, const char *file, const struct program *program,
+			       int error, char *ret, size_t room)
 {
 	char adjacent[PATH_MAX];
-	struct stat status;
+	struct stat status = { 0 };
 
 	snprintf(adjacent, sizeof(adjacent), "./%s", name);
+	if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
+		return "it is a directory; name a program in it";
+	if (error == EACCES && (status.st_mode & 0111) == 0)
+		return "it is not executable; name its interpreter before it, or use chmod +x";
+	if (error != ENOENT)
+		return strerror(error);
 	if (name[0] == '\0')
-		hotpin_say("the name of the program is empty, like a shell variable that is not "
-			   "set; name a program");
-	else if (error == ENOENT && program->interpreter[0] != '\0')
-		hotpin_say("cannot run %s: it needs %s, which does not exist; install that", name,
-			   program->interpreter);
-	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
-		hotpin_say("cannot run %s: it is a directory; name a program in it", name);
-	else if (error == EACCES && stat(file, &status) == 0 && (status.st_mode & 0111) == 0)
-		hotpin_say("cannot run %s: it is not executable; name its interpreter before it, "
-			   "or use chmod +x",
-			   name);
-	else if (error == ENOENT && (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0))
-		hotpin_say("cannot run %s: there is no such program; did you mean --profile=%s?",
-			   name, name);
-	else if (error == ENOENT && strchr(name, '=') != NULL && strchr(name, '/') == NULL)
-		hotpin_say(
-			"cannot run %s: there is no such program; set variables before hotpin: %s "
-			"hotpin run ...",
-			name, name);
-	else if (error == ENOENT && strchr(name, '/') == NULL && access(adjacent, X_OK) == 0)
-		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, adjacent);
-	else if (error == ENOENT)
-		hotpin_say("cannot run %s: there is no such program", name);
+		return "its name is empty, like a shell variable that is not set";
+	if (program->interpreter[0] != '\0')
+		snprintf(ret, room, "it needs %s, which does not exist; install that",
+			 program->interpreter);
+	else if (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0)
+		snprintf(ret, room, "there is no such program; did you mean --profile=%s?", name);
+	else if (strchr(name, '/') == NULL && strchr(name, '=') != NULL)
+		return "there is no such program; set variables before hotpin";
+	else if (strchr(name, '/') == NULL && access(adjacent, X_OK) == 0)
+		snprintf(ret, room, "it is not in PATH; did you mean %s?", adjacent);
 	else
-		hotpin_say("cannot run %s: %s", name, strerror(error));
+		return "there is no such program";
+	return ret;
+}
+
+static int cannot_run(const char *name, const char *file, const struct program *program, int error)
+{
+	char room[PATH_MAX + 100];
+
+	hotpin_say("cannot run %s: %s", name,
+		   why_not_run(name, file, program, error, room, sizeof(room)));
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
@@ -520,9 +452,7 @@ int hotpin_run(int argc, char **argv)
 		return EXIT_OURSELVES;
 	if (!prepare_out(request.out, command[0]))
 		return EXIT_OURSELVES;
-	bool launcher = warn_of_launcher(command);
-	bool acts =
-		program_inspect(file, &program) == 0 && can_act_in(command[0], &program, launcher);
+	bool acts = program_inspect(file, &program) == 0 && can_act_in(command[0], &program);
 	if (acts)
 		set_preload(library);
 	bool reports = set_options(&request);

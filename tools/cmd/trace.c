@@ -6,6 +6,7 @@
  */
 #include "analyze/call_matches.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "names/names.h"
 #include "names/names_find.h"
@@ -364,22 +365,12 @@ static bool write_timelines(FILE *to, struct profile *profiles, size_t count)
 
 int hotpin_trace(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "out", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	const char *path = NULL;
-	int option;
+	const struct flag flags[] = { { "out", 'o', &path, NULL }, { NULL, 0, NULL, NULL } };
+	int status = flags_read(argc, argv, flags, false);
 
-	while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("trace");
-		if (option == '?')
-			return hotpin_misused("trace");
-		if (option == 'o')
-			path = optarg;
-	}
+	if (status >= 0)
+		return status;
 	size_t count = (size_t)(argc - optind);
 	if (count == 0) {
 		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");

@@ -4,7 +4,6 @@
 #include "launch/program.h"
 #include "system/untrusted_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <gelf.h>
 #include <limits.h>
@@ -68,13 +67,6 @@ int program_find(const char *name, char *ret, size_t room)
 	}
 }
 
-static void append(char *list, size_t room, const char *name)
-{
-	size_t used = strlen(list);
-
-	snprintf(list + used, room - used, "%s%s", used > 0 ? ", " : "", name);
-}
-
 static bool starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -82,7 +74,6 @@ static bool starts(const char *text, const char *with)
 
 static void note_needed(struct program *program, const char *name)
 {
-	append(program->needed, sizeof(program->needed), name);
 	program->needs_cudart |= starts(name, "libcudart.so");
 	program->needs_driver |= starts(name, "libcuda.so");
 	program->needs_asan |= starts(name, "libasan.so") || starts(name, "libclang_rt.asan");
@@ -94,17 +85,14 @@ static void read_dynamic(struct image *image, Elf_Data *data, size_t strings,
 	GElf_Dyn entry;
 
 	for (int i = 0; gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
-		if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_RUNPATH &&
-		    entry.d_tag != DT_RPATH)
+		if (entry.d_tag != DT_NEEDED)
 			continue;
 		const char *name = elf_strptr(image->elf, strings, entry.d_un.d_val);
 
 		if (name == NULL)
 			program->damaged = true;
-		else if (entry.d_tag == DT_NEEDED)
-			note_needed(program, name);
 		else
-			snprintf(program->run_path, sizeof(program->run_path), "%s", name);
+			note_needed(program, name);
 	}
 }
 
@@ -120,8 +108,6 @@ static void read_symbols(struct image *image, Elf_Data *data, size_t strings,
 			program->damaged = true;
 		else if (symbol.st_shndx != SHN_UNDEF)
 			program->own_malloc |= strcmp(name, "malloc") == 0;
-		else if (starts(name, "cu") && isupper((unsigned char)name[2]))
-			program->driver_names++;
 	}
 }
 
@@ -245,6 +231,28 @@ int program_inspect(const char *path, struct program *ret)
 		read_script(file.fd, ret);
 	close(file.fd);
 	return 0;
+}
+
+const char *program_obstacle(const struct program *program, bool *ret_alone)
+{
+	static char foreign[80];
+
+	*ret_alone = program->kind == PROGRAM_FOREIGN || program->needs_asan;
+	snprintf(foreign, sizeof(foreign), "is a %u-bit program for %s, so it runs without hotpin",
+		 program->bits, program_machine_name(program->machine));
+	if (program->kind == PROGRAM_FOREIGN)
+		return foreign;
+	if (program->needs_asan)
+		return "is built with AddressSanitizer, which allows no preloaded library, so it "
+		       "runs without hotpin; build it without AddressSanitizer";
+	if (program->privileged)
+		return "has privileges of its own (setuid, setgid or capabilities), so the loader "
+		       "ignores LD_PRELOAD and hotpin cannot act; run a copy without them";
+	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
+		return "is statically linked, so hotpin does nothing in it, only in dynamically "
+		       "linked programs that it starts; link libc dynamically (cudart may stay "
+		       "static)";
+	return NULL;
 }
 
 const char *program_machine_name(unsigned machine)

@@ -25,15 +25,12 @@ struct program {
 
 	/* ELF */
 	unsigned bits, machine;
-	bool damaged;        /* a table lies outside the file: the fields below may be incomplete */
-	bool library;        /* a shared library, not a program */
-	bool dynamic;        /* has a loader that would read LD_PRELOAD */
-	char needed[2048];   /* names of libraries with ", " between them; may be cut */
-	char run_path[1024]; /* DT_RUNPATH or DT_RPATH */
+	bool damaged; /* a table lies outside the file: the fields below may be incomplete */
+	bool library; /* a shared library, not a program */
+	bool dynamic; /* has a loader that would read LD_PRELOAD */
 	bool needs_cudart, needs_driver, needs_asan;
-	bool device_code;      /* carries CUDA device code */
-	bool own_malloc;       /* exports a malloc that wins over a preloaded one */
-	unsigned driver_names; /* cu[A-Z]* names that it binds to directly */
+	bool device_code; /* carries CUDA device code */
+	bool own_malloc;  /* exports a malloc that wins over a preloaded one */
 };
 
 /*
@@ -44,6 +41,13 @@ int program_find(const char *name, char *ret, size_t room);
 
 /* Inspects the file at `path`.  Any file is safe to inspect.  Returns 0 or -errno. */
 int program_inspect(const char *path, struct program *ret);
+
+/*
+ * Returns why hotpin cannot act in the program, and what helps, after its name; NULL: it can.
+ * *ret_alone: the program must run without the library; otherwise the library acts in programs that
+ * it starts.
+ */
+const char *program_obstacle(const struct program *program, bool *ret_alone);
 
 /* Returns the name of an ELF machine number: "x86-64", ..., or "machine" for others. */
 const char *program_machine_name(unsigned machine);
