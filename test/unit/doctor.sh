@@ -68,7 +68,6 @@ bad HOTPIN_ASYNC= "HOTPIN_ASYNC: cannot read ''"
 bad HOTPIN_LOG=banana "HOTPIN_LOG: cannot read 'banana'"
 bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
 bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; did you mean HOTPIN_PIN\?"
-bad HOTPIN_LOG_FILE=/proc/none/x "HOTPIN_LOG_FILE=/proc/none/x cannot be written \(No such file"
 bad HOTPIN_OUT=/proc/none/x "HOTPIN_OUT=/proc/none/x cannot be written \(No such file"
 for level in error info debug; do
 	HOTPIN_LOG=$level finds "HOTPIN_LOG=$level" '! options' doctor

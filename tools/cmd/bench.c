@@ -272,7 +272,7 @@ int hotpin_bench(int argc, char **argv)
 		return status;
 	if (bench.stage == NULL)
 		bench.stage = bench.prefix;
-	if ((error = writable_try(file_of(&bench, 0), WRITABLE_REPLACE)) < 0) {
+	if ((error = writable_try(file_of(&bench, 0))) < 0) {
 		hotpin_say("cannot write %s: %s; name another PREFIX with -o",
 			   text_name(file_of(&bench, 0), 200), strerror(-error));
 		return EXIT_FAILURE;

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PATIENCE_S  5  /* seconds without an answer until a check hangs */
 #define TEXT_COLUMN 22 /* column of a finding's text, after its verdict and its subject */
 
 static const char *const words[] = { "ok", "limits", "no" };
@@ -113,7 +114,7 @@ static void adopt(const char *line)
 }
 
 /* Passes the child's complete lines on.  False if the child is silent for too long. */
-static bool relay(int fd, unsigned seconds)
+static bool relay(int fd)
 {
 	struct pollfd source = { .fd = fd, .events = POLLIN };
 	char text[1 << 16], *rest = text, *line;
@@ -121,7 +122,7 @@ static bool relay(int fd, unsigned seconds)
 	ssize_t bytes;
 
 	do {
-		bytes = poll(&source, 1, (int)seconds * 1000) > 0
+		bytes = poll(&source, 1, PATIENCE_S * 1000) > 0
 				? read(fd, text + used, sizeof(text) - 1 - used)
 				: -1;
 		used += bytes > 0 ? (size_t)bytes : 0;
@@ -151,18 +152,18 @@ static void call(void *arg)
 
 /*
  * Calls `look` in a child process, because `look` may crash or hang.  A crash, or no line for
- * `seconds`, is a finding under `what`.  The child's findings count as ours.
+ * PATIENCE_S, is a finding under `what`.  The child's findings count as ours.
  */
-static void find_apart(const char *what, unsigned seconds, void (*look)(void))
+static void find_apart(const char *what, void (*look)(void))
 {
 	struct child child;
 
 	if (!child_start(&child, 0, call, &look)) {
 		doctor_find(LIMITS, what, "not checked: cannot start a process (%m)");
-	} else if (relay(fileno(child.answers), seconds)) {
+	} else if (relay(fileno(child.answers))) {
 		judge_end(what, child_end(&child));
 	} else {
-		doctor_find(FAILS, what, "hangs when checked: no answer for %u s", seconds);
+		doctor_find(FAILS, what, "hangs when checked: no answer for %d s", PATIENCE_S);
 		/* A process blocked inside the kernel may never end, so it is not waited for. */
 		kill(child.pid, SIGKILL);
 		fclose(child.answers);
@@ -226,32 +227,20 @@ static void look_for_bad_options(void)
 		fclose(said);
 }
 
-static void look_at_file(const char *option, const char *file, enum writable_way way,
-			 const char *loss)
+static void look_at_options(void)
 {
-	int error = file[0] != '\0' ? writable_try(file, way) : 0;
+	int error = hp_options->out[0] != '\0' ? writable_try(hp_options->out) : 0;
 
 	if (error < 0)
 		doctor_find(LIMITS, "options",
-			    "%s=%s cannot be written (%s), so %s; name another file", option, file,
-			    strerror(-error), loss);
-}
-
-static void look_at_options(void)
-{
-	look_for_bad_options();
-	look_at_file("HOTPIN_OUT", hp_options->out, WRITABLE_REPLACE,
-		     "`hotpin run` starts no program");
-	look_at_file("HOTPIN_LOG_FILE", hp_options->log_file, WRITABLE_APPEND,
-		     "messages go to stderr");
+			    "HOTPIN_OUT=%s cannot be written (%s), so `hotpin run` starts no "
+			    "program; name another file",
+			    hp_options->out, strerror(-error));
 	if (!hp_options->enable)
 		doctor_find(FAILS, "options", "HOTPIN=0 is set, so hotpin does nothing; unset it");
-	else if (!hp_options->pin)
-		doctor_find(LIMITS, "options",
-			    "HOTPIN_PIN=0 is set, so no buffer is pinned; unset it");
-	else if (hp_options->heap_min == 0)
-		doctor_find(LIMITS, "options",
-			    "HOTPIN_HEAP_MIN=0 is set, so no buffer can be pinned; unset it");
+	else if (!hp_options->pin || hp_options->heap_min == 0)
+		doctor_find(LIMITS, "options", "%s=0 is set, so no buffer is pinned; unset it",
+			    !hp_options->pin ? "HOTPIN_PIN" : "HOTPIN_HEAP_MIN");
 	if (hp_options->only[0] != '\0')
 		doctor_find(LIMITS, "options",
 			    "HOTPIN_ONLY=%s is set, so hotpin does nothing in other programs",
@@ -271,12 +260,13 @@ int hotpin_doctor(int argc, char **argv)
 	}
 
 	layout_start(NULL);
-	find_apart("library", 5, look_at_library);
+	find_apart("library", look_at_library);
+	look_for_bad_options();
 	look_at_options();
-	find_apart("driver", 5, doctor_driver);
-	find_apart("cupti", 5, doctor_cupti);
+	find_apart("driver", doctor_driver);
+	find_apart("cupti", doctor_cupti);
 	doctor_machine();
-	find_apart("seccomp", 5, doctor_calls);
+	find_apart("seccomp", doctor_calls);
 	if (optind < argc)
 		doctor_program(argv[optind]);
 	switch (worst) {

@@ -143,7 +143,7 @@ static bool check_out(const char *what, const char *pattern, const char *command
 		return false;
 	}
 
-	int error = writable_try(pattern, WRITABLE_REPLACE);
+	int error = writable_try(pattern);
 	const char *why = pattern[0] == '\0'
 				  ? "the name is empty, like a shell variable that is not set"
 			  : error == -EISDIR ? "it is a directory"
@@ -409,8 +409,6 @@ static bool prepare_report(const char *command, char *ret_out, size_t room)
 /* Runs the program in a child process, and prints the report. */
 static int report_on(const char *file, char **command, const struct program *program)
 {
-	const char *inherited = getenv("HOTPIN_OUT");
-	bool kept = inherited != NULL && inherited[0] != '\0';
 	char out[HP_TEXT_MAX];
 	struct timespec now;
 	struct await await;
@@ -429,7 +427,7 @@ static int report_on(const char *file, char **command, const struct program *pro
 	/* With the statuses of this command, the program was not started. */
 	bool ran = !WIFEXITED(status) || WEXITSTATUS(status) < EXIT_OURSELVES ||
 		   WEXITSTATUS(status) > EXIT_NOT_FOUND;
-	run_report(out, kept, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+	run_report(out, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
 		   ran ? command[0] : NULL);
 	return await_status(status);
 }

@@ -23,6 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The folder that is removed with the profiles in it; "": they are the user's. */
+static char folder[HP_TEXT_MAX];
+
 /* Appends a character, and a backslash before it if glob() would give it a meaning. */
 static void put_plain(char **at, char letter)
 {
@@ -123,7 +126,7 @@ static void say_line(const struct profile *profile)
 		   text_time(profile->wall_ns), states);
 }
 
-static void print(const char *out, bool kept, uint64_t began_ns, const char *command)
+static void print(const char *out, uint64_t began_ns, const char *command)
 {
 	char rank[HP_RANK_ROOM];
 	unsigned long ranks = hp_rank_find(rank);
@@ -155,7 +158,7 @@ static void print(const char *out, bool kept, uint64_t began_ns, const char *com
 				4,
 				"hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor "
 				"PROGRAM");
-		if (kept)
+		if (folder[0] == '\0')
 			layout_say(4, "More: hotpin report %s", text_name(profiles[0].path, 200));
 		else if (used)
 			layout_say(4, "To keep the profile: hotpin run -o FILE PROGRAM");
@@ -163,59 +166,54 @@ static void print(const char *out, bool kept, uint64_t began_ns, const char *com
 }
 
 /* Removes the folder of the profiles and all files in it. */
-static void remove_folder(const char *out)
+static void remove_folder(void)
 {
-	const struct hp_path_facts nothing = { .host = "", .time = "", .rank = "" };
-	char path[HP_TEXT_MAX + 32];
 	struct dirent *entry;
+	DIR *opened = opendir(folder);
 
-	if (hp_path_expand(out, &nothing, path, sizeof(path)) < 0)
-		return;
-	*strrchr(path, '/') = '\0';
-	DIR *folder = opendir(path);
-	while (folder != NULL && (entry = readdir(folder)) != NULL)
-		unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder != NULL)
-		closedir(folder);
-	rmdir(path);
+	while (opened != NULL && (entry = readdir(opened)) != NULL)
+		unlinkat(dirfd(opened), entry->d_name, 0);
+	if (opened != NULL)
+		closedir(opened);
+	rmdir(folder);
 }
 
 bool run_report_folder(char *ret_out, size_t room)
 {
 	const char *temporary = getenv("TMPDIR");
-	char folder[HP_TEXT_MAX];
 	size_t used = 0;
 
 	if (temporary == NULL || temporary[0] != '/')
 		temporary = "/tmp";
-	if ((size_t)snprintf(folder, sizeof(folder), "%s/hotpin-XXXXXX", temporary) >=
-		    sizeof(folder) ||
-	    mkdtemp(folder) == NULL)
-		return false;
-	/* A % in the folder is not a mark of the pattern. */
-	for (const char *at = folder; *at != '\0' && used + 2 < room; at++) {
-		if (*at == '%')
-			ret_out[used++] = '%';
-		ret_out[used++] = *at;
+	if ((size_t)snprintf(folder, sizeof(folder), "%s/hotpin-XXXXXX", temporary) <
+		    sizeof(folder) &&
+	    mkdtemp(folder) != NULL) {
+		/* A % in the folder is not a mark of the pattern. */
+		for (const char *at = folder; *at != '\0' && used + 2 < room; at++) {
+			if (*at == '%')
+				ret_out[used++] = '%';
+			ret_out[used++] = *at;
+		}
+		if ((size_t)snprintf(ret_out + used, room - used, "/%%p.json") < room - used)
+			return true;
+		rmdir(folder);
 	}
-	if ((size_t)snprintf(ret_out + used, room - used, "/%%p.json") < room - used)
-		return true;
-	rmdir(folder);
+	folder[0] = '\0';
 	return false;
 }
 
-void run_report(const char *out, bool kept, uint64_t began_ns, const char *command)
+void run_report(const char *out, uint64_t began_ns, const char *command)
 {
 	fflush(NULL);
 	pid_t child = command != NULL ? fork() : -1;
 
 	if (child == 0) {
-		print(out, kept, began_ns, command);
+		print(out, began_ns, command);
 		fflush(stdout);
 		_exit(0);
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		continue;
-	if (!kept)
-		remove_folder(out);
+	if (folder[0] != '\0')
+		remove_folder();
 }

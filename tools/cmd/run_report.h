@@ -17,9 +17,9 @@ bool run_report_folder(char *ret_out, size_t room);
 /*
  * Prints to stdout the first screen of the profile that the run wrote to `out`, a value of
  * HOTPIN_OUT; or a line for each of several profiles.  A rank prints its own.  `began_ns`, of
- * CLOCK_REALTIME: older files are not of this run.  `kept`: `out` is the user's; otherwise its
- * folder is removed.  `command`: the program; NULL: it was not started, so nothing is printed.
+ * CLOCK_REALTIME: older files are not of this run.  A folder of run_report_folder() is removed.
+ * `command`: the program; NULL: it was not started, so nothing is printed.
  */
-void run_report(const char *out, bool kept, uint64_t began_ns, const char *command);
+void run_report(const char *out, uint64_t began_ns, const char *command);
 
 #endif

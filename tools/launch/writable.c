@@ -102,7 +102,7 @@ static bool is_anothers(const struct hp_place *place)
 }
 
 /* Checks what exists under that name, without opening it: the reader of a pipe would notice. */
-static int look_at(const struct hp_place *place, enum writable_way way, bool *ret_enough)
+static int look_at(const struct hp_place *place, bool *ret_enough)
 {
 	struct stat status;
 
@@ -119,24 +119,22 @@ static int look_at(const struct hp_place *place, enum writable_way way, bool *re
 		return -ENXIO;
 	if (faccessat(place->folder, place->name, W_OK, 0) < 0)
 		return -errno;
-	*ret_enough = !S_ISREG(status.st_mode) || way == WRITABLE_APPEND || place->is_proc;
+	*ret_enough = !S_ISREG(status.st_mode) || place->is_proc;
 	return *ret_enough && !hp_trust_placed(place, &status) ? -EACCES : 0;
 }
 
-static int try_existing(const char *path, enum writable_way way, bool *ret_enough)
+static int try_existing(const char *path, bool *ret_enough)
 {
 	struct hp_place place;
 	int error = hp_trust_find(path, true, &place);
 
 	*ret_enough = false;
 	if (error == 0) {
-		error = look_at(&place, way, ret_enough);
+		error = look_at(&place, ret_enough);
 		close(place.folder);
 		if (error < 0 || *ret_enough)
 			return error;
 	}
-	if (way == WRITABLE_APPEND)
-		return error;
 	/* The library replaces a link to a file, or of another user. */
 	error = hp_trust_find(path, false, &place);
 	if (error < 0)
@@ -146,7 +144,7 @@ static int try_existing(const char *path, enum writable_way way, bool *ret_enoug
 	return error;
 }
 
-int writable_try(const char *pattern, enum writable_way way)
+int writable_try(const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
 	char path[PATH_MAX];
@@ -162,7 +160,7 @@ int writable_try(const char *pattern, enum writable_way way)
 	if (path[strlen(path) - 1] == '/')
 		return -EISDIR;
 	if (!has_mark(pattern, strlen(pattern)) &&
-	    ((error = try_existing(path, way, &enough)) < 0 || enough))
+	    ((error = try_existing(path, &enough)) < 0 || enough))
 		return error;
 	return try_new(path);
 }

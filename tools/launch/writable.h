@@ -1,18 +1,10 @@
 /*
- * Tells before a program runs whether its profile, or its log, can be written afterwards.
+ * Tells before a program runs whether its profile can be written afterwards.
  */
 #ifndef HP_TOOLS_LAUNCH_WRITABLE_H
 #define HP_TOOLS_LAUNCH_WRITABLE_H
 
 #include <stdbool.h>
-
-/*
- * The ways in which the library writes a file: hp_save_open() or hp_save_append().
- */
-enum writable_way {
-	WRITABLE_REPLACE, /* a file next to it, renamed at the end */
-	WRITABLE_APPEND,
-};
 
 /*
  * Tests whether a file named `pattern` (with %p %h %t %r, as in HOTPIN_OUT) could be written.  A
@@ -21,7 +13,7 @@ enum writable_way {
  * -ENAMETOOLONG: the name is too long for the library.  -ENOENT: the name is empty or the folder is
  * missing.  Otherwise the error of the file system.
  */
-int writable_try(const char *pattern, enum writable_way way);
+int writable_try(const char *pattern);
 
 /*
  * Returns STDOUT_FILENO or STDERR_FILENO if a file named `pattern` is that stream of this process,
