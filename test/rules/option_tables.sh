@@ -8,20 +8,26 @@ hotpin=$1 page=$2/doc/options.md mode=${3-}
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# The output must not depend on options in the environment.
-HOTPIN_PIN=0 HOTPIN_STAGE=here "$hotpin" env --markdown >"$folder/table" || exit 1
+# shellcheck disable=SC2016 # these are backquotes of Markdown
+"$hotpin" env --json | python3 -c '
+import json, sys
+print("| option | default | accepts | what it does |\n|---|---|---|---|")
+for row in json.load(sys.stdin)["options"]:
+    cells = (f"`{text}`" if text else "" for text in (row["name"], row["default"]))
+    print("|", *(text + " |" for text in cells), *(row[key].replace("|", r"\|") + " |" for key in ("accepts", "help")))
+' >"$folder/table" || exit 1
 [ -s "$folder/table" ] || exit 1
 
 TABLE=$folder/table awk '
 	$0 == "<!-- end -->" { inside = 0 }
 	!inside
-	$0 == "<!-- hotpin env --markdown -->" {
+	$0 == "<!-- options -->" {
 		inside = found = 1
 		while ((getline line <ENVIRON["TABLE"]) > 0)
 			print line
 	}
 	END { exit !found }' "$page" >"$folder/page" || {
-	echo "$page has no line '<!-- hotpin env --markdown -->'"
+	echo "$page has no line '<!-- options -->'"
 	exit 1
 }
 cmp -s "$page" "$folder/page" && exit 0

@@ -57,7 +57,6 @@ done
 expect "version" 0 '^hotpin [0-9]+\.[0-9]+\.[0-9]+$' "$hotpin" --version
 expect "version in short" 0 '^hotpin [0-9]' "$hotpin" -V
 expect "help of help" 0 '^usage: hotpin COMMAND' "$hotpin" help help
-expect "two forms of env" 2 'choose one' "$hotpin" env --json --markdown
 expect "a profile to standard output" 2 'name a file' run -o - true
 expect "a timeline to no file" 0 'the timeline needs a file' run --profile=trace true
 expect "more threads than there can be" 0 'up to 32' env HOTPIN_THREADS=100000 "$hotpin" env
@@ -80,7 +79,7 @@ done
 expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
 expect "doctor of two" 2 'more than one program' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x
-expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man
+expect "a form of the past" 2 '^usage: hotpin env' "$hotpin" env --json --man
 expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
 
 expect "status is the program's" 7 '' run bash -c 'exit 7'

@@ -1,8 +1,7 @@
 /*
  * env.c - `hotpin env`: lists every option of options.def with its value in this environment.
  *
- * doc/options.md is made from the Markdown form, which shows defaults instead of the values of this
- * environment.  libhotpin(7) is made from the JSON form.
+ * doc/options.md and libhotpin(7) are made from the JSON form.
  */
 #include "cmd/commands.h"
 #include "cmd/flags.h"
@@ -38,26 +37,6 @@ static void show_json_form(void)
 	json_decref(form);
 }
 
-/* A | would end the cell, even inside backquotes. */
-static void markdown_cell(const char *text)
-{
-	for (; *text != '\0'; text++)
-		printf(*text == '|' ? "\\|" : "%c", *text);
-}
-
-static void show_markdown(const struct hp_option_row *row, void *arg)
-{
-	(void)arg;
-	printf("| `%s` | ", row->variable);
-	if (row->dflt[0] != '\0')
-		printf("`%s`", row->dflt);
-	fputs(" | ", stdout);
-	markdown_cell(row->accepts);
-	fputs(" | ", stdout);
-	markdown_cell(row->help);
-	puts(" |");
-}
-
 static void show_lines(const struct hp_option_row *row, void *arg)
 {
 	bool is_default = strcmp(row->value, row->dflt) == 0;
@@ -72,27 +51,21 @@ static void show_lines(const struct hp_option_row *row, void *arg)
 
 int hotpin_env(int argc, char **argv)
 {
-	bool json = false, markdown = false;
-	const struct flag flags[] = { { "json", 0, NULL, &json },
-				      { "markdown", 0, NULL, &markdown },
-				      { NULL, 0, NULL, NULL } };
+	bool json = false;
+	const struct flag flags[] = { { "json", 0, NULL, &json }, { NULL, 0, NULL, NULL } };
 	int status = flags_read(argc, argv, flags, false);
 
 	if (status >= 0)
 		return status;
-	if (json && markdown)
-		hotpin_say("--json and --markdown: choose one");
-	else if (optind != argc)
+	if (optind != argc) {
 		hotpin_say("%s is not an option of env", argv[optind]);
-	if ((json && markdown) || optind != argc)
 		return hotpin_misused("env");
+	}
 	layout_start(NULL);
-	hp_options_load(markdown ? NULL : environ);
-	if (markdown)
-		puts("| option | default | accepts | what it does |\n|---|---|---|---|");
+	hp_options_load(environ);
 	if (json)
 		show_json_form();
 	else
-		hp_options_each(markdown ? show_markdown : show_lines, NULL);
+		hp_options_each(show_lines, NULL);
 	return 0;
 }

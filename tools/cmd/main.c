@@ -133,9 +133,8 @@ static const struct command {
 	  "and the suggestions in FILE.  A machine that lacks the program then shows the\n"
 	  "same names.  Tells which places have no name, and the reason.\n",
 	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
-	{ "env", hotpin_env, "[--json|--markdown]", "show every environment variable",
-	  "  --json      print values in force, defaults and help as JSON\n"
-	  "  --markdown  print defaults and help as the table of doc/options.md\n",
+	{ "env", hotpin_env, "[--json]", "show every environment variable",
+	  "  --json  print values in force, defaults and help as JSON\n",
 	  "HOTPIN_PIN=0 hotpin env" },
 	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
 	  "Checks the driver, CUPTI, memory and other tools, and PROGRAM if it is named.\n",
