@@ -92,7 +92,7 @@ TEST(turns)
 		size_t count, agree;
 		enum compare_verdict verdict;
 	} rows[] = {
-		/* All turns agree: whatever their spread is, the verdict is clear. */
+		/* All turns agree: with any spread, the verdict is clear. */
 		{ { 1001, 1002, 1030, 1100, 9000 }, 5, 5, COMPARE_SLOWER },
 		{ { 1021, 1021, 1021, 1021, 1021 }, 5, 5, COMPARE_SLOWER },
 		{ { 999, 970, 900, 500, 1 }, 5, 5, COMPARE_FASTER },
