@@ -54,7 +54,7 @@ def programs():
     for what, old, new in (("PT_INTERP", loader[0], b"/\x1b]0;title\xc2\x9b"),
                            ("DT_NEEDED", b"libc.so.6", b"\x1btitle\xc2\x9b.")):
         name = program(what, content.replace(old + b"\0", new.ljust(len(old), b"~")[:len(old)] + b"\0"))
-        clean(what, "doctor", name)
+        clean(what, "doctor", name, shown=what == "PT_INTERP")
     clean("PT_INTERP", "run", "--library", LIBRARY, "./PT_INTERP")
 
 
@@ -86,21 +86,22 @@ def names():
 def variables():
     for name in ("STAGE", "OUT", "LOG_FILE", "ONLY", "PIN", "CAPTURE", f"NONE{ATTACK}"):
         there = {f"HOTPIN_{name}": f"/no/{ATTACK}"}
-        clean(f"HOTPIN_{name[:8]}", "doctor", shown=name != "STAGE", **there)
+        clean(f"HOTPIN_{name[:8]}", "doctor", shown=name not in ("STAGE", "LOG_FILE"), **there)
         clean(f"HOTPIN_{name[:8]}", "env", **there)
     for name in ("LD_PRELOAD", "CUDA_PATH", "CUDA_HOME", "NVTX_INJECTION64_PATH", "COLUMNS", "TERM", "HOSTNAME"):
-        clean(name, "doctor", shown=name == "LD_PRELOAD", **{name: ATTACK})
+        clean(name, "doctor", shown=False, **{name: ATTACK})
+    clean("a sanitizer", "doctor", LD_PRELOAD=f"libasan{ATTACK}")
     clean("HOTPIN_OUT", "run", "--library", LIBRARY, "true", HOTPIN_OUT=f"/no/{ATTACK}")
 
 
 def machine():
-    """Files of /sys, /proc and /etc."""
+    """Files of /sys and /proc."""
     root = os.path.join(FOLDER, "root")
-    for path in ("sys/kernel/mm/transparent_hugepage/enabled", "etc/ld.so.preload", "proc/sys/kernel/osrelease",
-                 "proc/driver/nvidia/version", "proc/meminfo", "proc/self/cgroup", "proc/self/status"):
+    for path in ("sys/kernel/mm/transparent_hugepage/enabled", "proc/sys/kernel/osrelease",
+                 "proc/driver/nvidia/version", "proc/self/status"):
         os.makedirs(os.path.join(root, os.path.dirname(path)))
         write(os.path.join(root, path), f"microsoft {ATTACK}\n".encode(errors="surrogateescape"))
-        clean(path, "doctor", shown=path.endswith(("enabled", "preload", "osrelease")), _HOTPIN_ROOT=root)
+        clean(path, "doctor", shown=path.endswith("osrelease"), _HOTPIN_ROOT=root)
         shutil.rmtree(root)
 
 
