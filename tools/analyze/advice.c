@@ -334,6 +334,7 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 		advice_keep(profile, ret);
 		advice_copies(profile, ret);
 		advice_calls(profile, ret);
+		advice_port_between(profile, ret, &host);
 	}
 	say_left(profile, ret, &host);
 	say_blind(profile, ret, &host);

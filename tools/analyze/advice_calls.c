@@ -31,7 +31,7 @@ static void place_of_call(const struct profile *profile, const char *name, char 
 			    ends[j]->frames.count == 0 || profile->gaps[i].count <= most)
 				continue;
 			most = profile->gaps[i].count;
-			advice_place(profile, &ends[j]->frames, false, ret, room);
+			advice_place(profile, &ends[j]->frames, ret, room);
 		}
 	}
 }

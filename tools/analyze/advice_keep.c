@@ -154,37 +154,6 @@ struct advice_trips advice_all_trips(const struct profile *profile)
 	return sum;
 }
 
-/* True if the name is an entry of a list like "a; b". */
-static bool is_listed(const char *list, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name))
-		if ((at == list || (at - list > 1 && strncmp(at - 2, "; ", 2) == 0)) &&
-		    (at[length] == '\0' || at[length] == ';'))
-			return true;
-	return false;
-}
-
-/* Appends the different names of the buffers of a crossing. */
-static void name_buffers(const struct profile *profile, const struct crossing *crossing, char *ret,
-			 size_t room)
-{
-	const char *names = ret + strlen(ret);
-	char name[ADVICE_TEXT];
-
-	for (size_t i = 0; i < crossing->buffers; i++) {
-		size_t used = strlen(ret);
-
-		name[0] = '\0';
-		advice_name_round_trip(profile, &profile->buffers[crossing->members[i]], name,
-				       sizeof(name));
-		if (name[0] != '\0' && !is_listed(names, name))
-			snprintf(ret + used, room - used, "%s%s", names[0] != '\0' ? "; " : "",
-				 name);
-	}
-}
-
 static void estimate(const struct profile *profile, struct crossing *crossing)
 {
 	const struct profile_trips *trips = &crossing->sum;
@@ -220,7 +189,8 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	advice->buffer = (int64_t)crossing->first;
 	if (crossing->buffers > 1)
 		SAY(advice->where, "%zu buffers: ", crossing->buffers);
-	name_buffers(profile, crossing, advice->where, sizeof(advice->where));
+	advice_name_round_trip(profile, &profile->buffers[crossing->first], advice->where,
+			       sizeof(advice->where));
 	SAY(advice->what, "keep round-trip data on the device");
 	if (gap != NULL)
 		round_trips_name_gap(profile, gap, code, sizeof(code));
@@ -251,7 +221,7 @@ static void keep_any(const struct profile *profile, struct advice_list *list)
 	advice->site = advice_largest_site(profile, advice_is_any);
 	if (advice->site >= 0)
 		SAY(advice->where, "%s, and other copies",
-		    advice_place(profile, &profile->sites[advice->site].frames, false, name,
+		    advice_place(profile, &profile->sites[advice->site].frames, name,
 				 sizeof(name)));
 	SAY(advice->what, "keep data on the device between kernels");
 	SAY(advice->how,

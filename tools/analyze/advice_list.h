@@ -17,6 +17,13 @@ void advice_keep(const struct profile *profile, struct advice_list *list);
 void advice_copies(const struct profile *profile, struct advice_list *list);
 void advice_calls(const struct profile *profile, struct advice_list *list);
 
+/*
+ * Advises to port all host code between downloads and uploads, unless another suggestion explains
+ * it.  Called last.
+ */
+void advice_port_between(const struct profile *profile, struct advice_list *list,
+			 const struct advice_host *host);
+
 /* Adds an entry that saves so much.  NULL: it saves nothing, or too many others save more. */
 struct advice *advice_add(const struct profile *profile, struct advice_list *list,
 			  enum advice_kind kind, int64_t saves_ns);

@@ -19,6 +19,7 @@
 #define GAPS_LEAST     2 /* times: a loop */
 #define FUNCTIONS_MOST 16
 #define PART_LEAST     20 /* a function with a smaller part of the host code explains nothing */
+#define SAMPLES_LEAST  10 /* fewer samples do not show where a function runs */
 
 /*
  * Returns the round trips with all copies that go when all host code between downloads and uploads
@@ -47,33 +48,44 @@ static struct advice_trips with_repeated(const struct profile *profile, struct a
 	return trips;
 }
 
-/* True if one function with `ns` explains all host code between downloads and uploads. */
-static bool explains(int64_t ns, const struct advice_trips *trips)
+/* Returns the time of all gaps that sampling may have seen. */
+static int64_t gaps_ns(const struct profile *profile)
 {
-	return trips->between_ns > 0 && (__int128_t)ns * 5 >= (__int128_t)trips->between_ns * 4 &&
-	       (__int128_t)ns * 4 <= (__int128_t)trips->between_ns * 5;
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < profile->gap_count; i++)
+		if (profile->gaps[i].before.call != NULL ||
+		    profile->gaps[i].total_ns > profile->sampling.began_ns)
+			ns = profile_add(ns, profile->gaps[i].total_ns);
+	return ns;
 }
 
 /*
- * Returns the time in the copies that go with a line of Python.  Other loops of the program keep
- * their copies: the line must also explain the host code between these.
+ * Writes the time in the copies that go with each function: it fills the gap between them.  Samples
+ * do not tell in which gap they were taken, but all other gaps have no room for a part of them.
  */
-static int64_t copies_of_line(const struct profile *profile, const struct advice_function *line)
+static void find_copies(const struct profile *profile, const struct advice_host *host,
+			int64_t ret[FUNCTIONS_MOST])
 {
-	int64_t copy_ns = 0;
+	int64_t all_ns = gaps_ns(profile);
 
-	for (size_t i = 0; i < profile->buffer_count; i++) {
-		const struct profile_trips *trips[] = { &profile->buffers[i].round_trips,
-							&profile->buffers[i].follows };
+	for (size_t i = 0; i < 2 * profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i / 2];
+		const struct profile_trips *trips =
+			i % 2 == 0 ? &buffer->round_trips : &buffer->follows;
+		const struct profile_gap *gap =
+			trips->copy_ns > 0 ? round_trips_gap(profile, trips) : NULL;
 
-		for (size_t j = 0; j < HP_LEN(trips); j++) {
-			struct advice_trips one = { .between_ns = trips[j]->host_ns };
+		for (size_t j = 0; gap != NULL && j < host->count && j < FUNCTIONS_MOST; j++) {
+			int64_t in_gap = host->items[j].ns - (all_ns - gap->total_ns);
 
-			if (explains(line->ns, &one) && trips[j]->copy_ns > 0)
-				copy_ns = profile_add(copy_ns, trips[j]->copy_ns);
+			if (host->items[j].samples >= SAMPLES_LEAST &&
+			    in_gap >= gap->total_ns / 4 * 3)
+				ret[j] = profile_add(ret[j], trips->copy_ns);
 		}
 	}
-	return advice_without_copies(profile, copy_ns, 0);
+	for (size_t i = 0; i < FUNCTIONS_MOST; i++)
+		ret[i] = advice_without_copies(profile, ret[i], 0);
 }
 
 /* Says how a line of Python is ported, with the library that the program uses for the GPU. */
@@ -99,17 +111,14 @@ static void name_function(const struct profile *profile, const struct profile_fr
 				  ADVICE_PLACE_COLUMNS);
 }
 
+/* copy_ns: the time in the copies that go with it; all_copies_ns: in those of all round trips. */
 static void port_function(const struct profile *profile, struct advice_list *list,
-			  const struct advice_function *function, const struct advice_trips *trips,
-			  const struct advice_trips *repeated)
+			  const struct advice_function *function, int64_t copy_ns,
+			  int64_t all_copies_ns)
 {
-	bool is_python = function->frame->is_python;
-	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
-	int64_t copy_ns =
-		with_copies && is_python ? copies_of_line(profile, function) : trips->copy_ns;
+	bool is_python = function->frame->is_python, with_copies = copy_ns > 0;
 	struct advice *advice =
-		advice_add(profile, list, ADVICE_PORT,
-			   with_copies ? profile_add(function->ns, copy_ns) : function->ns);
+		advice_add(profile, list, ADVICE_PORT, profile_add(function->ns, copy_ns));
 
 	if (advice == NULL)
 		return;
@@ -128,11 +137,11 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		SAY(advice->assumes,
 		    "it is the host code between download and upload; its kernel's own time is not "
 		    "included");
-	else if (copy_ns > 0)
+	else if (all_copies_ns > 0)
 		SAY(advice->assumes,
 		    "a GPU can compute it; its kernel's own time is not included; the copies of %s "
 		    "can go when all host code between them is ported",
-		    text_time(repeated->copy_ns));
+		    text_time(all_copies_ns));
 	else
 		SAY(advice->assumes,
 		    "a GPU can compute it; its kernel's own time and that of new copies are not "
@@ -197,42 +206,45 @@ static void name_gap(const struct profile *profile, const struct profile_buffer 
 	round_trips_name_gap(profile, gap, ret + 1, room - 1);
 }
 
-/*
- * Advises to port all host code between downloads and uploads; the saving includes all copies of
- * their loops.
- */
-static void port_between(const struct profile *profile, struct advice_list *list,
-			 const struct advice_host *host, const struct advice_trips *trips)
+/* True if a suggestion that says more saves most of this time. */
+static bool is_explained(const struct advice_list *list, int64_t saves_ns)
 {
+	return list->count > 0 && list->items[0].saves_ns >= saves_ns / 3 * 2;
+}
+
+/* The saving includes all copies of the loops. */
+void advice_port_between(const struct profile *profile, struct advice_list *list,
+			 const struct advice_host *host)
+{
+	struct advice_trips trips = with_repeated(profile, advice_all_trips(profile));
 	const struct profile_buffer *largest = &profile->buffers[0];
 	char code[ADVICE_TEXT - 100];
 	const char *how;
 
-	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
+	if (!profile_has_split(profile) || trips.copy_ns <= 0 || trips.between_ns <= 0)
 		return;
 	for (size_t i = 1; i < profile->buffer_count; i++)
 		if (round_trips_copy_ns(&profile->buffers[i]) > round_trips_copy_ns(largest))
 			largest = &profile->buffers[i];
-	int64_t host_ns = advice_least(trips->between_ns, profile->split.host_ns);
-	int64_t copy_ns = advice_without_copies(profile, trips->copy_ns, trips->copies);
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_PORT, profile_add(host_ns, copy_ns));
+	int64_t host_ns = advice_least(trips.between_ns, profile->split.host_ns);
+	int64_t saves_ns =
+		profile_add(host_ns, advice_without_copies(profile, trips.copy_ns, trips.copies));
+	if (is_explained(list, saves_ns))
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_PORT, saves_ns);
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "port all host code between these copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
-	/* The allocator of a library says less than the Python lines of the copies. */
-	if (host->is_python)
-		advice_name_copies(profile, advice->where, sizeof(advice->where));
 	how = host->is_python ? "compute it on the GPU" : "turn its loops into kernels";
 	name_functions(profile, host, host_ns, code, sizeof(code));
 	if (code[0] != '\0') {
 		SAY(advice->how, "%s: %s of host code, %s of repeated copies%s", how,
-		    text_time(host_ns), text_time(trips->copy_ns), code);
+		    text_time(host_ns), text_time(trips.copy_ns), code);
 	} else {
 		name_gap(profile, largest, code, sizeof(code));
 		SAY(advice->how, "%s: %s of host code%s, %s of repeated copies", how,
-		    text_time(host_ns), code, text_time(trips->copy_ns));
+		    text_time(host_ns), code, text_time(trips.copy_ns));
 	}
 	SAY(advice->assumes,
 	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "
@@ -242,16 +254,12 @@ static void port_between(const struct profile *profile, struct advice_list *list
 void advice_port(const struct profile *profile, struct advice_list *list,
 		 const struct advice_host *host)
 {
-	struct advice_trips trips = advice_all_trips(profile);
-	struct advice_trips repeated = with_repeated(profile, trips);
-	bool explained = false;
+	int64_t all_copies_ns = with_repeated(profile, advice_all_trips(profile)).copy_ns;
+	int64_t copy_ns[FUNCTIONS_MOST] = { 0 };
 
-	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++) {
-		port_function(profile, list, &host->items[i], &trips, &repeated);
-		explained |= trips.copy_ns > 0 && explains(host->items[i].ns, &trips);
-	}
-	if (!explained && profile->buffer_count > 0)
-		port_between(profile, list, host, &repeated);
+	find_copies(profile, host, copy_ns);
+	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
+		port_function(profile, list, &host->items[i], copy_ns[i], all_copies_ns);
 	for (size_t i = 0; !host->is_sampled && i < profile->gap_count; i++)
 		port_gap(profile, list, &profile->gaps[i]);
 }

@@ -67,16 +67,17 @@ static bool is_at_sites(const struct profile *profile, const struct profile_gap 
 
 /*
  * True if the gap can be the host code of these round trips: it lies between copies, or between
- * calls around them, as often and nearly as long.
+ * calls around them as often, and is about as long.
  */
 static bool is_alike(const struct profile_gap *gap, const struct profile_trips *trips)
 {
-	if (!round_trips_have_sites(trips) && is_call(&gap->before, "DtoH") &&
-	    is_call(&gap->after, "HtoD"))
-		return true;
-	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
-	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
-	       is_nearly_as_long(gap, trips);
+	bool copies = !round_trips_have_sites(trips) && is_call(&gap->before, "DtoH") &&
+		      is_call(&gap->after, "HtoD");
+	bool as_often = gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
+			gap->count >= trips->count - 1 && gap->count - 1 <= trips->count;
+
+	return (copies || as_often) && is_nearly_as_long(gap, trips) &&
+	       gap->total_ns <= trips->host_ns / 4 * 5;
 }
 
 const struct profile_gap *round_trips_gap(const struct profile *profile,

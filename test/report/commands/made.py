@@ -167,6 +167,9 @@ def ported_next():
     for buffer in made["buffers"]:
         buffer.update(round_trips=trips(0, 0, 0, 0), follows=trips(0, 0, 0, 0, after=None))
     made["buffers"][0]["round_trips"] = trips(99, 15 * GB, 3 * SECOND, 5 * SECOND)
+    made["gaps"] = [{"before": {"call": "cuMemcpyDtoH_v2", "frames": [frame(0, 0x4100)]},
+                     "after": {"call": "cuMemcpyHtoD_v2", "frames": [frame(0, 0x4020)]}, "count": 99,
+                     "total_ns": 3 * SECOND, "longest_ns": 40 * MILLI}]
     made["calls"] += [call("cuMemAlloc_v2", "allocate", 100, 600 * MILLI, 10 * MILLI),
                       call("cuMemFree_v2", "free", 100, 300 * MILLI, 10 * MILLI)]
     return made
@@ -413,7 +416,7 @@ def full():
     made["launches"] = [{"frames": [frame(0, 16)], "count": 3, "host_ns": 4, "kernels": 3, "device_ns": 9,
                          "estimated_ns": 1}]
     made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 0
-    made["gaps"] = timeline["gaps"]
+    made["gaps"] += timeline["gaps"]
     made["gaps_short"] = made["gaps_dropped"] = {"count": 1, "total_ns": 9, "longest_ns": 9}
     made["names"] = [{"module": 0, "offset": 16, "function": "f", "file": "/src/f.c", "line": 3,
                       "inlined": [{"function": "g", "file": "/src/g.c", "line": 4}]}]

@@ -132,7 +132,7 @@ IN_SVD = [("svd", "/env/lib/python3.12/site-packages/numpy/linalg.py", 1600), LI
 IN_WAIT = [("wait", "/usr/lib/python3.12/threading.py", 355), LINE12]
 IN_IMPORT = [("get_data", "<frozen importlib._bootstrap_external>", 1187), LINE12]
 IN_GENERATED = [("collate", "/env/lib/python3.12/site-packages/a.py", 7), ("<lambda>", "<string>", 1)]
-AT_PROMPT, IN_CELL = ("step", "<stdin>", 3), ("step", "<ipython-input-3-0123456789ab>", 4)
+AT_PROMPT, AT_END, IN_CELL = ("step", "<stdin>", 3), ("<module>", "/home/me/x", 20), ("step", "<ipython-input-3-0123456789ab>", 4)
 IN_SITE = [("collate", "/env/lib/python3.12/site-packages/a.py", 7)]
 
 
@@ -202,7 +202,7 @@ def uploads():
 def keeps():
     back = {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200))]}
     around = ("cuMemcpyDtoH_v2", DOWN), ("cuMemcpyHtoD_v2", UP)
-    yield "a buffer", back, "keep at most 200396: make at solve.c:5 | 500 ms in 99 round trips"
+    yield "a buffer", back, "keep at most 200396: place download download at solve.c:30, upload upload at solve.c:20. | 500 ms in 99 round trips"
     yield "waits for kernels stay", {**back, "what_if": bounds(0, 0, 180)}, "keep at most 180396"
     yield "the host code between", {**back, "gaps": [gap(*around, 99, 500)]}, \
         "keep at most 200396: from download at solve.c:30 to upload at solve.c:20"
@@ -217,24 +217,20 @@ def keeps():
 
 def keeps_of_one_pair_of_sites():
     """Buffers that cross at the same copy sites are one change."""
-    rows = [("swapped", 50, 150, (1, 0), 300, ["200400: 2 buffers: make at solve.c:5; advance at | 300 ms in 100 round trips"], 500),
-            ("together", 100, 300, (1, 0), 300, ["200800: 2 buffers: | upload at solve.c:20: 300 ms in 200 round trips"], 500),
-            ("another upload", 50, 150, (1, 1), 300, ["120200: make at | 150 ms in 50 round trips", "80200: advance at"], 300),
-            ("another download", 50, 150, (0, 0), 300, ["120200: make at | 150 ms in 50", "80200: advance at"], 300),
-            ("unknown", 50, 150, (None, None), 300, ["120200: make at | 150 ms in 50", "80200: advance at"], 300),
-            ("most cross elsewhere", 50, 150, (1, 0), 100, ["200400: 2 buffers: | in between: 300 ms in 100"], 500)]
-    for name, count, ms, sites, gap_ms, expected, port_ms in rows:
+    both, alone = "2 buffers: download download at solve.c:30, upload upload at solve.c:20", "place download download at"
+    rows = [("swapped", 50, 150, (1, 0), 300, [f"200400: place {both}. | 300 ms in 100 round trips"]),
+            ("together", 100, 300, (1, 0), 300, [f"200800: {both} | 300 ms in 200 round trips"]),
+            ("another upload", 50, 150, (1, 1), 300, [f"120200: {alone} | 150 ms in 50 round trips", "80200: upload download at"]),
+            ("another download", 50, 150, (0, 0), 300, [f"120200: {alone} | 150 ms in 50", "80200: download upload at"]),
+            ("unknown", 50, 150, (None, None), 300, [f"120200: {alone} | 150 ms in 50", f"80200: {alone}"]),
+            ("most cross elsewhere", 50, 150, (1, 0), 100, ["200400: 2 buffers: | in between: 300 ms in 100"])]
+    for name, count, ms, sites, gap_ms, expected in rows:
         buffers = [OTHER, buffer(round_trips=trips(count, 2 * MIB, ms, 120, None, (1, 0))),
                    buffer(frames=[ADVANCE], round_trips=trips(count, 2 * MIB, ms, 80, None, sites))]
         # A longer gap between other copies, and the gap of these.
         gaps = [gap(("cuMemcpyDtoH_v2", MADE), ("cuMemcpyHtoD_v2", MADE), 3, 400, 400),
                 gap(("cuMemcpyDtoH_v2", DOWN), ("cuCtxGetCurrent", UP), 100, gap_ms)]
-        yield name, {"buffers": buffers, "gaps": gaps, "samples": [sample(ADVANCE, 60)]}, \
-            *("keep at most " + text for text in expected), f"has port about {port_ms}000: advance at"
-    late = at("make", "solve.c:50")
-    one = trips(50, 2 * MIB, 150, 120, None, (1, 0))
-    yield "a name may begin another one", {"buffers": [buffer(frames=[frame], round_trips=one) for frame in (late, MADE, MADE)]}, \
-        "keep at most 360600: place 3 buffers: make at solve.c:50; make at solve.c:5."
+        yield name, {"buffers": buffers, "gaps": gaps}, *("keep at most " + text for text in expected)
     old = {"what_if": bounds(0, 0, 214), "buffers": [{**buffer(), "round_trips": None, "follows": None}] * 2}
     yield "a profile without round trips", old, "keep at most 214000: download at solve.c:30, and other copies"
     yield "a single upload", {**old, "transfers": [transfer("cupti", way, "pageable", count, 400 * MIB)
@@ -258,12 +254,38 @@ def ports():
         copying = site([at("upload"), at("main")], copies("h2d", 1, 1, 1))
         yield f"inlined: {' in '.join(names)}", {"sites": [copying], "samples": [sample([inlined(*names), at("call")], 100)]}, \
             f"port about 500000: place {port} "
-    for between, saves, alone in ((310, 500, True), (375, 500, True), (240, 500, True), (400, 300, False), (200, 300, False),
-                                  (0, 300, True)):
-        expected = [f"port about {saves}000"] + ([] if alone else [f"port at most {between + 200}396"])
-        yield f"copies go with {between} ms between them", {
-            "samples": [sample(ADVANCE, 60)], "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, between, 200))]}, \
-            *sorted(expected, key=lambda text: -int(text.split()[-1]))
+
+
+def copies_of_a_function():
+    """A function goes with copies if no other gap has room for its samples: two may take equally long."""
+    capture, to_float = at("capture", "camera.c:9"), at("to_float", "camera.c:19")
+    for name, gaps, samples, saves in (
+            ("it fills the gap", [300], [60], [500]), ("nearly", [375], [60], [500]), ("a part of the gap", [420], [60], [300]),
+            ("some of it runs elsewhere", [300, 60], [60], [500]), ("most of it may run elsewhere", [300, 100], [60], [300]),
+            ("another one takes as long", [300, 300], [60, 60], [300, 300]), ("a few samples", [40], [9], [45]),
+            ("just enough", [40], [10], [250]), ("no such gap", [], [60], [300])):
+        places = [(("cuMemcpyDtoH_v2", DOWN), ("cuMemcpyHtoD_v2", UP)), (("cuLaunchKernel", MADE), ("cuMemcpyDtoH_v2", DOWN))]
+        yield name, {
+            "samples": [sample(*of) for of in zip((capture, to_float), samples)],
+            "gaps": [gap(*of, 100, ms) for of, ms in zip(places, gaps)] + [gap(None, ("cuInit", []), 1, 90, 90)],
+            "sampling": {"mode": "perf", "hz": 200, "began_ns": 100 * MS},
+            "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, gaps[0] if gaps else 300, 200, None, (1, 0)))]}, \
+            *(f"has port about {ms}000: {'and drop its copies' if ms == samples[0] * 5 + 200 else 'port this function place'}"
+              for ms in saves), f"has port about {saves[0]}000: capture"
+
+
+def vague_bounds():
+    """All host code between copies is a suggestion only if none that says more explains most of it."""
+    small = loop()["transfers"] + [sizes("h2d", 1024, 60000, 60 * MIB, 215 * MS)]
+    yield "small copies are the trouble", {
+        "transfers": small, "gaps_short": None,
+        "buffers": [{**OTHER, "round_trips": trips(20000, 20 * MIB, 7, 200)}]}, \
+        "no port", "has batch at most 199996: combine small copies", "first 200000"
+    for host, shown in ((99, False), (101, True)):
+        yield f"{host} ms of host code", {"gaps_short": None, "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, host, 200))]}, \
+            f"port at most {200 + host}000: port all host code" if shown else "no port"
+    yield "places are those of the copies", {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200, None, (0, 1)))]}, \
+        "port at most 700396: place download upload at solve.c:20, upload download at solve.c:30."
 
 
 def ports_of_a_loop():
@@ -316,11 +338,13 @@ def python_lines():
     yield "no line is known", python([([], 250)], samples=torch), "port about 250000: code without symbols in libtorch_cpu.so"
     yield "two places of a line", python([(IN_SVD, 100), ([LINE12], 200), ([LINE9], 700)]), \
         "port about 420000", "port about 180000", "2 entries"
-    back = buffer(round_trips=trips(99, 396 * MIB, 310, 200))
-    yield "the loop's copies", python([([LINE9], 300)], buffers=[OTHER, back]), \
-        "port about 500000: port this Python line and drop its copies"
-    yield "not those of another loop", python([([LINE9], 300)], buffers=[
-        {**OTHER, "follows": trips(99, 396 * MIB, 20, 90, 1)}, back]), "port about 500000: and copies of 200 ms"
+    copying = [site(line(of), copies(way, 100, 400 * MIB, 100 * MS)) for of, way in ((AT_END, "h2d"), (LINE12, "d2h"), (AT_PROMPT, "h2d"))]
+    ends = ("cuMemcpyDtoH_v2", line(LINE12)), ("cuMemcpyHtoD_v2", line(AT_END)), ("cuMemcpyHtoD_v2", line(AT_PROMPT))
+    crossing = [{**OTHER, "follows": trips(99, 396 * MIB, 20, 90, 1, (1, 2))}, buffer(round_trips=trips(99, 396 * MIB, 310, 200, None, (1, 0)))]
+    for name, gaps, saves in (("the loop's copies", [], "500000: port this Python line and drop its copies"),
+                              ("not those of another loop", [gap(*ends[::2], 99, 20)], "500000: and copies of 200 ms"),
+                              ("a line that may run elsewhere", [gap(*ends[::2], 99, 200)], "300000: port this Python line")):
+        yield name, python([([LINE9], 300)], sites=copying, buffers=crossing, gaps=[gap(*ends[:2], 99, 310), *gaps]), f"has port about {saves}"
     # The lines of python -c are in "<string>", as is code that a program generates.
     yield "python -c", python([([GENERATED], 250)]), "port about 250000: place __init__ at <string>:2."
     yield "a library works for it", python([(IN_GENERATED, 250)]), "port about 250000: place <lambda> at <string>:1."
@@ -363,20 +387,11 @@ def python_texts():
     for name, paths, text in (("CuPy", ["/env/cupy/_core/core.so"], "compute it in CuPy arrays: 250 ms"),
                               ("neither", [], "compute on the GPU what this line computes on the host: 250 ms")):
         yield name, python(rows, modules=modules(paths), buffers=[OTHER]), f"port about 250000: {text}"
-    tensors = [buffer(frames=[at(None, module=1)], largest_bytes=4 * MIB),
-               buffer(frames=[at(None, module=1)], largest_bytes=8 * MIB, round_trips=trips(99, 396 * MIB, 300, 200))]
-    crossing = {**tensors[1], "follows": trips(100, 396 * MIB, 300, 200, 0)}
-    rows = [([LINE9], 100)]
-    yield "all tensors come from one allocator", python(rows, buffers=tensors), \
-        "keep at most 200396: place 8.39 MB allocated in libtorch_cpu.so."
-    yield "two of them", python(rows, buffers=[tensors[0], crossing]), \
-        "keep at most 400796: place download to 4.19 MB allocated in libtorch_cpu.so, upload of 8.39 MB allocated in libtorch_cpu.so."
-    both = [{**tensors[0], "largest_bytes": 8 * MIB}, crossing]
-    yield "of one size", python(rows, buffers=both), "keep at most 400796: place 8.39 MB allocated in libtorch_cpu.so."
-    yield "copies have Python lines", python([([LINE9], 20)], buffers=both, sites=[
+    tensors = [buffer(frames=[at(None, module=1)], round_trips=trips(99, 396 * MIB, 300, 200, None, (1, 0)))]
+    lines = "place download step at x:12, upload <module> at x:9."
+    yield "copies have Python lines", python([([LINE9], 20)], buffers=tensors, sites=[
         site(line(LINE9), copies("h2d", 100, 400 * MIB, 90 * MS)), site(line(LINE12), copies("d2h", 100, 400 * MIB, 110 * MS))]), \
-        "has port at most 700796: port all host code between these copies | download step at x:12, upload <module> at x:9 | " \
-        "compute it on the GPU: 300 ms of host code"
+        f"keep at most 200396: {lines}", f"has port at most 500396: port all host code between these copies {lines} | compute it on the GPU"
 
 
 def before_cuda():
@@ -588,7 +603,7 @@ def stored():
 
 
 def main():
-    for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, ports_of_a_loop, ports_without_samples, python_lines,
+    for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, python_lines,
                   python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, host_work_remains, asynchronous,
                   bounds_hold, overlaps_and_ends):
         wrong = []
