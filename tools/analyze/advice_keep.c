@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT_NS 10000 /* of a gap between two calls: it is the work around them */
+
 /* Each is a download and an upload. */
 static int64_t copies_of(const struct profile_trips *trips)
 {
@@ -194,9 +196,13 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	SAY(advice->what, "keep round-trip data on the device");
 	if (gap != NULL)
 		round_trips_name_gap(profile, gap, code, sizeof(code));
-	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
-	    code, text_time(between_ns(profile, crossing)),
-	    text_several(trips->count, "round trip", "round trips"));
+	if (trips->host_ns < SHORT_NS * trips->count)
+		SAY(advice->how, "drop both copies: no host code runs between them in %s",
+		    text_several(trips->count, "round trip", "round trips"));
+	else
+		SAY(advice->how, "port the host code in between%s%s: %s in %s",
+		    gap != NULL ? ", " : "", code, text_time(between_ns(profile, crossing)),
+		    text_several(trips->count, "round trip", "round trips"));
 	if (round_trips_main(&profile->buffers[crossing->first]) ==
 	    &profile->buffers[crossing->first].follows)
 		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "

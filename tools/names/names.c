@@ -133,7 +133,9 @@ static bool is_cuda(const char *module, const char *function)
 					       "libcusolver", "libcusparse", "libnv",
 					       "libhotpin.so" };
 
-	return is_runtime(module, function) || begins_any(module, modules, HP_LEN(modules));
+	/* On the stand-in device, a twin on the host runs in place of a kernel. */
+	return is_runtime(module, function) || begins(function, "standin_twin_") ||
+	       begins_any(module, modules, HP_LEN(modules));
 }
 
 static bool is_libc(const char *module)

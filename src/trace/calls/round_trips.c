@@ -79,6 +79,12 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer, uint32_t s
 		mine.largest = download;
 }
 
+/* True if most of the upload can come from the download. */
+static bool fits(const struct trace_copy *copy, const struct download *from)
+{
+	return copy->bytes / 2 <= from->bytes;
+}
+
 /* Without gaps, calls in between cannot be distinguished from host code. */
 static uint64_t host_ns_since(const struct trace_copy *copy, const struct download *download)
 {
@@ -120,11 +126,12 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 		return ROUND_TRIP_NONE;
 	}
 	struct download *same = slot_of(copy->host), *from = NULL;
-	if (same->host == copy->host && same->thread == mine.number) {
+	bool is_same = same->host == copy->host && same->thread == mine.number;
+	if (is_same && fits(copy, same)) {
 		kind = ROUND_TRIP_SAME;
 		from = same;
 	} else if (mine.largest.host != NULL && copy->bytes >= OTHER_LEAST &&
-		   is_seen(&mine.largest)) {
+		   fits(copy, &mine.largest) && is_seen(&mine.largest)) {
 		kind = ROUND_TRIP_OTHER;
 		from = &mine.largest;
 	}
@@ -136,6 +143,8 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 			slot->host = NULL;
 		from->host = NULL;
 	}
+	if (is_same)
+		same->host = NULL;
 	if (copy->bytes >= OTHER_LEAST)
 		mine.largest = (struct download){ 0 };
 	return kind;

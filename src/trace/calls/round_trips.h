@@ -2,7 +2,8 @@
  * Finds uploads that return downloaded data to the device.
  *
  * A round trip is a download and the next upload, both by one thread.  The upload is from the same
- * host memory, or from other memory, into which host code may have written the downloaded data.
+ * host memory, or from other memory, into which host code may have written the downloaded data.  It
+ * is at most about twice as large: most of a larger one comes from elsewhere.
  * Host code cannot have done that if nothing has waited for the download.  So a program that only
  * polls has no round trips of the second kind.
  *

@@ -206,6 +206,8 @@ def keeps():
     yield "waits for kernels stay", {**back, "what_if": bounds(0, 0, 180)}, "keep at most 180396"
     yield "the host code between", {**back, "gaps": [gap(*around, 99, 500)]}, \
         "keep at most 200396: from download at solve.c:30 to upload at solve.c:20"
+    yield "no host code between", {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 0, 200))]}, \
+        "keep at most 200396: drop both copies: no host code runs between them in 99 round trips"
     # As many gaps, nearly as long, also between calls around the copies.
     for count, ms, found in ((99, 500, 1), (100, 410, 1), (98, 480, 1), (97, 500, 0), (99, 390, 0), (200, 500, 0)):
         yield f"{count} gaps of {ms} ms", {**back, "gaps": [gap(("cuMemFree_v2", DOWN), around[1], count, ms)]}, \
@@ -243,6 +245,8 @@ def ports():
     # The caller of memcpy is in the program, in the driver, or unknown.
     yield "samples in functions of the program", {"samples": own + others}, \
         "port about 300000: advance at solve.c:12 | kernel's own", "verdict: The suggestions say what to port next."
+    twin = sample([at("standin_twin_step", "solve.c:40"), SPIN], 1000)
+    yield "kernels of the stand-in device", {"samples": own + [twin]}, "port about 300000: advance at solve.c:12"
     yield "several threads at once", {"samples": own + others + [sample(SETTLE, 180)]}, \
         "port about 450000: settle", "port about 150000: advance", "2 entries"
     # main and upload() copy: the outermost function at the place that does not.
