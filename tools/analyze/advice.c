@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAPS_LEAST 16
+#define GAPS_LEAST    16
+#define UPLOADS_LEAST 16    /* of a buffer: again and again */
+#define HASHED_BYTES  65536 /* as in trace/calls/repeats.h */
 
 const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_PIN] = "pin",
@@ -20,6 +22,7 @@ const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_PORT] = "port",
 	[ADVICE_ALLOCATE] = "allocate_once",
 	[ADVICE_BATCH] = "batch",
+	[ADVICE_HOST_COPY] = "host_copy",
 	[ADVICE_OVERLAP] = "overlap",
 	[ADVICE_SYNCHRONIZE] = "synchronize_less",
 };
@@ -179,9 +182,11 @@ int64_t advice_least(int64_t a, int64_t b)
 struct advice *advice_add(const struct profile *profile, struct advice_list *list,
 			  enum advice_kind kind, int64_t saves_ns)
 {
-	saves_ns = advice_least(saves_ns, profile->wall_ns);
-	if (saves_ns <= 0)
+	/* Times in the calls of several threads add up to more than can be saved. */
+	if (saves_ns <= 0 || (saves_ns > profile->wall_ns && !profile_has_split(profile) &&
+			      profile->host.threads != 1))
 		return NULL;
+	saves_ns = advice_least(saves_ns, profile->wall_ns);
 	size_t at = list->count;
 	while (at > 0 && list->items[at - 1].saves_ns < saves_ns)
 		at--;
@@ -225,8 +230,19 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 {
 	int64_t startup_ns = profile->split.startup_ns;
 	int64_t kernel_ns = profile_add(profile->split.kernel_ns, profile->split.overlap_ns);
+	int64_t waits_ns = profile->host.waiting_for_kernels_ns;
+	bool waits = is_part(waits_ns, 5, profile);
 	char text[ADVICE_TEXT];
 
+	/* A copy that waits for kernels looks slow, so this is said first. */
+	if (is_part(kernel_ns, 5, profile)) {
+		snprintf(text, sizeof(text),
+			 "kernels take %s (%s)%s%s; use a kernel profiler to optimize them",
+			 text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns),
+			 waits ? ", and calls that copy wait for them for " : "",
+			 waits ? text_time(waits_ns) : "");
+		append(list->left, sizeof(list->left), text);
+	}
 	if (is_part(startup_ns, 5, profile)) {
 		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
 			 text_time(startup_ns), text_share(startup_ns, profile->wall_ns));
@@ -237,12 +253,6 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 			 "imports of Python modules take %s of CPU time (%s) after the first CUDA "
 			 "call",
 			 text_time(host->import_ns), text_share(host->import_ns, profile->wall_ns));
-		append(list->left, sizeof(list->left), text);
-	}
-	if (is_part(kernel_ns, 5, profile)) {
-		snprintf(text, sizeof(text),
-			 "kernels take %s (%s); use a kernel profiler to optimize them",
-			 text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 }
@@ -286,6 +296,33 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 		    lost ? "; C and C++ libraries used " : "",
 		    lost ? text_time(host->library_ns) : "",
 		    lost ? ", and their callers are not known" : "");
+}
+
+/* Says that the same buffers are uploaded often: only a hash tells whether their data changes. */
+static void say_unhashed(const struct profile *profile, struct advice_list *list)
+{
+	int64_t count = 0, ns = 0;
+	char text[ADVICE_TEXT];
+
+	for (size_t i = 0; !profile->repeats.known && i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+
+		/* Only large copies are hashed. */
+		if (strcmp(buffer->kind, "other") == 0 || buffer->h2d.count < UPLOADS_LEAST ||
+		    profile_add(buffer->round_trips.count, buffer->follows.count) >=
+			    buffer->h2d.count / 2 ||
+		    buffer->h2d.bytes / buffer->h2d.count < HASHED_BYTES)
+			continue;
+		count = profile_add(count, buffer->h2d.count);
+		ns = profile_add(ns, buffer->h2d.host_ns);
+	}
+	if (count == 0 || !is_part(ns, 5, profile))
+		return;
+	snprintf(text, sizeof(text),
+		 "whether %lld uploads of the same buffers (%s) carry unchanged data: run it with "
+		 "HOTPIN_HASH=1",
+		 (long long)count, text_time(ns));
+	append(list->blind, sizeof(list->blind), text);
 }
 
 static void say_blind(const struct profile *profile, struct advice_list *list,
@@ -338,6 +375,7 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 	}
 	say_left(profile, ret, &host);
 	say_blind(profile, ret, &host);
+	say_unhashed(profile, ret);
 	ret->is_done = is_done(profile, ret);
 	free(host.items);
 }

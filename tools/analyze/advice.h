@@ -20,6 +20,7 @@ enum advice_kind {
 	ADVICE_PORT,        /* host code */
 	ADVICE_ALLOCATE,    /* allocations in a loop */
 	ADVICE_BATCH,       /* many small copies */
+	ADVICE_HOST_COPY,   /* copies from host to host by CUDA */
 	ADVICE_OVERLAP,
 	ADVICE_SYNCHRONIZE, /* calls that wait while the device is idle */
 	ADVICE_KINDS

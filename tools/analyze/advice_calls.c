@@ -106,17 +106,30 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	/* Without a split, waits for kernels cannot be separated from unnecessary waits. */
 	if (!profile_has_split(profile))
 		return;
+	int64_t site = UNKNOWN, downloads = 0;
+	int64_t downloads_ns = advice_deciding_downloads(profile, &site, &downloads);
 	struct advice *advice =
-		advice_add(profile, list, ADVICE_SYNCHRONIZE, most_of_calls(profile, ns, count));
+		advice_add(profile, list, ADVICE_SYNCHRONIZE,
+			   profile_add(most_of_calls(profile, ns, count), downloads_ns));
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "wait for the device less often");
-	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
-	SAY(advice->how, "remove %s: %s, most time in %s",
-	    advice_uses_torch(profile)
-		    ? "item(), cpu() and synchronize() that the loop can do without"
-		    : "waits before work on the same stream",
-	    text_several(count, "call", "calls"), text_name(largest->name, 40));
+	if (downloads_ns > ns)
+		advice_set_site(profile, advice, site);
+	else
+		place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+	if (advice_uses_torch(profile))
+		SAY(advice->how,
+		    "remove item(), cpu() and synchronize() that the loop can do without: %s",
+		    text_several(profile_add(count, downloads), "call", "calls"));
+	else if (downloads_ns > 0)
+		SAY(advice->how,
+		    "compute on the device what %s below 64 KiB decide, or look only at every n-th "
+		    "step",
+		    text_several(downloads, "download", "downloads"));
+	else
+		SAY(advice->how, "remove waits before work on the same stream: %s, most time in %s",
+		    text_several(count, "call", "calls"), text_name(largest->name, 40));
 	SAY(advice->assumes, "the host has other work during that time");
 }
 

@@ -95,42 +95,78 @@ static int64_t bus_ns(const struct profile *profile, const char *direction, int6
 	return peak > 0 && bytes > 0 ? (int64_t)((__int128_t)bytes * 1000000000 / peak) : 0;
 }
 
-/* The number of small copies, the time in their calls, and the least time of their bytes. */
-static int64_t small_copies(const struct profile *profile, const char *view, int64_t *ret_ns,
-			    int64_t *ret_bus_ns)
-{
-	int64_t count = 0;
+struct small {
+	int64_t count, ns, bus_ns; /* copies, time in their calls, least time of their bytes */
+};
 
-	*ret_ns = *ret_bus_ns = 0;
+/* Adds up the small copies of one direction. */
+static struct small small_copies(const struct profile *profile, const char *direction)
+{
+	struct small sum = { 0 };
+
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
-		if (strcmp(row->view, view) != 0 ||
-		    (strcmp(row->direction, "h2d") != 0 && strcmp(row->direction, "d2h") != 0))
+		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, direction) != 0)
 			continue;
 		for (size_t j = 0; j < row->size_count; j++) {
 			if (row->sizes[j].from_bytes >= SMALL_BYTES || row->sizes[j].from_bytes < 0)
 				continue;
-			count = profile_add(count, row->sizes[j].count);
-			*ret_ns = profile_add(*ret_ns, row->sizes[j].busy_ns);
-			*ret_bus_ns = profile_add(
-				*ret_bus_ns, bus_ns(profile, row->direction, row->sizes[j].bytes));
+			sum.count = profile_add(sum.count, row->sizes[j].count);
+			sum.ns = profile_add(sum.ns, row->sizes[j].busy_ns);
+			sum.bus_ns = profile_add(sum.bus_ns,
+						 bus_ns(profile, direction, row->sizes[j].bytes));
 		}
 	}
-	return count;
+	return sum;
+}
+
+/* Returns the time in such calls without waits for kernels, which remain. */
+static int64_t without_waits(const struct profile *profile, int64_t ns)
+{
+	int64_t waiting_ns = profile->host.waiting_for_kernels_ns;
+
+	return waiting_ns >= 0 && profile->host.copy_calls_ns >= waiting_ns
+		       ? advice_least(ns, profile->host.copy_calls_ns - waiting_ns)
+		       : ns;
+}
+
+/* True if most of the small downloads may each decide the next launch. */
+static bool decide(const struct profile *profile, const struct small *downloads)
+{
+	return downloads->count / 2 <
+	       profile_add(profile->host.launches, profile->host.graph_launches);
+}
+
+static bool is_small_download(const struct profile_row *row)
+{
+	return is_small(row) && strcmp(row->direction, "d2h") == 0;
+}
+
+int64_t advice_deciding_downloads(const struct profile *profile, int64_t *ret_site,
+				  int64_t *ret_count)
+{
+	struct small down = small_copies(profile, "d2h");
+
+	if (down.count < SMALL_LEAST || down.ns < 0 || !decide(profile, &down))
+		return 0;
+	*ret_site = advice_largest_site(profile, is_small_download);
+	*ret_count = down.count;
+	return advice_without_copies(profile, without_waits(profile, down.ns), down.count);
 }
 
 static void batch(const struct profile *profile, struct advice_list *list)
 {
-	int64_t ns, remains_ns, count = small_copies(profile, "hotpin", &ns, &remains_ns);
+	struct small up = small_copies(profile, "h2d"), down = small_copies(profile, "d2h");
+	int64_t ns, remains_ns, count;
 
+	if (decide(profile, &down))
+		down = (struct small){ 0 };
+	count = profile_add(up.count, down.count);
+	ns = without_waits(profile, profile_add(up.ns, down.ns));
+	remains_ns = profile_add(up.bus_ns, down.bus_ns);
 	if (count < SMALL_LEAST || ns < 0)
 		return;
-	/* A call that waits for kernels does so in a batch, too. */
-	if (profile->host.copy_calls_ns >= 0 && profile->host.waiting_for_kernels_ns >= 0 &&
-	    profile->host.copy_calls_ns >= profile->host.waiting_for_kernels_ns)
-		ns = advice_least(ns, profile->host.copy_calls_ns -
-					      profile->host.waiting_for_kernels_ns);
 	/* Their bytes still cross the bus, in one call at least. */
 	if (remains_ns < ns / count)
 		remains_ns = ns / count;
@@ -145,6 +181,43 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	SAY(advice->assumes,
 	    "no copy is needed before the last one; one copy remains and moves all bytes at "
 	    "the link's peak");
+}
+
+static bool is_host_copy(const struct profile_row *row)
+{
+	return strcmp(row->direction, "h2h") == 0;
+}
+
+/* Such a copy waits for the device, as any other; the device's work remains. */
+static void copy_on_host(const struct profile *profile, struct advice_list *list)
+{
+	struct profile_sum moved = { 0 };
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, "h2h") != 0)
+			continue;
+		moved.count = profile_add(moved.count, row->count);
+		moved.bytes = profile_add(moved.bytes, row->bytes);
+		moved.host_ns = profile_add(moved.host_ns, row->host_ns);
+	}
+	int64_t device_ns =
+		profile_add(profile->split.transfer_ns,
+			    profile_add(profile->split.kernel_ns, profile->split.overlap_ns));
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_HOST_COPY,
+			   device_ns > 0 ? advice_least(moved.host_ns, profile->wall_ns - device_ns)
+					 : moved.host_ns);
+
+	if (advice == NULL)
+		return;
+	advice_set_site(profile, advice, advice_largest_site(profile, is_host_copy));
+	SAY(advice->what, "copy host memory with memcpy()");
+	SAY(advice->how, "use no CUDA call for %s from host to host, %s",
+	    text_several(moved.count, "copy", "copies"), text_bytes(moved.bytes));
+	SAY(advice->assumes,
+	    "memcpy() takes no time, and no code relies on the call's wait for the device");
 }
 
 static void overlap(const struct profile *profile, struct advice_list *list)
@@ -167,5 +240,6 @@ void advice_copies(const struct profile *profile, struct advice_list *list)
 	pin(profile, list);
 	upload_once(profile, list);
 	batch(profile, list);
+	copy_on_host(profile, list);
 	overlap(profile, list);
 }

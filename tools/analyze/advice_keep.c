@@ -121,34 +121,20 @@ static int64_t between_ns(const struct profile *profile, const struct crossing *
 			   : crossing->sum.host_ns;
 }
 
-static int by_host_time(const void *left, const void *right)
-{
-	const struct crossing *a = left, *b = right;
-
-	if (a->sum.host_ns != b->sum.host_ns)
-		return a->sum.host_ns > b->sum.host_ns ? -1 : 1;
-	return by_first(a, b);
-}
-
 struct advice_trips advice_all_trips(const struct profile *profile)
 {
 	struct advice_trips sum = { 0, 0, 0 };
 
-	if (profile->buffers == NULL)
-		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
 	struct crossings all = crossings_of(profile);
 	for (size_t i = 0; i < all.count; i++) {
-		sum.copies = profile_add(sum.copies, copies_of(&all.items[i].sum));
-		sum.copy_ns = profile_add(sum.copy_ns, all.items[i].sum.copy_ns);
-	}
-	if (all.count > 0)
-		qsort(all.items, all.count, sizeof(*all.items), by_host_time);
-	/* Crossings may share the time in between, so the longest counts. */
-	for (size_t i = 0; i < all.count && i < ADVICE_MOST; i++) {
-		int64_t ns = all.items[i].sum.host_ns > sum.between_ns
-				     ? between_ns(profile, &all.items[i])
-				     : 0;
+		const struct profile_trips *trips = &all.items[i].sum;
 
+		sum.copies = profile_add(sum.copies, copies_of(trips));
+		sum.copy_ns = profile_add(sum.copy_ns, trips->copy_ns);
+		/* Crossings may share the time in between, so the longest counts. */
+		if (trips->host_ns <= sum.between_ns)
+			continue;
+		int64_t ns = between_ns(profile, &all.items[i]);
 		sum.between_ns = ns > sum.between_ns ? ns : sum.between_ns;
 	}
 	free_crossings(&all);
@@ -165,15 +151,6 @@ static void estimate(const struct profile *profile, struct crossing *crossing)
 	crossing->outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
 	crossing->saves_ns = advice_without_copies(
 		profile, crossing->outlasts ? device_ns : trips->copy_ns, copies_of(trips));
-}
-
-static int by_copy_time(const void *left, const void *right)
-{
-	const struct crossing *a = left, *b = right;
-
-	if (a->sum.copy_ns != b->sum.copy_ns)
-		return a->sum.copy_ns > b->sum.copy_ns ? -1 : 1;
-	return by_first(a, b);
 }
 
 static void keep_one(const struct profile *profile, struct advice_list *list,
@@ -211,44 +188,10 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 		SAY(advice->assumes, "no other host code needs the data in between");
 }
 
-/* Older profiles have no round trips. */
-static void keep_any(const struct profile *profile, struct advice_list *list)
-{
-	struct profile_moved up = profile_moved(profile, "h2d"),
-			     down = profile_moved(profile, "d2h");
-	char name[ADVICE_TEXT / 3];
-
-	if (up.count < 2 || down.count < 2)
-		return;
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_KEEP, advice_bound_ns(profile, "no_transfers"));
-	if (advice == NULL)
-		return;
-	advice->site = advice_largest_site(profile, advice_is_any);
-	if (advice->site >= 0)
-		SAY(advice->where, "%s, and other copies",
-		    advice_place(profile, &profile->sites[advice->site].frames, name,
-				 sizeof(name)));
-	SAY(advice->what, "keep data on the device between kernels");
-	SAY(advice->how,
-	    "port the host code that uses it in between: %s of uploads, %s of downloads",
-	    text_bytes(up.bytes), text_bytes(down.bytes));
-	SAY(advice->assumes, "data stays on the device, and no call copies it");
-}
-
 void advice_keep(const struct profile *profile, struct advice_list *list)
 {
-	if (advice_all_trips(profile).copy_ns < 0 || profile->buffers == NULL ||
-	    (profile->buffer_count > 0 && profile->buffers[0].round_trips.count < 0)) {
-		keep_any(profile, list);
-		return;
-	}
 	struct crossings all = crossings_of(profile);
-	if (all.count > ADVICE_MOST) {
-		qsort(all.items, all.count, sizeof(*all.items), by_copy_time);
-		all.count = ADVICE_MOST;
-		qsort(all.items, all.count, sizeof(*all.items), by_first);
-	}
+
 	for (size_t i = 0; i < all.count; i++) {
 		estimate(profile, &all.items[i]);
 		keep_one(profile, list, &all.items[i]);

@@ -30,6 +30,13 @@ struct advice *advice_add(const struct profile *profile, struct advice_list *lis
 
 int64_t advice_least(int64_t a, int64_t b);
 
+/*
+ * Returns what the program saves without the small downloads that decide about launches; 0: there
+ * are none.
+ */
+int64_t advice_deciding_downloads(const struct profile *profile, int64_t *ret_site,
+				  int64_t *ret_count);
+
 /* Return the bound of what_if with that name, and what it saves; NULL and UNKNOWN: not known. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name);
 int64_t advice_bound_ns(const struct profile *profile, const char *name);
@@ -49,10 +56,7 @@ int64_t advice_async_ns(const struct profile *profile, const char *direction, in
 /* Returns the most time that `count` driver calls cost the host in addition to their own time. */
 int64_t advice_around_calls(const struct profile *profile, int64_t count);
 
-/*
- * All round trips: the copies, the time in them, and the time in the host code between them;
- * UNKNOWN: no record.
- */
+/* All round trips: the copies, the time in them, and the time in the host code between them. */
 struct advice_trips {
 	int64_t copies, copy_ns, between_ns;
 };

@@ -233,10 +233,6 @@ def keeps_of_one_pair_of_sites():
         gaps = [gap(("cuMemcpyDtoH_v2", MADE), ("cuMemcpyHtoD_v2", MADE), 3, 400, 400),
                 gap(("cuMemcpyDtoH_v2", DOWN), ("cuCtxGetCurrent", UP), 100, gap_ms)]
         yield name, {"buffers": buffers, "gaps": gaps}, *("keep at most " + text for text in expected)
-    old = {"what_if": bounds(0, 0, 214), "buffers": [{**buffer(), "round_trips": None, "follows": None}] * 2}
-    yield "a profile without round trips", old, "keep at most 214000: download at solve.c:30, and other copies"
-    yield "a single upload", {**old, "transfers": [transfer("cupti", way, "pageable", count, 400 * MIB)
-                                                   for way, count in (("h2d", 1), ("d2h", 100))]}, "no keep"
 
 
 def ports():
@@ -387,7 +383,7 @@ def python_texts():
         "port about 250000: compute it in tensors that are created on the GPU (device='cuda'): 250 ms of CPU time in 25 " \
         "samples | a GPU can compute it", "pin at most 150000: pin_memory() of the tensors", \
         "overlap at most 140000: non_blocking=True", \
-        "synchronize_less at most 40200: remove item(), cpu() and synchronize() that the loop can do without: 100 calls"
+        "synchronize_less at most 40200: remove item(), cpu() and synchronize() that the loop can do without: 100 calls | other work"
     for name, paths, text in (("CuPy", ["/env/cupy/_core/core.so"], "compute it in CuPy arrays: 250 ms"),
                               ("neither", [], "compute on the GPU what this line computes on the host: 250 ms")):
         yield name, python(rows, modules=modules(paths), buffers=[OTHER]), f"port about 250000: {text}"
@@ -464,14 +460,56 @@ def small_copies():
             f"batch at most {saves}" if saves else "no batch"
 
 
+def small_downloads():
+    """A download behind a launch may decide the next one, so no copy can stand for all."""
+    waits = [call("cuStreamSynchronize", "synchronize", 100, 20)]
+    for launches, graphs, more, texts in (
+            (500, 0, {}, ["batch at most 51948: 1 000 copies"]), (501, 0, {}, ["no batch", "synchronize_less at most 52000: download at solve.c:30"]),
+            (300, 300, {}, ["no batch", "synchronize_less at most 52000: compute on the device what 1 000 downloads below 64 KiB decide"]),
+            (None, 0, {}, ["batch at most 51948"]), (1000, 0, {"calls": waits}, ["no batch", "synchronize_less at most 72200: 1 000 downloads"]),
+            (1000, 0, {"transfers": [sizes("d2h", 4, 99, 396, 50 * MS)]}, ["no batch", "no synchronize_less"])):
+        yield f"{launches} launches of kernels, {graphs} of graphs, {len(more)} more", {
+            "sites": [site(DOWN, copies("d2h", 1000, 4000, 50 * MS))], "transfers": [sizes("d2h", 4, 1000, 4000, 50 * MS)],
+            "host": {"launches": launches, "graph_launches": graphs}, **more}, *texts
+
+
+def copies_on_the_host():
+    moved = [transfer("hotpin", "h2h", "unknown", 480, 480 * MIB, host_ns=700 * MS)]
+    for split, saves in (({}, 700), ({"kernel_ns": 400 * MS}, 400)):
+        yield f"{split}", {"transfers": moved, "sites": [site(MADE, copies("h2h", 480, 480 * MIB, 700 * MS))], "split": split}, \
+            f"host_copy at most {saves}000: copy host memory with memcpy() | make at solve.c:5 | 480 copies from host to host, 503 MB"
+    yield "none", {}, "no host_copy"
+
+
+def unhashed():
+    for name, kind, up, down, ms, known in (
+            ("again and again", "heap", 201, 0, 90, True), ("a few times", "heap", 15, 0, 90, False), ("results come back", "heap", 201, 150, 90, False),
+            ("all other memory", "other", 201, 0, 90, False), ("short", "heap", 201, 0, 9, False)):
+        again = buffer(kind, h2d=made.total(up, up * 16 * MIB, ms * MS), follows=trips(down, 0, 0, 0))
+        text = f"blind: whether {up} uploads of the same buffers ({ms}.0 ms) carry unchanged data: run it with HOTPIN_HASH=1"
+        yield name, {"buffers": [OTHER, again], "split": {"host_ns": 50 * MS}}, text if known else "blind."
+        yield f"{name}, hashed", {"buffers": [OTHER, again], "split": {"host_ns": 50 * MS},
+                                  "repeats": repeat("duplicate", 0, 1, 1, 1)}, "blind."
+
+
+def threads_without_a_split():
+    """Times of several threads add up to more than the run: that is no saving."""
+    many = [OTHER, buffer(round_trips=trips(99, 396 * MIB, 100, 3000, None, (1, 0)))]
+    for threads, split, shown in ((2, None, False), (1, None, True), (2, {}, True), (None, None, False)):
+        yield f"{threads} threads, split {split}", {
+            "split": split, "split_why": "records are missing", "buffers": many, "host": {"threads": threads},
+            "repeats": repeat("duplicate", 0, 99, 396 * MIB, 2000)}, \
+            "has keep at most 1000000" if shown else "no keep", "has upload_once at most 1000000" if shown else "no upload_once"
+
+
 def host_work_remains():
     """120,000 launches and 40,000 small downloads, as measured on an H100: 500 ms were saved."""
     for name, threads, launch, synchronize, polls, rank, saves in (
-            ("one thread launches", 1, 735, 0, 0, None, 877), ("a run that does not say so", None, 735, 0, 0, None, 1188),
-            ("several threads", 2, 735, 0, 0, None, 1188), ("a rank may wait for others", 1, 735, 0, 0, "0", 1188),
-            ("a program that polls", 1, 735, 0, 100, None, 1188), ("waits get shorter", 1, 735, 400, 0, None, 1188),
-            ("some of the idle time", 1, 735, 200, 0, None, 1077), ("launches take less", 1, 100, 0, 0, None, 1188),
-            ("calls are not known", 1, None, 0, 0, None, 1188)):
+            ("one thread launches", 1, 735, 0, 0, None, 877), ("a run that does not say so", None, 735, 0, 0, None, 1189),
+            ("several threads", 2, 735, 0, 0, None, 1189), ("a rank may wait for others", 1, 735, 0, 0, "0", 1189),
+            ("a program that polls", 1, 735, 0, 100, None, 1189), ("waits get shorter", 1, 735, 400, 0, None, 1189),
+            ("some of the idle time", 1, 735, 200, 0, None, 1077), ("launches take less", 1, 100, 0, 0, None, 1189),
+            ("calls are not known", 1, None, 0, 0, None, 1189)):
         known = [call("cuLaunchKernel", "launch", 120002, launch or 0), call("cuMemcpyDtoH_v2", "copy", 40001, 547),
                  call("cuInit", "start_up", 1, 220, 220), call("cuCtxSynchronize", "synchronize", 3, synchronize),
                  call("cuEventQuery", "stream", polls, 0, 0)]
@@ -481,7 +519,8 @@ def host_work_remains():
                      "host": {"copy_calls_ns": 530 * MS, "waiting_for_kernels_ns": 32 * MS, "overhead_ns": 441 * MS,
                               "launches": 120002, "threads": threads},
                      "process": {"pid": 1, "program": "solve", "rank": rank},
-                     "transfers": loop()["transfers"] + [sizes("d2h", 4, 40001, 160004, 530 * MS)]}, f"batch at most {saves}..."
+                     "transfers": loop()["transfers"] + [sizes("d2h", 4, 40001, 160004, 530 * MS)]}, "no batch", \
+            f"synchronize_less at most {saves}...: compute on the device what 40 001 downloads below 64 KiB decide"
 
 
 def asynchronous():
@@ -530,6 +569,8 @@ def overlaps_and_ends():
     port = {**dict.fromkeys(loop()["split"], 0), "host_ns": 50 * MS, "startup_ns": 700 * MS, "kernel_ns": 250 * MS}
     yield "a port that is done", {"split": port}, "done", "0 entries", "left: CUDA start-up takes 700 ms (70.0 %)", \
         "left: kernels take 250 ms (25.0 %)"
+    yield "copies that wait for kernels", {"split": port, "host": {"waiting_for_kernels_ns": 210 * MS}}, \
+        "left: kernels take 250 ms (25.0 %), and calls that copy wait for them for 210 ms; use a kernel profiler"
     yield "a change that saves 1 %", {"split": port, "what_if": bounds(0, 10, 0)}, "not done"
     blind = {"split": {**port, "host_ns": 350 * MS, "startup_ns": 400 * MS}}
     yield "host code that was not sampled", blind, "not done", "blind: 350 ms of host code"
@@ -608,7 +649,8 @@ def stored():
 
 def main():
     for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, python_lines,
-                  python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, host_work_remains, asynchronous,
+                  python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, small_downloads, copies_on_the_host,
+                  unhashed, threads_without_a_split, host_work_remains, asynchronous,
                   bounds_hold, overlaps_and_ends):
         wrong = []
         for name, run, *expectations in group():

@@ -250,7 +250,7 @@ OBSERVED = [{"HOTPIN_PIN": "1", "HOTPIN_RING": "32M", "HOTPIN_ASYNC": "1", "HOTP
 
 def hotpin_alone():
     """If only hotpin made the difference, the prediction is that of its own change."""
-    write("observed.json", changed(made.first(), options=OBSERVED[1]))
+    write("observed.json", changed(made.ported_next(), options=OBSERVED[1]))
     pin = "advised: pin the host memory of copies"
     for name, more, expected in (
             ("the same program with hotpin", {}, True),

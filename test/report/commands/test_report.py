@@ -80,7 +80,7 @@ def fits():
         text, _ = tap.at_terminal(80, [tap.HOTPIN, "report", "--color=" + color, "first.json"],
                                   {**environment, **variables})
         check(f"--color={color} at a terminal with {variables}",
-              ("\x1b[32m4.00 s\x1b[0m" in text) == colored and ("\x1b" in text) == colored, repr(text))
+              ("\x1b[32m3.20 s\x1b[0m" in text) == colored and ("\x1b" in text) == colored, repr(text))
     check("no color elsewhere", "\x1b" not in tap.run("report", "first.json").stdout)
     check("unless asked for", "\x1b[32m" in tap.run("report", "--color=always", "first.json").stdout)
     says("a wrong word", 2, "expected auto, always or never", "report", "--color=red", "first.json")
