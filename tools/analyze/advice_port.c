@@ -165,7 +165,7 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
 	SAY(advice->what, "port this host code");
 	round_trips_name_gap(profile, gap, advice->where, sizeof(advice->where));
-	SAY(advice->how, "turn its loops into kernels: %s, %s", text_time(gap->total_ns),
+	SAY(advice->how, "turn its loops into kernels: %s, %s", text_time(host_ns),
 	    text_several(gap->count, "time", "times"));
 	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }

@@ -33,9 +33,12 @@ struct table_cell table_number(int64_t value)
 	return (struct table_cell){ .value = value };
 }
 
+/* Times of several threads may add up to more than the whole: then they are no part of it. */
 struct table_cell table_share(int64_t part, int64_t whole)
 {
-	return (struct table_cell){ .value = whole > 0 ? part : UNKNOWN, .of = whole };
+	bool is_part = whole > 0 && part <= whole;
+
+	return (struct table_cell){ .value = is_part ? part : UNKNOWN, .of = whole };
 }
 
 struct table_cell table_rate(int64_t bytes, int64_t ns)

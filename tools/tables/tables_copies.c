@@ -50,7 +50,9 @@ static struct table_cell of_peak(const struct profile *profile, const struct pro
 
 	if (peak <= 0 || row->busy_ns <= 0 || could > INT64_MAX)
 		return table_number(UNKNOWN);
-	return table_share(profile_timed_bytes(row), (int64_t)could);
+	/* Time stamps are rounded, so a rate may exceed the peak a little. */
+	int64_t bytes = profile_timed_bytes(row);
+	return table_share(bytes < could ? bytes : (int64_t)could, (int64_t)could);
 }
 
 static const struct table_column copy_columns[] = {
@@ -374,7 +376,7 @@ static void add_repeat(struct table_rows *rows, const char *kind, struct table_c
 
 static void fill_repeat(struct table_rows *rows, struct profile *profile)
 {
-	if (!profile->repeats.known)
+	if (!profile->repeats.known || profile->repeats.hashed_copies == 0)
 		return;
 	table_subtitle(rows, "candidates for removal, of %s hashed",
 		       text_several(profile->repeats.hashed_copies, "copy", "copies"));

@@ -33,7 +33,8 @@ ADVICE = {
     "pin": "pin the host memory of copies",
     "keep": "keep round-trip data on the device",
     "port": "port this function and drop its copies",
-    "port_buffers": "port all host code between these copies",
+    # Of pinned memory, the copies of two buffers do not show which function goes with them.
+    "port_buffers": "port this function",
     "port_chain": "port all host code between these copies",
     "upload_once": "upload unchanged data once",
     "upload_async": "upload unchanged data once",
@@ -41,9 +42,11 @@ ADVICE = {
     "allocate_pinned": "allocate once, not in every step",
     "batch": "combine small copies",
     "batch_rows": "combine small copies",
+    "host_copy": "copy host memory with memcpy()",
     "overlap": "overlap copies and kernels",
     "synchronize_less": "wait for the device less often",
     "synchronize_steps": "wait for the device less often",
+    "decide": "wait for the device less often",
 }
 # Pairs whose advice needs a hash of each copy.
 HASHED = ("upload_once", "upload_async")

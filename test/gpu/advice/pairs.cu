@@ -283,6 +283,20 @@ static void batch_rows(bool after)
 	down();
 }
 
+/* Copies within the host's memory, by CUDA or by the host. */
+static void host_copy(bool after)
+{
+	up();
+	for (int i = 0; i < 500 * STEPS; i++) {
+		step_kernel<<<1, 256>>>(device);
+		if (after)
+			memcpy(cells + CELLS / 2, cells, 256);
+		else
+			TRY(cudaMemcpy(cells + CELLS / 2, cells, 256, cudaMemcpyHostToHost));
+	}
+	down();
+}
+
 /*
  * A copy, a long kernel, a copy; or the kernel of one half during the copies of the other.  Results
  * have their own memory, so that no data makes round trips.
@@ -342,6 +356,20 @@ static void synchronize_steps(bool after)
 	down();
 }
 
+/* Looks after each step whether to go on, or after each 16th. */
+static void decide(bool after)
+{
+	float first = 0;
+
+	up();
+	for (int i = 0; i < 500 * STEPS && first >= 0; i++) {
+		step_kernel<<<1, 256>>>(device);
+		if (!after || i % 16 == 0)
+			TRY(cudaMemcpy(&first, device, sizeof(first), cudaMemcpyDeviceToHost));
+	}
+	down();
+}
+
 /* Nothing to advise: start-up and kernels. */
 static void done(bool after)
 {
@@ -368,9 +396,11 @@ static const struct {
 	{ "allocate_pinned", allocate_pinned, true },
 	{ "batch", batch, true },
 	{ "batch_rows", batch_rows, true },
+	{ "host_copy", host_copy, true },
 	{ "overlap", overlap, true },
 	{ "synchronize_less", synchronize_less, true },
 	{ "synchronize_steps", synchronize_steps, true },
+	{ "decide", decide, true },
 	{ "done", done, true },
 };
 

@@ -124,6 +124,13 @@ def gaps():
     text = says("gaps without places are told", 0, r"^  8.00 ms .0.1 %. in 4 000 gaps of less than 10 us each.$",
                 "report", write("gaps.json", profile)).stdout
     check("unless there are none", "beyond those listed" not in text, text)
+    several = {**profile, "gaps": [{"before": end, "after": end, **some, "total_ns": 87 * made.SECOND}]}
+    text = says("threads do not add up to more than the run", 0, r"^ +(- +)?87.0 s ", "report", "--all", write("several.json", several)).stdout
+    check("nowhere", "72" not in text, text)
+    several["repeats"] = {"hashed_copies": 0, "hashed_bytes": 0, "hash_ns": 0, "duplicates": made.total(0, 0, 0),
+                          "ping_pong": made.total(0, 0, 0), "sites": []}
+    text = tap.run("report", "--all", write("several.json", several)).stdout
+    check("no table of zeros", "hashed" not in text, text)
     profile["gaps_dropped"] = some
     says("and those without room", 0, r"^  20.0 ms .0.2 %. in 10 gaps between rare pairs of calls.$",
          "report", write("gaps.json", profile))
