@@ -188,7 +188,7 @@ static bool is_host_copy(const struct profile_row *row)
 	return strcmp(row->direction, "h2h") == 0;
 }
 
-/* Such a copy waits for the device, as any other; the device's work remains. */
+/* Such a copy waits for the device, as any other; the work on the GPU remains. */
 static void copy_on_host(const struct profile *profile, struct advice_list *list)
 {
 	struct profile_sum moved = { 0 };

@@ -483,7 +483,7 @@ def copies_on_the_host():
 
 def unhashed():
     for name, kind, up, down, ms, known in (
-            ("again and again", "heap", 201, 0, 90, True), ("a few times", "heap", 15, 0, 90, False), ("results come back", "heap", 201, 150, 90, False),
+            ("again and again", "heap", 201, 0, 90, True), ("a few times", "heap", 15, 0, 90, False), ("round trips", "heap", 201, 150, 90, False),
             ("all other memory", "other", 201, 0, 90, False), ("short", "heap", 201, 0, 9, False)):
         again = buffer(kind, h2d=made.total(up, up * 16 * MIB, ms * MS), follows=trips(down, 0, 0, 0))
         text = f"blind: whether {up} uploads of the same buffers ({ms}.0 ms) carry unchanged data: run it with HOTPIN_HASH=1"
