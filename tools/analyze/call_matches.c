@@ -27,79 +27,97 @@
 /* The error of a call's time as CUPTI states it is smaller. */
 #define TOLD_NS  2000
 
-/* At most so many threads may be in a call at once. */
+/* No more events of a thread begin while it is in one call. */
 #define AT_ONCE  64
 
+/* Work on the device, or a call for it. */
 struct item {
-	unsigned direction; /* made of the letters of "h2d" */
+	unsigned direction; /* made of the letters of "h2d", or below */
 	bool is_call;
-	int64_t bytes, start_ns, end_ns, track;
-	int64_t call_track, call_ns; /* as CUPTI states them; or UNKNOWN */
-	size_t row;
-	bool is_paired;
+	int64_t bytes;
+	const struct profile_event *event;
 };
 
 /* Directions of launches and memsets; no three letters have these numbers. */
 enum { DIRECTION_KERNEL = 1, DIRECTION_MEMSET };
 
-/* Returns the direction of work that is matched by order alone; 0 for other events. */
-static int ordered_direction(const struct profile *profile, const struct profile_event *event)
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Returns the direction of work or of a call for it; 0 for other events. */
+static unsigned direction_of(const struct profile *profile, const struct profile_event *event)
 {
 	const char *name = event->name >= 0 ? profile->events.names[event->name] : "";
 
-	if (event->kind == PROFILE_KERNEL)
+	switch (event->kind) {
+	case PROFILE_KERNEL:
 		return DIRECTION_KERNEL;
-	if (event->kind == PROFILE_MEMSET)
+	case PROFILE_MEMSET:
 		return DIRECTION_MEMSET;
-	if (event->kind != PROFILE_API)
+	case PROFILE_API:
+		if (begins(name, "cuMemset"))
+			return DIRECTION_MEMSET;
+		return begins(name, "cuLaunchKernel") || begins(name, "cuLaunchCooperativeKernel")
+			       ? DIRECTION_KERNEL
+			       : 0;
+	case PROFILE_COPY:
+	case PROFILE_COPY_CALL:
+		name += event->kind == PROFILE_COPY_CALL && begins(name, "copy ") ? 5 : 0;
+		return event->bytes <= 0 || strnlen(name, 3) < 3
+			       ? 0
+			       : (unsigned)(unsigned char)name[0] << 16 |
+					 (unsigned)(unsigned char)name[1] << 8 |
+					 (unsigned char)name[2];
+	default:
 		return 0;
-	if (strncmp(name, "cuMemset", 8) == 0)
-		return DIRECTION_MEMSET;
-	return strncmp(name, "cuLaunchKernel", 14) == 0 ||
-			       strncmp(name, "cuLaunchCooperativeKernel", 25) == 0
-		       ? DIRECTION_KERNEL
-		       : 0;
+	}
 }
 
-static bool is_item(const struct profile *profile, const struct profile_event *event,
-		    struct item *ret)
+/*
+ * Returns the time between `call` and the moment at which CUPTI says `copy` was called; 0: inside.
+ */
+static int64_t distance(const struct profile_event *call, const struct profile_event *copy)
 {
-	bool is_call = event->kind == PROFILE_COPY_CALL;
-	int ordered = ordered_direction(profile, event);
+	int64_t end_ns = call->start_ns + call->duration_ns;
 
-	if (ordered != 0) {
-		*ret = (struct item){
-			.direction = ordered,
-			.is_call = event->kind == PROFILE_API,
-			.start_ns = event->start_ns,
-			.end_ns = event->start_ns + event->duration_ns,
-			.track = event->track,
-			.row = (size_t)(event - profile->events.rows),
-			.call_track = UNKNOWN,
-			.call_ns = UNKNOWN,
-		};
-		return true;
+	if (copy->call_ns < call->start_ns)
+		return call->start_ns - copy->call_ns;
+	return copy->call_ns > end_ns ? copy->call_ns - end_ns : 0;
+}
+
+/* Returns the number of rows before the first one that began on that track after that time. */
+static size_t rows_until(const struct profile_events *events, int64_t track, int64_t ns)
+{
+	size_t low = 0, high = events->row_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct profile_event *event = &events->rows[middle];
+
+		if (event->track < track || (event->track == track && event->start_ns <= ns))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	if ((!is_call && event->kind != PROFILE_COPY) || event->name < 0 || event->bytes <= 0)
-		return false;
-	const char *name = profile->events.names[event->name];
-	if (is_call && strncmp(name, "copy ", 5) == 0)
-		name += 5;
-	if (strnlen(name, 3) < 3)
-		return false;
-	*ret = (struct item){
-		.direction = (unsigned)(unsigned char)name[0] << 16 |
-			     (unsigned)(unsigned char)name[1] << 8 | (unsigned char)name[2],
-		.is_call = is_call,
-		.bytes = event->bytes,
-		.start_ns = event->start_ns,
-		.end_ns = event->start_ns + event->duration_ns,
-		.track = event->track,
-		.call_track = event->call_track,
-		.call_ns = event->call_ns,
-		.row = (size_t)(event - profile->events.rows),
-	};
-	return true;
+	return low;
+}
+
+/* Returns the row of the call that made `copy` according to CUPTI; SIZE_MAX: it is missing. */
+static size_t call_told(const struct profile *profile, const struct profile_event *copy)
+{
+	const struct profile_event *rows = profile->events.rows;
+	size_t end = rows_until(&profile->events, copy->call_track, copy->call_ns + TOLD_NS);
+	size_t found = SIZE_MAX;
+
+	for (size_t i = end; i-- > 0 && end - i < AT_ONCE && rows[i].track == copy->call_track;)
+		if (rows[i].kind == PROFILE_COPY_CALL &&
+		    direction_of(profile, &rows[i]) == direction_of(profile, copy) &&
+		    distance(&rows[i], copy) <= TOLD_NS &&
+		    (found == SIZE_MAX || distance(&rows[i], copy) < distance(&rows[found], copy)))
+			found = i;
+	return found;
 }
 
 #define COMPARE(a, b)                              \
@@ -108,169 +126,90 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
-/* By direction and size, then calls first. */
+/* By direction and size, then calls first, by start. */
 static int by_size(const void *left, const void *right)
 {
-	const struct item *a = *(struct item *const *)left, *b = *(struct item *const *)right;
+	const struct item *a = left, *b = right;
 
 	COMPARE(a->direction, b->direction);
 	COMPARE(a->bytes, b->bytes);
 	COMPARE(b->is_call, a->is_call);
-	COMPARE(a->start_ns, b->start_ns);
-	COMPARE(a->row, b->row);
+	COMPARE(a->event->start_ns, b->event->start_ns);
+	COMPARE(a->event, b->event);
 	return 0;
-}
-
-/* Calls first, then by direction and start. */
-static int by_time(const void *left, const void *right)
-{
-	const struct item *a = left, *b = right;
-
-	COMPARE(b->is_call, a->is_call);
-	COMPARE(a->direction, b->direction);
-	COMPARE(a->start_ns, b->start_ns);
-	COMPARE(a->row, b->row);
-	return 0;
-}
-
-static void pair(struct item *call, struct item *copy, size_t *ret)
-{
-	call->is_paired = copy->is_paired = true;
-	ret[copy->row] = call->row;
 }
 
 /* True if every copy could belong to its call: no copy begins before its call. */
-static bool is_likely(struct item *const *calls, struct item *const *copies, size_t count)
+static bool is_likely(const struct item *calls, const struct item *copies, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!calls[i]->is_call || copies[i]->is_call ||
-		    copies[i]->start_ns + SLACK_NS < calls[i]->start_ns)
+		if (!calls[i].is_call || copies[i].is_call ||
+		    copies[i].event->start_ns + SLACK_NS < calls[i].event->start_ns)
 			return false;
 	return true;
 }
 
 /* Takes as many calls as copies, of one direction and size, both in order of start. */
-static void pair_runs(struct item *const *calls, struct item *const *copies, size_t count,
-		      size_t *ret)
+static void pair_runs(const struct item *calls, const struct item *copies, size_t count,
+		      const struct profile_event *rows, size_t *ret)
 {
 	for (size_t first = 0, end; first < count; first = end) {
 		bool one_stream = true;
 
-		for (end = first + 1;
-		     end < count && copies[end - 1]->start_ns + CLEAR_NS > calls[end]->start_ns;
+		for (end = first + 1; end < count && copies[end - 1].event->start_ns + CLEAR_NS >
+							     calls[end].event->start_ns;
 		     end++)
-			one_stream = one_stream && copies[end]->track == copies[first]->track;
+			one_stream &= copies[end].event->track == copies[first].event->track;
 		for (size_t i = first; i < end && one_stream; i++)
-			pair(calls[i], copies[i], ret);
+			ret[copies[i].event - rows] = (size_t)(calls[i].event - rows);
 	}
 }
 
-/* `left` has room for as many pointers as there are items. */
-static void pair_in_order(struct item *items, size_t count, struct item **left, size_t *ret)
+/* Pairs the items of each direction and size if there are as many calls as copies. */
+static void pair_in_order(struct item *items, size_t count, const struct profile_event *rows,
+			  size_t *ret)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!items[i].is_paired)
-			left[used++] = &items[i];
-	if (used > 0)
-		qsort(left, used, sizeof(*left), by_size);
-	for (size_t first = 0, end; first < used; first = end) {
-		for (end = first + 1; end < used &&
-				      left[end]->direction == left[first]->direction &&
-				      left[end]->bytes == left[first]->bytes;)
+	qsort(items, count, sizeof(*items), by_size);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count &&
+				      items[end].direction == items[first].direction &&
+				      items[end].bytes == items[first].bytes;)
 			end++;
 		size_t calls = (end - first) / 2;
-		if ((end - first) % 2 == 0 && is_likely(&left[first], &left[first + calls], calls))
-			pair_runs(&left[first], &left[first + calls], calls, ret);
+		if ((end - first) % 2 == 0 &&
+		    is_likely(&items[first], &items[first + calls], calls))
+			pair_runs(&items[first], &items[first + calls], calls, rows, ret);
 	}
 }
 
-/* Returns the number of calls that are listed before the first one that began after `copy`. */
-static size_t calls_before(const struct item *calls, size_t count, const struct item *copy)
+size_t *call_matches(struct profile *profile)
 {
-	size_t low = 0, high = count;
+	const struct profile_event *rows = profile->events.rows;
+	size_t count = profile->events.row_count, used = 0;
+	struct item *items = profile_allocate(profile, count, sizeof(*items));
+	size_t *ret = profile_allocate(profile, count, sizeof(*ret));
+	bool *is_told = profile_allocate(profile, count, sizeof(*is_told));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (calls[middle].direction < copy->direction ||
-		    (calls[middle].direction == copy->direction &&
-		     calls[middle].start_ns <= copy->start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * Returns the time between `call` and the moment at which CUPTI says `copy` was called; 0: inside.
- */
-static int64_t distance(const struct item *call, const struct item *copy)
-{
-	if (copy->call_ns < call->start_ns)
-		return call->start_ns - copy->call_ns;
-	return copy->call_ns > call->end_ns ? copy->call_ns - call->end_ns : 0;
-}
-
-/* Returns the call that made `copy` according to CUPTI; NULL if it is not in the timeline. */
-static struct item *call_told(struct item *calls, size_t count, const struct item *copy)
-{
-	struct item at = { .direction = copy->direction, .start_ns = copy->call_ns + TOLD_NS };
-	size_t end = calls_before(calls, count, &at);
-	struct item *found = NULL;
-
-	for (size_t i = end; i > 0 && end - i < AT_ONCE; i--) {
-		struct item *call = &calls[i - 1];
-
-		if (call->direction != copy->direction)
-			break;
-		if (call->track == copy->call_track && distance(call, copy) <= TOLD_NS &&
-		    (found == NULL || distance(call, copy) < distance(found, copy)))
-			found = call;
-	}
-	return found;
-}
-
-/* `items` is sorted by time.  A copy whose call is missing is not matched with any other call. */
-static void pair_told(struct item *items, size_t count, size_t calls, size_t *ret)
-{
-	for (size_t i = calls; i < count; i++) {
-		if (items[i].call_track < 0 || items[i].call_ns < 0)
-			continue;
-		struct item *call = call_told(items, calls, &items[i]);
-		if (call != NULL)
-			pair(call, &items[i], ret);
-		items[i].is_paired = true;
-	}
-}
-
-size_t *call_matches(const struct profile *profile)
-{
-	size_t rows = profile->events.row_count, count = 0, calls = 0;
-	struct item *items = calloc(rows + 1, sizeof(*items));
-	struct item **left = calloc(rows + 1, sizeof(*left));
-	size_t *ret = malloc((rows + 1) * sizeof(*ret));
-
-	if (items == NULL || left == NULL || ret == NULL) {
-		free(items);
-		free(left);
-		free(ret);
-		return NULL;
-	}
-	for (size_t i = 0; i < rows; i++) {
+	for (size_t i = 0; i < count; i++) {
 		ret[i] = SIZE_MAX;
-		count += is_item(profile, &profile->events.rows[i], &items[count]);
+		if (rows[i].kind != PROFILE_COPY || rows[i].call_track < 0 || rows[i].call_ns < 0)
+			continue;
+		/* A copy whose call is missing is not matched with any other call. */
+		is_told[i] = true;
+		ret[i] = call_told(profile, &rows[i]);
+		if (ret[i] != SIZE_MAX)
+			is_told[ret[i]] = true;
 	}
-	if (count > 0)
-		qsort(items, count, sizeof(*items), by_time);
-	while (calls < count && items[calls].is_call)
-		calls++;
-	pair_told(items, count, calls, ret);
-	if (profile->events.dropped == 0)
-		pair_in_order(items, count, left, ret);
-	free(left);
-	free(items);
+	for (size_t i = 0; i < count && profile->events.dropped == 0; i++) {
+		unsigned direction = is_told[i] ? 0 : direction_of(profile, &rows[i]);
+		bool copies = direction > DIRECTION_MEMSET;
+
+		if (direction != 0)
+			items[used++] = (struct item){ direction,
+						       rows[i].kind == PROFILE_API ||
+							       rows[i].kind == PROFILE_COPY_CALL,
+						       copies ? rows[i].bytes : 0, &rows[i] };
+	}
+	pair_in_order(items, used, rows, ret);
 	return ret;
 }

@@ -1,6 +1,5 @@
 /*
- * Matches the copies, kernels and memsets on the device with the calls that started them.  Pure:
- * takes the timeline of a profile, returns rows of it.
+ * Matches the copies, kernels and memsets on the device with the calls that started them.
  *
  * CUPTI names the calls of copies since CUDA 12.4; the timeline has them.  It does not have those
  * of kernels and memsets, nor of copies in older versions, so their order decides.  Work that could
@@ -13,8 +12,8 @@
 
 /*
  * Returns, for each row of the timeline, the row of the call that started it; SIZE_MAX: none, or
- * not known.  Rows may be in any order.  The caller frees the list.  NULL: no memory.
+ * not known.  Rows must be sorted by track, then by start.  The list is in the profile's memory.
  */
-size_t *call_matches(const struct profile *profile);
+size_t *call_matches(struct profile *profile);
 
 #endif

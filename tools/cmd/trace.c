@@ -259,7 +259,6 @@ static void write_file(struct trace_output *output)
 	output->calls = call_matches(profile);
 	trace_slices(output);
 	trace_counters(output);
-	free(output->calls);
 	progress_clear();
 	tell_dropped(output);
 }
