@@ -3,79 +3,10 @@
  */
 #include "analyze/places.h"
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 #include "names/names.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
-static size_t skip_inlined(const struct profile_frames *frames, size_t at)
-{
-	while (at < frames->count && frames->items[at].is_inlined)
-		at++;
-	return at;
-}
-
-/* Compares frames; returns 0 if profile_same_frame(). */
-static int compare_frame(const struct profile_frame *a, const struct profile_frame *b)
-{
-	int order = a->is_python - b->is_python;
-
-	if (order != 0)
-		return order;
-	if (!a->is_python)
-		return profile_by_place(a, b);
-	order = (a->number > b->number) - (a->number < b->number);
-	order = order != 0 ? order : strcmp(a->path, b->path);
-	return order != 0 ? order : strcmp(a->function, b->function);
-}
-
-/*
- * Compares call stacks whose modules are indices into one list.  Inlined functions do not count:
- * their names may be known in one profile only.
- */
-static int compare_frames(const struct profile_frames *a, const struct profile_frames *b)
-{
-	size_t i = skip_inlined(a, 0), j = skip_inlined(b, 0);
-
-	while (i < a->count && j < b->count) {
-		int order = compare_frame(&a->items[i], &b->items[j]);
-
-		if (order != 0)
-			return order;
-		i = skip_inlined(a, i + 1);
-		j = skip_inlined(b, j + 1);
-	}
-	return (i < a->count) - (j < b->count);
-}
-
-static int by_place(const void *left, const void *right)
-{
-	const struct places_item *a = *(const struct places_item *const *)left;
-	const struct places_item *b = *(const struct places_item *const *)right;
-	int order = strcmp(a->text, b->text);
-
-	order = order != 0 ? order : compare_frames(&a->frames, &b->frames);
-	return order != 0 ? order : (a > b) - (a < b);
-}
-
-void places_find_first(struct profile *owner, const struct places_item *items, size_t count,
-		       size_t *ret)
-{
-	const struct places_item **sorted = profile_allocate(owner, count, sizeof(*sorted));
-	const struct places_item *first = NULL;
-
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = &items[i];
-	if (count > 0)
-		qsort(sorted, count, sizeof(*sorted), by_place);
-	for (size_t i = 0; i < count; i++) {
-		if (first == NULL || strcmp(first->text, sorted[i]->text) != 0 ||
-		    compare_frames(&first->frames, &sorted[i]->frames) != 0)
-			first = sorted[i];
-		ret[sorted[i] - items] = (size_t)(first - items);
-	}
-}
 
 static bool is_python(const struct profile_frames *frames)
 {
@@ -97,22 +28,27 @@ static struct profile_frames shown(const struct profile *profile,
 	return (struct profile_frames){ frames->items + from, end - from };
 }
 
-void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret)
+static int by_place(const void *left, const void *right, void *profile)
 {
-	struct places_item *places = profile_allocate(to, count, sizeof(*places));
-	struct profile_site *shown_sites = profile_allocate(to, count, sizeof(*shown_sites));
+	const struct profile_site *a = left, *b = right;
+	const struct profile_frames a_shown = shown(profile, &a->frames);
+	const struct profile_frames b_shown = shown(profile, &b->frames);
+
+	return a->folded != b->folded ? a->folded - b->folded
+				      : sorted_frames(profile, &a_shown, &b_shown);
+}
+
+void places_merge(struct profile *to, struct profile_site *sites, size_t count, size_t *ret)
+{
 	const void **items = profile_allocate(to, count, sizeof(*items));
 	size_t merged = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		places[i].frames = shown(to, &sites[i].frames);
 		/* Native call stacks may be summed up; Python lines are exact. */
-		shown_sites[i] = sites[i];
-		shown_sites[i].folded &= !is_python(&places[i].frames);
-		places[i].text = shown_sites[i].folded ? "folded" : "";
-		items[i] = &shown_sites[i];
+		sites[i].folded &= !is_python(&sites[i].frames);
+		items[i] = &sites[i];
 	}
-	places_find_first(to, places, count, ret);
+	merge_find_first(to, items, count, by_place, to, ret);
 	to->sites = profile_allocate(to, count, sizeof(*to->sites));
 	to->site_count = merge_equal(to, profile_site_id, items, count, ret, to->sites);
 	for (size_t i = 0; i < count; i++)

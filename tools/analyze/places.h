@@ -10,24 +10,11 @@
 
 #include "profile/profile.h"
 
-/* What is compared: a text, and frames whose modules are indices into one list. */
-struct places_item {
-	const char *text;
-	struct profile_frames frames;
-};
-
-/*
- * Writes for each item the index of the first one that is equal to it.  Inlined functions do not
- * count.
- */
-void places_find_first(struct profile *owner, const struct places_item *items, size_t count,
-		       size_t *ret);
-
 /*
  * Makes the sites those of `to`, one for each place.  Their modules are those of `to`.  Writes the
  * new number of each site.
  */
-void places_merge(struct profile *to, const struct profile_site *sites, size_t count, size_t *ret);
+void places_merge(struct profile *to, struct profile_site *sites, size_t count, size_t *ret);
 
 /* Merges the copy sites of each profile by place; everything that refers to them follows. */
 void places_merge_sites(struct profile *profiles, size_t count);

@@ -5,6 +5,7 @@
  * Bounds of the wall time are not merged, because ranks wait for each other.
  */
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 #include "analyze/ranks.h"
 #include "analyze/places.h"
 #include "base/parse.h"
@@ -55,17 +56,22 @@ static void forget_places(struct profile_trips *trips)
 	trips->after = trips->download_site = trips->upload_site = UNKNOWN;
 }
 
+static int by_place(const void *left, const void *right, void *profile)
+{
+	const struct profile_buffer *a = left, *b = right;
+	int order = strcmp(a->kind, b->kind);
+
+	return order != 0 ? order : sorted_frames(profile, &a->frames, &b->frames);
+}
+
 static void merge_buffers(struct profile *to, const struct profile_buffer *buffers, size_t count)
 {
-	struct places_item *places = profile_allocate(to, count, sizeof(*places));
 	const void **items = profile_allocate(to, count, sizeof(*items));
 	size_t *first = profile_allocate(to, count, sizeof(*first));
 
-	for (size_t i = 0; i < count; i++) {
-		places[i] = (struct places_item){ buffers[i].kind, buffers[i].frames };
+	for (size_t i = 0; i < count; i++)
 		items[i] = &buffers[i];
-	}
-	places_find_first(to, places, count, first);
+	merge_find_first(to, items, count, by_place, to, first);
 	to->buffers = profile_allocate(to, count, sizeof(*to->buffers));
 	to->buffer_count = merge_equal(to, profile_buffer_id, items, count, first, to->buffers);
 	for (size_t i = 0; i < to->buffer_count; i++) {

@@ -67,15 +67,8 @@ static void merge_part(struct profile *owner, const struct profile_field *field,
 	merge_records(owner, field->record, inner, count, ret);
 }
 
-/* An entry of a list, and its place among those of all lists. */
-struct entry {
-	const void *item;
-	size_t index;
-};
-
-static int by_keys(const void *left, const void *right, void *arg)
+static int by_keys(const void *a, const void *b, void *arg)
 {
-	const struct entry *a = left, *b = right;
 	const struct profile_table *table = arg;
 	int order = 0;
 
@@ -85,36 +78,43 @@ static int by_keys(const void *left, const void *right, void *arg)
 		if (field->rule != KEY)
 			continue;
 		if (field->kind == FIELD_TEXT)
-			order = strcmp(text_at(a->item, field), text_at(b->item, field));
+			order = strcmp(text_at(a, field), text_at(b, field));
 		else
-			order = (number_at(a->item, field) > number_at(b->item, field)) -
-				(number_at(a->item, field) < number_at(b->item, field));
+			order = (number_at(a, field) > number_at(b, field)) -
+				(number_at(a, field) < number_at(b, field));
 	}
 	return order;
 }
 
-static int by_keys_and_index(const void *left, const void *right, void *arg)
-{
-	const struct entry *a = left, *b = right;
-	int order = by_keys(left, right, arg);
+struct order {
+	merge_compare compare;
+	void *arg;
+};
 
-	return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+/* Equal items stay in their order. */
+static int by_order(const void *left, const void *right, void *arg)
+{
+	const void *const *a = *(const void *const *const *)left;
+	const void *const *b = *(const void *const *const *)right;
+	const struct order *order = arg;
+	int result = order->compare(*a, *b, order->arg);
+
+	return result != 0 ? result : (a > b) - (a < b);
 }
 
-/* Writes for each item the index of the first one with equal keys. */
-static void find_first(struct profile *owner, enum profile_record_id id, const void *const *items,
-		       size_t count, size_t *ret)
+void merge_find_first(struct profile *owner, const void *const *items, size_t count,
+		      merge_compare compare, void *arg, size_t *ret)
 {
-	struct entry *entries = profile_allocate(owner, count, sizeof(*entries)), *first = entries;
-	struct profile_table table = profile_table(id);
+	const void *const **sorted = profile_allocate(owner, count, sizeof(*sorted));
+	const void *const *first = items;
 
 	for (size_t i = 0; i < count; i++)
-		entries[i] = (struct entry){ items[i], i };
-	qsort_r(entries, count, sizeof(*entries), by_keys_and_index, &table);
+		sorted[i] = &items[i];
+	qsort_r(sorted, count, sizeof(*sorted), by_order, &(struct order){ compare, arg });
 	for (size_t i = 0; i < count; i++) {
-		if (by_keys(first, &entries[i], &table) != 0)
-			first = &entries[i];
-		ret[entries[i].index] = first->index;
+		if (i == 0 || compare(*first, *sorted[i], arg) != 0)
+			first = sorted[i];
+		ret[sorted[i] - items] = (size_t)(first - items);
 	}
 }
 
@@ -154,7 +154,6 @@ static void merge_lists(struct profile *owner, const struct profile_field *field
 {
 	void **ret = (void **)((char *)record + field->at);
 	size_t *ret_count = (size_t *)((char *)record + field->count), most = 0, all = 0;
-	size_t size = profile_table(field->record).size;
 	bool keyed = field->rule == KEYED;
 
 	for (size_t i = 0; i < count; i++) {
@@ -167,20 +166,21 @@ static void merge_lists(struct profile *owner, const struct profile_field *field
 		}
 		most += *(const size_t *)((const char *)parts[i] + field->count);
 	}
+	struct profile_table table = profile_table(field->record);
 	const void **items = profile_allocate(owner, most, sizeof(*items));
 	for (size_t i = 0; i < count; i++) {
 		const char *list = *(char *const *)((const char *)parts[i] + field->at);
 		size_t length = *(const size_t *)((const char *)parts[i] + field->count);
 
 		for (size_t j = 0; j < length; j++)
-			items[all++] = list + j * size;
+			items[all++] = list + j * table.size;
 	}
 	size_t *first = profile_allocate(owner, most, sizeof(*first));
 	for (size_t i = 0; i < most; i++)
 		first[i] = i;
 	if (keyed)
-		find_first(owner, field->record, items, most, first);
-	*ret = keyed || most > 0 ? profile_allocate(owner, most, size) : NULL;
+		merge_find_first(owner, items, most, by_keys, &table, first);
+	*ret = keyed || most > 0 ? profile_allocate(owner, most, table.size) : NULL;
 	*ret_count = merge_equal(owner, field->record, items, most, first, *ret);
 }
 

@@ -16,6 +16,13 @@
 void merge_records(struct profile *owner, enum profile_record_id id, const void *const *parts,
 		   size_t count, void *ret);
 
+/* Returns 0 if the items are equal, and else which comes first, as for qsort_r(). */
+typedef int (*merge_compare)(const void *a, const void *b, void *arg);
+
+/* Writes for each item the index of the first one that is equal to it. */
+void merge_find_first(struct profile *owner, const void *const *items, size_t count,
+		      merge_compare compare, void *arg, size_t *ret);
+
 /*
  * Merges those items that have the same `first`, the index of the first of them.  Writes the
  * results in the order of the first ones; returns their number.

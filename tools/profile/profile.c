@@ -57,15 +57,6 @@ void profile_close_all(struct profile *profiles, size_t count)
 	free(profiles);
 }
 
-int profile_by_place(const void *left, const void *right)
-{
-	const struct profile_frame *a = left, *b = right;
-
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
 const char *profile_copy(struct profile *profile, const char *text)
 {
 	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);

@@ -43,9 +43,6 @@ void *profile_allocate(struct profile *profile, size_t count, size_t size);
 /* Returns a copy of the text in such memory. */
 const char *profile_copy(struct profile *profile, const char *text);
 
-/* Compares two struct profile_frame by module, then by offset, for qsort(). */
-int profile_by_place(const void *left, const void *right);
-
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);
 

@@ -28,22 +28,45 @@ static const char *module_path(const struct profile *profile, const struct profi
 	return frame->module >= 0 ? profile->modules[frame->module].path : NULL;
 }
 
-static int compare_frames(const struct profile *profile, const struct profile_frames *a,
-			  const struct profile_frames *b)
+static int compare_frame(const struct profile *profile, const struct profile_frame *a,
+			 const struct profile_frame *b)
 {
-	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = sorted_texts(module_path(profile, &a->items[i]),
-					 module_path(profile, &b->items[i]));
+	int order = b->is_python - a->is_python;
 
-		if (order == 0)
-			order = sorted_numbers(a->items[i].offset, b->items[i].offset);
-		/* Python frames have no module or offset, so their lines decide. */
-		if (order == 0)
-			order = sorted_texts(a->items[i].line, b->items[i].line);
+	if (order == 0 && a->module != b->module)
+		order = sorted_texts(module_path(profile, a), module_path(profile, b));
+	order = order != 0 ? order : sorted_numbers(a->module, b->module);
+	order = order != 0 ? order : sorted_numbers(a->offset, b->offset);
+	if (order != 0 || !a->is_python)
+		return order;
+	/* Python frames have no module or offset, so their lines decide. */
+	order = sorted_texts(a->line, b->line);
+	order = order != 0 ? order : sorted_texts(a->path, b->path);
+	return order != 0 ? order : sorted_texts(a->function, b->function);
+}
+
+/* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
+static size_t skip_inlined(const struct profile_frames *frames, size_t at)
+{
+	while (at < frames->count && frames->items[at].is_inlined)
+		at++;
+	return at;
+}
+
+int sorted_frames(const struct profile *profile, const struct profile_frames *a,
+		  const struct profile_frames *b)
+{
+	size_t i = skip_inlined(a, 0), j = skip_inlined(b, 0);
+
+	while (i < a->count && j < b->count) {
+		int order = compare_frame(profile, &a->items[i], &b->items[j]);
+
 		if (order != 0)
 			return order;
+		i = skip_inlined(a, i + 1);
+		j = skip_inlined(b, j + 1);
 	}
-	return sorted_numbers((int64_t)a->count, (int64_t)b->count);
+	return (i < a->count) - (j < b->count);
 }
 
 static int compare(const void *left, const void *right, void *profile)
@@ -54,7 +77,7 @@ static int compare(const void *left, const void *right, void *profile)
 	if (order == 0)
 		order = sorted_texts(a->name, b->name);
 	if (order == 0 && a->frames != NULL && b->frames != NULL)
-		order = compare_frames(profile, a->frames, b->frames);
+		order = sorted_frames(profile, a->frames, b->frames);
 	/* Equal items stay in the order of the file. */
 	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
 }
@@ -101,44 +124,26 @@ static void *sort(const struct profile *profile, const void *list, size_t count,
 }
 
 #define FIELD(type, field) (offsetof(struct type, field) + 1)
+#define SORTED(function, type, list, list_count, ...)                               \
+	const struct type **function(const struct profile *profile)                 \
+	{                                                                           \
+		static const struct key key = { sizeof(struct type), __VA_ARGS__ }; \
+                                                                                    \
+		return sort(profile, profile->list, profile->list_count, &key);     \
+	}
 
-const struct profile_kernel **sorted_kernels(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_kernel),
-					.ns = FIELD(profile_kernel, busy_ns),
-					.name = FIELD(profile_kernel, name) };
-
-	return sort(profile, profile->kernels, profile->kernel_count, &key);
-}
-
-const struct profile_call **sorted_calls(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_call),
-					.ns = FIELD(profile_call, total_ns),
-					.name = FIELD(profile_call, name) };
-
-	return sort(profile, profile->calls, profile->call_count, &key);
-}
-
-const struct profile_gap **sorted_gaps(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_gap),
-					.ns = FIELD(profile_gap, total_ns),
-					.name = FIELD(profile_gap, after.call),
-					.frames = FIELD(profile_gap, before.frames) };
-
-	return sort(profile, profile->gaps, profile->gap_count, &key);
-}
-
-const struct profile_launch **sorted_launches(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_launch),
-					.ns = FIELD(profile_launch, device_ns),
-					.more_ns = FIELD(profile_launch, host_ns),
-					.frames = FIELD(profile_launch, frames) };
-
-	return sort(profile, profile->launches, profile->launch_count, &key);
-}
+SORTED(sorted_kernels, profile_kernel, kernels, kernel_count, .ns = FIELD(profile_kernel, busy_ns),
+       .name = FIELD(profile_kernel, name))
+SORTED(sorted_calls, profile_call, calls, call_count, .ns = FIELD(profile_call, total_ns),
+       .name = FIELD(profile_call, name))
+SORTED(sorted_gaps, profile_gap, gaps, gap_count, .ns = FIELD(profile_gap, total_ns),
+       .name = FIELD(profile_gap, after.call), .frames = FIELD(profile_gap, before.frames))
+SORTED(sorted_launches, profile_launch, launches, launch_count,
+       .ns = FIELD(profile_launch, device_ns), .more_ns = FIELD(profile_launch, host_ns),
+       .frames = FIELD(profile_launch, frames))
+SORTED(sorted_buffers, profile_buffer, buffers, buffer_count,
+       .ns = FIELD(profile_buffer, h2d.host_ns), .more_ns = FIELD(profile_buffer, d2h.host_ns),
+       .name = FIELD(profile_buffer, kind), .frames = FIELD(profile_buffer, frames))
 
 static int64_t site_ns(const void *item)
 {
@@ -150,21 +155,5 @@ static int64_t site_ns(const void *item)
 	return ns;
 }
 
-const struct profile_site **sorted_sites(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_site),
-					.frames = FIELD(profile_site, frames), .sum = site_ns };
-
-	return sort(profile, profile->sites, profile->site_count, &key);
-}
-
-const struct profile_buffer **sorted_buffers(const struct profile *profile)
-{
-	static const struct key key = { sizeof(struct profile_buffer),
-					.ns = FIELD(profile_buffer, h2d.host_ns),
-					.more_ns = FIELD(profile_buffer, d2h.host_ns),
-					.name = FIELD(profile_buffer, kind),
-					.frames = FIELD(profile_buffer, frames) };
-
-	return sort(profile, profile->buffers, profile->buffer_count, &key);
-}
+SORTED(sorted_sites, profile_site, sites, site_count, .frames = FIELD(profile_site, frames),
+       .sum = site_ns)

@@ -20,4 +20,11 @@ const struct profile_buffer **sorted_buffers(const struct profile *profile);
 /* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
 int sorted_texts(const char *a, const char *b);
 
+/*
+ * The same for call stacks.  Inlined functions do not count: their names may be known in one
+ * profile only.  Returns 0 if all others are profile_same_frame().
+ */
+int sorted_frames(const struct profile *profile, const struct profile_frames *a,
+		  const struct profile_frames *b);
+
 #endif
