@@ -6,6 +6,7 @@
  */
 #include "analyze/host_code.h"
 #include "names/names.h"
+#include "profile/merge.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -37,9 +38,9 @@ static int compare_functions(const struct profile *profile, const struct profile
 
 static int by_function(const void *left, const void *right, void *profile)
 {
-	const struct host_entry *const *a = left, *const *b = right;
+	const struct host_entry *a = left, *b = right;
 
-	return compare_functions(profile, (*a)->frame, (*b)->frame);
+	return compare_functions(profile, a->frame, b->frame);
 }
 
 static int by_self(const void *left, const void *right, void *profile)
@@ -68,7 +69,7 @@ static void collect(struct profile *profile, host_code_pick pick, const void *ar
 
 	for (size_t i = 0; i < profile->sample_count; i++)
 		most += profile->samples[i].frames.count;
-	code->entries = profile_allocate(profile, most, sizeof(*code->entries));
+	code->entries = profile_allocate(profile, most + 1, sizeof(*code->entries));
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		const struct profile_frames *frames = &sample->frames;
@@ -86,21 +87,24 @@ static void collect(struct profile *profile, host_code_pick pick, const void *ar
 				.leaf = frame == leaf,
 			};
 	}
+	/* The caller of a leaf is the next entry, unless that is a leaf too. */
+	code->entries[code->entry_count].leaf = true;
 }
 
 static void number_functions(struct profile *profile, struct host_code *code)
 {
-	struct host_entry **sorted = profile_allocate(profile, code->entry_count, sizeof(*sorted));
+	const void **items = profile_allocate(profile, code->entry_count, sizeof(*items));
+	size_t *first = profile_allocate(profile, code->entry_count, sizeof(*first));
 
 	code->functions = profile_allocate(profile, code->entry_count, sizeof(*code->functions));
 	for (size_t i = 0; i < code->entry_count; i++)
-		sorted[i] = &code->entries[i];
-	qsort_r(sorted, code->entry_count, sizeof(*sorted), by_function, profile);
+		items[i] = &code->entries[i];
+	merge_find_first(profile, items, code->entry_count, by_function, profile, first);
 	for (size_t i = 0; i < code->entry_count; i++) {
-		if (i == 0 ||
-		    compare_functions(profile, sorted[i]->frame, sorted[i - 1]->frame) != 0)
-			code->functions[code->function_count++].frame = sorted[i]->frame;
-		sorted[i]->function = code->function_count - 1;
+		if (first[i] == i)
+			code->functions[code->function_count].frame = code->entries[i].frame;
+		code->entries[i].function =
+			first[i] == i ? code->function_count++ : code->entries[first[i]].function;
 	}
 }
 
@@ -136,7 +140,12 @@ static int by_line(const void *left, const void *right)
 		      b->frame->line != NULL ? b->frame->line : "");
 }
 
-/* The caller is the next entry. */
+/* Returns the function that called a leaf, which is the next entry's; SIZE_MAX: not known. */
+static size_t caller_of(const struct host_entry *leaf)
+{
+	return leaf[1].leaf ? SIZE_MAX : leaf[1].function;
+}
+
 static int by_caller(const void *left, const void *right)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
@@ -144,72 +153,52 @@ static int by_caller(const void *left, const void *right)
 
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
-	return (a[1].function > b[1].function) - (a[1].function < b[1].function);
+	return (caller_of(a) > caller_of(b)) - (caller_of(a) < caller_of(b));
 }
 
-/* Leaves of one function that `compare` calls equal. */
-struct group {
-	const struct host_entry *first;
-	int64_t sum;
-};
-
-/* Writes the group with the largest sum of each function; of equal ones, the earliest. */
-static void find_largest(const struct host_entry **leaves, size_t count,
-			 int (*compare)(const void *, const void *), struct group *ret)
-{
-	if (count > 0)
-		qsort(leaves, count, sizeof(*leaves), compare);
-	for (size_t i = 0, next; i < count; i = next) {
-		struct group group = { leaves[i], 0 }, *largest = &ret[leaves[i]->function];
-
-		for (next = i; next < count && compare(&leaves[i], &leaves[next]) == 0; next++) {
-			group.first = leaves[next] < group.first ? leaves[next] : group.first;
-			group.sum = profile_add(group.sum, leaves[next]->count);
-		}
-		if (group.sum > largest->sum ||
-		    (group.sum == largest->sum && largest->first != NULL &&
-		     group.first < largest->first))
-			*largest = group;
-	}
-}
-
-static void find_lines(struct profile *profile, struct host_code *code)
+/*
+ * Finds the entries that most samples of each function have as the leaf, or as its caller.
+ * `compare` calls leaves equal that are summed up; of equal sums, the earliest is taken.
+ */
+static void find_most(struct profile *profile, struct host_code *code,
+		      int (*compare)(const void *, const void *))
 {
 	const struct host_entry **leaves =
 		profile_allocate(profile, profile->sample_count, sizeof(*leaves));
-	struct group *lines = profile_allocate(profile, code->function_count, sizeof(*lines));
+	int64_t *most = profile_allocate(profile, code->function_count, sizeof(*most));
+	const struct host_entry **found =
+		profile_allocate(profile, code->function_count, sizeof(*found));
 	size_t count = 0;
 
 	for (size_t i = 0; i < code->entry_count; i++)
 		if (code->entries[i].leaf)
 			leaves[count++] = &code->entries[i];
-	find_largest(leaves, count, by_line, lines);
-	for (size_t i = 0; i < code->function_count; i++)
-		if (lines[i].first != NULL)
-			code->functions[i].line = lines[i].first->frame;
-}
+	qsort(leaves, count, sizeof(*leaves), compare);
+	for (size_t i = 0, next; i < count; i = next) {
+		const struct host_entry *first = leaves[i];
+		size_t function = first->function;
+		int64_t sum = 0;
 
-/* A caller that is known for few samples says nothing about the others. */
-static void find_callers(struct profile *profile, struct host_code *code)
-{
-	const struct host_entry **leaves =
-		profile_allocate(profile, profile->sample_count, sizeof(*leaves));
-	struct group *callers = profile_allocate(profile, code->function_count, sizeof(*callers));
-	int64_t *lost = profile_allocate(profile, code->function_count, sizeof(*lost));
-	size_t count = 0;
-
-	for (size_t i = 0; i < code->entry_count; i++) {
-		const struct host_entry *entry = &code->entries[i];
-
-		if (entry->leaf && i + 1 < code->entry_count && !entry[1].leaf)
-			leaves[count++] = entry;
-		else if (entry->leaf)
-			lost[entry->function] = profile_add(lost[entry->function], entry->count);
+		for (next = i; next < count && compare(&leaves[i], &leaves[next]) == 0; next++) {
+			first = leaves[next] < first ? leaves[next] : first;
+			sum = profile_add(sum, leaves[next]->count);
+		}
+		bool is_lost = compare == by_caller && caller_of(first) == SIZE_MAX;
+		if (sum < most[function] ||
+		    (sum == most[function] &&
+		     (is_lost || found[function] == NULL || first > found[function])))
+			continue;
+		most[function] = sum;
+		found[function] = first;
 	}
-	find_largest(leaves, count, by_caller, callers);
-	for (size_t i = 0; i < code->function_count; i++)
-		if (callers[i].first != NULL && callers[i].sum >= lost[i])
-			code->functions[i].caller = callers[i].first[1].frame;
+	for (size_t i = 0; i < code->function_count; i++) {
+		if (found[i] == NULL)
+			continue;
+		if (compare == by_line)
+			code->functions[i].line = found[i]->frame;
+		else if (caller_of(found[i]) != SIZE_MAX)
+			code->functions[i].caller = found[i][1].frame;
+	}
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
@@ -245,8 +234,8 @@ void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg
 	collect(profile, pick, arg, ret);
 	number_functions(profile, ret);
 	sum_up(ret);
-	find_lines(profile, ret);
-	find_callers(profile, ret);
+	find_most(profile, ret, by_line);
+	find_most(profile, ret, by_caller);
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];
