@@ -113,7 +113,7 @@ def cases():
     yield "made_compare", compares, ["first.json", "second.json", "third.json"]
     wide = [["COLUMNS=120", "report"], *COMMANDS]
     yield "python", wide, [tap.write("python.json", made_python.profile())]
-    for name in ("one_line", "imports", "callers", "perf_map"):
+    for name in ("one_line", "imports", "callers"):
         yield f"python_{name}", wide, [tap.write(f"python_{name}.json", getattr(made_python, name)())]
     ranks = [tap.write(f"python_rank{number}.json", made_python.rank(number)) for number in range(3)]
     yield "python_ranks", [["COLUMNS=120", "report"], ["report"], ["html"]], ranks[:2]

@@ -175,7 +175,7 @@ static const char ***quote_places(struct profile *profile)
 	const char ***places = profile_allocate(profile, count, sizeof(*places));
 
 	for (size_t i = 0; i < count; i++) {
-		const struct profile_frames *frames = &profile->events.places[i];
+		const struct profile_frames *frames = &profile->events.places[i].frames;
 
 		places[i] = profile_allocate(profile, frames->count, sizeof(*places[i]));
 		for (size_t j = 0; j < frames->count; j++)

@@ -53,10 +53,10 @@ static struct list *lists_of(struct profile *profile)
 		*to++ = (struct list){ &profile->samples[i].frames, 1 };
 	/* Of the timeline's places, callers hold return addresses. */
 	for (size_t i = 0; i < events->place_count; i++)
-		to[i] = (struct list){ &events->places[i], 1 };
+		to[i] = (struct list){ &events->places[i].frames, 1 };
 	for (size_t i = 0; i < events->place_count; i++)
-		if (events->callers[i] >= 0)
-			to[events->callers[i]].exact = 0;
+		if (events->places[i].caller >= 0)
+			to[events->places[i].caller].exact = 0;
 	return lists;
 }
 
@@ -340,71 +340,73 @@ void names_find(struct profile *profiles, size_t count)
 	progress_clear();
 }
 
-/* Returns the frames that the places with a name have, as profile->names has them. */
-static struct profile_frame *frames_of_names(struct profile *profile)
+/* Returns the frames at a place: those of functions that are inlined, and the one around them. */
+static struct profile_frames frames_at(struct profile *profile, const struct profile_name *name)
 {
-	struct profile_frame *frames =
-		profile_allocate(profile, profile->name_count, sizeof(*frames));
+	const struct profile_source line = { .file = name->file, .line = name->line };
+	size_t inlined = name->inlined_count < PROFILE_FRAMES_MOST ? name->inlined_count
+								   : PROFILE_FRAMES_MOST - 1;
+	struct profile_frame *items = profile_allocate(profile, inlined + 1, sizeof(*items));
 
-	for (size_t i = 0; i < profile->name_count; i++) {
-		frames[i] = profile_frame_of_name(profile, &profile->names[i]);
-		frames[i].is_verified = profile->names[i].is_verified;
+	for (size_t i = 0; i < inlined; i++)
+		items[i] = profile_frame_of(profile, &name->inlined[i]);
+	if (name->file != NULL && name->line > 0 && name->line <= INT32_MAX)
+		items[inlined] = profile_frame_of(profile, &line);
+	items[inlined].function = name->function;
+	for (size_t i = 0; i <= inlined; i++) {
+		items[i].module = name->module;
+		items[i].offset = name->offset;
+		items[i].is_python = false;
+		items[i].is_inlined = i < inlined;
+		items[i].is_verified = name->is_verified;
 	}
-	return frames;
+	return (struct profile_frames){ items, inlined + 1 };
 }
 
-/* Adds the functions that are inlined at the frame while the list has fewer than `most`. */
-static void add_inlined(struct profile_frames *to, size_t most, const struct profile_frame *frame)
+/* Adds a frame with the names of its place, and inlined ones while all that follow have room. */
+static void add_named(struct profile_frames *to, size_t room, const struct profile_frame *frame,
+		      const struct profile_frames *named)
 {
-	for (size_t i = 0; i < frame->inlined->count && to->count < most; i++) {
-		struct profile_frame *made = &to->items[to->count++];
-
-		*made = frame->inlined->items[i];
-		made->module = frame->module;
-		made->offset = frame->offset;
-		made->guessed = frame->guessed;
-		made->is_verified = frame->is_verified;
-		made->is_inlined = true;
-	}
-}
-
-/* `named` has the frames of profile->names. */
-static void name_frame(const struct profile *profile, const struct profile_frame *named,
-		       struct profile_frame *frame)
-{
-	const struct profile_name *name = name_at(profile, frame->module, frame->offset);
 	const struct profile_frame before = *frame;
 
-	if (name == NULL)
-		return;
-	*frame = named[name - profile->names];
-	frame->guessed = before.guessed;
-	if (frame->function == NULL)
-		frame->function = before.function;
+	for (size_t i = 0; i < named->count; i++) {
+		struct profile_frame *made = &to->items[to->count];
+
+		if (i + 1 < named->count && to->count >= room)
+			continue;
+		*made = named->items[i];
+		made->guessed = before.guessed;
+		if (i + 1 == named->count && made->function == NULL)
+			made->function = before.function;
+		to->count++;
+	}
 }
 
-/* Names the frames of a list, and adds those of inlined functions. */
-static void apply(struct profile *profile, const struct profile_frame *named,
+/* Names the frames of a list.  `named` has the frames of each place of profile->names. */
+static void apply(struct profile *profile, const struct profile_frames *named,
 		  struct profile_frames *frames)
 {
-	struct profile_frames made = { NULL, 0 };
-	size_t most = frames->count;
+	struct profile_frames made = { frames->items, 0 };
+	size_t most = 0;
 
 	for (size_t i = 0; i < frames->count; i++) {
-		struct profile_frame *frame = &frames->items[i];
+		const struct profile_name *name =
+			name_at(profile, frames->items[i].module, frames->items[i].offset);
 
-		name_frame(profile, named, frame);
-		most += frame->inlined != NULL ? frame->inlined->count : 0;
+		most += name != NULL ? named[name - profile->names].count : 1;
 	}
-	if (most == frames->count)
-		return;
 	most = most < PROFILE_FRAMES_MOST ? most : PROFILE_FRAMES_MOST;
-	made.items = profile_allocate(profile, most, sizeof(*made.items));
+	if (most > frames->count)
+		made.items = profile_allocate(profile, most, sizeof(*made.items));
 	for (size_t i = 0; i < frames->count; i++) {
-		/* All frames that follow have room. */
-		if (frames->items[i].inlined != NULL)
-			add_inlined(&made, most + i - frames->count, &frames->items[i]);
-		made.items[made.count++] = frames->items[i];
+		const struct profile_frame *frame = &frames->items[i];
+		const struct profile_name *name = name_at(profile, frame->module, frame->offset);
+
+		if (name == NULL)
+			made.items[made.count++] = *frame;
+		else
+			add_named(&made, most + i - frames->count, frame,
+				  &named[name - profile->names]);
 	}
 	*frames = made;
 }
@@ -412,8 +414,11 @@ static void apply(struct profile *profile, const struct profile_frame *named,
 void names_apply(struct profile *profiles, size_t count)
 {
 	for (struct profile *profile = profiles; profile < profiles + count; profile++) {
-		const struct profile_frame *named = frames_of_names(profile);
+		struct profile_frames *named =
+			profile_allocate(profile, profile->name_count, sizeof(*named));
 
+		for (size_t i = 0; i < profile->name_count; i++)
+			named[i] = frames_at(profile, &profile->names[i]);
 		for (const struct list *list = lists_of(profile); list->frames != NULL; list++)
 			apply(profile, named, list->frames);
 	}

@@ -58,31 +58,13 @@ static const char *last_part(const char *path)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/*
- * Returns "step in train.py" for "py::step:/home/me/train.py", as CPython's perf map has it under
- * -X perf; other names as they are.
- */
-static const char *shorten_perf_name(struct profile *profile, const char *name)
-{
-	const char *colon;
-
-	if (name == NULL || strncmp(name, "py::", 4) != 0 ||
-	    (colon = strchr(name + 4, ':')) == NULL)
-		return name;
-	size_t room = strlen(name);
-	char *shown = profile_allocate(profile, room, 1);
-	snprintf(shown, room, "%.*s in %s", (int)(colon - name) - 4, name + 4,
-		 last_part(colon + 1));
-	return shown;
-}
-
 static void check_source(struct reader *reader, const struct profile_source *source)
 {
 	if (source->line < 1 || source->line > INT32_MAX)
 		reader_complain(reader, "has a line that is out of range");
 }
 
-static struct profile_frame frame_of(struct profile *profile, const struct profile_source *source)
+struct profile_frame profile_frame_of(struct profile *profile, const struct profile_source *source)
 {
 	const char *name = last_part(source->file);
 	size_t room = strlen(name) + 16;
@@ -110,7 +92,7 @@ static void join_frames(struct reader *reader, const struct profile_source *pyth
 	if (joined.items == NULL)
 		return;
 	for (size_t i = 0; i < joined.count; i++)
-		joined.items[i] = frame_of(reader->profile, &python[i]);
+		joined.items[i] = profile_frame_of(reader->profile, &python[i]);
 	if (natives > 0)
 		memcpy(joined.items + joined.count, frames->items, natives * sizeof(*joined.items));
 	joined.count += natives;
@@ -139,57 +121,20 @@ static void check_frames(struct reader *reader, enum profile_record_id id, char 
 /* A place of the timeline is one frame; it becomes a list of one. */
 static void check_events(struct reader *reader, struct profile_events *events)
 {
-	size_t count = events->place_count;
-	struct profile_frame *frames = reader_allocate(reader, count, sizeof(*frames));
+	struct profile_frame *frames =
+		reader_allocate(reader, events->place_count, sizeof(*frames));
 
-	events->places = reader_allocate(reader, count, sizeof(*events->places));
-	events->callers = reader_allocate(reader, count, sizeof(*events->callers));
-	for (size_t i = 0; i < count && !reader->is_broken; i++) {
-		const struct profile_event_place *place = &events->place_items[i];
+	for (size_t i = 0; i < events->place_count && !reader->is_broken; i++) {
+		struct profile_event_place *place = &events->places[i];
 
 		frames[i] =
 			(struct profile_frame){ .module = place->module, .offset = place->offset };
-		events->places[i] = (struct profile_frames){ &frames[i], 1 };
-		events->callers[i] = place->caller;
+		place->frames = (struct profile_frames){ &frames[i], 1 };
 		if (place->caller >= (int64_t)i)
 			reader_complain(reader, "has a place whose caller comes later: %zu", i);
 	}
 	if (events->rows == NULL)
 		reader_complain(reader, "has no rows");
-}
-
-/* Returns the functions that are inlined at a named place; NULL: none. */
-static const struct profile_frames *inlined_at(struct profile *profile,
-					       const struct profile_name *name)
-{
-	/* Many frames may share this list, and each is shown with it. */
-	size_t count = name->inlined_count < PROFILE_FRAMES_MOST ? name->inlined_count
-								 : PROFILE_FRAMES_MOST;
-
-	if (count == 0)
-		return NULL;
-	struct profile_frames *inlined = profile_allocate(profile, 1, sizeof(*inlined));
-	inlined->items = profile_allocate(profile, count, sizeof(*inlined->items));
-	for (; inlined->count < count; inlined->count++) {
-		inlined->items[inlined->count] = frame_of(profile, &name->inlined[inlined->count]);
-		inlined->items[inlined->count].is_python = false;
-	}
-	return inlined;
-}
-
-struct profile_frame profile_frame_of_name(struct profile *profile, const struct profile_name *name)
-{
-	struct profile_frame frame = { 0 };
-
-	if (name->file != NULL && name->line > 0 && name->line <= INT32_MAX)
-		frame = frame_of(profile, &(struct profile_source){ .file = name->file,
-								    .line = name->line });
-	frame.module = name->module;
-	frame.offset = name->offset;
-	frame.function = name->function;
-	frame.is_python = false;
-	frame.inlined = inlined_at(profile, name);
-	return frame;
 }
 
 static void check_profile(struct reader *reader, struct profile *profile)
@@ -212,14 +157,9 @@ void profile_check(struct reader *reader, enum profile_record_id id, void *recor
 	case profile_bin_id:
 		check_bin(reader, record);
 		break;
-	case profile_frame_id: {
-		struct profile_frame *frame = record;
-
-		frame->function = frame->module < 0
-					  ? shorten_perf_name(reader->profile, frame->name)
-					  : frame->name;
+	case profile_frame_id:
+		((struct profile_frame *)record)->function = ((struct profile_frame *)record)->name;
 		break;
-	}
 	case profile_source_id:
 		check_source(reader, record);
 		break;

@@ -61,8 +61,7 @@ void reader_note_index(struct reader *reader, size_t count_at, int64_t index);
 /* By profile_check.c: completes and checks a record that has been read. */
 void profile_check(struct reader *reader, enum profile_record_id id, void *record);
 
-/* Also by profile_check.c: makes a frame of a name. */
-struct profile_frame profile_frame_of_name(struct profile *profile,
-					   const struct profile_name *name);
+/* Also by profile_check.c: makes a frame of Python of a line. */
+struct profile_frame profile_frame_of(struct profile *profile, const struct profile_source *source);
 
 #endif

@@ -214,8 +214,8 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 	size_t depth = 0;
 
 	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
-	     at = profile->events.callers[at]) {
-		const struct profile_frames *frames = &profile->events.places[at];
+	     at = profile->events.places[at].caller) {
+		const struct profile_frames *frames = &profile->events.places[at].frames;
 
 		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {
 			names[depth] = output->places[at][i];

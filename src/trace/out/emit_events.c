@@ -260,7 +260,7 @@ const struct json_list emit_events_lists[] = {
 	JSON_LIST(profile_events, tracks, count_tracks, track_at),
 	JSON_LIST(profile_events, shapes, count_shapes, shape_at),
 	JSON_LIST(profile_events, routes, count_routes, route_at),
-	JSON_LIST(profile_events, place_items, count_places, place_at),
+	JSON_LIST(profile_events, places, count_places, place_at),
 	JSON_LIST(profile_events, fields, count_fields, field_at),
 	/* After the names. */
 	JSON_LIST(profile_events, rows, count_events, event_at),

@@ -133,7 +133,7 @@ def sampled(**more):
     def chain(count, *frames, **also):
         return {"frames": list(frames), "first_thread": count, "other_threads": 0, **also}
 
-    jit = {"module": None, "offset": 0x7f0000001000, "name": "py::step:/x.py"}
+    jit = {"module": None, "offset": 0x7f0000001000, "name": "step in x.py"}
     made["samples"] = [
         chain(597, frame(0, 0x5000), frame(0, 0x5100, guessed=True)),
         chain(398, jit, frame(0, 0x5100, guessed=True), {**jit, "guessed": True}),

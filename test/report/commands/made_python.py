@@ -81,14 +81,6 @@ def callers():
                           site("d2h", 5 * MILLI, [source(SCRIPT, "step", 5), MODULE])])
 
 
-def perf_map():
-    """Names that CPython gives to perf."""
-    run = made.sampled()
-    run["samples"] = [{"frames": [frame(None, 4096, name="py::Trainer.step:" + SCRIPT)], "first_thread": 100,
-                       "other_threads": 0}]
-    return run
-
-
 def rank(number):
     """All ranks did the same at their lines, by other native code; only the last one has no Python lines."""
     run = profile([sample(50, source(SCRIPT, "only", number + 1))])
