@@ -36,6 +36,29 @@ static int by_name(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+static int by_start(const void *left, const void *right)
+{
+	const struct profile_event *a = *(const struct profile_event *const *)left,
+				   *b = *(const struct profile_event *const *)right;
+
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static const struct profile_event **sorted_work(struct profile *profile,
+						int (*compare)(const void *, const void *),
+						size_t *ret_count)
+{
+	size_t rows = profile->events.row_count, used = 0;
+	const struct profile_event **sorted = profile_allocate(profile, rows, sizeof(*sorted));
+
+	for (size_t i = 0; i < rows; i++)
+		if (is_work(&profile->events.rows[i]))
+			sorted[used++] = &profile->events.rows[i];
+	qsort(sorted, used, sizeof(*sorted), compare);
+	*ret_count = used;
+	return sorted;
+}
+
 static int by_total(const void *left, const void *right)
 {
 	const struct timeline_sum *a = left, *b = right;
@@ -47,16 +70,11 @@ static int by_total(const void *left, const void *right)
 
 struct timeline_sum *timeline_sums(struct profile *profile, size_t *ret_count)
 {
-	size_t rows = profile->events.row_count, used = 0, count = 0;
-	const struct profile_event **sorted = profile_allocate(profile, rows, sizeof(*sorted));
-	int64_t *times = profile_allocate(profile, rows, sizeof(*times));
-	struct timeline_sum *each = profile_allocate(profile, rows, sizeof(*each));
+	size_t used, count = 0;
+	const struct profile_event **sorted = sorted_work(profile, by_name, &used);
+	int64_t *times = profile_allocate(profile, used, sizeof(*times));
+	struct timeline_sum *each = profile_allocate(profile, used, sizeof(*each));
 
-	for (size_t i = 0; i < rows; i++)
-		if (is_work(&profile->events.rows[i]))
-			sorted[used++] = &profile->events.rows[i];
-	if (used > 0)
-		qsort(sorted, used, sizeof(*sorted), by_name);
 	for (size_t first = 0, end; first < used; first = end) {
 		struct timeline_sum *one = &each[count++];
 
@@ -73,127 +91,76 @@ struct timeline_sum *timeline_sums(struct profile *profile, size_t *ret_count)
 		one->count = (int64_t)(end - first);
 		one->times = statistics_of(times + first, end - first);
 	}
-	if (count > 0)
-		qsort(each, count, sizeof(*each), by_total);
+	qsort(each, count, sizeof(*each), by_total);
 	*ret_count = count;
 	return each;
-}
-
-static void count_event(struct timeline_track *row, const struct profile_event *event)
-{
-	int64_t bytes = event->bytes > 0 ? event->bytes : 0;
-
-	switch (event->kind) {
-	case PROFILE_KERNEL:
-	case PROFILE_MEMSET:
-		row->kernels++;
-		row->kernels_ns = profile_add(row->kernels_ns, event->duration_ns);
-		break;
-	case PROFILE_COPY:
-	case PROFILE_COPY_CALL:
-		row->copies++;
-		row->copied_bytes = profile_add(row->copied_bytes, bytes);
-		row->copies_ns = profile_add(row->copies_ns, event->duration_ns);
-		break;
-	case PROFILE_WAIT:
-		row->waits++;
-		row->waits_ns = profile_add(row->waits_ns, event->duration_ns);
-		break;
-	default:
-		row->calls++;
-		row->calls_ns = profile_add(row->calls_ns, event->duration_ns);
-	}
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct profile_event *a = *(const struct profile_event *const *)left,
-				   *b = *(const struct profile_event *const *)right;
-
-	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
 /* Events come in order of start. */
 static void add_event(struct timeline_track *row, const struct profile_event *event)
 {
 	int64_t from_ns = event->start_ns, to_ns = from_ns + event->duration_ns;
+	int64_t *count = &row->calls, *ns = &row->calls_ns;
 
-	count_event(row, event);
+	if (event->kind == PROFILE_KERNEL || event->kind == PROFILE_MEMSET) {
+		count = &row->kernels;
+		ns = &row->kernels_ns;
+	} else if (event->kind == PROFILE_COPY || event->kind == PROFILE_COPY_CALL) {
+		count = &row->copies;
+		ns = &row->copies_ns;
+		row->copied_bytes =
+			profile_add(row->copied_bytes, event->bytes > 0 ? event->bytes : 0);
+	} else if (event->kind == PROFILE_WAIT) {
+		count = &row->waits;
+		ns = &row->waits_ns;
+	}
+	++*count;
+	*ns = profile_add(*ns, event->duration_ns);
 	from_ns = from_ns > row->end_ns ? from_ns : row->end_ns;
 	row->busy_ns += to_ns > from_ns ? to_ns - from_ns : 0;
 	row->end_ns = to_ns > row->end_ns ? to_ns : row->end_ns;
 }
 
-/* Returns the row of a device; NULL if there is none yet. */
-static struct timeline_track *device_row(struct timeline_track *rows, size_t count, int64_t device)
+/* Returns the first stream of that device. */
+static size_t first_of(const struct profile_events *events, int64_t device)
 {
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].track == NULL && rows[i].device == device)
-			return &rows[i];
-	return NULL;
-}
+	size_t i = 0;
 
-/* The rows of a track: its own, and that of its device; NULL: none. */
-struct both {
-	struct timeline_track *own, *device;
-};
-
-/* Makes rows for devices, streams and threads.  Returns their number. */
-static size_t make_rows(const struct profile *profile, struct timeline_track *rows,
-			struct both *by_track)
-{
-	static const char *const kinds[] = { "stream", "thread" };
-	size_t tracks = profile->events.track_count, count = 0;
-
-	for (size_t i = 0; i < tracks; i++) {
-		const struct profile_track *track = &profile->events.tracks[i];
-
-		if (strcmp(track->kind, "stream") != 0)
-			continue;
-		by_track[i].device = device_row(rows, count, track->device);
-		if (by_track[i].device != NULL)
-			continue;
-		by_track[i].device = &rows[count++];
-		by_track[i].device->device = track->device;
-	}
-	for (size_t kind = 0; kind < HP_LEN(kinds); kind++)
-		for (size_t i = 0; i < tracks; i++) {
-			const struct profile_track *track = &profile->events.tracks[i];
-
-			if (strcmp(track->kind, kinds[kind]) != 0)
-				continue;
-			by_track[i].own = &rows[count++];
-			by_track[i].own->track = track;
-			by_track[i].own->device = track->device;
-		}
-	return count;
+	while (strcmp(events->tracks[i].kind, "stream") != 0 || events->tracks[i].device != device)
+		i++;
+	return i;
 }
 
 struct timeline_track *timeline_tracks(struct profile *profile, size_t *ret_count)
 {
-	size_t tracks = profile->events.track_count, used = 0, kept = 0;
-	const struct profile_event **sorted =
-		profile_allocate(profile, profile->events.row_count, sizeof(*sorted));
-	struct timeline_track *rows = profile_allocate(profile, 2 * tracks, sizeof(*rows));
-	struct both *by_track = profile_allocate(profile, tracks, sizeof(*by_track));
-	size_t count = make_rows(profile, rows, by_track);
+	static const char *const kinds[] = { "stream", "thread" };
+	const struct profile_events *events = &profile->events;
+	size_t count = events->track_count, used, kept = 0;
+	const struct profile_event **sorted = sorted_work(profile, by_start, &used);
+	/* For each track its own row, and at the first stream of a device the device's. */
+	struct timeline_track *own = profile_allocate(profile, count, sizeof(*own));
+	struct timeline_track *devices = profile_allocate(profile, count, sizeof(*devices));
+	struct timeline_track **device_of = profile_allocate(profile, count, sizeof(*device_of));
+	struct timeline_track *rows = profile_allocate(profile, 2 * count, sizeof(*rows));
 
-	for (size_t i = 0; i < profile->events.row_count; i++)
-		if (is_work(&profile->events.rows[i]))
-			sorted[used++] = &profile->events.rows[i];
-	if (used > 0)
-		qsort(sorted, used, sizeof(*sorted), by_start);
+	for (size_t i = 0; i < count; i++) {
+		own[i].track = &events->tracks[i];
+		own[i].device = devices[i].device = events->tracks[i].device;
+		if (strcmp(events->tracks[i].kind, "stream") == 0)
+			device_of[i] = &devices[first_of(events, events->tracks[i].device)];
+	}
 	for (size_t i = 0; i < used; i++) {
-		const struct both *both = &by_track[sorted[i]->track];
-
-		if (both->own != NULL)
-			add_event(both->own, sorted[i]);
-		if (both->device != NULL)
-			add_event(both->device, sorted[i]);
+		add_event(&own[sorted[i]->track], sorted[i]);
+		if (device_of[sorted[i]->track] != NULL)
+			add_event(device_of[sorted[i]->track], sorted[i]);
 	}
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].busy_ns > 0)
-			rows[kept++] = rows[i];
+		if (devices[i].busy_ns > 0)
+			rows[kept++] = devices[i];
+	for (size_t kind = 0; kind < HP_LEN(kinds); kind++)
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(own[i].track->kind, kinds[kind]) == 0 && own[i].busy_ns > 0)
+				rows[kept++] = own[i];
 	*ret_count = kept;
 	return rows;
 }

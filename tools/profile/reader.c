@@ -14,44 +14,20 @@
 /* A profile has ten levels. */
 #define DEPTH_MOST 64
 
-static size_t add_position(const struct reader_position *position, char *ret, size_t room)
-{
-	size_t length = position->outer != NULL ? add_position(position->outer, ret, room) : 0;
-
-	if (length < room)
-		length += (size_t)snprintf(ret + length, room - length, "%s%s",
-					   length > 0 ? "." : "", position->name);
-	if (position->entry >= 0 && length < room)
-		length += (size_t)snprintf(ret + length, room - length, "[%lld]",
-					   (long long)position->entry);
-	return length < room ? length : room - 1;
-}
-
-static void name_position(const struct reader *reader, char *ret, size_t room)
-{
-	snprintf(ret, room, "the file");
-	if (reader->position != NULL)
-		add_position(reader->position, ret, room);
-}
-
-static void store(struct reader *reader, const char *format, va_list args)
-{
-	if (reader->wrong[0] == '\0')
-		vsnprintf(reader->wrong, sizeof(reader->wrong), format, args);
-}
-
 void reader_complain(struct reader *reader, const char *format, ...)
 {
-	char where[96], text[128];
+	size_t used = strlen(reader->field), room = sizeof(reader->wrong);
 	va_list args;
 
 	if (reader->wrong[0] != '\0')
 		return;
+	snprintf(reader->wrong, room, "%s ", reader->field);
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	used += 1 + (size_t)vsnprintf(reader->wrong + used + 1, room - used - 1, format, args);
 	va_end(args);
-	name_position(reader, where, sizeof(where));
-	snprintf(reader->wrong, sizeof(reader->wrong), "%s %s", where, text);
+	if (reader->at < reader->end && used < room)
+		snprintf(reader->wrong + used, room - used, ", before byte %zu",
+			 (size_t)(reader->at - reader->text));
 }
 
 /* Stores an error that ends reading. */
@@ -63,7 +39,8 @@ static void stop(struct reader *reader, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	store(reader, format, args);
+	if (reader->wrong[0] == '\0')
+		vsnprintf(reader->wrong, sizeof(reader->wrong), format, args);
 	va_end(args);
 	reader->is_broken = true;
 	reader->at = reader->end;
@@ -110,8 +87,7 @@ void reader_note_index(struct reader *reader, size_t count_at, int64_t index)
 	}
 	if (index <= reader->index[list].most)
 		return;
-	reader->index[list].most = index;
-	name_position(reader, reader->index[list].where, sizeof(reader->index[list].where));
+	reader->index[list] = (struct reader_index){ index, reader->field, reader->at };
 }
 
 /* Complains of an index that its list does not have. */
@@ -120,10 +96,11 @@ static void check_indices(struct reader *reader)
 	for (size_t i = 0; i < reader->indices; i++) {
 		size_t count = *(size_t *)((char *)reader->profile + reader->count_of[i]);
 
-		if (reader->index[i].most >= (int64_t)count && reader->wrong[0] == '\0')
-			snprintf(reader->wrong, sizeof(reader->wrong),
-				 "%s refers to an entry that does not exist",
-				 reader->index[i].where);
+		if (reader->index[i].most < (int64_t)count)
+			continue;
+		reader->field = reader->index[i].field;
+		reader->at = reader->index[i].at;
+		reader_complain(reader, "refers to an entry that does not exist");
 	}
 }
 
@@ -401,20 +378,15 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 static char *read_list(struct reader *reader, enum profile_record_id id, bool is_short,
 		       size_t *ret_count)
 {
-	struct reader_position position = *reader->position;
 	size_t size = profile_table(id).size;
 	char *items = enter_list(reader, '[', size, is_short, ret_count);
 	bool begun = false;
 
-	if (items == NULL)
-		return NULL;
-	reader->position = &position;
-	for (position.entry = 0; has_next(reader, ']', &begun); position.entry++) {
+	for (char *item = items; item != NULL && has_next(reader, ']', &begun); item += size) {
 		if (peek(reader) != '{')
 			reader_complain(reader, "must be an object");
-		read_record(reader, id, items + (size_t)position.entry * size);
+		read_record(reader, id, item);
 	}
-	reader->position = position.outer;
 	return items;
 }
 
@@ -441,15 +413,12 @@ static struct profile_entry *read_entries(struct reader *reader, bool texts, siz
 		const char *key = take_key(reader, &length);
 
 		items[i].name = reader->is_broken ? NULL : text_of(reader, key, length);
-		struct reader_position position = { reader->position, items[i].name, UNKNOWN };
-		reader->position = &position;
 		if (reader->is_broken)
 			break;
 		if (texts)
 			items[i].text = read_text(reader);
 		else
 			items[i].value = read_number(reader);
-		reader->position = position.outer;
 	}
 	return items;
 }
@@ -459,7 +428,6 @@ static size_t *find_columns(struct reader *reader, const struct profile_events *
 			    const struct profile_table *table)
 {
 	size_t *columns_at = reader_allocate(reader, events->field_count, sizeof(*columns_at));
-	struct reader_position position = { reader->position->outer, "fields", UNKNOWN };
 	uint64_t found = 0;
 
 	if (columns_at == NULL)
@@ -473,10 +441,9 @@ static size_t *find_columns(struct reader *reader, const struct profile_events *
 		columns_at[i] = column < table->count ? column : SIZE_MAX;
 		found |= column < table->count ? UINT64_C(1) << column : 0;
 	}
-	reader->position = &position;
 	for (size_t i = 0; i < table->count; i++)
 		if (!(found >> i & 1) && table->fields[i].presence == OR_NULL)
-			reader_complain(reader, "has no '%s'", table->fields[i].name);
+			reader_complain(reader, "has no field '%s'", table->fields[i].name);
 	return columns_at;
 }
 
@@ -503,7 +470,6 @@ static void read_row(struct reader *reader, const size_t *columns_at, size_t cou
 static char *read_rows(struct reader *reader, enum profile_record_id id, const void *parent,
 		       size_t *ret_count)
 {
-	struct reader_position position = *reader->position;
 	const struct profile_table table = profile_table(id);
 	size_t columns = table.size / sizeof(int64_t);
 	const size_t *columns_at = NULL;
@@ -513,9 +479,9 @@ static char *read_rows(struct reader *reader, enum profile_record_id id, const v
 		columns_at = find_columns(reader, parent, &table);
 		columns = ((const struct profile_events *)parent)->field_count;
 	}
-	reader->position = &position;
-	char *items = enter_list(reader, '[', table.size, false, ret_count), *item = items;
-	for (position.entry = 0; items != NULL && has_next(reader, ']', &begun); position.entry++) {
+	char *items = enter_list(reader, '[', table.size, false, ret_count);
+	for (char *item = items; items != NULL && has_next(reader, ']', &begun);
+	     item += table.size) {
 		profile_forget(id, item);
 		read_row(reader, columns_at, columns, (int64_t *)item);
 		for (size_t i = 0; i < table.count; i++)
@@ -523,9 +489,7 @@ static char *read_rows(struct reader *reader, enum profile_record_id id, const v
 				reader_note_index(reader, table.fields[i].other,
 						  *(int64_t *)(item + table.fields[i].at));
 		profile_check(reader, id, item);
-		item += table.size;
 	}
-	reader->position = position.outer;
 	return items;
 }
 
@@ -600,22 +564,20 @@ static void complain_of_missing(struct reader *reader, const struct profile_tabl
 {
 	for (const struct profile_field *field = table->fields;
 	     field < table->fields + table->count; field++) {
-		struct reader_position position = { reader->position, field->name, UNKNOWN };
 		const char *at = record + field->at;
 
 		if (field->presence != NEEDED ||
 		    (field->kind == FIELD_TEXT ? *(const char *const *)at != NULL
 					       : *(const int64_t *)at != UNKNOWN))
 			continue;
-		reader->position = &position;
-		reader_complain(reader, "is missing");
-		reader->position = position.outer;
+		reader_complain(reader, "lacks %s", field->name);
 	}
 }
 
 static void read_record(struct reader *reader, enum profile_record_id id, void *to)
 {
 	const struct profile_table table = profile_table(id);
+	const char *outer = reader->field;
 	uint64_t seen = 0;
 	bool begun = false;
 
@@ -636,10 +598,9 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 		if (seen & bit)
 			stop_here(reader, "duplicate object key");
 		seen |= bit;
-		struct reader_position position = { reader->position, field->name, UNKNOWN };
-		reader->position = &position;
+		reader->field = field->name;
 		read_field(reader, field, to);
-		reader->position = position.outer;
+		reader->field = outer;
 	}
 	complain_of_missing(reader, &table, to);
 	profile_check(reader, id, to);
@@ -647,6 +608,7 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 
 void reader_read(struct reader *reader, enum profile_record_id id, void *to)
 {
+	reader->field = "the file";
 	read_record(reader, id, to);
 	peek(reader);
 	if (!reader->is_broken && reader->at < reader->end)

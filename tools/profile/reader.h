@@ -13,17 +13,10 @@
 /* Ends an error that another file may not have. */
 #define PROFILE_NAME_ONE "; name a file of `hotpin run -o FILE`"
 
-/* Where a value is: "sites[3].rows" is "rows" in entry 3 of "sites". */
-struct reader_position {
-	const struct reader_position *outer;
-	const char *name;
-	int64_t entry; /* UNKNOWN: no list */
-};
-
 /* The largest index into a list, and where it is. */
 struct reader_index {
 	int64_t most;
-	char where[96];
+	const char *field, *at;
 };
 
 /* Lists that indices refer to; there are eight. */
@@ -32,7 +25,7 @@ struct reader_index {
 struct reader {
 	struct profile *profile;
 	const char *text, *at, *end;
-	const struct reader_position *position;
+	const char *field;        /* that is read */
 	uint64_t held, held_most; /* memory for the profile */
 	/* By struct profile_field's `other`, in the order in which they are met. */
 	struct reader_index index[READER_INDICES];
@@ -48,7 +41,7 @@ struct reader {
 /* Reads the text, a single record. */
 void reader_read(struct reader *reader, enum profile_record_id id, void *to);
 
-/* Stores an error such as "sites[3].rows must be a list" if it is the first. */
+/* Stores an error such as "rows must be a list, before byte 4711" if it is the first. */
 void reader_complain(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
