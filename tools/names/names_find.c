@@ -2,8 +2,8 @@
  * names_find.c - asks a child about each file, and fills in the names that it finds.
  *
  * A profile may contain names, and name files, that exhaust or crash the libraries that read them.
- * So a child with limits reads one file, or the names of one profile.  If it dies, the rest of
- * these names are not known.
+ * So a child with limits reads one file, or mangled names.  If it dies, the rest of the names of
+ * that file, or of that profile, are not known.
  */
 #include "names/names_find.h"
 #include "system/child.h"
@@ -226,7 +226,6 @@ static void ask_file(void *arg)
 	for (size_t i = 0; addresses != NULL && i < question->count; i++)
 		if (is_first(question, i))
 			addresses[file.count++] = (uint64_t)question->places[i].name->offset;
-	symbolize_start();
 	symbolize_file(&file, stdout);
 	free(addresses);
 }
@@ -323,6 +322,7 @@ void names_find(struct profile *profiles, size_t count)
 	size_t most = 0;
 	uint64_t held = 0;
 
+	symbolize_start();
 	for (size_t i = 0; i < count; i++) {
 		start_names(&profiles[i]);
 		most += profiles[i].name_count;
@@ -424,60 +424,62 @@ void names_apply(struct profile *profiles, size_t count)
 	}
 }
 
-/* Returns the fields of a profile that hold mangled names; the last one is NULL. */
-static const char ***mangled_fields(struct profile *profile)
+/* A field that holds a mangled name. */
+struct mangled {
+	const char **field; /* NULL: the end of the list */
+	const struct profile *profile;
+};
+
+/* Appends the fields of a profile that hold mangled names; returns the end of the list. */
+static struct mangled *add_mangled(struct profile *profile, struct mangled *to)
 {
-	size_t count = profile->kernel_count, kept = 0;
-	const char ***fields =
-		profile_allocate(profile, count + profile->events.name_count + 1, sizeof(*fields));
+	size_t kernels = profile->kernel_count;
 
-	for (size_t i = 0; i < count; i++) {
-		fields[i] = &profile->kernels[i].readable;
-		*fields[i] = profile->kernels[i].name;
-	}
-	for (size_t i = 0; i < profile->events.name_count; i++)
-		fields[count++] = &profile->events.names[i];
-	for (size_t i = 0; i < count; i++) {
-		const char **name = fields[i];
+	for (size_t i = 0; i < kernels; i++)
+		profile->kernels[i].readable = profile->kernels[i].name;
+	for (size_t i = 0; i < kernels + profile->events.name_count; i++) {
+		const char **field = i < kernels ? &profile->kernels[i].readable
+						 : &profile->events.names[i - kernels];
 
-		if (*name == NULL || **name == '\0')
-			*name = NO_NAME;
-		else if (strncmp(*name, "_Z", 2) == 0 && strlen(*name) < SYMBOLIZE_NAME_MOST)
-			fields[kept++] = name;
+		if (*field == NULL || **field == '\0')
+			*field = NO_NAME;
+		else if (strncmp(*field, "_Z", 2) == 0 && strlen(*field) < SYMBOLIZE_NAME_MOST)
+			*to++ = (struct mangled){ field, profile };
 	}
-	fields[kept] = NULL;
-	return fields;
+	return to;
 }
 
-static void ask_names(void *fields)
+static void ask_names(void *arg)
 {
-	symbolize_start();
-	for (const char ***field = fields; *field != NULL; field++)
-		symbolize_name(**field, stdout);
-}
-
-static void demangle(struct profile *profile)
-{
-	const char ***field = mangled_fields(profile);
-	struct profile_found_name found;
-	struct child child;
-	uint64_t held = 0;
-
-	if (*field == NULL)
-		return;
-	if (child_start(&child, CHILD_MIB, ask_names, field))
-		for (; *field != NULL &&
-		       next_answer(&child, profile, &held, profile_found_name_id, &found);
-		     field++)
-			if (found.readable != NULL)
-				**field = found.readable;
-	child_end(&child);
+	for (const struct mangled *name = arg; name->field != NULL; name++)
+		symbolize_name(*name->field, stdout);
 }
 
 void names_demangle(struct profile *profiles, size_t count)
 {
+	struct profile_found_name found;
+	struct child child;
+	uint64_t held = 0;
+	size_t most = 1;
+
 	for (size_t i = 0; i < count; i++)
-		demangle(&profiles[i]);
+		most += profiles[i].kernel_count + profiles[i].events.name_count;
+	struct mangled *names = profile_allocate(profiles, most, sizeof(*names)), *end = names;
+	for (size_t i = 0; i < count; i++)
+		end = add_mangled(&profiles[i], end);
+	symbolize_start();
+	for (struct mangled *name = names; name < end;) {
+		if (child_start(&child, CHILD_MIB, ask_names, name))
+			for (; name < end &&
+			       next_answer(&child, profiles, &held, profile_found_name_id, &found);
+			     name++)
+				if (found.readable != NULL)
+					*name->field = found.readable;
+		child_end(&child);
+		/* The other names of a profile that ended the child stay as they are. */
+		for (const struct profile *of = name->profile; name < end && name->profile == of;)
+			name++;
+	}
 }
 
 void names_resolve(struct profile *profiles, size_t count, bool places)

@@ -55,7 +55,7 @@ static demangle_function demangler;
 
 void symbolize_start(void)
 {
-	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	void *library = demangler == NULL ? dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL) : NULL;
 
 	if (library != NULL)
 		demangler = (demangle_function)dlsym(library, "__cxa_demangle");

@@ -33,7 +33,7 @@ void symbolize_file(const struct symbolize_file *file, FILE *to);
 /* Writes the record profile_found_name. */
 void symbolize_name(const char *mangled, FILE *to);
 
-/* Loads libstdc++, which demangles.  Called first. */
+/* Loads libstdc++, which demangles.  Called first, by the parent: its children need not. */
 void symbolize_start(void);
 
 #endif

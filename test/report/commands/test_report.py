@@ -455,6 +455,13 @@ def harmless():
                         (bomb, deep, nested, types + "v" + last, "_Z" * 3000, made.STEP)]
     done = says("names made to exhaust the demangler", 0, r"heat_step\(float const\*", "report",
                 write("bombs.json", bombs))
+    # The demangler of this test ends at one name.
+    ends = {**made.first(), "kernels": [made.kernel(name, 1, 9) for name in ("_Z3endv", "_Z4lostv")]}
+    next_one = {**made.first(), "stage": "2: next", "kernels": [made.kernel("_Z5foundv", 1, 9)]}
+    done = tap.run("html", write("ends.json", ends), write("next.json", next_one),
+                   also={"LD_LIBRARY_PATH": os.path.dirname(os.environ["TEST_DEMANGLER"])})
+    check("a name that ends the demangler loses no other profile's", done.returncode == 0 and
+          set(re.findall(r">(_Z\w+|readable)<", done.stdout)) == {"_Z3endv", "_Z4lostv", "readable"}, done.stdout)
 
 
 def fuzzed():

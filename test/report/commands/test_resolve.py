@@ -184,7 +184,7 @@ def malformed():
                   [{**good, "inlined": [{"function": None, "file": "/f.c", "line": 1}]}],
                   [{**good, "inlined": [{"function": "f", "file": "/f.c", "line": 0}]}]):
         for command in ("report", "resolve"):
-            says(f"{command} refuses {str(value):.60}", 1, "^hotpin: cannot read bad.json: .*names", command,
+            says(f"{command} refuses {str(value):.60}", 1, "^hotpin: cannot read bad.json: .*, before byte", command,
                  write("bad.json", {**profile(), "names": value}))
     run = profile()
     run["modules"][0]["path"] = "/nowhere/heat"
