@@ -2,7 +2,7 @@
  * test_paths.c - paths of sources, in every form that compilers and users write.
  */
 #include "check.h"
-#include "names/paths.h"
+#include "names/source.h"
 
 TEST(normal_paths)
 {

@@ -8,7 +8,6 @@
 #include "analyze/source_lines.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
-#include "names/paths.h"
 #include "profile/texts.h"
 
 #include <stdio.h>

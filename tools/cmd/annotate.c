@@ -8,7 +8,6 @@
 #include "analyze/source_lines.h"
 #include "cmd/commands.h"
 #include "names/names_find.h"
-#include "names/paths.h"
 #include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "system/messages.h"

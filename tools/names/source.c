@@ -5,6 +5,7 @@
  * opened, and to its path without links.
  */
 #include "names/source.h"
+#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "system/messages.h"
 #include "system/untrusted_file.h"
@@ -27,31 +28,6 @@ void source_add_folder(struct source_where *where, const char *folder)
 	if (error != 0)
 		hotpin_say("--source %s: cannot be searched (%s); name an existing folder",
 			   text_name(folder, 200), strerror(error));
-}
-
-/* The file may grow or shrink while it is read. */
-static int read_text(int file, size_t bytes, struct source *ret)
-{
-	char *text = malloc(bytes + 1);
-	size_t done = 0;
-	ssize_t got = 1;
-
-	if (text == NULL)
-		return -ENOMEM;
-	while (done < bytes && got > 0) {
-		got = read(file, text + done, bytes - done);
-		if (got < 0) {
-			int error = errno;
-
-			free(text);
-			return -error;
-		}
-		done += (size_t)got;
-	}
-	text[done] = '\0';
-	ret->text = text;
-	ret->bytes = done;
-	return 0;
 }
 
 /* Returns why the file is not shown as one below `root`; NULL: it may be.  `asked`: by --source. */
@@ -105,8 +81,10 @@ static const char *read_one(const char *path, const char *folder, const struct s
 					     : "it was changed since the run";
 	if (why == NULL && file.status.st_size > (off_t)BYTES_MOST)
 		why = strerror(EFBIG);
-	else if (why == NULL && (error = read_text(file.fd, (size_t)file.status.st_size, ret)) < 0)
-		why = strerror(-error);
+	else if (why == NULL &&
+		 (ret->text = profile_read_all(file.fd, path, (size_t)file.status.st_size,
+					       &ret->bytes, &error)) == NULL)
+		why = strerror(error);
 	close(file.fd);
 	snprintf(ret->path, sizeof(ret->path), "%s", path);
 	ret->modified = file.status.st_mtime;
@@ -185,4 +163,49 @@ bool source_next_line(const struct source *source, size_t *at, const char **ret,
 	*ret_bytes = end != NULL ? (size_t)(end - line) : source->bytes - *at;
 	*at += *ret_bytes + 1;
 	return true;
+}
+
+void paths_normalize(char *path)
+{
+	bool absolute = path[0] == '/';
+	char *to = path + absolute, *first = to;
+
+	for (char *part = to, *next; part != NULL; part = next) {
+		next = strchr(part, '/');
+		if (next != NULL)
+			*next++ = '\0';
+		size_t length = strlen(part);
+		bool up = strcmp(part, "..") == 0;
+		bool drop =
+			length == 0 || strcmp(part, ".") == 0 || (up && absolute && to == first);
+
+		if (up && to > first) {
+			/* ".." removes the previous part, unless that is ".." too. */
+			char *last = to - 1;
+			while (last > first && last[-1] != '/')
+				last--;
+			if (to - last != 3 || strncmp(last, "..", 2) != 0) {
+				to = last;
+				drop = true;
+			}
+		}
+		if (drop)
+			continue;
+		memmove(to, part, length);
+		to += length;
+		*to++ = '/';
+	}
+	to[to > first ? -1 : 0] = '\0';
+}
+
+size_t paths_common_parts(const char *a, const char *b)
+{
+	const char *at = a + strlen(a), *bt = b + strlen(b);
+	size_t parts = 0;
+
+	for (; at > a && bt > b && at[-1] == bt[-1]; at--, bt--)
+		parts += at[-1] == '/';
+	/* The part where the paths begin to differ counts if it is complete in both. */
+	return parts + ((at == a || at[-1] == '/') && (bt == b || bt[-1] == '/') &&
+			(*at != '\0' && *at != '/'));
 }

@@ -1,5 +1,5 @@
 /*
- * Source files, found where they were compiled or in folders that the user names.
+ * Source files, found where they were compiled or in folders that the user names, and their paths.
  */
 #ifndef HP_TOOLS_NAMES_SOURCE_H
 #define HP_TOOLS_NAMES_SOURCE_H
@@ -10,7 +10,7 @@
 
 struct source {
 	char path[4096]; /* where it was found */
-	char *text;      /* ends with a zero byte; lines end with '\n' */
+	char *text;      /* lines end with '\n' */
 	size_t bytes;
 	int64_t modified; /* seconds since 1970 */
 };
@@ -46,5 +46,11 @@ void source_close(struct source *source);
 
 /* Returns the text of the next line, which is not zero-terminated.  False at the end. */
 bool source_next_line(const struct source *source, size_t *at, const char **ret, size_t *ret_bytes);
+
+/* Removes "." and ".." from a path in place.  The buffer must have room for one more character. */
+void paths_normalize(char *path);
+
+/* Returns the number of last parts that two paths have in common. */
+size_t paths_common_parts(const char *a, const char *b);
 
 #endif

@@ -41,8 +41,7 @@ static void check_schema(struct reader *reader)
 					: "not named");
 }
 
-/* Returns the content of an open file of `all` bytes (0: not known), or NULL and the error. */
-static char *read_all(int file, const char *path, size_t all, size_t *ret_length, int *ret_error)
+char *profile_read_all(int file, const char *path, size_t all, size_t *ret_length, int *ret_error)
 {
 	size_t length = 0, room = 0;
 	char what[256], *text = NULL;
@@ -84,9 +83,9 @@ static char *load(struct profile *profile, size_t *ret_length, char *wrong, size
 
 	if (file >= 0 && fstat(file, &status) == 0) {
 		profile->is_own = status.st_uid == geteuid();
-		text = read_all(file, profile->path,
-				S_ISREG(status.st_mode) ? (size_t)status.st_size : 0, ret_length,
-				&error);
+		text = profile_read_all(file, profile->path,
+					S_ISREG(status.st_mode) ? (size_t)status.st_size : 0,
+					ret_length, &error);
 	}
 	if (file >= 0)
 		close(file);

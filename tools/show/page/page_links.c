@@ -2,7 +2,7 @@
  * page_links.c - finds what a link leads to.
  */
 #include "show/page/page_links.h"
-#include "names/paths.h"
+#include "names/source.h"
 
 #include <limits.h>
 #include <stdio.h>
