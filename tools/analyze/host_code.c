@@ -183,6 +183,7 @@ static void find_most(struct profile *profile, struct host_code *code,
 			first = leaves[next] < first ? leaves[next] : first;
 			sum = profile_add(sum, leaves[next]->count);
 		}
+		/* A caller that is known for few samples says nothing about the others. */
 		bool is_lost = compare == by_caller && caller_of(first) == SIZE_MAX;
 		if (sum < most[function] ||
 		    (sum == most[function] &&
