@@ -455,6 +455,8 @@ def harmless():
                         (bomb, deep, nested, types + "v" + last, "_Z" * 3000, made.STEP)]
     done = says("names made to exhaust the demangler", 0, r"heat_step\(float const\*", "report",
                 write("bombs.json", bombs))
+    if "TEST_DEMANGLER" not in os.environ:
+        return
     # The demangler of this test ends at one name.
     ends = {**made.first(), "kernels": [made.kernel(name, 1, 9) for name in ("_Z3endv", "_Z4lostv")]}
     next_one = {**made.first(), "stage": "2: next", "kernels": [made.kernel("_Z5foundv", 1, 9)]}
