@@ -216,32 +216,6 @@ LAUNCHED(row21_graph_on_a_blocking_stream, blocking)
 LAUNCHED(row21_graph_on_the_legacy_stream, NULL)
 LAUNCHED(row21_graph_on_own_stream, CU_STREAM_PER_THREAD)
 
-/* Launched and updated alternately, with many copies before each launch. */
-TEST(row21_graph_again_and_again)
-{
-	make_looking();
-	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
-		char block[4096];
-
-		work_ns(NULL, WORD(1), 200000);
-		for (unsigned n = 0; n < 4; n++) {
-			fill(block, sizeof(block) / 4, i * 4 + n);
-			OK(cu.cuMemcpyHtoD_v2(TARGET + n * sizeof(block) / 4, block,
-					      sizeof(block) / 4));
-		}
-		settle_plain();
-		OK(cu.cuGraphLaunch(looking, stream));
-		goes(stream);
-		if (i % 3 != 0)
-			continue;
-		OK(cu.cuStreamSynchronize(stream));
-		for (unsigned n = 0; n < 4; n++)
-			CHECK(device_holds(SEEN + n * sizeof(block) / 4, sizeof(block) / 4,
-					   i * 4 + n));
-	}
-	OK(cu.cuGraphExecDestroy(looking));
-}
-
 /*
  * Another thread copies during this thread's capture, which is allowed; its copies may be deferred.
  */
@@ -736,54 +710,6 @@ static void many(unsigned count, size_t bytes)
 CASE(row27_many_small_copies, many(3000, 64); many(1500, 4 * KIB))
 CASE(row27_many_copies, many(200, 64 * KIB); many(60, 256 * KIB))
 CASE(row27_many_large_copies, many(12, 4 * MIB))
-
-/* Many threads at once, each with its own stream and the legacy one alternately. */
-struct hand {
-	pthread_t thread;
-	unsigned number;
-};
-
-static void *hand_copies(void *arg)
-{
-	const struct hand *hand = arg;
-	CUdeviceptr at = there + hand->number * MIB, seen = at + 512 * KIB;
-	char block[4096], back[4096];
-	CUstream mine;
-
-	OK(cu.cuCtxSetCurrent(primary));
-	OK(cu.cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < 100 && check_failures == 0; i++) {
-		unsigned seed = hand->number * 1000 + i;
-
-		fill(block, sizeof(block), seed);
-		OK((i % 2 == 0 ? own.put : cu.cuMemcpyHtoD_v2)(at, block, sizeof(block)));
-		memset(block, 0xee, sizeof(block));
-		if (i % 2 == 0 && stand_in("standin_calls") == NULL)
-			settle();
-		settle_plain();
-		if (i % 7 == 0)
-			work_ns(i % 3 == 0 ? NULL : CU_STREAM_PER_THREAD, WORD(10 + hand->number),
-				100000);
-		copy_by_kernel(mine, seen, at, sizeof(block));
-		OK(cu.cuMemcpyDtoHAsync_v2(back, seen, sizeof(back), mine));
-		CHECK(holds(back, sizeof(back), seed));
-	}
-	OK(cu.cuStreamDestroy_v2(mine));
-	return NULL;
-}
-
-ALONE(row27_many_threads)
-{
-	struct hand hands[6];
-
-	defer_begin();
-	for (unsigned i = 0; i < 6; i++) {
-		hands[i].number = i;
-		CHECK_EQ(pthread_create(&hands[i].thread, NULL, hand_copies, &hands[i]), 0);
-	}
-	for (unsigned i = 0; i < 6; i++)
-		pthread_join(hands[i].thread, NULL);
-}
 
 /*
  * Small copies do return early if nothing prevents it; otherwise all of this would prove nothing.

@@ -569,25 +569,3 @@ static CUdeviceptr down_and_up(const struct upload *up)
 }
 
 CASE(row26_down_and_up_again, EACH(down_and_up))
-
-/* The same with one buffer that is immediately overwritten, in a chain. */
-TEST(row26_one_buffer_many_copies)
-{
-	char *block = malloc(MIB);
-
-	defer_begin();
-	for (unsigned i = 0; i < 12; i++) {
-		size_t bytes = i % 3 == 0 ? 64 : i % 3 == 1 ? 64 * KIB : MIB;
-
-		work_ns(i % 2 == 0 ? NULL : blocking, WORD(1), 1000000);
-		fill(block, bytes, i);
-		OK(cu.cuMemcpyHtoD_v2(there + i * MIB, block, bytes));
-	}
-	for (unsigned i = 0; i < 12; i++)
-		CHECK(device_holds(there + i * MIB,
-				   i % 3 == 0   ? 64
-				   : i % 3 == 1 ? 64 * KIB
-						: MIB,
-				   i));
-	free(block);
-}

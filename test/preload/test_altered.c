@@ -78,20 +78,6 @@ TEST(protections_do_not_outlive_the_block)
 	check_next();
 }
 
-TEST(advices_for_fork_do_not_outlive_the_block)
-{
-	static const int advices[] = { MADV_DONTFORK, MADV_WIPEONFORK };
-
-	for (int i = 0; i < 2; i++) {
-		char *block = fresh();
-
-		memset(block, 1, BYTES);
-		CHECK_EQ(madvise(block, BYTES, advices[i]), 0);
-		free(block);
-		check_next();
-	}
-}
-
 TEST(errors_are_the_kernels)
 {
 	char *block = fresh(), *page = (char *)((uintptr_t)block & -(uintptr_t)4096);

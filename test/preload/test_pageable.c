@@ -69,25 +69,6 @@ TEST(answers_about_a_pinned_block)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-/* Small copies of other memory are passed through, but not if the other side is a block. */
-TEST(it_is_no_side_of_the_devices)
-{
-	char small[64] = { 0 };
-
-	begin();
-	char *block = promoted(BYTES);
-	CUdeviceptr at = (CUdeviceptr)block;
-	/* The first of two calls that are passed through may have to wait. */
-	for (int i = 0; i < 2; i++) {
-		CHECK(cuMemcpyHtoDAsync_v2(at, small, sizeof(small), NULL) != CUDA_SUCCESS);
-		CHECK(cuMemcpyDtoHAsync_v2(small, at, sizeof(small), NULL) != CUDA_SUCCESS);
-		CHECK(cuMemcpyHtoD_v2(at, small, sizeof(small)) != CUDA_SUCCESS);
-		CHECK(cuMemcpyDtoH_v2(small, at, sizeof(small)) != CUDA_SUCCESS);
-	}
-	CHECK(cuMemcpyDtoD_v2(at, there, sizeof(small)) != CUDA_SUCCESS);
-	CHECK(cuMemcpyDtoD_v2(there, at, sizeof(small)) != CUDA_SUCCESS);
-}
-
 struct question {
 	CUresult (*ask)(char *at);
 	char *at;
@@ -205,24 +186,6 @@ TEST(freed_by_another_thread)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 	block = promoted(BYTES);
 	CHECK(device_holds(there, BYTES, 1));
-}
-
-TEST(calloc_of_what_was_promoted)
-{
-	begin();
-	for (int i = 0; i < 20; i++) {
-		char *block = calloc(BYTES / 8, 8);
-		static const char zeros[4096];
-		bool clear = true;
-
-		for (size_t at = 0; at < BYTES; at += sizeof(zeros))
-			clear = clear && memcmp(block + at, zeros, sizeof(zeros)) == 0;
-		CHECK(clear);
-		fill(block, BYTES, 5);
-		OK(cuMemcpyHtoD_v2(there, block, BYTES));
-		OK(cuMemcpyDtoH_v2(block, there, BYTES));
-		free(block);
-	}
 }
 
 PRELOAD_MAIN()

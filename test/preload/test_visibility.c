@@ -38,23 +38,13 @@ static void check_call(const struct visible_call *row)
 /* CU_CTX_SYNC_MEMOPS, which older headers lack. */
 #define SYNC_MEMOPS            0x80
 
-static void CUDA_CB called(void *arg)
-{
-	(void)arg;
-}
-
 /* For results. */
 static uint64_t result, more;
-static unsigned yes = 1;
 static const CUmemPoolProps pool_of_the_host = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 						 .location.type = ON_THE_HOST };
 static const CUmemAllocationProp memory_of_the_host = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 							.location.type = ON_THE_HOST };
 
-EXPOSED(exposed_to_a_callback, cuLaunchHostFunc, WITH(0, (uintptr_t)called))
-EXPOSED(exposed_in_managed_memory, cuMemAllocManaged, WITH(AT(result), 4096, CU_MEM_ATTACH_GLOBAL))
-EXPOSED(exposed_on_request, cuPointerSetAttribute,
-	WITH(AT(yes), CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, there))
 EXPOSED(exposed_to_external_memory, cuImportExternalMemory, .is_refused = true)
 EXPOSED(exposed_to_green_contexts, cuGreenCtxCreate, .is_refused = true)
 EXPOSED(exposed_to_what_prints, cuCtxSetLimit, WITH(CU_LIMIT_PRINTF_FIFO_SIZE, 2 * MIB))
@@ -79,12 +69,6 @@ EXPOSED_TO_A_NODE(copies_to_the_host, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 EXPOSED_TO_A_NODE(copies_anywhere, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 		  .memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_DEVICE,
 		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_UNIFIED)
-
-TEST_WITH(exposed_by_the_device, "STANDIN_HMM=1")
-{
-	start();
-	CHECK(waits(array, 64));
-}
 
 /* Uploads wait as long as the program has pinned memory. */
 TEST(exposed)
@@ -123,26 +107,6 @@ TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHo
 	OK(cuMemFreeHost(NULL));
 	CHECK(cuMemFreeHost(array) != CUDA_SUCCESS);
 	CHECK(waits(array, 64));
-}
-
-/* A graph writes host memory when it runs. */
-TEST(exposed_in_a_graph)
-{
-	CUstream stream;
-	CUgraph graph;
-	CUgraphExec exec;
-
-	start();
-	OK(cuStreamCreate(&stream, 0));
-	OK(cuMemsetD8_v2(there, 7, MIB));
-	OK(cuCtxSynchronize());
-	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	OK(cuMemcpyDtoHAsync_v2(array, there, 4096, stream));
-	OK(cuStreamEndCapture(stream, &graph));
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	OK(cuGraphLaunch(exec, stream));
-	OK(cuMemcpyHtoD_v2(there + MIB, array + MIB, 64));
-	CHECK(array[0] == 7 && array[4095] == 7);
 }
 
 /* Captured rows from or to the host.  The stand-in refuses them, which does not matter here. */

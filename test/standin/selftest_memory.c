@@ -7,42 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-TEST(calls_need_init_and_context)
-{
-	CUcontext ctx = NULL;
-	CUdeviceptr at;
-
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_NOT_INITIALIZED);
-	CHECK_EQ(cuInit(1), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuInit(0), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);
-	CHECK_EQ(cuCtxCreate_v2(&ctx, 0, 0), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), 0);
-	CHECK_EQ(cuCtxDestroy(ctx), 0);
-	CHECK_EQ(cuMemAlloc(&at, 16), CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST(primary_state_and_push_pop)
-{
-	CUcontext ctx, got = NULL;
-	unsigned flags;
-	int active = 7;
-
-	CHECK_EQ(cuInit(0), 0);
-	CHECK_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
-	CHECK_EQ(active, 0);
-	ctx = start();
-	CHECK_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
-	CHECK_EQ(active, 1);
-	CHECK_EQ(cuCtxPushCurrent(ctx), 0);
-	CHECK_EQ(cuCtxPopCurrent(&got), 0);
-	CHECK(got == ctx);
-	CHECK_EQ(cuCtxGetCurrent(&got), 0);
-	CHECK(got == ctx);
-	CHECK_EQ(cuDevicePrimaryCtxRelease(0), 0);
-	CHECK_EQ(cuDevicePrimaryCtxRelease(0), 0 + CUDA_ERROR_INVALID_CONTEXT);
-}
-
 TEST(device_pointers_are_no_host_addresses)
 {
 	unsigned char resident;
@@ -83,20 +47,6 @@ TEST(guard_bytes_are_checked_at_free)
 	CHECK_EQ(standin_guard_errors(), 0);
 	CHECK_EQ(cuMemFree(at), 0);
 	CHECK_EQ(standin_guard_errors(), 1);
-}
-
-TEST(device_memory_runs_out)
-{
-	size_t avail, total, before;
-	CUdeviceptr at;
-
-	start();
-	CHECK_EQ(cuMemGetInfo(&before, &total), 0);
-	CHECK_EQ(cuMemAlloc(&at, total + 1), CUDA_ERROR_OUT_OF_MEMORY);
-	CHECK_EQ(cuMemAlloc(&at, 0), CUDA_ERROR_INVALID_VALUE);
-	at = device(1 << 20);
-	CHECK_EQ(cuMemGetInfo(&avail, &total), 0);
-	CHECK_EQ(before - avail, 1 << 20);
 }
 
 TEST(faults_on_demand)
@@ -191,38 +141,6 @@ TEST(the_log_names_objects_by_number)
 	CHECK_EQ(standin_calls("cuMemcpyHtoD"), 1);
 	CHECK_EQ(standin_calls("cuMemcpyHtoD_v2"), 1);
 	CHECK_EQ(standin_calls("cuMemcpyHtoDAsync"), 0);
-}
-
-TEST(arrays_hold_rows)
-{
-	CUDA_ARRAY_DESCRIPTOR desc = { 8, 4, CU_AD_FORMAT_UNSIGNED_INT8, 1 };
-	unsigned char in[32], out[32] = { 0 };
-	CUDA_MEMCPY2D c = { 0 };
-	CUarray array;
-
-	start();
-	for (int i = 0; i < 32; i++)
-		in[i] = (unsigned char)i;
-	CHECK_EQ(cuArrayCreate(&array, &desc), 0);
-	CHECK_EQ(cuMemcpyHtoA(array, 0, in, 32), 0);
-	CHECK_EQ(cuMemcpyHtoA(array, 1, in, 32), CUDA_ERROR_INVALID_VALUE);
-	c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-	c.srcArray = array;
-	c.srcXInBytes = 2;
-	c.srcY = 1;
-	c.dstMemoryType = CU_MEMORYTYPE_HOST;
-	c.dstHost = out;
-	c.dstPitch = 4;
-	c.WidthInBytes = 3;
-	c.Height = 2;
-	CHECK_EQ(cuMemcpy2D(&c), 0);
-	CHECK_EQ(out[0], 10);
-	CHECK_EQ(out[3], 0);
-	CHECK_EQ(out[4], 18);
-	c.WidthInBytes = 7;
-	CHECK_EQ(cuMemcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuArrayDestroy(array), 0);
-	CHECK_EQ(cuArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
 }
 
 CHECK_MAIN()

@@ -1,6 +1,6 @@
 /*
- * selftest_stream.c - tests of the order of execution: streams, events, kernels, and times of
- * copies.
+ * selftest_stream.c - tests of the order of execution: streams, events, kernels, captures, and
+ * times of copies.
  */
 #include "selftest.h"
 
@@ -29,12 +29,6 @@ void standin_twin_plain(const unsigned grid[3], const unsigned block[3], void **
 	standin_twin__Z3addPii(grid, block, args);
 }
 
-STANDIN_EXPORT standin_twin_fn standin_twin__Z5faultv;
-void standin_twin__Z5faultv(const unsigned grid[3], const unsigned block[3], void **args)
-{
-	(void)grid, (void)block, (void)args;
-	standin_twin_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-}
 
 TEST(arguments_are_taken_at_the_launch)
 {
@@ -108,18 +102,6 @@ TEST(a_kernel_without_twin_or_with_bad_dimensions_fails)
 		 CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(a_fault_sticks_to_the_context)
-{
-	start();
-	CHECK_EQ(cuLaunchKernel(kernel("_Z5faultv"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), 0);
-	launch(NULL);
-	CHECK_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-	CHECK_EQ(cuMemAlloc(&(CUdeviceptr){ 0 }, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
-	CHECK_EQ(cuDevicePrimaryCtxReset(0), 0);
-	start();
-	CHECK_EQ(cuMemAlloc(&(CUdeviceptr){ 0 }, 16), 0);
-}
-
 TEST(streams_move_only_when_stepped)
 {
 	CUstream a, b;
@@ -177,131 +159,44 @@ TEST(stream_identities)
 	CHECK(first != second);
 }
 
-static int seen;
-static CUresult inside;
-
-static void host_function(void *data)
+static CUgraph finish(CUstream s, CUresult expected)
 {
-	seen = *(unsigned char *)data;
-	inside = cuCtxSynchronize();
+	CUgraph graph = (CUgraph)1;
+
+	CHECK_EQ(cuStreamEndCapture(s, &graph), expected);
+	return graph;
 }
 
-TEST(host_functions_run_in_order_and_may_not_call)
+TEST(captures_fork_and_must_join)
 {
-	unsigned char *p = pages(4096, 1);
+	CUevent fork_event, join_event;
 	CUdeviceptr at;
-	CUstream s;
+	CUgraph graph;
+	CUstream a, b;
+	size_t n = 0;
 
 	start();
 	at = device(16);
-	s = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuMemHostRegister(p, 4096, 0), 0);
-	CHECK_EQ(cuMemsetD8Async(at, 8, 16, s), 0);
-	CHECK_EQ(cuMemcpyDtoHAsync(p, at, 16, s), 0);
-	CHECK_EQ(cuLaunchHostFunc(s, host_function, p), 0);
-	CHECK_EQ(seen, 0);
-	CHECK_EQ(cuStreamSynchronize(s), 0);
-	CHECK_EQ(seen, 8);
-	CHECK_EQ(inside, CUDA_ERROR_NOT_PERMITTED);
-}
-
-TEST(write_and_wait_values)
-{
-	CUdeviceptr at;
-	CUstream a, b;
-
-	start();
-	at = device(8);
-	CHECK_EQ(cuMemsetD32(at, 0, 2), 0);
-	CHECK_EQ(cuCtxSynchronize(), 0);
 	a = stream(CU_STREAM_NON_BLOCKING);
 	b = stream(CU_STREAM_NON_BLOCKING);
-	CHECK_EQ(cuStreamWaitValue32(a, at, 7, CU_STREAM_WAIT_VALUE_EQ), 0);
-	launch(a);
-	CHECK_EQ(standin_step(a, 2), 0);
-	CHECK_EQ(cuStreamWriteValue32(b, at, 7, 0), 0);
-	CHECK_EQ(standin_step(b, 1), 1);
-	CHECK_EQ(standin_step(a, 2), 2);
-}
-
-TEST(copies_of_every_shape)
-{
-	unsigned char in[64], out[64] = { 0 };
-	CUDA_MEMCPY3D c = { 0 };
-	CUdeviceptr a, b;
-
-	start();
-	for (int i = 0; i < 64; i++)
-		in[i] = (unsigned char)i;
-	a = device(256);
-	b = device(256);
-	CHECK_EQ(cuMemsetD8(a, 0, 256), 0);
-	c.srcMemoryType = CU_MEMORYTYPE_HOST;
-	c.srcHost = in;
-	c.srcPitch = 4;
-	c.srcHeight = 4;
-	c.srcY = 1;
-	c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-	c.dstDevice = a;
-	c.dstPitch = 8;
-	c.dstHeight = 3;
-	c.dstXInBytes = 1;
-	c.WidthInBytes = 3;
-	c.Height = 2;
-	c.Depth = 2;
-	CHECK_EQ(cuMemcpy3D(&c), 0);
-	CHECK_EQ(cuMemcpyDtoD(b, a, 64), 0);
-	CHECK_EQ(cuMemcpy((CUdeviceptr)out, b, 64), 0);
-	CHECK_EQ(out[0], 0);
-	CHECK_EQ(out[1], 4);
-	CHECK_EQ(out[3], 6);
-	CHECK_EQ(out[4], 0);
-	CHECK_EQ(out[9], 8);
-	CHECK_EQ(out[25], 20);
-	c.srcPitch = 2;
-	CHECK_EQ(cuMemcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
-	c.srcPitch = 4;
-	c.srcY = 3;
-	CHECK_EQ(cuMemcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemsetD2D16(a, 16, 0x0102, 2, 3), 0);
-	CHECK_EQ(cuMemcpyDtoH(out, a, 64), 0);
-	CHECK_EQ(out[32], 2);
-	CHECK_EQ(out[35], 1);
-	CHECK_EQ(out[36], 0);
-}
-
-static void *hammer(void *ctx)
-{
-	unsigned char in[256], out[256];
-	CUdeviceptr at;
-	CUstream s;
-
-	CHECK_EQ(cuCtxSetCurrent((CUcontext)ctx), 0);
-	CHECK_EQ(cuStreamCreate(&s, CU_STREAM_DEFAULT), 0);
-	CHECK_EQ(cuMemAlloc(&at, 256), 0);
-	for (int i = 0; i < 200; i++) {
-		memset(in, i, sizeof(in));
-		memset(out, ~i, sizeof(out));
-		CHECK_EQ(cuMemcpyHtoDAsync(at, in, 256, s), 0);
-		CHECK_EQ(cuMemcpyDtoHAsync(out, at, 256, s), 0);
-		CHECK(memcmp(in, out, 256) == 0);
-		if (i % 16 == 0)
-			CHECK_EQ(cuCtxSynchronize(), 0);
+	CHECK_EQ(cuEventCreate(&fork_event, 0), 0);
+	CHECK_EQ(cuEventCreate(&join_event, 0), 0);
+	for (int joined = 0; joined < 2; joined++) {
+		CHECK_EQ(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_GLOBAL), 0);
+		CHECK_EQ(cuMemsetD8Async(at, 1, 1, a), 0);
+		CHECK_EQ(cuEventRecord(fork_event, a), 0);
+		CHECK_EQ(cuStreamWaitEvent(b, fork_event, 0), 0);
+		CHECK_EQ(cuMemsetD8Async(at, 2, 1, b), 0);
+		CHECK_EQ(cuEventRecord(join_event, b), 0);
+		if (joined)
+			CHECK_EQ(cuStreamWaitEvent(a, join_event, 0), 0);
+		graph = finish(a, joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 	}
-	CHECK_EQ(cuMemFree(at), 0);
-	CHECK_EQ(cuStreamDestroy(s), 0);
-	return NULL;
-}
-
-TEST(threads_share_a_context)
-{
-	CUcontext ctx = start();
-	pthread_t threads[4];
-
-	for (int i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, hammer, ctx);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	CHECK_EQ(cuGraphGetNodes(graph, NULL, &n), 0);
+	CHECK_EQ(n, 2);
+	CHECK_EQ(cuEventQuery(join_event), CUDA_ERROR_CAPTURED_EVENT);
+	CHECK_EQ(cuEventRecord(join_event, b), 0);
+	CHECK_EQ(cuEventSynchronize(join_event), 0);
 }
 
 CHECK_MAIN()

@@ -61,15 +61,6 @@ TEST(saved_in_proportion_to_the_size)
 
 #define LONGEST_NS 15000000000u
 
-TEST(what_the_driver_refuses_is_tried_again_more_rarely)
-{
-	CHECK(cost_pause_ns(1) > 0);
-	for (unsigned i = 2; i < 1000; i++)
-		CHECK(cost_pause_ns(i) >= cost_pause_ns(i - 1) && cost_pause_ns(i) < LONGEST_NS);
-	CHECK(cost_pause_ns(4) > 1000000000);
-	CHECK_EQ(cost_pause_ns(UINT32_MAX), cost_pause_ns(4));
-}
-
 /* With little pinned a child of fork() may copy the pages; else there is time to unpin all. */
 TEST(a_fork_waits_as_long_as_unpinning_takes)
 {

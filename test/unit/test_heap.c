@@ -185,21 +185,6 @@ TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(untouched_memory_costs_nothing)
-{
-	skip_if_sanitized();
-	heap_start();
-	size_t before = memory_resident();
-	for (int i = 0; i < 8; i++) {
-		char *block = heap_alloc(256 * MIB, WHOLE(256 * MIB), true, 0);
-
-		for (size_t at = 0; at < 256 * MIB; at += 8 * MIB)
-			block[at] = 1;
-	}
-	/* With 2 MiB pages, 512 MiB would be resident. */
-	CHECK(memory_resident() < before + 6 * MIB);
-}
-
 /* True if the mapping at `address` has this flag. */
 static bool has_flag(const void *address, const char *flag)
 {

@@ -219,26 +219,6 @@ TEST(trimming)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* calloc() of a recycled block that was hardly touched must not make all of it resident. */
-TEST(a_sparse_block_stays_sparse_when_cleared)
-{
-	skip_if_sanitized();
-	heap_start();
-	heap_set_device(true);
-	size_t before = memory_resident();
-	for (int round = 0; round < 4; round++) {
-		char *block = heap_alloc(600 * MIB, 0, true, 0);
-
-		for (size_t at = 0; at < 600 * MIB; at += 8 * MIB) {
-			CHECK_EQ(block[at], 0);
-			block[at] = 1;
-		}
-		CHECK_EQ(heap_free(block), 0);
-		CHECK(kept() >= 600 * MIB);
-	}
-	CHECK(memory_resident() < before + 8 * MIB);
-}
-
 /* Clearing drops pages or writes zeros, depending on the size. */
 TEST(cleared_is_zero_however_it_was_used)
 {

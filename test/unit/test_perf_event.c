@@ -346,29 +346,6 @@ TEST(what_a_signal_disturbs)
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
 }
 
-/* exec() removes the timers and their signals, so they do not end the new program. */
-TEST(a_program_that_is_run_gets_no_signal)
-{
-	pid_t child = fork();
-	if (child == 0) {
-		sigset_t blocked, pending;
-		struct perf_ring ring;
-
-		signals_start();
-		sigemptyset(&blocked);
-		sigaddset(&blocked, taken_signal());
-		sigprocmask(SIG_BLOCK, &blocked, NULL);
-		signals_sample((pid_t)syscall(SYS_gettid), &ring);
-		do {
-			burn();
-			sigpending(&pending);
-		} while (!sigismember(&pending, taken_signal()));
-		execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
-		_exit(1);
-	}
-	CHECK_EQ(check_status(child), 5);
-}
-
 /* The kernel needs a page for head and tail, and a power of two of pages for records. */
 TEST(pages_of_other_sizes)
 {

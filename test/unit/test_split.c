@@ -212,55 +212,6 @@ TEST(backward_order_is_sorted_fast)
 	free(room);
 }
 
-#define MANY 20000u
-
-/* Returns the position of span `i` among MANY, by the order of arrival. */
-static uint64_t turn_of(unsigned way, uint64_t i)
-{
-	switch (way) {
-	case 0: /* two streams by the batch */
-		return i / 512 % 2 == 0 ? i / 1024 * 512 + i % 512
-					: MANY / 2 + i / 1024 * 512 + i % 512;
-	case 1: /* from both ends */
-		return i % 2 == 0 ? i / 2 : MANY - 1 - i / 2;
-	case 2: /* to the middle and back */
-		return i < MANY / 2 ? 2 * i : 2 * (MANY - 1 - i) + 1;
-	case 3: /* all over */
-		return i * 7919 % MANY;
-	case 4: /* many begin at the same time */
-		return i * 7919 % MANY / 1000 * 1000;
-	default: /* all do */
-		return 0;
-	}
-}
-
-/* In any order of spans, no time is lost or counted twice. */
-TEST(any_order)
-{
-	static struct split_span room[MANY];
-	static bool is_on[MANY];
-
-	for (unsigned way = 0; way < 6; way++) {
-		struct split split;
-		struct split_sum sum;
-		uint64_t on = 0;
-
-		memset(is_on, 0, sizeof(is_on));
-		split_init(&split, room, MANY, 0);
-		for (uint64_t i = 0; i < MANY; i++) {
-			uint64_t turn = turn_of(way, i) % MANY;
-
-			split_add(&split, K, 5 * turn, 5 * turn + 3);
-			on += !is_on[turn];
-			is_on[turn] = true;
-		}
-		split_finish(&split, 5 * MANY, &sum);
-		CHECK_EQ(sum.kernel_ns, 3 * on);
-		CHECK_EQ(sum.host_ns, 5 * MANY - 3 * on);
-		CHECK_EQ(sum.late_ns, 0);
-	}
-}
-
 TEST(tenths_sum_to_a_thousand)
 {
 	static const uint64_t parts[][5] = {
