@@ -1,38 +1,31 @@
 /*
  * heap.c - the allocator in a program that rarely copies.
  *
- *	heap [-n] KIND THREADS COUNT SIZE...
+ *	heap KIND THREADS COUNT SIZE...
  *
  *	pair		malloc and free, the memory not touched
- *	touch		malloc, write a word in each page, free
  *	cycle		malloc, write all of it, free
  *	calloc		calloc, read and write a word in each page, free
  *	spot		calloc, read and write one word, free
  *	creep		realloc from 1 byte to SIZE in steps of 4 KiB, writing the new part
  *	three		malloc and free of SIZE, SIZE * 16 and SIZE * 3 in turn
  *	grow		realloc from 64 KiB to SIZE by doubling, writing the new part
- *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
- *	batch		eight of SIZE / 2 to SIZE * 3 / 2 at once, touched, then freed in another
- *			order
- *	exchange	as touch, but each thread frees blocks that another has allocated
  *
  * `KIND_SIZE` is the time of one operation, per thread: the median of rounds of at most COUNT.  A
  * pair by one thread is so short that other work on the second hardware thread may double its time,
- * for tens of ms.  So for short rounds, the longest of the best tenth counts.  Unless -n is given,
- * the device is in use by then, as in the programs that hotpin is for.  Written data must still be
- * there before a block is freed.
+ * for tens of ms.  So for short rounds, the longest of the best tenth counts.  The device is
+ * in use by then, as in the programs that hotpin is for.  Written data must still be there before a
+ * block is freed.
  */
 #include "bench.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #define ROUNDS       15
 #define ROUNDS_SHORT 150
 #define WARM_UP      2
 #define MOST_THREADS 64
-#define BATCH        8
 #define MAPPED_FROM  ((size_t)1 << 20)
 #define WORDS_A_PAGE (4096 / sizeof(uint64_t))
 
@@ -139,69 +132,6 @@ static void grow(size_t bytes, uint64_t seed)
 	free(memory);
 }
 
-static void touch_pages(uint64_t *memory, size_t bytes, uint64_t seed)
-{
-	for (size_t i = 0; i < bytes / sizeof(*memory); i += WORDS_A_PAGE)
-		memory[i] = seed + i;
-}
-
-static void touch(size_t bytes, uint64_t seed)
-{
-	uint64_t *memory = have(malloc(bytes));
-
-	touch_pages(memory, bytes, seed);
-	if (memory[0] != seed)
-		wrong("touch");
-	free(memory);
-}
-
-static size_t vary(size_t bytes, uint64_t *state)
-{
-	return bytes / 2 + bench_random(state) % bytes;
-}
-
-static void varied(size_t bytes, uint64_t seed)
-{
-	touch(vary(bytes, &seed), seed);
-}
-
-static void batch(size_t bytes, uint64_t seed)
-{
-	uint64_t *memory[BATCH], state = seed;
-
-	for (size_t i = 0; i < BATCH; i++) {
-		size_t room = vary(bytes, &state);
-
-		memory[i] = have(malloc(room));
-		touch_pages(memory[i], room, seed + i);
-	}
-	for (size_t i = 0; i < BATCH; i++) {
-		if (memory[i * 5 % BATCH][0] != seed + i * 5 % BATCH)
-			wrong("batch");
-		free(memory[i * 5 % BATCH]);
-	}
-}
-
-static uint64_t *_Atomic shelf[4 * MOST_THREADS];
-
-static void exchange(size_t bytes, uint64_t seed)
-{
-	uint64_t *memory = have(malloc(bytes));
-
-	touch_pages(memory, bytes, seed);
-	memory[1] = ~seed;
-	memory = atomic_exchange(&shelf[bench_random(&seed) % (4 * MOST_THREADS)], memory);
-	if (memory != NULL && memory[0] != ~memory[1])
-		wrong("exchange");
-	free(memory);
-}
-
-static void empty_shelf(void)
-{
-	for (size_t i = 0; i < 4 * MOST_THREADS; i++)
-		free(atomic_exchange(&shelf[i], NULL));
-}
-
 static void *work(void *arg)
 {
 	struct job *job = arg;
@@ -253,7 +183,6 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 			medians[i] = jobs[i].seconds[WARM_UP + (rounds - WARM_UP) / 10];
 	}
 	bench_report(what, size, medians, threads, 0);
-	empty_shelf();
 }
 
 int main(int argc, char **argv)
@@ -261,25 +190,18 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *what;
 		void (*once)(size_t bytes, uint64_t seed);
-	} kinds[] = { { "pair", pair },    { "touch", touch },      { "cycle", cycle },
-		      { "calloc", clear }, { "spot", spot },        { "grow", grow },
-		      { "creep", creep },  { "three", three },      { "varied", varied },
-		      { "batch", batch },  { "exchange", exchange } };
+	} kinds[] = { { "pair", pair }, { "cycle", cycle }, { "calloc", clear }, { "spot", spot },
+		      { "grow", grow }, { "creep", creep }, { "three", three } };
 	const size_t count = sizeof(kinds) / sizeof(kinds[0]);
-	bool device = argc < 2 || strcmp(argv[1], "-n") != 0;
-
-	argv += !device;
-	argc -= !device;
 	size_t threads = argc > 4 ? strtoull(argv[2], NULL, 10) : 0, kind = 0;
 
 	while (kind < count && argc > 4 && strcmp(argv[1], kinds[kind].what) != 0)
 		kind++;
 	if (threads == 0 || threads > MOST_THREADS || kind == count) {
-		fprintf(stderr, "usage: heap [-n] KIND THREADS COUNT SIZE...\n");
+		fprintf(stderr, "usage: heap KIND THREADS COUNT SIZE...\n");
 		return 2;
 	}
-	if (device)
-		bench_start();
+	bench_start();
 	for (int i = 4; i < argc; i++)
 		measure(kinds[kind].what, kinds[kind].once, threads, strtoull(argv[3], NULL, 10),
 			argv[i]);

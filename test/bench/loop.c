@@ -1,18 +1,15 @@
 /*
  * loop.c - `malloc; write; upload; free`, and `malloc; download; read; free`, repeatedly.
  *
- *	loop malloc|advised|pinned SIZE...
+ *	loop malloc|pinned SIZE...
  *
- * advised: with madvise() for huge pages from the first whole page on, as numpy does for every
- * array of 4 MiB and more.  pinned: the hand-tuned program reuses one buffer that it allocated
- * before the loop, written as often.
+ * pinned: the hand-tuned program reuses one buffer that it allocated before the loop, written as
+ * often.
  *
  * `copy_SIZE` is the upload alone, `loop_SIZE` all four steps; `fetch_SIZE` and `back_SIZE` are the
  * same for the download.  Ends with 1 if a byte is wrong.
  */
 #include "bench.h"
-
-#include <sys/mman.h>
 
 #define TURNS   15
 #define WARM_UP 3
@@ -22,13 +19,7 @@ static void *pinned; /* or NULL */
 
 static void *take(size_t bytes)
 {
-	if (pinned != NULL)
-		return pinned;
-	char *memory = bench_allocate("malloc", bytes);
-	size_t before = 4096 - (uintptr_t)memory % 4096;
-	if (strcmp(kind, "advised") == 0 && before < bytes)
-		madvise(memory + before, bytes - before, MADV_HUGEPAGE);
-	return memory;
+	return pinned != NULL ? pinned : bench_allocate("malloc", bytes);
 }
 
 static void drop(void *memory)
@@ -104,7 +95,7 @@ static void measure(const char *size)
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: %s malloc|advised|pinned SIZE...\n", argv[0]);
+		fprintf(stderr, "usage: %s malloc|pinned SIZE...\n", argv[0]);
 		return 2;
 	}
 	kind = argv[1];

@@ -8,25 +8,21 @@ A benchmark runs the same program in variants, each a process of its own:
 
 A program prints `METRIC FIGURE`, or `METRIC@VARIANT FIGURE` if one process measures several
 variants.  A row is one figure and one promise about it; the figures themselves come from the run
-alone.  Figures are seconds unless the row states another unit.
+alone.  Figures are seconds.
 """
 
 HAND = "hand"  # hotpin is at most so many times the hand-written figure
 FASTER = "faster"  # hotpin is at least so many times faster than plain
 SLOWER = "slower"  # hotpin is at most so many times the plain figure
-MORE = "more"  # hotpin takes at most so many seconds, or bytes, more than plain
-
-SECONDS = "seconds"
-BYTES = "bytes"
+MORE = "more"  # hotpin takes at most so many seconds more than plain
 
 NEVER = 1.02
 UNITS = {"K": 10, "M": 20, "G": 30}
 
 
 class Row:
-    def __init__(self, metric, what, kind, target, unit=SECONDS, slows=False):
+    def __init__(self, metric, what, kind, target, slows=False):
         self.metric, self.what, self.kind, self.target = metric, what, kind, target
-        self.unit = unit
         self.slows = slows  # it need not be as fast as plain
 
 
@@ -235,8 +231,6 @@ def benches(check):
     ]
     sizes = fit("16M", "64M")
     result.append(Bench("alloc-loop", three(["loop"], sizes), loop_rows("malloc", sizes)))
-    advised = dict(two(["loop", "advised"] + sizes), hand=(["loop", "pinned"] + sizes, {}))
-    result.append(Bench("alloc-loop-advised", advised, loop_rows("malloc, advised", sizes)))
     sizes = fit("64", "256", "1K", "4K", "16K", "64K")
     result.append(
         Bench(
@@ -340,50 +334,6 @@ def benches(check):
                 ],
             )
         )
-    sizes = fit("256K", "1M", "4M", "16M", "64M")
-    for name, what, option in (("touch", "", []), ("touch-no-device", ", no device", ["-n"])):
-        result.append(
-            Bench(
-                name,
-                two(["heap"] + option + ["touch", "1", times(20000)] + sizes),
-                [
-                    Row(
-                        "touch_" + s,
-                        "malloc, a word a page, free %s%s" % (s, what),
-                        *((FASTER, 3.0) if s == "64M" else (SLOWER, NEVER)),
-                    )
-                    for s in sizes
-                ],
-            )
-        )
-    size = fit("1G")[0]
-    for where in ("none", "device"):
-        tail = ", no device" if where == "none" else ""
-        for what, text, kind, target in (
-            ("far", "one block, a page every 2M", MORE, 1 << 20),
-            ("sparse", "one block, a page in 16", SLOWER, 1.10),
-            ("many", "blocks, a page in 16", SLOWER, 1.10),
-            # One block, of 8 MiB at most, is on trial.
-            ("dotted", "blocks, a page every 2M", MORE, (2 if where == "none" else 9) << 20),
-            ("freed", "written, freed, 2 s later", MORE, 64 << 20),
-        ):
-            metric = "%s_%s" % (what, size)
-            result.append(
-                Bench(
-                    "resident-%s%s" % (what, "" if where == "none" else "-device"),
-                    two(["resident", what, where, "20" if check else "2000", size]),
-                    [Row(metric, "%s: %s%s" % (size, text, tail), kind, target, unit=BYTES)],
-                )
-            )
-    size = fit("1M")[0]
-    result.append(
-        Bench(
-            "realloc-creep",
-            two(["heap", "creep", "1", times(2000), size]),
-            # A block that libc has grown to 256 KiB moves once.
-            [Row("creep_" + size, "realloc by 4 KiB a step to " + size, MORE, 20e-6)],
-        )
-    )
     size = fit("64M")[0]
     # Hand-tuned: CUPTI alone, which discards its records.  Plain is hotpin without a profile.
     # CUPTI needs 1.2 us for an operation on an H200, so a tenth of the whole is left for hotpin.

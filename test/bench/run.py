@@ -147,8 +147,8 @@ def judge(row, samples):
 
 def in_words(row, result):
     return (
-        tables.score_text(row.kind, result["score"], row.unit),
-        tables.goal(row.kind, row.target, row.unit),
+        tables.score_text(row.kind, result["score"]),
+        tables.goal(row.kind, row.target),
     )
 
 
@@ -162,8 +162,8 @@ def show(bench, row, result, verdict):
     if result["spread"] is not None:
         more = row.kind == rows.MORE
         half = result["spread"]
-        spread = "+-" + (tables.in_unit(half, row.unit) if more else "%.2g" % half)
-    figures = tuple(tables.in_unit(median.get(v), row.unit) for v in ("plain", "hotpin", "hand"))
+        spread = "+-" + (tables.in_unit(half) if more else "%.2g" % half)
+    figures = tuple(tables.in_unit(median.get(v)) for v in ("plain", "hotpin", "hand"))
     line = (bench.name, row.what) + figures + (ratio, spread, target, verdict)
     print(FORMAT % line, flush=True)
 

@@ -11,28 +11,25 @@ import rows
 import targets
 
 
-def in_unit(value, unit):
+def in_unit(value):
     if value is None:
         return "-"
-    if unit == rows.BYTES:
-        scales = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 0))
-    else:
-        scales = (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 0))
+    scales = (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 0))
     name, scale = next((n, s) for n, s in scales if abs(value) >= s)
-    return "%.3g %s" % (value / (scale or (1 if unit == rows.BYTES else 1e-9)), name)
+    return "%.3g %s" % (value / (scale or 1e-9), name)
 
 
-def goal(kind, target, unit):
+def goal(kind, target):
     if kind == rows.MORE:
-        return "<= %s more" % in_unit(target, unit)
+        return "<= %s more" % in_unit(target)
     if kind == rows.FASTER:
         return ">= %.3g x faster" % target
     return "<= %.3g x %s" % (target, "hand" if kind == rows.HAND else "plain")
 
 
-def score_text(kind, score, unit):
+def score_text(kind, score):
     if kind == rows.MORE:
-        return ("+" if score >= 0 else "") + in_unit(score, unit)
+        return ("+" if score >= 0 else "") + in_unit(score)
     if kind == rows.FASTER:
         return "%.2f x faster" % score
     return "%.3f x %s" % (score, "hand" if kind == rows.HAND else "plain")
@@ -88,7 +85,7 @@ def front(stores):
             continue
         used.add(name)
         median = row["median"]
-        figures = [in_unit(median.get(v), row["unit"]) for v in ("plain", "hotpin", "hand")]
+        figures = [in_unit(median.get(v)) for v in ("plain", "hotpin", "hand")]
         gain = "%.2f" % (median["plain"] / median["hotpin"])
         lines.append("| %s |" % " | ".join([what] + figures + [gain]))
     if not used:
@@ -105,7 +102,7 @@ def loop_lines(bench):
         if kind != "cuda" or "batch_" + name not in of_metric:
             continue
         medians = (row["median"], of_metric["batch_" + name]["median"])
-        figures = [in_unit(median.get(v), row["unit"]) for median in medians
+        figures = [in_unit(median.get(v)) for median in medians
                    for v in ("plain", "hotpin", "hand")]
         what = row["what"].partition(", ")[2]
         lines.append("| %s |" % " | ".join([what] + figures))
@@ -116,7 +113,7 @@ def model_lines(bench):
     lines = []
     for row in bench["rows"]:
         median = row["median"]
-        figures = [in_unit(median.get(v), row["unit"]) for v in ("plain", "hotpin", "hand")]
+        figures = [in_unit(median.get(v)) for v in ("plain", "hotpin", "hand")]
         gain = "%.2f" % (median["plain"] / median["hotpin"])
         lines.append("| %s |" % " | ".join([row["what"]] + figures + [gain]))
     return lines
@@ -147,7 +144,7 @@ def groups(target, found):
     for name, bench in found.items():
         if target.takes(name):
             for row in bench["rows"]:
-                promise = (row["kind"], row["target"], row["unit"])
+                promise = (row["kind"], row["target"])
                 result.setdefault(promise, []).append((bench, row))
     return result
 
@@ -160,12 +157,12 @@ def distance(row):
 
 
 def told(row):
-    text = score_text(row["kind"], row["score"], row["unit"])
+    text = score_text(row["kind"], row["score"])
     if row["spread"] is not None:
         more = row["kind"] == rows.MORE
-        text += " +-" + (in_unit(row["spread"], row["unit"]) if more else "%.2g" % row["spread"])
+        text += " +-" + (in_unit(row["spread"]) if more else "%.2g" % row["spread"])
     median = row["median"]
-    figures = [in_unit(median[v], row["unit"]) for v in ("plain", "hotpin", "hand") if v in median]
+    figures = [in_unit(median[v]) for v in ("plain", "hotpin", "hand") if v in median]
     return "%s: %s (%s)" % (row["what"], text, ", ".join(figures))
 
 
@@ -185,7 +182,7 @@ def slower(found):
         row
         for bench in found.values()
         for row in bench["rows"]
-        if row["to_plain"] is not None and row["kind"] != rows.MORE and row["unit"] == rows.SECONDS
+        if row["to_plain"] is not None and row["kind"] != rows.MORE
     ]
     return members, [row for row in members if row["to_plain"] > rows.NEVER]
 
@@ -278,7 +275,7 @@ def short_lines(target, found, sections):
             names = [bench["name"] for bench, row in members if not row["met"]]
             verdict = "**no**" if met == 0 else "**%d of %d**" % (met, len(members))
             verdict += why(names, sections)
-        seen = score_text(worst["kind"], worst["score"], worst["unit"])
+        seen = score_text(worst["kind"], worst["score"])
         if len(members) > 1:
             seen += " at worst: %s" % worst["what"].split(";")[0]
         case = target.case if len(promises) == 1 else "%s: %s" % (target.case, ends(members))

@@ -36,10 +36,6 @@ TARGETS = [
 # Further promises, measured only when named.
 MORE = [
     Target("uploads between kernels", "uploads-between-kernels"),
-    Target("the loop with the advice that numpy gives", "alloc-loop-advised"),
-    Target("touching new memory", "touch", "touch-no-device"),
-    Target("growing by realloc", "realloc-creep"),
-    Target("memory in use", "resident-*"),
     Target("torch: other sizes, data loaders, concurrent work", "torch-more"),
     Target("torch: loops over a DataLoader by batch and workers", "torch-loops*"),
     Target("torch: checkpoints, loading a model, offloaded weights", "torch-models"),

@@ -149,7 +149,7 @@ class Pages(unittest.TestCase):
 
     def test_the_page_about_pytorch(self):
         row = {"metric": "save", "what": "a model", "kind": rows.SLOWER, "target": 1.02, "score": 0.5,
-               "unit": rows.SECONDS, "spread": None, "median": {"plain": 2, "hotpin": 1, "hand": 1},
+               "spread": None, "median": {"plain": 2, "hotpin": 1, "hand": 1},
                "met": True, "to_plain": 0.5}
         run = dict(made_up(), stderr={})
         run["benchmarks"].append({"name": "torch-models", "rows": [row], "samples": {"a@plain": [3]}})
@@ -165,7 +165,7 @@ class Pages(unittest.TestCase):
 
     def test_what_was_missed_without_a_word(self):
         row = {"metric": "a", "what": "a", "kind": rows.FASTER, "target": 2.0, "score": 1.5,
-               "unit": rows.SECONDS, "spread": None, "median": {"plain": 3, "hotpin": 2},
+               "spread": None, "median": {"plain": 3, "hotpin": 2},
                "met": False, "to_plain": None}
         run = dict(made_up(), stderr={})
         run["benchmarks"].append({"name": "burst", "rows": [row], "samples": {"a@plain": [3]}})

@@ -21,8 +21,8 @@ import tables  # noqa: E402
 import targets  # noqa: E402
 
 
-def judged(kind, target, plain, hotpin, hand=None, unit=rows.SECONDS):
-    row = rows.Row("it", "it", kind, target, unit=unit)
+def judged(kind, target, plain, hotpin, hand=None):
+    row = rows.Row("it", "it", kind, target)
     samples = {("it", "plain"): plain, ("it", "hotpin"): hotpin}
     if hand is not None:
         samples[("it", "hand")] = hand
@@ -75,27 +75,9 @@ class Words(unittest.TestCase):
             self.words(rows.FASTER, 3.0, [4], [2]), ("2.00 x faster", ">= 3 x faster")
         )
 
-    def test_bytes(self):
-        self.assertEqual(
-            self.words(rows.MORE, 64 << 20, [1 << 30], [3 << 29], unit=rows.BYTES),
-            ("+512 MiB", "<= 64 MiB more"),
-        )
-        self.assertEqual(
-            self.words(rows.SLOWER, 1.1, [1 << 20], [1 << 20], unit=rows.BYTES),
-            ("1.000 x plain", "<= 1.1 x plain"),
-        )
-
     def test_units(self):
-        for value, unit, text in (
-            (None, rows.SECONDS, "-"),
-            (0, rows.SECONDS, "0 ns"),
-            (0, rows.BYTES, "0 B"),
-            (1.5e-6, rows.SECONDS, "1.5 us"),
-            (2.0, rows.SECONDS, "2 s"),
-            (100, rows.BYTES, "100 B"),
-            (3 << 30, rows.BYTES, "3 GiB"),
-        ):
-            self.assertEqual(run.tables.in_unit(value, unit), text)
+        for value, text in ((None, "-"), (0, "0 ns"), (1.5e-6, "1.5 us"), (2.0, "2 s")):
+            self.assertEqual(run.tables.in_unit(value), text)
 
 
 class Rows(unittest.TestCase):
@@ -104,7 +86,6 @@ class Rows(unittest.TestCase):
             for bench in rows.benches(check):
                 for row in bench.rows:
                     self.assertIn(row.kind, (rows.HAND, rows.FASTER, rows.SLOWER, rows.MORE))
-                    self.assertIn(row.unit, (rows.SECONDS, rows.BYTES))
                     if row.kind == rows.HAND:
                         self.assertIn("hand", bench.variants, bench.name)
 
