@@ -19,8 +19,11 @@
 
 #include <pthread.h>
 
+/* A test of pins with room for all, in which every rule is kept. */
+#define PIN_TEST(id) TEST_BETWEEN(id, fake_start(GIB), CHECK(fake_all_well()))
+
 /* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */
-#define PROVEN 4711
+#define PROVEN       4711
 
 static inline void prove(void)
 {

@@ -23,9 +23,8 @@ static bool is_altered(const void *memory)
 	return block_is_altered(range_find(memory));
 }
 
-TEST(unpinned_and_never_again)
+PIN_TEST(unpinned_and_never_again)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(64 * MIB), *other = allocate_pinned(16 * MIB);
 
 	errno = 12;
@@ -42,12 +41,10 @@ TEST(unpinned_and_never_again)
 	CHECK_EQ(fake.unregisters, 1);
 	CHECK_EQ(pin_of(other), BLOCK_PINNED);
 	CHECK(!is_altered(other));
-	CHECK(fake_all_well());
 }
 
-TEST(each_block_that_has_a_byte_of_the_range)
+PIN_TEST(each_block_that_has_a_byte_of_the_range)
 {
-	fake_start(GIB);
 	char *a = allocate(MIB), *b = allocate(MIB), *c = allocate(MIB), *d = allocate(MIB);
 
 	CHECK(a + MIB == b && b + MIB == c && c + MIB == d);
@@ -65,9 +62,8 @@ TEST(each_block_that_has_a_byte_of_the_range)
 }
 
 /* The next owner of the addresses must not notice the change. */
-TEST(nothing_of_it_survives_the_block)
+PIN_TEST(nothing_of_it_survives_the_block)
 {
-	fake_start(GIB);
 	for (int mode = 0; mode < 5; mode++) {
 		char *memory = allocate(MIB), *wall = allocate(MIB);
 		int file = memfd_create("altered", 0);
@@ -108,12 +104,10 @@ TEST(nothing_of_it_survives_the_block)
 		CHECK_EQ(heap_free(wall), 0);
 		close(file);
 	}
-	CHECK(fake_all_well());
 }
 
-TEST(what_realloc_does_with_it)
+PIN_TEST(what_realloc_does_with_it)
 {
-	fake_start(GIB);
 	char *memory = allocate(4 * MIB);
 
 	pin_altered(memory, 1);
@@ -129,9 +123,8 @@ TEST(what_realloc_does_with_it)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(what_the_program_has_registered_stays_registered)
+PIN_TEST(what_the_program_has_registered_stays_registered)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
@@ -155,12 +148,10 @@ TEST(what_the_program_has_registered_stays_registered)
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK(allocate(16 * MIB) == memory);
 	memory[0] = 1;
-	CHECK(fake_all_well());
 }
 
-TEST(blocks_that_are_free_are_left_alone)
+PIN_TEST(blocks_that_are_free_are_left_alone)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	CHECK_EQ(heap_free(memory), 0);
@@ -168,13 +159,11 @@ TEST(blocks_that_are_free_are_left_alone)
 	CHECK(fake_is_registered(memory, MIB));
 	CHECK(allocate(16 * MIB) == memory && pin_of(memory) == BLOCK_PINNED);
 	CHECK(!is_altered(memory));
-	CHECK(fake_all_well());
 }
 
 /* A closed heap must not unmap memory that the device still reads. */
-TEST(closed_with_pinned_blocks)
+PIN_TEST(closed_with_pinned_blocks)
 {
-	fake_start(GIB);
 	char *live = allocate_pinned(16 * MIB), *freed = allocate_pinned(32 * MIB);
 
 	memset(live, 1, 16 * MIB);
@@ -193,7 +182,6 @@ TEST(closed_with_pinned_blocks)
 	CHECK_EQ(msync(freed, 4096, MS_ASYNC), -1);
 	CHECK(heap_alloc(16 * MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_check(), 0);
-	CHECK(fake_all_well());
 }
 
 CHECK_MAIN()

@@ -31,9 +31,8 @@ static int copies_until_pinned(const void *memory, size_t bytes)
 	return before;
 }
 
-TEST(pins_the_whole_block_once_it_is_worth_it)
+PIN_TEST(pins_the_whole_block_once_it_is_worth_it)
 {
-	fake_start(GIB);
 	/* A block that begins somewhere inside its room. */
 	prove();
 	char *large = heap_alloc(64 * MIB + 1, 0, false, PROVEN);
@@ -63,12 +62,10 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	pin_leave(NULL);
 	CHECK_EQ(fake.registers, 2);
 	CHECK_EQ(hp_count_read(pins), 2);
-	CHECK(fake_all_well());
 }
 
-TEST(covers_by_the_byte)
+PIN_TEST(covers_by_the_byte)
 {
-	fake_start(GIB);
 	char *a = allocate(MIB), *b = allocate(MIB);
 
 	CHECK(a + MIB == b);
@@ -83,9 +80,8 @@ TEST(covers_by_the_byte)
 	CHECK(!pin_covers_any(&a, SIZE_MAX - (uintptr_t)&a));
 }
 
-TEST(nothing_without_a_context)
+PIN_TEST(nothing_without_a_context)
 {
-	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
 	fake_set_context(0);
@@ -95,12 +91,10 @@ TEST(nothing_without_a_context)
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	fake_set_context(7);
 	CHECK(copy(memory, 64 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(nothing_while_a_capture_lives)
+PIN_TEST(nothing_while_a_capture_lives)
 {
-	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
 	pin_hold();
@@ -122,12 +116,10 @@ TEST(nothing_while_a_capture_lives)
 	pin_release();
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 64 * MIB);
 	CHECK_EQ(fake.unregisters, 1);
-	CHECK(fake_all_well());
 }
 
-TEST(keeps_errno)
+PIN_TEST(keeps_errno)
 {
-	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
 	errno = 33;
@@ -137,10 +129,8 @@ TEST(keeps_errno)
 	CHECK_EQ(fake.unregisters, 1);
 }
 
-TEST(freed_and_served_again_is_still_pinned)
+PIN_TEST(freed_and_served_again_is_still_pinned)
 {
-	fake_start(GIB);
-
 	char *memory = allocate(16 * MIB);
 	for (int i = 0; i < 100; i++) {
 		memory[0] = (char)i;
@@ -151,13 +141,11 @@ TEST(freed_and_served_again_is_still_pinned)
 	}
 	CHECK_EQ(fake.registers, 1);
 	CHECK_EQ(fake.unregisters, 0);
-	CHECK(fake_all_well());
 }
 
 /* Blocks that are allocated, copied once and freed, as tensors are. */
-TEST(large_blocks_that_are_copied_once)
+PIN_TEST(large_blocks_that_are_copied_once)
 {
-	fake_start(GIB);
 	for (int i = 0; i < 4; i++) {
 		prove();
 		char *memory = heap_alloc(16 * MIB, 64 * KIB, false, PROVEN);
@@ -166,24 +154,20 @@ TEST(large_blocks_that_are_copied_once)
 		CHECK_EQ(heap_free(memory), 0);
 	}
 	CHECK_EQ(fake.registers, 1);
-	CHECK(fake_all_well());
 }
 
-TEST(heat_outlives_free)
+PIN_TEST(heat_outlives_free)
 {
-	fake_start(GIB);
 	for (int i = 0; i < 6; i++) {
 		char *memory = allocate(256 * KIB);
 
 		CHECK_EQ(copy(memory, 256 * KIB), i == 5);
 		CHECK_EQ(heap_free(memory), 0);
 	}
-	CHECK(fake_all_well());
 }
 
-TEST(pages_stay_as_long_as_the_pin)
+PIN_TEST(pages_stay_as_long_as_the_pin)
 {
-	fake_start(GIB);
 	char *memory = allocate(100 * MIB);
 
 	memset(memory, 0x6b, 100 * MIB);
@@ -207,26 +191,22 @@ TEST(pages_stay_as_long_as_the_pin)
 	CHECK_EQ(hp_count_read(unpins), 1);
 	/* Now the pages were dropped: the block reads as zero. */
 	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
-	CHECK(fake_all_well());
 }
 
 /* A block that was joined would be registered in part only. */
 /* The pages that a block grows by would not be registered. */
-TEST(a_pinned_block_does_not_grow_in_place)
+PIN_TEST(a_pinned_block_does_not_grow_in_place)
 {
-	fake_start(GIB);
 	char *memory = allocate(17 * MIB), *other = allocate(17 * MIB);
 
 	CHECK(heap_resize(other, 18 * MIB));
 	CHECK(heat_up(memory, 17 * MIB) && heat_up(other, 18 * MIB));
 	CHECK(!heap_resize(memory, 18 * MIB));
 	CHECK(!heap_resize(other, 19 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(a_block_in_use_is_never_unpinned_for_idleness)
+PIN_TEST(a_block_in_use_is_never_unpinned_for_idleness)
 {
-	fake_start(GIB);
 	char *memory = allocate(100 * MIB);
 
 	CHECK(copy(memory, 100 * MIB));
@@ -236,11 +216,10 @@ TEST(a_block_in_use_is_never_unpinned_for_idleness)
 	CHECK_EQ(fake.unregisters, 0);
 }
 
-TEST(oldest_first_and_no_more_than_asked)
+PIN_TEST(oldest_first_and_no_more_than_asked)
 {
 	char *blocks[4];
 
-	fake_start(GIB);
 	for (int i = 0; i < 4; i++) {
 		blocks[i] = allocate(16 * MIB);
 		CHECK(copy(blocks[i], 16 * MIB));
@@ -256,7 +235,6 @@ TEST(oldest_first_and_no_more_than_asked)
 	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
 	CHECK(pin_eviction_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
-	CHECK(fake_all_well());
 }
 
 TEST(never_above_the_budget)
@@ -291,9 +269,8 @@ TEST(never_above_the_budget)
 	CHECK(fake_all_well());
 }
 
-TEST(a_refusal_is_remembered)
+PIN_TEST(a_refusal_is_remembered)
 {
-	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
 	fake.refuse = CUDA_ERROR_INVALID_VALUE;
@@ -313,7 +290,6 @@ TEST(a_refusal_is_remembered)
 	CHECK(allocate(64 * MIB) == memory && memory[1] == 0);
 	CHECK(copy(memory, 64 * MIB));
 	CHECK_EQ(fake.registers, 3);
-	CHECK(fake_all_well());
 }
 
 /* Copies new blocks; returns the number of driver calls. */
@@ -359,9 +335,8 @@ TEST(refusals_make_no_storm)
 }
 
 /* The driver may take the same block later. */
-TEST(out_of_memory_says_nothing_of_the_block)
+PIN_TEST(out_of_memory_says_nothing_of_the_block)
 {
-	fake_start(GIB);
 	char *first = allocate_pinned(64 * MIB), *large = allocate(64 * MIB);
 
 	fake.refuse = CUDA_ERROR_OUT_OF_MEMORY;
@@ -374,12 +349,10 @@ TEST(out_of_memory_says_nothing_of_the_block)
 	CHECK(!copy(large, 64 * MIB));
 	test_clock_pass(40 * TEST_MS);
 	CHECK(copy(large, 64 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
+PIN_TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
 {
-	fake_start(GIB);
 	char *pinned = allocate(16 * MIB), *other = allocate(16 * MIB);
 
 	CHECK(copy(pinned, 16 * MIB));
@@ -387,7 +360,6 @@ TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
 	CHECK(!copy(other, 16 * MIB));
 	CHECK(copy(pinned, 16 * MIB));
 	CHECK_EQ(fake.registers, 1);
-	CHECK(fake_all_well());
 }
 
 static _Atomic bool has_ended;
@@ -400,11 +372,10 @@ static void *end_pinning(void *arg)
 }
 
 /* A thread has taken the block to pin it, and has reserved no room yet. */
-TEST(ended_while_a_thread_begins_to_pin)
+PIN_TEST(ended_while_a_thread_begins_to_pin)
 {
 	pthread_t ending;
 
-	fake_start(GIB);
 	struct block *block = range_find(allocate(16 * MIB));
 	CHECK(heap_try_pin(block) != 0);
 	pthread_create(&ending, NULL, end_pinning, NULL);
@@ -412,7 +383,6 @@ TEST(ended_while_a_thread_begins_to_pin)
 	CHECK(!has_ended);
 	heap_release(block, false, NULL);
 	pthread_join(ending, NULL);
-	CHECK(fake_all_well());
 }
 
 CHECK_MAIN()

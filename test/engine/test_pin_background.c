@@ -64,9 +64,10 @@ static void start(void)
 	pin_set_queue(wake_nobody);
 }
 
-TEST(small_copies_do_not_wait_for_the_pin)
+#define QUEUE_TEST(id) TEST_BETWEEN(id, start(), CHECK(fake_all_well()))
+
+QUEUE_TEST(small_copies_do_not_wait_for_the_pin)
 {
-	start();
 	char *memory = allocate(64 * MIB);
 
 	/* Three quarters of the block, and 1 MiB. */
@@ -79,13 +80,11 @@ TEST(small_copies_do_not_wait_for_the_pin)
 	CHECK_EQ(range_find(memory)->pin_owner, 1000);
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(hp_count_read(pins), 1);
-	CHECK(fake_all_well());
 }
 
 /* calloc() drops pages of a block that was freed while it was queued. */
-TEST(what_calloc_drops_is_not_pinned)
+QUEUE_TEST(what_calloc_drops_is_not_pinned)
 {
-	start();
 	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
 
@@ -97,7 +96,6 @@ TEST(what_calloc_drops_is_not_pinned)
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	warm_up(memory);
 	CHECK_EQ(pin_behind(), 64 * MIB);
-	CHECK(fake_all_well());
 }
 
 static _Atomic int rung;
@@ -107,9 +105,8 @@ static void count_rings(void)
 	atomic_fetch_add(&rung, 1);
 }
 
-TEST(the_last_user_leaves_the_block_to_the_thread)
+PIN_TEST(the_last_user_leaves_the_block_to_the_thread)
 {
-	fake_start(GIB);
 	pin_set_queue(count_rings);
 	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
@@ -131,12 +128,10 @@ TEST(the_last_user_leaves_the_block_to_the_thread)
 	CHECK_EQ(pin_of(memory), BLOCK_CHANGING);
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	CHECK(fake_all_well());
 }
 
-TEST(a_word_that_was_left_to_the_thread_is_given_back)
+PIN_TEST(a_word_that_was_left_to_the_thread_is_given_back)
 {
-	fake_start(GIB);
 	pin_set_queue(count_rings);
 	char *memory = allocate(64 * MIB);
 	int here;
@@ -150,7 +145,6 @@ TEST(a_word_that_was_left_to_the_thread_is_given_back)
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	pin_release();
 	CHECK_EQ(fake.registers, 0);
-	CHECK(fake_all_well());
 }
 
 /* True if the log has a line with this text, and the lines of earlier calls come before it. */
@@ -190,30 +184,25 @@ TEST(every_transition_is_logged)
 	CHECK(fake_all_well());
 }
 
-TEST(a_copy_that_gains_enough_waits)
+QUEUE_TEST(a_copy_that_gains_enough_waits)
 {
-	start();
 	CHECK(copy(allocate(64 * MIB), 64 * MIB));
 	CHECK(!pin_has_queued());
-	CHECK(fake_all_well());
 }
 
-TEST(without_a_thread_the_copy_pins)
+PIN_TEST(without_a_thread_the_copy_pins)
 {
-	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
 	for (int i = 0; i < 48; i++)
 		CHECK(!copy(memory, MIB));
 	CHECK(heat_up(memory, MIB));
 	CHECK(!pin_has_queued());
-	CHECK(fake_all_well());
 }
 
 /* Small copies stay pageable until the thread comes; a large one pins. */
-TEST(a_large_copy_does_not_wait_for_the_thread)
+QUEUE_TEST(a_large_copy_does_not_wait_for_the_thread)
 {
-	start();
 	char *memory = allocate(64 * MIB);
 	warm_up(memory);
 	for (int i = 0; i < 200; i++)
@@ -224,15 +213,13 @@ TEST(a_large_copy_does_not_wait_for_the_thread)
 	CHECK(pin_has_queued());
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 1);
-	CHECK(fake_all_well());
 }
 
-TEST(no_more_than_asked_and_each_once)
+QUEUE_TEST(no_more_than_asked_and_each_once)
 {
 	char *blocks[3];
 	size_t bytes = 0;
 
-	start();
 	for (int i = 0; i < 3; i++) {
 		blocks[i] = allocate(64 * MIB);
 		for (int n = 0; n < 52; n++)
@@ -246,16 +233,14 @@ TEST(no_more_than_asked_and_each_once)
 	CHECK_EQ(pin_queued(SIZE_MAX), 64 * MIB);
 	CHECK_EQ(fake.registers, 3);
 	fake_set_context(0);
-	CHECK(fake_all_well());
 }
 
 /* More blocks than the queue holds: later copies queue the others. */
-TEST(a_queue_that_is_full)
+QUEUE_TEST(a_queue_that_is_full)
 {
 	char *blocks[40];
 	int turns = 0;
 
-	start();
 	for (int i = 0; i < 40; i++) {
 		blocks[i] = allocate(2 * MIB);
 		for (int n = 0; n < 30; n++)
@@ -270,12 +255,10 @@ TEST(a_queue_that_is_full)
 	CHECK(turns > 2);
 	CHECK_EQ(fake.registers, 40);
 	CHECK(!pin_has_queued());
-	CHECK(fake_all_well());
 }
 
-TEST(one_block_takes_one_place)
+QUEUE_TEST(one_block_takes_one_place)
 {
-	start();
 	char *memory = allocate(64 * MIB), *other_memory = allocate(8 * MIB);
 
 	warm_up(memory);
@@ -284,12 +267,10 @@ TEST(one_block_takes_one_place)
 	for (int i = 0; i < 15; i++)
 		CHECK(!copy(other_memory, MIB / 2));
 	CHECK_EQ(pin_behind(), 72 * MIB);
-	CHECK(fake_all_well());
 }
 
-TEST(freed_before_the_thread_comes)
+QUEUE_TEST(freed_before_the_thread_comes)
 {
-	start();
 	char *memory = allocate(64 * MIB);
 
 	warm_up(memory);
@@ -302,13 +283,11 @@ TEST(freed_before_the_thread_comes)
 	CHECK(allocate(64 * MIB) == memory);
 	CHECK(!copy(memory, MIB) && pin_has_queued());
 	CHECK_EQ(pin_behind(), 64 * MIB);
-	CHECK(fake_all_well());
 }
 
 /* The descriptor may then describe another block, which was never copied. */
-TEST(another_block_by_the_time_the_thread_comes)
+QUEUE_TEST(another_block_by_the_time_the_thread_comes)
 {
-	start();
 	char *memory = allocate(64 * MIB), *other_memory = allocate(64 * MIB);
 
 	warm_up(memory);
@@ -321,12 +300,10 @@ TEST(another_block_by_the_time_the_thread_comes)
 	range_find(other_memory)->copied_bytes = 0;
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 0);
-	CHECK(fake_all_well());
 }
 
-TEST(changed_before_the_thread_comes)
+QUEUE_TEST(changed_before_the_thread_comes)
 {
-	start();
 	char *resized = allocate(64 * MIB), *altered = allocate(64 * MIB);
 	char *registered = allocate(64 * MIB);
 
@@ -343,12 +320,10 @@ TEST(changed_before_the_thread_comes)
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(pin_of(registered), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake.overlaps, 0);
-	CHECK(fake_all_well());
 }
 
-TEST(nothing_while_a_capture_lives_or_memory_is_short)
+QUEUE_TEST(nothing_while_a_capture_lives_or_memory_is_short)
 {
-	start();
 	char *memory = allocate(64 * MIB);
 
 	for (int i = 0; i < 2; i++) {
@@ -372,7 +347,6 @@ TEST(nothing_while_a_capture_lives_or_memory_is_short)
 	CHECK_EQ(fake.registers, 0);
 	CHECK(!copy(memory, KIB));
 	CHECK_EQ(pin_behind(), 64 * MIB);
-	CHECK(fake_all_well());
 }
 
 static char *subject;
@@ -462,54 +436,43 @@ static void pin_behind_during(void *(*what)(void *), bool it_waits)
 	CHECK_EQ(steps, 1);
 }
 
-TEST(freed_while_the_thread_pins)
+QUEUE_TEST(freed_while_the_thread_pins)
 {
-	start();
 	pin_behind_during(free_subject, false);
 	CHECK(range_find(subject) == NULL);
 	CHECK(fake_is_registered(subject, 64 * MIB));
 	/* The block is cached with its pin, and allocated with it. */
 	CHECK(allocate(64 * MIB) == subject && copy(subject, MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(altered_while_the_thread_pins)
+QUEUE_TEST(altered_while_the_thread_pins)
 {
-	start();
 	pin_behind_during(alter_subject, true);
 	CHECK_EQ(pin_of(subject), BLOCK_ALTERED);
-	CHECK(fake_all_well());
 }
 
-TEST(registered_by_the_program_while_the_thread_pins)
+QUEUE_TEST(registered_by_the_program_while_the_thread_pins)
 {
-	start();
 	pin_behind_during(register_subject, true);
 	CHECK_EQ(pin_of(subject), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake.overlaps, 0);
-	CHECK(fake_all_well());
 }
 
-TEST(its_context_ends_while_the_thread_pins)
+QUEUE_TEST(its_context_ends_while_the_thread_pins)
 {
-	start();
 	pin_behind_during(destroy_context, true);
 	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
 	CHECK(!fake_is_registered(subject, 1));
 	fake_set_context(0);
-	CHECK(fake_all_well());
 }
 
-TEST(captured_while_the_thread_pins)
+QUEUE_TEST(captured_while_the_thread_pins)
 {
-	start();
 	pin_behind_during(capture, true);
-	CHECK(fake_all_well());
 }
 
-TEST(its_context_ends_before_the_thread_comes)
+QUEUE_TEST(its_context_ends_before_the_thread_comes)
 {
-	start();
 	char *memory = allocate(64 * MIB), *other_memory = allocate(64 * MIB);
 
 	for (int i = 0; i < 52; i++)
@@ -525,7 +488,6 @@ TEST(its_context_ends_before_the_thread_comes)
 	CHECK(!copy(memory, MIB));
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(range_find(memory)->pin_owner, 2000);
-	CHECK(fake_all_well());
 }
 
 static int child_pins_nothing(void)

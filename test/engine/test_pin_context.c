@@ -15,9 +15,8 @@
 
 #include <pthread.h>
 
-TEST(a_context_takes_its_pins_along)
+PIN_TEST(a_context_takes_its_pins_along)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
 	fake_set_context(2000);
 	char *other = allocate_pinned(16 * MIB);
@@ -43,12 +42,10 @@ TEST(a_context_takes_its_pins_along)
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK_EQ(range_find(memory)->pin_owner, 2000);
-	CHECK(fake_all_well());
 }
 
-TEST(a_context_takes_the_programs_registrations_along)
+PIN_TEST(a_context_takes_the_programs_registrations_along)
 {
-	fake_start(GIB);
 	char *memory = allocate(16 * MIB), *freed = allocate(16 * MIB);
 
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
@@ -71,12 +68,10 @@ TEST(a_context_takes_the_programs_registrations_along)
 	forget_context(2000);
 	fake_set_context(4000);
 	CHECK(copy(memory, 16 * MIB) && copy(other, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(a_context_that_lives_on_keeps_its_pins)
+PIN_TEST(a_context_that_lives_on_keeps_its_pins)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(100 * MIB);
 
 	memset(freed, 0x6b, 100 * MIB);
@@ -94,12 +89,10 @@ TEST(a_context_that_lives_on_keeps_its_pins)
 	CHECK(copy(memory, 16 * MIB));
 	CHECK(pin_eviction_due());
 	CHECK(pin_evict_due(SIZE_MAX) >= 100 * MIB);
-	CHECK(fake_all_well());
 }
 
-TEST(a_context_ends_while_an_idle_thread_is_at_work)
+PIN_TEST(a_context_ends_while_an_idle_thread_is_at_work)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	memset(memory, 0x6b, 16 * MIB);
@@ -117,12 +110,10 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	test_clock_pass(1100 * TEST_MS);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(memory[MIB], 0);
-	CHECK(fake_all_well());
 }
 
-TEST(what_cannot_be_unpinned_is_held)
+PIN_TEST(what_cannot_be_unpinned_is_held)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	memset(memory, 0x6b, 16 * MIB);
@@ -144,9 +135,8 @@ TEST(what_cannot_be_unpinned_is_held)
 	CHECK_EQ(pin_check(), 0);
 }
 
-TEST(unpinning_after_the_context_went_unnoticed)
+PIN_TEST(unpinning_after_the_context_went_unnoticed)
 {
-	fake_start(GIB);
 	fake.lenient = true;
 	char *memory = allocate_pinned(16 * MIB);
 
@@ -158,7 +148,6 @@ TEST(unpinning_after_the_context_went_unnoticed)
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	/* There may be more that hotpin does not know. */
 	CHECK(!heat_up(allocate(16 * MIB), 16 * MIB));
-	CHECK(fake_all_well());
 }
 
 static int child_is_plain(char *memory, char *held)

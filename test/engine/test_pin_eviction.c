@@ -12,12 +12,11 @@
 #include "machine.h"
 #include "pinning.h"
 
-TEST(relieves_as_much_as_is_asked)
+PIN_TEST(relieves_as_much_as_is_asked)
 {
 	char *blocks[4];
 	size_t pinned = 0;
 
-	fake_start(GIB);
 	for (int i = 0; i < 4; i++)
 		blocks[i] = allocate_pinned(16 * MIB);
 	CHECK(!pin_eviction_due());
@@ -33,12 +32,10 @@ TEST(relieves_as_much_as_is_asked)
 
 	/* It may be pinned again. */
 	CHECK(copy(blocks[2], 16 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(relieves_freed_blocks_before_those_in_use)
+PIN_TEST(relieves_freed_blocks_before_those_in_use)
 {
-	fake_start(GIB);
 	char *live = allocate_pinned(16 * MIB), *wall = allocate(MIB);
 	char *freed = allocate_pinned(16 * MIB);
 
@@ -46,12 +43,10 @@ TEST(relieves_freed_blocks_before_those_in_use)
 	CHECK_EQ(heap_free(freed), 0);
 	CHECK_EQ(pin_evict(16 * MIB), 16 * MIB);
 	CHECK(!fake_is_registered(freed, 1) && fake_is_registered(live, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(nothing_evicted_during_a_capture_or_a_copy)
+PIN_TEST(nothing_evicted_during_a_capture_or_a_copy)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	pin_hold();
@@ -65,7 +60,6 @@ TEST(nothing_evicted_during_a_capture_or_a_copy)
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	pin_leave(&memory);
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-	CHECK(fake_all_well());
 }
 
 static void begin_a_copy(void *base)
@@ -75,15 +69,13 @@ static void begin_a_copy(void *base)
 	CHECK_EQ(pin_enter_pageable(range_find(base), NULL), PIN_TAKEN);
 }
 
-TEST(a_copy_does_not_enter_during_an_unpinning)
+PIN_TEST(a_copy_does_not_enter_during_an_unpinning)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 	fake.inside_end = begin_a_copy;
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(pin_enter(range_find(memory), NULL), PIN_PAGEABLE);
 	pin_leave(NULL);
-	CHECK(fake_all_well());
 }
 
 static void free_it(void *base)
@@ -98,15 +90,13 @@ static void free_it(void *base)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(freed_while_it_is_relieved)
+PIN_TEST(freed_while_it_is_relieved)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	memset(memory, 0x6b, 16 * MIB);
 	fake.inside_end = free_it;
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-	CHECK(fake_all_well());
 }
 
 /* A device that never rests: freed blocks stay pinned, so no more may be pinned. */
@@ -133,9 +123,8 @@ TEST(freed_pins_are_bounded_too)
 	CHECK(fake_all_well());
 }
 
-TEST(pressed_pins_nothing)
+PIN_TEST(pressed_pins_nothing)
 {
-	fake_start(GIB);
 	char *pinned = allocate_pinned(16 * MIB), *memory = allocate(16 * MIB);
 
 	pin_set_pressure(true);
@@ -143,7 +132,6 @@ TEST(pressed_pins_nothing)
 	CHECK_EQ(fake.registers, 1);
 	pin_set_pressure(false);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
 CHECK_MAIN()

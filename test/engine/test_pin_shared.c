@@ -17,9 +17,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-TEST(the_programs_registration_wins)
+PIN_TEST(the_programs_registration_wins)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	CHECK_EQ(fake_program_register(memory + 4096, MIB), CUDA_SUCCESS);
@@ -33,12 +32,10 @@ TEST(the_programs_registration_wins)
 
 	CHECK_EQ(fake_program_unregister(memory + 4096), CUDA_SUCCESS);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(a_registration_that_fails_leaves_the_block_to_us)
+PIN_TEST(a_registration_that_fails_leaves_the_block_to_us)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	pin_before_user_registration(memory, 4096);
@@ -50,12 +47,10 @@ TEST(a_registration_that_fails_leaves_the_block_to_us)
 	/* Unregistering memory that was never registered changes nothing. */
 	pin_user_registration_ended(memory);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	CHECK(fake_all_well());
 }
 
-TEST(several_registrations_in_one_block)
+PIN_TEST(several_registrations_in_one_block)
 {
-	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	CHECK_EQ(fake_program_register(memory, 1000), CUDA_SUCCESS);
@@ -69,12 +64,10 @@ TEST(several_registrations_in_one_block)
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(memory + MIB), CUDA_SUCCESS);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(a_registration_over_several_blocks)
+PIN_TEST(a_registration_over_several_blocks)
 {
-	fake_start(GIB);
 	char *a = allocate_pinned(MIB), *b = allocate(MIB), *c = allocate_pinned(MIB);
 
 	CHECK(a + MIB == b && b + MIB == c);
@@ -83,12 +76,10 @@ TEST(a_registration_over_several_blocks)
 	CHECK_EQ(pin_of(c), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(a + 4096), CUDA_SUCCESS);
 	CHECK(heat_up(a, MIB) && heat_up(c, MIB));
-	CHECK(fake_all_well());
 }
 
-TEST(freed_under_the_programs_registration)
+PIN_TEST(freed_under_the_programs_registration)
 {
-	fake_start(GIB);
 	char *memory = allocate(MIB);
 
 	memset(memory, 0x6b, MIB);
@@ -111,25 +102,21 @@ TEST(freed_under_the_programs_registration)
 	for (int i = 0; i < 3 && !found; i++)
 		found = allocate(MIB) == memory;
 	CHECK(found);
-	CHECK(fake_all_well());
 }
 
-TEST(memory_that_is_not_ours_is_not_looked_at)
+PIN_TEST(memory_that_is_not_ours_is_not_looked_at)
 {
 	static char elsewhere[8192];
 
-	fake_start(GIB);
 	CHECK_EQ(fake_program_register(elsewhere, sizeof(elsewhere)), CUDA_SUCCESS);
 	allocate(MIB);
 	CHECK_EQ(fake_program_unregister(elsewhere), CUDA_SUCCESS);
 	CHECK_EQ(fake_program_register(elsewhere, sizeof(elsewhere)), CUDA_SUCCESS);
 	CHECK_EQ(fake_program_unregister(elsewhere), CUDA_SUCCESS);
-	CHECK(fake_all_well());
 }
 
-TEST(a_freed_block_is_not_pinned)
+PIN_TEST(a_freed_block_is_not_pinned)
 {
-	fake_start(GIB);
 	char *memory = allocate(16 * MIB);
 	struct block *block = range_find(memory);
 
@@ -137,7 +124,6 @@ TEST(a_freed_block_is_not_pinned)
 	CHECK_EQ(pin_before_copy(block, true, 16 * MIB, NULL), PIN_PAGEABLE);
 	pin_leave(NULL);
 	CHECK_EQ(fake.registers, 0);
-	CHECK(fake_all_well());
 }
 
 static char *subject;
@@ -166,16 +152,14 @@ static void meanwhile(void *base, size_t bytes)
 	CHECK_EQ(pin_check(), 0);
 }
 
-TEST(others_go_on_while_one_pins)
+PIN_TEST(others_go_on_while_one_pins)
 {
-	fake_start(GIB);
 	subject = allocate(64 * MIB);
 	pinned_there = true;
 	fake.inside = meanwhile;
 	CHECK(copy(subject, 64 * MIB));
 	CHECK(!pinned_there);
 	CHECK_EQ(fake.registers, 1);
-	CHECK(fake_all_well());
 }
 
 static void free_it(void *base, size_t bytes)
@@ -190,9 +174,8 @@ static void free_it(void *base, size_t bytes)
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 }
 
-TEST(freed_while_it_is_being_pinned)
+PIN_TEST(freed_while_it_is_being_pinned)
 {
-	fake_start(GIB);
 	char *memory = allocate(16 * MIB);
 
 	fake.inside = free_it;
@@ -208,7 +191,6 @@ TEST(freed_while_it_is_being_pinned)
 	memory = allocate(16 * MIB);
 	fake.inside = free_it;
 	CHECK(!copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
 }
 
 CHECK_MAIN()

@@ -40,9 +40,8 @@ static void let_go(char *memory)
 }
 
 /* realloc() moves the count of copied bytes together with the pages. */
-TEST(moved_pages_take_their_copy_cost_along)
+PIN_TEST(moved_pages_take_their_copy_cost_along)
 {
-	fake_start(GIB);
 	char *memory = allocate_at(5, 4 * MIB), *wall = allocate_at(6, 4 * MIB);
 
 	memset(memory, 1, 4 * MIB);
@@ -55,7 +54,6 @@ TEST(moved_pages_take_their_copy_cost_along)
 	/* Its class is that of four times its size. */
 	char *again = allocate_at(5, 32 * MIB);
 	CHECK(again == moved && range_find(again)->copied_bytes == 0);
-	CHECK(fake_all_well());
 }
 
 static int copies_until_pinned(const char *memory)
@@ -67,9 +65,8 @@ static int copies_until_pinned(const char *memory)
 	return copies;
 }
 
-TEST(a_context_that_goes_ends_the_copy_cost_too)
+PIN_TEST(a_context_that_goes_ends_the_copy_cost_too)
 {
-	fake_start(GIB);
 	char *memory = allocate_at(5, 64 * MIB);
 	int copies = copies_until_pinned(memory);
 
@@ -79,7 +76,6 @@ TEST(a_context_that_goes_ends_the_copy_cost_too)
 	forget_context(1000);
 	CHECK_EQ(range_find(memory)->copied_bytes, 0);
 	CHECK_EQ(copies_until_pinned(memory), copies);
-	CHECK(fake_all_well());
 }
 
 TEST(large_blocks_teach_how_dense_they_are)

@@ -73,9 +73,8 @@ static __attribute__((noinline)) void call_again(void)
 }
 
 /* One that was inside, and one that was registering. */
-TEST(left_by_longjmp)
+TEST_AFTER(left_by_longjmp, fake_start(GIB))
 {
-	fake_start(GIB);
 	fake.lenient = true;
 	subject = allocate(64 * MIB);
 	if (setjmp(back) == 0)
@@ -95,11 +94,10 @@ TEST(left_by_longjmp)
 }
 
 /* A call that interrupts another one, in a signal handler, gives nothing back. */
-TEST(a_call_inside_another)
+PIN_TEST(a_call_inside_another)
 {
 	char here;
 
-	fake_start(GIB);
 	subject = allocate(MIB);
 	CHECK_EQ(pin_enter(range_find(subject), &here + 4096), PIN_PAGEABLE);
 	call_again();
@@ -162,11 +160,10 @@ static void *pass_time(void *arg)
 }
 
 /* The wait for a user that never leaves is bounded, and only the first change waits. */
-TEST(a_user_that_never_leaves)
+PIN_TEST(a_user_that_never_leaves)
 {
 	pthread_t thread;
 
-	fake_start(GIB);
 	subject = allocate_pinned(16 * MIB);
 	pthread_create(&thread, NULL, stay, NULL);
 	pthread_join(thread, NULL);
@@ -179,7 +176,6 @@ TEST(a_user_that_never_leaves)
 	pin_unpin(subject, 1);
 	stop = true;
 	pthread_join(thread, NULL);
-	CHECK(fake_all_well());
 }
 
 CHECK_MAIN()

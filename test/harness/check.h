@@ -62,6 +62,18 @@ extern int check_made_one;
 	}                                                               \
 	static void test_##id(void)
 
+/* A test after a first step, and before a last one that it makes also if it returns early. */
+#define TEST_BETWEEN(id, first, last)   \
+	static void between_##id(void); \
+	TEST(id)                        \
+	{                               \
+		first;                  \
+		between_##id();         \
+		last;                   \
+	}                               \
+	static void between_##id(void)
+#define TEST_AFTER(id, first) TEST_BETWEEN(id, first, )
+
 /* A test that is a call of a function: tests that differ in its arguments are rows of a table. */
 #define CASE(id, ...)        \
 	TEST(id)             \

@@ -36,17 +36,18 @@ struct preload_setting {
 
 extern struct preload_setting *preload_settings;
 
-#define TEST_WITH(id, ...)                                                            \
+#define PRELOAD_SETTING(id, ...)                                                      \
 	static const char *const environment_##id[] = { __VA_ARGS__, NULL };          \
 	static struct preload_setting setting_##id = { #id, environment_##id, NULL }; \
 	__attribute__((constructor)) static void setting_of_##id(void)                \
 	{                                                                             \
 		setting_##id.next = preload_settings;                                 \
 		preload_settings = &setting_##id;                                     \
-	}                                                                             \
-	TEST(id)
+	}
+#define TEST_WITH(id, ...)              PRELOAD_SETTING(id, __VA_ARGS__) TEST(id)
+#define TEST_AFTER_WITH(id, first, ...) PRELOAD_SETTING(id, __VA_ARGS__) TEST_AFTER(id, first)
 
-#define PRELOAD_UNPACK(...) __VA_ARGS__
+#define PRELOAD_UNPACK(...)             __VA_ARGS__
 
 /* A CASE() in an environment: strings as above, in parentheses. */
 #define CASE_WITH(id, environment, ...)           \

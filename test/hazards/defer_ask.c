@@ -57,9 +57,8 @@ static CUdeviceptr event_has_come(const struct upload *up)
 	return up->to;
 }
 
-TEST(row06_query_of_an_event_before)
+TEST_AFTER(row06_query_of_an_event_before, defer_begin())
 {
-	defer_begin();
 	OK(cu.cuEventCreate(&mark, CU_EVENT_DEFAULT));
 	scene.also = record_before;
 	EACH(event_has_come);
@@ -76,9 +75,8 @@ static CUdeviceptr time_is_known(const struct upload *up)
 	return up->to;
 }
 
-TEST(row06_time_of_an_event_before)
+TEST_AFTER(row06_time_of_an_event_before, defer_begin())
 {
-	defer_begin();
 	OK(cu.cuEventCreate(&mark, CU_EVENT_DEFAULT));
 	scene.also = record_before;
 	EACH(time_is_known);
@@ -89,9 +87,8 @@ TEST(row06_time_of_an_event_before)
  * The time around work and copy is at least that of the work, and known when the last event is
  * complete.
  */
-TEST(row06_times_around_a_copy)
+TEST_AFTER(row06_times_around_a_copy, defer_begin())
 {
-	defer_begin();
 	OK(cu.cuEventCreate(&before, CU_EVENT_DEFAULT));
 	OK(cu.cuEventCreate(&after, CU_EVENT_DEFAULT));
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
@@ -169,9 +166,8 @@ static void put_pattern(CUdeviceptr at, size_t bytes)
 }
 
 /* The copy's memory is freed and immediately allocated again. */
-TEST(row07_free)
+TEST_AFTER(row07_free, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		CUdeviceptr at, next;
@@ -193,9 +189,8 @@ static void *free_there(void *arg)
 	return NULL;
 }
 
-ALONE(row07_free_by_another_thread)
+ALONE_AFTER(row07_free_by_another_thread, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		CUdeviceptr at;
@@ -212,9 +207,8 @@ ALONE(row07_free_by_another_thread)
 }
 
 /* Freed in the order of another stream. */
-TEST(row07_free_in_stream_order)
+TEST_AFTER(row07_free_in_stream_order, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		CUdeviceptr at, next;
@@ -241,9 +235,8 @@ TEST(row07_free_in_stream_order)
 }
 
 /* Allocated in the order of the work's stream. */
-TEST(row07_allocated_in_stream_order)
+TEST_AFTER(row07_allocated_in_stream_order, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		CUdeviceptr at;
@@ -281,9 +274,8 @@ static const char with_variable[] = ".version 7.0\n"
 				    ".visible .entry nothing() { ret; }\n";
 
 /* The destination is a variable of a module that is unloaded. */
-TEST(row07_module_goes)
+TEST_AFTER(row07_module_goes, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < 4; i++) {
 		struct upload one;
 		CUmodule module;
@@ -325,11 +317,10 @@ CASE_ALONE(row09_fault_of_own_stream, faults(CU_STREAM_PER_THREAD, 4))
 CASE_ALONE(row09_fault_before_a_larger_copy, faults(NULL, 64 * KIB))
 
 /* The fault comes after the copy, whose bytes can no longer be read. */
-ALONE(row09_fault_behind_the_copy)
+ALONE_AFTER(row09_fault_behind_the_copy, defer_begin())
 {
 	struct upload one;
 
-	defer_begin();
 	upload(&one, TARGET, 2, 0);
 	OK(cu.cuLaunchKernel(kernels.trap, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 	CUresult waited = cu.cuStreamSynchronize(stream);
@@ -343,12 +334,11 @@ ALONE(row09_fault_behind_the_copy)
  * The process continues in another context, which has a copy in flight.  On a device, the fault of
  * one context may be reported to all.
  */
-ALONE(row09_fault_of_another_context)
+ALONE_AFTER(row09_fault_of_another_context, defer_begin())
 {
 	CUcontext context;
 	struct upload one;
 
-	defer_begin();
 	OK(cu.cuCtxCreate_v2(&context, 0, 0));
 	begin_context();
 	defer_context();
@@ -409,12 +399,11 @@ static void wrong_arguments(void)
 CASE(row10_wrong_arguments, defer_begin(); wrong_arguments())
 
 /* A separate allocation is mapped in larger units: memory after its end belongs to the driver. */
-TEST(row10_too_long)
+TEST_AFTER(row10_too_long, defer_begin())
 {
 	static char block[256 * KIB];
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, 64 * MIB));
 	for (int round = 0; round < 2; round++) {
 		if (round == 0)
@@ -490,9 +479,8 @@ static struct library a_library(int version, cuuint64_t flags)
 	return made;
 }
 
-TEST(row16_libraries_with_runtimes_of_their_own)
+TEST_AFTER(row16_libraries_with_runtimes_of_their_own, defer_begin())
 {
-	defer_begin();
 	struct library all[] = { a_library(0, 0),
 				 a_library(12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM),
 				 a_library(13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM),

@@ -45,11 +45,10 @@ CASE_ALONE(row01_pinned_memory, mapped(0))
 CASE_ALONE(row01_write_combined_memory,
 	   mapped(CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_PORTABLE))
 
-ALONE(row01_allocated_on_the_host)
+ALONE_AFTER(row01_allocated_on_the_host, defer_begin())
 {
 	void *host = NULL;
 
-	defer_begin();
 	OK(cu.cuMemAllocHost_v2(&host, 64));
 	work_is_seen((CUdeviceptr)host, host);
 	OK(cu.cuMemFreeHost(host));
@@ -68,11 +67,10 @@ ALONE(row01_registered_memory)
 }
 
 /* A block of malloc() memory that the library may have pinned before. */
-ALONE(row01_registered_block)
+ALONE_AFTER(row01_registered_block, defer_begin())
 {
 	CUdeviceptr at;
 
-	defer_begin();
 	char *block = hot(BYTES);
 	OK(cu.cuMemHostRegister_v2(block, BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
 	OK(cu.cuMemHostGetDevicePointer_v2(&at, block, 0));
@@ -82,12 +80,11 @@ ALONE(row01_registered_block)
 }
 
 /* One of several pins remains; then none, then one again. */
-ALONE(row01_one_of_several)
+ALONE_AFTER(row01_one_of_several, defer_begin())
 {
 	void *host[3];
 	CUdeviceptr at;
 
-	defer_begin();
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 3; i++)
 			OK(cu.cuMemHostAlloc(&host[i], 64, CU_MEMHOSTALLOC_DEVICEMAP));
@@ -100,13 +97,12 @@ ALONE(row01_one_of_several)
 }
 
 /* Frees that fail change nothing. */
-ALONE(row01_failed_frees)
+ALONE_AFTER(row01_failed_frees, defer_begin())
 {
 	static char not_pinned[64];
 	void *host = NULL;
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP));
 	OK(cu.cuMemHostGetDevicePointer_v2(&at, host, 0));
 	CHECK(cu.cuMemFreeHost((char *)host + 4) != CUDA_SUCCESS);
@@ -117,11 +113,10 @@ ALONE(row01_failed_frees)
 	OK(cu.cuMemFreeHost(host));
 }
 
-ALONE(row01_managed_memory)
+ALONE_AFTER(row01_managed_memory, defer_begin())
 {
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAllocManaged(&at, 64, CU_MEM_ATTACH_GLOBAL));
 	work_is_seen(at, (const volatile uint32_t *)at);
 	OK(cu.cuMemFree_v2(at));
@@ -154,23 +149,21 @@ static void *allocate_there(void *arg)
 	return NULL;
 }
 
-ALONE(row01_allocated_by_another_thread)
+ALONE_AFTER(row01_allocated_by_another_thread, defer_begin())
 {
 	void *host = NULL;
 
-	defer_begin();
 	in_thread(allocate_there, &host);
 	work_is_seen((CUdeviceptr)host, host);
 	OK(cu.cuMemFreeHost(host));
 }
 
 /* Allocated in a context that has ended, and in one that still exists. */
-ALONE(row01_allocated_in_another_context)
+ALONE_AFTER(row01_allocated_in_another_context, defer_begin())
 {
 	CUcontext second, third;
 	void *host = NULL, *gone = NULL;
 
-	defer_begin();
 	OK(cu.cuCtxCreate_v2(&second, 0, 0));
 	OK(cu.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE));
 	OK(cu.cuCtxCreate_v2(&third, 0, 0));
@@ -181,9 +174,8 @@ ALONE(row01_allocated_in_another_context)
 }
 
 /* It is allocated while the copy is in flight, and written by later work. */
-ALONE(row01_allocated_after_the_copy)
+ALONE_AFTER(row01_allocated_after_the_copy, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		void *host = NULL;
@@ -218,18 +210,16 @@ static void fetched(void)
 	scene.also = NULL;
 }
 
-ALONE(row01_copy_to_pinned_memory_in_flight)
+ALONE_AFTER(row01_copy_to_pinned_memory_in_flight, defer_begin())
 {
-	defer_begin();
 	OK(cu.cuMemHostAlloc((void **)&landing, 64, 0));
 	fetched();
 	OK(cu.cuMemFreeHost(landing));
 }
 
 /* Memory of malloc() that the library has pinned without the program's knowledge. */
-ALONE(row01_copy_to_our_pinned_memory_in_flight)
+ALONE_AFTER(row01_copy_to_our_pinned_memory_in_flight, defer_begin())
 {
-	defer_begin();
 	landing = (uint32_t *)hot(BYTES);
 	fetched();
 	free(landing);
@@ -260,11 +250,10 @@ static void fetched_by_graph(CUgraph graph)
 
 static uint32_t landing_place[16];
 
-ALONE(row01_captured_download)
+ALONE_AFTER(row01_captured_download, defer_begin())
 {
 	CUgraph graph;
 
-	defer_begin();
 	landing = landing_place;
 	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(cu.cuMemcpyDtoHAsync_v2(landing, scene.writes, 4, stream));
@@ -272,12 +261,11 @@ ALONE(row01_captured_download)
 	fetched_by_graph(graph);
 }
 
-ALONE(row01_graph_downloads)
+ALONE_AFTER(row01_graph_downloads, defer_begin())
 {
 	CUgraph graph;
 	CUgraphNode node;
 
-	defer_begin();
 	landing = landing_place;
 	CUDA_MEMCPY3D box =
 		shape_box(in_host(landing, 4), 1, in_device(scene.writes, 4), 1, 4, 1, 1);
@@ -287,12 +275,11 @@ ALONE(row01_graph_downloads)
 }
 
 /* Devices that can read and write all host memory. */
-TEST_WITH(row01_any_memory, "HAZARDS=alone", "STANDIN_HMM=1")
+TEST_AFTER_WITH(row01_any_memory, defer_begin(), "HAZARDS=alone", "STANDIN_HMM=1")
 {
 	static volatile uint32_t anywhere;
 	int yes = 0;
 
-	defer_begin();
 	OK(cu.cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0));
 	if (!yes)
 		SKIP("this device does not");
@@ -300,11 +287,10 @@ TEST_WITH(row01_any_memory, "HAZARDS=alone", "STANDIN_HMM=1")
 }
 
 /* The host reads the copy's own source, which is pinned and written by earlier work. */
-ALONE(row01_source_is_written_by_the_device)
+ALONE_AFTER(row01_source_is_written_by_the_device, defer_begin())
 {
 	void *host = NULL;
 
-	defer_begin();
 	OK(cu.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP));
 	for (unsigned i = 0; i < 4; i++) {
 		CUstream behind = i % 2 == 0 ? NULL : blocking;
@@ -333,12 +319,11 @@ static void chained(char *block)
 	}
 }
 
-ALONE(row01_source_is_written_by_a_copy)
+ALONE_AFTER(row01_source_is_written_by_a_copy, defer_begin())
 {
 	static char data[256 * KIB];
 	void *host = NULL;
 
-	defer_begin();
 	chained(data);
 	char *block = hot(BYTES);
 	chained(block);
@@ -416,11 +401,10 @@ ALONE(row02_graph_with_a_host_node)
 	OK(cu.cuGraphExecDestroy(host_graph));
 }
 
-ALONE(row02_captured_host_function)
+ALONE_AFTER(row02_captured_host_function, defer_begin())
 {
 	CUgraph graph;
 
-	defer_begin();
 	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(cu.cuLaunchHostFunc(stream, note, (void *)(uintptr_t)7777));
 	OK(cu.cuStreamEndCapture(stream, &graph));
@@ -434,11 +418,11 @@ ALONE(row02_captured_host_function)
  * The host function writes the copy's source; small copies are staged by the library if the option
  * asks for it.
  */
-TEST_WITH(row02_function_writes_the_source, "HAZARDS=alone", "HOTPIN_ROUTE=stage")
+TEST_AFTER_WITH(row02_function_writes_the_source, defer_begin(), "HAZARDS=alone",
+		"HOTPIN_ROUTE=stage")
 {
 	static char block[64 * KIB];
 
-	defer_begin();
 	called_source = (volatile uint32_t *)block;
 	for (unsigned i = 1; i < 8 && check_failures == 0; i++) {
 		CUstream behind = i % 2 == 0 ? NULL : blocking;
@@ -465,9 +449,8 @@ static void look(void *unused)
 	found = *look_at;
 }
 
-ALONE(row02_function_behind_the_copy)
+ALONE_AFTER(row02_function_behind_the_copy, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		void *host = NULL;
@@ -499,12 +482,11 @@ static void is_over_at_once(CUdeviceptr to)
 	}
 }
 
-ALONE(row08_sync_memops)
+ALONE_AFTER(row08_sync_memops, defer_begin())
 {
 	unsigned yes = 1;
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
 	OK(cu.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
 	is_over_at_once(at);
@@ -513,12 +495,11 @@ ALONE(row08_sync_memops)
 
 #define SYNC_MEMOPS_OF_A_CONTEXT 0x80 /* CU_CTX_SYNC_MEMOPS, since CUDA 12.1 */
 
-ALONE(row08_context_of_sync_memops)
+ALONE_AFTER(row08_context_of_sync_memops, defer_begin())
 {
 	CUcontext context;
 	CUdeviceptr at;
 
-	defer_begin();
 	CUresult result = cu.cuCtxCreate_v2(&context, SYNC_MEMOPS_OF_A_CONTEXT, 0);
 	SEE("context", result);
 	if (result != CUDA_SUCCESS)
@@ -529,12 +510,11 @@ ALONE(row08_context_of_sync_memops)
 	is_over_at_once(at);
 }
 
-ALONE(row08_handle_for_others)
+ALONE_AFTER(row08_handle_for_others, defer_begin())
 {
 	CUipcMemHandle handle;
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
 	CUresult result = cu.cuIpcGetMemHandle(&handle, at);
 	SEE("handle", result);
@@ -548,12 +528,11 @@ ALONE(row08_handle_for_others)
  * The handle is exported while the copy is in flight; without the library the copy is complete
  * then.
  */
-ALONE(row08_handle_behind_the_copy)
+ALONE_AFTER(row08_handle_behind_the_copy, defer_begin())
 {
 	CUipcMemHandle handle;
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
@@ -570,12 +549,11 @@ ALONE(row08_handle_behind_the_copy)
 }
 
 /* The same with memory that gets SYNC_MEMOPS. */
-ALONE(row08_sync_memops_behind_the_copy)
+ALONE_AFTER(row08_sync_memops_behind_the_copy, defer_begin())
 {
 	unsigned yes = 1;
 	CUdeviceptr at;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
 	struct upload one;
 	upload(&one, at, 2, 0);
@@ -619,7 +597,7 @@ TEST_WITH(row08_reader, "HAZARDS=alone")
 
 extern char **environ;
 
-ALONE(row08_other_process_reads)
+ALONE_AFTER(row08_other_process_reads, defer_begin())
 {
 	char program[] = "/proc/self/exe", run[] = "--child", name[] = "row08_reader", text[32];
 	char *const arguments[] = { program, run, name, NULL };
@@ -628,7 +606,6 @@ ALONE(row08_other_process_reads)
 	CUdeviceptr at;
 	pid_t child;
 
-	defer_begin();
 	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
 	CUresult result = cu.cuIpcGetMemHandle(&order.handle, at);
 	SEE("handle", result);
@@ -729,9 +706,9 @@ static void print_and_leave(CUfunction says)
 CASE_ALONE(row23_before_the_end, prints(print_and_leave, "kernel\nhost\n"))
 
 /* The driver allows changes of the printf buffer's size only until a kernel may print. */
-TEST_WITH(row23_a_kernel_may_print, "HAZARDS=alone", "STANDIN_FAIL=cuCtxSetLimit:1:1")
+TEST_AFTER_WITH(row23_a_kernel_may_print, defer_begin(), "HAZARDS=alone",
+		"STANDIN_FAIL=cuCtxSetLimit:1:1")
 {
-	defer_begin();
 	if (stand_in("standin_calls") == NULL)
 		SKIP("kernels print by themselves here");
 	is_over_at_once(TARGET);

@@ -82,9 +82,8 @@ CASE(row13_source_protected, source_meets(PROTECTED, false))
 CASE(row13_source_advised_away, source_meets(ADVISED, false))
 
 /* The first copies of a block have it pinned; all of them are behind work. */
-TEST(row11_promoted_meanwhile)
+TEST_AFTER(row11_promoted_meanwhile, defer_begin())
 {
-	defer_begin();
 	char *block = malloc(BYTES);
 	for (unsigned i = 0; i < 24 && check_failures == 0; i++) {
 		size_t bytes = i % 2 == 0 ? BYTES : 64 * KIB;
@@ -140,11 +139,10 @@ CASE(row13_fork, forks(false))
 CASE(row13_fork_and_exec, forks(true))
 
 /* The child is a program with exit handlers. */
-TEST(row13_fork_and_exit)
+TEST_AFTER(row13_fork_and_exit, defer_begin())
 {
 	struct upload one;
 
-	defer_begin();
 	upload(&one, TARGET, 2, 1);
 	fflush(stdout);
 	pid_t child = fork();
@@ -322,12 +320,11 @@ static void *capture_meanwhile(void *holds)
 	return NULL;
 }
 
-ALONE(row21_capture_begins_during_a_copy)
+ALONE_AFTER(row21_capture_begins_during_a_copy, defer_begin())
 {
 	char block[4096];
 	pthread_t thread;
 
-	defer_begin();
 	work(NULL, WORD(1));
 	bool holds = hold_call("cuCtxSetLimit");
 	CHECK_EQ(pthread_create(&thread, NULL, capture_meanwhile, &holds), 0);
@@ -365,9 +362,8 @@ static void copies_in_capture(CUstream on, bool own_stream)
 	}
 }
 
-TEST(row21_copies_in_a_capture)
+TEST_AFTER(row21_copies_in_a_capture, defer_begin())
 {
-	defer_begin();
 	copies_in_capture(stream, false);
 	copies_in_capture(blocking, false);
 	copies_in_capture(stream, true);
@@ -425,12 +421,11 @@ static void *destroy_there(void *arg)
 	return NULL;
 }
 
-ALONE(row22_context_destroyed_by_another_thread)
+ALONE_AFTER(row22_context_destroyed_by_another_thread, defer_begin())
 {
 	struct upload one;
 	CUcontext context;
 
-	defer_begin();
 	OK(cu.cuCtxCreate_v2(&context, 0, 0));
 	begin_context();
 	defer_context();
@@ -516,9 +511,8 @@ LEAVES(kill, be_killed, -SIGKILL)
 static const uint32_t yes = 1, no;
 
 /* A kernel on another stream waits for the copy itself. */
-TEST(row25_kernel_waits_for_the_copy)
+TEST_AFTER(row25_kernel_waits_for_the_copy, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < 6 && check_failures == 0; i++) {
 		uint32_t word = 1;
 
@@ -538,14 +532,13 @@ TEST(row25_kernel_waits_for_the_copy)
  * Freed blocks are unpinned while the program computes.  The unpinning waits for running work, and
  * other threads' calls wait for it.  At that moment a kernel comes, and the copy that it waits for.
  */
-ALONE(row25_kernel_waits_while_blocks_are_unpinned)
+ALONE_AFTER(row25_kernel_waits_while_blocks_are_unpinned, defer_begin())
 {
 	const int count = SANITIZED ? 4 : 40;
 	const struct timespec computing = { .tv_nsec = 12000000 };
 	char *blocks[40];
 	CUstream other;
 
-	defer_begin();
 	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < count; i++)
 		blocks[i] = hot(24 * MIB);
@@ -565,11 +558,10 @@ ALONE(row25_kernel_waits_while_blocks_are_unpinned)
 }
 
 /* The same behind more copies than can be staged at once. */
-TEST(row25_kernel_waits_for_many_copies)
+TEST_AFTER(row25_kernel_waits_for_many_copies, defer_begin())
 {
 	static char block[256 * KIB];
 
-	defer_begin();
 	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 	OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
 	OK(cu.cuCtxSynchronize());
@@ -666,13 +658,12 @@ static void *write_the_word(void *result)
 	return NULL;
 }
 
-ALONE(row25_another_thread_writes_the_word)
+ALONE_AFTER(row25_another_thread_writes_the_word, defer_begin())
 {
 	CUresult result = CUDA_ERROR_UNKNOWN;
 	pthread_t thread;
 	char block[64];
 
-	defer_begin();
 	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 	OK(cu.cuCtxSynchronize());
 	CHECK_EQ(pthread_create(&thread, NULL, write_the_word, &result), 0);
@@ -714,9 +705,8 @@ CASE(row27_many_large_copies, many(12, 4 * MIB))
 /*
  * Small copies do return early if nothing prevents it; otherwise all of this would prove nothing.
  */
-TEST(row27_small_copies_return_early)
+TEST_AFTER(row27_small_copies_return_early, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS; i++) {
 		struct upload one;
 
@@ -728,11 +718,10 @@ TEST(row27_small_copies_return_early)
 }
 
 /* A pinned source must be copied for this, which pays off only behind work. */
-TEST(row27_pinned_copies_return_early)
+TEST_AFTER(row27_pinned_copies_return_early, defer_begin())
 {
 	CUevent worked;
 
-	defer_begin();
 	char *block = hot(BYTES);
 	OK(cu.cuEventCreate(&worked, CU_EVENT_DISABLE_TIMING));
 	for (size_t bytes = 32 * KIB; bytes <= 128 * KIB; bytes *= 2) {

@@ -326,9 +326,8 @@ static void *upload_there(void *arg)
 	return NULL;
 }
 
-ALONE(row04_thread_has_ended)
+ALONE_AFTER(row04_thread_has_ended, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct errand errand = { .i = i, .turn = 2 };
 
@@ -367,9 +366,8 @@ static void *without_context(void *arg)
 	return NULL;
 }
 
-ALONE(row04_thread_without_a_context)
+ALONE_AFTER(row04_thread_without_a_context, defer_begin())
 {
-	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
 		pthread_t thread;
@@ -485,11 +483,10 @@ static CUdeviceptr asks_from_another_context(const struct upload *up)
 
 CASE_ALONE(row05_queries_from_another_context, begin_second(0); EACH(asks_from_another_context))
 
-TEST_WITH(row05_copy_by_another_device, "HAZARDS=alone", "STANDIN_DEVICES=2")
+TEST_AFTER_WITH(row05_copy_by_another_device, defer_begin(), "HAZARDS=alone", "STANDIN_DEVICES=2")
 {
 	int count = 0;
 
-	defer_begin();
 	OK(cu.cuDeviceGetCount(&count));
 	if (count < 2)
 		SKIP("one device only");

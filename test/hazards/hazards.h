@@ -20,15 +20,16 @@
 #include <errno.h>
 
 /* Size of most blocks, and of device memory at `there`. */
-#define BYTES               (4 * MIB)
-#define THERE_BYTES         (64 * MIB)
+#define BYTES                  (4 * MIB)
+#define THERE_BYTES            (64 * MIB)
 
 /* A test in a process of its own: it ends contexts or the process, or needs an environment. */
-#define ALONE(id)           TEST_WITH(id, "HAZARDS=alone")
-#define CASE_ALONE(id, ...) CASE_WITH(id, ("HAZARDS=alone"), __VA_ARGS__)
+#define ALONE(id)              TEST_WITH(id, "HAZARDS=alone")
+#define ALONE_AFTER(id, first) TEST_AFTER_WITH(id, first, "HAZARDS=alone")
+#define CASE_ALONE(id, ...)    CASE_WITH(id, ("HAZARDS=alone"), __VA_ARGS__)
 
 /* Compared between a run without the library and one with it. */
-#define SEE(what, value)    hazard_see(what, (long long)(value))
+#define SEE(what, value)       hazard_see(what, (long long)(value))
 
 /* Ends the test: the hazard cannot occur here. */
 #define SKIP(why)                  \

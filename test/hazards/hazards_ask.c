@@ -56,9 +56,8 @@ CASE(row07_all_of_it, registers(0, BYTES))
 CASE(row07_a_part, registers(MIB, MIB))
 CASE(row07_an_odd_part, registers(3 * MIB + 5, 70001))
 
-TEST(row07_two_parts)
+TEST_AFTER(row07_two_parts, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 
 	OK(cu.cuMemHostRegister_v2(block, MIB, 0));
@@ -74,9 +73,8 @@ TEST(row07_two_parts)
 	free(block);
 }
 
-TEST(row08_unregistered_or_freed_by_the_program)
+TEST_AFTER(row08_unregistered_or_freed_by_the_program, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 
 	CHECK_EQ(cu.cuMemHostUnregister(block), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
@@ -194,9 +192,8 @@ static void ask_device(CUdeviceptr at)
 CASE(row09_as_device_memory, asked(ask_device, false))
 
 /* These calls act on the pages: with pinned ones the results would differ. */
-TEST(row09_advise_and_prefetch)
+TEST_AFTER(row09_advise_and_prefetch, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 	CUdeviceptr at = (CUdeviceptr)inner(block);
 

@@ -104,9 +104,8 @@ CASE(row10_slices, boxed(false))
 CASE(row10_slices_behind_work, boxed(true))
 
 /* The program registers a part itself: the driver decides about copies across its boundary. */
-TEST(row10_across_a_registration_of_its_own)
+TEST_AFTER(row10_across_a_registration_of_its_own, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 
 	OK(cu.cuMemHostRegister_v2(block, BYTES / 2, 0));
@@ -293,12 +292,11 @@ static void copy_during_pinning(char *block, unsigned seed)
  * The stand-in holds the other thread between the driver's registration and the library's record of
  * it; on a device the two run concurrently.  Each block is new, so that it is not pinned before.
  */
-ALONE(row11_pinned_by_another_thread_meanwhile)
+ALONE_AFTER(row11_pinned_by_another_thread_meanwhile, begin())
 {
 	char *blocks[12] = { NULL };
 	int others = 0;
 
-	begin();
 	for (unsigned i = 0; i < 12 && check_failures == 0; i++) {
 		pthread_t thread, releasing;
 		char *block = blocks[i] = malloc(BYTES);

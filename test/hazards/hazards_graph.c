@@ -135,9 +135,8 @@ REPLAYED(row12_replayed_between_frees, free(hot(BYTES)); free(hot(3 * MIB)); fre
  * The graph is destroyed, then its source freed; the next graph finds other memory at the same
  * address.
  */
-TEST(row12_freed_after_the_graph)
+TEST_AFTER(row12_freed_after_the_graph, begin())
 {
-	begin();
 	for (unsigned i = 0; i < 6; i++) {
 		char *up = hot(BYTES), *down = hot(BYTES);
 		CUgraphExec exec = captured(CU_STREAM_CAPTURE_MODE_RELAXED, up, down, NULL);
@@ -149,13 +148,12 @@ TEST(row12_freed_after_the_graph)
 	}
 }
 
-TEST(row12_a_node_of_its_own)
+TEST_AFTER(row12_a_node_of_its_own, begin())
 {
 	CUgraph graph;
 	CUgraphNode node;
 	CUgraphExec exec;
 
-	begin();
 	char *block = hot(BYTES);
 	CUDA_MEMCPY3D box =
 		shape_box(in_device(there, BYTES), 1, in_host(block, BYTES), 1, BYTES, 1, 1);

@@ -12,12 +12,11 @@
 #include <sys/uio.h>
 
 /* In an image of the process the block is ordinary memory: private, readable and writable. */
-TEST(row25_a_block_in_the_map)
+TEST_AFTER(row25_a_block_in_the_map, begin())
 {
 	char line[512], access[8] = "";
 	unsigned long begin_at, end_at;
 
-	begin();
 	char *block = hot(BYTES);
 	FILE *map = fopen("/proc/self/maps", "r");
 
@@ -80,9 +79,8 @@ ALONE(row25_checkpoint)
 #endif
 
 /* Another process reads and writes the block; the device sees its writes. */
-TEST(row26_another_process)
+TEST_AFTER(row26_another_process, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 	pid_t parent = getpid();
 
@@ -115,9 +113,8 @@ TEST(row26_another_process)
 }
 
 /* A tracer writes one word. */
-TEST(row26_a_tracer)
+TEST_AFTER(row26_a_tracer, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 	pid_t parent = getpid();
 
@@ -176,11 +173,10 @@ TEST(row27_direct_io)
 	free(block);
 }
 
-TEST(row27_vmsplice)
+TEST_AFTER(row27_vmsplice, begin())
 {
 	int ends[2];
 
-	begin();
 	char *block = hot(BYTES), *at = inner(block), copy[16 * KIB];
 	struct iovec range = { at, sizeof(copy) };
 

@@ -36,9 +36,8 @@ static size_t pinned_of_many(unsigned count)
 	return most;
 }
 
-TEST_WITH(row18_budget, "HOTPIN_PIN_BUDGET=18M")
+TEST_AFTER_WITH(row18_budget, begin(), "HOTPIN_PIN_BUDGET=18M")
 {
-	begin();
 	size_t most = pinned_of_many(16);
 
 	CHECK(most <= 18 * MIB);
@@ -87,11 +86,10 @@ ALONE(row18_locked_memory)
 }
 
 /* A block that is larger than the kernel or a driver pins at once. */
-ALONE(row19_huge)
+ALONE_AFTER(row19_huge, begin())
 {
 	const size_t step = 64 * MIB, bytes = 17 * step;
 
-	begin();
 	char *block = malloc(bytes);
 	if (block == NULL)
 		SKIP("no memory for it");
@@ -129,11 +127,10 @@ static void serves_on(char *block)
 	agrees(block, BYTES);
 }
 
-ALONE(row20_destroyed)
+ALONE_AFTER(row20_destroyed, begin())
 {
 	CUcontext context;
 
-	begin();
 	for (int i = 0; i < 3; i++) {
 		OK(cu.cuCtxCreate_v2(&context, 0, 0));
 		begin_context();
@@ -150,9 +147,8 @@ ALONE(row20_destroyed)
 	}
 }
 
-ALONE(row20_reset)
+ALONE_AFTER(row20_reset, begin())
 {
-	begin();
 	for (int i = 0; i < 3; i++) {
 		char *block = hot(BYTES), *freed = hot(BYTES);
 
@@ -167,9 +163,8 @@ ALONE(row20_reset)
 	}
 }
 
-ALONE(row20_released)
+ALONE_AFTER(row20_released, begin())
 {
-	begin();
 	for (int i = 0; i < 3; i++) {
 		char *block = hot(BYTES);
 
@@ -181,13 +176,12 @@ ALONE(row20_released)
 	}
 }
 
-ALONE(row21_two_contexts)
+ALONE_AFTER(row21_two_contexts, begin())
 {
 	CUcontext second;
 	CUstream second_stream;
 	CUdeviceptr second_there;
 
-	begin();
 	char *block = hot(BYTES);
 	OK(cu.cuCtxCreate_v2(&second, 0, 0));
 	begin_context();
@@ -213,12 +207,11 @@ ALONE(row21_two_contexts)
 	free(block);
 }
 
-TEST_WITH(row21_two_devices, "HAZARDS=alone", "STANDIN_DEVICES=2")
+TEST_AFTER_WITH(row21_two_devices, begin(), "HAZARDS=alone", "STANDIN_DEVICES=2")
 {
 	CUcontext second;
 	int count = 0;
 
-	begin();
 	OK(cu.cuDeviceGetCount(&count));
 	if (count < 2)
 		SKIP("one device only");
@@ -244,10 +237,9 @@ static int last_error(const char *name)
 }
 
 /* A registration of the library that the driver refuses is no error of the program. */
-TEST_WITH(row22_last_error, "HAZARDS=alone",
-	  "STANDIN_FAIL=cuMemHostRegister:1:1,cuMemHostRegister:2:2,cuMemHostRegister:3:801")
+TEST_AFTER_WITH(row22_last_error, begin(), "HAZARDS=alone",
+		"STANDIN_FAIL=cuMemHostRegister:1:1,cuMemHostRegister:2:2,cuMemHostRegister:3:801")
 {
-	begin();
 	if (last_error("cudaGetLastError") < 0)
 		SKIP("no libcudart");
 	for (int i = 0; i < 4; i++) {
@@ -308,9 +300,8 @@ CASE_ALONE(row23__exit, leaves(_exit))
  * Registrations take locks that affect other processes: a loop needs one or two, not one in each
  * turn.
  */
-ALONE(row24_registrations_are_few)
+ALONE_AFTER(row24_registrations_are_few, begin())
 {
-	begin();
 	int (*calls)(const char *) = (int (*)(const char *))stand_in("standin_calls");
 	if (calls == NULL)
 		SKIP("nobody counts registrations here");
@@ -346,11 +337,10 @@ TEST(row30_device_attributes)
 }
 
 /* If the device uses the host's page tables, pinning gains nothing. */
-TEST_WITH(row30_host_page_tables, "HAZARDS=alone", "STANDIN_HMM=1", "STANDIN_ATS=1")
+TEST_AFTER_WITH(row30_host_page_tables, begin(), "HAZARDS=alone", "STANDIN_HMM=1", "STANDIN_ATS=1")
 {
 	int yes = 0;
 
-	begin();
 	OK(cu.cuDeviceGetAttribute(
 		&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0));
 	if (!yes)
@@ -358,9 +348,8 @@ TEST_WITH(row30_host_page_tables, "HAZARDS=alone", "STANDIN_HMM=1", "STANDIN_ATS
 	CHECK_EQ(pinned_of_many(4), 0);
 }
 
-TEST_WITH(row30_heterogeneous_memory, "HAZARDS=alone", "STANDIN_HMM=1")
+TEST_AFTER_WITH(row30_heterogeneous_memory, begin(), "HAZARDS=alone", "STANDIN_HMM=1")
 {
-	begin();
 	char *block = hot(BYTES);
 
 	agrees(block, BYTES);

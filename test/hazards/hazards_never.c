@@ -96,11 +96,10 @@ static void *on_a_stack(void *arg)
 	return arg;
 }
 
-TEST(row14_stack_of_a_thread)
+TEST_AFTER(row14_stack_of_a_thread, begin())
 {
 	pthread_t thread;
 
-	begin();
 	pthread_create(&thread, NULL, on_a_stack, NULL);
 	pthread_join(thread, NULL);
 }

@@ -13,9 +13,8 @@
 #define WRITABLE  (PROT_READ | PROT_WRITE)
 #define ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
 
-TEST(row01_freed_and_had_again)
+TEST_AFTER(row01_freed_and_had_again, begin())
 {
-	begin();
 	for (unsigned i = 0; i < 60 && check_failures == 0; i++) {
 		size_t bytes = (1 + i * 37 % 80) * 100000;
 		char *block = malloc(bytes);
@@ -31,9 +30,8 @@ TEST(row01_freed_and_had_again)
 }
 
 /* The next owner can register the memory itself. */
-TEST(row01_freed_and_registered_by_the_next)
+TEST_AFTER(row01_freed_and_registered_by_the_next, begin())
 {
-	begin();
 	for (int i = 0; i < 3; i++) {
 		free(hot(BYTES));
 		char *block = malloc(BYTES);
@@ -45,11 +43,10 @@ TEST(row01_freed_and_registered_by_the_next)
 }
 
 /* Source and destination may be freed as soon as the copy returns. */
-TEST(row01_freed_behind_a_copy)
+TEST_AFTER(row01_freed_behind_a_copy, begin())
 {
 	const size_t sizes[] = { 4, 64 * KIB, MIB };
 
-	begin();
 	for (size_t i = 0; i < 3; i++) {
 		char *block = hot(BYTES);
 
@@ -65,9 +62,8 @@ TEST(row01_freed_behind_a_copy)
 }
 
 /* free() does not wait for the device. */
-TEST(row01_freed_while_a_kernel_runs)
+TEST_AFTER(row01_freed_while_a_kernel_runs, begin())
 {
-	begin();
 	char *blocks[4];
 
 	for (int i = 0; i < 4; i++)
@@ -171,9 +167,8 @@ CHANGES(row03_mremap_onto_it, char *far = map_at(NULL, 0); memset(far, 7, INSIDE
 	CHECK(mremap(far, INSIDE, INSIDE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at);
 	CHECK(at[0] == 7 && at[INSIDE - 1] == 7))
 
-TEST(row03_shared_memory_over_it)
+TEST_AFTER(row03_shared_memory_over_it, begin())
 {
-	begin();
 	char *block = hot(BYTES), *at = inner(block);
 
 	CHECK(mmap(at, INSIDE, WRITABLE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
@@ -263,9 +258,8 @@ ADVICE(row16_populate_write, 23)
 ADVICE(row16_collapse, COLLAPSE)
 
 /* The pages are dropped, and return empty. */
-TEST(row04_guard_pages)
+TEST_AFTER(row04_guard_pages, begin())
 {
-	begin();
 	char *block = hot(BYTES), *at = inner(block);
 	int result = madvise(at, INSIDE, 102);
 
@@ -280,9 +274,8 @@ TEST(row04_guard_pages)
 }
 
 /* Pages may be changed repeatedly, with any copy in between. */
-TEST(row04_dontneed_again_and_again)
+TEST_AFTER(row04_dontneed_again_and_again, begin())
 {
-	begin();
 	char *block = hot(BYTES), *at = inner(block);
 
 	for (int i = 0; i < 4; i++) {
@@ -294,9 +287,8 @@ TEST(row04_dontneed_again_and_again)
 	changed(block);
 }
 
-TEST(row04_posix_madvise)
+TEST_AFTER(row04_posix_madvise, begin())
 {
-	begin();
 	char *block = hot(BYTES);
 
 	for (int advice = 0; advice < 6; advice++) {
@@ -352,11 +344,10 @@ CASE(row04_dontfork_and_fork, advised_for_children(MADV_DONTFORK, -SIGSEGV))
 CASE(row04_wipeonfork_and_fork, advised_for_children(MADV_WIPEONFORK, 3))
 
 /* Slices of one large block, of which some release their pages. */
-TEST(row28_an_allocator_in_a_block)
+TEST_AFTER(row28_an_allocator_in_a_block, begin())
 {
 	const size_t slice = 2 * MIB, slices = 16;
 
-	begin();
 	char *arena = hot(slices * slice + PAGE), *at = inner(arena);
 
 	for (unsigned round = 0; round < 8 && check_failures == 0; round++) {

@@ -119,9 +119,8 @@ static struct family make_family(void)
 	return made;
 }
 
-TEST(row06_fork)
+TEST_AFTER(row06_fork, begin())
 {
-	begin();
 	struct family family = make_family();
 	pid_t child = fork();
 
@@ -131,12 +130,11 @@ TEST(row06_fork)
 }
 
 /* For a child, the kernel copies pinned pages one by one and immediately. */
-TEST(row06_fork_unpins)
+TEST_AFTER(row06_fork_unpins, begin())
 {
 	char *blocks[4];
 	int pinned = 4;
 
-	begin();
 	for (int i = 0; i < 4; i++)
 		blocks[i] = hot(16 * MIB);
 	/* The fork waits only briefly, and this machine may be busy. */
@@ -157,9 +155,8 @@ TEST(row06_fork_unpins)
 	}
 }
 
-TEST(row06_clone)
+TEST_AFTER(row06_clone, begin())
 {
-	begin();
 	struct family family = make_family();
 	static char stack[256 * 1024] __attribute__((aligned(64)));
 
@@ -170,9 +167,8 @@ TEST(row06_clone)
  * The library does not notice this one.  Only async-signal-safe calls, as after any fork of a
  * threaded program.
  */
-TEST(row06_clone_by_system_call)
+TEST_AFTER(row06_clone_by_system_call, begin())
 {
-	begin();
 	struct family family = make_family();
 	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 
@@ -187,9 +183,8 @@ TEST(row06_clone_by_system_call)
 
 static char *const say_three[] = { (char *)"sh", (char *)"-c", (char *)"exit 3", NULL };
 
-TEST(row06_vfork_and_exec)
+TEST_AFTER(row06_vfork_and_exec, begin())
 {
-	begin();
 	struct family family = make_family();
 	pid_t child = vfork();
 
@@ -200,9 +195,8 @@ TEST(row06_vfork_and_exec)
 	live_as_parent(&family, child);
 }
 
-TEST(row06_posix_spawn)
+TEST_AFTER(row06_posix_spawn, begin())
 {
-	begin();
 	struct family family = make_family();
 	pid_t child = -1;
 

@@ -114,13 +114,12 @@ static bool is_missing(long result)
 }
 
 /* A call that only moves pages ends the pin for that time. */
-TEST(pages_that_move)
+TEST_AFTER(pages_that_move, begin())
 {
 	const size_t bytes = 4 * MIB;
 	int node[16] = { 0 }, status[16];
 	void *pages[16];
 
-	begin();
 	CHECK(!preloaded() || (mbind != NULL && move_pages != NULL));
 	char *block = promoted(bytes), *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
 	for (int i = 0; i < 16; i++)
@@ -247,9 +246,8 @@ static void batch(const char *name, bool discards)
 	CHECK_EQ(standin_pinned(blocks[1]), 0);
 }
 
-TEST(ranges_of_a_batch)
+TEST_AFTER(ranges_of_a_batch, begin())
 {
-	begin();
 	batch("cuMemDiscardBatchAsync", true);
 	batch("cuMemDiscardBatchAsync_ptsz", true);
 	batch("cuMemPrefetchBatchAsync", false);

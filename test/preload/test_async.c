@@ -48,9 +48,8 @@ CASE(h2d_in_a_row, in_a_row(64 * KIB, 60))
 CASE(h2d_in_a_row_larger, in_a_row(300 * KIB, 8 * 1024 / (5 * 64)))
 
 /* A host buffer that a queued copy fills is the source of the next copy. */
-TEST(a_chain_through_one_buffer)
+TEST_AFTER(a_chain_through_one_buffer, begin())
 {
-	begin();
 	char *block = promoted(4 * MIB), *other = malloc(4 * MIB);
 
 	fill(other, 4 * MIB, 6);
@@ -126,12 +125,11 @@ static void *release_pinning(void *arg)
  * Without the library no upload waits; here none does before, during or after the pin by another
  * thread.
  */
-TEST(h2d_behind_work_while_another_thread_pins)
+TEST_AFTER(h2d_behind_work_while_another_thread_pins, begin())
 {
 	CUstream stream;
 	pthread_t heating, releasing;
 
-	begin();
 	char *block = malloc(BYTES);
 	memset(block, 1, BYTES);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

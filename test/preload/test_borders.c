@@ -10,9 +10,8 @@
 #define BYTES COPY_LARGE_BYTES
 
 /* Both sides are host memory: one lies within its block, the other extends beyond its own. */
-TEST(from_a_pinned_block_onto_a_border)
+TEST_AFTER(from_a_pinned_block_onto_a_border, begin())
 {
-	begin();
 	CUstream stream = copy_stream_of(COPY_NON_BLOCKING);
 	struct copy_host pair = copy_host_make(COPY_ACROSS, COPY_ROOM);
 	char *block = promoted(COPY_ROOM), *to = pair.at + COPY_ROOM / 2;
@@ -114,11 +113,10 @@ static void *copy_rows(void *box)
  * Rows while another thread pins the block: they wait for it.  No staging ring, so that nothing
  * else registers.
  */
-TEST_WITH(rows_meanwhile, "HOTPIN_RING=0")
+TEST_AFTER_WITH(rows_meanwhile, begin(), "HOTPIN_RING=0")
 {
 	pthread_t whole, rows;
 
-	begin();
 	char *block = filled(40), *got = malloc(2 * MIB);
 	struct copy copy = { .to_device = true,
 			     .box = { 4096, 512, 1, { .pitch = 4096 }, { .pitch = 4096 } },

@@ -116,13 +116,12 @@ static void *let_go_at_last(void *unused)
  * Without the library each upload returns: it is on a stream, and of a size that the driver copies
  * immediately.
  */
-TEST(more_uploads_than_the_ring_holds)
+TEST_AFTER(more_uploads_than_the_ring_holds, begin())
 {
 	const size_t bytes = MIB, count = 40;
 	CUstream streams[40];
 	pthread_t other;
 
-	begin();
 	char *block = malloc(count * bytes);
 	fill(block, count * bytes, 1);
 	CHECK_EQ(heat(block, count * bytes), preloaded());
@@ -200,11 +199,11 @@ static bool some_is_unpinned(void)
  * The kernel comes while blocks are being unpinned, and ends after the program's next call.
  * Unpinning would wait for the kernel, and that call for the unpinning.
  */
-TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_kernel_that_comes_meanwhile, begin(), "STANDIN_LATE=cuMemHostUnregister:60",
+		"HOTPIN_RING=0")
 {
 	CUstream other;
 
-	begin();
 	allocate(true);
 	prepare_forever();
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
@@ -219,12 +218,11 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60", 
 	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
-TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0")
+TEST_AFTER_WITH(work_waits_once, begin(), "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0")
 {
 	CUstream other;
 	int most = 0;
 
-	begin();
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	allocate(true);
 	free_all();
@@ -393,9 +391,9 @@ CASE_WITH(a_kernel_on_its_way, ("STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_R
 	  arrive_during_pause())
 
 /* An old driver: it cannot be asked whether the device is idle. */
-TEST_WITH(a_driver_that_cannot_tell, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_driver_that_cannot_tell, begin(), "STANDIN_FAIL=cuCtxRecordEvent:1:801",
+		"HOTPIN_RING=0")
 {
-	begin();
 	allocate(true);
 	CHECK_EQ(standin_registered_bytes() != 0, preloaded());
 	free_all();
@@ -427,13 +425,12 @@ static void *destroy(void *arg)
 }
 
 /* That context was created while the call returned that had ended another one. */
-TEST_WITH(a_kernel_in_a_context_at_the_same_address, "STANDIN_FAIL=cuCtxRecordEvent:1:801",
-	  "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_kernel_in_a_context_at_the_same_address, begin(),
+		"STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
 {
 	pthread_t destroying;
 	CUcontext before;
 
-	begin();
 	OK(cuCtxCreate_v2(&before, 0, 0));
 	standin_hold("cuCtxDestroy", STANDIN_AT_RETURN, 0);
 	pthread_create(&destroying, NULL, destroy, before);
@@ -545,11 +542,10 @@ static uint64_t pass_until_done(const _Atomic bool *done)
 }
 
 /* A copy that stays in the driver delays the change of several blocks only once. */
-TEST(many_blocks_during_a_long_copy)
+TEST_AFTER(many_blocks_during_a_long_copy, begin())
 {
 	pthread_t copier, changer;
 
-	begin();
 	allocate(true);
 	shared = malloc(8 * MIB);
 	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
@@ -597,11 +593,10 @@ static void wait_for_uploads(void)
 		pthread_join(other, NULL);
 }
 
-TEST(a_change_that_is_left)
+TEST_AFTER(a_change_that_is_left, begin())
 {
 	pthread_t copier, changer;
 
-	begin();
 	allocate(false);
 	signal(SIGUSR1, leave_it);
 	shared = malloc(8 * MIB);
@@ -717,12 +712,11 @@ static void *lose_patience(void *unused)
 }
 
 /* An unpinning that takes too long, as after an unnoticed kernel, delays only one call. */
-TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
+TEST_AFTER_WITH(patience_is_lost_once, begin(), "STANDIN_LATE=cuMemHostUnregister:300")
 {
 	pthread_t impatient;
 	CUstream other;
 
-	begin();
 	allocate(true);
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	free_all();
@@ -800,13 +794,12 @@ static void capture_once(CUstream stream)
  * Another thread's copy waits for a kernel; it is staged, and on a stream of its own.  The clock
  * stands still, so a wait for the copy would not end.
  */
-TEST_WITH(a_capture_next_to_a_copy, "HOTPIN_THREADS=2")
+TEST_AFTER_WITH(a_capture_next_to_a_copy, begin(), "HOTPIN_THREADS=2")
 {
 	static char array[16 * MIB];
 	pthread_t copying;
 	CUstream aside, ordered;
 
-	begin();
 	for (int i = 0; i < 20; i++)
 		OK(cuMemcpyDtoH_v2(array, there, sizeof(array)));
 	OK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));

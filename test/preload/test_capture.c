@@ -10,12 +10,11 @@
 #define BYTES (4 * MIB)
 
 /* Captures that end without a graph, or on another stream, are still counted correctly. */
-TEST(captures_that_fail)
+TEST_AFTER(captures_that_fail, begin())
 {
 	CUstream stream, other;
 	CUgraph graph;
 
-	begin();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
@@ -34,11 +33,10 @@ TEST(captures_that_fail)
 }
 
 /* A stream is destroyed during its capture. */
-TEST(a_capture_that_dies_with_its_stream)
+TEST_AFTER(a_capture_that_dies_with_its_stream, begin())
 {
 	CUstream stream;
 
-	begin();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(cuStreamDestroy_v2(stream));
@@ -46,13 +44,12 @@ TEST(a_capture_that_dies_with_its_stream)
 }
 
 /* A stream that joined a capture is destroyed; nothing is pinned until the capture ends. */
-TEST(a_stream_that_joined_goes)
+TEST_AFTER(a_stream_that_joined_goes, begin())
 {
 	CUstream stream, side;
 	CUevent event;
 	CUgraph graph;
 
-	begin();
 	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
@@ -97,12 +94,11 @@ static CUDA_MEMCPY3D box_with(char *block, bool is_source, bool unified, size_t 
 }
 
 /* The driver remembers the kind of memory of either side. */
-TEST(memcpy_nodes_of_every_kind)
+TEST_AFTER(memcpy_nodes_of_every_kind, begin())
 {
 	CUgraph graph;
 	CUgraphNode node;
 
-	begin();
 	char *block = promoted(BYTES);
 	OK(cuGraphCreate(&graph, 0));
 	for (unsigned i = 0; i < 8; i++) {
@@ -116,12 +112,11 @@ TEST(memcpy_nodes_of_every_kind)
 }
 
 /* Both sides are host memory. */
-TEST(captured_between_two_blocks)
+TEST_AFTER(captured_between_two_blocks, begin())
 {
 	CUstream stream;
 	CUgraph graph;
 
-	begin();
 	char *from = promoted(BYTES), *to = promoted(BYTES);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -174,7 +169,7 @@ static void *release_node(void *arg)
  * Another thread's copies would pin the block again while the node is created; unpinning it
  * afterwards would end the context.
  */
-TEST(a_memcpy_node_during_copies)
+TEST_AFTER(a_memcpy_node_during_copies, begin())
 {
 	CUgraph graph;
 	CUgraphNode node;
@@ -182,7 +177,6 @@ TEST(a_memcpy_node_during_copies)
 	CUstream stream;
 	pthread_t thread, releasing;
 
-	begin();
 	char *block = promoted(SMALL);
 	CUDA_MEMCPY3D box = box_with(block, true, false, 0);
 
@@ -228,13 +222,12 @@ static void *let_it_be_answered(void *arg)
 }
 
 /* The query is held before and after the driver's answer, while a capture begins. */
-TEST(begun_while_the_legacy_stream_is_asked)
+TEST_AFTER(begun_while_the_legacy_stream_is_asked, begin())
 {
 	CUstream stream;
 	CUgraph graph;
 	pthread_t other, releasing;
 
-	begin();
 	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
 	char *block = promoted(BYTES);
 	for (int turn = 0; turn < 10; turn++) {

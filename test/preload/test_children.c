@@ -119,12 +119,11 @@ TEST(popen_and_system)
  * The budget is used up, and a third block has paid for the place of one of two others.  Looking
  * for an eviction candidate must not end the wait of a fork().
  */
-TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
+TEST_AFTER_WITH(a_fork_while_a_block_wants_a_place, begin(), "HOTPIN_PIN_BUDGET=40M")
 {
 	const size_t bytes = 16 * MIB;
 	int pinned = 2;
 
-	begin();
 	char *blocks[] = { promoted(bytes), promoted(bytes), malloc(bytes) };
 	fill(blocks[2], bytes, 1);
 	/* The fork waits only briefly, and this machine may be busy. */

@@ -26,9 +26,8 @@ static void round_trip(char *block, unsigned seed)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-TEST(destroyed)
+TEST_AFTER(destroyed, begin())
 {
-	begin();
 	char *block = promoted(BYTES), *kept = promoted(BYTES);
 
 	for (unsigned i = 0; i < 5; i++) {
@@ -46,12 +45,11 @@ TEST(destroyed)
 }
 
 /* The stand-in ends the registrations of a green context with it. */
-TEST(green_one_destroyed)
+TEST_AFTER(green_one_destroyed, begin())
 {
 	CUgreenCtx green;
 	CUcontext inside;
 
-	begin();
 	char *block = malloc(BYTES);
 	for (unsigned i = 0; i < 3; i++) {
 		OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
@@ -89,13 +87,12 @@ static void *upload_a_page(void *arg)
 }
 
 /* A block is to be pinned in a green context once a copy has left it.  The context ends before. */
-TEST(green_one_of_a_queued_pin)
+TEST_AFTER(green_one_of_a_queued_pin, begin())
 {
 	CUgreenCtx green;
 	CUcontext inside;
 	pthread_t copying;
 
-	begin();
 	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
 	OK(cuCtxFromGreenCtx(&inside, green));
 	OK(cuCtxSetCurrent(inside));
@@ -129,19 +126,17 @@ static void check_still_pinned(char *block)
 	free(block);
 }
 
-TEST_WITH(one_that_is_not_destroyed, "STANDIN_FAIL=cuCtxDestroy:1")
+TEST_AFTER_WITH(one_that_is_not_destroyed, begin(), "STANDIN_FAIL=cuCtxDestroy:1")
 {
-	begin();
 	char *block = promoted(BYTES);
 	CHECK(cuCtxDestroy_v2(context) != CUDA_SUCCESS);
 	check_still_pinned(block);
 }
 
-TEST_WITH(one_that_is_not_reset, "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
+TEST_AFTER_WITH(one_that_is_not_reset, begin(), "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
 {
 	CUcontext primary;
 
-	begin();
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	OK(cuCtxSetCurrent(primary));
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
@@ -150,11 +145,10 @@ TEST_WITH(one_that_is_not_reset, "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
 	check_still_pinned(block);
 }
 
-TEST(one_of_several_references_goes)
+TEST_AFTER(one_of_several_references_goes, begin())
 {
 	CUcontext primary;
 
-	begin();
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	OK(cuCtxSetCurrent(primary));
@@ -167,11 +161,10 @@ TEST(one_of_several_references_goes)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 /* Only the last reference ends the registrations. */
-TEST(attached_and_detached)
+TEST_AFTER(attached_and_detached, begin())
 {
 	CUcontext same;
 
-	begin();
 	char *block = promoted(BYTES), *other = promoted(BYTES);
 	OK(cuCtxAttach(&same, 0));
 	CHECK(same == context);
@@ -196,12 +189,11 @@ static void *release_primary(void *arg)
 }
 
 /* Another thread retains the context before the thread that has ended it asks whether it exists. */
-TEST(primary_retained_at_once)
+TEST_AFTER(primary_retained_at_once, begin())
 {
 	CUcontext primary, again;
 	pthread_t releasing;
 
-	begin();
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	OK(cuCtxSetCurrent(primary));
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
@@ -289,12 +281,11 @@ static void end_during_a_copy(CUgreenCtx green)
 
 CASE(ends_during_a_copy_of_another, begin(); end_during_a_copy(NULL))
 
-TEST(green_one_ends_during_a_copy_of_another)
+TEST_AFTER(green_one_ends_during_a_copy_of_another, begin())
 {
 	CUgreenCtx green;
 	CUcontext inside;
 
-	begin();
 	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
 	OK(cuCtxFromGreenCtx(&inside, green));
 	OK(cuCtxSetCurrent(inside));
@@ -302,12 +293,11 @@ TEST(green_one_ends_during_a_copy_of_another)
 }
 
 /* A copy that comes while the context ends goes through other memory: it does not wait. */
-TEST(a_copy_begins_while_another_context_ends)
+TEST_AFTER(a_copy_begins_while_another_context_ends, begin())
 {
 	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
 	pthread_t ending;
 
-	begin();
 	copy.block = promoted(BYTES);
 	OK(cuCtxCreate_v2(&copy.context, 0, 0));
 	OK(cuMemAlloc_v2(&copy.from, BYTES));
@@ -332,9 +322,8 @@ TEST(a_copy_begins_while_another_context_ends)
 }
 
 /* Without a current context the driver refuses the copy. */
-TEST(no_context)
+TEST_AFTER(no_context, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	OK(cuCtxSetCurrent(NULL));
@@ -358,12 +347,11 @@ void standin_twin_breaks(const unsigned grid[3], const unsigned block[3], void *
 	standin_twin_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST(a_kernel_that_faults)
+TEST_AFTER(a_kernel_that_faults, begin())
 {
 	CUmodule module;
 	CUfunction breaks;
 
-	begin();
 	char *block = promoted(BYTES);
 	OK(cuModuleLoadData(&module, "breaks"));
 	OK(cuModuleGetFunction(&breaks, module, "breaks"));

@@ -84,9 +84,8 @@ TEST_WITH(one_that_comes_before_us, "LD_PRELOAD=@:libopens_deep.so")
 }
 
 /* Blocks in use stay valid; a block that realloc() moves leaves the heap. */
-TEST(blocks_from_before)
+TEST_AFTER(blocks_from_before, begin())
 {
-	begin();
 	char *pinned = promoted(4 * MIB), *other = malloc(4 * MIB), *grown = malloc(4 * MIB);
 
 	fill(other, 4 * MIB, 2);

@@ -41,12 +41,11 @@ static size_t use_many(unsigned blocks)
  * The program's large blocks are ours, and glibc raises the sizes from which on it maps buffers and
  * gives memory back by those that are freed.
  */
-TEST_WITH(glibc_keeps_buffers_of_medium_size, "HOTPIN_HEAP_MIN=1M")
+TEST_AFTER_WITH(glibc_keeps_buffers_of_medium_size, begin(), "HOTPIN_HEAP_MIN=1M")
 {
 	const size_t bytes = 60 * KIB;
 	struct rusage before, after;
 
-	begin();
 	free(malloc(2 * MIB));
 	getrusage(RUSAGE_SELF, &before);
 	for (int i = 0; i < 300; i++) {
@@ -173,11 +172,11 @@ static bool is_ring_there(void *memory)
 }
 
 /* Blocks use the whole budget when the ring would pay off; it is created once they are freed. */
-TEST_WITH(a_ring_waits_for_room, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2", "HOTPIN_RING=16M")
+TEST_AFTER_WITH(a_ring_waits_for_room, begin(), "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2",
+		"HOTPIN_RING=16M")
 {
 	static char table[BYTES];
 
-	begin();
 	/* These copies are too small to be staged. */
 	char *block = malloc(60 * MIB);
 	fill(block, 60 * MIB, 1);
@@ -196,9 +195,8 @@ TEST_WITH(a_ring_waits_for_room, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2", "H
 }
 
 /* Freed pinned blocks make room for used ones at the housekeeper's next look. */
-TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
+TEST_AFTER_WITH(the_budget_moves_on, begin(), "HOTPIN_PIN_BUDGET=10M")
 {
-	begin();
 	free(promoted(9 * MIB));
 	char *block = malloc(BYTES);
 	bool pinned = false;
@@ -343,9 +341,9 @@ TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712", "HOTPIN_RI
 }
 
 /* Another party has ended the registration. */
-TEST_WITH(not_registered_any_more, "STANDIN_FAIL=cuMemHostUnregister:1:713", "HOTPIN_RING=0")
+TEST_AFTER_WITH(not_registered_any_more, begin(), "STANDIN_FAIL=cuMemHostUnregister:1:713",
+		"HOTPIN_RING=0")
 {
-	begin();
 	char *block = promoted(BYTES);
 	char *page = (char *)(((uintptr_t)block + MIB) & ~(uintptr_t)4095);
 	CHECK_EQ(mprotect(page, 4096, PROT_READ), 0);
@@ -367,9 +365,9 @@ TEST_WITH(every_pin_is_refused,
 }
 
 /* If unpinning fails, the block must still count as pinned. */
-TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnregister:1:999")
+TEST_AFTER_WITH(unpinning_fails, begin(), "HOTPIN_PIN_BUDGET=10M",
+		"STANDIN_FAIL=cuMemHostUnregister:1:999")
 {
-	begin();
 	for (unsigned i = 0; i < 300 && check_failures == 0; i++) {
 		char *block = malloc((2 + i % 7) * MIB);
 
@@ -415,9 +413,9 @@ static void free_while_busy(void)
 }
 
 /* Deferred copies leave blocks unpinned; on a busy machine all of them. */
-TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=0")
+TEST_AFTER_WITH(no_unpinning_while_the_device_works, begin(), "HOTPIN_PIN_BUDGET=10M",
+		"HOTPIN_ASYNC=0")
 {
-	begin();
 	free_while_busy();
 	/* When the device is idle for a while, due blocks are unpinned. */
 	OK(cuCtxSynchronize());

@@ -86,11 +86,10 @@ size_t malloc_usable_size(void *address)
 }
 #pragma GCC visibility pop
 
-TEST(its_memory_is_its_own)
+TEST_AFTER(its_memory_is_its_own, begin())
 {
 	int before = calls;
 
-	begin();
 	CHECK(calls > before); /* the driver's allocations also come here */
 	for (unsigned i = 0; i < 30; i++) {
 		char *block = malloc(4 * MIB);
@@ -124,11 +123,10 @@ static void *copy_in_need(void *unused)
 	return NULL;
 }
 
-TEST(nobody_dies_in_need)
+TEST_AFTER(nobody_dies_in_need, begin())
 {
 	pthread_t thread;
 
-	begin();
 	CHECK_EQ(pthread_create(&thread, NULL, copy_in_need, NULL), 0);
 	pthread_join(thread, NULL);
 	CHECK(device_holds(there, KIB, 7));

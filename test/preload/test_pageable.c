@@ -51,9 +51,8 @@ static struct answers ask(const char *at)
 	return got;
 }
 
-TEST(answers_about_a_pinned_block)
+TEST_AFTER(answers_about_a_pinned_block, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 	struct answers known = ask(stranger);
 	const char *places[] = { block, block + 1, block + BYTES / 2, block + BYTES - 1 };
@@ -144,9 +143,8 @@ PINNED_WHILE(asked_how_large, cuMemGetAddressRange,
 PINNED_WHILE(unregistered, cuMemHostUnregister, cuMemHostUnregister(at))
 
 /* A registration may outlive the block, whose memory is not reused in that time. */
-TEST(freed_while_it_is_registered)
+TEST_AFTER(freed_while_it_is_registered, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	if (!preloaded())
@@ -175,9 +173,8 @@ static void *free_it(void *block)
 	return NULL;
 }
 
-TEST(freed_by_another_thread)
+TEST_AFTER(freed_by_another_thread, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 	pthread_t thread;
 

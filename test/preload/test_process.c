@@ -70,10 +70,9 @@ static void fork_where_it_faults(int signal)
 }
 
 /* fork() unpins first, unless this could need a lock of the code that it interrupted. */
-TEST_WITH(fork_where_a_lock_is_held, "NVTX_INJECTION64_PATH=@", "HOTPIN_PROFILE=summary",
-	  "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
+TEST_AFTER_WITH(fork_where_a_lock_is_held, begin(), "NVTX_INJECTION64_PATH=@",
+		"HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
 {
-	begin();
 	pinned_block = promoted(48 * MIB);
 	name = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	signal(SIGSEGV, fork_where_it_faults);
@@ -104,11 +103,10 @@ static void *copy_on(void *arg)
 	return arg;
 }
 
-TEST_WITH(fork_while_others_copy, "HOTPIN_PIN_BUDGET=6M")
+TEST_AFTER_WITH(fork_while_others_copy, begin(), "HOTPIN_PIN_BUDGET=6M")
 {
 	pthread_t threads[4];
 
-	begin();
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, copy_on, NULL);
 	for (int i = 0; i < 40; i++) {

@@ -53,9 +53,8 @@ static bool spoil(CUDA_MEMCPY3D *deep, int turn)
 }
 
 /* Fields that only the driver interprets are left to it, as is its answer. */
-TEST_WITH(special_fields, STAGED)
+TEST_AFTER_WITH(special_fields, begin(), STAGED)
 {
-	begin();
 	struct copy copy = slices_up(in_data);
 	CUDA_MEMCPY3D deep = copy_deep(&copy);
 	char *end = standin_host(there + 64 * MIB - 512 * KIB);
@@ -79,9 +78,8 @@ TEST_WITH(special_fields, STAGED)
 }
 
 /* Without a pitch, rows are contiguous. */
-TEST_WITH(no_pitch, STAGED)
+TEST_AFTER_WITH(no_pitch, begin(), STAGED)
 {
-	begin();
 	struct copy copy = slices_up(in_data);
 	CUDA_MEMCPY2D flat = copy_flat(&copy);
 
@@ -104,9 +102,8 @@ COPIES_WITH(no_height, (STAGED), .calls = "cuMemcpy3D_v2", .memory = COPY_STATIC
 	    .route = COPY_PLAIN)
 
 /* Sizes whose product exceeds the address space. */
-TEST_WITH(overflow, STAGED)
+TEST_AFTER_WITH(overflow, begin(), STAGED)
 {
-	begin();
 	struct copy copy = slices_up(in_data);
 	char *target = standin_host(there);
 
@@ -155,9 +152,8 @@ static struct copy rows_up(char *host, size_t width, size_t pitch, size_t rows)
 }
 
 /* Refused for any offset. */
-TEST(an_offset_that_its_pitch_has_no_room_for)
+TEST_AFTER(an_offset_that_its_pitch_has_no_room_for, begin())
 {
-	begin();
 	char *block = promoted(4 * MIB);
 	struct copy copy = rows_up(block - 8192, 8192, 8192, 4);
 	copy.box.host.x = 8192;
@@ -171,9 +167,8 @@ TEST(an_offset_that_its_pitch_has_no_room_for)
 }
 
 /* The rows would reach into every block: none is unpinned, because the driver reads nothing. */
-TEST(a_width_that_its_pitch_has_no_room_for)
+TEST_AFTER(a_width_that_its_pitch_has_no_room_for, begin())
 {
-	begin();
 	char *block = promoted(4 * MIB);
 	struct copy copy = rows_up(block, (size_t)-56, 8, 8);
 	CUDA_MEMCPY2D box = copy_flat(&copy);
@@ -185,9 +180,8 @@ TEST(a_width_that_its_pitch_has_no_room_for)
 }
 
 /* Also if a copy of the rows would be uploaded, so that nothing waits for the kernel. */
-TEST(an_offset_without_room_behind_work)
+TEST_AFTER(an_offset_without_room_behind_work, begin())
 {
-	begin();
 	char *block = promoted(4 * MIB);
 	struct copy copy = rows_up(block, 32, 64, 8);
 	copy.box.host.x = 40;
@@ -211,9 +205,8 @@ TEST(an_offset_without_room_behind_work)
 	CHECK_EQ(cuMemcpy2DAsync_v2(&flat, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(rows_that_their_slice_has_no_room_for)
+TEST_AFTER(rows_that_their_slice_has_no_room_for, begin())
 {
-	begin();
 	char *block = promoted(4 * MIB);
 	struct copy copy = rows_up(block - 16384, 4096, 4096, 4);
 	copy.box.host.y = 4;

@@ -43,9 +43,8 @@ static bool named_ring(void)
 	} while (0)
 
 /* Copies within the device and between hosts need no staging. */
-TEST_WITH(nothing_to_stage, STAGED)
+TEST_AFTER_WITH(nothing_to_stage, begin(), STAGED)
 {
-	begin();
 	fill(array, 8 * MIB, 2);
 	fill(standin_host(there), 8 * MIB, 3);
 	standin_log_reset();
@@ -59,9 +58,8 @@ TEST_WITH(nothing_to_stage, STAGED)
 /*
  * The driver accepts device memory as the source of an upload, but no host memory as device memory.
  */
-TEST_WITH(sides_of_the_wrong_kind, STAGED)
+TEST_AFTER_WITH(sides_of_the_wrong_kind, begin(), STAGED)
 {
-	begin();
 	fill(standin_host(there), MIB, 4);
 	OK(cuMemcpyHtoD_v2(there + MIB, (void *)there, MIB));
 	CHECK(device_holds(there + MIB, MIB, 4));
@@ -118,13 +116,12 @@ static void *capture(void *arg)
 }
 
 /* The library records no event on the legacy stream while a blocking stream is captured. */
-TEST_WITH(capture, STAGED)
+TEST_AFTER_WITH(capture, begin(), STAGED)
 {
 	CUstream stream, ordered;
 	CUgraph graph;
 	pthread_t thread;
 
-	begin();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamCreate(&ordered, 0));
 	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -165,13 +162,12 @@ static void *release(void *arg)
 }
 
 /* A capture begins while a copy on the legacy stream is in flight and must enqueue more there. */
-TEST_WITH(capture_begins_meanwhile, STAGED)
+TEST_AFTER_WITH(capture_begins_meanwhile, begin(), STAGED)
 {
 	CUstream before, ordered;
 	CUgraph graph;
 	pthread_t copying, releasing;
 
-	begin();
 	OK(cuMemAlloc_v2(&flag, 64));
 	OK(cuMemsetD8_v2(flag, 0, 64));
 	fill(array, sizeof(array), 1);
@@ -215,11 +211,10 @@ static void *download_in_second(void *arg)
 }
 
 /* A context that has copied ends, while a copy of another context waits for a kernel. */
-TEST_WITH(a_context_ends_during_a_copy_of_another, STAGED)
+TEST_AFTER_WITH(a_context_ends_during_a_copy_of_another, begin(), STAGED)
 {
 	pthread_t copying;
 
-	begin();
 	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	OK(cuMemAlloc_v2(&there_too, 8 * MIB));
@@ -268,11 +263,10 @@ TEST_WITH(forks, STAGED)
 }
 
 /* Staging memory would take from the memory that the program may lock. */
-TEST_WITH(locked_mappings, STAGED)
+TEST_AFTER_WITH(locked_mappings, begin(), STAGED)
 {
 	struct rlimit limit;
 
-	begin();
 	CHECK_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	if (limit.rlim_cur == RLIM_INFINITY)
 		limit.rlim_cur = limit.rlim_max = 64 * MIB;
@@ -304,9 +298,8 @@ static void *map_closed(void)
 }
 
 /* An inaccessible address faults in the thread that called. */
-TEST_WITH(bad_source, STAGED)
+TEST_AFTER_WITH(bad_source, begin(), STAGED)
 {
-	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the copy workers are awake */
 	OK(cuMemcpyHtoD_v2(there, map_closed(), 8 * MIB));
 	CHECK(false);
@@ -357,11 +350,10 @@ static void on_lazy(int number, siginfo_t *info, void *context_of)
 	filled++;
 }
 
-TEST_WITH(pages_that_come_when_touched, STAGED)
+TEST_AFTER_WITH(pages_that_come_when_touched, begin(), STAGED)
 {
 	struct sigaction action = { .sa_sigaction = on_lazy, .sa_flags = SA_SIGINFO };
 
-	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
 	lazy = map_closed();
 	sigaction(SIGSEGV, &action, NULL);
@@ -382,9 +374,8 @@ TEST_WITH(pages_that_come_when_touched, STAGED)
 }
 
 /* Not forced: the ring is created once it pays off, and then stays. */
-TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
+TEST_AFTER_WITH(earned, begin(), "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 {
-	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));
 	CHECK_EQ(standin_registered_bytes(), 0);
 	for (int i = 0; i < 6; i++)
@@ -411,9 +402,8 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 }
 
 /* The copy workers fill a new block without contents, which is pinned another time. */
-TEST_WITH(untouched_block, "HOTPIN_THREADS=4")
+TEST_AFTER_WITH(untouched_block, begin(), "HOTPIN_THREADS=4")
 {
-	begin();
 	fill(array, 24 * MIB, 1);
 	OK(cuMemcpyHtoD_v2(there, array, 24 * MIB));
 	OK(cuMemcpyHtoD_v2(there, array, 24 * MIB));

@@ -280,9 +280,8 @@ TEST(exit_during_a_kernel_that_never_ends)
 }
 
 /* The child of a fork has only its own thread, regardless of what the housekeeper was doing. */
-TEST(children_of_a_fork)
+TEST_AFTER(children_of_a_fork, begin())
 {
-	begin();
 	fflush(stdout);
 	for (int i = 0; i < 25; i++) {
 		free(promoted(4 * MIB));
@@ -359,14 +358,13 @@ static void *download(void *block)
  * A copy is the last one inside a block that waits to be pinned, and leaves it to the housekeeper
  * while nothing may be pinned.  A context that ends waits for that block.
  */
-TEST(a_block_is_left_to_it_during_a_capture)
+TEST_AFTER(a_block_is_left_to_it_during_a_capture, begin())
 {
 	pthread_t other;
 	CUstream stream;
 	CUcontext second;
 	CUgraph graph = NULL;
 
-	begin();
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	OK(cuCtxSetCurrent(context));
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

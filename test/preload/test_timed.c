@@ -11,14 +11,13 @@
 #define STACK_BYTES (64 * KIB)
 
 /* No other function has as many arguments that the stand-in shows. */
-TEST_WITH(all_arguments_arrive, PROFILE)
+TEST_AFTER_WITH(all_arguments_arrive, begin(), PROFILE)
 {
 	static cuuint64_t dim[5], strides[4];
 	static int lower[3], upper[3];
 	static cuuint32_t element[5];
 	CUtensorMap map;
 
-	begin();
 	OK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 5, element, dim, strides,
 				   lower, upper, 64, 256, element, CU_TENSOR_MAP_INTERLEAVE_16B,
 				   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
@@ -43,9 +42,8 @@ TEST_WITH(all_arguments_arrive, PROFILE)
 }
 
 /* The arguments of most functions are in registers.  A wrong one gives an error. */
-TEST_WITH(arguments_in_registers_arrive, PROFILE)
+TEST_AFTER_WITH(arguments_in_registers_arrive, begin(), PROFILE)
 {
-	begin();
 	for (int i = 0; i < 10; i++) {
 		CUdeviceptr at = 0;
 

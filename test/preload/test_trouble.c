@@ -8,11 +8,10 @@
 #include <dirent.h>
 
 /* Many buffers: their kind is known, and not queried for each copy. */
-TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
+TEST_AFTER_WITH(many_pinned_buffers, begin(), "HOTPIN_THREADS=4")
 {
 	char *pinned[12];
 
-	begin();
 	for (int i = 0; i < 12; i++)
 		OK(cuMemHostAlloc((void **)&pinned[i], MIB, 0));
 	standin_log_reset();
@@ -27,11 +26,10 @@ static char array[8 * MIB];
 __thread char private[MIB];
 
 /* Threads of a process with such memory. */
-TEST_WITH(large_thread_local_memory, STAGED)
+TEST_AFTER_WITH(large_thread_local_memory, begin(), STAGED)
 {
 	int count = 0;
 
-	begin();
 	private[MIB / 2] = 1;
 	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
 	DIR *tasks = opendir("/proc/self/task");

@@ -6,9 +6,8 @@
 #include "resident.h"
 
 /* The program frees blocks, waits, and is idle from then on. */
-TEST_WITH(the_first_blocks_that_are_due, "HOTPIN_RING=0")
+TEST_AFTER_WITH(the_first_blocks_that_are_due, begin(), "HOTPIN_RING=0")
 {
-	begin();
 	allocate(true);
 	free_all();
 	OK(cuCtxSynchronize());
@@ -17,11 +16,10 @@ TEST_WITH(the_first_blocks_that_are_due, "HOTPIN_RING=0")
 }
 
 /* The same with two contexts while a block was due, and one later. */
-TEST_WITH(one_context_again, "HOTPIN_RING=0")
+TEST_AFTER_WITH(one_context_again, begin(), "HOTPIN_RING=0")
 {
 	CUcontext other;
 
-	begin();
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	OK(cuCtxSetCurrent(context));
 	char *block = malloc(24 * MIB);

@@ -66,9 +66,8 @@ static void check_not_pinned_any_more(char *block)
 }
 
 /* A runtime looks up every function, so a look-up changes nothing. */
-TEST_WITH(a_copy_by_name, EXTRA)
+TEST_AFTER_WITH(a_copy_by_name, begin(), EXTRA)
 {
-	begin();
 	char *block = promoted(BYTES), *freed = promoted(2 * BYTES);
 	copy_fn *copy = (copy_fn *)resolve("cuStandinCopyThing");
 
@@ -81,9 +80,8 @@ TEST_WITH(a_copy_by_name, EXTRA)
 	check_copy(copy, block, 8);
 }
 
-TEST_WITH(a_name_of_no_copy, EXTRA)
+TEST_AFTER_WITH(a_name_of_no_copy, begin(), EXTRA)
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	check_read((read_fn *)resolve("cuStandinUnknownThing"));
@@ -116,9 +114,8 @@ static CUresult copy_box(void *to, CUdeviceptr from, size_t bytes, CUstream stre
 	return copy(&box, 0, stream);
 }
 
-TEST(copies_with_attributes)
+TEST_AFTER(copies_with_attributes, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	check_copy(copy_with_attributes, block, 7);
@@ -137,9 +134,8 @@ static void use_up(void)
 }
 
 /* hotpin does not see the calls. */
-TEST_WITH(a_copy_without_a_stub, EXTRA)
+TEST_AFTER_WITH(a_copy_without_a_stub, begin(), EXTRA)
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	use_up();
@@ -150,9 +146,8 @@ TEST_WITH(a_copy_without_a_stub, EXTRA)
 	check_not_pinned_any_more(block);
 }
 
-TEST_WITH(no_copy_without_a_stub, EXTRA)
+TEST_AFTER_WITH(no_copy_without_a_stub, begin(), EXTRA)
 {
-	begin();
 	use_up();
 	check_read((read_fn *)resolve("cuStandinUnknownThing"));
 }
@@ -168,9 +163,8 @@ TEST(a_copy_that_is_linked)
 	check_copy(copy, block, 7);
 }
 
-TEST(a_copy_that_is_linked_later)
+TEST_AFTER(a_copy_that_is_linked_later, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	check_copy((copy_fn *)function_of("liblinks_copy.so", "links_copy"), block, 7);
@@ -190,9 +184,8 @@ CASE(no_copy_that_is_linked_later, begin();
      check_read((read_fn *)function_of("liblinks_read.so", "links_read")))
 
 /* A library that is used without dlsym(): the next call of the driver sees it. */
-TEST(a_copy_that_is_linked_and_called)
+TEST_AFTER(a_copy_that_is_linked_and_called, begin())
 {
-	begin();
 	char *block = promoted(BYTES);
 
 	CHECK(dlopen("liblinks_copy.so", RTLD_NOW) != NULL);

@@ -91,11 +91,10 @@ static void kinds_in_turn(bool busy_own)
 CASE(legacy_stream_busy_own_idle, kinds_in_turn(false))
 CASE(own_stream_busy_legacy_idle, kinds_in_turn(true))
 
-TEST(contexts_in_turn)
+TEST_AFTER(contexts_in_turn, start())
 {
 	CUcontext other;
 
-	start();
 	char *block = promoted(MIB);
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	OK(cuCtxSetCurrent(context));
@@ -131,9 +130,8 @@ static unsigned straight_of(char *block, size_t bytes, bool work, unsigned turns
 /*
  * A program that downloads immediately is faster with a complete upload; one in seventeen is tried.
  */
-TEST(followed_by_a_download)
+TEST_AFTER(followed_by_a_download, start())
 {
-	start();
 	char *block = promoted(MIB);
 
 	CHECK_EQ(straight_of(block, 64 * KIB, true, 40), preloaded() ? 0 : 40);
@@ -144,9 +142,8 @@ TEST(followed_by_a_download)
 }
 
 /* A burst of uploads has one event, recorded before other work follows. */
-TEST(a_burst_has_one_event)
+TEST_AFTER(a_burst_has_one_event, start())
 {
-	start();
 	waits(array, 64);
 	OK(cuCtxSynchronize());
 	launch(NULL);
@@ -212,11 +209,10 @@ TEST(calls_of_every_class_come_behind)
 }
 
 /* Such a stream has an unknown order; its work still comes after the copy. */
-TEST_WITH(streams_that_nothing_is_known_of, "STANDIN_FAIL=cuStreamGetFlags:1:400")
+TEST_AFTER_WITH(streams_that_nothing_is_known_of, start(), "STANDIN_FAIL=cuStreamGetFlags:1:400")
 {
 	CUstream stream;
 
-	start();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 	launch(stream);
@@ -224,12 +220,11 @@ TEST_WITH(streams_that_nothing_is_known_of, "STANDIN_FAIL=cuStreamGetFlags:1:400
 }
 
 /* An empty download waits for nothing. */
-TEST(an_empty_copy_waits_for_nothing)
+TEST_AFTER(an_empty_copy_waits_for_nothing, start())
 {
 	char back[64] = { 0 };
 	CUstream stream;
 
-	start();
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	fill(array, 64, 5);
 	waits(array, 64);
@@ -243,12 +238,11 @@ TEST(an_empty_copy_waits_for_nothing)
  * Device memory that is declared as host memory: the driver goes by the address, and waits for
  * nothing.  Although it is called a synchronous download, earlier work is not complete afterwards.
  */
-TEST(a_copy_to_the_host_that_is_none)
+TEST_AFTER(a_copy_to_the_host_that_is_none, start())
 {
 	CUdeviceptr to = 0;
 	CUstream unordered;
 
-	start();
 	OK(cuMemAlloc_v2(&to, 64));
 	OK(cuStreamCreate(&unordered, CU_STREAM_NON_BLOCKING));
 	OK(cuMemsetD8_v2(there, 1, 64));
@@ -265,11 +259,10 @@ TEST(a_copy_to_the_host_that_is_none)
 }
 
 /* A query about unknown memory would take a quarter of such a copy's time. */
-TEST(a_copy_to_the_host_asks_nobody)
+TEST_AFTER(a_copy_to_the_host_asks_nobody, start())
 {
 	char back[64];
 
-	start();
 	launch(NULL);
 	OK(cuMemcpyHtoD_v2(there, array, 64));
 	standin_log_reset();
@@ -282,11 +275,10 @@ TEST(a_copy_to_the_host_asks_nobody)
  * The driver returns from an upload on the thread's own stream while the legacy stream is busy, so
  * later calls must not wait for the legacy stream.
  */
-TEST_WITH(an_upload_on_the_own_stream_is_not_waited_for, "STANDIN_AHEAD=1")
+TEST_AFTER_WITH(an_upload_on_the_own_stream_is_not_waited_for, start(), "STANDIN_AHEAD=1")
 {
 	size_t bytes;
 
-	start();
 	launch(NULL);
 	OK(cuMemcpyHtoD_v2_ptds(there, array, 64));
 	OK(cuMemGetInfo_v2(&bytes, &bytes));
@@ -294,9 +286,8 @@ TEST_WITH(an_upload_on_the_own_stream_is_not_waited_for, "STANDIN_AHEAD=1")
 }
 
 /* The driver's answer is that of the program's own call. */
-TEST(an_upload_that_the_driver_refuses)
+TEST_AFTER(an_upload_that_the_driver_refuses, start())
 {
-	start();
 	CHECK_EQ(cuMemcpyHtoD_v2(there + 64 * MIB, array, 64), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -313,11 +304,10 @@ static void *enter_the_context(void *unused)
  * no call of either thread waits for work that plain CUDA does not wait for: uploads are complete
  * when they return.
  */
-TEST(another_thread_ends_deferral)
+TEST_AFTER(another_thread_ends_deferral, start())
 {
 	pthread_t thread;
 
-	start();
 	CHECK_EQ(waits(array, 64), !preloaded());
 	CHECK_EQ(standin_pending(NULL) > 0, preloaded());
 	CHECK_EQ(pthread_create(&thread, NULL, enter_the_context, NULL), 0);
@@ -327,9 +317,8 @@ TEST(another_thread_ends_deferral)
 }
 
 /* A join waits for the copies, not for later launches. */
-TEST(a_join_waits_for_no_more)
+TEST_AFTER(a_join_waits_for_no_more, start())
 {
-	start();
 	launch(NULL);
 	OK(cuMemcpyHtoD_v2(there, array, 64));
 	launch(NULL);
@@ -341,9 +330,8 @@ TEST(a_join_waits_for_no_more)
 	CHECK_EQ(standin_pending(NULL), 1);
 }
 
-TEST_WITH(not_if_told_so, "HOTPIN_ASYNC=0")
+TEST_AFTER_WITH(not_if_told_so, start(), "HOTPIN_ASYNC=0")
 {
-	start();
 	CHECK(waits(array, 64));
 	CHECK(waits(array, MIB));
 }
@@ -377,9 +365,8 @@ void while_opening(void)
 	CHECK(device_holds(there, KIB, 5));
 }
 
-TEST(while_a_library_is_opened)
+TEST_AFTER(while_a_library_is_opened, start())
 {
-	start();
 	standin_log_reset();
 	alarm(check_limit(10));
 	CHECK(dlopen("libopening.so", RTLD_NOW) != NULL);

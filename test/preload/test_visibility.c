@@ -71,11 +71,10 @@ EXPOSED_TO_A_NODE(copies_anywhere, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_UNIFIED)
 
 /* Uploads wait as long as the program has pinned memory. */
-TEST(exposed)
+TEST_AFTER(exposed, start())
 {
 	void *pinned;
 
-	start();
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 	OK(cuMemHostAlloc(&pinned, 4096, 0));
 	CHECK(waits(array, 64));
@@ -93,11 +92,11 @@ TEST(exposed)
 }
 
 /* If the driver refuses to pin, uploads do not wait, independently of the result variable. */
-TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHostRegister:1")
+TEST_AFTER_WITH(not_exposed_by_what_is_refused, start(),
+		"STANDIN_FAIL=cuMemHostAlloc:1,cuMemHostRegister:1")
 {
 	void *pinned = array;
 
-	start();
 	CHECK(cuMemHostAlloc(&pinned, 4096, 0) != CUDA_SUCCESS);
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 	CHECK(cuMemHostRegister_v2(array, 4096, 0) != CUDA_SUCCESS);

@@ -14,9 +14,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-TEST(every_size)
+HEAP_TEST(every_size)
 {
-	heap_start();
 	for (size_t base = 4 * KIB; base <= GIB; base *= 2) {
 		for (int step = 0; step < 40; step++) {
 			size_t bytes = base + base / 40 * (size_t)step + (size_t)(step % 3) - 1;
@@ -36,7 +35,6 @@ TEST(every_size)
 			CHECK_EQ(live(), 0);
 		}
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* Waste is counted from the start of the addresses, in blocks of every class. */
@@ -66,9 +64,8 @@ TEST(no_more_than_an_eighth_is_wasted)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(fresh_blocks_begin_differently)
+HEAP_TEST(fresh_blocks_begin_differently)
 {
-	heap_start();
 	heap_set_device(true);
 	for (size_t bytes = 256 * KIB; bytes <= 64 * MIB; bytes *= 16) {
 		char *first = heap_alloc(bytes, 0, false, 0),
@@ -80,12 +77,10 @@ TEST(fresh_blocks_begin_differently)
 		CHECK_EQ(heap_free(first), 0);
 		CHECK(heap_alloc(bytes, 0, false, 0) == first);
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(every_alignment)
+HEAP_TEST(every_alignment)
 {
-	heap_start();
 	for (size_t alignment = 1; alignment <= 2 * MIB; alignment *= 2) {
 		char *small = heap_alloc(300 * KIB, alignment, false, 0);
 		char *large = heap_alloc(5 * MIB, alignment, true, 0);
@@ -106,12 +101,11 @@ TEST(every_alignment)
 }
 
 /* As many odd sizes as a long run has; no block is in use for long. */
-TEST(a_million_sizes_leave_addresses)
+HEAP_TEST(a_million_sizes_leave_addresses)
 {
 	static char *blocks[64];
 	uint64_t state = 88172645463325252u;
 
-	heap_start();
 	for (int i = 0; i < 1000000; i++) {
 		state ^= state << 13, state ^= state >> 7, state ^= state << 17;
 		char **block = &blocks[state % 64];
@@ -123,7 +117,6 @@ TEST(a_million_sizes_leave_addresses)
 		if (!CHECK(*block != NULL))
 			return;
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* Nine times its final size passes through the heap, which must not have used up its addresses. */
@@ -149,11 +142,10 @@ TEST(a_vector_grows_to_all_memory_again_and_again)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(wrong_addresses_change_nothing)
+HEAP_TEST(wrong_addresses_change_nothing)
 {
 	int local = 0;
 
-	heap_start();
 	CHECK_EQ(heap_free(&local), -EINVAL);
 	char *block = heap_alloc(MIB, WHOLE(MIB), false, 0);
 	errno = 77;
@@ -182,7 +174,6 @@ TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(heap_free(large), -EINVAL);
 	CHECK_EQ(heap_free(large + 64 * MIB), -EINVAL);
 	CHECK_EQ(errno, 77);
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* True if the mapping at `address` has this flag. */
@@ -227,9 +218,8 @@ static void prove(uint32_t site)
 	huge_note_site(site, SITE_DENSE);
 }
 
-TEST(huge_pages_only_with_a_device_and_from_2_mib)
+HEAP_TEST(huge_pages_only_with_a_device_and_from_2_mib)
 {
-	heap_start();
 	prove(5);
 	char *plain = heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 5);
 	CHECK(!is_huge(plain));
@@ -258,9 +248,8 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 }
 
 /* Of a site of which nothing is known, the first block gets them, unless calloc() asks. */
-TEST(the_first_block_of_a_site)
+HEAP_TEST(the_first_block_of_a_site)
 {
-	heap_start();
 	heap_set_device(true);
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20)));
 	char *first = heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20);
@@ -286,7 +275,6 @@ TEST(the_first_block_of_a_site)
 	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20)));
 
 	CHECK(!is_huge(heap_alloc(300 * MIB, WHOLE(300 * MIB), false, 44)));
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* calloc() serves large tables with few entries, new and recycled. */
@@ -313,9 +301,8 @@ TEST(a_sparse_calloc_stays_small)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(copies_tell_what_pays)
+HEAP_TEST(copies_tell_what_pays)
 {
-	heap_start();
 	heap_set_device(true);
 	/* Written completely, and copied. */
 	char *first = heap_alloc(300 * MIB, 0, false, 5);
@@ -347,7 +334,6 @@ TEST(copies_tell_what_pays)
 	memset(first, 1, 300 * MIB);
 	huge_before_copy(range_find(first), false, 300 * MIB);
 	CHECK(!is_huge(first));
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(sparse_blocks_stay_small_during_a_device)
@@ -397,11 +383,10 @@ TEST(huge_pages_are_rationed)
 }
 
 /* The kernel remembers advice by address. */
-TEST(no_huge_pages_where_others_had_them)
+HEAP_TEST(no_huge_pages_where_others_had_them)
 {
 	const size_t bytes = 208 * MIB;
 
-	heap_start();
 	heap_set_device(true);
 	prove(20);
 	char *dense = heap_alloc(bytes, WHOLE(bytes), false, 20);
@@ -419,7 +404,6 @@ TEST(no_huge_pages_where_others_had_them)
 	CHECK(!advised_huge(dense));
 	CHECK(heap_alloc(bytes, WHOLE(bytes), false, 0) == dense);
 	CHECK(!advised_huge(dense) && !advised_huge(dense + bytes - 1));
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(resizes_in_place)

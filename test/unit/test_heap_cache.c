@@ -17,9 +17,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-TEST(kept_blocks_keep_their_alignment)
+HEAP_TEST(kept_blocks_keep_their_alignment)
 {
-	heap_start();
 	heap_free(heap_alloc(4 * MIB, 0, false, 0));
 	char *odd = heap_alloc(5 * MIB, 0, false, 0);
 
@@ -28,7 +27,6 @@ TEST(kept_blocks_keep_their_alignment)
 	char *even = heap_alloc(5 * MIB + 100 * KIB, MIB, false, 0);
 	CHECK_EQ((uintptr_t)even % MIB, 0);
 	CHECK(range_find(even) == range_find(odd));
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* A loop with a block above the bound pays for the page faults of the excess only. */
@@ -59,9 +57,8 @@ TEST(a_block_above_the_bound_loses_its_end)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(zeroed_after_every_kind_of_recycling)
+HEAP_TEST(zeroed_after_every_kind_of_recycling)
 {
-	heap_start();
 	for (size_t bytes = 256 * KIB; bytes <= 128 * MIB; bytes *= 2) {
 		char *block = heap_alloc(bytes, WHOLE(bytes), false, 0);
 
@@ -84,12 +81,10 @@ TEST(zeroed_after_every_kind_of_recycling)
 		CHECK(all_are(again, bytes, 0));
 		CHECK_EQ(heap_free(again), 0);
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(a_freed_block_serves_the_next_of_its_size)
+HEAP_TEST(a_freed_block_serves_the_next_of_its_size)
 {
-	heap_start();
 	char *block = heap_alloc(MIB, WHOLE(MIB), false, 0);
 	memset(block, 1, MIB);
 	CHECK_EQ(heap_free(block), 0);
@@ -103,9 +98,8 @@ TEST(a_freed_block_serves_the_next_of_its_size)
 }
 
 /* A block of another class stays for its own. */
-TEST(every_class_has_its_blocks)
+HEAP_TEST(every_class_has_its_blocks)
 {
-	heap_start();
 	char *a = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0),
 	     *b = heap_alloc(5 * MIB, WHOLE(5 * MIB), false, 0);
 	CHECK_EQ(heap_free(a), 0);
@@ -120,7 +114,6 @@ TEST(every_class_has_its_blocks)
 	heap_set_level(PRESSURE_SEVERE);
 	CHECK_EQ(kept(), 0);
 	CHECK(heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0) == a);
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(what_is_kept_is_bounded_without_a_device)
@@ -148,12 +141,11 @@ TEST(what_is_kept_is_bounded_without_a_device)
  * Memory that is freed and allocated alternately is left to the next allocator until a thread tends
  * the cache.
  */
-TEST(what_nobody_attends_yields)
+HEAP_TEST(what_nobody_attends_yields)
 {
 	static char *blocks[1500];
 	unsigned served[3] = { 0 };
 
-	heap_start();
 	heap_set_device(true);
 	heap_set_attended(false);
 	heap_yield_below(256 * KIB);
@@ -183,15 +175,13 @@ TEST(what_nobody_attends_yields)
 		CHECK_EQ(heap_free(blocks[i]), 0);
 	heap_set_attended(false);
 	CHECK(heap_alloc(100 * KIB, WHOLE(100 * KIB), false, 0) != NULL);
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* Of the cached blocks and those in slots, as much as requested stays, for as long as needed. */
-TEST(trimming)
+HEAP_TEST(trimming)
 {
 	char *blocks[10];
 
-	heap_start();
 	heap_set_device(true);
 	CHECK(!heap_trim(0));
 	for (int turn = 0; turn < 2; turn++) {
@@ -216,15 +206,13 @@ TEST(trimming)
 	CHECK(all_are(block, 32 * MIB, 0));
 	CHECK_EQ(heap_free(block), 0);
 	CHECK_EQ(kept(), 32 * MIB);
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* Clearing drops pages or writes zeros, depending on the size. */
-TEST(cleared_is_zero_however_it_was_used)
+HEAP_TEST(cleared_is_zero_however_it_was_used)
 {
 	size_t bytes = 40 * MIB, offset = 0;
 
-	heap_start();
 	heap_set_device(true);
 	char *first = heap_alloc(bytes, 0, false, 0);
 	CHECK_EQ(heap_free(first), 0);
@@ -243,7 +231,6 @@ TEST(cleared_is_zero_however_it_was_used)
 			memset(block, 1, bytes - 64);
 		CHECK_EQ(heap_free(block), 0);
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(more_is_kept_with_a_device)
@@ -305,11 +292,10 @@ TEST(memory_goes_back_with_age)
 }
 
 /* free() itself reads what the cgroup has left, so nothing else need run. */
-TEST(the_bound_of_a_cgroup)
+HEAP_TEST(the_bound_of_a_cgroup)
 {
 	char *blocks[20];
 
-	heap_start();
 	machine_cgroup = (struct machine_cgroup){ .limit = 512 * MIB, .left = 400 * MIB };
 	heap_set_device(true);
 	for (int i = 0; i < 20; i++)
@@ -341,12 +327,10 @@ TEST(the_bound_of_a_cgroup)
 	heap_expire(hp_now_ns() + 2 * CACHE_NS);
 	heap_expire(hp_now_ns() + 3 * CACHE_NS);
 	CHECK(kept() <= 4 * MIB);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(the_bound_of_a_cgroup_without_a_device)
+HEAP_TEST(the_bound_of_a_cgroup_without_a_device)
 {
-	heap_start();
 	machine_cgroup = (struct machine_cgroup){ .limit = 128 * MIB, .left = 100 * MIB };
 	char *blocks[8];
 	for (int i = 0; i < 8; i++)
@@ -399,9 +383,8 @@ static void *refuse_to_map(void *at, size_t bytes, int protection, int flags, in
 }
 
 /* The process has as many mappings as it may have, so the changed pages stay. */
-TEST(a_block_that_stays_does_not_keep_others)
+HEAP_TEST(a_block_that_stays_does_not_keep_others)
 {
-	heap_start();
 	heap_set_device(true);
 	pages_go_by(NULL, refuse_to_map);
 	char *altered = heap_alloc(80 * MIB, WHOLE(80 * MIB), false, 0);
@@ -419,7 +402,6 @@ TEST(a_block_that_stays_does_not_keep_others)
 	pass_ms(600);
 	heap_expire(hp_now_coarse_ns());
 	CHECK_EQ(kept(), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
 CHECK_MAIN()

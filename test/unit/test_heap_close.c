@@ -82,9 +82,8 @@ static void *refuse_to_map(void *at, size_t bytes, int protection, int flags, in
 }
 
 /* Blocks that realloc() grows have addresses to grow into.  mlockall() would fill them. */
-TEST(a_block_in_use_keeps_what_it_uses)
+HEAP_TEST(a_block_in_use_keeps_what_it_uses)
 {
-	heap_start();
 	char *block = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0);
 	memset(block, 7, 4 * MIB);
 	block = heap_move(block, 8 * MIB);
@@ -108,12 +107,10 @@ TEST(a_block_in_use_keeps_what_it_uses)
 	CHECK(all_are(other, MIB, 'z'));
 	/* Nothing is mapped, even for a moment: it might be locked into memory. */
 	CHECK_EQ(mapped_again, 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(pages_stay_while_they_are_registered)
+HEAP_TEST(pages_stay_while_they_are_registered)
 {
-	heap_start();
 	char *memory = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0);
 	struct block *block = range_find(memory);
 
@@ -130,7 +127,6 @@ TEST(pages_stay_while_they_are_registered)
 	CHECK(word_try_unpin(&block->word) && heap_release(block, false, NULL));
 	heap_return(block);
 	CHECK(!is_mapped(memory));
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(nothing_is_left_of_an_empty_one)
@@ -186,11 +182,10 @@ static void *work(void *arg)
 	return NULL;
 }
 
-TEST(closed_while_others_are_at_work)
+HEAP_TEST(closed_while_others_are_at_work)
 {
 	pthread_t threads[3];
 
-	heap_start();
 	for (uintptr_t i = 0; i < 3; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
 	WAIT_FOR(atomic_load(&rounds) > 100);
@@ -199,7 +194,6 @@ TEST(closed_while_others_are_at_work)
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(live() + kept(), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
 CHECK_MAIN()

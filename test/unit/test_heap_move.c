@@ -39,11 +39,10 @@ static bool frame_of(const void *address, uint64_t *ret)
 	return seen && *ret != 0;
 }
 
-TEST(a_block_moves_with_its_contents)
+HEAP_TEST(a_block_moves_with_its_contents)
 {
 	size_t live, kept;
 
-	heap_start();
 	char *block = heap_alloc(20 * MIB, WHOLE(20 * MIB), false, 0);
 	memset(block, 7, 20 * MIB);
 	errno = 66;
@@ -75,14 +74,12 @@ TEST(a_block_moves_with_its_contents)
 	CHECK(less != NULL && all_are(less, 3 * MIB, 7));
 	CHECK_EQ(heap_usable(less), 3 * MIB);
 	CHECK_EQ(heap_free(less), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(pages_move_and_nothing_is_copied)
+HEAP_TEST(pages_move_and_nothing_is_copied)
 {
 	uint64_t before, after = 0;
 
-	heap_start();
 	char *block = heap_alloc(20 * MIB, WHOLE(20 * MIB), false, 0);
 	memset(block, 7, 20 * MIB);
 	if (!frame_of(block + 5 * MIB, &before))
@@ -92,9 +89,8 @@ TEST(pages_move_and_nothing_is_copied)
 	CHECK_EQ(before, after);
 }
 
-TEST(what_may_not_move)
+HEAP_TEST(what_may_not_move)
 {
-	heap_start();
 	char *block = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0);
 	int local = 0;
 
@@ -103,13 +99,11 @@ TEST(what_may_not_move)
 	CHECK(heap_move(block, SIZE_MAX) == NULL);
 
 	CHECK(range_find(block) != NULL && heap_usable(block) == 4 * MIB);
-	CHECK_EQ(heap_check(), 0);
 }
 
 /* Pages that are registered stay where they are: the contents are copied. */
-TEST(registered_pages_stay)
+HEAP_TEST(registered_pages_stay)
 {
-	heap_start();
 	for (int turn = 0; turn < 3; turn++) {
 		/* Each turn has a class of its own, so it gets a new block. */
 		size_t bytes = (size_t)(turn + 4) * MIB;
@@ -160,9 +154,8 @@ TEST(who_grows_again_has_pages)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(heat_and_huge_pages_move_along)
+HEAP_TEST(heat_and_huge_pages_move_along)
 {
-	heap_start();
 	heap_set_device(true);
 	char *block = heap_alloc(20 * MIB, WHOLE(20 * MIB), false, 5);
 	range_find(block)->copied_bytes = 777;
@@ -175,11 +168,10 @@ TEST(heat_and_huge_pages_move_along)
 }
 
 /* As a program that appends: the block has its class to grow into. */
-TEST(who_grows_by_little_has_room)
+HEAP_TEST(who_grows_by_little_has_room)
 {
 	size_t bytes = 128 * KIB, moves = 0;
 
-	heap_start();
 	char *block = heap_alloc(bytes, 0, false, 0);
 	block[0] = 1;
 	while (bytes < 64 * MIB) {
@@ -194,14 +186,12 @@ TEST(who_grows_by_little_has_room)
 	CHECK(moves <= 2);
 	CHECK(block[0] == 1 && all_are(block + 4 * KIB, bytes - 4 * KIB, 0));
 	CHECK_EQ(heap_free(block), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(mappings_do_not_pile_up)
+HEAP_TEST(mappings_do_not_pile_up)
 {
 	char *blocks[16];
 
-	heap_start();
 	CHECK_EQ(heap_free(heap_alloc(100 * MIB, 0, false, 0)), 0);
 	int before = mappings();
 	for (int round = 0; round < 60; round++) {

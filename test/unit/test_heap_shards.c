@@ -43,11 +43,10 @@ static char *park(struct block **ret)
 	return memory;
 }
 
-TEST(a_loop_needs_no_lock)
+HEAP_TEST(a_loop_needs_no_lock)
 {
 	struct block *block;
 
-	heap_start();
 	char *memory = park(&block);
 	/* A thread that needed the lock would wait for ever. */
 	alarm(check_limit(10));
@@ -67,14 +66,12 @@ TEST(a_loop_needs_no_lock)
 	CHECK_EQ(hp_count_read(blocks_served), 1001);
 	CHECK_EQ(live(), 0);
 	CHECK_EQ(kept(), block->touched);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(what_does_not_suit_is_not_taken)
+HEAP_TEST(what_does_not_suit_is_not_taken)
 {
 	struct block *block;
 
-	heap_start();
 	char *memory = park(&block);
 	char *small = heap_alloc(200 * KIB, 0, false, 0),
 	     *large = heap_alloc(BYTES * 2, 0, false, 0);
@@ -91,14 +88,12 @@ TEST(what_does_not_suit_is_not_taken)
 	CHECK_EQ((uintptr_t)again % (4 * KIB), 0);
 	CHECK(all_are(again, BYTES, 0));
 	(void)memory;
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(registered_or_altered_meanwhile)
+HEAP_TEST(registered_or_altered_meanwhile)
 {
 	struct block *block;
 
-	heap_start();
 	char *memory = park(&block);
 	word_alter(&block->word, WORD_REGISTERED);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
@@ -119,14 +114,12 @@ TEST(registered_or_altered_meanwhile)
 	word_alter(&block->word, WORD_REGISTERED);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK_EQ(block->state, BLOCK_HELD);
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(a_pinned_block_is_not_parked)
+HEAP_TEST(a_pinned_block_is_not_parked)
 {
 	struct block *block;
 
-	heap_start();
 	heap_set_device(true);
 	char *memory = park(&block);
 	CHECK_EQ(heap_try_pin(block), 0);
@@ -144,7 +137,6 @@ TEST(a_pinned_block_is_not_parked)
 	CHECK_EQ(block->size_class, map_class(BYTES + 8 * KIB));
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	CHECK(block_pin(block) == BLOCK_PINNED && block->room == room);
-	CHECK_EQ(heap_check(), 0);
 }
 
 static uint64_t due_at(void)
@@ -155,11 +147,10 @@ static uint64_t due_at(void)
 	return due;
 }
 
-TEST(pinned_ones_become_due)
+HEAP_TEST(pinned_ones_become_due)
 {
 	struct block *block;
 
-	heap_start();
 	heap_set_device(true);
 	char *memory = park(&block);
 	CHECK_EQ(due_at(), UINT64_MAX);
@@ -202,11 +193,10 @@ TEST(pinned_ones_become_due)
 }
 
 /* A block that is pinned only after it was parked. */
-TEST(a_pin_in_a_shard_is_found)
+HEAP_TEST(a_pin_in_a_shard_is_found)
 {
 	struct block *block;
 
-	heap_start();
 	heap_set_device(true);
 	char *memory = park(&block);
 	set_pinned(block, true);
@@ -259,9 +249,8 @@ TEST(time_pressure_and_closing_find_them)
 }
 
 /* A loop whose block is in use at every look is not idle, and its shard must be looked at again. */
-TEST(what_is_used_stays_in_its_shard)
+HEAP_TEST(what_is_used_stays_in_its_shard)
 {
-	heap_start();
 	heap_set_device(true);
 	char *memory = heap_alloc(40 * MIB, 0, false, 0);
 	uint64_t now = hp_now_ns();
@@ -277,12 +266,10 @@ TEST(what_is_used_stays_in_its_shard)
 	}
 	heap_expire(now + CACHE_NS);
 	CHECK(!heap_needs_expiry());
-	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(who_sleeps_is_not_woken_for_nothing)
+HEAP_TEST(who_sleeps_is_not_woken_for_nothing)
 {
-	heap_start();
 	heap_set_device(true);
 	CHECK(!heap_needs_expiry());
 	char *memory = heap_alloc(BYTES, 0, false, 0);
@@ -303,13 +290,12 @@ static void *free_it(void *memory)
 	return (void *)(intptr_t)heap_free(memory);
 }
 
-TEST(freed_elsewhere_it_serves_the_next)
+HEAP_TEST(freed_elsewhere_it_serves_the_next)
 {
 	struct block *block;
 	pthread_t thread;
 	void *result;
 
-	heap_start();
 	char *memory = park(&block);
 	for (int i = 0; i < 10; i++) {
 		CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
@@ -364,18 +350,16 @@ static void *loop(void *arg)
 }
 
 /* The shard is emptied at the moment that the block is freed: no block may be lost. */
-TEST(a_shard_that_is_emptied_while_its_block_is_freed)
+HEAP_TEST(a_shard_that_is_emptied_while_its_block_is_freed)
 {
 	pthread_t thread;
 
-	heap_start();
 	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
 	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++)
 		unpark();
 	atomic_store(&done, true);
 	pthread_join(thread, NULL);
 	CHECK_EQ(live(), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
 static _Atomic int too_short;
@@ -395,12 +379,11 @@ static void *loop_of_two(void *arg)
 }
 
 /* As long as a thread pins the block, its room is what is pinned. */
-TEST(a_pin_that_begins_while_its_block_is_freed)
+HEAP_TEST(a_pin_that_begins_while_its_block_is_freed)
 {
 	pthread_t thread;
 	struct block *block;
 
-	heap_start();
 	heap_set_device(true);
 	park(&block);
 	CHECK_EQ(pthread_create(&thread, NULL, loop_of_two, NULL), 0);
@@ -416,7 +399,6 @@ TEST(a_pin_that_begins_while_its_block_is_freed)
 	pthread_join(thread, NULL);
 	CHECK_EQ(too_short, 0);
 	CHECK_EQ(live(), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
 #define WORKERS 4
