@@ -1,5 +1,5 @@
 /*
- * test_validity.c - what a report says about incomplete figures.
+ * test_validity.c - what a report says about incomplete figures that no event script can make.
  */
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
@@ -89,44 +89,6 @@ TEST(dropped_gaps_are_told)
 	CHECK(is_told("host code: 3 gaps between rare pairs of calls"));
 }
 
-/* A tenth of asynchronous copies may be in flight; of others, eight. */
-TEST(few_may_be_in_flight)
-{
-	struct operations_sum *ours = &report.operations.copies[TRACE_H2D][TRACE_PROMOTED];
-	struct aggregate_sum *theirs = &device.copies[TRACE_H2D][AGGREGATE_PINNED];
-
-	device.records = 1;
-	report.ended = true;
-	*ours = (struct operations_sum){ .count = 20, .bytes = 1000 };
-	*theirs = (struct aggregate_sum){ .count = 20, .bytes = 900 };
-	check_validity();
-	CHECK(report.aligned && report.warnings == 0);
-	theirs->bytes = 899;
-	check_validity();
-	CHECK(!report.aligned && is_told("recorded 20 of 20 copies"));
-	report.ended = false;
-	check_validity();
-	CHECK(report.aligned && report.warnings == 0);
-
-	report.ended = true;
-	theirs->bytes = 1000;
-	report.operations.must_show = 20;
-	report.collected.must_show_left = 8;
-	check_validity();
-	CHECK(report.aligned && report.warnings == 0);
-	report.collected.must_show_left = 9;
-	check_validity();
-	CHECK(!report.aligned && is_told("taken by another tool at"));
-	/* Fewer missing records are too many if that many must be there. */
-	report.operations.must_show = 21;
-	report.collected.must_show_left = 1;
-	check_validity();
-	CHECK(!report.aligned && is_told("taken by another tool at"));
-	report.collected.must_show_left = 0;
-	check_validity();
-	CHECK(!report.aligned && is_told("recorded 20 of 21 copies: no split"));
-}
-
 /* A run of 1,000 copies and 1,000 launched kernels; every record is there. */
 static void whole_run(void)
 {
@@ -154,19 +116,6 @@ static bool split_is_shown(void)
 	return report.aligned && report.split_why[0] == '\0';
 }
 
-TEST(no_split_where_more_than_a_hundredth_was_dropped)
-{
-	whole_run();
-	CHECK(split_is_shown() && report.warnings == 0);
-	report.collected.dropped = 20;
-	CHECK(split_is_shown() && is_told("CUPTI lost records (20 dropped"));
-	report.collected.dropped = 21;
-	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
-	/* Also while the program runs. */
-	report.ended = false;
-	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
-}
-
 /* A discarded buffer is assumed to have been full of the shortest records. */
 TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
 {
@@ -177,75 +126,11 @@ TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
 	CHECK(split_is_shown() && is_told("(0 dropped, 1 buffers)"));
 }
 
-/* A loss that CUPTI reports does not excuse other missing records. */
-TEST(no_split_where_copies_are_missing_after_a_loss)
-{
-	whole_run();
-	report.collected.dropped = 1;
-	report.collected.must_show_left = 9;
-	device.copies[TRACE_H2D][AGGREGATE_PINNED].count = 990;
-	CHECK(split_is_shown() && is_told("recorded 10 copies fewer"));
-	device.copies[TRACE_H2D][AGGREGATE_PINNED].count = 989;
-	CHECK(split_is_denied_by("recorded 989 of 1000 copies"));
-	CHECK(!is_told("another tool"));
-	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
-		(struct aggregate_sum){ .count = 1000, .bytes = 98999 };
-	CHECK(split_is_denied_by("recorded 1000 of 1000 copies"));
-}
-
 TEST(no_split_where_the_last_flush_hung)
 {
 	whole_run();
 	report.collected.flush_hung = true;
 	CHECK(split_is_denied_by("CUPTI lost records") && report.truncated);
-}
-
-TEST(kernels_are_compared_with_launches)
-{
-	whole_run();
-	device.kernel_runs.count = 990;
-	CHECK(split_is_shown() && is_told("recorded 10 kernels fewer than were launched"));
-	device.kernel_runs.count = 989;
-	CHECK(split_is_denied_by("recorded 989 of 1000 launched kernels"));
-	/* A kernel that has not ended has a record, and a captured one may never run. */
-	device.incomplete = 1;
-	CHECK(split_is_shown());
-	device.incomplete = 0;
-	report.operations.kernels_in_graphs = 2;
-	CHECK(split_is_shown());
-	/* Graphs and other libraries run kernels without separate launches. */
-	device.kernel_runs.count = 5000;
-	CHECK(split_is_shown() && report.warnings == 0);
-	/* While a run continues, records may still arrive. */
-	device.kernel_runs.count = 1;
-	report.ended = false;
-	CHECK(split_is_shown() && report.warnings == 0);
-}
-
-TEST(no_record_of_any_kernel)
-{
-	report.ended = true;
-	report.operations.kernels = 1;
-	check_validity();
-	CHECK(!report.device && !report.aligned && is_told("recorded nothing"));
-	CHECK(strcmp(report.why_not, "CUPTI was taken by another tool") == 0);
-	report.collected.buffers.discarded = 1;
-	CHECK(split_is_denied_by("CUPTI lost records") && !is_told("another tool"));
-}
-
-TEST(what_took_no_time_is_in_no_rate)
-{
-	device.copies[TRACE_H2D][AGGREGATE_PAGEABLE] = (struct aggregate_sum){
-		.count = 3, .bytes = 3000, .busy_ns = 1000, .untimed_bytes = 1000
-	};
-	device.fastest[TRACE_H2D] = 1000000000;
-	check_validity();
-	CHECK(report.peak_observed);
-	CHECK_EQ(report.peak[TRACE_H2D], 2000000000);
-	report.link_bytes_per_s = 2000000000;
-	check_validity();
-	CHECK(!report.peak_observed);
-	CHECK_EQ(report.peak[TRACE_D2H], 2000000000);
 }
 
 TEST(changes_of_range_that_found_no_room)
