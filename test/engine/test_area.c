@@ -247,11 +247,10 @@ static bool is_in_one(const struct area_hold *hold, size_t piece, const char *at
 }
 
 /* Units of a share need not be adjacent; each piece has its own memory and event. */
-TEST(pieces)
+TEST_AFTER(pieces, begin(16 * MIB))
 {
 	struct area_hold first, second, third;
 
-	begin(16 * MIB);
 	CHECK(make());
 	CHECK(area_take(2, 2, &first));
 	CHECK(area_take(1, 1, &second));
@@ -275,11 +274,10 @@ TEST(pieces)
 	}
 }
 
-TEST(events_are_made_once)
+TEST_AFTER(events_are_made_once, begin(16 * MIB))
 {
 	struct area_hold hold;
 
-	begin(16 * MIB);
 	CHECK(make());
 	for (int i = 0; i < 10; i++) {
 		CHECK(area_take(2, 2, &hold));
@@ -289,12 +287,11 @@ TEST(events_are_made_once)
 }
 
 /* A context ends without a wait for the copies of another, which keep their units. */
-TEST(contexts_end_apart)
+TEST_AFTER(contexts_end_apart, begin(16 * MIB))
 {
 	struct area_hold first, second, hold;
 	CUcontext other;
 
-	begin(16 * MIB);
 	CHECK(make());
 	CHECK(area_take(1, 1, &first));
 	char *gone = area_memory(&first, AREA_UNIT, 0);
@@ -315,11 +312,10 @@ TEST(contexts_end_apart)
 }
 
 /* A thread that is inside a copy when its context ends keeps the mapping, and not the budget. */
-TEST(held_when_its_context_ends)
+TEST_AFTER(held_when_its_context_ends, begin(16 * MIB))
 {
 	struct area_hold holds[2], hold;
 
-	begin(16 * MIB);
 	pin_start(2 * 16 * MIB); /* one area */
 	CHECK(make());
 	CHECK(area_take(1, 1, &holds[0]));
@@ -340,22 +336,20 @@ TEST(held_when_its_context_ends)
 }
 
 /* The driver refuses to end the context. */
-TEST(a_context_that_lives_on)
+TEST_AFTER(a_context_that_lives_on, begin(16 * MIB))
 {
 	struct area_hold hold;
 
-	begin(16 * MIB);
 	CHECK(make());
 	memory_context_ending(context);
 	memory_context_ended(context, false);
 	CHECK(area_take(1, 1, &hold));
 }
 
-TEST(no_context)
+TEST_AFTER(no_context, begin(16 * MIB))
 {
 	struct area_hold hold;
 
-	begin(16 * MIB);
 	CHECK(make());
 	OK(cuCtxSetCurrent(NULL));
 	CHECK(!make());

@@ -115,9 +115,8 @@ static void release(void)
 	OK(cuCtxSynchronize());
 }
 
-TEST(made_when_it_is_wanted)
+TEST_AFTER(made_when_it_is_wanted, begin_without_a_ring())
 {
-	begin_without_a_ring();
 	for (unsigned i = 1; i < RING_WANTS; i++)
 		CHECK(!upload(i, NULL));
 	CHECK_EQ(standin_registrations(), 0);
@@ -142,12 +141,11 @@ TEST(never_without_a_start)
 	CHECK_EQ(standin_registrations(), 0);
 }
 
-TEST(reused_when_complete)
+TEST_AFTER(reused_when_complete, begin())
 {
 	struct ring_hold hold;
 	CUstream stream;
 
-	begin();
 	stream = stalled();
 	for (unsigned i = 0; i < PARTS; i++)
 		CHECK(upload(i, stream));
@@ -162,11 +160,10 @@ TEST(reused_when_complete)
 }
 
 /* Parts that were returned without a copy need no event. */
-TEST(put_back)
+TEST_AFTER(put_back, begin())
 {
 	struct ring_hold hold;
 
-	begin();
 	for (unsigned i = 0; i < 3 * PARTS; i++) {
 		CHECK(take(&hold));
 		ring_put(&hold, false);
@@ -176,12 +173,11 @@ TEST(put_back)
 }
 
 /* An idle ring begins with the same part, which is in the CPU's caches. */
-TEST(the_same_part_again)
+TEST_AFTER(the_same_part_again, begin())
 {
 	CUstream streams[] = { NULL, CU_STREAM_LEGACY, NULL };
 	struct ring_hold hold;
 
-	begin();
 	streams[2] = stream_of(0);
 	for (size_t i = 0; i < HP_LEN(streams); i++) {
 		char *same = NULL;
@@ -217,12 +213,11 @@ CASE(few_questions_of_another_stream, in_vain(CU_STREAM_LEGACY, false))
 CASE(few_questions_of_a_threads_stream, in_vain(CU_STREAM_PER_THREAD, true))
 
 /* First in, first out: a part behind a kernel keeps later ones, of any stream. */
-TEST(the_oldest_part_keeps_later_ones)
+TEST_AFTER(the_oldest_part_keeps_later_ones, begin())
 {
 	CUstream stream, other;
 	unsigned had = 0;
 
-	begin();
 	stream = stalled();
 	other = stream_of(CU_STREAM_NON_BLOCKING);
 	CHECK(upload(0, stream));
@@ -240,11 +235,10 @@ TEST(the_oldest_part_keeps_later_ones)
 }
 
 /* The program may destroy the stream; the next one may have its handle. */
-TEST(streams_that_are_destroyed)
+TEST_AFTER(streams_that_are_destroyed, begin())
 {
 	CUstream stream, other;
 
-	begin();
 	stream = stalled();
 	for (unsigned i = 0; i < PARTS - 1; i++)
 		CHECK(upload(i, stream));
@@ -263,12 +257,11 @@ TEST(streams_that_are_destroyed)
 static CUstream shared;
 
 /* An event of the ring's context cannot cover these streams. */
-TEST(streams_of_another_context)
+TEST_AFTER(streams_of_another_context, begin())
 {
 	CUcontext other;
 	CUstream stream;
 
-	begin();
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	stream = stream_of(0);
 	OK(cuCtxSetCurrent(context));
@@ -278,12 +271,11 @@ TEST(streams_of_another_context)
 }
 
 /* The stream would continue to read after the context of its copies has ended. */
-TEST(streams_that_outlive_a_ring)
+TEST_AFTER(streams_that_outlive_a_ring, begin_without_a_ring())
 {
 	CUcontext second;
 	CUstream stream;
 
-	begin_without_a_ring();
 	stream = stalled();
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	want();
@@ -297,9 +289,8 @@ TEST(streams_that_outlive_a_ring)
 }
 
 /* A ring ends with its registration, its events and everything in flight. */
-TEST(goes_with_its_context)
+TEST_AFTER(goes_with_its_context, begin_without_a_ring())
 {
-	begin_without_a_ring();
 	for (int i = 0; i < 40; i++) {
 		CUcontext second;
 
@@ -315,12 +306,11 @@ TEST(goes_with_its_context)
 }
 
 /* A thread that is inside a copy keeps its part, without harm. */
-TEST(held_when_its_context_goes)
+TEST_AFTER(held_when_its_context_goes, begin_without_a_ring())
 {
 	struct ring_hold held[2], hold;
 	CUcontext second;
 
-	begin_without_a_ring();
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	want();
 	CHECK(take(&held[0]));
@@ -344,13 +334,12 @@ TEST(held_when_its_context_goes)
 }
 
 /* More than the table holds: the last contexts have no ring. */
-TEST(many_contexts)
+TEST_AFTER(many_contexts, begin_without_a_ring())
 {
 	CUcontext all[20];
 	struct ring_hold hold;
 	int have = 0;
 
-	begin_without_a_ring();
 	for (size_t i = 0; i < HP_LEN(all); i++) {
 		OK(cuCtxCreate_v2(&all[i], 0, 0));
 		for (int j = 1; j < RING_WANTS; j++)
@@ -366,11 +355,10 @@ TEST(many_contexts)
 	CHECK(take(&hold));
 }
 
-TEST(no_context)
+TEST_AFTER(no_context, begin())
 {
 	struct ring_hold hold;
 
-	begin();
 	OK(cuCtxSetCurrent(NULL));
 	CHECK(!take(&hold));
 }
@@ -423,11 +411,10 @@ TEST(queries_refused)
 		CHECK(has_arrived(i));
 }
 
-TEST(not_in_a_child)
+TEST_AFTER(not_in_a_child, begin())
 {
 	int status;
 
-	begin();
 	CHECK(upload(1, NULL));
 
 	pid_t child = fork();
@@ -474,11 +461,10 @@ TEST(units_in_a_row)
 }
 
 /* The end of the ring is left out if the next upload does not fit there. */
-TEST(around_the_end)
+TEST_AFTER(around_the_end, begin())
 {
 	struct ring_hold first, second, third, hold;
 
-	begin();
 	CHECK(ring_take(3 * MIB, NULL, false, &first));
 	CHECK(ring_take(3 * MIB, NULL, false, &second));
 	CHECK(!ring_take(3 * MIB, NULL, false, &hold));
@@ -493,12 +479,11 @@ TEST(around_the_end)
 }
 
 /* Half of the budget holds one ring: another context gets one when the first one's has ended. */
-TEST(counts_against_the_budget)
+TEST_AFTER(counts_against_the_budget, begin_without_a_ring())
 {
 	struct ring_hold hold;
 	CUcontext first;
 
-	begin_without_a_ring();
 	first = context;
 	pin_start(2 * RING_BYTES);
 	want();
@@ -517,9 +502,8 @@ TEST(counts_against_the_budget)
 }
 
 /* Nothing may be pinned. */
-TEST(no_budget)
+TEST_AFTER(no_budget, begin_without_a_ring())
 {
-	begin_without_a_ring();
 	struct ring_hold hold;
 
 	pin_start(0);
@@ -529,11 +513,10 @@ TEST(no_budget)
 }
 
 /* Uploads as large as the ring, and larger. */
-TEST(all_of_it)
+TEST_AFTER(all_of_it, begin())
 {
 	struct ring_hold hold;
 
-	begin();
 	for (int i = 0; i < 3; i++) {
 		CHECK(!ring_take(RING_BYTES + 1, NULL, false, &hold));
 		CHECK(ring_take(RING_BYTES, NULL, false, &hold));
@@ -544,12 +527,11 @@ TEST(all_of_it)
 }
 
 /* Streams of every kind, in any order, some with pending work. */
-TEST(at_random)
+TEST_AFTER(at_random, begin())
 {
 	unsigned seed = 1, last[COUNT] = { 0 }, arrived = 0;
 	CUstream streams[4];
 
-	begin();
 	for (size_t i = 0; i < HP_LEN(streams); i++)
 		streams[i] = stream_of(i % 2 ? CU_STREAM_NON_BLOCKING : 0);
 	for (unsigned number = COUNT; number < 4000; number++) {
@@ -591,11 +573,10 @@ static void *upload_from_a_thread(void *arg)
 	return NULL;
 }
 
-TEST(threads)
+TEST_AFTER(threads, begin())
 {
 	pthread_t threads[8];
 
-	begin();
 	shared = stream_of(CU_STREAM_NON_BLOCKING);
 	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
 		pthread_create(&threads[i], NULL, upload_from_a_thread, (void *)i);

@@ -100,18 +100,16 @@ static void check_refused(void)
 	CHECK(file_says(target, "precious"));
 }
 
-TEST(symlink_to_a_file)
+TEST_AFTER(symlink_to_a_file, begin())
 {
-	begin();
 	CHECK_EQ(symlink(target, in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
 	CHECK(file_says(target, "precious"));
 	CHECK(is_regular(in(shared, "run.json")));
 }
 
-TEST(symlink_to_nothing_yet)
+TEST_AFTER(symlink_to_nothing_yet, begin())
 {
-	begin();
 	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
 	CHECK(access(in(folder, "fresh"), F_OK) < 0);
@@ -133,11 +131,10 @@ TEST(symlink_below_dev)
 }
 
 /* Like a link to a disk, which only root could write to. */
-TEST(symlink_of_another_user_to_a_pipe)
+TEST_AFTER(symlink_of_another_user_to_a_pipe, begin())
 {
 	char byte;
 
-	begin();
 	need_root();
 	CHECK_EQ(mkfifo(in(folder, "pipe"), 0600), 0);
 	int reader = open(in(folder, "pipe"), O_RDONLY | O_NONBLOCK);
@@ -148,11 +145,10 @@ TEST(symlink_of_another_user_to_a_pipe)
 	CHECK(read(reader, &byte, 1) <= 0);
 }
 
-TEST(symlink_of_our_own_to_a_pipe)
+TEST_AFTER(symlink_of_our_own_to_a_pipe, begin())
 {
 	char bytes[16];
 
-	begin();
 	CHECK_EQ(mkfifo(in(folder, "pipe"), 0600), 0);
 	int reader = open(in(folder, "pipe"), O_RDONLY | O_NONBLOCK);
 	CHECK_EQ(symlink("../pipe", in(shared, "run.json")), 0);
@@ -160,11 +156,10 @@ TEST(symlink_of_our_own_to_a_pipe)
 	CHECK(read(reader, bytes, sizeof(bytes)) > 0);
 }
 
-TEST(pipe_of_another_user)
+TEST_AFTER(pipe_of_another_user, begin())
 {
 	char byte;
 
-	begin();
 	need_root();
 	CHECK_EQ(mkfifo(in(shared, "run.json"), 0666), 0);
 	int reader = open(in(shared, "run.json"), O_RDONLY | O_NONBLOCK);
@@ -174,29 +169,26 @@ TEST(pipe_of_another_user)
 	CHECK(read(reader, &byte, 1) <= 0);
 }
 
-TEST(pipe_of_our_own)
+TEST_AFTER(pipe_of_our_own, begin())
 {
 	char bytes[16];
 
-	begin();
 	CHECK_EQ(mkfifo(in(shared, "run.json"), 0600), 0);
 	int reader = open(in(shared, "run.json"), O_RDONLY | O_NONBLOCK);
 	profile_to(in(shared, "run.json"));
 	CHECK(read(reader, bytes, sizeof(bytes)) > 0);
 }
 
-TEST(hard_link)
+TEST_AFTER(hard_link, begin())
 {
-	begin();
 	CHECK_EQ(link(target, in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
 	CHECK(file_says(target, "precious"));
 	CHECK(is_regular(in(shared, "run.json")));
 }
 
-TEST(folder_that_another_user_has_linked)
+TEST_AFTER(folder_that_another_user_has_linked, begin())
 {
-	begin();
 	need_root();
 	CHECK_EQ(mkdir(in(folder, "inside"), 0755), 0);
 	CHECK_EQ(symlink(in(folder, "inside"), in(shared, "runs")), 0);
@@ -208,20 +200,18 @@ TEST(folder_that_another_user_has_linked)
 	CHECK_EQ(hp_log_open(in(shared, "runs/log")), -EACCES);
 }
 
-TEST(folder_that_we_have_linked)
+TEST_AFTER(folder_that_we_have_linked, begin())
 {
-	begin();
 	CHECK_EQ(mkdir(in(folder, "inside"), 0755), 0);
 	CHECK_EQ(symlink(in(folder, "inside"), in(shared, "runs")), 0);
 	profile_to(in(shared, "runs/run.json"));
 	CHECK(is_regular(in(folder, "inside/run.json")));
 }
 
-TEST(mode_is_what_umask_leaves)
+TEST_AFTER(mode_is_what_umask_leaves, begin())
 {
 	struct stat status;
 
-	begin();
 	umask(027);
 	profile_to(in(shared, "run.json"));
 	CHECK_EQ(stat(in(shared, "run.json"), &status), 0);
@@ -232,23 +222,20 @@ TEST(mode_is_what_umask_leaves)
 }
 
 /* Only our marks are replaced, and none reaches printf(). */
-TEST(strange_marks)
+TEST_AFTER(strange_marks, begin())
 {
-	begin();
 	profile_to(in(shared, "%n%s%x%%%1$s.json"));
 	CHECK(is_regular(in(shared, "%n%s%x%%1$s.json")));
 }
 
-TEST(strange_marks_in_a_message)
+TEST_AFTER(strange_marks_in_a_message, begin())
 {
-	begin();
 	profile_to(in(shared, "none/%n%s%x%s%s%s"));
 	CHECK(strstr(message, "shared/none/%n%s%x%s%s%s'") != NULL);
 }
 
-TEST(log_by_a_symlink)
+TEST_AFTER(log_by_a_symlink, begin())
 {
-	begin();
 	if (geteuid() == 0) {
 		CHECK_EQ(symlink(target, in(shared, "log")), 0);
 		CHECK_EQ(lchown(in(shared, "log"), OTHER, OTHER), 0);
@@ -265,16 +252,14 @@ TEST(log_by_a_symlink)
 	CHECK(file_says(target, "precious"));
 }
 
-TEST(log_by_a_hard_link)
+TEST_AFTER(log_by_a_hard_link, begin())
 {
-	begin();
 	CHECK_EQ(link(target, in(shared, "log")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
 }
 
-TEST(log_that_is_another_users)
+TEST_AFTER(log_that_is_another_users, begin())
 {
-	begin();
 	need_root();
 	write_file(in(shared, "log"), "");
 	CHECK_EQ(chmod(in(shared, "log"), 0666), 0);
@@ -282,18 +267,16 @@ TEST(log_that_is_another_users)
 	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
 }
 
-TEST(log_that_is_there_already)
+TEST_AFTER(log_that_is_there_already, begin())
 {
-	begin();
 	write_file(in(shared, "log"), "before\n");
 	CHECK_EQ(hp_log_open(in(shared, "log")), 0);
 	CHECK_EQ(hp_log_write("after\n", 6), 0);
 	CHECK(file_says(in(shared, "log"), "before\nafter\n"));
 }
 
-TEST(log_to_a_pipe_that_nobody_reads)
+TEST_AFTER(log_to_a_pipe_that_nobody_reads, begin())
 {
-	begin();
 	CHECK_EQ(mkfifo(in(folder, "log"), 0600), 0);
 	CHECK_EQ(hp_log_open(in(folder, "log")), -ENXIO);
 }

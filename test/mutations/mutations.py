@@ -43,7 +43,7 @@ class Edit:
         if count != 1:
             return f"{self}: its old text occurs {count} times:\n{self.old}"
         programs = list(root.glob(f"test/*/test_{self.test}.c"))
-        if programs and not any(f"TEST({self.name})" in program.read_text(encoding="utf-8")
+        if programs and not any(re.search(rf"^TEST\w*\({self.name}\b", program.read_text(encoding="utf-8"), re.M)
                                 for program in programs):
             return f"{self}: there is no such test"
         if self.test == "scripts" and not (root / "test/report/scripts" / self.name).is_file():

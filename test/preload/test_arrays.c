@@ -41,9 +41,8 @@ static CUDA_MEMCPY2D box_between(CUmemorytype from, CUmemorytype to, void *host)
 				.Height = SIDE };
 }
 
-TEST(a_pitch_that_is_ignored)
+TEST_AFTER(a_pitch_that_is_ignored, set_up())
 {
-	set_up();
 	char *block = promoted(4 * MIB);
 	CUDA_MEMCPY2D up_box = box_between(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_ARRAY, block);
 	CUDA_MEMCPY2D down_box = box_between(CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST, block);
@@ -88,9 +87,8 @@ static CUresult batch(int entry, CUdeviceptr *to, CUdeviceptr *from, size_t *siz
 }
 
 /* Copies before the refused one are complete on return. */
-TEST(a_batch_that_fails_promoted)
+TEST_AFTER(a_batch_that_fails_promoted, set_up())
 {
-	set_up();
 	char *block = promoted(MIB);
 	for (int entry = 0; entry < 4; entry++) {
 		CUdeviceptr to[2] = { there, there + 64 * MIB - 1 },
@@ -116,9 +114,8 @@ static void check_is_pageable(const char *address)
 }
 
 /* A batch uploads from one pinned block and downloads into another: neither looks pinned. */
-TEST(a_batch_of_both_directions_promoted)
+TEST_AFTER(a_batch_of_both_directions_promoted, set_up())
 {
-	set_up();
 	char *from_block = promoted(MIB), *to_block = promoted(MIB);
 	for (int entry = 0; entry < 4; entry++) {
 		CUdeviceptr to[3] = { there, (CUdeviceptr)to_block, there + 4 * MIB };
@@ -140,9 +137,8 @@ TEST(a_batch_of_both_directions_promoted)
 }
 
 /* More attributes than copies are refused, and never read. */
-TEST(a_batch_of_more_kinds_than_copies)
+TEST_AFTER(a_batch_of_more_kinds_than_copies, set_up())
 {
-	set_up();
 	char *block = promoted(8 * MIB), *end = block + malloc_usable_size(block);
 	CUdeviceptr to = there, from = (CUdeviceptr)end - 64 * KIB;
 	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
@@ -163,9 +159,8 @@ static CUresult boxes(int entry, CUDA_MEMCPY3D_BATCH_OP *all, size_t count)
 }
 
 /* Copies between contexts, and within one; a block of ours is no device memory. */
-TEST(peers)
+TEST_AFTER(peers, set_up())
 {
-	set_up();
 	char *block = promoted(MIB);
 	fill(in_data, MIB, 6);
 	OK(cuMemcpyHtoD_v2(there, in_data, MIB));
@@ -184,9 +179,8 @@ TEST(peers)
 enum { UP_BYTES = 4 * 11000 + 400, DOWN_BYTES = 4 * 21000 + 800 };
 
 /* So many bytes in each direction. */
-TEST(some_of_each)
+TEST_AFTER(some_of_each, set_up())
 {
-	set_up();
 	for (int entry = 0; entry < 4; entry++) {
 		CUdeviceptr to = there, from = (CUdeviceptr)in_data;
 		size_t bytes = 1000;

@@ -144,11 +144,10 @@ TEST_AFTER(more_uploads_than_the_ring_holds, begin())
 	free(block);
 }
 
-TEST(a_kernel_of_another_context)
+TEST_AFTER(a_kernel_of_another_context, base_line())
 {
 	CUcontext other;
 
-	base_line();
 	allocate(true);
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	run_forever();
@@ -163,11 +162,10 @@ TEST(a_kernel_of_another_context)
 }
 
 /* The queried work is complete, but new work follows it. */
-TEST(work_that_comes_meanwhile)
+TEST_AFTER(work_that_comes_meanwhile, base_line())
 {
 	CUstream later;
 
-	base_line();
 	allocate(true);
 	run_forever();
 	int asked = standin_calls("cuCtxRecordEvent");
@@ -287,9 +285,9 @@ static void call_later(void)
 }
 
 /* Work comes between two turns. */
-TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_kernel_between_two_turns, begin_with_two(), "STANDIN_LATE=cuMemHostUnregister:15",
+		"HOTPIN_RING=0")
 {
-	begin_with_two();
 	OK(cuCtxSetCurrent(busy));
 	free_all();
 	for (int i = 0; i < 3 && !let_go; i++) {
@@ -302,9 +300,8 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HO
 }
 
 /* Work comes during the query of the device, which has already reported that it is idle. */
-TEST_WITH(a_kernel_after_the_idle_query, "STANDIN_SLOW=cuEventDestroy:100")
+TEST_AFTER_WITH(a_kernel_after_the_idle_query, begin_with_two(), "STANDIN_SLOW=cuEventDestroy:100")
 {
-	begin_with_two();
 	OK(cuCtxSetCurrent(busy));
 	int before = standin_calls("cuEventDestroy");
 	free_all();
@@ -327,12 +324,11 @@ static void *let_age(void *unused)
 }
 
 /* Work that waits for a copy first reaches the device while blocks are being unpinned. */
-TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:60",
-	  "STANDIN_SLOW=cuEventSynchronize:400")
+TEST_AFTER_WITH(a_kernel_behind_a_copy, begin_with_two(), "STANDIN_LATE=cuMemHostUnregister:60",
+		"STANDIN_SLOW=cuEventSynchronize:400")
 {
 	pthread_t aging;
 
-	begin_with_two();
 	free_all();
 	OK(cuMemcpyHtoD_v2(there, small, sizeof(small)));
 	OK(cuCtxSetCurrent(busy));
@@ -412,9 +408,9 @@ static void check_nothing_is_unpinned(void)
 	call_later();
 }
 
-TEST_WITH(a_kernel_in_another_context, "STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_kernel_in_another_context, begin_with_two(),
+		"STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
 {
-	begin_with_two();
 	check_nothing_is_unpinned();
 }
 
@@ -757,12 +753,11 @@ TEST_WITH(fork_asks_at_once, "STANDIN_PIN=soft")
 }
 
 /* During a capture, any query would invalidate it. */
-TEST_WITH(a_long_capture_is_not_broken, "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_long_capture_is_not_broken, base_line(), "HOTPIN_RING=0")
 {
 	CUstream stream;
 	CUgraph graph = NULL;
 
-	base_line();
 	allocate(true);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -818,11 +813,10 @@ TEST_AFTER_WITH(a_capture_next_to_a_copy, begin(), "HOTPIN_THREADS=2")
 }
 
 /* A block is being unpinned. */
-TEST_WITH(a_capture_next_to_unpinning, "HOTPIN_RING=0")
+TEST_AFTER_WITH(a_capture_next_to_unpinning, base_line(), "HOTPIN_RING=0")
 {
 	CUstream aside;
 
-	base_line();
 	OK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
 	char *block = promoted(8 * MIB);
 	standin_hold("cuMemHostUnregister", STANDIN_AT_CALL, 0);
@@ -860,12 +854,11 @@ static void *capture_on(void *arg)
 	return NULL;
 }
 
-TEST_WITH(captures_are_not_broken, "HOTPIN_RING=0")
+TEST_AFTER_WITH(captures_are_not_broken, base_line(), "HOTPIN_RING=0")
 {
 	pthread_t thread;
 	_Atomic int good = 0;
 
-	base_line();
 	allocate(true);
 	pthread_create(&thread, NULL, capture_on, &good);
 	free_all();
@@ -879,13 +872,12 @@ TEST_WITH(captures_are_not_broken, "HOTPIN_RING=0")
  * A context ends while it is queried: its handles are reused immediately.  Without the ring, which
  * stays pinned.
  */
-TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
+TEST_AFTER_WITH(contexts_that_go_meanwhile, base_line(), "HOTPIN_RING=0")
 {
 	CUcontext other, again;
 	CUstream stream;
 	CUevent mine;
 
-	base_line();
 	for (int i = 0; i < 3 && check_failures == 0; i++) {
 		OK(cuCtxSetCurrent(context));
 		allocate(true);
@@ -910,11 +902,11 @@ TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
 }
 
 /* A context must not end while the housekeeper uses it: the driver would crash. */
-TEST_WITH(contexts_that_go_at_once, "STANDIN_SLOW=cuEventCreate:60", "HOTPIN_RING=0")
+TEST_AFTER_WITH(contexts_that_go_at_once, base_line(), "STANDIN_SLOW=cuEventCreate:60",
+		"HOTPIN_RING=0")
 {
 	CUcontext other;
 
-	base_line();
 	allocate(true);
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	int asked = standin_calls("cuEventCreate");

@@ -86,9 +86,8 @@ static void upload(void)
 	cuMemcpyHtoD_v2(there, block, BYTES);
 }
 
-TEST_WITH(in_an_upload, "STANDIN_SLOW=cuMemcpyHtoD:1")
+TEST_AFTER_WITH(in_an_upload, prepare(), "STANDIN_SLOW=cuMemcpyHtoD:1")
 {
-	prepare();
 	for (int i = 0; i < 3; i++)
 		canceled(upload);
 	check_all();
@@ -99,9 +98,8 @@ static void download(void)
 	cuMemcpyDtoH_v2(block, there, BYTES);
 }
 
-TEST_WITH(in_a_download, "STANDIN_SLOW=cuMemcpyDtoH:1")
+TEST_AFTER_WITH(in_a_download, prepare(), "STANDIN_SLOW=cuMemcpyDtoH:1")
 {
-	prepare();
 	for (int i = 0; i < 3; i++)
 		canceled(download);
 	check_all();
@@ -118,9 +116,8 @@ static void send_large(void)
 }
 
 /* From pinned memory of the library, from a small-copy slot, and from the block itself. */
-TEST_WITH(in_an_asynchronous_upload, "STANDIN_SLOW=cuMemcpyHtoDAsync:1")
+TEST_AFTER_WITH(in_an_asynchronous_upload, prepare(), "STANDIN_SLOW=cuMemcpyHtoDAsync:1")
 {
-	prepare();
 	for (int i = 0; i < 16; i++)
 		send_small();
 	OK(cuStreamSynchronize(stream));
@@ -136,9 +133,9 @@ static void copy_on_the_device(void)
 }
 
 /* The stand-in writes its log with the lock held, and sleeps without it. */
-TEST_WITH(in_a_copy_that_is_not_ours, "STANDIN_LOG=/dev/null", "STANDIN_SLOW=cuMemcpyDtoD:1")
+TEST_AFTER_WITH(in_a_copy_that_is_not_ours, prepare(), "STANDIN_LOG=/dev/null",
+		"STANDIN_SLOW=cuMemcpyDtoD:1")
 {
-	prepare();
 	canceled(copy_on_the_device);
 	check_all();
 }
@@ -150,9 +147,8 @@ static void ask(void)
 	cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)block);
 }
 
-TEST_WITH(in_a_question, "STANDIN_SLOW=cuPointerGetAttribute:1")
+TEST_AFTER_WITH(in_a_question, prepare(), "STANDIN_SLOW=cuPointerGetAttribute:1")
 {
-	prepare();
 	canceled(ask);
 	check_all();
 	free(promoted(8 * MIB));
@@ -163,9 +159,8 @@ static void fill_block(void)
 	cuMemsetD8_v2((CUdeviceptr)block, 7, MIB);
 }
 
-TEST_WITH(in_a_call_that_is_refused, "STANDIN_SLOW=cuMemsetD8:1")
+TEST_AFTER_WITH(in_a_call_that_is_refused, prepare(), "STANDIN_SLOW=cuMemsetD8:1")
 {
-	prepare();
 	canceled(fill_block);
 	check_all();
 }

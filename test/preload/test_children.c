@@ -72,9 +72,8 @@ static int run_child(void *arg)
 static char stack[256 * KIB] __attribute__((aligned(64)));
 
 /* Like vfork(), by each name: blocks that the child frees are freed in the parent, too. */
-TEST(clone_with_the_same_memory)
+TEST_AFTER(clone_with_the_same_memory, have_blocks())
 {
-	have_blocks();
 	pid_t child =
 		clone(run_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 	CHECK_EQ(check_status(child), 7);
@@ -85,9 +84,8 @@ TEST(clone_with_the_same_memory)
 }
 
 /* No handlers run, as with _Fork(). */
-TEST(a_raw_fork)
+TEST_AFTER(a_raw_fork, have_blocks())
 {
-	have_blocks();
 	for (int i = 0; i < 3; i++) {
 		pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 
@@ -99,11 +97,10 @@ TEST(a_raw_fork)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-TEST(popen_and_system)
+TEST_AFTER(popen_and_system, have_blocks())
 {
 	char line[64] = "";
 
-	have_blocks();
 	for (int i = 0; i < 3; i++) {
 		FILE *pipe = popen("echo seven", "r");
 
@@ -143,9 +140,8 @@ TEST_AFTER_WITH(a_fork_while_a_block_wants_a_place, begin(), "HOTPIN_PIN_BUDGET=
 }
 
 /* Children of children, each with the blocks of its parent. */
-TEST(a_line_of_forks)
+TEST_AFTER(a_line_of_forks, have_blocks())
 {
-	have_blocks();
 	int depth = 0;
 
 	while (depth < 6) {

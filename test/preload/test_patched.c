@@ -99,11 +99,10 @@ static char *filled(size_t bytes)
 	return made;
 }
 
-TEST(freed_and_trimmed)
+TEST_AFTER(freed_and_trimmed, patch_all())
 {
 	static const size_t sizes[] = { MIB, 5 * MIB, 64 * MIB };
 
-	patch_all();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		free(filled(sizes[i]));
 		malloc_trim(0);
@@ -111,9 +110,8 @@ TEST(freed_and_trimmed)
 	}
 }
 
-TEST(of_huge_pages)
+TEST_AFTER(of_huge_pages, patch_all())
 {
-	patch_all();
 	for (int turn = 0; turn < 8; turn++) {
 		free(filled(64 * MIB));
 		malloc_trim(0);
@@ -121,9 +119,8 @@ TEST(of_huge_pages)
 	}
 }
 
-TEST(grown)
+TEST_AFTER(grown, patch_all())
 {
-	patch_all();
 	char *block = filled(40 * MIB);
 	char *other = malloc(40 * MIB);
 
@@ -134,9 +131,8 @@ TEST(grown)
 	free(block);
 }
 
-TEST(cleared)
+TEST_AFTER(cleared, patch_all())
 {
-	patch_all();
 	made = malloc(64 * MIB);
 	made[32 * MIB] = 1;
 	registers(made, 64 * MIB);
@@ -147,11 +143,10 @@ TEST(cleared)
 	free(made);
 }
 
-TEST_WITH(after_the_heap_has_closed, "HOTPIN_LOG=error")
+TEST_AFTER_WITH(after_the_heap_has_closed, patch_all(), "HOTPIN_LOG=error")
 {
 	struct rlimit limit;
 
-	patch_all();
 	char *block = filled(8 * MIB);
 	getrlimit(RLIMIT_AS, &limit);
 	limit.rlim_cur = (rlim_t)64 << 30;

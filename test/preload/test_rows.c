@@ -126,38 +126,34 @@ static void compare(const struct row *row, int version, cuuint64_t flags)
 		printf("# %s, version %d, flags %d, first form\n", row->base, version, (int)flags);
 }
 
-TEST(every_row)
+TEST_AFTER(every_row, need_driver())
 {
-	need_driver();
 	for (size_t i = 0; i < ROWS; i++)
 		compare(&rows[i], rows[i].version, (cuuint64_t)rows[i].flags);
 }
 
-TEST(every_name_at_every_age)
+TEST_AFTER(every_name_at_every_age, need_driver())
 {
 	static const int versions[] = { 0, 2000, 3020, 6050, 7000, 11030, 12000, 13000, 990000 };
 
-	need_driver();
 	for (size_t i = 0; i < ROWS; i++)
 		for (size_t at = 0; at < sizeof(versions) / sizeof(versions[0]); at++)
 			for (cuuint64_t flags = 0; flags <= 4; flags++)
 				compare(&rows[i], versions[at], flags);
 }
 
-TEST(every_export)
+TEST_AFTER(every_export, need_driver())
 {
-	need_driver();
 	for (size_t i = 0; i < ROWS; i++)
 		if (!CHECK(fits(dlsym(driver, rows[i].symbol), function[i])))
 			printf("# %s\n", rows[i].symbol);
 }
 
 /* Both flavors of a function are functions of their own. */
-TEST(the_streams_flavors_differ)
+TEST_AFTER(the_streams_flavors_differ, need_driver())
 {
 	void *legacy = NULL, *own = NULL;
 
-	need_driver();
 	CHECK_EQ(resolve_v2("cuMemcpyHtoD", &legacy, 7000, 1, NULL), CUDA_SUCCESS);
 	CHECK_EQ(resolve_v2("cuMemcpyHtoD", &own, 7000, 2, NULL), CUDA_SUCCESS);
 	CHECK(legacy != own);
@@ -165,11 +161,10 @@ TEST(the_streams_flavors_differ)
 }
 
 /* The look-up of the look-up function: four arguments before 12000, five from there on. */
-TEST(the_resolver_itself)
+TEST_AFTER(the_resolver_itself, need_driver())
 {
 	void *first = NULL, *second = NULL;
 
-	need_driver();
 	CHECK_EQ(resolve_v2("cuGetProcAddress", &first, 11030, 0, NULL), CUDA_SUCCESS);
 	CHECK_EQ(resolve_v2("cuGetProcAddress", &second, 12000, 0, NULL), CUDA_SUCCESS);
 	CHECK(first != second);
@@ -179,11 +174,10 @@ TEST(the_resolver_itself)
 }
 
 /* Unusual requests: cudart's first is the name "" at version 0; names with suffixes, and NULL. */
-TEST(odd_questions)
+TEST_AFTER(odd_questions, need_driver())
 {
 	static const char *const names[] = { "", "cu", "cuMemcpyHtoD_v2", "cuNoSuchThing", "puts" };
 
-	need_driver();
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct row row = { names[i], names[i], 0, 0 };
 		void *got = NULL, *given = NULL;

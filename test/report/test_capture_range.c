@@ -81,9 +81,8 @@ static void start(void)
 }
 
 /* Start-up and warm-up are left out, and all parts are added up. */
-TEST(parts_between_start_and_stop)
+TEST_AFTER(parts_between_start_and_stop, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=trace", PROFILER);
 	work("outside");
 	for (int i = 0; i < 3; i++) {
@@ -112,9 +111,8 @@ TEST(parts_between_start_and_stop)
 }
 
 /* The bins of the run begin with the range: ten seconds of warm-up would make them coarse. */
-TEST(bins_begin_with_the_range)
+TEST_AFTER(bins_begin_with_the_range, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	work("outside");
 	trace_profiler(true);
@@ -128,9 +126,8 @@ TEST(bins_begin_with_the_range)
 }
 
 /* Starts and stops that repeat have no effect. */
-TEST(starts_are_not_counted)
+TEST_AFTER(starts_are_not_counted, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	trace_profiler(false);
 	work("outside");
@@ -145,9 +142,8 @@ TEST(starts_are_not_counted)
 }
 
 /* The call of the program that opened the range need not close it. */
-TEST(a_range_lasts_to_the_end)
+TEST_AFTER(a_range_lasts_to_the_end, start())
 {
-	start();
 	trace_profiler(true);
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	work("outside");
@@ -166,11 +162,10 @@ static void *part_of_a_thread(void *arg)
 }
 
 /* The range ends with the last of the parts that overlap. */
-TEST(parts_of_threads_overlap)
+TEST_AFTER(parts_of_threads_overlap, start())
 {
 	pthread_t thread;
 
-	start();
 	begin("HOTPIN_PROFILE=summary", "HOTPIN_CAPTURE=nvtx:step");
 	work("outside");
 	trace_captures(true);
@@ -185,9 +180,8 @@ TEST(parts_of_threads_overlap)
 	CHECK(strstr(stage_json, "which began 1 time\"") != NULL);
 }
 
-TEST(a_range_that_never_began)
+TEST_AFTER(a_range_that_never_began, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", "HOTPIN_CAPTURE=nvtx:step");
 	work("outside");
 	stage_end();
@@ -202,9 +196,8 @@ TEST(a_range_that_never_began)
 }
 
 /* Work counts where it begins; its time counts where it was spent.  No record is missing. */
-TEST(work_across_the_borders)
+TEST_AFTER(work_across_the_borders, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	uint64_t at = stage_base + now;
 
@@ -229,9 +222,8 @@ TEST(work_across_the_borders)
 }
 
 /* Lost records are noticed, although most work is outside the range. */
-TEST(lost_records_are_noticed)
+TEST_AFTER(lost_records_are_noticed, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	for (int i = 0; i < 50; i++)
 		work("outside");
@@ -243,9 +235,8 @@ TEST(lost_records_are_noticed)
 }
 
 /* Gaps begin and end with the range.  The loop is not unrolled: its calls have one place. */
-TEST(gaps_of_the_range)
+TEST_AFTER(gaps_of_the_range, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", PROFILER);
 	work("outside");
 	for (volatile int i = 0; i < 2; i++) {
@@ -266,9 +257,8 @@ TEST(gaps_of_the_range)
 }
 
 /* The latest parts are known; a time in an older one is taken for outside. */
-TEST(more_parts_than_are_kept)
+TEST_AFTER(more_parts_than_are_kept, start())
 {
-	start();
 	begin("HOTPIN_PROFILE=summary", "HOTPIN_CAPTURE=nvtx:step");
 	uint64_t at = stage_base + now;
 

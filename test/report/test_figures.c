@@ -188,11 +188,10 @@ TEST(where_and_of_how_many)
 	CHECK(stage_number("process", "cpus") > 0);
 }
 
-TEST(records_of_any_size_order_and_kind)
+TEST_AFTER(records_of_any_size_order_and_kind, stage_begin(true, summary))
 {
 	static const size_t extra[] = { 0, 8, 104, 2000 };
 
-	stage_begin(true, summary);
 	for (uint64_t i = 4000; i-- > 0;) {
 		mock_cupti.extra_bytes = extra[i % 4];
 		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, i, i * MILLI, 10 * MICRO);
@@ -214,11 +213,10 @@ TEST(records_of_any_size_order_and_kind)
 	CHECK_EQ(mock_cupti.dirty_buffers, 0);
 }
 
-TEST(kernel_names_of_all_sorts)
+TEST_AFTER(kernel_names_of_all_sorts, stage_begin(true, summary))
 {
 	static char names[6000][32];
 
-	stage_begin(true, summary);
 	kernel("esc\x1b[31m \"quoted\\\" \xff\xfe \xc3\xbc\n", SECOND, 9 * MILLI);
 	kernel(NULL, SECOND, MICRO);
 	for (int i = 0; i < 6000; i++) {
@@ -385,9 +383,8 @@ static void many_that_return_early(uint64_t count, bool often_read)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
-TEST(calls_of_copies_and_launches_are_recorded)
+TEST_AFTER(calls_of_copies_and_launches_are_recorded, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	CHECK_EQ(mock_cupti.calls_enabled, 30 + 12);
 	stage_end();
 	CHECK_EQ(mock_cupti.calls_enabled, 0);
@@ -407,9 +404,8 @@ CASE(many_copies_that_return_early, many_that_return_early(40000, true))
 CASE(many_copies_that_returned_early, many_that_return_early(12000, false))
 
 /* More than the library remembers: a forgotten one is not mistaken for another. */
-TEST(too_many_copies_that_return_early)
+TEST_AFTER(too_many_copies_that_return_early, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	for (uint64_t i = 0; i < 40000; i++)
 		trace_copied(
 			&(struct trace_copy){ .direction = TRACE_H2D,

@@ -38,21 +38,10 @@ static const char *in_folder(const char *name)
 
 static void begin(void)
 {
-	snprintf(folder, sizeof(folder), "%.240s/find-XXXXXX", check_folder());
-	if (mkdtemp(folder) == NULL)
-		abort();
+	snprintf(folder, sizeof(folder), "%s", check_folder());
 	umask(022);
 	unsetenv("CUDA_PATH");
 	unsetenv("CUDA_HOME");
-}
-
-static void end(void)
-{
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	if (system(command) != 0)
-		abort();
 }
 
 /* Loads, and checks that the library is `expected` below the folder (NULL: none). */
@@ -87,7 +76,6 @@ static void check_next_to(const char *of, const char *expected)
 	copy_file(getenv("TEST_MOCK"), expected);
 	CHECK(dlopen(in_folder(of), RTLD_NOW) != NULL);
 	check_loads(13000, expected);
-	end();
 }
 
 CASE(next_to_the_cudart_of_a_wheel, check_next_to("nvidia/cuda_runtime/lib/libcudart.so.13",
@@ -96,30 +84,25 @@ CASE(next_to_torch, check_next_to("torch/lib/libtorch_cuda.so", "nvidia/cu13/lib
 CASE(in_the_folder_of_cudart, check_next_to("lib64/libcudart.so.13", "lib64/libcupti.so.13"))
 
 /* The runtime's own version is preferred to a newer CUPTI next to it. */
-TEST(of_the_same_version_as_cudart)
+TEST_AFTER(of_the_same_version_as_cudart, begin())
 {
-	begin();
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcudart.so.12");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.12");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.13");
 	CHECK(dlopen(in_folder("lib64/libcudart.so.12"), RTLD_NOW) != NULL);
 	check_loads(13000, "lib64/libcupti.so.12");
-	end();
 }
 
-TEST(in_the_toolkit)
+TEST_AFTER(in_the_toolkit, begin())
 {
-	begin();
 	/* A version that is in no system's loader path. */
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11040, "extras/CUPTI/lib64/libcupti.so.11.4");
-	end();
 }
 
-TEST(loaded_already_goes_before_all)
+TEST_AFTER(loaded_already_goes_before_all, begin())
 {
-	begin();
 	copy_file(getenv("TEST_MOCK"), "somewhere/libcupti.so.13");
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.13");
 	copy_file(getenv("TEST_PLAIN"), "extras/CUPTI/lib64/libcudart.so.13");
@@ -127,32 +110,26 @@ TEST(loaded_already_goes_before_all)
 	CHECK(dlopen(in_folder("extras/CUPTI/lib64/libcudart.so.13"), RTLD_NOW) != NULL);
 	CHECK(dlopen(in_folder("somewhere/libcupti.so.13"), RTLD_NOW) != NULL);
 	check_loads(13000, "somewhere/libcupti.so.13");
-	end();
 }
 
 /* A driver of CUDA 12 gets no CUPTI of CUDA 13. */
-TEST(never_newer_than_the_driver)
+TEST_AFTER(never_newer_than_the_driver, begin())
 {
-	begin();
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.13");
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11080, NULL);
-	end();
 }
 
-TEST(library_that_is_no_cupti)
+TEST_AFTER(library_that_is_no_cupti, begin())
 {
-	begin();
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11040, NULL);
-	end();
 }
 
 /* A wheel's other libraries tell the version, too. */
-TEST(not_of_another_version_than_cublas)
+TEST_AFTER(not_of_another_version_than_cublas, begin())
 {
-	begin();
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcublas.so.11");
 	copy_file(getenv("TEST_PLAIN"), "other/libtorch_cuda.so");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.12");
@@ -161,7 +138,6 @@ TEST(not_of_another_version_than_cublas)
 	CHECK(dlopen(in_folder("other/libtorch_cuda.so"), RTLD_NOW) != NULL);
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	check_loads(12000, "extras/CUPTI/lib64/libcupti.so.11.4");
-	end();
 }
 
 #define OTHER   1 /* another user */
@@ -175,10 +151,8 @@ TEST(not_of_another_version_than_cublas)
 static void begin_shared(const char *of, const char *in)
 {
 	begin();
-	if (geteuid() != 0) {
-		end();
+	if (geteuid() != 0)
 		CHECK_SKIP("only root can make another user's files");
-	}
 	mkdir(in_folder("shared"), 0755);
 	CHECK_EQ(chmod(in_folder("shared"), 01777), 0);
 	copy_file(getenv("TEST_PLAIN"), of);
@@ -200,7 +174,6 @@ static void check_refuses(void)
 	CHECK(cupti_load(&cupti, 11040, why, sizeof(why)) != 0);
 	if (!CHECK(strstr(why, "is not loaded, because other users can change it") != NULL))
 		printf("# %s\n", why);
-	end();
 }
 
 TEST(outside_of_the_installation)
@@ -210,7 +183,6 @@ TEST(outside_of_the_installation)
 	copy_file(getenv("TEST_MOCK"), "shared/nvidia/cuda_cupti/lib/" CUPTI);
 	copy_file(getenv("TEST_MOCK"), "shared/env/extras/CUPTI/lib64/" CUPTI);
 	check_loads(11040, NULL);
-	end();
 }
 
 /* Makes a planted library like this: of `mode`, and of the owner and the group, if they are not 0.
@@ -227,11 +199,10 @@ CASE(in_a_shared_folder_that_is_not_sticky, begin_planted("shared", 0777, 0, 0);
 CASE(file_of_another_user, begin_planted(PLANTED, 0755, OTHER, OTHER); check_refuses())
 CASE(file_that_others_can_write, begin_planted(PLANTED, 0757, 0, 0); check_refuses())
 CASE(folder_that_a_group_can_write, begin_planted(EXTRAS, 0775, 0, OTHER); check_refuses())
-CASE(our_own_in_a_shared_folder, begin_planted(EXTRAS, 0755, 0, 0); check_loads(11040, PLANTED);
-     end())
+CASE(our_own_in_a_shared_folder, begin_planted(EXTRAS, 0755, 0, 0); check_loads(11040, PLANTED))
 /* The group of a user alone has the user's number. */
 CASE(folder_that_the_own_group_can_write, begin_planted(EXTRAS, 0775, 0, 0);
-     check_loads(11040, PLANTED); end())
+     check_loads(11040, PLANTED))
 
 /* A library finds others in its own folder. */
 TEST(among_files_of_others)
@@ -254,10 +225,8 @@ TEST(folder_with_an_access_list)
 	};
 
 	begin_shared("shared/lib64/" CUDART, PLANTED);
-	if (setxattr(in_folder(EXTRAS), "system.posix_acl_access", &list, sizeof(list), 0) < 0) {
-		end();
+	if (setxattr(in_folder(EXTRAS), "system.posix_acl_access", &list, sizeof(list), 0) < 0)
 		CHECK_SKIP("there are no access lists here");
-	}
 	check_refuses();
 }
 
@@ -274,7 +243,6 @@ TEST(by_a_link_of_our_own)
 	begin_shared("shared/lib64/" CUDART, "ours/CUPTI/lib64/" CUPTI);
 	CHECK_EQ(symlink("../ours", in_folder(EXTRAS)), 0);
 	check_loads(11040, "ours/CUPTI/lib64/" CUPTI);
-	end();
 }
 
 /* Of an administrator of software, who is not root. */
@@ -287,7 +255,6 @@ TEST(all_of_the_owner_of_the_prefix)
 	give("apps/cuda/extras/CUPTI/lib64");
 	give("apps/cuda/extras/CUPTI/lib64/" CUPTI);
 	check_loads(11040, "apps/cuda/extras/CUPTI/lib64/" CUPTI);
-	end();
 }
 
 static void name_toolkit(const char *folder_of_all)
@@ -308,7 +275,6 @@ TEST(toolkit_of_our_own)
 {
 	name_toolkit("shared");
 	check_loads(11040, "shared/cuda/lib64/" CUPTI);
-	end();
 }
 
 TEST(toolkit_that_all_can_write)
@@ -334,17 +300,15 @@ static const char *end_profile(void)
 	FILE *file = fopen(in_folder("log"), "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
-	end();
 	return text;
 }
 
 /* It has no readable clock, reports no dropped records, and cannot explain errors. */
-TEST(one_that_can_do_little)
+TEST_AFTER(one_that_can_do_little, begin())
 {
 	struct timespec real, ours;
 	const uint64_t milli = 1000000;
 
-	begin();
 	copy_file(getenv("TEST_OLD"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
 	clock_gettime(CLOCK_MONOTONIC, &ours);
@@ -368,9 +332,8 @@ TEST(one_that_can_do_little)
 }
 
 /* The table says so; the name of a folder cannot drive the terminal. */
-TEST(refused_in_the_table)
+TEST_AFTER(refused_in_the_table, begin())
 {
-	begin();
 	copy_file(getenv("TEST_MOCK"), "\033[31m\302\233m/lib64/" CUPTI);
 	CHECK_EQ(chmod(in_folder("\033[31m\302\233m/lib64"), 0777), 0);
 	setenv("CUDA_PATH", in_folder("\033[31m\302\233m"), 1);

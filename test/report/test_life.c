@@ -245,9 +245,8 @@ TEST(five_thousand_short_threads)
 	CHECK_EQ(threads, 5000);
 }
 
-TEST(pool_used_up)
+TEST_AFTER(pool_used_up, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	CHECK(mock_hog(2000) > 0);
 	copy_pair(SECOND);
 	stage_end();
@@ -257,9 +256,8 @@ TEST(pool_used_up)
 }
 
 /* CUPTI gives this answer if another tool uses the interface of CUDA 13.3. */
-TEST(dropped_records_that_cannot_be_asked_for)
+TEST_AFTER(dropped_records_that_cannot_be_asked_for, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	mock_cupti.dropped_result = CUPTI_NOT_COMPATIBLE;
 	mock_cupti.dropped = 12;
@@ -298,9 +296,8 @@ TEST(versions)
 }
 
 /* Each look at the clock takes a hundredth of a second, so waits end after so many looks. */
-TEST(flush_that_hangs)
+TEST_AFTER(flush_that_hangs, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	mock_read();
 	mock_cupti.hangs = true;
@@ -333,9 +330,8 @@ TEST(buffers_that_return_late)
 	      strstr(stage_text, "recorded nothing") != NULL);
 }
 
-TEST(flush_before_a_context_goes)
+TEST_AFTER(flush_before_a_context_goes, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	trace_flush();
 	CHECK(strstr(mock_cupti.log, "flush0") != NULL);
@@ -343,9 +339,8 @@ TEST(flush_before_a_context_goes)
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
 }
 
-TEST(once_a_second_without_being_asked)
+TEST_AFTER(once_a_second_without_being_asked, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	stage_clock(false);
 	copy_pair(SECOND);
 	CHECK(COMES_TRUE(mock_cupti.flushes > 0));
@@ -469,9 +464,8 @@ TEST(a_long_run_is_written_less_often)
 	stage_end();
 }
 
-TEST(finish_works_once)
+TEST_AFTER(finish_works_once, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	trace_finish();
 	stage_end();
@@ -481,9 +475,8 @@ TEST(finish_works_once)
 	mock_complete();
 }
 
-TEST(child_of_fork_is_not_reported)
+TEST_AFTER(child_of_fork_is_not_reported, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	pid_t child = fork();
 	if (child == 0) {
@@ -510,9 +503,8 @@ TEST(child_of_fork_is_not_reported)
 }
 
 /* A child of vfork shares our memory and ends by our _exit(). */
-TEST(child_of_vfork_is_not_reported)
+TEST_AFTER(child_of_vfork_is_not_reported, stage_begin(true, summary))
 {
-	stage_begin(true, summary);
 	copy_pair(SECOND);
 	pid_t child = vfork();
 	if (child == 0) {
@@ -679,11 +671,10 @@ TEST(a_call_interrupts_another)
 	CHECK_EQ(stage_number("host", "threads"), 1);
 }
 
-TEST(threads)
+TEST_AFTER(threads, stage_begin(true, summary))
 {
 	pthread_t threads[THREADS];
 
-	stage_begin(true, summary);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, work, (void *)i);
 	for (int i = 0; i < THREADS; i++)
@@ -701,11 +692,10 @@ TEST(threads)
 	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
 }
 
-TEST(memory_is_bounded)
+TEST_AFTER(memory_is_bounded, stage_begin(true, summary))
 {
 	struct rusage before, after;
 
-	stage_begin(true, summary);
 	getrusage(RUSAGE_SELF, &before);
 	/* test/unit/test_hour.c tests enough of them to fill the memory. */
 	for (uint64_t i = 0; i < 300000; i++) {

@@ -101,15 +101,6 @@ static int files_left(char *ret, size_t room)
 	return count;
 }
 
-static void clean(void)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
-	if (system(command) != 0)
-		abort();
-}
-
 /* Expects one warning with the path and the reason, an unchanged errno, and no leftover files. */
 static void check_refused(int left, const char *reason)
 {
@@ -121,7 +112,6 @@ static void check_refused(int left, const char *reason)
 	if (!CHECK(strstr(log_text, reason) != NULL))
 		printf("# %s", log_text);
 	CHECK_EQ(files_left(name, sizeof(name)), 0);
-	clean();
 }
 
 TEST(marks_in_the_name)
@@ -136,7 +126,6 @@ TEST(marks_in_the_name)
 	CHECK_EQ(files_left(name, sizeof(name)), 1);
 	CHECK(strcmp(name, expected) == 0);
 	CHECK(log_text[0] == '\0');
-	clean();
 }
 
 static void set_all(const char *const *assignments)
@@ -271,7 +260,6 @@ TEST(a_pipe_gets_one_report)
 	CHECK_EQ(stage_count(said, "\"schema\""), 1);
 	CHECK(strstr(said, "\"state\": \"ended\"") != NULL);
 	close(fd);
-	clean();
 }
 
 TEST(time_in_the_name)
@@ -295,7 +283,6 @@ TEST(time_in_the_name)
 			   .tm_min = minute,
 			   .tm_sec = second };
 	CHECK(timegm(&said) >= before && timegm(&said) <= now);
-	clean();
 }
 
 TEST(replaces_an_older_profile)
@@ -311,7 +298,6 @@ TEST(replaces_an_older_profile)
 	CHECK_EQ(run_to(path), 4711);
 	CHECK_EQ(files_left(name, sizeof(name)), 1);
 	CHECK(stat(path, &status) == 0 && status.st_size > 500);
-	clean();
 }
 
 CASE(missing_folder,
@@ -449,7 +435,6 @@ TEST(a_file_system_that_stalls_while_the_program_ends)
 	CHECK(strstr(got, "\"state\": \"running\"") != NULL);
 	CHECK_EQ(stage_count(got, "\"schema\""), 1);
 	CHECK_EQ(writers_most, 1);
-	clean();
 }
 
 /* The last write stalls, because the pipe is not read. */
@@ -474,7 +459,6 @@ TEST(a_pipe_that_nobody_empties)
 	CHECK_EQ(stage_count(got, "\"schema\""), 1);
 	CHECK_EQ(writers_most, 1);
 	close(profile_fd);
-	clean();
 }
 
 TEST(stderr_that_nobody_reads)
@@ -507,7 +491,6 @@ TEST(pipe_gets_it_as_it_is)
 	CHECK(length > 500);
 	CHECK(strncmp(text, "{\n\t\"schema\": \"hotpin.profile\"", 29) == 0);
 	CHECK(log_text[0] == '\0');
-	clean();
 }
 
 TEST(pipe_without_reader_holds_nobody_up)
@@ -519,7 +502,6 @@ TEST(pipe_without_reader_holds_nobody_up)
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK_EQ(run_to(path), 4711);
 	CHECK(strstr(log_text, "No such device or address") != NULL);
-	clean();
 }
 
 CHECK_MAIN()

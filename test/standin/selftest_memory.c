@@ -7,12 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 
-TEST(device_pointers_are_no_host_addresses)
+TEST_AFTER(device_pointers_are_no_host_addresses, start())
 {
 	unsigned char resident;
 	CUdeviceptr at;
 
-	start();
 	at = device(4096);
 	CHECK((void *)(uintptr_t)at != standin_host(at));
 	/* Mapped, but without any access. */
@@ -20,12 +19,11 @@ TEST(device_pointers_are_no_host_addresses)
 	CHECK_EQ(mprotect((void *)(uintptr_t)(at & ~(CUdeviceptr)4095), 4096, PROT_NONE), 0);
 }
 
-TEST(freed_memory_is_invalid_and_its_address_recycled)
+TEST_AFTER(freed_memory_is_invalid_and_its_address_recycled, start())
 {
 	unsigned char byte = 0;
 	CUdeviceptr a, b;
 
-	start();
 	a = device(1000);
 	CHECK_EQ(cuMemFree(a), 0);
 	CHECK_EQ(cuMemcpyHtoD(a, &byte, 1), CUDA_ERROR_INVALID_VALUE);
@@ -37,11 +35,10 @@ TEST(freed_memory_is_invalid_and_its_address_recycled)
 	CHECK_EQ(cuMemFree(0), 0);
 }
 
-TEST(guard_bytes_are_checked_at_free)
+TEST_AFTER(guard_bytes_are_checked_at_free, start())
 {
 	CUdeviceptr at;
 
-	start();
 	at = device(100);
 	((unsigned char *)standin_host(at))[100] = 1;
 	CHECK_EQ(standin_guard_errors(), 0);
@@ -128,11 +125,10 @@ TEST(a_limit_of_portable_registrations)
 	CHECK_EQ(seen[1].pid, 0);
 }
 
-TEST(the_log_names_objects_by_number)
+TEST_AFTER(the_log_names_objects_by_number, start())
 {
 	CUdeviceptr at;
 
-	start();
 	standin_log_reset();
 	at = device(100);
 	cuMemcpyHtoD(at + 4, "text", 4);

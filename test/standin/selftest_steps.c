@@ -42,12 +42,11 @@ static void launch(CUstream s)
 	CHECK_EQ(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL), 0);
 }
 
-TEST(streams_move_by_themselves)
+TEST_AFTER(streams_move_by_themselves, start_moving())
 {
 	CUdeviceptr at;
 	CUstream s;
 
-	start_moving();
 	at = device(BYTES);
 	s = stream(CU_STREAM_NON_BLOCKING);
 	CHECK_EQ(cuMemsetD8Async(at, 7, BYTES, s), 0);
@@ -180,12 +179,11 @@ static void open_again(int signal)
 }
 
 /* The calling thread gets the faults of the program's memory. */
-TEST(pageable_memory_is_the_callers)
+TEST_AFTER(pageable_memory_is_the_callers, start_moving())
 {
 	struct sigaction action = { .sa_handler = open_again };
 	CUdeviceptr at;
 
-	start_moving();
 	at = device(BYTES);
 	closed = pages(BYTES, 3);
 	calling = pthread_self();
@@ -273,12 +271,11 @@ TEST(many_threads_call)
 }
 
 /* The process forks while the thread is at any point. */
-TEST(children)
+TEST_AFTER(children, start_moving())
 {
 	CUdeviceptr at;
 	CUstream s;
 
-	start_moving();
 	at = device(BYTES);
 	s = stream(CU_STREAM_NON_BLOCKING);
 	for (int i = 0; i < 100; i++) {

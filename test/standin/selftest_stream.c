@@ -29,14 +29,12 @@ void standin_twin_plain(const unsigned grid[3], const unsigned block[3], void **
 	standin_twin__Z3addPii(grid, block, args);
 }
 
-
-TEST(arguments_are_taken_at_the_launch)
+TEST_AFTER(arguments_are_taken_at_the_launch, start())
 {
 	int addend = 5, sum = 0;
 	CUdeviceptr at;
 	void *args[] = { &at, &addend };
 
-	start();
 	at = device(4);
 	CHECK_EQ(cuMemsetD32(at, 0, 1), 0);
 	CHECK_EQ(cuLaunchKernel(kernel("_Z3addPii"), 2, 1, 1, 3, 1, 1, 0, NULL, args, NULL), 0);
@@ -91,9 +89,8 @@ static void hold_the_second(enum standin_place place, int expected)
 CASE(a_call_is_held_before_its_effect, hold_the_second(STANDIN_AT_CALL, 1))
 CASE(a_call_is_held_after_its_effect, hold_the_second(STANDIN_AT_RETURN, 2))
 
-TEST(a_kernel_without_twin_or_with_bad_dimensions_fails)
+TEST_AFTER(a_kernel_without_twin_or_with_bad_dimensions_fails, start())
 {
-	start();
 	CHECK_EQ(cuLaunchKernel(kernel("_Z7unknownv"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
 		 CUDA_ERROR_NOT_SUPPORTED);
 	CHECK_EQ(cuLaunchKernel(kernel("standin_noop"), 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
@@ -102,11 +99,10 @@ TEST(a_kernel_without_twin_or_with_bad_dimensions_fails)
 		 CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(streams_move_only_when_stepped)
+TEST_AFTER(streams_move_only_when_stepped, start())
 {
 	CUstream a, b;
 
-	start();
 	a = stream(CU_STREAM_NON_BLOCKING);
 	b = stream(CU_STREAM_NON_BLOCKING);
 	for (int i = 0; i < 3; i++)
@@ -167,7 +163,7 @@ static CUgraph finish(CUstream s, CUresult expected)
 	return graph;
 }
 
-TEST(captures_fork_and_must_join)
+TEST_AFTER(captures_fork_and_must_join, start())
 {
 	CUevent fork_event, join_event;
 	CUdeviceptr at;
@@ -175,7 +171,6 @@ TEST(captures_fork_and_must_join)
 	CUstream a, b;
 	size_t n = 0;
 
-	start();
 	at = device(16);
 	a = stream(CU_STREAM_NON_BLOCKING);
 	b = stream(CU_STREAM_NON_BLOCKING);

@@ -25,15 +25,13 @@ TEST(half_the_cores)
 			printf("# row %zu\n", i);
 }
 
-TEST(no_cgroup_at_all)
+TEST_AFTER(no_cgroup_at_all, make_tree())
 {
-	make_tree();
 	CHECK_EQ(limits_cpus(root), NONE);
 }
 
-TEST(quotas_of_groups)
+TEST_AFTER(quotas_of_groups, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
 	CHECK_EQ(limits_cpus(root), NONE);
@@ -48,9 +46,8 @@ TEST(quotas_of_groups)
 	CHECK_EQ(limits_cpus(root), 4);
 }
 
-TEST(in_a_namespace_of_its_own)
+TEST_AFTER(in_a_namespace_of_its_own, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/cpu.max", "150000 100000\n");
 	CHECK_EQ(limits_cpus(root), 1);

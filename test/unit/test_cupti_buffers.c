@@ -29,13 +29,12 @@ static void begin(void)
 	CHECK_EQ(cupti_buffers_start(&bell, CUPTI_BUFFERS_MOST), 0);
 }
 
-TEST(read_in_the_order_in_which_they_came)
+TEST_AFTER(read_in_the_order_in_which_they_came, begin())
 {
 	uint8_t *buffers[5];
 	const int order[] = { 3, 0, 4, 2, 1 };
 	size_t valid;
 
-	begin();
 	for (int i = 0; i < 5; i++)
 		buffers[i] = lent();
 	for (size_t i = 0; i < 5; i++)
@@ -48,13 +47,12 @@ TEST(read_in_the_order_in_which_they_came)
 	CHECK_EQ(bell, 5);
 }
 
-TEST(lent_again_when_clear)
+TEST_AFTER(lent_again_when_clear, begin())
 {
 	uint8_t *first, *buffer;
 	size_t valid;
 	unsigned count = 1;
 
-	begin();
 	first = lent();
 	first[7] = 1;
 	while (lent() != NULL)
@@ -69,13 +67,12 @@ TEST(lent_again_when_clear)
 	CHECK(buffer == first && buffer[7] == 0);
 }
 
-TEST(what_is_no_buffer_of_the_pool)
+TEST_AFTER(what_is_no_buffer_of_the_pool, begin())
 {
 	struct cupti_buffers_counts counts;
 	uint8_t *none;
 	size_t size, most, valid;
 
-	begin();
 	for (unsigned i = 0; i < CUPTI_BUFFERS_MOST; i++)
 		CHECK(lent() != NULL);
 	cupti_buffers_request(&none, &size, &most);
@@ -92,12 +89,11 @@ TEST(what_is_no_buffer_of_the_pool)
 }
 
 /* If many threads ask at once, more memory is mapped for them; it is reused, too. */
-TEST(the_pool_grows)
+TEST_AFTER(the_pool_grows, begin())
 {
 	uint8_t *buffers[200], *again[200];
 	size_t valid;
 
-	begin();
 	for (size_t i = 0; i < 200; i++) {
 		buffers[i] = lent();
 		if (!CHECK(buffers[i] != NULL))
@@ -131,11 +127,10 @@ static void *request(void *arg)
 	return NULL;
 }
 
-TEST(threads_that_ask_at_once)
+TEST_AFTER(threads_that_ask_at_once, begin())
 {
 	pthread_t threads[256];
 
-	begin();
 	for (int i = 0; i < 256; i++)
 		CHECK(pthread_create(&threads[i], NULL, request, &requested_by_thread[i]) == 0);
 	for (int i = 0; i < 256; i++)
@@ -171,12 +166,11 @@ TEST(bounded_by_memory)
 }
 
 /* After the reader has ended, no buffers are provided, and returned ones are ignored. */
-TEST(stopped)
+TEST_AFTER(stopped, begin())
 {
 	uint8_t *buffer;
 	size_t valid;
 
-	begin();
 	buffer = lent();
 	CHECK(buffer != NULL);
 	cupti_buffers_stop();

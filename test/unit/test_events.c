@@ -52,9 +52,8 @@ int prctl(int option, ...)
 	return (int)syscall(SYS_prctl, option, name);
 }
 
-TEST(a_name_that_the_kernel_does_not_say)
+TEST_AFTER(a_name_that_the_kernel_does_not_say, CHECK_EQ(events_start(1000), 0))
 {
-	CHECK_EQ(events_start(1000), 0);
 	refused = true;
 	errno = 55;
 	events_thread();
@@ -62,11 +61,10 @@ TEST(a_name_that_the_kernel_does_not_say)
 	refused = false;
 }
 
-TEST(sorted_by_start)
+TEST_AFTER(sorted_by_start, CHECK_EQ(events_start(1000), 0))
 {
 	struct events_all all;
 
-	CHECK_EQ(events_start(1000), 0);
 	for (uint64_t i = 0; i < 1000; i++)
 		add(i * 7919 % 1000, 5, events_thread());
 	events_end(&all);
@@ -77,13 +75,12 @@ TEST(sorted_by_start)
 		CHECK(all.event[i].start_ns == i && all.event[i].bytes == i);
 }
 
-TEST(the_longest_stay)
+TEST_AFTER(the_longest_stay, CHECK_EQ(events_start(1000), 0))
 {
 	struct events_all all;
 	uint64_t shortest = UINT64_MAX, seed = 1;
 	size_t long_ones = 0;
 
-	CHECK_EQ(events_start(1000), 0);
 	for (uint64_t i = 0; i < 100000; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		/* One in a thousand is long. */
@@ -139,12 +136,11 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
-TEST(threads_and_streams_have_tracks)
+TEST_AFTER(threads_and_streams_have_tracks, CHECK_EQ(events_start(1000), 0))
 {
 	pthread_t threads[4];
 	struct events_all all;
 
-	CHECK_EQ(events_start(1000), 0);
 	CHECK_EQ(events_stream(0, 1, 7), 0);
 	CHECK_EQ(events_stream(0, 1, 8), 1);
 	CHECK_EQ(events_stream(0, 1, 7), 0);

@@ -66,11 +66,10 @@ APART static void outer(int which, int height)
 	room[1] = room[0];
 }
 
-TEST(call_sites_are_told_apart)
+TEST_AFTER(call_sites_are_told_apart, start())
 {
 	uintptr_t first[FRAMES_MOST];
 
-	start();
 	outer(0, 0);
 	CHECK(depth >= 4);
 	memcpy(first, way, sizeof(first));
@@ -125,11 +124,10 @@ APART static void look_from(int which)
 }
 
 /* A known way can be borrowed, in turns with another one, and stays the same. */
-TEST(ways_are_borrowed)
+TEST_AFTER(ways_are_borrowed, start())
 {
 	unsigned count = 0;
 
-	start();
 	for (int i = 0; i < 256; i++) {
 		look_from(i % 2);
 		if (!borrows)
@@ -147,9 +145,8 @@ TEST(ways_are_borrowed)
 	CHECK(count >= 256 - 2 - 256 / 16);
 }
 
-TEST(the_way_is_cut_at_eight)
+TEST_AFTER(the_way_is_cut_at_eight, start())
 {
-	start();
 	for (int round = 0; round < 3; round++) {
 		outer(0, 40);
 		CHECK_EQ(depth, FRAMES_MOST);
@@ -174,11 +171,10 @@ APART static void calls_what_grows(size_t bytes)
 }
 
 /* A frame changes its size: the frames above it are given up after a while. */
-TEST(frames_that_grow)
+TEST_AFTER(frames_that_grow, start())
 {
 	uintptr_t first[1];
 
-	start();
 	calls_what_grows(100);
 	CHECK(depth > 2);
 	first[0] = way[0];
@@ -277,12 +273,11 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
-TEST(threads_and_small_stacks)
+TEST_AFTER(threads_and_small_stacks, start())
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	start();
 	outer(0, 0);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 65536);
@@ -301,11 +296,10 @@ static void *grow_until_cut(void *arg)
 }
 
 /* Facts that one thread finds hold for all, including a thread that was there before. */
-TEST(frames_that_grow_in_another_thread)
+TEST_AFTER(frames_that_grow_in_another_thread, start())
 {
 	pthread_t thread;
 
-	start();
 	for (volatile int round = 0; round < 2; round++) {
 		calls_what_grows(100);
 		CHECK(round == 0 ? depth > 2 : depth == 1);
@@ -322,12 +316,11 @@ static void in_fiber(void)
 	outer(0, 0);
 }
 
-TEST(fibers)
+TEST_AFTER(fibers, start())
 {
 	static char stack[1 << 16];
 	ucontext_t fiber;
 
-	start();
 	for (int i = 0; i < 3; i++) {
 		getcontext(&fiber);
 		fiber.uc_stack.ss_sp = stack;

@@ -278,10 +278,9 @@ HEAP_TEST(the_first_block_of_a_site)
 }
 
 /* calloc() serves large tables with few entries, new and recycled. */
-TEST(a_sparse_calloc_stays_small)
+HEAP_TEST(a_sparse_calloc_stays_small)
 {
 	skip_if_sanitized();
-	heap_start();
 	heap_set_device(true);
 	size_t before = memory_resident();
 	for (int turn = 0; turn < 2; turn++) {
@@ -298,7 +297,6 @@ TEST(a_sparse_calloc_stays_small)
 		for (int i = 0; i < 8; i++)
 			CHECK_EQ(heap_free(blocks[i]), 0);
 	}
-	CHECK_EQ(heap_check(), 0);
 }
 
 HEAP_TEST(copies_tell_what_pays)
@@ -336,10 +334,9 @@ HEAP_TEST(copies_tell_what_pays)
 	CHECK(!is_huge(first));
 }
 
-TEST(sparse_blocks_stay_small_during_a_device)
+HEAP_TEST(sparse_blocks_stay_small_during_a_device)
 {
 	skip_if_sanitized();
-	heap_start();
 	heap_set_device(true);
 	size_t before = memory_resident();
 	for (size_t i = 0; i < 128; i++) {
@@ -406,10 +403,9 @@ HEAP_TEST(no_huge_pages_where_others_had_them)
 	CHECK(!advised_huge(dense) && !advised_huge(dense + bytes - 1));
 }
 
-TEST(resizes_in_place)
+HEAP_TEST(resizes_in_place)
 {
 	skip_if_sanitized();
-	heap_start();
 	char *block = heap_alloc(33 * MIB, WHOLE(33 * MIB), false, 0);
 	struct block *found = range_find(block);
 	memset(block, 7, 33 * MIB);
@@ -436,7 +432,6 @@ TEST(resizes_in_place)
 	CHECK_EQ(heap_usable(block), 30 * MIB);
 	CHECK_EQ(found->size, 29 * MIB);
 	CHECK_EQ(heap_free(block), 0);
-	CHECK_EQ(heap_check(), 0);
 }
 
 TEST(nothing_before_the_start_and_nothing_too_large)
@@ -453,10 +448,9 @@ TEST(nothing_before_the_start_and_nothing_too_large)
 	CHECK_EQ(errno, 55);
 }
 
-TEST(locked_memory_goes_back_too)
+HEAP_TEST(locked_memory_goes_back_too)
 {
 	skip_if_sanitized();
-	heap_start();
 	char *block = heap_alloc(33 * MIB, WHOLE(33 * MIB), false, 0);
 	if (mlock(block, MIB) != 0)
 		CHECK_SKIP("mlock is not permitted");
@@ -516,10 +510,9 @@ static size_t dumped(void)
 	return bytes;
 }
 
-TEST(core_dumps_have_what_was_handed_out)
+HEAP_TEST(core_dumps_have_what_was_handed_out)
 {
 	skip_if_sanitized();
-	heap_start();
 	size_t before = dumped();
 	char *block = heap_alloc(40 * MIB, 0, false, 0);
 	memset(block, 1, 40 * MIB);

@@ -160,21 +160,18 @@ static void fork_during_move(char *block, size_t bytes)
 	pthread_join(thread, NULL);
 }
 
-TEST(a_thread_forks_during_a_copy)
+TEST_AFTER(a_thread_forks_during_a_copy, begin())
 {
-	begin();
 	fork_during_move(filled_until_a_stop(), COPIED);
 }
 
-TEST(a_thread_forks_while_pages_move)
+TEST_AFTER(a_thread_forks_while_pages_move, begin())
 {
-	begin();
 	fork_during_move(filled(MOVED), MOVED);
 }
 
-TEST(a_handler_forks_inside_a_copy)
+TEST_AFTER(a_handler_forks_inside_a_copy, begin())
 {
-	begin();
 	char *block = filled_until_a_stop();
 	stop = fork_here;
 	char *moved = heap_move(block, 2 * COPIED);
@@ -183,9 +180,8 @@ TEST(a_handler_forks_inside_a_copy)
 	end_child();
 }
 
-TEST(a_handler_forks_inside_a_free)
+TEST_AFTER(a_handler_forks_inside_a_free, begin())
 {
-	begin();
 	char *block = filled(4 * MIB);
 	heap_set_level(PRESSURE_SEVERE);
 	stop = fork_here;
@@ -194,9 +190,8 @@ TEST(a_handler_forks_inside_a_free)
 	end_child();
 }
 
-TEST(a_handler_forks_inside_a_calloc)
+TEST_AFTER(a_handler_forks_inside_a_calloc, begin())
 {
-	begin();
 	CHECK_EQ(heap_free(filled(32 * MIB)), 0);
 	stop = fork_here;
 	char *block = heap_alloc(32 * MIB, WHOLE(32 * MIB), true, 0);

@@ -77,12 +77,11 @@ static void *launch(void *index)
 }
 
 /* Some more threads at once than are noted. */
-TEST(threads)
+TEST_AFTER(threads, begin())
 {
 	pthread_t threads[THREADS];
 	uint64_t known = 0;
 
-	begin();
 	pthread_barrier_init(&all_have_launched, NULL, THREADS);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, launch, (void *)i), 0);
@@ -109,11 +108,10 @@ static void join_one(uint32_t number, size_t kernel)
  * Records make each launch slower: they are turned off when the places are known, and on for a
  * kernel of an unknown place.
  */
-TEST(records_are_wanted_until_places_are_known)
+TEST_AFTER(records_are_wanted_until_places_are_known, begin())
 {
 	uint32_t number = 1;
 
-	begin();
 	CHECK(launch_times_want_records());
 	while (number <= LAUNCH_TIMES_EXACT)
 		join_one(number++, 0);
@@ -132,12 +130,11 @@ TEST(records_are_wanted_until_places_are_known)
 }
 
 /* A kernel whose place is never known does not keep the records on. */
-TEST(records_are_retried_a_few_times)
+TEST_AFTER(records_are_retried_a_few_times, begin())
 {
 	unsigned retries = 0;
 	uint32_t number = 1;
 
-	begin();
 	for (int turn = 0; turn < 1000; turn++) {
 		/* The places of another kernel are known again. */
 		for (uint32_t last = number + LAUNCH_TIMES_EXACT; number < last; number++)

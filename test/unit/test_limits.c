@@ -85,11 +85,10 @@ static uint64_t cgroup_left(void)
 	return limits.cgroup_left;
 }
 
-TEST(where_2_mib_pages_are_used)
+TEST_AFTER(where_2_mib_pages_are_used, make_tree())
 {
 	const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-	make_tree();
 	CHECK(!limits_huge_everywhere(root));
 	put(path, "always [madvise] never\n");
 	CHECK(!limits_huge_everywhere(root));
@@ -97,9 +96,8 @@ TEST(where_2_mib_pages_are_used)
 	CHECK(limits_huge_everywhere(root));
 }
 
-TEST(no_cgroup_at_all)
+TEST_AFTER(no_cgroup_at_all, make_tree())
 {
-	make_tree();
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
 	put("/proc/self/cgroup", "");
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
@@ -109,9 +107,8 @@ TEST(no_cgroup_at_all)
 	CHECK_EQ(cgroup_left(), UINT64_MAX);
 }
 
-TEST(version_2)
+TEST_AFTER(version_2, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/sys/fs/cgroup/a/b/memory.max", "max\n");
 	put("/sys/fs/cgroup/a/b/memory.current", "1000\n");
@@ -126,9 +123,8 @@ TEST(version_2)
 	CHECK_EQ(cgroup_left(), 0);
 }
 
-TEST(version_2_in_a_container)
+TEST_AFTER(version_2_in_a_container, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/memory.max", "5000\n");
 	put("/sys/fs/cgroup/memory.current", "2000\n");
@@ -138,9 +134,8 @@ TEST(version_2_in_a_container)
 	CHECK_EQ(cgroup_left(), 3000);
 }
 
-TEST(version_1)
+TEST_AFTER(version_1, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "12:cpu,cpuacct:/x\n5:memory:/x\n1:name=systemd:/x\n0::/y\n");
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "1\n");
@@ -155,9 +150,8 @@ TEST(version_1)
 }
 
 /* Memory that the kernel would drop first does not count as used. */
-TEST(page_cache_is_not_usage)
+TEST_AFTER(page_cache_is_not_usage, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	put("/sys/fs/cgroup/a/memory.current", "7000\n");
@@ -178,9 +172,8 @@ TEST(page_cache_is_not_usage)
 }
 
 /* Beyond memory.high the kernel slows the group down. */
-TEST(the_lower_of_two_limits)
+TEST_AFTER(the_lower_of_two_limits, make_tree())
 {
-	make_tree();
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	put("/sys/fs/cgroup/a/memory.high", "3000\n");
@@ -190,11 +183,10 @@ TEST(the_lower_of_two_limits)
 	CHECK_EQ(cgroup_left(), 7000);
 }
 
-TEST(names_that_are_too_long)
+TEST_AFTER(names_that_are_too_long, make_tree())
 {
 	static char line[3000];
 
-	make_tree();
 	memset(line, 'x', sizeof(line) - 1);
 	memcpy(line, "0::/", 4);
 	put("/proc/self/cgroup", line);

@@ -84,11 +84,10 @@ TEST(no_python)
 	CHECK(way.python_depth == 0 && way.hash == 4711 && way.site_id == 3);
 }
 
-TEST(places_are_asked_for_once)
+TEST_AFTER(places_are_asked_for_once, python_places_start())
 {
 	struct frames_way first, again;
 
-	python_places_start();
 	calls(1, "/home/me/train.py", 10);
 	calls(2, "/home/me/train.py", 20);
 	first = walk();
@@ -110,11 +109,10 @@ TEST(places_are_asked_for_once)
 	CHECK(strcmp(source.file, "/home/me/train.py") == 0 && strcmp(source.function, "f1") == 0);
 }
 
-TEST(the_programs_own_line_is_among_them)
+TEST_AFTER(the_programs_own_line_is_among_them, python_places_start())
 {
 	const char *library = "/v/lib/python3.12/site-packages/torch/nn/module.py";
 
-	python_places_start();
 	for (uint32_t line = 1; line <= 5; line++)
 		calls(line, library, line);
 	calls(6, "/home/me/train.py", 66);
@@ -132,9 +130,8 @@ TEST(the_programs_own_line_is_among_them)
 	CHECK(is_line(&way, 1, 2) && is_line(&way, 2, 3));
 }
 
-TEST(a_frame_without_sense_ends_the_way)
+TEST_AFTER(a_frame_without_sense_ends_the_way, python_places_start())
 {
-	python_places_start();
 	calls(1, "a.py", 1);
 	calls(2, "a.py", 0);
 	calls(3, "a.py", 3);
@@ -147,11 +144,10 @@ TEST(a_frame_without_sense_ends_the_way)
 	CHECK(way.python_depth == 0 && way.hash == 4711 && way.site_id == 3);
 }
 
-TEST(more_places_than_there_is_room_for)
+TEST_AFTER(more_places_than_there_is_room_for, python_places_start())
 {
 	struct frames_way way;
 
-	python_places_start();
 	for (uint32_t line = 1; line <= PYTHON_PLACES_MOST + 100; line++) {
 		depth = 0;
 		calls(7, "big.py", line);

@@ -112,11 +112,10 @@ TEST(the_default_budget)
 	CHECK_EQ(budget(31 * MIB, NONE), 0);
 }
 
-TEST(nothing_to_look_at)
+TEST_AFTER(nothing_to_look_at, make_tree())
 {
 	struct limits facts;
 
-	make_tree();
 	errno = 77;
 	limits_look(root, &facts);
 	CHECK_EQ(errno, 77);
@@ -128,11 +127,10 @@ TEST(nothing_to_look_at)
 	CHECK_EQ(limits_pressure(&facts), PRESSURE_NONE);
 }
 
-TEST(everything_to_look_at)
+TEST_AFTER(everything_to_look_at, make_tree())
 {
 	struct limits facts;
 
-	make_tree();
 	put("/proc/meminfo", "MemTotal:   1000 kB\nMemFree:    11 kB\nMemAvailable:     800 kB\n");
 	put("/proc/pressure/memory", "some avg10=1.25 avg60=9.00 avg300=9.00 total=4\n"
 				     "full avg10=50.00 avg60=0.00 avg300=0.00 total=0\n");
@@ -168,11 +166,10 @@ TEST(everything_to_look_at)
 }
 
 /* The limit and the memory left are of the same group. */
-TEST(the_tightest_group_decides)
+TEST_AFTER(the_tightest_group_decides, make_tree())
 {
 	struct limits facts;
 
-	make_tree();
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/sys/fs/cgroup/a/b/memory.max", "900\n");
 	put("/sys/fs/cgroup/a/b/memory.current", "100\n");

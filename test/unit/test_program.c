@@ -26,11 +26,6 @@ static void put(const char *name, const void *bytes, size_t count, mode_t mode)
 	close(file);
 }
 
-static void clean(void)
-{
-	unlink(path);
-}
-
 static unsigned char *slurp(const char *name, size_t *ret_size)
 {
 	int file = open(name, O_RDONLY);
@@ -82,7 +77,6 @@ TEST(scripts)
 	put("script", "#!", 2, 0755);
 	CHECK(program_inspect(path, &program) == 0 && program.kind == PROGRAM_SCRIPT);
 	CHECK(program.interpreter[0] == '\0');
-	clean();
 }
 
 TEST(neither_nor)
@@ -98,7 +92,6 @@ TEST(neither_nor)
 	CHECK_EQ(program_inspect("/proc/none", &program), -ENOENT);
 	CHECK_EQ(program_inspect("/", &program), -EINVAL);
 	CHECK_EQ(program_inspect("/dev/zero", &program), -EINVAL);
-	clean();
 }
 
 TEST(other_machines)
@@ -115,7 +108,6 @@ TEST(other_machines)
 	put("foreign", image, size, 0755);
 	CHECK(program_inspect(path, &program) == 0 && program.kind == PROGRAM_FOREIGN);
 	CHECK_EQ(program.bits, 32);
-	clean();
 	free(image);
 }
 
@@ -130,7 +122,6 @@ TEST(rights_of_its_own)
 		CHECK(program_inspect(path, &program) == 0 && program.privileged);
 	if (getuid() == 0 && chmod(path, 02755) == 0)
 		CHECK(program_inspect(path, &program) == 0 && program.privileged);
-	clean();
 }
 
 TEST(finds_as_exec_does)
@@ -157,7 +148,6 @@ TEST(finds_as_exec_does)
 	CHECK_EQ(program_find("tool", found, sizeof(found)), 0);
 	unsetenv("PATH");
 	CHECK_EQ(program_find("sh", found, sizeof(found)), 0);
-	clean();
 }
 
 TEST(every_cut_is_survived)
@@ -173,7 +163,6 @@ TEST(every_cut_is_survived)
 		if (length >= sizeof(Elf64_Ehdr) && !CHECK(program.damaged))
 			printf("# cut at %zu of %zu\n", length, size);
 	}
-	clean();
 	free(image);
 }
 
@@ -224,7 +213,6 @@ TEST(every_mutation_is_survived)
 		CHECK(program.kind < PROGRAM_KIND_COUNT);
 		CHECK(memchr(program.interpreter, 0, sizeof(program.interpreter)) != NULL);
 	}
-	clean();
 	free(image);
 	free(sound);
 }

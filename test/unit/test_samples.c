@@ -57,9 +57,8 @@ TEST(chains_and_threads_are_apart)
 	CHECK_EQ(find(1, 2)->count[SAMPLES_OTHERS], 2);
 }
 
-TEST(rare_chains_are_folded_onto_their_leaf)
+TEST_AFTER(rare_chains_are_folded_onto_their_leaf, CHECK_EQ(samples_start(), 0))
 {
-	CHECK_EQ(samples_start(), 0);
 	for (uint64_t i = 0; i < 100000; i++) {
 		add(1 + i % 7, 1000 + i, SAMPLES_OTHERS);
 		if (i % 100 == 0)
@@ -73,9 +72,8 @@ TEST(rare_chains_are_folded_onto_their_leaf)
 	CHECK_EQ(find(77, 78)->count[SAMPLES_FIRST], 1000);
 }
 
-TEST(what_finds_no_place_at_all_is_counted)
+TEST_AFTER(what_finds_no_place_at_all_is_counted, CHECK_EQ(samples_start(), 0))
 {
-	CHECK_EQ(samples_start(), 0);
 	for (uint64_t i = 0; i < 100000; i++)
 		add(1000 + i / 2, 5, SAMPLES_FIRST);
 	CHECK(samples_count() <= 2 * SAMPLES_MOST);
@@ -84,9 +82,8 @@ TEST(what_finds_no_place_at_all_is_counted)
 }
 
 /* All chains have the same weight: the table is thinned out nevertheless. */
-TEST(equal_chains_make_room)
+TEST_AFTER(equal_chains_make_room, CHECK_EQ(samples_start(), 0))
 {
-	CHECK_EQ(samples_start(), 0);
 	for (uint64_t turn = 0; turn < 40; turn++)
 		for (uint64_t i = 0; i < SAMPLES_MOST; i++)
 			add(9, 1000 + i, SAMPLES_FIRST);

@@ -158,11 +158,10 @@ static void check_kept(void)
 }
 
 /* 1,640 stacks copy once, slowly; then eight copy all the time. */
-TEST(a_flood_at_the_start_leaves_room_for_what_is_hot)
+TEST_AFTER(a_flood_at_the_start_leaves_room_for_what_is_hot, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_row row;
 
-	CHECK_EQ(sites_start(), 0);
 	for (uint64_t i = 0; i < 1640; i++)
 		copied(i, 10, 1000000);
 	check_sums();
@@ -175,11 +174,10 @@ TEST(a_flood_at_the_start_leaves_room_for_what_is_hot)
 }
 
 /* New stacks that keep coming do not replace the hot ones, which come rarely between them. */
-TEST(a_flood_without_end)
+TEST_AFTER(a_flood_without_end, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_row row;
 
-	CHECK_EQ(sites_start(), 0);
 	for (uint64_t i = 0; i < 60000; i++) {
 		copied(100 + i % 19000, 10, 100);
 		if (i % 50 == 0)
@@ -202,12 +200,11 @@ static uint64_t next_random(void)
 }
 
 /* Stack n comes with a frequency proportional to 1 / n, with times of its own. */
-TEST(a_zipf_stream)
+TEST_AFTER(a_zipf_stream, CHECK_EQ(sites_start(), 0))
 {
 	static double up_to[STACKS_MOST];
 	double sum = 0;
 
-	CHECK_EQ(sites_start(), 0);
 	for (size_t i = 0; i < STACKS_MOST; i++)
 		up_to[i] = sum += 1.0 / (double)(i + 1);
 	for (int i = 0; i < 300000; i++) {
@@ -229,11 +226,10 @@ TEST(a_zipf_stream)
 }
 
 /* A remembered id is not taken for the site that now has the row. */
-TEST(ids_of_what_is_gone)
+TEST_AFTER(ids_of_what_is_gone, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_row row;
 
-	CHECK_EQ(sites_start(), 0);
 	uint32_t first = copied(0, 1, 1);
 	CHECK_EQ(sites_index(first), 0);
 	CHECK_EQ(sites_index(SITES_NOWHERE), UNKNOWN);
@@ -248,11 +244,10 @@ TEST(ids_of_what_is_gone)
 	check_sums();
 }
 
-TEST(while_it_is_held_nobody_gives_up_a_row)
+TEST_AFTER(while_it_is_held_nobody_gives_up_a_row, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_row row;
 
-	CHECK_EQ(sites_start(), 0);
 	for (uint64_t i = 0; i < SITES_MOST; i++)
 		CHECK_EQ(sites_index(copied(i, 1, 1)), i);
 	sites_hold(true);
@@ -268,12 +263,11 @@ TEST(while_it_is_held_nobody_gives_up_a_row)
 }
 
 /* Rare stacks have one row, without frames. */
-TEST(the_rest_has_one_row)
+TEST_AFTER(the_rest_has_one_row, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_counts counts;
 	struct site rest;
 
-	CHECK_EQ(sites_start(), 0);
 	for (uint64_t i = 0; i < 15000; i++)
 		copied(i, 1, 1);
 	check_sums();
@@ -285,13 +279,12 @@ TEST(the_rest_has_one_row)
 	CHECK_EQ(sum_of(&rest).count, 15000 - SITES_MOST);
 }
 
-TEST(a_copy_without_a_caller_is_in_no_site)
+TEST_AFTER(a_copy_without_a_caller_is_in_no_site, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_counts counts;
 	struct frames_way way;
 	const struct trace_copy copy = { .bytes = 1 };
 
-	CHECK_EQ(sites_start(), 0);
 	CHECK(sites_walk(NULL, &way));
 	CHECK_EQ(sites_copied(&copy, &way), SITES_NOWHERE);
 	sites_count(&counts);
