@@ -195,7 +195,8 @@ static void try(void (*write_to)(const char *), const char *path, enum thing fro
 	take_away();
 }
 
-/* A change after the last call is none. */
+/* The next change may let a write go on that this one ended, so there is one try more than calls.
+ */
 static void try_all(void (*write_to)(const char *), const char *path)
 {
 	unsigned made = 0;
@@ -206,7 +207,7 @@ static void try_all(void (*write_to)(const char *), const char *path)
 
 		for (int to = NOTHING; to < THINGS; to++) {
 			calls = from != to ? unchanged : 0;
-			for (unsigned at = 1; at <= calls; at++) {
+			for (unsigned at = 1; at <= calls + 1; at++) {
 				try(write_to, path, (enum thing)from, (enum thing)to, at);
 				made += calls;
 			}
