@@ -144,7 +144,10 @@ int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char 
 	char pid[24];
 	size_t used = 0;
 
-	snprintf(pid, sizeof(pid), "%ld", facts->pid);
+	if (facts->pid < 0)
+		snprintf(pid, sizeof(pid), "*");
+	else
+		snprintf(pid, sizeof(pid), "%ld", facts->pid);
 	for (const char *at = pattern; *at != '\0'; at++) {
 		char plain[2] = { *at, '\0' };
 		const char *piece = plain;

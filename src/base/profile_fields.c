@@ -46,7 +46,8 @@
 	LIST_OF(#name, ROWS, name, many, tag##_id, presence, NONE, help)
 #define TEXTS(name, many, presence, help) \
 	LIST_OF(#name, TEXTS, name, many, 0, presence, NONE, help)
-#define NUMBERS(name, length) FIELD(#name, NUMBERS, ALWAYS, NONE, name, "", .other = length,)
+#define NUMBERS(name, length, presence, help) \
+	FIELD(#name, NUMBERS, presence, NONE, name, help, .other = length,)
 #define OPTIONS(name, presence, help) \
 	LIST_OF(#name, OPTIONS, name.items, name.count, 0, presence, NONE, help)
 #define COUNTERS(name, presence, help) \

@@ -48,7 +48,7 @@ struct profile_entries {
 	struct record *member; size_t count;
 #define ROWS(name, count, record, presence, help) struct record *name; size_t count;
 #define TEXTS(name, count, presence, help) const char **name; size_t count;
-#define NUMBERS(name, length) int64_t name[length];
+#define NUMBERS(name, length, presence, help) int64_t name[length];
 #define OPTIONS(name, presence, help) struct profile_entries name;
 #define COUNTERS(name, presence, help) struct profile_entries name;
 #define FRAMES(name, help) struct profile_frames name;

@@ -22,6 +22,8 @@
 
 static _Atomic pid_t named[NAMED_MOST]; /* kernel ids of the live threads; 0: a free entry */
 
+static _Atomic int starting; /* threads that are not in `named` yet */
+
 static void rename_one(pid_t from, pid_t to)
 {
 	for (size_t i = 0; i < NAMED_MOST; i++) {
@@ -37,6 +39,7 @@ static void *run(void *body)
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 
 	rename_one(0, tid);
+	atomic_fetch_sub(&starting, 1);
 	/* A canceled thread would keep the locks that it holds, hotpin's and the driver's. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	((void *(*)(void *))body)(NULL);
@@ -55,15 +58,23 @@ int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	atomic_fetch_add(&starting, 1);
 	/* glibc places the program's thread-local variables on the stack; they may be larger. */
 	for (size_t bytes = stack_bytes; error == EINVAL && bytes <= STACK_MOST; bytes *= 4) {
 		pthread_attr_setstacksize(&attributes, bytes);
 		error = pthread_create(&thread, &attributes, run, (void *)body);
 	}
+	if (error != 0)
+		atomic_fetch_sub(&starting, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	errno = saved;
 	return -error;
+}
+
+bool hp_threads_are_starting(void)
+{
+	return atomic_load(&starting) != 0;
 }
 
 bool hp_thread_is_ours(pid_t tid)
@@ -93,4 +104,5 @@ void hp_threads_after_fork_child(void)
 {
 	for (size_t i = 0; i < NAMED_MOST; i++)
 		atomic_store(&named[i], 0);
+	atomic_store(&starting, 0);
 }

@@ -18,6 +18,9 @@ int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
 /* True if `tid`, a kernel thread id other than 0, is a thread of hotpin's.  Any thread. */
 bool hp_thread_is_ours(pid_t tid);
 
+/* True while hp_thread_is_ours() does not know all of them. */
+bool hp_threads_are_starting(void);
+
 /* True if `tid` is no thread of this process.  Any thread; errno is kept. */
 bool hp_thread_has_ended(pid_t tid);
 

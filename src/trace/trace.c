@@ -31,6 +31,7 @@
 #include "trace/places/sites.h"
 #include "trace/python/python_places.h"
 #include "trace/python/python_sampler.h"
+#include "trace/samples/sampler.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,12 +41,14 @@
 #include <unistd.h>
 
 /* Any thread. */
-static _Atomic bool active, stopped, finished;
+static _Atomic bool begun;  /* host code is sampled, until trace_stop() */
+static _Atomic bool active; /* calls are collected too: the program uses CUDA */
+static _Atomic bool stopped, finished;
 static _Atomic int exit_status = -1; /* -1: not known */
 
 /*
- * Written by trace_start() or trace_without_device(), then only by the thread that stops the
- * profile and by the one that finishes it.
+ * Written by trace_begin() and trace_start(), then only by the thread that stops the profile and by
+ * the one that finishes it.
  */
 static pid_t owner;
 static struct cupti cupti;
@@ -58,11 +61,50 @@ bool trace_wanted(void)
 	return hp_options->profile != HP_PROFILE_OFF || hp_options->out[0] != '\0';
 }
 
-static void keep_facts(const struct trace_facts *facts, uint64_t now_ns)
+/* Returns 0, or -errno if nothing can be collected. */
+static int begin(uint64_t began_ns)
 {
-	bool known = facts->began_ns != 0 && facts->began_ns <= now_ns;
+	uint64_t now_ns = hp_now_ns();
 
+	owner = getpid();
+	process_read(&report.process);
 	report.stage = hp_options->stage;
+	report.began_ns = began_ns != 0 && began_ns <= now_ns ? began_ns : now_ns;
+	report.exit_status = -1;
+	report.cupti = &cupti;
+	report.why_not = why_not;
+	report.no_device = true;
+	if (hp_options->profile == HP_PROFILE_TRACE)
+		events_start(EVENTS_MOST);
+	report.events = events_wanted();
+	int error = collect_start(report.began_ns, running_look);
+	report.start_ns = hp_now_ns() - now_ns;
+	atomic_store(&begun, error == 0);
+	if (error < 0) {
+		owner = 0;
+		hp_debug("cannot start the profile: error %d", -error);
+	}
+	return error;
+}
+
+void trace_begin(uint64_t began_ns)
+{
+	int saved = errno;
+
+	/* Shells and launchers have many descendants; those that use CUDA have a profile. */
+	if (trace_wanted() && owner == 0 && process_start() != PROCESS_DESCENDANT)
+		begin(began_ns);
+	errno = saved;
+}
+
+bool trace_begun(void)
+{
+	return atomic_load(&begun);
+}
+
+static void keep_facts(const struct trace_facts *facts)
+{
+	report.no_device = false;
 	if (facts->device != NULL)
 		snprintf(report.device_name, sizeof(report.device_name), "%s", facts->device);
 	for (size_t i = 0; facts->device_uuid != NULL && i < 16; i++)
@@ -70,7 +112,6 @@ static void keep_facts(const struct trace_facts *facts, uint64_t now_ns)
 	report.driver_version = facts->driver_version;
 	report.link_bytes_per_s = facts->link_bytes_per_s;
 	report.on_stand_in = facts->on_stand_in;
-	report.began_ns = known ? facts->began_ns : now_ns;
 }
 
 void trace_start(const struct trace_facts *facts)
@@ -78,48 +119,37 @@ void trace_start(const struct trace_facts *facts)
 	int saved = errno;
 	uint64_t now = hp_now_ns();
 
-	if (!trace_wanted() || owner != 0)
+	if (!trace_wanted() || trace_active() || atomic_load(&stopped) ||
+	    (!atomic_load(&begun) && begin(facts->began_ns) < 0))
 		return;
-	owner = getpid();
-	process_read(&report.process);
-	keep_facts(facts, now);
+	keep_facts(facts);
 	if (hp_options->cupti == HP_CUPTI_OFF)
 		snprintf(why_not, sizeof(why_not), "HOTPIN_CUPTI is off");
 	else if (hp_options->cupti != HP_CUPTI_FORCE)
 		hp_cupti_is_someone_elses(why_not, sizeof(why_not));
 
-	report.cupti = &cupti;
-	report.why_not = why_not;
-	if (hp_options->profile == HP_PROFILE_TRACE)
-		events_start(EVENTS_MOST);
-	int error = -ENOMEM;
-	if (running_start(&report) == 0 && rewritten_start() == 0)
-		error = collect_start(&cupti, facts->driver_version, report.began_ns, running_look,
-				      why_not, sizeof(why_not));
-	if (error < 0)
-		hp_debug("cannot start the profile: error %d", -error);
-	report.events = events_wanted();
-	if (error == 0 && facts->function_name != NULL)
+	if (running_start(&report) < 0 || rewritten_start() < 0)
+		return;
+	if (why_not[0] == '\0')
+		collect_from_device(&cupti, facts->driver_version, why_not, sizeof(why_not));
+	if (facts->function_name != NULL)
 		calls_start(facts->function_name, facts->functions);
-	report.sites = error == 0 && sites_start() == 0;
+	report.sites = sites_start() == 0;
 	if (report.sites) {
 		frames_start();
 		python_places_start();
 	}
 	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
 	report.launches = report.sites && calls_functions() > 0 && launches_start() == 0;
-	told = CALLS_CROWDED | (report.launches ? CALLS_LAUNCH : 0) |
-	       (report.events ? CALLS_WORK : 0);
-	report.buffers = error == 0 && host_buffers_start() == 0;
-	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
+	told = CALLS_CROWDED | CALLS_LAUNCH | (report.events ? CALLS_WORK : 0);
+	report.buffers = host_buffers_start() == 0;
+	report.repeats = hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
-	report.exit_status = -1;
-	report.start_ns = hp_now_ns() - now;
+	report.start_ns += hp_now_ns() - now;
 	errno = saved;
-	atomic_store(&active, error == 0);
-	if (error == 0)
-		running_allow();
+	atomic_store(&active, true);
+	running_allow();
 }
 
 bool trace_active(void)
@@ -195,6 +225,7 @@ void trace_copied(const struct trace_copy *copy)
 			operations_copy_outside(copy);
 		return;
 	}
+	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
 	if (copy->in_graph) {
 		operations_copy(copy);
@@ -307,6 +338,8 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 {
 	if (kinds & CALLS_CROWDED)
 		operations_crowd();
+	if (kinds & CALLS_LAUNCH)
+		sampler_worked(enter_ns, leave_ns);
 	if (report.launches && (kinds & CALLS_LAUNCH))
 		note_launch(function, enter_ns, leave_ns, frame);
 	else
@@ -386,12 +419,12 @@ static bool is_ours(void)
 void trace_stop(void)
 {
 	int saved = errno;
-	bool was_active = true;
 
-	if (!is_ours() || !atomic_compare_exchange_strong(&active, &was_active, false))
+	if (!is_ours() || !atomic_exchange(&begun, false))
 		return;
 	uint64_t now = hp_now_ns();
-	if (capture_range_is_open(now))
+	atomic_store(&active, false);
+	if (!report.no_device && capture_range_is_open(now))
 		gaps_ended(now);
 	python_sampler_stop();
 	collect_stop(&report.collected);
@@ -404,7 +437,7 @@ void trace_stop(void)
 
 static void last_words(void)
 {
-	output_json(&report, OUTPUT_END);
+	output_json(&report, report.no_device ? OUTPUT_ALONE : OUTPUT_END);
 }
 
 static void write_last(void)
@@ -418,58 +451,45 @@ static void write_last(void)
 		last_words();
 }
 
+/*
+ * True if the profile of another process stands for this one, which used no device: it may be a
+ * shell, or mpirun, whose children are the ranks.
+ */
+static bool is_launcher(void)
+{
+	const struct process *process = &report.process;
+	uint64_t since_ns = process->run_began_ns;
+
+	if (since_ns == 0)
+		since_ns = report.began_ns + process->unix_offset_ns;
+	return (hp_options->out[0] == '\0' && process_had_children()) ||
+	       (process->rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL) ||
+	       output_is_written(process, since_ns);
+}
+
 void trace_finish(void)
 {
 	int saved = errno;
 
+	if (!is_ours() || (report.no_device && is_launcher()))
+		return;
 	trace_stop();
 	/* Another thread may be stopping the profile, and will also come here. */
-	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
+	if (!atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
 	/* The program may go on after its contexts have ended, and with them the profile. */
 	report.exit_ns = hp_now_ns() - report.stop_ns;
 	report.exit_status = atomic_load(&exit_status);
 	operations_read(&report.operations);
 	process_mark_end(&report.process);
+	if (report.no_device)
+		snprintf(why_not, sizeof(why_not), "the program used no device");
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	report.ranges = report.collected.device != NULL ? &report.collected.device->split : NULL;
 	validity_check(&report);
 	output_text(&report);
 	write_last();
-	errno = saved;
-}
-
-void trace_without_device(uint64_t began_ns)
-{
-	struct aggregate *nothing;
-	int saved = errno;
-
-	if (owner != 0 || !process_is_hotpin_run() ||
-	    (hp_options->out[0] == '\0' && process_had_children()) ||
-	    (nothing = hp_arena_alloc(sizeof(*nothing))) == NULL ||
-	    aggregate_init(nothing, began_ns) < 0)
-		return;
-	process_read(&report.process);
-	/* The process may be mpirun, whose children are the ranks. */
-	if ((report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL) ||
-	    output_is_written(&report.process))
-		return;
-	owner = getpid();
-	process_mark_end(&report.process);
-	keep_facts(&(struct trace_facts){ .began_ns = began_ns }, hp_now_ns());
-	report.cupti = &cupti;
-	report.why_not = "the program used no device";
-	report.no_device = report.ended = true;
-	report.exit_status = atomic_load(&exit_status);
-	report.ended_ns = report.exit_ns = hp_now_ns();
-	report.collected.device = nothing;
-	nvtx_ranges_drain(&nothing->split);
-	split_finish(&nothing->split, report.ended_ns, &report.split);
-	report.ranges = &nothing->split;
-	validity_check(&report);
-	output_text(&report);
-	output_json(&report, OUTPUT_ALONE);
 	errno = saved;
 }
 
@@ -480,6 +500,10 @@ void trace_exits_with(int status)
 
 void trace_after_fork_child(void)
 {
-	atomic_store(&active, false);
-	cupti_buffers_stop();
+	/* A child of a program that uses CUDA has no profile. */
+	if (atomic_exchange(&active, false))
+		cupti_buffers_stop();
+	else if (atomic_load(&begun))
+		owner = 0;
+	atomic_store(&begun, false);
 }

@@ -28,17 +28,25 @@ struct trace_facts {
 };
 
 /*
- * Starts collecting, after the first cuInit() of this process has succeeded, if HOTPIN_PROFILE or
- * HOTPIN_OUT asks for it.  A failure only reduces accuracy, and the report says so.  Once a
- * process, in the program's thread, with no lock held.  Loads CUPTI and starts two threads, which
- * block all signals except faults.
+ * Starts sampling host code, if HOTPIN_PROFILE or HOTPIN_OUT asks for a profile: the constructor
+ * calls this in the process that `hotpin run` became and in what that executes, and in each process
+ * that preloads the library by itself.  Starts a thread, which blocks all signals except faults.
+ * `began_ns`: hp_now_ns() when the process began.
+ */
+void trace_begin(uint64_t began_ns);
+
+/* True from trace_begin() or trace_start() to trace_stop(); never in a child of fork(). */
+bool trace_begun(void);
+
+/*
+ * Starts collecting calls, after the first cuInit() of this process has succeeded, if a profile is
+ * asked for.  A descendant of `hotpin run` begins to sample host code here.  A failure only reduces
+ * accuracy, and the report says so.  Once a process, in the program's thread, with no lock held.
+ * Loads CUPTI, which has another thread.
  */
 void trace_start(const struct trace_facts *facts);
 
-/*
- * True while a profile is collected: from trace_start() to trace_stop(); never in a child of
- * fork().
- */
+/* True while calls are collected: from trace_start() to trace_stop(); never in a child of fork(). */
 bool trace_active(void);
 
 /*
@@ -116,19 +124,13 @@ void trace_stop(void);
 
 /*
  * Ends collecting if necessary, and writes the table to stderr (or the log file) and the JSON to
- * HOTPIN_OUT.  Once: later calls do nothing.  A call in another process than trace_start()'s (a
+ * HOTPIN_OUT.  Does nothing if the process used no device and a child has written a profile.  Once:
+ * later calls do nothing.  A call in another process than trace_start()'s (a
  * child of vfork() that calls _exit()) also does nothing.  Work that is still in flight on the
  * device is missing from the report: wait for it before this call.  Errors cause a warning.  errno
  * and the program's exit status do not change.
  */
 void trace_finish(void);
-
-/*
- * Writes a profile for a process that ends without a trace_start(), if `hotpin run` became that
- * process.  The profile says that no device was used.  Does nothing if a child process has written
- * a profile.
- */
-void trace_without_device(uint64_t began_ns);
 
 /* Sets the exit status of the process.  The parent sees its last eight bits.  Any thread. */
 void trace_exits_with(int status);

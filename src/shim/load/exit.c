@@ -17,8 +17,6 @@
 #include "heap/heap.h"
 #include "real/libc.h"
 #include "shim/export.h"
-#include "trace/out/output.h"
-#include "trace/out/process.h"
 #include "trace/trace.h"
 
 #include <limits.h>
@@ -33,7 +31,6 @@
 /* The states of the thread. */
 enum { ABSENT, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* a futex */
-static pid_t watched;          /* 0, or the process that `hotpin run` became */
 static pid_t owner;            /* written before the thread starts; not a child of vfork() */
 
 void exit_report(void)
@@ -81,6 +78,8 @@ static void report_on_quick_exit(void)
 
 void exit_prepare(void)
 {
+	if (owner == getpid())
+		return;
 	owner = getpid();
 	atomic_store(&state, READY);
 	if (hp_thread_start(report_when_asked, STACK_BYTES) == 0) {
@@ -92,34 +91,10 @@ void exit_prepare(void)
 	hp_debug("no thread for the profile of a process that ends by _exit()");
 }
 
-void exit_watch(void)
-{
-	struct process process;
-
-	if (!process_is_hotpin_run())
-		return;
-	process_read(&process);
-	/* The program that this process was before exec() may have left a profile. */
-	if (!process.awaited && !output_is_written(&process))
-		watched = getpid();
-}
-
-/* Uses system calls only. */
-static void say_nothing_is_written(void)
-{
-	static const char words[] =
-		"==hotpin== hotpin saw no use of CUDA, and the program ended by _exit(): no "
-		"profile is written.\n";
-
-	if (watched == getpid() && atomic_load(&state) == ABSENT && !process_had_children())
-		hp_log_write(words, sizeof(words) - 1);
-}
-
 /* The constructor has found the next function; before that, libc's would do the same. */
 #define EXIT(name)                                       \
 	HP_EXPORT void name(int status)                  \
 	{                                                \
-		say_nothing_is_written();                \
 		report_at_once(status & 0xff);           \
 		if (real_libc.name != NULL)              \
 			real_libc.name(status);          \

@@ -7,10 +7,7 @@
 /* Writes the profile; later calls do nothing. */
 void exit_report(void);
 
-/* Makes _exit() say that there is no profile if no device was used.  The constructor calls this. */
-void exit_watch(void);
-
-/* Makes _exit() and quick_exit() write the profile too.  Called once, if there is a profile. */
+/* Makes _exit() and quick_exit() write the profile too.  Called if there is a profile. */
 void exit_prepare(void);
 
 #endif

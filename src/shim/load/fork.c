@@ -52,6 +52,7 @@ static void after_fork_child(void)
 		return;
 	}
 	heap_after_fork_child();
+	trace_after_fork_child();
 	if (!had_device)
 		return;
 	housekeeper_forget();
@@ -60,7 +61,6 @@ static void after_fork_child(void)
 	visibility_after_fork_child();
 	pin_after_fork_child();
 	shim_large_without_device();
-	trace_after_fork_child();
 }
 
 /*

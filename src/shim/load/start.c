@@ -1,5 +1,5 @@
 /*
- * start.c - the constructor: reads options and stores pointers, nothing else.
+ * start.c - the constructor: reads options and stores pointers; with a profile, starts sampling.
  *
  * The constructor runs in every process that inherits LD_PRELOAD.
  */
@@ -69,10 +69,22 @@ static void open_log(void)
 static void report_without_device(int status, void *unused)
 {
 	(void)unused;
-	if (atomic_load(&state_device_found))
+	if (atomic_load(&state_device_found) || !trace_begun())
 		return;
 	trace_exits_with(status);
-	trace_without_device(shim_began_ns);
+	exit_report();
+}
+
+/* The loader has finished: a thread may start. */
+static void start_profile(void)
+{
+	if (!atomic_load(&state_active))
+		return;
+	trace_begin(shim_began_ns);
+	if (!trace_begun())
+		return;
+	exit_prepare();
+	on_exit(report_without_device, NULL);
 }
 
 static void start_here(void)
@@ -88,10 +100,6 @@ static void start_here(void)
 	shim_large_start();
 	if (uses_cuda)
 		shim_large_with_device();
-	if (hp_options->out[0] != '\0' || hp_options->profile != HP_PROFILE_OFF) {
-		on_exit(report_without_device, NULL);
-		exit_watch();
-	}
 }
 
 void shim_start(void)
@@ -113,4 +121,5 @@ __attribute__((constructor)) static void on_load(void)
 	shim_start();
 	/* _exit() may be called from a signal handler, where nothing can be looked up. */
 	shim_libc_find();
+	start_profile();
 }

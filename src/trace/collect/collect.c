@@ -32,7 +32,7 @@
 #define PATIENCE_NS (5 * (uint64_t)SECOND_NS)
 #define STACK_BYTES ((size_t)1 << 20)
 
-static struct cupti *library; /* constant after collect_start(); NULL: no CUPTI */
+static struct cupti *_Atomic library; /* set by collect_from_device(); NULL: no CUPTI */
 
 /* The reader's alone, until the reader has ended. */
 static struct aggregate aggregate;
@@ -61,19 +61,20 @@ static void wait_a_turn(const _Atomic uint32_t *bell, uint32_t seen)
 
 static void read_buffer(uint8_t *buffer, size_t valid)
 {
+	const struct cupti *cupti = library;
 	uint64_t now = hp_now_ns();
 	uint8_t *record = NULL;
 
 	/* Both clocks are read again once a second: CLOCK_REALTIME may be set. */
 	if (!aggregate.clock.anchored || now - anchored_ns >= SECOND_NS) {
-		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
+		clockmap_sample(&aggregate.clock, cupti->get_timestamp, 100);
 		anchored_ns = now;
 	}
 	/* Read before the records: the records of later copies are in a later buffer. */
 	must_show_seen = operations_must_show();
 	/* The range of each record has already begun. */
 	nvtx_ranges_drain(&aggregate.split);
-	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
+	while (cupti->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
 		aggregate_record(&aggregate, record, now);
 }
 
@@ -146,8 +147,9 @@ static void *reader(void *unused)
 		wait_a_turn(&read_now, seen);
 	}
 	sampler_stop();
-	if (library != NULL && aggregate.clock.anchored)
-		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
+	struct cupti *cupti = library;
+	if (cupti != NULL && aggregate.clock.anchored)
+		clockmap_sample(&aggregate.clock, cupti->get_timestamp, 100);
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
 		background_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 	atomic_store(&reading_ended, true);
@@ -226,7 +228,7 @@ static uint64_t memory_bytes(void)
 	return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
 }
 
-static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, size_t room)
+void collect_from_device(struct cupti *cupti, int driver_version, char *why_not, size_t room)
 {
 	if (cupti_load(cupti, driver_version, why_not, room) < 0)
 		return;
@@ -235,12 +237,14 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 		return;
 	}
 	promise_clear_buffers(cupti);
+	/* From here on, another thread's records may come. */
+	library = cupti;
 	if (cupti_enable(cupti, cupti_buffers_request, cupti_buffers_complete, why_not, room) !=
 	    CUPTI_OK) {
+		library = NULL;
 		cupti_buffers_stop();
 		return;
 	}
-	library = cupti;
 	/* Without memory, records of calls are ignored. */
 	if (cupti_enable_calls(cupti) && correlation_start() == 0 && cupti_enable_launches(cupti))
 		launch_times_start(aggregate.began_ns, AGGREGATE_KERNELS_MOST + 1);
@@ -257,23 +261,13 @@ void collect_wake(void)
 	hp_ring(&read_now);
 }
 
-int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
-		  collect_look_fn look_at, char *why_not, size_t room)
+int collect_start(uint64_t began_ns, collect_look_fn look_at)
 {
 	look_now = look_at;
 	atomic_store(&flushed_ns, began_ns);
 	if (aggregate_init(&aggregate, began_ns) < 0 || operations_start(&read_now) < 0)
 		return -ENOMEM;
-	if (why_not[0] == '\0')
-		start_cupti(cupti, driver_version, why_not, room);
-	int error = hp_thread_start(reader, STACK_BYTES);
-	if (error < 0 && library != NULL) {
-		/* The flusher disables CUPTI and ends by itself. */
-		cupti_buffers_stop();
-		atomic_store(&flush_for_good, true);
-		hp_ring(&flush_now);
-	}
-	return error;
+	return hp_thread_start(reader, STACK_BYTES);
 }
 
 /*

@@ -30,12 +30,16 @@ struct collect_result {
 typedef void (*collect_look_fn)(const struct collect_result *so_far, uint64_t until_ns);
 
 /*
- * Finds and starts CUPTI, and starts the threads.  If `why_not` already says why CUPTI is not used,
- * only host spans are collected.  Fills in `cupti`, and `why_not` if CUPTI is not used.  Returns 0,
- * or -ENOMEM/-EAGAIN if nothing can be collected.
+ * Starts the thread that reads, and with it the samples of host code.  Returns 0, or
+ * -ENOMEM/-EAGAIN if nothing can be collected.
  */
-int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, collect_look_fn look,
-		  char *why_not, size_t room);
+int collect_start(uint64_t began_ns, collect_look_fn look);
+
+/*
+ * Finds and starts CUPTI, and the thread that flushes.  Fills in `cupti`, and `why_not` if CUPTI is
+ * not used: then only host spans are collected.  Once, after collect_start().
+ */
+void collect_from_device(struct cupti *cupti, int driver_version, char *why_not, size_t room);
 
 /* Wakes the thread that reads, which calls `look`.  Any thread. */
 void collect_wake(void);

@@ -24,9 +24,9 @@ static struct chunk {
 	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* sequence number of its return; by the holder */
 } chunks[CHUNKS_MOST];
 
-static unsigned chunks_most;   /* constant after cupti_buffers_start() */
-static uint8_t *discard;       /* constant after cupti_buffers_start() */
-static _Atomic uint32_t *rung; /* constant after cupti_buffers_start() */
+static _Atomic unsigned chunks_most; /* constant after cupti_buffers_start() */
+static uint8_t *discard;             /* constant after cupti_buffers_start() */
+static _Atomic uint32_t *rung;       /* constant after cupti_buffers_start() */
 
 /* Any thread. */
 static _Atomic bool open_for_records;
@@ -69,10 +69,12 @@ int cupti_buffers_start(_Atomic uint32_t *bell, unsigned most)
 	discard = map(CUPTI_BUFFERS_DISCARD_BYTES);
 	if (discard == NULL || !grow(&chunks[0]))
 		return -ENOMEM;
-	chunks_most = (most + CUPTI_BUFFERS_CHUNK - 1) / CUPTI_BUFFERS_CHUNK;
-	for (unsigned i = 0; i < chunks_most; i++)
+	unsigned count = (most + CUPTI_BUFFERS_CHUNK - 1) / CUPTI_BUFFERS_CHUNK;
+	for (unsigned i = 0; i < count; i++)
 		atomic_store(&chunks[i].free_mask, UINT32_MAX >> (32 - CUPTI_BUFFERS_CHUNK));
 	rung = bell;
+	/* The thread that takes buffers has begun. */
+	atomic_store(&chunks_most, count);
 	atomic_store(&open_for_records, true);
 	return 0;
 }

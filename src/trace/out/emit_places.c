@@ -68,8 +68,13 @@ static const void *sample_at(const struct report *report, size_t index)
 		.frames = emit_frames(&room, sample->frame, sample->depth, true),
 		.folded = sample->folded,
 		.first_thread = sample->count[SAMPLES_FIRST],
-		.other_threads = sample->count[SAMPLES_OTHERS],
+		.before_cuda = sample->before,
+		.after_cuda = sample->after,
 	};
+	for (int thread = SAMPLES_FIRST + 1; thread < SAMPLES_THREADS; thread++) {
+		row.other_threads += (int64_t)sample->count[thread];
+		row.threads[thread - 1] = (int64_t)sample->count[thread];
+	}
 	return sample->depth > 0 ? &row : NULL;
 }
 

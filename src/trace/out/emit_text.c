@@ -76,7 +76,7 @@ static void head(const struct report *report, struct page *page)
 
 	if (report->process.rank[0] != '\0')
 		snprintf(rank, sizeof(rank), "  rank %s", report->process.rank);
-	if (!process_is_hotpin_run())
+	if (process_start() != PROCESS_HOTPIN_RUN)
 		snprintf(pid, sizeof(pid), "  pid %ld", report->process.pid);
 	line(page, "%s%s%s%s%s%s  %s%s%s%s%s", staged ? "\"" : "",
 	     units_escape(stage, sizeof(stage), report->stage, 40), staged ? "\"  " : "",
@@ -271,6 +271,5 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 		notes(report, &page);
 	}
 	page.room = lines_last;
-	if (!report->no_device || hp_options->out[0] != '\0')
-		line(&page, "%s", last);
+	line(&page, "%s", last);
 }

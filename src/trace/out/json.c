@@ -222,6 +222,14 @@ static void put_counters(struct json *json)
 		       (int64_t)atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
 }
 
+static bool are_zero(const int64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (numbers[i] != 0)
+			return false;
+	return true;
+}
+
 static void put_field(struct json *json, enum profile_record_id id,
 		      const struct profile_field *field, const char *record)
 {
@@ -259,6 +267,8 @@ static void put_field(struct json *json, enum profile_record_id id,
 			json_record(json, field->name, field->record, at);
 		break;
 	case FIELD_NUMBERS:
+		if (field->presence == IF_ANY && are_zero(at, field->other))
+			break;
 		begin(json, field->name, "[");
 		for (size_t i = 0; i < field->other; i++)
 			number(json, NULL, ((const int64_t *)at)[i]);

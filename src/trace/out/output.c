@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,14 +96,33 @@ static bool is_of_this_run(const struct report *report, const char *path)
 	return strstr(head, pid) == NULL;
 }
 
-bool output_is_written(const struct process *process)
+static bool is_young(const char *path, uint64_t since_ns)
 {
-	char path[WRITER_PATH_MAX];
 	struct stat status;
 
-	return process->run_began_ns != 0 && find_path(process, path, sizeof(path)) == 0 &&
-	       stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       written_ns(&status) >= process->run_began_ns;
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       written_ns(&status) >= since_ns;
+}
+
+bool output_is_written(const struct process *process, uint64_t since_ns)
+{
+	struct process other = *process;
+	char path[WRITER_PATH_MAX];
+	glob_t found = { 0 };
+	bool young = false;
+
+	if (find_path(process, path, sizeof(path)) == 0 && is_young(path, since_ns))
+		return true;
+	/* A child's profile has another name if the name tells processes or times apart. */
+	other.pid = -1;
+	strcpy(other.time, "*");
+	if (!process_had_children() || find_path(&other, path, sizeof(path)) < 0 ||
+	    glob(path, GLOB_NOSORT, NULL, &found) != 0)
+		return false;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		young |= is_young(found.gl_pathv[i], since_ns);
+	globfree(&found);
+	return young;
 }
 
 static void write_json(const struct report *report, enum output_kind kind)

@@ -9,7 +9,7 @@
 enum output_kind {
 	OUTPUT_END,     /* the report */
 	OUTPUT_RUNNING, /* for a program that may be killed: JSON, and only to a file */
-	OUTPUT_ALONE,   /* the report, unless the run has already written one */
+	OUTPUT_ALONE,   /* the report of a program without CUDA: only to a file */
 };
 
 /*
@@ -20,10 +20,10 @@ void output_text(const struct report *report);
 void output_json(const struct report *report, enum output_kind kind);
 
 /*
- * True if the run has already written the JSON: by a child, such as a shell's, or by the program
- * that this process was before it executed another one.
+ * True if the JSON has been written since then (in UNIX time): by a child, such as a shell's, or by
+ * the program that this process was before it executed another one.
  */
-bool output_is_written(const struct process *process);
+bool output_is_written(const struct process *process, uint64_t since_ns);
 
 /* Warns that the last JSON is missing, since its writer has stalled. */
 void output_stalled(const struct report *report);

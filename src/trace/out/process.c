@@ -59,11 +59,13 @@ static void hash_arguments(struct process *process)
  * tools/cmd/run.c sets the variable to its own process number.  The program keeps this number; its
  * children have others.
  */
-bool process_is_hotpin_run(void)
+enum process_start process_start(void)
 {
 	hp_count_t run;
 
-	return is_number(getenv("_HOTPIN_RUN"), &run) && run == (hp_count_t)getpid();
+	if (!is_number(getenv("_HOTPIN_RUN"), &run))
+		return PROCESS_PRELOADED;
+	return run == (hp_count_t)getpid() ? PROCESS_HOTPIN_RUN : PROCESS_DESCENDANT;
 }
 
 bool process_had_children(void)

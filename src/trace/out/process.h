@@ -33,13 +33,18 @@ void process_read(struct process *ret);
 /* Sets `ended` to the current time. */
 void process_mark_end(struct process *process);
 
-/* True if this is the process that `hotpin run` became. */
-bool process_is_hotpin_run(void);
+/* Returns how this process started: it is what `hotpin run` became, or its descendant, or neither.
+ */
+enum process_start { PROCESS_HOTPIN_RUN, PROCESS_DESCENDANT, PROCESS_PRELOADED };
+enum process_start process_start(void);
 
 /* True if the process has waited for a child.  The children of a shell have their own profiles. */
 bool process_had_children(void);
 
-/* Writes HOTPIN_OUT with its marks replaced.  Returns 0 or -ENAMETOOLONG. */
+/*
+ * Writes HOTPIN_OUT with its marks replaced; a `pid` of -1 is written as "*".  Returns 0 or
+ * -ENAMETOOLONG.
+ */
 int process_expand(const struct process *process, const char *pattern, char *ret, size_t room);
 
 #endif

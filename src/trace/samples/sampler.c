@@ -8,6 +8,7 @@
 #include "trace/samples/sampler.h"
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "trace/calls/capture_range.h"
 #include "trace/collect/details.h"
 #include "trace/collect/events.h"
@@ -19,6 +20,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -44,10 +46,14 @@ static struct watched {
 } watched[SAMPLER_MOST];
 
 static const struct means *means; /* NULL: nothing is sampled */
-static char why[200] = "the program used no device";
+static char why[200];
 static struct profile_sampling sums = { .mode = "none", .why = why, .hz = PERF_EVENT_HZ };
 static struct perf_ring_sums records;
 static uint64_t turned_ns;
+
+/* The first copy or launch and the end of the last one, 0: none.  Any thread. */
+static _Atomic uint64_t first_work_ns, last_work_ns;
+static uint64_t work_seen_ns; /* last_work_ns, as of the latest turn */
 static size_t turns;
 
 size_t sampler_choose(const pid_t *living, size_t count, size_t most, size_t turn, pid_t *ret)
@@ -96,6 +102,31 @@ static void note_event(struct watched *thread, uint64_t now_ns, const struct mod
 				    .detail = details_chain(frame, depth) });
 }
 
+void sampler_worked(uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (atomic_load_explicit(&first_work_ns, memory_order_relaxed) == 0)
+		atomic_store_explicit(&first_work_ns, enter_ns, memory_order_relaxed);
+	atomic_store_explicit(&last_work_ns, leave_ns, memory_order_relaxed);
+}
+
+static enum samples_time time_of(uint64_t now_ns)
+{
+	uint64_t first_ns = atomic_load_explicit(&first_work_ns, memory_order_relaxed);
+
+	if (first_ns == 0 || now_ns < first_ns)
+		return SAMPLES_BEFORE;
+	return now_ns > work_seen_ns ? SAMPLES_AFTER : SAMPLES_BETWEEN;
+}
+
+static void look_at_work(void)
+{
+	uint64_t now_ns = atomic_load_explicit(&last_work_ns, memory_order_relaxed);
+
+	if (now_ns != work_seen_ns)
+		samples_went_on();
+	work_seen_ns = now_ns;
+}
+
 static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
 {
 	struct watched *thread = arg;
@@ -106,7 +137,9 @@ static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, vo
 		return;
 	}
 	depth = chains_resolve(chain, depth, frame);
-	samples_add(frame, depth, thread->tid == getpid() ? SAMPLES_FIRST : SAMPLES_OTHERS);
+	size_t number = (size_t)(thread - watched);
+	samples_add(frame, depth, number < SAMPLES_OTHERS ? number : SAMPLES_OTHERS,
+		    time_of(now_ns));
 	if (events_wanted() && depth > 0)
 		note_event(thread, now_ns, frame, depth);
 }
@@ -140,10 +173,13 @@ static void give_up(const char *reason)
 /* Starts sampling a thread.  False: another thread would fail in this turn, too. */
 static bool start_one(pid_t tid, size_t alive)
 {
-	struct watched *thread = watched;
+	struct watched *thread = tid == getpid() ? watched : watched + 1;
 
-	while (thread->tid != 0)
+	/* The first entry is the first thread's. */
+	while (thread < watched + SAMPLER_MOST && thread->tid != 0)
 		thread++;
+	if (thread == watched + SAMPLER_MOST)
+		return false;
 	int error = means->start(tid, &thread->ring);
 	if (error == 0) {
 		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
@@ -192,6 +228,9 @@ static void look_for_threads(void)
 	pid_t chosen[SAMPLER_MOST];
 	size_t count = tasks_list(living, LIVING_MOST);
 
+	/* One of these may be hotpin's; the first thread, which is the oldest, is not. */
+	if (hp_threads_are_starting())
+		count = 1;
 	if ((int64_t)count > sums.threads_most)
 		sums.threads_most = (int64_t)count;
 	count = count < LIVING_MOST ? count : LIVING_MOST;
@@ -219,6 +258,10 @@ static void look_for_threads(void)
 
 void sampler_start(void)
 {
+	memset(watched, 0, sizeof(watched));
+	sums = (struct profile_sampling){ .mode = "none", .why = why, .hz = PERF_EVENT_HZ };
+	records = (struct perf_ring_sums){ 0 };
+	turned_ns = 0;
 	if (hp_options->sample == HP_SAMPLE_OFF) {
 		give_up("HOTPIN_SAMPLE is off");
 		return;
@@ -256,6 +299,7 @@ void sampler_turn(void)
 		return;
 	}
 	chains_turn(!tasks_is_filtered((pid_t)syscall(SYS_gettid)));
+	look_at_work();
 	for (size_t i = 0; i < SAMPLER_MOST; i++) {
 		if (watched[i].tid == 0)
 			continue;
@@ -271,6 +315,8 @@ void sampler_turn(void)
 
 void sampler_stop(void)
 {
+	if (means != NULL)
+		look_at_work();
 	end_all();
 }
 

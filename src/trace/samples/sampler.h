@@ -25,7 +25,13 @@ size_t sampler_choose(const pid_t *living, size_t count, size_t most, size_t tur
 /* Says why perf_event_open() failed with `error`.  Pure. */
 void sampler_why(int error, int paranoid, char *ret, size_t room);
 
-/* Starts sampling if HOTPIN_SAMPLE asks for samples. */
+/*
+ * Notes a copy or a launch of the program: samples tell the code before the first one and after the
+ * last one apart.  Any thread.
+ */
+void sampler_worked(uint64_t enter_ns, uint64_t leave_ns);
+
+/* Starts sampling if HOTPIN_SAMPLE asks for samples: once a process, or again after fork(). */
 void sampler_start(void);
 
 /* Reads samples and looks for threads, if the last time was half a second ago. */

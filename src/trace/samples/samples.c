@@ -23,12 +23,17 @@ static int start(struct table *table)
 
 int samples_start(void)
 {
+	dropped = 0;
 	return start(&chains) == 0 ? start(&leaves) : -ENOMEM;
 }
 
 static uint64_t all_of(const struct sample *sample)
 {
-	return sample->count[SAMPLES_FIRST] + sample->count[SAMPLES_OTHERS];
+	uint64_t all = 0;
+
+	for (int thread = 0; thread < SAMPLES_THREADS; thread++)
+		all += sample->count[thread];
+	return all;
 }
 
 static uint64_t hash_of(const struct sample *sample)
@@ -84,6 +89,8 @@ static void add_to(struct table *table, const struct sample *sample)
 	if (row != KEYS_NONE) {
 		for (int thread = 0; thread < SAMPLES_THREADS; thread++)
 			table->rows[row].count[thread] += sample->count[thread];
+		table->rows[row].before += sample->before;
+		table->rows[row].after += sample->after;
 		return;
 	}
 	row = keys_add(&table->keys, hash);
@@ -94,13 +101,22 @@ static void add_to(struct table *table, const struct sample *sample)
 	table->rows[row] = *sample;
 }
 
-void samples_add(const struct module_place *frame, size_t depth, enum samples_thread thread)
+void samples_add(const struct module_place *frame, size_t depth, size_t thread,
+		 enum samples_time when)
 {
-	struct sample sample = { .depth = (uint32_t)depth };
+	struct sample sample = { .before = when == SAMPLES_BEFORE,
+				 .after = when == SAMPLES_AFTER,
+				 .depth = (uint32_t)depth };
 
 	memcpy(sample.frame, frame, depth * sizeof(*frame));
 	sample.count[thread] = 1;
 	add_to(&chains, &sample);
+}
+
+void samples_went_on(void)
+{
+	for (size_t i = 0; i < SAMPLES_MOST; i++)
+		chains.rows[i].after = leaves.rows[i].after = 0;
 }
 
 uint64_t samples_dropped(void)

@@ -15,15 +15,22 @@
 
 #include <stdbool.h>
 
-#define SAMPLES_MOST 1024 /* chains, and as many leaves: 500 KiB; a power of two */
+#define SAMPLES_MOST 1024 /* chains, and as many leaves: 650 KiB; a power of two */
 
-/* The sampled thread: the program's first thread, or another one. */
-enum samples_thread { SAMPLES_FIRST, SAMPLES_OTHERS, SAMPLES_THREADS };
+/*
+ * The sampled thread: the program's first thread; one of a few others, of which threads that ran
+ * one after the other share a number; or any further thread.
+ */
+enum { SAMPLES_FIRST, SAMPLES_OTHERS = 7, SAMPLES_THREADS };
+
+/* The time of the sample, by the copies and launches of the program: as known so far. */
+enum samples_time { SAMPLES_BEFORE, SAMPLES_BETWEEN, SAMPLES_AFTER };
 
 struct sample {
 	uint64_t count[SAMPLES_THREADS];
-	uint32_t depth; /* 0: a free row */
-	bool folded;    /* of several chains, which share only the leaf */
+	uint64_t before, after; /* of these: before the first and after the last copy or launch */
+	uint32_t depth;         /* 0: a free row */
+	bool folded;            /* of several chains, which share only the leaf */
 	struct module_place frame[PERF_RING_CHAIN_MOST];
 };
 
@@ -31,7 +38,11 @@ struct sample {
 int samples_start(void);
 
 /* Adds one sample: `depth` frames, 1 to PERF_RING_CHAIN_MOST, the innermost first. */
-void samples_add(const struct module_place *frame, size_t depth, enum samples_thread thread);
+void samples_add(const struct module_place *frame, size_t depth, size_t thread,
+		 enum samples_time when);
+
+/* The program has made another copy or launch: no sample so far is behind the last one. */
+void samples_went_on(void);
 
 /* Returns the number of dropped samples. */
 uint64_t samples_dropped(void);
