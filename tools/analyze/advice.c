@@ -270,6 +270,7 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 			const struct advice_host *host)
 {
 	int64_t known_ns = profile_add(host->own_ns, host->import_ns);
+	int64_t idle_ns = profile->wall_ns - advice_least(host->busy_ns, profile->wall_ns);
 	int64_t unknown_ns =
 		profile->split.host_ns - advice_least(known_ns, profile->split.host_ns);
 	int64_t before_ns = advice_least(host->before_ns, unknown_ns);
@@ -277,6 +278,14 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 	bool lost = is_part(host->library_ns, 5, profile) && !host->is_python;
 	char before[100] = "";
 
+	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile)) {
+		SAY(list->blind,
+		    "what the program does for %s: it ran no code then, but waited: for files, "
+		    "for a CPU, or for a program that it started, which `hotpin run` can profile "
+		    "instead",
+		    text_time(idle_ns));
+		return;
+	}
 	if (known_ns >= profile->split.host_ns / 2)
 		return;
 	if (is_part(before_ns, 5, profile))
@@ -382,10 +391,11 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 
 const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list)
 {
-	if (profile_used_no_device(profile))
-		return NULL;
+	bool is_first = profile_used_no_device(profile);
+
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
-			return " The suggestions say what to port next.";
+			return is_first ? " The suggestions say what to port first."
+					: " The suggestions say what to port next.";
 	return profile->sample_count > 0 ? "" : NULL;
 }

@@ -89,11 +89,16 @@ static bool is_same_place(const struct profile_frame *a, const struct profile_fr
 	return a->module == b->module && a->offset == b->offset;
 }
 
+static bool is_main(const struct profile_frame *frame)
+{
+	return frame->function != NULL && strcmp(frame->function, "main") == 0;
+}
+
 /*
  * Of the functions that are inlined at the place of frames[first], and the one that contains it,
- * returns the outermost that neither copies nor launches: it has the loops, and a small function
- * that it calls has not.  Functions of installed headers do not count.  Returns the innermost if no
- * function is left.
+ * returns the outermost that neither copies nor launches and is not main(): it has the loops, and a
+ * small function that it calls has not.  Functions of installed headers do not count.  Returns the
+ * innermost if no function is left.
  */
 static const struct profile_frame *without_calls(const struct callers *callers,
 						 const struct profile_frames *frames, size_t first)
@@ -104,7 +109,7 @@ static const struct profile_frame *without_calls(const struct callers *callers,
 	     i < frames->count && is_same_place(&frames->items[i], &frames->items[first]); i++) {
 		const struct profile_frame *frame = &frames->items[i];
 
-		if (!copies_or_launches(callers, frame) && !is_in_header(frame))
+		if (!copies_or_launches(callers, frame) && !is_main(frame) && !is_in_header(frame))
 			found = frame;
 	}
 	return found;
@@ -159,10 +164,20 @@ static void add_functions(const struct profile *profile, struct advice_host *hos
 	callers.is_python = host->is_python;
 	/* The memory of a profile grows; its data stay as they are. */
 	host_code_sum((struct profile *)profile, own_frame, &callers, &code);
-	for (size_t i = 0; i < code.function_count && code.order[i]->self > 0; i++)
-		host->items[host->count++] =
-			(struct advice_function){ .frame = code.order[i]->line,
-						  .samples = code.order[i]->self };
+	for (size_t i = 0; i < code.function_count && code.order[i]->self > 0; i++) {
+		const struct host_function *function = code.order[i];
+		int64_t busiest = host_code_busiest(profile, function->threads);
+
+		host->items[host->count++] = (struct advice_function){
+			.frame = function->line,
+			.caller = function->caller,
+			.lines = host_code_hot_lines((struct profile *)profile, &code, function),
+			.samples = function->self,
+			.ns = host_code_ns(profile, busiest),
+			.before = function->before,
+			.after = function->after,
+		};
+	}
 	free(callers.items);
 }
 
@@ -182,23 +197,32 @@ static int64_t time_of(const struct profile *profile, int64_t samples)
 
 static void set_times(const struct profile *profile, struct advice_host *host)
 {
-	int64_t all = 0, lost = 0;
+	int64_t threads[HOST_CODE_THREADS] = { 0 }, all_ns = 0, lost = 0;
+	int64_t most = most_of(profile);
 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 
+		host_code_add_threads(sample, threads);
 		if (has_lost_caller(profile, &sample->frames))
 			lost = profile_add(lost, host_code_samples(sample));
 	}
 	host->library_ns = time_of(profile, lost);
+	host->busy_ns = time_of(profile, host_code_busiest(profile, threads));
 	for (size_t i = 0; i < host->count; i++)
-		all = profile_add(all, host->items[i].samples);
-	if (all == 0)
-		return;
-	host->own_ns = time_of(profile, all);
-	for (size_t i = 0; i < host->count; i++)
-		host->items[i].ns =
-			(int64_t)((__int128_t)host->own_ns * host->items[i].samples / all);
+		all_ns = profile_add(all_ns, host->items[i].ns > 0 ? host->items[i].ns : 0);
+	host->own_ns = all_ns < most ? all_ns : most;
+	for (size_t i = 0; i < host->count; i++) {
+		struct advice_function *function = &host->items[i];
+		int64_t outside = profile_add(function->before, function->after);
+		int64_t between = outside < function->samples ? function->samples - outside : 0;
+
+		function->ns = all_ns > 0 && function->ns > 0
+				       ? (int64_t)((__int128_t)host->own_ns * function->ns / all_ns)
+				       : 0;
+		function->between_ns =
+			(int64_t)((__int128_t)function->ns * between / function->samples);
+	}
 }
 
 /*
@@ -225,8 +249,10 @@ static void add_python(const struct profile *profile, struct advice_host *host)
 	int64_t most = most_of(profile) - host->before_ns;
 	size_t count = advice_python_lines(profile, most, lines, &host->import_ns);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		ns = profile_add(ns, lines[i].ns);
+		lines[i].between_ns = lines[i].ns;
+	}
 	host->count += count;
 	host->import_ns = host->import_ns < most ? host->import_ns : most;
 	host->own_ns = ns > host->own_ns ? ns : host->own_ns;

@@ -4,12 +4,17 @@
 #ifndef HP_TOOLS_ANALYZE_ADVICE_HOST_H
 #define HP_TOOLS_ANALYZE_ADVICE_HOST_H
 
-#include "profile/profile.h"
+#include "analyze/host_code.h"
 
 struct advice_function {
-	const struct profile_frame *frame; /* with the line that has most of its samples */
-	int64_t samples, ns; /* ns: an estimate; the sum over all functions is at most host_ns */
-	bool calls_cuda;     /* of a Python line: its CUDA calls are not in ns */
+	const struct profile_frame *frame;  /* with the line that has most of its samples */
+	const struct profile_frame *caller; /* of most samples; NULL: not known */
+	struct host_lines lines;            /* that have most of its samples; 0: not known */
+	/* The time of its busiest thread: the sum over all functions is at most host_ns. */
+	int64_t samples, ns;
+	/* Of these: before the first and after the last copy or launch; the time between them. */
+	int64_t before, after, between_ns;
+	bool calls_cuda; /* of a Python line: its CUDA calls are not in ns */
 };
 
 struct advice_host {
@@ -20,7 +25,8 @@ struct advice_host {
 	int64_t own_ns;     /* of all functions, or of all Python lines if that is more */
 	int64_t library_ns; /* CPU time in libraries of C and C++ whose callers are not known */
 	int64_t import_ns;  /* CPU time of Python's imports */
-	int64_t before_ns;  /* host code before the first CUDA call, which is not sampled */
+	int64_t before_ns;  /* host code before the first CUDA call, if it is not sampled */
+	int64_t busy_ns;    /* CPU time in user space of the busiest thread */
 };
 
 /*

@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GAPS_LEAST     2 /* times: a loop */
-#define FUNCTIONS_MOST 16
-#define PART_LEAST     20 /* a function with a smaller part of the host code explains nothing */
-#define SAMPLES_LEAST  10 /* fewer samples do not show where a function runs */
+#define GAPS_LEAST         2 /* times: a loop */
+#define FUNCTIONS_MOST     16
+#define PART_LEAST         20 /* a function with a smaller part of the host code explains nothing */
+#define SAMPLES_LEAST      10 /* fewer samples do not show where a function runs */
+/* cuInit() and a first context, on machines with one to eight GPUs: 200 to 330 ms. */
+#define STARTUP_TYPICAL_NS 300000000
 
 /*
  * Returns the round trips with all copies that go when all host code between downloads and uploads
@@ -62,13 +64,16 @@ static int64_t gaps_ns(const struct profile *profile)
 
 /*
  * Writes the time in the copies that go with each function: it fills the gap between them.  Samples
- * do not tell in which gap they were taken, but all other gaps have no room for a part of them.
+ * do not tell in which gap they were taken, but all other gaps between copies and kernels have no
+ * room for a part of them.
  */
 static void find_copies(const struct profile *profile, const struct advice_host *host,
 			int64_t ret[FUNCTIONS_MOST])
 {
 	int64_t all_ns = gaps_ns(profile);
 
+	for (size_t i = 0; i < host->count; i++)
+		all_ns -= host->items[i].ns - host->items[i].between_ns;
 	for (size_t i = 0; i < 2 * profile->buffer_count; i++) {
 		const struct profile_buffer *buffer = &profile->buffers[i / 2];
 		const struct profile_trips *trips =
@@ -77,7 +82,8 @@ static void find_copies(const struct profile *profile, const struct advice_host 
 			trips->copy_ns > 0 ? round_trips_gap(profile, trips) : NULL;
 
 		for (size_t j = 0; gap != NULL && j < host->count && j < FUNCTIONS_MOST; j++) {
-			int64_t in_gap = host->items[j].ns - (all_ns - gap->total_ns);
+			int64_t elsewhere = all_ns > gap->total_ns ? all_ns - gap->total_ns : 0;
+			int64_t in_gap = host->items[j].between_ns - elsewhere;
 
 			if (host->items[j].samples >= SAMPLES_LEAST &&
 			    in_gap >= gap->total_ns / 4 * 3)
@@ -111,6 +117,17 @@ static void name_function(const struct profile *profile, const struct profile_fr
 				  ADVICE_PLACE_COLUMNS);
 }
 
+/* Names code that is not between copies and kernels: such code is no reason for copies. */
+static const char *outside_loops(const struct advice_function *function)
+{
+	if (function->before > function->samples / 2)
+		return ", mostly before the first copy or kernel, as input is";
+	if (function->after > function->samples / 2)
+		return ", mostly after the last copy or kernel, as a check of the result and "
+		       "output are";
+	return "";
+}
+
 /* copy_ns: the time in the copies that go with it; all_copies_ns: in those of all round trips. */
 static void port_function(const struct profile *profile, struct advice_list *list,
 			  const struct advice_function *function, int64_t copy_ns,
@@ -127,11 +144,11 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	name_function(profile, function->frame, advice);
 	SAY(advice->what, "port this %s%s", is_python ? "Python line" : "function",
 	    with_copies ? " and drop its copies" : "");
-	SAY(advice->how, "%s: %s of %s%s in %s%s%s",
+	SAY(advice->how, "%s: %s of %s%s in %s%s%s%s",
 	    is_python ? how_in_python(profile) : "turn its loops into kernels",
 	    text_time(function->ns), is_python ? "CPU time" : "host code",
 	    function->calls_cuda ? " outside CUDA calls" : "",
-	    text_several(function->samples, "sample", "samples"),
+	    text_several(function->samples, "sample", "samples"), outside_loops(function),
 	    with_copies ? ", and copies of " : "", with_copies ? text_time(copy_ns) : "");
 	if (with_copies)
 		SAY(advice->assumes,
@@ -183,13 +200,13 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 	for (size_t i = 0; i < host->count && i < 3; i++) {
 		size_t used = strlen(ret);
 
-		if ((__int128_t)host->items[i].ns * PART_LEAST < between_ns)
-			break;
+		if ((__int128_t)host->items[i].between_ns * PART_LEAST < between_ns)
+			continue;
 		names_place_short(profile, host->items[i].frame, name, sizeof(name),
 				  ADVICE_PLACE_COLUMNS);
 		snprintf(ret + used, room - used, "%s%s (%s)",
 			 used > 0 ? ", " : "; samples of the whole run: ", name,
-			 text_time(host->items[i].ns));
+			 text_time(host->items[i].between_ns));
 	}
 }
 
@@ -251,12 +268,76 @@ void advice_port_between(const struct profile *profile, struct advice_list *list
 	    "included");
 }
 
+/* True for a loop that the compiler has made a function of its own, for OpenMP's threads. */
+static bool is_parallel_loop(const struct profile_frame *frame)
+{
+	return frame->function != NULL && (strstr(frame->function, "._omp_fn.") != NULL ||
+					   strstr(frame->function, ".omp_outlined") != NULL);
+}
+
+/* Adds the first stage of a port: a function of a program that does not use CUDA. */
+static void port_first(const struct profile *profile, struct advice_list *list,
+		       const struct advice_function *function, bool is_first)
+{
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_PORT, function->ns - STARTUP_TYPICAL_NS);
+	const struct host_lines *lines = &function->lines;
+	char caller[ADVICE_TEXT / 4] = "";
+	size_t used;
+
+	if (advice == NULL)
+		return;
+	advice->is_estimate = true;
+	advice->frame = function->frame;
+	SAY(advice->what, "port this %s%s",
+	    is_parallel_loop(function->frame) ? "parallel loop" : "function",
+	    is_first ? " first" : "");
+	name_function(profile, function->frame, advice);
+	used = strlen(advice->where);
+	if (lines->first < lines->last)
+		snprintf(advice->where + used, sizeof(advice->where) - used,
+			 ", hot lines %lld to %lld", (long long)lines->first,
+			 (long long)lines->last);
+	if (function->caller != NULL)
+		names_place_short(profile, function->caller, caller, sizeof(caller),
+				  ADVICE_PLACE_COLUMNS);
+	SAY(advice->how, "turn its loops into kernels: %s (%s of the run) in %s%s%s",
+	    text_time(function->ns), text_share(function->ns, profile->wall_ns),
+	    text_several(function->samples, "sample", "samples"),
+	    caller[0] != '\0' ? "; called from " : "", caller);
+	SAY(advice->assumes,
+	    "a GPU can compute it: the run takes %s without it, and %s for a typical start-up of "
+	    "CUDA; its kernel's own time and that of new copies are not included",
+	    text_time(profile->wall_ns - function->ns), text_time(STARTUP_TYPICAL_NS));
+}
+
+static void port_first_of(const struct profile *profile, struct advice_list *list,
+			  const struct advice_host *host)
+{
+	char name[ADVICE_TEXT / 4];
+
+	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
+		port_first(profile, list, &host->items[i], i == 0);
+	if (host->count == 0 || list->count > 0)
+		return;
+	names_place_short(profile, host->items[0].frame, name, sizeof(name), ADVICE_PLACE_COLUMNS);
+	SAY(list->left,
+	    "no function takes longer than the start-up of CUDA, which is typically %s, so a port "
+	    "of one would not make this run of %s faster; %s takes most, %s",
+	    text_time(STARTUP_TYPICAL_NS), text_time(profile->wall_ns), name,
+	    text_time(host->items[0].ns));
+}
+
 void advice_port(const struct profile *profile, struct advice_list *list,
 		 const struct advice_host *host)
 {
 	int64_t all_copies_ns = with_repeated(profile, advice_all_trips(profile)).copy_ns;
 	int64_t copy_ns[FUNCTIONS_MOST] = { 0 };
 
+	if (profile_used_no_device(profile)) {
+		port_first_of(profile, list, host);
+		return;
+	}
 	find_copies(profile, host, copy_ns);
 	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
 		port_function(profile, list, &host->items[i], copy_ns[i], all_copies_ns);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOT_PERCENT 80 /* of the samples of a function, in its hot lines */
+
 bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame)
 {
 	static const char *const nameless[] = { "libcuda.so", "libnvidia-", "libcupti.so" };
@@ -62,6 +64,28 @@ int64_t host_code_samples(const struct profile_sample *sample)
 	return count > 0 ? count : 0;
 }
 
+void host_code_add_threads(const struct profile_sample *sample, int64_t *to)
+{
+	const int64_t *others = sample->threads;
+	bool are_known = sample->other_threads <= 0 || others[0] >= 0;
+
+	to[0] = profile_add(to[0], are_known ? sample->first_thread : host_code_samples(sample));
+	for (size_t i = 1; i < HOST_CODE_THREADS; i++)
+		if (others[i - 1] > 0)
+			to[i] = profile_add(to[i], others[i - 1]);
+}
+
+int64_t host_code_busiest(const struct profile *profile, const int64_t *threads)
+{
+	const size_t last = HOST_CODE_THREADS - 1;
+	int64_t further = profile->sampling.threads_most - (int64_t)last;
+	int64_t most = threads[last] / (further > 1 ? further : 1);
+
+	for (size_t i = 0; i < last; i++)
+		most = threads[i] > most ? threads[i] : most;
+	return most;
+}
+
 static void collect(struct profile *profile, host_code_pick pick, const void *arg,
 		    struct host_code *code)
 {
@@ -84,11 +108,11 @@ static void collect(struct profile *profile, host_code_pick pick, const void *ar
 			code->entries[code->entry_count++] = (struct host_entry){
 				.frame = frame,
 				.count = host_code_samples(sample),
-				.leaf = frame == leaf,
+				.leaf = frame == leaf ? sample : NULL,
 			};
 	}
 	/* The caller of a leaf is the next entry, unless that is a leaf too. */
-	code->entries[code->entry_count].leaf = true;
+	code->entries[code->entry_count].leaf = profile->samples;
 }
 
 static void number_functions(struct profile *profile, struct host_code *code)
@@ -118,9 +142,12 @@ static void sum_up(struct host_code *code)
 		struct host_function *function = &code->functions[entry->function];
 		bool again = false;
 
-		if (entry->leaf) {
+		if (entry->leaf != NULL) {
 			leaf = i;
 			function->self = profile_add(function->self, entry->count);
+			host_code_add_threads(entry->leaf, function->threads);
+			function->before = profile_add(function->before, entry->leaf->before_cuda);
+			function->after = profile_add(function->after, entry->leaf->after_cuda);
 		}
 		for (size_t j = leaf; j < i; j++)
 			again |= code->entries[j].function == entry->function;
@@ -143,7 +170,7 @@ static int by_line(const void *left, const void *right)
 /* Returns the function that called a leaf, which is the next entry's; SIZE_MAX: not known. */
 static size_t caller_of(const struct host_entry *leaf)
 {
-	return leaf[1].leaf ? SIZE_MAX : leaf[1].function;
+	return leaf[1].leaf != NULL ? SIZE_MAX : leaf[1].function;
 }
 
 static int by_caller(const void *left, const void *right)
@@ -171,7 +198,7 @@ static void find_most(struct profile *profile, struct host_code *code,
 	size_t count = 0;
 
 	for (size_t i = 0; i < code->entry_count; i++)
-		if (code->entries[i].leaf)
+		if (code->entries[i].leaf != NULL)
 			leaves[count++] = &code->entries[i];
 	qsort(leaves, count, sizeof(*leaves), compare);
 	for (size_t i = 0, next; i < count; i = next) {
@@ -200,6 +227,47 @@ static void find_most(struct profile *profile, struct host_code *code,
 		else if (caller_of(found[i]) != SIZE_MAX)
 			code->functions[i].caller = found[i][1].frame;
 	}
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const struct host_entry *a = *(const struct host_entry *const *)left,
+				*b = *(const struct host_entry *const *)right;
+
+	return (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
+}
+
+struct host_lines host_code_hot_lines(struct profile *profile, const struct host_code *code,
+				      const struct host_function *function)
+{
+	const struct host_entry **own = profile_allocate(profile, code->entry_count, sizeof(*own));
+	const char *path = function->line != NULL ? function->line->path : NULL;
+	struct host_lines lines = { 0, INT64_MAX };
+	size_t count = 0;
+
+	for (size_t i = 0; path != NULL && i < code->entry_count; i++) {
+		const struct host_entry *entry = &code->entries[i];
+
+		if (entry->leaf != NULL && &code->functions[entry->function] == function &&
+		    entry->frame->path != NULL && strcmp(entry->frame->path, path) == 0)
+			own[count++] = entry;
+	}
+	if (count > 0)
+		qsort(own, count, sizeof(*own), by_number);
+	for (size_t from = 0; from < count; from++) {
+		int64_t sum = 0;
+		size_t to = from;
+
+		while (to < count &&
+		       (__int128_t)sum * 100 < (__int128_t)function->self * HOT_PERCENT)
+			sum = profile_add(sum, own[to++]->count);
+		if ((__int128_t)sum * 100 >= (__int128_t)function->self * HOT_PERCENT &&
+		    own[to - 1]->frame->number - own[from]->frame->number <
+			    lines.last - lines.first)
+			lines = (struct host_lines){ own[from]->frame->number,
+						     own[to - 1]->frame->number };
+	}
+	return lines.first > 0 ? lines : (struct host_lines){ 0, 0 };
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,

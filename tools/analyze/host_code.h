@@ -11,12 +11,17 @@ struct host_entry {
 	const struct profile_frame *frame;
 	size_t function;
 	int64_t count;
-	bool leaf;
+	const struct profile_sample *leaf; /* NULL: a caller */
 };
+
+/* Of a sample, the threads whose figures the library keeps apart, and all further threads. */
+#define HOST_CODE_THREADS 8
 
 struct host_function {
 	const struct profile_frame *frame; /* one with a name, or any one of the file */
 	int64_t self, total;               /* samples */
+	/* Of `self`: by thread; before the first and after the last copy or launch. */
+	int64_t threads[HOST_CODE_THREADS], before, after;
 	/* With most own samples.  NULL: none; no caller if more samples have none. */
 	const struct profile_frame *line, *caller;
 };
@@ -26,6 +31,11 @@ struct host_code {
 	struct host_function *functions, **order; /* order: most own samples first */
 	size_t entry_count, function_count;
 	int64_t all; /* samples */
+};
+
+/* Lines of a source file, from `first` to `last`. */
+struct host_lines {
+	int64_t first, last;
 };
 
 /* Returns the frame that a sample counts for; NULL: it does not count. */
@@ -52,6 +62,19 @@ bool host_code_has_name(const struct profile *profile, const struct profile_fram
 
 /* Returns the samples of one call chain, of all threads. */
 int64_t host_code_samples(const struct profile_sample *sample);
+
+/*
+ * Adds the samples of one call chain by thread.  Profiles of 0.1.0 do not tell the threads apart:
+ * then all of them are the first thread's.
+ */
+void host_code_add_threads(const struct profile_sample *sample, int64_t *to);
+
+/* Returns the most samples of one thread. */
+int64_t host_code_busiest(const struct profile *profile, const int64_t *threads);
+
+/* Returns the fewest lines that have most own samples of the function; 0: they are unknown. */
+struct host_lines host_code_hot_lines(struct profile *profile, const struct host_code *code,
+				      const struct host_function *function);
 
 /* Returns the CPU time that so many samples stand for; UNKNOWN if the profile does not say. */
 int64_t host_code_ns(const struct profile *profile, int64_t samples);

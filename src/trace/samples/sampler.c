@@ -226,10 +226,11 @@ static void look_for_threads(void)
 {
 	static pid_t living[LIVING_MOST];
 	pid_t chosen[SAMPLER_MOST];
+	bool mixed = hp_threads_are_starting();
 	size_t count = tasks_list(living, LIVING_MOST);
 
 	/* One of these may be hotpin's; the first thread, which is the oldest, is not. */
-	if (hp_threads_are_starting())
+	if (mixed || hp_threads_are_starting())
 		count = 1;
 	if ((int64_t)count > sums.threads_most)
 		sums.threads_most = (int64_t)count;
