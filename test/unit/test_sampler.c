@@ -159,7 +159,10 @@ TEST(threads_come_and_go)
 	CHECK_EQ(alive(), 0);
 	CHECK_EQ(samples_count(), 1);
 	CHECK_EQ(samples_read(0)->count[SAMPLES_FIRST], 1);
-	CHECK_EQ(samples_read(0)->count[SAMPLES_OTHERS], 3);
+	/* The thread that began when the other one had ended has its number. */
+	CHECK_EQ(samples_read(0)->count[SAMPLES_FIRST + 1], 2);
+	CHECK_EQ(samples_read(0)->count[SAMPLES_FIRST + 2], 1);
+	CHECK_EQ(samples_read(0)->before, 4);
 	/* Nothing begins again. */
 	turn();
 	CHECK_EQ(alive(), 0);

@@ -22,11 +22,16 @@ static uint64_t sum(bool folded)
 	return all;
 }
 
-static void add(uint64_t leaf, uint64_t caller, enum samples_thread thread)
+static void add_at(uint64_t leaf, uint64_t caller, size_t thread, enum samples_time when)
 {
 	const struct module_place frame[] = { { 1, leaf }, { 2, caller } };
 
-	samples_add(frame, caller != 0 ? 2 : 1, thread);
+	samples_add(frame, caller != 0 ? 2 : 1, thread, when);
+}
+
+static void add(uint64_t leaf, uint64_t caller, size_t thread)
+{
+	add_at(leaf, caller, thread, SAMPLES_BETWEEN);
 }
 
 static const struct sample *find(uint64_t leaf, uint64_t caller)
@@ -55,6 +60,21 @@ TEST(chains_and_threads_are_apart)
 	CHECK(find(1, 2) != NULL && find(1, 3) != NULL && find(1, 0) != NULL);
 	CHECK_EQ(find(1, 2)->count[SAMPLES_FIRST], 1);
 	CHECK_EQ(find(1, 2)->count[SAMPLES_OTHERS], 2);
+}
+
+/* A sample is after the last copy until the next one. */
+TEST(code_outside_the_port_is_told_apart)
+{
+	CHECK_EQ(samples_start(), 0);
+	add_at(1, 2, SAMPLES_FIRST, SAMPLES_BEFORE);
+	add_at(1, 2, SAMPLES_FIRST, SAMPLES_AFTER);
+	CHECK_EQ(find(1, 2)->after, 1);
+	samples_went_on();
+	add_at(1, 2, SAMPLES_OTHERS, SAMPLES_AFTER);
+	add_at(1, 2, SAMPLES_OTHERS, SAMPLES_AFTER);
+	CHECK_EQ(find(1, 2)->count[SAMPLES_FIRST], 2);
+	CHECK_EQ(find(1, 2)->before, 1);
+	CHECK_EQ(find(1, 2)->after, 2);
 }
 
 TEST_AFTER(rare_chains_are_folded_onto_their_leaf, CHECK_EQ(samples_start(), 0))

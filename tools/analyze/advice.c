@@ -257,10 +257,11 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 	}
 }
 
-/* Returns why host code was not sampled; NULL if it was. */
+/* Returns why host code was not sampled; NULL if it was.  A shell may have no sample. */
 static const char *why_unsampled(const struct profile *profile)
 {
-	if (profile->sample_count > 0)
+	if (profile->sample_count > 0 ||
+	    (profile_used_no_device(profile) && profile->sampling.why == NULL))
 		return NULL;
 	return profile->sampling.why != NULL ? profile->sampling.why : "it was not sampled";
 }
@@ -280,9 +281,9 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 
 	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile)) {
 		SAY(list->blind,
-		    "what the program does for %s: it ran no code then, but waited: for files, "
-		    "for a CPU, or for a program that it started, which `hotpin run` can profile "
-		    "instead",
+		    "what takes %s: the program ran no code of its own then; it was in the kernel, or "
+		    "waited for a CPU, a file or a program that it had started, which `hotpin run` "
+		    "can profile instead",
 		    text_time(idle_ns));
 		return;
 	}
@@ -397,5 +398,5 @@ const char *advice_on_host_code(const struct profile *profile, const struct advi
 		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
 			return is_first ? " The suggestions say what to port first."
 					: " The suggestions say what to port next.";
-	return profile->sample_count > 0 ? "" : NULL;
+	return why_unsampled(profile) == NULL ? "" : NULL;
 }

@@ -20,7 +20,7 @@
 #define FUNCTIONS_MOST     16
 #define PART_LEAST         20 /* a function with a smaller part of the host code explains nothing */
 #define SAMPLES_LEAST      10 /* fewer samples do not show where a function runs */
-/* cuInit() and a first context, on machines with one to eight GPUs: 200 to 330 ms. */
+/* cuInit() and a first context take 200 to 330 ms. */
 #define STARTUP_TYPICAL_NS 300000000
 
 /*
@@ -318,14 +318,14 @@ static void port_first_of(const struct profile *profile, struct advice_list *lis
 
 	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
 		port_first(profile, list, &host->items[i], i == 0);
-	if (host->count == 0 || list->count > 0)
+	if (host->count == 0 || (list->count > 0 && advice_is_worth(profile, &list->items[0])))
 		return;
 	names_place_short(profile, host->items[0].frame, name, sizeof(name), ADVICE_PLACE_COLUMNS);
 	SAY(list->left,
-	    "no function takes longer than the start-up of CUDA, which is typically %s, so a port "
-	    "of one would not make this run of %s faster; %s takes most, %s",
-	    text_time(STARTUP_TYPICAL_NS), text_time(profile->wall_ns), name,
-	    text_time(host->items[0].ns));
+	    "%s takes most, %s of %s: no more than the start-up of CUDA, which is typically %s, so "
+	    "its port would not make this run faster",
+	    name, text_time(host->items[0].ns), text_time(profile->wall_ns),
+	    text_time(STARTUP_TYPICAL_NS));
 }
 
 void advice_port(const struct profile *profile, struct advice_list *list,

@@ -57,11 +57,14 @@ static int by_self(const void *left, const void *right, void *profile)
 	return compare_functions(profile, a->frame, b->frame);
 }
 
+static int64_t known(int64_t samples)
+{
+	return samples > 0 ? samples : 0;
+}
+
 int64_t host_code_samples(const struct profile_sample *sample)
 {
-	int64_t count = profile_add(sample->first_thread, sample->other_threads);
-
-	return count > 0 ? count : 0;
+	return known(profile_add(sample->first_thread, sample->other_threads));
 }
 
 void host_code_add_threads(const struct profile_sample *sample, int64_t *to)
@@ -71,8 +74,7 @@ void host_code_add_threads(const struct profile_sample *sample, int64_t *to)
 
 	to[0] = profile_add(to[0], are_known ? sample->first_thread : host_code_samples(sample));
 	for (size_t i = 1; i < HOST_CODE_THREADS; i++)
-		if (others[i - 1] > 0)
-			to[i] = profile_add(to[i], others[i - 1]);
+		to[i] = profile_add(to[i], known(others[i - 1]));
 }
 
 int64_t host_code_busiest(const struct profile *profile, const int64_t *threads)
@@ -146,8 +148,10 @@ static void sum_up(struct host_code *code)
 			leaf = i;
 			function->self = profile_add(function->self, entry->count);
 			host_code_add_threads(entry->leaf, function->threads);
-			function->before = profile_add(function->before, entry->leaf->before_cuda);
-			function->after = profile_add(function->after, entry->leaf->after_cuda);
+			function->before =
+				profile_add(function->before, known(entry->leaf->before_cuda));
+			function->after =
+				profile_add(function->after, known(entry->leaf->after_cuda));
 		}
 		for (size_t j = leaf; j < i; j++)
 			again |= code->entries[j].function == entry->function;

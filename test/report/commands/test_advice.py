@@ -394,6 +394,56 @@ def python_texts():
         f"keep at most 200396: {lines}", f"has port at most 500396: port all host code between these copies {lines} | compute it on the GPU"
 
 
+def first_stage():
+    """A program without CUDA: what to port first, by the time of the busiest thread, less a start-up of CUDA."""
+    caller = at("main", "solve.c:50", guessed=True)
+
+    def run(ms, *samples, **more):
+        alone = {**dict.fromkeys(loop()["split"], 0), "host_ns": ms * MS}
+        return {"wall_ns": ms * MS, "backend": {"kind": "none"}, "split": alone, "samples": list(samples), "sites": [],
+                "buffers": [], "transfers": [], **more}
+
+    def threads(place, first, *others):
+        return {"frames": [place], "first_thread": first, "other_threads": sum(others),
+                "threads": list(others) + [0] * (7 - len(others))}
+
+    hot = [sample([ADVANCE, caller], 60), sample([ADVANCE2, caller], 60), sample([at("advance", "solve.c:40"), caller], 20)]
+    yield "a hot function", run(1000, *hot, sample(SETTLE, 60)), "1 entries", "verdict: suggestions say what to port first.", \
+        "port about 400000: function first place advance at solve.c:10, hot lines 10 to 12 | 700 ms (70.0 % of the run) " \
+        "in 140 samples; called from main at solve.c:50 | takes 300 ms without it, and 300 ms for a typical start-up", "blind."
+    short = "advance at solve.c:10 takes most, 200 ms of 205 ms: no more than the start-up of CUDA, which is typically 300 ms, so " \
+        "its port would not make this run faster"
+    yield "a short program", run(205, sample(ADVANCE, 40)), "0 entries", f"left: {short}", "blind."
+    yield "a function in main()", run(1000, sample([inlined("cell", "carry", "main")], 200)), \
+        "port about 700000: function first place carry "
+    yield "a loop of OpenMP", run(1000, sample(at("main._omp_fn.0", "solve.c:9"), 200)), "port about 700000: this parallel loop first"
+    yield "as many threads as their loop has", run(1000, threads(SETTLE, 80), threads(ADVANCE, 100, 99, 98, 97)), \
+        "port about 200000: advance", "port about 100000: settle"
+    yield "a thread that the first one waits for", run(1000, threads(SETTLE, 2), threads(ADVANCE, 0, 0, 190)), \
+        "port about 650000: advance", "blind."
+    yield "more threads than are told apart", run(1000, threads(ADVANCE, 0, 0, 0, 0, 0, 0, 0, 800),
+                                                  sampling={"mode": "perf", "hz": 200, "threads_most": 11}), \
+        "port about 700000: advance"
+    idle = "what takes 900 ms: the program ran no code of its own then; it was in the kernel, or waited for a CPU, a file or a " \
+        "program that it had started, which `hotpin run` can profile instead."
+    yield "a shell", run(1000, sample(COPYING, 20)), "0 entries", f"blind: {idle}"
+    yield "no sample at all", run(900), "0 entries", f"blind: {idle}"
+    yield "no perf events", run(900, sampling={"mode": "none", "hz": 200, "why": "the kernel has no perf events"}), \
+        "0 entries", "blind: 900 ms of host code (the kernel has no perf events)"
+
+
+def outside_the_port():
+    """Input, a check of the result and output are no reason for copies."""
+    between = {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 300, 200))]}
+    for before, after, says, alone in ((0, 0, "in 60 samples, and copies of 200 ms", True),
+                                       (60, 0, "in 60 samples, mostly before the first copy or kernel, as input is", False),
+                                       (2, 58, "mostly after the last copy or kernel, as a check of the result and output are", False),
+                                       (29, 0, "in 60 samples", False)):
+        made = {**sample(ADVANCE, 60), "before_cuda": before, "after_cuda": after}
+        yield f"{before} before and {after} after", {"samples": [made], **between}, \
+            *([f"port about 500000: {says}"] if alone else ["has port at most 500396", f"has port about 300000: {says}"])
+
+
 def before_cuda():
     """Sampling begins with the first CUDA call; host code before it cannot be known."""
     program = "what 550 ms of host code does: it has no samples in functions of the program."
@@ -648,7 +698,8 @@ def stored():
 
 
 def main():
-    for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, python_lines,
+    for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, first_stage,
+                  outside_the_port, python_lines,
                   python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, small_downloads, copies_on_the_host,
                   unhashed, threads_without_a_split, host_work_remains, asynchronous,
                   bounds_hold, overlaps_and_ends):

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Tests profiles of programs without CUDA: which processes write one, and what is sampled.
+
+    test_first_stage.py HOTPIN LIBRARY BURN HEAT FOLDER-OF-THE-STAND-IN
+"""
+import ctypes
+import json
+import os
+import re
+import subprocess
+import sys
+
+import tap
+from tap import check
+
+LIBRARY, BURN, HEAT, STANDIN = (os.path.abspath(path) for path in sys.argv[2:6])
+REFUSALS = ("perf_event_paranoid", "refuses perf_event_open", "no perf events", "seccomp", "mlock", "sample_rate")
+
+
+def filter_calls():
+    """Installs a seccomp filter that permits all system calls: hotpin makes none that a filter may punish."""
+    libc = ctypes.CDLL(None)
+    allow = ctypes.create_string_buffer(bytes([6, 0, 0, 0, 0, 0, 0xff, 0x7f]))  # BPF_RET, SECCOMP_RET_ALLOW
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+    program = Program(1, ctypes.addressof(allow))
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(program), 0, 0) != 0:
+        os._exit(77)
+
+
+def start(command, before=None, **options):
+    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2",
+                   **options}
+    return subprocess.run(command, check=False, cwd=tap.FOLDER.name, env=environment, capture_output=True, text=True, preexec_fn=before,
+                          timeout=120 * tap.SLOWNESS)
+
+
+def profiles():
+    """Takes the profiles of the folder: by name, the process's program and the profile."""
+    found = {}
+    for name in sorted(os.listdir(tap.FOLDER.name)):
+        if name.endswith(".json"):
+            with open(os.path.join(tap.FOLDER.name, name), encoding="utf-8") as file:
+                found[name] = json.load(file)
+            os.rename(os.path.join(tap.FOLDER.name, name), os.path.join(tap.FOLDER.name, "kept"))
+    return found
+
+
+def run(*program, out="x.json", **more):
+    return start([tap.HOTPIN, "run", "--library", LIBRARY, "-o", out, *program], **more)
+
+
+def programs(found):
+    return sorted(profile["process"]["program"] for profile in found.values())
+
+
+def is_refused(profile):
+    """True if this machine lets nobody sample: then the profile says so, and the report too."""
+    return any(word in (profile["sampling"]["why"] or "") for word in REFUSALS)
+
+
+def sampled_program():
+    done = run(BURN, "plain")
+    found = profiles()
+    one = found.get("x.json")
+    check("one profile, and nothing said", list(found) == ["x.json"] and done.stderr == "" and done.returncode == 0,
+          done.stderr, list(found))
+    report = tap.run("report", "kept").stdout
+    if is_refused(one):
+        check("why there are no samples", one["samples"] is None and one["sampling"]["why"] in " ".join(report.split()), report)
+        return True
+    check("it is sampled from the start on", one["sampling"]["began_ns"] < one["wall_ns"] and
+          one["sampling"]["threads_most"] == 1, one["sampling"])
+    check("all samples are before any copy", one["samples"] and
+          all(row["before_cuda"] == row["first_thread"] and row["after_cuda"] == row["other_threads"] == 0
+              and "threads" not in row for row in one["samples"]), one["samples"])
+    check("about as many as there is CPU time", 20 < one["sampling"]["samples"] < 200, one["sampling"])
+    check("what takes most is named", re.search(r"smooth_rows at burn\.c:\d+ (takes most|.*\n)", " ".join(report.split())), report)
+    return False
+
+
+def threads_and_forks():
+    run(BURN, "threads")
+    one = profiles()["x.json"]
+    apart = [sum(row["threads"][i] for row in one["samples"] if "threads" in row) for i in range(7)]
+    check("two threads are told apart", apart[0] > 20 and apart[1] > 20 and sum(apart[2:]) == 0 and
+          sum(apart) == sum(row["other_threads"] for row in one["samples"]), apart)
+    check("none is hotpin's", one["sampling"]["threads_most"] == 3, one["sampling"])
+    done = run(BURN, "fork")
+    found = profiles()
+    check("a forked child writes nothing", programs(found) == ["burn"] and done.returncode == 0, programs(found), done.stderr)
+    one = found["x.json"]
+    check("nor are its samples in the parent's profile", 20 < one["sampling"]["samples"] < 150, one["sampling"])
+
+
+def chains_of_programs():
+    run(BURN, "plain", "/bin/true")
+    check("the program that another becomes", programs(profiles()) == ["true"])
+    run(BURN, "plain", HEAT)
+    found = profiles()
+    check("it may use CUDA", programs(found) == ["heat"] and
+          found["x.json"]["sampling"]["began_ns"] < found["x.json"]["wall_ns"], programs(found))
+    done = run("/bin/sh", "-c", f"{BURN} plain; {HEAT}; {BURN} plain", out="x-%p.json")
+    check("a shell is silent behind its child, whatever the names", programs(profiles()) == ["heat"], done.stderr)
+    run("/bin/sh", "-c", f"{BURN} plain; /bin/true")
+    found = profiles()
+    check("no child without CUDA writes one", programs(found) == ["sh"], programs(found))
+    report = tap.run("report", "kept").stdout
+    check("which is told", "a program that it had started" in " ".join(report.split()) or is_refused(found["x.json"]), report)
+    done = run(BURN, "_exit")
+    found = profiles()
+    check("an end by _exit()", done.returncode == 3 and done.stderr == "" and programs(found) == ["burn"] and
+          found["x.json"]["process"]["exit_status"] == 3, done.stderr)
+
+
+def where_nothing_is_allowed():
+    done = run(BURN, "plain", before=filter_calls)
+    found = profiles()
+    if done.returncode == 77:
+        return
+    check("no samples under a filter", done.returncode == 0 and programs(found) == ["burn"] and
+          found["x.json"]["sampling"]["why"] == "a seccomp filter is active", done.stderr)
+    report = tap.run("report", "kept").stdout
+    check("which the report tells", re.search(r"Not known: which functions take the [\d.]+ m?s of host code \(a seccomp filter",
+                                              " ".join(report.split())), report)
+    run(BURN, "plain", HOTPIN_SAMPLE="off")
+    check("nor when switched off", profiles()["x.json"]["sampling"]["why"] == "HOTPIN_SAMPLE is off")
+
+
+def bare_preload():
+    def alone(*program, **options):
+        return start(program, LD_PRELOAD=LIBRARY, **options)
+
+    done = alone(BURN, "plain", HOTPIN_OUT="y.json")
+    check("a preloaded program has a profile", programs(profiles()) == ["burn"] and done.stderr == "", done.stderr)
+    done = alone(BURN, "plain", HOTPIN_PROFILE="summary")
+    check("or a table", re.search(r"^==hotpin== burn  pid \d+  [\d.]+ m?s  no device used$", done.stderr, re.M), done.stderr)
+    alone("/bin/sh", "-c", f"{BURN} plain; true", HOTPIN_OUT="y-%p.json", HOTPIN_ONLY="burn")
+    check("HOTPIN_ONLY chooses the program", programs(profiles()) == ["burn"])
+    alone("/bin/sh", "-c", f"{BURN} plain; exit 0", HOTPIN_OUT="y-%p.json")
+    check("a shell is silent behind its child", programs(profiles()) == ["burn"])
+    done = alone(BURN, "plain")
+    check("nobody asked", not profiles() and done.stderr == "", done.stderr)
+    done = alone(BURN, "plain", HOTPIN_OUT="y.json", HOTPIN="0")
+    check("switched off", not profiles() and done.stderr == "", done.stderr)
+
+
+refused = sampled_program()
+if not refused:
+    threads_and_forks()
+chains_of_programs()
+where_nothing_is_allowed()
+bare_preload()
+tap.end()
