@@ -352,11 +352,7 @@ static int annotate(const struct request *request)
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
-	if (profile_used_no_device(profile))
-		hotpin_say("%s has neither copy sites nor samples of host code, because the "
-			   "program used no device; use a CPU profiler",
-			   text_name(profile->path, 80));
-	else if (profile->site_count == 0 && profile->launch_count == 0 &&
+	if (profile->site_count == 0 && profile->launch_count == 0 &&
 		 !source_lines_have_host(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
 			   "`hotpin run -o FILE`",
