@@ -120,16 +120,20 @@ void trace_start(const struct trace_facts *facts)
 	uint64_t now = hp_now_ns();
 
 	if (!trace_wanted() || trace_active() || atomic_load(&stopped) ||
-	    (!atomic_load(&begun) && begin(facts->began_ns) < 0))
+	    (!atomic_load(&begun) && begin(facts->began_ns) < 0)) {
+		errno = saved;
 		return;
+	}
 	keep_facts(facts);
 	if (hp_options->cupti == HP_CUPTI_OFF)
 		snprintf(why_not, sizeof(why_not), "HOTPIN_CUPTI is off");
 	else if (hp_options->cupti != HP_CUPTI_FORCE)
 		hp_cupti_is_someone_elses(why_not, sizeof(why_not));
 
-	if (running_start(&report) < 0 || rewritten_start() < 0)
+	if (running_start(&report) < 0 || rewritten_start() < 0) {
+		errno = saved;
 		return;
+	}
 	if (why_not[0] == '\0')
 		collect_from_device(&cupti, facts->driver_version, why_not, sizeof(why_not));
 	if (facts->function_name != NULL)
@@ -452,17 +456,19 @@ static void write_last(void)
 }
 
 /*
- * True if the profile of another process stands for this one, which used no device: it may be a
- * shell, or mpirun, whose children are the ranks.
+ * True if this process, which used no device, leaves no profile.  That of another process stands
+ * for it: it may be a shell, or mpirun, whose children are the ranks.  Or nobody has named it: with
+ * an exported LD_PRELOAD, `ls` would replace the profile of the program before it.
  */
-static bool is_launcher(void)
+static bool is_nameless(void)
 {
 	const struct process *process = &report.process;
 	uint64_t since_ns = process->run_began_ns;
 
 	if (since_ns == 0)
 		since_ns = report.began_ns + process->unix_offset_ns;
-	return (hp_options->out[0] == '\0' && process_had_children()) ||
+	return (process_start() == PROCESS_PRELOADED && hp_options->only[0] == '\0') ||
+	       (hp_options->out[0] == '\0' && process_had_children()) ||
 	       (process->rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL) ||
 	       output_is_written(process, since_ns);
 }
@@ -471,7 +477,7 @@ void trace_finish(void)
 {
 	int saved = errno;
 
-	if (!is_ours() || (report.no_device && is_launcher()))
+	if (!is_ours() || (report.no_device && is_nameless()))
 		return;
 	trace_stop();
 	/* Another thread may be stopping the profile, and will also come here. */

@@ -95,6 +95,16 @@ def threads_and_forks():
     check("nor are its samples in the parent's profile", 20 < one["sampling"]["samples"] < 150, one["sampling"])
 
 
+def around_the_port():
+    """What runs before the first copy and after the last one is told apart."""
+    run(BURN, "cuda")
+    one = profiles()["x.json"]
+    before, after, everything = (sum(sum(row[field] for field in fields) for row in one["samples"]) for fields in (
+        ["before_cuda"], ["after_cuda"], ["first_thread", "other_threads"]))
+    check("input, port and output", one["backend"]["kind"] != "none" and min(before, after, everything - before - after) > 9,
+          before, after, everything)
+
+
 def chains_of_programs():
     run(BURN, "plain", "/bin/true")
     check("the program that another becomes", programs(profiles()) == ["true"])
@@ -133,14 +143,19 @@ def bare_preload():
     def alone(*program, **options):
         return start(program, LD_PRELOAD=LIBRARY, **options)
 
-    done = alone(BURN, "plain", HOTPIN_OUT="y.json")
+    done = alone(BURN, "plain", HOTPIN_OUT="y.json", HOTPIN_ONLY="bu*")
     check("a preloaded program has a profile", programs(profiles()) == ["burn"] and done.stderr == "", done.stderr)
-    done = alone(BURN, "plain", HOTPIN_PROFILE="summary")
+    done = alone(BURN, "plain", HOTPIN_PROFILE="summary", HOTPIN_ONLY="bu*")
     check("or a table", re.search(r"^==hotpin== burn  pid \d+  [\d.]+ m?s  no device used$", done.stderr, re.M), done.stderr)
     alone("/bin/sh", "-c", f"{BURN} plain; true", HOTPIN_OUT="y-%p.json", HOTPIN_ONLY="burn")
     check("HOTPIN_ONLY chooses the program", programs(profiles()) == ["burn"])
-    alone("/bin/sh", "-c", f"{BURN} plain; exit 0", HOTPIN_OUT="y-%p.json")
+    alone("/bin/sh", "-c", f"{BURN} plain; exit 0", HOTPIN_OUT="y-%p.json", HOTPIN_ONLY="*")
     check("a shell is silent behind its child", programs(profiles()) == ["burn"])
+    done = alone("/bin/sh", "-c", f"{BURN} plain; exit 0", HOTPIN_OUT="y.json", HOTPIN_PROFILE="summary")
+    check("so is each program that nobody named", not profiles() and done.stderr == "", done.stderr)
+    alone(BURN, "plain", HEAT, HOTPIN_OUT="y.json")
+    found = profiles()
+    check("unless it uses CUDA", programs(found) == ["heat"], programs(found))
     done = alone(BURN, "plain")
     check("nobody asked", not profiles() and done.stderr == "", done.stderr)
     done = alone(BURN, "plain", HOTPIN_OUT="y.json", HOTPIN="0")
@@ -150,6 +165,7 @@ def bare_preload():
 refused = sampled_program()
 if not refused:
     threads_and_forks()
+    around_the_port()
 chains_of_programs()
 where_nothing_is_allowed()
 bare_preload()
