@@ -46,7 +46,9 @@ bool trace_begun(void);
  */
 void trace_start(const struct trace_facts *facts);
 
-/* True while calls are collected: from trace_start() to trace_stop(); never in a child of fork(). */
+/*
+ * True while calls are collected: from trace_start() to trace_stop(); never in a child of fork().
+ */
 bool trace_active(void);
 
 /*

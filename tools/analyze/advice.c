@@ -261,7 +261,8 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 static const char *why_unsampled(const struct profile *profile)
 {
 	if (profile->sample_count > 0 ||
-	    (profile_used_no_device(profile) && profile->sampling.why == NULL))
+	    (profile_used_no_device(profile) && profile->sampling.hz > 0 &&
+	     profile->sampling.why == NULL))
 		return NULL;
 	return profile->sampling.why != NULL ? profile->sampling.why : "it was not sampled";
 }

@@ -353,7 +353,7 @@ static int annotate(const struct request *request)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
 	if (profile->site_count == 0 && profile->launch_count == 0 &&
-		 !source_lines_have_host(profile))
+	    !source_lines_have_host(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
 			   "`hotpin run -o FILE`",
 			   text_name(profile->path, 200));

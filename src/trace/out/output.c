@@ -115,7 +115,7 @@ bool output_is_written(const struct process *process, uint64_t since_ns)
 		return true;
 	/* A child's profile has another name if the name tells processes or times apart. */
 	other.pid = -1;
-	strcpy(other.time, "*");
+	snprintf(other.time, sizeof(other.time), "*");
 	if (!process_had_children() || find_path(&other, path, sizeof(path)) < 0 ||
 	    glob(path, GLOB_NOSORT, NULL, &found) != 0)
 		return false;

@@ -51,7 +51,7 @@ static void *burn_apart(void *unused)
 	return unused;
 }
 
-/* Copies up and down around host code, in a driver that only this function loads. */
+/* Uploads around host code, in a driver that only this function loads. */
 static int use_cuda(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);

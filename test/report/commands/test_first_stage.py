@@ -113,7 +113,7 @@ def chains_of_programs():
     check("it may use CUDA", programs(found) == ["heat"] and
           found["x.json"]["sampling"]["began_ns"] < found["x.json"]["wall_ns"], programs(found))
     done = run("/bin/sh", "-c", f"{BURN} plain; {HEAT}; {BURN} plain", out="x-%p.json")
-    check("a shell is silent behind its child, whatever the names", programs(profiles()) == ["heat"], done.stderr)
+    check("a shell is silent behind its child, with any names", programs(profiles()) == ["heat"], done.stderr)
     run("/bin/sh", "-c", f"{BURN} plain; /bin/true")
     found = profiles()
     check("no child without CUDA writes one", programs(found) == ["sh"], programs(found))
