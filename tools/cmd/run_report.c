@@ -143,7 +143,7 @@ static void print(const char *out, uint64_t began_ns, const char *command)
 	count = drop_launchers(profiles, count);
 	if (count == 0) {
 		hotpin_say(
-			"no profile of %s is here: it ended by a signal or by _exit() before it used a GPU, hotpin could not act in it, or it ran elsewhere; see hotpin doctor %s",
+			"no profile of %s is here: it ended by a signal before it used a GPU, hotpin could not act in it, or it ran elsewhere; see hotpin doctor %s",
 			command, command);
 	} else if (count > 1 || (rank[0] != '\0' && ranks != 1)) {
 		for (size_t i = 0; i < count; i++)

@@ -150,8 +150,6 @@ def no_lines():
          write("later.json", later))
     says("neither sites nor samples", 1, "neither copy sites nor samples", "annotate",
          write("none.json", profile(sites=None, samples=None)))
-    says("no device", 1, "because the program used no device", "annotate",
-         write("none.json", profile(sites=None, samples=None, backend={"kind": "none", "why": None})))
     refused = profile(samples=None)
     refused["sampling"]["why"] = "perf_event_paranoid is 3"
     done = says("no samples, and why", 0, "^host code was not sampled: perf_event_paranoid is 3$",

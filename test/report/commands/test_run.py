@@ -58,8 +58,9 @@ def statuses():
     done = ran(sys.executable, "-c", "raise SystemExit(7)", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     check("status where SIGCHLD is ignored", done.returncode == 7 and FIRST in done.stderr, done)
     done = ran("sh", "-c", "exit 7")
-    check("a program that ends by _exit()", done.returncode == 7 and done.stderr.count("\n") == 1 and
-          "no profile of sh is here" in done.stderr, done)
+    check("a program that ends by _exit()", done.returncode == 7 and FIRST in done.stderr, done)
+    done = ran("sh", "-c", "kill -9 $$")
+    check("a program that is killed", done.stderr.count("\n") == 1 and "no profile of sh is here" in done.stderr, done)
     done = ran(os.path.join(tap.FOLDER.name, "nothing"))
     check("a program that is missing", done.returncode == 127 and
           done.stderr.count("\n") == 1 and "there is no such program" in done.stderr, done)
