@@ -134,8 +134,8 @@ TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
 }
 
 /*
- * Treats all threads as systemd's SystemCallFilter= treats unlisted calls.  A filter that is there from the
- * start on is in test/report/commands/test_first_stage.py.
+ * Treats all threads as systemd's SystemCallFilter= treats unlisted calls.  A filter that is there
+ * from the start on is in test/report/commands/test_first_stage.py.
  */
 static void filter(void)
 {
