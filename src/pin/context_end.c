@@ -64,12 +64,13 @@ void pin_context_ending(uintptr_t owner)
 
 	pin_hold();
 	pin_queue_forget(owner);
-	hp_lock(HP_LOCK_pin);
-	user_registrations_ending(owner);
-	hp_unlock(HP_LOCK_pin);
 	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
 		count += close(block, owner);
 	drain(owner);
+	/* Now, because a block that was closed late may have a registration that remains. */
+	hp_lock(HP_LOCK_pin);
+	user_registrations_ending(owner);
+	hp_unlock(HP_LOCK_pin);
 	hp_debug("context %p may end with %u pinned blocks", (void *)owner, count);
 }
 

@@ -30,7 +30,7 @@ _Atomic(pin_told_fn) pin_told;
 static _Atomic uint64_t budget;
 static unsigned refusals;          /* in a row */
 static uint64_t paused_until_ns;   /* after a refusal, by hp_now_coarse_ns() */
-static _Atomic size_t pinned_now;  /* of blocks, in bytes */
+static _Atomic size_t pinned_now;  /* of blocks, in bytes; any thread reduces it */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
 void pin_start(uint64_t most)
@@ -93,7 +93,7 @@ bool pin_reserve(size_t room)
 	assert(hp_lock_held(HP_LOCK_pin));
 	if (!pin_allowed() || (refusals != 0 && hp_now_coarse_ns() < paused_until_ns))
 		return false;
-	/* Read once, because staging memory is given back without the lock. */
+	/* Read once, because memory is given back without the lock. */
 	size_t left = pin_room_left();
 	if (room <= left || !hp_keeps(pin_budget)) {
 		pinned_now += room;
@@ -127,9 +127,7 @@ void pin_give_staging(size_t bytes)
 
 void pin_room_ended(size_t room)
 {
-	hp_lock(HP_LOCK_pin);
-	pinned_now -= room;
-	hp_unlock(HP_LOCK_pin);
+	atomic_fetch_sub(&pinned_now, room);
 }
 
 void pin_tell(const struct block *block, bool begins, uint64_t ns)

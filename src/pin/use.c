@@ -12,6 +12,7 @@
 #include "heap/pin_state.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
+#include "pin/user_registration.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -167,7 +168,8 @@ void use_unpin(struct block *block, bool inside)
 {
 	const size_t room = block->room;
 	uint64_t begun = hp_now_ns();
-	int error = registration_end(block, atomic_load(&block->pin_owner));
+	uintptr_t owner = atomic_load(&block->pin_owner);
+	int error = registration_end(block, owner);
 
 	pin_tell(block, false, hp_now_ns() - begun);
 	hp_count(unpins);
@@ -175,7 +177,7 @@ void use_unpin(struct block *block, bool inside)
 		 error != 0 ? ", which the driver keeps" : "");
 	/* Pages that the driver still holds must neither go back nor serve another allocation. */
 	if (error != 0)
-		word_alter(&block->word, WORD_REGISTERED);
+		user_registration_remains(block, owner);
 	else
 		pin_room_ended(room);
 	block->copied_bytes = 0;

@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
+#include "pin/pin.h"
 #include "pin/unpin.h"
 #include "real/real.h"
 
@@ -20,6 +21,7 @@
 struct user_registration {
 	uintptr_t address;
 	size_t bytes;
+	size_t pinned;   /* bytes of the pin budget, if hotpin made it and could not end it */
 	uintptr_t owner; /* the context; 0: not known */
 	bool ending;     /* that context is ending; another one may be at its address soon */
 	UT_hash_handle hh;
@@ -67,6 +69,7 @@ static void release(const void *address, size_t bytes)
 static void remove_ended(struct user_registration *entry)
 {
 	HASH_DEL(registered, entry);
+	pin_room_ended(entry->pinned);
 	release((const void *)entry->address, entry->bytes);
 	hp_arena_free(entry, sizeof(*entry));
 }
@@ -79,6 +82,33 @@ static void forget(uintptr_t address)
 	HASH_FIND(hh, registered, &address, sizeof(address), entry);
 	if (entry != NULL)
 		remove_ended(entry);
+}
+
+/*
+ * Notes a registration whose blocks count it already.  Requires the lock pin.  Without an entry the
+ * blocks stay registered for good, which does no harm.
+ */
+static void note(uintptr_t address, size_t bytes, size_t pinned, uintptr_t owner)
+{
+	/* An entry that is still here has ended with its context. */
+	forget(address);
+
+	struct user_registration *entry = hp_arena_alloc(sizeof(*entry));
+	if (entry == NULL)
+		return;
+	*entry = (struct user_registration){ address, bytes, pinned, owner };
+	HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
+	if (entry->hh.tbl == NULL)
+		hp_arena_free(entry, sizeof(*entry));
+}
+
+void user_registration_remains(struct block *block, uintptr_t owner)
+{
+	hp_lock(HP_LOCK_pin);
+	word_alter(&block->word, WORD_REGISTERED);
+	block->user_registrations++;
+	note(block->base, block->room, block->room, owner);
+	hp_unlock(HP_LOCK_pin);
 }
 
 /* True if the range touches the heap. */
@@ -107,24 +137,10 @@ void pin_after_user_registration(const void *address, size_t bytes, bool succeed
 	if (succeeded)
 		REAL(cuCtxGetCurrent)(&owner);
 	hp_lock(HP_LOCK_pin);
-	if (!succeeded) {
+	if (succeeded)
+		note((uintptr_t)address, bytes, 0, (uintptr_t)owner);
+	else
 		release(address, bytes);
-	} else {
-		/* An entry that is still here has ended with its context. */
-		forget((uintptr_t)address);
-
-		/* Without an entry the block stays the program's for good, which does no harm. */
-		struct user_registration *entry = hp_arena_alloc(sizeof(*entry));
-		if (entry != NULL) {
-			entry->address = (uintptr_t)address;
-			entry->bytes = bytes;
-			entry->owner = (uintptr_t)owner;
-			entry->ending = false;
-			HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
-			if (entry->hh.tbl == NULL)
-				hp_arena_free(entry, sizeof(*entry));
-		}
-	}
 	hp_unlock(HP_LOCK_pin);
 }
 

@@ -133,6 +133,15 @@ PIN_TEST(what_cannot_be_unpinned_is_held)
 	CHECK(allocate(16 * MIB) != memory);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
+
+	/* The registration ends with its context, like those of the program. */
+	fake.keeps = false;
+	fake_destroy_context(1000);
+	forget_context(1000);
+	CHECK_EQ(block->state, BLOCK_CACHED);
+	CHECK_EQ(block_pin(block), BLOCK_PAGEABLE);
+	CHECK_EQ(pin_bytes(), 0);
+	CHECK(fake_all_well());
 }
 
 PIN_TEST(unpinning_after_the_context_went_unnoticed)
