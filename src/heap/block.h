@@ -44,7 +44,6 @@ struct block {
 	_Atomic size_t room;
 	_Atomic size_t touched;  /* the pages above may not be in memory; written by its owner */
 	_Atomic bool huge;       /* 2 MiB pages were asked for */
-	bool moved;              /* heap_move() brought its pages here; under the lock heap */
 	_Atomic size_t unproven; /* the part of huge_unproven that is this block's */
 
 	_Atomic uintptr_t start; /* the program's address: base plus an offset (heap.c) */

@@ -259,7 +259,6 @@ static void put_empty(struct block *block)
 		return;
 	}
 	block->touched = 0;
-	block->moved = false;
 	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);

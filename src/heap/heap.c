@@ -315,8 +315,11 @@ static bool move_pages(struct block *from, struct block *to, size_t bytes)
 	size_t room = room_for(from, bytes);
 
 	hp_lock(HP_LOCK_heap);
-	/* Another thread may be freeing the block, by mistake. */
-	bool may = from->room >= MOVE_LEAST && bytes >= MOVE_LEAST && is_bare(from) &&
+	/*
+	 * Another thread may be freeing the block, by mistake.  A large block is mapped again when
+	 * its pages go back (pages_purge()).
+	 */
+	bool may = from->room >= MOVE_LEAST && to->bytes >= HP_HUGE_PAGE_BYTES && is_bare(from) &&
 		   room <= to->bytes && from->state == BLOCK_LIVE;
 	if (may)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_relaxed);
@@ -325,9 +328,9 @@ static bool move_pages(struct block *from, struct block *to, size_t bytes)
 		return false;
 
 	/* The child of a fork gives both back as it finds them. */
-	to->moved = true;
+	to->touched = room;
 	if (!pages_move(from, to, from->room < room ? from->room : room)) {
-		to->moved = false;
+		to->touched = 0;
 		atomic_store_explicit(&from->state, BLOCK_LIVE, memory_order_release);
 		return false;
 	}

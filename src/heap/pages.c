@@ -3,8 +3,8 @@
  *
  * The heap should stay one mapping: a process may have 65530 by default, and the program needs its
  * share.  Moved pages form a mapping that never merges with its neighbors again, and advice stays
- * with the addresses.  So the addresses of such blocks are mapped again when they go back.  The
- * same holds for blocks whose mapping the program has changed.
+ * with the addresses.  So the addresses of blocks that may have either, or whose mapping the
+ * program has changed, are mapped again when they go back.
  *
  * Libraries for RDMA (UCX, Open MPI, libfabric) cache registrations of host memory.  They overwrite
  * libc's functions to learn which pages go, since they trust libc's malloc() to call these.  So the
@@ -66,19 +66,27 @@ static bool drop(uintptr_t from, size_t bytes)
 	       advise((void *)from, bytes, MADV_DONTNEED_LOCKED) == 0;
 }
 
+/*
+ * Large blocks are mapped again, because only then do their page tables go, too.  The kernel maps
+ * under a lock that page faults of other threads wait for, so many pages go before.
+ */
 bool pages_purge(struct block *block)
 {
 	int saved = errno;
 
 	if (!word_try_clear(&block->word))
 		return false;
-	bool altered = block_is_altered(block);
-	bool done = block->touched == 0 && !block->moved && !altered;
-	if (!done && !map_is_closed() && (block->moved || block->huge || altered))
+	bool altered = block_is_altered(block), closed = map_is_closed();
+	bool maps = !closed && (block->bytes >= HP_HUGE_PAGE_BYTES || block->huge || altered);
+	bool done = block->touched == 0 && !altered;
+	if (!done && maps && (altered || block->touched < DROP_FROM))
 		done = map_again((void *)block->base, block->bytes);
 	/* In a closed heap the addresses go next. */
-	if (!done && (!altered || map_is_closed()))
-		done = drop(block->base, block->touched) || map_is_closed();
+	if (!done && (!altered || closed)) {
+		bool dropped = drop(block->base, block->touched) || closed;
+
+		done = (maps && map_again((void *)block->base, block->bytes)) || dropped;
+	}
 	if (done && altered)
 		word_restore(&block->word, WORD_ALTERED);
 	word_release(&block->word, false);
