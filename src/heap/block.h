@@ -42,9 +42,8 @@ struct block {
 	 * heap, of blocks that are not pinned.
 	 */
 	_Atomic size_t room;
-	_Atomic size_t touched;  /* the pages above may not be in memory; written by its owner */
-	_Atomic bool huge;       /* 2 MiB pages were asked for */
-	_Atomic size_t unproven; /* the part of huge_unproven that is this block's */
+	_Atomic size_t touched; /* the pages above may not be in memory; written by its owner */
+	_Atomic bool huge;      /* 2 MiB pages were asked for */
 
 	_Atomic uintptr_t start; /* the program's address: base plus an offset (heap.c) */
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */

@@ -16,11 +16,11 @@
 
 /* The needs of one allocation. */
 struct request {
-	size_t bytes;           /* as the program asked */
-	size_t alignment;       /* of its address: a power of two */
-	unsigned size_class;    /* map.h */
-	enum huge_verdict huge; /* whether 2 MiB pages are wanted */
-	uint32_t site;          /* allocation site (site.h) */
+	size_t bytes;        /* as the program asked */
+	size_t alignment;    /* of its address: a power of two */
+	unsigned size_class; /* map.h */
+	bool huge;           /* 2 MiB pages are wanted */
+	uint32_t site;       /* allocation site (site.h) */
 };
 
 /* The time for which a freed block waits for the next allocation of its class. */

@@ -63,13 +63,7 @@ void heap_start(void)
 
 void heap_set_device(bool is_there)
 {
-	/* These read files, so the lock is not held. */
-	struct limits limits;
-
-	limits_look_at_cgroup("", &limits);
-	hp_lock(HP_LOCK_heap);
-	huge_set_device(is_there, limits.ram, limits.cgroup_left);
-	hp_unlock(HP_LOCK_heap);
+	atomic_store(&huge_device, is_there);
 	heap_look();
 }
 
@@ -81,8 +75,7 @@ static size_t offset_of_turn(unsigned at, size_t bytes, size_t alignment)
 }
 
 /* Fills *request.  False: no block can be so large, or so aligned. */
-static bool make_request(struct request *request, size_t bytes, size_t alignment, bool zeroed,
-			 uint32_t site)
+static bool make_request(struct request *request, size_t bytes, size_t alignment, uint32_t site)
 {
 	if (bytes > BYTES_MOST)
 		return false;
@@ -92,7 +85,7 @@ static bool make_request(struct request *request, size_t bytes, size_t alignment
 		.bytes = bytes,
 		.alignment = alignment,
 		.size_class = size_class,
-		.huge = huge_decide(bytes, zeroed, site),
+		.huge = huge_decide(bytes, site),
 		.site = site,
 	};
 	return alignment <= HP_PAGE_BYTES || alignment <= map_alignment(size_class);
@@ -162,8 +155,9 @@ static struct block *take(const struct request *request, enum block_state then)
 	}
 	if (block != NULL) {
 		hand_out(block, request);
-		wants_huge = block->touched == 0 ? huge_claim(block, request->huge)
-						 : block->huge && block->touched < block->room;
+		if (block->touched == 0)
+			atomic_store_explicit(&block->huge, request->huge, memory_order_relaxed);
+		wants_huge = block->huge && block->touched < block->room;
 		atomic_store_explicit(&block->state, then, memory_order_release);
 	}
 	cache_purge(leaving);
@@ -181,7 +175,7 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return NULL;
-	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, zeroed, site)) {
+	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, site)) {
 		hp_count(heap_fallbacks);
 		return NULL;
 	}
@@ -241,7 +235,6 @@ int heap_free(void *address)
 
 	if (block == NULL)
 		return -EINVAL;
-	huge_proven(block);
 	if (!huge_would_be_better(block) && shards_put(block))
 		return 0;
 
@@ -281,8 +274,7 @@ static bool set_room(struct block *block, size_t room)
 		cache_cut(block);
 		hp_unlock(HP_LOCK_heap);
 	}
-	if (block->touched < room &&
-	    (block->huge || huge_decide(room, false, block->site) == HUGE_PROVEN)) {
+	if (block->touched < room && (block->huge || huge_decide(room, block->site))) {
 		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
 		pages_want_huge(block->base + block->touched, block->base + room);
 	}
@@ -355,7 +347,6 @@ static void move_to(struct block *to, struct block *from, size_t bytes)
 	to->copied_ns = from->copied_ns;
 	atomic_store_explicit(&to->state, BLOCK_LIVE, memory_order_release);
 	if (moved) {
-		huge_proven(from);
 		from->next = NULL;
 		hp_lock(HP_LOCK_heap);
 		cache_purge(from);
@@ -370,13 +361,13 @@ void *heap_move(void *address, size_t bytes)
 	struct request request;
 	void *result = NULL;
 
-	if (from == NULL || !make_request(&request, bytes, 1, false, from->site))
+	if (from == NULL || !make_request(&request, bytes, 1, from->site))
 		return NULL;
 	if (bytes > from->size)
 		request.size_class =
 			map_class(GROW_TIMES * (bytes > GROW_LEAST ? bytes : GROW_LEAST));
 	if (from->huge)
-		request.huge = HUGE_PROVEN;
+		request.huge = true;
 	hp_section_begin();
 	/* No thread may pin it while pages move there. */
 	struct block *to = take(&request, BLOCK_LEAVING);

@@ -17,13 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Says whether this process uses CUDA, and what its cgroup leaves of the RAM.  Requires the lock
- * heap.
- */
-void huge_set_device(bool is_there, size_t ram, size_t left);
-
-/* True if this process uses CUDA.  Changed under the lock heap, read by any thread. */
+/* True if this process uses CUDA. */
 extern _Atomic bool huge_device;
 
 /*
@@ -36,7 +30,6 @@ extern _Atomic bool huge_everywhere;
 /* What is known of an allocation site; of site 0, nothing ever is. */
 enum huge_site {
 	SITE_UNKNOWN, /* never seen, or forgotten */
-	SITE_TRIED,   /* one of its blocks got 2 MiB pages, and no block has been copied yet */
 	SITE_SPARSE,  /* its last block that was copied whole had untouched pages */
 	SITE_DENSE,   /* that block had none */
 };
@@ -44,51 +37,26 @@ enum huge_site {
 enum huge_site huge_site(uint32_t site);
 void huge_note_site(uint32_t site, enum huge_site is);
 
-enum huge_verdict {
-	HUGE_NOT,
-	HUGE_ONCE,   /* nothing is known of the site yet */
-	HUGE_PROVEN, /* a copy has shown that they pay */
-};
-
-/* Decides for a block of `bytes`, which calloc() asks for if `zeroed`. */
-enum huge_verdict huge_decide_by_site(size_t bytes, bool zeroed, uint32_t site);
-
-/* The same, with a fast path for most blocks. */
-static inline enum huge_verdict huge_decide(size_t bytes, bool zeroed, uint32_t site)
+/* True if a block of `bytes` for the site gets 2 MiB pages. */
+static inline bool huge_decide(size_t bytes, uint32_t site)
 {
-	if (bytes < HP_HUGE_PAGE_BYTES ||
-	    !(atomic_load_explicit(&huge_device, memory_order_relaxed) ||
-	      atomic_load_explicit(&huge_everywhere, memory_order_relaxed)))
-		return HUGE_NOT;
-	return huge_decide_by_site(bytes, zeroed, site);
+	return bytes >= HP_HUGE_PAGE_BYTES &&
+	       (atomic_load_explicit(&huge_everywhere, memory_order_relaxed) ||
+		(atomic_load_explicit(&huge_device, memory_order_relaxed) &&
+		 huge_site(site) == SITE_DENSE));
 }
 
 /*
- * Notes that the block, which has no pages, is allocated by this verdict.  True if the caller must
- * ask for 2 MiB pages.  Requires the lock heap.
+ * True if this free block suits a request that wants 2 MiB pages, or does not.  They make a sparse
+ * user large, unless the block is pinned and therefore resident anyway.  A block that got them by
+ * its first copy goes back to its site.
  */
-bool huge_claim(struct block *block, enum huge_verdict verdict);
-
-/*
- * True if this free block suits the verdict for the site.  2 MiB pages make a sparse user large,
- * unless the block is pinned and therefore resident anyway.  The one block of a site of which
- * nothing is known goes back to it.
- */
-static inline bool huge_suits(const struct block *block, enum huge_verdict verdict, uint32_t site)
+static inline bool huge_suits(const struct block *block, bool wanted, uint32_t site)
 {
-	return verdict != HUGE_NOT || block->touched == 0 ||
+	return wanted || block->touched == 0 ||
 	       !atomic_load_explicit(&block->huge, memory_order_relaxed) ||
 	       block_pin(block) == BLOCK_PINNED ||
 	       (site != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) == site);
-}
-
-/* Notes that the block was freed, or that its first copy begins. */
-void huge_proven_now(struct block *block);
-
-static inline void huge_proven(struct block *block)
-{
-	if (atomic_load_explicit(&block->unproven, memory_order_relaxed) != 0)
-		huge_proven_now(block);
 }
 
 /*

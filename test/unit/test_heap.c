@@ -120,11 +120,10 @@ HEAP_TEST(many_sizes_leave_addresses)
 }
 
 /* Nine times its final size passes through the heap, which must not have used up its addresses. */
-TEST(a_vector_grows_to_all_memory_again_and_again)
+HEAP_TEST(a_vector_grows_to_all_memory_again_and_again)
 {
 	size_t most = limits_ram() / 2;
 
-	heap_start();
 	for (int turn = 0; turn < 8; turn++) {
 		char *vector = heap_alloc(64 * KIB, 0, false, 0);
 
@@ -247,34 +246,31 @@ HEAP_TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 0)));
 }
 
-/* Of a site of which nothing is known, the first block gets them, unless calloc() asks. */
-HEAP_TEST(the_first_block_of_a_site)
+/* A site gets them once a block of it was copied whole, and all of it was written. */
+HEAP_TEST(a_site_whose_blocks_are_copied_whole)
 {
 	heap_set_device(true);
-	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20)));
 	char *first = heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20);
-	CHECK(is_huge(first) && advised_huge(first));
-	for (int i = 0; i < 10; i++)
-		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20)));
-	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 28)));
+	CHECK(!is_huge(first));
 
 	/* A small copy says nothing; a copy of a whole unwritten block says no. */
 	huge_before_copy(range_find(first), true, MIB);
-	CHECK_EQ(huge_site(20), SITE_TRIED);
+	CHECK_EQ(huge_site(20), SITE_UNKNOWN);
 	huge_before_copy(range_find(first), true, 8 * MIB);
 	CHECK_EQ(huge_site(20), SITE_SPARSE);
-	/* It goes back to its site only. */
-	CHECK_EQ(heap_free(first), 0);
-	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 0)));
-	CHECK(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20) == first);
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20)));
 	/* A whole copy of another block of the site says yes, to calloc() as well. */
 	first = heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20);
 	memset(first, 1, 8 * MIB);
 	huge_before_copy(range_find(first), true, 8 * MIB);
-	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20)));
-
-	CHECK(!is_huge(heap_alloc(300 * MIB, WHOLE(300 * MIB), false, 44)));
+	char *next = heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20);
+	CHECK(is_huge(next));
+	/* It goes back to its site only. */
+	huge_note_site(20, SITE_SPARSE);
+	CHECK_EQ(heap_free(next), 0);
+	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 0)));
+	CHECK(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20) == next);
+	CHECK_EQ(heap_check(), 0);
 }
 
 /* calloc() serves large tables with few entries, new and recycled. */
@@ -346,37 +342,8 @@ HEAP_TEST(sparse_blocks_stay_small_during_a_device)
 		for (size_t at = 0; at < 8 * MIB; at += step)
 			block[at] = 1;
 	}
-	/* 32 MiB and a quarter are touched; one block is on trial. */
-	CHECK(memory_resident() < before + 32 * MIB + 8 * MIB + 3 * MIB);
-}
-
-TEST(huge_pages_are_rationed)
-{
-	size_t most = limits_ram() / 64, sum = 0;
-	struct block *first = NULL;
-
-	heap_start();
-	heap_set_device(true);
-	for (uint32_t site = 1000; site < 17000; site += 4) {
-		struct block *block =
-			range_find(heap_alloc(32 * MIB, WHOLE(32 * MIB), false, site));
-
-		if (!block->huge)
-			break;
-		first = first != NULL ? first : block;
-		sum += block->room;
-	}
-	/* The available memory changes during the test. */
-	CHECK(sum <= most + 32 * MIB && sum + 64 * MIB > most);
-	/* Blocks that are copied or freed do not count. */
-	if (first == NULL)
-		return;
-	huge_before_copy(first, true, 32 * MIB);
-	CHECK(is_huge(heap_alloc(32 * MIB, WHOLE(32 * MIB), false, 20000)));
-	char *last = heap_alloc(32 * MIB, WHOLE(32 * MIB), false, 20004);
-	CHECK(!is_huge(last));
-	CHECK_EQ(heap_free(last), 0);
-	CHECK_EQ(heap_check(), 0);
+	/* 32 MiB and a quarter are touched. */
+	CHECK(memory_resident() < before + 32 * MIB + 3 * MIB);
 }
 
 /* The kernel remembers advice by address. */
@@ -477,10 +444,9 @@ static size_t page_table_kib(void)
 	return kib;
 }
 
-TEST(page_tables_go_with_the_pages)
+HEAP_TEST(page_tables_go_with_the_pages)
 {
 	skip_if_sanitized();
-	heap_start();
 	char *block = heap_alloc(64 * MIB, WHOLE(64 * MIB), false, 0);
 	size_t before = page_table_kib();
 	for (size_t at = 0; at < 64 * MIB; at += 2 * MIB)
@@ -493,12 +459,11 @@ TEST(page_tables_go_with_the_pages)
 }
 
 /* With the kernel's mode "always" the addresses behind a block would become memory with it. */
-TEST(huge_pages_where_the_kernel_uses_them)
+HEAP_TEST(huge_pages_where_the_kernel_uses_them)
 {
 	const size_t bytes = 2200 * KIB;
 
 	huge_everywhere = true;
-	heap_start();
 	char *large = heap_alloc(bytes, WHOLE(bytes), false, 0);
 	char *small = heap_alloc(MIB, WHOLE(MIB), false, 0);
 	CHECK(!advised_small(large) && advised_small(large + 4 * MIB - 1));
