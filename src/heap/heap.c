@@ -28,9 +28,9 @@
 
 /*
  * A block that grows moves to a class of so many times its size, or of what counts as its size: it
- * will go on growing, and addresses cost nothing.  Copying it is what costs: growing in steps of 64
- * KiB to 8 MiB took three times as long with three moves as with one.  A block that shrinks to less
- * than one part in so many moves, too.
+ * will go on growing, and addresses cost nothing while half of them are free.  Copying it is what
+ * costs: growing in steps of 64 KiB to 8 MiB took three times as long with three moves as with one.
+ * A block that shrinks to less than one part in so many moves, too.
  */
 #define GROW_TIMES  4
 #define GROW_LEAST  ((size_t)8 << 20)
@@ -363,7 +363,7 @@ void *heap_move(void *address, size_t bytes)
 
 	if (from == NULL || !make_request(&request, bytes, 1, from->site))
 		return NULL;
-	if (bytes > from->size)
+	if (bytes > from->size && map_is_roomy())
 		request.size_class =
 			map_class(GROW_TIMES * (bytes > GROW_LEAST ? bytes : GROW_LEAST));
 	if (from->huge)

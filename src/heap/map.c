@@ -170,6 +170,11 @@ bool map_could_hold(size_t bytes)
 	return bytes <= bytes_most;
 }
 
+bool map_is_roomy(void)
+{
+	return large.next - large.start < (large.end - large.start) / 2;
+}
+
 /* Makes everything below `end` accessible, and part of core dumps. */
 static bool open_up_to(struct part *part, uintptr_t end)
 {

@@ -84,6 +84,9 @@ bool map_start(void);
 /* True if the machine could grant so large a block at all.  After map_start(). */
 bool map_could_hold(size_t bytes);
 
+/* True while half of the addresses of large blocks were never used.  After map_start(). */
+bool map_is_roomy(void);
+
 /*
  * Creates a block: BLOCK_LEAVING, with pages that read as zero.  NULL: no addresses are left.
  * Requires the lock heap, which is not closed.

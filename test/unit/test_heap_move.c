@@ -166,6 +166,21 @@ HEAP_TEST(heat_and_huge_pages_move_along)
 	CHECK_EQ(range_find(block)->copied_bytes, 777);
 }
 
+/* Many blocks that grow take half of the addresses at most. */
+TEST(addresses_are_left_for_others)
+{
+	heap_start();
+	char *first = heap_move(heap_alloc(128 * KIB, 0, false, 0), 256 * KIB);
+	CHECK_EQ(range_find(first)->bytes, 32 * MIB);
+	hp_lock(HP_LOCK_heap);
+	while (map_is_roomy() && map_create(map_class(4 * GIB)) != NULL)
+		continue;
+	hp_unlock(HP_LOCK_heap);
+	char *next = heap_move(heap_alloc(128 * KIB, 0, false, 0), 256 * KIB);
+	CHECK(next != NULL && range_find(next)->bytes < MIB);
+	CHECK(heap_alloc(40 * MIB, 0, false, 0) != NULL);
+}
+
 /* As a program that appends: the block has its class to grow into. */
 HEAP_TEST(who_grows_by_little_has_room)
 {
