@@ -19,7 +19,7 @@
 #include "engine/section.h"
 #include "heap/limits.h"
 #include "heap/reclaim.h"
-#include "pin/eviction.h"
+#include "pin/unpin.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
 

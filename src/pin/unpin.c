@@ -1,5 +1,5 @@
 /*
- * unpin.c - unpins blocks whose users must leave first.
+ * unpin.c - unpins blocks whose users must leave first, and evicts those without users.
  *
  * hotpin cannot know the state of pages that the program has changed: they may be read-only, belong
  * to a file, or be left out by fork().  For the rest of its life such a block is copied as pageable
@@ -81,4 +81,51 @@ void pin_end(const char *why)
 {
 	pin_stop(why);
 	unpin_between(0, UINTPTR_MAX);
+}
+
+/* Unpins the block if it is pinned and no thread is inside.  Returns its room, or 0. */
+static size_t evict(struct block *block)
+{
+	const size_t room = block->room;
+	word_until never = UINT64_MAX;
+
+	if (pin_is_held() || !(hp_keeps(no_unpin_during_copy) ? word_try_unpin(&block->word)
+							      : word_take(&block->word, &never)))
+		return 0;
+	use_unpin(block, false);
+	return room;
+}
+
+size_t pin_evict_due(size_t bytes_most)
+{
+	size_t done = 0;
+
+	while (done < bytes_most && !pin_is_held()) {
+		struct block *block = heap_take_due();
+
+		if (block == NULL)
+			break;
+		size_t room = evict(block);
+		heap_return(block);
+		if (room == 0)
+			break;
+		done += room;
+	}
+	return done;
+}
+
+bool pin_eviction_due(void)
+{
+	return heap_any_due();
+}
+
+size_t pin_evict(size_t bytes)
+{
+	uintptr_t at = 0;
+
+	heap_set_reclaim_target(bytes);
+	size_t done = pin_evict_due(bytes);
+	for (struct block *block; done < bytes && (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
+		done += evict(block);
+	return done;
 }

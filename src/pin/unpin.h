@@ -1,12 +1,17 @@
 /*
- * Ends our registrations of blocks for the program.  Each call waits for users of the blocks, for a
- * second at most in all, and for running kernels, as the driver does.
+ * Ends our registrations of blocks.
+ *
+ * The functions pin_evict*() are for the housekeeper, which knows that the device is idle
+ * (engine/housekeeper.c).  They leave blocks with users alone.  The others are for the program:
+ * each call waits for users of the blocks, for a second at most in all, and for running kernels, as
+ * the driver does.
  */
 #ifndef HP_PIN_UNPIN_H
 #define HP_PIN_UNPIN_H
 
 #include "heap/block.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -32,6 +37,21 @@ size_t pin_unpin_all(void);
  * hotpin does not know.  `why` is for the log.
  */
 void pin_end(const char *why);
+
+/*
+ * Unpins up to `bytes_most` bytes of freed blocks that are due, oldest first.  Calls the driver,
+ * holding no lock.  Returns the bytes unpinned; 0: nothing to do.
+ */
+size_t pin_evict_due(size_t bytes_most);
+
+/* True if pin_evict_due() has work.  Takes the lock heap. */
+bool pin_eviction_due(void);
+
+/*
+ * Unpins about `bytes`, under severe memory pressure or before a fork(): first freed blocks, then
+ * blocks in use.  Calls the driver, holding no lock.  Returns the bytes unpinned.
+ */
+size_t pin_evict(size_t bytes);
 
 /*
  * For src/pin only.  Unpins the block if it is pinned, or is being pinned.  `taken`: the caller has

@@ -7,7 +7,6 @@
 #include "base/counters.h"
 #include "heap/heap.h"
 #include "pin/unpin.h"
-#include "pin/eviction.h"
 
 #include "check.h"
 #include "clock.h"

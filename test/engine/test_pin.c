@@ -3,7 +3,6 @@
  * refusals, reuse.
  */
 #include "heap/reclaim.h"
-#include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"

@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "heap/heap.h"
 #include "heap/reclaim.h"
-#include "pin/eviction.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"

@@ -4,7 +4,6 @@
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
-#include "pin/eviction.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"
 

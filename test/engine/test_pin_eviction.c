@@ -3,7 +3,7 @@
  */
 #include "base/counters.h"
 #include "heap/reclaim.h"
-#include "pin/eviction.h"
+#include "pin/unpin.h"
 #include "pin/pin.h"
 
 #include "check.h"

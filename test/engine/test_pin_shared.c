@@ -1,7 +1,7 @@
 /*
  * test_pin_shared.c - pins next to the program's own registrations, and with several threads.
  */
-#include "pin/eviction.h"
+#include "pin/unpin.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 #include "base/counters.h"

@@ -5,7 +5,7 @@
 #include "heap/huge_pages.h"
 #include "heap/reclaim.h"
 #include "heap/heap.h"
-#include "pin/eviction.h"
+#include "pin/unpin.h"
 
 #include "check.h"
 #include "fake.h"

@@ -2,7 +2,6 @@
  * test_real_time.c - a thread of real-time priority waits for a thread of the library that is
  * inside the driver and has only the same CPU.
  */
-#include "pin/eviction.h"
 #include "pin/unpin.h"
 #include "pin/user_registration.h"
 #include "pin/pin.h"
