@@ -96,7 +96,9 @@ static void note(uintptr_t address, size_t bytes, size_t pinned, uintptr_t owner
 	struct user_registration *entry = hp_arena_alloc(sizeof(*entry));
 	if (entry == NULL)
 		return;
-	*entry = (struct user_registration){ address, bytes, pinned, owner };
+	*entry = (struct user_registration){
+		.address = address, .bytes = bytes, .pinned = pinned, .owner = owner
+	};
 	HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
 	if (entry->hh.tbl == NULL)
 		hp_arena_free(entry, sizeof(*entry));
