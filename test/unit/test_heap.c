@@ -120,10 +120,11 @@ HEAP_TEST(many_sizes_leave_addresses)
 }
 
 /* Nine times its final size passes through the heap, which must not have used up its addresses. */
-HEAP_TEST(a_vector_grows_to_all_memory_again_and_again)
+TEST(a_vector_grows_to_all_memory_again_and_again)
 {
 	size_t most = limits_ram() / 2;
 
+	heap_start();
 	for (int turn = 0; turn < 8; turn++) {
 		char *vector = heap_alloc(64 * KIB, 0, false, 0);
 
@@ -459,11 +460,12 @@ HEAP_TEST(page_tables_go_with_the_pages)
 }
 
 /* With the kernel's mode "always" the addresses behind a block would become memory with it. */
-HEAP_TEST(huge_pages_where_the_kernel_uses_them)
+TEST(huge_pages_where_the_kernel_uses_them)
 {
 	const size_t bytes = 2200 * KIB;
 
 	huge_everywhere = true;
+	heap_start();
 	char *large = heap_alloc(bytes, WHOLE(bytes), false, 0);
 	char *small = heap_alloc(MIB, WHOLE(MIB), false, 0);
 	CHECK(!advised_small(large) && advised_small(large + 4 * MIB - 1));
