@@ -278,6 +278,27 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
 }
 
+void trace_program_pinned(const void *block, uint64_t bytes, bool registered, uint64_t enter_ns,
+			  uint64_t leave_ns, const void *frame)
+{
+	struct frames_way room, *way;
+
+	if (!trace_active() || !report.buffers || !report.sites || hp_locks_are_held())
+		return;
+	way = python_places_borrow(frame, &room);
+	host_buffers_program_pinned(way, block, bytes, registered, is_in_range(enter_ns),
+				    leave_ns - enter_ns);
+	if (way != &room)
+		frames_return();
+}
+
+void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (trace_active() && !hp_locks_are_held())
+		host_buffers_program_unpinned(block,
+					      is_in_range(enter_ns) ? leave_ns - enter_ns : 0);
+}
+
 /* A child of fork() has its parent's stages, but does not report any. */
 uint64_t trace_range_begins(const char *domain, const char *name)
 {

@@ -77,6 +77,15 @@ void trace_allocated(uint32_t allocator, const void *caller, const void *frame);
  */
 void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns);
 
+/*
+ * Notes that the program has pinned a block, by cuMemHostAlloc() or, if `registered`, by
+ * cuMemHostRegister(), or that it has ended that.  The other arguments are as those of
+ * trace_called().
+ */
+void trace_program_pinned(const void *block, uint64_t bytes, bool registered, uint64_t enter_ns,
+			  uint64_t leave_ns, const void *frame);
+void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave_ns);
+
 /* True if the environment asks for a profile. */
 bool trace_wanted(void);
 

@@ -96,6 +96,29 @@ static int work_that_registers(void)
 	return cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
+/* Pins memory of its own: blocks that it frees, one that it keeps, one that it registers. */
+__attribute__((noinline)) static int work_that_holds(void)
+{
+	static char registered[1 << 16];
+	CUcontext context;
+	CUdeviceptr there;
+	void *block, *kept;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&there, 1 << 20) != CUDA_SUCCESS)
+		return 1;
+	for (int i = 0; i < COPIES; i++)
+		if (cuMemAllocHost(&block, 1 << 20) != CUDA_SUCCESS ||
+		    cuMemcpyHtoD(there, block, 700000) != CUDA_SUCCESS ||
+		    cuMemFreeHost(block) != CUDA_SUCCESS)
+			return 2;
+	/* A call that fails pins nothing. */
+	return cuMemHostAlloc(&kept, 3 << 20, 0x8000) == CUDA_SUCCESS ||
+	       cuMemHostAlloc(&kept, 3 << 20, 0) != CUDA_SUCCESS ||
+	       cuMemHostRegister(registered, sizeof(registered), 0) != CUDA_SUCCESS ||
+	       cuMemHostUnregister(registered) != CUDA_SUCCESS;
+}
+
 static const char *job = "work", *more = ""; /* arguments */
 
 /* Runs this program under hotpin, and reads its profile into `ret`. */
@@ -254,8 +277,44 @@ TEST(registered_memory_is_not_called_pageable)
 		CHECK_EQ(count_of(at, "could_save_ns"), 0);
 }
 
+/* Returns the part of the profile on a buffer with these words in it; "": there is none. */
+static const char *buffer_with(const char *json, const char *words)
+{
+	const char *found = strstr(json, words);
+
+	return found != NULL ? found : "";
+}
+
+TEST(memory_that_the_program_pins_has_an_owner)
+{
+	static char json[1 << 18];
+	long at = (long)((const char *)work_that_holds - __executable_start);
+
+	job = "holds";
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	const char *buffers = strstr(json, "\"buffers\": ["), *gaps = strstr(json, "\"gaps\": ");
+	if (!CHECK(buffers != NULL && gaps > buffers))
+		return;
+	CHECK_EQ(offsets_between(buffers, gaps, at, at + 800), 3);
+	const char *freed =
+		buffer_with(buffers, "\"bytes\": 3145728,\n\t\t\t\t\"powers_of_two\": 3");
+	CHECK_EQ(count_of(freed, "used_bytes"), COPIES * 700000);
+	CHECK_EQ(count_of(freed, "most_bytes"), 1 << 20);
+	CHECK_EQ(count_of(freed, "held_bytes"), 0);
+	CHECK(count_of(freed, "host_ns") > 0);
+	const char *kept =
+		buffer_with(buffers, "\"bytes\": 3145728,\n\t\t\t\t\"powers_of_two\": 0");
+	CHECK_EQ(count_of(kept, "unused_blocks"), 1);
+	CHECK_EQ(count_of(kept, "held_bytes"), 3 << 20);
+	const char *registered = buffer_with(buffers, "\"registered\": true");
+	CHECK_EQ(count_of(registered, "most_bytes"), 1 << 16);
+	CHECK_EQ(count_of(registered, "held_bytes"), 0);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "holds") == 0)
+		return work_that_holds();
 	if (argc > 1 && strcmp(argv[1], "registers") == 0)
 		return work_that_registers();
 	if (argc > 1 && strcmp(argv[1], "pins") == 0)

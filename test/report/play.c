@@ -24,8 +24,8 @@ struct event {
 	char verb[16];
 	const char *name;
 	int64_t from, to; /* after the begin of the run, or NEVER */
-	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, shaped, id,
-		site, in, on, block, gain, route, place;
+	uint64_t bytes, direction, memory, launch, async, deferred, captured, strange, shaped,
+		registered, id, site, in, on, block, gain, route, place;
 };
 
 static const uint8_t copy_kinds[] = { [TRACE_H2D] = CUPTI_H2D,
@@ -76,7 +76,10 @@ __attribute__((noinline)) static void exported(const struct event *event)
 {
 	uint64_t from = time_of(event->from), to = time_of(event->to);
 
-	if (strcmp(event->verb, "calls") == 0)
+	if (strcmp(event->verb, "holds") == 0)
+		trace_program_pinned(host_memory + event->in, event->bytes, event->registered, from,
+				     to, __builtin_frame_address(0));
+	else if (strcmp(event->verb, "calls") == 0)
 		trace_called(function_of(event), from, to, __builtin_frame_address(0));
 	else
 		trace_copied(
@@ -142,8 +145,10 @@ static void act(const struct event *event)
 		mock_cupti.clock_offset += (int64_t)took;
 	else if (IS("stops"))
 		mock_cupti.silent = true;
-	else if (IS("copies") || IS("calls"))
+	else if (IS("copies") || IS("calls") || IS("holds"))
 		places[event->place](event);
+	else if (IS("frees"))
+		trace_program_unpinned(host_memory + event->in, from, to);
 	else if (IS("writes"))
 		host_memory[event->in]++;
 	else if (IS("waits"))

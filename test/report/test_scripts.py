@@ -21,13 +21,13 @@ DIRECTIONS = ["h2d", "d2h", "d2d", "h2h", "p2p"]
 MEMORIES = ["pageable", "promoted", "staged", "pinned", "device", "unknown"]
 ALONE = {**{word: {"direction": at} for at, word in enumerate(DIRECTIONS)},
          **{word: {"memory": at} for at, word in enumerate(MEMORIES)},
-         **{word: {word: 1} for word in ("async", "deferred", "strange", "shaped")},
+         **{word: {word: 1} for word in ("async", "deferred", "strange", "shaped", "registered")},
          "captured": {"captured": 1, "launch": 1}, "graph": {"launch": 2},
          "untimed": {"from": -1, "to": -1}, "unended": {"to": -1}, "host": {}, "cupti": {}}
 FOLLOWED = {"at": "at", "for": "took", "from": "place", **{word: word for word in ("id", "site", "in", "on", "block",
                                                                                   "gain", "route")}}
-FIELDS = ["from", "to", "bytes", "direction", "memory", "launch", "async", "deferred", "captured", "strange", "shaped", "id",
-          "site", "in", "on", "block", "gain", "route", "place"]
+FIELDS = ["from", "to", "bytes", "direction", "memory", "launch", "async", "deferred", "captured", "strange", "shaped",
+          "registered", "id", "site", "in", "on", "block", "gain", "route", "place"]
 # The columns of a row of activity.bins.
 BINS = ["host", "startup", "calls", "transfer", "kernel", "overlap", "h2d_bytes", "d2h_bytes", "calls"]
 

@@ -63,6 +63,21 @@ static inline void shim_call_end(const struct shim_call *call)
 		trace_called(call->row, call->enter_ns, hp_now_ns(), call->frame);
 }
 
+/* Note that the program has pinned a block in this call, or has ended that. */
+static inline void shim_call_pinned(const struct shim_call *call, const void *block, uint64_t bytes,
+				    bool registered)
+{
+	if (__builtin_expect(call->enter_ns != 0, 0))
+		trace_program_pinned(block, bytes, registered, call->enter_ns, hp_now_ns(),
+				     call->frame);
+}
+
+static inline void shim_call_unpinned(const struct shim_call *call, const void *block)
+{
+	if (__builtin_expect(call->enter_ns != 0, 0))
+		trace_program_unpinned(block, call->enter_ns, hp_now_ns());
+}
+
 /* Every wrapper has one of these: the gate, and the call's time until the wrapper returns. */
 #define SHIM_ENTER_ON(row, stream)                                                         \
 	__attribute__((cleanup(shim_call_end), unused)) const struct shim_call shim_call = \

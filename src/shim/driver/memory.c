@@ -160,6 +160,8 @@ BOTH(cuMemDiscardAndPrefetchBatchAsync, RANGES,
 			result = REAL(name)(address, bytes, flags);                          \
 		if (result != CUDA_SUCCESS)                                                  \
 			visibility_pinned(-1);                                               \
+		else                                                                         \
+			shim_call_pinned(&shim_call, address, bytes, true);                  \
 		if (hp_keeps(registered_known))                                              \
 			pin_after_user_registration(address, bytes, result == CUDA_SUCCESS); \
 		hp_uncancellable_end();                                                      \
@@ -192,6 +194,7 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 		if (hp_keeps(registered_known))
 			pin_user_registration_ended(address);
 		visibility_pinned(-1);
+		shim_call_unpinned(&shim_call, address);
 	}
 	return result;
 }
@@ -201,7 +204,9 @@ HP_EXPORT CUresult cuMemFreeHost(void *address)
 	SHIM_ENTER(REAL_ROW_cuMemFreeHost);
 
 	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(asked));
-	if (result == CUDA_SUCCESS && address != NULL)
+	if (result == CUDA_SUCCESS && address != NULL) {
 		visibility_pinned(-1);
+		shim_call_unpinned(&shim_call, address);
+	}
 	return result;
 }

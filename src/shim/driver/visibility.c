@@ -25,6 +25,8 @@
 		/* 0 bytes succeed with NULL (H200). */                           \
 		if (result != CUDA_SUCCESS || *ret == NULL)                       \
 			visibility_pinned(-1);                                    \
+		else                                                              \
+			shim_call_pinned(&shim_call, *ret, bytes, false);         \
 		if (acts)                                                         \
 			hp_uncancellable_end();                                   \
 		return result;                                                    \

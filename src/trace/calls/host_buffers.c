@@ -8,12 +8,27 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
-#define OTHER 0 /* the first buffer stands for all other memory; its key is 0 */
+#define OTHER     0 /* the first buffer stands for all other memory; its key is 0 */
+
+/* Bits of keys. */
+#define OF_STATIC ((uint64_t)1 << 63)
+#define OF_PINNED ((uint64_t)1 << 62)
+
+/* A block that the program has pinned. */
+struct pinned {
+	uintptr_t from, to;
+	uint32_t buffer;
+	bool counts;      /* the call was in the capture range */
+	uint64_t reached; /* bytes up to the last one that a copy reached */
+};
 
 /* Under the lock trace. */
 static struct host_buffer *buffers;
 static struct keys keys;
+static struct pinned *pinned; /* by address, without overlaps; NULL: none yet */
+static size_t pinned_count;
 
 /*
  * Under the lock trace: the buffer of the latest copy, which is mostly also that of the next copy.
@@ -52,15 +67,61 @@ static uint32_t find_or_add(uint64_t key, const struct host_buffer *buffer)
 	return row;
 }
 
+/* With the lock held.  Returns the number of pinned blocks that begin at or before the address. */
+static size_t pinned_up_to(uintptr_t address)
+{
+	size_t low = 0, high = pinned_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pinned[middle].from <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* With the lock held.  Returns the pinned block of an address; NULL: there is none. */
+static struct pinned *pinned_at(const void *address)
+{
+	size_t at = pinned_up_to((uintptr_t)address);
+
+	return at > 0 && (uintptr_t)address < pinned[at - 1].to ? &pinned[at - 1] : NULL;
+}
+
 /* With the lock held.  Returns the key of a copy's buffer; 0: it has no buffer of its own. */
 static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_place)
 {
 	if (copy->allocator != 0)
 		return copy->allocator;
+	const struct pinned *block = pinned_at(copy->host);
+	if (block != NULL)
+		return keys.key[block->buffer];
 	*ret_place = modules_find_held((uintptr_t)copy->host);
 	if (ret_place->module == MODULES_NOWHERE)
 		return 0;
-	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
+	return OF_STATIC | (uint64_t)ret_place->module << 48 | ret_place->offset;
+}
+
+/* Notes that a copy has used a pinned block, which may be registered memory of the heap. */
+static void use(const struct trace_copy *copy)
+{
+	struct pinned *block = pinned_at(copy->host);
+
+	if (block == NULL || !block->counts || copy->bytes == 0)
+		return;
+	struct profile_pinned *sums = &buffers[block->buffer].sums.pinned;
+	uint64_t room = block->to - block->from;
+	uint64_t end = (uintptr_t)copy->host - block->from + copy->bytes;
+
+	end = end < room ? end : room;
+	if (end <= block->reached)
+		return;
+	sums->unused_blocks -= block->reached == 0;
+	sums->used_bytes += (int64_t)(end - block->reached);
+	block->reached = end;
 }
 
 static void add_trip(struct profile_trips *sum, const struct profile_trips *trip)
@@ -80,6 +141,7 @@ static void add(uint32_t index, const struct trace_copy *copy, uint32_t site)
 	struct profile_trips trip;
 	enum round_trip kind = round_trips_copied(copy, index, site, &trip);
 
+	use(copy);
 	if (kind != ROUND_TRIP_NONE)
 		add_trip(kind == ROUND_TRIP_SAME ? &buffer->round_trips : &buffer->follows, &trip);
 	trace_flow_add(copy->direction == TRACE_H2D ? &buffer->h2d : &buffer->d2h, copy);
@@ -123,16 +185,17 @@ uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site)
 	if (buffer != HOST_BUFFERS_UNSEEN)
 		return buffer;
 	if (copy->allocator != 0) {
-		callers_find(copy->allocator, &fresh.way);
+		fresh.guessed = callers_find(copy->allocator, &fresh.place);
 	} else {
 		fresh.sums.kind = "static";
-		fresh.way = (struct callers_way){ .depth = 1, .frame = { place } };
+		fresh.place = (struct frames_place){ .depth = 1, .frame = { place } };
 	}
 	hp_lock(HP_LOCK_trace);
 	buffer = find_or_add(key, &fresh);
 	if (buffer != OTHER && !buffers[buffer].named) {
 		buffers[buffer].named = true;
-		buffers[buffer].way = fresh.way;
+		buffers[buffer].guessed = fresh.guessed;
+		buffers[buffer].place = fresh.place;
 	}
 	add(buffer, copy, site);
 	hp_unlock(HP_LOCK_trace);
@@ -152,6 +215,71 @@ void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns)
 
 		buffer->sums.pins += begins;
 		buffer->sums.pin_ns += (int64_t)ns;
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* With the lock held. */
+static void forget_pinned(struct pinned *block)
+{
+	struct pinned *end = pinned + --pinned_count;
+
+	buffers[block->buffer].sums.pinned.held_bytes -= (int64_t)(block->to - block->from);
+	memmove(block, block + 1, (size_t)(end - block) * sizeof(*block));
+}
+
+/* With the lock held. */
+static void hold_pinned(uint32_t buffer, uintptr_t from, uint64_t bytes, bool counts)
+{
+	struct profile_pinned *sums = &buffers[buffer].sums.pinned;
+	size_t at;
+
+	/* The blocks of a context that has ended may be there still. */
+	while ((at = pinned_up_to(from + bytes - 1)) > 0 && pinned[at - 1].to > from)
+		forget_pinned(&pinned[at - 1]);
+	if (pinned == NULL)
+		pinned = hp_arena_alloc(HOST_BUFFERS_PINNED * sizeof(*pinned));
+	if (pinned == NULL || pinned_count == HOST_BUFFERS_PINNED)
+		return;
+	memmove(&pinned[at + 1], &pinned[at], (pinned_count++ - at) * sizeof(*pinned));
+	pinned[at] = (struct pinned){ from, from + bytes, buffer, counts, 0 };
+	sums->held_bytes += (int64_t)bytes;
+	if (sums->held_bytes > sums->most_bytes)
+		sums->most_bytes = sums->held_bytes;
+}
+
+void host_buffers_program_pinned(const struct frames_way *way, const void *block, uint64_t bytes,
+				 bool registered, bool counts, uint64_t ns)
+{
+	struct host_buffer fresh = {
+		.named = true,
+		.place = frames_place(way),
+		.sums = { .kind = "pinned", .pinned = { .registered = registered } },
+	};
+
+	hp_lock(HP_LOCK_trace);
+	uint32_t buffer = find_or_add(OF_PINNED | way->hash >> 2, &fresh);
+	if (buffer != OTHER) {
+		struct profile_pinned *sums = &buffers[buffer].sums.pinned;
+
+		sums->calls += counts;
+		sums->unused_blocks += counts;
+		sums->bytes += counts ? (int64_t)bytes : 0;
+		sums->powers_of_two += counts && bytes > 4096 && (bytes & (bytes - 1)) == 0;
+		sums->host_ns += counts ? (int64_t)ns : 0;
+		hold_pinned(buffer, (uintptr_t)block, bytes, counts);
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+void host_buffers_program_unpinned(const void *block, uint64_t ns)
+{
+	hp_lock(HP_LOCK_trace);
+	/* Without memory for buffers, no block is known. */
+	struct pinned *known = pinned_at(block);
+	if (known != NULL) {
+		buffers[known->buffer].sums.pinned.host_ns += (int64_t)ns;
+		forget_pinned(known);
 	}
 	hp_unlock(HP_LOCK_trace);
 }

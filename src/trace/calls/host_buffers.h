@@ -1,6 +1,6 @@
 /*
  * Host buffers: copies by the allocation site of their host memory, and whether pinning that memory
- * paid off.
+ * paid off; memory that the program pins itself, by the site of that call.
  */
 #ifndef HP_TRACE_CALLS_HOST_BUFFERS_H
 #define HP_TRACE_CALLS_HOST_BUFFERS_H
@@ -9,11 +9,14 @@
 #include "trace/operation.h"
 #include "trace/places/callers.h"
 
-#define HOST_BUFFERS_MOST 512 /* a power of two */
+#define HOST_BUFFERS_MOST   512 /* a power of two */
+/* Blocks that the program has pinned at the same time; further ones are not held, nor ever used. */
+#define HOST_BUFFERS_PINNED 16384
 
 struct host_buffer {
-	bool named; /* `way` has been resolved, or could not be */
-	struct callers_way way;
+	bool named;   /* `place` has been resolved, or could not be */
+	bool guessed; /* as callers_find() says */
+	struct frames_place place;
 	/*
 	 * Without frames, and with ids of copy sites in place of indices.  largest_bytes is 0 if
 	 * it is not known.
@@ -40,6 +43,15 @@ uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site);
 
 /* Notes that pinning (`begins`) or unpinning a block of `allocator` took `ns`.  Any thread. */
 void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns);
+
+/*
+ * Notes that the program has pinned a block from `way`, in a call that took `ns`.  The call does
+ * not count if it was outside the capture range.  Any thread, no lock of ours held.
+ */
+void host_buffers_program_pinned(const struct frames_way *way, const void *block, uint64_t bytes,
+				 bool registered, bool counts, uint64_t ns);
+/* Notes that the program has freed or unregistered that block. */
+void host_buffers_program_unpinned(const void *block, uint64_t ns);
 
 /* Take the lock `trace`. */
 size_t host_buffers_count(void);

@@ -53,6 +53,8 @@ static void fill_head(const struct report *report, struct profile *ret)
 		.driver_version = report->driver_version != 0 ? report->driver_version : UNKNOWN,
 		.device_uuid = report->device_uuid,
 		.stand_in = report->on_stand_in,
+		.torch_registers =
+			modules_have_text("/libc10_cuda.so", "pinned_use_cuda_host_register"),
 		.cupti_version = json_known(loaded && cupti->version != 0, cupti->version),
 		.cupti_path = loaded ? cupti->path : NULL,
 		.peak_h2d_bytes_per_s = json_known(peak[TRACE_H2D] != 0, peak[TRACE_H2D]),

@@ -269,7 +269,11 @@ static const void *buffer_at(const struct report *report, size_t index)
 	(void)report;
 	host_buffers_read(index, &buffer);
 	struct profile_buffer *row = &buffer.sums;
-	row->frames = emit_frames(&room, buffer.way.frame, buffer.way.depth, buffer.way.guessed);
+	row->frames = emit_frames(&room, buffer.place.frame, buffer.place.depth, buffer.guessed);
+	row->python = emit_python(&room, buffer.place.python, buffer.place.python_depth);
+	row->python_count = buffer.place.python_depth;
+	if (strcmp(row->kind, "pinned") != 0)
+		profile_forget(profile_pinned_id, &row->pinned);
 	row->largest_bytes = json_known(row->largest_bytes != 0, (uint64_t)row->largest_bytes);
 	find_sites(&row->round_trips);
 	find_sites(&row->follows);

@@ -261,10 +261,11 @@ static void put_field(struct json *json, enum profile_record_id id,
 		}
 		break;
 	case FIELD_PART:
-		if (is_nullable(field) && profile_is_unknown(field->record, at))
-			put_null(json, field->name);
-		else
+		if (field->presence == ALWAYS || field->presence == ADDED ||
+		    !profile_is_unknown(field->record, at))
 			json_record(json, field->name, field->record, at);
+		else if (is_nullable(field))
+			put_null(json, field->name);
 		break;
 	case FIELD_NUMBERS:
 		if (field->presence == IF_ANY && are_zero(at, field->other))

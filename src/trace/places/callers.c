@@ -101,26 +101,26 @@ static bool returns(uintptr_t address, const struct module *module)
 	return chains_ends_with_call((const uint8_t *)address - CHAINS_CODE_BYTES);
 }
 
-void callers_find(uint32_t allocator, struct callers_way *ret)
+bool callers_find(uint32_t allocator, struct frames_place *ret)
 {
 	struct noted *entry = entry_of(allocator);
 	struct module module;
 
-	*ret = (struct callers_way){ 0 };
+	*ret = (struct frames_place){ 0 };
 	if (entry == NULL ||
 	    atomic_load_explicit(&entry->allocator, memory_order_relaxed) != allocator)
-		return;
+		return false;
 	uint32_t words = atomic_load_explicit(&entry->words, memory_order_acquire);
 	if (words == 0)
-		return;
+		return false;
 	modules_note(entry->word[0] - 1);
 	ret->frame[0] = modules_find(entry->word[0]);
 	ret->depth = 1;
 	if (ret->frame[0].module == MODULES_NOWHERE)
-		return;
+		return false;
 	modules_read(ret->frame[0].module, &module);
 	if (!allocates_for_others(&module))
-		return;
+		return false;
 	for (uint32_t i = 1; i < words; i++) {
 		uintptr_t word = entry->word[i];
 
@@ -135,7 +135,7 @@ void callers_find(uint32_t allocator, struct callers_way *ret)
 			continue;
 		ret->frame[1] = there;
 		ret->depth = 2;
-		ret->guessed = true;
-		return;
+		return true;
 	}
+	return false;
 }

@@ -5,15 +5,7 @@
 #ifndef HP_TRACE_PLACES_CALLERS_H
 #define HP_TRACE_PLACES_CALLERS_H
 
-#include "trace/places/modules.h"
-
-#define CALLERS_FRAMES_MOST 2
-
-struct callers_way {
-	size_t depth; /* 0: not known */
-	struct module_place frame[CALLERS_FRAMES_MOST];
-	bool guessed; /* frame[1] is a word of the stack that looks like a return address */
-};
+#include "trace/places/frames.h"
 
 /*
  * Notes an allocation by `allocator` (heap/site.h) that returns to `caller`.  `frame` is a
@@ -22,7 +14,10 @@ struct callers_way {
  */
 void callers_note(uint32_t allocator, const void *caller, const void *frame);
 
-/* Resolves what callers_note() noted.  Takes the loader's lock: no lock of ours may be held. */
-void callers_find(uint32_t allocator, struct callers_way *ret);
+/*
+ * Resolves what callers_note() noted: up to two frames.  True: the second one is a word of the
+ * stack that looks like a return address.  Takes the loader's lock: no lock of ours may be held.
+ */
+bool callers_find(uint32_t allocator, struct frames_place *ret);
 
 #endif

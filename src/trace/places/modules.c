@@ -230,6 +230,35 @@ void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
 	}
 }
 
+struct search {
+	const char *part, *text;
+};
+
+static int look_for_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct search *search = arg;
+
+	(void)size;
+	if (info->dlpi_name == NULL || strstr(info->dlpi_name, search->part) == NULL)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const void *from = (const void *)(info->dlpi_addr + header->p_vaddr);
+
+		if (header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_W)) == PF_R &&
+		    memmem(from, header->p_filesz, search->text, strlen(search->text)) != NULL)
+			return 1;
+	}
+	return 0;
+}
+
+bool modules_have_text(const char *part, const char *text)
+{
+	struct search search = { part, text };
+
+	return dl_iterate_phdr(look_for_text, &search) != 0;
+}
+
 uint64_t modules_changes(void)
 {
 	hp_lock(HP_LOCK_trace);

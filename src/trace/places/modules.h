@@ -41,6 +41,12 @@ void modules_note(uintptr_t address);
  */
 void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to));
 
+/*
+ * True if a loaded file with `part` in its path has this text in its constants.  Takes the loader's
+ * lock.
+ */
+bool modules_have_text(const char *part, const char *text);
+
 /* Returns a number that changes when an address may lie in another file than before. */
 uint64_t modules_changes(void);
 
