@@ -25,6 +25,7 @@ const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_HOST_COPY] = "host_copy",
 	[ADVICE_OVERLAP] = "overlap",
 	[ADVICE_SYNCHRONIZE] = "synchronize_less",
+	[ADVICE_SETTING] = "setting",
 };
 
 /* Returns a bound of what_if; NULL if it is unknown. */

@@ -23,6 +23,7 @@ enum advice_kind {
 	ADVICE_HOST_COPY,   /* copies from host to host by CUDA */
 	ADVICE_OVERLAP,
 	ADVICE_SYNCHRONIZE, /* calls that wait while the device is idle */
+	ADVICE_SETTING,     /* a setting of a library that the program uses */
 	ADVICE_KINDS
 };
 

@@ -4,6 +4,7 @@
 #include "analyze/advice_list.h"
 #include "analyze/advice_places.h"
 #include "analyze/advice_python.h"
+#include "names/names.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 
@@ -11,6 +12,9 @@
 #include <string.h>
 
 #define CALLS_LEAST 16 /* of a function that should be called outside of a loop */
+#define BLOCK_LEAST                                                                  \
+	((int64_t)1 << 20) /* bytes of a block whose pages are worth several threads \
+			    */
 
 static bool is_class(const struct profile_call *call, const char *class)
 {
@@ -54,8 +58,18 @@ static bool is_host_memory(const struct profile_call *call)
 	return strstr(call->name, "Host") != NULL;
 }
 
+/* True if the profile shows where the program pins memory, so that pin_once() judges it. */
+static bool knows_pinned(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (profile->buffers[i].pinned.calls > 0)
+			return true;
+	return false;
+}
+
 static void allocate_once(const struct profile *profile, struct advice_list *list)
 {
+	bool leaves_host = knows_pinned(profile);
 	const struct profile_call *largest = NULL;
 	int64_t ns = 0, count = 0;
 	bool is_host = false;
@@ -65,7 +79,8 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 
 		if ((!is_class(call, "allocate") && !is_class(call, "free")) ||
 		    call->count < CALLS_LEAST || call->total_ns < call->longest_ns ||
-		    call->longest_ns < 0 || call->name == NULL)
+		    call->longest_ns < 0 || call->name == NULL ||
+		    (leaves_host && is_host_memory(call)))
 			continue;
 		ns = profile_add(ns, call->total_ns - call->longest_ns);
 		count = profile_add(count, call->count);
@@ -85,6 +100,75 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 	advice->is_estimate = is_host;
 	SAY(advice->assumes, "the longest call of each function remains%s",
 	    is_host ? "; faster writes to old host memory are not included" : "");
+}
+
+/* Judges pinned memory that is freed and pinned again: less of it is held than was pinned in all.
+ */
+static void pin_once(const struct profile *profile, struct advice_list *list)
+{
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_pinned *pinned = &profile->buffers[i].pinned;
+
+		if (pinned->calls < CALLS_LEAST || pinned->bytes <= 0 || pinned->most_bytes < 0 ||
+		    pinned->bytes / 2 < pinned->most_bytes)
+			continue;
+		int64_t ns = (int64_t)((__int128_t)pinned->host_ns *
+				       (pinned->bytes - pinned->most_bytes) / pinned->bytes);
+		struct advice *advice = advice_add(profile, list, ADVICE_ALLOCATE,
+						   most_of_calls(profile, ns, pinned->calls));
+		if (advice == NULL)
+			continue;
+		SAY(advice->what, "pin host memory once, not in every step");
+		names_place_short(profile, names_buffer_frame(profile, &profile->buffers[i]),
+				  advice->where, sizeof(advice->where), ADVICE_PLACE_COLUMNS);
+		SAY(advice->how, "pin it before the loop, and keep it: %s pinned %s, %s at once",
+		    text_several(pinned->calls, "call", "calls"), text_bytes(pinned->bytes),
+		    text_bytes(pinned->most_bytes));
+		advice->is_estimate = true;
+		SAY(advice->assumes, "faster writes to old host memory are not included");
+	}
+}
+
+/* True if PyTorch pinned the memory. */
+static bool is_of_torch(const struct profile *profile, const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->items[i].module >= 0 &&
+		    strstr(profile->modules[frames->items[i].module].path, "/libtorch") != NULL)
+			return true;
+	return false;
+}
+
+/* PyTorch can touch the pages of large blocks with several threads before it registers them. */
+static void pin_with_threads(const struct profile *profile, struct advice_list *list)
+{
+	int64_t cpus = profile->process.cpus, ns = 0, bytes = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+		const struct profile_pinned *pinned = &buffer->pinned;
+
+		if (pinned->calls <= 0 || pinned->registered ||
+		    pinned->bytes / pinned->calls < BLOCK_LEAST ||
+		    !is_of_torch(profile, &buffer->frames))
+			continue;
+		ns = profile_add(ns, pinned->host_ns);
+		bytes = profile_add(bytes, pinned->bytes);
+	}
+	if (!profile->environment.torch_registers || cpus < 2)
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_SETTING, ns);
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "let PyTorch pin memory with several threads");
+	SAY(advice->how,
+	    "set PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,"
+	    "pinned_num_register_threads:%d, for %s",
+	    cpus >= 8   ? 8
+	    : cpus >= 4 ? 4
+			: 2,
+	    text_bytes(bytes));
+	SAY(advice->assumes, "the threads find free CPUs; registering takes no time");
 }
 
 static void synchronize_less(const struct profile *profile, struct advice_list *list)
@@ -136,5 +220,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 void advice_calls(const struct profile *profile, struct advice_list *list)
 {
 	allocate_once(profile, list);
+	pin_once(profile, list);
+	pin_with_threads(profile, list);
 	synchronize_less(profile, list);
 }

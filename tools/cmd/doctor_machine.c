@@ -22,10 +22,66 @@
 /* A CUDA program has some dozens of files open. */
 #define FILES_LEAST 256
 
+struct room {
+	uint64_t limit, left; /* bytes */
+};
+
+/* Takes the limit of the cgroup in this folder if it leaves less. */
+static void look_at_group(const char *folder, const char *limit_name, const char *used_name,
+			  struct room *least)
+{
+	char path[800], value[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, limit_name);
+	if (!doctor_line(path, value, sizeof(value)) || value[0] == 'm')
+		return;
+	struct room room = { .limit = strtoull(value, NULL, 10) };
+	snprintf(path, sizeof(path), "%s/%s", folder, used_name);
+	uint64_t used = doctor_line(path, value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
+	/* The kernel drops these pages first. */
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	uint64_t cached = doctor_field(path, "inactive_file");
+	used -= cached < used ? cached : used;
+	room.left = used < room.limit ? room.limit - used : 0;
+	if (room.left < least->left)
+		*least = room;
+}
+
+/* Returns the room of the cgroup that leaves least, from our own up to the root. */
+static struct room cgroup_room(void)
+{
+	char line[512], folder[768], *own;
+	struct room least = { UINT64_MAX, UINT64_MAX };
+
+	/* With cgroup v1, a container sees its own group at the root. */
+	look_at_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+		      &least);
+	if (!doctor_line("/proc/self/cgroup", line, sizeof(line)) ||
+	    (own = strstr(line, "0::")) == NULL)
+		return least;
+	for (own += 3;; *strrchr(own, '/') = '\0') {
+		snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", own);
+		look_at_group(folder, "memory.max", "memory.current", &least);
+		if (strrchr(own, '/') == NULL)
+			return least;
+	}
+}
+
 static void look_at_memory(void)
 {
+	struct room machine = { doctor_field("/proc/meminfo", "MemTotal:") << 10,
+				doctor_field("/proc/meminfo", "MemAvailable:") << 10 };
+	struct room group = cgroup_room();
+	bool of_group = group.limit < machine.limit;
+	const struct room *room = of_group ? &group : &machine;
 	char line[256];
 
+	if (room->left < room->limit / 8)
+		doctor_find(LIMITS, "memory",
+			    "%" PRIu64 " MiB%s, %" PRIu64 " MiB available: pinned memory is never "
+			    "swapped out, so a program that pins more may be killed; free some memory",
+			    room->limit >> 20, of_group ? " allowed by the cgroup" : "",
+			    room->left >> 20);
 	if (doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)) &&
 	    strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",

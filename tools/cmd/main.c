@@ -112,6 +112,7 @@ static const struct command {
 	  "                     gaps       host code between CUDA calls\n"
 	  "                     sites      copy sites\n"
 	  "                     buffers    host buffers\n"
+	  "                     pinned     memory that the program pins itself\n"
 	  "                     repeats    copies of unchanged data\n"
 	  "                     bounds     what a change could save at most\n"
 	  "                     python     lines of Python\n"

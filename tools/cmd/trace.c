@@ -195,7 +195,7 @@ static const char **quote_buffers(struct profile *profile)
 		if (buffer->frames.count == 0)
 			snprintf(place, sizeof(place), "%s", buffer->kind);
 		else
-			names_place(profile, names_frame(profile, &buffer->frames, true), place,
+			names_place(profile, names_buffer_frame(profile, buffer), place,
 				    sizeof(place));
 		buffers[i] = trace_quoted(profile, text_name(place, 300));
 	}

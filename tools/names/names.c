@@ -105,6 +105,12 @@ const struct profile_frame *names_frame(const struct profile *profile,
 	return frames->count > 0 ? &frames->items[0] : NULL;
 }
 
+const struct profile_frame *names_buffer_frame(const struct profile *profile,
+					       const struct profile_buffer *buffer)
+{
+	return names_frame(profile, &buffer->frames, strcmp(buffer->kind, "pinned") != 0);
+}
+
 const struct profile_frame *names_caller(const struct profile_frames *frames,
 					 const struct profile_frame *frame)
 {

@@ -14,6 +14,10 @@
 const struct profile_frame *names_frame(const struct profile *profile,
 					const struct profile_frames *frames, bool allocation);
 
+/* Returns it for a buffer: the place that allocated or pinned it. */
+const struct profile_frame *names_buffer_frame(const struct profile *profile,
+					       const struct profile_buffer *buffer);
+
 /* Returns the caller of one of the frames.  NULL: there is none, or its place says nothing. */
 const struct profile_frame *names_caller(const struct profile_frames *frames,
 					 const struct profile_frame *frame);

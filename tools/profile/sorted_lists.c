@@ -157,3 +157,5 @@ static int64_t site_ns(const void *item)
 
 SORTED(sorted_sites, profile_site, sites, site_count, .frames = FIELD(profile_site, frames),
        .sum = site_ns)
+SORTED(sorted_pinned, profile_buffer, buffers, buffer_count,
+       .ns = FIELD(profile_buffer, pinned.host_ns), .frames = FIELD(profile_buffer, frames))

@@ -16,6 +16,7 @@ const struct profile_gap **sorted_gaps(const struct profile *profile);
 const struct profile_launch **sorted_launches(const struct profile *profile);
 const struct profile_site **sorted_sites(const struct profile *profile);
 const struct profile_buffer **sorted_buffers(const struct profile *profile);
+const struct profile_buffer **sorted_pinned(const struct profile *profile); /* time to pin */
 
 /* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
 int sorted_texts(const char *a, const char *b);

@@ -423,6 +423,7 @@ const struct table *const tables[] = {
 	&table_gaps,
 	&table_sites,
 	&table_buffers,
+	&table_pinned,
 	&table_repeats,
 	&table_bounds,
 	&table_did,

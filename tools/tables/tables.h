@@ -9,7 +9,8 @@
 
 #include "tables/table.h"
 
-extern const struct table table_copies, table_sizes, table_sites, table_buffers, table_repeats;
+extern const struct table table_copies, table_sizes, table_sites, table_buffers, table_pinned,
+	table_repeats;
 extern const struct table table_gaps, table_python, table_functions;
 extern const struct table table_bounds, table_counters, table_options, table_did;
 

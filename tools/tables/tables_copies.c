@@ -319,9 +319,8 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	const struct profile_trips *trips = round_trips_main(buffer);
 	bool is_other = strcmp(buffer->kind, "other") == 0,
 	     is_static = strcmp(buffer->kind, "static") == 0;
-	const struct profile_frame *place = is_other && !table_is_csv(rows)
-						    ? NULL
-						    : names_frame(profile, &buffer->frames, true);
+	const struct profile_frame *place =
+		is_other && !table_is_csv(rows) ? NULL : names_buffer_frame(profile, buffer);
 
 	TABLE_ROW(rows, buffer,
 		  table_place(place, is_other    ? "not by hotpin"
@@ -352,6 +351,46 @@ static void fill_buffer(struct table_rows *rows, struct profile *profile)
 		table_say(rows, "To distinguish buffers of malloc(): hotpin run --observe=buffers");
 	if (!profile->repeats.known)
 		table_say(rows, "HOTPIN_HASH=1 finds copies of unchanged data.");
+}
+
+static const struct table_column pinned_columns[] = {
+	{ "", "Pinned at", TABLE_PLACE },
+	{ "host_ns", "In calls", TABLE_TIME, TABLE_AT(profile_buffer, pinned.host_ns) },
+	{ "calls", "Calls", TABLE_COUNT, TABLE_AT(profile_buffer, pinned.calls) },
+	{ "bytes", "Pinned", TABLE_BYTES, TABLE_AT(profile_buffer, pinned.bytes) },
+	{ "used_bytes", "Used", TABLE_BYTES, 2, TABLE_AT(profile_buffer, pinned.used_bytes) },
+	{ "most_bytes", "At once", TABLE_BYTES, TABLE_AT(profile_buffer, pinned.most_bytes) },
+	{ "held_bytes", "Never freed", TABLE_BYTES, 1,
+	  TABLE_AT(profile_buffer, pinned.held_bytes) },
+	{ "unused_blocks", "Never copied", TABLE_COUNT, 3,
+	  TABLE_AT(profile_buffer, pinned.unused_blocks) },
+	{ "powers_of_two", NULL, TABLE_COUNT, TABLE_AT(profile_buffer, pinned.powers_of_two) },
+};
+
+static void fill_pinned(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_buffer **buffers = sorted_pinned(profile);
+	struct profile_pinned sum = { 0 };
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_pinned *pinned = &buffers[i]->pinned;
+
+		if (pinned->calls <= 0)
+			continue;
+		TABLE_ROW(rows, buffers[i],
+			  table_place(names_buffer_frame(profile, buffers[i]),
+				      pinned->registered ? "registered" : ""));
+		sum.calls = profile_add(sum.calls, pinned->calls);
+		sum.powers_of_two = profile_add(sum.powers_of_two, pinned->powers_of_two);
+		sum.bytes = profile_add(sum.bytes, pinned->bytes);
+		sum.used_bytes = profile_add(sum.used_bytes, pinned->used_bytes);
+	}
+	table_subtitle(rows, "by the program; used: up to the last byte that a copy reached");
+	/* PyTorch rounds up what a program asks for, and less than half of a block is unused. */
+	if (sum.powers_of_two == sum.calls && sum.used_bytes > 0 && sum.used_bytes < sum.bytes)
+		table_say(rows,
+			  "Each size is a power of 2: %s were pinned for %s that copies used.",
+			  text_bytes(sum.bytes), text_bytes(sum.used_bytes));
 }
 
 static const struct table_column repeat_columns[] = {
@@ -403,5 +442,6 @@ const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_de
 const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true, .report = TABLE_ALL };
 const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true, .most = 10 };
 const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
+const struct table table_pinned = { "pinned", "Pinned memory", TABLE_FILL(pinned), .of_device = true, .most = 10 };
 const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .most = 10, .then = &table_repeats };
 /* clang-format on */

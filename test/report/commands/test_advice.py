@@ -492,6 +492,38 @@ def calls():
         "allocate_once about 35800: old host memory"
 
 
+def pinned_memory():
+    torch = [{"module": 1, "offset": 64}, {"module": 0, "offset": 64}]
+    paths = {"modules": modules(["/nowhere/solve", "/env/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so"])}
+
+    def known(cpus=8):
+        return {**paths, "environment": {"torch_registers": True}, "process": {"pid": 1, "program": "solve", "rank": None, "cpus": cpus}}
+
+    def pinned(frames=(MADE,), count=100, size=MIB, most=None, ms=50, registered=False, lines=(), **more):
+        return {"buffers": [buffer("pinned", frames, python=list(lines), pinned={
+            "registered": registered, "calls": count, "bytes": count * size, "powers_of_two": count, "used_bytes": 0,
+            "unused_blocks": 0, "host_ns": ms * MS, "most_bytes": most or size, "held_bytes": 0})], **more}
+
+    # The first block remains; host code next to the calls would be saved, too.
+    yield "in a loop", pinned(), "allocate_once about 49700: pin host memory once | make at solve.c:5 | 100 calls pinned 105 MB, 1.05 MB at once"
+    yield "instead of the calls", pinned(calls=[call("cuMemHostAlloc", "allocate", 200, 30, 10)]), "allocate_once about 49700", "1 entries"
+    yield "with other calls", pinned(calls=[call("cuMemAlloc_v2", "allocate", 200, 30, 10)]), "has allocate_once at most 20400", \
+        "has allocate_once about 49700", "2 entries"
+    yield "of a growing pool", pinned(most=51 * MIB), "no allocate_once"
+    yield "by a line of Python", pinned(torch, lines=[{"file": "/home/me/train.py", "function": "step", "line": 9}], **paths), \
+        "allocate_once about 49700: step at train.py:9"
+    yield "at the start", pinned(count=15), "no allocate_once"
+    yield "of nothing", pinned(size=0, most=0), "no allocate_once"
+    setting = "PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,pinned_num_register_threads"
+    yield "of PyTorch", pinned(torch, 3, **known()), f"setting at most 50000: {setting}:8, for 3.15 MB"
+    yield "of a PyTorch that lacks the setting", pinned(torch, 3, **paths), "no setting"
+    yield "of PyTorch with the setting", pinned(torch, 3, registered=True, **known()), "no setting"
+    yield "of others than PyTorch", pinned(count=3, **known()), "no setting"
+    yield "in small blocks", pinned(torch, 3, MIB - 1, **known()), "no setting"
+    yield "with four CPUs", pinned(torch, 3, **known(5)), f"setting at most 50000: {setting}:4"
+    yield "with one CPU", pinned(torch, 3, **known(1)), "no setting"
+
+
 def small_copies():
     few = [site(UP, copies("h2d", 100, 4 * MIB, 90 * MS))]
     both = loop()["transfers"]
@@ -700,7 +732,7 @@ def stored():
 def main():
     for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, first_stage,
                   outside_the_port, python_lines,
-                  python_lines_that_call_cuda, python_texts, before_cuda, calls, small_copies, small_downloads, copies_on_the_host,
+                  python_lines_that_call_cuda, python_texts, before_cuda, calls, pinned_memory, small_copies, small_downloads, copies_on_the_host,
                   unhashed, threads_without_a_split, host_work_remains, asynchronous,
                   bounds_hold, overlaps_and_ends):
         wrong = []
