@@ -172,25 +172,28 @@ TEST(threads_come_and_go)
 TEST(chains_in_the_timeline)
 {
 	struct module_place frame[PERF_RING_CHAIN_MOST] = { { 1, 10 }, { 1, 20 }, { 0, 30 } };
+	struct profile_events kept;
 
 	CHECK_EQ(details_chain(frame, 3), 2);
 	frame[0].offset = 11;
 	CHECK_EQ(details_chain(frame, 3), 3);
 	CHECK_EQ(details_chain(frame, 3), 3);
 	CHECK_EQ(details_chain(frame, 1), 4);
-	CHECK_EQ(details_place_at(3)->offset, 11);
-	CHECK_EQ(details_place_at(3)->caller, 1);
-	CHECK_EQ(details_place_at(0)->offset, 30);
-	CHECK_EQ(details_place_at(0)->caller, UNKNOWN);
+	details_read(&kept);
+	CHECK_EQ(kept.place_items[3].offset, 11);
+	CHECK_EQ(kept.place_items[3].caller, 1);
+	CHECK_EQ(kept.place_items[0].offset, 30);
+	CHECK_EQ(kept.place_items[0].caller, UNKNOWN);
 	for (size_t i = 0; i < 2 * DETAILS_MOST; i++) {
 		for (size_t j = 0; j < PERF_RING_CHAIN_MOST; j++)
 			frame[j].offset = 1000 + i * PERF_RING_CHAIN_MOST + j;
 		uint32_t index = details_chain(frame, PERF_RING_CHAIN_MOST);
 		bool is_leaf = index != DETAILS_UNKNOWN &&
-			       details_place_at(index)->offset == (int64_t)frame[0].offset;
+			       kept.place_items[index].offset == (int64_t)frame[0].offset;
 		CHECK(is_leaf == (index != DETAILS_UNKNOWN));
 	}
-	CHECK_EQ(details_places(), DETAILS_MOST);
+	details_read(&kept);
+	CHECK_EQ(kept.place_count, DETAILS_MOST);
 	frame[0].offset = 5;
 	CHECK_EQ(details_chain(frame, 1), DETAILS_UNKNOWN);
 }
@@ -198,6 +201,7 @@ TEST(chains_in_the_timeline)
 /* Each sample represents the time before it, on a track of its thread. */
 TEST(samples_in_the_timeline)
 {
+	struct profile_events kept;
 	struct events_all all;
 
 	CHECK_EQ(events_start(100), 0);
@@ -210,7 +214,8 @@ TEST(samples_in_the_timeline)
 	events_end(&all);
 	CHECK_EQ(all.count, 3);
 	CHECK_EQ(all.tracks, 2);
-	CHECK_EQ(details_places(), 1);
+	details_read(&kept);
+	CHECK_EQ(kept.place_count, 1);
 	for (size_t i = 0; i < all.count; i++) {
 		CHECK_EQ(all.event[i].kind, EVENT_SAMPLE);
 		CHECK_EQ(all.event[i].detail, 0);

@@ -11,7 +11,7 @@
 
 struct list {
 	size_t size; /* of an item, in bytes; items have only numbers of 64 bits */
-	unsigned char *items;
+	void *items;
 	struct keys keys; /* hashes of the items */
 };
 
@@ -51,7 +51,7 @@ static uint32_t index_of(struct list *list, const void *item, size_t most)
 	if (list->keys.rows >= most)
 		return DETAILS_UNKNOWN;
 	index = keys_add(&list->keys, hash);
-	memcpy(list->items + index * list->size, item, list->size);
+	memcpy((char *)list->items + index * list->size, item, list->size);
 	return index;
 }
 
@@ -91,22 +91,10 @@ uint32_t details_chain(const struct module_place *frame, size_t depth)
 	return at;
 }
 
-size_t details_shapes(void)
+void details_read(struct profile_events *ret)
 {
-	return shapes.keys.rows;
-}
-
-const struct profile_shape *details_shape_at(size_t index)
-{
-	return &((const struct profile_shape *)(const void *)shapes.items)[index];
-}
-
-size_t details_places(void)
-{
-	return sampled.keys.rows;
-}
-
-const struct profile_event_place *details_place_at(size_t index)
-{
-	return &((const struct profile_event_place *)(const void *)sampled.items)[index];
+	ret->shapes = shapes.items;
+	ret->shape_count = shapes.keys.rows;
+	ret->place_items = sampled.items;
+	ret->place_count = sampled.keys.rows;
 }

@@ -28,10 +28,7 @@ uint32_t details_shape(const struct cupti_kernel *record);
  */
 uint32_t details_chain(const struct module_place *frame, size_t depth);
 
-/* Return the numbers of details, and a detail by its index. */
-size_t details_shapes(void);
-const struct profile_shape *details_shape_at(size_t index);
-size_t details_places(void);
-const struct profile_event_place *details_place_at(size_t index);
+/* Writes the lists of shapes and places, which stay in this file's memory. */
+void details_read(struct profile_events *ret);
 
 #endif

@@ -13,6 +13,8 @@ _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CAL
 /* In place of a layer: a change of range, whose number is in `end`. */
 #define RANGE SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
+_Static_assert(sizeof(struct profile_bin) == (STRIP_STATES + STRIP_COUNTS) * sizeof(int64_t),
+	       "a column each");
 _Static_assert(RANGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)

@@ -2,6 +2,7 @@
  * strip.c - sums in bins, whose width doubles when all of them are used.
  */
 #include "trace/collect/strip.h"
+#include "base/parse.h"
 
 #include <assert.h>
 #include <string.h>
@@ -11,18 +12,16 @@ void strip_init(struct strip *strip, uint64_t begin)
 	*strip = (struct strip){ .begin = begin, .width = STRIP_FIRST_NS };
 }
 
-static void merge(struct strip_bin *to, const struct strip_bin *from)
+static void merge(struct profile_bin *to, const struct profile_bin *from)
 {
-	for (unsigned state = 0; state < STRIP_STATES; state++)
-		to->state_ns[state] += from->state_ns[state];
-	for (unsigned what = 0; what < STRIP_COUNTS; what++)
-		to->count[what] += from->count[what];
+	for (size_t i = 0; i < HP_LEN(to->column); i++)
+		to->column[i] += from->column[i];
 }
 
 static void double_width(struct strip *strip)
 {
 	for (size_t i = 0; i < STRIP_BINS / 2; i++) {
-		struct strip_bin both = strip->bin[2 * i];
+		struct profile_bin both = strip->bin[2 * i];
 
 		merge(&both, &strip->bin[2 * i + 1]);
 		strip->bin[i] = both;
@@ -33,7 +32,7 @@ static void double_width(struct strip *strip)
 }
 
 /* Returns the bin of a time, which must not lie before the begin. */
-static struct strip_bin *bin_at(struct strip *strip, uint64_t at)
+static struct profile_bin *bin_at(struct strip *strip, uint64_t at)
 {
 	/* Nearly always the bin is that of the previous time, which needs no division. */
 	if (at - strip->latest < strip->width && strip->bins > 0)
@@ -58,18 +57,18 @@ void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t
 		return;
 	/* Nearly always the span lies in the bin of the previous time. */
 	if (strip->bins > 0 && from >= strip->latest && to - strip->latest <= strip->width) {
-		strip->bin[strip->latest_bin].state_ns[state] += to - from;
+		strip->bin[strip->latest_bin].column[state] += (int64_t)(to - from);
 		return;
 	}
 	/* The last bin first, so that the width stays the same from here on. */
 	bin_at(strip, to - 1);
 	while (from < to) {
-		struct strip_bin *bin = bin_at(strip, from);
+		struct profile_bin *bin = bin_at(strip, from);
 		uint64_t end = strip->latest + strip->width;
 
 		if (end > to)
 			end = to;
-		bin->state_ns[state] += end - from;
+		bin->column[state] += (int64_t)(end - from);
 		from = end;
 	}
 }
@@ -77,5 +76,5 @@ void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t
 void strip_add_count(struct strip *strip, enum strip_count what, uint64_t at, uint64_t count)
 {
 	if (at >= strip->begin)
-		bin_at(strip, at)->count[what] += count;
+		bin_at(strip, at)->column[STRIP_STATES + what] += (int64_t)count;
 }

@@ -5,8 +5,7 @@
 #ifndef HP_TRACE_COLLECT_STRIP_H
 #define HP_TRACE_COLLECT_STRIP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/profile_fields.h"
 
 #define STRIP_BINS     512u
 #define STRIP_STATES   6u
@@ -19,10 +18,7 @@ struct strip {
 	size_t bins;           /* used */
 	uint64_t latest;       /* begin of the bin that was written last */
 	size_t latest_bin;
-	struct strip_bin {
-		uint64_t state_ns[STRIP_STATES];
-		uint64_t count[STRIP_COUNTS];
-	} bin[STRIP_BINS];
+	struct profile_bin bin[STRIP_BINS]; /* columns: ns of each state, then each count */
 };
 
 /* Makes an empty histogram that begins at `begin`, ns. */

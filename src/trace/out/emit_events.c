@@ -89,19 +89,30 @@ static const char *name_of(const struct report *report, const struct event *even
 	return ret;
 }
 
-bool emit_events_begin(const struct report *report, struct profile_events *ret)
+void emit_events_begin(const struct report *report, struct profile_events *ret)
 {
+	/* How a copying call was carried out. */
+	static const char *routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
+						    "stage",   "defer", "unpin" };
+	static const char *fields[sizeof(struct profile_event) / sizeof(int64_t)];
+
 	/* Without the device's part, the reader still changes what events refer to. */
 	if (report->events && report->ended && report->collected.device != NULL)
 		position = hp_arena_alloc(NAMES * sizeof(*position));
 	if (position == NULL)
-		return false;
+		return;
 	used = 0;
 	events_end(&all);
 	ret->dropped = all.dropped;
 	ret->trackless = all.trackless;
 	ret->shortest_ns = all.shortest_ns;
-	return true;
+	details_read(ret);
+	ret->routes = routes;
+	ret->route_count = TRACE_ROUTES;
+	ret->fields = fields;
+	ret->field_count = HP_LEN(fields);
+	for (size_t i = 0; i < HP_LEN(fields); i++)
+		fields[i] = profile_table(profile_event_id).fields[i].name;
 }
 
 void emit_events_end(void)
@@ -160,60 +171,6 @@ static const void *track_at(const struct report *report, size_t index)
 	return &row;
 }
 
-/* The shapes that `detail` of a kernel refers to. */
-static size_t count_shapes(const struct report *report)
-{
-	(void)report;
-	return details_shapes();
-}
-
-static const void *shape_at(const struct report *report, size_t index)
-{
-	(void)report;
-	return details_shape_at(index);
-}
-
-/* The routes that `route` of a call refers to. */
-static size_t count_routes(const struct report *report)
-{
-	(void)report;
-	return TRACE_ROUTES;
-}
-
-static const void *route_at(const struct report *report, size_t index)
-{
-	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "bounce",
-							  "stage",   "defer", "unpin" };
-
-	(void)report;
-	return routes[index];
-}
-
-/* The places that `detail` of a sample refers to. */
-static size_t count_places(const struct report *report)
-{
-	(void)report;
-	return details_places();
-}
-
-static const void *place_at(const struct report *report, size_t index)
-{
-	(void)report;
-	return details_place_at(index);
-}
-
-static size_t count_fields(const struct report *report)
-{
-	(void)report;
-	return profile_table(profile_event_id).count;
-}
-
-static const void *field_at(const struct report *report, size_t index)
-{
-	(void)report;
-	return profile_table(profile_event_id).fields[index].name;
-}
-
 /* Returns the index of an event's detail in the JSON. */
 static int64_t detail_of(const struct report *report, const struct event *event)
 {
@@ -258,10 +215,6 @@ static const void *event_at(const struct report *report, size_t index)
 const struct json_list emit_events_lists[] = {
 	JSON_LIST(profile_events, names, count_events, name_at),
 	JSON_LIST(profile_events, tracks, count_tracks, track_at),
-	JSON_LIST(profile_events, shapes, count_shapes, shape_at),
-	JSON_LIST(profile_events, routes, count_routes, route_at),
-	JSON_LIST(profile_events, places, count_places, place_at),
-	JSON_LIST(profile_events, fields, count_fields, field_at),
 	/* After the names. */
 	JSON_LIST(profile_events, rows, count_events, event_at),
 	{ 0 },

@@ -8,10 +8,10 @@
 #include "trace/out/report.h"
 
 /*
- * Begins to write the timeline, at the end of the run; false: there is none.  emit_events_end()
- * must follow.
+ * Begins to write the timeline, if there is one, at the end of the run.  emit_events_end() must
+ * follow.
  */
-bool emit_events_begin(const struct report *report, struct profile_events *ret);
+void emit_events_begin(const struct report *report, struct profile_events *ret);
 void emit_events_end(void);
 
 /* Its lists. */

@@ -97,7 +97,11 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
 	if (known && report->ranges != NULL)
-		ret->activity.bin_ns = report->ranges->strip.width;
+		ret->activity = (struct profile_activity){
+			.bin_ns = (int64_t)report->ranges->strip.width,
+			.bins = (struct profile_bin *)report->ranges->strip.bin,
+			.bin_count = report->ranges->strip.bins,
+		};
 	ret->overhead = (struct profile_overhead){
 		.start_ns = report->start_ns,
 		.callbacks_ns = collected->buffers.callback_ns,

@@ -327,23 +327,6 @@ static const void *range_at(const struct report *report, size_t index)
 	return range.entered > 0 ? &row : NULL;
 }
 
-static size_t count_bins(const struct report *report)
-{
-	return report->ranges->strip.bins;
-}
-
-static const void *bin_at(const struct report *report, size_t index)
-{
-	static struct profile_bin row;
-	const struct strip_bin *bin = &report->ranges->strip.bin[index];
-
-	_Static_assert(sizeof(row.column) == sizeof(bin->state_ns) + sizeof(bin->count),
-		       "a column each");
-	memcpy(row.column, bin->state_ns, sizeof(bin->state_ns));
-	memcpy(row.column + SPLIT_PARTS, bin->count, sizeof(bin->count));
-	return &row;
-}
-
 static size_t count_warnings(const struct report *report)
 {
 	return report->warnings;
@@ -355,7 +338,6 @@ static const void *warning_at(const struct report *report, size_t index)
 }
 
 const struct json_list emit_lists[] = {
-	JSON_LIST(profile_activity, bins, count_bins, bin_at),
 	JSON_LIST(profile, transfers, count_transfers, transfer_at),
 	JSON_LIST(profile, kernels, count_kernels, kernel_at),
 	JSON_LIST(profile, calls, count_calls, call_at),

@@ -163,13 +163,15 @@ static void put_list(struct json *json, const struct profile_field *field, const
 {
 	const char *items = *(const char *const *)(record + field->at);
 	size_t count = *(const size_t *)(record + field->count);
-	size_t size = profile_table(field->record).size;
+	bool are_texts = field->kind == FIELD_TEXTS;
+	size_t size = are_texts ? sizeof(char *) : profile_table(field->record).size;
 
 	if (field->presence == IF_ANY && count == 0)
 		return;
 	begin(json, field->name, "[");
-	for (size_t i = 0; i < count; i++)
-		put_entry(json, field, items + i * size);
+	for (size_t i = 0; i < count; i++, items += size)
+		put_entry(json, field,
+			  are_texts ? *(const void *const *)(const void *)items : items);
 	end(json, "]");
 }
 
