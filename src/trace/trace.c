@@ -30,7 +30,6 @@
 #include "trace/out/writer.h"
 #include "trace/places/sites.h"
 #include "trace/python/python_places.h"
-#include "trace/python/python_sampler.h"
 #include "trace/samples/sampler.h"
 
 #include <dlfcn.h>
@@ -451,7 +450,6 @@ void trace_stop(void)
 	atomic_store(&active, false);
 	if (!report.no_device && capture_range_is_open(now))
 		gaps_ended(now);
-	python_sampler_stop();
 	collect_stop(&report.collected);
 	report.ended_ns = now;
 	report.ended = true;

@@ -59,6 +59,20 @@ static void wait_a_turn(const _Atomic uint32_t *bell, uint32_t seen)
 	hp_wait_until(bell, seen, hp_now_ns() + TURN_NS);
 }
 
+/* Waits for the reader's next turn.  Meanwhile, Python is sampled. */
+static void wait_and_sample(uint32_t seen)
+{
+	uint64_t now_ns = hp_now_ns(), until_ns = now_ns + TURN_NS;
+
+	do {
+		uint64_t next_ns = now_ns + PYTHON_SAMPLER_NS;
+
+		hp_wait_until(&read_now, seen,
+			      python_sampler_look() && next_ns < until_ns ? next_ns : until_ns);
+		now_ns = hp_now_ns();
+	} while (now_ns < until_ns && atomic_load(&read_now) == seen);
+}
+
 static void read_buffer(uint8_t *buffer, size_t valid)
 {
 	const struct cupti *cupti = library;
@@ -140,11 +154,10 @@ static void *reader(void *unused)
 		read_all(last);
 		modules_turn(frames_forget);
 		sampler_turn();
-		python_sampler_turn();
 		if (last)
 			break;
 		look();
-		wait_a_turn(&read_now, seen);
+		wait_and_sample(seen);
 	}
 	sampler_stop();
 	struct cupti *cupti = library;

@@ -17,7 +17,6 @@
 #include "trace/out/emit_lists.h"
 #include "trace/out/emit_places.h"
 #include "trace/places/sites.h"
-#include "trace/python/python_sampler.h"
 
 static const struct json_list *const lists[] = { emit_lists, emit_places_lists, emit_events_lists,
 						 NULL };
@@ -107,8 +106,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.callbacks_ns = collected->buffers.callback_ns,
 		.appends_ns = report->operations.append_ns,
 		.exit_ns = report->ended ? SO_FAR : UNKNOWN,
-		.background_ns = json_known(collected->device != NULL,
-					    collected->background_ns + python_sampler_cost_ns()),
+		.background_ns = json_known(collected->device != NULL, collected->background_ns),
 	};
 }
 

@@ -17,32 +17,24 @@
 #include "trace/python/python_places.h"
 #include "trace/samples/tasks.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PERIOD_NS   10000000u
-#define LEAST_NS    200000u /* least CPU time that is worth a look */
-#define PATIENCE_NS 1000000000u
-#define STACK_BYTES ((size_t)128 << 10)
-#define GONE        UINT64_MAX
+#define LEAST_NS 200000u /* least CPU time that is worth a look */
+#define GONE     UINT64_MAX
 
 /* Under the lock trace.  The first row is for all places without room. */
 static struct python_sample *samples;
 static size_t count;
 
-/* Used only by the sampling thread. */
+/* Used only by the thread that looks. */
+static bool is_refused;
 static struct watched {
 	struct interpreter_thread thread;
 	uint64_t cpu_ns;
 } watched[INTERPRETER_THREADS_MOST];
-
-/* Any thread. */
-static _Atomic uint32_t bell;
-static _Atomic bool started, stopping, ended;
-static _Atomic uint64_t cost_ns; /* CPU time of the sampling thread */
 
 static uint64_t cpu_ns_of(pid_t tid)
 {
@@ -113,58 +105,35 @@ static void look_at(const struct interpreter_thread *thread)
 	}
 }
 
-static void *look(void *unused)
+/* Returns true once there is room for samples.  False: nothing is sampled. */
+static bool has_room(void)
 {
-	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
-
-	(void)unused;
-	while (!atomic_load(&stopping)) {
-		uint32_t seen = atomic_load(&bell);
-		size_t threads = interpreter_threads(thread);
-
-		for (size_t i = 0; i < threads; i++)
-			look_at(&thread[i]);
-		atomic_store(&cost_ns, hp_thread_cpu_ns());
-		hp_wait_until(&bell, seen, hp_now_ns() + PERIOD_NS);
-	}
-	atomic_store(&ended, true);
-	return NULL;
-}
-
-void python_sampler_turn(void)
-{
-	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
 	struct python_sample *made;
 
-	if (atomic_load(&started) || atomic_load(&stopping) ||
-	    hp_options->sample == HP_SAMPLE_OFF || interpreter_threads(thread) == 0 ||
-	    tasks_is_filtered((pid_t)syscall(SYS_gettid)))
-		return;
-	made = hp_arena_alloc(PYTHON_SAMPLER_MOST * sizeof(*made));
-	if (made == NULL)
-		return;
+	if (samples != NULL || is_refused)
+		return samples != NULL;
+	is_refused = hp_options->sample == HP_SAMPLE_OFF ||
+		     tasks_is_filtered((pid_t)syscall(SYS_gettid)) ||
+		     (made = hp_arena_alloc(PYTHON_SAMPLER_MOST * sizeof(*made))) == NULL;
+	if (is_refused)
+		return false;
 	hp_lock(HP_LOCK_trace);
 	samples = made;
 	count = 1;
 	hp_unlock(HP_LOCK_trace);
-	atomic_store(&started, true);
-	if (hp_thread_start(look, STACK_BYTES) < 0)
-		atomic_store(&ended, true);
+	return true;
 }
 
-void python_sampler_stop(void)
+bool python_sampler_look(void)
 {
-	uint64_t until = hp_now_ns() + PATIENCE_NS;
+	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
+	size_t threads = interpreter_threads(thread);
 
-	atomic_store(&stopping, true);
-	hp_ring(&bell);
-	while (atomic_load(&started) && !atomic_load(&ended) && hp_sleep_before(until, 20000))
-		continue;
-}
-
-uint64_t python_sampler_cost_ns(void)
-{
-	return atomic_load(&cost_ns);
+	if (threads == 0 || !has_room())
+		return false;
+	for (size_t i = 0; i < threads; i++)
+		look_at(&thread[i]);
+	return true;
 }
 
 size_t python_sampler_count(void)

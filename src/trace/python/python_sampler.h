@@ -2,8 +2,8 @@
  * Samples where Python code spends CPU time.  Every 10 ms, hotpin looks at the threads that use
  * CUDA.  The CPU time since the last look counts for the thread's current place.
  *
- * A thread of hotpin reads the frames through the kernel, so no thread is interrupted.  This thread
- * runs only if an interpreter is known.  Memory is bounded.
+ * The thread that reads records also reads the frames, through the kernel, so no thread is
+ * interrupted.  Memory is bounded.
  */
 #ifndef HP_TRACE_PYTHON_PYTHON_SAMPLER_H
 #define HP_TRACE_PYTHON_PYTHON_SAMPLER_H
@@ -18,17 +18,14 @@ struct python_sample {
 	uint64_t samples, cpu_ns;
 };
 
+/* The time between two looks. */
+#define PYTHON_SAMPLER_NS 10000000u
+
 /*
- * Starts the sampling thread if HOTPIN_SAMPLE asks for samples, once a thread runs Python.  Only
- * the thread that reads records calls this function.
+ * Looks at all threads that are known to run Python.  False: there are none, or they cannot or
+ * shall not be sampled.  Only the thread that reads records calls this function.
  */
-void python_sampler_turn(void);
-
-/* Ends the sampling thread.  Waits at most a second. */
-void python_sampler_stop(void);
-
-/* Returns the CPU time of the sampling thread. */
-uint64_t python_sampler_cost_ns(void);
+bool python_sampler_look(void);
 
 /*
  * Returns the number of places with samples.  Takes the lock `trace`, as python_sampler_read()
