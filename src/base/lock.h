@@ -37,6 +37,15 @@ static inline void hp_section_end(void)
 void hp_lock(enum hp_lock lock);
 void hp_unlock(enum hp_lock lock);
 
+/* Reads a value with the lock. */
+#define hp_locked(lock, value)                             \
+	({                                                 \
+		hp_lock(lock);                             \
+		__typeof__(value) hp_locked_value = value; \
+		hp_unlock(lock);                           \
+		hp_locked_value;                           \
+	})
+
 /* For assertions: true if this thread holds the lock.  Always true in release builds. */
 int hp_lock_held(enum hp_lock lock);
 

@@ -304,7 +304,5 @@ void gaps_count(struct gaps_counts *ret)
 
 void gaps_read(size_t index, struct gap *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = gaps[index];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, gaps[index]);
 }

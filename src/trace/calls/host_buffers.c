@@ -286,15 +286,10 @@ void host_buffers_program_unpinned(const void *block, uint64_t ns)
 
 size_t host_buffers_count(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t known = keys.rows;
-	hp_unlock(HP_LOCK_trace);
-	return known;
+	return hp_locked(HP_LOCK_trace, keys.rows);
 }
 
 void host_buffers_read(size_t index, struct host_buffer *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = buffers[index];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, buffers[index]);
 }

@@ -182,7 +182,5 @@ size_t nvtx_ranges_count(uint64_t *ret_lost)
 
 void nvtx_ranges_read(size_t range, struct nvtx_range *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = ranges[range];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, ranges[range]);
 }

@@ -227,8 +227,5 @@ void operations_read(struct operations *ret)
 
 uint64_t operations_must_show(void)
 {
-	hp_lock(HP_LOCK_trace);
-	uint64_t all = sums.must_show + sums.outside_must_show;
-	hp_unlock(HP_LOCK_trace);
-	return all;
+	return hp_locked(HP_LOCK_trace, sums.must_show + sums.outside_must_show);
 }

@@ -159,22 +159,15 @@ void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffe
 
 void repeats_read(struct profile_repeats *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = sums;
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, sums);
 }
 
 size_t repeats_rows(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t count = row_count;
-	hp_unlock(HP_LOCK_trace);
-	return count;
+	return hp_locked(HP_LOCK_trace, row_count);
 }
 
 void repeats_read_row(size_t index, struct profile_repeat *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = rows[index];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, rows[index]);
 }

@@ -114,10 +114,7 @@ unsigned events_samples(uint32_t tid)
 
 uint64_t events_trackless(void)
 {
-	hp_lock(HP_LOCK_trace);
-	uint64_t events_without = trackless;
-	hp_unlock(HP_LOCK_trace);
-	return events_without;
+	return hp_locked(HP_LOCK_trace, trackless);
 }
 
 static unsigned bin_of(uint64_t ns)
@@ -182,9 +179,7 @@ void events_called_by(struct event *copy, const struct correlation_caller *calle
 	/* The clocks differ a little. */
 	uint64_t since = copy->start_ns > caller->at_ns ? copy->start_ns - caller->at_ns : 0;
 
-	hp_lock(HP_LOCK_trace);
-	size_t track = track_of_caller(caller->thread);
-	hp_unlock(HP_LOCK_trace);
+	size_t track = hp_locked(HP_LOCK_trace, track_of_caller(caller->thread));
 	if (track == EVENTS_TRACKS_MOST || since > UINT32_MAX)
 		return;
 	copy->caller = (uint32_t)track;

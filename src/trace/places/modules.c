@@ -261,10 +261,7 @@ bool modules_have_text(const char *part, const char *text)
 
 uint64_t modules_changes(void)
 {
-	hp_lock(HP_LOCK_trace);
-	uint64_t changes = count + forgets;
-	hp_unlock(HP_LOCK_trace);
-	return changes;
+	return hp_locked(HP_LOCK_trace, count + forgets);
 }
 
 uint64_t modules_salt(uintptr_t address)
@@ -288,9 +285,7 @@ struct module_place modules_find_held(uintptr_t address)
 
 struct module_place modules_find(uintptr_t address)
 {
-	hp_lock(HP_LOCK_trace);
-	struct module_place place = modules_find_held(address);
-	hp_unlock(HP_LOCK_trace);
+	struct module_place place = hp_locked(HP_LOCK_trace, modules_find_held(address));
 	return place;
 }
 
@@ -304,15 +299,10 @@ struct module_place modules_find_return(uintptr_t address)
 
 size_t modules_count(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t known = count;
-	hp_unlock(HP_LOCK_trace);
-	return known;
+	return hp_locked(HP_LOCK_trace, count);
 }
 
 void modules_read(size_t index, struct module *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = table[index];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, table[index]);
 }

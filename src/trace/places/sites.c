@@ -194,8 +194,7 @@ void sites_read(size_t index, struct site *ret)
 
 int64_t sites_index(uint32_t id)
 {
-	hp_lock(HP_LOCK_trace);
-	bool is_there = id != SITES_NOWHERE && heads[id % SITES_MOST].id == id;
-	hp_unlock(HP_LOCK_trace);
+	bool is_there =
+		hp_locked(HP_LOCK_trace, id != SITES_NOWHERE && heads[id % SITES_MOST].id == id);
 	return is_there ? (int64_t)(id % SITES_MOST) : UNKNOWN;
 }

@@ -235,23 +235,15 @@ size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FR
 
 void python_places_read(uint32_t place, struct profile_source *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = tables->places[place].source;
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, tables->places[place].source);
 }
 
 size_t python_places_texts(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t texts = tables != NULL ? tables->text_keys.rows : 0;
-	hp_unlock(HP_LOCK_trace);
-	return texts;
+	return hp_locked(HP_LOCK_trace, tables != NULL ? tables->text_keys.rows : 0);
 }
 
 const char *python_places_file(size_t text)
 {
-	hp_lock(HP_LOCK_trace);
-	const char *file = tables->is_file[text] ? tables->texts[text] : NULL;
-	hp_unlock(HP_LOCK_trace);
-	return file;
+	return hp_locked(HP_LOCK_trace, tables->is_file[text] ? tables->texts[text] : NULL);
 }

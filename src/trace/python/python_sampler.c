@@ -138,15 +138,10 @@ bool python_sampler_look(void)
 
 size_t python_sampler_count(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t known = count;
-	hp_unlock(HP_LOCK_trace);
-	return known;
+	return hp_locked(HP_LOCK_trace, count);
 }
 
 void python_sampler_read(size_t index, struct python_sample *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = samples[index];
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, samples[index]);
 }
