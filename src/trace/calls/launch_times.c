@@ -7,12 +7,12 @@
  */
 #include "trace/calls/launch_times.h"
 #include "base/arena.h"
-#include "base/lock.h"
 #include "trace/calls/launches.h"
 #include "trace/keys.h"
+#include "trace/operation.h"
+#include "trace/thread_memory.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define PLACE_BITS 9
@@ -20,9 +20,9 @@
 _Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
 
 struct ring {
-	uintptr_t thread;       /* pthread_self(); constant */
-	_Atomic uint32_t noted; /* written only by the thread */
-	uint32_t claimed;       /* the reader's: the latest note with a call, plus 1 */
+	_Atomic uint32_t thread; /* trace_thread() of its owner; 0: it has not launched yet */
+	_Atomic uint32_t noted;  /* written only by the thread */
+	uint32_t claimed;        /* the reader's: the latest note with a call, plus 1 */
 	_Atomic uint64_t note[LAUNCH_TIMES_NOTES];
 };
 
@@ -35,10 +35,7 @@ struct pair {
 	struct sum sum;
 };
 
-static struct ring *_Atomic rings[LAUNCH_TIMES_THREADS]; /* filled in order under the lock trace */
-static _Atomic unsigned ring_count;
-static char none; /* marks a thread without a ring */
-#define OWN_NONE ((struct ring *)&none)
+static struct thread_memory rings = { .bytes = sizeof(struct ring) };
 static __thread struct ring *own __attribute__((tls_model("initial-exec")));
 
 /* Constant after launch_times_start(). */
@@ -83,39 +80,17 @@ bool launch_times_wanted(void)
 	return atomic_load_explicit(&wanted, memory_order_relaxed);
 }
 
-/* A later thread may have the number of a thread that has ended, and then takes over its ring. */
-static struct ring *ring_of_caller(void)
-{
-	uintptr_t self = (uintptr_t)pthread_self();
-	unsigned count = atomic_load_explicit(&ring_count, memory_order_relaxed);
-	struct ring *ring;
-
-	for (unsigned i = 0; i < count; i++) {
-		ring = atomic_load_explicit(&rings[i], memory_order_relaxed);
-		if (ring->thread == self)
-			return ring;
-	}
-	if (count == LAUNCH_TIMES_THREADS || (ring = hp_arena_alloc(sizeof(*ring))) == NULL)
-		return OWN_NONE;
-	ring->thread = self;
-	atomic_store_explicit(&rings[count], ring, memory_order_relaxed);
-	atomic_store_explicit(&ring_count, count + 1, memory_order_release);
-	return ring;
-}
-
 void launch_times_note(uint32_t place, uint64_t enter_ns)
 {
 	uint64_t since = enter_ns > began_ns ? enter_ns - began_ns : 0;
 
 	if (!launch_times_wanted())
 		return;
-	if (own == NULL) {
-		hp_lock(HP_LOCK_trace);
-		own = ring_of_caller();
-		hp_unlock(HP_LOCK_trace);
-	}
-	if (own == OWN_NONE || place >= NOWHERE)
+	if (place >= NOWHERE || (own == NULL && (own = thread_memory_take(&rings)) == NULL))
 		return;
+	/* The first launch of this thread: that of another one has left the ring. */
+	if (atomic_load_explicit(&own->thread, memory_order_relaxed) != trace_thread())
+		atomic_store_explicit(&own->thread, trace_thread(), memory_order_relaxed);
 	uint32_t noted = atomic_load_explicit(&own->noted, memory_order_relaxed);
 	atomic_store_explicit(&own->note[noted % LAUNCH_TIMES_NOTES], since << PLACE_BITS | place,
 			      memory_order_release);
@@ -125,16 +100,14 @@ void launch_times_note(uint32_t place, uint64_t enter_ns)
 static struct ring *ring_of(uint32_t thread)
 {
 	static struct ring *latest; /* most launches follow one of the same thread */
-	unsigned count = atomic_load_explicit(&ring_count, memory_order_acquire);
+	struct ring *ring = latest;
 
-	if (latest != NULL && (uint32_t)latest->thread == thread)
-		return latest;
-	for (unsigned i = 0; i < count; i++) {
-		struct ring *ring = atomic_load_explicit(&rings[i], memory_order_relaxed);
-
-		if ((uint32_t)ring->thread == thread)
+	if (ring != NULL && atomic_load_explicit(&ring->thread, memory_order_relaxed) == thread)
+		return ring;
+	for (ring = thread_memory_next(&rings, NULL); ring != NULL;
+	     ring = thread_memory_next(&rings, ring))
+		if (atomic_load_explicit(&ring->thread, memory_order_relaxed) == thread)
 			return latest = ring;
-	}
 	return NULL;
 }
 

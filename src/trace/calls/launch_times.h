@@ -23,9 +23,7 @@
 /* After so many kernels have matched their launches, records of launches are turned off. */
 #define LAUNCH_TIMES_EXACT   4096u
 #define LAUNCH_TIMES_RETRIES 16u
-/* Threads, after which launches of others are not noted; pairs of a kernel and a place. */
-#define LAUNCH_TIMES_THREADS 256u
-#define LAUNCH_TIMES_PAIRS   8192u
+#define LAUNCH_TIMES_PAIRS   8192u /* of a kernel and a place */
 
 /*
  * Starts collecting.  `kernels` is the number of kernels that have numbers.  Returns 0 or -ENOMEM.
