@@ -137,16 +137,15 @@ void trace_start(const struct trace_facts *facts)
 		collect_from_device(&cupti, facts->driver_version, why_not, sizeof(why_not));
 	if (facts->function_name != NULL)
 		calls_start(facts->function_name, facts->functions);
-	report.sites = sites_start() == 0;
-	if (report.sites) {
+	report.places = sites_start() == 0 && host_buffers_start() == 0;
+	if (report.places) {
 		frames_start();
 		python_places_start();
 	}
-	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
-	report.launches = report.sites && calls_functions() > 0 && launches_start() == 0;
+	report.calls = report.places && calls_functions() > 0 && gaps_start(report.began_ns) == 0 &&
+		       launches_start() == 0;
 	told = CALLS_CROWDED | CALLS_LAUNCH | (report.events ? CALLS_WORK : 0);
-	report.buffers = host_buffers_start() == 0;
-	report.repeats = hp_options->hash && repeats_start() == 0;
+	report.repeats = report.places && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.start_ns += hp_now_ns() - now;
@@ -207,9 +206,9 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 {
 	uint64_t from = hp_now_ns();
 
-	if (report.sites && *site == SITES_NOWHERE)
+	if (*site == SITES_NOWHERE)
 		*site = sites_copied(copy, way);
-	if (report.buffers && copy->direction <= TRACE_D2H && *buffer == HOST_BUFFERS_UNSEEN)
+	if (copy->direction <= TRACE_D2H && *buffer == HOST_BUFFERS_UNSEEN)
 		*buffer = host_buffers_copied(copy, *site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *buffer);
@@ -218,9 +217,8 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 
 void trace_copied(const struct trace_copy *copy)
 {
-	bool owned = report.buffers && copy->direction <= TRACE_D2H;
+	bool has_places = report.places, owned = has_places && copy->direction <= TRACE_D2H;
 	uint32_t site = SITES_NOWHERE, buffer = HOST_BUFFERS_UNSEEN;
-	bool with_site = report.sites;
 	struct frames_way way;
 
 	if (!is_in_range(copy->enter_ns)) {
@@ -236,11 +234,11 @@ void trace_copied(const struct trace_copy *copy)
 		return;
 	}
 	/* Work that operations_rare() has counted is not part of the sample. */
-	if (with_site && !sites_walk(copy->frame, &way) && from != 0)
+	if (has_places && !sites_walk(copy->frame, &way) && from != 0)
 		from = hp_now_ns();
 	hp_lock(HP_LOCK_trace);
 	bool crowded = operations_add(copy);
-	if (with_site)
+	if (has_places)
 		site = sites_add(&way, copy);
 	if (owned)
 		buffer = host_buffers_add(copy, site);
@@ -250,7 +248,7 @@ void trace_copied(const struct trace_copy *copy)
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		operations_crowd();
-	if ((with_site && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
+	if ((has_places && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats) {
 		uint64_t rare_ns = note_rare(copy, &way, &site, &buffer);
 
@@ -282,7 +280,7 @@ void trace_program_pinned(const void *block, uint64_t bytes, bool registered, ui
 {
 	struct frames_way room, *way;
 
-	if (!trace_active() || !report.buffers || !report.sites || hp_locks_are_held())
+	if (!trace_active() || !report.places || hp_locks_are_held())
 		return;
 	way = python_places_borrow(frame, &room);
 	host_buffers_program_pinned(way, block, bytes, registered, is_in_range(enter_ns),
@@ -349,8 +347,7 @@ static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
 
 	launch_times_note(launches_called(way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
 			  enter_ns);
-	if (report.gaps)
-		gaps_called(function, enter_ns, leave_ns, frame, way);
+	gaps_called(function, enter_ns, leave_ns, frame, way);
 	if (way != &room)
 		frames_return();
 }
@@ -364,7 +361,7 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 		operations_crowd();
 	if (kinds & CALLS_LAUNCH)
 		sampler_worked(enter_ns, leave_ns);
-	if (report.launches && (kinds & CALLS_LAUNCH))
+	if (report.calls && (kinds & CALLS_LAUNCH))
 		note_launch(function, enter_ns, leave_ns, frame);
 	else
 		gaps_called(function, enter_ns, leave_ns, frame, NULL);

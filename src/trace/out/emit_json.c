@@ -164,8 +164,8 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),
 		.unpins = hp_count_read(unpins),
-		.saved_ns = json_known(report->buffers, 0),
-		.spent_ns = json_known(report->buffers, 0),
+		.saved_ns = json_known(report->places, 0),
+		.spent_ns = json_known(report->places, 0),
 	};
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct operations_sum *sums = report->operations.copies[direction];
@@ -175,7 +175,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		ret->staged_copies += sums[TRACE_STAGED].count;
 		ret->staged_bytes += sums[TRACE_STAGED].bytes;
 	}
-	for (size_t i = 0, count = report->buffers ? host_buffers_count() : 0; i < count; i++) {
+	for (size_t i = 0, count = report->places ? host_buffers_count() : 0; i < count; i++) {
 		struct host_buffer buffer;
 
 		host_buffers_read(i, &buffer);
@@ -191,17 +191,15 @@ static void fill_rests(const struct report *report, struct profile *ret)
 	struct gaps_counts gaps = { 0 };
 	uint64_t lost = 0;
 
-	if (report->sites)
+	if (report->places)
 		sites_count(&sites);
 	ret->sites_lost = sites.lost;
 	ret->sites_folded = sites.folded;
-	if (report->gaps) {
-		gaps_count(&gaps);
-		ret->gaps_short = gaps.short_ones;
-		ret->gaps_dropped = gaps.dropped;
-	}
-	if (!report->launches)
+	if (!report->calls)
 		return;
+	gaps_count(&gaps);
+	ret->gaps_short = gaps.short_ones;
+	ret->gaps_dropped = gaps.dropped;
 	launches_count(&lost);
 	ret->launches_lost = lost;
 	/* The thread that adds the times runs this code, or has ended. */

@@ -134,7 +134,7 @@ static size_t count_sites(const struct report *report)
 {
 	struct sites_counts counts;
 
-	if (!report->sites)
+	if (!report->places)
 		return JSON_UNKNOWN;
 	sites_count(&counts);
 	return counts.sites;
@@ -178,7 +178,7 @@ static size_t count_gaps(const struct report *report)
 {
 	struct gaps_counts counts;
 
-	if (!report->gaps)
+	if (!report->calls)
 		return JSON_UNKNOWN;
 	gaps_count(&counts);
 	return counts.gaps;
@@ -218,7 +218,7 @@ static size_t count_launches(const struct report *report)
 {
 	uint64_t lost;
 
-	return report->launches ? launches_count(&lost) : JSON_UNKNOWN;
+	return report->calls ? launches_count(&lost) : JSON_UNKNOWN;
 }
 
 static const void *launch_at(const struct report *report, size_t index)
@@ -245,7 +245,7 @@ static const void *launch_at(const struct report *report, size_t index)
 
 static size_t count_buffers(const struct report *report)
 {
-	return report->buffers ? host_buffers_count() : JSON_UNKNOWN;
+	return report->places ? host_buffers_count() : JSON_UNKNOWN;
 }
 
 /* Turns the ids of the copy sites into their indices. */

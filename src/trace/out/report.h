@@ -35,10 +35,8 @@ struct report {
 	struct operations operations;
 	bool events;       /* true if the timeline was collected */
 	bool repeats;      /* true if copies were hashed */
-	bool buffers;      /* true if host buffers were recorded */
-	bool sites;        /* true if call sites of copies were recorded */
-	bool gaps;         /* true if host code between calls was recorded */
-	bool launches;     /* true if call sites of launches were recorded */
+	bool places;       /* true if call sites of copies and host buffers were recorded */
+	bool calls;        /* true if gaps between calls and places of launches were recorded */
 	uint64_t start_ns; /* time to start collecting */
 	uint64_t stop_ns;  /* time to stop collecting */
 	uint64_t exit_ns;  /* when the process would have ended without a profile */

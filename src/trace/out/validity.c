@@ -268,9 +268,9 @@ static void tell_of_tables(struct report *report)
 	struct sites_counts sites = { 0 };
 	struct gaps_counts gaps = { 0 };
 
-	if (report->sites)
+	if (report->places)
 		sites_count(&sites);
-	if (report->gaps)
+	if (report->calls)
 		gaps_count(&gaps);
 	tell(report, "call sites: ", sites.folded, "copies of rare call stacks are summed up");
 	tell(report, "host code: ", gaps.dropped.count,
