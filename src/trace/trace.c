@@ -229,7 +229,9 @@ void trace_copied(const struct trace_copy *copy)
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
 	if (copy->in_graph) {
-		operations_copy(copy);
+		hp_lock(HP_LOCK_trace);
+		operations_add(copy);
+		hp_unlock(HP_LOCK_trace);
 		operations_sample_ends(from);
 		return;
 	}

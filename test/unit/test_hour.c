@@ -76,7 +76,9 @@ static void copy(uint64_t number, uint64_t at)
 		.allocator = (uint32_t)(number % 3000),
 	};
 
-	operations_copy(&call);
+	hp_lock(HP_LOCK_trace);
+	operations_add(&call);
+	hp_unlock(HP_LOCK_trace);
 	struct frames_way way;
 	sites_walk(__builtin_frame_address(0), &way);
 	sites_copied(&call, &way);

@@ -57,12 +57,12 @@ static __thread struct {
 	uint64_t ticket;
 } pushed __attribute__((tls_model("initial-exec")));
 
-/* Converts to UTF-8; text that does not fit is cut off. */
+/* Converts to UTF-8; text that does not fit is cut off, and none is "". */
 static void narrow(const wchar_t *wide, char *ret, size_t room)
 {
 	size_t used = 0;
 
-	for (; *wide != L'\0' && used + 5 < room; wide++)
+	for (; wide != NULL && *wide != L'\0' && used + 5 < room; wide++)
 		used += utf8_put((uint32_t)*wide, ret + used);
 	ret[used] = '\0';
 }
@@ -141,13 +141,6 @@ static void end(uint64_t ticket)
 		trace_captures(false);
 }
 
-static uint64_t range_start_ex(const struct attributes *attributes)
-{
-	char buffer[TEXT_MOST];
-
-	return start(NULL, text_of(attributes, buffer, sizeof(buffer)));
-}
-
 static uint64_t range_start(const char *name)
 {
 	return start(NULL, name);
@@ -155,18 +148,10 @@ static uint64_t range_start(const char *name)
 
 static uint64_t range_start_wide(const wchar_t *name)
 {
-	char buffer[TEXT_MOST] = "";
-
-	if (name != NULL)
-		narrow(name, buffer, sizeof(buffer));
-	return start(NULL, buffer);
-}
-
-static int range_push_ex(const struct attributes *attributes)
-{
 	char buffer[TEXT_MOST];
 
-	return push(NULL, text_of(attributes, buffer, sizeof(buffer)));
+	narrow(name, buffer, sizeof(buffer));
+	return start(NULL, buffer);
 }
 
 static int range_push(const char *name)
@@ -176,10 +161,9 @@ static int range_push(const char *name)
 
 static int range_push_wide(const wchar_t *name)
 {
-	char buffer[TEXT_MOST] = "";
+	char buffer[TEXT_MOST];
 
-	if (name != NULL)
-		narrow(name, buffer, sizeof(buffer));
+	narrow(name, buffer, sizeof(buffer));
 	return push(NULL, buffer);
 }
 
@@ -189,6 +173,11 @@ static uint64_t domain_range_start_ex(const struct named *domain,
 	char buffer[TEXT_MOST];
 
 	return start(domain, text_of(attributes, buffer, sizeof(buffer)));
+}
+
+static uint64_t range_start_ex(const struct attributes *attributes)
+{
+	return domain_range_start_ex(NULL, attributes);
 }
 
 static void domain_range_end(const struct named *domain, uint64_t ticket)
@@ -202,6 +191,11 @@ static int domain_range_push_ex(const struct named *domain, const struct attribu
 	char buffer[TEXT_MOST];
 
 	return push(domain, text_of(attributes, buffer, sizeof(buffer)));
+}
+
+static int range_push_ex(const struct attributes *attributes)
+{
+	return domain_range_push_ex(NULL, attributes);
 }
 
 static int domain_range_pop(const struct named *domain)
@@ -222,10 +216,9 @@ static struct named *name_it(const char *text)
 /* For registered strings and for names of domains. */
 static struct named *name_it_wide(const wchar_t *text)
 {
-	char buffer[TEXT_MOST] = "";
+	char buffer[TEXT_MOST];
 
-	if (text != NULL)
-		narrow(text, buffer, sizeof(buffer));
+	narrow(text, buffer, sizeof(buffer));
 	return name_it(buffer);
 }
 

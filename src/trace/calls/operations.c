@@ -140,12 +140,6 @@ bool operations_add(const struct trace_copy *copy)
 	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
 
-void operations_copy(const struct trace_copy *copy)
-{
-	hp_lock(HP_LOCK_trace);
-	leave(operations_add(copy));
-}
-
 void operations_copy_outside(const struct trace_copy *copy)
 {
 	if (copy->in_graph || !is_on_the_bus(copy))

@@ -62,7 +62,6 @@ void operations_sample_ends(uint64_t from_ns);
 uint64_t operations_rare(uint64_t from_ns);
 
 /* Each adds one operation, and holds the lock `trace` for some nanoseconds. */
-void operations_copy(const struct trace_copy *copy);
 void operations_wait(uint64_t enter_ns, uint64_t leave_ns);
 void operations_join(uint64_t enter_ns, uint64_t leave_ns);
 void operations_launch(enum trace_launch launch);

@@ -252,29 +252,18 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 	return python_frames(&python, state, most, ret);
 }
 
-size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST])
+bool interpreter_thread(size_t slot, struct interpreter_thread *ret)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
-		struct interpreter_thread thread = { .tid = atomic_load(&threads[i].tid) };
-
-		thread.state = atomic_load(&threads[i].state);
-		thread.self = atomic_load(&threads[i].self);
-		/* Another thread may have taken the entry since. */
-		if (thread.tid > 0 && atomic_load(&threads[i].tid) == thread.tid)
-			ret[count++] = thread;
-	}
-	return count;
+	ret->tid = atomic_load(&threads[slot].tid);
+	ret->state = atomic_load(&threads[slot].state);
+	ret->self = atomic_load(&threads[slot].self);
+	/* Another thread may have taken the slot since. */
+	return ret->tid > 0 && atomic_load(&threads[slot].tid) == ret->tid;
 }
 
-void interpreter_ended(const struct interpreter_thread *thread)
+void interpreter_ended(size_t slot, pid_t tid)
 {
-	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
-		pid_t tid = thread->tid;
-
-		atomic_compare_exchange_strong(&threads[i].tid, &tid, 0);
-	}
+	atomic_compare_exchange_strong(&threads[slot].tid, &tid, 0);
 }
 
 bool interpreter_place(const struct python_frame *frame, struct python_place *ret)

@@ -46,11 +46,12 @@ struct interpreter_thread {
 };
 
 /*
- * Writes the threads for which interpreter_frames() returned frames.  Some of them may have ended.
- * interpreter_ended() forgets a thread.
+ * Writes the thread in a slot, below INTERPRETER_THREADS_MOST, for which interpreter_frames()
+ * returned frames, and which may have ended.  False: the slot is free.  interpreter_ended() frees
+ * the slot of a thread.
  */
-size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST]);
-void interpreter_ended(const struct interpreter_thread *thread);
+bool interpreter_thread(size_t slot, struct interpreter_thread *ret);
+void interpreter_ended(size_t slot, pid_t tid);
 
 /*
  * As interpreter_frames() and interpreter_place(), for another thread, which may run or end during

@@ -31,10 +31,10 @@ static size_t count;
 
 /* Used only by the thread that looks. */
 static bool is_refused;
-static struct watched {
-	struct interpreter_thread thread;
-	uint64_t cpu_ns;
-} watched[INTERPRETER_THREADS_MOST];
+static struct {
+	pid_t tid;
+	uint64_t cpu_ns;             /* at the latest look */
+} watched[INTERPRETER_THREADS_MOST]; /* by slot */
 
 static uint64_t cpu_ns_of(pid_t tid)
 {
@@ -73,35 +73,23 @@ static void add(const struct interpreter_thread *thread, uint64_t cpu_ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* Returns the entry of a thread.  A new entry begins with the thread's CPU time up to now. */
-static struct watched *watch(const struct interpreter_thread *thread, uint64_t cpu_ns)
-{
-	struct watched *free_place = NULL;
-
-	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
-		if (watched[i].thread.tid == thread->tid)
-			return &watched[i];
-		if (watched[i].thread.tid == 0)
-			free_place = &watched[i];
-	}
-	if (free_place != NULL)
-		*free_place = (struct watched){ *thread, cpu_ns };
-	return free_place;
-}
-
-static void look_at(const struct interpreter_thread *thread)
+static void look_at(size_t slot, const struct interpreter_thread *thread)
 {
 	uint64_t now = cpu_ns_of(thread->tid);
-	struct watched *known = watch(thread, now);
 
-	if (known == NULL)
-		return;
 	if (now == GONE) {
-		known->thread.tid = 0;
-		interpreter_ended(thread);
-	} else if (now - known->cpu_ns >= LEAST_NS) {
-		add(thread, now - known->cpu_ns);
-		known->cpu_ns = now;
+		watched[slot].tid = 0;
+		interpreter_ended(slot, thread->tid);
+		return;
+	}
+	/* The CPU time of a new thread counts from now on. */
+	if (watched[slot].tid != thread->tid) {
+		watched[slot].tid = thread->tid;
+		watched[slot].cpu_ns = now;
+	}
+	if (now - watched[slot].cpu_ns >= LEAST_NS) {
+		add(thread, now - watched[slot].cpu_ns);
+		watched[slot].cpu_ns = now;
 	}
 }
 
@@ -126,14 +114,15 @@ static bool has_room(void)
 
 bool python_sampler_look(void)
 {
-	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
-	size_t threads = interpreter_threads(thread);
+	struct interpreter_thread thread;
+	bool any = false;
 
-	if (threads == 0 || !has_room())
-		return false;
-	for (size_t i = 0; i < threads; i++)
-		look_at(&thread[i]);
-	return true;
+	for (size_t slot = 0; slot < INTERPRETER_THREADS_MOST; slot++)
+		if (interpreter_thread(slot, &thread) && has_room()) {
+			look_at(slot, &thread);
+			any = true;
+		}
+	return any;
 }
 
 size_t python_sampler_count(void)
