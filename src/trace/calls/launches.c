@@ -22,51 +22,35 @@ int launches_start(void)
 	return keys_start(&keys, LAUNCHES_MOST);
 }
 
-/* Adds a call.  False: the place is not known yet. */
-static bool add(const struct frames_way *way, uint64_t took_ns)
-{
-	if (way->launch == 0)
-		return false;
-	struct sum *sum = &sums[way->launch - 1];
-	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&sum->host_ns, took_ns, memory_order_relaxed);
-	return true;
-}
-
-/* Names the way.  False: the way has no place, and there is no room for one. */
-static bool find(struct frames_way *way)
+/* Names the way.  Without room for its place, the launch is lost. */
+static void name(struct frames_way *way)
 {
 	hp_lock(HP_LOCK_trace);
 	uint32_t row = keys_find(&keys, way->hash);
-	bool has_room = row != KEYS_NONE || keys.rows < LAUNCHES_MOST;
-	lost += !has_room;
-	hp_unlock(HP_LOCK_trace);
-	way->launch = row != KEYS_NONE ? row + 1 : 0;
-	return has_room;
-}
-
-static void make(struct frames_way *way)
-{
-	struct launch_site site = { .place = frames_place(way) };
-
-	hp_lock(HP_LOCK_trace);
-	/* Another thread may have added the place. */
-	uint32_t row = keys_find(&keys, way->hash);
-	if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
-		sites[row] = site;
-	way->launch = row != KEYS_NONE ? row + 1 : 0;
+	if (row == KEYS_NONE && keys.rows < LAUNCHES_MOST) {
+		hp_unlock(HP_LOCK_trace);
+		struct launch_site site = { .place = frames_place(way) };
+		hp_lock(HP_LOCK_trace);
+		/* Another thread may have added the place. */
+		row = keys_find(&keys, way->hash);
+		if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
+			sites[row] = site;
+	}
 	lost += row == KEYS_NONE;
 	hp_unlock(HP_LOCK_trace);
+	way->launch = row + 1; /* of KEYS_NONE: 0 */
 }
 
 uint32_t launches_called(struct frames_way *way, uint64_t took_ns)
 {
-	if (!add(way, took_ns) && find(way)) {
-		if (way->launch == 0)
-			make(way);
-		add(way, took_ns);
-	}
-	return way->launch != 0 ? way->launch - 1 : LAUNCHES_MOST;
+	if (way->launch == 0)
+		name(way);
+	if (way->launch == 0)
+		return LAUNCHES_MOST;
+	struct sum *sum = &sums[way->launch - 1];
+	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sum->host_ns, took_ns, memory_order_relaxed);
+	return way->launch - 1;
 }
 
 size_t launches_count(uint64_t *ret_lost)

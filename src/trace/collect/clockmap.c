@@ -17,7 +17,7 @@ static int read_realtime(uint64_t *ret_ns)
 
 void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries)
 {
-	struct clockmap_anchor best = { .gap_ns = UINT64_MAX };
+	struct clockmap best = { .anchored = true, .gap_ns = UINT64_MAX };
 	uint64_t theirs;
 
 	if (read == NULL || read(&theirs) != 0)
@@ -33,15 +33,13 @@ void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries)
 		best.gap_ns = after - before;
 		best.offset_ns = (int64_t)(theirs - (before + (after - before) / 2));
 	}
-	if (best.gap_ns == UINT64_MAX)
-		return;
-	map->last = best;
-	map->anchored = true;
+	if (best.gap_ns != UINT64_MAX)
+		*map = best;
 }
 
 uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns)
 {
-	int64_t ours = (int64_t)(ns - (uint64_t)map->last.offset_ns);
+	int64_t ours = (int64_t)(ns - (uint64_t)map->offset_ns);
 
 	return ours < 0 ? 0 : (uint64_t)ours;
 }

@@ -20,15 +20,10 @@
 #define CLOCKMAP_CALL_ERROR_NS 1000
 #define CLOCKMAP_WORK_ERROR_NS 1000000
 
-/* CUPTI's clock less ours, and the width of the gap between the two readings around it. */
-struct clockmap_anchor {
-	int64_t offset_ns;
-	uint64_t gap_ns;
-};
-
 struct clockmap {
 	bool anchored;
-	struct clockmap_anchor last;
+	int64_t offset_ns; /* CUPTI's clock less ours */
+	uint64_t gap_ns;   /* the time between our two readings around it */
 };
 
 /* Reads CUPTI's clock.  Returns nonzero on failure. */

@@ -131,8 +131,8 @@ static void fill_device(const struct report *report, struct profile *ret)
 	ret->kernel_runs = runs_of(&device->kernel_runs);
 	ret->devices = __builtin_popcountll(device->device_mask);
 	if (device->clock.anchored) {
-		ret->clock.offset_ns = device->clock.last.offset_ns;
-		ret->clock.gap_ns = (int64_t)device->clock.last.gap_ns;
+		ret->clock.offset_ns = device->clock.offset_ns;
+		ret->clock.gap_ns = (int64_t)device->clock.gap_ns;
 	}
 	if (!report->no_device)
 		ret->records = (struct profile_records){
