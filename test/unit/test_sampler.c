@@ -180,16 +180,16 @@ TEST(chains_in_the_timeline)
 	CHECK_EQ(details_chain(frame, 3), 3);
 	CHECK_EQ(details_chain(frame, 1), 4);
 	details_read(&kept);
-	CHECK_EQ(kept.place_items[3].offset, 11);
-	CHECK_EQ(kept.place_items[3].caller, 1);
-	CHECK_EQ(kept.place_items[0].offset, 30);
-	CHECK_EQ(kept.place_items[0].caller, UNKNOWN);
+	CHECK_EQ(kept.places[3].offset, 11);
+	CHECK_EQ(kept.places[3].caller, 1);
+	CHECK_EQ(kept.places[0].offset, 30);
+	CHECK_EQ(kept.places[0].caller, UNKNOWN);
 	for (size_t i = 0; i < 2 * DETAILS_MOST; i++) {
 		for (size_t j = 0; j < PERF_RING_CHAIN_MOST; j++)
 			frame[j].offset = 1000 + i * PERF_RING_CHAIN_MOST + j;
 		uint32_t index = details_chain(frame, PERF_RING_CHAIN_MOST);
 		bool is_leaf = index != DETAILS_UNKNOWN &&
-			       kept.place_items[index].offset == (int64_t)frame[0].offset;
+			       kept.places[index].offset == (int64_t)frame[0].offset;
 		CHECK(is_leaf == (index != DETAILS_UNKNOWN));
 	}
 	details_read(&kept);

@@ -95,6 +95,6 @@ void details_read(struct profile_events *ret)
 {
 	ret->shapes = shapes.items;
 	ret->shape_count = shapes.keys.rows;
-	ret->place_items = sampled.items;
+	ret->places = sampled.items;
 	ret->place_count = sampled.keys.rows;
 }
