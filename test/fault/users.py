@@ -72,38 +72,38 @@ class Shared:
 
 
 def outputs(shared, profile):
-    for command in ("html", "csv", "trace"):
+    for command in ("html", "trace", "report --csv=summary"):
         link = shared.link(f"link.{command}", shared.precious)
-        done = shared.run(command, "-o", link, profile)
+        done = shared.run(*command.split(), "-o", link, profile)
         status = os.lstat(link)
         check(f"{command}: another user's link is replaced, not followed", done.returncode == 0 and
               shared.is_untouched() and stat.S_ISREG(status.st_mode) and status.st_uid == 0, done)
-        done = shared.run(command, "-o", shared.link(f"folder.{command}", shared.inside) + "/x", profile)
+        done = shared.run(*command.split(), "-o", shared.link(f"folder.{command}", shared.inside) + "/x", profile)
         check(f"{command}: nor is that to a folder", done.returncode == 1 and "Permission denied" in done.stderr and
               shared.is_untouched(), done, os.listdir(shared.inside))
         pipe = shared.pipe(f"pipe.{command}")
         for read in (False, True):
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK) if read else None
-            done = shared.run(command, "-o", pipe, profile)
+            done = shared.run(*command.split(), "-o", pipe, profile)
             check(f"{command}: another user's pipe gets nothing{' that reads' if read else ''}",
                   done.returncode == 1 and "Permission denied" in done.stderr and
                   (not read or os.read(reader, 1) == b""), done)
         own, got = shared.pipe(f"own.{command}", 0), []
         thread = threading.Thread(target=lambda path=own, to=got: to.append(open(path, "rb").read()), daemon=True)
         thread.start()
-        done = shared.run(command, "-o", own, profile)
+        done = shared.run(*command.split(), "-o", own, profile)
         thread.join(PATIENCE)
-        plain = shared.run(command, profile).stdout
+        plain = shared.run(*command.split(), profile).stdout
         check(f"{command}: an own pipe works", done.returncode == 0 and got == [plain.encode()], done)
-        done = shared.run(command, "-o", "/dev/stdout", profile)
+        done = shared.run(*command.split(), "-o", "/dev/stdout", profile)
         check(f"{command}: so does standard output", done.stdout == plain, done)
         # Not by root, who could replace the link in /dev.
         out = shared.write(shared.at(f"out.{command}"), "", OTHER)
         with open(out, "w", encoding="utf-8") as file:
-            done = shared.run(command, "-o", "/dev/stdout", profile, user=OTHER, stdout=file)
+            done = shared.run(*command.split(), "-o", "/dev/stdout", profile, user=OTHER, stdout=file)
         with open(out, encoding="utf-8") as file:
             check(f"{command}: that is a file", file.read() == plain, done)
-        done = shared.run(command, "-o", "/dev/null", profile)
+        done = shared.run(*command.split(), "-o", "/dev/null", profile)
         check(f"{command}: and a device", done.returncode == 0 and
               stat.S_ISCHR(os.stat("/dev/null").st_mode), done)
 

@@ -88,9 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char other[] =
 		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
-	static const char *const tables[] = { "summary", "transfers", "sizes",     "kernels",
-					      "sites",   "buffers",   "ranges",    "counters",
-					      "calls",   "advice",    "durations", "tracks",
+	static const char *const tables[] = { "summary", "copies",  "sizes",     "kernels",
+					      "sites",   "buffers", "ranges",    "counters",
+					      "calls",   "advice",  "durations", "tracks",
 					      "events" };
 	static char path[64], second[64];
 	static int file = -1, second_file;
@@ -105,16 +105,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_report, "--force", NULL, path, path);
 	try(hotpin_annotate, NULL, NULL, path, NULL);
 	try(hotpin_annotate, "--source", "/", path, "solve.cu");
-	try(hotpin_csv, "--folded", NULL, path, NULL);
+	try(hotpin_report, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", NULL, second, path);
-	try(hotpin_compare, "--force", "--json", path, second);
+	try(hotpin_compare, "--force", "--csv", path, second);
 	try(hotpin_compare, "--force", "--markdown", path, second);
 	try(hotpin_html, NULL, NULL, path, NULL);
 	try(hotpin_html, NULL, NULL, path, second);
 	try(hotpin_trace, NULL, NULL, path, NULL);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		try(hotpin_csv, "--table", tables[i], path, NULL);
+		try(hotpin_report, "--csv", tables[i], path, NULL);
 	fflush(stdout);
 	return 0;
 }

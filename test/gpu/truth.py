@@ -95,7 +95,7 @@ class Runs:
         return done.stdout
 
     def table(self, name, table):
-        return list(csv.DictReader(io.StringIO(self.tool("csv", "-t", table, name + ".json"))))
+        return list(csv.DictReader(io.StringIO(self.tool("report", "--csv", table, name + ".json"))))
 
 
 def rows_of(profile, view):

@@ -32,7 +32,6 @@ sort >"$folder/wanted" <<END
 ./share/man/man1/hotpin-annotate.1
 ./share/man/man1/hotpin-bench.1
 ./share/man/man1/hotpin-compare.1
-./share/man/man1/hotpin-csv.1
 ./share/man/man1/hotpin-doctor.1
 ./share/man/man1/hotpin-env.1
 ./share/man/man1/hotpin-html.1

@@ -26,7 +26,7 @@ TOOL = os.path.join(root, "packaging", "wheel.py")
 PAGE = os.path.join(root, "doc", "pytorch.md")
 FILES = """__init__.py __main__.py bin/hotpin lib/libhotpin.so profile.schema.json
     share/man/man1/hotpin.1 share/man/man1/hotpin-annotate.1 share/man/man1/hotpin-bench.1
-    share/man/man1/hotpin-compare.1 share/man/man1/hotpin-csv.1 share/man/man1/hotpin-doctor.1
+    share/man/man1/hotpin-compare.1 share/man/man1/hotpin-doctor.1
     share/man/man1/hotpin-env.1 share/man/man1/hotpin-html.1 share/man/man1/hotpin-report.1
     share/man/man1/hotpin-resolve.1 share/man/man1/hotpin-run.1 share/man/man1/hotpin-trace.1
     share/man/man7/libhotpin.7""".split()

@@ -67,7 +67,7 @@ ZSH
 			grep -oE -- '[ |[]--[a-z]+' | tr -d ' [|' | sed "s/\$/:hotpin $command --/"
 	done
 	echo "report:hotpin rep"
-	echo "sites:hotpin csv --table s"
+	echo "sites:hotpin report --csv s"
 	echo "trace:hotpin run --profile="
 	echo "--stage:hotpin run -o x --"
 } | sort -u >"$folder/expected"

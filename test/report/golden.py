@@ -22,10 +22,10 @@ import tap # pylint: disable=wrong-import-position
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GOLDEN = os.path.join(HERE, "golden")
-TABLES = ["summary", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice",
+TABLES = ["summary", "states", "lines", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice",
           "durations", "tracks"]
-COMMANDS = [["report"], ["report", "--all"], *(["csv", "-t", table] for table in TABLES), ["csv", "--folded"],
-            ["annotate"], ["html"], ["csv", "-t", "events"], ["trace"]]
+COMMANDS = [["report"], ["report", "--why"], ["report", "--all"], *(["report", "--csv", table] for table in TABLES), ["report", "--folded"],
+            ["annotate"], ["html"], ["report", "--csv", "events"], ["trace"]]
 
 
 class Visible(html.parser.HTMLParser):
@@ -71,6 +71,10 @@ def shown(command, files, is_brief):
         lines = done.stdout.splitlines()
     if done.stdout and (command[0] == "trace" or command[-1] == "events" or is_brief):
         lines = digest("\n".join(lines))
+    if words == ["report"] and not columns:
+        long = [line for line in lines if len(line) > 80]
+        tap.check(f"the first screen of {' '.join(files)} fits 24 lines of 80 columns", len(lines) <= 24 and not long,
+                  len(lines), *long)
     status = [f"exit status {done.returncode}"] if done.returncode else []
     return [f"$ {command[0] + ' ' if columns else ''}hotpin {' '.join([*words, *files])}", *lines,
             *("! " + line for line in done.stderr.splitlines()), *status, ""]
@@ -99,14 +103,14 @@ def cases():
         for file in files:
             yield file[:-len(".json")], COMMANDS, [file]
     every = [file for files in runs for file in files]
-    compares = [["compare"], ["compare", "--markdown"], ["compare", "--json"], ["html"]]
+    compares = [["compare"], ["compare", "--markdown"], ["compare", "--csv"], ["html"]]
     yield "compare_porting", compares, every
     yield "compare_porting_once", compares[:1], [files[0] for files in runs]
     for name in ("first", "second", "third", "without_device", "lossy", "sampled", "unsampled", "ported_next",
                  "launcher", "full", "hostile"):
         yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
-    yield "made_two_devices", [["report"], *(["csv", "-t", table] for table in ("kernels", "durations", "tracks")),
+    yield "made_two_devices", [["report"], *(["report", "--csv", table] for table in ("kernels", "durations", "tracks")),
                                ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks

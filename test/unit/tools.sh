@@ -73,7 +73,7 @@ expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
-for command in report annotate html csv trace; do
+for command in report annotate html trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
 expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z

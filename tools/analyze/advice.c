@@ -391,14 +391,3 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 	ret->is_done = is_done(profile, ret);
 	free(host.items);
 }
-
-const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list)
-{
-	bool is_first = profile_used_no_device(profile);
-
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
-			return is_first ? " The suggestions say what to port first."
-					: " The suggestions say what to port next.";
-	return why_unsampled(profile) == NULL ? "" : NULL;
-}

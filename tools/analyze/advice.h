@@ -58,10 +58,4 @@ const char *advice_nothing(const struct advice_list *list);
 /* The names of the kinds in JSON: "pin", "upload_once", .. */
 extern const char *const advice_kinds[ADVICE_KINDS];
 
-/*
- * Returns the sentence on host code for text_verdict(), from a list of the profile.  NULL: the
- * profile does not show which host code is the program's.
- */
-const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list);
-
 #endif

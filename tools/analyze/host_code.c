@@ -314,3 +314,63 @@ void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg
 		ret->order[i] = &ret->functions[i];
 	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, profile);
 }
+
+static int by_names(const void *left, const void *right)
+{
+	const struct host_chain *a = left, *b = right;
+
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		int order = strcmp(a->names[i], b->names[i]);
+
+		if (order != 0)
+			return order;
+	}
+	return (a->count > b->count) - (a->count < b->count);
+}
+
+/* `files`: the names in brackets that were made before, by module. */
+static const char *chain_name(struct profile *profile, const struct profile_frame *frame,
+			      char **files)
+{
+	if ((frame->module < 0 || host_code_has_name(profile, frame)) && frame->function != NULL &&
+	    frame->function[0] != '\0')
+		return frame->function;
+	if (frame->module < 0)
+		return "[unknown]";
+	char **file = &files[frame->module];
+	if (*file == NULL) {
+		const char *name = names_module(profile, frame);
+		size_t room = strlen(name) + 3;
+
+		*file = profile_allocate(profile, room, 1);
+		snprintf(*file, room, "[%s]", name);
+	}
+	return *file;
+}
+
+struct host_chain *host_chains(struct profile *profile, size_t *ret_count)
+{
+	struct host_chain *chains =
+		profile_allocate(profile, profile->sample_count, sizeof(*chains));
+	char **files = profile_allocate(profile, profile->module_count + 1, sizeof(*files));
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_frames *frames = &profile->samples[i].frames;
+
+		chains[i].count = frames->count;
+		chains[i].samples = host_code_samples(&profile->samples[i]);
+		for (size_t j = 0; j < frames->count; j++)
+			chains[i].names[j] =
+				chain_name(profile, &frames->items[frames->count - 1 - j], files);
+	}
+	qsort(chains, profile->sample_count, sizeof(*chains), by_names);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		if (count > 0 && by_names(&chains[count - 1], &chains[i]) == 0)
+			chains[count - 1].samples =
+				profile_add(chains[count - 1].samples, chains[i].samples);
+		else
+			chains[count++] = chains[i];
+	*ret_count = count;
+	return chains;
+}

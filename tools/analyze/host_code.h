@@ -79,4 +79,14 @@ struct host_lines host_code_hot_lines(struct profile *profile, const struct host
 /* Returns the CPU time that so many samples stand for; UNKNOWN if the profile does not say. */
 int64_t host_code_ns(const struct profile *profile, int64_t samples);
 
+/* The names of frames, callers first: the function, or the file in brackets. */
+struct host_chain {
+	const char *names[PROFILE_FRAMES_MOST];
+	size_t count;
+	int64_t samples;
+};
+
+/* Returns the different call chains of the samples, by name.  The list is the profile's. */
+struct host_chain *host_chains(struct profile *profile, size_t *ret_count);
+
 #endif

@@ -18,9 +18,6 @@
 #define LINE_ROOM 4000
 #define MAIN_MOST 5
 
-const char *const line_headings[LINE_COLUMNS] = { "copies",   "bytes",   "at call",
-						  "launches", "kernels", "host" };
-
 struct entry {
 	const char *path;
 	const struct profile_frame *frame;
@@ -200,51 +197,6 @@ void source_lines_sum(struct profile *profile, struct source_lines *ret)
 	       source_lines_ns(profile, &ret->files[ret->main_count].sum) >=
 		       source_lines_ns(profile, &ret->files[0].sum) / 100)
 		ret->main_count++;
-}
-
-static bool has_kernels(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->launch_count; i++)
-		if (profile->launches[i].device_ns >= 0)
-			return true;
-	return false;
-}
-
-bool line_has(const struct profile *profile, enum line_column column)
-{
-	return column == LINE_HOST       ? source_lines_have_host(profile)
-	       : column == LINE_KERNELS  ? has_kernels(profile)
-	       : column == LINE_LAUNCHES ? profile->launch_count > 0
-					 : profile->site_count > 0;
-}
-
-/* Marks the sum as an estimate if more than a hundredth of it is one. */
-static const char *kernels_figure(const struct line_sum *sum)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%s%s", sum->estimated_ns > sum->device_ns / 100 ? "~" : "",
-		 text_time(sum->device_ns));
-	return text_name(text, sizeof(text));
-}
-
-const char *line_figure(const struct profile *profile, const struct line_sum *sum,
-			enum line_column column)
-{
-	switch (column) {
-	case LINE_COPIES:
-		return sum->copies == 0 ? "" : text_count(sum->copies);
-	case LINE_BYTES:
-		return sum->copies == 0 ? "" : text_bytes(sum->bytes);
-	case LINE_AT_CALL:
-		return sum->copies == 0 ? "" : text_time(sum->call_ns);
-	case LINE_LAUNCHES:
-		return sum->launches == 0 ? "" : text_count(sum->launches);
-	case LINE_KERNELS:
-		return sum->launches == 0 ? "" : kernels_figure(sum);
-	default:
-		return sum->samples == 0 ? "" : text_time(host_code_ns(profile, sum->samples));
-	}
 }
 
 /*

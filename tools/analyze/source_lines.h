@@ -60,24 +60,4 @@ int64_t source_lines_ns(const struct profile *profile, const struct line_sum *su
 /* True if the CPU time of host code is known for some lines. */
 bool source_lines_have_host(const struct profile *profile);
 
-/* The columns of figures. */
-enum line_column {
-	LINE_COPIES,
-	LINE_BYTES,
-	LINE_AT_CALL,
-	LINE_LAUNCHES,
-	LINE_KERNELS,
-	LINE_HOST,
-	LINE_COLUMNS
-};
-
-extern const char *const line_headings[LINE_COLUMNS];
-
-/* True if the profile has figures for that column. */
-bool line_has(const struct profile *profile, enum line_column column);
-
-/* Returns the text of a figure; "" if it is 0 or unknown. */
-const char *line_figure(const struct profile *profile, const struct line_sum *sum,
-			enum line_column column);
-
 #endif

@@ -14,7 +14,6 @@ int hotpin_compare(int argc, char **argv);
 int hotpin_annotate(int argc, char **argv);
 int hotpin_html(int argc, char **argv);
 int hotpin_trace(int argc, char **argv);
-int hotpin_csv(int argc, char **argv);
 int hotpin_resolve(int argc, char **argv);
 
 /* Prints the help of `command` to stdout; returns 0. */

@@ -26,12 +26,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct stages {
+/* What the page shows. */
+struct contents {
 	struct profile *profiles;
+	struct comparison stages;
 	struct source_where sources;
-	const struct compare_stage *items;
-	size_t count;
-	struct page_links *links;
+	struct page page;
 };
 
 static bool is_of_ranks(const struct compare_stage *stage)
@@ -45,12 +45,22 @@ static const struct profile *run_of(const struct compare_stage *stage)
 	return is_of_ranks(stage) ? ranks_slowest(stage->runs, stage->run_count) : stage->profile;
 }
 
-static const struct compare_stage *last_of(const struct stages *stages)
+static const struct compare_stage *last_of(const struct contents *contents)
 {
-	return &stages->items[stages->count - 1];
+	return &contents->stages.stages[contents->stages.count - 1];
 }
 
-static void note(FILE *to, const char *text)
+static FILE *in_memory(char **ret)
+{
+	static size_t bytes; /* nobody reads it */
+	FILE *to = open_memstream(ret, &bytes);
+
+	if (to == NULL)
+		exit(EXIT_FAILURE);
+	return to;
+}
+
+static void note(void *to, const char *text)
 {
 	page_element(to, "p class=\"note\"", text);
 }
@@ -58,24 +68,6 @@ static void note(FILE *to, const char *text)
 static void note_softly(FILE *to, const char *text)
 {
 	page_element(to, "p class=\"soft\"", text);
-}
-
-struct notes {
-	FILE *to;
-	const char *told; /* in the section of the wall time; or NULL */
-};
-
-static void add_note(void *arg, const char *text)
-{
-	const struct notes *notes = arg;
-
-	if (notes->told == NULL || strcmp(text, notes->told) != 0)
-		note(notes->to, text);
-}
-
-static void notes(FILE *to, const struct profile *profile)
-{
-	run_notes(profile, add_note, &(struct notes){ to, profile->split_why });
 }
 
 struct remarks {
@@ -95,16 +87,16 @@ static void listen(void *arg, enum compare_remark kind, const char *text)
 	remarks->folded_count++;
 }
 
-/* Writes why a comparison is doubtful; `hotpin compare` prints the same. */
-static void comparison_notes(FILE *to, const struct stages *stages)
+/* Writes the verdict, and why the comparison is doubtful; `hotpin compare` prints the same. */
+static void comparison(FILE *to, const struct comparison *stages)
 {
 	char *folded = NULL;
-	size_t bytes;
-	struct remarks remarks = { to, open_memstream(&folded, &bytes), 0 };
+	struct remarks remarks = { to, in_memory(&folded), 0 };
 
-	if (remarks.folded == NULL)
-		exit(EXIT_FAILURE);
-	compare_gate(&(struct compare_listener){ listen, &remarks }, stages->items, stages->count);
+	page_element(to, "p class=\"headline\"",
+		     text_made("%s: %s", compare_verdict_name(compare_last(stages)),
+			       compare_sentence(stages)));
+	compare_gate(&(struct compare_listener){ listen, &remarks }, stages->stages, stages->count);
 	fclose(remarks.folded);
 	if (remarks.folded_count > 0)
 		fprintf(to, "<details><summary>Notes on the comparison</summary>\n%s</details>\n",
@@ -112,72 +104,29 @@ static void comparison_notes(FILE *to, const struct stages *stages)
 	free(folded);
 }
 
-/* Writes "one.json", the device, the day. */
+/* Writes "12.0 s, NVIDIA H200, CUDA 13.0, node17, rank 2, ended .." */
 static void facts(FILE *to, const struct profile *profile)
 {
-	fprintf(to, "<p class=\"soft\">%s, ", text_time(profile->wall_ns));
-	if (profile_used_no_device(profile))
-		fputs("no device was used", to);
-	else
-		page_text(to, profile->environment.device != NULL
-				      ? text_name(profile->environment.device, 64)
-				      : "device n/a");
-	if (profile->environment.driver_version >= 0 && !profile_used_no_device(profile))
-		fprintf(to, ", CUDA %s", text_cuda_version(profile->environment.driver_version));
-	fputs(", ", to);
-	page_text(to, text_name(profile->process.host, 64));
-	if (profile->process.rank != NULL) {
-		fputs(", rank ", to);
-		page_text(to, text_name(profile->process.rank, 16));
-	}
-	fputs(", ended ", to);
-	page_text(to, text_when(profile->process.ended_utc));
-	fputs("</p>\n", to);
+	const char *device = profile->environment.device, *rank = profile->process.rank;
+	bool used = !profile_used_no_device(profile);
+	bool has_driver = used && profile->environment.driver_version >= 0;
+
+	note_softly(
+		to,
+		text_made("%s, %s%s%s, %s%s%s, ended %s", text_time(profile->wall_ns),
+			  !used            ? "no device was used"
+			  : device != NULL ? text_name(device, 64)
+					   : "device n/a",
+			  has_driver ? ", CUDA " : "",
+			  has_driver ? text_cuda_version(profile->environment.driver_version) : "",
+			  text_name(profile->process.host, 64), rank != NULL ? ", rank " : "",
+			  rank != NULL ? text_name(rank, 16) : "",
+			  text_when(profile->process.ended_utc)));
 }
 
-/* Compares the last stage with the previous one and with the first. */
-static void verdict(FILE *to, const struct stages *stages)
+static void head(FILE *to, const struct contents *contents)
 {
-	const struct compare_stage *last = last_of(stages), *before = last - 1;
-	int64_t was_ns = before->profile->wall_ns, is_ns = last->profile->wall_ns;
-	bool is_known = compare_has_noise(before, last);
-	unsigned noise_tenths = compare_noise(before, last, COMPARE_NOISE_TENTHS);
-	enum compare_verdict verdict = compare_judge(was_ns, is_ns, noise_tenths, is_known);
-
-	fputs("<p class=\"headline\">", to);
-	page_text(to, compare_name(last));
-	if (was_ns == is_ns || (is_known && text_is_same(was_ns, is_ns, noise_tenths))) {
-		fputs(" takes as long as ", to);
-		page_text(to, compare_name(before));
-		fputs(is_known ? ", within the noise" : "", to);
-	} else {
-		fprintf(to, " takes %s than ", text_change(was_ns, is_ns));
-		page_text(to, compare_name(before));
-		fprintf(to, " (%s)", compare_how_much(was_ns, is_ns));
-	}
-	if (stages->count > 2) {
-		const struct compare_stage *first = &stages->items[0];
-		int64_t first_ns = first->profile->wall_ns;
-
-		fputs("; in all, from ", to);
-		page_text(to, compare_name(first));
-		if (compare_has_noise(first, last) &&
-		    text_is_same(first_ns, is_ns, compare_noise(first, last, COMPARE_NOISE_TENTHS)))
-			fputs(": within the noise", to);
-		else
-			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));
-	}
-	if (is_known)
-		fprintf(to, " (noise %u.%u %%).</p>\n", noise_tenths / 10, noise_tenths % 10);
-	else
-		fprintf(to, ".%s</p>\n",
-			verdict == COMPARE_UNCLEAR ? " This may be noise. " COMPARE_REPEAT "."
-						   : "");
-}
-
-static void head(FILE *to, const struct stages *stages, const struct advice_list *advice)
-{
-	const struct compare_stage *last = last_of(stages);
+	const struct compare_stage *last = last_of(contents);
 	const struct profile *run = run_of(last);
 
 	fputs("<header>\n<h1>", to);
@@ -185,45 +134,43 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 	fputs(" <span>", to);
 	if (run->stage != run->path)
 		page_text(to, text_name(run->stage, 80));
-	if (stages->count > 1)
-		fprintf(to, ", the last of %zu stages", stages->count);
+	if (contents->stages.count > 1)
+		fprintf(to, ", the last of %zu stages", contents->stages.count);
 	fputs("</span></h1>\n", to);
 	facts(to, run);
 	if (last->repeated)
-		fprintf(to, "<p class=\"soft\">The median of %zu runs, %s to %s.</p>\n",
-			last->run_count, text_time(last->least_ns), text_time(last->most_ns));
+		note_softly(to, text_made("The median of %zu runs, %s to %s.", last->run_count,
+					  text_time(last->least_ns), text_time(last->most_ns)));
 	if (is_of_ranks(last))
-		fprintf(to, "<p class=\"soft\">The slowest of %zu ranks.</p>\n", last->run_count);
-	if (stages->count > 1)
-		verdict(to, stages);
-	html_headline(to, run, advice);
-	page_nav(to);
-	notes(to, run);
-	if (stages->count > 1)
-		comparison_notes(to, stages);
-	fputs("</header>\n", to);
+		note_softly(to, text_made("The slowest of %zu ranks.", last->run_count));
+	if (contents->stages.count > 1)
+		comparison(to, &contents->stages);
+	run_notes(run, note, to);
 }
 
 /*
  * Writes the sections below the advice.  The sources come first in time because the tables link to
  * their lines.
  */
-static void opened_run(FILE *to, struct profile *profile, const struct source_where *folders,
-		       struct page_links *links)
+static void opened_run(FILE *to, struct contents *contents)
 {
-	char *sources = NULL;
-	size_t bytes;
-	FILE *lines = open_memstream(&sources, &bytes);
+	const struct profile *run = run_of(last_of(contents));
+	struct profile *profile = &contents->profiles[run - contents->profiles];
+	struct page *page = &contents->page;
+	char *sources = NULL, *nav = NULL;
+	FILE *lines = in_memory(&sources), *above = page->nav;
 
-	if (lines == NULL)
-		exit(EXIT_FAILURE);
-	html_source(lines, profile, folders, links);
+	page->nav = in_memory(&nav);
+	html_source(lines, profile, &contents->sources, page);
 	fclose(lines);
-	html_host(to, profile, links);
+	fclose(page->nav);
+	page->nav = above;
+	html_host(to, profile, page);
+	fputs(nav, above);
 	fputs(sources, to);
-	html_tables(to, profile, links);
-	html_did(to, profile, true);
+	html_tables(to, profile, page);
 	free(sources);
+	free(nav);
 }
 
 static void folded_run(FILE *to, const struct profile *profile, bool with_advice)
@@ -232,139 +179,131 @@ static void folded_run(FILE *to, const struct profile *profile, bool with_advice
 	page_text(to, text_name(profile->stage, 80));
 	fprintf(to, ", %s</summary>\n", text_time(profile->wall_ns));
 	facts(to, profile);
-	notes(to, profile);
+	run_notes(profile, note, to);
 	html_time(to, profile);
 	if (with_advice)
-		html_next_folded(to, profile);
+		html_next(to, profile, NULL);
 	table_page(to, &table_python, profile, NULL, NULL);
 	html_tables(to, profile, NULL);
-	html_did(to, profile, false);
 	fputs("</details>\n", to);
 }
 
-static void earlier(FILE *to, const struct stages *stages)
+static void other_runs(FILE *to, struct contents *contents)
 {
-	if (stages->count < 2)
-		return;
-	page_section(to, "earlier", NULL);
-	for (size_t i = 0; i + 1 < stages->count; i++) {
-		progress_show("writing the page", i, stages->count);
-		folded_run(to, run_of(&stages->items[i]), true);
-	}
-	page_section_end(to);
-}
+	const struct compare_stage *last = last_of(contents);
+	size_t count = contents->stages.count;
 
-/* Writes the times of all ranks together. */
-static void sum(FILE *to, const struct compare_stage *stage)
-{
-	if (!is_of_ranks(stage))
+	if (is_of_ranks(last)) {
+		page_section(to, &contents->page, "sum", "All ranks", NULL);
+		note_softly(to, "Times of all ranks are added up.");
+		folded_run(to, last->profile, false);
+		page_section_end(to, &contents->page);
+	}
+	if (count < 2)
 		return;
-	page_section(to, "sum", NULL);
-	page_element(to, "p class=\"soft\"", "Times of all ranks are added up.");
-	folded_run(to, stage->profile, false);
-	page_section_end(to);
+	page_section(to, &contents->page, "earlier", "Earlier stages", NULL);
+	for (size_t i = 0; i + 1 < count; i++) {
+		progress_show("writing the page", i, count);
+		folded_run(to, run_of(&contents->stages.stages[i]), true);
+	}
+	page_section_end(to, &contents->page);
 }
 
 static void say_no_source(FILE *to, const struct profile *profile)
 {
-	char text[TEXT_BYTES(200) + 120];
-
 	if (profile->missing != NULL)
-		snprintf(text, sizeof(text),
-			 "No source line is known: %s, which was profiled, is not on this machine.",
-			 text_name(profile->missing, 200));
+		note_softly(to, text_made("No source line is known: %s, which was profiled, is not "
+					  "on this machine.",
+					  text_name(profile->missing, 200)));
 	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
-		snprintf(text, sizeof(text),
-			 "No source line is known: %s differs from the file that was profiled.",
-			 text_name(profile->other_build, 200));
+		note_softly(to, text_made("No source line is known: %s differs from the file that "
+					  "was profiled.",
+					  text_name(profile->other_build, 200)));
 	else
-		snprintf(text, sizeof(text),
-			 "No source line is known; compile the program with -g.");
-	note_softly(to, text);
+		note_softly(to, "No source line is known; compile the program with -g.");
 }
 
 static void say_timeline(FILE *to, const struct profile *profile)
 {
 	if (profile_used_no_device(profile))
 		return;
-	if (profile->events.row_count == 0) {
+	if (profile->events.row_count == 0)
 		note_softly(to, "No timeline: hotpin run --profile=trace records one.");
-		return;
-	}
-	fputs("<p class=\"soft\">The timeline: hotpin trace -o timeline.json ", to);
-	page_text(to, text_name(profile->path, 200));
-	fputs(" writes it; open timeline.json at ui.perfetto.dev.</p>\n", to);
+	else
+		note_softly(to, text_made("The timeline: hotpin trace -o timeline.json %s writes "
+					  "it; open timeline.json at ui.perfetto.dev.",
+					  text_name(profile->path, 200)));
 }
 
-static void sections_above(FILE *to, const struct stages *stages, const struct advice_list *advice)
+static void sections_above(FILE *to, struct contents *contents)
 {
-	const struct compare_stage *last = last_of(stages);
+	const struct compare_stage *last = last_of(contents);
 	const struct profile *run = run_of(last);
-	char of[TEXT_BYTES(40)];
+	bool has_stages = contents->stages.count > 1;
+	struct page *page = &contents->page;
 
-	snprintf(of, sizeof(of), "%s", text_name(run->stage, 40));
-
-	if (stages->count > 1)
-		html_stages(to, stages->items, stages->count);
+	if (has_stages)
+		html_stages(to, &contents->stages, page);
 	if (is_of_ranks(last))
-		html_ranks(to, last);
-	page_section(to, "time", stages->count > 1 ? of : NULL);
+		html_ranks(to, last, page);
+	page_section(to, page, "time", "Where the time went",
+		     has_stages ? text_name(run->stage, 40) : NULL);
 	html_time(to, run);
-	say_timeline(to, run);
-	page_section_end(to);
-	page_section(to, "next", NULL);
-	html_next(to, run, advice, stages->links);
-	if (!page_has_section("source") && run->site_count + run->sample_count > 0)
+	page_section_end(to, page);
+	page_section(to, page, "next", "What to do next", NULL);
+	html_next(to, run, page);
+	if (page->file_count == 0 && run->site_count + run->sample_count > 0)
 		say_no_source(to, run);
-	page_section_end(to);
+	say_timeline(to, run);
+	page_section_end(to, page);
 }
 
-static void write_page(FILE *to, const struct stages *stages)
+/* Sections are written before those above, which link to them. */
+static void write_page(FILE *to, struct contents *contents)
 {
-	const struct profile *run = run_of(last_of(stages));
-	char *parts[2] = { NULL }, title[TEXT_BYTES(120) + 32];
-	size_t bytes;
-	FILE *below = open_memstream(&parts[1], &bytes), *above = open_memstream(&parts[0], &bytes);
-	struct advice_list advice;
+	const struct profile *run = run_of(last_of(contents));
+	char *parts[2] = { NULL }, *navs[2] = { NULL };
+	FILE *nav[2] = { in_memory(&navs[0]), in_memory(&navs[1]) };
+	FILE *part[2] = { in_memory(&parts[0]), in_memory(&parts[1]) };
 
-	if (below == NULL || above == NULL)
-		exit(EXIT_FAILURE);
-	advice_make(run, &advice);
-	opened_run(below, &stages->profiles[run - stages->profiles], &stages->sources,
-		   stages->links);
-	sum(below, last_of(stages));
-	earlier(below, stages);
-	sections_above(above, stages, &advice);
-	fclose(below);
-	fclose(above);
-	snprintf(title, sizeof(title), "hotpin: %s, %s", text_name(run->process.program, 40),
-		 text_name(run->stage, 80));
-	page_begin(to, title);
-	head(to, stages, &advice);
-	fputs(parts[0], to);
-	fputs(parts[1], to);
+	contents->page.nav = nav[1];
+	opened_run(part[1], contents);
+	other_runs(part[1], contents);
+	contents->page.nav = nav[0];
+	sections_above(part[0], contents);
+	for (int i = 0; i < 2; i++) {
+		fclose(part[i]);
+		fclose(nav[i]);
+	}
+	page_begin(to, text_made("hotpin: %s, %s", text_name(run->process.program, 40),
+				 text_name(run->stage, 80)));
+	head(to, contents);
+	fprintf(to, "<nav aria-label=\"Sections\"><ul>\n%s%s</ul></nav>\n</header>\n%s%s", navs[0],
+		navs[1], parts[0], parts[1]);
 	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
 	page_end(to);
 	progress_clear();
-	free(parts[0]);
-	free(parts[1]);
+	for (int i = 0; i < 2; i++) {
+		free(parts[i]);
+		free(navs[i]);
+	}
 }
 
 /* Returns 0, or -1 if the files are not stages, which has been reported. */
-static int write_stages(FILE *to, struct profile *profiles, size_t count,
-			const struct source_where *sources, struct page_links *links)
+static int write_stages(FILE *to, size_t count, struct contents *contents)
 {
-	struct compare_stage *items = NULL;
-	struct stages stages = { profiles, *sources, NULL, 0, links };
+	struct compare_stage *stages = NULL;
 
-	names_resolve(profiles, count, true);
-	places_merge_sites(profiles, count);
-	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);
-	stages.items = items;
-	if (stages.count > 0)
-		write_page(to, &stages);
-	compare_stages_free(items, stages.count);
-	return stages.count > 0 ? 0 : -1;
+	names_resolve(contents->profiles, count, true);
+	places_merge_sites(contents->profiles, count);
+	contents->stages.count =
+		compare_stages(contents->profiles, ranks_only(contents->profiles, count), &stages);
+	contents->stages.stages = stages;
+	contents->stages.least_tenths = COMPARE_NOISE_TENTHS;
+	if (contents->stages.count > 0)
+		write_page(to, contents);
+	compare_stages_free(stages, contents->stages.count);
+	return contents->stages.count > 0 ? 0 : -1;
 }
 
 /* Nobody reads HTML on a terminal. */
@@ -377,20 +316,20 @@ static int write_files(const char *path, char **files, size_t count,
 		       const struct source_where *sources)
 {
 	struct output output;
-	struct page_links links = { 0 };
+	struct contents contents = { .sources = *sources };
 	int status = EXIT_FAILURE;
 
 	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	if (output_open(&output, path, files, count, false) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = profile_open_all(files, count);
+	struct profile *profiles = contents.profiles = profile_open_all(files, count);
 	if (profiles == NULL) {
 		output_drop(&output);
 		return EXIT_FAILURE;
 	}
-	if (write_stages(output.to, profiles, count, sources, &links) == 0) {
+	if (write_stages(output.to, count, &contents) == 0) {
 		/* Who may read the page need not be allowed to read the sources. */
-		if (html_source_say(&links))
+		if (html_source_say(&contents.page))
 			output.mode = S_IRUSR | S_IWUSR;
 		status = output_close(&output) < 0 ? EXIT_FAILURE : 0;
 	} else {

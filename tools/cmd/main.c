@@ -57,14 +57,42 @@ static const struct command {
 	  "  --library FILE     preload FILE instead of the installed library\n",
 	  "hotpin bench ./app input.dat" },
 	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
-	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
-	  "they are shown side by side and added up.  Lines are as long as the terminal, or\n"
-	  "as COLUMNS says.\n"
-	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
+	  "FILE is a profile of `hotpin run -o FILE`.  Prints where the time went, and the\n"
+	  "three changes that save most, on 24 lines at most.  Several files are the ranks\n"
+	  "of one run.  Lines are as long as the terminal, or as COLUMNS says.\n"
+	  "  --why         say how to make each change, and on what assumption\n"
+	  "  -a, --all     show every table, every row and whole names\n"
 	  "  --color auto|always|never\n"
 	  "                color gains and losses; auto: on a terminal, if NO_COLOR is not\n"
 	  "                set\n"
-	  "  --force       add up files even if they are not ranks of one run\n",
+	  "  --force       add up files even if they are not ranks of one run\n"
+	  "  --csv TABLE   write one table of each FILE as CSV, in nanoseconds and bytes:\n"
+	  "                    summary    a row for each FILE\n"
+	  "                    states     where the time went\n"
+	  "                    advice     the suggestions\n"
+	  "                    copies     copies by direction and memory\n"
+	  "                    sizes      copies by size\n"
+	  "                    kernels    kernels by name\n"
+	  "                    launches   kernel time by place of launch\n"
+	  "                    calls      driver calls\n"
+	  "                    gaps       host code between CUDA calls\n"
+	  "                    sites      copy sites\n"
+	  "                    buffers    host buffers\n"
+	  "                    pinned     memory that the program pins itself\n"
+	  "                    repeats    copies of unchanged data\n"
+	  "                    bounds     what a change could save at most\n"
+	  "                    python     lines of Python\n"
+	  "                    functions  functions of host code\n"
+	  "                    lines      lines of sources, as `hotpin annotate` shows them\n"
+	  "                    ranges     NVTX ranges\n"
+	  "                    durations  of a timeline: each kernel, copy and call\n"
+	  "                    tracks     of a timeline: each device, stream, thread\n"
+	  "                    events     of a timeline: all events\n"
+	  "                    counters   counters of the library\n"
+	  "                    options    options of the library\n"
+	  "  --folded      write samples of host code as folded stacks, for flamegraph.pl\n"
+	  "  -o, --out CSV\n"
+	  "                write CSV or folded stacks to a file, not to standard output\n",
 	  "hotpin report run.json" },
 	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
 	  "show what each porting stage gained or lost",
@@ -77,7 +105,7 @@ static const struct command {
 	  "                   color gains and losses, as `hotpin report` does\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
 	  "  --markdown       print Markdown for a pull request\n"
-	  "  --json           print JSON for programs\n",
+	  "  --csv            print the stages as CSV for programs\n",
 	  "hotpin compare stage1.json stage2.json" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
 	  "show source lines with the time that they took",
@@ -100,34 +128,6 @@ static const struct command {
 	  "offline.  Several files, like the ranks of a run, share one clock.\n"
 	  "  -o, --out TRACE  write TRACE instead of standard output\n",
 	  "hotpin trace -o run.trace.json run.json" },
-	{ "csv", hotpin_csv, "[OPTION...] FILE...", "write figures for a spreadsheet",
-	  "Writes one table of each FILE as CSV, in nanoseconds and bytes.\n"
-	  "  -t, --table TABLE  one of these tables:\n"
-	  "                     summary    a row for each FILE (the default)\n"
-	  "                     copies     copies by direction and memory\n"
-	  "                     sizes      copies by size\n"
-	  "                     kernels    kernels by name\n"
-	  "                     launches   kernel time by place of launch\n"
-	  "                     calls      driver calls\n"
-	  "                     gaps       host code between CUDA calls\n"
-	  "                     sites      copy sites\n"
-	  "                     buffers    host buffers\n"
-	  "                     pinned     memory that the program pins itself\n"
-	  "                     repeats    copies of unchanged data\n"
-	  "                     bounds     what a change could save at most\n"
-	  "                     python     lines of Python\n"
-	  "                     functions  functions of host code\n"
-	  "                     ranges     NVTX ranges\n"
-	  "                     durations  of a timeline: each kernel, copy and call\n"
-	  "                     tracks     of a timeline: each device, stream, thread\n"
-	  "                     events     of a timeline: all events\n"
-	  "                     advice     the suggestions of the report\n"
-	  "                     counters   counters of the library\n"
-	  "                     options    options of the library\n"
-	  "  --folded           write samples of host code as folded stacks instead, for\n"
-	  "                     flamegraph.pl\n"
-	  "  -o, --out CSV      write CSV instead of standard output\n",
-	  "hotpin csv -t kernels -o kernels.csv run.json" },
 	{ "resolve", hotpin_resolve, "FILE...", "store names and advice in a profile",
 	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
 	  "places in the files of this machine, as `hotpin report` does, and stores them\n"

@@ -78,31 +78,40 @@ bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 /* True if the figure is 0, or the rate of copies that did not occur. */
 bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure);
 
-/* Return the figure's name in the comparison, and the text of a value. */
+/* Return the figure's name in the comparison, and its unit. */
 const char *compare_figure_name(int figure);
-const char *compare_figure_shown(int figure, int64_t value);
+enum table_unit compare_figure_unit(int figure);
 
-/* What two stages have by the same name: a kernel or an NVTX range.  0: a stage has none. */
-struct compare_pair {
-	const char *name, *what; /* what: new, gone or changed */
-	int64_t before_ns, after_ns, runs_before, runs_after;
-	int64_t weight; /* size of the change, ns */
-};
-
-struct compare_pairs {
-	struct compare_pair *items; /* NULL: not known, or no memory; the caller frees the list */
+/* Stages that are compared, and the noise that is at least assumed. */
+struct comparison {
+	const struct compare_stage *stages;
 	size_t count;
-	unsigned noise_tenths;
+	size_t from, to;       /* the stages that a table shows */
+	unsigned least_tenths; /* of a percent */
+	bool given;            /* the user stated the noise */
+	bool as_code;          /* of Markdown: labels */
 };
 
-/* Return the kernels that have changed, by falling weight; and the ranges of the later stage. */
-struct compare_pairs compare_kernels(const struct profile *before, const struct profile *after,
-				     unsigned noise_tenths);
-struct compare_pairs compare_ranges(const struct profile *before, const struct profile *after,
-				    unsigned noise_tenths);
+/* The stages, a row each; `with` is a struct comparison.  Its CSV has a stage of each profile. */
+extern const struct table compare_stage_table;
 
-/* Their tables; `with` is a struct compare_pairs. */
+/*
+ * Makes the table of figures: a column for each stage, and its change against the previous one.
+ * Shows stages from comparison->from on, so many that they take `columns`, and sets comparison->to.
+ */
+void compare_make_table(struct comparison *comparison, size_t columns, struct table *ret);
+
+/*
+ * What changed from stage from - 1 to stage from: what was predicted, kernels, and the NVTX ranges.
+ * `with` is a struct comparison.
+ */
 extern const struct table compare_kernel_table, compare_range_table;
+
+/* Judges the last stage against the previous one. */
+enum compare_verdict compare_last(const struct comparison *comparison);
+
+/* Returns `"b" takes 5 s less than "a" (2.0 times as fast).`, and what to do if that is unclear. */
+const char *compare_sentence(const struct comparison *comparison);
 
 /* Returns "-80.6 %", or "x12" for a large factor, "new", "~noise"; "" if there is nothing to say.
  */

@@ -91,9 +91,9 @@ const char *compare_figure_name(int figure)
 	return table_summary.columns[figure].head;
 }
 
-const char *compare_figure_shown(int figure, int64_t value)
+enum table_unit compare_figure_unit(int figure)
 {
-	return table_figure(table_summary.columns[figure].unit, value, 1000000000);
+	return table_summary.columns[figure].unit;
 }
 
 static bool is_known(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)

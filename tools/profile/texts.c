@@ -15,7 +15,7 @@
 
 const struct text_part text_parts[TEXT_PARTS] = {
 #define STATE(field, title, heading, dropped) \
-	{ title, heading, offsetof(struct profile_split, field##_ns) },
+	{ #field, title, heading, offsetof(struct profile_split, field##_ns) },
 #include "base/states.def"
 };
 
@@ -134,6 +134,24 @@ const char *text_name(const char *text, size_t columns)
 	return units_escape(next_text(), TEXT_ROOM, text, columns);
 }
 
+void text_put(FILE *to, const char *text, const char *(*instead)(const char *at))
+{
+	size_t length = strlen(text), bytes;
+
+	for (size_t at = 0; at < length; at += bytes) {
+		bytes = units_printable(text + at, length - at);
+		const char *other = bytes > 0 ? instead(text + at) : NULL;
+
+		if (other != NULL)
+			fputs(other, to);
+		else if (bytes > 0)
+			fwrite(text + at, 1, bytes, to);
+		else
+			fprintf(to, "\\x%02x", (unsigned char)text[at]);
+		bytes += bytes == 0;
+	}
+}
+
 json_t *text_json(const char *text)
 {
 	json_t *made = text != NULL ? json_string(text) : json_null();
@@ -218,36 +236,6 @@ void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TE
 		ret_tenths[most]++;
 		rest[most] = -1;
 	}
-}
-
-const char *text_verdict(const struct profile *profile, const char *on_host_code)
-{
-	static const char *const verdicts[TEXT_PARTS][2] = {
-		{ "host code.", " A CPU profiler shows what to port next." },
-		{ "CUDA start-up, which no port removes.", "" },
-		{ "other CUDA calls, while the device is idle.", "" },
-		{ "copies that no kernel overlaps.", " Pin, overlap or remove copies first." },
-		{ "kernels.", " Optimize them next." },
-		{ "copies and kernels that overlap.", " The longer of the two is the limit." },
-	};
-	bool failed = profile->process.exit_status > 0;
-	int largest = 0;
-
-	if (!profile_has_split(profile))
-		return NULL;
-	for (int part = 1; part < TEXT_PARTS; part++)
-		if (text_part_ns(&profile->split, part) > text_part_ns(&profile->split, largest))
-			largest = part;
-	char *text = next_text();
-	/* A failing program must be fixed before it is ported or tuned, so it gets no advice. */
-	const char *then =
-		largest == 0 && on_host_code != NULL ? on_host_code : verdicts[largest][1];
-	snprintf(text, TEXT_ROOM, "%s of the time is spent in %s%s",
-		 failed                        ? "The program failed. Until then, most"
-		 : profile_is_unended(profile) ? "Until then, most"
-					       : "Most",
-		 verdicts[largest][0], failed ? "" : then);
-	return text;
 }
 
 const char *text_no_split(const struct profile *profile)

@@ -9,6 +9,8 @@
 
 #include "profile/profile.h"
 
+#include <stdio.h>
+
 /* The text of the format, cut after 1000 bytes. */
 const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -40,6 +42,12 @@ bool text_is_same(int64_t before, int64_t after, unsigned noise_tenths);
 /* Returns the text escaped for a terminal, at most `columns` wide; "n/a" for NULL. */
 const char *text_name(const char *text, size_t columns);
 
+/*
+ * Writes the text.  instead() returns what stands for a character, or NULL; what no terminal should
+ * see becomes \x1b.
+ */
+void text_put(FILE *to, const char *text, const char *(*instead)(const char *at));
+
 /* Returns a JSON string, or null for NULL.  Bytes that are not UTF-8 are escaped. */
 struct json_t *text_json(const char *text);
 
@@ -56,13 +64,6 @@ const char *text_when(const char *ended_utc);
 const char *text_cuda_version(int64_t version);
 const char *text_cupti_version(int64_t version);
 
-/*
- * Returns sentences: how the program ended, if with an error, and the largest part of its wall
- * time; NULL: not known.  If that part is host code, `on_host_code` follows; if that is NULL, a
- * hint how to find what to port.
- */
-const char *text_verdict(const struct profile *profile, const char *on_host_code);
-
 /* Returns that the profile has no split of the wall time, and the reason if the profile says it. */
 const char *text_no_split(const struct profile *profile);
 
@@ -72,8 +73,8 @@ const char *text_bound(const char *name);
 /* The states of the wall time, in the order in which they are shown. */
 #define TEXT_PARTS 6
 struct text_part {
-	const char *title, *heading; /* as in base/states.def */
-	size_t at;                   /* in struct profile_split */
+	const char *field, *title, *heading; /* as in base/states.def; field: its class on a page */
+	size_t at;                           /* in struct profile_split */
 };
 extern const struct text_part text_parts[TEXT_PARTS];
 int64_t text_part_ns(const struct profile_split *split, int part);

@@ -1,5 +1,5 @@
 /*
- * Paragraphs and tables on standard output that fit the terminal.
+ * Paragraphs on standard output that fit the terminal.
  *
  * Texts are printed unchanged, so callers escape names.  If the locale is not UTF-8, characters
  * beyond ASCII become "?".
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Tones, for which the terminal has a color. */
 enum layout_tone { LAYOUT_PLAIN, LAYOUT_BETTER, LAYOUT_WORSE };
@@ -32,38 +33,17 @@ void layout_say(unsigned hang, const char *format, ...) __attribute__((format(pr
 /* Prints each line of the text as a paragraph. */
 void layout_lines(unsigned hang, const char *text);
 
-/* Returns a bar, "####", whose length is `tenths` of a percent of `columns`. */
-const char *layout_bar(unsigned tenths, unsigned columns);
+/* Prints the text in one line, which ends with ".." if it is too long. */
+void layout_line(const char *text);
 
-struct layout_column {
-	const char *head;
-	bool left;     /* aligned to the left; else to the right */
-	bool flexible; /* is cut or wrapped if the line is too long */
-	unsigned drop; /* not 0: may be left out; the highest number goes first */
-};
-
-#define LAYOUT_COLUMNS_MOST 24
+/* Returns how many bytes of the text take so many columns. */
+size_t layout_bytes(const char *text, size_t columns);
 
 /*
- * Returns a table, which keeps its rows until it is printed.  NULL: no memory.  All functions
- * accept a NULL table.
+ * Returns a bar, "####", of `part` in proportion to `whole`, which takes `columns`.  Lives as texts
+ * of texts.h do.
  */
-struct layout_table;
-struct layout_table *layout_table(const struct layout_column *columns, size_t count);
-
-/* Adds the next cell to the current row. */
-void layout_cell(struct layout_table *table, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void layout_tone(struct layout_table *table, enum layout_tone tone); /* of the latest cell */
-
-/* Ends the row. */
-void layout_row(struct layout_table *table);
-
-/* Adds a paragraph below the latest row, formatted as by layout_say(). */
-void layout_note(struct layout_table *table, unsigned hang, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Prints and frees the table.  `whole`: flexible cells are wrapped, not cut. */
-void layout_print(struct layout_table *table, bool whole);
+#define LAYOUT_BAR_MOST 64
+const char *layout_bar(int64_t part, int64_t whole, unsigned columns);
 
 #endif

@@ -3,8 +3,8 @@
  */
 #include "show/table_csv.h"
 #include "tables/table_rows.h"
+#include "profile/texts.h"
 #include "base/parse.h"
-#include "base/units.h"
 
 #include <string.h>
 
@@ -22,28 +22,21 @@ static bool is_formula(const char *text)
 	return false;
 }
 
+static const char *csv_instead(const char *at)
+{
+	return *at == '"' ? "\"\"" : *at == ';' ? "\\x3b" : NULL;
+}
+
 /*
  * An apostrophe precedes a text that a spreadsheet would take for a formula.  Where semicolons
  * separate cells, only the first text of a line counts as quoted, so semicolons are escaped.
  */
 static void csv_text(FILE *to, const char *text)
 {
-	size_t length = text != NULL ? strlen(text) : 0;
-
 	if (text == NULL)
 		return;
 	fputs(is_formula(text) ? "\"'" : "\"", to);
-	for (size_t at = 0; at < length;) {
-		size_t bytes = units_printable(text + at, length - at);
-
-		if (bytes == 0 || text[at] == ';')
-			fprintf(to, "\\x%02x", (unsigned char)text[at]);
-		else if (text[at] == '"')
-			fputs("\"\"", to);
-		else
-			fwrite(text + at, 1, bytes, to);
-		at += bytes > 0 ? bytes : 1;
-	}
+	text_put(to, text, csv_instead);
 	fputc('"', to);
 }
 
@@ -77,7 +70,7 @@ static void csv_row(const struct table_rows *rows, const struct table_cell *cell
 		fputc(',', rows->to);
 		if (column->unit == TABLE_PLACE)
 			csv_place(rows->to, profile, cells[i].frame);
-		else if (column->unit == TABLE_TEXT)
+		else if (column->unit == TABLE_TEXT || column->unit == TABLE_CHANGE)
 			csv_text(rows->to, cells[i].text);
 		else if (cells[i].value >= 0)
 			fprintf(rows->to, "%lld", (long long)table_value(column->unit, &cells[i]));
@@ -99,10 +92,11 @@ void table_csv_head(FILE *to, const struct table *table)
 	fputc('\n', to);
 }
 
-void table_csv(FILE *to, const struct table *table, const struct profile *profile)
+void table_csv(FILE *to, const struct table *table, const struct profile *profile, const void *with)
 {
 	struct table_rows rows = { .table = table,
 				   .profile = (struct profile *)profile,
+				   .with = with,
 				   .form = TABLE_CSV,
 				   .to = to,
 				   .write = csv_row };

@@ -9,6 +9,9 @@
 #include <stdio.h>
 
 void table_csv_head(FILE *to, const struct table *table);
-void table_csv(FILE *to, const struct table *table, const struct profile *profile);
+
+/* Writes the rows of a profile; `with` is for fill(). */
+void table_csv(FILE *to, const struct table *table, const struct profile *profile,
+	       const void *with);
 
 #endif

@@ -8,12 +8,15 @@
 
 /*
  * Prints a table without the columns that say nothing in any row; nothing if it has no rows and no
- * sentences.  `with` is for fill(); `all`: with all rows.
+ * sentences.  `with` is for fill().
  */
 void table_print(const struct table *table, const struct profile *profile, const void *with,
-		 bool all);
+		 enum table_detail detail);
 
-/* Prints the tables of a report; `all`: with all rows and all tables. */
-void tables_print(const struct profile *profile, bool all);
+/* Prints a table as one of Markdown. */
+void table_markdown(const struct table *table, const struct profile *profile, const void *with);
+
+/* Prints all tables of a report. */
+void tables_print(const struct profile *profile);
 
 #endif

@@ -18,9 +18,14 @@ bool table_is_csv(const struct table_rows *rows)
 	return rows->form == TABLE_CSV;
 }
 
-bool table_is_all(const struct table_rows *rows)
+bool table_is_page(const struct table_rows *rows)
 {
-	return rows->all;
+	return rows->form == TABLE_PAGE;
+}
+
+enum table_detail table_detail(const struct table_rows *rows)
+{
+	return rows->form == TABLE_REPORT ? rows->detail : TABLE_ALL;
 }
 
 const void *table_with(const struct table_rows *rows)
@@ -31,6 +36,21 @@ const void *table_with(const struct table_rows *rows)
 struct table_cell table_number(int64_t value)
 {
 	return (struct table_cell){ .value = value };
+}
+
+struct table_cell table_number_of(enum table_unit unit, int64_t value)
+{
+	return (struct table_cell){ .value = value, .of = 1000000000, .unit = unit };
+}
+
+struct table_cell table_about(const char *before, int64_t value)
+{
+	return (struct table_cell){ .value = value, .unit = TABLE_TIME, .text = before };
+}
+
+struct table_cell table_bar(const char *class, int64_t part, int64_t whole)
+{
+	return (struct table_cell){ .value = part, .of = whole, .text = class };
 }
 
 /* Times of several threads may add up to more than the whole: then they are no part of it. */
@@ -120,11 +140,14 @@ void table_say(struct table_rows *rows, const char *format, ...)
 	va_end(args);
 }
 
-const char *table_figure(enum table_unit unit, int64_t value, int64_t of)
+/* Returns a figure as a text: "n/a" if unknown, "-" for 0. */
+static const char *figure(enum table_unit unit, int64_t value, int64_t of)
 {
 	if (value == 0)
 		return "-";
 	switch (unit) {
+	case TABLE_NUMBER:
+		return text_made("%lld", (long long)value);
 	case TABLE_COUNT:
 		return text_count(value);
 	case TABLE_BYTES:
@@ -132,6 +155,7 @@ const char *table_figure(enum table_unit unit, int64_t value, int64_t of)
 	case TABLE_SIZE:
 		return text_power(value);
 	case TABLE_TIME:
+	case TABLE_SAVING:
 		return text_time(value);
 	case TABLE_RATE:
 		return text_rate(value, of);
@@ -147,9 +171,13 @@ const char *table_cell_text(const struct table_rows *rows, const struct table_co
 	char name[TEXT_MOST];
 	bool has_more = cell->text != NULL && cell->text[0] != '\0';
 
-	if (column->unit != TABLE_TEXT && column->unit != TABLE_PLACE)
-		return table_figure(column->unit, cell->value, cell->of);
-	if (column->unit == TABLE_TEXT || cell->frame == NULL || cell->is_named)
+	if (!table_is_text(column) && cell->value == 0 && rows->table->is_source)
+		return "";
+	if (!table_is_text(column) && column->unit != TABLE_CHANGE)
+		return text_made("%s%s", has_more ? cell->text : "",
+				 figure(column->unit == TABLE_FIGURE ? cell->unit : column->unit,
+					cell->value, cell->of));
+	if (column->unit != TABLE_PLACE || cell->frame == NULL || cell->is_named)
 		return has_more ? text_name(cell->text, TEXT_MOST) : "";
 	names_place_short(rows->profile, cell->frame, name, sizeof(name), place_most);
 	size_t used = strlen(name);
@@ -210,8 +238,8 @@ struct table_row *table_add(struct table_rows *rows, const void *item,
 	struct table_row *row = &rows->items[rows->count++];
 	row->cells = profile_allocate(rows->profile, rows->table->count, sizeof(*all));
 	memcpy(row->cells, all, rows->table->count * sizeof(*all));
-	row->note = NULL;
-	row->site = UNKNOWN;
+	row->note = row->anchor = NULL;
+	row->is_apart = false;
 	for (size_t i = 0; i < rows->table->count; i++)
 		rows->needed[i] |= !says_nothing(&all[i]);
 	return row;
@@ -225,7 +253,8 @@ void table_fill(struct table_rows *rows)
 
 bool table_has_column(const struct table_rows *rows, size_t column)
 {
-	return rows->table->columns[column].head != NULL && rows->needed[column];
+	return rows->table->columns[column].head != NULL && rows->needed[column] &&
+	       (rows->form == TABLE_PAGE || rows->table->columns[column].unit != TABLE_DRAWING);
 }
 
 bool table_is_text(const struct table_column *column)

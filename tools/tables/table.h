@@ -12,13 +12,19 @@
 
 enum table_unit {
 	TABLE_TEXT,
-	TABLE_PLACE, /* four columns of CSV, whose names begin with the key */
+	TABLE_PLACE,  /* four columns of CSV, whose names begin with the key */
+	TABLE_NUMBER, /* as it is */
 	TABLE_COUNT,
 	TABLE_BYTES,
 	TABLE_SIZE, /* a power of 2 */
 	TABLE_TIME,
+	TABLE_SAVING, /* a time */
 	TABLE_RATE,
 	TABLE_SHARE,
+	TABLE_FIGURE,  /* the cell says its unit */
+	TABLE_CHANGE,  /* a text like "-80.6 %": less is better */
+	TABLE_BAR,     /* a share as a bar; the text is its class on a page */
+	TABLE_DRAWING, /* only on a page: a bar of states, else as TABLE_BAR */
 };
 
 struct table_column {
@@ -26,7 +32,6 @@ struct table_column {
 	const char *head; /* in a report and on a page; NULL: it is not there */
 	enum table_unit unit;
 	unsigned drop; /* a narrow report leaves the highest out first; 0: never */
-	unsigned most; /* characters of a place in a report; 0: the usual number */
 	size_t at;     /* TABLE_AT(): a field of the item of the row; 0: a cell of its own */
 };
 #define TABLE_AT(type, field) .at = offsetof(struct type, field) + 1
@@ -34,15 +39,18 @@ struct table_column {
 /* A figure, a text or a place.  The functions below make cells. */
 struct table_cell {
 	int64_t value, of;
-	const char *text;
+	enum table_unit unit;              /* of a TABLE_FIGURE */
+	const char *text;                  /* of a figure: what stands before it, like "~" */
+	const struct profile_split *split; /* of a drawing; value: its wall time */
 	const struct profile_frame *frame;
 	bool is_named; /* the text is the whole name of the place */
 };
 
 struct table_row {
 	struct table_cell *cells;
-	const char *note; /* a paragraph below the row in a report, or NULL */
-	int64_t site;     /* links of a page lead to the first row of a copy site; or UNKNOWN */
+	const char *note;   /* paragraphs below the row, or NULL; a newline is between two */
+	const char *anchor; /* links of a page lead to the first row with it; or NULL */
+	bool is_apart;      /* rows before it are left out */
 };
 
 #define TABLE_COLUMNS_MOST 40
@@ -51,20 +59,25 @@ struct table_rows;
 
 struct table {
 	const char *name;  /* in CSV, and the anchor of the section on a page */
-	const char *title; /* NULL: only CSV has the table */
+	const char *title; /* NULL: not among the tables of a report or sections of a page */
 	const struct table_column *columns;
 	size_t count;
 	void (*fill)(struct table_rows *rows, struct profile *profile);
-	enum { TABLE_ALWAYS, TABLE_ALL } report; /* TABLE_ALL: only with --all */
-	unsigned most;                           /* rows of a report without --all; 0: all rows */
-	bool of_device, of_timeline, is_wrapped;
+	unsigned most; /* rows of a report without --all; 0: all rows */
+	bool of_device, of_timeline;
+	bool is_source;           /* the lines of a source: zeros are blank */
+	bool in_order;            /* a report shows the columns in order, not figures first */
 	bool elsewhere;           /* on a page it has no section of its own */
 	const struct table *then; /* it is in the same section of a page; or NULL */
 };
 
 /* For fill(). */
 bool table_is_csv(const struct table_rows *rows);
-bool table_is_all(const struct table_rows *rows); /* a report with --all */
+bool table_is_page(const struct table_rows *rows);
+
+/* How much of a table a report shows: its first rows, also how and why, or all. */
+enum table_detail { TABLE_FIRST, TABLE_WHY, TABLE_ALL };
+enum table_detail table_detail(const struct table_rows *rows);
 const void *table_with(const struct table_rows *rows);
 
 /*
@@ -87,6 +100,9 @@ void table_say(struct table_rows *rows, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 struct table_cell table_number(int64_t value); /* UNKNOWN is n/a */
+struct table_cell table_number_of(enum table_unit unit, int64_t value);
+struct table_cell table_about(const char *before, int64_t value); /* "~", ">=" or "<=" */
+struct table_cell table_bar(const char *class, int64_t part, int64_t whole);
 struct table_cell table_share(int64_t part, int64_t whole);
 struct table_cell table_rate(int64_t bytes, int64_t ns);
 struct table_cell table_text(const char *text); /* as it is; writers escape it */
@@ -106,8 +122,5 @@ struct table_cell table_mean(int64_t ns, int64_t count);
 
 /* Returns the cells of the table's first row. */
 void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);
-
-/* Returns a figure as a text: "n/a" if unknown, "-" for 0.  Lives as long as texts of texts.h. */
-const char *table_figure(enum table_unit unit, int64_t value, int64_t of);
 
 #endif

@@ -15,8 +15,8 @@ struct table_rows {
 	struct profile *profile; /* its memory grows; its data stay as they are */
 	const void *with;
 	enum table_form form;
-	bool all;
-	struct page_links *links; /* of a page, or NULL */
+	enum table_detail detail;
+	struct page *page; /* that shows the table open, or NULL */
 	FILE *to;
 	/* Writes a row, of which nothing is kept; NULL: the rows are kept. */
 	void (*write)(const struct table_rows *rows, const struct table_cell *cells);

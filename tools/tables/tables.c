@@ -3,6 +3,7 @@
  */
 #include "tables/tables.h"
 #include "analyze/advice.h"
+#include "analyze/run_notes.h"
 #include "analyze/timeline_sums.h"
 #include "names/names.h"
 #include "profile/sorted_lists.h"
@@ -250,31 +251,158 @@ static void fill_option(struct table_rows *rows, struct profile *profile)
 		table_add(rows, &profile->options.items[i], NULL, 0);
 }
 
-static const struct table_column advice_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },
-	{ "what", NULL, TABLE_TEXT },
-	{ "place", NULL, TABLE_TEXT },
-	{ "saves_ns", NULL, TABLE_TIME, TABLE_AT(advice, saves_ns) },
-	{ "basis", NULL, TABLE_TEXT },
-	{ "how", NULL, TABLE_TEXT },
-	{ "assumes", NULL, TABLE_TEXT },
-	{ "hotpin_run_does_it", NULL, TABLE_COUNT },
+static const struct table_column state_columns[] = {
+	{ "state", "", TABLE_TEXT },
+	{ "ns", "", TABLE_TIME },
+	{ NULL, "", TABLE_SHARE },
+	{ NULL, "", TABLE_BAR },
 };
+
+static void add_state(struct table_rows *rows, const char *title, int64_t ns, int64_t part,
+		      int64_t whole, const char *class)
+{
+	if (ns != 0 || table_is_csv(rows))
+		TABLE_ROW(rows, NULL, table_text(title), table_number(ns), table_share(part, whole),
+			  table_bar(class, part, whole));
+}
+
+static void say_blocked(void *rows, const char *text)
+{
+	table_say(rows, "%s", text);
+}
+
+/* Says how copies affect the host, in one sentence or in all. */
+static void say_copies(struct table_rows *rows, const struct profile *profile)
+{
+	int64_t copies_ns = profile->host.copy_calls_ns, kernels_ns = profile->kernel_runs.busy_ns;
+	int64_t moving_ns = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
+
+	if (table_detail(rows) == TABLE_ALL) {
+		if (moving_ns > 0)
+			table_say(rows, "The device works %s of the time; %s.",
+				  text_share(profile_add(moving_ns, profile->split.kernel_ns),
+					     profile->wall_ns),
+				  profile->split.overlap_ns > 0
+					  ? text_made("kernels overlap %s of the copy time",
+						      text_share(profile->split.overlap_ns,
+								 moving_ns))
+					  : "no kernel overlaps a copy");
+		run_blocked(profile, say_blocked, rows);
+	} else if (copies_ns > 0 && kernels_ns > 0 && copies_ns / kernels_ns >= 2) {
+		table_say(rows, "Copies block the host for %s to feed %s of kernels (%lld:1).",
+			  text_time(copies_ns), text_time(kernels_ns),
+			  (long long)((copies_ns + kernels_ns / 2) / kernels_ns));
+	} else if (copies_ns > 0) {
+		table_say(rows, "Copies block the host for %s.", text_time(copies_ns));
+	}
+}
+
+static void fill_state(struct table_rows *rows, struct profile *profile)
+{
+	const struct profile_host *host = &profile->host;
+	unsigned tenths[TEXT_PARTS];
+
+	text_split_tenths(&profile->split, tenths);
+	for (int part = 0; part < TEXT_PARTS && (profile_has_split(profile) || table_is_csv(rows));
+	     part++) {
+		int64_t ns = text_part_ns(&profile->split, part);
+
+		if (tenths[part] > 0)
+			add_state(rows, text_parts[part].title, ns, tenths[part], 1000,
+				  text_parts[part].field);
+		else
+			add_state(rows, text_parts[part].title, ns, ns, profile->wall_ns,
+				  text_parts[part].field);
+	}
+	if (!profile_has_split(profile) && !table_is_csv(rows)) {
+		add_state(rows, "In copy calls", host->copy_calls_ns, host->copy_calls_ns,
+			  profile->wall_ns, "transfer");
+		add_state(rows, "In waits", host->waits_ns, host->waits_ns, profile->wall_ns,
+			  "calls");
+		table_say(rows, "%s.", text_no_split(profile));
+	}
+	if (!profile_used_no_device(profile))
+		say_copies(rows, profile);
+}
+
+static const struct table_column advice_columns[] = {
+	{ "kind", NULL, TABLE_TEXT },     { NULL, "", TABLE_NUMBER },
+	{ "what", "Next", TABLE_TEXT },   { "saves_ns", "Saves", TABLE_SAVING },
+	{ NULL, "Of wall", TABLE_SHARE }, { NULL, "", TABLE_DRAWING },
+	{ NULL, "Where", TABLE_PLACE },   { "place", NULL, TABLE_TEXT },
+	{ "basis", NULL, TABLE_TEXT },    { "how", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT },  { "hotpin_run_does_it", NULL, TABLE_COUNT },
+};
+
+/* Returns the line of source that an advice is about; NULL: none is known. */
+static const struct profile_frame *advice_frame(const struct profile *profile,
+						const struct advice *advice)
+{
+	bool in_cuda;
+
+	return advice->frame != NULL || advice->site < 0
+		       ? advice->frame
+		       : names_source_frame(profile, &profile->sites[advice->site].frames,
+					    &in_cuda);
+}
+
+/* Returns how to make the change, and on what assumption it saves that much. */
+static const char *advice_note(struct table_rows *rows, const struct advice *advice)
+{
+	bool is_text = !table_is_page(rows), has_place = is_text && advice->where[0] != '\0';
+	bool has_condition = advice->assumes[0] != '\0';
+
+	return table_text_made(rows, "%s%s%sby  %s%s%s", has_place ? "at  " : "",
+			       has_place ? advice->where : "", has_place ? "\n" : "", advice->how,
+			       has_condition ? "\nif  " : "", advice->assumes)
+		.text;
+}
+
+/* Says why there is no suggestion, and what is left.  A first screen has a line for each. */
+static void say_left(struct table_rows *rows, const struct profile *profile,
+		     const struct advice_list *list, bool any)
+{
+	size_t columns = table_detail(rows) == TABLE_FIRST ? 78 : 2 * ADVICE_TEXT;
+
+	if (profile->process.exit_status > 0)
+		table_say(rows, "The program failed; fix it first.");
+	else if (list->is_done || (!any && !profile_used_no_device(profile)))
+		table_say(rows, "%s", advice_nothing(list));
+	if (list->left[0] != '\0')
+		table_say(rows, "%s", text_name(text_made("Left: %s.", list->left), columns));
+	if (list->blind[0] != '\0')
+		table_say(rows, "%s", text_name(text_made("Not known: %s.", list->blind), columns));
+}
 
 static void fill_advice(struct table_rows *rows, struct profile *profile)
 {
-	static struct advice_list list;
+	struct advice_list *list = profile_allocate(profile, 1, sizeof(*list));
+	size_t count = 0;
 
-	advice_make(profile, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct advice *entry = &list.items[i];
+	advice_make(profile, list);
+	for (; count < list->count; count++) {
+		const struct advice *entry = &list->items[count];
 
-		TABLE_ROW(rows, entry, table_text(advice_kinds[entry->kind]),
-			  table_text(entry->what), table_text(entry->where),
-			  table_text(entry->is_estimate ? "estimate" : "bound"),
-			  table_text(entry->how), table_text(entry->assumes),
-			  table_number(entry->hotpin_does_it));
+		if (table_detail(rows) != TABLE_ALL && !advice_is_worth(profile, entry))
+			break;
+		struct table_row *row = TABLE_ROW(
+			rows, NULL, table_text(advice_kinds[entry->kind]),
+			table_number((int64_t)count + 1), table_text(entry->what),
+			table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
+			table_share(entry->saves_ns, profile->wall_ns),
+			table_bar("saving", entry->saves_ns, profile->wall_ns),
+			/* A note below the row has it, too. */
+			table_detail(rows) == TABLE_FIRST || table_is_page(rows)
+				? table_place_named(advice_frame(profile, entry), entry->where)
+				: table_place(NULL, ""),
+			table_text(entry->where),
+			table_text(entry->is_estimate ? "estimate" : "bound"),
+			table_text(entry->how), table_text(entry->assumes),
+			table_number(entry->hotpin_does_it));
+		if (table_detail(rows) != TABLE_FIRST)
+			row->note = advice_note(rows, entry);
 	}
+	say_left(rows, profile, list, count > 0);
 }
 
 static const struct table_column summary_columns[] = {
@@ -401,13 +529,15 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_bounds = { "bounds", "What if", TABLE_FILL(bound), .of_device = true, .report = TABLE_ALL, .elsewhere = true };
+const struct table table_bounds = { "bounds", "What if", TABLE_FILL(bound), .of_device = true, .elsewhere = true };
 /* clang-format on */
+const struct table table_states = { "states", NULL, TABLE_FILL(state), .in_order = true };
+const struct table table_advice = { "advice", NULL, TABLE_FILL(advice), .in_order = true,
+				    .most = 3 };
 const struct table table_summary = { "summary", NULL, TABLE_FILL(summary) };
 const struct table table_counters = { "counters", "Counters", TABLE_FILL(counter),
-				      .report = TABLE_ALL, .elsewhere = true };
-const struct table table_options = { "options", "Options", TABLE_FILL(option), .report = TABLE_ALL,
-				     .elsewhere = true };
+				      .elsewhere = true };
+const struct table table_options = { "options", "Options", TABLE_FILL(option), .elsewhere = true };
 const struct table table_did = {
 	NULL, "What hotpin did", NULL, 0, fill_did, .of_device = true, .elsewhere = true
 };
@@ -415,11 +545,13 @@ const struct table table_did = {
 /* clang-format off */
 const struct table *const tables[] = {
 	&table_summary,
+	&table_states,
+	&table_advice,
 	&table_copies,
 	&table_sizes,
-	&(const struct table){ "kernels", "Kernels", TABLE_FILL(kernel), .most = 10, .of_device = true },
-	&(const struct table){ "launches", "Launch sites", TABLE_FILL(launch), .most = 6 },
-	&(const struct table){ "calls", "CUDA API", TABLE_FILL(call), .most = 8, .of_device = true },
+	&(const struct table){ "kernels", "Kernels", TABLE_FILL(kernel), .of_device = true },
+	&(const struct table){ "launches", "Launch sites", TABLE_FILL(launch) },
+	&(const struct table){ "calls", "CUDA API", TABLE_FILL(call), .of_device = true },
 	&table_gaps,
 	&table_sites,
 	&table_buffers,
@@ -429,11 +561,11 @@ const struct table *const tables[] = {
 	&table_did,
 	&table_python,
 	&table_functions,
+	&table_lines,
 	&(const struct table){ "ranges", "NVTX ranges", TABLE_FILL(range) },
-	&(const struct table){ "durations", "Durations", TABLE_FILL(duration), .most = 8, .of_timeline = true, .elsewhere = true },
-	&(const struct table){ "tracks", "Tracks", TABLE_FILL(track), .most = 8, .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "durations", "Durations", TABLE_FILL(duration), .of_timeline = true, .elsewhere = true },
+	&(const struct table){ "tracks", "Tracks", TABLE_FILL(track), .of_timeline = true, .elsewhere = true },
 	&(const struct table){ "events", NULL, TABLE_FILL(event), .of_timeline = true },
-	&(const struct table){ "advice", NULL, TABLE_FILL(advice) },
 	&table_counters,
 	&table_options,
 	NULL

@@ -177,7 +177,7 @@ static const struct table_column site_columns[] = {
 	{ "memory", NULL, TABLE_TEXT, TABLE_AT(profile_row, memory) },
 	{ NULL, "Operation", TABLE_TEXT },
 	{ "", "Copy site", TABLE_PLACE },
-	{ NULL, "Caller", TABLE_PLACE, .drop = 1, .most = 24 },
+	{ NULL, "Caller", TABLE_PLACE, .drop = 1 },
 	{ "host_ns", "At call", TABLE_TIME, TABLE_AT(profile_row, host_ns) },
 	{ "count", "Copies", TABLE_COUNT, TABLE_AT(profile_row, count) },
 	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_row, bytes) },
@@ -240,7 +240,6 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 		struct table_row *added =
 			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
 				  table_place(place, ""), caller);
-		added->site = site - profile->sites;
 		added->note = i + 1 == site->row_count ? note : NULL;
 	}
 }
@@ -439,9 +438,9 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 
 /* clang-format off */
 const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_device = true, .elsewhere = true };
-const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true, .report = TABLE_ALL };
-const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true, .most = 10 };
+const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true };
+const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true };
 const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
-const struct table table_pinned = { "pinned", "Pinned memory", TABLE_FILL(pinned), .of_device = true, .most = 10 };
-const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .most = 10, .then = &table_repeats };
+const struct table table_pinned = { "pinned", "Pinned memory", TABLE_FILL(pinned), .of_device = true };
+const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .then = &table_repeats };
 /* clang-format on */

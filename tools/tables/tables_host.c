@@ -56,7 +56,7 @@ static void fill_gap(struct table_rows *rows, struct profile *profile)
 }
 
 static const struct table_column python_columns[] = {
-	{ "", "Python line", TABLE_PLACE, .most = 200 },
+	{ "", "Python line", TABLE_PLACE },
 	{ NULL, "Share", TABLE_SHARE },
 	{ "cpu_ns", "CPU time", TABLE_TIME, TABLE_AT(python_line, cpu_ns) },
 	{ "samples", "Samples", TABLE_COUNT, 1, TABLE_AT(python_line, samples) },
@@ -118,7 +118,7 @@ static struct table_cell code_of(struct table_rows *rows, const struct profile *
 
 	if (frame == NULL)
 		return table_place(NULL, "");
-	host_code_name(profile, frame, name, sizeof(name), table_is_all(rows) ? 200 : 80);
+	host_code_name(profile, frame, name, sizeof(name), 200);
 	return table_place_named(frame, table_text_made(rows, "%s", name).text);
 }
 
@@ -136,8 +136,8 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < code.function_count; i++) {
 		const struct host_function *function = code.order[i];
 
-		if (function->self == 0 && !table_is_all(rows) && !table_is_csv(rows))
-			continue;
+		if (function->self == 0 && table_is_page(rows))
+			continue; /* the chart of call chains has it */
 		TABLE_ROW(rows, function,
 			  code_of(rows, profile,
 				  function->line != NULL ? function->line : function->frame),
@@ -152,7 +152,7 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_gaps = { "gaps", "Host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true, .is_wrapped = true, .most = 5 };
-const struct table table_python = { "python", "Python lines", TABLE_FILL(python), .elsewhere = true, .most = 8 };
-const struct table table_functions = { "functions", "Host code", TABLE_FILL(function), .elsewhere = true, .most = 8 };
+const struct table table_gaps = { "gaps", "Host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true };
+const struct table table_python = { "python", "Python lines", TABLE_FILL(python), .elsewhere = true };
+const struct table table_functions = { "functions", "Host code", TABLE_FILL(function), .elsewhere = true };
 /* clang-format on */

@@ -12,6 +12,7 @@ static const struct table_column rank_columns[] = {
 	{ NULL, heading, TABLE_TIME, dropped, TABLE_AT(profile, split.field##_ns) },
 #include "base/states.def"
 	{ NULL, "Copied", TABLE_BYTES },
+	{ NULL, "", TABLE_DRAWING },
 };
 
 static void fill_rank(struct table_rows *rows, struct profile *profile)
@@ -24,7 +25,10 @@ static void fill_rank(struct table_rows *rows, struct profile *profile)
 
 		TABLE_ROW(rows, run,
 			  table_number(profile_add(profile_moved(run, "h2d").bytes,
-						   profile_moved(run, "d2h").bytes)));
+						   profile_moved(run, "d2h").bytes)),
+			  (struct table_cell){ .split = &run->split,
+					       .value = run->wall_ns,
+					       .of = ranks->slowest->wall_ns });
 	}
 }
 
@@ -38,12 +42,37 @@ static const struct table_column spread_columns[] = {
 	{ NULL, "Most on", TABLE_TEXT },
 };
 
+/*
+ * Names the most uneven state of work.  A rank with less of that work waits, which appears as host
+ * code.
+ */
+static void say_who_waits(struct table_rows *rows, const struct ranks_spread *spreads)
+{
+	int most = RANKS_PARTS + 1;
+
+	for (int figure = most + 1; figure < RANKS_FIGURES; figure++)
+		if (spreads[figure].most - spreads[figure].least >
+		    spreads[most].most - spreads[most].least)
+			most = figure;
+	const struct ranks_spread *work = &spreads[most];
+	if (work->least < 0 || work->most - work->least < spreads[RANKS_WALL].median / 100)
+		return;
+	int64_t host_ns = work->of_most->split.host_ns;
+	bool is_awaited = host_ns < spreads[RANKS_PARTS].median;
+
+	table_say(rows, "Most uneven: %s. Rank %s has %s, the median is %s.%s%s%s",
+		  ranks_figure_name(most), text_name(work->of_most->process.rank, 8),
+		  text_time(work->most), text_time(work->median), is_awaited ? " It has " : "",
+		  is_awaited ? text_time(spreads[RANKS_PARTS].median - host_ns) : "",
+		  is_awaited ? " less host code than the median, so other ranks may wait for it."
+			     : "");
+}
+
 static void fill_spread(struct table_rows *rows, struct profile *profile)
 {
 	const struct ranks *ranks = table_with(rows);
 
 	(void)profile;
-	table_subtitle(rows, "uneven: how far the most is above the mean");
 	for (int figure = 0; figure < RANKS_FIGURES; figure++) {
 		const struct ranks_spread *spread = &ranks->spreads[figure];
 
@@ -55,9 +84,10 @@ static void fill_spread(struct table_rows *rows, struct profile *profile)
 				  table_text(spread->of_least->process.rank),
 				  table_text(spread->of_most->process.rank));
 	}
+	say_who_waits(rows, ranks->spreads);
 }
 
 /* clang-format off */
 const struct table table_ranks = { NULL, "Ranks", TABLE_FILL(rank) };
-const struct table table_rank_spread = { NULL, "Ranks by state", TABLE_FILL(spread) };
+const struct table table_rank_spread = { NULL, NULL, TABLE_FILL(spread), .in_order = true };
 /* clang-format on */

@@ -13,8 +13,9 @@ times and takes the medians.  A pair is right if
 * the program after the change no longer gets this advice, or for a small part of the saving.
 """
 import argparse
+import csv
+import io
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -54,8 +55,6 @@ HASHED = ("upload_once", "upload_async")
 NOT_OBSERVED = ("upload_async",)
 # The change saves less than the bound, because the device needs some of the time anyway.
 LEAST_OF_BOUND = {"overlap": 0.3}
-UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
-ENTRY = re.compile(r"^  (\d+)  (.+?) +(about|at most) +([\d.]+) (ns|us|ms|s) +[\d.]+ %$")
 
 
 def read_arguments():
@@ -76,12 +75,14 @@ def build(folder):
     return program
 
 
-def milliseconds(figure):
-    return float(figure.group(1)) * UNITS[figure.group(2)]
+def table(arguments, name, profile):
+    """Returns the rows of a table."""
+    return list(csv.DictReader(io.StringIO(subprocess.run(
+        [arguments.hotpin, "report", "--csv", name, profile], check=True, capture_output=True, text=True).stdout)))
 
 
 def run(arguments, program, name, when, flags, environment):
-    """Of the run with the median wall time without start-up, returns the report's text, that time
+    """Of the run with the median wall time without start-up, returns the profile, that time
     (ms), and the output."""
     walls, output = [], None
     for turn in range(arguments.runs):
@@ -89,27 +90,22 @@ def run(arguments, program, name, when, flags, environment):
         output = subprocess.run([arguments.hotpin, "run", *flags, "-o", profile, program, name, when],
                                 check=True, capture_output=True, text=True,
                                 env={**os.environ, **environment}).stdout
-        text = subprocess.run([arguments.hotpin, "report", "--all", profile], check=True,
-                              capture_output=True, text=True).stdout
-        wall = re.search(r"^  Wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
+        summary = table(arguments, "summary", profile)[0]
         # The start of CUDA varies between runs by more than some pairs save.
-        start = re.search(r"^  CUDA start-up +([\d.]+) (ns|us|ms|s) ", text, re.M)
-        walls.append((milliseconds(wall) - milliseconds(start), text))
+        walls.append(((int(summary["wall_ns"]) - int(summary["startup_ns"])) / 1e6, profile))
     walls.sort()
     return walls[len(walls) // 2][1], statistics.median(wall for wall, _ in walls), output
 
 
-def entries(text):
+def entries(arguments, profile):
     """Returns (what, kind of figure, ms saved), largest first."""
-    found = [ENTRY.match(line) for line in text.splitlines()]
-    return [(entry.group(2), entry.group(3), float(entry.group(4)) * UNITS[entry.group(5)])
-            for entry in found if entry]
+    return [(row["what"], "about" if row["basis"] == "estimate" else "at most", int(row["saves_ns"]) / 1e6)
+            for row in table(arguments, "advice", profile)]
 
 
-def judge(name, before, after, wall_before, wall_after):
+def judge(name, advice, still_advised, wall_before, wall_after):
     """Returns what is wrong; prints a row."""
     wanted = ADVICE[name]
-    advice = entries(before)
     mine = [entry for entry in advice if entry[0] == wanted]
     if not mine:
         print(f"{name:17} {wall_before:8.1f} {wall_after:8.1f}  no such advice; first: {advice[:1]}")
@@ -127,7 +123,7 @@ def judge(name, before, after, wall_before, wall_after):
         wrong.append(f"{name}: saved much less than the bound")
     if kind == "about" and abs(saved - saves) > ESTIMATE * saves + noise:
         wrong.append(f"{name}: saved another time than estimated")
-    still = sum(ms for what, _, ms in entries(after) if what == wanted)
+    still = sum(ms for what, _, ms in still_advised if what == wanted)
     if still > STILL * saves:
         wrong.append(f"{name}: still advised, {still:.1f} ms")
     return wrong
@@ -149,10 +145,11 @@ def main():
             # Hashing takes time that belongs to neither.
             _, wall_before, _ = run(arguments, program, name, "before", observe, {})
             _, wall_after, _ = run(arguments, program, name, "after", flags, {})
-        wrong += judge(name, before, after, wall_before, wall_after)
+        wrong += judge(name, entries(arguments, before), entries(arguments, after), wall_before, wall_after)
         if first != second:
             wrong.append(f"{name}: prints {second!r} after the change, {first!r} before")
-    text, wall, _ = run(arguments, program, "done", "before", ["--observe"], {})
+    profile, wall, _ = run(arguments, program, "done", "before", ["--observe"], {})
+    text = subprocess.run([arguments.hotpin, "report", profile], check=True, capture_output=True, text=True).stdout
     is_done = "This port is done" in text
     print(f"{'done':17} {wall:8.1f}  {'is told so' if is_done else 'is not told so'}")
     if not is_done or "port this" in text:

@@ -31,11 +31,11 @@ for command in $commands; do
 		}
 	done
 done
-offered hotpin csv --table "" | diff - <("$hotpin" csv --table none /dev/null 2>&1 | sed -n 's/^  //p') || {
+offered hotpin report --csv "" | diff - <("$hotpin" report --csv none /dev/null 2>&1 | sed -n 's/^  //p') || {
 	echo "< tables that the help names, > tables that there are"
 	failed=1
 }
-if [ "$(offered hotpin rep)" != report ] || ! offered hotpin csv --table s | grep -qx sites; then
+if [ "$(offered hotpin rep)" != report ] || ! offered hotpin report --csv s | grep -qx sites; then
 	echo "a beginning is not completed"
 	failed=1
 fi

@@ -5,8 +5,7 @@ report.
     terminal.py HOTPIN              status 1 if the picture is out of date
     terminal.py HOTPIN --write      draws it
 
-The report is that of a profile in doc/porting, recorded on an H200.  Long reports are cut: PARTS
-has the first line of each part that is shown, and its number of lines.
+The report is that of a profile in doc/porting, recorded on an H200.
 """
 import os
 import re
@@ -18,9 +17,6 @@ HOTPIN = os.path.abspath(sys.argv[1])
 DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "doc")
 PICTURE = os.path.join(DOC, "terminal.svg")
 PROFILE = "stage2-1.json"
-# The head line; the sentences; three suggestions; the wall time.
-PARTS = ((r"stage2_one_kernel ", 1), (r"Most of the time", 2), (r"$", 1), (r"SUGGESTIONS", 17),
-         (r"TIME ", 11))
 COLUMNS, ADVANCE, LINE, FONT, PAD = 80, 7.8, 18, 13, 14
 STYLE = """
 text { font: %dpx ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d4d8dd; white-space: pre }
@@ -38,23 +34,9 @@ def printed():
                           env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def shown(lines):
-    """Returns the lines of the picture, with "..." for gaps."""
-    result, end = [], 0
-    for begin, count in PARTS:
-        at = next((i for i in range(end, len(lines)) if re.match(begin, lines[i])), None)
-        if at is None:
-            sys.exit("terminal.py: the report has no line that begins with " + begin)
-        if at > end and result:
-            result += ["  ...", ""] if "".join(lines[end:at - 1]) and begin == "TIME " else []
-        result += lines[at:at + count]
-        end = at + count
-    return result
-
-
 def spans(line):
     """Yields (column, text, class) of each part of a line."""
-    column, kind = 0, "head" if line.startswith(("SUGGESTIONS", "TIME", "$ ")) else ""
+    column, kind = 0, "head" if line.startswith(("     Next", "$ ")) else ""
     for part in re.split(r"(\x1b\[[0-9;]*m|█+)", line):
         if part.startswith("\x1b"):
             kind = "green" if part == "\x1b[32m" else ""
@@ -86,7 +68,7 @@ def picture(lines):
     return "\n".join(out + ["</svg>", ""])
 
 
-wanted = picture(["$ hotpin report " + PROFILE] + shown(printed()))
+wanted = picture(["$ hotpin report " + PROFILE] + printed())
 if "--write" in sys.argv:
     with open(PICTURE, "w", encoding="utf-8") as file:
         file.write(wanted)

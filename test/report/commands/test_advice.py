@@ -240,7 +240,7 @@ def ports():
     others = [sample(frames, 1000) for frames in (SPIN, DRIVER_MOVED, COPYING, BARRIER)]
     # The caller of memcpy is in the program, in the driver, or unknown.
     yield "samples in functions of the program", {"samples": own + others}, \
-        "port about 300000: advance at solve.c:12 | kernel's own", "verdict: The suggestions say what to port next."
+        "port about 300000: advance at solve.c:12 | kernel's own"
     twin = sample([at("standin_twin_step", "solve.c:40"), SPIN], 1000)
     yield "kernels of the stand-in device", {"samples": own + [twin]}, "port about 300000: advance at solve.c:12"
     yield "several threads at once", {"samples": own + others + [sample(SETTLE, 180)]}, \
@@ -408,7 +408,7 @@ def first_stage():
                 "threads": list(others) + [0] * (7 - len(others))}
 
     hot = [sample([ADVANCE, caller], 60), sample([ADVANCE2, caller], 60), sample([at("advance", "solve.c:40"), caller], 20)]
-    yield "a hot function", run(1000, *hot, sample(SETTLE, 60)), "1 entries", "verdict: suggestions say what to port first.", \
+    yield "a hot function", run(1000, *hot, sample(SETTLE, 60)), "1 entries", \
         "port about 400000: function first place advance at solve.c:10, hot lines 10 to 12 | 700 ms (70.0 % of the run) " \
         "in 140 samples; called from main at solve.c:50 | takes 300 ms without it, and 300 ms for a typical start-up", "blind."
     short = "advance at solve.c:10 takes most, 200 ms of 205 ms: no more than the start-up of CUDA, which is typically 300 ms, so " \
@@ -669,13 +669,11 @@ def overlaps_and_ends():
 
 def holds(expected, entries, text):
     """True if the expectation is met."""
-    said = {name: re.search(rf"^  {word}: (.*(\n     .*)*)", text, re.M) for name, word in (("left", "Left"), ("blind", "Not known"))}
+    said = {name: re.search(rf"^  {word}: (.*(\n    .*)*)", text, re.M) for name, word in (("left", "Left"), ("blind", "Not known"))}
     word, _, rest = expected.partition(" ")
     if word.rstrip(":.") in said:
         found = said[word.rstrip(":.")]
-        return found is None if word.endswith(".") else found is not None and rest in " ".join(found[1].split()) + "."
-    if word == "verdict:":
-        return rest in " ".join(text.split())
+        return found is None if word.endswith(".") else found is not None and rest in " ".join(found[1].split())
     if expected in ("done", "not done"):
         return ("This port is done" in text) == (expected == "done")
     if rest == "entries":
@@ -738,12 +736,12 @@ def main():
         wrong = []
         for name, run, *expectations in group():
             file = write("advice.json", run if "schema" in run else loop(**run))
-            table = tap.run("csv", "-t", "advice", file)
+            table = tap.run("report", "--csv", "advice", file)
             entries = list(csv.DictReader(io.StringIO(table.stdout.replace("\\x3b", ";"))))
             text = tap.run("report", "--all", file, COLUMNS=1000).stdout
             missed = list(faults(expectations, entries, text))
             if missed:
-                wrong += [name, *missed, table.stdout + table.stderr, text.partition("SUGGESTIONS")[2]]
+                wrong += [name, *missed, table.stdout + table.stderr, text.partition("Saves")[2]]
         check(group.__name__, not wrong, *wrong)
     stored()
     tap.end()

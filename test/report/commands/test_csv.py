@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests `hotpin csv`: that no cell is a formula to a spreadsheet, folded stacks, and refusals.
+"""Tests `hotpin report --csv`: that no cell is a formula to a spreadsheet, folded stacks, and refusals.
 test_csv.py HOTPIN
 """
 import csv
@@ -12,13 +12,13 @@ import tap
 from tap import check, says, write
 
 TABLES = ("summary", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges",
-          "counters", "options", "calls", "gaps", "functions", "bounds", "advice", "events")
+          "counters", "options", "calls", "gaps", "functions", "bounds", "advice", "events", "states", "lines")
 
 
 def table(name, *profiles):
     """Returns its rows as dicts; each must have as many cells as the head."""
     files = [write(f"{i}.json", profile) for i, profile in enumerate(profiles)]
-    done = tap.run("csv", "--table", name, *files)
+    done = tap.run("report", "--csv", name, *files)
     rows = list(csv.reader(io.StringIO(done.stdout), strict=True))
     check(f"{name}: every row is as long as the head", done.returncode == 0 and rows and
           all(len(row) == len(rows[0]) for row in rows) and len(set(rows[0])) == len(rows[0]),
@@ -33,7 +33,7 @@ def harmless():
                if cell[:1] in "=+-@\t\r" and cell or not tap.no_control(cell) or "\n" in cell]
         check(f"{name}: no formula, nothing that a terminal obeys", not bad, bad)
         # There only the first text of a line counts as quoted.
-        done = tap.run("csv", "--table", name, "0.json")
+        done = tap.run("report", "--csv", name, "0.json")
         check(f"{name}: nor where semicolons separate", ";" not in done.stdout, done.stdout)
     odd = made.first()
     odd["kernels"] = [made.kernel(name, 1, 1) for name in
@@ -46,7 +46,7 @@ def harmless():
 
 def folded():
     """Stacks as flamegraph.pl and speedscope read them: names, a blank, a count."""
-    done = tap.run("csv", "--folded", write("sampled.json", made.sampled()))
+    done = tap.run("report", "--folded", write("sampled.json", made.sampled()))
     check("folded stacks, root first, equal ones summed up", done.stdout.splitlines() == [
         "[heat] 1", "[heat];[heat] 597", "[heat];[libcuda.so.580.159] 100",
         "[libcuda.so.580.159] 99", "[unknown] 199", "step in x.py;[heat];step in x.py 398"],
@@ -57,50 +57,56 @@ def folded():
     named["process"]["ended_utc"] = program.LATER
     named["samples"] = [{"frames": [made.frame(0, at), made.frame(0, 0x2011)], "first_thread": 3,
                          "other_threads": 4} for at in (0x1010, 0x1020)]
-    done = tap.run("csv", "--folded", write("named.json", named))
+    done = tap.run("report", "--folded", write("named.json", named))
     check("functions by name, without their line", done.stdout == "main;step(float*) 14\n", done.stdout)
-    done = tap.run("csv", "--folded", "named.json", "sampled.json")
+    done = tap.run("report", "--folded", "named.json", "sampled.json")
     check("of several files, below their names", done.stdout.startswith(
         "named.json;main;step(float*) 14\nsampled.json;[heat] 1\n"), done.stdout)
     evil = made.sampled()
     evil["samples"][0]["frames"] = [{"module": None, "offset": 1, "name": name} for name in
                                     ("a;b c", "\n9 8", "", made.HOSTILE, "x" * 5000)]
-    done = tap.run("csv", "--folded", write("evil.json", evil))
+    done = tap.run("report", "--folded", write("evil.json", evil))
     check("a name is one frame, with any content", tap.no_control(done.stdout) and
           f"{'x' * 5000};" in done.stdout and ";[unknown];\\x0a9 8;a,b c 597\n" in done.stdout and
           all(line.rsplit(" ", 1)[1].isdigit() for line in done.stdout.splitlines()), done.stdout)
     for name, run, why in (("old", made.first(), ""), ("none", made.sampled(
             why="perf_event_paranoid is 3", mode="none"), ": perf_event_paranoid is 3")):
         run["samples"] = None
-        done = says(f"no samples: {name}", 1, f"{name}.json has no samples of host code{why}$", "csv",
+        done = says(f"no samples: {name}", 1, f"{name}.json has no samples of host code{why}$", "report",
                     "--folded", "-o", "out.folded", write(name + ".json", run))
         check("nothing is written", done.stdout == "" and
               not os.path.exists(os.path.join(tap.FOLDER.name, "out.folded")))
-    says("some with samples", 0, "sampled.json;", "csv", "--folded", "old.json", "sampled.json")
-    says("to a file", 0, "", "csv", "--folded", "-o", "out.folded", "named.json")
+    says("some with samples", 0, "sampled.json;", "report", "--folded", "old.json", "sampled.json")
+    says("to a file", 0, "", "report", "--folded", "-o", "out.folded", "named.json")
     with open(os.path.join(tap.FOLDER.name, "out.folded"), encoding="utf-8") as file:
         check("which has them", file.read() == "main;step(float*) 14\n")
-    says("folded is no table", 2, "^usage: hotpin csv", "csv", "--folded", "-t", "sites", "old.json")
+    says("folded is no table", 2, "--folded and --csv: choose one", "report", "--folded", "--csv", "sites", "old.json")
 
 
 def refused():
-    says("no such table", 2, "there is no table banana", "csv", "--table", "banana", "0.json")
-    says("no file", 2, "^usage: hotpin csv", "csv")
-    says("a bad file", 1, "cannot read nothing.json", "csv", "nothing.json")
+    done = says("no such table", 2, "there is no table banana; there are:\n  summary\n", "report", "--csv", "banana", "0.json")
+    for name in TABLES:
+        check(f"{name} is offered", f"\n  {name}\n" in done.stderr, done.stderr)
+    says("no table at all", 2, "--csv: name a table; there are:\n  summary\n", "report", "0.json", "--csv")
+    says("a file in its place", 2, "there is no table 0.json; there are:", "report", "--csv", "0.json")
+    says("no file", 2, "^usage: hotpin report", "report", "--csv", "sites")
+    says("a file for what nobody writes to one", 2, "--out needs --csv or --folded", "report", "-o", "x", "0.json")
+    table = ("report", "--csv", "summary")
+    says("a bad file", 1, "cannot read nothing.json", *table, "nothing.json")
     says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
-         "csv", "-o", "no/x", "nothing.json")
+         *table, "-o", "no/x", "nothing.json")
     before = sorted(os.listdir(tap.FOLDER.name))
     says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
-         "csv", "-o", "new.out", "nothing.json")
+         *table, "-o", "new.out", "nothing.json")
     check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
-    says("a full disk", 1, "cannot write /dev/full", "csv", "-o", "/dev/full", "0.json")
-    says("not over what it reads", 1, "is also read, so it cannot be written", "csv", "-o", "0.json", "0.json")
+    says("a full disk", 1, "cannot write /dev/full", *table, "-o", "/dev/full", "0.json")
+    says("not over what it reads", 1, "is also read, so it cannot be written", *table, "-o", "0.json", "0.json")
 
 
 def no_timeline():
     write("plain.json", made.first())
     for name in ("durations", "tracks", "events"):
-        done = says(f"without a timeline there is no table {name}", 1, "no timeline in plain.json; run", "csv", "-t", name,
+        done = says(f"without a timeline there is no table {name}", 1, "no timeline in plain.json; run", "report", "--csv", name,
                     "plain.json")
         check("not even a header", done.stdout == "", done.stdout)
 

@@ -17,7 +17,7 @@ from tap import check, write
 ATTACK = "\x1b]0;title\x07\u009b31m\udc9b31m\x7f\x08\r\u202e"
 FOLDER, LIBRARY = tap.FOLDER.name, os.path.abspath(sys.argv[2])
 PROFILE = f"{ATTACK}.json"
-READERS = ("report", "compare", "annotate", "html", "trace", "csv", "resolve")
+READERS = ("report", "compare", "annotate", "html", "trace", "resolve")
 
 
 def clean(what, *command, shown=True, **variables):
@@ -71,11 +71,12 @@ def names():
     for command in ("run", "bench", "doctor"):
         clean("no program", command, f"no{ATTACK}")
         clean("a program", command, f"{ATTACK}/program", shown=command != "run")
-    for command in ("html", "trace", "csv"):
+    for command in ("html", "trace"):
         clean("-o", command, "-o", f"no/{ATTACK}", PROFILE)
+    clean("-o", "report", "--folded", "-o", f"no/{ATTACK}", PROFILE)
     clean("-o", "run", "-o", f"no/{ATTACK}", "true")
     clean("-o", "bench", "-o", f"no/{ATTACK}", "true")
-    clean("-t", "csv", "-t", ATTACK, PROFILE)
+    clean("--csv", "report", "--csv", ATTACK, PROFILE)
     clean("--color", "report", f"--color={ATTACK}", PROFILE)
     clean("--source", "annotate", "--source", ATTACK, PROFILE, "x.c", shown=False)
     for option in ("--profile", "--observe", "--library"):

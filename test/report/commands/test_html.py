@@ -86,12 +86,13 @@ def pages():
     page_of("several stages", made.first(), made.second(), made.third())
     page_of("a timeline", made.looped(4))
     page = page_of("one run", made.first())
-    bar = re.findall(r'<rect class="(\w+)" x="(\d+)" y="0" width="(\d+)"',
-                     page[page.index("<section"):])[:5]
-    check("the parts of the bar follow one another and fill it",
+    bars = re.findall(r'<rect class="(\w+)" width="(\d+)"', page[page.index("<section"):])[:5]
+    check("a bar for each state, of all the time", [(kind, int(width)) for kind, width in bars] ==
+          [("host", 4840), ("startup", 170), ("calls", 830), ("transfer", 3330), ("kernel", 830)], bars)
+    bar = re.findall(r'<rect class="(\w+)" x="(\d+)" y="0" width="(\d+)"', page_of("stages", made.first(), made.third()))[:5]
+    check("the parts of a stage's bar follow one another and fill it",
           [(kind, int(width)) for kind, _, width in bar] ==
-          [("host", 4840), ("startup", 170), ("calls", 830), ("transfers", 3330),
-           ("kernels", 830)] and
+          [("host", 4840), ("startup", 170), ("calls", 830), ("transfer", 3330), ("kernel", 830)] and
           [int(at) for _, at, _ in bar] == [0, 4840, 5010, 5840, 9170], bar)
     bins = made.first()["activity"]["bins"]
     strip = page[page.index('<svg class="strip"'):]
@@ -151,12 +152,7 @@ def stages():
 
 
 def hostile():
-    attack = made.hostile()
-    for buffer in attack["buffers"]:
-        buffer.update(round_trips=made.trips(99, 15 * made.GB, 3 * made.SECOND, 5 * made.SECOND), follows=made.trips(0, 0, 0, 0))
-    page = page_of("hostile names", attack, attack)
-    check("the headline leaves out a long place",
-          "port all host code between these copies, which saves at most" in text_of(page), page)
+    page = page_of("hostile names", made.hostile(), made.hostile())
     check("they are shown, not obeyed", "<script>alert(1)</script>" in text_of(page) and
           "\\x1b[31m" in page and page.count("<script>") == SCRIPTS and
           "<script>alert" not in page and "<img" not in page)
@@ -187,7 +183,7 @@ def source():
     sources.prepare()
     page = tap.run("html", "--source", "here", name).stdout
     check("a folder of sources", not list(faults(page)) and "seven;" in text_of(page) and
-          "Read from here/far/solver/io.c" in text_of(page), text_of(page))
+          "read from here/far/solver/io.c" in text_of(page), text_of(page))
     page = tap.run("html", name).stdout
     check("without it the lines are there, but not their text", "seven;" not in text_of(page) and
           'id="line-1-7"' in page and "--source DIR looks in DIR, too" in text_of(page), text_of(page))
@@ -197,7 +193,7 @@ def source():
     run = sources.profile(launches=[launch], launches_rest={"kernels": 3, "device_ns": made.MILLI})
     page = tap.run("html", write("launches.json", run)).stdout
     check("kernels by line, and those of none", not list(faults(page)) and re.search(
-        "<td>40</td><td>~2.00 s</td><td>[^<]*</td><td>40</td>", page) and
+        r"<td[^>]*>40</td><td[^>]*>~2.00 s</td><td[^>]*>[^<]*</td><td[^>]*>40</td>", page) and
           "Launched from no known place: 3 kernels, 1.00 ms." in text_of(page), text_of(page))
 
 

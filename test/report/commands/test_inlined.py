@@ -18,8 +18,8 @@ from tap import check, write
 
 LIBRARY, PROGRAM, STANDIN = (os.path.abspath(path) for path in sys.argv[2:5])
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inlined.cc")
-COMMANDS = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["csv", "-t", "sites"],
-            ["csv", "--folded"])
+COMMANDS = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["report", "--csv", "sites"],
+            ["report", "--folded"])
 
 
 def line_of(text):
@@ -61,8 +61,8 @@ def main():
     check("a copy by the inlined function that makes it, and its caller", re.search(
         rf"H2D \w+ +upload at inlined\.cc:{line_of('cuMemcpyHtoD')} +main at inlined\.cc:{line_of('upload(memory)')}$",
         report, re.M), report)
-    check("folded stacks", tap.run("csv", "--folded", "run.json").stdout == "main;diffuse;blend 398\n")
-    sites = csv.DictReader(io.StringIO(tap.run("csv", "-t", "sites", "run.json").stdout))
+    check("folded stacks", tap.run("report", "--folded", "run.json").stdout == "main;diffuse;blend 398\n")
+    sites = csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "run.json").stdout))
     check("tables", sorted(row["function"] for row in sites) == ["main", "upload"])
     check("the icicle", re.findall(r'title="([^":]*): ', tap.run("html", "run.json").stdout)[:4] ==
           ["all samples", "main", "diffuse", "blend"])

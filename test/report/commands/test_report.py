@@ -26,27 +26,27 @@ def good():
     check("few fields are enough", tap.run("report", write("few.json", {
         "schema": "hotpin.profile", "schema_version": "2.0", "process": {"program": "x"},
         "wall_ns": 5})).returncode == 0)
-    says("a newer minor version is read", 0, "^  Wall time", "report",
+    says("a newer minor version is read", 0, "^  Host code", "report",
          write("newer.json", {**made.first(), "schema_version": "2.77", "new": [1, {"a": 2}]}))
     observed = made.first()
     observed["options"]["HOTPIN_HEAP_MIN"] = "0"
     observed["buffers"][0]["kind"] = "other"
     says("how --observe tells buffers apart", 0, "distinguish buffers of malloc\\(\\): hotpin run --observe=buffers",
-         "report", write("observed.json", observed))
+         "report", "--all", write("observed.json", observed))
     uncopied = made.first()
     uncopied["buffers"][1]["h2d"] = made.total(0, 0, 0)
     says("buffers without copies are left out", 0, r"Allocated at\n.* GB .*\n\n", "report", "--all",
          write("uncopied.json", uncopied))
     for buffer in uncopied["buffers"]:
         buffer.update(h2d=made.total(0, 0, 0), d2h=made.total(0, 0, 0))
-    done = tap.run("report", write("uncopied.json", uncopied))
+    done = tap.run("report", "--all", write("uncopied.json", uncopied))
     check("nor is a table of none shown", done.returncode == 0 and "HOST BUFFERS" not in done.stdout,
           done.stdout)
     folded = made.first()
     folded["sites_folded"] = 100
     folded["sites"][1]["folded"] = True
-    says("what is folded is told", 0, r"D2H .*several callers\n(.*\n)*  100 copies of rare call "
-         "stacks are summed up", "report", write("folded.json", folded))
+    says("what is folded is told", 0, r"D2H .*several\n? *callers\n(.*\n)*  100 copies of rare call "
+         "stacks are summed up", "report", "--all", write("folded.json", folded))
     done = tap.run("report", "first.json", stdin=subprocess.DEVNULL)
     check("nothing on stderr, no progress where there is no terminal", done.stderr == "",
           done.stderr)
@@ -80,7 +80,7 @@ def fits():
         text, _ = tap.at_terminal(80, [tap.HOTPIN, "report", "--color=" + color, "first.json"],
                                   {**environment, **variables})
         check(f"--color={color} at a terminal with {variables}",
-              ("\x1b[32m3.20 s\x1b[0m" in text) == colored and ("\x1b" in text) == colored, repr(text))
+              ("\x1b[32m<=3.20 s\x1b[0m" in text) == colored and ("\x1b" in text) == colored, repr(text))
     check("no color elsewhere", "\x1b" not in tap.run("report", "first.json").stdout)
     check("unless asked for", "\x1b[32m" in tap.run("report", "--color=always", "first.json").stdout)
     says("a wrong word", 2, "expected auto, always or never", "report", "--color=red", "first.json")
@@ -91,27 +91,25 @@ def fits():
 
 
 def host_code():
-    says("threads that took turns", 0, "400 threads were sampled in\\s+turns, 256 at a time", "report",
+    says("threads that took turns", 0, "400 threads were sampled in\\s+turns, 256 at a time", "report", "--all",
          write("turns.json", made.sampled(in_turn=True, threads_most=400)))
-    says("lost samples", 0, "10 samples are missing from this table", "report",
+    says("lost samples", 0, "10 samples are missing from this table", "report", "--all",
          write("lost.json", made.sampled(lost=7, dropped=3)))
-    says("sampling that ended", 0, "Sampling ended: the program has taken the signal", "report",
+    says("sampling that ended", 0, "Sampling ended: the program has taken the signal", "report", "--all",
          write("taken.json", made.sampled(why="the program has taken the signal")))
     refused = made.sampled(mode="perf", why="perf_event_paranoid is 3")
     refused["samples"] = None
-    says("why there are none", 0, "^  Host code was not sampled: perf_event_paranoid is 3.$", "report",
+    says("why there are none", 0, "^  Host code was not sampled: perf_event_paranoid is 3.$", "report", "--all",
          write("refused.json", refused))
     many = made.sampled()
     many["modules"] = [{"path": f"/nowhere/lib{i}.so", "build_id": None} for i in range(30)]
     many["samples"] = [{"frames": [made.frame(i, 0)], "first_thread": i + 1, "other_threads": 0}
                        for i in range(30)]
-    says("eight rows", 0, "lib29.so\n(.*\n){6}.*lib22.so\n  and 22 more .--all.", "report",
-         write("many.json", many))
-    says("or all", 0, "lib0.so\n", "report", "--all", "many.json")
+    says("all rows", 0, "lib29.so\n(.*\n){28}.*lib0.so\n", "report", "--all", write("many.json", many))
     many["samples"][3].update(first_thread=2 ** 63 - 1, other_threads=2 ** 63 - 1)
     many["samples"][4]["frames"] = []
     many["sampling"]["hz"] = 0
-    says("absurd figures harm nobody", 0, "lib3.so", "report", write("absurd.json", many))
+    says("absurd figures harm nobody", 0, "lib3.so", "report", "--all", write("absurd.json", many))
 
 
 def gaps():
@@ -122,7 +120,7 @@ def gaps():
     profile["gaps_short"] = {"count": 4000, "total_ns": 8 * made.MILLI, "longest_ns": 9000}
     profile["gaps_dropped"] = {"count": 0, "total_ns": 0, "longest_ns": 0}
     text = says("gaps without places are told", 0, r"^  8.00 ms .0.1 %. in 4 000 gaps of less than 10 us each.$",
-                "report", write("gaps.json", profile)).stdout
+                "report", "--all", write("gaps.json", profile)).stdout
     check("unless there are none", "beyond those listed" not in text, text)
     several = {**profile, "gaps": [{"before": end, "after": end, **some, "total_ns": 87 * made.SECOND}]}
     text = says("threads do not add up to more than the run", 0, r"^ +(- +)?87.0 s ", "report", "--all", write("several.json", several)).stdout
@@ -133,7 +131,7 @@ def gaps():
     check("no table of zeros", "hashed" not in text, text)
     profile["gaps_dropped"] = some
     says("and those without room", 0, r"^  20.0 ms .0.2 %. in 10 gaps between rare pairs of calls.$",
-         "report", write("gaps.json", profile))
+         "report", "--all", write("gaps.json", profile))
 
 
 def capture_range():
@@ -143,13 +141,13 @@ def capture_range():
     profile["gaps"] = [{"before": None, "after": end, **some}, {"before": end, "after": None, **some}]
     profile["options"]["HOTPIN_CAPTURE"] = "nvtx:step"
     text = says("a gap begins with the capture range", 0, r"start of the capture range +heat", "report",
-                write("range.json", profile)).stdout
+                "--all", write("range.json", profile)).stdout
     check("another ends with it", "of the process" not in text, text)
     check("the cost is that of the whole run", "Profiling the whole run cost" in text, text)
     never = "the capture range nvtx:step never began, so nothing was captured"
     profile.update(wall_ns=0, warnings=[never])
     text = says("a range that never began", 0, never, "report", write("never.json", profile)).stdout
-    check("has no tables", "TIME" not in text and "SUGGESTIONS" not in text, text)
+    check("has no tables", "Host code" not in text and "Next" not in text, text)
 
 
 def ranks():
@@ -168,20 +166,20 @@ def ranks():
     write("first.json", made.first())
     write("third.json", made.third())
     says("stages are no ranks", 4, "hotpin compare", "report", "first.json", "third.json")
-    says("unless forced", 0, "^ALL RANKS TOGETHER", "report", "--force", "first.json",
+    says("unless forced", 0, "^ALL RANKS TOGETHER", "report", "--all", "--force", "first.json",
          "third.json")
     other = made.rank(1, 3)
     other["process"]["program"] = "other"
     says("another program", 4, "programs differ", "report", names[0], write("other.json", other))
     lossy = {**made.rank(1, 3), "split": None, "split_why": made.LOSS}
-    merged = tap.run("report", names[0], write("lossy1.json", lossy)).stdout
+    merged = tap.run("report", "--all", names[0], write("lossy1.json", lossy)).stdout
     check("a rank without a split leaves none for all, and why",
           "Host code" not in merged.split("ALL RANKS TOGETHER")[1] and
           made.LOSS in " ".join(merged.split("ALL RANKS TOGETHER")[1].split()), merged)
     # All ranks except one have device times: the sum must not be shown as that of all.
     blind = made.without_device()
     blind["process"].update(rank="2", ranks=3)
-    done = tap.run("report", names[0], names[1], write("blind.json", blind))
+    done = tap.run("report", "--all", names[0], names[1], write("blind.json", blind))
     merged = done.stdout.split("ALL RANKS TOGETHER")[1]
     check("a rank without device times leaves none for all",
           "The wall time is not split" in merged and "Longest" not in merged and
@@ -220,7 +218,7 @@ def one_file_of_many_ranks():
     _, once = opened(heat, "report", names[0])
     _, count = opened(heat, "report", *names)
     check("a file of 64 ranks is opened once", once == 1 and count == 1, once, count)
-    done = tap.run("csv", "--table", "sites", *names)
+    done = tap.run("report", "--csv", "sites", *names)
     lines = done.stdout.splitlines()
     check("every rank has the answers", done.returncode == 0 and len(lines) == 1 + 2 * 64 and
           all("heat.c" in line for line in lines[1:]), done.stderr, lines[:3])
@@ -345,18 +343,18 @@ def extreme():
     huge["process"].update(rank="1", pid=most)
     other = copy.deepcopy(huge)
     other["process"]["rank"] = "2"
-    says("figures of 2^63-1", 0, "^  Wall time", "report", "--all", write("huge.json", huge))
-    says("and their sums", 0, "^ALL RANKS", "report", "huge.json", write("other.json", other))
+    says("figures of 2^63-1", 0, "^  Host code", "report", "--all", write("huge.json", huge))
+    says("and their sums", 0, "^ALL RANKS", "report", "--all", "huge.json", write("other.json", other))
     nothing = made.first()
     for name in list(nothing):
         if name not in ("schema", "schema_version", "wall_ns", "process"):
             nothing[name] = None
-    says("all null", 0, "^  Wall time", "report", "--all", write("null.json", nothing))
+    says("all null", 0, "wall time is not split", "report", "--all", write("null.json", nothing))
     many = made.first()
     many["kernels"] = [made.kernel(f"_ZN3abc{len(str(i)) + 1}k{i}EPf", 1, i) for i in range(20000)]
     many["transfers"][0]["sizes"] = [{"from_bytes": i, "count": 1, "bytes": 1, "busy_ns": 1}
                                      for i in range(3000)]
-    says("20 000 kernels", 0, "and 19990 more .--all.", "report", write("many.json", many))
+    says("20 000 kernels", 0, "abc::k19999.float", "report", "--all", write("many.json", many))
     few = made.first()
     few["kernel_runs"]["count"] = 1 << 60
     few["transfers"] = [{**few["transfers"][0], "count": (1 << 60) - 1, "sizes": [
@@ -366,7 +364,7 @@ def extreme():
     zero = made.first()
     zero["wall_ns"] = 0
     zero["split"] = dict.fromkeys(zero["split"], 0)
-    says("no time at all", 0, "^  Wall time", "report", write("zero.json", zero))
+    says("no time at all", 0, "  0 ns", "report", write("zero.json", zero))
 
 
 def symbols():
@@ -395,11 +393,11 @@ def symbols():
 
     later = "20991231-235959"
     says("a function by its address, past CUDA's runtime", 0,
-         " 2.90 s .*  hotpin_report (at report.c:[0-9]+|in hotpin[+]0x[0-9a-f]+)$", "report",
+         " 2.90 s .*  hotpin_report (at report.c:[0-9]+|in hotpin[+]0x[0-9a-f]+)$", "report", "--all",
          at(tap.HOTPIN, None, ended_utc=later))
-    says("not of a file that is younger than the run", 0, " 2.90 s .*  hotpin[+]0x", "report",
+    says("not of a file that is younger than the run", 0, " 2.90 s .*  hotpin[+]0x", "report", "--all",
          at(tap.HOTPIN, None, ended_utc="20010101-000000"))
-    says("not of another build", 0, " 2.90 s .*  hotpin[+]0x", "report",
+    says("not of another build", 0, " 2.90 s .*  hotpin[+]0x", "report", "--all",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
     says("and it says so", 0, r"note: /.*(\n.*)? differs from\s+the\s+file\s+that\s+was\s+profiled", "report",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
@@ -413,13 +411,13 @@ def symbols():
     says("the page, too", 0, "/.* differs from the file that was profiled", "html",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
     if build_id:
-        says("of this build, whenever it ran", 0, " 2.90 s .*  hotpin_report (at|in) ", "report",
+        says("of this build, whenever it ran", 0, " 2.90 s .*  hotpin_report (at|in) ", "report", "--all",
              at(tap.HOTPIN, build_id.group(1), ended_utc="20010101-000000"))
 
 
 def harmless():
     write("hostile.json", made.hostile())
-    done = says("hostile names", 0, "^  Wall time", "report", "--all", "hostile.json")
+    done = says("hostile names", 0, "^  Host code", "report", "--all", "hostile.json")
     check("no escape reaches the terminal", tap.no_control(done.stdout + done.stderr),
           repr(done.stdout))
     spoilt = made.hostile()
@@ -435,7 +433,7 @@ def harmless():
     for row in wide["transfers"] + wide["sites"][0]["rows"]:
         row["memory"] = row["direction"] = "\U0001f680" * 500
     write("wide.json", wide)
-    for command in (("report", "--all"), ("html",), ("trace",), ("csv",),
+    for command in (("report", "--all"), ("html",), ("trace",), ("report", "--csv", "summary"),
                     ("compare", "--force", "first.json"),
                     ("compare", "--force", "--markdown", "first.json")):
         done = tap.run(*command, "wide.json")
@@ -454,7 +452,7 @@ def harmless():
     bombs["kernels"] = [made.kernel(name, 1, 9) for name in
                         (bomb, deep, nested, types + "v" + last, "_Z" * 3000, made.STEP)]
     done = says("names made to exhaust the demangler", 0, r"heat_step\(float const\*", "report",
-                write("bombs.json", bombs))
+                "--all", write("bombs.json", bombs))
     if "TEST_DEMANGLER" not in os.environ:
         return
     # The demangler of this test ends at one name.
@@ -499,7 +497,7 @@ def nothing_is_not_told():
     profile["effect"].update(pins=1, unpins=0, spent_ns=None, saved_ns=2 * made.SECOND,
                              deferred_copies=3, waits_removed=0, ahead_ns=0)
     write("did.json", profile)
-    for way in (("report",), ("html", "-o", "did.html")):
+    for way in (("report", "--all"), ("html", "-o", "did.html")):
         text = tap.run(*way, "did.json").stdout
         if way[0] == "html":
             with open(os.path.join(tap.FOLDER.name, "did.html"), encoding="utf-8") as file:

@@ -15,8 +15,8 @@ from sources import BINARY, FOLDER, HEAT, MAIN, MEMCPY, RUNTIME, UPLOAD, prepare
 from tap import check, says, write
 
 # Commands that show places.
-SHOWN = (("report", "--all"), ("annotate", "-s."), ("csv", "-t", "sites"), ("csv", "-t", "buffers"),
-         ("csv", "--folded"), ("html", "-s."), ("trace",), ("compare", "--force", "other.json"))
+SHOWN = (("report", "--all"), ("annotate", "-s."), ("report", "--csv", "sites"), ("report", "--csv", "buffers"),
+         ("report", "--folded"), ("html", "-s."), ("trace",), ("compare", "--force", "other.json"))
 
 
 def read(name):
@@ -216,9 +216,9 @@ def inlined():
     run["samples"] = [{"frames": [made.frame(0, 8), made.frame(2, 0x9000)], "first_thread": 5, "other_threads": 0}]
     run["sites"][0]["frames"], run["sites"][1]["frames"] = [made.frame(0, 0x1020)], [made.frame(0, 0x1100)]
     write("deep.json", run)
-    stack = tap.run("csv", "--folded", "deep.json").stdout
+    stack = tap.run("report", "--folded", "deep.json").stdout
     check("callers of deep code stay", re.match(r"\[libcuda\.so\.580\.159\];place;f\d+;.*;f1;f0 5\n$", stack), stack)
-    table = tap.run("csv", "-t", "sites", "deep.json").stdout
+    table = tap.run("report", "--csv", "sites", "deep.json").stdout
     check("two places in deep code are two sites", len(table.split("\n")) == 4, table)
     says("stored names", 0, "3 names", "resolve", "deep.json")
     check("stay as they are", json.loads(read("deep.json"))["names"] == run["names"])
@@ -226,7 +226,7 @@ def inlined():
         rank = made.rank(number, 3)
         rank.update(sites=made.first()["sites"], names=names)
         write(f"rank{number}.json", rank)
-    text = tap.run("report", *(f"rank{number}.json" for number in range(3)), COLUMNS=150).stdout
+    text = tap.run("report", "--all", *(f"rank{number}.json" for number in range(3)), COLUMNS=150).stdout
     text = text.split("ALL RANKS TOGETHER")[1]
     check("ranks of which some have names", re.findall(r"\d+(?= +72.0 GB +H2D pageable +f0 at f.c:1 )", text) == ["600"],
           text)

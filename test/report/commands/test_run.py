@@ -11,7 +11,7 @@ import tap
 from tap import check
 
 LIBRARY = os.path.abspath(sys.argv[2])
-FIRST = "Wall time"  # in the first screen of a report
+FIRST = "Host code "  # in the first screen of a report
 
 # Prints a line when it is ready, and one for each signal; ends with 3 at SIGTERM.
 LISTENER = """

@@ -78,7 +78,7 @@ def other_files():
     run["process"]["ended_utc"] = program.LATER
     run["sites"][0]["frames"] = [made.frame(module, 0x1011) for module in range(7)]
     write("kinds.json", {**run, "stage": "kinds"})
-    for command in (("report",), ("annotate",), ("html",), ("trace",), ("csv", "-t", "sites"),
+    for command in (("report",), ("annotate",), ("html",), ("trace",), ("report", "--csv", "sites"),
                     ("resolve",), ("compare", "--force", "kinds.json")):
         names = opens(path("kinds"), lambda: tap.run(*command, "kinds.json"))
         check(f"{' '.join(command)} opens programs alone", names <= {"program"}, names)
@@ -152,7 +152,7 @@ def servers():
         name = write("served.json", run)
         if owner is not None:
             os.chown(path(name), owner, owner)
-        text = tap.run("csv", "-t", "sites", name, **more).stdout
+        text = tap.run("report", "--csv", "sites", name, **more).stdout
         return "a.c" in text, os.path.exists(path(f"cache/{ID}"))
 
     check("one that is configured", asked(of_program("served", ID), also=also) == (True, True))
@@ -224,11 +224,11 @@ def missing_texts():
         for gone in (False, True):
             run = without(whole, path, gone)
             name = write(f"{len(files)}.json", {**run, "stage": run["stage"] and f"stage {len(files)}"} if "stage" in run else run)
-            if tap.run("csv", name).returncode == 0:
+            if tap.run("report", "--csv", "summary", name).returncode == 0:
                 files.append(name)
     check("most texts may be missing", len(files) > 60, files)
     for command in (("report", "--all", "--force"), ("compare", "--force"), ("html",), ("trace",),
-                    ("compare", "--force", "--json"), ("csv", "-t", "sites"), ("csv", "-t", "buffers"), ("csv", "--folded")):
+                    ("compare", "--force", "--csv"), ("report", "--csv", "sites"), ("report", "--csv", "buffers"), ("report", "--folded")):
         done = tap.run(*command, *files)
         check(f"{' '.join(command)} without each text", done.returncode in (0, 1, 3), done.returncode, done.stderr[-2000:])
         done = tap.run(*command, *reversed(files))
@@ -425,7 +425,7 @@ def time():
         write(f"many{count}.json", many(count))
     write("other.json", {**made.first(), "stage": "other"})
     for command in (("report", "--all", "NAME"), ("report", "--force", "NAME", "NAME"), ("html", "other.json", "NAME"),
-                    ("csv", "-t", "sites", "NAME")):
+                    ("report", "--csv", "sites", "NAME")):
         least = [min(limited([f"many{count}.json" if word == "NAME" else word for word in command])[1] for _ in range(2))
                  for count in (3000, 12000)]
         check(f"{' '.join(command)}", least[1] < 8 * max(least[0], 0.02), least)

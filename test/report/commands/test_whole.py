@@ -39,7 +39,7 @@ def first_stage():
     report = tap.run("report", "cpu.json").stdout
     with open(os.path.join(tap.FOLDER.name, "cpu.json"), encoding="utf-8") as file:
         cpu = json.load(file)
-    wall = re.search(r"^  Wall time +(\S+ \S+)$", report, re.M)
+    wall = re.match(r'true  "0: cpu"  (\S+ \S+)  no device was used\n', report)
     check("of the CPU alone", "no device was used" in report and
           cpu["split"]["host_ns"] == cpu["wall_ns"] > 0 and wall and
           re.search(rf"^ *Host code +{re.escape(wall[1])}  100.0 %", report, re.M), report)
@@ -62,7 +62,7 @@ def first_stage():
           [name for name in os.listdir(tap.FOLDER.name) if name.startswith("became-")])
     done = tap.run("compare", "--force", "cpu.json", "shell.json")
     check("and both can be compared",
-          re.search("^H2D copies +- +84.2 MB  new$", done.stdout, re.M), done.stdout)
+          re.search("^  H2D copies +- +84.2 MB +new$", done.stdout, re.M), done.stdout)
 
 
 def started(*arguments, **options):
@@ -120,7 +120,7 @@ def resolved():
     program = os.path.join(tap.FOLDER.name, "moved")
     shutil.copy(PROGRAM, program)
     profiled("moved.json", "1: pageable", program=[program])
-    commands = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["csv", "-t", "buffers"], ["csv", "--folded"])
+    commands = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["report", "--csv", "buffers"], ["report", "--folded"])
 
     def shown():
         return [tap.run(*command, "moved.json").stdout for command in commands]
@@ -148,12 +148,12 @@ def resolved():
 def batch():
     """Each copy of a batch has the batch's place, and its own buffer."""
     profiled("batch.json", "0: batch", program=[PROGRAM, "batch"])
-    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "sites", "batch.json").stdout)))
+    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "batch.json").stdout)))
     check("a batch has its place", {(row["function"], row["direction"]) for row in rows} <=
           {("upload_both", "h2d"), ("upload", "h2d")} and
           sum(int(row["bytes"]) for row in rows) == BYTES // 2 + TABLE and
           all(int(row["host_ns"]) > 0 for row in rows), rows)
-    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "batch.json").stdout)))
+    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "buffers", "batch.json").stdout)))
     check("and its buffers", {(row["function"], row["h2d_bytes"]) for row in rows} >=
           {("make_field", str(BYTES // 2)), ("table", str(TABLE))}, rows)
 
@@ -224,29 +224,29 @@ def main():
     check("the program prints what it printed", plain and
           plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0", STANDIN_PINS_LIMIT="0") ==
           profiled("pinned.json", "2: pinned"))
-    report = tap.run("report", "plain.json", COLUMNS=160).stdout
+    report = tap.run("report", "--all", "plain.json", COLUMNS=160).stdout
     could = {row["function"]: int(row["could_save_ns"]) for row in
-             csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "plain.json").stdout))}
+             csv.DictReader(io.StringIO(tap.run("report", "--csv", "buffers", "plain.json").stdout))}
     check("what pinning could save is told where it is not wanted", could["make_field"] > 0, could)
-    sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) at heat\.c:\d+(?: .*|\n    from )main",
+    sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) at heat\.c:\d+(?: .*|\n     from )main",
                        report, re.M)
     check("copies by who made them", sorted((site, way) for way, site in sites) ==
           [("download", "D2H"), ("upload", "H2D"), ("upload", "H2D")], report)
     # Some copies use the ring, if there is one: then a site has two rows.
     counts = collections.Counter()
-    for row in csv.DictReader(io.StringIO(tap.run("csv", "-t", "sites", "plain.json").stdout)):
+    for row in csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "plain.json").stdout)):
         counts[row["function"], row["direction"]] += int(row["count"])
     check("and how many", counts == {("upload", "h2d"): 2 * STEPS, ("download", "d2h"): STEPS},
           counts)
     check("buffers by who made them", re.search(r"4\.19 MB .*  make_field at heat", report)
           and re.search(r"  table in .*[(]static[)]", report), report)
-    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "copies", "plain.json").stdout)))
+    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "copies", "plain.json").stdout)))
     moved = {way: sum(int(row["bytes"]) for row in rows if row["direction"] == way)
              for way in ("h2d", "d2h")}
     check("to the byte", moved == {"h2d": STEPS * (BYTES + TABLE), "d2h": STEPS * BYTES}, moved)
     done = tap.run("compare", "plain.json", "pinned.json")
     check("compared", done.returncode in (0, 3) and 'HOTPIN_PIN is "0" in "1: pageable"' in done.stdout
-          and re.search("^H2D copies +84.2 MB +84.2 MB  same$", done.stdout, re.M),
+          and re.search("^  H2D copies +84.2 MB +84.2 MB +same$", done.stdout, re.M),
           done.stdout, done.stderr)
     text = tap.run("trace", "pinned.json").stdout
     found = list(faults(text))

@@ -5,7 +5,6 @@
  */
 #include "show/page/html.h"
 #include "analyze/host_code.h"
-#include "names/names.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
 
@@ -30,55 +29,11 @@ struct drawing {
 	int boxes, rows;
 };
 
-static const char *name_of(const struct profile *profile, const struct profile_frame *frame)
-{
-	if (frame->module < 0)
-		return frame->function != NULL ? frame->function : "code in no file";
-	return host_code_has_name(profile, frame) ? frame->function : names_module(profile, frame);
-}
-
-/* The names of a sample's frames, callers first. */
-struct chain {
-	const char *names[PROFILE_FRAMES_MOST];
-	size_t count;
-	int64_t samples;
-};
-
-static int by_names(const void *left, const void *right)
-{
-	const struct chain *a = left, *b = right;
-
-	for (size_t i = 0; i < a->count && i < b->count; i++) {
-		int order = strcmp(a->names[i], b->names[i]);
-
-		if (order != 0)
-			return order;
-	}
-	return (a->count > b->count) - (a->count < b->count);
-}
-
-static struct chain *sorted_chains(struct profile *profile)
-{
-	struct chain *chains = profile_allocate(profile, profile->sample_count, sizeof(*chains));
-
-	for (size_t i = 0; i < profile->sample_count; i++) {
-		const struct profile_frames *frames = &profile->samples[i].frames;
-
-		chains[i].count = frames->count;
-		chains[i].samples = host_code_samples(&profile->samples[i]);
-		for (size_t j = 0; j < frames->count; j++)
-			chains[i].names[j] =
-				name_of(profile, &frames->items[frames->count - 1 - j]);
-	}
-	qsort(chains, profile->sample_count, sizeof(*chains), by_names);
-	return chains;
-}
-
 /*
  * `path` holds the nodes of the previous chain; the two chains share the nodes of their common
  * start.
  */
-static void add_chain(struct profile *profile, const struct chain *chain, struct node **path)
+static void add_chain(struct profile *profile, const struct host_chain *chain, struct node **path)
 {
 	bool is_same = true;
 
@@ -172,10 +127,10 @@ void html_icicle(FILE *to, struct profile *profile)
 	struct node *path[PROFILE_FRAMES_MOST + 2] = { &root };
 	struct drawing drawing = { .profile = profile };
 	char *boxes = NULL;
-	size_t bytes;
+	size_t bytes, count;
 
-	const struct chain *chains = sorted_chains(profile);
-	for (size_t i = 0; i < profile->sample_count; i++)
+	const struct host_chain *chains = host_chains(profile, &count);
+	for (size_t i = 0; i < count; i++)
 		add_chain(profile, &chains[i], path);
 	drawing.all = root.samples;
 	drawing.to = open_memstream(&boxes, &bytes);

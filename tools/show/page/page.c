@@ -6,57 +6,26 @@
  */
 #include "show/page/page.h"
 #include "profile/texts.h"
-#include "base/parse.h"
-#include "base/units.h"
+#include "names/paths.h"
 
+#include <limits.h>
 #include <string.h>
 
-const char *const page_part_kinds[TEXT_PARTS] = { "host",      "startup", "calls",
-						  "transfers", "kernels", "both" };
-
-/* The sections that a page may have, in the order of the page; those of tables precede "did". */
-static struct section {
-	const char *id, *title;
-	bool is_there;
-} sections[] = {
-	{ "stages", "Stages", false },
-	{ "ranks", "Ranks", false },
-	{ "time", "Where the time went", false },
-	{ "next", "What to do next", false },
-	{ "host", "Host code", false },
-	{ "source", "Source", false },
-	{ "did", "What hotpin did", false },
-	{ "sum", "All ranks", false },
-	{ "earlier", "Earlier stages", false },
-};
+static const char *instead(const char *at)
+{
+	/* XML does not allow U+FFFE and U+FFFF. */
+	return *at == '&'                                                        ? "&amp;"
+	       : *at == '<'                                                      ? "&lt;"
+	       : *at == '>'                                                      ? "&gt;"
+	       : *at == '"'                                                      ? "&quot;"
+	       : *at == '\''                                                     ? "&#39;"
+	       : strncmp(at, "\xef\xbf", 2) == 0 && (unsigned char)at[2] >= 0xbe ? "?"
+										 : NULL;
+}
 
 void page_text(FILE *to, const char *text)
 {
-	size_t length = strlen(text);
-
-	for (size_t at = 0; at < length;) {
-		size_t bytes = units_printable(text + at, length - at);
-
-		if (bytes == 0)
-			fprintf(to, "\\x%02x", (unsigned char)text[at]);
-		else if (text[at] == '&')
-			fputs("&amp;", to);
-		else if (text[at] == '<')
-			fputs("&lt;", to);
-		else if (text[at] == '>')
-			fputs("&gt;", to);
-		else if (text[at] == '"')
-			fputs("&quot;", to);
-		else if (text[at] == '\'')
-			fputs("&#39;", to);
-		/* XML does not allow U+FFFE and U+FFFF. */
-		else if (bytes == 3 && memcmp(text + at, "\xef\xbf", 2) == 0 &&
-			 (unsigned char)text[at + 2] >= 0xbe)
-			fputs("?", to);
-		else
-			fwrite(text + at, 1, bytes, to);
-		at += bytes > 0 ? bytes : 1;
-	}
+	text_put(to, text, instead);
 }
 
 void page_element(FILE *to, const char *tag, const char *text)
@@ -91,87 +60,45 @@ void page_end(FILE *to)
 	fputs("</body>\n</html>\n", to);
 }
 
-#define PARTS_MOST 40
-static struct section parts[PARTS_MOST]; /* those of tables that are there */
-static size_t part_count;
-
-static struct section *section_of(const char *id)
+void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of)
 {
-	for (size_t i = 0; i < HP_LEN(sections); i++)
-		if (strcmp(sections[i].id, id) == 0)
-			return &sections[i];
-	for (size_t i = 0; i < part_count; i++)
-		if (strcmp(parts[i].id, id) == 0)
-			return &parts[i];
-	return NULL;
-}
-
-const char *page_section_title(const char *id)
-{
-	return section_of(id)->title;
-}
-
-static void begin(FILE *to, const struct section *section, const char *of)
-{
-	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n", section->id, section->id);
-	fprintf(to, "<h2 id=\"%s-title\">%s%s", section->id, section->title,
-		of != NULL ? ": " : "");
+	if (page == NULL) {
+		page_element(to, "h3", title);
+		return;
+	}
+	fprintf(page->nav, "<li><a href=\"#%s\">%s</a></li>\n", id, title);
+	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s%s",
+		id, id, id, title, of != NULL ? ": " : "");
 	page_text(to, of != NULL ? of : "");
 	fputs("</h2>\n", to);
 }
 
-void page_section(FILE *to, const char *id, const char *of)
+void page_section_end(FILE *to, const struct page *page)
 {
-	section_of(id)->is_there = true;
-	begin(to, section_of(id), of);
+	if (page != NULL)
+		fputs("</section>\n", to);
 }
 
-bool page_has_section(const char *id)
+bool page_line(const struct page *page, const struct profile_frame *frame, char *ret)
 {
-	const struct section *section = section_of(id);
+	char path[PATH_MAX];
 
-	return section != NULL && section->is_there;
-}
+	if (page == NULL || frame == NULL || frame->path == NULL ||
+	    strlen(frame->path) + 2 > sizeof(path))
+		return false;
+	strcpy(path, frame->path);
+	paths_normalize(path);
+	for (size_t i = 0; i < page->file_count; i++) {
+		const struct source_file *file = &page->files[i];
 
-void page_section_end(FILE *to)
-{
-	fputs("</section>\n", to);
-}
-
-void page_part(FILE *to, bool opened, const char *id, const char *title)
-{
-	if (!opened) {
-		page_element(to, "h3", title);
-		return;
+		for (size_t j = 0; j < file->count && strcmp(path, file->path) == 0; j++)
+			if (file->lines[j].number == frame->number) {
+				snprintf(ret, PAGE_ID, "line-%zu-%lld", i,
+					 (long long)frame->number);
+				return true;
+			}
 	}
-	struct section section = { id, title, true };
-	if (part_count < PARTS_MOST)
-		parts[part_count++] = section;
-	begin(to, &section, NULL);
-}
-
-void page_part_end(FILE *to, bool opened)
-{
-	if (opened)
-		page_section_end(to);
-}
-
-static void links(FILE *to, const struct section *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i].is_there)
-			fprintf(to, "<li><a href=\"#%s\">%s</a></li>\n", list[i].id, list[i].title);
-}
-
-void page_nav(FILE *to)
-{
-	size_t above = (size_t)(section_of("did") - sections);
-
-	fputs("<nav aria-label=\"Sections\"><ul>\n", to);
-	links(to, sections, above);
-	links(to, parts, part_count);
-	links(to, sections + above, HP_LEN(sections) - above);
-	fputs("</ul></nav>\n", to);
+	return false;
 }
 
 long page_share(int64_t part, int64_t whole)
@@ -200,23 +127,18 @@ void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int
 		if (width > 0)
 			fprintf(to,
 				"<rect class=\"%s\" x=\"%ld\" y=\"0\" width=\"%ld\" height=\"10\"/>",
-				page_part_kinds[part], at, width);
+				text_parts[part].field, at, width);
 		at += width;
 	}
 	fputs("</svg>\n", to);
 }
 
-static void swatch_begin(FILE *to, const char *kind)
+void page_swatch(FILE *to, const char *kind, const char *text)
 {
 	fprintf(to,
 		"<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"%s\" width=\"10\" "
 		"height=\"10\"/></svg>",
 		kind);
-}
-
-void page_swatch(FILE *to, const char *kind, const char *text)
-{
-	swatch_begin(to, kind);
 	page_text(to, text);
 	fputs("</li>\n", to);
 }
@@ -255,7 +177,7 @@ void page_strip(FILE *to, const struct profile *profile)
 		"preserveAspectRatio=\"none\" aria-label=\"the states over time, %s a column\">",
 		count, text_time(profile->activity.bin_ns));
 	for (int part = 0; part < TEXT_PARTS; part++) {
-		fprintf(to, "<path class=\"%s\" d=\"", page_part_kinds[part]);
+		fprintf(to, "<path class=\"%s\" d=\"", text_parts[part].field);
 		for (size_t i = 0; i < count; i++) {
 			long from, end;
 
@@ -271,29 +193,10 @@ void page_strip(FILE *to, const struct profile *profile)
 	ticks(to, end_ns < INT64_MAX ? (int64_t)end_ns : INT64_MAX);
 }
 
-void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns)
-{
-	unsigned tenths[TEXT_PARTS];
-
-	text_split_tenths(split, tenths);
-	fputs("<ul class=\"legend\">\n", to);
-	for (int part = 0; part < TEXT_PARTS; part++) {
-		int64_t ns = text_part_ns(split, part);
-
-		if (ns <= 0)
-			continue;
-		swatch_begin(to, page_part_kinds[part]);
-		fprintf(to, "%s <b>%s</b> %u.%u %%", text_parts[part].title, text_time(ns),
-			tenths[part] / 10, tenths[part] % 10);
-		fputs("</li>\n", to);
-	}
-	fprintf(to, "<li>wall time <b>%s</b></li></ul>\n", text_time(wall_ns));
-}
-
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole)
 {
 	fprintf(to,
-		"<svg class=\"bar thin\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\" "
+		"<svg class=\"bar\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\" "
 		"aria-hidden=\"true\"><rect class=\"%s\" width=\"%ld\" height=\"10\"/></svg>\n",
 		kind, page_share(part, whole));
 }

@@ -6,7 +6,7 @@
 #ifndef HP_TOOLS_SHOW_PAGE_PAGE_H
 #define HP_TOOLS_SHOW_PAGE_PAGE_H
 
-#include "profile/profile.h"
+#include "analyze/source_lines.h"
 
 #include <stdio.h>
 
@@ -18,21 +18,23 @@ extern const char *const page_scripts[]; /* ends with NULL */
 void page_begin(FILE *to, const char *title);
 void page_end(FILE *to);
 
+/* A page whose sections are written, and the lines of sources that links lead to. */
+struct page {
+	FILE *nav; /* gets a link to each section */
+	const struct source_file *files;
+	size_t file_count;
+};
+
 /*
- * Begins the section of that id in page.c's list, once a page.  `of` follows its title, or is NULL.
+ * Begins a section with that id, or a part of a folded run if `page` is NULL.  `of` follows the
+ * title, or is NULL.
  */
+void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of);
+void page_section_end(FILE *to, const struct page *page);
+
+/* Returns the id of the frame's line.  False: the page does not show the line. */
 #define PAGE_ID 64
-void page_section(FILE *to, const char *id, const char *of);
-void page_section_end(FILE *to);
-const char *page_section_title(const char *id);
-bool page_has_section(const char *id);
-
-/* Begins a part of a run: a section with that id if the run is the open one, else a title. */
-void page_part(FILE *to, bool opened, const char *id, const char *title);
-void page_part_end(FILE *to, bool opened);
-
-/* Writes links to the sections that have begun. */
-void page_nav(FILE *to);
+bool page_line(const struct page *page, const struct profile_frame *frame, char *ret);
 
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
@@ -43,14 +45,8 @@ void page_element(FILE *to, const char *tag, const char *text);
 /* Writes the split of a wall time as one bar, with a length of ns in proportion to longest_ns. */
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
 
-/* Writes the color, name, time and share of each state that is known and not 0. */
-void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns);
-
 /* Writes a color and its meaning, as a list item. */
 void page_swatch(FILE *to, const char *kind, const char *text);
-
-/* The classes of the states, in the order of text_parts. */
-extern const char *const page_part_kinds[];
 
 /* Returns a part of the whole in hundredths of a percent, at most the whole. */
 long page_share(int64_t part, int64_t whole);

@@ -1,7 +1,7 @@
 'use strict';
 /* Sorts tables by any column and filters them; folded rows take part. */
 (() => {
-const OPEN = 15, FILTER_LEAST = 8;
+const OPEN = 20, FILTER_LEAST = 8;
 
 /* Figures have their number as data; texts are compared as texts, and n/a is always last. */
 function order(a, b, down) {
@@ -44,6 +44,7 @@ function enhance(table) {
 
 	for (const one of tables)
 		[...one.tHead.rows[0].cells].forEach((cell, column) => {
+			if (!cell.textContent) return;
 			const button = document.createElement('button');
 			button.type = 'button';
 			button.append(...cell.childNodes);
@@ -60,7 +61,7 @@ function enhance(table) {
 	table.parentElement.before(input);
 }
 
-document.querySelectorAll('section table:not(.comparison table, .code)').forEach(table => {
+document.querySelectorAll('section table:has(thead):not(.comparison table, .code)').forEach(table => {
 	if (!table.closest('details.more')) enhance(table);
 });
 

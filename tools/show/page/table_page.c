@@ -4,32 +4,43 @@
 #include "show/page/table_page.h"
 #include "tables/table_rows.h"
 #include "show/page/page.h"
+#include "profile/texts.h"
 
 #include <string.h>
 
 #define PLACE_MOST 80  /* characters of a place */
 #define ROWS_MOST  200 /* so that a page of ten thousand kernels opens on a phone */
-#define ROWS_OPEN  15  /* rows that are not folded */
+#define ROWS_OPEN  20  /* rows that are not folded */
 
 static void page_head(const struct table_rows *rows)
 {
-	fputs("<div class=\"scroll\"><table>\n<thead><tr>", rows->to);
-	for (size_t i = 0; i < rows->table->count; i++) {
+	bool has_heads = false;
+
+	fprintf(rows->to, "<div class=\"scroll\"%s>\n",
+		rows->table->is_source
+			? " tabindex=\"0\" role=\"group\" aria-label=\"source lines\"><table class=\"code\""
+			: "><table");
+	for (size_t i = 0; i < rows->table->count; i++)
+		has_heads |= table_has_column(rows, i) && rows->table->columns[i].head[0] != '\0';
+	fputs(has_heads ? "<thead><tr>" : "<tbody>\n", rows->to);
+	for (size_t i = 0; has_heads && i < rows->table->count; i++) {
 		const struct table_column *column = &rows->table->columns[i];
 
 		if (!table_has_column(rows, i))
 			continue;
-		fprintf(rows->to, "<th scope=\"col\"%s>%s</th>",
-			table_is_text(column) ? " class=\"text\"" : "", column->head);
+		fprintf(rows->to, "<th scope=\"col\"%s>",
+			table_is_text(column) ? " class=\"text\"" : "");
+		page_text(rows->to, column->head);
+		fputs("</th>", rows->to);
 	}
-	fputs("</tr></thead>\n<tbody>\n", rows->to);
+	fputs(has_heads ? "</tr></thead>\n<tbody>\n" : "", rows->to);
 }
 
 /* A script sorts by this number. */
 static void page_number(const struct table_rows *rows, const struct table_column *column,
 			const struct table_cell *cell)
 {
-	if (cell->value < 0)
+	if (cell->value < 0 || column->unit == TABLE_CHANGE)
 		fputs("<td>", rows->to);
 	else if (column->unit == TABLE_RATE || column->unit == TABLE_SHARE)
 		fprintf(rows->to, "<td data-n=\"%g\">", (double)cell->value / (double)cell->of);
@@ -37,13 +48,37 @@ static void page_number(const struct table_rows *rows, const struct table_column
 		fprintf(rows->to, "<td data-n=\"%lld\">", (long long)cell->value);
 }
 
+/* Writes how and on what assumption, a line each. */
+static void page_note(FILE *to, const char *note)
+{
+	for (; *note != '\0'; note += strspn(note, "\n")) {
+		size_t bytes = strcspn(note, "\n");
+
+		page_element(to, "small", text_made("%.*s", (int)bytes, note));
+		note += bytes;
+	}
+}
+
+static void page_drawing(const struct table_rows *rows, const struct table_cell *cell)
+{
+	fputs("<td>", rows->to);
+	if (cell->split != NULL)
+		page_split_bar(rows->to, cell->split, cell->value, cell->of);
+	else
+		page_bar(rows->to, cell->text, cell->value, cell->of);
+	fputs("</td>", rows->to);
+}
+
 static void page_cell(const struct table_rows *rows, const struct table_column *column,
-		      const struct table_cell *cell)
+		      const struct table_cell *cell, const char *note)
 {
 	char id[PAGE_ID];
-	bool has_link = rows->links != NULL && column->unit == TABLE_PLACE &&
-			page_links_line(rows->links, cell->frame, id, sizeof(id));
+	bool has_link = column->unit == TABLE_PLACE && page_line(rows->page, cell->frame, id);
 
+	if (column->unit == TABLE_BAR || column->unit == TABLE_DRAWING) {
+		page_drawing(rows, cell);
+		return;
+	}
 	if (table_is_text(column))
 		fputs("<td class=\"text\">", rows->to);
 	else
@@ -51,26 +86,41 @@ static void page_cell(const struct table_rows *rows, const struct table_column *
 	if (has_link)
 		fprintf(rows->to, "<a href=\"#%s\">", id);
 	page_text(rows->to, table_cell_text(rows, column, cell, PLACE_MOST));
-	fputs(has_link ? "</a></td>" : "</td>", rows->to);
+	fputs(has_link ? "</a>" : "", rows->to);
+	page_note(rows->to, note);
+	fputs("</td>", rows->to);
 }
 
+/* The note is in the first cell of text. */
 static void page_row(const struct table_rows *rows, const struct table_row *row)
 {
-	if (rows->links != NULL && page_links_add_site(rows->links, rows->profile, row->site))
-		fprintf(rows->to, "<tr id=\"site-%lld\">", (long long)row->site);
+	const char *note = row->note != NULL ? row->note : "";
+
+	if (row->is_apart && row != rows->items)
+		fputs("</tbody>\n<tbody>", rows->to);
+	if (row->anchor != NULL)
+		fprintf(rows->to, "<tr id=\"%s\">", row->anchor);
 	else
 		fputs("<tr>", rows->to);
-	for (size_t i = 0; i < rows->table->count; i++)
-		if (table_has_column(rows, i))
-			page_cell(rows, &rows->table->columns[i], &row->cells[i]);
+	for (size_t i = 0; i < rows->table->count; i++) {
+		const struct table_column *column = &rows->table->columns[i];
+		bool is_text = table_is_text(column);
+
+		if (!table_has_column(rows, i))
+			continue;
+		page_cell(rows, column, &row->cells[i], is_text ? note : "");
+		note = is_text ? "" : note;
+	}
 	fputs("</tr>\n", rows->to);
 }
 
 static void page_rows(const struct table_rows *rows)
 {
+	size_t open = rows->table->is_source ? rows->count : ROWS_OPEN;
+
 	page_head(rows);
 	for (size_t i = 0; i < rows->count; i++) {
-		if (i == ROWS_OPEN) {
+		if (i == open) {
 			fprintf(rows->to,
 				"</tbody>\n</table></div>\n<details class=\"more\"><summary>%zu "
 				"more</summary>\n",
@@ -83,22 +133,23 @@ static void page_rows(const struct table_rows *rows)
 	if (rows->added > rows->count)
 		fprintf(rows->to, "<p class=\"soft\">and %zu more in the JSON</p>\n",
 			rows->added - rows->count);
-	if (rows->count > ROWS_OPEN)
+	if (rows->count > open)
 		fputs("</details>\n", rows->to);
 }
 
 /* Returns the rows of a table; none and no sentences: it is not shown. */
 static struct table_rows page_fill(FILE *to, const struct table *table,
 				   const struct profile *profile, const void *with,
-				   struct page_links *links)
+				   const struct page *page)
 {
 	struct table_rows rows = { .table = table,
 				   .profile = (struct profile *)profile,
 				   .with = with,
 				   .form = TABLE_PAGE,
-				   .links = links,
+				   .page = (struct page *)page,
 				   .to = to,
-				   .most = ROWS_MOST };
+				   .most = table != NULL && table->is_source ? SIZE_MAX
+									     : ROWS_MOST };
 
 	if (table != NULL)
 		table_fill(&rows);
@@ -110,42 +161,62 @@ static bool is_shown(const struct table_rows *rows)
 	return rows->count > 0 || rows->sentences != NULL;
 }
 
+static void page_sentences(const struct table_rows *rows)
+{
+	for (const char *at = rows->sentences; at != NULL && *at != '\0';
+	     at += strcspn(at, "\n") + 1)
+		page_element(rows->to, "p class=\"soft\"",
+			     text_made("%.*s", (int)strcspn(at, "\n"), at));
+}
+
 static void page_write(const struct table_rows *rows)
 {
-	if (rows->title != NULL)
+	if (rows->title != NULL && rows->count > 0)
 		page_element(rows->to, "p class=\"soft\"", rows->title);
 	if (rows->count > 0)
 		page_rows(rows);
-	for (char *at = rows->sentences; at != NULL && *at != '\0';) {
-		size_t bytes = strcspn(at, "\n");
-
-		at[bytes] = '\0';
-		page_element(rows->to, "p class=\"soft\"", at);
-		at += bytes + 1;
-	}
+	page_sentences(rows);
 }
 
 void table_page(FILE *to, const struct table *table, const struct profile *profile,
-		const void *with, struct page_links *links)
+		const void *with, const struct page *page)
 {
-	struct table_rows rows = page_fill(to, table, profile, with, links);
+	struct table_rows rows = page_fill(to, table, profile, with, page);
 
 	page_write(&rows);
 }
 
-void table_section(FILE *to, const struct table *table, const struct profile *profile,
-		   struct page_links *links)
+void table_folded(FILE *to, const struct table *table, const struct profile *profile,
+		  const void *with, const struct page *page, bool is_open)
 {
-	struct table_rows rows = page_fill(to, table, profile, NULL, links);
+	struct table_rows rows = page_fill(to, table, profile, with, page);
+	bool has_both = table->title != NULL && rows.title != NULL;
 
 	if (!is_shown(&rows))
 		return;
-	page_part(to, links != NULL, table->name, table->title);
+	fprintf(to, "<details%s><summary>", is_open ? " open=\"\"" : "");
+	page_text(to, table->title != NULL ? table->title : "");
+	page_text(to, has_both ? ", " : "");
+	page_text(to, rows.title != NULL ? rows.title : "");
+	fputs("</summary>\n", to);
+	rows.title = NULL;
 	page_write(&rows);
-	struct table_rows then = page_fill(to, table->then, profile, NULL, links);
+	fputs("</details>\n", to);
+}
+
+void table_section(FILE *to, const struct table *table, const struct profile *profile,
+		   struct page *page)
+{
+	struct table_rows rows = page_fill(to, table, profile, NULL, page);
+
+	if (!is_shown(&rows))
+		return;
+	page_section(to, page, table->name, table->title, NULL);
+	page_write(&rows);
+	struct table_rows then = page_fill(to, table->then, profile, NULL, page);
 	if (is_shown(&then)) {
-		page_element(to, links != NULL ? "h3" : "h4", table->then->title);
+		page_element(to, page != NULL ? "h3" : "h4", table->then->title);
 		page_write(&then);
 	}
-	page_part_end(to, links != NULL);
+	page_section_end(to, page);
 }

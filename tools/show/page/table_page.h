@@ -4,21 +4,22 @@
 #ifndef HP_TOOLS_SHOW_PAGE_TABLE_PAGE_H
 #define HP_TOOLS_SHOW_PAGE_TABLE_PAGE_H
 
-#include "show/page/page_links.h"
+#include "show/page/page.h"
 #include "tables/table.h"
 
-#include <stdio.h>
-
 /*
- * Writes a table without the columns that say nothing in any row; nothing if it has no rows and no
- * sentences.  `with` is for fill(); `links`: of the run that the page shows open, whose rows are
- * anchors and have links; else NULL.
+ * Writes a table without a title; nothing if it has no rows and no sentences.  `with` is for
+ * fill(); `page` is for links, or NULL.
  */
 void table_page(FILE *to, const struct table *table, const struct profile *profile,
-		const void *with, struct page_links *links);
+		const void *with, const struct page *page);
 
-/* As table_page(), as a section with the table's name, or under a title without `links`. */
+/* The same folded, below its title. */
+void table_folded(FILE *to, const struct table *table, const struct profile *profile,
+		  const void *with, const struct page *page, bool is_open);
+
+/* The same as a section of a page, or of a folded run if `page` is NULL. */
 void table_section(FILE *to, const struct table *table, const struct profile *profile,
-		   struct page_links *links);
+		   struct page *page);
 
 #endif

@@ -1,0 +1,188 @@
+/*
+ * html_sections.c - the sections of a page, which are mostly tables.
+ */
+#include "show/page/html.h"
+#include "show/page/table_page.h"
+#include "analyze/ranks.h"
+#include "analyze/source_lines.h"
+#include "profile/texts.h"
+#include "system/messages.h"
+#include "tables/tables.h"
+#include "base/parse.h"
+
+#include <string.h>
+
+void html_time(FILE *to, const struct profile *profile)
+{
+	table_page(to, &table_states, profile, NULL, NULL);
+	page_strip(to, profile);
+}
+
+void html_next(FILE *to, const struct profile *profile, const struct page *page)
+{
+	table_page(to, &table_advice, profile, NULL, page);
+	page_element(to, "p class=\"soft\"", "~ is an estimate. Savings do not add up.");
+	if (page != NULL)
+		table_folded(to, &table_bounds, profile, NULL, page, false);
+}
+
+void html_host(FILE *to, struct profile *profile, struct page *page)
+{
+	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
+			  (profile->sampling.why != NULL && !profile_used_no_device(profile));
+
+	if (!is_sampled && profile->gap_count == 0)
+		return;
+	page_section(to, page, "host", "Host code", NULL);
+	table_page(to, &table_python, profile, NULL, page);
+	if (profile->sample_count > 0)
+		html_icicle(to, profile);
+	table_page(to, &table_functions, profile, NULL, page);
+	table_page(to, &table_gaps, profile, NULL, page);
+	page_section_end(to, page);
+}
+
+void html_source(FILE *to, struct profile *profile, const struct source_where *where,
+		 struct page *page)
+{
+	struct source_lines lines;
+
+	source_lines_sum(profile, &lines);
+	if (lines.count == 0)
+		return;
+	page_section(to, page, "source", "Source", NULL);
+	page_element(to, "p class=\"soft\"",
+		     "The lines that matter. At call: host time inside calls that copy. Kernels: "
+		     "time on the GPU of what a line launches, with ~ if a part of it is an "
+		     "estimate. Host: CPU time outside CUDA, by samples.");
+	for (size_t i = 0; i < lines.main_count; i++) {
+		source_lines_read(profile, &lines.files[i], where);
+		table_folded(to, &table_lines, profile, &(struct source_view){ &lines.files[i], i },
+			     page, i == 0);
+	}
+	page->files = lines.files;
+	page->file_count = lines.main_count;
+	if (lines.count > lines.main_count)
+		page_element(to, "p class=\"soft\"",
+			     text_made("Less time is in %s.",
+				       text_several((int64_t)(lines.count - lines.main_count),
+						    "more file", "more files")));
+	if (profile->launches_rest.kernels > 0)
+		page_element(
+			to, "p class=\"soft\"",
+			text_made("Launched from no known place: %s, %s.",
+				  text_several(profile->launches_rest.kernels, "kernel", "kernels"),
+				  text_time(profile->launches_rest.device_ns)));
+	page_section_end(to, page);
+}
+
+bool html_source_say(const struct page *page)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < page->file_count; i++) {
+		if (page->files[i].why != NULL)
+			continue;
+		hotpin_say("the page contains lines of %s", text_name(page->files[i].found, 200));
+		any = true;
+	}
+	return any;
+}
+
+static const struct table_column environment_columns[] = {
+	{ NULL, "Environment", TABLE_TEXT },
+	{ NULL, "Value", TABLE_TEXT },
+};
+
+static void fill_environment(struct table_rows *rows, struct profile *profile)
+{
+	const char *const texts[][2] = {
+		{ "file", profile->path },
+		{ "host", profile->process.host },
+		{ "process", text_count(profile->process.pid) },
+		{ "CPUs", text_count(profile->process.cpus) },
+		{ "device", profile->environment.device },
+		{ "driver, for CUDA", text_cuda_version(profile->environment.driver_version) },
+		{ "CUPTI", text_cupti_version(profile->environment.cupti_version) },
+		{ "hotpin", profile->hotpin_version },
+	};
+
+	for (size_t i = 0; i < HP_LEN(texts); i++)
+		if (texts[i][1] != NULL && strcmp(texts[i][1], "n/a") != 0)
+			TABLE_ROW(rows, NULL, table_text(texts[i][0]),
+				  table_text_made(rows, "%s", texts[i][1]));
+}
+
+static const struct table table_environment = { NULL, NULL, TABLE_FILL(environment) };
+
+static void did(FILE *to, const struct profile *profile, struct page *page)
+{
+	page_section(to, page, "did", "What hotpin did", NULL);
+	if (profile->effect.pins < 0)
+		page_element(to, "p", "The profile does not say what hotpin did.");
+	else if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
+		 profile->effect.deferred_copies <= 0 && profile->effect.pins == 0)
+		page_element(to, "p", "hotpin changed no copy of this run.");
+	table_page(to, &table_did, profile, NULL, NULL);
+	fputs("<details><summary>Counters, options and environment</summary>\n", to);
+	table_page(to, &table_counters, profile, NULL, NULL);
+	table_page(to, &table_options, profile, NULL, NULL);
+	table_page(to, &table_environment, profile, NULL, NULL);
+	fputs("</details>\n", to);
+	page_section_end(to, page);
+}
+
+void html_tables(FILE *to, const struct profile *profile, struct page *page)
+{
+	bool no_device = profile_used_no_device(profile);
+
+	if (!no_device && profile->transfer_count > 0) {
+		page_section(to, page, table_copies.name, table_copies.title, NULL);
+		table_page(to, &table_copies, profile, NULL, page);
+		page_rates_chart(to, profile);
+		page_section_end(to, page);
+	}
+	for (const struct table *const *table = tables; *table != NULL; table++)
+		if ((*table)->title != NULL && !(*table)->elsewhere &&
+		    !((*table)->of_device && no_device))
+			table_section(to, *table, profile, page);
+	did(to, profile, page);
+}
+
+void html_stages(FILE *to, const struct comparison *comparison, struct page *page)
+{
+	struct comparison part = *comparison;
+	const struct profile *first = comparison->stages[0].profile;
+	struct table figures;
+
+	page_section(to, page, "stages", "Stages", NULL);
+	part.to = part.count;
+	table_page(to, &compare_stage_table, first, &part, NULL);
+	fputs("<div class=\"comparison\">\n", to);
+	while (part.from < part.count) {
+		compare_make_table(&part, SIZE_MAX, &figures);
+		table_page(to, &figures, first, &part, NULL);
+		part.from = part.to;
+	}
+	fputs("</div>\n", to);
+	for (part.from = 1; part.from < part.count; part.from++)
+		table_folded(to, &compare_kernel_table, part.stages[part.from].profile, &part, NULL,
+			     false);
+	page_section_end(to, page);
+}
+
+void html_ranks(FILE *to, const struct compare_stage *stage, struct page *page)
+{
+	struct ranks ranks;
+
+	if (!ranks_compare(stage->runs, stage->run_count, &ranks))
+		return;
+	page_section(to, page, "ranks", "Ranks", NULL);
+	page_element(to, "p",
+		     text_made("%zu ranks. The slowest is rank %s with %s: its sections follow.",
+			       ranks.count, text_name(ranks.slowest->process.rank, 8),
+			       text_time(ranks.slowest->wall_ns)));
+	table_page(to, &table_rank_spread, ranks.slowest, &ranks, NULL);
+	table_page(to, &table_ranks, ranks.slowest, &ranks, NULL);
+	page_section_end(to, page);
+}
