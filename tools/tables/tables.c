@@ -325,14 +325,22 @@ static void fill_state(struct table_rows *rows, struct profile *profile)
 		say_copies(rows, profile);
 }
 
+/* clang-format off */
 static const struct table_column advice_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },     { NULL, "", TABLE_NUMBER },
-	{ "what", "Next", TABLE_TEXT },   { "saves_ns", "Saves", TABLE_SAVING },
-	{ NULL, "Of wall", TABLE_SHARE }, { NULL, "", TABLE_DRAWING },
-	{ NULL, "Where", TABLE_PLACE },   { "place", NULL, TABLE_TEXT },
-	{ "basis", NULL, TABLE_TEXT },    { "how", NULL, TABLE_TEXT },
-	{ "assumes", NULL, TABLE_TEXT },  { "hotpin_run_does_it", NULL, TABLE_COUNT },
+	{ "kind", NULL, TABLE_TEXT },
+	{ NULL, "", TABLE_NUMBER },
+	{ "what", "Next", TABLE_TEXT },
+	{ "place", NULL, TABLE_TEXT },
+	{ "saves_ns", "Saves", TABLE_SAVING },
+	{ NULL, "Of wall", TABLE_SHARE },
+	{ NULL, "", TABLE_DRAWING },
+	{ NULL, "Where", TABLE_PLACE },
+	{ "basis", NULL, TABLE_TEXT },
+	{ "how", NULL, TABLE_TEXT },
+	{ "assumes", NULL, TABLE_TEXT },
+	{ "hotpin_run_does_it", NULL, TABLE_COUNT },
 };
+/* clang-format on */
 
 /* Returns the line of source that an advice is about; NULL: none is known. */
 static const struct profile_frame *advice_frame(const struct profile *profile,
@@ -388,6 +396,7 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 		struct table_row *row = TABLE_ROW(
 			rows, NULL, table_text(advice_kinds[entry->kind]),
 			table_number((int64_t)count + 1), table_text(entry->what),
+			table_text(entry->where),
 			table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
 			table_share(entry->saves_ns, profile->wall_ns),
 			table_bar("saving", entry->saves_ns, profile->wall_ns),
@@ -395,7 +404,6 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 			table_detail(rows) == TABLE_FIRST || table_is_page(rows)
 				? table_place_named(advice_frame(profile, entry), entry->where)
 				: table_place(NULL, ""),
-			table_text(entry->where),
 			table_text(entry->is_estimate ? "estimate" : "bound"),
 			table_text(entry->how), table_text(entry->assumes),
 			table_number(entry->hotpin_does_it));
