@@ -6,7 +6,7 @@
  */
 #include "show/page/page.h"
 #include "profile/texts.h"
-#include "names/paths.h"
+#include "names/source.h"
 
 #include <limits.h>
 #include <string.h>
