@@ -237,9 +237,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 	CUkernel kernel;
 	cudaError_t error = kernel_of(function, &kernel);
 
-	return error != cudaSuccess
-		       ? runtime_leave(error)
-		       : __cudaLaunchKernel(kernel, grid, block, args, shared, s);
+	return error != cudaSuccess ? runtime_leave(error)
+				    : __cudaLaunchKernel(kernel, grid, block, args, shared, s);
 }
 
 #pragma GCC visibility pop
