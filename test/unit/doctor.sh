@@ -105,11 +105,11 @@ there /proc/meminfo "MemTotal: 16777216 kB
 MemAvailable: 8388608 kB"
 there /proc/self/cgroup "0::/job"
 there /sys/fs/cgroup/job/memory.max 1073741824
-finds "memory" '! memory' doctor
+finds "enough memory" '! ^limits +memory' doctor
 there /sys/fs/cgroup/job/memory.current 1048576000
 finds "a limit of pinned memory is near" '^limits +memory +1024 MiB .* 24 MiB available: pinned .* killed' doctor
 there /sys/fs/cgroup/job/memory.stat "inactive_file 524288000"
-finds "the cache of files is free" '! memory' doctor
+finds "the cache of files is free" '! ^limits +memory' doctor
 forget
 there /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2
 finds "WSL" '^limits +wsl .*stay pageable.*no device times' doctor

@@ -77,11 +77,12 @@ static void look_at_memory(void)
 	char line[256];
 
 	if (room->left < room->limit / 8)
-		doctor_find(LIMITS, "memory",
-			    "%" PRIu64 " MiB%s, %" PRIu64 " MiB available: pinned memory is never "
-			    "swapped out, so a program that pins more may be killed; free some memory",
-			    room->limit >> 20, of_group ? " allowed by the cgroup" : "",
-			    room->left >> 20);
+		doctor_find(
+			LIMITS, "memory",
+			"%" PRIu64 " MiB%s, %" PRIu64 " MiB available: pinned memory is never "
+			"swapped out, so a program that pins more may be killed; free some memory",
+			room->limit >> 20, of_group ? " allowed by the cgroup" : "",
+			room->left >> 20);
 	if (doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)) &&
 	    strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",
