@@ -434,7 +434,8 @@ def first_stage():
 
 def outside_the_port():
     """Input, a check of the result and output are no reason for copies."""
-    between = {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 300, 200))]}
+    between = {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 300, 200, None, (1, 0)))],
+               "gaps": [gap(("cuMemcpyDtoH_v2", DOWN), ("cuMemcpyHtoD_v2", UP), 100, 300)]}
     for before, after, says, alone in ((0, 0, "in 60 samples, and copies of 200 ms", True),
                                        (60, 0, "in 60 samples, mostly before the first copy or kernel, as input is", False),
                                        (2, 58, "mostly after the last copy or kernel, as a check of the result and output are", False),

@@ -120,7 +120,7 @@ def chains_of_programs():
     run("/bin/sh", "-c", f"{BURN} plain; /bin/true")
     found = profiles()
     check("no child without CUDA writes one", programs(found) == ["sh"], programs(found))
-    report = tap.run("report", "kept").stdout
+    report = tap.run("report", "--why", "kept").stdout
     check("which is told", "a program that it had started" in " ".join(report.split()) or is_refused(found["x.json"]), report)
     done = run(BURN, "_exit")
     found = profiles()
