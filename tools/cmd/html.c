@@ -145,6 +145,7 @@ static void head(FILE *to, const struct contents *contents)
 		note_softly(to, text_made("The slowest of %zu ranks.", last->run_count));
 	if (contents->stages.count > 1)
 		comparison(to, &contents->stages);
+	html_headline(to, run);
 	run_notes(run, note, to);
 }
 
@@ -269,6 +270,8 @@ static void write_page(FILE *to, struct contents *contents)
 	contents->page.nav = nav[1];
 	opened_run(part[1], contents);
 	other_runs(part[1], contents);
+	fflush(part[1]);
+	contents->page.below = parts[1];
 	contents->page.nav = nav[0];
 	sections_above(part[0], contents);
 	for (int i = 0; i < 2; i++) {

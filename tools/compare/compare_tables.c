@@ -83,7 +83,7 @@ static const struct table_column stage_columns[] = {
 	{ "wall_ns", "Wall", TABLE_TIME },
 	{ "least_wall_ns", "Min", TABLE_TIME, TABLE_AT(compare_stage, least_ns) },
 	{ "most_wall_ns", "Max", TABLE_TIME, TABLE_AT(compare_stage, most_ns) },
-	{ NULL, "", TABLE_DRAWING },
+	{ NULL, "Drawing", TABLE_STATES },
 	{ NULL, "Change", TABLE_CHANGE },
 	{ "predicted_wall_ns", "Predicted", TABLE_TIME },
 	{ "noise_tenths_of_a_percent", NULL, TABLE_COUNT },
@@ -104,25 +104,20 @@ static struct table_cell predicted(const struct compare_stage *stage, bool is_fi
 static void fill_stage(struct table_rows *rows, struct profile *profile)
 {
 	const struct comparison *comparison = table_with(rows);
-	int64_t longest_ns = 0;
 
 	(void)profile;
-	for (size_t i = 0; i < comparison->count; i++)
-		if (comparison->stages[i].profile->wall_ns > longest_ns)
-			longest_ns = comparison->stages[i].profile->wall_ns;
 	for (size_t i = comparison->from; i < comparison->to; i++) {
 		const struct compare_stage *stage = &comparison->stages[i];
 		unsigned noise = i > 0 ? compare_noise(stage - 1, stage, comparison->least_tenths)
 				       : comparison->least_tenths;
 		struct table_cell made = predicted(stage, i == 0);
-		struct table_cell drawing = table_bar("mark", stage->profile->wall_ns, longest_ns);
+		bool has_split = profile_has_split(stage->profile);
 
-		if (profile_has_split(stage->profile))
-			drawing.split = &stage->profile->split;
 		TABLE_ROW(
 			rows, stage, table_text(stage->profile->stage),
 			table_number((int64_t)stage->run_count),
-			table_number(stage->profile->wall_ns), drawing,
+			table_number(stage->profile->wall_ns),
+			(struct table_cell){ .split = has_split ? &stage->profile->split : NULL },
 			table_text_made(rows, "%s",
 					i > 0 ? compare_change(stage[-1].profile->wall_ns,
 							       stage->profile->wall_ns, noise)

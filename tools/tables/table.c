@@ -121,6 +121,12 @@ struct table_cell table_text_made(struct table_rows *rows, const char *format, .
 	return cell;
 }
 
+const char *table_anchor(struct table_rows *rows, const char *kind, int64_t number)
+{
+	return table_is_page(rows) ? table_text_made(rows, "%s-%lld", kind, (long long)number).text
+				   : NULL;
+}
+
 void table_subtitle(struct table_rows *rows, const char *format, ...)
 {
 	va_list args;
@@ -239,7 +245,7 @@ struct table_row *table_add(struct table_rows *rows, const void *item,
 	row->cells = profile_allocate(rows->profile, rows->table->count, sizeof(*all));
 	memcpy(row->cells, all, rows->table->count * sizeof(*all));
 	row->note = row->anchor = NULL;
-	row->is_apart = false;
+	row->is_apart = row->is_hot = false;
 	for (size_t i = 0; i < rows->table->count; i++)
 		rows->needed[i] |= !says_nothing(&all[i]);
 	return row;
@@ -253,13 +259,27 @@ void table_fill(struct table_rows *rows)
 
 bool table_has_column(const struct table_rows *rows, size_t column)
 {
-	return rows->table->columns[column].head != NULL && rows->needed[column] &&
-	       (rows->form == TABLE_PAGE || rows->table->columns[column].unit != TABLE_DRAWING);
+	const struct table_column *is = &rows->table->columns[column];
+
+	return is->head != NULL && rows->needed[column] && is->unit != TABLE_STATES &&
+	       (rows->form == TABLE_PAGE || is->unit != TABLE_DRAWING);
 }
 
 bool table_is_text(const struct table_column *column)
 {
 	return column->unit == TABLE_TEXT || column->unit == TABLE_PLACE;
+}
+
+size_t table_column(const struct table *table, const char *name)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct table_column *is = &table->columns[i];
+
+		if ((is->key != NULL && strcmp(is->key, name) == 0) ||
+		    (is->head != NULL && strcmp(is->head, name) == 0))
+			return i;
+	}
+	abort();
 }
 
 void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret)

@@ -24,7 +24,8 @@ enum table_unit {
 	TABLE_FIGURE,  /* the cell says its unit */
 	TABLE_CHANGE,  /* a text like "-80.6 %": less is better */
 	TABLE_BAR,     /* a share as a bar; the text is its class on a page */
-	TABLE_DRAWING, /* only on a page: a bar of states, else as TABLE_BAR */
+	TABLE_DRAWING, /* as TABLE_BAR, only on a page */
+	TABLE_STATES,  /* in no table: for drawings of a page */
 };
 
 struct table_column {
@@ -41,15 +42,17 @@ struct table_cell {
 	int64_t value, of;
 	enum table_unit unit;              /* of a TABLE_FIGURE */
 	const char *text;                  /* of a figure: what stands before it, like "~" */
-	const struct profile_split *split; /* of a drawing; value: its wall time */
+	const struct profile_split *split; /* of TABLE_STATES; NULL: not known */
 	const struct profile_frame *frame;
-	bool is_named; /* the text is the whole name of the place */
+	bool is_named;      /* the text is the whole name of the place */
+	const char *anchor; /* of the row that a place leads to if its line is not shown; or NULL */
 };
 
 struct table_row {
 	struct table_cell *cells;
 	const char *note;   /* paragraphs below the row, or NULL; a newline is between two */
 	const char *anchor; /* links of a page lead to the first row with it; or NULL */
+	bool is_hot;        /* a line of source with figures */
 	bool is_apart;      /* rows before it are left out */
 };
 
@@ -118,7 +121,13 @@ struct table_cell table_place_named(const struct profile_frame *frame, const cha
 /* Returns the figure of a cell; of a rate, bytes per second. */
 int64_t table_value(enum table_unit unit, const struct table_cell *cell);
 
+/* Returns "site-3", the anchor of a row; NULL: the form is not a page. */
+const char *table_anchor(struct table_rows *rows, const char *kind, int64_t number);
+
 struct table_cell table_mean(int64_t ns, int64_t count);
+
+/* Returns the index of the column of that key or head, which the table has. */
+size_t table_column(const struct table *table, const char *name);
 
 /* Returns the cells of the table's first row. */
 void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);

@@ -231,6 +231,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 	struct table_cell caller =
 		table_place(site->folded ? NULL : names_caller(&site->frames, place),
 			    site->folded ? "several callers" : "");
+	const char *anchor = table_anchor(rows, "site", site - profile->sites);
 
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
@@ -241,6 +242,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
 				  table_place(place, ""), caller);
 		added->note = i + 1 == site->row_count ? note : NULL;
+		added->anchor = anchor;
 	}
 }
 
@@ -321,14 +323,16 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	const struct profile_frame *place =
 		is_other && !table_is_csv(rows) ? NULL : names_buffer_frame(profile, buffer);
 
-	TABLE_ROW(rows, buffer,
-		  table_place(place, is_other    ? "not by hotpin"
-				     : is_static ? "static"
-						 : ""),
-		  table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
-		  table_number(unchanged(profile, buffer - profile->buffers)),
-		  table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
-		  table_number(trips->host_ns), between(rows, profile, trips));
+	struct table_row *row = TABLE_ROW(
+		rows, buffer,
+		table_place(place, is_other    ? "not by hotpin"
+				   : is_static ? "static"
+					       : ""),
+		table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+		table_number(unchanged(profile, buffer - profile->buffers)),
+		table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
+		table_number(trips->host_ns), between(rows, profile, trips));
+	row->anchor = table_anchor(rows, "buffer", buffer - profile->buffers);
 }
 
 static void fill_buffer(struct table_rows *rows, struct profile *profile)

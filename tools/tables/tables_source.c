@@ -36,10 +36,12 @@ static struct table_row *add_line(struct table_rows *rows, const struct profile 
 	if (line->text == NULL)
 		text = table_text_made(rows, "in %s",
 				       line->frame->function != NULL ? line->frame->function : "?");
-	return TABLE_ROW(
+	struct table_row *row = TABLE_ROW(
 		rows, line, table_text(file->path), kernels(&line->sum),
 		table_number(line->sum.samples != 0 ? host_code_ns(profile, line->sum.samples) : 0),
 		text);
+	row->is_hot = line->frame != NULL;
+	return row;
 }
 
 /* Says how long the file took, and what a reader must know of its source. */

@@ -12,6 +12,49 @@
 
 #include <string.h>
 
+#define PLACE_MOST 60 /* characters of a place in the headline */
+
+/* A long place is only below. */
+static void say_first(FILE *to, const struct table_cell *cells, size_t saves, int64_t wall_ns)
+{
+	const char *where = cells[table_column(&table_advice, "place")].text;
+	bool has_place = where != NULL && where[0] != '\0' && strlen(where) <= PLACE_MOST;
+
+	page_text(to, text_made("First: %s%s%s%s, which saves %s %s (%s).",
+				text_name(cells[table_column(&table_advice, "Next")].text, 200),
+				has_place ? " (" : "",
+				has_place ? text_name(where, PLACE_MOST) : "", has_place ? ")" : "",
+				strcmp(cells[saves].text, "~") == 0 ? "about" : "at most",
+				text_time(cells[saves].value),
+				text_share(cells[saves].value, wall_ns)));
+}
+
+void html_headline(FILE *to, const struct profile *profile)
+{
+	struct table_rows states = page_fill(to, &table_states, profile, NULL, NULL);
+	struct table_rows advice = page_fill(to, &table_advice, profile, NULL, NULL);
+	const struct table_cell *cells = NULL;
+	size_t ns = table_column(&table_states, "ns");
+
+	for (size_t i = 0; i < states.count; i++)
+		if (cells == NULL || states.items[i].cells[ns].value > cells[ns].value)
+			cells = states.items[i].cells;
+	fputs("<p class=\"headline\">", to);
+	if (cells != NULL)
+		fprintf(to, "%s: %s of %s (%s). ", cells[table_column(&table_states, "state")].text,
+			text_time(cells[ns].value), text_time(profile->wall_ns),
+			text_share(cells[ns].value, profile->wall_ns));
+	cells = advice.count > 0 ? advice.items[0].cells : NULL;
+	size_t saves = table_column(&table_advice, "Saves");
+	if (cells != NULL && (__int128_t)cells[saves].value * 100 >= profile->wall_ns &&
+	    profile->process.exit_status <= 0)
+		say_first(to, cells, saves, profile->wall_ns);
+	else if (advice.sentences != NULL)
+		page_text(to, text_made("%.*s", (int)strcspn(advice.sentences, "\n"),
+					advice.sentences));
+	fputs("</p>\n", to);
+}
+
 void html_time(FILE *to, const struct profile *profile)
 {
 	table_page(to, &table_states, profile, NULL, NULL);
@@ -157,7 +200,9 @@ void html_stages(FILE *to, const struct comparison *comparison, struct page *pag
 
 	page_section(to, page, "stages", "Stages", NULL);
 	part.to = part.count;
-	table_page(to, &compare_stage_table, first, &part, NULL);
+	struct table_rows stages = page_fill(to, &compare_stage_table, first, &part, NULL);
+	page_stages(&stages);
+	page_write(&stages);
 	fputs("<div class=\"comparison\">\n", to);
 	while (part.from < part.count) {
 		compare_make_table(&part, SIZE_MAX, &figures);
@@ -183,6 +228,8 @@ void html_ranks(FILE *to, const struct compare_stage *stage, struct page *page)
 			       ranks.count, text_name(ranks.slowest->process.rank, 8),
 			       text_time(ranks.slowest->wall_ns)));
 	table_page(to, &table_rank_spread, ranks.slowest, &ranks, NULL);
-	table_page(to, &table_ranks, ranks.slowest, &ranks, NULL);
+	struct table_rows each = page_fill(to, &table_ranks, ranks.slowest, &ranks, NULL);
+	page_ranks(&each);
+	page_write(&each);
 	page_section_end(to, page);
 }

@@ -101,36 +101,17 @@ bool page_line(const struct page *page, const struct profile_frame *frame, char 
 	return false;
 }
 
+bool page_row(const struct page *page, const char *id)
+{
+	return page != NULL && page->below != NULL && id != NULL &&
+	       strstr(page->below, text_made("<tr id=\"%s\"", id)) != NULL;
+}
+
 long page_share(int64_t part, int64_t whole)
 {
 	if (part <= 0 || whole <= 0)
 		return 0;
 	return part < whole ? (long)((__int128_t)part * 10000 / whole) : 10000;
-}
-
-void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns)
-{
-	long at = 0, all = page_share(ns, longest_ns);
-	unsigned tenths[TEXT_PARTS];
-
-	text_split_tenths(split, tenths);
-	fputs("<svg class=\"bar\" role=\"img\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\" "
-	      "aria-label=\"",
-	      to);
-	for (int part = 0; part < TEXT_PARTS; part++)
-		fprintf(to, "%s%s %u.%u %%", part > 0 ? "; " : "", text_parts[part].title,
-			tenths[part] / 10, tenths[part] % 10);
-	fputs("\">", to);
-	for (int part = 0; part < TEXT_PARTS; part++) {
-		long width = all * (long)tenths[part] / 1000;
-
-		if (width > 0)
-			fprintf(to,
-				"<rect class=\"%s\" x=\"%ld\" y=\"0\" width=\"%ld\" height=\"10\"/>",
-				text_parts[part].field, at, width);
-		at += width;
-	}
-	fputs("</svg>\n", to);
 }
 
 void page_swatch(FILE *to, const char *kind, const char *text)

@@ -20,7 +20,8 @@ void page_end(FILE *to);
 
 /* A page whose sections are written, and the lines of sources that links lead to. */
 struct page {
-	FILE *nav; /* gets a link to each section */
+	FILE *nav;         /* gets a link to each section */
+	const char *below; /* the sections that are written; NULL: they are not */
 	const struct source_file *files;
 	size_t file_count;
 };
@@ -36,14 +37,14 @@ void page_section_end(FILE *to, const struct page *page);
 #define PAGE_ID 64
 bool page_line(const struct page *page, const struct profile_frame *frame, char *ret);
 
+/* True if the sections that are written have a row of that id. */
+bool page_row(const struct page *page, const char *id);
+
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
 
 /* Writes <tag>text</tag>. */
 void page_element(FILE *to, const char *tag, const char *text);
-
-/* Writes the split of a wall time as one bar, with a length of ns in proportion to longest_ns. */
-void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
 
 /* Writes a color and its meaning, as a list item. */
 void page_swatch(FILE *to, const char *kind, const char *text);

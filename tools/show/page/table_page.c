@@ -59,24 +59,18 @@ static void page_note(FILE *to, const char *note)
 	}
 }
 
-static void page_drawing(const struct table_rows *rows, const struct table_cell *cell)
-{
-	fputs("<td>", rows->to);
-	if (cell->split != NULL)
-		page_split_bar(rows->to, cell->split, cell->value, cell->of);
-	else
-		page_bar(rows->to, cell->text, cell->value, cell->of);
-	fputs("</td>", rows->to);
-}
-
 static void page_cell(const struct table_rows *rows, const struct table_column *column,
 		      const struct table_cell *cell, const char *note)
 {
 	char id[PAGE_ID];
-	bool has_link = column->unit == TABLE_PLACE && page_line(rows->page, cell->frame, id);
+	const char *text = table_cell_text(rows, column, cell, PLACE_MOST);
+	bool is_line = column->unit == TABLE_PLACE && page_line(rows->page, cell->frame, id);
+	bool has_link = text[0] != '\0' && (is_line || page_row(rows->page, cell->anchor));
 
 	if (column->unit == TABLE_BAR || column->unit == TABLE_DRAWING) {
-		page_drawing(rows, cell);
+		fputs("<td>", rows->to);
+		page_bar(rows->to, cell->text, cell->value, cell->of);
+		fputs("</td>", rows->to);
 		return;
 	}
 	if (table_is_text(column))
@@ -84,24 +78,26 @@ static void page_cell(const struct table_rows *rows, const struct table_column *
 	else
 		page_number(rows, column, cell);
 	if (has_link)
-		fprintf(rows->to, "<a href=\"#%s\">", id);
-	page_text(rows->to, table_cell_text(rows, column, cell, PLACE_MOST));
+		fprintf(rows->to, "<a href=\"#%s\">", is_line ? id : cell->anchor);
+	page_text(rows->to, text);
 	fputs(has_link ? "</a>" : "", rows->to);
 	page_note(rows->to, note);
 	fputs("</td>", rows->to);
 }
 
 /* The note is in the first cell of text. */
-static void page_row(const struct table_rows *rows, const struct table_row *row)
+static void write_row(const struct table_rows *rows, const struct table_row *row)
 {
 	const char *note = row->note != NULL ? row->note : "";
+	bool has_id = row->anchor != NULL && rows->page != NULL &&
+		      (row == rows->items || strcmp(row[-1].anchor, row->anchor) != 0);
 
 	if (row->is_apart && row != rows->items)
 		fputs("</tbody>\n<tbody>", rows->to);
-	if (row->anchor != NULL)
-		fprintf(rows->to, "<tr id=\"%s\">", row->anchor);
-	else
-		fputs("<tr>", rows->to);
+	fputs("<tr", rows->to);
+	if (has_id)
+		fprintf(rows->to, " id=\"%s\"", row->anchor);
+	fputs(row->is_hot ? " class=\"hot\">" : ">", rows->to);
 	for (size_t i = 0; i < rows->table->count; i++) {
 		const struct table_column *column = &rows->table->columns[i];
 		bool is_text = table_is_text(column);
@@ -117,30 +113,29 @@ static void page_row(const struct table_rows *rows, const struct table_row *row)
 static void page_rows(const struct table_rows *rows)
 {
 	size_t open = rows->table->is_source ? rows->count : ROWS_OPEN;
+	size_t count = rows->table->is_source || rows->count < ROWS_MOST ? rows->count : ROWS_MOST;
 
 	page_head(rows);
-	for (size_t i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i == open) {
 			fprintf(rows->to,
 				"</tbody>\n</table></div>\n<details class=\"more\"><summary>%zu "
 				"more</summary>\n",
-				rows->added - i);
+				rows->count - i);
 			page_head(rows);
 		}
-		page_row(rows, &rows->items[i]);
+		write_row(rows, &rows->items[i]);
 	}
 	fputs("</tbody>\n</table></div>\n", rows->to);
-	if (rows->added > rows->count)
+	if (rows->count > count)
 		fprintf(rows->to, "<p class=\"soft\">and %zu more in the JSON</p>\n",
-			rows->added - rows->count);
+			rows->count - count);
 	if (rows->count > open)
 		fputs("</details>\n", rows->to);
 }
 
-/* Returns the rows of a table; none and no sentences: it is not shown. */
-static struct table_rows page_fill(FILE *to, const struct table *table,
-				   const struct profile *profile, const void *with,
-				   const struct page *page)
+struct table_rows page_fill(FILE *to, const struct table *table, const struct profile *profile,
+			    const void *with, const struct page *page)
 {
 	struct table_rows rows = { .table = table,
 				   .profile = (struct profile *)profile,
@@ -148,8 +143,7 @@ static struct table_rows page_fill(FILE *to, const struct table *table,
 				   .form = TABLE_PAGE,
 				   .page = (struct page *)page,
 				   .to = to,
-				   .most = table != NULL && table->is_source ? SIZE_MAX
-									     : ROWS_MOST };
+				   .most = SIZE_MAX };
 
 	if (table != NULL)
 		table_fill(&rows);
@@ -169,7 +163,7 @@ static void page_sentences(const struct table_rows *rows)
 			     text_made("%.*s", (int)strcspn(at, "\n"), at));
 }
 
-static void page_write(const struct table_rows *rows)
+void page_write(const struct table_rows *rows)
 {
 	if (rows->title != NULL && rows->count > 0)
 		page_element(rows->to, "p class=\"soft\"", rows->title);

@@ -5,7 +5,17 @@
 #define HP_TOOLS_SHOW_PAGE_TABLE_PAGE_H
 
 #include "show/page/page.h"
-#include "tables/table.h"
+#include "tables/table_rows.h"
+
+/* Returns the rows of a table; none and no sentences: it is not shown. */
+struct table_rows page_fill(FILE *to, const struct table *table, const struct profile *profile,
+			    const void *with, const struct page *page);
+
+void page_write(const struct table_rows *rows);
+
+/* Draw the rows of compare_stage_table, of table_ranks. */
+void page_stages(const struct table_rows *rows);
+void page_ranks(const struct table_rows *rows);
 
 /*
  * Writes a table without a title; nothing if it has no rows and no sentences.  `with` is for
