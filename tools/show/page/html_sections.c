@@ -43,7 +43,7 @@ void html_headline(FILE *to, const struct profile *profile)
 	if (cells != NULL)
 		fprintf(to, "%s: %s of %s (%s). ", cells[table_column(&table_states, "state")].text,
 			text_time(cells[ns].value), text_time(profile->wall_ns),
-			text_share(cells[ns].value, profile->wall_ns));
+			table_cell_text(&states, &table_states.columns[ns + 1], &cells[ns + 1], 0));
 	cells = advice.count > 0 ? advice.items[0].cells : NULL;
 	size_t saves = table_column(&table_advice, "Saves");
 	if (cells != NULL && (__int128_t)cells[saves].value * 100 >= profile->wall_ns &&

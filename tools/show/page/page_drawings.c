@@ -154,7 +154,7 @@ static void stage(const struct drawing *drawing, size_t row)
 	fprintf(drawing->to, "</svg><p><b>%s</b></p><p>", text_time(part_ns(rows, row, WALL)));
 	put(rows, row, "Stage");
 	if (predicted_ns > 0) {
-		fputs("</p><p class=\"soft\">predicted: <span>", drawing->to);
+		fputs("</p><p class=\"soft\">predicted <span>", drawing->to);
 		put(rows, row, "Predicted");
 		fputs("</span>", drawing->to);
 	}
