@@ -204,6 +204,8 @@ def of_source(shown):
           ["", "", "", "3.00 s", "40", "line_40;"] in rows and
           [row[5] for row in rows] == [f"line_{i};" for i in (*range(7, 16), *range(37, 46))], rows)
     text = shown.ask("document.querySelector('#source').innerText")
+    check("the lines with figures are marked", [row[4] for row in rows if "".join(row[:4])] == shown.ask(
+        "[...document.querySelectorAll('#source details[open] tr.hot')].map(row => row.cells[4].textContent)"), rows)
     check("other files are folded, and what cannot be read is said", sources.FAR in text and shown.ask(
         "document.querySelectorAll('#source details').length") == 2 and shown.ask(
         "document.querySelector('#source details:not([open])').textContent").count(
@@ -257,15 +259,16 @@ def many_rows(shown):
 
 
 def first_screen(shown, name):
-    """The first screen has the split and the first advice; of stages the verdict and their table, of
-    ranks their spread."""
-    parts = [part for part in (("'.headline'", "'#stages table'") if name == "stages" else
-                               ("'#ranks table'",) if name == "ranks" else
-                               ("'#time table'", "'.strip'", "'#next tbody tr'"))
+    """The first screen has headline, split and first advice; of stages and ranks the headline and the
+    drawing."""
+    parts = [part for part in (("'.headline'", "'.stages'") if name == "stages" else
+                               ("'.headline'", "'.ranks'") if name == "ranks" else
+                               ("'.headline'", "'#time table'", "'.strip'", "'#next tbody tr'"))
              if shown.ask(f"document.querySelector({part}) !== null")]
     bottom = shown.ask(BOTTOM.format(", ".join(parts)))
     check(f"{name}: what matters most ends above 800 pixels", 0 < bottom <= 800 and
-          (len(parts) > 1 or name in ("ranks", "no CUPTI")), bottom, parts)
+          (len(parts) > 3 or name == "no CUPTI" or "First: " in shown.ask(
+              "[...document.querySelectorAll('.headline')].map(node => node.innerText).join()")), bottom, parts)
 
 
 def without_script(shown, path):
@@ -284,6 +287,13 @@ def one(shown):
     check("savings never increase down the list", len(savings) > 3 and
           savings == sorted(savings, reverse=True), savings)
     check("a bar is the saving: 7.01 s of 12", abs(savings[0] - 5840) < 10, savings)
+    check("the headline has the largest state and the first advice", re.match(
+        r"Host code: 5\.80 s of 12\.0 s \(48\.4 %\)\. First: port .*, which saves about 7\.01 s \(58\.4 %\)\.$",
+        text := shown.ask("document.querySelector('.headline').innerText")), text)
+    links = shown.ask("[...document.querySelectorAll('#next td a')].map(link => link.hash)")
+    check("advice without a line leads to its call site, or its buffer",
+          {"#site-0", "#buffer-0"} <= set(links) and shown.ask("document.querySelector('#sites #site-0') && "
+          "document.querySelector('#buffers #buffer-0') && true"), links)
     order = shown.ask("[...document.querySelectorAll('nav a')].map(link => link.hash.slice(1))")
     check("links are in the order of the sections", order == shown.ask(
         "[...document.querySelectorAll('section')].map(node => node.id)"), order)
@@ -331,17 +341,29 @@ def of_stages(shown):
     check("a change within the noise is none", "~noise" in text, text)
     check("earlier stages have advice, too", shown.ask("document.querySelectorAll('#earlier td .saving').length") > 3)
     check("what the stage before predicted", re.search(r"-75\.0 %|-66\.7 %\s+(~|>=)\S+ s\s+FASTER", text), text)
-    wide = shown.ask("[...document.querySelectorAll('#stages svg')].map(bar => [...bar.querySelectorAll('rect')].reduce("
-                     "(sum, rect) => sum + +rect.getAttribute('width'), 0))")
-    check("bars are on one scale: 12 s, 3 s", len(wide) == 4 and abs(wide[0] / wide[3] - 4) < 0.05, wide)
+    cells = shown.ask("[...document.querySelectorAll('.stages > div')].map(cell => "
+                      "[[...cell.querySelectorAll('rect')].reduce((sum, rect) => sum + "
+                      "+rect.getAttribute('height'), 0), ...['.hatch', 'path.mark:not(.predicted)', '.predicted'].map("
+                      "kind => cell.querySelectorAll(kind).length)])")
+    check("a scale, a column for each stage, and a step between two", len(cells) == 1 + 4 + 3, cells)
+    check("columns are on one scale: 12 s, 3 s", abs(cells[1][0] / cells[7][0] - 4) < 0.05, cells)
+    check("steps within the noise are hatched, others are not", [cell[1] for cell in cells[2::2]] == [0, 2, 1] and
+          cells[2][0] == 0 and cells[4][0] > 0, cells)
+    check("repeats have a whisker, and what the stage before predicted a mark",
+          [cell[2:] for cell in cells[1::2]] == [[1, 0], [1, 1], [1, 1], [1, 1]], cells)
+    lines = shown.ask("[...document.querySelectorAll('.stages span')].map(node => node.getClientRects().length)")
+    check("no figure is broken across lines", lines and set(lines) == {1}, lines)
 
 
 def of_ranks(shown):
-    shown.ask("document.querySelector('#ranks details').open = true")
-    numbers = shown.ask("[...document.querySelectorAll('#ranks tr')].filter(row => row.querySelector('svg')).map("
-                        "row => +row.cells[0].textContent)")
-    check("each rank's number", sorted(numbers) == list(range(64)), numbers)
-    check("the slowest is named and opened", "rank 17" in shown.ask("document.querySelector('header').innerText"))
+    text = shown.ask("document.querySelector('.ranks').innerText")
+    check("each rank's number", sorted(map(int, text.split())) == list(range(64)), text)
+    heat = shown.ask("[...document.querySelectorAll('.ranks .kernel')].map(row => +row.getAttribute('fill-opacity'))")
+    check("the more of a state, the fuller its color", heat.index(max(heat)) == 19 and heat.index(min(heat)) == 0 and
+          (min(heat), max(heat)) == (0.1, 1), heat)
+    check("the slowest is framed, named and opened", shown.ask(
+        "[...document.querySelectorAll('.ranks .slowest')].map(tile => tile.innerText.trim())") == ["17"] and
+          "rank 17" in shown.ask("document.querySelector('header').innerText"))
     text = shown.ask("document.querySelector('#ranks').innerText")
     check("who waits for whom", "Most uneven: Kernels. Rank 19 has" in text, text)
     check("least, median, most", re.search(r"Kernels\s+1\.00 s\s+1\.13 s\s+1\.25 s\s+1[0-9.]+ %\s+0\s+19", text), text)
