@@ -457,20 +457,23 @@ void trace_stop(void)
 	errno = saved;
 }
 
+static _Atomic bool written;
+
 static void last_words(void)
 {
-	output_json(&report, report.no_device ? OUTPUT_ALONE : OUTPUT_END);
+	atomic_store(&written, output_json(&report, report.no_device ? OUTPUT_ALONE : OUTPUT_END));
 }
 
 static void write_last(void)
 {
 	if (hp_options->out[0] == '\0')
 		return;
-	int error = collect_last(last_words, writer_progress);
-	if (error == -ETIMEDOUT)
-		output_stalled(&report);
-	else if (error < 0)
+	if (collect_last(last_words, writer_progress) == -EBUSY)
 		last_words();
+	if (atomic_load(&written))
+		output_warn(report.no_device);
+	else
+		output_stalled(&report);
 }
 
 /*

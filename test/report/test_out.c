@@ -363,7 +363,7 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, 
 {
 	char link[64], path[512];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	ssize_t got = readlink(link, path, sizeof(path) - 1);
 	path[got > 0 ? got : 0] = '\0';
 	bool is_profile = strstr(path, "profile.json") != NULL || strstr(path, "/.hotpin-") != NULL;

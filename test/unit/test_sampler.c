@@ -128,7 +128,7 @@ static void begin(size_t count)
 		threads[i] = getpid() + (pid_t)i;
 	thread_count = count;
 	test_clock_pass(TURN);
-	sampler_start();
+	sampler_start(false);
 }
 
 TEST(threads_come_and_go)

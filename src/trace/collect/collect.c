@@ -20,13 +20,16 @@
 #include "trace/places/modules.h"
 #include "trace/python/python_sampler.h"
 #include "trace/samples/sampler.h"
+#include "trace/samples/tasks.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECOND_NS   1000000000u
 #define PATIENCE_NS (5 * (uint64_t)SECOND_NS)
@@ -50,6 +53,7 @@ static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
 static _Atomic uint64_t flushed_ns; /* begin of the latest completed flush */
 static collect_look_fn look_now;    /* constant after collect_start(); may be NULL */
+static bool is_filtered;            /* constant after collect_start() */
 
 /* The profile of a killed program is at most this old, plus the time to write it. */
 #define TURN_NS 500000000
@@ -143,10 +147,17 @@ static void run_last_words(void)
 
 static void *reader(void *unused)
 {
+	/* Numbers of the kernel that older headers lack: CLOSE_RANGE_UNSHARE. */
+	const long close_range = 436, unshare = 2;
 	struct timespec used;
 
 	(void)unused;
-	sampler_start();
+	/*
+	 * Descriptors of its own, none at first: the program's next open() must return the lowest
+	 * free number, and a pipe that the program closes must end.  Before Linux 5.9, all share.
+	 */
+	if (!is_filtered)
+		syscall(close_range, 0L, (long)~0u, unshare);
 	for (;;) {
 		uint32_t seen = atomic_load(&read_now);
 		bool last = atomic_load(&stop_reading);
@@ -280,6 +291,9 @@ int collect_start(uint64_t began_ns, collect_look_fn look_at)
 	atomic_store(&flushed_ns, began_ns);
 	if (aggregate_init(&aggregate, began_ns) < 0 || operations_start(&read_now) < 0)
 		return -ENOMEM;
+	/* The reader has the same filter, which may end the process for an unexpected call. */
+	is_filtered = tasks_is_filtered((pid_t)syscall(SYS_gettid));
+	sampler_start(is_filtered);
 	return hp_thread_start(reader, STACK_BYTES);
 }
 

@@ -24,6 +24,13 @@
  */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
 
+/* Of the last JSON, by the thread that set is_writing. */
+static struct outcome {
+	char path[WRITER_PATH_MAX];
+	bool renamed;
+	int error;
+} outcome;
+
 void output_text(const struct report *report)
 {
 	struct writer writer;
@@ -127,17 +134,14 @@ bool output_is_written(const struct process *process, uint64_t since_ns)
 
 static void write_json(const struct report *report, enum output_kind kind)
 {
-	char path[WRITER_PATH_MAX];
+	char *path = outcome.path;
 	static struct writer writer; /* of the thread that set is_writing */
 
-	int error = find_path(&report->process, path, sizeof(path));
-	if (error == 0 && is_of_this_run(report, path)) {
-		error = add_pid(path, sizeof(path), report->process.pid);
-		if (kind == OUTPUT_END)
-			hp_warn("HOTPIN_OUT: another process of this run has already written that "
-				"file, so this profile is '%s'; add %%p to the name",
-				path);
-	}
+	int error = find_path(&report->process, path, sizeof(outcome.path));
+	outcome.renamed = error == 0 && is_of_this_run(report, path);
+	if (outcome.renamed)
+		error = add_pid(path, sizeof(outcome.path), report->process.pid);
+	outcome.error = 0;
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
 	if (error == 0)
@@ -146,12 +150,20 @@ static void write_json(const struct report *report, enum output_kind kind)
 		emit_json(report, &writer);
 		error = writer_close(&writer);
 	}
-	/* Reports at run time fail silently, since the report at the end tries again and warns. */
-	if (error < 0 && kind != OUTPUT_RUNNING) {
-		errno = -error;
+	outcome.error = error;
+}
+
+void output_warn(bool alone)
+{
+	if (outcome.renamed && !alone)
+		hp_warn("HOTPIN_OUT: another process of this run has already written that "
+			"file, so this profile is '%s'; add %%p to the name",
+			outcome.path);
+	if (outcome.error < 0) {
+		errno = -outcome.error;
 		hp_warn("HOTPIN_OUT: cannot write '%s' (%m), so this profile is lost; name a file "
 			"that can be written",
-			path);
+			outcome.path);
 	}
 }
 
@@ -165,18 +177,14 @@ void output_stalled(const struct report *report)
 		path);
 }
 
-void output_json(const struct report *report, enum output_kind kind)
+bool output_json(const struct report *report, enum output_kind kind)
 {
-	if (hp_options->out[0] == '\0')
-		return;
-	if (atomic_flag_test_and_set(&is_writing)) {
-		if (kind == OUTPUT_END)
-			output_stalled(report);
-		return;
-	}
+	if (atomic_flag_test_and_set(&is_writing))
+		return false;
 	struct hp_quiet quiet = hp_quiet_begin();
 	write_json(report, kind);
 	hp_quiet_end(&quiet);
 	if (kind != OUTPUT_END)
 		atomic_flag_clear(&is_writing);
+	return true;
 }

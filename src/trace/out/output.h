@@ -13,11 +13,17 @@ enum output_kind {
 };
 
 /*
- * Write the table or the JSON.  Errors cause a warning.  Writing sends no signal to the program.
- * Any thread.  While one thread writes JSON, another one only warns.
+ * Write the table or the JSON.  Writing sends no signal to the program.  Any thread.  False:
+ * another thread writes JSON.
  */
 void output_text(const struct report *report);
-void output_json(const struct report *report, enum output_kind kind);
+bool output_json(const struct report *report, enum output_kind kind);
+
+/*
+ * Warns if the last JSON is missing or has another name; `alone`: only if it is missing.  Not in
+ * the thread that writes, which does not have the program's stderr.
+ */
+void output_warn(bool alone);
 
 /*
  * True if the JSON has been written since then (in UNIX time): by a child, such as a shell's, or by

@@ -257,7 +257,7 @@ static void look_for_threads(void)
 		why[0] = '\0';
 }
 
-void sampler_start(void)
+void sampler_start(bool filtered)
 {
 	memset(watched, 0, sizeof(watched));
 	sums = (struct profile_sampling){ .mode = "none", .why = why, .hz = PERF_EVENT_HZ };
@@ -265,6 +265,10 @@ void sampler_start(void)
 	turned_ns = 0;
 	if (hp_options->sample == HP_SAMPLE_OFF) {
 		give_up("HOTPIN_SAMPLE is off");
+		return;
+	}
+	if (filtered && hp_options->sample != HP_SAMPLE_SIGNAL) {
+		give_up("a seccomp filter is active");
 		return;
 	}
 	if (samples_start() < 0) {

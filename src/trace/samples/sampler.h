@@ -11,6 +11,7 @@
 
 #include "base/profile_fields.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -31,8 +32,11 @@ void sampler_why(int error, int paranoid, char *ret, size_t room);
  */
 void sampler_worked(uint64_t enter_ns, uint64_t leave_ns);
 
-/* Starts sampling if HOTPIN_SAMPLE asks for samples: once a process, or again after fork(). */
-void sampler_start(void);
+/*
+ * Starts sampling if HOTPIN_SAMPLE asks for samples: once a process, or again after fork().
+ * `filtered`: a seccomp filter checks the system calls of the thread that will sample.
+ */
+void sampler_start(bool filtered);
 
 /* Reads samples and looks for threads, if the last time was half a second ago. */
 void sampler_turn(void);

@@ -1,13 +1,14 @@
 /*
  * burn.c - uses CPU time in known functions, in several ways; all but one without CUDA.
  *
- *     burn plain|threads|fork|cuda|_exit [PROGRAM ARGUMENT..]      executes PROGRAM at the end
+ *     burn plain|threads|fork|files|cuda|_exit [PROGRAM ARGUMENT..]   executes PROGRAM at the end
  *
  * It counts CPU time and not wall time, so it does the same on a busy machine.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,29 @@ static int use_cuda(void)
 	return 0;
 }
 
+/* Opens files for more than two turns of the thread that samples.  Returns 4 if numbers change. */
+static int open_files(void)
+{
+	double end = cpu_s() + 1.2;
+	int ends[2], first = open("/dev/null", O_RDONLY);
+	char byte;
+
+	/* A pipe that is closed here is closed. */
+	if (pipe(ends) < 0 || close(ends[1]) < 0 || read(ends[0], &byte, 1) != 0)
+		return 5;
+	close(ends[0]);
+	close(first);
+	while (cpu_s() < end) {
+		int file = open("/dev/null", O_RDONLY);
+
+		if (file != first || dup(file) != first + 1)
+			return 4;
+		close(first + 1);
+		close(first);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -90,6 +114,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(way, "cuda") == 0)
 		return use_cuda();
+	if (strcmp(way, "files") == 0)
+		return open_files();
 	if (strcmp(way, "fork") == 0) {
 		if (fork() == 0) {
 			burn(read_input, 0.3);

@@ -70,7 +70,7 @@ def sampled_program():
     one = found.get("x.json")
     check("one profile, and nothing said", list(found) == ["x.json"] and done.stderr == "" and done.returncode == 0,
           done.stderr, list(found))
-    report = tap.run("report", "kept").stdout
+    report = tap.run("report", "--why", "kept").stdout
     if is_refused(one):
         check("why there are no samples", one["samples"] is None and one["sampling"]["why"] in " ".join(report.split()), report)
         return True
@@ -108,6 +108,12 @@ def around_the_port():
           before, after, everything)
 
 
+def descriptors_of_the_program():
+    done = run(BURN, "files")
+    check("files have the numbers of a plain run", done.returncode == 0 and programs(profiles()) == ["burn"],
+          done.returncode, done.stderr)
+
+
 def chains_of_programs():
     run(BURN, "plain", "/bin/true")
     check("the program that another becomes", programs(profiles()) == ["true"])
@@ -135,7 +141,7 @@ def where_nothing_is_allowed():
         return
     check("no samples under a filter", done.returncode == 0 and programs(found) == ["burn"] and
           found["x.json"]["sampling"]["why"] == "a seccomp filter is active", done.stderr)
-    report = tap.run("report", "kept").stdout
+    report = tap.run("report", "--why", "kept").stdout
     check("which the report tells", re.search(r"Not known: which functions take the [\d.]+ m?s of host code \(a seccomp filter",
                                               " ".join(report.split())), report)
     run(BURN, "plain", HOTPIN_SAMPLE="off")
@@ -169,6 +175,7 @@ refused = sampled_program()
 if not refused:
     threads_and_forks()
     around_the_port()
+descriptors_of_the_program()
 chains_of_programs()
 where_nothing_is_allowed()
 bare_preload()
