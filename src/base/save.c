@@ -35,8 +35,12 @@ static int open_temporary(struct hp_save *save, mode_t mode)
 			 (unsigned long long)random_bits());
 		int fd = openat(save->folder.fd, save->temporary,
 				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-		if (fd >= 0 || errno != EEXIST)
-			return fd < 0 ? -errno : hp_trust_number(fd);
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		fd = fd < 0 ? -errno : hp_trust_number(fd);
+		if (fd == -EMFILE)
+			unlinkat(save->folder.fd, save->temporary, 0);
+		return fd;
 	}
 	return -EEXIST;
 }

@@ -316,6 +316,33 @@ TEST(name_too_long)
 	check_refused(run_to_named(name), "File name too long");
 }
 
+/* The file can be created, but its number is that of stderr, and no other is free. */
+TEST(no_number_is_left)
+{
+	struct rlimit limit;
+	char option[400], path[300];
+
+	make_folder();
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s/out.json", stage_folder);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	snprintf(path, sizeof(path), "%s/log", stage_folder);
+	hp_log_open(path);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	trace_stop();
+	snprintf(path, sizeof(path), "%s/out.json", stage_folder);
+	unlink(path);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = 4;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	errno = 4711;
+	trace_finish();
+	int left = errno;
+	limit.rlim_cur = 64;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	read_log();
+	check_refused(left, "Too many open files");
+}
+
 /*
  * As on a full disk: the file can be created but not filled.  The signal must not reach the
  * program.
