@@ -31,9 +31,11 @@
 #include "trace/places/sites.h"
 #include "trace/python/python_places.h"
 #include "trace/samples/sampler.h"
+#include "trace/samples/tasks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,9 +57,24 @@ static struct report report;
 static char why_not[256];
 static unsigned told; /* the kinds of calls (enum calls_kind) of which more than a gap is noted */
 
+/* Constant after trace_begin(). */
+static pthread_t first_thread;
+static void (*all_have_ended)(int status);
+
 bool trace_wanted(void)
 {
 	return hp_options->profile != HP_PROFILE_OFF || hp_options->out[0] != '\0';
+}
+
+static void look(const struct collect_result *so_far, uint64_t until_ns)
+{
+	clockid_t clock;
+	int status;
+
+	running_look(so_far, until_ns);
+	if (all_have_ended != NULL && pthread_getcpuclockid(first_thread, &clock) == ESRCH &&
+	    tasks_have_ended(&status))
+		all_have_ended(status);
 }
 
 /* Returns 0, or -errno if nothing can be collected. */
@@ -76,7 +93,7 @@ static int begin(uint64_t began_ns)
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
 	report.events = events_wanted();
-	int error = collect_start(report.began_ns, running_look);
+	int error = collect_start(report.began_ns, look);
 	report.start_ns = hp_now_ns() - now_ns;
 	atomic_store(&begun, error == 0);
 	if (error < 0) {
@@ -86,13 +103,16 @@ static int begin(uint64_t began_ns)
 	return error;
 }
 
-void trace_begin(uint64_t began_ns)
+void trace_begin(uint64_t began_ns, void (*on_end)(int status))
 {
 	int saved = errno;
 
 	/* Shells and launchers have many descendants; those that use CUDA have a profile. */
-	if (trace_wanted() && owner == 0 && process_start() != PROCESS_DESCENDANT)
+	if (trace_wanted() && owner == 0 && process_start() != PROCESS_DESCENDANT) {
+		first_thread = pthread_self();
+		all_have_ended = on_end;
 		begin(began_ns);
+	}
 	errno = saved;
 }
 

@@ -31,9 +31,11 @@ struct trace_facts {
  * Starts sampling host code, if HOTPIN_PROFILE or HOTPIN_OUT asks for a profile: the constructor
  * calls this in the process that `hotpin run` became and in what that executes, and in each process
  * that preloads the library by itself.  Starts a thread, which blocks all signals except faults.
- * `began_ns`: hp_now_ns() when the process began.
+ * `began_ns`: hp_now_ns() when the process began.  `on_end` runs in that thread when all threads of
+ * the program have ended, with the status of the first one, in the form of waitpid(2): hotpin's
+ * threads keep the process alive.
  */
-void trace_begin(uint64_t began_ns);
+void trace_begin(uint64_t began_ns, void (*on_end)(int status));
 
 /* True from trace_begin() or trace_start() to trace_stop(); never in a child of fork(). */
 bool trace_begun(void);

@@ -20,17 +20,20 @@
 #include "trace/trace.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 2000000000u
-#define STACK_BYTES ((size_t)256 << 10)
+#define STACK_BYTES ((size_t)1 << 20) /* the program's handlers of exit() may run there */
 
 /* The states of the thread. */
-enum { ABSENT, READY, ASKED, DONE };
+enum { ABSENT, READY, ASKED, DONE, ENDED };
 static _Atomic uint32_t state; /* a futex */
+static int ended_with;         /* written before the state is ENDED */
 static pid_t owner;            /* written before the thread starts; not a child of vfork() */
 
 void exit_report(void)
@@ -49,10 +52,41 @@ static void move_to(uint32_t value)
 	hp_wake(&state, INT_MAX);
 }
 
+void exit_with_program(int status)
+{
+	uint32_t expected = READY;
+
+	ended_with = status;
+	if (atomic_compare_exchange_strong(&state, &expected, ENDED))
+		hp_wake(&state, INT_MAX);
+}
+
+static void end_process(void)
+{
+	sigset_t all;
+
+	/* The last thread of pthread_exit() does this in libc. */
+	if (ended_with == 0)
+		exit(0);
+	/* The first thread called the kernel's exit(), or a seccomp filter ended it. */
+	if (WIFEXITED(ended_with))
+		trace_exits_with(WEXITSTATUS(ended_with));
+	exit_report();
+	if (WIFSIGNALED(ended_with)) {
+		signal(WTERMSIG(ended_with), SIG_DFL);
+		sigfillset(&all);
+		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+		raise(WTERMSIG(ended_with));
+	}
+	syscall(SYS_exit_group, WEXITSTATUS(ended_with));
+}
+
 static void *report_when_asked(void *arg)
 {
 	(void)arg;
 	hp_wait_while(&state, READY, UINT64_MAX);
+	if (atomic_load(&state) == ENDED)
+		end_process();
 	exit_report();
 	move_to(DONE);
 	return NULL;

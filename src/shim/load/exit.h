@@ -10,4 +10,11 @@ void exit_report(void);
 /* Makes _exit() and quick_exit() write the profile too.  Called if there is a profile. */
 void exit_prepare(void);
 
+/*
+ * Ends the process, since all threads of the program have ended, as libc or the kernel would have
+ * done without hotpin's threads.  `status` is the first thread's, in the form of waitpid(2).  Does
+ * not wait.
+ */
+void exit_with_program(int status);
+
 #endif

@@ -80,7 +80,7 @@ static void start_profile(void)
 {
 	if (!atomic_load(&state_active))
 		return;
-	trace_begin(shim_began_ns);
+	trace_begin(shim_began_ns, exit_with_program);
 	if (!trace_begun())
 		return;
 	exit_prepare();

@@ -229,8 +229,10 @@ static void look_for_threads(void)
 	bool mixed = hp_threads_are_starting();
 	size_t count = tasks_list(living, LIVING_MOST);
 
+	if (count == 0)
+		living[0] = getpid();
 	/* One of these may be hotpin's; the first thread, which is the oldest, is not. */
-	if (mixed || hp_threads_are_starting())
+	if (count == 0 || mixed || hp_threads_are_starting())
 		count = 1;
 	if ((int64_t)count > sums.threads_most)
 		sums.threads_most = (int64_t)count;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,10 +57,26 @@ size_t tasks_list(pid_t *ret, size_t most)
 	}
 	if (fd >= 0)
 		close(fd);
-	if (count == 0 && most > 0)
-		ret[count++] = getpid();
 	errno = saved;
 	return count;
+}
+
+bool tasks_have_ended(int *ret_code)
+{
+	char text[1024], task[24];
+	pid_t left;
+
+	/* The first thread stays in the list.  Twice: a thread may end as it starts the next. */
+	for (int i = 0; i < 2; i++)
+		if (hp_threads_are_starting() || tasks_list(&left, 1) != 1 || left != getpid())
+			return false;
+	snprintf(task, sizeof(task), "%d", (int)left);
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ "/proc/self/task/", task, "/stat", NULL }))
+		return false;
+	const char *last = strrchr(text, ' ');
+	*ret_code = last != NULL ? (int)hp_procfile_number(last + 1) : 0;
+	return true;
 }
 
 bool tasks_is_filtered(pid_t tid)

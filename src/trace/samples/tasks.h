@@ -11,9 +11,15 @@
 /*
  * Writes the numbers of at most `most` threads, without hotpin's own, in the kernel's order, the
  * oldest first.  Returns the number of all threads; those after the first `most` are not written.
- * Without /proc: only the first thread.
+ * Without /proc: 0.
  */
 size_t tasks_list(pid_t *ret, size_t most);
+
+/*
+ * Call this when the first thread has ended.  True if no other thread of the program lives;
+ * `ret_code`: the status of the first thread, in the form of waitpid(2).
+ */
+bool tasks_have_ended(int *ret_code);
 
 /* True if a seccomp filter checks the system calls of that thread, or if this is unknown. */
 bool tasks_is_filtered(pid_t tid);

@@ -1,7 +1,8 @@
 /*
  * burn.c - uses CPU time in known functions, in several ways; all but one without CUDA.
  *
- *     burn plain|threads|fork|files|cuda|_exit [PROGRAM ARGUMENT..]   executes PROGRAM at the end
+ *     burn plain|threads|fork|files|cuda|_exit|pthread_exit|SYS_exit
+ *     burn plain PROGRAM ARGUMENT..                  executes PROGRAM at the end
  *
  * It counts CPU time and not wall time, so it does the same on a busy machine.
  */
@@ -10,8 +11,10 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,6 +119,14 @@ int main(int argc, char **argv)
 		return use_cuda();
 	if (strcmp(way, "files") == 0)
 		return open_files();
+	if (strcmp(way, "pthread_exit") == 0) {
+		pthread_create(&threads[0], NULL, burn_apart, NULL);
+		printf("flushed");
+		pthread_exit(NULL);
+	}
+	/* With the first thread, the process of a plain run ends. */
+	if (strcmp(way, "SYS_exit") == 0)
+		syscall(SYS_exit, 3);
 	if (strcmp(way, "fork") == 0) {
 		if (fork() == 0) {
 			burn(read_input, 0.3);

@@ -128,6 +128,14 @@ def chains_of_programs():
     check("no child without CUDA writes one", programs(found) == ["sh"], programs(found))
     report = tap.run("report", "--why", "kept").stdout
     check("which is told", "a program that it had started" in " ".join(report.split()) or is_refused(found["x.json"]), report)
+    done = run(BURN, "pthread_exit")
+    found = profiles()
+    check("an end with the last thread", (done.returncode, done.stdout, done.stderr) == (0, "flushed", "") and
+          programs(found) == ["burn"] and found["x.json"]["process"]["exit_status"] == 0, done)
+    done = run(BURN, "SYS_exit")
+    found = profiles()
+    check("an end with the only thread", (done.returncode, done.stderr) == (3, "") and programs(found) == ["burn"] and
+          found["x.json"]["process"]["exit_status"] == 3, done)
     done = run(BURN, "_exit")
     found = profiles()
     check("an end by _exit()", done.returncode == 3 and done.stderr == "" and programs(found) == ["burn"] and
