@@ -141,24 +141,23 @@ int hp_parse_capture(const char *text, const char *accepts, void *ret)
 
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room)
 {
+	static const char any[] = "*";
 	char pid[24];
+	bool for_glob = facts->pid == HP_PATH_ANY;
 	size_t used = 0;
 
-	if (facts->pid < 0)
-		snprintf(pid, sizeof(pid), "*");
-	else
-		snprintf(pid, sizeof(pid), "%ld", facts->pid);
+	snprintf(pid, sizeof(pid), "%ld", facts->pid);
 	for (const char *at = pattern; *at != '\0'; at++) {
 		char plain[2] = { *at, '\0' };
 		const char *piece = plain;
 		bool replaced = *at == '%';
 
 		if (replaced && at[1] == 'p')
-			piece = pid;
+			piece = for_glob ? any : pid;
 		else if (replaced && at[1] == 'h')
 			piece = facts->host;
 		else if (replaced && at[1] == 't')
-			piece = facts->time;
+			piece = for_glob ? any : facts->time;
 		else if (replaced && at[1] == 'r')
 			piece = facts->rank;
 		else if (replaced && at[1] == '%')
@@ -167,11 +166,16 @@ int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char 
 			replaced = false;
 		at += replaced;
 
-		size_t length = strlen(piece);
-		if (used + length >= room)
-			return -ENAMETOOLONG;
-		for (size_t i = 0; i < length; i++)
+		for (size_t i = 0; piece[i] != '\0'; i++) {
+			bool escaped =
+				for_glob && piece != any && strchr("*?[\\", piece[i]) != NULL;
+
+			if (used + escaped + 1 >= room)
+				return -ENAMETOOLONG;
+			if (escaped)
+				ret[used++] = '\\';
 			ret[used++] = replaced && piece[i] == '/' ? '_' : piece[i];
+		}
 	}
 	if (used >= room)
 		return -ENAMETOOLONG;

@@ -46,9 +46,11 @@ int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
 int hp_parse_capture(const char *text, const char *accepts, void *ret);
 
+#define HP_PATH_ANY (-1L)
+
 /* The values of the % marks in a file name. */
 struct hp_path_facts {
-	long pid;
+	long pid; /* HP_PATH_ANY: the result is a pattern of glob() for any process and time */
 	const char *host;
 	const char *time; /* 20261121-034915 */
 	const char *rank; /* "" outside mpirun, srun and torchrun */

@@ -172,6 +172,18 @@ TEST(path_marks)
 	expands("/%p/%p", "/4711/4711");
 }
 
+TEST(path_for_glob)
+{
+	const struct hp_path_facts any = {
+		.pid = HP_PATH_ANY, .host = "n*", .time = "20261121-034915", .rank = "3"
+	};
+	char path[64];
+
+	CHECK_EQ(hp_path_expand("a[1]/b?\\-%p-%t-%h-%r%%", &any, path, sizeof(path)), 0);
+	CHECK(strcmp(path, "a\\[1]/b\\?\\\\-*-*-n\\*-3%") == 0);
+	CHECK_EQ(hp_path_expand("12[", &any, path, 4), -ENAMETOOLONG);
+}
+
 TEST(path_that_does_not_fit)
 {
 	char path[8] = "kept";

@@ -5,6 +5,7 @@
 #include "trace/out/output.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/parse.h"
 #include "base/quiet.h"
 #include "trace/out/emit_json.h"
 #include "trace/out/emit_text.h"
@@ -121,8 +122,7 @@ bool output_is_written(const struct process *process, uint64_t since_ns)
 	if (find_path(process, path, sizeof(path)) == 0 && is_young(path, since_ns))
 		return true;
 	/* A child's profile has another name if the name tells processes or times apart. */
-	other.pid = -1;
-	snprintf(other.time, sizeof(other.time), "*");
+	other.pid = HP_PATH_ANY;
 	if (!process_had_children() || find_path(&other, path, sizeof(path)) < 0 ||
 	    glob(path, GLOB_NOSORT, NULL, &found) != 0)
 		return false;
