@@ -165,10 +165,8 @@ bool cache_suits_as_it_is(const struct block *block, const struct request *reque
 {
 	size_t offset = block->start - block->base;
 
-	/* Some blocks have grown in place beyond their class, which would be wasted. */
 	return (block->start & (request->alignment - 1)) == 0 &&
-	       offset + request->bytes <= block->room &&
-	       block->room <= map_class_bytes(request->size_class) && is_of_use(block, request);
+	       offset + request->bytes <= block->room && is_of_use(block, request);
 }
 
 bool cache_suits(const struct block *block, const struct request *request)

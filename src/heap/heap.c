@@ -5,6 +5,7 @@
  * Runs inside malloc() of other programs: no malloc, no stdio, no driver call; errno is kept.
  */
 #include "heap/heap.h"
+#include "base/bounds.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/kernel.h"
@@ -258,7 +259,9 @@ static bool set_room(struct block *block, size_t room)
 {
 	hp_lock(HP_LOCK_heap);
 	bool bare = is_bare(block);
-	size_t most = bare ? block->bytes : block->room;
+	/* The next block of the class would waste what is above; a closed heap may have less. */
+	size_t most =
+		bare ? hp_least(block->bytes, map_class_bytes(block->size_class)) : block->room;
 	bool fits = block->state == BLOCK_LIVE && room <= most && room >= block->room / LEAST_PART;
 	bool shrinks = room < block->room;
 	if (fits && bare)
