@@ -14,8 +14,8 @@ static const struct row {
 	const char *symbol, *base;
 	int version, flags;
 } rows[] = {
-#define NAMES(symbol, base, version, flags) { symbol, base, version, flags },
-#include "../standin/entry.def"
+#define ENTRY(symbol, base, version, flags) { #symbol, #base, version, flags },
+#include "entry.def"
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 

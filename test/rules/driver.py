@@ -20,6 +20,9 @@ import sys
 import tempfile
 
 root, cuda = sys.argv[1:3]
+sys.path.insert(0, os.path.join(root, "test/standin"))
+sys.dont_write_bytecode = True
+from entries import ABSENT, entries
 include = os.path.join(cuda, "include")
 problems = []
 
@@ -31,8 +34,6 @@ with open(os.path.join(include, "cuda.h"), encoding="utf-8") as header:
 HEADERS = ["cuda.h", "cudaGL.h", "cudaVDPAU.h", "cudaEGL.h", "cudaProfiler.h"]
 TYPEDEFS = ["cudaTypedefs.h", "cudaGLTypedefs.h", "cudaVDPAUTypedefs.h", "cudaEGLTypedefs.h",
             "cudaProfilerTypedefs.h"]
-# Declared, but exported by no driver for Linux on x86-64 (checked with 580.159.04).
-ABSENT = {"cuEventCreateFromEGLSync", "cuWGLGetDevice"}
 # Conditions before a function runs (enum real_class), as far as names imply them.
 CLASSES = [
     (r"cu(Ctx|Stream|Event)Synchronize", "WAIT"),
@@ -167,25 +168,10 @@ def uses():
                     yield os.path.relpath(path, root), how, name
 
 
-def ages():
-    """Returns export -> the first version of the driver that has it, according to the stand-in."""
-    folder, found = os.path.join(root, "test/standin"), {}
-    for file in os.listdir(folder):
-        if not re.fullmatch(r"entry\w*\.def", file):
-            continue
-        with open(os.path.join(folder, file), encoding="utf-8") as text:
-            for kind, name, version, thread_version in re.findall(
-                    r"^(ENTRY|CALL|CALL_DS|CALL_SZ)\((\w+), \w+, (\d+),(?: (\d+),)?",
-                    text.read(), re.M):
-                found[name] = int(version)
-                if kind in ("CALL_DS", "CALL_SZ"):
-                    found[name + kind.replace("CALL_", "_pt").lower()] = int(thread_version)
-    return found
-
-
 def check_roles():
     """Checks that src calls functions according to their roles."""
-    called, asked, age = {}, set(), ages()
+    called, asked = {}, set()
+    age = {name: version for name, (_, version, _) in entries(include).items()}
     for path, how, name in uses():
         if name not in rows:
             problems.append(f"{path}: {name} is not in driver.def")

@@ -9,15 +9,18 @@
 
 /*
  * Turns a row of entry_*.def into an exported function: it opens the call, logs its arguments, and
- * performs one action with the lock held.  A row with two flavors becomes two functions, in which
- * PT tells whether stream NULL is the thread's own.
+ * performs one action with the lock held.
+ *
+ *   CALL(name, needs, parameters, log format and arguments, action)
+ *   CALL_DS, CALL_SZ: also define the per-thread flavor, which ends in _ptds or _ptsz
+ *
+ * PT tells whether stream NULL is the thread's own.  entry.def has all names, and their versions.
  */
-#define UNPACKED(...) __VA_ARGS__
-#define CALL(name, base, since, need, params, log, ...) \
-	EXPORTED(name, false, need, params, log, __VA_ARGS__)
-#define CALL_DS(name, base, since, thread_since, ...) \
+#define UNPACKED(...)   __VA_ARGS__
+#define CALL(name, ...) EXPORTED(name, false, __VA_ARGS__)
+#define CALL_DS(name, ...) \
 	EXPORTED(name, false, __VA_ARGS__) EXPORTED(name##_ptds, true, __VA_ARGS__)
-#define CALL_SZ(name, base, since, thread_since, ...) \
+#define CALL_SZ(name, ...) \
 	EXPORTED(name, false, __VA_ARGS__) EXPORTED(name##_ptsz, true, __VA_ARGS__)
 #define EXPORTED(name, per_thread, need, params, log, ...)                                \
 	CUresult name params                                                              \

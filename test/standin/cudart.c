@@ -26,7 +26,7 @@ static const struct {
 	const char *symbol, *asked;
 	int version;
 } entries[] = {
-#define NAMES(symbol, asked, version, flavor) { symbol, asked, version },
+#define ENTRY(symbol, asked, version, flavor) { #symbol, #asked, version },
 #include "entry.def"
 };
 

@@ -19,7 +19,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define NAMES(export, base, version, flags) { export, base, version, flags },
+#define ENTRY(export, base, version, flags) { #export, #base, version, flags },
 #include "entry.def"
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
