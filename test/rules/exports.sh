@@ -25,12 +25,6 @@ if [ ! -s "$folder/driver" ] || [ ! -s "$folder/libc" ]; then
 	exit 1
 fi
 
-sort "$folder/driver" | uniq -d >"$folder/twice"
-[ ! -s "$folder/twice" ] || {
-	echo "twice in driver.def:" && cat "$folder/twice"
-	failed=1
-}
-
 # shellcheck disable=SC2086
 {
 	cat "$folder/driver" "$folder/libc"
