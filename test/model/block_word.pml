@@ -77,15 +77,6 @@ proctype judge()
 	od
 }
 
-#define SEVERAL(setting_of, thread) \
-	c_code { now.count = setting(setting_of); }; \
-	do \
-	:: count > 0 -> count--; running++; run thread \
-	:: else -> break \
-	od
-
-byte count;
-
 init {
 	atomic {
 		c_code {

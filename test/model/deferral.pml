@@ -59,7 +59,6 @@ byte enqueued, complete;
 /* The facts. */
 byte early;          /* the place of the last upload that returned early */
 bool continued;      /* a call of another thread has continued to the driver */
-byte running;
 
 /* The settings of a run. */
 byte calls;          /* of the first thread */

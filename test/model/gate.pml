@@ -50,7 +50,6 @@
 #define FORKS   4
 
 byte gate;
-byte bell;         /* the housekeeper's futex */
 bool asking;       /* the query is in the driver; a futex */
 byte holds;        /* live captures, ends of contexts; as in word.pml */
 byte asked, answered; /* requests of fork(); answered is a futex */
@@ -64,7 +63,6 @@ bool given_up;       /* a thread has waited for this unregistration for a second
 byte begun;          /* unregistrations that the housekeeper has decided on */
 byte closings;       /* of the gate */
 byte excluded;       /* captures that live, contexts that end */
-byte running;        /* threads of the program that have not ended */
 
 /* The settings of a run. */
 byte due;            /* blocks to unpin */
@@ -153,12 +151,6 @@ proctype holder()
 	excluded--;
 	holds--;
 	running--
-}
-
-inline ring()
-{
-	bell++;
-	wake(BELL)
 }
 
 /* fork(): asks for a round, and waits for the answer. */
@@ -291,15 +283,6 @@ proctype judge()
 	timeout;
 	assert(running == 0 && !unregistering && gate == 0 && !asking)
 }
-
-#define SEVERAL(setting_of, thread) \
-	c_code { now.count = setting(setting_of); }; \
-	do \
-	:: count > 0 -> count--; running++; run thread \
-	:: else -> break \
-	od
-
-byte count;
 
 init {
 	atomic {

@@ -69,3 +69,17 @@ inline wake(futex)
 		printf("thread %d wakes %d\n", _pid, futex)
 	}
 }
+
+byte bell; /* the housekeeper's futex, which a model calls BELL */
+#define ring() bell++; wake(BELL)
+
+byte running; /* threads of the program that have not ended */
+byte count;
+
+/* Starts as many threads as the setting says. */
+#define SEVERAL(setting_of, thread) \
+	c_code { now.count = setting(setting_of); }; \
+	do \
+	:: count > 0 -> count--; running++; run thread \
+	:: else -> break \
+	od

@@ -19,7 +19,6 @@
 int word[BLOCKS];    /* a futex; the futex of block b is b + 1 */
 byte owner[BLOCKS];  /* the context of the registration; written by the thread that is alone */
 byte holds;          /* live captures, ends of contexts, calls that must see pageable memory */
-byte bell;           /* the housekeeper's futex */
 #define BELL (BLOCKS + 1)
 
 /* The facts, regardless of the words. */
@@ -45,12 +44,6 @@ inline set_word(block, value)
 	       ((word[block] & USERS) != 0 && (word[block] & (PINNED | ALTERED)) == 0));
 	assert((word[block] & (MARKED | TAKEN)) != (MARKED | TAKEN) || (word[block] & USERS) == 0);
 	assert((word[block] & (PINNED | TAKEN)) != PINNED || !stale[block])
-}
-
-inline ring()
-{
-	bell++;
-	wake(BELL)
 }
 
 /* Enters as a user and sets `saw`; TAKEN: the thread is no user.  Never waits. */

@@ -1,7 +1,6 @@
 /*
  * word_users.pml - the threads that give addresses in blocks to the driver.
  */
-byte running;        /* threads of the program that have not ended */
 byte changers;       /* of these, threads that change pages */
 bool ended;          /* pinning has ended for good */
 bool queued[BLOCKS]; /* the queue of pins, guarded by the lock pin; all in context 0 */
