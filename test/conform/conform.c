@@ -50,33 +50,63 @@ enum known {
 };
 
 static const struct row {
-	const char *name, *value;
+	const char *name, *value; /* of LIKE_ROW: two groups of facts */
 	enum known known;
 	const char *stand_in; /* the value on the stand-in, if it differs */
 } rows[] = {
 #define FACT_ROW(name, value, known)                   { name, value, known, NULL },
 #define STRICTER_ROW(name, value, known, ours, reason) { name, value, known, ours },
+#define LIKE_ROW(name, other)                          { name, other, SEEN, NULL },
 #include "facts.def"
 #undef FACT_ROW
 #undef STRICTER_ROW
+#undef LIKE_ROW
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 static bool row_met[ROWS];
 static unsigned facts, differences, answered;
 static bool check, as_rows;
 
-static void compare(const char *name, const char *value)
+/* Returns the number of the row with that name, ROWS if there is none. */
+static size_t row_named(const char *name)
 {
 	size_t i = 0;
 
 	while (i < ROWS && strcmp(rows[i].name, name) != 0)
 		i++;
+	if (i < ROWS)
+		row_met[i] = true;
+	return i;
+}
+
+/* Returns the row of a fact: its own, or that of the fact that it is like. */
+static size_t row_of(const char *name)
+{
+	size_t found = row_named(name);
+	const char *end = name + strlen(name);
+
+	while (found == ROWS && (end = memrchr(name, '.', (size_t)(end - name))) != NULL) {
+		char other[256];
+
+		snprintf(other, sizeof(other), "%.*s", (int)(end - name), name);
+		size_t like = row_named(other);
+		if (like == ROWS)
+			continue;
+		snprintf(other, sizeof(other), "%s%s", rows[like].value, end);
+		found = row_of(other);
+	}
+	return found;
+}
+
+static void compare(const char *name, const char *value)
+{
+	size_t i = row_of(name);
+
 	if (i == ROWS) {
 		printf("%s = %s, which facts.def does not have\n", name, value);
 		differences++;
 		return;
 	}
-	row_met[i] = true;
 	if (stand_in && strcmp(value, NOT_MODELED) == 0)
 		return;
 	const char *wanted =
