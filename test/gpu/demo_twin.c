@@ -8,7 +8,6 @@
 void standin_twin_smooth(const unsigned grid[3], const unsigned block[3], void **args);
 void standin_twin_accumulate(const unsigned grid[3], const unsigned block[3], void **args);
 
-/* Unmangled names do not contain the sizes of the parameters. */
 extern const unsigned standin_args_smooth[], standin_args_accumulate[];
 const unsigned standin_args_smooth[] = { 8, 8, 8, 0 };
 const unsigned standin_args_accumulate[] = { 8, 8, 8, 0 };

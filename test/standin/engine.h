@@ -404,7 +404,7 @@ bool copy_is_lost(const struct xfer *x);
 uint64_t copy_ns(const struct xfer *x);
 CUresult fill_start(struct fill *fill, struct stream *stream, bool async);
 
-/* ---- kernels: kernel.c, mangle.c ---- */
+/* ---- kernels: kernel.c ---- */
 
 struct module {
 	CUmodule handle;
@@ -432,11 +432,6 @@ CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigne
 CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream *stream,
 		       void **params, void **extra);
 void kernel_run(struct launch *launch, uint64_t *ret_ns);
-/*
- * Determines the parameter sizes of a mangled function; -1 if a type is neither builtin nor a
- * pointer.
- */
-int mangle_args(const char *mangled, unsigned *sizes, int max);
 
 /* ---- capture and graphs: capture.c, graph.c ---- */
 

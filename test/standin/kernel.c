@@ -174,8 +174,8 @@ struct kernel *kernel_get(const void *handle)
 }
 
 /*
- * Determines number and sizes of the parameters, from the program or from the mangled name.  In
- * cuda.h, kernelParams is an array whose length only the image states.
+ * Determines number and sizes of the parameters, which a real driver reads from the image: the
+ * program states them.  -1: it does not.
  */
 static int parameters(const struct kernel *kernel, unsigned *sizes)
 {
@@ -185,7 +185,7 @@ static int parameters(const struct kernel *kernel, unsigned *sizes)
 	if (strcmp(kernel->name, "standin_noop") == 0)
 		return 0;
 	if (given == NULL)
-		return mangle_args(kernel->name, sizes, ARGS_MAX);
+		return -1;
 	while (n < ARGS_MAX && given[n] != 0) {
 		sizes[n] = given[n];
 		n++;

@@ -13,6 +13,8 @@ static void launch(CUstream s)
 }
 
 /* A kernel of two parameters that adds to a device integer. */
+STANDIN_EXPORT extern const unsigned standin_args__Z3addPii[];
+const unsigned standin_args__Z3addPii[] = { 8, 4, 0 };
 STANDIN_EXPORT standin_twin_fn standin_twin__Z3addPii;
 void standin_twin__Z3addPii(const unsigned grid[3], const unsigned block[3], void **args)
 {

@@ -50,9 +50,8 @@
  * 11.5.
  *
  * A kernel runs as its host twin: a function that the program or a library exports (-rdynamic)
- * under the name standin_twin_<kernel name>, mangled names included.  A mangled name gives the
- * parameter sizes if the types are builtin types and pointers; any other kernel with parameters
- * needs
+ * under the name standin_twin_<kernel name>, mangled names included.  The program also exports the
+ * sizes of the kernel's parameters:
  *   const unsigned standin_args_<kernel name>[] = { 4, 8, ..., 0 };
  * A launch of a kernel without a twin fails with CUDA_ERROR_NOT_SUPPORTED.  The kernel standin_noop
  * is built in and has no parameters.  A kernel counts as one that prints if standin_prints_<kernel
