@@ -34,11 +34,14 @@ newest=$(echo "$symbols" | sed -n 's/.*@GLIBC_\([0-9.]*\)$/\1/p' | sort -V | tai
 [ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" = 2.34 ] ||
 	complain "needs glibc $newest"
 
-# Functions that must not be used, even by a macro or an inline function.  Newer libcs have new
-# names for those of the last lines, which older systems would lack.
+# Functions that must not be used, even by a macro or an inline function: they end the host, use its
+# streams and its heap, change its environment, or run once, while libcuda re-enters us from cuInit.
+# Newer libcs have new names for those of the last lines, which older systems would lack.
 undefined=$(echo "$symbols" | awk '$1 == "U" || $1 == "w" { sub(/@.*/, "", $2); print $2 }')
-for name in abort quick_exit printf puts putchar fprintf fwrite fputs fopen perror \
-	stdout stderr stdin __printf_chk __fprintf_chk malloc free calloc realloc pthread_once \
+for name in abort quick_exit err errx printf vprintf puts putchar fprintf vfprintf fwrite fputs fputc \
+	fopen fdopen perror syslog stdout stderr stdin __printf_chk __vprintf_chk __fprintf_chk \
+	__vfprintf_chk __syslog_chk malloc free calloc realloc setenv putenv unsetenv clearenv \
+	pthread_once call_once \
 	strtol strtoul strtoll strtoull atoi atol sscanf __isoc99_sscanf; do
 	! echo "$undefined" | grep -qx "$name" || complain "uses $name"
 done

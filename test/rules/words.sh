@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks for calls that the library must not make, and for forms that we do not use.  words.sh ROOT
+# Checks for calls that parts of the library must not make, and for forms that we do not use.
+# needed.sh has the calls that no part makes.  words.sh ROOT
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
 root=$1
@@ -47,15 +48,10 @@ set -f
 }
 # shim/load/exit.c ends a process in which only hotpin's threads are left, as libc does.
 forbid "a guest does not end its host" 'exit' ! -path src/shim/load/exit.c
-forbid "a guest does not end its host" 'abort|quick_exit|err|errx'
-forbid "streams are the host's; use base/log.h" \
-	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
 # Variables of other tools and of launchers are not options of hotpin.
 forbid "the environment is read once, by base/options.c" 'getenv' \
 	! -path src/base/cupti_find.c ! -path src/base/rank.c ! -path 'src/trace/*'
-forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'
 forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
-forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'
 forbid "not bounded" 'strcpy|strcat|sprintf|gets|alloca'
 forbid "tests replace the clock: sleeps and waits with a deadline go through base/clock.h" \
 	'sleep|usleep|nanosleep|clock_nanosleep|sem_timedwait|sem_clockwait|pthread_cond_timedwait|pthread_cond_clockwait' \
@@ -65,10 +61,6 @@ forbid "tests choose the number of cores" 'sched_getaffinity|get_nprocs' \
 if grep -rnwE 'CLOCK_MONOTONIC(_COARSE|_RAW)?|SYS_(futex|nanosleep|clock_nanosleep)' src |
 	grep -vE '^src/base/clock\.[ch]:'; then
 	echo "^ tests replace the clock: use base/clock.h"
-	failed=1
-fi
-if grep -rwE 'stdout|stderr|stdin' src; then
-	echo "^ streams of the host"
 	failed=1
 fi
 if grep -rE --include='*.[ch]' --include='*.cu' 'typedef (struct|union|enum)[^;(]*\{|typedef (struct|union) [a-z_]+ [a-z_]+;' .; then
