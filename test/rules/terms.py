@@ -59,8 +59,8 @@ TERMS = [
     (r"(cent|lit|met|fib)res?", "-er"),
     (r"(de|of)fences?|licen[c]es?", "defense, license"),
     (r"(analy|paraly)s(e|ed|es|ing)", "-yze"),
-    (r"(?!\w*(?:noise|advis|rais|promis|wise|exercis|surpris|ris[ei]|precise|concise|guise|revis|supervis"
-     r"|compris|premise|poise|improvis|expertise))[a-z]+is(?:e[ds]?|ing|ations?)", "-ize, -ization"),
+    (r"(?=[a-z]+is[eia])(?!\w*(?:noise|advis|rais|promis|wise|exercis|surpris|ris[ei]|precise|concise|guise|revis"
+     r"|supervis|compris|premise|poise|improvis|expertise))[a-z]+is(?:e[ds]?|ing|ations?)", "-ize, -ization"),
     (r"grey|programmes?|whilst|amongst|learnt|spelt|burnt|dreamt", "American spelling"),
 ]
 SUFFIXES = (".c", ".h", ".S", ".cu", ".cc", ".def", ".py", ".sh", ".md", ".map", ".build", ".txt", ".css", ".js", ".1", ".7",
@@ -70,7 +70,7 @@ TOPS = ("src", "include", "tools", "test", "doc", "packaging", "debian")
 EXEMPT = ("test/rules/terms.py", "debian/changelog")
 ALL = re.compile("(?<![a-z])(?:" + "|".join(
     "(?P<t%d>%s)" % (i, pattern.replace(" ", r"[\s_*#]+"))
-    for i, (pattern, _) in enumerate(TERMS)) + ")(?![a-z])", re.I)
+    for i, (pattern, _) in enumerate(TERMS)) + ")(?![a-z])")
 
 
 def files():
@@ -92,7 +92,7 @@ def main():
         if path in EXEMPT:
             continue
         with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+            text = file.read().lower()
         looked += 1
         for found in ALL.finditer(text):
             use = TERMS[int(found.lastgroup[1:])][1]
