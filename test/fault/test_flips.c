@@ -130,14 +130,9 @@ static void write_file(const char *path)
 
 static bool is_precious(const char *path)
 {
-	char text[16] = "";
-	int fd = open(path, O_RDONLY);
+	char text[16];
 
-	if (fd < 0)
-		return false;
-	ssize_t length = read(fd, text, sizeof(text));
-	close(fd);
-	return length == 8 && memcmp(text, "precious", 8) == 0;
+	return strcmp(check_read(path, text, sizeof(text)), "precious") == 0;
 }
 
 static bool is_empty(int pipe)

@@ -126,6 +126,30 @@ char *check_path(const char *name)
 	return path;
 }
 
+char *check_read(const char *path, char *ret, size_t room)
+{
+	size_t length = 0;
+	ssize_t more;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && length < room - 1 &&
+	       (more = read(fd, ret + length, room - 1 - length)) > 0)
+		length += (size_t)more;
+	if (fd >= 0)
+		close(fd);
+	ret[length] = '\0';
+	return ret;
+}
+
+int check_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 void check_folder_begin(char path[256])
 {
 	const char *top = getenv("TMPDIR");

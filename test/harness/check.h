@@ -151,6 +151,9 @@ void check_end_here(void);
 const char *check_folder(void);
 char *check_path(const char *name);
 
+/* Reads a file, which may be one of /proc, into `ret` and ends it with 0; "" if there is none. */
+char *check_read(const char *path, char *ret, size_t room);
+
 /* Creates the folder of one test and exports its name; check_folder_end() removes it. */
 void check_folder_begin(char path[256]);
 void check_folder_end(const char *path);
@@ -180,6 +183,9 @@ const struct check_test *check_find(const char *name);
  * 77: skipped.  Returns 1 if one failed, 2 if there is none.
  */
 int check_each(const char *only, int (*run)(const struct check_test *test));
+
+/* Returns the number of open descriptors, of the first 1024. */
+int check_descriptors(void);
 
 /* Opens descriptors 0 to 2 if they are closed, so that no file of a test gets such a number. */
 void check_fill_descriptors(void);

@@ -2,6 +2,7 @@
  * hazards_life.c - rows 18 to 24 and 30: budgets, huge blocks, contexts, the runtime, exit.
  */
 #include "hazards.h"
+#include "memory.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -44,21 +45,6 @@ TEST_AFTER_WITH(row18_budget, begin(), "HOTPIN_PIN_BUDGET=18M")
 	CHECK_EQ(most > 0, preloaded());
 }
 
-/* Returns the locked memory of this process, in KiB. */
-static long locked(void)
-{
-	char line[128];
-	long kib = -1;
-	FILE *file = fopen("/proc/self/status", "r");
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "VmLck: %ld", &kib) == 1)
-			break;
-	if (file != NULL)
-		fclose(file);
-	return kib;
-}
-
 /* Locked memory is the program's to limit. */
 ALONE(row18_locked_memory)
 {
@@ -80,9 +66,9 @@ ALONE(row18_locked_memory)
 	/* A lock ends with its memory. */
 	block = hot(BYTES);
 	SEE("lock a block", mlock(inner(block), 64 * KIB));
-	SEE("locked", locked());
+	SEE("locked", memory_status_kib("VmLck:"));
 	free(block);
-	SEE("locked after it", locked());
+	SEE("locked after it", memory_status_kib("VmLck:"));
 }
 
 /* A block that is larger than the kernel or a driver pins at once. */

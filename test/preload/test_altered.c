@@ -4,6 +4,7 @@
  * way in which the pages of a pinned block can change.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are needed */
+#include "memory.h"
 #include "promote.h"
 
 #include <errno.h>
@@ -144,19 +145,6 @@ TEST_AFTER(pages_that_move, begin())
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-static long locked_kib(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[256];
-	long kib = -1;
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "VmLck: %ld", &kib) == 1)
-			break;
-	fclose(file);
-	return kib;
-}
-
 /* The lock of a freed block must not count against the limit. */
 TEST(locks_do_not_outlive_the_block)
 {
@@ -171,14 +159,14 @@ TEST(locks_do_not_outlive_the_block)
 			CHECK_EQ(mlock(block, BYTES), 0);
 		else
 			CHECK_EQ(mlock2(block, BYTES, 1), 0); /* MLOCK_ONFAULT */
-		CHECK(locked_kib() >= 1024 && locked_kib() <= 1028);
+		CHECK(memory_status_kib("VmLck:") >= 1024 && memory_status_kib("VmLck:") <= 1028);
 		free(block);
-		CHECK_EQ(locked_kib(), 0);
+		CHECK_EQ(memory_status_kib("VmLck:"), 0);
 	}
 	char *block = malloc(BYTES);
 	CHECK_EQ(mlock(block, BYTES), 0);
 	CHECK_EQ(munlock(block, BYTES), 0);
-	CHECK_EQ(locked_kib(), 0);
+	CHECK_EQ(memory_status_kib("VmLck:"), 0);
 	free(block);
 }
 

@@ -17,19 +17,9 @@
 
 static char text[1 << 20];
 
-static const char *read_all(const char *path)
+static const char *profile_so_far(void)
 {
-	size_t length = 0;
-	ssize_t more;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && length < sizeof(text) - 1 &&
-	       (more = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
-		length += (size_t)more;
-	if (fd >= 0)
-		close(fd);
-	text[length] = '\0';
-	return text;
+	return check_read(check_path("profile.json"), text, sizeof(text));
 }
 
 __attribute__((noinline)) static void burn(void)
@@ -45,8 +35,7 @@ static bool has_samples(const char *threads)
 
 	burn();
 	snprintf(key, sizeof(key), "\"%s\": ", threads);
-	for (const char *at = read_all(check_path("profile.json"));
-	     (at = strstr(at, key)) != NULL;) {
+	for (const char *at = profile_so_far(); (at = strstr(at, key)) != NULL;) {
 		at += strlen(key);
 		if (*at >= '1' && *at <= '9')
 			return true;
@@ -57,7 +46,7 @@ static bool has_samples(const char *threads)
 static bool says(const char *words)
 {
 	burn();
-	return strstr(read_all(check_path("profile.json")), words) != NULL;
+	return strstr(profile_so_far(), words) != NULL;
 }
 
 static bool kernel_refuses(void)
@@ -78,16 +67,7 @@ static void wait_for_samples(bool of_other_threads)
 
 static bool has_rings(void)
 {
-	return strstr(read_all("/proc/self/maps"), "[perf_event]") != NULL;
-}
-
-static int descriptors(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
+	return strstr(check_read("/proc/self/maps", text, sizeof(text)), "[perf_event]") != NULL;
 }
 
 static _Atomic bool over;
@@ -106,7 +86,7 @@ TEST_WITH(every_thread_is_sampled, PROFILE)
 
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
 	/* From here on hotpin keeps files open that it will read again. */
-	int before = descriptors();
+	int before = check_descriptors();
 
 	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
 	if (preloaded()) {
@@ -114,7 +94,7 @@ TEST_WITH(every_thread_is_sampled, PROFILE)
 		CHECK(has_rings());
 	}
 	/* The reader thread briefly has a descriptor open at times. */
-	WAIT_FOR(descriptors() == before);
+	WAIT_FOR(check_descriptors() == before);
 	pid_t child = fork();
 	if (child == 0)
 		_exit(has_rings() ? 1 : 0);
@@ -156,7 +136,7 @@ static void filter(void)
 /* Returns the number of samples so far. */
 static long samples(void)
 {
-	const char *at = strstr(read_all(check_path("profile.json")), "\"sampling\"");
+	const char *at = strstr(profile_so_far(), "\"sampling\"");
 
 	at = at != NULL ? strstr(at, "\"samples\": ") : NULL;
 	return at != NULL ? atol(at + strlen("\"samples\": ")) : 0;
@@ -242,7 +222,7 @@ TEST_WITH(the_first_thread_ends, PROFILE)
 	size_t used = strlen(name);
 	ssize_t length = readlink("/proc/self/exe", name + used, sizeof(name) - used - 1);
 	if (CHECK(length > 0) && preloaded())
-		CHECK(strstr(read_all(check_path("profile.json")), name) != NULL);
+		CHECK(strstr(profile_so_far(), name) != NULL);
 }
 
 PRELOAD_MAIN()

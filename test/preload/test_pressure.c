@@ -54,15 +54,9 @@ static bool write_number(const char *file, size_t value)
 static size_t read_number(const char *path, const char *name)
 {
 	char text[8192];
-	int fd = open(path, O_RDONLY);
-	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
-	if (fd >= 0)
-		close(fd);
-	if (length <= 0)
+	if (check_read(path, text, sizeof(text))[0] == '\0')
 		return SIZE_MAX;
-	text[length] = '\0';
-
 	const char *at = name != NULL ? strstr(text, name) : text;
 	return at != NULL ? strtoull(at + (name != NULL ? strlen(name) : 0), NULL, 10) : SIZE_MAX;
 }
@@ -150,6 +144,12 @@ static size_t ballast_bytes;
 
 static void fill_group(void)
 {
+	if (ballast == NULL) {
+		ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+		/* Without 2 MiB pages, which would take more than requested. */
+		madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
+	}
 	for (size_t used; (used = usage()) < LIMIT - LEFT && ballast_bytes < LIMIT;) {
 		size_t lacking = (LIMIT - LEFT - used + 4095) & -(size_t)4096;
 
@@ -189,7 +189,6 @@ static bool turns_to(bool pinned)
 
 static void live_in_the_group(void)
 {
-
 	begin();
 	OK(cuMemsetD8_v2(there, 1, 64 * MIB));
 	for (int i = 0; i < BLOCKS; i++) {
@@ -198,9 +197,6 @@ static void live_in_the_group(void)
 	}
 	CHECK_EQ(standin_registered_bytes() >= 192 * MIB, preloaded());
 
-	/* Without 2 MiB pages, which would take more than requested. */
-	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
 	fill_group();
 
 	CHECK(turns_to(false));
@@ -259,8 +255,6 @@ static void pin_in_the_group(void)
 	for (int i = 0; i < 10 && standin_registered_bytes() == 0; i++)
 		OK(cuMemcpyHtoD_v2(there, blocks[0], 64 * MIB));
 	CHECK_EQ(standin_registered_bytes() >= 64 * MIB, preloaded());
-	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
 	fill_group();
 	OK(cuCtxSynchronize());
 	PASS_UNTIL((fill_group(), standin_registered_bytes() == 0), 200 * TEST_MS);
@@ -292,8 +286,6 @@ static void work_in_the_group(void)
 	begin();
 	OK(cuStreamCreate(&always, CU_STREAM_NON_BLOCKING));
 	blocks[0] = promoted(64 * MIB);
-	ballast = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(ballast, LIMIT, MADV_NOHUGEPAGE);
 	fill_group();
 	CHECK_EQ(pthread_create(&submitter, NULL, submit_always, NULL), 0);
 	WAIT_FOR((fill_group(), cuStreamSynchronize(always), standin_registered_bytes() == 0));

@@ -3,6 +3,7 @@
  * memory of the library.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are needed */
+#include "memory.h"
 #include "preload.h"
 #include "sizes.h"
 
@@ -150,21 +151,6 @@ TEST(limits_that_fail_or_are_not_ours)
 	CHECK_EQ((uintptr_t)block % 4096 == 16, !preloaded());
 }
 
-/* Returns a line of /proc/self/status, in KiB. */
-static long status_of(const char *name)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[128];
-	long value = -1;
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, name, strlen(name)) == 0)
-			value = atol(line + strlen(name) + 1);
-	if (file != NULL)
-		fclose(file);
-	return value;
-}
-
 /* Locks everything, and allocates afterwards. */
 static void lock_all(int flags, bool before)
 {
@@ -181,9 +167,10 @@ static void lock_all(int flags, bool before)
 	char *block = malloc(MIB);
 	if (CHECK(block != NULL))
 		memset(block, 1, MIB);
-	printf("# resident %ld KiB, locked %ld KiB\n", status_of("VmRSS"), status_of("VmLck"));
-	CHECK(status_of("VmRSS") < 8 * 1024);
-	CHECK(status_of("VmLck") < 8 * 1024);
+	printf("# resident %zu KiB, locked %zu KiB\n", memory_status_kib("VmRSS:"),
+	       memory_status_kib("VmLck:"));
+	CHECK(memory_status_kib("VmRSS:") < 8 * 1024);
+	CHECK(memory_status_kib("VmLck:") < 8 * 1024);
 }
 
 /* Addresses between two blocks are no memory. */
@@ -198,8 +185,8 @@ static void lock_blocks(void)
 			memset(block, 1, bytes);
 	}
 	CHECK_EQ(mlockall(MCL_CURRENT), 0);
-	printf("# locked %ld KiB\n", status_of("VmLck"));
-	CHECK(status_of("VmLck") < (long)(count * bytes / KIB) + 8 * 1024);
+	printf("# locked %zu KiB\n", memory_status_kib("VmLck:"));
+	CHECK(memory_status_kib("VmLck:") < count * bytes / KIB + 8 * 1024);
 }
 
 static void become_ordinary(void)

@@ -68,24 +68,15 @@ static void start_or_skip(struct perf_ring *ret)
 	CHECK_EQ(error, 0);
 }
 
-static int descriptors(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 TEST(a_thread_is_sampled_without_a_descriptor)
 {
-	int before = descriptors();
+	int before = check_descriptors();
 	struct perf_ring ring;
 
 	errno = 77;
 	start_or_skip(&ring);
 	CHECK_EQ(errno, 77);
-	CHECK_EQ(descriptors(), before);
+	CHECK_EQ(check_descriptors(), before);
 	struct perf_ring_sums sums = gather(&ring, 5);
 	CHECK(saw_burn);
 	CHECK_EQ(sums.broken, 0);
@@ -135,12 +126,12 @@ static bool is_mapped(const void *address)
 TEST(a_child_of_fork_has_nothing)
 {
 	struct perf_ring ring;
-	int before = descriptors();
+	int before = check_descriptors();
 
 	start_or_skip(&ring);
 	pid_t child = fork();
 	if (child == 0)
-		_exit(is_mapped(ring.data) || descriptors() != before ? 1 : 0);
+		_exit(is_mapped(ring.data) || check_descriptors() != before ? 1 : 0);
 	int status = -1;
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
