@@ -82,6 +82,31 @@ void preload_limit_pins(void)
 		setenv("STANDIN_PINS_LIMIT", pins ? getenv("HOTPIN_PIN_BUDGET") : "0", 1);
 }
 
+int preload_profile(const char *settings, const char *arguments, char *ret, size_t room)
+{
+	char *path = check_path("profile.json"), self[4096] = "", command[16384];
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -1;
+	snprintf(command, sizeof(command),
+		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_CUPTI=off HOTPIN_OUT='%s' %s '%s' %s "
+		 "2>/dev/null",
+		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, settings, self, arguments);
+	int status = system(command);
+	check_read(path, ret, room);
+	unlink(path);
+	return status;
+}
+
+long preload_number(const char *profile, const char *name)
+{
+	char key[128];
+
+	snprintf(key, sizeof(key), "\"%s\": ", name);
+	const char *found = strstr(profile, key);
+	return found != NULL ? atol(found + strlen(key)) : -1;
+}
+
 /* Replaces this process by the test's process. */
 static void start(const char *test, unsigned seconds)
 {

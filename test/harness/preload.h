@@ -82,6 +82,15 @@ void preload_set(const char *setting, const char *library);
 /* Tells the stand-in how much the library may pin in the program that this process becomes. */
 void preload_limit_pins(void);
 
+/*
+ * Runs this program again with `arguments`, preloaded, with these settings before it in a shell,
+ * and reads the profile that it writes.  Returns its wait status; its stderr is dropped.
+ */
+int preload_profile(const char *settings, const char *arguments, char *ret, size_t room);
+
+/* Returns the number after "name": in a profile, or -1; "" counts as a profile. */
+long preload_number(const char *profile, const char *name);
+
 int preload_main(int argc, char **argv);
 
 #define PRELOAD_MAIN()                           \

@@ -7,9 +7,6 @@
  */
 #include "promote.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #define SIDE  ((size_t)512) /* elements of a row, of four bytes each, and rows */
 #define BYTES (SIDE * SIDE * 4)
 
@@ -216,27 +213,13 @@ static long bytes_of(const char *text, const char *end, const char *direction)
 TEST(counted)
 {
 	static char text[1 << 18];
-	const char *path = check_path("profile.json");
 
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		setenv("HOTPIN_PROFILE", "summary", 1);
-		setenv("HOTPIN_CUPTI", "off", 1);
-		setenv("HOTPIN_OUT", path, 1);
-		dup2(open("/dev/null", O_WRONLY), 2);
-		execl("/proc/self/exe", "/proc/self/exe", "--child", "some_of_each", NULL);
-		_exit(127);
-	}
-	CHECK_EQ(check_status(child), CHECK_REACHED_ITS_END);
-	if (preloaded()) {
-		FILE *file = fopen(path, "r");
-		CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
-		const char *from = strstr(text, "\"transfers\""),
-			   *to = strstr(text, "\"coverage\"");
-		CHECK_EQ(bytes_of(from, to, "\"h2d\""), UP_BYTES);
-		CHECK_EQ(bytes_of(from, to, "\"d2h\""), DOWN_BYTES);
-	}
+	int status = preload_profile("HOTPIN=1 HOTPIN_PROFILE=summary", "--child some_of_each",
+				     text, sizeof(text));
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == CHECK_REACHED_ITS_END);
+	const char *from = strstr(text, "\"transfers\""), *to = strstr(text, "\"coverage\"");
+	CHECK_EQ(bytes_of(from, to, "\"h2d\""), UP_BYTES);
+	CHECK_EQ(bytes_of(from, to, "\"d2h\""), DOWN_BYTES);
 }
 
 PRELOAD_MAIN()

@@ -17,17 +17,23 @@ __attribute__((noinline)) static int copies_here(CUdeviceptr there, char *host, 
 	return first != CUDA_SUCCESS || second != CUDA_SUCCESS;
 }
 
-/* Runs in the profiled process; its exit status tells whether CUDA succeeded. */
+/* What follows runs in the profiled process, whose exit status tells whether CUDA succeeded. */
+static bool begin(CUdeviceptr *ret, size_t bytes)
+{
+	CUcontext context;
+
+	return cuInit(0) == CUDA_SUCCESS && cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS &&
+	       cuMemAlloc(ret, bytes) == CUDA_SUCCESS;
+}
+
 __attribute__((noinline)) static int work(void)
 {
 	size_t bytes = 1 << 20;
 	char *host = malloc(bytes), *freed = malloc(bytes);
-	CUcontext context;
 	CUdeviceptr there;
 	CUstream stream;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
-	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS || cuStreamCreate(&stream, 0) != CUDA_SUCCESS)
+	if (!begin(&there, bytes) || cuStreamCreate(&stream, 0) != CUDA_SUCCESS)
 		return 1;
 	memset(host, 1, bytes);
 	for (int i = 0; i < COPIES; i++)
@@ -47,13 +53,11 @@ __attribute__((noinline)) static int work(void)
 /* Exits while its device runs work that never ends. */
 static int work_during_a_kernel(void)
 {
-	CUcontext context;
 	CUdeviceptr word;
 	CUstream stream;
 
 	alarm(check_limit(20));
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
-	    cuMemAlloc(&word, 4) != CUDA_SUCCESS || cuMemsetD32(word, 0, 1) != CUDA_SUCCESS ||
+	if (!begin(&word, 4) || cuMemsetD32(word, 0, 1) != CUDA_SUCCESS ||
 	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
 		return 1;
 	return cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ) != CUDA_SUCCESS;
@@ -64,14 +68,11 @@ static int work_that_pins(void)
 {
 	/* Blocks of this size are never left to the housekeeper. */
 	size_t bytes = 8 << 20;
-	char *host = malloc(bytes);
-	CUcontext context;
+	char *host = memset(malloc(bytes), 1, bytes);
 	CUdeviceptr there;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
-	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS)
+	if (!begin(&there, bytes))
 		return 1;
-	memset(host, 1, bytes);
 	for (int i = 0; i < 20; i++)
 		if (cuMemcpyHtoD(there, host, bytes) != CUDA_SUCCESS)
 			return 2;
@@ -83,12 +84,9 @@ static int work_that_registers(void)
 {
 	size_t bytes = 8 << 20;
 	char *host = malloc(bytes);
-	CUcontext context;
 	CUdeviceptr there;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
-	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS ||
-	    cuMemHostRegister(host, bytes, 0) != CUDA_SUCCESS)
+	if (!begin(&there, bytes) || cuMemHostRegister(host, bytes, 0) != CUDA_SUCCESS)
 		return 1;
 	for (int i = 0; i < COPIES; i++)
 		if (cuMemcpyDtoHAsync(host, there, bytes, NULL) != CUDA_SUCCESS)
@@ -100,12 +98,10 @@ static int work_that_registers(void)
 __attribute__((noinline)) static int work_that_holds(void)
 {
 	static char registered[1 << 16];
-	CUcontext context;
 	CUdeviceptr there;
 	void *block, *kept;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
-	    cuMemAlloc(&there, 1 << 20) != CUDA_SUCCESS)
+	if (!begin(&there, 1 << 20))
 		return 1;
 	for (int i = 0; i < COPIES; i++)
 		if (cuMemAllocHost(&block, 1 << 20) != CUDA_SUCCESS ||
@@ -119,73 +115,45 @@ __attribute__((noinline)) static int work_that_holds(void)
 	       cuMemHostUnregister(registered) != CUDA_SUCCESS;
 }
 
-static const char *job = "work", *more = ""; /* arguments */
+static char json[1 << 18];
 
-/* Runs this program under hotpin, and reads its profile into `ret`. */
-static int profile(char *ret, size_t room)
+/* Reads a profile of this program into `json`; its exit status must be 0. */
+static void profile(const char *job)
 {
-	char *path = check_path("profile.json"), self[4096], command[16384];
-	ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[length_of_self > 0 ? length_of_self : 0] = '\0';
-	snprintf(command, sizeof(command),
-		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
-		 "HOTPIN_OUT='%s' '%s' %s %s 2>/dev/null",
-		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, job, more);
-	int status = system(command);
-	FILE *file = fopen(path, "r");
-	size_t length = file != NULL ? fread(ret, 1, room - 1, file) : 0;
-
-	ret[length] = '\0';
-	if (file != NULL)
-		fclose(file);
-	unlink(path);
-	return status;
-}
-
-/* Returns the number after "name": in the profile, or -1. */
-static long count_of(const char *json, const char *name)
-{
-	char key[128];
-
-	snprintf(key, sizeof(key), "\"%s\": ", name);
-	const char *found = strstr(json, key);
-	return found != NULL ? atol(found + strlen(key)) : -1;
+	CHECK_EQ(preload_profile("HOTPIN_PROFILE=trace", job, json, sizeof(json)), 0);
 }
 
 /* Returns the number of calls of the driver function `name`; -1: never. */
-static long calls_of(const char *json, const char *name)
+static long calls_of(const char *name)
 {
 	char key[128];
 
 	snprintf(key, sizeof(key), "\"name\": \"%s\"", name);
 	const char *found = strstr(json, key);
-	return found != NULL ? count_of(found, "count") : -1;
+	return found != NULL ? preload_number(found, "count") : -1;
 }
 
 TEST(calls_are_counted_once)
 {
-	static char json[1 << 18];
-
-	CHECK_EQ(profile(json, sizeof(json)), 0);
-	CHECK_EQ(calls_of(json, "cuMemcpy"), COPIES);
-	CHECK_EQ(calls_of(json, "cuMemcpyAsync"), 1);
-	CHECK_EQ(calls_of(json, "cuMemcpyHtoD_v2"), 1);
-	CHECK_EQ(calls_of(json, "cuInit"), 1);
-	CHECK_EQ(count_of(json, "launches"), 0);
+	profile("work");
+	CHECK_EQ(calls_of("cuMemcpy"), COPIES);
+	CHECK_EQ(calls_of("cuMemcpyAsync"), 1);
+	CHECK_EQ(calls_of("cuMemcpyHtoD_v2"), 1);
+	CHECK_EQ(calls_of("cuInit"), 1);
+	CHECK_EQ(preload_number(json, "launches"), 0);
 	/* hotpin's own calls are not counted, and without device times there is no peak. */
-	CHECK_EQ(calls_of(json, "cuMemcpyHtoDAsync_v2"), -1);
+	CHECK_EQ(calls_of("cuMemcpyHtoDAsync_v2"), -1);
 	CHECK(strstr(json, "\"peak_source\": null") != NULL);
 }
 
 /* Counts "offset": entries before `end` with a number in [from, to). */
-static int offsets_between(const char *json, const char *end, long from, long to)
+static int offsets_between(const char *from_here, const char *end, long from, long to)
 {
 	static const char key[] = "\"offset\": ";
 	int found = 0;
 
-	while ((json = strstr(json, key)) != NULL && json < end) {
-		long offset = atol(json += strlen(key));
+	while ((from_here = strstr(from_here, key)) != NULL && from_here < end) {
+		long offset = atol(from_here += strlen(key));
 
 		found += offset >= from && offset < to;
 	}
@@ -196,17 +164,16 @@ extern const char __executable_start[];
 
 TEST(copies_are_attributed_to_their_calls)
 {
-	static char json[1 << 18];
 	long at = (long)((const char *)copies_here - __executable_start);
 
-	CHECK_EQ(profile(json, sizeof(json)), 0);
+	profile("work");
 	const char *sites = strstr(json, "\"sites\": ["), *buffers = strstr(json, "\"buffers\": [");
 	const char *gaps = strstr(json, "\"gaps\": ");
 	if (!CHECK(sites != NULL && buffers > sites && gaps > buffers))
 		return;
 	/* Both calls lie within some hundred bytes of code. */
 	CHECK_EQ(offsets_between(sites, buffers, at, at + 160), 2);
-	CHECK_EQ(count_of(json, "sites_lost"), 0);
+	CHECK_EQ(preload_number(json, "sites_lost"), 0);
 
 	/* The block that work() allocated, and its copies. */
 	at = (long)((const char *)work - __executable_start);
@@ -217,22 +184,21 @@ TEST(copies_are_attributed_to_their_calls)
 
 static void read_hash(const char *arguments, char *ret, size_t room)
 {
-	static char json[1 << 18];
+	static const char key[] = "\"arguments_hash\": \"";
 
-	more = arguments;
-	CHECK_EQ(profile(json, sizeof(json)), 0);
-	const char *found = strstr(json, "\"arguments_hash\": \"");
-	snprintf(ret, room, "%.5s", found != NULL ? found + strlen("\"arguments_hash\": \"") : "");
+	profile(arguments);
+	const char *found = strstr(json, key);
+	snprintf(ret, room, "%.5s", found != NULL ? found + strlen(key) : "");
 }
 
 TEST(arguments_are_told_apart)
 {
 	char once[6], again[6], other[6], joined[6];
 
-	read_hash("a b", once, sizeof(once));
-	read_hash("a b", again, sizeof(again));
-	read_hash("a c", other, sizeof(other));
-	read_hash("ab", joined, sizeof(joined));
+	read_hash("work a b", once, sizeof(once));
+	read_hash("work a b", again, sizeof(again));
+	read_hash("work a c", other, sizeof(other));
+	read_hash("work ab", joined, sizeof(joined));
 	/* More of a hash would give the arguments away. */
 	CHECK(strspn(once, "0123456789abcdef") == 4 && once[4] == '"');
 	CHECK(strcmp(once, again) == 0);
@@ -242,73 +208,62 @@ TEST(arguments_are_told_apart)
 /* The profile is written. */
 TEST(what_never_ends_is_not_waited_for)
 {
-	static char json[1 << 18];
-
-	job = "concurrent";
-	CHECK_EQ(profile(json, sizeof(json)), 0);
+	profile("concurrent");
 	CHECK(strstr(json, "\"state\": \"ended\"") != NULL);
 }
 
 /* The time of pinning counts as time inside the call. */
 TEST(a_call_that_pins_takes_as_long)
 {
-	static char json[1 << 18];
-
-	job = "pins";
 	setenv("STANDIN_SLOW", "cuMemHostRegister:150", 1);
-	CHECK_EQ(profile(json, sizeof(json)), 0);
-	CHECK(count_of(json, "spent_ns") >= 150000000);
-	CHECK(count_of(json, "copy_calls_ns") >= count_of(json, "spent_ns"));
+	profile("pins");
+	CHECK(preload_number(json, "spent_ns") >= 150000000);
+	CHECK(preload_number(json, "copy_calls_ns") >= preload_number(json, "spent_ns"));
 }
 
 /* hotpin does not ask the driver which of its blocks the program has registered in part. */
 TEST(registered_memory_is_not_called_pageable)
 {
-	static char json[1 << 18];
-
-	job = "registers";
-	CHECK_EQ(profile(json, sizeof(json)), 0);
+	profile("registers");
 	const char *transfers = strstr(json, "\"transfers\": [");
 	if (!CHECK(transfers != NULL))
 		return;
 	CHECK(strstr(transfers, "\"memory\": \"unknown\"") != NULL);
 	CHECK(strstr(transfers, "\"memory\": \"pageable\"") == NULL);
 	for (const char *at = transfers; (at = strstr(at, "\"could_save_ns\"")) != NULL; at++)
-		CHECK_EQ(count_of(at, "could_save_ns"), 0);
+		CHECK_EQ(preload_number(at, "could_save_ns"), 0);
 }
 
 /* Returns the part of the profile on a buffer with these words in it; "": there is none. */
-static const char *buffer_with(const char *json, const char *words)
+static const char *buffer_with(const char *buffers, const char *words)
 {
-	const char *found = strstr(json, words);
+	const char *found = strstr(buffers, words);
 
 	return found != NULL ? found : "";
 }
 
 TEST(memory_that_the_program_pins_has_an_owner)
 {
-	static char json[1 << 18];
 	long at = (long)((const char *)work_that_holds - __executable_start);
 
-	job = "holds";
-	CHECK_EQ(profile(json, sizeof(json)), 0);
+	profile("holds");
 	const char *buffers = strstr(json, "\"buffers\": ["), *gaps = strstr(json, "\"gaps\": ");
 	if (!CHECK(buffers != NULL && gaps > buffers))
 		return;
 	CHECK_EQ(offsets_between(buffers, gaps, at, at + 800), 3);
 	const char *freed =
 		buffer_with(buffers, "\"bytes\": 3145728,\n\t\t\t\t\"powers_of_two\": 3");
-	CHECK_EQ(count_of(freed, "used_bytes"), COPIES * 700000);
-	CHECK_EQ(count_of(freed, "most_bytes"), 1 << 20);
-	CHECK_EQ(count_of(freed, "held_bytes"), 0);
-	CHECK(count_of(freed, "host_ns") > 0);
+	CHECK_EQ(preload_number(freed, "used_bytes"), COPIES * 700000);
+	CHECK_EQ(preload_number(freed, "most_bytes"), 1 << 20);
+	CHECK_EQ(preload_number(freed, "held_bytes"), 0);
+	CHECK(preload_number(freed, "host_ns") > 0);
 	const char *kept =
 		buffer_with(buffers, "\"bytes\": 3145728,\n\t\t\t\t\"powers_of_two\": 0");
-	CHECK_EQ(count_of(kept, "unused_blocks"), 1);
-	CHECK_EQ(count_of(kept, "held_bytes"), 3 << 20);
+	CHECK_EQ(preload_number(kept, "unused_blocks"), 1);
+	CHECK_EQ(preload_number(kept, "held_bytes"), 3 << 20);
 	const char *registered = buffer_with(buffers, "\"registered\": true");
-	CHECK_EQ(count_of(registered, "most_bytes"), 1 << 16);
-	CHECK_EQ(count_of(registered, "held_bytes"), 0);
+	CHECK_EQ(preload_number(registered, "most_bytes"), 1 << 16);
+	CHECK_EQ(preload_number(registered, "held_bytes"), 0);
 }
 
 int main(int argc, char **argv)

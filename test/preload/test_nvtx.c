@@ -193,24 +193,11 @@ static char json[1 << 20];
 
 static int profile(const char *what, const char *profile_option)
 {
-	char *path = check_path("profile.json"), self[4096] = "", command[16384];
+	char settings[256];
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		return -1;
-	snprintf(command, sizeof(command),
-		 "NVTX_INJECTION64_PATH=%s LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=%s "
-		 "HOTPIN_CUPTI=off HOTPIN_OUT='%s' '%s' %s 2>/dev/null",
-		 getenv("PRELOAD_SO"), getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), profile_option,
-		 path, self, what);
-	int status = system(command);
-	FILE *file = fopen(path, "r");
-	size_t length = file != NULL ? fread(json, 1, sizeof(json) - 1, file) : 0;
-
-	json[length] = '\0';
-	if (file != NULL)
-		fclose(file);
-	unlink(path);
-	return status;
+	snprintf(settings, sizeof(settings), "NVTX_INJECTION64_PATH=$PRELOAD_SO HOTPIN_PROFILE=%s",
+		 profile_option);
+	return preload_profile(settings, what, json, sizeof(json));
 }
 
 /* Returns the number after "name": of the stage with that name; -1: none. */
@@ -220,9 +207,7 @@ static long of_stage(const char *stage, const char *name)
 
 	snprintf(key, sizeof(key), "\"name\": \"%s\"", stage);
 	const char *found = strstr(json, key);
-	snprintf(key, sizeof(key), "\"%s\": ", name);
-	found = found != NULL ? strstr(found, key) : NULL;
-	return found != NULL ? atol(found + strlen(key)) : -1;
+	return found != NULL ? preload_number(found, name) : -1;
 }
 
 TEST(ranges_are_stages)
@@ -280,10 +265,8 @@ TEST(ranges_that_found_no_room_are_counted)
 
 static long uploaded(const char *capture_option)
 {
-	if (!CHECK_EQ(profile("capture", capture_option), 0))
-		return -1;
-	const char *found = strstr(json, "\"hotpin_bytes\": ");
-	return found != NULL ? atol(found + strlen("\"hotpin_bytes\": ")) : -1;
+	CHECK_EQ(profile("capture", capture_option), 0);
+	return preload_number(json, "hotpin_bytes");
 }
 
 TEST(ranges_are_captured)
