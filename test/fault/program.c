@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
@@ -91,11 +90,6 @@ static void tell_part(const char *name)
 	used += (size_t)snprintf(lines + used, sizeof(lines) - used, "%s %016llx\n", name,
 				 (unsigned long long)sum);
 	sum = 0;
-}
-
-static void pause_us(long us)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
 
 /* Uses memory as a program does; only the kernel and libc can refuse. */
@@ -215,7 +209,7 @@ static void hot(void)
 	tell_part("hazards");
 }
 
-/* Large blocks: registered in segments and uploaded; not worth it; memory that is not ours. */
+/* Large blocks: pinned, and not worth it; memory that is not ours. */
 static void large(void)
 {
 	char *block = malloc(17 * MIB);
@@ -294,41 +288,6 @@ static void early(void)
 	CU(cuMemcpyHtoD_v2, there, middle, 4096);
 	wait_for_all();
 	tell_part("early");
-}
-
-/* Downloads that the program and the kernel access late. */
-static void late(void)
-{
-	static char source[MIB];
-	char *block = malloc(MIB);
-	int ends[2];
-	char back[4096];
-
-	fill(source, MIB, 77);
-	fill(block, MIB, 78); /* valgrind does not see what the stand-in's DMA writes */
-	CU(cuMemcpyHtoD_v2, there, source, MIB);
-	for (int i = 0; i < 24; i++)
-		CU(cuMemcpyHtoD_v2, there + MIB, block, MIB);
-	saw((uint64_t)pipe(ends));
-	for (unsigned i = 0; i < 8; i++) {
-		CU(cuMemcpyDtoH_v2, block, there, MIB);
-		pause_us(1200);
-		if (i % 2)
-			saw((uint64_t)write(ends[1], block + 4096 * i, 4096));
-		else
-			saw_bytes(block, MIB);
-		if (i % 2 && read(ends[0], back, sizeof(back)) > 0)
-			saw_bytes(back, sizeof(back));
-		memset(block, 0, MIB);
-	}
-	CU(cuMemcpyDtoH_v2, block, there, MIB);
-	block = realloc(block, 2 * MIB);
-	saw_bytes(block, MIB);
-	CU(cuMemcpyDtoH_v2, block, there, MIB);
-	free(block);
-	close(ends[0]);
-	close(ends[1]);
-	tell_part("late");
 }
 
 static void graphs(void)
@@ -451,7 +410,6 @@ int main(int argc, char **argv)
 	large();
 	rows();
 	early();
-	late();
 	graphs();
 	threads();
 	children();
