@@ -9,103 +9,6 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* A kind of stream for the next upload. */
-struct kind {
-	CUcontext context;
-	bool own;
-	unsigned seed;
-};
-
-static CUdeviceptr target_of(const struct kind *kind)
-{
-	return there + (kind->own ? 32 * MIB : 0);
-}
-
-/* For pinned memory more than COPY_DEFER_PINNED, and at most COPY_DEFER_MOST. */
-#define ASKED (128 * KIB)
-
-static void send_up(const struct kind *kind, const char *block)
-{
-	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target_of(kind), block, ASKED)
-		     : cuMemcpyHtoD_v2(target_of(kind), block, ASKED));
-}
-
-/* The background thread may have been preempted before it reported the pin. */
-static void wait_until_known(const struct kind *idle, const char *block)
-{
-	OK(cuCtxSetCurrent(idle->context));
-	WAIT_FOR(!preloaded() ||
-		 (standin_log_reset(), send_up(idle, block), standin_calls("cuMemcpyHtoD") != 0));
-	OK(cuCtxSetCurrent(context));
-}
-
-/*
- * Makes a copy of a pinned block, and overwrites the source immediately.  Returns whether the copy
- * returned early.
- */
-static bool returns_early(struct kind *kind, char *block, bool busy)
-{
-	CUdeviceptr target = target_of(kind);
-
-	OK(cuCtxSetCurrent(kind->context));
-	if (busy)
-		OK(kind->own ? cuLaunchKernel_ptsz(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL)
-			     : cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	fill(block, ASKED, ++kind->seed);
-	standin_log_reset();
-	send_up(kind, block);
-	bool early = standin_calls("cuMemcpyHtoD") == 0;
-	memset(block, 0xee, ASKED);
-	/* Other contexts do not wait for this one. */
-	OK(cuCtxSynchronize());
-	OK(cuCtxSetCurrent(context));
-	CHECK(device_holds(target, ASKED, kind->seed));
-	CHECK_EQ(standin_pinned(block) != 0, preloaded());
-	return early;
-}
-
-/*
- * An upload of this size returns early behind work of the legacy stream, however long that was
- * idle.  No upload on a thread's own stream does.
- */
-static void in_turn(struct kind *idle, struct kind *busy, char *block)
-{
-	wait_until_known(idle, block);
-	for (int i = 0; i < 40; i++)
-		CHECK(!returns_early(idle, block, false));
-	for (int i = 0; i < 10; i++) {
-		CHECK_EQ(returns_early(busy, block, true), preloaded() && !busy->own);
-		CHECK(!returns_early(idle, block, false));
-	}
-}
-
-static void kinds_in_turn(bool busy_own)
-{
-	start();
-	struct kind idle = { .context = context, .own = !busy_own };
-	struct kind busy = { .context = context, .own = busy_own };
-
-	in_turn(&idle, &busy, promoted(MIB));
-}
-
-CASE(legacy_stream_busy_own_idle, kinds_in_turn(false))
-CASE(own_stream_busy_legacy_idle, kinds_in_turn(true))
-
-TEST_AFTER(contexts_in_turn, start())
-{
-	CUcontext other;
-
-	char *block = promoted(MIB);
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	OK(cuCtxSetCurrent(context));
-	for (int own = 0; own <= 1; own++) {
-		struct kind busy = { .context = context, .own = own };
-		struct kind idle = { .context = other, .own = own };
-
-		in_turn(&idle, &busy, block);
-	}
-}
-
 /* Uploads followed by a download or by work; returns the number of direct uploads. */
 static unsigned straight_of(char *block, size_t bytes, bool work, unsigned turns)
 {
@@ -219,21 +122,6 @@ TEST_AFTER_WITH(streams_that_nothing_is_known_of, start(), "STANDIN_FAIL=cuStrea
 	CHECK_EQ(standin_pending(NULL), 0);
 }
 
-/* An empty download waits for nothing. */
-TEST_AFTER(an_empty_copy_waits_for_nothing, start())
-{
-	char back[64] = { 0 };
-	CUstream stream;
-
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	fill(array, 64, 5);
-	waits(array, 64);
-	OK(cuMemcpyDtoH_v2(back, there, 0));
-	OK(cuMemcpyDtoHAsync_v2(back, there, 64, stream));
-	OK(cuStreamSynchronize(stream));
-	CHECK(holds(back, 64, 5));
-}
-
 /*
  * Device memory that is declared as host memory: the driver goes by the address, and waits for
  * nothing.  Although it is called a synchronous download, earlier work is not complete afterwards.
@@ -314,20 +202,6 @@ TEST_AFTER(another_thread_ends_deferral, start())
 	pthread_join(thread, NULL);
 	CHECK(waits(array, 64));
 	CHECK_EQ(standin_pending(NULL), 0);
-}
-
-/* A join waits for the copies, not for later launches. */
-TEST_AFTER(a_join_waits_for_no_more, start())
-{
-	launch(NULL);
-	OK(cuMemcpyHtoD_v2(there, array, 64));
-	launch(NULL);
-	int left = standin_pending(NULL);
-	CHECK(left >= 1);
-	size_t all, free;
-	OK(cuMemGetInfo_v2(&free, &all));
-	/* As without the library: one operation, after the copy. */
-	CHECK_EQ(standin_pending(NULL), 1);
 }
 
 TEST_AFTER_WITH(not_if_told_so, start(), "HOTPIN_ASYNC=0")
