@@ -143,7 +143,7 @@ static void enqueue_work(struct trial *trial)
 	}
 	if (trial->row->work == COPY_HELD)
 		copy_hold(stream);
-	copy_keep_busy(stream);
+	launch(stream);
 	if (trial->copy.array != NULL || trial->row->wrong != COPY_RIGHT)
 		return;
 	/* A copy that comes too early is overwritten by this memset. */

@@ -187,8 +187,6 @@ extern char *copy_stack;
 
 /* Returns the stream of that kind; streams are created once. */
 CUstream copy_stream_of(enum copy_stream kind);
-/* Enqueues work that the stand-in runs when a call waits for it. */
-void copy_keep_busy(CUstream stream);
 /*
  * Enqueues work that ends when copy_let_go() is called.  copy_held_stream() has no order to others.
  */

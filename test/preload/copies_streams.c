@@ -27,18 +27,6 @@ CUstream copy_stream_of(enum copy_stream kind)
 	}
 }
 
-void copy_keep_busy(CUstream stream)
-{
-	static CUfunction noop;
-	CUmodule module;
-
-	if (noop == NULL) {
-		OK(cuModuleLoadData(&module, "standin"));
-		OK(cuModuleGetFunction(&noop, module, "standin_noop"));
-	}
-	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
-}
-
 void copy_hold(CUstream stream)
 {
 	if (flag == 0)

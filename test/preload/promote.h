@@ -31,6 +31,9 @@ void begin(void);
  */
 bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed);
 
+/* Launches a kernel that does nothing; the stand-in runs it when a call waits for it. */
+void launch(CUstream stream);
+
 /* Copies from the block until it is pinned, or for as long as that should take. */
 bool heat(const char *block, size_t bytes);
 

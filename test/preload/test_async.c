@@ -30,7 +30,7 @@ static void in_a_row(size_t bytes, int from_the_ring)
 	make_ring(block);
 	standin_log_reset();
 	for (int s = 0; s < COPY_STREAMS; s++)
-		copy_keep_busy(copy_stream_of(s));
+		launch(copy_stream_of(s));
 	for (unsigned i = 0; i < COUNT; i++) {
 		fill(block, bytes, i);
 		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, block, bytes,
@@ -88,7 +88,7 @@ static _Atomic bool has_uploaded;
 
 static void upload_busily(char *block, CUstream stream)
 {
-	copy_keep_busy(stream);
+	launch(stream);
 	OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, 64 * KIB, stream));
 	has_uploaded = true;
 	CHECK(standin_pending(stream) != 0);
