@@ -1,6 +1,5 @@
 /*
- * test_children.c - processes created in every way, with the memory of their parent, and libraries
- * and threads that leave memory behind.
+ * test_children.c - processes created in every way, with the memory of their parent.
  */
 #include "promote.h"
 
@@ -112,33 +111,6 @@ TEST_AFTER(popen_and_system, have_blocks())
 	check_parent();
 }
 
-/*
- * The budget is used up, and a third block has paid for the place of one of two others.  Looking
- * for an eviction candidate must not end the wait of a fork().
- */
-TEST_AFTER_WITH(a_fork_while_a_block_wants_a_place, begin(), "HOTPIN_PIN_BUDGET=40M")
-{
-	const size_t bytes = 16 * MIB;
-	int pinned = 2;
-
-	char *blocks[] = { promoted(bytes), promoted(bytes), malloc(bytes) };
-	fill(blocks[2], bytes, 1);
-	/* The fork waits only briefly, and this machine may be busy. */
-	for (int tries = 0; tries < 5 && pinned != 0; tries++) {
-		for (int i = 0; i < 20; i++)
-			OK(cuMemcpyHtoD_v2(there, blocks[i % 5 < 4 ? i % 2 : 2], bytes));
-		/* The device completes its work, and the program makes no query. */
-		standin_step_all();
-		pid_t child = fork();
-		if (child == 0)
-			_exit(7);
-		CHECK_EQ(check_status(child), 7);
-		pinned = (standin_pinned(blocks[0]) != 0) + (standin_pinned(blocks[1]) != 0);
-	}
-	CHECK_EQ(pinned, 0);
-	CHECK(holds(blocks[0], bytes, 1) && holds(blocks[1], bytes, 1));
-}
-
 /* Children of children, each with the blocks of its parent. */
 TEST_AFTER(a_line_of_forks, have_blocks())
 {
@@ -242,36 +214,5 @@ static void fork_with_handlers(void)
 CASE_WITH(handlers_that_came_before_ours, ("LD_PRELOAD=@:libatfork.so"), fork_with_handlers())
 CASE_WITH(handlers_that_came_before_all, ("LD_PRELOAD=@:libatfork_early.so"), fork_with_handlers())
 CASE_WITH(handlers_that_came_after_ours, ("LD_PRELOAD=libatfork.so:@"), fork_with_handlers())
-
-static void *leave_blocks(void *arg)
-{
-	char **made = arg;
-
-	for (int i = 0; i < 4; i++) {
-		made[i] = malloc((size_t)(i + 1) * MIB);
-		fill(made[i], (size_t)(i + 1) * MIB, (unsigned)i);
-	}
-	free(malloc(5 * MIB));
-	if (made[4] != NULL)
-		pthread_exit(NULL);
-	return NULL;
-}
-
-/* Threads return, exit, or are canceled inside malloc(): other threads can free their blocks. */
-TEST(threads_leave_blocks_behind)
-{
-	for (int round = 0; round < 20; round++) {
-		char *made[5] = { 0 };
-		pthread_t thread;
-
-		made[4] = round % 2 ? stack : NULL;
-		pthread_create(&thread, NULL, leave_blocks, made);
-		pthread_join(thread, NULL);
-		for (int i = 0; i < 4; i++) {
-			CHECK(holds(made[i], (size_t)(i + 1) * MIB, (unsigned)i));
-			free(made[i]);
-		}
-	}
-}
 
 PRELOAD_MAIN()
