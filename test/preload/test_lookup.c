@@ -85,18 +85,6 @@ TEST(errors_read_as_they_did)
 	}
 }
 
-/* A pending error must survive any number of successful look-ups. */
-TEST(success_leaves_no_error)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-
-	dlerror();
-	CHECK(dlsym(driver, "cuMemcpyHtoD_v2") != NULL);
-	CHECK(dlerror() == NULL);
-	CHECK(dlsym(driver, "cuDeviceGet") != NULL);
-	CHECK(dlerror() == NULL);
-}
-
 /* The first look-ups of a process, by eight threads at once; then all of them again. */
 #define THREADS 8
 static pthread_barrier_t together;
@@ -329,25 +317,6 @@ TEST_WITH(no_dlsym_behind_us, "LD_PRELOAD=libno_dlsym.so:@")
 		CHECK(dlsym(RTLD_DEFAULT, "cuInit") == NULL);
 		CHECK(dlerror() != NULL);
 	}
-}
-
-/* A function outside of the table settles deferred copies, however it was found. */
-TEST_WITH(an_unknown_function, "STANDIN_EXTRA=1")
-{
-	driver = dlopen("libcuda.so.1", RTLD_NOW);
-	__typeof__(cuGetProcAddress_v2) *resolve = FIND(driver, cuGetProcAddress_v2);
-	CUresult (*unknown)(CUdeviceptr, void *, size_t) = NULL;
-	CUdeviceptr there;
-	long sent = 4711, got = 0;
-
-	CHECK(device_copies(driver, dlsym));
-	CHECK_EQ(resolve("cuStandinUnknownThing", (void **)&unknown, 13000, 0, NULL), CUDA_SUCCESS);
-	CHECK((void *)unknown == dlsym(driver, "cuStandinUnknownThing"));
-	CHECK(preload_is_in((void *)unknown, preloaded() ? OURS : "libcuda.so.1"));
-	CHECK_EQ(FIND(driver, cuMemAlloc_v2)(&there, 8), CUDA_SUCCESS);
-	CHECK_EQ(FIND(driver, cuMemcpyHtoD_v2)(there, &sent, 8), CUDA_SUCCESS);
-	CHECK_EQ(unknown(there, &got, 8), CUDA_SUCCESS);
-	CHECK_EQ(got, 4711);
 }
 
 TEST_WITH(a_driver_that_reenters, "STANDIN_REENTER=1")

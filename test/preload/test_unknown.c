@@ -45,7 +45,7 @@ static void check_copy(copy_fn *copy, char *block, unsigned seed)
 	OK(cuStreamDestroy_v2(stream));
 }
 
-static void check_read(read_fn *read)
+static void check_reading(read_fn *read)
 {
 	char sent[64], got[64] = { 0 };
 
@@ -83,8 +83,11 @@ TEST_AFTER_WITH(a_copy_by_name, begin(), EXTRA)
 TEST_AFTER_WITH(a_name_of_no_copy, begin(), EXTRA)
 {
 	char *block = promoted(BYTES);
+	read_fn *read = (read_fn *)resolve("cuStandinUnknownThing");
 
-	check_read((read_fn *)resolve("cuStandinUnknownThing"));
+	CHECK(read == function_of("libcuda.so.1", "cuStandinUnknownThing"));
+	CHECK(preload_is_in((void *)read, preloaded() ? OURS : "libcuda.so.1"));
+	check_reading(read);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
@@ -149,7 +152,7 @@ TEST_AFTER_WITH(a_copy_without_a_stub, begin(), EXTRA)
 TEST_AFTER_WITH(no_copy_without_a_stub, begin(), EXTRA)
 {
 	use_up();
-	check_read((read_fn *)resolve("cuStandinUnknownThing"));
+	check_reading((read_fn *)resolve("cuStandinUnknownThing"));
 }
 
 TEST(a_copy_that_is_linked)
@@ -176,12 +179,12 @@ TEST(no_copy_that_is_linked)
 	read_fn *read = (read_fn *)function_of("liblinks_read.so", "links_read");
 
 	begin();
-	check_read(read);
+	check_reading(read);
 	promoted(BYTES);
 }
 
 CASE(no_copy_that_is_linked_later, begin();
-     check_read((read_fn *)function_of("liblinks_read.so", "links_read")))
+     check_reading((read_fn *)function_of("liblinks_read.so", "links_read")))
 
 /* A library that is used without dlsym(): the next call of the driver sees it. */
 TEST_AFTER(a_copy_that_is_linked_and_called, begin())
