@@ -195,45 +195,6 @@ TEST_AFTER_WITH(capture_begins_meanwhile, begin(), STAGED)
 	CHECK(memcmp(array, other, sizeof(array)) == 0);
 }
 
-static CUcontext second;
-static CUdeviceptr there_too;
-static CUstream held;
-static _Atomic bool has_returned;
-
-static void *download_in_second(void *arg)
-{
-	(void)arg;
-	OK(cuCtxSetCurrent(second));
-	OK(cuMemcpyDtoHAsync_v2(other, there_too, 8 * MIB, held));
-	has_returned = true;
-	OK(cuStreamSynchronize(held));
-	return NULL;
-}
-
-/* A context that has copied ends, while a copy of another context waits for a kernel. */
-TEST_AFTER_WITH(a_context_ends_during_a_copy_of_another, begin(), STAGED)
-{
-	pthread_t copying;
-
-	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	OK(cuCtxCreate_v2(&second, 0, 0));
-	OK(cuMemAlloc_v2(&there_too, 8 * MIB));
-	OK(cuMemAlloc_v2(&flag, 64));
-	OK(cuMemsetD8_v2(flag, 0, 64));
-	fill(standin_host(there_too), 8 * MIB, 3);
-	OK(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamWaitValue32_v2(held, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-	pthread_create(&copying, NULL, download_in_second, NULL);
-	WAIT_FOR(standin_pending(held) > 1);
-	OK(cuCtxDestroy_v2(context));
-	CHECK(!has_returned);
-	*(volatile uint32_t *)standin_host(flag) = 1;
-	pthread_join(copying, NULL);
-	CHECK(holds(other, 8 * MIB, 3));
-	OK(cuCtxSetCurrent(second));
-	OK(cuCtxSynchronize());
-}
-
 /*
  * The copy workers are the parent's; a child that forks before the first use of CUDA creates its
  * own.
@@ -305,7 +266,7 @@ TEST_AFTER_WITH(bad_source, begin(), STAGED)
 	CHECK(false);
 }
 
-/* A hole in the middle, and the end of a mapped file. */
+/* A hole in the middle. */
 TEST_WITH(hole_in_destination, STAGED)
 {
 	char *target = map_closed();
@@ -315,20 +276,6 @@ TEST_WITH(hole_in_destination, STAGED)
 	mprotect(target, 8 * MIB, PROT_READ | PROT_WRITE);
 	mprotect(target + 5 * MIB, 4096, PROT_READ);
 	OK(cuMemcpyDtoH_v2(target, there, 8 * MIB));
-	CHECK(false);
-}
-
-TEST_WITH(end_of_file, STAGED)
-{
-	int file = memfd_create("staged", 0);
-	char *source = mmap(NULL, 8 * MIB, PROT_READ, MAP_SHARED, file, 0);
-
-	map_closed();
-	signal(SIGBUS, on_fault);
-	CHECK_EQ(ftruncate(file, (off_t)(5 * MIB)), 0);
-	begin();
-	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	OK(cuMemcpyHtoD_v2(there, source, 8 * MIB));
 	CHECK(false);
 }
 
