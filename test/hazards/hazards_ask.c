@@ -129,17 +129,26 @@ CASE(row09_pointer_attribute, asked(ask_attribute, true))
 
 static void ask_attributes(CUdeviceptr at)
 {
+	const CUdeviceptr asked[2] = { at, (CUdeviceptr)stranger };
+	uint64_t answers[2][KINDS] = { { 0 } };
 	CUpointer_attribute wanted[KINDS];
-	uint64_t answers[KINDS] = { 0 };
-	void *to[KINDS];
+	CUresult results[2];
 
-	for (size_t i = 0; i < KINDS; i++) {
-		wanted[i] = kinds[i];
-		to[i] = &answers[i];
+	for (int side = 0; side < 2; side++) {
+		void *to[KINDS];
+
+		for (size_t i = 0; i < KINDS; i++) {
+			wanted[i] = kinds[i];
+			to[i] = &answers[side][i];
+		}
+		results[side] = cu.cuPointerGetAttributes(KINDS, wanted, to, asked[side]);
 	}
-	SEE("attributes", cu.cuPointerGetAttributes(KINDS, wanted, to, at));
-	for (size_t i = 0; i < KINDS; i++)
-		SEE("is", relative(answers[i], at));
+	SEE("attributes", results[0]);
+	CHECK_EQ(results[0], results[1]);
+	for (size_t i = 0; i < KINDS; i++) {
+		SEE("is", relative(answers[0][i], asked[0]));
+		CHECK_EQ(relative(answers[0][i], asked[0]), relative(answers[1][i], asked[1]));
+	}
 }
 
 CASE(row09_pointer_attributes, asked(ask_attributes, true))
@@ -156,6 +165,8 @@ static void ask_host(CUdeviceptr at)
 	CHECK_EQ(cu.cuMemHostGetDevicePointer_v2(&mapped, (void *)at, 0),
 		 cu.cuMemHostGetDevicePointer_v2(&mapped, stranger, 0));
 	SEE("range", cu.cuMemGetAddressRange_v2(&base, &bytes, at));
+	CHECK_EQ(cu.cuMemGetAddressRange_v2(&base, NULL, at),
+		 cu.cuMemGetAddressRange_v2(&base, NULL, (CUdeviceptr)stranger));
 	SEE("bytes", bytes);
 }
 
@@ -163,6 +174,7 @@ CASE(row09_host_flags_pointer_and_range, asked(ask_host, true))
 
 static void ask_range(CUdeviceptr at)
 {
+	CUresult results[2], ranges[2];
 	uint32_t value = 77, other = 77;
 	void *to[2] = { &value, &other };
 	size_t room[2] = { 4, 4 };
@@ -174,7 +186,16 @@ static void ask_range(CUdeviceptr at)
 	SEE("range attributes", cu.cuMemRangeGetAttributes(to, room, wanted, 2, at, 1));
 	SEE("is", value);
 	SEE("is", other);
-	SEE("set", cu.cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
+	for (int side = 0; side < 2; side++) {
+		CUdeviceptr asked = side == 0 ? at : (CUdeviceptr)stranger;
+
+		results[side] = cu.cuPointerSetAttribute(&(int){ 1 },
+							 CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, asked);
+		ranges[side] = cu.cuMemRangeGetAttribute(&value, 4, wanted[0], asked, 1);
+	}
+	SEE("set", results[0]);
+	CHECK_EQ(results[0], results[1]);
+	CHECK_EQ(ranges[0], ranges[1]);
 }
 
 CASE(row09_range_attributes, asked(ask_range, true))

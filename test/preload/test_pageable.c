@@ -1,10 +1,9 @@
 /*
- * test_pageable.c - a pinned block behaves like pageable memory to the program: pointer attributes,
- * the program's own registrations, frees.
+ * test_pageable.c - a block that is pinned while the program asks about it, and one that the
+ * program frees while it has registered it.  test/hazards/hazards_ask.c has the answers about a
+ * pinned block.
  */
 #include "promote.h"
-
-#include "pointer_kinds.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,59 +13,6 @@
 
 /* Never registered: the driver's answers for unknown memory. */
 static char stranger[4096];
-
-/* Everything that can be queried about an address, including return codes. */
-struct answers {
-	CUresult code[KINDS + 6];
-	uint64_t one[KINDS], all[KINDS];
-	CUdeviceptr other[8];
-};
-
-static struct answers ask(const char *at)
-{
-	struct answers got;
-	CUpointer_attribute wanted[KINDS];
-	CUdeviceptr address = (CUdeviceptr)at;
-	void *to[KINDS];
-	size_t size = 77;
-
-	memset(&got, 0x55, sizeof(got));
-	for (size_t i = 0; i < KINDS; i++) {
-		got.code[i] = cuPointerGetAttribute(&got.one[i], kinds[i], address);
-		wanted[i] = kinds[i];
-		to[i] = &got.all[i];
-	}
-	got.code[KINDS] = cuPointerGetAttributes(KINDS, wanted, to, address);
-	got.code[KINDS + 1] = cuMemHostGetFlags((unsigned *)&got.other[0], (void *)at);
-	got.code[KINDS + 2] = cuMemHostGetDevicePointer_v2(&got.other[1], (void *)at, 0);
-	got.code[KINDS + 3] = cuMemGetAddressRange_v2(&got.other[2], &size, address);
-	got.code[KINDS + 4] = cuMemRangeGetAttribute(
-		&got.other[3], 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, 1);
-	got.code[KINDS + 5] =
-		cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
-	got.other[4] = size;
-	/* The only answer that may contain the address itself. */
-	if (got.all[3] == address)
-		got.all[3] = 0;
-	return got;
-}
-
-TEST_AFTER(answers_about_a_pinned_block, begin())
-{
-	char *block = promoted(BYTES);
-	struct answers known = ask(stranger);
-	const char *places[] = { block, block + 1, block + BYTES / 2, block + BYTES - 1 };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		struct answers got = ask(places[i]);
-
-		for (size_t at = 0; at < KINDS + 6; at++)
-			if (!CHECK_EQ(got.code[at], known.code[at]))
-				printf("# question %zu\n", at);
-		CHECK(memcmp(&got, &known, sizeof(got)) == 0);
-	}
-	CHECK_EQ(standin_pinned(block) != 0, preloaded());
-}
 
 struct question {
 	CUresult (*ask)(char *at);
@@ -165,24 +111,6 @@ TEST_AFTER(freed_while_it_is_registered, begin())
 	for (int i = 0; i < 8; i++)
 		free(others[i]);
 	OK(cuMemHostUnregister((void *)address));
-}
-
-static void *free_it(void *block)
-{
-	free(block);
-	return NULL;
-}
-
-TEST_AFTER(freed_by_another_thread, begin())
-{
-	char *block = promoted(BYTES);
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, free_it, block);
-	pthread_join(thread, NULL);
-	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
-	block = promoted(BYTES);
-	CHECK(device_holds(there, BYTES, 1));
 }
 
 PRELOAD_MAIN()
