@@ -386,16 +386,6 @@ CASE_WITH(a_kernel_on_its_way, ("STANDIN_SLOW=cuMemHostUnregister:15", "HOTPIN_R
 	  make_due_later();
 	  arrive_during_pause())
 
-/* An old driver: it cannot be asked whether the device is idle. */
-TEST_AFTER_WITH(a_driver_that_cannot_tell, begin(), "STANDIN_FAIL=cuCtxRecordEvent:1:801",
-		"HOTPIN_RING=0")
-{
-	allocate(true);
-	CHECK_EQ(standin_registered_bytes() != 0, preloaded());
-	free_all();
-	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
-}
-
 /* The driver cannot tell whether the device is idle, and the context `busy` has a kernel. */
 static void check_nothing_is_unpinned(void)
 {
@@ -408,11 +398,9 @@ static void check_nothing_is_unpinned(void)
 	call_later();
 }
 
-TEST_AFTER_WITH(a_kernel_in_another_context, begin_with_two(),
-		"STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
-{
-	check_nothing_is_unpinned();
-}
+CASE_WITH(a_kernel_in_another_context, ("STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0"),
+	  begin_with_two();
+	  check_nothing_is_unpinned())
 
 static void *destroy(void *arg)
 {
@@ -494,23 +482,35 @@ static void *capture_another_part(void *arg)
 	return arg;
 }
 
-static void change_during_a_copy(void *(*change)(void *))
-{
-	pthread_t copier, changer;
+static pthread_t copier;
 
-	begin();
+static void hold_a_copy(void)
+{
 	shared = malloc(8 * MIB);
 	fill(shared, 8 * MIB, 1);
 	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
-	int before = standin_calls("cuMemHostUnregister");
 	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
 	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
 	WAIT_FOR(standin_held() == 1);
+}
+
+static void let_copy_go(void)
+{
+	standin_release();
+	pthread_join(copier, NULL);
+}
+
+static void change_during_a_copy(void *(*change)(void *))
+{
+	pthread_t changer;
+
+	begin();
+	hold_a_copy();
+	int before = standin_calls("cuMemHostUnregister");
 	CHECK_EQ(pthread_create(&changer, NULL, change, NULL), 0);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
-	standin_release();
-	pthread_join(copier, NULL);
+	let_copy_go();
 	pthread_join(changer, NULL);
 	CHECK_EQ(standin_calls("cuMemHostUnregister") > before, preloaded());
 }
@@ -540,18 +540,13 @@ static uint64_t pass_until_done(const _Atomic bool *done)
 /* A copy that stays in the driver delays the change of several blocks only once. */
 TEST_AFTER(many_blocks_during_a_long_copy, begin())
 {
-	pthread_t copier, changer;
+	pthread_t changer;
 
 	allocate(true);
-	shared = malloc(8 * MIB);
-	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
-	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
-	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
-	WAIT_FOR(standin_held() == 1);
+	hold_a_copy();
 	CHECK_EQ(pthread_create(&changer, NULL, capture_all_blocks, NULL), 0);
 	CHECK(pass_until_done(&has_changed) < 3 * TEST_S);
-	standin_release();
-	pthread_join(copier, NULL);
+	let_copy_go();
 	pthread_join(changer, NULL);
 }
 
@@ -591,21 +586,16 @@ static void wait_for_uploads(void)
 
 TEST_AFTER(a_change_that_is_left, begin())
 {
-	pthread_t copier, changer;
+	pthread_t changer;
 
 	allocate(false);
 	signal(SIGUSR1, leave_it);
-	shared = malloc(8 * MIB);
-	CHECK_EQ(heat(shared, 8 * MIB), preloaded());
-	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
-	CHECK_EQ(pthread_create(&copier, NULL, download_a_part, NULL), 0);
-	WAIT_FOR(standin_held() == 1);
+	hold_a_copy();
 	CHECK_EQ(pthread_create(&changer, NULL, protect_and_leave, NULL), 0);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	pthread_kill(changer, SIGUSR1);
 	pthread_join(changer, NULL);
-	standin_release();
-	pthread_join(copier, NULL);
+	let_copy_go();
 	wait_for_uploads();
 }
 
@@ -658,16 +648,9 @@ static void change_while_a_context_ends(void *(*change)(void *))
 	pthread_join(changer, NULL);
 }
 
-TEST(a_change_while_a_context_ends)
-{
-	change_while_a_context_ends(protect_another_part);
-}
-
+CASE(a_change_while_a_context_ends, change_while_a_context_ends(protect_another_part))
 /* The driver would refuse it, as long as it knows the registration of hotpin. */
-TEST(a_registration_while_a_context_ends)
-{
-	change_while_a_context_ends(register_a_part);
-}
+CASE(a_registration_while_a_context_ends, change_while_a_context_ends(register_a_part))
 
 /* A copy whose source faults: the handler leaves it while it is inside the block. */
 static void *leave_and_end_context(void *page)
