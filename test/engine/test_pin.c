@@ -192,7 +192,6 @@ PIN_TEST(pages_stay_as_long_as_the_pin)
 	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
 }
 
-/* A block that was joined would be registered in part only. */
 /* The pages that a block grows by would not be registered. */
 PIN_TEST(a_pinned_block_does_not_grow_in_place)
 {
