@@ -65,104 +65,48 @@ static void check_that_captures_begin(void)
 	}
 }
 
-static void check_all(void)
+/* Makes the call in threads that are canceled there; `sent`: uploads before that make the ring. */
+static void check_canceled(void (*call)(void), int sent)
 {
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	block = promoted(BYTES);
+	for (int i = 0; i < sent; i++)
+		OK(cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, stream));
+	OK(cuStreamSynchronize(stream));
+	for (int i = 0; i < 3; i++)
+		canceled(call);
+	OK(cuStreamSynchronize(stream));
 	check_that_captures_begin();
 	check_that_blocks_are_unpinned();
 	CHECK_EQ(heat(block, BYTES), preloaded());
 	OK(cuCtxSynchronize());
 	CHECK(device_holds(there, BYTES, 1));
-}
-
-static void prepare(void)
-{
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	block = promoted(BYTES);
-}
-
-static void upload(void)
-{
-	cuMemcpyHtoD_v2(there, block, BYTES);
-}
-
-TEST_AFTER_WITH(in_an_upload, prepare(), "STANDIN_SLOW=cuMemcpyHtoD:1")
-{
-	for (int i = 0; i < 3; i++)
-		canceled(upload);
-	check_all();
-}
-
-static void download(void)
-{
-	cuMemcpyDtoH_v2(block, there, BYTES);
-}
-
-TEST_AFTER_WITH(in_a_download, prepare(), "STANDIN_SLOW=cuMemcpyDtoH:1")
-{
-	for (int i = 0; i < 3; i++)
-		canceled(download);
-	check_all();
-}
-
-static void send_small(void)
-{
-	cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, stream);
-}
-
-static void send_large(void)
-{
-	cuMemcpyHtoDAsync_v2(there, block, BYTES, stream);
-}
-
-/* From pinned memory of the library, from a small-copy slot, and from the block itself. */
-TEST_AFTER_WITH(in_an_asynchronous_upload, prepare(), "STANDIN_SLOW=cuMemcpyHtoDAsync:1")
-{
-	for (int i = 0; i < 16; i++)
-		send_small();
-	OK(cuStreamSynchronize(stream));
-	canceled(send_small);
-	canceled(send_large);
-	OK(cuStreamSynchronize(stream));
-	check_all();
-}
-
-static void copy_on_the_device(void)
-{
-	cuMemcpyDtoD_v2(there, there + MIB, KIB);
-}
-
-/* The stand-in writes its log with the lock held, and sleeps without it. */
-TEST_AFTER_WITH(in_a_copy_that_is_not_ours, prepare(), "STANDIN_LOG=/dev/null",
-		"STANDIN_SLOW=cuMemcpyDtoD:1")
-{
-	canceled(copy_on_the_device);
-	check_all();
-}
-
-static void ask(void)
-{
-	CUmemorytype type;
-
-	cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)block);
-}
-
-TEST_AFTER_WITH(in_a_question, prepare(), "STANDIN_SLOW=cuPointerGetAttribute:1")
-{
-	canceled(ask);
-	check_all();
 	free(promoted(8 * MIB));
 }
 
-static void fill_block(void)
-{
-	cuMemsetD8_v2((CUdeviceptr)block, 7, MIB);
-}
+#define CANCELED_AFTER(id, sent, environment, ...) \
+	static void id(void)                       \
+	{                                          \
+		__VA_ARGS__;                       \
+	}                                          \
+	CASE_WITH(in_##id, environment, check_canceled(id, sent))
+#define CANCELED(id, environment, ...) CANCELED_AFTER(id, 0, environment, __VA_ARGS__)
 
-TEST_AFTER_WITH(in_a_call_that_is_refused, prepare(), "STANDIN_SLOW=cuMemsetD8:1")
-{
-	canceled(fill_block);
-	check_all();
-}
+CANCELED(an_upload, ("STANDIN_SLOW=cuMemcpyHtoD:1"), cuMemcpyHtoD_v2(there, block, BYTES))
+CANCELED(a_download, ("STANDIN_SLOW=cuMemcpyDtoH:1"), cuMemcpyDtoH_v2(block, there, BYTES))
+/* From pinned memory of the library, and from the block itself. */
+CANCELED_AFTER(a_small_asynchronous_upload, 16, ("STANDIN_SLOW=cuMemcpyHtoDAsync:1"),
+	       cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, stream))
+CANCELED(a_large_asynchronous_upload, ("STANDIN_SLOW=cuMemcpyHtoDAsync:1"),
+	 cuMemcpyHtoDAsync_v2(there, block, BYTES, stream))
+/* The stand-in writes its log with the lock held, and sleeps without it. */
+CANCELED(a_copy_that_is_not_ours, ("STANDIN_LOG=/dev/null", "STANDIN_SLOW=cuMemcpyDtoD:1"),
+	 cuMemcpyDtoD_v2(there, there + MIB, KIB))
+CANCELED(a_question, ("STANDIN_SLOW=cuPointerGetAttribute:1"),
+	 cuPointerGetAttribute(&(CUmemorytype){ 0 }, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+			       (CUdeviceptr)block))
+CANCELED(a_call_that_is_refused, ("STANDIN_SLOW=cuMemsetD8:1"),
+	 cuMemsetD8_v2((CUdeviceptr)block, 7, MIB))
 
 PRELOAD_MAIN()
