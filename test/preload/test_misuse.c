@@ -89,16 +89,25 @@ static void dies(void (*act)(void), const char *ours, const char *words)
 
 #define NOT_A_BLOCK "not the start of an allocated block; was it freed twice?"
 
-static void free_twice(void)
-{
-	char *block = my_malloc(4 * MIB);
+/* Each of them is a faulty program with one block. */
+#define PROGRAM(id, ...)                          \
+	static void id(void)                      \
+	{                                         \
+		char *block = my_malloc(4 * MIB); \
+                                                  \
+		memset(block, 0, 4 * MIB);        \
+		__VA_ARGS__;                      \
+	}
+PROGRAM(free_twice, my_free(block); my_free(block))
+PROGRAM(free_inside, my_free(block + 2 * MIB + 24))
+PROGRAM(free_inside_a_freed_one, kept = my_malloc(MIB); my_free(block); my_free(block + MIB))
+PROGRAM(realloc_freed, my_free(block); kept = my_realloc(block, 8 * MIB))
+PROGRAM(realloc_freed_to_little, my_free(block); kept = my_realloc(block, 100))
+PROGRAM(realloc_inside, kept = my_realloc(block + MIB + 8, 2 * MIB))
+PROGRAM(realloc_freed_to_nothing, my_free(block); kept = my_realloc(block, 0))
+PROGRAM(inner_free_twice, __libc_free(block); __libc_free(block))
 
-	memset(block, 1, 4 * MIB);
-	my_free(block);
-	my_free(block);
-}
-
-/* By then its addresses are free. */
+/* By the second time its addresses are free. */
 static void free_twice_late(void)
 {
 	char *block = my_malloc(90 * MIB);
@@ -108,64 +117,6 @@ static void free_twice_late(void)
 	for (int i = 0; i < 20; i++)
 		my_free(my_malloc(MIB << i % 5));
 	my_free(block);
-}
-
-static void free_inside(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	memset(block, 0, 4 * MIB);
-	my_free(block + 2 * MIB + 24);
-}
-
-static void free_inside_a_freed_one(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	memset(block, 0, 4 * MIB);
-	kept = my_malloc(MIB);
-	my_free(block);
-	my_free(block + MIB);
-}
-
-static void realloc_freed(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	my_free(block);
-	kept = my_realloc(block, 8 * MIB);
-}
-
-static void realloc_freed_to_little(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	my_free(block);
-	kept = my_realloc(block, 100);
-}
-
-static void realloc_inside(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	memset(block, 0, 4 * MIB);
-	kept = my_realloc(block + MIB + 8, 2 * MIB);
-}
-
-static void realloc_freed_to_nothing(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	my_free(block);
-	kept = my_realloc(block, 0);
-}
-
-static void inner_free_twice(void)
-{
-	char *block = my_malloc(4 * MIB);
-
-	__libc_free(block);
-	__libc_free(block);
 }
 
 TEST_WITH(bad_addresses, LOG)
