@@ -411,24 +411,6 @@ TEST(queries_refused)
 		CHECK(has_arrived(i));
 }
 
-TEST_AFTER(not_in_a_child, begin())
-{
-	int status;
-
-	CHECK(upload(1, NULL));
-
-	pid_t child = fork();
-	if (child == 0) {
-		struct ring_hold hold;
-
-		memory_after_fork_child();
-		_exit(take(&hold));
-	}
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
-	CHECK(upload(2, NULL));
-}
-
 /* Larger uploads take several adjacent units, which are released together. */
 TEST(units_in_a_row)
 {

@@ -324,46 +324,6 @@ TEST(known_ranges_are_asked_again)
 	CHECK(often > 100 && often < 10000);
 }
 
-/* Every context has an area of its own, which ends with it. */
-TEST(contexts_come_and_go)
-{
-	CUcontext first, second;
-	CUdeviceptr memory;
-	struct stage_copy copy;
-
-	begin(32 * MIB, 2);
-	first = context;
-	CHECK(area_is_there(1));
-	for (int i = 0; i < TIMES(40); i++) {
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		OK(cuMemAlloc_v2(&memory, 4 * MIB));
-		fill(in_data, 4 * MIB, (unsigned)i);
-		copy = simple(in_data, 4 * MIB, true);
-		copy.device = memory;
-		CHECK_EQ(stage_run(&copy), 0);
-		CHECK(area_is_there(1));
-		CHECK_EQ(standin_registered_bytes(), 2 * 32 * MIB);
-		CHECK_EQ(stage_run(&copy), 4 * MIB);
-		CHECK(holds(standin_host(memory), 4 * MIB, (unsigned)i));
-		memory_context_ending(second);
-		OK(cuCtxDestroy_v2(second));
-		memory_context_ended(second, true);
-		OK(cuCtxSetCurrent(first));
-		CHECK_EQ(standin_registered_bytes(), 32 * MIB);
-		copy = simple(in_data, 4 * MIB, false);
-		CHECK_EQ(stage_run(&copy), 4 * MIB);
-	}
-	/* The context does not end after all. */
-	memory_context_ending(first);
-	memory_context_ended(first, false);
-	copy = simple(in_data, 4 * MIB, true);
-	CHECK_EQ(stage_run(&copy), 4 * MIB);
-	memory_context_ending(first);
-	OK(cuCtxDestroy_v2(first));
-	memory_context_ended(first, true);
-	CHECK_EQ(standin_registered_bytes(), 0);
-}
-
 static CUstream stalled[4];
 static CUdeviceptr flag;
 
