@@ -4,10 +4,7 @@
  */
 #include "copies.h"
 
-/* No staging ring, so that nothing else registers. */
-#define ALONE     "HOTPIN_RING=0"
-#define REFUSED   .code = CUDA_ERROR_INVALID_VALUE, .may_unpin = true
-#define FORBIDDEN .capture = COPY_FORBIDDEN_CAPTURE, .code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+#define REFUSED .code = CUDA_ERROR_INVALID_VALUE, .may_unpin = true
 
 /*
  * Across the boundary between two blocks.  The driver refuses a range that is partly pinned,
@@ -63,27 +60,20 @@ COPIES(batches_across_two_pinned_blocks, .memory = COPY_ACROSS, BATCH_ACROSS)
 COPIES(arrays_out_of_a_pinned_block, .memory = COPY_LEAVING, ARRAY_ACROSS)
 COPIES(arrays_across_two_pinned_blocks, .memory = COPY_ACROSS, ARRAY_ACROSS)
 
-/* First copies of large blocks.  No ring, so that nothing else registers. */
-#define WHOLE .memory = COPY_COLD, .room = COPY_LARGE_BYTES, .sizes = { COPY_LARGE_BYTES }
-COPIES_WITH(first_upload, (ALONE), .calls = "cuMemcpyHtoD_v2", WHOLE)
-COPIES_WITH(first_upload_asynchronous, (ALONE), .calls = "cuMemcpyHtoDAsync_v2", WHOLE)
-COPIES_WITH(first_upload_either_way, (ALONE), .calls = "cuMemcpyAsync", .up_only = true, WHOLE)
-COPIES_WITH(first_download, (ALONE), .calls = "cuMemcpyDtoH_v2", WHOLE)
-COPIES_WITH(first_download_asynchronous, (ALONE), .calls = "cuMemcpyDtoHAsync_v2", WHOLE)
-COPIES_WITH(first_copies_of_the_threads_stream, (ALONE),
-	    .calls = "cuMemcpyHtoD_v2_ptds cuMemcpyDtoH_v2_ptds cuMemcpyAsync_ptsz", WHOLE)
-
 COPIES(entering_behind_a_kernel, .calls = "cuMemcpyHtoDAsync*", .memory = COPY_ENTERING,
        .sizes = { 16, 8239, 64 * KIB }, .work = COPY_HELD)
 
 /* The driver refuses the call as for pageable memory, and no byte moves. */
-COPIES_WITH(too_long_at_first, (ALONE), .calls = "cuMemcpyHtoD* cuMemcpyDtoH*", WHOLE,
-	    .wrong = COPY_TOO_LONG, .code = CUDA_ERROR_INVALID_VALUE)
 COPIES(too_long_across_blocks, .calls = "*", .memory = COPY_ACROSS,
        .sizes = { 64 * KIB, COPY_ROOM }, .wrong = COPY_TOO_LONG, REFUSED)
 
-/* During a capture nothing may invalidate it, nor move a byte that it forbids. */
-COPIES_WITH(forbidden_by_a_capture_at_first, (ALONE), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",
-	    WHOLE, FORBIDDEN)
+/*
+ * During a capture nothing may invalidate it, nor move a byte that it forbids.  No staging ring, so
+ * that nothing else registers.
+ */
+COPIES_WITH(forbidden_by_a_capture_at_first, ("HOTPIN_RING=0"),
+	    .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2", .memory = COPY_COLD,
+	    .room = COPY_LARGE_BYTES, .sizes = { COPY_LARGE_BYTES },
+	    .capture = COPY_FORBIDDEN_CAPTURE, .code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
 
 PRELOAD_MAIN()

@@ -225,7 +225,6 @@ static void ends(void)
 	use_and_leave(leave_main, 7);
 }
 
-CASE(every_end, ends())
 CASE_WITH(every_end_with_a_profile,
 	  ("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), ends())
 

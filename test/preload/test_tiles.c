@@ -15,7 +15,7 @@
 #define ROUNDS       12
 #define SLOT         ((size_t)256 << 10) /* device memory of one thread */
 
-enum way { ASYNC, UNIFIED, SYNC };
+enum way { ASYNC, SYNC };
 
 static char *block;
 static pthread_barrier_t together;
@@ -46,17 +46,12 @@ static size_t begin_of(const struct worker *my, unsigned round)
 
 static void upload(const struct worker *my, size_t from, CUdeviceptr to)
 {
-	CUresult result;
-
 	if (my->way == SYNC) {
 		failed += cuMemcpyHtoD_v2(to, block + from, my->tile) != CUDA_SUCCESS;
 		return;
 	}
 	launch(my->stream);
-	result = my->way == ASYNC
-			 ? cuMemcpyHtoDAsync_v2(to, block + from, my->tile, my->stream)
-			 : cuMemcpyAsync(to, (CUdeviceptr)block + from, my->tile, my->stream);
-	failed += result != CUDA_SUCCESS;
+	failed += cuMemcpyHtoDAsync_v2(to, block + from, my->tile, my->stream) != CUDA_SUCCESS;
 	/* The stand-in runs the kernel when a call waits for it. */
 	waited += standin_pending(my->stream) == 0;
 }
@@ -115,9 +110,7 @@ static void run_all(enum way way)
 	CASE_WITH(id, ("STANDIN_LATE=" function ":5", ##__VA_ARGS__), run_all(way))
 TILES(asynchronous, ASYNC, "cuMemcpyHtoDAsync")
 TILES(without_places, ASYNC, "cuMemcpyHtoDAsync", "HOTPIN_RING=0")
-TILES(of_either_kind, UNIFIED, "cuMemcpyAsync")
 TILES(synchronous, SYNC, "cuMemcpyHtoDAsync")
-TILES(synchronous_that_wait, SYNC, "cuMemcpyHtoD", "HOTPIN_ASYNC=0")
 
 /* No memory can be mapped for bounce buffers. */
 static void run_without_memory(size_t tile)
