@@ -133,13 +133,20 @@ TEST_AFTER_WITH(one_that_is_not_destroyed, begin(), "STANDIN_FAIL=cuCtxDestroy:1
 	check_still_pinned(block);
 }
 
-TEST_AFTER_WITH(one_that_is_not_reset, begin(), "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
+/* Makes the primary context current, with device memory. */
+static CUcontext retained(void)
 {
 	CUcontext primary;
 
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	OK(cuCtxSetCurrent(primary));
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	return primary;
+}
+
+TEST_AFTER_WITH(one_that_is_not_reset, begin(), "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
+{
+	retained();
 	char *block = promoted(BYTES);
 	CHECK(cuDevicePrimaryCtxReset_v2(0) != CUDA_SUCCESS);
 	check_still_pinned(block);
@@ -147,12 +154,9 @@ TEST_AFTER_WITH(one_that_is_not_reset, begin(), "STANDIN_FAIL=cuDevicePrimaryCtx
 
 TEST_AFTER(one_of_several_references_goes, begin())
 {
-	CUcontext primary;
+	CUcontext primary = retained();
 
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
-	OK(cuDevicePrimaryCtxRetain(&primary, 0));
-	OK(cuCtxSetCurrent(primary));
-	OK(cuMemAlloc_v2(&there, 64 * MIB));
 	char *block = promoted(BYTES);
 	OK(cuDevicePrimaryCtxRelease_v2(0));
 	check_still_pinned(block);
@@ -191,12 +195,9 @@ static void *release_primary(void *arg)
 /* Another thread retains the context before the thread that has ended it asks whether it exists. */
 TEST_AFTER(primary_retained_at_once, begin())
 {
-	CUcontext primary, again;
+	CUcontext primary = retained(), again;
 	pthread_t releasing;
 
-	OK(cuDevicePrimaryCtxRetain(&primary, 0));
-	OK(cuCtxSetCurrent(primary));
-	OK(cuMemAlloc_v2(&there, 64 * MIB));
 	char *block = promoted(BYTES);
 	standin_hold("cuDevicePrimaryCtxRelease", STANDIN_AT_RETURN, 0);
 	pthread_create(&releasing, NULL, release_primary, NULL);
