@@ -1,17 +1,14 @@
 /*
  * test_host_code.c - samples of host code in an unmodified program.
  */
+#include "filter.h"
 #include "preload.h"
 
 #include <cuda.h>
 #include <limits.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 
 #define PROFILE "HOTPIN_OUT=$TEST_FOLDER/profile.json", "HOTPIN_CUPTI=off"
 
@@ -119,18 +116,8 @@ TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
  */
 static void filter(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program),
-		 0);
+	CHECK(filter_call(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS));
+	CHECK(filter_call(SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS));
 }
 
 /* Returns the number of samples so far. */

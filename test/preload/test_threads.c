@@ -3,20 +3,17 @@
  * to end.
  */
 #include "clock.h"
+#include "filter.h"
 #include "promote.h"
 #include "thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
 #include <linux/openat2.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -88,18 +85,10 @@ static void on_open(int number, siginfo_t *info, void *context_of)
 /* From here on, a thread that opens a file raises SIGSYS: it ends the process if blocked there. */
 static void trap_opens(void)
 {
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 	struct sigaction action = { .sa_sigaction = on_open, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGSYS, &action, NULL);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+	if (!filter_call(SYS_openat, SECCOMP_RET_TRAP))
 		CHECK_SKIP("filters of system calls are not permitted");
 }
 

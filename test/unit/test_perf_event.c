@@ -8,19 +8,16 @@
 #include "trace/samples/tasks.h"
 
 #include "check.h"
+#include "filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -175,20 +172,6 @@ TEST(no_descriptor_is_free)
 	CHECK_EQ(perf_event_start(getpid(), &ring), -EMFILE);
 }
 
-static void forbid(int number, unsigned action)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
-}
-
 TEST(a_seccomp_filter_is_seen)
 {
 	struct perf_ring ring;
@@ -196,7 +179,7 @@ TEST(a_seccomp_filter_is_seen)
 	if (tasks_is_filtered(getpid()))
 		CHECK_SKIP("this machine's own filter");
 	CHECK(!tasks_is_filtered((pid_t)syscall(SYS_gettid)));
-	forbid(SYS_perf_event_open, SECCOMP_RET_ERRNO | EPERM);
+	CHECK(filter_call(SYS_perf_event_open, SECCOMP_RET_ERRNO | EPERM));
 	CHECK(tasks_is_filtered(getpid()));
 	CHECK_EQ(perf_event_start(getpid(), &ring), -EPERM);
 }
@@ -211,7 +194,7 @@ TEST(a_seccomp_filter_may_kill)
 		const struct rlimit no_core = { 0, 0 };
 
 		setrlimit(RLIMIT_CORE, &no_core);
-		forbid(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
+		CHECK(filter_call(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS));
 		if (!tasks_is_filtered(getpid()))
 			perf_event_start(getpid(), &ring);
 		_exit(33);
