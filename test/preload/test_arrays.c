@@ -5,7 +5,7 @@
  * For batches the stand-in requires what cuda.h states.  That pageable copies of a batch are
  * complete on return is known only of single copies; the stand-in does the same for batches.
  */
-#include "promote.h"
+#include "copies.h"
 
 #define SIDE  ((size_t)512) /* elements of a row, of four bytes each, and rows */
 #define BYTES (SIDE * SIDE * 4)
@@ -51,22 +51,6 @@ TEST_AFTER(a_pitch_that_is_ignored, set_up())
 	OK(cuStreamSynchronize(stream));
 	OK(cuMemcpy2DAsync_v2(&down_box, stream));
 	CHECK(holds(block, BYTES, 7));
-}
-
-static CUresult up(int entry, size_t offset, const void *from, size_t bytes)
-{
-	return entry == 0   ? cuMemcpyHtoA_v2(array, offset, from, bytes)
-	       : entry == 1 ? cuMemcpyHtoA_v2_ptds(array, offset, from, bytes)
-	       : entry == 2 ? cuMemcpyHtoAAsync_v2(array, offset, from, bytes, stream)
-			    : cuMemcpyHtoAAsync_v2_ptsz(array, offset, from, bytes, NULL);
-}
-
-static CUresult down(int entry, void *to, size_t offset, size_t bytes)
-{
-	return entry == 0   ? cuMemcpyAtoH_v2(to, array, offset, bytes)
-	       : entry == 1 ? cuMemcpyAtoH_v2_ptds(to, array, offset, bytes)
-	       : entry == 2 ? cuMemcpyAtoHAsync_v2(to, array, offset, bytes, stream)
-			    : cuMemcpyAtoHAsync_v2_ptsz(to, array, offset, bytes, NULL);
 }
 
 static CUresult batch(int entry, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count)
@@ -145,16 +129,6 @@ TEST_AFTER(a_batch_of_more_kinds_than_copies, set_up())
 		 CUDA_ERROR_INVALID_VALUE);
 }
 
-static CUresult boxes(int entry, CUDA_MEMCPY3D_BATCH_OP *all, size_t count)
-{
-	size_t failed;
-
-	return entry == 0   ? cuMemcpy3DBatchAsync(count, all, &failed, 0, stream)
-	       : entry == 1 ? cuMemcpy3DBatchAsync_ptsz(count, all, &failed, 0, stream)
-	       : entry == 2 ? cuMemcpy3DBatchAsync_v2(count, all, 0, stream)
-			    : cuMemcpy3DBatchAsync_v2_ptsz(count, all, 0, stream);
-}
-
 /* Copies between contexts, and within one; a block of ours is no device memory. */
 TEST_AFTER(peers, set_up())
 {
@@ -173,28 +147,31 @@ TEST_AFTER(peers, set_up())
 		 cuMemcpyPeer(there, context, (CUdeviceptr)in_data, context, MIB));
 }
 
-enum { UP_BYTES = 4 * 11000 + 400, DOWN_BYTES = 4 * 21000 + 800 };
+/* Every call moves so many bytes, in each direction that it has. */
+enum { UP_BYTES = 1000, DOWN_BYTES = 2000 };
 
-/* So many bytes in each direction. */
+static bool has_direction(const struct copy_call *call, bool up)
+{
+	return (call->traits & (up ? COPY_UPLOADS : COPY_DOWNLOADS)) != 0;
+}
+
 TEST_AFTER(some_of_each, set_up())
 {
-	for (int entry = 0; entry < 4; entry++) {
-		CUdeviceptr to = there, from = (CUdeviceptr)in_data;
-		size_t bytes = 1000;
+	for (size_t i = 0; i < copy_calls_count * 2; i++) {
+		const struct copy_call *call = &copy_calls[i / 2];
+		size_t bytes = i % 2 ? UP_BYTES : DOWN_BYTES;
+		struct copy_side side = { .pitch = bytes, .height = 1 };
+		struct copy copy = { .call = call,
+				     .to_device = i % 2,
+				     .box = { bytes, 1, 1, side, side },
+				     .host = in_data,
+				     .device = there,
+				     .array = (call->traits & COPY_ARRAY) != 0 ? array : NULL,
+				     .stream = stream };
 
-		OK(up(entry, 0, in_data, 10000));
-		OK(down(entry, in_data, 0, 20000));
-		OK(batch(entry, &to, &from, &bytes, 1));
-		OK(batch(entry, &from, &to, &bytes, 1));
+		if (has_direction(call, i % 2) && !CHECK_EQ(call->run(&copy), CUDA_SUCCESS))
+			printf("# %s\n", call->name);
 	}
-	CUmemcpy3DOperand host = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER,
-				   .op.ptr = { .ptr = (CUdeviceptr)in_data } };
-	CUmemcpy3DOperand in_array = { .type = CU_MEMCPY_OPERAND_TYPE_ARRAY,
-				       .op.array = { .array = array } };
-	CUDA_MEMCPY3D_BATCH_OP box = { .src = host, .dst = in_array, .extent = { 10, 10, 1 } };
-	OK(boxes(0, &box, 1));
-	box = (CUDA_MEMCPY3D_BATCH_OP){ .src = in_array, .dst = host, .extent = { 10, 20, 1 } };
-	OK(boxes(2, &box, 1));
 	OK(cuCtxSynchronize());
 }
 
@@ -218,8 +195,13 @@ TEST(counted)
 				     text, sizeof(text));
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == CHECK_REACHED_ITS_END);
 	const char *from = strstr(text, "\"transfers\""), *to = strstr(text, "\"coverage\"");
-	CHECK_EQ(bytes_of(from, to, "\"h2d\""), UP_BYTES);
-	CHECK_EQ(bytes_of(from, to, "\"d2h\""), DOWN_BYTES);
+	long up = 0, down = 0;
+	for (size_t i = 0; i < copy_calls_count; i++) {
+		up += has_direction(&copy_calls[i], true) ? UP_BYTES : 0;
+		down += has_direction(&copy_calls[i], false) ? DOWN_BYTES : 0;
+	}
+	CHECK_EQ(bytes_of(from, to, "\"h2d\""), up);
+	CHECK_EQ(bytes_of(from, to, "\"d2h\""), down);
 }
 
 PRELOAD_MAIN()
