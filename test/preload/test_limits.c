@@ -5,7 +5,6 @@
 #include "memory.h"
 #include "promote.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -6,8 +6,6 @@
 #include "promote.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 #define BYTES (4 * MIB)
 
