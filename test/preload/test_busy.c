@@ -144,33 +144,16 @@ TEST_AFTER(more_uploads_than_the_ring_holds, begin())
 	free(block);
 }
 
-TEST_AFTER(a_kernel_of_another_context, base_line())
-{
-	CUcontext other;
-
-	allocate(true);
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	run_forever();
-	OK(cuCtxSetCurrent(context));
-	int before = standin_calls("cuMemHostUnregister");
-	free_all();
-	rest(3);
-	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
-	OK(cuCtxSetCurrent(other));
-	CHECK_EQ(standin_pending(forever), 1);
-	write_word(1);
-}
-
 /* The queried work is complete, but new work follows it. */
 TEST_AFTER(work_that_comes_meanwhile, base_line())
 {
 	CUstream later;
 
-	allocate(true);
+	char *block = promoted(8 * MIB);
 	run_forever();
 	int asked = standin_calls("cuCtxRecordEvent");
 	int before = standin_calls("cuMemHostUnregister");
-	free_all();
+	free(block);
 	if (preloaded())
 		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
 	OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
@@ -741,10 +724,10 @@ TEST_AFTER_WITH(a_long_capture_is_not_broken, base_line(), "HOTPIN_RING=0")
 	CUstream stream;
 	CUgraph graph = NULL;
 
-	allocate(true);
+	char *block = promoted(8 * MIB);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	free_all();
+	free(block);
 	rest(3);
 	OK(cuStreamEndCapture(stream, &graph));
 	OK(cuGraphDestroy(graph));
@@ -863,11 +846,11 @@ TEST_AFTER_WITH(contexts_that_go_meanwhile, base_line(), "HOTPIN_RING=0")
 
 	for (int i = 0; i < 3 && check_failures == 0; i++) {
 		OK(cuCtxSetCurrent(context));
-		allocate(true);
+		char *block = promoted(8 * MIB);
 		OK(cuCtxCreate_v2(&other, 0, 0));
 		run_forever();
 		int asked = standin_calls("cuCtxRecordEvent");
-		free_all();
+		free(block);
 		if (preloaded())
 			PASS_UNTIL(standin_calls("cuCtxRecordEvent") >= asked + 2, TEST_MS);
 		write_word(1);
@@ -890,10 +873,10 @@ TEST_AFTER_WITH(contexts_that_go_at_once, base_line(), "STANDIN_SLOW=cuEventCrea
 {
 	CUcontext other;
 
-	allocate(true);
+	char *block = promoted(8 * MIB);
 	OK(cuCtxCreate_v2(&other, 0, 0));
 	int asked = standin_calls("cuEventCreate");
-	free_all();
+	free(block);
 	/* The second of the two events, in a context that is current there. */
 	if (preloaded())
 		PASS_UNTIL(standin_calls("cuEventCreate") >= asked + 2, TEST_MS);
