@@ -244,7 +244,7 @@ void step_heat(void)
 {
 	struct target to = sync_target(one_in(8));
 	struct buffer *host = some_host(), *device = some_device(my_context());
-	unsigned turns = p.hot ? 16 : 4; /* from 4 on a site is known by its late accesses */
+	unsigned turns = p.hot ? 16 : 4;
 
 	turns += (unsigned)below(turns);
 	if (host == NULL || device == NULL || host->where == W_MANAGED || p.frozen)

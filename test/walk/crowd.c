@@ -3,9 +3,9 @@
  *
  * In all other steps, threads take turns.  Here up to 16 threads copy from and into one block at
  * the same time, each its own tile of it, or read the same bytes into their own memory.  So what
- * they observe and what calls return is determined.  The library may pin the block as a whole or in
- * segments at that moment, or may have unpinned it.  The block may have been freed and allocated
- * again, or registered by the program.
+ * they observe and what calls return is determined.  The library may pin the block at that moment,
+ * or may have unpinned it.  The block may have been freed and allocated again, or registered by the
+ * program.
  */
 #include "walk.h"
 #include "shapes.h"
@@ -268,7 +268,7 @@ static void prepare(void)
 		SAY(cu[0].cuMemHostRegister_v2(block, block_bytes, 0), "cuMemHostRegister(block)");
 		break;
 	default:
-		/* The first copy of such a block pins it in segments. */
+		/* A large block is copied once: its next copy may pin it. */
 		copy_block(block_bytes >= 16 * MIB ? 1 : 1 + (unsigned)below(12));
 		break;
 	}
