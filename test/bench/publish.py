@@ -21,9 +21,7 @@ import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Each begins a generated part, which ends at END.
-FRONT, SHORT, SEEN, LOOPS = (
-    "<!-- run.py --%s -->" % n for n in ("front", "targets, short", "targets", "pytorch")
-)
+FRONT, TOLD, LOOPS = ("<!-- run.py --%s -->" % n for n in ("front", "targets, short", "pytorch"))
 END = "<!-- end -->"
 KEPT = os.path.join("doc", "measured.json")
 MEASUREMENTS = os.path.join("doc", "measurements.md")
@@ -57,10 +55,9 @@ def with_lines(text, begin, lines, page):
 def pages(stores, measurements, told, pytorch):
     """Returns path -> expected contents; the arguments are the present contents."""
     sections = re.findall(r"^### (\S+)$", told, flags=re.M)
-    told = with_lines(told, SHORT, tables.short(stores, sections), TARGETS)
     result = {
         MEASUREMENTS: with_lines(measurements, FRONT, tables.front(stores), MEASUREMENTS),
-        TARGETS: with_lines(told, SEEN, tables.seen(stores), TARGETS),
+        TARGETS: with_lines(told, TOLD, tables.short(stores, sections), TARGETS),
     }
     loops = tables.pytorch(stores)
     if loops:
@@ -76,7 +73,7 @@ def pages(stores, measurements, told, pytorch):
 
 def unexplained(page):
     """Returns missed lines of the short table without a link to an explanation."""
-    short = page.split(SHORT)[1].split(END)[0].splitlines()
+    short = page.split(TOLD)[1].split(END)[0].splitlines()
     return [line.split(" | ")[0].strip("| ") for line in short
             if line.endswith("** |") and "[why]" not in line]
 

@@ -284,8 +284,8 @@ def short_lines(target, found, sections):
 
 
 def short(stores, sections=()):
-    """Returns a line for each promise: the worst figure, and whether it meets the promise.
-    `sections` are the names of benchmarks that the page explains."""
+    """Returns a line for each promise: the worst figure, and whether it meets the promise; and the
+    machines.  `sections` are the names of benchmarks that the page explains."""
     found = benchmarks(stores)
     lines = []
     for target in targets.TARGETS + targets.MORE:
@@ -293,11 +293,11 @@ def short(stores, sections=()):
     met = sum(line.endswith("| yes |") for line in lines)
     head = ["%d of %d lines are met." % (met, len(lines)), "",
             "| case | target | measured | met |", "|---|---|---|---|"]
-    return head + lines
+    return head + lines + [""] + captions(stores, set(found))
 
 
 def seen(stores):
-    """Returns a line for each promise: target, result, verdict."""
+    """Returns a line for each promise: target, result with each miss, verdict."""
     found = benchmarks(stores)
     lines = ["| case | target | measured: ratio +- spread (plain, hotpin, hand-tuned) | verdict |",
              "|---|---|---|---|"]
