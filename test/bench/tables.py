@@ -156,14 +156,18 @@ def distance(row):
     return -row["score"] if row["kind"] == rows.FASTER else row["score"]
 
 
+def times(row):
+    """Returns the times of a row: plain, hotpin, and hand-tuned where it was measured."""
+    median = row["median"]
+    return ", ".join(in_unit(median[v]) for v in ("plain", "hotpin", "hand") if v in median)
+
+
 def told(row):
     text = score_text(row["kind"], row["score"])
     if row["spread"] is not None:
         more = row["kind"] == rows.MORE
         text += " +-" + (in_unit(row["spread"]) if more else "%.2g" % row["spread"])
-    median = row["median"]
-    figures = [in_unit(median[v]) for v in ("plain", "hotpin", "hand") if v in median]
-    return "%s: %s (%s)" % (row["what"], text, ", ".join(figures))
+    return "%s: %s (%s)" % (row["what"], text, times(row))
 
 
 def seen_of(members):
@@ -278,6 +282,7 @@ def short_lines(target, found, sections):
         seen = score_text(worst["kind"], worst["score"])
         if len(members) > 1:
             seen += " at worst: %s" % worst["what"].split(";")[0]
+        seen += " (%s)" % times(worst)
         case = target.case if len(promises) == 1 else "%s: %s" % (target.case, ends(members))
         lines.append("| %s | %s | %s | %s |" % (case, goal(*promise), seen, verdict))
     return lines

@@ -172,7 +172,7 @@ class Pages(unittest.TestCase):
         done = self.publish(os.path.join(self.tree, "run.json"))
         self.assertEqual(done.returncode, 0)
         self.assertIn("does not say why this was missed: many small", done.stderr)
-        self.assertIn("1.50 x faster | **no** |", self.read("doc/targets.md"))
+        self.assertIn("1.50 x faster (3 s, 2 s) | **no** |", self.read("doc/targets.md"))
         self.write("doc/targets.md", self.TARGETS.replace("### copies", "### burst"))
         self.assertEqual(self.publish().stderr, "")
         self.assertIn("| **no**, [why](#burst) |", self.read("doc/targets.md"))
