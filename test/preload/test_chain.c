@@ -76,6 +76,10 @@ CASE_WITH(exports_before_us, (BEFORE("liblink_exports.so")), by_symbol();
 CASE_WITH(dlsym_behind_us, (BEHIND("liblink_hooks.so")), by_name())
 CASE_WITH(dlsym_before_us, (BEFORE("liblink_hooks.so")), by_name())
 
+/* The library's addresses of its functions are hotpin's: the loader binds them to the first one. */
+CASE_WITH(versions_behind_us, (BEHIND("liblink_versions.so")), by_name())
+CASE_WITH(versions_before_us, (BEFORE("liblink_versions.so")), by_name())
+
 static __typeof__(cuGetProcAddress_v2) *looked_up(void)
 {
 	return FIND(dlopen("libcuda.so.1", RTLD_LAZY), cuGetProcAddress_v2);
@@ -83,6 +87,7 @@ static __typeof__(cuGetProcAddress_v2) *looked_up(void)
 
 CASE_WITH(addresses_behind_us, (BEHIND("liblink_hooks.so")), by_address(looked_up()))
 CASE_WITH(addresses_before_us, (BEFORE("liblink_hooks.so")), by_address(looked_up()))
+CASE_WITH(versions_of_addresses, (BEHIND("liblink_versions.so")), by_address(looked_up()))
 
 /* hotpin's own copies go through the library, too. */
 TEST_WITH(copies_of_ours, "LD_PRELOAD=@:liblink_exports.so", "HOTPIN_ROUTE=stage")

@@ -3,7 +3,8 @@
  * uploads.
  *
  * Built with EXPORTS, it defines the functions.  Built with HOOKS, it defines dlsym(), and answers
- * look-ups of the functions with its own.
+ * look-ups of the functions with its own.  With both, its dlsym() has the versions of libc's, and
+ * its functions are bound by the loader.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -88,6 +89,15 @@ FUNCTION CUresult cuGetProcAddress_v2(const char *name, void **ret, int version,
 		*ret = own(name);
 	return result;
 }
+
+#if defined(HOOKS) && defined(EXPORTS)
+#pragma GCC visibility push(default)
+void *dlsym_2_34(void *handle, const char *name);
+void *dlsym_2_2_5(void *handle, const char *name) __attribute__((alias("dlsym_2_34")));
+#pragma GCC visibility pop
+__asm__(".symver dlsym_2_2_5, dlsym@@GLIBC_2.2.5\n.symver dlsym_2_34, dlsym@GLIBC_2.34");
+#define dlsym dlsym_2_34
+#endif
 
 #if defined(HOOKS)
 void *dlsym(void *restrict handle, const char *restrict name)
