@@ -7,6 +7,7 @@
 #include "analyze/host_code.h"
 #include "analyze/source_lines.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "names/names_find.h"
 #include "profile/profile_open.h"
 #include "profile/texts.h"
@@ -204,30 +205,20 @@ static int annotate(const struct request *request)
 
 static int run(struct request *request, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "source", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
+	const struct flag flags[] = { { "source", 's', .folders = &request->where }, { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	while ((option = getopt_long(argc, argv, "hs:", longs, NULL)) != -1) {
-		if (option != 's')
-			return option == 'h' ? hotpin_help("annotate") : hotpin_misused("annotate");
-		source_add_folder(&request->where, optarg);
-	}
-	if (optind == argc || optind + 2 < argc) {
-		hotpin_say(optind == argc
-				   ? "no profile to read; name a file of `hotpin run -o FILE`"
-				   : "one profile and one source file at a time");
+	if (status >= 0)
+		return status;
+	if (optind + 2 < argc) {
+		hotpin_say("one profile and one source file at a time");
 		return hotpin_misused("annotate");
 	}
-	if (layout_start(NULL) < 0)
-		return EXIT_FAILURE;
+	layout_start(NULL);
 	request->where.file = argv[optind + 1];
 	if (profile_open(argv[optind], request->profile) < 0)
 		return EXIT_FAILURE;
-	int status = annotate(request);
+	status = annotate(request);
 	profile_close(request->profile);
 	return status;
 }
@@ -236,9 +227,8 @@ int hotpin_annotate(int argc, char **argv)
 {
 	struct profile profile;
 	struct request request = { .profile = &profile };
+	int status = run(&request, argc, argv);
 
-	request.where.folders = calloc((size_t)argc, sizeof(*request.where.folders));
-	int status = request.where.folders != NULL ? run(&request, argc, argv) : EXIT_FAILURE;
 	free(request.where.folders);
 	return status;
 }

@@ -56,12 +56,12 @@ static int read_turns(const char *text)
 static int read_request(int argc, char **argv, struct bench *ret)
 {
 	const char *turns = "5";
-	const struct flag flags[] = { { "turns", 'n', &turns, NULL },
-				      { "stage", 0, &ret->stage, NULL },
-				      { "out", 'o', &ret->prefix, NULL },
-				      { "library", 0, &ret->library, NULL },
-				      { NULL, 0, NULL, NULL } };
-	int status = flags_read(argc, argv, flags, true);
+	const struct flag flags[] = { { "turns", 'n', &turns },
+				      { "stage", 0, &ret->stage },
+				      { "out", 'o', &ret->prefix },
+				      { "library", 0, &ret->library },
+				      { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROGRAM);
 
 	if (status >= 0)
 		return status;

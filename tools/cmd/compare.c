@@ -7,6 +7,7 @@
 #include "show/table_csv.h"
 #include "show/table_report.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "show/layout.h"
 #include "names/names_find.h"
@@ -183,49 +184,30 @@ static int compare(struct profile *profiles, size_t count, const struct flags *f
 /* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct flags *ret)
 {
-	static const struct option longs[] = {
-		{ "color", required_argument, NULL, 'c' },
-		{ "csv", no_argument, NULL, 't' },
-		{ "force", no_argument, NULL, 'f' },
-		{ "markdown", no_argument, NULL, 'm' },
-		{ "noise", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *color = NULL;
+	const char *color = NULL, *noise = NULL;
 	bool csv = false, markdown = false;
-	int option, tenths = COMPARE_NOISE_TENTHS;
+	const struct flag flags[] = { { "color", 0, &color },
+				      { "csv", .given = &csv },
+				      { "force", .given = &ret->force },
+				      { "markdown", .given = &markdown },
+				      { "noise", 0, &noise },
+				      { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_FILES), tenths = COMPARE_NOISE_TENTHS;
 
-	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("compare");
-		if (option == '?')
-			return hotpin_misused("compare");
-		ret->force |= option == 'f';
-		csv |= option == 't';
-		markdown |= option == 'm';
-		color = option == 'c' ? optarg : color;
-		ret->comparison.given |= option == 'n';
-		if (option == 'n')
-			tenths = read_percent(optarg);
-		if (tenths < 0) {
-			hotpin_say("--noise: expected a percentage like 2 or 2.5");
-			return hotpin_misused("compare");
-		}
-	}
-	if (csv && markdown) {
+	if (status >= 0)
+		return status;
+	if (noise != NULL && (tenths = read_percent(noise)) < 0)
+		hotpin_say("--noise: expected a percentage like 2 or 2.5");
+	else if (csv && markdown)
 		hotpin_say("--csv and --markdown: choose one");
-		return hotpin_misused("compare");
-	}
-	if (layout_start(color) < 0)
-		return hotpin_misused("compare");
-	if (argc - optind < 2) {
+	else if (argc - optind < 2)
 		hotpin_say(argc == optind
 				   ? "no profiles to compare; name files of `hotpin run -o FILE "
 				     "--stage LABEL`"
 				   : "only one profile; also name one of another stage");
+	if (layout_start(color) < 0 || hotpin_has_spoken())
 		return hotpin_misused("compare");
-	}
+	ret->comparison.given = noise != NULL;
 	ret->comparison.least_tenths = (unsigned)tenths;
 	ret->form = csv ? FORM_CSV : markdown ? FORM_MARKDOWN : FORM_TEXT;
 	return -1;

@@ -52,8 +52,8 @@ static void show_lines(const struct hp_option_row *row, void *arg)
 int hotpin_env(int argc, char **argv)
 {
 	bool json = false;
-	const struct flag flags[] = { { "json", 0, NULL, &json }, { NULL, 0, NULL, NULL } };
-	int status = flags_read(argc, argv, flags, false);
+	const struct flag flags[] = { { "json", .given = &json }, { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_FILES);
 
 	if (status >= 0)
 		return status;

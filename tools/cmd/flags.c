@@ -3,30 +3,49 @@
  */
 #include "cmd/flags.h"
 #include "cmd/commands.h"
+#include "profile/profile_open.h"
+#include "system/messages.h"
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST 256 /* above all letters: the value of the first option */
 
-int flags_read(int argc, char **argv, const struct flag *flags, bool program)
+static bool has_value(const struct flag *flag)
+{
+	return flag->text != NULL || flag->folders != NULL;
+}
+
+static void take(const struct flag *flag)
+{
+	if (flag->given != NULL)
+		*flag->given = true;
+	if (flag->text != NULL && optarg != NULL)
+		*flag->text = optarg;
+	if (flag->folders != NULL)
+		source_add_folder(flag->folders, optarg);
+}
+
+int flags_read(int argc, char **argv, const struct flag *flags, enum flags_operands operands)
 {
 	struct option longs[FLAGS_MOST + 2] = { { "help", no_argument, NULL, 'h' } };
 	char shorts[2 * FLAGS_MOST + 3];
-	int used = snprintf(shorts, sizeof(shorts), "%sh", program ? "+" : ""), option;
+	int used = snprintf(shorts, sizeof(shorts), "%sh", operands == FLAGS_PROGRAM ? "+" : "");
+	int option;
 
 	for (int i = 0; flags[i].name != NULL; i++) {
 		longs[i + 1] = (struct option){
 			.name = flags[i].name,
-			.has_arg = flags[i].text == NULL    ? no_argument
+			.has_arg = !has_value(&flags[i])    ? no_argument
 				   : flags[i].given == NULL ? required_argument
 							    : optional_argument,
 			.val = FIRST + i,
 		};
 		if (flags[i].letter != 0)
 			used += snprintf(shorts + used, sizeof(shorts) - (size_t)used, "%c%s",
-					 flags[i].letter, flags[i].text != NULL ? ":" : "");
+					 flags[i].letter, has_value(&flags[i]) ? ":" : "");
 	}
 	while ((option = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const struct flag *flag = flags;
@@ -37,10 +56,31 @@ int flags_read(int argc, char **argv, const struct flag *flags, bool program)
 			return hotpin_misused(argv[0]);
 		while (option != FIRST + (flag - flags) && option != flag->letter)
 			flag++;
-		if (flag->given != NULL)
-			*flag->given = true;
-		if (flag->text != NULL && optarg != NULL)
-			*flag->text = optarg;
+		take(flag);
 	}
-	return -1;
+	if (operands != FLAGS_PROFILES || optind < argc)
+		return -1;
+	hotpin_say(FLAGS_NO_PROFILE);
+	return hotpin_misused(argv[0]);
+}
+
+int flags_write(const char *path, char **files, size_t count,
+		int (*write)(struct output *output, struct profile *profiles, size_t count,
+			     void *arg),
+		void *arg)
+{
+	struct output output;
+	int status = EXIT_FAILURE;
+
+	/* Opening the output first avoids a long read in vain if it cannot be written. */
+	if (output_open(&output, path, files, count, false) < 0)
+		return EXIT_FAILURE;
+	struct profile *profiles = profile_open_all(files, count);
+	if (profiles != NULL)
+		status = write(&output, profiles, count, arg);
+	profile_close_all(profiles, count);
+	if (status == 0)
+		return output_close(&output) < 0 ? EXIT_FAILURE : 0;
+	output_drop(&output);
+	return status;
 }

@@ -7,6 +7,7 @@
 #include "show/page/html.h"
 #include "show/page/table_page.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
 #include "names/names_find.h"
 #include "show/page/page.h"
@@ -14,10 +15,8 @@
 #include "system/progress.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
-#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
-#include "system/output.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -309,84 +308,36 @@ static int write_stages(FILE *to, size_t count, struct contents *contents)
 	return contents->stages.count > 0 ? 0 : -1;
 }
 
-/* Nobody reads HTML on a terminal. */
-static bool is_for_terminal(const char *path)
+static int write_files(struct output *output, struct profile *profiles, size_t count, void *sources)
 {
-	return path == NULL && isatty(STDOUT_FILENO);
-}
+	struct contents contents = { .profiles = profiles,
+				     .sources = *(struct source_where *)sources };
 
-static int write_files(const char *path, char **files, size_t count,
-		       const struct source_where *sources)
-{
-	struct output output;
-	struct contents contents = { .sources = *sources };
-	int status = EXIT_FAILURE;
-
-	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (output_open(&output, path, files, count, false) < 0)
+	if (write_stages(output->to, count, &contents) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = contents.profiles = profile_open_all(files, count);
-	if (profiles == NULL) {
-		output_drop(&output);
-		return EXIT_FAILURE;
-	}
-	if (write_stages(output.to, count, &contents) == 0) {
-		/* Who may read the page need not be allowed to read the sources. */
-		if (html_source_say(&contents.page))
-			output.mode = S_IRUSR | S_IWUSR;
-		status = output_close(&output) < 0 ? EXIT_FAILURE : 0;
-	} else {
-		output_drop(&output);
-	}
-	profile_close_all(profiles, count);
-	return status;
-}
-
-/*
- * Reads the page's path and the folders of sources.  True if the command ends
- * here, with `*ret_status`.
- */
-static bool read_options(int argc, char **argv, const char **ret_path,
-			 struct source_where *ret_sources, int *ret_status)
-{
-	static const struct option longs[] = {
-		{ "out", required_argument, NULL, 'o' },
-		{ "source", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "ho:s:", longs, NULL)) != -1) {
-		if (option == 'o')
-			*ret_path = optarg;
-		else if (option == 's')
-			source_add_folder(ret_sources, optarg);
-		else {
-			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
-			return true;
-		}
-	}
-	if (optind == argc)
-		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
-	else if (is_for_terminal(*ret_path))
-		hotpin_say(
-			"the page would go to this terminal; name a file with -o, or redirect the "
-			"output");
-	else
-		return false;
-	*ret_status = hotpin_misused("html");
-	return true;
+	/* Who may read the page need not be allowed to read the sources. */
+	if (html_source_say(&contents.page))
+		output->mode = S_IRUSR | S_IWUSR;
+	return 0;
 }
 
 int hotpin_html(int argc, char **argv)
 {
-	struct source_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
+	struct source_where sources = { NULL };
 	const char *path = NULL;
-	int status = EXIT_FAILURE;
+	const struct flag flags[] = { { "out", 'o', &path },
+				      { "source", 's', .folders = &sources },
+				      { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &status))
-		status = write_files(path, argv + optind, (size_t)(argc - optind), &sources);
+	if (status < 0 && path == NULL && isatty(STDOUT_FILENO)) {
+		hotpin_say("the page would go to this terminal; name a file with -o, or redirect "
+			   "the output");
+		status = hotpin_misused("html");
+	}
+	if (status < 0)
+		status = flags_write(path, argv + optind, (size_t)(argc - optind), write_files,
+				     &sources);
 	free(sources.folders);
 	return status;
 }

@@ -9,8 +9,8 @@
 #include "show/table_csv.h"
 #include "show/table_report.h"
 #include "cmd/commands.h"
+#include "cmd/flags.h"
 #include "system/messages.h"
-#include "system/output.h"
 #include "show/layout.h"
 #include "names/names_find.h"
 #include "analyze/places.h"
@@ -206,140 +206,98 @@ static int print_report(struct profile *profiles, size_t count, bool force,
 	return 0;
 }
 
-int report_first(char *path)
-{
-	struct profile *profiles = profile_open_all(&path, 1);
-
-	if (profiles == NULL)
-		return EXIT_FAILURE;
-	names_resolve(profiles, 1, true);
-	int status = print_report(profiles, 1, false, TABLE_FIRST);
-	profile_close_all(profiles, 1);
-	return status;
-}
-
 static const struct table *table_named(const char *name)
 {
-	for (const struct table *const *table = tables; name != NULL && *table != NULL; table++)
+	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->name != NULL && strcmp((*table)->name, name) == 0)
 			return *table;
-	if (name != NULL)
-		hotpin_say("--csv: there is no table %s; there are:", text_name(name, 40));
-	else
-		hotpin_say("--csv: name a table; there are:");
+	hotpin_say("--csv: there is no table %s; there are:", text_name(name, 40));
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->name != NULL)
 			fprintf(stderr, "  %s\n", (*table)->name);
 	return NULL;
 }
 
-static bool write_table(FILE *to, const struct table *table, struct profile *profiles, size_t count)
+static int write_folded(struct output *output, struct profile *profiles, size_t count, void *arg)
 {
+	(void)arg;
+	names_resolve(profiles, count, true);
+	return folded_write(output->to, profiles, count) ? 0 : EXIT_FAILURE;
+}
+
+static int write_table(struct output *output, struct profile *profiles, size_t count, void *arg)
+{
+	const struct table *table = arg;
 	bool any = !table->of_timeline;
 
+	names_resolve(profiles, count, !table->of_timeline);
 	for (size_t i = 0; i < count; i++)
 		any |= profiles[i].events.known;
 	if (!any) {
 		hotpin_say("no timeline in %s; run the program with --profile=trace",
 			   count == 1 ? text_name(profiles[0].path, 200) : "any of these files");
-		return false;
+		return EXIT_FAILURE;
 	}
 	places_merge_sites(profiles, count);
-	table_csv_head(to, table);
+	table_csv_head(output->to, table);
 	for (size_t i = 0; i < count; i++)
-		table_csv(to, table, &profiles[i], NULL);
-	return true;
+		table_csv(output->to, table, &profiles[i], NULL);
+	return 0;
 }
 
-struct flags {
-	const char *color, *out, *csv;
-	const struct table *table; /* for --csv */
-	bool force, folded;
-	enum table_detail detail;
-};
-
-static int report_files(char **paths, size_t count, const struct flags *flags)
+static int report_files(char **paths, size_t count, bool force, enum table_detail detail)
 {
-	bool to_programs = flags->folded || flags->table != NULL;
-	struct output output = { 0 };
-	int status = EXIT_FAILURE;
-
-	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	if (to_programs && output_open(&output, flags->out, paths, count, false) < 0)
-		return EXIT_FAILURE;
 	struct profile *profiles = profile_open_all(paths, count);
-	if (profiles != NULL) {
-		names_resolve(profiles, count, flags->table == NULL || !flags->table->of_timeline);
-		if (!to_programs)
-			status = print_report(profiles, count, flags->force, flags->detail);
-		else if (flags->folded ? folded_write(output.to, profiles, count)
-				       : write_table(output.to, flags->table, profiles, count))
-			status = 0;
-		profile_close_all(profiles, count);
-	}
-	if (to_programs && status == 0)
-		return output_close(&output) < 0 ? EXIT_FAILURE : 0;
-	if (to_programs)
-		output_drop(&output);
-	else if (status == 0 && flags->detail != TABLE_ALL)
-		layout_say(4, "%s--all shows every table.",
-			   flags->detail == TABLE_FIRST ? "--why says how and on what assumption; "
-							: "");
+
+	if (profiles == NULL)
+		return EXIT_FAILURE;
+	names_resolve(profiles, count, true);
+	int status = print_report(profiles, count, force, detail);
+	profile_close_all(profiles, count);
 	return status;
 }
 
-static int read_flags(int argc, char **argv, struct flags *ret)
+int report_first(char *path)
 {
-	static const struct option longs[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "color", required_argument, NULL, 'c' },
-		{ "csv", required_argument, NULL, 't' },
-		{ "folded", no_argument, NULL, 'F' },
-		{ "force", no_argument, NULL, 'f' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "out", required_argument, NULL, 'o' },
-		{ "why", no_argument, NULL, 'w' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "aho:w", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("report");
-		if (option == '?' && optopt == 't' && table_named(NULL) == NULL)
-			return EXIT_USAGE;
-		if (option == '?')
-			return hotpin_misused("report");
-		ret->detail = option == 'a'                                 ? TABLE_ALL
-			      : option == 'w' && ret->detail == TABLE_FIRST ? TABLE_WHY
-									    : ret->detail;
-		ret->force |= option == 'f';
-		ret->folded |= option == 'F';
-		ret->color = option == 'c' ? optarg : ret->color;
-		ret->out = option == 'o' ? optarg : ret->out;
-		ret->csv = option == 't' ? optarg : ret->csv;
-	}
-	if (layout_start(ret->color) < 0)
-		return hotpin_misused("report");
-	if (ret->csv != NULL && (ret->table = table_named(ret->csv)) == NULL)
-		return EXIT_USAGE;
-	if (ret->folded && ret->csv != NULL)
-		hotpin_say("--folded and --csv: choose one");
-	else if (ret->out != NULL && !ret->folded && ret->csv == NULL)
-		hotpin_say("--out needs --csv or --folded");
-	else if (optind == argc)
-		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
-	else
-		return -1;
-	return hotpin_misused("report");
+	return report_files(&path, 1, false, TABLE_FIRST);
 }
 
 int hotpin_report(int argc, char **argv)
 {
-	struct flags flags = { .detail = TABLE_FIRST };
-	int status = read_flags(argc, argv, &flags);
+	const char *color = NULL, *out = NULL, *csv = NULL;
+	bool all = false, why = false, folded = false, force = false;
+	const struct flag flags[] = { { "all", 'a', .given = &all },
+				      { "color", 0, &color },
+				      { "csv", 0, &csv },
+				      { "folded", .given = &folded },
+				      { "force", .given = &force },
+				      { "out", 'o', &out },
+				      { "why", 'w', .given = &why },
+				      { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_FILES);
+	const struct table *table = NULL;
 
 	if (status >= 0)
 		return status;
-	return report_files(argv + optind, (size_t)(argc - optind), &flags);
+	if (csv != NULL && (table = table_named(csv)) == NULL)
+		return EXIT_USAGE;
+	if (folded && csv != NULL)
+		hotpin_say("--folded and --csv: choose one");
+	else if (out != NULL && !folded && csv == NULL)
+		hotpin_say("--out needs --csv or --folded");
+	else if (optind == argc)
+		hotpin_say(FLAGS_NO_PROFILE);
+	if (layout_start(color) < 0 || hotpin_has_spoken())
+		return hotpin_misused("report");
+	char **files = argv + optind;
+	size_t count = (size_t)(argc - optind);
+	if (folded)
+		return flags_write(out, files, count, write_folded, NULL);
+	if (table != NULL)
+		return flags_write(out, files, count, write_table, (void *)table);
+	status = report_files(files, count, force, all ? TABLE_ALL : why ? TABLE_WHY : TABLE_FIRST);
+	if (status == 0 && !all)
+		layout_say(4, "%s--all shows every table.",
+			   why ? "" : "--why says how and on what assumption; ");
+	return status;
 }

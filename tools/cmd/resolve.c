@@ -216,16 +216,11 @@ static bool resolve(const char *path)
 int hotpin_resolve(int argc, char **argv)
 {
 	static const struct flag none = { 0 };
-	int status = flags_read(argc, argv, &none, false);
+	int status = flags_read(argc, argv, &none, FLAGS_PROFILES);
 
 	if (status >= 0)
 		return status;
-	if (optind == argc) {
-		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
-		return hotpin_misused("resolve");
-	}
-	if (layout_start(NULL) < 0)
-		return EXIT_USAGE;
+	layout_start(NULL);
 	status = 0;
 	for (int i = optind; i < argc; i++)
 		if (!resolve(argv[i]))

@@ -37,13 +37,13 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	const char *observed = NULL;
 	bool profile = false;
 	const struct flag flags[] = { { "profile", 0, &ret->profile, &profile },
-				      { "stage", 0, &ret->stage, NULL },
-				      { "out", 'o', &ret->out, NULL },
-				      { "library", 0, &ret->library, NULL },
+				      { "stage", 0, &ret->stage },
+				      { "out", 'o', &ret->out },
+				      { "library", 0, &ret->library },
 				      { "observe", 0, &observed, &ret->observe },
-				      { "capture", 0, &ret->capture, NULL },
-				      { NULL, 0, NULL, NULL } };
-	int status = flags_read(argc, argv, flags, true);
+				      { "capture", 0, &ret->capture },
+				      { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROGRAM);
 
 	if (status >= 0)
 		return status;

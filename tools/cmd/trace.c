@@ -11,9 +11,7 @@
 #include "names/names.h"
 #include "names/names_find.h"
 #include "system/progress.h"
-#include "profile/profile_open.h"
 #include "profile/texts.h"
-#include "system/output.h"
 #include "show/trace_write.h"
 #include "base/parse.h"
 
@@ -348,43 +346,27 @@ static void write_trace(FILE *to, struct profile *profiles, size_t count)
 	fputs("\n]}\n", to);
 }
 
-/* False if a file has no timeline, which has been reported. */
-static bool write_timelines(FILE *to, struct profile *profiles, size_t count)
+static int write_timelines(struct output *output, struct profile *profiles, size_t count, void *arg)
 {
+	(void)arg;
 	for (size_t i = 0; i < count; i++)
 		if (!profiles[i].events.known) {
 			hotpin_say("%s has no timeline; run the program with --profile=trace",
 				   text_name(profiles[i].path, 200));
-			return false;
+			return EXIT_FAILURE;
 		}
 	names_resolve(profiles, count, true);
-	write_trace(to, profiles, count);
-	return true;
+	write_trace(output->to, profiles, count);
+	return 0;
 }
 
 int hotpin_trace(int argc, char **argv)
 {
 	const char *path = NULL;
-	const struct flag flags[] = { { "out", 'o', &path, NULL }, { NULL, 0, NULL, NULL } };
-	int status = flags_read(argc, argv, flags, false);
+	const struct flag flags[] = { { "out", 'o', &path }, { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	if (status >= 0)
-		return status;
-	size_t count = (size_t)(argc - optind);
-	if (count == 0) {
-		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
-		return hotpin_misused("trace");
-	}
-	/* Opening the output first avoids a long read in vain if it cannot be written. */
-	struct output output;
-	if (output_open(&output, path, argv + optind, count, false) < 0)
-		return EXIT_FAILURE;
-	struct profile *profiles = profile_open_all(argv + optind, count);
-	bool written = profiles != NULL && write_timelines(output.to, profiles, count);
-	profile_close_all(profiles, count);
-	if (!written) {
-		output_drop(&output);
-		return EXIT_FAILURE;
-	}
-	return output_close(&output) < 0 ? EXIT_FAILURE : 0;
+	return status >= 0 ? status
+			   : flags_write(path, argv + optind, (size_t)(argc - optind),
+					 write_timelines, NULL);
 }

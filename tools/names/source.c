@@ -24,6 +24,11 @@ void source_add_folder(struct source_where *where, const char *folder)
 	struct stat status;
 	int error = stat(folder, &status) < 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
 
+	const char **folders =
+		realloc(where->folders, (where->folder_count + 1) * sizeof(*folders));
+	if (folders == NULL)
+		return;
+	where->folders = folders;
 	where->folders[where->folder_count++] = folder;
 	if (error != 0)
 		hotpin_say("--source %s: cannot be searched (%s); name an existing folder",

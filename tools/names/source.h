@@ -25,8 +25,8 @@ struct source_claim {
 
 /* The places where the user asks for sources. */
 struct source_where {
-	const char *file; /* the one file that the user names; NULL: none */
-	const char **folders;
+	const char *file;     /* the one file that the user names; NULL: none */
+	const char **folders; /* of source_add_folder(); the caller frees them */
 	size_t folder_count;
 };
 
