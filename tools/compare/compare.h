@@ -4,7 +4,6 @@
 #ifndef HP_TOOLS_COMPARE_COMPARE_H
 #define HP_TOOLS_COMPARE_COMPARE_H
 
-#include "analyze/advice.h"
 #include "compare/compare_verdict.h"
 #include "profile/profile.h"
 #include "tables/table.h"
@@ -35,12 +34,6 @@ void compare_stages_free(struct compare_stage *stages, size_t count);
 unsigned compare_noise(const struct compare_stage *before, const struct compare_stage *after,
 		       unsigned least_tenths);
 
-/* True if both stages were repeated, so that their runs tell the noise. */
-bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after);
-
-/* Says how to learn the noise, after an unclear verdict. */
-#define COMPARE_REPEAT "Run each at least twice, as `hotpin bench -n 5` does"
-
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
@@ -49,38 +42,10 @@ const char *compare_name(const struct compare_stage *stage);
 
 /*
  * Returns the text as code of Markdown, in which nothing is a link, an image, a mention or HTML. In
- * a table, a bar needs a backslash.  Lives as texts of texts.h do.
+ * a table, a bar needs a backslash.  A backquote becomes an apostrophe.  Lives as texts of texts.h
+ * do.
  */
-#define COMPARE_CODE_ROOM 512
 const char *compare_code(const char *text, bool in_table);
-
-/*
- * The figures of a stage: the columns of table_summary that have a head; others have no key.  Some
- * may be UNKNOWN.
- */
-#define COMPARE_FIGURES 32
-struct compare_figure {
-	const char *key;
-	int64_t value, least, most; /* least, most: of the repeats */
-};
-void compare_figures(const struct compare_stage *stage, struct compare_figure ret[COMPARE_FIGURES]);
-
-/* Returns the noise of that figure, as compare_noise() does. */
-unsigned compare_figure_noise(const struct compare_figure *before,
-			      const struct compare_figure *after, unsigned least_tenths);
-
-/*
- * True if the table has a row for the figure: at least two stages know it and it is not 0, and no
- * other row has it by a better clock.
- */
-bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure);
-
-/* True if the figure is 0, or the rate of copies that did not occur. */
-bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure);
-
-/* Return the figure's name in the comparison, and its unit. */
-const char *compare_figure_name(int figure);
-enum table_unit compare_figure_unit(int figure);
 
 /* Stages that are compared, and the noise that is at least assumed. */
 struct comparison {
@@ -117,23 +82,11 @@ const char *compare_sentence(const struct comparison *comparison);
  */
 const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths);
 
-/* An advice of a stage, compared with the next stage's wall time. */
-struct compare_prediction {
-	struct advice advice;
-	int64_t wall_ns; /* predicted with that change: the least, or about, if an estimate */
-	int64_t off_ns;  /* the next stage's wall time minus wall_ns; may be negative */
-};
+/* Returns the wall time that the previous stage predicts for the stage; 0: none. */
+struct table_cell compare_predicted(const struct compare_stage *stage, bool is_first);
 
 /* True if `hotpin run --observe` made the profile. */
 bool compare_was_observed(const struct profile *profile);
-
-/*
- * Compares the prediction with the next stage.  The advice is the first one, but if only hotpin
- * made the difference, it is the one that hotpin carries out.  False: there is none that saves 1 %
- * or more.
- */
-bool compare_predict(const struct profile *before, const struct profile *after,
-		     struct compare_prediction *ret);
 
 /* What compare_gate() says of the stages: which files they are, a note, a reason against. */
 enum compare_remark { COMPARE_STAGE, COMPARE_NOTE, COMPARE_AGAINST };

@@ -4,164 +4,216 @@
 #include "compare/compare.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
-#include "base/parse.h"
+#include "base/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *compare_name(const struct compare_stage *stage)
+#define LABEL_COLUMNS  19
+#define NAME_COLUMNS   24 /* with the indent */
+#define FIGURE_COLUMNS 9
+#define STAGE_COLUMNS  21 /* a figure and its change */
+#define STAGES_MOST    ((TABLE_COLUMNS_MOST - 1) / 2)
+
+/* The figures of a stage, by column of table_summary; figures are its columns with a head. */
+#define FIGURES        32
+struct figures {
+	struct compare_times of[FIGURES]; /* some may be UNKNOWN */
+};
+
+static size_t figure_of(const char *key)
 {
-	return text_made("\"%s\"", text_name(stage->profile->stage, 32));
+	return table_column(&table_summary, key);
 }
 
-const char *compare_code(const char *text, bool in_table)
+static struct figures figures_of(const struct compare_stage *stage)
 {
-	char code[COMPARE_CODE_ROOM], *to = code;
-	const char *shown = text_name(text, 32), *last = shown + strlen(shown) - (shown[0] != '\0');
-	size_t fence = 1, run = 0;
+	struct table_cell cells[FIGURES];
+	struct figures figures;
 
-	/* A longer row of backquotes than in the text, and blanks next to those in the text. */
-	for (const char *at = shown; *at != '\0'; at++) {
-		run = *at == '`' ? run + 1 : 0;
-		fence = run >= fence ? run + 1 : fence;
-	}
-	bool blanks = strchr("` ", shown[0]) != NULL || strchr("` ", *last) != NULL;
-	to = (char *)memset(to, '`', fence) + fence;
-	if (blanks)
-		*to++ = ' ';
-	for (; *shown != '\0'; *to++ = *shown++)
-		if (in_table && *shown == '|')
-			*to++ = '\\';
-	if (blanks)
-		*to++ = ' ';
-	to = (char *)memset(to, '`', fence) + fence;
-	*to = '\0';
-	return text_made("%s", code);
-}
-
-/* Returns the column of tables' summary; the figures are its columns with a head. */
-static int figure_of(const char *key)
-{
-	int figure = 0;
-
-	while (strcmp(table_summary.columns[figure].key, key) != 0)
-		figure++;
-	return figure;
-}
-
-static void widen(struct compare_figure *figure, int64_t value)
-{
-	figure->least = value < figure->least ? value : figure->least;
-	figure->most = value > figure->most ? value : figure->most;
-}
-
-void compare_figures(const struct compare_stage *stage, struct compare_figure ret[COMPARE_FIGURES])
-{
-	struct table_cell cells[COMPARE_FIGURES];
-
-	memset(ret, 0, COMPARE_FIGURES * sizeof(*ret));
 	table_take(&table_summary, stage->profile, cells);
 	for (size_t i = 0; i < table_summary.count; i++) {
-		const struct table_column *column = &table_summary.columns[i];
+		int64_t value = table_value(table_summary.columns[i].unit, &cells[i]);
 
-		if (column->head == NULL)
-			continue;
-		ret[i].key = column->key;
-		ret[i].value = table_value(column->unit, &cells[i]);
-		ret[i].least = ret[i].most = ret[i].value;
+		figures.of[i] = (struct compare_times){ value, value, value };
 	}
 	for (size_t run = 0; stage->repeated && run < stage->run_count; run++) {
 		table_take(&table_summary, stage->runs[run], cells);
-		for (size_t i = 0; i < table_summary.count; i++)
-			widen(&ret[i], table_value(table_summary.columns[i].unit, &cells[i]));
+		for (size_t i = 0; i < table_summary.count; i++) {
+			int64_t value = table_value(table_summary.columns[i].unit, &cells[i]);
+			struct compare_times *times = &figures.of[i];
+
+			times->least = value < times->least ? value : times->least;
+			times->most = value > times->most ? value : times->most;
+		}
 	}
-}
-
-unsigned compare_figure_noise(const struct compare_figure *before,
-			      const struct compare_figure *after, unsigned least_tenths)
-{
-	return compare_noise_of(
-		&(struct compare_times){ before->least, before->value, before->most },
-		&(struct compare_times){ after->least, after->value, after->most }, least_tenths);
-}
-
-const char *compare_figure_name(int figure)
-{
-	return table_summary.columns[figure].head;
-}
-
-enum table_unit compare_figure_unit(int figure)
-{
-	return table_summary.columns[figure].unit;
-}
-
-static bool is_known(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
-{
-	size_t known = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < count; i++) {
-		known += all[i][figure].value >= 0;
-		any |= all[i][figure].value > 0;
-	}
-	return any && (known > 1 || strcmp(all[0][figure].key, "wall_ns") == 0);
+	return figures;
 }
 
 /* Returns the first letters of a rate, "h2d" or "d2h"; NULL: the figure is no rate. */
-static const char *rate_of(int figure)
+static const char *rate_of(size_t figure)
 {
 	const struct table_column *column = &table_summary.columns[figure];
 
 	return column->unit == TABLE_RATE ? column->key : NULL;
 }
 
-bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure)
+/* True if the figure is 0, or the rate of copies that did not occur. */
+static bool is_nothing(const struct figures *stage, size_t figure)
 {
 	const char *rate = rate_of(figure);
 
-	return all[figure].value == 0 ||
+	return stage->of[figure].median == 0 ||
 	       (rate != NULL &&
-		all[figure_of(rate[0] == 'h' ? "h2d_bytes" : "d2h_bytes")].value == 0);
+		stage->of[figure_of(rate[0] == 'h' ? "h2d_bytes" : "d2h_bytes")].median == 0);
 }
 
 /* True if every stage that copies knows the rate on the device. */
-static bool are_timed(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
-		      const char *bytes, const char *rate)
+static bool are_timed(const struct figures *stages, size_t count, const char *bytes,
+		      const char *rate)
 {
 	for (size_t i = 0; i < count; i++)
-		if (all[i][figure_of(bytes)].value > 0 && all[i][figure_of(rate)].value < 0)
+		if (stages[i].of[figure_of(bytes)].median > 0 &&
+		    stages[i].of[figure_of(rate)].median < 0)
 			return false;
 	return true;
 }
 
-bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
+/*
+ * True if the table has a row for the figure: at least two stages know it and it is not 0, and no
+ * other row has it by a better clock.
+ */
+static bool has_row(const struct figures *stages, size_t count, size_t figure)
 {
-	if (all[0][figure].key == NULL)
-		return false;
+	const char *rate = rate_of(figure);
+	size_t known = 0;
+	bool any = false;
 
 	/* All stages of a row use the same clock: the device's if every stage has it. */
-	bool device = are_timed(all, count, "h2d_bytes", "h2d_bytes_per_s") &&
-		      are_timed(all, count, "d2h_bytes", "d2h_bytes_per_s");
-	const char *rate = rate_of(figure);
-	bool is_of_other_clock = rate != NULL && device == (strstr(rate, "at_call") != NULL);
-	return !is_of_other_clock && is_known(all, count, figure);
+	if (rate != NULL && (are_timed(stages, count, "h2d_bytes", "h2d_bytes_per_s") &&
+			     are_timed(stages, count, "d2h_bytes", "d2h_bytes_per_s")) ==
+				    (strstr(rate, "at_call") != NULL))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		known += stages[i].of[figure].median >= 0;
+		any |= stages[i].of[figure].median > 0;
+	}
+	return table_summary.columns[figure].head != NULL && any &&
+	       (known > 1 || figure == figure_of("wall_ns"));
 }
 
-const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
+/* Says what the noise is of each change. */
+static void say_noise(struct table_rows *rows, const struct comparison *comparison)
 {
-	if (before < 0 || after < 0 || (before == 0 && after == 0))
-		return "";
-	if (before == 0)
-		return "new";
-	if (after == 0)
-		return "gone";
-	if (text_is_same(before, after, noise_tenths))
-		return before == after ? "same" : "~noise";
-	if (after / 1000 >= before)
-		return "x1000";
-	if (after / 10 >= before)
-		return text_made("x%lld", (long long)(after / before));
-	return text_made("%c%s", after < before ? '-' : '+',
-			 text_share(after < before ? before - after : after - before, before));
+	size_t least = SIZE_MAX, most = 0;
+	char text[400] = "";
+
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct compare_stage *stage = &comparison->stages[i];
+		size_t runs = stage->repeated ? stage->run_count : 1, used = strlen(text);
+
+		least = runs < least ? runs : least;
+		most = runs > most ? runs : most;
+		if (i == 0 || used > sizeof(text) / 2)
+			continue;
+		unsigned tenths = compare_noise(stage - 1, stage, comparison->least_tenths);
+		snprintf(text + used, sizeof(text) - used, "%s%u.%u %%", i > 1 ? ", " : "",
+			 tenths / 10, tenths % 10);
+	}
+	if (most == 1)
+		text[strcspn(text, ",")] = '\0'; /* all are equal */
+	table_say(rows, "Changes are against the previous stage; noise %s%s.", text,
+		  most == 1       ? comparison->given ? ", as given; one run each"
+						      : ", assumed: one run each"
+		  : least == most ? text_made(" (%zu runs each)", most)
+				  : text_made(" (%zu to %zu runs each)", least, most));
+}
+
+static void add_figure(struct table_rows *rows, const struct comparison *comparison,
+		       const struct figures *stages, size_t figure)
+{
+	struct table_cell cells[TABLE_COLUMNS_MOST], *cell = cells;
+
+	*cell++ = table_text(table_summary.columns[figure].head);
+	for (size_t i = comparison->from; i < comparison->to; i++) {
+		const struct compare_times *is = &stages[i].of[figure], *was = is;
+
+		*cell++ = table_number_of(table_summary.columns[figure].unit,
+					  is_nothing(&stages[i], figure) ? 0 : is->median);
+		if (i == 0)
+			continue;
+		was = &stages[i - 1].of[figure];
+		*cell++ = table_text_made(
+			rows, "%s",
+			compare_change(was->median, is->median,
+				       compare_noise_of(was, is, comparison->least_tenths)));
+	}
+	table_add(rows, NULL, cells, (size_t)(cell - cells));
+}
+
+static void add_predictions(struct table_rows *rows, const struct comparison *comparison)
+{
+	struct table_cell cells[TABLE_COLUMNS_MOST], *cell = cells;
+	bool any = false;
+
+	for (size_t i = 0; i < comparison->count; i++)
+		any |= compare_predicted(&comparison->stages[i], i == 0).value != 0;
+	if (!any)
+		return;
+	*cell++ = table_text("  Predicted before");
+	for (size_t i = comparison->from; i < comparison->to; i++) {
+		*cell++ = compare_predicted(&comparison->stages[i], i == 0);
+		if (i > 0)
+			*cell++ = table_text("");
+	}
+	table_add(rows, NULL, cells, (size_t)(cell - cells));
+}
+
+static void fill_figures(struct table_rows *rows, struct profile *profile)
+{
+	const struct comparison *comparison = table_with(rows);
+	struct figures *stages = profile_allocate(profile, comparison->count, sizeof(*stages));
+
+	for (size_t i = 0; i < comparison->count; i++)
+		stages[i] = figures_of(&comparison->stages[i]);
+	for (size_t figure = 0; figure < table_summary.count; figure++) {
+		if (!has_row(stages, comparison->count, figure))
+			continue;
+		add_figure(rows, comparison, stages, figure);
+		if (figure == figure_of("wall_ns"))
+			add_predictions(rows, comparison);
+	}
+	if (comparison->to == comparison->count)
+		say_noise(rows, comparison);
+}
+
+void compare_make_table(struct comparison *comparison, size_t columns, struct table *ret)
+{
+	const struct compare_stage *stages = comparison->stages;
+	struct profile *memory = (struct profile *)stages[0].profile;
+	struct table_column *column = profile_allocate(memory, TABLE_COLUMNS_MOST, sizeof(*column));
+	size_t used = NAME_COLUMNS;
+
+	*ret = (struct table){ .columns = column, .fill = fill_figures, .in_order = true };
+	*column++ = (struct table_column){ .head = "" };
+	for (comparison->to = comparison->from; comparison->to < comparison->count;) {
+		const char *stage = stages[comparison->to].profile->stage;
+		const char *label = comparison->as_code ? compare_code(stage, true)
+							: text_name(stage, LABEL_COLUMNS);
+
+		size_t wide = terminal_width(label);
+		used += comparison->to > 0 ? STAGE_COLUMNS
+					   : 2 + (wide > FIGURE_COLUMNS ? wide : FIGURE_COLUMNS);
+		if (comparison->to > comparison->from &&
+		    (used > columns || comparison->to - comparison->from == STAGES_MOST))
+			break;
+		*column++ = (struct table_column){ .head = profile_copy(memory, label),
+						   .unit = TABLE_FIGURE };
+		if (comparison->to++ > 0)
+			*column++ =
+				(struct table_column){ .head = comparison->as_code ? "change" : "",
+						       .unit = TABLE_CHANGE };
+	}
+	ret->count = (size_t)(column - ret->columns);
 }

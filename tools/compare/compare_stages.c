@@ -155,11 +155,6 @@ unsigned compare_noise(const struct compare_stage *before, const struct compare_
 	return compare_noise_of(&was, &is, least_tenths);
 }
 
-bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after)
-{
-	return before->repeated && after->repeated;
-}
-
 void compare_stages_free(struct compare_stage *stages, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -185,6 +180,24 @@ size_t compare_stages(struct profile *profiles, size_t count, struct compare_sta
 			return 0;
 		}
 	return used;
+}
+
+const char *compare_name(const struct compare_stage *stage)
+{
+	return text_made("\"%s\"", text_name(stage->profile->stage, 32));
+}
+
+const char *compare_code(const char *text, bool in_table)
+{
+	char code[512], *to = code;
+
+	for (const char *at = text_name(text, 32); *at != '\0'; at++) {
+		if (in_table && *at == '|')
+			*to++ = '\\';
+		*to++ = *at == '`' ? '\'' : *at;
+	}
+	*to = '\0';
+	return text_made("`%s`", code[0] != '\0' ? code : " ");
 }
 
 const char *compare_how_much(int64_t before_ns, int64_t after_ns)

@@ -2,25 +2,38 @@
  * compare_tables.c - porting stages as tables, and the verdict on the last one as a sentence.
  */
 #include "compare/compare.h"
+#include "analyze/advice.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
-#include "base/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_COLUMNS  19
-#define NAME_COLUMNS   24 /* with the indent */
-#define FIGURE_COLUMNS 9
-#define STAGE_COLUMNS  21 /* a figure and its change */
-#define STAGES_MOST    ((TABLE_COLUMNS_MOST - 1) / 2)
+const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	if (before < 0 || after < 0 || (before == 0 && after == 0))
+		return "";
+	if (before == 0)
+		return "new";
+	if (after == 0)
+		return "gone";
+	if (text_is_same(before, after, noise_tenths))
+		return before == after ? "same" : "~noise";
+	if (after / 1000 >= before)
+		return "x1000";
+	if (after / 10 >= before)
+		return text_made("x%lld", (long long)(after / before));
+	return text_made("%c%s", after < before ? '-' : '+',
+			 text_share(after < before ? before - after : after - before, before));
+}
 
+/* True if repeats of both stages, or the user, tell the noise. */
 static bool is_known(const struct comparison *comparison, const struct compare_stage *before,
 		     const struct compare_stage *after)
 {
-	return comparison->given || compare_has_noise(before, after);
+	return comparison->given || (before->repeated && after->repeated);
 }
 
 static enum compare_verdict judge(const struct comparison *comparison,
@@ -73,8 +86,8 @@ const char *compare_sentence(const struct comparison *comparison)
 			 compare_last(comparison) != COMPARE_UNCLEAR ? ""
 			 : is_known(comparison, last - 1, last)
 				 ? " Repeat them on a quiet machine."
-				 : " This may be noise. " COMPARE_REPEAT
-				   ", or state the noise with --noise.");
+				 : " This may be noise. Run each at least twice, as `hotpin bench "
+				   "-n 5` does, or state the noise with --noise.");
 }
 
 static const struct table_column stage_columns[] = {
@@ -91,12 +104,65 @@ static const struct table_column stage_columns[] = {
 	{ "verdict", "Verdict", TABLE_TEXT },
 };
 
-/* Returns the wall time that the first suggestion of the previous stage predicts; 0: none. */
-static struct table_cell predicted(const struct compare_stage *stage, bool is_first)
-{
-	struct compare_prediction made;
+/*
+ * An advice of a stage, and what came of it.  The program may have been changed in another way than
+ * advised; then the difference says so.
+ */
+struct prediction {
+	struct advice advice;
+	int64_t wall_ns; /* predicted with that change: the least, or about, if an estimate */
+	int64_t off_ns;  /* the next stage's wall time minus wall_ns; may be negative */
+};
 
-	if (is_first || !compare_predict(stage[-1].profile, stage->profile, &made))
+/* Returns the build ID of the program's file; NULL if it is not known. */
+static const char *build_id(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->module_count; i++) {
+		const char *path = profile->modules[i].path, *slash = strrchr(path, '/');
+
+		if (strcmp(slash != NULL ? slash + 1 : path, profile->process.program) == 0)
+			return profile->modules[i].build_id;
+	}
+	return NULL;
+}
+
+/* True if the stages are one program that was observed, and then ran with hotpin. */
+static bool is_hotpin_the_change(const struct profile *before, const struct profile *after)
+{
+	const char *was = build_id(before), *is = build_id(after);
+
+	return was != NULL && is != NULL && strcmp(was, is) == 0 && compare_was_observed(before) &&
+	       !compare_was_observed(after);
+}
+
+/*
+ * Compares the prediction with the next stage.  The advice is the first one, but if only hotpin
+ * made the difference, it is the one that hotpin carries out.  False: there is none that saves 1 %
+ * or more.
+ */
+static bool predict(const struct profile *before, const struct profile *after,
+		    struct prediction *ret)
+{
+	struct advice_list list;
+	size_t at = 0;
+
+	advice_make(before, &list);
+	if (is_hotpin_the_change(before, after))
+		while (at < list.count && !list.items[at].hotpin_does_it)
+			at++;
+	if (at == list.count || !advice_is_worth(before, &list.items[at]))
+		return false;
+	ret->advice = list.items[at];
+	ret->wall_ns = before->wall_ns - list.items[at].saves_ns;
+	ret->off_ns = after->wall_ns - ret->wall_ns;
+	return true;
+}
+
+struct table_cell compare_predicted(const struct compare_stage *stage, bool is_first)
+{
+	struct prediction made;
+
+	if (is_first || !predict(stage[-1].profile, stage->profile, &made))
 		return table_about("", 0);
 	return table_about(made.advice.is_estimate ? "~" : ">=", made.wall_ns);
 }
@@ -110,7 +176,7 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 		const struct compare_stage *stage = &comparison->stages[i];
 		unsigned noise = i > 0 ? compare_noise(stage - 1, stage, comparison->least_tenths)
 				       : comparison->least_tenths;
-		struct table_cell made = predicted(stage, i == 0);
+		struct table_cell made = compare_predicted(stage, i == 0);
 		bool has_split = profile_has_split(stage->profile);
 
 		TABLE_ROW(
@@ -128,115 +194,6 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 			table_text(i > 0 ? compare_verdict_name(judge(comparison, stage - 1, stage))
 					 : NULL));
 	}
-}
-
-/* Says what the noise is of each change. */
-static void say_noise(struct table_rows *rows, const struct comparison *comparison)
-{
-	size_t least = SIZE_MAX, most = 0;
-	char text[400] = "";
-
-	for (size_t i = 0; i < comparison->count; i++) {
-		const struct compare_stage *stage = &comparison->stages[i];
-		size_t runs = stage->repeated ? stage->run_count : 1, used = strlen(text);
-
-		least = runs < least ? runs : least;
-		most = runs > most ? runs : most;
-		if (i == 0 || used > sizeof(text) / 2)
-			continue;
-		unsigned tenths = compare_noise(stage - 1, stage, comparison->least_tenths);
-		snprintf(text + used, sizeof(text) - used, "%s%u.%u %%", i > 1 ? ", " : "",
-			 tenths / 10, tenths % 10);
-	}
-	if (most == 1)
-		text[strcspn(text, ",")] = '\0'; /* all are equal */
-	table_say(rows, "Changes are against the previous stage; noise %s%s.", text,
-		  most == 1       ? comparison->given ? ", as given; one run each"
-						      : ", assumed: one run each"
-		  : least == most ? text_made(" (%zu runs each)", most)
-				  : text_made(" (%zu to %zu runs each)", least, most));
-}
-
-/* Adds a row for a figure, or for the prediction if `all` is NULL. */
-static void add_figure(struct table_rows *rows, const struct comparison *comparison,
-		       const struct compare_figure (*all)[COMPARE_FIGURES], int figure)
-{
-	struct table_cell cells[TABLE_COLUMNS_MOST], *cell = cells;
-
-	*cell++ = table_text(all != NULL ? compare_figure_name(figure) : "  Predicted before");
-	for (size_t i = comparison->from; i < comparison->to; i++) {
-		const struct compare_figure *is = all != NULL ? &all[i][figure] : NULL;
-
-		if (is == NULL)
-			*cell++ = predicted(&comparison->stages[i], i == 0);
-		else
-			*cell++ =
-				table_number_of(compare_figure_unit(figure),
-						compare_is_nothing(all[i], figure) ? 0 : is->value);
-		if (i == 0)
-			continue;
-		*cell++ = table_text_made(
-			rows, "%s",
-			is == NULL
-				? ""
-				: compare_change(all[i - 1][figure].value, is->value,
-						 compare_figure_noise(&all[i - 1][figure], is,
-								      comparison->least_tenths)));
-	}
-	table_add(rows, NULL, cells, (size_t)(cell - cells));
-}
-
-static void fill_figures(struct table_rows *rows, struct profile *profile)
-{
-	const struct comparison *comparison = table_with(rows);
-	struct compare_figure(*all)[COMPARE_FIGURES] =
-		profile_allocate(profile, comparison->count, sizeof(*all));
-	const struct compare_figure(*known)[COMPARE_FIGURES] = (const void *)all;
-	bool any = false;
-
-	for (size_t i = 0; i < comparison->count; i++) {
-		compare_figures(&comparison->stages[i], all[i]);
-		any |= predicted(&comparison->stages[i], i == 0).value != 0;
-	}
-	for (int figure = 0; figure < COMPARE_FIGURES; figure++) {
-		if (!compare_has_row(known, comparison->count, figure))
-			continue;
-		add_figure(rows, comparison, known, figure);
-		if (any && strcmp(known[0][figure].key, "wall_ns") == 0)
-			add_figure(rows, comparison, NULL, 0);
-	}
-	if (comparison->to == comparison->count)
-		say_noise(rows, comparison);
-}
-
-void compare_make_table(struct comparison *comparison, size_t columns, struct table *ret)
-{
-	const struct compare_stage *stages = comparison->stages;
-	struct profile *memory = (struct profile *)stages[0].profile;
-	struct table_column *column = profile_allocate(memory, TABLE_COLUMNS_MOST, sizeof(*column));
-	size_t used = NAME_COLUMNS;
-
-	*ret = (struct table){ .columns = column, .fill = fill_figures, .in_order = true };
-	*column++ = (struct table_column){ .head = "" };
-	for (comparison->to = comparison->from; comparison->to < comparison->count;) {
-		const char *stage = stages[comparison->to].profile->stage;
-		const char *label = comparison->as_code ? compare_code(stage, true)
-							: text_name(stage, LABEL_COLUMNS);
-
-		size_t wide = terminal_width(label);
-		used += comparison->to > 0 ? STAGE_COLUMNS
-					   : 2 + (wide > FIGURE_COLUMNS ? wide : FIGURE_COLUMNS);
-		if (comparison->to > comparison->from &&
-		    (used > columns || comparison->to - comparison->from == STAGES_MOST))
-			break;
-		*column++ = (struct table_column){ .head = profile_copy(memory, label),
-						   .unit = TABLE_FIGURE };
-		if (comparison->to++ > 0)
-			*column++ =
-				(struct table_column){ .head = comparison->as_code ? "change" : "",
-						       .unit = TABLE_CHANGE };
-	}
-	ret->count = (size_t)(column - ret->columns);
 }
 
 /* What two stages have by the same name: a kernel or an NVTX range.  0: a stage has none. */
@@ -335,9 +292,9 @@ static void add_pair(struct table_rows *rows, const struct compare_pair *pair, u
 static void say_prediction(struct table_rows *rows, const struct compare_stage *before,
 			   const struct profile *after)
 {
-	struct compare_prediction made;
+	struct prediction made;
 
-	if (!compare_predict(before->profile, after, &made))
+	if (!predict(before->profile, after, &made))
 		return;
 	int64_t off_ns = made.off_ns < 0 ? -made.off_ns : made.off_ns;
 	bool has_place = made.advice.where[0] != '\0', is_estimate = made.advice.is_estimate;
