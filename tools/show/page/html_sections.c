@@ -15,40 +15,42 @@
 #define PLACE_MOST 60 /* characters of a place in the headline */
 
 /* A long place is only below. */
-static void say_first(FILE *to, const struct table_cell *cells, size_t saves, int64_t wall_ns)
+static void say_first(const struct table_rows *advice, int64_t wall_ns)
 {
-	const char *where = cells[table_column(&table_advice, "place")].text;
+	const struct table_cell *saves = page_cell(advice, 0, "Saves");
+	const char *where = page_cell(advice, 0, "place")->text;
 	bool has_place = where != NULL && where[0] != '\0' && strlen(where) <= PLACE_MOST;
 
-	page_text(to, text_made("First: %s%s%s%s, which saves %s %s (%s).",
-				text_name(cells[table_column(&table_advice, "Next")].text, 200),
-				has_place ? " (" : "",
-				has_place ? text_name(where, PLACE_MOST) : "", has_place ? ")" : "",
-				strcmp(cells[saves].text, "~") == 0 ? "about" : "at most",
-				text_time(cells[saves].value),
-				text_share(cells[saves].value, wall_ns)));
+	page_text(advice->to,
+		  text_made("First: %s%s%s%s, which saves %s %s (%s).",
+			    text_name(page_cell(advice, 0, "Next")->text, 200),
+			    has_place ? " (" : "", has_place ? text_name(where, PLACE_MOST) : "",
+			    has_place ? ")" : "",
+			    strcmp(saves->text, "~") == 0 ? "about" : "at most",
+			    text_time(saves->value), text_share(saves->value, wall_ns)));
 }
 
 void html_headline(FILE *to, const struct profile *profile)
 {
 	struct table_rows states = page_fill(to, &table_states, profile, NULL, NULL);
 	struct table_rows advice = page_fill(to, &table_advice, profile, NULL, NULL);
-	const struct table_cell *cells = NULL;
-	size_t ns = table_column(&table_states, "ns");
+	size_t most = 0;
 
-	for (size_t i = 0; i < states.count; i++)
-		if (cells == NULL || states.items[i].cells[ns].value > cells[ns].value)
-			cells = states.items[i].cells;
+	for (size_t i = 1; i < states.count; i++)
+		if (page_cell(&states, i, "ns")->value > page_cell(&states, most, "ns")->value)
+			most = i;
 	fputs("<p class=\"headline\">", to);
-	if (cells != NULL)
-		fprintf(to, "%s: %s of %s (%s). ", cells[table_column(&table_states, "state")].text,
-			text_time(cells[ns].value), text_time(profile->wall_ns),
-			table_cell_text(&states, &table_states.columns[ns + 1], &cells[ns + 1], 0));
-	cells = advice.count > 0 ? advice.items[0].cells : NULL;
-	size_t saves = table_column(&table_advice, "Saves");
-	if (cells != NULL && (__int128_t)cells[saves].value * 100 >= profile->wall_ns &&
+	if (states.count > 0) {
+		const struct table_cell *ns = page_cell(&states, most, "ns"), *share = ns + 1;
+
+		fprintf(to, "%s: %s of %s (%s). ", page_cell(&states, most, "state")->text,
+			text_time(ns->value), text_time(profile->wall_ns),
+			text_share(share->value, share->of));
+	}
+	if (advice.count > 0 &&
+	    (__int128_t)page_cell(&advice, 0, "Saves")->value * 100 >= profile->wall_ns &&
 	    profile->process.exit_status <= 0)
-		say_first(to, cells, saves, profile->wall_ns);
+		say_first(&advice, profile->wall_ns);
 	else if (advice.sentences != NULL)
 		page_text(to, text_made("%.*s", (int)strcspn(advice.sentences, "\n"),
 					advice.sentences));
@@ -182,7 +184,8 @@ void html_tables(FILE *to, const struct profile *profile, struct page *page)
 	if (!no_device && profile->transfer_count > 0) {
 		page_section(to, page, table_copies.name, table_copies.title, NULL);
 		table_page(to, &table_copies, profile, NULL, page);
-		page_rates_chart(to, profile);
+		struct table_rows sizes = page_fill(to, &table_sizes, profile, NULL, NULL);
+		page_rates(&sizes);
 		page_section_end(to, page);
 	}
 	for (const struct table *const *table = tables; *table != NULL; table++)

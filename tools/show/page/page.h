@@ -58,7 +58,4 @@ void page_strip(FILE *to, const struct profile *profile);
 /* Writes a bar of `part` in proportion to `whole`. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
 
-/* Writes GB/s by copy size; nothing if there are fewer than two sizes, or no device times. */
-void page_rates_chart(FILE *to, const struct profile *profile);
-
 #endif

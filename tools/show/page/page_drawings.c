@@ -19,7 +19,7 @@ struct drawing {
 
 static int64_t value_of(const struct table_rows *rows, size_t row, const char *column)
 {
-	return rows->items[row].cells[table_column(rows->table, column)].value;
+	return page_cell(rows, row, column)->value;
 }
 
 /* Writes the text of a cell. */
@@ -28,13 +28,13 @@ static void put(const struct table_rows *rows, size_t row, const char *column)
 	size_t i = table_column(rows->table, column);
 
 	page_text(rows->to, text_name(table_cell_text(rows, &rows->table->columns[i],
-						      &rows->items[row].cells[i], LABEL_MOST),
+						      page_cell(rows, row, column), LABEL_MOST),
 				      LABEL_MOST));
 }
 
 static const struct profile_split *split_of(const struct table_rows *rows, size_t row)
 {
-	return rows->items[row].cells[table_column(rows->table, "Drawing")].split;
+	return page_cell(rows, row, "Drawing")->split;
 }
 
 static int64_t part_ns(const struct table_rows *rows, size_t row, int part)

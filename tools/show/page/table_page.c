@@ -59,8 +59,8 @@ static void page_note(FILE *to, const char *note)
 	}
 }
 
-static void page_cell(const struct table_rows *rows, const struct table_column *column,
-		      const struct table_cell *cell, const char *note)
+static void write_cell(const struct table_rows *rows, const struct table_column *column,
+		       const struct table_cell *cell, const char *note)
 {
 	char id[PAGE_ID];
 	const char *text = table_cell_text(rows, column, cell, PLACE_MOST);
@@ -104,7 +104,7 @@ static void write_row(const struct table_rows *rows, const struct table_row *row
 
 		if (!table_has_column(rows, i))
 			continue;
-		page_cell(rows, column, &row->cells[i], is_text ? note : "");
+		write_cell(rows, column, &row->cells[i], is_text ? note : "");
 		note = is_text ? "" : note;
 	}
 	fputs("</tr>\n", rows->to);
@@ -148,6 +148,11 @@ struct table_rows page_fill(FILE *to, const struct table *table, const struct pr
 	if (table != NULL)
 		table_fill(&rows);
 	return rows;
+}
+
+const struct table_cell *page_cell(const struct table_rows *rows, size_t row, const char *column)
+{
+	return &rows->items[row].cells[table_column(rows->table, column)];
 }
 
 static bool is_shown(const struct table_rows *rows)
