@@ -64,11 +64,6 @@ static void note(void *to, const char *text)
 	page_element(to, "p class=\"note\"", text);
 }
 
-static void note_softly(FILE *to, const char *text)
-{
-	page_element(to, "p class=\"soft\"", text);
-}
-
 struct remarks {
 	FILE *above, *folded;
 	size_t folded_count;
@@ -110,17 +105,16 @@ static void facts(FILE *to, const struct profile *profile)
 	bool used = !profile_used_no_device(profile);
 	bool has_driver = used && profile->environment.driver_version >= 0;
 
-	note_softly(
-		to,
-		text_made("%s, %s%s%s, %s%s%s, ended %s", text_time(profile->wall_ns),
-			  !used            ? "no device was used"
-			  : device != NULL ? text_name(device, 64)
-					   : "device n/a",
-			  has_driver ? ", CUDA " : "",
-			  has_driver ? text_cuda_version(profile->environment.driver_version) : "",
-			  text_name(profile->process.host, 64), rank != NULL ? ", rank " : "",
-			  rank != NULL ? text_name(rank, 16) : "",
-			  text_when(profile->process.ended_utc)));
+	page_soft(to, text_made("%s, %s%s%s, %s%s%s, ended %s", text_time(profile->wall_ns),
+				!used            ? "no device was used"
+				: device != NULL ? text_name(device, 64)
+						 : "device n/a",
+				has_driver ? ", CUDA " : "",
+				has_driver ? text_cuda_version(profile->environment.driver_version)
+					   : "",
+				text_name(profile->process.host, 64), rank != NULL ? ", rank " : "",
+				rank != NULL ? text_name(rank, 16) : "",
+				text_when(profile->process.ended_utc)));
 }
 
 static void head(FILE *to, const struct contents *contents)
@@ -138,39 +132,32 @@ static void head(FILE *to, const struct contents *contents)
 	fputs("</span></h1>\n", to);
 	facts(to, run);
 	if (last->repeated)
-		note_softly(to, text_made("The median of %zu runs, %s to %s.", last->run_count,
-					  text_time(last->least_ns), text_time(last->most_ns)));
+		page_soft(to, text_made("The median of %zu runs, %s to %s.", last->run_count,
+					text_time(last->least_ns), text_time(last->most_ns)));
 	if (is_of_ranks(last))
-		note_softly(to, text_made("The slowest of %zu ranks.", last->run_count));
+		page_soft(to, text_made("The slowest of %zu ranks.", last->run_count));
 	if (contents->stages.count > 1)
 		comparison(to, &contents->stages);
 	html_headline(to, run);
 	run_notes(run, note, to);
 }
 
-/*
- * Writes the sections below the advice.  The sources come first in time because the tables link to
- * their lines.
- */
+/* Writes the sections below the advice.  Their tables link to lines of the sources. */
 static void opened_run(FILE *to, struct contents *contents)
 {
 	const struct profile *run = run_of(last_of(contents));
 	struct profile *profile = &contents->profiles[run - contents->profiles];
 	struct page *page = &contents->page;
-	char *sources = NULL, *nav = NULL;
-	FILE *lines = in_memory(&sources), *above = page->nav;
+	struct source_lines lines;
 
-	page->nav = in_memory(&nav);
-	html_source(lines, profile, &contents->sources, page);
-	fclose(lines);
-	fclose(page->nav);
-	page->nav = above;
+	source_lines_sum(profile, &lines);
+	for (size_t i = 0; i < lines.main_count; i++)
+		source_lines_read(profile, &lines.files[i], &contents->sources);
+	page->files = lines.files;
+	page->file_count = lines.main_count;
 	html_host(to, profile, page);
-	fputs(nav, above);
-	fputs(sources, to);
+	html_source(to, profile, &lines, page);
 	html_tables(to, profile, page);
-	free(sources);
-	free(nav);
 }
 
 static void folded_run(FILE *to, const struct profile *profile, bool with_advice)
@@ -195,7 +182,7 @@ static void other_runs(FILE *to, struct contents *contents)
 
 	if (is_of_ranks(last)) {
 		page_section(to, &contents->page, "sum", "All ranks", NULL);
-		note_softly(to, "Times of all ranks are added up.");
+		page_soft(to, "Times of all ranks are added up.");
 		folded_run(to, last->profile, false);
 		page_section_end(to, &contents->page);
 	}
@@ -212,15 +199,15 @@ static void other_runs(FILE *to, struct contents *contents)
 static void say_no_source(FILE *to, const struct profile *profile)
 {
 	if (profile->missing != NULL)
-		note_softly(to, text_made("No source line is known: %s, which was profiled, is not "
-					  "on this machine.",
-					  text_name(profile->missing, 200)));
+		page_soft(to, text_made("No source line is known: %s, which was profiled, is not "
+					"on this machine.",
+					text_name(profile->missing, 200)));
 	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
-		note_softly(to, text_made("No source line is known: %s differs from the file that "
-					  "was profiled.",
-					  text_name(profile->other_build, 200)));
+		page_soft(to, text_made("No source line is known: %s differs from the file that "
+					"was profiled.",
+					text_name(profile->other_build, 200)));
 	else
-		note_softly(to, "No source line is known; compile the program with -g.");
+		page_soft(to, "No source line is known; compile the program with -g.");
 }
 
 static void say_timeline(FILE *to, const struct profile *profile)
@@ -228,11 +215,11 @@ static void say_timeline(FILE *to, const struct profile *profile)
 	if (profile_used_no_device(profile))
 		return;
 	if (profile->events.row_count == 0)
-		note_softly(to, "No timeline: hotpin run --profile=trace records one.");
+		page_soft(to, "No timeline: hotpin run --profile=trace records one.");
 	else
-		note_softly(to, text_made("The timeline: hotpin trace -o timeline.json %s writes "
-					  "it; open timeline.json at ui.perfetto.dev.",
-					  text_name(profile->path, 200)));
+		page_soft(to, text_made("The timeline: hotpin trace -o timeline.json %s writes "
+					"it; open timeline.json at ui.perfetto.dev.",
+					text_name(profile->path, 200)));
 }
 
 static void sections_above(FILE *to, struct contents *contents)

@@ -25,8 +25,8 @@ void html_next(FILE *to, const struct profile *profile, const struct page *page)
 void html_host(FILE *to, struct profile *profile, struct page *page);
 void html_icicle(FILE *to, struct profile *profile);
 
-/* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
-void html_source(FILE *to, struct profile *profile, const struct source_where *where,
+/* Writes the sources with most time, which are those of the page; nothing if there are none. */
+void html_source(FILE *to, struct profile *profile, const struct source_lines *lines,
 		 struct page *page);
 
 /* Says on stderr which files that section quotes.  False: none. */

@@ -66,7 +66,7 @@ void html_time(FILE *to, const struct profile *profile)
 void html_next(FILE *to, const struct profile *profile, const struct page *page)
 {
 	table_page(to, &table_advice, profile, NULL, page);
-	page_element(to, "p class=\"soft\"", "~ is an estimate. Savings do not add up.");
+	page_soft(to, "~ is an estimate. Savings do not add up.");
 	if (page != NULL)
 		table_folded(to, &table_bounds, profile, NULL, page, false);
 }
@@ -87,37 +87,27 @@ void html_host(FILE *to, struct profile *profile, struct page *page)
 	page_section_end(to, page);
 }
 
-void html_source(FILE *to, struct profile *profile, const struct source_where *where,
+void html_source(FILE *to, struct profile *profile, const struct source_lines *lines,
 		 struct page *page)
 {
-	struct source_lines lines;
-
-	source_lines_sum(profile, &lines);
-	if (lines.count == 0)
+	if (lines->count == 0)
 		return;
 	page_section(to, page, "source", "Source", NULL);
-	page_element(to, "p class=\"soft\"",
-		     "The lines that matter. At call: host time inside calls that copy. Kernels: "
-		     "time on the GPU of what a line launches, with ~ if a part of it is an "
-		     "estimate. Host: CPU time outside CUDA, by samples.");
-	for (size_t i = 0; i < lines.main_count; i++) {
-		source_lines_read(profile, &lines.files[i], where);
-		table_folded(to, &table_lines, profile, &(struct source_view){ &lines.files[i], i },
-			     page, i == 0);
-	}
-	page->files = lines.files;
-	page->file_count = lines.main_count;
-	if (lines.count > lines.main_count)
-		page_element(to, "p class=\"soft\"",
-			     text_made("Less time is in %s.",
-				       text_several((int64_t)(lines.count - lines.main_count),
-						    "more file", "more files")));
+	page_soft(to, "The lines that matter. At call: host time inside calls that copy. Kernels: "
+		      "time on the GPU of what a line launches, with ~ if a part of it is an "
+		      "estimate. Host: CPU time outside CUDA, by samples.");
+	for (size_t i = 0; i < lines->main_count; i++)
+		table_folded(to, &table_lines, profile,
+			     &(struct source_view){ &lines->files[i], i }, page, i == 0);
+	if (lines->count > lines->main_count)
+		page_soft(to, text_made("Less time is in %s.",
+					text_several((int64_t)(lines->count - lines->main_count),
+						     "more file", "more files")));
 	if (profile->launches_rest.kernels > 0)
-		page_element(
-			to, "p class=\"soft\"",
-			text_made("Launched from no known place: %s, %s.",
-				  text_several(profile->launches_rest.kernels, "kernel", "kernels"),
-				  text_time(profile->launches_rest.device_ns)));
+		page_soft(to, text_made("Launched from no known place: %s, %s.",
+					text_several(profile->launches_rest.kernels, "kernel",
+						     "kernels"),
+					text_time(profile->launches_rest.device_ns)));
 	page_section_end(to, page);
 }
 

@@ -36,6 +36,11 @@ void page_element(FILE *to, const char *tag, const char *text)
 	fprintf(to, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
+void page_soft(FILE *to, const char *text)
+{
+	page_element(to, "p class=\"soft\"", text);
+}
+
 void page_begin(FILE *to, const char *title)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"

@@ -46,6 +46,9 @@ void page_text(FILE *to, const char *text);
 /* Writes <tag>text</tag>. */
 void page_element(FILE *to, const char *tag, const char *text);
 
+/* Writes a paragraph that explains what is next to it. */
+void page_soft(FILE *to, const char *text);
+
 /* Writes a color and its meaning, as a list item. */
 void page_swatch(FILE *to, const char *kind, const char *text);
 

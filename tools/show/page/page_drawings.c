@@ -64,7 +64,7 @@ static void legend(const struct table_rows *rows, const char *explained)
 		if (most_of(rows, part) > 0)
 			page_swatch(rows->to, text_parts[part].field, text_parts[part].title);
 	fputs("</ul>\n", rows->to);
-	page_element(rows->to, "p class=\"soft\"", explained);
+	page_soft(rows->to, explained);
 }
 
 static double y_of(const struct drawing *drawing, double ns)

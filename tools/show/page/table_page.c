@@ -164,14 +164,13 @@ static void page_sentences(const struct table_rows *rows)
 {
 	for (const char *at = rows->sentences; at != NULL && *at != '\0';
 	     at += strcspn(at, "\n") + 1)
-		page_element(rows->to, "p class=\"soft\"",
-			     text_made("%.*s", (int)strcspn(at, "\n"), at));
+		page_soft(rows->to, text_made("%.*s", (int)strcspn(at, "\n"), at));
 }
 
 void page_write(const struct table_rows *rows)
 {
 	if (rows->title != NULL && rows->count > 0)
-		page_element(rows->to, "p class=\"soft\"", rows->title);
+		page_soft(rows->to, rows->title);
 	if (rows->count > 0)
 		page_rows(rows);
 	page_sentences(rows);
