@@ -106,10 +106,8 @@ static const struct launcher {
 /* Returns NULL if the command is no launcher. */
 static const struct launcher *launcher_of(const char *command)
 {
-	const char *slash = strrchr(command, '/');
-
 	for (size_t i = 0; i < HP_LEN(launchers); i++)
-		if (strcmp(slash != NULL ? slash + 1 : command, launchers[i].name) == 0)
+		if (strcmp(basename(command), launchers[i].name) == 0)
 			return &launchers[i];
 	return NULL;
 }
@@ -274,9 +272,8 @@ static bool can_act_in(const char *name, const struct program *program)
 static bool is_hotpin(const char *path)
 {
 	static const char name[] = "libhotpin.so";
-	const char *slash = strrchr(path, '/');
 
-	return strncmp(slash != NULL ? slash + 1 : path, name, sizeof(name) - 1) == 0;
+	return strncmp(basename(path), name, sizeof(name) - 1) == 0;
 }
 
 /*

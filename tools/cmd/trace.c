@@ -158,8 +158,7 @@ static const char *place_of(const struct profile *profile, const struct profile_
 		return "unknown";
 	if (frame->function != NULL || frame->module < 0)
 		return frame->function != NULL ? frame->function : "no file";
-	const char *slash = strrchr(profile->modules[frame->module].path, '/');
-	return slash != NULL ? slash + 1 : "unknown";
+	return basename(profile->modules[frame->module].path);
 }
 
 static const char *quote_place(struct profile *profile, const struct profile_frame *frame)

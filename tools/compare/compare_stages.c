@@ -32,12 +32,10 @@ static void name_stages(struct profile *profiles, size_t count)
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		const char *slash = strrchr(profiles[i].path, '/'), *name = profiles[i].path;
+		const char *name = basename(profiles[i].path);
 
 		if (profiles[i].stage != NULL)
 			continue;
-		if (slash != NULL && slash[1] != '\0')
-			name = slash + 1;
 		for (size_t j = 0; j < count && name != profiles[i].path; j++) {
 			size_t before = strlen(profiles[j].path) - strlen(name);
 

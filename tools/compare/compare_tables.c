@@ -118,9 +118,7 @@ struct prediction {
 static const char *build_id(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->module_count; i++) {
-		const char *path = profile->modules[i].path, *slash = strrchr(path, '/');
-
-		if (strcmp(slash != NULL ? slash + 1 : path, profile->process.program) == 0)
+		if (strcmp(basename(profile->modules[i].path), profile->process.program) == 0)
 			return profile->modules[i].build_id;
 	}
 	return NULL;

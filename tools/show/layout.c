@@ -58,17 +58,6 @@ const char *layout_end(enum layout_tone tone)
 	return !color || tone == LAYOUT_PLAIN ? "" : "\x1b[0m";
 }
 
-static char *format_text(const char *format, va_list args)
-{
-	char *text = NULL;
-
-	if (vasprintf(&text, format, args) < 0)
-		return NULL;
-	if (!utf8)
-		terminal_make_ascii(text);
-	return text;
-}
-
 size_t layout_bytes(const char *text, size_t columns)
 {
 	size_t at = 0, used = 0;
@@ -85,19 +74,22 @@ void layout_say(unsigned hang, const char *format, ...)
 {
 	unsigned indent = 0;
 	va_list args;
+	char *text;
 
 	va_start(args, format);
-	char *text = format_text(format, args), *at = text;
+	if (vasprintf(&text, format, args) < 0)
+		exit(EXIT_FAILURE);
 	va_end(args);
-	while (at != NULL) {
+	if (!utf8)
+		terminal_make_ascii(text);
+	char *at = text;
+	do {
 		size_t bytes = terminal_fit(at, columns_now - indent);
 
 		printf("%*s%.*s\n", (int)indent, "", (int)bytes, at);
 		at += bytes + strspn(at + bytes, " ");
 		indent = hang;
-		if (*at == '\0')
-			break;
-	}
+	} while (*at != '\0');
 	free(text);
 }
 

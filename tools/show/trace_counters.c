@@ -142,18 +142,20 @@ static void write_point(struct trace_output *output, const struct curve *curve, 
 	fputs("}}", output->to);
 }
 
-static void write_curve(struct trace_output *output, const struct curve *curve, int64_t device_pid,
-			struct step *steps)
+static void write_curve(struct trace_output *output, const struct curve *curve, int64_t pid,
+			struct step *steps, size_t count)
 {
-	size_t used = find_steps(output, curve, device_pid, steps);
 	int64_t sums[SERIES] = { 0 };
 
-	if (used > 0)
-		qsort(steps, used, sizeof(*steps), by_time);
-	for (size_t i = 0; i < used; i++) {
-		sums[steps[i].series] += steps[i].amount;
-		if (i + 1 == used || steps[i + 1].at_ns != steps[i].at_ns)
-			write_point(output, curve, device_pid, steps[i].at_ns, sums);
+	if (count > 0)
+		qsort(steps, count, sizeof(*steps), by_time);
+	for (size_t i = 0; i < count; i++) {
+		int64_t *sum = &sums[steps[i].series];
+
+		/* The timeline may lack a short pin, so the sum must not become negative. */
+		*sum = *sum + steps[i].amount > 0 ? *sum + steps[i].amount : 0;
+		if (i + 1 == count || steps[i + 1].at_ns != steps[i].at_ns)
+			write_point(output, curve, pid, steps[i].at_ns, sums);
 	}
 }
 
@@ -162,7 +164,6 @@ static void write_pinned(struct trace_output *output, struct step *steps)
 {
 	static const struct curve curve = { "pinned by hotpin", { "bytes" }, false, NULL };
 	const struct profile *profile = output->profile;
-	int64_t sum = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < profile->events.row_count; i++) {
@@ -175,14 +176,7 @@ static void write_pinned(struct trace_output *output, struct step *steps)
 		steps[used++] = (struct step){ event->start_ns + event->duration_ns,
 					       ends ? -event->bytes : event->bytes, 0 };
 	}
-	if (used > 0)
-		qsort(steps, used, sizeof(*steps), by_time);
-	for (size_t i = 0; i < used; i++) {
-		/* The timeline may lack a short pin, so the sum must not become negative. */
-		sum = sum + steps[i].amount > 0 ? sum + steps[i].amount : 0;
-		if (i + 1 == used || steps[i + 1].at_ns != steps[i].at_ns)
-			write_point(output, &curve, output->pid, steps[i].at_ns, &sum);
-	}
+	write_curve(output, &curve, output->pid, steps, used);
 }
 
 void trace_counters(struct trace_output *output)
@@ -201,7 +195,8 @@ void trace_counters(struct trace_output *output)
 			continue;
 		done[pid % TRACE_DEVICES] = true;
 		for (size_t curve = 0; curve < HP_LEN(curves); curve++)
-			write_curve(output, &curves[curve], pid, steps);
+			write_curve(output, &curves[curve], pid, steps,
+				    find_steps(output, &curves[curve], pid, steps));
 	}
 	free(steps);
 }
