@@ -8,19 +8,18 @@
 #include "system/messages.h"
 #include "show/layout.h"
 #include "cmd/report.h"
+#include "launch/await.h"
 #include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 #include "base/rank.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The folder that is removed with the profiles in it; "": they are the user's. */
@@ -204,16 +203,19 @@ bool run_report_folder(char *ret_out, size_t room)
 
 void run_report(const char *out, uint64_t began_ns, const char *command)
 {
+	struct await await;
+
 	fflush(NULL);
-	pid_t child = command != NULL ? fork() : -1;
+	pid_t child = command != NULL ? await_start(&await) : -1;
 
 	if (child == 0) {
 		print(out, began_ns, command);
 		fflush(stdout);
 		_exit(0);
 	}
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	/* A signal that ends the report leaves no folder behind. */
+	if (child > 0)
+		await_end(&await);
 	if (folder[0] != '\0')
 		remove_folder();
 }

@@ -67,6 +67,15 @@ def write(name, made):
     return name
 
 
+def text_of(path):
+    """Returns the text of a file, or "" if it is not there any more."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def check(name, holds, *shown):
     global COUNT, FAILED
     COUNT += 1

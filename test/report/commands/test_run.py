@@ -2,10 +2,12 @@
 """Tests how `hotpin run --profile` waits for a program, and what it prints afterwards.
 test_run.py HOTPIN LIBRARY
 """
+import glob
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import tap
 from tap import check
@@ -174,6 +176,35 @@ def folders():
     check("an older one is not shown", done.stderr.count("true") == 1, done)
 
 
+def interrupted():
+    """A report that nobody reads waits; ^C then ends it, and its folder goes."""
+    folder = os.path.join(tap.FOLDER.name, "interrupted")
+    os.mkdir(folder)
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    try:
+        while os.write(theirs, b" " * 4096):
+            pass
+    except BlockingIOError:
+        os.set_blocking(theirs, True)
+    process = subprocess.Popen(command("true"), env=environment(TMPDIR=folder), cwd=tap.FOLDER.name, stderr=theirs,
+                               start_new_session=True)
+
+    child = f"({os.path.basename(tap.HOTPIN)}) S {process.pid} "
+    deadline, waits = time.monotonic() + 60 * tap.SLOWNESS, False
+    while not waits and time.monotonic() < deadline:
+        time.sleep(0.02)
+        # The program has written its profile, and the child that sleeps is the report.
+        if glob.glob(f"{folder}/*/*.json"):
+            waits = any(child in stat for stat in map(tap.text_of, glob.glob("/proc/[0-9]*/stat")))
+    check("the report waits for its reader", waits)
+    os.killpg(process.pid, signal.SIGINT)
+    check("^C ends it, and the status is the program's", process.wait(60 * tap.SLOWNESS) == 0)
+    check("its folder is gone", os.listdir(folder) == [], os.listdir(folder))
+    os.close(ours)
+    os.close(theirs)
+
+
 def executes():
     """Without a report to print, the program is this process."""
     for flags in ((), ("-o", "x.json"), ("--observe", "-o", "x.json")):
@@ -209,6 +240,7 @@ of_the_terminal()
 killed_with_it()
 files_of_the_program()
 folders()
+interrupted()
 executes()
 ranks()
 tap.end()
