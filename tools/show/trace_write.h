@@ -1,5 +1,5 @@
 /*
- * Shared by the parts of `hotpin trace`: writes events of the Chrome Trace Event Format.
+ * Writes timelines in the Chrome Trace Event Format; the last part is for its own sources.
  */
 #ifndef HP_TOOLS_SHOW_TRACE_WRITE_H
 #define HP_TOOLS_SHOW_TRACE_WRITE_H
@@ -7,6 +7,9 @@
 #include "profile/profile.h"
 
 #include <stdio.h>
+
+/* Writes the timelines of the profiles, which have one, on one clock. */
+void trace_write(FILE *to, struct profile *profiles, size_t count);
 
 /* Above every number that Linux gives to a process or thread: 2^22 at most. */
 #define TRACE_DEVICE_PID   10000000

@@ -1,0 +1,341 @@
+/*
+ * trace_write.c - writes timelines for chrome://tracing and ui.perfetto.dev.
+ *
+ * Several files are aligned by the host's clock if they are of one host, otherwise by the time of
+ * day.
+ */
+#include "show/trace_write.h"
+#include "analyze/call_matches.h"
+#include "system/messages.h"
+#include "names/names.h"
+#include "system/progress.h"
+#include "profile/texts.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+void trace_begin_event(struct trace_output *output)
+{
+	fputs(output->any ? ",\n" : "\n", output->to);
+	output->any = true;
+}
+
+void trace_microseconds(FILE *to, const char *name, int64_t ns)
+{
+	fprintf(to, ",\"%s\":%lld.%03lld", name, (long long)ns / 1000, (long long)ns % 1000);
+}
+
+void trace_at(struct trace_output *output, int64_t ns)
+{
+	trace_microseconds(output->to, "ts", output->offset_ns + ns);
+}
+
+const char *trace_quoted(struct profile *profile, const char *text)
+{
+	json_t *value = json_string(text);
+	char *made = value != NULL ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+	char *copy = profile_allocate(profile, made != NULL ? strlen(made) + 1 : 4, 1);
+
+	strcpy(copy, made != NULL ? made : "\"?\"");
+	free(made);
+	json_decref(value);
+	return copy;
+}
+
+void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
+		      const char *name, int64_t order)
+{
+	trace_begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%lld,\"tid\":%lld,\"args\":{\"name\":%s}}",
+		what, (long long)pid, (long long)tid, name);
+	trace_begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%lld,\"tid\":%lld,"
+		"\"args\":{\"sort_index\":%lld}}",
+		what, (long long)pid, (long long)tid, (long long)order);
+}
+
+bool trace_is_stream(const struct profile_track *track)
+{
+	return strcmp(track->kind, "stream") == 0;
+}
+
+int64_t trace_device_pid(const struct trace_output *output, int64_t device)
+{
+	return TRACE_DEVICE_PID + output->file * TRACE_DEVICES +
+	       (device > 0 && device < TRACE_DEVICES ? device : 0);
+}
+
+static int by_track(const void *left, const void *right)
+{
+	const struct profile_event *a = left, *b = right;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->duration_ns != b->duration_ns)
+		return a->duration_ns > b->duration_ns ? -1 : 1;
+	return 0;
+}
+
+/* Names a file's process or device; the order keeps those of a file together. */
+static void name_process(struct trace_output *output, int64_t pid, const char *name, int64_t order)
+{
+	char whole[TEXT_BYTES(300)];
+
+	snprintf(whole, sizeof(whole), "%s%s", output->prefix, name);
+	trace_name_track(output, "process", pid, 0, trace_quoted(output->profile, whole),
+			 output->file * (TRACE_DEVICES + 1) + order);
+}
+
+static void name_device(struct trace_output *output, int64_t pid, bool *named)
+{
+	const char *model = output->profile->environment.device;
+	int64_t device = pid % TRACE_DEVICES;
+	char name[TEXT_BYTES(40 + 2 + 80)];
+
+	if (named[device])
+		return;
+	named[device] = true;
+	snprintf(name, sizeof(name), "device %lld%s%s", (long long)device,
+		 model != NULL ? ", " : "", model != NULL ? text_name(model, 60) : "");
+	name_process(output, pid, name, 1 + device);
+}
+
+static void name_processes(struct trace_output *output)
+{
+	const struct profile *profile = output->profile;
+	bool named[TRACE_DEVICES] = { false };
+	char name[TEXT_BYTES(40 + 2 + 80)];
+
+	snprintf(name, sizeof(name), "%s%s%s", text_name(profile->process.program, 40),
+		 profile->stage != NULL ? ": " : "",
+		 profile->stage != NULL ? text_name(profile->stage, 80) : "");
+	name_process(output, output->pid, name, 0);
+	for (size_t i = 0; i < profile->events.track_count; i++) {
+		int64_t pid = trace_device_pid(output, profile->events.tracks[i].device);
+
+		if (trace_is_stream(&profile->events.tracks[i]))
+			name_device(output, pid, named);
+	}
+}
+
+static const char **quote_all(struct profile *profile, const char **texts, size_t count)
+{
+	const char **quoted = profile_allocate(profile, count, sizeof(*quoted));
+
+	for (size_t i = 0; i < count; i++)
+		quoted[i] = trace_quoted(profile, text_name(texts[i], 300));
+	return quoted;
+}
+
+static const char **quote_sites(struct profile *profile)
+{
+	const char **sites = profile_allocate(profile, profile->site_count, sizeof(*sites));
+	char place[512];
+
+	for (size_t i = 0; i < profile->site_count; i++) {
+		const struct profile_frames *frames = &profile->sites[i].frames;
+
+		names_place(profile, names_frame(profile, frames, false), place, sizeof(place));
+		sites[i] = trace_quoted(profile, text_name(place, 300));
+	}
+	return sites;
+}
+
+/* Returns the function of a sample or of its caller, or the name of its file. */
+static const char *place_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	if (frame == NULL)
+		return "unknown";
+	if (frame->function != NULL || frame->module < 0)
+		return frame->function != NULL ? frame->function : "no file";
+	return basename(profile->modules[frame->module].path);
+}
+
+static const char *quote_place(struct profile *profile, const struct profile_frame *frame)
+{
+	return trace_quoted(profile, text_name(place_of(profile, frame), 300));
+}
+
+static const char ***quote_places(struct profile *profile)
+{
+	size_t count = profile->events.place_count;
+	const char ***places = profile_allocate(profile, count, sizeof(*places));
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_frames *frames = &profile->events.places[i].frames;
+
+		places[i] = profile_allocate(profile, frames->count, sizeof(*places[i]));
+		for (size_t j = 0; j < frames->count; j++)
+			places[i][j] = quote_place(profile, &frames->items[j]);
+	}
+	return places;
+}
+
+static const char **quote_buffers(struct profile *profile)
+{
+	const char **buffers = profile_allocate(profile, profile->buffer_count, sizeof(*buffers));
+	char place[512];
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+
+		if (buffer->frames.count == 0)
+			snprintf(place, sizeof(place), "%s", buffer->kind);
+		else
+			names_place(profile, names_buffer_frame(profile, buffer), place,
+				    sizeof(place));
+		buffers[i] = trace_quoted(profile, text_name(place, 300));
+	}
+	return buffers;
+}
+
+/* Says this on stderr, and in the trace where the process begins. */
+static void tell(struct trace_output *output, const char *what)
+{
+	hotpin_say("%s%s", output->prefix, what);
+	trace_begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":\"i\",\"s\":\"p\",\"name\":%s,\"cat\":\"note\",\"pid\":%lld,\"tid\":0",
+		trace_quoted(output->profile, what), (long long)output->pid);
+	trace_at(output, 0);
+	fputs("}", output->to);
+}
+
+static void tell_dropped(struct trace_output *output)
+{
+	const struct profile *profile = output->profile;
+	int64_t trackless = profile->events.trackless > 0 ? profile->events.trackless : 0;
+	char text[256];
+
+	if (output->left_out > 0) {
+		snprintf(text, sizeof(text), "%zu events are left out: too many overlap",
+			 output->left_out);
+		tell(output, text);
+	}
+	if (profile->events.dropped > trackless) {
+		snprintf(text, sizeof(text), "%s events were not recorded: those shorter than %s",
+			 text_count(profile->events.dropped - trackless),
+			 text_time(profile->events.shortest_ns));
+		tell(output, text);
+	}
+	if (trackless > 0) {
+		snprintf(text, sizeof(text),
+			 "%s events were not recorded: too many threads or streams",
+			 text_count(trackless));
+		tell(output, text);
+	}
+}
+
+/* Writes the file that `output` is set to. */
+static void write_file(struct trace_output *output)
+{
+	struct profile *profile = output->profile;
+	size_t count = profile->events.row_count;
+
+	output->left_out = 0;
+	output->sites = quote_sites(profile);
+	output->buffers = quote_buffers(profile);
+	output->places = quote_places(profile);
+	output->nowhere = quote_place(profile, NULL);
+	output->names = quote_all(profile, profile->events.names, profile->events.name_count);
+	output->routes = quote_all(profile, profile->events.routes, profile->events.route_count);
+	output->tids = profile_allocate(profile, count, sizeof(*output->tids));
+	name_processes(output);
+	if (count > 0)
+		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);
+	output->calls = call_matches(profile);
+	trace_slices(output);
+	trace_counters(output);
+	progress_clear();
+	tell_dropped(output);
+}
+
+static bool has_clock(const struct profile *profile)
+{
+	return profile->process.began_ns >= 0 && profile->process.began_unix_ns >= 0;
+}
+
+static bool is_one_host(const struct profile *profiles, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (profiles[0].process.host == NULL || profiles[i].process.host == NULL ||
+		    strcmp(profiles[0].process.host, profiles[i].process.host) != 0)
+			return false;
+	return true;
+}
+
+/* Returns when each program began, relative to the first one. */
+static void find_offsets(const struct profile *profiles, size_t count, int64_t *ret_ns)
+{
+	bool one_host = is_one_host(profiles, count);
+	int64_t first_ns = INT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		ret_ns[i] =
+			one_host ? profiles[i].process.began_ns : profiles[i].process.began_unix_ns;
+		if (!has_clock(&profiles[i])) {
+			if (count > 1)
+				hotpin_say("%s does not say when its program began, so all files "
+					   "begin at the same time",
+					   text_name(profiles[i].path, 200));
+			memset(ret_ns, 0, count * sizeof(*ret_ns));
+			return;
+		}
+		first_ns = ret_ns[i] < first_ns ? ret_ns[i] : first_ns;
+	}
+	for (size_t i = 0; i < count; i++)
+		ret_ns[i] -= first_ns;
+}
+
+/* A viewer merges processes of the same id, as on other hosts, so a duplicate gets another id. */
+static int64_t pid_among(const struct profile *profiles, size_t file)
+{
+	int64_t pid = profiles[file].process.pid;
+
+	for (size_t i = 0; i < file; i++)
+		if (profiles[i].process.pid == pid)
+			pid = 0;
+	return pid > 0 && pid < TRACE_DEVICE_PID ? pid : TRACE_DEVICE_PID - 1 - (int64_t)file;
+}
+
+/* Returns the text before the names of a file's processes; "" if there is only one file. */
+static const char *prefix_of(struct profile *profile, size_t count)
+{
+	char *prefix = profile_allocate(profile, TEXT_BYTES(200), 1);
+
+	if (count > 1 && profile->process.rank != NULL)
+		snprintf(prefix, TEXT_BYTES(200),
+			 "rank %s: ", text_name(profile->process.rank, 40));
+	else if (count > 1)
+		snprintf(prefix, TEXT_BYTES(200), "%s: ", text_name(profile->path, 100));
+	return prefix;
+}
+
+void trace_write(FILE *to, struct profile *profiles, size_t count)
+{
+	struct trace_output output = { .to = to, .next_tid = TRACE_SUBTRACK_TID };
+	int64_t *offsets_ns = profile_allocate(&profiles[0], count, sizeof(*offsets_ns));
+	int64_t dropped = 0;
+
+	find_offsets(profiles, count, offsets_ns);
+	for (size_t i = 0; i < count; i++)
+		dropped = profile_add(dropped, profiles[i].events.dropped);
+	fprintf(to,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"writer\":\"hotpin %s\","
+		"\"dropped\":%lld},\"traceEvents\":[",
+		HOTPIN_VERSION, (long long)dropped);
+	for (size_t i = 0; i < count; i++) {
+		output.profile = &profiles[i];
+		output.file = (int64_t)i;
+		output.pid = pid_among(profiles, i);
+		output.offset_ns = offsets_ns[i];
+		output.prefix = prefix_of(&profiles[i], count);
+		write_file(&output);
+	}
+	fputs("\n]}\n", to);
+}
