@@ -4,7 +4,6 @@
  * The first screen is at most 24 lines.  An unknown figure is n/a and never 0.  Estimates, bounds
  * and guesses are marked as such.
  */
-#include "cmd/report.h"
 #include "show/folded.h"
 #include "show/table_csv.h"
 #include "show/table_report.h"

@@ -7,7 +7,7 @@
 #include "cmd/run_report.h"
 #include "system/messages.h"
 #include "show/layout.h"
-#include "cmd/report.h"
+#include "cmd/commands.h"
 #include "launch/await.h"
 #include "profile/profile_open.h"
 #include "profile/texts.h"

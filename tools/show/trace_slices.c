@@ -55,18 +55,6 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 			 trace_quoted(output->profile, name), order);
 }
 
-/* Writes the buffer and the route of a copying call.  Route 0 is unknown. */
-static void write_copy(struct trace_output *output, const struct profile_event *event,
-		       const char *comma)
-{
-	if (event->detail >= 0) {
-		fprintf(output->to, "%s\"buffer\":%s", comma, output->buffers[event->detail]);
-		comma = ",";
-	}
-	if (event->route > 0)
-		fprintf(output->to, "%s\"route\":%s", comma, output->routes[event->route]);
-}
-
 static void write_shape(FILE *to, const struct profile_shape *shape)
 {
 	fprintf(to, "\"grid\":\"%lld x %lld x %lld\",\"block\":\"%lld x %lld x %lld\"",
@@ -79,22 +67,30 @@ static void write_shape(FILE *to, const struct profile_shape *shape)
 		(long long)shape->dynamic_shared_bytes);
 }
 
+/* Begins an argument; its value, which is JSON, is written to the file that is returned. */
+static FILE *begin_argument(struct trace_output *output, const char *name, bool *any)
+{
+	fprintf(output->to, "%s\"%s\":", *any ? "," : "", name);
+	*any = true;
+	return output->to;
+}
+
 static void write_arguments(struct trace_output *output, const struct profile_event *event)
 {
-	const char *comma = "";
+	bool any = false, copies = event->kind == PROFILE_COPY_CALL;
 
-	if (event->bytes >= 0) {
-		fprintf(output->to, "\"bytes\":%lld", (long long)event->bytes);
-		comma = ",";
-	}
+	if (event->bytes >= 0)
+		fprintf(begin_argument(output, "bytes", &any), "%lld", (long long)event->bytes);
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
-		fprintf(output->to, ",\"GB/s\":%s", text_rate(event->bytes, event->duration_ns));
-	if (event->site >= 0) {
-		fprintf(output->to, "%s\"called from\":%s", comma, output->sites[event->site]);
-		comma = ",";
-	}
-	if (event->kind == PROFILE_COPY_CALL)
-		write_copy(output, event, comma);
+		fputs(text_rate(event->bytes, event->duration_ns),
+		      begin_argument(output, "GB/s", &any));
+	if (event->site >= 0)
+		fputs(output->sites[event->site], begin_argument(output, "called from", &any));
+	if (copies && event->detail >= 0)
+		fputs(output->buffers[event->detail], begin_argument(output, "buffer", &any));
+	/* Route 0 is unknown. */
+	if (copies && event->route > 0)
+		fputs(output->routes[event->route], begin_argument(output, "route", &any));
 	if (event->kind == PROFILE_KERNEL && event->detail >= 0)
 		write_shape(output->to, &output->profile->events.shapes[event->detail]);
 }
