@@ -66,7 +66,6 @@ static void note(void *to, const char *text)
 
 struct remarks {
 	FILE *above, *folded;
-	size_t folded_count;
 };
 
 static void listen(void *arg, enum compare_remark kind, const char *text)
@@ -75,24 +74,22 @@ static void listen(void *arg, enum compare_remark kind, const char *text)
 
 	if (kind == COMPARE_AGAINST)
 		note(remarks->above, text);
-	if (kind != COMPARE_NOTE)
-		return;
-	page_element(remarks->folded, "p", text);
-	remarks->folded_count++;
+	if (kind == COMPARE_NOTE)
+		page_element(remarks->folded, "p", text);
 }
 
 /* Writes the verdict, and why the comparison is doubtful; `hotpin compare` prints the same. */
 static void comparison(FILE *to, const struct comparison *stages)
 {
 	char *folded = NULL;
-	struct remarks remarks = { to, in_memory(&folded), 0 };
+	struct remarks remarks = { to, in_memory(&folded) };
 
 	page_element(to, "p class=\"headline\"",
 		     text_made("%s: %s", compare_verdict_name(compare_last(stages)),
 			       compare_sentence(stages)));
 	compare_gate(&(struct compare_listener){ listen, &remarks }, stages->stages, stages->count);
 	fclose(remarks.folded);
-	if (remarks.folded_count > 0)
+	if (folded[0] != '\0')
 		fprintf(to, "<details><summary>Notes on the comparison</summary>\n%s</details>\n",
 			folded);
 	free(folded);
@@ -278,30 +275,23 @@ static void write_page(FILE *to, struct contents *contents)
 	}
 }
 
-/* Returns 0, or -1 if the files are not stages, which has been reported. */
-static int write_stages(FILE *to, size_t count, struct contents *contents)
-{
-	struct compare_stage *stages = NULL;
-
-	names_resolve(contents->profiles, count, true);
-	places_merge_sites(contents->profiles, count);
-	contents->stages.count =
-		compare_stages(contents->profiles, ranks_only(contents->profiles, count), &stages);
-	contents->stages.stages = stages;
-	contents->stages.least_tenths = COMPARE_NOISE_TENTHS;
-	if (contents->stages.count > 0)
-		write_page(to, contents);
-	compare_stages_free(stages, contents->stages.count);
-	return contents->stages.count > 0 ? 0 : -1;
-}
-
-static int write_files(struct output *output, struct profile *profiles, size_t count, void *sources)
+static int write_stages(struct output *output, struct profile *profiles, size_t count,
+			void *sources)
 {
 	struct contents contents = { .profiles = profiles,
 				     .sources = *(struct source_where *)sources };
+	struct compare_stage *stages = NULL;
 
-	if (write_stages(output->to, count, &contents) < 0)
+	names_resolve(profiles, count, true);
+	places_merge_sites(profiles, count);
+	count = compare_stages(profiles, ranks_only(profiles, count), &stages);
+	if (count == 0)
 		return EXIT_FAILURE;
+	contents.stages = (struct comparison){ .stages = stages,
+					       .count = count,
+					       .least_tenths = COMPARE_NOISE_TENTHS };
+	write_page(output->to, &contents);
+	compare_stages_free(stages, count);
 	/* Who may read the page need not be allowed to read the sources. */
 	if (html_source_say(&contents.page))
 		output->mode = S_IRUSR | S_IWUSR;
@@ -323,7 +313,7 @@ int hotpin_html(int argc, char **argv)
 		status = hotpin_misused("html");
 	}
 	if (status < 0)
-		status = flags_write(path, argv + optind, (size_t)(argc - optind), write_files,
+		status = flags_write(path, argv + optind, (size_t)(argc - optind), write_stages,
 				     &sources);
 	free(sources.folders);
 	return status;
