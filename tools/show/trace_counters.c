@@ -18,8 +18,10 @@ struct part {
 
 struct curve {
 	const char *name, *series[SERIES]; /* series[1] is NULL if there is only one */
+	bool (*part)(const struct trace_output *, const struct curve *,
+		     const struct profile_event *, struct part *);
 	bool millionths;
-	bool (*part)(const struct trace_output *, const struct profile_event *, struct part *);
+	int direction; /* of rates, as direction_of() says */
 };
 
 struct step {
@@ -37,10 +39,10 @@ static int direction_of(const struct profile *profile, const struct profile_even
 }
 
 /* The rate is in kB/s. */
-static bool rate_of(const struct trace_output *output, const struct profile_event *event,
-		    int direction, struct part *ret)
+static bool rate_of(const struct trace_output *output, const struct curve *curve,
+		    const struct profile_event *event, struct part *ret)
 {
-	if (direction_of(output->profile, event) != direction || event->duration_ns <= 0)
+	if (direction_of(output->profile, event) != curve->direction || event->duration_ns <= 0)
 		return false;
 	__int128_t rate = (__int128_t)event->bytes * 1000000 / event->duration_ns;
 	/* The limit is above any bus; sums of it cannot overflow. */
@@ -48,22 +50,11 @@ static bool rate_of(const struct trace_output *output, const struct profile_even
 	return true;
 }
 
-static bool up_rate(const struct trace_output *output, const struct profile_event *event,
-		    struct part *ret)
-{
-	return rate_of(output, event, 0, ret);
-}
-
-static bool down_rate(const struct trace_output *output, const struct profile_event *event,
-		      struct part *ret)
-{
-	return rate_of(output, event, 1, ret);
-}
-
 /* From the start of the call, if known, to the end of the copy. */
-static bool in_flight(const struct trace_output *output, const struct profile_event *event,
-		      struct part *ret)
+static bool in_flight(const struct trace_output *output, const struct curve *curve,
+		      const struct profile_event *event, struct part *ret)
 {
+	(void)curve;
 	size_t row = (size_t)(event - output->profile->events.rows);
 
 	ret->series = direction_of(output->profile, event);
@@ -76,10 +67,11 @@ static bool in_flight(const struct trace_output *output, const struct profile_ev
 	return ret->series >= 0;
 }
 
-static bool running(const struct trace_output *output, const struct profile_event *event,
-		    struct part *ret)
+static bool running(const struct trace_output *output, const struct curve *curve,
+		    const struct profile_event *event, struct part *ret)
 {
 	(void)output;
+	(void)curve;
 	ret->series = event->kind == PROFILE_COPY;
 	ret->amount = 1;
 	return event->kind == PROFILE_KERNEL || event->kind == PROFILE_COPY ||
@@ -87,10 +79,10 @@ static bool running(const struct trace_output *output, const struct profile_even
 }
 
 static const struct curve curves[] = {
-	{ "HtoD GB/s", { "GB/s" }, true, up_rate },
-	{ "DtoH GB/s", { "GB/s" }, true, down_rate },
-	{ "bytes in flight", { "HtoD", "DtoH" }, false, in_flight },
-	{ "running on the device", { "kernels", "copies" }, false, running },
+	{ "HtoD GB/s", { "GB/s" }, rate_of, .millionths = true, .direction = 0 },
+	{ "DtoH GB/s", { "GB/s" }, rate_of, .millionths = true, .direction = 1 },
+	{ "bytes in flight", { "HtoD", "DtoH" }, in_flight },
+	{ "running on the device", { "kernels", "copies" }, running },
 };
 
 static int by_time(const void *left, const void *right)
@@ -115,7 +107,7 @@ static size_t find_steps(const struct trace_output *output, const struct curve *
 
 		if (!trace_is_stream(track) ||
 		    trace_device_pid(output, track->device) != device_pid ||
-		    !curve->part(output, event, &part) || part.end_ns <= part.start_ns)
+		    !curve->part(output, curve, event, &part) || part.end_ns <= part.start_ns)
 			continue;
 		steps[used++] = (struct step){ part.start_ns, part.amount, part.series };
 		steps[used++] = (struct step){ part.end_ns, -part.amount, part.series };
@@ -162,7 +154,7 @@ static void write_curve(struct trace_output *output, const struct curve *curve, 
 /* The bytes that hotpin has pinned; the curve begins at 0. */
 static void write_pinned(struct trace_output *output, struct step *steps)
 {
-	static const struct curve curve = { "pinned by hotpin", { "bytes" }, false, NULL };
+	static const struct curve curve = { "pinned by hotpin", { "bytes" } };
 	const struct profile *profile = output->profile;
 	size_t used = 0;
 
