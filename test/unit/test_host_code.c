@@ -14,7 +14,7 @@
 
 /* Replaces the assets of the page. */
 const char page_style[] = "", page_policy[] = "";
-const char *const page_scripts[] = { NULL };
+const char page_script[] = "";
 
 int __real_strcmp(const char *a, const char *b);
 int __wrap_strcmp(const char *a, const char *b);

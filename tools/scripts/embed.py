@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the style sheet and the scripts of a page as C strings, and the policy that allows them.
+"""Writes the style sheet and the script of a page as C strings, and the policy that allows them.
 
-embed.py OUTPUT STYLE.css [SCRIPT.js ...]
+embed.py OUTPUT STYLE.css SCRIPT.js
 """
 import base64
 import hashlib
@@ -27,19 +27,15 @@ def literal(text):
 
 
 def main():
-    output, style, *scripts = sys.argv[1:]
+    output, style, script = sys.argv[1:]
     style = read(style)
     # A page is also well-formed XML, so "<" in a script needs CDATA.
-    scripts = [f"/*<![CDATA[*/\n{read(path)}/*]]>*/" for path in scripts]
-    policy = f"default-src 'none'; style-src {source(style)}"
-    if scripts:
-        policy += "; script-src " + " ".join(map(source, scripts))
+    script = f"/*<![CDATA[*/\n{read(script)}/*]]>*/"
+    policy = f"default-src 'none'; style-src {source(style)}; script-src {source(script)}"
     with open(output, "w", encoding="utf-8") as file:
-        file.write('#include "show/page/page.h"\n\n#include <stddef.h>\n\n'
-                   f"const char page_style[] =\n{literal(style)};\n"
-                   f"const char page_policy[] =\n{literal(policy)};\n"
-                   "const char *const page_scripts[] = {\n" +
-                   "".join(literal(script) + ",\n" for script in scripts) + "\tNULL\n};\n")
+        file.write('#include "show/page/page.h"\n\n')
+        for name, text in (("style", style), ("script", script), ("policy", policy)):
+            file.write(f"const char page_{name}[] =\n{literal(text)};\n")
 
 
 main()

@@ -22,7 +22,7 @@ ATTRIBUTES = set("""lang charset http-equiv content name class id href scope rol
 aria-hidden viewBox preserveAspectRatio x y cx cy r width height d fill fill-opacity
 stroke-width text-anchor aria-labelledby tabindex type title open data-n""".split())
 
-SCRIPTS = 2
+SCRIPTS = 1
 
 
 def faults(page):

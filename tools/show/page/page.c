@@ -59,10 +59,7 @@ void page_begin(FILE *to, const char *title)
 
 void page_end(FILE *to)
 {
-	fputs("</main>\n", to);
-	for (size_t i = 0; page_scripts[i] != NULL; i++)
-		fprintf(to, "<script>%s</script>\n", page_scripts[i]);
-	fputs("</body>\n</html>\n", to);
+	fprintf(to, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_script);
 }
 
 void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of)

@@ -10,11 +10,10 @@
 
 #include <stdio.h>
 
-/* The style sheet, the policy that lists all hashes, and the scripts; embed.py generates them. */
-extern const char page_style[], page_policy[];
-extern const char *const page_scripts[]; /* ends with NULL */
+/* The style sheet, the script, and the policy that lists their hashes; embed.py generates them. */
+extern const char page_style[], page_script[], page_policy[];
 
-/* Write the start of a page up to the open body, with the style; and the end, with the scripts. */
+/* Write the start of a page up to the open body, with the style; and the end, with the script. */
 void page_begin(FILE *to, const char *title);
 void page_end(FILE *to);
 
