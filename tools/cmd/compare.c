@@ -196,16 +196,18 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 
 	if (status >= 0)
 		return status;
+	const char *wrong = NULL;
 	if (noise != NULL && (tenths = read_percent(noise)) < 0)
-		hotpin_say("--noise: expected a percentage like 2 or 2.5");
+		wrong = "--noise: expected a percentage like 2 or 2.5";
 	else if (csv && markdown)
-		hotpin_say("--csv and --markdown: choose one");
-	else if (argc - optind < 2)
-		hotpin_say(argc == optind
-				   ? "no profiles to compare; name files of `hotpin run -o FILE "
-				     "--stage LABEL`"
-				   : "only one profile; also name one of another stage");
-	if (layout_start(color) < 0 || hotpin_has_spoken())
+		wrong = "--csv and --markdown: choose one";
+	else if (argc == optind)
+		wrong = "no profiles to compare; name files of `hotpin run -o FILE --stage LABEL`";
+	else if (argc - optind == 1)
+		wrong = "only one profile; also name one of another stage";
+	if (wrong != NULL)
+		hotpin_say("%s", wrong);
+	if (wrong != NULL || layout_start(color) < 0)
 		return hotpin_misused("compare");
 	ret->comparison.given = noise != NULL;
 	ret->comparison.least_tenths = (unsigned)tenths;

@@ -280,13 +280,14 @@ int hotpin_report(int argc, char **argv)
 		return status;
 	if (csv != NULL && (table = table_named(csv)) == NULL)
 		return EXIT_USAGE;
+	const char *wrong = optind == argc ? FLAGS_NO_PROFILE : NULL;
 	if (folded && csv != NULL)
-		hotpin_say("--folded and --csv: choose one");
+		wrong = "--folded and --csv: choose one";
 	else if (out != NULL && !folded && csv == NULL)
-		hotpin_say("--out needs --csv or --folded");
-	else if (optind == argc)
-		hotpin_say(FLAGS_NO_PROFILE);
-	if (layout_start(color) < 0 || hotpin_has_spoken())
+		wrong = "--out needs --csv or --folded";
+	if (wrong != NULL)
+		hotpin_say("%s", wrong);
+	if (wrong != NULL || layout_start(color) < 0)
 		return hotpin_misused("report");
 	char **files = argv + optind;
 	size_t count = (size_t)(argc - optind);
