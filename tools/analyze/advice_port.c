@@ -234,7 +234,7 @@ void advice_port_between(const struct profile *profile, struct advice_list *list
 			 const struct advice_host *host)
 {
 	struct advice_trips trips = with_repeated(profile, advice_all_trips(profile));
-	const struct profile_buffer *largest = &profile->buffers[0];
+	const struct profile_buffer *largest = profile->buffers;
 	char code[ADVICE_TEXT - 100];
 	const char *how;
 

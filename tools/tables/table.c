@@ -215,7 +215,7 @@ static void merge(const struct table *table, const char *item, const struct tabl
 		else
 			ret[i] = table_number(*(const int64_t *)(item + column->at - 1));
 	}
-	assert(next == cells + count);
+	assert((size_t)(next - cells) == count);
 	(void)count; /* without asserts */
 }
 
