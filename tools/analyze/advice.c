@@ -14,6 +14,9 @@
 #define GAPS_LEAST    16
 #define UPLOADS_LEAST 16    /* of a buffer: again and again */
 #define HASHED_BYTES  65536 /* as in trace/calls/repeats.h */
+/* Downloads into new pageable memory are the slowest copies: 1.5 GB/s and more. */
+#define SLOW_BYTE_NS  1
+#define SLOW_CALL_NS  50000
 
 const char *const advice_kinds[ADVICE_KINDS] = {
 	[ADVICE_PIN] = "pin",
@@ -58,6 +61,16 @@ int64_t advice_around_calls(const struct profile *profile, int64_t count)
 	int64_t gaps = profile->gaps_short.count, ns = profile->gaps_short.total_ns;
 
 	return count > 0 && gaps >= GAPS_LEAST && ns > 0 ? times(count, ns / gaps) : 0;
+}
+
+int64_t advice_copying_ns(const struct profile *profile, int64_t ns, int64_t bytes, int64_t count)
+{
+	int64_t slow_ns = profile_add(times(bytes, SLOW_BYTE_NS), times(count, SLOW_CALL_NS));
+
+	if (profile->host.waiting_for_kernels_ns >= 0 || bytes < 0 || count < 0 ||
+	    (profile->host.launches == 0 && profile->host.graph_launches == 0))
+		return ns;
+	return advice_least(ns, slow_ns);
 }
 
 /* The time in driver calls other than copies while the device is idle. */
@@ -225,6 +238,23 @@ static void append(char *text, size_t room, const char *more)
 	snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", more);
 }
 
+/* Says that most of the time in copy calls is waits, if their bytes cannot explain it. */
+static void say_waits(const struct profile *profile, struct advice_list *list)
+{
+	struct profile_moved up = profile_moved(profile, "h2d"),
+			     down = profile_moved(profile, "d2h");
+	int64_t bytes = profile_add(up.bytes, down.bytes), ns = profile->host.copy_calls_ns;
+	int64_t copying_ns =
+		advice_copying_ns(profile, ns, bytes, profile_add(up.count, down.count));
+	char text[ADVICE_TEXT];
+
+	if (bytes <= 0 || copying_ns > ns / 2 || !is_part(ns, 5, profile))
+		return;
+	snprintf(text, sizeof(text), "calls that copy %s take %s, mostly waits for kernels",
+		 text_bytes(bytes), text_time(ns));
+	append(list->left, sizeof(list->left), text);
+}
+
 /* Names the time that no change saves, if it is 5 % of the wall time. */
 static void say_left(const struct profile *profile, struct advice_list *list,
 		     const struct advice_host *host)
@@ -236,6 +266,7 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 	char text[ADVICE_TEXT];
 
 	/* A copy that waits for kernels looks slow, so this is said first. */
+	say_waits(profile, list);
 	if (is_part(kernel_ns, 5, profile)) {
 		snprintf(text, sizeof(text),
 			 "kernels take %s (%s)%s%s; use a kernel profiler to optimize them",

@@ -66,14 +66,16 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 		bool returns = strcmp(repeat->kind, "ping_pong") == 0;
 		int64_t device_ns = advice_async_ns(profile, "h2d", repeat->bytes);
 		bool outlasts = repeat->host_ns >= 0 && device_ns > repeat->host_ns;
-		struct advice *advice = advice_add(
-			profile, list, ADVICE_UPLOAD_ONCE,
-			advice_without_copies(profile, outlasts ? device_ns : repeat->host_ns,
-					      repeat->count));
+		int64_t copy_ns =
+			advice_copying_ns(profile, repeat->host_ns, repeat->bytes, repeat->count);
+		struct advice *advice =
+			advice_add(profile, list, ADVICE_UPLOAD_ONCE,
+				   advice_without_copies(profile, outlasts ? device_ns : copy_ns,
+							 repeat->count));
 
 		if (advice == NULL)
 			continue;
-		advice->is_estimate = outlasts;
+		advice->is_estimate = outlasts || copy_ns < repeat->host_ns;
 		advice_set_site(profile, advice, repeat->site);
 		advice->buffer = repeat->buffer;
 		SAY(advice->what, "%s",
@@ -163,7 +165,8 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	if (decide(profile, &down))
 		down = (struct small){ 0 };
 	count = profile_add(up.count, down.count);
-	ns = without_waits(profile, profile_add(up.ns, down.ns));
+	ns = advice_copying_ns(profile, without_waits(profile, profile_add(up.ns, down.ns)), 0,
+			       count);
 	remains_ns = profile_add(up.bus_ns, down.bus_ns);
 	if (count < SMALL_LEAST || ns < 0)
 		return;

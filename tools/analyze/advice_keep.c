@@ -18,12 +18,20 @@ static int64_t copies_of(const struct profile_trips *trips)
 	return profile_add(trips->count, trips->count);
 }
 
+/* Returns the time in both copies of all round trips. */
+static int64_t copying_ns(const struct profile *profile, const struct profile_trips *trips)
+{
+	return advice_copying_ns(profile, trips->copy_ns, profile_add(trips->bytes, trips->bytes),
+				 copies_of(trips));
+}
+
 /* The round trips of buffers that cross at the same copy sites, as two that a program swaps. */
 struct crossing {
 	struct profile_trips sum;
 	size_t first, *members, buffers; /* indices of the buffers */
 	int64_t saves_ns;
 	bool outlasts; /* the copies take longer on the device than in their calls */
+	bool waits;    /* their calls are mostly waits for kernels */
 };
 
 /* Buffers without copy sites cross alone. */
@@ -130,7 +138,7 @@ struct advice_trips advice_all_trips(const struct profile *profile)
 		const struct profile_trips *trips = &all.items[i].sum;
 
 		sum.copies = profile_add(sum.copies, copies_of(trips));
-		sum.copy_ns = profile_add(sum.copy_ns, trips->copy_ns);
+		sum.copy_ns = profile_add(sum.copy_ns, copying_ns(profile, trips));
 		/* Crossings may share the time in between, so the longest counts. */
 		if (trips->host_ns <= sum.between_ns)
 			continue;
@@ -148,9 +156,12 @@ static void estimate(const struct profile *profile, struct crossing *crossing)
 	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
 					advice_async_ns(profile, "d2h", trips->bytes));
 
+	int64_t copy_ns = copying_ns(profile, trips);
+
+	crossing->waits = copy_ns < trips->copy_ns;
 	crossing->outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
 	crossing->saves_ns = advice_without_copies(
-		profile, crossing->outlasts ? device_ns : trips->copy_ns, copies_of(trips));
+		profile, crossing->outlasts ? device_ns : copy_ns, copies_of(trips));
 }
 
 static void keep_one(const struct profile *profile, struct advice_list *list,
@@ -159,12 +170,13 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	const struct profile_trips *trips = &crossing->sum;
 	const struct profile_gap *gap;
 	char code[ADVICE_TEXT - 80] = "";
+	const char *waits = crossing->waits ? "; their calls are mostly waits for kernels" : "";
 	struct advice *advice = advice_add(profile, list, ADVICE_KEEP, crossing->saves_ns);
 
 	if (advice == NULL)
 		return;
 	gap = gap_of(profile, crossing);
-	advice->is_estimate = crossing->outlasts;
+	advice->is_estimate = crossing->outlasts || crossing->waits;
 	advice->buffer = (int64_t)crossing->first;
 	if (crossing->buffers > 1)
 		SAY(advice->where, "%zu buffers: ", crossing->buffers);
@@ -182,10 +194,12 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 		    text_several(trips->count, "round trip", "round trips"));
 	if (round_trips_main(&profile->buffers[crossing->first]) ==
 	    &profile->buffers[crossing->first].follows)
-		SAY(advice->assumes, "the uploaded data is computed from the downloaded data, and "
-				     "no other host code needs either");
+		SAY(advice->assumes,
+		    "the uploaded data is computed from the downloaded data, and no other host code "
+		    "needs either%s",
+		    waits);
 	else
-		SAY(advice->assumes, "no other host code needs the data in between");
+		SAY(advice->assumes, "no other host code needs the data in between%s", waits);
 }
 
 void advice_keep(const struct profile *profile, struct advice_list *list)

@@ -48,6 +48,12 @@ int64_t advice_bound_ns(const struct profile *profile, const char *name);
 int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count);
 
 /*
+ * Returns the most that `count` calls of `ns` spend in copying `bytes`.  Without the device's times
+ * the waits for kernels in them are not known, and calls far slower than any copy are such waits.
+ */
+int64_t advice_copying_ns(const struct profile *profile, int64_t ns, int64_t bytes, int64_t count);
+
+/*
  * Returns about how long `bytes` of a direction take on the device, if the program makes
  * asynchronous copies in it: the time in their calls says little.  0: it makes none, or not known.
  */

@@ -30,7 +30,7 @@
  */
 static struct advice_trips with_repeated(const struct profile *profile, struct advice_trips trips)
 {
-	int64_t copies = 0, copy_ns = 0;
+	int64_t copies = 0, copy_ns = 0, bytes = 0;
 
 	for (size_t i = 0; i < profile->site_count; i++) {
 		for (size_t j = 0; j < profile->sites[i].row_count; j++) {
@@ -40,9 +40,11 @@ static struct advice_trips with_repeated(const struct profile *profile, struct a
 				continue;
 			copies = profile_add(copies, row->count);
 			copy_ns = profile_add(copy_ns, row->host_ns);
+			bytes = profile_add(bytes, row->bytes);
 		}
 	}
-	copy_ns = advice_without_copies(profile, copy_ns, 0);
+	copy_ns = advice_without_copies(profile, advice_copying_ns(profile, copy_ns, bytes, copies),
+					0);
 	if (trips.copy_ns > 0 && copy_ns > trips.copy_ns) {
 		trips.copies = copies;
 		trips.copy_ns = copy_ns;
@@ -80,6 +82,9 @@ static void find_copies(const struct profile *profile, const struct advice_host 
 			i % 2 == 0 ? &buffer->round_trips : &buffer->follows;
 		const struct profile_gap *gap =
 			trips->copy_ns > 0 ? round_trips_gap(profile, trips) : NULL;
+		int64_t copy_ns = advice_copying_ns(profile, trips->copy_ns,
+						    profile_add(trips->bytes, trips->bytes),
+						    profile_add(trips->count, trips->count));
 
 		for (size_t j = 0; gap != NULL && j < host->count && j < FUNCTIONS_MOST; j++) {
 			int64_t elsewhere = all_ns > gap->total_ns ? all_ns - gap->total_ns : 0;
@@ -87,7 +92,7 @@ static void find_copies(const struct profile *profile, const struct advice_host 
 
 			if (host->items[j].samples >= SAMPLES_LEAST &&
 			    in_gap >= gap->total_ns / 4 * 3)
-				ret[j] = profile_add(ret[j], trips->copy_ns);
+				ret[j] = profile_add(ret[j], copy_ns);
 		}
 	}
 	for (size_t i = 0; i < FUNCTIONS_MOST; i++)

@@ -585,6 +585,26 @@ def threads_without_a_split():
             "has keep at most 1000000" if shown else "no keep", "has upload_once at most 1000000" if shown else "no upload_once"
 
 
+def waits_in_copies():
+    """Without the device's times, calls that are far slower than any copy wait for kernels: 168 MB take at most 168 ms."""
+    moved = [transfer("hotpin", way, "pageable", 10, 80 * MIB, host_ns=450 * MS) for way in ("h2d", "d2h")]
+    says = "left: calls that copy 168 MB take 900 ms, mostly waits for kernels"
+    for name, launches, waits, copy_ms, kept, left in (
+            ("behind kernels", 400, None, 900, "about 168...: their calls are mostly waits for kernels", says),
+            ("of a graph", 0, None, 900, "at most 900...", "left."), ("waits are known", 400, 700, 900, "at most 900...", None),
+            ("copies of that size", 400, None, 150, "at most 150...", "left.")):
+        yield name, {"split": None, "split_why": "no device times", "backend": {"kind": "interpose"}, "transfers": moved, "gaps_short": None,
+                     "host": {"launches": launches, "threads": 1, "waiting_for_kernels_ns": waits and waits * MS,
+                              "copy_calls_ns": copy_ms * MS},
+                     "repeats": repeat("duplicate", 0, 10, 80 * MIB, copy_ms // 2),
+                     "buffers": [OTHER, buffer(round_trips=trips(10, 80 * MIB, 5, copy_ms))]}, \
+            f"keep {kept}", "upload_once about 84..." if kept.startswith("about") else f"upload_once at most {copy_ms // 2}...", \
+            *([left] if left else [])
+    small = [sizes("d2h", 1024, 1000, 1000 * 1024, 900 * MS), sizes("h2d", 1024, 1000, 1000 * 1024, 90 * MS)]
+    yield "small copies", {"split": None, "split_why": "no device times", "transfers": small, "gaps_short": None,
+                           "host": {"launches": 400, "threads": 1, "waiting_for_kernels_ns": None}}, "batch at most 99..."
+
+
 def host_work_remains():
     """120,000 launches and 40,000 small downloads, as measured on an H100: 500 ms were saved."""
     for name, threads, launch, synchronize, polls, rank, saves in (
@@ -732,7 +752,7 @@ def main():
     for group in (pins, uploads, keeps, keeps_of_one_pair_of_sites, ports, copies_of_a_function, vague_bounds, ports_of_a_loop, ports_without_samples, first_stage,
                   outside_the_port, python_lines,
                   python_lines_that_call_cuda, python_texts, before_cuda, calls, pinned_memory, small_copies, small_downloads, copies_on_the_host,
-                  unhashed, threads_without_a_split, host_work_remains, asynchronous,
+                  unhashed, threads_without_a_split, waits_in_copies, host_work_remains, asynchronous,
                   bounds_hold, overlaps_and_ends):
         wrong = []
         for name, run, *expectations in group():
