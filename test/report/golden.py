@@ -11,6 +11,7 @@ import hashlib
 import html.parser
 import json
 import os
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -75,6 +76,8 @@ def shown(command, files, is_brief):
         long = [line for line in lines if len(line) > 80]
         tap.check(f"the first screen of {' '.join(files)} fits 24 lines of 80 columns", len(lines) <= 24 and not long,
                   len(lines), *long)
+        cut = [line for line in lines if re.match(r"  (\d  [^<~]*\.\. +[<~]|(Left|Not known): .*\.\.$)", line)]
+        tap.check(f"and it has whole suggestions and clauses of {' '.join(files)}", not cut, *cut)
     status = [f"exit status {done.returncode}"] if done.returncode else []
     return [f"$ {command[0] + ' ' if columns else ''}hotpin {' '.join([*words, *files])}", *lines,
             *("! " + line for line in done.stderr.splitlines()), *status, ""]

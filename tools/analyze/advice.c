@@ -271,8 +271,8 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 		snprintf(text, sizeof(text),
 			 "kernels take %s (%s)%s%s; use a kernel profiler to optimize them",
 			 text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns),
-			 waits ? ", and calls that copy wait for them for " : "",
-			 waits ? text_time(waits_ns) : "");
+			 waits ? ", and copies wait " : "",
+			 waits ? text_made("%s for them", text_time(waits_ns)) : "");
 		append(list->left, sizeof(list->left), text);
 	}
 	if (is_part(startup_ns, 5, profile)) {

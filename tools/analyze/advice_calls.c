@@ -92,7 +92,7 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 		advice_add(profile, list, ADVICE_ALLOCATE, most_of_calls(profile, ns, count));
 	if (advice == NULL)
 		return;
-	SAY(advice->what, "allocate once, not in every step");
+	SAY(advice->what, "allocate outside the loop");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
 	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
 	    text_several(count, "call", "calls"), text_name(largest->name, 40));
@@ -118,7 +118,7 @@ static void pin_once(const struct profile *profile, struct advice_list *list)
 						   most_of_calls(profile, ns, pinned->calls));
 		if (advice == NULL)
 			continue;
-		SAY(advice->what, "pin host memory once, not in every step");
+		SAY(advice->what, "pin memory outside the loop");
 		names_place_short(profile, names_buffer_frame(profile, &profile->buffers[i]),
 				  advice->where, sizeof(advice->where), ADVICE_PLACE_COLUMNS);
 		SAY(advice->how, "pin it before the loop, and keep it: %s pinned %s, %s at once",
@@ -160,7 +160,7 @@ static void pin_with_threads(const struct profile *profile, struct advice_list *
 	struct advice *advice = advice_add(profile, list, ADVICE_SETTING, ns);
 	if (advice == NULL)
 		return;
-	SAY(advice->what, "let PyTorch pin memory with several threads");
+	SAY(advice->what, "let PyTorch pin with threads");
 	SAY(advice->how,
 	    "set PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,"
 	    "pinned_num_register_threads:%d, for %s",
@@ -197,7 +197,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 			   profile_add(most_of_calls(profile, ns, count), downloads_ns));
 	if (advice == NULL)
 		return;
-	SAY(advice->what, "wait for the device less often");
+	SAY(advice->what, "wait for the GPU less often");
 	if (downloads_ns > ns)
 		advice_set_site(profile, advice, site);
 	else

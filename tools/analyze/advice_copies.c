@@ -79,8 +79,7 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 		advice_set_site(profile, advice, repeat->site);
 		advice->buffer = repeat->buffer;
 		SAY(advice->what, "%s",
-		    returns ? "remove uploads of unchanged downloads"
-			    : "upload unchanged data once");
+		    returns ? "drop unchanged re-uploads" : "upload unchanged data once");
 		SAY(advice->how, "%s: %s, %s",
 		    returns ? "keep the device's copy" : "upload it before the loop",
 		    text_several(repeat->count, "copy", "copies"), text_bytes(repeat->bytes));
@@ -216,7 +215,7 @@ static void copy_on_host(const struct profile *profile, struct advice_list *list
 	if (advice == NULL)
 		return;
 	advice_set_site(profile, advice, advice_largest_site(profile, is_host_copy));
-	SAY(advice->what, "copy host memory with memcpy()");
+	SAY(advice->what, "use memcpy() on the host");
 	SAY(advice->how, "use no CUDA call for %s from host to host, %s",
 	    text_several(moved.count, "copy", "copies"), text_bytes(moved.bytes));
 	SAY(advice->assumes,

@@ -182,7 +182,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 		SAY(advice->where, "%zu buffers: ", crossing->buffers);
 	advice_name_round_trip(profile, &profile->buffers[crossing->first], advice->where,
 			       sizeof(advice->where));
-	SAY(advice->what, "keep round-trip data on the device");
+	SAY(advice->what, "keep data on the device");
 	if (gap != NULL)
 		round_trips_name_gap(profile, gap, code, sizeof(code));
 	if (trips->host_ns < SHORT_NS * trips->count)

@@ -116,7 +116,7 @@ static void name_function(const struct profile *profile, const struct profile_fr
 	if (frame->module < 0 && !frame->is_python)
 		SAY(advice->where, "%s", frame->function);
 	else if (frame->function == NULL)
-		SAY(advice->where, "code without symbols in %s", names_module(profile, frame));
+		SAY(advice->where, "%s without symbols", names_module(profile, frame));
 	else
 		names_place_short(profile, frame, advice->where, sizeof(advice->where),
 				  ADVICE_PLACE_COLUMNS);
@@ -147,8 +147,10 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	advice->is_estimate = true;
 	advice->frame = function->frame;
 	name_function(profile, function->frame, advice);
-	SAY(advice->what, "port this %s%s", is_python ? "Python line" : "function",
-	    with_copies ? " and drop its copies" : "");
+	if (with_copies)
+		SAY(advice->what, "port %s, drop copies", is_python ? "line" : "function");
+	else
+		SAY(advice->what, "port this %s", is_python ? "Python line" : "function");
 	SAY(advice->how, "%s: %s of %s%s in %s%s%s%s",
 	    is_python ? how_in_python(profile) : "turn its loops into kernels",
 	    text_time(function->ns), is_python ? "CPU time" : "host code",
@@ -256,7 +258,7 @@ void advice_port_between(const struct profile *profile, struct advice_list *list
 	struct advice *advice = advice_add(profile, list, ADVICE_PORT, saves_ns);
 	if (advice == NULL)
 		return;
-	SAY(advice->what, "port all host code between these copies");
+	SAY(advice->what, "port all code between copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
 	how = host->is_python ? "compute it on the GPU" : "turn its loops into kernels";
 	name_functions(profile, host, host_ns, code, sizeof(code));

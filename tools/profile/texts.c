@@ -238,11 +238,18 @@ void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TE
 	}
 }
 
+static const char no_split[] = "no split of the wall time"; /* as in trace/out/validity.c */
+
 const char *text_no_split(const struct profile *profile)
 {
-	if (profile->split_why == NULL)
+	const char *why = profile->split_why, *end = why != NULL ? strstr(why, no_split) : NULL;
+
+	if (why == NULL)
 		return "The wall time is not split: there are no device times";
-	return text_made("The wall time is not split: %s", text_name(profile->split_why, 200));
+	/* The warning ends with this, too. */
+	return text_made("The wall time is not split: %.*s",
+			 (int)(end != NULL && end > why + 2 ? end - why - 2 : 200),
+			 text_name(why, 200));
 }
 
 const char *text_bound(const char *name)

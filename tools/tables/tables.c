@@ -9,6 +9,7 @@
 #include "profile/sorted_lists.h"
 #include "profile/texts.h"
 #include "base/parse.h"
+#include "base/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -377,6 +378,28 @@ static const char *advice_note(struct table_rows *rows, const struct advice *adv
 		.text;
 }
 
+/* Returns the clauses of a sentence that fit in a line; its first one may still be too long. */
+static const char *clauses(const char *sentence, size_t columns)
+{
+	const char *whole = text_name(sentence, 2 * ADVICE_TEXT);
+	size_t fits = 0;
+	int depth = 0;
+
+	if (terminal_width(whole) <= columns)
+		return whole;
+	for (const char *at = strstr(whole, ": ") + 1; *at != '\0'; at++) {
+		bool ends = (at[1] == ' ' && strchr(";,:", at[0]) != NULL) ||
+			    (at[0] == ' ' && (at[1] == '(' || at[-1] == ')'));
+
+		if (ends && depth == 0)
+			fits = terminal_fit(whole, columns - 1) >= (size_t)(at - whole)
+				       ? (size_t)(at - whole)
+				       : fits;
+		depth += (at[0] == '(') - (at[0] == ')');
+	}
+	return fits > 0 ? text_made("%.*s.", (int)fits, whole) : text_name(sentence, columns);
+}
+
 /* Says why there is no suggestion, and what is left.  A first screen has a line for each. */
 static void say_left(struct table_rows *rows, const struct profile *profile,
 		     const struct advice_list *list, bool any)
@@ -388,9 +411,9 @@ static void say_left(struct table_rows *rows, const struct profile *profile,
 	else if (list->is_done || (!any && !profile_used_no_device(profile)))
 		table_say(rows, "%s", advice_nothing(list));
 	if (list->left[0] != '\0')
-		table_say(rows, "%s", text_name(text_made("Left: %s.", list->left), columns));
+		table_say(rows, "%s", clauses(text_made("Left: %s.", list->left), columns));
 	if (list->blind[0] != '\0')
-		table_say(rows, "%s", text_name(text_made("Not known: %s.", list->blind), columns));
+		table_say(rows, "%s", clauses(text_made("Not known: %s.", list->blind), columns));
 }
 
 static void fill_advice(struct table_rows *rows, struct profile *profile)

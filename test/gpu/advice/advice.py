@@ -32,22 +32,22 @@ STILL = 0.25 # of the saving: two streams overlap only a part
 # The start of the advice's text, by the name of the pair.
 ADVICE = {
     "pin": "pin the host memory of copies",
-    "keep": "keep round-trip data on the device",
-    "port": "port this function and drop its copies",
+    "keep": "keep data on the device",
+    "port": "port function, drop copies",
     # Of pinned memory, the copies of two buffers do not show which function goes with them.
     "port_buffers": "port this function",
-    "port_chain": "port all host code between these copies",
+    "port_chain": "port all code between copies",
     "upload_once": "upload unchanged data once",
     "upload_async": "upload unchanged data once",
-    "allocate_once": "allocate once, not in every step",
-    "allocate_pinned": "allocate once, not in every step",
+    "allocate_once": "allocate outside the loop",
+    "allocate_pinned": "allocate outside the loop",
     "batch": "combine small copies",
     "batch_rows": "combine small copies",
-    "host_copy": "copy host memory with memcpy()",
+    "host_copy": "use memcpy() on the host",
     "overlap": "overlap copies and kernels",
-    "synchronize_less": "wait for the device less often",
-    "synchronize_steps": "wait for the device less often",
-    "decide": "wait for the device less often",
+    "synchronize_less": "wait for the GPU less often",
+    "synchronize_steps": "wait for the GPU less often",
+    "decide": "wait for the GPU less often",
 }
 # Pairs whose advice needs a hash of each copy.
 HASHED = ("upload_once", "upload_async")

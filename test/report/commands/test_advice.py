@@ -195,7 +195,7 @@ def uploads():
     yield "no more than without copies", {"repeats": repeat("duplicate", 0, 99, 396 * MIB, 80),
                                           "what_if": bounds(0, 0, 60)}, "upload_once at most 60198"
     yield "a download", {"repeats": repeat("ping_pong", None, 99, 396 * MIB, 80)}, \
-        "upload_once at most 80198: unchanged downloads"
+        "upload_once at most 80198: unchanged re-uploads"
     yield "unknown", {"repeats": repeat("ping_pong", None, 99, 396 * MIB, None)}, "no upload_once"
 
 
@@ -270,7 +270,7 @@ def copies_of_a_function():
             "gaps": [gap(*of, 100, ms) for of, ms in zip(places, gaps)] + [gap(None, ("cuInit", []), 1, 90, 90)],
             "sampling": {"mode": "perf", "hz": 200, "began_ns": 100 * MS},
             "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, gaps[0] if gaps else 300, 200, None, (1, 0)))]}, \
-            *(f"has port about {ms}000: {'and drop its copies' if ms == samples[0] * 5 + 200 else 'port this function place'}"
+            *(f"has port about {ms}000: {'function, drop copies' if ms == samples[0] * 5 + 200 else 'port this function place'}"
               for ms in saves), f"has port about {saves[0]}000: capture"
 
 
@@ -283,7 +283,7 @@ def vague_bounds():
         "no port", "has batch at most 199996: combine small copies", "first 200000"
     for host, shown in ((99, False), (101, True)):
         yield f"{host} ms of host code", {"gaps_short": None, "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, host, 200))]}, \
-            f"port at most {200 + host}000: port all host code" if shown else "no port"
+            f"port at most {200 + host}000: port all code" if shown else "no port"
     yield "places are those of the copies", {"buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200, None, (0, 1)))]}, \
         "port at most 700396: place download upload at solve.c:20, upload download at solve.c:30."
 
@@ -335,13 +335,13 @@ def python_lines():
             ("a notebook", [IN_CELL], 250, 250, "step at <ipython-input-3-0123456789ab>:4")):
         yield name, python([(places, ms), ([LINE9], 0)], samples=torch), \
             f"port about {saves}000: place {where}." if saves else "0 entries"
-    yield "no line is known", python([([], 250)], samples=torch), "port about 250000: code without symbols in libtorch_cpu.so"
+    yield "no line is known", python([([], 250)], samples=torch), "port about 250000: libtorch_cpu.so without symbols"
     yield "two places of a line", python([(IN_SVD, 100), ([LINE12], 200), ([LINE9], 700)]), \
         "port about 420000", "port about 180000", "2 entries"
     copying = [site(line(of), copies(way, 100, 400 * MIB, 100 * MS)) for of, way in ((AT_END, "h2d"), (LINE12, "d2h"), (AT_PROMPT, "h2d"))]
     ends = ("cuMemcpyDtoH_v2", line(LINE12)), ("cuMemcpyHtoD_v2", line(AT_END)), ("cuMemcpyHtoD_v2", line(AT_PROMPT))
     crossing = [{**OTHER, "follows": trips(99, 396 * MIB, 20, 90, 1, (1, 2))}, buffer(round_trips=trips(99, 396 * MIB, 310, 200, None, (1, 0)))]
-    for name, gaps, saves in (("the loop's copies", [], "500000: port this Python line and drop its copies"),
+    for name, gaps, saves in (("the loop's copies", [], "500000: port line, drop copies"),
                               ("not those of another loop", [gap(*ends[::2], 99, 20)], "500000: and copies of 200 ms"),
                               ("a line that may run elsewhere", [gap(*ends[::2], 99, 200)], "300000: port this Python line")):
         yield name, python([([LINE9], 300)], sites=copying, buffers=crossing, gaps=[gap(*ends[:2], 99, 310), *gaps]), f"has port about {saves}"
@@ -355,7 +355,7 @@ def python_lines():
     yield "installed libraries", python([(IN_IMPORT[:1], 10)], samples=native), "no port"
     called = [sample([at(None, module=1), at(None, module=4, guessed=True)], 10), sample(at(None, module=4), 10)]
     yield "an extension of the program", python([(IN_IMPORT[:1], 10)], samples=native + called), \
-        "port about 100000: code without symbols in ext.cpython | turn its loops into kernels"
+        "port about 100000: without symbols | turn its loops into kernels"
 
 
 def python_lines_that_call_cuda():
@@ -391,7 +391,7 @@ def python_texts():
     lines = "place download step at x:12, upload <module> at x:9."
     yield "copies have Python lines", python([([LINE9], 20)], buffers=tensors, sites=[
         site(line(LINE9), copies("h2d", 100, 400 * MIB, 90 * MS)), site(line(LINE12), copies("d2h", 100, 400 * MIB, 110 * MS))]), \
-        f"keep at most 200396: {lines}", f"has port at most 500396: port all host code between these copies {lines} | compute it on the GPU"
+        f"keep at most 200396: {lines}", f"has port at most 500396: port all code between copies {lines} | compute it on the GPU"
 
 
 def first_stage():
@@ -506,7 +506,7 @@ def pinned_memory():
             "unused_blocks": 0, "host_ns": ms * MS, "most_bytes": most or size, "held_bytes": 0})], **more}
 
     # The first block remains; host code next to the calls would be saved, too.
-    yield "in a loop", pinned(), "allocate_once about 49700: pin host memory once | make at solve.c:5 | 100 calls pinned 105 MB, 1.05 MB at once"
+    yield "in a loop", pinned(), "allocate_once about 49700: pin memory outside the loop | make at solve.c:5 | 100 calls pinned 105 MB, 1.05 MB at once"
     yield "instead of the calls", pinned(calls=[call("cuMemHostAlloc", "allocate", 200, 30, 10)]), "allocate_once about 49700", "1 entries"
     yield "with other calls", pinned(calls=[call("cuMemAlloc_v2", "allocate", 200, 30, 10)]), "has allocate_once at most 20400", \
         "has allocate_once about 49700", "2 entries"
@@ -560,7 +560,7 @@ def copies_on_the_host():
     moved = [transfer("hotpin", "h2h", "unknown", 480, 480 * MIB, host_ns=700 * MS)]
     for split, saves in (({}, 700), ({"kernel_ns": 400 * MS}, 400)):
         yield f"{split}", {"transfers": moved, "sites": [site(MADE, copies("h2h", 480, 480 * MIB, 700 * MS))], "split": split}, \
-            f"host_copy at most {saves}000: copy host memory with memcpy() | make at solve.c:5 | 480 copies from host to host, 503 MB"
+            f"host_copy at most {saves}000: use memcpy() on the host | make at solve.c:5 | 480 copies from host to host, 503 MB"
     yield "none", {}, "no host_copy"
 
 
@@ -673,7 +673,7 @@ def overlaps_and_ends():
     yield "a port that is done", {"split": port}, "done", "0 entries", "left: CUDA start-up takes 700 ms (70.0 %)", \
         "left: kernels take 250 ms (25.0 %)"
     yield "copies that wait for kernels", {"split": port, "host": {"waiting_for_kernels_ns": 210 * MS}}, \
-        "left: kernels take 250 ms (25.0 %), and calls that copy wait for them for 210 ms; use a kernel profiler"
+        "left: kernels take 250 ms (25.0 %), and copies wait 210 ms for them; use a kernel profiler"
     yield "a change that saves 1 %", {"split": port, "what_if": bounds(0, 10, 0)}, "not done"
     blind = {"split": {**port, "host_ns": 350 * MS, "startup_ns": 400 * MS}}
     yield "host code that was not sampled", blind, "not done", "blind: 350 ms of host code"
