@@ -156,7 +156,10 @@ void trace_start(const struct trace_facts *facts)
 	if (why_not[0] == '\0')
 		collect_from_device(&cupti, facts->driver_version, why_not, sizeof(why_not));
 	if (facts->function_name != NULL)
-		calls_start(facts->function_name, facts->functions);
+		calls_start(facts->function_name, facts->may_wait, facts->functions);
+	/* Calls outside the capture range are not noted. */
+	if (!capture_range_is_all())
+		calls_lose_waits();
 	report.places = sites_start() == 0 && host_buffers_start() == 0;
 	if (report.places) {
 		frames_start();
@@ -393,14 +396,23 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	/* A signal handler may have interrupted a function that holds a lock. */
-	if (!is_in_range(enter_ns) || hp_locks_are_held())
+	if (!is_in_range(enter_ns))
 		return;
+	/* A signal handler may have interrupted a function that holds a lock. */
+	if (hp_locks_are_held()) {
+		calls_lose_waits();
+		return;
+	}
 	unsigned kinds = calls_add(function, enter_ns, leave_ns);
 	if (__builtin_expect((kinds & told) != 0, 0))
 		note_more(kinds, (uint32_t)function, enter_ns, leave_ns, frame);
 	else
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);
+}
+
+void trace_called_unknown(void)
+{
+	calls_lose_waits();
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)
@@ -467,6 +479,7 @@ void trace_stop(void)
 		return;
 	uint64_t now = hp_now_ns();
 	atomic_store(&active, false);
+	host_buffers_ended();
 	if (!report.no_device && capture_range_is_open(now))
 		gaps_ended(now);
 	collect_stop(&report.collected);

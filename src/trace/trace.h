@@ -25,6 +25,8 @@ struct trace_facts {
 	/* The names of the driver functions whose numbers trace_called() takes; NULL: none. */
 	const char *(*function_name)(size_t function);
 	size_t functions;
+	/* False: no call of it tells the host that a copy is complete.  NULL: any may. */
+	bool (*may_wait)(size_t function);
 };
 
 /*
@@ -112,6 +114,9 @@ void trace_profiler(bool starts);
  * Calls before trace_start() are not counted.
  */
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame);
+
+/* Notes a call whose function has no number.  Any thread. */
+void trace_called_unknown(void);
 
 /* Notes that CUDA was starting during this time, perhaps without a driver call.  Any thread. */
 void trace_starting(uint64_t from_ns, uint64_t to_ns);

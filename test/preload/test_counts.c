@@ -115,6 +115,72 @@ __attribute__((noinline)) static int work_that_holds(void)
 	       cuMemHostUnregister(registered) != CUDA_SUCCESS;
 }
 
+#define EARLY 2 /* of the ways below: those that cannot wait */
+
+/* Makes the call number `way` between a download and the end of its memory. */
+static int make_call(int way, CUstream stream, CUevent event, CUdeviceptr there)
+{
+	static char pageable[4096];
+	CUcontext current;
+	CUdeviceptr more_memory;
+
+	switch (way) {
+	case 0:
+		return 0;
+	case 1:
+		return cuCtxGetCurrent(&current) != CUDA_SUCCESS;
+	case 2:
+		return cuStreamSynchronize(stream) != CUDA_SUCCESS;
+	case 3:
+		return cuEventSynchronize(event) != CUDA_SUCCESS;
+	case 4:
+		return cuCtxSynchronize() != CUDA_SUCCESS;
+	case 5:
+		cuStreamQuery(stream);
+		return 0;
+	case 6:
+		cuEventQuery(event);
+		return 0;
+	case 7:
+		return cuStreamWaitEvent(stream, event, 0) != CUDA_SUCCESS;
+	case 8:
+		return cuMemcpyHtoD(there, pageable, sizeof(pageable)) != CUDA_SUCCESS;
+	case 9:
+		return cuMemcpyDtoHAsync(pageable, there, sizeof(pageable), stream) != CUDA_SUCCESS;
+	case 10:
+		return cuMemAlloc(&more_memory, 4096) != CUDA_SUCCESS;
+	default:
+		return -1;
+	}
+}
+
+/* Frees memory after a download into it, and ends after another one. */
+static int work_that_does_not_wait(void)
+{
+	CUcontext context;
+	CUdeviceptr there;
+	CUstream stream;
+	CUevent event;
+	void *block;
+	int failed = 0;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&there, 1 << 20) != CUDA_SUCCESS ||
+	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+	    cuEventCreate(&event, 0) != CUDA_SUCCESS)
+		return 1;
+	for (int way = 0; failed == 0; way++) {
+		if (cuMemAllocHost(&block, 1 << 20) != CUDA_SUCCESS ||
+		    cuMemcpyDtoHAsync(block, there, 700000, stream) != CUDA_SUCCESS)
+			return 2;
+		failed = make_call(way, stream, event, there);
+		/* The last block is held. */
+		if (failed == 0 && cuMemFreeHost(block) != CUDA_SUCCESS)
+			return 3;
+	}
+	return failed > 0;
+}
+
 static char json[1 << 18];
 
 /* Reads a profile of this program into `json`; its exit status must be 0. */
@@ -266,8 +332,24 @@ TEST(memory_that_the_program_pins_has_an_owner)
 	CHECK_EQ(preload_number(registered, "held_bytes"), 0);
 }
 
+TEST(downloads_that_nothing_waits_for_are_counted)
+{
+	profile("early");
+	const char *pinned = buffer_with(json, "\"kind\": \"pinned\"");
+	CHECK_EQ(preload_number(pinned, "unwaited_frees"), EARLY);
+	CHECK_EQ(preload_number(pinned, "unwaited_at_end"), 1);
+	CHECK(preload_number(pinned, "unwaited_site") >= 0);
+	/* Outside the capture range, calls are not seen. */
+	setenv("HOTPIN_CAPTURE", "nvtx:none", 1);
+	profile("early");
+	CHECK(strstr(json, "\"unwaited_frees\": 2") == NULL);
+	unsetenv("HOTPIN_CAPTURE");
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "early") == 0)
+		return work_that_does_not_wait();
 	if (argc > 1 && strcmp(argv[1], "holds") == 0)
 		return work_that_holds();
 	if (argc > 1 && strcmp(argv[1], "registers") == 0)

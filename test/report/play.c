@@ -58,6 +58,11 @@ static const char *function_name(size_t function)
 	return functions[function].name;
 }
 
+static bool may_wait(size_t function)
+{
+	return strcmp(functions[function].name, "cuCtxGetCurrent") != 0;
+}
+
 static size_t function_of(const struct event *event)
 {
 	for (size_t i = 0; i < HP_LEN(functions); i++)
@@ -226,6 +231,7 @@ int main(int argc, char **argv)
 			 &(struct trace_facts){ .driver_version = 13000,
 						.began_ns = stage_base,
 						.function_name = function_name,
+						.may_wait = may_wait,
 						.functions = HP_LEN(functions) });
 	play(NULL);
 	for (size_t i = 0; i < HP_LEN(places); i++)

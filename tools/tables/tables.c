@@ -400,6 +400,24 @@ static const char *clauses(const char *sentence, size_t columns)
 	return fits > 0 ? text_made("%.*s.", (int)fits, whole) : text_name(sentence, columns);
 }
 
+/* Says what the table "Looks wrong" has. */
+static void say_wrong(struct table_rows *rows, const struct profile *profile)
+{
+	int64_t frees = 0, ends = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_pinned *pinned = &profile->buffers[i].pinned;
+
+		frees = profile_add(frees, pinned->unwaited_frees > 0 ? pinned->unwaited_frees : 0);
+		ends = profile_add(ends, pinned->unwaited_at_end > 0 ? pinned->unwaited_at_end : 0);
+	}
+	if (frees + ends > 0)
+		table_say(rows, "Looks wrong: nothing waits for %s before %s%s%s.",
+			  text_several(profile_add(frees, ends), "download", "downloads"),
+			  frees > 0 ? "memory is freed" : "", frees > 0 && ends > 0 ? " or " : "",
+			  ends > 0 ? "the end" : "");
+}
+
 /* Says why there is no suggestion, and what is left.  A first screen has a line for each. */
 static void say_left(struct table_rows *rows, const struct profile *profile,
 		     const struct advice_list *list, bool any)
@@ -410,6 +428,7 @@ static void say_left(struct table_rows *rows, const struct profile *profile,
 		table_say(rows, "The program failed; fix it first.");
 	else if (list->is_done || (!any && !profile_used_no_device(profile)))
 		table_say(rows, "%s", advice_nothing(list));
+	say_wrong(rows, profile);
 	if (list->left[0] != '\0')
 		table_say(rows, "%s", clauses(text_made("Left: %s.", list->left), columns));
 	if (list->blind[0] != '\0')
@@ -598,6 +617,7 @@ const struct table *const tables[] = {
 	&table_sites,
 	&table_buffers,
 	&table_pinned,
+	&table_wrong,
 	&table_repeats,
 	&table_bounds,
 	&table_did,

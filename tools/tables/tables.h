@@ -10,7 +10,7 @@
 #include "tables/table.h"
 
 extern const struct table table_copies, table_sizes, table_sites, table_buffers, table_pinned,
-	table_repeats;
+	table_wrong, table_repeats;
 extern const struct table table_gaps, table_python, table_functions;
 /* The first screen of a report. */
 extern const struct table table_states, table_advice;

@@ -356,6 +356,40 @@ static void fill_buffer(struct table_rows *rows, struct profile *profile)
 		table_say(rows, "HOTPIN_HASH=1 finds copies of unchanged data.");
 }
 
+static const struct table_column wrong_columns[] = {
+	{ "what", "What", TABLE_TEXT },
+	{ "count", "Times", TABLE_COUNT },
+	{ "download_", "Download at", TABLE_PLACE },
+	{ "pinned_", "Memory pinned at", TABLE_PLACE, .drop = 1 },
+};
+
+static void add_wrong(struct table_rows *rows, const struct profile *profile,
+		      const struct profile_buffer *buffer, const char *what, int64_t count)
+{
+	int64_t site = buffer->pinned.unwaited_site;
+
+	if (count > 0)
+		TABLE_ROW(rows, NULL, table_text(what), table_number(count),
+			  table_place(site >= 0 ? names_frame(profile, &profile->sites[site].frames,
+							      false)
+						: NULL,
+				      ""),
+			  table_place(names_buffer_frame(profile, buffer), ""));
+}
+
+static void fill_wrong(struct table_rows *rows, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+
+		add_wrong(rows, profile, buffer, "freed without a wait",
+			  buffer->pinned.unwaited_frees);
+		add_wrong(rows, profile, buffer, "ended without a wait",
+			  buffer->pinned.unwaited_at_end);
+	}
+	table_subtitle(rows, "host code must wait before it reads an asynchronous download");
+}
+
 static const struct table_column pinned_columns[] = {
 	{ "", "Pinned at", TABLE_PLACE },
 	{ "host_ns", "In calls", TABLE_TIME, TABLE_AT(profile_buffer, pinned.host_ns) },
@@ -445,6 +479,7 @@ const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_de
 const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true };
 const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true };
 const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
+const struct table table_wrong = { "wrong", "Looks wrong", TABLE_FILL(wrong), .of_device = true };
 const struct table table_pinned = { "pinned", "Pinned memory", TABLE_FILL(pinned), .of_device = true };
 const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .then = &table_repeats };
 /* clang-format on */

@@ -14,6 +14,7 @@
 #include "pin/unpin.h"
 #include "shim/driver/frame.h"
 #include "shim/driver/thunk.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void unknown_acts(const char *name)
 	int saved = errno;
 
 	visibility_raise(REAL_SEEN_UNTRACKED);
+	trace_called_unknown();
 	if (hp_keeps(join_the_unknown))
 		defer_join();
 	if (word_of(name)[0] != '\0' && hp_keeps(unpin_for_the_unknown))

@@ -123,6 +123,15 @@ static uint64_t rate_of_link(void)
 	return link_rate("", bus_id);
 }
 
+/* Asynchronous copies of pinned memory do not wait; the profile knows the others. */
+static bool may_wait(size_t row)
+{
+	enum real_class class = real_driver_facts[row].class;
+
+	return class != REAL_PASS && class != REAL_LOCAL &&
+	       (class != REAL_COPY || strstr(real_driver_facts[row].name, "Async") == NULL);
+}
+
 void shim_device_found(void)
 {
 	char name[128];
@@ -131,6 +140,7 @@ void shim_device_found(void)
 		.began_ns = shim_began_ns,
 		.function_name = name_of_row,
 		.functions = REAL_ROW_COUNT,
+		.may_wait = may_wait,
 	};
 
 	if (!state_active || atomic_exchange(&state_device_found, true))

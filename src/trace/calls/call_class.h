@@ -9,7 +9,8 @@ enum calls_kind {
 	CALLS_START_UP = 1, /* starts CUDA or loads code */
 	CALLS_LAUNCH = 2,
 	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
-	CALLS_CROWDED = 8
+	CALLS_CROWDED = 8,
+	CALLS_MAY_WAIT = 16 /* host code may then read what was downloaded before */
 };
 
 struct call_class {

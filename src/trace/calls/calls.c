@@ -21,6 +21,7 @@ struct sum {
 struct table {
 	_Atomic uint32_t noted; /* spans so far, by the owner */
 	_Atomic uint32_t taken; /* of these, under the lock trace */
+	_Atomic uint64_t waits; /* calls that may have waited, by the owner */
 	struct split_span span[SPANS];
 	struct sum sum[]; /* functions */
 };
@@ -36,6 +37,7 @@ static __thread struct table *mine __attribute__((tls_model("initial-exec")));
 static __thread bool is_known __attribute__((tls_model("initial-exec"))); /* in `threads` */
 
 static _Atomic uint32_t threads; /* the number that have made a call; any thread */
+static _Atomic bool lost_waits;  /* any thread */
 
 /* Returns the table after `table`, or the first if that is NULL; NULL: there is none. */
 static struct table *next_table(const struct table *table)
@@ -46,11 +48,13 @@ static struct table *next_table(const struct table *table)
 	return next != NULL ? next : shared;
 }
 
-int calls_start(const char *(*name)(size_t function), size_t count)
+int calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
+		size_t count)
 {
 	assert(count <= CALLS_FUNCTIONS_MOST);
 	for (size_t i = 0; i < count; i++)
-		kinds[i] = call_class_of(name(i)).kinds;
+		kinds[i] = (unsigned char)(call_class_of(name(i)).kinds |
+					   (may_wait == NULL || may_wait(i) ? CALLS_MAY_WAIT : 0));
 	functions = count;
 	name_of = name;
 	tables.bytes = sizeof(*shared) + functions * sizeof(shared->sum[0]);
@@ -124,6 +128,10 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 	/* The clock may have been corrected during the call, by less than a microsecond. */
 	if (__builtin_expect((int64_t)took_ns < 0, 0))
 		took_ns = 0;
+	if (kind & CALLS_MAY_WAIT)
+		atomic_store_explicit(&table->waits,
+				      atomic_load_explicit(&table->waits, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 	add_up(&table->sum[function], took_ns);
 	note_span(table, noted,
 		  split_span_of(kind & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL, enter_ns,
@@ -178,6 +186,23 @@ size_t calls_functions(void)
 const char *calls_name(size_t function)
 {
 	return name_of(function);
+}
+
+uint64_t calls_waits(void)
+{
+	uint64_t waits = 0;
+
+	assert(hp_lock_held(HP_LOCK_trace));
+	if (calls_threads() != 1 || atomic_load_explicit(&lost_waits, memory_order_relaxed))
+		return CALLS_UNKNOWN;
+	for (const struct table *table = next_table(NULL); table != NULL; table = next_table(table))
+		waits += atomic_load_explicit(&table->waits, memory_order_relaxed);
+	return waits;
+}
+
+void calls_lose_waits(void)
+{
+	atomic_store_explicit(&lost_waits, true, memory_order_relaxed);
 }
 
 uint32_t calls_threads(void)

@@ -19,10 +19,11 @@
 #define CALLS_FUNCTIONS_MOST 1024u
 
 /*
- * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0
- * or -ENOMEM.  Once a process.
+ * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.
+ * `may_wait(i)` is as in struct trace_facts.  Returns 0 or -ENOMEM.  Once a process.
  */
-int calls_start(const char *(*name)(size_t function), size_t count);
+int calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
+		size_t count);
 
 /*
  * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the
@@ -38,6 +39,18 @@ void calls_gather(void);
 size_t calls_functions(void);
 const char *calls_name(size_t function);
 void calls_read(size_t function, struct profile_call *ret);
+
+#define CALLS_UNKNOWN UINT64_MAX
+
+/*
+ * Returns the number of calls so far that may have waited for the device, with the lock `trace`
+ * held.  CALLS_UNKNOWN: one may be missing, or several threads have made calls, any of which may
+ * wait for another one's copies.
+ */
+uint64_t calls_waits(void);
+
+/* Notes that such a call may be missing. */
+void calls_lose_waits(void);
 
 /* The number of threads that have made a call. */
 uint32_t calls_threads(void);

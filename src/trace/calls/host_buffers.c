@@ -4,17 +4,19 @@
 #include "trace/calls/host_buffers.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/calls/calls.h"
 #include "trace/keys.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#define OTHER     0 /* the first buffer stands for all other memory; its key is 0 */
+#define UNKNOWN_WAITS UINT64_MAX
+#define OTHER         0 /* the first buffer stands for all other memory; its key is 0 */
 
 /* Bits of keys. */
-#define OF_STATIC ((uint64_t)1 << 63)
-#define OF_PINNED ((uint64_t)1 << 62)
+#define OF_STATIC     ((uint64_t)1 << 63)
+#define OF_PINNED     ((uint64_t)1 << 62)
 
 /* A block that the program has pinned. */
 struct pinned {
@@ -22,6 +24,10 @@ struct pinned {
 	uint32_t buffer;
 	bool counts;      /* the call was in the capture range */
 	uint64_t reached; /* bytes up to the last one that a copy reached */
+	/* Of the latest asynchronous download into it: its site, and waits() then; or
+	 * UNKNOWN_WAITS. */
+	uint32_t site;
+	uint64_t waits;
 };
 
 /* Under the lock trace. */
@@ -29,6 +35,7 @@ static struct host_buffer *buffers;
 static struct keys keys;
 static struct pinned *pinned; /* by address, without overlaps; NULL: none yet */
 static size_t pinned_count;
+static uint64_t completed; /* copies that had completed when their calls returned, perhaps */
 
 /*
  * Under the lock trace: the buffer of the latest copy, which is mostly also that of the next copy.
@@ -105,6 +112,36 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	return OF_STATIC | (uint64_t)ret_place->module << 48 | ret_place->offset;
 }
 
+/*
+ * With the lock held.  Returns the number of calls after which host code may read what was
+ * downloaded before; UNKNOWN_WAITS: several threads may wait, or a call is not known.
+ */
+static uint64_t waits(void)
+{
+	uint64_t calls = calls_waits();
+
+	return calls != CALLS_UNKNOWN ? calls + completed : UNKNOWN_WAITS;
+}
+
+/* Notes the latest download into a block that nothing has waited for when its call returns. */
+static void note_download(const struct trace_copy *copy, uint32_t site)
+{
+	struct pinned *block = trace_copy_touched_host(copy) ? NULL : pinned_at(copy->host);
+
+	if (block == NULL)
+		completed++;
+	else if (copy->direction == TRACE_D2H && copy->bytes > 0) {
+		block->waits = waits();
+		block->site = site;
+	}
+}
+
+/* With the lock held.  True if no call can have waited for the block's latest download. */
+static bool is_unwaited(const struct pinned *block)
+{
+	return block->waits != UNKNOWN_WAITS && block->waits == waits();
+}
+
 /* Notes that a copy has used a pinned block, which may be registered memory of the heap. */
 static void use(const struct trace_copy *copy)
 {
@@ -142,6 +179,7 @@ static void add(uint32_t index, const struct trace_copy *copy, uint32_t site)
 	enum round_trip kind = round_trips_copied(copy, index, site, &trip);
 
 	use(copy);
+	note_download(copy, site);
 	if (kind != ROUND_TRIP_NONE)
 		add_trip(kind == ROUND_TRIP_SAME ? &buffer->round_trips : &buffer->follows, &trip);
 	trace_flow_add(copy->direction == TRACE_H2D ? &buffer->h2d : &buffer->d2h, copy);
@@ -242,7 +280,11 @@ static void hold_pinned(uint32_t buffer, uintptr_t from, uint64_t bytes, bool co
 	if (pinned == NULL || pinned_count == HOST_BUFFERS_PINNED)
 		return;
 	memmove(&pinned[at + 1], &pinned[at], (pinned_count++ - at) * sizeof(*pinned));
-	pinned[at] = (struct pinned){ from, from + bytes, buffer, counts, 0 };
+	pinned[at] = (struct pinned){ .from = from,
+				      .to = from + bytes,
+				      .buffer = buffer,
+				      .counts = counts,
+				      .waits = UNKNOWN_WAITS };
 	sums->held_bytes += (int64_t)bytes;
 	if (sums->held_bytes > sums->most_bytes)
 		sums->most_bytes = sums->held_bytes;
@@ -278,8 +320,28 @@ void host_buffers_program_unpinned(const void *block, uint64_t ns)
 	/* Without memory for buffers, no block is known. */
 	struct pinned *known = pinned_at(block);
 	if (known != NULL) {
-		buffers[known->buffer].sums.pinned.host_ns += (int64_t)ns;
+		struct profile_pinned *sums = &buffers[known->buffer].sums.pinned;
+
+		sums->host_ns += (int64_t)ns;
+		if (is_unwaited(known)) {
+			sums->unwaited_frees++;
+			sums->unwaited_site = known->site;
+		}
 		forget_pinned(known);
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+void host_buffers_ended(void)
+{
+	hp_lock(HP_LOCK_trace);
+	for (size_t i = 0; i < pinned_count; i++) {
+		struct profile_pinned *sums = &buffers[pinned[i].buffer].sums.pinned;
+
+		if (!is_unwaited(&pinned[i]))
+			continue;
+		sums->unwaited_at_end++;
+		sums->unwaited_site = pinned[i].site;
 	}
 	hp_unlock(HP_LOCK_trace);
 }

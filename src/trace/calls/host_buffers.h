@@ -53,6 +53,9 @@ void host_buffers_program_pinned(const struct frames_way *way, const void *block
 /* Notes that the program has freed or unregistered that block. */
 void host_buffers_program_unpinned(const void *block, uint64_t ns);
 
+/* Notes that the program has ended: nothing will wait for its downloads. */
+void host_buffers_ended(void);
+
 /* Take the lock `trace`. */
 size_t host_buffers_count(void);
 void host_buffers_read(size_t index, struct host_buffer *ret);

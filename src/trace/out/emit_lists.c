@@ -272,6 +272,9 @@ static const void *buffer_at(const struct report *report, size_t index)
 	row->frames = emit_frames(&room, buffer.place.frame, buffer.place.depth, buffer.guessed);
 	row->python = emit_python(&room, buffer.place.python, buffer.place.python_depth);
 	row->python_count = buffer.place.python_depth;
+	row->pinned.unwaited_site = row->pinned.unwaited_frees + row->pinned.unwaited_at_end > 0
+					    ? sites_index((uint32_t)row->pinned.unwaited_site)
+					    : UNKNOWN;
 	if (strcmp(row->kind, "pinned") != 0)
 		profile_forget(profile_pinned_id, &row->pinned);
 	row->largest_bytes = json_known(row->largest_bytes != 0, (uint64_t)row->largest_bytes);

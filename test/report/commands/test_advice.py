@@ -525,6 +525,28 @@ def pinned_memory():
     yield "with one CPU", pinned(torch, 3, **known(1)), "no setting"
 
 
+def looks_wrong():
+    """Misuse that is no suggestion: the first screen counts it, a table has its places."""
+    def run(frees, ends):
+        pinned = {"registered": False, "calls": 1, "bytes": MIB, "powers_of_two": 0, "used_bytes": MIB, "unused_blocks": 0, "host_ns": MS,
+                  "most_bytes": MIB, "held_bytes": 0, "unwaited_frees": frees, "unwaited_at_end": ends, "unwaited_site": 1}
+        return write("wrong.json", loop(buffers=[OTHER, buffer("pinned", pinned=pinned)]))
+
+    for frees, ends, says in ((2, 0, "nothing waits for 2 downloads before memory is freed."),
+                              (0, 1, "nothing waits for 1 download before the end."),
+                              (1, 1, "nothing waits for 2 downloads before memory is freed or the end."), (0, 0, None)):
+        first, everything = (tap.run("report", *more, run(frees, ends)).stdout for more in ([], ["--all"]))
+        check(f"the first screen, {frees} frees and {ends} at the end", (f"  Looks wrong: {says}\n" in first) if says else
+              "Looks wrong" not in first + everything and "LOOKS WRONG" not in everything, first)
+    table = tap.run("report", "--csv", "wrong", run(2, 1)).stdout
+    rows = [(row["what"], row["count"], row["download_line"], row["pinned_line"]) for row in csv.DictReader(io.StringIO(table))]
+    places = ("solve.c:30", "solve.c:5")
+    check("the table", rows == [("freed without a wait", "2", *places),
+                                ("ended without a wait", "1", *places)], table)
+    shown = tap.run("report", "--all", run(2, 1)).stdout
+    check("the report has it", re.search(r"LOOKS WRONG.*\n.*\n +2 +freed without a wait +download at solve\.c:30", shown), shown)
+
+
 def small_copies():
     few = [site(UP, copies("h2d", 100, 4 * MIB, 90 * MS))]
     both = loop()["transfers"]
@@ -764,6 +786,7 @@ def main():
             if missed:
                 wrong += [name, *missed, table.stdout + table.stderr, text.partition("Saves")[2]]
         check(group.__name__, not wrong, *wrong)
+    looks_wrong()
     stored()
     tap.end()
 
