@@ -418,11 +418,11 @@ static void say_wrong(struct table_rows *rows, const struct profile *profile)
 			  ends > 0 ? "the end" : "");
 }
 
-/* Says why there is no suggestion, and what is left.  A first screen has a line for each. */
+/* Says why there is no suggestion, and what is left: in a line each below suggestions. */
 static void say_left(struct table_rows *rows, const struct profile *profile,
 		     const struct advice_list *list, bool any)
 {
-	size_t columns = table_detail(rows) == TABLE_FIRST ? 78 : 2 * ADVICE_TEXT;
+	size_t columns = table_detail(rows) == TABLE_FIRST && any ? 78 : 2 * ADVICE_TEXT;
 
 	if (profile->process.exit_status > 0)
 		table_say(rows, "The program failed; fix it first.");
