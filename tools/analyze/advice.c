@@ -312,12 +312,20 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 	bool lost = is_part(host->library_ns, 5, profile) && !host->is_python;
 	char before[100] = "";
 
+	int64_t waits_ns = advice_least(profile->process.cpu_wait_ns, idle_ns);
+	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile) &&
+	    waits_ns > idle_ns / 2) {
+		append(list->left, sizeof(list->left),
+		       text_made("the first thread waited %s (%s) for a CPU, since others ran",
+				 text_time(waits_ns), text_share(waits_ns, profile->wall_ns)));
+		return;
+	}
 	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile)) {
 		SAY(list->blind,
 		    "what takes %s: the program ran no code of its own then; it was in the kernel, or "
-		    "waited for a CPU, a file or a program that it had started, which `hotpin run` "
-		    "can profile instead",
-		    text_time(idle_ns));
+		    "waited for %sa file or a program that it had started, which `hotpin run` can "
+		    "profile instead",
+		    text_time(idle_ns), waits_ns < 0 ? "a CPU, " : "");
 		return;
 	}
 	if (known_ns >= profile->split.host_ns / 2)

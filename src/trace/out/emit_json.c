@@ -42,6 +42,7 @@ static void fill_head(const struct report *report, struct profile *ret)
 		.ranks = json_known(process->ranks != 0, process->ranks),
 		.arguments_hash = process->arguments,
 		.cpus = process->cpus,
+		.cpu_wait_ns = json_known(process->cpu_wait_ns != UINT64_MAX, process->cpu_wait_ns),
 		.exit_status =
 			report->ended && report->exit_status >= 0 ? report->exit_status : UNKNOWN,
 		.began_ns = report->began_ns,

@@ -55,6 +55,30 @@ static void hash_arguments(struct process *process)
 			 (unsigned)(hash >> 48));
 }
 
+/* Returns how long the first thread has waited for a CPU; UINT64_MAX: the kernel does not say. */
+static uint64_t cpu_waits(void)
+{
+	int fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	uint64_t ran_and_waited_ns[2] = { 0, 0 };
+	size_t number = 0;
+	char text[96];
+
+	if (fd < 0)
+		return UINT64_MAX;
+	ssize_t count = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[count > 0 ? count : 0] = '\0';
+	for (const char *at = text; *at != '\0' && number < HP_LEN(ran_and_waited_ns); at++) {
+		uint64_t *figure = &ran_and_waited_ns[number];
+
+		if (*at >= '0' && *at <= '9')
+			*figure = 10 * *figure + (uint64_t)(*at - '0');
+		else
+			number++;
+	}
+	return ran_and_waited_ns[0] > 0 ? ran_and_waited_ns[1] : UINT64_MAX;
+}
+
 /*
  * tools/cmd/run.c sets the variable to its own process number.  The program keeps this number; its
  * children have others.
@@ -136,6 +160,7 @@ void process_read(struct process *ret)
 		snprintf(ret->host, sizeof(ret->host), "%.64s", names.nodename);
 	snprintf(ret->program, sizeof(ret->program), "%.63s", program_invocation_short_name);
 	tell_time(ret->time, sizeof(ret->time));
+	ret->cpu_waits_before_ns = cpu_waits();
 	process_mark_end(ret);
 	ret->ranks = hp_rank_find(ret->rank);
 	hash_arguments(ret);
@@ -149,7 +174,12 @@ void process_mark_end(struct process *process)
 {
 	struct timespec now;
 
+	uint64_t waits_ns = cpu_waits();
+
 	tell_time(process->ended, sizeof(process->ended));
+	process->cpu_wait_ns = waits_ns == UINT64_MAX || waits_ns < process->cpu_waits_before_ns
+				       ? UINT64_MAX
+				       : waits_ns - process->cpu_waits_before_ns;
 	clock_gettime(CLOCK_REALTIME, &now);
 	process->unix_offset_ns =
 		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - hp_now_ns();

@@ -20,8 +20,10 @@ struct process {
 	unsigned long ranks;     /* their number; 0: unknown */
 	char arguments[5]; /* 4 hexadecimal digits made of the program's arguments; "": unknown */
 	unsigned cpus;     /* CPUs that it may run on; 0: unknown */
-	char program[64];  /* as the kernel knows it */
-	bool awaited;      /* by `hotpin run --profile`, which prints the report */
+	/* Waits of the first thread for a CPU: until process_read(), then until `ended`. */
+	uint64_t cpu_waits_before_ns, cpu_wait_ns; /* UINT64_MAX: unknown */
+	char program[64];                          /* as the kernel knows it */
+	bool awaited;          /* by `hotpin run --profile`, which prints the report */
 	uint64_t run_began_ns; /* CLOCK_REALTIME, when `hotpin run` started; 0: unknown */
 	char columns[8];       /* COLUMNS as it was at the start; "": not set */
 	bool utf8;             /* the locale of the user */
@@ -30,7 +32,7 @@ struct process {
 /* Fills in *ret, by some system calls.  No lock is needed. */
 void process_read(struct process *ret);
 
-/* Sets `ended` to the current time. */
+/* Sets `ended` to the current time, and cpu_wait_ns. */
 void process_mark_end(struct process *process);
 
 /* Returns how this process started: it is what `hotpin run` became, or its descendant, or neither.

@@ -428,6 +428,11 @@ def first_stage():
         "program that it had started, which `hotpin run` can profile instead."
     yield "a shell", run(1000, sample(COPYING, 20)), "0 entries", f"blind: {idle}"
     yield "no sample at all", run(900), "0 entries", f"blind: {idle}"
+    waited = {"pid": 1, "program": "solve", "exit_status": 0}
+    yield "a busy machine", run(1000, sample(COPYING, 20), process={**waited, "cpu_wait_ns": 451 * MS}), \
+        "left: the first thread waited 451 ms (45.1 %) for a CPU, since others ran.", "blind."
+    yield "a machine that is not busy", run(1000, sample(COPYING, 20), process={**waited, "cpu_wait_ns": 450 * MS}), \
+        "blind: " + idle.replace("a CPU, ", "")
     yield "no perf events", run(900, sampling={"mode": "none", "hz": 200, "why": "the kernel has no perf events"}), \
         "0 entries", "blind: 900 ms of host code (the kernel has no perf events)"
 

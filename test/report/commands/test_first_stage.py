@@ -64,6 +64,15 @@ def is_refused(profile):
     return any(word in (profile["sampling"]["why"] or "") for word in REFUSALS)
 
 
+def is_known(cpu_wait_ns):
+    """True if the profile has the figure where the kernel has it."""
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:
+            return (cpu_wait_ns is not None) == (int(file.read().split()[0]) > 0)
+    except FileNotFoundError:
+        return cpu_wait_ns is None
+
+
 def own_samples():
     """Names the profile in the file `kept`.  Returns the samples of the program's functions, by name."""
     tap.run("resolve", "kept")
@@ -85,6 +94,8 @@ def sampled_program():
     one = found.get("x.json")
     check("one profile, and nothing said", list(found) == ["x.json"] and done.stderr == "" and done.returncode == 0,
           done.stderr, list(found))
+    # The kernel may be built without this figure.
+    check("the wait for a CPU, if it is known", is_known(one["process"]["cpu_wait_ns"]), one["process"])
     report = tap.run("report", "--why", "kept").stdout
     if is_refused(one):
         check("why there are no samples", one["samples"] is None and one["sampling"]["why"] in " ".join(report.split()), report)
