@@ -314,6 +314,30 @@ static struct table_cell between(struct table_rows *rows, const struct profile *
 	return table_text_made(rows, "%s", name);
 }
 
+static bool is_of_python_library(const struct profile *profile, const struct profile_frame *frame)
+{
+	const char *path =
+		frame != NULL && frame->module >= 0 ? profile->modules[frame->module].path : "";
+
+	return strstr(path, "/site-packages/") != NULL || strstr(path, "/dist-packages/") != NULL;
+}
+
+/*
+ * Returns the line of Python that uploads the data of a buffer, if a library allocated it: one
+ * place of NumPy allocates all of its arrays.  NULL: it is not known.
+ */
+static const struct profile_frame *uploading_line(const struct profile *profile,
+						  const struct profile_buffer *buffer)
+{
+	const struct profile_trips *trips = round_trips_main(buffer);
+	const struct profile_frame *line = NULL;
+
+	if (strcmp(buffer->kind, "heap") == 0 && round_trips_have_sites(trips) &&
+	    is_of_python_library(profile, names_buffer_frame(profile, buffer)))
+		line = names_frame(profile, &profile->sites[trips->upload_site].frames, false);
+	return line != NULL && line->is_python ? line : NULL;
+}
+
 static void add_buffer(struct table_rows *rows, const struct profile *profile,
 		       const struct profile_buffer *buffer)
 {
@@ -322,12 +346,15 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	     is_static = strcmp(buffer->kind, "static") == 0;
 	const struct profile_frame *place =
 		is_other && !table_is_csv(rows) ? NULL : names_buffer_frame(profile, buffer);
+	const struct profile_frame *line =
+		table_is_csv(rows) ? NULL : uploading_line(profile, buffer);
 
 	struct table_row *row = TABLE_ROW(
 		rows, buffer,
-		table_place(place, is_other    ? "not by hotpin"
-				   : is_static ? "static"
-					       : ""),
+		table_place(line != NULL ? line : place, line != NULL ? "uploads it"
+							 : is_other   ? "not by hotpin"
+							 : is_static  ? "static"
+								      : ""),
 		table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
 		table_number(unchanged(profile, buffer - profile->buffers)),
 		table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),

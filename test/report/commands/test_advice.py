@@ -552,6 +552,17 @@ def looks_wrong():
     check("the report has it", re.search(r"LOOKS WRONG.*\n.*\n +2 +freed without a wait +download at solve\.c:30", shown), shown)
 
 
+def buffers_of_python():
+    """One place of a library allocates all of its arrays, so the line that uploads them names them."""
+    crosses = trips(99, 396 * MIB, 300, 200, None, (1, 0))
+    sites = [site(line(LINE9), copies("h2d", 100, 400 * MIB, 90 * MS)), site(line(LINE12), copies("d2h", 100, 400 * MIB, 110 * MS))]
+    for name, module, trip, says in (("of a library", 1, crosses, r"<module> at x:9 \(uploads it\)"), ("of the program", 4, crosses, "ext.cpython"),
+                                     ("without round trips", 1, None, "libtorch_cpu.so")):
+        one = buffer(frames=[at(None, module=module)], round_trips=trip, h2d=made.total(100, MIB, MS))
+        shown = tap.run("report", "--all", write("python.json", python([([LINE9], 20)], buffers=[OTHER, one], sites=sites)), COLUMNS=200).stdout
+        check(f"a buffer {name}", re.search(rf"HOST BUFFERS.*\n.*\n.* {says}", shown), shown)
+
+
 def small_copies():
     few = [site(UP, copies("h2d", 100, 4 * MIB, 90 * MS))]
     both = loop()["transfers"]
@@ -792,6 +803,7 @@ def main():
                 wrong += [name, *missed, table.stdout + table.stderr, text.partition("Saves")[2]]
         check(group.__name__, not wrong, *wrong)
     looks_wrong()
+    buffers_of_python()
     stored()
     tap.end()
 
