@@ -226,7 +226,7 @@ static size_t page_bytes(const struct block *block)
 	return block->huge ? HP_HUGE_PAGE_BYTES : HP_PAGE_BYTES;
 }
 
-struct block *cache_take_old(uint64_t now, size_t bytes_most)
+struct block *cache_take_old(uint64_t now)
 {
 	struct block *list = NULL, *block;
 	size_t taken = 0;
@@ -237,7 +237,7 @@ struct block *cache_take_old(uint64_t now, size_t bytes_most)
 	while ((block = loose.oldest) != NULL) {
 		size_t whole = block->touched;
 		bool goes = block_is_altered(block) ||
-			    (taken < bytes_most && is_old(block, now) && cache_unpinned() > lowest);
+			    (is_old(block, now) && cache_unpinned() > lowest);
 
 		if (!goes && taken >= excess)
 			break;

@@ -58,10 +58,9 @@ struct block *cache_take_new(unsigned size_class);
 
 /*
  * Takes unpinned blocks that are old or exceed the bound: BLOCK_LEAVING, a list by `next` for
- * cache_purge(), of about `bytes_most` old bytes.  The last block may lose only what exceeds the
- * bound.
+ * cache_purge().  The last block may lose only what exceeds the bound.
  */
-struct block *cache_take_old(uint64_t now, size_t bytes_most);
+struct block *cache_take_old(uint64_t now);
 
 /*
  * Unlocks the heap, and gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the

@@ -19,16 +19,10 @@
 #include <errno.h>
 
 /* What the cgroup has left is read again once the cache has grown by so much. */
-#define LOOK_BYTES  ((size_t)16 << 20)
-
-/* An operation gives back at most about so many bytes of old blocks. */
-#define SWEEP_BYTES ((size_t)64 << 20)
-
-/* The interval of looks at old blocks by operations. */
-#define SWEEP_NS    (CACHE_NS / 2)
+#define LOOK_BYTES ((size_t)16 << 20)
 
 /* Without an allocation for so long, nothing stays cached. */
-#define IDLE_NS     (10 * CACHE_NS)
+#define IDLE_NS    (10 * CACHE_NS)
 
 /* Changed under the lock heap, read by any thread. */
 static _Atomic bool keeps_any; /* heap_expire() has something to do */
@@ -39,7 +33,7 @@ static struct limits memory = { .available = UINT64_MAX };
 static bool attended = true, idle;
 static size_t looked_at;                /* bytes that were cached at the last look, or fewer */
 static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
-static uint64_t allocated_ns, next_sweep;
+static uint64_t allocated_ns;
 
 static void update_bound(void)
 {
@@ -75,20 +69,15 @@ static size_t bytes_of(const struct block *list)
 struct block *reclaim_sweep(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	bool over = cache_over() > 0;
-
 	if (cache_unpinned() != 0)
 		atomic_store(&keeps_any, true);
 	if (huge_device && cache_unpinned() > looked_at + LOOK_BYTES)
 		atomic_store(&must_look, true);
-	if (now < next_sweep && !over)
+	if (cache_over() == 0)
 		return NULL;
-	next_sweep = now + SWEEP_NS;
-	if (over)
-		shards_drain(true, now);
-	over = cache_over() > 0;
-	struct block *leaving = cache_take_old(now, SWEEP_BYTES);
-	if (over && !attended)
+	shards_drain(true, now);
+	struct block *leaving = cache_take_old(now);
+	if (!attended)
 		given_back += bytes_of(leaving);
 	return leaving;
 }
@@ -109,7 +98,7 @@ static size_t give_back_all(void)
 
 	hp_lock(HP_LOCK_heap);
 	shards_drain(true, now);
-	return cache_purge(cache_take_old(now, SIZE_MAX));
+	return cache_purge(cache_take_old(now));
 }
 
 bool heap_needs_expiry(void)
@@ -125,7 +114,7 @@ void heap_expire(uint64_t now_ns)
 		allocated_ns = now_ns;
 	idle = hp_above(now_ns, allocated_ns) >= IDLE_NS;
 	update_bound();
-	struct block *leaving = cache_take_old(now_ns, SIZE_MAX);
+	struct block *leaving = cache_take_old(now_ns);
 	if (cache_unpinned() == 0)
 		atomic_store(&keeps_any, false);
 	cache_purge(leaving);

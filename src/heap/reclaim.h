@@ -68,9 +68,7 @@ bool heap_trim(size_t left);
 /* Notes that a block was taken at `now`. */
 void reclaim_note_taken(uint64_t now);
 
-/*
- * Returns old and excess blocks for cache_purge(), now and then, or if the cache exceeds its bound.
- */
+/* Returns old and excess blocks for cache_purge() if the cache exceeds its bound, else NULL. */
 struct block *reclaim_sweep(uint64_t now);
 
 /* True if a block of `bytes` gets no new pages now (heap_yield_below()). */
