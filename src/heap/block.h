@@ -71,7 +71,6 @@ struct block {
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;
-	size_t keep;                   /* what cache_purge() leaves of its pages */
 	bool kept_pinned;              /* its list by age is that of pinned blocks */
 	struct block *next, *previous; /* the list of its class; the owner's list by `next` */
 	struct block *older, *newer;   /* the list of BLOCK_CACHED by age */

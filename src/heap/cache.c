@@ -221,29 +221,18 @@ static bool is_old(const struct block *block, uint64_t now)
 	return lowest == 0 || hp_above(now, block->freed_ns) >= CACHE_NS;
 }
 
-static size_t page_bytes(const struct block *block)
-{
-	return block->huge ? HP_HUGE_PAGE_BYTES : HP_PAGE_BYTES;
-}
-
 struct block *cache_take_old(uint64_t now)
 {
 	struct block *list = NULL, *block;
-	size_t taken = 0;
 
 	assert(hp_lock_held(HP_LOCK_heap));
 	/* With slack: otherwise each free() from now on would make a system call. */
-	size_t excess = cache_over() > 0 ? cache_over() + bound / SLACK_PART : 0;
+	size_t most = cache_over() > 0 ? bound - bound / SLACK_PART : bound;
 	while ((block = loose.oldest) != NULL) {
-		size_t whole = block->touched;
-		bool goes = block_is_altered(block) ||
-			    (is_old(block, now) && cache_unpinned() > lowest);
-
-		if (!goes && taken >= excess)
+		if (!block_is_altered(block) && cache_unpinned() <= most &&
+		    (!is_old(block, now) || cache_unpinned() <= lowest))
 			break;
 		detach(block);
-		block->keep = goes ? 0 : hp_above(whole, excess - taken) & -page_bytes(block);
-		taken += whole - block->keep;
 		block->next = list;
 		list = block;
 	}
@@ -275,20 +264,16 @@ size_t cache_purge(struct block *list)
 	hp_unlock(HP_LOCK_heap);
 	while (list != NULL) {
 		struct block *block = list;
-		uint64_t freed_ns = block->keep != 0 ? block->freed_ns : hp_now_coarse_ns();
-		size_t before = block->touched;
+		size_t had = block->touched;
 
 		list = block->next;
-		bool gone = block->keep == 0 && pages_purge(block);
-		if (block->keep != 0)
-			pages_drop_tail(block, block->keep);
-		bytes += gone ? before : before - block->touched;
-		block->keep = 0;
+		bool gone = pages_purge(block);
+		bytes += gone ? had : 0;
 		hp_lock(HP_LOCK_heap);
 		if (gone)
 			put_empty(block);
 		else
-			cache_put(block, freed_ns);
+			cache_put(block, hp_now_coarse_ns());
 		hp_unlock(HP_LOCK_heap);
 	}
 	hp_section_end();

@@ -57,15 +57,15 @@ struct block *cache_take(const struct request *request);
 struct block *cache_take_new(unsigned size_class);
 
 /*
- * Takes unpinned blocks that are old or exceed the bound: BLOCK_LEAVING, a list by `next` for
- * cache_purge().  The last block may lose only what exceeds the bound.
+ * Takes unpinned blocks that are old or exceed the bound, the oldest first: BLOCK_LEAVING, a list
+ * by `next` for cache_purge().
  */
 struct block *cache_take_old(uint64_t now);
 
 /*
  * Unlocks the heap, and gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the
- * kernel.  Blocks that keep pages are cached.  Returns the bytes that went.  No other lock may be
- * held.
+ * kernel.  Blocks whose pages the kernel keeps are cached.  Returns the bytes that went.  No other
+ * lock may be held.
  */
 size_t cache_purge(struct block *list);
 

@@ -57,15 +57,6 @@ void reclaim_note_taken(uint64_t now)
 	}
 }
 
-static size_t bytes_of(const struct block *list)
-{
-	size_t bytes = 0;
-
-	for (; list != NULL; list = list->next)
-		bytes += list->touched - list->keep;
-	return bytes;
-}
-
 struct block *reclaim_sweep(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
@@ -76,9 +67,10 @@ struct block *reclaim_sweep(uint64_t now)
 	if (cache_over() == 0)
 		return NULL;
 	shards_drain(true, now);
+	size_t before = cache_unpinned();
 	struct block *leaving = cache_take_old(now);
 	if (!attended)
-		given_back += bytes_of(leaving);
+		given_back += before - cache_unpinned();
 	return leaving;
 }
 
