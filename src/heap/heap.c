@@ -392,10 +392,8 @@ size_t heap_usable(const void *address)
 void heap_count(void)
 {
 	hp_lock(HP_LOCK_heap);
-	uint64_t served = shards_served();
+	shards_drain(false, hp_now_coarse_ns());
 	hp_unlock(HP_LOCK_heap);
-	hp_count_add(blocks_served, served);
-	hp_count_add(blocks_reused, served);
 }
 
 size_t heap_live(size_t *ret_blocks)

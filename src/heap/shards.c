@@ -13,6 +13,7 @@
  */
 #include "heap/shards.h"
 #include "base/bounds.h"
+#include "base/counters.h"
 #include "base/lock.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ struct shard {
 
 	/* Of the thread inside. */
 	unsigned count;
-	uint64_t served, served_seen, served_counted;
+	uint64_t served;          /* allocations since the last look */
 	size_t bytes;             /* of the pages that the entries may have */
 	uint8_t classes[ENTRIES]; /* of the blocks below */
 	struct block *entries[ENTRIES];
@@ -215,11 +216,13 @@ bool shards_drain(bool all, uint64_t now)
 			used = true;
 			continue;
 		}
-		used = used || shard->served != shard->served_seen;
+		used = used || shard->served != 0;
 		give_up(shard, all, all ? now : looked_ns);
-		if (all || shard->served == shard->served_seen)
+		if (all || shard->served == 0)
 			shard->allowed = shard->bytes;
-		shard->served_seen = shard->served;
+		hp_count_add(blocks_served, shard->served);
+		hp_count_add(blocks_reused, shard->served);
+		shard->served = 0;
 		leave(shard);
 	}
 	looked_ns = now;
@@ -236,23 +239,8 @@ size_t shards_allowed(void)
 	return sum;
 }
 
-uint64_t shards_served(void)
-{
-	uint64_t sum = 0;
-
-	assert(hp_lock_held(HP_LOCK_heap));
-	for (struct shard *shard = shards; shard < shards + SHARDS; shard++) {
-		if (!enter(shard))
-			continue;
-		sum += shard->served - shard->served_counted;
-		shard->served_counted = shard->served;
-		leave(shard);
-	}
-	return sum;
-}
-
 void shards_after_fork_child(void)
 {
 	for (struct shard *shard = shards; shard < shards + SHARDS; shard++)
-		*shard = (struct shard){ .served_counted = 0 };
+		*shard = (struct shard){ .served = 0 };
 }

@@ -31,15 +31,13 @@ struct block *shards_steal(const struct request *request);
 
 /*
  * Leaves to the cache what was parked before the last call and is still there; everything, if
- * `all`.  True if any shard was used since the last call.
+ * `all`.  Adds the counts of the shards to base/counters.h.  True if any shard was used since the
+ * last call.
  */
 bool shards_drain(bool all, uint64_t now);
 
 /* Returns the bytes that the shards may hold. */
 size_t shards_allowed(void);
-
-/* Returns how many allocations were served from shards since the last call. */
-uint64_t shards_served(void);
 
 /* In the child of fork(): empties the shards, whose blocks the caller finds by their state. */
 void shards_after_fork_child(void);
