@@ -17,7 +17,6 @@
 #include "engine/gate.h"
 #include "engine/idle.h"
 #include "engine/section.h"
-#include "heap/limits.h"
 #include "heap/reclaim.h"
 #include "pin/unpin.h"
 #include "pin/pin.h"
@@ -96,16 +95,12 @@ void housekeeper_work_submitted(void)
 
 static void look_at_pressure(void)
 {
-	struct limits limits;
+	enum pressure_level level = heap_look();
 
-	limits_look("", &limits);
-
-	enum pressure_level level = limits_pressure(&limits);
 	if (level != pressure)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
-	heap_set_memory(&limits);
 	pin_set_pressure(level != PRESSURE_NONE);
 	pressure = level;
 }

@@ -128,16 +128,13 @@ void heap_set_memory(const struct limits *limits)
 	errno = saved;
 }
 
-void heap_look(void)
+enum pressure_level heap_look(void)
 {
 	struct limits limits;
 
-	limits_look_at_cgroup("", &limits);
-	hp_lock(HP_LOCK_heap);
-	limits.available = memory.available;
-	limits.stall = memory.stall;
-	hp_unlock(HP_LOCK_heap);
+	limits_look("", &limits);
 	heap_set_memory(&limits);
+	return limits_pressure(&limits);
 }
 
 void heap_set_attended(bool is)

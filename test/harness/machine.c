@@ -12,7 +12,6 @@ struct machine_cgroup machine_cgroup = { .limit = UINT64_MAX, .left = UINT64_MAX
 uint64_t __wrap_limits_ram(void);
 uint64_t __wrap_limits_ram_and_swap(void);
 void __wrap_limits_look(const char *root, struct limits *ret);
-void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret);
 
 uint64_t __wrap_limits_ram(void)
 {
@@ -31,9 +30,4 @@ void __wrap_limits_look(const char *root, struct limits *ret)
 				.available = 20 * GIB,
 				.cgroup_limit = machine_cgroup.limit,
 				.cgroup_left = machine_cgroup.left };
-}
-
-void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret)
-{
-	__wrap_limits_look(root, ret);
 }
