@@ -17,6 +17,7 @@
 #include "engine/gate.h"
 #include "engine/idle.h"
 #include "engine/section.h"
+#include "heap/cache.h"
 #include "heap/reclaim.h"
 #include "pin/unpin.h"
 #include "pin/pin.h"
@@ -159,7 +160,7 @@ static void unpin(void)
 
 static bool must_unpin(void)
 {
-	return pin_eviction_due() || (pressure == PRESSURE_SEVERE && pin_bytes() != 0);
+	return heap_any_due() || (pressure == PRESSURE_SEVERE && pin_bytes() != 0);
 }
 
 /* Any thread. */

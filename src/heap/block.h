@@ -87,6 +87,12 @@ static inline enum block_pin block_pin(const struct block *block)
 	return word & WORD_PINNED ? BLOCK_PINNED : BLOCK_PAGEABLE;
 }
 
+/* True if the block is pinned by us, or a thread may be pinning it. */
+static inline bool block_may_be_pinned(const struct block *block)
+{
+	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
+}
+
 /* True if the block is neither pinned nor handed out again, until its pages are new. */
 static inline bool block_is_altered(const struct block *block)
 {

@@ -90,12 +90,6 @@ static bool is_loose(const struct block *block)
 	return !block->kept_pinned || !hp_keeps(pinned_pages_stay);
 }
 
-/* True if all pinned blocks are due. */
-static bool is_pressed(void)
-{
-	return lowest == 0 || pinned.bytes > bound;
-}
-
 static void age_add(struct block *block)
 {
 	enum block_pin pin = block_pin(block);
@@ -305,38 +299,44 @@ void cache_close(void)
 	}
 }
 
-uint64_t cache_due_at(void)
+static bool is_due(const struct block *block, uint64_t now)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
-	if (pinned.oldest == NULL)
-		return UINT64_MAX;
-	return is_pressed() || target_bytes != 0 ? 0 : pinned.oldest->freed_ns + CACHE_NS;
+	return target_bytes != 0 || cache_is_pinned_over() || is_old(block, now);
 }
 
-struct block *cache_take_due(uint64_t now)
+bool heap_any_due(void)
 {
-	struct block *block = pinned.oldest;
+	hp_lock(HP_LOCK_heap);
+	bool any = pinned.oldest != NULL && is_due(pinned.oldest, hp_now_coarse_ns());
+	hp_unlock(HP_LOCK_heap);
+	return any;
+}
 
-	assert(hp_lock_held(HP_LOCK_heap));
+struct block *heap_take_due(void)
+{
+	hp_lock(HP_LOCK_heap);
+	struct block *block = pinned.oldest;
 	/* Blocks that are changing are noted when that is done. */
 	while (block != NULL && block_pin(block) != BLOCK_PINNED)
 		block = block->newer;
 	if (block == NULL) {
 		target_bytes = 0;
-		return NULL;
+	} else if (!is_due(block, hp_now_coarse_ns())) {
+		block = NULL;
+	} else {
+		target_bytes -= hp_least(block->room, target_bytes);
+		detach(block);
 	}
-	if (target_bytes == 0 && !is_pressed() && !is_old(block, now))
-		return NULL;
-	target_bytes -= hp_least(block->room, target_bytes);
-	detach(block);
+	hp_unlock(HP_LOCK_heap);
 	return block;
 }
 
-void cache_set_target(size_t bytes)
+void heap_set_reclaim_target(size_t bytes)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
+	hp_lock(HP_LOCK_heap);
 	if (pinned.bytes != 0 && bytes > target_bytes)
 		target_bytes = bytes;
+	hp_unlock(HP_LOCK_heap);
 }
 
 void cache_note_pin(struct block *block)

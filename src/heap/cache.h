@@ -2,8 +2,8 @@
  * The free cache: freed blocks that keep their pages, by class and by age; and the one way by which
  * pages go back.
  *
- * Inside src/heap and src/pin.  Every function requires the lock heap unless its comment says
- * otherwise.
+ * The functions cache_*() are for src/heap and src/pin, and require the lock heap unless a comment
+ * says otherwise.  The functions heap_*() are for other rooms, too, and take it.
  */
 #ifndef HP_HEAP_CACHE_H
 #define HP_HEAP_CACHE_H
@@ -75,16 +75,19 @@ void cache_cut(struct block *block);
 /* Unmaps all free blocks without pages, and the unused ends of those in use, after map_close(). */
 void cache_close(void);
 
-/* Takes the pinned block that was freed first, if it is due: BLOCK_LEAVING.  NULL: none is. */
-struct block *cache_take_due(uint64_t now);
-
-/* Returns when the next pinned block is due, or earlier; UINT64_MAX: there is none. */
-uint64_t cache_due_at(void);
-
-/* Makes `bytes` of pinned blocks due at once, because others could use that part of the budget. */
-void cache_set_target(size_t bytes);
-
 /* Called after the word of a block that is not in use has changed. */
 void cache_note_pin(struct block *block);
+
+/* True if a freed block that we have pinned is due to be unpinned: pin_evict_due() has work. */
+bool heap_any_due(void);
+
+/*
+ * Takes the pinned block that was freed first, if it is due, for this caller alone: BLOCK_LEAVING.
+ * NULL: none is.
+ */
+struct block *heap_take_due(void);
+
+/* Makes `bytes` of pinned blocks due at once, because others could use that part of the budget. */
+void heap_set_reclaim_target(size_t bytes);
 
 #endif

@@ -3,7 +3,6 @@
  * block must be in use, or if the lists of freed blocks depend on its pin.
  */
 #include "heap/pin_state.h"
-#include "base/clock.h"
 #include "base/lock.h"
 #include "heap/cache.h"
 #include "heap/map.h"
@@ -64,22 +63,6 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 	return done;
 }
 
-bool heap_any_due(void)
-{
-	hp_lock(HP_LOCK_heap);
-	bool is = cache_due_at() <= hp_now_coarse_ns();
-	hp_unlock(HP_LOCK_heap);
-	return is;
-}
-
-struct block *heap_take_due(void)
-{
-	hp_lock(HP_LOCK_heap);
-	struct block *block = cache_take_due(hp_now_coarse_ns());
-	hp_unlock(HP_LOCK_heap);
-	return block;
-}
-
 void heap_return(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
@@ -92,12 +75,5 @@ void heap_unhold(struct block *block)
 	hp_lock(HP_LOCK_heap);
 	word_restore(&block->word, WORD_REGISTERED);
 	cache_note_pin(block);
-	hp_unlock(HP_LOCK_heap);
-}
-
-void heap_set_reclaim_target(size_t bytes)
-{
-	hp_lock(HP_LOCK_heap);
-	cache_set_target(bytes);
 	hp_unlock(HP_LOCK_heap);
 }

@@ -1,5 +1,5 @@
 /*
- * What src/pin does to blocks under the lock heap, and the freed blocks that are still pinned.
+ * What src/pin does to blocks under the lock heap.
  *
  * For src/pin only.  Every function takes the lock heap.  The lock pin may be held.
  */
@@ -29,15 +29,6 @@ bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 /* word_release(), or word_release_inside() if `ret_saw` is not NULL. */
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
-/* True if a freed block that we have pinned is due to be unpinned. */
-bool heap_any_due(void);
-
-/*
- * Takes a freed block that we have pinned and that is due to be unpinned, for this caller alone.
- * NULL: none.
- */
-struct block *heap_take_due(void);
-
 /*
  * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned.  No
  * lock may be held.
@@ -49,8 +40,5 @@ void heap_return(struct block *block);
  * again if it was freed meanwhile.
  */
 void heap_unhold(struct block *block);
-
-/* Makes `bytes` of freed pinned blocks due at once, to free that much of the budget. */
-void heap_set_reclaim_target(size_t bytes);
 
 #endif

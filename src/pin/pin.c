@@ -7,7 +7,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
-#include "heap/pin_state.h"
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "pin/cost.h"
 #include "real/real.h"
@@ -153,18 +153,12 @@ void pin_refused(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-/* True if the driver may know a registration of ours in the block. */
-static bool is_registered(const struct block *block)
-{
-	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
-}
-
 bool pin_covers_any(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
-		if (is_registered(block))
+		if (block_may_be_pinned(block))
 			return true;
 	return false;
 }
@@ -174,7 +168,7 @@ bool pin_crosses(const void *address, size_t bytes)
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
-		if (is_registered(block) && !range_covers(block, address, bytes))
+		if (block_may_be_pinned(block) && !range_covers(block, address, bytes))
 			return true;
 	return false;
 }

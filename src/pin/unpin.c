@@ -9,6 +9,7 @@
 #include "pin/unpin.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "pin/pin.h"
@@ -33,19 +34,13 @@ size_t unpin_block(struct block *block, bool taken, word_until *until)
 	return room;
 }
 
-/* True if the block is pinned, or a thread may be pinning it. */
-static bool may_be_pinned(const struct block *block)
-{
-	return (atomic_load(&block->word) & (WORD_PINNED | WORD_TAKEN)) != 0;
-}
-
 static size_t unpin_between(uintptr_t at, uintptr_t end)
 {
 	word_until until = 0;
 	size_t bytes = 0;
 
 	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
-		if (may_be_pinned(block))
+		if (block_may_be_pinned(block))
 			bytes += unpin_block(block, false, &until);
 	return bytes;
 }
@@ -112,11 +107,6 @@ size_t pin_evict_due(size_t bytes_most)
 		done += room;
 	}
 	return done;
-}
-
-bool pin_eviction_due(void)
-{
-	return heap_any_due();
 }
 
 size_t pin_evict(size_t bytes)

@@ -44,9 +44,6 @@ void pin_end(const char *why);
  */
 size_t pin_evict_due(size_t bytes_most);
 
-/* True if pin_evict_due() has work.  Takes the lock heap. */
-bool pin_eviction_due(void);
-
 /*
  * Unpins about `bytes`, under severe memory pressure or before a fork(): first freed blocks, then
  * blocks in use.  Calls the driver, holding no lock.  Returns the bytes unpinned.

@@ -6,6 +6,7 @@
 
 #include "base/lock.h"
 #include "heap/heap.h"
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/huge_pages.h"
 #include "pin/context_end.h"

@@ -108,7 +108,7 @@ PIN_TEST(nothing_while_a_capture_lives)
 	/* Nothing is unpinned, either. */
 	CHECK_EQ(heap_free(memory), 0);
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	pin_hold();
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(fake.unregisters, 0);
@@ -172,7 +172,7 @@ PIN_TEST(pages_stay_as_long_as_the_pin)
 	memset(memory, 0x6b, 100 * MIB);
 	CHECK(copy(memory, 100 * MIB));
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	/* Blocks are too large, too many and too old: the heap may only request their end. */
 	for (int i = 0; i < 6; i++) {
 		test_clock_pass(500 * TEST_MS);
@@ -180,13 +180,13 @@ PIN_TEST(pages_stay_as_long_as_the_pin)
 		CHECK_EQ(heap_free(allocate(40 * MIB)), 0);
 	}
 	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, 100 * MIB - 1) == 0);
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	CHECK_EQ(fake.unregisters, 0);
 	CHECK(fake_all_well());
 
 	CHECK_EQ(pin_evict_due(1), fake.last_room);
 	CHECK_EQ(pin_bytes(), 0);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK_EQ(hp_count_read(unpins), 1);
 	/* Now the pages were dropped: the block reads as zero. */
 	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
@@ -209,7 +209,7 @@ PIN_TEST(a_block_in_use_is_never_unpinned_for_idleness)
 
 	CHECK(copy(memory, 100 * MIB));
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(fake.unregisters, 0);
 }
@@ -231,7 +231,7 @@ PIN_TEST(oldest_first_and_no_more_than_asked)
 	CHECK_EQ(pin_evict_due(17 * MIB), 32 * MIB);
 	CHECK(!fake_is_registered(blocks[3], 1) && !fake_is_registered(blocks[2], 1));
 	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
 }
 
@@ -247,15 +247,15 @@ TEST(never_above_the_budget)
 	CHECK_EQ(hp_count_read(pins_over_budget), 4);
 	CHECK_EQ(fake.registers, 2);
 	/* All blocks are in use, so none can be evicted. */
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK_EQ(pin_of(blocks[5]), BLOCK_PAGEABLE);
 	CHECK(fake_all_well());
 
 	/* A freed block can be evicted first, however young it is. */
 	CHECK_EQ(heap_free(blocks[0]), 0);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK(!copy(blocks[5], 16 * MIB));
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK(copy(blocks[5], 16 * MIB));
 	CHECK(fake_all_well());
@@ -263,7 +263,7 @@ TEST(never_above_the_budget)
 	/* A block that would never fit evicts nothing. */
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK(!copy(allocate(48 * MIB), 48 * MIB));
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK(fake_all_well());
 }
 

@@ -1,6 +1,7 @@
 /*
  * test_pin_context.c - pins when contexts end, or seem to end, and in the child of a fork.
  */
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/pin_state.h"
 #include "heap/reclaim.h"
@@ -34,7 +35,7 @@ PIN_TEST(a_context_takes_its_pins_along)
 	CHECK(allocate(16 * MIB) == freed);
 	CHECK_EQ(heap_free(freed), 0);
 	test_clock_pass(2700 * TEST_MS);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	heap_set_level(PRESSURE_SEVERE);
 	heap_set_level(PRESSURE_NONE);
 	CHECK_EQ(freed[8 * MIB], 0);
@@ -86,7 +87,7 @@ PIN_TEST(a_context_that_lives_on_keeps_its_pins)
 	pin_context_ended(1000, false);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	CHECK(pin_evict_due(SIZE_MAX) >= 100 * MIB);
 }
 
@@ -168,7 +169,7 @@ static int child_is_plain(char *memory, char *held)
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_CACHED);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);

@@ -19,7 +19,7 @@ PIN_TEST(relieves_as_much_as_is_asked)
 
 	for (int i = 0; i < 4; i++)
 		blocks[i] = allocate_pinned(16 * MIB);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	CHECK_EQ(pin_evict(1), 16 * MIB);
 	CHECK_EQ(pin_evict(32 * MIB), 32 * MIB);
 	for (int i = 0; i < 4; i++)
@@ -112,10 +112,10 @@ TEST(freed_pins_are_bounded_too)
 	/* Four stay in the cache: an eighth of the limit. */
 	for (int i = 0; i < 4; i++)
 		heap_free(blocks[i]);
-	CHECK(!pin_eviction_due());
+	CHECK(!heap_any_due());
 	for (int i = 4; i < 12; i++)
 		heap_free(blocks[i]);
-	CHECK(pin_eviction_due());
+	CHECK(heap_any_due());
 	CHECK(!heat_up(memory, 20 * MIB));
 	pin_evict_due(SIZE_MAX);
 	CHECK(fake.bytes <= 64 * MIB);

@@ -32,7 +32,7 @@ static void let_go(char *memory)
 {
 	CHECK_EQ(heap_free(memory), 0);
 	heap_set_level(PRESSURE_SEVERE);
-	while (pin_eviction_due() && pin_evict_due(SIZE_MAX) > 0)
+	while (heap_any_due() && pin_evict_due(SIZE_MAX) > 0)
 		;
 	heap_set_level(PRESSURE_NONE);
 	CHECK(!fake_is_registered(memory, 1));

@@ -1,6 +1,7 @@
 /*
  * test_heap_close.c - a heap that releases its addresses while some of its blocks are in use.
  */
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/pages.h"
 #include "heap/pin_state.h"
