@@ -68,7 +68,7 @@ static bool drop(uintptr_t from, size_t bytes)
 
 /*
  * Large blocks are mapped again, because only then do their page tables go, too.  The kernel maps
- * under a lock that page faults of other threads wait for, so many pages go before.
+ * under a lock that page faults of other threads wait for, so the pages go before.
  */
 bool pages_purge(struct block *block)
 {
@@ -79,11 +79,10 @@ bool pages_purge(struct block *block)
 	bool altered = block_is_altered(block), closed = map_is_closed();
 	bool maps = !closed && (block->bytes >= HP_HUGE_PAGE_BYTES || block->huge || altered);
 	bool done = block->touched == 0 && !altered;
-	if (!done && maps && (altered || block->touched < DROP_FROM))
-		done = map_again((void *)block->base, block->bytes);
-	/* In a closed heap the addresses go next. */
-	if (!done && (!altered || closed)) {
-		bool dropped = drop(block->base, block->touched) || closed;
+	if (!done) {
+		/* In a closed heap the addresses go next. */
+		bool dropped =
+			((!altered || closed) && drop(block->base, block->touched)) || closed;
 
 		done = (maps && map_again((void *)block->base, block->bytes)) || dropped;
 	}

@@ -57,7 +57,7 @@ static bool grow(void)
 }
 
 /* The entry counts before it is filled in: a signal handler in between uses those above it. */
-static bool push(const void *frame)
+bool use_begin(const void *frame)
 {
 	if (!grow())
 		return false;
@@ -67,7 +67,7 @@ static bool push(const void *frame)
 	return true;
 }
 
-static void pop(void)
+void use_end(void)
 {
 	if (--uses.count == 0 && uses.room != 0) {
 		hp_arena_free(uses.many, uses.room * sizeof(*uses.many));
@@ -89,10 +89,10 @@ static enum pin_use enter(struct block *block, const void *frame, uint32_t refus
 	uint32_t saw = 0;
 
 	/* Without memory for the list, which then needs thousands of entries, nothing is safe. */
-	if (!push(frame))
+	if (!use_begin(frame))
 		return block_pin(block) == BLOCK_PINNED ? PIN_PINNED : PIN_PAGEABLE;
 	if (!word_enter(&block->word, refuse, &saw)) {
-		pop();
+		use_end();
 		return PIN_TAKEN;
 	}
 	top()->saw = saw;
@@ -116,7 +116,7 @@ void pin_leave(const void *frame)
 		assert(!top()->alone);
 		if (top()->block != NULL)
 			leave(top());
-		pop();
+		use_end();
 	}
 }
 
@@ -127,20 +127,10 @@ void pin_wait(struct block *block)
 	word_wait(&block->word, &never);
 }
 
-bool use_begin(const void *frame)
-{
-	return push(frame);
-}
-
 void use_alone(struct block *block)
 {
 	top()->alone = true;
 	top()->block = block;
-}
-
-void use_end(void)
-{
-	pop();
 }
 
 /* Without its block, an entry that longjmp() leaves just now does no harm. */
@@ -155,7 +145,7 @@ bool use_release(struct block *block, bool pinned, bool inside)
 	if (!listed)
 		return done;
 	if (done && !inside) {
-		pop();
+		use_end();
 		return true;
 	}
 	top()->saw = saw;
@@ -213,6 +203,6 @@ void pin_give_back(const void *frame)
 		}
 		if (use.block != NULL)
 			leave(&use);
-		pop();
+		use_end();
 	}
 }
