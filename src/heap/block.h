@@ -21,8 +21,11 @@ enum block_pin {
 };
 
 enum block_state {
-	BLOCK_EMPTY,   /* addresses of a class: pages that were never touched, or that went back */
-	BLOCK_GONE,    /* addresses that went back to the kernel; others may have them now */
+	/*
+	 * Addresses of a class: pages that were never touched, or that went back.  In a closed heap
+	 * the addresses went back, too, and others may have them now.
+	 */
+	BLOCK_EMPTY,
 	BLOCK_LIVE,    /* in use by the program */
 	BLOCK_PARKED,  /* free; waits in a shard (shards.h) */
 	BLOCK_CACHED,  /* free; its pages wait in the free cache */

@@ -238,7 +238,7 @@ static void put_empty(struct block *block)
 {
 	if (map_is_closed()) {
 		hp_unmap((void *)block->base, block->bytes);
-		atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
+		atomic_store_explicit(&block->state, BLOCK_EMPTY, memory_order_release);
 		return;
 	}
 	block->touched = 0;

@@ -53,14 +53,8 @@
 #define LARGE_STEP  ((size_t)4096 + 256)
 #define SMALL_STEP  ((size_t)256)
 
-static _Atomic bool started;
 static _Atomic bool looked;   /* heap_look() was called */
 static _Atomic unsigned turn; /* of the next new block, for its offset */
-
-void heap_start(void)
-{
-	atomic_store(&started, true);
-}
 
 void heap_set_device(bool is_there)
 {
@@ -174,8 +168,6 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 {
 	struct request request;
 
-	if (!atomic_load_explicit(&started, memory_order_relaxed))
-		return NULL;
 	if (!make_request(&request, bytes, alignment != 0 ? alignment : 1, site)) {
 		hp_count(heap_fallbacks);
 		return NULL;
@@ -419,7 +411,7 @@ void heap_after_fork_child(void)
 	hp_lock(HP_LOCK_heap);
 	shards_after_fork_child();
 	for (struct block *at = map_newest(); at != NULL; at = at->before) {
-		if (at->state <= BLOCK_GONE)
+		if (at->state == BLOCK_EMPTY)
 			continue;
 		word_reset(&at->word);
 		at->user_registrations = 0;

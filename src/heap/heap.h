@@ -21,9 +21,6 @@
  */
 bool heap_holds(const void *address);
 
-/* Lets heap_alloc() return blocks; until then it returns NULL.  Called once, by the constructor. */
-void heap_start(void);
-
 /*
  * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
  * MiB or more may get 2 MiB pages (huge_pages.h).

@@ -50,12 +50,11 @@ struct part {
 static struct part small = { .shift = 12 }, large = { .shift = 21 };
 
 /* Under the lock heap. */
-static enum { UNTRIED, READY, OFF } condition;
 static size_t bytes_most; /* larger blocks are for the kernel to refuse */
 static struct block *newest, *descriptors;
 static unsigned descriptors_left;
 
-static _Atomic bool closed; /* read by any thread */
+static _Atomic enum { UNTRIED, READY, OFF, CLOSED } condition; /* read by any thread */
 
 unsigned map_class(size_t bytes)
 {
@@ -150,7 +149,7 @@ bool map_start(void)
 		return condition == READY;
 	condition = OFF;
 	bytes_most = limits_ram_and_swap();
-	if (closed || limits_ration_space())
+	if (limits_ration_space())
 		return false;
 
 	huge_everywhere = huge_everywhere || limits_huge_everywhere("");
@@ -245,9 +244,8 @@ void map_close(void)
 	assert(hp_lock_held(HP_LOCK_heap));
 	int saved = errno;
 
-	if (atomic_exchange(&closed, true) || condition != READY)
+	if (atomic_exchange(&condition, CLOSED) != READY)
 		return;
-	condition = OFF;
 	uintptr_t end = large.next != large.start ? large.next : small.next;
 	atomic_store_explicit(&heap_bytes, end - small.start, memory_order_release);
 	part_close(&small);
@@ -257,7 +255,7 @@ void map_close(void)
 
 bool map_is_closed(void)
 {
-	return atomic_load_explicit(&closed, memory_order_relaxed);
+	return atomic_load_explicit(&condition, memory_order_relaxed) == CLOSED;
 }
 
 struct block *map_newest(void)

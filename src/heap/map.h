@@ -94,7 +94,7 @@ bool map_is_roomy(void);
 struct block *map_create(unsigned size_class);
 
 /*
- * Unmaps all addresses that no block has, for good.  Before map_start(): the start will fail.
+ * Unmaps all addresses that no block has, for good.  Before map_start(): the start will fail. Once.
  * Requires the lock heap.
  */
 void map_close(void);

@@ -180,9 +180,11 @@ void heap_close(void)
 	int saved = errno;
 
 	hp_lock(HP_LOCK_heap);
-	map_close();
-	cache_close();
-	update_bound();
+	if (!map_is_closed()) {
+		map_close();
+		cache_close();
+		update_bound();
+	}
 	hp_unlock(HP_LOCK_heap);
 	give_back_all();
 	errno = saved;

@@ -205,7 +205,6 @@ void fake_start(uint64_t budget)
 	hp_options_load(NULL);
 	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 5)
 		abort();
-	heap_start();
 	heap_set_device(true);
 	pin_start(budget);
 	fake_set_context(1000);

@@ -52,7 +52,6 @@ TEST(no_more_than_an_eighth_is_wasted)
 		CHECK_EQ(map_class(all + 1), size_class + 1);
 		before = size_class;
 	}
-	heap_start();
 	for (size_t bytes = 256 * KIB; bytes <= 64 * MIB; bytes += bytes / 97 + 1) {
 		for (size_t alignment = 1; alignment <= 4 * KIB; alignment *= 64) {
 			char *block = heap_alloc(bytes, alignment, false, 0);
@@ -124,7 +123,6 @@ TEST(a_vector_grows_to_all_memory_again_and_again)
 {
 	size_t most = limits_ram() / 2;
 
-	heap_start();
 	for (int turn = 0; turn < 8; turn++) {
 		char *vector = heap_alloc(64 * KIB, 0, false, 0);
 
@@ -402,11 +400,9 @@ HEAP_TEST(resizes_in_place)
 	CHECK_EQ(heap_free(block), 0);
 }
 
-TEST(nothing_before_the_start_and_nothing_too_large)
+TEST(nothing_too_large)
 {
 	errno = 55;
-	CHECK(heap_alloc(MIB, WHOLE(MIB), false, 0) == NULL);
-	heap_start();
 	CHECK(heap_alloc(limits_ram_and_swap() + 1, WHOLE(limits_ram_and_swap() + 1), false, 0) ==
 	      NULL);
 	CHECK(heap_alloc(SIZE_MAX, WHOLE(SIZE_MAX), true, 0) == NULL);
@@ -465,7 +461,6 @@ TEST(huge_pages_where_the_kernel_uses_them)
 	const size_t bytes = 2200 * KIB;
 
 	huge_everywhere = true;
-	heap_start();
 	char *large = heap_alloc(bytes, WHOLE(bytes), false, 0);
 	char *small = heap_alloc(MIB, WHOLE(MIB), false, 0);
 	CHECK(!advised_small(large) && advised_small(large + 4 * MIB - 1));

@@ -228,7 +228,6 @@ TEST(more_is_kept_with_a_device)
 	size_t bound = limits_ram() / 8 < GIB ? limits_ram() / 8 : GIB;
 	char *blocks[20];
 
-	heap_start();
 	heap_set_device(true);
 	for (int i = 0; i < 20; i++)
 		blocks[i] = heap_alloc(bound / 8, WHOLE(bound / 8), false, 0);

@@ -25,7 +25,6 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	size_t before = memory_mapped();
 	char *blocks[5];
 
-	heap_start();
 	heap_set_device(true);
 	for (int i = 0; i < 5; i++)
 		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0), 'a' + i, 4 * MIB);
@@ -134,7 +133,6 @@ TEST(nothing_is_left_of_an_empty_one)
 {
 	size_t before = memory_mapped();
 
-	heap_start();
 	char *block = heap_alloc(MIB, 0, false, 0);
 	CHECK_EQ(heap_free(block), 0);
 	heap_close();
@@ -150,7 +148,6 @@ TEST(closed_before_it_began)
 	size_t before = memory_mapped();
 
 	heap_close();
-	heap_start();
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	heap_close();
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);

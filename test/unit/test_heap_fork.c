@@ -88,7 +88,6 @@ static void begin(void)
 {
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, after_fork_child);
 	pages_go_by(advise_and_stop, NULL);
-	heap_start();
 	heap_set_device(true);
 	signal(SIGSEGV, handle);
 }

@@ -169,7 +169,6 @@ HEAP_TEST(heat_and_huge_pages_move_along)
 /* Many blocks that grow take half of the addresses at most. */
 TEST(addresses_are_left_for_others)
 {
-	heap_start();
 	char *first = heap_move(heap_alloc(128 * KIB, 0, false, 0), 256 * KIB);
 	CHECK_EQ(range_find(first)->bytes, 32 * MIB);
 	hp_lock(HP_LOCK_heap);

@@ -225,7 +225,6 @@ TEST(time_pressure_and_closing_find_them)
 	struct block *block;
 	uint64_t now = hp_now_ns();
 
-	heap_start();
 	heap_set_device(true);
 	char *large = heap_alloc(40 * MIB, 0, false, 0);
 	block = of(large);
@@ -329,7 +328,6 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 	pthread_t thread;
 
 	skip_if_sanitized();
-	heap_start();
 	size_t before = memory_resident();
 	for (int i = 0; i < 12; i++) {
 		CHECK_EQ(pthread_create(&thread, NULL, allocate_and_free, NULL), 0);
@@ -460,7 +458,6 @@ static void *disturb(void *arg)
 
 static void start_work(pthread_t threads[WORKERS + 1])
 {
-	heap_start();
 	heap_set_device(true);
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);

@@ -27,7 +27,6 @@ static void check_limited(int resource)
 	CHECK(!limits_ration_space());
 	CHECK_EQ(setrlimit(resource, &limit), 0);
 	CHECK(limits_ration_space());
-	heap_start();
 	errno = 55;
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_bytes, 0);

@@ -11,7 +11,6 @@
 #include "base/options.h"
 #include "engine/gate.h"
 #include "engine/state.h"
-#include "heap/heap.h"
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
 #include "shim/load/environment.h"
@@ -95,7 +94,6 @@ static void start_here(void)
 	}
 	atomic_store(&state_active, true);
 	atomic_store(&state_process, getpid());
-	heap_start();
 	bool uses_cuda = program_uses_cuda();
 	shim_large_start();
 	if (uses_cuda)
