@@ -13,33 +13,28 @@
 /* A copy of all but one part in so many counts as one of the whole block. */
 #define WHOLE_PART 8
 
-/* Sites are told apart by all but two bits, which hold what is known; a newer one replaces. */
 #define SITES_BITS 12
-#define SITE_KNOWN 3u
 
 _Atomic bool huge_device;
 _Atomic bool huge_everywhere;
 
-static _Atomic uint32_t sites[1 << SITES_BITS]; /* any thread */
+/* Dense sites; a newer one replaces another.  0: none.  Any thread. */
+static _Atomic uint32_t sites[1 << SITES_BITS];
 
 static _Atomic uint32_t *record_of(uint32_t site)
 {
 	return &sites[site * UINT32_C(0x9e3779b1) >> (32 - SITES_BITS)];
 }
 
-enum huge_site huge_site(uint32_t site)
+bool huge_site_is_dense(uint32_t site)
 {
-	uint32_t record = atomic_load_explicit(record_of(site), memory_order_relaxed);
-
-	return ((record ^ site) & ~SITE_KNOWN) == 0 ? (enum huge_site)(record & SITE_KNOWN)
-						    : SITE_UNKNOWN;
+	return site != 0 && atomic_load_explicit(record_of(site), memory_order_relaxed) == site;
 }
 
-void huge_note_site(uint32_t site, enum huge_site is)
+void huge_note_site(uint32_t site, bool is_dense)
 {
-	if (site != 0)
-		atomic_store_explicit(record_of(site), (site & ~SITE_KNOWN) | (uint32_t)is,
-				      memory_order_relaxed);
+	if (is_dense || huge_site_is_dense(site))
+		atomic_store_explicit(record_of(site), is_dense ? site : 0, memory_order_relaxed);
 }
 
 bool huge_would_be_better(const struct block *block)
@@ -70,7 +65,7 @@ void huge_before_copy(struct block *block, bool to_device, size_t bytes)
 		return;
 
 	unsigned percent = pages_resident_percent(block->start, size);
-	huge_note_site(block->site, !to_device || percent == 100 ? SITE_DENSE : SITE_SPARSE);
+	huge_note_site(block->site, !to_device || percent == 100);
 	if (!to_device && percent == 0 && !block->huge)
 		make_huge(block);
 }

@@ -27,15 +27,12 @@ extern _Atomic bool huge_device;
  */
 extern _Atomic bool huge_everywhere;
 
-/* What is known of an allocation site; of site 0, nothing ever is. */
-enum huge_site {
-	SITE_UNKNOWN, /* never seen, or forgotten */
-	SITE_SPARSE,  /* its last block that was copied whole had untouched pages */
-	SITE_DENSE,   /* that block had none */
-};
-
-enum huge_site huge_site(uint32_t site);
-void huge_note_site(uint32_t site, enum huge_site is);
+/*
+ * True if the last block of the allocation site that was copied whole had no untouched pages.
+ * False, too, if there was none, if it is forgotten, and of site 0.
+ */
+bool huge_site_is_dense(uint32_t site);
+void huge_note_site(uint32_t site, bool is_dense);
 
 /* True if a block of `bytes` for the site gets 2 MiB pages. */
 static inline bool huge_decide(size_t bytes, uint32_t site)
@@ -43,7 +40,7 @@ static inline bool huge_decide(size_t bytes, uint32_t site)
 	return bytes >= HP_HUGE_PAGE_BYTES &&
 	       (atomic_load_explicit(&huge_everywhere, memory_order_relaxed) ||
 		(atomic_load_explicit(&huge_device, memory_order_relaxed) &&
-		 huge_site(site) == SITE_DENSE));
+		 huge_site_is_dense(site)));
 }
 
 /*

@@ -29,7 +29,7 @@
 static inline void prove(void)
 {
 	/* Copied blocks were hardly touched, which taught the site that; undo it. */
-	huge_note_site(PROVEN, SITE_DENSE);
+	huge_note_site(PROVEN, true);
 }
 
 /* Returns a block that was copied before, so its next copy may pin it. */

@@ -24,7 +24,7 @@ static char *allocate_at(uint32_t site, size_t bytes)
 
 static bool is_dense(uint32_t site)
 {
-	return huge_site(site) == SITE_DENSE;
+	return huge_site_is_dense(site);
 }
 
 /* Frees and unpins the block, and drops its pages. */

@@ -213,7 +213,7 @@ static bool is_huge(const void *memory)
 /* Marks sites whose blocks were written and copied as a whole. */
 static void prove(uint32_t site)
 {
-	huge_note_site(site, SITE_DENSE);
+	huge_note_site(site, true);
 }
 
 HEAP_TEST(huge_pages_only_with_a_device_and_from_2_mib)
@@ -253,10 +253,11 @@ HEAP_TEST(a_site_whose_blocks_are_copied_whole)
 	CHECK(!is_huge(first));
 
 	/* A small copy says nothing; a copy of a whole unwritten block says no. */
+	huge_note_site(20, true);
 	huge_before_copy(range_find(first), true, MIB);
-	CHECK_EQ(huge_site(20), SITE_UNKNOWN);
+	CHECK(huge_site_is_dense(20));
 	huge_before_copy(range_find(first), true, 8 * MIB);
-	CHECK_EQ(huge_site(20), SITE_SPARSE);
+	CHECK(!huge_site_is_dense(20));
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20)));
 	/* A whole copy of another block of the site says yes, to calloc() as well. */
 	first = heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20);
@@ -265,7 +266,7 @@ HEAP_TEST(a_site_whose_blocks_are_copied_whole)
 	char *next = heap_alloc(8 * MIB, WHOLE(8 * MIB), true, 20);
 	CHECK(is_huge(next));
 	/* It goes back to its site only. */
-	huge_note_site(20, SITE_SPARSE);
+	huge_note_site(20, false);
 	CHECK_EQ(heap_free(next), 0);
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 0)));
 	CHECK(heap_alloc(8 * MIB, WHOLE(8 * MIB), false, 20) == next);

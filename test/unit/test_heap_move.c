@@ -155,7 +155,7 @@ HEAP_TEST(who_grows_again_has_pages)
 HEAP_TEST(heat_and_huge_pages_move_along)
 {
 	heap_set_device(true);
-	huge_note_site(5, SITE_DENSE);
+	huge_note_site(5, true);
 	char *block = heap_alloc(20 * MIB, WHOLE(20 * MIB), false, 5);
 	range_find(block)->copied_bytes = 777;
 	memset(block, 1, 20 * MIB);

@@ -10,14 +10,14 @@
 
 TEST(the_last_word_counts)
 {
-	CHECK_EQ(huge_site(5), SITE_UNKNOWN);
-	huge_note_site(5, SITE_DENSE);
-	CHECK_EQ(huge_site(5), SITE_DENSE);
-	CHECK_EQ(huge_site(9), SITE_UNKNOWN);
-	huge_note_site(5, SITE_SPARSE);
-	CHECK_EQ(huge_site(5), SITE_SPARSE);
-	huge_note_site(0, SITE_DENSE);
-	CHECK_EQ(huge_site(0), SITE_UNKNOWN);
+	CHECK(!huge_site_is_dense(5));
+	huge_note_site(5, true);
+	CHECK(huge_site_is_dense(5));
+	CHECK(!huge_site_is_dense(9));
+	huge_note_site(5, false);
+	CHECK(!huge_site_is_dense(5));
+	huge_note_site(0, true);
+	CHECK(!huge_site_is_dense(0));
 }
 
 /* Far more sites than the table has room for. */
@@ -26,11 +26,11 @@ TEST(old_sites_make_room)
 	int known = 0;
 
 	for (uint32_t site = 4; site <= 400000; site += 4) {
-		huge_note_site(site, SITE_DENSE);
-		CHECK_EQ(huge_site(site), SITE_DENSE);
+		huge_note_site(site, true);
+		CHECK(huge_site_is_dense(site));
 	}
 	for (uint32_t site = 4; site <= 400000; site += 4)
-		known += huge_site(site) == SITE_DENSE;
+		known += huge_site_is_dense(site);
 	CHECK(known > 2000 && known <= 4096);
 }
 
