@@ -231,12 +231,10 @@ int heap_free(void *address)
 	if (!huge_would_be_better(block) && shards_put(block))
 		return 0;
 
-	int saved = errno;
 	hp_lock(HP_LOCK_heap);
 	/* If two threads free the same block, one of them fails here. */
 	bool in_use = block->state == BLOCK_LIVE;
 	reclaim_end_free(in_use ? release(block) : NULL);
-	errno = saved;
 	return in_use ? 0 : -EINVAL;
 }
 

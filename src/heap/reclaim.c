@@ -82,15 +82,19 @@ void reclaim_end_free(struct block *leaving)
 }
 
 /*
- * Gives back all unpinned free blocks above the bound; returns their bytes.  No lock may be held.
+ * Gives back the unpinned free blocks above the bound, or above `most` if that is less; returns
+ * their bytes.  No lock may be held.
  */
-static size_t give_back_all(void)
+static size_t give_back(size_t most)
 {
 	uint64_t now = hp_now_coarse_ns();
 
 	hp_lock(HP_LOCK_heap);
 	shards_drain(true, now);
-	return cache_purge(cache_take_old(now));
+	cache_set_bound(hp_least(most, cache_bound()), cache_floor());
+	struct block *leaving = cache_take_old(now);
+	update_bound();
+	return cache_purge(leaving);
 }
 
 bool heap_needs_expiry(void)
@@ -114,8 +118,6 @@ void heap_expire(uint64_t now_ns)
 
 void heap_set_memory(const struct limits *limits)
 {
-	int saved = errno;
-
 	hp_lock(HP_LOCK_heap);
 	memory = *limits;
 	update_bound();
@@ -124,8 +126,7 @@ void heap_set_memory(const struct limits *limits)
 	bool over = cache_over() != 0 || cache_floor() == 0;
 	hp_unlock(HP_LOCK_heap);
 	if (over)
-		give_back_all();
-	errno = saved;
+		give_back(SIZE_MAX);
 }
 
 enum pressure_level heap_look(void)
@@ -137,21 +138,23 @@ enum pressure_level heap_look(void)
 	return limits_pressure(&limits);
 }
 
-void heap_set_attended(bool is)
+static void set_attended(bool is, size_t bytes)
 {
 	hp_lock(HP_LOCK_heap);
 	attended = is;
-	if (is)
-		given_back = 0;
+	yields_below = bytes;
 	update_bound();
 	hp_unlock(HP_LOCK_heap);
 }
 
-void heap_yield_below(size_t bytes)
+void heap_set_attended(void)
 {
-	hp_lock(HP_LOCK_heap);
-	yields_below = bytes;
-	hp_unlock(HP_LOCK_heap);
+	set_attended(true, 0);
+}
+
+void heap_set_unattended(size_t bytes)
+{
+	set_attended(false, bytes);
 }
 
 bool reclaim_yields(size_t bytes)
@@ -162,17 +165,7 @@ bool reclaim_yields(size_t bytes)
 
 bool heap_trim(size_t left)
 {
-	int saved = errno;
-
-	hp_lock(HP_LOCK_heap);
-	cache_set_bound(hp_least(left, cache_bound()), cache_floor());
-	hp_unlock(HP_LOCK_heap);
-	bool any = give_back_all() > 0;
-	hp_lock(HP_LOCK_heap);
-	update_bound();
-	hp_unlock(HP_LOCK_heap);
-	errno = saved;
-	return any;
+	return give_back(left) > 0;
 }
 
 void heap_close(void)
@@ -186,6 +179,6 @@ void heap_close(void)
 		update_bound();
 	}
 	hp_unlock(HP_LOCK_heap);
-	give_back_all();
+	give_back(SIZE_MAX);
 	errno = saved;
 }

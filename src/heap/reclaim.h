@@ -45,17 +45,12 @@ void heap_set_memory(const struct limits *limits);
 /*
  * Says whether a thread calls heap_expire() when it is due; assumed until this is called.  Without
  * such a thread the cache is as small as without a device, because an idle process would never
- * give it back.
+ * give it back.  Blocks freed above that bound go back to the kernel, and reusing them costs page
+ * faults each time.  Once as many bytes went back as the cache may hold, heap_alloc() returns NULL
+ * for blocks below `yields_below` that would need new pages.  The next allocator then serves them.
  */
-void heap_set_attended(bool is);
-
-/*
- * Without a thread that calls heap_expire(), blocks freed above the bound of the cache go back to
- * the kernel, and reusing them costs page faults each time.  Once as many bytes went back as the
- * cache may hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages.
- * The next allocator then serves them.  0 (the default): none.
- */
-void heap_yield_below(size_t bytes);
+void heap_set_attended(void);
+void heap_set_unattended(size_t yields_below);
 
 /*
  * Gives back all but about `left` bytes of the unpinned cached blocks, of any age.  True if any
@@ -71,7 +66,7 @@ void reclaim_note_taken(uint64_t now);
 /* Returns old and excess blocks for cache_purge() if the cache exceeds its bound, else NULL. */
 struct block *reclaim_sweep(uint64_t now);
 
-/* True if a block of `bytes` gets no new pages now (heap_yield_below()). */
+/* True if a block of `bytes` gets no new pages now (heap_set_unattended()). */
 bool reclaim_yields(size_t bytes);
 
 /* Ends a free(): cache_purge(), and if the cache has grown, a look at what the cgroup has left. */
