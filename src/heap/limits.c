@@ -48,7 +48,7 @@
 /* The pieces of a file's name, for base/procfile.h. */
 #define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
 
-static uint64_t memory(bool with_swap)
+uint64_t limits_ram(bool with_swap)
 {
 	struct sysinfo info = { 0 };
 	int saved = errno;
@@ -57,16 +57,6 @@ static uint64_t memory(bool with_swap)
 	errno = saved;
 	uint64_t bytes = (info.totalram + (with_swap ? info.totalswap : 0)) * info.mem_unit;
 	return bytes != 0 ? bytes : GIB;
-}
-
-uint64_t limits_ram(void)
-{
-	return memory(false);
-}
-
-uint64_t limits_ram_and_swap(void)
-{
-	return memory(true);
 }
 
 static bool is_limited(int resource)
@@ -283,7 +273,7 @@ void limits_look(const char *root, struct limits *ret)
 	const char *field = NULL;
 
 	*ret = (struct limits){
-		.ram = limits_ram(),
+		.ram = limits_ram(false),
 		.available = UINT64_MAX,
 		.cgroup_limit = UINT64_MAX,
 		.cgroup_left = UINT64_MAX,

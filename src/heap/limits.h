@@ -15,11 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the bytes of RAM in this machine, without swap; never 0. */
-uint64_t limits_ram(void);
-
-/* Returns the largest allocation that the kernel could grant, in bytes: RAM and swap. */
-uint64_t limits_ram_and_swap(void);
+/* Returns the bytes of RAM in this machine, and of swap if `with_swap`; never 0. */
+uint64_t limits_ram(bool with_swap);
 
 /*
  * True if reserving much address space and using little of it would limit what the program can

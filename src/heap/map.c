@@ -50,7 +50,7 @@ struct part {
 static struct part small = { .shift = 12 }, large = { .shift = 21 };
 
 /* Under the lock heap. */
-static size_t bytes_most; /* larger blocks are for the kernel to refuse */
+static size_t bytes_most; /* RAM and swap: larger blocks are for the kernel to refuse */
 static struct block *newest, *descriptors;
 static unsigned descriptors_left;
 
@@ -109,17 +109,13 @@ static size_t table_bytes(const struct part *part, uintptr_t end)
 	return rounded(((end - part->start) >> part->shift) * sizeof(*part->table), HP_PAGE_BYTES);
 }
 
-static bool part_start(struct part *part, uintptr_t start, uintptr_t end)
+/* Returns the bytes of its table. */
+static size_t part_start(struct part *part, uintptr_t start, uintptr_t end)
 {
 	part->start = part->opened = start;
 	part->next = start;
 	part->end = end;
-	void *table = hp_map(NULL, table_bytes(part, end), PROT_READ | PROT_WRITE, MAP_NORESERVE);
-	if (table == MAP_FAILED)
-		return false;
-	hp_advise(table, table_bytes(part, end), MADV_DONTDUMP);
-	part->table = table;
-	return true;
+	return table_bytes(part, end);
 }
 
 static bool start_with(size_t bytes)
@@ -128,15 +124,16 @@ static bool start_with(size_t bytes)
 
 	if (base == 0)
 		return false;
-	if (!part_start(&small, base, between)) {
+	size_t first = part_start(&small, base, between);
+	size_t both = first + part_start(&large, between, base + bytes);
+	char *tables = hp_map(NULL, both, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+	if (tables == MAP_FAILED) {
 		hp_unmap((void *)base, bytes);
 		return false;
 	}
-	if (!part_start(&large, between, base + bytes)) {
-		hp_unmap((void *)small.table, table_bytes(&small, between));
-		hp_unmap((void *)base, bytes);
-		return false;
-	}
+	hp_advise(tables, both, MADV_DONTDUMP);
+	small.table = (void *)tables;
+	large.table = (void *)(tables + first);
 	atomic_store_explicit(&heap_base, base, memory_order_release);
 	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
 	return true;
@@ -148,13 +145,13 @@ bool map_start(void)
 	if (condition != UNTRIED)
 		return condition == READY;
 	condition = OFF;
-	bytes_most = limits_ram_and_swap();
+	bytes_most = limits_ram(true);
 	if (limits_ration_space())
 		return false;
 
 	huge_everywhere = huge_everywhere || limits_huge_everywhere("");
 	size_t bytes = RESERVE_USUAL;
-	while (bytes < RAM_TIMES * limits_ram())
+	while (bytes < RAM_TIMES * limits_ram(false))
 		bytes *= 2;
 	while (bytes >= RESERVE_LEAST && !start_with(bytes))
 		bytes /= 2;

@@ -84,7 +84,7 @@ int pin_check(void)
 
 void heap_set_level(enum pressure_level level)
 {
-	uint64_t ram = limits_ram();
+	uint64_t ram = limits_ram(false);
 	/* The next byte less is short. */
 	uint64_t some = ram / 10 < (uint64_t)4 << 30 ? ram / 10 : (uint64_t)4 << 30;
 	struct limits facts = {

@@ -121,7 +121,7 @@ HEAP_TEST(many_sizes_leave_addresses)
 /* Nine times its final size passes through the heap, which must not have used up its addresses. */
 TEST(a_vector_grows_to_all_memory_again_and_again)
 {
-	size_t most = limits_ram() / 2;
+	size_t most = limits_ram(false) / 2;
 
 	for (int turn = 0; turn < 8; turn++) {
 		char *vector = heap_alloc(64 * KIB, 0, false, 0);
@@ -404,8 +404,7 @@ HEAP_TEST(resizes_in_place)
 TEST(nothing_too_large)
 {
 	errno = 55;
-	CHECK(heap_alloc(limits_ram_and_swap() + 1, WHOLE(limits_ram_and_swap() + 1), false, 0) ==
-	      NULL);
+	CHECK(heap_alloc(limits_ram(true) + 1, WHOLE(limits_ram(true) + 1), false, 0) == NULL);
 	CHECK(heap_alloc(SIZE_MAX, WHOLE(SIZE_MAX), true, 0) == NULL);
 	CHECK(heap_alloc(SIZE_MAX - 4096, 4096, true, 0) == NULL);
 	CHECK_EQ(hp_count_read(heap_fallbacks), 3);

@@ -220,7 +220,7 @@ HEAP_TEST(cleared_is_zero_however_it_was_used)
 
 TEST(more_is_kept_with_a_device)
 {
-	size_t bound = limits_ram() / 8 < GIB ? limits_ram() / 8 : GIB;
+	size_t bound = limits_ram(false) / 8 < GIB ? limits_ram(false) / 8 : GIB;
 	char *blocks[20];
 
 	heap_set_device(true);

@@ -58,8 +58,8 @@ TEST(ram_that_the_kernel_does_not_say)
 {
 	refused = true;
 	errno = 55;
-	CHECK_EQ(limits_ram(), GIB);
-	CHECK_EQ(limits_ram_and_swap(), GIB);
+	CHECK_EQ(limits_ram(false), GIB);
+	CHECK_EQ(limits_ram(true), GIB);
 	CHECK_EQ(errno, 55);
 	refused = false;
 }
@@ -72,8 +72,8 @@ TEST(ram_is_what_the_kernel_says)
 	if (file == NULL || fscanf(file, "MemTotal: %lu kB", &kib) != 1)
 		CHECK_SKIP("no /proc/meminfo");
 	fclose(file);
-	CHECK_EQ(limits_ram() / 1024, kib);
-	CHECK(limits_ram_and_swap() >= limits_ram());
+	CHECK_EQ(limits_ram(false) / 1024, kib);
+	CHECK(limits_ram(true) >= limits_ram(false));
 }
 
 static uint64_t cgroup_left(void)
