@@ -53,7 +53,6 @@
 #define LARGE_STEP  ((size_t)4096 + 256)
 #define SMALL_STEP  ((size_t)256)
 
-static _Atomic bool looked;   /* heap_look() was called */
 static _Atomic unsigned turn; /* of the next new block, for its offset */
 
 void heap_set_device(bool is_there)
@@ -134,8 +133,7 @@ static struct block *take(const struct request *request, enum block_state then)
 	bool wants_huge = false;
 	int saved = errno;
 
-	if (!atomic_load_explicit(&looked, memory_order_relaxed) && !atomic_exchange(&looked, true))
-		heap_look();
+	reclaim_look();
 	hp_lock(HP_LOCK_heap);
 	if (map_start() && map_could_hold(request->bytes)) {
 		block = cache_take(request);
@@ -234,7 +232,8 @@ int heap_free(void *address)
 	hp_lock(HP_LOCK_heap);
 	/* If two threads free the same block, one of them fails here. */
 	bool in_use = block->state == BLOCK_LIVE;
-	reclaim_end_free(in_use ? release(block) : NULL);
+	cache_purge(in_use ? release(block) : NULL);
+	reclaim_look();
 	return in_use ? 0 : -EINVAL;
 }
 

@@ -26,7 +26,7 @@
 
 /* Changed under the lock heap, read by any thread. */
 static _Atomic bool keeps_any; /* heap_expire() has something to do */
-static _Atomic bool must_look;
+static _Atomic bool must_look = true;
 
 /* Under the lock heap. */
 static struct limits memory = { .available = UINT64_MAX };
@@ -74,9 +74,8 @@ struct block *reclaim_sweep(uint64_t now)
 	return leaving;
 }
 
-void reclaim_end_free(struct block *leaving)
+void reclaim_look(void)
 {
-	cache_purge(leaving);
 	if (atomic_load_explicit(&must_look, memory_order_relaxed))
 		heap_look();
 }

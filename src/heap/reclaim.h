@@ -69,7 +69,7 @@ struct block *reclaim_sweep(uint64_t now);
 /* True if a block of `bytes` gets no new pages now (heap_set_unattended()). */
 bool reclaim_yields(size_t bytes);
 
-/* Ends a free(): cache_purge(), and if the cache has grown, a look at what the cgroup has left. */
-void reclaim_end_free(struct block *leaving);
+/* heap_look(), for the first time or if the cache has grown since.  No lock may be held. */
+void reclaim_look(void);
 
 #endif
