@@ -296,13 +296,10 @@ void gaps_ended(uint64_t now_ns)
 
 void gaps_count(struct gaps_counts *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = counts;
-	ret->gaps = keys.rows;
-	hp_unlock(HP_LOCK_trace);
+	*ret = hp_locked(HP_LOCK_trace, counts);
 }
 
-void gaps_read(size_t index, struct gap *ret)
+bool gaps_read(size_t index, struct gap *ret)
 {
-	*ret = hp_locked(HP_LOCK_trace, gaps[index]);
+	return hp_locked(HP_LOCK_trace, index < keys.rows && (*ret = gaps[index], true));
 }

@@ -32,7 +32,6 @@ struct gap {
 };
 
 struct gaps_counts {
-	size_t gaps;
 	/*
 	 * Up to 63 gaps of each thread that does not end the process are missing from short_ones.
 	 */
@@ -67,8 +66,8 @@ uint64_t gaps_of_thread(uint64_t now_ns);
 void gaps_range_begins(uint64_t now_ns);
 void gaps_ended(uint64_t now_ns);
 
-/* Both take the lock `trace`; `index` from 0 to gaps - 1. */
+/* Both take the lock `trace`; `index` from 0 on.  False: there is no such gap. */
 void gaps_count(struct gaps_counts *ret);
-void gaps_read(size_t index, struct gap *ret);
+bool gaps_read(size_t index, struct gap *ret);
 
 #endif

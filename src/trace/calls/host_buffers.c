@@ -346,12 +346,7 @@ void host_buffers_ended(void)
 	hp_unlock(HP_LOCK_trace);
 }
 
-size_t host_buffers_count(void)
+bool host_buffers_read(size_t index, struct host_buffer *ret)
 {
-	return hp_locked(HP_LOCK_trace, keys.rows);
-}
-
-void host_buffers_read(size_t index, struct host_buffer *ret)
-{
-	*ret = hp_locked(HP_LOCK_trace, buffers[index]);
+	return hp_locked(HP_LOCK_trace, index < keys.rows && (*ret = buffers[index], true));
 }

@@ -56,8 +56,7 @@ void host_buffers_program_unpinned(const void *block, uint64_t ns);
 /* Notes that the program has ended: nothing will wait for its downloads. */
 void host_buffers_ended(void);
 
-/* Take the lock `trace`. */
-size_t host_buffers_count(void);
-void host_buffers_read(size_t index, struct host_buffer *ret);
+/* Reads a buffer, from 0 on.  False: there is none.  Takes the lock `trace`. */
+bool host_buffers_read(size_t index, struct host_buffer *ret);
 
 #endif

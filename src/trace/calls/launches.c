@@ -53,20 +53,17 @@ uint32_t launches_called(struct frames_way *way, uint64_t took_ns)
 	return way->launch - 1;
 }
 
-size_t launches_count(uint64_t *ret_lost)
+uint64_t launches_lost(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t count = keys.rows;
-	*ret_lost = lost;
-	hp_unlock(HP_LOCK_trace);
-	return count;
+	return hp_locked(HP_LOCK_trace, lost);
 }
 
-void launches_read(size_t index, struct launch_site *ret)
+bool launches_read(size_t index, struct launch_site *ret)
 {
-	hp_lock(HP_LOCK_trace);
-	*ret = sites[index];
+	if (index >= hp_locked(HP_LOCK_trace, keys.rows))
+		return false;
+	*ret = hp_locked(HP_LOCK_trace, sites[index]);
 	ret->count = atomic_load_explicit(&sums[index].count, memory_order_relaxed);
 	ret->host_ns = atomic_load_explicit(&sums[index].host_ns, memory_order_relaxed);
-	hp_unlock(HP_LOCK_trace);
+	return true;
 }

@@ -25,8 +25,9 @@ int launches_start(void);
  */
 uint32_t launches_called(struct frames_way *way, uint64_t took_ns);
 
-/* Both take the lock `trace`.  `index` is from 0 on.  `ret_lost`: calls without a place. */
-size_t launches_count(uint64_t *ret_lost);
-void launches_read(size_t index, struct launch_site *ret);
+/* The calls without a place.  Reads a place, from 0 on; false: there is none.  Take the lock
+ * `trace`. */
+uint64_t launches_lost(void);
+bool launches_read(size_t index, struct launch_site *ret);
 
 #endif

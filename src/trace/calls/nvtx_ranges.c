@@ -171,16 +171,12 @@ void nvtx_ranges_drain(struct split *split)
 	hp_unlock(HP_LOCK_trace);
 }
 
-size_t nvtx_ranges_count(uint64_t *ret_lost)
+uint64_t nvtx_ranges_lost(void)
 {
-	hp_lock(HP_LOCK_trace);
-	size_t known = count;
-	*ret_lost = lost;
-	hp_unlock(HP_LOCK_trace);
-	return known;
+	return hp_locked(HP_LOCK_trace, lost);
 }
 
-void nvtx_ranges_read(size_t range, struct nvtx_range *ret)
+bool nvtx_ranges_read(size_t range, struct nvtx_range *ret)
 {
-	*ret = hp_locked(HP_LOCK_trace, ranges[range]);
+	return hp_locked(HP_LOCK_trace, range <= count && (*ret = ranges[range], true));
 }

@@ -48,10 +48,10 @@ void nvtx_ranges_launched(void);
 void nvtx_ranges_drain(struct split *split);
 
 /*
- * Returns the number of ranges, which are numbered from 1.  `ret_lost`: changes that were not kept.
- * Both take the lock `trace`.
+ * Returns the number of changes that were not kept; reads a range, from 1 on.  False: there is
+ * none. Both take the lock `trace`.
  */
-size_t nvtx_ranges_count(uint64_t *ret_lost);
-void nvtx_ranges_read(size_t range, struct nvtx_range *ret);
+uint64_t nvtx_ranges_lost(void);
+bool nvtx_ranges_read(size_t range, struct nvtx_range *ret);
 
 #endif

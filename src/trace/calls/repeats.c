@@ -162,12 +162,7 @@ void repeats_read(struct profile_repeats *ret)
 	*ret = hp_locked(HP_LOCK_trace, sums);
 }
 
-size_t repeats_rows(void)
+bool repeats_read_row(size_t index, struct profile_repeat *ret)
 {
-	return hp_locked(HP_LOCK_trace, row_count);
-}
-
-void repeats_read_row(size_t index, struct profile_repeat *ret)
-{
-	*ret = hp_locked(HP_LOCK_trace, rows[index]);
+	return hp_locked(HP_LOCK_trace, index < row_count && (*ret = rows[index], true));
 }

@@ -28,11 +28,10 @@ int repeats_start(void);
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 
 /*
- * Return the sums; the number of sites; one site, with its id for sites_index() in place of its
- * index.  They take the lock `trace`.
+ * Return the sums; a site, with its id for sites_index() in place of its index.  False: there is no
+ * such site.  Both take the lock `trace`.
  */
 void repeats_read(struct profile_repeats *ret);
-size_t repeats_rows(void);
-void repeats_read_row(size_t index, struct profile_repeat *ret);
+bool repeats_read_row(size_t index, struct profile_repeat *ret);
 
 #endif

@@ -122,28 +122,18 @@ void emit_events_end(void)
 	position = NULL;
 }
 
-static size_t count_events(const struct report *report)
-{
-	(void)report;
-	return all.count;
-}
-
 /* Returns the name of an event, unless an event before it has the same name. */
 static const void *name_at(const struct report *report, size_t index)
 {
 	static char room[NVTX_RANGES_NAME_MOST];
-	size_t key = key_of(&all.event[index]);
 
+	if (index == all.count)
+		return JSON_END;
+	size_t key = key_of(&all.event[index]);
 	if (position[key] != 0)
 		return NULL;
 	position[key] = ++used;
 	return name_of(report, &all.event[index], room, sizeof(room));
-}
-
-static size_t count_tracks(const struct report *report)
-{
-	(void)report;
-	return all.tracks;
 }
 
 static const void *track_at(const struct report *report, size_t index)
@@ -153,10 +143,12 @@ static const void *track_at(const struct report *report, size_t index)
 		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
 	static struct profile_track row;
-	const struct event_track *track = &all.track[index];
-	bool is_stream = track->kind == EVENT_STREAM, is_thread = track->kind == EVENT_THREAD;
 
 	(void)report;
+	if (index == all.tracks)
+		return JSON_END;
+	const struct event_track *track = &all.track[index];
+	bool is_stream = track->kind == EVENT_STREAM, is_thread = track->kind == EVENT_THREAD;
 	row = (struct profile_track){
 		.kind = kinds[track->kind],
 		.device = json_known(is_stream, track->device),
@@ -190,11 +182,13 @@ static uint64_t since_began(const struct report *report, uint64_t ns)
 static const void *event_at(const struct report *report, size_t index)
 {
 	static struct profile_event row;
+
+	if (index == all.count)
+		return JSON_END;
 	const struct event *event = &all.event[index];
 	uint64_t start_ns = since_began(report, event->start_ns);
 	bool is_copy = event->kind == EVENT_COPY;
 	bool called = is_copy && event->caller != UINT32_MAX;
-
 	row = (struct profile_event){
 		.kind = event->kind,
 		.track = event->track,
@@ -213,9 +207,9 @@ static const void *event_at(const struct report *report, size_t index)
 }
 
 const struct json_list emit_events_lists[] = {
-	JSON_LIST(profile_events, names, count_events, name_at),
-	JSON_LIST(profile_events, tracks, count_tracks, track_at),
+	JSON_LIST(profile_events, names, name_at),
+	JSON_LIST(profile_events, tracks, track_at),
 	/* After the names. */
-	JSON_LIST(profile_events, rows, count_events, event_at),
+	JSON_LIST(profile_events, rows, event_at),
 	{ 0 },
 };

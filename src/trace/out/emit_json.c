@@ -176,10 +176,8 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		ret->staged_copies += sums[TRACE_STAGED].count;
 		ret->staged_bytes += sums[TRACE_STAGED].bytes;
 	}
-	for (size_t i = 0, count = report->places ? host_buffers_count() : 0; i < count; i++) {
-		struct host_buffer buffer;
-
-		host_buffers_read(i, &buffer);
+	struct host_buffer buffer;
+	for (size_t i = 0; report->places && host_buffers_read(i, &buffer); i++) {
 		ret->saved_ns += buffer.sums.saved_ns;
 		ret->spent_ns += buffer.sums.pin_ns;
 	}
@@ -190,7 +188,6 @@ static void fill_rests(const struct report *report, struct profile *ret)
 {
 	struct sites_counts sites = { 0 };
 	struct gaps_counts gaps = { 0 };
-	uint64_t lost = 0;
 
 	if (report->places)
 		sites_count(&sites);
@@ -201,8 +198,7 @@ static void fill_rests(const struct report *report, struct profile *ret)
 	gaps_count(&gaps);
 	ret->gaps_short = gaps.short_ones;
 	ret->gaps_dropped = gaps.dropped;
-	launches_count(&lost);
-	ret->launches_lost = lost;
+	ret->launches_lost = launches_lost();
 	/* The thread that adds the times runs this code, or has ended. */
 	if (launch_times_wanted() && report->collected.device != NULL)
 		launch_times_read_rest(&ret->launches_rest);

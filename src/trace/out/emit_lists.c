@@ -20,12 +20,6 @@
 #define DEVICE_TRANSFERS ((size_t)AGGREGATE_DIRECTIONS * AGGREGATE_MEMORIES)
 #define HOST_TRANSFERS   ((size_t)TRACE_DIRECTIONS * TRACE_MEMORIES)
 
-static size_t count_transfers(const struct report *report)
-{
-	(void)report;
-	return DEVICE_TRANSFERS + HOST_TRANSFERS;
-}
-
 /* Adds the sizes; NULL: there are no such copies. */
 static const void *with_sizes(struct profile_transfer *row, const struct sizes *sizes)
 {
@@ -91,6 +85,8 @@ static const void *host_transfer(const struct operations *operations, size_t dir
 
 static const void *transfer_at(const struct report *report, size_t index)
 {
+	if (index == DEVICE_TRANSFERS + HOST_TRANSFERS)
+		return JSON_END;
 	if (index >= DEVICE_TRANSFERS) {
 		index -= DEVICE_TRANSFERS;
 		return host_transfer(&report->operations, index / TRACE_MEMORIES,
@@ -102,23 +98,14 @@ static const void *transfer_at(const struct report *report, size_t index)
 			       index % AGGREGATE_MEMORIES);
 }
 
-static size_t count_kernels(const struct report *report)
-{
-	return report->device && report->collected.device != NULL ? AGGREGATE_KERNELS_MOST + 1
-								  : JSON_UNKNOWN;
-}
-
 static const void *kernel_at(const struct report *report, size_t index)
 {
+	if (!report->device || report->collected.device == NULL)
+		return JSON_UNKNOWN;
+	if (index > AGGREGATE_KERNELS_MOST)
+		return JSON_END;
 	const struct profile_kernel *kernel = &report->collected.device->kernels[index];
-
 	return kernel->count > 0 ? kernel : NULL;
-}
-
-static size_t count_calls(const struct report *report)
-{
-	(void)report;
-	return calls_functions() > 0 ? calls_functions() : JSON_UNKNOWN;
 }
 
 static const void *call_at(const struct report *report, size_t index)
@@ -126,18 +113,10 @@ static const void *call_at(const struct report *report, size_t index)
 	static struct profile_call call;
 
 	(void)report;
+	if (index == calls_functions())
+		return index == 0 ? JSON_UNKNOWN : JSON_END;
 	calls_read(index, &call);
 	return call.count > 0 ? &call : NULL;
-}
-
-static size_t count_sites(const struct report *report)
-{
-	struct sites_counts counts;
-
-	if (!report->places)
-		return JSON_UNKNOWN;
-	sites_count(&counts);
-	return counts.sites;
 }
 
 static const void *site_at(const struct report *report, size_t index)
@@ -147,12 +126,12 @@ static const void *site_at(const struct report *report, size_t index)
 	static struct profile_site out;
 	struct site site;
 
-	(void)report;
-	sites_read(index, &site);
+	if (!report->places)
+		return JSON_UNKNOWN;
+	if (!sites_read(index, &site))
+		return JSON_END;
 	out = (struct profile_site){
-		.frames = emit_frames(&room, site.place.frame, site.place.depth, false),
-		.python = emit_python(&room, site.place.python, site.place.python_depth),
-		.python_count = site.place.python_depth,
+		EMIT_PLACE(&room, &site.place, false),
 		.folded = site.folded,
 		.rows = rows,
 	};
@@ -174,25 +153,13 @@ static const void *site_at(const struct report *report, size_t index)
 	return &out;
 }
 
-static size_t count_gaps(const struct report *report)
-{
-	struct gaps_counts counts;
-
-	if (!report->calls)
-		return JSON_UNKNOWN;
-	gaps_count(&counts);
-	return counts.gaps;
-}
-
 static struct profile_gap_end gap_end(const struct gap_end *end, struct emit_place *room)
 {
 	if (end->function == GAPS_NO_CALL)
 		return (struct profile_gap_end){ .call = NULL };
 	return (struct profile_gap_end){
 		.call = calls_name(end->function),
-		.frames = emit_frames(room, end->place.frame, end->place.depth, false),
-		.python = emit_python(room, end->place.python, end->place.python_depth),
-		.python_count = end->place.python_depth,
+		EMIT_PLACE(room, &end->place, false),
 	};
 }
 
@@ -202,8 +169,10 @@ static const void *gap_at(const struct report *report, size_t index)
 	static struct profile_gap row;
 	struct gap gap;
 
-	(void)report;
-	gaps_read(index, &gap);
+	if (!report->calls)
+		return JSON_UNKNOWN;
+	if (!gaps_read(index, &gap))
+		return JSON_END;
 	row = (struct profile_gap){
 		.before = gap_end(&gap.before, &before),
 		.after = gap_end(&gap.after, &after),
@@ -214,24 +183,18 @@ static const void *gap_at(const struct report *report, size_t index)
 	return &row;
 }
 
-static size_t count_launches(const struct report *report)
-{
-	uint64_t lost;
-
-	return report->calls ? launches_count(&lost) : JSON_UNKNOWN;
-}
-
 static const void *launch_at(const struct report *report, size_t index)
 {
 	static struct emit_place room;
 	static struct profile_launch row;
 	struct launch_site site;
 
-	launches_read(index, &site);
+	if (!report->calls)
+		return JSON_UNKNOWN;
+	if (!launches_read(index, &site))
+		return JSON_END;
 	row = (struct profile_launch){
-		.frames = emit_frames(&room, site.place.frame, site.place.depth, false),
-		.python = emit_python(&room, site.place.python, site.place.python_depth),
-		.python_count = site.place.python_depth,
+		EMIT_PLACE(&room, &site.place, false),
 		.count = site.count,
 		.host_ns = site.host_ns,
 		.kernels = UNKNOWN,
@@ -241,11 +204,6 @@ static const void *launch_at(const struct report *report, size_t index)
 	if (launch_times_wanted() && report->collected.device != NULL)
 		launch_times_read(index, &row);
 	return &row;
-}
-
-static size_t count_buffers(const struct report *report)
-{
-	return report->places ? host_buffers_count() : JSON_UNKNOWN;
 }
 
 /* Turns the ids of the copy sites into their indices. */
@@ -266,10 +224,12 @@ static const void *buffer_at(const struct report *report, size_t index)
 	static struct host_buffer buffer;
 	static struct emit_place room;
 
-	(void)report;
-	host_buffers_read(index, &buffer);
+	if (!report->places)
+		return JSON_UNKNOWN;
+	if (!host_buffers_read(index, &buffer))
+		return JSON_END;
 	struct profile_buffer *row = &buffer.sums;
-	row->frames = emit_frames(&room, buffer.place.frame, buffer.place.depth, buffer.guessed);
+	row->frames = emit_chain(&room, buffer.place.frame, buffer.place.depth, buffer.guessed);
 	row->python = emit_python(&room, buffer.place.python, buffer.place.python_depth);
 	row->python_count = buffer.place.python_depth;
 	row->pinned.unwaited_site = row->pinned.unwaited_frees + row->pinned.unwaited_at_end > 0
@@ -286,27 +246,15 @@ static const void *buffer_at(const struct report *report, size_t index)
 	return row;
 }
 
-static size_t count_repeats(const struct report *report)
-{
-	(void)report;
-	return repeats_rows();
-}
-
 static const void *repeat_at(const struct report *report, size_t index)
 {
 	static struct profile_repeat row;
 
 	(void)report;
-	repeats_read_row(index, &row);
+	if (!repeats_read_row(index, &row))
+		return JSON_END;
 	row.site = sites_index((uint32_t)row.site);
 	return &row;
-}
-
-static size_t count_ranges(const struct report *report)
-{
-	uint64_t lost;
-
-	return report->ranges != NULL ? nvtx_ranges_count(&lost) : 0;
 }
 
 static const void *range_at(const struct report *report, size_t index)
@@ -315,7 +263,8 @@ static const void *range_at(const struct report *report, size_t index)
 	static struct nvtx_range range;
 	struct split_sum sum;
 
-	nvtx_ranges_read(index + 1, &range);
+	if (report->ranges == NULL || !nvtx_ranges_read(index + 1, &range))
+		return JSON_END;
 	split_range_sum(report->ranges, (unsigned)index + 1, &sum);
 	row = (struct profile_range){
 		.name = range.name,
@@ -330,26 +279,21 @@ static const void *range_at(const struct report *report, size_t index)
 	return range.entered > 0 ? &row : NULL;
 }
 
-static size_t count_warnings(const struct report *report)
-{
-	return report->warnings;
-}
-
 static const void *warning_at(const struct report *report, size_t index)
 {
-	return report->warning[index];
+	return index < report->warnings ? report->warning[index] : JSON_END;
 }
 
 const struct json_list emit_lists[] = {
-	JSON_LIST(profile, transfers, count_transfers, transfer_at),
-	JSON_LIST(profile, kernels, count_kernels, kernel_at),
-	JSON_LIST(profile, calls, count_calls, call_at),
-	JSON_LIST(profile, sites, count_sites, site_at),
-	JSON_LIST(profile, buffers, count_buffers, buffer_at),
-	JSON_LIST(profile, gaps, count_gaps, gap_at),
-	JSON_LIST(profile, launches, count_launches, launch_at),
-	JSON_LIST(profile_repeats, sites, count_repeats, repeat_at),
-	JSON_LIST(profile, ranges, count_ranges, range_at),
-	JSON_LIST(profile, warnings, count_warnings, warning_at),
+	JSON_LIST(profile, transfers, transfer_at),
+	JSON_LIST(profile, kernels, kernel_at),
+	JSON_LIST(profile, calls, call_at),
+	JSON_LIST(profile, sites, site_at),
+	JSON_LIST(profile, buffers, buffer_at),
+	JSON_LIST(profile, gaps, gap_at),
+	JSON_LIST(profile, launches, launch_at),
+	JSON_LIST(profile_repeats, sites, repeat_at),
+	JSON_LIST(profile, ranges, range_at),
+	JSON_LIST(profile, warnings, warning_at),
 	{ 0 },
 };

@@ -14,8 +14,8 @@
 _Static_assert(EMIT_FRAMES_MOST >= FRAMES_MOST && EMIT_FRAMES_MOST >= PERF_RING_CHAIN_MOST,
 	       "room for all frames");
 
-struct profile_frames emit_frames(struct emit_place *room, const struct module_place *frame,
-				  size_t depth, bool guessed)
+struct profile_frames emit_chain(struct emit_place *room, const struct module_place *frame,
+				 size_t depth, bool guessed)
 {
 	for (size_t i = 0; i < depth; i++)
 		room->frame[i] = (struct profile_frame){
@@ -50,22 +50,19 @@ struct profile_sampling emit_sampling(const struct report *report)
 	return sampling;
 }
 
-static size_t count_samples(const struct report *report)
-{
-	struct profile_sampling sampling = emit_sampling(report);
-
-	return sampling.samples > 0 || sampling.why[0] == '\0' ? samples_count() : JSON_UNKNOWN;
-}
-
 static const void *sample_at(const struct report *report, size_t index)
 {
 	static struct emit_place room;
 	static struct profile_sample row;
-	const struct sample *sample = samples_read(index);
+	struct profile_sampling sampling = emit_sampling(report);
 
-	(void)report;
+	if (sampling.samples == 0 && sampling.why[0] != '\0')
+		return JSON_UNKNOWN;
+	if (index == samples_count())
+		return JSON_END;
+	const struct sample *sample = samples_read(index);
 	row = (struct profile_sample){
-		.frames = emit_frames(&room, sample->frame, sample->depth, true),
+		.frames = emit_chain(&room, sample->frame, sample->depth, true),
 		.folded = sample->folded,
 		.first_thread = sample->count[SAMPLES_FIRST],
 		.before_cuda = sample->before,
@@ -78,12 +75,6 @@ static const void *sample_at(const struct report *report, size_t index)
 	return sample->depth > 0 ? &row : NULL;
 }
 
-static size_t count_python(const struct report *report)
-{
-	(void)report;
-	return python_sampler_count();
-}
-
 static const void *python_at(const struct report *report, size_t index)
 {
 	static struct emit_place room;
@@ -91,7 +82,8 @@ static const void *python_at(const struct report *report, size_t index)
 	struct python_sample sample;
 
 	(void)report;
-	python_sampler_read(index, &sample);
+	if (!python_sampler_read(index, &sample))
+		return JSON_END;
 	row = (struct profile_python){
 		.python = emit_python(&room, sample.python, sample.python_depth),
 		.python_count = sample.python_depth,
@@ -99,12 +91,6 @@ static const void *python_at(const struct report *report, size_t index)
 		.cpu_ns = sample.cpu_ns,
 	};
 	return sample.samples > 0 ? &row : NULL;
-}
-
-static size_t count_python_files(const struct report *report)
-{
-	(void)report;
-	return python_places_texts();
 }
 
 static uint64_t stamp_ns(const struct timespec *time)
@@ -119,10 +105,12 @@ static uint64_t stamp_ns(const struct timespec *time)
 static const void *python_file_at(const struct report *report, size_t index)
 {
 	static struct profile_python_file file;
-	const char *path = python_places_file(index);
 	uint64_t began_ns = report->began_ns + report->process.unix_offset_ns;
 	struct stat status;
 
+	if (index == python_places_texts())
+		return JSON_END;
+	const char *path = python_places_file(index);
 	if (path == NULL || stat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    stamp_ns(&status.st_mtim) > began_ns)
 		return NULL;
@@ -134,28 +122,24 @@ static const void *python_file_at(const struct report *report, size_t index)
 	return &file;
 }
 
-static size_t count_modules(const struct report *report)
-{
-	(void)report;
-	return modules_count();
-}
-
 static const void *module_at(const struct report *report, size_t index)
 {
 	static struct profile_module row;
 	static struct module module;
 
 	(void)report;
+	if (index == modules_count())
+		return JSON_END;
 	modules_read(index, &module);
 	row = (struct profile_module){ .path = module.path, .build_id = module.build_id };
 	return &row;
 }
 
 const struct json_list emit_places_lists[] = {
-	JSON_LIST(profile, samples, count_samples, sample_at),
-	JSON_LIST(profile, python, count_python, python_at),
-	JSON_LIST(profile, python_files, count_python_files, python_file_at),
+	JSON_LIST(profile, samples, sample_at),
+	JSON_LIST(profile, python, python_at),
+	JSON_LIST(profile, python_files, python_file_at),
 	/* Modules are written after all fields that refer to them. */
-	JSON_LIST(profile, modules, count_modules, module_at),
+	JSON_LIST(profile, modules, module_at),
 	{ 0 },
 };

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+const char json_marks[2];
+
 static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
@@ -179,18 +181,16 @@ static void put_list(struct json *json, const struct profile_field *field, const
 static void put_entries(struct json *json, const struct profile_field *field,
 			const struct json_list *list)
 {
-	size_t count = list->count(json->report);
+	const void *entry = list->entry(json->report, 0);
 	bool is_begun = field->presence != IF_ANY;
 
-	if (count == JSON_UNKNOWN) {
+	if (entry == JSON_UNKNOWN) {
 		put_null(json, field->name);
 		return;
 	}
 	if (is_begun)
 		begin(json, field->name, "[");
-	for (size_t i = 0; i < count; i++) {
-		const void *entry = list->entry(json->report, i);
-
+	for (size_t i = 0; entry != JSON_END; entry = list->entry(json->report, ++i)) {
 		if (entry == NULL)
 			continue;
 		if (!is_begun)
@@ -206,7 +206,7 @@ static const struct json_list *list_of(const struct json *json, enum profile_rec
 				       const struct profile_field *field)
 {
 	for (const struct json_list *const *table = json->lists; *table != NULL; table++)
-		for (const struct json_list *list = *table; list->count != NULL; list++)
+		for (const struct json_list *list = *table; list->entry != NULL; list++)
 			if (list->record == id && list->at == field->at)
 				return list;
 	return NULL;

@@ -12,22 +12,24 @@
 
 struct report;
 
-/* In place of a number of entries: null is written. */
-#define JSON_UNKNOWN SIZE_MAX
+/* In place of an entry: the first says that null is written in place of the list; after the last.
+ */
+extern const char json_marks[2];
+#define JSON_UNKNOWN ((const void *)&json_marks[0])
+#define JSON_END     ((const void *)&json_marks[1])
 
 /* A list of that record whose entries are not in memory. */
 struct json_list {
 	enum profile_record_id record;
 	size_t at; /* offset of the list in the record */
-	size_t (*count)(const struct report *report);
 	/* Returns an entry, which stays valid until the next call; NULL: it is left out. */
 	const void *(*entry)(const struct report *report, size_t index);
 };
 
 /* The list `field` of the struct `tag`. */
-#define JSON_LIST(tag, field, count, entry)                          \
-	{                                                            \
-		tag##_id, offsetof(struct tag, field), count, entry, \
+#define JSON_LIST(tag, field, entry)                          \
+	{                                                     \
+		tag##_id, offsetof(struct tag, field), entry, \
 	}
 
 struct json {

@@ -254,10 +254,8 @@ static void tell_of_range(struct report *report)
 
 static void tell_of_ranges(struct report *report)
 {
-	uint64_t changes_lost;
-
-	nvtx_ranges_count(&changes_lost);
-	tell(report, "ranges: ", changes_lost, "changes are missing, so times of ranges are wrong");
+	tell(report, "ranges: ", nvtx_ranges_lost(),
+	     "changes are missing, so times of ranges are wrong");
 	tell(report, "", hp_count_read(ranges_dropped),
 	     "NVTX ranges are in no sum: too many were open at once");
 }

@@ -159,10 +159,12 @@ void sites_hold(bool hold)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* With the lock held.  Returns a site, or the row of the rest, by its index. */
+/* With the lock held.  Returns a site, then the row of the rest; NULL: there are no more. */
 static const struct site *site_at(size_t index)
 {
-	return &sites[index < keys.rows ? index : SITES_MOST];
+	if (index < keys.rows)
+		return &sites[index];
+	return index == keys.rows && sites[SITES_MOST].folded ? &sites[SITES_MOST] : NULL;
 }
 
 static uint64_t copies_of(const struct site *site)
@@ -177,19 +179,23 @@ static uint64_t copies_of(const struct site *site)
 
 void sites_count(struct sites_counts *ret)
 {
+	const struct site *site;
+
 	hp_lock(HP_LOCK_trace);
-	*ret = (struct sites_counts){ .sites = keys.rows + sites[SITES_MOST].folded, .lost = lost };
-	for (size_t i = 0; i < ret->sites; i++)
-		ret->folded += site_at(i)->folded ? copies_of(site_at(i)) : 0;
+	*ret = (struct sites_counts){ .lost = lost };
+	for (size_t i = 0; (site = site_at(i)) != NULL; i++)
+		ret->folded += site->folded ? copies_of(site) : 0;
 	hp_unlock(HP_LOCK_trace);
 }
 
-void sites_read(size_t index, struct site *ret)
+bool sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = *site_at(index);
-	ret->id = index < keys.rows ? heads[index].id : (uint32_t)(UINT32_MAX - index);
+	const struct site *site = site_at(index);
+	if (site != NULL)
+		*ret = *site;
 	hp_unlock(HP_LOCK_trace);
+	return site != NULL;
 }
 
 int64_t sites_index(uint32_t id)

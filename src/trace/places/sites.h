@@ -25,14 +25,12 @@ struct sites_row {
 
 struct site {
 	uint64_t hash;
-	uint32_t id; /* set by sites_read(): never used for another site */
 	bool folded; /* of several call stacks: `place` holds the frames they share */
 	struct frames_place place;
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
 struct sites_counts {
-	size_t sites;
 	uint64_t lost;   /* copies in no site: their callers are unknown */
 	uint64_t folded; /* copies in folded sites */
 };
@@ -63,8 +61,8 @@ void sites_hold(bool held);
 
 void sites_count(struct sites_counts *ret);
 
-/* `index` from 0 to sites - 1. */
-void sites_read(size_t index, struct site *ret);
+/* Reads a site, from 0 on.  False: there is none. */
+bool sites_read(size_t index, struct site *ret);
 
 /* Returns the index of a site by its id; UNKNOWN: the site has given up its row since. */
 int64_t sites_index(uint32_t id);

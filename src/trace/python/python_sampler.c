@@ -125,12 +125,7 @@ bool python_sampler_look(void)
 	return any;
 }
 
-size_t python_sampler_count(void)
+bool python_sampler_read(size_t index, struct python_sample *ret)
 {
-	return hp_locked(HP_LOCK_trace, count);
-}
-
-void python_sampler_read(size_t index, struct python_sample *ret)
-{
-	*ret = hp_locked(HP_LOCK_trace, samples[index]);
+	return hp_locked(HP_LOCK_trace, index < count && (*ret = samples[index], true));
 }

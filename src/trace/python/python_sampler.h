@@ -27,13 +27,7 @@ struct python_sample {
  */
 bool python_sampler_look(void);
 
-/*
- * Returns the number of places with samples.  Takes the lock `trace`, as python_sampler_read()
- * does.
- */
-size_t python_sampler_count(void);
-
-/* `index` from 0 to python_sampler_count() - 1, in no order. */
-void python_sampler_read(size_t index, struct python_sample *ret);
+/* Reads a place with samples, from 0 on, in no order.  False: there is none. */
+bool python_sampler_read(size_t index, struct python_sample *ret);
 
 #endif
