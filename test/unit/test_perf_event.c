@@ -320,15 +320,4 @@ TEST(what_a_signal_disturbs)
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
 }
 
-/* The kernel needs a page for head and tail, and a power of two of pages for records. */
-TEST(pages_of_other_sizes)
-{
-	static const struct {
-		size_t page, data;
-	} rows[] = { { 4096, 16384 }, { 16384, 16384 }, { 65536, 65536 } };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		CHECK_EQ(perf_event_data_bytes(rows[i].page), rows[i].data);
-}
-
 CHECK_MAIN()

@@ -43,8 +43,8 @@ struct frames_place {
 };
 
 /*
- * Finds the unwinder.  Calls dlopen(): no lock of ours may be held.  Without an unwinder, and on
- * machines other than x86-64, a way has at most one address.
+ * Finds the unwinder.  Calls dlopen(): no lock of ours may be held.  Without an unwinder, a
+ * way has at most one address.
  */
 void frames_start(void);
 

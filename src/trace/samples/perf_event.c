@@ -12,20 +12,9 @@
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 
-size_t perf_event_data_bytes(size_t page)
-{
-	return page > PERF_EVENT_DATA_BYTES ? page : PERF_EVENT_DATA_BYTES;
-}
-
-static size_t page_bytes(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static size_t mapped_bytes(void)
-{
-	return page_bytes() + perf_event_data_bytes(page_bytes());
-}
+/* A page with head and tail precedes the records. */
+#define PAGE_BYTES   4096u
+#define MAPPED_BYTES (PAGE_BYTES + PERF_EVENT_DATA_BYTES)
 
 int perf_event_start(pid_t tid, struct perf_ring *ret)
 {
@@ -50,7 +39,7 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 		error = -errno;
 	} else {
 		struct perf_event_mmap_page *page =
-			(void *)syscall(SYS_mmap, NULL, mapped_bytes(), PROT_READ | PROT_WRITE,
+			(void *)syscall(SYS_mmap, NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
 					MAP_SHARED, (long)fd, 0L);
 
 		/* EPERM: the limit of perf_event_mlock_kb and RLIMIT_MEMLOCK. */
@@ -60,8 +49,8 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 			*ret = (struct perf_ring){
 				.head = (_Atomic uint64_t *)&page->data_head,
 				.tail = (_Atomic uint64_t *)&page->data_tail,
-				.data = (uint8_t *)page + page_bytes(),
-				.bytes = perf_event_data_bytes(page_bytes()),
+				.data = (uint8_t *)page + PAGE_BYTES,
+				.bytes = PERF_EVENT_DATA_BYTES,
 			};
 		close(fd);
 	}
@@ -73,7 +62,7 @@ void perf_event_stop(const struct perf_ring *ring)
 {
 	int saved = errno;
 
-	hp_unmap(ring->data - page_bytes(), mapped_bytes());
+	hp_unmap(ring->data - PAGE_BYTES, MAPPED_BYTES);
 	errno = saved;
 }
 
@@ -96,7 +85,7 @@ size_t perf_event_most(void)
 	long kib = read_number("/proc/sys/kernel/perf_event_mlock_kb", 516);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return (size_t)(kib * (cpus > 0 ? cpus : 1)) / (mapped_bytes() >> 10);
+	return (size_t)(kib * (cpus > 0 ? cpus : 1)) / (MAPPED_BYTES >> 10);
 }
 
 int perf_event_paranoid(void)

@@ -14,13 +14,7 @@
 #include <sys/types.h>
 
 #define PERF_EVENT_HZ         199
-#define PERF_EVENT_DATA_BYTES ((size_t)16 << 10) /* at least this, and at least a page */
-
-/*
- * Returns the size of a ring's records for pages of `page` bytes.  A page with head and tail
- * precedes them.
- */
-size_t perf_event_data_bytes(size_t page);
+#define PERF_EVENT_DATA_BYTES ((size_t)16 << 10)
 
 /*
  * Starts sampling the thread `tid`.  Returns 0, -errno of perf_event_open(2), or -ENOBUFS if the
