@@ -38,11 +38,6 @@ uint64_t hp_now_coarse_ns(void)
 	return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
-uint64_t hp_thread_cpu_ns(void)
-{
-	return read_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static struct timespec timespec_of(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),

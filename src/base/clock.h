@@ -18,9 +18,6 @@ int hp_clock_id(void);
 /* Reads the time of the kernel's last tick, at most a few milliseconds ago; this is cheaper. */
 uint64_t hp_now_coarse_ns(void);
 
-/* Returns the CPU time that the calling thread has used. */
-uint64_t hp_thread_cpu_ns(void);
-
 /* Sleeps for about `ns`.  Not a cancellation point; errno is kept. */
 void hp_sleep_ns(uint64_t ns);
 

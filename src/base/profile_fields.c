@@ -26,7 +26,6 @@
 		return (struct profile_table){ fields, HP_LEN(fields), sizeof(R) }; \
 	}
 #define NUMBER(name, presence, rule, help) FIELD(#name, NUMBER, presence, rule, name, help)
-#define SIGNED(name, presence, help) FIELD(#name, SIGNED, presence, NONE, name, help)
 #define INDEX(name, presence, all, help) \
 	FIELD(#name, INDEX, presence, NONE, name, help, .other = offsetof(struct profile, all),)
 #define TEXT(name, presence, rule, help) FIELD(#name, TEXT, presence, rule, name, help)
@@ -95,9 +94,6 @@ void profile_forget(enum profile_record_id id, void *record)
 		case FIELD_INDEX:
 			*(int64_t *)at = UNKNOWN;
 			break;
-		case FIELD_SIGNED:
-			*(int64_t *)at = UNKNOWN_SIGNED;
-			break;
 		case FIELD_NUMBERS:
 			for (unsigned i = 0; i < field->other; i++)
 				((int64_t *)at)[i] = UNKNOWN;
@@ -124,9 +120,6 @@ bool profile_is_unknown(enum profile_record_id id, const void *record)
 		case FIELD_NUMBER:
 		case FIELD_INDEX:
 			known = *(const int64_t *)at >= 0;
-			break;
-		case FIELD_SIGNED:
-			known = *(const int64_t *)at != UNKNOWN_SIGNED;
 			break;
 		case FIELD_TEXT:
 			known = *(const char *const *)at != NULL;

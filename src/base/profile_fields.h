@@ -11,11 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNKNOWN        (-1)
-#define UNKNOWN_SIGNED INT64_MIN
+#define UNKNOWN  (-1)
 /* For the writer alone. */
-#define LEFT_OUT       (-2) /* this record has no such number */
-#define SO_FAR         (-3) /* the time since struct json's since_ns, when this is written */
+#define LEFT_OUT (-2) /* this record has no such number */
+#define SO_FAR   (-3) /* the time since struct json's since_ns, when this is written */
 
 struct profile_frames {
 	struct profile_frame *items;
@@ -37,7 +36,6 @@ struct profile_entries {
 #define RECORD(tag) struct tag {
 #define END };
 #define NUMBER(name, presence, rule, help) int64_t name;
-#define SIGNED(name, presence, help) int64_t name;
 #define INDEX(name, presence, count, help) int64_t name;
 #define TEXT(name, presence, rule, help) const char *name;
 #define WORD(name, presence, rule, words, help) const char *name;
@@ -70,7 +68,6 @@ enum profile_record_id {
 
 enum profile_field_kind {
 	FIELD_NUMBER,
-	FIELD_SIGNED,
 	FIELD_INDEX, /* `other` is the offset of the count in struct profile */
 	FIELD_TEXT,
 	FIELD_FLAG,

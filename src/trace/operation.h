@@ -52,8 +52,7 @@ struct trace_copy {
  */
 static inline bool trace_copy_touched_host(const struct trace_copy *copy)
 {
-	return !copy->in_graph && (copy->synchronous ||
-				   (copy->memory != TRACE_PINNED && copy->memory != TRACE_UNKNOWN));
+	return copy->synchronous || (copy->memory != TRACE_PINNED && copy->memory != TRACE_UNKNOWN);
 }
 
 /*

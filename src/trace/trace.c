@@ -126,8 +126,6 @@ static void keep_facts(const struct trace_facts *facts)
 	report.no_device = false;
 	if (facts->device != NULL)
 		snprintf(report.device_name, sizeof(report.device_name), "%s", facts->device);
-	for (size_t i = 0; facts->device_uuid != NULL && i < 16; i++)
-		snprintf(report.device_uuid + 2 * i, 3, "%02x", facts->device_uuid[i]);
 	report.driver_version = facts->driver_version;
 	report.link_bytes_per_s = facts->link_bytes_per_s;
 	report.on_stand_in = facts->on_stand_in;
@@ -244,6 +242,9 @@ void trace_copied(const struct trace_copy *copy)
 	uint32_t site = SITES_NOWHERE, buffer = HOST_BUFFERS_UNSEEN;
 	struct frames_way way;
 
+	/* A copy into a graph has moved nothing. */
+	if (copy->in_graph)
+		return;
 	if (!is_in_range(copy->enter_ns)) {
 		if (trace_active())
 			operations_copy_outside(copy);
@@ -251,13 +252,6 @@ void trace_copied(const struct trace_copy *copy)
 	}
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
-	if (copy->in_graph) {
-		hp_lock(HP_LOCK_trace);
-		operations_add(copy);
-		hp_unlock(HP_LOCK_trace);
-		operations_sample_ends(from);
-		return;
-	}
 	/* Work that operations_rare() has counted is not part of the sample. */
 	if (has_places && !sites_walk(copy->frame, &way) && from != 0)
 		from = hp_now_ns();

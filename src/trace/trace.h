@@ -16,12 +16,11 @@
 
 /* The shim's facts about the driver, for the report's head.  Strings are copied. */
 struct trace_facts {
-	const char *device;               /* cuDeviceGetName of device 0; NULL: unknown */
-	const unsigned char *device_uuid; /* 16 bytes; NULL: unknown */
-	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
-	uint64_t link_bytes_per_s;        /* of device 0, as link_rate() gives it; 0: unknown */
-	bool on_stand_in;                 /* the test driver: times are modeled */
-	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
+	const char *device;        /* cuDeviceGetName of device 0; NULL: unknown */
+	int driver_version;        /* as cuDriverGetVersion gives it; 0: unknown */
+	uint64_t link_bytes_per_s; /* of device 0, as link_rate() gives it; 0: unknown */
+	bool on_stand_in;          /* the test driver: times are modeled */
+	uint64_t began_ns;         /* hp_now_ns() when the process began; 0: with this call */
 	/* The names of the driver functions whose numbers trace_called() takes; NULL: none. */
 	const char *(*function_name)(size_t function);
 	size_t functions;

@@ -27,7 +27,7 @@ struct mock_cupti {
 
 	/* What the client did. */
 	char log[512]; /* "register +10 +1 -1 flush0 .." */
-	_Atomic unsigned flushes, timestamps;
+	_Atomic unsigned flushes;
 	unsigned flushed_without_buffer; /* the real CUPTI deadlocks */
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;

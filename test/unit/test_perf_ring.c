@@ -88,7 +88,7 @@ TEST(each_record)
 		{ PERF_RECORD_LOST, { 1, 77 }, 2, { .lost = 77 }, 0, 0, 0 },
 		{ PERF_RECORD_LOST, { 1 }, 1, { 0 }, 0, 0, 0 },
 		{ PERF_RECORD_LOST_SAMPLES, { 5 }, 1, { .lost = 5 }, 0, 0, 0 },
-		{ PERF_RECORD_THROTTLE, { 1, 2, 3 }, 3, { .throttled = 1 }, 0, 0, 0 },
+		{ PERF_RECORD_THROTTLE, { 1, 2, 3 }, 3, { 0 }, 0, 0, 0 },
 		{ PERF_RECORD_UNTHROTTLE, { 1, 2, 3 }, 3, { 0 }, 0, 0, 0 },
 		{ 4711, { 1, 2, 3 }, 3, { 0 }, 0, 0, 0 },
 	};

@@ -536,7 +536,6 @@ static void read_field(struct reader *reader, const struct profile_field *field,
 		*(struct profile_entry **)at =
 			read_entries(reader, field->kind == FIELD_OPTIONS, count);
 		break;
-	case FIELD_SIGNED:
 	case FIELD_KNOWN:
 	case FIELD_UNREAD:
 	case FIELD_OLD:

@@ -133,9 +133,6 @@ static void property(const struct profile_field *field)
 	case FIELD_INDEX:
 		number(or_null);
 		break;
-	case FIELD_SIGNED:
-		type("integer", or_null);
-		break;
 	case FIELD_TEXT:
 		if (field->words != NULL)
 			words(field->words, or_null);

@@ -163,9 +163,6 @@ void shim_device_found(void)
 		pin_stop("a fork would move pinned pages away on this kernel");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;
-	CUuuid uuid;
-	if (REAL_HAS(cuDeviceGetUuid_v2) && REAL(cuDeviceGetUuid_v2)(&uuid, 0) == CUDA_SUCCESS)
-		facts.device_uuid = (const unsigned char *)uuid.bytes;
 	/* test/standin gives its device this name; its times are modeled. */
 	on_stand_in = facts.device != NULL && strcmp(name, "stand-in device") == 0;
 	facts.on_stand_in = on_stand_in;

@@ -121,10 +121,6 @@ bool operations_add(const struct trace_copy *copy)
 	uint64_t took = copy->leave_ns - copy->enter_ns;
 	struct operations_sum *sum = &sums.copies[copy->direction][copy->memory];
 
-	if (copy->in_graph) {
-		sums.copies_in_graphs++;
-		return false;
-	}
 	sum->count++;
 	sum->bytes += copy->bytes;
 	sum->host_ns += took;
@@ -134,7 +130,6 @@ bool operations_add(const struct trace_copy *copy)
 		sum->sync_bytes += copy->bytes;
 		sum->sync_ns += took;
 		sums.deferred += copy->deferred;
-		sums.deferred_bytes += copy->deferred ? copy->bytes : 0;
 		sums.must_show += must_show(copy);
 	}
 	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
@@ -142,7 +137,7 @@ bool operations_add(const struct trace_copy *copy)
 
 void operations_copy_outside(const struct trace_copy *copy)
 {
-	if (copy->in_graph || !is_on_the_bus(copy))
+	if (!is_on_the_bus(copy))
 		return;
 	hp_lock(HP_LOCK_trace);
 	sums.outside_copies++;

@@ -19,11 +19,10 @@ struct operations_sum {
 struct operations {
 	struct operations_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	struct sizes sizes[TRACE_DIRECTIONS][TRACE_MEMORIES];
-	uint64_t copies_in_graphs; /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits;
-	uint64_t deferred, deferred_bytes; /* synchronous copies that returned early */
-	uint64_t joins;                    /* waits of the host for deferred copies */
+	uint64_t deferred; /* synchronous copies that returned early */
+	uint64_t joins;    /* waits of the host for deferred copies */
 	uint64_t kernels, graphs;
 	uint64_t kernels_in_graphs; /* of `kernels`: may be recorded into a graph, and never run */
 	/* Outside the capture range, in no other sum: the device's records have these, too. */

@@ -3,7 +3,6 @@
  */
 #include "trace/calls/repeats.h"
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/lock.h"
 
 #include <errno.h>
@@ -129,19 +128,13 @@ static void found(const char *kind, struct profile_sum *all, const struct trace_
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
 {
 	static const char duplicate[] = "duplicate", ping_pong[] = "ping_pong";
-	uint64_t host = (uintptr_t)copy->host, hash = 0, ns = 0;
+	uint64_t host = (uintptr_t)copy->host, hash = 0;
 
 	if (trace_copy_touched_host(copy) && copy->linear && copy->host != NULL &&
-	    copy->device != 0 && copy->bytes >= REPEATS_LEAST_BYTES) {
-		uint64_t from = hp_now_ns();
-
+	    copy->device != 0 && copy->bytes >= REPEATS_LEAST_BYTES)
 		hash = repeats_hash(copy->host, copy->bytes) | 1;
-		ns = hp_now_ns() - from;
-	}
 	hp_lock(HP_LOCK_trace);
 	sums.hashed_copies += hash != 0;
-	sums.hashed_bytes += hash != 0 ? (int64_t)copy->bytes : 0;
-	sums.hash_ns += (int64_t)ns;
 	if (copy->direction == TRACE_H2D) {
 		if (look(on_device, copy->device, copy->bytes, hash, true))
 			found(duplicate, &sums.duplicates, copy, site, buffer);

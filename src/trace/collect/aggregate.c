@@ -229,7 +229,6 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 	bin->count += is_first;
 	bin->bytes += record->bytes;
 	bin->ns += ns;
-	aggregate->pieces[direction]++;
 	return row;
 }
 
@@ -444,8 +443,8 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 	case CUPTI_CONCURRENT_KERNEL:
 		add_kernel_run(aggregate, record, now_ns);
 		break;
-	default:
-		aggregate->unknown_kinds++;
+	default: /* of another client of CUPTI */
+		break;
 	}
 }
 

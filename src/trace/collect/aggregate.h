@@ -46,7 +46,6 @@ struct aggregate_sum {
 struct aggregate {
 	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
 	struct sizes sizes[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
-	uint64_t pieces[AGGREGATE_DIRECTIONS];  /* of staged copies */
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
 	/* AGGREGATE_KERNELS_MOST, and one for all others; a name is "" if CUPTI gave none. */
@@ -60,8 +59,7 @@ struct aggregate {
 	 */
 	uint64_t outside_copies, outside_bytes, outside_kernels;
 
-	uint64_t records; /* records read */
-	uint64_t unknown_kinds;
+	uint64_t records;    /* records read */
 	uint64_t incomplete; /* records delivered before their operation had ended */
 	uint64_t outside;    /* time stamps outside the run: the clocks do not match */
 	uint64_t untimed;    /* start and end 0: CUPTI could not collect them */

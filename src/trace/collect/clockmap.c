@@ -17,8 +17,7 @@ static int read_realtime(uint64_t *ret_ns)
 
 void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries)
 {
-	struct clockmap best = { .anchored = true, .gap_ns = UINT64_MAX };
-	uint64_t theirs;
+	uint64_t theirs, least_ns = UINT64_MAX;
 
 	if (read == NULL || read(&theirs) != 0)
 		read = read_realtime;
@@ -28,13 +27,12 @@ void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries)
 		if (read(&theirs) != 0)
 			continue;
 		uint64_t after = hp_now_ns();
-		if (after - before >= best.gap_ns)
+		if (after - before >= least_ns)
 			continue;
-		best.gap_ns = after - before;
-		best.offset_ns = (int64_t)(theirs - (before + (after - before) / 2));
+		least_ns = after - before;
+		map->anchored = true;
+		map->offset_ns = (int64_t)(theirs - (before + least_ns / 2));
 	}
-	if (best.gap_ns != UINT64_MAX)
-		*map = best;
 }
 
 uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns)

@@ -23,7 +23,6 @@
 struct clockmap {
 	bool anchored;
 	int64_t offset_ns; /* CUPTI's clock less ours */
-	uint64_t gap_ns;   /* the time between our two readings around it */
 };
 
 /* Reads CUPTI's clock.  Returns nonzero on failure. */

@@ -28,7 +28,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS   1000000000u
@@ -39,7 +38,7 @@ static struct cupti *_Atomic library; /* set by collect_from_device(); NULL: no 
 
 /* The reader's alone, until the reader has ended. */
 static struct aggregate aggregate;
-static uint64_t background_ns, must_show_seen, anchored_ns;
+static uint64_t must_show_seen, anchored_ns;
 
 /* Any thread, unless a comment says otherwise. */
 static _Atomic uint32_t read_now; /* a bell: hp_ring() */
@@ -149,7 +148,6 @@ static void *reader(void *unused)
 {
 	/* Numbers of the kernel that older headers lack: CLOSE_RANGE_UNSHARE. */
 	const long close_range = 436, unshare = 2;
-	struct timespec used;
 
 	(void)unused;
 	/*
@@ -171,11 +169,6 @@ static void *reader(void *unused)
 		wait_and_sample(seen);
 	}
 	sampler_stop();
-	struct cupti *cupti = library;
-	if (cupti != NULL && aggregate.clock.anchored)
-		clockmap_sample(&aggregate.clock, cupti->get_timestamp, 100);
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
-		background_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 	atomic_store(&reading_ended, true);
 	run_last_words();
 	return NULL;
@@ -341,7 +334,6 @@ void collect_stop(struct collect_result *ret)
 	if (!atomic_load(&reading_ended))
 		return;
 	ret->device = &aggregate;
-	ret->background_ns = background_ns;
 	ret->must_show_left = operations_must_show() - must_show_seen;
 }
 

@@ -18,7 +18,6 @@ struct collect_result {
 	struct aggregate *device; /* NULL: the reading thread did not end in time */
 	uint64_t dropped;         /* records that CUPTI reports as dropped */
 	struct cupti_buffers_counts buffers;
-	uint64_t background_ns; /* CPU time of the thread that reads */
 	bool flush_hung;
 	uint64_t must_show_left; /* copies after the last record that should have one */
 };

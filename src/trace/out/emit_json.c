@@ -51,7 +51,6 @@ static void fill_head(const struct report *report, struct profile *ret)
 	ret->environment = (struct profile_environment){
 		.device = report->device_name,
 		.driver_version = report->driver_version != 0 ? report->driver_version : UNKNOWN,
-		.device_uuid = report->device_uuid,
 		.stand_in = report->on_stand_in,
 		.torch_registers =
 			modules_have_text("/libc10_cuda.so", "pinned_use_cuda_host_register"),
@@ -93,7 +92,6 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.waits_ns = split->layer_ns[SPLIT_WAIT],
 		.launches = report->operations.kernels,
 		.graph_launches = report->operations.graphs,
-		.captured_copies = report->operations.copies_in_graphs,
 		.threads = json_known(calls_functions() > 0, calls_threads()),
 	};
 	if (known && report->ranges != NULL)
@@ -107,7 +105,6 @@ static void fill_times(const struct report *report, struct profile *ret)
 		.callbacks_ns = collected->buffers.callback_ns,
 		.appends_ns = report->operations.append_ns,
 		.exit_ns = report->ended ? SO_FAR : UNKNOWN,
-		.background_ns = json_known(collected->device != NULL, collected->background_ns),
 	};
 }
 
@@ -131,10 +128,6 @@ static void fill_device(const struct report *report, struct profile *ret)
 	ret->memsets = runs_of(&device->memsets);
 	ret->kernel_runs = runs_of(&device->kernel_runs);
 	ret->devices = __builtin_popcountll(device->device_mask);
-	if (device->clock.anchored) {
-		ret->clock.offset_ns = device->clock.offset_ns;
-		ret->clock.gap_ns = (int64_t)device->clock.gap_ns;
-	}
 	if (!report->no_device)
 		ret->records = (struct profile_records){
 			.read = device->records,
@@ -144,7 +137,6 @@ static void fill_device(const struct report *report, struct profile *ret)
 			.incomplete = device->incomplete,
 			.untimed = device->untimed,
 			.outside_run = device->outside,
-			.unknown_kinds = device->unknown_kinds,
 			.late_ns = report->split.late_ns,
 		};
 }
@@ -160,7 +152,6 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 {
 	*ret = (struct profile_effect){
 		.deferred_copies = report->operations.deferred,
-		.deferred_bytes = report->operations.deferred_bytes,
 		.waits_removed = removed_waits(&report->operations),
 		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),

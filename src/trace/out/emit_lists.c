@@ -50,8 +50,6 @@ static const void *device_transfer(const struct aggregate *device, size_t direct
 		.bytes = sum->bytes,
 		.busy_ns = json_known(sum->busy_ns != 0, sum->busy_ns),
 		.untimed_bytes = sum->untimed_bytes,
-		.pieces =
-			memory == AGGREGATE_STAGED ? (int64_t)device->pieces[direction] : LEFT_OUT,
 		.host_ns = LEFT_OUT,
 		.sync_count = LEFT_OUT,
 		.sync_bytes = LEFT_OUT,
@@ -74,7 +72,6 @@ static const void *host_transfer(const struct operations *operations, size_t dir
 		.bytes = sum->bytes,
 		.busy_ns = LEFT_OUT,
 		.untimed_bytes = LEFT_OUT,
-		.pieces = LEFT_OUT,
 		.host_ns = sum->host_ns,
 		.sync_count = sum->sync_count,
 		.sync_bytes = sum->sync_bytes,

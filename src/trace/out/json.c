@@ -113,15 +113,6 @@ static void number(struct json *json, const char *name, int64_t value)
 	put_number(json, value == SO_FAR ? (int64_t)(hp_now_ns() - json->since_ns) : value);
 }
 
-static void signed_number(struct json *json, const char *name, int64_t value)
-{
-	key(json, name);
-	if (value == UNKNOWN_SIGNED)
-		put(json, "null");
-	else
-		writer_put(json->writer, "%lld", (long long)value);
-}
-
 static void words(struct json *json, const char *name, const char *value)
 {
 	key(json, name);
@@ -242,9 +233,6 @@ static void put_field(struct json *json, enum profile_record_id id,
 	case FIELD_INDEX:
 		if (*(const int64_t *)at != LEFT_OUT)
 			number(json, field->name, *(const int64_t *)at);
-		break;
-	case FIELD_SIGNED:
-		signed_number(json, field->name, *(const int64_t *)at);
 		break;
 	case FIELD_TEXT: {
 		const char *text = *(const char *const *)at;

@@ -17,7 +17,6 @@ struct report {
 	struct process process;
 	const char *stage;     /* "": none */
 	char device_name[128]; /* "": unknown */
-	char device_uuid[33];  /* "": unknown */
 	int driver_version;
 	bool on_stand_in;
 	uint64_t link_bytes_per_s;       /* in each direction; 0: unknown */

@@ -77,8 +77,6 @@ void perf_ring_decode(const uint8_t *data, size_t bytes, uint64_t tail, uint64_t
 			sums->lost += words[1];
 		else if (header.type == PERF_RECORD_LOST_SAMPLES && count >= 1)
 			sums->lost += words[0];
-		else if (header.type == PERF_RECORD_THROTTLE)
-			sums->throttled++;
 	}
 }
 

@@ -20,10 +20,9 @@ struct perf_ring {
 
 struct perf_ring_sums {
 	uint64_t samples;
-	uint64_t lost;      /* samples that the ring had no room for */
-	uint64_t throttled; /* times that the kernel paused an event */
-	uint64_t empty;     /* samples without an address in user space */
-	uint64_t broken;    /* records of an invalid size: the rest of the ring was skipped */
+	uint64_t lost;   /* samples that the ring had no room for */
+	uint64_t empty;  /* samples without an address in user space */
+	uint64_t broken; /* records of an invalid size: the rest of the ring was skipped */
 };
 
 /*

@@ -183,7 +183,6 @@ static bool start_one(pid_t tid, size_t alive)
 	int error = means->start(tid, &thread->ring);
 	if (error == 0) {
 		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
-		sums.threads_sampled++;
 		return true;
 	}
 	if (error == -ESRCH)
@@ -299,7 +298,6 @@ void sampler_turn(void)
 
 	if (means == NULL || (turned_ns != 0 && now_ns - turned_ns < TURN_NS))
 		return;
-	uint64_t cpu_ns = hp_thread_cpu_ns();
 	turned_ns = now_ns;
 	if (means == &signals && !signals_hold()) {
 		give_up("the program has taken the signal");
@@ -317,7 +315,6 @@ void sampler_turn(void)
 			drain(&watched[i]);
 	}
 	look_for_threads();
-	sums.cost_ns += hp_thread_cpu_ns() - cpu_ns;
 }
 
 void sampler_stop(void)
@@ -333,6 +330,5 @@ void sampler_read(struct profile_sampling *ret)
 	ret->samples = records.samples;
 	ret->empty = records.empty;
 	ret->lost = records.lost;
-	ret->throttled = records.throttled;
 	ret->dropped = samples_dropped();
 }

@@ -56,7 +56,7 @@ def profile(samples=(), **changes):
 
 def one_line():
     """Sites of one line are one row, except for the direction and other native code below the line."""
-    repeats = {"hashed_copies": 40, "hashed_bytes": 4, "hash_ns": 1, "duplicates": made.total(12, 12, 12),
+    repeats = {"hashed_copies": 40, "duplicates": made.total(12, 12, 12),
                "ping_pong": made.total(0, 0, 0),
                "sites": [{"kind": "duplicate", "site": at, "buffer": None, "count": 3, "bytes": 3, "host_ns": 3}
                          for at in (0, 2, 3, 4)]}

@@ -173,7 +173,7 @@ def python(rows, **changes):
 
 def repeat(kind, where, count, size, ms):
     one = {"kind": kind, "site": where, "buffer": 1, "count": count, "bytes": size, "host_ns": None if ms is None else ms * MS}
-    return {"hashed_copies": 0, "hashed_bytes": 0, "hash_ns": 0, "sites": [one]}
+    return {"hashed_copies": 0, "sites": [one]}
 
 
 def pins():
@@ -723,7 +723,7 @@ def overlaps_and_ends():
     many = [{"kind": "duplicate", "site": None, "buffer": i, "count": 1, "bytes": 1, "host_ns": i * 37 % 144 * 10 * MS}
             for i in range(144)]
     yield "too many: the smallest are dropped, and none exceeds the wall time", \
-        {"repeats": {"hashed_copies": 0, "hashed_bytes": 0, "hash_ns": 0, "sites": many}, "buffers": [OTHER] * 144}, "48 entries", "first 1000000", "last 960002"
+        {"repeats": {"hashed_copies": 0, "sites": many}, "buffers": [OTHER] * 144}, "48 entries", "first 1000000", "last 960002"
 
 
 def holds(expected, entries, text):
