@@ -272,44 +272,6 @@ TEST(timeline_of_odd_names)
 	CHECK_EQ(stage_count(stage_json, templates), 2);
 }
 
-static const char *function_name(size_t function)
-{
-	return (const char *const[]){ "cuMemAlloc_v2", "cuCtxGetCurrent" }[function];
-}
-
-/* Calls that neither copy nor wait, routes, shapes of kernels, and hotpin's own work. */
-TEST(timeline_of_all_work)
-{
-	stage_clock(true);
-	stage_begin_calls("HOTPIN_PROFILE=trace", function_name, 2);
-	kernel("one", SECOND, 0);
-	kernel("two", SECOND, SECOND);
-	for (size_t function = 0; function < 2; function++)
-		trace_called(function, stage_base + SECOND, stage_base + SECOND + MICRO,
-			     __builtin_frame_address(0));
-	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
-					   .synchronous = true,
-					   .route = TRACE_ROUTES - 1,
-					   .bytes = 1000,
-					   .enter_ns = stage_base + SECOND,
-					   .leave_ns = stage_base + SECOND + MICRO });
-	trace_pinned(7, true, 4096, 5 * MICRO);
-	trace_joined(stage_base + SECOND, stage_base + SECOND + MICRO);
-	stage_end();
-	CHECK_EQ(stage_count(stage_json, "\"registers\": 40"), 1);
-	CHECK(strstr(stage_json, "\"dynamic_shared_bytes\": 2048") != NULL);
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 2);
-	CHECK_EQ(stage_count(stage_json, ",null,null,0,null,null,null]"), 2);
-	/* A call that only queries is no work. */
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[6,"), 1);
-	CHECK(strstr(stage_json, "\"cuMemAlloc_v2\",") != NULL);
-	CHECK_EQ(stage_count(stage_json, ",6,null,null]"), 1);
-	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[7,"), 2);
-	CHECK(strstr(stage_json, ",5000,") != NULL && strstr(stage_json, ",4096,") != NULL);
-	CHECK(strstr(stage_json, "\"wait for deferred copies\"") != NULL);
-	CHECK(strstr(stage_json, "\"kind\": \"hotpin\"") != NULL);
-}
-
 /* Thousands of staged copies begin before records arrive: each finds its copy, or none. */
 TEST(many_staged_copies)
 {
