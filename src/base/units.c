@@ -93,6 +93,38 @@ const char *units_tenths(char *buffer, unsigned tenths)
 	return buffer;
 }
 
+void units_split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
+{
+	uint64_t whole = 0;
+	unsigned given = 0;
+
+	for (size_t i = 0; i < count; i++)
+		whole += parts[i];
+	for (size_t i = 0; i < count; i++) {
+		ret_tenths[i] = whole == 0 ? 0 : (unsigned)((__uint128_t)parts[i] * 1000 / whole);
+		given += ret_tenths[i];
+	}
+	/*
+	 * At most count - 1 tenths are missing.  The part that rounding reduced most gets a tenth
+	 * first.
+	 */
+	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
+		size_t best = count;
+		uint64_t most = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t rest = (uint64_t)((__uint128_t)parts[i] * 1000 % whole);
+
+			if (!(taken >> i & 1) && (best == count || rest > most)) {
+				best = i;
+				most = rest;
+			}
+		}
+		taken |= (uint64_t)1 << best;
+		ret_tenths[best]++;
+	}
+}
+
 const char *units_share(char *buffer, uint64_t part, uint64_t whole)
 {
 	if (whole == 0)

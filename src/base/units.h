@@ -27,6 +27,12 @@ const char *units_count(char *buffer, uint64_t count);
 /* Tenths of a percent: "31.9 %". */
 const char *units_tenths(char *buffer, unsigned tenths);
 
+/*
+ * Writes shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000
+ * (largest remainders first).  If the parts sum to 0, all shares are 0.  At most 64 parts.
+ */
+void units_split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths);
+
 /* part / whole in percent, "98.8 %"; "n/a" if `whole` is 0. */
 const char *units_share(char *buffer, uint64_t part, uint64_t whole);
 

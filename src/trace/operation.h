@@ -73,6 +73,36 @@ static inline uint32_t trace_thread(void)
 /* Route numbers are below this. */
 #define TRACE_ROUTES 7
 
+/* Copies, and of these the synchronous ones. */
+struct trace_sum {
+	uint64_t count, bytes, host_ns;
+	uint64_t sync_count, sync_bytes, sync_ns;
+};
+
+static inline void trace_sum_add(struct trace_sum *sum, const struct trace_copy *copy)
+{
+	uint64_t took = copy->leave_ns - copy->enter_ns;
+
+	sum->count++;
+	sum->bytes += copy->bytes;
+	sum->host_ns += took;
+	if (!copy->synchronous)
+		return;
+	sum->sync_count++;
+	sum->sync_bytes += copy->bytes;
+	sum->sync_ns += took;
+}
+
+static inline void trace_sum_add_sum(struct trace_sum *to, const struct trace_sum *sum)
+{
+	to->count += sum->count;
+	to->bytes += sum->bytes;
+	to->host_ns += sum->host_ns;
+	to->sync_count += sum->sync_count;
+	to->sync_bytes += sum->sync_bytes;
+	to->sync_ns += sum->sync_ns;
+}
+
 static inline void trace_flow_add(struct profile_sum *flow, const struct trace_copy *copy)
 {
 	flow->count++;

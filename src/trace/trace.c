@@ -221,9 +221,9 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 		.site = SITES_NOWHERE });
 }
 
-/* Does the rare work: adds new places, and hashes bytes.  Returns the duration in ns. */
-static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way *way,
-			  uint32_t *site, uint32_t *buffer)
+/* Does the rare work: adds new places, and hashes bytes. */
+static void note_rare(const struct trace_copy *copy, const struct frames_way *way, uint32_t *site,
+		      uint32_t *buffer)
 {
 	uint64_t from = hp_now_ns();
 
@@ -233,7 +233,7 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 		*buffer = host_buffers_copied(copy, *site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *buffer);
-	return operations_rare(from);
+	operations_rare(from);
 }
 
 void trace_copied(const struct trace_copy *copy)
@@ -252,9 +252,8 @@ void trace_copied(const struct trace_copy *copy)
 	}
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
-	/* Work that operations_rare() has counted is not part of the sample. */
-	if (has_places && !sites_walk(copy->frame, &way) && from != 0)
-		from = hp_now_ns();
+	if (has_places)
+		sites_walk(copy->frame, &way);
 	hp_lock(HP_LOCK_trace);
 	bool crowded = operations_add(copy);
 	if (has_places)
@@ -268,11 +267,8 @@ void trace_copied(const struct trace_copy *copy)
 	if (crowded)
 		operations_crowd();
 	if ((has_places && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
-	    report.repeats) {
-		uint64_t rare_ns = note_rare(copy, &way, &site, &buffer);
-
-		from = from != 0 ? from + rare_ns : 0;
-	}
+	    report.repeats)
+		note_rare(copy, &way, &site, &buffer);
 	if (events_wanted())
 		note_call(copy, site, buffer);
 	operations_sample_ends(from);

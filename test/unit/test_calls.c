@@ -118,7 +118,7 @@ TEST(threads)
 	CHECK_EQ(sum.longest_ns, 3);
 	CHECK_EQ(calls_threads(), 400);
 	split_finish(&split, 400 * 1000000, &states);
-	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
+	CHECK_EQ(states.parts.calls_ns, 3 * 400 * CALLS_EACH);
 	/* One drain takes what four threads noted before the spans are reported. */
 	CHECK(atomic_load(&told) >= 100);
 }

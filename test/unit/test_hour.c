@@ -158,9 +158,9 @@ TEST(an_hour)
 	CHECK_EQ(aggregate.outside, 0);
 	CHECK_EQ(sum.late_ns, 0);
 	CHECK_EQ(sum.wall_ns, (count + 2) * STEP_NS);
-	CHECK_EQ(sum.transfer_ns, count / 8 * 4000);
-	CHECK_EQ(sum.host_ns + sum.startup_ns + sum.calls_ns + sum.transfer_ns + sum.kernel_ns +
-			 sum.overlap_ns,
+	CHECK_EQ(sum.parts.transfer_ns, count / 8 * 4000);
+	CHECK_EQ(sum.parts.host_ns + sum.parts.startup_ns + sum.parts.calls_ns +
+			 sum.parts.transfer_ns + sum.parts.kernel_ns + sum.parts.overlap_ns,
 		 sum.wall_ns);
 }
 

@@ -60,21 +60,13 @@ static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
 	return id;
 }
 
-static struct sites_row sum_of(const struct site *site)
+static struct trace_sum sum_of(const struct site *site)
 {
-	struct sites_row sum = { 0 };
+	struct trace_sum sum = { 0 };
 
-	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
-		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			const struct sites_row *row = &site->row[direction][memory];
-
-			sum.count += row->count;
-			sum.bytes += row->bytes;
-			sum.host_ns += row->host_ns;
-			sum.sync_count += row->sync_count;
-			sum.sync_ns += row->sync_ns;
-		}
-	}
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++)
+			trace_sum_add_sum(&sum, &site->row[direction][memory]);
 	return sum;
 }
 
@@ -82,20 +74,16 @@ static struct sites_row sum_of(const struct site *site)
 static void check_sums(void)
 {
 	struct sites_counts counts;
-	struct sites_row sum = { 0 };
+	struct trace_sum sum = { 0 };
 	uint64_t folded = 0;
 	struct site site;
 
 	sites_count(&counts);
 	for (size_t i = 0; sites_read(i, &site); i++) {
-		struct sites_row row = sum_of(&site);
+		struct trace_sum row = sum_of(&site);
 
 		CHECK(i <= SITES_MOST);
-		sum.count += row.count;
-		sum.bytes += row.bytes;
-		sum.host_ns += row.host_ns;
-		sum.sync_count += row.sync_count;
-		sum.sync_ns += row.sync_ns;
+		trace_sum_add_sum(&sum, &row);
 		folded += site.folded ? row.count : 0;
 		CHECK(site.folded || site.place.depth == FRAMES_MOST);
 	}
@@ -109,7 +97,7 @@ static void check_sums(void)
 }
 
 /* Finds the table's row of this stack alone. */
-static bool find(uint64_t number, struct sites_row *ret)
+static bool find(uint64_t number, struct trace_sum *ret)
 {
 	struct frames_way way = stack(number);
 	struct site site;
@@ -141,7 +129,7 @@ static void check_kept(void)
 
 	for (uint64_t i = 0; i < STACKS_MOST; i++) {
 		uint64_t weight = weight_of(truths[i].count, truths[i].ns);
-		struct sites_row row;
+		struct trace_sum row;
 
 		if (weight <= share)
 			continue;
@@ -155,7 +143,7 @@ static void check_kept(void)
 /* 1,640 stacks copy once, slowly; then eight copy all the time. */
 TEST_AFTER(a_flood_at_the_start_leaves_room_for_what_is_hot, CHECK_EQ(sites_start(), 0))
 {
-	struct sites_row row;
+	struct trace_sum row;
 
 	for (uint64_t i = 0; i < 1640; i++)
 		copied(i, 10, 1000000);
@@ -171,7 +159,7 @@ TEST_AFTER(a_flood_at_the_start_leaves_room_for_what_is_hot, CHECK_EQ(sites_star
 /* New stacks that keep coming do not replace the hot ones, which come rarely between them. */
 TEST_AFTER(a_flood_without_end, CHECK_EQ(sites_start(), 0))
 {
-	struct sites_row row;
+	struct trace_sum row;
 
 	for (uint64_t i = 0; i < 60000; i++) {
 		copied(100 + i % 19000, 10, 100);
@@ -223,7 +211,7 @@ TEST_AFTER(a_zipf_stream, CHECK_EQ(sites_start(), 0))
 /* A remembered id is not taken for the site that now has the row. */
 TEST_AFTER(ids_of_what_is_gone, CHECK_EQ(sites_start(), 0))
 {
-	struct sites_row row;
+	struct trace_sum row;
 
 	uint32_t first = copied(0, 1, 1);
 	CHECK_EQ(sites_index(first), 0);
@@ -241,7 +229,7 @@ TEST_AFTER(ids_of_what_is_gone, CHECK_EQ(sites_start(), 0))
 
 TEST_AFTER(while_it_is_held_nobody_gives_up_a_row, CHECK_EQ(sites_start(), 0))
 {
-	struct sites_row row;
+	struct trace_sum row;
 
 	for (uint64_t i = 0; i < SITES_MOST; i++)
 		CHECK_EQ(sites_index(copied(i, 1, 1)), i);
@@ -280,7 +268,7 @@ TEST_AFTER(a_copy_without_a_caller_is_in_no_site, CHECK_EQ(sites_start(), 0))
 	struct site site;
 	const struct trace_copy copy = { .bytes = 1 };
 
-	CHECK(sites_walk(NULL, &way));
+	sites_walk(NULL, &way);
 	CHECK_EQ(sites_copied(&copy, &way), SITES_NOWHERE);
 	sites_count(&counts);
 	CHECK_EQ(counts.lost, 1);

@@ -86,4 +86,26 @@ TEST(printable)
 	CHECK_EQ(units_printable("\xd8\x9c", 2), 0); /* Arabic letter mark */
 }
 
+TEST(tenths_sum_to_a_thousand)
+{
+	static const uint64_t parts[][5] = {
+		{ 1, 1, 1, 0, 0 },       { 1, 2, 4, 8, 16 },
+		{ 1, 0, 0, 0, 0 },       { 999, 1, 1, 1, 1 },
+		{ 333, 333, 334, 1, 7 }, { UINT64_MAX / 8, UINT64_MAX / 8, 1, 2, 3 },
+	};
+	unsigned tenths[5];
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		units_split_tenths(parts[i], 5, tenths);
+		CHECK_EQ(tenths[0] + tenths[1] + tenths[2] + tenths[3] + tenths[4], 1000);
+	}
+	units_split_tenths((const uint64_t[]){ 1, 1, 1 }, 3, tenths);
+	CHECK(tenths[0] == 334 && tenths[1] == 333 && tenths[2] == 333);
+	/* 32.3, 64.5, 129.0, 258.1 and 516.1: the one that rounding reduces most is rounded up. */
+	units_split_tenths((const uint64_t[]){ 1, 2, 4, 8, 16 }, 5, tenths);
+	CHECK(tenths[0] == 32 && tenths[1] == 65 && tenths[2] == 129);
+	units_split_tenths((const uint64_t[]){ 0, 0, 0 }, 3, tenths);
+	CHECK(tenths[0] == 0 && tenths[1] == 0 && tenths[2] == 0);
+}
+
 CHECK_MAIN()

@@ -96,7 +96,7 @@ static void whole_run(void)
 	report.operations.must_show = 1000;
 	report.operations.kernels = 1000;
 	report.operations.copies[TRACE_H2D][TRACE_PROMOTED] =
-		(struct operations_sum){ .count = 1000, .bytes = 100000 };
+		(struct trace_sum){ .count = 1000, .bytes = 100000 };
 	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
 		(struct aggregate_sum){ .count = 1000, .bytes = 100000 };
 	device.kernel_runs.count = 1000;

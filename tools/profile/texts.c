@@ -205,37 +205,16 @@ int64_t text_part_ns(const struct profile_split *split, int part)
 	return *(const int64_t *)((const char *)split + text_parts[part].at);
 }
 
-static int64_t known_part_ns(const struct profile_split *split, int part)
-{
-	int64_t ns = text_part_ns(split, part);
-
-	return ns > 0 ? ns : 0;
-}
-
 void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_PARTS])
 {
-	__int128_t whole = 0, rest[TEXT_PARTS];
-	unsigned left = 1000;
+	uint64_t parts[TEXT_PARTS];
 
-	for (int part = 0; part < TEXT_PARTS; part++)
-		whole += known_part_ns(split, part);
 	for (int part = 0; part < TEXT_PARTS; part++) {
-		__int128_t thousand = (__int128_t)known_part_ns(split, part) * 1000;
+		int64_t ns = text_part_ns(split, part);
 
-		ret_tenths[part] = whole > 0 ? (unsigned)(thousand / whole) : 0;
-		rest[part] = whole > 0 ? thousand % whole : 0;
-		left -= ret_tenths[part];
+		parts[part] = ns > 0 ? (uint64_t)ns : 0;
 	}
-	/* The parts with the largest remainders are rounded up, so that the sum is 100 %. */
-	for (; whole > 0 && left > 0; left--) {
-		int most = 0;
-
-		for (int part = 1; part < TEXT_PARTS; part++)
-			if (rest[part] > rest[most])
-				most = part;
-		ret_tenths[most]++;
-		rest[most] = -1;
-	}
+	units_split_tenths(parts, TEXT_PARTS, ret_tenths);
 }
 
 static const char no_split[] = "no split of the wall time"; /* as in trace/out/validity.c */

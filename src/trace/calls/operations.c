@@ -37,6 +37,9 @@ static unsigned filled;              /* under the lock trace */
 static _Atomic unsigned tick;        /* concurrent threads may lose some ticks */
 static _Atomic uint32_t *rung;       /* constant after operations_start() */
 
+/* The time of operations_rare() in the calling thread's sample. */
+static __thread uint64_t rare_ns __attribute__((tls_model("initial-exec")));
+
 int operations_start(_Atomic uint32_t *crowded)
 {
 	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
@@ -76,22 +79,26 @@ uint64_t operations_sample_begins(void)
 
 	atomic_store_explicit(&tick, now + 1, memory_order_relaxed);
 	/* The middle of each period, since the first call finds cold caches. */
-	return now % SAMPLED_EVERY == SAMPLED_EVERY / 2 ? hp_now_ns() : 0;
+	if (now % SAMPLED_EVERY != SAMPLED_EVERY / 2)
+		return 0;
+	rare_ns = 0;
+	return hp_now_ns();
 }
 
 void operations_sample_ends(uint64_t from_ns)
 {
 	if (from_ns != 0)
-		atomic_fetch_add_explicit(&append_ns, SAMPLED_EVERY * (hp_now_ns() - from_ns),
+		atomic_fetch_add_explicit(&append_ns,
+					  SAMPLED_EVERY * (hp_now_ns() - from_ns - rare_ns),
 					  memory_order_relaxed);
 }
 
-uint64_t operations_rare(uint64_t from_ns)
+void operations_rare(uint64_t from_ns)
 {
 	uint64_t took = hp_now_ns() - from_ns;
 
+	rare_ns += took;
 	atomic_fetch_add_explicit(&append_ns, took, memory_order_relaxed);
-	return took;
 }
 
 void operations_crowd(void)
@@ -119,19 +126,11 @@ static bool must_show(const struct trace_copy *copy)
 bool operations_add(const struct trace_copy *copy)
 {
 	uint64_t took = copy->leave_ns - copy->enter_ns;
-	struct operations_sum *sum = &sums.copies[copy->direction][copy->memory];
 
-	sum->count++;
-	sum->bytes += copy->bytes;
-	sum->host_ns += took;
+	trace_sum_add(&sums.copies[copy->direction][copy->memory], copy);
 	sizes_add(&sums.sizes[copy->direction][copy->memory], copy->bytes, took);
-	if (copy->synchronous) {
-		sum->sync_count++;
-		sum->sync_bytes += copy->bytes;
-		sum->sync_ns += took;
-		sums.deferred += copy->deferred;
-		sums.must_show += must_show(copy);
-	}
+	sums.deferred += copy->synchronous && copy->deferred;
+	sums.must_show += must_show(copy);
 	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
 

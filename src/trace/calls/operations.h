@@ -11,13 +11,8 @@
 
 #include <stdint.h>
 
-struct operations_sum {
-	uint64_t count, bytes, host_ns;
-	uint64_t sync_count, sync_bytes, sync_ns; /* of these, the synchronous ones */
-};
-
 struct operations {
-	struct operations_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
+	struct trace_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	struct sizes sizes[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits;
@@ -53,12 +48,12 @@ void operations_crowd(void);
 /*
  * Brackets the bookkeeping of one call; a sample of the durations gives append_ns.
  * operations_sample_begins() returns 0 for a call that is not timed.  operations_rare() counts rare
- * or long work by itself (a first use, a hash of all bytes), from `from_ns` to now.  It returns the
- * duration; the caller adds it to the begin of a sample around this work.  Any thread.
+ * or long work by itself (a first use, a hash of all bytes), from `from_ns` to now; a sample of the
+ * thread around this work leaves it out.  Any thread.
  */
 uint64_t operations_sample_begins(void);
 void operations_sample_ends(uint64_t from_ns);
-uint64_t operations_rare(uint64_t from_ns);
+void operations_rare(uint64_t from_ns);
 
 /* Each adds one operation, and holds the lock `trace` for some nanoseconds. */
 void operations_wait(uint64_t enter_ns, uint64_t leave_ns);

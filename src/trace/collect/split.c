@@ -13,6 +13,7 @@ _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CAL
 /* In place of a layer: a change of range, whose number is in `end`. */
 #define RANGE SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
+_Static_assert(sizeof(struct profile_split) == SPLIT_PARTS * sizeof(int64_t), "a field each");
 _Static_assert(sizeof(struct profile_bin) == (STRIP_STATES + STRIP_COUNTS) * sizeof(int64_t),
 	       "a column each");
 _Static_assert(RANGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
@@ -135,16 +136,11 @@ void split_range(struct split *split, uint64_t at, unsigned range)
 static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 {
 	unsigned host = state & (1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT);
-	uint64_t *const parts[SPLIT_PARTS] = {
-		[SPLIT_PART_HOST] = &sum->host_ns,     [SPLIT_PART_STARTUP] = &sum->startup_ns,
-		[SPLIT_PART_CALLS] = &sum->calls_ns,   [SPLIT_PART_TRANSFER] = &sum->transfer_ns,
-		[SPLIT_PART_KERNEL] = &sum->kernel_ns, [SPLIT_PART_OVERLAP] = &sum->overlap_ns,
-	};
 
 	sum->wall_ns += ns;
 	for (int layer = 0; layer < SPLIT_LAYERS; layer++)
 		sum->layer_ns[layer] += state >> layer & 1 ? ns : 0;
-	*parts[part_of(state)] += ns;
+	((int64_t *)&sum->parts)[part_of(state)] += (int64_t)ns;
 	if (host != 0)
 		sum->blocked_ns += ns;
 	else if (state >> SPLIT_DEFERRED & 1)
@@ -194,36 +190,4 @@ void split_look(struct split *split, uint64_t end, struct split *ret_copy, struc
 	/* The copy shares the spans, which may be sorted in place. */
 	*ret_copy = *split;
 	split_finish(ret_copy, end, ret);
-}
-
-void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
-{
-	uint64_t whole = 0;
-	unsigned given = 0;
-
-	for (size_t i = 0; i < count; i++)
-		whole += parts[i];
-	for (size_t i = 0; i < count; i++) {
-		ret_tenths[i] = whole == 0 ? 0 : (unsigned)((__uint128_t)parts[i] * 1000 / whole);
-		given += ret_tenths[i];
-	}
-	/*
-	 * At most count - 1 tenths are missing.  The part that rounding reduced most gets a tenth
-	 * first.
-	 */
-	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
-		size_t best = count;
-		uint64_t most = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			uint64_t rest = (uint64_t)((__uint128_t)parts[i] * 1000 % whole);
-
-			if (!(taken >> i & 1) && (best == count || rest > most)) {
-				best = i;
-				most = rest;
-			}
-		}
-		taken |= (uint64_t)1 << best;
-		ret_tenths[best]++;
-	}
 }

@@ -75,12 +75,7 @@ struct split {
 /* The six states that sum to the wall time, and other results of the same sweep. */
 struct split_sum {
 	uint64_t wall_ns;
-	uint64_t overlap_ns;  /* transfers and other device work */
-	uint64_t kernel_ns;   /* device work and no transfer */
-	uint64_t transfer_ns; /* exposed: transfers and nothing else on the device */
-	uint64_t startup_ns;  /* device idle: a thread starts CUDA or loads code */
-	uint64_t calls_ns;    /* device idle: a thread is inside another CUDA call */
-	uint64_t host_ns;     /* device idle: no thread is inside a CUDA call */
+	struct profile_split parts; /* in the order of enum split_part */
 
 	uint64_t layer_ns[SPLIT_LAYERS]; /* the union of each layer */
 	uint64_t blocked_ns;             /* inside copy calls or waits */
@@ -120,11 +115,5 @@ void split_look(struct split *split, uint64_t end, struct split *ret_copy, struc
 
 /* Writes one range's part of the sums of a finished split. */
 void split_range_sum(const struct split *split, unsigned range, struct split_sum *ret);
-
-/*
- * Writes shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000
- * (largest remainders first).  If the parts sum to 0, all shares are 0.
- */
-void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths);
 
 #endif

@@ -56,7 +56,7 @@ static uint64_t pageable_calls_ns(const struct report *report)
 	uint64_t ns = 0;
 
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct operations_sum *sums = report->operations.copies[direction];
+		const struct trace_sum *sums = report->operations.copies[direction];
 
 		if (pageable_bytes(report, direction) > 0)
 			ns += sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;
@@ -82,12 +82,13 @@ static uint64_t overlapped_ns(const struct report *report, uint64_t spared_ns)
 {
 	const struct split_sum *split = &report->split;
 	uint64_t up = busy_ns(report, TRACE_H2D), down = busy_ns(report, TRACE_D2H);
-	uint64_t longer = least(largest(up, down), split->transfer_ns + split->overlap_ns);
-	uint64_t kernels = split->kernel_ns + split->overlap_ns;
+	uint64_t longer =
+		least(largest(up, down), split->parts.transfer_ns + split->parts.overlap_ns);
+	uint64_t kernels = split->parts.kernel_ns + split->parts.overlap_ns;
 
 	if (longer == 0)
-		return least(split->transfer_ns - spared_ns, split->kernel_ns);
-	return split->transfer_ns - spared_ns + kernels -
+		return least(split->parts.transfer_ns - spared_ns, split->parts.kernel_ns);
+	return split->parts.transfer_ns - spared_ns + kernels -
 	       largest(kernels, longer - least(longer, spared_ns));
 }
 
@@ -107,7 +108,7 @@ void bounds_fill(const struct report *report, struct profile_bound ret[BOUNDS_CO
 	const struct split_sum *split = &report->split;
 	int64_t excess_ns = bounds_excess_ns(report);
 	bool known = report->aligned, peak_known = excess_ns != UNKNOWN;
-	uint64_t pinned = peak_known ? least((uint64_t)excess_ns, split->transfer_ns) : 0;
+	uint64_t pinned = peak_known ? least((uint64_t)excess_ns, split->parts.transfer_ns) : 0;
 	uint64_t staging = known ? least(pageable_calls_ns(report), split->call_overhead_ns) : 0;
 
 	ret[0] = bound_of(report, "all_pinned", peak_known, pinned + staging,
@@ -120,6 +121,6 @@ void bounds_fill(const struct report *report, struct profile_bound ret[BOUNDS_CO
 			  pinned + staging + (known ? overlapped_ns(report, pinned) : 0),
 			  "both of these");
 	ret[3] = bound_of(report, "no_transfers", known,
-			  split->transfer_ns + split->call_overhead_ns,
+			  split->parts.transfer_ns + split->call_overhead_ns,
 			  "data stays on the device, and no call copies any");
 }

@@ -160,7 +160,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.spent_ns = json_known(report->places, 0),
 	};
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct operations_sum *sums = report->operations.copies[direction];
+		const struct trace_sum *sums = report->operations.copies[direction];
 
 		ret->promoted_copies += sums[TRACE_PROMOTED].count;
 		ret->promoted_bytes += sums[TRACE_PROMOTED].bytes;

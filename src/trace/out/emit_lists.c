@@ -62,7 +62,7 @@ static const void *host_transfer(const struct operations *operations, size_t dir
 				 size_t memory)
 {
 	static struct profile_transfer row;
-	const struct operations_sum *sum = &operations->copies[direction][memory];
+	const struct trace_sum *sum = &operations->copies[direction][memory];
 
 	row = (struct profile_transfer){
 		.view = "hotpin",
@@ -134,7 +134,7 @@ static const void *site_at(const struct report *report, size_t index)
 	};
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			const struct sites_row *row = &site.row[direction][memory];
+			const struct trace_sum *row = &site.row[direction][memory];
 
 			if (row->count > 0)
 				rows[out.row_count++] = (struct profile_row){

@@ -113,14 +113,11 @@ static void wall_split(const struct report *report, struct page *page)
 #define STATE(field, title, heading, dropped) title,
 #include "base/states.def"
 		};
-		const uint64_t parts[] = {
-			split->host_ns,     split->startup_ns, split->calls_ns,
-			split->transfer_ns, split->kernel_ns,  split->overlap_ns
-		};
-		unsigned tenths[6];
+		const uint64_t *parts = (const uint64_t *)&split->parts;
+		unsigned tenths[SPLIT_PARTS];
 
-		split_tenths(parts, 6, tenths);
-		for (int i = 0; i < 6; i++)
+		units_split_tenths(parts, SPLIT_PARTS, tenths);
+		for (int i = 0; i < SPLIT_PARTS; i++)
 			bar_line(page, names[i], parts[i], tenths[i]);
 		return;
 	}
@@ -130,7 +127,7 @@ static void wall_split(const struct report *report, struct page *page)
 	const uint64_t parts[] = { copies, split->blocked_ns - copies,
 				   split->wall_ns - split->blocked_ns };
 	unsigned tenths[3];
-	split_tenths(parts, 3, tenths);
+	units_split_tenths(parts, 3, tenths);
 	bar_line(page, "In copy calls", parts[0], tenths[0]);
 	bar_line(page, "In waits", parts[1], tenths[1]);
 	bar_line(page, "Elsewhere", parts[2], tenths[2]);
@@ -156,7 +153,7 @@ static struct flow flow_of(const struct report *report, enum trace_direction dir
 	}
 	/* The time of an asynchronous call does not show the time of the copy. */
 	for (int memory = 0; !report->device && memory < TRACE_MEMORIES; memory++) {
-		const struct operations_sum *sum = &report->operations.copies[direction][memory];
+		const struct trace_sum *sum = &report->operations.copies[direction][memory];
 
 		flow.count += sum->count;
 		flow.bytes += sum->bytes;

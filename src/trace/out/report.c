@@ -24,16 +24,10 @@ const char *const report_host_memories[TRACE_MEMORIES] = {
 
 struct profile_split report_split(const struct report *report, const struct split_sum *split)
 {
-	bool known = report->aligned;
+	struct profile_split unknown;
 
-	return (struct profile_split){
-		.host_ns = json_known(known, split->host_ns),
-		.startup_ns = json_known(known, split->startup_ns),
-		.calls_ns = json_known(known, split->calls_ns),
-		.transfer_ns = json_known(known, split->transfer_ns),
-		.kernel_ns = json_known(known, split->kernel_ns),
-		.overlap_ns = json_known(known, split->overlap_ns),
-	};
+	profile_forget(profile_split_id, &unknown);
+	return report->aligned ? split->parts : unknown;
 }
 
 int64_t report_ahead_ns(const struct report *report)
@@ -52,7 +46,7 @@ void report_bus_read(const struct report *report, struct profile_coverage *ret,
 	*ret = (struct profile_coverage){ .cupti_copies = none, .cupti_bytes = none };
 	*ret_pinned = (struct profile_promotion){ .cupti_pinned_bytes = none };
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct operations_sum *ours = report->operations.copies[direction];
+		const struct trace_sum *ours = report->operations.copies[direction];
 
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
 			ret->hotpin_copies += ours[memory].count;

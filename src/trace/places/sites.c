@@ -39,17 +39,6 @@ static uint64_t weight_of(const struct trace_copy *copy)
 	return copy->leave_ns - copy->enter_ns + COPY_NS;
 }
 
-static void add(struct sites_row *row, const struct trace_copy *copy)
-{
-	uint64_t took = copy->leave_ns - copy->enter_ns;
-
-	row->count++;
-	row->bytes += copy->bytes;
-	row->host_ns += took;
-	row->sync_count += copy->synchronous;
-	row->sync_ns += copy->synchronous ? took : 0;
-}
-
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
@@ -64,7 +53,7 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 	}
 	if (id != SITES_NOWHERE) {
 		heads[id % SITES_MOST].weight += weight_of(copy);
-		add(&sites[id % SITES_MOST].row[copy->direction][copy->memory], copy);
+		trace_sum_add(&sites[id % SITES_MOST].row[copy->direction][copy->memory], copy);
 	}
 	return id;
 }
@@ -75,18 +64,10 @@ static void fold(const struct site *site)
 	struct site *rest = &sites[SITES_MOST];
 
 	rest->folded = true;
-	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
-		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			const struct sites_row *row = &site->row[direction][memory];
-			struct sites_row *sum = &rest->row[direction][memory];
-
-			sum->count += row->count;
-			sum->bytes += row->bytes;
-			sum->host_ns += row->host_ns;
-			sum->sync_count += row->sync_count;
-			sum->sync_ns += row->sync_ns;
-		}
-	}
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++)
+			trace_sum_add_sum(&rest->row[direction][memory],
+					  &site->row[direction][memory]);
 }
 
 /* With the lock held.  Returns a new id for the row, which is never SITES_NOWHERE. */
@@ -125,12 +106,12 @@ static bool make(const struct site *site)
 	return true;
 }
 
-bool sites_walk(const void *frame, struct frames_way *ret)
+void sites_walk(const void *frame, struct frames_way *ret)
 {
 	if (frame != NULL)
-		return python_places_walk(ret, frames_walk(frame, ret));
-	*ret = (struct frames_way){ .site_id = FRAMES_NO_SITE };
-	return true;
+		python_places_walk(ret, frames_walk(frame, ret));
+	else
+		*ret = (struct frames_way){ .site_id = FRAMES_NO_SITE };
 }
 
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
@@ -145,7 +126,7 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 	} else if (id == SITES_NOWHERE && make(&site)) {
 		id = sites_add(way, copy);
 	} else if (id == SITES_NOWHERE) {
-		add(&site.row[copy->direction][copy->memory], copy);
+		trace_sum_add(&site.row[copy->direction][copy->memory], copy);
 		fold(&site);
 	}
 	hp_unlock(HP_LOCK_trace);

@@ -19,15 +19,11 @@
 #define SITES_MOST    1024 /* a power of two */
 #define SITES_NOWHERE FRAMES_NO_SITE
 
-struct sites_row {
-	uint64_t count, bytes, host_ns, sync_count, sync_ns;
-};
-
 struct site {
 	uint64_t hash;
 	bool folded; /* of several call stacks: `place` holds the frames they share */
 	struct frames_place place;
-	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
+	struct trace_sum row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
 struct sites_counts {
@@ -39,7 +35,7 @@ struct sites_counts {
 int sites_start(void);
 
 /* As frames_walk(), with the Python frames.  `frame` may be NULL: unknown. */
-bool sites_walk(const void *frame, struct frames_way *ret);
+void sites_walk(const void *frame, struct frames_way *ret);
 
 /*
  * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index();

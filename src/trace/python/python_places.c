@@ -136,14 +136,14 @@ static size_t first_own(const uint32_t *place, size_t count)
 	return own;
 }
 
-/* Writes the places of all frames.  False: a frame is new. */
-static bool find_all(const struct interpreter_thread *thread, size_t most, uint32_t *ret,
+/* Writes the places of all frames. */
+static void find_all(const struct interpreter_thread *thread, size_t most, uint32_t *ret,
 		     size_t *ret_count, size_t *ret_own)
 {
 	struct python_frame frame[FRAMES_LOOK];
 	size_t count = thread != NULL ? interpreter_frames_of(thread, most, frame)
 				      : interpreter_frames(most, frame);
-	bool known = true, unseen = count > 0;
+	bool unseen = count > 0;
 
 	*ret_count = *ret_own = 0;
 	for (size_t tries = 0; unseen && tries <= count; tries++) {
@@ -157,29 +157,26 @@ static bool find_all(const struct interpreter_thread *thread, size_t most, uint3
 		unseen = learn(thread, &frame[*ret_count]);
 		if (thread == NULL)
 			operations_rare(from);
-		known = false;
 	}
-	return known;
 }
 
 /*
  * Chooses the innermost frames.  If all of them are in libraries, the nearest caller outside of
  * libraries replaces the last one.
  */
-static bool choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST],
+static void choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST],
 		   size_t *ret_depth)
 {
 	uint32_t place[FRAMES_LOOK];
 	size_t count, own;
-	bool known = find_all(thread, FRAMES_PYTHON_MOST, place, &count, &own);
 
+	find_all(thread, FRAMES_PYTHON_MOST, place, &count, &own);
 	if (count == FRAMES_PYTHON_MOST && own == count)
-		known &= find_all(thread, FRAMES_LOOK, place, &count, &own);
+		find_all(thread, FRAMES_LOOK, place, &count, &own);
 	if (own >= FRAMES_PYTHON_MOST && own < count)
 		place[FRAMES_PYTHON_MOST - 1] = place[own];
 	*ret_depth = count < FRAMES_PYTHON_MOST ? count : FRAMES_PYTHON_MOST;
 	memcpy(ret, place, *ret_depth * sizeof(*ret));
-	return known;
 }
 
 int python_places_start(void)
@@ -194,17 +191,17 @@ int python_places_start(void)
 	return 0;
 }
 
-bool python_places_walk(struct frames_way *way, bool known)
+void python_places_walk(struct frames_way *way, bool known)
 {
 	if (tables == NULL || (known && !interpreter_is_known()))
-		return known;
+		return;
 	if (!known) {
 		uint64_t from = hp_now_ns();
 
 		interpreter_look();
 		operations_rare(from);
 	}
-	known &= choose(NULL, way->python, &way->python_depth);
+	choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)
 		way->hash = hp_mix(way->hash, way->python[i] + 1);
 	/* The way still has the site of the native way. */
@@ -212,7 +209,6 @@ bool python_places_walk(struct frames_way *way, bool known)
 		way->site_id = FRAMES_NO_SITE;
 		way->launch = 0;
 	}
-	return known;
 }
 
 struct frames_way *python_places_borrow(const void *frame, struct frames_way *room)

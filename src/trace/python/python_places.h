@@ -19,9 +19,9 @@ int python_places_start(void);
 /*
  * Adds the calling thread's Python frames to a way, and to its hash.  Any thread, no lock of ours
  * held.  `known` is the result of frames_walk(); if it is false, an interpreter may be looked for.
- * Returns false if `known` is false or a frame is new; the time for it went to operations_rare().
+ * The time for that and for a new frame goes to operations_rare().
  */
-bool python_places_walk(struct frames_way *way, bool known);
+void python_places_walk(struct frames_way *way, bool known);
 
 /*
  * Returns the way up from `frame` with its Python frames: the way that the thread remembers, or
