@@ -222,7 +222,7 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 }
 
 /* Does the rare work: adds new places, and hashes bytes. */
-static void note_rare(const struct trace_copy *copy, const struct frames_way *way, uint32_t *site,
+static void note_rare(const struct trace_copy *copy, struct frames_way *way, uint32_t *site,
 		      uint32_t *buffer)
 {
 	uint64_t from = hp_now_ns();
@@ -240,7 +240,7 @@ void trace_copied(const struct trace_copy *copy)
 {
 	bool has_places = report.places, owned = has_places && copy->direction <= TRACE_D2H;
 	uint32_t site = SITES_NOWHERE, buffer = HOST_BUFFERS_UNSEEN;
-	struct frames_way way;
+	struct frames_way room, *way = &room;
 
 	/* A copy into a graph has moved nothing. */
 	if (copy->in_graph)
@@ -253,11 +253,11 @@ void trace_copied(const struct trace_copy *copy)
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
 	if (has_places)
-		sites_walk(copy->frame, &way);
+		way = python_places_borrow(copy->frame, &room);
 	hp_lock(HP_LOCK_trace);
 	bool crowded = operations_add(copy);
 	if (has_places)
-		site = sites_add(&way, copy);
+		site = sites_add(way, copy);
 	if (owned)
 		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
@@ -268,7 +268,9 @@ void trace_copied(const struct trace_copy *copy)
 		operations_crowd();
 	if ((has_places && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats)
-		note_rare(copy, &way, &site, &buffer);
+		note_rare(copy, way, &site, &buffer);
+	if (way != &room)
+		frames_return();
 	if (events_wanted())
 		note_call(copy, site, buffer);
 	operations_sample_ends(from);

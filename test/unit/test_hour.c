@@ -13,6 +13,7 @@
 #include "trace/collect/cupti_buffers.h"
 #include "trace/collect/events.h"
 #include "trace/places/sites.h"
+#include "trace/python/python_places.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "check.h"
@@ -79,9 +80,10 @@ static void copy(uint64_t number, uint64_t at)
 	hp_lock(HP_LOCK_trace);
 	operations_add(&call);
 	hp_unlock(HP_LOCK_trace);
-	struct frames_way way;
-	sites_walk(__builtin_frame_address(0), &way);
-	sites_copied(&call, &way);
+	struct frames_way room, *way = python_places_borrow(__builtin_frame_address(0), &room);
+	sites_copied(&call, way);
+	if (way != &room)
+		frames_return();
 	host_buffers_copied(&call, SITES_NOWHERE);
 	hp_lock(HP_LOCK_trace);
 	nvtx_ranges_copied(&call);

@@ -222,13 +222,13 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 
 	const enum aggregate_memory row = AGGREGATE_STAGED;
 	struct aggregate_sum *sum = &aggregate->copies[direction][row];
-	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(whole.bytes)];
+	struct profile_size *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(whole.bytes)];
 	add(sum, record->bytes, ns);
 	bool is_first = whole.left == whole.bytes;
 	sum->count -= !is_first;
 	bin->count += is_first;
-	bin->bytes += record->bytes;
-	bin->ns += ns;
+	bin->bytes += (int64_t)record->bytes;
+	bin->busy_ns += (int64_t)ns;
 	return row;
 }
 

@@ -4,6 +4,8 @@
 #ifndef HP_TRACE_COLLECT_SIZES_H
 #define HP_TRACE_COLLECT_SIZES_H
 
+#include "base/profile_fields.h"
+
 #include <stdint.h>
 
 /*
@@ -13,9 +15,7 @@
 #define SIZES_BINS 40
 
 struct sizes {
-	struct sizes_bin {
-		uint64_t count, bytes, ns;
-	} bin[SIZES_BINS];
+	struct profile_size bin[SIZES_BINS]; /* without from_bytes */
 };
 
 static inline unsigned sizes_bin_of(uint64_t bytes)
@@ -27,17 +27,17 @@ static inline unsigned sizes_bin_of(uint64_t bytes)
 
 static inline void sizes_add(struct sizes *sizes, uint64_t bytes, uint64_t ns)
 {
-	struct sizes_bin *bin = &sizes->bin[sizes_bin_of(bytes)];
+	struct profile_size *bin = &sizes->bin[sizes_bin_of(bytes)];
 
 	bin->count++;
-	bin->bytes += bytes;
-	bin->ns += ns;
+	bin->bytes += (int64_t)bytes;
+	bin->busy_ns += (int64_t)ns;
 }
 
 /* Returns the size of the smallest copy in the bin. */
-static inline uint64_t sizes_from(unsigned bin)
+static inline int64_t sizes_from(unsigned bin)
 {
-	return bin == 0 ? 0 : (uint64_t)1 << (bin - 1);
+	return bin == 0 ? 0 : (int64_t)1 << (bin - 1);
 }
 
 #endif

@@ -26,14 +26,12 @@ static const void *with_sizes(struct profile_transfer *row, const struct sizes *
 	static struct profile_size rooms[SIZES_BINS];
 
 	row->sizes = rooms;
-	for (unsigned bin = 0; bin < SIZES_BINS; bin++)
-		if (sizes->bin[bin].count > 0)
-			rooms[row->size_count++] = (struct profile_size){
-				.from_bytes = sizes_from(bin),
-				.count = sizes->bin[bin].count,
-				.bytes = sizes->bin[bin].bytes,
-				.busy_ns = sizes->bin[bin].ns,
-			};
+	for (unsigned bin = 0; bin < SIZES_BINS; bin++) {
+		if (sizes->bin[bin].count == 0)
+			continue;
+		rooms[row->size_count] = sizes->bin[bin];
+		rooms[row->size_count++].from_bytes = sizes_from(bin);
+	}
 	return row->count > 0 ? row : NULL;
 }
 

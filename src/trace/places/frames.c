@@ -335,15 +335,6 @@ void frames_forget(uintptr_t from, uintptr_t to)
 	atomic_fetch_add(&cut_off, 1);
 }
 
-void frames_set_site(const struct frames_way *way, uint32_t site_id)
-{
-	if (latest.busy || latest.gone == NULL)
-		return;
-	for (size_t i = 0; i < 1 << GONE_BITS; i++)
-		if (latest.gone[i].way.depth != 0 && latest.gone[i].way.hash == way->hash)
-			latest.gone[i].way.site_id = site_id;
-}
-
 struct frames_way *frames_borrow(const void *frame)
 {
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;

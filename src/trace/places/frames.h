@@ -25,7 +25,7 @@ struct frames_way {
 	size_t depth;
 	bool cut;         /* there are more, which would cost too much to find now */
 	uint64_t hash;    /* of both */
-	uint32_t site_id; /* set by frames_set_site(), or FRAMES_NO_SITE */
+	uint32_t site_id; /* set by sites_add(), or FRAMES_NO_SITE */
 	uint32_t launch;  /* set by launches_called(), or 0 */
 	/* Numbers of places, innermost first; set by python_places_walk(), not by frames_walk(). */
 	uint32_t python[FRAMES_PYTHON_MOST];
@@ -70,8 +70,5 @@ struct frames_place frames_place(const struct frames_way *way);
  * Forgets these addresses: their code was unloaded, and other code may lie there now.  Any thread.
  */
 void frames_forget(uintptr_t from, uintptr_t to);
-
-/* Sets `site_id` of a way that frames_walk() found, for as long as the thread remembers it. */
-void frames_set_site(const struct frames_way *way, uint32_t site_id);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/lock.h"
 #include "trace/keys.h"
-#include "trace/python/python_places.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,7 +38,7 @@ static uint64_t weight_of(const struct trace_copy *copy)
 	return copy->leave_ns - copy->enter_ns + COPY_NS;
 }
 
-uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
+uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
 	uint32_t id = way->depth != 0 ? way->site_id : SITES_NOWHERE;
@@ -49,7 +48,7 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 		uint32_t row = keys_find(&keys, way->hash);
 
 		id = row != KEYS_NONE ? heads[row].id : SITES_NOWHERE;
-		frames_set_site(way, id);
+		way->site_id = id;
 	}
 	if (id != SITES_NOWHERE) {
 		heads[id % SITES_MOST].weight += weight_of(copy);
@@ -106,15 +105,7 @@ static bool make(const struct site *site)
 	return true;
 }
 
-void sites_walk(const void *frame, struct frames_way *ret)
-{
-	if (frame != NULL)
-		python_places_walk(ret, frames_walk(frame, ret));
-	else
-		*ret = (struct frames_way){ .site_id = FRAMES_NO_SITE };
-}
-
-uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
+uint32_t sites_copied(const struct trace_copy *copy, struct frames_way *way)
 {
 	struct site site = { .hash = way->hash, .folded = way->cut, .place = frames_place(way) };
 

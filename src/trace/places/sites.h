@@ -34,20 +34,17 @@ struct sites_counts {
 /* Returns 0 or -ENOMEM.  Once a process.  Does not call frames_start(). */
 int sites_start(void);
 
-/* As frames_walk(), with the Python frames.  `frame` may be NULL: unknown. */
-void sites_walk(const void *frame, struct frames_way *ret);
-
 /*
- * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index();
- * SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
+ * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index(), and
+ * notes it in the way.  SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
  */
-uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
+uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy);
 
 /*
  * Adds one copy by a way that may not have been seen before.  Returns the id of its site, or
  * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
  */
-uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
+uint32_t sites_copied(const struct trace_copy *copy, struct frames_way *way);
 
 /*
  * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are

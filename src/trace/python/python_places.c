@@ -213,8 +213,11 @@ void python_places_walk(struct frames_way *way, bool known)
 
 struct frames_way *python_places_borrow(const void *frame, struct frames_way *room)
 {
+	if (frame == NULL) {
+		*room = (struct frames_way){ .site_id = FRAMES_NO_SITE };
+		return room;
+	}
 	struct frames_way *way = interpreter_is_known() ? NULL : frames_borrow(frame);
-
 	if (way != NULL)
 		return way;
 	python_places_walk(room, frames_walk(frame, room));

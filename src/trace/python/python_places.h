@@ -25,7 +25,8 @@ void python_places_walk(struct frames_way *way, bool known);
 
 /*
  * Returns the way up from `frame` with its Python frames: the way that the thread remembers, or
- * `room`, filled in.  frames_return() must follow unless the result is `room`.
+ * `room`, filled in.  frames_return() must follow unless the result is `room`.  `frame` may be
+ * NULL: unknown.
  */
 struct frames_way *python_places_borrow(const void *frame, struct frames_way *room);
 
