@@ -166,6 +166,10 @@ static void act(const struct event *event)
 		trace_launched((enum trace_launch)event->launch);
 	else if (IS("pins") || IS("unpins"))
 		trace_pinned((uint32_t)event->site, IS("pins"), event->bytes, took);
+	else if (IS("captures") || IS("uncaptures"))
+		trace_captures(IS("captures"));
+	else if (IS("profiles") || IS("unprofiles"))
+		trace_profiler(IS("profiles"));
 	else if (IS("enters"))
 		range = nvtx_ranges_begin("", event->name, from);
 	else if (IS("leaves"))
