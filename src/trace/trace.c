@@ -17,7 +17,6 @@
 #include "trace/calls/capture_range.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
 #include "trace/calls/round_trips.h"
@@ -362,8 +361,7 @@ static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
 {
 	struct frames_way room, *way = python_places_borrow(frame, &room);
 
-	launch_times_note(launches_called(way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
-			  enter_ns);
+	launches_called(way, enter_ns, leave_ns);
 	gaps_called(function, enter_ns, leave_ns, frame, way);
 	if (way != &room)
 		frames_return();

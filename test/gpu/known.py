@@ -13,7 +13,7 @@ import tempfile
 
 import runs
 
-# LAUNCH_TIMES_EXACT of src/trace/calls/launch_times.h: so many kernels are joined to their launches.
+# LAUNCHES_EXACT of src/trace/calls/launches.h: so many kernels are joined to their launches.
 EXACT_KERNELS = 4096
 
 

@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "trace/calls/capture_range.h"
-#include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/details.h"
@@ -338,7 +337,7 @@ static void take_work(void *arg, const struct correlation_work *work,
 	if (!work->is_kernel)
 		add_copy(taker->aggregate, &work->copy, caller, taker->now_ns);
 	else if (caller != NULL)
-		launch_times_joined(work->kernel, caller->place, work->busy_ns);
+		launches_joined(work->kernel, caller->place, work->busy_ns);
 }
 
 static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kernel *record,
@@ -370,7 +369,7 @@ static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kerne
 		.kernel = (uint32_t)(kernel - aggregate->kernels),
 		.busy_ns = ns,
 	};
-	if (launch_times_ran(run.kernel, ns))
+	if (launches_ran(run.kernel, ns))
 		correlation_worked(record->correlation, &run, take_work,
 				   &(struct taker){ aggregate, now_ns });
 	kernel->count++;
@@ -406,8 +405,8 @@ static void add_call(struct aggregate *aggregate, const struct cupti_call *call,
 	};
 
 	if (is_launch(call))
-		caller.place = launch_times_place(call->thread,
-						  clockmap_to_ours(&aggregate->clock, middle));
+		caller.place = launches_place_at(call->thread,
+						 clockmap_to_ours(&aggregate->clock, middle));
 	correlation_called(call->correlation, &caller, take_work,
 			   &(struct taker){ aggregate, now_ns });
 }

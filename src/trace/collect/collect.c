@@ -12,7 +12,7 @@
 #include "base/thread.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/operations.h"
-#include "trace/calls/launch_times.h"
+#include "trace/calls/launches.h"
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/events.h"
@@ -194,9 +194,9 @@ static void flush(uint32_t flag)
  */
 static void tend_launch_records(void)
 {
-	if (!launch_times_wanted() || events_wanted())
+	if (!launches_are_recorded() || events_wanted())
 		return;
-	bool want = launch_times_want_records();
+	bool want = launches_want_records();
 	if (!want)
 		cupti_disable_launches(library);
 	else if (!library->tells_launches)
@@ -264,7 +264,7 @@ void collect_from_device(struct cupti *cupti, int driver_version, char *why_not,
 	}
 	/* Without memory, records of calls are ignored. */
 	if (cupti_enable_calls(cupti) && correlation_start() == 0 && cupti_enable_launches(cupti))
-		launch_times_start(aggregate.began_ns, AGGREGATE_KERNELS_MOST + 1);
+		launches_record(aggregate.began_ns, AGGREGATE_KERNELS_MOST + 1);
 	if (hp_thread_start(flusher, STACK_BYTES) == 0)
 		return;
 	snprintf(why_not, room, "no thread could be started for CUPTI");

@@ -9,7 +9,6 @@
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
 #include "trace/out/bounds.h"
@@ -191,8 +190,8 @@ static void fill_rests(const struct report *report, struct profile *ret)
 	ret->gaps_dropped = gaps.dropped;
 	ret->launches_lost = launches_lost();
 	/* The thread that adds the times runs this code, or has ended. */
-	if (launch_times_wanted() && report->collected.device != NULL)
-		launch_times_read_rest(&ret->launches_rest);
+	if (launches_are_recorded() && report->collected.device != NULL)
+		launches_read_rest(&ret->launches_rest);
 }
 
 void emit_json(const struct report *report, struct writer *writer)

@@ -7,7 +7,6 @@
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
-#include "trace/calls/launch_times.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
 #include "trace/calls/nvtx_ranges.h"
@@ -196,8 +195,8 @@ static const void *launch_at(const struct report *report, size_t index)
 		.device_ns = UNKNOWN,
 		.estimated_ns = UNKNOWN,
 	};
-	if (launch_times_wanted() && report->collected.device != NULL)
-		launch_times_read(index, &row);
+	if (launches_are_recorded() && report->collected.device != NULL)
+		launches_read_times(index, &row);
 	return &row;
 }
 
