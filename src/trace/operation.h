@@ -12,7 +12,10 @@
 
 enum trace_direction { TRACE_H2D, TRACE_D2H, TRACE_D2D, TRACE_H2H, TRACE_P2P, TRACE_DIRECTIONS };
 
-/* The host memory that a copy used, as far as hotpin knows. */
+/*
+ * The memory at the host's end of a copy, as far as hotpin or CUPTI know.  To CUPTI all but
+ * pageable memory is pinned.  Between devices CUPTI tells the source's memory.
+ */
 enum trace_memory {
 	TRACE_PAGEABLE,
 	TRACE_PROMOTED, /* pinned by us */
@@ -20,6 +23,8 @@ enum trace_memory {
 	TRACE_PINNED,   /* pinned by the program */
 	TRACE_DEVICE,   /* no host memory at all */
 	TRACE_UNKNOWN,  /* not checked: pageable or pinned; not on the heap, or registered there */
+	TRACE_ARRAY,    /* of CUPTI alone, as the next one */
+	TRACE_MANAGED,
 	TRACE_MEMORIES
 };
 

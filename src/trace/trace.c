@@ -312,17 +312,6 @@ void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave
 					      is_in_range(enter_ns) ? leave_ns - enter_ns : 0);
 }
 
-/* A child of fork() has its parent's stages, but does not report any. */
-uint64_t trace_range_begins(const char *domain, const char *name)
-{
-	return nvtx_ranges_begin(domain, name, hp_now_ns());
-}
-
-void trace_range_ends(uint64_t ticket)
-{
-	nvtx_ranges_end(ticket, hp_now_ns());
-}
-
 void trace_captures(bool begins)
 {
 	uint64_t now_ns = hp_now_ns();

@@ -93,13 +93,6 @@ void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave
 bool trace_wanted(void);
 
 /*
- * Notes that a range of the program begins; `domain` may be "".  Returns the ticket for
- * trace_range_ends().  Any thread, also before trace_start().
- */
-uint64_t trace_range_begins(const char *domain, const char *name);
-void trace_range_ends(uint64_t ticket);
-
-/*
  * Notes that a part of the capture range begins or ends: by an NVTX range, or by cuProfilerStart()
  * and cuProfilerStop(), which have an effect only if HOTPIN_CAPTURE names them.  Any thread, no
  * lock held, also before trace_start().

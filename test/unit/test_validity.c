@@ -97,7 +97,7 @@ static void whole_run(void)
 	report.operations.kernels = 1000;
 	report.operations.copies[TRACE_H2D][TRACE_PROMOTED] =
 		(struct trace_sum){ .count = 1000, .bytes = 100000 };
-	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
+	device.copies[TRACE_H2D][TRACE_PINNED] =
 		(struct aggregate_sum){ .count = 1000, .bytes = 100000 };
 	device.kernel_runs.count = 1000;
 	device.records = 2000;

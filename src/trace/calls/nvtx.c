@@ -9,8 +9,10 @@
  */
 #include "trace/calls/nvtx.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "trace/calls/capture_range.h"
+#include "trace/calls/nvtx_ranges.h"
 #include "trace/trace.h"
 #include "trace/utf8.h"
 
@@ -100,7 +102,7 @@ static int push(const struct named *domain, const char *name)
 		trace_captures(true);
 	}
 	if (pushed.depth == 1)
-		pushed.ticket = trace_range_begins(domain_name(domain), name);
+		pushed.ticket = nvtx_ranges_begin(domain_name(domain), name, hp_now_ns());
 	return NO_TRACKING;
 }
 
@@ -109,7 +111,7 @@ static int pop(void)
 	if (pushed.depth == 0)
 		return NO_TRACKING;
 	if (pushed.depth == 1)
-		trace_range_ends(pushed.ticket);
+		nvtx_ranges_end(pushed.ticket, hp_now_ns());
 	if (pushed.depth == pushed.captured) {
 		pushed.captured = 0;
 		trace_captures(false);
@@ -130,13 +132,13 @@ static uint64_t start(const struct named *domain, const char *name)
 		trace_captures(true);
 	}
 	if (pushed.depth == 0)
-		ticket |= trace_range_begins(domain_name(domain), name);
+		ticket |= nvtx_ranges_begin(domain_name(domain), name, hp_now_ns());
 	return ticket;
 }
 
 static void end(uint64_t ticket)
 {
-	trace_range_ends(ticket & ~CAPTURES);
+	nvtx_ranges_end(ticket & ~CAPTURES, hp_now_ns());
 	if (ticket & CAPTURES)
 		trace_captures(false);
 }

@@ -71,7 +71,7 @@ void operations_launch_outside(enum trace_launch launch);
  */
 void operations_drain(struct split *split);
 
-/* Copies all sums, some 40 kB.  Takes the lock `trace`. */
+/* Copies all sums, some 55 kB.  Takes the lock `trace`. */
 void operations_read(struct operations *ret);
 
 /* Returns must_show and outside_must_show of struct operations. */

@@ -164,19 +164,20 @@ static void add(struct aggregate_sum *sum, uint64_t bytes, uint64_t busy_ns)
 		sum->untimed_bytes += bytes;
 }
 
-static enum aggregate_memory memory_of(uint8_t kind)
+static enum trace_memory memory_of(uint8_t kind)
 {
-	static const enum aggregate_memory kinds[CUPTI_MEMORY_KINDS] = {
-		[CUPTI_PAGEABLE] = AGGREGATE_PAGEABLE,
-		[CUPTI_PINNED] = AGGREGATE_PINNED,
-		[CUPTI_DEVICE] = AGGREGATE_DEVICE,
-		[CUPTI_ARRAY] = AGGREGATE_ARRAY,
-		[CUPTI_MANAGED] = AGGREGATE_MANAGED,
-		[CUPTI_DEVICE_STATIC] = AGGREGATE_DEVICE,
-		[CUPTI_MANAGED_STATIC] = AGGREGATE_MANAGED,
+	static const enum trace_memory kinds[CUPTI_MEMORY_KINDS] = {
+		[CUPTI_MEMORY_UNKNOWN] = TRACE_UNKNOWN,
+		[CUPTI_PAGEABLE] = TRACE_PAGEABLE,
+		[CUPTI_PINNED] = TRACE_PINNED,
+		[CUPTI_DEVICE] = TRACE_DEVICE,
+		[CUPTI_ARRAY] = TRACE_ARRAY,
+		[CUPTI_MANAGED] = TRACE_MANAGED,
+		[CUPTI_DEVICE_STATIC] = TRACE_DEVICE,
+		[CUPTI_MANAGED_STATIC] = TRACE_MANAGED,
 	};
 
-	return kind < CUPTI_MEMORY_KINDS ? kinds[kind] : AGGREGATE_UNKNOWN;
+	return kind < CUPTI_MEMORY_KINDS ? kinds[kind] : TRACE_UNKNOWN;
 }
 
 static int direction_of(uint8_t copy_kind)
@@ -208,27 +209,26 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 		aggregate->device_mask |= (uint64_t)1 << device;
 }
 
-/* Adds a piece of a copy, and returns its kind of memory; AGGREGATE_MEMORIES: a copy of its own. */
-static enum aggregate_memory add_piece(struct aggregate *aggregate, int direction,
-				       const struct cupti_memcpy *record,
-				       const struct correlation_caller *caller, uint64_t ns)
+/* Adds a piece of a staged copy.  False: it is a copy of its own. */
+static bool add_piece(struct aggregate *aggregate, int direction, const struct cupti_memcpy *record,
+		      const struct correlation_caller *caller, uint64_t ns)
 {
 	struct rewritten whole;
 
 	if (ns == 0 || !rewritten_claim(REWRITTEN_STAGED, (enum trace_direction)direction,
 					record->bytes, caller, &whole))
-		return AGGREGATE_MEMORIES;
+		return false;
 
-	const enum aggregate_memory row = AGGREGATE_STAGED;
-	struct aggregate_sum *sum = &aggregate->copies[direction][row];
-	struct profile_size *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(whole.bytes)];
+	struct aggregate_sum *sum = &aggregate->copies[direction][TRACE_STAGED];
+	struct profile_size *bin =
+		&aggregate->sizes[direction][TRACE_STAGED].bin[sizes_bin_of(whole.bytes)];
 	add(sum, record->bytes, ns);
 	bool is_first = whole.left == whole.bytes;
 	sum->count -= !is_first;
 	bin->count += is_first;
 	bin->bytes += (int64_t)record->bytes;
 	bin->busy_ns += (int64_t)ns;
-	return row;
+	return true;
 }
 
 /*
@@ -266,7 +266,7 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 		aggregate->incomplete++;
 		return;
 	}
-	enum aggregate_memory memory = memory_of(kind);
+	enum trace_memory memory = memory_of(kind);
 	uint64_t ns = add_to_split(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER,
 				   record->start, record->end, now_ns);
 
@@ -278,14 +278,12 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 		return;
 	}
 	note_device(aggregate, record->device);
-	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
-					    ? add_piece(aggregate, direction, record, caller, ns)
-					    : AGGREGATE_MEMORIES;
-	bool is_piece = row != AGGREGATE_MEMORIES;
+	bool is_piece = memory == TRACE_PINNED && !on_devices &&
+			add_piece(aggregate, direction, record, caller, ns);
 	note_event(aggregate,
 		   (struct event){ .kind = EVENT_COPY,
 				   .duration_ns = ns,
-				   .name = events_name(direction, (int)(is_piece ? row : memory),
+				   .name = events_name(direction, is_piece ? TRACE_STAGED : memory,
 						       EVENT_WAITS),
 				   .bytes = record->bytes },
 		   record->start, STREAM_OF(record), caller);
@@ -297,7 +295,7 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 		note_deferred(aggregate, record, caller);
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
-	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
+	if (memory == TRACE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
 		uint64_t rate = (uint64_t)((__uint128_t)record->bytes * 1000000000 / ns);
 
 		if (rate > aggregate->fastest[direction])

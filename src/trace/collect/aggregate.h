@@ -19,18 +19,6 @@
 /* The last direction stands for unknown ones. */
 #define AGGREGATE_DIRECTIONS (TRACE_DIRECTIONS + 1)
 
-/* The memory at the host's end of a copy, as CUPTI says.  Between devices: the source's memory. */
-enum aggregate_memory {
-	AGGREGATE_UNKNOWN,
-	AGGREGATE_PAGEABLE,
-	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: rewritten.h */
-	AGGREGATE_PINNED,
-	AGGREGATE_DEVICE,
-	AGGREGATE_ARRAY,
-	AGGREGATE_MANAGED,
-	AGGREGATE_MEMORIES
-};
-
 struct aggregate_sum {
 	uint64_t count, bytes;
 	uint64_t busy_ns;       /* sum over records; a record without times adds 0 */
@@ -44,8 +32,8 @@ struct aggregate_sum {
 
 /* Sums of CUPTI's records.  Belongs to the thread that reads records. */
 struct aggregate {
-	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
-	struct sizes sizes[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
+	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][TRACE_MEMORIES];
+	struct sizes sizes[AGGREGATE_DIRECTIONS][TRACE_MEMORIES];
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
 	/* AGGREGATE_KERNELS_MOST, and one for all others; a name is "" if CUPTI gave none. */

@@ -21,7 +21,7 @@ static uint64_t largest(uint64_t a, uint64_t b)
 static uint64_t pageable_bytes(const struct report *report, int direction)
 {
 	const struct aggregate_sum *sum =
-		&report->collected.device->copies[direction][AGGREGATE_PAGEABLE];
+		&report->collected.device->copies[direction][TRACE_PAGEABLE];
 
 	return sum->bytes - sum->untimed_bytes;
 }
@@ -39,7 +39,7 @@ int64_t bounds_excess_ns(const struct report *report)
 			return UNKNOWN;
 		uint64_t best = (uint64_t)((__uint128_t)bytes * 1000000000 / peak);
 		uint64_t busy_ns =
-			report->collected.device->copies[direction][AGGREGATE_PAGEABLE].busy_ns;
+			report->collected.device->copies[direction][TRACE_PAGEABLE].busy_ns;
 		if (busy_ns > best)
 			excess += busy_ns - best;
 	}
@@ -68,7 +68,7 @@ static uint64_t busy_ns(const struct report *report, int direction)
 {
 	uint64_t ns = 0;
 
-	for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++)
+	for (int memory = 0; memory < TRACE_MEMORIES; memory++)
 		ns += report->collected.device->copies[direction][memory].busy_ns;
 	return ns;
 }

@@ -58,13 +58,12 @@ static const char *name_of(const struct report *report, const struct event *even
 	case EVENT_KERNEL:
 		return report->collected.device->kernels[event->name].name;
 	case EVENT_COPY:
-		snprintf(ret, room, "%s %s", report_directions[direction],
-			 report_device_memories[memory]);
+		snprintf(ret, room, "%s %s", report_directions[direction], report_memories[memory]);
 		break;
 	case EVENT_COPY_CALL:
 		snprintf(ret, room, "copy %s%s%s%s", report_directions[direction],
 			 memory != TRACE_UNKNOWN ? " " : "",
-			 memory != TRACE_UNKNOWN ? report_host_memories[memory] : "",
+			 memory != TRACE_UNKNOWN ? report_memories[memory] : "",
 			 ways[event->name / 128 % EVENT_WAYS]);
 		break;
 	case EVENT_API:

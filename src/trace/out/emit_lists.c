@@ -16,9 +16,6 @@
 
 #include <string.h>
 
-#define DEVICE_TRANSFERS ((size_t)AGGREGATE_DIRECTIONS * AGGREGATE_MEMORIES)
-#define HOST_TRANSFERS   ((size_t)TRACE_DIRECTIONS * TRACE_MEMORIES)
-
 /* Adds the sizes; NULL: there are no such copies. */
 static const void *with_sizes(struct profile_transfer *row, const struct sizes *sizes)
 {
@@ -42,7 +39,7 @@ static const void *device_transfer(const struct aggregate *device, size_t direct
 	row = (struct profile_transfer){
 		.view = "cupti",
 		.direction = report_directions[direction],
-		.memory = report_device_memories[memory],
+		.memory = report_memories[memory],
 		.count = sum->count,
 		.bytes = sum->bytes,
 		.busy_ns = json_known(sum->busy_ns != 0, sum->busy_ns),
@@ -64,7 +61,7 @@ static const void *host_transfer(const struct operations *operations, size_t dir
 	row = (struct profile_transfer){
 		.view = "hotpin",
 		.direction = report_directions[direction],
-		.memory = report_host_memories[memory],
+		.memory = report_memories[memory],
 		.count = sum->count,
 		.bytes = sum->bytes,
 		.busy_ns = LEFT_OUT,
@@ -79,17 +76,15 @@ static const void *host_transfer(const struct operations *operations, size_t dir
 
 static const void *transfer_at(const struct report *report, size_t index)
 {
-	if (index == DEVICE_TRANSFERS + HOST_TRANSFERS)
+	size_t direction = index / TRACE_MEMORIES, memory = index % TRACE_MEMORIES;
+
+	if (direction == AGGREGATE_DIRECTIONS + TRACE_DIRECTIONS)
 		return JSON_END;
-	if (index >= DEVICE_TRANSFERS) {
-		index -= DEVICE_TRANSFERS;
-		return host_transfer(&report->operations, index / TRACE_MEMORIES,
-				     index % TRACE_MEMORIES);
-	}
+	if (direction >= AGGREGATE_DIRECTIONS)
+		return host_transfer(&report->operations, direction - AGGREGATE_DIRECTIONS, memory);
 	if (!report->device)
 		return NULL;
-	return device_transfer(report->collected.device, index / AGGREGATE_MEMORIES,
-			       index % AGGREGATE_MEMORIES);
+	return device_transfer(report->collected.device, direction, memory);
 }
 
 static const void *kernel_at(const struct report *report, size_t index)
@@ -136,7 +131,7 @@ static const void *site_at(const struct report *report, size_t index)
 			if (row->count > 0)
 				rows[out.row_count++] = (struct profile_row){
 					.direction = report_directions[direction],
-					.memory = report_host_memories[memory],
+					.memory = report_memories[memory],
 					.count = row->count,
 					.bytes = row->bytes,
 					.host_ns = row->host_ns,

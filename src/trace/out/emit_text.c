@@ -142,7 +142,7 @@ static struct flow flow_of(const struct report *report, enum trace_direction dir
 {
 	struct flow flow = { 0 };
 
-	for (int memory = 0; report->device && memory < AGGREGATE_MEMORIES; memory++) {
+	for (int memory = 0; report->device && memory < TRACE_MEMORIES; memory++) {
 		const struct aggregate_sum *sum =
 			&report->collected.device->copies[direction][memory];
 

@@ -10,16 +10,10 @@ const char *const report_directions[AGGREGATE_DIRECTIONS] = {
 	[TRACE_H2H] = "h2h", [TRACE_P2P] = "p2p", [TRACE_DIRECTIONS] = "unknown",
 };
 
-const char *const report_device_memories[AGGREGATE_MEMORIES] = {
-	[AGGREGATE_UNKNOWN] = "unknown", [AGGREGATE_PAGEABLE] = "pageable",
-	[AGGREGATE_STAGED] = "staged",   [AGGREGATE_PINNED] = "pinned",
-	[AGGREGATE_DEVICE] = "device",   [AGGREGATE_ARRAY] = "array",
-	[AGGREGATE_MANAGED] = "managed",
-};
-
-const char *const report_host_memories[TRACE_MEMORIES] = {
+const char *const report_memories[TRACE_MEMORIES] = {
 	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_STAGED] = "staged",
 	[TRACE_PINNED] = "pinned",     [TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
+	[TRACE_ARRAY] = "array",       [TRACE_MANAGED] = "managed",
 };
 
 struct profile_split report_split(const struct report *report, const struct split_sum *split)
@@ -58,11 +52,11 @@ void report_bus_read(const struct report *report, struct profile_coverage *ret,
 		if (!report->device)
 			continue;
 		const struct aggregate_sum *theirs = report->collected.device->copies[direction];
-		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
 			ret->cupti_copies += theirs[memory].count;
 			ret->cupti_bytes += theirs[memory].bytes;
 		}
-		ret_pinned->cupti_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
+		ret_pinned->cupti_pinned_bytes += theirs[TRACE_PINNED].bytes;
 	}
 	if (is_unknown)
 		ret_pinned->program_pinned_bytes = UNKNOWN;

@@ -64,8 +64,7 @@ struct profile_split report_split(const struct report *report, const struct spli
 int64_t report_ahead_ns(const struct report *report);
 
 /* Names that all emitters use, by enum. */
-extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
-extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
-extern const char *const report_host_memories[TRACE_MEMORIES];
+extern const char *const report_directions[AGGREGATE_DIRECTIONS]; /* h2d.. */
+extern const char *const report_memories[TRACE_MEMORIES];         /* pageable.. */
 
 #endif

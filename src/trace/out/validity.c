@@ -53,7 +53,7 @@ static uint64_t fastest_of(const struct aggregate *device, int direction)
 {
 	uint64_t fastest = device->fastest[direction];
 
-	for (int memory = AGGREGATE_PAGEABLE; memory <= AGGREGATE_PINNED; memory++) {
+	for (int memory = TRACE_PAGEABLE; memory <= TRACE_PINNED; memory++) {
 		const struct aggregate_sum *row = &device->copies[direction][memory];
 		uint64_t bytes = row->bytes - row->untimed_bytes;
 
@@ -202,15 +202,13 @@ static void check_records(struct report *report, const struct aggregate *device)
 	/* An upper bound: no reader has read the discarded buffers. */
 	uint64_t lost = got->dropped + got->buffers.discarded * CUPTI_BUFFERS_DISCARD_RECORDS;
 
-	if (is_too_much(lost, device->records + lost) || got->flush_hung)
-		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are "
-		     "too low, no split of the wall time",
-		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
-	else if (lossy)
-		note(report, NOTE_WARNS,
-		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
-		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	bool too_much = is_too_much(lost, device->records + lost) || got->flush_hung;
+
+	if (lossy)
+		note(report, too_much ? NOTE_DENIES_SPLIT : NOTE_WARNS,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low%s",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded,
+		     too_much ? ", no split of the wall time" : "");
 	check_missing(report, device, lossy);
 }
 
