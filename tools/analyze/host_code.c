@@ -119,13 +119,11 @@ static void collect(struct profile *profile, host_code_pick pick, const void *ar
 
 static void number_functions(struct profile *profile, struct host_code *code)
 {
-	const void **items = profile_allocate(profile, code->entry_count, sizeof(*items));
 	size_t *first = profile_allocate(profile, code->entry_count, sizeof(*first));
 
 	code->functions = profile_allocate(profile, code->entry_count, sizeof(*code->functions));
-	for (size_t i = 0; i < code->entry_count; i++)
-		items[i] = &code->entries[i];
-	merge_find_first(profile, items, code->entry_count, by_function, profile, first);
+	merge_find_first(profile, code->entries, code->entry_count, sizeof(*code->entries),
+			 by_function, profile, first);
 	for (size_t i = 0; i < code->entry_count; i++) {
 		if (first[i] == i)
 			code->functions[code->function_count].frame = code->entries[i].frame;
@@ -160,11 +158,12 @@ static void sum_up(struct host_code *code)
 	}
 }
 
-static int by_line(const void *left, const void *right)
+static int by_line(const void *left, const void *right, void *profile)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
 
+	(void)profile;
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
 	return strcmp(a->frame->line != NULL ? a->frame->line : "",
@@ -177,59 +176,63 @@ static size_t caller_of(const struct host_entry *leaf)
 	return leaf[1].leaf != NULL ? SIZE_MAX : leaf[1].function;
 }
 
-static int by_caller(const void *left, const void *right)
+static int by_caller(const void *left, const void *right, void *profile)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
 
+	(void)profile;
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
 	return (caller_of(a) > caller_of(b)) - (caller_of(a) < caller_of(b));
 }
 
 /*
- * Finds the entries that most samples of each function have as the leaf, or as its caller.
- * `compare` calls leaves equal that are summed up; of equal sums, the earliest is taken.
+ * Sums up the leaves that `compare` calls equal.  Returns for each function the earliest leaf of
+ * its largest sum, or NULL.
  */
-static void find_most(struct profile *profile, struct host_code *code,
-		      int (*compare)(const void *, const void *))
+static const struct host_entry **find_most(struct profile *profile, const struct host_code *code,
+					   merge_compare compare)
 {
-	const struct host_entry **leaves =
-		profile_allocate(profile, profile->sample_count, sizeof(*leaves));
-	int64_t *most = profile_allocate(profile, code->function_count, sizeof(*most));
-	const struct host_entry **found =
-		profile_allocate(profile, code->function_count, sizeof(*found));
-	size_t count = 0;
+	size_t samples = profile->sample_count, functions = code->function_count, count = 0;
+	const struct host_entry **leaves = profile_allocate(profile, samples, sizeof(*leaves));
+	const struct host_entry **found = profile_allocate(profile, functions, sizeof(*found));
+	size_t *first = profile_allocate(profile, samples, sizeof(*first));
+	int64_t *sums = profile_allocate(profile, samples, sizeof(*sums));
+	int64_t *most = profile_allocate(profile, functions, sizeof(*most));
 
 	for (size_t i = 0; i < code->entry_count; i++)
 		if (code->entries[i].leaf != NULL)
 			leaves[count++] = &code->entries[i];
-	qsort(leaves, count, sizeof(*leaves), compare);
-	for (size_t i = 0, next; i < count; i = next) {
-		const struct host_entry *first = leaves[i];
-		size_t function = first->function;
-		int64_t sum = 0;
+	merge_find_first(profile, leaves, count, sizeof(*leaves), compare, NULL, first);
+	for (size_t i = 0; i < count; i++)
+		sums[first[i]] = profile_add(sums[first[i]], leaves[i]->count);
+	for (size_t i = 0; i < count; i++) {
+		size_t function = leaves[i]->function;
+		/* Of equal sums, one with a known caller is taken. */
+		bool is_better = compare == by_caller && sums[i] > 0 &&
+				 caller_of(leaves[i]) != SIZE_MAX && sums[i] == most[function] &&
+				 caller_of(found[function]) == SIZE_MAX;
 
-		for (next = i; next < count && compare(&leaves[i], &leaves[next]) == 0; next++) {
-			first = leaves[next] < first ? leaves[next] : first;
-			sum = profile_add(sum, leaves[next]->count);
+		if (sums[i] > most[function] || is_better) {
+			most[function] = sums[i];
+			found[function] = leaves[i];
 		}
-		/* A caller that is known for few samples says nothing about the others. */
-		bool is_lost = compare == by_caller && caller_of(first) == SIZE_MAX;
-		if (sum < most[function] ||
-		    (sum == most[function] &&
-		     (is_lost || found[function] == NULL || first > found[function])))
-			continue;
-		most[function] = sum;
-		found[function] = first;
 	}
+	return found;
+}
+
+/* A caller that is known for few samples says nothing about the others. */
+static void find_lines_and_callers(struct profile *profile, struct host_code *code)
+{
+	const struct host_entry **lines = find_most(profile, code, by_line);
+	const struct host_entry **callers = find_most(profile, code, by_caller);
+
 	for (size_t i = 0; i < code->function_count; i++) {
-		if (found[i] == NULL)
-			continue;
-		if (compare == by_line)
-			code->functions[i].line = found[i]->frame;
-		else if (caller_of(found[i]) != SIZE_MAX)
-			code->functions[i].caller = found[i][1].frame;
+		if (lines[i] != NULL)
+			code->functions[i].line = lines[i]->frame;
+		if (callers[i] != NULL && caller_of(callers[i]) != SIZE_MAX)
+			code->functions[i].caller = callers[i][1].frame;
 	}
 }
 
@@ -307,8 +310,7 @@ void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg
 	collect(profile, pick, arg, ret);
 	number_functions(profile, ret);
 	sum_up(ret);
-	find_most(profile, ret, by_line);
-	find_most(profile, ret, by_caller);
+	find_lines_and_callers(profile, ret);
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];

@@ -40,42 +40,16 @@ static int by_place(const void *left, const void *right, void *profile)
 
 void places_merge(struct profile *to, struct profile_site *sites, size_t count, size_t *ret)
 {
-	const void **items = profile_allocate(to, count, sizeof(*items));
 	size_t merged = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		/* Native call stacks may be summed up; Python lines are exact. */
+	/* Native call stacks may be summed up; Python lines are exact. */
+	for (size_t i = 0; i < count; i++)
 		sites[i].folded &= !is_python(&sites[i].frames);
-		items[i] = &sites[i];
-	}
-	merge_find_first(to, items, count, by_place, to, ret);
-	to->sites = profile_allocate(to, count, sizeof(*to->sites));
-	to->site_count = merge_equal(to, profile_site_id, items, count, ret, to->sites);
+	merge_find_first(to, sites, count, sizeof(*sites), by_place, to, ret);
+	to->sites = sites;
+	to->site_count = merge_equal(to, profile_site_id, sites, count, ret);
 	for (size_t i = 0; i < count; i++)
 		ret[i] = ret[i] == i ? merged++ : ret[ret[i]];
-}
-
-/* Adds up the repeats that now have the same site. */
-static void merge_repeats(struct profile *profile)
-{
-	struct profile_repeat *repeats = profile->repeats.sites;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < profile->repeats.site_count; i++) {
-		size_t at = 0;
-
-		while (at < kept && !(repeats[at].site == repeats[i].site &&
-				      repeats[at].buffer == repeats[i].buffer &&
-				      strcmp(repeats[at].kind, repeats[i].kind) == 0))
-			at++;
-		if (at == kept) {
-			repeats[kept++] = repeats[i];
-			continue;
-		}
-		merge_records(profile, profile_repeat_id,
-			      (const void *[]){ &repeats[at], &repeats[i] }, 2, &repeats[at]);
-	}
-	profile->repeats.site_count = kept;
 }
 
 /* `merged` has the new number of each site. */
@@ -104,7 +78,8 @@ static void merge_sites(struct profile *profile)
 		renumber_trips(&profile->buffers[i].round_trips, merged);
 		renumber_trips(&profile->buffers[i].follows, merged);
 	}
-	merge_repeats(profile);
+	profile->repeats.site_count = merge_list(profile, profile_repeat_id, profile->repeats.sites,
+						 profile->repeats.site_count);
 }
 
 void places_merge_sites(struct profile *profiles, size_t count)

@@ -56,30 +56,6 @@ static void forget_places(struct profile_trips *trips)
 	trips->after = trips->download_site = trips->upload_site = UNKNOWN;
 }
 
-static int by_place(const void *left, const void *right, void *profile)
-{
-	const struct profile_buffer *a = left, *b = right;
-	int order = strcmp(a->kind, b->kind);
-
-	return order != 0 ? order : sorted_frames(profile, &a->frames, &b->frames);
-}
-
-static void merge_buffers(struct profile *to, const struct profile_buffer *buffers, size_t count)
-{
-	const void **items = profile_allocate(to, count, sizeof(*items));
-	size_t *first = profile_allocate(to, count, sizeof(*first));
-
-	for (size_t i = 0; i < count; i++)
-		items[i] = &buffers[i];
-	merge_find_first(to, items, count, by_place, to, first);
-	to->buffers = profile_allocate(to, count, sizeof(*to->buffers));
-	to->buffer_count = merge_equal(to, profile_buffer_id, items, count, first, to->buffers);
-	for (size_t i = 0; i < to->buffer_count; i++) {
-		forget_places(&to->buffers[i].round_trips);
-		forget_places(&to->buffers[i].follows);
-	}
-}
-
 static void merge_places(struct merged *merged)
 {
 	struct profile *to = merged->to;
@@ -93,8 +69,8 @@ static void merge_places(struct merged *merged)
 	to->modules = profile_allocate(to, modules, sizeof(*to->modules));
 	struct profile_site *sites = profile_allocate(to, site_count, sizeof(*sites)),
 			    *site = sites;
-	struct profile_buffer *buffers = profile_allocate(to, buffer_count, sizeof(*buffers));
-	struct profile_buffer *buffer = buffers;
+	struct profile_buffer *buffers = profile_allocate(to, buffer_count, sizeof(*buffers)),
+			      *buffer = buffers;
 	for (size_t i = 0; i < merged->count; i++) {
 		const struct profile *from = &merged->profiles[i];
 		int64_t *now = profile_allocate(to, from->module_count, sizeof(*now));
@@ -111,7 +87,12 @@ static void merge_places(struct merged *merged)
 		}
 	}
 	places_merge(to, sites, site_count, profile_allocate(to, site_count, sizeof(size_t)));
-	merge_buffers(to, buffers, buffer_count);
+	to->buffers = buffers;
+	to->buffer_count = merge_list(to, profile_buffer_id, buffers, buffer_count);
+	for (size_t i = 0; i < to->buffer_count; i++) {
+		forget_places(&buffers[i].round_trips);
+		forget_places(&buffers[i].follows);
+	}
 }
 
 /* Notes that a table is not of all ranks: `have` of them have it. */

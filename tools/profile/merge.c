@@ -2,6 +2,7 @@
  * merge.c - merges records by the rules of their fields.
  */
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,21 +68,33 @@ static void merge_part(struct profile *owner, const struct profile_field *field,
 	merge_records(owner, field->record, inner, count, ret);
 }
 
+struct keys {
+	const struct profile *owner; /* of the modules */
+	struct profile_table table;
+};
+
+static int compare_keys(const void *a, const void *b, const struct profile_field *field,
+			const struct profile *owner)
+{
+	if (field->kind == FIELD_FRAMES)
+		return sorted_frames(owner, (const void *)((const char *)a + field->at),
+				     (const void *)((const char *)b + field->at));
+	if (field->kind == FIELD_TEXT)
+		return strcmp(text_at(a, field), text_at(b, field));
+	return (number_at(a, field) > number_at(b, field)) -
+	       (number_at(a, field) < number_at(b, field));
+}
+
 static int by_keys(const void *a, const void *b, void *arg)
 {
-	const struct profile_table *table = arg;
+	const struct keys *keys = arg;
 	int order = 0;
 
-	for (size_t i = 0; i < table->count && order == 0; i++) {
-		const struct profile_field *field = &table->fields[i];
+	for (size_t i = 0; i < keys->table.count && order == 0; i++) {
+		const struct profile_field *field = &keys->table.fields[i];
 
-		if (field->rule != KEY)
-			continue;
-		if (field->kind == FIELD_TEXT)
-			order = strcmp(text_at(a, field), text_at(b, field));
-		else
-			order = (number_at(a, field) > number_at(b, field)) -
-				(number_at(a, field) < number_at(b, field));
+		if (field->rule == KEY || field->kind == FIELD_INDEX || field->kind == FIELD_FRAMES)
+			order = compare_keys(a, b, field, keys->owner);
 	}
 	return order;
 }
@@ -91,35 +104,34 @@ struct order {
 	void *arg;
 };
 
-/* Equal items stay in their order. */
+/* Equal entries stay in their order. */
 static int by_order(const void *left, const void *right, void *arg)
 {
-	const void *const *a = *(const void *const *const *)left;
-	const void *const *b = *(const void *const *const *)right;
+	const char *a = *(const char *const *)left, *b = *(const char *const *)right;
 	const struct order *order = arg;
-	int result = order->compare(*a, *b, order->arg);
+	int result = order->compare(a, b, order->arg);
 
 	return result != 0 ? result : (a > b) - (a < b);
 }
 
-void merge_find_first(struct profile *owner, const void *const *items, size_t count,
+void merge_find_first(struct profile *owner, const void *list, size_t count, size_t size,
 		      merge_compare compare, void *arg, size_t *ret)
 {
-	const void *const **sorted = profile_allocate(owner, count, sizeof(*sorted));
-	const void *const *first = items;
+	const char **sorted = profile_allocate(owner, count, sizeof(*sorted)), *first = list;
 
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &items[i];
+		sorted[i] = (const char *)list + i * size;
 	qsort_r(sorted, count, sizeof(*sorted), by_order, &(struct order){ compare, arg });
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || compare(*first, *sorted[i], arg) != 0)
+		if (i == 0 || compare(first, sorted[i], arg) != 0)
 			first = sorted[i];
-		ret[sorted[i] - items] = (size_t)(first - items);
+		ret[(size_t)(sorted[i] - (const char *)list) / size] =
+			(size_t)(first - (const char *)list) / size;
 	}
 }
 
-size_t merge_equal(struct profile *owner, enum profile_record_id id, const void *const *items,
-		   size_t count, const size_t *first, void *ret)
+size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+		   const size_t *first)
 {
 	size_t size = profile_table(id).size, merged = 0;
 	size_t *next = profile_allocate(owner, count, sizeof(*next));
@@ -132,30 +144,40 @@ size_t merge_equal(struct profile *owner, enum profile_record_id id, const void 
 		last[first[i]] = i;
 	}
 	for (size_t i = 0; i < count; i++) {
-		char *to = (char *)ret + merged * size;
 		size_t many = 0;
 
 		if (first[i] != i)
 			continue;
-		/* No item comes after the first by an index of 0. */
+		/* No entry comes after the first by an index of 0. */
 		for (size_t at = i; many == 0 || at != 0; at = next[at])
-			group[many++] = items[at];
-		memcpy(to, items[i], size);
+			group[many++] = (char *)list + at * size;
+		/* The entries before i have been merged, so the result may replace one of them. */
+		void *to = memmove((char *)list + merged++ * size, group[0], size);
 		if (many > 1)
 			merge_records(owner, id, group, many, to);
-		merged++;
 	}
 	return merged;
 }
 
-/* Merges lists, by keys if there are any.  Without one of the lists, their sum is unknown. */
+size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count)
+{
+	size_t *first = profile_allocate(owner, count, sizeof(*first));
+	struct keys keys = { owner, profile_table(id) };
+
+	merge_find_first(owner, list, count, keys.table.size, by_keys, &keys, first);
+	return merge_equal(owner, id, list, count, first);
+}
+
+/* Joins lists, and merges them by keys if there are any.  Without one of them, the sum is unknown.
+ */
 static void merge_lists(struct profile *owner, const struct profile_field *field,
 			const void *const *parts, size_t count, void *record)
 {
+	size_t size = profile_table(field->record).size, *ret_count, most = 0, all = 0;
 	void **ret = (void **)((char *)record + field->at);
-	size_t *ret_count = (size_t *)((char *)record + field->count), most = 0, all = 0;
 	bool keyed = field->rule == KEYED;
 
+	ret_count = (size_t *)((char *)record + field->count);
 	for (size_t i = 0; i < count; i++) {
 		bool known = *(void *const *)((const char *)parts[i] + field->at) != NULL;
 
@@ -166,22 +188,17 @@ static void merge_lists(struct profile *owner, const struct profile_field *field
 		}
 		most += *(const size_t *)((const char *)parts[i] + field->count);
 	}
-	struct profile_table table = profile_table(field->record);
-	const void **items = profile_allocate(owner, most, sizeof(*items));
+	char *list = profile_allocate(owner, most, size);
 	for (size_t i = 0; i < count; i++) {
-		const char *list = *(char *const *)((const char *)parts[i] + field->at);
+		const char *part = *(char *const *)((const char *)parts[i] + field->at);
 		size_t length = *(const size_t *)((const char *)parts[i] + field->count);
 
-		for (size_t j = 0; j < length; j++)
-			items[all++] = list + j * table.size;
+		if (length > 0)
+			memcpy(list + all * size, part, length * size);
+		all += length;
 	}
-	size_t *first = profile_allocate(owner, most, sizeof(*first));
-	for (size_t i = 0; i < most; i++)
-		first[i] = i;
-	if (keyed)
-		merge_find_first(owner, items, most, by_keys, &table, first);
-	*ret = keyed || most > 0 ? profile_allocate(owner, most, table.size) : NULL;
-	*ret_count = merge_equal(owner, field->record, items, most, first, *ret);
+	*ret = keyed || most > 0 ? list : NULL;
+	*ret_count = keyed ? merge_list(owner, field->record, list, most) : most;
 }
 
 /* Adds up counters; their names are those of the first part. */

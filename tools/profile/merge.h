@@ -16,18 +16,24 @@
 void merge_records(struct profile *owner, enum profile_record_id id, const void *const *parts,
 		   size_t count, void *ret);
 
-/* Returns 0 if the items are equal, and else which comes first, as for qsort_r(). */
+/* Returns 0 if the entries are equal, and else which comes first, as for qsort_r(). */
 typedef int (*merge_compare)(const void *a, const void *b, void *arg);
 
-/* Writes for each item the index of the first one that is equal to it. */
-void merge_find_first(struct profile *owner, const void *const *items, size_t count,
+/* Writes for each entry of a list, of `size` bytes each, the index of the first equal one. */
+void merge_find_first(struct profile *owner, const void *list, size_t count, size_t size,
 		      merge_compare compare, void *arg, size_t *ret);
 
 /*
- * Merges those items that have the same `first`, the index of the first of them.  Writes the
- * results in the order of the first ones; returns their number.
+ * Merges in place those entries that have the same `first`, the index of the first of them.
+ * Returns the number of entries that remain, in the order of the first ones.
  */
-size_t merge_equal(struct profile *owner, enum profile_record_id id, const void *const *items,
-		   size_t count, const size_t *first, void *ret);
+size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+		   const size_t *first);
+
+/*
+ * The same for entries with equal keys, equal indices and, by the modules of `owner`, equal call
+ * stacks.
+ */
+size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count);
 
 #endif
