@@ -82,72 +82,27 @@ static int compare(const void *left, const void *right, void *profile)
 	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
 }
 
-/* The fields of an item that order its list: two times, a name, its place; 0: none. */
-struct key {
-	size_t size, ns, more_ns, name, frames;
-	int64_t (*sum)(const void *item); /* in place of the times; NULL: none */
-};
-
-static int64_t time_at(const char *item, size_t at)
-{
-	int64_t ns = at > 0 ? *(const int64_t *)(const void *)(item + at - 1) : 0;
-
-	return ns > 0 ? ns : 0;
-}
-
-static void *sort(const struct profile *profile, const void *list, size_t count,
-		  const struct key *key)
+/* Returns pointers to the items in their order. */
+static void *sort(const struct profile *profile, struct item *items, size_t count)
 {
 	/* The memory of a profile grows; its data stay as they are. */
 	struct profile *owner = (struct profile *)profile;
-	struct item *items = profile_allocate(owner, count, sizeof(*items));
 	const void **sorted = profile_allocate(owner, count, sizeof(*sorted));
 
-	for (size_t i = 0; i < count; i++) {
-		const char *item = (const char *)list + i * key->size;
-
-		items[i].of = item;
-		items[i].ns = key->sum != NULL ? key->sum(item)
-					       : profile_add(time_at(item, key->ns),
-							     time_at(item, key->more_ns));
-		if (key->name > 0)
-			items[i].name = *(const char *const *)(item + key->name - 1);
-		if (key->frames > 0)
-			items[i].frames =
-				(const struct profile_frames *)(const void *)(item + key->frames -
-									      1);
-	}
 	qsort_r(items, count, sizeof(*items), compare, owner);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = items[i].of;
 	return sorted;
 }
 
-#define FIELD(type, field) (offsetof(struct type, field) + 1)
-#define SORTED(function, type, list, list_count, ...)                               \
-	const struct type **function(const struct profile *profile)                 \
-	{                                                                           \
-		static const struct key key = { sizeof(struct type), __VA_ARGS__ }; \
-                                                                                    \
-		return sort(profile, profile->list, profile->list_count, &key);     \
-	}
-
-SORTED(sorted_kernels, profile_kernel, kernels, kernel_count, .ns = FIELD(profile_kernel, busy_ns),
-       .name = FIELD(profile_kernel, name))
-SORTED(sorted_calls, profile_call, calls, call_count, .ns = FIELD(profile_call, total_ns),
-       .name = FIELD(profile_call, name))
-SORTED(sorted_gaps, profile_gap, gaps, gap_count, .ns = FIELD(profile_gap, total_ns),
-       .name = FIELD(profile_gap, after.call), .frames = FIELD(profile_gap, before.frames))
-SORTED(sorted_launches, profile_launch, launches, launch_count,
-       .ns = FIELD(profile_launch, device_ns), .more_ns = FIELD(profile_launch, host_ns),
-       .frames = FIELD(profile_launch, frames))
-SORTED(sorted_buffers, profile_buffer, buffers, buffer_count,
-       .ns = FIELD(profile_buffer, h2d.host_ns), .more_ns = FIELD(profile_buffer, d2h.host_ns),
-       .name = FIELD(profile_buffer, kind), .frames = FIELD(profile_buffer, frames))
-
-static int64_t site_ns(const void *item)
+/* Unknown times count as 0. */
+static int64_t both(int64_t a_ns, int64_t b_ns)
 {
-	const struct profile_site *site = item;
+	return profile_add(a_ns > 0 ? a_ns : 0, b_ns > 0 ? b_ns : 0);
+}
+
+static int64_t site_ns(const struct profile_site *site)
+{
 	int64_t ns = 0;
 
 	for (size_t i = 0; i < site->row_count; i++)
@@ -155,7 +110,29 @@ static int64_t site_ns(const void *item)
 	return ns;
 }
 
-SORTED(sorted_sites, profile_site, sites, site_count, .frames = FIELD(profile_site, frames),
-       .sum = site_ns)
-SORTED(sorted_pinned, profile_buffer, buffers, buffer_count,
-       .ns = FIELD(profile_buffer, pinned.host_ns), .frames = FIELD(profile_buffer, frames))
+/* The fields of struct item for each item `of` of a list. */
+#define SORTED(function, type, list, list_count, ...)                                       \
+	const struct type **function(const struct profile *profile)                         \
+	{                                                                                   \
+		struct item *items = profile_allocate((struct profile *)profile,            \
+						      profile->list_count, sizeof(*items)); \
+                                                                                            \
+		for (size_t i = 0; i < profile->list_count; i++) {                          \
+			const struct type *of = &profile->list[i];                          \
+                                                                                            \
+			items[i] = (struct item){ of, __VA_ARGS__ };                        \
+		}                                                                           \
+		return sort(profile, items, profile->list_count);                           \
+	}
+
+SORTED(sorted_kernels, profile_kernel, kernels, kernel_count, both(of->busy_ns, 0), of->name)
+SORTED(sorted_calls, profile_call, calls, call_count, both(of->total_ns, 0), of->name)
+SORTED(sorted_gaps, profile_gap, gaps, gap_count, both(of->total_ns, 0), of->after.call,
+       &of->before.frames)
+SORTED(sorted_launches, profile_launch, launches, launch_count, both(of->device_ns, of->host_ns),
+       NULL, &of->frames)
+SORTED(sorted_sites, profile_site, sites, site_count, site_ns(of), NULL, &of->frames)
+SORTED(sorted_buffers, profile_buffer, buffers, buffer_count,
+       both(of->h2d.host_ns, of->d2h.host_ns), of->kind, &of->frames)
+SORTED(sorted_pinned, profile_buffer, buffers, buffer_count, both(of->pinned.host_ns, 0), NULL,
+       &of->frames)
