@@ -61,7 +61,6 @@
 	PYTHON(name, "the Python frames of the call, innermost first, 3 at most; absent if the " \
 		     "thread ran no Python, or hotpin cannot read its interpreter. If all belong to " \
 		     "installed libraries, the last one is the nearest caller outside of them")
-#define KNOWN(name) FIELD("", KNOWN, IF_ANY, NONE, name, "")
 #define UNREAD(name, tag, help) \
 	{ #name, FIELD_UNREAD, IF_ANY, NONE, .record = tag##_id, TEXTS_OF(help, NULL) },
 #define OWN(type, name)

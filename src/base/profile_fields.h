@@ -53,7 +53,6 @@ struct profile_entries {
 #define PYTHON(name, help) \
 	struct profile_frames name; struct profile_source *python; size_t python_count;
 #define PLACE(name, help) PYTHON(name, help)
-#define KNOWN(name) bool name;
 #define UNREAD(name, record, help)
 #define OWN(type, name) type name;
 #define OLD(name, help)
@@ -81,7 +80,6 @@ enum profile_field_kind {
 	FIELD_COUNTERS,
 	FIELD_FRAMES,
 	FIELD_PYTHON, /* `other` is the offset of the frames */
-	FIELD_KNOWN,
 	FIELD_UNREAD,
 	FIELD_OLD,
 };

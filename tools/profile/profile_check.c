@@ -166,7 +166,11 @@ void profile_check(struct reader *reader, enum profile_record_id id, void *recor
 	case profile_event_id:
 		check_event(reader, record);
 		break;
+	case profile_repeats_id:
+		((struct profile_repeats *)record)->known = true;
+		break;
 	case profile_events_id:
+		((struct profile_events *)record)->known = true;
 		check_events(reader, record);
 		break;
 	case profile_id:

@@ -536,7 +536,6 @@ static void read_field(struct reader *reader, const struct profile_field *field,
 		*(struct profile_entry **)at =
 			read_entries(reader, field->kind == FIELD_OPTIONS, count);
 		break;
-	case FIELD_KNOWN:
 	case FIELD_UNREAD:
 	case FIELD_OLD:
 		skip(reader, 0);
@@ -552,8 +551,7 @@ static const struct profile_field *take_field(struct reader *reader,
 
 	for (const struct profile_field *field = table->fields;
 	     field < table->fields + table->count; field++)
-		if (field->kind != FIELD_KNOWN && strlen(field->name) == length &&
-		    memcmp(field->name, key, length) == 0)
+		if (strlen(field->name) == length && memcmp(field->name, key, length) == 0)
 			return field;
 	return NULL;
 }
@@ -583,9 +581,6 @@ static void read_record(struct reader *reader, enum profile_record_id id, void *
 	profile_forget(id, to);
 	if (!enter(reader, '{'))
 		return;
-	for (size_t i = 0; i < table.count; i++)
-		if (table.fields[i].kind == FIELD_KNOWN)
-			*((bool *)to + table.fields[i].at) = true;
 	while (has_next(reader, '}', &begun)) {
 		const struct profile_field *field = take_field(reader, &table);
 

@@ -151,7 +151,6 @@ static void property(const struct profile_field *field)
 		type("object", false);
 		values(field->kind == FIELD_OPTIONS);
 		break;
-	case FIELD_KNOWN:
 	case FIELD_OLD:
 		break;
 	default:
@@ -168,8 +167,7 @@ static void record(enum profile_record_id id)
 
 	begin("properties", '{');
 	for (size_t i = 0; i < table.count; i++)
-		if (table.fields[i].kind != FIELD_KNOWN)
-			property(&table.fields[i]);
+		property(&table.fields[i]);
 	end('}');
 	begin("required", '[');
 	for (size_t i = 0; i < table.count; i++)

@@ -265,7 +265,6 @@ static void put_field(struct json *json, enum profile_record_id id,
 			number(json, NULL, ((const int64_t *)at)[i]);
 		end(json, "]");
 		break;
-	case FIELD_KNOWN:
 	case FIELD_OLD:
 	case FIELD_UNREAD:
 		break;
