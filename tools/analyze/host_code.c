@@ -15,7 +15,8 @@
 
 #define HOT_PERCENT 80 /* of the samples of a function, in its hot lines */
 
-bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame)
+/* True if the frame's function has a reliable name. */
+static bool has_name(const struct profile *profile, const struct profile_frame *frame)
 {
 	static const char *const nameless[] = { "libcuda.so", "libnvidia-", "libcupti.so" };
 	const char *module = names_module(profile, frame);
@@ -29,7 +30,7 @@ bool host_code_has_name(const struct profile *profile, const struct profile_fram
 static int compare_functions(const struct profile *profile, const struct profile_frame *a,
 			     const struct profile_frame *b)
 {
-	bool a_named = host_code_has_name(profile, a), b_named = host_code_has_name(profile, b);
+	bool a_named = has_name(profile, a), b_named = has_name(profile, b);
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
@@ -285,7 +286,7 @@ const char *host_code_name(const struct profile *profile, const struct profile_f
 	/* A row stands for the function, not for one place in it. */
 	if (whole.function != NULL)
 		whole.offset = UNKNOWN;
-	if (host_code_has_name(profile, frame) && frame->module >= 0)
+	if (has_name(profile, frame) && frame->module >= 0)
 		return names_place_short(profile, &whole, ret, room, columns);
 	snprintf(ret, room, "%s",
 		 frame->function != NULL && frame->module < 0 ? frame->function
@@ -334,7 +335,7 @@ static int by_names(const void *left, const void *right)
 static const char *chain_name(struct profile *profile, const struct profile_frame *frame,
 			      char **files)
 {
-	if ((frame->module < 0 || host_code_has_name(profile, frame)) && frame->function != NULL &&
+	if ((frame->module < 0 || has_name(profile, frame)) && frame->function != NULL &&
 	    frame->function[0] != '\0')
 		return frame->function;
 	if (frame->module < 0)

@@ -57,9 +57,6 @@ void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
 			   char *ret, size_t room, size_t columns);
 
-/* True if the frame's function has a reliable name. */
-bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame);
-
 /* Returns the samples of one call chain, of all threads. */
 int64_t host_code_samples(const struct profile_sample *sample);
 

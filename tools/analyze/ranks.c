@@ -99,7 +99,7 @@ int ranks_check(const struct profile *profiles, size_t count, const char *advice
 	return 0;
 }
 
-int64_t ranks_figure(const struct profile *profile, int figure)
+static int64_t figure_of(const struct profile *profile, int figure)
 {
 	return figure == RANKS_WALL ? profile->wall_ns
 				    : text_part_ns(&profile->split, figure - RANKS_PARTS);
@@ -138,17 +138,17 @@ static void compare_figure(struct ranks *ranks, int figure, int64_t *room)
 	for (size_t i = 0; i < ranks->count; i++) {
 		const struct profile *run = ranks->runs[i];
 
-		room[i] = ranks_figure(run, figure);
+		room[i] = figure_of(run, figure);
 		sum = profile_add(sum, room[i]);
-		if (room[i] < ranks_figure(spread->of_least, figure))
+		if (room[i] < figure_of(spread->of_least, figure))
 			spread->of_least = run;
-		if (room[i] > ranks_figure(spread->of_most, figure))
+		if (room[i] > figure_of(spread->of_most, figure))
 			spread->of_most = run;
 	}
 	qsort(room, ranks->count, sizeof(*room), by_number);
-	spread->least = ranks_figure(spread->of_least, figure);
+	spread->least = figure_of(spread->of_least, figure);
 	spread->median = room[ranks->count / 2];
-	spread->most = ranks_figure(spread->of_most, figure);
+	spread->most = figure_of(spread->of_most, figure);
 	spread->mean = sum < 0 ? UNKNOWN : sum / (int64_t)ranks->count;
 }
 

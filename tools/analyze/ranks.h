@@ -21,7 +21,6 @@ int ranks_check(const struct profile *profiles, size_t count, const char *advice
 
 /* The figures that are compared between ranks: the wall time and its states. */
 enum { RANKS_WALL, RANKS_PARTS, RANKS_FIGURES = RANKS_PARTS + TEXT_PARTS };
-int64_t ranks_figure(const struct profile *profile, int figure);
 const char *ranks_figure_name(int figure);
 
 struct ranks_spread {

@@ -23,6 +23,12 @@ static const struct table_column kernel_columns[] = {
 	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_kernel, longest_ns) },
 };
 
+/* Returns ", 7 memsets"; "" if there are none. */
+static const char *and_several(int64_t count, const char *one, const char *several)
+{
+	return count > 0 ? text_made(", %s", text_several(count, one, several)) : "";
+}
+
 static void fill_kernel(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_kernel **kernels = sorted_kernels(profile);
@@ -32,12 +38,9 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 		TABLE_ROW(rows, kernels[i],
 			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
 			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
-	table_subtitle(rows, "%s%s%s%s%s",
-		       text_several(profile->host.launches, "launch", "launches"),
-		       graphs > 0 ? ", " : "",
-		       graphs > 0 ? text_several(graphs, "graph launch", "graph launches") : "",
-		       memsets > 0 ? ", " : "",
-		       memsets > 0 ? text_several(memsets, "memset", "memsets") : "");
+	table_subtitle(rows, "%s%s%s", text_several(profile->host.launches, "launch", "launches"),
+		       and_several(graphs, "graph launch", "graph launches"),
+		       and_several(memsets, "memset", "memsets"));
 	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
 		table_say(rows, "The times of kernels are unknown.");
 }
@@ -307,13 +310,10 @@ static void fill_state(struct table_rows *rows, struct profile *profile)
 	for (int part = 0; part < TEXT_PARTS && (profile_has_split(profile) || table_is_csv(rows));
 	     part++) {
 		int64_t ns = text_part_ns(&profile->split, part);
+		bool in_tenths = tenths[part] > 0;
 
-		if (tenths[part] > 0)
-			add_state(rows, text_parts[part].title, ns, tenths[part], 1000,
-				  text_parts[part].field);
-		else
-			add_state(rows, text_parts[part].title, ns, ns, profile->wall_ns,
-				  text_parts[part].field);
+		add_state(rows, text_parts[part].title, ns, in_tenths ? tenths[part] : ns,
+			  in_tenths ? 1000 : profile->wall_ns, text_parts[part].field);
 	}
 	if (!profile_has_split(profile) && !table_is_csv(rows)) {
 		add_state(rows, "In copy calls", host->copy_calls_ns, host->copy_calls_ns,
@@ -539,52 +539,46 @@ static void fill_summary(struct table_rows *rows, struct profile *profile)
 		  table_number(down.ns));
 }
 
-static void say_deferred(struct table_rows *rows, const struct profile *profile)
+static void say_deferred(struct table_rows *rows, const struct profile_effect *did)
 {
-	char removed[80] = "", ahead[80] = "";
+	const char *removed = text_several(did->waits_removed, "wait", "waits");
+	const char *ahead = text_time(did->ahead_ns);
 
-	if (profile->effect.waits_removed > 0)
-		snprintf(removed, sizeof(removed), ", which removed %s",
-			 text_several(profile->effect.waits_removed, "wait", "waits"));
-	if (profile->effect.ahead_ns > 0)
-		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
-			 text_time(profile->effect.ahead_ns));
-	table_say(rows, "Deferred %s%s%s.",
-		  text_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
+	table_say(rows, "Deferred %s%s%s.", text_several(did->deferred_copies, "copy", "copies"),
+		  did->waits_removed > 0 ? text_made(", which removed %s", removed) : "",
+		  did->ahead_ns > 0 ? text_made("; the host continued for about %s", ahead) : "");
 }
 
-static void say_pins(struct table_rows *rows, const struct profile *profile)
+static void say_pins(struct table_rows *rows, const struct profile_effect *did)
 {
-	char unpinned[64] = "", took[64] = "", saved[64] = "";
+	const char *unpinned = text_several(did->unpins, "time", "times");
+	const char *took = text_made("; that took %s", text_time(did->spent_ns));
+	const char *saved = text_made("%s saved about %s", did->spent_ns > 0 ? " and" : "; that",
+				      text_time(did->saved_ns));
 
-	if (profile->effect.unpins > 0)
-		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
-			 text_several(profile->effect.unpins, "time", "times"));
-	if (profile->effect.spent_ns > 0)
-		snprintf(took, sizeof(took), "; that took %s", text_time(profile->effect.spent_ns));
-	if (profile->effect.saved_ns > 0)
-		snprintf(saved, sizeof(saved), "%s saved about %s",
-			 took[0] != '\0' ? " and" : "; that", text_time(profile->effect.saved_ns));
-	table_say(rows, "Pinned %s%s%s%s.", text_several(profile->effect.pins, "time", "times"),
-		  unpinned, took, saved);
+	table_say(rows, "Pinned %s%s%s%s.", text_several(did->pins, "time", "times"),
+		  did->unpins > 0 ? text_made(", unpinned %s", unpinned) : "",
+		  did->spent_ns > 0 ? took : "", did->saved_ns > 0 ? saved : "");
 }
 
 /* Only sentences: actions that did not occur, or that the profile does not record, have none. */
 static void fill_did(struct table_rows *rows, struct profile *profile)
 {
-	if (profile->effect.promoted_copies > 0)
+	const struct profile_effect *did = &profile->effect;
+
+	if (did->promoted_copies > 0)
 		table_say(rows, "Copied %s (%s) from or to buffers that it had pinned.",
-			  text_several(profile->effect.promoted_copies, "time", "times"),
-			  text_bytes(profile->effect.promoted_bytes));
-	if (profile->effect.staged_copies > 0)
+			  text_several(did->promoted_copies, "time", "times"),
+			  text_bytes(did->promoted_bytes));
+	if (did->staged_copies > 0)
 		table_say(rows, "Staged %s (%s).",
-			  text_several(profile->effect.staged_copies, "copy", "copies"),
-			  text_bytes(profile->effect.staged_bytes));
-	if (profile->effect.deferred_copies > 0)
-		say_deferred(rows, profile);
-	if (profile->effect.pins > 0)
-		say_pins(rows, profile);
-	if (profile->effect.promoted_copies > 0 && profile->promotion.cupti_pinned_bytes > 0)
+			  text_several(did->staged_copies, "copy", "copies"),
+			  text_bytes(did->staged_bytes));
+	if (did->deferred_copies > 0)
+		say_deferred(rows, did);
+	if (did->pins > 0)
+		say_pins(rows, did);
+	if (did->promoted_copies > 0 && profile->promotion.cupti_pinned_bytes > 0)
 		table_say(rows, "CUPTI saw copies of %s from or to pinned memory.",
 			  text_bytes(profile->promotion.cupti_pinned_bytes));
 }

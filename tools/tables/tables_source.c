@@ -49,20 +49,17 @@ static void say_file(struct table_rows *rows, const struct profile *profile,
 		     const struct source_file *file)
 {
 	const struct line_sum *sum = &file->sum;
-	char text[200] = "";
+	const char *copies = text_made(", copies took %s", text_time(sum->call_ns));
+	const char *launched = text_made(", kernels launched there took %s%s", kernels(sum).text,
+					 text_time(sum->device_ns));
+	const char *host =
+		text_made(", host code took %s", text_time(host_code_ns(profile, sum->samples)));
+	const char *text = text_made("%s%s%s", sum->copies != 0 ? copies : "",
+				     sum->launches > 0 && sum->device_ns >= 0 ? launched : "",
+				     sum->samples > 0 ? host : "");
 
-	if (sum->copies != 0)
-		snprintf(text, sizeof(text), ", copies took %s", text_time(sum->call_ns));
-	if (sum->launches > 0 && sum->device_ns >= 0)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 ", kernels launched there took %s%s", kernels(sum).text,
-			 text_time(sum->device_ns));
-	if (sum->samples > 0)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", host code took %s",
-			 text_time(host_code_ns(profile, sum->samples)));
-	if (text[0] != '\0')
-		text[0] = ':';
-	table_subtitle(rows, "%s%s", text_name(file->path, 200), text);
+	table_subtitle(rows, "%s%s%s", text_name(file->path, 200), text[0] != '\0' ? ":" : "",
+		       text + (text[0] != '\0'));
 	if (file->why != NULL && file->path[0] == '<')
 		table_say(rows, "note: this code was in no file");
 	else if (file->why != NULL)
