@@ -36,8 +36,8 @@ TEST(normal_paths)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* There is room for exactly one more character, which a sanitizer checks. */
-		char *path = malloc(strlen(rows[i].path) + 2);
+		/* There is no room for another character, which a sanitizer checks. */
+		char *path = malloc(strlen(rows[i].path) + 1);
 
 		strcpy(path, rows[i].path);
 		paths_normalize(path);

@@ -39,8 +39,7 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 /* Returns a path without "." and "..". */
 static const char *normal_path(struct profile *profile, const char *path)
 {
-	/* paths_normalize() appends a slash before it removes one. */
-	char *copy = profile_allocate(profile, strlen(path) + 2, 1);
+	char *copy = profile_allocate(profile, strlen(path) + 1, 1);
 
 	strcpy(copy, path);
 	paths_normalize(copy);

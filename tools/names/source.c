@@ -173,34 +173,29 @@ bool source_next_line(const struct source *source, size_t *at, const char **ret,
 void paths_normalize(char *path)
 {
 	bool absolute = path[0] == '/';
-	char *to = path + absolute, *first = to;
+	char *to = path + absolute, *first = to, *next;
 
-	for (char *part = to, *next; part != NULL; part = next) {
-		next = strchr(part, '/');
-		if (next != NULL)
-			*next++ = '\0';
+	for (char *part = strtok_r(path, "/", &next); part != NULL;
+	     part = strtok_r(NULL, "/", &next)) {
 		size_t length = strlen(part);
 		bool up = strcmp(part, "..") == 0;
-		bool drop =
-			length == 0 || strcmp(part, ".") == 0 || (up && absolute && to == first);
+		char *last = to;
 
-		if (up && to > first) {
-			/* ".." removes the previous part, unless that is ".." too. */
-			char *last = to - 1;
-			while (last > first && last[-1] != '/')
-				last--;
-			if (to - last != 3 || strncmp(last, "..", 2) != 0) {
-				to = last;
-				drop = true;
-			}
-		}
-		if (drop)
+		while (last > first && last[-1] != '/')
+			last--;
+		if (strcmp(part, ".") == 0 || (up && absolute && to == first))
 			continue;
+		/* ".." removes the previous part, unless that is ".." too. */
+		if (up && to > first && (to - last != 2 || memcmp(last, "..", 2) != 0)) {
+			to = last > first ? last - 1 : first;
+			continue;
+		}
+		if (to > first)
+			*to++ = '/';
 		memmove(to, part, length);
 		to += length;
-		*to++ = '/';
 	}
-	to[to > first ? -1 : 0] = '\0';
+	*to = '\0';
 }
 
 size_t paths_common_parts(const char *a, const char *b)

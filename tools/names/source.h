@@ -47,7 +47,7 @@ void source_close(struct source *source);
 /* Returns the text of the next line, which is not zero-terminated.  False at the end. */
 bool source_next_line(const struct source *source, size_t *at, const char **ret, size_t *ret_bytes);
 
-/* Removes "." and ".." from a path in place.  The buffer must have room for one more character. */
+/* Removes "." and ".." from a path in place. */
 void paths_normalize(char *path);
 
 /* Returns the number of last parts that two paths have in common. */
