@@ -50,7 +50,7 @@
 #define OPTIONS(name, presence, help) \
 	LIST_OF(#name, OPTIONS, name.items, name.count, 0, presence, NONE, help)
 #define COUNTERS(name, presence, help) \
-	LIST_OF(#name, COUNTERS, name.items, name.count, 0, presence, SUM, help)
+	LIST_OF(#name, COUNTERS, name.items, name.count, profile_entry_id, presence, KEYED, help)
 #define FRAMES(name, help) \
 	LIST_OF("frames", FRAMES, name.items, name.count, profile_frame_id, ALWAYS, NONE, help)
 #define PYTHON(name, help) \

@@ -21,12 +21,6 @@ struct profile_frames {
 	size_t count;
 };
 
-/* A name and its value: counters (text is NULL), options (text). */
-struct profile_entry {
-	const char *name, *text;
-	int64_t value;
-};
-
 struct profile_entries {
 	struct profile_entry *items;
 	size_t count;

@@ -40,16 +40,12 @@ static int by_place(const void *left, const void *right, void *profile)
 
 void places_merge(struct profile *to, struct profile_site *sites, size_t count, size_t *ret)
 {
-	size_t merged = 0;
-
 	/* Native call stacks may be summed up; Python lines are exact. */
 	for (size_t i = 0; i < count; i++)
 		sites[i].folded &= !is_python(&sites[i].frames);
 	merge_find_first(to, sites, count, sizeof(*sites), by_place, to, ret);
 	to->sites = sites;
 	to->site_count = merge_equal(to, profile_site_id, sites, count, ret);
-	for (size_t i = 0; i < count; i++)
-		ret[i] = ret[i] == i ? merged++ : ret[ret[i]];
 }
 
 /* `merged` has the new number of each site. */
@@ -78,8 +74,10 @@ static void merge_sites(struct profile *profile)
 		renumber_trips(&profile->buffers[i].round_trips, merged);
 		renumber_trips(&profile->buffers[i].follows, merged);
 	}
-	profile->repeats.site_count = merge_list(profile, profile_repeat_id, profile->repeats.sites,
-						 profile->repeats.site_count);
+	struct profile_repeats *repeats = &profile->repeats;
+	repeats->site_count =
+		merge_list(profile, profile_repeat_id, repeats->sites, repeats->site_count,
+			   profile_allocate(profile, repeats->site_count, sizeof(*merged)));
 }
 
 void places_merge_sites(struct profile *profiles, size_t count)

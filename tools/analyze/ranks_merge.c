@@ -5,13 +5,10 @@
  * Bounds of the wall time are not merged, because ranks wait for each other.
  */
 #include "profile/merge.h"
-#include "profile/sorted_lists.h"
 #include "analyze/ranks.h"
 #include "analyze/places.h"
-#include "base/parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct merged {
@@ -20,23 +17,8 @@ struct merged {
 	struct profile *to;
 };
 
-/* Returns the index of the module in the merged list; a new module is appended. */
-static int64_t module_in(struct profile *to, const struct profile_module *module)
-{
-	for (size_t i = 0; i < to->module_count; i++) {
-		const struct profile_module *known = &to->modules[i];
-
-		if (strcmp(known->path, module->path) == 0 &&
-		    strcmp(known->build_id != NULL ? known->build_id : "",
-			   module->build_id != NULL ? module->build_id : "") == 0)
-			return (int64_t)i;
-	}
-	to->modules[to->module_count] = *module;
-	return (int64_t)to->module_count++;
-}
-
-/* `modules` has the index of each module in the merged list. */
-static struct profile_frames frames_in(struct profile *to, const int64_t *modules,
+/* `numbers` has the index of each module of these frames in the merged list. */
+static struct profile_frames frames_in(struct profile *to, const size_t *numbers,
 				       const struct profile_frames *frames)
 {
 	struct profile_frames copy = { profile_allocate(to, frames->count, sizeof(*copy.items)),
@@ -45,7 +27,7 @@ static struct profile_frames frames_in(struct profile *to, const int64_t *module
 	for (size_t i = 0; i < frames->count; i++) {
 		copy.items[i] = frames->items[i];
 		if (copy.items[i].module >= 0)
-			copy.items[i].module = modules[copy.items[i].module];
+			copy.items[i].module = (int64_t)numbers[copy.items[i].module];
 	}
 	return copy;
 }
@@ -56,42 +38,32 @@ static void forget_places(struct profile_trips *trips)
 	trips->after = trips->download_site = trips->upload_site = UNKNOWN;
 }
 
+/* The lists of all ranks have been joined. */
 static void merge_places(struct merged *merged)
 {
 	struct profile *to = merged->to;
-	size_t modules = 0, site_count = 0, buffer_count = 0;
+	size_t *numbers = profile_allocate(to, to->module_count, sizeof(*numbers));
+	struct profile_site *site = to->sites;
+	struct profile_buffer *buffer = to->buffers;
 
-	for (size_t i = 0; i < merged->count; i++) {
-		modules += merged->profiles[i].module_count;
-		site_count += merged->profiles[i].site_count;
-		buffer_count += merged->profiles[i].buffer_count;
-	}
-	to->modules = profile_allocate(to, modules, sizeof(*to->modules));
-	struct profile_site *sites = profile_allocate(to, site_count, sizeof(*sites)),
-			    *site = sites;
-	struct profile_buffer *buffers = profile_allocate(to, buffer_count, sizeof(*buffers)),
-			      *buffer = buffers;
+	to->module_count =
+		merge_list(to, profile_module_id, to->modules, to->module_count, numbers);
 	for (size_t i = 0; i < merged->count; i++) {
 		const struct profile *from = &merged->profiles[i];
-		int64_t *now = profile_allocate(to, from->module_count, sizeof(*now));
 
-		for (size_t j = 0; j < from->module_count; j++)
-			now[j] = module_in(to, &from->modules[j]);
-		for (size_t j = 0; j < from->site_count; j++, site++) {
-			*site = from->sites[j];
-			site->frames = frames_in(to, now, &site->frames);
-		}
-		for (size_t j = 0; j < from->buffer_count; j++, buffer++) {
-			*buffer = from->buffers[j];
-			buffer->frames = frames_in(to, now, &buffer->frames);
-		}
+		for (size_t j = 0; j < from->site_count; j++, site++)
+			site->frames = frames_in(to, numbers, &site->frames);
+		for (size_t j = 0; j < from->buffer_count; j++, buffer++)
+			buffer->frames = frames_in(to, numbers, &buffer->frames);
+		numbers += from->module_count;
 	}
-	places_merge(to, sites, site_count, profile_allocate(to, site_count, sizeof(size_t)));
-	to->buffers = buffers;
-	to->buffer_count = merge_list(to, profile_buffer_id, buffers, buffer_count);
+	places_merge(to, to->sites, to->site_count,
+		     profile_allocate(to, to->site_count, sizeof(size_t)));
+	to->buffer_count = merge_list(to, profile_buffer_id, to->buffers, to->buffer_count,
+				      profile_allocate(to, to->buffer_count, sizeof(size_t)));
 	for (size_t i = 0; i < to->buffer_count; i++) {
-		forget_places(&buffers[i].round_trips);
-		forget_places(&buffers[i].follows);
+		forget_places(&to->buffers[i].round_trips);
+		forget_places(&to->buffers[i].follows);
 	}
 }
 

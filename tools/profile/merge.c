@@ -131,7 +131,7 @@ void merge_find_first(struct profile *owner, const void *list, size_t count, siz
 }
 
 size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list, size_t count,
-		   const size_t *first)
+		   size_t *first)
 {
 	size_t size = profile_table(id).size, merged = 0;
 	size_t *next = profile_allocate(owner, count, sizeof(*next));
@@ -156,16 +156,18 @@ size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list,
 		if (many > 1)
 			merge_records(owner, id, group, many, to);
 	}
+	for (size_t i = 0, number = 0; i < count; i++)
+		first[i] = first[i] == i ? number++ : first[first[i]];
 	return merged;
 }
 
-size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count)
+size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+		  size_t *ret)
 {
-	size_t *first = profile_allocate(owner, count, sizeof(*first));
 	struct keys keys = { owner, profile_table(id) };
 
-	merge_find_first(owner, list, count, keys.table.size, by_keys, &keys, first);
-	return merge_equal(owner, id, list, count, first);
+	merge_find_first(owner, list, count, keys.table.size, by_keys, &keys, ret);
+	return merge_equal(owner, id, list, count, ret);
 }
 
 /* Joins lists, and merges them by keys if there are any.  Without one of them, the sum is unknown.
@@ -198,28 +200,9 @@ static void merge_lists(struct profile *owner, const struct profile_field *field
 		all += length;
 	}
 	*ret = keyed || most > 0 ? list : NULL;
-	*ret_count = keyed ? merge_list(owner, field->record, list, most) : most;
-}
-
-/* Adds up counters; their names are those of the first part. */
-static void merge_counters(struct profile *owner, const struct profile_field *field,
-			   const void *const *parts, size_t count, struct profile_entries *ret)
-{
-	const struct profile_entries *all =
-		(const struct profile_entries *)((const char *)parts[0] + field->at);
-
-	ret->count = all->count;
-	ret->items = profile_allocate(owner, all->count, sizeof(*ret->items));
-	if (all->count > 0)
-		memcpy(ret->items, all->items, all->count * sizeof(*ret->items));
-	for (size_t i = 1; i < count; i++) {
-		all = (const struct profile_entries *)((const char *)parts[i] + field->at);
-		for (size_t j = 0; j < all->count; j++)
-			for (size_t k = 0; k < ret->count; k++)
-				if (strcmp(ret->items[k].name, all->items[j].name) == 0)
-					ret->items[k].value = profile_add(ret->items[k].value,
-									  all->items[j].value);
-	}
+	*ret_count = keyed ? merge_list(owner, field->record, list, most,
+					profile_allocate(owner, most, sizeof(size_t)))
+			   : most;
 }
 
 static void merge_field(struct profile *owner, const struct profile_field *field,
@@ -242,8 +225,6 @@ static void merge_field(struct profile *owner, const struct profile_field *field
 		merge_part(owner, field, parts, count, at);
 		break;
 	case FIELD_COUNTERS:
-		merge_counters(owner, field, parts, count, at);
-		break;
 	case FIELD_LIST:
 	case FIELD_SHORT_LIST:
 		merge_lists(owner, field, parts, count, ret);

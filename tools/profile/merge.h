@@ -25,15 +25,17 @@ void merge_find_first(struct profile *owner, const void *list, size_t count, siz
 
 /*
  * Merges in place those entries that have the same `first`, the index of the first of them.
- * Returns the number of entries that remain, in the order of the first ones.
+ * Returns the number of entries that remain, in the order of the first ones.  Then `first` has the
+ * new index of each.
  */
 size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list, size_t count,
-		   const size_t *first);
+		   size_t *first);
 
 /*
  * The same for entries with equal keys, equal indices and, by the modules of `owner`, equal call
- * stacks.
+ * stacks.  Writes the new index of each.
  */
-size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count);
+size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+		  size_t *ret);
 
 #endif

@@ -176,6 +176,10 @@ def ranks():
     check("a rank without a split leaves none for all, and why",
           "Host code" not in merged.split("ALL RANKS TOGETHER")[1] and
           made.LOSS.partition(": ")[0] in " ".join(merged.split("ALL RANKS TOGETHER")[1].split()), merged)
+    newer = made.rank(1, 3)
+    newer["counters"]["fallbacks"] = 7
+    merged = tap.run("report", "--all", names[0], write("newer1.json", newer)).stdout
+    check("a counter that the first rank lacks is in the sum", re.search("^ +7  fallbacks$", merged, re.M), merged)
     # All ranks except one have device times: the sum must not be shown as that of all.
     blind = made.without_device()
     blind["process"].update(rank="2", ranks=3)
