@@ -8,7 +8,6 @@
 #include "analyze/ranks.h"
 #include "analyze/places.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct merged {
@@ -74,9 +73,8 @@ static void note_partial(struct merged *merged, const char *what, size_t have)
 
 	if (have == 0 || have == merged->count)
 		return;
-	char *note = profile_allocate(to, 128, 1);
-	snprintf(note, 128, "%s are of %zu of the %zu ranks", what, have, merged->count);
-	to->warnings[to->warning_count++] = note;
+	to->warnings[to->warning_count++] = profile_copy(
+		to, text_made("%s are of %zu of the %zu ranks", what, have, merged->count));
 }
 
 static void note_all_partial(struct merged *merged)
