@@ -102,12 +102,12 @@ int ranks_check(const struct profile *profiles, size_t count, const char *advice
 static int64_t figure_of(const struct profile *profile, int figure)
 {
 	return figure == RANKS_WALL ? profile->wall_ns
-				    : text_part_ns(&profile->split, figure - RANKS_PARTS);
+				    : text_state_ns(&profile->split, figure - RANKS_STATES);
 }
 
 const char *ranks_figure_name(int figure)
 {
-	return figure == RANKS_WALL ? "Wall time" : text_parts[figure - RANKS_PARTS].title;
+	return figure == RANKS_WALL ? "Wall time" : text_states[figure - RANKS_STATES].title;
 }
 
 /* Ranks are text; numbers among them are sorted as numbers. */

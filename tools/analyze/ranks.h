@@ -20,7 +20,7 @@ size_t ranks_only(struct profile *profiles, size_t count);
 int ranks_check(const struct profile *profiles, size_t count, const char *advice);
 
 /* The figures that are compared between ranks: the wall time and its states. */
-enum { RANKS_WALL, RANKS_PARTS, RANKS_FIGURES = RANKS_PARTS + TEXT_PARTS };
+enum { RANKS_WALL, RANKS_STATES, RANKS_FIGURES = RANKS_STATES + TEXT_STATES };
 const char *ranks_figure_name(int figure);
 
 struct ranks_spread {

@@ -102,18 +102,18 @@ static size_t drop_launchers(struct profile *profiles, size_t count)
 /* Prints the wall time of a profile and its two largest states in a line. */
 static void say_line(const struct profile *profile)
 {
-	unsigned tenths[TEXT_PARTS];
+	unsigned tenths[TEXT_STATES];
 	char states[160] = "", who[80];
 
 	text_split_tenths(&profile->split, tenths);
 	for (int shown = 0; shown < 2; shown++) {
 		int most = 0;
 
-		for (int part = 1; part < TEXT_PARTS; part++)
+		for (int part = 1; part < TEXT_STATES; part++)
 			most = tenths[part] > tenths[most] ? part : most;
 		if (tenths[most] > 0)
 			snprintf(states + strlen(states), sizeof(states) - strlen(states),
-				 ", %s %u.%u %%", text_parts[most].title, tenths[most] / 10,
+				 ", %s %u.%u %%", text_states[most].title, tenths[most] / 10,
 				 tenths[most] % 10);
 		tenths[most] = 0;
 	}

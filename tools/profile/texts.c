@@ -13,7 +13,7 @@
 #define TURNS     64
 #define TEXT_ROOM 1024
 
-const struct text_part text_parts[TEXT_PARTS] = {
+const struct text_state text_states[TEXT_STATES] = {
 #define STATE(field, title, heading, dropped) \
 	{ #field, title, heading, offsetof(struct profile_split, field##_ns) },
 #include "base/states.def"
@@ -200,21 +200,21 @@ const char *text_cupti_version(int64_t version)
 	return text_made("%lld.%lld", (long long)version / 10000, (long long)version / 100 % 100);
 }
 
-int64_t text_part_ns(const struct profile_split *split, int part)
+int64_t text_state_ns(const struct profile_split *split, int state)
 {
-	return *(const int64_t *)((const char *)split + text_parts[part].at);
+	return *(const int64_t *)((const char *)split + text_states[state].at);
 }
 
-void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_PARTS])
+void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_STATES])
 {
-	uint64_t parts[TEXT_PARTS];
+	uint64_t states[TEXT_STATES];
 
-	for (int part = 0; part < TEXT_PARTS; part++) {
-		int64_t ns = text_part_ns(split, part);
+	for (int state = 0; state < TEXT_STATES; state++) {
+		int64_t ns = text_state_ns(split, state);
 
-		parts[part] = ns > 0 ? (uint64_t)ns : 0;
+		states[state] = ns > 0 ? (uint64_t)ns : 0;
 	}
-	units_split_tenths(parts, TEXT_PARTS, ret_tenths);
+	units_split_tenths(states, TEXT_STATES, ret_tenths);
 }
 
 static const char no_split[] = "no split of the wall time"; /* as in trace/out/validity.c */

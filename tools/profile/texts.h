@@ -71,17 +71,17 @@ const char *text_no_split(const struct profile *profile);
 const char *text_bound(const char *name);
 
 /* The states of the wall time, in the order in which they are shown. */
-#define TEXT_PARTS 6
-struct text_part {
+#define TEXT_STATES 6
+struct text_state {
 	const char *field, *title, *heading; /* as in base/states.def; field: its class on a page */
 	size_t at;                           /* in struct profile_split */
 };
-extern const struct text_part text_parts[TEXT_PARTS];
-int64_t text_part_ns(const struct profile_split *split, int part);
+extern const struct text_state text_states[TEXT_STATES];
+int64_t text_state_ns(const struct profile_split *split, int state);
 
 /*
  * Returns the shares of the states in tenths of a percent, which sum to 1000; unknown states are 0.
  */
-void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_PARTS]);
+void text_split_tenths(const struct profile_split *split, unsigned ret_tenths[TEXT_STATES]);
 
 #endif

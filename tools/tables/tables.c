@@ -304,16 +304,16 @@ static void say_copies(struct table_rows *rows, const struct profile *profile)
 static void fill_state(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_host *host = &profile->host;
-	unsigned tenths[TEXT_PARTS];
+	unsigned tenths[TEXT_STATES];
 
 	text_split_tenths(&profile->split, tenths);
-	for (int part = 0; part < TEXT_PARTS && (profile_has_split(profile) || table_is_csv(rows));
-	     part++) {
-		int64_t ns = text_part_ns(&profile->split, part);
-		bool in_tenths = tenths[part] > 0;
+	for (int state = 0;
+	     state < TEXT_STATES && (profile_has_split(profile) || table_is_csv(rows)); state++) {
+		int64_t ns = text_state_ns(&profile->split, state);
+		bool in_tenths = tenths[state] > 0;
 
-		add_state(rows, text_parts[part].title, ns, in_tenths ? tenths[part] : ns,
-			  in_tenths ? 1000 : profile->wall_ns, text_parts[part].field);
+		add_state(rows, text_states[state].title, ns, in_tenths ? tenths[state] : ns,
+			  in_tenths ? 1000 : profile->wall_ns, text_states[state].field);
 	}
 	if (!profile_has_split(profile) && !table_is_csv(rows)) {
 		add_state(rows, "In copy calls", host->copy_calls_ns, host->copy_calls_ns,

@@ -46,7 +46,7 @@ static const struct table_column spread_columns[] = {
  */
 static void say_who_waits(struct table_rows *rows, const struct ranks_spread *spreads)
 {
-	int most = RANKS_PARTS + 1;
+	int most = RANKS_STATES + 1;
 
 	for (int figure = most + 1; figure < RANKS_FIGURES; figure++)
 		if (spreads[figure].most - spreads[figure].least >
@@ -56,12 +56,12 @@ static void say_who_waits(struct table_rows *rows, const struct ranks_spread *sp
 	if (work->least < 0 || work->most - work->least < spreads[RANKS_WALL].median / 100)
 		return;
 	int64_t host_ns = work->of_most->split.host_ns;
-	bool is_awaited = host_ns < spreads[RANKS_PARTS].median;
+	bool is_awaited = host_ns < spreads[RANKS_STATES].median;
 
 	table_say(rows, "Most uneven: %s. Rank %s has %s, the median is %s.%s%s%s",
 		  ranks_figure_name(most), text_name(work->of_most->process.rank, 8),
 		  text_time(work->most), text_time(work->median), is_awaited ? " It has " : "",
-		  is_awaited ? text_time(spreads[RANKS_PARTS].median - host_ns) : "",
+		  is_awaited ? text_time(spreads[RANKS_STATES].median - host_ns) : "",
 		  is_awaited ? " less host code than the median, so other ranks may wait for it."
 			     : "");
 }

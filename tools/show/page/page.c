@@ -159,8 +159,8 @@ void page_strip(FILE *to, const struct profile *profile)
 		"<svg class=\"strip\" role=\"img\" viewBox=\"0 0 %zu 1000\" "
 		"preserveAspectRatio=\"none\" aria-label=\"the states over time, %s a column\">",
 		count, text_time(profile->activity.bin_ns));
-	for (int part = 0; part < TEXT_PARTS; part++) {
-		fprintf(to, "<path class=\"%s\" d=\"", text_parts[part].field);
+	for (int part = 0; part < TEXT_STATES; part++) {
+		fprintf(to, "<path class=\"%s\" d=\"", text_states[part].field);
 		for (size_t i = 0; i < count; i++) {
 			long from, end;
 

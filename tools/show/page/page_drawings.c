@@ -43,7 +43,7 @@ static int64_t part_ns(const struct table_rows *rows, size_t row, int part)
 	int64_t ns = part == WALL ? value_of(rows, row, "Wall") : 0;
 
 	if (part != WALL && split != NULL)
-		ns = text_part_ns(split, part);
+		ns = text_state_ns(split, part);
 	return ns > 0 ? ns : 0;
 }
 
@@ -60,9 +60,9 @@ static int64_t most_of(const struct table_rows *rows, int part)
 static void legend(const struct table_rows *rows, const char *explained)
 {
 	fputs("<ul class=\"legend\">\n", rows->to);
-	for (int part = 0; part < TEXT_PARTS; part++)
+	for (int part = 0; part < TEXT_STATES; part++)
 		if (most_of(rows, part) > 0)
-			page_swatch(rows->to, text_parts[part].field, text_parts[part].title);
+			page_swatch(rows->to, text_states[part].field, text_states[part].title);
 	fputs("</ul>\n", rows->to);
 	page_soft(rows->to, explained);
 }
@@ -119,10 +119,10 @@ static void draw(const struct drawing *drawing, const struct block *block, int p
 	else
 		fprintf(drawing->to,
 			"<rect class=\"%s\" x=\"%.1f\" width=\"%.1f\" y=\"%.1f\" height=\"%.1f\">",
-			part == WALL ? "mark" : text_parts[part].field, block->x, block->width, top,
-			tall);
+			part == WALL ? "mark" : text_states[part].field, block->x, block->width,
+			top, tall);
 	fprintf(drawing->to, "<title>%s: %s%s</title></%s>",
-		part == WALL ? "wall time" : text_parts[part].title, figure,
+		part == WALL ? "wall time" : text_states[part].title, figure,
 		block->is_noise ? ", within the noise" : "", block->is_noise ? "path" : "rect");
 }
 
@@ -133,7 +133,7 @@ static void stage(const struct drawing *drawing, size_t row)
 	int64_t predicted_ns = value_of(rows, row, "Predicted");
 	double low = y_of(drawing, (double)value_of(rows, row, "Min")),
 	       high = y_of(drawing, (double)value_of(rows, row, "Max")), level = 0;
-	int part = split_of(rows, row) != NULL ? 0 : WALL, end = part == WALL ? 0 : TEXT_PARTS;
+	int part = split_of(rows, row) != NULL ? 0 : WALL, end = part == WALL ? 0 : TEXT_STATES;
 
 	cell_begin(drawing, row, "", text_time(part_ns(rows, row, WALL)));
 	for (; part < end; part++) {
@@ -169,7 +169,7 @@ static void bridge(const struct drawing *drawing, size_t row)
 	double level = (double)part_ns(rows, row - 1, WALL);
 	double noise_ns = level * (double)value_of(rows, row, "noise_tenths_of_a_percent") / 1000;
 	bool has_parts = split_of(rows, row - 1) != NULL && split_of(rows, row) != NULL;
-	int from = has_parts ? 0 : WALL, end = has_parts ? TEXT_PARTS : 0, count = 0, at = 0;
+	int from = has_parts ? 0 : WALL, end = has_parts ? TEXT_STATES : 0, count = 0, at = 0;
 
 	cell_begin(drawing, row, "change to ", change);
 	for (int part = from; part < end; part++)
@@ -220,19 +220,19 @@ static void tile(const struct table_rows *rows, size_t row, const int64_t *least
 {
 	int height = 0, y = 0;
 
-	for (int part = 0; part < TEXT_PARTS; part++)
+	for (int part = 0; part < TEXT_STATES; part++)
 		height += most[part] > 0;
 	fprintf(rows->to,
 		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" "
 		"aria-label=\"wall time %s",
 		is_slowest ? " class=\"slowest\"" : "", height > 0 ? height : 1,
 		text_time(part_ns(rows, row, WALL)));
-	for (int part = 0; part < TEXT_PARTS; part++)
+	for (int part = 0; part < TEXT_STATES; part++)
 		if (most[part] > 0)
-			fprintf(rows->to, "; %s %s", text_parts[part].title,
+			fprintf(rows->to, "; %s %s", text_states[part].title,
 				text_time(part_ns(rows, row, part)));
 	fputs("\">", rows->to);
-	for (int part = 0; part < TEXT_PARTS; part++) {
+	for (int part = 0; part < TEXT_STATES; part++) {
 		double apart = (double)(most[part] - least[part]);
 		bool is_even = apart * 100 < (double)part_ns(rows, row, WALL) || apart == 0;
 		double heat = (double)(part_ns(rows, row, part) - least[part]);
@@ -241,7 +241,7 @@ static void tile(const struct table_rows *rows, size_t row, const int64_t *least
 			fprintf(rows->to,
 				"<rect class=\"%s\" fill-opacity=\"%.2f\" y=\"%d\" width=\"1\" "
 				"height=\"1\"/>",
-				text_parts[part].field, 0.1 + (is_even ? 0 : 0.9 * heat / apart),
+				text_states[part].field, 0.1 + (is_even ? 0 : 0.9 * heat / apart),
 				y++);
 	}
 	fputs("</svg>", rows->to);
@@ -251,9 +251,9 @@ static void tile(const struct table_rows *rows, size_t row, const int64_t *least
 
 void page_ranks(const struct table_rows *rows)
 {
-	int64_t least[TEXT_PARTS], most[TEXT_PARTS], longest_ns = most_of(rows, WALL);
+	int64_t least[TEXT_STATES], most[TEXT_STATES], longest_ns = most_of(rows, WALL);
 
-	for (int part = 0; part < TEXT_PARTS; part++) {
+	for (int part = 0; part < TEXT_STATES; part++) {
 		least[part] = most[part] = most_of(rows, part);
 		for (size_t i = 0; i < rows->count; i++)
 			if (part_ns(rows, i, part) < least[part])
