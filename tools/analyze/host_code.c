@@ -145,6 +145,7 @@ static void sum_up(struct host_code *code)
 
 		if (entry->leaf != NULL) {
 			leaf = i;
+			function->leaves++;
 			function->self = profile_add(function->self, entry->count);
 			host_code_add_threads(entry->leaf, function->threads);
 			function->before =
@@ -248,7 +249,8 @@ static int by_number(const void *left, const void *right)
 struct host_lines host_code_hot_lines(struct profile *profile, const struct host_code *code,
 				      const struct host_function *function)
 {
-	const struct host_entry **own = profile_allocate(profile, code->entry_count, sizeof(*own));
+	/* There may be thousands of functions, so each list has only the room that it needs. */
+	const struct host_entry **own = profile_allocate(profile, function->leaves, sizeof(*own));
 	const char *path = function->line != NULL ? function->line->path : NULL;
 	struct host_lines lines = { 0, INT64_MAX };
 	size_t count = 0;

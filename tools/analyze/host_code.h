@@ -20,6 +20,7 @@ struct host_entry {
 struct host_function {
 	const struct profile_frame *frame; /* one with a name, or any one of the file */
 	int64_t self, total;               /* samples */
+	size_t leaves;                     /* entries whose samples are its own */
 	/* Of `self`: by thread; before the first and after the last copy or launch. */
 	int64_t threads[HOST_CODE_THREADS], before, after;
 	/* With most own samples.  NULL: none; no caller if more samples have none. */

@@ -397,6 +397,13 @@ def memory():
             most, _, status, said = limited(("report", write("empty.json", inside)))
             check(f"{name} as {part or 'a file'}", status in (0, 1) and most - least < 40 * len(inside) + (24 << 20), most,
                   len(inside), said)
+    functions = made.sampled()
+    functions["samples"] = [{"frames": [made.frame(0, 16 * i)], "first_thread": 1, "other_threads": 0} for i in range(8000)]
+    functions["names"] = [{"module": 0, "offset": 16 * i, "function": f"f{i}", "file": "/a.c", "line": i + 1} for i in range(8000)]
+    inside = json.dumps(functions)
+    most, _, status, said = limited(("report", "--all", write("functions.json", inside)))
+    check("8000 functions with a sample each", sanitized or (status == 0 and most - least < 40 * len(inside) + (24 << 20)),
+          most, len(inside), said)
     for entry in ("transfers", "modules", "gaps", "ranges", "calls", "launches", "what_if", "python_samples"):
         done = tap.run("report", write("long.json", {**made.first(), entry: [None] * 5000}))
         check(f"{entry} are few", done.returncode == 1 and f"{entry} has more than 4096 entries" in done.stderr, done.stderr)
