@@ -79,6 +79,7 @@ static const struct command {
 	  "                    sites      copy sites\n"
 	  "                    buffers    host buffers\n"
 	  "                    pinned     memory that the program pins itself\n"
+	  "                    wrong      downloads that nothing waited for\n"
 	  "                    repeats    copies of unchanged data\n"
 	  "                    bounds     what a change could save at most\n"
 	  "                    python     lines of Python\n"
