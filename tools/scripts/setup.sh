@@ -202,7 +202,8 @@ install_missing() { # quickstart, check, package or wheel
 	[ ${#packages[@]} -gt 0 ] || [ ${#extras[@]} -gt 0 ] || return 0
 	if ! can_install; then
 		[ ${#packages[@]} -gt 0 ] || return 0
-		stop "these packages are missing: ${packages[*]}; install them as root, then run this again"
+		stop "packages are missing; install them as root, then run this again:
+  apt-get install ${packages[*]}"
 	fi
 
 	setup_log=$(mktemp)
