@@ -27,10 +27,13 @@ import subprocess
 import sys
 import time
 
-import machine
-import rows
-import tables
-import targets
+# meson runs this script in a clone, which is to stay as it is.
+sys.dont_write_bytecode = True
+
+import machine  # noqa: E402
+import rows  # noqa: E402
+import tables  # noqa: E402
+import targets  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
