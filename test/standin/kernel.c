@@ -251,6 +251,7 @@ CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigne
 			void **params, void **extra)
 {
 	struct kernel *kernel = kernel_get(handle);
+	static bool told; /* under the lock of the engine */
 	unsigned sizes[ARGS_MAX];
 	int n;
 
@@ -265,6 +266,12 @@ CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigne
 	if (strcmp(kernel->name, "standin_noop") != 0 &&
 	    exported("standin_twin_", kernel->name) == NULL) {
 		log_note("! no twin");
+		if (!told)
+			fprintf(stderr,
+				"standin: %s does not run without a twin on the host; see \"Without "
+				"a GPU\" in doc/getting-started.md\n",
+				kernel->name);
+		told = true;
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
 	n = parameters(kernel, sizes);

@@ -34,6 +34,7 @@ WITH_ATTRIBUTES(_ptsz)
 
 #pragma GCC visibility pop
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,13 +106,19 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint
 		       ?: call_end(resolve(symbol, pfn, version, flags, status, false));
 }
 
-/* No private tables: NVIDIA's libcudart resolves its names and then fails cleanly. */
+/* No private tables: NVIDIA's libcudart needs them, and then fails cleanly. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
 	CUresult rc = call_begin(__func__, NEED_NOTHING, "%p", id);
+	static bool told; /* under the lock of the engine */
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
+	if (!told)
+		fputs("standin: NVIDIA's libcudart does not work here; link the program with "
+		      "`nvcc -cudart shared`\n",
+		      stderr);
+	told = true;
 	if (table != NULL)
 		*table = NULL;
 	return call_end(CUDA_ERROR_NOT_FOUND);

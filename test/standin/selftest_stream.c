@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 static void launch(CUstream s)
 {
@@ -90,6 +92,40 @@ static void hold_the_second(enum standin_place place, int expected)
 
 CASE(a_call_is_held_before_its_effect, hold_the_second(STANDIN_AT_CALL, 1))
 CASE(a_call_is_held_after_its_effect, hold_the_second(STANDIN_AT_RETURN, 2))
+
+static CUresult launch_without_twin(void)
+{
+	return cuLaunchKernel(kernel("_Z7missingv"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+}
+
+static CUresult start_as_libcudart(void)
+{
+	const void *table;
+
+	return cuGetExportTable(&table, &(CUuuid){ "" });
+}
+
+/* Checks that a call fails, and tells a user the reason the first time. */
+static void tells_once(CUresult (*call)(void), CUresult error, const char *words)
+{
+	char said[200] = "";
+	FILE *before = stderr, *here = tmpfile();
+
+	stderr = here;
+	CHECK_EQ(call(), error);
+	CHECK_EQ(call(), error);
+	stderr = before;
+	rewind(here);
+	CHECK(fgets(said, sizeof(said), here) != NULL && strstr(said, words) != NULL);
+	CHECK(fgets(said, sizeof(said), here) == NULL);
+	fclose(here);
+}
+
+TEST_AFTER(what_cannot_work_is_told, start())
+{
+	tells_once(launch_without_twin, CUDA_ERROR_NOT_SUPPORTED, "_Z7missingv does not run");
+	tells_once(start_as_libcudart, CUDA_ERROR_NOT_FOUND, "-cudart shared");
+}
 
 TEST_AFTER(a_kernel_without_twin_or_with_bad_dimensions_fails, start())
 {
