@@ -69,6 +69,19 @@ bad HOTPIN_LOG=banana "HOTPIN_LOG: cannot read 'banana'"
 bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
 bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; did you mean HOTPIN_PIN\?"
 bad HOTPIN_OUT=/proc/none/x "HOTPIN_OUT=/proc/none/x cannot be written \(No such file"
+# Good options that take something away.
+hampers() { # NAME=VALUE WHAT
+	finds "$1" "^limits +options +$1 is set, so $2.*; unset it" env "$1" "$folder/bin/hotpin" doctor
+}
+hampers HOTPIN_PIN=0 "no buffer is pinned"
+hampers HOTPIN_HEAP_MIN=0 "no buffer is pinned"
+hampers HOTPIN_PIN_BUDGET=0 "nothing is pinned"
+hampers HOTPIN_RING=0 "large copies"
+hampers HOTPIN_ASYNC=0 "synchronous uploads wait"
+hampers HOTPIN_ROUTE=pass "copies do not take"
+hampers HOTPIN_SAMPLE=off "profiles do not say"
+hampers HOTPIN_CUPTI=off "profiles have no device times"
+HOTPIN_CUPTI=off finds "CUPTI is not looked for" '! ^[a-z]+ +cupti' doctor
 for level in error info debug; do
 	HOTPIN_LOG=$level finds "HOTPIN_LOG=$level" '! options' doctor
 	HOTPIN_LOG=$level HOTPIN_PIN=maybe finds "HOTPIN_LOG=$level hides nothing" \

@@ -2,12 +2,13 @@
 # Tests `hotpin` with valid and invalid requests: exit statuses, messages, the environment of the
 # program.
 #
-# tools.sh HOTPIN LIBRARY BROKEN-DRIVER STATIC-PROGRAM
+# tools.sh HOTPIN LIBRARY BROKEN-DRIVER STATIC-PROGRAM SANITIZED-PROGRAM
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
 export LC_ALL=C # order, ranges of letters, messages of the shell
 hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
+sanitized=$(realpath "$5")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -69,6 +70,8 @@ expect "no program" 2 'no program' "$hotpin" run --profile
 expect "a program that an option took" 2 'no program to run: /bin/true is the argument of --stage' \
 	"$hotpin" run --stage /bin/true
 expect "an option without a command" 2 'a command comes first' "$hotpin" --profile true
+expect "a mistyped --version" 2 'did you mean --version\?' "$hotpin" --verison
+expect "a mistyped --help" 2 'did you mean --help\?' "$hotpin" --hlep
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
@@ -259,6 +262,7 @@ head -c 18 /bin/true >"$folder/foreign"
 printf '\050\000' >>"$folder/foreign"
 tail -c +21 /bin/true >>"$folder/foreign"
 chmod +x "$folder/foreign"
+expect "a sanitizer's runtime" 3 'built with ThreadSanitizer, .*runs without' run "$sanitized"
 expect "another machine" 126 'for arm, so it runs without' run "$folder/foreign"
 
 printf '#!/bin/sh\nexit 4\n' >"$folder/sudo"
@@ -275,6 +279,8 @@ if [ "$(id -u)" = 0 ] && chown 65534 "$folder/privileged" 2>/dev/null; then
 fi
 expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /proc/none true
 expect "library is none" 125 'not a library' "$hotpin" run --library /bin/true true
+expect "library of others" 125 "is not hotpin's library" \
+	"$hotpin" run --library /lib/x86_64-linux-gnu/libm.so.6 true
 cp "$folder/foreign" "$folder/foreign.so"
 expect "library of another machine" 125 'for arm, which' "$hotpin" run --library "$folder/foreign.so" true
 cp "$library" "$folder/with blank.so"
@@ -331,6 +337,8 @@ LD_PRELOAD=$folder/libnsys-idle.so expect "doctor: a tool that is preloaded" 0 "
 NSYS_PROFILING_SESSION_ID=1 HOTPIN_CUPTI=force expect "doctor: another tool, overruled" 0 '^hotpin can work here' doctor
 expect "doctor: a program" 0 '^ok +program .*dynamically linked' doctor true
 expect "doctor: static" 1 '^no +program .*statically linked.*; link libc dynamically' doctor "$static"
+expect "doctor: a sanitizer's runtime" 1 '^no +program .*built with ThreadSanitizer' doctor "$sanitized"
+expect "doctor: a folder" 1 '^no +program .* is a directory; name a program in it' doctor "$folder"
 expect "doctor: a script" 127 '^no +interpreter' bash -c '"$1" doctor "$2" || exit 127' - "$folder/bin/hotpin" "$folder/script"
 expect "doctor: another machine" 1 '^no +program .*for arm' doctor "$folder/foreign"
 expect "doctor: no program" 1 '^no +program +there is no' doctor "$folder/nothing"

@@ -10,6 +10,7 @@
 #include "cmd/flags.h"
 #include "compare/compare.h"
 #include "launch/await.h"
+#include "launch/program.h"
 #include "launch/writable.h"
 #include "profile/texts.h"
 #include "system/messages.h"
@@ -149,10 +150,14 @@ static void show_errors(int errors)
 static bool ended_well(const struct bench *bench, enum way way, int status)
 {
 	const char *name = text_name(bench->command[0], 60);
+	char file[PATH_MAX];
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
-	if (WIFEXITED(status))
+	/* `hotpin run` has said why the program was not started. */
+	if (program_find(bench->command[0], file, sizeof(file)) < 0)
+		hotpin_say("nothing is compared");
+	else if (WIFEXITED(status))
 		hotpin_say("%s (%s) failed with exit status %d: nothing is compared%s", name,
 			   way_names[way], WEXITSTATUS(status),
 			   WEXITSTATUS(status) >= EXIT_OURSELVES ? "" : "; " TRY_ALONE);

@@ -229,6 +229,23 @@ static void look_for_bad_options(void)
 
 static void look_at_options(void)
 {
+	const struct {
+		bool hampers;
+		const char *name, *loss;
+	} settings[] = {
+		{ !hp_options->pin, "HOTPIN_PIN", "no buffer is pinned" },
+		{ hp_options->heap_min == 0, "HOTPIN_HEAP_MIN", "no buffer is pinned" },
+		{ hp_options->pin_budget == 0, "HOTPIN_PIN_BUDGET", "nothing is pinned" },
+		{ hp_options->ring == 0, "HOTPIN_RING",
+		  "large copies of memory that is not pinned stay slow" },
+		{ !hp_options->async, "HOTPIN_ASYNC",
+		  "synchronous uploads wait for their transfers" },
+		{ hp_options->route != 0, "HOTPIN_ROUTE", "copies do not take the best route" },
+		{ hp_options->cupti == HP_CUPTI_OFF, "HOTPIN_CUPTI",
+		  "profiles have no device times" },
+		{ hp_options->sample == HP_SAMPLE_OFF, "HOTPIN_SAMPLE",
+		  "profiles do not say which host code takes time" },
+	};
 	int error = hp_options->out[0] != '\0' ? writable_try(hp_options->out) : 0;
 
 	if (error < 0)
@@ -238,9 +255,10 @@ static void look_at_options(void)
 			    hp_options->out, strerror(-error));
 	if (!hp_options->enable)
 		doctor_find(FAILS, "options", "HOTPIN=0 is set, so hotpin does nothing; unset it");
-	else if (!hp_options->pin || hp_options->heap_min == 0)
-		doctor_find(LIMITS, "options", "%s=0 is set, so no buffer is pinned; unset it",
-			    !hp_options->pin ? "HOTPIN_PIN" : "HOTPIN_HEAP_MIN");
+	for (size_t i = 0; i < HP_LEN(settings) && hp_options->enable; i++)
+		if (settings[i].hampers)
+			doctor_find(LIMITS, "options", "%s=%s is set, so %s; unset it",
+				    settings[i].name, getenv(settings[i].name), settings[i].loss);
 	if (hp_options->only[0] != '\0')
 		doctor_find(LIMITS, "options",
 			    "HOTPIN_ONLY=%s is set, so hotpin does nothing in other programs",
@@ -264,7 +282,8 @@ int hotpin_doctor(int argc, char **argv)
 	look_for_bad_options();
 	look_at_options();
 	find_apart("driver", doctor_driver);
-	find_apart("cupti", doctor_cupti);
+	if (hp_options->cupti != HP_CUPTI_OFF)
+		find_apart("cupti", doctor_cupti);
 	doctor_machine();
 	find_apart("seccomp", doctor_calls);
 	if (optind < argc)
@@ -279,8 +298,8 @@ int hotpin_doctor(int argc, char **argv)
 	default:
 		puts("hotpin cannot work here: see each \"no\" above.");
 		if (no_device)
-			puts("A program that uses no device needs no driver; `hotpin run -o FILE` "
-			     "profiles it.");
+			print_finding("A program that uses no device needs no driver; `hotpin run "
+				      "-o FILE` profiles it.");
 		return 1;
 	}
 }

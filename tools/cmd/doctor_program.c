@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void look_at_elf(const char *file, const struct program *program)
@@ -80,6 +81,7 @@ void doctor_program(const char *name)
 {
 	char file[PATH_MAX] = "";
 	struct program program;
+	struct stat status;
 	int error = program_find(name, file, sizeof(file));
 
 	if (error == -ENOENT) {
@@ -88,6 +90,10 @@ void doctor_program(const char *name)
 				    name);
 		else
 			doctor_find(FAILS, "program", "there is no %s; check its name", name);
+		return;
+	}
+	if (error < 0 && stat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
+		doctor_find(FAILS, "program", "%s is a directory; name a program in it", file);
 		return;
 	}
 	/* A file that cannot be executed can still be inspected. */

@@ -260,7 +260,11 @@ static int unknown(const char *name)
 	     command++)
 		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
 			nearest = command;
-	if (name[0] == '-')
+	if (hp_edit_distance(name, "--version") <= 2)
+		hotpin_say("there is no %s; did you mean --version?", name);
+	else if (hp_edit_distance(name, "--help") <= 2)
+		hotpin_say("there is no %s; did you mean --help?", name);
+	else if (name[0] == '-')
 		hotpin_say("%s is an option, but a command comes first, as in `hotpin run "
 			   "--profile ./app`; `hotpin help` lists the commands",
 			   name);

@@ -114,6 +114,10 @@ int library_find(const char *given, char *ret, size_t room)
 			hotpin_say("%s is not a library that programs can load", path);
 		return -ENOEXEC;
 	}
+	if (!library.hotpin) {
+		hotpin_say("%s is not hotpin's library; name a libhotpin.so", path);
+		return -ENOEXEC;
+	}
 	if (strpbrk(path, " :") != NULL || strlen(path) >= room) {
 		hotpin_say(
 			"LD_PRELOAD cannot hold the path '%s'; move hotpin to a directory without "

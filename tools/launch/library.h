@@ -9,8 +9,8 @@
 /*
  * Writes the path of the library to `ret`: `given` if the user named one (else NULL), otherwise the
  * one next to hotpin's own binary, in the build tree or installed.  Returns 0, or -ENOENT, -EPERM
- * (other users can change it), -ENOEXEC (not a library of this machine) or -EINVAL (LD_PRELOAD
- * cannot hold its path) after a message.
+ * (other users can change it), -ENOEXEC (not hotpin's library for this machine) or -EINVAL
+ * (LD_PRELOAD cannot hold its path) after a message.
  */
 int library_find(const char *given, char *ret, size_t room);
 

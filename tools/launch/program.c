@@ -2,6 +2,7 @@
  * program.c - finds a program and reads its ELF tables with libelf.
  */
 #include "launch/program.h"
+#include "base/parse.h"
 #include "system/untrusted_file.h"
 
 #include <errno.h>
@@ -74,9 +75,18 @@ static bool starts(const char *text, const char *with)
 
 static void note_needed(struct program *program, const char *name)
 {
+	static const struct {
+		const char *gcc, *clang, *name;
+	} sanitizers[] = {
+		{ "libasan.so", "libclang_rt.asan", "AddressSanitizer" },
+		{ "libtsan.so", "libclang_rt.tsan", "ThreadSanitizer" },
+	};
+
 	program->needs_cudart |= starts(name, "libcudart.so");
 	program->needs_driver |= starts(name, "libcuda.so");
-	program->needs_asan |= starts(name, "libasan.so") || starts(name, "libclang_rt.asan");
+	for (size_t i = 0; i < HP_LEN(sanitizers); i++)
+		if (starts(name, sanitizers[i].gcc) || starts(name, sanitizers[i].clang))
+			program->sanitizer = sanitizers[i].name;
 }
 
 static void read_dynamic(struct image *image, Elf_Data *data, size_t strings,
@@ -85,12 +95,14 @@ static void read_dynamic(struct image *image, Elf_Data *data, size_t strings,
 	GElf_Dyn entry;
 
 	for (int i = 0; gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
-		if (entry.d_tag != DT_NEEDED)
+		if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME)
 			continue;
 		const char *name = elf_strptr(image->elf, strings, entry.d_un.d_val);
 
 		if (name == NULL)
 			program->damaged = true;
+		else if (entry.d_tag == DT_SONAME)
+			program->hotpin = starts(name, "libhotpin.so.");
 		else
 			note_needed(program, name);
 	}
@@ -235,16 +247,19 @@ int program_inspect(const char *path, struct program *ret)
 
 const char *program_obstacle(const struct program *program, bool *ret_alone)
 {
-	static char foreign[80];
+	static char why[160];
 
-	*ret_alone = program->kind == PROGRAM_FOREIGN || program->needs_asan;
-	snprintf(foreign, sizeof(foreign), "is a %u-bit program for %s, so it runs without hotpin",
-		 program->bits, program_machine_name(program->machine));
+	*ret_alone = program->kind == PROGRAM_FOREIGN || program->sanitizer != NULL;
 	if (program->kind == PROGRAM_FOREIGN)
-		return foreign;
-	if (program->needs_asan)
-		return "is built with AddressSanitizer, which allows no preloaded library, so it "
-		       "runs without hotpin; build it without AddressSanitizer";
+		snprintf(why, sizeof(why), "is a %u-bit program for %s, so it runs without hotpin",
+			 program->bits, program_machine_name(program->machine));
+	else if (program->sanitizer != NULL)
+		snprintf(why, sizeof(why),
+			 "is built with %s, which allows no preloaded library, so it runs without "
+			 "hotpin; build it without that",
+			 program->sanitizer);
+	if (*ret_alone)
+		return why;
 	if (program->privileged)
 		return "has privileges of its own (setuid, setgid or capabilities), so the loader "
 		       "ignores LD_PRELOAD and hotpin cannot act; run a copy without them";

@@ -27,10 +27,12 @@ struct program {
 	unsigned bits, machine;
 	bool damaged; /* a table lies outside the file: the fields below may be incomplete */
 	bool library; /* a shared library, not a program */
+	bool hotpin;  /* libhotpin.so itself, by its soname */
 	bool dynamic; /* has a loader that would read LD_PRELOAD */
-	bool needs_cudart, needs_driver, needs_asan;
-	bool device_code; /* carries CUDA device code */
-	bool own_malloc;  /* exports a malloc that wins over a preloaded one */
+	bool needs_cudart, needs_driver;
+	const char *sanitizer; /* whose runtime allows no preloaded library; NULL: none */
+	bool device_code;      /* carries CUDA device code */
+	bool own_malloc;       /* exports a malloc that wins over a preloaded one */
 };
 
 /*

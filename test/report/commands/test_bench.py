@@ -88,8 +88,8 @@ def failing():
     says("one that leaves no profile, where there was an old one", 4,
          r"\(observed\) wrote no profile", "bench", "--library", LIBRARY, "env", "-u", "LD_PRELOAD",
          "./bad")
-    says("one that is not there", 4, "cannot run ./none: there is no such program", "bench",
-         "--library", LIBRARY, "./none")
+    says("one that is not there", 4, "cannot run ./none: there is no such program\nhotpin: nothing is compared\n$",
+         "bench", "--library", LIBRARY, "./none")
 
 
 def interrupted():
