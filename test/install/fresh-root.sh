@@ -1,9 +1,10 @@
 #!/bin/bash
 # fresh-root.sh - runs the first steps of a new user in a Debian with nothing but the toolkit.
 #
-#	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
+#	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, noble, ..)
 #
-# STEP: quickstart  tools/quickstart
+# STEP: toolkit     takes the toolkit of the distribution, in place of this machine's (gigabytes)
+#       quickstart  tools/quickstart
 #       check       tools/check, which must leave no file in the clone
 #       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
 #                   in a second root
@@ -22,7 +23,7 @@ stop() {
 	exit 1
 }
 
-[ $# -ge 2 ] || stop "usage: fresh-root.sh RELEASE quickstart|check|package..."
+[ $# -ge 2 ] || stop "usage: fresh-root.sh RELEASE toolkit|quickstart|check|package..."
 [ "$(id -u)" = 0 ] || stop "needs root"
 command -v debootstrap >/dev/null || stop "please install: debootstrap"
 # In a mount namespace of its own, nothing has to be cleaned up.
@@ -36,12 +37,25 @@ roots=${ROOTS:-/var/tmp/hotpin-roots}
 base=$roots/$release cuda=$(realpath "${CUDA_PATH:-/usr/local/cuda}")
 mkdir -p "$roots"
 
+# Ubuntu's releases; an older debootstrap knows only earlier ones, which it treats alike.
+case $release in
+jammy | noble)
+	from=(http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/focal)
+	components=main,universe,multiverse
+	;;
+*)
+	from=(http://deb.debian.org/debian)
+	components=main,contrib,non-free
+	;;
+esac
+
 # Creates a root that is never changed, once.
 if [ ! -e "$base/complete" ]; then
 	say "making $base"
 	rm -rf "$base"
 	mkdir -p "$base"
-	debootstrap --variant=minbase "$release" "$base/root" >"$base/log" 2>&1 || {
+	debootstrap --variant=minbase --components="$components" "$release" "$base/root" \
+		"${from[@]}" >"$base/log" 2>&1 || {
 		tail "$base/log" >&2
 		stop "debootstrap failed"
 	}
@@ -89,6 +103,17 @@ is_clean() {
 
 	left=$(git -C "$roots/$release-build/src" status --porcelain)
 	[ -z "$left" ] || { say "left behind: $left" && return 1; }
+}
+
+# Types the command that tools/quickstart prints where there is no toolkit.
+toolkit() {
+	local install
+
+	umount "$roots/$release-build/usr/local/cuda"
+	inside "$release-build" apt-get update -qq
+	install=$(inside "$release-build" tools/quickstart 2>&1 | sed -n 's/^hotpin:   \(apt-get install\)/\1 -qq -y/p')
+	say "$release: ${install:?no command}"
+	inside "$release-build" DEBIAN_FRONTEND=noninteractive "$install"
 }
 
 package() {
@@ -143,6 +168,7 @@ for step; do
 	say "$release: $step"
 	case $step in
 	quickstart | check) inside "$release-build" "tools/$step" && is_clean ;;
+	toolkit) toolkit ;;
 	package) package ;;
 	*) stop "$step is no step" ;;
 	esac
