@@ -74,7 +74,13 @@ mounts() {
 	local root=$roots/$1
 
 	mount -t proc proc "$root/proc"
-	mount --rbind /dev "$root/dev"
+	# Its own, in which the driver's library may create devices.
+	mount -t tmpfs tmpfs "$root/dev"
+	cp -a /dev/{null,zero,full,random,urandom,tty} "$root/dev/"
+	mkdir "$root/dev/pts" "$root/dev/shm"
+	mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts "$root/dev/pts"
+	ln -s pts/ptmx "$root/dev/ptmx"
+	ln -s /proc/self/fd "$root/dev/fd"
 	mount -t tmpfs tmpfs "$root/tmp"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
 	[ "${2-}" = cuda ] || return 0
