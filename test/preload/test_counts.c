@@ -164,7 +164,7 @@ static int work_that_does_not_wait(void)
 	void *block;
 	int failed = 0;
 
-	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&there, 1 << 20) != CUDA_SUCCESS ||
 	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
 	    cuEventCreate(&event, 0) != CUDA_SUCCESS)
