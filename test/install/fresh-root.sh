@@ -81,6 +81,9 @@ mounts() {
 	mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts "$root/dev/pts"
 	ln -s pts/ptmx "$root/dev/ptmx"
 	ln -s /proc/self/fd "$root/dev/fd"
+	ln -s fd/0 "$root/dev/stdin"
+	ln -s fd/1 "$root/dev/stdout"
+	ln -s fd/2 "$root/dev/stderr"
 	mount -t tmpfs tmpfs "$root/tmp"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
 	[ "${2-}" = cuda ] || return 0
