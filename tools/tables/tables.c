@@ -60,6 +60,9 @@ static void fill_launch(struct table_rows *rows, struct profile *profile)
 		TABLE_ROW(rows, all[i],
 			  table_place(names_frame(profile, &all[i]->frames, false), ""));
 	table_subtitle(rows, "kernel time by place of launch");
+	if (profile->launches_lost > 0)
+		table_say(rows, "%s have no place here, because the profile has no room for it.",
+			  text_several(profile->launches_lost, "launch", "launches"));
 }
 
 static const struct table_column call_columns[] = {

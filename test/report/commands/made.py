@@ -410,7 +410,7 @@ def full():
     made["sites"][0].update(python=python)
     made["launches"] = [{"frames": [frame(0, 16)], "count": 3, "host_ns": 4, "kernels": 3, "device_ns": 9,
                          "estimated_ns": 1}]
-    made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 0
+    made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 2
     made["gaps"] += timeline["gaps"]
     made["gaps_short"] = made["gaps_dropped"] = {"count": 1, "total_ns": 9, "longest_ns": 9}
     made["names"] = [{"module": 0, "offset": 16, "function": "f", "file": "/src/f.c", "line": 3,
