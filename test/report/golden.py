@@ -106,7 +106,7 @@ def cases():
         for file in files:
             yield file[:-len(".json")], COMMANDS, [file]
     every = [file for files in runs for file in files]
-    compares = [["compare"], ["compare", "--markdown"], ["compare", "--csv"], ["html"]]
+    compares = [["compare"], ["compare", "--csv"], ["html"]]
     yield "compare_porting", compares, every
     yield "compare_porting_once", compares[:1], [files[0] for files in runs]
     for name in ("first", "second", "third", "without_device", "lossy", "sampled", "unsampled", "ported_next",

@@ -22,8 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum form { FORM_TEXT, FORM_MARKDOWN, FORM_CSV };
-
 /* Returns a percentage like "2" or "2.5" in tenths, or -1 if it is invalid. */
 static int read_percent(const char *text)
 {
@@ -60,31 +58,15 @@ static void show_steps(struct comparison comparison)
 }
 
 /* Prints as many stages side by side as fit, and the others below. */
-static void show_figures(struct comparison comparison, size_t columns)
+static void show_figures(struct comparison comparison)
 {
 	struct table table;
 
 	while (comparison.from < comparison.count) {
-		compare_make_table(&comparison, columns, &table);
-		if (comparison.as_code)
-			table_markdown(&table, comparison.stages[0].profile, &comparison);
-		else
-			table_print(&table, comparison.stages[0].profile, &comparison, TABLE_ALL);
+		compare_make_table(&comparison, layout_columns(), &table);
+		table_print(&table, comparison.stages[0].profile, &comparison, TABLE_ALL);
 		comparison.from = comparison.to;
 	}
-}
-
-/* Prints a table for a pull request below its verdict; the rest is folded. */
-static void show_markdown(struct comparison *comparison, const char *told)
-{
-	comparison->as_code = true;
-	printf("**%s**: %s\n\n", compare_verdict_name(compare_last(comparison)),
-	       compare_sentence(comparison));
-	show_figures(*comparison, SIZE_MAX);
-	printf("\n<details><summary>Runs, kernels and bounds</summary>\n\n```text\n%s", told);
-	comparison->as_code = false;
-	show_steps(*comparison);
-	puts("```\n\n</details>");
 }
 
 static void show_text(const struct comparison *comparison)
@@ -94,7 +76,7 @@ static void show_text(const struct comparison *comparison)
 				: verdict == COMPARE_FASTER ? LAYOUT_BETTER
 							    : LAYOUT_PLAIN;
 
-	show_figures(*comparison, layout_columns());
+	show_figures(*comparison);
 	show_steps(*comparison);
 	layout_say(4, "\n%s%s%s: %s", layout_begin(tone), compare_verdict_name(verdict),
 		   layout_end(tone), compare_sentence(comparison));
@@ -132,24 +114,22 @@ static int gate(const struct compare_stage *stages, size_t count, char **ret_tol
 	return found;
 }
 
-static int compare_all(struct comparison *comparison, bool force, enum form form)
+static int compare_all(struct comparison *comparison, bool force, bool csv)
 {
 	char *told = NULL;
 	int reasons = gate(comparison->stages, comparison->count, &told), status = EXIT_APART;
 
-	if (form == FORM_TEXT && told != NULL)
-		layout_lines(6, told);
-	if (form == FORM_CSV && told != NULL)
+	if (told != NULL && csv)
 		fputs(told, stderr);
+	else if (told != NULL)
+		layout_lines(6, told);
 	if (reasons > 0 && !force) {
 		hotpin_say("the runs are not comparable; --force compares them anyway");
 	} else {
-		if (form == FORM_CSV)
+		if (csv)
 			write_csv(*comparison);
-		else if (form == FORM_TEXT)
-			show_text(comparison);
 		else
-			show_markdown(comparison, told != NULL ? told : "");
+			show_text(comparison);
 		status = status_of(comparison);
 	}
 	free(told);
@@ -158,8 +138,7 @@ static int compare_all(struct comparison *comparison, bool force, enum form form
 
 struct flags {
 	struct comparison comparison; /* its noise */
-	enum form form;
-	bool force;
+	bool force, csv;
 };
 
 static int compare(struct profile *profiles, size_t count, const struct flags *flags)
@@ -176,7 +155,7 @@ static int compare(struct profile *profiles, size_t count, const struct flags *f
 			"a file of another stage",
 			text_name(profiles[0].stage, 60));
 	if (comparison.count > 1)
-		status = compare_all(&comparison, flags->force, flags->form);
+		status = compare_all(&comparison, flags->force, flags->csv);
 	compare_stages_free(stages, comparison.count);
 	return status;
 }
@@ -185,11 +164,9 @@ static int compare(struct profile *profiles, size_t count, const struct flags *f
 static int read_flags(int argc, char **argv, struct flags *ret)
 {
 	const char *color = NULL, *noise = NULL;
-	bool csv = false, markdown = false;
 	const struct flag flags[] = { { "color", 0, &color },
-				      { "csv", .given = &csv },
+				      { "csv", .given = &ret->csv },
 				      { "force", .given = &ret->force },
-				      { "markdown", .given = &markdown },
 				      { "noise", 0, &noise },
 				      { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_FILES), tenths = COMPARE_NOISE_TENTHS;
@@ -199,8 +176,6 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 	const char *wrong = NULL;
 	if (noise != NULL && (tenths = read_percent(noise)) < 0)
 		wrong = "--noise: expected a percentage like 2 or 2.5";
-	else if (csv && markdown)
-		wrong = "--csv and --markdown: choose one";
 	else if (argc == optind)
 		wrong = "no profiles to compare; name files of `hotpin run -o FILE --stage LABEL`";
 	else if (argc - optind == 1)
@@ -211,7 +186,6 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 		return hotpin_misused("compare");
 	ret->comparison.given = noise != NULL;
 	ret->comparison.least_tenths = (unsigned)tenths;
-	ret->form = csv ? FORM_CSV : markdown ? FORM_MARKDOWN : FORM_TEXT;
 	return -1;
 }
 

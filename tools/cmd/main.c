@@ -105,7 +105,6 @@ static const struct command {
 	  "  --color auto|always|never\n"
 	  "                   color gains and losses, as `hotpin report` does\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
-	  "  --markdown       print Markdown for a pull request\n"
 	  "  --csv            print the stages as CSV for programs\n",
 	  "hotpin compare stage1.json stage2.json" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",

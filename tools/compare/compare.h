@@ -40,13 +40,6 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 /* Returns "2: one kernel" with the quotation marks, escaped.  Lives as texts of texts.h do. */
 const char *compare_name(const struct compare_stage *stage);
 
-/*
- * Returns the text as code of Markdown, in which nothing is a link, an image, a mention or HTML. In
- * a table, a bar needs a backslash.  A backquote becomes an apostrophe.  Lives as texts of texts.h
- * do.
- */
-const char *compare_code(const char *text, bool in_table);
-
 /* Stages that are compared, and the noise that is at least assumed. */
 struct comparison {
 	const struct compare_stage *stages;
@@ -54,7 +47,6 @@ struct comparison {
 	size_t from, to;       /* the stages that a table shows */
 	unsigned least_tenths; /* of a percent */
 	bool given;            /* the user stated the noise */
-	bool as_code;          /* of Markdown: labels */
 };
 
 /* The stages, a row each; `with` is a struct comparison.  Its CSV has a stage of each profile. */

@@ -199,8 +199,7 @@ void compare_make_table(struct comparison *comparison, size_t columns, struct ta
 	*column++ = (struct table_column){ .head = "" };
 	for (comparison->to = comparison->from; comparison->to < comparison->count;) {
 		const char *stage = stages[comparison->to].profile->stage;
-		const char *label = comparison->as_code ? compare_code(stage, true)
-							: text_name(stage, LABEL_COLUMNS);
+		const char *label = text_name(stage, LABEL_COLUMNS);
 
 		size_t wide = terminal_width(label);
 		used += comparison->to > 0 ? STAGE_COLUMNS
@@ -211,9 +210,7 @@ void compare_make_table(struct comparison *comparison, size_t columns, struct ta
 		*column++ = (struct table_column){ .head = profile_copy(memory, label),
 						   .unit = TABLE_FIGURE };
 		if (comparison->to++ > 0)
-			*column++ =
-				(struct table_column){ .head = comparison->as_code ? "change" : "",
-						       .unit = TABLE_CHANGE };
+			*column++ = (struct table_column){ .head = "", .unit = TABLE_CHANGE };
 	}
 	ret->count = (size_t)(column - ret->columns);
 }

@@ -185,19 +185,6 @@ const char *compare_name(const struct compare_stage *stage)
 	return text_made("\"%s\"", text_name(stage->profile->stage, 32));
 }
 
-const char *compare_code(const char *text, bool in_table)
-{
-	char code[512], *to = code;
-
-	for (const char *at = text_name(text, 32); *at != '\0'; at++) {
-		if (in_table && *at == '|')
-			*to++ = '\\';
-		*to++ = *at == '`' ? '\'' : *at;
-	}
-	*to = '\0';
-	return text_made("`%s`", code[0] != '\0' ? code : " ");
-}
-
 const char *compare_how_much(int64_t before_ns, int64_t after_ns)
 {
 	const char *as = after_ns < before_ns ? "fast" : "long";

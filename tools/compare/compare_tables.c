@@ -52,12 +52,6 @@ enum compare_verdict compare_last(const struct comparison *comparison)
 	return judge(comparison, last - 1, last);
 }
 
-static const char *name_of(const struct comparison *comparison, const struct compare_stage *stage)
-{
-	return comparison->as_code ? compare_code(stage->profile->stage, false)
-				   : compare_name(stage);
-}
-
 /* Returns "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise".
  */
 static const char *against(const struct comparison *comparison, const struct compare_stage *before,
@@ -65,7 +59,7 @@ static const char *against(const struct comparison *comparison, const struct com
 {
 	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
 	enum compare_verdict verdict = judge(comparison, before, after);
-	const char *name = name_of(comparison, before);
+	const char *name = compare_name(before);
 
 	if (verdict == COMPARE_SAME)
 		return text_made("is as fast as %s within the noise", name);
@@ -80,8 +74,8 @@ const char *compare_sentence(const struct comparison *comparison)
 	const struct compare_stage *first = &comparison->stages[0],
 				   *last = &comparison->stages[comparison->count - 1];
 
-	return text_made("%s %s%s%s.%s", name_of(comparison, last),
-			 against(comparison, last - 1, last), comparison->count > 2 ? " and " : "",
+	return text_made("%s %s%s%s.%s", compare_name(last), against(comparison, last - 1, last),
+			 comparison->count > 2 ? " and " : "",
 			 comparison->count > 2 ? against(comparison, first, last) : "",
 			 compare_last(comparison) != COMPARE_UNCLEAR ? ""
 			 : is_known(comparison, last - 1, last)

@@ -1,5 +1,5 @@
 /*
- * table_report.c - writes a table as text for a terminal, and as Markdown.
+ * table_report.c - writes a table as text for a terminal.
  *
  * The widths of columns are chosen when all rows are known.
  */
@@ -341,37 +341,6 @@ void table_print(const struct table *table, const struct profile *profile, const
 		print_rows(&rows);
 	for (char *at = rows.sentences; at != NULL && *at != '\0'; at += strcspn(at, "\n") + 1)
 		layout_say(4, "  %.*s", (int)strcspn(at, "\n"), at);
-}
-
-/* Two blanks at the start of a name stay. */
-static void put_markdown(const char *text)
-{
-	printf(" %s%s |", text[0] == ' ' ? "&nbsp; " : "", text + strspn(text, " "));
-}
-
-void table_markdown(const struct table *table, const struct profile *profile, const void *with)
-{
-	struct table_rows rows;
-
-	fill(&rows, table, profile, with, TABLE_ALL);
-	for (int line = 0; line < 2; line++) {
-		putchar('|');
-		for (size_t i = 0; i < table->count; i++)
-			if (line == 0)
-				put_markdown(table->columns[i].head);
-			else
-				printf(table_is_text(&table->columns[i]) ? "---|" : "--:|");
-		putchar('\n');
-	}
-	for (size_t row = 0; row < rows.count; row++) {
-		putchar('|');
-		for (size_t i = 0; i < table->count; i++)
-			put_markdown(
-				cell_text(&rows, &table->columns[i], &rows.items[row].cells[i]));
-		putchar('\n');
-	}
-	for (char *at = rows.sentences; at != NULL && *at != '\0'; at += strcspn(at, "\n") + 1)
-		printf("\n%.*s\n", (int)strcspn(at, "\n"), at);
 }
 
 void tables_print(const struct profile *profile)

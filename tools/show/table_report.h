@@ -13,9 +13,6 @@
 void table_print(const struct table *table, const struct profile *profile, const void *with,
 		 enum table_detail detail);
 
-/* Prints a table as one of Markdown. */
-void table_markdown(const struct table *table, const struct profile *profile, const void *with);
-
 /* Prints all tables of a report. */
 void tables_print(const struct profile *profile);
 

@@ -52,7 +52,8 @@ def comparison_table():
 
 
 def forms():
-    files = [write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
+    for name in ("first", "second", "third"):
+        write(f"{name}.json", getattr(made, name)())
     some_wait = made.first()
     for row in some_wait["transfers"][2:]:
         row.update(sync_bytes=row["bytes"] // 2, sync_ns=row["host_ns"] // 4)
@@ -62,32 +63,6 @@ def forms():
           str(12 * made.GB * made.SECOND // (2900 * made.MILLI // 4)), done.stdout)
     check("CSV: slower is 3", tap.run("compare", "--csv", "--noise", "2", "third.json",
                                       "second.json").returncode == 3)
-    check("Markdown and CSV at once are refused", tap.run(
-        "compare", "--markdown", "--csv", *files).returncode == 2)
-    markdown(files[0])
-
-
-def without_code(text):
-    """What is outside of code in a line of Markdown."""
-    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
-
-
-def markdown(first):
-    """Nothing in a label is a link, an image, a mention, HTML or the end of a cell or block."""
-    for label in ("a|b <i>c</i> `x`", "![x](http://x/y.png)", "@user #1 GH-2 a@b.cc", "[x]: http://x", "[x][y] www.x.cc",
-                  "`", "```", "``a`", "`a", "a`", " ", "", "  `", "\\", "\\`", "a\nb\n\n# c", "</code></details><img src=x>",
-                  "|" * 40, "`" * 40, "\U0001f680" * 40, "````\n", "~~~", "&#96; &lt;"):
-        name = write("odd.json", changed(made.second(), stage=label))
-        for files in ((first, name), (name, first), (name, first, write("c.json", changed(made.third(), stage=label + "c")))):
-            text = tap.run("compare", "--markdown", *files, stdin=subprocess.DEVNULL).stdout
-            lines = text.splitlines()
-            head = next(line for line in lines if line.startswith("|  |"))
-            cells = re.split(r"(?<!\\)\|", head)
-            outside = [without_code(line) for line in (lines[0], *cells)]
-            at = [number for number, line in enumerate(lines) if re.fullmatch(" {0,3}(`{3,}|~{3,}) *(text)?", line)]
-            check(f"Markdown: {label!a} {len(files)} {files[0]}", all(re.fullmatch(
-                r"[\w .,:*()%~-]*", part) for part in outside) and len(cells) == 2 * len(files) + 2 and
-                len(at) == 2 and lines[at[1] + 1:] == ["", "</details>"], outside, text)
 
 
 def noise():
@@ -334,9 +309,8 @@ def hostile():
                 write("h2.json", other))
     check("nothing that a terminal obeys", tap.no_control(done.stdout + done.stderr),
           repr(done.stdout))
-    for flag in ("--csv", "--markdown"):
-        done = tap.run("compare", flag, "h1.json", "h2.json")
-        check(f"nor with {flag}", done.returncode in (0, 3) and tap.no_control(done.stdout),
+    done = tap.run("compare", "--csv", "h1.json", "h2.json")
+    check("nor with --csv", done.returncode in (0, 3) and tap.no_control(done.stdout),
               done.stderr, repr(done.stdout))
     for place, value in (("environment", {"device": made.HOSTILE + "2"}),
                          ("options", {"HOTPIN_STAGE": "x", "HOTPIN_PIN": made.HOSTILE})):
