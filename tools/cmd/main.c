@@ -31,7 +31,7 @@ static const struct command {
 	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
 	  "                             its name: process, host, time, rank\n"
 	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
-	  "                             buffers: and distinguish its malloc() buffers\n"
+	  "                             buffers: also tell its malloc() buffers apart\n"
 	  "  --capture RANGE            profile a part of the run:\n"
 	  "                             all           the whole run (the default)\n"
 	  "                             nvtx:NAME     inside NVTX ranges of that name\n"
@@ -41,16 +41,16 @@ static const struct command {
 	  "                             compare` compares stages with different labels\n"
 	  "  --library FILE             preload FILE instead of the installed library\n"
 	  "\n"
-	  "Without -o, --observe, --capture and --stage imply --profile.\n",
+	  "--observe, --capture and --stage imply --profile if there is no -o.\n",
 	  "hotpin run --profile ./app input.dat" },
 	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "measure how much faster a program is with hotpin",
 	  "Runs PROGRAM plain, with `hotpin run` and with `hotpin run --observe -o`, in\n"
-	  "turns after one warm-up run.  Prints the wall times of each, and judges the runs\n"
-	  "with hotpin against the plain ones; neither has a profile.  The observed runs\n"
-	  "show what a profile costs.  PROGRAM gets no standard input; its output is\n"
+	  "turns after one warm-up run.  Prints all wall times, and compares the runs with\n"
+	  "hotpin to the plain ones; neither has a profile.  The observed runs have one,\n"
+	  "and show what it costs.  PROGRAM gets no standard input; its output is\n"
 	  "discarded.\n"
-	  "  -n, --turns TURNS  how many runs of each, from 5 on (the default)\n"
+	  "  -n, --turns TURNS  run each kind TURNS times: 5 (the default) or more\n"
 	  "  --stage LABEL      label this porting stage in the profiles\n"
 	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-observed-2.json, ..\n"
 	  "                     (default: the program's name)\n"
@@ -59,7 +59,7 @@ static const struct command {
 	{ "report", hotpin_report, "[OPTION...] FILE...", "show where the time of a run went",
 	  "FILE is a profile of `hotpin run -o FILE`.  Prints where the time went, and the\n"
 	  "three changes that save most, on 24 lines at most.  Several files are the ranks\n"
-	  "of one run.  Lines are as long as the terminal, or as COLUMNS says.\n"
+	  "of one run.  Lines are as wide as the terminal, or as COLUMNS says.\n"
 	  "  --why         say how to make each change, and on what assumption\n"
 	  "  -a, --all     show every table, every row and whole names\n"
 	  "  --color auto|always|never\n"
@@ -98,10 +98,11 @@ static const struct command {
 	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
 	  "show what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage\n"
-	  "first.  Files with the same label are repeats of a stage, which set the noise\n"
-	  "level, or its ranks.  A file without a label is a stage of its own.  If a stage\n"
-	  "has one run, the verdict is UNCLEAR, unless times differ by a factor of three.\n"
-	  "  --noise PERCENT  state the noise; differences up to PERCENT are unchanged\n"
+	  "first.  Files with the same label are repeats of a stage, or the ranks of a run.\n"
+	  "Repeats set the noise level.  A file without a label is a stage of its own.  If\n"
+	  "a stage has one run, the verdict is UNCLEAR, unless times differ by a factor of\n"
+	  "three.\n"
+	  "  --noise PERCENT  show differences up to PERCENT as unchanged\n"
 	  "  --color auto|always|never\n"
 	  "                   color gains and losses, as `hotpin report` does\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
@@ -109,16 +110,16 @@ static const struct command {
 	  "hotpin compare stage1.json stage2.json" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
 	  "show source lines with the time that they took",
-	  "Shows for each line the copies that it made, their bytes and time, and its\n"
-	  "samples of host code.  Without FILE: the five files that took most time, with\n"
-	  "the lines that took it.\n"
+	  "Shows for each line of FILE its copies, their bytes and time, and the time of\n"
+	  "its host code.  Without FILE: the five files that took most time, with the lines\n"
+	  "that took it.\n"
 	  "  -s, --source DIR  also look for sources below DIR\n"
 	  "\n"
-	  "Lines are known if the program was compiled with -g.\n",
+	  "The profile has lines if the program was compiled with -g.\n",
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
 	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
 	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
-	  "network.  Without scripts tables cannot be sorted.\n"
+	  "network.  A browser without JavaScript shows it, but cannot sort its tables.\n"
 	  "  -o, --out PAGE    write PAGE instead of standard output\n"
 	  "  -s, --source DIR  also look for sources below DIR\n",
 	  "hotpin html -o run.html run.json" },
@@ -128,13 +129,13 @@ static const struct command {
 	  "offline.  Several files, like the ranks of a run, share one clock.\n"
 	  "  -o, --out TRACE  write TRACE instead of standard output\n",
 	  "hotpin trace -o run.trace.json run.json" },
-	{ "resolve", hotpin_resolve, "FILE...", "store names and advice in a profile",
-	  "FILE is a profile of `hotpin run -o FILE`.  Finds the functions and lines of its\n"
-	  "places in the files of this machine, as `hotpin report` does, and stores them\n"
-	  "and the suggestions in FILE.  A machine that lacks the program then shows the\n"
-	  "same names.  Tells which places have no name, and the reason.\n",
+	{ "resolve", hotpin_resolve, "FILE...", "store names and suggestions in a profile",
+	  "FILE is a profile of `hotpin run -o FILE`.  Looks up the functions and lines of\n"
+	  "its addresses on this machine, as `hotpin report` does, and stores them and the\n"
+	  "suggestions in FILE.  A report on a machine that lacks the program then has the\n"
+	  "same names.  Prints which addresses have no name, and why.\n",
 	  "hotpin run -o run.json ./app && hotpin resolve run.json" },
-	{ "env", hotpin_env, "[--json]", "show every environment variable",
+	{ "env", hotpin_env, "[--json]", "show each option (an environment variable) and its value",
 	  "  --json  print values in force, defaults and help as JSON\n",
 	  "HOTPIN_PIN=0 hotpin env" },
 	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
@@ -154,11 +155,11 @@ static const struct {
 	const char *of, *means;
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
-	{ 0, "bench compare", "and it is not slower, or that is unclear" },
+	{ 0, "bench compare", "the verdict is FASTER, SAME or UNCLEAR" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
 	{ EXIT_USAGE, ALL, "wrong usage" },
-	{ EXIT_SLOWER, "bench compare", "the last stage, or PROGRAM with hotpin, is slower" },
+	{ EXIT_SLOWER, "bench compare", "the verdict is SLOWER" },
 	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },
 	{ EXIT_APART, "report", "the files are not ranks of one run" },
 	{ EXIT_OURSELVES, "run", "hotpin failed, and the program was not started" },
