@@ -313,8 +313,8 @@ static void port_first(const struct profile *profile, struct advice_list *list,
 	    text_several(function->samples, "sample", "samples"),
 	    caller[0] != '\0' ? "; called from " : "", caller);
 	SAY(advice->assumes,
-	    "a GPU can compute it: the run takes %s without it, and %s for a typical start-up of "
-	    "CUDA; its kernel's own time and that of new copies are not included",
+	    "a GPU can compute it: the rest of the run takes %s, and a typical start-up of CUDA "
+	    "adds %s; its kernel's own time and that of new copies are not included",
 	    text_time(profile->wall_ns - function->ns), text_time(STARTUP_TYPICAL_NS));
 }
 

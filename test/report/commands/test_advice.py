@@ -410,7 +410,7 @@ def first_stage():
     hot = [sample([ADVANCE, caller], 60), sample([ADVANCE2, caller], 60), sample([at("advance", "solve.c:40"), caller], 20)]
     yield "a hot function", run(1000, *hot, sample(SETTLE, 60)), "1 entries", \
         "port about 400000: function first place advance at solve.c:10, hot lines 10 to 12 | 700 ms (70.0 % of the run) " \
-        "in 140 samples; called from main at solve.c:50 | takes 300 ms without it, and 300 ms for a typical start-up", "blind."
+        "in 140 samples; called from main at solve.c:50 | the rest of the run takes 300 ms, and a typical start-up of CUDA adds 300 ms", "blind."
     short = "advance at solve.c:10 takes most, 200 ms of 205 ms: no more than the start-up of CUDA, which is typically 300 ms, so " \
         "its port would not make this run faster"
     yield "a short program", run(205, sample(ADVANCE, 40)), "0 entries", f"left: {short}", "blind."
