@@ -52,8 +52,8 @@ static void say_launches(const struct profile *profile, const struct line_sum *n
 		   : with_kernels
 			   ? "calls that launch kernels or graphs; kernels: their time on the GPU, "
 			     "with ~ if a part of it is an estimate"
-			   : "calls that launch kernels or graphs; the profile does not say which "
-			     "of the kernels' time is theirs");
+			   : "calls that launch kernels or graphs; the profile has no kernel "
+			     "times of lines");
 	if (none->launches != 0)
 		layout_say(4, "without a source line: %s%s%s%s",
 			   text_several(none->launches, "launch", "launches"),

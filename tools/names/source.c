@@ -82,7 +82,7 @@ static const char *read_one(const char *path, const char *folder, const struct s
 		why = realpath(folder, root) == NULL ? strerror(errno)
 						     : refuse(&file, root, claim == NULL);
 	if (why == NULL && claim != NULL && !is_proven(claim, &file.status))
-		why = claim->modified_ns < 0 ? "the profile does not prove that it is the source"
+		why = claim->modified_ns < 0 ? "it may differ from the file that was compiled"
 					     : "it was changed since the run";
 	if (why == NULL && file.status.st_size > (off_t)BYTES_MOST)
 		why = strerror(EFBIG);
