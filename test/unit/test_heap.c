@@ -451,7 +451,8 @@ HEAP_TEST(page_tables_go_with_the_pages)
 	CHECK(page_table_kib() >= before + 100);
 	CHECK_EQ(heap_free(block), 0);
 	heap_trim(0);
-	CHECK(page_table_kib() <= before + 8);
+	/* A few are those of the tables of blocks, and of the libraries. */
+	CHECK(page_table_kib() <= before + 32);
 	CHECK_EQ(heap_check(), 0);
 }
 
