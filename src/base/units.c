@@ -95,7 +95,7 @@ const char *units_tenths(char *buffer, unsigned tenths)
 
 void units_split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
 {
-	uint64_t whole = 0;
+	__uint128_t whole = 0; /* the parts may come from a file */
 	unsigned given = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -110,10 +110,10 @@ void units_split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenth
 	 */
 	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
 		size_t best = count;
-		uint64_t most = 0;
+		__uint128_t most = 0;
 
 		for (size_t i = 0; i < count; i++) {
-			uint64_t rest = (uint64_t)((__uint128_t)parts[i] * 1000 % whole);
+			__uint128_t rest = (__uint128_t)parts[i] * 1000 % whole;
 
 			if (!(taken >> i & 1) && (best == count || rest > most)) {
 				best = i;

@@ -89,9 +89,14 @@ TEST(printable)
 TEST(tenths_sum_to_a_thousand)
 {
 	static const uint64_t parts[][5] = {
-		{ 1, 1, 1, 0, 0 },       { 1, 2, 4, 8, 16 },
-		{ 1, 0, 0, 0, 0 },       { 999, 1, 1, 1, 1 },
-		{ 333, 333, 334, 1, 7 }, { UINT64_MAX / 8, UINT64_MAX / 8, 1, 2, 3 },
+		{ 1, 1, 1, 0, 0 },
+		{ 1, 2, 4, 8, 16 },
+		{ 1, 0, 0, 0, 0 },
+		{ 999, 1, 1, 1, 1 },
+		{ 333, 333, 334, 1, 7 },
+		{ UINT64_MAX / 8, UINT64_MAX / 8, 1, 2, 3 },
+		/* More than 64 bits, which left a sum that is too small for these parts. */
+		{ INT64_MAX, INT64_MAX, 16243345, 0, 0 },
 	};
 	unsigned tenths[5];
 
