@@ -73,6 +73,7 @@ static void merge_sites(struct profile *profile)
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		renumber_trips(&profile->buffers[i].round_trips, merged);
 		renumber_trips(&profile->buffers[i].follows, merged);
+		renumber(&profile->buffers[i].pinned.unwaited_site, merged);
 	}
 	struct profile_repeats *repeats = &profile->repeats;
 	repeats->site_count =

@@ -63,6 +63,7 @@ static void merge_places(struct merged *merged)
 	for (size_t i = 0; i < to->buffer_count; i++) {
 		forget_places(&to->buffers[i].round_trips);
 		forget_places(&to->buffers[i].follows);
+		to->buffers[i].pinned.unwaited_site = UNKNOWN;
 	}
 }
 

@@ -548,6 +548,20 @@ def looks_wrong():
     places = ("solve.c:30", "solve.c:5")
     check("the table", rows == [("freed without a wait", "2", *places),
                                 ("ended without a wait", "1", *places)], table)
+    # Sites with equal places become one, so those behind them get other numbers.
+    pinned = {"registered": False, "calls": 1, "host_ns": MS, "unwaited_frees": 1, "unwaited_at_end": 0, "unwaited_site": 2}
+    sites = [site(place, copies("d2h", 1, MIB, MS)) for place in (MADE, MADE, DOWN, UP)]
+    moved = loop(buffers=[OTHER, buffer("pinned", pinned=pinned)], sites=sites)
+    table = tap.run("report", "--csv", "wrong", write("moved.json", moved)).stdout
+    check("the table after sites were merged", [row["download_line"] for row in csv.DictReader(io.StringIO(table))] == ["solve.c:30"], table)
+    names = []
+    for rank, order in enumerate(((MADE, DOWN), (DOWN, UP))):
+        moved = loop(buffers=[OTHER, buffer("pinned", pinned={**pinned, "unwaited_site": 1})],
+                     sites=[site(place, copies("d2h", 1, MIB, MS)) for place in order])
+        moved["process"].update(rank=str(rank), ranks=2)
+        names.append(write(f"moved{rank}.json", moved))
+    shown = tap.run("report", "--all", *names).stdout.split("ALL RANKS TOGETHER")[1]
+    check("the sum of ranks does not name a site", "LOOKS WRONG" in shown and "download at" not in shown.split("LOOKS WRONG")[1].split("\n\n")[0], shown)
     shown = tap.run("report", "--all", run(2, 1)).stdout
     check("the report has it", re.search(r"LOOKS WRONG.*\n.*\n +2 +freed without a wait +download at solve\.c:30", shown), shown)
 
