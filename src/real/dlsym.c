@@ -14,13 +14,13 @@
 
 real_dlsym_fn real_dlsym, real_dlsym_next;
 
-typedef void *open_fn(const char *path, int flags);
+typedef void *open_fn(Lmid_t space, const char *path, int flags);
 
 /* Finds a function of libc behind `handle`, which is not hotpin's; NULL: there is none. */
 static void *find(void *handle, const char *name)
 {
-	/* glibc 2.34 moved dlsym() from libdl into libc, with a new version. */
-	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5" };
+	/* glibc 2.34 moved them from libdl into libc, with a new version. */
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.3.4", "GLIBC_2.2.5" };
 	void *found = NULL;
 
 	for (size_t i = 0; i < HP_LEN(versions) && found == NULL; i++) {
@@ -31,20 +31,34 @@ static void *find(void *handle, const char *name)
 	return found;
 }
 
-/* Returns libc's dlsym(), which is in the file of its dlvsym(). */
+static bool is_in(const Dl_info *file, const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) != 0 && info.dli_fbase == file->dli_fbase;
+}
+
+/*
+ * Returns libc's dlsym(), which is in the file of its dlvsym().  If that cannot be opened, returns
+ * the one that is found first.
+ *
+ * Opens it by libc's own function, since another library's may look it up by hotpin's dlsym(),
+ * which has no answer yet.  Few libraries replace dlmopen().
+ */
 static void *find_libcs(void)
 {
-	void *found = find(RTLD_NEXT, "dlsym"), *handle = NULL;
-	Dl_info libc, file;
+	void *found = find(RTLD_NEXT, "dlsym"), *libcs = NULL;
+	Dl_info libc;
 
-	if (found == NULL || dladdr((void *)dlvsym, &libc) == 0 || dladdr(found, &file) == 0 ||
-	    file.dli_fbase == libc.dli_fbase)
+	if (found == NULL || dladdr((void *)dlvsym, &libc) == 0 || is_in(&libc, found))
 		return found;
-	/* Not by hotpin's dlopen(), which calls this. */
-	open_fn *open = (open_fn *)find(RTLD_NEXT, "dlopen");
-	if (open != NULL)
-		handle = open(libc.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	return handle != NULL ? find(handle, "dlsym") : NULL;
+	open_fn *open = (open_fn *)find(RTLD_NEXT, "dlmopen");
+	if (open != NULL && is_in(&libc, (void *)open)) {
+		void *handle = open(LM_ID_BASE, libc.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+
+		libcs = handle != NULL ? find(handle, "dlsym") : NULL;
+	}
+	return libcs != NULL ? libcs : found;
 }
 
 /*

@@ -4,7 +4,7 @@
  *
  * Built with EXPORTS, it defines the functions.  Built with HOOKS, it defines dlsym(), and answers
  * look-ups of the functions with its own.  With both, its dlsym() has the versions of libc's, and
- * its functions are bound by the loader.
+ * its functions are bound by the loader.  So has its dlopen(), which looks up the next one.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -94,8 +94,19 @@ FUNCTION CUresult cuGetProcAddress_v2(const char *name, void **ret, int version,
 #pragma GCC visibility push(default)
 void *dlsym_2_34(void *handle, const char *name);
 void *dlsym_2_2_5(void *handle, const char *name) __attribute__((alias("dlsym_2_34")));
+void *dlopen_2_34(const char *path, int flags);
+void *dlopen_2_2_5(const char *path, int flags) __attribute__((alias("dlopen_2_34")));
 #pragma GCC visibility pop
 __asm__(".symver dlsym_2_2_5, dlsym@@GLIBC_2.2.5\n.symver dlsym_2_34, dlsym@GLIBC_2.34");
+__asm__(".symver dlopen_2_2_5, dlopen@@GLIBC_2.2.5\n.symver dlopen_2_34, dlopen@GLIBC_2.34");
+
+/* By the dlsym() that the loader has bound, the first one. */
+void *dlopen_2_34(const char *path, int flags)
+{
+	void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+
+	return next(path, flags);
+}
 #define dlsym dlsym_2_34
 #endif
 
