@@ -154,9 +154,10 @@ static int make_call(int way, CUstream stream, CUevent event, CUdeviceptr there)
 	}
 }
 
-/* Frees memory after a download into it, and ends after another one. */
+/* Frees or unregisters memory after a download into it, and ends after another one. */
 static int work_that_does_not_wait(void)
 {
+	static char registered[1 << 16];
 	CUcontext context;
 	CUdeviceptr there;
 	CUstream stream;
@@ -167,7 +168,10 @@ static int work_that_does_not_wait(void)
 	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&there, 1 << 20) != CUDA_SUCCESS ||
 	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
-	    cuEventCreate(&event, 0) != CUDA_SUCCESS)
+	    cuEventCreate(&event, 0) != CUDA_SUCCESS ||
+	    cuMemHostRegister(registered, sizeof(registered), 0) != CUDA_SUCCESS ||
+	    cuMemcpyDtoHAsync(registered, there, sizeof(registered), stream) != CUDA_SUCCESS ||
+	    cuMemHostUnregister(registered) != CUDA_SUCCESS)
 		return 1;
 	for (int way = 0; failed == 0; way++) {
 		if (cuMemAllocHost(&block, 1 << 20) != CUDA_SUCCESS ||
@@ -335,7 +339,8 @@ TEST(memory_that_the_program_pins_has_an_owner)
 TEST(downloads_that_nothing_waits_for_are_counted)
 {
 	profile("early");
-	const char *pinned = buffer_with(json, "\"kind\": \"pinned\"");
+	const char *pinned = buffer_with(json, "\"registered\": false");
+	CHECK_EQ(preload_number(buffer_with(json, "\"registered\": true"), "unwaited_frees"), 0);
 	CHECK_EQ(preload_number(pinned, "unwaited_frees"), EARLY);
 	CHECK_EQ(preload_number(pinned, "unwaited_at_end"), 1);
 	CHECK(preload_number(pinned, "unwaited_site") >= 0);

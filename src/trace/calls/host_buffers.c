@@ -323,7 +323,8 @@ void host_buffers_program_unpinned(const void *block, uint64_t ns)
 		struct profile_pinned *sums = &buffers[known->buffer].sums.pinned;
 
 		sums->host_ns += (int64_t)ns;
-		if (is_unwaited(known)) {
+		/* Unregistering waits for the device, and the memory stays. */
+		if (!sums->registered && is_unwaited(known)) {
 			sums->unwaited_frees++;
 			sums->unwaited_site = known->site;
 		}
