@@ -257,7 +257,8 @@ void trace_copied(const struct trace_copy *copy)
 	bool crowded = operations_add(copy);
 	if (has_places)
 		site = sites_add(way, copy);
-	if (owned)
+	/* A new site gets its row first: buffers remember the sites of their copies. */
+	if (owned && site != SITES_NOWHERE)
 		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
 	if (copy->deferred)
