@@ -250,7 +250,8 @@ static void say_waits(const struct profile *profile, struct advice_list *list)
 
 	if (bytes <= 0 || copying_ns > ns / 2 || !is_part(ns, 5, profile))
 		return;
-	snprintf(text, sizeof(text), "calls that copy %s take %s, mostly waits for kernels",
+	snprintf(text, sizeof(text),
+		 "calls that copy %s take %s, probably because they wait for kernels",
 		 text_bytes(bytes), text_time(ns));
 	append(list->left, sizeof(list->left), text);
 }

@@ -31,7 +31,7 @@ struct crossing {
 	size_t first, *members, buffers; /* indices of the buffers */
 	int64_t saves_ns;
 	bool outlasts; /* the copies take longer on the device than in their calls */
-	bool waits;    /* their calls are mostly waits for kernels */
+	bool waits;    /* their calls probably wait for kernels */
 };
 
 /* Buffers without copy sites cross alone. */
@@ -170,7 +170,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 	const struct profile_trips *trips = &crossing->sum;
 	const struct profile_gap *gap;
 	char code[ADVICE_TEXT - 80] = "";
-	const char *waits = crossing->waits ? "; their calls are mostly waits for kernels" : "";
+	const char *waits = crossing->waits ? "; their calls probably wait for kernels" : "";
 	struct advice *advice = advice_add(profile, list, ADVICE_KEEP, crossing->saves_ns);
 
 	if (advice == NULL)

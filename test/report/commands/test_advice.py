@@ -640,9 +640,9 @@ def threads_without_a_split():
 def waits_in_copies():
     """Without the device's times, calls that are far slower than any copy wait for kernels: 168 MB take at most 168 ms."""
     moved = [transfer("hotpin", way, "pageable", 10, 80 * MIB, host_ns=450 * MS) for way in ("h2d", "d2h")]
-    says = "left: calls that copy 168 MB take 900 ms, mostly waits for kernels"
+    says = "left: calls that copy 168 MB take 900 ms, probably because they wait for kernels"
     for name, launches, waits, copy_ms, kept, left in (
-            ("behind kernels", 400, None, 900, "about 168...: their calls are mostly waits for kernels", says),
+            ("behind kernels", 400, None, 900, "about 168...: their calls probably wait for kernels", says),
             ("of a graph", 0, None, 900, "at most 900...", "left."), ("waits are known", 400, 700, 900, "at most 900...", None),
             ("copies of that size", 400, None, 150, "at most 150...", "left.")):
         yield name, {"split": None, "split_why": "no device times", "backend": {"kind": "interpose"}, "transfers": moved, "gaps_short": None,
