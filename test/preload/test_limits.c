@@ -200,7 +200,7 @@ TEST_AFTER_WITH(the_budget_moves_on, begin(), "HOTPIN_PIN_BUDGET=10M")
 	for (int i = 0; i < 250 && !pinned && check_failures == 0; i++) {
 		OK(cuMemcpyHtoD_v2(there, block, BYTES));
 		OK(cuCtxSynchronize());
-		/* The tick, the pause before the query of the device, and the one before the answer. */
+		/* The tick, the pause before the query, and the one before the answer. */
 		for (int step = 0; step < 3; step++)
 			test_clock_step(10 * TEST_MS);
 		pinned = standin_pinned(block) != 0;
