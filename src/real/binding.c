@@ -84,12 +84,17 @@ static int count_inside(struct dl_phdr_info *object, size_t size, void *arg)
 	return inside;
 }
 
-bool binding_is_libcs(const void *address)
+bool binding_in_one_file(const void *one, const void *other)
 {
-	/* The second function is always libc's own. */
-	const void *addresses[] = { address, (const void *)gnu_get_libc_version };
+	const void *addresses[] = { one, other };
 
 	return dl_iterate_phdr(count_inside, addresses) == 2;
+}
+
+bool binding_is_libcs(const void *address)
+{
+	/* This function is always libc's own. */
+	return binding_in_one_file(address, (const void *)gnu_get_libc_version);
 }
 
 bool binding_is_ours(const char *name)

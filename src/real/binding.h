@@ -16,6 +16,9 @@ bool binding_is_ours(const char *name);
 /* True if `address` is inside this library. */
 bool real_is_ours(const void *address);
 
+/* True if both addresses are inside one file.  Looks at no symbol, as dladdr() does. */
+bool binding_in_one_file(const void *one, const void *other);
+
 /* True if `address` is inside libc itself. */
 bool binding_is_libcs(const void *address);
 

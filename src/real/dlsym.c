@@ -31,11 +31,10 @@ static void *find(void *handle, const char *name)
 	return found;
 }
 
-static bool is_in(const Dl_info *file, const void *address)
+/* True if an address is in the file of libc's dlvsym(). */
+static bool is_libcs(const void *address)
 {
-	Dl_info info;
-
-	return dladdr(address, &info) != 0 && info.dli_fbase == file->dli_fbase;
+	return binding_in_one_file(address, (const void *)dlvsym);
 }
 
 /*
@@ -50,10 +49,10 @@ static void *find_libcs(void)
 	void *found = find(RTLD_NEXT, "dlsym"), *libcs = NULL;
 	Dl_info libc;
 
-	if (found == NULL || dladdr((void *)dlvsym, &libc) == 0 || is_in(&libc, found))
+	if (found == NULL || is_libcs(found))
 		return found;
 	open_fn *open = (open_fn *)find(RTLD_NEXT, "dlmopen");
-	if (open != NULL && is_in(&libc, (void *)open)) {
+	if (open != NULL && is_libcs((void *)open) && dladdr((void *)dlvsym, &libc) != 0) {
 		void *handle = open(LM_ID_BASE, libc.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 
 		libcs = handle != NULL ? find(handle, "dlsym") : NULL;
