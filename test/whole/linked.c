@@ -33,6 +33,14 @@ bool binding_is_libcs(const void *address)
 	return address == (const void *)real_libc.malloc || address == (const void *)real_libc.free;
 }
 
+/* No library stands before libc's dlsym(). */
+bool binding_in_one_file(const void *one, const void *other)
+{
+	(void)one;
+	(void)other;
+	return true;
+}
+
 /*
  * Program and library are one file.  A function of the library that was looked up is exported, and
  * begins at its address; no call returns to such an address, so the program as a caller has none.

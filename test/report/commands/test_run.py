@@ -88,6 +88,7 @@ def signals():
 
 def of_the_terminal():
     """^C and ^Z reach the program once; hotpin stops with it, and continues it."""
+    sys.stdout.flush() # or the children print it, too
     pid, terminal = os.forkpty()
     if pid == 0:
         os.chdir(tap.FOLDER.name)
