@@ -3,6 +3,8 @@
 #
 #	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, noble, ..)
 #
+# $MIRROR: where debootstrap finds the packages; needed for Ubuntu's releases on Debian.
+#
 # STEP: toolkit     takes the toolkit of the distribution, in place of this machine's (gigabytes)
 #       quickstart  tools/quickstart
 #       check       tools/check, which must leave no file in the clone
@@ -39,14 +41,8 @@ mkdir -p "$roots"
 
 # Ubuntu's releases; an older debootstrap knows only earlier ones, which it treats alike.
 case $release in
-jammy | noble)
-	from=(http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/focal)
-	components=main,universe,multiverse
-	;;
-*)
-	from=(http://deb.debian.org/debian)
-	components=main,contrib,non-free
-	;;
+jammy | noble) script=(/usr/share/debootstrap/scripts/focal) components=main,universe,multiverse ;;
+*) script=() components=main,contrib,non-free ;;
 esac
 
 # Creates a root that is never changed, once.
@@ -55,7 +51,7 @@ if [ ! -e "$base/complete" ]; then
 	rm -rf "$base"
 	mkdir -p "$base"
 	debootstrap --variant=minbase --components="$components" "$release" "$base/root" \
-		"${from[@]}" >"$base/log" 2>&1 || {
+		"${MIRROR-}" "${script[@]}" >"$base/log" 2>&1 || {
 		tail "$base/log" >&2
 		stop "debootstrap failed"
 	}
