@@ -133,14 +133,8 @@ enum pressure_level heap_look(void)
 	struct limits limits;
 
 	limits_look("", &limits);
-	enum pressure_level level = limits_pressure(&limits);
-	/* Without a device nothing looks again: a shortage of the machine would count for good. */
-	if (!huge_device) {
-		limits.available = UINT64_MAX;
-		limits.stall = 0;
-	}
 	heap_set_memory(&limits);
-	return level;
+	return limits_pressure(&limits);
 }
 
 static void set_attended(bool is, size_t bytes)

@@ -35,8 +35,7 @@ bool heap_needs_expiry(void);
 /*
  * Bounds the cache by what memory is left now, until the next call; returns how short it is.  If it
  * is short, unpinned blocks go back before the call returns, and pinned ones are due at once
- * (heap_any_due()).  Without a device only the cgroup's memory bounds the cache.  Any thread; takes
- * the lock heap, but not while pages go back.  Keeps errno.
+ * (heap_any_due()).  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
  */
 enum pressure_level heap_look(void);
 

@@ -8,7 +8,6 @@
 #include "sizes.h"
 
 struct machine_cgroup machine_cgroup = { .limit = UINT64_MAX, .left = UINT64_MAX };
-uint64_t machine_available = 20 * GIB;
 
 uint64_t __wrap_limits_ram(bool with_swap);
 void __wrap_limits_look(const char *root, struct limits *ret);
@@ -23,7 +22,7 @@ void __wrap_limits_look(const char *root, struct limits *ret)
 {
 	(void)root;
 	*ret = (struct limits){ .ram = 24 * GIB,
-				.available = machine_available,
+				.available = 20 * GIB,
 				.cgroup_limit = machine_cgroup.limit,
 				.cgroup_left = machine_cgroup.left };
 }
