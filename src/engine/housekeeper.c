@@ -18,6 +18,7 @@
 #include "engine/idle.h"
 #include "engine/section.h"
 #include "heap/cache.h"
+#include "heap/limits.h"
 #include "heap/reclaim.h"
 #include "pin/unpin.h"
 #include "pin/pin.h"
@@ -96,12 +97,16 @@ void housekeeper_work_submitted(void)
 
 static void look_at_pressure(void)
 {
-	enum pressure_level level = heap_look();
+	struct limits limits;
 
+	limits_look("", &limits);
+
+	enum pressure_level level = limits_pressure(&limits);
 	if (level != pressure)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
+	heap_set_memory(&limits);
 	pin_set_pressure(level != PRESSURE_NONE);
 	pressure = level;
 }

@@ -267,19 +267,25 @@ static void look_at_group(const struct group *group, void *to)
 	}
 }
 
-void limits_look(const char *root, struct limits *ret)
+void limits_look_at_cgroup(const char *root, struct limits *ret)
 {
-	char text[1024];
-	const char *field = NULL;
-
 	*ret = (struct limits){
 		.ram = limits_ram(false),
 		.available = UINT64_MAX,
 		.cgroup_limit = UINT64_MAX,
 		.cgroup_left = UINT64_MAX,
-		.stall = stall_in(PATH(root, "/proc/pressure/memory")),
 	};
 	each_group(root, look_at_group, ret);
+}
+
+void limits_look(const char *root, struct limits *ret)
+{
+	char text[1024];
+	const char *field = NULL;
+
+	limits_look_at_cgroup(root, ret);
+	unsigned stall = stall_in(PATH(root, "/proc/pressure/memory"));
+	ret->stall = stall > ret->stall ? stall : ret->stall;
 	if (hp_procfile_read(text, sizeof(text), PATH(root, "/proc/meminfo")))
 		field = hp_procfile_field(text, "MemAvailable");
 	uint64_t kib = field != NULL ? hp_procfile_number(field) : UINT64_MAX;

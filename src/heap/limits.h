@@ -53,6 +53,9 @@ struct limits {
 /* Fills in *ret, by about twenty system calls. */
 void limits_look(const char *root, struct limits *ret);
 
+/* As limits_look(), but without what the machine has available and its stalls. */
+void limits_look_at_cgroup(const char *root, struct limits *ret);
+
 /* Returns how many whole CPUs the quotas of the cgroups (v2) leave; UINT64_MAX: no limit. */
 uint64_t limits_cpus(const char *root);
 

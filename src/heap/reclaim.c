@@ -128,13 +128,16 @@ void heap_set_memory(const struct limits *limits)
 		give_back(SIZE_MAX);
 }
 
-enum pressure_level heap_look(void)
+void heap_look(void)
 {
 	struct limits limits;
 
-	limits_look("", &limits);
+	limits_look_at_cgroup("", &limits);
+	hp_lock(HP_LOCK_heap);
+	limits.available = memory.available;
+	limits.stall = memory.stall;
+	hp_unlock(HP_LOCK_heap);
 	heap_set_memory(&limits);
-	return limits_pressure(&limits);
 }
 
 static void set_attended(bool is, size_t bytes)

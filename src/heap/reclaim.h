@@ -33,14 +33,14 @@ void heap_expire(uint64_t now_ns);
 bool heap_needs_expiry(void);
 
 /*
- * Bounds the cache by what memory is left now, until the next call; returns how short it is.  If it
- * is short, unpinned blocks go back before the call returns, and pinned ones are due at once
- * (heap_any_due()).  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
+ * Bounds the cache by these facts until the next call.  If memory is short, unpinned blocks go back
+ * before the call returns, and pinned ones are due at once (heap_any_due()).  Any thread; takes
+ * the lock heap, but not while pages go back.  Keeps errno.
  */
-enum pressure_level heap_look(void);
-
-/* The same for a test, by these facts. */
 void heap_set_memory(const struct limits *limits);
+
+/* The same by what the cgroup leaves now. */
+void heap_look(void);
 
 /*
  * Says whether a thread calls heap_expire() when it is due; assumed until this is called.  Without

@@ -8,9 +8,11 @@
 #include "sizes.h"
 
 struct machine_cgroup machine_cgroup = { .limit = UINT64_MAX, .left = UINT64_MAX };
+uint64_t machine_available = 20 * GIB;
 
 uint64_t __wrap_limits_ram(bool with_swap);
 void __wrap_limits_look(const char *root, struct limits *ret);
+void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret);
 
 uint64_t __wrap_limits_ram(bool with_swap)
 {
@@ -22,7 +24,12 @@ void __wrap_limits_look(const char *root, struct limits *ret)
 {
 	(void)root;
 	*ret = (struct limits){ .ram = 24 * GIB,
-				.available = 20 * GIB,
+				.available = machine_available,
 				.cgroup_limit = machine_cgroup.limit,
 				.cgroup_left = machine_cgroup.left };
+}
+
+void __wrap_limits_look_at_cgroup(const char *root, struct limits *ret)
+{
+	__wrap_limits_look(root, ret);
 }

@@ -1,5 +1,5 @@
 /*
- * The memory of the machine that the code under test sees: 24 GiB, of which 20 are available.
+ * The memory of the machine that the code under test sees: 24 GiB.
  */
 #ifndef HP_HARNESS_MACHINE_H
 #define HP_HARNESS_MACHINE_H
@@ -10,5 +10,8 @@
 extern struct machine_cgroup {
 	uint64_t limit, left;
 } machine_cgroup;
+
+/* What the machine has available; 20 GiB at first. */
+extern uint64_t machine_available;
 
 #endif

@@ -326,6 +326,14 @@ HEAP_TEST(the_bound_of_a_cgroup_without_a_device)
 	CHECK(kept() <= 8 * MIB);
 }
 
+/* Without a device, nothing would see that the shortage has ended. */
+HEAP_TEST(a_shortage_of_the_machine_before_the_first_block)
+{
+	machine_available = 0;
+	CHECK_EQ(heap_free(heap_alloc(3 * MIB, WHOLE(3 * MIB), false, 0)), 0);
+	CHECK(kept() >= 3 * MIB);
+}
+
 HEAP_TEST(pressure_empties_the_cache)
 {
 	skip_if_sanitized();

@@ -80,7 +80,7 @@ static uint64_t cgroup_left(void)
 {
 	struct limits limits;
 
-	limits_look(root, &limits);
+	limits_look_at_cgroup(root, &limits);
 	return limits.cgroup_left;
 }
 

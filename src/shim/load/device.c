@@ -90,7 +90,7 @@ static void start_pinning(void)
 	if (!hp_options->pin)
 		return;
 	if (budget == HP_AUTO) {
-		limits_look("", &limits);
+		limits_look_at_cgroup("", &limits);
 		budget = limits_pin_budget(&limits);
 	}
 	pin_start(budget);
