@@ -11,12 +11,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define UNKNOWN_WAITS UINT64_MAX
-#define OTHER         0 /* the first buffer stands for all other memory; its key is 0 */
+#define OTHER     0 /* the first buffer stands for all other memory; its key is 0 */
 
 /* Bits of keys. */
-#define OF_STATIC     ((uint64_t)1 << 63)
-#define OF_PINNED     ((uint64_t)1 << 62)
+#define OF_STATIC ((uint64_t)1 << 63)
+#define OF_PINNED ((uint64_t)1 << 62)
 
 /* A block that the program has pinned. */
 struct pinned {
@@ -24,10 +23,8 @@ struct pinned {
 	uint32_t buffer;
 	bool counts;      /* the call was in the capture range */
 	uint64_t reached; /* bytes up to the last one that a copy reached */
-	/* Of the latest asynchronous download into it: its site, and waits() then; or
-	 * UNKNOWN_WAITS. */
-	uint32_t site;
-	uint64_t waits;
+	uint32_t site;    /* of the latest asynchronous download into it */
+	uint64_t waits;   /* waits() then; CALLS_UNKNOWN: none, or not known */
 };
 
 /* Under the lock trace. */
@@ -114,13 +111,13 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 
 /*
  * With the lock held.  Returns the number of calls after which host code may read what was
- * downloaded before; UNKNOWN_WAITS: several threads may wait, or a call is not known.
+ * downloaded before; CALLS_UNKNOWN: several threads may wait, or a call is not known.
  */
 static uint64_t waits(void)
 {
 	uint64_t calls = calls_waits();
 
-	return calls != CALLS_UNKNOWN ? calls + completed : UNKNOWN_WAITS;
+	return calls != CALLS_UNKNOWN ? calls + completed : CALLS_UNKNOWN;
 }
 
 /* Notes the latest download into a block that nothing has waited for when its call returns. */
@@ -139,7 +136,7 @@ static void note_download(const struct trace_copy *copy, uint32_t site)
 /* With the lock held.  True if no call can have waited for the block's latest download. */
 static bool is_unwaited(const struct pinned *block)
 {
-	return block->waits != UNKNOWN_WAITS && block->waits == waits();
+	return block->waits != CALLS_UNKNOWN && block->waits == waits();
 }
 
 /* Notes that a copy has used a pinned block, which may be registered memory of the heap. */
@@ -284,7 +281,7 @@ static void hold_pinned(uint32_t buffer, uintptr_t from, uint64_t bytes, bool co
 				      .to = from + bytes,
 				      .buffer = buffer,
 				      .counts = counts,
-				      .waits = UNKNOWN_WAITS };
+				      .waits = CALLS_UNKNOWN };
 	sums->held_bytes += (int64_t)bytes;
 	if (sums->held_bytes > sums->most_bytes)
 		sums->most_bytes = sums->held_bytes;
