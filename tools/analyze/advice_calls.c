@@ -214,7 +214,8 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	else
 		SAY(advice->how, "remove waits before work on the same stream: %s, most time in %s",
 		    text_several(count, "call", "calls"), text_name(largest->name, 40));
-	SAY(advice->assumes, "the host has other work during that time");
+	SAY(advice->assumes, "the host has other work during that time; a launch takes as long as "
+			     "before");
 }
 
 void advice_calls(const struct profile *profile, struct advice_list *list)

@@ -34,13 +34,12 @@ ADVICE = {
     "pin": "pin the host memory of copies",
     "keep": "keep data on the device",
     "port": "port function, drop copies",
-    # Of pinned memory, the copies of two buffers do not show which function goes with them.
-    "port_buffers": "port this function",
+    "port_buffers": "port function, drop copies",
     "port_chain": "port all code between copies",
     "upload_once": "upload unchanged data once",
     "upload_async": "upload unchanged data once",
     "allocate_once": "allocate outside the loop",
-    "allocate_pinned": "allocate outside the loop",
+    "allocate_pinned": "pin memory outside the loop",
     "batch": "combine small copies",
     "batch_rows": "combine small copies",
     "host_copy": "use memcpy() on the host",
@@ -55,6 +54,8 @@ HASHED = ("upload_once", "upload_async")
 NOT_OBSERVED = ("upload_async",)
 # The change saves less than the bound, because the device needs some of the time anyway.
 LEAST_OF_BOUND = {"overlap": 0.3}
+# The launches behind a wait become faster too, which the advice says that it leaves out.
+MOST_OF_BOUND = {"synchronize_less": 1.4}
 
 
 def read_arguments():
@@ -117,7 +118,7 @@ def judge(name, advice, still_advised, wall_before, wall_after):
     wrong, noise = [], NOISE * wall_before
     if saves < 0.8 * advice[0][2]:
         wrong.append(f"{name}: ranked behind {advice[0]}")
-    if kind == "at most" and saved > saves + noise:
+    if kind == "at most" and saved > MOST_OF_BOUND.get(name, 1) * saves + noise:
         wrong.append(f"{name}: saved more than the bound")
     if kind == "at most" and saved < LEAST_OF_BOUND.get(name, 0.5) * saves - noise:
         wrong.append(f"{name}: saved much less than the bound")
@@ -141,11 +142,12 @@ def main():
         before, wall_before, first = run(arguments, program, name, "before", observe, hashed)
         flags = [] if name == "pin" else observe
         after, wall_after, second = run(arguments, program, name, "after", flags, hashed)
+        advice, still_advised = entries(arguments, before), entries(arguments, after)
         if hashed:
-            # Hashing takes time that belongs to neither.
+            # Hashing takes time that belongs to neither.  These runs replace the profiles.
             _, wall_before, _ = run(arguments, program, name, "before", observe, {})
             _, wall_after, _ = run(arguments, program, name, "after", flags, {})
-        wrong += judge(name, entries(arguments, before), entries(arguments, after), wall_before, wall_after)
+        wrong += judge(name, advice, still_advised, wall_before, wall_after)
         if first != second:
             wrong.append(f"{name}: prints {second!r} after the change, {first!r} before")
     profile, wall, _ = run(arguments, program, "done", "before", ["--observe"], {})
