@@ -183,6 +183,7 @@ TEST_AFTER_WITH(a_ring_waits_for_room, begin(), "HOTPIN_PIN_BUDGET=64M", "HOTPIN
 	size_t held = standin_registered_bytes();
 	free(block);
 	/* The housekeeper unpins the freed block; then the next copy creates the ring. */
+	PASS_UNTIL(standin_registered_bytes() == 0, 10 * TEST_MS);
 	if (preloaded()) {
 		CHECK(held >= 60 * MIB);
 		WAIT_FOR(is_ring_there(table));
