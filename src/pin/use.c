@@ -100,8 +100,29 @@ static enum pin_use enter(struct block *block, const void *frame, uint32_t refus
 	return saw & WORD_PINNED ? PIN_PINNED : PIN_PAGEABLE;
 }
 
+/*
+ * Returns one of the last entries of this frame if it is inside the block, or NULL.  Without this a
+ * batch of a million copies of one block would be more users than its word can count.
+ */
+static const struct use *find_inside(const struct block *block, const void *frame)
+{
+	for (unsigned i = 0; i < uses.count && i < USES; i++) {
+		const struct use *use = top() - i;
+
+		if (use->frame != frame)
+			break;
+		if (use->block == block && !use->alone)
+			return use;
+	}
+	return NULL;
+}
+
 enum pin_use pin_enter(struct block *block, const void *frame)
 {
+	const struct use *inside = find_inside(block, frame);
+
+	if (inside != NULL)
+		return inside->saw & WORD_PINNED ? PIN_PINNED : PIN_PAGEABLE;
 	return enter(block, frame, hp_keeps(taken_keeps_out) ? WORD_TAKEN : 0);
 }
 

@@ -25,7 +25,7 @@ enum pin_use {
  */
 void pin_give_back(const void *frame);
 
-/* Enters the block.  Never waits.  A block may be entered several times. */
+/* Enters the block.  Never waits.  A call may name a block again: it is inside already then. */
 enum pin_use pin_enter(struct block *block, const void *frame);
 
 /* The same, but only if the block is pageable. */

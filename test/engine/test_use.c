@@ -31,14 +31,33 @@ TEST(many_blocks_at_once)
 	for (int i = 0; i < MANY; i++)
 		blocks[i] = allocate(MIB);
 	CHECK_EQ(pin_enter(range_find(blocks[0]), &outer), PIN_PAGEABLE);
-	for (int i = 0; i < MANY; i++)
-		for (int turn = 0; turn < 3; turn++)
+	for (int turn = 0; turn < 3; turn++)
+		for (int i = 0; i < MANY; i++)
 			CHECK_EQ(pin_enter(range_find(blocks[i]), &inner), PIN_PAGEABLE);
 	CHECK(users_of(blocks[0]) == 4 && users_of(blocks[MANY - 1]) == 3);
 	pin_leave(&inner);
 	CHECK(users_of(blocks[0]) == 1 && users_of(blocks[MANY - 1]) == 0);
 	pin_leave(&outer);
 	CHECK_EQ(users_of(blocks[0]), 0);
+}
+
+/* As a batch of more copies than the word of a block can count. */
+TEST(blocks_that_a_call_names_a_million_times)
+{
+	char *blocks[2];
+	unsigned refused = 0;
+	int frame;
+
+	fake_start(GIB);
+	for (int i = 0; i < 2; i++)
+		blocks[i] = allocate(MIB);
+	for (unsigned turn = 0; turn <= WORD_USERS; turn++)
+		for (int i = 0; i < 2; i++)
+			refused += pin_enter(range_find(blocks[i]), &frame) != PIN_PAGEABLE;
+	CHECK_EQ(refused, 0);
+	pin_leave(&frame);
+	CHECK(users_of(blocks[0]) == 0 && users_of(blocks[1]) == 0);
+	CHECK_EQ(block_pin(range_find(blocks[0])), BLOCK_PAGEABLE);
 }
 
 static jmp_buf back;
