@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "heap/limits.h"
 #include "base/bounds.h"
+#include "base/kernel.h"
 #include "base/parse.h"
 #include "base/procfile.h"
 
@@ -44,6 +45,9 @@
 #define SEVERE_STALL_PART 8
 #define SOME_STALL        100
 #define SOME_STALL_PART   4
+
+/* The room for the text of a file. */
+#define TEXT_BYTES        HP_PAGE_BYTES
 
 /* The pieces of a file's name, for base/procfile.h. */
 #define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
@@ -129,6 +133,7 @@ struct group {
 	const char *root, *name;
 	bool is_v2;
 	bool is_own; /* the group of the process itself, not one around it */
+	char *text;  /* TEXT_BYTES for a file of the group */
 };
 
 typedef void look_fn(const struct group *group, void *to);
@@ -176,21 +181,35 @@ static void look_at_line(char *line, struct group *group, look_fn *look, void *t
 	}
 }
 
-/* Calls `look` for each group of v2, and for each that limits memory in v1, inner ones first. */
-static void each_group(const char *root, look_fn *look, void *to)
+static void look_at_lines(char *text, struct group *group, look_fn *look, void *to)
 {
-	char text[4096];
-	struct group group = { .root = root };
-
-	if (!hp_procfile_read(text, sizeof(text), PATH(root, "/proc/self/cgroup")))
-		return;
 	for (char *line = text, *next; *line != '\0'; line = next) {
 		size_t length = strcspn(line, "\n");
 
 		next = line + length + (line[length] == '\n');
 		line[length] = '\0';
-		look_at_line(line, &group, look, to);
+		look_at_line(line, group, look, to);
 	}
+}
+
+/*
+ * Calls `look` for each group of v2, and for each that limits memory in v1, inner ones first.
+ * False: there is no memory for that.  The texts do not lie on the stack, because this runs in
+ * malloc() and free(), and a thread may have as little as PTHREAD_STACK_MIN.
+ */
+static bool each_group(const char *root, look_fn *look, void *to)
+{
+	int saved = errno;
+	char *text = hp_map(NULL, 2 * TEXT_BYTES, PROT_READ | PROT_WRITE, 0);
+	struct group group = { .root = root, .text = text + TEXT_BYTES };
+	bool mapped = (void *)text != MAP_FAILED;
+
+	if (mapped && hp_procfile_read(text, TEXT_BYTES, PATH(root, "/proc/self/cgroup")))
+		look_at_lines(text, &group, look, to);
+	if (mapped)
+		hp_unmap(text, 2 * TEXT_BYTES);
+	errno = saved;
+	return mapped;
 }
 
 /* Returns the first number of a file of the group; UINT64_MAX: there is none. */
@@ -219,15 +238,14 @@ static uint64_t limit_of(const struct group *group, const struct version *versio
 
 static uint64_t used_of(const struct group *group, const struct version *version)
 {
-	char text[4096];
 	uint64_t used = value(group, version->mount, version->usage), free = 0;
 	const char *field;
 
 	if (used == UINT64_MAX)
 		return 0;
-	if (hp_procfile_read(text, sizeof(text),
+	if (hp_procfile_read(group->text, TEXT_BYTES,
 			     PATH(group->root, version->mount, group->name, "/memory.stat")) &&
-	    (field = hp_procfile_field(text, version->reclaimable)) != NULL)
+	    (field = hp_procfile_field(group->text, version->reclaimable)) != NULL)
 		free = hp_procfile_number(field);
 	return hp_above(used, free);
 }
@@ -275,7 +293,9 @@ void limits_look_at_cgroup(const char *root, struct limits *ret)
 		.cgroup_limit = UINT64_MAX,
 		.cgroup_left = UINT64_MAX,
 	};
-	each_group(root, look_at_group, ret);
+	/* Where there is no memory for the question, nothing may be kept. */
+	if (!each_group(root, look_at_group, ret))
+		ret->cgroup_limit = ret->cgroup_left = 0;
 }
 
 void limits_look(const char *root, struct limits *ret)

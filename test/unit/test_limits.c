@@ -11,7 +11,9 @@
 #include "sizes.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -120,6 +122,60 @@ TEST_AFTER(version_2, make_tree())
 	CHECK_EQ(cgroup_left(), 100);
 	put("/sys/fs/cgroup/a/memory.current", "9001\n");
 	CHECK_EQ(cgroup_left(), 0);
+}
+
+static char stack[64 << 10] __attribute__((aligned(4096)));
+
+static void *ask_on_it(void *arg)
+{
+	if (arg != NULL)
+		cgroup_left();
+	return NULL;
+}
+
+/* Returns how much of its stack a thread touches. */
+static size_t stack_used(bool asks)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	size_t untouched = 0;
+
+	memset(stack, 0xa5, sizeof(stack));
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, stack, sizeof(stack));
+	CHECK_EQ(pthread_create(&thread, &attributes, ask_on_it, asks ? stack : NULL), 0);
+	pthread_join(thread, NULL);
+	while (untouched < sizeof(stack) && stack[untouched] == (char)0xa5)
+		untouched++;
+	return sizeof(stack) - untouched;
+}
+
+/* free() asks, also in a thread with a stack of PTHREAD_STACK_MIN. */
+TEST_AFTER(little_of_the_stack, make_tree())
+{
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+	CHECK_SKIP("the sanitizer itself needs more");
+#endif
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "8000\n");
+	put("/sys/fs/cgroup/a/memory.current", "1000\n");
+	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 500\n");
+	CHECK_EQ(cgroup_left(), 7500);
+	CHECK(stack_used(true) <= stack_used(false) + 4096);
+}
+
+TEST_AFTER(no_memory_to_ask, make_tree())
+{
+	struct rlimit none = { 0, RLIM_INFINITY };
+
+#ifdef __SANITIZE_THREAD__
+	CHECK_SKIP("the sanitizer itself needs more");
+#endif
+	CHECK_EQ(cgroup_left(), UINT64_MAX);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &none), 0);
+	errno = 55;
+	CHECK_EQ(cgroup_left(), 0);
+	CHECK_EQ(errno, 55);
 }
 
 TEST_AFTER(version_2_in_a_container, make_tree())
