@@ -237,8 +237,9 @@ struct block *cache_take_old(uint64_t now)
 static void put_empty(struct block *block)
 {
 	if (map_is_closed()) {
-		hp_unmap((void *)block->base, block->bytes);
+		/* First, because another thread may map, and free, memory at these addresses. */
 		atomic_store_explicit(&block->state, BLOCK_EMPTY, memory_order_release);
+		hp_unmap((void *)block->base, block->bytes);
 		return;
 	}
 	block->touched = 0;
@@ -278,12 +279,14 @@ size_t cache_purge(struct block *list)
 void cache_cut(struct block *block)
 {
 	size_t used = block->touched > block->room ? block->touched : block->room;
+	size_t had = block->bytes;
 
 	assert(hp_lock_held(HP_LOCK_heap));
-	if (!map_is_closed() || used >= block->bytes)
+	if (!map_is_closed() || used >= had)
 		return;
-	hp_unmap((void *)(block->base + used), block->bytes - used);
+	/* First, as in put_empty(). */
 	block->bytes = used;
+	hp_unmap((void *)(block->base + used), had - used);
 }
 
 void cache_close(void)

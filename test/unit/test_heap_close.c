@@ -10,8 +10,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static bool is_mapped(const void *address)
 {
@@ -69,6 +72,59 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	CHECK_EQ(heap_free(blocks[3]), 0);
 	CHECK(all_are(other, 4 * MIB, 'z'));
 	CHECK_EQ(live() + kept(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static bool watches_unmapping;
+static unsigned unmapped, held_too_long;
+
+/* Replaces libc's, by which hotpin unmaps: from the call on others may have the addresses. */
+long syscall(long number, ...)
+{
+	va_list rest;
+	long arguments[6], result;
+
+	va_start(rest, number);
+	for (int i = 0; i < 6; i++)
+		arguments[i] = va_arg(rest, long);
+	va_end(rest);
+	if (watches_unmapping && number == SYS_munmap) {
+		const char *from = (const char *)arguments[0];
+
+		unmapped++;
+		held_too_long += heap_holds(from) || heap_holds(from + arguments[1] - 1);
+	}
+	register long r10 __asm__("r10") = arguments[3];
+	register long r8 __asm__("r8") = arguments[4];
+	register long r9 __asm__("r9") = arguments[5];
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(arguments[0]), "S"(arguments[1]), "d"(arguments[2]),
+			   "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	if (result >= -4095 && result < 0) {
+		errno = (int)-result;
+		return -1;
+	}
+	return result;
+}
+
+/* Otherwise free() of another thread's memory there would end the process. */
+TEST(addresses_are_given_away_before_they_are_unmapped)
+{
+	char *blocks[2];
+
+	heap_set_device(true);
+	for (int i = 0; i < 2; i++)
+		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE(4 * MIB), false, 0), 'a', 4 * MIB);
+	CHECK_EQ(heap_free(blocks[0]), 0);
+	watches_unmapping = true;
+	heap_close();
+	CHECK(heap_resize(blocks[1], 2 * MIB));
+	CHECK_EQ(heap_free(blocks[1]), 0);
+	CHECK(unmapped >= 3);
+	CHECK_EQ(held_too_long, 0);
+	watches_unmapping = false;
 	CHECK_EQ(heap_check(), 0);
 }
 
