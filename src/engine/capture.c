@@ -15,6 +15,9 @@
 
 #define PATIENCE_NS 1000000000u
 
+/* Added to the count by capture_unseen(); from then on no capture is uncounted. */
+#define UNSEEN      (1 << 28)
+
 /*
  * Waits for the threads that enqueue on the legacy stream; no other thread begins that any more.
  * Recording an event there invalidates captures on streams that it is ordered with, even in the
@@ -41,12 +44,22 @@ void capture_begin(CUstream stream, bool per_thread)
 		wait_for_legacy_stream();
 }
 
+void capture_unseen(void)
+{
+	if (!state_active || atomic_load(&state_captures) >= UNSEEN || !hp_keeps(unknown_captures))
+		return;
+	pin_hold();
+	section_wait(false, UINT64_MAX);
+	atomic_fetch_add(&state_captures, UNSEEN);
+	wait_for_legacy_stream();
+}
+
 static void uncount(void)
 {
 	int count = hp_keeps(capture_ends) ? atomic_load(&state_captures) : 0;
 
 	/* Not below zero: one thread may end the capture while another destroys its stream. */
-	while (count > 0)
+	while (count > 0 && count < UNSEEN)
 		if (atomic_compare_exchange_weak(&state_captures, &count, count - 1)) {
 			pin_release();
 			return;

@@ -19,6 +19,12 @@
  */
 void capture_begin(CUstream stream, bool per_thread);
 
+/*
+ * The program may begin captures by a function that hotpin does not know.  From now on one counts
+ * as active for good.
+ */
+void capture_unseen(void);
+
 /* Called after the driver returned `result` for a capture on `stream`.  Returns `result`. */
 CUresult capture_begun(CUresult result, CUstream stream);
 

@@ -11,6 +11,7 @@
 
 typedef __typeof__(cuStandinCopyThing) copy_fn;
 typedef __typeof__(cuStandinUnknownThing) read_fn;
+typedef __typeof__(cuStandinBeginRecaptureThing) capture_fn;
 
 static void *resolve(const char *name)
 {
@@ -89,6 +90,48 @@ TEST_AFTER_WITH(a_name_of_no_copy, begin(), EXTRA)
 	CHECK(preload_is_in((void *)read, preloaded() ? OURS : "libcuda.so.1"));
 	check_reading(read);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+/*
+ * Captures two copies twice.  The graph uploads what the block holds when it is launched, and the
+ * download is part of it.
+ */
+static void check_captures(capture_fn *capture, char *block)
+{
+	static char got[BYTES];
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned seed = 3; seed < 5; seed++) {
+		OK(capture(stream));
+		OK(cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, stream));
+		OK(cuMemcpyDtoHAsync_v2(got, there, BYTES, stream));
+		OK(cuStreamEndCapture(stream, &graph));
+		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+		fill(block, BYTES, seed);
+		OK(cuGraphLaunch(exec, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(holds(got, 64 * KIB, seed));
+		OK(cuGraphExecDestroy(exec));
+		OK(cuGraphDestroy(graph));
+	}
+	OK(cuStreamDestroy_v2(stream));
+}
+
+TEST_AFTER_WITH(a_capture_by_name, begin(), EXTRA)
+{
+	char *block = promoted(BYTES);
+
+	check_captures((capture_fn *)resolve("cuStandinBeginRecaptureThing"), block);
+	check_not_pinned_any_more(block);
+}
+
+TEST_AFTER_WITH(a_capture_into_staging_memory, begin(), EXTRA, "HOTPIN_ROUTE=stage",
+		"HOTPIN_THREADS=3")
+{
+	check_captures((capture_fn *)resolve("cuStandinBeginRecaptureThing"), promoted(BYTES));
 }
 
 /* Functions of CUDA 13.2, which hotpin knows by name. */
@@ -181,6 +224,13 @@ TEST(no_copy_that_is_linked)
 	begin();
 	check_reading(read);
 	promoted(BYTES);
+}
+
+TEST_AFTER(a_capture_that_is_linked_later, begin())
+{
+	char *block = promoted(BYTES);
+
+	check_captures((capture_fn *)function_of("liblinks_capture.so", "links_capture"), block);
 }
 
 CASE(no_copy_that_is_linked_later, begin();

@@ -15,6 +15,12 @@ CUresult cuStandinCopyThing(void *to, CUdeviceptr from, size_t bytes, CUstream s
 	return cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
 }
 
+/* Likewise. */
+CUresult cuStandinBeginRecaptureThing(CUstream stream)
+{
+	return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
 #define WITH_ATTRIBUTES(flavor)                                                                   \
 	CUresult cuMemcpyWithAttributesAsync##flavor(CUdeviceptr to, CUdeviceptr from,            \
 						     size_t bytes, CUmemcpyAttributes *how,       \
@@ -74,6 +80,8 @@ static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t 
 		found = (void *)cuStandinUnknownThing;
 	else if (engine.extra && strcmp(symbol, "cuStandinCopyThing") == 0)
 		found = (void *)cuStandinCopyThing;
+	else if (engine.extra && strcmp(symbol, "cuStandinBeginRecaptureThing") == 0)
+		found = (void *)cuStandinBeginRecaptureThing;
 	else if (engine.extra && strncmp(symbol, "cuStandinOther", 14) == 0)
 		found = (void *)&others[strtoul(symbol + 14, NULL, 10) % sizeof(others)];
 	else

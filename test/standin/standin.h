@@ -27,8 +27,9 @@
  *   STANDIN_VERSION=13000      driver version; newer entry points are not found
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
  *   STANDIN_ATS=1              and CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
- *   STANDIN_EXTRA=1            cuGetProcAddress finds cuStandinUnknownThing and cuStandinCopyThing
- *                              (see below), and addresses for cuStandinOther0 to 999
+ *   STANDIN_EXTRA=1            cuGetProcAddress finds cuStandinUnknownThing, cuStandinCopyThing and
+ *                              cuStandinBeginRecaptureThing (see below), and addresses for
+ *                              cuStandinOther0 to 999
  *   STANDIN_PINNED_MIB=n       the most memory that can be pinned at a time; 0: no limit
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
@@ -60,8 +61,9 @@
  *
  *   CUresult cuStandinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
  *   CUresult cuStandinCopyThing(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+ *   CUresult cuStandinBeginRecaptureThing(CUstream stream);
  * are driver functions that no header declares.  The first reads device memory in its present
- * state; the second is as cuMemcpyDtoHAsync.
+ * state; the second is as cuMemcpyDtoHAsync, the third as cuStreamBeginCapture with mode GLOBAL.
  */
 #ifndef STANDIN_STANDIN_H
 #define STANDIN_STANDIN_H
@@ -138,6 +140,7 @@ void *standin_host(CUdeviceptr ptr);
 /* See above; libcuda exports it, no header of NVIDIA names it. */
 CUresult cuStandinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
 CUresult cuStandinCopyThing(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+CUresult cuStandinBeginRecaptureThing(CUstream stream);
 /* For twins: sets the duration of the running kernel on the virtual clock. */
 void standin_twin_ns(uint64_t ns);
 /* For twins: makes the running kernel fault; its context returns `code` from now on. */

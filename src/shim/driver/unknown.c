@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/protections.h"
+#include "engine/capture.h"
 #include "engine/defer.h"
 #include "engine/gate.h"
 #include "engine/housekeeper.h"
@@ -25,10 +26,11 @@ static struct {
 	const char *_Atomic word; /* of the name, as in word_of() */
 } functions[SHIM_UNKNOWN_MOST];
 
-/* Returns the word by which a name is that of a copy, or "". */
+/* Returns the word by which a name is that of a copy, or begins a capture of copies; or "". */
 static const char *word_of(const char *name)
 {
-	static const char *const words[] = { "Memcpy", "Copy", "Prefetch", "Discard", "Batch" };
+	static const char *const words[] = { "BeginCapture", "BeginRecapture", "Memcpy", "Copy",
+					     "Prefetch",     "Discard",        "Batch" };
 
 	for (size_t i = 0; i < HP_LEN(words); i++)
 		if (strstr(name, words[i]) != NULL)
@@ -79,7 +81,10 @@ void unknown_acts(const char *name)
 	trace_called_unknown();
 	if (hp_keeps(join_the_unknown))
 		defer_join();
-	if (word_of(name)[0] != '\0' && hp_keeps(unpin_for_the_unknown))
+	const char *word = word_of(name);
+	if (word[0] != '\0' && hp_keeps(unpin_for_the_unknown))
 		pin_end("the program copies by a function that is new to this version");
+	if (strncmp(word, "Begin", 5) == 0)
+		capture_unseen();
 	errno = saved;
 }

@@ -21,7 +21,8 @@ void *unknown_enter(size_t stub);
 
 /*
  * The program calls an unknown function, or may call it unseen.  From now on no copy returns early.
- * If the name is that of a copy, every block is unpinned, and none is pinned any more.
+ * If the name is that of a copy, every block is unpinned, and none is pinned any more.  If it
+ * begins a capture, copies are also left as they are, because each may be captured.
  */
 void unknown_acts(const char *name);
 
