@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "shim/driver/linked.h"
+#include "base/kernel.h"
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "real/dlsym.h"
@@ -14,6 +15,7 @@
 #include "shim/driver/unknown.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,22 +122,35 @@ static int note_names(struct dl_phdr_info *object, size_t size, void *names)
 	return 0;
 }
 
-void linked_find(void)
+static void treat(const struct names *names)
 {
-	struct names names = { .count = 0 };
-
-	dl_iterate_phdr(note_names, &names);
-	if (names.count == 0 || !real_dlsym_find())
+	if (names->count == 0 || !real_dlsym_find())
 		return;
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	if (driver == NULL)
 		return;
-	for (unsigned i = 0; i < names.count; i++)
-		if (real_dlsym(driver, names.text[i]) != NULL)
-			unknown_acts(names.text[i]);
-	if (names.more)
+	for (unsigned i = 0; i < names->count; i++)
+		if (real_dlsym(driver, names->text[i]) != NULL)
+			unknown_acts(names->text[i]);
+	if (names->more)
 		unknown_acts("Copy");
 	dlclose(driver);
+}
+
+/* The names do not lie on the stack: dlsym() calls this, in threads with little of it too. */
+void linked_find(void)
+{
+	int saved = errno;
+	struct names *names = hp_map(NULL, sizeof(*names), PROT_READ | PROT_WRITE, 0);
+
+	errno = saved;
+	if ((void *)names == MAP_FAILED) {
+		unknown_acts("Copy");
+		return;
+	}
+	dl_iterate_phdr(note_names, names);
+	treat(names);
+	hp_unmap(names, sizeof(*names));
 }
 
 void linked_loaded(void)
