@@ -88,10 +88,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char other[] =
 		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
-	static const char *const tables[] = { "summary", "copies",  "sizes",     "kernels",
-					      "sites",   "buffers", "ranges",    "counters",
-					      "calls",   "advice",  "durations", "tracks",
-					      "events" };
+	static const char *const tables[] = { "summary", "copies",  "sizes",  "kernels",
+					      "sites",   "buffers", "ranges", "counters",
+					      "calls",   "advice",  "events" };
 	static char path[64], second[64];
 	static int file = -1, second_file;
 

@@ -23,8 +23,7 @@ import tap # pylint: disable=wrong-import-position
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GOLDEN = os.path.join(HERE, "golden")
-TABLES = ["summary", "states", "lines", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice",
-          "durations", "tracks"]
+TABLES = ["summary", "states", "lines", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice"]
 COMMANDS = [["report"], ["report", "--why"], ["report", "--all"], *(["report", "--csv", table] for table in TABLES), ["report", "--folded"],
             ["annotate"], ["html"], ["report", "--csv", "events"], ["trace"]]
 
@@ -114,7 +113,7 @@ def cases():
                  "launcher", "full", "hostile"):
         yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
-    yield "made_two_devices", [["report"], *(["report", "--csv", table] for table in ("kernels", "durations", "tracks")),
+    yield "made_two_devices", [["report"], *(["report", "--csv", table] for table in ("kernels", "events")),
                                ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks

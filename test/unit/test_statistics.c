@@ -1,5 +1,5 @@
 /*
- * test_statistics.c - median, 99th percentile and range of a few times.
+ * test_statistics.c - median and range of a few times.
  */
 #include "check.h"
 #include "analyze/statistics.h"
@@ -11,19 +11,17 @@ TEST(of_times)
 		size_t count;
 		struct statistics spread;
 	} rows[] = {
-		{ { 0 }, 0, { 0, 0, 0, 0 } },
-		{ { 7 }, 1, { 7, 7, 7, 7 } },
-		{ { 0, 0 }, 2, { 0, 0, 0, 0 } },
-		{ { 30, 10 }, 2, { 10, 20, 30, 30 } },
-		{ { 5, 4 }, 2, { 4, 4, 5, 5 } },
-		{ { 1020, 1000, 990 }, 3, { 990, 1000, 1020, 1020 } },
-		{ { 4, 3, 2, 1 }, 4, { 1, 2, 4, 4 } },
-		{ { 9, 1, 9, 1, 9 }, 5, { 1, 9, 9, 9 } },
-		{ { 1, 1, 1, 1, 1, 1000000 }, 6, { 1, 1, 1000000, 1000000 } },
-		{ { INT64_MAX, 0, INT64_MAX }, 3, { 0, INT64_MAX, INT64_MAX, INT64_MAX } },
-		{ { INT64_MAX, INT64_MAX - 2 },
-		  2,
-		  { INT64_MAX - 2, INT64_MAX - 1, INT64_MAX, INT64_MAX } },
+		{ { 0 }, 0, { 0, 0, 0 } },
+		{ { 7 }, 1, { 7, 7, 7 } },
+		{ { 0, 0 }, 2, { 0, 0, 0 } },
+		{ { 30, 10 }, 2, { 10, 20, 30 } },
+		{ { 5, 4 }, 2, { 4, 4, 5 } },
+		{ { 1020, 1000, 990 }, 3, { 990, 1000, 1020 } },
+		{ { 4, 3, 2, 1 }, 4, { 1, 2, 4 } },
+		{ { 9, 1, 9, 1, 9 }, 5, { 1, 9, 9 } },
+		{ { 1, 1, 1, 1, 1, 1000000 }, 6, { 1, 1, 1000000 } },
+		{ { INT64_MAX, 0, INT64_MAX }, 3, { 0, INT64_MAX, INT64_MAX } },
+		{ { INT64_MAX, INT64_MAX - 2 }, 2, { INT64_MAX - 2, INT64_MAX - 1, INT64_MAX } },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -33,26 +31,7 @@ TEST(of_times)
 		struct statistics spread = statistics_of(times, rows[i].count);
 		CHECK_EQ(spread.least, rows[i].spread.least);
 		CHECK_EQ(spread.median, rows[i].spread.median);
-		CHECK_EQ(spread.p99, rows[i].spread.p99);
 		CHECK_EQ(spread.most, rows[i].spread.most);
-	}
-}
-
-/* Of times 1 to N, the percentile is the least that 99 of 100 do not exceed. */
-TEST(percentile)
-{
-	static const struct {
-		size_t count;
-		int64_t p99;
-	} rows[] = { { 1, 1 },     { 50, 50 },   { 99, 99 },    { 100, 99 },
-		     { 101, 100 }, { 200, 198 }, { 1000, 990 }, { 1099, 1089 } };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int64_t times[1099];
-
-		for (size_t j = 0; j < rows[i].count; j++)
-			times[j] = (int64_t)(rows[i].count - j);
-		CHECK_EQ(statistics_of(times, rows[i].count).p99, rows[i].p99);
 	}
 }
 

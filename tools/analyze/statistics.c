@@ -1,5 +1,5 @@
 /*
- * statistics.c - computes median, 99th percentile and range of times.
+ * statistics.c - computes median and range of times.
  */
 #include "analyze/statistics.h"
 
@@ -19,11 +19,9 @@ struct statistics statistics_of(int64_t *times, size_t count)
 	qsort(times, count, sizeof(*times), ascending);
 	int64_t low = times[(count - 1) / 2], high = times[count / 2];
 
-	/* The percentile is the least time that 99 % of all do not exceed. */
 	return (struct statistics){
 		.least = times[0],
 		.median = low + (high - low) / 2,
-		.p99 = times[count - count / 100 - 1],
 		.most = times[count - 1],
 	};
 }

@@ -9,7 +9,7 @@
 
 /* All zeros if there were no times. */
 struct statistics {
-	int64_t least, median, p99, most;
+	int64_t least, median, most;
 };
 
 /*

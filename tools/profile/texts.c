@@ -171,6 +171,19 @@ const char *text_direction(const char *direction)
 	return text_name(direction, 8);
 }
 
+const char *text_event_kind(int64_t kind)
+{
+	static const char *const kinds[PROFILE_EVENT_COUNT] = {
+		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",        [PROFILE_RANGE] = "range",
+		[PROFILE_API] = "driver call",  [PROFILE_OWN] = "hotpin",
+		[PROFILE_SAMPLE] = "host code",
+	};
+
+	return kind >= 0 && kind < PROFILE_EVENT_COUNT ? kinds[kind] : "other";
+}
+
 const char *text_when(const char *ended_utc)
 {
 	unsigned at[6];

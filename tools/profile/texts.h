@@ -57,6 +57,9 @@ struct json_t *text_json(const char *text);
 /* "H2D" of "h2d". */
 const char *text_direction(const char *direction);
 
+/* "kernel", "copy", ..; "other" for a kind of a later version. */
+const char *text_event_kind(int64_t kind);
+
 /* "2026-11-21 10:15:00 UTC" of "20261121-101500". */
 const char *text_when(const char *ended_utc);
 

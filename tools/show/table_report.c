@@ -347,7 +347,6 @@ void tables_print(const struct profile *profile)
 {
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->title != NULL &&
-		    (!(*table)->of_device || !profile_used_no_device(profile)) &&
-		    (!(*table)->of_timeline || profile->events.row_count > 0))
+		    (!(*table)->of_device || !profile_used_no_device(profile)))
 			table_print(*table, profile, NULL, TABLE_ALL);
 }

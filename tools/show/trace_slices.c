@@ -6,7 +6,6 @@
  * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
-#include "analyze/timeline_sums.h"
 #include "system/progress.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"
@@ -101,7 +100,7 @@ static void write_slice(struct trace_output *output, const struct profile_event 
 {
 	trace_begin_event(output);
 	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
-		name, timeline_kind_name(event->kind), (long long)pid, (long long)tid);
+		name, text_event_kind(event->kind), (long long)pid, (long long)tid);
 	trace_at(output, event->start_ns);
 	trace_microseconds(output->to, "dur", event->duration_ns);
 	fputs(",\"args\":{", output->to);

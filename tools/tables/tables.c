@@ -4,7 +4,6 @@
 #include "tables/tables.h"
 #include "analyze/advice.h"
 #include "analyze/run_notes.h"
-#include "analyze/timeline_sums.h"
 #include "names/names.h"
 #include "profile/sorted_lists.h"
 #include "profile/texts.h"
@@ -129,87 +128,6 @@ static void fill_range(struct table_rows *rows, struct profile *profile)
 		table_add(rows, &profile->ranges[i], NULL, 0);
 }
 
-static const struct table_column duration_columns[] = {
-	{ "kind", "Kind", TABLE_TEXT },
-	{ "name", "Name", TABLE_TEXT, TABLE_AT(timeline_sum, name) },
-	{ "count", "Count", TABLE_COUNT, TABLE_AT(timeline_sum, count) },
-	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(timeline_sum, bytes) },
-	{ "total_ns", NULL, TABLE_TIME, TABLE_AT(timeline_sum, total_ns) },
-	{ "least_ns", "Min", TABLE_TIME, TABLE_AT(timeline_sum, times.least) },
-	{ "median_ns", "Median", TABLE_TIME, TABLE_AT(timeline_sum, times.median) },
-	{ "p99_ns", "P99", TABLE_TIME, TABLE_AT(timeline_sum, times.p99) },
-	{ "most_ns", "Max", TABLE_TIME, TABLE_AT(timeline_sum, times.most) },
-};
-
-static void fill_duration(struct table_rows *rows, struct profile *profile)
-{
-	size_t count;
-	const struct timeline_sum *each = timeline_sums(profile, &count);
-
-	for (size_t i = 0; i < count; i++)
-		TABLE_ROW(rows, &each[i], table_text(timeline_kind_name(each[i].kind)));
-	if (profile->events.dropped > 0)
-		table_say(rows, "%s not recorded: those shorter than %s.",
-			  text_several(profile->events.dropped, "event was", "events were"),
-			  text_time(profile->events.shortest_ns));
-}
-
-static const struct table_column track_columns[] = {
-	{ "track", NULL, TABLE_TEXT },
-	{ NULL, "Track", TABLE_TEXT },
-	{ "device", NULL, TABLE_COUNT, TABLE_AT(timeline_track, device) },
-	{ "context", NULL, TABLE_COUNT },
-	{ "stream", NULL, TABLE_COUNT },
-	{ "tid", NULL, TABLE_COUNT },
-	{ "thread", NULL, TABLE_TEXT },
-	{ NULL, "Busy", TABLE_SHARE },
-	{ "busy_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, busy_ns) },
-	{ "kernels", "Kernels", TABLE_COUNT, TABLE_AT(timeline_track, kernels) },
-	{ "kernels_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, kernels_ns) },
-	{ "copies", "Copies", TABLE_COUNT, TABLE_AT(timeline_track, copies) },
-	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(timeline_track, copied_bytes) },
-	{ "copies_ns", "In copies", TABLE_TIME, TABLE_AT(timeline_track, copies_ns) },
-	{ "waits", "Waits", TABLE_COUNT, .drop = 1, TABLE_AT(timeline_track, waits) },
-	{ "waits_ns", "In waits", TABLE_TIME, .drop = 1, TABLE_AT(timeline_track, waits_ns) },
-	{ "calls", NULL, TABLE_COUNT, TABLE_AT(timeline_track, calls) },
-	{ "calls_ns", NULL, TABLE_TIME, TABLE_AT(timeline_track, calls_ns) },
-};
-
-static struct table_cell name_track(struct table_rows *rows, const struct timeline_track *row)
-{
-	if (row->track == NULL)
-		return table_text_made(rows, "device %lld", (long long)row->device);
-	if (row->device >= 0)
-		return table_text_made(rows, "stream %s, context %s",
-				       text_count(row->track->stream),
-				       text_count(row->track->context));
-	if (row->track->tid >= 0)
-		return table_text_made(rows, "thread %lld", (long long)row->track->tid);
-	return table_text_made(rows, "%s", text_several(row->track->threads, "thread", "threads"));
-}
-
-static void fill_track(struct table_rows *rows, struct profile *profile)
-{
-	static const struct profile_track none = { .kind = "device",
-						   .device = UNKNOWN,
-						   .context = UNKNOWN,
-						   .stream = UNKNOWN,
-						   .tid = UNKNOWN,
-						   .threads = UNKNOWN };
-	size_t count;
-	const struct timeline_track *tracks = timeline_tracks(profile, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_track *track =
-			tracks[i].track != NULL ? tracks[i].track : &none;
-
-		TABLE_ROW(rows, &tracks[i], table_text(track->kind), name_track(rows, &tracks[i]),
-			  table_number(track->context), table_number(track->stream),
-			  table_number(track->tid), table_text(track->name),
-			  table_share(tracks[i].busy_ns, profile->wall_ns));
-	}
-}
-
 static const struct table_column event_columns[] = {
 	{ "kind", NULL, TABLE_TEXT },
 	{ "track", NULL, TABLE_TEXT },
@@ -228,7 +146,7 @@ static void fill_event(struct table_rows *rows, struct profile *profile)
 		const struct profile_event *event = &profile->events.rows[i];
 		const struct profile_track *track = &profile->events.tracks[event->track];
 
-		TABLE_ROW(rows, event, table_text(timeline_kind_name(event->kind)),
+		TABLE_ROW(rows, event, table_text(text_event_kind(event->kind)),
 			  table_text(track->kind), table_number(track->device),
 			  table_number(track->stream), table_number(track->tid),
 			  table_text(event->name >= 0 ? profile->events.names[event->name] : NULL));
@@ -622,8 +540,6 @@ const struct table *const tables[] = {
 	&table_functions,
 	&table_lines,
 	&(const struct table){ "ranges", "NVTX ranges", TABLE_FILL(range) },
-	&(const struct table){ "durations", "Durations", TABLE_FILL(duration), .of_timeline = true, .elsewhere = true },
-	&(const struct table){ "tracks", "Tracks", TABLE_FILL(track), .of_timeline = true, .elsewhere = true },
 	&(const struct table){ "events", NULL, TABLE_FILL(event), .of_timeline = true },
 	&table_counters,
 	&table_options,
