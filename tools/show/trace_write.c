@@ -250,7 +250,6 @@ static void write_file(struct trace_output *output)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);
 	output->calls = call_matches(profile);
 	trace_slices(output);
-	trace_counters(output);
 	progress_clear();
 	tell_dropped(output);
 }

@@ -55,10 +55,4 @@ bool trace_is_stream(const struct profile_track *track);
 /* Writes all slices of the file, and its arrows.  Rows must be sorted by track. */
 void trace_slices(struct trace_output *output);
 
-/*
- * Writes, for each device, counters of GB/s, bytes in flight, and running kernels and copies; also
- * a counter of pinned memory.  Called after trace_slices().
- */
-void trace_counters(struct trace_output *output);
-
 #endif

@@ -10,7 +10,6 @@ COMMON = {"ph": str, "name": str, "pid": int, "tid": int}
 # By phase: further fields that an event must have, and may have.
 PHASES = {
     "X": ({"ts": int, "dur": int, "cat": str, "args": dict}, {}),
-    "C": ({"ts": int, "args": dict}, {"id": int}),
     "M": ({"args": dict}, {}),
     "i": ({"ts": int, "s": str}, {"cat": str, "args": dict}),
     "s": ({"ts": int, "id": int, "cat": str}, {"args": dict}),
@@ -64,9 +63,6 @@ def content(event):
         name, kind = METADATA.get(event["name"], (None, None))
         if name is None or list(arguments) != [name] or not isinstance(arguments[name], kind):
             yield f"no metadata that a viewer knows: {event}"
-    elif event["ph"] == "C" and not (arguments and all(
-            isinstance(value, (int, float)) and value >= 0 for value in arguments.values())):
-        yield f"a counter without a number: {event}"
     elif event["ph"] == "i" and event.get("s") not in ("g", "p", "t"):
         yield f"an instant of no scope: {event}"
     elif event["ph"] == "f" and event.get("bp") != "e":
@@ -82,21 +78,6 @@ def nesting(track, slices):
         if open_ends and end > open_ends[-1]:
             yield f"{track}: the slice at {start} does not nest"
         open_ends.append(end)
-
-
-def curves(events):
-    """Each counter has one process, the same series at each point, and times that increase."""
-    points = collections.defaultdict(list)
-    for event in events:
-        if event["ph"] == "C":
-            points[event["pid"], event["name"]].append(event)
-    for name, row in points.items():
-        if len({tuple(event["args"]) for event in row}) != 1:
-            yield f"{name}: its series change"
-        if any(a["ts"] >= b["ts"] for a, b in zip(row, row[1:])):
-            yield f"{name}: not forward in time"
-        if any(row[-1]["args"].values()) and not name[1].startswith(("pinned", "device memory")):
-            yield f"{name}: not nothing at the end"
 
 
 def faults(text):
@@ -145,4 +126,3 @@ def faults(text):
                 yield f"arrow {number_of} hangs in the air"
     for track, slices in tracks.items():
         yield from nesting(track, slices)
-    yield from curves(events)

@@ -35,11 +35,6 @@ def trace_of(name, rows, names=None, tracks=None, sites=None):
     return trace, slices
 
 
-def curve_of(trace, name, pid):
-    return [(event["ts"], event["args"]) for event in trace["traceEvents"]
-            if event["ph"] == "C" and (event["name"], event["pid"]) == (name, pid)]
-
-
 def plain():
     trace, slices = trace_of("a small run", [
         [CALL, 1, 1_000_001, 12_000_999, 0, 400_000_000, 0],
@@ -61,24 +56,11 @@ def plain():
              and "name" in event["args"]}
     check("tracks have names", {"heat: 3: all kernels", "device 0, Example GPU", "heat", "ranges",
                                 "stream 7 of context 1"} == names, names)
-    curve = curve_of(trace, "HtoD GB/s", copy["pid"])
     ends = [(event["ph"], event["ts"], event["pid"], event["tid"])
             for event in trace["traceEvents"] if event["ph"] in "sf"]
     check("an arrow from the call to its copy", ends == [
         ("s", 1_000_001, call["pid"], call["tid"]), ("f", 1_020_000, copy["pid"], copy["tid"])],
           ends)
-    check("a curve of what crosses the bus",
-          curve == [(1_020_000, {"GB/s": 40.0}), (11_020_000, {"GB/s": 0.0})], curve)
-    curve = curve_of(trace, "bytes in flight", copy["pid"])
-    check("of bytes that are on their way, from the call on", curve == [
-        (1_000_001, {"HtoD": 400_000_000, "DtoH": 0}), (11_020_000, {"HtoD": 0, "DtoH": 0})], curve)
-    curve = curve_of(trace, "running on the device", copy["pid"])
-    check("and of what runs", curve == [
-        (1_020_000, {"kernels": 0, "copies": 1}), (11_020_000, {"kernels": 0, "copies": 0}),
-        (20_000_000, {"kernels": 1, "copies": 0}), (28_000_000, {"kernels": 0, "copies": 0})], curve)
-    check("none of what there is not", {event["name"] for event in trace["traceEvents"]
-                                        if event["ph"] == "C"} ==
-          {"HtoD GB/s", "bytes in flight", "running on the device"})
 
 
 def details():
@@ -112,9 +94,6 @@ def details():
           ("cuMemAlloc_v2", "driver call", 4711), slices[10])
     check("hotpin has tracks of its own", {slices[at]["cat"] for at in (22, 25, 180)} == {"hotpin"} and
           4711 not in {slices[at]["tid"] for at in (22, 25, 180)})
-    curve = curve_of(trace, "pinned by hotpin", 4711)
-    check("and a curve of what it pinned", curve == [
-        (30, {"bytes": 4096}), (35, {"bytes": 5096}), (190, {"bytes": 1000})], curve)
     check("arrows from launches and memsets", pairs_of(trace) == [
         (20, 30), (100, 108), (120, 130), (150, 155)], pairs_of(trace))
     for place, wrong in ((7, 99), (8, 3)):
@@ -283,16 +262,6 @@ def overlaps():
                                          [KERNEL, 1, 1, 5, 2, None, None]],
                          tracks=[STREAM, OTHER])
     check("are two processes", slices[0]["pid"] != slices[1]["pid"])
-    rows = [[COPY, 0, 0, 100, 0, 1000, None], [COPY, 1, 50, 100, 0, 2000, None]]
-    trace, slices = trace_of("two copies at once", rows, tracks=[STREAM, {**STREAM, "stream": 8}])
-    curve = curve_of(trace, "HtoD GB/s", slices[0]["pid"])
-    check("add up in the curve", [point[1]["GB/s"] for point in curve] == [10.0, 30.0, 20.0, 0.0],
-          curve)
-    trace, slices = trace_of("on two devices", rows, tracks=[STREAM, OTHER])
-    curves = [[(at, value["GB/s"]) for at, value in curve_of(trace, "HtoD GB/s", part["pid"])]
-              for part in slices]
-    check("each has a curve of its own",
-          curves == [[(0, 10.0), (100, 0.0)], [(50, 20.0), (150, 0.0)]], curves)
     random.seed(9)
     for turn in range(20):
         span = random.choice((50, 1000, 100000))
