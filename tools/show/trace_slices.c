@@ -1,5 +1,5 @@
 /*
- * trace_slices.c - writes the slices of `hotpin trace`, and the arrows between them.
+ * trace_slices.c - writes the slices of `hotpin trace`.
  *
  * Slices of one track must nest: Perfetto before 57 silently drops others
  * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap in graphs and with
@@ -21,11 +21,6 @@ struct subtrack {
 	int64_t ends[DEPTH_MOST]; /* of the open slices */
 	int depth;
 };
-
-static int64_t pid_of(const struct trace_output *output, const struct profile_track *track)
-{
-	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
-}
 
 static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)
 {
@@ -50,7 +45,7 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
 			(strcmp(of->kind, "ranges") == 0 ? 0 : 1000000);
-	trace_name_track(output, "thread", pid_of(output, of), tid,
+	trace_name_track(output, "thread", trace_pid(output, of), tid,
 			 trace_quoted(output->profile, name), order);
 }
 
@@ -155,41 +150,11 @@ static void write_track(struct trace_output *output, const struct profile_event 
 			event->start_ns + event->duration_ns;
 		output->tids[event - profile->events.rows] = subtracks[subtrack].tid;
 		write_slice(output, event, event->name >= 0 ? output->names[event->name] : "\"?\"",
-			    pid_of(output, track), subtracks[subtrack].tid);
+			    trace_pid(output, track), subtracks[subtrack].tid);
 		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
 			      profile->events.row_count);
 	}
 	free(subtracks);
-}
-
-/* Writes one end of an arrow, at the start of its slice. */
-static void write_end(struct trace_output *output, size_t row, const char *end)
-{
-	const struct profile_event *event = &output->profile->events.rows[row];
-	const struct profile_track *track = &output->profile->events.tracks[event->track];
-
-	trace_begin_event(output);
-	fprintf(output->to,
-		"{\"ph\":%s,\"name\":\"work\",\"cat\":\"work\",\"id\":%zu,\"pid\":%lld,\"tid\":%lld",
-		end, output->arrows, (long long)pid_of(output, track),
-		(long long)output->tids[row]);
-	trace_at(output, event->start_ns);
-	fputs("}", output->to);
-}
-
-/* Writes arrows from calls to the work that they started on the device. */
-static void write_flows(struct trace_output *output)
-{
-	const size_t *calls = output->calls;
-
-	for (size_t row = 0; row < output->profile->events.row_count && calls != NULL; row++) {
-		if (calls[row] == SIZE_MAX || output->tids[row] == 0 ||
-		    output->tids[calls[row]] == 0)
-			continue;
-		output->arrows++;
-		write_end(output, calls[row], "\"s\"");
-		write_end(output, row, "\"f\",\"bp\":\"e\"");
-	}
 }
 
 /* The functions of a sample, callers first. */
@@ -302,5 +267,4 @@ void trace_slices(struct trace_output *output)
 		else
 			write_track(output, rows + begin, end - begin);
 	}
-	write_flows(output);
 }

@@ -5,7 +5,6 @@
  * day.
  */
 #include "show/trace_write.h"
-#include "analyze/call_matches.h"
 #include "system/messages.h"
 #include "names/names.h"
 #include "system/progress.h"
@@ -66,6 +65,11 @@ int64_t trace_device_pid(const struct trace_output *output, int64_t device)
 {
 	return TRACE_DEVICE_PID + output->file * TRACE_DEVICES +
 	       (device > 0 && device < TRACE_DEVICES ? device : 0);
+}
+
+int64_t trace_pid(const struct trace_output *output, const struct profile_track *track)
+{
+	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
 }
 
 static int by_track(const void *left, const void *right)
@@ -248,8 +252,8 @@ static void write_file(struct trace_output *output)
 	name_processes(output);
 	if (count > 0)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);
-	output->calls = call_matches(profile);
 	trace_slices(output);
+	trace_arrows(output);
 	progress_clear();
 	tell_dropped(output);
 }

@@ -31,7 +31,6 @@ struct trace_output {
 	const char ***places;                             /* as JSON, of each frame */
 	const char *nowhere;                              /* as JSON, of samples without a place */
 	int64_t *tids;                                    /* the subtrack of each row; 0: none */
-	size_t *calls; /* the result of call_matches(); NULL: not known */
 };
 
 /* Writes a comma, except before the first event. */
@@ -52,7 +51,13 @@ void trace_name_track(struct trace_output *output, const char *what, int64_t pid
 int64_t trace_device_pid(const struct trace_output *output, int64_t device);
 bool trace_is_stream(const struct profile_track *track);
 
-/* Writes all slices of the file, and its arrows.  Rows must be sorted by track. */
+/* The same for any track. */
+int64_t trace_pid(const struct trace_output *output, const struct profile_track *track);
+
+/* Writes all slices of the file.  Rows must be sorted by track. */
 void trace_slices(struct trace_output *output);
+
+/* Writes arrows from calls to their copies.  Called after trace_slices(). */
+void trace_arrows(struct trace_output *output);
 
 #endif
