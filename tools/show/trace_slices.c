@@ -6,6 +6,7 @@
  * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
+#include "names/names.h"
 #include "system/progress.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"
@@ -45,8 +46,7 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
 			(strcmp(of->kind, "ranges") == 0 ? 0 : 1000000);
-	trace_name_track(output, "thread", trace_pid(output, of), tid,
-			 trace_quoted(output->profile, name), order);
+	trace_name_track(output, "thread", trace_pid(output, of), tid, name, order);
 }
 
 static void write_shape(FILE *to, const struct profile_shape *shape)
@@ -69,9 +69,27 @@ static FILE *begin_argument(struct trace_output *output, const char *name, bool 
 	return output->to;
 }
 
+static void put_text(struct trace_output *output, const char *name, const char *text, bool *any)
+{
+	begin_argument(output, name, any);
+	trace_text(output, text);
+}
+
+static void put_place(struct trace_output *output, const char *name,
+		      const struct profile_frame *frame, bool *any)
+{
+	char place[512];
+
+	names_place(output->profile, frame, place, sizeof(place));
+	put_text(output, name, place, any);
+}
+
 static void write_arguments(struct trace_output *output, const struct profile_event *event)
 {
+	const struct profile *profile = output->profile;
 	bool any = false, copies = event->kind == PROFILE_COPY_CALL;
+	const struct profile_buffer *buffer =
+		copies && event->detail >= 0 ? &profile->buffers[event->detail] : NULL;
 
 	if (event->bytes >= 0)
 		fprintf(begin_argument(output, "bytes", &any), "%lld", (long long)event->bytes);
@@ -79,23 +97,27 @@ static void write_arguments(struct trace_output *output, const struct profile_ev
 		fputs(text_rate(event->bytes, event->duration_ns),
 		      begin_argument(output, "GB/s", &any));
 	if (event->site >= 0)
-		fputs(output->sites[event->site], begin_argument(output, "called from", &any));
-	if (copies && event->detail >= 0)
-		fputs(output->buffers[event->detail], begin_argument(output, "buffer", &any));
+		put_place(output, "called from",
+			  names_frame(profile, &profile->sites[event->site].frames, false), &any);
+	if (buffer != NULL && buffer->frames.count > 0)
+		put_place(output, "buffer", names_buffer_frame(profile, buffer), &any);
+	else if (buffer != NULL)
+		put_text(output, "buffer", buffer->kind, &any);
 	/* Route 0 is unknown. */
 	if (copies && event->route > 0)
-		fputs(output->routes[event->route], begin_argument(output, "route", &any));
+		put_text(output, "route", profile->events.routes[event->route], &any);
 	if (event->kind == PROFILE_KERNEL && event->detail >= 0)
-		write_shape(output->to, &output->profile->events.shapes[event->detail]);
+		write_shape(output->to, &profile->events.shapes[event->detail]);
 }
 
-/* `name` is JSON. */
 static void write_slice(struct trace_output *output, const struct profile_event *event,
 			const char *name, int64_t pid, int64_t tid)
 {
 	trace_begin_event(output);
-	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
-		name, text_event_kind(event->kind), (long long)pid, (long long)tid);
+	fputs("{\"ph\":\"X\",\"name\":", output->to);
+	trace_text(output, name);
+	fprintf(output->to, ",\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
+		text_event_kind(event->kind), (long long)pid, (long long)tid);
 	trace_at(output, event->start_ns);
 	trace_microseconds(output->to, "dur", event->duration_ns);
 	fputs(",\"args\":{", output->to);
@@ -149,7 +171,8 @@ static void write_track(struct trace_output *output, const struct profile_event 
 		subtracks[subtrack].ends[subtracks[subtrack].depth++] =
 			event->start_ns + event->duration_ns;
 		output->tids[event - profile->events.rows] = subtracks[subtrack].tid;
-		write_slice(output, event, event->name >= 0 ? output->names[event->name] : "\"?\"",
+		write_slice(output, event,
+			    event->name >= 0 ? profile->events.names[event->name] : "?",
 			    trace_pid(output, track), subtracks[subtrack].tid);
 		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
 			      profile->events.row_count);
@@ -159,11 +182,19 @@ static void write_track(struct trace_output *output, const struct profile_event 
 
 /* The functions of a sample, callers first. */
 struct stack {
-	const char *names[PROFILE_FRAMES_MOST]; /* as JSON */
+	const char *names[PROFILE_FRAMES_MOST];
 	size_t depth;
 	size_t shared; /* number of functions that continue from the previous sample */
 	int64_t start_ns, end_ns;
 };
+
+/* Returns the function of a sample or of its caller, or the name of its file. */
+static const char *place_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	if (frame->function != NULL || frame->module < 0)
+		return frame->function != NULL ? frame->function : "no file";
+	return basename(profile->modules[frame->module].path);
+}
 
 static void find_stack(const struct trace_output *output, const struct profile_event *sample,
 		       struct stack *ret)
@@ -178,7 +209,7 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		const struct profile_frames *frames = &profile->events.places[at].frames;
 
 		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {
-			names[depth] = output->places[at][i];
+			names[depth] = place_of(profile, &frames->items[i]);
 			nameless[depth++] = frames->items[i].function == NULL;
 		}
 	}
@@ -193,7 +224,7 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		ret->names[ret->depth++] = name;
 	}
 	if (ret->depth == 0)
-		ret->names[ret->depth++] = output->nowhere;
+		ret->names[ret->depth++] = "unknown";
 }
 
 /* Returns the stacks of a thread's samples.  Each one starts after the end of the previous one. */

@@ -6,7 +6,6 @@
  */
 #include "show/trace_write.h"
 #include "system/messages.h"
-#include "names/names.h"
 #include "system/progress.h"
 #include "profile/texts.h"
 
@@ -30,16 +29,12 @@ void trace_at(struct trace_output *output, int64_t ns)
 	trace_microseconds(output->to, "ts", output->offset_ns + ns);
 }
 
-const char *trace_quoted(struct profile *profile, const char *text)
+void trace_text(struct trace_output *output, const char *text)
 {
-	json_t *value = json_string(text);
-	char *made = value != NULL ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-	char *copy = profile_allocate(profile, made != NULL ? strlen(made) + 1 : 4, 1);
+	json_t *value = json_string(text_name(text, 300));
 
-	strcpy(copy, made != NULL ? made : "\"?\"");
-	free(made);
+	json_dumpf(value, output->to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	json_decref(value);
-	return copy;
 }
 
 void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
@@ -47,8 +42,10 @@ void trace_name_track(struct trace_output *output, const char *what, int64_t pid
 {
 	trace_begin_event(output);
 	fprintf(output->to,
-		"{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%lld,\"tid\":%lld,\"args\":{\"name\":%s}}",
-		what, (long long)pid, (long long)tid, name);
+		"{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%lld,\"tid\":%lld,\"args\":{\"name\":",
+		what, (long long)pid, (long long)tid);
+	trace_text(output, name);
+	fputs("}}", output->to);
 	trace_begin_event(output);
 	fprintf(output->to,
 		"{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%lld,\"tid\":%lld,"
@@ -91,7 +88,7 @@ static void name_process(struct trace_output *output, int64_t pid, const char *n
 	char whole[TEXT_BYTES(300)];
 
 	snprintf(whole, sizeof(whole), "%s%s", output->prefix, name);
-	trace_name_track(output, "process", pid, 0, trace_quoted(output->profile, whole),
+	trace_name_track(output, "process", pid, 0, whole,
 			 output->file * (TRACE_DEVICES + 1) + order);
 }
 
@@ -127,85 +124,15 @@ static void name_processes(struct trace_output *output)
 	}
 }
 
-static const char **quote_all(struct profile *profile, const char **texts, size_t count)
-{
-	const char **quoted = profile_allocate(profile, count, sizeof(*quoted));
-
-	for (size_t i = 0; i < count; i++)
-		quoted[i] = trace_quoted(profile, text_name(texts[i], 300));
-	return quoted;
-}
-
-static const char **quote_sites(struct profile *profile)
-{
-	const char **sites = profile_allocate(profile, profile->site_count, sizeof(*sites));
-	char place[512];
-
-	for (size_t i = 0; i < profile->site_count; i++) {
-		const struct profile_frames *frames = &profile->sites[i].frames;
-
-		names_place(profile, names_frame(profile, frames, false), place, sizeof(place));
-		sites[i] = trace_quoted(profile, text_name(place, 300));
-	}
-	return sites;
-}
-
-/* Returns the function of a sample or of its caller, or the name of its file. */
-static const char *place_of(const struct profile *profile, const struct profile_frame *frame)
-{
-	if (frame == NULL)
-		return "unknown";
-	if (frame->function != NULL || frame->module < 0)
-		return frame->function != NULL ? frame->function : "no file";
-	return basename(profile->modules[frame->module].path);
-}
-
-static const char *quote_place(struct profile *profile, const struct profile_frame *frame)
-{
-	return trace_quoted(profile, text_name(place_of(profile, frame), 300));
-}
-
-static const char ***quote_places(struct profile *profile)
-{
-	size_t count = profile->events.place_count;
-	const char ***places = profile_allocate(profile, count, sizeof(*places));
-
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_frames *frames = &profile->events.places[i].frames;
-
-		places[i] = profile_allocate(profile, frames->count, sizeof(*places[i]));
-		for (size_t j = 0; j < frames->count; j++)
-			places[i][j] = quote_place(profile, &frames->items[j]);
-	}
-	return places;
-}
-
-static const char **quote_buffers(struct profile *profile)
-{
-	const char **buffers = profile_allocate(profile, profile->buffer_count, sizeof(*buffers));
-	char place[512];
-
-	for (size_t i = 0; i < profile->buffer_count; i++) {
-		const struct profile_buffer *buffer = &profile->buffers[i];
-
-		if (buffer->frames.count == 0)
-			snprintf(place, sizeof(place), "%s", buffer->kind);
-		else
-			names_place(profile, names_buffer_frame(profile, buffer), place,
-				    sizeof(place));
-		buffers[i] = trace_quoted(profile, text_name(place, 300));
-	}
-	return buffers;
-}
-
 /* Says this on stderr, and in the trace where the process begins. */
 static void tell(struct trace_output *output, const char *what)
 {
 	hotpin_say("%s%s", output->prefix, what);
 	trace_begin_event(output);
 	fprintf(output->to,
-		"{\"ph\":\"i\",\"s\":\"p\",\"name\":%s,\"cat\":\"note\",\"pid\":%lld,\"tid\":0",
-		trace_quoted(output->profile, what), (long long)output->pid);
+		"{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"note\",\"pid\":%lld,\"tid\":0,\"name\":",
+		(long long)output->pid);
+	trace_text(output, what);
 	trace_at(output, 0);
 	fputs("}", output->to);
 }
@@ -242,12 +169,6 @@ static void write_file(struct trace_output *output)
 	size_t count = profile->events.row_count;
 
 	output->left_out = 0;
-	output->sites = quote_sites(profile);
-	output->buffers = quote_buffers(profile);
-	output->places = quote_places(profile);
-	output->nowhere = quote_place(profile, NULL);
-	output->names = quote_all(profile, profile->events.names, profile->events.name_count);
-	output->routes = quote_all(profile, profile->events.routes, profile->events.route_count);
 	output->tids = profile_allocate(profile, count, sizeof(*output->tids));
 	name_processes(output);
 	if (count > 0)

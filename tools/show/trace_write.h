@@ -27,10 +27,7 @@ struct trace_output {
 	struct profile *profile;
 	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
 	const char *prefix;           /* of the names of its processes */
-	const char **names, **sites, **buffers, **routes; /* as JSON */
-	const char ***places;                             /* as JSON, of each frame */
-	const char *nowhere;                              /* as JSON, of samples without a place */
-	int64_t *tids;                                    /* the subtrack of each row; 0: none */
+	int64_t *tids;                /* the subtrack of each row; 0: none */
 };
 
 /* Writes a comma, except before the first event. */
@@ -40,10 +37,10 @@ void trace_begin_event(struct trace_output *output);
 void trace_microseconds(FILE *to, const char *name, int64_t ns);
 void trace_at(struct trace_output *output, int64_t ns);
 
-/* Returns the text as JSON in ASCII, in the profile's memory. */
-const char *trace_quoted(struct profile *profile, const char *text);
+/* Writes the text as JSON in ASCII. */
+void trace_text(struct trace_output *output, const char *text);
 
-/* Names a track.  `what` is "process" or "thread"; `name` is JSON; `order` sorts the tracks. */
+/* Names a track.  `what` is "process" or "thread"; `order` sorts the tracks. */
 void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
 		      const char *name, int64_t order);
 
