@@ -12,7 +12,6 @@
 #include "names/names_find.h"
 #include "show/page/page.h"
 #include "analyze/places.h"
-#include "system/progress.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
 #include "profile/texts.h"
@@ -157,42 +156,6 @@ static void opened_run(FILE *to, struct contents *contents)
 	html_tables(to, profile, page);
 }
 
-static void folded_run(FILE *to, const struct profile *profile, bool with_advice)
-{
-	fputs("<details><summary>", to);
-	page_text(to, text_name(profile->stage, 80));
-	fprintf(to, ", %s</summary>\n", text_time(profile->wall_ns));
-	facts(to, profile);
-	run_notes(profile, note, to);
-	html_time(to, profile);
-	if (with_advice)
-		html_next(to, profile, NULL);
-	table_page(to, &table_python, profile, NULL, NULL);
-	html_tables(to, profile, NULL);
-	fputs("</details>\n", to);
-}
-
-static void other_runs(FILE *to, struct contents *contents)
-{
-	const struct compare_stage *last = last_of(contents);
-	size_t count = contents->stages.count;
-
-	if (is_of_ranks(last)) {
-		page_section(to, &contents->page, "sum", "All ranks", NULL);
-		page_soft(to, "Times of all ranks are added up.");
-		folded_run(to, last->profile, false);
-		page_section_end(to, &contents->page);
-	}
-	if (count < 2)
-		return;
-	page_section(to, &contents->page, "earlier", "Earlier stages", NULL);
-	for (size_t i = 0; i + 1 < count; i++) {
-		progress_show("writing the page", i, count);
-		folded_run(to, run_of(&contents->stages.stages[i]), true);
-	}
-	page_section_end(to, &contents->page);
-}
-
 static void say_no_source(FILE *to, const struct profile *profile)
 {
 	if (profile->missing != NULL)
@@ -233,13 +196,13 @@ static void sections_above(FILE *to, struct contents *contents)
 	page_section(to, page, "time", "Where the time went",
 		     has_stages ? text_name(run->stage, 40) : NULL);
 	html_time(to, run);
-	page_section_end(to, page);
+	page_section_end(to);
 	page_section(to, page, "next", "What to do next", NULL);
 	html_next(to, run, page);
 	if (page->file_count == 0 && run->site_count + run->sample_count > 0)
 		say_no_source(to, run);
 	say_timeline(to, run);
-	page_section_end(to, page);
+	page_section_end(to);
 }
 
 /* Sections are written before those above, which link to them. */
@@ -252,7 +215,6 @@ static void write_page(FILE *to, struct contents *contents)
 
 	contents->page.nav = nav[1];
 	opened_run(part[1], contents);
-	other_runs(part[1], contents);
 	fflush(part[1]);
 	contents->page.below = parts[1];
 	contents->page.nav = nav[0];
@@ -268,7 +230,6 @@ static void write_page(FILE *to, struct contents *contents)
 		navs[1], parts[0], parts[1]);
 	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
 	page_end(to);
-	progress_clear();
 	for (int i = 0; i < 2; i++) {
 		free(parts[i]);
 		free(navs[i]);

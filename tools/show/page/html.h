@@ -1,9 +1,8 @@
 /*
  * The sections of a page.
  *
- * cmd/html.c assembles them.  A page shows one run open: the last stage's median run, or its
- * slowest rank.  Only that run has sections with an id and links, and a `page`; other runs are
- * folded, and their `page` is NULL.
+ * cmd/html.c assembles them.  Below the stages, a page shows one run: the last stage's median run,
+ * or its slowest rank.
  */
 #ifndef HP_TOOLS_SHOW_PAGE_HTML_H
 #define HP_TOOLS_SHOW_PAGE_HTML_H

@@ -67,8 +67,7 @@ void html_next(FILE *to, const struct profile *profile, const struct page *page)
 {
 	table_page(to, &table_advice, profile, NULL, page);
 	page_soft(to, "~ is an estimate. Savings do not add up.");
-	if (page != NULL)
-		table_folded(to, &table_bounds, profile, NULL, page, false);
+	table_folded(to, &table_bounds, profile, NULL, page, false);
 }
 
 void html_host(FILE *to, struct profile *profile, struct page *page)
@@ -84,7 +83,7 @@ void html_host(FILE *to, struct profile *profile, struct page *page)
 		html_icicle(to, profile);
 	table_page(to, &table_functions, profile, NULL, page);
 	table_page(to, &table_gaps, profile, NULL, page);
-	page_section_end(to, page);
+	page_section_end(to);
 }
 
 void html_source(FILE *to, struct profile *profile, const struct source_lines *lines,
@@ -108,7 +107,7 @@ void html_source(FILE *to, struct profile *profile, const struct source_lines *l
 					text_several(profile->launches_rest.kernels, "kernel",
 						     "kernels"),
 					text_time(profile->launches_rest.device_ns)));
-	page_section_end(to, page);
+	page_section_end(to);
 }
 
 bool html_source_say(const struct page *page)
@@ -164,7 +163,7 @@ static void did(FILE *to, const struct profile *profile, struct page *page)
 	table_page(to, &table_options, profile, NULL, NULL);
 	table_page(to, &table_environment, profile, NULL, NULL);
 	fputs("</details>\n", to);
-	page_section_end(to, page);
+	page_section_end(to);
 }
 
 void html_tables(FILE *to, const struct profile *profile, struct page *page)
@@ -199,7 +198,7 @@ void html_stages(FILE *to, const struct comparison *comparison, struct page *pag
 	for (part.from = 1; part.from < part.count; part.from++)
 		table_folded(to, &compare_kernel_table, part.stages[part.from].profile, &part, NULL,
 			     false);
-	page_section_end(to, page);
+	page_section_end(to);
 }
 
 void html_ranks(FILE *to, const struct compare_stage *stage, struct page *page)
@@ -215,5 +214,5 @@ void html_ranks(FILE *to, const struct compare_stage *stage, struct page *page)
 			       text_time(ranks.slowest->wall_ns)));
 	table_page(to, &table_rank_spread, ranks.slowest, &ranks, NULL);
 	table_page(to, &table_ranks, ranks.slowest, &ranks, NULL);
-	page_section_end(to, page);
+	page_section_end(to);
 }

@@ -64,10 +64,6 @@ void page_end(FILE *to)
 
 void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of)
 {
-	if (page == NULL) {
-		page_element(to, "h3", title);
-		return;
-	}
 	fprintf(page->nav, "<li><a href=\"#%s\">%s</a></li>\n", id, title);
 	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s%s",
 		id, id, id, title, of != NULL ? ": " : "");
@@ -75,10 +71,9 @@ void page_section(FILE *to, struct page *page, const char *id, const char *title
 	fputs("</h2>\n", to);
 }
 
-void page_section_end(FILE *to, const struct page *page)
+void page_section_end(FILE *to)
 {
-	if (page != NULL)
-		fputs("</section>\n", to);
+	fputs("</section>\n", to);
 }
 
 bool page_line(const struct page *page, const struct profile_frame *frame, char *ret)

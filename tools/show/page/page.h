@@ -25,12 +25,9 @@ struct page {
 	size_t file_count;
 };
 
-/*
- * Begins a section with that id, or a part of a folded run if `page` is NULL.  `of` follows the
- * title, or is NULL.
- */
+/* Begins a section with that id.  `of` follows the title, or is NULL. */
 void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of);
-void page_section_end(FILE *to, const struct page *page);
+void page_section_end(FILE *to);
 
 /* Returns the id of the frame's line.  False: the page does not show the line. */
 #define PAGE_ID 64

@@ -213,8 +213,8 @@ void table_section(FILE *to, const struct table *table, const struct profile *pr
 	page_write(&rows);
 	struct table_rows then = page_fill(to, table->then, profile, NULL, page);
 	if (is_shown(&then)) {
-		page_element(to, page != NULL ? "h3" : "h4", table->then->title);
+		page_element(to, "h3", table->then->title);
 		page_write(&then);
 	}
-	page_section_end(to, page);
+	page_section_end(to);
 }

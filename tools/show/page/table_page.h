@@ -30,7 +30,7 @@ void table_page(FILE *to, const struct table *table, const struct profile *profi
 void table_folded(FILE *to, const struct table *table, const struct profile *profile,
 		  const void *with, const struct page *page, bool is_open);
 
-/* The same as a section of a page, or of a folded run if `page` is NULL. */
+/* The same as a section of the page. */
 void table_section(FILE *to, const struct table *table, const struct profile *profile,
 		   struct page *page);
 
