@@ -5,189 +5,129 @@
  */
 #include "base/profile_fields.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-static unsigned depth;
-static bool filled[64]; /* a member was written at this depth */
-
-static void string(const char *text, size_t length)
+static json_t *type(const char *name, bool or_null)
 {
-	putchar('"');
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '"' || text[i] == '\\')
-			putchar('\\');
-		putchar(text[i]);
-	}
-	putchar('"');
+	return or_null ? json_pack("{s:[s,s]}", "type", name, "null")
+		       : json_pack("{s:s}", "type", name);
 }
 
-static void key(const char *name)
+static json_t *number(bool or_null)
 {
-	printf("%s\n%*s", filled[depth] ? "," : "", (int)depth, "");
-	filled[depth] = true;
-	if (name == NULL)
-		return;
-	string(name, strlen(name));
-	printf(": ");
+	json_t *made = type("integer", or_null);
+
+	json_object_set_new(made, "minimum", json_integer(0));
+	return made;
 }
 
-static void begin(const char *name, char bracket)
+/* Returns the schema of a text that is one of these words. */
+static json_t *words(const char *all, bool or_null)
 {
-	key(name);
-	putchar(bracket);
-	filled[++depth] = false;
-}
+	json_t *list = json_array();
 
-static void end(char bracket)
-{
-	depth--;
-	printf("\n%*s%c", (int)depth, "", bracket);
-}
-
-static void text(const char *name, const char *value)
-{
-	key(name);
-	string(value, strlen(value));
-}
-
-static void type(const char *name, bool or_null)
-{
-	if (!or_null) {
-		text("type", name);
-		return;
-	}
-	begin("type", '[');
-	text(NULL, name);
-	text(NULL, "null");
-	end(']');
-}
-
-static void number(bool or_null)
-{
-	type("integer", or_null);
-	key("minimum");
-	putchar('0');
-}
-
-/* Writes the words that a text may be. */
-static void words(const char *all, bool or_null)
-{
-	begin("enum", '[');
 	while (*all != '\0') {
 		size_t length = strcspn(all, "|");
 
-		key(NULL);
-		string(all, length);
+		json_array_append_new(list, json_stringn(all, length));
 		all += length + (all[length] == '|');
 	}
-	if (or_null) {
-		key(NULL);
-		printf("null");
-	}
-	end(']');
+	if (or_null)
+		json_array_append_new(list, json_null());
+	return json_pack("{s:o}", "enum", list);
 }
 
-static void record(enum profile_record_id id);
+static json_t *record(json_t *to, enum profile_record_id id);
 
-/* Writes the entries of a list of these records, or of texts. */
-static void entries(const struct profile_field *field)
+static json_t *list(json_t *items, bool or_null)
 {
-	begin("items", '{');
-	if (field->kind == FIELD_TEXTS) {
-		type("string", false);
-	} else if (field->kind == FIELD_NUMBERS) {
-		number(false);
-	} else if (field->kind == FIELD_ROWS) {
-		type("array", false);
-		begin("items", '{');
-		number(true);
-		end('}');
-	} else {
-		type("object", false);
-		record(field->record);
-	}
-	end('}');
+	json_t *made = type("array", or_null);
+
+	json_object_set_new(made, "items", items);
+	return made;
 }
 
-/* Writes the values of an object with any names. */
-static void values(bool are_texts)
+/* Returns the schema of the entries of a list. */
+static json_t *entry(const struct profile_field *field)
 {
-	begin("additionalProperties", '{');
-	if (are_texts)
-		type("string", false);
-	else
-		number(false);
-	end('}');
+	switch ((enum profile_field_kind)field->kind) {
+	case FIELD_TEXTS:
+		return type("string", false);
+	case FIELD_NUMBERS:
+		return number(false);
+	case FIELD_ROWS:
+		return list(number(true), false);
+	default:
+		return record(type("object", false), field->record);
+	}
 }
 
-static void property(const struct profile_field *field)
+/* Returns the schema of an object with any names. */
+static json_t *values(json_t *of)
+{
+	return json_pack("{s:s,s:o}", "type", "object", "additionalProperties", of);
+}
+
+static json_t *property(const struct profile_field *field)
 {
 	bool or_null = field->presence == OR_NULL || field->presence == ADDED_OR_NULL;
 
-	begin(field->name, '{');
-	if (field->help[0] != '\0')
-		text("description", field->help);
 	switch ((enum profile_field_kind)field->kind) {
 	case FIELD_NUMBER:
 	case FIELD_INDEX:
-		number(or_null);
-		break;
+		return number(or_null);
 	case FIELD_TEXT:
-		if (field->words != NULL)
-			words(field->words, or_null);
-		else
-			type("string", or_null);
-		break;
+		return field->words != NULL ? words(field->words, or_null)
+					    : type("string", or_null);
 	case FIELD_FLAG:
-		type("boolean", false);
-		break;
+		return type("boolean", false);
 	case FIELD_PART:
-		type("object", or_null);
-		record(field->record);
-		break;
+		return record(type("object", or_null), field->record);
 	case FIELD_OPTIONS:
+		return values(type("string", false));
 	case FIELD_COUNTERS:
-		type("object", false);
-		values(field->kind == FIELD_OPTIONS);
-		break;
+		return values(number(false));
 	case FIELD_OLD:
-		break;
+		return json_object();
 	default:
-		type("array", or_null);
-		entries(field);
+		return list(entry(field), or_null);
 	}
-	end('}');
 }
 
-/* Writes the properties of a record, and which of them each has. */
-static void record(enum profile_record_id id)
+/* Adds the properties of a record, and which of them each has.  Returns `to`. */
+static json_t *record(json_t *to, enum profile_record_id id)
 {
 	const struct profile_table table = profile_table(id);
+	json_t *properties = json_object(), *required = json_array();
 
-	begin("properties", '{');
-	for (size_t i = 0; i < table.count; i++)
-		property(&table.fields[i]);
-	end('}');
-	begin("required", '[');
-	for (size_t i = 0; i < table.count; i++)
-		if (table.fields[i].presence <= OR_NULL)
-			text(NULL, table.fields[i].name);
-	end(']');
+	for (size_t i = 0; i < table.count; i++) {
+		const struct profile_field *field = &table.fields[i];
+		json_t *made = property(field);
+
+		if (field->help[0] != '\0')
+			json_object_set_new(made, "description", json_string(field->help));
+		json_object_set_new(properties, field->name, made);
+		if (field->presence <= OR_NULL)
+			json_array_append_new(required, json_string(field->name));
+	}
+	json_object_set_new(to, "properties", properties);
+	json_object_set_new(to, "required", required);
+	return to;
 }
 
 int main(void)
 {
-	putchar('{');
-	filled[++depth] = false;
-	text("$schema", "https://json-schema.org/draft/2020-12/schema");
-	text("title", "hotpin.profile 2.0");
-	text("description",
-	     "One process under hotpin. Times are integers in nanoseconds, sizes in bytes; null "
-	     "means unknown, never 0. A later 2.x may add fields but removes none.");
-	type("object", false);
-	record(profile_id);
-	end('}');
+	json_t *schema = json_pack(
+		"{s:s,s:s,s:s,s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+		"title", "hotpin.profile 2.0", "description",
+		"One process under hotpin. Times are integers in nanoseconds, sizes in bytes; null "
+		"means unknown, never 0. A later 2.x may add fields but removes none.",
+		"type", "object");
+
+	json_dumpf(record(schema, profile_id), stdout, JSON_INDENT(1));
 	putchar('\n');
-	return 0;
+	json_decref(schema);
+	return ferror(stdout) || fflush(stdout) != 0;
 }
