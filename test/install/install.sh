@@ -41,7 +41,6 @@ sort >"$folder/wanted" <<END
 ./share/man/man1/hotpin-trace.1
 ./share/man/man1/hotpin.1
 ./share/man/man7/libhotpin.7
-./share/zsh/site-functions/_hotpin
 END
 grep -v '^\./share/doc/' "$folder/there" | diff "$folder/wanted" - ||
 	wrong "< should be installed, > should not"

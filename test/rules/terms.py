@@ -64,7 +64,7 @@ TERMS = [
     (r"grey|programmes?|whilst|amongst|learnt|spelt|burnt|dreamt", "American spelling"),
 ]
 SUFFIXES = (".c", ".h", ".S", ".cu", ".cc", ".def", ".py", ".sh", ".md", ".map", ".build", ".txt", ".css", ".js", ".1", ".7",
-            ".bash", ".zsh", ".ini", ".pml")
+            ".bash", ".ini", ".pml")
 TOPS = ("src", "include", "tools", "test", "doc", "packaging", "debian")
 # This table, and text that others wrote or that was released.
 EXEMPT = ("test/rules/terms.py", "debian/changelog")

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the manual pages and the shell completions from the help of the commands.
+"""Writes the manual pages and the completions of bash from the help of the commands.
 
     pages.py HOTPIN VERSION COUNTERS.DEF OUTPUT...
 
-Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7, hotpin (for bash) or _hotpin (for zsh); none may
-be missing.  A line of help that begins with two blanks and a hyphen describes an option.  Below it, a
+Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7 or hotpin (for bash); none may be missing.  A line of help that begins with two blanks and a hyphen describes an option.  Below it, a
 line `WORD  text` describes a value.
 """
 import json
@@ -53,10 +52,6 @@ class Option:
     @property
     def text(self):
         return " ".join(filter(None, self.lines))
-
-    @property
-    def brief(self):
-        return re.split(r"(?<!\.)[:;.](?= |$)", self.text)[0]
 
     @property
     def words(self):
@@ -191,44 +186,10 @@ def bash(commands):
                   RUN=" | ".join(command.name for command in commands if command.runs))
 
 
-def quoted(text):
-    return text.replace("'", "'\\''")
-
-
-def specification(option):
-    """An option as _arguments of zsh reads it."""
-    long, brief = option.flags[-1], re.sub(r"[][:`]", "", option.brief)
-    values = " ".join(word.replace(":", "\\:") for word in option.words)
-    action = f"({values})" if values else {"DIR": "_files -/"}.get(
-        option.argument, "_files" if option.argument in FILES else "")
-    if long == "--help":
-        return "'(- *)--help[print the help]'"
-    if option.is_optional:
-        return f"'{long}=-[{quoted(brief)}]::value:{action}'"
-    behind = f":{option.argument.split('|')[0].lower()}:{action}" if option.argument else ""
-    long += "=" if option.argument else ""
-    text = f"[{quoted(brief)}]{behind}'"
-    if len(option.flags) == 1:
-        return f"'{long}{text}"
-    repeats = "'*'" if option.argument == "DIR" else f"'({' '.join(option.flags)})'"
-    return f"{repeats}{{{option.flags[0]},{long}}}'{text}"
-
-
-def zsh(commands):
-    listed = "".join(f"\t\t'{command.name}:{quoted(command.does)}'\n" for command in commands)
-    cases = ""
-    for command in commands:
-        rows = [specification(option) for option in command.options]
-        rows.append("'1:program:_command_names -e' '*::argument:_normal'" if command.runs else "'*:file:_files'")
-        cases += f"\t{command.name})\n\t\t_arguments -S " + " \\\n\t\t\t".join(rows) + "\n\t\t;;\n"
-    return filled("completion.zsh.in", COMMANDS=listed, CASES=cases)
-
-
 def main():
     commands = [Command(*row) for row in re.findall(r"^  ([a-z]+) +(.*)$", output_of("--help"), re.MULTILINE)]
     made = {f"hotpin-{command.name}.1": page(command) for command in commands}
-    made |= {"hotpin.1": overview(commands), "libhotpin.7": library(), "hotpin": bash(commands),
-             "_hotpin": zsh(commands)}
+    made |= {"hotpin.1": overview(commands), "libhotpin.7": library(), "hotpin": bash(commands)}
     wanted = {os.path.basename(path): path for path in sys.argv[4:]}
     if wanted.keys() != made.keys():
         sys.exit(f"pages.py: these files are only made, or only wanted: {sorted(wanted.keys() ^ made.keys())}")
