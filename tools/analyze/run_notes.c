@@ -1,11 +1,13 @@
 /*
- * run_notes.c - sentences on a run: what its figures lack, and how long calls block the host.
+ * run_notes.c - sentences on a run: what its figures lack, how long calls block the host, and how
+ * it was profiled.
  */
 #include "analyze/run_notes.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void run_notes(const struct profile *profile, void (*say)(void *arg, const char *text), void *arg)
 {
@@ -51,4 +53,42 @@ void run_blocked(const struct profile *profile, void (*say)(void *arg, const cha
 	if (host->waits > 0)
 		say(arg, text_made("Blocked in waits for %s, %s.", text_time(host->waits_ns),
 				   text_several(host->waits, "call", "calls")));
+}
+
+/* Returns ", dropped by CUPTI: 7"; "" if there are none. */
+static const char *records(const char *which, int64_t count)
+{
+	return count > 0 ? text_made(", %s: %s", which, text_count(count)) : "";
+}
+
+void run_facts(const struct profile *profile, void (*say)(void *arg, const char *text), void *arg)
+{
+	int64_t cost = profile_cost_ns(profile), exit_ns = profile->overhead.exit_ns;
+	bool used = !profile_used_no_device(profile);
+	bool device_times = used && strcmp(profile_view(profile), "cupti") == 0;
+
+	say(arg,
+	    text_made("%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
+		      text_name(profile->path, 200), (long long)profile->process.pid,
+		      text_name(profile->process.host, 64), text_when(profile->process.ended_utc),
+		      !used          ? "no CUPTI"
+		      : device_times ? "CUPTI "
+				     : "times at the call",
+		      device_times ? text_cupti_version(profile->environment.cupti_version) : "",
+		      text_name(profile->hotpin_version, 16)));
+	if (profile->coverage.cupti_copies >= 0)
+		say(arg, text_made("Copies: %s seen by CUPTI, %s by hotpin.",
+				   text_count(profile->coverage.cupti_copies),
+				   text_count(profile->coverage.hotpin_copies)));
+	if (profile->records.read >= 0)
+		say(arg, text_made("Records: %s read%s%s%s.", text_count(profile->records.read),
+				   records("dropped by CUPTI", profile->records.dropped),
+				   records("incomplete", profile->records.incomplete),
+				   records("untimed", profile->records.untimed)));
+	if (cost >= 0)
+		say(arg, text_made("Profiling%s cost about %s (%s)%s, without CUPTI's own work.",
+				   profile_is_part(profile) ? " the whole run" : "",
+				   text_time(cost), text_share(cost, profile->wall_ns),
+				   exit_ns > 0 ? text_made(", %s of it at exit", text_time(exit_ns))
+					       : ""));
 }

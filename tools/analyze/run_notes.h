@@ -16,4 +16,7 @@ bool run_has_notes(const struct profile *profile);
 void run_blocked(const struct profile *profile, void (*say)(void *arg, const char *text),
 		 void *arg);
 
+/* Tell which process the profile is of, what it misses, and what it cost. */
+void run_facts(const struct profile *profile, void (*say)(void *arg, const char *text), void *arg);
+
 #endif

@@ -82,47 +82,17 @@ static void notes_of_names(const struct profile *profile, struct notes *notes)
 			   text_several((int64_t)notes->count - 1, "more note", "more notes"));
 }
 
-/* Prints facts on the profile itself. */
-static void tail(const struct profile *profile)
+static void fact(void *arg, const char *text)
 {
-	int64_t cost = profile_cost_ns(profile), exit_ns = profile->overhead.exit_ns;
-	const char *at_exit =
-		exit_ns > 0 ? text_made(", %s of it at exit", text_time(exit_ns)) : "";
-	bool used = !profile_used_no_device(profile);
-	bool device_times = used && strcmp(profile_view(profile), "cupti") == 0;
-
-	layout_say(4, "\n%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
-		   text_name(profile->path, 200), (long long)profile->process.pid,
-		   text_name(profile->process.host, 64), text_when(profile->process.ended_utc),
-		   !used          ? "no CUPTI"
-		   : device_times ? "CUPTI "
-				  : "times at the call",
-		   device_times ? text_cupti_version(profile->environment.cupti_version) : "",
-		   text_name(profile->hotpin_version, 16));
-	if (profile->coverage.cupti_copies >= 0)
-		layout_say(2, "Copies: %s seen by CUPTI, %s by hotpin.",
-			   text_count(profile->coverage.cupti_copies),
-			   text_count(profile->coverage.hotpin_copies));
-	if (profile->records.read >= 0)
-		layout_say(2, "Records: %s read%s%s%s%s%s%s.", text_count(profile->records.read),
-			   profile->records.dropped > 0 ? ", dropped by CUPTI: " : "",
-			   profile->records.dropped > 0 ? text_count(profile->records.dropped) : "",
-			   profile->records.incomplete > 0 ? ", incomplete: " : "",
-			   profile->records.incomplete > 0 ? text_count(profile->records.incomplete)
-							   : "",
-			   profile->records.untimed > 0 ? ", untimed: " : "",
-			   profile->records.untimed > 0 ? text_count(profile->records.untimed)
-							: "");
-	if (cost >= 0)
-		layout_say(2, "Profiling%s cost about %s (%s)%s, without CUPTI's own work.",
-			   profile_is_part(profile) ? " the whole run" : "", text_time(cost),
-			   text_share(cost, profile->wall_ns), at_exit);
+	(void)arg;
+	layout_say(2, "%s", text);
 }
 
 static void details(const struct profile *profile)
 {
 	tables_print(profile);
-	tail(profile);
+	putchar('\n');
+	run_facts(profile, fact, NULL);
 }
 
 static void report_one(const struct profile *profile, enum table_detail detail)

@@ -3,8 +3,9 @@
 
     pages.py HOTPIN VERSION COUNTERS.DEF OUTPUT...
 
-Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7 or hotpin (for bash); none may be missing.  A line of help that begins with two blanks and a hyphen describes an option.  Below it, a
-line `WORD  text` describes a value.
+Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7 or hotpin (for bash); none may be missing.  A line
+of help that begins with two blanks and a hyphen describes an option.  Below it, a line `WORD  text`
+describes a value.
 """
 import json
 import os

@@ -4,11 +4,11 @@
 #include "show/page/html.h"
 #include "show/page/table_page.h"
 #include "analyze/ranks.h"
+#include "analyze/run_notes.h"
 #include "analyze/source_lines.h"
 #include "profile/texts.h"
 #include "system/messages.h"
 #include "tables/tables.h"
-#include "base/parse.h"
 
 #include <string.h>
 
@@ -123,31 +123,10 @@ bool html_source_say(const struct page *page)
 	return any;
 }
 
-static const struct table_column environment_columns[] = {
-	{ NULL, "Environment", TABLE_TEXT },
-	{ NULL, "Value", TABLE_TEXT },
-};
-
-static void fill_environment(struct table_rows *rows, struct profile *profile)
+static void fact(void *to, const char *text)
 {
-	const char *const texts[][2] = {
-		{ "file", profile->path },
-		{ "host", profile->process.host },
-		{ "process", text_count(profile->process.pid) },
-		{ "CPUs", text_count(profile->process.cpus) },
-		{ "device", profile->environment.device },
-		{ "driver, for CUDA", text_cuda_version(profile->environment.driver_version) },
-		{ "CUPTI", text_cupti_version(profile->environment.cupti_version) },
-		{ "hotpin", profile->hotpin_version },
-	};
-
-	for (size_t i = 0; i < HP_LEN(texts); i++)
-		if (texts[i][1] != NULL && strcmp(texts[i][1], "n/a") != 0)
-			TABLE_ROW(rows, NULL, table_text(texts[i][0]),
-				  table_text_made(rows, "%s", texts[i][1]));
+	page_soft(to, text);
 }
-
-static const struct table table_environment = { NULL, NULL, TABLE_FILL(environment) };
 
 static void did(FILE *to, const struct profile *profile, struct page *page)
 {
@@ -158,10 +137,10 @@ static void did(FILE *to, const struct profile *profile, struct page *page)
 		 profile->effect.deferred_copies <= 0 && profile->effect.pins == 0)
 		page_element(to, "p", "hotpin changed no copy of this run.");
 	table_page(to, &table_did, profile, NULL, NULL);
-	fputs("<details><summary>Counters, options and environment</summary>\n", to);
+	fputs("<details><summary>Counters, options and the profile</summary>\n", to);
 	table_page(to, &table_counters, profile, NULL, NULL);
 	table_page(to, &table_options, profile, NULL, NULL);
-	table_page(to, &table_environment, profile, NULL, NULL);
+	run_facts(profile, fact, to);
 	fputs("</details>\n", to);
 	page_section_end(to);
 }
