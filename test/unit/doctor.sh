@@ -1,12 +1,12 @@
 #!/bin/bash
 # Tests what `hotpin doctor` reports on prepared machines and programs.
 #
-# doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER FILTER DEVICE-PROGRAM
+# doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER DEVICE-PROGRAM
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
 hotpin=$(realpath "$1") real=$(realpath "$2") library=$(realpath "$3") driver=$(realpath "$4")
-filter=$(realpath "$5") device=$(realpath "$6")
+device=$(realpath "$5")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -155,22 +155,6 @@ if "$folder/bin/hotpin" doctor | grep -q '^ok *cupti'; then
 	finds "CUPTI for all" '! NVreg' doctor
 fi
 unset _HOTPIN_ROOT
-
-case $(uname -m) in
-x86_64) mincore=27 madvise=28 ;;
-*) mincore=232 madvise=233 ;;
-esac
-if "$filter" $mincore errno true; then
-	finds "a filter that refuses" '^limits +seccomp +a filter refuses mincore \(.*; allow it' \
-		"$filter" $mincore errno "$folder/bin/hotpin" doctor
-	finds "a filter that refuses another" '^limits +seccomp +a filter refuses madvise \(no huge pages' \
-		"$filter" $madvise errno "$folder/bin/hotpin" doctor
-	finds "a filter that kills" '^no +seccomp +crashes when checked: signal 31' \
-		"$filter" $mincore kill "$folder/bin/hotpin" doctor
-	# 9999 is no system call.
-	finds "a filter that does not matter" '! seccomp' \
-		"$filter" 9999 errno "$folder/bin/hotpin" doctor
-fi
 
 BROKEN=nodevice finds "a program of the device" '! ^A program that' doctor "$device"
 

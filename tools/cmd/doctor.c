@@ -285,7 +285,6 @@ int hotpin_doctor(int argc, char **argv)
 	if (hp_options->cupti != HP_CUPTI_OFF)
 		find_apart("cupti", doctor_cupti);
 	doctor_machine();
-	find_apart("seccomp", doctor_calls);
 	if (optind < argc)
 		doctor_program(argv[optind]);
 	switch (worst) {

@@ -28,12 +28,10 @@ uint64_t doctor_field(const char *path, const char *name);
 void doctor_uses_no_device(void);
 
 /*
- * The parts, in doctor_*.c: the driver, CUPTI and system calls (called in a child), this machine, a
- * program.
+ * The parts, in doctor_*.c: the driver and CUPTI (called in a child), this machine, a program.
  */
 void doctor_driver(void);
 void doctor_cupti(void);
-void doctor_calls(void);
 void doctor_machine(void);
 void doctor_program(const char *name);
 

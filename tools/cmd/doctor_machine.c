@@ -8,7 +8,6 @@
 #include "base/options.h"
 #include "base/procfile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A CUDA program has some dozens of files open. */
@@ -170,37 +168,6 @@ static void look_at_tools(void)
 			    "%s, so profiles have no device times; run without that tool, or set "
 			    "HOTPIN_CUPTI=force",
 			    why);
-}
-
-/* Makes each call with arguments that change nothing, whether a filter allows it or not. */
-void doctor_calls(void)
-{
-	static const struct {
-		long number;
-		const char *name, *loss;
-	} calls[] = {
-		{ SYS_madvise, "madvise", "no huge pages, and freed memory is returned late" },
-		{ SYS_mincore, "mincore",
-		  "copies whose pages cannot be checked are passed through" },
-		{ SYS_mremap, "mremap", "realloc() of large blocks copies" },
-		{ SYS_mprotect, "mprotect", "no buffer is pinned" },
-	};
-	char refused[256] = "";
-
-	if (doctor_field("/proc/self/status", "Seccomp:") != 2)
-		return;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		/* The kernel itself answers invalid or empty ranges with another error. */
-		long answer = syscall(calls[i].number, 0L, 0L, 0L, 0L, 0L);
-		if (answer == 0 || (errno != EPERM && errno != EACCES && errno != ENOSYS))
-			continue;
-		size_t used = strlen(refused);
-		snprintf(refused + used, sizeof(refused) - used, "%s%s (%s)", used > 0 ? ", " : "",
-			 calls[i].name, calls[i].loss);
-	}
-	if (refused[0] != '\0')
-		doctor_find(LIMITS, "seccomp", "a filter refuses %s; allow it in its profile",
-			    refused);
 }
 
 void doctor_machine(void)
