@@ -52,9 +52,6 @@ static void show_steps(struct comparison comparison)
 			    &comparison, TABLE_FIRST);
 	comparison.from = comparison.count - 1;
 	table_print(&compare_range_table, last, &comparison, TABLE_FIRST);
-	/* What a next stage could save.  A program that failed has no next stage. */
-	if (last->process.exit_status <= 0)
-		table_print(&table_bounds, last, NULL, TABLE_FIRST);
 }
 
 /* Prints as many stages side by side as fit, and the others below. */

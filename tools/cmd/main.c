@@ -81,7 +81,6 @@ static const struct command {
 	  "                    pinned     memory that the program pins itself\n"
 	  "                    wrong      downloads that nothing waited for\n"
 	  "                    repeats    copies of unchanged data\n"
-	  "                    bounds     what a change could save at most\n"
 	  "                    python     lines of Python\n"
 	  "                    functions  functions of host code\n"
 	  "                    lines      lines of sources, as `hotpin annotate` shows them\n"

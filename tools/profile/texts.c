@@ -243,18 +243,3 @@ const char *text_no_split(const struct profile *profile)
 			 (int)(end != NULL && end > why + 2 ? end - why - 2 : 200),
 			 text_name(why, 200));
 }
-
-const char *text_bound(const char *name)
-{
-	static const char *const names[][2] = {
-		{ "all_pinned", "all copies pinned" },
-		{ "all_overlapped", "all copies overlapped" },
-		{ "pinned_and_overlapped", "pinned and overlapped" },
-		{ "no_transfers", "no copies at all" },
-	};
-
-	for (size_t i = 0; i < HP_LEN(names); i++)
-		if (strcmp(name, names[i][0]) == 0)
-			return names[i][1];
-	return text_name(name, 24);
-}

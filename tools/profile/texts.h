@@ -70,9 +70,6 @@ const char *text_cupti_version(int64_t version);
 /* Returns that the profile has no split of the wall time, and the reason if the profile says it. */
 const char *text_no_split(const struct profile *profile);
 
-/* Returns the meaning of a bound of what_if in a few words. */
-const char *text_bound(const char *name);
-
 /* The states of the wall time, in the order in which they are shown. */
 #define TEXT_STATES 6
 struct text_state {

@@ -84,31 +84,6 @@ static void fill_call(struct table_rows *rows, struct profile *profile)
 	table_subtitle(rows, "host time inside driver calls");
 }
 
-static const struct table_column bound_columns[] = {
-	{ "name", NULL, TABLE_TEXT, TABLE_AT(profile_bound, name) },
-	{ NULL, "What", TABLE_TEXT },
-	{ "wall_ns", "Takes at least", TABLE_TIME, TABLE_AT(profile_bound, wall_ns) },
-	{ "saves_ns", "Saves at most", TABLE_TIME, TABLE_AT(profile_bound, saves_ns) },
-	{ NULL, "Of wall", TABLE_SHARE },
-	{ "assumes", NULL, TABLE_TEXT, TABLE_AT(profile_bound, assumes) },
-};
-
-static void fill_bound(struct table_rows *rows, struct profile *profile)
-{
-	for (size_t i = 0; i < profile->bound_count; i++) {
-		const struct profile_bound *bound = &profile->bounds[i];
-
-		if (bound->wall_ns < 0 || bound->saves_ns == 0)
-			continue;
-		struct table_row *row =
-			TABLE_ROW(rows, bound, table_text_made(rows, "%s", text_bound(bound->name)),
-				  table_share(bound->saves_ns, profile->wall_ns));
-		if (bound->assumes != NULL)
-			row->note = table_text_made(rows, "if %s", bound->assumes).text;
-	}
-	table_subtitle(rows, "bounds, not promises");
-}
-
 static const struct table_column range_columns[] = {
 	{ "range", "Range", TABLE_TEXT, TABLE_AT(profile_range, name) },
 	{ "domain", NULL, TABLE_TEXT, TABLE_AT(profile_range, domain) },
@@ -504,9 +479,6 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 			  text_bytes(profile->promotion.cupti_pinned_bytes));
 }
 
-/* clang-format off */
-const struct table table_bounds = { "bounds", "What if", TABLE_FILL(bound), .of_device = true, .elsewhere = true };
-/* clang-format on */
 const struct table table_states = { "states", NULL, TABLE_FILL(state), .in_order = true };
 const struct table table_advice = { "advice", NULL, TABLE_FILL(advice), .in_order = true,
 				    .most = 3 };
@@ -534,7 +506,6 @@ const struct table *const tables[] = {
 	&table_pinned,
 	&table_wrong,
 	&table_repeats,
-	&table_bounds,
 	&table_did,
 	&table_python,
 	&table_functions,

@@ -15,7 +15,7 @@ extern const struct table table_gaps, table_python, table_functions;
 /* The first screen of a report. */
 extern const struct table table_states, table_advice;
 
-extern const struct table table_bounds, table_counters, table_options, table_did;
+extern const struct table table_counters, table_options, table_did;
 
 /* The lines of a source; `with` is a struct source_view, or NULL for all sources as CSV. */
 struct source_view {

@@ -12,7 +12,7 @@ import tap
 from tap import check, says, write
 
 TABLES = ("summary", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges",
-          "counters", "options", "calls", "gaps", "functions", "bounds", "advice", "events", "states", "lines")
+          "counters", "options", "calls", "gaps", "functions", "advice", "events", "states", "lines")
 
 
 def table(name, *profiles):

@@ -17,7 +17,7 @@ void html_headline(FILE *to, const struct profile *profile);
 /* Writes the states of the wall time, as figures and over time. */
 void html_time(FILE *to, const struct profile *profile);
 
-/* Writes the suggestions, and what changes could save at most. */
+/* Writes the suggestions. */
 void html_next(FILE *to, const struct profile *profile, const struct page *page);
 
 /* Writes host code: functions by samples, and the gaps between calls; nothing if it is unknown. */

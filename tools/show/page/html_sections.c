@@ -67,7 +67,6 @@ void html_next(FILE *to, const struct profile *profile, const struct page *page)
 {
 	table_page(to, &table_advice, profile, NULL, page);
 	page_soft(to, "~ is an estimate. Savings do not add up.");
-	table_folded(to, &table_bounds, profile, NULL, page, false);
 }
 
 void html_host(FILE *to, struct profile *profile, struct page *page)
