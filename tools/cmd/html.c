@@ -1,8 +1,7 @@
 /*
  * html.c - `hotpin html`: writes profiles as one page that any browser shows without a network.
  *
- * The sections are written before the head of the page, because the head links to the existing
- * sections, and the advice links to rows of tables further below.
+ * The sections are written before the head of the page, which links to those that exist.
  */
 #include "show/page/html.h"
 #include "show/page/table_page.h"
@@ -138,24 +137,6 @@ static void head(FILE *to, const struct contents *contents)
 	run_notes(run, note, to);
 }
 
-/* Writes the sections below the advice.  Their tables link to lines of the sources. */
-static void opened_run(FILE *to, struct contents *contents)
-{
-	const struct profile *run = run_of(last_of(contents));
-	struct profile *profile = &contents->profiles[run - contents->profiles];
-	struct page *page = &contents->page;
-	struct source_lines lines;
-
-	source_lines_sum(profile, &lines);
-	for (size_t i = 0; i < lines.main_count; i++)
-		source_lines_read(profile, &lines.files[i], &contents->sources);
-	page->files = lines.files;
-	page->file_count = lines.main_count;
-	html_host(to, profile, page);
-	html_source(to, profile, &lines, page);
-	html_tables(to, profile, page);
-}
-
 static void say_no_source(FILE *to, const struct profile *profile)
 {
 	if (profile->missing != NULL)
@@ -182,13 +163,26 @@ static void say_timeline(FILE *to, const struct profile *profile)
 					text_name(profile->path, 200)));
 }
 
-static void sections_above(FILE *to, struct contents *contents)
+/* Reads the sources of the run that is shown, so that all tables link to their lines. */
+static void read_sources(struct contents *contents, struct profile *profile,
+			 struct source_lines *ret)
+{
+	source_lines_sum(profile, ret);
+	for (size_t i = 0; i < ret->main_count; i++)
+		source_lines_read(profile, &ret->files[i], &contents->sources);
+	contents->page.files = ret->files;
+	contents->page.file_count = ret->main_count;
+}
+
+static void write_sections(FILE *to, struct contents *contents)
 {
 	const struct compare_stage *last = last_of(contents);
-	const struct profile *run = run_of(last);
+	struct profile *run = &contents->profiles[run_of(last) - contents->profiles];
 	bool has_stages = contents->stages.count > 1;
 	struct page *page = &contents->page;
+	struct source_lines lines;
 
+	read_sources(contents, run, &lines);
 	if (has_stages)
 		html_stages(to, &contents->stages, page);
 	if (is_of_ranks(last))
@@ -203,37 +197,30 @@ static void sections_above(FILE *to, struct contents *contents)
 		say_no_source(to, run);
 	say_timeline(to, run);
 	page_section_end(to);
+	html_host(to, run, page);
+	html_source(to, run, &lines, page);
+	html_tables(to, run, page);
 }
 
-/* Sections are written before those above, which link to them. */
 static void write_page(FILE *to, struct contents *contents)
 {
 	const struct profile *run = run_of(last_of(contents));
-	char *parts[2] = { NULL }, *navs[2] = { NULL };
-	FILE *nav[2] = { in_memory(&navs[0]), in_memory(&navs[1]) };
-	FILE *part[2] = { in_memory(&parts[0]), in_memory(&parts[1]) };
+	char *sections = NULL, *nav = NULL;
+	FILE *below = in_memory(&sections);
 
-	contents->page.nav = nav[1];
-	opened_run(part[1], contents);
-	fflush(part[1]);
-	contents->page.below = parts[1];
-	contents->page.nav = nav[0];
-	sections_above(part[0], contents);
-	for (int i = 0; i < 2; i++) {
-		fclose(part[i]);
-		fclose(nav[i]);
-	}
+	contents->page.nav = in_memory(&nav);
+	write_sections(below, contents);
+	fclose(below);
+	fclose(contents->page.nav);
 	page_begin(to, text_made("hotpin: %s, %s", text_name(run->process.program, 40),
 				 text_name(run->stage, 80)));
 	head(to, contents);
-	fprintf(to, "<nav aria-label=\"Sections\"><ul>\n%s%s</ul></nav>\n</header>\n%s%s", navs[0],
-		navs[1], parts[0], parts[1]);
+	fprintf(to, "<nav aria-label=\"Sections\"><ul>\n%s</ul></nav>\n</header>\n%s", nav,
+		sections);
 	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
 	page_end(to);
-	for (int i = 0; i < 2; i++) {
-		free(parts[i]);
-		free(navs[i]);
-	}
+	free(sections);
+	free(nav);
 }
 
 static int write_stages(struct output *output, struct profile *profiles, size_t count,

@@ -121,12 +121,6 @@ struct table_cell table_text_made(struct table_rows *rows, const char *format, .
 	return cell;
 }
 
-const char *table_anchor(struct table_rows *rows, const char *kind, int64_t number)
-{
-	return table_is_page(rows) ? table_text_made(rows, "%s-%lld", kind, (long long)number).text
-				   : NULL;
-}
-
 void table_subtitle(struct table_rows *rows, const char *format, ...)
 {
 	va_list args;

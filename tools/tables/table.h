@@ -44,14 +44,13 @@ struct table_cell {
 	const char *text;                  /* of a figure: what stands before it, like "~" */
 	const struct profile_split *split; /* of TABLE_STATES; NULL: not known */
 	const struct profile_frame *frame;
-	bool is_named;      /* the text is the whole name of the place */
-	const char *anchor; /* of the row that a place leads to if its line is not shown; or NULL */
+	bool is_named; /* the text is the whole name of the place */
 };
 
 struct table_row {
 	struct table_cell *cells;
 	const char *note;   /* paragraphs below the row, or NULL; a newline is between two */
-	const char *anchor; /* links of a page lead to the first row with it; or NULL */
+	const char *anchor; /* links of a page lead to it; or NULL */
 	bool is_hot;        /* a line of source with figures */
 	bool is_apart;      /* rows before it are left out */
 };
@@ -120,9 +119,6 @@ struct table_cell table_place_named(const struct profile_frame *frame, const cha
 
 /* Returns the figure of a cell; of a rate, bytes per second. */
 int64_t table_value(enum table_unit unit, const struct table_cell *cell);
-
-/* Returns "site-3", the anchor of a row; NULL: the form is not a page. */
-const char *table_anchor(struct table_rows *rows, const char *kind, int64_t number);
 
 struct table_cell table_mean(int64_t ns, int64_t count);
 

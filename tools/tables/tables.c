@@ -251,17 +251,6 @@ static const struct profile_frame *advice_frame(const struct profile *profile,
 					    &in_cuda);
 }
 
-/* Returns the place of an advice, which leads to its line, its site or its buffer. */
-static struct table_cell advice_place(struct table_rows *rows, const struct profile *profile,
-				      const struct advice *advice)
-{
-	struct table_cell cell = table_place_named(advice_frame(profile, advice), advice->where);
-
-	cell.anchor = advice->site >= 0 ? table_anchor(rows, "site", advice->site)
-					: table_anchor(rows, "buffer", advice->buffer);
-	return cell;
-}
-
 /* Returns how to make the change, and on what assumption it saves that much. */
 static const char *advice_note(struct table_rows *rows, const struct advice *advice)
 {
@@ -342,20 +331,20 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 
 		if (table_detail(rows) != TABLE_ALL && !advice_is_worth(profile, entry))
 			break;
-		struct table_row *row =
-			TABLE_ROW(rows, NULL, table_text(advice_kinds[entry->kind]),
-				  table_number((int64_t)count + 1), table_text(entry->what),
-				  table_text(entry->where),
-				  table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
-				  table_share(entry->saves_ns, profile->wall_ns),
-				  table_bar("saving", entry->saves_ns, profile->wall_ns),
-				  /* A note below the row has it, too. */
-				  table_detail(rows) == TABLE_FIRST || table_is_page(rows)
-					  ? advice_place(rows, profile, entry)
-					  : table_place(NULL, ""),
-				  table_text(entry->is_estimate ? "estimate" : "bound"),
-				  table_text(entry->how), table_text(entry->assumes),
-				  table_number(entry->hotpin_does_it));
+		struct table_row *row = TABLE_ROW(
+			rows, NULL, table_text(advice_kinds[entry->kind]),
+			table_number((int64_t)count + 1), table_text(entry->what),
+			table_text(entry->where),
+			table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
+			table_share(entry->saves_ns, profile->wall_ns),
+			table_bar("saving", entry->saves_ns, profile->wall_ns),
+			/* A note below the row has it, too. */
+			table_detail(rows) == TABLE_FIRST || table_is_page(rows)
+				? table_place_named(advice_frame(profile, entry), entry->where)
+				: table_place(NULL, ""),
+			table_text(entry->is_estimate ? "estimate" : "bound"),
+			table_text(entry->how), table_text(entry->assumes),
+			table_number(entry->hotpin_does_it));
 		if (table_detail(rows) != TABLE_FIRST)
 			row->note = advice_note(rows, entry);
 	}

@@ -231,7 +231,6 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 	struct table_cell caller =
 		table_place(site->folded ? NULL : names_caller(&site->frames, place),
 			    site->folded ? "several callers" : "");
-	const char *anchor = table_anchor(rows, "site", site - profile->sites);
 
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
@@ -242,7 +241,6 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
 				  table_place(place, ""), caller);
 		added->note = i + 1 == site->row_count ? note : NULL;
-		added->anchor = anchor;
 	}
 }
 
@@ -349,17 +347,15 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	const struct profile_frame *line =
 		table_is_csv(rows) ? NULL : uploading_line(profile, buffer);
 
-	struct table_row *row = TABLE_ROW(
-		rows, buffer,
-		table_place(line != NULL ? line : place, line != NULL ? "uploads it"
-							 : is_other   ? "not by hotpin"
-							 : is_static  ? "static"
-								      : ""),
-		table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
-		table_number(unchanged(profile, buffer - profile->buffers)),
-		table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
-		table_number(trips->host_ns), between(rows, profile, trips));
-	row->anchor = table_anchor(rows, "buffer", buffer - profile->buffers);
+	TABLE_ROW(rows, buffer,
+		  table_place(line != NULL ? line : place, line != NULL ? "uploads it"
+							   : is_other   ? "not by hotpin"
+							   : is_static  ? "static"
+									: ""),
+		  table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+		  table_number(unchanged(profile, buffer - profile->buffers)),
+		  table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),
+		  table_number(trips->host_ns), between(rows, profile, trips));
 }
 
 static void fill_buffer(struct table_rows *rows, struct profile *profile)

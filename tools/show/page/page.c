@@ -98,12 +98,6 @@ bool page_line(const struct page *page, const struct profile_frame *frame, char 
 	return false;
 }
 
-bool page_row(const struct page *page, const char *id)
-{
-	return page != NULL && page->below != NULL && id != NULL &&
-	       strstr(page->below, text_made("<tr id=\"%s\"", id)) != NULL;
-}
-
 long page_share(int64_t part, int64_t whole)
 {
 	if (part <= 0 || whole <= 0)

@@ -19,8 +19,7 @@ void page_end(FILE *to);
 
 /* A page whose sections are written, and the lines of sources that links lead to. */
 struct page {
-	FILE *nav;         /* gets a link to each section */
-	const char *below; /* the sections that are written; NULL: they are not */
+	FILE *nav; /* gets a link to each section */
 	const struct source_file *files;
 	size_t file_count;
 };
@@ -32,9 +31,6 @@ void page_section_end(FILE *to);
 /* Returns the id of the frame's line.  False: the page does not show the line. */
 #define PAGE_ID 64
 bool page_line(const struct page *page, const struct profile_frame *frame, char *ret);
-
-/* True if the sections that are written have a row of that id. */
-bool page_row(const struct page *page, const char *id);
 
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);

@@ -64,8 +64,8 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 {
 	char id[PAGE_ID];
 	const char *text = table_cell_text(rows, column, cell, PLACE_MOST);
-	bool is_line = column->unit == TABLE_PLACE && page_line(rows->page, cell->frame, id);
-	bool has_link = text[0] != '\0' && (is_line || page_row(rows->page, cell->anchor));
+	bool has_link = text[0] != '\0' && column->unit == TABLE_PLACE &&
+			page_line(rows->page, cell->frame, id);
 
 	if (column->unit == TABLE_BAR || column->unit == TABLE_DRAWING) {
 		fputs("<td>", rows->to);
@@ -78,7 +78,7 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 	else
 		page_number(rows, column, cell);
 	if (has_link)
-		fprintf(rows->to, "<a href=\"#%s\">", is_line ? id : cell->anchor);
+		fprintf(rows->to, "<a href=\"#%s\">", id);
 	page_text(rows->to, text);
 	fputs(has_link ? "</a>" : "", rows->to);
 	page_note(rows->to, note);
@@ -89,13 +89,11 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 static void write_row(const struct table_rows *rows, const struct table_row *row)
 {
 	const char *note = row->note != NULL ? row->note : "";
-	bool has_id = row->anchor != NULL && rows->page != NULL &&
-		      (row == rows->items || strcmp(row[-1].anchor, row->anchor) != 0);
 
 	if (row->is_apart && row != rows->items)
 		fputs("</tbody>\n<tbody>", rows->to);
 	fputs("<tr", rows->to);
-	if (has_id)
+	if (row->anchor != NULL)
 		fprintf(rows->to, " id=\"%s\"", row->anchor);
 	fputs(row->is_hot ? " class=\"hot\">" : ">", rows->to);
 	for (size_t i = 0; i < rows->table->count; i++) {
