@@ -11,9 +11,6 @@
 #include "names/source.h"
 #include "show/page/page.h"
 
-/* Writes what costs most, and what the first suggestion saves. */
-void html_headline(FILE *to, const struct profile *profile);
-
 /* Writes the states of the wall time, as figures and over time. */
 void html_time(FILE *to, const struct profile *profile);
 
