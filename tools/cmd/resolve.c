@@ -4,7 +4,7 @@
  * They become the properties "names" and "advice".  All others stay, also those that this hotpin
  * does not know.
  */
-#include "analyze/advice_json.h"
+#include "analyze/advice.h"
 #include "cmd/commands.h"
 #include "cmd/flags.h"
 #include "system/messages.h"
@@ -153,6 +153,25 @@ static void set(json_t *json, const char *name, json_t *value, bool *ret_changed
 	json_object_set_new(json, name, value);
 }
 
+static json_t *text(const char *value)
+{
+	return text_json(value[0] != '\0' ? value : NULL);
+}
+
+/* Returns an entry of the list "advice". */
+static json_t *json_of(const struct profile *profile, const struct advice *advice)
+{
+	int64_t tenths = (int64_t)((__int128_t)advice->saves_ns * 1000 / profile->wall_ns);
+
+	return json_pack("{s:s,s:o,s:o,s:I,s:I,s:s,s:o,s:o,s:b,s:b}", "kind",
+			 advice_kinds[advice->kind], "what", text(advice->what), "where",
+			 text(advice->where), "saves_ns", (json_int_t)advice->saves_ns,
+			 "saves_tenths_of_a_percent", (json_int_t)tenths, "basis",
+			 advice->is_estimate ? "estimate" : "bound", "how", text(advice->how),
+			 "assumes", text(advice->assumes), "hotpin_run_does_it",
+			 advice->hotpin_does_it, "is_worth", advice_is_worth(profile, advice));
+}
+
 static json_t *advice_of(struct profile *profile)
 {
 	struct advice_list *list = profile_allocate(profile, 1, sizeof(*list));
@@ -160,7 +179,7 @@ static json_t *advice_of(struct profile *profile)
 
 	advice_make(profile, list);
 	for (size_t i = 0; i < list->count; i++)
-		json_array_append_new(entries, advice_json(profile, &list->items[i]));
+		json_array_append_new(entries, json_of(profile, &list->items[i]));
 	return entries;
 }
 
