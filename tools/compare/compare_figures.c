@@ -172,7 +172,7 @@ static void add_predictions(struct table_rows *rows, const struct comparison *co
 
 static void fill_figures(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = table_with(rows);
+	const struct comparison *comparison = rows->with;
 	struct figures *stages = profile_allocate(profile, comparison->count, sizeof(*stages));
 
 	for (size_t i = 0; i < comparison->count; i++)

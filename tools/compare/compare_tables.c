@@ -161,7 +161,7 @@ struct table_cell compare_predicted(const struct compare_stage *stage, bool is_f
 
 static void fill_stage(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = table_with(rows);
+	const struct comparison *comparison = rows->with;
 
 	(void)profile;
 	for (size_t i = comparison->from; i < comparison->to; i++) {
@@ -180,7 +180,7 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 					i > 0 ? compare_change(stage[-1].profile->wall_ns,
 							       stage->profile->wall_ns, noise)
 					      : ""),
-			table_is_csv(rows) && made.value == 0 ? table_number(UNKNOWN) : made,
+			rows->form == TABLE_CSV && made.value == 0 ? table_number(UNKNOWN) : made,
 			table_number(i > 0 ? (int64_t)noise : UNKNOWN),
 			table_number(i > 0 ? !is_known(comparison, stage - 1, stage) : UNKNOWN),
 			table_text(i > 0 ? compare_verdict_name(judge(comparison, stage - 1, stage))
@@ -303,7 +303,7 @@ static void say_prediction(struct table_rows *rows, const struct compare_stage *
 
 static void fill_kernels(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = table_with(rows);
+	const struct comparison *comparison = rows->with;
 	const struct compare_stage *after = &comparison->stages[comparison->from],
 				   *before = after - 1;
 	unsigned noise = compare_noise(before, after, comparison->least_tenths);
@@ -325,7 +325,7 @@ static void fill_kernels(struct table_rows *rows, struct profile *profile)
 
 static void fill_ranges(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = table_with(rows);
+	const struct comparison *comparison = rows->with;
 	const struct compare_stage *stage = &comparison->stages[comparison->from];
 	const struct profile *before = stage[-1].profile, *after = stage->profile;
 	unsigned noise = compare_noise(stage - 1, stage, comparison->least_tenths);

@@ -2,7 +2,7 @@
  * table_csv.c - writes a table as CSV.
  */
 #include "show/table_csv.h"
-#include "tables/table_rows.h"
+#include "tables/table.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 
@@ -98,6 +98,7 @@ void table_csv(FILE *to, const struct table *table, const struct profile *profil
 				   .profile = (struct profile *)profile,
 				   .with = with,
 				   .form = TABLE_CSV,
+				   .detail = TABLE_ALL,
 				   .to = to,
 				   .write = csv_row };
 

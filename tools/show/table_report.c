@@ -4,7 +4,7 @@
  * The widths of columns are chosen when all rows are known.
  */
 #include "show/table_report.h"
-#include "tables/table_rows.h"
+#include "tables/table.h"
 #include "tables/tables.h"
 #include "show/layout.h"
 #include "profile/texts.h"

@@ -2,7 +2,6 @@
  * table.c - collects the rows of a table.
  */
 #include "tables/table.h"
-#include "tables/table_rows.h"
 #include "names/names.h"
 #include "profile/texts.h"
 
@@ -12,26 +11,6 @@
 #include <string.h>
 
 #define TEXT_MOST 1000
-
-bool table_is_csv(const struct table_rows *rows)
-{
-	return rows->form == TABLE_CSV;
-}
-
-bool table_is_page(const struct table_rows *rows)
-{
-	return rows->form == TABLE_PAGE;
-}
-
-enum table_detail table_detail(const struct table_rows *rows)
-{
-	return rows->form == TABLE_REPORT ? rows->detail : TABLE_ALL;
-}
-
-const void *table_with(const struct table_rows *rows)
-{
-	return rows->with;
-}
 
 struct table_cell table_number(int64_t value)
 {

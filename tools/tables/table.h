@@ -10,6 +10,8 @@
 
 #include "profile/profile.h"
 
+#include <stdio.h>
+
 enum table_unit {
 	TABLE_TEXT,
 	TABLE_PLACE,  /* four columns of CSV, whose names begin with the key */
@@ -73,14 +75,29 @@ struct table {
 	const struct table *then; /* it is in the same section of a page; or NULL */
 };
 
-/* For fill(). */
-bool table_is_csv(const struct table_rows *rows);
-bool table_is_page(const struct table_rows *rows);
-
 /* How much of a table a report shows: its first rows, also how and why, or all. */
 enum table_detail { TABLE_FIRST, TABLE_WHY, TABLE_ALL };
-enum table_detail table_detail(const struct table_rows *rows);
-const void *table_with(const struct table_rows *rows);
+
+enum table_form { TABLE_REPORT, TABLE_PAGE, TABLE_CSV };
+
+/* The rows of one table.  fill() reads the form, the detail and what the caller passes with them.
+ */
+struct table_rows {
+	const struct table *table;
+	struct profile *profile; /* its memory grows; its data stay as they are */
+	const void *with;
+	enum table_form form;
+	enum table_detail detail; /* TABLE_ALL but in a report */
+	struct page *page;        /* that shows the table open, or NULL */
+	FILE *to;
+	/* Writes a row, of which nothing is kept; NULL: the rows are kept. */
+	void (*write)(const struct table_rows *rows, const struct table_cell *cells);
+	struct table_row *items; /* at most `most` */
+	size_t count, room, most;
+	size_t added;            /* with those that were left out */
+	char *needed;            /* by column: whether it says anything */
+	char *title, *sentences; /* NULL: none; each sentence ends with a newline */
+};
 
 /*
  * Adds the row of an item: fields of it, and a cell for each other column, in their order.  Texts
@@ -127,5 +144,17 @@ size_t table_column(const struct table *table, const char *name);
 
 /* Returns the cells of the table's first row. */
 void table_take(const struct table *table, const struct profile *profile, struct table_cell *ret);
+
+/* For writers: fills in the rows of a form. */
+void table_fill(struct table_rows *rows);
+
+/* True if the column is in the form, and says anything in any row. */
+bool table_has_column(const struct table_rows *rows, size_t column);
+
+bool table_is_text(const struct table_column *column);
+
+/* Returns the text of a cell, escaped, with a place of at most `most` characters. */
+const char *table_cell_text(const struct table_rows *rows, const struct table_column *column,
+			    const struct table_cell *cell, size_t most);
 
 #endif

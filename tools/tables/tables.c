@@ -136,7 +136,7 @@ static const struct table_column counter_columns[] = {
 static void fill_counter(struct table_rows *rows, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->counters.count; i++)
-		if (profile->counters.items[i].value != 0 || table_is_csv(rows))
+		if (profile->counters.items[i].value != 0 || rows->form == TABLE_CSV)
 			table_add(rows, &profile->counters.items[i], NULL, 0);
 }
 
@@ -161,7 +161,7 @@ static const struct table_column state_columns[] = {
 static void add_state(struct table_rows *rows, const char *title, int64_t ns, int64_t part,
 		      int64_t whole, const char *class)
 {
-	if (ns != 0 || table_is_csv(rows))
+	if (ns != 0 || rows->form == TABLE_CSV)
 		TABLE_ROW(rows, NULL, table_text(title), table_number(ns), table_share(part, whole),
 			  table_bar(class, part, whole));
 }
@@ -177,7 +177,7 @@ static void say_copies(struct table_rows *rows, const struct profile *profile)
 	int64_t copies_ns = profile->host.copy_calls_ns, kernels_ns = profile->kernel_runs.busy_ns;
 	int64_t moving_ns = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 
-	if (table_detail(rows) == TABLE_ALL) {
+	if (rows->detail == TABLE_ALL) {
 		if (moving_ns > 0)
 			table_say(rows, "The device works %s of the time; %s.",
 				  text_share(profile_add(moving_ns, profile->split.kernel_ns),
@@ -204,14 +204,15 @@ static void fill_state(struct table_rows *rows, struct profile *profile)
 
 	text_split_tenths(&profile->split, tenths);
 	for (int state = 0;
-	     state < TEXT_STATES && (profile_has_split(profile) || table_is_csv(rows)); state++) {
+	     state < TEXT_STATES && (profile_has_split(profile) || rows->form == TABLE_CSV);
+	     state++) {
 		int64_t ns = text_state_ns(&profile->split, state);
 		bool in_tenths = tenths[state] > 0;
 
 		add_state(rows, text_states[state].title, ns, in_tenths ? tenths[state] : ns,
 			  in_tenths ? 1000 : profile->wall_ns, text_states[state].field);
 	}
-	if (!profile_has_split(profile) && !table_is_csv(rows)) {
+	if (!profile_has_split(profile) && rows->form != TABLE_CSV) {
 		add_state(rows, "In copy calls", host->copy_calls_ns, host->copy_calls_ns,
 			  profile->wall_ns, "transfer");
 		add_state(rows, "In waits", host->waits_ns, host->waits_ns, profile->wall_ns,
@@ -254,7 +255,7 @@ static const struct profile_frame *advice_frame(const struct profile *profile,
 /* Returns how to make the change, and on what assumption it saves that much. */
 static const char *advice_note(struct table_rows *rows, const struct advice *advice)
 {
-	bool is_text = !table_is_page(rows), has_place = is_text && advice->where[0] != '\0';
+	bool is_text = rows->form != TABLE_PAGE, has_place = is_text && advice->where[0] != '\0';
 	bool has_condition = advice->assumes[0] != '\0';
 
 	return table_text_made(rows, "%s%s%sby  %s%s%s", has_place ? "at  " : "",
@@ -307,7 +308,7 @@ static void say_wrong(struct table_rows *rows, const struct profile *profile)
 static void say_left(struct table_rows *rows, const struct profile *profile,
 		     const struct advice_list *list, bool any)
 {
-	size_t columns = table_detail(rows) == TABLE_FIRST && any ? 78 : 2 * ADVICE_TEXT;
+	size_t columns = rows->detail == TABLE_FIRST && any ? 78 : 2 * ADVICE_TEXT;
 
 	if (profile->process.exit_status > 0)
 		table_say(rows, "The program failed; fix it first.");
@@ -329,7 +330,7 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 	for (; count < list->count; count++) {
 		const struct advice *entry = &list->items[count];
 
-		if (table_detail(rows) != TABLE_ALL && !advice_is_worth(profile, entry))
+		if (rows->detail != TABLE_ALL && !advice_is_worth(profile, entry))
 			break;
 		struct table_row *row = TABLE_ROW(
 			rows, NULL, table_text(advice_kinds[entry->kind]),
@@ -339,13 +340,13 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 			table_share(entry->saves_ns, profile->wall_ns),
 			table_bar("saving", entry->saves_ns, profile->wall_ns),
 			/* A note below the row has it, too. */
-			table_detail(rows) == TABLE_FIRST || table_is_page(rows)
+			rows->detail == TABLE_FIRST || rows->form == TABLE_PAGE
 				? table_place_named(advice_frame(profile, entry), entry->where)
 				: table_place(NULL, ""),
 			table_text(entry->is_estimate ? "estimate" : "bound"),
 			table_text(entry->how), table_text(entry->assumes),
 			table_number(entry->hotpin_does_it));
-		if (table_detail(rows) != TABLE_FIRST)
+		if (rows->detail != TABLE_FIRST)
 			row->note = advice_note(rows, entry);
 	}
 	say_left(rows, profile, list, count > 0);

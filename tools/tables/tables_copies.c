@@ -100,7 +100,7 @@ static void fill_copy(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
-		if (!table_is_csv(rows) &&
+		if (rows->form != TABLE_CSV &&
 		    (strcmp(row->view, profile_view(profile)) != 0 || row->count == 0))
 			continue;
 		add_copies(rows, profile, row, whole_ns);
@@ -153,7 +153,7 @@ static void fill_size(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
-		if (!table_is_csv(rows) && strcmp(row->view, profile_view(profile)) != 0)
+		if (rows->form != TABLE_CSV && strcmp(row->view, profile_view(profile)) != 0)
 			continue;
 		for (size_t j = 0; j < row->size_count; j++) {
 			const struct profile_size *size = &row->sizes[j];
@@ -235,7 +235,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
 
-		if (row->count == 0 && !table_is_csv(rows))
+		if (row->count == 0 && rows->form != TABLE_CSV)
 			continue;
 		struct table_row *added =
 			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
@@ -250,7 +250,7 @@ static void fill_site(struct table_rows *rows, struct profile *profile)
 	bool any_unknown = false;
 
 	for (size_t i = 0; i < profile->site_count; i++) {
-		bool is_told = !table_is_csv(rows) && is_ambiguous(profile, sites[i], sites);
+		bool is_told = rows->form != TABLE_CSV && is_ambiguous(profile, sites[i], sites);
 
 		add_site(rows, profile, sites[i],
 			 is_told ? callers(rows, profile, sites[i]) : NULL);
@@ -303,8 +303,9 @@ static int64_t unchanged(const struct profile *profile, int64_t buffer)
 static struct table_cell between(struct table_rows *rows, const struct profile *profile,
 				 const struct profile_trips *trips)
 {
-	const struct profile_gap *gap =
-		trips->count > 0 && !table_is_csv(rows) ? round_trips_gap(profile, trips) : NULL;
+	const struct profile_gap *gap = trips->count > 0 && rows->form != TABLE_CSV
+						? round_trips_gap(profile, trips)
+						: NULL;
 	char name[400] = "";
 
 	if (gap != NULL)
@@ -343,9 +344,9 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	bool is_other = strcmp(buffer->kind, "other") == 0,
 	     is_static = strcmp(buffer->kind, "static") == 0;
 	const struct profile_frame *place =
-		is_other && !table_is_csv(rows) ? NULL : names_buffer_frame(profile, buffer);
+		is_other && rows->form != TABLE_CSV ? NULL : names_buffer_frame(profile, buffer);
 	const struct profile_frame *line =
-		table_is_csv(rows) ? NULL : uploading_line(profile, buffer);
+		rows->form == TABLE_CSV ? NULL : uploading_line(profile, buffer);
 
 	TABLE_ROW(rows, buffer,
 		  table_place(line != NULL ? line : place, line != NULL ? "uploads it"
@@ -366,7 +367,7 @@ static void fill_buffer(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		bool is_copied = buffers[i]->h2d.count != 0 || buffers[i]->d2h.count != 0;
 
-		if (is_copied || table_is_csv(rows))
+		if (is_copied || rows->form == TABLE_CSV)
 			add_buffer(rows, profile, buffers[i]);
 		any |= is_copied;
 	}
@@ -479,7 +480,7 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 		return;
 	table_subtitle(rows, "candidates for removal, of %s hashed",
 		       text_several(profile->repeats.hashed_copies, "copy", "copies"));
-	if (!table_is_csv(rows)) {
+	if (rows->form != TABLE_CSV) {
 		add_repeat(rows, "duplicate", table_place(NULL, "all sites"),
 			   &profile->repeats.duplicates);
 		add_repeat(rows, "ping_pong", table_place(NULL, "all sites"),

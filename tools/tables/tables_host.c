@@ -136,7 +136,7 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < code.function_count; i++) {
 		const struct host_function *function = code.order[i];
 
-		if (function->self == 0 && table_is_page(rows))
+		if (function->self == 0 && rows->form == TABLE_PAGE)
 			continue; /* the chart of call chains has it */
 		TABLE_ROW(rows, function,
 			  code_of(rows, profile,

@@ -16,7 +16,7 @@ static const struct table_column rank_columns[] = {
 
 static void fill_rank(struct table_rows *rows, struct profile *profile)
 {
-	const struct ranks *ranks = table_with(rows);
+	const struct ranks *ranks = rows->with;
 
 	(void)profile;
 	for (size_t i = 0; i < ranks->count; i++) {
@@ -66,7 +66,7 @@ static void say_who_waits(struct table_rows *rows, const struct ranks_spread *sp
 
 static void fill_spread(struct table_rows *rows, struct profile *profile)
 {
-	const struct ranks *ranks = table_with(rows);
+	const struct ranks *ranks = rows->with;
 
 	(void)profile;
 	for (int figure = 0; figure < RANKS_FIGURES; figure++) {

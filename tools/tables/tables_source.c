@@ -80,7 +80,7 @@ static void say_file(struct table_rows *rows, const struct profile *profile,
 /* Of all files as CSV, else of the file that the caller has read. */
 static void fill_line(struct table_rows *rows, struct profile *profile)
 {
-	const struct source_view *view = table_with(rows);
+	const struct source_view *view = rows->with;
 	struct source_lines all = { 0 };
 
 	if (view == NULL)
@@ -94,7 +94,7 @@ static void fill_line(struct table_rows *rows, struct profile *profile)
 
 		row->is_apart =
 			line->text != NULL && (i > 0 ? line[-1].number : 0) + 1 != line->number;
-		if (table_is_page(rows))
+		if (rows->form == TABLE_PAGE)
 			row->anchor = table_text_made(rows, "line-%zu-%lld", view->number,
 						      (long long)line->number)
 					      .text;

@@ -2,7 +2,7 @@
  * table_page.c - writes a table to a page.
  */
 #include "show/page/table_page.h"
-#include "tables/table_rows.h"
+#include "tables/table.h"
 #include "show/page/page.h"
 #include "profile/texts.h"
 
@@ -139,6 +139,7 @@ struct table_rows page_fill(FILE *to, const struct table *table, const struct pr
 				   .profile = (struct profile *)profile,
 				   .with = with,
 				   .form = TABLE_PAGE,
+				   .detail = TABLE_ALL,
 				   .page = (struct page *)page,
 				   .to = to,
 				   .most = SIZE_MAX };

@@ -5,7 +5,7 @@
 #define HP_TOOLS_SHOW_PAGE_TABLE_PAGE_H
 
 #include "show/page/page.h"
-#include "tables/table_rows.h"
+#include "tables/table.h"
 
 /* Returns the rows of a table; none and no sentences: it is not shown. */
 struct table_rows page_fill(FILE *to, const struct table *table, const struct profile *profile,
