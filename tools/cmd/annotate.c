@@ -214,7 +214,7 @@ static int run(struct request *request, int argc, char **argv)
 		hotpin_say("one profile and one source file at a time");
 		return hotpin_misused("annotate");
 	}
-	layout_start(NULL);
+	layout_start();
 	request->where.file = argv[optind + 1];
 	if (profile_open(argv[optind], request->profile) < 0)
 		return EXIT_FAILURE;

@@ -68,15 +68,10 @@ static void show_figures(struct comparison comparison)
 
 static void show_text(const struct comparison *comparison)
 {
-	enum compare_verdict verdict = compare_last(comparison);
-	enum layout_tone tone = verdict == COMPARE_SLOWER   ? LAYOUT_WORSE
-				: verdict == COMPARE_FASTER ? LAYOUT_BETTER
-							    : LAYOUT_PLAIN;
-
 	show_figures(*comparison);
 	show_steps(*comparison);
-	layout_say(4, "\n%s%s%s: %s", layout_begin(tone), compare_verdict_name(verdict),
-		   layout_end(tone), compare_sentence(comparison));
+	layout_say(4, "\n%s: %s", compare_verdict_name(compare_last(comparison)),
+		   compare_sentence(comparison));
 }
 
 static void write_csv(struct comparison comparison)
@@ -160,9 +155,8 @@ static int compare(struct profile *profiles, size_t count, const struct flags *f
 /* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct flags *ret)
 {
-	const char *color = NULL, *noise = NULL;
-	const struct flag flags[] = { { "color", 0, &color },
-				      { "csv", .given = &ret->csv },
+	const char *noise = NULL;
+	const struct flag flags[] = { { "csv", .given = &ret->csv },
 				      { "force", .given = &ret->force },
 				      { "noise", 0, &noise },
 				      { NULL } };
@@ -179,8 +173,9 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 		wrong = "only one profile; also name one of another stage";
 	if (wrong != NULL)
 		hotpin_say("%s", wrong);
-	if (wrong != NULL || layout_start(color) < 0)
+	if (wrong != NULL)
 		return hotpin_misused("compare");
+	layout_start();
 	ret->comparison.given = noise != NULL;
 	ret->comparison.least_tenths = (unsigned)tenths;
 	return -1;

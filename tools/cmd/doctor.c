@@ -277,7 +277,7 @@ int hotpin_doctor(int argc, char **argv)
 		return hotpin_misused("doctor");
 	}
 
-	layout_start(NULL);
+	layout_start();
 	find_apart("library", look_at_library);
 	look_for_bad_options();
 	look_at_options();

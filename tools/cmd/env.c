@@ -61,7 +61,7 @@ int hotpin_env(int argc, char **argv)
 		hotpin_say("%s is not an option of env", argv[optind]);
 		return hotpin_misused("env");
 	}
-	layout_start(NULL);
+	layout_start();
 	hp_options_load(environ);
 	if (json)
 		show_json_form();

@@ -62,9 +62,6 @@ static const struct command {
 	  "of one run.  Lines are as wide as the terminal, or as COLUMNS says.\n"
 	  "  --why         say how to make each change, and on what assumption\n"
 	  "  -a, --all     show every table, every row and whole names\n"
-	  "  --color auto|always|never\n"
-	  "                color gains and losses; auto: on a terminal, if NO_COLOR is not\n"
-	  "                set\n"
 	  "  --force       add up files even if they are not ranks of one run\n"
 	  "  --csv TABLE   write one table of each FILE as CSV, in nanoseconds and bytes:\n"
 	  "                    summary    a row for each FILE\n"
@@ -100,8 +97,6 @@ static const struct command {
 	  "a stage has one run, the verdict is UNCLEAR, unless times differ by a factor of\n"
 	  "three.\n"
 	  "  --noise PERCENT  show differences up to PERCENT as unchanged\n"
-	  "  --color auto|always|never\n"
-	  "                   color gains and losses, as `hotpin report` does\n"
 	  "  --force          compare anyway, despite incompatible runs\n"
 	  "  --csv            print the stages as CSV for programs\n",
 	  "hotpin compare stage1.json stage2.json" },

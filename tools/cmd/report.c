@@ -233,10 +233,9 @@ int report_first(char *path)
 
 int hotpin_report(int argc, char **argv)
 {
-	const char *color = NULL, *out = NULL, *csv = NULL;
+	const char *out = NULL, *csv = NULL;
 	bool all = false, why = false, folded = false, force = false;
 	const struct flag flags[] = { { "all", 'a', .given = &all },
-				      { "color", 0, &color },
 				      { "csv", 0, &csv },
 				      { "folded", .given = &folded },
 				      { "force", .given = &force },
@@ -257,8 +256,9 @@ int hotpin_report(int argc, char **argv)
 		wrong = "--out needs --csv or --folded";
 	if (wrong != NULL)
 		hotpin_say("%s", wrong);
-	if (wrong != NULL || layout_start(color) < 0)
+	if (wrong != NULL)
 		return hotpin_misused("report");
+	layout_start();
 	char **files = argv + optind;
 	size_t count = (size_t)(argc - optind);
 	if (folded)

@@ -239,7 +239,7 @@ int hotpin_resolve(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	layout_start(NULL);
+	layout_start();
 	status = 0;
 	for (int i = optind; i < argc; i++)
 		if (!resolve(argv[i]))

@@ -132,7 +132,7 @@ static void print(const char *out, uint64_t began_ns, const char *command)
 	char *pattern = glob_of(out, rank);
 	glob_t found = { 0 };
 
-	layout_start(NULL);
+	layout_start();
 	if (pattern == NULL || glob(pattern, 0, NULL, &found) != 0)
 		found.gl_pathc = 0;
 	struct profile *profiles = calloc(found.gl_pathc + 1, sizeof(*profiles));

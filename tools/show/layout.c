@@ -3,7 +3,6 @@
  */
 #include "show/layout.h"
 #include "profile/texts.h"
-#include "system/messages.h"
 #include "base/terminal.h"
 
 #include <stdarg.h>
@@ -16,24 +15,12 @@
 
 /* Facts of standard output. */
 static unsigned columns_now;
-static bool color, utf8;
+static bool utf8;
 
-int layout_start(const char *word)
+void layout_start(void)
 {
-	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-	if (word != NULL && strcmp(word, "auto") != 0 && strcmp(word, "always") != 0 &&
-	    strcmp(word, "never") != 0) {
-		hotpin_say("--color=%s: expected auto, always or never", word);
-		return -1;
-	}
 	columns_now = terminal_columns(getenv("COLUMNS"), STDOUT_FILENO, USUAL);
 	utf8 = terminal_is_utf8(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"));
-	color = isatty(STDOUT_FILENO) && (none == NULL || none[0] == '\0') &&
-		(terminal == NULL || strcmp(terminal, "dumb") != 0);
-	if (word != NULL && strcmp(word, "auto") != 0)
-		color = strcmp(word, "always") == 0;
-	return 0;
 }
 
 unsigned layout_columns(void)
@@ -44,18 +31,6 @@ unsigned layout_columns(void)
 bool layout_is_utf8(void)
 {
 	return utf8;
-}
-
-const char *layout_begin(enum layout_tone tone)
-{
-	return !color || tone == LAYOUT_PLAIN ? ""
-	       : tone == LAYOUT_BETTER        ? "\x1b[32m"
-					      : "\x1b[31m";
-}
-
-const char *layout_end(enum layout_tone tone)
-{
-	return !color || tone == LAYOUT_PLAIN ? "" : "\x1b[0m";
 }
 
 size_t layout_bytes(const char *text, size_t columns)

@@ -11,18 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tones, for which the terminal has a color. */
-enum layout_tone { LAYOUT_PLAIN, LAYOUT_BETTER, LAYOUT_WORSE };
-
-/* Sets the colors: auto, always, never, or NULL for auto.  Returns 0, or -1 after a message. */
-int layout_start(const char *color);
+/* Looks at the terminal.  Called first. */
+void layout_start(void);
 
 unsigned layout_columns(void);
 bool layout_is_utf8(void);
-
-/* Return the escape sequence that begins or ends the tone; "" without color. */
-const char *layout_begin(enum layout_tone tone);
-const char *layout_end(enum layout_tone tone);
 
 /*
  * Prints a paragraph, with a newline at the end.  Lines after the first are indented by `hang`

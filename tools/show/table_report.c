@@ -227,16 +227,6 @@ static const char *line_of(const struct sheet *sheet, size_t column, const char 
 	return text_made("%.*s", (int)*ret_bytes, text);
 }
 
-/* Less is better; a saving is. */
-static enum layout_tone tone_of(const struct table_column *column, const char *text)
-{
-	if (column->unit == TABLE_SAVING)
-		return LAYOUT_BETTER;
-	return column->unit != TABLE_CHANGE || strchr("-+x", text[0]) == NULL ? LAYOUT_PLAIN
-	       : text[0] == '-'                                               ? LAYOUT_BETTER
-									      : LAYOUT_WORSE;
-}
-
 static void print_row(const struct sheet *sheet, size_t row)
 {
 	const char *rest[TABLE_COLUMNS_MOST];
@@ -250,15 +240,12 @@ static void print_row(const struct sheet *sheet, size_t row)
 		for (size_t i = 0; i < sheet->count; edge += sheet->widths[i++] + GAP) {
 			const char *line = line_of(sheet, i, rest[i], &bytes);
 			size_t wide = terminal_width(line), from = edge;
-			enum layout_tone tone =
-				row > 0 ? tone_of(column_of(sheet, i), line) : LAYOUT_PLAIN;
 
 			if (!table_is_text(column_of(sheet, i)) &&
 			    column_of(sheet, i)->unit != TABLE_BAR && wide < sheet->widths[i])
 				from += sheet->widths[i] - wide;
 			if (wide > 0) {
-				printf("%*s%s%s%s", (int)(from - printed), "", layout_begin(tone),
-				       line, layout_end(tone));
+				printf("%*s%s", (int)(from - printed), "", line);
 				printed = from + wide;
 			}
 			rest[i] += bytes + strspn(rest[i] + bytes, " ");

@@ -134,7 +134,6 @@ static const char *figure(enum table_unit unit, int64_t value, int64_t of)
 	case TABLE_SIZE:
 		return text_power(value);
 	case TABLE_TIME:
-	case TABLE_SAVING:
 		return text_time(value);
 	case TABLE_RATE:
 		return text_rate(value, of);

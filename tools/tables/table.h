@@ -20,11 +20,10 @@ enum table_unit {
 	TABLE_BYTES,
 	TABLE_SIZE, /* a power of 2 */
 	TABLE_TIME,
-	TABLE_SAVING, /* a time */
 	TABLE_RATE,
 	TABLE_SHARE,
 	TABLE_FIGURE,  /* the cell says its unit */
-	TABLE_CHANGE,  /* a text like "-80.6 %": less is better */
+	TABLE_CHANGE,  /* a text like "-80.6 %" */
 	TABLE_BAR,     /* a share as a bar; the text is its class on a page */
 	TABLE_DRAWING, /* as TABLE_BAR, only on a page */
 	TABLE_STATES,  /* in no table: for drawings of a page */

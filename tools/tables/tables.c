@@ -229,7 +229,7 @@ static const struct table_column advice_columns[] = {
 	{ NULL, "", TABLE_NUMBER },
 	{ "what", "Next", TABLE_TEXT },
 	{ "place", NULL, TABLE_TEXT },
-	{ "saves_ns", "Saves", TABLE_SAVING },
+	{ "saves_ns", "Saves", TABLE_TIME },
 	{ NULL, "Of wall", TABLE_SHARE },
 	{ NULL, "", TABLE_DRAWING },
 	{ NULL, "Where", TABLE_PLACE },

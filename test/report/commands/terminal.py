@@ -23,24 +23,21 @@ text { font: %dpx ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 .page { fill: #16191d }
 .dim { fill: #8b949e }
 .head { font-weight: 700 }
-.green { fill: #6fce7c; font-weight: 700 }
 .bar { fill: #f0883e }
 """ % FONT
 
 
 def printed():
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": str(COLUMNS)}
-    return subprocess.run([HOTPIN, "report", "--color=always", PROFILE], cwd=os.path.join(DOC, "porting"),
+    return subprocess.run([HOTPIN, "report", PROFILE], cwd=os.path.join(DOC, "porting"),
                           env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def spans(line):
     """Yields (column, text, class) of each part of a line."""
     column, kind = 0, "head" if line.startswith(("     Next", "$ ")) else ""
-    for part in re.split(r"(\x1b\[[0-9;]*m|█+)", line):
-        if part.startswith("\x1b"):
-            kind = "green" if part == "\x1b[32m" else ""
-        elif part:
+    for part in re.split(r"(█+)", line):
+        if part:
             yield column, part, "bar" if part[0] == "█" else kind
             column += len(part)
 

@@ -45,10 +45,8 @@ def comparison_table():
                 line for line in text.splitlines() if line.startswith("  Wall time")))) == count, text)
     text, status = tap.at_terminal(60, [tap.HOTPIN, "compare", "--noise", "2", "first.json", "third.json"],
                                    {"PATH": os.environ["PATH"], "LC_ALL": "C", "TERM": "xterm"})
-    check("at a terminal, better and worse have colors", status == 0 and text.isascii() and
-          "\x1b[32m-75.0 %\x1b[0m" in text and "\x1b[31m+100.0 %\x1b[0m" in text and
-          "\x1b[32mFASTER\x1b[0m" in text and not tap.wider(
-              re.sub("\x1b\\[[0-9]*m", "", text), 60), text)
+    check("at a terminal it is plain text, too", status == 0 and text.isascii() and "-75.0 %" in text and "+100.0 %" in text and
+          "FASTER" in text and not tap.wider(text, 60), text)
 
 
 def forms():

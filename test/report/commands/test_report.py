@@ -74,16 +74,7 @@ def fits():
         text, status = tap.at_terminal(72, [tap.HOTPIN, *arguments], environment)
         check(f"{arguments} at a terminal", status == 0 and not tap.wider(
             re.sub("\x1b\\[[0-9]*[mK]", "", text), 72), text)
-    for color, variables, colored in (("auto", {}, True), ("auto", {"NO_COLOR": "1"}, False),
-                                      ("auto", {"TERM": "dumb"}, False), ("never", {}, False),
-                                      ("always", {"NO_COLOR": "1"}, True)):
-        text, _ = tap.at_terminal(80, [tap.HOTPIN, "report", "--color=" + color, "first.json"],
-                                  {**environment, **variables})
-        check(f"--color={color} at a terminal with {variables}",
-              ("\x1b[32m<=3.20 s\x1b[0m" in text) == colored and ("\x1b" in text) == colored, repr(text))
-    check("no color elsewhere", "\x1b" not in tap.run("report", "first.json").stdout)
-    check("unless asked for", "\x1b[32m" in tap.run("report", "--color=always", "first.json").stdout)
-    says("a wrong word", 2, "expected auto, always or never", "report", "--color=red", "first.json")
+    check("nothing but text", "\x1b" not in tap.at_terminal(80, [tap.HOTPIN, "report", "first.json"], environment)[0])
     for locale, bar in (("C", "####"), ("de_DE.UTF-8", "\u2588" * 4)):
         text, _ = tap.at_terminal(80, [tap.HOTPIN, "report", "first.json"],
                                   {**environment, "LC_ALL": locale})
