@@ -14,7 +14,6 @@
 #include "launch/writable.h"
 #include "profile/texts.h"
 #include "system/messages.h"
-#include "system/progress.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/trust.h"
@@ -178,6 +177,13 @@ static void remove_old(const char *file)
 	close(place.folder);
 }
 
+/* Rewrites a line for a user who waits at a terminal; 0: removes it. */
+static void say_run(int run, int all)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, run > 0 ? "\r\033[Khotpin: run %d of %d" : "\r\033[K", run, all);
+}
+
 /* Returns the wall time of one run in ns; negative if the run failed, which has been reported. */
 static int64_t time_one(const struct bench *bench, enum way way, int turn, bool is_heard)
 {
@@ -197,7 +203,7 @@ static int64_t time_one(const struct bench *bench, enum way way, int turn, bool 
 		status = await_end(&await);
 	int64_t took_ns = (int64_t)(hp_now_ns() - began_ns);
 	if (child > 0 && await.asked != 0) {
-		progress_clear();
+		say_run(0, 0);
 		raise(await.asked);
 	}
 	bool well = child > 0 && ended_well(bench, way, status);
@@ -224,11 +230,11 @@ static bool run_all(struct bench *bench)
 	for (int i = 0; i < bench->turns * WAYS && well; i++) {
 		int turn = i / WAYS, way = turn % 2 == 0 ? i % WAYS : WAYS - 1 - i % WAYS;
 
-		progress_show("running the program", (uint64_t)i, (uint64_t)bench->turns * WAYS);
+		say_run(i + 1, bench->turns * WAYS);
 		bench->times[way][turn] = time_one(bench, (enum way)way, turn, false);
 		well = bench->times[way][turn] >= 0;
 	}
-	progress_clear();
+	say_run(0, 0);
 	return well;
 }
 

@@ -9,7 +9,6 @@
 #include "system/child.h"
 #include "names/debuginfod.h"
 #include "names/names.h"
-#include "system/progress.h"
 #include "profile/reader.h"
 #include "names/symbolize.h"
 
@@ -334,10 +333,8 @@ void names_find(struct profile *profiles, size_t count)
 	for (struct wanted *from = wanted, *to; from < end; from = to) {
 		for (to = from; to < end && compare_files(from, to) == 0;)
 			to++;
-		progress_show("finding names", (size_t)(to - wanted), (size_t)(end - wanted));
 		find_in_file(&(struct question){ from, (size_t)(to - from), &held, NULL });
 	}
-	progress_clear();
 }
 
 /* Returns the frames at a place: those of functions that are inlined, and the one around them. */

@@ -11,7 +11,7 @@
 /*
  * Finds the names of all native frames, of several profiles in one pass: each file is read once.
  * Then profile->names has each place once, by module and offset, also if it has no name.  The texts
- * belong to the first profile, so close all profiles together.  May take seconds; shows progress.
+ * belong to the first profile, so close all profiles together.  May take seconds.
  */
 void names_find(struct profile *profiles, size_t count);
 

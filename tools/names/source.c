@@ -86,9 +86,8 @@ static const char *read_one(const char *path, const char *folder, const struct s
 					     : "it was changed since the run";
 	if (why == NULL && file.status.st_size > (off_t)BYTES_MOST)
 		why = strerror(EFBIG);
-	else if (why == NULL &&
-		 (ret->text = profile_read_all(file.fd, path, (size_t)file.status.st_size,
-					       &ret->bytes, &error)) == NULL)
+	else if (why == NULL && (ret->text = profile_read_all(file.fd, (size_t)file.status.st_size,
+							      &ret->bytes, &error)) == NULL)
 		why = strerror(error);
 	close(file.fd);
 	snprintf(ret->path, sizeof(ret->path), "%s", path);

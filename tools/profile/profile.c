@@ -3,7 +3,6 @@
  */
 #include "profile/profile.h"
 #include "system/messages.h"
-#include "system/progress.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -17,7 +16,6 @@ struct profile_memory {
 
 void profile_end_without_memory(void)
 {
-	progress_clear();
 	hotpin_say("not enough memory for the profile; read it on a machine with more memory");
 	exit(EXIT_FAILURE);
 }

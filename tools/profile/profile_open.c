@@ -3,7 +3,6 @@
  */
 #include "profile/profile_open.h"
 #include "system/messages.h"
-#include "system/progress.h"
 #include "profile/reader.h"
 #include "base/units.h"
 
@@ -20,7 +19,7 @@
 #define HELD_TIMES 8
 
 #define BYTES_MOST ((size_t)PROFILE_MIB_MOST << 20)
-#define PART_BYTES ((size_t)1 << 20) /* read between two signs of progress */
+#define PART_BYTES ((size_t)1 << 20)
 
 /* Checks that the text is a profile of a known format; if not, other errors do not matter. */
 static void check_schema(struct reader *reader)
@@ -41,13 +40,12 @@ static void check_schema(struct reader *reader)
 					: "not named");
 }
 
-char *profile_read_all(int file, const char *path, size_t all, size_t *ret_length, int *ret_error)
+char *profile_read_all(int file, size_t all, size_t *ret_length, int *ret_error)
 {
 	size_t length = 0, room = 0;
-	char what[256], *text = NULL;
+	char *text = NULL;
 	ssize_t got;
 
-	snprintf(what, sizeof(what), "reading %s", path);
 	*ret_error = 0;
 	do {
 		if (length == room) {
@@ -57,16 +55,13 @@ char *profile_read_all(int file, const char *path, size_t all, size_t *ret_lengt
 			if (text == NULL)
 				profile_end_without_memory();
 		}
-		got = read(file, text + length,
-			   room - length < PART_BYTES ? room - length : PART_BYTES);
+		got = read(file, text + length, room - length);
 		if (got < 0 && errno != EINTR)
 			*ret_error = errno;
 		length += got > 0 ? (size_t)got : 0;
 		if (length > BYTES_MOST)
 			*ret_error = EFBIG;
-		progress_show(what, length, all);
 	} while (got != 0 && *ret_error == 0);
-	progress_clear();
 	*ret_length = length;
 	if (*ret_error == 0)
 		return text;
@@ -83,8 +78,7 @@ static char *load(struct profile *profile, size_t *ret_length, char *wrong, size
 
 	if (file >= 0 && fstat(file, &status) == 0) {
 		profile->is_own = status.st_uid == geteuid();
-		text = profile_read_all(file, profile->path,
-					S_ISREG(status.st_mode) ? (size_t)status.st_size : 0,
+		text = profile_read_all(file, S_ISREG(status.st_mode) ? (size_t)status.st_size : 0,
 					ret_length, &error);
 	}
 	if (file >= 0)

@@ -16,10 +16,10 @@
 int profile_open(const char *path, struct profile *ret);
 
 /*
- * Returns the content of an open file of `all` bytes (0: not known), with progress; the caller
- * frees it.  NULL: *ret_error is the errno.
+ * Returns the content of an open file of `all` bytes (0: not known); the caller frees it.  NULL:
+ * *ret_error is the errno.
  */
-char *profile_read_all(int file, const char *path, size_t all, size_t *ret_length, int *ret_error);
+char *profile_read_all(int file, size_t all, size_t *ret_length, int *ret_error);
 
 /* Opens `count` files.  NULL, after a message: a file cannot be opened. */
 struct profile *profile_open_all(char *const *paths, size_t count);

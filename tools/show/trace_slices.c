@@ -7,7 +7,6 @@
  * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
 #include "names/names.h"
-#include "system/progress.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"
 
@@ -174,8 +173,6 @@ static void write_track(struct trace_output *output, const struct profile_event 
 		write_slice(output, event,
 			    event->name >= 0 ? profile->events.names[event->name] : "?",
 			    trace_pid(output, track), subtracks[subtrack].tid);
-		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
-			      profile->events.row_count);
 	}
 	free(subtracks);
 }

@@ -6,7 +6,6 @@
  */
 #include "show/trace_write.h"
 #include "system/messages.h"
-#include "system/progress.h"
 #include "profile/texts.h"
 
 #include <jansson.h>
@@ -175,7 +174,6 @@ static void write_file(struct trace_output *output)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);
 	trace_slices(output);
 	trace_arrows(output);
-	progress_clear();
 	tell_dropped(output);
 }
 

@@ -6,11 +6,9 @@ import copy
 import ctypes
 import json
 import os
-import pty
 import random
 import re
 import resource
-import select
 import struct
 import subprocess
 
@@ -217,34 +215,6 @@ def one_file_of_many_ranks():
     lines = done.stdout.splitlines()
     check("every rank has the answers", done.returncode == 0 and len(lines) == 1 + 2 * 64 and
           all("heat.c" in line for line in lines[1:]), done.stderr, lines[:3])
-
-
-def progress():
-    """With a slow file, a terminal shows the progress, and it is erased at the end."""
-    text = json.dumps(made.first()).encode()
-    parent, child = pty.openpty()
-    with subprocess.Popen([tap.HOTPIN, "report", "/dev/stdin"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=child) as process:
-        os.close(child)
-        # Piece by piece until progress is shown, a minute at most; then the rest.
-        sent = 0
-        while sent < len(text) - 1 and not select.select([parent], [], [], 60 / len(text))[0]:
-            process.stdin.write(text[sent:sent + 1])
-            process.stdin.flush()
-            sent += 1
-        process.stdin.write(text[sent:])
-        process.stdin.close()
-        report = process.stdout.read().decode()
-    seen = b""
-    while not seen.endswith(b"\0"):
-        try:
-            seen += os.read(parent, 65536) or b"\0"
-        except OSError:
-            break
-    os.close(parent)
-    seen = seen.decode()
-    check("progress at a terminal", "hotpin: reading /dev/stdin" in seen and seen.rstrip("\0").endswith("\r\x1b[K") and
-          "1: one kernel" in report, repr(seen))
 
 
 def wrong_type(path, value):
@@ -524,7 +494,6 @@ def main():
     capture_range()
     ranks()
     one_file_of_many_ranks()
-    progress()
     symbols()
     refused()
     extreme()
