@@ -40,13 +40,6 @@ const struct profile_bound *advice_bound(const struct profile *profile, const ch
 	return NULL;
 }
 
-int64_t advice_bound_ns(const struct profile *profile, const char *name)
-{
-	const struct profile_bound *bound = advice_bound(profile, name);
-
-	return bound != NULL ? bound->saves_ns : UNKNOWN;
-}
-
 /* Returns count * ns, at most INT64_MAX. */
 static int64_t times(int64_t count, int64_t ns)
 {
@@ -176,13 +169,13 @@ static int64_t beyond_host(const struct profile *profile, int64_t around_ns)
 
 int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count)
 {
-	int64_t most = advice_bound_ns(profile, "no_transfers");
+	const struct profile_bound *bound = advice_bound(profile, "no_transfers");
 	int64_t around_ns = advice_around_calls(profile, count);
 	int64_t beyond = beyond_host(profile, around_ns);
 
 	if (ns <= 0)
 		return ns;
-	ns = most >= 0 ? advice_least(ns, most) : ns;
+	ns = bound != NULL ? advice_least(ns, bound->saves_ns) : ns;
 	ns = profile_add(profile_add(ns, around_ns), latencies(profile, count));
 	return beyond >= 0 ? advice_least(ns, beyond) : ns;
 }

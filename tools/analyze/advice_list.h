@@ -37,9 +37,8 @@ int64_t advice_least(int64_t a, int64_t b);
 int64_t advice_deciding_downloads(const struct profile *profile, int64_t *ret_site,
 				  int64_t *ret_count);
 
-/* Return the bound of what_if with that name, and what it saves; NULL and UNKNOWN: not known. */
+/* Returns the bound of what_if with that name; NULL: not known. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name);
-int64_t advice_bound_ns(const struct profile *profile, const char *name);
 
 /*
  * Returns the most time that the program saves without `count` calls that copy and take `ns`.  A

@@ -188,10 +188,12 @@ static void write_sections(FILE *to, struct contents *contents)
 		html_ranks(to, last, page);
 	page_section(to, page, "time", "Where the time went",
 		     has_stages ? text_name(run->stage, 40) : NULL);
-	html_time(to, run);
+	table_page(to, &table_states, run, NULL, NULL);
+	page_strip(to, run);
 	page_section_end(to);
 	page_section(to, page, "next", "What to do next", NULL);
-	html_next(to, run, page);
+	table_page(to, &table_advice, run, NULL, page);
+	page_soft(to, "~ is an estimate. Savings do not add up.");
 	if (page->file_count == 0 && run->site_count + run->sample_count > 0)
 		say_no_source(to, run);
 	say_timeline(to, run);

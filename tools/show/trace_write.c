@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Above every number that Linux gives to a process or thread: 2^22 at most. */
+#define DEVICE_PID   10000000
+#define SUBTRACK_TID 20000000
+#define DEVICES      1000 /* device numbers for each file */
+
 void trace_begin_event(struct trace_output *output)
 {
 	fputs(output->any ? ",\n" : "\n", output->to);
@@ -57,15 +62,11 @@ bool trace_is_stream(const struct profile_track *track)
 	return strcmp(track->kind, "stream") == 0;
 }
 
-int64_t trace_device_pid(const struct trace_output *output, int64_t device)
-{
-	return TRACE_DEVICE_PID + output->file * TRACE_DEVICES +
-	       (device > 0 && device < TRACE_DEVICES ? device : 0);
-}
-
 int64_t trace_pid(const struct trace_output *output, const struct profile_track *track)
 {
-	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
+	int64_t device = track->device > 0 && track->device < DEVICES ? track->device : 0;
+
+	return trace_is_stream(track) ? DEVICE_PID + output->file * DEVICES + device : output->pid;
 }
 
 static int by_track(const void *left, const void *right)
@@ -87,14 +88,13 @@ static void name_process(struct trace_output *output, int64_t pid, const char *n
 	char whole[TEXT_BYTES(300)];
 
 	snprintf(whole, sizeof(whole), "%s%s", output->prefix, name);
-	trace_name_track(output, "process", pid, 0, whole,
-			 output->file * (TRACE_DEVICES + 1) + order);
+	trace_name_track(output, "process", pid, 0, whole, output->file * (DEVICES + 1) + order);
 }
 
 static void name_device(struct trace_output *output, int64_t pid, bool *named)
 {
 	const char *model = output->profile->environment.device;
-	int64_t device = pid % TRACE_DEVICES;
+	int64_t device = pid % DEVICES;
 	char name[TEXT_BYTES(40 + 2 + 80)];
 
 	if (named[device])
@@ -108,7 +108,7 @@ static void name_device(struct trace_output *output, int64_t pid, bool *named)
 static void name_processes(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
-	bool named[TRACE_DEVICES] = { false };
+	bool named[DEVICES] = { false };
 	char name[TEXT_BYTES(40 + 2 + 80)];
 
 	snprintf(name, sizeof(name), "%s%s%s", text_name(profile->process.program, 40),
@@ -116,10 +116,10 @@ static void name_processes(struct trace_output *output)
 		 profile->stage != NULL ? text_name(profile->stage, 80) : "");
 	name_process(output, output->pid, name, 0);
 	for (size_t i = 0; i < profile->events.track_count; i++) {
-		int64_t pid = trace_device_pid(output, profile->events.tracks[i].device);
+		const struct profile_track *track = &profile->events.tracks[i];
 
-		if (trace_is_stream(&profile->events.tracks[i]))
-			name_device(output, pid, named);
+		if (trace_is_stream(track))
+			name_device(output, trace_pid(output, track), named);
 	}
 }
 
@@ -222,7 +222,7 @@ static int64_t pid_among(const struct profile *profiles, size_t file)
 	for (size_t i = 0; i < file; i++)
 		if (profiles[i].process.pid == pid)
 			pid = 0;
-	return pid > 0 && pid < TRACE_DEVICE_PID ? pid : TRACE_DEVICE_PID - 1 - (int64_t)file;
+	return pid > 0 && pid < DEVICE_PID ? pid : DEVICE_PID - 1 - (int64_t)file;
 }
 
 /* Returns the text before the names of a file's processes; "" if there is only one file. */
@@ -240,7 +240,7 @@ static const char *prefix_of(struct profile *profile, size_t count)
 
 void trace_write(FILE *to, struct profile *profiles, size_t count)
 {
-	struct trace_output output = { .to = to, .next_tid = TRACE_SUBTRACK_TID };
+	struct trace_output output = { .to = to, .next_tid = SUBTRACK_TID };
 	int64_t *offsets_ns = profile_allocate(&profiles[0], count, sizeof(*offsets_ns));
 	int64_t dropped = 0;
 

@@ -11,11 +11,6 @@
 /* Writes the timelines of the profiles, which have one, on one clock. */
 void trace_write(FILE *to, struct profile *profiles, size_t count);
 
-/* Above every number that Linux gives to a process or thread: 2^22 at most. */
-#define TRACE_DEVICE_PID   10000000
-#define TRACE_SUBTRACK_TID 20000000
-#define TRACE_DEVICES      1000 /* device numbers for each file */
-
 struct trace_output {
 	FILE *to;
 	bool any;         /* an event was written */
@@ -44,11 +39,9 @@ void trace_text(struct trace_output *output, const char *text);
 void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
 		      const char *name, int64_t order);
 
-/* Returns the id of the viewer's process that holds all tracks of one device. */
-int64_t trace_device_pid(const struct trace_output *output, int64_t device);
 bool trace_is_stream(const struct profile_track *track);
 
-/* The same for any track. */
+/* Returns the id of the viewer's process of a track: all streams of a device are in one. */
 int64_t trace_pid(const struct trace_output *output, const struct profile_track *track);
 
 /* Writes all slices of the file.  Rows must be sorted by track. */

@@ -11,12 +11,6 @@
 #include "names/source.h"
 #include "show/page/page.h"
 
-/* Writes the states of the wall time, as figures and over time. */
-void html_time(FILE *to, const struct profile *profile);
-
-/* Writes the suggestions. */
-void html_next(FILE *to, const struct profile *profile, const struct page *page);
-
 /* Writes host code: functions by samples, and the gaps between calls; nothing if it is unknown. */
 void html_host(FILE *to, struct profile *profile, struct page *page);
 void html_icicle(FILE *to, struct profile *profile);

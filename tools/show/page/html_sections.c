@@ -10,18 +10,6 @@
 #include "system/messages.h"
 #include "tables/tables.h"
 
-void html_time(FILE *to, const struct profile *profile)
-{
-	table_page(to, &table_states, profile, NULL, NULL);
-	page_strip(to, profile);
-}
-
-void html_next(FILE *to, const struct profile *profile, const struct page *page)
-{
-	table_page(to, &table_advice, profile, NULL, page);
-	page_soft(to, "~ is an estimate. Savings do not add up.");
-}
-
 void html_host(FILE *to, struct profile *profile, struct page *page)
 {
 	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
