@@ -5,7 +5,6 @@
  * The observed runs show what a profile costs.  Turns spread a slowdown of the machine over all
  * three, and every second turn is in reverse order.
  */
-#include "analyze/statistics.h"
 #include "cmd/commands.h"
 #include "cmd/flags.h"
 #include "compare/compare.h"
@@ -245,14 +244,14 @@ static int show(struct bench *bench)
 	size_t turns = (size_t)bench->turns, agree;
 	enum compare_verdict verdict =
 		compare_turns(bench->times[PLAIN], bench->times[HOTPIN], turns, &agree);
-	struct statistics spreads[WAYS];
+	struct compare_times spreads[WAYS];
 
 	printf("%s, %s\n  %-10s %10s %10s %10s\n", text_name(bench->command[0], 60),
 	       text_several(bench->turns, "turn", "turns"), "wall time", "median", "least", "most");
 	for (int way = 0; way < WAYS; way++) {
-		struct statistics *spread = &spreads[way];
+		struct compare_times *spread = &spreads[way];
 
-		*spread = statistics_of(bench->times[way], turns);
+		*spread = compare_times_of(bench->times[way], turns);
 		printf("  %-10s %10s %10s %10s%s%s%s\n", way_names[way], text_time(spread->median),
 		       text_time(spread->least), text_time(spread->most), way > PLAIN ? "  " : "",
 		       way > PLAIN ? compare_how_much(spreads[PLAIN].median, spread->median) : "",

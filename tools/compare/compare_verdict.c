@@ -4,10 +4,29 @@
 #include "compare/compare_verdict.h"
 #include "profile/texts.h"
 
+#include <stdlib.h>
+
 #define NOISE_MOST   10000
 
 /* hotpin promises that no program becomes slower by more (2 %). */
 #define ALIKE_TENTHS 20
+
+static int ascending(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+struct compare_times compare_times_of(int64_t *times, size_t count)
+{
+	if (count == 0)
+		return (struct compare_times){ 0 };
+	qsort(times, count, sizeof(*times), ascending);
+	int64_t low = times[(count - 1) / 2], high = times[count / 2];
+
+	return (struct compare_times){ times[0], low + (high - low) / 2, times[count - 1] };
+}
 
 unsigned compare_noise_of(const struct compare_times *before, const struct compare_times *after,
 			  unsigned least_tenths)

@@ -19,10 +19,16 @@ enum compare_verdict { COMPARE_SAME, COMPARE_UNCLEAR, COMPARE_FASTER, COMPARE_SL
  */
 #define COMPARE_SURE_TIMES   3
 
-/* The wall times of a stage's runs; all are equal if it has one run. */
+/* Of the wall times of a stage's runs; all are equal if it has one run. */
 struct compare_times {
 	int64_t least, median, most;
 };
+
+/*
+ * Sorts the times, none of which is negative; all zeros if there are none.  The median of an even
+ * number of times is the mean of the middle two.
+ */
+struct compare_times compare_times_of(int64_t *times, size_t count);
 
 /*
  * Returns the noise of two stages in tenths of a percent: how far their runs are from the medians
