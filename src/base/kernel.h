@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* hotpin does not act on a system with pages of another size (shim/load/start.c). */
+/* x86-64 has no other base pages. */
 #define HP_PAGE_BYTES      ((size_t)4096)
 /* A huge page of MADV_HUGEPAGE on a system with 4 KiB pages. */
 #define HP_HUGE_PAGE_BYTES ((size_t)2 << 20)

@@ -22,7 +22,7 @@ static int events_used;
 static uint32_t events_generation; /* contexts_generation() when the events were created */
 
 /* Used by the housekeeper only. */
-static bool cannot_ask; /* contexts_record() is not supported */
+static bool cannot_ask; /* cuCtxRecordEvent() is not supported */
 
 /* In the driver section. */
 static void destroy_events(void)
@@ -50,7 +50,7 @@ static CUresult record_all_work(CUcontext context)
 	if (result != CUDA_SUCCESS)
 		return result;
 	events[events_used++] = one;
-	return contexts_record(context, one.event);
+	return REAL(cuCtxRecordEvent)(context, one.event);
 }
 
 /* In the driver section. */

@@ -51,8 +51,7 @@ static struct part small = { .shift = 12 }, large = { .shift = 21 };
 
 /* Under the lock heap. */
 static size_t bytes_most; /* RAM and swap: larger blocks are for the kernel to refuse */
-static struct block *newest, *descriptors;
-static unsigned descriptors_left;
+static struct block *newest;
 
 static _Atomic enum { UNTRIED, READY, OFF, CLOSED } condition; /* read by any thread */
 
@@ -186,18 +185,6 @@ static bool open_up_to(struct part *part, uintptr_t end)
 	return true;
 }
 
-/* Descriptors are never freed and never become anything else. */
-static struct block *take_descriptor(void)
-{
-	if (descriptors_left == 0) {
-		const unsigned batch = 4096 / sizeof(struct block);
-
-		descriptors = hp_arena_alloc(batch * sizeof(*descriptors));
-		descriptors_left = descriptors != NULL ? batch : 0;
-	}
-	return descriptors_left != 0 ? &descriptors[--descriptors_left] : NULL;
-}
-
 struct block *map_create(unsigned size_class)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
@@ -208,7 +195,8 @@ struct block *map_create(unsigned size_class)
 	if (part->end - base < bytes || !open_up_to(part, base + bytes))
 		return NULL;
 
-	struct block *block = take_descriptor();
+	/* It is never freed and never becomes anything else. */
+	struct block *block = hp_arena_alloc(sizeof(*block));
 	if (block == NULL)
 		return NULL;
 	block->base = base;

@@ -88,7 +88,7 @@ bool pages_purge(struct block *block)
 	}
 	if (done && altered)
 		word_restore(&block->word, WORD_ALTERED);
-	word_release(&block->word, false);
+	word_release(&block->word, false, NULL);
 	errno = saved;
 	return done;
 }
@@ -111,7 +111,7 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 	/* A thread of ours may be about to pin the block, which was copied before it was freed. */
 	if (to - from >= DROP_FROM && word_try_pin(&block->word)) {
 		dropped = drop(block->base, block->touched);
-		word_release(&block->word, false);
+		word_release(&block->word, false, NULL);
 	}
 	hp_section_end();
 	if (!dropped)

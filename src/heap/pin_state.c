@@ -55,8 +55,7 @@ bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken)
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 {
 	hp_lock(HP_LOCK_heap);
-	bool done = ret_saw != NULL ? word_release_inside(&block->word, pinned, ret_saw)
-				    : word_release(&block->word, pinned);
+	bool done = word_release(&block->word, pinned, ret_saw);
 	if (done)
 		cache_note_pin(block);
 	hp_unlock(HP_LOCK_heap);

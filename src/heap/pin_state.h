@@ -26,7 +26,7 @@ enum word_look heap_take_queued(struct block *block, size_t *ret_room);
 /* word_alter().  False: the block is not in use. */
 bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 
-/* word_release(), or word_release_inside() if `ret_saw` is not NULL. */
+/* word_release(). */
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
 /*

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stddef.h>
 
 /* Replaces *seen by `value`.  False: another thread was faster, and *seen is the new value. */
 static bool change(hp_word *word, uint32_t *seen, uint32_t value)
@@ -155,8 +156,9 @@ bool word_drain(hp_word *word, word_until *until)
 	return true;
 }
 
-static bool release(hp_word *word, bool pinned, uint32_t users, uint32_t *ret_saw)
+bool word_release(hp_word *word, bool pinned, uint32_t *ret_saw)
 {
+	const uint32_t users = ret_saw != NULL;
 	uint32_t seen = atomic_load_explicit(word, memory_order_relaxed), value;
 
 	do {
@@ -168,20 +170,9 @@ static bool release(hp_word *word, bool pinned, uint32_t users, uint32_t *ret_sa
 	} while (!change(word, &seen, value + users));
 	if (seen & WORD_WAITED)
 		hp_wake(word, INT_MAX);
-	*ret_saw = value;
+	if (ret_saw != NULL)
+		*ret_saw = value;
 	return true;
-}
-
-bool word_release(hp_word *word, bool pinned)
-{
-	uint32_t saw;
-
-	return release(word, pinned, 0, &saw);
-}
-
-bool word_release_inside(hp_word *word, bool pinned, uint32_t *ret_saw)
-{
-	return release(word, pinned, 1, ret_saw);
 }
 
 void word_reset(hp_word *word)

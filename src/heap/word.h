@@ -107,13 +107,11 @@ bool word_drain(hp_word *word, word_until *until);
 bool word_wait(hp_word *word, word_until *until);
 
 /*
- * Gives back a word that this thread has alone.  The block is `pinned` or not.  False: it must not
- * stay pinned, because the program has altered it meanwhile; nothing has changed.
+ * Gives back a word that this thread has alone.  The block is `pinned` or not.  If `ret_saw` is not
+ * NULL, the thread becomes a user without a gap, and *ret_saw is for word_leave().  False: the
+ * block must not stay pinned, because the program has altered it meanwhile; nothing has changed.
  */
-bool word_release(hp_word *word, bool pinned);
-
-/* The same, and the thread becomes a user without a gap. */
-bool word_release_inside(hp_word *word, bool pinned, uint32_t *ret_saw);
+bool word_release(hp_word *word, bool pinned, uint32_t *ret_saw);
 
 /* In the child of fork(): forgets users and takers, and that the block was registered. */
 void word_reset(hp_word *word);

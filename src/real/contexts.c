@@ -99,23 +99,6 @@ unsigned long long contexts_id(CUcontext context)
 	return REAL(cuCtxGetId)(context, &id) == CUDA_SUCCESS ? id : 0;
 }
 
-CUresult contexts_record(CUcontext context, CUevent event)
-{
-	if (REAL_HAS(cuCtxRecordEvent))
-		return REAL(cuCtxRecordEvent)(context, event);
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-bool contexts_current(CUcontext *ret, unsigned long long *ret_id)
-{
-	*ret = NULL;
-	*ret_id = 0;
-	if (REAL(cuCtxGetCurrent)(ret) != CUDA_SUCCESS || *ret == NULL)
-		return false;
-	*ret_id = contexts_id(*ret);
-	return true;
-}
-
 bool contexts_has_stream(CUcontext context, CUstream stream)
 {
 	CUcontext of = NULL;

@@ -46,16 +46,6 @@ uint32_t contexts_generation(void);
  */
 unsigned long long contexts_id(CUcontext context);
 
-/*
- * Calls cuCtxRecordEvent(): `event` covers all work that was submitted to `context` before this
- * call.  Returns CUDA_ERROR_NOT_SUPPORTED if the driver, or the toolkit that hotpin was built with,
- * is older than CUDA 12.5.
- */
-CUresult contexts_record(CUcontext context, CUevent event);
-
-/* Finds the current context and its id.  False: there is no current context. */
-bool contexts_current(CUcontext *ret, unsigned long long *ret_id);
-
 /* True if the stream belongs to the context.  Every special handle does. */
 bool contexts_has_stream(CUcontext context, CUstream stream);
 

@@ -73,7 +73,11 @@ static struct owner *owner_at(CUcontext context)
 
 bool memory_current(struct memory_context *ret)
 {
-	return contexts_current(&ret->context, &ret->id);
+	*ret = (struct memory_context){ .context = NULL };
+	if (REAL(cuCtxGetCurrent)(&ret->context) != CUDA_SUCCESS || ret->context == NULL)
+		return false;
+	ret->id = contexts_id(ret->context);
+	return true;
 }
 
 /*
@@ -277,16 +281,6 @@ bool memory_make_event(CUevent *event)
 		return true;
 	*event = NULL;
 	return false;
-}
-
-bool memory_is_complete(CUevent event)
-{
-	if (!hp_keeps(in_flight))
-		return true;
-
-	CUresult result = REAL(cuEventQuery)(event);
-	return hp_keeps(in_flight_in_doubt) ? result == CUDA_SUCCESS
-					    : result != CUDA_ERROR_NOT_READY;
 }
 
 void memory_context_ending(CUcontext context)

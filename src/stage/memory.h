@@ -66,12 +66,6 @@ void memory_put(struct memory *memory);
 bool memory_make_event(CUevent *event);
 
 /*
- * True if the event is complete.  A query that fails is not completion: in a context with an error,
- * parts stay in flight.
- */
-bool memory_is_complete(CUevent event);
-
-/*
  * Called before and after the driver destroys, resets or releases a context.  If the context is
  * `gone`, so are the registrations of its memory, its events and its work.
  */

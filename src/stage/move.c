@@ -20,6 +20,7 @@
 #include "base/procfile.h"
 #include "base/protections.h"
 
+#include <emmintrin.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -29,10 +30,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #define LINE           64
 #define POPULATE_READ  22 /* <linux/mman.h> of 5.14 */
@@ -235,7 +232,6 @@ static bool may_touch(const struct shape *shape, const char *host, size_t at, si
 	       probe(shape, host, at, bytes, write);
 }
 
-#if defined(__SSE2__)
 /*
  * Copies by non-temporal stores.  For rows shorter than a page, the unaligned ends cost too much.
  */
@@ -253,12 +249,6 @@ static void store_non_temporal(char *to, const char *from, size_t bytes)
 	/* The stores must be visible before the piece counts as moved. */
 	_mm_sfence();
 }
-#else
-static void store_non_temporal(char *to, const char *from, size_t bytes)
-{
-	memcpy(to, from, bytes);
-}
-#endif
 
 bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
 	     enum move_check check)

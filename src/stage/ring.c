@@ -5,6 +5,7 @@
 #include "stage/ring.h"
 #include "base/counters.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "real/contexts.h"
 #include "real/relaxed.h"
 #include "stage/memory.h"
@@ -107,6 +108,17 @@ static unsigned list_sent(struct ring *ring, CUevent ret[POLLS_MOST])
 	return count;
 }
 
+/* A query that fails is not completion: in a context with an error, parts stay in flight. */
+static bool is_complete(CUevent event)
+{
+	if (!hp_keeps(in_flight))
+		return true;
+
+	CUresult result = REAL(cuEventQuery)(event);
+	return hp_keeps(in_flight_in_doubt) ? result == CUDA_SUCCESS
+					    : result != CUDA_ERROR_NOT_READY;
+}
+
 /*
  * Polls the oldest entries, and removes those that are complete.  Gives up the lock meanwhile: then
  * another thread may remove them, and an event may become that of a later entry.
@@ -122,7 +134,7 @@ static void ask(struct ring *ring)
 	hp_unlock(HP_LOCK_staging);
 	/* A query would invalidate a capture that begins meanwhile. */
 	struct relaxed relaxed = relaxed_begin();
-	while (complete < count && memory_is_complete(events[complete]))
+	while (complete < count && is_complete(events[complete]))
 		complete++;
 	relaxed_end(&relaxed);
 	hp_lock(HP_LOCK_staging);

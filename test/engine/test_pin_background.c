@@ -91,7 +91,7 @@ QUEUE_TEST(what_calloc_drops_is_not_pinned)
 	CHECK(word_try_pin(&block->word));
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 0);
-	word_release(&block->word, false);
+	word_release(&block->word, false, NULL);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	warm_up(memory);
 	CHECK_EQ(pin_behind(), 64 * MIB);

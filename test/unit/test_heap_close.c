@@ -171,7 +171,7 @@ HEAP_TEST(pages_stay_while_they_are_registered)
 	struct block *block = range_find(memory);
 
 	memset(memory, 7, 4 * MIB);
-	CHECK(word_try_pin(&block->word) && word_release(&block->word, true));
+	CHECK(word_try_pin(&block->word) && word_release(&block->word, true, NULL));
 	CHECK_EQ(heap_free(memory), 0);
 	heap_close();
 	/* The driver does not let go of it. */

@@ -112,7 +112,7 @@ HEAP_TEST(registered_pages_stay)
 
 		memset(block, turn, bytes);
 		CHECK(turn == 2 ? !word_alter(word, WORD_REGISTERED) : word_try_pin(word));
-		CHECK(turn != 1 || word_release(word, true));
+		CHECK(turn != 1 || word_release(word, true, NULL));
 		enum block_pin pin = block_pin(range_find(block));
 		CHECK(!heap_resize(block, bytes + MIB));
 		CHECK(!heap_resize(block, MIB / 4));

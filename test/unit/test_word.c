@@ -85,17 +85,17 @@ static int drain(hp_word *word)
 
 static int release_pinned(hp_word *word)
 {
-	return word_release(word, true);
+	return word_release(word, true, NULL);
 }
 
 static int release_plain(hp_word *word)
 {
-	return word_release(word, false);
+	return word_release(word, false, NULL);
 }
 
 static int release_inside(hp_word *word)
 {
-	return word_release_inside(word, false, &saw);
+	return word_release(word, false, &saw);
 }
 
 static int reset(hp_word *word)
@@ -305,12 +305,12 @@ static void *copies(void *arg)
 	for (int turn = 0; turn < ROUNDS; turn++) {
 		if (turn % 7 == 0 && word_try_pin(&words[i])) {
 			change(i, true);
-			if (word_release_inside(&words[i], true, &mine)) {
+			if (word_release(&words[i], true, &mine)) {
 				call_driver(i, true);
 				leave_word(i, mine);
 			} else {
 				change(i, false);
-				word_release(&words[i], false);
+				word_release(&words[i], false, NULL);
 			}
 		} else if (word_enter(&words[i], WORD_TAKEN, &mine)) {
 			call_driver(i, (mine & WORD_PINNED) != 0);
@@ -361,7 +361,7 @@ static void *changes(void *arg)
 		if (taken || word_take(&words[i], &never)) {
 			word_drain(&words[i], &never);
 			change(i, false);
-			word_release(&words[i], false);
+			word_release(&words[i], false, NULL);
 		}
 		if (alters)
 			word_restore(&words[i], WORD_REGISTERED);
@@ -385,10 +385,10 @@ static void *ends(void *arg)
 		for (int i = 0; i < WORDS; i++) {
 			if (!mine[i])
 				continue;
-			if (turn % 2 == 0 && word_release(&words[i], true))
+			if (turn % 2 == 0 && word_release(&words[i], true, NULL))
 				continue;
 			change(i, false);
-			word_release(&words[i], false);
+			word_release(&words[i], false, NULL);
 		}
 	}
 	return NULL;
@@ -404,14 +404,14 @@ static void *keeps(void *arg)
 		for (int i = 0; i < WORDS; i++) {
 			if (word_look(&words[i]) == WORD_ALONE) {
 				change(i, true);
-				if (!word_release(&words[i], true)) {
+				if (!word_release(&words[i], true, NULL)) {
 					change(i, false);
-					word_release(&words[i], false);
+					word_release(&words[i], false, NULL);
 				}
 			}
 			if (heard % 2 == 0 && word_try_unpin(&words[i])) {
 				change(i, false);
-				word_release(&words[i], false);
+				word_release(&words[i], false, NULL);
 			}
 		}
 		hp_wait_until(&bell, heard, hp_now_ns() + 1000000);

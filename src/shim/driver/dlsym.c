@@ -13,7 +13,6 @@
 #include "shim/driver/callers.h"
 #include "shim/driver/chain.h"
 #include "shim/driver/libcuda.h"
-#include "shim/driver/linked.h"
 #include "shim/driver/route.h"
 #include "shim/load/start.h"
 
@@ -26,15 +25,8 @@ void *_Atomic shim_dlsym_ready;
 #define SHIM_DLSYM_NULL ((void *)1)
 
 /* dlsym_entry.S calls these. */
-void shim_dlsym_loaded(void);
 void *shim_dlsym_prepare(void);
 void *shim_dlsym_answer(void *handle, const char *name, const void *caller);
-
-/* dlsym_entry.S calls it first if a library was opened. */
-void shim_dlsym_loaded(void)
-{
-	linked_loaded();
-}
 
 /*
  * If libc has no dlsym() of a known version, the program's call returns NULL; dlerror() then names

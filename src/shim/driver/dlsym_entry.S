@@ -12,7 +12,7 @@
 #include "shim/driver/arguments.inc"
 
 	.hidden	gate_word
-	.hidden	shim_dlsym_loaded
+	.hidden	linked_loaded
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
 	.hidden	shim_dlsym_prepare
@@ -70,7 +70,7 @@ dlsym:
 
 .Lloaded:
 	save_three
-	call	shim_dlsym_loaded
+	call	linked_loaded
 	restore_three
 	jmp	.Lname
 	.cfi_endproc

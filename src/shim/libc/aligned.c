@@ -2,13 +2,13 @@
  * aligned.c - the allocation functions that take an alignment.
  */
 #define _GNU_SOURCE
+#include "base/kernel.h"
 #include "real/libc.h"
 #include "shim/export.h"
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 static bool power_of_two(size_t value)
 {
@@ -28,15 +28,13 @@ static bool power_of_two(size_t value)
 			return NULL;                                                          \
 		return real_libc.name arguments;                                              \
 	}
-#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 ALIGNED(memalign, (size_t alignment, size_t bytes), (alignment, bytes), power_of_two(alignment),
 	alignment)
 ALIGNED(aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes),
 	power_of_two(alignment), alignment)
-ALIGNED(valloc, (size_t bytes), (bytes), true, PAGE)
-ALIGNED(pvalloc, (size_t bytes), (bytes), true, PAGE)
+ALIGNED(valloc, (size_t bytes), (bytes), true, HP_PAGE_BYTES)
+ALIGNED(pvalloc, (size_t bytes), (bytes), true, HP_PAGE_BYTES)
 #undef ALIGNED
-#undef PAGE
 
 HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 {

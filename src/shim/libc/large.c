@@ -128,11 +128,6 @@ void shim_large_stop(const char *why)
 	hp_info("%s and may free buffers unseen by hotpin, so no more are pinned", why);
 }
 
-void shim_large_close(void)
-{
-	heap_close();
-}
-
 void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *caller)
 {
 	if (bytes < shim_malloc_least())

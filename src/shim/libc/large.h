@@ -25,12 +25,6 @@ void shim_large_without_device(void);
 void shim_large_stop(const char *why);
 
 /*
- * Closes the heap, and ends all else that counts against the program's limits.  Any thread; errno
- * is kept.
- */
-void shim_large_close(void);
-
-/*
  * Returns a block of the heap for the caller at `caller`.  NULL: the next allocator must serve the
  * request, for instance because it is small.  errno is kept.
  */

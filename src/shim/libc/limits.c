@@ -10,9 +10,9 @@
 #include "engine/state.h"
 #include "heap/limits.h"
 #include "heap/map.h"
+#include "heap/reclaim.h"
 #include "real/libc.h"
 #include "shim/export.h"
-#include "shim/libc/large.h"
 #include "shim/libc/next.h"
 
 /* A child of vfork() limits itself, but uses its parent's memory. */
@@ -23,7 +23,7 @@ static void limit_was_set(int resource)
 	if (hp_keeps(limits_close_the_heap) && (resource == RLIMIT_AS || resource == RLIMIT_DATA) &&
 	    getpid() == atomic_load(&state_process) && getrlimit(resource, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY)
-		shim_large_close();
+		heap_close();
 }
 
 static int set_limit(pid_t pid, int resource, const void *limit, void *ret_old)
@@ -65,7 +65,7 @@ HP_EXPORT int mlockall(int flags)
 {
 	if (hp_keeps(limits_close_the_heap) &&
 	    (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0)))
-		shim_large_close();
+		heap_close();
 	if (flags & MCL_FUTURE)
 		limits_lock_mappings();
 	return CALL_NEXT(mlockall, flags);

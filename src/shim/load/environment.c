@@ -36,7 +36,7 @@ char *const *environment_of_options(void)
 	static char *const off[] = { (char *)"HOTPIN=0", NULL };
 
 	if (getauxval(AT_SECURE) != 0)
-		return NULL;
+		return off;
 	char *const *entries = environ != NULL ? environ : kernel_environment();
 	for (char *const *entry = entries; *entry != NULL; entry++)
 		if (strcmp(*entry, off[0]) == 0)

@@ -5,9 +5,9 @@
 #define HP_SHIM_LOAD_ENVIRONMENT_H
 
 /*
- * Returns the program's environment, or NULL if the program runs with raised privileges.  If it
- * has HOTPIN=0, returns that entry alone, so that no other entry is read or warned about.  Called
- * once, before there is a second thread.
+ * Returns the program's environment.  If it has HOTPIN=0, or the program runs with raised
+ * privileges, returns HOTPIN=0 alone, so that no other entry is read or warned about.  Called once,
+ * before there is a second thread.
  */
 char *const *environment_of_options(void);
 

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "shim/load/start.h"
 #include "base/clock.h"
-#include "base/kernel.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "engine/gate.h"
@@ -24,7 +23,6 @@
 #include <fnmatch.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 uint64_t shim_began_ns;
@@ -32,7 +30,7 @@ static _Atomic bool started;
 
 static bool wanted_here(void)
 {
-	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
+	if (!hp_options->enable)
 		return false;
 	return hp_options->only[0] == '\0' ||
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
