@@ -8,7 +8,7 @@
  *	WATCHED   engine/housekeeper.c
  *	DEFERRED  engine/tracker.c
  *	CLOSED    engine/housekeeper.c
- *	LOADED    shim/libc/dlopen_entry.S; shim/driver/linked.c clears it
+ *	LOADED    shim/libc/dlopen_entry.S; shim/driver/unknown.c clears it
  *
  * test/model/gate.pml is the protocol of WATCHED and CLOSED.
  */

@@ -30,4 +30,11 @@ void chain_use(int row, void *answer);
  */
 bool chain_contains(const void *address);
 
+/*
+ * Returns what the program gets for a look-up of `name` that means the driver's function `own`, and
+ * that the next library answers with `answer`: hotpin's function in front of it, or `answer`.  The
+ * address `own` decides, never a name and a version: so the program gets the ABI that it asked for.
+ */
+void *route_of(const char *name, void *own, void *answer);
+
 #endif

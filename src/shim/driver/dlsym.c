@@ -13,7 +13,6 @@
 #include "shim/driver/callers.h"
 #include "shim/driver/chain.h"
 #include "shim/driver/libcuda.h"
-#include "shim/driver/route.h"
 #include "shim/load/start.h"
 
 #include <dlfcn.h>

@@ -9,7 +9,6 @@
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "shim/driver/libcuda.h"
-#include "shim/driver/linked.h"
 #include "shim/driver/unknown.h"
 #include "shim/load/start.h"
 #include "trace/trace.h"

@@ -12,7 +12,6 @@
 #include "pin/use.h"
 #include "real/contexts.h"
 #include "shim/driver/chain.h"
-#include "shim/driver/route.h"
 #include "shim/driver/run.h"
 #include "shim/load/device.h"
 #include "trace/trace.h"

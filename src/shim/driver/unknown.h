@@ -26,4 +26,11 @@ void *unknown_enter(size_t stub);
  */
 void unknown_acts(const char *name);
 
+/* Once there is a device: looks at all loaded files, and treats what they link by unknown_acts().
+ */
+void linked_find(void);
+
+/* Called if GATE_LOADED is set.  Clears it, and looks at the files if there is a device. */
+void linked_loaded(void);
+
 #endif

@@ -16,7 +16,7 @@
 #include "engine/visibility.h"
 #include "heap/limits.h"
 #include "pin/pin.h"
-#include "shim/driver/linked.h"
+#include "shim/driver/unknown.h"
 #include "shim/libc/large.h"
 #include "shim/load/exit.h"
 #include "shim/load/start.h"

@@ -8,25 +8,70 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/parse.h"
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
-#include "shim/load/environment.h"
 #include "shim/load/exit.h"
 #include "shim/load/fork.h"
-#include "shim/load/program.h"
 #include "trace/out/process.h"
 #include "trace/trace.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+#define SECTIONS_MOST 64
+#define NAMES_MOST    4096
 
 uint64_t shim_began_ns;
 static _Atomic bool started;
+
+/*
+ * Returns the HOTPIN entries of the environment that the kernel gave the process.  libc sets
+ * `environ` in its initializer.  An executable's .preinit_array runs earlier, and may use the
+ * driver.
+ */
+static char *const *kernel_environment(void)
+{
+	static char text[128 << 10], *entries[64];
+	size_t used = 0, count = 0;
+	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+
+	for (ssize_t n = 1; fd >= 0 && n > 0; used += n > 0 ? (size_t)n : 0)
+		n = read(fd, text + used, sizeof(text) - 1 - used);
+	if (fd >= 0)
+		close(fd);
+	for (char *at = text; at < text + used && count < HP_LEN(entries) - 1; at += strlen(at) + 1)
+		if (strncmp(at, "HOTPIN", 6) == 0)
+			entries[count++] = at;
+	return entries;
+}
+
+/*
+ * Returns the program's environment.  If it has HOTPIN=0, or the program runs with raised
+ * privileges, returns HOTPIN=0 alone, so that no other entry is read or warned about.
+ */
+static char *const *environment_of_options(void)
+{
+	static char *const off[] = { (char *)"HOTPIN=0", NULL };
+
+	if (getauxval(AT_SECURE) != 0)
+		return off;
+	char *const *entries = environ != NULL ? environ : kernel_environment();
+	for (char *const *entry = entries; *entry != NULL; entry++)
+		if (strcmp(*entry, off[0]) == 0)
+			return off;
+	return entries;
+}
 
 static bool wanted_here(void)
 {
@@ -82,6 +127,70 @@ static void start_profile(void)
 		return;
 	exit_prepare();
 	on_exit(report_without_device, NULL);
+}
+
+static bool holds_kernels(const char *name)
+{
+	return strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0 ||
+	       strcmp(name, "__nv_relfatbin") == 0;
+}
+
+static bool has_kernels(int fd)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr sections[SECTIONS_MOST];
+	char names[NAMES_MOST];
+
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_shentsize != sizeof(sections[0]) || head.e_shnum > SECTIONS_MOST ||
+	    head.e_shstrndx >= head.e_shnum)
+		return false;
+
+	ssize_t bytes = (ssize_t)(head.e_shnum * sizeof(sections[0]));
+	if (pread(fd, sections, (size_t)bytes, (off_t)head.e_shoff) != bytes)
+		return false;
+
+	const Elf64_Shdr *strings = &sections[head.e_shstrndx];
+	size_t room = strings->sh_size < NAMES_MOST - 1 ? strings->sh_size : NAMES_MOST - 1;
+	if (pread(fd, names, room, (off_t)strings->sh_offset) != (ssize_t)room)
+		return false;
+	names[room] = '\0';
+	for (int i = 0; i < head.e_shnum; i++)
+		if (sections[i].sh_name < room && holds_kernels(names + sections[i].sh_name))
+			return true;
+	return false;
+}
+
+static int is_cuda_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+
+	(void)size;
+	(void)arg;
+	return strncmp(name, "libcuda.so", 10) == 0 || strncmp(name, "libcudart.so", 12) == 0;
+}
+
+/*
+ * True if the executable holds kernels, or if libcudart or libcuda is loaded.  False if it is not
+ * known yet: an interpreter may load CUDA later.  Takes about 20 us.
+ *
+ * Only blocks of the heap can be pinned, and most programs fill their arrays before they use CUDA.
+ * nvcc puts kernels into sections of their own, so the section table of the executable is read.  If
+ * anything in it is wrong, the answer is no.
+ */
+static bool program_uses_cuda(void)
+{
+	if (dl_iterate_phdr(is_cuda_library, NULL) != 0)
+		return true;
+
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool found = has_kernels(fd);
+	close(fd);
+	return found;
 }
 
 static void start_here(void)
