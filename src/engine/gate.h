@@ -15,6 +15,7 @@
 #ifndef HP_ENGINE_GATE_H
 #define HP_ENGINE_GATE_H
 
+#include "engine/state.h"
 #include "real/real.h"
 
 #include <stdatomic.h>
@@ -30,10 +31,16 @@ enum gate_bit {
 	GATE_CLOSED = 1 << 4,   /* the housekeeper unpins, and new work waits */
 	GATE_LOADED = 1 << 5,   /* a library was opened, which may link unknown functions */
 };
-extern _Atomic uint32_t gate_word;
 
-void gate_clear(uint32_t bits);
-void gate_set(enum gate_bit bit);
+static inline void gate_clear(uint32_t bits)
+{
+	atomic_fetch_and(&gate_word, ~bits);
+}
+
+static inline void gate_set(enum gate_bit bit)
+{
+	atomic_fetch_or(&gate_word, (uint32_t)bit);
+}
 
 /* Stands for the stream of a call whose stream is unknown, or that has none. */
 #define GATE_NO_STREAM ((CUstream)-1)

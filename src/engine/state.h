@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * True if hotpin acts in this process.  shim_start() sets it.  libcuda_find() clears it if the
@@ -34,5 +35,8 @@ extern _Atomic int state_captures;
  * route.  Written at the first cuInit().
  */
 extern _Atomic bool state_copies_pass;
+
+/* A bit for each reason why a driver call may not continue at once (engine/gate.h). */
+extern _Atomic uint32_t gate_word;
 
 #endif
