@@ -7,10 +7,12 @@
  * context that was current when it was made.
  */
 #include "pin/user_registration.h"
+#include "base/arena.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/protections.h"
-#include "base/table.h"
 #include "heap/pin_state.h"
 #include "heap/map.h"
 #include "pin/pin.h"
@@ -24,10 +26,13 @@ struct user_registration {
 	size_t pinned;   /* bytes of the pin budget, if hotpin made it and could not end it */
 	uintptr_t owner; /* the context; 0: not known */
 	bool ending;     /* that context is ending; another one may be at its address soon */
-	UT_hash_handle hh;
+	struct user_registration *next; /* of the same bucket */
 };
 
-static struct user_registration *registered;
+#define BUCKET_BITS 10
+
+/* By address.  Under the lock pin. */
+static struct user_registration *buckets[1 << BUCKET_BITS];
 
 /* Unpins the block and leaves it to the program. */
 static void claim(struct block *block, word_until *until)
@@ -65,10 +70,12 @@ static void release(const void *address, size_t bytes)
 	}
 }
 
-/* Removes a registration that has ended.  Requires the lock pin. */
-static void remove_ended(struct user_registration *entry)
+/* Removes the registration at *link, which has ended.  Requires the lock pin. */
+static void remove_ended(struct user_registration **link)
 {
-	HASH_DEL(registered, entry);
+	struct user_registration *entry = *link;
+
+	*link = entry->next;
 	pin_room_ended(entry->pinned);
 	release((const void *)entry->address, entry->bytes);
 	hp_arena_free(entry, sizeof(*entry));
@@ -77,11 +84,12 @@ static void remove_ended(struct user_registration *entry)
 /* Removes the registration that started at `address`, if there was one.  Requires the lock pin. */
 static void forget(uintptr_t address)
 {
-	struct user_registration *entry;
+	struct user_registration **link = &buckets[hp_hash(address, BUCKET_BITS)];
 
-	HASH_FIND(hh, registered, &address, sizeof(address), entry);
-	if (entry != NULL)
-		remove_ended(entry);
+	while (*link != NULL && (*link)->address != address)
+		link = &(*link)->next;
+	if (*link != NULL)
+		remove_ended(link);
 }
 
 /*
@@ -93,15 +101,14 @@ static void note(uintptr_t address, size_t bytes, size_t pinned, uintptr_t owner
 	/* An entry that is still here has ended with its context. */
 	forget(address);
 
+	struct user_registration **first = &buckets[hp_hash(address, BUCKET_BITS)];
 	struct user_registration *entry = hp_arena_alloc(sizeof(*entry));
 	if (entry == NULL)
 		return;
 	*entry = (struct user_registration){
-		.address = address, .bytes = bytes, .pinned = pinned, .owner = owner
+		.address = address, .bytes = bytes, .pinned = pinned, .owner = owner, .next = *first
 	};
-	HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
-	if (entry->hh.tbl == NULL)
-		hp_arena_free(entry, sizeof(*entry));
+	*first = entry;
 }
 
 void user_registration_remains(struct block *block, uintptr_t owner)
@@ -155,19 +162,25 @@ void pin_user_registration_ended(const void *address)
 
 void user_registrations_ending(uintptr_t owner)
 {
-	for (struct user_registration *entry = registered; entry != NULL; entry = entry->hh.next)
-		entry->ending = entry->ending || entry->owner == owner;
+	for (size_t i = 0; i < HP_LEN(buckets); i++)
+		for (struct user_registration *entry = buckets[i]; entry != NULL;
+		     entry = entry->next)
+			entry->ending = entry->ending || entry->owner == owner;
 }
 
 void user_registrations_ended(uintptr_t owner, bool gone)
 {
-	struct user_registration *entry, *next;
+	for (size_t i = 0; i < HP_LEN(buckets); i++) {
+		struct user_registration **link = &buckets[i];
 
-	HASH_ITER (hh, registered, entry, next) {
-		if (entry->owner != owner || !entry->ending)
-			continue;
-		entry->ending = false;
-		if (gone)
-			remove_ended(entry);
+		while (*link != NULL) {
+			bool ends = (*link)->owner == owner && (*link)->ending;
+
+			(*link)->ending = (*link)->ending && !ends;
+			if (ends && gone)
+				remove_ended(link);
+			else
+				link = &(*link)->next;
+		}
 	}
 }

@@ -58,8 +58,6 @@ def check_file(files, name, included):
         wrong.append(f"{name}: its first include is not its own header")
     for quoted, header in included:
         other = header.split("/")[0]
-        if "uthash" in header and name != "base/table.h":
-            wrong.append(f"{name}: only base/table.h includes uthash.h")
         # driver.def is only a list, and needs no other header.
         if not quoted or (header == "real/driver.def" and (root / "tools" / name).exists()):
             continue

@@ -64,7 +64,7 @@ for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     if versions != [version]:
         wrong.append("%s: version %s, not %s" % (path, versions, version))
     # Debian's packages without those that only Debian needs; a recipe may have more.
-    for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "libdw-dev",
+    for package in ("meson", "ninja-build", "python3", "libjansson-dev", "libdw-dev",
                     "pkg-config"):
         if package not in setup:
             wrong.append("tools/scripts/setup.sh no longer installs " + package)

@@ -116,7 +116,6 @@ missing_packages() {
 	command -v meson >/dev/null || echo meson
 	command -v ninja >/dev/null || echo ninja-build
 	command -v python3 >/dev/null || echo python3
-	[ -f /usr/include/uthash.h ] || echo uthash-dev
 	[ -f /usr/include/jansson.h ] || echo libjansson-dev
 	# libdw brings libelf and zlib.
 	[ -f /usr/include/elfutils/libdw.h ] || echo libdw-dev

@@ -23,7 +23,6 @@ class Hotpin(MesonPackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3:", type="build")
-    depends_on("uthash", type="build")
     # Headers alone: programs bring the driver and the runtime that they use.
     depends_on("cuda@12.1:", type="build")
     # Linked into the command.
