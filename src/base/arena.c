@@ -8,7 +8,6 @@
 #include "base/kernel.h"
 #include "base/lock.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -26,12 +25,10 @@ static size_t chunk_left;                   /* under the lock arena */
 
 static void *map(size_t bytes)
 {
-	int saved = errno;
 	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, 0);
 
 	if (memory != MAP_FAILED)
 		return memory;
-	errno = saved;
 	hp_count(arena_refused);
 	return NULL;
 }

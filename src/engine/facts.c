@@ -2,6 +2,7 @@
  * facts.c - finds the facts that the plan asks for.
  */
 #include "engine/facts.h"
+#include "base/kernel.h"
 #include "base/options.h"
 #include "base/protections.h"
 #include "engine/defer.h"
@@ -11,7 +12,6 @@
 #include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
-#include "stage/move.h"
 #include "stage/stageable.h"
 #include "trace/trace.h"
 
@@ -147,7 +147,7 @@ void facts_begin(struct copy *copy)
  */
 static bool download_waits(const void *host)
 {
-	return range_find(host) != NULL || move_can_read(host) || !hp_keeps(device_called_host) ||
+	return range_find(host) != NULL || hp_can_read(host) || !hp_keeps(device_called_host) ||
 	       !request_is_on_device((CUdeviceptr)host);
 }
 

@@ -8,7 +8,6 @@
 #include "base/protections.h"
 #include "engine/staging.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* A copy of a block that another thread has taken goes in pieces: its size has no bound. */
@@ -28,11 +27,8 @@ static bool fits_the_ring(const struct copy *copy)
 
 static void unmap(struct copy *copy)
 {
-	int saved = errno;
-
 	if (copy->mapped != NULL)
 		hp_unmap(copy->mapped, copy->mapped_bytes);
-	errno = saved;
 	copy->mapped = NULL;
 }
 
@@ -42,13 +38,10 @@ static void unmap(struct copy *copy)
  */
 static char *map(struct copy *copy, size_t bytes)
 {
-	int saved = errno;
-
 	if (copy->mapped != NULL)
 		return copy->mapped;
 	char *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, 0);
 
-	errno = saved;
 	if ((void *)memory == MAP_FAILED) {
 		hp_count(arena_refused);
 		return NULL;

@@ -20,7 +20,6 @@
 #include "heap/shards.h"
 
 #include <assert.h>
-#include <errno.h>
 
 /* Number of cached blocks of a class that are looked at: some may be pinned for smaller sizes. */
 #define LOOK_AT    16
@@ -253,7 +252,6 @@ static void put_empty(struct block *block)
 size_t cache_purge(struct block *list)
 {
 	size_t bytes = 0;
-	int saved = errno;
 
 	hp_section_begin();
 	hp_unlock(HP_LOCK_heap);
@@ -272,7 +270,6 @@ size_t cache_purge(struct block *list)
 		hp_unlock(HP_LOCK_heap);
 	}
 	hp_section_end();
-	errno = saved;
 	return bytes;
 }
 

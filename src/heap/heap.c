@@ -131,7 +131,6 @@ static struct block *take(const struct request *request, enum block_state then)
 	struct block *block = NULL, *leaving = NULL;
 	uint64_t now = hp_now_coarse_ns();
 	bool wants_huge = false;
-	int saved = errno;
 
 	reclaim_look();
 	hp_lock(HP_LOCK_heap);
@@ -158,7 +157,6 @@ static struct block *take(const struct request *request, enum block_state then)
 		hp_count(blocks_served);
 	if (wants_huge)
 		pages_want_huge(block->base + block->touched, block->base + block->room);
-	errno = saved;
 	return block;
 }
 

@@ -21,7 +21,6 @@
 #include "heap/limits.h"
 
 #include <assert.h>
-#include <errno.h>
 
 /* Eight classes from a power of two to the next, so a block wastes at most an eighth. */
 #define CLASS_LEAST_SHIFT 15
@@ -227,7 +226,6 @@ static void part_close(struct part *part)
 void map_close(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	int saved = errno;
 
 	if (atomic_exchange(&condition, CLOSED) != READY)
 		return;
@@ -235,7 +233,6 @@ void map_close(void)
 	atomic_store_explicit(&heap_bytes, end - small.start, memory_order_release);
 	part_close(&small);
 	part_close(&large);
-	errno = saved;
 }
 
 bool map_is_closed(void)

@@ -23,10 +23,6 @@
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
 #endif
 
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
-#endif
-
 /* Ranges from this size on are dropped, not cleared: faults then cost no more than writing. */
 #define DROP_FROM     ((size_t)32 << 20)
 
@@ -49,9 +45,11 @@ static bool map_again(void *base, size_t room)
 {
 	const int protection = PROT_READ | PROT_WRITE, flags = MAP_NORESERVE | MAP_FIXED;
 
+	int saved = errno;
 	void *got = libc_map == NULL ? hp_map(base, room, protection, flags)
 				     : libc_map(base, room, protection,
 						flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	errno = saved;
 	if (got == base && huge_everywhere)
 		hp_advise(base, room, MADV_NOHUGEPAGE);
 	return got == base;
@@ -61,9 +59,12 @@ static bool map_again(void *base, size_t room)
 static bool drop(uintptr_t from, size_t bytes)
 {
 	pages_advise *advise = libc_advise != NULL ? libc_advise : hp_advise;
+	int saved = errno;
+	bool done = advise((void *)from, bytes, MADV_DONTNEED) == 0 ||
+		    advise((void *)from, bytes, MADV_DONTNEED_LOCKED) == 0;
 
-	return advise((void *)from, bytes, MADV_DONTNEED) == 0 ||
-	       advise((void *)from, bytes, MADV_DONTNEED_LOCKED) == 0;
+	errno = saved;
+	return done;
 }
 
 /*
@@ -72,8 +73,6 @@ static bool drop(uintptr_t from, size_t bytes)
  */
 bool pages_purge(struct block *block)
 {
-	int saved = errno;
-
 	if (!word_try_clear(&block->word))
 		return false;
 	bool altered = block_is_altered(block), closed = map_is_closed();
@@ -89,22 +88,17 @@ bool pages_purge(struct block *block)
 	if (done && altered)
 		word_restore(&block->word, WORD_ALTERED);
 	word_release(&block->word, false, NULL);
-	errno = saved;
 	return done;
 }
 
 void pages_drop_tail(struct block *block, size_t room)
 {
-	int saved = errno;
-
 	if (room < block->touched && drop(block->base + room, block->touched - room))
 		block->touched = room;
-	errno = saved;
 }
 
 void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 {
-	int saved = errno;
 	bool dropped = false;
 
 	hp_section_begin();
@@ -116,25 +110,18 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 	hp_section_end();
 	if (!dropped)
 		memset((void *)from, 0, to - from);
-	errno = saved;
 }
 
 void pages_want_huge(uintptr_t from, uintptr_t to)
 {
-	int saved = errno;
-
 	hp_advise((void *)from, to - from, MADV_HUGEPAGE);
-	errno = saved;
 }
 
 bool pages_move(struct block *from, struct block *to, size_t bytes)
 {
-	int saved = errno;
 	void *target = (void *)to->base;
-	bool done = hp_remap((void *)from->base, bytes, MREMAP_DONTUNMAP, target) == target;
 
-	errno = saved;
-	return done;
+	return hp_remap((void *)from->base, bytes, target) == target;
 }
 
 /*
@@ -145,7 +132,6 @@ unsigned pages_resident_percent(uintptr_t from, size_t bytes)
 {
 	size_t samples = bytes / STEP;
 	unsigned there = 0;
-	int saved = errno;
 
 	samples = samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples;
 	samples = samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
@@ -156,6 +142,5 @@ unsigned pages_resident_percent(uintptr_t from, size_t bytes)
 		if (hp_in_core((void *)page, HP_PAGE_BYTES, &in_core) != 0 || (in_core & 1) != 0)
 			there++;
 	}
-	errno = saved;
 	return there * 100 / (unsigned)samples;
 }

@@ -16,7 +16,6 @@
 #include "heap/shards.h"
 
 #include <assert.h>
-#include <errno.h>
 
 /* What the cgroup has left is read again once the cache has grown by so much. */
 #define LOOK_BYTES ((size_t)16 << 20)
@@ -172,8 +171,6 @@ bool heap_trim(size_t left)
 
 void heap_close(void)
 {
-	int saved = errno;
-
 	hp_lock(HP_LOCK_heap);
 	if (!map_is_closed()) {
 		map_close();
@@ -182,5 +179,4 @@ void heap_close(void)
 	}
 	hp_unlock(HP_LOCK_heap);
 	give_back(SIZE_MAX);
-	errno = saved;
 }

@@ -124,12 +124,9 @@ static bool pin(char *at, size_t bytes)
 /* Frees memory whose registration has ended, or has never begun. */
 static void destroy(struct memory *memory)
 {
-	int saved = errno;
-
 	if (memory->at != NULL)
 		hp_unmap(memory->at, memory->bytes);
 	hp_arena_free(memory, memory->room);
-	errno = saved;
 }
 
 /* Maps and pins memory of a kind, for which the budget has room.  NULL: that failed. */

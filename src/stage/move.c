@@ -74,15 +74,6 @@ static bool can_populate(void)
 	return known > 0;
 }
 
-bool move_can_read(const void *address)
-{
-	int saved = errno;
-	bool can = can_populate() && populate(address, 1, POPULATE_READ);
-
-	errno = saved;
-	return can;
-}
-
 /* Returns the host side of bytes [at, at + *bytes); shortens *bytes to end at a gap. */
 static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
 {

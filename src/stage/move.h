@@ -29,12 +29,6 @@ void move_keep(void);
 bool move_is_plain(const void *address, size_t bytes);
 
 /*
- * True if this process can read the byte at `address`; the page is then present.  False also if the
- * kernel is too old to tell.  errno is untouched.
- */
-bool move_can_read(const void *address);
-
-/*
  * Called when the program assigns a protection key to memory.  Access then differs between threads,
  * so move_is_plain() returns false from now on.
  */

@@ -14,8 +14,8 @@
 #define _GNU_SOURCE
 #include "trace/python/interpreter.h"
 #include "base/hash.h"
+#include "base/kernel.h"
 #include "trace/thread_memory.h"
-#include "trace/readable.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,14 +64,14 @@ static bool check_page(uintptr_t number)
 	if (checked.page == NULL) {
 		checked.page = thread_memory_take(&pages);
 		if (checked.page == NULL)
-			return is_readable(number << PAGE_BITS);
+			return hp_can_read((const void *)(number << PAGE_BITS));
 		memset(checked.page, 0, pages.bytes);
 	}
 	uintptr_t *set = checked.page[hp_hash(number, SETS_BITS)];
 
 	if (set[0] == number || set[1] == number)
 		return true;
-	if (!is_readable(number << PAGE_BITS))
+	if (!hp_can_read((const void *)(number << PAGE_BITS)))
 		return false;
 	set[1] = set[0];
 	set[0] = number;

@@ -11,9 +11,9 @@
 #include "trace/samples/signals.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/thread.h"
 #include "trace/samples/perf_event.h"
-#include "trace/readable.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -64,8 +64,8 @@ static bool put(struct slot *slot, struct record *record, uint32_t type, size_t 
 __attribute__((no_sanitize("address"))) static bool read_frame(uint64_t stack, uint64_t at,
 							       uint64_t ret[2])
 {
-	if (at % sizeof(*ret) != 0 || at < stack || at - stack > STACK_MOST || !is_readable(at) ||
-	    !is_readable(at + sizeof(*ret)))
+	if (at % sizeof(*ret) != 0 || at < stack || at - stack > STACK_MOST ||
+	    !hp_can_read((const void *)at) || !hp_can_read((const void *)(at + sizeof(*ret))))
 		return false;
 	ret[0] = ((const uint64_t *)(uintptr_t)at)[0];
 	ret[1] = ((const uint64_t *)(uintptr_t)at)[1];
