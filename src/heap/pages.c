@@ -44,11 +44,11 @@ void pages_go_by(pages_advise *advise, pages_map *map)
 static bool map_again(void *base, size_t room)
 {
 	const int protection = PROT_READ | PROT_WRITE, flags = MAP_NORESERVE | MAP_FIXED;
-
 	int saved = errno;
 	void *got = libc_map == NULL ? hp_map(base, room, protection, flags)
 				     : libc_map(base, room, protection,
 						flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	errno = saved;
 	if (got == base && huge_everywhere)
 		hp_advise(base, room, MADV_NOHUGEPAGE);
