@@ -85,8 +85,6 @@ void batch_report_begin(struct batch *batch, size_t count)
 void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
 	struct copy_request copy = { .bytes = bytes };
-	bool promoted = pin_covers_any((const void *)src, bytes) ||
-			pin_covers_any((const void *)dst, bytes);
 
 	/* An array has address 0 here. */
 	request_between(&copy, dst != 0 ? dst : src, src != 0 ? src : dst);
@@ -95,7 +93,8 @@ void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, si
 	const struct block *block = range_find(copy.host);
 	trace_copied(&(struct trace_copy){
 		.direction = copy.direction,
-		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
+		.memory = block != NULL && block_may_be_pinned(block) ? TRACE_PROMOTED
+								      : TRACE_UNKNOWN,
 		.host = copy.host,
 		.allocator = block != NULL ? atomic_load(&block->site) : 0,
 		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,

@@ -75,7 +75,7 @@ static bool prepare(struct copy *copy)
 static void fall_back(struct copy *copy)
 {
 	/* A staged copy is not inside its block, nor one that found it taken. */
-	if (copy->route == COPY_STAGE || copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN)
+	if (copy->route == COPY_STAGE || copy->facts.values[COPY_HOST_MEMORY] == PIN_TAKEN)
 		facts_enter(copy, copy->route != COPY_STAGE || copy->request->rows);
 	copy->route = copy_plan_fallback(copy);
 	copy->begun = false;
@@ -160,7 +160,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 		return TRACE_DEVICE;
 	if (copy->staged)
 		return route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
-	if (copy->facts.values[COPY_HOST_MEMORY] != COPY_PINNED)
+	if (copy->facts.values[COPY_HOST_MEMORY] != PIN_PINNED)
 		return copy->block == NULL || may_be_registered(copy) ? TRACE_UNKNOWN
 								      : TRACE_PAGEABLE;
 	if (copy->ring_bytes != 0)

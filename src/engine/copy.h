@@ -40,7 +40,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request);
 static inline bool copy_wants_stack(const struct copy *copy)
 {
 	return (copy->route == COPY_BOUNCE || copy->route == COPY_DEFER) &&
-	       copy->facts.values[COPY_HOST_MEMORY] != COPY_PAGEABLE &&
+	       copy->facts.values[COPY_HOST_MEMORY] != PIN_PAGEABLE &&
 	       copy->request->extent <= COPY_STAGED_MOST;
 }
 

@@ -63,16 +63,11 @@ static enum pin_use enter(const struct copy *copy, enum pin_use use, bool waits)
 	}
 }
 
-static enum copy_host_memory memory_of(enum pin_use use)
-{
-	return use == PIN_TAKEN ? COPY_TAKEN : use == PIN_PINNED ? COPY_PINNED : COPY_PAGEABLE;
-}
-
 /*
  * Counts the copy for the pin rule, and pins the block if that pays now.  Enters the block: it
  * stays pinned, or pageable, until the copy has left.
  */
-static enum copy_host_memory find_host_memory(struct copy *copy)
+static enum pin_use find_host_memory(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	bool to_device = request->direction == TRACE_H2D;
@@ -82,14 +77,14 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 			? pin_before_copy(copy->block, to_device, request->bytes, request->frame)
 			: pin_enter(copy->block, request->frame);
 
-	return memory_of(enter(copy, use, !may_go_aside(copy)));
+	return enter(copy, use, !may_go_aside(copy));
 }
 
 void facts_enter(struct copy *copy, bool waits)
 {
 	if (copy->block != NULL)
 		copy->facts.values[COPY_HOST_MEMORY] =
-			memory_of(enter(copy, pin_enter(copy->block, copy->request->frame), waits));
+			enter(copy, pin_enter(copy->block, copy->request->frame), waits);
 }
 
 static bool is_stream_busy(const struct copy *copy)

@@ -14,7 +14,7 @@ void facts_begin(struct copy *copy);
 
 /*
  * Called if a route could not carry out a copy that is not inside its block: enters the block.  If
- * another thread has taken it, the result is COPY_TAKEN, or `waits`: waits first.
+ * another thread has taken it, the result is PIN_TAKEN, or `waits`: waits first.
  */
 void facts_enter(struct copy *copy, bool waits);
 

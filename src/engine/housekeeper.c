@@ -337,7 +337,7 @@ void housekeeper_start(void)
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
 		atomic_store(&runs, true);
 		pin_set_queue(wake);
-		heap_set_attended();
+		heap_set_attended(true, 0);
 	} else {
 		hp_debug("no thread for unpinning: freed pinned buffers are kept");
 	}

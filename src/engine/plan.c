@@ -20,7 +20,7 @@ static unsigned ask(struct copy *copy, enum copy_fact fact)
 
 static bool is_pinned(struct copy *copy)
 {
-	return copy->block != NULL && ask(copy, COPY_HOST_MEMORY) == COPY_PINNED;
+	return copy->block != NULL && ask(copy, COPY_HOST_MEMORY) == PIN_PINNED;
 }
 
 static bool is_upload(const struct copy *copy)
@@ -132,9 +132,9 @@ enum copy_route copy_plan(struct copy *copy)
 enum copy_route copy_plan_fallback(const struct copy *copy)
 {
 	static const enum copy_route routes[] = {
-		[COPY_PAGEABLE] = COPY_PASS,
-		[COPY_PINNED] = COPY_DIRECT,
-		[COPY_TAKEN] = COPY_BOUNCE,
+		[PIN_PAGEABLE] = COPY_PASS,
+		[PIN_PINNED] = COPY_DIRECT,
+		[PIN_TAKEN] = COPY_BOUNCE,
 	};
 
 	return routes[copy->facts.values[COPY_HOST_MEMORY]];

@@ -6,6 +6,8 @@
 #ifndef HP_ENGINE_PLAN_H
 #define HP_ENGINE_PLAN_H
 
+#include "pin/use.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,18 +67,16 @@ enum copy_route {
 	COPY_ROUTES
 };
 
-/* The kind of the block's memory, where the host side begins in a block of the heap. */
-enum copy_host_memory {
-	COPY_PAGEABLE, /* not asked for, or not pinned by hotpin */
-	COPY_PINNED,   /* if the copy ends outside the block, the driver refuses it */
-	COPY_TAKEN,    /* another thread has taken it: the driver gets no address in it */
-};
-
 /* The facts that cost time or have side effects. */
 enum copy_fact {
-	COPY_IS_CAPTURED,      /* the stream is being captured */
-	COPY_IS_DEFERRABLE,    /* a synchronous upload may return early */
-	COPY_HOST_MEMORY,      /* counts the copy, and pins its block if that pays now */
+	COPY_IS_CAPTURED,   /* the stream is being captured */
+	COPY_IS_DEFERRABLE, /* a synchronous upload may return early */
+	/*
+	 * enum pin_use: enters the block of the host side, if it begins in one.  Counts the copy,
+	 * and pins the block if that pays now.  If the copy of a pinned block ends outside of it,
+	 * the driver refuses it; it gets no address in a block that another thread has taken.
+	 */
+	COPY_HOST_MEMORY,
 	COPY_IS_BUSY,          /* the stream has work left */
 	COPY_IS_BEHIND_LEGACY, /* the legacy stream has, and the stream waits for it */
 	COPY_IS_STAGEABLE,     /* staging memory may be used; makes it when it pays */

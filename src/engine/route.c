@@ -90,7 +90,7 @@ static bool enqueue(const struct copy *copy)
 static bool begin_deferred(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	bool bounced = copy->facts.values[COPY_HOST_MEMORY] != COPY_PAGEABLE;
+	bool bounced = copy->facts.values[COPY_HOST_MEMORY] != PIN_PAGEABLE;
 
 	copy->from = request->host;
 	copy->now = request->bytes;

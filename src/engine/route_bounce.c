@@ -72,7 +72,7 @@ bool route_bounce_source(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN && copy->now > PIECE)
+	if (copy->facts.values[COPY_HOST_MEMORY] == PIN_TAKEN && copy->now > PIECE)
 		copy->now = PIECE;
 	staging_wait_for_writers(request);
 	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {

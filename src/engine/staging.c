@@ -125,7 +125,7 @@ bool staging_is_possible(struct copy *copy)
 	const struct copy_request *request = copy->request;
 	struct stage_copy stage = describe(request);
 
-	stage.host_is_taken = copy->facts.values[COPY_HOST_MEMORY] == COPY_TAKEN;
+	stage.host_is_taken = copy->facts.values[COPY_HOST_MEMORY] == PIN_TAKEN;
 
 	if ((state_captures != 0 && hp_keeps(plain_during_captures)) ||
 	    !memory_may_be(MEMORY_AREA) || !pays_with_gaps(request) ||

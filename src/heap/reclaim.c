@@ -139,23 +139,13 @@ void heap_look(void)
 	heap_set_memory(&limits);
 }
 
-static void set_attended(bool is, size_t bytes)
+void heap_set_attended(bool is, size_t bytes)
 {
 	hp_lock(HP_LOCK_heap);
 	attended = is;
 	yields_below = bytes;
 	update_bound();
 	hp_unlock(HP_LOCK_heap);
-}
-
-void heap_set_attended(void)
-{
-	set_attended(true, 0);
-}
-
-void heap_set_unattended(size_t bytes)
-{
-	set_attended(false, bytes);
 }
 
 bool reclaim_yields(size_t bytes)

@@ -49,8 +49,7 @@ void heap_look(void);
  * faults each time.  Once as many bytes went back as the cache may hold, heap_alloc() returns NULL
  * for blocks below `yields_below` that would need new pages.  The next allocator then serves them.
  */
-void heap_set_attended(void);
-void heap_set_unattended(size_t yields_below);
+void heap_set_attended(bool attended, size_t yields_below);
 
 /*
  * Gives back all but about `left` bytes of the unpinned cached blocks, of any age.  True if any
@@ -66,7 +65,7 @@ void reclaim_note_taken(uint64_t now);
 /* Returns old and excess blocks for cache_purge() if the cache exceeds its bound, else NULL. */
 struct block *reclaim_sweep(uint64_t now);
 
-/* True if a block of `bytes` gets no new pages now (heap_set_unattended()). */
+/* True if a block of `bytes` gets no new pages now (heap_set_attended()). */
 bool reclaim_yields(size_t bytes);
 
 /* heap_look(), for the first time or if the cache has grown since.  No lock may be held. */

@@ -153,16 +153,6 @@ void pin_refused(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-bool pin_covers_any(const void *address, size_t bytes)
-{
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
-
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
-		if (block_may_be_pinned(block))
-			return true;
-	return false;
-}
-
 bool pin_crosses(const void *address, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);

@@ -47,9 +47,6 @@ void pin_stop(const char *why);
 void pin_hold(void);
 void pin_release(void);
 
-/* True if a byte of [address, address + bytes) is pinned by us.  Lock-free, a few loads. */
-bool pin_covers_any(const void *address, size_t bytes);
-
 /*
  * True if [address, address + bytes) touches a block that we pinned and is not inside it.  The
  * driver refuses such a range if it begins in the block.

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 enum pin_use {
-	PIN_TAKEN,    /* not inside: another thread changes the block's registration */
 	PIN_PAGEABLE, /* inside, and the block is pageable until the thread leaves */
 	PIN_PINNED,   /* inside, and the block is pinned by us until the thread leaves */
+	PIN_TAKEN,    /* not inside: another thread changes the block's registration */
 };
 
 /*

@@ -56,6 +56,17 @@ static inline bool copy(const void *memory, size_t bytes)
 	return use == PIN_PINNED;
 }
 
+/* True if a byte of [address, address + bytes) is pinned by us. */
+static inline bool pin_covers_any(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+		if (block_may_be_pinned(block))
+			return true;
+	return false;
+}
+
 static inline int pin_of(const void *memory)
 {
 	return block_pin(range_find(memory));

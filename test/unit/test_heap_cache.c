@@ -137,7 +137,7 @@ HEAP_TEST(what_nobody_attends_yields)
 	unsigned served[3] = { 0 };
 
 	heap_set_device(true);
-	heap_set_unattended(256 * KIB);
+	heap_set_attended(false, 256 * KIB);
 	for (int turn = 0; turn < 3; turn++) {
 		for (int i = 0; i < 1500; i++) {
 			blocks[i] = heap_alloc(100 * KIB, WHOLE(100 * KIB), false, 0);
@@ -158,7 +158,7 @@ HEAP_TEST(what_nobody_attends_yields)
 	unsigned rest = 0;
 	while (heap_alloc(100 * KIB, WHOLE(100 * KIB), false, 0) != NULL)
 		CHECK(++rest <= 327);
-	heap_set_attended();
+	heap_set_attended(true, 0);
 	CHECK(heap_alloc(100 * KIB, WHOLE(100 * KIB), false, 0) != NULL);
 }
 

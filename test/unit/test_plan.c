@@ -38,9 +38,9 @@ static unsigned find(struct copy *copy, enum copy_fact fact)
 	if (fact == COPY_WORKERS)
 		return scene->workers;
 	if (fact == COPY_HOST_MEMORY)
-		return scene->memory == PINNED  ? COPY_PINNED
-		       : scene->memory == TAKEN ? COPY_TAKEN
-						: COPY_PAGEABLE;
+		return scene->memory == PINNED  ? PIN_PINNED
+		       : scene->memory == TAKEN ? PIN_TAKEN
+						: PIN_PAGEABLE;
 	return scene->truth >> fact & 1;
 }
 

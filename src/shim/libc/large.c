@@ -22,7 +22,7 @@
  * The smallest sizes by default.  glibc serves blocks below 128 KiB from an arena that it rarely
  * trims.  Without a device hotpin keeps only 32 MiB of freed blocks, so a program that frees and
  * allocates more than that in turns would fault its pages in each time: perl took 0.68 s instead of
- * 0.36 s.  Only copies are worth that; until there are copies heap_set_unattended() leaves such a
+ * 0.36 s.  Only copies are worth that; until there are copies heap_set_attended() leaves such a
  * program to glibc.
  */
 #define HEAP_MIN_WITHOUT_DEVICE ((size_t)256 << 10)
@@ -107,7 +107,7 @@ void shim_large_raise(size_t bytes)
 void shim_large_with_device(void)
 {
 	/* The housekeeper attends to the heap once there is a context. */
-	heap_set_unattended(is_automatic() ? HEAP_MIN_WITHOUT_DEVICE : 0);
+	heap_set_attended(false, is_automatic() ? HEAP_MIN_WITHOUT_DEVICE : 0);
 	heap_set_device(true);
 	if (is_automatic())
 		serve_from(HEAP_MIN_WITH_DEVICE);

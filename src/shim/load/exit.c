@@ -46,12 +46,6 @@ void exit_report(void)
 	trace_finish();
 }
 
-static void move_to(uint32_t value)
-{
-	atomic_store(&state, value);
-	hp_wake(&state, INT_MAX);
-}
-
 void exit_with_program(int status)
 {
 	uint32_t expected = READY;
@@ -88,7 +82,8 @@ static void *report_when_asked(void *arg)
 	if (atomic_load(&state) == ENDED)
 		end_process();
 	exit_report();
-	move_to(DONE);
+	atomic_store(&state, DONE);
+	hp_wake(&state, INT_MAX);
 	return NULL;
 }
 
