@@ -105,32 +105,3 @@ void profile_forget(enum profile_record_id id, void *record)
 		}
 	}
 }
-
-bool profile_is_unknown(enum profile_record_id id, const void *record)
-{
-	const struct profile_table table = profile_table(id);
-
-	for (const struct profile_field *field = table.fields; field < table.fields + table.count;
-	     field++) {
-		const char *at = (const char *)record + field->at;
-		bool known = false;
-
-		switch ((enum profile_field_kind)field->kind) {
-		case FIELD_NUMBER:
-		case FIELD_INDEX:
-			known = *(const int64_t *)at >= 0;
-			break;
-		case FIELD_TEXT:
-			known = *(const char *const *)at != NULL;
-			break;
-		case FIELD_PART:
-			known = !profile_is_unknown(field->record, at);
-			break;
-		default:
-			break;
-		}
-		if (known)
-			return false;
-	}
-	return true;
-}

@@ -11,10 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNKNOWN  (-1)
-/* For the writer alone. */
-#define LEFT_OUT (-2) /* this record has no such number */
-#define SO_FAR   (-3) /* the time since struct json's since_ns, when this is written */
+#define UNKNOWN (-1)
 
 struct profile_frames {
 	struct profile_frame *items;
@@ -103,8 +100,5 @@ struct profile_table profile_table(enum profile_record_id id);
 
 /* Makes all fields of a record unknown. */
 void profile_forget(enum profile_record_id id, void *record);
-
-/* True if no number, no text and no part of the record is known. */
-bool profile_is_unknown(enum profile_record_id id, const void *record);
 
 #endif

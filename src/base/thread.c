@@ -85,21 +85,6 @@ bool hp_thread_is_ours(pid_t tid)
 	return false;
 }
 
-bool hp_thread_has_ended(pid_t tid)
-{
-	int saved = errno;
-	bool ended = syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
-
-	errno = saved;
-	return ended;
-}
-
-/* The kernel's numbers: CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED of linux/posix-timers.h. */
-clockid_t hp_thread_clock(pid_t tid)
-{
-	return (clockid_t)(~(unsigned)tid << 3 | 6);
-}
-
 void hp_threads_after_fork_child(void)
 {
 	for (size_t i = 0; i < NAMED_MOST; i++)

@@ -21,12 +21,6 @@ bool hp_thread_is_ours(pid_t tid);
 /* True while hp_thread_is_ours() does not know all of them. */
 bool hp_threads_are_starting(void);
 
-/* True if `tid` is no thread of this process.  Any thread; errno is kept. */
-bool hp_thread_has_ended(pid_t tid);
-
-/* Returns the CPU clock of a thread.  clock_getcpuclockid(3) would need a pthread_t. */
-clockid_t hp_thread_clock(pid_t tid);
-
 /* In the child of fork(): hotpin has no threads. */
 void hp_threads_after_fork_child(void);
 

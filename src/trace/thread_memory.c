@@ -4,7 +4,6 @@
 #include "trace/thread_memory.h"
 #include "base/arena.h"
 #include "base/lock.h"
-#include "base/thread.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -20,12 +19,18 @@ struct thread_memory_block {
 	_Alignas(16) char memory[];
 };
 
+/* True if `tid` is no thread of this process. */
+static bool has_ended(pid_t tid)
+{
+	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
+}
+
 static bool take_over(struct thread_memory_block *block, pid_t self)
 {
 	uint64_t owner = atomic_load(&block->owner);
 	pid_t tid = (pid_t)(uint32_t)owner;
 
-	return (tid == self || hp_thread_has_ended(tid)) &&
+	return (tid == self || has_ended(tid)) &&
 	       atomic_compare_exchange_strong(&block->owner, &owner,
 					      ((owner >> 32) + 1) << 32 | (uint32_t)self);
 }

@@ -223,6 +223,36 @@ static bool are_zero(const int64_t *numbers, size_t count)
 	return true;
 }
 
+/* True if no number, no text and no part of the record is known. */
+static bool is_unknown(enum profile_record_id id, const void *record)
+{
+	const struct profile_table table = profile_table(id);
+
+	for (const struct profile_field *field = table.fields; field < table.fields + table.count;
+	     field++) {
+		const char *at = (const char *)record + field->at;
+		bool known = false;
+
+		switch ((enum profile_field_kind)field->kind) {
+		case FIELD_NUMBER:
+		case FIELD_INDEX:
+			known = *(const int64_t *)at >= 0;
+			break;
+		case FIELD_TEXT:
+			known = *(const char *const *)at != NULL;
+			break;
+		case FIELD_PART:
+			known = !is_unknown(field->record, at);
+			break;
+		default:
+			break;
+		}
+		if (known)
+			return false;
+	}
+	return true;
+}
+
 static void put_field(struct json *json, enum profile_record_id id,
 		      const struct profile_field *field, const char *record)
 {
@@ -252,7 +282,7 @@ static void put_field(struct json *json, enum profile_record_id id,
 		break;
 	case FIELD_PART:
 		if (field->presence == ALWAYS || field->presence == ADDED ||
-		    !profile_is_unknown(field->record, at))
+		    !is_unknown(field->record, at))
 			json_record(json, field->name, field->record, at);
 		else if (is_nullable(field))
 			put_null(json, field->name);

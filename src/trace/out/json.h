@@ -10,6 +10,10 @@
 
 #define JSON_DEPTH_MOST 8
 
+/* In place of a number. */
+#define LEFT_OUT        (-2) /* this record has no such number */
+#define SO_FAR          (-3) /* the time since struct json's since_ns, when this is written */
+
 struct report;
 
 /* In place of an entry: the first says that null is written in place of the list; after the last.

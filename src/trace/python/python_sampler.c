@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/options.h"
-#include "base/thread.h"
 #include "trace/calls/capture_range.h"
 #include "trace/python/interpreter.h"
 #include "trace/python/python_places.h"
@@ -40,7 +39,7 @@ static uint64_t cpu_ns_of(pid_t tid)
 {
 	struct timespec used;
 
-	if (clock_gettime(hp_thread_clock(tid), &used) < 0)
+	if (clock_gettime(tasks_clock(tid), &used) < 0)
 		return GONE;
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }

@@ -12,8 +12,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/kernel.h"
-#include "base/thread.h"
 #include "trace/samples/perf_event.h"
+#include "trace/samples/tasks.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -171,7 +171,7 @@ int signals_sample(pid_t tid, struct perf_ring *ret)
 	atomic_store(&slot->head, 0);
 	atomic_store(&slot->tail, 0);
 	atomic_store(&slot->lost, 0);
-	if (syscall(SYS_timer_create, hp_thread_clock(tid), &event, &slot->timer) < 0) {
+	if (syscall(SYS_timer_create, tasks_clock(tid), &event, &slot->timer) < 0) {
 		/* EINVAL: the thread has ended.  EAGAIN: RLIMIT_SIGPENDING. */
 		error = errno == EINVAL ? -ESRCH : errno == EAGAIN ? -ENOBUFS : -errno;
 	} else {

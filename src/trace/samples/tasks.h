@@ -21,6 +21,15 @@ size_t tasks_list(pid_t *ret, size_t most);
  */
 bool tasks_have_ended(int *ret_code);
 
+/*
+ * Returns the CPU clock of a thread.  clock_getcpuclockid(3) would need a pthread_t.  The numbers
+ * are CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED of linux/posix-timers.h.
+ */
+static inline clockid_t tasks_clock(pid_t tid)
+{
+	return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
 /* True if a seccomp filter checks the system calls of that thread, or if this is unknown. */
 bool tasks_is_filtered(pid_t tid);
 
