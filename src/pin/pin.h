@@ -9,6 +9,7 @@
 #define HP_PIN_PIN_H
 
 #include "heap/block.h"
+#include "real/real.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -115,5 +116,27 @@ void pin_refused(void);
 
 /* Calls pin_told, if it is set. */
 void pin_tell(const struct block *block, bool begins, uint64_t ns);
+
+/* No lock may be held during the calls of the driver below; errno is kept. */
+
+/*
+ * True if this process may register memory, and a context is current, which is returned.  False in
+ * a child of clone() or vfork().
+ */
+bool registration_possible(uintptr_t *ret_context);
+
+/*
+ * Registers [base, base + bytes) for all contexts.  Never waits for the device.  If the memory is
+ * registered already, pinning ends (pin_stop()).
+ */
+CUresult registration_begin(uintptr_t base, size_t bytes);
+
+/*
+ * Ends the registration of the block.  Waits for running kernels.  In a thread without a current
+ * context, `owner`, which was current at the registration, is made current meanwhile.  If the
+ * memory is not registered any more, pinning ends.  Returns 0, or -EBUSY: the driver refuses, or
+ * this is another process, and the memory must be treated as registered.
+ */
+int registration_end(const struct block *block, uintptr_t owner);
 
 #endif

@@ -16,7 +16,6 @@
 #include "heap/pin_state.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/registration.h"
 
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include "base/protections.h"
 #include "heap/pin_state.h"
 #include "pin/pin.h"
-#include "pin/registration.h"
 #include "pin/user_registration.h"
 
 #include <assert.h>
