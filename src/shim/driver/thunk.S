@@ -64,7 +64,7 @@
 #define EXPOSES(name, ...) EXPOSES_ROW name;
 #include "real/driver.def"
 
-/* For functions that driver.def lacks: route.c hands these out one by one. */
+/* For functions that driver.def lacks: unknown.c hands these out one by one. */
 	.globl	shim_unknown_stubs
 	.hidden	shim_unknown_stubs
 	.type	shim_unknown_stubs, %function

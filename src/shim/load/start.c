@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
+#include "base/procfile.h"
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "shim/libc/first.h"
@@ -43,14 +44,10 @@ static _Atomic bool started;
 static char *const *kernel_environment(void)
 {
 	static char text[128 << 10], *entries[64];
-	size_t used = 0, count = 0;
-	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+	size_t count = 0;
 
-	for (ssize_t n = 1; fd >= 0 && n > 0; used += n > 0 ? (size_t)n : 0)
-		n = read(fd, text + used, sizeof(text) - 1 - used);
-	if (fd >= 0)
-		close(fd);
-	for (char *at = text; at < text + used && count < HP_LEN(entries) - 1; at += strlen(at) + 1)
+	hp_procfile_read(text, sizeof(text), (const char *const[]){ "/proc/self/environ", NULL });
+	for (char *at = text; *at != '\0' && count < HP_LEN(entries) - 1; at += strlen(at) + 1)
 		if (strncmp(at, "HOTPIN", 6) == 0)
 			entries[count++] = at;
 	return entries;

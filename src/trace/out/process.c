@@ -5,6 +5,7 @@
 #include "trace/out/process.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/procfile.h"
 #include "base/rank.h"
 #include "base/terminal.h"
 
@@ -58,25 +59,14 @@ static void hash_arguments(struct process *process)
 /* Returns how long the first thread has waited for a CPU; UINT64_MAX: the kernel does not say. */
 static uint64_t cpu_waits(void)
 {
-	int fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-	uint64_t ran_and_waited_ns[2] = { 0, 0 };
-	size_t number = 0;
 	char text[96];
 
-	if (fd < 0)
+	if (!hp_procfile_read(text, sizeof(text),
+			      (const char *const[]){ "/proc/self/schedstat", NULL }))
 		return UINT64_MAX;
-	ssize_t count = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[count > 0 ? count : 0] = '\0';
-	for (const char *at = text; *at != '\0' && number < HP_LEN(ran_and_waited_ns); at++) {
-		uint64_t *figure = &ran_and_waited_ns[number];
-
-		if (*at >= '0' && *at <= '9')
-			*figure = 10 * *figure + (uint64_t)(*at - '0');
-		else
-			number++;
-	}
-	return ran_and_waited_ns[0] > 0 ? ran_and_waited_ns[1] : UINT64_MAX;
+	/* "ran waited turns", in ns; a kernel that counts neither says "0 0 0". */
+	const char *blank = strchr(text, ' ');
+	return blank != NULL && text[0] != '0' ? hp_procfile_number(blank + 1) : UINT64_MAX;
 }
 
 /*
