@@ -7,7 +7,6 @@
 #include "base/protections.h"
 #include "base/cancel.h"
 #include "engine/defer.h"
-#include "engine/enqueue.h"
 #include "engine/section.h"
 #include "engine/state.h"
 #include "engine/stream.h"

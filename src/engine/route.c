@@ -5,7 +5,6 @@
 #include "engine/route.h"
 #include "base/protections.h"
 #include "engine/defer.h"
-#include "engine/enqueue.h"
 #include "engine/route_bounce.h"
 #include "engine/staging.h"
 #include "engine/stream.h"

@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "base/protections.h"
 #include "engine/copy_state.h"
-#include "engine/enqueue.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "engine/visibility.h"

@@ -5,6 +5,7 @@
 #include "real/real.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Each function takes the stream as the program's call named it; `per_thread`: stream 0 is the
@@ -35,5 +36,22 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread);
 
 /* Waits for the stream; keeps captures of other threads valid.  Counted. */
 CUresult stream_wait(CUstream stream, bool per_thread);
+
+/*
+ * Around hotpin's work on the legacy stream, and questions about it: while a capture is active, no
+ * thread may.  enqueue_begin() returns false then; otherwise enqueue_end() must follow.  Never
+ * waits.
+ */
+bool enqueue_begin(void);
+void enqueue_end(void);
+
+/*
+ * Called once a capture counts (state_captures): waits for the threads that have begun, until
+ * hp_now_ns() reaches `until_ns`.
+ */
+void enqueue_wait(uint64_t until_ns);
+
+/* In the child of fork(): no thread has begun. */
+void enqueue_after_fork_child(void);
 
 #endif

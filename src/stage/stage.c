@@ -96,8 +96,11 @@ static void placement_set(const struct placement *placement)
 			(unsigned long)NODES_MOST);
 }
 
-/* Small pieces start the transfer early, large ones need fewer driver calls. */
-size_t stage_piece_bytes(bool to_device, size_t bytes)
+/*
+ * Returns how many bytes each piece of a copy has; the last may have fewer.  Small pieces start the
+ * transfer early, large ones need fewer driver calls (doc/measurements.md#borders).
+ */
+static size_t piece_bytes(bool to_device, size_t bytes)
 {
 	if (bytes < MIB)
 		return AREA_PIECE;
@@ -153,7 +156,7 @@ bool stage_is_one_call(const struct stage_copy *copy)
 {
 	size_t bytes = shape_bytes(&copy->shape);
 
-	return !copy->to_device && bytes <= stage_piece_bytes(false, bytes);
+	return !copy->to_device && bytes <= piece_bytes(false, bytes);
 }
 
 static CUresult enqueue(const struct run *run, size_t index)
@@ -332,7 +335,7 @@ static size_t fetch(struct run *run)
 static void cut(struct run *run)
 {
 	run->bytes = shape_bytes(&run->copy->shape);
-	run->piece = stage_piece_bytes(run->copy->to_device, run->bytes);
+	run->piece = piece_bytes(run->copy->to_device, run->bytes);
 	run->count = (run->bytes + run->piece - 1) / run->piece;
 }
 

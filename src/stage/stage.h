@@ -24,12 +24,9 @@ struct stage_copy {
 };
 
 /*
- * Returns how many bytes each piece of a copy has; the last may have fewer.  The sizes, and the
- * numbers below, are the fastest ones on an H200; doc/measurements.md#borders lists the medians.
+ * Returns how many of `workers` a copy can use; further ones would only wait for the bus.  The
+ * numbers are the fastest ones on an H200; doc/measurements.md#borders lists the medians.
  */
-size_t stage_piece_bytes(bool to_device, size_t bytes);
-
-/* Returns how many of `workers` a copy can use; further ones would only wait for the bus. */
 unsigned stage_workers(bool to_device, size_t bytes, bool untouched, unsigned workers);
 
 /*

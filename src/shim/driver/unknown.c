@@ -63,6 +63,27 @@ static void count(const char *name)
 	hp_debug("%s is new to this version: handed out through a gate", name);
 }
 
+/*
+ * The program calls an unknown function, or may call it unseen.  From now on no copy returns early.
+ * If the name is that of a copy, every block is unpinned, and none is pinned any more.  If it
+ * begins a capture, copies are also left as they are, because each may be captured.
+ */
+static void unknown_acts(const char *name)
+{
+	int saved = errno;
+
+	visibility_raise(REAL_SEEN_UNTRACKED);
+	trace_called_unknown();
+	if (hp_keeps(join_the_unknown))
+		defer_join();
+	const char *word = word_of(name);
+	if (word[0] != '\0' && hp_keeps(unpin_for_the_unknown))
+		pin_end("the program copies by a function that is new to this version");
+	if (strncmp(word, "Begin", 5) == 0)
+		capture_unseen();
+	errno = saved;
+}
+
 void *unknown_stub(const char *name, void *address)
 {
 	for (size_t i = 0; i < SHIM_UNKNOWN_MOST; i++) {
@@ -87,22 +108,6 @@ void *unknown_enter(size_t stub)
 	if (atomic_load(&gate_word) & (GATE_WATCHED | GATE_CLOSED))
 		housekeeper_work_submitted();
 	return atomic_load(&functions[stub].address);
-}
-
-void unknown_acts(const char *name)
-{
-	int saved = errno;
-
-	visibility_raise(REAL_SEEN_UNTRACKED);
-	trace_called_unknown();
-	if (hp_keeps(join_the_unknown))
-		defer_join();
-	const char *word = word_of(name);
-	if (word[0] != '\0' && hp_keeps(unpin_for_the_unknown))
-		pin_end("the program copies by a function that is new to this version");
-	if (strncmp(word, "Begin", 5) == 0)
-		capture_unseen();
-	errno = saved;
 }
 
 /* Names that no row of driver.def has. */

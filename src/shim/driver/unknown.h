@@ -12,7 +12,7 @@
 
 /*
  * Returns a stub in front of `address`, which a look-up of `name` has found.  If there are no more
- * stubs, returns `address` as after unknown_acts().
+ * stubs, the program counts as having called it, and gets `address`.
  */
 void *unknown_stub(const char *name, void *address);
 
@@ -20,13 +20,8 @@ void *unknown_stub(const char *name, void *address);
 void *unknown_enter(size_t stub);
 
 /*
- * The program calls an unknown function, or may call it unseen.  From now on no copy returns early.
- * If the name is that of a copy, every block is unpinned, and none is pinned any more.  If it
- * begins a capture, copies are also left as they are, because each may be captured.
- */
-void unknown_acts(const char *name);
-
-/* Once there is a device: looks at all loaded files, and treats what they link by unknown_acts().
+ * Called once there is a device: looks at all loaded files.  An unknown function that one of them
+ * links counts as called.
  */
 void linked_find(void);
 
