@@ -8,7 +8,6 @@
 #include "base/kernel.h"
 #include "base/lock.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define CHUNK     ((size_t)1 << 20)

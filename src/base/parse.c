@@ -7,7 +7,6 @@
 #include "base/parse.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "engine/facts.h"
 #include "engine/housekeeper.h"
 #include "engine/route_bounce.h"
-#include "engine/stream.h"
+#include "engine/tracker.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "pin/cost.h"

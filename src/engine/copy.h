@@ -13,9 +13,7 @@
 #define HP_ENGINE_COPY_H
 
 #include "engine/copy_state.h"
-#include "engine/gate.h"
 #include "engine/state.h"
-#include "heap/heap.h"
 
 /*
  * True if hotpin only passes a copy of `bytes` between `host` and `device` on.  Such copies touch

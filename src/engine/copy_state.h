@@ -6,7 +6,6 @@
 
 #include "engine/plan.h"
 #include "engine/request.h"
-#include "engine/tracker.h"
 #include "heap/block.h"
 #include "heap/map.h"
 #include "stage/ring.h"

@@ -12,8 +12,6 @@
 #include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
-#include "stage/stageable.h"
-#include "trace/trace.h"
 
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));

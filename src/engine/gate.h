@@ -19,7 +19,6 @@
 #include "real/real.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Why a driver call may not continue at once.  Zero: it may. */

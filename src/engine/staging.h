@@ -7,7 +7,6 @@
 #include "engine/plan.h"
 #include "engine/request.h"
 #include "stage/ring.h"
-#include "stage/stage.h"
 
 /* Allows staging memory, within the pin budget.  Called once, after pin_start(). */
 void staging_start(void);

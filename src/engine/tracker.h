@@ -22,9 +22,7 @@
 
 #include "real/real.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #define TRACKER_CONTEXTS 16
 

@@ -7,8 +7,6 @@
 #include "heap/cache.h"
 #include "heap/map.h"
 
-#include <assert.h>
-
 /* Requires the lock heap. */
 static bool may_pin(const struct block *block)
 {

@@ -11,7 +11,6 @@
 #include "heap/block.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 enum pin_use {
 	PIN_PAGEABLE, /* inside, and the block is pageable until the thread leaves */

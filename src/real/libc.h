@@ -7,7 +7,6 @@
 #define HP_REAL_LIBC_H
 
 #include <malloc.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>

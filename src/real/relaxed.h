@@ -10,8 +10,6 @@
 #include "base/protections.h"
 #include "real/real.h"
 
-#include <stdatomic.h>
-
 struct relaxed {
 	bool is; /* the mode was changed */
 	CUstreamCaptureMode before;

@@ -3,7 +3,6 @@
  */
 #include "engine/batch.h"
 #include "engine/state.h"
-#include "pin/pin.h"
 #include "shim/driver/enter.h"
 
 /* CUDA 13 dropped the index of the copy that failed, so each function has two forms. */

@@ -2,7 +2,6 @@
  * life.c - cuInit(), look-ups of functions, ends of contexts, streams, and the profiler.
  */
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/protections.h"
 #include "base/cancel.h"
 #include "engine/capture.h"

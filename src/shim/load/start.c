@@ -10,7 +10,6 @@
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/procfile.h"
-#include "engine/gate.h"
 #include "engine/state.h"
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
