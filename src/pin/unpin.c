@@ -34,20 +34,16 @@ size_t unpin_block(struct block *block, bool taken, word_until *until)
 	return room;
 }
 
-static size_t unpin_between(uintptr_t at, uintptr_t end)
+size_t pin_unpin(const void *address, size_t bytes)
 {
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 	word_until until = 0;
-	size_t bytes = 0;
+	size_t done = 0;
 
 	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
 		if (block_may_be_pinned(block))
-			bytes += unpin_block(block, false, &until);
-	return bytes;
-}
-
-void pin_unpin(const void *address, size_t bytes)
-{
-	unpin_between((uintptr_t)address, range_end(address, bytes));
+			done += unpin_block(block, false, &until);
+	return done;
 }
 
 void pin_altered(const void *address, size_t bytes)
@@ -69,13 +65,13 @@ void pin_altered(const void *address, size_t bytes)
 size_t pin_unpin_all(void)
 {
 	pin_refused();
-	return pin_is_held() ? 0 : unpin_between(0, UINTPTR_MAX);
+	return pin_is_held() ? 0 : pin_unpin(NULL, SIZE_MAX);
 }
 
 void pin_end(const char *why)
 {
 	pin_stop(why);
-	unpin_between(0, UINTPTR_MAX);
+	pin_unpin(NULL, SIZE_MAX);
 }
 
 /* Unpins the block if it is pinned and no thread is inside.  Returns its room, or 0. */

@@ -16,9 +16,10 @@
 
 /*
  * Unpins the blocks in [address, address + bytes).  They may be pinned again, but not before
- * pin_release() if the caller has called pin_hold().  The caller is inside no block.
+ * pin_release() if the caller has called pin_hold().  The caller is inside no block.  Returns the
+ * bytes unpinned.
  */
-void pin_unpin(const void *address, size_t bytes);
+size_t pin_unpin(const void *address, size_t bytes);
 
 /*
  * The program is about to change the mapping of [address, address + bytes).  Unpins the blocks

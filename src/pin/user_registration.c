@@ -17,6 +17,7 @@
 #include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"
+#include "pin/use.h"
 #include "real/real.h"
 
 /* A registration by the program that touches the heap.  Under the lock pin. */
@@ -38,7 +39,6 @@ static struct user_registration *buckets[1 << BUCKET_BITS];
 static void claim(struct block *block, word_until *until)
 {
 	uint32_t bit = hp_keeps(registered_untouched) ? WORD_REGISTERED : 0;
-	word_until never = UINT64_MAX;
 	bool taken;
 
 	hp_lock(HP_LOCK_pin);
@@ -53,7 +53,7 @@ static void claim(struct block *block, word_until *until)
 	if (taken)
 		unpin_block(block, true, until);
 	else
-		word_wait(&block->word, &never);
+		pin_wait(block);
 }
 
 /* Removes one registration from each block of the range.  Requires the lock pin. */
