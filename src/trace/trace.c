@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include "trace/trace.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/cupti_find.h"
 #include "base/lock.h"

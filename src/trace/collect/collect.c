@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include "trace/collect/collect.h"
 #include "base/clock.h"
-#include "base/options.h"
 #include "base/thread.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/operations.h"

@@ -11,7 +11,6 @@
 #ifndef HP_TRACE_COLLECT_CUPTI_BUFFERS_H
 #define HP_TRACE_COLLECT_CUPTI_BUFFERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/parse.h"
 #include "trace/thread_memory.h"
 #include "trace/calls/operations.h"
 #include "trace/places/modules.h"

@@ -19,7 +19,6 @@
 #include "trace/samples/tasks.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
