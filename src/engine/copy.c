@@ -12,6 +12,7 @@
 #include "base/protections.h"
 #include "engine/facts.h"
 #include "engine/housekeeper.h"
+#include "engine/route.h"
 #include "engine/route_bounce.h"
 #include "engine/tracker.h"
 #include "engine/unpin.h"
@@ -23,9 +24,10 @@
 
 #include <string.h>
 
-static const struct route *const routes[COPY_ROUTES] = {
-	[COPY_PASS] = &route_pass,   [COPY_DIRECT] = &route_direct, [COPY_BOUNCE] = &route_bounce,
-	[COPY_STAGE] = &route_stage, [COPY_DEFER] = &route_defer,   [COPY_UNPIN] = &route_unpin,
+static const enum hp_counter counters[COPY_ROUTES] = {
+	[COPY_PASS] = HP_COUNT_copies_passed,    [COPY_DIRECT] = HP_COUNT_copies_direct,
+	[COPY_BOUNCE] = HP_COUNT_copies_bounced, [COPY_STAGE] = HP_COUNT_copies_staged,
+	[COPY_DEFER] = HP_COUNT_copies_deferred, [COPY_UNPIN] = HP_COUNT_copies_passed,
 };
 
 static bool is_between_devices(const struct copy_request *request)
@@ -58,18 +60,31 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 		facts_see_what_it_waits_for(copy);
 }
 
+static bool begin(struct copy *copy)
+{
+	switch (copy->route) {
+	case COPY_STAGE:
+		return route_stage(copy);
+	case COPY_DEFER:
+		return route_defer(copy);
+	case COPY_UNPIN:
+		return route_unpin(copy);
+	default:
+		return true;
+	}
+}
+
 /* Runs the route up to the driver's next call.  False: the fallback carries out the rest. */
 static bool prepare(struct copy *copy)
 {
-	const struct route *route = routes[copy->route];
 	const struct copy_request *request = copy->request;
 
-	if (!copy->begun && route->begin != NULL && !route->begin(copy))
+	if (!copy->begun && !begin(copy))
 		return false;
 	copy->begun = true;
 	copy->now = request->bytes - copy->done;
 	copy->from = request->host != NULL ? (const char *)request->host + copy->done : NULL;
-	return copy->now == 0 || route->piece == NULL || route->piece(copy);
+	return copy->now == 0 || copy->route != COPY_BOUNCE || route_bounce_source(copy);
 }
 
 static void fall_back(struct copy *copy)
@@ -110,7 +125,7 @@ static bool repeat_unpinned(struct copy *copy)
 		return false;
 	copy->retried = true;
 	copy->route = COPY_UNPIN;
-	route_unpin.begin(copy);
+	route_unpin(copy);
 	return true;
 }
 
@@ -137,11 +152,10 @@ bool copy_next(struct copy *copy)
 static void keep_semantics(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	const struct route *route = routes[copy->route];
 	bool early = request->asynchronous || copy->route == COPY_DEFER;
 
-	if (early && copy->result == CUDA_SUCCESS && route->finish != NULL)
-		route->finish(copy);
+	if (early && copy->result == CUDA_SUCCESS && copy->route == COPY_DIRECT)
+		route_direct_finish(copy);
 	pin_leave(request->frame);
 	housekeeper_note_kept();
 }
@@ -217,7 +231,7 @@ CUresult copy_end(struct copy *copy)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL)
 		keep_semantics(copy);
-	hp_count_one(routes[copy->route]->counter);
+	hp_count_one(counters[copy->route]);
 
 	/* An empty copy waits for nothing. */
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)

@@ -16,7 +16,7 @@
  * Waits for the stream, after a call that may return before its transfer has completed.  A download
  * into pageable memory is complete on return, so this call returns its error.
  */
-static void wait_for_stream(struct copy *copy)
+void route_direct_finish(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
@@ -27,10 +27,7 @@ static void wait_for_stream(struct copy *copy)
 		copy->result = result;
 }
 
-const struct route route_pass = { .counter = HP_COUNT_copies_passed };
-const struct route route_direct = { .finish = wait_for_stream, .counter = HP_COUNT_copies_direct };
-
-static bool unpin_sides(struct copy *copy)
+bool route_unpin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
@@ -45,13 +42,11 @@ static bool unpin_sides(struct copy *copy)
 	return true;
 }
 
-const struct route route_unpin = { .begin = unpin_sides, .counter = HP_COUNT_copies_passed };
-
 /*
  * A copy through pinned staging memory: the driver gets no address in the block.  The fallback
  * moves the rest if too few units are free.
  */
-static bool begin_staged(struct copy *copy)
+bool route_stage(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
@@ -63,8 +58,6 @@ static bool begin_staged(struct copy *copy)
 	trace_staged(ticket, copy->done);
 	return copy->done == request->bytes;
 }
-
-const struct route route_stage = { .begin = begin_staged, .counter = HP_COUNT_copies_staged };
 
 /* Enqueues a synchronous upload as an asynchronous one. */
 static bool enqueue(const struct copy *copy)
@@ -86,7 +79,7 @@ static bool enqueue(const struct copy *copy)
  * soon, is bounced first.  If the driver refuses the copy, the program's own call repeats the copy
  * and returns its result.
  */
-static bool begin_deferred(struct copy *copy)
+bool route_defer(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	bool bounced = copy->facts.values[COPY_HOST_MEMORY] != PIN_PAGEABLE;
@@ -103,5 +96,3 @@ static bool begin_deferred(struct copy *copy)
 	copy->done = request->bytes;
 	return true;
 }
-
-const struct route route_defer = { .begin = begin_deferred, .counter = HP_COUNT_copies_deferred };

@@ -108,6 +108,3 @@ void route_bounce_release(struct copy *copy, bool sent)
 	}
 	unmap(copy);
 }
-
-const struct route route_bounce = { .piece = route_bounce_source,
-				    .counter = HP_COUNT_copies_bounced };

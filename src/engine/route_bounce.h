@@ -4,12 +4,12 @@
 #ifndef HP_ENGINE_ROUTE_BOUNCE_H
 #define HP_ENGINE_ROUTE_BOUNCE_H
 
-#include "engine/route.h"
+#include "engine/copy_state.h"
 
 /*
- * Copies the source of the piece, and sets copy->from to the copy: into the ring, which the device
- * reads, or into a bounce buffer, which the driver stages inside its call: on the caller's stack,
- * or mapped for the copy.  False: there is no memory for either.
+ * Called before each driver call.  Copies the source of the piece, and sets copy->from to the copy:
+ * into the ring, which the device reads, or into a bounce buffer, which the driver stages inside
+ * its call: on the caller's stack, or mapped for the copy.  False: there is no memory for either.
  */
 bool route_bounce_source(struct copy *copy);
 
@@ -21,7 +21,5 @@ void route_bounce_received(struct copy *copy);
  * enqueued the piece, as the last work on its stream.
  */
 void route_bounce_release(struct copy *copy, bool sent);
-
-extern const struct route route_bounce;
 
 #endif
