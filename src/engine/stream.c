@@ -48,15 +48,6 @@ void enqueue_after_fork_child(void)
 	atomic_store(&inside, 0);
 }
 
-static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
-{
-	struct relaxed relaxed = relaxed_begin();
-	CUresult result = call(stream);
-
-	relaxed_end(&relaxed);
-	return result;
-}
-
 bool stream_is_captured(CUstream stream, bool per_thread)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -68,8 +59,12 @@ bool stream_is_captured(CUstream stream, bool per_thread)
 
 bool stream_is_busy(CUstream stream, bool per_thread)
 {
+	struct relaxed relaxed = relaxed_begin();
+	CUresult result = REAL_ON(per_thread, cuStreamQuery)(stream);
+
+	relaxed_end(&relaxed);
 	hp_count(asked_stream);
-	return call_relaxed(REAL_ON(per_thread, cuStreamQuery), stream) == CUDA_ERROR_NOT_READY;
+	return result == CUDA_ERROR_NOT_READY;
 }
 
 bool stream_is_legacy(CUstream stream, bool per_thread)
@@ -101,17 +96,15 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 	return behind;
 }
 
-static CUresult synchronize_context(CUstream stream)
-{
-	(void)stream;
-	return REAL(cuCtxSynchronize)();
-}
-
 CUresult stream_wait(CUstream stream, bool per_thread)
 {
-	hp_count(copies_waited);
-	CUresult result = call_relaxed(REAL_ON(per_thread, cuStreamSynchronize), stream);
+	struct relaxed relaxed = relaxed_begin();
+	CUresult result = REAL_ON(per_thread, cuStreamSynchronize)(stream);
 
 	/* If the stream cannot be waited for, waits for all streams: the copy must be complete. */
-	return result == CUDA_SUCCESS ? result : call_relaxed(synchronize_context, NULL);
+	if (result != CUDA_SUCCESS)
+		result = REAL(cuCtxSynchronize)();
+	relaxed_end(&relaxed);
+	hp_count(copies_waited);
+	return result;
 }
