@@ -17,18 +17,6 @@
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
 /*
- * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
- * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
- * graph runs, not at its launch.  If the block is unpinned by then, the node ends the context
- * (error 719).  So hotpin unpins the block before the driver's call.  Pinning the block again later
- * does no harm.
- */
-static bool is_captured(const struct copy *copy)
-{
-	return stream_is_captured(copy->request->stream, copy->request->per_thread);
-}
-
-/*
  * True if the copy need not give an address in the block to the driver: staging memory or a bounce
  * buffer can hold its bytes, a piece at a time.
  */
@@ -101,7 +89,14 @@ static unsigned find(struct copy *copy, enum copy_fact fact)
 
 	switch (fact) {
 	case COPY_IS_CAPTURED:
-		return is_captured(copy);
+		/*
+		 * A graph keeps the semantics of pageable memory only for nodes that were created
+		 * with pageable memory.  A node of a pinned block reads its source when the graph
+		 * runs, not at its launch.  If the block is unpinned by then, the node ends the
+		 * context (error 719).  So hotpin unpins the block before the driver's call.
+		 * Pinning the block again later does no harm.
+		 */
+		return stream_is_captured(request->stream, request->per_thread);
 	case COPY_IS_DEFERRABLE:
 		return defer_is_possible();
 	case COPY_HOST_MEMORY:

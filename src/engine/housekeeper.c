@@ -363,6 +363,6 @@ void housekeeper_forget(void)
 	atomic_store(&runs, false);
 	atomic_store(&housekeeper_sleeps, false);
 	fork_forget();
-	section_after_fork_child();
+	section_end();
 	gate_clear(GATE_WATCHED | GATE_CLOSED);
 }

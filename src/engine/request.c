@@ -28,7 +28,7 @@ static bool is_worth_asking(const struct copy_request *request, bool ours)
 	return trace_active() || (state_active && (is_small || is_large));
 }
 
-static enum trace_direction direction_of(bool from_device, bool to_device)
+enum trace_direction request_direction(bool from_device, bool to_device)
 {
 	static const enum trace_direction directions[2][2] = { { TRACE_H2H, TRACE_H2D },
 							       { TRACE_D2H, TRACE_D2D } };
@@ -42,10 +42,10 @@ void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr 
 	bool from_ours = range_find(from) != NULL, to_ours = range_find(to) != NULL;
 
 	if (is_worth_asking(request, from_ours || to_ours))
-		request->direction = direction_of(!from_ours && request_is_on_device(src),
-						  !to_ours && request_is_on_device(dst));
+		request->direction = request_direction(!from_ours && request_is_on_device(src),
+						       !to_ours && request_is_on_device(dst));
 	else
-		request->direction = direction_of(!from_ours, !to_ours);
+		request->direction = request_direction(!from_ours, !to_ours);
 	if (request->direction == TRACE_H2D) {
 		request->host = from;
 		request->far = dst;

@@ -33,6 +33,9 @@ struct copy_request {
  */
 void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr src);
 
+/* Returns the direction of a copy between sides in host or device memory. */
+enum trace_direction request_direction(bool from_device, bool to_device);
+
 /* True if `address` is in a device's memory.  Asks the driver (counted). */
 bool request_is_on_device(CUdeviceptr address);
 

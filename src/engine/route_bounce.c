@@ -25,13 +25,6 @@ static bool fits_the_ring(const struct copy *copy)
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
-static void unmap(struct copy *copy)
-{
-	if (copy->mapped != NULL)
-		hp_unmap(copy->mapped, copy->mapped_bytes);
-	copy->mapped = NULL;
-}
-
 /*
  * Maps a buffer, unless an earlier piece, which was no shorter, has one.  The driver stages the
  * buffer inside its call, so no transfer of it is ever in flight.
@@ -106,5 +99,7 @@ void route_bounce_release(struct copy *copy, bool sent)
 		trace_staged(copy->ticket, copy->ring_bytes);
 		staging_ring_end(&copy->ring, sent);
 	}
-	unmap(copy);
+	if (copy->mapped != NULL)
+		hp_unmap(copy->mapped, copy->mapped_bytes);
+	copy->mapped = NULL;
 }

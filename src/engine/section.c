@@ -48,8 +48,3 @@ void section_wait(bool any, uint64_t until_ns)
 		if (!hp_wait_until(&current, seen, until_ns))
 			return;
 }
-
-void section_after_fork_child(void)
-{
-	atomic_store(&current, 0);
-}

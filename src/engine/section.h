@@ -27,7 +27,4 @@ void section_end(void);
  */
 void section_wait(bool any, uint64_t until_ns);
 
-/* In the child of fork(): the housekeeper is in no section. */
-void section_after_fork_child(void);
-
 #endif

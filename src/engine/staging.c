@@ -59,12 +59,6 @@ void staging_start(void)
 	move_keep();
 }
 
-void staging_after_fork_child(void)
-{
-	memory_after_fork_child();
-	workers_after_fork_child();
-}
-
 static struct stage_copy describe(const struct copy_request *request)
 {
 	return (struct stage_copy){

@@ -11,9 +11,6 @@
 /* Allows staging memory, within the pin budget.  Called once, after pin_start(). */
 void staging_start(void);
 
-/* In the child of fork(), where CUDA does not work and the workers do not exist.  Takes no lock. */
-void staging_after_fork_child(void);
-
 /* Returns the number of copy workers for large copies, or how many would be started. */
 unsigned staging_workers(void);
 

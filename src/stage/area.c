@@ -26,16 +26,6 @@ void area_start(uint64_t bytes, uint64_t price)
 	memory_allow(MEMORY_AREA, units * AREA_UNIT, sizeof(struct area), price);
 }
 
-static unsigned count_of(uint64_t units)
-{
-	return (unsigned)__builtin_popcountll(units);
-}
-
-static unsigned units_of(const struct area *area)
-{
-	return (unsigned)(area->memory.bytes / AREA_UNIT);
-}
-
 bool area_is_there(uint64_t gain_ns)
 {
 	struct memory_context of;
@@ -51,7 +41,8 @@ bool area_is_there(uint64_t gain_ns)
 /* Returns half of the free units, so that the next copy finds some, too; 0: too few are free. */
 static unsigned count_for(const struct area *area, unsigned least, unsigned most)
 {
-	unsigned free = units_of(area) - count_of(area->held);
+	unsigned units = (unsigned)(area->memory.bytes / AREA_UNIT);
+	unsigned free = units - (unsigned)__builtin_popcountll(area->held);
 	unsigned count = free / 2 > least ? free / 2 : least;
 
 	if (count > most)

@@ -52,17 +52,12 @@ static void give_way(void)
 		sched_yield();
 }
 
-static void relax_cpu(void)
-{
-	__asm__ volatile("pause" ::: "memory");
-}
-
 void workers_pause(unsigned turn)
 {
 	if (turn % 64 == 63)
 		give_way();
 	else
-		relax_cpu();
+		__asm__ volatile("pause" ::: "memory");
 }
 
 static bool take_one(struct workers_job *job, bool owner)

@@ -44,13 +44,6 @@ static CUdeviceptr device_of(const struct side *side)
 	return side->type == CU_MEMORYTYPE_DEVICE ? side->device : 0;
 }
 
-static enum trace_direction direction_of(const void *from, const void *to)
-{
-	if (from != NULL)
-		return to != NULL ? TRACE_H2H : TRACE_H2D;
-	return to != NULL ? TRACE_D2H : TRACE_D2D;
-}
-
 #define PITCH_MOST ((size_t)INT32_MAX) /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
 /* True if hotpin can move the side itself.  The driver reports all other mistakes in a box. */
@@ -127,7 +120,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 
 	request->rows = true;
 	request->bytes = width * rows * slices;
-	request->direction = direction_of(from, to);
+	request->direction = request_direction(from == NULL, to == NULL);
 	request->device[0] = device_of(src);
 	request->device[1] = device_of(dst);
 	request->host = side == src ? from : to;

@@ -8,17 +8,18 @@
 #include "base/lock.h"
 #include "base/protections.h"
 #include "base/thread.h"
-#include "engine/stream.h"
 #include "engine/forking.h"
 #include "engine/housekeeper.h"
-#include "engine/staging.h"
 #include "engine/state.h"
+#include "engine/stream.h"
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 #include "heap/heap.h"
 #include "heap/reclaim.h"
 #include "pin/pin.h"
 #include "shim/libc/large.h"
+#include "stage/memory.h"
+#include "stage/workers.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
@@ -42,8 +43,10 @@ static void after_fork_child(void)
 	hp_threads_after_fork_child();
 	atomic_store(&state_process, getpid());
 	enqueue_after_fork_child();
-	if (had_device)
-		staging_after_fork_child();
+	if (had_device) {
+		memory_after_fork_child();
+		workers_after_fork_child();
+	}
 	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {
 		/* By POSIX such a child may only exit or execute another program. */
 		pin_stop("this is the child of a signal handler's fork");
