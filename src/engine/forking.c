@@ -17,17 +17,12 @@ static _Atomic uint32_t asked;    /* the number of requests */
 static _Atomic uint32_t answered; /* all requests up to this one are; a futex */
 static _Atomic int waiting;       /* threads in fork_unpin() */
 
-static bool is_answered(uint32_t number, uint32_t now)
-{
-	return (int32_t)(now - number) >= 0;
-}
-
 static void wait_for(uint32_t number, uint64_t end_ns)
 {
 	for (;;) {
 		uint32_t seen = atomic_load(&answered);
 
-		if (is_answered(number, seen) || !hp_wait_until(&answered, seen, end_ns))
+		if ((int32_t)(seen - number) >= 0 || !hp_wait_until(&answered, seen, end_ns))
 			return;
 	}
 }

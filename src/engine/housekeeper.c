@@ -192,12 +192,6 @@ static bool is_at_rest(enum gate_bit bit, uint64_t end_ns)
 	return false;
 }
 
-static void open_gate(void)
-{
-	gate_clear(GATE_WATCHED | GATE_CLOSED);
-	hp_wake(&gate_word, INT_MAX);
-}
-
 void housekeeper_work_submitted(void)
 {
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
@@ -275,7 +269,8 @@ static void unpin(void)
 			section_end();
 		}
 	}
-	open_gate();
+	gate_clear(GATE_WATCHED | GATE_CLOSED);
+	hp_wake(&gate_word, INT_MAX);
 }
 
 static bool must_unpin(void)

@@ -7,6 +7,7 @@
 #include "base/kernel.h"
 #include "base/protections.h"
 #include "engine/staging.h"
+#include "engine/stream.h"
 
 #include <string.h>
 
@@ -61,6 +62,23 @@ static void copy_source(const struct copy *copy, char *to, size_t bytes)
 	}
 }
 
+/*
+ * Takes a part of the ring for the piece.  True: no capture begins before route_bounce_release().
+ * False: the ring has no room now, or a capture is active.
+ */
+static bool take_ring(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (!fits_the_ring(copy) || !enqueue_begin())
+		return false;
+	bool taken = ring_take(copy->now, request->asynchronous ? request->stream : NULL,
+			       request->per_thread, &copy->ring);
+	if (!taken)
+		enqueue_end();
+	return taken;
+}
+
 bool route_bounce_source(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -68,7 +86,7 @@ bool route_bounce_source(struct copy *copy)
 	if (copy->facts.values[COPY_HOST_MEMORY] == PIN_TAKEN && copy->now > PIECE)
 		copy->now = PIECE;
 	staging_wait_for_writers(request);
-	if (fits_the_ring(copy) && staging_ring_take(request, copy->now, &copy->ring)) {
+	if (take_ring(copy)) {
 		copy->ring_bytes = copy->now;
 		copy->ticket = trace_staging(request->direction, copy->now);
 		staging_ring_fill(&copy->ring, copy->from, copy->now);
@@ -97,7 +115,8 @@ void route_bounce_release(struct copy *copy, bool sent)
 	if (copy->ring.memory != NULL) {
 		copy->ring_bytes = sent ? copy->ring_bytes : 0;
 		trace_staged(copy->ticket, copy->ring_bytes);
-		staging_ring_end(&copy->ring, sent);
+		ring_put(&copy->ring, sent);
+		enqueue_end();
 	}
 	if (copy->mapped != NULL)
 		hp_unmap(copy->mapped, copy->mapped_bytes);

@@ -129,17 +129,6 @@ bool staging_is_possible(struct copy *copy)
 	return true;
 }
 
-bool staging_ring_take(const struct copy_request *request, size_t bytes, struct ring_hold *ret)
-{
-	if (!enqueue_begin())
-		return false;
-	bool taken = ring_take(bytes, request->asynchronous ? request->stream : NULL,
-			       request->per_thread, ret);
-	if (!taken)
-		enqueue_end();
-	return taken;
-}
-
 void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t bytes)
 {
 	if (bytes < COPY_FILL_LEAST) {
@@ -148,12 +137,6 @@ void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t by
 	}
 	start_workers();
 	stage_fill(hold->memory, from, bytes, stage_workers(true, bytes, false, workers_count()));
-}
-
-void staging_ring_end(struct ring_hold *hold, bool sent)
-{
-	ring_put(hold, sent);
-	enqueue_end();
 }
 
 void staging_wait_for_writers(const struct copy_request *request)

@@ -29,14 +29,6 @@ void staging_wait_for_writers(const struct copy_request *request);
 /* Moves as much of the copy through the area as possible.  Returns the number of bytes. */
 size_t staging_run(const struct copy_request *request);
 
-/*
- * Takes a part of the ring for an upload of `bytes`.  True: no capture begins before
- * staging_ring_end(), which must follow.  `sent`: an upload from the ring is the last work on its
- * stream.  False: the ring has no room now, or a capture is active.
- */
-bool staging_ring_take(const struct copy_request *request, size_t bytes, struct ring_hold *ret);
-void staging_ring_end(struct ring_hold *hold, bool sent);
-
 /* Copies `bytes`, from `from` on, into the part.  Workers help with many bytes. */
 void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t bytes);
 
