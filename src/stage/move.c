@@ -240,32 +240,20 @@ static void store_non_temporal(char *to, const char *from, size_t bytes)
 	_mm_sfence();
 }
 
-bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_check check)
+bool move_bytes(bool to_device, void *staging, const struct shape *shape, void *host, size_t at,
+		size_t bytes, enum move_check check)
 {
 	if (check != MOVE_UNCHECKED && !can_populate())
-		return by_kernel(staging, shape, host, at, bytes, false);
-	if (!may_touch(shape, host, at, bytes, check, false))
+		return by_kernel(staging, shape, host, at, bytes, !to_device);
+	if (!may_touch(shape, host, at, bytes, check, !to_device))
 		return false;
 	for (size_t done = 0, now; done < bytes; done += now) {
 		now = bytes - done;
-		const char *from = run_at(shape, host, at + done, &now);
-		store_non_temporal((char *)staging + done, from, now);
-	}
-	return true;
-}
-
-bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_check check)
-{
-	if (check != MOVE_UNCHECKED && !can_populate())
-		return by_kernel((char *)staging, shape, host, at, bytes, true);
-	if (!may_touch(shape, host, at, bytes, check, true))
-		return false;
-	for (size_t done = 0, now; done < bytes; done += now) {
-		now = bytes - done;
-		const char *to = run_at(shape, host, at + done, &now);
-		memcpy((char *)to, (const char *)staging + done, now);
+		const char *run = run_at(shape, host, at + done, &now);
+		if (to_device)
+			store_non_temporal((char *)staging + done, run, now);
+		else
+			memcpy((char *)run, (const char *)staging + done, now);
 	}
 	return true;
 }

@@ -35,12 +35,11 @@ bool move_is_plain(const void *address, size_t bytes);
 void move_keys_are_used(void);
 
 /*
- * Move bytes [at, at + bytes) of the shape between the host side, which begins at `host`, and
- * staging memory, where they are packed.  False: some bytes, or all, were not moved.
+ * Moves bytes [at, at + bytes) of the shape between the host side, which begins at `host`, and
+ * staging memory, where they are packed: `to_device` into that, else out of it.  False: some bytes,
+ * or all, were not moved.
  */
-bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_check check);
-bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_check check);
+bool move_bytes(bool to_device, void *staging, const struct shape *shape, void *host, size_t at,
+		size_t bytes, enum move_check check);
 
 #endif

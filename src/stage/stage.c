@@ -140,16 +140,13 @@ static bool move(const void *arg, size_t index, bool owner)
 		run->memory != NULL ? run->memory + at : area_memory(&run->hold, run->piece, index);
 	enum move_check check = owner ? MOVE_UNCHECKED : run->check;
 
-	if (copy->to_device) {
-		bool moved = move_in(memory, &copy->shape, copy->host, at, bytes, check);
-
-		if (!moved && run->refused != NULL)
-			atomic_store(run->refused, true);
-		return moved;
-	}
-	if (!owner)
+	if (!copy->to_device && !owner)
 		placement_set(&run->placement);
-	return move_out(copy->host, &copy->shape, memory, at, bytes, check);
+	bool moved =
+		move_bytes(copy->to_device, memory, &copy->shape, copy->host, at, bytes, check);
+	if (!moved && run->refused != NULL)
+		atomic_store(run->refused, true);
+	return moved;
 }
 
 bool stage_is_one_call(const struct stage_copy *copy)
@@ -283,7 +280,7 @@ static size_t fetch_one(struct run *run)
 								    run->bytes);
 	}
 	return result == CUDA_SUCCESS &&
-	       move_out(copy->host, &copy->shape, memory, 0, run->bytes, MOVE_UNCHECKED);
+	       move_bytes(false, memory, &copy->shape, copy->host, 0, run->bytes, MOVE_UNCHECKED);
 }
 
 /*

@@ -19,6 +19,18 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 
+static bool move_in(void *staging, const struct shape *shape, void *host, size_t at, size_t bytes,
+		    enum move_check check)
+{
+	return move_bytes(true, staging, shape, host, at, bytes, check);
+}
+
+static bool move_out(void *host, const struct shape *shape, void *staging, size_t at, size_t bytes,
+		     enum move_check check)
+{
+	return move_bytes(false, staging, shape, host, at, bytes, check);
+}
+
 /* Imitates a kernel without MADV_POPULATE_READ from here on, or skips the test. */
 static void be_old(void)
 {
