@@ -95,8 +95,6 @@ def recorded(path):
 
 def cases():
     """Yields the name of a golden file, and its commands with their files."""
-    for name in ("example_killed", "example_stage1", "example_stage2"):
-        yield name, COMMANDS, [recorded(f"test/report/{name}.json")]
     for name in ("hecbench_wyllie", "pytorch_training"):
         yield name, COMMANDS, [recorded(f"doc/recorded/{name}.json")]
     yield "stage0-1", COMMANDS, [recorded("doc/porting/stage0-1.json")]
@@ -109,7 +107,7 @@ def cases():
     compares = [["compare"], ["compare", "--csv"], ["html"]]
     yield "compare_porting", compares, every
     yield "compare_porting_once", compares[:1], [files[0] for files in runs]
-    for name in ("first", "second", "third", "without_device", "lossy", "sampled", "unsampled", "ported_next",
+    for name in ("first", "second", "third", "without_device", "killed", "lossy", "sampled", "unsampled", "ported_next",
                  "launcher", "full", "hostile"):
         yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]

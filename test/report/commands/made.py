@@ -284,6 +284,16 @@ def without_device():
     return made
 
 
+def killed():
+    """The profile so far of a rank that was killed, with another tool's CUPTI."""
+    made = without_device()
+    made.update(state="running", stage='2: all kernels "<b>" \x1b[31m')
+    made["process"].update(rank="1", ranks=2)
+    made["backend"]["why"] = "CUPTI is in use by another tool"
+    made["overhead"].update(background_ns=None)
+    return made
+
+
 def rank(number, of, slower=0):
     made = third()
     made["process"].update(rank=str(number), ranks=of, pid=4711 + number)
@@ -409,7 +419,9 @@ def full():
     python = [{"file": "/home/me/x.py", "function": "step", "line": 3}]
     made["sites"][0].update(python=python)
     made["launches"] = [{"frames": [frame(0, 16)], "count": 3, "host_ns": 4, "kernels": 3, "device_ns": 9,
-                         "estimated_ns": 1}]
+                         "estimated_ns": 1},
+                        {"frames": [{"module": None, "offset": 77}], "count": 1, "host_ns": 1, "kernels": 1, "device_ns": 2,
+                         "estimated_ns": 0}]
     made["launches_rest"], made["launches_lost"] = {"kernels": 3, "device_ns": 4}, 2
     made["gaps"] += timeline["gaps"]
     made["gaps_short"] = made["gaps_dropped"] = {"count": 1, "total_ns": 9, "longest_ns": 9}
@@ -421,8 +433,10 @@ def full():
                        "ping_pong": total(1, 2, 3), "sites": [{"kind": "duplicate", "site": 0, "buffer": 0,
                                                                "count": 2, "bytes": 3, "host_ns": 4}]}
     made["ranges"], made["warnings"] = other["ranges"], ["x"]
-    made["events"] = {**timeline["events"], "trackless": 0, "places": [frame(0, 16), frame(0, 17, caller=0)],
-                      "routes": ["DIRECT"],
+    made["sites_lost"], made["buffers"][1]["frames"] = 2, []
+    made["effect"].update(staged_copies=3, staged_bytes=MIB)
+    made["events"] = {**timeline["events"], "dropped": 9, "shortest_ns": 20 * MICRO, "trackless": 0,
+                      "places": [frame(0, 16), frame(0, 17, caller=0)], "routes": ["DIRECT"],
                       "shapes": [{"grid": [1, 2, 3], "block": [1, 2, 3], "registers": 3,
                                   "static_shared_bytes": 0, "dynamic_shared_bytes": 0}]}
     return made
