@@ -537,16 +537,12 @@ static int with_policy;
 /* The first line of numa_maps begins with an address and the thread's policy. */
 static void count_policy(const char *task)
 {
-	char path[64], line[256] = "";
-	size_t length = strlen(wanted_policy);
+	char path[64], maps[256];
 
 	snprintf(path, sizeof(path), "/proc/self/task/%s/numa_maps", task);
-	FILE *file = fopen(path, "r");
-	const char *policy =
-		file != NULL && fgets(line, sizeof(line), file) != NULL ? strchr(line, ' ') : NULL;
-	with_policy += policy != NULL && strncmp(policy + 1, wanted_policy, length) == 0;
-	if (file != NULL)
-		fclose(file);
+	const char *policy = strchr(check_read(path, maps, sizeof(maps)), ' ');
+	with_policy +=
+		policy != NULL && strncmp(policy + 1, wanted_policy, strlen(wanted_policy)) == 0;
 }
 
 /* Downloads until a worker has `policy`. */

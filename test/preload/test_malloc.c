@@ -349,13 +349,11 @@ TEST(trimming)
 TEST(page_sizes_do_not_outlive_the_block)
 {
 	const size_t bytes = 64 * MIB;
-	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
-	char mode[64] = "", *block = malloc(bytes);
+	const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
+	char mode[64], *block = malloc(bytes);
 
-	if (file == NULL || fgets(mode, sizeof(mode), file) == NULL ||
-	    strstr(mode, "[madvise]") == NULL)
+	if (strstr(check_read(path, mode, sizeof(mode)), "[madvise]") == NULL)
 		CHECK_SKIP("needs 2 MiB pages on request");
-	fclose(file);
 	char *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
 	CHECK_EQ(madvise(page, bytes - 4096, MADV_HUGEPAGE), 0);
 	memset(block, 1, bytes);

@@ -92,11 +92,7 @@ static void read_file(const char *name, char *ret, size_t room)
 	char path[512];
 
 	path_of(path, sizeof(path), name);
-	FILE *file = fopen(path, "r");
-	size_t length = file != NULL ? fread(ret, 1, room - 1, file) : 0;
-	ret[length] = '\0';
-	if (file != NULL)
-		fclose(file);
+	check_read(path, ret, room);
 }
 
 /* Keeps every profile that a test wrote, for the check against the schema. */
@@ -225,16 +221,7 @@ int stage_is_golden(const char *name)
 	put_aside(stage_text, "Profiling cost ");
 	put_path_aside(stage_text, "Full report: hotpin report");
 	snprintf(path, sizeof(path), "%s/%s.txt", getenv("HOTPIN_GOLDEN"), name);
-	FILE *file = fopen(path, getenv("HOTPIN_GOLDEN_WRITE") != NULL ? "w" : "r");
-	if (file == NULL)
-		return 0;
-	if (getenv("HOTPIN_GOLDEN_WRITE") != NULL) {
-		fputs(stage_text, file);
-		fclose(file);
-		return 1;
-	}
-	expected[fread(expected, 1, sizeof(expected) - 1, file)] = '\0';
-	fclose(file);
+	check_read(path, expected, sizeof(expected));
 	if (strcmp(expected, stage_text) == 0)
 		return 1;
 	printf("# expected (%s):\n%s# written:\n%s", path, expected, stage_text);

@@ -64,7 +64,7 @@ int stage_count(const char *text, const char *part);
 
 /*
  * Compares stage_text with the file `name` in HOTPIN_GOLDEN, without the process id and the cost of
- * profiling.  HOTPIN_GOLDEN_WRITE in the environment writes the file instead.
+ * profiling.
  */
 int stage_is_golden(const char *name);
 

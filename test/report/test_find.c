@@ -297,9 +297,7 @@ static const char *end_profile(void)
 	static char text[8192];
 
 	trace_finish();
-	FILE *file = fopen(in_folder("log"), "r");
-	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
-	fclose(file);
+	CHECK(check_read(in_folder("log"), text, sizeof(text))[0] != '\0');
 	return text;
 }
 

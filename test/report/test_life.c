@@ -3,10 +3,10 @@
  */
 #include "stage.h"
 #include "check.h"
+#include "thread.h"
 
 #include "base/clock.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -28,19 +28,6 @@ static const char *const summary[] = { "HOTPIN_PROFILE=summary", NULL };
 		(condition);         \
 	})
 
-static int thread_count(void)
-{
-	char text[4096];
-	FILE *file = fopen("/proc/self/status", "r");
-	size_t length = file != NULL ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-	text[length] = '\0';
-	if (file != NULL)
-		fclose(file);
-	const char *found = strstr(text, "Threads:");
-	return found != NULL ? atoi(found + 8) : -1;
-}
-
 static void copy_pair(uint64_t at)
 {
 	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1000, stage_base + at,
@@ -50,7 +37,7 @@ static void copy_pair(uint64_t at)
 
 TEST(off_does_nothing)
 {
-	int threads = thread_count();
+	int others = thread_each_other(NULL);
 
 	stage_begin(false, (const char *const[]){ "HOTPIN_PROFILE=off", NULL });
 	CHECK(!trace_active());
@@ -59,7 +46,7 @@ TEST(off_does_nothing)
 	stage_end();
 	CHECK(mock_cupti.log[0] == '\0');
 	CHECK(stage_text[0] == '\0' && stage_json[0] == '\0');
-	CHECK_EQ(thread_count(), threads);
+	CHECK_EQ(thread_each_other(NULL), others);
 }
 
 TEST(out_alone_writes_json_and_no_table)
@@ -111,13 +98,12 @@ TEST(refused_at_each_step)
 	};
 
 	for (size_t i = 0; i < 10 * 5; i++) {
-		int error = errors[i % 10].code, status = 0;
+		int error = errors[i % 10].code;
 		char number[16];
 		pid_t child = fork();
 
 		if (child != 0) {
-			waitpid(child, &status, 0);
-			CHECK_EQ(status, 0);
+			CHECK_EQ(check_status(child), 0);
 			continue;
 		}
 		snprintf(number, sizeof(number), " %d)", error);
@@ -150,12 +136,10 @@ TEST(another_tool_by_its_variables)
 	};
 
 	for (int i = 0; i < 10; i++) {
-		int status = 0;
 		pid_t child = fork();
 
 		if (child != 0) {
-			waitpid(child, &status, 0);
-			CHECK_EQ(status, 0);
+			CHECK_EQ(check_status(child), 0);
 			continue;
 		}
 		setenv(variables[i / 2][0], variables[i / 2][1], 1);
@@ -353,13 +337,7 @@ static const char *json_so_far(const char *name)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
-	FILE *file = fopen(path, "r");
-	size_t length = file != NULL ? fread(stage_json, 1, sizeof(stage_json) - 1, file) : 0;
-
-	stage_json[length] = '\0';
-	if (file != NULL)
-		fclose(file);
-	return stage_json;
+	return check_read(path, stage_json, sizeof(stage_json));
 }
 
 static bool comes_to_have(const char *name, const char *text)
@@ -716,40 +694,21 @@ TEST_AFTER(memory_is_bounded, stage_begin(true, summary))
 	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), 150000);
 }
 
-/* True if the thread blocks this signal, by its status in /proc. */
-static bool blocks(const char *task, int number)
+static void check_mask(const char *task)
 {
-	char path[300], line[256];
-	unsigned long long mask = 0;
+	static const int signals[] = { SIGUSR1, SIGTERM, SIGALRM };
+	char mask[64];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
-	FILE *file = fopen(path, "r");
-	if (file == NULL)
-		return true; /* it has ended */
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, "SigBlk:", 7) == 0)
-			mask = strtoull(line + 7, NULL, 16);
-	fclose(file);
-	return (mask >> (number - 1) & 1) != 0;
+	thread_field(task, "SigBlk:\t", mask, sizeof(mask));
+	/* A thread that has ended has no mask. */
+	for (size_t i = 0; i < 3 && mask[0] != '\0'; i++)
+		CHECK(strtoull(mask, NULL, 16) >> (signals[i] - 1) & 1);
 }
 
 /* The profile's own threads take none of the program's signals. */
-TEST(signals_stay_with_the_program)
+TEST_AFTER(signals_stay_with_the_program, stage_begin(false, summary))
 {
-	struct dirent *task;
-	int others = 0;
-
-	stage_begin(false, summary);
-	DIR *tasks = opendir("/proc/self/task");
-	while (CHECK(tasks != NULL) && (task = readdir(tasks)) != NULL) {
-		if (task->d_name[0] == '.' || atoi(task->d_name) == getpid())
-			continue;
-		others++;
-		CHECK(blocks(task->d_name, SIGUSR1) && blocks(task->d_name, SIGTERM) &&
-		      blocks(task->d_name, SIGALRM));
-	}
-	closedir(tasks);
-	CHECK(others >= 2);
+	CHECK(thread_each_other(check_mask) >= 2);
 	stage_end();
 }
 

@@ -27,17 +27,17 @@ static bool comes_true(bool (*is_true)(void))
 	return is_true();
 }
 
+static char *in_folder(const char *name)
+{
+	static char path[1024];
+
+	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
+	return path;
+}
+
 static const char *read_log(void)
 {
-	char log[300];
-
-	snprintf(log, sizeof(log), "%s/log", stage_folder);
-	FILE *file = fopen(log, "r");
-	size_t length = file != NULL ? fread(log_text, 1, sizeof(log_text) - 1, file) : 0;
-	log_text[length] = '\0';
-	if (file != NULL)
-		fclose(file);
-	return log_text;
+	return check_read(in_folder("log"), log_text, sizeof(log_text));
 }
 
 static void make_folder(void)
@@ -47,22 +47,40 @@ static void make_folder(void)
 		abort();
 }
 
-/* Profiles a run with HOTPIN_OUT=`out`; returns errno after trace_finish(). */
-static int run_to(const char *out)
+/* Profiles go to `out`; with an option more, unless NULL. */
+static void configure(const char *out, char *option)
 {
-	char option[600], log[300];
+	char place[1200];
 
 	if (stage_folder[0] == '\0')
 		make_folder();
-	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", out);
-	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
-	snprintf(log, sizeof(log), "%s/log", stage_folder);
-	hp_log_open(log);
+	snprintf(place, sizeof(place), "HOTPIN_OUT=%s", out);
+	hp_options_load((char *[]){ place, option, NULL });
+	hp_log_open(in_folder("log"));
+}
+
+static void start(void)
+{
 	trace_start(&(struct trace_facts){ .device = "none" });
-	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 4711 });
+}
+
+/* Returns errno afterwards. */
+static int finish(void)
+{
 	errno = 4711;
 	trace_finish();
-	int left = errno;
+	return errno;
+}
+
+static char without_cupti[] = "HOTPIN_CUPTI=off";
+
+/* Profiles a run with HOTPIN_OUT=`out`; returns errno after trace_finish(). */
+static int run_to(const char *out)
+{
+	configure(out, without_cupti);
+	start();
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 4711 });
+	int left = finish();
 
 	read_log();
 	return left;
@@ -70,11 +88,8 @@ static int run_to(const char *out)
 
 static int run_to_named(const char *name)
 {
-	char path[1024];
-
 	make_folder();
-	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
-	return run_to(path);
+	return run_to(in_folder(name));
 }
 
 /*
@@ -240,15 +255,11 @@ TEST(ranks_are_numbers)
 TEST(a_pipe_gets_one_report)
 {
 	static char said[1 << 16];
-	char path[400], option[600];
-
 	make_folder();
-	snprintf(path, sizeof(path), "%s/pipe", stage_folder);
-	CHECK(mkfifo(path, 0600) == 0);
-	int fd = open(path, O_RDWR | O_NONBLOCK);
-	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
-	hp_options_load((char *[]){ option, NULL });
-	trace_start(&(struct trace_facts){ .device = "none" });
+	CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
+	int fd = open(in_folder("pipe"), O_RDWR | O_NONBLOCK);
+	configure(in_folder("pipe"), NULL);
+	start();
 	/* When the second buffer is read, a whole turn has passed. */
 	for (int i = 0; i < 2; i++) {
 		mock_memset(1, hp_now_ns(), hp_now_ns() + 1);
@@ -287,17 +298,15 @@ TEST(time_in_the_name)
 
 TEST(replaces_an_older_profile)
 {
-	char path[512], name[256];
+	char name[256];
 	struct stat status;
 
 	make_folder();
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
-	FILE *file = fopen(path, "w");
-	fputs("old", file);
-	fclose(file);
-	CHECK_EQ(run_to(path), 4711);
+	int old = open(in_folder("profile.json"), O_WRONLY | O_CREAT, 0600);
+	CHECK(write(old, "old", 3) == 3 && close(old) == 0);
+	CHECK_EQ(run_to(in_folder("profile.json")), 4711);
 	CHECK_EQ(files_left(name, sizeof(name)), 1);
-	CHECK(stat(path, &status) == 0 && status.st_size > 500);
+	CHECK(stat(in_folder("profile.json"), &status) == 0 && status.st_size > 500);
 }
 
 CASE(missing_folder,
@@ -320,23 +329,16 @@ TEST(name_too_long)
 TEST(no_number_is_left)
 {
 	struct rlimit limit;
-	char option[400], path[300];
 
 	make_folder();
-	snprintf(option, sizeof(option), "HOTPIN_OUT=%s/out.json", stage_folder);
-	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
-	snprintf(path, sizeof(path), "%s/log", stage_folder);
-	hp_log_open(path);
-	trace_start(&(struct trace_facts){ .device = "none" });
+	configure(in_folder("out.json"), without_cupti);
+	start();
 	trace_stop();
-	snprintf(path, sizeof(path), "%s/out.json", stage_folder);
-	unlink(path);
+	unlink(in_folder("out.json"));
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = 4;
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	errno = 4711;
-	trace_finish();
-	int left = errno;
+	int left = finish();
 	limit.rlim_cur = 64;
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	read_log();
@@ -350,24 +352,15 @@ TEST(no_number_is_left)
 TEST(file_that_cannot_be_filled)
 {
 	const struct rlimit limit = { 64, 64 };
-	char path[300];
 
 	make_folder();
 	/* Here the log is a pipe, which has no size. */
-	snprintf(path, sizeof(path), "%s/log", stage_folder);
-	CHECK_EQ(mkfifo(path, 0600), 0);
-	int reader = open(path, O_RDONLY | O_NONBLOCK);
+	CHECK_EQ(mkfifo(in_folder("log"), 0600), 0);
+	int reader = open(in_folder("log"), O_RDONLY | O_NONBLOCK);
 	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
-	char option[400];
-	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
-	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
-	snprintf(path, sizeof(path), "%s/log", stage_folder);
-	hp_log_open(path);
-	trace_start(&(struct trace_facts){ .device = "none" });
-	errno = 4711;
-	trace_finish();
-	int left = errno;
+	configure(in_folder("profile.json"), without_cupti);
+	start();
+	int left = finish();
 	ssize_t length = read(reader, log_text, sizeof(log_text) - 1);
 	log_text[length > 0 ? length : 0] = '\0';
 	check_refused(left, "File too large");
@@ -424,32 +417,24 @@ static int profile_fd = -1;
 
 static bool profile_is_whole(void)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
 	if (profile_fd < 0)
-		profile_fd = open(path, O_RDONLY | O_NONBLOCK);
+		profile_fd = open(in_folder("profile.json"), O_RDONLY | O_NONBLOCK);
 	return profile_fd >= 0 && is_whole(profile_fd);
 }
 
-static void start_stalled(const char *out)
+static void configure_stalled(void)
 {
-	char option[600], path[300];
-
 	make_folder();
-	snprintf(option, sizeof(option), "HOTPIN_OUT=%s/%s", stage_folder, out);
-	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
-	snprintf(path, sizeof(path), "%s/log", stage_folder);
-	hp_log_open(path);
+	configure(in_folder("profile.json"), without_cupti);
 	stage_clock(true);
 }
 
 /* The thread that writes the profile so far is delayed; the program ends nevertheless. */
 TEST(a_file_system_that_stalls_while_the_program_ends)
 {
-	start_stalled("profile.json");
+	configure_stalled();
 	stalls = true;
-	trace_start(&(struct trace_facts){ .device = "none" });
+	start();
 	CHECK(comes_true(is_stalled));
 	/* The wait is limited by the clock. */
 	stage_tick_ns = SECOND / 100;
@@ -467,15 +452,12 @@ TEST(a_file_system_that_stalls_while_the_program_ends)
 /* The last write stalls, because the pipe is not read. */
 TEST(a_pipe_that_nobody_empties)
 {
-	char path[300];
-
 	alarm(check_limit(120));
-	start_stalled("profile.json");
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
-	CHECK(mkfifo(path, 0600) == 0);
-	profile_fd = open(path, O_RDWR | O_NONBLOCK);
+	configure_stalled();
+	CHECK(mkfifo(in_folder("profile.json"), 0600) == 0);
+	profile_fd = open(in_folder("profile.json"), O_RDWR | O_NONBLOCK);
 	CHECK(fcntl(profile_fd, F_SETPIPE_SZ, 4096) == 4096);
-	trace_start(&(struct trace_facts){ .device = "none" });
+	start();
 	trace_stop();
 	stage_tick_ns = SECOND / 100;
 	trace_finish();
@@ -498,7 +480,7 @@ TEST(stderr_that_nobody_reads)
 	close(ends[0]);
 	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", NULL });
 	hp_log_open(NULL);
-	trace_start(&(struct trace_facts){ .device = "none" });
+	start();
 	trace_finish();
 	/* Still alive: SIGPIPE would have ended this process. */
 	CHECK(!trace_active());
@@ -522,12 +504,9 @@ TEST(pipe_gets_it_as_it_is)
 
 TEST(pipe_without_reader_holds_nobody_up)
 {
-	char path[300];
-
 	make_folder();
-	snprintf(path, sizeof(path), "%s/fifo", stage_folder);
-	CHECK_EQ(mkfifo(path, 0600), 0);
-	CHECK_EQ(run_to(path), 4711);
+	CHECK_EQ(mkfifo(in_folder("fifo"), 0600), 0);
+	CHECK_EQ(run_to(in_folder("fifo")), 4711);
 	CHECK(strstr(log_text, "No such device or address") != NULL);
 }
 

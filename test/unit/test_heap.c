@@ -430,15 +430,7 @@ HEAP_TEST(locked_memory_goes_back_too)
 
 static size_t page_table_kib(void)
 {
-	FILE *file = fopen("/proc/self/status", "r");
-	char line[128];
-	size_t kib = 0;
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		sscanf(line, "VmPTE: %zu", &kib);
-	if (file != NULL)
-		fclose(file);
-	return kib;
+	return memory_status_kib("VmPTE:");
 }
 
 HEAP_TEST(page_tables_go_with_the_pages)
