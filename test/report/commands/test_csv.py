@@ -91,16 +91,6 @@ def refused():
     says("a file in its place", 2, "there is no table 0.json; there are:", "report", "--csv", "0.json")
     says("no file", 2, "^usage: hotpin report", "report", "--csv", "sites")
     says("a file for what nobody writes to one", 2, "--out needs --csv or --folded", "report", "-o", "x", "0.json")
-    table = ("report", "--csv", "summary")
-    says("a bad file", 1, "cannot read nothing.json", *table, "nothing.json")
-    says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
-         *table, "-o", "no/x", "nothing.json")
-    before = sorted(os.listdir(tap.FOLDER.name))
-    says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
-         *table, "-o", "new.out", "nothing.json")
-    check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
-    says("a full disk", 1, "cannot write /dev/full", *table, "-o", "/dev/full", "0.json")
-    says("not over what it reads", 1, "is also read, so it cannot be written", *table, "-o", "0.json", "0.json")
 
 
 def no_timeline():

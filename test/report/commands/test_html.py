@@ -178,41 +178,46 @@ def source():
           "Launched from no known place: 3 kernels, 1.00 ms." in text_of(page), text_of(page))
 
 
+WRITERS = (("html",), ("trace",), ("report", "--csv", "summary"), ("report", "--folded"))
+
+
+def files():
+    """What every command that writes a file does if it cannot."""
+    write("full.json", made.full())
+    write("cut.json", "{")
+    for words in WRITERS:
+        name = " ".join(words)
+        says(f"{name} into a folder", 1, "cannot write .: Is a directory", *words, "-o", ".", "full.json")
+        says(f"{name} into no folder: what cannot be written is not read", 1,
+             "^hotpin: cannot write no/x: No such file[^\\n]*\\n$", *words, "-o", "no/x", "nothing.json")
+        tap.run(*words, "-o", "page.out", "full.json")
+        before = sorted(os.listdir(tap.FOLDER.name)), os.stat(os.path.join(tap.FOLDER.name, "page.out")).st_mtime_ns
+        for bad in "nothing.json", "cut.json":
+            says(f"{name}: {bad} cannot be read", 1, f"cannot read {bad}", *words, "-o", "page.out", "full.json", bad)
+            says(f"{name}: {bad} alone", 1, f"cannot read {bad}", *words, "-o", "new.out", bad)
+        check(f"{name}: no file is left of it, and the old one is as it was", before == (
+            sorted(os.listdir(tap.FOLDER.name)), os.stat(os.path.join(tap.FOLDER.name, "page.out")).st_mtime_ns))
+        says(f"{name} onto a full disk", 1, "cannot write /dev/full: No space", *words, "-o", "/dev/full", "full.json")
+        says(f"{name} not over what it reads", 1, "full.json is also read, so it cannot be written", *words, "-o",
+             os.path.join("..", os.path.basename(tap.FOLDER.name), "full.json"), "full.json")
+        check(f"{name}: which stays", tap.run("report", "full.json").returncode == 0)
+        done = tap.run(*words, "-o", "limited.out", "full.json",
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12, 12)))
+        check(f"{name}: a limit of file sizes is an error, and no end by a signal",
+              done.returncode == 1 and "limited.out: File too large" in done.stderr, done.returncode, done.stderr)
+
+
 def targets():
     write("first.json", made.first())
     path = os.path.join(tap.FOLDER.name, "page.html")
     check("into a file", tap.run("html", "-o", "page.html", "first.json").stdout == "" and
           not list(faults(open(path, encoding="utf-8").read())))
-    before = os.stat(path).st_mtime_ns
-    write("cut.json", "{")
-    says("a bad profile leaves the file as it was", 1, "cannot read cut.json", "html", "-o",
-         "page.html", "first.json", "cut.json")
-    check("as it was", os.stat(path).st_mtime_ns == before)
-    says("into a folder", 1, "cannot write .: Is a directory", "html", "-o", ".", "first.json")
-    says("into no folder", 1, "cannot write no/x: No such file", "html", "-o", "no/x",
-         "first.json")
-    says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
-         "html", "-o", "no/x", "nothing.json")
-    before = sorted(os.listdir(tap.FOLDER.name))
-    says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
-         "html", "-o", "new.out", "nothing.json")
-    check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
-    says("a full disk", 1, "cannot write /dev/full: No space", "html", "-o", "/dev/full",
-         "first.json")
-    says("not over what it reads", 1, "first.json is also read, so it cannot be written", "html",
-         "-o", os.path.join("..", os.path.basename(tap.FOLDER.name), "first.json"), "first.json")
-    check("which stays", tap.run("report", "first.json").returncode == 0)
-    done = tap.run("html", "-o", "page3.html", "first.json",
-                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
-    check("a limit of file sizes is an error, and no end by a signal",
-          done.returncode == 1 and "page3.html: File too large" in done.stderr,
-          done.returncode, done.stderr)
     os.umask(0o027)
     tap.run("html", "-o", "page2.html", "first.json")
     check("with the rights that a new file has",
           os.stat(os.path.join(tap.FOLDER.name, "page2.html")).st_mode & 0o777 == 0o640)
     check("nothing else is left", not [name for name in os.listdir(tap.FOLDER.name)
-                                       if name.startswith("page") and "." in name[:-5]],
+                                       if name.startswith(("page", "limited")) and "." in name[:-5]],
           os.listdir(tap.FOLDER.name))
     screen, end = pty.openpty()
     done = subprocess.run(
@@ -229,6 +234,7 @@ def main():
     pages()
     hostile()
     source()
+    files()
     targets()
     tap.end()
 
