@@ -35,11 +35,9 @@ static void *background(void *arg)
 
 static size_t pin_behind(void)
 {
-	pthread_t thread;
 	size_t bytes = 0;
 
-	CHECK_EQ(pthread_create(&thread, NULL, background, &bytes), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(background, &bytes);
 	return bytes;
 }
 

@@ -139,15 +139,12 @@ static void *copy_in_thread(void *arg)
 /* While one thread registers, another copies the same block and uses everything else. */
 static void meanwhile(void *base, size_t bytes)
 {
-	pthread_t thread;
-
 	fake.inside = NULL;
 	CHECK(base == subject && bytes >= 64 * MIB);
 	CHECK_EQ(pin_of(subject), BLOCK_CHANGING);
 	CHECK(pin_covers_any(subject, 1));
 	CHECK(!heap_resize(subject, 200 * MIB) && !heap_resize(subject, MIB));
-	pthread_create(&thread, NULL, copy_in_thread, &pinned_there);
-	pthread_join(thread, NULL);
+	check_in_thread(copy_in_thread, &pinned_there);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK_EQ(pin_check(), 0);
 }

@@ -184,8 +184,7 @@ PIN_TEST(a_user_that_never_leaves)
 	pthread_t thread;
 
 	subject = allocate_pinned(16 * MIB);
-	pthread_create(&thread, NULL, stay, NULL);
-	pthread_join(thread, NULL);
+	check_in_thread(stay, NULL);
 	pthread_create(&thread, NULL, pass_time, NULL);
 	CHECK(entered && users_of(subject) == 1);
 	pin_unpin(subject, 1);

@@ -6,6 +6,8 @@
 #include "check.h"
 #include "bare.h"
 
+#include <pthread.h>
+
 static int manually;
 
 struct check_test *check_first, **check_last = &check_first;
@@ -196,6 +198,16 @@ int check_status(pid_t child)
 
 	CHECK_EQ(waitpid(child, &status, __WALL), child);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void *check_in_thread(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	if (CHECK_EQ(pthread_create(&thread, NULL, run, arg), 0))
+		pthread_join(thread, &result);
+	return result;
 }
 
 int check_run_forked(const struct check_test *test, unsigned seconds)

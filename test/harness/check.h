@@ -164,6 +164,9 @@ int check_result(int status);
 /* Waits for the child.  Returns its exit status, or -N if the signal N has ended it. */
 int check_status(pid_t child);
 
+/* Returns what the function returns in a thread of its own. */
+void *check_in_thread(void *(*run)(void *), void *arg);
+
 /* Runs the test in a child, with a folder.  0: passed, 77: skipped. */
 int check_run_forked(const struct check_test *test, unsigned seconds);
 

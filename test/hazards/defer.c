@@ -364,9 +364,6 @@ static void *run_thread(void *arg)
 void in_thread(void *(*run)(void *), void *arg)
 {
 	struct thread_call call = { .run = run, .arg = arg };
-	pthread_t thread;
-
 	OK(cu.cuCtxGetCurrent(&call.context));
-	CHECK_EQ(pthread_create(&thread, NULL, run_thread, &call), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(run_thread, &call);
 }

@@ -370,11 +370,8 @@ ALONE_AFTER(row04_thread_without_a_context, defer_begin())
 {
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
 		struct upload one;
-		pthread_t thread;
-
 		upload(&one, TARGET, i, 4);
-		CHECK_EQ(pthread_create(&thread, NULL, without_context, &i), 0);
-		pthread_join(thread, NULL);
+		check_in_thread(without_context, &i);
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));

@@ -5,7 +5,6 @@
 #include "hazards.h"
 #include "shapes.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 /* A thread that captures nothing, and copies blocks that are worth pinning. */
@@ -63,13 +62,10 @@ static void launch(CUgraphExec exec, char *up, char *down, unsigned seed)
 static CUgraphExec captured(CUstreamCaptureMode mode, char *up, char *down,
 			    struct concurrent *concurrent)
 {
-	pthread_t thread;
-
 	OK(cu.cuStreamBeginCapture_v2(stream, mode));
 	OK(cu.cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
 	if (concurrent != NULL) {
-		pthread_create(&thread, NULL, copy_meanwhile, concurrent);
-		pthread_join(thread, NULL);
+		check_in_thread(copy_meanwhile, concurrent);
 	}
 	OK(cu.cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
 	return end_and_instantiate(stream);

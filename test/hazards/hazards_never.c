@@ -4,7 +4,6 @@
  */
 #include "hazards.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -98,10 +97,7 @@ static void *on_a_stack(void *arg)
 
 TEST_AFTER(row14_stack_of_a_thread, begin())
 {
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, on_a_stack, NULL);
-	pthread_join(thread, NULL);
+	check_in_thread(on_a_stack, NULL);
 }
 
 TEST(row14_brk)

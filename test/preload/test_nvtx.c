@@ -7,7 +7,6 @@
 
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
-#include <pthread.h>
 
 /* A toolkit may lack cudaProfiler.h, which is a package of its own. */
 CUresult cuProfilerStart(void);
@@ -40,7 +39,6 @@ static int work(void)
 	static char host[4096];
 	CUcontext context;
 	CUdeviceptr there;
-	pthread_t thread;
 	int failed = 0;
 
 	/* Before the driver is loaded; the results are those without any tool. */
@@ -63,8 +61,7 @@ static int work(void)
 	}
 	nvtxRangeId_t id = nvtxRangeStartW(L"gr\u00fc\u00dfe \"\u20ac\"");
 	failed |= copy(there, host, 64);
-	pthread_create(&thread, NULL, nested_in_a_thread, NULL);
-	pthread_join(thread, NULL);
+	check_in_thread(nested_in_a_thread, NULL);
 	nvtxRangeEnd(id);
 	failed |= copy(there, host, 7);
 	nvtxMarkA("a mark is no range");

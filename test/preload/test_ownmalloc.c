@@ -4,7 +4,6 @@
  */
 #include "promote.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 /* Never frees; it owns every address of this range. */
@@ -126,10 +125,7 @@ static void *copy_in_need(void *unused)
 
 TEST_AFTER(nobody_dies_in_need, begin())
 {
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, copy_in_need, NULL), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(copy_in_need, NULL);
 	CHECK(device_holds(there, KIB, 7));
 }
 

@@ -197,10 +197,7 @@ static void *leave_from_here(void *arg)
 
 static void leave_by_thread(int status)
 {
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, leave_from_here, &status);
-	pthread_join(thread, NULL);
+	check_in_thread(leave_from_here, &status);
 }
 
 static void leave_main(int status)

@@ -194,12 +194,9 @@ static void *enter_the_context(void *unused)
  */
 TEST_AFTER(another_thread_ends_deferral, start())
 {
-	pthread_t thread;
-
 	CHECK_EQ(waits(array, 64), !preloaded());
 	CHECK_EQ(standin_pending(NULL) > 0, preloaded());
-	CHECK_EQ(pthread_create(&thread, NULL, enter_the_context, NULL), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(enter_the_context, NULL);
 	CHECK(waits(array, 64));
 	CHECK_EQ(standin_pending(NULL), 0);
 }
@@ -232,10 +229,7 @@ __attribute__((visibility("default"))) void while_opening(void);
 
 void while_opening(void)
 {
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, upload_meanwhile, NULL), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(upload_meanwhile, NULL);
 	CHECK(device_holds(there, KIB, 5));
 }
 

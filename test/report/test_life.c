@@ -215,10 +215,7 @@ TEST(five_thousand_short_threads)
 
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
 	for (uintptr_t i = 0; i < 5000; i++) {
-		pthread_t thread;
-
-		CHECK(pthread_create(&thread, NULL, copy_once, (void *)i) == 0);
-		pthread_join(thread, NULL);
+		check_in_thread(copy_once, (void *)i);
 	}
 	stage_end();
 	CHECK_EQ(stage_number("events", "dropped"), 0);

@@ -172,10 +172,7 @@ static void *one_event(void *name)
 
 static void run_one(const char *name)
 {
-	pthread_t thread;
-
-	CHECK(pthread_create(&thread, NULL, one_event, (void *)name) == 0);
-	pthread_join(thread, NULL);
+	check_in_thread(one_event, (void *)name);
 }
 
 /* A thread that has ended leaves its track to one of its number and name; streams keep theirs. */

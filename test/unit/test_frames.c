@@ -298,13 +298,10 @@ static void *grow_until_cut(void *arg)
 /* Facts that one thread finds hold for all, including a thread that was there before. */
 TEST_AFTER(frames_that_grow_in_another_thread, start())
 {
-	pthread_t thread;
-
 	for (volatile int round = 0; round < 2; round++) {
 		calls_what_grows(100);
 		CHECK(round == 0 ? depth > 2 : depth == 1);
-		CHECK(pthread_create(&thread, NULL, grow_until_cut, NULL) == 0);
-		pthread_join(thread, NULL);
+		check_in_thread(grow_until_cut, NULL);
 		CHECK_EQ(depth, 1);
 	}
 }

@@ -300,14 +300,12 @@ static void *free_it(void *memory)
 HEAP_TEST(freed_elsewhere_it_serves_the_next)
 {
 	struct block *block;
-	pthread_t thread;
 	void *result;
 
 	char *memory = park(&block);
 	for (int i = 0; i < 10; i++) {
 		CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
-		CHECK_EQ(pthread_create(&thread, NULL, free_it, memory), 0);
-		pthread_join(thread, &result);
+		result = check_in_thread(free_it, memory);
 		CHECK(result == NULL);
 		CHECK(block->state == BLOCK_PARKED || block->state == BLOCK_CACHED);
 	}
@@ -325,13 +323,10 @@ static void *allocate_and_free(void *arg)
 /* Many threads, each with a shard of its own, have ended. */
 TEST(what_dead_threads_left_is_bounded_and_serves)
 {
-	pthread_t thread;
-
 	skip_if_sanitized();
 	size_t before = memory_resident();
 	for (int i = 0; i < 12; i++) {
-		CHECK_EQ(pthread_create(&thread, NULL, allocate_and_free, NULL), 0);
-		pthread_join(thread, NULL);
+		check_in_thread(allocate_and_free, NULL);
 		CHECK(kept() <= 60 * MIB);
 		CHECK_EQ(heap_check(), 0);
 	}

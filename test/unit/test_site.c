@@ -6,8 +6,6 @@
 
 #include "check.h"
 
-#include <pthread.h>
-
 TEST(the_last_word_counts)
 {
 	CHECK(!huge_site_is_dense(5));
@@ -70,10 +68,7 @@ TEST(sites_are_told_apart)
 	/* The same return address on another path. */
 	CHECK(deeper() != called());
 	for (int i = 0; i < 2; i++) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, elsewhere, i == 0 ? one : two);
-		pthread_join(thread, NULL);
+		check_in_thread(elsewhere, i == 0 ? one : two);
 	}
 	CHECK_EQ(one[0], two[0]);
 }

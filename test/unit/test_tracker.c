@@ -8,8 +8,6 @@
 
 #include "check.h"
 
-#include <pthread.h>
-
 #define HERE  ((CUcontext)0x1000)
 #define THERE ((CUcontext)0x2000)
 #define EVENT ((CUevent)0x3000)
@@ -97,12 +95,10 @@ static void *another(void *is_first)
 
 TEST(one_thread_is_the_first)
 {
-	pthread_t thread;
 	bool other_is_first = true;
 
 	CHECK(tracker_is_first());
-	CHECK_EQ(pthread_create(&thread, NULL, another, &other_is_first), 0);
-	pthread_join(thread, NULL);
+	check_in_thread(another, &other_is_first);
 	CHECK(!other_is_first && tracker_is_first());
 }
 
