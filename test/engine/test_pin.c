@@ -372,11 +372,9 @@ static void *end_pinning(void *arg)
 /* A thread has taken the block to pin it, and has reserved no room yet. */
 PIN_TEST(ended_while_a_thread_begins_to_pin)
 {
-	pthread_t ending;
-
 	struct block *block = range_find(allocate(16 * MIB));
 	CHECK(heap_try_pin(block) != 0);
-	pthread_create(&ending, NULL, end_pinning, NULL);
+	pthread_t ending = check_thread(end_pinning, NULL);
 	WAIT_FOR(has_ended || test_clock_waiting() == 1);
 	CHECK(!has_ended);
 	heap_release(block, false, NULL);

@@ -57,13 +57,10 @@ static void *wait_each_time(void *wait)
 
 static pthread_t start(void (*wait)(void))
 {
-	pthread_t thread;
-
 	sem_init(&inside, 0, 0);
 	sem_init(&waits, 0, 0);
 	sem_init(&over, 0, 0);
-	CHECK_EQ(pthread_create(&thread, NULL, wait_each_time, (void *)wait), 0);
-	return thread;
+	return check_thread(wait_each_time, (void *)wait);
 }
 
 static void use(void)

@@ -14,7 +14,6 @@
 #include "../standin/standin.h"
 #include "sizes.h"
 
-#include <pthread.h>
 #include <sys/wait.h>
 
 #define BYTES ((size_t)64 << 10)
@@ -557,13 +556,8 @@ static void *upload_from_a_thread(void *arg)
 
 TEST_AFTER(threads, begin())
 {
-	pthread_t threads[8];
-
 	shared = stream_of(CU_STREAM_NON_BLOCKING);
-	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
-		pthread_create(&threads[i], NULL, upload_from_a_thread, (void *)i);
-	for (size_t i = 0; i < HP_LEN(threads); i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(8, upload_from_a_thread);
 }
 
 CHECK_MAIN()

@@ -181,11 +181,9 @@ static void *pass_time(void *arg)
 /* The wait for a user that never leaves is bounded, and only the first change waits. */
 PIN_TEST(a_user_that_never_leaves)
 {
-	pthread_t thread;
-
 	subject = allocate_pinned(16 * MIB);
 	check_in_thread(stay, NULL);
-	pthread_create(&thread, NULL, pass_time, NULL);
+	pthread_t thread = check_thread(pass_time, NULL);
 	CHECK(entered && users_of(subject) == 1);
 	pin_unpin(subject, 1);
 	CHECK_EQ(users_of(subject), 0);

@@ -200,13 +200,33 @@ int check_status(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-void *check_in_thread(void *(*run)(void *), void *arg)
+pthread_t check_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
+
+	if (!CHECK_EQ(pthread_create(&thread, NULL, run, arg), 0)) {
+		fflush(stdout);
+		_exit(1);
+	}
+	return thread;
+}
+
+void check_in_threads(size_t count, void *(*run)(void *))
+{
+	pthread_t *threads = calloc(count, sizeof(*threads));
+
+	for (uintptr_t i = 0; i < count; i++)
+		threads[i] = check_thread(run, (void *)i);
+	for (size_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+void *check_in_thread(void *(*run)(void *), void *arg)
+{
 	void *result = NULL;
 
-	if (CHECK_EQ(pthread_create(&thread, NULL, run, arg), 0))
-		pthread_join(thread, &result);
+	CHECK_EQ(pthread_join(check_thread(run, arg), &result), 0);
 	return result;
 }
 

@@ -16,6 +16,8 @@
 #define HP_HARNESS_CHECK_H
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +165,12 @@ int check_result(int status);
 
 /* Waits for the child.  Returns its exit status, or -N if the signal N has ended it. */
 int check_status(pid_t child);
+
+/* Starts a thread.  Without one, the test fails and ends. */
+pthread_t check_thread(void *(*run)(void *), void *arg);
+
+/* Calls the function in that many threads at once, each with its number, from 0. */
+void check_in_threads(size_t count, void *(*run)(void *));
 
 /* Returns what the function returns in a thread of its own. */
 void *check_in_thread(void *(*run)(void *), void *arg);

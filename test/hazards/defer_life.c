@@ -323,11 +323,10 @@ static void *capture_meanwhile(void *holds)
 ALONE_AFTER(row21_capture_begins_during_a_copy, defer_begin())
 {
 	char block[4096];
-	pthread_t thread;
 
 	work(NULL, WORD(1));
 	bool holds = hold_call("cuCtxSetLimit");
-	CHECK_EQ(pthread_create(&thread, NULL, capture_meanwhile, &holds), 0);
+	pthread_t thread = check_thread(capture_meanwhile, &holds);
 	fill(block, sizeof(block), 60);
 	copy_begun = true;
 	OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
@@ -661,12 +660,11 @@ static void *write_the_word(void *result)
 ALONE_AFTER(row25_another_thread_writes_the_word, defer_begin())
 {
 	CUresult result = CUDA_ERROR_UNKNOWN;
-	pthread_t thread;
 	char block[64];
 
 	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 	OK(cu.cuCtxSynchronize());
-	CHECK_EQ(pthread_create(&thread, NULL, write_the_word, &result), 0);
+	pthread_t thread = check_thread(write_the_word, &result);
 	SEE("waits", cu.cuStreamWaitValue32_v2(blocking, WORD(8), 1, CU_STREAM_WAIT_VALUE_GEQ));
 	fill(block, sizeof(block), 78);
 	upload_begun = true;

@@ -250,8 +250,6 @@ static void ask_plain(const char *row)
 
 static void hold(enum stream_kind which, const char *row)
 {
-	pthread_t thread;
-
 	if (preloaded())
 		ask_plain(row);
 	defer_begin();
@@ -259,7 +257,7 @@ static void hold(enum stream_kind which, const char *row)
 	OK(native.cuMemAllocHost_v2((void **)&word, PAGE));
 	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	OK(cu.cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));
-	CHECK_EQ(pthread_create(&thread, NULL, cut, NULL), 0);
+	check_thread(cut, NULL);
 	thorough = strstr(row, "by_default") != NULL;
 	holds_on = kernels.await;
 	awaited = is_awaited;

@@ -351,10 +351,9 @@ static void *run_meanwhile(void *arg)
 static void concurrent(const struct action *action)
 {
 	CUcontext context;
-	pthread_t thread;
 
 	OK(cu.cuCtxGetCurrent(&context));
-	CHECK_EQ(pthread_create(&thread, NULL, run_meanwhile, context), 0);
+	pthread_t thread = check_thread(run_meanwhile, context);
 	replace(action);
 	pthread_join(thread, NULL);
 }

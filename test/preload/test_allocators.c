@@ -6,8 +6,6 @@
  */
 #include "promote.h"
 
-#include <pthread.h>
-
 /* volatile, so that the compiler cannot replace the calls. */
 static void *(*volatile my_malloc)(size_t) = malloc;
 static void *(*volatile my_calloc)(size_t, size_t) = calloc;
@@ -80,8 +78,6 @@ static void aligned(void)
 /* `ours`: large blocks come from our heap, and may be pinned.  Otherwise nothing is ever pinned. */
 static void use_all(bool ours)
 {
-	pthread_t threads[4];
-
 	/*
 	 * A function has one address; in a program at a fixed address, that of the program's own
 	 * PLT entry.
@@ -90,10 +86,7 @@ static void use_all(bool ours)
 		CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);
 	exercise(NULL);
 	from_libc();
-	for (int i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, exercise, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(4, exercise);
 
 	begin();
 	int most = 0;

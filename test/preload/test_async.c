@@ -128,14 +128,13 @@ static void *release_pinning(void *arg)
 TEST_AFTER(h2d_behind_work_while_another_thread_pins, begin())
 {
 	CUstream stream;
-	pthread_t heating, releasing;
 
 	char *block = malloc(BYTES);
 	memset(block, 1, BYTES);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 
 	standin_hold("cuMemcpyHtoDAsync", STANDIN_AT_CALL, 0);
-	pthread_create(&heating, NULL, heat_inside, block);
+	pthread_t heating = check_thread(heat_inside, block);
 	upload_busily(block, stream);
 	pthread_join(heating, NULL);
 	if (check_failures != 0)
@@ -143,11 +142,11 @@ TEST_AFTER(h2d_behind_work_while_another_thread_pins, begin())
 
 	has_uploaded = false;
 	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
-	pthread_create(&heating, NULL, heat_meanwhile, block);
+	heating = check_thread(heat_meanwhile, block);
 	if (preloaded())
 		WAIT_FOR(standin_held() == 1);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
-	pthread_create(&releasing, NULL, release_pinning, NULL);
+	pthread_t releasing = check_thread(release_pinning, NULL);
 	upload_busily(block, stream);
 	pthread_join(heating, NULL);
 	pthread_join(releasing, NULL);

@@ -45,14 +45,13 @@ static void across_meanwhile(const char *name,
 {
 	char *to;
 	size_t wrong = 0;
-	pthread_t thread;
 
 	begin();
 	low = copy_host_make(COPY_BETWEEN, COPY_ROOM).at;
 	to = low + COPY_ROOM / 2;
 	OK(cuMemsetD8_v2(there + 32 * MIB, 7, COPY_ROOM));
 	standin_hold(name, STANDIN_AT_CALL, 0);
-	pthread_create(&thread, NULL, heat_low, NULL);
+	pthread_t thread = check_thread(heat_low, NULL);
 	OK(copy(to, there + 32 * MIB, COPY_ROOM));
 	has_returned = true;
 	OK(cuCtxSynchronize());
@@ -115,8 +114,6 @@ static void *copy_rows(void *box)
  */
 TEST_AFTER_WITH(rows_meanwhile, begin(), "HOTPIN_RING=0")
 {
-	pthread_t whole, rows;
-
 	char *block = filled(40), *got = malloc(2 * MIB);
 	struct copy copy = { .to_device = true,
 			     .box = { 4096, 512, 1, { .pitch = 4096 }, { .pitch = 4096 } },
@@ -125,9 +122,9 @@ TEST_AFTER_WITH(rows_meanwhile, begin(), "HOTPIN_RING=0")
 	CUDA_MEMCPY2D box = copy_flat(&copy);
 
 	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
-	pthread_create(&whole, NULL, copy_whole, block);
+	pthread_t whole = check_thread(copy_whole, block);
 	WAIT_FOR(!preloaded() || standin_held() == 1);
-	pthread_create(&rows, NULL, copy_rows, &box);
+	pthread_t rows = check_thread(copy_rows, &box);
 	WAIT_FOR(!preloaded() || rows_done || (rows_thread != 0 && thread_is_blocked(rows_thread)));
 	standin_release();
 	pthread_join(rows, NULL);

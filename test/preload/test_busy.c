@@ -120,7 +120,6 @@ TEST_AFTER(more_uploads_than_the_ring_holds, begin())
 {
 	const size_t bytes = MIB, count = 40;
 	CUstream streams[40];
-	pthread_t other;
 
 	char *block = malloc(count * bytes);
 	fill(block, count * bytes, 1);
@@ -130,7 +129,7 @@ TEST_AFTER(more_uploads_than_the_ring_holds, begin())
 		OK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 		OK(cuStreamWaitValue32_v2(streams[i], word, 1, CU_STREAM_WAIT_VALUE_EQ));
 	}
-	pthread_create(&other, NULL, let_go_at_last, NULL);
+	pthread_t other = check_thread(let_go_at_last, NULL);
 	for (size_t i = 0; i < count; i++) {
 		fill(block + i * bytes, bytes, 2 + (unsigned)i);
 		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, block + i * bytes, bytes, streams[i]));
@@ -252,10 +251,8 @@ static void put_kernel(void)
 /* The program's next call returns although the kernel waits for it. */
 static void call_later(void)
 {
-	pthread_t patient;
-
 	all_returned = false;
-	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
+	pthread_t patient = check_thread(let_go_at_last, NULL);
 	/* Long enough for the end of one unregistration. */
 	for (int i = 0; i < 3; i++) {
 		check_give_a_chance();
@@ -353,10 +350,8 @@ static void begin_pause(void)
 /* Work is on its way through the driver when the pause begins. */
 static void arrive_during_pause(void)
 {
-	pthread_t other;
-
 	standin_hold("cuStreamWaitValue32", STANDIN_AT_CALL, 0);
-	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
+	pthread_t other = check_thread(put_kernel_late, NULL);
 	WAIT_FOR(standin_held() != 0);
 	begin_pause();
 	standin_release();
@@ -395,12 +390,11 @@ static void *destroy(void *arg)
 TEST_AFTER_WITH(a_kernel_in_a_context_at_the_same_address, begin(),
 		"STANDIN_FAIL=cuCtxRecordEvent:1:801", "HOTPIN_RING=0")
 {
-	pthread_t destroying;
 	CUcontext before;
 
 	OK(cuCtxCreate_v2(&before, 0, 0));
 	standin_hold("cuCtxDestroy", STANDIN_AT_RETURN, 0);
-	pthread_create(&destroying, NULL, destroy, before);
+	pthread_t destroying = check_thread(destroy, before);
 	WAIT_FOR(standin_held() == 1);
 	OK(cuCtxCreate_v2(&busy, 0, 0));
 	CHECK(busy == before);
@@ -485,12 +479,10 @@ static void let_copy_go(void)
 
 static void change_during_a_copy(void *(*change)(void *))
 {
-	pthread_t changer;
-
 	begin();
 	hold_a_copy();
 	int before = standin_calls("cuMemHostUnregister");
-	CHECK_EQ(pthread_create(&changer, NULL, change, NULL), 0);
+	pthread_t changer = check_thread(change, NULL);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	let_copy_go();
@@ -523,11 +515,9 @@ static uint64_t pass_until_done(const _Atomic bool *done)
 /* A copy that stays in the driver delays the change of several blocks only once. */
 TEST_AFTER(many_blocks_during_a_long_copy, begin())
 {
-	pthread_t changer;
-
 	allocate(true);
 	hold_a_copy();
-	CHECK_EQ(pthread_create(&changer, NULL, capture_all_blocks, NULL), 0);
+	pthread_t changer = check_thread(capture_all_blocks, NULL);
 	CHECK(pass_until_done(&has_changed) < 3 * TEST_S);
 	let_copy_go();
 	pthread_join(changer, NULL);
@@ -559,9 +549,7 @@ static void *upload_others(void *arg)
 
 static void wait_for_uploads(void)
 {
-	pthread_t other;
-
-	CHECK_EQ(pthread_create(&other, NULL, upload_others, NULL), 0);
+	pthread_t other = check_thread(upload_others, NULL);
 	CHECK(pass_until_done(&all_returned) < 4 * TEST_S);
 	if (all_returned)
 		pthread_join(other, NULL);
@@ -569,12 +557,10 @@ static void wait_for_uploads(void)
 
 TEST_AFTER(a_change_that_is_left, begin())
 {
-	pthread_t changer;
-
 	allocate(false);
 	signal(SIGUSR1, leave_it);
 	hold_a_copy();
-	CHECK_EQ(pthread_create(&changer, NULL, protect_and_leave, NULL), 0);
+	pthread_t changer = check_thread(protect_and_leave, NULL);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	pthread_kill(changer, SIGUSR1);
 	pthread_join(changer, NULL);
@@ -615,13 +601,11 @@ static void begin_with_ending(void)
 
 static void change_while_a_context_ends(void *(*change)(void *))
 {
-	pthread_t ender, changer;
-
 	begin_with_ending();
 	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
-	CHECK_EQ(pthread_create(&ender, NULL, end_context, NULL), 0);
+	pthread_t ender = check_thread(end_context, NULL);
 	WAIT_FOR(standin_held() == 1);
-	CHECK_EQ(pthread_create(&changer, NULL, change, NULL), 0);
+	pthread_t changer = check_thread(change, NULL);
 	WAIT_FOR(has_changed || test_clock_blocked());
 	wait_for_uploads();
 	test_clock_pass(2 * TEST_S);
@@ -649,14 +633,12 @@ static void *leave_and_end_context(void *page)
 /* The thread that has left a copy of the block ends the block's context. */
 TEST(a_context_ends_after_a_copy_was_left)
 {
-	pthread_t thread;
-
 	begin_with_ending();
 	signal(SIGSEGV, leave_it);
 	/* Behind the back of hotpin. */
 	char *page = (char *)(((uintptr_t)shared + MIB) & ~(uintptr_t)4095);
 	CHECK_EQ(syscall(SYS_mprotect, page, 4 * KIB, PROT_NONE), 0);
-	CHECK_EQ(pthread_create(&thread, NULL, leave_and_end_context, page), 0);
+	pthread_t thread = check_thread(leave_and_end_context, page);
 	WAIT_FOR(has_changed);
 	pthread_join(thread, NULL);
 }
@@ -676,7 +658,6 @@ static void *lose_patience(void *unused)
 /* An unpinning that takes too long, as after an unnoticed kernel, delays only one call. */
 TEST_AFTER_WITH(patience_is_lost_once, begin(), "STANDIN_LATE=cuMemHostUnregister:300")
 {
-	pthread_t impatient;
 	CUstream other;
 
 	allocate(true);
@@ -684,7 +665,7 @@ TEST_AFTER_WITH(patience_is_lost_once, begin(), "STANDIN_LATE=cuMemHostUnregiste
 	free_all();
 	CHECK_EQ(some_is_unpinned(), preloaded());
 	uint64_t begun = test_clock_ns();
-	CHECK_EQ(pthread_create(&impatient, NULL, lose_patience, NULL), 0);
+	pthread_t impatient = check_thread(lose_patience, NULL);
 	for (int i = 0; i < 3; i++)
 		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
 	all_returned = true;
@@ -758,7 +739,6 @@ static void capture_once(CUstream stream)
 TEST_AFTER_WITH(a_capture_next_to_a_copy, begin(), "HOTPIN_THREADS=2")
 {
 	static char array[16 * MIB];
-	pthread_t copying;
 	CUstream aside, ordered;
 
 	for (int i = 0; i < 20; i++)
@@ -767,7 +747,7 @@ TEST_AFTER_WITH(a_capture_next_to_a_copy, begin(), "HOTPIN_THREADS=2")
 	OK(cuStreamCreate(&ordered, CU_STREAM_DEFAULT));
 	run_forever();
 	standin_log_reset();
-	pthread_create(&copying, NULL, download_behind_a_kernel, array);
+	pthread_t copying = check_thread(download_behind_a_kernel, array);
 	/* A staged copy records an event after its first piece. */
 	WAIT_FOR(standin_pending(forever) > 1 &&
 		 (standin_calls("cuEventRecord") > 0 || !preloaded()));
@@ -822,11 +802,10 @@ static void *capture_on(void *arg)
 
 TEST_AFTER_WITH(captures_are_not_broken, base_line(), "HOTPIN_RING=0")
 {
-	pthread_t thread;
 	_Atomic int good = 0;
 
 	allocate(true);
-	pthread_create(&thread, NULL, capture_on, &good);
+	pthread_t thread = check_thread(capture_on, &good);
 	free_all();
 	WAIT_FOR(good > 40);
 	enough = true;

@@ -28,10 +28,9 @@ static void *run_canceled(void *call)
 /* Calls `call` in a thread with a pending cancellation request. */
 static void canceled(void (*call)(void))
 {
-	pthread_t thread;
 	void *result = NULL;
 
-	CHECK_EQ(pthread_create(&thread, NULL, run_canceled, (void *)call), 0);
+	pthread_t thread = check_thread(run_canceled, (void *)call);
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	CHECK(result == PTHREAD_CANCELED);
 }

@@ -175,17 +175,16 @@ TEST_AFTER(a_memcpy_node_during_copies, begin())
 	CUgraphNode node;
 	CUgraphExec exec;
 	CUstream stream;
-	pthread_t thread, releasing;
 
 	char *block = promoted(SMALL);
 	CUDA_MEMCPY3D box = box_with(block, true, false, 0);
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	pthread_create(&thread, NULL, copy_again_and_again, block);
+	pthread_t thread = check_thread(copy_again_and_again, block);
 	for (int i = 0; i < 2 && check_failures == 0; i++) {
 		OK(cuGraphCreate(&graph, 0));
 		standin_hold("cuGraphAddMemcpyNode", STANDIN_AT_CALL, 0);
-		pthread_create(&releasing, NULL, release_node, NULL);
+		pthread_t releasing = check_thread(release_node, NULL);
 		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
 		pthread_join(releasing, NULL);
 		OK(cuMemHostRegister_v2(block, SMALL, 0));
@@ -226,17 +225,16 @@ TEST_AFTER(begun_while_the_legacy_stream_is_asked, begin())
 {
 	CUstream stream;
 	CUgraph graph;
-	pthread_t other, releasing;
 
 	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
 	char *block = promoted(BYTES);
 	for (int turn = 0; turn < 10; turn++) {
 		uploaded = false;
 		standin_hold("cuStreamQuery", turn % 2 ? STANDIN_AT_CALL : STANDIN_AT_RETURN, 0);
-		pthread_create(&other, NULL, upload_meanwhile, block);
+		pthread_t other = check_thread(upload_meanwhile, block);
 		WAIT_FOR(standin_held() == 1 || uploaded);
 		begins_capture = true;
-		pthread_create(&releasing, NULL, let_it_be_answered, NULL);
+		pthread_t releasing = check_thread(let_it_be_answered, NULL);
 		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 		begins_capture = false;
 		pthread_join(releasing, NULL);

@@ -91,7 +91,6 @@ TEST_AFTER(green_one_of_a_queued_pin, begin())
 {
 	CUgreenCtx green;
 	CUcontext inside;
-	pthread_t copying;
 
 	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
 	OK(cuCtxFromGreenCtx(&inside, green));
@@ -99,7 +98,7 @@ TEST_AFTER(green_one_of_a_queued_pin, begin())
 	queued = malloc(8 * MIB);
 	memset(queued, 1, 8 * MIB);
 	standin_hold("cuMemcpyHtoD", STANDIN_AT_CALL, 0);
-	pthread_create(&copying, NULL, upload_a_page, NULL);
+	pthread_t copying = check_thread(upload_a_page, NULL);
 	WAIT_FOR(standin_held() == 1);
 	for (int i = 0; i < 40; i++)
 		OK(cuMemcpyHtoD_v2(there, queued, 512 * KIB));
@@ -196,11 +195,10 @@ static void *release_primary(void *arg)
 TEST_AFTER(primary_retained_at_once, begin())
 {
 	CUcontext primary = retained(), again;
-	pthread_t releasing;
 
 	char *block = promoted(BYTES);
 	standin_hold("cuDevicePrimaryCtxRelease", STANDIN_AT_RETURN, 0);
-	pthread_create(&releasing, NULL, release_primary, NULL);
+	pthread_t releasing = check_thread(release_primary, NULL);
 	WAIT_FOR(standin_held() == 1);
 	OK(cuDevicePrimaryCtxRetain(&again, 0));
 	CHECK(again == primary);
@@ -250,7 +248,6 @@ static void *release_copy(void *arg)
 static void end_during_a_copy(CUgreenCtx green)
 {
 	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
-	pthread_t copying, releasing;
 
 	/* The program shares nothing: the block is taken from the free cache, still pinned. */
 	char *first = promoted(BYTES);
@@ -265,9 +262,9 @@ static void end_during_a_copy(CUgreenCtx green)
 	memset(copy.block, 1, BYTES);
 	CHECK(copy.block == first || !preloaded());
 	standin_hold("cuMemcpyDtoHAsync", STANDIN_AT_CALL, 0);
-	pthread_create(&copying, NULL, copy_there, &copy);
+	pthread_t copying = check_thread(copy_there, &copy);
 	WAIT_FOR(standin_held() == 1);
-	pthread_create(&releasing, NULL, release_copy, NULL);
+	pthread_t releasing = check_thread(release_copy, NULL);
 	OK(green != NULL ? cuGreenCtxDestroy(green) : cuCtxDestroy_v2(context));
 	ended = true;
 	pthread_join(copying, NULL);
@@ -297,7 +294,6 @@ TEST_AFTER(green_one_ends_during_a_copy_of_another, begin())
 TEST_AFTER(a_copy_begins_while_another_context_ends, begin())
 {
 	struct foreign copy = { .result = CUDA_ERROR_UNKNOWN };
-	pthread_t ending;
 
 	copy.block = promoted(BYTES);
 	OK(cuCtxCreate_v2(&copy.context, 0, 0));
@@ -306,7 +302,7 @@ TEST_AFTER(a_copy_begins_while_another_context_ends, begin())
 	OK(cuStreamCreate(&copy.stream, CU_STREAM_NON_BLOCKING));
 	OK(cuCtxSynchronize());
 	standin_hold("cuCtxDestroy", STANDIN_AT_CALL, 0);
-	pthread_create(&ending, NULL, destroy_first, NULL);
+	pthread_t ending = check_thread(destroy_first, NULL);
 	WAIT_FOR(standin_held() == 1);
 	copy_there(&copy);
 	OK(copy.result);

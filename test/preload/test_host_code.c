@@ -78,14 +78,13 @@ static void *burn_on(void *unused)
 
 TEST_WITH(every_thread_is_sampled, PROFILE)
 {
-	pthread_t thread;
 	int status = -1;
 
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
 	/* From here on hotpin keeps files open that it will read again. */
 	int before = check_descriptors();
 
-	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
+	pthread_t thread = check_thread(burn_on, NULL);
 	if (preloaded()) {
 		wait_for_samples(true);
 		CHECK(has_rings());
@@ -162,10 +161,8 @@ TEST_WITH(no_signal_meets_a_filter, PROFILE, "HOTPIN_SAMPLE=signal")
 
 TEST_WITH(by_a_signal, PROFILE, "HOTPIN_SAMPLE=signal")
 {
-	pthread_t thread;
-
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
-	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
+	pthread_t thread = check_thread(burn_on, NULL);
 	if (preloaded())
 		wait_for_samples(true);
 	CHECK(!has_rings());

@@ -94,9 +94,11 @@ static const char *const some[] = { "cuGetProcAddress_v2", "cuInit",         "cu
 				    "cuMemcpyDtoH_v2",     "cuLaunchKernel", "cuDeviceGet" };
 #define SOME (sizeof(some) / sizeof(some[0]))
 
-static void *look_up_again(void *found)
+static void *answers_of[THREADS][SOME];
+
+static void *look_up_again(void *number)
 {
-	void **answers = found;
+	void **answers = answers_of[(uintptr_t)number];
 
 	pthread_barrier_wait(&together);
 	for (size_t i = 0; i < SOME; i++)
@@ -110,20 +112,14 @@ static void *look_up_again(void *found)
 
 static void look_up_together(void)
 {
-	static void *answers[THREADS][SOME];
-	pthread_t threads[THREADS];
-
 	pthread_barrier_init(&together, NULL, THREADS);
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
-	for (int i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, look_up_again, answers[i]);
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(THREADS, look_up_again);
 	for (int i = 0; i < THREADS; i++) {
 		for (size_t at = 0; at < SOME; at++) {
-			CHECK(answers[i][at] != NULL && answers[i][at] == answers[0][at]);
+			CHECK(answers_of[i][at] != NULL && answers_of[i][at] == answers_of[0][at]);
 			/* A wrapper of the last one only matters for a profile, which times it. */
-			CHECK(preload_is_in(answers[i][at], OURS) ==
+			CHECK(preload_is_in(answers_of[i][at], OURS) ==
 			      (preloaded() &&
 			       (at != SOME - 1 || getenv("HOTPIN_PROFILE") != NULL)));
 		}

@@ -33,8 +33,6 @@ static void *ask_it(void *arg)
  */
 static void pinned_meanwhile(const char *function, CUresult (*question)(char *at))
 {
-	pthread_t thread;
-
 	begin();
 	CUresult known = question(stranger);
 	free(promoted(BYTES));
@@ -42,7 +40,7 @@ static void pinned_meanwhile(const char *function, CUresult (*question)(char *at
 	fill(block, BYTES, 6);
 	struct question asked = { .ask = question, .at = block, .answer = CUDA_ERROR_UNKNOWN };
 	standin_hold(function, STANDIN_AT_CALL, 0);
-	pthread_create(&thread, NULL, ask_it, &asked);
+	pthread_t thread = check_thread(ask_it, &asked);
 	WAIT_FOR(standin_held() == 1);
 	for (int i = 0; i < 50; i++)
 		OK(cuMemcpyHtoD_v2(there, block, BYTES));

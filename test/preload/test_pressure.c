@@ -281,13 +281,11 @@ static void *submit_always(void *arg)
 /* The device is idle only when new work waits. */
 static void work_in_the_group(void)
 {
-	pthread_t submitter;
-
 	begin();
 	OK(cuStreamCreate(&always, CU_STREAM_NON_BLOCKING));
 	blocks[0] = promoted(64 * MIB);
 	fill_group();
-	CHECK_EQ(pthread_create(&submitter, NULL, submit_always, NULL), 0);
+	pthread_t submitter = check_thread(submit_always, NULL);
 	WAIT_FOR((fill_group(), cuStreamSynchronize(always), standin_registered_bytes() == 0));
 	is_over = true;
 	pthread_join(submitter, NULL);

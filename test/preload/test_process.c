@@ -202,11 +202,10 @@ static void leave_by_thread(int status)
 
 static void leave_main(int status)
 {
-	pthread_t thread;
 	static int kept;
 
 	kept = status;
-	pthread_create(&thread, NULL, leave_from_here, &kept);
+	check_thread(leave_from_here, &kept);
 	pthread_exit(NULL);
 }
 

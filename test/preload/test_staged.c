@@ -120,7 +120,6 @@ TEST_AFTER_WITH(capture, begin(), STAGED)
 {
 	CUstream stream, ordered;
 	CUgraph graph;
-	pthread_t thread;
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamCreate(&ordered, 0));
@@ -130,7 +129,7 @@ TEST_AFTER_WITH(capture, begin(), STAGED)
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 	OK(cuStreamEndCapture(ordered, &graph));
 	/* The per-thread stream during captures of another thread, in any order. */
-	pthread_create(&thread, NULL, capture, stream);
+	pthread_t thread = check_thread(capture, stream);
 	for (int i = 0; i < 30; i++) {
 		fill(array + MIB, MIB, (unsigned)i);
 		OK(cuMemcpyHtoDAsync_v2_ptsz(there + MIB, array + MIB, MIB, NULL));
@@ -166,7 +165,6 @@ TEST_AFTER_WITH(capture_begins_meanwhile, begin(), STAGED)
 {
 	CUstream before, ordered;
 	CUgraph graph;
-	pthread_t copying, releasing;
 
 	OK(cuMemAlloc_v2(&flag, 64));
 	OK(cuMemsetD8_v2(flag, 0, 64));
@@ -176,10 +174,10 @@ TEST_AFTER_WITH(capture_begins_meanwhile, begin(), STAGED)
 	OK(cuStreamCreate(&ordered, 0));
 	OK(cuCtxSynchronize());
 	OK(cuStreamWaitValue32_v2(before, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-	pthread_create(&copying, NULL, run_download, NULL);
+	pthread_t copying = check_thread(run_download, NULL);
 	WAIT_FOR(standin_pending(NULL) != 0);
 	capture_begins = true;
-	pthread_create(&releasing, NULL, release, NULL);
+	pthread_t releasing = check_thread(release, NULL);
 	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_RELAXED));
 	capture_begins = false;
 	/*

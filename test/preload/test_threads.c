@@ -203,9 +203,8 @@ TEST(exit_while_it_is_inside)
 		if (children[i] != 0)
 			continue;
 		dup2(said[1], STDERR_FILENO);
-		pthread_t releasing;
 		begin_and_wait(i % 2 ? STANDIN_AT_CALL : STANDIN_AT_RETURN);
-		CHECK_EQ(pthread_create(&releasing, NULL, release, NULL), 0);
+		check_thread(release, NULL);
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	for (int i = 0; i < CHILDREN; i++)
@@ -223,9 +222,8 @@ TEST(exit_while_it_is_stuck)
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
-		pthread_t passing;
 		begin_and_wait(STANDIN_AT_RETURN);
-		CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
+		check_thread(let_time_pass, NULL);
 		uint64_t begun = test_clock_ns();
 		fflush(stdout);
 		if (fork() == 0)
@@ -260,8 +258,7 @@ TEST(exit_during_a_kernel_that_never_ends)
 			OK(cuStreamWaitValue32_v2(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 			free(block);
 			test_clock_pass(TEST_S + (unsigned)i * 200 * TEST_MS);
-			pthread_t passing;
-			CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
+			check_thread(let_time_pass, NULL);
 			exit(7);
 		}
 		CHECK_EQ(check_status(child), 7);
@@ -297,10 +294,8 @@ TEST_AFTER(children_of_a_fork, begin())
 /* Forked while the housekeeper is inside the driver, which it never leaves in the child. */
 TEST(a_fork_while_it_is_inside)
 {
-	pthread_t passing;
-
 	begin_and_wait(STANDIN_AT_RETURN);
-	CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
+	pthread_t passing = check_thread(let_time_pass, NULL);
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
@@ -349,7 +344,6 @@ static void *download(void *block)
  */
 TEST_AFTER(a_block_is_left_to_it_during_a_capture, begin())
 {
-	pthread_t other;
 	CUstream stream;
 	CUcontext second;
 	CUgraph graph = NULL;
@@ -360,7 +354,7 @@ TEST_AFTER(a_block_is_left_to_it_during_a_capture, begin())
 	char *block = malloc(64 * MIB);
 	memset(block, 1, 64 * MIB);
 	standin_hold("cuMemcpyDtoH", STANDIN_AT_RETURN, 0);
-	CHECK_EQ(pthread_create(&other, NULL, download, block), 0);
+	pthread_t other = check_thread(download, block);
 	WAIT_FOR(standin_held() == 1);
 	for (int i = 0; i < 60; i++)
 		OK(cuMemcpyHtoD_v2(there, block, MIB));

@@ -183,15 +183,10 @@ static void *launch(void *unused)
 /* Each thread has its own buffer, and CUPTI returns none in the meantime. */
 TEST(as_many_buffers_as_threads)
 {
-	pthread_t threads[LAUNCHING];
-
 	mock_cupti.late = true;
 	pthread_barrier_init(&all_there, NULL, LAUNCHING);
 	stage_begin(true, summary);
-	for (int i = 0; i < LAUNCHING; i++)
-		CHECK(pthread_create(&threads[i], NULL, launch, NULL) == 0);
-	for (int i = 0; i < LAUNCHING; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(LAUNCHING, launch);
 	mock_cupti.late = false;
 	stage_end();
 	CHECK_EQ(mock_cupti.buffers_requested, LAUNCHING);
@@ -647,12 +642,7 @@ TEST(a_call_interrupts_another)
 
 TEST_AFTER(threads, stage_begin(true, summary))
 {
-	pthread_t threads[THREADS];
-
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)i);
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(THREADS, work);
 	stage_end();
 	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), THREADS * ROUNDS);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), THREADS * ROUNDS);

@@ -237,13 +237,16 @@ TEST(contexts_come_and_go)
 	CHECK_EQ(standin_guard_errors(), 0);
 }
 
+static CUcontext shared;
+
 static void *move_bytes(void *arg)
 {
 	CUdeviceptr at, there;
 	unsigned char back[64];
 	CUstream s;
 
-	CHECK_EQ(cuCtxSetCurrent(arg), 0);
+	(void)arg;
+	CHECK_EQ(cuCtxSetCurrent(shared), 0);
 	at = device(BYTES);
 	there = device(BYTES);
 	s = stream(CU_STREAM_DEFAULT);
@@ -261,13 +264,8 @@ static void *move_bytes(void *arg)
 
 TEST(many_threads_call)
 {
-	pthread_t threads[8];
-	CUcontext ctx = start_moving();
-
-	for (int i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, move_bytes, ctx);
-	for (int i = 0; i < 8; i++)
-		pthread_join(threads[i], NULL);
+	shared = start_moving();
+	check_in_threads(8, move_bytes);
 }
 
 /* The process forks while the thread is at any point. */

@@ -65,13 +65,12 @@ static void *mark(void *context)
 /* Stops the second of two calls before its effect, and after it; others pass. */
 static void hold_the_second(enum standin_place place, int expected)
 {
-	pthread_t thread;
 	CUcontext context = start();
 
 	marked = device(1);
 	CHECK_EQ(cuMemsetD8_v2(marked, 0, 1), 0);
 	standin_hold("cuMemsetD8", place, 1);
-	CHECK_EQ(pthread_create(&thread, NULL, mark, context), 0);
+	pthread_t thread = check_thread(mark, context);
 	while (standin_held() == 0)
 		sched_yield();
 	CHECK_EQ(standin_held(), 1);
@@ -169,7 +168,6 @@ TEST(stream_identities)
 {
 	unsigned long long legacy, mine, first, second;
 	CUcontext ctx = start();
-	pthread_t thread;
 	CUstream a, b;
 	void *theirs;
 
@@ -178,7 +176,7 @@ TEST(stream_identities)
 	CHECK_EQ(legacy, mine);
 	CHECK_EQ(cuStreamGetId(CU_STREAM_PER_THREAD, &mine), 0);
 	CHECK(mine != legacy);
-	pthread_create(&thread, NULL, other_thread, ctx);
+	pthread_t thread = check_thread(other_thread, ctx);
 	pthread_join(thread, &theirs);
 	CHECK(*(unsigned long long *)theirs != mine);
 	free(theirs);

@@ -241,8 +241,8 @@ static void *churn(void *arg)
 		size_t bytes = (size_t)(rand_r(&seed) % 2000) + 1;
 		unsigned char *piece = hp_arena_alloc(bytes);
 
-		if (piece[0] != 0 || piece[bytes - 1] != 0)
-			return piece;
+		if (!CHECK(piece[0] == 0 && piece[bytes - 1] == 0))
+			break;
 		piece[0] = piece[bytes - 1] = 1;
 		hp_arena_free(piece, bytes);
 		hp_count(pins);
@@ -252,17 +252,8 @@ static void *churn(void *arg)
 
 TEST(arena_and_counters_are_thread_safe)
 {
-	pthread_t threads[4];
-
-	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
-		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
-	for (size_t i = 0; i < HP_LEN(threads); i++) {
-		void *result;
-
-		pthread_join(threads[i], &result);
-		CHECK(result == NULL);
-	}
-	CHECK_EQ(hp_count_read(pins), HP_LEN(threads) * 20000);
+	check_in_threads(4, churn);
+	CHECK_EQ(hp_count_read(pins), 4 * 20000);
 }
 
 /* Returns the status of a child that calls `act`. */

@@ -6,7 +6,6 @@
 #include "trace/calls/call_class.h"
 #include "trace/calls/operations.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -103,12 +102,7 @@ TEST(threads)
 	start();
 	split_init(&split, spans, 1 << 20, 0);
 	for (int i = 0; i < 100; i++) {
-		pthread_t some[4];
-
-		for (int each = 0; each < 4; each++)
-			CHECK(pthread_create(&some[each], NULL, call_often, NULL) == 0);
-		for (int each = 0; each < 4; each++)
-			CHECK(pthread_join(some[each], NULL) == 0);
+		check_in_threads(4, call_often);
 		calls_gather();
 		operations_drain(&split);
 	}

@@ -20,10 +20,9 @@ static void cancel_self(void)
 
 static bool is_canceled(void *(*body)(void *))
 {
-	pthread_t thread;
 	void *result = NULL;
 
-	CHECK_EQ(pthread_create(&thread, NULL, body, NULL), 0);
+	pthread_t thread = check_thread(body, NULL);
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	return result == PTHREAD_CANCELED;
 }

@@ -63,10 +63,8 @@ static void *wait_for_the_word(void *arg)
 
 TEST(a_deadline_is_one_of_the_test_clock)
 {
-	pthread_t thread;
-
 	/* By the kernel's clock this would take an hour. */
-	CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_word, (void *)3600), 0);
+	pthread_t thread = check_thread(wait_for_the_word, (void *)3600);
 	for (int i = 0; i < 20; i++)
 		test_clock_pass(TEST_S);
 	CHECK_EQ(returned, 0);
@@ -80,11 +78,9 @@ TEST(a_word_that_changes_ends_the_wait)
 	const uintptr_t seconds[] = { 0, 3600 };
 
 	for (int i = 0; i < 2; i++) {
-		pthread_t thread;
-
 		word = 0;
 		returned = 0;
-		CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_word, (void *)seconds[i]), 0);
+		pthread_t thread = check_thread(wait_for_the_word, (void *)seconds[i]);
 		hp_ring(&word);
 		WAIT_FOR(returned != 0);
 		CHECK_EQ(returned, 2);
@@ -103,9 +99,8 @@ static void *sleep_for_an_hour(void *arg)
 TEST(a_sleeper_passes_the_time_itself)
 {
 	uint64_t before = hp_now_ns();
-	pthread_t thread;
 
-	CHECK_EQ(pthread_create(&thread, NULL, sleep_for_an_hour, NULL), 0);
+	pthread_t thread = check_thread(sleep_for_an_hour, NULL);
 	WAIT_FOR(returned != 0);
 	CHECK_EQ(hp_now_ns(), before + 3600 * TEST_S);
 	pthread_join(thread, NULL);
@@ -123,9 +118,7 @@ static void *sleep_as_a_sanitizer(void *arg)
 /* Otherwise every sleep of the code under test would wait for that thread. */
 TEST(a_thread_of_a_sanitizer_sleeps_for_ever)
 {
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, sleep_as_a_sanitizer, NULL), 0);
+	check_thread(sleep_as_a_sanitizer, NULL);
 	WAIT_FOR(test_clock_settled());
 	CHECK_EQ(test_clock_sleeping(), 0);
 	_exit(check_verdict());

@@ -5,8 +5,6 @@
 
 #include "check.h"
 
-#include <pthread.h>
-
 static _Atomic uint32_t bell;
 
 static uint8_t *lent(void)
@@ -119,22 +117,15 @@ TEST_AFTER(the_pool_grows, begin())
 
 static uint8_t *requested_by_thread[256];
 
-static void *request(void *arg)
+static void *request(void *number)
 {
-	uint8_t **ret = arg;
-
-	*ret = lent();
+	requested_by_thread[(uintptr_t)number] = lent();
 	return NULL;
 }
 
 TEST_AFTER(threads_that_ask_at_once, begin())
 {
-	pthread_t threads[256];
-
-	for (int i = 0; i < 256; i++)
-		CHECK(pthread_create(&threads[i], NULL, request, &requested_by_thread[i]) == 0);
-	for (int i = 0; i < 256; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(256, request);
 	for (int i = 0; i < 256; i++) {
 		CHECK(requested_by_thread[i] != NULL);
 		for (int j = 0; j < i; j++)

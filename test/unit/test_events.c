@@ -138,7 +138,6 @@ static void *in_thread(void *arg)
 
 TEST_AFTER(threads_and_streams_have_tracks, CHECK_EQ(events_start(1000), 0))
 {
-	pthread_t threads[4];
 	struct events_all all;
 
 	CHECK_EQ(events_stream(0, 1, 7), 0);
@@ -148,10 +147,7 @@ TEST_AFTER(threads_and_streams_have_tracks, CHECK_EQ(events_start(1000), 0))
 	CHECK_EQ(events_thread(), 3);
 	CHECK_EQ(events_thread(), 3);
 	CHECK_EQ(events_ranges(), 4);
-	for (int i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, in_thread, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(4, in_thread);
 	events_end(&all);
 	CHECK_EQ(all.tracks, 9);
 	CHECK(all.track[3].kind == EVENT_THREAD && all.track[3].tid == (uint32_t)getpid());

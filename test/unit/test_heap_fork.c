@@ -146,10 +146,8 @@ static void *move(void *block)
 
 static void fork_during_move(char *block, size_t bytes)
 {
-	pthread_t thread;
-
 	stop = wait_for_the_fork;
-	CHECK_EQ(pthread_create(&thread, NULL, move, block), 0);
+	pthread_t thread = check_thread(move, block);
 	WAIT_FOR(atomic_load(&stopped));
 	fork_here();
 	if (child == 0)

@@ -353,9 +353,7 @@ static void *loop(void *arg)
 /* The shard is emptied at the moment that the block is freed: no block may be lost. */
 HEAP_TEST(a_shard_that_is_emptied_while_its_block_is_freed)
 {
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
+	pthread_t thread = check_thread(loop, NULL);
 	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++)
 		unpark();
 	atomic_store(&done, true);
@@ -382,12 +380,11 @@ static void *loop_of_two(void *arg)
 /* As long as a thread pins the block, its room is what is pinned. */
 HEAP_TEST(a_pin_that_begins_while_its_block_is_freed)
 {
-	pthread_t thread;
 	struct block *block;
 
 	heap_set_device(true);
 	park(&block);
-	CHECK_EQ(pthread_create(&thread, NULL, loop_of_two, NULL), 0);
+	pthread_t thread = check_thread(loop_of_two, NULL);
 	for (int i = 0; i < (SANITIZED ? 20000 : 200000); i++) {
 		size_t room = heap_try_pin(block);
 

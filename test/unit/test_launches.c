@@ -84,14 +84,10 @@ static void *launch(void *index)
 /* Many threads at once. */
 TEST_AFTER(threads, begin())
 {
-	pthread_t threads[THREADS];
 	uint64_t known = 0;
 
 	pthread_barrier_init(&all_have_launched, NULL, THREADS);
-	for (uintptr_t i = 0; i < THREADS; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, launch, (void *)i), 0);
-	for (uint32_t i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(THREADS, launch);
 	for (uint32_t i = 0; i < THREADS; i++)
 		ran(0, launches_place_at(numbers_of[i], BEGAN + 20), 1);
 	for (size_t i = 0; i < LAUNCHES_MOST; i++)

@@ -96,11 +96,10 @@ TEST(a_thread_that_has_ended)
 	_Atomic pid_t tid = 0;
 	struct perf_ring ring;
 	struct perf_ring_sums sums = { 0 };
-	pthread_t thread;
 
 	start_or_skip(&ring);
 	perf_event_stop(&ring);
-	CHECK_EQ(pthread_create(&thread, NULL, run_and_end, (void *)&tid), 0);
+	pthread_t thread = check_thread(run_and_end, (void *)&tid);
 	WAIT_FOR(tid != 0);
 	pid_t was = tid;
 	CHECK_EQ(perf_event_start(was, &ring), 0);
@@ -228,13 +227,12 @@ TEST(the_threads_of_this_process_except_our_own)
 {
 	_Atomic pid_t tid = 0;
 	pid_t first;
-	pthread_t thread;
 
 	CHECK(is_listed(getpid()));
 	CHECK_EQ(hp_thread_start(own_thread, 1 << 16), 0);
 	WAIT_FOR(of_ours != 0);
 	CHECK(!is_listed(of_ours));
-	CHECK_EQ(pthread_create(&thread, NULL, run_and_end, (void *)&tid), 0);
+	pthread_t thread = check_thread(run_and_end, (void *)&tid);
 	WAIT_FOR(tid != 0);
 	CHECK(is_listed(tid));
 	/* There is room for one. */

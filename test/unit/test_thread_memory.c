@@ -65,10 +65,9 @@ TEST(threads_in_turn_share_blocks)
 
 	/* A thread that was joined may still be there for the kernel. */
 	for (int i = 0; i < TURNS; i++) {
-		pthread_t thread;
 		int j = 0;
 
-		CHECK_EQ(pthread_create(&thread, NULL, take, NULL), 0);
+		pthread_t thread = check_thread(take, NULL);
 		pthread_join(thread, &blocks[i]);
 		while (blocks[j] != blocks[i])
 			j++;

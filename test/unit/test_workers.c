@@ -104,14 +104,9 @@ static void *own_many(void *arg)
 /* More owners than places for jobs: the others copy alone. */
 static void many_owners(unsigned count)
 {
-	pthread_t threads[10];
-
 	CHECK_EQ(workers_start(count), count);
 	CHECK_EQ(workers_start(count + 1), count);
-	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
-		pthread_create(&threads[i], NULL, own_many, (void *)(i + 1));
-	for (size_t i = 0; i < HP_LEN(threads); i++)
-		pthread_join(threads[i], NULL);
+	check_in_threads(10, own_many);
 }
 
 CASE(many_owners_no_workers, many_owners(0))
