@@ -89,10 +89,8 @@ PIN_TEST(nothing_of_it_survives_the_block)
 		CHECK(again[0] == 0 && memcmp(again, again + 1, MIB - 1) == 0);
 		memset(again, 9, MIB);
 		CHECK(pread(file, &byte, 1, 0) == 1 && byte == 0);
-		pid_t child = fork();
-		if (child == 0)
+		if (CHECK_CHILD(0))
 			_exit(again[0] == 9 && again[MIB - 1] == 9 ? 0 : 1);
-		CHECK_EQ(check_status(child), 0);
 
 		/* It is pinned like any other block. */
 		for (int i = 0; i < 100 && !copy(again, MIB); i++)

@@ -358,13 +358,10 @@ TEST_AFTER(no_context, begin(16 * MIB))
 
 TEST(not_in_a_child)
 {
-	int status;
-
 	begin(8 * MIB);
 	CHECK(make());
 
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		struct ring_hold part;
 		struct area_hold hold;
 
@@ -372,8 +369,6 @@ TEST(not_in_a_child)
 		_exit(memory_may_be(MEMORY_AREA) || make() || area_take(1, 1, &hold) ||
 		      ring_take(1, NULL, false, &part));
 	}
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
 	CHECK(make());
 }
 

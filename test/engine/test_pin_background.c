@@ -507,10 +507,8 @@ static void fork_there(void *base, size_t bytes)
 	(void)base;
 	(void)bytes;
 	fake.inside = NULL;
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(child_pins_nothing());
-	CHECK_EQ(check_status(child), 0);
 }
 
 TEST(a_fork_before_and_while_the_thread_pins)

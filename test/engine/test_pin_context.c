@@ -179,8 +179,6 @@ static int child_is_plain(char *memory, char *held)
 
 TEST(the_child_of_a_fork_pins_nothing)
 {
-	int status = -1;
-
 	heed_forks();
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
@@ -190,11 +188,8 @@ TEST(the_child_of_a_fork_pins_nothing)
 	CHECK_EQ(heap_free(freed), 0);
 	memset(memory, 0x6b, 16 * MIB);
 
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(child_is_plain(memory, held));
-	CHECK(child > 0 && waitpid(child, &status, 0) == child);
-	CHECK_EQ(status, 0);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK(fake_all_well());
 }

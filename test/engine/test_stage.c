@@ -401,10 +401,7 @@ static void refuse_each(const char *name, bool to_device)
 	char what[64];
 
 	for (int nth = 1; nth <= 12; nth += STRIDE + nth / 3) {
-		int status;
-		pid_t child = fork();
-
-		if (child == 0) {
+		if (CHECK_CHILD(0)) {
 			snprintf(what, sizeof(what), "%s:%d", name, nth);
 			refuse(what);
 			begin(8 * MIB, 2);
@@ -430,8 +427,6 @@ static void refuse_each(const char *name, bool to_device)
 			fflush(stdout);
 			_exit(check_failures != 0);
 		}
-		waitpid(child, &status, 0);
-		CHECK_EQ(status, 0);
 	}
 }
 

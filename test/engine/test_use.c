@@ -146,10 +146,8 @@ TEST(a_fork_inside)
 	fake_start(GIB);
 	subject = allocate_pinned(16 * MIB);
 	CHECK_EQ(pin_enter(range_find(subject), &frame), PIN_PINNED);
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(child_leaves(&frame));
-	CHECK_EQ(check_status(child), 0);
 	CHECK_EQ(users_of(subject), 1);
 	pin_leave(&frame);
 	CHECK(fake_all_well());

@@ -200,6 +200,19 @@ int check_status(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+bool check_child(int expected, const char *file, int line)
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		check_failures = 0;
+		return true;
+	}
+	check_equal(child < 0 ? -1 : check_status(child), expected, "a child's exit status", file,
+		    line);
+	return false;
+}
+
 pthread_t check_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;

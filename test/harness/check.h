@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,13 @@ int check_result(int status);
 
 /* Waits for the child.  Returns its exit status, or -N if the signal N has ended it. */
 int check_status(pid_t child);
+
+/*
+ * Forks.  True in the child, where no check has failed yet; false in its parent after the child's
+ * end, whose exit status must be the expected one.
+ */
+#define CHECK_CHILD(expected) check_child(expected, __FILE__, __LINE__)
+bool check_child(int expected, const char *file, int line);
 
 /* Starts a thread.  Without one, the test fails and ends. */
 pthread_t check_thread(void *(*run)(void *), void *arg);

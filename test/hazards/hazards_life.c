@@ -262,10 +262,7 @@ static void at_the_very_end(void)
 
 static void leaves(void (*leave)(int))
 {
-	fflush(stdout);
-	pid_t child = fork();
-
-	if (child == 0) {
+	if (CHECK_CHILD(7)) {
 		atexit(at_the_very_end);
 		at_quick_exit(at_the_very_end);
 		begin();
@@ -275,7 +272,6 @@ static void leaves(void (*leave)(int))
 		OK(cu.cuMemcpyHtoDAsync_v2(there, late[0], 100, stream));
 		leave(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(check_status(child), 7);
 }
 
 CASE_ALONE(row23_exit, leaves(exit))

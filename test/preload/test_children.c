@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 /*
  * Changes, grows, shrinks and frees all blocks of the parent.  The status is 7 if they were right.
@@ -169,15 +168,12 @@ static void fork_among_threads(int forks)
 	for (uintptr_t i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
 	for (int i = 0; i < forks; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
+		if (CHECK_CHILD(7)) {
 			alarm(check_limit(30));
 			for (int n = 0; n < 64; n++)
 				free(atomic_exchange(&shelf[n], NULL));
 			_exit(give_all_back());
 		}
-		CHECK_EQ(check_status(child), 7);
 	}
 	enough = true;
 	for (int i = 0; i < 8; i++)
@@ -203,10 +199,8 @@ static void fork_with_handlers(void)
 	CHECK_EQ(*calls, 12);
 	begin();
 	char *block = promoted(4 * MIB);
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(7))
 		_exit(holds(block, 4 * MIB, 1) && *calls == 14 ? 7 : 1);
-	CHECK_EQ(check_status(child), 7);
 	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
 	CHECK(device_holds(there, 4 * MIB, 1));
 }

@@ -78,8 +78,6 @@ static void *burn_on(void *unused)
 
 TEST_WITH(every_thread_is_sampled, PROFILE)
 {
-	int status = -1;
-
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
 	/* From here on hotpin keeps files open that it will read again. */
 	int before = check_descriptors();
@@ -91,11 +89,8 @@ TEST_WITH(every_thread_is_sampled, PROFILE)
 	}
 	/* The reader thread briefly has a descriptor open at times. */
 	WAIT_FOR(check_descriptors() == before);
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(has_rings() ? 1 : 0);
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
 	over = true;
 	pthread_join(thread, NULL);
 }
@@ -191,18 +186,14 @@ static void *use_alone(void *unused)
 TEST_WITH(the_first_thread_ends, PROFILE)
 {
 	char name[PATH_MAX] = "\"path\": \"";
-	int status = -1;
 
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, use_alone, NULL) != 0)
 			_exit(1);
 		pthread_exit(NULL);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
 	size_t used = strlen(name);
 	ssize_t length = readlink("/proc/self/exe", name + used, sizeof(name) - used - 1);
 	if (CHECK(length > 0) && preloaded())

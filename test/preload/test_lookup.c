@@ -356,8 +356,6 @@ static bool is_ours(size_t bytes)
 /* Blocks below 256 KiB are left to libc until a device is in use, and in a child without one. */
 TEST(small_blocks_are_ours_with_a_device)
 {
-	int status = 1;
-
 	CHECK(!is_ours(100 << 10));
 	CHECK_EQ(is_ours(290 << 10), preloaded());
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -366,11 +364,8 @@ TEST(small_blocks_are_ours_with_a_device)
 	CHECK_EQ(is_ours(100 << 10), preloaded());
 	CHECK(!is_ours(60 << 10));
 
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(is_ours(100 << 10) || is_ours(290 << 10) != preloaded());
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
 }
 
 TEST_WITH(a_border_that_was_asked_for_stays, "HOTPIN_HEAP_MIN=128K")

@@ -315,10 +315,8 @@ static void free_in_the_group(void)
 	begin();
 	before = memory_resident();
 	CHECK(resident_after_half() <= before + LIMIT / 8 + MIB);
-	pid_t child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(memory_resident() <= before + 4 * MIB ? 0 : 1);
-	CHECK_EQ(check_status(child), 0);
 }
 
 /* What a program has freed, the rest of its container may use at once. */

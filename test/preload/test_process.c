@@ -110,15 +110,12 @@ TEST_AFTER_WITH(fork_while_others_copy, begin(), "HOTPIN_PIN_BUDGET=6M")
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, copy_on, NULL);
 	for (int i = 0; i < 40; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
+		if (CHECK_CHILD(7)) {
 			alarm(check_limit(20));
 			free(malloc(2 * MIB));
 			free(malloc(100));
 			_exit(7);
 		}
-		CHECK_EQ(check_status(child), 7);
 	}
 	enough = true;
 	for (int i = 0; i < 4; i++)
@@ -130,13 +127,11 @@ static char *const say_seven[] = { "sh", "-c", "exit 7", NULL };
 TEST(exec_with_an_empty_environment)
 {
 	static char *const nothing[] = { NULL };
-	pid_t child = fork();
 
-	if (child == 0) {
+	if (CHECK_CHILD(7)) {
 		execve("/bin/sh", say_seven, nothing);
 		_exit(1);
 	}
-	CHECK_EQ(check_status(child), 7);
 }
 
 /* A program may clear its environment before our first call. */
@@ -155,12 +150,9 @@ TEST(no_environment)
 /* Every way to end, with pending work, and pinned and freed blocks; the status is the program's. */
 static void use_and_leave(void (*leave)(int), int expected)
 {
-	pid_t child;
 	char *late;
 
-	fflush(stdout);
-	child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(expected)) {
 		CUstream stream;
 
 		begin();
@@ -173,7 +165,6 @@ static void use_and_leave(void (*leave)(int), int expected)
 		free(late);
 		leave(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(check_status(child), expected);
 }
 
 static void leave_by_signal(int status)

@@ -124,13 +124,11 @@ TEST(a_child_of_vfork_limits_itself)
 TEST(a_child_of_fork_limits_itself)
 {
 	free(malloc(MIB));
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		with_limit(0, RLIMIT_AS);
 		fflush(stdout);
 		_exit(check_failures != 0);
 	}
-	CHECK_EQ(check_status(child), 0);
 }
 
 TEST(limits_that_fail_or_are_not_ours)

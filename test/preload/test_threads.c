@@ -219,9 +219,7 @@ TEST(exit_while_it_is_inside)
 /* A call that takes too long is not waited for. */
 TEST(exit_while_it_is_stuck)
 {
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(7)) {
 		begin_and_wait(STANDIN_AT_RETURN);
 		check_thread(let_time_pass, NULL);
 		uint64_t begun = test_clock_ns();
@@ -232,7 +230,6 @@ TEST(exit_while_it_is_stuck)
 		CHECK(test_clock_ns() - begun < 8 * TEST_S);
 		exit(check_failures == 0 ? 7 : 1);
 	}
-	CHECK_EQ(check_status(child), 7);
 }
 
 /*
@@ -241,11 +238,8 @@ TEST(exit_while_it_is_stuck)
  */
 TEST(exit_during_a_kernel_that_never_ends)
 {
-	fflush(stdout);
 	for (int i = 0; i < 3; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
+		if (CHECK_CHILD(7)) {
 			CUdeviceptr word;
 			CUstream stream;
 
@@ -261,19 +255,16 @@ TEST(exit_during_a_kernel_that_never_ends)
 			check_thread(let_time_pass, NULL);
 			exit(7);
 		}
-		CHECK_EQ(check_status(child), 7);
 	}
 }
 
 /* The child of a fork has only its own thread, regardless of what the housekeeper was doing. */
 TEST_AFTER(children_of_a_fork, begin())
 {
-	fflush(stdout);
 	for (int i = 0; i < 25; i++) {
 		free(promoted(4 * MIB));
 		test_clock_pass(50 * TEST_MS);
-		pid_t child = fork();
-		if (child == 0) {
+		if (CHECK_CHILD(7)) {
 			alarm(check_limit(20));
 			CHECK_EQ(thread_each_other(NULL), 0);
 			for (int n = 0; n < 20; n++) {
@@ -287,7 +278,6 @@ TEST_AFTER(children_of_a_fork, begin())
 			cuCtxDestroy_v2(context);
 			exit(check_failures == 0 ? 7 : 1);
 		}
-		CHECK_EQ(check_status(child), 7);
 	}
 }
 
@@ -296,14 +286,11 @@ TEST(a_fork_while_it_is_inside)
 {
 	begin_and_wait(STANDIN_AT_RETURN);
 	pthread_t passing = check_thread(let_time_pass, NULL);
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(7)) {
 		alarm(check_limit(20));
 		cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
 		_exit(7);
 	}
-	CHECK_EQ(check_status(child), 7);
 	enough_passed = true;
 	pthread_join(passing, NULL);
 	standin_release();

@@ -100,12 +100,9 @@ TEST(refused_at_each_step)
 	for (size_t i = 0; i < 10 * 5; i++) {
 		int error = errors[i % 10].code;
 		char number[16];
-		pid_t child = fork();
 
-		if (child != 0) {
-			CHECK_EQ(check_status(child), 0);
+		if (!CHECK_CHILD(0))
 			continue;
-		}
 		snprintf(number, sizeof(number), " %d)", error);
 		if (steps[i / 10].kind == 0)
 			mock_cupti.register_result = error;
@@ -136,12 +133,8 @@ TEST(another_tool_by_its_variables)
 	};
 
 	for (int i = 0; i < 10; i++) {
-		pid_t child = fork();
-
-		if (child != 0) {
-			CHECK_EQ(check_status(child), 0);
+		if (!CHECK_CHILD(0))
 			continue;
-		}
 		setenv(variables[i / 2][0], variables[i / 2][1], 1);
 		stage_begin(true, i % 2 == 0 ? summary
 					     : (const char *const[]){ "HOTPIN_PROFILE=summary",
@@ -253,12 +246,8 @@ TEST(versions)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		pid_t child = fork();
-
-		if (child != 0) {
-			CHECK_EQ(check_status(child), 0);
+		if (!CHECK_CHILD(0))
 			continue;
-		}
 		mock_cupti.version = rows[i].version;
 		stage_begin(true, summary);
 		copy_pair(SECOND);
@@ -448,8 +437,7 @@ TEST_AFTER(finish_works_once, stage_begin(true, summary))
 TEST_AFTER(child_of_fork_is_not_reported, stage_begin(true, summary))
 {
 	copy_pair(SECOND);
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		stage_tick_ns = 10 * MILLI;
 		uint64_t from = hp_now_ns();
 
@@ -465,7 +453,6 @@ TEST_AFTER(child_of_fork_is_not_reported, stage_begin(true, summary))
 		CHECK(hp_now_ns() - from < 4 * SECOND);
 		_exit(check_failures != 0);
 	}
-	CHECK_EQ(check_status(child), 0);
 	copy_pair(2 * SECOND);
 	stage_end();
 	CHECK_EQ(stage_count(stage_text, "Profiling cost"), 1);

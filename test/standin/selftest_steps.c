@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -279,15 +278,13 @@ TEST_AFTER(children, start_moving())
 	for (int i = 0; i < 100; i++) {
 		for (int n = 0; n < 5; n++)
 			CHECK_EQ(cuMemsetD8Async(at, 1, BYTES, s), 0);
-		pid_t child = fork();
-		if (child == 0) {
+		if (CHECK_CHILD(9)) {
 			alarm(check_limit(60));
 			bool refused = cuStreamSynchronize(s) == CUDA_ERROR_NOT_INITIALIZED;
 
 			standin_pending(s);
 			exit(refused && standin_orphan_calls() == 1 ? 9 : 1);
 		}
-		CHECK_EQ(check_status(child), 9);
 	}
 	CHECK_EQ(cuStreamSynchronize(s), 0);
 }
@@ -322,13 +319,10 @@ static void exit_with_work(int count)
 TEST(exit_with_work_left)
 {
 	for (int i = 0; i < 40; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
+		if (CHECK_CHILD(9)) {
 			alarm(check_limit(60));
 			exit_with_work(i);
 		}
-		CHECK_EQ(check_status(child), 9);
 	}
 }
 

@@ -500,11 +500,7 @@ TEST(children_of_a_fork_in_the_middle)
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
 	start_work(threads);
 	for (int i = 0; i < 20; i++) {
-		int status = -1;
-		pid_t child = fork();
-
-		if (child == 0) {
-			check_failures = 0;
+		if (CHECK_CHILD(0)) {
 			alarm(check_limit(20));
 			heap_after_fork_child();
 			CHECK_EQ(heap_check(), 0);
@@ -517,8 +513,6 @@ TEST(children_of_a_fork_in_the_middle)
 			CHECK_EQ(heap_free(memory), 0);
 			_exit(check_failures != 0);
 		}
-		CHECK(child > 0 && waitpid(child, &status, 0) == child);
-		CHECK_EQ(status, 0);
 	}
 	end_work(threads);
 }

@@ -106,14 +106,12 @@ static void check_signal(char *at)
 {
 	static char ring[PAGE];
 	struct shape run = shape_of_run(PAGE);
-	pid_t child = fork();
 
-	if (child == 0) {
+	if (CHECK_CHILD(SIGSEGV)) {
 		signal(SIGSEGV, leave);
 		move_in(ring, &run, at, 0, PAGE, MOVE_UNCHECKED);
 		_exit(0);
 	}
-	CHECK_EQ(check_status(child), SIGSEGV);
 }
 
 static void check_refused(char *at, size_t bytes, bool can_read)

@@ -273,22 +273,18 @@ TEST(no_threads_to_be_had)
 TEST(none_in_a_child)
 {
 	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 4 };
-	int status = 1;
 
 	workers_start(4);
 	make(&copy, 1);
 	run(&copy, true);
 	check_and_free(&copy);
-	pid_t child = fork();
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		workers_after_fork_child();
 		make(&copy, 2);
 		run(&copy, false);
 		_exit(workers_count() != 0 || workers_start(4) != 0 ||
 		      memcmp(copy.from, copy.to, PIECES * PIECE) != 0);
 	}
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
 }
 
 CHECK_MAIN()
