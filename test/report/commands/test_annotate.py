@@ -255,7 +255,6 @@ def main():
     prepare()
     most()
     launched()
-    launched()
     little()
     whole()
     missing()
