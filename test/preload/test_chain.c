@@ -4,7 +4,6 @@
  */
 #include "device.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -104,13 +103,11 @@ TEST_WITH(copies_of_ours, "LD_PRELOAD=@:liblink_exports.so", "HOTPIN_ROUTE=stage
 
 static int status_of(void (*leave)(int))
 {
-	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0)
 		leave(70);
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	return WEXITSTATUS(status);
+	return check_status(child);
 }
 
 TEST_WITH(exit_behind_us, BEHIND("liblink_exports.so"))

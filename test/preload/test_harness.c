@@ -68,7 +68,7 @@ static struct check_test made[] = {
 static int run(const char *mode, const char *name, char said[4096])
 {
 	size_t used = 0;
-	int ends[2], status = -1;
+	int ends[2];
 
 	fflush(stdout);
 	CHECK_EQ(pipe(ends), 0);
@@ -85,8 +85,7 @@ static int run(const char *mode, const char *name, char said[4096])
 		used += (size_t)got;
 	said[used] = '\0';
 	close(ends[0]);
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	return WEXITSTATUS(status);
+	return check_status(child);
 }
 
 static void check_verdict_of(const char *name, bool passes)

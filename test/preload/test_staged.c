@@ -199,24 +199,16 @@ TEST_AFTER_WITH(capture_begins_meanwhile, begin(), STAGED)
  */
 TEST_WITH(forks, STAGED)
 {
-	int status;
-	pid_t child = fork();
-
-	if (child == 0) {
+	if (CHECK_CHILD(0)) {
 		begin();
 		THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
 		_exit(check_failures);
 	}
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
 	begin();
 	fill(array, 8 * MIB, 1);
 	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
-	child = fork();
-	if (child == 0)
+	if (CHECK_CHILD(0))
 		_exit(0);
-	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
 	THROUGH_RING(cuMemcpyDtoH_v2(other, there, 8 * MIB));
 	CHECK(holds(other, 8 * MIB, 1));
 }

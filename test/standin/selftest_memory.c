@@ -59,34 +59,35 @@ TEST(faults_on_demand)
 	CHECK_EQ(standin_registrations(), 2);
 }
 
-/* Returns the signal that ends a process which sets the variable and calls the driver. */
-static int signal_of(const char *variable, const char *value)
+enum { CANNOT_BE_READ = -SIGABRT, CAN_BE_READ = 1 };
+
+/* Returns how a process ends that sets the variable and calls the driver. */
+static int end_of(const char *variable, const char *value)
 {
-	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0) {
 		setenv(variable, value, 1);
 		CHECK(freopen("/dev/null", "w", stderr) != NULL);
 		start();
-		_exit(1);
+		_exit(CAN_BE_READ);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	return check_status(child);
 }
 
 /* With a fault that never occurs, a test would prove nothing. */
 TEST(what_cannot_be_read)
 {
-	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:1,"), 0);
-	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister"), SIGABRT);
-	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:1,cuMemHostRegistered:1"), SIGABRT);
-	CHECK_EQ(signal_of("STANDIN_FAIL", "cuMemHostRegister:first"), SIGABRT);
-	CHECK_EQ(signal_of("STANDIN_LATE", "cuMemcpyHtoD_v2:1"), 0);
-	CHECK_EQ(signal_of("STANDIN_LATE", "cuMemcpyHtoD=1"), SIGABRT);
-	CHECK_EQ(signal_of("STANDIN_SLOW", "cudaMemcpy:1"), SIGABRT);
-	CHECK_EQ(signal_of("STANDIN_HMM", "1"), 0);
-	CHECK_EQ(signal_of("STANDIN_HMM", "on"), SIGABRT);
+	CHECK_EQ(end_of("STANDIN_FAIL", "cuMemHostRegister:1,"), CAN_BE_READ);
+	CHECK_EQ(end_of("STANDIN_FAIL", "cuMemHostRegister"), CANNOT_BE_READ);
+	CHECK_EQ(end_of("STANDIN_FAIL", "cuMemHostRegister:1,cuMemHostRegistered:1"),
+		 CANNOT_BE_READ);
+	CHECK_EQ(end_of("STANDIN_FAIL", "cuMemHostRegister:first"), CANNOT_BE_READ);
+	CHECK_EQ(end_of("STANDIN_LATE", "cuMemcpyHtoD_v2:1"), CAN_BE_READ);
+	CHECK_EQ(end_of("STANDIN_LATE", "cuMemcpyHtoD=1"), CANNOT_BE_READ);
+	CHECK_EQ(end_of("STANDIN_SLOW", "cudaMemcpy:1"), CANNOT_BE_READ);
+	CHECK_EQ(end_of("STANDIN_HMM", "1"), CAN_BE_READ);
+	CHECK_EQ(end_of("STANDIN_HMM", "on"), CANNOT_BE_READ);
 }
 
 /* Registers one page more than the limit allows: a process of its own, as abort() ends it. */
@@ -107,7 +108,7 @@ TEST(a_limit_of_portable_registrations)
 {
 	struct standin_pins *seen;
 	unsigned char *p = pages(32768, 1);
-	int status = 0, fd = open(check_path("pins"), O_RDWR | O_CREAT, 0600);
+	int fd = open(check_path("pins"), O_RDWR | O_CREAT, 0600);
 
 	CHECK_EQ(ftruncate(fd, STANDIN_PINS * sizeof(*seen)), 0);
 	seen = mmap(NULL, STANDIN_PINS * sizeof(*seen), PROT_READ, MAP_SHARED, fd, 0);
@@ -116,8 +117,7 @@ TEST(a_limit_of_portable_registrations)
 	pid_t child = fork();
 	if (child == 0)
 		exceed(p);
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_EQ(check_status(child), -SIGABRT);
 	CHECK_EQ(seen[0].pid, child);
 	CHECK_EQ(seen[0].limit, 8192);
 	CHECK_EQ(seen[0].now, 12288);
