@@ -219,7 +219,7 @@ static void write_page(FILE *to, struct contents *contents)
 	fprintf(to, "<nav aria-label=\"Sections\"><ul>\n%s</ul></nav>\n</header>\n%s", nav,
 		sections);
 	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
-	fputs("</main>\n</body>\n</html>\n", to);
+	page_end(to);
 	free(sections);
 	free(nav);
 }

@@ -111,7 +111,7 @@ static const struct command {
 	  "hotpin annotate --source ~/solver run.json solve.cu" },
 	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
 	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
-	  "network, and has no scripts.\n"
+	  "network.  A browser without JavaScript shows it, but cannot sort its tables.\n"
 	  "  -o, --out PAGE    write PAGE instead of standard output\n"
 	  "  -s, --source DIR  also look for sources below DIR\n",
 	  "hotpin html -o run.html run.json" },

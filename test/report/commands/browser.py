@@ -88,12 +88,13 @@ class Browser:
             if "method" in answer:
                 self.events.append(answer)
 
-    def show(self, path, width, height=800, dark=False):
+    def show(self, path, width, height=800, dark=False, script=True):
         """Loads the page; returns its log messages and requests."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not script)
         self.events.clear()
         url = pathlib.Path(path).as_uri()
         loader = self.call("Page.navigate", url=url)["loaderId"]
@@ -104,7 +105,7 @@ class Browser:
             if "method" in event:
                 self.events.append(event)
         # Messages that are logged after the page's load come before this answer.
-        self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+        self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))" if script else "0")
         logged = [event["params"] for event in self.events
                   if event["method"] in ("Log.entryAdded", "Runtime.consoleAPICalled",
                                          "Runtime.exceptionThrown")]

@@ -212,6 +212,36 @@ def lines_of_rows(shown):
         "#line-0-10", "#line-0-12", "#line-0-40", "#line-0-42", "#line-1-7"}, links)
 
 
+def by_column(shown):
+    """Tables are sorted by a click, in both orders, and filtered."""
+    column = "[...document.querySelectorAll('#host tbody tr')].map(row => row.cells[{}].textContent)"
+    click_it = "document.querySelectorAll('#host th')[{}].querySelector('button').click()"
+    shown.ask(click_it.format(3))
+    down = shown.ask(column.format(3))
+    shown.ask(click_it.format(3))
+    up = shown.ask(column.format(3))
+    check("by numbers, from the most and from the least", down == ["29.7 ms", "10.0 ms", "200 us"] and
+          up == down[::-1], down, up)
+    check("which a reader is told", shown.ask("document.querySelectorAll('#host th')[3].ariaSort") ==
+          "ascending")
+    shown.ask(click_it.format(0))
+    check("by text", shown.ask(column.format(0)) == sorted(shown.ask(column.format(0)), reverse=True))
+
+
+def many_rows(shown):
+    """Folded rows are sorted and filtered, too."""
+    rows = "[...document.querySelectorAll('#kernels tbody tr')].filter(row => !row.hidden).map(" \
+           "row => row.cells[0].textContent)"
+    check("200 kernels", len(shown.ask(rows)) == 200)
+    button = "document.querySelectorAll('#kernels th')[3].querySelector('button').click();"
+    shown.ask(button + button)
+    check("sorted by runs, from the least", shown.ask(rows)[:16] == [f"k{i}" for i in range(16)],
+          shown.ask(rows)[:20])
+    shown.ask("document.querySelector('#kernels .filter').focus()")
+    shown.call("Input.insertText", text="k10")
+    check("filtered", shown.ask(rows) == ["k10"] + [f"k{i}" for i in range(100, 110)], shown.ask(rows))
+
+
 def first_screen(shown, name):
     """The first screen has split and first advice; of stages the verdict and the drawing, of ranks their
     spread."""
@@ -221,6 +251,16 @@ def first_screen(shown, name):
              if shown.ask(f"document.querySelector({part}) !== null")]
     bottom = shown.ask(BOTTOM.format(", ".join(parts)))
     check(f"{name}: what matters most ends above 800 pixels", 0 < bottom <= 800 and parts, bottom, parts)
+
+
+def without_script(shown, path):
+    """Pictures and tables are shown; elements that need a script are not."""
+    shown.show(path, 360, script=False)
+    wide, _, _, inner = shown.ask(SIZE)
+    check("without script: pictures and tables, no buttons", wide <= inner and not shown.ask(WIDE) and
+          shown.ask("document.querySelectorAll('button, input, canvas').length") == 0 and
+          shown.ask("document.querySelector('.strip').checkVisibility() && "
+                    "document.querySelectorAll('table').length > 5"), wide)
 
 
 def one(shown):
@@ -305,7 +345,8 @@ def main():
     if not shown:
         tap.skip_all(why)
     try:
-        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "source": of_source}
+        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": by_column, "many kernels": many_rows,
+                "source": of_source}
         widths = (((360, True), (390, False), (768, True), (800, False), (1300, False),
                    (1600, True)),
                   ((360, True), (1300, False)))
@@ -319,6 +360,7 @@ def main():
                 if width == 1300 and name in more:
                     more[name](shown)
             if name == "trace":
+                without_script(shown, path)
                 on_paper(shown, path)
             if name == "one":
                 on_paper(shown, path)

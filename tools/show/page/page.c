@@ -1,8 +1,8 @@
 /*
  * page.c - writes HTML pages that need no other file.
  *
- * The policy in the head of a page forbids every request, every script, and any style whose hash
- * it does not list.  So opening a page from an unknown source is safe.
+ * The policy in the head of a page forbids every request, and any style or script whose hash it
+ * does not list.  So opening a page from an unknown source is safe.
  */
 #include "show/page/page.h"
 #include "profile/texts.h"
@@ -55,6 +55,11 @@ void page_begin(FILE *to, const char *title)
 	      to);
 	page_element(to, "title", title);
 	fprintf(to, "<style>%s</style>\n</head>\n<body>\n<main>\n", page_style);
+}
+
+void page_end(FILE *to)
+{
+	fprintf(to, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_script);
 }
 
 void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of)

@@ -1,7 +1,7 @@
 /*
  * The building blocks of a report's page.
  *
- * All text is escaped.  A page is also well-formed XML, and has no scripts.
+ * All text is escaped.  A page is also well-formed XML, and works without scripts.
  */
 #ifndef HP_TOOLS_SHOW_PAGE_PAGE_H
 #define HP_TOOLS_SHOW_PAGE_PAGE_H
@@ -10,11 +10,12 @@
 
 #include <stdio.h>
 
-/* The style sheet, and the policy that has its hash; embed.py generates them. */
-extern const char page_style[], page_policy[];
+/* The style sheet, the script, and the policy that lists their hashes; embed.py generates them. */
+extern const char page_style[], page_script[], page_policy[];
 
-/* Writes the start of a page up to the open body, with the style. */
+/* Write the start of a page up to the open body, with the style; and the end, with the script. */
 void page_begin(FILE *to, const char *title);
+void page_end(FILE *to);
 
 /* A page whose sections are written, and the lines of sources that links lead to. */
 struct page {

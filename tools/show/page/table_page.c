@@ -36,6 +36,18 @@ static void page_head(const struct table_rows *rows)
 	fputs(has_heads ? "</tr></thead>\n<tbody>\n" : "", rows->to);
 }
 
+/* A script sorts by this number. */
+static void page_number(const struct table_rows *rows, const struct table_column *column,
+			const struct table_cell *cell)
+{
+	if (cell->value < 0 || column->unit == TABLE_CHANGE)
+		fputs("<td>", rows->to);
+	else if (column->unit == TABLE_RATE || column->unit == TABLE_SHARE)
+		fprintf(rows->to, "<td data-n=\"%g\">", (double)cell->value / (double)cell->of);
+	else
+		fprintf(rows->to, "<td data-n=\"%lld\">", (long long)cell->value);
+}
+
 /* Writes how and on what assumption, a line each. */
 static void page_note(FILE *to, const char *note)
 {
@@ -61,7 +73,10 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 		fputs("</td>", rows->to);
 		return;
 	}
-	fputs(table_is_text(column) ? "<td class=\"text\">" : "<td>", rows->to);
+	if (table_is_text(column))
+		fputs("<td class=\"text\">", rows->to);
+	else
+		page_number(rows, column, cell);
 	if (has_link)
 		fprintf(rows->to, "<a href=\"#%s\">", id);
 	page_text(rows->to, text);
