@@ -171,14 +171,30 @@ def shape(shown, name, width, dark):
 
 
 def icicle(shown):
-    wide = shown.ask("[...document.querySelectorAll('.icicle foreignObject')].map(box => [box.y.baseVal.value / 24, "
-                     "box.textContent, Math.round(1394 * box.getBoundingClientRect().width / "
+    boxes = "[...document.querySelectorAll('.icicle [role=treeitem]')].filter(box => !box.hidden)"
+    wide = shown.ask(boxes + ".map(box => [box.ariaLevel, box.textContent, "
+                     "Math.round(1394 * box.getBoundingClientRect().width / "
                      "document.querySelector('.icicle').getBoundingClientRect().width)])")
-    check("boxes are as wide as their samples", [[row, name] for row, name, _ in wide] == [
-        [0, "all samples"], [1, "[heat]"], [2, "[heat]"], [2, "[libcuda.so.580.159]"],
-        [1, "step in x.py"], [2, "[heat]"], [3, "step in x.py"], [1, "[unknown]"],
-        [1, "[libcuda.so.580.159]"]] and all(abs(one - other) < 8 for (_, _, one), other in zip(
+    check("boxes are as wide as their samples", [[level, name] for level, name, _ in wide] == [
+        ["1", "all samples"], ["2", "[heat]"], ["3", "[heat]"], ["3", "[libcuda.so.580.159]"],
+        ["2", "step in x.py"], ["3", "[heat]"], ["4", "step in x.py"], ["2", "[unknown]"],
+        ["2", "[libcuda.so.580.159]"]] and all(abs(one - other) < 8 for (_, _, one), other in zip(
             wide, (1394, 697, 597, 99, 398, 398, 398, 199, 100))), wide)
+    shown.ask("document.querySelector('#host .tools input').focus()")
+    shown.call("Input.insertText", text="STEP IN")
+    text = shown.ask("document.querySelector('#host .tools').innerText")
+    check("the search marks what it finds, recursion once", "28.6 % of all samples" in text and
+          shown.ask("document.querySelectorAll('.icicle .hit').length") == 2, text)
+    shown.ask("document.querySelector('.icicle [role=treeitem]').focus()")
+    for name in ("ArrowDown", "ArrowRight", "Enter"):
+        key(shown, name)
+    check("keys lead to a function and show it alone", shown.ask(
+        "document.querySelector('.icicle').dataset.shown").startswith("step in x.py: 28.6 %, 2.00 s") and
+        shown.ask(boxes + ".map(box => box.textContent)") == [
+            "all samples", "step in x.py", "[heat]", "step in x.py"],
+        shown.ask(boxes + ".map(box => box.title)"))
+    key(shown, "Escape")
+    check("and all again", shown.ask(boxes + ".length") == 9)
 
 
 def of_source(shown):
@@ -334,6 +350,12 @@ def of_ranks(shown):
     text = shown.ask("document.querySelector('#ranks').innerText")
     check("who waits for whom", "Most uneven: Kernels. Rank 19 has" in text, text)
     check("least, median, most", re.search(r"Kernels\s+1\.00 s\s+1\.13 s\s+1\.25 s\s+1[0-9.]+ %\s+0\s+19", text), text)
+
+
+def key(shown, name, text=""):
+    for kind in ("keyDown", "keyUp"):
+        shown.call("Input.dispatchKeyEvent", type=kind, key=name,
+                   **({"text": text} if text and kind == "keyDown" else {}))
 
 
 def settle(shown):

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_HEIGHT 24 /* as in page.css */
+#define ROW_HEIGHT 24 /* as in page.js */
 #define LEAST      20 /* width of the narrowest box, in hundredths of a percent */
 #define BOXES_MOST 400
 
