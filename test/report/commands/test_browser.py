@@ -259,10 +259,10 @@ def many_rows(shown):
 
 
 def first_screen(shown, name):
-    """The first screen has split and first advice; of stages the verdict and the drawing, of ranks their
-    spread."""
+    """The first screen has split and first advice; of stages the verdict and the drawing, of ranks the
+    drawing."""
     parts = [part for part in (("'.headline'", "'.stages'") if name == "stages" else
-                               ("'#ranks table'",) if name == "ranks" else
+                               ("'.ranks'",) if name == "ranks" else
                                ("'#time table'", "'.strip'", "'#next tbody tr'"))
              if shown.ask(f"document.querySelector({part}) !== null")]
     bottom = shown.ask(BOTTOM.format(", ".join(parts)))
@@ -346,7 +346,14 @@ def of_stages(shown):
 
 
 def of_ranks(shown):
-    check("the slowest is named and opened", "rank 17" in shown.ask("document.querySelector('header').innerText"))
+    text = shown.ask("document.querySelector('.ranks').innerText")
+    check("each rank's number", sorted(map(int, text.split())) == list(range(64)), text)
+    heat = shown.ask("[...document.querySelectorAll('.ranks .kernel')].map(row => +row.getAttribute('fill-opacity'))")
+    check("the more of a state, the fuller its color", heat.index(max(heat)) == 19 and heat.index(min(heat)) == 0 and
+          (min(heat), max(heat)) == (0.1, 1), heat)
+    check("the slowest is framed, named and opened", shown.ask(
+        "[...document.querySelectorAll('.ranks .slowest')].map(tile => tile.innerText.trim())") == ["17"] and
+          "rank 17" in shown.ask("document.querySelector('header').innerText"))
     text = shown.ask("document.querySelector('#ranks').innerText")
     check("who waits for whom", "Most uneven: Kernels. Rank 19 has" in text, text)
     check("least, median, most", re.search(r"Kernels\s+1\.00 s\s+1\.13 s\s+1\.25 s\s+1[0-9.]+ %\s+0\s+19", text), text)

@@ -132,6 +132,8 @@ void html_ranks(FILE *to, const struct compare_stage *stage, struct page *page)
 			       ranks.count, text_name(ranks.slowest->process.rank, 8),
 			       text_time(ranks.slowest->wall_ns)));
 	table_page(to, &table_rank_spread, ranks.slowest, &ranks, NULL);
-	table_page(to, &table_ranks, ranks.slowest, &ranks, NULL);
+	struct table_rows each = page_fill(to, &table_ranks, ranks.slowest, &ranks, NULL);
+	page_ranks(&each);
+	page_write(&each);
 	page_section_end(to);
 }

@@ -1,5 +1,5 @@
 /*
- * page_drawings.c - draws stages from the rows of their table.
+ * page_drawings.c - draws stages and ranks from the rows of their tables.
  *
  * A drawing is as wide as the screen allows, so all text but that of the scale is outside of it.
  */
@@ -212,4 +212,58 @@ void page_stages(const struct table_rows *rows)
 	legend(rows, "Between two columns: the change by state, hatched if it is within the noise. "
 		     "Line with caps: the shortest and the longest repeat. Dashed line: what the "
 		     "previous stage predicted.");
+}
+
+/* Draws a rank: a row for each state that any rank has. */
+static void tile(const struct table_rows *rows, size_t row, const int64_t *least,
+		 const int64_t *most, bool is_slowest)
+{
+	int height = 0, y = 0;
+
+	for (int part = 0; part < TEXT_STATES; part++)
+		height += most[part] > 0;
+	fprintf(rows->to,
+		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" "
+		"aria-label=\"wall time %s",
+		is_slowest ? " class=\"slowest\"" : "", height > 0 ? height : 1,
+		text_time(part_ns(rows, row, WALL)));
+	for (int part = 0; part < TEXT_STATES; part++)
+		if (most[part] > 0)
+			fprintf(rows->to, "; %s %s", text_states[part].title,
+				text_time(part_ns(rows, row, part)));
+	fputs("\">", rows->to);
+	for (int part = 0; part < TEXT_STATES; part++) {
+		double apart = (double)(most[part] - least[part]);
+		bool is_even = apart * 100 < (double)part_ns(rows, row, WALL) || apart == 0;
+		double heat = (double)(part_ns(rows, row, part) - least[part]);
+
+		if (most[part] > 0)
+			fprintf(rows->to,
+				"<rect class=\"%s\" fill-opacity=\"%.2f\" y=\"%d\" width=\"1\" "
+				"height=\"1\"/>",
+				text_states[part].field, 0.1 + (is_even ? 0 : 0.9 * heat / apart),
+				y++);
+	}
+	fputs("</svg>", rows->to);
+	put(rows, row, "Rank");
+	fputs("</li>\n", rows->to);
+}
+
+void page_ranks(const struct table_rows *rows)
+{
+	int64_t least[TEXT_STATES], most[TEXT_STATES], longest_ns = most_of(rows, WALL);
+
+	for (int part = 0; part < TEXT_STATES; part++) {
+		least[part] = most[part] = most_of(rows, part);
+		for (size_t i = 0; i < rows->count; i++)
+			if (part_ns(rows, i, part) < least[part])
+				least[part] = part_ns(rows, i, part);
+	}
+	fputs("<ul class=\"ranks\">\n", rows->to);
+	for (size_t i = 0; i < rows->count; i++)
+		tile(rows, i, least, most, part_ns(rows, i, WALL) == longest_ns);
+	fputs("</ul>\n", rows->to);
+	legend(rows, "A tile is a rank, with a row for each state: full color where the rank has "
+		     "the most of it, pale where it has the least or where ranks are less than 1 % "
+		     "of the wall time apart. The slowest rank is framed.");
 }

@@ -16,8 +16,9 @@ void page_write(const struct table_rows *rows);
 /* Returns a cell of a row, by the key or the head of its column. */
 const struct table_cell *page_cell(const struct table_rows *rows, size_t row, const char *column);
 
-/* Draws the rows of compare_stage_table. */
+/* Draw the rows of compare_stage_table, and of table_ranks. */
 void page_stages(const struct table_rows *rows);
+void page_ranks(const struct table_rows *rows);
 
 /*
  * Writes a table without a title; nothing if it has no rows and no sentences.  `with` is for
