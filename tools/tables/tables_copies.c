@@ -499,7 +499,7 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_device = true, .then = &table_sizes };
+const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_device = true, .elsewhere = true };
 const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true };
 const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true };
 const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };

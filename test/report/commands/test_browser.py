@@ -63,7 +63,7 @@ SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHe
        "document.querySelectorAll('*').length, innerWidth]"
 BOTTOM = "Math.max(...[{}].map(name => document.querySelector(name).getBoundingClientRect().bottom))"
 
-COLORS = ("host", "startup", "calls", "transfer", "kernel", "overlap", "saving", "warn")
+COLORS = ("host", "startup", "calls", "transfer", "kernel", "overlap", "h2d", "d2h", "saving", "warn")
 # The perceived parts of red, green and blue: with all cones, and without one kind (Machado,
 # Oliveira and Fernandes 2009, severity 1).
 EYES = {"all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

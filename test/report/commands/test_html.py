@@ -16,10 +16,10 @@ import tap
 from tap import check, says, write
 
 TAGS = set("""html head meta title style body main h1 h2 h3 p a ul li div table thead tbody tr th td
-svg rect path text details summary section footer header nav span b small ol
+svg rect circle path text figure figcaption details summary section footer header nav span b small ol
 dl dt dd h4 script foreignObject""".split())
 ATTRIBUTES = set("""lang charset http-equiv content name class id href scope role aria-label
-aria-hidden viewBox preserveAspectRatio x y width height d fill fill-opacity
+aria-hidden viewBox preserveAspectRatio x y cx cy r width height d fill fill-opacity
 stroke-width text-anchor aria-labelledby tabindex type title open data-n""".split())
 
 SCRIPTS = 1
@@ -103,6 +103,14 @@ def pages():
           f'viewBox="0 0 {len(bins)} 1000"' in strip and strip.count("<path") == 6 and
           strip.count("h1v1000h-1z") == sum(256 * made.MILLI in row for row in bins) > 40,
           strip[:400])
+    kinds = made.first()
+    row = next(row for row in kinds["transfers"] if row["view"] == "cupti" and row["sizes"])
+    kinds["transfers"] = [{**row, "memory": memory} for memory in ("pageable", "pinned")]
+    points = re.findall(r'<circle class="([^"]+)"', page_of("two kinds of memory", kinds).split(
+        'aria-label="GB/s by call site')[0])
+    check("pageable copies are open points, others are not", points == [
+        way + row["direction"] for way in ("open ", "") for _ in row["sizes"]], points)
+    copies()
     stages()
     gone = made.first()
     gone["modules"][0]["path"] = os.path.join(tap.FOLDER.name, "heat")
@@ -116,6 +124,16 @@ def pages():
     nothing.update(schema="hotpin.profile", schema_version="2.0", wall_ns=0,
                    process={"program": ""})
     page_of("all null", nothing)
+
+
+def copies():
+    """10 of 50 GB/s is a fifth of 162 units, above 176."""
+    page = page_of("where data crosses", made.ported_next())
+    points = re.findall(r'<circle class="([^"]+)"[^>]* cy="([^"]+)"[^>]*><title>([^<]+)', page)
+    check("a point for each size of each kind", points == [
+        ("open h2d", "143.6", "H2D pageable from 4 KiB: 100 copies, 10.0 GB/s"),
+        ("open h2d", "143.6", "H2D pageable from 64 MiB: 100 copies, 10.0 GB/s"),
+        ("open d2h", "143.6", "D2H pageable from 128 MiB: 100 copies, 10.0 GB/s")], points)
 
 
 def stages():

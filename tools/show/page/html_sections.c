@@ -89,6 +89,13 @@ void html_tables(FILE *to, const struct profile *profile, struct page *page)
 {
 	bool no_device = profile_used_no_device(profile);
 
+	if (!no_device && profile->transfer_count > 0) {
+		page_section(to, page, table_copies.name, table_copies.title, NULL);
+		table_page(to, &table_copies, profile, NULL, page);
+		struct table_rows sizes = page_fill(to, &table_sizes, profile, NULL, NULL);
+		page_rates(&sizes);
+		page_section_end(to, page);
+	}
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->title != NULL && !(*table)->elsewhere &&
 		    !((*table)->of_device && no_device))

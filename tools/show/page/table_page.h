@@ -16,7 +16,11 @@ void page_write(const struct table_rows *rows);
 /* Returns a cell of a row, by the key or the head of its column. */
 const struct table_cell *page_cell(const struct table_rows *rows, size_t row, const char *column);
 
-/* Draw the rows of compare_stage_table, and of table_ranks. */
+/*
+ * Draw the rows of compare_stage_table, of table_ranks; GB/s by copy size of table_sizes, if there
+ * are two sizes and device times.
+ */
+void page_rates(const struct table_rows *rows);
 void page_stages(const struct table_rows *rows);
 void page_ranks(const struct table_rows *rows);
 
