@@ -133,6 +133,7 @@ static void head(FILE *to, const struct contents *contents)
 		page_soft(to, text_made("The slowest of %zu ranks.", last->run_count));
 	if (contents->stages.count > 1)
 		comparison(to, &contents->stages);
+	html_headline(to, run);
 	run_notes(run, note, to);
 }
 

@@ -158,6 +158,8 @@ def hostile():
     for buffer in attack["buffers"]:
         buffer.update(round_trips=made.trips(99, 15 * made.GB, 3 * made.SECOND, 5 * made.SECOND), follows=made.trips(0, 0, 0, 0))
     page = page_of("hostile names", attack, attack)
+    check("the headline leaves out a long place",
+          "First: port all code between copies, which saves at most" in text_of(page), text_of(page)[:900])
     check("they are shown, not obeyed", "<script>alert(1)</script>" in text_of(page) and
           "\\x1b[31m" in page and page.count("<script>") == SCRIPTS and
           "<script>alert" not in page and "<img" not in page)

@@ -11,6 +11,9 @@
 #include "names/source.h"
 #include "show/page/page.h"
 
+/* Writes what costs most, and what the first suggestion saves. */
+void html_headline(FILE *to, const struct profile *profile);
+
 /* Writes host code: functions by samples, and the gaps between calls; nothing if it is unknown. */
 void html_host(FILE *to, struct profile *profile, struct page *page);
 void html_icicle(FILE *to, struct profile *profile);

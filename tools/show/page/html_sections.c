@@ -10,6 +10,53 @@
 #include "system/messages.h"
 #include "tables/tables.h"
 
+#include <string.h>
+
+#define PLACE_MOST 60 /* characters of a place in the headline */
+
+/* A long place is only below. */
+static void say_first(const struct table_rows *advice, int64_t wall_ns)
+{
+	const struct table_cell *saves = page_cell(advice, 0, "Saves");
+	const char *where = page_cell(advice, 0, "place")->text;
+	bool has_place = where != NULL && where[0] != '\0' && strlen(where) <= PLACE_MOST;
+
+	page_text(advice->to,
+		  text_made("First: %s%s%s%s, which saves %s %s (%s).",
+			    text_name(page_cell(advice, 0, "Next")->text, 200),
+			    has_place ? " (" : "", has_place ? text_name(where, PLACE_MOST) : "",
+			    has_place ? ")" : "",
+			    strcmp(saves->text, "~") == 0 ? "about" : "at most",
+			    text_time(saves->value), text_share(saves->value, wall_ns)));
+}
+
+void html_headline(FILE *to, const struct profile *profile)
+{
+	struct table_rows states = page_fill(to, &table_states, profile, NULL, NULL);
+	struct table_rows advice = page_fill(to, &table_advice, profile, NULL, NULL);
+	size_t most = 0;
+
+	for (size_t i = 1; i < states.count; i++)
+		if (page_cell(&states, i, "ns")->value > page_cell(&states, most, "ns")->value)
+			most = i;
+	fputs("<p class=\"headline\">", to);
+	if (states.count > 0) {
+		const struct table_cell *ns = page_cell(&states, most, "ns"), *share = ns + 1;
+
+		fprintf(to, "%s: %s of %s (%s). ", page_cell(&states, most, "state")->text,
+			text_time(ns->value), text_time(profile->wall_ns),
+			text_share(share->value, share->of));
+	}
+	if (advice.count > 0 &&
+	    (__int128_t)page_cell(&advice, 0, "Saves")->value * 100 >= profile->wall_ns &&
+	    profile->process.exit_status <= 0)
+		say_first(&advice, profile->wall_ns);
+	else if (advice.sentences != NULL)
+		page_text(to, text_made("%.*s", (int)strcspn(advice.sentences, "\n"),
+					advice.sentences));
+	fputs("</p>\n", to);
+}
+
 void html_host(FILE *to, struct profile *profile, struct page *page)
 {
 	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
