@@ -72,13 +72,20 @@ const char *text_share(int64_t part, int64_t whole)
 	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
 }
 
+bool text_peak_is_best(const struct profile *profile)
+{
+	const char *source = profile->environment.peak_source;
+
+	return source != NULL && strcmp(source, "observed") == 0;
+}
+
 const char *text_peak(const struct profile *profile)
 {
 	const char *source = profile->environment.peak_source;
 	const char *h2d = text_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
 		   *d2h = text_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000);
 
-	if (source != NULL && strcmp(source, "observed") == 0)
+	if (text_peak_is_best(profile))
 		return text_made("Best rate of the run: %s GB/s H2D, %s GB/s D2H.", h2d, d2h);
 	return text_made("Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).", h2d, d2h,
 			 source != NULL && strcmp(source, "link") == 0 ? "PCIe speed and width"

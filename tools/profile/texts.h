@@ -27,6 +27,9 @@ const char *text_share(int64_t part, int64_t whole); /* "12.3 %" */
 /* "Peak of the link: 63.0 GB/s H2D, ..", or the best rate of the run where that is the peak. */
 const char *text_peak(const struct profile *profile);
 
+/* True if the profile's peak is the best rate of its run. */
+bool text_peak_is_best(const struct profile *profile);
+
 /* A size that is a power of 2: "64 KiB". */
 const char *text_power(int64_t bytes);
 

@@ -141,7 +141,7 @@ void html_tables(FILE *to, const struct profile *profile, struct page *page)
 		table_page(to, &table_copies, profile, NULL, page);
 		struct table_rows sizes = page_fill(to, &table_sizes, profile, NULL, NULL);
 		page_rates(&sizes);
-		page_section_end(to, page);
+		page_section_end(to);
 	}
 	for (const struct table *const *table = tables; *table != NULL; table++)
 		if ((*table)->title != NULL && !(*table)->elsewhere &&
