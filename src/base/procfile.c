@@ -18,11 +18,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PATH_ROOM 1024
+#define PATH_ROOM   1024
 
-/* Kept files have numbers just below this, or below the program's limit if that is lower. */
-#define NUMBERS   ((rlim_t)1024)
-#define KEPT_MOST 48u
+#define KEPT_MOST   48u
+
+/* The size of a new process's table of descriptors, on machines of 64 bits. */
+#define TABLE_LEAST ((rlim_t)64)
 
 /* Files that stay open.  One thread at a time appends, any thread reads those that are counted. */
 static struct kept {
@@ -30,6 +31,7 @@ static struct kept {
 	struct hp_file file;
 } kept[KEPT_MOST];
 static _Atomic unsigned kept_count;
+static rlim_t least_number; /* of a kept file; 0: none was kept.  One thread at a time */
 static _Atomic bool sealed;
 
 /* Joins the pieces.  False: too long. */
@@ -66,15 +68,32 @@ static const struct kept *find(const char *path)
 	return NULL;
 }
 
+/*
+ * Returns the least number of kept files: near the end of the table of descriptors as it is, and
+ * below the program's limit.  The kernel would grow the table for a higher number; in a process
+ * with several threads that takes 10 to 15 ms (expand_fdtable() in Linux's fs/file.c).
+ */
+static rlim_t find_least_number(void)
+{
+	const char *const status_of_process[] = { "/proc/self/status", NULL };
+	struct rlimit limit = { .rlim_cur = TABLE_LEAST };
+	char status[512];
+	const char *size = NULL;
+
+	if (hp_procfile_read(status, sizeof(status), status_of_process))
+		size = hp_procfile_field(status, "FDSize");
+	rlim_t end = size != NULL ? hp_procfile_number(size) : TABLE_LEAST;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	end = limit.rlim_cur < end ? limit.rlim_cur : end;
+	return end > 2 * KEPT_MOST ? end - KEPT_MOST : end / 2;
+}
+
 /* Moves the file to a high number, because programs expect to get the lowest one. */
 static long move_up(long fd)
 {
-	struct rlimit limit = { .rlim_cur = NUMBERS };
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	rlim_t end = limit.rlim_cur < NUMBERS ? limit.rlim_cur : NUMBERS;
-	rlim_t least = end > 2 * KEPT_MOST ? end - KEPT_MOST : end / 2;
-	long high = syscall(SYS_fcntl, fd, (long)F_DUPFD_CLOEXEC, least);
+	if (least_number == 0)
+		least_number = find_least_number();
+	long high = syscall(SYS_fcntl, fd, (long)F_DUPFD_CLOEXEC, least_number);
 	syscall(SYS_close, fd);
 	return high;
 }

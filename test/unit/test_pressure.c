@@ -180,12 +180,14 @@ TEST_AFTER(the_tightest_group_decides, make_tree())
 	CHECK_EQ(facts.cgroup_left, 100);
 }
 
+#define HIGH 32
+
 /* Calls `call` for each descriptor with a high number; returns how many there are. */
 static int each_high(void (*call)(int fd))
 {
 	int count = 0;
 
-	for (int fd = 100; fd < 1024; fd++)
+	for (int fd = HIGH; fd < 1024; fd++)
 		if (fcntl(fd, F_GETFD) != -1) {
 			count++;
 			call(fd);
@@ -229,6 +231,8 @@ static void keep_files(void)
 	int lowest = dup(0);
 
 	close(lowest);
+	/* Those that this process has inherited. */
+	closefrom(HIGH);
 	make_tree();
 	put("/proc/meminfo", "MemAvailable:     800 kB\n");
 	put("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
@@ -257,6 +261,28 @@ static void check_unknown(void)
 	CHECK_EQ(look().available, NONE);
 	CHECK_EQ(look().cgroup_limit, NONE);
 	CHECK_EQ(look().stall, 0);
+}
+
+static long table_size(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long size = 0;
+
+	while (fgets(line, sizeof(line), status) != NULL && sscanf(line, "FDSize: %ld", &size) != 1)
+		continue;
+	fclose(status);
+	return size;
+}
+
+/* The kernel waits for milliseconds where it grows the table of a process with several threads. */
+TEST(kept_files_leave_the_table_as_large_as_it_is)
+{
+	long size = table_size();
+
+	keep_files();
+	CHECK(size > 0);
+	CHECK_EQ(table_size(), size);
 }
 
 TEST(kept_files)
