@@ -186,6 +186,8 @@ chmod 444 "$out/readonly"
 mkdir "$out/closed" "$out/sticky"
 chmod 555 "$out/closed"
 chmod 1777 "$out/sticky"
+echo old >"$out/sticky/anothers"
+chmod 666 "$out/sticky/anothers"
 cp "$hotpin" "$folder/hotpin-for-all"
 cp "$library" "$folder/libhotpin-for-all.so"
 chmod 755 "$folder"/*-for-all*
@@ -199,12 +201,16 @@ if "${without[@]}" test -x "$folder/hotpin-for-all" 2>/dev/null; then
 		small -o "$out/closed/x" bash -c 'exit 5'
 	unchanged "out is a file that is read only" 125 'readonly: cannot be written \(Permission denied' \
 		small -o "$out/readonly" bash -c 'exit 5'
+	if [ "$(id -u)" = 0 ]; then
+		unchanged "out is another user's file in a folder like /tmp" 125 'cannot be written' \
+			small -o "$out/sticky/anothers" bash -c 'exit 5'
+	fi
 	unchanged "out into a folder like /tmp" 127 'no such program' small -o "$out/sticky/mine" "$folder/nothing"
 else
 	echo "# not tried without rights: this is root, and setpriv cannot change that"
 fi
 
-# A full file system, and a read-only one.
+# A full file system, a read-only one, and a file that is a mount point.
 # shellcheck disable=SC2016
 if unshare --mount sh -c 'mount -t tmpfs -o size=4k none "$1" && mount --bind "$1" "$1"' - "$out/closed" 2>/dev/null; then
 	mounted() { # SCRIPT: mounts on $1
@@ -217,6 +223,8 @@ if unshare --mount sh -c 'mount -t tmpfs -o size=4k none "$1" && mount --bind "$
 	readonly='mount -t tmpfs -o ro none "$1"'
 	expect "out on a file system that is read only" 125 'Read-only file system' \
 		mounted "$readonly" -o "$out/closed/x" bash -c 'exit 5'
+	alone='mount -t tmpfs none "$1" && touch "$1/x" "$1/y" && mount --bind "$1/y" "$1/x"'
+	expect "out is a file that is mounted by itself" 125 'busy' mounted "$alone" -o "$out/closed/x" bash -c 'exit 5'
 	expect "out on a file system with room" 5 '' \
 		mounted 'mount -t tmpfs none "$1"' -o "$out/closed/x" bash -c 'exit 5'
 else

@@ -77,27 +77,78 @@ static int try_new(const char *path)
 	return error == -ECANCELED ? 0 : error;
 }
 
+/* True for a mount point, as in a container: a file cannot be renamed over it (EBUSY). */
+static bool is_mounted(const struct hp_place *place)
+{
+#ifdef STATX_ATTR_MOUNT_ROOT
+	struct statx status;
+
+	return statx(place->folder, place->name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
+	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#else
+	(void)place;
+	return false;
+#endif
+}
+
+/* True if only others may rename over the file: its owner or the folder's, as in /tmp. */
+static bool is_anothers(const struct hp_place *place)
+{
+	struct stat folder, file;
+
+	return fstat(place->folder, &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 &&
+	       fstatat(place->folder, place->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       geteuid() != 0 && file.st_uid != geteuid() && folder.st_uid != geteuid();
+}
+
 /* Checks what exists under that name, without opening it: the reader of a pipe would notice. */
-static int try_existing(const char *path, bool *ret_is_enough)
+static int look_at(const struct hp_place *place, bool *ret_enough)
 {
 	struct stat status;
 
-	*ret_is_enough = false;
-	if (stat(path, &status) < 0)
-		return 0;
+	*ret_enough = true;
+	if (fstatat(place->folder, place->name, &status, place->is_proc ? 0 : AT_SYMLINK_NOFOLLOW) <
+	    0) {
+		/* The library does not create a stream like /dev/stdout that is closed. */
+		*ret_enough = place->is_proc;
+		return errno == ENOENT && !place->is_proc ? 0 : -errno;
+	}
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (S_ISSOCK(status.st_mode))
 		return -ENXIO;
-	*ret_is_enough = !S_ISREG(status.st_mode);
-	return access(path, W_OK) < 0 ? -errno : 0;
+	if (faccessat(place->folder, place->name, W_OK, 0) < 0)
+		return -errno;
+	*ret_enough = !S_ISREG(status.st_mode) || place->is_proc;
+	return *ret_enough && !hp_trust_placed(place, &status) ? -EACCES : 0;
+}
+
+static int try_existing(const char *path, bool *ret_enough)
+{
+	struct hp_place place;
+	int error = hp_trust_find(path, true, &place);
+
+	*ret_enough = false;
+	if (error == 0) {
+		error = look_at(&place, ret_enough);
+		close(place.folder);
+		if (error < 0 || *ret_enough)
+			return error;
+	}
+	/* The library replaces a link to a file, or of another user. */
+	error = hp_trust_find(path, false, &place);
+	if (error < 0)
+		return error;
+	error = is_mounted(&place) ? -EBUSY : is_anothers(&place) ? -EPERM : 0;
+	close(place.folder);
+	return error;
 }
 
 int writable_try(const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
 	char path[PATH_MAX];
-	bool is_enough;
+	bool enough;
 
 	if (pattern[0] == '\0')
 		return -ENOENT;
@@ -109,7 +160,7 @@ int writable_try(const char *pattern)
 	if (path[strlen(path) - 1] == '/')
 		return -EISDIR;
 	if (!has_mark(pattern, strlen(pattern)) &&
-	    ((error = try_existing(path, &is_enough)) < 0 || is_enough))
+	    ((error = try_existing(path, &enough)) < 0 || enough))
 		return error;
 	return try_new(path);
 }
