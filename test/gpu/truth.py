@@ -421,7 +421,9 @@ def timeline(truth, profile, runs):
         if event["ph"] in "sf":
             ends.setdefault(event["id"], {})[event["ph"]] = event
     arrows = [(pair["s"]["ts"], pair["f"]["ts"]) for pair in ends.values()]
-    same("arrows from calls to copies", len(arrows), sum(row["kind"] == 1 for row in rows))
+    # CUPTI does not tell the call of each copy, or not to 2 us.
+    copies = sum(row["kind"] == 1 for row in rows)
+    holds("arrows from calls to copies", 0.98 * copies <= len(arrows) <= copies, f"{len(arrows)} of {copies}")
     arrows = set(arrows)
     same("arrows that lead elsewhere", len(arrows - true_arrows(trace)), 0)
 
