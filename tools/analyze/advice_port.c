@@ -230,10 +230,12 @@ static void name_gap(const struct profile *profile, const struct profile_buffer 
 	round_trips_name_gap(profile, gap, ret + 1, room - 1);
 }
 
-/* True if a suggestion that says more saves most of this time. */
-static bool is_explained(const struct advice_list *list, int64_t saves_ns)
+/* True if a suggestion that says more saves most of this time, or one function is most of it. */
+static bool is_explained(const struct advice_list *list, const struct advice_host *host,
+			 int64_t host_ns, int64_t saves_ns)
 {
-	return list->count > 0 && list->items[0].saves_ns >= saves_ns / 3 * 2;
+	return (list->count > 0 && list->items[0].saves_ns >= saves_ns / 3 * 2) ||
+	       (host->count > 0 && host->items[0].between_ns >= host_ns / 3 * 2);
 }
 
 /* The saving includes all copies of the loops. */
@@ -253,7 +255,7 @@ void advice_port_between(const struct profile *profile, struct advice_list *list
 	int64_t host_ns = advice_least(trips.between_ns, profile->split.host_ns);
 	int64_t saves_ns =
 		profile_add(host_ns, advice_without_copies(profile, trips.copy_ns, trips.copies));
-	if (is_explained(list, saves_ns))
+	if (is_explained(list, host, host_ns, saves_ns))
 		return;
 	struct advice *advice = advice_add(profile, list, ADVICE_PORT, saves_ns);
 	if (advice == NULL)

@@ -306,6 +306,11 @@ def ports_of_a_loop():
             "samples": [sample(SPIN, 1000), sample(ADVANCE, count)], "gaps": gaps,
             "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200))]}, \
             f"has port at most 700396: turn its loops into kernels: 500 ms of {says}"
+    for count, entries in ((60, 3), (70, 2)):
+        yield f"a function of {count * 5} ms", {
+            "samples": [sample(ADVANCE, count)], "gaps": [around],
+            "buffers": [OTHER, buffer(round_trips=trips(99, 396 * MIB, 500, 200))]}, \
+            f"{entries} entries", f"has port about {count * 5}000: port this function"
 
 
 def ports_without_samples():
