@@ -14,6 +14,10 @@ With --budget everything runs once, in the order of targets.py, and then again, 
 over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass;
 sizes above those in doubt are left out.
 
+With --against the variant `hotpin` also runs with a second library, an earlier one for instance, in
+the same rounds.  Figures that are slower than with it, by more than 3 % and the differences between
+rounds, are named at the end.
+
 Exit status: 0 all targets met; 1 a target was missed, a program failed, or a byte was wrong; 77
 nothing could run here.
 """
@@ -41,6 +45,8 @@ WARM_BYTES = 16 << 30
 PROCESS_SECONDS = 180
 ROUNDS, ROUNDS_OF_A_TABLE, ROUNDS_IN_TIME = 5, 3, 2
 MOST_ROUNDS = 9  # rounds of a doubtful benchmark
+OTHER = "other"  # the variant `hotpin` with the library of --against
+SLOWER = 1.03
 
 
 class Skipped(Exception):
@@ -52,7 +58,7 @@ class Failed(Exception):
 
 
 def run_variant(bench, variant, options):
-    argv, extra = bench.variants[variant]
+    argv, extra = bench.variants["hotpin" if variant == OTHER else variant]
     if argv[0].endswith(".py"):
         argv = [sys.executable, os.path.join(HERE, argv[0])] + argv[1:]
     else:
@@ -64,8 +70,9 @@ def run_variant(bench, variant, options):
         for name, value in os.environ.items()
         if name not in ("LD_PRELOAD", "MALLOC_PERTURB_") and not name.startswith("HOTPIN")
     }
-    if variant in bench.preloaded:
-        environment.update(extra, LD_PRELOAD=options.lib)
+    if variant == OTHER or variant in bench.preloaded:
+        library = options.against if variant == OTHER else options.lib
+        environment.update(extra, LD_PRELOAD=library)
     injected = extra.get("CUDA_INJECTION64_PATH")
     if injected:
         injected = os.path.join(options.programs, injected)
@@ -95,7 +102,8 @@ def run_variant(bench, variant, options):
     for line in done.stdout.splitlines():
         name, value = line.split()
         metric, _, whose = name.partition("@")
-        figures[(metric, whose or variant)] = float(value)
+        if variant != OTHER or not whose:
+            figures[(metric, whose or variant)] = float(value)
     figures[("process", variant)] = wall
     return figures
 
@@ -103,6 +111,8 @@ def run_variant(bench, variant, options):
 def take_round(bench, number, options, samples):
     """Runs every variant once; samples: (metric, variant) -> one figure for each round."""
     order = list(bench.variants)
+    if options.against and "hotpin" in bench.preloaded:
+        order.append(OTHER)
     found = {}
     for variant in order[number % len(order) :] + order[: number % len(order)]:
         found.update(run_variant(bench, variant, options))
@@ -334,6 +344,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="folder")
     parser.add_argument("--lib", help="libhotpin.so; default: the build folder's")
+    parser.add_argument("--against", metavar="FILE", help="a second libhotpin.so")
     parser.add_argument("--repeat", type=int, metavar="N",
                         help="rounds; 5, or 3 for a table, 2 with --budget")
     parser.add_argument("--json", metavar="FILE", help="write every figure to FILE")
@@ -351,6 +362,7 @@ def arguments():
     build = os.path.abspath(options.build)
     options.programs = os.path.join(build, "test", "bench")
     options.lib = os.path.abspath(options.lib or os.path.join(build, "src", "libhotpin.so"))
+    options.against = options.against and os.path.abspath(options.against)
     options.markdown = options.front or options.targets or options.pytorch
     options.patience = PROCESS_SECONDS
     if options.stored and not options.markdown:
@@ -361,6 +373,24 @@ def arguments():
     if options.check:
         options.repeat = 1
     return options
+
+
+def slower_than_other(store):
+    """Returns the number of figures that both libraries have, and a line for each slower one."""
+    count, lines = 0, []
+    for bench in store["benchmarks"]:
+        samples = bench.get("samples", {})
+        for row in bench.get("rows", ()):
+            ours, theirs = (samples.get("%s@%s" % (row["metric"], v)) for v in ("hotpin", OTHER))
+            if not ours or not theirs:
+                continue
+            count += 1
+            now, before = statistics.median(ours), statistics.median(theirs)
+            differ = max(max(figures) - min(figures) for figures in (ours, theirs))
+            if now > SLOWER * before + differ:
+                figures = "%s, other %s" % (tables.in_unit(now), tables.in_unit(before))
+                lines.append("%s %s: %s" % (bench["name"], row["what"], figures))
+    return count, lines
 
 
 def print_tables(options, stores):
@@ -386,8 +416,9 @@ def main():
     if options.list:
         print("\n".join(b.name for b in todo))
         return 0
-    if not os.path.exists(options.lib):
-        sys.exit("run.py: %s is not there" % options.lib)
+    for library in filter(None, (options.lib, options.against)):
+        if not os.path.exists(library):
+            sys.exit("run.py: %s is not there" % library)
     options.said = {}
     store = {
         "machine": machine.describe(),
@@ -415,6 +446,10 @@ def main():
         order = ("met", "missed", "failed", "skipped")
         count = {v: verdicts.count(v) for v in order if v in verdicts}
         print(", ".join("%d %s" % (n, v) for v, n in count.items()))
+    if options.against:
+        count, lines = slower_than_other(store)
+        print("%d of %d figures are slower than with the other library" % (len(lines), count))
+        print("".join(line + "\n" for line in lines), end="")
     bad = ("failed",) if options.check else ("failed", "missed")
     return 1 if any(v in bad for v in verdicts) else 0
 

@@ -64,6 +64,30 @@ class Judge(unittest.TestCase):
                 run.judge(row, {("it", "hotpin"): [1]})
 
 
+class Other(unittest.TestCase):
+    def slower(self, ours, theirs):
+        store = {"benchmarks": [
+            {"name": "b", "rows": [{"metric": "it", "what": "a copy"}],
+             "samples": {"it@hotpin": ours, "it@other": theirs, "it@plain": [1.0]}},
+            {"name": "c", "rows": [{"metric": "it", "what": "a copy"}], "samples": {"it@hotpin": [9.0]}},
+            {"name": "d", "failed": "why"}]}
+        return run.slower_than_other(store)
+
+    def test_slower_by_more_than_rounds_differ(self):
+        self.assertEqual(self.slower([1.04e-3], [1e-3]), (1, ["b a copy: 1.04 ms, other 1 ms"]))
+        self.assertEqual(self.slower([1.02e-3], [1e-3]), (1, []))
+        self.assertEqual(self.slower([1.04e-3, 1.04e-3], [0.99e-3, 1.01e-3]), (1, []))
+        self.assertEqual(self.slower([0.5e-3], [1e-3]), (1, []))
+
+    def test_a_round_runs_both(self):
+        bench = types.SimpleNamespace(variants={"plain": None, "hotpin": None}, preloaded=("hotpin",))
+        for against, variants in (("old.so", ["plain", "hotpin", "other"]), (None, ["plain", "hotpin"])):
+            ran = []
+            with mock.patch.object(run, "run_variant", lambda b, variant, o: ran.append(variant) or {}):
+                run.take_round(bench, 0, types.SimpleNamespace(against=against), {})
+            self.assertEqual(ran, variants)
+
+
 class Words(unittest.TestCase):
     def words(self, *arguments, **named):
         return run.in_words(*judged(*arguments, **named))
