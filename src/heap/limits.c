@@ -199,17 +199,15 @@ static void look_at_lines(char *text, struct group *group, look_fn *look, void *
  */
 static bool each_group(const char *root, look_fn *look, void *to)
 {
-	int saved = errno;
 	char *text = hp_map(NULL, 2 * TEXT_BYTES, PROT_READ | PROT_WRITE, 0);
-	struct group group = { .root = root, .text = text + TEXT_BYTES };
-	bool mapped = (void *)text != MAP_FAILED;
 
-	if (mapped && hp_procfile_read(text, TEXT_BYTES, PATH(root, "/proc/self/cgroup")))
+	if ((void *)text == MAP_FAILED)
+		return false;
+	struct group group = { .root = root, .text = text + TEXT_BYTES };
+	if (hp_procfile_read(text, TEXT_BYTES, PATH(root, "/proc/self/cgroup")))
 		look_at_lines(text, &group, look, to);
-	if (mapped)
-		hp_unmap(text, 2 * TEXT_BYTES);
-	errno = saved;
-	return mapped;
+	hp_unmap(text, 2 * TEXT_BYTES);
+	return true;
 }
 
 /* Returns the first number of a file of the group; UINT64_MAX: there is none. */

@@ -225,10 +225,8 @@ static void treat(const struct names *names)
 /* The names do not lie on the stack: dlsym() calls this, in threads with little of it too. */
 void linked_find(void)
 {
-	int saved = errno;
 	struct names *names = hp_map(NULL, sizeof(*names), PROT_READ | PROT_WRITE, 0);
 
-	errno = saved;
 	if ((void *)names == MAP_FAILED) {
 		unknown_acts("Copy");
 		return;
