@@ -11,8 +11,8 @@
  */
 #define _GNU_SOURCE
 #include "heap/limits.h"
+#include "base/arena.h"
 #include "base/bounds.h"
-#include "base/kernel.h"
 #include "base/parse.h"
 #include "base/procfile.h"
 
@@ -47,7 +47,7 @@
 #define SOME_STALL_PART   4
 
 /* The room for the text of a file. */
-#define TEXT_BYTES        HP_PAGE_BYTES
+#define TEXT_BYTES        ((size_t)4096)
 
 /* The pieces of a file's name, for base/procfile.h. */
 #define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
@@ -199,14 +199,14 @@ static void look_at_lines(char *text, struct group *group, look_fn *look, void *
  */
 static bool each_group(const char *root, look_fn *look, void *to)
 {
-	char *text = hp_map(NULL, 2 * TEXT_BYTES, PROT_READ | PROT_WRITE, 0);
+	char *text = hp_arena_alloc(2 * TEXT_BYTES);
 
-	if ((void *)text == MAP_FAILED)
+	if (text == NULL)
 		return false;
 	struct group group = { .root = root, .text = text + TEXT_BYTES };
 	if (hp_procfile_read(text, TEXT_BYTES, PATH(root, "/proc/self/cgroup")))
 		look_at_lines(text, &group, look, to);
-	hp_unmap(text, 2 * TEXT_BYTES);
+	hp_arena_free(text, 2 * TEXT_BYTES);
 	return true;
 }
 

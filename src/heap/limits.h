@@ -5,8 +5,8 @@
  * Pinned memory cannot be swapped or reclaimed, and freed blocks that are kept are lost to the
  * program.  Both shrink before the program feels that the machine or the cgroup runs short.
  *
- * These functions take no lock, have no cancellation point, and keep errno.  They need little of
- * the stack; those that look at cgroups map some pages meanwhile.
+ * These functions have no cancellation point, and keep errno.  They need little of the stack; those
+ * that look at cgroups take memory of the arena meanwhile, and no lock but the arena's.
  * `root` precedes every file name; it is "" except in tests.
  */
 #ifndef HP_HEAP_LIMITS_H

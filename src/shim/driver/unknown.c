@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE
 #include "shim/driver/unknown.h"
+#include "base/arena.h"
 #include "base/counters.h"
-#include "base/kernel.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/protections.h"
@@ -225,15 +225,15 @@ static void treat(const struct names *names)
 /* The names do not lie on the stack: dlsym() calls this, in threads with little of it too. */
 void linked_find(void)
 {
-	struct names *names = hp_map(NULL, sizeof(*names), PROT_READ | PROT_WRITE, 0);
+	struct names *names = hp_arena_alloc(sizeof(*names));
 
-	if ((void *)names == MAP_FAILED) {
+	if (names == NULL) {
 		unknown_acts("Copy");
 		return;
 	}
 	dl_iterate_phdr(note_names, names);
 	treat(names);
-	hp_unmap(names, sizeof(*names));
+	hp_arena_free(names, sizeof(*names));
 }
 
 void linked_loaded(void)
