@@ -1,6 +1,6 @@
 /*
- * stage2_one_kernel.cu - the hottest loop is a kernel, with uploads and downloads around it, as in
- * most first ports.
+ * stage2_one_kernel.cu - one of the two hottest loops is a kernel, with uploads and downloads around
+ * it, as in most first ports.
  */
 #include "flow.h"
 #include "try.h"
