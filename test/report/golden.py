@@ -97,7 +97,6 @@ def cases():
     """Yields the name of a golden file, and its commands with their files."""
     for name in ("hecbench_wyllie", "pytorch_training"):
         yield name, COMMANDS, [recorded(f"doc/recorded/{name}.json")]
-    yield "stage0-1", COMMANDS, [recorded("doc/porting/stage0-1.json")]
     stages = ["stage1", "stage2", "stage2_hotpin", "stage3", "stage4"]
     runs = [[recorded(f"doc/porting/{name}-{turn}.json") for turn in (1, 2, 3)] for name in stages]
     for name, files in zip(stages, runs):

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 HOTPIN = os.path.abspath(sys.argv[1])
 DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "doc")
 PICTURE = os.path.join(DOC, "terminal.svg")
-PROFILE = "stage2-1.json"
+PROFILE = "stage2-2.json"
 COLUMNS, ADVANCE, LINE, FONT, PAD = 80, 7.8, 18, 13, 14
 STYLE = """
 text { font: %dpx ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d4d8dd; white-space: pre }
