@@ -64,9 +64,13 @@ static uint64_t cpu_waits(void)
 	if (!hp_procfile_read(text, sizeof(text),
 			      (const char *const[]){ "/proc/self/schedstat", NULL }))
 		return UINT64_MAX;
-	/* "ran waited turns", in ns; a kernel that counts neither says "0 0 0". */
+	/*
+	 * "ran waited turns", in ns: "0 0 0" if the kernel counts none of them.  A new process has
+	 * run for 0 ns.
+	 */
 	const char *blank = strchr(text, ' ');
-	return blank != NULL && text[0] != '0' ? hp_procfile_number(blank + 1) : UINT64_MAX;
+	return blank != NULL && strncmp(text, "0 0 0", 5) != 0 ? hp_procfile_number(blank + 1)
+							       : UINT64_MAX;
 }
 
 /*

@@ -68,7 +68,7 @@ def is_known(cpu_wait_ns):
     """True if the profile has the figure where the kernel has it."""
     try:
         with open("/proc/self/schedstat", encoding="ascii") as file:
-            return (cpu_wait_ns is not None) == (int(file.read().split()[0]) > 0)
+            return (cpu_wait_ns is not None) == (file.read().split() != ["0"] * 3)
     except FileNotFoundError:
         return cpu_wait_ns is None
 
