@@ -98,7 +98,7 @@ void chain_start(void *handle)
 	}
 }
 
-void *route_of(const char *name, void *own, void *answer)
+void *chain_route(const char *name, void *own, void *answer)
 {
 	int row = real_driver_row_at(own);
 

@@ -35,6 +35,6 @@ bool chain_contains(const void *address);
  * that the next library answers with `answer`: hotpin's function in front of it, or `answer`.  The
  * address `own` decides, never a name and a version: so the program gets the ABI that it asked for.
  */
-void *route_of(const char *name, void *own, void *answer);
+void *chain_route(const char *name, void *own, void *answer);
 
 #endif

@@ -102,7 +102,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		return own;
 
 	void *answer = chain_look_up(handle, name, own);
-	void *routed = answer != NULL ? route_of(name, own, answer) : own;
+	void *routed = answer != NULL ? chain_route(name, own, answer) : own;
 	if (routed == own)
 		return NULL;
 	/* The look-up has succeeded: an error of hotpin's own look-ups must not remain. */

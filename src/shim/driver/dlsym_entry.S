@@ -12,7 +12,7 @@
 #include "shim/driver/arguments.inc"
 
 	.hidden	gate_word
-	.hidden	linked_loaded
+	.hidden	unknown_look_again
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
 	.hidden	shim_dlsym_prepare
@@ -70,7 +70,7 @@ dlsym:
 
 .Lloaded:
 	save_three
-	call	linked_loaded
+	call	unknown_look_again
 	restore_three
 	jmp	.Lname
 	.cfi_endproc

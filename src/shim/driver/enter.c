@@ -44,7 +44,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 			libcuda_is_missing();
 	}
 	if (gate & GATE_LOADED)
-		linked_loaded();
+		unknown_look_again();
 
 	const struct real_driver_fact *fact = &real_driver_facts[row];
 	if (gate & GATE_DEFERRED) {

@@ -48,7 +48,7 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 			meant = *ret;                                                      \
 		CUresult result = REAL(function) arguments;                                \
 		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active) \
-			*ret = route_of(name, meant != NULL ? meant : *ret, *ret);         \
+			*ret = chain_route(name, meant != NULL ? meant : *ret, *ret);      \
 		return result;                                                             \
 	}
 LOOK_UP(cuGetProcAddress, (const char *name, void **ret, int version, cuuint64_t flags),

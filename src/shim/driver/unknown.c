@@ -223,7 +223,7 @@ static void treat(const struct names *names)
 }
 
 /* The names do not lie on the stack: dlsym() calls this, in threads with little of it too. */
-void linked_find(void)
+void unknown_find_linked(void)
 {
 	struct names *names = hp_arena_alloc(sizeof(*names));
 
@@ -236,9 +236,9 @@ void linked_find(void)
 	hp_arena_free(names, sizeof(*names));
 }
 
-void linked_loaded(void)
+void unknown_look_again(void)
 {
 	gate_clear(GATE_LOADED);
 	if (state_active && atomic_load(&state_device_found))
-		linked_find();
+		unknown_find_linked();
 }

@@ -23,9 +23,9 @@ void *unknown_enter(size_t stub);
  * Called once there is a device: looks at all loaded files.  An unknown function that one of them
  * links counts as called.
  */
-void linked_find(void);
+void unknown_find_linked(void);
 
 /* Called if GATE_LOADED is set.  Clears it, and looks at the files if there is a device. */
-void linked_loaded(void);
+void unknown_look_again(void);
 
 #endif

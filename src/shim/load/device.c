@@ -177,7 +177,7 @@ void shim_device_found(void)
 		hp_procfile_seal();
 	}
 	atomic_store(&state_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
-	linked_find();
+	unknown_find_linked();
 	/* The driver has registered its handler already, so this one runs before it. */
 	on_exit(finish, NULL);
 	hp_uncancellable_end();
