@@ -243,6 +243,23 @@ void *check_in_thread(void *(*run)(void *), void *arg)
 	return result;
 }
 
+size_t check_stack_used(void *(*run)(void *), void *arg)
+{
+	static char stack[64 << 10] __attribute__((aligned(4096)));
+	pthread_attr_t attributes;
+	pthread_t thread;
+	size_t untouched = 0;
+
+	memset(stack, 0xa5, sizeof(stack));
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, stack, sizeof(stack));
+	CHECK_EQ(pthread_create(&thread, &attributes, run, arg), 0);
+	pthread_join(thread, NULL);
+	while (untouched < sizeof(stack) && stack[untouched] == (char)0xa5)
+		untouched++;
+	return sizeof(stack) - untouched;
+}
+
 int check_run_forked(const struct check_test *test, unsigned seconds)
 {
 	char folder[256];

@@ -183,6 +183,9 @@ void check_in_threads(size_t count, void *(*run)(void *));
 /* Returns what the function returns in a thread of its own. */
 void *check_in_thread(void *(*run)(void *), void *arg);
 
+/* Calls the function in a thread of its own; returns how many bytes of the stack it touches. */
+size_t check_stack_used(void *(*run)(void *), void *arg);
+
 /* Runs the test in a child, with a folder.  0: passed, 77: skipped. */
 int check_run_forked(const struct check_test *test, unsigned seconds);
 

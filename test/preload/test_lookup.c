@@ -377,29 +377,10 @@ TEST_WITH(a_border_that_was_asked_for_stays, "HOTPIN_HEAP_MIN=128K")
 	CHECK_EQ(is_ours(150 << 10), preloaded());
 }
 
-static char stack[64 << 10] __attribute__((aligned(4096)));
-
 static void *look_up(void *unused)
 {
 	CHECK(dlsym(RTLD_DEFAULT, "qsort") != NULL);
 	return unused;
-}
-
-/* Returns how much of its stack a thread touches that looks a name up. */
-static size_t stack_used(void)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	size_t untouched = 0;
-
-	memset(stack, 0xa5, sizeof(stack));
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, sizeof(stack));
-	CHECK_EQ(pthread_create(&thread, &attributes, look_up, NULL), 0);
-	pthread_join(thread, NULL);
-	while (untouched < sizeof(stack) && stack[untouched] == (char)0xa5)
-		untouched++;
-	return sizeof(stack) - untouched;
 }
 
 /* The first look-up after dlopen() may come from a thread with a stack of PTHREAD_STACK_MIN. */
@@ -408,9 +389,9 @@ TEST(little_of_the_stack)
 	void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 
 	CHECK_EQ(((int (*)(unsigned))dlsym(libcuda, "cuInit"))(0), 0);
-	size_t before = stack_used();
+	size_t before = check_stack_used(look_up, NULL);
 	CHECK(dlopen("libtool.so", RTLD_NOW) != NULL);
-	CHECK(stack_used() <= before + 3072);
+	CHECK(check_stack_used(look_up, NULL) <= before + 3072);
 }
 
 PRELOAD_MAIN()

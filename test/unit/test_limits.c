@@ -123,30 +123,11 @@ TEST_AFTER(version_2, make_tree())
 	CHECK_EQ(cgroup_left(), 0);
 }
 
-static char stack[64 << 10] __attribute__((aligned(4096)));
-
-static void *ask_on_it(void *arg)
+static void *ask_if(void *arg)
 {
 	if (arg != NULL)
 		cgroup_left();
 	return NULL;
-}
-
-/* Returns how much of its stack a thread touches. */
-static size_t stack_used(bool asks)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	size_t untouched = 0;
-
-	memset(stack, 0xa5, sizeof(stack));
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, sizeof(stack));
-	CHECK_EQ(pthread_create(&thread, &attributes, ask_on_it, asks ? stack : NULL), 0);
-	pthread_join(thread, NULL);
-	while (untouched < sizeof(stack) && stack[untouched] == (char)0xa5)
-		untouched++;
-	return sizeof(stack) - untouched;
 }
 
 /* free() asks, also in a thread with a stack of PTHREAD_STACK_MIN. */
@@ -160,7 +141,7 @@ TEST_AFTER(little_of_the_stack, make_tree())
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 500\n");
 	CHECK_EQ(cgroup_left(), 7500);
-	CHECK(stack_used(true) <= stack_used(false) + 4096);
+	CHECK(check_stack_used(ask_if, root) <= check_stack_used(ask_if, NULL) + 4096);
 }
 
 TEST_AFTER(no_memory_to_ask, make_tree())
