@@ -46,7 +46,9 @@ static char *const *kernel_environment(void)
 	size_t count = 0;
 
 	hp_procfile_read(text, sizeof(text), (const char *const[]){ "/proc/self/environ", NULL });
-	for (char *at = text; *at != '\0' && count < HP_LEN(entries) - 1; at += strlen(at) + 1)
+	/* An entry may be empty. */
+	for (char *at = text; at < text + sizeof(text) && count < HP_LEN(entries) - 1;
+	     at += strlen(at) + 1)
 		if (strncmp(at, "HOTPIN", 6) == 0)
 			entries[count++] = at;
 	return entries;
