@@ -73,10 +73,6 @@ static double of_calls(size_t count)
 	CUcontext context;
 	double begin = bench_now();
 
-	/*
-	 * A profile reads a slower clock for half a second, until it knows the rate of the time
-	 * stamp counter.  2,000,000 calls are preceded by one second of calls.
-	 */
 	while (bench_now() - begin < (double)count * WARM_UP_S)
 		CU_OK(call(&context));
 	begin = bench_now();

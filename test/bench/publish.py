@@ -30,7 +30,8 @@ PYTORCH = os.path.join("doc", "pytorch.md")
 
 
 def slim(store):
-    """Keeps the data that pages need; paths of the machine are dropped."""
+    """Keeps the data that pages need; paths of the machine, and the library of --against,
+    are dropped."""
     keep = ("machine", "commit", "date", "command", "repeat", "benchmarks")
     result = {key: store[key] for key in keep if key in store}
     kernel = result["machine"]["kernel"].split("-")[0]
@@ -41,6 +42,9 @@ def slim(store):
         for bench in result["benchmarks"]
         if "rows" in bench
     ]
+    for bench in result["benchmarks"]:
+        samples = bench["samples"].items()
+        bench["samples"] = {key: value for key, value in samples if not key.endswith("@other")}
     return result
 
 

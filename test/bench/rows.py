@@ -359,7 +359,7 @@ def benches(check):
             "summary",
             "call",
             ["launch", "calls", times(2000000)],
-            (("", MORE, 60e-9),),
+            (("", MORE, 100e-9),),
         ),
         (
             "profile-bound",
