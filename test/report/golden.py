@@ -83,13 +83,12 @@ def shown(command, files, is_brief):
 
 
 def recorded(path):
-    """Copies a profile, whose files are then not on this machine; returns its name."""
+    """Copies a profile, whose programs are then not on this machine; returns its name."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         profile = json.load(file)
-    places = [name for place in profile.get("names") or [] for name in (place, *place.get("inlined", []))]
-    for item, key in [(module, "path") for module in profile["modules"]] + [(place, "file") for place in places]:
-        if (item.get(key) or "").startswith("/"):
-            item[key] = "/nowhere" + item[key]
+    for module in profile["modules"]:
+        if module["path"].startswith("/"):
+            module["path"] = "/nowhere" + module["path"]
     return tap.write(os.path.basename(path), profile)
 
 

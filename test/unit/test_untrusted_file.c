@@ -86,6 +86,26 @@ TEST(a_file_by_any_way)
 		CHECK_EQ(opened(*way), -EINVAL);
 }
 
+/* The path of a file that is not there is known as far as it leads, links followed. */
+TEST(a_path_that_leads_nowhere)
+{
+	struct untrusted_file file;
+	char from_root[NAME_MAX + 8] = "/";
+
+	at("");
+	CHECK(mkdir("here", 0755) == 0 && symlink("here", "link") == 0);
+	CHECK_EQ(untrusted_file_open("link/none", &file), -ENOENT);
+	CHECK(strcmp(file.path, at("here/none")) == 0);
+	CHECK_EQ(untrusted_file_open("link/none/file", &file), -ENOENT);
+	CHECK(strcmp(file.path, at("here/none")) == 0);
+	memset(from_root + 1, 'x', NAME_MAX + 1);
+	CHECK_EQ(untrusted_file_open(from_root, &file), -ENAMETOOLONG);
+	CHECK_EQ(strlen(file.path), NAME_MAX + 1);
+	CHECK(strncmp(file.path, from_root, NAME_MAX + 1) == 0);
+	CHECK_EQ(untrusted_file_open("here", &file), -EINVAL);
+	CHECK(strcmp(file.path, at("here")) == 0);
+}
+
 TEST(paths_without_end)
 {
 	char name[PATH_MAX + 8], half[PATH_MAX];

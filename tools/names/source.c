@@ -35,8 +35,13 @@ void source_add_folder(struct source_where *where, const char *folder)
 			   text_name(folder, 200), strerror(error));
 }
 
-/* Returns why the file is not shown as one below `root`; NULL: it may be.  `asked`: by --source. */
-static const char *refuse(const struct untrusted_file *file, const char *root, bool asked)
+/*
+ * Returns why the file is not shown as one below `root`; NULL: it may be.  `error`: of opening it.
+ * `asked`: by --source.  Its path is judged first: whether another place has such a file is not
+ * told, and the output is the same on every machine.
+ */
+static const char *refuse(const struct untrusted_file *file, int error, const char *root,
+			  bool asked)
 {
 	const struct stat *status = &file->status;
 	size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -45,6 +50,8 @@ static const char *refuse(const struct untrusted_file *file, const char *root, b
 	if (strncmp(file->path, root, length) != 0 || file->path[length] != '/')
 		return asked ? "it is a link that leaves its folder"
 			     : "it is not below the current folder";
+	if (error < 0)
+		return strerror(-error);
 	if (strstr(file->path + length, "/.") != NULL)
 		return "it is hidden";
 	if (!asked && !own && status->st_uid != 0)
@@ -72,15 +79,17 @@ static const char *read_one(const char *path, const char *folder, const struct s
 {
 	char root[PATH_MAX];
 	struct untrusted_file file;
-	const char *why = NULL;
+	const char *why;
 	int error = untrusted_file_open(path, &file);
 
 	*ret_found = error == 0;
-	if (error < 0)
-		return strerror(-error);
-	if (folder != NULL)
+	if (folder == NULL)
+		why = error < 0 ? strerror(-error) : NULL;
+	else
 		why = realpath(folder, root) == NULL ? strerror(errno)
-						     : refuse(&file, root, claim == NULL);
+						     : refuse(&file, error, root, claim == NULL);
+	if (error < 0)
+		return why;
 	if (why == NULL && claim != NULL && !is_proven(claim, &file.status))
 		why = claim->modified_ns < 0 ? "it may differ from the file that was compiled"
 					     : "it was changed since the run";

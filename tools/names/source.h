@@ -38,7 +38,8 @@ void source_add_folder(struct source_where *where, const char *folder);
  * Looks for it in the folder that contains the longest end of its path; then, if the claim is
  * proven, at its path, which must be below the current folder; then at `where->file`.  Hidden files
  * and files that only their owner may read are left out, unless the user owns them and names their
- * folder or them.  Returns NULL, or why the source is not shown.
+ * folder or them.  Returns NULL, or why the source is not shown, which does not tell whether there
+ * is a file elsewhere.
  */
 const char *source_open(const struct source_claim *claim, const struct source_where *where,
 			struct source *ret);

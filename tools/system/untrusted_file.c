@@ -90,19 +90,29 @@ static int start_of(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes the first name of a path; returns the rest of the path, or NULL if the name is too long. */
+/* Takes the first name of a path; returns the rest of the path, or NULL if the name was cut. */
 static const char *take_name(const char *path, char name[NAME_MAX + 1])
 {
 	size_t length = strcspn(path, "/");
 
-	if (length > NAME_MAX)
-		return NULL;
-	memcpy(name, path, length);
-	name[length] = '\0';
-	return path + length + strspn(path + length, "/");
+	snprintf(name, NAME_MAX + 1, "%.*s", (int)length, path);
+	return length > NAME_MAX ? NULL : path + length + strspn(path + length, "/");
 }
 
-/* Returns an O_PATH descriptor of what the path leads to, or a negative errno. */
+/* Writes the path of an entry of the folder; "" if it is not known. */
+static void name_entry(int folder, const char *name, char ret[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	if (link_of(folder, path, sizeof(path)) < 0 ||
+	    snprintf(ret, PATH_MAX, "%s/%s", strcmp(path, "/") == 0 ? "" : path, name) >= PATH_MAX)
+		ret[0] = '\0';
+}
+
+/*
+ * Returns an O_PATH descriptor of what the path leads to, or a negative errno; `ret->path` is then
+ * the path of the entry that could not be entered.
+ */
 static int walk(const char *path, struct untrusted_file *ret)
 {
 	char buffer[PATH_MAX], name[NAME_MAX + 1];
@@ -125,6 +135,8 @@ static int walk(const char *path, struct untrusted_file *ret)
 				continue;
 			next = error < 0 ? error : start_of("/");
 		}
+		if (next < 0)
+			name_entry(at, name, ret->path);
 		close(at);
 		at = next;
 	}
@@ -156,8 +168,8 @@ static int open_looked_at(int fd, const char *path, const struct stat *status)
 
 int untrusted_file_open(const char *path, struct untrusted_file *ret)
 {
+	ret->path[0] = '\0';
 	int fd = path[0] != '\0' ? walk(path, ret) : -ENOENT;
-
 	if (fd < 0)
 		return fd;
 	/* The path may be a folder without a name, like "/". */

@@ -11,14 +11,16 @@
 struct untrusted_file {
 	int fd; /* for reading */
 	struct stat status;
-	char path[PATH_MAX]; /* without symbolic links; "" if there is no /proc */
+	char path[PATH_MAX]; /* without symbolic links, as far as it leads; "" if there is no /proc
+			      */
 	bool is_reachable;   /* every user may search the folders on the way */
 };
 
 /*
  * Opens the regular file at `path` for reading.  Any path is safe: no device, pipe or socket is
  * opened, and no file system is mounted.  Returns 0 or a negative errno; -EINVAL: it is no regular
- * file, -EREMOTE: it would have to be mounted.  The caller closes `fd`.
+ * file, -EREMOTE: it would have to be mounted.  `path` is written in any case.  The caller closes
+ * `fd`.
  */
 int untrusted_file_open(const char *path, struct untrusted_file *ret);
 

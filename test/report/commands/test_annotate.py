@@ -97,7 +97,7 @@ def whole():
 
 def missing():
     done = says("a source that is not there", 0,
-                r"/io\.c: copies took 100 ms\n(.*\n)+  note: the source is not shown: No such file", "annotate",
+                r"/io\.c: copies took 100 ms\n(.*\n)+  note: the source is not shown: it is not below the current folder", "annotate",
                 "run.json")
     check("its lines have their functions", re.search(
         r"^ +5 +500 B +100 ms +7  in main$", done.stdout, re.M), done.stdout)
@@ -110,8 +110,8 @@ def missing():
     for order in (["-s", "near", "--source=far/a"], ["-s", "far/a", "-s", "near"]):
         says("the longest end of the path", 0, " 7  of_solver;\n  read from far/a/solver/io.c",
              "annotate", *order, "run.json", "io.c")
-    says("a folder that is not there", 0, "is not shown: No such file", "annotate", "-s",
-         "/nowhere", "run.json")
+    says("a folder that is not there", 0, "is not shown: it is not below the current folder", "annotate",
+         "-s", "/nowhere", "run.json")
     for command in ("annotate", "html"):
         done = tap.run(command, "-s", "/nowhere", "-s", "near", "-s", "near/io.c", "run.json")
         check(f"{command}: it is told once, although another folder has the source", done.returncode == 0 and
@@ -226,10 +226,10 @@ def harmless():
     os.mkfifo(os.path.join(FOLDER, "pipe.c"))
     with open(os.path.join(FOLDER, "large.c"), "wb") as file:
         file.truncate(1 << 40)
-    for name, why in ((FOLDER + "/pipe.c", "Invalid argument"), ("/dev/zero", "Invalid argument"),
-                      (FOLDER, "Invalid argument"), (FOLDER + "/large.c", "File too large"),
-                      ("/proc/self/mem", ""), ("/" + "x/" * 1900 + "y.c", "name too long|No such"),
-                      ("../" * 90 + "nothing.c", "No such")):
+    elsewhere = "it is not below the current folder"
+    for name, why in ((FOLDER + "/pipe.c", "Invalid argument"), (FOLDER + "/large.c", "File too large"),
+                      ("/dev/zero", elsewhere), (FOLDER, elsewhere), ("/proc/self/mem", elsewhere),
+                      ("/" + "x/" * 1900 + "y.c", elsewhere), ("../" * 90 + "nothing.c", elsewhere)):
         binary({**LINES, MAIN + 0x20: [name + ":7"]})
         says(f"{name[:40]} as a source holds nobody up", 0, f"the source is not shown: .*({why})",
              "annotate", "-s", FOLDER, "run.json")

@@ -209,7 +209,7 @@ def of_source(shown):
     check("other files are folded, and what cannot be read is said", sources.FAR in text and shown.ask(
         "document.querySelectorAll('#source details').length") == 2 and shown.ask(
         "document.querySelector('#source details:not([open])').textContent").count(
-            "the source is not shown: No such file"), text)
+            "the source is not shown: it is not below the current folder"), text)
     links = shown.ask("[...document.querySelectorAll('#next td a')].map(link => [link.hash, "
                       "link.textContent])")
     lines_of_rows(shown)

@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import resource
 import struct
 import subprocess
@@ -244,10 +245,8 @@ SECRET = "the secret line\n"
 
 def of_python(file, **more):
     """Returns a profile whose samples are in that file of Python, and what proves that it ran."""
-    run = made.sampled()
-    place = {"file": file, "function": "step", "line": 1}
-    run["python_samples"] = [{"python": [place], "samples": 9, "cpu_ns": made.SECOND}]
-    run["sites"], run["buffers"], run["samples"], run["repeats"] = [], [], None, None
+    run = {**made.sampled(), "sites": [], "buffers": [], "samples": None, "repeats": None}
+    run["python_samples"] = [{"python": [{"file": file, "function": "step", "line": 1}], "samples": 9, "cpu_ns": made.SECOND}]
     try:
         status = os.stat(path(file))
         run["python_files"] = [{"file": file, "bytes": status.st_size, "modified_ns": status.st_mtime_ns, **more}]
@@ -315,6 +314,15 @@ def sources():
         os.chmod(FOLDER, 0o755)
     says = tap.run("annotate", write("why.json", of_python("good.py", bytes=1))).stdout
     check("the reason is told", "not shown: it was changed since the run; --source DIR" in says, says)
+    places = [secret, os.path.join(outside.name, "none.py"), os.path.join(outside.name, "none/secret.py"), outside.name,
+              os.path.join(outside.name, "n" * 300), os.path.relpath(secret, FOLDER)]
+    for command in ("annotate", "html"):
+        told = [" ".join(re.findall("the source is not shown: ([^;]*);", " ".join(tap.run(
+            command, write("elsewhere.json", of_python(place, bytes=9))).stdout.split()))) for place in places]
+        check(f"{command} does not tell which files there are elsewhere", set(told) == {"it is not below the current folder"},
+              *told)
+    says = tap.run("annotate", write("none.json", of_python(path("none.py")))).stdout
+    check("but below the current folder", "not shown: No such file or directory; --source DIR" in says, says)
     without_proc()
     outside.cleanup()
 
