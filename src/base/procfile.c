@@ -132,14 +132,14 @@ int hp_procfile_kept(const char *path)
 	return fd;
 }
 
-bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
+size_t hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 {
 	char path[PATH_ROOM];
 	int saved = errno;
 	long length = -1;
 
 	if (!join(path, pieces))
-		return false;
+		return 0;
 	int fd = hp_procfile_kept(path);
 	bool opens = fd < 0 && !atomic_load_explicit(&sealed, memory_order_relaxed);
 	if (opens)
@@ -150,9 +150,9 @@ bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 		syscall(SYS_close, fd);
 	errno = saved;
 	if (length < 0)
-		return false;
+		return 0;
 	buffer[length] = '\0';
-	return true;
+	return (size_t)length;
 }
 
 uint64_t hp_procfile_number(const char *text)

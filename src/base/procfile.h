@@ -29,9 +29,9 @@ int hp_procfile_kept(const char *path);
 
 /*
  * Reads the first room - 1 bytes, as text, of the file whose name is the pieces joined, up to a
- * NULL. False: there is no such file, or it cannot be read.
+ * NULL.  Returns how many they are; 0: there is no such file, it cannot be read, or it is empty.
  */
-bool hp_procfile_read(char *buffer, size_t room, const char *const *pieces);
+size_t hp_procfile_read(char *buffer, size_t room, const char *const *pieces);
 
 /* Returns the number that `text` starts with; UINT64_MAX for "max" and for larger numbers. */
 uint64_t hp_procfile_number(const char *text);

@@ -76,6 +76,25 @@ TEST_WITH(the_profile_before_all_constructors, "EARLY=copy", "HOTPIN_PROFILE=tra
 	CHECK(first_copied);
 }
 
+/* The kernel keeps empty entries of an environment; it does not end there. */
+TEST(the_options_behind_an_empty_entry)
+{
+	char *entries[256] = { (char *)"" }, *log = check_path("log");
+	char *const arguments[] = { (char *)"preload_early", (char *)"--child",
+				    (char *)"the_driver_before_all_constructors", NULL };
+	size_t count = 1;
+
+	if (CHECK_CHILD(CHECK_REACHED_ITS_END)) {
+		setenv("EARLY", "copy", 1);
+		setenv("HOTPIN_LOG_FILE", log, 1);
+		for (char **entry = environ; *entry != NULL && count < 255; entry++)
+			entries[count++] = *entry;
+		execve("/proc/self/exe", arguments, entries);
+		_exit(127);
+	}
+	CHECK_EQ(access(log, F_OK) == 0, preloaded());
+}
+
 /* Checks what lib/early.c did in its constructor, and its memory afterwards. */
 static void check_early_library(void)
 {

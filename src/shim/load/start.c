@@ -43,11 +43,11 @@ static _Atomic bool started;
 static char *const *kernel_environment(void)
 {
 	static char text[128 << 10], *entries[64];
-	size_t count = 0;
+	const char *const path[] = { "/proc/self/environ", NULL };
+	size_t count = 0, bytes = hp_procfile_read(text, sizeof(text), path);
 
-	hp_procfile_read(text, sizeof(text), (const char *const[]){ "/proc/self/environ", NULL });
 	/* An entry may be empty. */
-	for (char *at = text; at < text + sizeof(text) && count < HP_LEN(entries) - 1;
+	for (char *at = text; at < text + bytes && count < HP_LEN(entries) - 1;
 	     at += strlen(at) + 1)
 		if (strncmp(at, "HOTPIN", 6) == 0)
 			entries[count++] = at;
