@@ -164,6 +164,7 @@ int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char 
 		else
 			replaced = false;
 		at += replaced;
+		piece = piece != NULL ? piece : any;
 
 		for (size_t i = 0; piece[i] != '\0'; i++) {
 			bool escaped =

@@ -51,7 +51,7 @@ int hp_parse_capture(const char *text, const char *accepts, void *ret);
 /* The values of the % marks in a file name. */
 struct hp_path_facts {
 	long pid; /* HP_PATH_ANY: the result is a pattern of glob() for any process and time */
-	const char *host;
+	const char *host; /* in a pattern, NULL is any host or rank */
 	const char *time; /* 20261121-034915 */
 	const char *rank; /* "" outside mpirun, srun and torchrun */
 };

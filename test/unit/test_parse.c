@@ -182,6 +182,10 @@ TEST(path_for_glob)
 	CHECK_EQ(hp_path_expand("a[1]/b?\\-%p-%t-%h-%r%%", &any, path, sizeof(path)), 0);
 	CHECK(strcmp(path, "a\\[1]/b\\?\\\\-*-*-n\\*-3%") == 0);
 	CHECK_EQ(hp_path_expand("12[", &any, path, 4), -ENAMETOOLONG);
+	CHECK_EQ(hp_path_expand("%h-%r", &(struct hp_path_facts){ .pid = HP_PATH_ANY }, path,
+				sizeof(path)),
+		 0);
+	CHECK(strcmp(path, "*-*") == 0);
 }
 
 TEST(path_that_does_not_fit)

@@ -163,23 +163,23 @@ static bool check_out(const char *what, const char *pattern, const char *command
 
 /*
  * Makes the name absolute, because the program may change its folder before it writes the profile.
- * False if the name is too long, which has been reported.
+ * `folder`: that of a relative name; NULL: unknown.  False if the name is too long, which has been
+ * reported.
  */
-static bool set_out(const char *pattern)
+static bool set_out(const char *folder, const char *pattern)
 {
-	char here[PATH_MAX], full[2 * PATH_MAX + 1];
+	char full[2 * PATH_MAX + 2];
 	size_t used = 0;
 
-	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
-		strcat(here, "/");
-		for (const char *at = here; *at != '\0'; at++) {
-			/* A % in the current folder is not a mark of the pattern. */
+	if (pattern[0] != '/' && folder != NULL) {
+		for (const char *at = folder; *at != '\0'; at++) {
+			/* A % in the folder is not a mark of the pattern. */
 			if (*at == '%')
 				full[used++] = '%';
 			full[used++] = *at;
 		}
+		full[used++] = '/';
 	}
-	full[used] = '\0';
 	if (used + strlen(pattern) >= HP_TEXT_MAX) {
 		hotpin_say("-o %s: longer than %d bytes with its directory; the program was not "
 			   "started; name a shorter path",
@@ -195,9 +195,10 @@ static bool set_out(const char *pattern)
 static bool prepare_out(const char *out, const char *command)
 {
 	const char *inherited = getenv("HOTPIN_OUT"), *off = getenv("HOTPIN");
+	char here[PATH_MAX];
 
 	if (out != NULL)
-		return check_out("-o", out, command) && set_out(out);
+		return check_out("-o", out, command) && set_out(getcwd(here, sizeof(here)), out);
 	return inherited == NULL || inherited[0] == '\0' ||
 	       (off != NULL && strcmp(off, "0") == 0) ||
 	       check_out("HOTPIN_OUT", inherited, command);
@@ -389,30 +390,27 @@ static int execute(const char *file, char **command, const struct program *progr
  * Makes the profiles a run's own, so that hotpin can read them.  False: the library prints a table
  * instead, since the profile may be written elsewhere, or another `hotpin run` prints a report.
  */
-static bool prepare_report(const char *command, char *ret_out, size_t room)
+static bool prepare_report(const char *command)
 {
 	const char *out = getenv("HOTPIN_OUT");
 
 	if (getenv("_HOTPIN_AWAITS") != NULL)
 		return false;
 	if (out != NULL && out[0] != '\0')
-		return (size_t)snprintf(ret_out, room, "%s", out) < room;
-	if (starts_elsewhere(command) || !run_report_folder(ret_out, room))
-		return false;
-	set_variable("HOTPIN_OUT", ret_out);
-	return true;
+		return strlen(out) < HP_TEXT_MAX;
+	const char *folder = starts_elsewhere(command) ? NULL : run_report_folder();
+	return folder != NULL && set_out(folder, "%p.json");
 }
 
 /* Runs the program in a child process, and prints the report. */
 static int report_on(const char *file, char **command, const struct program *program)
 {
-	char out[HP_TEXT_MAX];
 	struct timespec now;
 	struct await await;
 
 	/* The coarse clock is that of files. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (!prepare_report(command[0], out, sizeof(out)))
+	if (!prepare_report(command[0]))
 		return execute(file, command, program);
 	pid_t child = await_start(&await);
 	if (child == 0)
@@ -424,7 +422,7 @@ static int report_on(const char *file, char **command, const struct program *pro
 	/* With the statuses of this command, the program was not started. */
 	bool ran = !WIFEXITED(status) || WEXITSTATUS(status) < EXIT_OURSELVES ||
 		   WEXITSTATUS(status) > EXIT_NOT_FOUND;
-	run_report(out, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+	run_report(getenv("HOTPIN_OUT"), (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
 		   ran ? command[0] : NULL);
 	return await_status(status);
 }

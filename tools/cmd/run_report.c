@@ -16,48 +16,18 @@
 
 #include <dirent.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder that is removed with the profiles in it; "": they are the user's. */
-static char folder[HP_TEXT_MAX];
-
-/* Appends a character, and a backslash before it if glob() would give it a meaning. */
-static void put_plain(char **at, char letter)
-{
-	if (strchr("*?[\\", letter) != NULL)
-		*(*at)++ = '\\';
-	*(*at)++ = letter;
-}
-
 /*
- * Makes a pattern of glob() from a value of HOTPIN_OUT.  The rank is known; * stands for the other
- * marks.  The caller frees it.  NULL: no memory.
+ * The folder that is removed with the profiles in it; "": they are the user's.  HOTPIN_OUT has room
+ * for it even if each character is a % and doubled.
  */
-static char *glob_of(const char *out, const char *rank)
-{
-	char *made = malloc((2 + HP_RANK_ROOM) * strlen(out) + 1), *at = made;
-
-	if (made == NULL)
-		return NULL;
-	for (; *out != '\0'; out++) {
-		char mark = *out == '%' ? out[1] : '\0';
-
-		if (mark == 'r' && rank[0] != '\0')
-			at = stpcpy(at, rank);
-		else if (mark != '\0' && strchr("phtr", mark) != NULL)
-			*at++ = '*';
-		else
-			put_plain(&at, *out);
-		if (mark != '\0' && strchr("phtr%", mark) != NULL)
-			out++;
-	}
-	*at = '\0';
-	return made;
-}
+static char folder[HP_TEXT_MAX / 2 - sizeof("/%p.json")];
 
 static bool is_of_this_run(const char *path, uint64_t began_ns)
 {
@@ -127,13 +97,15 @@ static void say_line(const struct profile *profile)
 
 static void print(const char *out, uint64_t began_ns, const char *command)
 {
-	char rank[HP_RANK_ROOM];
+	char rank[HP_RANK_ROOM], pattern[PATH_MAX];
 	unsigned long ranks = hp_rank_find(rank);
-	char *pattern = glob_of(out, rank);
+	const struct hp_path_facts facts = { .pid = HP_PATH_ANY,
+					     .rank = rank[0] != '\0' ? rank : NULL };
 	glob_t found = { 0 };
 
 	layout_start();
-	if (pattern == NULL || glob(pattern, 0, NULL, &found) != 0)
+	if (hp_path_expand(out, &facts, pattern, sizeof(pattern)) < 0 ||
+	    glob(pattern, 0, NULL, &found) != 0)
 		found.gl_pathc = 0;
 	struct profile *profiles = calloc(found.gl_pathc + 1, sizeof(*profiles));
 	if (profiles == NULL)
@@ -177,28 +149,18 @@ static void remove_folder(void)
 	rmdir(folder);
 }
 
-bool run_report_folder(char *ret_out, size_t room)
+const char *run_report_folder(void)
 {
 	const char *temporary = getenv("TMPDIR");
-	size_t used = 0;
 
 	if (temporary == NULL || temporary[0] != '/')
 		temporary = "/tmp";
 	if ((size_t)snprintf(folder, sizeof(folder), "%s/hotpin-XXXXXX", temporary) <
 		    sizeof(folder) &&
-	    mkdtemp(folder) != NULL) {
-		/* A % in the folder is not a mark of the pattern. */
-		for (const char *at = folder; *at != '\0' && used + 2 < room; at++) {
-			if (*at == '%')
-				ret_out[used++] = '%';
-			ret_out[used++] = *at;
-		}
-		if ((size_t)snprintf(ret_out + used, room - used, "/%%p.json") < room - used)
-			return true;
-		rmdir(folder);
-	}
+	    mkdtemp(folder) != NULL)
+		return folder;
 	folder[0] = '\0';
-	return false;
+	return NULL;
 }
 
 void run_report(const char *out, uint64_t began_ns, const char *command)

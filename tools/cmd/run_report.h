@@ -4,15 +4,10 @@
 #ifndef HP_TOOLS_CMD_RUN_REPORT_H
 #define HP_TOOLS_CMD_RUN_REPORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/*
- * Makes a folder of its own for the profiles of a run, and writes a value of HOTPIN_OUT for it.
- * False: that is not possible.
- */
-bool run_report_folder(char *ret_out, size_t room);
+/* Makes and returns a folder of its own for the profiles of a run; NULL: that is not possible. */
+const char *run_report_folder(void);
 
 /*
  * Prints to stdout the first screen of the profile that the run wrote to `out`, a value of
