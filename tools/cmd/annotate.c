@@ -9,7 +9,6 @@
 #include "cmd/commands.h"
 #include "cmd/flags.h"
 #include "names/names_find.h"
-#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "show/layout.h"
 #include "show/table_report.h"
@@ -180,12 +179,14 @@ static int annotate_most(const struct request *request, const struct source_line
 	return 0;
 }
 
-static int annotate(const struct request *request)
+static int annotate(struct output *output, struct profile *profile, size_t count, void *arg)
 {
-	struct profile *profile = request->profile;
+	struct request *request = arg;
 	struct source_lines table;
 
-	names_resolve(profile, 1, true);
+	(void)output;
+	request->profile = profile;
+	names_resolve(profile, count, true);
 	source_lines_sum(profile, &table);
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
@@ -203,32 +204,21 @@ static int annotate(const struct request *request)
 	return EXIT_FAILURE;
 }
 
-static int run(struct request *request, int argc, char **argv)
-{
-	const struct flag flags[] = { { "source", 's', .folders = &request->where }, { NULL } };
-	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
-
-	if (status >= 0)
-		return status;
-	if (optind + 2 < argc) {
-		hotpin_say("one profile and one source file at a time");
-		return hotpin_misused("annotate");
-	}
-	layout_start();
-	request->where.file = argv[optind + 1];
-	if (profile_open(argv[optind], request->profile) < 0)
-		return EXIT_FAILURE;
-	status = annotate(request);
-	profile_close(request->profile);
-	return status;
-}
-
 int hotpin_annotate(int argc, char **argv)
 {
-	struct profile profile;
-	struct request request = { .profile = &profile };
-	int status = run(&request, argc, argv);
+	struct request request = { 0 };
+	const struct flag flags[] = { { "source", 's', .folders = &request.where }, { NULL } };
+	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
+	if (status < 0 && optind + 2 < argc) {
+		hotpin_say("one profile and one source file at a time");
+		status = hotpin_misused("annotate");
+	}
+	if (status < 0) {
+		layout_start();
+		request.where.file = argv[optind + 1];
+		status = flags_write(NULL, argv + optind, 1, annotate, &request);
+	}
 	free(request.where.folders);
 	return status;
 }

@@ -16,8 +16,9 @@ int hotpin_html(int argc, char **argv);
 int hotpin_trace(int argc, char **argv);
 int hotpin_resolve(int argc, char **argv);
 
-/* Prints the first screen of the report of a profile.  Returns the exit status. */
-int report_first(char *path);
+/* Prints the first screen of the report of a profile. */
+struct profile;
+void report_first(struct profile *profile);
 
 /* Prints the help of `command` to stdout; returns 0. */
 int hotpin_help(const char *command);

@@ -13,7 +13,6 @@
 #include "names/names_find.h"
 #include "analyze/places.h"
 #include "analyze/ranks.h"
-#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 
@@ -133,13 +132,17 @@ struct flags {
 	bool force, csv;
 };
 
-static int compare(struct profile *profiles, size_t count, const struct flags *flags)
+static int compare(struct output *output, struct profile *profiles, size_t count, void *arg)
 {
+	const struct flags *flags = arg;
 	struct compare_stage *stages = NULL;
 	struct comparison comparison = flags->comparison;
 	int status = EXIT_APART;
 
-	comparison.count = compare_stages(profiles, count, &stages);
+	(void)output;
+	names_resolve(profiles, count, true);
+	places_merge_sites(profiles, count);
+	comparison.count = compare_stages(profiles, ranks_only(profiles, count), &stages);
 	comparison.stages = stages;
 	if (comparison.count == 1)
 		hotpin_say(
@@ -186,18 +189,7 @@ int hotpin_compare(int argc, char **argv)
 	struct flags flags = { 0 };
 	int status = read_flags(argc, argv, &flags);
 
-	if (status >= 0)
-		return status;
-	size_t count = (size_t)(argc - optind);
-	struct profile *profiles = profile_open_all(argv + optind, count);
-	if (profiles == NULL)
-		return EXIT_FAILURE;
-	names_resolve(profiles, count, true);
-	places_merge_sites(profiles, count);
-	status = compare(profiles, ranks_only(profiles, count), &flags);
-	/* A failed write must not look like a slower stage. */
-	if (fflush(stdout) != 0)
-		status = EXIT_FAILURE;
-	profile_close_all(profiles, count);
-	return status;
+	return status >= 0
+		       ? status
+		       : flags_write(NULL, argv + optind, (size_t)(argc - optind), compare, &flags);
 }

@@ -32,8 +32,9 @@ enum flags_operands { FLAGS_FILES, FLAGS_PROGRAM, FLAGS_PROFILES };
 int flags_read(int argc, char **argv, const struct flag *flags, enum flags_operands operands);
 
 /*
- * Opens the output and then the profiles, and calls `write`, which returns an exit status.  Returns
- * that status, or EXIT_FAILURE; without success there is no output.
+ * Opens the output, stdout if `path` is NULL, and then the profiles, and calls `write`, which
+ * returns an exit status.  Returns that status, or EXIT_FAILURE; without success no file is
+ * written.
  */
 int flags_write(const char *path, char **files, size_t count,
 		int (*write)(struct output *output, struct profile *profiles, size_t count,

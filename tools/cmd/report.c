@@ -15,7 +15,6 @@
 #include "analyze/places.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
-#include "profile/profile_open.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 
@@ -163,15 +162,22 @@ static int report_ranks(struct profile *profiles, size_t count, bool force,
 	return status;
 }
 
-static int print_report(struct profile *profiles, size_t count, bool force,
-			enum table_detail detail)
-{
-	size_t ranks = ranks_only(profiles, count);
+struct request {
+	enum table_detail detail;
+	bool force;
+};
 
+static int print_report(struct output *output, struct profile *profiles, size_t count, void *arg)
+{
+	const struct request *request = arg;
+
+	(void)output;
+	names_resolve(profiles, count, true);
 	places_merge_sites(profiles, count);
-	if (ranks > 1)
-		return report_ranks(profiles, ranks, force, detail);
-	report_one(&profiles[0], detail);
+	count = ranks_only(profiles, count);
+	if (count > 1)
+		return report_ranks(profiles, count, request->force, request->detail);
+	report_one(&profiles[0], request->detail);
 	return 0;
 }
 
@@ -214,21 +220,9 @@ static int write_table(struct output *output, struct profile *profiles, size_t c
 	return 0;
 }
 
-static int report_files(char **paths, size_t count, bool force, enum table_detail detail)
+void report_first(struct profile *profile)
 {
-	struct profile *profiles = profile_open_all(paths, count);
-
-	if (profiles == NULL)
-		return EXIT_FAILURE;
-	names_resolve(profiles, count, true);
-	int status = print_report(profiles, count, force, detail);
-	profile_close_all(profiles, count);
-	return status;
-}
-
-int report_first(char *path)
-{
-	return report_files(&path, 1, false, TABLE_FIRST);
+	print_report(NULL, profile, 1, &(struct request){ TABLE_FIRST, false });
 }
 
 int hotpin_report(int argc, char **argv)
@@ -265,7 +259,8 @@ int hotpin_report(int argc, char **argv)
 		return flags_write(out, files, count, write_folded, NULL);
 	if (table != NULL)
 		return flags_write(out, files, count, write_table, (void *)table);
-	status = report_files(files, count, force, all ? TABLE_ALL : why ? TABLE_WHY : TABLE_FIRST);
+	struct request request = { all ? TABLE_ALL : why ? TABLE_WHY : TABLE_FIRST, force };
+	status = flags_write(NULL, files, count, print_report, &request);
 	if (status == 0 && !all)
 		layout_say(4, "%s--all shows every table.",
 			   why ? "" : "--why says how and on what assumption; ");

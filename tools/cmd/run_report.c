@@ -122,7 +122,7 @@ static void print(const char *out, uint64_t began_ns, const char *command)
 	} else {
 		bool used = !profile_used_no_device(&profiles[0]);
 
-		report_first((char *)profiles[0].path);
+		report_first(&profiles[0]);
 		putchar('\n');
 		if (!used)
 			layout_say(
