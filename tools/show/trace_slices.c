@@ -22,91 +22,88 @@ struct subtrack {
 	int depth;
 };
 
+/* Returns the name of a track. */
+static const char *name_of(const struct profile_track *track)
+{
+	if (trace_is_stream(track))
+		return text_made("stream %s of context %s", text_count(track->stream),
+				 text_count(track->context));
+	if (strcmp(track->kind, "ranges") == 0 || strcmp(track->kind, "hotpin") == 0)
+		return track->kind;
+	if (strcmp(track->kind, "samples") == 0)
+		return text_made("host code of %lld", (long long)track->tid);
+	return text_made("%s%s", track->name != NULL ? text_name(track->name, 40) : "thread",
+			 track->threads > 1 ? text_made(" (%s threads)", text_count(track->threads))
+					    : "");
+}
+
 static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)
 {
 	const struct profile_track *of = &output->profile->events.tracks[track];
-	char name[TEXT_BYTES(40) + 64], number[32] = "", more[32] = "";
-
-	if (subtrack > 0)
-		snprintf(number, sizeof(number), " (row %d)", subtrack + 1);
-	if (trace_is_stream(of)) {
-		snprintf(name, sizeof(name), "stream %s of context %s%s", text_count(of->stream),
-			 text_count(of->context), number);
-	} else if (strcmp(of->kind, "ranges") == 0 || strcmp(of->kind, "hotpin") == 0) {
-		snprintf(name, sizeof(name), "%s%s", of->kind, number);
-	} else if (strcmp(of->kind, "samples") == 0) {
-		snprintf(name, sizeof(name), "host code of %lld%s", (long long)of->tid, number);
-	} else {
-		if (of->threads > 1)
-			snprintf(more, sizeof(more), " (%s threads)", text_count(of->threads));
-		snprintf(name, sizeof(name), "%s%s%s",
-			 of->name != NULL ? text_name(of->name, 40) : "thread", more, number);
-	}
+	const char *name = name_of(of);
 	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
 			(strcmp(of->kind, "ranges") == 0 ? 0 : 1000000);
-	trace_name_track(output, "thread", trace_pid(output, of), tid, name, order);
+
+	trace_name_track(output, "thread", trace_pid(output, of), tid,
+			 subtrack > 0 ? text_made("%s (row %d)", name, subtrack + 1) : name, order);
 }
 
-static void write_shape(FILE *to, const struct profile_shape *shape)
+static json_t *shape_of(const struct profile_shape *shape)
 {
-	fprintf(to, "\"grid\":\"%lld x %lld x %lld\",\"block\":\"%lld x %lld x %lld\"",
-		(long long)shape->grid[0], (long long)shape->grid[1], (long long)shape->grid[2],
-		(long long)shape->block[0], (long long)shape->block[1], (long long)shape->block[2]);
-	fprintf(to,
-		",\"registers\":%lld,\"static shared bytes\":%lld,"
-		"\"dynamic shared bytes\":%lld",
-		(long long)shape->registers, (long long)shape->static_shared_bytes,
-		(long long)shape->dynamic_shared_bytes);
+	const int64_t *grid = shape->grid, *block = shape->block;
+
+	return json_pack("{s:s,s:s,s:I,s:I,s:I}", "grid",
+			 text_made("%lld x %lld x %lld", (long long)grid[0], (long long)grid[1],
+				   (long long)grid[2]),
+			 "block",
+			 text_made("%lld x %lld x %lld", (long long)block[0], (long long)block[1],
+				   (long long)block[2]),
+			 "registers", (json_int_t)shape->registers, "static shared bytes",
+			 (json_int_t)shape->static_shared_bytes, "dynamic shared bytes",
+			 (json_int_t)shape->dynamic_shared_bytes);
 }
 
-/* Begins an argument; its value, which is JSON, is written to the file that is returned. */
-static FILE *begin_argument(struct trace_output *output, const char *name, bool *any)
-{
-	fprintf(output->to, "%s\"%s\":", *any ? "," : "", name);
-	*any = true;
-	return output->to;
-}
-
-static void put_text(struct trace_output *output, const char *name, const char *text, bool *any)
-{
-	begin_argument(output, name, any);
-	trace_text(output, text);
-}
-
-static void put_place(struct trace_output *output, const char *name,
-		      const struct profile_frame *frame, bool *any)
+static json_t *place_json(const struct trace_output *output, const struct profile_frame *frame)
 {
 	char place[512];
 
 	names_place(output->profile, frame, place, sizeof(place));
-	put_text(output, name, place, any);
+	return trace_text(place);
 }
 
-static void write_arguments(struct trace_output *output, const struct profile_event *event)
+static json_t *arguments(const struct trace_output *output, const struct profile_event *event)
 {
 	const struct profile *profile = output->profile;
-	bool any = false, copies = event->kind == PROFILE_COPY_CALL;
+	bool copies = event->kind == PROFILE_COPY_CALL;
 	const struct profile_buffer *buffer =
 		copies && event->detail >= 0 ? &profile->buffers[event->detail] : NULL;
+	json_t *made = event->kind == PROFILE_KERNEL && event->detail >= 0
+			       ? shape_of(&profile->events.shapes[event->detail])
+			       : json_object();
 
 	if (event->bytes >= 0)
-		fprintf(begin_argument(output, "bytes", &any), "%lld", (long long)event->bytes);
+		json_object_set_new(made, "bytes", json_integer(event->bytes));
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
-		fputs(text_rate(event->bytes, event->duration_ns),
-		      begin_argument(output, "GB/s", &any));
+		json_object_set_new(
+			made, "GB/s",
+			json_real(strtod(text_rate(event->bytes, event->duration_ns), NULL)));
 	if (event->site >= 0)
-		put_place(output, "called from",
-			  names_frame(profile, &profile->sites[event->site].frames, false), &any);
-	if (buffer != NULL && buffer->frames.count > 0)
-		put_place(output, "buffer", names_buffer_frame(profile, buffer), &any);
-	else if (buffer != NULL)
-		put_text(output, "buffer", buffer->kind, &any);
+		json_object_set_new(
+			made, "called from",
+			place_json(output, names_frame(profile, &profile->sites[event->site].frames,
+						       false)));
+	if (buffer != NULL)
+		json_object_set_new(
+			made, "buffer",
+			buffer->frames.count > 0
+				? place_json(output, names_buffer_frame(profile, buffer))
+				: trace_text(buffer->kind));
 	/* Route 0 is unknown. */
 	if (copies && event->route > 0)
-		put_text(output, "route", profile->events.routes[event->route], &any);
-	if (event->kind == PROFILE_KERNEL && event->detail >= 0)
-		write_shape(output->to, &profile->events.shapes[event->detail]);
+		json_object_set_new(made, "route",
+				    trace_text(profile->events.routes[event->route]));
+	return made;
 }
 
 static void write_slice(struct trace_output *output, const struct profile_event *event,
@@ -114,14 +111,14 @@ static void write_slice(struct trace_output *output, const struct profile_event 
 {
 	trace_begin_event(output);
 	fputs("{\"ph\":\"X\",\"name\":", output->to);
-	trace_text(output, name);
+	trace_put(output, trace_text(name));
 	fprintf(output->to, ",\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
 		text_event_kind(event->kind), (long long)pid, (long long)tid);
 	trace_at(output, event->start_ns);
 	trace_microseconds(output->to, "dur", event->duration_ns);
-	fputs(",\"args\":{", output->to);
-	write_arguments(output, event);
-	fputs("}}", output->to);
+	fputs(",\"args\":", output->to);
+	trace_put(output, arguments(output, event));
+	fputs("}", output->to);
 }
 
 /*

@@ -8,7 +8,6 @@
 #include "system/messages.h"
 #include "profile/texts.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +32,15 @@ void trace_at(struct trace_output *output, int64_t ns)
 	trace_microseconds(output->to, "ts", output->offset_ns + ns);
 }
 
-void trace_text(struct trace_output *output, const char *text)
+json_t *trace_text(const char *text)
 {
-	json_t *value = json_string(text_name(text, 300));
+	return json_string(text_name(text, 300));
+}
 
-	json_dumpf(value, output->to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+void trace_put(struct trace_output *output, json_t *value)
+{
+	json_dumpf(value, output->to,
+		   JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
 	json_decref(value);
 }
 
@@ -48,7 +51,7 @@ void trace_name_track(struct trace_output *output, const char *what, int64_t pid
 	fprintf(output->to,
 		"{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%lld,\"tid\":%lld,\"args\":{\"name\":",
 		what, (long long)pid, (long long)tid);
-	trace_text(output, name);
+	trace_put(output, trace_text(name));
 	fputs("}}", output->to);
 	trace_begin_event(output);
 	fprintf(output->to,
@@ -85,41 +88,32 @@ static int by_track(const void *left, const void *right)
 /* Names a file's process or device; the order keeps those of a file together. */
 static void name_process(struct trace_output *output, int64_t pid, const char *name, int64_t order)
 {
-	char whole[TEXT_BYTES(300)];
-
-	snprintf(whole, sizeof(whole), "%s%s", output->prefix, name);
-	trace_name_track(output, "process", pid, 0, whole, output->file * (DEVICES + 1) + order);
-}
-
-static void name_device(struct trace_output *output, int64_t pid, bool *named)
-{
-	const char *model = output->profile->environment.device;
-	int64_t device = pid % DEVICES;
-	char name[TEXT_BYTES(40 + 2 + 80)];
-
-	if (named[device])
-		return;
-	named[device] = true;
-	snprintf(name, sizeof(name), "device %lld%s%s", (long long)device,
-		 model != NULL ? ", " : "", model != NULL ? text_name(model, 60) : "");
-	name_process(output, pid, name, 1 + device);
+	trace_name_track(output, "process", pid, 0, text_made("%s%s", output->prefix, name),
+			 output->file * (DEVICES + 1) + order);
 }
 
 static void name_processes(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
+	const char *model = profile->environment.device;
 	bool named[DEVICES] = { false };
-	char name[TEXT_BYTES(40 + 2 + 80)];
 
-	snprintf(name, sizeof(name), "%s%s%s", text_name(profile->process.program, 40),
-		 profile->stage != NULL ? ": " : "",
-		 profile->stage != NULL ? text_name(profile->stage, 80) : "");
-	name_process(output, output->pid, name, 0);
+	name_process(output, output->pid,
+		     text_made("%s%s%s", text_name(profile->process.program, 40),
+			       profile->stage != NULL ? ": " : "",
+			       profile->stage != NULL ? text_name(profile->stage, 80) : ""),
+		     0);
 	for (size_t i = 0; i < profile->events.track_count; i++) {
-		const struct profile_track *track = &profile->events.tracks[i];
+		int64_t pid = trace_pid(output, &profile->events.tracks[i]), device = pid % DEVICES;
 
-		if (trace_is_stream(track))
-			name_device(output, trace_pid(output, track), named);
+		if (!trace_is_stream(&profile->events.tracks[i]) || named[device])
+			continue;
+		named[device] = true;
+		name_process(output, pid,
+			     text_made("device %lld%s%s", (long long)device,
+				       model != NULL ? ", " : "",
+				       model != NULL ? text_name(model, 60) : ""),
+			     1 + device);
 	}
 }
 
@@ -131,34 +125,26 @@ static void tell(struct trace_output *output, const char *what)
 	fprintf(output->to,
 		"{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"note\",\"pid\":%lld,\"tid\":0,\"name\":",
 		(long long)output->pid);
-	trace_text(output, what);
+	trace_put(output, trace_text(what));
 	trace_at(output, 0);
 	fputs("}", output->to);
 }
 
 static void tell_dropped(struct trace_output *output)
 {
-	const struct profile *profile = output->profile;
-	int64_t trackless = profile->events.trackless > 0 ? profile->events.trackless : 0;
-	char text[256];
+	const struct profile_events *events = &output->profile->events;
+	int64_t trackless = events->trackless > 0 ? events->trackless : 0;
 
-	if (output->left_out > 0) {
-		snprintf(text, sizeof(text), "%zu events are left out: too many overlap",
-			 output->left_out);
-		tell(output, text);
-	}
-	if (profile->events.dropped > trackless) {
-		snprintf(text, sizeof(text), "%s events were not recorded: those shorter than %s",
-			 text_count(profile->events.dropped - trackless),
-			 text_time(profile->events.shortest_ns));
-		tell(output, text);
-	}
-	if (trackless > 0) {
-		snprintf(text, sizeof(text),
-			 "%s events were not recorded: too many threads or streams",
-			 text_count(trackless));
-		tell(output, text);
-	}
+	if (output->left_out > 0)
+		tell(output,
+		     text_made("%zu events are left out: too many overlap", output->left_out));
+	if (events->dropped > trackless)
+		tell(output, text_made("%s events were not recorded: those shorter than %s",
+				       text_count(events->dropped - trackless),
+				       text_time(events->shortest_ns)));
+	if (trackless > 0)
+		tell(output, text_made("%s events were not recorded: too many threads or streams",
+				       text_count(trackless)));
 }
 
 /* Writes the file that `output` is set to. */
@@ -228,14 +214,13 @@ static int64_t pid_among(const struct profile *profiles, size_t file)
 /* Returns the text before the names of a file's processes; "" if there is only one file. */
 static const char *prefix_of(struct profile *profile, size_t count)
 {
-	char *prefix = profile_allocate(profile, TEXT_BYTES(200), 1);
+	const char *rank = profile->process.rank;
 
-	if (count > 1 && profile->process.rank != NULL)
-		snprintf(prefix, TEXT_BYTES(200),
-			 "rank %s: ", text_name(profile->process.rank, 40));
-	else if (count > 1)
-		snprintf(prefix, TEXT_BYTES(200), "%s: ", text_name(profile->path, 100));
-	return prefix;
+	if (count == 1)
+		return "";
+	return profile_copy(profile, rank != NULL
+					     ? text_made("rank %s: ", text_name(rank, 40))
+					     : text_made("%s: ", text_name(profile->path, 100)));
 }
 
 void trace_write(FILE *to, struct profile *profiles, size_t count)

@@ -6,6 +6,7 @@
 
 #include "profile/profile.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 /* Writes the timelines of the profiles, which have one, on one clock. */
@@ -32,8 +33,9 @@ void trace_begin_event(struct trace_output *output);
 void trace_microseconds(FILE *to, const char *name, int64_t ns);
 void trace_at(struct trace_output *output, int64_t ns);
 
-/* Writes the text as JSON in ASCII. */
-void trace_text(struct trace_output *output, const char *text);
+/* Returns the text as a JSON string; writes a value in ASCII and frees it. */
+json_t *trace_text(const char *text);
+void trace_put(struct trace_output *output, json_t *value);
 
 /* Names a track.  `what` is "process" or "thread"; `order` sorts the tracks. */
 void trace_name_track(struct trace_output *output, const char *what, int64_t pid, int64_t tid,
