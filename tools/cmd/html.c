@@ -4,17 +4,14 @@
  * The sections are written before the head of the page, which links to those that exist.
  */
 #include "show/page/html.h"
-#include "show/page/table_page.h"
 #include "cmd/commands.h"
 #include "cmd/flags.h"
 #include "system/messages.h"
 #include "names/names_find.h"
-#include "show/page/page.h"
 #include "analyze/places.h"
 #include "analyze/ranks.h"
 #include "analyze/run_notes.h"
 #include "profile/texts.h"
-#include "tables/tables.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -23,28 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the page shows. */
-struct contents {
-	struct profile *profiles;
-	struct comparison stages;
-	struct source_where sources;
-	struct page page;
-};
-
-static bool is_of_ranks(const struct compare_stage *stage)
-{
-	return stage->run_count > 1 && !stage->repeated;
-}
-
 /* Returns the run that represents the stage. */
 static const struct profile *run_of(const struct compare_stage *stage)
 {
-	return is_of_ranks(stage) ? ranks_slowest(stage->runs, stage->run_count) : stage->profile;
-}
-
-static const struct compare_stage *last_of(const struct contents *contents)
-{
-	return &contents->stages.stages[contents->stages.count - 1];
+	return html_is_of_ranks(stage) ? ranks_slowest(stage->runs, stage->run_count)
+				       : stage->profile;
 }
 
 static FILE *in_memory(char **ret)
@@ -112,111 +92,47 @@ static void facts(FILE *to, const struct profile *profile)
 				text_when(profile->process.ended_utc)));
 }
 
-static void head(FILE *to, const struct contents *contents)
+static void head(struct page *page, const struct comparison *stages)
 {
-	const struct compare_stage *last = last_of(contents);
-	const struct profile *run = run_of(last);
+	const struct compare_stage *last = &stages->stages[stages->count - 1];
+	const struct profile *run = page->profile;
+	FILE *to = page->to;
 
 	fputs("<header>\n<h1>", to);
 	page_text(to, text_name(run->process.program, 40));
 	fputs(" <span>", to);
 	if (run->stage != run->path)
 		page_text(to, text_name(run->stage, 80));
-	if (contents->stages.count > 1)
-		fprintf(to, ", the last of %zu stages", contents->stages.count);
+	if (stages->count > 1)
+		fprintf(to, ", the last of %zu stages", stages->count);
 	fputs("</span></h1>\n", to);
 	facts(to, run);
 	if (last->repeated)
 		page_soft(to, text_made("The median of %zu runs, %s to %s.", last->run_count,
 					text_time(last->least_ns), text_time(last->most_ns)));
-	if (is_of_ranks(last))
+	if (html_is_of_ranks(last))
 		page_soft(to, text_made("The slowest of %zu ranks.", last->run_count));
-	if (contents->stages.count > 1)
-		comparison(to, &contents->stages);
-	html_headline(to, run);
+	if (stages->count > 1)
+		comparison(to, stages);
+	html_headline(page);
 	run_notes(run, note, to);
 }
 
-static void say_no_source(FILE *to, const struct profile *profile)
+/* `page` has the run and its sources. */
+static void write_page(FILE *to, struct page *page, const struct comparison *stages)
 {
-	if (profile->missing != NULL)
-		page_soft(to, text_made("No source line is known: %s, which was profiled, is not "
-					"on this machine.",
-					text_name(profile->missing, 200)));
-	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
-		page_soft(to, text_made("No source line is known: %s differs from the file that "
-					"was profiled.",
-					text_name(profile->other_build, 200)));
-	else
-		page_soft(to, "No source line is known; compile the program with -g.");
-}
-
-static void say_timeline(FILE *to, const struct profile *profile)
-{
-	if (profile_used_no_device(profile))
-		return;
-	if (profile->events.row_count == 0)
-		page_soft(to, "No timeline: hotpin run --profile=trace records one.");
-	else
-		page_soft(to, text_made("The timeline: hotpin trace -o timeline.json %s writes "
-					"it; open timeline.json at ui.perfetto.dev.",
-					text_name(profile->path, 200)));
-}
-
-/* Reads the sources of the run that is shown, so that all tables link to their lines. */
-static void read_sources(struct contents *contents, struct profile *profile,
-			 struct source_lines *ret)
-{
-	source_lines_sum(profile, ret);
-	for (size_t i = 0; i < ret->main_count; i++)
-		source_lines_read(profile, &ret->files[i], &contents->sources);
-	contents->page.files = ret->files;
-	contents->page.file_count = ret->main_count;
-}
-
-static void write_sections(FILE *to, struct contents *contents)
-{
-	const struct compare_stage *last = last_of(contents);
-	struct profile *run = &contents->profiles[run_of(last) - contents->profiles];
-	bool has_stages = contents->stages.count > 1;
-	struct page *page = &contents->page;
-	struct source_lines lines;
-
-	read_sources(contents, run, &lines);
-	if (has_stages)
-		html_stages(to, &contents->stages, page);
-	if (is_of_ranks(last))
-		html_ranks(to, last, page);
-	page_section(to, page, "time", "Where the time went",
-		     has_stages ? text_name(run->stage, 40) : NULL);
-	table_page(to, &table_states, run, NULL, NULL);
-	page_strip(to, run);
-	page_section_end(to);
-	page_section(to, page, "next", "What to do next", NULL);
-	table_page(to, &table_advice, run, NULL, page);
-	page_soft(to, "~ is an estimate. Savings do not add up.");
-	if (page->file_count == 0 && run->site_count + run->sample_count > 0)
-		say_no_source(to, run);
-	say_timeline(to, run);
-	page_section_end(to);
-	html_host(to, run, page);
-	html_source(to, run, &lines, page);
-	html_tables(to, run, page);
-}
-
-static void write_page(FILE *to, struct contents *contents)
-{
-	const struct profile *run = run_of(last_of(contents));
+	const struct profile *run = page->profile;
 	char *sections = NULL, *nav = NULL;
-	FILE *below = in_memory(&sections);
 
-	contents->page.nav = in_memory(&nav);
-	write_sections(below, contents);
-	fclose(below);
-	fclose(contents->page.nav);
+	page->to = in_memory(&sections);
+	page->nav = in_memory(&nav);
+	html_sections(page, stages);
+	fclose(page->to);
+	fclose(page->nav);
+	page->to = to;
 	page_begin(to, text_made("hotpin: %s, %s", text_name(run->process.program, 40),
 				 text_name(run->stage, 80)));
-	head(to, contents);
+	head(page, stages);
 	fprintf(to, "<nav aria-label=\"Sections\"><ul>\n%s</ul></nav>\n</header>\n%s", nav,
 		sections);
 	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
@@ -225,26 +141,42 @@ static void write_page(FILE *to, struct contents *contents)
 	free(nav);
 }
 
+/* Reads the main sources, and says on stderr which of them the page quotes.  False: none. */
+static bool read_sources(struct page *page, const struct source_where *where)
+{
+	bool any = false;
+
+	source_lines_sum(page->profile, &page->lines);
+	for (size_t i = 0; i < page->lines.main_count; i++) {
+		struct source_file *file = &page->lines.files[i];
+
+		source_lines_read(page->profile, file, where);
+		if (file->why != NULL)
+			continue;
+		hotpin_say("the page contains lines of %s", text_name(file->found, 200));
+		any = true;
+	}
+	return any;
+}
+
 static int write_stages(struct output *output, struct profile *profiles, size_t count,
 			void *sources)
 {
-	struct contents contents = { .profiles = profiles,
-				     .sources = *(struct source_where *)sources };
-	struct compare_stage *stages = NULL;
+	struct comparison stages = { .least_tenths = COMPARE_NOISE_TENTHS };
+	struct compare_stage *list = NULL;
 
 	names_resolve(profiles, count, true);
 	places_merge_sites(profiles, count);
-	count = compare_stages(profiles, ranks_only(profiles, count), &stages);
-	if (count == 0)
+	stages.count = compare_stages(profiles, ranks_only(profiles, count), &list);
+	stages.stages = list;
+	if (stages.count == 0)
 		return EXIT_FAILURE;
-	contents.stages = (struct comparison){ .stages = stages,
-					       .count = count,
-					       .least_tenths = COMPARE_NOISE_TENTHS };
-	write_page(output->to, &contents);
-	compare_stages_free(stages, count);
+	struct page page = { .profile = (struct profile *)run_of(&list[stages.count - 1]) };
 	/* Who may read the page need not be allowed to read the sources. */
-	if (html_source_say(&contents.page))
+	if (read_sources(&page, sources))
 		output->mode = S_IRUSR | S_IWUSR;
+	write_page(output->to, &page, &stages);
+	compare_stages_free(list, stages.count);
 	return 0;
 }
 

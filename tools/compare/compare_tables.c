@@ -90,7 +90,6 @@ static const struct table_column stage_columns[] = {
 	{ "wall_ns", "Wall", TABLE_TIME },
 	{ "least_wall_ns", "Min", TABLE_TIME, TABLE_AT(compare_stage, least_ns) },
 	{ "most_wall_ns", "Max", TABLE_TIME, TABLE_AT(compare_stage, most_ns) },
-	{ NULL, "Drawing", TABLE_STATES },
 	{ NULL, "Change", TABLE_CHANGE },
 	{ "predicted_wall_ns", "Predicted", TABLE_TIME },
 	{ "noise_tenths_of_a_percent", NULL, TABLE_COUNT },
@@ -169,13 +168,11 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 		unsigned noise = i > 0 ? compare_noise(stage - 1, stage, comparison->least_tenths)
 				       : comparison->least_tenths;
 		struct table_cell made = compare_predicted(stage, i == 0);
-		bool has_split = profile_has_split(stage->profile);
 
 		TABLE_ROW(
 			rows, stage, table_text(stage->profile->stage),
 			table_number((int64_t)stage->run_count),
 			table_number(stage->profile->wall_ns),
-			(struct table_cell){ .split = has_split ? &stage->profile->split : NULL },
 			table_text_made(rows, "%s",
 					i > 0 ? compare_change(stage[-1].profile->wall_ns,
 							       stage->profile->wall_ns, noise)

@@ -233,7 +233,7 @@ bool table_has_column(const struct table_rows *rows, size_t column)
 {
 	const struct table_column *is = &rows->table->columns[column];
 
-	return is->head != NULL && rows->needed[column] && is->unit != TABLE_STATES &&
+	return is->head != NULL && rows->needed[column] &&
 	       (rows->form == TABLE_PAGE || is->unit != TABLE_DRAWING);
 }
 

@@ -26,7 +26,6 @@ enum table_unit {
 	TABLE_CHANGE,  /* a text like "-80.6 %" */
 	TABLE_BAR,     /* a share as a bar; the text is its class on a page */
 	TABLE_DRAWING, /* as TABLE_BAR, only on a page */
-	TABLE_STATES,  /* in no table: for drawings of a page */
 };
 
 struct table_column {
@@ -41,9 +40,8 @@ struct table_column {
 /* A figure, a text or a place.  The functions below make cells. */
 struct table_cell {
 	int64_t value, of;
-	enum table_unit unit;              /* of a TABLE_FIGURE */
-	const char *text;                  /* of a figure: what stands before it, like "~" */
-	const struct profile_split *split; /* of TABLE_STATES; NULL: not known */
+	enum table_unit unit; /* of a TABLE_FIGURE */
+	const char *text;     /* of a figure: what stands before it, like "~" */
 	const struct profile_frame *frame;
 	bool is_named; /* the text is the whole name of the place */
 };

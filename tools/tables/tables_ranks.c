@@ -12,7 +12,6 @@ static const struct table_column rank_columns[] = {
 	{ NULL, heading, TABLE_TIME, dropped, TABLE_AT(profile, split.field##_ns) },
 #include "base/states.def"
 	{ NULL, "Copied", TABLE_BYTES },
-	{ NULL, "Drawing", TABLE_STATES },
 };
 
 static void fill_rank(struct table_rows *rows, struct profile *profile)
@@ -25,8 +24,7 @@ static void fill_rank(struct table_rows *rows, struct profile *profile)
 
 		TABLE_ROW(rows, run,
 			  table_number(profile_add(profile_moved(run, "h2d").bytes,
-						   profile_moved(run, "d2h").bytes)),
-			  (struct table_cell){ .split = &run->split });
+						   profile_moved(run, "d2h").bytes)));
 	}
 }
 

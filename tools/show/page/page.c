@@ -62,31 +62,31 @@ void page_end(FILE *to)
 	fprintf(to, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_script);
 }
 
-void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of)
+void page_section(struct page *page, const char *id, const char *title, const char *of)
 {
 	fprintf(page->nav, "<li><a href=\"#%s\">%s</a></li>\n", id, title);
-	fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s%s",
-		id, id, id, title, of != NULL ? ": " : "");
-	page_text(to, of != NULL ? of : "");
-	fputs("</h2>\n", to);
+	fprintf(page->to,
+		"<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s%s", id,
+		id, id, title, of != NULL ? ": " : "");
+	page_text(page->to, of != NULL ? of : "");
+	fputs("</h2>\n", page->to);
 }
 
-void page_section_end(FILE *to)
+void page_section_end(struct page *page)
 {
-	fputs("</section>\n", to);
+	fputs("</section>\n", page->to);
 }
 
 bool page_line(const struct page *page, const struct profile_frame *frame, char *ret)
 {
 	char path[PATH_MAX];
 
-	if (page == NULL || frame == NULL || frame->path == NULL ||
-	    strlen(frame->path) + 2 > sizeof(path))
+	if (frame == NULL || frame->path == NULL || strlen(frame->path) + 2 > sizeof(path))
 		return false;
 	strcpy(path, frame->path);
 	paths_normalize(path);
-	for (size_t i = 0; i < page->file_count; i++) {
-		const struct source_file *file = &page->files[i];
+	for (size_t i = 0; i < page->lines.main_count; i++) {
+		const struct source_file *file = &page->lines.files[i];
 
 		for (size_t j = 0; j < file->count && strcmp(path, file->path) == 0; j++)
 			if (file->lines[j].number == frame->number) {

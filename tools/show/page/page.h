@@ -17,16 +17,17 @@ extern const char page_style[], page_script[], page_policy[];
 void page_begin(FILE *to, const char *title);
 void page_end(FILE *to);
 
-/* A page whose sections are written, and the lines of sources that links lead to. */
+/* A page whose sections are written. */
 struct page {
-	FILE *nav; /* gets a link to each section */
-	const struct source_file *files;
-	size_t file_count;
+	FILE *to;
+	FILE *nav;                 /* gets a link to each section */
+	struct profile *profile;   /* the run that it shows */
+	struct source_lines lines; /* of that run; links lead to those of the main files */
 };
 
 /* Begins a section with that id.  `of` follows the title, or is NULL. */
-void page_section(FILE *to, struct page *page, const char *id, const char *title, const char *of);
-void page_section_end(FILE *to);
+void page_section(struct page *page, const char *id, const char *title, const char *of);
+void page_section_end(struct page *page);
 
 /* Returns the id of the frame's line.  False: the page does not show the line. */
 #define PAGE_ID 64

@@ -1,9 +1,10 @@
 /*
- * page_drawings.c - draws stages and ranks from the rows of their tables.
+ * page_drawings.c - draws stages and ranks.
  *
  * A drawing is as wide as the screen allows, so all text but that of the scale is outside of it.
  */
-#include "show/page/table_page.h"
+#include "show/page/page_drawings.h"
+#include "show/page/page.h"
 #include "profile/texts.h"
 
 #define LABEL_MOST 60
@@ -12,59 +13,31 @@ enum { HEIGHT = 240, TOP = 12 };
 enum { WALL = -1 }; /* a part: all of a stage whose states are not known */
 
 struct drawing {
-	const struct table_rows *rows;
 	FILE *to;
 	int64_t most_ns;
 };
 
-static int64_t value_of(const struct table_rows *rows, size_t row, const char *column)
+static int64_t part_ns(const struct profile *run, int part)
 {
-	return page_cell(rows, row, column)->value;
-}
+	int64_t ns = part == WALL ? run->wall_ns : text_state_ns(&run->split, part);
 
-/* Writes the text of a cell. */
-static void put(const struct table_rows *rows, size_t row, const char *column)
-{
-	size_t i = table_column(rows->table, column);
-
-	page_text(rows->to, text_name(table_cell_text(rows, &rows->table->columns[i],
-						      page_cell(rows, row, column), LABEL_MOST),
-				      LABEL_MOST));
-}
-
-static const struct profile_split *split_of(const struct table_rows *rows, size_t row)
-{
-	return page_cell(rows, row, "Drawing")->split;
-}
-
-static int64_t part_ns(const struct table_rows *rows, size_t row, int part)
-{
-	const struct profile_split *split = split_of(rows, row);
-	int64_t ns = part == WALL ? value_of(rows, row, "Wall") : 0;
-
-	if (part != WALL && split != NULL)
-		ns = text_state_ns(split, part);
 	return ns > 0 ? ns : 0;
 }
 
-static int64_t most_of(const struct table_rows *rows, int part)
+static void put(FILE *to, const char *text)
 {
-	int64_t most = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (part_ns(rows, i, part) > most)
-			most = part_ns(rows, i, part);
-	return most;
+	page_text(to, text_name(text, LABEL_MOST));
 }
 
-static void legend(const struct table_rows *rows, const char *explained)
+/* Explains the colors of the states that are in the drawing. */
+static void legend(FILE *to, const int64_t *most_ns, const char *explained)
 {
-	fputs("<ul class=\"legend\">\n", rows->to);
+	fputs("<ul class=\"legend\">\n", to);
 	for (int part = 0; part < TEXT_STATES; part++)
-		if (most_of(rows, part) > 0)
-			page_swatch(rows->to, text_states[part].field, text_states[part].title);
-	fputs("</ul>\n", rows->to);
-	page_soft(rows->to, explained);
+		if (most_ns[part] > 0)
+			page_swatch(to, text_states[part].field, text_states[part].title);
+	fputs("</ul>\n", to);
+	page_soft(to, explained);
 }
 
 static double y_of(const struct drawing *drawing, double ns)
@@ -85,14 +58,14 @@ static void scale(const struct drawing *drawing)
 	fputs("</svg></div>\n", drawing->to);
 }
 
-static void cell_begin(const struct drawing *drawing, size_t row, const char *what,
+static void cell_begin(const struct drawing *drawing, const char *what, const char *stage,
 		       const char *figure)
 {
 	fprintf(drawing->to,
 		"<div><svg role=\"img\" viewBox=\"0 0 100 %d\" preserveAspectRatio=\"none\" "
 		"aria-label=\"%s",
 		HEIGHT, what);
-	put(drawing->rows, row, "Stage");
+	put(drawing->to, stage);
 	fprintf(drawing->to, ": %s\"><path class=\"axis\" d=\"", figure);
 	for (int quarter = 0; quarter <= 4; quarter++)
 		fprintf(drawing->to, "M0 %dH100", HEIGHT - quarter * (HEIGHT - TOP) / 4);
@@ -127,17 +100,17 @@ static void draw(const struct drawing *drawing, const struct block *block, int p
 }
 
 /* Draws the states of a stage, the range of its repeats, and what was predicted. */
-static void stage(const struct drawing *drawing, size_t row)
+static void stage(const struct drawing *drawing, const struct compare_stage *of, bool is_first)
 {
-	const struct table_rows *rows = drawing->rows;
-	int64_t predicted_ns = value_of(rows, row, "Predicted");
-	double low = y_of(drawing, (double)value_of(rows, row, "Min")),
-	       high = y_of(drawing, (double)value_of(rows, row, "Max")), level = 0;
-	int part = split_of(rows, row) != NULL ? 0 : WALL, end = part == WALL ? 0 : TEXT_STATES;
+	const struct profile *run = of->profile;
+	struct table_cell predicted = compare_predicted(of, is_first);
+	double low = y_of(drawing, (double)of->least_ns), high = y_of(drawing, (double)of->most_ns),
+	       level = 0;
+	int part = profile_has_split(run) ? 0 : WALL, end = part == WALL ? 0 : TEXT_STATES;
 
-	cell_begin(drawing, row, "", text_time(part_ns(rows, row, WALL)));
+	cell_begin(drawing, "", run->stage, text_time(run->wall_ns));
 	for (; part < end; part++) {
-		int64_t ns = part_ns(rows, row, part);
+		int64_t ns = part_ns(run, part);
 
 		if (ns > 0)
 			draw(drawing, &(struct block){ 12, 76, level, level + (double)ns, false },
@@ -148,34 +121,33 @@ static void stage(const struct drawing *drawing, size_t row)
 		fprintf(drawing->to,
 			"<path class=\"mark\" d=\"M90 %.1fH98M94 %.1fV%.1fM90 %.1fH98\"/>", high,
 			high, low, low);
-	if (predicted_ns > 0)
+	if (predicted.value > 0)
 		fprintf(drawing->to, "<path class=\"mark predicted\" d=\"M2 %.1fH98\"/>",
-			y_of(drawing, (double)predicted_ns));
-	fprintf(drawing->to, "</svg><p><b>%s</b></p><p>", text_time(part_ns(rows, row, WALL)));
-	put(rows, row, "Stage");
-	if (predicted_ns > 0) {
+			y_of(drawing, (double)predicted.value));
+	fprintf(drawing->to, "</svg><p><b>%s</b></p><p>", text_time(run->wall_ns));
+	put(drawing->to, run->stage);
+	if (predicted.value > 0) {
 		fputs("</p><p class=\"soft\">predicted <span>", drawing->to);
-		put(rows, row, "Predicted");
+		put(drawing->to, text_made("%s%s", predicted.text, text_time(predicted.value)));
 		fputs("</span>", drawing->to);
 	}
 	fputs("</p></div>\n", drawing->to);
 }
 
 /* Draws the change of each state from the previous stage to this one. */
-static void bridge(const struct drawing *drawing, size_t row)
+static void bridge(const struct drawing *drawing, const struct compare_stage *to, unsigned noise)
 {
-	const struct table_rows *rows = drawing->rows;
-	const char *change = text_change(part_ns(rows, row - 1, WALL), part_ns(rows, row, WALL));
-	double level = (double)part_ns(rows, row - 1, WALL);
-	double noise_ns = level * (double)value_of(rows, row, "noise_tenths_of_a_percent") / 1000;
-	bool has_parts = split_of(rows, row - 1) != NULL && split_of(rows, row) != NULL;
+	const struct profile *before = to[-1].profile, *after = to->profile;
+	const char *change = text_change(before->wall_ns, after->wall_ns);
+	double level = (double)before->wall_ns, noise_ns = level * noise / 1000;
+	bool has_parts = profile_has_split(before) && profile_has_split(after);
 	int from = has_parts ? 0 : WALL, end = has_parts ? TEXT_STATES : 0, count = 0, at = 0;
 
-	cell_begin(drawing, row, "change to ", change);
+	cell_begin(drawing, "change to ", after->stage, change);
 	for (int part = from; part < end; part++)
-		count += part_ns(rows, row - 1, part) != part_ns(rows, row, part);
+		count += part_ns(before, part) != part_ns(after, part);
 	for (int part = from; part < end; part++) {
-		int64_t was_ns = part_ns(rows, row - 1, part), is_ns = part_ns(rows, row, part);
+		int64_t was_ns = part_ns(before, part), is_ns = part_ns(after, part);
 		double next = level + (double)is_ns - (double)was_ns;
 
 		if (was_ns == is_ns)
@@ -187,83 +159,92 @@ static void bridge(const struct drawing *drawing, size_t row)
 		level = next;
 	}
 	fprintf(drawing->to, "</svg><p><span>%s</span></p><p class=\"soft\">", change);
-	put(rows, row, "Change");
+	put(drawing->to, compare_change(before->wall_ns, after->wall_ns, noise));
 	fputs("</p></div>\n", drawing->to);
 }
 
-void page_stages(const struct table_rows *rows)
+void page_stages(FILE *to, const struct comparison *comparison)
 {
-	struct drawing drawing = { rows, rows->to, most_of(rows, WALL) };
+	struct drawing drawing = { .to = to, .most_ns = 1 };
+	int64_t most_ns[TEXT_STATES] = { 0 };
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (value_of(rows, i, "Max") > drawing.most_ns)
-			drawing.most_ns = value_of(rows, i, "Max");
-	drawing.most_ns += drawing.most_ns == 0;
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct compare_stage *of = &comparison->stages[i];
+		int64_t longest_ns =
+			of->most_ns > of->profile->wall_ns ? of->most_ns : of->profile->wall_ns;
+
+		drawing.most_ns = longest_ns > drawing.most_ns ? longest_ns : drawing.most_ns;
+		for (int part = 0; part < TEXT_STATES && profile_has_split(of->profile); part++)
+			most_ns[part] |= part_ns(of->profile, part);
+	}
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"wall time by "
 	      "stage\"><div class=\"stages\">\n",
-	      rows->to);
+	      to);
 	scale(&drawing);
-	for (size_t i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct compare_stage *of = &comparison->stages[i];
+
 		if (i > 0)
-			bridge(&drawing, i);
-		stage(&drawing, i);
+			bridge(&drawing, of, compare_noise(of - 1, of, comparison->least_tenths));
+		stage(&drawing, of, i == 0);
 	}
-	fputs("</div></div>\n", rows->to);
-	legend(rows, "Between two columns: the change by state, hatched if it is within the noise. "
-		     "Line with caps: the shortest and the longest repeat. Dashed line: what the "
-		     "previous stage predicted.");
+	fputs("</div></div>\n", to);
+	legend(to, most_ns,
+	       "Between two columns: the change by state, hatched if it is within the noise. "
+	       "Line with caps: the shortest and the longest repeat. Dashed line: what the "
+	       "previous stage predicted.");
 }
 
 /* Draws a rank: a row for each state that any rank has. */
-static void tile(const struct table_rows *rows, size_t row, const int64_t *least,
-		 const int64_t *most, bool is_slowest)
+static void tile(FILE *to, const struct profile *run, const struct ranks_spread *states,
+		 bool is_slowest)
 {
 	int height = 0, y = 0;
 
 	for (int part = 0; part < TEXT_STATES; part++)
-		height += most[part] > 0;
-	fprintf(rows->to,
+		height += states[part].most > 0;
+	fprintf(to,
 		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" "
 		"aria-label=\"wall time %s",
 		is_slowest ? " class=\"slowest\"" : "", height > 0 ? height : 1,
-		text_time(part_ns(rows, row, WALL)));
+		text_time(run->wall_ns));
 	for (int part = 0; part < TEXT_STATES; part++)
-		if (most[part] > 0)
-			fprintf(rows->to, "; %s %s", text_states[part].title,
-				text_time(part_ns(rows, row, part)));
-	fputs("\">", rows->to);
+		if (states[part].most > 0)
+			fprintf(to, "; %s %s", text_states[part].title,
+				text_time(part_ns(run, part)));
+	fputs("\">", to);
 	for (int part = 0; part < TEXT_STATES; part++) {
-		double apart = (double)(most[part] - least[part]);
-		bool is_even = apart * 100 < (double)part_ns(rows, row, WALL) || apart == 0;
-		double heat = (double)(part_ns(rows, row, part) - least[part]);
+		int64_t least_ns = states[part].least > 0 ? states[part].least : 0;
+		double apart = (double)(states[part].most - least_ns);
+		bool is_even = apart * 100 < (double)run->wall_ns || apart == 0;
+		double heat = (double)(part_ns(run, part) - least_ns);
 
-		if (most[part] > 0)
-			fprintf(rows->to,
+		if (states[part].most > 0)
+			fprintf(to,
 				"<rect class=\"%s\" fill-opacity=\"%.2f\" y=\"%d\" width=\"1\" "
 				"height=\"1\"/>",
 				text_states[part].field, 0.1 + (is_even ? 0 : 0.9 * heat / apart),
 				y++);
 	}
-	fputs("</svg>", rows->to);
-	put(rows, row, "Rank");
-	fputs("</li>\n", rows->to);
+	fputs("</svg>", to);
+	put(to, run->process.rank);
+	fputs("</li>\n", to);
 }
 
-void page_ranks(const struct table_rows *rows)
+void page_ranks(FILE *to, const struct ranks *ranks)
 {
-	int64_t least[TEXT_STATES], most[TEXT_STATES], longest_ns = most_of(rows, WALL);
+	const struct ranks_spread *states = &ranks->spreads[RANKS_STATES];
+	int64_t most_ns[TEXT_STATES];
 
-	for (int part = 0; part < TEXT_STATES; part++) {
-		least[part] = most[part] = most_of(rows, part);
-		for (size_t i = 0; i < rows->count; i++)
-			if (part_ns(rows, i, part) < least[part])
-				least[part] = part_ns(rows, i, part);
-	}
-	fputs("<ul class=\"ranks\">\n", rows->to);
-	for (size_t i = 0; i < rows->count; i++)
-		tile(rows, i, least, most, part_ns(rows, i, WALL) == longest_ns);
-	fputs("</ul>\n", rows->to);
-	legend(rows, "A tile is a rank, with a row for each state: full color where the rank has "
-		     "the most of it, pale where it has the least or where ranks are less than 1 % "
-		     "of the wall time apart. The slowest rank is framed.");
+	for (int part = 0; part < TEXT_STATES; part++)
+		most_ns[part] = states[part].most;
+	fputs("<ul class=\"ranks\">\n", to);
+	for (size_t i = 0; i < ranks->count; i++)
+		tile(to, ranks->runs[i], states,
+		     ranks->runs[i]->wall_ns == ranks->spreads[RANKS_WALL].most);
+	fputs("</ul>\n", to);
+	legend(to, most_ns,
+	       "A tile is a rank, with a row for each state: full color where the rank has the "
+	       "most of it, pale where it has the least or where ranks are less than 1 % of the "
+	       "wall time apart. The slowest rank is framed.");
 }

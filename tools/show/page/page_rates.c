@@ -1,11 +1,11 @@
 /*
- * page_rates.c - the rates of copies as a chart, from the rows of table_sizes.
+ * page_rates.c - the rates of copies as a chart.
  *
  * There is no chart of a single size: it would tell less than the table of copies.
  */
-#include "show/page/table_page.h"
+#include "show/page/page_drawings.h"
+#include "show/page/page.h"
 #include "profile/texts.h"
-#include "tables/tables.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 enum { WIDTH = 350, HEIGHT = 210, LEFT = 60, RIGHT = 340, TOP = 14, BOTTOM = 176 };
 
 struct chart {
-	const struct table_rows *rows;
+	const struct profile *profile;
 	FILE *to;
 	int first, last; /* powers of 2 of the sizes */
 	int64_t most_ns; /* of a size */
@@ -25,38 +25,38 @@ static int power_of(int64_t bytes)
 	return bytes > 1 ? 63 - __builtin_clzll((unsigned long long)bytes) : 0;
 }
 
-/* Returns GB/s of a row; 0: it is not drawn. */
-static double rate_of(const struct table_rows *rows, size_t row)
+static double rate_of(const struct profile_size *size)
 {
-	const char *direction = page_cell(rows, row, "direction")->text;
-	const struct table_cell *rate = page_cell(rows, row, "GB/s");
-	bool is_drawn = strcmp(direction, "h2d") == 0 || strcmp(direction, "d2h") == 0;
-
-	return is_drawn && rate->value > 0 ? (double)rate->value / (double)rate->of : 0;
+	return (double)size->bytes / (double)size->busy_ns;
 }
 
-static struct chart chart_of(const struct table_rows *rows)
+/* Calls `act` for each size of a kind of copy that is drawn. */
+static void each_point(struct chart *chart,
+		       void (*act)(struct chart *chart, const struct profile_transfer *row,
+				   const struct profile_size *size))
 {
-	int64_t up = rows->profile->environment.peak_h2d_bytes_per_s;
-	int64_t down = rows->profile->environment.peak_d2h_bytes_per_s;
-	struct chart chart = { .rows = rows,
-			       .to = rows->to,
-			       .first = 64,
-			       .most = (double)(up > down ? up : down) / 1e9 };
+	for (size_t i = 0; i < chart->profile->transfer_count; i++) {
+		const struct profile_transfer *row = &chart->profile->transfers[i];
 
-	for (size_t i = 0; i < rows->count; i++) {
-		double rate = rate_of(rows, i);
-		int power = power_of(page_cell(rows, i, "from_bytes")->value);
-		int64_t ns = page_cell(rows, i, "busy_ns")->value;
-
-		if (rate <= 0)
+		if (strcmp(row->view, "cupti") != 0 ||
+		    (strcmp(row->direction, "h2d") != 0 && strcmp(row->direction, "d2h") != 0))
 			continue;
-		chart.first = power < chart.first ? power : chart.first;
-		chart.last = power > chart.last ? power : chart.last;
-		chart.most_ns = ns > chart.most_ns ? ns : chart.most_ns;
-		chart.most = rate > chart.most ? rate : chart.most;
+		for (size_t j = 0; j < row->size_count; j++)
+			if (row->sizes[j].bytes > 0 && row->sizes[j].busy_ns > 0)
+				act(chart, row, &row->sizes[j]);
 	}
-	return chart;
+}
+
+static void measure(struct chart *chart, const struct profile_transfer *row,
+		    const struct profile_size *size)
+{
+	int power = power_of(size->from_bytes);
+
+	(void)row;
+	chart->first = power < chart->first ? power : chart->first;
+	chart->last = power > chart->last ? power : chart->last;
+	chart->most_ns = size->busy_ns > chart->most_ns ? size->busy_ns : chart->most_ns;
+	chart->most = rate_of(size) > chart->most ? rate_of(size) : chart->most;
 }
 
 static void label(FILE *to, int x, int y, const char *anchor, const char *text)
@@ -74,25 +74,20 @@ static double x_of(const struct chart *chart, int power)
 }
 
 /* Draws the point of a size of a kind of copy; more time makes it larger. */
-static void point(const struct chart *chart, size_t row)
+static void point(struct chart *chart, const struct profile_transfer *row,
+		  const struct profile_size *size)
 {
-	const char *direction = page_cell(chart->rows, row, "direction")->text;
-	const char *memory = page_cell(chart->rows, row, "memory")->text;
-	const struct table_cell *rate = page_cell(chart->rows, row, "GB/s");
-	int64_t size = page_cell(chart->rows, row, "from_bytes")->value;
-
 	fprintf(chart->to,
 		"<circle class=\"%s%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
 		"fill-opacity=\"0.8\"><title>",
-		strcmp(memory, "pageable") == 0 ? "open " : "", direction,
-		x_of(chart, power_of(size)),
-		BOTTOM - rate_of(chart->rows, row) / chart->most * (BOTTOM - TOP),
-		3 + 4 * (double)rate->of / (double)chart->most_ns);
+		strcmp(row->memory, "pageable") == 0 ? "open " : "", row->direction,
+		x_of(chart, power_of(size->from_bytes)),
+		BOTTOM - rate_of(size) / chart->most * (BOTTOM - TOP),
+		3 + 4 * (double)size->busy_ns / (double)chart->most_ns);
 	page_text(chart->to,
-		  text_made("%s %s from %s: %s copies, %s GB/s", text_direction(direction),
-			    text_name(memory, 20), text_power(size),
-			    text_count(page_cell(chart->rows, row, "count")->value),
-			    text_rate(rate->value, rate->of)));
+		  text_made("%s %s from %s: %s copies, %s GB/s", text_direction(row->direction),
+			    text_name(row->memory, 20), text_power(size->from_bytes),
+			    text_count(size->count), text_rate(size->bytes, size->busy_ns)));
 	fputs("</title></circle>\n", chart->to);
 }
 
@@ -110,7 +105,7 @@ static void peak_line(const struct chart *chart, const char *name, int64_t peak)
 
 static void peak_lines(const struct chart *chart)
 {
-	const struct profile *profile = chart->rows->profile;
+	const struct profile *profile = chart->profile;
 	int64_t up = profile->environment.peak_h2d_bytes_per_s;
 	int64_t down = profile->environment.peak_d2h_bytes_per_s;
 	bool alike = up > 0 && down > 0 && text_is_same(up, down, 50);
@@ -136,26 +131,29 @@ static void axis_labels(const struct chart *chart)
 	      "larger: more time; open: pageable");
 }
 
-void page_rates(const struct table_rows *rows)
+void page_rates(FILE *to, const struct profile *profile)
 {
-	struct chart chart = chart_of(rows);
+	int64_t up = profile->environment.peak_h2d_bytes_per_s,
+		down = profile->environment.peak_d2h_bytes_per_s;
+	struct chart chart = { profile, to, .first = 64,
+			       .most = (double)(up > down ? up : down) / 1e9 };
 
 	/* The time of a call need not be the time of its copy. */
-	if (chart.first >= chart.last || strcmp(profile_view(rows->profile), "cupti") != 0)
+	if (strcmp(profile_view(profile), "cupti") == 0)
+		each_point(&chart, measure);
+	if (chart.first >= chart.last)
 		return;
-	fprintf(rows->to,
+	fprintf(to,
 		"<figure><figcaption>GB/s by size of copy</figcaption>\n"
 		"<svg class=\"chart\" role=\"img\" viewBox=\"0 0 %d %d\" "
 		"aria-label=\"GB/s by size of copy\">\n"
 		"<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n",
 		WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT);
 	peak_lines(&chart);
-	for (size_t i = 0; i < rows->count; i++)
-		if (rate_of(rows, i) > 0)
-			point(&chart, i);
+	each_point(&chart, point);
 	axis_labels(&chart);
-	fputs("</svg>\n<ul class=\"legend\">\n", rows->to);
-	page_swatch(rows->to, "h2d", "H2D");
-	page_swatch(rows->to, "d2h", "D2H");
-	fputs("</ul></figure>\n", rows->to);
+	fputs("</svg>\n<ul class=\"legend\">\n", to);
+	page_swatch(to, "h2d", "H2D");
+	page_swatch(to, "d2h", "D2H");
+	fputs("</ul></figure>\n", to);
 }

@@ -132,16 +132,15 @@ static void page_rows(const struct table_rows *rows)
 		fputs("</details>\n", rows->to);
 }
 
-struct table_rows page_fill(FILE *to, const struct table *table, const struct profile *profile,
-			    const void *with, const struct page *page)
+struct table_rows page_fill(struct page *page, const struct table *table, const void *with)
 {
 	struct table_rows rows = { .table = table,
-				   .profile = (struct profile *)profile,
+				   .profile = page->profile,
 				   .with = with,
 				   .form = TABLE_PAGE,
 				   .detail = TABLE_ALL,
-				   .page = (struct page *)page,
-				   .to = to,
+				   .page = page,
+				   .to = page->to,
 				   .most = SIZE_MAX };
 
 	if (table != NULL)
@@ -149,71 +148,58 @@ struct table_rows page_fill(FILE *to, const struct table *table, const struct pr
 	return rows;
 }
 
-const struct table_cell *page_cell(const struct table_rows *rows, size_t row, const char *column)
-{
-	return &rows->items[row].cells[table_column(rows->table, column)];
-}
-
 static bool is_shown(const struct table_rows *rows)
 {
 	return rows->count > 0 || rows->sentences != NULL;
 }
 
-static void page_sentences(const struct table_rows *rows)
-{
-	for (const char *at = rows->sentences; at != NULL && *at != '\0';
-	     at += strcspn(at, "\n") + 1)
-		page_soft(rows->to, text_made("%.*s", (int)strcspn(at, "\n"), at));
-}
-
-void page_write(const struct table_rows *rows)
+static void page_write(const struct table_rows *rows)
 {
 	if (rows->title != NULL && rows->count > 0)
 		page_soft(rows->to, rows->title);
 	if (rows->count > 0)
 		page_rows(rows);
-	page_sentences(rows);
+	for (const char *at = rows->sentences; at != NULL && *at != '\0';
+	     at += strcspn(at, "\n") + 1)
+		page_soft(rows->to, text_made("%.*s", (int)strcspn(at, "\n"), at));
 }
 
-void table_page(FILE *to, const struct table *table, const struct profile *profile,
-		const void *with, const struct page *page)
+void table_page(struct page *page, const struct table *table, const void *with)
 {
-	struct table_rows rows = page_fill(to, table, profile, with, page);
+	struct table_rows rows = page_fill(page, table, with);
 
 	page_write(&rows);
 }
 
-void table_folded(FILE *to, const struct table *table, const struct profile *profile,
-		  const void *with, const struct page *page, bool is_open)
+void table_folded(struct page *page, const struct table *table, const void *with, bool is_open)
 {
-	struct table_rows rows = page_fill(to, table, profile, with, page);
+	struct table_rows rows = page_fill(page, table, with);
 	bool has_both = table->title != NULL && rows.title != NULL;
 
 	if (!is_shown(&rows))
 		return;
-	fprintf(to, "<details%s><summary>", is_open ? " open=\"\"" : "");
-	page_text(to, table->title != NULL ? table->title : "");
-	page_text(to, has_both ? ", " : "");
-	page_text(to, rows.title != NULL ? rows.title : "");
-	fputs("</summary>\n", to);
+	fprintf(page->to, "<details%s><summary>", is_open ? " open=\"\"" : "");
+	page_text(page->to, table->title != NULL ? table->title : "");
+	page_text(page->to, has_both ? ", " : "");
+	page_text(page->to, rows.title != NULL ? rows.title : "");
+	fputs("</summary>\n", page->to);
 	rows.title = NULL;
 	page_write(&rows);
-	fputs("</details>\n", to);
+	fputs("</details>\n", page->to);
 }
 
-void table_section(FILE *to, const struct table *table, const struct profile *profile,
-		   struct page *page)
+void table_section(struct page *page, const struct table *table)
 {
-	struct table_rows rows = page_fill(to, table, profile, NULL, page);
+	struct table_rows rows = page_fill(page, table, NULL);
 
 	if (!is_shown(&rows))
 		return;
-	page_section(to, page, table->name, table->title, NULL);
+	page_section(page, table->name, table->title, NULL);
 	page_write(&rows);
-	struct table_rows then = page_fill(to, table->then, profile, NULL, page);
+	struct table_rows then = page_fill(page, table->then, NULL);
 	if (is_shown(&then)) {
-		page_element(to, "h3", table->then->title);
+		page_element(page->to, "h3", table->then->title);
 		page_write(&then);
 	}
-	page_section_end(to);
+	page_section_end(page);
 }
