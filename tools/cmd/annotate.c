@@ -210,10 +210,8 @@ int hotpin_annotate(int argc, char **argv)
 	const struct flag flags[] = { { "source", 's', .folders = &request.where }, { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	if (status < 0 && optind + 2 < argc) {
-		hotpin_say("one profile and one source file at a time");
-		status = hotpin_misused("annotate");
-	}
+	if (status < 0 && optind + 2 < argc)
+		status = hotpin_misused("annotate", "one profile and one source file at a time");
 	if (status < 0) {
 		layout_start();
 		request.where.file = argv[optind + 1];

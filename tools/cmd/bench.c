@@ -72,14 +72,14 @@ static int read_request(int argc, char **argv, struct bench *ret)
 		ret->prefix = slash != NULL ? slash + 1 : ret->command[0];
 	}
 	if (ret->turns == 0)
-		hotpin_say("-n: expected a number from %d to %d", COMPARE_TURNS_LEAST, TURNS_MOST);
-	else if (optind == argc)
-		hotpin_say("no program to run; name one");
-	else if (strchr(ret->prefix, '%') != NULL)
-		hotpin_say("-o %s: PREFIX must not contain %%", text_name(ret->prefix, 200));
-	else
-		return -1;
-	return hotpin_misused("bench");
+		return hotpin_misused("bench", "-n: expected a number from %d to %d",
+				      COMPARE_TURNS_LEAST, TURNS_MOST);
+	if (optind == argc)
+		return hotpin_misused("bench", "no program to run; name one");
+	if (strchr(ret->prefix, '%') != NULL)
+		return hotpin_misused("bench", "-o %s: PREFIX must not contain %%",
+				      text_name(ret->prefix, 200));
+	return -1;
 }
 
 /* Returns the name of a profile. */

@@ -23,7 +23,8 @@ void report_first(struct profile *profile);
 /* Prints the help of `command` to stdout; returns 0. */
 int hotpin_help(const char *command);
 
-/* Prints the usage line of `command` to stderr; returns EXIT_USAGE. */
-int hotpin_misused(const char *command);
+/* Prints the text and the usage line of `command` to stderr; returns EXIT_USAGE. */
+int hotpin_misused(const char *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -167,17 +167,14 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 
 	if (status >= 0)
 		return status;
-	const char *wrong = NULL;
 	if (noise != NULL && (tenths = read_percent(noise)) < 0)
-		wrong = "--noise: expected a percentage like 2 or 2.5";
-	else if (argc == optind)
-		wrong = "no profiles to compare; name files of `hotpin run -o FILE --stage LABEL`";
-	else if (argc - optind == 1)
-		wrong = "only one profile; also name one of another stage";
-	if (wrong != NULL)
-		hotpin_say("%s", wrong);
-	if (wrong != NULL)
-		return hotpin_misused("compare");
+		return hotpin_misused("compare", "--noise: expected a percentage like 2 or 2.5");
+	if (argc == optind)
+		return hotpin_misused("compare", "no profiles to compare; name files of `hotpin "
+						 "run -o FILE --stage LABEL`");
+	if (argc - optind == 1)
+		return hotpin_misused("compare",
+				      "only one profile; also name one of another stage");
 	layout_start();
 	ret->comparison.given = noise != NULL;
 	ret->comparison.least_tenths = (unsigned)tenths;

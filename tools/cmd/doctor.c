@@ -268,14 +268,13 @@ static void look_at_options(void)
 int hotpin_doctor(int argc, char **argv)
 {
 	static const struct flag none = { 0 };
-	int status = flags_read(argc, argv, &none, true);
+	int status = flags_read(argc, argv, &none, FLAGS_PROGRAM);
 
 	if (status >= 0)
 		return status;
-	if (argc - optind > 1) {
-		hotpin_say("more than one program; name one, without its arguments");
-		return hotpin_misused("doctor");
-	}
+	if (argc - optind > 1)
+		return hotpin_misused("doctor",
+				      "more than one program; name one, without its arguments");
 
 	layout_start();
 	find_apart("library", look_at_library);

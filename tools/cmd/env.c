@@ -57,10 +57,8 @@ int hotpin_env(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (optind != argc) {
-		hotpin_say("%s is not an option of env", argv[optind]);
-		return hotpin_misused("env");
-	}
+	if (optind != argc)
+		return hotpin_misused("env", "%s is not an option of env", argv[optind]);
 	layout_start();
 	hp_options_load(environ);
 	if (json)

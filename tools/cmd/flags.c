@@ -28,6 +28,17 @@ static void take(const struct flag *flag)
 		source_add_folder(flag->folders, optarg);
 }
 
+/* getopt() would print the word as it is, and a file can have such a name. */
+static int refuse(char **argv)
+{
+	static const char why[] = ": there is no such option, or its value is missing";
+	const char *word = argv[optind - 1];
+
+	return optopt == 0 || strncmp(word, "--", 2) == 0
+		       ? hotpin_misused(argv[0], "%s%s", word, why)
+		       : hotpin_misused(argv[0], "-%c%s", optopt, why);
+}
+
 int flags_read(int argc, char **argv, const struct flag *flags, enum flags_operands operands)
 {
 	struct option longs[FLAGS_MOST + 2] = { { "help", no_argument, NULL, 'h' } };
@@ -53,15 +64,14 @@ int flags_read(int argc, char **argv, const struct flag *flags, enum flags_opera
 		if (option == 'h')
 			return hotpin_help(argv[0]);
 		if (option == '?')
-			return hotpin_misused(argv[0]);
+			return refuse(argv);
 		while (option != FIRST + (flag - flags) && option != flag->letter)
 			flag++;
 		take(flag);
 	}
 	if (operands != FLAGS_PROFILES || optind < argc)
 		return -1;
-	hotpin_say(FLAGS_NO_PROFILE);
-	return hotpin_misused(argv[0]);
+	return hotpin_misused(argv[0], FLAGS_NO_PROFILE);
 }
 
 int flags_write(const char *path, char **files, size_t count,

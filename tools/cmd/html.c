@@ -189,11 +189,9 @@ int hotpin_html(int argc, char **argv)
 				      { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	if (status < 0 && path == NULL && isatty(STDOUT_FILENO)) {
-		hotpin_say("the page would go to this terminal; name a file with -o, or redirect "
-			   "the output");
-		status = hotpin_misused("html");
-	}
+	if (status < 0 && path == NULL && isatty(STDOUT_FILENO))
+		status = hotpin_misused("html", "the page would go to this terminal; name a file "
+						"with -o, or redirect the output");
 	if (status < 0)
 		status = flags_write(path, argv + optind, (size_t)(argc - optind), write_stages,
 				     &sources);

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,20 +214,18 @@ int hotpin_help(const char *name)
 	return 0;
 }
 
-#define NO_OPTION ": there is no such option, or its value is missing"
-
-/* The words of the command. */
-static char *const *words;
-
-int hotpin_misused(const char *name)
+int hotpin_misused(const char *name, const char *format, ...)
 {
 	const struct command *command = command_named(name);
+	va_list args;
+	char *text;
 
-	/* getopt() would print the word as it is, and a file can have such a name. */
-	if (!hotpin_has_spoken() && (optopt == 0 || strncmp(words[optind - 1], "--", 2) == 0))
-		hotpin_say("%s" NO_OPTION, words[optind - 1]);
-	else if (!hotpin_has_spoken())
-		hotpin_say("-%c" NO_OPTION, optopt);
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	hotpin_say("%s", text != NULL ? text : "not enough memory");
+	free(text);
 	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
 		command->takes, command->name);
 	return EXIT_USAGE;
@@ -312,7 +311,6 @@ int main(int argc, char **argv)
 	if (help || (argc > 2 && strcmp(argv[2], "--help") == 0))
 		return flushed(hotpin_help(command->name));
 
-	words = argv + 1;
 	opterr = 0;
 	/* `run` passes its own descriptors on to the program, so they stay as they are. */
 	if (command->run != hotpin_run)

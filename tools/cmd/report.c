@@ -243,15 +243,12 @@ int hotpin_report(int argc, char **argv)
 		return status;
 	if (csv != NULL && (table = table_named(csv)) == NULL)
 		return EXIT_USAGE;
-	const char *wrong = optind == argc ? FLAGS_NO_PROFILE : NULL;
 	if (folded && csv != NULL)
-		wrong = "--folded and --csv: choose one";
-	else if (out != NULL && !folded && csv == NULL)
-		wrong = "--out needs --csv or --folded";
-	if (wrong != NULL)
-		hotpin_say("%s", wrong);
-	if (wrong != NULL)
-		return hotpin_misused("report");
+		return hotpin_misused("report", "--folded and --csv: choose one");
+	if (out != NULL && !folded && csv == NULL)
+		return hotpin_misused("report", "--out needs --csv or --folded");
+	if (optind == argc)
+		return hotpin_misused("report", FLAGS_NO_PROFILE);
 	layout_start();
 	char **files = argv + optind;
 	size_t count = (size_t)(argc - optind);

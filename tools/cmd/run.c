@@ -50,34 +50,29 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	if (profile && ret->profile == NULL)
 		ret->profile = "summary";
 	ret->buffers = observed != NULL;
-	if (observed != NULL && strcmp(observed, "buffers") != 0) {
-		hotpin_say("--observe=%s: expected buffers, or nothing", observed);
-		return hotpin_misused("run");
-	}
+	if (observed != NULL && strcmp(observed, "buffers") != 0)
+		return hotpin_misused("run", "--observe=%s: expected buffers, or nothing",
+				      observed);
 	hp_word_t ignored;
-	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
-		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
-		return hotpin_misused("run");
-	}
+	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0)
+		return hotpin_misused("run", "--profile=%s: expected summary or trace",
+				      ret->profile);
 	hp_capture_t capture;
-	if (ret->capture != NULL && hp_parse_capture(ret->capture, "", capture) < 0) {
-		hotpin_say("--capture=%s: expected all, nvtx:NAME or profiler-api", ret->capture);
-		return hotpin_misused("run");
-	}
-	if (ret->out != NULL && strcmp(ret->out, "-") == 0) {
-		hotpin_say("-o -: standard output is the program's; name a file");
-		return hotpin_misused("run");
-	}
-	if (optind == argc) {
-		if (argc > 2 && access(argv[argc - 1], X_OK) == 0)
-			hotpin_say("no program to run: %s is the argument of %s; name the program "
-				   "after it",
-				   argv[argc - 1], argv[argc - 2]);
-		else
-			hotpin_say("no program to run; name one");
-		return hotpin_misused("run");
-	}
-	return -1;
+	if (ret->capture != NULL && hp_parse_capture(ret->capture, "", capture) < 0)
+		return hotpin_misused("run",
+				      "--capture=%s: expected all, nvtx:NAME or profiler-api",
+				      ret->capture);
+	if (ret->out != NULL && strcmp(ret->out, "-") == 0)
+		return hotpin_misused("run", "-o -: standard output is the program's; name a file");
+	if (optind < argc)
+		return -1;
+	if (argc > 2 && access(argv[argc - 1], X_OK) == 0)
+		return hotpin_misused(
+			"run",
+			"no program to run: %s is the argument of %s; name the program "
+			"after it",
+			argv[argc - 1], argv[argc - 2]);
+	return hotpin_misused("run", "no program to run; name one");
 }
 
 /* A failure is only reported: the program runs nevertheless. */

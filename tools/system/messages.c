@@ -19,8 +19,6 @@ char *hotpin_clean(const char *text)
 	return clean;
 }
 
-static bool has_spoken;
-
 void hotpin_say(const char *format, ...)
 {
 	char *text;
@@ -35,10 +33,4 @@ void hotpin_say(const char *format, ...)
 	fprintf(stderr, "hotpin: %s\n", clean != NULL ? clean : "not enough memory");
 	free(text);
 	free(clean);
-	has_spoken = true;
-}
-
-bool hotpin_has_spoken(void)
-{
-	return has_spoken;
 }

@@ -4,8 +4,6 @@
 #ifndef HP_TOOLS_SYSTEM_MESSAGES_H
 #define HP_TOOLS_SYSTEM_MESSAGES_H
 
-#include <stdbool.h>
-
 /*
  * Exit statuses, the same for all commands.  Those of `run` are those of env(1) and timeout(1), so
  * that a script can tell hotpin's failures from the program's.
@@ -28,8 +26,5 @@ char *hotpin_clean(const char *text);
 
 /* Writes "hotpin: text\n" to stderr, with the text as by hotpin_clean(). */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* True if hotpin_say() has been called. */
-bool hotpin_has_spoken(void);
 
 #endif
