@@ -6,6 +6,7 @@
  */
 #include "cmd/commands.h"
 #include "system/messages.h"
+#include "tables/tables.h"
 #include "base/parse.h"
 #include "base/units.h"
 
@@ -17,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The place of the list of tables in a help text. */
+#define TABLES "\a"
 
 static const struct command {
 	const char *name;
@@ -64,28 +68,7 @@ static const struct command {
 	  "  --why         say how to make each change, and on what assumption\n"
 	  "  -a, --all     show every table, every row and whole names\n"
 	  "  --force       add up files even if they are not ranks of one run\n"
-	  "  --csv TABLE   write one table of each FILE as CSV, in nanoseconds and bytes:\n"
-	  "                    summary    a row for each FILE\n"
-	  "                    states     where the time went\n"
-	  "                    advice     the suggestions\n"
-	  "                    copies     copies by direction and memory\n"
-	  "                    sizes      copies by size\n"
-	  "                    kernels    kernels by name\n"
-	  "                    launches   kernel time by place of launch\n"
-	  "                    calls      driver calls\n"
-	  "                    gaps       host code between CUDA calls\n"
-	  "                    sites      copy sites\n"
-	  "                    buffers    host buffers\n"
-	  "                    pinned     memory that the program pins itself\n"
-	  "                    wrong      downloads that nothing waited for\n"
-	  "                    repeats    copies of unchanged data\n"
-	  "                    python     lines of Python\n"
-	  "                    functions  functions of host code\n"
-	  "                    lines      lines of sources, as `hotpin annotate` shows them\n"
-	  "                    ranges     NVTX ranges\n"
-	  "                    events     all events of a timeline\n"
-	  "                    counters   counters of the library\n"
-	  "                    options    options of the library\n"
+	  "  --csv TABLE   write one table of each FILE as CSV, in nanoseconds and bytes:\n" TABLES
 	  "  --folded      write samples of host code as folded stacks, for flamegraph.pl\n"
 	  "  -o, --out CSV\n"
 	  "                write CSV or folded stacks to a file, not to standard output\n",
@@ -207,8 +190,16 @@ static void print_exits(FILE *to, const char *name)
 int hotpin_help(const char *name)
 {
 	const struct command *command = command_named(name);
+	size_t before = strcspn(command->help, TABLES);
 
-	printf("usage: hotpin %s %s\n\n%s", command->name, command->takes, command->help);
+	printf("usage: hotpin %s %s\n\n%.*s", command->name, command->takes, (int)before,
+	       command->help);
+	if (command->help[before] != '\0') {
+		for (const struct table *const *table = tables; *table != NULL; table++)
+			if ((*table)->name != NULL)
+				printf("%20s%-9s  %s\n", "", (*table)->name, (*table)->about);
+		fputs(command->help + before + 1, stdout);
+	}
 	print_exits(stdout, name);
 	printf("\nExample: %s\n", command->example);
 	return 0;

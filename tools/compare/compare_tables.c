@@ -356,7 +356,7 @@ static const struct table_column pair_columns[] = {
 };
 
 /* clang-format off */
-const struct table compare_stage_table = { NULL, NULL, stage_columns, HP_LEN(stage_columns), fill_stage, .in_order = true };
-const struct table compare_kernel_table = { NULL, "Changes", pair_columns, HP_LEN(pair_columns), fill_kernels, .most = 10 };
-const struct table compare_range_table = { NULL, "NVTX ranges of the last two stages", pair_columns, HP_LEN(pair_columns), fill_ranges, .most = 10 };
+const struct table compare_stage_table = { .columns = stage_columns, .count = HP_LEN(stage_columns), .fill = fill_stage, .in_order = true };
+const struct table compare_kernel_table = { .title = "Changes", .columns = pair_columns, .count = HP_LEN(pair_columns), .fill = fill_kernels, .most = 10 };
+const struct table compare_range_table = { .title = "NVTX ranges of the last two stages", .columns = pair_columns, .count = HP_LEN(pair_columns), .fill = fill_ranges, .most = 10 };
 /* clang-format on */

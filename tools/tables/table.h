@@ -61,6 +61,7 @@ struct table_rows;
 struct table {
 	const char *name;  /* in CSV, and the anchor of the section on a page */
 	const char *title; /* NULL: not among the tables of a report or sections of a page */
+	const char *about; /* of a table with a name: a line of `hotpin report --help` */
 	const struct table_column *columns;
 	size_t count;
 	void (*fill)(struct table_rows *rows, struct profile *profile);

@@ -469,27 +469,23 @@ static void fill_did(struct table_rows *rows, struct profile *profile)
 			  text_bytes(profile->promotion.cupti_pinned_bytes));
 }
 
-const struct table table_states = { "states", NULL, TABLE_FILL(state), .in_order = true };
-const struct table table_advice = { "advice", NULL, TABLE_FILL(advice), .in_order = true,
-				    .most = 3 };
-const struct table table_summary = { "summary", NULL, TABLE_FILL(summary) };
-const struct table table_counters = { "counters", "Counters", TABLE_FILL(counter),
-				      .elsewhere = true };
-const struct table table_options = { "options", "Options", TABLE_FILL(option), .elsewhere = true };
-const struct table table_did = {
-	NULL, "What hotpin did", NULL, 0, fill_did, .of_device = true, .elsewhere = true
-};
-
 /* clang-format off */
+const struct table table_states = { "states", NULL, "where the time went", TABLE_FILL(state), .in_order = true };
+const struct table table_advice = { "advice", NULL, "the suggestions", TABLE_FILL(advice), .in_order = true, .most = 3 };
+const struct table table_summary = { "summary", NULL, "a row for each FILE", TABLE_FILL(summary) };
+const struct table table_counters = { "counters", "Counters", "counters of the library", TABLE_FILL(counter), .elsewhere = true };
+const struct table table_options = { "options", "Options", "options of the library", TABLE_FILL(option), .elsewhere = true };
+const struct table table_did = { .title = "What hotpin did", .fill = fill_did, .of_device = true, .elsewhere = true };
+
 const struct table *const tables[] = {
 	&table_summary,
 	&table_states,
 	&table_advice,
 	&table_copies,
 	&table_sizes,
-	&(const struct table){ "kernels", "Kernels", TABLE_FILL(kernel), .of_device = true },
-	&(const struct table){ "launches", "Launch sites", TABLE_FILL(launch) },
-	&(const struct table){ "calls", "CUDA API", TABLE_FILL(call), .of_device = true },
+	&(const struct table){ "kernels", "Kernels", "kernels by name", TABLE_FILL(kernel), .of_device = true },
+	&(const struct table){ "launches", "Launch sites", "kernel time by place of launch", TABLE_FILL(launch) },
+	&(const struct table){ "calls", "CUDA API", "driver calls", TABLE_FILL(call), .of_device = true },
 	&table_gaps,
 	&table_sites,
 	&table_buffers,
@@ -500,8 +496,8 @@ const struct table *const tables[] = {
 	&table_python,
 	&table_functions,
 	&table_lines,
-	&(const struct table){ "ranges", "NVTX ranges", TABLE_FILL(range) },
-	&(const struct table){ "events", NULL, TABLE_FILL(event), .of_timeline = true },
+	&(const struct table){ "ranges", "NVTX ranges", "NVTX ranges", TABLE_FILL(range) },
+	&(const struct table){ "events", NULL, "all events of a timeline", TABLE_FILL(event), .of_timeline = true },
 	&table_counters,
 	&table_options,
 	NULL

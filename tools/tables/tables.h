@@ -31,7 +31,7 @@ extern const struct table table_ranks, table_rank_spread;
 extern const struct table table_summary;
 
 /* The columns and the function of a table, for its description. */
-#define TABLE_FILL(of) of##_columns, HP_LEN(of##_columns), fill_##of
+#define TABLE_FILL(of) .columns = of##_columns, .count = HP_LEN(of##_columns), .fill = fill_##of
 
 /* All tables with a title or a name, in the order of a report; ends with NULL. */
 extern const struct table *const tables[];

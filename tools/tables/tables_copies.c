@@ -499,11 +499,11 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_copies = { "copies", "Copies", TABLE_FILL(copy), .of_device = true, .elsewhere = true };
-const struct table table_sizes = { "sizes", "Sizes of copies", TABLE_FILL(size), .of_device = true, .elsewhere = true };
-const struct table table_sites = { "sites", "Copy sites", TABLE_FILL(site), .of_device = true };
-const struct table table_repeats = { "repeats", "Unchanged copies", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
-const struct table table_wrong = { "wrong", "Looks wrong", TABLE_FILL(wrong), .of_device = true };
-const struct table table_pinned = { "pinned", "Pinned memory", TABLE_FILL(pinned), .of_device = true };
-const struct table table_buffers = { "buffers", "Host buffers", TABLE_FILL(buffer), .of_device = true, .then = &table_repeats };
+const struct table table_copies = { "copies", "Copies", "copies by direction and memory", TABLE_FILL(copy), .of_device = true, .elsewhere = true };
+const struct table table_sizes = { "sizes", "Sizes of copies", "copies by size", TABLE_FILL(size), .of_device = true, .elsewhere = true };
+const struct table table_sites = { "sites", "Copy sites", "copy sites", TABLE_FILL(site), .of_device = true };
+const struct table table_repeats = { "repeats", "Unchanged copies", "copies of unchanged data", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
+const struct table table_wrong = { "wrong", "Looks wrong", "downloads that nothing waited for", TABLE_FILL(wrong), .of_device = true };
+const struct table table_pinned = { "pinned", "Pinned memory", "memory that the program pins itself", TABLE_FILL(pinned), .of_device = true };
+const struct table table_buffers = { "buffers", "Host buffers", "host buffers", TABLE_FILL(buffer), .of_device = true, .then = &table_repeats };
 /* clang-format on */

@@ -152,7 +152,7 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_gaps = { "gaps", "Host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true };
-const struct table table_python = { "python", "Python lines", TABLE_FILL(python), .elsewhere = true };
-const struct table table_functions = { "functions", "Host code", TABLE_FILL(function), .elsewhere = true };
+const struct table table_gaps = { "gaps", "Host code between CUDA calls", "host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true };
+const struct table table_python = { "python", "Python lines", "lines of Python", TABLE_FILL(python), .elsewhere = true };
+const struct table table_functions = { "functions", "Host code", "functions of host code", TABLE_FILL(function), .elsewhere = true };
 /* clang-format on */

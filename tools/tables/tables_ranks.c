@@ -84,6 +84,6 @@ static void fill_spread(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_ranks = { NULL, "Ranks", TABLE_FILL(rank) };
-const struct table table_rank_spread = { NULL, NULL, TABLE_FILL(spread), .in_order = true };
+const struct table table_ranks = { .title = "Ranks", TABLE_FILL(rank) };
+const struct table table_rank_spread = { TABLE_FILL(spread), .in_order = true };
 /* clang-format on */

@@ -104,5 +104,5 @@ static void fill_line(struct table_rows *rows, struct profile *profile)
 }
 
 /* clang-format off */
-const struct table table_lines = { "lines", NULL, TABLE_FILL(line), .in_order = true, .is_source = true };
+const struct table table_lines = { "lines", NULL, "lines of sources, as `hotpin annotate` shows them", TABLE_FILL(line), .in_order = true, .is_source = true };
 /* clang-format on */
