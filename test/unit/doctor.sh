@@ -121,6 +121,9 @@ there /sys/fs/cgroup/job/memory.max 1073741824
 finds "enough memory" '! ^limits +memory' doctor
 there /sys/fs/cgroup/job/memory.current 1048576000
 finds "a limit of pinned memory is near" '^limits +memory +1024 MiB .* 24 MiB available: pinned .* killed' doctor
+there /proc/self/cgroup "1:name=systemd:/job
+0::/job"
+finds "next to a group of version 1" '^limits +memory +1024 MiB ' doctor
 there /sys/fs/cgroup/job/memory.stat "inactive_file 524288000"
 finds "the cache of files is free" '! ^limits +memory' doctor
 forget

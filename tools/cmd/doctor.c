@@ -14,6 +14,7 @@
 #include "system/child.h"
 #include "system/messages.h"
 #include "base/options.h"
+#include "base/procfile.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -67,41 +68,21 @@ void doctor_uses_no_device(void)
 	no_device = true;
 }
 
-/* Opens a file of this machine, or one below the folder of a test. */
-static FILE *open_fact(const char *path)
+bool doctor_read(const char *path, char *ret, size_t room)
 {
 	const char *root = getenv("_HOTPIN_ROOT");
-	char full[PATH_MAX];
+	const char *const pieces[] = { root != NULL ? root : "", path, NULL };
 
-	snprintf(full, sizeof(full), "%s%s", root != NULL ? root : "", path);
-	return fopen(full, "re");
-}
-
-bool doctor_line(const char *path, char *ret, int room)
-{
-	FILE *file = open_fact(path);
-
-	if (file == NULL)
-		return false;
-	bool got = fgets(ret, room, file) != NULL;
-	fclose(file);
-	if (got)
-		ret[strcspn(ret, "\n")] = '\0';
-	return got;
+	return hp_procfile_read(ret, room, pieces);
 }
 
 uint64_t doctor_field(const char *path, const char *name)
 {
-	FILE *file = open_fact(path);
-	char line[256];
-	uint64_t value = 0;
+	char text[1 << 14];
+	const char *value =
+		doctor_read(path, text, sizeof(text)) ? hp_procfile_field(text, name) : NULL;
 
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, name, strlen(name)) == 0)
-			value = strtoull(line + strlen(name), NULL, 10);
-	if (file != NULL)
-		fclose(file);
-	return value;
+	return value != NULL ? hp_procfile_number(value) : 0;
 }
 
 /* Takes the finding that a child has printed. */

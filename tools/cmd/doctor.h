@@ -5,6 +5,7 @@
 #define HP_TOOLS_CMD_DOCTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum verdict {
@@ -18,10 +19,10 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Read a file of /proc, /sys or /etc: its first line, or the number of a line "Name:  number".
- * False or 0: there is none.
+ * Read a file of /proc or /sys, or below the folder of a test: its text, or the number of a line
+ * "Name:  number".  False or 0: there is none.
  */
-bool doctor_line(const char *path, char *ret, int room);
+bool doctor_read(const char *path, char *ret, size_t room);
 uint64_t doctor_field(const char *path, const char *name);
 
 /* Says that the program seems to use no device, so that hotpin can only profile it. */

@@ -30,7 +30,8 @@ static void module_version(char *ret, size_t room)
 	char line[256] = "";
 
 	ret[0] = '\0';
-	doctor_line("/proc/driver/nvidia/version", line, sizeof(line));
+	doctor_read("/proc/driver/nvidia/version", line, sizeof(line));
+	line[strcspn(line, "\n")] = '\0';
 	for (char *word = strtok(line, " \t"); word != NULL; word = strtok(NULL, " \t"))
 		if (word[strspn(word, "0123456789.")] == '\0' && strchr(word, '.') != NULL)
 			snprintf(ret, room, "%s", word);
@@ -205,7 +206,7 @@ void doctor_cupti(void)
 		return;
 	}
 	doctor_find(WORKS, "cupti", "version %u, %s", version, path_of((void *)get_version));
-	if (doctor_field("/proc/driver/nvidia/params", "RmProfilingAdminOnly:") == 1)
+	if (doctor_field("/proc/driver/nvidia/params", "RmProfilingAdminOnly") == 1)
 		doctor_find(
 			LIMITS, "cupti",
 			"NVreg_RestrictProfilingToAdminUsers=1, so CUPTI may refuse and profiles "

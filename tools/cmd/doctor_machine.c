@@ -24,22 +24,29 @@ struct room {
 	uint64_t limit, left; /* bytes */
 };
 
+/* Returns the number that a file of the folder begins with; UINT64_MAX: none. */
+static uint64_t number_in(const char *folder, const char *name)
+{
+	char path[1200], text[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return doctor_read(path, text, sizeof(text)) ? hp_procfile_number(text) : UINT64_MAX;
+}
+
 /* Takes the limit of the cgroup in this folder if it leaves less. */
 static void look_at_group(const char *folder, const char *limit_name, const char *used_name,
 			  struct room *least)
 {
-	char path[800], value[64];
+	char path[1200];
+	struct room room = { .limit = number_in(folder, limit_name) };
+	uint64_t used = number_in(folder, used_name);
 
-	snprintf(path, sizeof(path), "%s/%s", folder, limit_name);
-	if (!doctor_line(path, value, sizeof(value)) || value[0] == 'm')
+	if (room.limit == UINT64_MAX)
 		return;
-	struct room room = { .limit = strtoull(value, NULL, 10) };
-	snprintf(path, sizeof(path), "%s/%s", folder, used_name);
-	uint64_t used = doctor_line(path, value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
 	/* The kernel drops these pages first. */
 	snprintf(path, sizeof(path), "%s/memory.stat", folder);
 	uint64_t cached = doctor_field(path, "inactive_file");
-	used -= cached < used ? cached : used;
+	used = used == UINT64_MAX || used < cached ? 0 : used - cached;
 	room.left = used < room.limit ? room.limit - used : 0;
 	if (room.left < least->left)
 		*least = room;
@@ -48,16 +55,16 @@ static void look_at_group(const char *folder, const char *limit_name, const char
 /* Returns the room of the cgroup that leaves least, from our own up to the root. */
 static struct room cgroup_room(void)
 {
-	char line[512], folder[768], *own;
+	char text[1024], folder[1100], *own;
 	struct room least = { UINT64_MAX, UINT64_MAX };
 
 	/* With cgroup v1, a container sees its own group at the root. */
 	look_at_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
 		      &least);
-	if (!doctor_line("/proc/self/cgroup", line, sizeof(line)) ||
-	    (own = strstr(line, "0::")) == NULL)
+	if (!doctor_read("/proc/self/cgroup", text, sizeof(text)) ||
+	    (own = (char *)hp_procfile_field(text, "0")) == NULL)
 		return least;
-	for (own += 3;; *strrchr(own, '/') = '\0') {
+	for (own[strcspn(own, "\n")] = '\0';; *strrchr(own, '/') = '\0') {
 		snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", own);
 		look_at_group(folder, "memory.max", "memory.current", &least);
 		if (strrchr(own, '/') == NULL)
@@ -67,8 +74,8 @@ static struct room cgroup_room(void)
 
 static void look_at_memory(void)
 {
-	struct room machine = { doctor_field("/proc/meminfo", "MemTotal:") << 10,
-				doctor_field("/proc/meminfo", "MemAvailable:") << 10 };
+	struct room machine = { doctor_field("/proc/meminfo", "MemTotal") << 10,
+				doctor_field("/proc/meminfo", "MemAvailable") << 10 };
 	struct room group = cgroup_room();
 	bool of_group = group.limit < machine.limit;
 	const struct room *room = of_group ? &group : &machine;
@@ -81,13 +88,13 @@ static void look_at_memory(void)
 			"swapped out, so a program that pins more may be killed; free some memory",
 			room->limit >> 20, of_group ? " allowed by the cgroup" : "",
 			room->left >> 20);
-	if (doctor_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)) &&
+	if (doctor_read("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)) &&
 	    strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",
 			    "transparent huge pages are off, so pinning takes about twice as long; "
 			    "`madvise` in /sys/kernel/mm/transparent_hugepage/enabled is "
 			    "enough");
-	if (doctor_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
+	if (doctor_read("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
 		doctor_find(
 			LIMITS, "overcommit",
 			"vm.overcommit_memory is 2, which limits address space, so no buffer is "
@@ -122,8 +129,9 @@ static void look_at_kernel(void)
 {
 	char line[256];
 
-	if (!doctor_line("/proc/sys/kernel/osrelease", line, sizeof(line)))
+	if (!doctor_read("/proc/sys/kernel/osrelease", line, sizeof(line)))
 		return;
+	line[strcspn(line, "\n")] = '\0';
 	if (strstr(line, "microsoft") != NULL || strstr(line, "WSL") != NULL)
 		doctor_find(
 			LIMITS, "wsl",
