@@ -7,7 +7,7 @@
 #include "base/protections.h"
 #include "base/cancel.h"
 #include "engine/defer.h"
-#include "engine/section.h"
+#include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "pin/pin.h"
@@ -37,7 +37,7 @@ void capture_begin(CUstream stream, bool per_thread)
 		return;
 	hp_uncancellable_begin();
 	pin_hold();
-	section_wait(false, UINT64_MAX);
+	housekeeper_wait(false, UINT64_MAX);
 	atomic_fetch_add(&state_captures, 1);
 	if (stream_follows_legacy(stream, per_thread))
 		wait_for_legacy_stream();
@@ -48,7 +48,7 @@ void capture_unseen(void)
 	if (!state_active || atomic_load(&state_captures) >= UNSEEN || !hp_keeps(unknown_captures))
 		return;
 	pin_hold();
-	section_wait(false, UINT64_MAX);
+	housekeeper_wait(false, UINT64_MAX);
 	atomic_fetch_add(&state_captures, UNSEEN);
 	wait_for_legacy_stream();
 }

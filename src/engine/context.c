@@ -3,7 +3,7 @@
  */
 #include "engine/context.h"
 #include "base/protections.h"
-#include "engine/section.h"
+#include "engine/housekeeper.h"
 #include "engine/tracker.h"
 #include "pin/context_end.h"
 #include "real/contexts.h"
@@ -13,7 +13,7 @@ void context_ending(CUcontext context)
 {
 	pin_context_ending((uintptr_t)context);
 	/* The housekeeper asks about no context from here on. */
-	section_wait(false, UINT64_MAX);
+	housekeeper_wait(false, UINT64_MAX);
 	memory_context_ending(context);
 	contexts_forget(context);
 }

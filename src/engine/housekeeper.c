@@ -13,9 +13,8 @@
 #include "base/log.h"
 #include "base/protections.h"
 #include "base/thread.h"
-#include "engine/forking.h"
 #include "engine/gate.h"
-#include "engine/section.h"
+#include "engine/unpin.h"
 #include "heap/cache.h"
 #include "heap/limits.h"
 #include "heap/reclaim.h"
@@ -59,6 +58,52 @@ static int events_used;
 static uint32_t events_generation; /* contexts_generation() when the events were created */
 
 static bool cannot_ask; /* cuCtxRecordEvent() is not supported */
+
+/*
+ * The driver section: the thread's calls of the driver, which must not overlap with the end of a
+ * context, which invalidates handles, nor with the end of the process.
+ */
+enum section {
+	SECTION_ASKS = 1, /* asks about contexts; some microseconds */
+	SECTION_PINS,     /* pins or unpins blocks; their words keep their contexts alive */
+};
+
+static _Atomic uint32_t current; /* enum section, or 0; a futex */
+
+static void section_end(void)
+{
+	atomic_store(&current, 0);
+	hp_wake(&current, INT_MAX);
+}
+
+/*
+ * Enters, in the relaxed capture mode: the calls harm no capture, except those that record an event
+ * in a context.  False: pin_hold() is in force.  The thread says where it is, and then reads that;
+ * other threads do it the other way round.
+ */
+static bool section_begin(enum section section)
+{
+	static bool is_relaxed;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	atomic_store(&current, section);
+	if (pin_is_held() && hp_keeps(driver_section_blocked)) {
+		section_end();
+		return false;
+	}
+	if (!is_relaxed)
+		is_relaxed = REAL(cuThreadExchangeStreamCaptureMode)(&mode) == CUDA_SUCCESS;
+	return true;
+}
+
+void housekeeper_wait(bool pins, uint64_t until_ns)
+{
+	uint32_t seen;
+
+	while ((seen = atomic_load(&current)) == SECTION_ASKS || (pins && seen != 0))
+		if (!hp_wait_until(&current, seen, until_ns))
+			return;
+}
 
 /* In the driver section. */
 static void destroy_events(void)
@@ -124,7 +169,7 @@ static bool is_only_context(void)
  * stream would wait for all work that runs now.
  *
  * cuCtxRecordEvent() invalidates captures (cuda.h).  A capture that begins waits for the end of
- * such a call, and prevents later ones (engine/section.h).
+ * such a call, and prevents later ones (housekeeper_wait()).
  */
 static bool idle_ask(void)
 {

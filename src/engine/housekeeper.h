@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Starts the thread, once, when there is a context. */
 void housekeeper_start(void);
@@ -32,6 +33,12 @@ bool housekeeper_call(void);
  * until the device is idle and all is unpinned.  A second at most.
  */
 void housekeeper_work_submitted(void);
+
+/*
+ * Waits until the housekeeper asks the driver about no context; `pins`: nor pins or unpins a block.
+ * The caller has called pin_hold(), so the housekeeper begins neither again.
+ */
+void housekeeper_wait(bool pins, uint64_t until_ns);
 
 /* In the child of fork(): there is no housekeeper. */
 void housekeeper_forget(void);

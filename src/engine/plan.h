@@ -51,7 +51,7 @@
 
 struct copy;
 
-/* In the order of HOTPIN_ROUTE; engine/route.c and engine/route_bounce.c carry them out. */
+/* In the order of HOTPIN_ROUTE; engine/route.c carries them out. */
 enum copy_route {
 	COPY_AUTO,   /* no route: the planner chooses */
 	COPY_PASS,   /* the program's call, unchanged */
@@ -96,7 +96,7 @@ struct copy_facts {
 
 	/*
 	 * Finds a fact.  The planner asks for each at most once, and only if it can change the
-	 * route.  engine/facts.c has the function; test_plan.c has its own.
+	 * route.  engine/copy.c has the function; test_plan.c has its own.
 	 */
 	unsigned (*find)(struct copy *copy, enum copy_fact fact);
 };

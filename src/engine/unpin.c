@@ -1,15 +1,22 @@
 /*
  * unpin.c - unpinning in the program's thread.  Unpinning waits for users of the block and for
- * running kernels, as the program's own unregistering would.
+ * running kernels, as the program's own unregistering would.  For fork(), the housekeeper unpins.
  */
 #include "engine/unpin.h"
 #include "base/cancel.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "heap/reclaim.h"
+#include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
 #include "pin/unpin.h"
 #include "stage/memory.h"
+
+#include <limits.h>
 
 void unpin_range(const void *address, size_t bytes)
 {
@@ -53,4 +60,59 @@ bool unpin_for_program(CUresult result)
 		return false;
 	size_t bytes = pin_unpin_all() + memory_give_back();
 	return heap_trim(0) || bytes != 0;
+}
+
+/* Any thread. */
+static _Atomic uint32_t asked;    /* the number of requests */
+static _Atomic uint32_t answered; /* all requests up to this one are; a futex */
+static _Atomic int waiting;       /* threads in fork_unpin() */
+
+static void wait_for(uint32_t number, uint64_t end_ns)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&answered);
+
+		if ((int32_t)(seen - number) >= 0 || !hp_wait_until(&answered, seen, end_ns))
+			return;
+	}
+}
+
+void fork_unpin(void)
+{
+	uint64_t patience_ns = cost_fork_patience_ns(pin_bytes());
+
+	/* In a signal handler, this thread may hold a lock that the housekeeper needs. */
+	if (patience_ns == 0 || !hp_keeps(forked_unpinned) ||
+	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
+		return;
+	atomic_fetch_add(&waiting, 1);
+	uint32_t number = atomic_fetch_add(&asked, 1) + 1;
+	if (housekeeper_call())
+		wait_for(number, hp_now_ns() + patience_ns);
+	atomic_fetch_sub(&waiting, 1);
+	if (cost_fork_patience_ns(pin_bytes()) == 0)
+		hp_count(forks_unpinned);
+	else
+		hp_count(forks_pinned);
+}
+
+bool fork_waits(void)
+{
+	return atomic_load(&waiting) != 0 && atomic_load(&asked) != atomic_load(&answered);
+}
+
+uint32_t fork_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void fork_answer(uint32_t number)
+{
+	if (atomic_exchange(&answered, number) != number)
+		hp_wake(&answered, INT_MAX);
+}
+
+void fork_forget(void)
+{
+	atomic_store(&waiting, 0);
 }

@@ -1,4 +1,5 @@
-/* Unpins blocks for operations that pinned memory does not support. */
+/* Unpins blocks for the program: for operations that pinned memory does not support, and for
+ * fork(). */
 #ifndef HP_ENGINE_UNPIN_H
 #define HP_ENGINE_UNPIN_H
 
@@ -7,6 +8,7 @@
 #include "real/real.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Unpins the blocks in [address, address + bytes), which may be pinned again at once. */
 void unpin_range(const void *address, size_t bytes);
@@ -30,6 +32,30 @@ void unpin_release(void);
  * running kernels.  True: the call may be repeated.
  */
 bool unpin_for_program(CUresult result);
+
+/*
+ * Called in the thread that is about to fork, with no lock held.  If much is pinned, asks the
+ * housekeeper to unpin it while the device is idle: the forking thread itself may be inside the
+ * driver.  Waits for at most 50 ms and a fraction of the time saved.  Keeps errno.
+ *
+ * The kernel shares the pages of a process with its child until one of them writes.  Since Linux
+ * 5.9 it copies pinned pages at once; on older kernels nothing is pinned (shim/load/device.c).  The
+ * cost is in doc/measurements.md#fork.
+ */
+void fork_unpin(void);
+
+/* True if a thread waits in fork_unpin().  Called by the housekeeper.  One load. */
+bool fork_waits(void);
+
+/*
+ * fork_answer() releases the threads whose request came before the fork_asked() that returned
+ * `asked`: their blocks are unpinned, or cannot be.
+ */
+uint32_t fork_asked(void);
+void fork_answer(uint32_t asked);
+
+/* In the child of fork(): no thread waits. */
+void fork_forget(void);
 
 /* The slow path of unpin_refuse(). */
 bool unpin_device_address(CUdeviceptr address);

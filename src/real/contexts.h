@@ -30,7 +30,7 @@ void contexts_forget(CUcontext context);
 
 /*
  * Lists the contexts that exist.  Returns their number, or -1 if there were too many to remember.
- * The handles stay valid while the caller is in the driver section (engine/section.h).
+ * The handles stay valid while the caller is in the driver section (engine/housekeeper.c).
  */
 int contexts_list(CUcontext list[CONTEXTS_MOST]);
 

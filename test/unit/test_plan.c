@@ -1,7 +1,7 @@
 /*
  * test_plan.c - the copy planner: one row for every boundary.
  *
- * find() of this file takes the place of that of engine/facts.c.
+ * find() of this file takes the place of that of engine/copy.c.
  */
 #include "base/parse.h"
 #include "engine/copy_state.h"

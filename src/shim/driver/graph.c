@@ -4,7 +4,7 @@
  * A node made of pageable memory has the semantics of pageable memory at every launch.  A node made
  * of a pinned block does not, and causes an error in its context once the block is unpinned.  So
  * blocks that a node names are unpinned before the driver sees the node, and are not pinned again
- * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
+ * until the driver has returned.  Captured copies are treated alike (engine/copy.c).
  */
 #include "base/protections.h"
 #include "engine/visibility.h"

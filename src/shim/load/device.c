@@ -9,8 +9,8 @@
 #include "base/protections.h"
 #include "base/cancel.h"
 #include "engine/gate.h"
+#include "engine/housekeeper.h"
 #include "engine/plan.h"
-#include "engine/section.h"
 #include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
@@ -73,7 +73,7 @@ static void finish(int status, void *unused)
 		return;
 	trace_exits_with(status);
 	pin_hold();
-	section_wait(true, hp_now_ns() + SECTION_PATIENCE_NS);
+	housekeeper_wait(true, hp_now_ns() + SECTION_PATIENCE_NS);
 	if (!trace_active())
 		return;
 	wait_for_device();

@@ -8,7 +8,7 @@
 #include "base/lock.h"
 #include "base/protections.h"
 #include "base/thread.h"
-#include "engine/forking.h"
+#include "engine/unpin.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "engine/stream.h"
