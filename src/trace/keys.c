@@ -6,20 +6,20 @@
 #include "base/hash.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
-int keys_start(struct keys *keys, uint32_t most)
+void *keys_start(struct keys *keys, uint32_t most, size_t bytes)
 {
-	uint64_t *room = hp_arena_alloc(most * (sizeof(*keys->key) + 2 * sizeof(*keys->slot)));
+	uint64_t *room = hp_arena_alloc(most * (sizeof(*keys->key) + 2 * sizeof(*keys->slot)) +
+					(most + 1) * bytes);
 
-	assert((most & (most - 1)) == 0);
+	assert((most & (most - 1)) == 0 && most % 2 == 0);
 	if (room == NULL)
-		return -ENOMEM;
+		return NULL;
 	*keys = (struct keys){ .key = room,
 			       .slot = (uint32_t *)(room + most),
 			       .bits = (unsigned)__builtin_ctz(2 * most) };
-	return 0;
+	return keys->slot + 2 * most;
 }
 
 static uint32_t next_of(const struct keys *keys, uint32_t at)

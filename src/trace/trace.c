@@ -219,18 +219,15 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 		.site = SITES_NOWHERE });
 }
 
-/* Does the rare work: adds new places, and hashes bytes. */
-static void note_rare(const struct trace_copy *copy, struct frames_way *way, uint32_t *site,
-		      uint32_t *buffer)
+/* Does the rare work: names a new buffer, and hashes bytes. */
+static void note_rare(const struct trace_copy *copy, uint32_t site, uint32_t *buffer)
 {
 	uint64_t from = hp_now_ns();
 
-	if (*site == SITES_NOWHERE)
-		*site = sites_copied(copy, way);
-	if (copy->direction <= TRACE_D2H && *buffer == HOST_BUFFERS_UNSEEN)
-		*buffer = host_buffers_copied(copy, *site);
-	if (report.repeats && copy->direction <= TRACE_D2H)
-		repeats_copied(copy, *site, *buffer);
+	if (*buffer == HOST_BUFFERS_UNSEEN)
+		*buffer = host_buffers_copied(copy, site);
+	if (report.repeats)
+		repeats_copied(copy, site, *buffer);
 	operations_rare(from);
 }
 
@@ -256,8 +253,7 @@ void trace_copied(const struct trace_copy *copy)
 	bool crowded = operations_add(copy);
 	if (has_places)
 		site = sites_add(way, copy);
-	/* A new site gets its row first: buffers remember the sites of their copies. */
-	if (owned && site != SITES_NOWHERE)
+	if (owned)
 		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
 	if (copy->deferred)
@@ -265,9 +261,8 @@ void trace_copied(const struct trace_copy *copy)
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		operations_crowd();
-	if ((has_places && site == SITES_NOWHERE) || (owned && buffer == HOST_BUFFERS_UNSEEN) ||
-	    report.repeats)
-		note_rare(copy, way, &site, &buffer);
+	if (owned && (buffer == HOST_BUFFERS_UNSEEN || report.repeats))
+		note_rare(copy, site, &buffer);
 	if (way != &room)
 		frames_return();
 	if (events_wanted())

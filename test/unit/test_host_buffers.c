@@ -3,6 +3,7 @@
  * buffer paid off.
  */
 #include "check.h"
+#include "base/lock.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/places/sites.h"
 
@@ -94,21 +95,29 @@ TEST(caller_of_operator_new)
 	CHECK(way.frame[0].module != place.module);
 }
 
+static uint32_t copied(const struct trace_copy *copy)
+{
+	hp_lock(HP_LOCK_trace);
+	uint32_t index = host_buffers_add(copy, SITES_NOWHERE);
+	hp_unlock(HP_LOCK_trace);
+	return index != HOST_BUFFERS_UNSEEN ? index : host_buffers_copied(copy, SITES_NOWHERE);
+}
+
 TEST(static_and_other_memory)
 {
 	struct trace_copy copy = copy_of(0, TRACE_UNKNOWN, 10);
 	struct host_buffer buffer;
 
 	CHECK_EQ(host_buffers_start(), 0);
-	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), 0);
+	CHECK_EQ(copied(&copy), 0);
 	/* Known as soon as this file is known by calls in it. */
 	errno = 55;
 	modules_note((uintptr_t)&here);
 	CHECK_EQ(errno, 55);
 	copy.host = &here;
-	uint32_t index = host_buffers_copied(&copy, SITES_NOWHERE);
+	uint32_t index = copied(&copy);
 	CHECK(index != 0);
-	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
+	CHECK_EQ(copied(&copy), index);
 	host_buffers_read(index, &buffer);
 	CHECK(strcmp(buffer.sums.kind, "static") == 0 && buffer.place.depth == 1);
 	CHECK_EQ(buffer.place.frame[0].offset, modules_find((uintptr_t)&here).offset);
@@ -126,8 +135,8 @@ TEST(more_than_there_is_room_for)
 	for (uint32_t site = 1; site <= 3 * HOST_BUFFERS_MOST; site++) {
 		struct trace_copy copy = copy_of(site, TRACE_PAGEABLE, 1);
 
-		host_buffers_copied(&copy, SITES_NOWHERE);
-		host_buffers_copied(&copy, SITES_NOWHERE);
+		copied(&copy);
+		copied(&copy);
 		host_buffers_pinned(site, true, 1);
 	}
 	size_t count = 0;

@@ -81,13 +81,15 @@ static void copy(uint64_t number, uint64_t at)
 	operations_add(&call);
 	hp_unlock(HP_LOCK_trace);
 	struct frames_way room, *way = python_places_borrow(__builtin_frame_address(0), &room);
-	sites_copied(&call, way);
-	if (way != &room)
-		frames_return();
-	host_buffers_copied(&call, SITES_NOWHERE);
 	hp_lock(HP_LOCK_trace);
+	sites_add(way, &call);
+	uint32_t buffer = host_buffers_add(&call, SITES_NOWHERE);
 	nvtx_ranges_copied(&call);
 	hp_unlock(HP_LOCK_trace);
+	if (way != &room)
+		frames_return();
+	if (buffer == HOST_BUFFERS_UNSEEN)
+		host_buffers_copied(&call, SITES_NOWHERE);
 	aggregate_record(&aggregate, &record, at + STEP_NS);
 	events_add(&(struct event){ .kind = EVENT_COPY_CALL,
 				    .track = (uint16_t)events_thread(),

@@ -32,6 +32,14 @@ static struct frames_way stack(uint64_t number)
 	return way;
 }
 
+static uint32_t add(struct frames_way *way, const struct trace_copy *copy)
+{
+	hp_lock(HP_LOCK_trace);
+	uint32_t id = sites_add(way, copy);
+	hp_unlock(HP_LOCK_trace);
+	return id;
+}
+
 static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
 {
 	struct frames_way way = stack(number);
@@ -51,13 +59,7 @@ static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
 	/* As a thread that remembers the id. */
 	if (truths[number].count > 1)
 		way.site_id = truths[number].id;
-	hp_lock(HP_LOCK_trace);
-	uint32_t id = sites_add(&way, &copy);
-	hp_unlock(HP_LOCK_trace);
-	if (id == SITES_NOWHERE)
-		id = sites_copied(&copy, &way);
-	truths[number].id = id;
-	return id;
+	return truths[number].id = add(&way, &copy);
 }
 
 static struct trace_sum sum_of(const struct site *site)
@@ -103,7 +105,9 @@ static bool find(uint64_t number, struct trace_sum *ret)
 	struct site site;
 
 	for (size_t i = 0; sites_read(i, &site); i++) {
-		if (site.folded || site.hash != way.hash)
+		/* The outermost frame is of this stack alone. */
+		if (site.folded ||
+		    site.place.frame[FRAMES_MOST - 1].offset != way.address[FRAMES_MOST - 1])
 			continue;
 		for (size_t j = 0; j < FRAMES_MOST; j++)
 			CHECK_EQ(site.place.frame[j].offset, way.address[j]);
@@ -268,7 +272,7 @@ TEST_AFTER(a_copy_without_a_caller_is_in_no_site, CHECK_EQ(sites_start(), 0))
 	struct site site;
 	const struct trace_copy copy = { .bytes = 1 };
 
-	CHECK_EQ(sites_copied(&copy, &way), SITES_NOWHERE);
+	CHECK_EQ(add(&way, &copy), SITES_NOWHERE);
 	sites_count(&counts);
 	CHECK_EQ(counts.lost, 1);
 	CHECK(!sites_read(0, &site));
@@ -285,7 +289,7 @@ TEST(a_way_that_was_cut)
 	CHECK_EQ(sites_start(), 0);
 	way.depth = 2;
 	way.cut = true;
-	CHECK(sites_copied(&copy, &way) != SITES_NOWHERE);
+	CHECK(add(&way, &copy) != SITES_NOWHERE);
 	sites_count(&counts);
 	CHECK_EQ(counts.folded, 1);
 	CHECK(sites_read(0, &site) && site.folded && site.place.depth == 2);

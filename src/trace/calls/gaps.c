@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include "trace/calls/gaps.h"
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/lock.h"
 #include "trace/calls/capture_range.h"
@@ -53,9 +52,9 @@ static __thread struct {
 
 int gaps_start(uint64_t began_ns)
 {
-	gaps = hp_arena_alloc(GAPS_MOST * sizeof(*gaps));
 	process_began_ns = began_ns;
-	return gaps != NULL ? keys_start(&keys, GAPS_MOST) : -ENOMEM;
+	gaps = keys_start(&keys, GAPS_MOST, sizeof(*gaps));
+	return gaps != NULL ? 0 : -ENOMEM;
 }
 
 static void add_up(struct profile_gap_sum *sum, uint64_t ns)
@@ -86,12 +85,14 @@ static void evict(void)
 	keys_remove(&keys, least);
 }
 
-/* Takes a lock for each frame, so no lock may be held. */
-static void resolve(struct gap_end *end, uint32_t function, const struct frames_way *way)
+/* With the lock.  `way` is NULL if it is unknown. */
+static struct gap_end end_of(uint32_t function, const struct frames_way *way)
 {
-	*end = (struct gap_end){ .function = function };
+	struct gap_end end = { .function = function };
+
 	if (way != NULL)
-		end->place = frames_place(way);
+		end.place = frames_place(way);
+	return end;
 }
 
 /*
@@ -104,27 +105,15 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	uint64_t hash =
 		hp_mix(hp_mix(hp_mix(latest.hash, latest.function), way != NULL ? way->hash : 0),
 		       function);
-	struct gap made;
 
 	hp_lock(HP_LOCK_trace);
 	uint32_t row = keys_find(&keys, hash);
-	if (row != KEYS_NONE)
-		add_up(&gaps[row].sum, ns);
-	hp_unlock(HP_LOCK_trace);
-	if (row != KEYS_NONE)
-		return;
-
-	resolve(&made.before, latest.function, before);
-	resolve(&made.after, function, way);
-	made.sum = (struct profile_gap_sum){ 0 };
-	hp_lock(HP_LOCK_trace);
-	/* Another thread may have added the pair. */
-	row = keys_find(&keys, hash);
 	if (row == KEYS_NONE) {
 		if (keys.rows == GAPS_MOST)
 			evict();
 		row = keys_add(&keys, hash);
-		gaps[row] = made;
+		gaps[row] = (struct gap){ .before = end_of(latest.function, before),
+					  .after = end_of(function, way) };
 	}
 	add_up(&gaps[row].sum, ns);
 	hp_unlock(HP_LOCK_trace);

@@ -42,9 +42,9 @@ static uint32_t latest;
 
 int host_buffers_start(void)
 {
-	struct host_buffer *table = hp_arena_alloc(HOST_BUFFERS_MOST * sizeof(*table));
+	struct host_buffer *table = keys_start(&keys, HOST_BUFFERS_MOST, sizeof(*table));
 
-	if (table == NULL || keys_start(&keys, HOST_BUFFERS_MOST) < 0)
+	if (table == NULL)
 		return -ENOMEM;
 	table[keys_add(&keys, 0)] =
 		(struct host_buffer){ .named = true, .sums = { .kind = "other" } };
@@ -199,6 +199,12 @@ uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 	if (key != latest_key) {
 		uint32_t buffer = keys_find(&keys, key);
 
+		if (buffer == KEYS_NONE && copy->allocator == 0)
+			buffer = find_or_add(
+				key,
+				&(struct host_buffer){ .named = true,
+						       .place = { .depth = 1, .frame = { place } },
+						       .sums = { .kind = "static" } });
 		if (buffer == KEYS_NONE || !buffers[buffer].named)
 			return HOST_BUFFERS_UNSEEN;
 		latest_key = key;
@@ -210,27 +216,16 @@ uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 
 uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site)
 {
-	struct module_place place = { MODULES_NOWHERE, 0 };
-	struct host_buffer fresh = { .named = true, .sums = { .kind = "heap" } };
+	struct frames_place place;
+	bool guessed = callers_find(copy->allocator, &place);
 
 	hp_lock(HP_LOCK_trace);
-	uint32_t buffer = host_buffers_add(copy, site);
-	uint64_t key = key_of(copy, &place);
-	hp_unlock(HP_LOCK_trace);
-	if (buffer != HOST_BUFFERS_UNSEEN)
-		return buffer;
-	if (copy->allocator != 0) {
-		fresh.guessed = callers_find(copy->allocator, &fresh.place);
-	} else {
-		fresh.sums.kind = "static";
-		fresh.place = (struct frames_place){ .depth = 1, .frame = { place } };
-	}
-	hp_lock(HP_LOCK_trace);
-	buffer = find_or_add(key, &fresh);
-	if (buffer != OTHER && !buffers[buffer].named) {
+	uint32_t buffer =
+		find_or_add(copy->allocator, &(struct host_buffer){ .sums = { .kind = "heap" } });
+	if (!buffers[buffer].named) {
 		buffers[buffer].named = true;
-		buffers[buffer].guessed = fresh.guessed;
-		buffers[buffer].place = fresh.place;
+		buffers[buffer].guessed = guessed;
+		buffers[buffer].place = place;
 	}
 	add(buffer, copy, site);
 	hp_unlock(HP_LOCK_trace);
@@ -290,14 +285,13 @@ static void hold_pinned(uint32_t buffer, uintptr_t from, uint64_t bytes, bool co
 void host_buffers_program_pinned(const struct frames_way *way, const void *block, uint64_t bytes,
 				 bool registered, bool counts, uint64_t ns)
 {
-	struct host_buffer fresh = {
-		.named = true,
-		.place = frames_place(way),
-		.sums = { .kind = "pinned", .pinned = { .registered = registered } },
-	};
-
 	hp_lock(HP_LOCK_trace);
-	uint32_t buffer = find_or_add(OF_PINNED | way->hash >> 2, &fresh);
+	uint32_t buffer = find_or_add(
+		OF_PINNED | way->hash >> 2,
+		&(struct host_buffer){
+			.named = true,
+			.place = frames_place(way),
+			.sums = { .kind = "pinned", .pinned = { .registered = registered } } });
 	if (buffer != OTHER) {
 		struct profile_pinned *sums = &buffers[buffer].sums.pinned;
 

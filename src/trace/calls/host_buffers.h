@@ -30,15 +30,13 @@ int host_buffers_start(void);
 #define HOST_BUFFERS_UNSEEN UINT32_MAX
 
 /*
- * As host_buffers_copied(), with the lock `trace` held.  HOST_BUFFERS_UNSEEN: nothing was added,
- * since the buffer is new; call host_buffers_copied() without the lock.
+ * Adds one copy between host and device at a copy site (sites_add()), with the lock `trace` held.
+ * Returns its buffer's index.  HOST_BUFFERS_UNSEEN: nothing was added, since the allocation site is
+ * new; call host_buffers_copied() without the lock.
  */
 uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site);
 
-/*
- * Adds one copy between host and device at a copy site (sites_add()).  Returns its buffer's index.
- * Any thread, no lock of ours held, since a new buffer is looked up in the loader.
- */
+/* Looks up the allocation site of the copy in the loader, then adds the copy.  No lock is held. */
 uint32_t host_buffers_copied(const struct trace_copy *copy, uint32_t site);
 
 /* Notes that pinning (`begins`) or unpinning a block of `allocator` took `ns`.  Any thread. */

@@ -21,7 +21,7 @@
 _Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
 
 /* Under the lock trace. */
-static struct launch_site sites[LAUNCHES_MOST];
+static struct launch_site *sites;
 static struct keys keys; /* hashes */
 static uint64_t lost;
 
@@ -32,7 +32,8 @@ static struct called {
 
 int launches_start(void)
 {
-	return keys_start(&keys, LAUNCHES_MOST);
+	sites = keys_start(&keys, LAUNCHES_MOST, sizeof(*sites));
+	return sites != NULL ? 0 : -ENOMEM;
 }
 
 /* Names the way.  Without room for its place, the launch is lost. */
@@ -40,15 +41,8 @@ static void name(struct frames_way *way)
 {
 	hp_lock(HP_LOCK_trace);
 	uint32_t row = keys_find(&keys, way->hash);
-	if (row == KEYS_NONE && keys.rows < LAUNCHES_MOST) {
-		hp_unlock(HP_LOCK_trace);
-		struct launch_site site = { .place = frames_place(way) };
-		hp_lock(HP_LOCK_trace);
-		/* Another thread may have added the place. */
-		row = keys_find(&keys, way->hash);
-		if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
-			sites[row] = site;
-	}
+	if (row == KEYS_NONE && (row = keys_add(&keys, way->hash)) != KEYS_NONE)
+		sites[row].place = frames_place(way);
 	lost += row == KEYS_NONE;
 	hp_unlock(HP_LOCK_trace);
 	way->launch = row + 1; /* of KEYS_NONE: 0 */
@@ -99,11 +93,10 @@ int launches_record(uint64_t from_ns, size_t kernel_count)
 {
 	began_ns = from_ns;
 	kernels = kernel_count;
-	pairs = hp_arena_alloc(LAUNCHES_PAIRS * sizeof(*pairs));
+	pairs = keys_start(&pair_keys, LAUNCHES_PAIRS, sizeof(*pairs));
 	ran = hp_arena_alloc(kernels * sizeof(*ran));
 	joined = hp_arena_alloc(kernels * sizeof(*joined));
-	if (pairs == NULL || ran == NULL || joined == NULL ||
-	    keys_start(&pair_keys, LAUNCHES_PAIRS) < 0)
+	if (pairs == NULL || ran == NULL || joined == NULL)
 		return -ENOMEM;
 	atomic_store(&is_recorded, true);
 	atomic_store(&wanted, true);

@@ -36,9 +36,8 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
 
 	memset(aggregate, 0, sizeof(*aggregate));
 	aggregate->kernels =
-		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct profile_kernel));
-	if (spans == NULL || aggregate->kernels == NULL ||
-	    keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST) < 0)
+		keys_start(&aggregate->names, AGGREGATE_KERNELS_MOST, sizeof(*aggregate->kernels));
+	if (spans == NULL || aggregate->kernels == NULL)
 		return -ENOMEM;
 	aggregate->kernels[AGGREGATE_KERNELS_MOST].name = "(others)";
 	aggregate->began_ns = began_ns;

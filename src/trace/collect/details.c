@@ -2,16 +2,14 @@
  * details.c - growing lists, by hashes of their items.
  */
 #include "trace/collect/details.h"
-#include "base/arena.h"
 #include "base/hash.h"
 #include "trace/keys.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 struct list {
-	size_t size; /* of an item, in bytes; items have only numbers of 64 bits */
-	void *items;
+	size_t size;      /* of an item, in bytes; items have only numbers of 64 bits */
+	void *items;      /* NULL: none yet */
 	struct keys keys; /* hashes of the items */
 };
 
@@ -28,13 +26,6 @@ static uint64_t hash_of(const void *item, size_t size)
 	return hash;
 }
 
-static bool is_ready(struct list *list)
-{
-	if (list->items == NULL && keys_start(&list->keys, DETAILS_MOST) == 0)
-		list->items = hp_arena_alloc(DETAILS_MOST * list->size);
-	return list->items != NULL;
-}
-
 /*
  * Returns the index of an item, which is added if new.  DETAILS_UNKNOWN: `most` items exist
  * already.
@@ -43,7 +34,9 @@ static uint32_t index_of(struct list *list, const void *item, size_t most)
 {
 	uint64_t hash = hash_of(item, list->size);
 
-	if (!is_ready(list))
+	if (list->items == NULL)
+		list->items = keys_start(&list->keys, DETAILS_MOST, list->size);
+	if (list->items == NULL)
 		return DETAILS_UNKNOWN;
 	uint32_t index = keys_find(&list->keys, hash);
 	if (index != KEYS_NONE)

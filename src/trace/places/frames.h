@@ -63,7 +63,7 @@ bool frames_walk(const void *frame, struct frames_way *ret);
 struct frames_way *frames_borrow(const void *frame);
 void frames_return(void);
 
-/* Returns the place of a way.  Takes the lock `trace`, once for each frame. */
+/* Returns the place of a way, with the lock `trace` held. */
 struct frames_place frames_place(const struct frames_way *way);
 
 /*

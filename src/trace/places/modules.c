@@ -291,7 +291,7 @@ struct module_place modules_find(uintptr_t address)
 
 struct module_place modules_find_return(uintptr_t address)
 {
-	struct module_place place = modules_find(address - 1);
+	struct module_place place = modules_find_held(address - 1);
 
 	place.offset++;
 	return place;

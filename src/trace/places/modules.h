@@ -56,13 +56,15 @@ uint64_t modules_changes(void);
  */
 uint64_t modules_salt(uintptr_t address);
 
-/* Finds the place of an address, with the lock `trace` held. */
+/*
+ * Find the place of an address, and of a return address, which may lie one byte after its function
+ * and its file.  With the lock `trace` held.
+ */
 struct module_place modules_find_held(uintptr_t address);
+struct module_place modules_find_return(uintptr_t address);
 
 /* Each takes the lock `trace`. */
 struct module_place modules_find(uintptr_t address);
-/* For a return address, which may lie one byte after its function and its file. */
-struct module_place modules_find_return(uintptr_t address);
 size_t modules_count(void);
 void modules_read(size_t index, struct module *ret);
 

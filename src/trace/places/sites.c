@@ -6,7 +6,6 @@
  * row now.
  */
 #include "trace/places/sites.h"
-#include "base/arena.h"
 #include "base/lock.h"
 #include "trace/keys.h"
 
@@ -18,7 +17,7 @@
 _Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "an id has the row in its low bits");
 
 /* Under the lock trace. */
-static struct site *sites; /* SITES_MOST, then one for the rest */
+static struct site *sites; /* the one behind all rows is for the rest */
 static struct head {
 	uint64_t weight;
 	uint32_t id;
@@ -29,32 +28,8 @@ static bool held;
 
 int sites_start(void)
 {
-	sites = hp_arena_alloc((SITES_MOST + 1) * sizeof(*sites));
-	return sites != NULL ? keys_start(&keys, SITES_MOST) : -ENOMEM;
-}
-
-static uint64_t weight_of(const struct trace_copy *copy)
-{
-	return copy->leave_ns - copy->enter_ns + COPY_NS;
-}
-
-uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy)
-{
-	assert(hp_lock_held(HP_LOCK_trace));
-	uint32_t id = way->depth != 0 ? way->site_id : SITES_NOWHERE;
-
-	/* Each cache line of the tables that is not read saves a cache miss. */
-	if (way->depth != 0 && (id == FRAMES_NO_SITE || heads[id % SITES_MOST].id != id)) {
-		uint32_t row = keys_find(&keys, way->hash);
-
-		id = row != KEYS_NONE ? heads[row].id : SITES_NOWHERE;
-		way->site_id = id;
-	}
-	if (id != SITES_NOWHERE) {
-		heads[id % SITES_MOST].weight += weight_of(copy);
-		trace_sum_add(&sites[id % SITES_MOST].row[copy->direction][copy->memory], copy);
-	}
-	return id;
+	sites = keys_start(&keys, SITES_MOST, sizeof(*sites));
+	return sites != NULL ? 0 : -ENOMEM;
 }
 
 /* With the lock held.  Adds the sums of a site to the row of the rest. */
@@ -77,7 +52,10 @@ static uint32_t next_id(uint32_t row)
 	return id < UINT32_MAX - 2 * SITES_MOST ? id + SITES_MOST : row;
 }
 
-/* With the lock held, when all rows are used.  Removes the site of least weight. */
+/*
+ * With the lock held, when all rows are used.  Removes the site of least weight.  The row keeps its
+ * weight, so that the next site in it is not the next one evicted.
+ */
 static void evict(void)
 {
 	uint32_t least = 0;
@@ -90,38 +68,45 @@ static void evict(void)
 	heads[least].id = next_id(least);
 }
 
-/* With the lock held.  Gives a site a row.  False: no row is available now. */
-static bool make(const struct site *site)
+/* With the lock held.  Returns the id of a way's site; SITES_NOWHERE: no row is available now. */
+static uint32_t find_or_make(const struct frames_way *way)
 {
+	uint32_t row = keys_find(&keys, way->hash);
+
+	if (row != KEYS_NONE)
+		return heads[row].id;
 	if (keys.rows < SITES_MOST)
 		heads[keys.rows].id = keys.rows;
 	else if (held)
-		return false;
+		return SITES_NOWHERE;
 	else
 		evict();
-	uint32_t row = keys_add(&keys, site->hash);
-	sites[row] = *site;
-	/* The row keeps its weight, so that the new site is not the next one evicted. */
-	return true;
+	row = keys_add(&keys, way->hash);
+	sites[row] = (struct site){ .folded = way->cut, .place = frames_place(way) };
+	return heads[row].id;
 }
 
-uint32_t sites_copied(const struct trace_copy *copy, struct frames_way *way)
+uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy)
 {
-	struct site site = { .hash = way->hash, .folded = way->cut, .place = frames_place(way) };
+	struct site *site = &sites[SITES_MOST];
 
-	hp_lock(HP_LOCK_trace);
-	/* Another thread may have added the site. */
-	uint32_t id = sites_add(way, copy);
-	if (id == SITES_NOWHERE && way->depth == 0) {
+	assert(hp_lock_held(HP_LOCK_trace));
+	if (way->depth == 0) {
 		lost++;
-	} else if (id == SITES_NOWHERE && make(&site)) {
-		id = sites_add(way, copy);
-	} else if (id == SITES_NOWHERE) {
-		trace_sum_add(&site.row[copy->direction][copy->memory], copy);
-		fold(&site);
+		return SITES_NOWHERE;
 	}
-	hp_unlock(HP_LOCK_trace);
-	return id;
+	/* Each cache line of the tables that is not read saves a cache miss. */
+	if (way->site_id == FRAMES_NO_SITE || heads[way->site_id % SITES_MOST].id != way->site_id)
+		way->site_id = find_or_make(way);
+	if (way->site_id != SITES_NOWHERE) {
+		site = &sites[way->site_id % SITES_MOST];
+		heads[way->site_id % SITES_MOST].weight +=
+			copy->leave_ns - copy->enter_ns + COPY_NS;
+	} else {
+		site->folded = true;
+	}
+	trace_sum_add(&site->row[copy->direction][copy->memory], copy);
+	return way->site_id;
 }
 
 void sites_hold(bool hold)

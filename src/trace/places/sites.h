@@ -20,7 +20,6 @@
 #define SITES_NOWHERE FRAMES_NO_SITE
 
 struct site {
-	uint64_t hash;
 	bool folded; /* of several call stacks: `place` holds the frames they share */
 	struct frames_place place;
 	struct trace_sum row[TRACE_DIRECTIONS][TRACE_MEMORIES];
@@ -36,15 +35,9 @@ int sites_start(void);
 
 /*
  * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index(), and
- * notes it in the way.  SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
+ * notes it in the way.  SITES_NOWHERE: the copy was folded, or has no known caller.
  */
 uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy);
-
-/*
- * Adds one copy by a way that may not have been seen before.  Returns the id of its site, or
- * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
- */
-uint32_t sites_copied(const struct trace_copy *copy, struct frames_way *way);
 
 /*
  * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are

@@ -22,19 +22,24 @@
 #define NOWHERE     KEYS_NONE
 #define FRAMES_LOOK 10 /* how far up to look for a frame of the program's own */
 
-/* Constant after python_places_start().  The lock trace protects the tables it points to. */
-static struct tables {
-	struct keys code_keys, place_keys, text_keys;
-	uint32_t codes[CODES_MOST]; /* their places */
-	struct place {
-		struct profile_source source;
-		bool is_library;
-	} places[PYTHON_PLACES_MOST];
-	const char *texts[TEXTS_MOST];
-	bool is_file[TEXTS_MOST]; /* of the program's own code */
-	char text[TEXT_BYTES];
-	size_t text_used;
-} * tables;
+struct place {
+	struct profile_source source;
+	bool is_library;
+};
+
+struct text {
+	const char *text;
+	bool is_file; /* of the program's own code */
+};
+
+/* Under the lock trace, except for the addresses, which are constant after python_places_start().
+ */
+static struct keys code_keys, place_keys, text_keys;
+static uint32_t *codes; /* their places; NULL: no place is known */
+static struct place *places;
+static struct text *texts;
+static char *letters; /* TEXT_BYTES, of the texts */
+static size_t letters_used;
 
 static uint64_t key_of(const struct python_frame *frame)
 {
@@ -46,15 +51,14 @@ static uint32_t keep_text(const char *text)
 {
 	size_t length = strlen(text) + 1;
 	uint64_t hash = hp_mix_text(0, text);
-	uint32_t row = keys_find(&tables->text_keys, hash);
+	uint32_t row = keys_find(&text_keys, hash);
 
 	if (row != KEYS_NONE)
 		return row;
-	if (tables->text_used + length > TEXT_BYTES ||
-	    (row = keys_add(&tables->text_keys, hash)) == KEYS_NONE)
+	if (letters_used + length > TEXT_BYTES || (row = keys_add(&text_keys, hash)) == KEYS_NONE)
 		return KEYS_NONE;
-	tables->texts[row] = memcpy(tables->text + tables->text_used, text, length);
-	tables->text_used += length;
+	texts[row].text = memcpy(letters + letters_used, text, length);
+	letters_used += length;
 	return row;
 }
 
@@ -72,14 +76,14 @@ static uint32_t place_of(const struct python_place *place)
 
 	if (file == KEYS_NONE || function == KEYS_NONE)
 		return NOWHERE;
-	uint32_t row = keys_find(&tables->place_keys, hash);
-	if (row == KEYS_NONE && (row = keys_add(&tables->place_keys, hash)) != KEYS_NONE) {
+	uint32_t row = keys_find(&place_keys, hash);
+	if (row == KEYS_NONE && (row = keys_add(&place_keys, hash)) != KEYS_NONE) {
 		bool library = is_library(place->file);
 
-		tables->places[row] = (struct place){
-			{ tables->texts[file], tables->texts[function], place->line }, library
-		};
-		tables->is_file[file] |= !library && place->file[0] == '/';
+		places[row] =
+			(struct place){ { texts[file].text, texts[function].text, place->line },
+					library };
+		texts[file].is_file |= !library && place->file[0] == '/';
 	}
 	return row;
 }
@@ -98,13 +102,13 @@ static bool learn(const struct interpreter_thread *thread, const struct python_f
 		return false;
 
 	hp_lock(HP_LOCK_trace);
-	uint32_t row = keys_find(&tables->code_keys, key_of(frame));
+	uint32_t row = keys_find(&code_keys, key_of(frame));
 	if (row == KEYS_NONE) {
-		if (tables->code_keys.rows == CODES_MOST)
-			keys_clear(&tables->code_keys);
-		row = keys_add(&tables->code_keys, key_of(frame));
+		if (code_keys.rows == CODES_MOST)
+			keys_clear(&code_keys);
+		row = keys_add(&code_keys, key_of(frame));
 	}
-	tables->codes[row] = known ? place_of(&place) : NOWHERE;
+	codes[row] = known ? place_of(&place) : NOWHERE;
 	hp_unlock(HP_LOCK_trace);
 	return true;
 }
@@ -116,12 +120,12 @@ static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret
 
 	*ret_unseen = false;
 	for (; found < count; found++) {
-		uint32_t row = keys_find(&tables->code_keys, key_of(&frame[found]));
+		uint32_t row = keys_find(&code_keys, key_of(&frame[found]));
 
 		*ret_unseen = row == KEYS_NONE;
-		if (*ret_unseen || tables->codes[row] == NOWHERE)
+		if (*ret_unseen || codes[row] == NOWHERE)
 			break;
-		ret[found] = tables->codes[row];
+		ret[found] = codes[row];
 	}
 	return found;
 }
@@ -131,7 +135,7 @@ static size_t first_own(const uint32_t *place, size_t count)
 {
 	size_t own = 0;
 
-	while (own < count && tables->places[place[own]].is_library)
+	while (own < count && places[place[own]].is_library)
 		own++;
 	return own;
 }
@@ -181,19 +185,18 @@ static void choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_
 
 int python_places_start(void)
 {
-	struct tables *made = hp_arena_alloc(sizeof(*made));
-
-	if (made == NULL || keys_start(&made->code_keys, CODES_MOST) < 0 ||
-	    keys_start(&made->place_keys, PYTHON_PLACES_MOST) < 0 ||
-	    keys_start(&made->text_keys, TEXTS_MOST) < 0)
+	places = keys_start(&place_keys, PYTHON_PLACES_MOST, sizeof(*places));
+	texts = keys_start(&text_keys, TEXTS_MOST, sizeof(*texts));
+	letters = hp_arena_alloc(TEXT_BYTES);
+	if (places == NULL || texts == NULL || letters == NULL)
 		return -ENOMEM;
-	tables = made;
-	return 0;
+	codes = keys_start(&code_keys, CODES_MOST, sizeof(*codes));
+	return codes != NULL ? 0 : -ENOMEM;
 }
 
 void python_places_walk(struct frames_way *way, bool known)
 {
-	if (tables == NULL || (known && !interpreter_is_known()))
+	if (codes == NULL || (known && !interpreter_is_known()))
 		return;
 	if (!known) {
 		uint64_t from = hp_now_ns();
@@ -234,15 +237,15 @@ size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FR
 
 void python_places_read(uint32_t place, struct profile_source *ret)
 {
-	*ret = hp_locked(HP_LOCK_trace, tables->places[place].source);
+	*ret = hp_locked(HP_LOCK_trace, places[place].source);
 }
 
 size_t python_places_texts(void)
 {
-	return hp_locked(HP_LOCK_trace, tables != NULL ? tables->text_keys.rows : 0);
+	return hp_locked(HP_LOCK_trace, text_keys.rows);
 }
 
 const char *python_places_file(size_t text)
 {
-	return hp_locked(HP_LOCK_trace, tables->is_file[text] ? tables->texts[text] : NULL);
+	return hp_locked(HP_LOCK_trace, texts[text].is_file ? texts[text].text : NULL);
 }

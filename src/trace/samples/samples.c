@@ -2,7 +2,6 @@
  * samples.c - a table of chains and one of leaves; a full table is thinned out as a whole.
  */
 #include "trace/samples/samples.h"
-#include "base/arena.h"
 #include "base/hash.h"
 #include "trace/keys.h"
 
@@ -10,21 +9,17 @@
 #include <string.h>
 
 static struct table {
-	struct sample *rows; /* SAMPLES_MOST */
-	struct keys keys;    /* hashes */
+	struct sample *rows;
+	struct keys keys; /* hashes */
 } chains, leaves;
 static uint64_t dropped;
-
-static int start(struct table *table)
-{
-	table->rows = hp_arena_alloc(SAMPLES_MOST * sizeof(*table->rows));
-	return table->rows != NULL ? keys_start(&table->keys, SAMPLES_MOST) : -ENOMEM;
-}
 
 int samples_start(void)
 {
 	dropped = 0;
-	return start(&chains) == 0 ? start(&leaves) : -ENOMEM;
+	chains.rows = keys_start(&chains.keys, SAMPLES_MOST, sizeof(*chains.rows));
+	leaves.rows = keys_start(&leaves.keys, SAMPLES_MOST, sizeof(*leaves.rows));
+	return chains.rows != NULL && leaves.rows != NULL ? 0 : -ENOMEM;
 }
 
 static uint64_t all_of(const struct sample *sample)
