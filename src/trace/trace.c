@@ -129,6 +129,18 @@ static void keep_facts(const struct trace_facts *facts)
 	report.on_stand_in = facts->on_stand_in;
 }
 
+/* Returns 0 or -ENOMEM. */
+static int start_tables(const struct trace_facts *facts)
+{
+	if (running_start(&report) < 0 || rewritten_start() < 0 ||
+	    calls_start(facts->function_name, facts->may_wait, facts->functions) < 0 ||
+	    sites_start() < 0 || host_buffers_start() < 0 || python_places_start() < 0 ||
+	    gaps_start(report.began_ns) < 0 || launches_start() < 0 ||
+	    (hp_options->hash && repeats_start() < 0))
+		return -ENOMEM;
+	return 0;
+}
+
 void trace_start(const struct trace_facts *facts)
 {
 	int saved = errno;
@@ -145,26 +157,19 @@ void trace_start(const struct trace_facts *facts)
 	else if (hp_options->cupti != HP_CUPTI_FORCE)
 		hp_cupti_is_someone_elses(why_not, sizeof(why_not));
 
-	if (running_start(&report) < 0 || rewritten_start() < 0) {
+	if (start_tables(facts) < 0) {
+		snprintf(why_not, sizeof(why_not), "no memory for the profile");
 		errno = saved;
 		return;
 	}
+	report.calls = true;
 	if (why_not[0] == '\0')
 		collect_from_device(&cupti, facts->driver_version, why_not, sizeof(why_not));
-	if (facts->function_name != NULL)
-		calls_start(facts->function_name, facts->may_wait, facts->functions);
 	/* Calls outside the capture range are not noted. */
 	if (!capture_range_is_all())
 		calls_lose_waits();
-	report.places = sites_start() == 0 && host_buffers_start() == 0;
-	if (report.places) {
-		frames_start();
-		python_places_start();
-	}
-	report.calls = report.places && calls_functions() > 0 && gaps_start(report.began_ns) == 0 &&
-		       launches_start() == 0;
+	frames_start();
 	told = CALLS_CROWDED | CALLS_LAUNCH | (report.events ? CALLS_WORK : 0);
-	report.repeats = report.places && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.start_ns += hp_now_ns() - now;
@@ -226,16 +231,16 @@ static void note_rare(const struct trace_copy *copy, uint32_t site, uint32_t *bu
 
 	if (*buffer == HOST_BUFFERS_UNSEEN)
 		*buffer = host_buffers_copied(copy, site);
-	if (report.repeats)
+	if (hp_options->hash)
 		repeats_copied(copy, site, *buffer);
 	operations_rare(from);
 }
 
 void trace_copied(const struct trace_copy *copy)
 {
-	bool has_places = report.places, owned = has_places && copy->direction <= TRACE_D2H;
-	uint32_t site = SITES_NOWHERE, buffer = HOST_BUFFERS_UNSEEN;
-	struct frames_way room, *way = &room;
+	bool owned = copy->direction <= TRACE_D2H;
+	uint32_t buffer = HOST_BUFFERS_UNSEEN;
+	struct frames_way room;
 
 	/* A copy into a graph has moved nothing. */
 	if (copy->in_graph)
@@ -247,12 +252,10 @@ void trace_copied(const struct trace_copy *copy)
 	}
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
-	if (has_places)
-		way = python_places_borrow(copy->frame, &room);
+	struct frames_way *way = python_places_borrow(copy->frame, &room);
 	hp_lock(HP_LOCK_trace);
 	bool crowded = operations_add(copy);
-	if (has_places)
-		site = sites_add(way, copy);
+	uint32_t site = sites_add(way, copy);
 	if (owned)
 		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
@@ -261,7 +264,7 @@ void trace_copied(const struct trace_copy *copy)
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		operations_crowd();
-	if (owned && (buffer == HOST_BUFFERS_UNSEEN || report.repeats))
+	if (owned && (buffer == HOST_BUFFERS_UNSEEN || hp_options->hash))
 		note_rare(copy, site, &buffer);
 	if (way != &room)
 		frames_return();
@@ -291,7 +294,7 @@ void trace_program_pinned(const void *block, uint64_t bytes, bool registered, ui
 {
 	struct frames_way room, *way;
 
-	if (!trace_active() || !report.places || hp_locks_are_held())
+	if (!trace_active() || hp_locks_are_held())
 		return;
 	way = python_places_borrow(frame, &room);
 	host_buffers_program_pinned(way, block, bytes, registered, is_in_range(enter_ns),
@@ -360,7 +363,7 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 		operations_crowd();
 	if (kinds & CALLS_LAUNCH)
 		sampler_worked(enter_ns, leave_ns);
-	if (report.calls && (kinds & CALLS_LAUNCH))
+	if (kinds & CALLS_LAUNCH)
 		note_launch(function, enter_ns, leave_ns, frame);
 	else
 		gaps_called(function, enter_ns, leave_ns, frame, NULL);

@@ -4,6 +4,7 @@
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
 #include "trace/out/validity.h"
+#include "trace/places/sites.h"
 
 #include "check.h"
 #include "trace/calls/gaps.h"
@@ -80,8 +81,8 @@ TEST(without_a_device_nothing_can_be_believed)
 /* More pairs of calls than the table has room for. */
 TEST(dropped_gaps_are_told)
 {
-	report.calls = gaps_start(1) == 0;
-	CHECK(report.calls);
+	CHECK(sites_start() == 0 && gaps_start(1) == 0);
+	report.calls = true;
 	for (uint64_t i = 1; i <= GAPS_MOST + 3; i++)
 		gaps_called((uint32_t)i, 2 * i * GAPS_LEAST_NS, (2 * i + 1) * GAPS_LEAST_NS,
 			    __builtin_frame_address(0), NULL);

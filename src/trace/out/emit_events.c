@@ -168,7 +168,7 @@ static int64_t detail_of(const struct report *report, const struct event *event)
 	bool has_detail = event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE;
 
 	if (event->kind == EVENT_COPY_CALL)
-		return json_known(report->places && event->detail != HOST_BUFFERS_UNSEEN,
+		return json_known(report->calls && event->detail != HOST_BUFFERS_UNSEEN,
 				  event->detail);
 	return json_known(has_detail && event->detail != DETAILS_UNKNOWN, event->detail);
 }

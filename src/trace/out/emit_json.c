@@ -6,6 +6,7 @@
  */
 #include "trace/out/emit_json.h"
 #include "base/counters.h"
+#include "base/options.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
@@ -155,8 +156,8 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		.ahead_ns = report_ahead_ns(report),
 		.pins = hp_count_read(pins),
 		.unpins = hp_count_read(unpins),
-		.saved_ns = json_known(report->places, 0),
-		.spent_ns = json_known(report->places, 0),
+		.saved_ns = json_known(report->calls, 0),
+		.spent_ns = json_known(report->calls, 0),
 	};
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct trace_sum *sums = report->operations.copies[direction];
@@ -167,7 +168,7 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 		ret->staged_bytes += sums[TRACE_STAGED].bytes;
 	}
 	struct host_buffer buffer;
-	for (size_t i = 0; report->places && host_buffers_read(i, &buffer); i++) {
+	for (size_t i = 0; report->calls && host_buffers_read(i, &buffer); i++) {
 		ret->saved_ns += buffer.sums.saved_ns;
 		ret->spent_ns += buffer.sums.pin_ns;
 	}
@@ -176,16 +177,16 @@ static void fill_effect(const struct report *report, struct profile_effect *ret)
 /* Fills in what the lists leave out. */
 static void fill_rests(const struct report *report, struct profile *ret)
 {
-	struct sites_counts sites = { 0 };
-	struct gaps_counts gaps = { 0 };
+	struct sites_counts sites;
+	struct gaps_counts gaps;
 
-	if (report->places)
-		sites_count(&sites);
-	ret->sites_lost = sites.lost;
-	ret->sites_folded = sites.folded;
+	ret->sites_lost = ret->sites_folded = 0;
 	if (!report->calls)
 		return;
+	sites_count(&sites);
 	gaps_count(&gaps);
+	ret->sites_lost = sites.lost;
+	ret->sites_folded = sites.folded;
 	ret->gaps_short = gaps.short_ones;
 	ret->gaps_dropped = gaps.dropped;
 	ret->launches_lost = launches_lost();
@@ -218,7 +219,7 @@ void emit_json(const struct report *report, struct writer *writer)
 	bounds_fill(report, bounds);
 	profile.bounds = bounds;
 	profile.bound_count = BOUNDS_COUNT;
-	if (report->repeats)
+	if (report->calls && hp_options->hash)
 		repeats_read(&profile.repeats);
 	emit_events_begin(report, &profile.events);
 	json_record(&json, NULL, profile_id, &profile);

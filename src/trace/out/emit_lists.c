@@ -115,7 +115,7 @@ static const void *site_at(const struct report *report, size_t index)
 	static struct profile_site out;
 	struct site site;
 
-	if (!report->places)
+	if (!report->calls)
 		return JSON_UNKNOWN;
 	if (!sites_read(index, &site))
 		return JSON_END;
@@ -213,7 +213,7 @@ static const void *buffer_at(const struct report *report, size_t index)
 	static struct host_buffer buffer;
 	static struct emit_place room;
 
-	if (!report->places)
+	if (!report->calls)
 		return JSON_UNKNOWN;
 	if (!host_buffers_read(index, &buffer))
 		return JSON_END;

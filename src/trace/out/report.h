@@ -33,9 +33,7 @@ struct report {
 	const struct split *ranges; /* for split_range_sum(); NULL: unknown */
 	struct operations operations;
 	bool events;       /* true if the timeline was collected */
-	bool repeats;      /* true if copies were hashed */
-	bool places;       /* true if call sites of copies and host buffers were recorded */
-	bool calls;        /* true if gaps between calls and places of launches were recorded */
+	bool calls;        /* true if calls were collected, with their places */
 	uint64_t start_ns; /* time to start collecting */
 	uint64_t stop_ns;  /* time to stop collecting */
 	uint64_t exit_ns;  /* when the process would have ended without a profile */

@@ -264,10 +264,10 @@ static void tell_of_tables(struct report *report)
 	struct sites_counts sites = { 0 };
 	struct gaps_counts gaps = { 0 };
 
-	if (report->places)
+	if (report->calls) {
 		sites_count(&sites);
-	if (report->calls)
 		gaps_count(&gaps);
+	}
 	tell(report, "call sites: ", sites.folded, "copies of rare call stacks are summed up");
 	tell(report, "host code: ", gaps.dropped.count,
 	     "gaps between rare pairs of calls are added up without places");
