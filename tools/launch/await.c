@@ -4,18 +4,19 @@
 #include "launch/await.h"
 #include "system/messages.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 void await_let_go(void)
 {
 	int nowhere = open("/dev/null", O_RDWR);
+	struct dirent *entry;
 
 	if (nowhere < 0)
 		return;
@@ -23,9 +24,19 @@ void await_let_go(void)
 		dup2(nowhere, STDERR_FILENO);
 	dup2(nowhere, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-#ifdef SYS_close_range
-	syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
-#endif
+	/*
+	 * By libc's close(), where the library that ncu preloads keeps its own descriptors.  A
+	 * process that has lost them ends with the status 255 (ncu 2022.3).
+	 */
+	DIR *open_ones = opendir("/proc/self/fd");
+	while (open_ones != NULL && (entry = readdir(open_ones)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > STDERR_FILENO && fd != dirfd(open_ones))
+			close(fd);
+	}
+	if (open_ones != NULL)
+		closedir(open_ones);
 }
 
 pid_t await_start(struct await *ret)

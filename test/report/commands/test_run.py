@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests how `hotpin run --profile` waits for a program, and what it prints afterwards.
-test_run.py HOTPIN LIBRARY
+test_run.py HOTPIN LIBRARY KEEPER
 """
 import glob
 import os
@@ -13,6 +13,7 @@ import tap
 from tap import check
 
 LIBRARY = os.path.abspath(sys.argv[2])
+KEEPER = os.path.abspath(sys.argv[3])
 FIRST = "Host code "  # in the first screen of a report
 
 # Prints a line when it is ready, and one for each signal; ends with 3 at SIGTERM.
@@ -149,6 +150,8 @@ def files_of_the_program():
         out, _ = process.communicate("a line\n", timeout=60 * tap.SLOWNESS)
     os.close(ours)
     check("standard input is the program's", out == "a line\n", out)
+    done = ran("sh", "-c", "exit 7", also={"LD_PRELOAD": KEEPER})
+    check("descriptors that another tool's library keeps stay open", done.returncode == 7 and FIRST in done.stderr, done)
     done = ran(sys.executable, "-c", "import os, sys; os.close(2); sys.exit(4)")
     check("a program may close standard error", done.returncode == 4 and FIRST in done.stderr, done)
     done = subprocess.run(["sh", "-c", 'exec 2>&-; "$@"', "-", *command("echo", "x")], check=False,
