@@ -16,7 +16,7 @@ enum block_pin {
 	BLOCK_PAGEABLE,        /* not registered, as far as we know */
 	BLOCK_CHANGING,        /* a thread has taken the word, or is the next to take it */
 	BLOCK_PINNED,          /* registered by us, all of it */
-	BLOCK_USER_REGISTERED, /* pages are registered by the program, or since an unpin failed */
+	BLOCK_USER_REGISTERED, /* the program has registered pages of it */
 	BLOCK_ALTERED,         /* the program has changed the pages, or the driver refuses them */
 };
 
@@ -85,9 +85,11 @@ static inline enum block_pin block_pin(const struct block *block)
 
 	if (word & (WORD_TAKEN | WORD_MARKED))
 		return BLOCK_CHANGING;
+	if (word & WORD_PINNED)
+		return BLOCK_PINNED;
 	if (word & WORD_FOREIGN)
 		return word & WORD_REGISTERED ? BLOCK_USER_REGISTERED : BLOCK_ALTERED;
-	return word & WORD_PINNED ? BLOCK_PINNED : BLOCK_PAGEABLE;
+	return BLOCK_PAGEABLE;
 }
 
 /* True if the block is pinned by us, or a thread may be pinning it. */

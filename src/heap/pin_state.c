@@ -60,6 +60,14 @@ bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw)
 	return done;
 }
 
+void heap_keep(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	word_keep(&block->word);
+	cache_note_pin(block);
+	hp_unlock(HP_LOCK_heap);
+}
+
 void heap_return(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);

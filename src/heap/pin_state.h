@@ -29,6 +29,9 @@ bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
 /* word_release(). */
 bool heap_release(struct block *block, bool pinned, uint32_t *ret_saw);
 
+/* word_keep(). */
+void heap_keep(struct block *block);
+
 /*
  * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned.  No
  * lock may be held.

@@ -13,7 +13,6 @@
 static bool change(hp_word *word, uint32_t *seen, uint32_t value)
 {
 	assert((value & (WORD_WAITED | WORD_TAKEN)) != WORD_WAITED);
-	assert((value & WORD_PINNED) == 0 || (value & WORD_FOREIGN) == 0 || (value & WORD_TAKEN));
 	return atomic_compare_exchange_weak(word, seen, value);
 }
 
@@ -173,6 +172,16 @@ bool word_release(hp_word *word, bool pinned, uint32_t *ret_saw)
 	if (ret_saw != NULL)
 		*ret_saw = value;
 	return true;
+}
+
+void word_keep(hp_word *word)
+{
+	uint32_t seen = atomic_load(word);
+
+	while (!change(word, &seen, (seen & (WORD_FOREIGN | WORD_GENERATION)) | WORD_PINNED))
+		continue;
+	if (seen & WORD_WAITED)
+		hp_wake(word, INT_MAX);
 }
 
 void word_reset(hp_word *word)

@@ -27,7 +27,10 @@
 #define WORD_GENERATION     0xfc000000u /* changes when the users inside are forgotten */
 #define WORD_ONE_GENERATION 0x04000000u
 
-/* A block with one of these is not pinned. */
+/*
+ * A block with one of these is not pinned.  If the driver has refused to unregister it, it still
+ * is, until the next thread that enters it has tried again (word_keep()).
+ */
 #define WORD_FOREIGN        (WORD_ALTERED | WORD_REGISTERED)
 
 typedef _Atomic uint32_t hp_word;
@@ -112,6 +115,9 @@ bool word_wait(hp_word *word, word_until *until);
  * block must not stay pinned, because the program has altered it meanwhile; nothing has changed.
  */
 bool word_release(hp_word *word, bool pinned, uint32_t *ret_saw);
+
+/* Gives back a word that this thread has alone, of a block that the driver did not unregister. */
+void word_keep(hp_word *word);
 
 /* In the child of fork(): forgets users and takers, and that the block was registered. */
 void word_reset(hp_word *word);

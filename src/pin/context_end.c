@@ -67,7 +67,6 @@ void pin_context_ending(uintptr_t owner)
 	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
 		count += close(block, owner);
 	drain(owner);
-	/* Now, because a block that was closed late may have a registration that remains. */
 	hp_lock(HP_LOCK_pin);
 	user_registrations_ending(owner);
 	hp_unlock(HP_LOCK_pin);
@@ -93,7 +92,7 @@ void pin_context_ended(uintptr_t owner, bool gone)
 		if (gone)
 			lose(block);
 		else if (!heap_release(block, true, NULL))
-			use_unpin(block, false);
+			use_unpin(block);
 	}
 	hp_lock(HP_LOCK_pin);
 	user_registrations_ended(owner, gone);

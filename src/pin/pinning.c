@@ -66,7 +66,8 @@ static bool registers(struct block *block, size_t room)
 
 /*
  * Pins a block whose word this thread has alone, and whose `room` is reserved, and gives the word
- * back; with room 0 it only does the latter.  `inside`: as for use_release().
+ * back; with room 0 it only does the latter.  `inside`: as for use_release().  PIN_TAKEN: the block
+ * was unpinned again, and the thread is not inside.
  */
 static enum pin_use pin_alone(struct block *block, size_t room, uintptr_t context, bool inside)
 {
@@ -85,8 +86,8 @@ static enum pin_use pin_alone(struct block *block, size_t room, uintptr_t contex
 	if (use_release(block, pinned, inside))
 		return pinned ? PIN_PINNED : PIN_PAGEABLE;
 	/* The program has changed the pages meanwhile. */
-	use_unpin(block, inside);
-	return PIN_PAGEABLE;
+	use_unpin(block);
+	return PIN_TAKEN;
 }
 
 /* Takes the word of the block to pin it.  Returns the room, which is reserved, or 0. */
@@ -158,9 +159,10 @@ enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, 
 	if (verdict != COST_STAY_PAGEABLE && pin_allowed() && registration_possible(&context) &&
 	    !(verdict == COST_PIN_IN_BACKGROUND && is_left_to_queue(block, context))) {
 		size_t room = begin(block, frame);
+		enum pin_use use = room != 0 ? pin_alone(block, room, context, true) : PIN_TAKEN;
 
-		if (room != 0)
-			return pin_alone(block, room, context, true);
+		if (use != PIN_TAKEN)
+			return use;
 	}
 	atomic_fetch_add_explicit(&block->copied_bytes, bytes, memory_order_relaxed);
 	return pin_enter(block, frame);

@@ -30,8 +30,7 @@ size_t unpin_block(struct block *block, bool taken, word_until *until)
 	if (hp_keeps(unpinned_between_copies) && !word_drain(&block->word, until))
 		hp_debug("a thread stays inside the block at %p: its copy may fail",
 			 (void *)block->base);
-	use_unpin(block, false);
-	return room;
+	return use_unpin(block) ? room : 0;
 }
 
 size_t pin_unpin(const void *address, size_t bytes)
@@ -83,8 +82,7 @@ static size_t evict(struct block *block)
 	if (pin_is_held() || !(hp_keeps(no_unpin_during_copy) ? word_try_unpin(&block->word)
 							      : word_take(&block->word, &never)))
 		return 0;
-	use_unpin(block, false);
-	return room;
+	return use_unpin(block) ? room : 0;
 }
 
 size_t pin_evict_due(size_t bytes_most)

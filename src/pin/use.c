@@ -11,7 +11,6 @@
 #include "base/protections.h"
 #include "heap/pin_state.h"
 #include "pin/pin.h"
-#include "pin/user_registration.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -116,12 +115,32 @@ static const struct use *find_inside(const struct block *block, const void *fram
 	return NULL;
 }
 
+/*
+ * Unpins a block whose pages the program has changed while the driver refused to unregister it.  If
+ * it refuses again, the block counts as pinned.
+ */
+static void unpin_late(struct block *block, const void *frame)
+{
+	uint32_t word = atomic_load_explicit(&block->word, memory_order_relaxed);
+
+	if ((word & WORD_PINNED) == 0 || (word & WORD_FOREIGN) == 0 || !hp_keeps(unpinned_late) ||
+	    !use_begin(frame))
+		return;
+	if (!word_try_unpin(&block->word)) {
+		use_end();
+		return;
+	}
+	use_alone(block);
+	use_unpin(block);
+}
+
 enum pin_use pin_enter(struct block *block, const void *frame)
 {
 	const struct use *inside = find_inside(block, frame);
 
 	if (inside != NULL)
 		return inside->saw & WORD_PINNED ? PIN_PINNED : PIN_PAGEABLE;
+	unpin_late(block, frame);
 	return enter(block, frame, hp_keeps(taken_keeps_out) ? WORD_TAKEN : 0);
 }
 
@@ -174,25 +193,30 @@ bool use_release(struct block *block, bool pinned, bool inside)
 	return done;
 }
 
-void use_unpin(struct block *block, bool inside)
+bool use_unpin(struct block *block)
 {
 	const size_t room = block->room;
 	uint64_t begun = hp_now_ns();
-	uintptr_t owner = atomic_load(&block->pin_owner);
-	int error = registration_end(block, owner);
+	bool listed = uses.count != 0 && top()->alone && top()->block == block;
+	bool ended = registration_end(block, atomic_load(&block->pin_owner)) == 0;
 
 	pin_tell(block, false, hp_now_ns() - begun);
 	hp_count(unpins);
 	hp_debug("unpinned %zu bytes at %p%s", room, (void *)block->base,
-		 error != 0 ? ", which the driver keeps" : "");
-	/* Pages that the driver still holds must neither go back nor serve another allocation. */
-	if (error != 0)
-		user_registration_remains(block, owner);
-	else
-		pin_room_ended(room);
+		 ended ? "" : ", which the driver keeps");
 	block->copied_bytes = 0;
-	atomic_store(&block->pin_owner, 0);
-	use_release(block, false, inside);
+	if (listed)
+		top()->block = NULL;
+	if (ended) {
+		pin_room_ended(room);
+		atomic_store(&block->pin_owner, 0);
+		heap_release(block, false, NULL);
+	} else {
+		heap_keep(block);
+	}
+	if (listed)
+		use_end();
+	return ended;
 }
 
 /* Frames on another stack cannot be compared with those of the list. */
@@ -218,7 +242,7 @@ void pin_give_back(const void *frame)
 		hp_debug("a call that never returned has left a block at %p",
 			 use.block != NULL ? (void *)use.block->base : NULL);
 		if (use.block != NULL && use.alone) {
-			use_unpin(use.block, false);
+			use_unpin(use.block);
 			continue;
 		}
 		if (use.block != NULL)

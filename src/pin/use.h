@@ -24,7 +24,10 @@ enum pin_use {
  */
 void pin_give_back(const void *frame);
 
-/* Enters the block.  Never waits.  A call may name a block again: it is inside already then. */
+/*
+ * Enters the block.  Waits for no other thread.  A call may name a block again: it is inside
+ * already then.  First unpins a block that should not be pinned any more.
+ */
 enum pin_use pin_enter(struct block *block, const void *frame);
 
 /* The same, but only if the block is pageable. */
@@ -54,9 +57,10 @@ void use_end(void);
 bool use_release(struct block *block, bool pinned, bool inside);
 
 /*
- * Ends our registration of a block that this thread has alone, and then use_release().  Waits for
- * running kernels, as the driver does.
+ * Ends our registration of a block that this thread has alone, and gives its word back.  Waits for
+ * running kernels, as the driver does.  False: the driver refuses, as in a host function of the
+ * program, and the block stays pinned.
  */
-void use_unpin(struct block *block, bool inside);
+bool use_unpin(struct block *block);
 
 #endif

@@ -24,7 +24,6 @@
 struct user_registration {
 	uintptr_t address;
 	size_t bytes;
-	size_t pinned;   /* bytes of the pin budget, if hotpin made it and could not end it */
 	uintptr_t owner; /* the context; 0: not known */
 	bool ending;     /* that context is ending; another one may be at its address soon */
 	struct user_registration *next; /* of the same bucket */
@@ -76,7 +75,6 @@ static void remove_ended(struct user_registration **link)
 	struct user_registration *entry = *link;
 
 	*link = entry->next;
-	pin_room_ended(entry->pinned);
 	release((const void *)entry->address, entry->bytes);
 	hp_arena_free(entry, sizeof(*entry));
 }
@@ -96,7 +94,7 @@ static void forget(uintptr_t address)
  * Notes a registration whose blocks count it already.  Requires the lock pin.  Without an entry the
  * blocks stay registered for good, which does no harm.
  */
-static void note(uintptr_t address, size_t bytes, size_t pinned, uintptr_t owner)
+static void note(uintptr_t address, size_t bytes, uintptr_t owner)
 {
 	/* An entry that is still here has ended with its context. */
 	forget(address);
@@ -106,18 +104,9 @@ static void note(uintptr_t address, size_t bytes, size_t pinned, uintptr_t owner
 	if (entry == NULL)
 		return;
 	*entry = (struct user_registration){
-		.address = address, .bytes = bytes, .pinned = pinned, .owner = owner, .next = *first
+		.address = address, .bytes = bytes, .owner = owner, .next = *first
 	};
 	*first = entry;
-}
-
-void user_registration_remains(struct block *block, uintptr_t owner)
-{
-	hp_lock(HP_LOCK_pin);
-	word_alter(&block->word, WORD_REGISTERED);
-	block->user_registrations++;
-	note(block->base, block->room, block->room, owner);
-	hp_unlock(HP_LOCK_pin);
 }
 
 /* True if the range touches the heap. */
@@ -147,7 +136,7 @@ void pin_after_user_registration(const void *address, size_t bytes, bool succeed
 		REAL(cuCtxGetCurrent)(&owner);
 	hp_lock(HP_LOCK_pin);
 	if (succeeded)
-		note((uintptr_t)address, bytes, 0, (uintptr_t)owner);
+		note((uintptr_t)address, bytes, (uintptr_t)owner);
 	else
 		release(address, bytes);
 	hp_unlock(HP_LOCK_pin);

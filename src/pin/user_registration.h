@@ -25,12 +25,6 @@ void pin_after_user_registration(const void *address, size_t bytes, bool registe
 void pin_user_registration_ended(const void *address);
 
 /*
- * The driver refuses to end hotpin's registration of a block that this thread has alone.  From now
- * on it counts as the program's.  `owner`: the context in which it was made.
- */
-void user_registration_remains(struct block *block, uintptr_t owner);
-
-/*
  * Called before and after the driver ends the context `owner`.  If it is `gone`, so are the
  * registrations that were made in it before.  Require the lock pin.
  */

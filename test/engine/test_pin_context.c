@@ -112,7 +112,7 @@ PIN_TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	CHECK_EQ(memory[MIB], 0);
 }
 
-PIN_TEST(what_cannot_be_unpinned_is_held)
+PIN_TEST(what_cannot_be_unpinned_stays_pinned)
 {
 	char *memory = allocate_pinned(16 * MIB);
 
@@ -124,23 +124,61 @@ PIN_TEST(what_cannot_be_unpinned_is_held)
 		return;
 	CHECK(word_try_unpin(&block->word));
 	fake.keeps = true;
-	use_unpin(block, false);
+	CHECK(!use_unpin(block));
 	heap_return(block);
-	CHECK_EQ(block->state, BLOCK_HELD);
+	CHECK_EQ(block->state, BLOCK_CACHED);
+	CHECK_EQ(block_pin(block), BLOCK_PINNED);
 	/* The budget does not regain memory that the driver has not released. */
 	CHECK_EQ(pin_bytes(), block->room);
 	CHECK_EQ(memory[MIB], 0x6b);
-	CHECK(allocate(16 * MIB) != memory);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
 
-	/* The registration ends with its context, like those of the program. */
+	/* A later attempt fails, too, and ends at once. */
+	test_clock_pass(2100 * TEST_MS);
+	CHECK(heap_any_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+	CHECK_EQ(pin_bytes(), block->room);
+
+	/* The registration ends with its context. */
 	fake.keeps = false;
 	fake_destroy_context(1000);
 	forget_context(1000);
 	CHECK_EQ(block->state, BLOCK_CACHED);
 	CHECK_EQ(block_pin(block), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_bytes(), 0);
+	CHECK(fake_all_well());
+}
+
+/* The program changes the pages while the driver refuses to unregister them. */
+PIN_TEST(what_could_not_be_unpinned_is_before_the_next_copy)
+{
+	char *memory = allocate_pinned(16 * MIB);
+	struct block *block = range_find(memory);
+
+	fake.keeps = true;
+	pin_altered(memory, 4096);
+	CHECK(block_is_altered(block));
+	CHECK_EQ(block_pin(block), BLOCK_PINNED);
+	/* It counts as pinned as long as it is. */
+	CHECK(copy(memory, 16 * MIB));
+	fake.keeps = false;
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK_EQ(pin_bytes(), 0);
+	CHECK_EQ(block_pin(block), BLOCK_ALTERED);
+	CHECK_EQ(heap_free(memory), 0);
+
+	/* A block that is freed before is unpinned like any other. */
+	memory = allocate_pinned(32 * MIB);
+	fake.keeps = true;
+	pin_altered(memory, 4096);
+	CHECK_EQ(heap_free(memory), 0);
+	fake.keeps = false;
+	test_clock_pass(2100 * TEST_MS);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
+	CHECK(!block_is_altered(map_at((uintptr_t)memory)));
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(pin_check(), 0);
 	CHECK(fake_all_well());
 }
 

@@ -274,6 +274,54 @@ TEST_AFTER(row04_guard_pages, begin())
 }
 
 /* Pages may be changed repeatedly, with any copy in between. */
+/*
+ * A host function changes the pages of its block.  The driver refuses calls from there, so the
+ * block is unpinned by the first copy that follows.
+ */
+struct called {
+	char *block;
+	bool (*change)(char *at);
+	bool done;
+};
+
+static void change_in_call(void *arg)
+{
+	struct called *called = arg;
+
+	called->done = called->change(inner(called->block));
+}
+
+static void changed_in_a_host_function(bool (*change)(char *at))
+{
+	begin();
+	struct called called = { .block = hot(BYTES), .change = change };
+
+	OK(cu.cuLaunchHostFunc(stream, change_in_call, &called));
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK(called.done);
+	agrees(called.block, BYTES);
+	changed(called.block);
+}
+
+static bool replace(char *at)
+{
+	return map_at(at, MAP_FIXED) == at;
+}
+
+static bool drop(char *at)
+{
+	return madvise(at, INSIDE, MADV_DONTNEED) == 0;
+}
+
+static bool lock(char *at)
+{
+	return mlock(at, PAGE) == 0;
+}
+
+CASE(row03_mapped_over_in_a_host_function, changed_in_a_host_function(replace))
+CASE(row04_dontneed_in_a_host_function, changed_in_a_host_function(drop))
+CASE(row18_locked_in_a_host_function, changed_in_a_host_function(lock))
+
 TEST_AFTER(row04_dontneed_again_and_again, begin())
 {
 	char *block = hot(BYTES), *at = inner(block);

@@ -195,6 +195,22 @@ TEST_AFTER(row06_vfork_and_exec, begin())
 	live_as_parent(&family, child);
 }
 
+/* A child of vfork() has its parent's memory, but cannot use its driver. */
+TEST_AFTER(row06_vfork_and_dontneed, begin())
+{
+	char *block = hot(BYTES), *at = inner(block);
+	pid_t child = vfork();
+
+	if (child == 0) {
+		madvise(at, INSIDE, MADV_DONTNEED);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	CHECK(at[0] == 0 && at[INSIDE - 1] == 0);
+	agrees(block, BYTES);
+	changed(block);
+}
+
 TEST_AFTER(row06_posix_spawn, begin())
 {
 	struct family family = make_family();
