@@ -3,6 +3,7 @@
  */
 #include "check.h"
 #include "names/names.h"
+#include "profile/texts.h"
 
 static const struct row {
 	const char *function, *line;
@@ -34,14 +35,13 @@ static const struct row {
 TEST(the_line_stays)
 {
 	static const struct profile profile;
-	char seen[512];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct profile_frame frame = { .module = UNKNOWN,
 					       .function = rows[i].function,
 					       .line = rows[i].line };
 
-		names_place_short(&profile, &frame, seen, sizeof(seen), rows[i].columns);
+		const char *seen = names_place(&profile, &frame, rows[i].columns);
 		if (strcmp(seen, rows[i].shown) != 0)
 			printf("# %s, not %s\n", seen, rows[i].shown);
 		CHECK(strcmp(seen, rows[i].shown) == 0);
@@ -53,15 +53,14 @@ TEST(what_has_no_name)
 	static struct profile_module modules[] = { { .path = "/usr/bin/app" } };
 	static const struct profile profile = { .modules = modules, .module_count = 1 };
 	struct profile_frame frame = { .module = 0, .offset = 0x77 };
-	char seen[64];
 
-	CHECK(strcmp(names_place_short(&profile, &frame, seen, sizeof(seen), 4), "app+0x77") == 0);
+	CHECK(strcmp(names_place(&profile, &frame, 4), "app+0x77") == 0);
 	/* Several places in one function are several rows. */
 	frame.function = "main";
-	CHECK(strcmp(names_place(&profile, &frame, seen, sizeof(seen)), "main in app+0x77") == 0);
+	CHECK(strcmp(names_place(&profile, &frame, 40), "main in app+0x77") == 0);
 	frame.offset = UNKNOWN;
-	CHECK(strcmp(names_place(&profile, &frame, seen, sizeof(seen)), "main in app") == 0);
-	CHECK(strcmp(names_place_short(&profile, NULL, seen, sizeof(seen), 4), "?") == 0);
+	CHECK(strcmp(names_place(&profile, &frame, 40), "main in app") == 0);
+	CHECK(strcmp(names_place(&profile, NULL, 4), "?") == 0);
 }
 
 /* The line of a launch is that of <<<>>>, not that of nvcc's stub or of the kernel. */
@@ -107,15 +106,15 @@ TEST(characters_of_several_bytes)
 	static const struct profile profile;
 	static char name[4 * 300 + 1];
 	struct profile_frame frame = { .module = UNKNOWN, .function = name, .line = "a.c:7" };
-	char seen[1024];
 
 	for (size_t i = 0; i < sizeof(name) - 1; i += 4)
 		memcpy(name + i, "\xf0\x9f\x9a\x80", 4);
-	for (size_t room = 60; room < 68; room++) {
-		names_place(&profile, &frame, seen, room);
-		CHECK(strlen(seen) % 4 == 0 && strlen(seen) + 5 >= room);
+	for (size_t before = 0; before < 8; before++) {
+		size_t length = strlen(text_made("%.*s%s", (int)before, "abcdefgh", name));
+
+		CHECK(length % 4 == before % 4 && length >= 1000);
 	}
-	names_place_short(&profile, &frame, seen, sizeof(seen), 700);
+	const char *seen = names_place(&profile, &frame, 700);
 	CHECK(strcmp(seen + strlen(seen) - 11, ".. at a.c:7") == 0);
 	CHECK((strlen(seen) - 11) % 4 == 0);
 }
@@ -124,12 +123,12 @@ TEST(a_name_of_a_megabyte)
 {
 	static const struct profile profile;
 	size_t length = 1 << 20;
-	char *name = malloc(length + 1), seen[512];
+	char *name = malloc(length + 1);
 	struct profile_frame frame = { .module = UNKNOWN, .function = name, .line = "a.c:7" };
 
 	memset(name, 'x', length);
 	name[length] = '\0';
-	names_place_short(&profile, &frame, seen, sizeof(seen), 40);
+	const char *seen = names_place(&profile, &frame, 40);
 	CHECK(strcmp(seen + strlen(seen) - 11, ".. at a.c:7") == 0);
 	CHECK(strlen(seen) == 40);
 	free(name);

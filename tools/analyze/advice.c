@@ -6,9 +6,8 @@
 #include "analyze/advice.h"
 #include "analyze/advice_list.h"
 #include "profile/texts.h"
+#include "base/parse.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GAPS_LEAST    16
@@ -114,7 +113,7 @@ int64_t advice_async_ns(const struct profile *profile, const char *direction, in
 	return (int64_t)((__int128_t)device_ns * advice_least(bytes, device_bytes) / device_bytes);
 }
 
-static bool is_class(const struct profile_call *call, const char *class)
+bool advice_is_class(const struct profile_call *call, const char *class)
 {
 	return call->class != NULL && strcmp(call->class, class) == 0;
 }
@@ -123,7 +122,7 @@ static bool is_class(const struct profile_call *call, const char *class)
 static bool is_poll(const struct profile_call *call)
 {
 	return call->name != NULL && strstr(call->name, "Query") != NULL &&
-	       is_class(call, "stream") && call->count >= GAPS_LEAST;
+	       advice_is_class(call, "stream") && call->count >= GAPS_LEAST;
 }
 
 /*
@@ -141,9 +140,9 @@ static int64_t launching_ns(const struct profile *profile)
 
 		if (call->total_ns < 0 || is_poll(call))
 			return UNKNOWN;
-		if (is_class(call, "launch"))
+		if (advice_is_class(call, "launch"))
 			launches_ns = profile_add(launches_ns, call->total_ns);
-		else if (!is_class(call, "copy") && !is_class(call, "start_up"))
+		else if (!advice_is_class(call, "copy") && !advice_is_class(call, "start_up"))
 			ns -= advice_least(ns, call->total_ns);
 	}
 	return advice_least(ns, launches_ns);
@@ -185,27 +184,37 @@ int64_t advice_least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Adds an entry with this saving; NULL if it saves nothing, or all others save more. */
-struct advice *advice_add(const struct profile *profile, struct advice_list *list,
-			  enum advice_kind kind, int64_t saves_ns)
+bool advice_is_wanted(const struct profile *profile, const struct advice_list *list,
+		      int64_t saves_ns)
 {
 	/* Times in the calls of several threads add up to more than can be saved. */
-	if (saves_ns <= 0 || (saves_ns > profile->wall_ns && !profile_has_split(profile) &&
-			      profile->host.threads != 1))
-		return NULL;
-	saves_ns = advice_least(saves_ns, profile->wall_ns);
+	bool is_known = saves_ns <= profile->wall_ns || profile_has_split(profile) ||
+			profile->host.threads == 1;
+
+	return saves_ns > 0 && is_known &&
+	       (list->count < ADVICE_MOST || list->items[ADVICE_MOST - 1].saves_ns < saves_ns);
+}
+
+void advice_add(const struct profile *profile, struct advice_list *list,
+		const struct advice *advice)
+{
+	struct advice added = *advice;
+	const char **texts[] = { &added.what, &added.where, &added.how, &added.assumes };
 	size_t at = list->count;
-	while (at > 0 && list->items[at - 1].saves_ns < saves_ns)
+
+	if (!advice_is_wanted(profile, list, added.saves_ns))
+		return;
+	added.saves_ns = advice_least(added.saves_ns, profile->wall_ns);
+	for (size_t i = 0; i < HP_LEN(texts); i++)
+		*texts[i] = *texts[i] != NULL ? *texts[i] : "";
+	while (at > 0 && list->items[at - 1].saves_ns < added.saves_ns)
 		at--;
 	if (at == ADVICE_MOST)
-		return NULL;
-	size_t behind = list->count == ADVICE_MOST ? ADVICE_MOST - 1 - at : list->count - at;
-	memmove(&list->items[at + 1], &list->items[at], behind * sizeof(list->items[0]));
+		return;
 	list->count += list->count < ADVICE_MOST;
-	list->items[at] = (struct advice){
-		.kind = kind, .saves_ns = saves_ns, .site = UNKNOWN, .buffer = UNKNOWN
-	};
-	return &list->items[at];
+	memmove(&list->items[at + 1], &list->items[at],
+		(list->count - 1 - at) * sizeof(list->items[0]));
+	list->items[at] = added;
 }
 
 bool advice_is_worth(const struct profile *profile, const struct advice *advice)
@@ -224,11 +233,11 @@ static bool is_part(int64_t ns, int64_t percent, const struct profile *profile)
 	return ns >= 0 && (__int128_t)ns * 100 >= (__int128_t)profile->wall_ns * percent;
 }
 
-static void append(char *text, size_t room, const char *more)
+/* Adds a clause to a sentence. */
+static void add_clause(const struct profile *profile, const char **sentence, const char *clause)
 {
-	size_t used = strlen(text);
-
-	snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", more);
+	*sentence = profile_text(profile, "%s%s%s", *sentence, (*sentence)[0] != '\0' ? "; " : "",
+				 clause);
 }
 
 /* Says that most of the time in copy calls is waits, if their bytes cannot explain it. */
@@ -239,14 +248,12 @@ static void say_waits(const struct profile *profile, struct advice_list *list)
 	int64_t bytes = profile_add(up.bytes, down.bytes), ns = profile->host.copy_calls_ns;
 	int64_t copying_ns =
 		advice_copying_ns(profile, ns, bytes, profile_add(up.count, down.count));
-	char text[ADVICE_TEXT];
 
-	if (bytes <= 0 || copying_ns > ns / 2 || !is_part(ns, 5, profile))
-		return;
-	snprintf(text, sizeof(text),
-		 "calls that copy %s take %s, probably because they wait for kernels",
-		 text_bytes(bytes), text_time(ns));
-	append(list->left, sizeof(list->left), text);
+	if (bytes > 0 && copying_ns <= ns / 2 && is_part(ns, 5, profile))
+		add_clause(profile, &list->left,
+			   text_made("calls that copy %s take %s, probably because they wait for "
+				     "kernels",
+				     text_bytes(bytes), text_time(ns)));
 }
 
 /* Names the time that no change saves, if it is 5 % of the wall time. */
@@ -256,31 +263,29 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 	int64_t startup_ns = profile->split.startup_ns;
 	int64_t kernel_ns = profile_add(profile->split.kernel_ns, profile->split.overlap_ns);
 	int64_t waits_ns = profile->host.waiting_for_kernels_ns;
-	bool waits = is_part(waits_ns, 5, profile);
-	char text[ADVICE_TEXT];
 
 	/* A copy that waits for kernels looks slow, so this is said first. */
 	say_waits(profile, list);
-	if (is_part(kernel_ns, 5, profile)) {
-		snprintf(text, sizeof(text),
-			 "kernels take %s (%s)%s%s; use a kernel profiler to optimize them",
-			 text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns),
-			 waits ? ", and copies wait " : "",
-			 waits ? text_made("%s for them", text_time(waits_ns)) : "");
-		append(list->left, sizeof(list->left), text);
-	}
-	if (is_part(startup_ns, 5, profile)) {
-		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
-			 text_time(startup_ns), text_share(startup_ns, profile->wall_ns));
-		append(list->left, sizeof(list->left), text);
-	}
-	if (is_part(host->import_ns, 5, profile)) {
-		snprintf(text, sizeof(text),
-			 "imports of Python modules take %s of CPU time (%s) after the first CUDA "
-			 "call",
-			 text_time(host->import_ns), text_share(host->import_ns, profile->wall_ns));
-		append(list->left, sizeof(list->left), text);
-	}
+	if (is_part(kernel_ns, 5, profile))
+		add_clause(profile, &list->left,
+			   text_made("kernels take %s (%s)%s; use a kernel profiler to optimize "
+				     "them",
+				     text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns),
+				     is_part(waits_ns, 5, profile)
+					     ? text_made(", and copies wait %s for them",
+							 text_time(waits_ns))
+					     : ""));
+	if (is_part(startup_ns, 5, profile))
+		add_clause(profile, &list->left,
+			   text_made("CUDA start-up takes %s (%s), which no port removes",
+				     text_time(startup_ns),
+				     text_share(startup_ns, profile->wall_ns)));
+	if (is_part(host->import_ns, 5, profile))
+		add_clause(profile, &list->left,
+			   text_made("imports of Python modules take %s of CPU time (%s) after the "
+				     "first CUDA call",
+				     text_time(host->import_ns),
+				     text_share(host->import_ns, profile->wall_ns)));
 }
 
 /* Returns why host code was not sampled; NULL if it was.  A shell may have no sample. */
@@ -293,61 +298,71 @@ static const char *why_unsampled(const struct profile *profile)
 	return profile->sampling.why != NULL ? profile->sampling.why : "it was not sampled";
 }
 
-/* Says what is known of the host code that takes the rest of the time. */
+/*
+ * Says why a program without a device took time in which it ran no code of its own.  False: it ran
+ * nearly all of the time.
+ */
+static bool say_idle(const struct profile *profile, struct advice_list *list,
+		     const struct advice_host *host)
+{
+	int64_t idle_ns = profile->wall_ns - advice_least(host->busy_ns, profile->wall_ns);
+	int64_t waits_ns = advice_least(profile->process.cpu_wait_ns, idle_ns);
+
+	if (!profile_used_no_device(profile) || !is_part(idle_ns, 10, profile))
+		return false;
+	if (waits_ns > idle_ns / 2)
+		add_clause(profile, &list->left,
+			   text_made("the first thread waited %s (%s) for a CPU, since others ran",
+				     text_time(waits_ns), text_share(waits_ns, profile->wall_ns)));
+	else
+		list->blind = profile_text(
+			profile,
+			"what takes %s: the program ran no code of its own then; it was in the "
+			"kernel, or waited for %sa file or a program that it had started, which "
+			"`hotpin run` can profile instead",
+			text_time(idle_ns), waits_ns < 0 ? "a CPU, " : "");
+	return true;
+}
+
+/* Says how much of the host code has no known place. */
 static void say_unknown(const struct profile *profile, struct advice_list *list,
 			const struct advice_host *host)
 {
 	int64_t known_ns = profile_add(host->own_ns, host->import_ns);
-	int64_t idle_ns = profile->wall_ns - advice_least(host->busy_ns, profile->wall_ns);
 	int64_t unknown_ns =
 		profile->split.host_ns - advice_least(known_ns, profile->split.host_ns);
 	int64_t before_ns = advice_least(host->before_ns, unknown_ns);
-	bool all = !is_part(unknown_ns - before_ns, 1, profile);
-	bool lost = is_part(host->library_ns, 5, profile) && !host->is_python;
-	char before[100] = "";
+	bool is_before = is_part(before_ns, 5, profile);
+	bool is_lost = is_part(host->library_ns, 5, profile) && !host->is_python;
 
-	int64_t waits_ns = advice_least(profile->process.cpu_wait_ns, idle_ns);
-	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile) &&
-	    waits_ns > idle_ns / 2) {
-		append(list->left, sizeof(list->left),
-		       text_made("the first thread waited %s (%s) for a CPU, since others ran",
-				 text_time(waits_ns), text_share(waits_ns, profile->wall_ns)));
-		return;
-	}
-	if (profile_used_no_device(profile) && is_part(idle_ns, 10, profile)) {
-		SAY(list->blind,
-		    "what takes %s: the program ran no code of its own then; it was in the kernel, or "
-		    "waited for %sa file or a program that it had started, which `hotpin run` can "
-		    "profile instead",
-		    text_time(idle_ns), waits_ns < 0 ? "a CPU, " : "");
-		return;
-	}
 	if (known_ns >= profile->split.host_ns / 2)
 		return;
-	if (is_part(before_ns, 5, profile))
-		snprintf(before, sizeof(before),
-			 "%s of it came before the first CUDA call, where sampling begins",
-			 text_time(before_ns));
-	if (before[0] != '\0' && all)
-		SAY(list->blind,
-		    "what %s of host code does: it came before the first CUDA call, where sampling "
-		    "begins",
-		    text_time(unknown_ns));
-	else
-		SAY(list->blind, "what %s of host code does: %s%s has no samples in %s%s%s%s",
-		    text_time(unknown_ns), before, before[0] != '\0' ? "; the rest" : "it",
-		    host->is_python ? "Python lines that could be ported"
-				    : "functions of the program",
-		    lost ? "; C and C++ libraries used " : "",
-		    lost ? text_time(host->library_ns) : "",
-		    lost ? ", and their callers are not known" : "");
+	if (is_before && !is_part(unknown_ns - before_ns, 1, profile)) {
+		list->blind = profile_text(
+			profile,
+			"what %s of host code does: it came before the first CUDA call, where "
+			"sampling begins",
+			text_time(unknown_ns));
+		return;
+	}
+	list->blind = profile_text(
+		profile, "what %s of host code does: %s has no samples in %s%s",
+		text_time(unknown_ns),
+		is_before ? text_made("%s of it came before the first CUDA call, where sampling "
+				      "begins; the rest",
+				      text_time(before_ns))
+			  : "it",
+		host->is_python ? "Python lines that could be ported" : "functions of the program",
+		is_lost ? text_made(
+				  "; C and C++ libraries used %s, and their callers are not known",
+				  text_time(host->library_ns))
+			: "");
 }
 
 /* Says that the same buffers are uploaded often: only a hash tells whether their data changes. */
 static void say_unhashed(const struct profile *profile, struct advice_list *list)
 {
 	int64_t count = 0, ns = 0;
-	char text[ADVICE_TEXT];
 
 	for (size_t i = 0; !profile->repeats.known && i < profile->buffer_count; i++) {
 		const struct profile_buffer *buffer = &profile->buffers[i];
@@ -361,13 +376,12 @@ static void say_unhashed(const struct profile *profile, struct advice_list *list
 		count = profile_add(count, buffer->h2d.count);
 		ns = profile_add(ns, buffer->h2d.host_ns);
 	}
-	if (count == 0 || !is_part(ns, 5, profile))
-		return;
-	snprintf(text, sizeof(text),
-		 "whether %lld uploads of the same buffers (%s) carry unchanged data: run it with "
-		 "HOTPIN_HASH=1",
-		 (long long)count, text_time(ns));
-	append(list->blind, sizeof(list->blind), text);
+	if (count > 0 && is_part(ns, 5, profile))
+		add_clause(
+			profile, &list->blind,
+			text_made("whether %lld uploads of the same buffers (%s) carry unchanged "
+				  "data: run it with HOTPIN_HASH=1",
+				  (long long)count, text_time(ns)));
 }
 
 static void say_blind(const struct profile *profile, struct advice_list *list,
@@ -376,17 +390,12 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 	const char *why = why_unsampled(profile);
 	int64_t host_ns = profile->split.host_ns;
 
-	if (!profile_has_split(profile)) {
-		SAY(list->blind,
-		    "how much of the wall time most changes could save (it is not split)");
-		return;
-	}
-	if (!is_part(host_ns, 10, profile))
-		return;
-	if (why != NULL && !host->is_python)
-		SAY(list->blind, "which functions take the %s of host code (%s)",
-		    text_time(host_ns), text_name(why, 120));
-	else
+	if (!profile_has_split(profile))
+		list->blind = "how much of the wall time most changes could save (it is not split)";
+	else if (is_part(host_ns, 10, profile) && why != NULL && !host->is_python)
+		list->blind = profile_text(profile, "which functions take the %s of host code (%s)",
+					   text_time(host_ns), text_name(why, 120));
+	else if (is_part(host_ns, 10, profile) && !say_idle(profile, list, host))
 		say_unknown(profile, list, host);
 }
 
@@ -405,7 +414,7 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 {
 	struct advice_host host;
 
-	*ret = (struct advice_list){ 0 };
+	*ret = (struct advice_list){ .left = "", .blind = "" };
 	/* A failing program must be fixed before it is ported or tuned. */
 	if (profile->process.exit_status > 0 || profile->wall_ns <= 0)
 		return;
@@ -422,5 +431,4 @@ void advice_make(const struct profile *profile, struct advice_list *ret)
 	say_blind(profile, ret, &host);
 	say_unhashed(profile, ret);
 	ret->is_done = is_done(profile, ret);
-	free(host.items);
 }

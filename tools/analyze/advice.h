@@ -10,8 +10,8 @@
 
 #include "profile/profile.h"
 
-#define ADVICE_MOST 48 /* entries */
-#define ADVICE_TEXT 400
+#define ADVICE_MOST 48  /* entries */
+#define ADVICE_TEXT 400 /* characters of a sentence that are shown */
 
 enum advice_kind {
 	ADVICE_PIN,         /* pageable copies */
@@ -29,21 +29,21 @@ enum advice_kind {
 
 struct advice {
 	enum advice_kind kind;
-	bool is_estimate;     /* of saves_ns; else a bound */
-	bool hotpin_does_it;  /* `hotpin run` does it without a change of the program */
-	int64_t saves_ns;     /* at most the wall time */
-	int64_t site, buffer; /* indices, or UNKNOWN */
-	const struct profile_frame *frame; /* of host code; NULL: none, or not known */
-	/* Not escaped; "" if there is nothing to say. */
-	char what[ADVICE_TEXT], where[ADVICE_TEXT], how[ADVICE_TEXT], assumes[ADVICE_TEXT];
+	bool is_estimate;    /* of saves_ns; else a bound */
+	bool hotpin_does_it; /* `hotpin run` does it without a change of the program */
+	int64_t saves_ns;    /* at most the wall time */
+	const struct profile_frame *frame; /* its line of source; NULL: none, or not known */
+	/* Not escaped, in memory of the profile; "" if there is nothing to say. */
+	const char *what, *where, *how, *assumes;
 };
 
 struct advice_list {
 	struct advice items[ADVICE_MOST]; /* largest saves_ns first */
 	size_t count;
-	bool is_done;            /* no change that is worth its effort is left */
-	char left[ADVICE_TEXT];  /* the activity that takes the time that no entry saves */
-	char blind[ADVICE_TEXT]; /* the facts that are unknown, and why */
+	bool is_done; /* no change that is worth its effort is left */
+	/* Sentences as above: the activities that take the time that no entry saves; the facts that
+	 * are unknown, and why. */
+	const char *left, *blind;
 };
 
 /* Makes the list.  Without names_resolve(), functions are summed up by the files that hold them. */

@@ -6,38 +6,30 @@
 #include "analyze/advice_python.h"
 #include "names/names.h"
 #include "profile/texts.h"
-#include "base/parse.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define CALLS_LEAST 16 /* of a function that should be called outside of a loop */
-#define BLOCK_LEAST                                                                  \
-	((int64_t)1 << 20) /* bytes of a block whose pages are worth several threads \
-			    */
+/* Bytes of a block whose pages are worth several threads. */
+#define BLOCK_LEAST ((int64_t)1 << 20)
 
-static bool is_class(const struct profile_call *call, const char *class)
+/* Returns where the function is called, by the gaps next to its calls; NULL: not known. */
+static const char *place_of_call(const struct profile *profile, const char *name)
 {
-	return call->class != NULL && strcmp(call->class, class) == 0;
-}
-
-/* Finds where the function is called, by the gaps next to its calls. */
-static void place_of_call(const struct profile *profile, const char *name, char *ret, size_t room)
-{
+	const struct profile_frames *place = NULL;
 	int64_t most = 0;
 
-	for (size_t i = 0; i < profile->gap_count; i++) {
-		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
-							 &profile->gaps[i].after };
+	for (size_t i = 0; i < 2 * profile->gap_count; i++) {
+		const struct profile_gap *gap = &profile->gaps[i / 2];
+		const struct profile_gap_end *end = i % 2 == 0 ? &gap->before : &gap->after;
 
-		for (size_t j = 0; j < HP_LEN(ends); j++) {
-			if (ends[j]->call == NULL || strcmp(ends[j]->call, name) != 0 ||
-			    ends[j]->frames.count == 0 || profile->gaps[i].count <= most)
-				continue;
-			most = profile->gaps[i].count;
-			advice_place(profile, &ends[j]->frames, ret, room);
-		}
+		if (end->call == NULL || strcmp(end->call, name) != 0 || end->frames.count == 0 ||
+		    gap->count <= most)
+			continue;
+		most = gap->count;
+		place = &end->frames;
 	}
+	return place != NULL ? advice_place(profile, names_frame(profile, place, false)) : NULL;
 }
 
 /*
@@ -77,7 +69,7 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 	for (size_t i = 0; i < profile->call_count; i++) {
 		const struct profile_call *call = &profile->calls[i];
 
-		if ((!is_class(call, "allocate") && !is_class(call, "free")) ||
+		if ((!advice_is_class(call, "allocate") && !advice_is_class(call, "free")) ||
 		    call->count < CALLS_LEAST || call->total_ns < call->longest_ns ||
 		    call->longest_ns < 0 || call->name == NULL ||
 		    (leaves_host && is_host_memory(call)))
@@ -88,18 +80,27 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 		if (largest == NULL || call->total_ns > largest->total_ns)
 			largest = call;
 	}
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_ALLOCATE, most_of_calls(profile, ns, count));
-	if (advice == NULL)
+	if (largest == NULL)
 		return;
-	SAY(advice->what, "allocate outside the loop");
-	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
-	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
-	    text_several(count, "call", "calls"), text_name(largest->name, 40));
-	/* The program's first writes to new pages take longer: no calls, no part of the bound. */
-	advice->is_estimate = is_host;
-	SAY(advice->assumes, "the longest call of each function remains%s",
-	    is_host ? "; faster writes to old host memory are not included" : "");
+	struct advice advice = {
+		.kind = ADVICE_ALLOCATE,
+		.saves_ns = most_of_calls(profile, ns, count),
+		/* The program's first writes to new pages take longer: no calls, no part
+		 * of the bound. */
+		.is_estimate = is_host,
+		.what = "allocate outside the loop",
+		.where = place_of_call(profile, largest->name),
+		.how = profile_text(profile,
+				    "allocate before the loop and free after it: %s, most time in "
+				    "%s",
+				    text_several(count, "call", "calls"),
+				    text_name(largest->name, 40)),
+		.assumes = is_host ? "the longest call of each function remains; faster writes to "
+				     "old host memory are not included"
+				   : "the longest call of each function remains",
+	};
+
+	advice_add(profile, list, &advice);
 }
 
 /* Judges pinned memory that is freed and pinned again: less of it is held than was pinned in all.
@@ -114,18 +115,22 @@ static void pin_once(const struct profile *profile, struct advice_list *list)
 			continue;
 		int64_t ns = (int64_t)((__int128_t)pinned->host_ns *
 				       (pinned->bytes - pinned->most_bytes) / pinned->bytes);
-		struct advice *advice = advice_add(profile, list, ADVICE_ALLOCATE,
-						   most_of_calls(profile, ns, pinned->calls));
-		if (advice == NULL)
-			continue;
-		SAY(advice->what, "pin memory outside the loop");
-		names_place_short(profile, names_buffer_frame(profile, &profile->buffers[i]),
-				  advice->where, sizeof(advice->where), ADVICE_PLACE_COLUMNS);
-		SAY(advice->how, "pin it before the loop, and keep it: %s pinned %s, %s at once",
-		    text_several(pinned->calls, "call", "calls"), text_bytes(pinned->bytes),
-		    text_bytes(pinned->most_bytes));
-		advice->is_estimate = true;
-		SAY(advice->assumes, "faster writes to old host memory are not included");
+		struct advice advice = {
+			.kind = ADVICE_ALLOCATE,
+			.saves_ns = most_of_calls(profile, ns, pinned->calls),
+			.is_estimate = true,
+			.what = "pin memory outside the loop",
+			.where = advice_place(profile,
+					      names_buffer_frame(profile, &profile->buffers[i])),
+			.how = profile_text(
+				profile,
+				"pin it before the loop, and keep it: %s pinned %s, %s at once",
+				text_several(pinned->calls, "call", "calls"),
+				text_bytes(pinned->bytes), text_bytes(pinned->most_bytes)),
+			.assumes = "faster writes to old host memory are not included",
+		};
+
+		advice_add(profile, list, &advice);
 	}
 }
 
@@ -157,18 +162,23 @@ static void pin_with_threads(const struct profile *profile, struct advice_list *
 	}
 	if (!profile->environment.torch_registers || cpus < 2)
 		return;
-	struct advice *advice = advice_add(profile, list, ADVICE_SETTING, ns);
-	if (advice == NULL)
-		return;
-	SAY(advice->what, "let PyTorch pin with threads");
-	SAY(advice->how,
-	    "set PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,"
-	    "pinned_num_register_threads:%d, for %s",
-	    cpus >= 8   ? 8
-	    : cpus >= 4 ? 4
-			: 2,
-	    text_bytes(bytes));
-	SAY(advice->assumes, "the threads find free CPUs; registering takes no time");
+	struct advice advice = {
+		.kind = ADVICE_SETTING,
+		.saves_ns = ns,
+		.what = "let PyTorch pin with threads",
+		.how = profile_text(
+			profile,
+			"set "
+			"PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,pinned_num_register_threads:%d, "
+			"for %s",
+			cpus >= 8   ? 8
+			: cpus >= 4 ? 4
+				    : 2,
+			text_bytes(bytes)),
+		.assumes = "the threads find free CPUs; registering takes no time",
+	};
+
+	advice_add(profile, list, &advice);
 }
 
 static void synchronize_less(const struct profile *profile, struct advice_list *list)
@@ -179,7 +189,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	for (size_t i = 0; i < profile->call_count; i++) {
 		const struct profile_call *call = &profile->calls[i];
 
-		if (!is_class(call, "synchronize") || call->count < CALLS_LEAST ||
+		if (!advice_is_class(call, "synchronize") || call->count < CALLS_LEAST ||
 		    call->name == NULL || call->total_ns < 0)
 			continue;
 		ns = profile_add(ns, call->total_ns);
@@ -192,30 +202,35 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 		return;
 	int64_t site = UNKNOWN, downloads = 0;
 	int64_t downloads_ns = advice_deciding_downloads(profile, &site, &downloads);
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_SYNCHRONIZE,
-			   profile_add(most_of_calls(profile, ns, count), downloads_ns));
-	if (advice == NULL)
+	struct advice advice = {
+		.kind = ADVICE_SYNCHRONIZE,
+		.saves_ns = profile_add(most_of_calls(profile, ns, count), downloads_ns),
+		.what = "wait for the GPU less often",
+		.assumes = "the host has other work during that time; a launch takes as long as "
+			   "before",
+	};
+	if (largest == NULL && downloads_ns == 0)
 		return;
-	SAY(advice->what, "wait for the GPU less often");
 	if (downloads_ns > ns)
-		advice_set_site(profile, advice, site);
+		advice_set_site(profile, &advice, site);
 	else
-		place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+		advice.where = place_of_call(profile, largest->name);
 	if (advice_uses_torch(profile))
-		SAY(advice->how,
-		    "remove item(), cpu() and synchronize() that the loop can do without: %s",
-		    text_several(profile_add(count, downloads), "call", "calls"));
+		advice.how = profile_text(
+			profile,
+			"remove item(), cpu() and synchronize() that the loop can do without: %s",
+			text_several(profile_add(count, downloads), "call", "calls"));
 	else if (downloads_ns > 0)
-		SAY(advice->how,
-		    "compute on the device what %s below 64 KiB decide, or look only at every n-th "
-		    "step",
-		    text_several(downloads, "download", "downloads"));
+		advice.how = profile_text(
+			profile,
+			"compute on the device what %s below 64 KiB decide, or look only at every "
+			"n-th step",
+			text_several(downloads, "download", "downloads"));
 	else
-		SAY(advice->how, "remove waits before work on the same stream: %s, most time in %s",
-		    text_several(count, "call", "calls"), text_name(largest->name, 40));
-	SAY(advice->assumes, "the host has other work during that time; a launch takes as long as "
-			     "before");
+		advice.how = profile_text(
+			profile, "remove waits before work on the same stream: %s, most time in %s",
+			text_several(count, "call", "calls"), text_name(largest->name, 40));
+	advice_add(profile, list, &advice);
 }
 
 void advice_calls(const struct profile *profile, struct advice_list *list)

@@ -6,7 +6,6 @@
 #include "analyze/advice_python.h"
 #include "profile/texts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define SMALL_BYTES 65536
@@ -34,29 +33,27 @@ static bool is_small(const struct profile_row *row)
 static void pin(const struct profile *profile, struct advice_list *list)
 {
 	const struct profile_bound *bound = advice_bound(profile, "all_pinned");
-	int64_t saves_ns = bound != NULL ? bound->saves_ns : 0;
+	struct advice advice = { .kind = ADVICE_PIN, .what = "pin the host memory of copies" };
 
 	for (size_t i = 0; bound == NULL && i < profile->buffer_count; i++)
-		saves_ns = profile_add(saves_ns, profile->buffers[i].could_save_ns);
+		advice.saves_ns = profile_add(advice.saves_ns, profile->buffers[i].could_save_ns);
 	if (!profile_has_pageable(profile))
 		return;
-	struct advice *advice = advice_add(profile, list, ADVICE_PIN, saves_ns);
-	if (advice == NULL)
-		return;
-	advice->is_estimate = bound == NULL;
-	advice->hotpin_does_it = is_observed(profile);
-	advice_set_site(profile, advice, advice_largest_site(profile, is_pageable));
-	SAY(advice->what, "pin the host memory of copies");
-	if (advice->hotpin_does_it)
-		SAY(advice->how, "hotpin run without --observe; the program stays as it is");
+	if (bound != NULL)
+		advice.saves_ns = bound->saves_ns;
+	advice.is_estimate = bound == NULL;
+	advice.hotpin_does_it = is_observed(profile);
+	advice_set_site(profile, &advice, advice_largest_site(profile, is_pageable));
+	if (advice.hotpin_does_it)
+		advice.how = "hotpin run without --observe; the program stays as it is";
+	else if (advice_uses_torch(profile))
+		advice.how = "pin_memory() of the tensors; hotpin left this memory pageable";
 	else
-		SAY(advice->how, "%s; hotpin left this memory pageable",
-		    advice_uses_torch(profile) ? "pin_memory() of the tensors"
-					       : "cudaMallocHost() or cudaHostRegister()");
-	SAY(advice->assumes, "%s",
-	    bound == NULL            ? "copies are as fast as hotpin's pinned copies"
-	    : bound->assumes != NULL ? bound->assumes
-				     : "");
+		advice.how = "cudaMallocHost() or cudaHostRegister(); hotpin left this memory "
+			     "pageable";
+	advice.assumes =
+		bound != NULL ? bound->assumes : "copies are as fast as hotpin's pinned copies";
+	advice_add(profile, list, &advice);
 }
 
 static void upload_once(const struct profile *profile, struct advice_list *list)
@@ -68,22 +65,23 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 		bool outlasts = repeat->host_ns >= 0 && device_ns > repeat->host_ns;
 		int64_t copy_ns =
 			advice_copying_ns(profile, repeat->host_ns, repeat->bytes, repeat->count);
-		struct advice *advice =
-			advice_add(profile, list, ADVICE_UPLOAD_ONCE,
-				   advice_without_copies(profile, outlasts ? device_ns : copy_ns,
-							 repeat->count));
+		struct advice advice = {
+			.kind = ADVICE_UPLOAD_ONCE,
+			.saves_ns = advice_without_copies(profile, outlasts ? device_ns : copy_ns,
+							  repeat->count),
+			.is_estimate = outlasts || copy_ns < repeat->host_ns,
+			.what = returns ? "drop unchanged re-uploads"
+					: "upload unchanged data once",
+			.how = profile_text(profile, "%s: %s, %s",
+					    returns ? "keep the device's copy"
+						    : "upload it before the loop",
+					    text_several(repeat->count, "copy", "copies"),
+					    text_bytes(repeat->bytes)),
+			.assumes = "no kernel writes to the device's copy",
+		};
 
-		if (advice == NULL)
-			continue;
-		advice->is_estimate = outlasts || copy_ns < repeat->host_ns;
-		advice_set_site(profile, advice, repeat->site);
-		advice->buffer = repeat->buffer;
-		SAY(advice->what, "%s",
-		    returns ? "drop unchanged re-uploads" : "upload unchanged data once");
-		SAY(advice->how, "%s: %s, %s",
-		    returns ? "keep the device's copy" : "upload it before the loop",
-		    text_several(repeat->count, "copy", "copies"), text_bytes(repeat->bytes));
-		SAY(advice->assumes, "no kernel writes to the device's copy");
+		advice_set_site(profile, &advice, repeat->site);
+		advice_add(profile, list, &advice);
 	}
 }
 
@@ -172,17 +170,18 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	/* Their bytes still cross the bus, in one call at least. */
 	if (remains_ns < ns / count)
 		remains_ns = ns / count;
-	ns = advice_without_copies(profile, ns - advice_least(ns, remains_ns), count - 1);
-	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns);
-	if (advice == NULL)
-		return;
-	advice_set_site(profile, advice, advice_largest_site(profile, is_small));
-	SAY(advice->what, "combine small copies");
-	SAY(advice->how, "use one copy instead of %s below 64 KiB",
-	    text_several(count, "copy", "copies"));
-	SAY(advice->assumes,
-	    "no copy is needed before the last one; one copy remains and moves all bytes at "
-	    "the link's peak");
+	struct advice advice = {
+		.kind = ADVICE_BATCH,
+		.saves_ns = advice_without_copies(profile, ns - advice_least(ns, remains_ns),
+						  count - 1),
+		.what = "combine small copies",
+		.how = profile_text(profile, "use one copy instead of %s below 64 KiB",
+				    text_several(count, "copy", "copies")),
+		.assumes = "no copy is needed before the last one; one copy remains and moves all "
+			   "bytes at the link's peak",
+	};
+	advice_set_site(profile, &advice, advice_largest_site(profile, is_small));
+	advice_add(profile, list, &advice);
 }
 
 static bool is_host_copy(const struct profile_row *row)
@@ -207,34 +206,36 @@ static void copy_on_host(const struct profile *profile, struct advice_list *list
 	int64_t device_ns =
 		profile_add(profile->split.transfer_ns,
 			    profile_add(profile->split.kernel_ns, profile->split.overlap_ns));
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_HOST_COPY,
-			   device_ns > 0 ? advice_least(moved.host_ns, profile->wall_ns - device_ns)
-					 : moved.host_ns);
-
-	if (advice == NULL)
-		return;
-	advice_set_site(profile, advice, advice_largest_site(profile, is_host_copy));
-	SAY(advice->what, "use memcpy() on the host");
-	SAY(advice->how, "use no CUDA call for %s from host to host, %s",
-	    text_several(moved.count, "copy", "copies"), text_bytes(moved.bytes));
-	SAY(advice->assumes,
-	    "memcpy() takes no time, and no code relies on the call's wait for the device");
+	struct advice advice = {
+		.kind = ADVICE_HOST_COPY,
+		.saves_ns = device_ns > 0
+				    ? advice_least(moved.host_ns, profile->wall_ns - device_ns)
+				    : moved.host_ns,
+		.what = "use memcpy() on the host",
+		.how = profile_text(profile, "use no CUDA call for %s from host to host, %s",
+				    text_several(moved.count, "copy", "copies"),
+				    text_bytes(moved.bytes)),
+		.assumes = "memcpy() takes no time, and no code relies on the call's wait for the "
+			   "device",
+	};
+	advice_set_site(profile, &advice, advice_largest_site(profile, is_host_copy));
+	advice_add(profile, list, &advice);
 }
 
 static void overlap(const struct profile *profile, struct advice_list *list)
 {
 	const struct profile_bound *bound = advice_bound(profile, "all_overlapped");
-	struct advice *advice = advice_add(profile, list, ADVICE_OVERLAP,
-					   bound != NULL ? bound->saves_ns : UNKNOWN);
+	struct advice advice = { .kind = ADVICE_OVERLAP, .what = "overlap copies and kernels" };
 
-	if (advice == NULL)
+	if (bound == NULL)
 		return;
-	advice_set_site(profile, advice, advice_largest_site(profile, advice_is_any));
-	SAY(advice->what, "overlap copies and kernels");
-	SAY(advice->how, "use two streams and two pinned %s",
-	    advice_uses_torch(profile) ? "tensors, with non_blocking=True" : "buffers");
-	SAY(advice->assumes, "%s", bound->assumes != NULL ? bound->assumes : "");
+	advice.saves_ns = bound->saves_ns;
+	advice.how = advice_uses_torch(profile)
+			     ? "use two streams and two pinned tensors, with non_blocking=True"
+			     : "use two streams and two pinned buffers";
+	advice.assumes = bound->assumes;
+	advice_set_site(profile, &advice, advice_largest_site(profile, advice_is_any));
+	advice_add(profile, list, &advice);
 }
 
 void advice_copies(const struct profile *profile, struct advice_list *list)

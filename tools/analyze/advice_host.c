@@ -56,15 +56,13 @@ static void add_callers(struct callers *callers, const struct profile_frames *fr
 static struct callers find_callers(const struct profile *profile)
 {
 	struct callers callers = { NULL, 0 };
-	size_t most = 1;
+	size_t most = 0;
 
 	for (size_t i = 0; i < profile->site_count; i++)
 		most += profile->sites[i].frames.count;
 	for (size_t i = 0; i < profile->launch_count; i++)
 		most += profile->launches[i].frames.count;
-	callers.items = calloc(most, sizeof(*callers.items));
-	if (callers.items == NULL)
-		return callers;
+	callers.items = profile_allocate(profile, most, sizeof(*callers.items));
 	for (size_t i = 0; i < profile->site_count; i++)
 		add_callers(&callers, &profile->sites[i].frames);
 	for (size_t i = 0; i < profile->launch_count; i++)
@@ -162,8 +160,7 @@ static void add_functions(const struct profile *profile, struct advice_host *hos
 	struct host_code code;
 
 	callers.is_python = host->is_python;
-	/* The memory of a profile grows; its data stay as they are. */
-	host_code_sum((struct profile *)profile, own_frame, &callers, &code);
+	host_code_sum(profile, own_frame, &callers, &code);
 	for (size_t i = 0; i < code.function_count && code.order[i]->self > 0; i++) {
 		const struct host_function *function = code.order[i];
 		int64_t busiest = host_code_busiest(profile, function->threads);
@@ -171,14 +168,13 @@ static void add_functions(const struct profile *profile, struct advice_host *hos
 		host->items[host->count++] = (struct advice_function){
 			.frame = function->line,
 			.caller = function->caller,
-			.lines = host_code_hot_lines((struct profile *)profile, &code, function),
+			.lines = host_code_hot_lines(profile, &code, function),
 			.samples = function->self,
 			.ns = host_code_ns(profile, busiest),
 			.before = function->before,
 			.after = function->after,
 		};
 	}
-	free(callers.items);
 }
 
 /* Returns the wall time of host code that sampling may have seen, at most. */
@@ -261,9 +257,8 @@ static void add_python(const struct profile *profile, struct advice_host *host)
 void advice_host_read(const struct profile *profile, struct advice_host *ret)
 {
 	*ret = (struct advice_host){ .is_python = advice_runs_python(profile) };
-	ret->items = calloc(profile->sample_count + profile->python_count + 2, sizeof(*ret->items));
-	if (ret->items == NULL)
-		return;
+	ret->items = profile_allocate(profile, profile->sample_count + profile->python_count,
+				      sizeof(*ret->items));
 	add_functions(profile, ret);
 	set_times(profile, ret);
 	ret->before_ns = before_cuda(profile);

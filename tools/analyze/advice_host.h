@@ -18,7 +18,7 @@ struct advice_function {
 };
 
 struct advice_host {
-	struct advice_function *items; /* longest time first; the caller calls free() */
+	struct advice_function *items; /* longest time first; in memory of the profile */
 	size_t count;
 	bool is_sampled;
 	bool is_python;     /* the program runs Python, and its lines are known */

@@ -4,11 +4,8 @@
 #include "analyze/advice_list.h"
 #include "analyze/advice_places.h"
 #include "analyze/round_trips.h"
+#include "profile/merge.h"
 #include "profile/texts.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SHORT_NS 10000 /* of a gap between two calls: it is the work around them */
 
@@ -28,40 +25,24 @@ static int64_t copying_ns(const struct profile *profile, const struct profile_tr
 /* The round trips of buffers that cross at the same copy sites, as two that a program swaps. */
 struct crossing {
 	struct profile_trips sum;
-	size_t first, *members, buffers; /* indices of the buffers */
-	int64_t saves_ns;
-	bool outlasts; /* the copies take longer on the device than in their calls */
-	bool waits;    /* their calls probably wait for kernels */
+	size_t buffers;                     /* 0: no crossing */
+	const struct profile_buffer *first; /* of them */
 };
 
 /* Buffers without copy sites cross alone. */
 static int by_sites(const void *left, const void *right, void *arg)
 {
-	const struct profile_buffer *buffers = arg;
-	size_t i = *(const size_t *)left, j = *(const size_t *)right;
-	const struct profile_trips *a = round_trips_main(&buffers[i]);
-	const struct profile_trips *b = round_trips_main(&buffers[j]);
+	const struct profile_trips *a = round_trips_main(left), *b = round_trips_main(right);
 	int order = round_trips_have_sites(a) - round_trips_have_sites(b);
 
-	if (order == 0 && round_trips_have_sites(a))
+	(void)arg;
+	if (order == 0 && !round_trips_have_sites(a))
+		return (left > right) - (left < right);
+	if (order == 0)
 		order = (a->download_site > b->download_site) -
 			(a->download_site < b->download_site);
-	if (order == 0 && round_trips_have_sites(a))
-		order = (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
-	return order != 0 ? order : (i > j) - (i < j);
-}
-
-static bool cross_alike(const struct profile_trips *a, const struct profile_trips *b)
-{
-	return round_trips_have_sites(a) && round_trips_have_sites(b) &&
-	       a->download_site == b->download_site && a->upload_site == b->upload_site;
-}
-
-static int by_first(const void *left, const void *right)
-{
-	const struct crossing *a = left, *b = right;
-
-	return (a->first > b->first) - (a->first < b->first);
+	return order != 0 ? order
+			  : (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
 }
 
 static void add_buffer(struct crossing *crossing, const struct profile_buffer *buffer)
@@ -69,54 +50,32 @@ static void add_buffer(struct crossing *crossing, const struct profile_buffer *b
 	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
 	struct profile_trips *sum = &crossing->sum;
 
-	crossing->buffers++;
+	if (crossing->buffers++ == 0)
+		crossing->first = buffer;
 	sum->count = profile_add(sum->count, profile_add(same->count, other->count));
 	sum->bytes = profile_add(sum->bytes, profile_add(same->bytes, other->bytes));
 	sum->copy_ns = profile_add(sum->copy_ns, round_trips_copy_ns(buffer));
 	sum->host_ns = profile_add(sum->host_ns, round_trips_main(buffer)->host_ns);
 }
 
-struct crossings {
-	struct crossing *items; /* in the order of their first buffers */
-	size_t count, *members;
-};
-
-/* The lists are allocated.  Without memory there are no crossings. */
-static struct crossings crossings_of(const struct profile *profile)
+/* Returns an entry for each buffer; the first one of a crossing has its sum. */
+static const struct crossing *crossings_of(const struct profile *profile)
 {
-	const struct profile_buffer *buffers = profile->buffers;
-	struct crossings all = { calloc(profile->buffer_count + 1, sizeof(*all.items)), 0,
-				 calloc(profile->buffer_count + 1, sizeof(*all.members)) };
+	size_t count = profile->buffer_count;
+	struct crossing *all = profile_allocate(profile, count, sizeof(*all));
+	size_t *first = profile_allocate(profile, count, sizeof(*first));
 
-	if (all.items == NULL || all.members == NULL || profile->buffer_count == 0)
-		return all;
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		all.members[i] = i;
-	qsort_r(all.members, profile->buffer_count, sizeof(*all.members), by_sites,
-		profile->buffers);
-	for (size_t i = 0; i < profile->buffer_count; i++) {
-		size_t *member = &all.members[i];
-		const struct profile_trips *trips = round_trips_main(&buffers[*member]);
-
-		if (i == 0 || !cross_alike(round_trips_main(&buffers[member[-1]]), trips))
-			all.items[all.count++] =
-				(struct crossing){ .first = *member, .members = member };
-		add_buffer(&all.items[all.count - 1], &buffers[*member]);
-	}
-	qsort(all.items, all.count, sizeof(*all.items), by_first);
+	merge_find_first(profile, profile->buffers, count, sizeof(*profile->buffers), by_sites,
+			 NULL, first);
+	for (size_t i = 0; i < count; i++)
+		add_buffer(&all[first[i]], &profile->buffers[i]);
 	return all;
-}
-
-static void free_crossings(struct crossings *all)
-{
-	free(all->items);
-	free(all->members);
 }
 
 static const struct profile_gap *gap_of(const struct profile *profile,
 					const struct crossing *crossing)
 {
-	return round_trips_gap(profile, round_trips_main(&profile->buffers[crossing->first]));
+	return round_trips_gap(profile, round_trips_main(crossing->first));
 }
 
 /* Returns the time in the host code between the copies. */
@@ -131,84 +90,81 @@ static int64_t between_ns(const struct profile *profile, const struct crossing *
 
 struct advice_trips advice_all_trips(const struct profile *profile)
 {
+	const struct crossing *all = crossings_of(profile);
 	struct advice_trips sum = { 0, 0, 0 };
 
-	struct crossings all = crossings_of(profile);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct profile_trips *trips = &all.items[i].sum;
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_trips *trips = &all[i].sum;
 
 		sum.copies = profile_add(sum.copies, copies_of(trips));
 		sum.copy_ns = profile_add(sum.copy_ns, copying_ns(profile, trips));
 		/* Crossings may share the time in between, so the longest counts. */
 		if (trips->host_ns <= sum.between_ns)
 			continue;
-		int64_t ns = between_ns(profile, &all.items[i]);
+		int64_t ns = between_ns(profile, &all[i]);
 		sum.between_ns = ns > sum.between_ns ? ns : sum.between_ns;
 	}
-	free_crossings(&all);
 	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
 	return sum;
 }
 
-static void estimate(const struct profile *profile, struct crossing *crossing)
+/* Says how the copies of a crossing become unnecessary. */
+static const char *how_to_keep(const struct profile *profile, const struct crossing *crossing)
 {
-	const struct profile_trips *trips = &crossing->sum;
-	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
-					advice_async_ns(profile, "d2h", trips->bytes));
+	const char *trips = text_several(crossing->sum.count, "round trip", "round trips");
+	const struct profile_gap *gap = gap_of(profile, crossing);
 
-	int64_t copy_ns = copying_ns(profile, trips);
-
-	crossing->waits = copy_ns < trips->copy_ns;
-	crossing->outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
-	crossing->saves_ns = advice_without_copies(
-		profile, crossing->outlasts ? device_ns : copy_ns, copies_of(trips));
+	if (crossing->sum.host_ns < SHORT_NS * crossing->sum.count)
+		return profile_text(
+			profile, "drop both copies: no host code runs between them in %s", trips);
+	return profile_text(profile, "port the host code in between%s%s: %s in %s",
+			    gap != NULL ? ", " : "",
+			    gap != NULL ? round_trips_name_gap(profile, gap) : "",
+			    text_time(between_ns(profile, crossing)), trips);
 }
 
 static void keep_one(const struct profile *profile, struct advice_list *list,
 		     const struct crossing *crossing)
 {
 	const struct profile_trips *trips = &crossing->sum;
-	const struct profile_gap *gap;
-	char code[ADVICE_TEXT - 80] = "";
-	const char *waits = crossing->waits ? "; their calls probably wait for kernels" : "";
-	struct advice *advice = advice_add(profile, list, ADVICE_KEEP, crossing->saves_ns);
+	int64_t device_ns = profile_add(advice_async_ns(profile, "h2d", trips->bytes),
+					advice_async_ns(profile, "d2h", trips->bytes));
+	int64_t copy_ns = copying_ns(profile, trips);
+	bool waits = copy_ns < trips->copy_ns, follows;
+	bool outlasts = trips->copy_ns >= 0 && device_ns > trips->copy_ns;
+	int64_t saves_ns =
+		advice_without_copies(profile, outlasts ? device_ns : copy_ns, copies_of(trips));
 
-	if (advice == NULL)
+	if (!advice_is_wanted(profile, list, saves_ns))
 		return;
-	gap = gap_of(profile, crossing);
-	advice->is_estimate = crossing->outlasts || crossing->waits;
-	advice->buffer = (int64_t)crossing->first;
-	if (crossing->buffers > 1)
-		SAY(advice->where, "%zu buffers: ", crossing->buffers);
-	advice_name_round_trip(profile, &profile->buffers[crossing->first], advice->where,
-			       sizeof(advice->where));
-	SAY(advice->what, "keep data on the device");
-	if (gap != NULL)
-		round_trips_name_gap(profile, gap, code, sizeof(code));
-	if (trips->host_ns < SHORT_NS * trips->count)
-		SAY(advice->how, "drop both copies: no host code runs between them in %s",
-		    text_several(trips->count, "round trip", "round trips"));
-	else
-		SAY(advice->how, "port the host code in between%s%s: %s in %s",
-		    gap != NULL ? ", " : "", code, text_time(between_ns(profile, crossing)),
-		    text_several(trips->count, "round trip", "round trips"));
-	if (round_trips_main(&profile->buffers[crossing->first]) ==
-	    &profile->buffers[crossing->first].follows)
-		SAY(advice->assumes,
-		    "the uploaded data is computed from the downloaded data, and no other host code "
-		    "needs either%s",
-		    waits);
-	else
-		SAY(advice->assumes, "no other host code needs the data in between%s", waits);
+	follows = round_trips_main(crossing->first) == &crossing->first->follows;
+	advice_add(
+		profile, list,
+		&(struct advice){
+			.kind = ADVICE_KEEP,
+			.saves_ns = saves_ns,
+			.is_estimate = outlasts || waits,
+			.what = "keep data on the device",
+			.where = profile_text(profile, "%s%s",
+					      crossing->buffers > 1 ? text_made("%zu buffers: ",
+										crossing->buffers)
+								    : "",
+					      advice_name_round_trip(profile, crossing->first)),
+			.how = how_to_keep(profile, crossing),
+			.assumes = profile_text(
+				profile, "%s%s",
+				follows ? "the uploaded data is computed from the downloaded data, "
+					  "and no other host code needs either"
+					: "no other host code needs the data in between",
+				waits ? "; their calls probably wait for kernels" : ""),
+		});
 }
 
 void advice_keep(const struct profile *profile, struct advice_list *list)
 {
-	struct crossings all = crossings_of(profile);
+	const struct crossing *all = crossings_of(profile);
 
-	for (size_t i = 0; i < all.count; i++) {
-		estimate(profile, &all.items[i]);
-		keep_one(profile, list, &all.items[i]);
-	}
-	free_crossings(&all);
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (all[i].buffers > 0)
+			keep_one(profile, list, &all[i]);
 }

@@ -7,9 +7,6 @@
 #include "analyze/advice.h"
 #include "analyze/advice_host.h"
 
-/* Formats into the array `field`. */
-#define SAY(field, ...) snprintf(field, sizeof(field), __VA_ARGS__)
-
 /* Each function adds its entries to the list. */
 void advice_port(const struct profile *profile, struct advice_list *list,
 		 const struct advice_host *host);
@@ -24,9 +21,13 @@ void advice_calls(const struct profile *profile, struct advice_list *list);
 void advice_port_between(const struct profile *profile, struct advice_list *list,
 			 const struct advice_host *host);
 
-/* Adds an entry that saves so much.  NULL: it saves nothing, or too many others save more. */
-struct advice *advice_add(const struct profile *profile, struct advice_list *list,
-			  enum advice_kind kind, int64_t saves_ns);
+/* True if an entry that saves so much is added: it saves something, and few others save more. */
+bool advice_is_wanted(const struct profile *profile, const struct advice_list *list,
+		      int64_t saves_ns);
+
+/* Adds an entry if it is wanted.  Texts may be NULL in place of "". */
+void advice_add(const struct profile *profile, struct advice_list *list,
+		const struct advice *advice);
 
 int64_t advice_least(int64_t a, int64_t b);
 
@@ -36,6 +37,9 @@ int64_t advice_least(int64_t a, int64_t b);
  */
 int64_t advice_deciding_downloads(const struct profile *profile, int64_t *ret_site,
 				  int64_t *ret_count);
+
+/* True for a driver function of that class. */
+bool advice_is_class(const struct profile_call *call, const char *class);
 
 /* Returns the bound of what_if with that name; NULL: not known. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name);

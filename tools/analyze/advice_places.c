@@ -4,19 +4,21 @@
 #include "analyze/advice_places.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"
-#include "profile/texts.h"
 
-#include <stdio.h>
 #include <string.h>
 
-const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
-			 char *ret, size_t room)
+#define PLACE_COLUMNS 60
+
+const char *advice_place(const struct profile *profile, const struct profile_frame *frame)
 {
-	return names_place_short(profile, names_frame(profile, frames, false), ret, room,
-				 ADVICE_PLACE_COLUMNS);
+	return profile_text(profile, "%s", names_place(profile, frame, PLACE_COLUMNS));
 }
 
-/* Returns the site whose accepted copies took longest; UNKNOWN if there is none. */
+static const char *place_of(const struct profile *profile, int64_t site)
+{
+	return advice_place(profile, names_frame(profile, &profile->sites[site].frames, false));
+}
+
 int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row))
 {
@@ -38,10 +40,12 @@ int64_t advice_largest_site(const struct profile *profile,
 
 void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site)
 {
-	advice->site = site;
-	if (site >= 0)
-		advice_place(profile, &profile->sites[site].frames, advice->where,
-			     sizeof(advice->where));
+	bool in_cuda;
+
+	if (site < 0)
+		return;
+	advice->frame = names_source_frame(profile, &profile->sites[site].frames, &in_cuda);
+	advice->where = place_of(profile, site);
 }
 
 static bool is_up(const struct profile_row *row)
@@ -59,18 +63,16 @@ bool advice_is_any(const struct profile_row *row)
 	return is_up(row) || is_down(row);
 }
 
-void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
-			    char *ret, size_t room)
+const char *advice_name_round_trip(const struct profile *profile,
+				   const struct profile_buffer *buffer)
 {
 	const struct profile_trips *trips = round_trips_main(buffer);
 	bool known = round_trips_have_sites(trips);
 	int64_t up_site = known ? trips->upload_site : advice_largest_site(profile, is_up);
 	int64_t down_site = known ? trips->download_site : advice_largest_site(profile, is_down);
-	char up[ADVICE_TEXT / 3], down[ADVICE_TEXT / 3];
 
 	if (up_site < 0 || down_site < 0)
-		return;
-	advice_place(profile, &profile->sites[down_site].frames, down, sizeof(down));
-	advice_place(profile, &profile->sites[up_site].frames, up, sizeof(up));
-	snprintf(ret + strlen(ret), room - strlen(ret), "download %s, upload %s", down, up);
+		return "";
+	return profile_text(profile, "download %s, upload %s", place_of(profile, down_site),
+			    place_of(profile, up_site));
 }

@@ -6,8 +6,6 @@
 
 #include "analyze/advice.h"
 
-#define ADVICE_PLACE_COLUMNS 60
-
 /* True for an upload or a download. */
 bool advice_is_any(const struct profile_row *row);
 
@@ -18,15 +16,14 @@ int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row));
 void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
 
-/* Writes the name of a place to `ret`, not escaped. */
-const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
-			 char *ret, size_t room);
+/* Returns the name of the place in memory of the profile, not escaped. */
+const char *advice_place(const struct profile *profile, const struct profile_frame *frame);
 
 /*
- * Appends the places of both copies of a buffer's round trips, or of the program's largest copies
- * if they are not known.
+ * Returns, in such memory, the places of both copies of a buffer's round trips, or of the program's
+ * largest copies if they are not known.  "": neither are.
  */
-void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
-			    char *ret, size_t room);
+const char *advice_name_round_trip(const struct profile *profile,
+				   const struct profile_buffer *buffer);
 
 #endif

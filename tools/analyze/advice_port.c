@@ -11,9 +11,7 @@
 #include "analyze/round_trips.h"
 #include "names/names.h"
 #include "profile/texts.h"
-#include "base/parse.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define GAPS_LEAST         2 /* times: a loop */
@@ -109,17 +107,14 @@ static const char *how_in_python(const struct profile *profile)
 	return "compute on the GPU what this line computes on the host";
 }
 
-/* Writes the place of a function, or of a line of Python. */
-static void name_function(const struct profile *profile, const struct profile_frame *frame,
-			  struct advice *advice)
+/* Returns the place of a function, or of a line of Python. */
+static const char *name_function(const struct profile *profile, const struct profile_frame *frame)
 {
 	if (frame->module < 0 && !frame->is_python)
-		SAY(advice->where, "%s", frame->function);
-	else if (frame->function == NULL)
-		SAY(advice->where, "%s without symbols", names_module(profile, frame));
-	else
-		names_place_short(profile, frame, advice->where, sizeof(advice->where),
-				  ADVICE_PLACE_COLUMNS);
+		return frame->function;
+	if (frame->function == NULL)
+		return profile_text(profile, "%s without symbols", names_module(profile, frame));
+	return advice_place(profile, frame);
 }
 
 /* Names code that is not between copies and kernels: such code is no reason for copies. */
@@ -139,42 +134,44 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 			  int64_t all_copies_ns)
 {
 	bool is_python = function->frame->is_python, with_copies = copy_ns > 0;
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_PORT, profile_add(function->ns, copy_ns));
+	struct advice advice = {
+		.kind = ADVICE_PORT,
+		.saves_ns = profile_add(function->ns, copy_ns),
+		.is_estimate = true,
+		.frame = function->frame,
+		.where = name_function(profile, function->frame),
+	};
 
-	if (advice == NULL)
-		return;
-	advice->is_estimate = true;
-	advice->frame = function->frame;
-	name_function(profile, function->frame, advice);
 	if (with_copies)
-		SAY(advice->what, "port %s, drop copies", is_python ? "line" : "function");
+		advice.what = is_python ? "port line, drop copies" : "port function, drop copies";
 	else
-		SAY(advice->what, "port this %s", is_python ? "Python line" : "function");
-	SAY(advice->how, "%s: %s of %s%s in %s%s%s%s",
-	    is_python ? how_in_python(profile) : "turn its loops into kernels",
-	    text_time(function->ns), is_python ? "CPU time" : "host code",
-	    function->calls_cuda ? " outside CUDA calls" : "",
-	    text_several(function->samples, "sample", "samples"), outside_loops(function),
-	    with_copies ? ", and copies of " : "", with_copies ? text_time(copy_ns) : "");
+		advice.what = is_python ? "port this Python line" : "port this function";
+	advice.how = profile_text(
+		profile, "%s: %s of %s%s in %s%s%s",
+		is_python ? how_in_python(profile) : "turn its loops into kernels",
+		text_time(function->ns), is_python ? "CPU time" : "host code",
+		function->calls_cuda ? " outside CUDA calls" : "",
+		text_several(function->samples, "sample", "samples"), outside_loops(function),
+		with_copies ? text_made(", and copies of %s", text_time(copy_ns)) : "");
 	if (with_copies)
-		SAY(advice->assumes,
-		    "it is the host code between download and upload; its kernel's own time is not "
-		    "included");
+		advice.assumes = "it is the host code between download and upload; its kernel's "
+				 "own time is not included";
 	else if (all_copies_ns > 0)
-		SAY(advice->assumes,
-		    "a GPU can compute it; its kernel's own time is not included; the copies of %s "
-		    "can go when all host code between them is ported",
-		    text_time(all_copies_ns));
+		advice.assumes = profile_text(
+			profile,
+			"a GPU can compute it; its kernel's own time is not included; the copies "
+			"of %s can go when all host code between them is ported",
+			text_time(all_copies_ns));
 	else
-		SAY(advice->assumes,
-		    "a GPU can compute it; its kernel's own time and that of new copies are not "
-		    "included");
+		advice.assumes = "a GPU can compute it; its kernel's own time and that of new "
+				 "copies are not included";
+	advice_add(profile, list, &advice);
 }
 
 static void port_gap(const struct profile *profile, struct advice_list *list,
 		     const struct profile_gap *gap)
 {
+	bool in_cuda;
 	int64_t host_ns = profile_has_split(profile)
 				  ? advice_least(gap->total_ns, profile->split.host_ns)
 				  : gap->total_ns;
@@ -182,52 +179,36 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	if (gap->before.call == NULL || gap->after.call == NULL || gap->count < GAPS_LEAST ||
 	    gap->before.frames.count == 0 || gap->after.frames.count == 0)
 		return;
-	struct advice *advice = advice_add(profile, list, ADVICE_PORT, host_ns);
-	if (advice == NULL)
-		return;
-	bool in_cuda;
-	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
-	SAY(advice->what, "port this host code");
-	round_trips_name_gap(profile, gap, advice->where, sizeof(advice->where));
-	SAY(advice->how, "turn its loops into kernels: %s, %s", text_time(host_ns),
-	    text_several(gap->count, "time", "times"));
-	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
+	struct advice advice = {
+		.kind = ADVICE_PORT,
+		.saves_ns = host_ns,
+		.frame = names_source_frame(profile, &gap->before.frames, &in_cuda),
+		.what = "port this host code",
+		.where = profile_text(profile, "%s", round_trips_name_gap(profile, gap)),
+		.how = profile_text(profile, "turn its loops into kernels: %s, %s",
+				    text_time(host_ns), text_several(gap->count, "time", "times")),
+		.assumes = "a GPU can do all of it; the kernels' own time is not included",
+	};
+
+	advice_add(profile, list, &advice);
 }
 
 /*
- * Names the functions with most samples, if each could be a part of `between_ns`: samples do not
- * tell which of them ran in the gap.
+ * Returns the functions with most samples, if each could be a part of `between_ns`: samples do not
+ * tell which of them ran in the gap.  NULL: there are none.
  */
-static void name_functions(const struct profile *profile, const struct advice_host *host,
-			   int64_t between_ns, char *ret, size_t room)
+static const char *name_functions(const struct profile *profile, const struct advice_host *host,
+				  int64_t between_ns)
 {
-	char name[ADVICE_TEXT / 4];
+	const char *names = NULL;
 
-	ret[0] = '\0';
-	for (size_t i = 0; i < host->count && i < 3; i++) {
-		size_t used = strlen(ret);
-
-		if ((__int128_t)host->items[i].between_ns * PART_LEAST < between_ns)
-			continue;
-		names_place_short(profile, host->items[i].frame, name, sizeof(name),
-				  ADVICE_PLACE_COLUMNS);
-		snprintf(ret + used, room - used, "%s%s (%s)",
-			 used > 0 ? ", " : "; samples of the whole run: ", name,
-			 text_time(host->items[i].between_ns));
-	}
-}
-
-/* Names the place of the host code between downloads and uploads. */
-static void name_gap(const struct profile *profile, const struct profile_buffer *buffer, char *ret,
-		     size_t room)
-{
-	const struct profile_gap *gap = round_trips_gap(profile, round_trips_main(buffer));
-
-	ret[0] = '\0';
-	if (gap == NULL)
-		return;
-	snprintf(ret, room, " ");
-	round_trips_name_gap(profile, gap, ret + 1, room - 1);
+	for (size_t i = 0; i < host->count && i < 3; i++)
+		if ((__int128_t)host->items[i].between_ns * PART_LEAST >= between_ns)
+			names = profile_text(profile, "%s%s%s (%s)", names != NULL ? names : "",
+					     names != NULL ? ", " : "",
+					     advice_place(profile, host->items[i].frame),
+					     text_time(host->items[i].between_ns));
+	return names;
 }
 
 /* True if a suggestion that says more saves most of this time, or one function is most of it. */
@@ -238,14 +219,29 @@ static bool is_explained(const struct advice_list *list, const struct advice_hos
 	       (host->count > 0 && host->items[0].between_ns >= host_ns / 3 * 2);
 }
 
+/* Says which host code would be ported, by its functions or its place. */
+static const char *how_between(const struct profile *profile, const struct advice_host *host,
+			       int64_t host_ns, int64_t copy_ns,
+			       const struct profile_buffer *largest)
+{
+	const char *functions = name_functions(profile, host, host_ns);
+	const struct profile_gap *gap = round_trips_gap(profile, round_trips_main(largest));
+
+	return profile_text(
+		profile, "%s: %s of host code%s%s, %s of repeated copies%s%s",
+		host->is_python ? "compute it on the GPU" : "turn its loops into kernels",
+		text_time(host_ns), functions == NULL && gap != NULL ? " " : "",
+		functions == NULL && gap != NULL ? round_trips_name_gap(profile, gap) : "",
+		text_time(copy_ns), functions != NULL ? "; samples of the whole run: " : "",
+		functions != NULL ? functions : "");
+}
+
 /* The saving includes all copies of the loops. */
 void advice_port_between(const struct profile *profile, struct advice_list *list,
 			 const struct advice_host *host)
 {
 	struct advice_trips trips = with_repeated(profile, advice_all_trips(profile));
 	const struct profile_buffer *largest = profile->buffers;
-	char code[ADVICE_TEXT - 100];
-	const char *how;
 
 	if (!profile_has_split(profile) || trips.copy_ns <= 0 || trips.between_ns <= 0)
 		return;
@@ -257,24 +253,17 @@ void advice_port_between(const struct profile *profile, struct advice_list *list
 		profile_add(host_ns, advice_without_copies(profile, trips.copy_ns, trips.copies));
 	if (is_explained(list, host, host_ns, saves_ns))
 		return;
-	struct advice *advice = advice_add(profile, list, ADVICE_PORT, saves_ns);
-	if (advice == NULL)
-		return;
-	SAY(advice->what, "port all code between copies");
-	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
-	how = host->is_python ? "compute it on the GPU" : "turn its loops into kernels";
-	name_functions(profile, host, host_ns, code, sizeof(code));
-	if (code[0] != '\0') {
-		SAY(advice->how, "%s: %s of host code, %s of repeated copies%s", how,
-		    text_time(host_ns), text_time(trips.copy_ns), code);
-	} else {
-		name_gap(profile, largest, code, sizeof(code));
-		SAY(advice->how, "%s: %s of host code%s, %s of repeated copies", how,
-		    text_time(host_ns), code, text_time(trips.copy_ns));
-	}
-	SAY(advice->assumes,
-	    "a GPU can do all of it, and no repeated copy remains; the kernels' own time is not "
-	    "included");
+	struct advice advice = {
+		.kind = ADVICE_PORT,
+		.saves_ns = saves_ns,
+		.what = "port all code between copies",
+		.where = advice_name_round_trip(profile, largest),
+		.how = how_between(profile, host, host_ns, trips.copy_ns, largest),
+		.assumes = "a GPU can do all of it, and no repeated copy remains; the kernels' own "
+			   "time is not included",
+	};
+
+	advice_add(profile, list, &advice);
 }
 
 /* True for a loop that the compiler has made a function of its own, for OpenMP's threads. */
@@ -288,53 +277,52 @@ static bool is_parallel_loop(const struct profile_frame *frame)
 static void port_first(const struct profile *profile, struct advice_list *list,
 		       const struct advice_function *function, bool is_first)
 {
-	struct advice *advice =
-		advice_add(profile, list, ADVICE_PORT, function->ns - STARTUP_TYPICAL_NS);
 	const struct host_lines *lines = &function->lines;
-	char caller[ADVICE_TEXT / 4] = "";
-	size_t used;
+	const char *where = name_function(profile, function->frame), *caller = "";
 
-	if (advice == NULL)
-		return;
-	advice->is_estimate = true;
-	advice->frame = function->frame;
-	SAY(advice->what, "port this %s%s",
-	    is_parallel_loop(function->frame) ? "parallel loop" : "function",
-	    is_first ? " first" : "");
-	name_function(profile, function->frame, advice);
-	used = strlen(advice->where);
 	if (lines->first < lines->last)
-		snprintf(advice->where + used, sizeof(advice->where) - used,
-			 ", hot lines %lld to %lld", (long long)lines->first,
-			 (long long)lines->last);
+		where = profile_text(profile, "%s, hot lines %lld to %lld", where,
+				     (long long)lines->first, (long long)lines->last);
 	if (function->caller != NULL)
-		names_place_short(profile, function->caller, caller, sizeof(caller),
-				  ADVICE_PLACE_COLUMNS);
-	SAY(advice->how, "turn its loops into kernels: %s (%s of the run) in %s%s%s",
-	    text_time(function->ns), text_share(function->ns, profile->wall_ns),
-	    text_several(function->samples, "sample", "samples"),
-	    caller[0] != '\0' ? "; called from " : "", caller);
-	SAY(advice->assumes,
-	    "a GPU can compute it: the rest of the run takes %s, and a typical start-up of CUDA "
-	    "adds %s; its kernel's own time and that of new copies are not included",
-	    text_time(profile->wall_ns - function->ns), text_time(STARTUP_TYPICAL_NS));
+		caller = advice_place(profile, function->caller);
+	struct advice advice = {
+		.kind = ADVICE_PORT,
+		.saves_ns = function->ns - STARTUP_TYPICAL_NS,
+		.is_estimate = true,
+		.frame = function->frame,
+		.what = profile_text(profile, "port this %s%s",
+				     is_parallel_loop(function->frame) ? "parallel loop"
+								       : "function",
+				     is_first ? " first" : ""),
+		.where = where,
+		.how = profile_text(
+			profile, "turn its loops into kernels: %s (%s of the run) in %s%s%s",
+			text_time(function->ns), text_share(function->ns, profile->wall_ns),
+			text_several(function->samples, "sample", "samples"),
+			caller[0] != '\0' ? "; called from " : "", caller),
+		.assumes = profile_text(
+			profile,
+			"a GPU can compute it: the rest of the run takes %s, and a typical start-up "
+			"of CUDA adds %s; its kernel's own time and that of new copies are not "
+			"included",
+			text_time(profile->wall_ns - function->ns), text_time(STARTUP_TYPICAL_NS)),
+	};
+
+	advice_add(profile, list, &advice);
 }
 
 static void port_first_of(const struct profile *profile, struct advice_list *list,
 			  const struct advice_host *host)
 {
-	char name[ADVICE_TEXT / 4];
-
 	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
 		port_first(profile, list, &host->items[i], i == 0);
-	if (host->count == 0 || (list->count > 0 && advice_is_worth(profile, &list->items[0])))
-		return;
-	names_place_short(profile, host->items[0].frame, name, sizeof(name), ADVICE_PLACE_COLUMNS);
-	SAY(list->left,
-	    "%s takes most, %s of %s: no more than the start-up of CUDA, which is typically %s, so "
-	    "its port would not make this run faster",
-	    name, text_time(host->items[0].ns), text_time(profile->wall_ns),
-	    text_time(STARTUP_TYPICAL_NS));
+	if (host->count > 0 && (list->count == 0 || !advice_is_worth(profile, &list->items[0])))
+		list->left = profile_text(
+			profile,
+			"%s takes most, %s of %s: no more than the start-up of CUDA, which is "
+			"typically %s, so its port would not make this run faster",
+			advice_place(profile, host->items[0].frame), text_time(host->items[0].ns),
+			text_time(profile->wall_ns), text_time(STARTUP_TYPICAL_NS));
 }
 
 void advice_port(const struct profile *profile, struct advice_list *list,

@@ -132,8 +132,7 @@ static struct use *find_uses(const struct profile *profile, size_t *ret_count)
 
 	for (size_t i = 0; i < profile->site_count; i++)
 		most += profile->sites[i].row_count;
-	struct use *uses = profile_allocate((struct profile *)profile, most, sizeof(*uses)),
-		   *next = uses;
+	struct use *uses = profile_allocate(profile, most, sizeof(*uses)), *next = uses;
 	for (size_t i = 0; i < profile->site_count; i++)
 		for (size_t j = 0; j < profile->sites[i].row_count; j++)
 			add_use(profile, &profile->sites[i].frames, NULL,
@@ -240,7 +239,7 @@ size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
 			   struct advice_function *ret, int64_t *ret_import_ns)
 {
 	bool of_text = is_text(profile);
-	bool *seen = profile_allocate((struct profile *)profile, profile->call_count, 1);
+	bool *seen = profile_allocate(profile, profile->call_count, 1);
 	size_t kept = 0, use_count;
 	const struct use *uses = find_uses(profile, &use_count);
 	struct python_line *lines;

@@ -89,7 +89,7 @@ int64_t host_code_busiest(const struct profile *profile, const int64_t *threads)
 	return most;
 }
 
-static void collect(struct profile *profile, host_code_pick pick, const void *arg,
+static void collect(const struct profile *profile, host_code_pick pick, const void *arg,
 		    struct host_code *code)
 {
 	size_t most = 0;
@@ -118,13 +118,13 @@ static void collect(struct profile *profile, host_code_pick pick, const void *ar
 	code->entries[code->entry_count].leaf = profile->samples;
 }
 
-static void number_functions(struct profile *profile, struct host_code *code)
+static void number_functions(const struct profile *profile, struct host_code *code)
 {
 	size_t *first = profile_allocate(profile, code->entry_count, sizeof(*first));
 
 	code->functions = profile_allocate(profile, code->entry_count, sizeof(*code->functions));
 	merge_find_first(profile, code->entries, code->entry_count, sizeof(*code->entries),
-			 by_function, profile, first);
+			 by_function, (void *)profile, first);
 	for (size_t i = 0; i < code->entry_count; i++) {
 		if (first[i] == i)
 			code->functions[code->function_count].frame = code->entries[i].frame;
@@ -193,8 +193,8 @@ static int by_caller(const void *left, const void *right, void *profile)
  * Sums up the leaves that `compare` calls equal.  Returns for each function the earliest leaf of
  * its largest sum, or NULL.
  */
-static const struct host_entry **find_most(struct profile *profile, const struct host_code *code,
-					   merge_compare compare)
+static const struct host_entry **find_most(const struct profile *profile,
+					   const struct host_code *code, merge_compare compare)
 {
 	size_t samples = profile->sample_count, functions = code->function_count, count = 0;
 	const struct host_entry **leaves = profile_allocate(profile, samples, sizeof(*leaves));
@@ -225,7 +225,7 @@ static const struct host_entry **find_most(struct profile *profile, const struct
 }
 
 /* A caller that is known for few samples says nothing about the others. */
-static void find_lines_and_callers(struct profile *profile, struct host_code *code)
+static void find_lines_and_callers(const struct profile *profile, struct host_code *code)
 {
 	const struct host_entry **lines = find_most(profile, code, by_line);
 	const struct host_entry **callers = find_most(profile, code, by_caller);
@@ -246,7 +246,7 @@ static int by_number(const void *left, const void *right)
 	return (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
 }
 
-struct host_lines host_code_hot_lines(struct profile *profile, const struct host_code *code,
+struct host_lines host_code_hot_lines(const struct profile *profile, const struct host_code *code,
 				      const struct host_function *function)
 {
 	/* There may be thousands of functions, so each list has only the room that it needs. */
@@ -281,7 +281,7 @@ struct host_lines host_code_hot_lines(struct profile *profile, const struct host
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
-			   char *ret, size_t room, size_t columns)
+			   size_t columns)
 {
 	struct profile_frame whole = *frame;
 
@@ -289,12 +289,10 @@ const char *host_code_name(const struct profile *profile, const struct profile_f
 	if (whole.function != NULL)
 		whole.offset = UNKNOWN;
 	if (has_name(profile, frame) && frame->module >= 0)
-		return names_place_short(profile, &whole, ret, room, columns);
-	snprintf(ret, room, "%s",
-		 frame->function != NULL && frame->module < 0 ? frame->function
-		 : frame->module >= 0                         ? names_module(profile, frame)
-							      : "code in no file");
-	return ret;
+		return names_place(profile, &whole, columns);
+	return frame->module >= 0        ? names_module(profile, frame)
+	       : frame->function != NULL ? frame->function
+					 : "code in no file";
 }
 
 int64_t host_code_ns(const struct profile *profile, int64_t samples)
@@ -306,7 +304,7 @@ int64_t host_code_ns(const struct profile *profile, int64_t samples)
 	return ns < INT64_MAX ? (int64_t)ns : UNKNOWN;
 }
 
-void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg,
+void host_code_sum(const struct profile *profile, host_code_pick pick, const void *arg,
 		   struct host_code *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -317,7 +315,7 @@ void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];
-	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, profile);
+	qsort_r(ret->order, ret->function_count, sizeof(*ret->order), by_self, (void *)profile);
 }
 
 static int by_names(const void *left, const void *right)
@@ -334,7 +332,7 @@ static int by_names(const void *left, const void *right)
 }
 
 /* `files`: the names in brackets that were made before, by module. */
-static const char *chain_name(struct profile *profile, const struct profile_frame *frame,
+static const char *chain_name(const struct profile *profile, const struct profile_frame *frame,
 			      char **files)
 {
 	if ((frame->module < 0 || has_name(profile, frame)) && frame->function != NULL &&
@@ -353,7 +351,7 @@ static const char *chain_name(struct profile *profile, const struct profile_fram
 	return *file;
 }
 
-struct host_chain *host_chains(struct profile *profile, size_t *ret_count)
+struct host_chain *host_chains(const struct profile *profile, size_t *ret_count)
 {
 	struct host_chain *chains =
 		profile_allocate(profile, profile->sample_count, sizeof(*chains));

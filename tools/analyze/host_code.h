@@ -48,15 +48,12 @@ typedef const struct profile_frame *(*host_code_pick)(const struct profile *prof
  * Sums up the samples.  `pick` chooses the leaf of each; NULL: its innermost frame.  The lists are
  * the profile's.
  */
-void host_code_sum(struct profile *profile, host_code_pick pick, const void *arg,
+void host_code_sum(const struct profile *profile, host_code_pick pick, const void *arg,
 		   struct host_code *ret);
 
-/*
- * Writes the function's name as names_place_short() does, or the name of the file that has the
- * code.
- */
+/* Returns the function's name as names_place() does, or the name of the file that has the code. */
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
-			   char *ret, size_t room, size_t columns);
+			   size_t columns);
 
 /* Returns the samples of one call chain, of all threads. */
 int64_t host_code_samples(const struct profile_sample *sample);
@@ -71,7 +68,7 @@ void host_code_add_threads(const struct profile_sample *sample, int64_t *to);
 int64_t host_code_busiest(const struct profile *profile, const int64_t *threads);
 
 /* Returns the fewest lines that have most own samples of the function; 0: they are unknown. */
-struct host_lines host_code_hot_lines(struct profile *profile, const struct host_code *code,
+struct host_lines host_code_hot_lines(const struct profile *profile, const struct host_code *code,
 				      const struct host_function *function);
 
 /* Returns the CPU time that so many samples stand for; UNKNOWN if the profile does not say. */
@@ -85,6 +82,6 @@ struct host_chain {
 };
 
 /* Returns the different call chains of the samples, by name.  The list is the profile's. */
-struct host_chain *host_chains(struct profile *profile, size_t *ret_count);
+struct host_chain *host_chains(const struct profile *profile, size_t *ret_count);
 
 #endif

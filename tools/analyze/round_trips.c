@@ -4,8 +4,8 @@
  */
 #include "analyze/round_trips.h"
 #include "names/names.h"
+#include "profile/texts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PLACE_MOST 60 /* characters of each end of a gap */
@@ -100,14 +100,13 @@ const struct profile_gap *round_trips_gap(const struct profile *profile,
 	return found;
 }
 
-void round_trips_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
-			  size_t room)
+static const char *end_of(const struct profile *profile, const struct profile_gap_end *end)
 {
-	char from[200], to[200];
+	return names_place(profile, names_frame(profile, &end->frames, false), PLACE_MOST);
+}
 
-	names_place_short(profile, names_frame(profile, &gap->before.frames, false), from,
-			  sizeof(from), PLACE_MOST);
-	names_place_short(profile, names_frame(profile, &gap->after.frames, false), to, sizeof(to),
-			  PLACE_MOST);
-	snprintf(ret, room, "from %s to %s", from, to);
+const char *round_trips_name_gap(const struct profile *profile, const struct profile_gap *gap)
+{
+	return text_made("from %s to %s", end_of(profile, &gap->before),
+			 end_of(profile, &gap->after));
 }

@@ -23,8 +23,7 @@ bool round_trips_have_sites(const struct profile_trips *trips);
 const struct profile_gap *round_trips_gap(const struct profile *profile,
 					  const struct profile_trips *trips);
 
-/* Writes "from A to B" to `ret`, not escaped. */
-void round_trips_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
-			  size_t room);
+/* Returns "from A to B", not escaped, which lives as texts of texts.h do. */
+const char *round_trips_name_gap(const struct profile *profile, const struct profile_gap *gap);
 
 #endif

@@ -191,7 +191,7 @@ static void fill_figures(struct table_rows *rows, struct profile *profile)
 void compare_make_table(struct comparison *comparison, size_t columns, struct table *ret)
 {
 	const struct compare_stage *stages = comparison->stages;
-	struct profile *memory = (struct profile *)stages[0].profile;
+	const struct profile *memory = stages[0].profile;
 	struct table_column *column = profile_allocate(memory, TABLE_COLUMNS_MOST, sizeof(*column));
 	size_t used = NAME_COLUMNS;
 
@@ -207,7 +207,7 @@ void compare_make_table(struct comparison *comparison, size_t columns, struct ta
 		if (comparison->to > comparison->from &&
 		    (used > columns || comparison->to - comparison->from == STAGES_MOST))
 			break;
-		*column++ = (struct table_column){ .head = profile_copy(memory, label),
+		*column++ = (struct table_column){ .head = profile_text(memory, "%s", label),
 						   .unit = TABLE_FIGURE };
 		if (comparison->to++ > 0)
 			*column++ = (struct table_column){ .head = "", .unit = TABLE_CHANGE };

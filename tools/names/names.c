@@ -2,12 +2,15 @@
  * names.c - chooses the frame of a call chain that names the place in the program.
  */
 #include "names/names.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_LEAST 8 /* characters of a function's name that even the narrowest column shows */
+/* Characters of a function's name: shown even in the narrowest column, and at most. */
+#define NAME_LEAST    8
+#define FUNCTION_MOST 500
 
 const char *names_module(const struct profile *profile, const struct profile_frame *frame)
 {
@@ -215,40 +218,19 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 	return found;
 }
 
-static int print_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
-		       size_t room)
+static const char *place_of(const struct profile *profile, const struct profile_frame *frame)
 {
-	if (frame == NULL)
-		return snprintf(ret, room, "?");
+	const char *module = names_module(profile, frame);
+
 	if (frame->function != NULL && frame->line != NULL)
-		return snprintf(ret, room, "%s at %s", frame->function, frame->line);
+		return text_made("%s at %s", frame->function, frame->line);
 	if (frame->function != NULL && frame->offset >= 0)
-		return snprintf(ret, room, "%s in %s+0x%llx", frame->function,
-				names_module(profile, frame), (unsigned long long)frame->offset);
+		return text_made("%s in %s+0x%llx", frame->function, module,
+				 (unsigned long long)frame->offset);
 	if (frame->function != NULL)
-		return snprintf(ret, room, "%s in %s", frame->function,
-				names_module(profile, frame));
-	if (frame->module >= 0)
-		return snprintf(ret, room, "%s+0x%llx", names_module(profile, frame),
-				(unsigned long long)frame->offset);
-	return snprintf(ret, room, "0x%llx", (unsigned long long)frame->offset);
-}
-
-const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
-			size_t room)
-{
-	int length = print_place(profile, frame, ret, room);
-
-	if (length < 0 || (size_t)length < room)
-		return ret;
-	/* A multi-byte character must not be cut. */
-	size_t end = room - 1;
-	while (end > 0 && ((unsigned char)ret[end - 1] & 0xc0) == 0x80)
-		end--;
-	if (end > 0 && ((unsigned char)ret[end - 1] & 0x80) != 0)
-		end--;
-	ret[end] = '\0';
-	return ret;
+		return text_made("%s in %s", frame->function, module);
+	return text_made("%s%s0x%llx", frame->module >= 0 ? module : "",
+			 frame->module >= 0 ? "+" : "", (unsigned long long)frame->offset);
 }
 
 /* Returns the length without " [clone .constprop.0]", which the compiler adds. */
@@ -278,35 +260,36 @@ static size_t parameters_at(const char *function, size_t length)
 	return length;
 }
 
-const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
-			      char *ret, size_t room, size_t columns)
+/* Returns the function's name in `most` bytes if that is enough for its least form. */
+static const char *short_function(const char *function, size_t most)
+{
+	size_t length = without_clones(function), name = parameters_at(function, length);
+
+	most = most < FUNCTION_MOST ? most : FUNCTION_MOST;
+	if (length <= most)
+		return text_made("%.*s", (int)length, function);
+	if (name < length && (name + 4 <= most || name < NAME_LEAST))
+		return text_made("%.*s(..)", (int)name, function);
+	most = most < NAME_LEAST + 2 ? NAME_LEAST : most - 2;
+	most = most > name ? name : most;
+	/* A multi-byte character must not be cut. */
+	while (most > 0 && ((unsigned char)function[most] & 0xc0) == 0x80)
+		most--;
+	return text_made("%.*s%s", (int)most, function, most < length ? ".." : "");
+}
+
+const char *names_place(const struct profile *profile, const struct profile_frame *frame,
+			size_t columns)
 {
 	struct profile_frame shorter;
-	char function[512];
 
-	if (frame == NULL || frame->function == NULL)
-		return names_place(profile, frame, ret, room);
+	if (frame == NULL)
+		return "?";
+	if (frame->function == NULL)
+		return place_of(profile, frame);
 	shorter = *frame;
 	shorter.function = "";
-	size_t rest = strlen(names_place(profile, &shorter, ret, room));
-	size_t most = columns > rest ? columns - rest : 0;
-	most = most < sizeof(function) - 4 ? most : sizeof(function) - 4;
-	size_t length = without_clones(frame->function);
-	size_t name = parameters_at(frame->function, length);
-
-	if (length <= most) {
-		snprintf(function, sizeof(function), "%.*s", (int)length, frame->function);
-	} else if (name < length && (name + 4 <= most || name < NAME_LEAST)) {
-		snprintf(function, sizeof(function), "%.*s(..)", (int)name, frame->function);
-	} else {
-		most = most < NAME_LEAST + 2 ? NAME_LEAST : most - 2;
-		most = most > name ? name : most;
-		/* A multi-byte character must not be cut. */
-		while (most > 0 && ((unsigned char)frame->function[most] & 0xc0) == 0x80)
-			most--;
-		snprintf(function, sizeof(function), "%.*s%s", (int)most, frame->function,
-			 most < length ? ".." : "");
-	}
-	shorter.function = function;
-	return names_place(profile, &shorter, ret, room);
+	size_t rest = strlen(place_of(profile, &shorter));
+	shorter.function = short_function(frame->function, columns > rest ? columns - rest : 0);
+	return place_of(profile, &shorter);
 }

@@ -37,18 +37,14 @@ bool names_is_system_module(const char *path);
 bool names_is_system_source(const char *path);
 
 /*
- * Writes "solve(float*) at solve.cu:42"; without lines "solve(float*) in stencil+0x4020"; without
- * names "stencil+0x4020"; cut at `room`, not escaped.  Without an offset if the frame's is UNKNOWN.
+ * Returns "solve(float*) at solve.cu:42"; without lines "solve(float*) in stencil+0x4020"; without
+ * names "stencil+0x4020"; "?" if the frame is NULL; not escaped.  Without an offset if the frame's
+ * is UNKNOWN.  Shortened to `columns` bytes so that the line still fits: without parameters,
+ * "solve(..) at solve.cu:42", and if necessary with a part of the function's name.  Lives as texts
+ * of texts.h do.
  */
-const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
-			size_t room);
-
-/*
- * As names_place(), shortened to `columns` bytes so that the line still fits: without parameters,
- * "solve(..) at solve.cu:42", and if necessary with a part of the function's name.
- */
-const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
-			      char *ret, size_t room, size_t columns);
+const char *names_place(const struct profile *profile, const struct profile_frame *frame,
+			size_t columns);
 
 /* True if the frame is code of CUDA, its libraries or hotpin; the runtime may be linked statically.
  */

@@ -58,7 +58,7 @@ static bool any_flag(const struct profile_field *field, const void *const *parts
 	return any;
 }
 
-static void merge_part(struct profile *owner, const struct profile_field *field,
+static void merge_part(const struct profile *owner, const struct profile_field *field,
 		       const void *const *parts, size_t count, void *ret)
 {
 	const void **inner = profile_allocate(owner, count, sizeof(*inner));
@@ -114,7 +114,7 @@ static int by_order(const void *left, const void *right, void *arg)
 	return result != 0 ? result : (a > b) - (a < b);
 }
 
-void merge_find_first(struct profile *owner, const void *list, size_t count, size_t size,
+void merge_find_first(const struct profile *owner, const void *list, size_t count, size_t size,
 		      merge_compare compare, void *arg, size_t *ret)
 {
 	const char **sorted = profile_allocate(owner, count, sizeof(*sorted)), *first = list;
@@ -130,7 +130,7 @@ void merge_find_first(struct profile *owner, const void *list, size_t count, siz
 	}
 }
 
-size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+size_t merge_equal(const struct profile *owner, enum profile_record_id id, void *list, size_t count,
 		   size_t *first)
 {
 	size_t size = profile_table(id).size, merged = 0;
@@ -161,7 +161,7 @@ size_t merge_equal(struct profile *owner, enum profile_record_id id, void *list,
 	return merged;
 }
 
-size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, size_t count,
+size_t merge_list(const struct profile *owner, enum profile_record_id id, void *list, size_t count,
 		  size_t *ret)
 {
 	struct keys keys = { owner, profile_table(id) };
@@ -172,7 +172,7 @@ size_t merge_list(struct profile *owner, enum profile_record_id id, void *list, 
 
 /* Joins lists, and merges them by keys if there are any.  Without one of them, the sum is unknown.
  */
-static void merge_lists(struct profile *owner, const struct profile_field *field,
+static void merge_lists(const struct profile *owner, const struct profile_field *field,
 			const void *const *parts, size_t count, void *record)
 {
 	size_t size = profile_table(field->record).size, *ret_count, most = 0, all = 0;
@@ -205,7 +205,7 @@ static void merge_lists(struct profile *owner, const struct profile_field *field
 			   : most;
 }
 
-static void merge_field(struct profile *owner, const struct profile_field *field,
+static void merge_field(const struct profile *owner, const struct profile_field *field,
 			const void *const *parts, size_t count, char *ret)
 {
 	void *at = ret + field->at;
@@ -234,7 +234,7 @@ static void merge_field(struct profile *owner, const struct profile_field *field
 	}
 }
 
-void merge_records(struct profile *owner, enum profile_record_id id, const void *const *parts,
+void merge_records(const struct profile *owner, enum profile_record_id id, const void *const *parts,
 		   size_t count, void *ret)
 {
 	const struct profile_table table = profile_table(id);

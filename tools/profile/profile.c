@@ -5,6 +5,7 @@
 #include "system/messages.h"
 #include "base/parse.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,9 @@ void profile_end_without_memory(void)
 	exit(EXIT_FAILURE);
 }
 
-void *profile_allocate(struct profile *profile, size_t count, size_t size)
+void *profile_allocate(const struct profile *profile, size_t count, size_t size)
 {
+	struct profile *owner = (struct profile *)profile;
 	size_t bytes;
 	struct profile_memory *memory = NULL;
 
@@ -30,8 +32,8 @@ void *profile_allocate(struct profile *profile, size_t count, size_t size)
 		memory = calloc(1, bytes);
 	if (memory == NULL)
 		profile_end_without_memory();
-	memory->next = profile->memory;
-	profile->memory = memory;
+	memory->next = owner->memory;
+	owner->memory = memory;
 	return memory->items;
 }
 
@@ -55,9 +57,18 @@ void profile_close_all(struct profile *profiles, size_t count)
 	free(profiles);
 }
 
-const char *profile_copy(struct profile *profile, const char *text)
+const char *profile_text(const struct profile *profile, const char *format, ...)
 {
-	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);
+	va_list args, again;
+
+	va_start(args, format);
+	va_copy(again, args);
+	size_t room = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+	char *text = profile_allocate(profile, room, 1);
+	vsnprintf(text, room, format, again);
+	va_end(again);
+	va_end(args);
+	return text;
 }
 
 int64_t profile_add(int64_t a, int64_t b)

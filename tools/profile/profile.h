@@ -37,11 +37,15 @@ void profile_close_all(struct profile *profiles, size_t count);
 /* Ends the tool after a message. */
 _Noreturn void profile_end_without_memory(void);
 
-/* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
-void *profile_allocate(struct profile *profile, size_t count, size_t size);
+/*
+ * Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory.  The
+ * memory of a profile grows; its data stay as they are.
+ */
+void *profile_allocate(const struct profile *profile, size_t count, size_t size);
 
-/* Returns a copy of the text in such memory. */
-const char *profile_copy(struct profile *profile, const char *text);
+/* Returns the text of the format in such memory. */
+const char *profile_text(const struct profile *profile, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);

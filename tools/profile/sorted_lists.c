@@ -85,11 +85,9 @@ static int compare(const void *left, const void *right, void *profile)
 /* Returns pointers to the items in their order. */
 static void *sort(const struct profile *profile, struct item *items, size_t count)
 {
-	/* The memory of a profile grows; its data stay as they are. */
-	struct profile *owner = (struct profile *)profile;
-	const void **sorted = profile_allocate(owner, count, sizeof(*sorted));
+	const void **sorted = profile_allocate(profile, count, sizeof(*sorted));
 
-	qsort_r(items, count, sizeof(*items), compare, owner);
+	qsort_r(items, count, sizeof(*items), compare, (void *)profile);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = items[i].of;
 	return sorted;
@@ -111,18 +109,18 @@ static int64_t site_ns(const struct profile_site *site)
 }
 
 /* The fields of struct item for each item `of` of a list. */
-#define SORTED(function, type, list, list_count, ...)                                       \
-	const struct type **function(const struct profile *profile)                         \
-	{                                                                                   \
-		struct item *items = profile_allocate((struct profile *)profile,            \
-						      profile->list_count, sizeof(*items)); \
-                                                                                            \
-		for (size_t i = 0; i < profile->list_count; i++) {                          \
-			const struct type *of = &profile->list[i];                          \
-                                                                                            \
-			items[i] = (struct item){ of, __VA_ARGS__ };                        \
-		}                                                                           \
-		return sort(profile, items, profile->list_count);                           \
+#define SORTED(function, type, list, list_count, ...)                                   \
+	const struct type **function(const struct profile *profile)                     \
+	{                                                                               \
+		struct item *items =                                                    \
+			profile_allocate(profile, profile->list_count, sizeof(*items)); \
+                                                                                        \
+		for (size_t i = 0; i < profile->list_count; i++) {                      \
+			const struct type *of = &profile->list[i];                      \
+                                                                                        \
+			items[i] = (struct item){ of, __VA_ARGS__ };                    \
+		}                                                                       \
+		return sort(profile, items, profile->list_count);                       \
 	}
 
 SORTED(sorted_kernels, profile_kernel, kernels, kernel_count, both(of->busy_ns, 0), of->name)

@@ -33,8 +33,16 @@ const char *text_made(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, TEXT_ROOM, format, args);
+	size_t length = (size_t)vsnprintf(text, TEXT_ROOM, format, args);
 	va_end(args);
+	if (length < TEXT_ROOM)
+		return text;
+	/* A multi-byte character must not be cut. */
+	length = TEXT_ROOM - 1;
+	while (length > 0 && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
+		length--;
+	length -= length > 0 && ((unsigned char)text[length - 1] & 0x80) != 0;
+	text[length] = '\0';
 	return text;
 }
 

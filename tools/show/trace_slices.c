@@ -15,6 +15,7 @@
 
 #define SUBTRACKS_MOST 64
 #define DEPTH_MOST     64
+#define PLACE_MOST     500 /* characters */
 
 struct subtrack {
 	int64_t tid;
@@ -66,10 +67,7 @@ static json_t *shape_of(const struct profile_shape *shape)
 
 static json_t *place_json(const struct trace_output *output, const struct profile_frame *frame)
 {
-	char place[512];
-
-	names_place(output->profile, frame, place, sizeof(place));
-	return trace_text(place);
+	return trace_text(names_place(output->profile, frame, PLACE_MOST));
 }
 
 static json_t *arguments(const struct trace_output *output, const struct profile_event *event)

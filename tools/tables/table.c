@@ -146,7 +146,6 @@ static const char *figure(enum table_unit unit, int64_t value, int64_t of)
 const char *table_cell_text(const struct table_rows *rows, const struct table_column *column,
 			    const struct table_cell *cell, size_t place_most)
 {
-	char name[TEXT_MOST];
 	bool has_more = cell->text != NULL && cell->text[0] != '\0';
 
 	if (!table_is_text(column) && cell->value == 0 && rows->table->is_source)
@@ -157,12 +156,11 @@ const char *table_cell_text(const struct table_rows *rows, const struct table_co
 					cell->value, cell->of));
 	if (column->unit != TABLE_PLACE || cell->frame == NULL || cell->is_named)
 		return has_more ? text_name(cell->text, TEXT_MOST) : "";
-	names_place_short(rows->profile, cell->frame, name, sizeof(name), place_most);
-	size_t used = strlen(name);
-	snprintf(name + used, sizeof(name) - used, "%s%s%s%s",
-		 cell->frame->guessed ? " (likely)" : "", has_more ? " (" : "",
-		 has_more ? cell->text : "", has_more ? ")" : "");
-	return text_name(name, TEXT_MOST);
+	return text_name(text_made("%s%s%s%s%s",
+				   names_place(rows->profile, cell->frame, place_most),
+				   cell->frame->guessed ? " (likely)" : "", has_more ? " (" : "",
+				   has_more ? cell->text : "", has_more ? ")" : ""),
+			 TEXT_MOST);
 }
 
 static bool says_nothing(const struct table_cell *cell)

@@ -240,18 +240,6 @@ static const struct table_column advice_columns[] = {
 };
 /* clang-format on */
 
-/* Returns the line of source that an advice is about; NULL: none is known. */
-static const struct profile_frame *advice_frame(const struct profile *profile,
-						const struct advice *advice)
-{
-	bool in_cuda;
-
-	return advice->frame != NULL || advice->site < 0
-		       ? advice->frame
-		       : names_source_frame(profile, &profile->sites[advice->site].frames,
-					    &in_cuda);
-}
-
 /* Returns how to make the change, and on what assumption it saves that much. */
 static const char *advice_note(struct table_rows *rows, const struct advice *advice)
 {
@@ -332,20 +320,20 @@ static void fill_advice(struct table_rows *rows, struct profile *profile)
 
 		if (rows->detail != TABLE_ALL && !advice_is_worth(profile, entry))
 			break;
-		struct table_row *row = TABLE_ROW(
-			rows, NULL, table_text(advice_kinds[entry->kind]),
-			table_number((int64_t)count + 1), table_text(entry->what),
-			table_text(entry->where),
-			table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
-			table_share(entry->saves_ns, profile->wall_ns),
-			table_bar("saving", entry->saves_ns, profile->wall_ns),
-			/* A note below the row has it, too. */
-			rows->detail == TABLE_FIRST || rows->form == TABLE_PAGE
-				? table_place_named(advice_frame(profile, entry), entry->where)
-				: table_place(NULL, ""),
-			table_text(entry->is_estimate ? "estimate" : "bound"),
-			table_text(entry->how), table_text(entry->assumes),
-			table_number(entry->hotpin_does_it));
+		struct table_row *row =
+			TABLE_ROW(rows, NULL, table_text(advice_kinds[entry->kind]),
+				  table_number((int64_t)count + 1), table_text(entry->what),
+				  table_text(entry->where),
+				  table_about(entry->is_estimate ? "~" : "<=", entry->saves_ns),
+				  table_share(entry->saves_ns, profile->wall_ns),
+				  table_bar("saving", entry->saves_ns, profile->wall_ns),
+				  /* A note below the row has it, too. */
+				  rows->detail == TABLE_FIRST || rows->form == TABLE_PAGE
+					  ? table_place_named(entry->frame, entry->where)
+					  : table_place(NULL, ""),
+				  table_text(entry->is_estimate ? "estimate" : "bound"),
+				  table_text(entry->how), table_text(entry->assumes),
+				  table_number(entry->hotpin_does_it));
 		if (rows->detail != TABLE_FIRST)
 			row->note = advice_note(rows, entry);
 	}

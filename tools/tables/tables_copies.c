@@ -197,12 +197,10 @@ static const char *callers(struct table_rows *rows, const struct profile *profil
 {
 	const struct profile_frame *caller = names_frame(profile, &site->frames, false);
 	const char *text = NULL;
-	char name[200];
 
 	while ((caller = names_caller(&site->frames, caller)) != NULL)
 		text = table_text_made(rows, "%s%sfrom %s", text != NULL ? text : "",
-				       text != NULL ? ", " : "",
-				       names_place_short(profile, caller, name, sizeof(name), 44))
+				       text != NULL ? ", " : "", names_place(profile, caller, 44))
 			       .text;
 	return text;
 }
@@ -306,11 +304,8 @@ static struct table_cell between(struct table_rows *rows, const struct profile *
 	const struct profile_gap *gap = trips->count > 0 && rows->form != TABLE_CSV
 						? round_trips_gap(profile, trips)
 						: NULL;
-	char name[400] = "";
 
-	if (gap != NULL)
-		round_trips_name_gap(profile, gap, name, sizeof(name));
-	return table_text_made(rows, "%s", name);
+	return table_text_made(rows, "%s", gap != NULL ? round_trips_name_gap(profile, gap) : "");
 }
 
 static bool is_of_python_library(const struct profile *profile, const struct profile_frame *frame)

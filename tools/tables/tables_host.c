@@ -114,12 +114,10 @@ static void say_samples(struct table_rows *rows, const struct profile *profile)
 static struct table_cell code_of(struct table_rows *rows, const struct profile *profile,
 				 const struct profile_frame *frame)
 {
-	char name[512];
-
 	if (frame == NULL)
 		return table_place(NULL, "");
-	host_code_name(profile, frame, name, sizeof(name), 200);
-	return table_place_named(frame, table_text_made(rows, "%s", name).text);
+	return table_place_named(
+		frame, table_text_made(rows, "%s", host_code_name(profile, frame, 200)).text);
 }
 
 static void fill_function(struct table_rows *rows, struct profile *profile)
