@@ -6,7 +6,7 @@
 
 #include "profile/profile.h"
 
-/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
+/* A full timeline takes 30 MB, and up to four times as much in memory. */
 #define PROFILE_MIB_MOST 256
 
 /*

@@ -1,7 +1,7 @@
 /*
  * reader.c - reads JSON into records, by the tables of their fields.
  *
- * Scalars that are not plain are left to jansson.  Lists are counted before their entries are read.
+ * Scalars but plain numbers are left to jansson.  Lists are counted before their entries are read.
  */
 #include "profile/reader.h"
 #include "base/parse.h"
@@ -113,113 +113,38 @@ static char peek(struct reader *reader)
 	return reader->at < reader->end ? *reader->at : '\0';
 }
 
-/* Moves behind the word if it is next. */
-static bool take_word(struct reader *reader, const char *word)
-{
-	size_t left = (size_t)(reader->end - reader->at), length = strlen(word);
-
-	if (strncmp(reader->at, word, left < length ? left : length) != 0)
-		return false;
-	reader->at += left < length ? left : length;
-	if (left < length)
-		stop_here(reader, "");
-	return true;
-}
-
-/* Moves behind a string; returns its first character, after the quote, and its length. */
-static const char *take_string(struct reader *reader, size_t *ret_length)
-{
-	const char *from = ++reader->at;
-
-	*ret_length = 0;
-	for (; reader->at < reader->end && *reader->at != '"'; reader->at++) {
-		if ((unsigned char)*reader->at < 0x20) {
-			stop_here(reader, "a control character in a string");
-			return from;
-		}
-		reader->at += *reader->at == '\\';
-	}
-	if (reader->at >= reader->end) {
-		reader->at = reader->end;
-		stop_here(reader, "");
-		return from;
-	}
-	*ret_length = (size_t)(reader->at++ - from);
-	return from;
-}
-
-/* Returns a scalar by jansson; NULL after an error. */
-static json_t *decode(struct reader *reader, const char *from, size_t length)
+/* Returns the scalar that is next, and moves behind it; NULL after an error. */
+static json_t *take(struct reader *reader)
 {
 	json_error_t error;
-	json_t *value = json_loadb(from, length, JSON_DECODE_ANY, &error);
+	json_t *value = json_loadb(reader->at, (size_t)(reader->end - reader->at),
+				   JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
 
+	reader->at += error.position;
 	if (value == NULL)
 		stop_here(reader, error.text);
 	return value;
 }
 
-static const char *text_of(struct reader *reader, const char *from, size_t length)
-{
-	char *copy = NULL;
-	bool plain = true;
-
-	for (size_t i = 0; i < length && plain; i++)
-		plain = from[i] >= 0x20 && from[i] != '\\';
-	if (plain) {
-		copy = reader_allocate(reader, length + 1, 1);
-		return copy != NULL ? memcpy(copy, from, length) : NULL;
-	}
-	json_t *value = decode(reader, from - 1, length + 2);
-	if (value != NULL)
-		copy = reader_allocate(reader, json_string_length(value) + 1, 1);
-	if (copy != NULL)
-		memcpy(copy, json_string_value(value), json_string_length(value));
-	json_decref(value);
-	return copy;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_of_number(char c)
-{
-	return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
-}
-
-/* Moves behind a number; -1: it is negative, or too large to be a figure. */
-static int64_t take_number(struct reader *reader)
+/* Takes digits or null, as nearly all values are.  False: something else is next. */
+static bool take_plain(struct reader *reader, int64_t *ret)
 {
 	const char *from = reader->at, *to = from;
 	int64_t number = 0;
 
-	for (; to < reader->end && to < from + 18 && is_digit(*to); to++)
-		number = number * 10 + (*to - '0');
-	bool is_plain = to > from && (*from != '0' || to == from + 1);
-	if (is_plain && (to == reader->end || !is_of_number(*to))) {
-		reader->at = to;
-		return number;
+	if (reader->end - from > 4 && memcmp(from, "null", 4) == 0) {
+		reader->at += 4;
+		*ret = UNKNOWN;
+		return true;
 	}
-	while (to < reader->end && is_of_number(*to))
-		to++;
-	json_t *value = decode(reader, from, (size_t)(to - from));
-	number = UNKNOWN;
-	if (json_is_integer(value) && json_integer_value(value) >= 0)
-		number = json_integer_value(value);
-	else if (json_is_real(value) && json_real_value(value) >= 0 &&
-		 json_real_value(value) < 0x1p63)
-		number = (int64_t)json_real_value(value);
-	json_decref(value);
-	if (!reader->is_broken)
-		reader->at = to;
-	return number;
-}
-
-static bool begins_number(char c)
-{
-	return c == '-' || is_digit(c);
+	for (; to < reader->end && to < from + 18 && *to >= '0' && *to <= '9'; to++)
+		number = number * 10 + (*to - '0');
+	if (to == from || to == reader->end || (*from == '0' && to > from + 1) ||
+	    (*to != ',' && *to != ']' && *to != '}'))
+		return false;
+	reader->at = to;
+	*ret = number;
+	return true;
 }
 
 /* True if there is another value before `close`; moves behind the comma, or behind `close`. */
@@ -239,20 +164,29 @@ static bool has_next(struct reader *reader, char close, bool *begun)
 	return !reader->is_broken;
 }
 
-/* Moves behind the key and its colon; returns the key, which is not decoded. */
-static const char *take_key(struct reader *reader, size_t *ret_length)
+static void take_colon(struct reader *reader)
 {
-	const char *key = "";
-
-	*ret_length = 0;
-	if (peek(reader) != '"')
-		stop_here(reader, "a key is missing");
-	else
-		key = take_string(reader, ret_length);
 	if (peek(reader) != ':')
 		stop_here(reader, "a colon is missing");
 	else
 		reader->at++;
+}
+
+/* Moves behind the key and its colon; returns the key, which is not decoded. */
+static const char *take_key(struct reader *reader, size_t *ret_length)
+{
+	bool is_key = peek(reader) == '"';
+	const char *key = reader->at + 1, *end = key;
+
+	while (is_key && end < reader->end && *end != '"')
+		end += 1 + (*end == '\\');
+	*ret_length = is_key && end < reader->end ? (size_t)(end - key) : 0;
+	if (!is_key) {
+		stop_here(reader, "a key is missing");
+		return "";
+	}
+	reader->at = end < reader->end ? end + 1 : reader->end;
+	take_colon(reader);
 	return key;
 }
 
@@ -261,6 +195,7 @@ static void skip(struct reader *reader, unsigned depth)
 {
 	char c = peek(reader);
 	bool begun = false;
+	int64_t number;
 	size_t length;
 
 	if (depth == DEPTH_MOST) {
@@ -272,60 +207,67 @@ static void skip(struct reader *reader, unsigned depth)
 				take_key(reader, &length);
 			skip(reader, depth + 1);
 		}
-	} else if (c == '"') {
-		take_string(reader, &length);
-	} else if (begins_number(c)) {
-		take_number(reader);
-	} else if (!take_word(reader, "null") && !take_word(reader, "true") &&
-		   !take_word(reader, "false")) {
-		stop_here(reader, "a value is missing");
+	} else if (!take_plain(reader, &number)) {
+		json_decref(take(reader));
 	}
 }
 
-/* Moves behind null, or behind a value that is an error; `what` it should be. */
-static void take_other(struct reader *reader, const char *what)
+/* Moves behind any value.  Returns it if it is a scalar; NULL: it is none, or after an error. */
+static json_t *take_scalar(struct reader *reader)
 {
-	peek(reader);
-	if (take_word(reader, "null"))
-		return;
+	char c = peek(reader);
+
+	if (c != '{' && c != '[')
+		return take(reader);
 	skip(reader, 0);
-	reader_complain(reader, "must be %s", what);
+	return NULL;
+}
+
+/* Frees the value, which must be null or `what` it should be. */
+static void release(struct reader *reader, json_t *value, bool is_right, const char *what)
+{
+	if (!is_right && !json_is_null(value))
+		reader_complain(reader, "must be %s", what);
+	json_decref(value);
 }
 
 static int64_t read_number(struct reader *reader)
 {
-	char c = peek(reader);
+	int64_t number = UNKNOWN;
 
-	if (!begins_number(c)) {
-		take_other(reader, "a non-negative number");
-		return UNKNOWN;
-	}
-	int64_t number = take_number(reader);
-	if (number == UNKNOWN)
-		reader_complain(reader, "must be a non-negative number");
+	peek(reader);
+	if (take_plain(reader, &number))
+		return number;
+	json_t *value = take_scalar(reader);
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		number = json_integer_value(value);
+	else if (json_is_real(value) && json_real_value(value) >= 0 &&
+		 json_real_value(value) < 0x1p63)
+		number = (int64_t)json_real_value(value);
+	release(reader, value, number != UNKNOWN, "a non-negative number");
 	return number;
 }
 
 static const char *read_text(struct reader *reader)
 {
-	size_t length;
+	json_t *value = take_scalar(reader);
+	char *text = NULL;
 
-	if (peek(reader) != '"') {
-		take_other(reader, "a string");
-		return NULL;
-	}
-	const char *from = take_string(reader, &length);
-	return reader->is_broken ? NULL : text_of(reader, from, length);
+	if (json_is_string(value))
+		text = reader_allocate(reader, json_string_length(value) + 1, 1);
+	if (text != NULL)
+		strcpy(text, json_string_value(value));
+	release(reader, value, json_is_string(value), "a string");
+	return text;
 }
 
 static bool read_flag(struct reader *reader)
 {
-	peek(reader);
-	if (take_word(reader, "true"))
-		return true;
-	if (!take_word(reader, "false"))
-		take_other(reader, "true or false");
-	return false;
+	json_t *value = take_scalar(reader);
+	bool flag = json_is_true(value);
+
+	release(reader, value, json_is_boolean(value), "true or false");
+	return flag;
 }
 
 /* Moves into an object or a list; false: it is null or something else. */
@@ -335,7 +277,7 @@ static bool enter(struct reader *reader, char open)
 		reader->at++;
 		return true;
 	}
-	take_other(reader, open == '{' ? "an object" : "a list");
+	release(reader, take_scalar(reader), false, open == '{' ? "an object" : "a list");
 	return false;
 }
 
@@ -356,72 +298,7 @@ static size_t count_values(struct reader *reader, char close)
 	return count;
 }
 
-/* Moves into a list, and returns room for its entries; NULL: there is none. */
-static void *enter_list(struct reader *reader, char open, size_t size, bool is_short,
-			size_t *ret_count)
-{
-	*ret_count = 0;
-	if (!enter(reader, open))
-		return NULL;
-	size_t count = count_values(reader, open == '{' ? '}' : ']');
-	if (is_short && count > READER_SHORT_MOST) {
-		reader_complain(reader, "has more than %d entries", READER_SHORT_MOST);
-		stop(reader, "%s", "");
-	}
-	void *items = reader->is_broken ? NULL : reader_allocate(reader, count, size);
-	*ret_count = items != NULL ? count : 0;
-	return items;
-}
-
 static void read_record(struct reader *reader, enum profile_record_id id, void *to);
-
-static char *read_list(struct reader *reader, enum profile_record_id id, bool is_short,
-		       size_t *ret_count)
-{
-	size_t size = profile_table(id).size;
-	char *items = enter_list(reader, '[', size, is_short, ret_count);
-	bool begun = false;
-
-	for (char *item = items; item != NULL && has_next(reader, ']', &begun); item += size) {
-		if (peek(reader) != '{')
-			reader_complain(reader, "must be an object");
-		read_record(reader, id, item);
-	}
-	return items;
-}
-
-static const char **read_texts(struct reader *reader, size_t *ret_count)
-{
-	const char **items = enter_list(reader, '[', sizeof(*items), false, ret_count);
-	bool begun = false;
-
-	for (size_t i = 0; items != NULL && has_next(reader, ']', &begun); i++) {
-		items[i] = read_text(reader);
-		if (items[i] == NULL)
-			items[i] = "";
-	}
-	return items;
-}
-
-static struct profile_entry *read_entries(struct reader *reader, bool texts, size_t *ret_count)
-{
-	struct profile_entry *items = enter_list(reader, '{', sizeof(*items), true, ret_count);
-	bool begun = false;
-	size_t length;
-
-	for (size_t i = 0; items != NULL && has_next(reader, '}', &begun); i++) {
-		const char *key = take_key(reader, &length);
-
-		items[i].name = reader->is_broken ? NULL : text_of(reader, key, length);
-		if (reader->is_broken)
-			break;
-		if (texts)
-			items[i].text = read_text(reader);
-		else
-			items[i].value = read_number(reader);
-	}
-	return items;
-}
 
 /* Returns the position of each column in the record; SIZE_MAX: not in it.  NULL after an error. */
 static size_t *find_columns(struct reader *reader, const struct profile_events *events,
@@ -447,9 +324,9 @@ static size_t *find_columns(struct reader *reader, const struct profile_events *
 	return columns_at;
 }
 
-/* Reads a row of `count` numbers.  `columns_at`: as find_columns(), NULL: each is at its position.
- */
-static void read_row(struct reader *reader, const size_t *columns_at, size_t count, int64_t *ret)
+/* Reads numbers in the order of `columns_at`; without it, each is at its position. */
+static void read_numbers(struct reader *reader, const size_t *columns_at, size_t count,
+			 int64_t *ret)
 {
 	bool begun = false;
 	size_t i = 0;
@@ -466,37 +343,89 @@ static void read_row(struct reader *reader, const size_t *columns_at, size_t cou
 		reader_complain(reader, "has too few numbers");
 }
 
-/* The events have the order of their columns; it must come before the rows. */
-static char *read_rows(struct reader *reader, enum profile_record_id id, const void *parent,
-		       size_t *ret_count)
-{
-	const struct profile_table table = profile_table(id);
-	size_t columns = table.size / sizeof(int64_t);
-	const size_t *columns_at = NULL;
-	bool begun = false;
+/* A list that is read.  Its entries have the order of its columns if there are any. */
+struct list {
+	const struct profile_field *field;
+	const size_t *columns_at;
+	size_t columns;
+};
 
-	if (id == profile_event_id) {
-		columns_at = find_columns(reader, parent, &table);
-		columns = ((const struct profile_events *)parent)->field_count;
+static void read_row(struct reader *reader, const struct list *list, char *row)
+{
+	const struct profile_table table = profile_table(list->field->record);
+
+	profile_forget(list->field->record, row);
+	read_numbers(reader, list->columns_at, list->columns, (int64_t *)row);
+	for (size_t i = 0; i < table.count; i++)
+		if (table.fields[i].kind == FIELD_INDEX)
+			reader_note_index(reader, table.fields[i].other,
+					  *(int64_t *)(row + table.fields[i].at));
+	profile_check(reader, list->field->record, row);
+}
+
+static void read_entry(struct reader *reader, const struct list *list, char *item)
+{
+	struct profile_entry *entry = (struct profile_entry *)item;
+
+	switch ((enum profile_field_kind)list->field->kind) {
+	case FIELD_ROWS:
+		read_row(reader, list, item);
+		break;
+	case FIELD_TEXTS:
+		*(const char **)item = read_text(reader);
+		if (*(const char **)item == NULL)
+			*(const char **)item = "";
+		break;
+	case FIELD_OPTIONS:
+	case FIELD_COUNTERS:
+		entry->name = read_text(reader);
+		take_colon(reader);
+		if (list->field->kind == FIELD_OPTIONS)
+			entry->text = read_text(reader);
+		else
+			entry->value = read_number(reader);
+		break;
+	default:
+		if (peek(reader) != '{')
+			reader_complain(reader, "must be an object");
+		read_record(reader, list->field->record, item);
 	}
-	char *items = enter_list(reader, '[', table.size, false, ret_count);
-	for (char *item = items; items != NULL && has_next(reader, ']', &begun);
-	     item += table.size) {
-		profile_forget(id, item);
-		read_row(reader, columns_at, columns, (int64_t *)item);
-		for (size_t i = 0; i < table.count; i++)
-			if (table.fields[i].kind == FIELD_INDEX)
-				reader_note_index(reader, table.fields[i].other,
-						  *(int64_t *)(item + table.fields[i].at));
-		profile_check(reader, id, item);
+}
+
+static void read_list(struct reader *reader, const struct profile_field *field, char *to)
+{
+	bool is_object = field->kind == FIELD_OPTIONS || field->kind == FIELD_COUNTERS;
+	bool is_short = is_object || field->kind == FIELD_SHORT_LIST, begun = false;
+	const struct profile_table table = profile_table(field->record);
+	struct list list = { field, NULL, table.size / sizeof(int64_t) };
+	size_t size = field->kind == FIELD_TEXTS ? sizeof(char *)
+		      : is_object                ? sizeof(struct profile_entry)
+						 : table.size;
+
+	/* The columns come before the rows. */
+	if (field->kind == FIELD_ROWS && field->record == profile_event_id) {
+		list.columns_at = find_columns(reader, (const struct profile_events *)to, &table);
+		list.columns = ((const struct profile_events *)to)->field_count;
 	}
-	return items;
+	if (!enter(reader, is_object ? '{' : '['))
+		return;
+	size_t count = count_values(reader, is_object ? '}' : ']');
+	if (is_short && count > READER_SHORT_MOST) {
+		reader_complain(reader, "has more than %d entries", READER_SHORT_MOST);
+		stop(reader, "%s", "");
+	}
+	char *items = reader->is_broken ? NULL : reader_allocate(reader, count, size);
+	if (items == NULL)
+		return;
+	*(char **)(to + field->at) = items;
+	*(size_t *)(to + field->count) = count;
+	for (; has_next(reader, is_object ? '}' : ']', &begun); items += size)
+		read_entry(reader, &list, items);
 }
 
 static void read_field(struct reader *reader, const struct profile_field *field, char *to)
 {
 	void *at = to + field->at;
-	size_t *count = (size_t *)(to + field->count);
 
 	switch ((enum profile_field_kind)field->kind) {
 	case FIELD_NUMBER:
@@ -515,30 +444,15 @@ static void read_field(struct reader *reader, const struct profile_field *field,
 	case FIELD_PART:
 		read_record(reader, field->record, at);
 		break;
-	case FIELD_LIST:
-	case FIELD_SHORT_LIST:
-	case FIELD_FRAMES:
-	case FIELD_PYTHON:
-		*(char **)at =
-			read_list(reader, field->record, field->kind == FIELD_SHORT_LIST, count);
-		break;
-	case FIELD_ROWS:
-		*(char **)at = read_rows(reader, field->record, to, count);
-		break;
-	case FIELD_TEXTS:
-		*(const char ***)at = read_texts(reader, count);
-		break;
 	case FIELD_NUMBERS:
-		read_row(reader, NULL, field->other, at);
-		break;
-	case FIELD_OPTIONS:
-	case FIELD_COUNTERS:
-		*(struct profile_entry **)at =
-			read_entries(reader, field->kind == FIELD_OPTIONS, count);
+		read_numbers(reader, NULL, field->other, at);
 		break;
 	case FIELD_UNREAD:
 	case FIELD_OLD:
 		skip(reader, 0);
+		break;
+	default:
+		read_list(reader, field, to);
 	}
 }
 
