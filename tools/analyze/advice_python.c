@@ -191,33 +191,28 @@ static void find_cuda(const struct profile *profile, const struct use *uses, siz
 	}
 }
 
-/* Adds up the rows of a line, except what nobody can edit, and imports. */
-static struct line sum_up(const struct python_line *from, bool of_text, int64_t *ret_import_ns)
+/* Adds a sample of the line, except what nobody can edit, and imports. */
+static void add_row(struct line *line, const struct profile_python *row, bool of_text,
+		    int64_t *ret_import_ns)
 {
-	struct line line = { .frame = from->frame, .cuda_ns = UNKNOWN };
+	const struct profile_frame *inner = row->frames.items;
 
-	for (size_t i = 0; i < from->row_count; i++) {
-		const struct profile_python *row = from->rows[i];
-		const struct profile_frame *inner = row->frames.items;
-
-		if (row->frames.count == 0 || row->cpu_ns <= 0)
-			continue;
-		if (python_imports(&row->frames)) {
-			*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
-			continue;
-		}
-		if (names_is_system_source(line.frame->path) || !is_editable(line.frame, of_text) ||
-		    !is_editable(inner, of_text) || is_standard(inner))
-			continue;
-		if (profile_same_frame(inner, line.frame)) {
-			line.own_ns = profile_add(line.own_ns, row->cpu_ns);
-			line.own_samples = profile_add(line.own_samples, row->samples);
-		} else {
-			line.library_ns = profile_add(line.library_ns, row->cpu_ns);
-			line.library_samples = profile_add(line.library_samples, row->samples);
-		}
+	if (row->frames.count == 0 || row->cpu_ns <= 0)
+		return;
+	if (python_imports(&row->frames)) {
+		*ret_import_ns = profile_add(*ret_import_ns, row->cpu_ns);
+		return;
 	}
-	return line;
+	if (names_is_system_source(line->frame->path) || !is_editable(line->frame, of_text) ||
+	    !is_editable(inner, of_text) || is_standard(inner))
+		return;
+	if (profile_same_frame(inner, line->frame)) {
+		line->own_ns = profile_add(line->own_ns, row->cpu_ns);
+		line->own_samples = profile_add(line->own_samples, row->samples);
+	} else {
+		line->library_ns = profile_add(line->library_ns, row->cpu_ns);
+		line->library_samples = profile_add(line->library_samples, row->samples);
+	}
 }
 
 static struct advice_function function_of(const struct line *line)
@@ -240,19 +235,23 @@ size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
 {
 	bool of_text = is_text(profile);
 	bool *seen = profile_allocate(profile, profile->call_count, 1);
-	size_t kept = 0, use_count;
+	size_t kept = 0, use_count, rows = profile->python_count;
 	const struct use *uses = find_uses(profile, &use_count);
-	struct python_line *lines;
-	int64_t sampled_ns, all_ns = 0;
-	size_t count = python_lines(profile, &lines, &sampled_ns);
+	size_t *first = profile_allocate(profile, rows, sizeof(*first));
+	const struct python_line *of_rows = python_lines_of_rows(profile, first);
+	struct line *lines = profile_allocate(profile, rows, sizeof(*lines));
+	int64_t all_ns = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		struct line line = sum_up(&lines[i], of_text, ret_import_ns);
-
-		if (line.own_ns == 0 && line.library_ns == 0)
+	for (size_t i = 0; i < rows; i++) {
+		if (first[i] == i)
+			lines[i] = (struct line){ .frame = of_rows[i].frame, .cuda_ns = UNKNOWN };
+		add_row(&lines[first[i]], &profile->python[i], of_text, ret_import_ns);
+	}
+	for (size_t i = 0; i < rows; i++) {
+		if (lines[i].own_ns == 0 && lines[i].library_ns == 0)
 			continue;
-		find_cuda(profile, uses, use_count, seen, &line);
-		ret[kept] = function_of(&line);
+		find_cuda(profile, uses, use_count, seen, &lines[i]);
+		ret[kept] = function_of(&lines[i]);
 		all_ns = profile_add(all_ns, ret[kept].ns);
 		kept += ret[kept].ns > 0;
 	}

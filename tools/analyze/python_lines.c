@@ -3,18 +3,19 @@
  */
 #include "analyze/python_lines.h"
 #include "names/names.h"
-#include "profile/texts.h"
+#include "profile/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Imports are one line. */
-static int by_place(const void *left, const void *right)
+static int by_place(const void *left, const void *right, void *arg)
 {
 	const struct python_line *left_line = left, *right_line = right;
 	const struct profile_frame *a = left_line->frame, *b = right_line->frame;
 	int order;
 
+	(void)arg;
 	if (left_line->is_import || right_line->is_import)
 		return right_line->is_import - left_line->is_import;
 	if (a == NULL || b == NULL)
@@ -25,13 +26,13 @@ static int by_place(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->function, b->function);
 }
 
-static int by_cpu_time(const void *left, const void *right)
+static int by_cpu_time(const void *left, const void *right, void *arg)
 {
 	const struct python_line *a = left, *b = right;
 
 	if (a->cpu_ns != b->cpu_ns)
 		return a->cpu_ns > b->cpu_ns ? -1 : 1;
-	return by_place(left, right);
+	return by_place(left, right, arg);
 }
 
 bool python_imports(const struct profile_frames *frames)
@@ -43,56 +44,47 @@ bool python_imports(const struct profile_frames *frames)
 	return false;
 }
 
-static struct python_line line_of(const struct profile *profile, const struct profile_python **row)
+struct python_line *python_lines_of_rows(const struct profile *profile, size_t *ret_first)
 {
-	const struct profile_frames *frames = &(*row)->frames;
-	const struct profile_frame *frame = names_frame(profile, frames, false);
+	size_t rows = profile->python_count;
+	struct python_line *lines = profile_allocate(profile, rows, sizeof(*lines));
 
-	return (struct python_line){
-		.frame = frame,
-		.samples = (*row)->samples,
-		.cpu_ns = (*row)->cpu_ns,
-		.is_import = frame != NULL && names_is_system_source(frame->path) &&
-			     python_imports(frames),
-		.rows = row,
-		.row_count = 1,
-	};
-}
+	for (size_t i = 0; i < rows; i++) {
+		const struct profile_python *row = &profile->python[i];
+		const struct profile_frame *frame = names_frame(profile, &row->frames, false);
 
-/* Adds the next line of the order, with its row, to the line before. */
-static void add(struct python_line *to, const struct python_line *line)
-{
-	to->samples = profile_add(to->samples, line->samples);
-	to->cpu_ns = profile_add(to->cpu_ns, line->cpu_ns);
-	to->row_count++;
+		lines[i] = (struct python_line){
+			.frame = frame,
+			.samples = row->samples,
+			.cpu_ns = row->cpu_ns,
+			.is_import = frame != NULL && names_is_system_source(frame->path) &&
+				     python_imports(&row->frames),
+		};
+	}
+	merge_find_first(profile, lines, rows, sizeof(*lines), by_place, NULL, ret_first);
+	return lines;
 }
 
 size_t python_lines(const struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
 {
-	/* The memory of a profile grows; its data stay as they are. */
-	struct profile *owner = (struct profile *)profile;
 	size_t rows = profile->python_count, count = 0;
-	struct python_line *lines = profile_allocate(owner, rows, sizeof(*lines));
-	const struct profile_python **in_file = profile_allocate(owner, rows, sizeof(*in_file));
-	const struct profile_python **by_line = profile_allocate(owner, rows, sizeof(*by_line));
+	size_t *first = profile_allocate(profile, rows, sizeof(*first));
+	struct python_line *lines = python_lines_of_rows(profile, first);
 
 	*ret = lines;
 	*ret_all_ns = 0;
 	for (size_t i = 0; i < rows; i++) {
-		in_file[i] = &profile->python[i];
-		lines[i] = line_of(profile, &in_file[i]);
-		*ret_all_ns = profile_add(*ret_all_ns, lines[i].cpu_ns);
-	}
-	qsort(lines, rows, sizeof(*lines), by_place);
-	for (size_t i = 0; i < rows; i++) {
-		by_line[i] = *lines[i].rows;
-		if (count > 0 && by_place(&lines[i], &lines[count - 1]) == 0) {
-			add(&lines[count - 1], &lines[i]);
-		} else {
-			lines[count] = lines[i];
-			lines[count++].rows = &by_line[i];
+		struct python_line line = lines[i], *sum = &lines[first[first[i]]];
+
+		*ret_all_ns = profile_add(*ret_all_ns, line.cpu_ns);
+		if (first[i] == i) {
+			first[i] = count;
+			lines[count++] = line;
+			continue;
 		}
+		sum->samples = profile_add(sum->samples, line.samples);
+		sum->cpu_ns = profile_add(sum->cpu_ns, line.cpu_ns);
 	}
-	qsort(lines, count, sizeof(*lines), by_cpu_time);
+	qsort_r(lines, count, sizeof(*lines), by_cpu_time, NULL);
 	return count;
 }

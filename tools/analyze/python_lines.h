@@ -10,9 +10,13 @@ struct python_line {
 	const struct profile_frame *frame; /* NULL: the CPU time whose place is unknown */
 	int64_t samples, cpu_ns;
 	bool is_import; /* all imports, except those of a known line; frame: one of them */
-	const struct profile_python **rows; /* that were summed up */
-	size_t row_count;
 };
+
+/*
+ * Returns the line of each sample of Python with the sample's figures, in memory of the profile.
+ * Writes for each the index of the first sample of this line.
+ */
+struct python_line *python_lines_of_rows(const struct profile *profile, size_t *ret_first);
 
 /*
  * Sums up the samples of Python by the line that names_frame() takes, most CPU time first.  Returns
