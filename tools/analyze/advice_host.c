@@ -32,19 +32,10 @@ static int by_caller(const void *left, const void *right)
 	return by_function(*a, *b);
 }
 
-/*
- * Code that cannot be ported: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP wait inside
- * its runtime; loops are functions of the program.
- */
-static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
+/* Code that cannot be ported.  Loops of OpenMP are functions of the program. */
+static bool is_foreign(enum names_code code)
 {
-	static const char *const names[] = { "linux-vdso", "libgomp", "libomp", "libiomp" };
-	const char *module = names_module(profile, frame);
-
-	for (size_t i = 0; i < HP_LEN(names); i++)
-		if (strncmp(module, names[i], strlen(names[i])) == 0)
-			return true;
-	return names_is_cuda(profile, frame) || names_is_interpreter(profile, frame);
+	return code != NAMES_PROGRAM && !names_is_libc(code);
 }
 
 static void add_callers(struct callers *callers, const struct profile_frames *frames)
@@ -121,12 +112,13 @@ static const struct profile_frame *own_frame(const struct profile *profile,
 
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
+		enum names_code code = names_code(profile, frame);
 
 		if (frame->module < 0)
 			return frame->function != NULL ? frame : NULL;
-		if (is_foreign(profile, frame))
+		if (is_foreign(code))
 			return NULL;
-		if (!names_is_libc(profile, frame) &&
+		if (!names_is_libc(code) &&
 		    !(callers->is_python && advice_is_installed(profile, frame)))
 			return without_calls(callers, frames, i);
 	}
@@ -137,8 +129,7 @@ static const struct profile_frame *own_frame(const struct profile *profile,
 static bool has_lost_caller(const struct profile *profile, const struct profile_frames *frames)
 {
 	for (size_t i = 0; i < frames->count; i++)
-		if (frames->items[i].module < 0 || is_foreign(profile, &frames->items[i]) ||
-		    !names_is_libc(profile, &frames->items[i]))
+		if (!names_is_libc(names_code(profile, &frames->items[i])))
 			return false;
 	return frames->count > 0;
 }

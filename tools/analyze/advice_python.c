@@ -50,7 +50,7 @@ bool advice_is_installed(const struct profile *profile, const struct profile_fra
 	for (size_t i = 0; i < profile->module_count; i++) {
 		struct profile_frame other = { .module = (int64_t)i };
 
-		if (names_is_interpreter(profile, &other) &&
+		if (names_code(profile, &other) == NAMES_INTERPRETER &&
 		    is_next_to(profile->modules[i].path, path))
 			return true;
 	}

@@ -18,13 +18,7 @@
 /* True if the frame's function has a reliable name. */
 static bool has_name(const struct profile *profile, const struct profile_frame *frame)
 {
-	static const char *const nameless[] = { "libcuda.so", "libnvidia-", "libcupti.so" };
-	const char *module = names_module(profile, frame);
-
-	for (size_t i = 0; i < HP_LEN(nameless); i++)
-		if (strncmp(module, nameless[i], strlen(nameless[i])) == 0)
-			return false;
-	return frame->function != NULL;
+	return frame->function != NULL && names_code(profile, frame) != NAMES_DRIVER;
 }
 
 static int compare_functions(const struct profile *profile, const struct profile_frame *a,

@@ -53,7 +53,8 @@ static bool is_python_already(const struct profile *profile, const struct profil
 	const struct profile_frame *frame =
 		line == NULL && frames->count > 0 ? frames->items : line;
 
-	return profile->python_count > 0 && frame != NULL && names_is_interpreter(profile, frame);
+	return profile->python_count > 0 && frame != NULL &&
+	       names_code(profile, frame) == NAMES_INTERPRETER;
 }
 
 /* Counts for the line of these frames, or as without a line. */

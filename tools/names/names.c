@@ -29,13 +29,68 @@ static bool begins(const char *text, const char *with)
 	return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* True for CUDA's runtime, shared or static (names as in the archive of CUDA 13.0). */
-static bool is_runtime(const char *module, const char *function)
+/* True if the text begins with one of the words, which '|' separates. */
+static bool begins_any(const char *text, const char *words)
 {
-	return begins(module, "libcudart.so") || begins(function, "cudart::") ||
-	       begins(function, "__cudart") || begins(function, "libcudart_static_") ||
-	       begins(function, "__cudaMemcpy") ||
-	       (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z');
+	for (size_t length; text != NULL && *words != '\0';
+	     words += length + (words[length] != '\0')) {
+		length = strcspn(words, "|");
+		if (strncmp(text, words, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum names_code code_of_module(const char *name)
+{
+	static const char *const begins[] = {
+		[NAMES_RUNTIME] = "libcudart.so",
+		[NAMES_DRIVER] = "libcuda.so|libcupti.so|libnvidia-",
+		[NAMES_CUDA] = "libcublas|libcudnn|libcufft|libcurand|libcusolver|libcusparse|"
+			       "libnv|libhotpin.so",
+		[NAMES_LIBC] = "libc.so|libc-2|libm.so|libm-2|libmvec.so|libpthread|ld-linux|"
+			       "libdl.|libgcc_s.so",
+		[NAMES_LIBCXX] = "libstdc++.so|libc++.so",
+		[NAMES_INTERPRETER] = "libpython|python3",
+		[NAMES_THREADS] = "libgomp|libomp|libiomp|linux-vdso",
+	};
+	enum names_code code = NAMES_THREADS;
+
+	while (code != NAMES_PROGRAM && !begins_any(name, begins[code]))
+		code--;
+	return code;
+}
+
+enum names_code names_code(const struct profile *profile, const struct profile_frame *frame)
+{
+	enum names_code code = code_of_module(names_module(profile, frame));
+	const char *function = frame->function;
+
+	if (code != NAMES_PROGRAM)
+		return code;
+	/* The runtime may be linked statically; names as in the archive of CUDA 13.0. */
+	if (begins_any(function, "cudart::|__cudart|libcudart_static_|__cudaMemcpy") ||
+	    (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z'))
+		return NAMES_RUNTIME;
+	/* On the stand-in device, a twin on the host runs in place of a kernel. */
+	return begins(function, "standin_twin_") ? NAMES_CUDA : NAMES_PROGRAM;
+}
+
+bool names_is_cuda(enum names_code code)
+{
+	return code == NAMES_RUNTIME || code == NAMES_CUDA || code == NAMES_DRIVER;
+}
+
+bool names_is_libc(enum names_code code)
+{
+	return code == NAMES_LIBC || code == NAMES_LIBCXX;
+}
+
+bool names_is_system_module(const char *path)
+{
+	enum names_code code = code_of_module(basename(path));
+
+	return names_is_cuda(code) || names_is_libc(code);
 }
 
 /* Copies the identifier of a function: "scale" of "void n::scale<int>(int*)". */
@@ -67,19 +122,12 @@ static bool is_launch(const struct profile_frames *frames, size_t index)
 	return kernel[0] != '\0' && strstr(frames->items[index - 1].function, kernel) != NULL;
 }
 
-bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame)
-{
-	return begins(names_module(profile, frame), "libpython") ||
-	       begins(names_module(profile, frame), "python3");
-}
-
 /* True for functions that allocate for their caller. */
-static bool is_allocator(const char *module, const char *function)
+static bool is_allocator(const struct profile *profile, const struct profile_frame *frame)
 {
-	return begins(module, "libstdc++.so") || begins(module, "libc++.so") ||
-	       begins(function, "operator new") || begins(function, "std::") ||
-	       begins(function, "__gnu_cxx::") || begins(function, "void std::") ||
-	       begins(function, "thrust::") || begins(function, "cudaMallocHost");
+	return names_code(profile, frame) == NAMES_LIBCXX ||
+	       begins_any(frame->function,
+			  "operator new|std::|__gnu_cxx::|void std::|thrust::|cudaMallocHost");
 }
 
 static const struct profile_frame *python_frame(const struct profile_frames *frames)
@@ -99,10 +147,10 @@ const struct profile_frame *names_frame(const struct profile *profile,
 		return python;
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
-		const char *module = names_module(profile, frame);
+		bool skipped = allocation ? is_allocator(profile, frame)
+					  : names_code(profile, frame) == NAMES_RUNTIME;
 
-		if (!(allocation ? is_allocator : is_runtime)(module, frame->function) &&
-		    !is_launch(frames, i))
+		if (!skipped && !is_launch(frames, i))
 			return frame;
 	}
 	return frames->count > 0 ? &frames->items[0] : NULL;
@@ -127,64 +175,15 @@ const struct profile_frame *names_caller(const struct profile_frames *frames,
 	return frame + 1;
 }
 
-static bool begins_any(const char *text, const char *const *with, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (begins(text, with[i]))
-			return true;
-	return false;
-}
-
-static bool is_cuda(const char *module, const char *function)
-{
-	static const char *const modules[] = { "libcuda.so",  "libcupti.so", "libcublas",
-					       "libcudnn",    "libcufft",    "libcurand",
-					       "libcusolver", "libcusparse", "libnv",
-					       "libhotpin.so" };
-
-	/* On the stand-in device, a twin on the host runs in place of a kernel. */
-	return is_runtime(module, function) || begins(function, "standin_twin_") ||
-	       begins_any(module, modules, HP_LEN(modules));
-}
-
-static bool is_libc(const char *module)
-{
-	static const char *const modules[] = { "libc.so",      "libc-2",     "libm.so",    "libm-2",
-					       "libmvec.so",   "libpthread", "ld-linux",   "libdl.",
-					       "libstdc++.so", "libc++.so",  "libgcc_s.so" };
-
-	return begins_any(module, modules, HP_LEN(modules));
-}
-
-bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame)
-{
-	return is_cuda(names_module(profile, frame), frame->function);
-}
-
-bool names_is_libc(const struct profile *profile, const struct profile_frame *frame)
-{
-	return is_libc(names_module(profile, frame));
-}
-
-bool names_is_system_module(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-
-	return is_libc(name) || is_cuda(name, NULL);
-}
-
 bool names_is_system_source(const char *path)
 {
-	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda",
-					       "<frozen " };
-
 	static const char *const parts[] = { "/include/c++/", "-linux/include/", "/site-packages/",
 					     "/dist-packages/", "/lib/python3" };
 
 	for (size_t i = 0; i < HP_LEN(parts); i++)
 		if (strstr(path, parts[i]) != NULL)
 			return true;
-	return begins_any(path, folders, HP_LEN(folders));
+	return begins_any(path, "/usr/include/|/usr/lib/|/usr/local/cuda|<frozen ");
 }
 
 const struct profile_frame *names_source_frame(const struct profile *profile,
@@ -197,13 +196,13 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 	*ret_in_cuda = false;
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
-		const char *module = names_module(profile, frame);
+		enum names_code code = names_code(profile, frame);
 
-		if (is_cuda(module, frame->function) || is_launch(frames, i)) {
+		if (names_is_cuda(code) || is_launch(frames, i)) {
 			in_cuda = true;
 			continue;
 		}
-		if (frame->path == NULL || is_libc(module))
+		if (frame->path == NULL || names_is_libc(code))
 			continue;
 		bool system = names_is_system_source(frame->path);
 		if (found == NULL || !system) {

@@ -6,6 +6,21 @@
 
 #include "profile/profile.h"
 
+/* Whose code a frame is. */
+enum names_code {
+	NAMES_PROGRAM,     /* of the program and of its other libraries */
+	NAMES_RUNTIME,     /* of CUDA's runtime, which may be linked statically */
+	NAMES_CUDA,        /* of CUDA's other libraries and of hotpin */
+	NAMES_DRIVER,      /* of NVIDIA's driver and tools, which export few names */
+	NAMES_LIBC,        /* of the C library */
+	NAMES_LIBCXX,      /* of the C++ library */
+	NAMES_INTERPRETER, /* of CPython itself */
+	NAMES_THREADS,     /* of OpenMP, where its threads wait, and of the kernel's page */
+};
+enum names_code names_code(const struct profile *profile, const struct profile_frame *frame);
+bool names_is_cuda(enum names_code code); /* of the runtime, other libraries or the driver */
+bool names_is_libc(enum names_code code); /* of the C or C++ library */
+
 /*
  * Returns the most informative frame.  For calls: the innermost Python frame outside installed
  * libraries; else any Python frame; else the innermost frame outside CUDA's runtime.  For
@@ -45,16 +60,6 @@ bool names_is_system_source(const char *path);
  */
 const char *names_place(const struct profile *profile, const struct profile_frame *frame,
 			size_t columns);
-
-/* True if the frame is code of CUDA, its libraries or hotpin; the runtime may be linked statically.
- */
-bool names_is_cuda(const struct profile *profile, const struct profile_frame *frame);
-
-/* True if the frame is code of the C or C++ library. */
-bool names_is_libc(const struct profile *profile, const struct profile_frame *frame);
-
-/* True if the frame is code of the CPython interpreter itself. */
-bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame);
 
 /* Returns the last part of the module's path; "?" if it is not known. */
 const char *names_module(const struct profile *profile, const struct profile_frame *frame);
