@@ -54,11 +54,11 @@ static void say_launches(const struct profile *profile, const struct line_sum *n
 			   : "calls that launch kernels or graphs; the profile has no kernel "
 			     "times of lines");
 	if (none->launches != 0)
-		layout_say(4, "without a source line: %s%s%s%s",
+		layout_say(4, "without a source line: %s%s",
 			   text_several(none->launches, "launch", "launches"),
-			   with_kernels ? ", kernels took " : "",
-			   with_kernels && none->estimated_ns > none->device_ns / 100 ? "~" : "",
-			   with_kernels ? text_time(none->device_ns) : "");
+			   text_if(with_kernels, ", kernels took %s%s",
+				   none->estimated_ns > none->device_ns / 100 ? "~" : "",
+				   text_time(none->device_ns)));
 	if (profile->launches_rest.kernels > 0)
 		layout_say(4, "launched from no known place: %s, %s",
 			   text_several(profile->launches_rest.kernels, "kernel", "kernels"),
@@ -95,11 +95,10 @@ static void show_foot(const struct profile *profile, const struct source_lines *
 
 static void show_title(const struct profile *profile)
 {
-	bool has_label = profile->stage != NULL;
-
-	layout_say(4, "%s: %s%s%s%s", text_name(profile->path, 200),
-		   text_name(profile->process.program, 32), has_label ? ", stage \"" : "",
-		   has_label ? text_name(profile->stage, 80) : "", has_label ? "\"" : "");
+	layout_say(
+		4, "%s: %s%s", text_name(profile->path, 200),
+		text_name(profile->process.program, 32),
+		text_if(profile->stage != NULL, ", stage \"%s\"", text_name(profile->stage, 80)));
 	if (profile->other_build != NULL)
 		layout_say(4,
 			   "  note: %s differs from the file that was profiled, so its lines are "

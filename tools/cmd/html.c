@@ -77,19 +77,18 @@ static void comparison(FILE *to, const struct comparison *stages)
 static void facts(FILE *to, const struct profile *profile)
 {
 	const char *device = profile->environment.device, *rank = profile->process.rank;
+	int64_t driver = profile->environment.driver_version;
 	bool used = !profile_used_no_device(profile);
-	bool has_driver = used && profile->environment.driver_version >= 0;
 
-	page_soft(to, text_made("%s, %s%s%s, %s%s%s, ended %s", text_time(profile->wall_ns),
-				!used            ? "no device was used"
-				: device != NULL ? text_name(device, 64)
-						 : "device n/a",
-				has_driver ? ", CUDA " : "",
-				has_driver ? text_cuda_version(profile->environment.driver_version)
-					   : "",
-				text_name(profile->process.host, 64), rank != NULL ? ", rank " : "",
-				rank != NULL ? text_name(rank, 16) : "",
-				text_when(profile->process.ended_utc)));
+	page_soft(to,
+		  text_made("%s, %s%s, %s%s, ended %s", text_time(profile->wall_ns),
+			    !used            ? "no device was used"
+			    : device != NULL ? text_name(device, 64)
+					     : "device n/a",
+			    text_if(used && driver >= 0, ", CUDA %s", text_cuda_version(driver)),
+			    text_name(profile->process.host, 64),
+			    text_if(rank != NULL, ", rank %s", text_name(rank, 16)),
+			    text_when(profile->process.ended_utc)));
 }
 
 static void head(struct page *page, const struct comparison *stages)

@@ -29,26 +29,22 @@ static void head(const struct profile *profile, const char *rank)
 	int64_t driver = profile->environment.driver_version;
 	bool used = !profile_used_no_device(profile);
 
-	layout_line(text_made("%s%s%s%s%s  %s%s%s%s%s", text_name(profile->process.program, 32),
-			      profile->stage != NULL ? "  \"" : "",
-			      profile->stage != NULL ? text_name(profile->stage, 30) : "",
-			      profile->stage != NULL ? "\"" : "", rank, text_time(profile->wall_ns),
-			      !used            ? "  no device was used"
-			      : device != NULL ? "  "
-					       : "",
-			      used && device != NULL ? text_name(device, 64) : "",
-			      used && driver >= 0 ? "  CUDA " : "",
-			      used && driver >= 0 ? text_cuda_version(driver) : ""));
+	layout_line(text_made(
+		"%s%s%s  %s%s%s%s", text_name(profile->process.program, 32),
+		text_if(profile->stage != NULL, "  \"%s\"", text_name(profile->stage, 30)), rank,
+		text_time(profile->wall_ns), text_if(!used, "  no device was used"),
+		text_if(used && device != NULL, "  %s", text_name(device, 64)),
+		text_if(used && driver >= 0, "  CUDA %s", text_cuda_version(driver))));
 }
 
 /* Returns "  rank 2 of 3", or "". */
 static const char *rank_of(const struct profile *profile)
 {
-	if (profile->process.rank == NULL)
-		return "";
-	return text_made("  rank %s%s%s", text_name(profile->process.rank, 16),
-			 profile->process.ranks >= 0 ? " of " : "",
-			 profile->process.ranks >= 0 ? text_count(profile->process.ranks) : "");
+	int64_t ranks = profile->process.ranks;
+
+	return text_if(profile->process.rank != NULL, "  rank %s%s",
+		       text_name(profile->process.rank, 16),
+		       text_if(ranks >= 0, " of %s", text_count(ranks)));
 }
 
 struct notes {
@@ -131,10 +127,10 @@ static int report_ranks(struct profile *profiles, size_t count, bool force,
 		if (!ranks_compare(runs, count, &ranks))
 			exit(EXIT_FAILURE);
 		const char *rank = ranks.slowest->process.rank;
-		head(ranks.slowest, text_made("  %s, the slowest%s%s:",
-					      text_several((int64_t)count, "rank", "ranks"),
-					      rank != NULL ? " is " : "",
-					      rank != NULL ? text_name(rank, 16) : ""));
+		head(ranks.slowest,
+		     text_made(
+			     "  %s, the slowest%s:", text_several((int64_t)count, "rank", "ranks"),
+			     text_if(rank != NULL, " is %s", text_name(rank, 16))));
 		/* A run may have a thousand ranks; only those with notes are listed. */
 		for (size_t i = 0; i < count; i++) {
 			if (detail == TABLE_ALL && runs[i] != ranks.slowest &&

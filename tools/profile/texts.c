@@ -46,6 +46,18 @@ const char *text_made(const char *format, ...)
 	return text;
 }
 
+const char *text_if(bool is_said, const char *format, ...)
+{
+	char *text = is_said ? next_text() : "";
+	va_list args;
+
+	va_start(args, format);
+	if (is_said)
+		vsnprintf(text, TEXT_ROOM, format, args);
+	va_end(args);
+	return text;
+}
+
 const char *text_time(int64_t ns)
 {
 	return ns < 0 ? "n/a" : units_time(next_text(), (uint64_t)ns);

@@ -14,6 +14,9 @@
 /* The text of the format, cut after 1000 bytes. */
 const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, or "": a part of a sentence. */
+const char *text_if(bool is_said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 const char *text_time(int64_t ns);
 const char *text_bytes(int64_t bytes);
 const char *text_count(int64_t count);

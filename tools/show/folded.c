@@ -47,9 +47,9 @@ bool folded_write(FILE *to, struct profile *profiles, size_t count)
 		if (profiles[i].sample_count > 0)
 			write_one(to, &profiles[i], count > 1 ? profiles[i].path : NULL);
 		else
-			hotpin_say("%s has no samples of host code%s%s",
-				   text_name(profiles[i].path, 200), why != NULL ? ": " : "",
-				   why != NULL ? text_name(why, 200) : "");
+			hotpin_say("%s has no samples of host code%s",
+				   text_name(profiles[i].path, 200),
+				   text_if(why != NULL, ": %s", text_name(why, 200)));
 		any |= profiles[i].sample_count > 0;
 	}
 	return any;

@@ -34,8 +34,7 @@ static const char *name_of(const struct profile_track *track)
 	if (strcmp(track->kind, "samples") == 0)
 		return text_made("host code of %lld", (long long)track->tid);
 	return text_made("%s%s", track->name != NULL ? text_name(track->name, 40) : "thread",
-			 track->threads > 1 ? text_made(" (%s threads)", text_count(track->threads))
-					    : "");
+			 text_if(track->threads > 1, " (%s threads)", text_count(track->threads)));
 }
 
 static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)

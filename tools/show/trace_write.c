@@ -98,11 +98,11 @@ static void name_processes(struct trace_output *output)
 	const char *model = profile->environment.device;
 	bool named[DEVICES] = { false };
 
-	name_process(output, output->pid,
-		     text_made("%s%s%s", text_name(profile->process.program, 40),
-			       profile->stage != NULL ? ": " : "",
-			       profile->stage != NULL ? text_name(profile->stage, 80) : ""),
-		     0);
+	name_process(
+		output, output->pid,
+		text_made("%s%s", text_name(profile->process.program, 40),
+			  text_if(profile->stage != NULL, ": %s", text_name(profile->stage, 80))),
+		0);
 	for (size_t i = 0; i < profile->events.track_count; i++) {
 		int64_t pid = trace_pid(output, &profile->events.tracks[i]), device = pid % DEVICES;
 
@@ -110,9 +110,8 @@ static void name_processes(struct trace_output *output)
 			continue;
 		named[device] = true;
 		name_process(output, pid,
-			     text_made("device %lld%s%s", (long long)device,
-				       model != NULL ? ", " : "",
-				       model != NULL ? text_name(model, 60) : ""),
+			     text_made("device %lld%s", (long long)device,
+				       text_if(model != NULL, ", %s", text_name(model, 60))),
 			     1 + device);
 	}
 }

@@ -22,12 +22,6 @@ static const struct table_column kernel_columns[] = {
 	{ "longest_ns", "Max", TABLE_TIME, .drop = 1, TABLE_AT(profile_kernel, longest_ns) },
 };
 
-/* Returns ", 7 memsets"; "" if there are none. */
-static const char *and_several(int64_t count, const char *one, const char *several)
-{
-	return count > 0 ? text_made(", %s", text_several(count, one, several)) : "";
-}
-
 static void fill_kernel(struct table_rows *rows, struct profile *profile)
 {
 	const struct profile_kernel **kernels = sorted_kernels(profile);
@@ -37,9 +31,10 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 		TABLE_ROW(rows, kernels[i],
 			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
 			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
-	table_subtitle(rows, "%s%s%s", text_several(profile->host.launches, "launch", "launches"),
-		       and_several(graphs, "graph launch", "graph launches"),
-		       and_several(memsets, "memset", "memsets"));
+	table_subtitle(
+		rows, "%s%s%s", text_several(profile->host.launches, "launch", "launches"),
+		text_if(graphs > 0, ", %s", text_several(graphs, "graph launch", "graph launches")),
+		text_if(memsets > 0, ", %s", text_several(memsets, "memset", "memsets")));
 	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
 		table_say(rows, "The times of kernels are unknown.");
 }
@@ -243,12 +238,11 @@ static const struct table_column advice_columns[] = {
 /* Returns how to make the change, and on what assumption it saves that much. */
 static const char *advice_note(struct table_rows *rows, const struct advice *advice)
 {
-	bool is_text = rows->form != TABLE_PAGE, has_place = is_text && advice->where[0] != '\0';
-	bool has_condition = advice->assumes[0] != '\0';
+	bool has_place = rows->form != TABLE_PAGE && advice->where[0] != '\0';
 
-	return table_text_made(rows, "%s%s%sby  %s%s%s", has_place ? "at  " : "",
-			       has_place ? advice->where : "", has_place ? "\n" : "", advice->how,
-			       has_condition ? "\nif  " : "", advice->assumes)
+	return table_text_made(rows, "%sby  %s%s", text_if(has_place, "at  %s\n", advice->where),
+			       advice->how,
+			       text_if(advice->assumes[0] != '\0', "\nif  %s", advice->assumes))
 		.text;
 }
 
@@ -415,24 +409,21 @@ static void fill_summary(struct table_rows *rows, struct profile *profile)
 
 static void say_deferred(struct table_rows *rows, const struct profile_effect *did)
 {
-	const char *removed = text_several(did->waits_removed, "wait", "waits");
-	const char *ahead = text_time(did->ahead_ns);
-
 	table_say(rows, "Deferred %s%s%s.", text_several(did->deferred_copies, "copy", "copies"),
-		  did->waits_removed > 0 ? text_made(", which removed %s", removed) : "",
-		  did->ahead_ns > 0 ? text_made("; the host continued for about %s", ahead) : "");
+		  text_if(did->waits_removed > 0, ", which removed %s",
+			  text_several(did->waits_removed, "wait", "waits")),
+		  text_if(did->ahead_ns > 0, "; the host continued for about %s",
+			  text_time(did->ahead_ns)));
 }
 
 static void say_pins(struct table_rows *rows, const struct profile_effect *did)
 {
-	const char *unpinned = text_several(did->unpins, "time", "times");
-	const char *took = text_made("; that took %s", text_time(did->spent_ns));
-	const char *saved = text_made("%s saved about %s", did->spent_ns > 0 ? " and" : "; that",
-				      text_time(did->saved_ns));
-
 	table_say(rows, "Pinned %s%s%s%s.", text_several(did->pins, "time", "times"),
-		  did->unpins > 0 ? text_made(", unpinned %s", unpinned) : "",
-		  did->spent_ns > 0 ? took : "", did->saved_ns > 0 ? saved : "");
+		  text_if(did->unpins > 0, ", unpinned %s",
+			  text_several(did->unpins, "time", "times")),
+		  text_if(did->spent_ns > 0, "; that took %s", text_time(did->spent_ns)),
+		  text_if(did->saved_ns > 0, "%s saved about %s",
+			  did->spent_ns > 0 ? " and" : "; that", text_time(did->saved_ns)));
 }
 
 /* Only sentences: actions that did not occur, or that the profile does not record, have none. */

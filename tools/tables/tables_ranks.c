@@ -56,12 +56,13 @@ static void say_who_waits(struct table_rows *rows, const struct ranks_spread *sp
 	int64_t host_ns = work->of_most->split.host_ns;
 	bool is_awaited = host_ns < spreads[RANKS_STATES].median;
 
-	table_say(rows, "Most uneven: %s. Rank %s has %s, the median is %s.%s%s%s",
+	table_say(rows, "Most uneven: %s. Rank %s has %s, the median is %s.%s",
 		  ranks_figure_name(most), text_name(work->of_most->process.rank, 8),
-		  text_time(work->most), text_time(work->median), is_awaited ? " It has " : "",
-		  is_awaited ? text_time(spreads[RANKS_STATES].median - host_ns) : "",
-		  is_awaited ? " less host code than the median, so other ranks may wait for it."
-			     : "");
+		  text_time(work->most), text_time(work->median),
+		  text_if(is_awaited,
+			  " It has %s less host code than the median, so other ranks may wait for "
+			  "it.",
+			  text_time(spreads[RANKS_STATES].median - host_ns)));
 }
 
 static void fill_spread(struct table_rows *rows, struct profile *profile)

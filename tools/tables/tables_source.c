@@ -49,17 +49,16 @@ static void say_file(struct table_rows *rows, const struct profile *profile,
 		     const struct source_file *file)
 {
 	const struct line_sum *sum = &file->sum;
-	const char *copies = text_made(", copies took %s", text_time(sum->call_ns));
-	const char *launched = text_made(", kernels launched there took %s%s", kernels(sum).text,
-					 text_time(sum->device_ns));
-	const char *host =
-		text_made(", host code took %s", text_time(host_code_ns(profile, sum->samples)));
-	const char *text = text_made("%s%s%s", sum->copies != 0 ? copies : "",
-				     sum->launches > 0 && sum->device_ns >= 0 ? launched : "",
-				     sum->samples > 0 ? host : "");
+	const char *text = text_made(
+		"%s%s%s", text_if(sum->copies != 0, ", copies took %s", text_time(sum->call_ns)),
+		text_if(sum->launches > 0 && sum->device_ns >= 0,
+			", kernels launched there took %s%s", kernels(sum).text,
+			text_time(sum->device_ns)),
+		text_if(sum->samples > 0, ", host code took %s",
+			text_time(host_code_ns(profile, sum->samples))));
 
-	table_subtitle(rows, "%s%s%s", text_name(file->path, 200), text[0] != '\0' ? ":" : "",
-		       text + (text[0] != '\0'));
+	table_subtitle(rows, "%s%s", text_name(file->path, 200),
+		       text_if(text[0] != '\0', ":%s", text + 1));
 	if (file->why != NULL && file->path[0] == '<')
 		table_say(rows, "note: this code was in no file");
 	else if (file->why != NULL)

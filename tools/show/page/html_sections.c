@@ -28,9 +28,9 @@ static void say_first(const struct table_rows *advice, int64_t wall_ns)
 	bool has_place = where != NULL && where[0] != '\0' && strlen(where) <= PLACE_MOST;
 
 	page_text(advice->to,
-		  text_made("First: %s%s%s%s, which saves %s %s (%s).",
-			    text_name(cell_of(advice, 0, "Next")->text, 200), has_place ? " (" : "",
-			    has_place ? text_name(where, PLACE_MOST) : "", has_place ? ")" : "",
+		  text_made("First: %s%s, which saves %s %s (%s).",
+			    text_name(cell_of(advice, 0, "Next")->text, 200),
+			    text_if(has_place, " (%s)", text_name(where, PLACE_MOST)),
 			    strcmp(saves->text, "~") == 0 ? "about" : "at most",
 			    text_time(saves->value), text_share(saves->value, wall_ns)));
 }
