@@ -21,31 +21,19 @@
 #define FLEXIBLE_LEAST 24 /* columns are left out before texts become narrower */
 #define NARROWEST      4
 
-/* A table as it is printed. */
-struct sheet {
-	const struct table_rows *rows;
-	size_t columns[TABLE_COLUMNS_MOST], count; /* of the table; those that are shown */
-	unsigned widths[TABLE_COLUMNS_MOST];
-	char **texts;  /* count of each row; the heads are the first row */
-	bool is_whole; /* long texts are wrapped, not cut */
+/* A column of a table as it is printed. */
+struct sheet_column {
+	const struct table_column *of;
+	unsigned width;
+	char **texts; /* the head, then those of the rows */
 };
 
-static const struct table_column *column_of(const struct sheet *sheet, size_t column)
-{
-	return &sheet->rows->table->columns[sheet->columns[column]];
-}
-
-/* A report shows figures first, since texts have any length. */
-static void choose_columns(struct sheet *sheet)
-{
-	const struct table *table = sheet->rows->table;
-
-	for (int texts = 0; texts < 2; texts++)
-		for (size_t i = 0; i < table->count; i++)
-			if (table_has_column(sheet->rows, i) &&
-			    (table->in_order ? !texts : table_is_text(&table->columns[i]) == texts))
-				sheet->columns[sheet->count++] = i;
-}
+struct sheet {
+	const struct table_rows *rows;
+	struct sheet_column columns[TABLE_COLUMNS_MOST];
+	size_t count;
+	bool is_whole; /* long texts are wrapped, not cut */
+};
 
 static char *keep(const struct table_rows *rows, const char *text)
 {
@@ -56,48 +44,58 @@ static char *keep(const struct table_rows *rows, const char *text)
 	return kept;
 }
 
-static const char *cell_text(const struct table_rows *rows, const struct table_column *column,
-			     const struct table_cell *cell)
-{
-	if (column->unit == TABLE_BAR)
-		return layout_bar(cell->value, cell->of, BAR_COLUMNS);
-	return table_cell_text(rows, column, cell,
-			       rows->detail == TABLE_ALL ? TEXT_MOST : PLACE_MOST);
-}
-
-static void make_texts(struct sheet *sheet)
+static void add_column(struct sheet *sheet, size_t index)
 {
 	const struct table_rows *rows = sheet->rows;
-	char **to = sheet->texts = profile_allocate(rows->profile, sheet->count * (rows->count + 1),
-						    sizeof(*sheet->texts));
+	const struct table_column *of = &rows->table->columns[index];
+	size_t most = rows->detail == TABLE_ALL ? TEXT_MOST : PLACE_MOST;
+	char **texts = profile_allocate(rows->profile, rows->count + 1, sizeof(*texts));
 
-	for (size_t i = 0; i < sheet->count; i++)
-		*to++ = keep(rows, column_of(sheet, i)->head);
-	for (size_t row = 0; row < rows->count; row++)
-		for (size_t i = 0; i < sheet->count; i++)
-			*to++ = keep(rows, cell_text(rows, column_of(sheet, i),
-						     &rows->items[row].cells[sheet->columns[i]]));
+	texts[0] = keep(rows, of->head);
+	for (size_t row = 0; row < rows->count; row++) {
+		const struct table_cell *cell = &rows->items[row].cells[index];
+
+		texts[row + 1] = keep(rows, of->unit == TABLE_BAR
+						    ? layout_bar(cell->value, cell->of, BAR_COLUMNS)
+						    : table_cell_text(rows, of, cell, most));
+	}
+	sheet->columns[sheet->count++] = (struct sheet_column){ .of = of, .texts = texts };
+}
+
+/* A report shows figures first, since texts have any length. */
+static void add_columns(struct sheet *sheet)
+{
+	const struct table *table = sheet->rows->table;
+
+	for (int texts = 0; texts < 2; texts++)
+		for (size_t i = 0; i < table->count; i++)
+			if (table_has_column(sheet->rows, i) &&
+			    (table->in_order ? !texts : table_is_text(&table->columns[i]) == texts))
+				add_column(sheet, i);
 }
 
 /* A head may extend over columns without a head. */
 static void measure(struct sheet *sheet)
 {
-	for (size_t i = 0; i < sheet->count; i++) {
-		sheet->widths[i] = 0;
-		for (size_t row = 1; row <= sheet->rows->count; row++) {
-			size_t width = terminal_width(sheet->texts[row * sheet->count + i]);
+	struct sheet_column *end = sheet->columns + sheet->count;
 
-			if (width > sheet->widths[i])
-				sheet->widths[i] = (unsigned)width;
+	for (struct sheet_column *column = sheet->columns; column < end; column++) {
+		column->width = 0;
+		for (size_t row = 1; row <= sheet->rows->count; row++) {
+			size_t width = terminal_width(column->texts[row]);
+
+			if (width > column->width)
+				column->width = (unsigned)width;
 		}
 	}
-	for (size_t i = 0; i < sheet->count; i++) {
-		size_t span = sheet->widths[i], head = terminal_width(sheet->texts[i]);
+	for (struct sheet_column *column = sheet->columns; column < end; column++) {
+		size_t span = column->width, head = terminal_width(column->texts[0]);
 
-		for (size_t j = i + 1; j < sheet->count && sheet->texts[j][0] == '\0'; j++)
-			span += GAP + sheet->widths[j];
+		for (struct sheet_column *next = column + 1;
+		     next < end && next->texts[0][0] == '\0'; next++)
+			span += GAP + next->width;
 		if (head > span)
-			sheet->widths[i] += (unsigned)(head - span);
+			column->width += (unsigned)(head - span);
 	}
 }
 
@@ -106,30 +104,29 @@ static unsigned width_of_all(const struct sheet *sheet, unsigned most)
 {
 	unsigned all = INDENT;
 
-	for (size_t i = 0; i < sheet->count; i++)
+	for (size_t i = 0; i < sheet->count; i++) {
+		unsigned width = sheet->columns[i].width;
+
 		all += (i > 0 ? GAP : 0) +
-		       (table_is_text(column_of(sheet, i)) && sheet->widths[i] > most
-				? most
-				: sheet->widths[i]);
+		       (table_is_text(sheet->columns[i].of) && width > most ? most : width);
+	}
 	return all;
 }
 
 /* Leaves out the columns with the highest `drop`.  False: there are none. */
 static bool drop_next(struct sheet *sheet)
 {
-	size_t kept = 0, count = sheet->count;
+	size_t kept = 0;
 	unsigned most = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (column_of(sheet, i)->drop > most)
-			most = column_of(sheet, i)->drop;
-	if (most == 0)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (column_of(sheet, i)->drop < most)
+	for (size_t i = 0; i < sheet->count; i++)
+		if (sheet->columns[i].of->drop > most)
+			most = sheet->columns[i].of->drop;
+	for (size_t i = 0; i < sheet->count && most > 0; i++)
+		if (sheet->columns[i].of->drop < most)
 			sheet->columns[kept++] = sheet->columns[i];
-	sheet->count = kept;
-	return true;
+	sheet->count = most > 0 ? kept : sheet->count;
+	return most > 0;
 }
 
 /* Returns "heat.c:42" of "main at heat.c:42, ..".  Lives as texts of texts.h do. */
@@ -162,64 +159,59 @@ static const char *cut_place(const char *text, size_t columns)
 				   text, line);
 }
 
-/* Returns the width of a text, or of its line number, to which it is narrowed first. */
-static unsigned least_width(const struct sheet *sheet, size_t column)
+/* Returns how narrow a column of places may become: to its line numbers. */
+static unsigned least_width(const struct sheet *sheet, const struct sheet_column *column)
 {
 	size_t least = NARROWEST;
 
 	for (size_t row = 0; row <= sheet->rows->count; row++) {
-		const char *text = sheet->texts[row * sheet->count + column];
-		size_t width = terminal_width(line_only(text));
+		size_t width = terminal_width(line_only(column->texts[row]));
 
 		least = width > least ? width : least;
 	}
-	return column_of(sheet, column)->unit == TABLE_PLACE && least < FLEXIBLE_LEAST
-		       ? (unsigned)least
-		       : FLEXIBLE_LEAST;
+	return least < FLEXIBLE_LEAST ? (unsigned)least : FLEXIBLE_LEAST;
 }
 
 /* Narrows the widest of the texts, or of the places.  False: none can be narrowed. */
 static bool narrow(struct sheet *sheet, bool is_place)
 {
-	size_t widest = sheet->count;
+	struct sheet_column *widest = NULL;
 
 	for (size_t i = 0; i < sheet->count; i++) {
-		enum table_unit unit = column_of(sheet, i)->unit;
-		unsigned least = is_place ? least_width(sheet, i) : NARROWEST;
+		struct sheet_column *column = &sheet->columns[i];
 
-		if (table_is_text(column_of(sheet, i)) && (!is_place || unit == TABLE_PLACE) &&
-		    sheet->widths[i] > least &&
-		    (widest == sheet->count || sheet->widths[i] > sheet->widths[widest]))
-			widest = i;
+		if (is_place ? column->of->unit == TABLE_PLACE &&
+				       column->width > least_width(sheet, column)
+			     : table_is_text(column->of) && column->width > NARROWEST)
+			if (widest == NULL || column->width > widest->width)
+				widest = column;
 	}
-	if (widest < sheet->count)
-		sheet->widths[widest]--;
-	return widest < sheet->count;
+	if (widest != NULL)
+		widest->width--;
+	return widest != NULL;
 }
 
 /* Leaves out columns first, then narrows places to their line numbers, then all texts. */
 static void fit(struct sheet *sheet)
 {
-	do {
-		make_texts(sheet);
+	do
 		measure(sheet);
-	} while (width_of_all(sheet, FLEXIBLE_LEAST) > layout_columns() && drop_next(sheet));
+	while (width_of_all(sheet, FLEXIBLE_LEAST) > layout_columns() && drop_next(sheet));
 	while (width_of_all(sheet, (unsigned)-1) > layout_columns() &&
 	       (narrow(sheet, true) || narrow(sheet, false)))
 		continue;
 }
 
 /* Returns what of the text stands in a line; *ret_bytes: so much of it is done. */
-static const char *line_of(const struct sheet *sheet, size_t column, const char *text,
-			   size_t *ret_bytes)
+static const char *line_of(const struct sheet *sheet, const struct sheet_column *column,
+			   const char *text, size_t *ret_bytes)
 {
-	const struct table_column *of = column_of(sheet, column);
-	unsigned width = sheet->widths[column];
+	unsigned width = column->width;
 
 	*ret_bytes = strlen(text);
-	if (!table_is_text(of) || terminal_width(text) <= width)
+	if (!table_is_text(column->of) || terminal_width(text) <= width)
 		return text;
-	if (of->unit == TABLE_PLACE && !sheet->is_whole)
+	if (column->of->unit == TABLE_PLACE && !sheet->is_whole)
 		return cut_place(text, width);
 	if (!sheet->is_whole)
 		return text_made("%.*s..", (int)layout_bytes(text, width - 2), text);
@@ -232,18 +224,20 @@ static void print_row(const struct sheet *sheet, size_t row)
 	const char *rest[TABLE_COLUMNS_MOST];
 	bool more = true;
 
-	memcpy(rest, &sheet->texts[row * sheet->count], sheet->count * sizeof(*rest));
+	for (size_t i = 0; i < sheet->count; i++)
+		rest[i] = sheet->columns[i].texts[row];
 	while (more) {
 		size_t printed = 0, edge = INDENT, bytes;
 
 		more = false;
-		for (size_t i = 0; i < sheet->count; edge += sheet->widths[i++] + GAP) {
-			const char *line = line_of(sheet, i, rest[i], &bytes);
+		for (size_t i = 0; i < sheet->count; edge += sheet->columns[i++].width + GAP) {
+			const struct sheet_column *column = &sheet->columns[i];
+			const char *line = line_of(sheet, column, rest[i], &bytes);
 			size_t wide = terminal_width(line), from = edge;
 
-			if (!table_is_text(column_of(sheet, i)) &&
-			    column_of(sheet, i)->unit != TABLE_BAR && wide < sheet->widths[i])
-				from += sheet->widths[i] - wide;
+			if (!table_is_text(column->of) && column->of->unit != TABLE_BAR &&
+			    wide < column->width)
+				from += column->width - wide;
 			if (wide > 0) {
 				printf("%*s%s", (int)(from - printed), "", line);
 				printed = from + wide;
@@ -261,10 +255,10 @@ static void print_rows(const struct table_rows *rows)
 			       .is_whole = rows->detail == TABLE_ALL && !rows->table->in_order };
 	bool has_heads = false;
 
-	choose_columns(&sheet);
+	add_columns(&sheet);
 	fit(&sheet);
 	for (size_t i = 0; i < sheet.count; i++)
-		has_heads |= sheet.texts[i][0] != '\0';
+		has_heads |= sheet.columns[i].texts[0][0] != '\0';
 	if (has_heads)
 		print_row(&sheet, 0);
 	for (size_t row = 0; row < rows->count; row++) {
@@ -301,26 +295,19 @@ static void print_title(const struct table_rows *rows)
 	layout_say(4, rows->title != NULL ? "%s (%s)" : "%s", title, rows->title);
 }
 
-static void fill(struct table_rows *rows, const struct table *table, const struct profile *profile,
-		 const void *with, enum table_detail detail)
-{
-	*rows = (struct table_rows){ .table = table,
-				     .profile = (struct profile *)profile,
-				     .with = with,
-				     .form = TABLE_REPORT,
-				     .detail = detail,
-				     .most = detail == TABLE_ALL || table->most == 0
-						     ? SIZE_MAX
-						     : table->most };
-	table_fill(rows);
-}
-
 void table_print(const struct table *table, const struct profile *profile, const void *with,
 		 enum table_detail detail)
 {
-	struct table_rows rows;
+	struct table_rows rows = {
+		.table = table,
+		.profile = (struct profile *)profile,
+		.with = with,
+		.form = TABLE_REPORT,
+		.detail = detail,
+		.most = detail == TABLE_ALL || table->most == 0 ? SIZE_MAX : table->most,
+	};
 
-	fill(&rows, table, profile, with, detail);
+	table_fill(&rows);
 	if (rows.count == 0 && rows.sentences == NULL)
 		return;
 	print_title(&rows);
