@@ -22,10 +22,7 @@
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
 #include "trace/collect/rewritten.h"
-#include "trace/out/running.h"
 #include "trace/out/output.h"
-#include "trace/out/validity.h"
-#include "trace/out/writer.h"
 #include "trace/places/sites.h"
 #include "trace/python/python_places.h"
 #include "trace/samples/sampler.h"
@@ -53,6 +50,7 @@ static pid_t owner;
 static struct cupti cupti;
 static struct report report;
 static char why_not[256];
+static uint64_t ended_ns, stop_ns; /* when the profile ended, and how long that took */
 static unsigned told; /* the kinds of calls (enum calls_kind) of which more than a gap is noted */
 
 /* Constant after trace_begin(). */
@@ -69,7 +67,7 @@ static void look(const struct collect_result *so_far, uint64_t until_ns)
 	clockid_t clock;
 	int status;
 
-	running_look(so_far, until_ns);
+	output_look(so_far, until_ns);
 	if (all_have_ended != NULL && pthread_getcpuclockid(first_thread, &clock) == ESRCH &&
 	    tasks_have_ended(&status))
 		all_have_ended(status);
@@ -132,7 +130,7 @@ static void keep_facts(const struct trace_facts *facts)
 /* Returns 0 or -ENOMEM. */
 static int start_tables(const struct trace_facts *facts)
 {
-	if (running_start(&report) < 0 || rewritten_start() < 0 ||
+	if (rewritten_start() < 0 ||
 	    calls_start(facts->function_name, facts->may_wait, facts->functions) < 0 ||
 	    sites_start() < 0 || host_buffers_start() < 0 || python_places_start() < 0 ||
 	    gaps_start(report.began_ns) < 0 || launches_start() < 0 ||
@@ -175,7 +173,7 @@ void trace_start(const struct trace_facts *facts)
 	report.start_ns += hp_now_ns() - now;
 	errno = saved;
 	atomic_store(&active, true);
-	running_allow();
+	output_begin(&report);
 }
 
 bool trace_active(void)
@@ -460,30 +458,10 @@ void trace_stop(void)
 	if (!report.no_device && capture_range_is_open(now))
 		gaps_ended(now);
 	collect_stop(&report.collected);
-	report.ended_ns = now;
-	report.ended = true;
-	report.stop_ns = hp_now_ns() - now;
+	ended_ns = now;
+	stop_ns = hp_now_ns() - now;
 	atomic_store(&stopped, true);
 	errno = saved;
-}
-
-static _Atomic bool written;
-
-static void last_words(void)
-{
-	atomic_store(&written, output_json(&report, report.no_device ? OUTPUT_ALONE : OUTPUT_END));
-}
-
-static void write_last(void)
-{
-	if (hp_options->out[0] == '\0')
-		return;
-	if (collect_last(last_words, writer_progress) == -EBUSY)
-		last_words();
-	if (atomic_load(&written))
-		output_warn(report.no_device);
-	else
-		output_stalled(&report);
 }
 
 /*
@@ -515,18 +493,11 @@ void trace_finish(void)
 	if (!atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
 	/* The program may go on after its contexts have ended, and with them the profile. */
-	report.exit_ns = hp_now_ns() - report.stop_ns;
+	report.exit_ns = hp_now_ns() - stop_ns;
 	report.exit_status = atomic_load(&exit_status);
-	operations_read(&report.operations);
-	process_mark_end(&report.process);
 	if (report.no_device)
 		snprintf(why_not, sizeof(why_not), "the program used no device");
-	if (report.collected.device != NULL)
-		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
-	report.ranges = report.collected.device != NULL ? &report.collected.device->split : NULL;
-	validity_check(&report);
-	output_text(&report);
-	write_last();
+	output_end(&report, ended_ns);
 	errno = saved;
 }
 

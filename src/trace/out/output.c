@@ -1,14 +1,19 @@
 /*
  * output.c - writes reports: the table to the log, the JSON to a file.
+ *
+ * An intermediate report costs the thread that reads records some milliseconds, more for a program
+ * with many kernels.  The thread spends at most a fiftieth of its time on reports.
  */
 #define _GNU_SOURCE
 #include "trace/out/output.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/quiet.h"
 #include "trace/out/emit_json.h"
 #include "trace/out/emit_text.h"
+#include "trace/out/validity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +23,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SECOND_NS 1000000000u
+#define PATIENCE  50
+#define LEAST_NS  500000000u
+#define MOST_NS   (60 * (uint64_t)SECOND_NS)
+#define SLACK_NS  100000000u /* turns of the reading thread are not exact */
+
+static const struct report *_Atomic constant; /* in every report; NULL: none is wanted yet */
 
 /*
  * Set while a thread uses the one writer of JSON.  It stays set while a file system stalls, and
@@ -32,11 +45,12 @@ static struct outcome {
 	int error;
 } outcome;
 
-void output_text(const struct report *report)
+/* Writes the table. */
+static void write_text(const struct report *report)
 {
 	struct writer writer;
 
-	if (hp_options->profile == HP_PROFILE_OFF || (report->process.awaited && report->ended) ||
+	if (hp_options->profile == HP_PROFILE_OFF || report->process.awaited ||
 	    writer_open_memory(&writer) < 0)
 		return;
 	emit_text(report, &writer, hp_log_columns(report->process.columns));
@@ -132,7 +146,8 @@ bool output_is_written(const struct process *process, uint64_t since_ns)
 	return young;
 }
 
-static void write_json(const struct report *report, enum output_kind kind)
+/* A report that others may follow goes to a file only, as that of a program without CUDA. */
+static void write_json(const struct report *report)
 {
 	char *path = outcome.path;
 	static struct writer writer; /* of the thread that set is_writing */
@@ -142,7 +157,7 @@ static void write_json(const struct report *report, enum output_kind kind)
 	if (outcome.renamed)
 		error = add_pid(path, sizeof(outcome.path), report->process.pid);
 	outcome.error = 0;
-	if (kind != OUTPUT_END && !is_file(path))
+	if ((!report->ended || report->no_device) && !is_file(path))
 		return;
 	if (error == 0)
 		error = writer_open(&writer, path);
@@ -153,9 +168,23 @@ static void write_json(const struct report *report, enum output_kind kind)
 	outcome.error = error;
 }
 
-void output_warn(bool alone)
+/* Writes the JSON, without a signal to the program.  False: another thread writes it. */
+static bool write_json_once(const struct report *report)
 {
-	if (outcome.renamed && !alone)
+	if (atomic_flag_test_and_set(&is_writing))
+		return false;
+	struct hp_quiet quiet = hp_quiet_begin();
+	write_json(report);
+	hp_quiet_end(&quiet);
+	if (!report->ended)
+		atomic_flag_clear(&is_writing);
+	return true;
+}
+
+/* Not in the thread that writes, which does not have the program's stderr. */
+static void warn(const struct report *report)
+{
+	if (outcome.renamed && !report->no_device)
 		hp_warn("HOTPIN_OUT: another process of this run has already written that "
 			"file, so this profile is '%s'; add %%p to the name",
 			outcome.path);
@@ -167,7 +196,7 @@ void output_warn(bool alone)
 	}
 }
 
-void output_stalled(const struct report *report)
+static void warn_of_stall(const struct report *report)
 {
 	char path[WRITER_PATH_MAX];
 
@@ -177,14 +206,77 @@ void output_stalled(const struct report *report)
 		path);
 }
 
-bool output_json(const struct report *report, enum output_kind kind)
+/* Adds what is known until `ended_ns`. */
+static void gather(struct report *report, uint64_t ended_ns)
 {
-	if (atomic_flag_test_and_set(&is_writing))
-		return false;
-	struct hp_quiet quiet = hp_quiet_begin();
-	write_json(report, kind);
-	hp_quiet_end(&quiet);
-	if (kind != OUTPUT_END)
-		atomic_flag_clear(&is_writing);
-	return true;
+	static struct split finished; /* of the thread that reads records, or that has ended it */
+	struct aggregate *device = report->collected.device;
+
+	report->ended_ns = ended_ns;
+	process_mark_end(&report->process);
+	operations_read(&report->operations);
+	if (device != NULL) {
+		split_look(&device->split, ended_ns, &finished, &report->split);
+		report->ranges = &finished;
+	}
+	validity_check(report);
+}
+
+uint64_t output_interval_ns(uint64_t elapsed_ns)
+{
+	uint64_t part = elapsed_ns / PATIENCE;
+
+	return part < LEAST_NS ? LEAST_NS : part > MOST_NS ? MOST_NS : part;
+}
+
+void output_begin(const struct report *base)
+{
+	atomic_store(&constant, base);
+	/* At once: if the program crashes, its user must not find the file of an earlier run. */
+	if (hp_options->out[0] != '\0')
+		collect_wake();
+}
+
+void output_look(const struct collect_result *so_far, uint64_t until_ns)
+{
+	static struct report report;
+	static uint64_t due_ns; /* 0: at once */
+	const struct report *base = atomic_load(&constant);
+	uint64_t now_ns = hp_now_ns();
+
+	if (base == NULL || hp_options->out[0] == '\0' || now_ns < due_ns)
+		return;
+	report = *base;
+	report.ended = false;
+	report.warnings = 0;
+	report.collected = *so_far;
+	gather(&report, until_ns);
+	write_json_once(&report);
+	uint64_t pause_ns = (hp_now_ns() - now_ns) * PATIENCE;
+	uint64_t interval_ns = output_interval_ns(now_ns - base->began_ns);
+	due_ns = now_ns + (pause_ns > interval_ns ? pause_ns : interval_ns) - SLACK_NS;
+}
+
+static struct report *last;
+static _Atomic bool written;
+
+static void write_last(void)
+{
+	atomic_store(&written, write_json_once(last));
+}
+
+void output_end(struct report *report, uint64_t ended_ns)
+{
+	report->ended = true;
+	gather(report, ended_ns);
+	write_text(report);
+	if (hp_options->out[0] == '\0')
+		return;
+	last = report;
+	if (collect_last(write_last, writer_progress) == -EBUSY)
+		write_last();
+	if (atomic_load(&written))
+		warn(report);
+	else
+		warn_of_stall(report);
 }

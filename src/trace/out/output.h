@@ -1,37 +1,37 @@
 /*
- * Writes a report: the table to the log, the JSON to HOTPIN_OUT.
+ * Writes reports: the table to the log, the JSON to HOTPIN_OUT.
+ *
+ * The JSON is written at the start, from time to time and at the end, so that a killed program
+ * leaves its profile behind.
  */
 #ifndef HP_TRACE_OUT_OUTPUT_H
 #define HP_TRACE_OUT_OUTPUT_H
 
 #include "trace/out/report.h"
 
-enum output_kind {
-	OUTPUT_END,     /* the report */
-	OUTPUT_RUNNING, /* for a program that may be killed: JSON, and only to a file */
-	OUTPUT_ALONE,   /* the report of a program without CUDA: only to a file */
-};
+/*
+ * The time until the next report, in a program that has run for `elapsed_ns`: a fiftieth of the
+ * run, at least half a second and at most a minute.  So the last hour of a day writes 60 reports,
+ * and a killed program loses at most a fiftieth of its profile.  Pure.
+ */
+uint64_t output_interval_ns(uint64_t elapsed_ns);
+
+/* Allows reports of the running program.  `base` holds what is constant in every report. */
+void output_begin(const struct report *base);
+
+/* Writes such a report if one is due.  A collect_look_fn. */
+void output_look(const struct collect_result *so_far, uint64_t until_ns);
 
 /*
- * Write the table or the JSON.  Writing sends no signal to the program.  Any thread.  False:
- * another thread writes JSON.
+ * Fills in the report of a program that has ended, after collect_stop(), and writes it.  Warns if
+ * the JSON is missing or has another name.
  */
-void output_text(const struct report *report);
-bool output_json(const struct report *report, enum output_kind kind);
-
-/*
- * Warns if the last JSON is missing or has another name; `alone`: only if it is missing.  Not in
- * the thread that writes, which does not have the program's stderr.
- */
-void output_warn(bool alone);
+void output_end(struct report *report, uint64_t ended_ns);
 
 /*
  * True if the JSON has been written since then (in UNIX time): by a child, such as a shell's, or by
  * the program that this process was before it executed another one.
  */
 bool output_is_written(const struct process *process, uint64_t since_ns);
-
-/* Warns that the last JSON is missing, since its writer has stalled. */
-void output_stalled(const struct report *report);
 
 #endif

@@ -35,7 +35,6 @@ struct report {
 	bool events;       /* true if the timeline was collected */
 	bool calls;        /* true if calls were collected, with their places */
 	uint64_t start_ns; /* time to start collecting */
-	uint64_t stop_ns;  /* time to stop collecting */
 	uint64_t exit_ns;  /* when the process would have ended without a profile */
 
 	/* The program used no device: values of the device are 0, not unknown. */
