@@ -169,294 +169,121 @@ def benches(check):
 
     result = []
 
+    def add(name, variants, rows, **more):
+        result.append(Bench(name, variants, rows, **more))
+
     sizes = fit("64K", "256K", "1M", "4M", "16M", "64M", "256M", "1G")
-    result.append(
-        Bench(
-            "repeat",
-            three(["repeat"], ["0"] + sizes),
-            ways(sizes, HAND, lambda way, size: 1.05 if size >= 1 << 20 else 1.10),
-        )
-    )
+    add("repeat", three(["repeat"], ["0"] + sizes),
+        ways(sizes, HAND, lambda way, size: 1.05 if size >= 1 << 20 else 1.10))
     size = fit("64M")[0]
-    result.append(
-        Bench(
-            "whole",
-            three(["repeat"], ["50", size]),
-            [Row("whole_" + size, "malloc, 50 copies of %s each way" % size, HAND, 1.10)],
-        )
-    )
+    add("whole", three(["repeat"], ["50", size]),
+        [Row("whole_" + size, "malloc, 50 copies of %s each way" % size, HAND, 1.10)])
     sizes = fit("64M", "256M")
-    result.append(
-        Bench(
-            "first-copy",
-            three(["first"], ["touched"] + sizes),
-            ways(sizes, FASTER, lambda way, size: 3.0 if way == "h2d" else 2.0),
-        )
-    )
+    add("first-copy", three(["first"], ["touched"] + sizes),
+        ways(sizes, FASTER, lambda way, size: 3.0 if way == "h2d" else 2.0))
     sizes = fit("16M", "64M", "256M")
-    result.append(
-        Bench(
-            "fresh-d2h",
-            three(["first"], ["untouched"] + sizes),
-            [
-                Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0)
-                for s in sizes
-            ],
-        )
-    )
+    add("fresh-d2h", three(["first"], ["untouched"] + sizes),
+        [Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0) for s in sizes])
     sizes = fit("64M", "256M")
-    result.append(
-        Bench(
-            "static",
-            {
-                "plain": (["repeat", "static", "0"] + sizes, {}),
-                "hotpin": (["repeat", "static", "0"] + sizes, {}),
-                "hand": (["repeat", "pinned", "0"] + sizes, {}),
-            },
-            ways(sizes, FASTER, lambda way, size: 2.5 if way == "h2d" else 2.0),
-        )
-    )
+    static = ["repeat", "static", "0"] + sizes
+    add("static", two(static) | {"hand": (["repeat", "pinned", "0"] + sizes, {})},
+        ways(sizes, FASTER, lambda way, size: 2.5 if way == "h2d" else 2.0))
     every = ["64", "256"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(5)] + ["1G"]
-    every = ["64", "16K", "1M"] if check else every
-    result += [
-        # Nothing may be slower than plain, at any size, in any state of the memory...
-        Bench("copies", three(["copies"], fit(*every)), copy_rows(fit(*every)), grid=True),
-        # ...even without copy workers.
-        Bench(
-            "copies-alone",
-            three(["copies"], fit(*every), {"HOTPIN_THREADS": "1"}),
-            copy_rows(fit(*every)),
-            grid=True,
-        ),
-    ]
+    every = fit(*(["64", "16K", "1M"] if check else every))
+    # Nothing may be slower than plain, at any size, in any state of the memory...
+    add("copies", three(["copies"], every), copy_rows(every), grid=True)
+    # ...even without copy workers.
+    add("copies-alone", three(["copies"], every, {"HOTPIN_THREADS": "1"}), copy_rows(every),
+        grid=True)
     sizes = fit("16M", "64M")
-    result.append(Bench("alloc-loop", three(["loop"], sizes), loop_rows("malloc", sizes)))
+    add("alloc-loop", three(["loop"], sizes), loop_rows("malloc", sizes))
     sizes = fit("64", "256", "1K", "4K", "16K", "64K")
-    result.append(
-        Bench(
-            "burst",
-            three(["burst"], sizes),
-            [
-                Row("burst_" + s, "h2d %s, a copy" % s, FASTER,
-                    2.0 if size_bytes(s) <= 16 << 10 else 1.5)
-                for s in sizes
-            ],
-        )
-    )
+    add("burst", three(["burst"], sizes),
+        [Row("burst_" + s, "h2d %s, a copy" % s, FASTER, 2.0 if size_bytes(s) <= 16 << 10 else 1.5)
+         for s in sizes])
     sizes = fit("64", "4K", "64K")
-    result.append(
-        Bench(
-            "uploads-between-kernels",
-            three(["uploads"], [times(100)] + sizes),
-            # An upload that waits takes as long as the kernel.
-            [
-                Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10)
-                for s in sizes
-            ]
-            + [Row("upload_" + s, "h2d %s behind a kernel" % s, FASTER, 2.0) for s in sizes],
-        )
-    )
+    # An upload that waits takes as long as the kernel.
+    add("uploads-between-kernels", three(["uploads"], [times(100)] + sizes),
+        [Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10) for s in sizes]
+        + [Row("upload_" + s, "h2d %s behind a kernel" % s, FASTER, 2.0) for s in sizes])
     size = fit("16M")[0]
-    result.append(
-        Bench(
-            "double-buffer",
-            three(["overlap"], [size, times(100)]),
-            [Row("turn_" + size, "fill 2 ms; h2d %s; kernel 2 ms" % size, HAND, 1.20)],
-        )
-    )
+    add("double-buffer", three(["overlap"], [size, times(100)]),
+        [Row("turn_" + size, "fill 2 ms; h2d %s; kernel 2 ms" % size, HAND, 1.20)])
     size = "1M" if check else "16M"
-    result.append(
-        Bench(
-            "torch",
-            three(["torch_fresh.py"], [size[:-1]]),
-            [
-                Row("to_" + size, "fresh %s .to('cuda')" % size, HAND, 1.15),
-                Row("cpu_" + size, "%s .cpu()" % size, FASTER, 3.0),
-            ],
-        )
-    )
+    add("torch", three(["torch_fresh.py"], [size[:-1]]),
+        [Row("to_" + size, "fresh %s .to('cuda')" % size, HAND, 1.15),
+         Row("cpu_" + size, "%s .cpu()" % size, FASTER, 3.0)])
     sizes = [] if check else ["1M", "4M", "64M", "256M"]
-    result.append(
-        Bench(
-            "torch-more",
-            three(["torch_fresh.py"], [s[:-1] for s in sizes] + ["loaders"]),
-            [
-                Row("%s_%s" % (way, s), "fresh tensor, %s %s" % (way, s), SLOWER, NEVER)
-                for way in ("to", "cpu")
-                for s in sizes
-            ]
-            + [
-                Row("loader0", "a batch, no workers, pin_memory=False", HAND, 1.15),
-                Row("loader4", "a batch, 4 workers, pin_memory=False", HAND, 1.15),
-                Row("custom4", "the same, a type of its own", HAND, 1.15),
-                Row("pinning4", "the same, pin_memory=True", SLOWER, NEVER),
-                Row("concurrent", "work on every core during copies", SLOWER, NEVER),
-            ],
-        )
-    )
+    add("torch-more", three(["torch_fresh.py"], [s[:-1] for s in sizes] + ["loaders"]),
+        [Row("%s_%s" % (way, s), "fresh tensor, %s %s" % (way, s), SLOWER, NEVER)
+         for way in ("to", "cpu") for s in sizes]
+        + [Row("loader0", "a batch, no workers, pin_memory=False", HAND, 1.15),
+           Row("loader4", "a batch, 4 workers, pin_memory=False", HAND, 1.15),
+           Row("custom4", "the same, a type of its own", HAND, 1.15),
+           Row("pinning4", "the same, pin_memory=True", SLOWER, NEVER),
+           Row("concurrent", "work on every core during copies", SLOWER, NEVER)])
     result += torch_benches(check)
-    result.append(
-        Bench(
-            "gate",
-            {"hotpin": (["gate", times(100000), "8"], {})},
-            [
-                Row("query", "cuEventQuery", MORE, 20e-9),
-                Row("launch", "empty launch", MORE, 20e-9),
-                Row("threads", "empty launch, 8 threads", MORE, 20e-9),
-            ],
-        )
-    )
-    result.append(
-        Bench(
-            "launch",
-            two(["launch", "kernels", times(1000000)]),
-            [Row("launch", "1e6 empty launches, a launch", SLOWER, NEVER)],
-        )
-    )
-    result.append(
-        Bench(
-            "launch-waits",
-            two(["launch", "waits", times(200000)]),
-            [
-                Row("launch_wait", "launch and wait, freed buffers are pinned", SLOWER, NEVER),
-                Row("launch_get", "launch and download 8 B, likewise", SLOWER, NEVER),
-            ],
-        )
-    )
-    for threads in (1, 8):
-        result.append(
-            Bench(
-                "malloc-pair" if threads == 1 else "malloc-pair-threads",
-                two(["heap", "pair", str(threads), times(200000)] + fit("64", "4K", "64K")),
-                [
-                    Row("pair_" + s, "malloc, free %s, %d threads" % (s, threads), MORE, 3e-9)
-                    for s in fit("64", "4K", "64K")
-                ],
-            )
-        )
+    add("gate", {"hotpin": (["gate", times(100000), "8"], {})},
+        [Row("query", "cuEventQuery", MORE, 20e-9),
+         Row("launch", "empty launch", MORE, 20e-9),
+         Row("threads", "empty launch, 8 threads", MORE, 20e-9)])
+    add("launch", two(["launch", "kernels", times(1000000)]),
+        [Row("launch", "1e6 empty launches, a launch", SLOWER, NEVER)])
+    add("launch-waits", two(["launch", "waits", times(200000)]),
+        [Row("launch_wait", "launch and wait, freed buffers are pinned", SLOWER, NEVER),
+         Row("launch_get", "launch and download 8 B, likewise", SLOWER, NEVER)])
+    sizes = fit("64", "4K", "64K")
+    for name, threads in (("malloc-pair", 1), ("malloc-pair-threads", 8)):
+        add(name, two(["heap", "pair", str(threads), times(200000)] + sizes),
+            [Row("pair_" + s, "malloc, free %s, %d threads" % (s, threads), MORE, 3e-9)
+             for s in sizes])
     size = fit("64M")[0]
     # Hand-tuned: CUPTI alone, which discards its records.  Plain is hotpin without a profile.
     # CUPTI needs 1.2 us for an operation on an H200, so a tenth of the whole is left for hotpin.
     each = ("", MORE, 1.5e-6), ("_call", MORE, 1.5e-6), ("", HAND, 1.10), ("_call", HAND, 1.10)
     floor = {"CUDA_INJECTION64_PATH": "libbench_floor.so"}
+    bound = ["repeat", "malloc", "50", size]
     for name, mode, what, command, promises in (
-        (
-            "profile-launch",
-            "summary",
-            "launch",
-            ["launch", "kernels", times(200000)],
-            each,
-        ),
-        (
-            "profile-copy",
-            "summary",
-            "copy",
-            ["launch", "copies", times(50000)],
-            each,
-        ),
-        (
-            "profile-call",
-            "summary",
-            "call",
-            ["launch", "calls", times(2000000)],
-            (("", MORE, 100e-9),),
-        ),
-        (
-            "profile-bound",
-            "summary",
-            "whole_" + size,
-            ["repeat", "malloc", "50", size],
-            (("", SLOWER, NEVER),),
-        ),
-        (
-            "profile-bound-trace",
-            "trace",
-            "whole_" + size,
-            ["repeat", "malloc", "50", size],
-            (("", SLOWER, 1.05),),
-        ),
+        ("launch", "summary", "launch", ["launch", "kernels", times(200000)], each),
+        ("copy", "summary", "copy", ["launch", "copies", times(50000)], each),
+        ("call", "summary", "call", ["launch", "calls", times(2000000)], [("", MORE, 100e-9)]),
+        ("bound", "summary", "whole_" + size, bound, [("", SLOWER, NEVER)]),
+        ("bound-trace", "trace", "whole_" + size, bound, [("", SLOWER, 1.05)]),
     ):
-        result.append(
-            Bench(
-                name,
-                {
-                    "plain": (command, {}),
-                    "hotpin": (command, {"HOTPIN_PROFILE": mode}),
-                }
-                | ({"hand": (command, floor)} if what != "call" else {}),
-                [
-                    Row(
-                        what + tail,
-                        "%s, profile; hand: CUPTI alone" % (what + tail),
-                        kind,
-                        target,
-                        slows=kind == HAND,
-                    )
-                    for tail, kind, target in promises
-                ],
-                preloaded=("plain", "hotpin", "hand"),
-            )
-        )
+        variants = {"plain": (command, {}), "hotpin": (command, {"HOTPIN_PROFILE": mode})}
+        if what != "call":
+            variants["hand"] = (command, floor)
+        add("profile-" + name, variants,
+            [Row(what + tail, "%s, profile; hand: CUPTI alone" % (what + tail), kind, target,
+                 slows=kind == HAND)
+             for tail, kind, target in promises],
+            preloaded=("plain", "hotpin", "hand"))
     # Plain is the profile without samples.
     for name, mode in (("profile-sample", "auto"), ("profile-sample-signal", "signal")):
         for threads, count in ((4, 10000), (64, 600)):
             command = ["sample", str(threads), times(count)]
-            result.append(
-                Bench(
-                    "%s-%d" % (name, threads),
-                    {
-                        "plain": (command, {"HOTPIN_OUT": "/dev/null", "HOTPIN_SAMPLE": "off"}),
-                        "hotpin": (command, {"HOTPIN_OUT": "/dev/null", "HOTPIN_SAMPLE": mode}),
-                    },
-                    [
-                        Row(
-                            "%s_%d" % (metric, threads),
-                            "%s of %d threads, sampled" % (what, threads),
-                            SLOWER,
-                            1.01,
-                        )
-                        for metric, what in (("busy", "CPU time"), ("wall", "time"))
-                    ],
-                    preloaded=("plain", "hotpin"),
-                )
-            )
+            variants = {variant: (command, {"HOTPIN_OUT": "/dev/null", "HOTPIN_SAMPLE": value})
+                        for variant, value in (("plain", "off"), ("hotpin", mode))}
+            add("%s-%d" % (name, threads), variants,
+                [Row("%s_%d" % (metric, threads), "%s of %d threads, sampled" % (what, threads),
+                     SLOWER, 1.01)
+                 for metric, what in (("busy", "CPU time"), ("wall", "time"))],
+                preloaded=("plain", "hotpin"))
     sizes = fit("64", "256", "1K", "4K", "16K")
-    result.append(
-        Bench(
-            "never-slower-sync",
-            three(["repeat"], ["0"] + sizes),
-            # The download after an upload that returned early waits for it.
-            [Row("pair_" + s, "h2d %s and back" % s, SLOWER, NEVER) for s in sizes],
-        )
-    )
+    # The download after an upload that returned early waits for it.
+    add("never-slower-sync", three(["repeat"], ["0"] + sizes),
+        [Row("pair_" + s, "h2d %s and back" % s, SLOWER, NEVER) for s in sizes])
     sizes = fit("64", "4K", "64K", "256K", "1M", "4M", "16M", "64M")
-    ways_async = ("h2d", "d2h", "mixed")
-    rows = [
-        Row(
-            "%s_%s_%s_%s" % (stream, way, until, s),
-            "async %s %s, %s stream: %s" % (way, s, stream, until),
-            SLOWER,
-            NEVER,
-        )
-        for stream in ("idle", "busy")
-        for way in ways_async
-        for until in ("return", "done")
-        for s in sizes
-    ]
-    result.append(Bench("never-slower-async", three(["async"], sizes), rows))
+    add("never-slower-async", three(["async"], sizes),
+        [Row("%s_%s_%s_%s" % (stream, way, until, s),
+             "async %s %s, %s stream: %s" % (way, s, stream, until), SLOWER, NEVER)
+         for stream in ("idle", "busy") for way in ("h2d", "d2h", "mixed")
+         for until in ("return", "done") for s in sizes])
     sizes = fit("4K", "1M", "16M")
-    rows = [
-        Row(
-            "idle_%s_%s_%s" % (way, until, s),
-            "async %s %s, program-pinned: %s" % (way, s, until),
-            SLOWER,
-            NEVER,
-        )
-        for way in ("h2d", "d2h")
-        for until in ("return", "done")
-        for s in sizes
-    ]
-    result.append(Bench("never-slower-pinned", two(["async", "pinned"] + sizes), rows))
+    add("never-slower-pinned", two(["async", "pinned"] + sizes),
+        [Row("idle_%s_%s_%s" % (way, until, s),
+             "async %s %s, program-pinned: %s" % (way, s, until), SLOWER, NEVER)
+         for way in ("h2d", "d2h") for until in ("return", "done") for s in sizes])
     for kind, text, threads, sizes in (
         ("pair", "malloc, free %s", 1, fit("256K", "1M", "16M", "64M")),
         ("cycle", "malloc, write, free %s", 1, fit("256K", "1M", "4M", "16M", "64M", "256M")),
@@ -471,6 +298,6 @@ def benches(check):
         if threads != 1:
             name += "-threads"
             text += ", %d threads" % threads
-        rows = [Row("%s_%s" % (kind, s), text % s, SLOWER, NEVER) for s in sizes]
-        result.append(Bench(name, two(["heap", kind, str(threads), times(20000)] + sizes), rows))
+        add(name, two(["heap", kind, str(threads), times(20000)] + sizes),
+            [Row("%s_%s" % (kind, s), text % s, SLOWER, NEVER) for s in sizes])
     return result
