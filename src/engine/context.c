@@ -5,13 +5,15 @@
 #include "base/protections.h"
 #include "engine/housekeeper.h"
 #include "engine/tracker.h"
-#include "pin/context_end.h"
+#include "pin/pinning.h"
+#include "pin/unpin.h"
 #include "real/contexts.h"
 #include "stage/memory.h"
 
 void context_ending(CUcontext context)
 {
 	pin_context_ending((uintptr_t)context);
+	pin_queue_forget((uintptr_t)context);
 	/* The housekeeper asks about no context from here on. */
 	housekeeper_wait(false, UINT64_MAX);
 	memory_context_ending(context);

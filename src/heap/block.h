@@ -38,7 +38,6 @@ struct block {
 	/* Constant. */
 	uintptr_t base;
 	unsigned size_class;
-	struct block *before; /* the block that was created before this one */
 
 	/*
 	 * The bytes that a pin covers, whole pages: at least the program's.  Changed under the lock

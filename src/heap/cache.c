@@ -288,8 +288,10 @@ void cache_cut(struct block *block)
 
 void cache_close(void)
 {
+	uintptr_t at = 0;
+
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (struct block *block = map_newest(); block != NULL; block = block->before) {
+	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
 		if (block->state == BLOCK_EMPTY) {
 			list_remove(block);
 			put_empty(block);
@@ -348,4 +350,73 @@ void cache_note_pin(struct block *block)
 	} else if (block->state == BLOCK_HELD) {
 		cache_put(block, hp_now_coarse_ns());
 	}
+}
+
+/* Requires the lock heap. */
+static bool may_pin(const struct block *block)
+{
+	return block->state == BLOCK_LIVE && !cache_is_pinned_over();
+}
+
+size_t heap_try_pin(struct block *block)
+{
+	size_t room = 0;
+
+	hp_lock(HP_LOCK_heap);
+	if (may_pin(block) && word_try_pin(&block->word))
+		room = block->room;
+	hp_unlock(HP_LOCK_heap);
+	return room;
+}
+
+enum word_look heap_take_queued(struct block *block, size_t *ret_room)
+{
+	hp_lock(HP_LOCK_heap);
+	enum word_look look = word_look(&block->word);
+	*ret_room = look == WORD_ALONE && may_pin(block) ? block->room : 0;
+	hp_unlock(HP_LOCK_heap);
+	return look;
+}
+
+bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken)
+{
+	hp_lock(HP_LOCK_heap);
+	bool live = block->state == BLOCK_LIVE;
+	if (live)
+		*ret_taken = word_alter(&block->word, bit);
+	hp_unlock(HP_LOCK_heap);
+	return live;
+}
+
+bool heap_release(struct block *block, bool is_pinned, uint32_t *ret_saw)
+{
+	hp_lock(HP_LOCK_heap);
+	bool done = word_release(&block->word, is_pinned, ret_saw);
+	if (done)
+		cache_note_pin(block);
+	hp_unlock(HP_LOCK_heap);
+	return done;
+}
+
+void heap_keep(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	word_keep(&block->word);
+	cache_note_pin(block);
+	hp_unlock(HP_LOCK_heap);
+}
+
+void heap_return(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	block->next = NULL;
+	cache_purge(block);
+}
+
+void heap_unhold(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	word_restore(&block->word, WORD_REGISTERED);
+	cache_note_pin(block);
+	hp_unlock(HP_LOCK_heap);
 }

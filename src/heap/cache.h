@@ -2,7 +2,7 @@
  * The free cache: freed blocks that keep their pages, by class and by age; and the one way by which
  * pages go back.
  *
- * The functions cache_*() are for src/heap and src/pin, and require the lock heap unless a comment
+ * The functions cache_*() are for src/heap, and require the lock heap unless a comment
  * says otherwise.  The functions heap_*() are for other rooms, too, and take it.
  */
 #ifndef HP_HEAP_CACHE_H
@@ -89,5 +89,44 @@ struct block *heap_take_due(void);
 
 /* Makes `bytes` of pinned blocks due at once, because others could use that part of the budget. */
 void heap_set_reclaim_target(size_t bytes);
+
+/*
+ * The rest is for src/pin only.  Words change under the lock heap if the block must be in use, or
+ * if the lists of freed blocks depend on its pin.  The lock pin may be held.
+ */
+
+/*
+ * Takes the word of a block in use to pin it.  Returns the room of the block.  0: the word is not
+ * free for that (word_try_pin()), or freed blocks that are still pinned exceed the bound of the
+ * cache.
+ */
+size_t heap_try_pin(struct block *block);
+
+/*
+ * As word_look(), for a block that may have been freed since it was queued.  *ret_room is the
+ * room to pin, or 0 if the caller must give the word back.
+ */
+enum word_look heap_take_queued(struct block *block, size_t *ret_room);
+
+/* word_alter().  False: the block is not in use. */
+bool heap_alter(struct block *block, uint32_t bit, bool *ret_taken);
+
+/* word_release(). */
+bool heap_release(struct block *block, bool is_pinned, uint32_t *ret_saw);
+
+/* word_keep(). */
+void heap_keep(struct block *block);
+
+/*
+ * Takes back a block of heap_take_due(), and gives its pages back unless it is still pinned.  No
+ * lock may be held.
+ */
+void heap_return(struct block *block);
+
+/*
+ * Called when the last registration by the program in the block has ended: the block may be used
+ * again if it was freed meanwhile.
+ */
+void heap_unhold(struct block *block);
 
 #endif

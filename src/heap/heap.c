@@ -386,15 +386,14 @@ void heap_count(void)
 size_t heap_live(size_t *ret_blocks)
 {
 	size_t bytes = 0, blocks = 0;
+	uintptr_t at = 0;
 
-	hp_lock(HP_LOCK_heap);
-	for (struct block *at = map_newest(); at != NULL; at = at->before) {
-		if (at->state != BLOCK_LIVE)
+	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
+		if (block->state != BLOCK_LIVE)
 			continue;
-		bytes += at->room;
+		bytes += block->room;
 		blocks++;
 	}
-	hp_unlock(HP_LOCK_heap);
 	*ret_blocks = blocks;
 	return bytes;
 }
@@ -402,20 +401,21 @@ size_t heap_live(size_t *ret_blocks)
 void heap_after_fork_child(void)
 {
 	struct block *list = NULL;
+	uintptr_t at = 0;
 
 	hp_lock(HP_LOCK_heap);
 	shards_after_fork_child();
-	for (struct block *at = map_newest(); at != NULL; at = at->before) {
-		if (at->state == BLOCK_EMPTY)
+	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
+		if (block->state == BLOCK_EMPTY)
 			continue;
-		word_reset(&at->word);
-		at->user_registrations = 0;
-		cache_note_pin(at);
-		if (at->state != BLOCK_PARKED && at->state != BLOCK_LEAVING)
+		word_reset(&block->word);
+		block->user_registrations = 0;
+		cache_note_pin(block);
+		if (block->state != BLOCK_PARKED && block->state != BLOCK_LEAVING)
 			continue;
-		atomic_store_explicit(&at->state, BLOCK_LEAVING, memory_order_relaxed);
-		at->next = list;
-		list = at;
+		atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_relaxed);
+		block->next = list;
+		list = block;
 	}
 	cache_purge(list);
 }

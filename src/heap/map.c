@@ -50,7 +50,6 @@ static struct part small = { .shift = 12 }, large = { .shift = 21 };
 
 /* Under the lock heap. */
 static size_t bytes_most; /* RAM and swap: larger blocks are for the kernel to refuse */
-static struct block *newest;
 
 static _Atomic enum { UNTRIED, READY, OFF, CLOSED } condition; /* read by any thread */
 
@@ -99,6 +98,12 @@ static uintptr_t reserve(size_t bytes)
 	if (huge_everywhere)
 		hp_advise(got + before, bytes, MADV_NOHUGEPAGE);
 	return (uintptr_t)got + before;
+}
+
+/* Returns the addresses that a block of the class has, in whole units. */
+static size_t part_bytes(const struct part *part, unsigned size_class)
+{
+	return rounded(map_class_bytes(size_class), (size_t)1 << part->shift);
 }
 
 /* Returns the bytes of a table for [start, end). */
@@ -189,7 +194,7 @@ struct block *map_create(unsigned size_class)
 	assert(hp_lock_held(HP_LOCK_heap));
 	struct part *part = part_of_class(size_class);
 	uintptr_t base = part->next;
-	size_t bytes = rounded(map_class_bytes(size_class), (size_t)1 << part->shift);
+	size_t bytes = part_bytes(part, size_class);
 
 	if (part->end - base < bytes || !open_up_to(part, base + bytes))
 		return NULL;
@@ -201,10 +206,8 @@ struct block *map_create(unsigned size_class)
 	block->base = base;
 	block->bytes = bytes;
 	block->size_class = size_class;
-	block->before = newest;
 	atomic_store_explicit(&block->start, base, memory_order_relaxed);
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_relaxed);
-	newest = block;
 	for (uintptr_t at = base; at < base + bytes; at += (uintptr_t)1 << part->shift)
 		atomic_store_explicit(&part->table[(at - part->start) >> part->shift], block,
 				      memory_order_release);
@@ -238,12 +241,6 @@ void map_close(void)
 bool map_is_closed(void)
 {
 	return atomic_load_explicit(&condition, memory_order_relaxed) == CLOSED;
-}
-
-struct block *map_newest(void)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	return newest;
 }
 
 static struct block *part_at(struct part *part, uintptr_t address)
@@ -292,27 +289,35 @@ bool range_covers(const struct block *block, const void *address, size_t bytes)
 	return offset <= block->room && bytes <= block->room - offset;
 }
 
-/* As range_walk(), in one part. */
+/* As map_walk(), in one part. */
 static struct block *part_walk(struct part *part, uintptr_t *at, uintptr_t end)
 {
-	uintptr_t from = *at < part->start ? part->start : *at, unit = (uintptr_t)1 << part->shift;
+	uintptr_t from = *at < part->start ? part->start : *at;
+	struct block *block = from < end ? part_at(part, from) : NULL;
 
-	for (struct block *block; from < end && (block = part_at(part, from)) != NULL;
-	     from = (from | (unit - 1)) + 1) {
-		if (atomic_load_explicit(&block->state, memory_order_acquire) < BLOCK_LIVE ||
-		    from - block->base >= block->room)
-			continue;
-		*at = block->base + block->room;
-		return block;
-	}
-	return NULL;
+	if (block != NULL)
+		*at = block->base + part_bytes(part, block->size_class);
+	return block;
 }
 
-struct block *range_walk(uintptr_t *at, uintptr_t end)
+struct block *map_walk(uintptr_t *at, uintptr_t end)
 {
 	if (atomic_load_explicit(&heap_bytes, memory_order_acquire) == 0)
 		return NULL;
 
 	struct block *block = part_walk(&small, at, end);
 	return block != NULL ? block : part_walk(&large, at, end);
+}
+
+struct block *range_walk(uintptr_t *at, uintptr_t end)
+{
+	for (;;) {
+		uintptr_t from = *at;
+		struct block *block = map_walk(at, end);
+
+		if (block == NULL ||
+		    (atomic_load_explicit(&block->state, memory_order_acquire) >= BLOCK_LIVE &&
+		     from < block->base + block->room))
+			return block;
+	}
 }

@@ -105,7 +105,10 @@ bool map_is_closed(void);
 /* Returns the block of the address, in use or not; NULL: none.  Lock-free. */
 struct block *map_at(uintptr_t address);
 
-/* Returns the block that was created last; block->before leads to all.  Requires the lock heap. */
-struct block *map_newest(void);
+/*
+ * Returns the first block, in any state, with an address in [*at, end), and moves *at behind it.
+ * NULL: there is none.  Lock-free.
+ */
+struct block *map_walk(uintptr_t *at, uintptr_t end);
 
 #endif

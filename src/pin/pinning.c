@@ -13,7 +13,7 @@
 #include "base/protections.h"
 #include "heap/huge_pages.h"
 #include "heap/pages.h"
-#include "heap/pin_state.h"
+#include "heap/cache.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
 

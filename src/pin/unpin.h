@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Unpins the blocks in [address, address + bytes).  They may be pinned again, but not before
@@ -50,6 +51,20 @@ size_t pin_evict_due(size_t bytes_most);
  * blocks in use.  Calls the driver, holding no lock.  Returns the bytes unpinned.
  */
 size_t pin_evict(size_t bytes);
+
+/*
+ * The program is about to destroy, reset or release the context `owner`, which may end its
+ * registrations.  Until pin_context_ended(), no copy enters its pinned blocks, and nothing is
+ * pinned.  Waits for the copies inside these blocks, without a limit.  Calls no driver function.
+ * pin_queue_forget() follows.
+ */
+void pin_context_ending(uintptr_t owner);
+
+/*
+ * The program's call has returned.  The registrations are `gone`, or the call failed and the
+ * registrations still exist.
+ */
+void pin_context_ended(uintptr_t owner, bool gone);
 
 /*
  * For src/pin only.  Unpins the block if it is pinned, or is being pinned.  `taken`: the caller has

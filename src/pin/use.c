@@ -9,7 +9,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/protections.h"
-#include "heap/pin_state.h"
+#include "heap/cache.h"
 #include "pin/pin.h"
 
 #include <assert.h>

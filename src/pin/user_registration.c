@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "heap/pin_state.h"
+#include "heap/cache.h"
 #include "heap/map.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"

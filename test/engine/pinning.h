@@ -9,9 +9,9 @@
 #include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/huge_pages.h"
-#include "pin/context_end.h"
 #include "pin/pin.h"
 #include "pin/pinning.h"
+#include "pin/unpin.h"
 #include "pin/use.h"
 
 #include "check.h"

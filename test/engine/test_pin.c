@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "heap/heap.h"
 #include "heap/map.h"
-#include "heap/pin_state.h"
 
 #include "check.h"
 #include "clock.h"

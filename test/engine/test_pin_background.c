@@ -380,6 +380,7 @@ static void *destroy_context(void *arg)
 {
 	(void)arg;
 	pin_context_ending(1000);
+	pin_queue_forget(1000);
 	fake.gone = 1000;
 	fake_destroy_context(1000);
 	pin_context_ended(1000, true);

@@ -3,7 +3,6 @@
  */
 #include "heap/cache.h"
 #include "heap/map.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "pin/pin.h"
 #include "pin/unpin.h"

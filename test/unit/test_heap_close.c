@@ -4,7 +4,6 @@
 #include "heap/cache.h"
 #include "heap/map.h"
 #include "heap/pages.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 #include "heap_helpers.h"
 

@@ -3,7 +3,7 @@
  */
 #include "heap/heap.h"
 #include "base/lock.h"
-#include "heap/pin_state.h"
+#include "heap/cache.h"
 #include "heap/map.h"
 
 #include "heap_helpers.h"

@@ -7,7 +7,6 @@
 #include "base/lock.h"
 #include "heap/cache.h"
 #include "heap/map.h"
-#include "heap/pin_state.h"
 #include "heap/reclaim.h"
 
 #include "check.h"
@@ -485,9 +484,10 @@ TEST(shards_that_are_emptied_meanwhile)
 static bool any_leaves(void)
 {
 	bool found = false;
+	uintptr_t from = 0;
 
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at = map_newest(); at != NULL; at = at->before)
+	for (struct block *at; (at = map_walk(&from, UINTPTR_MAX)) != NULL;)
 		found = found || at->state == BLOCK_LEAVING;
 	hp_unlock(HP_LOCK_heap);
 	return found;
