@@ -31,6 +31,16 @@
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
+/* A far side of unknown kind may be host memory; so may a device address, which the driver maps. */
+static bool is_between_hosts(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	return request->asynchronous && request->direction == TRACE_H2D && request->far != 0 &&
+	       visibility_of_sources() && hp_keeps(source_behind_work) &&
+	       !request_is_on_device(request->far);
+}
+
 /*
  * True if the copy need not give an address in the block to the driver: staging memory or a bounce
  * buffer can hold its bytes, a piece at a time.
@@ -40,7 +50,8 @@ static bool may_go_aside(const struct copy *copy)
 	const struct copy_request *request = copy->request;
 
 	return !request->rows && request->other == NULL &&
-	       (request->direction == TRACE_H2D || request->direction == TRACE_D2H);
+	       (request->direction == TRACE_H2D || request->direction == TRACE_D2H) &&
+	       !is_between_hosts(copy);
 }
 
 /*
@@ -53,7 +64,7 @@ static enum pin_use enter(const struct copy *copy, enum pin_use use, bool waits)
 	struct block *other = request->other != NULL ? range_find(request->other) : NULL;
 
 	for (;; use = pin_enter(copy->block, request->frame)) {
-		if (use == PIN_TAKEN && !waits)
+		if (use == PIN_TAKEN && !waits && may_go_aside(copy))
 			return use;
 		if (use == PIN_TAKEN) {
 			pin_wait(copy->block);
@@ -81,7 +92,7 @@ static enum pin_use find_host_memory(struct copy *copy)
 			? pin_before_copy(copy->block, to_device, request->bytes, request->frame)
 			: pin_enter(copy->block, request->frame);
 
-	return enter(copy, use, !may_go_aside(copy));
+	return enter(copy, use, false);
 }
 
 static bool is_stream_busy(const struct copy *copy)
@@ -120,6 +131,8 @@ static unsigned find(struct copy *copy, enum copy_fact fact)
 		return staging_is_possible(copy);
 	case COPY_WORKERS:
 		return staging_workers();
+	case COPY_IS_BETWEEN_HOSTS:
+		return is_between_hosts(copy);
 	default:
 		return 0;
 	}

@@ -74,12 +74,19 @@ static bool is_deferred(struct copy *copy)
 	return !is_pinned(copy) || copy->request->bytes <= most || ask(copy, COPY_IS_BUSY);
 }
 
+/* A synchronous copy waits for earlier work before hotpin reads its source. */
+static bool is_between_hosts(struct copy *copy)
+{
+	return copy->request->asynchronous && ask(copy, COPY_IS_BETWEEN_HOSTS);
+}
+
 /* True if the copy of a pinned block is an upload that native CUDA does not wait for. */
 static bool is_bounced(struct copy *copy)
 {
-	return always_bounces(copy) ||
-	       (is_staged_by_the_driver(copy) &&
-		(ask(copy, COPY_IS_BUSY) || ask(copy, COPY_IS_BEHIND_LEGACY)));
+	return (always_bounces(copy) ||
+		(is_staged_by_the_driver(copy) &&
+		 (ask(copy, COPY_IS_BUSY) || ask(copy, COPY_IS_BEHIND_LEGACY)))) &&
+	       !is_between_hosts(copy);
 }
 
 static enum copy_route choose(struct copy *copy)
@@ -107,7 +114,7 @@ static bool is_possible(struct copy *copy, enum copy_route route)
 		return is_pinned(copy);
 	case COPY_BOUNCE:
 		return is_pinned(copy) && is_upload(copy) && request->bytes <= COPY_BLOCKS_FROM &&
-		       request->extent <= COPY_BLOCKS_FROM;
+		       request->extent <= COPY_BLOCKS_FROM && !is_between_hosts(copy);
 	case COPY_STAGE:
 		return copy_stage_gain_ns(copy) > 0 && ask(copy, COPY_IS_STAGEABLE);
 	default:

@@ -81,6 +81,11 @@ enum copy_fact {
 	COPY_IS_BEHIND_LEGACY, /* the legacy stream has, and the stream waits for it */
 	COPY_IS_STAGEABLE,     /* staging memory may be used; makes it when it pays */
 	COPY_WORKERS,          /* the number of copy workers, started or not */
+	/*
+	 * An asynchronous upload whose far side is host memory, too: the driver reads the source
+	 * behind earlier work, which may write it.
+	 */
+	COPY_IS_BETWEEN_HOSTS,
 	COPY_FACTS
 };
 

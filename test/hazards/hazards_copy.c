@@ -245,6 +245,55 @@ static void overwritten_at_once(enum way way)
 	each_copy(way, upload_forms);
 }
 
+/*
+ * A copy between host memories is synchronous, and reads its source behind earlier work: a host
+ * function that writes it.  Each way to name the other side.
+ */
+static char elsewhere[64 * KIB];
+
+static void write_source(void *block)
+{
+	fill(block, BYTES, 9);
+}
+
+static CUresult copy_to_host(int form, char *to, char *from, size_t bytes)
+{
+	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+			       .srcDevice = (CUdeviceptr)from,
+			       .srcPitch = bytes / 4,
+			       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+			       .dstDevice = (CUdeviceptr)to,
+			       .dstPitch = bytes / 4,
+			       .WidthInBytes = bytes / 4,
+			       .Height = 4 };
+
+	return form == 0   ? cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream)
+	       : form == 1 ? cu.cuMemcpy2DAsync_v2(&rows, stream)
+			   : cu.cuMemcpyHtoDAsync_v2((CUdeviceptr)to, from, bytes, stream);
+}
+
+TEST_AFTER(row11_source_between_hosts_written_before, begin())
+{
+	char *block = hot(BYTES);
+	void *own = NULL;
+
+	OK(cu.cuMemHostAlloc(&own, sizeof(elsewhere), 0));
+	for (int form = 0; form < 3; form++)
+		for (size_t bytes = 4 * KIB; bytes <= sizeof(elsewhere); bytes *= 4) {
+			/* A device address must be one to the driver. */
+			char *to = form == 2 ? own : elsewhere;
+
+			fill(block, BYTES, 1);
+			spin(stream, 4);
+			OK(cu.cuLaunchHostFunc(stream, write_source, block));
+			OK(copy_to_host(form, to, block, bytes));
+			CHECK(holds(to, bytes, 9));
+			OK(cu.cuStreamSynchronize(stream));
+		}
+	OK(cu.cuMemFreeHost(own));
+	free(block);
+}
+
 CASE(row11_d2h_read_at_once, read_at_once(LINEAR))
 CASE(row11_d2h_read_at_once_either_way, read_at_once(EITHER))
 CASE(row11_d2h_read_at_once_rows, read_at_once(ROWS))
