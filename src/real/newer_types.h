@@ -19,6 +19,9 @@ struct newer_node {
 			CUcontext copyCtx;
 			CUDA_MEMCPY3D copyParams;
 		} memcpy;
+		struct {
+			CUdeviceptr dst; /* and more */
+		} memset;
 	};
 	long long reserved2;
 };

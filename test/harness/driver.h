@@ -41,6 +41,7 @@
 	X(cuGraphAddHostNode, "cuGraphAddHostNode", 10000) \
 	X(cuGraphAddKernelNode_v2, "cuGraphAddKernelNode", 12000) \
 	X(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000) \
+	X(cuGraphAddMemsetNode, "cuGraphAddMemsetNode", 10000) \
 	X(cuGraphCreate, "cuGraphCreate", 10000) \
 	X(cuGraphDestroy, "cuGraphDestroy", 10000) \
 	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000) \

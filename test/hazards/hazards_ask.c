@@ -210,7 +210,20 @@ static void ask_device(CUdeviceptr at)
 	SEE("down from it", cu.cuMemcpyDtoH_v2(stranger, at, 1));
 }
 
+/* A node of a graph that is not made.  The block would stay unpinned during another question. */
+static void ask_node(CUdeviceptr at)
+{
+	CUDA_MEMSET_NODE_PARAMS fill = { .dst = at, .elementSize = 1, .width = 1, .height = 1 };
+	CUgraph graph;
+	CUgraphNode node;
+
+	OK(cu.cuGraphCreate(&graph, 0));
+	SEE("memset node", cu.cuGraphAddMemsetNode(&node, graph, NULL, 0, &fill, primary));
+	OK(cu.cuGraphDestroy(graph));
+}
+
 CASE(row09_as_device_memory, asked(ask_device, false))
+CASE(row09_in_a_memset_node, asked(ask_node, false))
 
 /* These calls act on the pages: with pinned ones the results would differ. */
 TEST_AFTER(row09_advise_and_prefetch, begin())

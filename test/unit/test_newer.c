@@ -13,7 +13,8 @@
 #define LAYOUT                                                                                 \
 	{                                                                                      \
 		sizeof(CUgraphNodeParams), offsetof(CUgraphNodeParams, type),                  \
-			offsetof(CUgraphNodeParams, memcpy.copyParams), sizeof(CUextent3D),    \
+			offsetof(CUgraphNodeParams, memcpy.copyParams),                        \
+			offsetof(CUgraphNodeParams, memset.dst), sizeof(CUextent3D),           \
 			offsetof(CUextent3D, height), offsetof(CUextent3D, depth),             \
 			sizeof(CUmemcpy3DOperand), offsetof(CUmemcpy3DOperand, type),          \
 			offsetof(CUmemcpy3DOperand, op.ptr.ptr),                               \

@@ -1,10 +1,11 @@
 /*
- * graph.c - memcpy nodes that a program adds to a graph.
+ * graph.c - memcpy and memset nodes that a program adds to a graph.
  *
  * A node made of pageable memory has the semantics of pageable memory at every launch.  A node made
  * of a pinned block does not, and causes an error in its context once the block is unpinned.  So
  * blocks that a node names are unpinned before the driver sees the node, and are not pinned again
- * until the driver has returned.  Captured copies are treated alike (engine/copy.c).
+ * until the driver has returned.  Captured copies are treated alike (engine/copy.c).  The driver
+ * refuses a memset node of pageable memory, as it refuses the memset (memsets.c).
  */
 #include "base/protections.h"
 #include "engine/visibility.h"
@@ -38,12 +39,20 @@ static void unpin_box(const CUDA_MEMCPY3D *box)
 		   box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
 }
 
+static void unpin_filled(CUdeviceptr dst)
+{
+	if (hp_keeps(no_device_memory))
+		unpin_range((const void *)dst, 1);
+}
+
 static void unpin_node(const CUgraphNodeParams *node)
 {
 	if (node == NULL)
 		return;
 	if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
 		unpin_box(&node->memcpy.copyParams);
+	else if (node->type == CU_GRAPH_NODE_TYPE_MEMSET)
+		unpin_filled(node->memset.dst);
 	else if (node->type == CU_GRAPH_NODE_TYPE_HOST)
 		visibility_raise(REAL_SEEN_CALLBACK);
 	else if (node->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
@@ -72,4 +81,13 @@ NODE(cuGraphAddNode_v2, unpin_node(node),
      (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies,
       const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *node),
      (ret, graph, dependencies, data, count, node))
+NODE(cuGraphAddMemsetNode, unpin_filled(fill != NULL ? fill->dst : 0),
+     (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+      const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context),
+     (ret, graph, dependencies, count, fill, context))
+NODE(cuGraphMemsetNodeSetParams, unpin_filled(fill != NULL ? fill->dst : 0),
+     (CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill), (node, fill))
+NODE(cuGraphExecMemsetNodeSetParams, unpin_filled(fill != NULL ? fill->dst : 0),
+     (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context),
+     (exec, node, fill, context))
 #undef NODE
