@@ -119,6 +119,7 @@
 	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000) \
 	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000) \
 	X(cuStreamAddCallback, "cuStreamAddCallback", 5000) \
+	X(cuStreamAttachMemAsync, "cuStreamAttachMemAsync", 6000) \
 	X(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010) \
 	X(cuStreamCreate, "cuStreamCreate", 2000) \
 	X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 5050) \

@@ -237,6 +237,10 @@ TEST_AFTER(row09_advise_and_prefetch, begin())
 	SEE("prefetch", cu.cuMemPrefetchAsync(at, MIB, 0, stream));
 	SEE("and wait", cu.cuStreamSynchronize(stream));
 	agrees(block, BYTES);
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	SEE("attach", cu.cuStreamAttachMemAsync(stream, at, MIB, CU_MEM_ATTACH_SINGLE));
+	CHECK(!is_pinned(block));
+	agrees(block, BYTES);
 	free(block);
 }
 

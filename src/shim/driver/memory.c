@@ -100,8 +100,8 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 }
 
 /*
- * Advice and prefetching act on the pages themselves, so no other address can be named: the block
- * is unpinned first.  The range may start outside the heap and reach into it.
+ * Advice, prefetching and attaching act on the pages themselves, so no other address can be named:
+ * the block is unpinned first.  The range may start outside the heap and reach into it.
  */
 static void unpin_each(const CUdeviceptr *addresses, const size_t *sizes, size_t count)
 {
@@ -138,6 +138,9 @@ BOTH(cuMemDiscardAndPrefetchBatchAsync, RANGES,
      (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *locations,
       size_t *indices, size_t kinds, unsigned long long flags, CUstream stream),
      (addresses, sizes, count, locations, indices, kinds, flags, stream))
+BOTH(cuStreamAttachMemAsync, (visibility_raise(REAL_SEEN_MANAGED), RANGE),
+     (CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags),
+     (stream, address, bytes, flags))
 #undef RANGE
 #undef RANGES
 #undef BOTH
