@@ -108,8 +108,20 @@ def troff(text):
     return re.sub(r"^\.", r"\\&.", text, flags=re.MULTILINE)
 
 
+MARKS = {"# ": ".SH ", "## ": ".SS ", "* ": ".IP \\(bu 2\n", "- ": ".TP\n", "    ": ".br\n", "{": ".RS", "}": ".RE"}
+
+
+def typeset(text):
+    """Returns a page in troff.  MARKS begin a section, a part, an item, a term, a line of its own, and what is indented."""
+    out = ""
+    for line in text.splitlines():
+        mark = next(filter(line.startswith, MARKS), "")
+        out += (MARKS.get(mark, "") + troff(line[len(mark):]) if line else ".PP") + "\n"
+    return re.sub(r"([\w\\.-]+)(\(\d\))", r"\\fB\1\\fP\2", out)
+
+
 def item(tag, text):
-    return f".TP\n\\fB{troff(tag)}\\fP\n{troff(text)}\n"
+    return f"- `{tag}`\n{text}\n"
 
 
 def head(name, section, title):
@@ -117,48 +129,42 @@ def head(name, section, title):
 
 
 def page(command):
-    out = head(f"hotpin\\-{command.name}", 1, "User Commands")
-    out += f".SH NAME\nhotpin\\-{command.name} \\- {troff(command.does)}\n"
-    out += f".SH SYNOPSIS\n\\fBhotpin {command.name}\\fP {troff(command.takes)}\n.SH DESCRIPTION\n"
-    paragraphs = [troff(text) for text in command.paragraphs if text]
-    out += ".PP\n".join(paragraphs) or troff(f"{command.does.capitalize()}.") + "\n"
-    out += ".SH OPTIONS\n"
+    out = f"# NAME\nhotpin-{command.name} - {command.does}\n# SYNOPSIS\n`hotpin {command.name}` {command.takes}\n"
+    out += "# DESCRIPTION\n"
+    out += "\n".join(filter(None, command.paragraphs)) or f"{command.does.capitalize()}.\n"
+    out += "# OPTIONS\n"
     for option in command.options:
         out += item(option.syntax, option.text)
         described = [value for value in option.values if value[1]]
         if described:
-            out += ".RS\n" + "".join(item(*value) for value in described) + ".RE\n"
-    out += ".SH EXIT STATUS\n" + "".join(item(status, "; ".join(means)) for status, means in command.exits)
-    out += f".SH EXAMPLE\n.nf\n{troff(command.example)}\n.fi\n"
-    return out + ".SH SEE ALSO\n.BR hotpin (1),\n.BR libhotpin (7)\n"
+            out += "{\n" + "".join(item(*value) for value in described) + "}\n"
+    out += "# EXIT STATUS\n" + "".join(item(status, "; ".join(means)) for status, means in command.exits)
+    out += f"# EXAMPLE\n    {command.example}\n# SEE ALSO\nhotpin(1), libhotpin(7)\n"
+    return head(f"hotpin\\-{command.name}", 1, "User Commands") + typeset(out)
 
 
 def overview(commands):
-    out = head("hotpin", 1, "User Commands")
-    out += ".SH NAME\nhotpin \\- faster host\\-device copies for unmodified CUDA programs, and their profiles\n"
-    out += ".SH SYNOPSIS\n\\fBhotpin\\fP command [argument ...]\n.br\n\\fBhotpin help\\fP [command]\n.br\n"
-    out += "\\fBhotpin\\fP \\-\\-help | \\-\\-version\n.SH DESCRIPTION\n\\fBhotpin run\\fP preloads\n"
-    out += ".BR libhotpin (7)\ninto a CUDA program, which needs no rebuild.\nThe other commands read the profiles"
-    out += " that it writes.\n.SH COMMANDS\n"
-    for command in commands:
-        out += f".TP\n.BR hotpin\\-{command.name} (1)\n{troff(command.does)}\n"
-    out += ".SH EXIT STATUS\n"
+    out = "# NAME\nhotpin - faster host-device copies for unmodified CUDA programs, and their profiles\n# SYNOPSIS\n"
+    out += "    `hotpin` command [argument ...]\n    `hotpin help` [command]\n    `hotpin` --help | --version\n"
+    out += "# DESCRIPTION\n`hotpin run` preloads libhotpin(7) into a CUDA program, which needs no rebuild.\n"
+    out += "The other commands read the profiles that it writes.\n# COMMANDS\n"
+    out += "".join(f"- hotpin-{command.name}(1)\n{command.does}\n" for command in commands) + "# EXIT STATUS\n"
     text = re.search(r"\nExit status:\n(.*?)\n\n", output_of("--help"), re.DOTALL)[1]
     for status, means in read_exits(text):
         out += item(status, "; ".join(re.sub(r"^(.{13})  ", lambda of: f"{of[1].strip()}: ", line) for line in means))
-    out += ".SH EXAMPLES\n.nf\n" + "".join(troff(command.example) + "\n" for command in commands) + ".fi\n"
-    return out + ".SH SEE ALSO\n.BR libhotpin (7),\n.BR ld.so (8)\n"
+    out += "# EXAMPLES\n" + "".join(f"    {command.example}\n" for command in commands)
+    return head("hotpin", 1, "User Commands") + typeset(out + "# SEE ALSO\nlibhotpin(7), ld.so(8)\n")
 
 
 def library():
     options = ""
     for row in json.loads(output_of("env", "--json"))["options"]:
         default = f"; {row['default']}" if row["default"] else ""
-        options += f".TP\n\\fB{row['name']}\\fP ({troff(row['accepts'] + default)})\n{troff(row['help'])}\n"
+        options += f"- `{row['name']}` ({row['accepts']}{default})\n{row['help']}\n"
     with open(COUNTERS, encoding="utf-8") as file:
         rows = re.findall(r'^COUNTER\((\w+), *"(.*)"\)$', file.read(), re.MULTILINE)
-    return head("libhotpin", 7, "Miscellaneous Information") + filled(
-        "libhotpin.7.in", OPTIONS=options, COUNTERS="".join(item(*row) for row in rows))
+    return head("libhotpin", 7, "Miscellaneous Information") + typeset(filled(
+        "libhotpin.7.in", OPTIONS=options, COUNTERS="".join(item(*row) for row in rows)))
 
 
 def kind_of(option):
