@@ -12,6 +12,7 @@
 #include "launch/program.h"
 #include "launch/await.h"
 #include "cmd/run_report.h"
+#include "profile/texts.h"
 #include "launch/writable.h"
 #include "base/parse.h"
 
@@ -331,12 +332,11 @@ static void set_run(void)
 
 /* Returns why a file cannot be executed, and what helps if hotpin knows. */
 static const char *why_not_run(const char *name, const char *file, const struct program *program,
-			       int error, char *ret, size_t room)
+			       int error)
 {
-	char adjacent[PATH_MAX];
+	bool is_name = strchr(name, '/') == NULL;
 	struct stat status = { 0 };
 
-	snprintf(adjacent, sizeof(adjacent), "./%s", name);
 	if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
 		return "it is a directory; name a program in it";
 	if (error == EACCES && (status.st_mode & 0111) == 0)
@@ -346,25 +346,20 @@ static const char *why_not_run(const char *name, const char *file, const struct 
 	if (name[0] == '\0')
 		return "its name is empty, like a shell variable that is not set";
 	if (program->interpreter[0] != '\0')
-		snprintf(ret, room, "it needs %s, which does not exist; install that",
-			 program->interpreter);
-	else if (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0)
-		snprintf(ret, room, "there is no such program; did you mean --profile=%s?", name);
-	else if (strchr(name, '/') == NULL && strchr(name, '=') != NULL)
+		return text_made("it needs %s, which does not exist; install that",
+				 program->interpreter);
+	if (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0)
+		return text_made("there is no such program; did you mean --profile=%s?", name);
+	if (is_name && strchr(name, '=') != NULL)
 		return "there is no such program; set variables before hotpin";
-	else if (strchr(name, '/') == NULL && access(adjacent, X_OK) == 0)
-		snprintf(ret, room, "it is not in PATH; did you mean %s?", adjacent);
-	else
-		return "there is no such program";
-	return ret;
+	if (is_name && access(name, X_OK) == 0)
+		return text_made("it is not in PATH; did you mean ./%s?", name);
+	return "there is no such program";
 }
 
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)
 {
-	char room[PATH_MAX + 100];
-
-	hotpin_say("cannot run %s: %s", name,
-		   why_not_run(name, file, program, error, room, sizeof(room)));
+	hotpin_say("cannot run %s: %s", name, why_not_run(name, file, program, error));
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 

@@ -139,34 +139,31 @@ static void write_track(struct trace_output *output, const struct profile_event 
 {
 	const struct profile *profile = output->profile;
 	const struct profile_track *track = &profile->events.tracks[events->track];
+	bool is_stream = trace_is_stream(track);
 	struct subtrack *subtracks = calloc(SUBTRACKS_MOST, sizeof(*subtracks));
 	int used = 0;
 
 	for (size_t i = 0; i < count && subtracks != NULL; i++) {
 		const struct profile_event *event = &events[i];
-		int subtrack = 0;
+		int at = 0;
 
-		while (subtrack < used &&
-		       !fits(&subtracks[subtrack], event, !trace_is_stream(track)))
-			subtrack++;
-		if (subtrack == SUBTRACKS_MOST) {
+		while (at < used && !fits(&subtracks[at], event, !is_stream))
+			at++;
+		if (at == SUBTRACKS_MOST) {
 			output->left_out++;
 			continue;
 		}
-		if (subtrack == used) {
-			bool own = subtrack == 0 && !trace_is_stream(track) && track->tid > 0;
-
-			subtracks[subtrack].tid = own ? track->tid : output->next_tid++;
-			name_subtrack(output, (size_t)events->track, subtrack,
-				      subtracks[subtrack].tid);
-			used++;
+		struct subtrack *to = &subtracks[at];
+		if (at == used) {
+			to->tid = used++ == 0 && !is_stream && track->tid > 0 ? track->tid
+									      : output->next_tid++;
+			name_subtrack(output, (size_t)events->track, at, to->tid);
 		}
-		subtracks[subtrack].ends[subtracks[subtrack].depth++] =
-			event->start_ns + event->duration_ns;
-		output->tids[event - profile->events.rows] = subtracks[subtrack].tid;
+		to->ends[to->depth++] = event->start_ns + event->duration_ns;
+		output->tids[event - profile->events.rows] = to->tid;
 		write_slice(output, event,
 			    event->name >= 0 ? profile->events.names[event->name] : "?",
-			    trace_pid(output, track), subtracks[subtrack].tid);
+			    trace_pid(output, track), to->tid);
 	}
 	free(subtracks);
 }
@@ -191,31 +188,27 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		       struct stack *ret)
 {
 	const struct profile *profile = output->profile;
-	const char *names[PROFILE_FRAMES_MOST];
-	bool nameless[PROFILE_FRAMES_MOST];
-	size_t depth = 0;
+	const char *names[PROFILE_FRAMES_MOST]; /* callers last */
+	size_t count = 0;
 
-	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
-	     at = profile->events.places[at].caller) {
+	for (int64_t at = sample->detail, level = 0; at >= 0 && level < PROFILE_FRAMES_MOST;
+	     at = profile->events.places[at].caller, level++) {
 		const struct profile_frames *frames = &profile->events.places[at].frames;
 
-		for (size_t i = 0; i < frames->count && depth < PROFILE_FRAMES_MOST; i++) {
-			names[depth] = place_of(profile, &frames->items[i]);
-			nameless[depth++] = frames->items[i].function == NULL;
+		for (size_t i = 0; i < frames->count && count < PROFILE_FRAMES_MOST; i++) {
+			const char *name = place_of(profile, &frames->items[i]);
+
+			/* Consecutive functions without names are shown as one. */
+			if (count == 0 || frames->items[i].function != NULL ||
+			    strcmp(names[count - 1], name) != 0)
+				names[count++] = name;
 		}
 	}
-	ret->depth = 0;
-	for (size_t i = depth; i > 0; i--) {
-		const char *name = names[i - 1];
-
-		/* Consecutive functions without names are shown as one. */
-		if (nameless[i - 1] && ret->depth > 0 &&
-		    strcmp(ret->names[ret->depth - 1], name) == 0)
-			continue;
-		ret->names[ret->depth++] = name;
-	}
-	if (ret->depth == 0)
-		ret->names[ret->depth++] = "unknown";
+	if (count == 0)
+		names[count++] = "unknown";
+	ret->depth = count;
+	for (size_t i = 0; i < count; i++)
+		ret->names[i] = names[count - 1 - i];
 }
 
 /* Returns the stacks of a thread's samples.  Each one starts after the end of the previous one. */
