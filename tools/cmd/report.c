@@ -110,52 +110,45 @@ static void report_one(const struct profile *profile, enum table_detail detail)
 static int report_ranks(struct profile *profiles, size_t count, bool force,
 			enum table_detail detail)
 {
-	const struct profile **runs = calloc(count, sizeof(*runs));
+	const struct profile **runs = profile_allocate(&profiles[0], count, sizeof(*runs));
 	struct profile merged;
 	struct notes notes = { detail, 0 };
 	struct ranks ranks;
-	int status = EXIT_APART;
 
-	for (size_t i = 0; i < count && runs != NULL; i++)
+	for (size_t i = 0; i < count; i++)
 		runs[i] = &profiles[i];
-	if (runs == NULL)
-		exit(EXIT_FAILURE);
 	if (ranks_check(profiles, count,
 			force ? NULL
-			      : "; use `hotpin compare` for stages, or add them up with --force") ==
-	    0) {
-		if (!ranks_compare(runs, count, &ranks))
-			exit(EXIT_FAILURE);
-		const char *rank = ranks.slowest->process.rank;
-		head(ranks.slowest,
-		     text_made(
-			     "  %s, the slowest%s:", text_several((int64_t)count, "rank", "ranks"),
-			     text_if(rank != NULL, " is %s", text_name(rank, 16))));
-		/* A run may have a thousand ranks; only those with notes are listed. */
-		for (size_t i = 0; i < count; i++) {
-			if (detail == TABLE_ALL && runs[i] != ranks.slowest &&
-			    run_has_notes(runs[i]))
-				head(runs[i], rank_of(runs[i]));
-			run_notes(runs[i], note, &notes);
-		}
-		notes_of_names(ranks.slowest, &notes);
-		table_print(&table_rank_spread, ranks.slowest, &ranks, detail);
-		if (detail == TABLE_ALL)
-			table_print(&table_ranks, ranks.slowest, &ranks, detail);
-		table_print(&table_advice, ranks.slowest, NULL, detail);
-		status = 0;
+			      : "; use `hotpin compare` for stages, or add them up with --force") <
+	    0)
+		return EXIT_APART;
+	if (!ranks_compare(runs, count, &ranks))
+		exit(EXIT_FAILURE);
+	const char *rank = ranks.slowest->process.rank;
+	head(ranks.slowest,
+	     text_made("  %s, the slowest%s:", text_several((int64_t)count, "rank", "ranks"),
+		       text_if(rank != NULL, " is %s", text_name(rank, 16))));
+	/* A run may have a thousand ranks; only those with notes are listed. */
+	for (size_t i = 0; i < count; i++) {
+		if (detail == TABLE_ALL && runs[i] != ranks.slowest && run_has_notes(runs[i]))
+			head(runs[i], rank_of(runs[i]));
+		run_notes(runs[i], note, &notes);
 	}
-	if (status == 0 && detail == TABLE_ALL) {
-		ranks_merge(profiles, count, &merged);
-		layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
-		for (size_t i = 0; i < merged.warning_count; i++)
-			layout_say(4, "note: %s", merged.warnings[i]);
-		table_print(&table_states, &merged, NULL, detail);
-		details(&merged);
-		profile_close(&merged);
-	}
-	free(runs);
-	return status;
+	notes_of_names(ranks.slowest, &notes);
+	table_print(&table_rank_spread, ranks.slowest, &ranks, detail);
+	if (detail == TABLE_ALL)
+		table_print(&table_ranks, ranks.slowest, &ranks, detail);
+	table_print(&table_advice, ranks.slowest, NULL, detail);
+	if (detail != TABLE_ALL)
+		return 0;
+	ranks_merge(profiles, count, &merged);
+	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
+	for (size_t i = 0; i < merged.warning_count; i++)
+		layout_say(4, "note: %s", merged.warnings[i]);
+	table_print(&table_states, &merged, NULL, detail);
+	details(&merged);
+	profile_close(&merged);
+	return 0;
 }
 
 struct request {

@@ -140,10 +140,10 @@ static void write_track(struct trace_output *output, const struct profile_event 
 	const struct profile *profile = output->profile;
 	const struct profile_track *track = &profile->events.tracks[events->track];
 	bool is_stream = trace_is_stream(track);
-	struct subtrack *subtracks = calloc(SUBTRACKS_MOST, sizeof(*subtracks));
+	struct subtrack subtracks[SUBTRACKS_MOST] = { 0 };
 	int used = 0;
 
-	for (size_t i = 0; i < count && subtracks != NULL; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct profile_event *event = &events[i];
 		int at = 0;
 
@@ -165,7 +165,6 @@ static void write_track(struct trace_output *output, const struct profile_event 
 			    event->name >= 0 ? profile->events.names[event->name] : "?",
 			    trace_pid(output, track), to->tid);
 	}
-	free(subtracks);
 }
 
 /* The functions of a sample, callers first. */
@@ -245,13 +244,9 @@ static void find_stacks(const struct trace_output *output, const struct profile_
 static void write_samples(struct trace_output *output, const struct profile_event *events,
 			  size_t count)
 {
-	struct stack *stacks = calloc(count, sizeof(*stacks));
+	struct stack *stacks = profile_allocate(output->profile, count, sizeof(*stacks));
 	int64_t tid = output->next_tid++;
 
-	if (stacks == NULL) {
-		output->left_out += count;
-		return;
-	}
 	name_subtrack(output, (size_t)events->track, 0, tid);
 	find_stacks(output, events, count, stacks);
 	for (size_t i = 0; i < count; i++) {
@@ -266,7 +261,6 @@ static void write_samples(struct trace_output *output, const struct profile_even
 			write_slice(output, &slice, stacks[i].names[level], output->pid, tid);
 		}
 	}
-	free(stacks);
 }
 
 void trace_slices(struct trace_output *output)
