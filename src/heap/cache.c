@@ -41,7 +41,8 @@ struct age_list {
 /* Under the lock heap. */
 static struct class_list lists[MAP_CLASSES];
 static struct age_list loose, pinned;
-static size_t target_bytes, bound, lowest;
+static size_t target_bytes;
+struct cache_bound cache_bound;
 
 static void list_insert(struct block *block, bool at_end)
 {
@@ -105,23 +106,6 @@ static void detach(struct block *block)
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
 }
 
-void cache_set_bound(size_t most, size_t floor)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	bound = most;
-	lowest = floor;
-}
-
-size_t cache_bound(void)
-{
-	return bound;
-}
-
-size_t cache_floor(void)
-{
-	return lowest;
-}
-
 size_t cache_unpinned(void)
 {
 	return loose.bytes + shards_allowed();
@@ -129,17 +113,12 @@ size_t cache_unpinned(void)
 
 size_t cache_room(void)
 {
-	return hp_above(bound, cache_unpinned());
-}
-
-size_t cache_over(void)
-{
-	return hp_above(cache_unpinned(), bound);
+	return hp_above(cache_bound.most, cache_unpinned());
 }
 
 bool cache_is_pinned_over(void)
 {
-	return pinned.bytes > bound;
+	return pinned.bytes > cache_bound.most;
 }
 
 /*
@@ -211,19 +190,21 @@ struct block *cache_take_new(unsigned size_class)
 /* Threads read the coarse clock at different times: a date in the future is not old. */
 static bool is_old(const struct block *block, uint64_t now)
 {
-	return lowest == 0 || hp_above(now, block->freed_ns) >= CACHE_NS;
+	return cache_bound.floor == 0 || hp_above(now, block->freed_ns) >= CACHE_NS;
 }
 
-struct block *cache_take_old(uint64_t now)
+struct block *cache_take_old(size_t most, uint64_t now)
 {
 	struct block *list = NULL, *block;
 
 	assert(hp_lock_held(HP_LOCK_heap));
+	most = hp_least(most, cache_bound.most);
 	/* With slack: otherwise each free() from now on would make a system call. */
-	size_t most = cache_over() > 0 ? bound - bound / SLACK_PART : bound;
+	if (cache_unpinned() > most)
+		most -= most / SLACK_PART;
 	while ((block = loose.oldest) != NULL) {
 		if (!block_is_altered(block) && cache_unpinned() <= most &&
-		    (!is_old(block, now) || cache_unpinned() <= lowest))
+		    (!is_old(block, now) || cache_unpinned() <= cache_bound.floor))
 			break;
 		detach(block);
 		block->next = list;

@@ -9,6 +9,7 @@
 #define HP_HEAP_CACHE_H
 
 #include "heap/huge_pages.h"
+#include "heap/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,18 +27,12 @@ struct request {
 /* The time for which a freed block waits for the next allocation of its class. */
 #define CACHE_NS ((uint64_t)1000000000)
 
-/*
- * The bounds of unpinned cached bytes, with what shards may hold: at any time, and after CACHE_NS.
- * If `floor` is 0, freed blocks go back at the next look.
- */
-void cache_set_bound(size_t most, size_t floor);
-size_t cache_bound(void);
-size_t cache_floor(void);
+/* The bound of cache_unpinned().  Written by reclaim.c, under the lock heap. */
+extern struct cache_bound cache_bound;
 
-/* Return the unpinned bytes that count, those that may be added, and those above the bound. */
+/* Return the unpinned cached bytes, with what shards may hold, and those that may be added. */
 size_t cache_unpinned(void);
 size_t cache_room(void);
-size_t cache_over(void);
 
 /* True if freed blocks that are still pinned exceed the bound. */
 bool cache_is_pinned_over(void);
@@ -57,10 +52,10 @@ struct block *cache_take(const struct request *request);
 struct block *cache_take_new(unsigned size_class);
 
 /*
- * Takes unpinned blocks that are old or exceed the bound, the oldest first: BLOCK_LEAVING, a list
- * by `next` for cache_purge().
+ * Takes unpinned blocks that are old, or exceed the bound or `most`, the oldest first:
+ * BLOCK_LEAVING, a list by `next` for cache_purge().
  */
-struct block *cache_take_old(uint64_t now);
+struct block *cache_take_old(size_t most, uint64_t now);
 
 /*
  * Unlocks the heap, and gives the pages of a list of unpinned BLOCK_LEAVING blocks back to the

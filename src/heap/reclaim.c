@@ -36,13 +36,12 @@ static uint64_t allocated_ns;
 
 static void update_bound(void)
 {
-	struct cache_bound bound;
-
 	assert(hp_lock_held(HP_LOCK_heap));
-	limits_cache(&memory, attended && huge_device, &bound);
+	limits_cache(&memory, attended && huge_device, &cache_bound);
 	if (map_is_closed())
-		bound = (struct cache_bound){ 0 };
-	cache_set_bound(bound.most, idle ? 0 : bound.floor);
+		cache_bound = (struct cache_bound){ 0 };
+	if (idle)
+		cache_bound.floor = 0;
 }
 
 void reclaim_note_taken(uint64_t now)
@@ -63,11 +62,11 @@ struct block *reclaim_sweep(uint64_t now)
 		atomic_store(&keeps_any, true);
 	if (huge_device && cache_unpinned() > looked_at + LOOK_BYTES)
 		atomic_store(&must_look, true);
-	if (cache_over() == 0)
+	if (cache_unpinned() <= cache_bound.most)
 		return NULL;
 	shards_drain(true, now);
 	size_t before = cache_unpinned();
-	struct block *leaving = cache_take_old(now);
+	struct block *leaving = cache_take_old(SIZE_MAX, now);
 	if (!attended)
 		given_back += before - cache_unpinned();
 	return leaving;
@@ -89,10 +88,7 @@ static size_t give_back(size_t most)
 
 	hp_lock(HP_LOCK_heap);
 	shards_drain(true, now);
-	cache_set_bound(hp_least(most, cache_bound()), cache_floor());
-	struct block *leaving = cache_take_old(now);
-	update_bound();
-	return cache_purge(leaving);
+	return cache_purge(cache_take_old(most, now));
 }
 
 bool heap_needs_expiry(void)
@@ -104,11 +100,11 @@ void heap_expire(uint64_t now_ns)
 {
 	hp_lock(HP_LOCK_heap);
 	/* What a shard has held since the last look goes to the cache, which then counts on. */
-	if (shards_drain(cache_floor() == 0, now_ns))
+	if (shards_drain(cache_bound.floor == 0, now_ns))
 		allocated_ns = now_ns;
 	idle = hp_above(now_ns, allocated_ns) >= IDLE_NS;
 	update_bound();
-	struct block *leaving = cache_take_old(now_ns);
+	struct block *leaving = cache_take_old(SIZE_MAX, now_ns);
 	if (cache_unpinned() == 0)
 		atomic_store(&keeps_any, false);
 	cache_purge(leaving);
@@ -121,7 +117,7 @@ void heap_set_memory(const struct limits *limits)
 	update_bound();
 	looked_at = cache_unpinned();
 	atomic_store(&must_look, false);
-	bool over = cache_over() != 0 || cache_floor() == 0;
+	bool over = cache_unpinned() > cache_bound.most || cache_bound.floor == 0;
 	hp_unlock(HP_LOCK_heap);
 	if (over)
 		give_back(SIZE_MAX);
@@ -151,7 +147,7 @@ void heap_set_attended(bool is, size_t bytes)
 bool reclaim_yields(size_t bytes)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	return bytes < yields_below && given_back > cache_bound();
+	return bytes < yields_below && given_back > cache_bound.most;
 }
 
 bool heap_trim(size_t left)

@@ -38,7 +38,7 @@ HEAP_TEST(a_block_above_the_bound_goes_back)
 
 	heap_set_level(PRESSURE_NONE);
 	hp_lock(HP_LOCK_heap);
-	size_t bound = cache_bound();
+	size_t bound = cache_bound.most;
 	hp_unlock(HP_LOCK_heap);
 	memset(block, 1, bytes);
 	CHECK_EQ(heap_free(block), 0);
