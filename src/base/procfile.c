@@ -32,6 +32,7 @@ static struct kept {
 } kept[KEPT_MOST];
 static _Atomic unsigned kept_count;
 static rlim_t least_number; /* of a kept file; 0: none was kept.  One thread at a time */
+static __thread bool keeps __attribute__((tls_model("initial-exec")));
 static _Atomic bool sealed;
 
 /* Joins the pieces.  False: too long. */
@@ -49,11 +50,6 @@ static bool join(char path[PATH_ROOM], const char *const *pieces)
 	}
 	path[used] = '\0';
 	return true;
-}
-
-static long open_path(const char *path)
-{
-	return syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 }
 
 /* Returns the kept file; NULL: there is none. */
@@ -88,32 +84,30 @@ static rlim_t find_least_number(void)
 	return end > 2 * KEPT_MOST ? end - KEPT_MOST : end / 2;
 }
 
-/* Moves the file to a high number, because programs expect to get the lowest one. */
-static long move_up(long fd)
+void hp_procfile_keep(bool on)
 {
-	if (least_number == 0)
+	if (on && least_number == 0)
 		least_number = find_least_number();
-	long high = syscall(SYS_fcntl, fd, (long)F_DUPFD_CLOEXEC, least_number);
-	syscall(SYS_close, fd);
-	return high;
+	keeps = on;
 }
 
-void hp_procfile_keep(const char *const *pieces)
+bool hp_procfile_keeps(void)
 {
-	char path[PATH_ROOM];
-	int saved = errno;
-	unsigned count = atomic_load(&kept_count);
-	long fd = -1;
+	return keeps;
+}
 
-	if (count < KEPT_MOST && join(path, pieces) && find(path) == NULL)
-		fd = open_path(path);
-	if (fd >= 0)
-		fd = move_up(fd);
-	if (fd >= 0 && hp_trust_remember((int)fd, &kept[count].file) == 0) {
-		kept[count].path = hp_mix_text(0, path);
-		atomic_store_explicit(&kept_count, count + 1, memory_order_release);
-	}
-	errno = saved;
+/* Keeps the file open at a high number, because programs expect to get the lowest one. */
+static void keep(const char *path, int fd)
+{
+	unsigned count = atomic_load(&kept_count);
+	long high = -1;
+
+	if (count < KEPT_MOST)
+		high = syscall(SYS_fcntl, fd, (long)F_DUPFD_CLOEXEC, least_number);
+	if (high < 0 || hp_trust_remember((int)high, &kept[count].file) < 0)
+		return;
+	kept[count].path = hp_mix_text(0, path);
+	atomic_store_explicit(&kept_count, count + 1, memory_order_release);
 }
 
 void hp_procfile_seal(void)
@@ -143,9 +137,11 @@ size_t hp_procfile_read(char *buffer, size_t room, const char *const *pieces)
 	int fd = hp_procfile_kept(path);
 	bool opens = fd < 0 && !atomic_load_explicit(&sealed, memory_order_relaxed);
 	if (opens)
-		fd = (int)open_path(path);
+		fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		length = syscall(SYS_pread64, fd, buffer, room - 1, 0L);
+	if (opens && length >= 0 && keeps)
+		keep(path, fd);
 	if (opens && fd >= 0)
 		syscall(SYS_close, fd);
 	errno = saved;

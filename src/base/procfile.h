@@ -12,11 +12,14 @@
 #include <stdint.h>
 
 /*
- * Opens the file whose name is the pieces joined, up to a NULL, and keeps it open for later reads:
- * a file that is opened while the program runs takes the lowest number for an instant, which
- * another thread may expect to get.  One thread at a time.
+ * While `on`, the files that this thread reads stay open for later reads: a file that is opened
+ * while the program runs takes the lowest number for an instant, which another thread may expect to
+ * get.  One thread at a time.
  */
-void hp_procfile_keep(const char *const *pieces);
+void hp_procfile_keep(bool on);
+
+/* True between hp_procfile_keep(true) and hp_procfile_keep(false), in this thread. */
+bool hp_procfile_keeps(void);
 
 /*
  * From now on, hp_procfile_read() opens no file.  A file that is not kept, or whose descriptor the

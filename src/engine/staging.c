@@ -14,7 +14,6 @@
 #include "pin/pin.h"
 #include "stage/area.h"
 #include "stage/memory.h"
-#include "stage/move.h"
 #include "stage/ring.h"
 #include "stage/stage.h"
 #include "stage/stageable.h"
@@ -56,7 +55,6 @@ void staging_start(void)
 	if (hp_options->ring >= AREA_UNIT)
 		ring_start(ring_is_forced() ? 1 : RING_WANTS);
 	area_start(area_bytes(), COPY_STAGING_COST_NS);
-	move_keep();
 }
 
 static struct stage_copy describe(const struct copy_request *request)

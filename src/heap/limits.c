@@ -73,8 +73,6 @@ static bool is_limited(int resource)
 	return is;
 }
 
-#define OVERCOMMIT PATH("/proc/sys/vm/overcommit_memory")
-
 /* The kernel does not say so.  Any thread. */
 static _Atomic bool mappings_are_locked;
 
@@ -87,19 +85,20 @@ bool limits_ration_space(void)
 {
 	char text[16];
 
-	if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ||
-	    (atomic_load(&mappings_are_locked) && is_limited(RLIMIT_MEMLOCK)))
-		return true;
-	return hp_procfile_read(text, sizeof(text), OVERCOMMIT) && text[0] == '2';
-}
+	bool strict =
+		hp_procfile_read(text, sizeof(text), PATH("/proc/sys/vm/overcommit_memory")) &&
+		text[0] == '2';
 
-#define HUGE_MODE "/sys/kernel/mm/transparent_hugepage/enabled"
+	return strict || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ||
+	       (atomic_load(&mappings_are_locked) && is_limited(RLIMIT_MEMLOCK));
+}
 
 bool limits_huge_everywhere(const char *root)
 {
 	char text[64];
 
-	return hp_procfile_read(text, sizeof(text), PATH(root, HUGE_MODE)) &&
+	return hp_procfile_read(text, sizeof(text),
+				PATH(root, "/sys/kernel/mm/transparent_hugepage/enabled")) &&
 	       strstr(text, "[always]") != NULL;
 }
 
@@ -274,9 +273,12 @@ static void look_at_group(const struct group *group, void *to)
 
 		ret->stall = stall > ret->stall ? stall : ret->stall;
 	}
+	if (limit == UINT64_MAX && !hp_procfile_keeps())
+		return;
+	/* A limit may be set later, so files that say what is used are kept in any case. */
+	uint64_t used = used_of(group, version), left = hp_above(limit, used);
 	if (limit == UINT64_MAX)
 		return;
-	uint64_t left = hp_above(limit, used_of(group, version));
 	if (left < ret->cgroup_left) {
 		ret->cgroup_left = left;
 		ret->cgroup_limit = limit;
@@ -334,31 +336,6 @@ uint64_t limits_cpus(const char *root)
 
 	each_group(root, look_at_cpus, &least);
 	return least;
-}
-
-/* Keeps all files, also those that are read only if there is a limit: it may be set later. */
-static void keep(const struct group *group, void *unused)
-{
-	const struct version *version = group->is_v2 ? &v2 : &v1;
-	const char *const files[] = { version->limits[0], version->usage, "/memory.stat",
-				      version->limits[1] };
-
-	(void)unused;
-	for (size_t i = 0; i < HP_LEN(files) && files[i] != NULL; i++)
-		hp_procfile_keep(PATH(group->root, version->mount, group->name, files[i]));
-	for (size_t i = 0; i < HP_LEN(pressure_mounts) && group->is_v2 && group->is_own; i++)
-		hp_procfile_keep(
-			PATH(group->root, pressure_mounts[i], group->name, "/memory.pressure"));
-}
-
-void limits_keep(const char *root)
-{
-	hp_procfile_keep(PATH(root, "/proc/pressure/memory"));
-	hp_procfile_keep(OVERCOMMIT);
-	hp_procfile_keep(PATH(root, HUGE_MODE));
-	hp_procfile_keep(PATH(root, "/proc/meminfo"));
-	hp_procfile_keep(PATH(root, "/proc/self/cgroup"));
-	each_group(root, keep, NULL);
 }
 
 static bool is_below(uint64_t left, uint64_t whole, uint64_t part, uint64_t most)

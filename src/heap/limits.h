@@ -60,9 +60,6 @@ void limits_look_at_cgroup(const char *root, struct limits *ret);
 /* Returns how many whole CPUs the quotas of the cgroups (v2) leave; UINT64_MAX: no limit. */
 uint64_t limits_cpus(const char *root);
 
-/* Keeps the files of the functions above open: base/procfile.h. */
-void limits_keep(const char *root);
-
 /* The functions from here on are pure. */
 
 enum pressure_level {

@@ -18,7 +18,7 @@ enum move_check {
 	MOVE_CHECK_ACCESS,  /* all pages are checked */
 };
 
-/* Keeps the file that move_is_plain() needs open: base/procfile.h. */
+/* Reads the file that move_is_plain() needs, which must be kept open: base/procfile.h. */
 void move_keep(void);
 
 /*

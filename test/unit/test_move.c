@@ -3,6 +3,7 @@
  */
 #include "stage/move.h"
 #include "base/parse.h"
+#include "base/procfile.h"
 
 #include "check.h"
 #include "sizes.h"
@@ -196,7 +197,9 @@ static void plain(void)
 	int file = open(path, O_CREAT | O_RDWR, 0600);
 
 	CHECK(!move_is_plain(memory, 256 * PAGE));
+	hp_procfile_keep(true);
 	move_keep();
+	hp_procfile_keep(false);
 	CHECK_EQ(move_is_plain(memory, 256 * PAGE), says());
 	CHECK_EQ(move_is_plain(zeros, sizeof(zeros)), says());
 	CHECK_EQ(move_is_plain(on_stack, sizeof(on_stack)), says());

@@ -239,8 +239,12 @@ static void keep_files(void)
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "max\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
-	limits_keep(root);
-	limits_keep(root);
+	hp_procfile_keep(true);
+	look();
+	int kept = each_high(check_flag);
+	look();
+	hp_procfile_keep(false);
+	CHECK_EQ(each_high(check_flag), kept);
 	CHECK(each_high(check_flag) >= 5);
 	CHECK_EQ(dup(0), lowest);
 	close(lowest);

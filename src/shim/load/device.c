@@ -16,6 +16,7 @@
 #include "engine/visibility.h"
 #include "heap/limits.h"
 #include "pin/pin.h"
+#include "stage/move.h"
 #include "shim/driver/unknown.h"
 #include "shim/libc/large.h"
 #include "shim/load/exit.h"
@@ -79,6 +80,19 @@ static void finish(int status, void *unused)
 	wait_for_device();
 	trace_stop();
 	exit_report();
+}
+
+/* Later reads of these files open none. */
+static void keep_files(void)
+{
+	struct limits limits;
+
+	hp_procfile_keep(true);
+	limits_look("", &limits);
+	limits_ration_space();
+	limits_huge_everywhere("");
+	move_keep();
+	hp_procfile_keep(false);
 }
 
 /* The default budget depends on files, which are read here only: most processes use no device. */
@@ -149,7 +163,7 @@ void shim_device_found(void)
 	/* If this thread were canceled here, no other thread would do the rest. */
 	hp_uncancellable_begin();
 	owner = getpid();
-	limits_keep("");
+	keep_files();
 	shim_large_with_device();
 	start_pinning();
 	staging_start();
