@@ -49,11 +49,9 @@ void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
 
 void batch_enter_side(struct batch *batch, const void *address, size_t extent)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, extent);
-
 	if (batch->taken != NULL || !heap_touches(address, extent))
 		return;
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
+	for (struct block *block = NULL; (block = range_next(block, address, extent)) != NULL;) {
 		enum pin_use use = pin_enter(block, batch->frame);
 
 		if (use == PIN_TAKEN) {

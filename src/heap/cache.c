@@ -269,10 +269,9 @@ void cache_cut(struct block *block)
 
 void cache_close(void)
 {
-	uintptr_t at = 0;
 
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
+	for (struct block *block = NULL; (block = map_next(block)) != NULL;) {
 		if (block->state == BLOCK_EMPTY) {
 			list_remove(block);
 			put_empty(block);

@@ -386,9 +386,8 @@ void heap_count(void)
 size_t heap_live(size_t *ret_blocks)
 {
 	size_t bytes = 0, blocks = 0;
-	uintptr_t at = 0;
 
-	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
+	for (struct block *block = NULL; (block = map_next(block)) != NULL;) {
 		if (block->state != BLOCK_LIVE)
 			continue;
 		bytes += block->room;
@@ -401,11 +400,10 @@ size_t heap_live(size_t *ret_blocks)
 void heap_after_fork_child(void)
 {
 	struct block *list = NULL;
-	uintptr_t at = 0;
 
 	hp_lock(HP_LOCK_heap);
 	shards_after_fork_child();
-	for (struct block *block; (block = map_walk(&at, UINTPTR_MAX)) != NULL;) {
+	for (struct block *block = NULL; (block = map_next(block)) != NULL;) {
 		if (block->state == BLOCK_EMPTY)
 			continue;
 		word_reset(&block->word);

@@ -72,8 +72,6 @@ void huge_before_copy(struct block *block, bool to_device, size_t bytes)
 
 void huge_advised(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
-
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;)
 		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
 }

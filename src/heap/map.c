@@ -260,26 +260,29 @@ struct block *map_at(uintptr_t address)
 	return part_at(address < large.start ? &small : &large, address);
 }
 
-struct block *range_find(const void *address)
+/* Returns the block in use whose addresses contain `address`, or NULL. */
+static struct block *live_at(const void *address)
 {
 	struct block *block = map_at((uintptr_t)address);
 
-	if (block == NULL ||
-	    atomic_load_explicit(&block->state, memory_order_acquire) != BLOCK_LIVE)
-		return NULL;
-	return (uintptr_t)address - block->base < block->room ? block : NULL;
+	return block != NULL && atomic_load_explicit(&block->state, memory_order_acquire) ==
+					BLOCK_LIVE
+		       ? block
+		       : NULL;
+}
+
+struct block *range_find(const void *address)
+{
+	struct block *block = live_at(address);
+
+	return block != NULL && (uintptr_t)address - block->base < block->room ? block : NULL;
 }
 
 struct block *range_starting_at(const void *address)
 {
-	struct block *block = map_at((uintptr_t)address);
+	struct block *block = live_at(address);
 
-	if (block == NULL ||
-	    atomic_load_explicit(&block->state, memory_order_acquire) != BLOCK_LIVE)
-		return NULL;
-	return atomic_load_explicit(&block->start, memory_order_relaxed) == (uintptr_t)address
-		       ? block
-		       : NULL;
+	return block != NULL && block->start == (uintptr_t)address ? block : NULL;
 }
 
 bool range_covers(const struct block *block, const void *address, size_t bytes)
@@ -289,35 +292,41 @@ bool range_covers(const struct block *block, const void *address, size_t bytes)
 	return offset <= block->room && bytes <= block->room - offset;
 }
 
-/* As map_walk(), in one part. */
-static struct block *part_walk(struct part *part, uintptr_t *at, uintptr_t end)
-{
-	uintptr_t from = *at < part->start ? part->start : *at;
-	struct block *block = from < end ? part_at(part, from) : NULL;
-
-	if (block != NULL)
-		*at = block->base + part_bytes(part, block->size_class);
-	return block;
-}
-
-struct block *map_walk(uintptr_t *at, uintptr_t end)
+/* Returns the block with the first address in [from, end), in any state. */
+static struct block *first_in(uintptr_t from, uintptr_t end)
 {
 	if (atomic_load_explicit(&heap_bytes, memory_order_acquire) == 0)
 		return NULL;
 
-	struct block *block = part_walk(&small, at, end);
-	return block != NULL ? block : part_walk(&large, at, end);
-}
+	for (struct part *part = &small; from < end; part = &large) {
+		uintptr_t at = from < part->start ? part->start : from;
+		struct block *block = at < end ? part_at(part, at) : NULL;
 
-struct block *range_walk(uintptr_t *at, uintptr_t end)
-{
-	for (;;) {
-		uintptr_t from = *at;
-		struct block *block = map_walk(at, end);
-
-		if (block == NULL ||
-		    (atomic_load_explicit(&block->state, memory_order_acquire) >= BLOCK_LIVE &&
-		     from < block->base + block->room))
+		if (block != NULL || part == &large)
 			return block;
 	}
+	return NULL;
+}
+
+static uintptr_t end_of(const struct block *block)
+{
+	return block->base + part_bytes(part_of_class(block->size_class), block->size_class);
+}
+
+struct block *map_next(const struct block *after)
+{
+	return first_in(after != NULL ? end_of(after) : 0, UINTPTR_MAX);
+}
+
+struct block *range_next(const struct block *after, const void *address, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)address;
+	uintptr_t end = bytes < UINTPTR_MAX - from ? from + bytes : UINTPTR_MAX;
+	struct block *block = first_in(after != NULL ? end_of(after) : from, end);
+
+	while (block != NULL &&
+	       (atomic_load_explicit(&block->state, memory_order_acquire) < BLOCK_LIVE ||
+		from >= block->base + block->room))
+		block = first_in(end_of(block), end);
+	return block;
 }

@@ -49,22 +49,14 @@ struct block *range_find(const void *address);
 /* Returns the block in use that starts at `address`, or NULL.  Lock-free. */
 struct block *range_starting_at(const void *address);
 
-/* Returns the end of [address, address + bytes), at most the end of the address space. */
-static inline uintptr_t range_end(const void *address, size_t bytes)
-{
-	uintptr_t at = (uintptr_t)address;
-
-	return bytes < UINTPTR_MAX - at ? at + bytes : UINTPTR_MAX;
-}
-
 /* True if [address, address + bytes) lies inside the block's room. */
 bool range_covers(const struct block *block, const void *address, size_t bytes);
 
 /*
- * Returns the first block, in use or free with pages, with a byte in [*at, end), and moves *at
- * behind it.  NULL: there is none.  Lock-free.
+ * Returns the next block behind `after`, or the first one if that is NULL, with a byte in [address,
+ * address + bytes): in use, or free with pages.  NULL: there is none.  Lock-free.
  */
-struct block *range_walk(uintptr_t *at, uintptr_t end);
+struct block *range_next(const struct block *after, const void *address, size_t bytes);
 
 #define MAP_CLASSES 256
 
@@ -105,10 +97,7 @@ bool map_is_closed(void);
 /* Returns the block of the address, in use or not; NULL: none.  Lock-free. */
 struct block *map_at(uintptr_t address);
 
-/*
- * Returns the first block, in any state, with an address in [*at, end), and moves *at behind it.
- * NULL: there is none.  Lock-free.
- */
-struct block *map_walk(uintptr_t *at, uintptr_t end);
+/* As range_next() of all addresses, but blocks in any state. */
+struct block *map_next(const struct block *after);
 
 #endif

@@ -160,9 +160,7 @@ void pin_refused(void)
 
 bool pin_crosses(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
-
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;)
 		if (block_may_be_pinned(block) && !range_covers(block, address, bytes))
 			return true;
 	return false;

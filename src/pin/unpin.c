@@ -43,11 +43,10 @@ size_t unpin_block(struct block *block, bool taken, word_until *until)
 
 size_t pin_unpin(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 	word_until until = 0;
 	size_t done = 0;
 
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;)
 		if (block_may_be_pinned(block))
 			done += unpin_block(block, false, &until);
 	return done;
@@ -55,11 +54,10 @@ size_t pin_unpin(const void *address, size_t bytes)
 
 void pin_altered(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 	uint32_t bit = hp_keeps(altered_for_good) ? WORD_ALTERED : 0;
 	word_until until = 0;
 
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;) {
 		bool taken;
 
 		if (block_is_altered(block) || !heap_alter(block, bit, &taken))
@@ -113,11 +111,10 @@ size_t pin_evict_due(size_t bytes_most)
 
 size_t pin_evict(size_t bytes)
 {
-	uintptr_t at = 0;
-
 	heap_set_reclaim_target(bytes);
 	size_t done = pin_evict_due(bytes);
-	for (struct block *block; done < bytes && (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block = NULL;
+	     done < bytes && (block = range_next(block, NULL, SIZE_MAX)) != NULL;)
 		done += evict(block);
 	return done;
 }
@@ -155,20 +152,17 @@ static bool is_closed(struct block *block, uintptr_t owner)
 static void drain(uintptr_t owner)
 {
 	word_until never = UINT64_MAX;
-	uintptr_t at = 0;
-
-	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, NULL, SIZE_MAX)) != NULL;)
 		if (is_closed(block, owner) && hp_keeps(context_end_waits))
 			word_drain(&block->word, &never);
 }
 
 void pin_context_ending(uintptr_t owner)
 {
-	uintptr_t at = 0;
 	unsigned count = 0;
 
 	pin_hold();
-	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, NULL, SIZE_MAX)) != NULL;)
 		count += close_block(block, owner);
 	drain(owner);
 	hp_lock(HP_LOCK_pin);
@@ -188,9 +182,7 @@ static void lose(struct block *block)
 
 void pin_context_ended(uintptr_t owner, bool gone)
 {
-	uintptr_t at = 0;
-
-	for (struct block *block; (block = range_walk(&at, UINTPTR_MAX)) != NULL;) {
+	for (struct block *block = NULL; (block = range_next(block, NULL, SIZE_MAX)) != NULL;) {
 		if (!is_closed(block, owner))
 			continue;
 		if (gone)

@@ -58,9 +58,7 @@ static void claim(struct block *block, word_until *until)
 /* Removes one registration from each block of the range.  Requires the lock pin. */
 static void release(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
-
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;) {
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;) {
 		if (block->user_registrations == 0 || --block->user_registrations != 0)
 			continue;
 		hp_debug("the block at %p has no registration of the program left",
@@ -112,17 +110,14 @@ static void note(uintptr_t address, size_t bytes, uintptr_t owner)
 /* True if the range touches the heap. */
 static bool concerns_us(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address;
-
-	return range_walk(&at, range_end(address, bytes)) != NULL;
+	return range_next(NULL, address, bytes) != NULL;
 }
 
 void pin_before_user_registration(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 	word_until until = 0;
 
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;)
 		claim(block, &until);
 }
 

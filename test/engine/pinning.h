@@ -59,9 +59,7 @@ static inline bool copy(const void *memory, size_t bytes)
 /* True if a byte of [address, address + bytes) is pinned by us. */
 static inline bool pin_covers_any(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
-
-	for (struct block *block; (block = range_walk(&at, end)) != NULL;)
+	for (struct block *block = NULL; (block = range_next(block, address, bytes)) != NULL;)
 		if (block_may_be_pinned(block))
 			return true;
 	return false;

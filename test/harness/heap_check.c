@@ -24,9 +24,7 @@ static bool is_mapped(const struct block *block)
 static int walk(void)
 {
 	size_t cached = 0;
-	uintptr_t from = 0;
-
-	for (struct block *at; (at = map_walk(&from, UINTPTR_MAX)) != NULL;) {
+	for (struct block *at = NULL; (at = map_next(at)) != NULL;) {
 		int state = at->state;
 		size_t all = at->bytes;
 
@@ -54,11 +52,9 @@ int heap_check(void)
 
 void heap_stats(size_t *ret_live, size_t *ret_kept)
 {
-	uintptr_t from = 0;
-
 	*ret_live = *ret_kept = 0;
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at; (at = map_walk(&from, UINTPTR_MAX)) != NULL;) {
+	for (struct block *at = NULL; (at = map_next(at)) != NULL;) {
 		int state = at->state;
 
 		if (state == BLOCK_LIVE)
@@ -72,11 +68,9 @@ void heap_stats(size_t *ret_live, size_t *ret_kept)
 int pin_check(void)
 {
 	size_t sum = 0;
-	uintptr_t from = 0;
-
 	hp_lock(HP_LOCK_pin);
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at; (at = map_walk(&from, UINTPTR_MAX)) != NULL;)
+	for (struct block *at = NULL; (at = map_next(at)) != NULL;)
 		if (block_pin(at) == BLOCK_PINNED)
 			sum += at->room;
 	hp_unlock(HP_LOCK_heap);

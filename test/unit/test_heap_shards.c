@@ -484,10 +484,8 @@ TEST(shards_that_are_emptied_meanwhile)
 static bool any_leaves(void)
 {
 	bool found = false;
-	uintptr_t from = 0;
-
 	hp_lock(HP_LOCK_heap);
-	for (struct block *at; (at = map_walk(&from, UINTPTR_MAX)) != NULL;)
+	for (struct block *at = NULL; (at = map_next(at)) != NULL;)
 		found = found || at->state == BLOCK_LEAVING;
 	hp_unlock(HP_LOCK_heap);
 	return found;

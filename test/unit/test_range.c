@@ -74,10 +74,10 @@ HEAP_TEST(outside_the_range)
 
 static int count_walk(const char *from, const char *to)
 {
-	uintptr_t at = (uintptr_t)from;
+	struct block *block = NULL;
 	int count = 0;
 
-	while (range_walk(&at, (uintptr_t)to) != NULL)
+	while ((block = range_next(block, from, (uintptr_t)to - (uintptr_t)from)) != NULL)
 		count++;
 	return count;
 }
@@ -129,8 +129,7 @@ static void *look_up(void *arg)
 
 		if (block != NULL && !heap_owns((void *)block->base))
 			atomic_fetch_add(wrong, 1);
-		uintptr_t at = (uintptr_t)address;
-		range_walk(&at, at + 4 * MIB);
+		range_next(NULL, address, 4 * MIB);
 	}
 	return NULL;
 }
