@@ -6,7 +6,6 @@
 #include "base/hash.h"
 
 #include <assert.h>
-#include <string.h>
 
 void *keys_start(struct keys *keys, uint32_t most, size_t bytes)
 {
@@ -85,10 +84,4 @@ void keys_remove(struct keys *keys, uint32_t row)
 	free_slot(keys, slot_of(keys, keys->key[row]));
 	keys->key[row] = keys->unused;
 	keys->unused = row + 1;
-}
-
-void keys_clear(struct keys *keys)
-{
-	memset(keys->slot, 0, sizeof(*keys->slot) << keys->bits);
-	keys->rows = keys->unused = 0;
 }

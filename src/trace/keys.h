@@ -37,7 +37,4 @@ uint32_t keys_add(struct keys *keys, uint64_t key);
 /* Removes the key of a row.  The next key that is added gets this row. */
 void keys_remove(struct keys *keys, uint32_t row);
 
-/* Removes all keys. */
-void keys_clear(struct keys *keys);
-
 #endif

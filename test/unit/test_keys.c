@@ -29,12 +29,6 @@ TEST(rows_are_numbered_in_order_and_reused)
 	CHECK_EQ(keys_add(&keys, 1002), KEYS_NONE);
 	CHECK_EQ(keys_find(&keys, 1000), 9);
 	CHECK_EQ(keys.rows, ROWS);
-
-	keys_remove(&keys, 1);
-	keys_clear(&keys);
-	CHECK_EQ(keys_find(&keys, 1000), KEYS_NONE);
-	CHECK_EQ(keys_add(&keys, 1000), 0);
-	CHECK_EQ(keys_add(&keys, 1001), 1);
 }
 
 /* Returns a key whose slot is one of the last two, so that such keys form one run. */

@@ -1,114 +1,95 @@
 /*
- * correlation.c - a table by the low bits of the number, since numbers are consecutive.
+ * correlation.c - a table of calls by the low bits of the number, since numbers are consecutive,
+ * and a list of the work that waits for its call.
  */
 #include "trace/collect/correlation.h"
 #include "base/arena.h"
 
 #include <errno.h>
 
-static struct slot {
-	uint32_t number;  /* 0: free */
-	uint32_t waiting; /* the first waiter plus 1; 0: none */
-	bool has_call;
+static struct call {
+	uint32_t number; /* 0: none */
 	struct correlation_caller caller;
-} * slots; /* NULL: not used */
+} * calls; /* NULL: not used */
 
 static struct waiter {
-	uint32_t next;   /* plus 1 */
-	uint32_t number; /* 0: free */
-	uint32_t turn;   /* in which it arrived */
+	uint32_t number;
+	uint32_t turn; /* in which it arrived */
 	struct correlation_work work;
 } * waiters;
-static uint32_t unused;       /* the first free waiter plus 1, among those used before */
-static uint32_t waiters_used; /* so far */
-static uint32_t waiting;      /* now */
-static uint32_t turn;         /* number of ended turns */
+static uint32_t waiting;
+static uint32_t turn;   /* number of ended turns */
+static uint32_t passed; /* the number of the call at which all waiters were passed last */
 
 int correlation_start(void)
 {
-	slots = hp_arena_alloc(CORRELATION_NUMBERS * sizeof(*slots));
+	calls = hp_arena_alloc(CORRELATION_NUMBERS * sizeof(*calls));
 	waiters = hp_arena_alloc(CORRELATION_WAITING * sizeof(*waiters));
 	if (waiters == NULL)
-		slots = NULL;
-	return slots != NULL ? 0 : -ENOMEM;
+		calls = NULL;
+	return calls != NULL ? 0 : -ENOMEM;
 }
 
 bool correlation_is_known(void)
 {
-	return slots != NULL;
+	return calls != NULL;
 }
 
-/* Passes on all work that waits in a slot. */
-static void give(struct slot *slot, correlation_take_fn take, void *arg)
+/* Returns the call of a number; NULL: it has not arrived. */
+static const struct correlation_caller *caller_of(uint32_t number)
 {
-	while (slot->waiting != 0) {
-		uint32_t index = slot->waiting;
-		struct waiter *waiter = &waiters[index - 1];
+	const struct call *call = &calls[number % CORRELATION_NUMBERS];
 
-		take(arg, &waiter->work, slot->has_call ? &slot->caller : NULL);
-		slot->waiting = waiter->next;
-		waiter->number = 0;
-		waiter->next = unused;
-		unused = index;
-		waiting--;
+	return call->number == number ? &call->caller : NULL;
+}
+
+/* Passes on the work whose call is known, and the work that has waited for `most` turns. */
+static void pass(uint32_t most, correlation_take_fn take, void *arg)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < waiting; i++) {
+		const struct correlation_caller *caller = caller_of(waiters[i].number);
+
+		if (caller != NULL || turn - waiters[i].turn >= most)
+			take(arg, &waiters[i].work, caller);
+		else
+			waiters[kept++] = waiters[i];
 	}
-}
-
-/* Returns the slot of a number.  Work of an older number in the slot goes to `take`. */
-static struct slot *slot_of(uint32_t number, correlation_take_fn take, void *arg)
-{
-	struct slot *slot = &slots[number % CORRELATION_NUMBERS];
-
-	if (slot->number == number)
-		return slot;
-	give(slot, take, arg);
-	*slot = (struct slot){ .number = number };
-	return slot;
+	waiting = kept;
 }
 
 void correlation_called(uint32_t number, const struct correlation_caller *caller,
 			correlation_take_fn take, void *arg)
 {
-	if (slots == NULL || number == 0)
+	if (calls == NULL || number == 0)
 		return;
-	struct slot *slot = slot_of(number, take, arg);
-
-	slot->caller = *caller;
-	slot->has_call = true;
-	give(slot, take, arg);
-}
-
-/* False: there is no room. */
-static bool wait_for_call(struct slot *slot, const struct correlation_work *work)
-{
-	uint32_t index = unused;
-
-	if (index == 0 && waiters_used == CORRELATION_WAITING)
-		return false;
-	if (index != 0)
-		unused = waiters[index - 1].next;
-	else
-		index = ++waiters_used;
-	waiters[index - 1] = (struct waiter){ slot->waiting, slot->number, turn, *work };
-	slot->waiting = index;
-	waiting++;
-	return true;
+	/* Before later calls take the places of those that work waits for. */
+	if (number - passed >= CORRELATION_NUMBERS / 2) {
+		pass(CORRELATION_TURNS, take, arg);
+		passed = number;
+	}
+	calls[number % CORRELATION_NUMBERS] = (struct call){ number, *caller };
 }
 
 void correlation_worked(uint32_t number, const struct correlation_work *work,
 			correlation_take_fn take, void *arg)
 {
-	struct slot *slot = slots != NULL && number != 0 ? slot_of(number, take, arg) : NULL;
+	bool has_call = calls != NULL && number != 0;
+	const struct correlation_caller *caller = has_call ? caller_of(number) : NULL;
 
 	/* A call may make several copies, and a graph has many kernels. */
-	if (slot == NULL || slot->has_call || !wait_for_call(slot, work))
-		take(arg, work, slot != NULL && slot->has_call ? &slot->caller : NULL);
+	if (!has_call || caller != NULL) {
+		take(arg, work, caller);
+		return;
+	}
+	if (waiting == CORRELATION_WAITING)
+		pass(0, take, arg);
+	waiters[waiting++] = (struct waiter){ number, turn, *work };
 }
 
 void correlation_turn(bool all, correlation_take_fn take, void *arg)
 {
 	turn++;
-	for (uint32_t i = 0; waiting > 0 && i < waiters_used; i++)
-		if (waiters[i].number != 0 && (all || turn - waiters[i].turn > 2))
-			give(&slots[waiters[i].number % CORRELATION_NUMBERS], take, arg);
+	pass(all ? 0 : CORRELATION_TURNS, take, arg);
 }

@@ -14,9 +14,10 @@
 
 #include <stdbool.h>
 
-/* Powers of 2: numbers; copies and kernels that wait for the record of their call. */
+/* The latest calls, a power of 2; copies and kernels that wait for the record of their call. */
 #define CORRELATION_NUMBERS 65536u
 #define CORRELATION_WAITING 32768u
+#define CORRELATION_TURNS   3u /* for so long */
 
 /* A copy, or a run of a kernel. */
 struct correlation_work {
@@ -41,7 +42,8 @@ int correlation_start(void);
 bool correlation_is_known(void);
 
 /*
- * Take a record of each kind.  Work whose call is known, or will not become known, goes to `take`.
+ * Take a record of each kind.  Work whose call is known, or will not become known, goes to `take`,
+ * at the latest with the end of the turn.
  */
 void correlation_called(uint32_t number, const struct correlation_caller *caller,
 			correlation_take_fn take, void *arg);
@@ -49,8 +51,8 @@ void correlation_worked(uint32_t number, const struct correlation_work *work,
 			correlation_take_fn take, void *arg);
 
 /*
- * Ends a turn: passes work to `take` that has waited two turns for the record of its call; all work
- * if `all`.
+ * Ends a turn: passes work to `take` whose call is known, or that has waited for CORRELATION_TURNS;
+ * all work if `all`.
  */
 void correlation_turn(bool all, correlation_take_fn take, void *arg);
 

@@ -95,6 +95,7 @@ static uint32_t place_of(const struct python_place *place)
 static bool learn(const struct interpreter_thread *thread, const struct python_frame *frame)
 {
 	struct python_place place;
+	static uint32_t oldest; /* under the lock: the next row to be used again */
 	bool known = thread != NULL ? interpreter_place_of(frame, &place)
 				    : interpreter_place(frame, &place);
 
@@ -105,7 +106,7 @@ static bool learn(const struct interpreter_thread *thread, const struct python_f
 	uint32_t row = keys_find(&code_keys, key_of(frame));
 	if (row == KEYS_NONE) {
 		if (code_keys.rows == CODES_MOST)
-			keys_clear(&code_keys);
+			keys_remove(&code_keys, oldest++ % CODES_MOST);
 		row = keys_add(&code_keys, key_of(frame));
 	}
 	codes[row] = known ? place_of(&place) : NOWHERE;
