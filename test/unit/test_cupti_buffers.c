@@ -86,7 +86,7 @@ TEST_AFTER(what_is_no_buffer_of_the_pool, begin())
 	CHECK_EQ(counts.discarded, 1);
 }
 
-/* If many threads ask at once, more memory is mapped for them; it is reused, too. */
+/* If many threads ask at once, more memory is used for them; it is reused, too. */
 TEST_AFTER(the_pool_grows, begin())
 {
 	uint8_t *buffers[200], *again[200];
@@ -101,7 +101,7 @@ TEST_AFTER(the_pool_grows, begin())
 			CHECK(buffers[j] + CUPTI_BUFFERS_BYTES <= buffers[i] ||
 			      buffers[i] + CUPTI_BUFFERS_BYTES <= buffers[j]);
 	}
-	/* Buffers are returned in the order in which they were filled, over all chunks. */
+	/* Buffers are returned in the order in which they were filled. */
 	for (size_t i = 0; i < 200; i++)
 		give(buffers[i * 77 % 200], i + 1);
 	for (size_t i = 0; i < 200; i++) {
@@ -139,8 +139,8 @@ TEST(bounded_by_memory)
 		uint64_t memory;
 		unsigned most;
 	} rows[] = {
-		{ 0, CUPTI_BUFFERS_CHUNK },
-		{ 256ull << 20, CUPTI_BUFFERS_CHUNK },
+		{ 0, CUPTI_BUFFERS_LEAST },
+		{ 256ull << 20, CUPTI_BUFFERS_LEAST },
 		{ 512ull << 20, 64 },
 		{ 4ull << 30, 512 },
 		{ 8ull << 30, CUPTI_BUFFERS_MOST },

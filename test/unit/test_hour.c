@@ -154,7 +154,7 @@ TEST(an_hour)
 	       (unsigned long long)(took / count), grown >> 10);
 	/* The full pool of CUPTI's buffers has its room in addition. */
 	if (!SANITIZED) {
-		CHECK(grown + CUPTI_BUFFERS_CHUNK * CUPTI_BUFFERS_BYTES < (size_t)64 << 20);
+		CHECK(grown + CUPTI_BUFFERS_LEAST * CUPTI_BUFFERS_BYTES < (size_t)64 << 20);
 		CHECK(before + grown < halfway + ((size_t)128 << 10));
 	}
 	CHECK_EQ(aggregate.records, count);

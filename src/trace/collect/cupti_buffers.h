@@ -6,7 +6,7 @@
  * turn that off, but then all threads that launch wait for one lock, as before 13.0.)
  *
  * The two callbacks run in the program's threads, under CUPTI's locks: they take no lock, call
- * nothing but the clock and mmap(), and only move a bit from one word to another.
+ * nothing but the clock and mprotect(), and only change the state of a buffer.
  */
 #ifndef HP_TRACE_COLLECT_CUPTI_BUFFERS_H
 #define HP_TRACE_COLLECT_CUPTI_BUFFERS_H
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #define CUPTI_BUFFERS_BYTES           ((size_t)1 << 20)
-#define CUPTI_BUFFERS_CHUNK           32u /* buffers mapped at once */
 #define CUPTI_BUFFERS_MOST            1024u
+#define CUPTI_BUFFERS_LEAST           32u /* the pool has so many at least, and keeps their memory */
 
 /*
  * The size of the discard buffer, which CUPTI gets if no other buffer is free, and its largest
@@ -35,8 +35,8 @@ struct cupti_buffers_counts {
 unsigned cupti_buffers_most(uint64_t memory_bytes);
 
 /*
- * Maps the first chunk of at most `most` buffers.  hp_ring() rings `bell` for each buffer that
- * returns.  Returns 0 or -ENOMEM.  Once a process.
+ * Reserves addresses for `most` buffers.  hp_ring() rings `bell` for each buffer that returns.
+ * Returns 0 or -ENOMEM.  Once a process.
  */
 int cupti_buffers_start(_Atomic uint32_t *bell, unsigned most);
 
@@ -50,13 +50,13 @@ void cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 
 /*
  * Returns the buffer that CUPTI returned first, and the number of its bytes that are records.
- * NULL: none.  Records are matched to copies by their order.  One thread.
+ * NULL: none.  One thread.
  */
 uint8_t *cupti_buffers_take(size_t *ret_valid);
 
 /*
  * Clears the buffer, since hotpin has told CUPTI that buffers are zeroed, and puts it back into the
- * pool.  The memory of a buffer outside the first chunk goes back to the system.
+ * pool.  The memory of a buffer after the first CUPTI_BUFFERS_LEAST goes back to the system.
  */
 void cupti_buffers_put(uint8_t *buffer);
 
