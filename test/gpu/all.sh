@@ -116,13 +116,13 @@ part defer python3 test/gpu/hazards.py "$library" "$build/test/hazards/defer"
 share 40
 part held python3 test/gpu/hazards.py "$library" "$build/test/hazards/held"
 share 10
-# These two stop at their own limit, and then report their progress.
+# These two begin nothing after their own limit, and then report their progress.
 share 40
 part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \
 	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))
 share 100
-part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m on -r 2 \
-	"$library" "$build/test/hazards/defer" 2
+part repeat python3 test/gpu/hazards.py -b $((limit / 3)) -r 2 "$library" \
+	"$build/test/hazards/defer" 2
 
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "FAILED: ${failed[*]}; $SECONDS s, see $logs"

@@ -1,13 +1,16 @@
 """Runs `hazards` without the library and with it, and compares the observations of both runs.
 
-    hazards.py [-j N] LIBRARY HAZARDS [RUNS [TEST...]]
+    hazards.py [-j N] [-r TURNS] [-b SECONDS] LIBRARY HAZARDS [RUNS [TEST...]]
 
 Each test is a row of the table in hazards.c.  Tests with an environment of their own are processes
-of their own, one after the other (or N at a time).  A line is printed for each test as soon as it
-has run both ways.  Tests that need control of the stand-in skip themselves on a device.  Exit
-status 0: every test passed both ways, or was skipped both ways, with the same observations.
+of their own, one after the other (or N at a time).  With the library, each process runs its tests
+TURNS times, which shows rare differences.  A line is printed for each test as soon as it has run
+both ways.  After SECONDS no further run is begun.  Tests that need control of the stand-in skip
+themselves on a device.  Exit status 0: every test passed both ways, or was skipped both ways, with
+the same observations.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import re
@@ -19,58 +22,39 @@ import runs
 
 VERDICT = re.compile(r"row (\d\d) (\w+): (.*)")
 SHARE = re.compile(r"# (\d+ of \d+ .*)") # differs from run to run; told
-# Seconds for one test, and for one process.
+# Seconds for one test, and for one turn of a process.
 SILENT, MOST = 60, 200
 
 
-def start(program, names, library, settings, told=None):
-    """Returns the lines that a process printed, and how it ended."""
+def run_these(program, tests, library, settings, turns, tell):
+    """Runs the tests in this order; tells the verdict and the other lines of each when it is over.
+    Returns the seconds.
+    """
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("PRELOAD_SO", "LD_PRELOAD")}
     environment.update(setting.split("=", 1) for setting in settings)
     if library:
         environment["LD_PRELOAD"] = library
-    done = runs.run([program, "--run", *names], environment, SILENT, MOST, told)
-    said = [f"# stderr: {line}" for line in done.remarks()]
-    return done.lines() + said, "hangs" if done.status is None else f"status {done.status}"
+    begun, left, lines = time.monotonic(), tests * turns, []
 
-
-def take(lines, results):
-    """Divides the output by test; returns the output after the last verdict."""
-    gathered = []
-    for line in lines:
+    def hear(line):
         verdict = VERDICT.fullmatch(line)
-        if verdict:
-            results[f"row{verdict[1]}_{verdict[2]}"] = (verdict[3], gathered)
-            gathered = []
+        if verdict is None:
+            lines.append(line)
         else:
-            gathered.append(line)
-    return gathered
+            tell(left.pop(0), verdict[3], lines[:])
+            lines.clear()
 
-
-def run_these(program, names, library, settings, told=None):
-    """Returns the output of each test, its verdict and other lines; and the seconds."""
-    results, begun, left = {}, time.monotonic(), names
     while left:
-        heard, lines_heard = {}, []
-
-        def hear(line):
-            lines_heard.append(line)
-            if VERDICT.fullmatch(line):
-                take(lines_heard, heard)
-                lines_heard.clear()
-                told({**results, **heard})
-
-        lines, end = start(program, left, library, settings, hear if told else None)
-        rest = take(lines, results)
-        still = [name for name in left if name not in results]
-        if len(still) == len(left) or (still and end != "status 3"):
-            results[still[0]] = (f"FAILED, {end}", rest)
-            still = still[1:]
-        left = still
-    if told:
-        told(results)
-    return results, time.monotonic() - begun
+        before = len(left)
+        done = runs.run([program, "--run", *left], environment, SILENT, MOST * turns, hear)
+        # Status 3: the next test needs a new process.
+        if left and (done.status != 3 or len(left) == before):
+            end = "hangs" if done.status is None else f"status {done.status}"
+            lines += [f"# stderr: {line}" for line in done.remarks()]
+            tell(left.pop(0), f"FAILED, {end}", lines[:])
+        lines.clear()
+    return time.monotonic() - begun
 
 
 def observations(lines):
@@ -100,20 +84,24 @@ def compare(name, plain, ours):
 
 
 def both_ways(options, names, settings):
-    """Returns the tests that failed, those that were skipped, and the seconds of both runs."""
-    plain, without = run_these(options.program, names, None, settings)
-    wrong, shown = set(), set()
+    """Returns how many tests failed and were skipped, and the seconds of both runs."""
+    plain, turns, wrong, skipped = {}, collections.Counter(), set(), set()
 
-    def tell(ours):
-        for name in ours.keys() - shown:
-            text, good = compare(name, plain[name], ours[name])
+    def note(name, *answer):
+        plain[name] = answer
+
+    def tell(name, *answer):
+        turns[name] += 1
+        text, good = compare(name, plain[name], answer)
+        if name not in wrong and (not good or turns[name] == options.turns):
             print("\n".join(text), flush=True)
-            shown.add(name)
-            if not good:
-                wrong.add(name)
+        if not good:
+            wrong.add(name)
+        elif answer[0] != "ok":
+            skipped.add(name)
 
-    ours, with_it = run_these(options.program, names, options.library, settings, tell)
-    skipped = [name for name in names if ours[name][0].startswith("skipped")]
+    without = run_these(options.program, names, None, settings, 1, note)
+    with_it = run_these(options.program, names, options.library, settings, options.turns, tell)
     return len(wrong), len(skipped), without, with_it
 
 
@@ -121,6 +109,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-j", dest="shards", type=int, default=1)
+    parser.add_argument("-r", dest="turns", type=int, default=1)
+    parser.add_argument("-b", dest="budget", type=float, default=float("inf"))
     parser.add_argument("library", type=os.path.abspath)
     parser.add_argument("program", type=os.path.abspath)
     parser.add_argument("runs", type=int, nargs="?", default=1)
@@ -136,8 +126,11 @@ def main():
             alone.append(([name], settings))
         else:
             together.append(name)
-    bad = 0
-    for _ in range(options.runs):
+    bad, begun = 0, time.monotonic()
+    for number in range(options.runs):
+        if number > 0 and time.monotonic() - begun > options.budget:
+            print(f"hazards: no time for {options.runs - number} of {options.runs} runs")
+            break
         sums = [both_ways(options, together, [])]
         with concurrent.futures.ThreadPoolExecutor(options.shards) as pool:
             sums += pool.map(lambda job: both_ways(options, *job), alone)
