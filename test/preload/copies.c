@@ -137,10 +137,6 @@ static void enqueue_work(struct trial *trial)
 
 	if (trial->row->work == COPY_IDLE)
 		return;
-	if (trial->row->work == COPY_CONCURRENT) {
-		copy_held_stream();
-		return;
-	}
 	if (trial->row->work == COPY_HELD)
 		copy_hold(stream);
 	launch(stream);
@@ -204,23 +200,9 @@ static int waits(void)
 	       standin_calls("cuStreamSynchronize");
 }
 
-static struct copy_counts counts;
-
-struct copy_counts copy_counts_of_last(void)
-{
-	return counts;
-}
-
-static void count_calls(void)
-{
-	counts = (struct copy_counts){ .events = standin_calls("cuEventRecord"),
-				       .uploads = standin_calls("cuMemcpyHtoDAsync"),
-				       .downloads = standin_calls("cuMemcpyDtoHAsync") };
-}
-
 static bool took_route(const struct trial *trial)
 {
-	int events = counts.events;
+	int events = standin_calls("cuEventRecord");
 
 	switch (trial->row->route) {
 	case COPY_BY_RING:
@@ -252,7 +234,7 @@ static void check_call(struct trial *trial)
 		       standin_calls("cuStreamQuery") + standin_calls("cuPointerGetAttributes") ==
 			       0);
 	if (row->capture != COPY_NO_CAPTURE)
-		EXPECT(trial, counts.events + standin_calls("cuEventQuery") == 0);
+		EXPECT(trial, standin_calls("cuEventRecord") + standin_calls("cuEventQuery") == 0);
 	if (copy_host_is_hot(trial->memory->kind) && !row->may_unpin &&
 	    row->capture != COPY_CAPTURED)
 		EXPECT(trial, ended == 0);
@@ -263,8 +245,7 @@ static void check_on_return(struct trial *trial)
 {
 	bool own = trial->row->capture != COPY_CAPTURED && !is_over_on_return(trial);
 
-	if (own && trial->row->work != COPY_IDLE && trial->row->work != COPY_CONCURRENT &&
-	    !trial->refused)
+	if (own && trial->row->work != COPY_IDLE && !trial->refused)
 		EXPECT(trial, trial->pending != 0);
 	if (!is_over_on_return(trial))
 		return;
@@ -284,15 +265,9 @@ static void check_both_sides(struct trial *trial)
 	EXPECT(trial, is_as_expected(&trial->device, "device's"));
 }
 
-/* Waits for the copy while other work goes on, then for everything. */
 static void finish(struct trial *trial)
 {
-	if (trial->row->work == COPY_CONCURRENT) {
-		if (trial->row->wrong != COPY_NO_STREAM)
-			OK(cuStreamSynchronize(trial->stream));
-		check_both_sides(trial);
-	}
-	if (trial->row->work == COPY_HELD || trial->row->work == COPY_CONCURRENT)
+	if (trial->row->work == COPY_HELD)
 		copy_let_go();
 	if (trial->row->capture != COPY_NO_CAPTURE)
 		end_capture(trial);
@@ -319,7 +294,6 @@ static bool carry_out(struct trial *trial)
 	trial->pending = standin_pending(trial->stream);
 	if (!CHECK_EQ(code, trial->row->code))
 		print_trial(trial);
-	count_calls();
 	right = took_route(trial);
 	check_call(trial);
 	check_on_return(trial);
@@ -399,7 +373,7 @@ static void place(struct trial *trial, const struct copy_range *range)
 }
 
 /* True if the call can move such a box. */
-bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, bool in_array)
+static bool takes(const struct copy_call *call, const struct copy_box *box, bool in_array)
 {
 	if (in_array != ((call->traits & COPY_ARRAY) != 0) &&
 	    !(in_array && (call->traits & COPY_ARRAYS) != 0))
@@ -413,23 +387,6 @@ bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, b
 	if ((call->traits & COPY_BATCH) != 0)
 		return box->rows * box->slices <= COPY_BATCH_MOST;
 	return box->rows == 1 || (call->traits & COPY_ROWS) != 0;
-}
-
-void copy_run_one(const struct copy_row *row, const struct copy_host *host, const struct copy *copy,
-		  const struct copy_range *range)
-{
-	struct copy_host memory = *host;
-	struct trial trial = { .row = row, .memory = &memory, .copy = *copy };
-
-	if (memory.kind == COPY_COLD)
-		memory.at = malloc(memory.bytes);
-	copy_host_heat(&memory);
-	if (row->array)
-		trial.copy.array = array;
-	place(&trial, range);
-	run_trial(&trial);
-	if (memory.kind == COPY_COLD)
-		free(memory.at);
 }
 
 /* Returns a box of `bytes` without gaps: rows of pages if the call has rows and pages are whole. */
@@ -452,9 +409,20 @@ static struct copy_box packed(const struct copy_call *call, size_t bytes, bool i
 static unsigned run_shape(const struct copy_row *row, const struct copy_host *host,
 			  struct copy *copy, const struct copy_range *range)
 {
-	if (check_failures != 0 || !copy_call_takes(copy->call, &copy->box, row->array))
+	struct copy_host memory = *host;
+	struct trial trial = { .row = row, .memory = &memory, .copy = *copy };
+
+	if (check_failures != 0 || !takes(copy->call, &copy->box, row->array))
 		return 0;
-	copy_run_one(row, host, copy, range);
+	if (memory.kind == COPY_COLD)
+		memory.at = malloc(memory.bytes);
+	copy_host_heat(&memory);
+	if (row->array)
+		trial.copy.array = array;
+	place(&trial, range);
+	run_trial(&trial);
+	if (memory.kind == COPY_COLD)
+		free(memory.at);
 	return 1;
 }
 
@@ -497,7 +465,7 @@ static unsigned run_streams(const struct copy_row *row, const struct copy_host *
 	return made;
 }
 
-bool copy_call_is_named(const struct copy_call *call, const char *patterns)
+static bool is_named(const struct copy_call *call, const char *patterns)
 {
 	const char *name = call->name;
 	char pattern[64];
@@ -512,21 +480,12 @@ bool copy_call_is_named(const struct copy_call *call, const char *patterns)
 	return named;
 }
 
-void copy_set_up(void)
-{
-	const CUDA_ARRAY_DESCRIPTOR form = { COPY_ARRAY_SIDE, COPY_ARRAY_SIDE,
-					     CU_AD_FORMAT_UNSIGNED_INT32, 1 };
-
-	begin();
-	OK(cuArrayCreate_v2(&array, &form));
-}
-
 static unsigned run_call(const struct copy_row *row, const struct copy_host *host,
 			 const struct copy_call *call)
 {
 	unsigned made = 0;
 
-	if (!copy_call_is_named(call, row->calls))
+	if (!is_named(call, row->calls))
 		return 0;
 	for (int up = 1; up >= 0; up--) {
 		struct copy copy = { .call = call, .to_device = up };
@@ -541,11 +500,14 @@ static unsigned run_call(const struct copy_row *row, const struct copy_host *hos
 
 void copy_run_row(const struct copy_row *row)
 {
+	const CUDA_ARRAY_DESCRIPTOR form = { COPY_ARRAY_SIDE, COPY_ARRAY_SIDE,
+					     CU_AD_FORMAT_UNSIGNED_INT32, 1 };
 	char on_stack[COPY_STACK_BYTES];
 	unsigned made = 0;
 
 	copy_stack = on_stack;
-	copy_set_up();
+	begin();
+	OK(cuArrayCreate_v2(&array, &form));
 	if (row->before != NULL)
 		row->before();
 	struct copy_host host = copy_host_make(row->memory, row->room != 0 ? row->room : 8 * MIB);

@@ -71,10 +71,8 @@ enum copy_stream {
 /* Device work before the call. */
 enum copy_work {
 	COPY_IDLE,
-	COPY_BUSY,       /* work in the same stream that the stand-in has not run */
-	COPY_HELD,       /* work in the same stream that ends only after the return of the call */
-	COPY_CONCURRENT, /* such work in another stream, until the copy was waited for */
-	COPY_WORKS
+	COPY_BUSY, /* work in the same stream that the stand-in has not run */
+	COPY_HELD  /* work in the same stream that ends only after the return of the call */
 };
 
 enum copy_capture {
@@ -187,11 +185,8 @@ extern char *copy_stack;
 
 /* Returns the stream of that kind; streams are created once. */
 CUstream copy_stream_of(enum copy_stream kind);
-/*
- * Enqueues work that ends when copy_let_go() is called.  copy_held_stream() has no order to others.
- */
+/* Enqueues work that ends when copy_let_go() is called. */
 void copy_hold(CUstream stream);
-CUstream copy_held_stream(void);
 void copy_let_go(void);
 
 struct copy_range {
@@ -227,37 +222,6 @@ struct copy_row {
 
 void copy_run_row(const struct copy_row *row);
 
-/*
- * For other runners: copy_set_up() creates the context, copy_run_one() makes one copy; range NULL:
- * around the boundary.
- */
-void copy_set_up(void);
-/* True if a pattern matches the name, and none that begins with '!'. */
-bool copy_call_is_named(const struct copy_call *call, const char *patterns);
-/* True if the call can move such a box. */
-bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, bool in_array);
-void copy_run_one(const struct copy_row *row, const struct copy_host *host, const struct copy *copy,
-		  const struct copy_range *range);
-/* Driver calls within the program's last call: events, and asynchronous copies of runs. */
-struct copy_counts {
-	int events, uploads, downloads;
-};
-struct copy_counts copy_counts_of_last(void);
-
-/*
- * Random copies by every driver function: each turn chooses one of the memories, and all the rest.
- */
-struct copy_sample {
-	unsigned turns, seed;
-	unsigned memories; /* bits */
-	unsigned works;    /* bits; 0: COPY_IDLE, COPY_BUSY, COPY_HELD and COPY_CONCURRENT */
-	const char *calls; /* NULL: all of them */
-	/* All turns need at least so many driver calls. */
-	struct copy_counts least;
-};
-
-void copy_run_sample(const struct copy_sample *sample);
-
 /* Patterns for the calls that move one run of bytes. */
 #define COPY_RUNS       "cuMemcpyHtoD* cuMemcpyDtoH* cuMemcpy cuMemcpy_ptds cuMemcpyAsync*"
 /* Patterns for the calls that move a box of rows. */
@@ -268,8 +232,5 @@ void copy_run_sample(const struct copy_sample *sample);
 /* `environment`: strings of preload.h in parentheses. */
 #define COPIES_WITH(id, environment, ...) \
 	CASE_WITH(id, environment, copy_run_row(&(const struct copy_row){ __VA_ARGS__ }))
-
-#define SAMPLE_WITH(id, environment, ...) \
-	CASE_WITH(id, environment, copy_run_sample(&(const struct copy_sample){ __VA_ARGS__ }))
 
 #endif

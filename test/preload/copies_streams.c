@@ -36,16 +36,6 @@ void copy_hold(CUstream stream)
 	OK(cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
 }
 
-CUstream copy_held_stream(void)
-{
-	static CUstream stream;
-
-	if (stream == NULL)
-		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	copy_hold(stream);
-	return stream;
-}
-
 void copy_let_go(void)
 {
 	*(volatile uint32_t *)standin_host(flag) = 1;
