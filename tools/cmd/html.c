@@ -108,7 +108,7 @@ static void head(struct page *page, const struct comparison *stages)
 	facts(to, run);
 	if (last->repeated)
 		page_soft(to, text_made("The median of %zu runs, %s to %s.", last->run_count,
-					text_time(last->least_ns), text_time(last->most_ns)));
+					text_time(last->walls.least), text_time(last->walls.most)));
 	if (html_is_of_ranks(last))
 		page_soft(to, text_made("The slowest of %zu ranks.", last->run_count));
 	if (stages->count > 1)

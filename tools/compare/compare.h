@@ -13,8 +13,8 @@ struct compare_stage {
 	struct profile merged;         /* all ranks, or all zeros */
 	const struct profile **runs;
 	size_t run_count;
-	bool repeated;             /* the runs are repeats, not ranks */
-	int64_t least_ns, most_ns; /* wall times of repeats */
+	bool repeated;              /* the runs are repeats, not ranks */
+	struct compare_times walls; /* wall times of repeats, or the one of `profile` */
 };
 
 /*
@@ -26,14 +26,6 @@ struct compare_stage {
 size_t compare_stages(struct profile *profiles, size_t count, struct compare_stage **ret);
 void compare_stages_free(struct compare_stage *stages, size_t count);
 
-/*
- * Returns the noise of two stages in tenths of a percent, as compare_noise_of() of their runs; at
- * least `least_tenths`.
- */
-#define COMPARE_NOISE_TENTHS 20
-unsigned compare_noise(const struct compare_stage *before, const struct compare_stage *after,
-		       unsigned least_tenths);
-
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
@@ -41,6 +33,7 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 const char *compare_name(const struct compare_stage *stage);
 
 /* Stages that are compared, and the noise that is at least assumed. */
+#define COMPARE_NOISE_TENTHS 20
 struct comparison {
 	const struct compare_stage *stages;
 	size_t count;
@@ -48,6 +41,15 @@ struct comparison {
 	unsigned least_tenths; /* of a percent */
 	bool given;            /* the user stated the noise */
 };
+
+/* What changed from a stage to the next one. */
+struct compare_step {
+	const struct compare_stage *before, *after;
+	unsigned noise_tenths;        /* compare_noise_of() their wall times */
+	bool is_known;                /* repeats of both stages, or the user, tell the noise */
+	enum compare_verdict verdict; /* on their wall times */
+};
+struct compare_step compare_step(const struct comparison *comparison, size_t before, size_t after);
 
 /* The stages, a row each; `with` is a struct comparison.  Its CSV has a stage of each profile. */
 extern const struct table compare_stage_table;
@@ -74,8 +76,8 @@ const char *compare_sentence(const struct comparison *comparison);
  */
 const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths);
 
-/* Returns the wall time that the previous stage predicts for the stage; 0: none. */
-struct table_cell compare_predicted(const struct compare_stage *stage, bool is_first);
+/* Returns the wall time that the previous stage predicts for a stage; 0: none. */
+struct table_cell compare_predicted(const struct comparison *comparison, size_t stage);
 
 /* True if `hotpin run --observe` made the profile. */
 bool compare_was_observed(const struct profile *profile);

@@ -29,23 +29,23 @@ static size_t figure_of(const char *key)
 
 static struct figures figures_of(const struct compare_stage *stage)
 {
+	const struct profile *const *runs = stage->repeated ? stage->runs : &stage->profile;
+	size_t run_count = stage->repeated ? stage->run_count : 1;
 	struct table_cell cells[FIGURES];
 	struct figures figures;
 
-	table_take(&table_summary, stage->profile, cells);
-	for (size_t i = 0; i < table_summary.count; i++) {
-		int64_t value = table_value(table_summary.columns[i].unit, &cells[i]);
-
-		figures.of[i] = (struct compare_times){ value, value, value };
-	}
-	for (size_t run = 0; stage->repeated && run < stage->run_count; run++) {
-		table_take(&table_summary, stage->runs[run], cells);
+	for (size_t run = 0; run < run_count; run++) {
+		table_take(&table_summary, runs[run], cells);
 		for (size_t i = 0; i < table_summary.count; i++) {
 			int64_t value = table_value(table_summary.columns[i].unit, &cells[i]);
 			struct compare_times *times = &figures.of[i];
 
+			if (run == 0)
+				*times = (struct compare_times){ value, value, value };
 			times->least = value < times->least ? value : times->least;
 			times->most = value > times->most ? value : times->most;
+			if (runs[run] == stage->profile)
+				times->median = value;
 		}
 	}
 	return figures;
@@ -117,7 +117,7 @@ static void say_noise(struct table_rows *rows, const struct comparison *comparis
 		most = runs > most ? runs : most;
 		if (i == 0 || used > sizeof(text) / 2)
 			continue;
-		unsigned tenths = compare_noise(stage - 1, stage, comparison->least_tenths);
+		unsigned tenths = compare_step(comparison, i - 1, i).noise_tenths;
 		snprintf(text + used, sizeof(text) - used, "%s%u.%u %%", i > 1 ? ", " : "",
 			 tenths / 10, tenths % 10);
 	}
@@ -158,12 +158,12 @@ static void add_predictions(struct table_rows *rows, const struct comparison *co
 	bool any = false;
 
 	for (size_t i = 0; i < comparison->count; i++)
-		any |= compare_predicted(&comparison->stages[i], i == 0).value != 0;
+		any |= compare_predicted(comparison, i).value != 0;
 	if (!any)
 		return;
 	*cell++ = table_text("  Predicted before");
 	for (size_t i = comparison->from; i < comparison->to; i++) {
-		*cell++ = compare_predicted(&comparison->stages[i], i == 0);
+		*cell++ = compare_predicted(comparison, i);
 		if (i > 0)
 			*cell++ = table_text("");
 	}

@@ -189,8 +189,9 @@ static bool is_all_stand_in(const struct compare_stage *stages, size_t count)
 static void introduce(const struct compare_listener *to, const struct compare_stage *stage)
 {
 	const char *more =
-		stage->repeated ? text_made(" and %zu more, %s to %s", stage->run_count - 1,
-					    text_time(stage->least_ns), text_time(stage->most_ns))
+		stage->repeated
+			? text_made(" and %zu more, %s to %s", stage->run_count - 1,
+				    text_time(stage->walls.least), text_time(stage->walls.most))
 		: stage->run_count > 1
 			? text_made(" and %zu more ranks, added up", stage->run_count - 1)
 			: "";

@@ -105,6 +105,8 @@ static int settle_ranks(struct compare_stage *stage)
 		stage->merged.hotpin_version = ranks[0].hotpin_version;
 		stage->merged.options = ranks[0].options;
 		stage->profile = &stage->merged;
+		stage->walls = (struct compare_times){ stage->merged.wall_ns, stage->merged.wall_ns,
+						       stage->merged.wall_ns };
 		error = 0;
 	}
 	free(ranks);
@@ -131,26 +133,9 @@ static int settle(struct compare_stage *stage)
 	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_wall);
 	stage->profile = stage->runs[stage->run_count / 2];
 	stage->repeated = stage->run_count > 1;
-	stage->least_ns = stage->runs[0]->wall_ns;
-	stage->most_ns = stage->runs[stage->run_count - 1]->wall_ns;
+	stage->walls = (struct compare_times){ stage->runs[0]->wall_ns, stage->profile->wall_ns,
+					       stage->runs[stage->run_count - 1]->wall_ns };
 	return 0;
-}
-
-static struct compare_times times_of(const struct compare_stage *stage)
-{
-	int64_t wall_ns = stage->profile->wall_ns;
-
-	if (!stage->repeated)
-		return (struct compare_times){ wall_ns, wall_ns, wall_ns };
-	return (struct compare_times){ stage->least_ns, wall_ns, stage->most_ns };
-}
-
-unsigned compare_noise(const struct compare_stage *before, const struct compare_stage *after,
-		       unsigned least_tenths)
-{
-	struct compare_times was = times_of(before), is = times_of(after);
-
-	return compare_noise_of(&was, &is, least_tenths);
 }
 
 void compare_stages_free(struct compare_stage *stages, size_t count)

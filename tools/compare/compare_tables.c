@@ -3,6 +3,7 @@
  */
 #include "compare/compare.h"
 #include "analyze/advice.h"
+#include "profile/merge.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -29,41 +30,37 @@ const char *compare_change(int64_t before, int64_t after, unsigned noise_tenths)
 			 text_share(after < before ? before - after : after - before, before));
 }
 
-/* True if repeats of both stages, or the user, tell the noise. */
-static bool is_known(const struct comparison *comparison, const struct compare_stage *before,
-		     const struct compare_stage *after)
+struct compare_step compare_step(const struct comparison *comparison, size_t before, size_t after)
 {
-	return comparison->given || (before->repeated && after->repeated);
-}
+	const struct compare_stage *was = &comparison->stages[before],
+				   *is = &comparison->stages[after];
+	struct compare_step step = {
+		.before = was,
+		.after = is,
+		.noise_tenths = compare_noise_of(&was->walls, &is->walls, comparison->least_tenths),
+		.is_known = comparison->given || (was->repeated && is->repeated),
+	};
 
-static enum compare_verdict judge(const struct comparison *comparison,
-				  const struct compare_stage *before,
-				  const struct compare_stage *after)
-{
-	return compare_judge(before->profile->wall_ns, after->profile->wall_ns,
-			     compare_noise(before, after, comparison->least_tenths),
-			     is_known(comparison, before, after));
+	step.verdict = compare_judge(was->walls.median, is->walls.median, step.noise_tenths,
+				     step.is_known);
+	return step;
 }
 
 enum compare_verdict compare_last(const struct comparison *comparison)
 {
-	const struct compare_stage *last = &comparison->stages[comparison->count - 1];
-
-	return judge(comparison, last - 1, last);
+	return compare_step(comparison, comparison->count - 2, comparison->count - 1).verdict;
 }
 
 /* Returns "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise".
  */
-static const char *against(const struct comparison *comparison, const struct compare_stage *before,
-			   const struct compare_stage *after)
+static const char *against(const struct compare_step *step)
 {
-	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
-	enum compare_verdict verdict = judge(comparison, before, after);
-	const char *name = compare_name(before);
+	int64_t was = step->before->walls.median, is = step->after->walls.median;
+	const char *name = compare_name(step->before);
 
-	if (verdict == COMPARE_SAME)
+	if (step->verdict == COMPARE_SAME)
 		return text_made("is as fast as %s within the noise", name);
-	if (was == is || (verdict == COMPARE_UNCLEAR && is_known(comparison, before, after)))
+	if (was == is || (step->verdict == COMPARE_UNCLEAR && step->is_known))
 		return text_made("cannot be distinguished from %s", name);
 	return text_made("takes %s than %s (%s)", text_change(was, is), name,
 			 compare_how_much(was, is));
@@ -71,14 +68,15 @@ static const char *against(const struct comparison *comparison, const struct com
 
 const char *compare_sentence(const struct comparison *comparison)
 {
-	const struct compare_stage *first = &comparison->stages[0],
-				   *last = &comparison->stages[comparison->count - 1];
+	size_t last = comparison->count - 1;
+	struct compare_step from_first = compare_step(comparison, 0, last),
+			    step = compare_step(comparison, last - 1, last);
 
-	return text_made("%s %s%s%s.%s", compare_name(last), against(comparison, last - 1, last),
+	return text_made("%s %s%s%s.%s", compare_name(step.after), against(&step),
 			 comparison->count > 2 ? " and " : "",
-			 comparison->count > 2 ? against(comparison, first, last) : "",
-			 compare_last(comparison) != COMPARE_UNCLEAR ? ""
-			 : is_known(comparison, last - 1, last)
+			 comparison->count > 2 ? against(&from_first) : "",
+			 step.verdict != COMPARE_UNCLEAR ? ""
+			 : step.is_known
 				 ? " Repeat them on a quiet machine."
 				 : " This may be noise. Run each at least twice, as `hotpin bench "
 				   "-n 5` does, or state the noise with --noise.");
@@ -87,9 +85,9 @@ const char *compare_sentence(const struct comparison *comparison)
 static const struct table_column stage_columns[] = {
 	{ NULL, "Stage", TABLE_TEXT },
 	{ "runs", "Runs", TABLE_COUNT },
-	{ "wall_ns", "Wall", TABLE_TIME },
-	{ "least_wall_ns", "Min", TABLE_TIME, TABLE_AT(compare_stage, least_ns) },
-	{ "most_wall_ns", "Max", TABLE_TIME, TABLE_AT(compare_stage, most_ns) },
+	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(compare_stage, walls.median) },
+	{ "least_wall_ns", "Min", TABLE_TIME, TABLE_AT(compare_stage, walls.least) },
+	{ "most_wall_ns", "Max", TABLE_TIME, TABLE_AT(compare_stage, walls.most) },
 	{ NULL, "Change", TABLE_CHANGE },
 	{ "predicted_wall_ns", "Predicted", TABLE_TIME },
 	{ "noise_tenths_of_a_percent", NULL, TABLE_COUNT },
@@ -149,11 +147,12 @@ static bool predict(const struct profile *before, const struct profile *after,
 	return true;
 }
 
-struct table_cell compare_predicted(const struct compare_stage *stage, bool is_first)
+struct table_cell compare_predicted(const struct comparison *comparison, size_t stage)
 {
+	const struct compare_stage *after = &comparison->stages[stage];
 	struct prediction made;
 
-	if (is_first || !predict(stage[-1].profile, stage->profile, &made))
+	if (stage == 0 || !predict(after[-1].profile, after->profile, &made))
 		return table_about("", 0);
 	return table_about(made.advice.is_estimate ? "~" : ">=", made.wall_ns);
 }
@@ -165,23 +164,20 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 	(void)profile;
 	for (size_t i = comparison->from; i < comparison->to; i++) {
 		const struct compare_stage *stage = &comparison->stages[i];
-		unsigned noise = i > 0 ? compare_noise(stage - 1, stage, comparison->least_tenths)
-				       : comparison->least_tenths;
-		struct table_cell made = compare_predicted(stage, i == 0);
+		struct compare_step step = compare_step(comparison, i > 0 ? i - 1 : 0, i);
+		struct table_cell made = compare_predicted(comparison, i);
 
-		TABLE_ROW(
-			rows, stage, table_text(stage->profile->stage),
-			table_number((int64_t)stage->run_count),
-			table_number(stage->profile->wall_ns),
-			table_text_made(rows, "%s",
-					i > 0 ? compare_change(stage[-1].profile->wall_ns,
-							       stage->profile->wall_ns, noise)
-					      : ""),
-			rows->form == TABLE_CSV && made.value == 0 ? table_number(UNKNOWN) : made,
-			table_number(i > 0 ? (int64_t)noise : UNKNOWN),
-			table_number(i > 0 ? !is_known(comparison, stage - 1, stage) : UNKNOWN),
-			table_text(i > 0 ? compare_verdict_name(judge(comparison, stage - 1, stage))
-					 : NULL));
+		TABLE_ROW(rows, stage, table_text(stage->profile->stage),
+			  table_number((int64_t)stage->run_count),
+			  table_text_made(rows, "%s",
+					  i > 0 ? compare_change(step.before->walls.median,
+								 stage->walls.median,
+								 step.noise_tenths)
+						: ""),
+			  rows->form == TABLE_CSV && made.value == 0 ? table_number(UNKNOWN) : made,
+			  table_number(i > 0 ? (int64_t)step.noise_tenths : UNKNOWN),
+			  table_number(i > 0 ? !step.is_known : UNKNOWN),
+			  table_text(i > 0 ? compare_verdict_name(step.verdict) : NULL));
 	}
 }
 
@@ -189,82 +185,75 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 struct compare_pair {
 	const char *name, *what; /* what: new, gone or changed */
 	int64_t before_ns, after_ns, runs_before, runs_after;
-	int64_t weight; /* size of the change, ns */
 };
 
-static int by_weight(const void *left, const void *right)
+static int64_t apart(const struct compare_pair *pair)
 {
-	const struct compare_pair *a = left, *b = right;
-
-	return a->weight > b->weight ? -1 : a->weight < b->weight;
+	return pair->before_ns < pair->after_ns ? pair->after_ns - pair->before_ns
+						: pair->before_ns - pair->after_ns;
 }
 
-static int by_name(const void *left, const void *right)
+static int by_change(const void *left, const void *right)
+{
+	int64_t a = apart(left), b = apart(right);
+
+	return a > b ? -1 : a < b;
+}
+
+static int by_name(const void *left, const void *right, void *arg)
 {
 	const struct compare_pair *a = left, *b = right;
 
+	(void)arg;
 	return strcmp(a->name, b->name);
-}
-
-static int64_t apart(int64_t a, int64_t b)
-{
-	return a < b ? b - a : a - b;
-}
-
-/* Returns the named times of both stages, two entries for a name that both have, by name. */
-static struct compare_pair *list_kernels(struct profile *memory, const struct profile *before,
-					 const struct profile *after)
-{
-	size_t count = before->kernel_count + after->kernel_count;
-	struct compare_pair *pairs = profile_allocate(memory, count, sizeof(*pairs)), *pair = pairs;
-
-	for (size_t i = 0; i < before->kernel_count; i++)
-		*pair++ = (struct compare_pair){ .name = before->kernels[i].readable,
-						 .what = "gone",
-						 .before_ns = before->kernels[i].busy_ns,
-						 .runs_before = before->kernels[i].count };
-	for (size_t i = 0; i < after->kernel_count; i++)
-		*pair++ = (struct compare_pair){ .name = after->kernels[i].readable,
-						 .what = "new",
-						 .after_ns = after->kernels[i].busy_ns,
-						 .runs_after = after->kernels[i].count };
-	qsort(pairs, count, sizeof(*pairs), by_name);
-	return pairs;
 }
 
 /* A kernel that runs as often, and changes by less than 0.01 % of the wall time, is unchanged. */
 static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsigned noise_tenths)
 {
 	return strcmp(pair->what, "changed") != 0 || pair->runs_before != pair->runs_after ||
-	       (pair->weight > wall_ns / 10000 &&
+	       (apart(pair) > wall_ns / 10000 &&
 		!text_is_same(pair->before_ns, pair->after_ns, noise_tenths));
 }
 
-/* Joins neighbors of one name; returns the number of kernels that have changed, which come first.
- */
-static size_t join(struct compare_pair *pairs, size_t count, int64_t wall_ns, unsigned noise_tenths)
+/* Returns the kernels of both stages that have changed, most change first. */
+static struct compare_pair *changed_kernels(const struct compare_step *step, size_t *ret_count)
 {
-	size_t kept = 0;
+	const struct profile *before = step->before->profile, *after = step->after->profile;
+	size_t count = before->kernel_count + after->kernel_count, kept = 0;
+	struct compare_pair *pairs = profile_allocate(after, count, sizeof(*pairs));
+	size_t *first = profile_allocate(after, count, sizeof(*first));
 
+	for (size_t i = 0; i < before->kernel_count; i++)
+		pairs[i] = (struct compare_pair){ .name = before->kernels[i].readable,
+						  .what = "gone",
+						  .before_ns = before->kernels[i].busy_ns,
+						  .runs_before = before->kernels[i].count };
+	for (size_t i = 0; i < after->kernel_count; i++)
+		pairs[before->kernel_count + i] =
+			(struct compare_pair){ .name = after->kernels[i].readable,
+					       .what = "new",
+					       .after_ns = after->kernels[i].busy_ns,
+					       .runs_after = after->kernels[i].count };
+	merge_find_first(after, pairs, count, sizeof(*pairs), by_name, NULL, first);
 	for (size_t i = 0; i < count; i++) {
-		struct compare_pair pair = pairs[i];
+		struct compare_pair *sum = &pairs[first[i]];
 
-		if (i + 1 < count && by_name(&pair, &pairs[i + 1]) == 0 &&
-		    strcmp(pair.what, pairs[i + 1].what) != 0) {
-			const struct compare_pair *other = &pairs[++i];
-
-			pair.what = "changed";
-			pair.before_ns += other->before_ns;
-			pair.after_ns += other->after_ns;
-			pair.runs_before += other->runs_before;
-			pair.runs_after += other->runs_after;
-		}
-		pair.weight = apart(pair.before_ns, pair.after_ns);
-		if (has_changed(&pair, wall_ns, noise_tenths))
-			pairs[kept++] = pair;
+		if (first[i] == i)
+			continue;
+		if (strcmp(sum->what, pairs[i].what) != 0)
+			sum->what = "changed";
+		sum->before_ns += pairs[i].before_ns;
+		sum->after_ns += pairs[i].after_ns;
+		sum->runs_before += pairs[i].runs_before;
+		sum->runs_after += pairs[i].runs_after;
 	}
-	qsort(pairs, kept, sizeof(*pairs), by_weight);
-	return kept;
+	for (size_t i = 0; i < count; i++)
+		if (first[i] == i && has_changed(&pairs[i], before->wall_ns, step->noise_tenths))
+			pairs[kept++] = pairs[i];
+	qsort(pairs, kept, sizeof(*pairs), by_change);
+	*ret_count = kept;
+	return pairs;
 }
 
 static void add_pair(struct table_rows *rows, const struct compare_pair *pair, unsigned noise)
@@ -278,54 +267,57 @@ static void add_pair(struct table_rows *rows, const struct compare_pair *pair, u
 }
 
 /* Says what was advised for the earlier stage, and whether it came true. */
-static void say_prediction(struct table_rows *rows, const struct compare_stage *before,
-			   const struct profile *after)
+static void say_prediction(struct table_rows *rows, const struct compare_step *step)
 {
+	const struct profile *before = step->before->profile, *after = step->after->profile;
 	struct prediction made;
 
-	if (!predict(before->profile, after, &made))
+	if (!predict(before, after, &made))
 		return;
 	int64_t off_ns = made.off_ns < 0 ? -made.off_ns : made.off_ns;
 	bool has_place = made.advice.where[0] != '\0', is_estimate = made.advice.is_estimate;
 
-	table_say(rows, "%s advised: %s%s%s%s", compare_name(before), made.advice.what,
+	table_say(rows, "%s advised: %s%s%s%s", compare_name(step->before), made.advice.what,
 		  has_place ? " (" : "", has_place ? text_name(made.advice.where, 120) : "",
 		  has_place ? ")" : "");
 	table_say(rows, "predicted %s %s; it took %s, %s %s (%s)%s",
 		  is_estimate ? "about" : "at least", text_time(made.wall_ns),
 		  text_time(after->wall_ns), text_time(off_ns), made.off_ns < 0 ? "less" : "more",
-		  text_share(off_ns, before->profile->wall_ns),
+		  text_share(off_ns, before->wall_ns),
 		  made.off_ns < 0 && !is_estimate ? ": other parts took less time, too" : "");
+}
+
+/* Returns the step to the stage from which a table shows stages on. */
+static struct compare_step step_of(const struct table_rows *rows)
+{
+	const struct comparison *comparison = rows->with;
+
+	return compare_step(comparison, comparison->from - 1, comparison->from);
 }
 
 static void fill_kernels(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = rows->with;
-	const struct compare_stage *after = &comparison->stages[comparison->from],
-				   *before = after - 1;
-	unsigned noise = compare_noise(before, after, comparison->least_tenths);
-	size_t count = before->profile->kernel_count + after->profile->kernel_count;
+	struct compare_step step = step_of(rows);
+	size_t count;
 
-	table_subtitle(rows, "from %s to %s", compare_name(before), compare_name(after));
-	say_prediction(rows, before, after->profile);
-	for (const struct compare_stage *stage = before; stage <= after; stage++)
+	(void)profile;
+	table_subtitle(rows, "from %s to %s", compare_name(step.before), compare_name(step.after));
+	say_prediction(rows, &step);
+	for (const struct compare_stage *stage = step.before; stage <= step.after; stage++)
 		if (!profile_has_split(stage->profile))
 			table_say(rows, "%s: %s.", compare_name(stage),
 				  text_no_split(stage->profile));
-	if (before->profile->kernels == NULL || after->profile->kernels == NULL)
+	if (step.before->profile->kernels == NULL || step.after->profile->kernels == NULL)
 		return;
-	struct compare_pair *pairs = list_kernels(profile, before->profile, after->profile);
-	count = join(pairs, count, before->profile->wall_ns, noise);
+	const struct compare_pair *pairs = changed_kernels(&step, &count);
 	for (size_t i = 0; i < count; i++)
-		add_pair(rows, &pairs[i], noise);
+		add_pair(rows, &pairs[i], step.noise_tenths);
 }
 
 static void fill_ranges(struct table_rows *rows, struct profile *profile)
 {
-	const struct comparison *comparison = rows->with;
-	const struct compare_stage *stage = &comparison->stages[comparison->from];
-	const struct profile *before = stage[-1].profile, *after = stage->profile;
-	unsigned noise = compare_noise(stage - 1, stage, comparison->least_tenths);
+	struct compare_step step = step_of(rows);
+	const struct profile *before = step.before->profile, *after = step.after->profile;
 
 	(void)profile;
 	for (size_t i = 0; i < after->range_count; i++) {
@@ -341,7 +333,7 @@ static void fill_ranges(struct table_rows *rows, struct profile *profile)
 							 .what = "",
 							 .before_ns = was[j].wall_ns,
 							 .after_ns = is->wall_ns },
-				 noise);
+				 step.noise_tenths);
 	}
 }
 
