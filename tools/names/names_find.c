@@ -360,52 +360,37 @@ static struct profile_frames frames_at(struct profile *profile, const struct pro
 	return (struct profile_frames){ items, inlined + 1 };
 }
 
-/* Adds a frame with the names of its place, and inlined ones while all that follow have room. */
-static void add_named(struct profile_frames *to, size_t room, const struct profile_frame *frame,
-		      const struct profile_frames *named)
-{
-	const struct profile_frame before = *frame;
-
-	for (size_t i = 0; i < named->count; i++) {
-		struct profile_frame *made = &to->items[to->count];
-
-		if (i + 1 < named->count && to->count >= room)
-			continue;
-		*made = named->items[i];
-		made->guessed = before.guessed;
-		if (i + 1 == named->count && made->function == NULL)
-			made->function = before.function;
-		to->count++;
-	}
-}
-
 /* Names the frames of a list.  `named` has the frames of each place of profile->names. */
 static void apply(struct profile *profile, const struct profile_frames *named,
 		  struct profile_frames *frames)
 {
-	struct profile_frames made = { frames->items, 0 };
-	size_t most = 0;
+	struct profile_frame made[PROFILE_FRAMES_MOST];
+	size_t count = 0;
 
-	for (size_t i = 0; i < frames->count; i++) {
-		const struct profile_name *name =
-			name_at(profile, frames->items[i].module, frames->items[i].offset);
-
-		most += name != NULL ? named[name - profile->names].count : 1;
-	}
-	most = most < PROFILE_FRAMES_MOST ? most : PROFILE_FRAMES_MOST;
-	if (most > frames->count)
-		made.items = profile_allocate(profile, most, sizeof(*made.items));
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
 		const struct profile_name *name = name_at(profile, frame->module, frame->offset);
+		const struct profile_frames at = name != NULL ? named[name - profile->names]
+							      : (struct profile_frames){ NULL, 1 };
+		/* Inlined functions have a frame while all that follow have room. */
+		size_t room = PROFILE_FRAMES_MOST - count - (frames->count - i);
+		size_t inlined = at.count - 1 < room ? at.count - 1 : room;
 
-		if (name == NULL)
-			made.items[made.count++] = *frame;
-		else
-			add_named(&made, most + i - frames->count, frame,
-				  &named[name - profile->names]);
+		for (size_t j = 0; j < inlined; j++)
+			made[count++] = at.items[j];
+		made[count] = name != NULL ? at.items[at.count - 1] : *frame;
+		if (made[count].function == NULL)
+			made[count].function = frame->function;
+		for (size_t j = count - inlined; j <= count; j++)
+			made[j].guessed = frame->guessed;
+		count++;
 	}
-	*frames = made;
+	if (count == 0)
+		return;
+	if (count > frames->count)
+		frames->items = profile_allocate(profile, count, sizeof(*made));
+	frames->count = count;
+	memcpy(frames->items, made, count * sizeof(*made));
 }
 
 void names_apply(struct profile *profiles, size_t count)
