@@ -43,7 +43,12 @@ static void add(struct profile *profile, const int *functions, size_t depth, int
 
 		snprintf(name, 16, "f%d", functions[i]);
 		sample->frames.items[i] = (struct profile_frame){
-			.module = UNKNOWN, .offset = functions[i], .function = name, .line = name
+			.module = UNKNOWN,
+			.offset = functions[i],
+			.function = name,
+			.line = name,
+			.path = "a.c",
+			.number = functions[i],
 		};
 	}
 }
@@ -179,6 +184,35 @@ TEST(line_and_caller_of_most)
 			CHECK(strcmp(code.order[1]->caller->function, "f2") == 0);
 	}
 	profile_close(&profile);
+}
+
+/* The fewest lines of the main line's file that have 80 % of a function's own samples. */
+TEST(hot_lines)
+{
+	static const struct {
+		int64_t numbers[4], samples[4], first, last;
+	} rows[] = {
+		{ { 9, 5, 6, 7 }, { 1, 10, 69, 20 }, 6, 7 },
+		{ { 1, 2, 3, 4 }, { 25, 25, 25, 25 }, 1, 4 },
+		{ { 4, 90, 5, 91 }, { 39, 11, 40, 10 }, 4, 90 },
+		{ { 7, 7, 7, 8 }, { 30, 30, 30, 10 }, 7, 7 },
+		{ { 0, 0, 0, 0 }, { 1, 1, 1, 1 }, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile profile = { .sampling.hz = 1000 };
+		struct host_code code;
+
+		profile.samples = profile_allocate(&profile, 4, sizeof(*profile.samples));
+		for (size_t j = 0; j < 4; j++) {
+			add(&profile, (const int[]){ 1 }, 1, rows[i].samples[j]);
+			profile.samples[j].frames.items[0].number = rows[i].numbers[j];
+		}
+		host_code_sum(&profile, NULL, NULL, &code);
+		CHECK_EQ(code.order[0]->hot.first, rows[i].first);
+		CHECK_EQ(code.order[0]->hot.last, rows[i].last);
+		profile_close(&profile);
+	}
 }
 
 CHECK_MAIN()

@@ -159,7 +159,7 @@ static void add_functions(const struct profile *profile, struct advice_host *hos
 		host->items[host->count++] = (struct advice_function){
 			.frame = function->line,
 			.caller = function->caller,
-			.lines = host_code_hot_lines(profile, &code, function),
+			.lines = function->hot,
 			.samples = function->self,
 			.ns = host_code_ns(profile, busiest),
 			.before = function->before,

@@ -7,9 +7,9 @@
 #include "analyze/host_code.h"
 #include "names/names.h"
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 #include "base/parse.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +139,6 @@ static void sum_up(struct host_code *code)
 
 		if (entry->leaf != NULL) {
 			leaf = i;
-			function->leaves++;
 			function->self = profile_add(function->self, entry->count);
 			host_code_add_threads(entry->leaf, function->threads);
 			function->before =
@@ -154,16 +153,24 @@ static void sum_up(struct host_code *code)
 	}
 }
 
-static int by_line(const void *left, const void *right, void *profile)
+/* Entries that are leaves, in the order of the samples. */
+struct leaves {
+	const struct host_entry **items;
+	size_t count;
+};
+
+static int by_line(const void *left, const void *right, void *arg)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
+	int order = (a->function > b->function) - (a->function < b->function);
 
-	(void)profile;
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	return strcmp(a->frame->line != NULL ? a->frame->line : "",
-		      b->frame->line != NULL ? b->frame->line : "");
+	(void)arg;
+	order = order != 0 ? order : sorted_texts(a->frame->path, b->frame->path);
+	if (order == 0)
+		order = (a->frame->number > b->frame->number) -
+			(a->frame->number < b->frame->number);
+	return order != 0 ? order : sorted_texts(a->frame->line, b->frame->line);
 }
 
 /* Returns the function that called a leaf, which is the next entry's; SIZE_MAX: not known. */
@@ -172,12 +179,12 @@ static size_t caller_of(const struct host_entry *leaf)
 	return leaf[1].leaf != NULL ? SIZE_MAX : leaf[1].function;
 }
 
-static int by_caller(const void *left, const void *right, void *profile)
+static int by_caller(const void *left, const void *right, void *arg)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
 
-	(void)profile;
+	(void)arg;
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
 	return (caller_of(a) > caller_of(b)) - (caller_of(a) < caller_of(b));
@@ -188,90 +195,96 @@ static int by_caller(const void *left, const void *right, void *profile)
  * its largest sum, or NULL.
  */
 static const struct host_entry **find_most(const struct profile *profile,
-					   const struct host_code *code, merge_compare compare)
+					   const struct host_code *code,
+					   const struct leaves *leaves, merge_compare compare)
 {
-	size_t samples = profile->sample_count, functions = code->function_count, count = 0;
-	const struct host_entry **leaves = profile_allocate(profile, samples, sizeof(*leaves));
+	size_t functions = code->function_count, count = leaves->count;
 	const struct host_entry **found = profile_allocate(profile, functions, sizeof(*found));
-	size_t *first = profile_allocate(profile, samples, sizeof(*first));
-	int64_t *sums = profile_allocate(profile, samples, sizeof(*sums));
+	size_t *first = profile_allocate(profile, count, sizeof(*first));
+	int64_t *sums = profile_allocate(profile, count, sizeof(*sums));
 	int64_t *most = profile_allocate(profile, functions, sizeof(*most));
 
-	for (size_t i = 0; i < code->entry_count; i++)
-		if (code->entries[i].leaf != NULL)
-			leaves[count++] = &code->entries[i];
-	merge_find_first(profile, leaves, count, sizeof(*leaves), compare, NULL, first);
+	merge_find_first(profile, leaves->items, count, sizeof(*leaves->items), compare, NULL,
+			 first);
 	for (size_t i = 0; i < count; i++)
-		sums[first[i]] = profile_add(sums[first[i]], leaves[i]->count);
+		sums[first[i]] = profile_add(sums[first[i]], leaves->items[i]->count);
 	for (size_t i = 0; i < count; i++) {
-		size_t function = leaves[i]->function;
+		const struct host_entry *leaf = leaves->items[i];
+		size_t function = leaf->function;
 		/* Of equal sums, one with a known caller is taken. */
 		bool is_better = compare == by_caller && sums[i] > 0 &&
-				 caller_of(leaves[i]) != SIZE_MAX && sums[i] == most[function] &&
+				 caller_of(leaf) != SIZE_MAX && sums[i] == most[function] &&
 				 caller_of(found[function]) == SIZE_MAX;
 
 		if (sums[i] > most[function] || is_better) {
 			most[function] = sums[i];
-			found[function] = leaves[i];
+			found[function] = leaf;
 		}
 	}
 	return found;
 }
 
+/* Returns the fewest lines that have HOT_PERCENT of `all` samples, of leaves by their lines. */
+static struct host_lines hot_lines(const struct host_entry *const *leaves, size_t count,
+				   int64_t all)
+{
+	const __int128_t least = (__int128_t)all * HOT_PERCENT;
+	struct host_lines lines = { 0, INT64_MAX };
+	__int128_t sum = 0;
+	size_t to = 0;
+
+	for (size_t from = 0; from < count; sum -= leaves[from++]->count) {
+		while (to < count && sum * 100 < least)
+			sum += leaves[to++]->count;
+		if (to == from || sum * 100 < least)
+			break;
+		int64_t first = leaves[from]->frame->number, last = leaves[to - 1]->frame->number;
+		if (last - first < lines.last - lines.first)
+			lines = (struct host_lines){ first, last };
+	}
+	return lines.first > 0 ? lines : (struct host_lines){ 0, 0 };
+}
+
+/* Finds the hot lines of each function in the file of its main line.  Sorts the leaves. */
+static void find_hot_lines(struct host_code *code, struct leaves *leaves)
+{
+	size_t to;
+
+	qsort_r(leaves->items, leaves->count, sizeof(*leaves->items), by_line, NULL);
+	for (size_t from = 0; from < leaves->count; from = to) {
+		const struct host_entry *const *first = leaves->items + from;
+		struct host_function *function = &code->functions[first[0]->function];
+		const char *path = first[0]->frame->path;
+
+		for (to = from + 1; to < leaves->count &&
+				    leaves->items[to]->function == first[0]->function &&
+				    sorted_texts(leaves->items[to]->frame->path, path) == 0;)
+			to++;
+		if (path != NULL && function->line != NULL &&
+		    sorted_texts(path, function->line->path) == 0)
+			function->hot = hot_lines(first, to - from, function->self);
+	}
+}
+
 /* A caller that is known for few samples says nothing about the others. */
 static void find_lines_and_callers(const struct profile *profile, struct host_code *code)
 {
-	const struct host_entry **lines = find_most(profile, code, by_line);
-	const struct host_entry **callers = find_most(profile, code, by_caller);
+	struct leaves leaves = {
+		profile_allocate(profile, profile->sample_count, sizeof(*leaves.items)), 0
+	};
 
+	for (size_t i = 0; i < code->entry_count; i++)
+		if (code->entries[i].leaf != NULL)
+			leaves.items[leaves.count++] = &code->entries[i];
+	const struct host_entry **lines = find_most(profile, code, &leaves, by_line);
+	const struct host_entry **callers = find_most(profile, code, &leaves, by_caller);
 	for (size_t i = 0; i < code->function_count; i++) {
 		if (lines[i] != NULL)
 			code->functions[i].line = lines[i]->frame;
 		if (callers[i] != NULL && caller_of(callers[i]) != SIZE_MAX)
 			code->functions[i].caller = callers[i][1].frame;
 	}
-}
-
-static int by_number(const void *left, const void *right)
-{
-	const struct host_entry *a = *(const struct host_entry *const *)left,
-				*b = *(const struct host_entry *const *)right;
-
-	return (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
-}
-
-struct host_lines host_code_hot_lines(const struct profile *profile, const struct host_code *code,
-				      const struct host_function *function)
-{
-	/* There may be thousands of functions, so each list has only the room that it needs. */
-	const struct host_entry **own = profile_allocate(profile, function->leaves, sizeof(*own));
-	const char *path = function->line != NULL ? function->line->path : NULL;
-	struct host_lines lines = { 0, INT64_MAX };
-	size_t count = 0;
-
-	for (size_t i = 0; path != NULL && i < code->entry_count; i++) {
-		const struct host_entry *entry = &code->entries[i];
-
-		if (entry->leaf != NULL && &code->functions[entry->function] == function &&
-		    entry->frame->path != NULL && strcmp(entry->frame->path, path) == 0)
-			own[count++] = entry;
-	}
-	if (count > 0)
-		qsort(own, count, sizeof(*own), by_number);
-	for (size_t from = 0; from < count; from++) {
-		int64_t sum = 0;
-		size_t to = from;
-
-		while (to < count &&
-		       (__int128_t)sum * 100 < (__int128_t)function->self * HOT_PERCENT)
-			sum = profile_add(sum, own[to++]->count);
-		if ((__int128_t)sum * 100 >= (__int128_t)function->self * HOT_PERCENT &&
-		    own[to - 1]->frame->number - own[from]->frame->number <
-			    lines.last - lines.first)
-			lines = (struct host_lines){ own[from]->frame->number,
-						     own[to - 1]->frame->number };
-	}
-	return lines.first > 0 ? lines : (struct host_lines){ 0, 0 };
+	find_hot_lines(code, &leaves);
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
@@ -327,29 +340,23 @@ static int by_names(const void *left, const void *right)
 
 /* `files`: the names in brackets that were made before, by module. */
 static const char *chain_name(const struct profile *profile, const struct profile_frame *frame,
-			      char **files)
+			      const char **files)
 {
 	if ((frame->module < 0 || has_name(profile, frame)) && frame->function != NULL &&
 	    frame->function[0] != '\0')
 		return frame->function;
 	if (frame->module < 0)
 		return "[unknown]";
-	char **file = &files[frame->module];
-	if (*file == NULL) {
-		const char *name = names_module(profile, frame);
-		size_t room = strlen(name) + 3;
-
-		*file = profile_allocate(profile, room, 1);
-		snprintf(*file, room, "[%s]", name);
-	}
-	return *file;
+	if (files[frame->module] == NULL)
+		files[frame->module] = profile_text(profile, "[%s]", names_module(profile, frame));
+	return files[frame->module];
 }
 
 struct host_chain *host_chains(const struct profile *profile, size_t *ret_count)
 {
 	struct host_chain *chains =
 		profile_allocate(profile, profile->sample_count, sizeof(*chains));
-	char **files = profile_allocate(profile, profile->module_count + 1, sizeof(*files));
+	const char **files = profile_allocate(profile, profile->module_count, sizeof(*files));
 	size_t count = 0;
 
 	for (size_t i = 0; i < profile->sample_count; i++) {

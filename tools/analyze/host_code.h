@@ -17,14 +17,20 @@ struct host_entry {
 /* Of a sample, the threads whose figures the library keeps apart, and all further threads. */
 #define HOST_CODE_THREADS 8
 
+/* Lines of a source file, from `first` to `last`. */
+struct host_lines {
+	int64_t first, last;
+};
+
 struct host_function {
 	const struct profile_frame *frame; /* one with a name, or any one of the file */
 	int64_t self, total;               /* samples */
-	size_t leaves;                     /* entries whose samples are its own */
 	/* Of `self`: by thread; before the first and after the last copy or launch. */
 	int64_t threads[HOST_CODE_THREADS], before, after;
 	/* With most own samples.  NULL: none; no caller if more samples have none. */
 	const struct profile_frame *line, *caller;
+	struct host_lines
+		hot; /* the fewest lines of its file that have most own samples; 0: unknown */
 };
 
 struct host_code {
@@ -32,11 +38,6 @@ struct host_code {
 	struct host_function *functions, **order; /* order: most own samples first */
 	size_t entry_count, function_count;
 	int64_t all; /* samples */
-};
-
-/* Lines of a source file, from `first` to `last`. */
-struct host_lines {
-	int64_t first, last;
 };
 
 /* Returns the frame that a sample counts for; NULL: it does not count. */
@@ -66,10 +67,6 @@ void host_code_add_threads(const struct profile_sample *sample, int64_t *to);
 
 /* Returns the most samples of one thread. */
 int64_t host_code_busiest(const struct profile *profile, const int64_t *threads);
-
-/* Returns the fewest lines that have most own samples of the function; 0: they are unknown. */
-struct host_lines host_code_hot_lines(const struct profile *profile, const struct host_code *code,
-				      const struct host_function *function);
 
 /* Returns the CPU time that so many samples stand for; UNKNOWN if the profile does not say. */
 int64_t host_code_ns(const struct profile *profile, int64_t samples);
