@@ -10,7 +10,6 @@
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "heap/map.h"
-#include "pin/pin.h"
 #include "pin/use.h"
 #include "trace/trace.h"
 
@@ -32,30 +31,27 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 }
 
 /*
- * The driver refuses a range that starts in a registration and ends outside it; without hotpin it
- * would not.
+ * True if the side must not name the block while it is pinned.  The driver refuses a range that
+ * starts in a registration and ends outside it; without hotpin it would not.
  */
-void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
+static bool must_unpin(const struct batch *batch, const struct block *block, const void *address,
+		       size_t extent)
 {
-	if (!heap_touches(address, extent) ||
-	    !(batch->captured ? hp_keeps(captured_unpinned)
-			      : pin_crosses(address, extent) && hp_keeps(batch_crossing)))
-		return;
-	if (!batch->held)
-		unpin_hold();
-	batch->held = true;
-	unpin_range(address, extent);
+	return batch->captured ? hp_keeps(captured_unpinned)
+			       : !range_covers(block, address, extent) && hp_keeps(batch_crossing);
 }
 
 void batch_enter_side(struct batch *batch, const void *address, size_t extent)
 {
-	if (batch->taken != NULL || !heap_touches(address, extent))
+	if (batch->outside != NULL || !heap_touches(address, extent))
 		return;
 	for (struct block *block = NULL; (block = range_next(block, address, extent)) != NULL;) {
 		enum pin_use use = pin_enter(block, batch->frame);
 
-		if (use == PIN_TAKEN) {
-			batch->taken = block;
+		batch->unpins = use == PIN_PINNED && !batch->refused &&
+				must_unpin(batch, block, address, extent);
+		if (use == PIN_TAKEN || batch->unpins) {
+			batch->outside = block;
 			return;
 		}
 		batch->pinned |= use == PIN_PINNED;
@@ -64,13 +60,21 @@ void batch_enter_side(struct batch *batch, const void *address, size_t extent)
 
 bool batch_enters_again(struct batch *batch)
 {
-	struct block *taken = batch->taken;
+	struct block *block = batch->outside;
 
-	if (taken == NULL)
+	if (block == NULL)
 		return false;
 	pin_leave(batch->frame);
-	pin_wait(taken);
-	batch->taken = NULL;
+	if (batch->unpins) {
+		if (!batch->held)
+			unpin_hold();
+		batch->held = true;
+		unpin_range((const void *)block->base, 1);
+		batch->refused = block_pin(block) == BLOCK_PINNED;
+	} else {
+		pin_wait(block);
+	}
+	batch->outside = NULL;
 	batch->pinned = false;
 	return true;
 }

@@ -19,8 +19,10 @@
 
 struct batch {
 	bool per_thread, captured, pinned;
-	bool held;           /* unpin_release() follows */
-	struct block *taken; /* a block that the batch could not enter, or NULL */
+	bool held;    /* unpin_release() follows */
+	bool unpins;  /* the block below must be unpinned; another thread has not taken it */
+	bool refused; /* the driver did not unregister such a block */
+	struct block *outside; /* a block that the batch could not enter, or NULL */
 	CUstream stream;
 	/* For the profile: the copies share the duration of the call evenly. */
 	const void *frame;
@@ -31,14 +33,9 @@ struct batch {
 struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
 
 /*
- * Unpins the block of a side if the copy crosses an end of it, or is captured.  Called first, for
- * every side.
- */
-void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
-
-/*
- * Enters the block of a side, unless the batch could not enter an earlier one.
- * batch_enters_again() follows: true if all sides must be entered once more.
+ * Enters the blocks of a side, unless the batch could not enter an earlier one.
+ * batch_enters_again() follows, which unpins a block if the copy crosses an end of it, or is
+ * captured: true if all sides must be entered once more.
  */
 void batch_enter_side(struct batch *batch, const void *address, size_t extent);
 bool batch_enters_again(struct batch *batch);

@@ -2,6 +2,7 @@
  * test_borders.c - copies across the boundary of two blocks whose other side is also host memory,
  * or while another thread pins a block.  test_copies.c tests single copies.
  */
+#include "clock.h"
 #include "thread.h"
 #include "copies.h"
 
@@ -132,6 +133,48 @@ TEST_AFTER_WITH(rows_meanwhile, begin(), "HOTPIN_RING=0")
 	CHECK(memcmp(got, block + 9 * MIB, 2 * MIB) == 0);
 	pthread_join(whole, NULL);
 	CHECK(device_holds(there + 4 * MIB, BYTES, 40));
+}
+
+static void *pin_low(void *unused)
+{
+	OK(cuCtxSetCurrent(context));
+	heat(low, COPY_ROOM - 64 * KIB);
+	return unused;
+}
+
+static _Atomic pid_t across_thread;
+
+static void *copy_across(void *to)
+{
+	OK(cuCtxSetCurrent(context));
+	across_thread = gettid();
+	OK(copy_in_a_batch(to, there + 32 * MIB, COPY_ROOM));
+	return NULL;
+}
+
+/* A batch across two blocks waits while another thread pins one of them, for however long. */
+TEST_AFTER_WITH(a_batch_behind_a_long_pin, begin(), "HOTPIN_RING=0")
+{
+	char *to;
+	size_t wrong = 0;
+
+	low = copy_host_make(COPY_BETWEEN, COPY_ROOM).at;
+	to = low + COPY_ROOM / 2;
+	OK(cuMemsetD8_v2(there + 32 * MIB, 7, COPY_ROOM));
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
+	pthread_t pins = check_thread(pin_low, NULL);
+	WAIT_FOR(!preloaded() || standin_held() == 1);
+	pthread_t across = check_thread(copy_across, to);
+	WAIT_FOR(!preloaded() || (across_thread != 0 && thread_is_blocked(across_thread)));
+	if (preloaded())
+		test_clock_step(2 * TEST_S);
+	standin_release();
+	pthread_join(across, NULL);
+	pthread_join(pins, NULL);
+	OK(cuCtxSynchronize());
+	for (size_t i = 0; i < COPY_ROOM; i++)
+		wrong += to[i] != 7;
+	CHECK_EQ(wrong, 0);
 }
 
 PRELOAD_MAIN()

@@ -12,7 +12,6 @@
 		if (!state_active)                                                         \
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
-		EACH_SIDE(batch_unpin_side);                                               \
 		do {                                                                       \
 			EACH_SIDE(batch_enter_side);                                       \
 		} while (batch_enters_again(&batch));                                      \
