@@ -100,12 +100,13 @@ static void draw(const struct drawing *drawing, const struct block *block, int p
 }
 
 /* Draws the states of a stage, the range of its repeats, and what was predicted. */
-static void stage(const struct drawing *drawing, const struct compare_stage *of, bool is_first)
+static void stage(const struct drawing *drawing, const struct comparison *comparison, size_t at)
 {
+	const struct compare_stage *of = &comparison->stages[at];
 	const struct profile *run = of->profile;
-	struct table_cell predicted = compare_predicted(of, is_first);
-	double low = y_of(drawing, (double)of->least_ns), high = y_of(drawing, (double)of->most_ns),
-	       level = 0;
+	struct table_cell predicted = compare_predicted(comparison, at);
+	double low = y_of(drawing, (double)of->walls.least),
+	       high = y_of(drawing, (double)of->walls.most), level = 0;
 	int part = profile_has_split(run) ? 0 : WALL, end = part == WALL ? 0 : TEXT_STATES;
 
 	cell_begin(drawing, "", run->stage, text_time(run->wall_ns));
@@ -135,11 +136,11 @@ static void stage(const struct drawing *drawing, const struct compare_stage *of,
 }
 
 /* Draws the change of each state from the previous stage to this one. */
-static void bridge(const struct drawing *drawing, const struct compare_stage *to, unsigned noise)
+static void bridge(const struct drawing *drawing, const struct compare_step *step)
 {
-	const struct profile *before = to[-1].profile, *after = to->profile;
+	const struct profile *before = step->before->profile, *after = step->after->profile;
 	const char *change = text_change(before->wall_ns, after->wall_ns);
-	double level = (double)before->wall_ns, noise_ns = level * noise / 1000;
+	double level = (double)before->wall_ns, noise_ns = level * step->noise_tenths / 1000;
 	bool has_parts = profile_has_split(before) && profile_has_split(after);
 	int from = has_parts ? 0 : WALL, end = has_parts ? TEXT_STATES : 0, count = 0, at = 0;
 
@@ -159,7 +160,7 @@ static void bridge(const struct drawing *drawing, const struct compare_stage *to
 		level = next;
 	}
 	fprintf(drawing->to, "</svg><p><span>%s</span></p><p class=\"soft\">", change);
-	put(drawing->to, compare_change(before->wall_ns, after->wall_ns, noise));
+	put(drawing->to, compare_change(before->wall_ns, after->wall_ns, step->noise_tenths));
 	fputs("</p></div>\n", drawing->to);
 }
 
@@ -170,8 +171,8 @@ void page_stages(FILE *to, const struct comparison *comparison)
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct compare_stage *of = &comparison->stages[i];
-		int64_t longest_ns =
-			of->most_ns > of->profile->wall_ns ? of->most_ns : of->profile->wall_ns;
+		int64_t longest_ns = of->walls.most > of->profile->wall_ns ? of->walls.most
+									   : of->profile->wall_ns;
 
 		drawing.most_ns = longest_ns > drawing.most_ns ? longest_ns : drawing.most_ns;
 		for (int part = 0; part < TEXT_STATES && profile_has_split(of->profile); part++)
@@ -182,11 +183,12 @@ void page_stages(FILE *to, const struct comparison *comparison)
 	      to);
 	scale(&drawing);
 	for (size_t i = 0; i < comparison->count; i++) {
-		const struct compare_stage *of = &comparison->stages[i];
+		if (i > 0) {
+			struct compare_step step = compare_step(comparison, i - 1, i);
 
-		if (i > 0)
-			bridge(&drawing, of, compare_noise(of - 1, of, comparison->least_tenths));
-		stage(&drawing, of, i == 0);
+			bridge(&drawing, &step);
+		}
+		stage(&drawing, comparison, i);
 	}
 	fputs("</div></div>\n", to);
 	legend(to, most_ns,
