@@ -46,8 +46,12 @@
 #define SOME_STALL        100
 #define SOME_STALL_PART   4
 
-/* The room for the text of a file. */
-#define TEXT_BYTES        ((size_t)4096)
+/*
+ * The room for the text of a file of a group, and for the list of groups: v1 has a line for each of
+ * a dozen hierarchies, and the names of containers in containers take hundreds of bytes.
+ */
+#define TEXT_BYTES        ((size_t)4 << 10)
+#define LIST_BYTES        ((size_t)12 << 10)
 
 /* The pieces of a file's name, for base/procfile.h. */
 #define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
@@ -198,14 +202,14 @@ static void look_at_lines(char *text, struct group *group, look_fn *look, void *
  */
 static bool each_group(const char *root, look_fn *look, void *to)
 {
-	char *text = hp_arena_alloc(2 * TEXT_BYTES);
+	char *text = hp_arena_alloc(LIST_BYTES + TEXT_BYTES);
 
 	if (text == NULL)
 		return false;
-	struct group group = { .root = root, .text = text + TEXT_BYTES };
-	if (hp_procfile_read(text, TEXT_BYTES, PATH(root, "/proc/self/cgroup")))
+	struct group group = { .root = root, .text = text + LIST_BYTES };
+	if (hp_procfile_read(text, LIST_BYTES, PATH(root, "/proc/self/cgroup")))
 		look_at_lines(text, &group, look, to);
-	hp_arena_free(text, 2 * TEXT_BYTES);
+	hp_arena_free(text, LIST_BYTES + TEXT_BYTES);
 	return true;
 }
 

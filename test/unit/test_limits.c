@@ -183,6 +183,24 @@ TEST_AFTER(version_1, make_tree())
 	CHECK_EQ(cgroup_left(), 599);
 }
 
+/* Containers in containers: the names of a dozen groups. */
+TEST_AFTER(long_names, make_tree())
+{
+	char text[8192], name[600];
+	size_t used = 0;
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (int id = 12; id > 1; id--)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d:other%d:/%s\n", id,
+					 id, name);
+	snprintf(text + used, sizeof(text) - used, "1:memory:/x\n0::/y\n");
+	put("/proc/self/cgroup", text);
+	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
+	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "1\n");
+	CHECK_EQ(cgroup_left(), 599);
+}
+
 /* Memory that the kernel would drop first does not count as used. */
 TEST_AFTER(page_cache_is_not_usage, make_tree())
 {
