@@ -253,20 +253,30 @@ CUresult registration_begin(uintptr_t base, size_t bytes)
 	return result;
 }
 
-/* Makes `owner` current if no context is.  True: the caller must take it off again. */
-static bool borrow(uintptr_t owner)
+/*
+ * Makes `owner` current if it is not.  The thread may have no context, one with an error, or one
+ * that another thread has destroyed.  True: leave() must follow.
+ */
+static bool enter(uintptr_t owner)
 {
 	CUcontext current = NULL;
 
-	return owner != 0 && REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == NULL &&
-	       REAL(cuCtxSetCurrent)((CUcontext)owner) == CUDA_SUCCESS;
+	return (REAL(cuCtxGetCurrent)(&current) != CUDA_SUCCESS || current != (CUcontext)owner) &&
+	       REAL(cuCtxPushCurrent_v2)((CUcontext)owner) == CUDA_SUCCESS;
+}
+
+static void leave(void)
+{
+	CUcontext popped;
+
+	REAL(cuCtxPopCurrent_v2)(&popped);
 }
 
 /* A registration also ends with its context and with the driver. */
 static bool is_gone(CUresult result)
 {
 	return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
-	       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_DEINITIALIZED;
+	       result == CUDA_ERROR_DEINITIALIZED;
 }
 
 int registration_end(const struct block *block, uintptr_t owner)
@@ -276,16 +286,16 @@ int registration_end(const struct block *block, uintptr_t owner)
 
 	int saved = errno;
 	struct relaxed relaxed = relaxed_begin();
-	bool borrowed = borrow(owner);
+	bool entered = enter(owner);
 	CUresult result = REAL(cuMemHostUnregister)((void *)block->base);
 
-	/* The program could not register pages that stay registered, so this is retried once. */
+	if (entered)
+		leave();
+	/* The owner may have an error; the thread's own context may not. */
 	if (!is_gone(result))
 		result = REAL(cuMemHostUnregister)((void *)block->base);
 	if (result != CUDA_SUCCESS)
 		hp_debug("unpinning %p: CUDA error %d", (void *)block->base, (int)result);
-	if (borrowed)
-		REAL(cuCtxSetCurrent)(NULL);
 	relaxed_end(&relaxed);
 	/* A thread that has left a registration by longjmp() cannot know whether it was made. */
 	if (atomic_load(&block->word) & WORD_PINNED)

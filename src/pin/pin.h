@@ -132,10 +132,10 @@ bool registration_possible(uintptr_t *ret_context);
 CUresult registration_begin(uintptr_t base, size_t bytes);
 
 /*
- * Ends the registration of the block.  Waits for running kernels.  In a thread without a current
- * context, `owner`, which was current at the registration, is made current meanwhile.  If the
- * memory is not registered any more, pinning ends.  Returns 0, or -EBUSY: the driver refuses, or
- * this is another process, and the memory must be treated as registered.
+ * Ends the registration of the block.  Waits for running kernels.  `owner`, which was current at
+ * the registration, is made current meanwhile.  If the memory is not registered any more, pinning
+ * ends.  Returns 0, or -EBUSY: the driver refuses, or this is another process, and the memory must
+ * be treated as registered.
  */
 int registration_end(const struct block *block, uintptr_t owner);
 

@@ -75,6 +75,25 @@ static CUresult CUDAAPI set_current(CUcontext wanted)
 	return CUDA_SUCCESS;
 }
 
+/* One context may be pushed at a time. */
+static __thread uintptr_t below;
+
+static CUresult CUDAAPI push_current(CUcontext wanted)
+{
+	if ((uintptr_t)wanted == fake.gone)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	below = context;
+	context = (uintptr_t)wanted;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI pop_current(CUcontext *ret)
+{
+	*ret = (CUcontext)context;
+	context = below;
+	return CUDA_SUCCESS;
+}
+
 static CUresult CUDAAPI exchange_mode(CUstreamCaptureMode *mode)
 {
 	CUstreamCaptureMode before = capture_mode;
@@ -184,6 +203,10 @@ static void *look_up(void *handle, const char *name)
 		return (void *)get_current;
 	if (strcmp(name, "cuCtxSetCurrent") == 0)
 		return (void *)set_current;
+	if (strcmp(name, "cuCtxPushCurrent_v2") == 0)
+		return (void *)push_current;
+	if (strcmp(name, "cuCtxPopCurrent_v2") == 0)
+		return (void *)pop_current;
 	if (strcmp(name, "cuThreadExchangeStreamCaptureMode") == 0)
 		return (void *)exchange_mode;
 	if (strcmp(name, "cuMemHostRegister_v2") == 0)
@@ -203,7 +226,7 @@ void fake_start(uint64_t budget)
 {
 	fake.budget = budget;
 	hp_options_load(NULL);
-	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 5)
+	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 7)
 		abort();
 	heap_set_device(true);
 	pin_start(budget);

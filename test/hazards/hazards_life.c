@@ -3,6 +3,8 @@
  */
 #include "hazards.h"
 #include "memory.h"
+#include "ptx.h"
+#include "thread.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -132,6 +134,54 @@ ALONE_AFTER(row20_destroyed, begin())
 		free(freed);
 	}
 }
+
+/* A thread whose context another thread destroys, or that faults, changes a block of a third. */
+static struct {
+	CUcontext context;
+	char *block;
+	bool faults;
+	_Atomic bool entered, destroyed;
+} lost;
+
+static void *drop_pages(void *unused)
+{
+	CUmodule module;
+	CUfunction trap;
+
+	OK(cu.cuCtxSetCurrent(lost.context));
+	if (lost.faults) {
+		OK(cu.cuModuleLoadData(&module, ptx_image));
+		OK(cu.cuModuleGetFunction(&trap, module, "test_trap"));
+		OK(cu.cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+		CHECK(cu.cuCtxSynchronize() != CUDA_SUCCESS);
+	}
+	lost.entered = true;
+	WAIT_FOR(lost.faults || lost.destroyed);
+	CHECK_EQ(madvise(inner(lost.block), INSIDE, MADV_DONTNEED), 0);
+	return unused;
+}
+
+static void changed_from_a_lost_context(bool faults)
+{
+	begin();
+	lost.faults = faults;
+	lost.block = hot(BYTES);
+	OK(cu.cuCtxCreate_v2(&lost.context, 0, 0));
+	OK(cu.cuCtxSetCurrent(primary));
+	pthread_t thread = check_thread(drop_pages, NULL);
+	WAIT_FOR(lost.entered);
+	if (!faults)
+		OK(cu.cuCtxDestroy_v2(lost.context));
+	lost.destroyed = true;
+	pthread_join(thread, NULL);
+	/* A fault may end all contexts of the process. */
+	if (cu.cuCtxSynchronize() != CUDA_SUCCESS)
+		SKIP("a fault of one context is one of all here");
+	changed(lost.block);
+}
+
+CASE_ALONE(row20_changed_from_a_destroyed_context, changed_from_a_lost_context(false))
+CASE_ALONE(row20_changed_from_a_faulty_context, changed_from_a_lost_context(true))
 
 ALONE_AFTER(row20_reset, begin())
 {
