@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -144,6 +145,78 @@ TEST(more_than_there_is_room_for)
 		all += buffer.sums.h2d.bytes;
 	CHECK_EQ(count, HOST_BUFFERS_MOST);
 	CHECK_EQ(all, 6 * HOST_BUFFERS_MOST);
+}
+
+static const char *name_at(const void *address)
+{
+	const struct mapped_file *file = hp_locked(HP_LOCK_trace, mapped_files_at(address));
+
+	return file != NULL ? file->name : "";
+}
+
+/* Returns a descriptor of a new file of the test's folder. */
+static int new_file(const char *name)
+{
+	int fd = open(check_path(name), O_RDWR | O_CREAT, 0600);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+TEST(mapped_files)
+{
+	static const char memory[2][4096];
+	struct trace_copy copy = copy_of(0, TRACE_PAGEABLE, 10);
+	struct host_buffer buffer;
+	int first = new_file("first"), second = new_file("second");
+
+	CHECK_EQ(host_buffers_start(), 0);
+	errno = 55;
+	mapped_files_note(memory[0], 4096, first);
+	mapped_files_note(memory[1], 1, second);
+	mapped_files_note(&first, sizeof(first), -1);
+	CHECK_EQ(errno, 55);
+	CHECK(strcmp(name_at(&memory[0][4095]), "first") == 0);
+	CHECK(strcmp(name_at(memory[1]), "second") == 0 && strcmp(name_at(&first), "") == 0);
+	copy.host = memory[0];
+	uint32_t index = host_buffers_copied(&copy, SITES_NOWHERE);
+	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
+	CHECK(host_buffers_read(index, &buffer) && strcmp(buffer.sums.kind, "file") == 0 &&
+	      strcmp(buffer.file, "first") == 0 && buffer.sums.h2d.count == 2);
+	/* The same file elsewhere is the same buffer, and what was there no longer. */
+	mapped_files_note(memory[1], 4096, first);
+	copy.host = memory[1];
+	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
+	mapped_files_forget(&memory[0][4000], 200);
+	CHECK(strcmp(name_at(memory[0]), "") == 0 && strcmp(name_at(memory[1]), "") == 0);
+	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), 0);
+}
+
+TEST(mapped_files_without_a_name)
+{
+	static const char memory[MAPPED_FILES_MOST + 1][8];
+	char name[] = "a name that is longer than there is room for in the profile of a run";
+	int file = new_file(name), null = open("/dev/null", O_RDONLY);
+
+	mapped_files_note(memory, 8, null);
+	CHECK(strcmp(name_at(memory), "") == 0);
+	mapped_files_note(memory, 8, file);
+	name[MAPPED_FILES_NAME - 1] = '\0';
+	CHECK(strcmp(name_at(memory), name) == 0);
+	/* A signal handler that interrupts a thread with a lock. */
+	hp_lock(HP_LOCK_trace);
+	mapped_files_note(memory[1], 8, file);
+	mapped_files_forget(memory, 8);
+	hp_unlock(HP_LOCK_trace);
+	CHECK(strcmp(name_at(memory[1]), "") == 0 && strcmp(name_at(memory), name) == 0);
+	for (int i = 0; i <= MAPPED_FILES_MOST; i++)
+		mapped_files_note(memory[i], 8, file);
+	CHECK(strcmp(name_at(memory[MAPPED_FILES_MOST - 1]), name) == 0);
+	CHECK(strcmp(name_at(memory[MAPPED_FILES_MOST]), "") == 0);
+	mapped_files_forget(memory, sizeof(memory));
+	unlink(check_path("a name that is longer than there is room for in the profile of a run"));
+	mapped_files_note(memory, 8, file);
+	CHECK(strcmp(name_at(memory), "") == 0);
 }
 
 CHECK_MAIN()

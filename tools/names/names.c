@@ -159,7 +159,10 @@ const struct profile_frame *names_frame(const struct profile *profile,
 const struct profile_frame *names_buffer_frame(const struct profile *profile,
 					       const struct profile_buffer *buffer)
 {
-	return names_frame(profile, &buffer->frames, strcmp(buffer->kind, "pinned") != 0);
+	bool is_copied_there = strcmp(buffer->kind, "file") == 0;
+
+	return names_frame(profile, &buffer->frames,
+			   !is_copied_there && strcmp(buffer->kind, "pinned") != 0);
 }
 
 const struct profile_frame *names_caller(const struct profile_frames *frames,

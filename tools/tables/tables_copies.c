@@ -283,6 +283,7 @@ static const struct table_column buffer_columns[] = {
 	{ "pin_ns", "Pin cost", TABLE_TIME, 3, TABLE_AT(profile_buffer, pin_ns) },
 	{ "saved_ns", "Saved", TABLE_TIME, 3, TABLE_AT(profile_buffer, saved_ns) },
 	{ "could_save_ns", "Pin saves", TABLE_TIME, 2, TABLE_AT(profile_buffer, could_save_ns) },
+	{ "mapped_file", NULL, TABLE_TEXT, TABLE_AT(profile_buffer, file) },
 	{ NULL, "Host code in between", TABLE_TEXT, 7 },
 };
 
@@ -343,11 +344,14 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	const struct profile_frame *line =
 		rows->form == TABLE_CSV ? NULL : uploading_line(profile, buffer);
 
-	TABLE_ROW(rows, buffer,
-		  table_place(line != NULL ? line : place, line != NULL ? "uploads it"
-							   : is_other   ? "not by hotpin"
-							   : is_static  ? "static"
-									: ""),
+	const char *more = buffer->file != NULL
+				   ? table_text_made(rows, "file %s", buffer->file).text
+			   : line != NULL ? "uploads it"
+			   : is_other     ? "not by hotpin"
+			   : is_static    ? "static"
+					  : "";
+
+	TABLE_ROW(rows, buffer, table_place(line != NULL ? line : place, more),
 		  table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
 		  table_number(unchanged(profile, buffer - profile->buffers)),
 		  table_number(profile_add(buffer->round_trips.count, buffer->follows.count)),

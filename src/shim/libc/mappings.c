@@ -18,6 +18,8 @@
 #include "shim/export.h"
 #include "shim/libc/next.h"
 #include "stage/move.h"
+#include "trace/places/mapped_files.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -50,6 +52,21 @@ INLINED void changes(const void *address, size_t bytes)
 {
 	if (concerns_us(address, bytes))
 		pin_altered(address, bytes);
+}
+
+/* What is mapped there ends, or something else takes its place. */
+INLINED void ends(const void *address, size_t bytes)
+{
+	changes(address, bytes);
+	mapped_files_forget(address, bytes);
+}
+
+/* Returns what mmap() did. */
+INLINED void *note_file(void *mapped, size_t bytes, int flags, int fd)
+{
+	if (mapped != MAP_FAILED && !(flags & MAP_ANONYMOUS) && trace_wanted())
+		mapped_files_note(mapped, bytes, fd);
+	return mapped;
 }
 
 /* The pages move, which pinned pages cannot.  The contents stay: the block may be pinned again. */
@@ -143,21 +160,23 @@ HP_EXPORT ssize_t process_madvise(int process, const struct iovec *ranges, size_
 HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	if (flags & MAP_FIXED)
-		changes(address, bytes);
-	return CALL_NEXT(mmap, address, bytes, protection, flags, fd, offset);
+		ends(address, bytes);
+	return note_file(CALL_NEXT(mmap, address, bytes, protection, flags, fd, offset), bytes,
+			 flags, fd);
 }
 
 HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
 		       off64_t offset)
 {
 	if (flags & MAP_FIXED)
-		changes(address, bytes);
-	return CALL_NEXT(mmap64, address, bytes, protection, flags, fd, offset);
+		ends(address, bytes);
+	return note_file(CALL_NEXT(mmap64, address, bytes, protection, flags, fd, offset), bytes,
+			 flags, fd);
 }
 
 HP_EXPORT int munmap(void *address, size_t bytes)
 {
-	changes(address, bytes);
+	ends(address, bytes);
 	return CALL_NEXT(munmap, address, bytes);
 }
 
@@ -172,9 +191,9 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 		target = va_arg(rest, void *);
 		va_end(rest);
 	}
-	changes(address, old_bytes);
+	ends(address, old_bytes);
 	if (flags & MREMAP_FIXED)
-		changes(target, bytes);
+		ends(target, bytes);
 	return CALL_NEXT(mremap, address, old_bytes, bytes, flags, target);
 }
 
@@ -203,7 +222,7 @@ HP_EXPORT void *shmat(int segment, const void *address, int flags)
 	int saved = errno;
 
 	if (flags & SHM_REMAP && shmctl(segment, IPC_STAT, &facts) == 0)
-		changes(address, facts.shm_segsz);
+		ends(address, facts.shm_segsz);
 	errno = saved;
 	return CALL_NEXT(shmat, segment, address, flags);
 }

@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "trace/calls/calls.h"
 #include "trace/keys.h"
+#include "trace/places/sites.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 /* Bits of keys. */
 #define OF_STATIC ((uint64_t)1 << 63)
 #define OF_PINNED ((uint64_t)1 << 62)
+#define OF_FILE   ((uint64_t)1 << 61) /* of no other key that has neither bit above */
 
 /* A block that the program has pinned. */
 struct pinned {
@@ -103,6 +105,9 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	const struct pinned *block = pinned_at(copy->host);
 	if (block != NULL)
 		return keys.key[block->buffer];
+	const struct mapped_file *file = mapped_files_at(copy->host);
+	if (file != NULL)
+		return OF_FILE | file->path >> 3;
 	*ret_place = modules_find_held((uintptr_t)copy->host);
 	if (ret_place->module == MODULES_NOWHERE)
 		return 0;
@@ -190,6 +195,25 @@ static void add(uint32_t index, const struct trace_copy *copy, uint32_t site)
 	}
 }
 
+/* With the lock held.  Adds the buffer of static data at `place`, or of a mapped file. */
+static uint32_t add_unallocated(uint64_t key, const struct trace_copy *copy, uint32_t site,
+				const struct module_place *place)
+{
+	struct host_buffer buffer = { .named = true, .sums = { .kind = "static" } };
+
+	if (key >> 61 == OF_FILE >> 61) {
+		const struct frames_place *copied_at = sites_place(site);
+
+		buffer.sums.kind = "file";
+		memcpy(buffer.file, mapped_files_at(copy->host)->name, sizeof(buffer.file));
+		if (copied_at != NULL)
+			buffer.place = *copied_at;
+	} else {
+		buffer.place = (struct frames_place){ .depth = 1, .frame = { *place } };
+	}
+	return find_or_add(key, &buffer);
+}
+
 uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 {
 	struct module_place place;
@@ -200,11 +224,7 @@ uint32_t host_buffers_add(const struct trace_copy *copy, uint32_t site)
 		uint32_t buffer = keys_find(&keys, key);
 
 		if (buffer == KEYS_NONE && copy->allocator == 0)
-			buffer = find_or_add(
-				key,
-				&(struct host_buffer){ .named = true,
-						       .place = { .depth = 1, .frame = { place } },
-						       .sums = { .kind = "static" } });
+			buffer = add_unallocated(key, copy, site, &place);
 		if (buffer == KEYS_NONE || !buffers[buffer].named)
 			return HOST_BUFFERS_UNSEEN;
 		latest_key = key;

@@ -1,6 +1,6 @@
 /*
  * Host buffers: copies by the allocation site of their host memory, and whether pinning that memory
- * paid off; memory that the program pins itself, by the site of that call.
+ * paid off; memory that the program pins itself, by the site of that call; mapped files.
  */
 #ifndef HP_TRACE_CALLS_HOST_BUFFERS_H
 #define HP_TRACE_CALLS_HOST_BUFFERS_H
@@ -8,6 +8,7 @@
 #include "trace/calls/round_trips.h"
 #include "trace/operation.h"
 #include "trace/places/callers.h"
+#include "trace/places/mapped_files.h"
 
 #define HOST_BUFFERS_MOST   512 /* a power of two */
 /* Blocks that the program has pinned at the same time; further ones are not held, nor ever used. */
@@ -17,6 +18,7 @@ struct host_buffer {
 	bool named;   /* `place` has been resolved, or could not be */
 	bool guessed; /* as callers_find() says */
 	struct frames_place place;
+	char file[MAPPED_FILES_NAME]; /* only of kind file */
 	/*
 	 * Without frames, and with ids of copy sites in place of indices.  largest_bytes is 0 if
 	 * it is not known.

@@ -221,6 +221,7 @@ static const void *buffer_at(const struct report *report, size_t index)
 	row->frames = emit_chain(&room, buffer.place.frame, buffer.place.depth, buffer.guessed);
 	row->python = emit_python(&room, buffer.place.python, buffer.place.python_depth);
 	row->python_count = buffer.place.python_depth;
+	row->file = buffer.file[0] != '\0' ? buffer.file : NULL;
 	row->pinned.unwaited_site = row->pinned.unwaited_frees + row->pinned.unwaited_at_end > 0
 					    ? sites_index((uint32_t)row->pinned.unwaited_site)
 					    : UNKNOWN;

@@ -145,6 +145,15 @@ void sites_count(struct sites_counts *ret)
 	hp_unlock(HP_LOCK_trace);
 }
 
+const struct frames_place *sites_place(uint32_t id)
+{
+	bool is_there = id != SITES_NOWHERE && heads[id % SITES_MOST].id == id;
+	const struct site *site = is_there ? site_at(id % SITES_MOST) : NULL;
+
+	assert(hp_lock_held(HP_LOCK_trace));
+	return site != NULL ? &site->place : NULL;
+}
+
 bool sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);

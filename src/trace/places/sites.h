@@ -40,6 +40,12 @@ int sites_start(void);
 uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy);
 
 /*
+ * Returns the place of a site by its id, with the lock `trace` held.  NULL: it has given up its row
+ * since.
+ */
+const struct frames_place *sites_place(uint32_t id);
+
+/*
  * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are
  * consistent.  Takes the lock `trace`, as all functions below.
  */

@@ -391,6 +391,7 @@ def hostile(text=HOSTILE):
                        {"path": "-e/etc/passwd", "build_id": None}]
     made["names"] = [{"module": place["module"], "offset": place["offset"] - 1, "function": text,
                       "file": "/" + text, "line": 7} for site in made["sites"] for place in site["frames"]]
+    made["buffers"][1].update(kind="file", file=text)
     made["warnings"] = [text]
     made["hotpin_version"] = text
     made["counters"][text] = 1
@@ -434,6 +435,7 @@ def full():
                                                                "count": 2, "bytes": 3, "host_ns": 4}]}
     made["ranges"], made["warnings"] = other["ranges"], ["x"]
     made["sites_lost"], made["buffers"][1]["frames"] = 2, []
+    made["buffers"].append({**made["buffers"][1], "kind": "file", "file": "weights.bin", "frames": [frame(0, 0x4100)]})
     made["effect"].update(staged_copies=3, staged_bytes=MIB)
     made["events"] = {**timeline["events"], "dropped": 9, "shortest_ns": 20 * MICRO, "trackless": 0,
                       "places": [frame(0, 16), frame(0, 17, caller=0)], "routes": ["DIRECT"],
