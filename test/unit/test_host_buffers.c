@@ -179,17 +179,17 @@ TEST(mapped_files)
 	CHECK(strcmp(name_at(&memory[0][4095]), "first") == 0);
 	CHECK(strcmp(name_at(memory[1]), "second") == 0 && strcmp(name_at(&first), "") == 0);
 	copy.host = memory[0];
-	uint32_t index = host_buffers_copied(&copy, SITES_NOWHERE);
-	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
+	uint32_t index = copied(&copy);
+	CHECK_EQ(copied(&copy), index);
 	CHECK(host_buffers_read(index, &buffer) && strcmp(buffer.sums.kind, "file") == 0 &&
 	      strcmp(buffer.file, "first") == 0 && buffer.sums.h2d.count == 2);
 	/* The same file elsewhere is the same buffer, and what was there no longer. */
 	mapped_files_note(memory[1], 4096, first);
 	copy.host = memory[1];
-	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), index);
+	CHECK_EQ(copied(&copy), index);
 	mapped_files_forget(&memory[0][4000], 200);
 	CHECK(strcmp(name_at(memory[0]), "") == 0 && strcmp(name_at(memory[1]), "") == 0);
-	CHECK_EQ(host_buffers_copied(&copy, SITES_NOWHERE), 0);
+	CHECK_EQ(copied(&copy), 0);
 }
 
 TEST(mapped_files_without_a_name)
