@@ -16,6 +16,7 @@
 struct profile_frames {
 	struct profile_frame *items;
 	size_t count;
+	const struct profile_frame *place; /* by names_apply(): that of a call; NULL: not known */
 };
 
 struct profile_entries {

@@ -32,13 +32,18 @@ static bool begins(const char *text, const char *with)
 /* True if the text begins with one of the words, which '|' separates. */
 static bool begins_any(const char *text, const char *words)
 {
-	for (size_t length; text != NULL && *words != '\0';
-	     words += length + (words[length] != '\0')) {
-		length = strcspn(words, "|");
-		if (strncmp(text, words, length) == 0)
-			return true;
+	const char *at = text;
+
+	while (text != NULL && *words != '|' && *words != '\0') {
+		if (*words++ == *at++)
+			continue;
+		words = strchr(words, '|');
+		if (words == NULL)
+			return false;
+		words++;
+		at = text;
 	}
-	return false;
+	return text != NULL;
 }
 
 static enum names_code code_of_module(const char *name)
@@ -141,8 +146,9 @@ static const struct profile_frame *python_frame(const struct profile_frames *fra
 const struct profile_frame *names_frame(const struct profile *profile,
 					const struct profile_frames *frames, bool allocation)
 {
+	if (frames->place != NULL && !allocation)
+		return frames->place;
 	const struct profile_frame *python = python_frame(frames);
-
 	if (python != NULL)
 		return python;
 	for (size_t i = 0; i < frames->count; i++) {

@@ -401,8 +401,12 @@ void names_apply(struct profile *profiles, size_t count)
 
 		for (size_t i = 0; i < profile->name_count; i++)
 			named[i] = frames_at(profile, &profile->names[i]);
-		for (const struct list *list = lists_of(profile); list->frames != NULL; list++)
+		for (const struct list *list = lists_of(profile); list->frames != NULL; list++) {
 			apply(profile, named, list->frames);
+			/* Lists of calls are compared by their places, each with many others. */
+			if (list->exact == 0)
+				list->frames->place = names_frame(profile, list->frames, false);
+		}
 	}
 }
 
