@@ -27,16 +27,6 @@ static const struct profile *run_of(const struct compare_stage *stage)
 				       : stage->profile;
 }
 
-static FILE *in_memory(char **ret)
-{
-	static size_t bytes; /* nobody reads it */
-	FILE *to = open_memstream(ret, &bytes);
-
-	if (to == NULL)
-		exit(EXIT_FAILURE);
-	return to;
-}
-
 static void note(void *to, const char *text)
 {
 	page_element(to, "p class=\"note\"", text);
@@ -60,7 +50,7 @@ static void listen(void *arg, enum compare_remark kind, const char *text)
 static void comparison(FILE *to, const struct comparison *stages)
 {
 	char *folded = NULL;
-	struct remarks remarks = { to, in_memory(&folded) };
+	struct remarks remarks = { to, page_in_memory(&folded) };
 
 	page_element(to, "p class=\"headline\"",
 		     text_made("%s: %s", compare_verdict_name(compare_last(stages)),
@@ -123,8 +113,8 @@ static void write_page(FILE *to, struct page *page, const struct comparison *sta
 	const struct profile *run = page->profile;
 	char *sections = NULL, *nav = NULL;
 
-	page->to = in_memory(&sections);
-	page->nav = in_memory(&nav);
+	page->to = page_in_memory(&sections);
+	page->nav = page_in_memory(&nav);
 	html_sections(page, stages);
 	fclose(page->to);
 	fclose(page->nav);

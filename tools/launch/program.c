@@ -272,20 +272,16 @@ const char *program_obstacle(const struct program *program, bool *ret_alone)
 
 const char *program_machine_name(unsigned machine)
 {
-	switch (machine) {
-	case EM_X86_64:
-		return "x86-64";
-	case EM_386:
-		return "x86";
-	case EM_AARCH64:
-		return "aarch64";
-	case EM_ARM:
-		return "arm";
-	case EM_PPC64:
-		return "ppc64";
-	case EM_RISCV:
-		return "riscv";
-	default:
-		return "machine";
-	}
+	static const struct {
+		unsigned machine;
+		const char *name;
+	} names[] = {
+		{ EM_X86_64, "x86-64" }, { EM_386, "x86" },     { EM_AARCH64, "aarch64" },
+		{ EM_ARM, "arm" },       { EM_PPC64, "ppc64" }, { EM_RISCV, "riscv" },
+	};
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (names[i].machine == machine)
+			return names[i].name;
+	return "machine";
 }

@@ -107,16 +107,14 @@ void html_icicle(FILE *to, struct profile *profile)
 {
 	struct drawing drawing = { .profile = profile };
 	char *boxes = NULL;
-	size_t bytes, count;
+	size_t count;
 	const struct host_chain *chains = host_chains(profile, &count);
 	struct box root = { "all samples", chains, chains + count, 0 };
 
 	for (size_t i = 0; i < count; i++)
 		root.samples = profile_add(root.samples, chains[i].samples);
 	drawing.all = root.samples;
-	drawing.to = open_memstream(&boxes, &bytes);
-	if (drawing.to == NULL)
-		exit(EXIT_FAILURE);
+	drawing.to = page_in_memory(&boxes);
 	draw(&drawing, &root, 0, 0);
 	fclose(drawing.to);
 	if (drawing.rows > 1)

@@ -62,6 +62,16 @@ void page_end(FILE *to)
 	fprintf(to, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_script);
 }
 
+FILE *page_in_memory(char **ret)
+{
+	static size_t bytes; /* nobody reads it */
+	FILE *to = open_memstream(ret, &bytes);
+
+	if (to == NULL)
+		profile_end_without_memory();
+	return to;
+}
+
 void page_section(struct page *page, const char *id, const char *title, const char *of)
 {
 	fprintf(page->nav, "<li><a href=\"#%s\">%s</a></li>\n", id, title);

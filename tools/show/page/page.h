@@ -17,6 +17,9 @@ extern const char page_style[], page_script[], page_policy[];
 void page_begin(FILE *to, const char *title);
 void page_end(FILE *to);
 
+/* Opens a file whose text *ret gets when it is closed; the caller frees the text. */
+FILE *page_in_memory(char **ret);
+
 /* A page whose sections are written. */
 struct page {
 	FILE *to;
