@@ -42,14 +42,16 @@ static void csv_text(FILE *to, const char *text)
 
 static void csv_place(FILE *to, const struct profile *profile, const struct profile_frame *frame)
 {
-	csv_text(to, frame != NULL ? frame->function : NULL);
+	static const struct profile_frame none = { .module = UNKNOWN, .offset = UNKNOWN };
+
+	frame = frame != NULL ? frame : &none;
+	csv_text(to, frame->function);
 	fputc(',', to);
-	csv_text(to, frame != NULL ? frame->line : NULL);
+	csv_text(to, frame->line);
 	fputc(',', to);
-	csv_text(to,
-		 frame != NULL && frame->module >= 0 ? profile->modules[frame->module].path : NULL);
+	csv_text(to, frame->module >= 0 ? profile->modules[frame->module].path : NULL);
 	fputc(',', to);
-	if (frame != NULL && frame->offset >= 0)
+	if (frame->offset >= 0)
 		fprintf(to, "%lld", (long long)frame->offset);
 }
 

@@ -162,37 +162,29 @@ static void write_file(struct trace_output *output)
 	tell_dropped(output);
 }
 
-static bool has_clock(const struct profile *profile)
-{
-	return profile->process.began_ns >= 0 && profile->process.began_unix_ns >= 0;
-}
-
-static bool is_one_host(const struct profile *profiles, size_t count)
-{
-	for (size_t i = 1; i < count; i++)
-		if (profiles[0].process.host == NULL || profiles[i].process.host == NULL ||
-		    strcmp(profiles[0].process.host, profiles[i].process.host) != 0)
-			return false;
-	return true;
-}
-
-/* Returns when each program began, relative to the first one. */
+/* Writes when each program began, relative to the first one; the list is all zeros before. */
 static void find_offsets(const struct profile *profiles, size_t count, int64_t *ret_ns)
 {
-	bool one_host = is_one_host(profiles, count);
+	const char *host = profiles[0].process.host;
 	int64_t first_ns = INT64_MAX;
+	bool one_host = true;
 
 	for (size_t i = 0; i < count; i++) {
-		ret_ns[i] =
-			one_host ? profiles[i].process.began_ns : profiles[i].process.began_unix_ns;
-		if (!has_clock(&profiles[i])) {
+		const struct profile_process *process = &profiles[i].process;
+
+		if (process->began_ns < 0 || process->began_unix_ns < 0) {
 			if (count > 1)
 				hotpin_say("%s does not say when its program began, so all files "
 					   "begin at the same time",
 					   text_name(profiles[i].path, 200));
-			memset(ret_ns, 0, count * sizeof(*ret_ns));
 			return;
 		}
+		one_host &= count == 1 || (host != NULL && process->host != NULL &&
+					   strcmp(host, process->host) == 0);
+	}
+	for (size_t i = 0; i < count; i++) {
+		ret_ns[i] =
+			one_host ? profiles[i].process.began_ns : profiles[i].process.began_unix_ns;
 		first_ns = ret_ns[i] < first_ns ? ret_ns[i] : first_ns;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -183,14 +183,6 @@ static const struct table_column site_columns[] = {
 	{ "bytes", "Bytes", TABLE_BYTES, TABLE_AT(profile_row, bytes) },
 };
 
-static bool has_unknown(const struct profile_site *site)
-{
-	for (size_t i = 0; i < site->row_count; i++)
-		if (strcmp(site->rows[i].memory, "unknown") == 0)
-			return true;
-	return false;
-}
-
 /* Returns "from main() at heat.c:9, from .."; NULL: no caller is known. */
 static const char *callers(struct table_rows *rows, const struct profile *profile,
 			   const struct profile_site *site)
@@ -222,9 +214,11 @@ static bool is_ambiguous(const struct profile *profile, const struct profile_sit
 	return false;
 }
 
-static void add_site(struct table_rows *rows, const struct profile *profile,
+/* True if hotpin does not know the memory of a row. */
+static bool add_site(struct table_rows *rows, const struct profile *profile,
 		     const struct profile_site *site, const char *note)
 {
+	bool any_unknown = false;
 	const struct profile_frame *place = names_frame(profile, &site->frames, false);
 	struct table_cell caller =
 		table_place(site->folded ? NULL : names_caller(&site->frames, place),
@@ -233,6 +227,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 	for (size_t i = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
 
+		any_unknown |= strcmp(row->memory, "unknown") == 0;
 		if (row->count == 0 && rows->form != TABLE_CSV)
 			continue;
 		struct table_row *added =
@@ -240,6 +235,7 @@ static void add_site(struct table_rows *rows, const struct profile *profile,
 				  table_place(place, ""), caller);
 		added->note = i + 1 == site->row_count ? note : NULL;
 	}
+	return any_unknown;
 }
 
 static void fill_site(struct table_rows *rows, struct profile *profile)
@@ -250,9 +246,8 @@ static void fill_site(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->site_count; i++) {
 		bool is_told = rows->form != TABLE_CSV && is_ambiguous(profile, sites[i], sites);
 
-		add_site(rows, profile, sites[i],
-			 is_told ? callers(rows, profile, sites[i]) : NULL);
-		any_unknown |= has_unknown(sites[i]);
+		any_unknown |= add_site(rows, profile, sites[i],
+					is_told ? callers(rows, profile, sites[i]) : NULL);
 	}
 	table_subtitle(rows, "at call: host time inside the calls");
 	say_unknown(rows, profile, any_unknown);
