@@ -13,17 +13,17 @@
 static struct hp_options options;
 const struct hp_options *const hp_options = &options;
 
-static const struct row {
-	const char *variable, *type, *dflt, *accepts, *help;
+static struct row {
+	struct hp_option_row shown;
 	int (*parse)(const char *text, const char *accepts, void *ret);
 	void *field;
 } table[] = {
 #define OPT(type, field, variable, dflt, accepts, help) \
-	{ variable, #type, dflt, accepts, help, hp_parse_##type, &options.field },
+	{ { variable, #type, dflt, accepts, help, dflt }, hp_parse_##type, &options.field },
 #include "base/options.def"
 };
 
-/* The value of each option as the user has written it; "": the default. */
+/* The values that the user has written. */
 static char written[HP_LEN(table)][HP_TEXT_MAX];
 
 /* Returns the text behind "NAME=" in an entry of the environment, or NULL for another name. */
@@ -44,7 +44,7 @@ static void warn_unknown(const char *entry)
 
 	snprintf(name, sizeof(name), "%.*s", length, entry);
 	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		unsigned distance = hp_edit_distance(name, row->variable);
+		unsigned distance = hp_edit_distance(name, row->shown.variable);
 
 		if (distance < best) {
 			best = distance;
@@ -55,23 +55,26 @@ static void warn_unknown(const char *entry)
 	if (best <= (strlen(name) - strlen("HOTPIN_")) / 2)
 		hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists "
 			"them",
-			name, nearest->variable);
+			name, nearest->shown.variable);
 	else
 		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
 }
 
 static void load_one(const char *entry)
 {
-	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		const char *text = value_of(entry, row->variable);
+	for (struct row *row = table; row < table + HP_LEN(table); row++) {
+		const struct hp_option_row *about = &row->shown;
+		const char *text = value_of(entry, about->variable);
 
 		if (text == NULL)
 			continue;
-		if (row->parse(text, row->accepts, row->field) == 0)
+		if (row->parse(text, about->accepts, row->field) == 0) {
+			row->shown.value = written[row - table];
 			snprintf(written[row - table], HP_TEXT_MAX, "%s", text);
-		else
+		} else {
 			hp_warn("%s: cannot read '%.80s' (expected %s), keeping '%s'",
-				row->variable, text, row->accepts, row->dflt);
+				about->variable, text, about->accepts, about->dflt);
+		}
 		return;
 	}
 	warn_unknown(entry);
@@ -79,9 +82,9 @@ static void load_one(const char *entry)
 
 void hp_options_load(char *const *env)
 {
-	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		row->parse(row->dflt, row->accepts, row->field);
-		written[row - table][0] = '\0';
+	for (struct row *row = table; row < table + HP_LEN(table); row++) {
+		row->parse(row->shown.dflt, row->shown.accepts, row->field);
+		row->shown.value = row->shown.dflt;
 	}
 	for (; env != NULL && *env != NULL; env++) {
 		/* Not HOTPINS=, which is not an option of hotpin. */
@@ -92,15 +95,6 @@ void hp_options_load(char *const *env)
 
 void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg)
 {
-	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		const char *value = written[row - table];
-
-		show(&(struct hp_option_row){ .variable = row->variable,
-					      .type = row->type,
-					      .dflt = row->dflt,
-					      .accepts = row->accepts,
-					      .help = row->help,
-					      .value = value[0] != '\0' ? value : row->dflt },
-		     arg);
-	}
+	for (const struct row *row = table; row < table + HP_LEN(table); row++)
+		show(&row->shown, arg);
 }
