@@ -291,7 +291,7 @@ TEST(buffers_that_return_late)
 	copy_pair(SECOND);
 	stage_end();
 	mock_complete();
-	CHECK(strstr(stage_text, "1 copies fewer than were made") != NULL ||
+	CHECK(strstr(stage_text, "1 copies fewer than there were") != NULL ||
 	      strstr(stage_text, "recorded nothing") != NULL);
 }
 

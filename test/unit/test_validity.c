@@ -59,12 +59,12 @@ TEST(while_it_runs_nothing_is_lost)
 	device.records = 1;
 	check_validity();
 	CHECK(!is_told("taken by another tool"));
-	CHECK(!is_told("fewer than were made"));
+	CHECK(!is_told("fewer than there were"));
 	report.ended = true;
 	check_validity();
 	CHECK(is_told("taken by another tool"));
 	/* It is said once. */
-	CHECK(!is_told("fewer than were made"));
+	CHECK(!is_told("fewer than there were"));
 }
 
 TEST(without_a_device_nothing_can_be_believed)

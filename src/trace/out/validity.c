@@ -141,6 +141,19 @@ static bool has_nothing(const struct aggregate *device, const struct missing *mi
 	       (missing->ceased || missing->partial || missing->copies > 0 || missing->kernels > 0);
 }
 
+/* Adds a note if `missing` of `all` have no record. */
+static void tell_missing(struct report *report, uint64_t missing, uint64_t all, const char *what)
+{
+	if (is_too_much(missing, all))
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu %s: no split of the wall time",
+		     (unsigned long long)(all - missing), (unsigned long long)all, what);
+	else if (missing > 0)
+		note(report, NOTE_WARNS,
+		     "CUPTI recorded %llu %s fewer than there were: device figures are too low",
+		     (unsigned long long)missing, what);
+}
+
 static void check_missing(struct report *report, const struct aggregate *device, bool lossy)
 {
 	struct profile_coverage bus;
@@ -170,26 +183,10 @@ static void check_missing(struct report *report, const struct aggregate *device,
 		     "CUPTI recorded %llu of %llu copies: it was taken by another tool, or the "
 		     "program ended before they completed",
 		     (unsigned long long)bus.cupti_copies, (unsigned long long)bus.hotpin_copies);
-	} else if (is_too_much(missing.copies, missing.must_show)) {
-		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI recorded %llu of %llu copies: no split of the wall time",
-		     (unsigned long long)bus.cupti_copies, (unsigned long long)missing.must_show);
-	} else if (missing.copies > 0) {
-		note(report, NOTE_WARNS,
-		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
-		     (unsigned long long)missing.copies);
+	} else {
+		tell_missing(report, missing.copies, missing.must_show, "copies");
 	}
-	if (is_too_much(missing.kernels, missing.must_run))
-		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI recorded %llu of %llu launched kernels: no split of the wall "
-		     "time",
-		     (unsigned long long)(missing.must_run - missing.kernels),
-		     (unsigned long long)missing.must_run);
-	else if (missing.kernels > 0)
-		note(report, NOTE_WARNS,
-		     "CUPTI recorded %llu kernels fewer than were launched: device figures are "
-		     "too low",
-		     (unsigned long long)missing.kernels);
+	tell_missing(report, missing.kernels, missing.must_run, "launched kernels");
 }
 
 /*
