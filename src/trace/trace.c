@@ -213,7 +213,9 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 		return;
 	events_add(&(struct event){
 		.kind = (uint8_t)kind,
-		.track = (uint16_t)(kind == EVENT_OWN ? events_hotpin() : events_thread()),
+		.track = (uint16_t)(kind == EVENT_OWN ? events_track(&(struct event_track){
+								.kind = EVENT_HOTPIN })
+						      : events_thread()),
 		.start_ns = enter_ns,
 		/* The clock may have been corrected in between. */
 		.duration_ns = leave_ns > enter_ns ? leave_ns - enter_ns : 0,

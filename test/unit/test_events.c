@@ -52,6 +52,12 @@ int prctl(int option, ...)
 	return (int)syscall(SYS_prctl, option, name);
 }
 
+static unsigned stream(uint32_t device, uint32_t context, uint32_t number)
+{
+	return events_track(&(struct event_track){
+		.kind = EVENT_STREAM, .device = device, .context = context, .stream = number });
+}
+
 TEST_AFTER(a_name_that_the_kernel_does_not_say, CHECK_EQ(events_start(1000), 0))
 {
 	refused = true;
@@ -140,13 +146,13 @@ TEST_AFTER(threads_and_streams_have_tracks, CHECK_EQ(events_start(1000), 0))
 {
 	struct events_all all;
 
-	CHECK_EQ(events_stream(0, 1, 7), 0);
-	CHECK_EQ(events_stream(0, 1, 8), 1);
-	CHECK_EQ(events_stream(0, 1, 7), 0);
-	CHECK_EQ(events_stream(1, 1, 7), 2);
+	CHECK_EQ(stream(0, 1, 7), 0);
+	CHECK_EQ(stream(0, 1, 8), 1);
+	CHECK_EQ(stream(0, 1, 7), 0);
+	CHECK_EQ(stream(1, 1, 7), 2);
 	CHECK_EQ(events_thread(), 3);
 	CHECK_EQ(events_thread(), 3);
-	CHECK_EQ(events_ranges(), 4);
+	CHECK_EQ(events_track(&(struct event_track){ .kind = EVENT_RANGES }), 4);
 	check_in_threads(4, in_thread);
 	events_end(&all);
 	CHECK_EQ(all.tracks, 9);
@@ -155,8 +161,8 @@ TEST_AFTER(threads_and_streams_have_tracks, CHECK_EQ(events_start(1000), 0))
 	CHECK_EQ(all.count + all.dropped, 40000);
 	/* Nothing is recorded beyond the last track. */
 	for (uint32_t i = 0; i < 2000; i++)
-		events_stream(5, 5, i);
-	CHECK_EQ(events_stream(5, 5, 1999), EVENTS_TRACKS_MOST);
+		stream(5, 5, i);
+	CHECK_EQ(stream(5, 5, 1999), EVENTS_TRACKS_MOST);
 }
 
 static void *one_event(void *name)
@@ -181,7 +187,7 @@ TEST(threads_that_come_and_go)
 	for (int i = 0; i < 5000; i++)
 		run_one("worker");
 	run_one("other");
-	CHECK(events_stream(0, 0, 1) < EVENTS_THREADS_MOST);
+	CHECK(stream(0, 0, 1) < EVENTS_THREADS_MOST);
 	events_end(&all);
 	CHECK_EQ(all.count, 5001);
 	CHECK_EQ(all.dropped + all.trackless, 0);

@@ -116,13 +116,14 @@ void nvtx_ranges_capture(bool begins, uint64_t now_ns)
 
 static void note_event(const struct open *range, uint64_t now_ns)
 {
-	events_add(&(struct event){ .kind = EVENT_RANGE,
-				    .track = (uint16_t)events_ranges(),
-				    .start_ns = range->began_ns,
-				    .duration_ns = now_ns - range->began_ns,
-				    .name = range->number,
-				    .bytes = UINT64_MAX,
-				    .site = UINT32_MAX });
+	events_add(&(struct event){
+		.kind = EVENT_RANGE,
+		.track = (uint16_t)events_track(&(struct event_track){ .kind = EVENT_RANGES }),
+		.start_ns = range->began_ns,
+		.duration_ns = now_ns - range->began_ns,
+		.name = range->number,
+		.bytes = UINT64_MAX,
+		.site = UINT32_MAX });
 }
 
 void nvtx_ranges_end(uint64_t ticket, uint64_t now_ns)

@@ -12,7 +12,6 @@
 #include "trace/calls/launches.h"
 #include "trace/collect/correlation.h"
 #include "trace/collect/details.h"
-#include "trace/collect/events.h"
 #include "trace/collect/rewritten.h"
 
 #include <errno.h>
@@ -119,23 +118,27 @@ static bool is_in_range(const struct aggregate *aggregate, uint64_t start, uint6
 					      : now_ns);
 }
 
-#define STREAM_OF(record) \
-	((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
+#define STREAM_OF(record)                                           \
+	(&(const struct event_track){ .kind = EVENT_STREAM,         \
+				      .device = (record)->device,   \
+				      .context = (record)->context, \
+				      .stream = (record)->stream })
 
 /*
  * Adds an event to the timeline, on the track of the record's stream, if the record has a time.
  * `caller` is NULL if no call is known.
  */
 static void note_event(struct aggregate *aggregate, struct event event, uint64_t start,
-		       const uint32_t *stream, const struct correlation_caller *caller)
+		       const struct event_track *stream, const struct correlation_caller *caller)
 {
 	if (!events_wanted() || start == 0)
 		return;
 	/* Most events follow one of the same stream. */
-	if (aggregate->track_known == 0 ||
-	    memcmp(aggregate->track_stream, stream, sizeof(aggregate->track_stream)) != 0) {
-		memcpy(aggregate->track_stream, stream, sizeof(aggregate->track_stream));
-		aggregate->track_known = events_stream(stream[0], stream[1], stream[2]) + 1;
+	if (aggregate->track_known == 0 || aggregate->stream.stream != stream->stream ||
+	    aggregate->stream.context != stream->context ||
+	    aggregate->stream.device != stream->device) {
+		aggregate->stream = *stream;
+		aggregate->track_known = events_track(stream) + 1;
 	}
 	event.track = (uint16_t)(aggregate->track_known - 1);
 	event.start_ns = clockmap_to_ours(&aggregate->clock, start);

@@ -11,6 +11,7 @@
 #include "base/profile_fields.h"
 #include "trace/collect/clockmap.h"
 #include "trace/collect/cupti_min.h"
+#include "trace/collect/events.h"
 #include "trace/collect/sizes.h"
 #include "trace/collect/split.h"
 #include "trace/keys.h"
@@ -56,8 +57,8 @@ struct aggregate {
 	struct clockmap clock;
 	struct split split;
 	size_t name_bytes;
-	uint32_t track_stream[3]; /* device, context, stream of the latest event */
-	unsigned track_known;     /* its track, plus 1 */
+	struct event_track stream; /* of the latest event */
+	unsigned track_known;      /* its track, plus 1 */
 };
 
 /* Allocates about 9 MiB of our own memory.  Returns 0 or -ENOMEM. */

@@ -53,7 +53,7 @@ static bool is_same(const struct event_track *a, const struct event_track *b)
 	       (a->kind == EVENT_THREAD || a->tid == b->tid);
 }
 
-static unsigned track_of(const struct event_track *wished)
+unsigned events_track(const struct event_track *wished)
 {
 	bool is_thread = wished->kind == EVENT_THREAD;
 	size_t at = 0;
@@ -74,12 +74,6 @@ static unsigned track_of(const struct event_track *wished)
 	return (unsigned)at;
 }
 
-unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream)
-{
-	return track_of(&(struct event_track){
-		.kind = EVENT_STREAM, .device = device, .context = context, .stream = stream });
-}
-
 unsigned events_thread(void)
 {
 	if (own_track == 0) {
@@ -91,24 +85,9 @@ unsigned events_thread(void)
 		int saved = errno;
 		prctl(PR_GET_NAME, track.name);
 		errno = saved;
-		own_track = track_of(&track) + 1;
+		own_track = events_track(&track) + 1;
 	}
 	return own_track - 1;
-}
-
-unsigned events_ranges(void)
-{
-	return track_of(&(struct event_track){ .kind = EVENT_RANGES });
-}
-
-unsigned events_hotpin(void)
-{
-	return track_of(&(struct event_track){ .kind = EVENT_HOTPIN });
-}
-
-unsigned events_samples(uint32_t tid)
-{
-	return track_of(&(struct event_track){ .kind = EVENT_SAMPLES, .tid = tid });
 }
 
 uint64_t events_trackless(void)

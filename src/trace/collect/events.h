@@ -89,17 +89,12 @@ int events_start(size_t most);
 bool events_wanted(void);
 
 /*
- * Return the track of a stream, of the calling thread, of ranges, of hotpin's own work.
- * EVENTS_TRACKS_MOST: there are too many tracks, and the events are dropped.  Each takes the lock
- * `trace`, except later calls of events_thread() by one thread.
+ * Return a track, and that of the calling thread.  EVENTS_TRACKS_MOST: there are too many tracks,
+ * and the events are dropped.  Each takes the lock `trace`, except later calls of events_thread()
+ * by one thread.
  */
-unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
+unsigned events_track(const struct event_track *wished);
 unsigned events_thread(void);
-unsigned events_ranges(void);
-unsigned events_hotpin(void);
-
-/* Returns the track for samples of the thread `tid`.  As above. */
-unsigned events_samples(uint32_t tid);
 
 /*
  * Fills in `caller` and `since_call_ns` of a copy.  Does nothing if the call's thread has no track,

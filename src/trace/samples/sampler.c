@@ -38,8 +38,7 @@ static const struct means {
   signals = { "signal", signals_sample, signals_end };
 
 static struct watched {
-	pid_t tid; /* 0: free */
-	bool chosen;
+	pid_t tid;      /* 0: free */
 	unsigned track; /* of the timeline, plus 1; 0: not known yet */
 	struct perf_ring ring;
 } watched[SAMPLER_MOST];
@@ -91,7 +90,9 @@ static void note_event(struct watched *thread, uint64_t now_ns, const struct mod
 		       size_t depth)
 {
 	if (thread->track == 0)
-		thread->track = events_samples((uint32_t)thread->tid) + 1;
+		thread->track = events_track(&(struct event_track){
+					.kind = EVENT_SAMPLES, .tid = (uint32_t)thread->tid }) +
+				1;
 	events_add(&(struct event){ .kind = EVENT_SAMPLE,
 				    .track = (uint16_t)(thread->track - 1),
 				    .start_ns = now_ns > PERIOD_NS ? now_ns - PERIOD_NS : 0,
@@ -181,7 +182,7 @@ static bool start_one(pid_t tid, size_t alive)
 		return false;
 	int error = means->start(tid, &thread->ring);
 	if (error == 0) {
-		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
+		*thread = (struct watched){ .tid = tid, .ring = thread->ring };
 		return true;
 	}
 	if (error == -ESRCH)
@@ -202,20 +203,19 @@ static size_t keep_chosen(pid_t *chosen, size_t count)
 {
 	size_t alive = 0;
 
-	for (size_t i = 0; i < SAMPLER_MOST; i++)
-		watched[i].chosen = false;
-	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < SAMPLER_MOST && chosen[i] != 0; j++) {
-			if (watched[j].tid != chosen[i])
-				continue;
-			watched[j].chosen = true;
-			chosen[i] = 0;
-		}
-	}
 	for (size_t i = 0; i < SAMPLER_MOST; i++) {
-		if (watched[i].tid != 0 && !watched[i].chosen)
+		size_t at = 0;
+
+		if (watched[i].tid == 0)
+			continue;
+		while (at < count && chosen[at] != watched[i].tid)
+			at++;
+		if (at == count) {
 			end_one(&watched[i]);
-		alive += watched[i].tid != 0;
+			continue;
+		}
+		chosen[at] = 0;
+		alive++;
 	}
 	return alive;
 }
