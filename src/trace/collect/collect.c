@@ -41,7 +41,8 @@ static uint64_t must_show_seen, anchored_ns;
 
 /* Any thread, unless a comment says otherwise. */
 static _Atomic uint32_t read_now; /* a bell: hp_ring() */
-static _Atomic bool stop_reading, reading_ended;
+static _Atomic bool stop_reading;
+static _Atomic uint64_t reading_ended; /* 0 or 1 */
 static void (*_Atomic last_words)(void);
 static _Atomic bool last_words_ended;
 
@@ -50,7 +51,7 @@ static _Atomic uint64_t flushes_asked, flushes_done;
 static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
 static _Atomic uint64_t flushed_ns; /* begin of the latest completed flush */
-static collect_look_fn look_now;    /* constant after collect_start(); may be NULL */
+static collect_look_fn look_now;    /* constant after collect_start() */
 static bool is_filtered;            /* constant after collect_start() */
 
 /* The profile of a killed program is at most this old, plus the time to write it. */
@@ -122,8 +123,6 @@ static void look(void)
 {
 	struct collect_result so_far;
 
-	if (look_now == NULL)
-		return;
 	fill(&so_far);
 	so_far.device = &aggregate;
 	look_now(&so_far, library != NULL ? atomic_load(&flushed_ns) : hp_now_ns());
@@ -168,7 +167,7 @@ static void *reader(void *unused)
 		wait_and_sample(seen);
 	}
 	sampler_stop();
-	atomic_store(&reading_ended, true);
+	atomic_store(&reading_ended, 1);
 	run_last_words();
 	return NULL;
 }
@@ -324,13 +323,9 @@ void collect_stop(struct collect_result *ret)
 	cupti_buffers_stop();
 	atomic_store(&stop_reading, true);
 	hp_ring(&read_now);
-
-	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
-	while (!atomic_load(&reading_ended) && hp_sleep_before(deadline, 20000))
-		continue;
-
+	bool ended = reached(&reading_ended, 1);
 	fill(ret);
-	if (!atomic_load(&reading_ended))
+	if (!ended)
 		return;
 	ret->device = &aggregate;
 	ret->must_show_left = operations_must_show() - must_show_seen;

@@ -132,33 +132,36 @@ int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_f
 	return CUPTI_OK;
 }
 
+/* Each list ends with 0. */
 static const uint32_t copy_calls[] = {
 #define COPY_CALL(function, number) number,
 #include "trace/collect/copy_calls.def"
+	0
 };
 
 static const uint32_t launch_calls[] = {
 #define LAUNCH_CALL(function, number) number,
 #include "trace/collect/launch_calls.def"
+	0
 };
 
-static void disable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
+static void disable_calls(struct cupti *cupti, const uint32_t *calls)
 {
-	while (count > 0)
-		cupti->enable_call(calls[--count], 0);
+	for (; *calls != 0; calls++)
+		cupti->enable_call(*calls, 0);
 }
 
-static bool enable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
+static bool enable_calls(struct cupti *cupti, const uint32_t *calls)
 {
+	const uint32_t *call = calls;
+
 	if (cupti->enable_call == NULL)
 		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (cupti->enable_call(calls[i], 1) != CUPTI_OK) {
-			disable_calls(cupti, calls, i);
-			return false;
-		}
-	}
-	return true;
+	while (*call != 0 && cupti->enable_call(*call, 1) == CUPTI_OK)
+		call++;
+	if (*call != 0)
+		disable_calls(cupti, calls);
+	return *call == 0;
 }
 
 bool cupti_enable_calls(struct cupti *cupti)
@@ -168,18 +171,18 @@ bool cupti_enable_calls(struct cupti *cupti)
 	if (cupti->get_thread_type != NULL &&
 	    (cupti->get_thread_type(&type) != CUPTI_OK || type != CUPTI_THREADS_BY_PTHREAD))
 		return false;
-	return cupti->tells_calls = enable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+	return cupti->tells_calls = enable_calls(cupti, copy_calls);
 }
 
 bool cupti_enable_launches(struct cupti *cupti)
 {
-	return cupti->tells_launches = enable_calls(cupti, launch_calls, HP_LEN(launch_calls));
+	return cupti->tells_launches = enable_calls(cupti, launch_calls);
 }
 
 void cupti_disable_launches(struct cupti *cupti)
 {
 	if (cupti->tells_launches)
-		disable_calls(cupti, launch_calls, HP_LEN(launch_calls));
+		disable_calls(cupti, launch_calls);
 	cupti->tells_launches = false;
 }
 
@@ -187,7 +190,7 @@ void cupti_disable(struct cupti *cupti)
 {
 	cupti_disable_launches(cupti);
 	if (cupti->tells_calls)
-		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+		disable_calls(cupti, copy_calls);
 	cupti->tells_calls = false;
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
