@@ -130,10 +130,9 @@ static void keep_facts(const struct trace_facts *facts)
 /* Returns 0 or -ENOMEM. */
 static int start_tables(const struct trace_facts *facts)
 {
-	if (rewritten_start() < 0 ||
-	    calls_start(facts->function_name, facts->may_wait, facts->functions) < 0 ||
-	    sites_start() < 0 || host_buffers_start() < 0 || python_places_start() < 0 ||
-	    gaps_start(report.began_ns) < 0 || launches_start() < 0 ||
+	calls_start(facts->function_name, facts->may_wait, facts->functions);
+	if (rewritten_start() < 0 || sites_start() < 0 || host_buffers_start() < 0 ||
+	    python_places_start() < 0 || gaps_start(report.began_ns) < 0 || launches_start() < 0 ||
 	    (hp_options->hash && repeats_start() < 0))
 		return -ENOMEM;
 	return 0;

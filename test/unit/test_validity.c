@@ -45,7 +45,7 @@ TEST(what_is_missing_is_said)
 	report.split.wall_ns = 1000;
 	report.split.late_ns = 11;
 	check_validity();
-	CHECK(is_told("3 host calls are counted but missing from the split"));
+	CHECK(is_told("3 host calls are missing from the split"));
 	CHECK(is_told("4 records have no times"));
 	CHECK(is_told("5 operations had not completed"));
 	CHECK(is_told("came too late: the split is approximate"));

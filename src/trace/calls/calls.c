@@ -2,13 +2,11 @@
  * calls.c - a table of sums and a ring of spans for each thread.
  */
 #include "trace/calls/calls.h"
-#include "base/arena.h"
 #include "base/lock.h"
 #include "trace/calls/operations.h"
 #include "trace/thread_memory.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdatomic.h>
 
 #define SPANS 256u /* a power of two */
@@ -32,24 +30,14 @@ static size_t functions;
 static unsigned char kinds[CALLS_FUNCTIONS_MOST];
 
 static struct thread_memory tables;
-static struct table *shared; /* of threads without memory; written under the lock trace */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
 static __thread bool is_known __attribute__((tls_model("initial-exec"))); /* in `threads` */
 
 static _Atomic uint32_t threads; /* the number that have made a call; any thread */
 static _Atomic bool lost_waits;  /* any thread */
 
-/* Returns the table after `table`, or the first if that is NULL; NULL: there is none. */
-static struct table *next_table(const struct table *table)
-{
-	if (table == shared)
-		return NULL;
-	struct table *next = thread_memory_next(&tables, table);
-	return next != NULL ? next : shared;
-}
-
-int calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
-		size_t count)
+void calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
+		 size_t count)
 {
 	assert(count <= CALLS_FUNCTIONS_MOST);
 	for (size_t i = 0; i < count; i++)
@@ -57,17 +45,7 @@ int calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t fu
 					   (may_wait == NULL || may_wait(i) ? CALLS_MAY_WAIT : 0));
 	functions = count;
 	name_of = name;
-	tables.bytes = sizeof(*shared) + functions * sizeof(shared->sum[0]);
-	struct table *made = hp_arena_alloc(tables.bytes);
-	if (made == NULL) {
-		functions = 0;
-		return -ENOMEM;
-	}
-	/* The thread that gathers has begun. */
-	hp_lock(HP_LOCK_trace);
-	shared = made;
-	hp_unlock(HP_LOCK_trace);
-	return 0;
+	tables.bytes = sizeof(*mine) + functions * sizeof(mine->sum[0]);
 }
 
 static inline void add_up(struct sum *sum, uint64_t took_ns)
@@ -148,10 +126,14 @@ __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t e
 	is_known = true;
 	if (mine == NULL)
 		mine = thread_memory_take(&tables);
+	if (mine == NULL) {
+		calls_lose_waits();
+		operations_lose_call();
+		return kinds[function];
+	}
 	hp_lock(HP_LOCK_trace);
-	struct table *table = mine != NULL ? mine : shared;
-	unsigned crowded = pass_on(table) ? CALLS_CROWDED : 0;
-	unsigned kind = add_to(table, spans_noted(table), function, enter_ns, leave_ns);
+	unsigned crowded = pass_on(mine) ? CALLS_CROWDED : 0;
+	unsigned kind = add_to(mine, spans_noted(mine), function, enter_ns, leave_ns);
 	hp_unlock(HP_LOCK_trace);
 	return kind | crowded;
 }
@@ -173,7 +155,8 @@ unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
 void calls_gather(void)
 {
 	hp_lock(HP_LOCK_trace);
-	for (struct table *table = next_table(NULL); table != NULL; table = next_table(table))
+	for (struct table *table = thread_memory_next(&tables, NULL); table != NULL;
+	     table = thread_memory_next(&tables, table))
 		pass_on(table);
 	hp_unlock(HP_LOCK_trace);
 }
@@ -195,7 +178,8 @@ uint64_t calls_waits(void)
 	assert(hp_lock_held(HP_LOCK_trace));
 	if (calls_threads() != 1 || atomic_load_explicit(&lost_waits, memory_order_relaxed))
 		return CALLS_UNKNOWN;
-	for (const struct table *table = next_table(NULL); table != NULL; table = next_table(table))
+	for (const struct table *table = thread_memory_next(&tables, NULL); table != NULL;
+	     table = thread_memory_next(&tables, table))
 		waits += atomic_load_explicit(&table->waits, memory_order_relaxed);
 	return waits;
 }
@@ -215,8 +199,8 @@ void calls_read(size_t function, struct profile_call *ret)
 	const char *name = name_of(function);
 
 	*ret = (struct profile_call){ .name = name, .class = call_class_of(name).name };
-	for (const struct table *table = next_table(NULL); table != NULL;
-	     table = next_table(table)) {
+	for (const struct table *table = thread_memory_next(&tables, NULL); table != NULL;
+	     table = thread_memory_next(&tables, table)) {
 		const struct sum *sum = &table->sum[function];
 		int64_t longest_ns =
 			(int64_t)atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);

@@ -2,8 +2,8 @@
  * The host time of driver calls, by function.
  *
  * Each thread counts into its own table.  When the thread has ended, a later thread takes over the
- * table with its sums.  A table has 32 KiB, of which a fraction is touched.  Threads without memory
- * share one more table, under a lock.
+ * table with its sums.  A table has 32 KiB, of which a fraction is touched.  The calls of a thread
+ * without memory are lost.
  */
 #ifndef HP_TRACE_CALLS_CALLS_H
 #define HP_TRACE_CALLS_CALLS_H
@@ -20,10 +20,10 @@
 
 /*
  * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.
- * `may_wait(i)` is as in struct trace_facts.  Returns 0 or -ENOMEM.  Once a process.
+ * `may_wait(i)` is as in struct trace_facts.  Once a process.
  */
-int calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
-		size_t count);
+void calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
+		 size_t count);
 
 /*
  * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the

@@ -165,6 +165,13 @@ void operations_start_up(uint64_t from_ns, uint64_t to_ns)
 	leave(add_span(SPLIT_START_UP, from_ns, to_ns));
 }
 
+void operations_lose_call(void)
+{
+	hp_lock(HP_LOCK_trace);
+	sums.spans_lost++;
+	hp_unlock(HP_LOCK_trace);
+}
+
 void operations_launch(enum trace_launch launch)
 {
 	atomic_fetch_add_explicit(&launches[launch], 1, memory_order_relaxed);

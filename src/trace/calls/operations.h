@@ -22,7 +22,7 @@ struct operations {
 	uint64_t kernels_in_graphs; /* of `kernels`: may be recorded into a graph, and never run */
 	/* Outside the capture range, in no other sum: the device's records have these, too. */
 	uint64_t outside_copies, outside_bytes, outside_must_show, outside_kernels;
-	uint64_t spans_lost; /* spans in these sums that the split of wall time misses */
+	uint64_t spans_lost; /* calls and copies that the split of wall time misses */
 	/*
 	 * The cost of this bookkeeping to the program.  Rare work is measured, the rest sampled:
 	 * each 17th.
@@ -60,6 +60,9 @@ void operations_wait(uint64_t enter_ns, uint64_t leave_ns);
 void operations_join(uint64_t enter_ns, uint64_t leave_ns);
 void operations_launch(enum trace_launch launch);
 void operations_start_up(uint64_t from_ns, uint64_t to_ns);
+
+/* Notes a call that no sum counts, since there is no memory for it. */
+void operations_lose_call(void);
 
 /* Count a copy or a launch outside the capture range. */
 void operations_copy_outside(const struct trace_copy *copy);

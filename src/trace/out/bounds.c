@@ -75,10 +75,9 @@ static uint64_t busy_ns(const struct report *report, int direction)
 
 /*
  * Returns the saving if uploads, downloads and kernels overlap fully: only the longest of them
- * remains.  Faster copies have saved `spared_ns` before; inexact for copies that overlap each
- * other.
+ * remains.  Inexact for copies that overlap each other.
  */
-static uint64_t overlapped_ns(const struct report *report, uint64_t spared_ns)
+static uint64_t overlapped_ns(const struct report *report)
 {
 	const struct split_sum *split = &report->split;
 	uint64_t up = busy_ns(report, TRACE_H2D), down = busy_ns(report, TRACE_D2H);
@@ -87,9 +86,8 @@ static uint64_t overlapped_ns(const struct report *report, uint64_t spared_ns)
 	uint64_t kernels = split->parts.kernel_ns + split->parts.overlap_ns;
 
 	if (longer == 0)
-		return least(split->parts.transfer_ns - spared_ns, split->parts.kernel_ns);
-	return split->parts.transfer_ns - spared_ns + kernels -
-	       largest(kernels, longer - least(longer, spared_ns));
+		return least(split->parts.transfer_ns, split->parts.kernel_ns);
+	return split->parts.transfer_ns + kernels - largest(kernels, longer);
 }
 
 static struct profile_bound bound_of(const struct report *report, const char *name, bool known,
@@ -114,13 +112,10 @@ void bounds_fill(const struct report *report, struct profile_bound ret[BOUNDS_CO
 	ret[0] = bound_of(report, "all_pinned", peak_known, pinned + staging,
 			  "every copy of pageable memory runs at the link's peak, its call does "
 			  "nothing else, and pinning costs nothing");
-	ret[1] = bound_of(report, "all_overlapped", known, known ? overlapped_ns(report, 0) : 0,
+	ret[1] = bound_of(report, "all_overlapped", known, known ? overlapped_ns(report) : 0,
 			  "transfers in one direction, in the other, and kernels never wait for "
 			  "each other");
-	ret[2] = bound_of(report, "pinned_and_overlapped", peak_known,
-			  pinned + staging + (known ? overlapped_ns(report, pinned) : 0),
-			  "both of these");
-	ret[3] = bound_of(report, "no_transfers", known,
+	ret[2] = bound_of(report, "no_transfers", known,
 			  split->parts.transfer_ns + split->call_overhead_ns,
 			  "data stays on the device, and no call copies any");
 }

@@ -8,7 +8,7 @@
 
 #include "trace/out/report.h"
 
-#define BOUNDS_COUNT 4
+#define BOUNDS_COUNT 3
 
 /* Returns the time of copies of pageable memory in excess of the time at the link's peak. */
 int64_t bounds_excess_ns(const struct report *report);

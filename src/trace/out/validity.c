@@ -296,8 +296,7 @@ static void check_device(struct report *report)
 	if (report->device && !aggregate_is_alignable(device))
 		note(report, NOTE_DENIES_SPLIT,
 		     "CUPTI's clock does not match the host's: no split of the wall time");
-	tell(report, "", report->operations.spans_lost,
-	     "host calls are counted but missing from the split");
+	tell(report, "", report->operations.spans_lost, "host calls are missing from the split");
 	tell_of_ranges(report);
 	if (interpreter_is_unreadable())
 		note(report, NOTE_WARNS,
