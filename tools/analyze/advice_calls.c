@@ -61,10 +61,9 @@ static bool knows_pinned(const struct profile *profile)
 
 static void allocate_once(const struct profile *profile, struct advice_list *list)
 {
-	bool leaves_host = knows_pinned(profile);
+	bool leaves_host = knows_pinned(profile), is_host = false;
 	const struct profile_call *largest = NULL;
 	int64_t ns = 0, count = 0;
-	bool is_host = false;
 
 	for (size_t i = 0; i < profile->call_count; i++) {
 		const struct profile_call *call = &profile->calls[i];

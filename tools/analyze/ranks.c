@@ -129,8 +129,9 @@ static int by_number(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void compare_figure(struct ranks *ranks, int figure, int64_t *room)
+static void compare_figure(struct ranks *ranks, int figure)
 {
+	int64_t *all = profile_allocate(ranks->runs[0], ranks->count, sizeof(*all));
 	struct ranks_spread *spread = &ranks->spreads[figure];
 	int64_t sum = 0;
 
@@ -138,32 +139,26 @@ static void compare_figure(struct ranks *ranks, int figure, int64_t *room)
 	for (size_t i = 0; i < ranks->count; i++) {
 		const struct profile *run = ranks->runs[i];
 
-		room[i] = figure_of(run, figure);
-		sum = profile_add(sum, room[i]);
-		if (room[i] < figure_of(spread->of_least, figure))
+		all[i] = figure_of(run, figure);
+		sum = profile_add(sum, all[i]);
+		if (all[i] < figure_of(spread->of_least, figure))
 			spread->of_least = run;
-		if (room[i] > figure_of(spread->of_most, figure))
+		if (all[i] > figure_of(spread->of_most, figure))
 			spread->of_most = run;
 	}
-	qsort(room, ranks->count, sizeof(*room), by_number);
-	spread->least = figure_of(spread->of_least, figure);
-	spread->median = room[ranks->count / 2];
-	spread->most = figure_of(spread->of_most, figure);
+	qsort(all, ranks->count, sizeof(*all), by_number);
+	spread->least = all[0];
+	spread->median = all[ranks->count / 2];
+	spread->most = all[ranks->count - 1];
 	spread->mean = sum < 0 ? UNKNOWN : sum / (int64_t)ranks->count;
 }
 
-bool ranks_compare(const struct profile **runs, size_t count, struct ranks *ret)
+void ranks_compare(const struct profile **runs, size_t count, struct ranks *ret)
 {
-	int64_t *room = calloc(count, sizeof(*room));
-
-	if (room == NULL)
-		return false;
 	*ret = (struct ranks){ runs, count, .slowest = ranks_slowest(runs, count) };
 	qsort(runs, count, sizeof(*runs), by_rank);
 	for (int figure = 0; figure < RANKS_FIGURES; figure++)
-		compare_figure(ret, figure, room);
-	free(room);
-	return true;
+		compare_figure(ret, figure);
 }
 
 const struct profile *ranks_slowest(const struct profile *const *runs, size_t count)

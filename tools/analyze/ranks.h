@@ -36,8 +36,8 @@ struct ranks {
 	struct ranks_spread spreads[RANKS_FIGURES];
 };
 
-/* Sorts the profiles by rank, and compares them.  False: no memory. */
-bool ranks_compare(const struct profile **runs, size_t count, struct ranks *ret);
+/* Sorts the profiles by rank, and compares them. */
+void ranks_compare(const struct profile **runs, size_t count, struct ranks *ret);
 
 /* Returns the one with the longest wall time. */
 const struct profile *ranks_slowest(const struct profile *const *runs, size_t count);

@@ -26,14 +26,11 @@ struct entry {
 
 static void add(struct line_sum *to, const struct line_sum *sum)
 {
-	to->copies = profile_add(to->copies, sum->copies);
-	to->bytes = profile_add(to->bytes, sum->bytes);
-	to->call_ns = profile_add(to->call_ns, sum->call_ns);
-	to->samples = profile_add(to->samples, sum->samples);
-	to->launches = profile_add(to->launches, sum->launches);
-	to->launch_ns = profile_add(to->launch_ns, sum->launch_ns);
-	to->device_ns = profile_add(to->device_ns, sum->device_ns);
-	to->estimated_ns = profile_add(to->estimated_ns, sum->estimated_ns);
+	int64_t *numbers = (int64_t *)to;
+
+	/* All of its fields are numbers. */
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*numbers); i++)
+		numbers[i] = profile_add(numbers[i], ((const int64_t *)sum)[i]);
 }
 
 /* Returns a path without "." and "..". */

@@ -151,7 +151,7 @@ static int compare(struct output *output, struct profile *profiles, size_t count
 			text_name(profiles[0].stage, 60));
 	if (comparison.count > 1)
 		status = compare_all(&comparison, flags->force, flags->csv);
-	compare_stages_free(stages, comparison.count);
+	compare_stages_close(stages, comparison.count);
 	return status;
 }
 

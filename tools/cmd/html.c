@@ -165,7 +165,7 @@ static int write_stages(struct output *output, struct profile *profiles, size_t 
 	if (read_sources(&page, sources))
 		output->mode = S_IRUSR | S_IWUSR;
 	write_page(output->to, &page, &stages);
-	compare_stages_free(list, stages.count);
+	compare_stages_close(list, stages.count);
 	return 0;
 }
 

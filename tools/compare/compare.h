@@ -20,11 +20,11 @@ struct compare_stage {
 /*
  * Groups the profiles into stages by label, in the order of appearance.  The file name of a profile
  * without a label is its label.  Repeats of a stage are ordered by wall time, ranks by file.
- * Returns the number of stages, which compare_stages_free() frees.  Returns 0 if files of one
- * stage are neither repeats nor ranks, and says why on stderr.
+ * Returns the number of stages, which are in memory of the first profile; close them before it.
+ * Returns 0 if files of one stage are neither repeats nor ranks, and says why on stderr.
  */
 size_t compare_stages(struct profile *profiles, size_t count, struct compare_stage **ret);
-void compare_stages_free(struct compare_stage *stages, size_t count);
+void compare_stages_close(struct compare_stage *stages, size_t count);
 
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);

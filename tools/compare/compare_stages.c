@@ -6,7 +6,6 @@
 #include "analyze/ranks.h"
 #include "profile/texts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,10 +71,7 @@ static size_t group(const struct profile *profiles, size_t count, struct compare
 		while (at < used && !same_stage(stages[at].runs[0], &profiles[i]))
 			at++;
 		if (at == used) {
-			stages[used].runs = calloc(count, sizeof(*stages[used].runs));
-			if (stages[used].runs == NULL)
-				return 0;
-			used++;
+			stages[used++].runs = profile_allocate(profiles, count, sizeof(*stages->runs));
 		}
 		stages[at].runs[stages[at].run_count++] = &profiles[i];
 	}
@@ -92,25 +88,20 @@ static int by_wall(const void *left, const void *right)
 
 static int settle_ranks(struct compare_stage *stage)
 {
-	struct profile *ranks = calloc(stage->run_count, sizeof(*ranks));
-	int error = -1;
+	struct profile *ranks = profile_allocate(stage->runs[0], stage->run_count, sizeof(*ranks));
 
-	if (ranks == NULL)
-		return -1;
 	for (size_t i = 0; i < stage->run_count; i++)
 		ranks[i] = *stage->runs[i];
-	if (ranks_check(ranks, stage->run_count, ", but of one stage") == 0) {
-		ranks_merge(ranks, stage->run_count, &stage->merged);
-		stage->merged.state = ranks[0].state;
-		stage->merged.hotpin_version = ranks[0].hotpin_version;
-		stage->merged.options = ranks[0].options;
-		stage->profile = &stage->merged;
-		stage->walls = (struct compare_times){ stage->merged.wall_ns, stage->merged.wall_ns,
-						       stage->merged.wall_ns };
-		error = 0;
-	}
-	free(ranks);
-	return error;
+	if (ranks_check(ranks, stage->run_count, ", but of one stage") < 0)
+		return -1;
+	ranks_merge(ranks, stage->run_count, &stage->merged);
+	stage->merged.state = ranks[0].state;
+	stage->merged.hotpin_version = ranks[0].hotpin_version;
+	stage->merged.options = ranks[0].options;
+	stage->profile = &stage->merged;
+	stage->walls = (struct compare_times){ stage->merged.wall_ns, stage->merged.wall_ns,
+					       stage->merged.wall_ns };
+	return 0;
 }
 
 /*
@@ -138,28 +129,22 @@ static int settle(struct compare_stage *stage)
 	return 0;
 }
 
-void compare_stages_free(struct compare_stage *stages, size_t count)
+void compare_stages_close(struct compare_stage *stages, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		profile_close(&stages[i].merged);
-		free(stages[i].runs);
-	}
-	free(stages);
 }
 
 size_t compare_stages(struct profile *profiles, size_t count, struct compare_stage **ret)
 {
-	struct compare_stage *stages = calloc(count, sizeof(*stages));
+	struct compare_stage *stages = profile_allocate(profiles, count, sizeof(*stages));
 
 	*ret = stages;
-	if (stages == NULL)
-		return 0;
 	name_stages(profiles, count);
 	size_t used = group(profiles, count, stages);
 	for (size_t i = 0; i < used; i++)
 		if (settle(&stages[i]) < 0) {
-			compare_stages_free(stages, used);
-			*ret = NULL;
+			compare_stages_close(stages, used);
 			return 0;
 		}
 	return used;

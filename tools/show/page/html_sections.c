@@ -95,8 +95,9 @@ static void ranks_section(struct page *page, const struct compare_stage *stage)
 {
 	struct ranks ranks;
 
-	if (!html_is_of_ranks(stage) || !ranks_compare(stage->runs, stage->run_count, &ranks))
+	if (!html_is_of_ranks(stage))
 		return;
+	ranks_compare(stage->runs, stage->run_count, &ranks);
 	page_section(page, "ranks", "Ranks", NULL);
 	page_element(page->to, "p",
 		     text_made("%zu ranks. The slowest is rank %s with %s: its sections follow.",
