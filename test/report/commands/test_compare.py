@@ -295,6 +295,11 @@ def kernels():
     check("what is left out is counted", "  and 21 more\n" in done.stdout,
           done.stdout)
     check("new ones and vanished ones are told", done.stdout.count("  new ") == 9, done.stdout)
+    for run, ns in (base, 100 * made.MILLI), (after, 300 * made.MILLI):
+        run["kernels"] = [made.kernel("k", 10, ns), made.kernel("k", 10, 2 * ns)]
+    done = says("those of one name are one", 0, "^ +300 ms +900 ms +20 +20 +changed +.200.0 %  k$", "compare",
+                write("a.json", base), write("b.json", after))
+    check("and in one row", done.stdout.count("  k\n") == 1, done.stdout)
 
 
 def hostile():
