@@ -2,8 +2,6 @@
  * advice_calls.c - driver calls that belong outside of a loop.
  */
 #include "analyze/advice_list.h"
-#include "analyze/advice_places.h"
-#include "analyze/advice_python.h"
 #include "names/names.h"
 #include "profile/texts.h"
 

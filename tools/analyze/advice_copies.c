@@ -2,8 +2,6 @@
  * advice_copies.c - copies that could be faster, fewer or overlapped.
  */
 #include "analyze/advice_list.h"
-#include "analyze/advice_places.h"
-#include "analyze/advice_python.h"
 #include "profile/texts.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * advice_host.c - samples, sorted by function and line, and added up.
  */
 #include "analyze/advice_host.h"
-#include "analyze/advice_python.h"
+#include "analyze/advice_list.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
 #include "profile/sorted_lists.h"

@@ -2,7 +2,6 @@
  * advice_keep.c - copies that vanish when their data stays on the device.
  */
 #include "analyze/advice_list.h"
-#include "analyze/advice_places.h"
 #include "analyze/round_trips.h"
 #include "profile/merge.h"
 #include "profile/texts.h"

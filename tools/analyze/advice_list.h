@@ -72,4 +72,51 @@ struct advice_trips {
 
 struct advice_trips advice_all_trips(const struct profile *profile);
 
+/* By advice_places.c: copy sites and round trips, and their names. */
+
+/* True for an upload or a download. */
+bool advice_is_any(const struct profile_row *row);
+
+/*
+ * Returns the copy site that took longest in copies that `wanted` accepts; UNKNOWN: there is none.
+ */
+int64_t advice_largest_site(const struct profile *profile,
+			    bool (*wanted)(const struct profile_row *row));
+void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
+
+/* Returns the name of the place in memory of the profile, not escaped. */
+const char *advice_place(const struct profile *profile, const struct profile_frame *frame);
+
+/*
+ * Returns, in such memory, the places of both copies of a buffer's round trips, or of the program's
+ * largest copies if they are not known.  "": neither are.
+ */
+const char *advice_name_round_trip(const struct profile *profile,
+				   const struct profile_buffer *buffer);
+
+/* By advice_python.c: whether the program runs Python, and its lines that compute. */
+
+/* True if the program runs Python, and its lines are known. */
+bool advice_runs_python(const struct profile *profile);
+
+/* True if the frame is native code of an installed library. */
+bool advice_is_installed(const struct profile *profile, const struct profile_frame *frame);
+
+/* True if the profile has code of a library with `part` in its path. */
+bool advice_uses(const struct profile *profile, const char *part);
+
+/* True for a program of Python that uses PyTorch. */
+bool advice_uses_torch(const struct profile *profile);
+
+/*
+ * Writes the lines of the program that compute, at most python_count of them, in no order.  Returns
+ * their number.  Their ns add up to `most_ns` at most.
+ *
+ * Left out are imports, whose CPU time is added to *ret_import_ns, and lines of the standard
+ * library. A line that calls CUDA counts without its calls of other libraries, since they may work
+ * for CUDA, and without the time in its CUDA calls.
+ */
+size_t advice_python_lines(const struct profile *profile, int64_t most_ns,
+			   struct advice_function *ret, int64_t *ret_import_ns);
+
 #endif

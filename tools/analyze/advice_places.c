@@ -1,7 +1,7 @@
 /*
  * advice_places.c - copy sites by time, and their names.
  */
-#include "analyze/advice_places.h"
+#include "analyze/advice_list.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"
 

@@ -6,8 +6,6 @@
  * Python have the CPU time of the native functions that they call.
  */
 #include "analyze/advice_list.h"
-#include "analyze/advice_places.h"
-#include "analyze/advice_python.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"
 #include "profile/texts.h"

@@ -1,7 +1,7 @@
 /*
  * advice_python.c - CPU time of Python lines, without imports and CUDA.
  */
-#include "analyze/advice_python.h"
+#include "analyze/advice_list.h"
 #include "names/names.h"
 #include "analyze/python_lines.h"
 #include "base/parse.h"

@@ -8,7 +8,6 @@
 #include "profile/reader.h"
 #include "base/parse.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,13 +50,6 @@ static void check_event(struct reader *reader, const struct profile_event *event
 	note_detail(reader, event);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void check_source(struct reader *reader, const struct profile_source *source)
 {
 	if (source->line < 1 || source->line > INT32_MAX)
@@ -66,15 +58,13 @@ static void check_source(struct reader *reader, const struct profile_source *sou
 
 struct profile_frame profile_frame_of(struct profile *profile, const struct profile_source *source)
 {
-	const char *name = last_part(source->file);
-	size_t room = strlen(name) + 16;
-	char *line = profile_allocate(profile, room, 1);
+	const char *name = basename(source->file);
 
-	snprintf(line, room, "%s:%lld", name, (long long)source->line);
 	return (struct profile_frame){ .module = UNKNOWN,
 				       .offset = UNKNOWN,
 				       .function = source->function,
-				       .line = line,
+				       .line = profile_text(profile, "%s:%lld", name,
+							    (long long)source->line),
 				       .path = source->file,
 				       .number = source->line,
 				       .is_python = true };
