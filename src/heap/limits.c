@@ -141,39 +141,29 @@ struct group {
 
 typedef void look_fn(const struct group *group, void *to);
 
-/* True if `memory` is in the comma-separated list of `length` bytes. */
-static bool lists_memory(const char *list, size_t length)
+/* True if `memory` is in the comma-separated list. */
+static bool lists_memory(char *list)
 {
-	static const char word[] = "memory";
-
-	for (const char *at = list, *end = list + length; at < end;) {
-		const char *comma = memchr(at, ',', (size_t)(end - at));
-		size_t room = (size_t)((comma != NULL ? comma : end) - at);
-
-		if (room == strlen(word) && memcmp(at, word, room) == 0)
+	for (char *one; (one = strsep(&list, ",")) != NULL;)
+		if (strcmp(one, "memory") == 0)
 			return true;
-		at += room + 1;
-	}
 	return false;
 }
 
 /* Reads one line of /proc/self/cgroup, "id:controllers:/group"; v2 has no controllers. */
 static void look_at_line(char *line, struct group *group, look_fn *look, void *to)
 {
-	char *controllers = strchr(line, ':');
-	char *name = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+	strsep(&line, ":");
+	char *controllers = strsep(&line, ":"), *name = line;
 
 	if (name == NULL)
 		return;
-
-	size_t length = (size_t)(name - ++controllers);
-	name++;
-	if (length != 0 && !lists_memory(controllers, length))
+	group->is_v2 = controllers[0] == '\0';
+	if (!group->is_v2 && !lists_memory(controllers))
 		return;
 	if (strcmp(name, "/") == 0)
 		*name = '\0';
 	group->name = name;
-	group->is_v2 = length == 0;
 	group->is_own = true;
 	for (char *slash;; *slash = '\0') {
 		look(group, to);
@@ -181,17 +171,6 @@ static void look_at_line(char *line, struct group *group, look_fn *look, void *t
 		slash = strrchr(name, '/');
 		if (slash == NULL)
 			return;
-	}
-}
-
-static void look_at_lines(char *text, struct group *group, look_fn *look, void *to)
-{
-	for (char *line = text, *next; *line != '\0'; line = next) {
-		size_t length = strcspn(line, "\n");
-
-		next = line + length + (line[length] == '\n');
-		line[length] = '\0';
-		look_at_line(line, group, look, to);
 	}
 }
 
@@ -207,8 +186,10 @@ static bool each_group(const char *root, look_fn *look, void *to)
 	if (text == NULL)
 		return false;
 	struct group group = { .root = root, .text = text + LIST_BYTES };
+	char *lines = text;
 	if (hp_procfile_read(text, LIST_BYTES, PATH(root, "/proc/self/cgroup")))
-		look_at_lines(text, &group, look, to);
+		for (char *line; (line = strsep(&lines, "\n")) != NULL;)
+			look_at_line(line, &group, look, to);
 	hp_arena_free(text, LIST_BYTES + TEXT_BYTES);
 	return true;
 }
