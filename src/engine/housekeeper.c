@@ -42,8 +42,6 @@
 #define BYTES_A_TURN ((size_t)64 << 20)
 
 static _Atomic bool started;
-static _Atomic bool runs;     /* true if the thread was created */
-static _Atomic uint32_t bell; /* a futex */
 _Atomic bool housekeeper_sleeps;
 
 /* Used by the thread only. */
@@ -347,7 +345,7 @@ static void *housekeep(void *arg)
 	uint64_t due_ns = UINT64_MAX;
 
 	for (;;) {
-		uint32_t heard = atomic_load(&bell), forks = fork_asked();
+		uint32_t heard = atomic_load(&pin_bell), forks = fork_asked();
 		bool is_due = hp_now_ns() >= due_ns;
 
 		if (is_due) {
@@ -360,14 +358,9 @@ static void *housekeep(void *arg)
 		fork_answer(forks);
 		if (is_due || due_ns == UINT64_MAX)
 			due_ns = next_look();
-		hp_wait_until(&bell, heard, due_ns);
+		hp_wait_until(&pin_bell, heard, due_ns);
 	}
 	return arg;
-}
-
-static void wake(void)
-{
-	hp_ring(&bell);
 }
 
 void housekeeper_start(void)
@@ -375,8 +368,7 @@ void housekeeper_start(void)
 	if (atomic_exchange(&started, true))
 		return;
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
-		atomic_store(&runs, true);
-		pin_set_queue(wake);
+		pin_set_thread();
 		heap_set_attended(true, 0);
 	} else {
 		hp_debug("no thread for unpinning: freed pinned buffers are kept");
@@ -385,22 +377,21 @@ void housekeeper_start(void)
 
 bool housekeeper_call(void)
 {
-	if (!atomic_load(&runs))
+	if (!pin_has_thread())
 		return false;
-	hp_ring(&bell);
+	hp_ring(&pin_bell);
 	return true;
 }
 
 void housekeeper_wake(void)
 {
 	if (keeps_memory() && atomic_exchange(&housekeeper_sleeps, false))
-		hp_ring(&bell);
+		hp_ring(&pin_bell);
 }
 
 void housekeeper_forget(void)
 {
 	atomic_store(&started, false);
-	atomic_store(&runs, false);
 	atomic_store(&housekeeper_sleeps, false);
 	fork_forget();
 	section_end();

@@ -27,12 +27,14 @@ static _Atomic bool under_pressure;
 static _Atomic int holds; /* calls of pin_hold() without their ends */
 
 static _Atomic bool queue_is_due;
-static void (*_Atomic wake)(void); /* pin_set_queue() */
+static _Atomic bool has_thread;
+_Atomic uint32_t pin_bell;
 
 _Atomic(pin_told_fn) pin_told;
 
+static _Atomic uint64_t budget; /* written once; any thread reads it */
+
 /* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
-static _Atomic uint64_t budget;
 static unsigned refusals;          /* in a row */
 static uint64_t paused_until_ns;   /* after a refusal, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now;  /* of blocks, in bytes; any thread reduces it */
@@ -40,11 +42,9 @@ static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread
 
 void pin_start(uint64_t most)
 {
-	hp_lock(HP_LOCK_pin);
-	budget = most;
-	hp_unlock(HP_LOCK_pin);
-
 	int before = atomic_load(&pinning);
+
+	atomic_store(&budget, most);
 	if (before != PINNING_ENDED)
 		atomic_compare_exchange_strong(&pinning, &before,
 					       most != 0 ? PINNING_ON : PINNING_OFF);
@@ -170,21 +170,19 @@ void pin_after_fork_child(void)
 {
 	pin_stop("this is the child of a fork");
 	atomic_store(&holds, 0);
-	atomic_store(&wake, NULL);
+	atomic_store(&has_thread, false);
 	atomic_store(&queue_is_due, false);
-	hp_lock(HP_LOCK_pin);
-	pinned_now = 0;
-	hp_unlock(HP_LOCK_pin);
+	atomic_store(&pinned_now, 0);
 }
 
-void pin_set_queue(void (*by)(void))
+void pin_set_thread(void)
 {
-	atomic_store(&wake, by);
+	atomic_store(&has_thread, true);
 }
 
 bool pin_has_thread(void)
 {
-	return atomic_load_explicit(&wake, memory_order_relaxed) != NULL;
+	return atomic_load_explicit(&has_thread, memory_order_relaxed);
 }
 
 bool pin_has_queued(void)
@@ -194,10 +192,8 @@ bool pin_has_queued(void)
 
 void pin_set_queued(bool due)
 {
-	void (*by)(void) = atomic_load(&wake);
-
-	if (!atomic_exchange(&queue_is_due, due) && due && by != NULL)
-		by();
+	if (!atomic_exchange(&queue_is_due, due) && due)
+		hp_ring(&pin_bell);
 }
 
 void pin_set_pressure(bool pressure)

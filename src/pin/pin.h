@@ -68,10 +68,14 @@ extern _Atomic(pin_told_fn) pin_told;
 void pin_after_fork_child(void);
 
 /*
- * Says that a thread calls pin_queued() (pin/pinning.h) after each call of `wake`.  Until then
- * copies pin blocks themselves.  `wake` is called with no lock held.
+ * Says that a thread calls pin_queued() (pin/pinning.h) after each ring of pin_bell, a futex. Until
+ * then copies pin blocks themselves.
  */
-void pin_set_queue(void (*wake)(void));
+void pin_set_thread(void);
+extern _Atomic uint32_t pin_bell;
+
+/* True between pin_set_thread() and a fork. */
+bool pin_has_thread(void);
 
 /* True if pin_queued() has something to do.  One load. */
 bool pin_has_queued(void);
@@ -85,10 +89,14 @@ bool pin_allowed(void);
 /* True between pin_hold() and pin_release(), of any thread. */
 bool pin_is_held(void);
 
-/* The functions from here on are for src/pin only. */
+/*
+ * Registers [base, base + bytes), of a block or of staging memory, for all contexts.  Never waits
+ * for the device.  If the memory is registered already, pinning ends (pin_stop()).  No lock may be
+ * held; errno is kept.
+ */
+CUresult registration_begin(uintptr_t base, size_t bytes);
 
-/* True between pin_set_queue() and a fork. */
-bool pin_has_thread(void);
+/* The functions from here on are for src/pin only. */
 
 /* Sets the answer of pin_has_queued().  `due`: wakes the thread. */
 void pin_set_queued(bool due);
@@ -117,25 +125,17 @@ void pin_refused(void);
 /* Calls pin_told, if it is set. */
 void pin_tell(const struct block *block, bool begins, uint64_t ns);
 
-/* No lock may be held during the calls of the driver below; errno is kept. */
-
 /*
  * True if this process may register memory, and a context is current, which is returned.  False in
- * a child of clone() or vfork().
+ * a child of clone() or vfork().  No lock may be held.
  */
 bool registration_possible(uintptr_t *ret_context);
-
-/*
- * Registers [base, base + bytes) for all contexts.  Never waits for the device.  If the memory is
- * registered already, pinning ends (pin_stop()).
- */
-CUresult registration_begin(uintptr_t base, size_t bytes);
 
 /*
  * Ends the registration of the block.  Waits for running kernels.  `owner`, which was current at
  * the registration, is made current meanwhile.  If the memory is not registered any more, pinning
  * ends.  Returns 0, or -EBUSY: the driver refuses, or this is another process, and the memory must
- * be treated as registered.
+ * be treated as registered.  No lock may be held; errno is kept.
  */
 int registration_end(const struct block *block, uintptr_t owner);
 

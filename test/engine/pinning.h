@@ -70,11 +70,6 @@ static inline int pin_of(const void *memory)
 	return block_pin(range_find(memory));
 }
 
-/* For pin_set_queue(): the tests call pin_queued() themselves. */
-static inline void wake_nobody(void)
-{
-}
-
 /* Copies until the block is pinned.  False if 100 copies were not enough. */
 static inline bool heat_up(const void *memory, size_t bytes)
 {

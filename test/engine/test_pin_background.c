@@ -58,7 +58,7 @@ static int warm_up(const void *memory)
 static void start(void)
 {
 	fake_start(GIB);
-	pin_set_queue(wake_nobody);
+	pin_set_thread();
 }
 
 #define QUEUE_TEST(id) TEST_BETWEEN(id, start(), CHECK(fake_all_well()))
@@ -95,33 +95,26 @@ QUEUE_TEST(what_calloc_drops_is_not_pinned)
 	CHECK_EQ(pin_behind(), 64 * MIB);
 }
 
-static _Atomic int rung;
-
-static void count_rings(void)
-{
-	atomic_fetch_add(&rung, 1);
-}
-
 PIN_TEST(the_last_user_leaves_the_block_to_the_thread)
 {
-	pin_set_queue(count_rings);
+	pin_set_thread();
 	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
 	int here, there;
 
 	warm_up(memory);
-	CHECK_EQ(rung, 1);
+	CHECK_EQ(pin_bell, 1);
 	CHECK_EQ(pin_enter(block, &here), PIN_PAGEABLE);
 	CHECK_EQ(pin_enter(block, &there), PIN_PAGEABLE);
 	CHECK_EQ(pin_behind(), 0);
 	CHECK(!pin_has_queued());
 	pin_leave(&there);
-	CHECK(!pin_has_queued() && rung == 1);
+	CHECK(!pin_has_queued() && pin_bell == 1);
 	/* Copies go on until then. */
 	CHECK_EQ(pin_enter(block, &there), PIN_PAGEABLE);
 	pin_leave(&there);
 	pin_leave(&here);
-	CHECK(pin_has_queued() && rung == 2);
+	CHECK(pin_has_queued() && pin_bell == 2);
 	CHECK_EQ(pin_of(memory), BLOCK_CHANGING);
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
@@ -129,7 +122,7 @@ PIN_TEST(the_last_user_leaves_the_block_to_the_thread)
 
 PIN_TEST(a_word_that_was_left_to_the_thread_is_given_back)
 {
-	pin_set_queue(count_rings);
+	pin_set_thread();
 	char *memory = allocate(64 * MIB);
 	int here;
 

@@ -125,7 +125,7 @@ TEST(the_end_of_a_context_waits_for_a_registration)
 	fake_start(ROUNDS * 64 * MIB);
 	pthread_t thread = start(end_context);
 
-	pin_set_queue(wake_nobody);
+	pin_set_thread();
 	for (int i = 0; i < ROUNDS; i++) {
 		memory = allocate(64 * MIB);
 		for (int copies = 0; copies < 200 && !pin_has_queued(); copies++)
