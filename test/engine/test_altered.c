@@ -1,9 +1,8 @@
 /*
- * test_altered.c - blocks whose pages the program changes: they are unpinned first and never pinned
- * again, and the next block at their addresses is unaffected.
+ * test_altered.c - which blocks a change of pages by the program concerns, and what happens to them
+ * afterwards.  test/hazards has every way in which pages can change.
  */
 #include "base/clock.h"
-#include "base/counters.h"
 #include "heap/heap.h"
 #include "heap/map.h"
 #include "heap/reclaim.h"
@@ -13,33 +12,11 @@
 #include "fake.h"
 #include "pinning.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 
 static bool is_altered(const void *memory)
 {
 	return block_is_altered(range_find(memory));
-}
-
-PIN_TEST(unpinned_and_never_again)
-{
-	char *memory = allocate_pinned(64 * MIB), *other = allocate_pinned(16 * MIB);
-
-	errno = 12;
-	pin_altered(memory + 5 * MIB, 1);
-	CHECK_EQ(errno, 12);
-	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
-	CHECK(!fake_is_registered(memory, 1));
-	CHECK_EQ(fake.unregisters, 1);
-	CHECK_EQ(hp_count_read(unpins), 1);
-	for (int i = 0; i < 100; i++)
-		CHECK(!copy(memory, 64 * MIB));
-	pin_altered(memory, 64 * MIB);
-	CHECK_EQ(fake.registers, 2);
-	CHECK_EQ(fake.unregisters, 1);
-	CHECK_EQ(pin_of(other), BLOCK_PINNED);
-	CHECK(!is_altered(other));
 }
 
 PIN_TEST(each_block_that_has_a_byte_of_the_range)
@@ -58,49 +35,6 @@ PIN_TEST(each_block_that_has_a_byte_of_the_range)
 	CHECK(!heap_touches((char *)heap_base + heap_bytes, GIB));
 	CHECK(!heap_touches(&a, sizeof(a)));
 	CHECK_EQ(heap_check(), 0);
-}
-
-/* The next owner of the addresses must not notice the change. */
-PIN_TEST(nothing_of_it_survives_the_block)
-{
-	for (int mode = 0; mode < 5; mode++) {
-		char *memory = allocate(MIB), *wall = allocate(MIB);
-		int file = memfd_create("altered", 0);
-
-		CHECK_EQ(ftruncate(file, MIB), 0);
-		memset(memory, 1, MIB);
-		pin_altered(memory, MIB);
-		if (mode == 0)
-			CHECK_EQ(mprotect(memory, MIB, PROT_READ), 0);
-		else if (mode == 1)
-			CHECK_EQ(mprotect(memory + 4096, 4096, PROT_NONE), 0);
-		else if (mode == 2)
-			CHECK(mmap(memory, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-				   file, 0) == memory);
-		else if (mode == 3)
-			CHECK_EQ(madvise(memory, MIB, MADV_WIPEONFORK), 0);
-		else
-			CHECK_EQ(munmap(memory + 64 * KIB, 64 * KIB), 0);
-		CHECK_EQ(heap_free(memory), 0);
-		CHECK_EQ(heap_check(), 0);
-
-		char *again = allocate(MIB), byte = 0;
-		CHECK(again == memory && !is_altered(again));
-		CHECK(again[0] == 0 && memcmp(again, again + 1, MIB - 1) == 0);
-		memset(again, 9, MIB);
-		CHECK(pread(file, &byte, 1, 0) == 1 && byte == 0);
-		if (CHECK_CHILD(0))
-			_exit(again[0] == 9 && again[MIB - 1] == 9 ? 0 : 1);
-
-		/* It is pinned like any other block. */
-		for (int i = 0; i < 100 && !copy(again, MIB); i++)
-			;
-		CHECK_EQ(pin_of(again), BLOCK_PINNED);
-		pin_altered(again, 1);
-		CHECK_EQ(heap_free(again), 0);
-		CHECK_EQ(heap_free(wall), 0);
-		close(file);
-	}
 }
 
 PIN_TEST(what_realloc_does_with_it)
@@ -155,29 +89,6 @@ PIN_TEST(blocks_that_are_free_are_left_alone)
 	CHECK(fake_is_registered(memory, MIB));
 	CHECK(allocate(16 * MIB) == memory && pin_of(memory) == BLOCK_PINNED);
 	CHECK(!is_altered(memory));
-}
-
-/* A closed heap must not unmap memory that the device still reads. */
-PIN_TEST(closed_with_pinned_blocks)
-{
-	char *live = allocate_pinned(16 * MIB), *freed = allocate_pinned(32 * MIB);
-
-	memset(live, 1, 16 * MIB);
-	memset(freed, 2, 32 * MIB);
-	CHECK_EQ(heap_free(freed), 0);
-	heap_close();
-	CHECK(fake_is_registered(live, 16 * MIB) && fake_is_registered(freed, 32 * MIB));
-	CHECK(freed[0] == 2 && freed[32 * MIB - 1] == 2);
-	CHECK(copy(live, 16 * MIB));
-	CHECK(heap_alloc(32 * MIB, 0, false, 0) == NULL);
-	CHECK_EQ(heap_free(live), 0);
-	CHECK(live[0] == 1);
-	CHECK(heap_any_due());
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 48 * MIB);
-	CHECK_EQ(msync(live, 4096, MS_ASYNC), -1);
-	CHECK_EQ(msync(freed, 4096, MS_ASYNC), -1);
-	CHECK(heap_alloc(16 * MIB, 0, false, 0) == NULL);
-	CHECK_EQ(heap_check(), 0);
 }
 
 CHECK_MAIN()

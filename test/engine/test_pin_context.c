@@ -12,37 +12,6 @@
 #include "fake.h"
 #include "pinning.h"
 
-#include <pthread.h>
-
-PIN_TEST(a_context_takes_its_pins_along)
-{
-	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
-	fake_set_context(2000);
-	char *other = allocate_pinned(16 * MIB);
-
-	memset(freed, 1, 16 * MIB);
-	CHECK_EQ(heap_free(freed), 0);
-	fake_destroy_context(1000);
-	forget_context(1000);
-	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	CHECK_EQ(pin_of(other), BLOCK_PINNED);
-	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));
-	CHECK_EQ(fake.unregisters, 0);
-	CHECK(fake_all_well());
-
-	/* The freed block is ordinary memory now, and nothing unpins it. */
-	CHECK(allocate(16 * MIB) == freed);
-	CHECK_EQ(heap_free(freed), 0);
-	test_clock_pass(2700 * TEST_MS);
-	CHECK(!heap_any_due());
-	heap_set_level(PRESSURE_SEVERE);
-	heap_set_level(PRESSURE_NONE);
-	CHECK_EQ(freed[8 * MIB], 0);
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK(copy(memory, 16 * MIB));
-	CHECK_EQ(range_find(memory)->pin_owner, 2000);
-}
-
 PIN_TEST(a_context_takes_the_programs_registrations_along)
 {
 	char *memory = allocate(16 * MIB), *freed = allocate(16 * MIB);
@@ -67,48 +36,6 @@ PIN_TEST(a_context_takes_the_programs_registrations_along)
 	forget_context(2000);
 	fake_set_context(4000);
 	CHECK(copy(memory, 16 * MIB) && copy(other, 16 * MIB));
-}
-
-PIN_TEST(a_context_that_lives_on_keeps_its_pins)
-{
-	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(100 * MIB);
-
-	memset(freed, 0x6b, 100 * MIB);
-	CHECK_EQ(heap_free(freed), 0);
-	pin_context_ending(1000);
-	CHECK(!copy(memory, 16 * MIB));
-	CHECK(pin_covers_any(memory, 1));
-	test_clock_pass(2700 * TEST_MS);
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK_EQ(heap_free(allocate(MIB)), 0);
-	CHECK(allocate(100 * MIB) != freed);
-	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
-	pin_context_ended(1000, false);
-	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	CHECK(copy(memory, 16 * MIB));
-	CHECK(heap_any_due());
-	CHECK(pin_evict_due(SIZE_MAX) >= 100 * MIB);
-}
-
-PIN_TEST(a_context_ends_while_an_idle_thread_is_at_work)
-{
-	char *memory = allocate_pinned(16 * MIB);
-
-	memset(memory, 0x6b, 16 * MIB);
-	CHECK_EQ(heap_free(memory), 0);
-	test_clock_pass(2100 * TEST_MS);
-	/* The thread has just taken the block and has not yet examined it. */
-	struct block *block = heap_take_due();
-	CHECK(block != NULL && block->base == (uintptr_t)memory);
-	pin_context_ending(1000);
-	heap_return(block);
-	CHECK_EQ(memory[MIB], 0x6b);
-	pin_context_ended(1000, false);
-	/* As if it had been freed just now. */
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	test_clock_pass(1100 * TEST_MS);
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
-	CHECK_EQ(memory[MIB], 0);
 }
 
 PIN_TEST(what_cannot_be_unpinned_stays_pinned)
@@ -179,21 +106,6 @@ PIN_TEST(what_could_not_be_unpinned_is_before_the_next_copy)
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
 	CHECK(fake_all_well());
-}
-
-PIN_TEST(unpinning_after_the_context_went_unnoticed)
-{
-	fake.lenient = true;
-	char *memory = allocate_pinned(16 * MIB);
-
-	fake_destroy_context(1000);
-	CHECK_EQ(heap_free(memory), 0);
-	test_clock_pass(2100 * TEST_MS);
-	CHECK(pin_evict_due(SIZE_MAX) > 0);
-	CHECK_EQ(fake.strangers, 1);
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	/* There may be more that hotpin does not know. */
-	CHECK(!heat_up(allocate(16 * MIB), 16 * MIB));
 }
 
 static int child_is_plain(char *memory, char *held)

@@ -1,7 +1,6 @@
 /*
- * test_pin_eviction.c - blocks in use are unpinned when memory is short.
+ * test_pin_eviction.c - blocks that are unpinned when memory is short, or freed around their pins.
  */
-#include "base/counters.h"
 #include "heap/reclaim.h"
 #include "pin/unpin.h"
 #include "pin/pin.h"
@@ -11,28 +10,6 @@
 #include "fake.h"
 #include "machine.h"
 #include "pinning.h"
-
-PIN_TEST(relieves_as_much_as_is_asked)
-{
-	char *blocks[4];
-	size_t pinned = 0;
-
-	for (int i = 0; i < 4; i++)
-		blocks[i] = allocate_pinned(16 * MIB);
-	CHECK(!heap_any_due());
-	CHECK_EQ(pin_evict(1), 16 * MIB);
-	CHECK_EQ(pin_evict(32 * MIB), 32 * MIB);
-	for (int i = 0; i < 4; i++)
-		pinned += fake_is_registered(blocks[i], 16 * MIB);
-	CHECK_EQ(pinned, 1);
-	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-	CHECK_EQ(pin_evict(SIZE_MAX), 0);
-	CHECK_EQ(hp_count_read(unpins), 4);
-	CHECK(fake_all_well());
-
-	/* It may be pinned again. */
-	CHECK(copy(blocks[2], 16 * MIB));
-}
 
 PIN_TEST(relieves_freed_blocks_before_those_in_use)
 {
@@ -78,27 +55,6 @@ PIN_TEST(a_copy_does_not_enter_during_an_unpinning)
 	pin_leave(NULL);
 }
 
-static void free_it(void *base)
-{
-	fake.inside_end = NULL;
-	CHECK_EQ(heap_free(base), 0);
-	/* Its pages must not be dropped while the driver has them. */
-	heap_set_level(PRESSURE_SEVERE);
-	heap_set_level(PRESSURE_NONE);
-	CHECK_EQ(((char *)base)[MIB], 0x6b);
-	CHECK(allocate(16 * MIB) != base);
-	CHECK_EQ(heap_check(), 0);
-}
-
-PIN_TEST(freed_while_it_is_relieved)
-{
-	char *memory = allocate_pinned(16 * MIB);
-
-	memset(memory, 0x6b, 16 * MIB);
-	fake.inside_end = free_it;
-	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-}
-
 /* A device that never rests: freed blocks stay pinned, so no more may be pinned. */
 TEST(freed_pins_are_bounded_too)
 {
@@ -123,15 +79,35 @@ TEST(freed_pins_are_bounded_too)
 	CHECK(fake_all_well());
 }
 
-PIN_TEST(pressed_pins_nothing)
+static void free_it(void *base, size_t bytes)
 {
-	char *pinned = allocate_pinned(16 * MIB), *memory = allocate(16 * MIB);
+	(void)bytes;
+	fake.inside = NULL;
+	CHECK_EQ(heap_free(base), 0);
+	/* It is not allocated meanwhile. */
+	char *next = allocate(16 * MIB);
+	CHECK(next != base);
+	CHECK_EQ(heap_free(next), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+}
 
-	pin_set_pressure(true);
-	CHECK(!copy(memory, 16 * MIB) && copy(pinned, 16 * MIB));
-	CHECK_EQ(fake.registers, 1);
-	pin_set_pressure(false);
-	CHECK(copy(memory, 16 * MIB));
+PIN_TEST(freed_while_it_is_being_pinned)
+{
+	char *memory = allocate(16 * MIB);
+
+	fake.inside = free_it;
+	copy(memory, 16 * MIB);
+	CHECK(range_find(memory) == NULL);
+	CHECK(fake_all_well());
+	test_clock_pass(2100 * TEST_MS);
+	CHECK(heap_any_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
+	CHECK(fake_all_well());
+
+	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	memory = allocate(16 * MIB);
+	fake.inside = free_it;
+	CHECK(!copy(memory, 16 * MIB));
 }
 
 CHECK_MAIN()

@@ -14,7 +14,7 @@
  *   4  madvise() and its kin                     row04_*; altered
  *   5  mprotect()                                row05_*; altered
  *   6  fork(), clone()                           row06_*; children, process
- *   7  the program registers it                  row07_*; pageable, engine pin_shared
+ *   7  the program registers it                  row07_*; pageable, engine altered
  *   8  the program unregisters or frees it       row08_*; pageable
  *   9  the program asks what it is               row09_*; pageable
  *  10  copies that leave a block                 row10_*; borders
