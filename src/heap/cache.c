@@ -288,10 +288,8 @@ static bool is_due(const struct block *block, uint64_t now)
 
 bool heap_any_due(void)
 {
-	hp_lock(HP_LOCK_heap);
-	bool any = pinned.oldest != NULL && is_due(pinned.oldest, hp_now_coarse_ns());
-	hp_unlock(HP_LOCK_heap);
-	return any;
+	return hp_locked(HP_LOCK_heap,
+			 pinned.oldest != NULL && is_due(pinned.oldest, hp_now_coarse_ns()));
 }
 
 struct block *heap_take_due(void)

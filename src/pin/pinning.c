@@ -100,9 +100,7 @@ static size_t begin(struct block *block, const void *frame)
 		use_end();
 		return 0;
 	}
-	hp_lock(HP_LOCK_pin);
-	bool reserved = pin_reserve(room);
-	hp_unlock(HP_LOCK_pin);
+	bool reserved = hp_locked(HP_LOCK_pin, pin_reserve(room));
 	use_alone(block);
 	if (reserved)
 		return room;
@@ -226,10 +224,7 @@ size_t pin_queued(size_t bytes_most)
 		if (entered)
 			REAL(cuCtxSetCurrent)(NULL);
 	} while (bytes < bytes_most);
-	hp_lock(HP_LOCK_pin);
-	bool more = block != NULL && count != 0;
-	hp_unlock(HP_LOCK_pin);
-	if (more)
+	if (hp_locked(HP_LOCK_pin, block != NULL && count != 0))
 		pin_set_queued(true);
 	return bytes;
 }

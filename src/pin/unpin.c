@@ -14,7 +14,6 @@
  * another word.
  */
 #include "pin/unpin.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/cache.h"
@@ -165,9 +164,7 @@ void pin_context_ending(uintptr_t owner)
 	for (struct block *block = NULL; (block = range_next(block, NULL, SIZE_MAX)) != NULL;)
 		count += close_block(block, owner);
 	drain(owner);
-	hp_lock(HP_LOCK_pin);
 	user_registrations_ending(owner);
-	hp_unlock(HP_LOCK_pin);
 	hp_debug("context %p may end with %u pinned blocks", (void *)owner, count);
 }
 
@@ -190,9 +187,7 @@ void pin_context_ended(uintptr_t owner, bool gone)
 		else if (!heap_release(block, true, NULL))
 			use_unpin(block);
 	}
-	hp_lock(HP_LOCK_pin);
 	user_registrations_ended(owner, gone);
-	hp_unlock(HP_LOCK_pin);
 	pin_release();
 	hp_debug("context %p %s", (void *)owner, gone ? "has ended" : "lives on");
 }

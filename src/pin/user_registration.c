@@ -146,14 +146,17 @@ void pin_user_registration_ended(const void *address)
 
 void user_registrations_ending(uintptr_t owner)
 {
+	hp_lock(HP_LOCK_pin);
 	for (size_t i = 0; i < HP_LEN(buckets); i++)
 		for (struct user_registration *entry = buckets[i]; entry != NULL;
 		     entry = entry->next)
 			entry->ending = entry->ending || entry->owner == owner;
+	hp_unlock(HP_LOCK_pin);
 }
 
 void user_registrations_ended(uintptr_t owner, bool gone)
 {
+	hp_lock(HP_LOCK_pin);
 	for (size_t i = 0; i < HP_LEN(buckets); i++) {
 		struct user_registration **link = &buckets[i];
 
@@ -167,4 +170,5 @@ void user_registrations_ended(uintptr_t owner, bool gone)
 				link = &(*link)->next;
 		}
 	}
+	hp_unlock(HP_LOCK_pin);
 }

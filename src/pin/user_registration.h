@@ -26,7 +26,7 @@ void pin_user_registration_ended(const void *address);
 
 /*
  * Called before and after the driver ends the context `owner`.  If it is `gone`, so are the
- * registrations that were made in it before.  Require the lock pin.
+ * registrations that were made in it before.
  */
 void user_registrations_ending(uintptr_t owner);
 void user_registrations_ended(uintptr_t owner, bool gone);

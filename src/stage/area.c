@@ -32,10 +32,7 @@ bool area_is_there(uint64_t gain_ns)
 
 	if (!memory_may_be(MEMORY_AREA) || !memory_current(&of))
 		return false;
-	hp_lock(HP_LOCK_staging);
-	bool there = memory_get(MEMORY_AREA, &of, gain_ns) != NULL;
-	hp_unlock(HP_LOCK_staging);
-	return there;
+	return hp_locked(HP_LOCK_staging, memory_get(MEMORY_AREA, &of, gain_ns) != NULL);
 }
 
 /* Returns half of the free units, so that the next copy finds some, too; 0: too few are free. */

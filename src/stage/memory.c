@@ -112,10 +112,8 @@ static bool is_room(size_t bytes)
 
 static bool pin(char *at, size_t bytes)
 {
-	struct relaxed relaxed = relaxed_begin();
-	CUresult result = REAL(cuMemHostRegister_v2)(at, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+	CUresult result = registration_begin((uintptr_t)at, bytes);
 
-	relaxed_end(&relaxed);
 	if (result != CUDA_SUCCESS)
 		hp_debug("no pinned memory for staging: CUDA error %d", (int)result);
 	return result == CUDA_SUCCESS;
