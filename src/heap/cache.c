@@ -135,10 +135,7 @@ static bool is_of_use(const struct block *block, const struct request *request)
 
 bool cache_suits_as_it_is(const struct block *block, const struct request *request)
 {
-	size_t offset = block->start - block->base;
-
-	return (block->start & (request->alignment - 1)) == 0 &&
-	       offset + request->bytes <= block->room && is_of_use(block, request);
+	return cache_start_suits(block, block->room, request) && is_of_use(block, request);
 }
 
 bool cache_suits(const struct block *block, const struct request *request)

@@ -44,6 +44,14 @@ bool cache_is_pinned_over(void);
 bool cache_suits(const struct block *block, const struct request *request);
 bool cache_suits_as_it_is(const struct block *block, const struct request *request);
 
+/* True if the block, with so much `room`, serves the request without another start. */
+static inline bool cache_start_suits(const struct block *block, size_t room,
+				     const struct request *request)
+{
+	return (block->start & (request->alignment - 1)) == 0 &&
+	       block->start - block->base + request->bytes <= room;
+}
+
 /* Caches a block that was held, parked or leaving; holds one that the program has registered. */
 void cache_put(struct block *block, uint64_t freed_ns);
 

@@ -91,15 +91,6 @@ static size_t room_for(const struct block *block, size_t bytes)
 	return (bytes + (block->start - block->base) + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES;
 }
 
-/* True if a recycled block can begin where it began before: those pages are resident. */
-static bool start_suits(const struct block *block, const struct request *request)
-{
-	size_t offset = block->start - block->base;
-
-	return (block->start & (request->alignment - 1)) == 0 &&
-	       offset + request->bytes <= block->bytes;
-}
-
 static void choose_start(struct block *block, const struct request *request)
 {
 	unsigned at = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
@@ -117,7 +108,8 @@ static void set_user(struct block *block, const struct request *request)
 /* Prepares a BLOCK_LEAVING block for the program.  Requires the lock heap. */
 static void hand_out(struct block *block, const struct request *request)
 {
-	if (block->touched == 0 || !start_suits(block, request))
+	/* Otherwise the block begins where it began before: those pages are resident. */
+	if (block->touched == 0 || !cache_start_suits(block, block->bytes, request))
 		choose_start(block, request);
 	if (block_pin(block) == BLOCK_PAGEABLE)
 		atomic_store_explicit(&block->room, room_for(block, request->bytes),
@@ -311,7 +303,7 @@ static bool move_pages(struct block *from, struct block *to, size_t bytes)
 
 	/* The child of a fork gives both back as it finds them. */
 	to->touched = room;
-	if (!pages_move(from, to, from->room < room ? from->room : room)) {
+	if (!pages_move(from, to, hp_least(from->room, room))) {
 		to->touched = 0;
 		atomic_store_explicit(&from->state, BLOCK_LIVE, memory_order_release);
 		return false;

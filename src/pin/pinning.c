@@ -109,14 +109,15 @@ static size_t begin(struct block *block, const void *frame)
 }
 
 /*
- * Queues the block to be pinned with `context` current.  False: there is no thread for that.  A
- * full queue drops the block; a later copy queues it again.
+ * True if the housekeeper pins the block, with `context` current.  A copy that is short compared
+ * with the pin does not wait for it.  False: there is no thread for that, or no room.  A full queue
+ * drops the block; a later copy queues it again.
  */
-static bool queue(struct block *block, uintptr_t context)
+static bool is_left_to_queue(struct block *block, uintptr_t context)
 {
 	bool there = false;
 
-	if (!pin_has_thread())
+	if (!pin_has_thread() || block->room > pin_room_left())
 		return false;
 	hp_lock(HP_LOCK_pin);
 	for (unsigned i = 0; i < count && !there; i++)
@@ -130,15 +131,6 @@ static bool queue(struct block *block, uintptr_t context)
 	if (added)
 		pin_set_queued(true);
 	return true;
-}
-
-/*
- * True if the housekeeper pins the block.  A copy that is short compared with the pin does not wait
- * for it.
- */
-static bool is_left_to_queue(struct block *block, uintptr_t context)
-{
-	return block->room <= pin_room_left() && queue(block, context);
 }
 
 enum pin_use pin_before_copy(struct block *block, bool to_device, size_t bytes, const void *frame)

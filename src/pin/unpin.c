@@ -72,12 +72,6 @@ size_t pin_unpin_all(void)
 	return pin_is_held() ? 0 : pin_unpin(NULL, SIZE_MAX);
 }
 
-void pin_end(const char *why)
-{
-	pin_stop(why);
-	pin_unpin(NULL, SIZE_MAX);
-}
-
 /* Unpins the block if it is pinned and no thread is inside.  Returns its room, or 0. */
 static size_t evict(struct block *block)
 {

@@ -35,12 +35,6 @@ void pin_altered(const void *address, size_t bytes);
 size_t pin_unpin_all(void);
 
 /*
- * Disables pinning for good, and unpins all blocks: the program may copy them by functions that
- * hotpin does not know.  `why` is for the log.
- */
-void pin_end(const char *why);
-
-/*
  * Unpins up to `bytes_most` bytes of freed blocks that are due, oldest first.  Calls the driver,
  * holding no lock.  Returns the bytes unpinned; 0: nothing to do.
  */

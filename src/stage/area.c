@@ -1,6 +1,7 @@
 /* area.c - keeps the units of an area in bit masks.  A unit has an event for each smallest piece.
  */
 #include "stage/area.h"
+#include "base/bounds.h"
 #include "base/lock.h"
 #include "stage/memory.h"
 
@@ -19,10 +20,8 @@ struct area {
 
 void area_start(uint64_t bytes, uint64_t price)
 {
-	uint64_t units = bytes / AREA_UNIT;
+	uint64_t units = hp_least(bytes / AREA_UNIT, AREA_UNITS_MOST);
 
-	if (units > AREA_UNITS_MOST)
-		units = AREA_UNITS_MOST;
 	memory_allow(MEMORY_AREA, units * AREA_UNIT, sizeof(struct area), price);
 }
 

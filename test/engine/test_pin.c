@@ -363,7 +363,8 @@ static _Atomic bool has_ended;
 
 static void *end_pinning(void *arg)
 {
-	pin_end("the test says so");
+	pin_stop("the test says so");
+	pin_unpin(NULL, SIZE_MAX);
 	has_ended = true;
 	return arg;
 }

@@ -17,6 +17,7 @@
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
+#include "pin/pin.h"
 #include "pin/unpin.h"
 #include "real/dlsym.h"
 #include "real/real.h"
@@ -77,8 +78,10 @@ static void unknown_acts(const char *name)
 	if (hp_keeps(join_the_unknown))
 		defer_join();
 	const char *word = word_of(name);
-	if (word[0] != '\0' && hp_keeps(unpin_for_the_unknown))
-		pin_end("the program copies by a function that is new to this version");
+	if (word[0] != '\0' && hp_keeps(unpin_for_the_unknown)) {
+		pin_stop("the program copies by a function that is new to this version");
+		pin_unpin(NULL, SIZE_MAX);
+	}
 	if (strncmp(word, "Begin", 5) == 0)
 		capture_unseen();
 	errno = saved;
