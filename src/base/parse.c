@@ -66,32 +66,8 @@ static unsigned unit_shift(const char **at)
 	return 10 * (unsigned)((unit - units) / 2 + 1);
 }
 
-static bool accepts_auto(const char *text, const char *accepts)
-{
-	return strcmp(text, "auto") == 0 && strstr(accepts, "auto") != NULL;
-}
-
-int hp_parse_size(const char *text, const char *accepts, void *ret)
-{
-	const char *end;
-	uint64_t value;
-
-	if (accepts_auto(text, accepts)) {
-		*(hp_size_t *)ret = HP_AUTO;
-		return 0;
-	}
-	if (!hp_parse_digits(text, &value, &end))
-		return -EINVAL;
-
-	unsigned shift = unit_shift(&end);
-	if (*end != '\0' || value > ((uint64_t)INT64_MAX >> shift))
-		return -EINVAL;
-	*(hp_size_t *)ret = value << shift;
-	return 0;
-}
-
 /* "a number up to 256": the column holds the bound. */
-static uint64_t count_most(const char *accepts)
+static uint64_t number_most(const char *accepts)
 {
 	static const char bound[] = "up to ";
 	const char *at = strstr(accepts, bound), *end;
@@ -100,19 +76,33 @@ static uint64_t count_most(const char *accepts)
 	return at != NULL && hp_parse_digits(at + strlen(bound), &most, &end) ? most : INT64_MAX;
 }
 
-int hp_parse_count(const char *text, const char *accepts, void *ret)
+static int parse_number(const char *text, const char *accepts, bool has_unit, uint64_t *ret)
 {
 	const char *end;
 	uint64_t value;
 
-	if (accepts_auto(text, accepts)) {
-		*(hp_count_t *)ret = HP_AUTO;
+	if (strcmp(text, "auto") == 0 && strstr(accepts, "auto") != NULL) {
+		*ret = HP_AUTO;
 		return 0;
 	}
-	if (!hp_parse_digits(text, &value, &end) || *end != '\0' || value > count_most(accepts))
+	if (!hp_parse_digits(text, &value, &end))
 		return -EINVAL;
-	*(hp_count_t *)ret = value;
+
+	unsigned shift = has_unit ? unit_shift(&end) : 0;
+	if (*end != '\0' || value > number_most(accepts) >> shift)
+		return -EINVAL;
+	*ret = value << shift;
 	return 0;
+}
+
+int hp_parse_size(const char *text, const char *accepts, void *ret)
+{
+	return parse_number(text, accepts, true, ret);
+}
+
+int hp_parse_count(const char *text, const char *accepts, void *ret)
+{
+	return parse_number(text, accepts, false, ret);
 }
 
 int hp_parse_text(const char *text, const char *accepts, void *ret)
