@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "heap/huge_pages.h"
 #include "heap/limits.h"
+#include "heap/pages.h"
 
 #include <assert.h>
 
@@ -82,24 +83,6 @@ static uintptr_t rounded(uintptr_t value, size_t unit)
 	return (value + unit - 1) & -(uintptr_t)unit;
 }
 
-/* Reserves `bytes` at a multiple of HP_HUGE_PAGE_BYTES; 0: not possible. */
-static uintptr_t reserve(size_t bytes)
-{
-	char *got = hp_map(NULL, bytes + HP_HUGE_PAGE_BYTES, PROT_NONE, MAP_NORESERVE);
-
-	if (got == MAP_FAILED)
-		return 0;
-
-	size_t before = -(uintptr_t)got & (HP_HUGE_PAGE_BYTES - 1);
-	if (before != 0)
-		hp_unmap(got, before);
-	hp_unmap(got + before + bytes, HP_HUGE_PAGE_BYTES - before);
-	hp_advise(got + before, bytes, MADV_DONTDUMP);
-	if (huge_everywhere)
-		hp_advise(got + before, bytes, MADV_NOHUGEPAGE);
-	return (uintptr_t)got + before;
-}
-
 /* Returns the addresses that a block of the class has, in whole units. */
 static size_t part_bytes(const struct part *part, unsigned size_class)
 {
@@ -123,15 +106,20 @@ static size_t part_start(struct part *part, uintptr_t start, uintptr_t end)
 
 static bool start_with(size_t bytes)
 {
-	uintptr_t base = reserve(bytes), between = base + bytes / SMALL_PART;
+	char *range = pages_reserve(bytes, PROT_NONE);
 
-	if (base == 0)
+	if (range == NULL)
 		return false;
+	hp_advise(range, bytes, MADV_DONTDUMP);
+	if (huge_everywhere)
+		hp_advise(range, bytes, MADV_NOHUGEPAGE);
+
+	uintptr_t base = (uintptr_t)range, between = base + bytes / SMALL_PART;
 	size_t first = part_start(&small, base, between);
 	size_t both = first + part_start(&large, between, base + bytes);
 	char *tables = hp_map(NULL, both, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 	if (tables == MAP_FAILED) {
-		hp_unmap((void *)base, bytes);
+		hp_unmap(range, bytes);
 		return false;
 	}
 	hp_advise(tables, both, MADV_DONTDUMP);

@@ -41,6 +41,19 @@ void pages_go_by(pages_advise *advise, pages_map *map)
 	libc_map = map;
 }
 
+char *pages_reserve(size_t bytes, int protection)
+{
+	char *got = hp_map(NULL, bytes + HP_HUGE_PAGE_BYTES, protection, MAP_NORESERVE);
+
+	if (got == MAP_FAILED)
+		return NULL;
+	size_t before = -(uintptr_t)got & (HP_HUGE_PAGE_BYTES - 1);
+	if (before != 0)
+		hp_unmap(got, before);
+	hp_unmap(got + before + bytes, HP_HUGE_PAGE_BYTES - before);
+	return got + before;
+}
+
 static bool map_again(void *base, size_t room)
 {
 	const int protection = PROT_READ | PROT_WRITE, flags = MAP_NORESERVE | MAP_FIXED;

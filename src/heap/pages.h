@@ -21,6 +21,12 @@ typedef void *pages_map(void *from, size_t bytes, int protection, int flags, int
 void pages_go_by(pages_advise *advise, pages_map *map);
 
 /*
+ * Maps private anonymous memory at a multiple of HP_HUGE_PAGE_BYTES, without reserving
+ * swap space for it.  NULL: not possible.
+ */
+char *pages_reserve(size_t bytes, int protection);
+
+/*
  * Gives the pages back; the addresses read as zero from now on.  False: the kernel keeps the
  * pages.
  */

@@ -56,23 +56,17 @@ static unsigned shard_of_thread(void)
  * A process with one thread needs no atomic operation, which would cost as much as all the rest.
  * glibc's malloc() takes no locks then either.  A signal handler may find the shard taken.
  */
-static bool try_enter(struct shard *shard)
-{
-	if (atomic_load_explicit(&shard->held, memory_order_relaxed) != 0)
-		return false;
-	if (!__libc_single_threaded)
-		return atomic_exchange_explicit(&shard->held, 1, memory_order_acquire) == 0;
-	atomic_store_explicit(&shard->held, 1, memory_order_relaxed);
-	return true;
-}
-
 static bool enter(struct shard *shard)
 {
 	hp_section_begin();
-	bool entered = try_enter(shard);
-	if (!entered)
-		hp_section_end();
-	return entered;
+	if (atomic_load_explicit(&shard->held, memory_order_relaxed) == 0 &&
+	    (__libc_single_threaded ||
+	     atomic_exchange_explicit(&shard->held, 1, memory_order_acquire) == 0)) {
+		atomic_store_explicit(&shard->held, 1, memory_order_relaxed);
+		return true;
+	}
+	hp_section_end();
+	return false;
 }
 
 static void leave(struct shard *shard)

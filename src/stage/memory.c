@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/limits.h"
+#include "heap/pages.h"
 #include "pin/pin.h"
 #include "real/contexts.h"
 #include "real/relaxed.h"
@@ -86,18 +87,13 @@ bool memory_current(struct memory_context *ret)
  */
 static char *map(size_t bytes)
 {
-	const size_t align = HP_HUGE_PAGE_BYTES;
-	char *at = hp_map(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+	char *at = pages_reserve(bytes, PROT_READ | PROT_WRITE);
 
-	if (at == MAP_FAILED)
+	if (at == NULL)
 		return NULL;
-	size_t before = -(uintptr_t)at & (align - 1);
-	if (before != 0)
-		hp_unmap(at, before);
-	hp_unmap(at + before + bytes, align - before);
-	hp_advise(at + before, bytes, MADV_HUGEPAGE);
-	hp_advise(at + before, bytes, MADV_DONTFORK);
-	return at + before;
+	hp_advise(at, bytes, MADV_HUGEPAGE);
+	hp_advise(at, bytes, MADV_DONTFORK);
+	return at;
 }
 
 /* True if memory is plentiful and address space unlimited.  Some system calls. */
