@@ -31,14 +31,26 @@
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
-/* A far side of unknown kind may be host memory; so may a device address, which the driver maps. */
-static bool is_between_hosts(const struct copy *copy)
+/*
+ * A far side of unknown kind may be host memory; so may a device address, which the driver maps.
+ * Copies to managed memory wait, too (H200, driver 580.159).
+ */
+static bool reads_late(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
+	CUmemorytype type = 0;
+	unsigned managed = 0;
+	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					CU_POINTER_ATTRIBUTE_IS_MANAGED };
+	void *values[] = { &type, &managed };
 
-	return request->asynchronous && request->direction == TRACE_H2D && request->far != 0 &&
-	       visibility_of_sources() && hp_keeps(source_behind_work) &&
-	       !request_is_on_device(request->far);
+	if (!request->asynchronous || request->direction != TRACE_H2D || request->far == 0 ||
+	    !visibility_of_sources() || !hp_keeps(source_behind_work))
+		return false;
+	hp_count(asked_pointer);
+	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, request->far) !=
+		       CUDA_SUCCESS ||
+	       type != CU_MEMORYTYPE_DEVICE || managed != 0;
 }
 
 /*
@@ -51,7 +63,7 @@ static bool may_go_aside(const struct copy *copy)
 
 	return !request->rows && request->other == NULL &&
 	       (request->direction == TRACE_H2D || request->direction == TRACE_D2H) &&
-	       !is_between_hosts(copy);
+	       !reads_late(copy);
 }
 
 /*
@@ -131,8 +143,8 @@ static unsigned find(struct copy *copy, enum copy_fact fact)
 		return staging_is_possible(copy);
 	case COPY_WORKERS:
 		return staging_workers();
-	case COPY_IS_BETWEEN_HOSTS:
-		return is_between_hosts(copy);
+	case COPY_READS_LATE:
+		return reads_late(copy);
 	default:
 		return 0;
 	}

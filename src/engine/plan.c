@@ -75,9 +75,9 @@ static bool is_deferred(struct copy *copy)
 }
 
 /* A synchronous copy waits for earlier work before hotpin reads its source. */
-static bool is_between_hosts(struct copy *copy)
+static bool reads_late(struct copy *copy)
 {
-	return copy->request->asynchronous && ask(copy, COPY_IS_BETWEEN_HOSTS);
+	return copy->request->asynchronous && ask(copy, COPY_READS_LATE);
 }
 
 /* True if the copy of a pinned block is an upload that native CUDA does not wait for. */
@@ -86,7 +86,7 @@ static bool is_bounced(struct copy *copy)
 	return (always_bounces(copy) ||
 		(is_staged_by_the_driver(copy) &&
 		 (ask(copy, COPY_IS_BUSY) || ask(copy, COPY_IS_BEHIND_LEGACY)))) &&
-	       !is_between_hosts(copy);
+	       !reads_late(copy);
 }
 
 static enum copy_route choose(struct copy *copy)
@@ -114,7 +114,7 @@ static bool is_possible(struct copy *copy, enum copy_route route)
 		return is_pinned(copy);
 	case COPY_BOUNCE:
 		return is_pinned(copy) && is_upload(copy) && request->bytes <= COPY_BLOCKS_FROM &&
-		       request->extent <= COPY_BLOCKS_FROM && !is_between_hosts(copy);
+		       request->extent <= COPY_BLOCKS_FROM && !reads_late(copy);
 	case COPY_STAGE:
 		return copy_stage_gain_ns(copy) > 0 && ask(copy, COPY_IS_STAGEABLE);
 	default:

@@ -82,10 +82,10 @@ enum copy_fact {
 	COPY_IS_STAGEABLE,     /* staging memory may be used; makes it when it pays */
 	COPY_WORKERS,          /* the number of copy workers, started or not */
 	/*
-	 * An asynchronous upload whose far side is host memory, too: the driver reads the source
-	 * behind earlier work, which may write it.
+	 * An asynchronous upload to host or managed memory: the driver reads the source behind
+	 * earlier work, which may write it.
 	 */
-	COPY_IS_BETWEEN_HOSTS,
+	COPY_READS_LATE,
 	COPY_FACTS
 };
 

@@ -246,7 +246,7 @@ static void overwritten_at_once(enum way way)
 }
 
 /*
- * A copy between host memories is synchronous, and reads its source behind earlier work: a host
+ * A copy to host or managed memory is synchronous, and reads its source behind earlier work: a host
  * function that writes it.  Each way to name the other side.
  */
 static char elsewhere[64 * KIB];
@@ -272,25 +272,30 @@ static CUresult copy_to_host(int form, char *to, char *from, size_t bytes)
 			   : cu.cuMemcpyHtoDAsync_v2((CUdeviceptr)to, from, bytes, stream);
 }
 
-TEST_AFTER(row11_source_between_hosts_written_before, begin())
+TEST_AFTER(row11_source_written_before, begin())
 {
 	char *block = hot(BYTES);
 	void *own = NULL;
+	CUdeviceptr managed = 0;
 
 	OK(cu.cuMemHostAlloc(&own, sizeof(elsewhere), 0));
-	for (int form = 0; form < 3; form++)
+	OK(cu.cuMemAllocManaged(&managed, sizeof(elsewhere), CU_MEM_ATTACH_GLOBAL));
+	for (int form = 0; form < 4; form++)
 		for (size_t bytes = 4 * KIB; bytes <= sizeof(elsewhere); bytes *= 4) {
 			/* A device address must be one to the driver. */
-			char *to = form == 2 ? own : elsewhere;
+			char *to = form == 2 ? own : form == 3 ? (char *)managed : elsewhere;
 
 			fill(block, BYTES, 1);
 			spin(stream, 4);
 			OK(cu.cuLaunchHostFunc(stream, write_source, block));
 			OK(copy_to_host(form, to, block, bytes));
-			CHECK(holds(to, bytes, 9));
+			if (form != 3)
+				CHECK(holds(to, bytes, 9));
 			OK(cu.cuStreamSynchronize(stream));
+			CHECK(holds(to, bytes, 9));
 		}
 	OK(cu.cuMemFreeHost(own));
+	OK(cu.cuMemFree_v2(managed));
 	free(block);
 }
 
