@@ -299,6 +299,36 @@ TEST_AFTER(row11_source_written_before, begin())
 	free(block);
 }
 
+/* So does a large upload of memory that is never pinned, as soon as the library stages it. */
+TEST_AFTER_WITH(row11_large_source_written_before, begin(), "HOTPIN_THREADS=4")
+{
+	static char source[32 * MIB];
+	CUstream blocking;
+
+	OK(cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	CUstream on[] = { stream, blocking, blocking, NULL };
+	CUstream writer[] = { stream, blocking, NULL, NULL };
+
+	for (int i = 0; i < 4; i++)
+		OK(cu.cuMemcpyHtoDAsync_v2(there, source, sizeof(source), stream));
+	for (int i = 0; i < 8; i++) {
+		size_t bytes = sizeof(source) >> i % 2;
+
+		memset(source, 1, sizeof(source));
+		OK(cu.cuCtxSynchronize());
+		spin(writer[i / 2], 4);
+		OK(cu.cuLaunchHostFunc(writer[i / 2], write_source, source));
+		OK(cu.cuMemcpyHtoDAsync_v2(there, source, bytes, on[i / 2]));
+		OK(cu.cuCtxSynchronize());
+		/* With the function on another stream, when the source is read may differ. */
+		if (on[i / 2] == writer[i / 2])
+			CHECK(device_holds(there, BYTES, 9));
+		else
+			SEE("behind the legacy stream", device_holds(there, BYTES, 9));
+	}
+	OK(cu.cuStreamDestroy_v2(blocking));
+}
+
 CASE(row11_d2h_read_at_once, read_at_once(LINEAR))
 CASE(row11_d2h_read_at_once_either_way, read_at_once(EITHER))
 CASE(row11_d2h_read_at_once_rows, read_at_once(ROWS))
