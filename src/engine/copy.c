@@ -45,7 +45,7 @@ static bool reads_late(const struct copy *copy)
 	void *values[] = { &type, &managed };
 
 	if (!request->asynchronous || request->direction != TRACE_H2D || request->far == 0 ||
-	    !visibility_of_sources() || !hp_keeps(source_behind_work))
+	    visibility_now == 0 || !hp_keeps(source_behind_work))
 		return false;
 	hp_count(asked_pointer);
 	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, request->far) !=

@@ -142,7 +142,7 @@ void staging_wait_for_writers(const struct copy_request *request)
 	CUstream stream = request->asynchronous ? request->stream : NULL;
 	bool waits = !request->asynchronous || request->bytes >= COPY_BLOCKS_FROM;
 
-	if (request->direction != TRACE_H2D || !waits || !visibility_of_sources() ||
+	if (request->direction != TRACE_H2D || !waits || visibility_now == 0 ||
 	    !hp_keeps(source_behind_work))
 		return;
 	stream_wait(stream, request->per_thread);

@@ -28,18 +28,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A bit for each enum real_visibility that is in force; 0: none is.  Any thread reads it. */
+/*
+ * A bit for each enum real_visibility that is in force; 0: none is.  Any thread reads it.
+ *
+ * Work that the host can see may also write the source of a later copy: by itself, by a host
+ * function, or by a thread of the program that it releases.
+ */
 extern _Atomic uint32_t visibility_now;
-
-/* True if earlier work could write memory that the program believes pageable. */
-static inline bool visibility_of_sources(void)
-{
-	const uint32_t writers = 1u << REAL_SEEN_MANAGED | 1u << REAL_SEEN_GRAPH |
-				 1u << REAL_SEEN_CALLBACK | 1u << REAL_SEEN_EXTERNAL |
-				 1u << REAL_SEEN_UNTRACKED;
-
-	return (atomic_load_explicit(&visibility_now, memory_order_relaxed) & writers) != 0;
-}
 
 /* Sets a rule for the rest of the process.  Called before the driver's call. */
 void visibility_raise(enum real_visibility how);

@@ -5,6 +5,7 @@
 #include "thread.h"
 #include "shapes.h"
 #include "hazards.h"
+#include "ptx.h"
 
 #include <pthread.h>
 
@@ -327,6 +328,79 @@ TEST_AFTER_WITH(row11_large_source_written_before, begin(), "HOTPIN_THREADS=4")
 			SEE("behind the legacy stream", device_holds(there, BYTES, 9));
 	}
 	OK(cu.cuStreamDestroy_v2(blocking));
+}
+
+/* A thread that a kernel waits for writes the source of a copy behind the kernel. */
+struct writer {
+	char *source;
+	size_t bytes;
+	volatile uint32_t *ready;
+	_Atomic bool begun;
+};
+
+static bool wait_for_word(const volatile uint32_t *at)
+{
+	WAIT_FOR(*at != 0);
+	return true;
+}
+
+static void *write_and_say_so(void *arg)
+{
+	struct writer *writer = arg;
+
+	WAIT_FOR(writer->begun);
+	/* The copy has begun, too. */
+	usleep(100000);
+	fill(writer->source, writer->bytes, 9);
+	__sync_synchronize();
+	*writer->ready = 1;
+	return NULL;
+}
+
+static void written_by_a_thread(char *source, size_t bytes, bool asynchronous)
+{
+	struct writer writer = { .source = source, .bytes = bytes };
+	CUstream on = asynchronous ? stream : NULL;
+	CUmodule module;
+	CUfunction await;
+	void *word;
+
+	ptx_await = wait_for_word;
+	OK(cu.cuModuleLoadData(&module, ptx_image));
+	OK(cu.cuModuleGetFunction(&await, module, "test_await"));
+	OK(cu.cuMemHostAlloc(&word, 64, CU_MEMHOSTALLOC_DEVICEMAP));
+	memset(word, 0, 64);
+	writer.ready = word;
+	fill(source, bytes, 1);
+	OK(cu.cuCtxSynchronize());
+
+	CUdeviceptr at = (CUdeviceptr)word, late = at + 8;
+	void *arguments[] = { &at, &late };
+	pthread_t thread = check_thread(write_and_say_so, &writer);
+	OK(cu.cuLaunchKernel(await, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	writer.begun = true;
+	OK(asynchronous ? cu.cuMemcpyHtoDAsync_v2(there, source, bytes, on)
+			: cu.cuMemcpyHtoD_v2(there, source, bytes));
+	pthread_join(thread, NULL);
+	OK(cu.cuCtxSynchronize());
+	CHECK(device_holds(there, bytes, 9));
+	OK(cu.cuMemFreeHost(word));
+}
+
+TEST_AFTER_WITH(row11_source_written_by_a_thread, begin(), "HOTPIN_THREADS=4")
+{
+	static char source[32 * MIB];
+
+	for (int i = 0; i < 4; i++)
+		OK(cu.cuMemcpyHtoD_v2(there, source, sizeof(source)));
+	written_by_a_thread(source, sizeof(source), false);
+	written_by_a_thread(source, sizeof(source), true);
+
+	char *block = hot(BYTES);
+	for (size_t bytes = 4 * KIB; bytes <= BYTES; bytes *= 32)
+		written_by_a_thread(block, bytes, false);
+	written_by_a_thread(block, BYTES, true);
+	free(block);
 }
 
 CASE(row11_d2h_read_at_once, read_at_once(LINEAR))
