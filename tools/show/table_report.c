@@ -159,12 +159,15 @@ static const char *cut_place(const char *text, size_t columns)
 				   text, line);
 }
 
-/* Returns how narrow a column of places may become: to its line numbers. */
-static unsigned least_width(const struct sheet *sheet, const struct sheet_column *column)
+/* Returns how narrow a column may become; `is_place`: a place, to its line numbers. */
+static unsigned least_width(const struct sheet *sheet, const struct sheet_column *column,
+			    bool is_place)
 {
 	size_t least = NARROWEST;
 
-	for (size_t row = 0; row <= sheet->rows->count; row++) {
+	if (!table_is_text(column->of) || (is_place && column->of->unit != TABLE_PLACE))
+		return column->width;
+	for (size_t row = 0; row <= sheet->rows->count && is_place; row++) {
 		size_t width = terminal_width(line_only(column->texts[row]));
 
 		least = width > least ? width : least;
@@ -180,11 +183,9 @@ static bool narrow(struct sheet *sheet, bool is_place)
 	for (size_t i = 0; i < sheet->count; i++) {
 		struct sheet_column *column = &sheet->columns[i];
 
-		if (is_place ? column->of->unit == TABLE_PLACE &&
-				       column->width > least_width(sheet, column)
-			     : table_is_text(column->of) && column->width > NARROWEST)
-			if (widest == NULL || column->width > widest->width)
-				widest = column;
+		if (column->width > least_width(sheet, column, is_place) &&
+		    (widest == NULL || column->width > widest->width))
+			widest = column;
 	}
 	if (widest != NULL)
 		widest->width--;
