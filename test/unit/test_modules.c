@@ -1,7 +1,7 @@
 /*
  * test_modules.c - files that the loader loads and unloads at the same addresses.
  */
-#include "trace/places/modules.h"
+#include "trace/places/frames.h"
 
 #include "check.h"
 
@@ -59,7 +59,6 @@ TEST(another_file_at_the_same_addresses)
 	CHECK_EQ(module_at(0x20010), 1);
 	modules_turn(forget);
 	CHECK_EQ(forgotten, 0);
-	CHECK_EQ(modules_salt(0x20010), 0);
 	uint64_t before = modules_changes();
 
 	loaded[1].name = "/lib/second.so";
@@ -75,21 +74,49 @@ TEST(another_file_at_the_same_addresses)
 	/* The first one keeps its name, for addresses that were noted then. */
 	modules_read(1, &module);
 	CHECK(strcmp(module.path, "/lib/first.so") == 0);
-	uint64_t second = modules_salt(0x20010);
-	CHECK(second != 0 && modules_salt(0x10010) == 0);
 
 	/* The same file again is no third one; an unloaded file without a successor has no name. */
 	loaded[1].name = "/lib/first.so";
 	unloads++;
 	modules_turn(forget);
 	CHECK_EQ(module_at(0x20010), 1);
-	CHECK(modules_salt(0x20010) != second);
 	loaded[1].name = NULL;
 	unloads++;
 	modules_turn(forget);
 	CHECK_EQ(module_at(0x20010), MODULES_NOWHERE);
 	CHECK_EQ(forgotten, 3);
 	CHECK_EQ(modules_count(), 3);
+}
+
+static __attribute__((noinline)) struct frames_way walked(void)
+{
+	struct frames_way way;
+
+	frames_walk(__builtin_frame_address(0), &way);
+	return way;
+}
+
+/* The caller's address is in no file, then in one, then in another one, then in the first again. */
+TEST(ways_through_another_file_at_the_same_addresses)
+{
+	static const char *const names[] = { NULL, "/lib/one.so", "/lib/two.so", "/lib/one.so" };
+	struct frames_way way[4] = { 0 };
+
+	frames_start();
+	for (int i = 0; i < 4; i++) {
+		uintptr_t from = way[0].address[0] - 2048;
+
+		if (i > 0) {
+			loaded[0] = (struct loaded){ names[i], from };
+			unloads++;
+			modules_turn(frames_forget);
+			frames_forget(from, from + 4096);
+		}
+		way[i] = walked();
+		CHECK_EQ(way[i].address[0], way[0].address[0]);
+	}
+	CHECK(way[1].hash != way[0].hash && way[2].hash != way[1].hash);
+	CHECK_EQ(way[3].hash, way[1].hash);
 }
 
 /* A plug-in that is loaded and unloaded repeatedly takes one place. */

@@ -36,6 +36,7 @@ enum { NOT_KNOWN = 0, ENDS = 1 };
 static struct step {
 	_Atomic uintptr_t address;
 	_Atomic uint32_t distance; /* from its slot to the next */
+	_Atomic uint32_t module;   /* the file of the address, plus 1; 0: unknown */
 } * steps;                         /* constant after frames_start() */
 
 /* Any thread. */
@@ -102,18 +103,21 @@ static struct step *step_of(uintptr_t address, bool *ret_is_new)
 	return NULL;
 }
 
-static uint32_t distance_after(uintptr_t address)
+static uint32_t distance_after(uintptr_t address, uint32_t *ret_module)
 {
 	bool is_new;
 
+	*ret_module = 0;
 	/* Without the unwinder, all ways have one address. */
 	if (backtrace_with == NULL)
 		return ENDS;
 	struct step *step = step_of(address, &is_new);
 
-	return step == NULL ? ENDS
-	       : is_new     ? NOT_KNOWN
-			    : atomic_load_explicit(&step->distance, memory_order_acquire);
+	if (step == NULL || is_new)
+		return step == NULL ? ENDS : NOT_KNOWN;
+	uint32_t distance = atomic_load_explicit(&step->distance, memory_order_acquire);
+	*ret_module = atomic_load_explicit(&step->module, memory_order_relaxed);
+	return distance;
 }
 
 static void learn(uintptr_t address, size_t distance)
@@ -128,7 +132,8 @@ static void learn(uintptr_t address, size_t distance)
 	if (step == NULL || (is_new && steps_used > STEPS_MOST / 2))
 		return;
 	/* Another file may have the addresses of an unloaded one. */
-	if (is_new || atomic_load_explicit(&step->distance, memory_order_relaxed) == NOT_KNOWN)
+	bool is_unknown = is_new || atomic_load(&step->distance) == NOT_KNOWN;
+	if (is_unknown)
 		modules_note(address);
 	if (is_new) {
 		if (!atomic_compare_exchange_strong(&step->address, &expected, address) &&
@@ -136,6 +141,8 @@ static void learn(uintptr_t address, size_t distance)
 			return;
 		atomic_fetch_add(&steps_used, 1);
 	}
+	if (is_unknown)
+		atomic_store(&step->module, modules_find(address - 1).module + 1);
 	/* Two different distances: the frame changes its size while its function runs. */
 	if (!atomic_compare_exchange_strong(&step->distance, &seen, (uint32_t)distance) &&
 	    seen != distance && atomic_exchange(&step->distance, ENDS) != ENDS)
@@ -189,17 +196,10 @@ static uintptr_t top_of(uintptr_t slot)
 	return slot;
 }
 
-static uint64_t hash_of(const struct frames_way *way)
-{
-	uint64_t hash = way->depth;
-
-	for (size_t i = 0; i < way->depth; i++)
-		hash = hp_mix(hash, way->address[i] ^ modules_salt(way->address[i] - 1) << 48);
-	return hash;
-}
-
 /*
  * Follows known distances.  `ret_slots`: the slots that were read.  False: a distance is unknown.
+ * The hash tells apart files that have used the same addresses, but not those of the last address
+ * that there is room for, whose file may not be known.
  * The stack words it reads may belong to any function, so AddressSanitizer is off.
  */
 __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t *slot,
@@ -208,17 +208,20 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 {
 	uintptr_t top = top_of((uintptr_t)slot);
 	size_t count = 0;
-	uint32_t distance;
+	uint64_t hash = 0;
+	uint32_t distance, module = 0;
 
 	do {
 		ret_slots[count] = slot;
 		ret->address[count++] = *slot;
-		distance = count < FRAMES_MOST ? distance_after(*slot) : ENDS;
+		distance = count < FRAMES_MOST ? distance_after(*slot, &module) : ENDS;
+		module = count < FRAMES_MOST ? module : 0;
+		hash = hp_mix(hash, *slot ^ (uint64_t)module << 48);
 		slot += distance / sizeof(*slot);
 	} while (distance > ENDS && (uintptr_t)slot < top);
 	ret->depth = count;
 	ret->cut = distance == NOT_KNOWN;
-	ret->hash = hash_of(ret);
+	ret->hash = hp_mix(hash, count);
 	ret->site_id = FRAMES_NO_SITE;
 	ret->launch = 0;
 	ret->python_depth = 0;

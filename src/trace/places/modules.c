@@ -8,25 +8,15 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Ranges of libraries that a program has loaded and unloaded. */
-#define REUSED_MOST 32
 
 /* Under the lock trace. */
 static struct module table[MODULES_MOST];
 static size_t count;
 static bool gone[MODULES_MOST]; /* true: unloaded, without addresses */
 static uint64_t forgets;
-
-/* Address ranges of unloaded files.  Without room, a range gets no salt. */
-static struct {
-	uintptr_t from, to; /* constant below reused_count */
-} reused[REUSED_MOST];
-static _Atomic size_t reused_count; /* grows under the lock trace */
 
 static uint64_t unloads; /* of modules_turn()'s thread: the loader's latest count */
 
@@ -195,15 +185,7 @@ static bool is_there(const struct module *module)
 static void forget(size_t index)
 {
 	struct module *module = &table[index];
-	size_t used = atomic_load_explicit(&reused_count, memory_order_relaxed), i = 0;
 
-	while (i < used && (reused[i].from != module->from || reused[i].to != module->to))
-		i++;
-	if (i == used && used < REUSED_MOST) {
-		reused[i].from = module->from;
-		reused[i].to = module->to;
-		atomic_store_explicit(&reused_count, used + 1, memory_order_release);
-	}
 	module->from = module->to = module->text_from = module->text_to = 0;
 	gone[index] = true;
 	latest.count = SIZE_MAX;
@@ -262,16 +244,6 @@ bool modules_have_text(const char *part, const char *text)
 uint64_t modules_changes(void)
 {
 	return hp_locked(HP_LOCK_trace, count + forgets);
-}
-
-uint64_t modules_salt(uintptr_t address)
-{
-	size_t used = atomic_load_explicit(&reused_count, memory_order_acquire);
-
-	for (size_t i = 0; i < used; i++)
-		if (address >= reused[i].from && address < reused[i].to)
-			return (uint64_t)modules_find(address).module + 1;
-	return 0;
 }
 
 struct module_place modules_find_held(uintptr_t address)

@@ -51,12 +51,6 @@ bool modules_have_text(const char *part, const char *text);
 uint64_t modules_changes(void);
 
 /*
- * Returns a value that differs between files that have used the same address; 0 if only one file
- * has.
- */
-uint64_t modules_salt(uintptr_t address);
-
-/*
  * Find the place of an address, and of a return address, which may lie one byte after its function
  * and its file.  With the lock `trace` held.
  */
