@@ -114,20 +114,6 @@ static void release(void)
 	OK(cuCtxSynchronize());
 }
 
-TEST_AFTER(made_when_it_is_wanted, begin_without_a_ring())
-{
-	for (unsigned i = 1; i < RING_WANTS; i++)
-		CHECK(!upload(i, NULL));
-	CHECK_EQ(standin_registrations(), 0);
-	CHECK(upload(RING_WANTS, NULL));
-	CHECK_EQ(standin_registrations(), 1);
-	CHECK_EQ(standin_registered_bytes(), RING_BYTES);
-	OK(cuCtxSynchronize());
-	CHECK(has_arrived(RING_WANTS));
-	CHECK(upload(1, NULL));
-	CHECK_EQ(standin_registrations(), 1);
-}
-
 TEST(never_without_a_start)
 {
 	struct ring_hold hold;
@@ -171,27 +157,6 @@ TEST_AFTER(put_back, begin())
 	CHECK_EQ(standin_calls("cuEventQuery"), 0);
 }
 
-/* An idle ring begins with the same part, which is in the CPU's caches. */
-TEST_AFTER(the_same_part_again, begin())
-{
-	CUstream streams[] = { NULL, CU_STREAM_LEGACY, NULL };
-	struct ring_hold hold;
-
-	streams[2] = stream_of(0);
-	for (size_t i = 0; i < HP_LEN(streams); i++) {
-		char *same = NULL;
-
-		for (unsigned j = 0; j < 40; j++) {
-			CHECK(ring_take(BYTES, streams[i], false, &hold));
-			CHECK(j < 1 || hold.memory == same);
-			same = hold.memory;
-			ring_put(&hold, false);
-			CHECK(upload(j, streams[i]));
-			OK(cuStreamSynchronize(streams[i]));
-		}
-	}
-}
-
 /* Behind a kernel most copies poll no event, no matter which stream holds the parts. */
 static void in_vain(CUstream stream, bool per_thread)
 {
@@ -210,28 +175,6 @@ static void in_vain(CUstream stream, bool per_thread)
 CASE(few_questions_in_a_row, in_vain(NULL, false))
 CASE(few_questions_of_another_stream, in_vain(CU_STREAM_LEGACY, false))
 CASE(few_questions_of_a_threads_stream, in_vain(CU_STREAM_PER_THREAD, true))
-
-/* First in, first out: a part behind a kernel keeps later ones, of any stream. */
-TEST_AFTER(the_oldest_part_keeps_later_ones, begin())
-{
-	CUstream stream, other;
-	unsigned had = 0;
-
-	stream = stalled();
-	other = stream_of(CU_STREAM_NON_BLOCKING);
-	CHECK(upload(0, stream));
-	for (unsigned i = 1; i < PARTS; i++) {
-		CHECK(upload(i, other));
-		OK(cuStreamSynchronize(other));
-	}
-	for (unsigned i = 0; i < 20; i++)
-		CHECK(!upload(PARTS + i, other));
-	release();
-	CHECK(has_arrived(0));
-	for (unsigned i = 0; i < 12; i++)
-		had += upload(PARTS + i, other);
-	CHECK(had > 4);
-}
 
 /* The program may destroy the stream; the next one may have its handle. */
 TEST_AFTER(streams_that_are_destroyed, begin())
@@ -287,23 +230,6 @@ TEST_AFTER(streams_that_outlive_a_ring, begin_without_a_ring())
 	release();
 }
 
-/* A ring ends with its registration, its events and everything in flight. */
-TEST_AFTER(goes_with_its_context, begin_without_a_ring())
-{
-	for (int i = 0; i < 40; i++) {
-		CUcontext second;
-
-		OK(cuCtxCreate_v2(&second, 0, 0));
-		OK(cuMemAlloc_v2(&there, COUNT * BYTES));
-		want();
-		for (unsigned j = 0; j < PARTS; j++)
-			CHECK(upload(j, NULL));
-		memory_context_ending(second);
-		OK(cuCtxDestroy_v2(second));
-		memory_context_ended(second, true);
-	}
-}
-
 /* A thread that is inside a copy keeps its part, without harm. */
 TEST_AFTER(held_when_its_context_goes, begin_without_a_ring())
 {
@@ -351,28 +277,6 @@ TEST_AFTER(many_contexts, begin_without_a_ring())
 	memory_context_ended(all[3], true);
 	OK(cuCtxSetCurrent(all[19]));
 	want();
-	CHECK(take(&hold));
-}
-
-TEST_AFTER(no_context, begin())
-{
-	struct ring_hold hold;
-
-	OK(cuCtxSetCurrent(NULL));
-	CHECK(!take(&hold));
-}
-
-TEST(register_refused)
-{
-	struct ring_hold hold;
-
-	setenv("STANDIN_FAIL", "cuMemHostRegister:1", 1);
-	begin_without_a_ring();
-	for (int i = 0; i < RING_WANTS; i++)
-		CHECK(!take(&hold));
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 1);
-	for (int i = 1; i < RING_WANTS / 2; i++)
-		CHECK(!take(&hold));
 	CHECK(take(&hold));
 }
 
@@ -480,31 +384,6 @@ TEST_AFTER(counts_against_the_budget, begin_without_a_ring())
 	for (int i = 0; i < RING_WANTS / 2 && !take(&hold); i++)
 		continue;
 	CHECK_EQ(standin_registered_bytes(), RING_BYTES);
-}
-
-/* Nothing may be pinned. */
-TEST_AFTER(no_budget, begin_without_a_ring())
-{
-	struct ring_hold hold;
-
-	pin_start(0);
-	for (int i = 0; i < 3 * RING_WANTS; i++)
-		CHECK(!take(&hold));
-	CHECK_EQ(standin_registrations(), 0);
-}
-
-/* Uploads as large as the ring, and larger. */
-TEST_AFTER(all_of_it, begin())
-{
-	struct ring_hold hold;
-
-	for (int i = 0; i < 3; i++) {
-		CHECK(!ring_take(RING_BYTES + 1, NULL, false, &hold));
-		CHECK(ring_take(RING_BYTES, NULL, false, &hold));
-		CHECK(!ring_take(1, NULL, false, &(struct ring_hold){ 0 }));
-		memset(hold.memory, 1, RING_BYTES);
-		ring_put(&hold, false);
-	}
 }
 
 /* Streams of every kind, in any order, some with pending work. */
