@@ -71,7 +71,8 @@ static size_t group(const struct profile *profiles, size_t count, struct compare
 		while (at < used && !same_stage(stages[at].runs[0], &profiles[i]))
 			at++;
 		if (at == used) {
-			stages[used++].runs = profile_allocate(profiles, count, sizeof(*stages->runs));
+			stages[used++].runs =
+				profile_allocate(profiles, count, sizeof(*stages->runs));
 		}
 		stages[at].runs[stages[at].run_count++] = &profiles[i];
 	}
