@@ -19,9 +19,9 @@ static void tell(int number)
 
 	(void)number;
 	interpreter_look();
-	size_t count = interpreter_frames(4, frame);
+	size_t count = interpreter_frames(NULL, 4, frame);
 	for (size_t i = 0; i < count; i++)
-		if (interpreter_place(&frame[i], &place))
+		if (interpreter_place(NULL, &frame[i], &place))
 			printf("%s %s %u\n", place.file, place.function, place.line);
 }
 

@@ -33,9 +33,10 @@ int probe_frames(int most, char *ret, size_t room)
 	size_t used = 0, shown = 0;
 
 	interpreter_look();
-	size_t count = interpreter_frames((size_t)most, frame);
+	size_t count = interpreter_frames(NULL, (size_t)most, frame);
 	ret[0] = '\0';
-	for (; shown < count && used < room && interpreter_place(&frame[shown], &place); shown++)
+	for (; shown < count && used < room && interpreter_place(NULL, &frame[shown], &place);
+	     shown++)
 		used += (size_t)snprintf(ret + used, room - used, "%s\t%s\t%u\n", place.file,
 					 place.function, place.line);
 	free(frame);
@@ -49,7 +50,7 @@ int probe_changed(void)
 	struct python_frame frame = { 0 };
 
 	interpreter_look();
-	interpreter_frames(1, &frame);
+	interpreter_frames(NULL, 1, &frame);
 	int changed = frame.code != last.code || frame.at != last.at || frame.stamp != last.stamp;
 	last = frame;
 	return changed;
@@ -65,7 +66,7 @@ int probe_cost(int times)
 	interpreter_look();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
 	for (int i = 0; i < times; i++)
-		all += interpreter_frames(3, frame);
+		all += interpreter_frames(NULL, 3, frame);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 	if (all != 3 * (size_t)times)
 		return -1;

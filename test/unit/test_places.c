@@ -17,8 +17,10 @@ static struct {
 static size_t depth, asked;
 
 /* These replace trace/python/interpreter.c: meson.build wraps them. */
-size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret);
-bool __wrap_interpreter_place(const struct python_frame *frame, struct python_place *ret);
+size_t __wrap_interpreter_frames(const struct interpreter_thread *thread, size_t most,
+				 struct python_frame *ret);
+bool __wrap_interpreter_place(const struct interpreter_thread *thread,
+			      const struct python_frame *frame, struct python_place *ret);
 bool __wrap_interpreter_is_known(void);
 
 bool __wrap_interpreter_is_known(void)
@@ -26,17 +28,21 @@ bool __wrap_interpreter_is_known(void)
 	return true;
 }
 
-size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret)
+size_t __wrap_interpreter_frames(const struct interpreter_thread *thread, size_t most,
+				 struct python_frame *ret)
 {
 	size_t count = depth < most ? depth : most;
 
+	(void)thread;
 	for (size_t i = 0; i < count; i++)
 		ret[i] = running[i].frame;
 	return count;
 }
 
-bool __wrap_interpreter_place(const struct python_frame *frame, struct python_place *ret)
+bool __wrap_interpreter_place(const struct interpreter_thread *thread,
+			      const struct python_frame *frame, struct python_place *ret)
 {
+	(void)thread;
 	asked++;
 	for (size_t i = 0; i < depth; i++) {
 		if (running[i].frame.code != frame->code || running[i].frame.at != frame->at)

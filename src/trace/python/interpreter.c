@@ -229,7 +229,7 @@ bool interpreter_is_unreadable(void)
 	return atomic_load(&is_unreadable) && !atomic_load(&is_found);
 }
 
-size_t interpreter_frames(size_t most, struct python_frame *ret)
+static size_t own_frames(size_t most, struct python_frame *ret)
 {
 	int at = atomic_load_explicit(&key, memory_order_acquire);
 
@@ -264,11 +264,6 @@ bool interpreter_thread(size_t slot, struct interpreter_thread *ret)
 void interpreter_ended(size_t slot, pid_t tid)
 {
 	atomic_compare_exchange_strong(&threads[slot].tid, &tid, 0);
-}
-
-bool interpreter_place(const struct python_frame *frame, struct python_place *ret)
-{
-	return python_place(&python, frame, ret);
 }
 
 /* A system call reads a whole block, since most fields lie in recently read blocks. */
@@ -320,9 +315,11 @@ static struct python by_kernel(void)
 	return other;
 }
 
-size_t interpreter_frames_of(const struct interpreter_thread *thread, size_t most,
-			     struct python_frame *ret)
+size_t interpreter_frames(const struct interpreter_thread *thread, size_t most,
+			  struct python_frame *ret)
 {
+	if (thread == NULL)
+		return own_frames(most, ret);
 	const struct python other = by_kernel();
 
 	return python_is_thread(&other, thread->state, thread->self)
@@ -330,8 +327,11 @@ size_t interpreter_frames_of(const struct interpreter_thread *thread, size_t mos
 		       : 0;
 }
 
-bool interpreter_place_of(const struct python_frame *frame, struct python_place *ret)
+bool interpreter_place(const struct interpreter_thread *thread, const struct python_frame *frame,
+		       struct python_place *ret)
 {
+	if (thread == NULL)
+		return python_place(&python, frame, ret);
 	struct python other = by_kernel();
 
 	if (!python_place(&other, frame, ret))

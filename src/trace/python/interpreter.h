@@ -25,18 +25,6 @@ bool interpreter_is_known(void);
 /* True if the process has a Python interpreter, of a version whose frames hotpin cannot read. */
 bool interpreter_is_unreadable(void);
 
-/*
- * Writes the calling thread's innermost frames, `most` at most.  Returns their number; 0: the
- * thread runs no Python, or no interpreter is known.  Any thread, also in a signal handler.
- */
-size_t interpreter_frames(size_t most, struct python_frame *ret);
-
-/*
- * Writes the place of a frame that interpreter_frames() has just returned in this thread.  False:
- * the frame holds no valid place.
- */
-bool interpreter_place(const struct python_frame *frame, struct python_place *ret);
-
 #define INTERPRETER_THREADS_MOST 64
 
 /* A thread that runs Python. */
@@ -54,11 +42,18 @@ bool interpreter_thread(size_t slot, struct interpreter_thread *ret);
 void interpreter_ended(size_t slot, pid_t tid);
 
 /*
- * As interpreter_frames() and interpreter_place(), for another thread, which may run or end during
- * the call.  One thread at a time.
+ * Writes a thread's innermost frames, `most` at most.  Returns their number; 0: the thread runs no
+ * Python, or no interpreter is known.  NULL: the calling thread, any, also in a signal handler.
+ * Another thread may run or end during the call; one thread at a time asks for others.
  */
-size_t interpreter_frames_of(const struct interpreter_thread *thread, size_t most,
-			     struct python_frame *ret);
-bool interpreter_place_of(const struct python_frame *frame, struct python_place *ret);
+size_t interpreter_frames(const struct interpreter_thread *thread, size_t most,
+			  struct python_frame *ret);
+
+/*
+ * Writes the place of a frame that interpreter_frames() has just returned for this thread.  False:
+ * the frame holds no valid place.
+ */
+bool interpreter_place(const struct interpreter_thread *thread, const struct python_frame *frame,
+		       struct python_place *ret);
 
 #endif

@@ -96,8 +96,7 @@ static bool learn(const struct interpreter_thread *thread, const struct python_f
 {
 	struct python_place place;
 	static uint32_t oldest; /* under the lock: the next row to be used again */
-	bool known = thread != NULL ? interpreter_place_of(frame, &place)
-				    : interpreter_place(frame, &place);
+	bool known = interpreter_place(thread, frame, &place);
 
 	if (!known && thread != NULL)
 		return false;
@@ -146,8 +145,7 @@ static void find_all(const struct interpreter_thread *thread, size_t most, uint3
 		     size_t *ret_count, size_t *ret_own)
 {
 	struct python_frame frame[FRAMES_LOOK];
-	size_t count = thread != NULL ? interpreter_frames_of(thread, most, frame)
-				      : interpreter_frames(most, frame);
+	size_t count = interpreter_frames(thread, most, frame);
 	bool unseen = count > 0;
 
 	*ret_count = *ret_own = 0;
