@@ -9,8 +9,8 @@
 #include "base/quiet.h"
 #include "base/save.h"
 #include "base/terminal.h"
+#include "base/thread.h"
 #include "base/units.h"
-#include "base/cancel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,7 @@
  */
 #include "base/thread.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -90,4 +91,24 @@ void hp_threads_after_fork_child(void)
 	for (size_t i = 0; i < NAMED_MOST; i++)
 		atomic_store(&named[i], 0);
 	atomic_store(&starting, 0);
+}
+
+/* The pairs of a thread that are open. */
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread int state_before __attribute__((tls_model("initial-exec")));
+
+void hp_uncancellable_begin(void)
+{
+	if (depth++ == 0)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_before);
+}
+
+void hp_uncancellable_end(void)
+{
+	int state = state_before;
+
+	assert(depth != 0);
+	/* A pending asynchronous request ends the thread in this call. */
+	if (--depth == 0)
+		pthread_setcancelstate(state, NULL);
 }

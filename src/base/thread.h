@@ -1,5 +1,8 @@
 /*
- * Starts hotpin's own threads, and finds out about others.
+ * Starts hotpin's own threads, finds out about others, and keeps them from being canceled.
+ *
+ * The driver has cancellation points.  A thread that counts or marks itself during a driver call
+ * would stay counted forever.
  */
 #ifndef HP_BASE_THREAD_H
 #define HP_BASE_THREAD_H
@@ -23,5 +26,19 @@ bool hp_threads_are_starting(void);
 
 /* In the child of fork(): hotpin has no threads. */
 void hp_threads_after_fork_child(void);
+
+/*
+ * pthread_cancel() does not end the calling thread between begin and end; a request stays pending
+ * until its first cancellation point after that.  The same thread calls begin and end; pairs may be
+ * nested.  The outermost end restores the state that the outermost begin found.  The caller undoes
+ * its own counts before the end.  The outermost pair costs two atomic operations on thread-local
+ * memory, an inner pair none.
+ *
+ * With PTHREAD_CANCEL_ASYNCHRONOUS the thread ends in hp_uncancellable_end() if a request is
+ * pending.  Outside of such pairs that mode is as unsafe in hotpin as in libc (pthreads(7),
+ * async-cancel-safe functions).
+ */
+void hp_uncancellable_begin(void);
+void hp_uncancellable_end(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/defer.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/protections.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/stream.h"
 #include "real/contexts.h"
 #include "real/relaxed.h"

@@ -3,10 +3,10 @@
  * valid.
  */
 #include "engine/stream.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/protections.h"
+#include "base/thread.h"
 #include "engine/state.h"
 #include "real/relaxed.h"
 

@@ -3,10 +3,10 @@
  * running kernels, as the program's own unregistering would.  For fork(), the housekeeper unpins.
  */
 #include "engine/unpin.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
+#include "base/thread.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "heap/reclaim.h"

@@ -4,11 +4,11 @@
  */
 #include "pin/use.h"
 #include "base/arena.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "base/thread.h"
 #include "heap/cache.h"
 #include "pin/pin.h"
 

@@ -4,7 +4,6 @@
  */
 #include "base/clock.h"
 #include "base/thread.h"
-#include "base/cancel.h"
 
 #include "check.h"
 

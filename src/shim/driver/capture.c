@@ -2,7 +2,7 @@
  * capture.c - the exported functions that begin and end stream captures.
  */
 #include "engine/capture.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "shim/driver/enter.h"

@@ -3,7 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/protections.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/capture.h"
 #include "engine/context.h"
 #include "engine/defer.h"

@@ -7,7 +7,7 @@
  * because another thread may be about to pin it.
  */
 #include "base/protections.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "heap/map.h"

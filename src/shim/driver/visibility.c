@@ -5,7 +5,7 @@
  * rows of the kind EXPOSES.
  */
 #include "engine/state.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
 #include "shim/driver/enter.h"

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "base/procfile.h"
 #include "base/protections.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "engine/gate.h"
 #include "engine/housekeeper.h"
 #include "engine/plan.h"
