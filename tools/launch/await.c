@@ -25,14 +25,15 @@ void await_let_go(void)
 	dup2(nowhere, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	/*
-	 * By libc's close(), where the library that ncu preloads keeps its own descriptors.  A
-	 * process that has lost them ends with the status 255 (ncu 2022.3).
+	 * A descriptor with FD_CLOEXEC was not inherited: a library in this process needs it, such
+	 * as that of Nsight Systems.  By libc's close(), where the library of Nsight Compute keeps
+	 * what it needs in any process of the run.
 	 */
 	DIR *open_ones = opendir("/proc/self/fd");
 	while (open_ones != NULL && (entry = readdir(open_ones)) != NULL) {
 		int fd = atoi(entry->d_name);
 
-		if (fd > STDERR_FILENO && fd != dirfd(open_ones))
+		if (fd > STDERR_FILENO && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
 			close(fd);
 	}
 	if (open_ones != NULL)
