@@ -31,26 +31,14 @@
 /* The number of further uploads of this thread that COPY_FOLLOWED concerns. */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
-/*
- * A far side of unknown kind may be host memory; so may a device address, which the driver maps.
- * Copies to managed memory wait, too (H200, driver 580.159).
- */
+/* A far side of unknown kind may be host memory; so may a device address, which the driver maps. */
 static bool reads_late(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	CUmemorytype type = 0;
-	unsigned managed = 0;
-	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-					CU_POINTER_ATTRIBUTE_IS_MANAGED };
-	void *values[] = { &type, &managed };
 
-	if (!request->asynchronous || request->direction != TRACE_H2D || request->far == 0 ||
-	    visibility_now == 0 || !hp_keeps(source_behind_work))
-		return false;
-	hp_count(asked_pointer);
-	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, request->far) !=
-		       CUDA_SUCCESS ||
-	       type != CU_MEMORYTYPE_DEVICE || managed != 0;
+	return request->asynchronous && request->direction == TRACE_H2D && request->far != 0 &&
+	       visibility_now != 0 && hp_keeps(source_behind_work) &&
+	       !request_is_on_device(request->far);
 }
 
 /*
@@ -271,9 +259,9 @@ static void fall_back(struct copy *copy)
 }
 
 /*
- * True if the range of the refused call crosses an end of a pinned block, or its address lies
- * outside.  The driver refuses a range that begins in a registration and ends outside it
- * (CUDA_ERROR_INVALID_VALUE; H200, driver 580.159).
+ * True if the range of the refused call crosses an end of a pinned block.  The driver refuses a
+ * range that begins in a registration and ends outside it (CUDA_ERROR_INVALID_VALUE; H200, driver
+ * 580.159).
  */
 static bool crosses_a_registration(const struct copy *copy)
 {
@@ -282,8 +270,7 @@ static bool crosses_a_registration(const struct copy *copy)
 	if (request->other != NULL && pin_crosses(request->other, request->other_extent))
 		return true;
 	if (request->rows)
-		return request->leads_in ||
-		       (copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent));
+		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
 	return pin_crosses(copy->from, copy->now);
 }
 

@@ -82,8 +82,9 @@ enum copy_fact {
 	COPY_IS_STAGEABLE,     /* staging memory may be used; makes it when it pays */
 	COPY_WORKERS,          /* the number of copy workers, started or not */
 	/*
-	 * An asynchronous upload to host or managed memory: the driver reads the source behind
-	 * earlier work, which may write it.
+	 * An asynchronous copy to host memory that looked like an upload: the driver reads the
+	 * source behind earlier work, which may write it (H200, driver 580.159).  Uploads to device
+	 * and managed memory begin to read at once, of any size.
 	 */
 	COPY_READS_LATE,
 	COPY_FACTS

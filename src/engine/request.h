@@ -11,7 +11,6 @@ struct copy_request {
 	bool asynchronous;
 	bool per_thread;       /* a _ptds or _ptsz function: stream 0 is the thread's own */
 	bool rows;             /* 2D or 3D: one call moves all of it, or staging memory does */
-	bool leads_in;         /* rows of a block of ours whose address lies outside of it */
 	CUstream stream;       /* of an asynchronous call */
 	const void *host;      /* the host side; NULL: there is none, or it is not known */
 	const void *other;     /* between two blocks of ours: the side that is not `host` */

@@ -139,18 +139,9 @@ void staging_ring_fill(const struct ring_hold *hold, const void *from, size_t by
 
 void staging_wait_for_writers(const struct copy_request *request)
 {
-	CUstream stream = request->asynchronous ? request->stream : NULL;
-	bool waits = !request->asynchronous || request->bytes >= COPY_BLOCKS_FROM;
-
-	if (request->direction != TRACE_H2D || !waits || visibility_now == 0 ||
-	    !hp_keeps(source_behind_work))
-		return;
-	stream_wait(stream, request->per_thread);
-	if (request->bytes <= COPY_LEGACY_MOST || !enqueue_begin())
-		return;
-	if (stream_is_behind_legacy(stream, request->per_thread))
-		stream_wait(CU_STREAM_LEGACY, false);
-	enqueue_end();
+	if (request->direction == TRACE_H2D && !request->asynchronous && visibility_now != 0 &&
+	    hp_keeps(source_behind_work))
+		stream_wait(NULL, request->per_thread);
 }
 
 size_t staging_run(const struct copy_request *request)

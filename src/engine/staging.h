@@ -21,9 +21,8 @@ unsigned staging_workers(void);
 bool staging_is_possible(struct copy *copy);
 
 /*
- * Called before hotpin reads the source.  The driver's synchronous copy, and a large asynchronous
- * one, reads it behind all earlier work, which may write it (engine/visibility.h).  So this
- * function waits for that work.
+ * Called before hotpin reads the source.  The driver's synchronous copy reads it behind all earlier
+ * work, which may write it (engine/visibility.h).  So this function waits for that work.
  */
 void staging_wait_for_writers(const struct copy_request *request);
 

@@ -46,7 +46,7 @@ memcpy memmem memmove memset program_invocation_short_name pthread_attr_destroy 
 pthread_attr_setdetachstate pthread_getcpuclockid pthread_getspecific pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setcancelstate
 pthread_sigmask raise
 sched_yield sigaddset sigaltstack sigdelset sigemptyset sigfillset sigismember sigpending snprintf strchr
-strcmp strcspn strlen strncmp strnlen strrchr strspn strstr strtol strtoul vsnprintf
+strcmp strcspn strlen strncmp strnlen strrchr strsep strspn strstr strtol strtoul vsnprintf
 """.split())
 
 

@@ -59,9 +59,7 @@ static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, 
 		for (size_t x = 0; x < (y + 1 < rows ? pitch : width) && right; x++)
 			right = block[y * pitch + x] == (x < width ? (char)(y + 1) : 0);
 	CHECK(right);
-	/* A driver may refuse rows whose address lies before the block, which is then unpinned. */
-	if (offset_rows == 0)
-		CHECK_EQ(is_pinned(block), preloaded());
+	CHECK_EQ(is_pinned(block), preloaded());
 	free(block);
 }
 
@@ -247,8 +245,8 @@ static void overwritten_at_once(enum way way)
 }
 
 /*
- * A copy to host or managed memory is synchronous, and reads its source behind earlier work: a host
- * function that writes it.  Each way to name the other side.
+ * A copy to host memory is synchronous, and reads its source behind earlier work: a host function
+ * that writes it.  Each way to name the other side.
  */
 static char elsewhere[64 * KIB];
 
@@ -277,60 +275,24 @@ TEST_AFTER(row11_source_written_before, begin())
 {
 	char *block = hot(BYTES);
 	void *own = NULL;
-	CUdeviceptr managed = 0;
 
 	OK(cu.cuMemHostAlloc(&own, sizeof(elsewhere), 0));
-	OK(cu.cuMemAllocManaged(&managed, sizeof(elsewhere), CU_MEM_ATTACH_GLOBAL));
-	for (int form = 0; form < 4; form++)
+	for (int form = 0; form < 3; form++)
 		for (size_t bytes = 4 * KIB; bytes <= sizeof(elsewhere); bytes *= 4) {
 			/* A device address must be one to the driver. */
-			char *to = form == 2 ? own : form == 3 ? (char *)managed : elsewhere;
+			char *to = form == 2 ? own : elsewhere;
 
 			fill(block, BYTES, 1);
 			spin(stream, 4);
 			OK(cu.cuLaunchHostFunc(stream, write_source, block));
 			OK(copy_to_host(form, to, block, bytes));
-			if (form != 3)
-				CHECK(holds(to, bytes, 9));
-			OK(cu.cuStreamSynchronize(stream));
 			CHECK(holds(to, bytes, 9));
 		}
 	OK(cu.cuMemFreeHost(own));
-	OK(cu.cuMemFree_v2(managed));
 	free(block);
 }
 
-/* So does a large upload of memory that is never pinned, as soon as the library stages it. */
-TEST_AFTER_WITH(row11_large_source_written_before, begin(), "HOTPIN_THREADS=4")
-{
-	static char source[32 * MIB];
-	CUstream blocking;
-
-	OK(cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
-	CUstream on[] = { stream, blocking, blocking, NULL };
-	CUstream writer[] = { stream, blocking, NULL, NULL };
-
-	for (int i = 0; i < 4; i++)
-		OK(cu.cuMemcpyHtoDAsync_v2(there, source, sizeof(source), stream));
-	for (int i = 0; i < 8; i++) {
-		size_t bytes = sizeof(source) >> i % 2;
-
-		memset(source, 1, sizeof(source));
-		OK(cu.cuCtxSynchronize());
-		spin(writer[i / 2], 4);
-		OK(cu.cuLaunchHostFunc(writer[i / 2], write_source, source));
-		OK(cu.cuMemcpyHtoDAsync_v2(there, source, bytes, on[i / 2]));
-		OK(cu.cuCtxSynchronize());
-		/* With the function on another stream, when the source is read may differ. */
-		if (on[i / 2] == writer[i / 2])
-			CHECK(device_holds(there, BYTES, 9));
-		else
-			SEE("behind the legacy stream", device_holds(there, BYTES, 9));
-	}
-	OK(cu.cuStreamDestroy_v2(blocking));
-}
-
-/* A thread that a kernel waits for writes the source of a copy behind the kernel. */
+/* A thread that a kernel waits for writes the source of a synchronous copy behind the kernel. */
 struct writer {
 	char *source;
 	size_t bytes;
@@ -357,10 +319,9 @@ static void *write_and_say_so(void *arg)
 	return NULL;
 }
 
-static void written_by_a_thread(char *source, size_t bytes, bool asynchronous)
+static void written_by_a_thread(char *source, size_t bytes)
 {
 	struct writer writer = { .source = source, .bytes = bytes };
-	CUstream on = asynchronous ? stream : NULL;
 	CUmodule module;
 	CUfunction await;
 	void *word;
@@ -377,10 +338,9 @@ static void written_by_a_thread(char *source, size_t bytes, bool asynchronous)
 	CUdeviceptr at = (CUdeviceptr)word, late = at + 8;
 	void *arguments[] = { &at, &late };
 	pthread_t thread = check_thread(write_and_say_so, &writer);
-	OK(cu.cuLaunchKernel(await, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	OK(cu.cuLaunchKernel(await, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
 	writer.begun = true;
-	OK(asynchronous ? cu.cuMemcpyHtoDAsync_v2(there, source, bytes, on)
-			: cu.cuMemcpyHtoD_v2(there, source, bytes));
+	OK(cu.cuMemcpyHtoD_v2(there, source, bytes));
 	pthread_join(thread, NULL);
 	OK(cu.cuCtxSynchronize());
 	CHECK(device_holds(there, bytes, 9));
@@ -393,13 +353,11 @@ TEST_AFTER_WITH(row11_source_written_by_a_thread, begin(), "HOTPIN_THREADS=4")
 
 	for (int i = 0; i < 4; i++)
 		OK(cu.cuMemcpyHtoD_v2(there, source, sizeof(source)));
-	written_by_a_thread(source, sizeof(source), false);
-	written_by_a_thread(source, sizeof(source), true);
+	written_by_a_thread(source, sizeof(source));
 
 	char *block = hot(BYTES);
 	for (size_t bytes = 4 * KIB; bytes <= BYTES; bytes *= 32)
-		written_by_a_thread(block, bytes, false);
-	written_by_a_thread(block, BYTES, true);
+		written_by_a_thread(block, bytes);
 	free(block);
 }
 

@@ -451,7 +451,7 @@ static const struct {
 	  BIT(HOST_MEMORY) | BIT(WORKERS) | BIT(IS_STAGEABLE), COPY_STAGE },
 	{ "asynchronous, small", 4096, ASYNC, PINNED, 0, BIT(HOST_MEMORY) | BIT(READS_LATE),
 	  COPY_BOUNCE },
-	{ "asynchronous, small, to managed memory", 4096, ASYNC, PINNED, BIT(READS_LATE),
+	{ "asynchronous, small, to host memory", 4096, ASYNC, PINNED, BIT(READS_LATE),
 	  BIT(HOST_MEMORY) | BIT(READS_LATE), COPY_DIRECT },
 	{ "asynchronous, idle", 1 M, ASYNC, PINNED, 0,
 	  BIT(HOST_MEMORY) | BIT(IS_BUSY) | BIT(IS_BEHIND_LEGACY), COPY_DIRECT },

@@ -4,6 +4,7 @@
  * The host side is rows with gaps.  If one block holds all rows, the block may be pinned, and the
  * device accesses it directly.  Only staging cuts the copy into pieces.
  */
+#include "base/protections.h"
 #include "engine/copy.h"
 #include "heap/map.h"
 #include "shim/driver/run.h"
@@ -97,19 +98,6 @@ static bool row_fits(const struct side *side, size_t width)
 	       (side->x <= side->pitch && width <= side->pitch - side->x);
 }
 
-/*
- * True if the side's offsets lead into one of our blocks.  The driver classifies memory by the
- * side's address: if that is pageable and the block is pinned, it may refuse the box (error 1), or
- * copy it right (both seen with driver 580).
- */
-static bool leads_in(const struct side *side, size_t width, size_t rows)
-{
-	const char *first = first_byte(side, width, rows);
-
-	return first != NULL && heap_owns(first) &&
-	       range_find(first) != range_find(first - skipped(side, width, rows));
-}
-
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
 static void describe(struct copy_request *request, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
@@ -132,7 +120,6 @@ static void describe(struct copy_request *request, const struct side *src, const
 
 	const struct side *far = side == src ? dst : src;
 	request->extent = extent_of(side, width, rows, slices);
-	request->leads_in = leads_in(src, width, rows) || leads_in(dst, width, rows);
 	if (from != NULL && to != NULL) {
 		request->other = side == src ? to : from;
 		request->other_extent = extent_of(far, width, rows, slices);
@@ -182,54 +169,81 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 
 /*
- * Returns the box to run.  A bounce buffer replaces the source.  Offsets for which the driver would
- * refuse the box stay; the address is moved back by as much.
+ * Returns where the driver finds the first byte of a side, if not where the box says; else NULL.
+ * A bounce buffer replaces the source.  Offsets that lead into a block from an address outside of
+ * it are left out: the driver classifies memory by the address, and may refuse such a box (error 1,
+ * driver 580) because of a pin.
  */
-#define BOUNCED(name, type, dimensions, depth, more)                                    \
-	static const type *name(const struct copy *copy, const type *box, type *moved)  \
-	{                                                                               \
-		if (copy->route != COPY_BOUNCE)                                         \
-			return box;                                                     \
-		struct side src = SIDE_##dimensions(box, src);                          \
-		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);      \
-		size_t skip = fits ? 0 : skipped(&src, box->WidthInBytes, box->Height); \
-		*moved = *box;                                                          \
-		moved->srcHost = copy->from - skip;                                     \
-		moved->srcDevice = (CUdeviceptr)copy->from - skip;                      \
-		if (fits) {                                                             \
-			moved->srcXInBytes = moved->srcY = 0;                           \
-			more;                                                           \
-		}                                                                       \
-		return moved;                                                           \
+static const char *moved_to(const struct copy *copy, const struct side *side, bool is_source,
+			    size_t width, size_t rows)
+{
+	const char *first = first_byte(side, width, rows);
+
+	if (is_source && copy->route == COPY_BOUNCE)
+		return copy->from;
+	bool leads_in = first != NULL && copy->route != COPY_UNPIN && heap_owns(first) &&
+			range_find(first) != range_find(first - skipped(side, width, rows));
+	return leads_in && hp_keeps(led_into_blocks) ? first : NULL;
+}
+
+/*
+ * Returns the box to run.  Offsets for which the driver would refuse the box stay; the address is
+ * moved back by as much.
+ */
+#define MOVE(end, is_source, dimensions, depth, more)                                              \
+	{                                                                                          \
+		struct side side = SIDE_##dimensions(box, end);                                    \
+		const char *to = moved_to(copy, &side, is_source, box->WidthInBytes, box->Height); \
+		bool fits = has_room(&side, box->WidthInBytes, box->Height, depth);                \
+		size_t skip = fits ? 0 : skipped(&side, box->WidthInBytes, box->Height);           \
+		if (to != NULL) {                                                                  \
+			moved->end##Host = (void *)(to - skip);                                    \
+			moved->end##Device = (CUdeviceptr)to - skip;                               \
+		}                                                                                  \
+		if (to != NULL && fits) {                                                          \
+			moved->end##XInBytes = moved->end##Y = 0;                                  \
+			more;                                                                      \
+		}                                                                                  \
 	}
-BOUNCED(bounced_2d, CUDA_MEMCPY2D, 2D, 1, (void)0)
-BOUNCED(bounced_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0)
-BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
-#undef BOUNCED
+#define MOVED(name, type, dimensions, depth, src_more, dst_more)                       \
+	static const type *name(const struct copy *copy, const type *box, type *moved) \
+	{                                                                              \
+		if (box == NULL)                                                       \
+			return NULL;                                                   \
+		*moved = *box;                                                         \
+		MOVE(src, true, dimensions, depth, src_more)                           \
+		MOVE(dst, false, dimensions, depth, dst_more)                          \
+		return moved;                                                          \
+	}
+MOVED(moved_2d, CUDA_MEMCPY2D, 2D, 1, (void)0, (void)0)
+MOVED(moved_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0, moved->dstZ = 0)
+MOVED(moved_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0, moved->dstZ = 0)
+#undef MOVED
+#undef MOVE
 #undef SIDE_2D
 #undef SIDE_3D
 
-#define SHAPED(name, type, own, kind)                                      \
-	HP_EXPORT CUresult name(const type *box)                           \
-	{                                                                  \
-		struct copy_request request = { .per_thread = own };       \
-		type moved;                                                \
-                                                                           \
-		if (box != NULL)                                           \
-			describe_##kind(&request, box);                    \
-		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved))); \
+#define SHAPED(name, type, own, kind)                                    \
+	HP_EXPORT CUresult name(const type *box)                         \
+	{                                                                \
+		struct copy_request request = { .per_thread = own };     \
+		type moved;                                              \
+                                                                         \
+		if (box != NULL)                                         \
+			describe_##kind(&request, box);                  \
+		SHIM_COPY_RUN(name, (moved_##kind(&copy, box, &moved))); \
 	}
-#define SHAPED_ASYNC(name, type, own, kind)                                        \
-	HP_EXPORT CUresult name(const type *box, CUstream stream)                  \
-	{                                                                          \
-		struct copy_request request = { .asynchronous = true,              \
-						.per_thread = own,                 \
-						.stream = stream };                \
-		type moved;                                                        \
-                                                                                   \
-		if (box != NULL)                                                   \
-			describe_##kind(&request, box);                            \
-		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved), stream)); \
+#define SHAPED_ASYNC(name, type, own, kind)                                      \
+	HP_EXPORT CUresult name(const type *box, CUstream stream)                \
+	{                                                                        \
+		struct copy_request request = { .asynchronous = true,            \
+						.per_thread = own,               \
+						.stream = stream };              \
+		type moved;                                                      \
+                                                                                 \
+		if (box != NULL)                                                 \
+			describe_##kind(&request, box);                          \
+		SHIM_COPY_RUN(name, (moved_##kind(&copy, box, &moved), stream)); \
 	}
 
 SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, 2d)
