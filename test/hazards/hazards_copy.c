@@ -271,7 +271,7 @@ static CUresult copy_to_host(int form, char *to, char *from, size_t bytes)
 			   : cu.cuMemcpyHtoDAsync_v2((CUdeviceptr)to, from, bytes, stream);
 }
 
-TEST_AFTER(row11_source_written_before, begin())
+ALONE_AFTER(row11_source_written_before, begin())
 {
 	char *block = hot(BYTES);
 	void *own = NULL;
