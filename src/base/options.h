@@ -32,8 +32,7 @@ extern const struct hp_options *const hp_options;
  */
 void hp_options_load(char *const *env);
 
-/* Calls `show` for each option in the order of options.def; `row` is the same until
- * hp_options_load(). */
+/* Calls `show` for each option, in the order of options.def.  `row` lives until the next load. */
 void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg);
 
 #endif

@@ -1,5 +1,4 @@
-/* Unpins blocks for the program: for operations that pinned memory does not support, and for
- * fork(). */
+/* Unpins blocks for operations that pinned memory does not support, and for fork(). */
 #ifndef HP_ENGINE_UNPIN_H
 #define HP_ENGINE_UNPIN_H
 

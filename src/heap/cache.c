@@ -266,7 +266,6 @@ void cache_cut(struct block *block)
 
 void cache_close(void)
 {
-
 	assert(hp_lock_held(HP_LOCK_heap));
 	for (struct block *block = NULL; (block = map_next(block)) != NULL;) {
 		if (block->state == BLOCK_EMPTY) {

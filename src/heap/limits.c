@@ -88,7 +88,7 @@ void limits_lock_mappings(void)
 bool limits_ration_space(void)
 {
 	char text[16];
-
+	/* This file is read in any case, so that it is kept (hp_procfile_keep()). */
 	bool strict =
 		hp_procfile_read(text, sizeof(text), PATH("/proc/sys/vm/overcommit_memory")) &&
 		text[0] == '2';

@@ -187,33 +187,36 @@ static const char *moved_to(const struct copy *copy, const struct side *side, bo
 }
 
 /*
- * Returns the box to run.  Offsets for which the driver would refuse the box stay; the address is
- * moved back by as much.
+ * Returns the box to run, which is `moved` if a side lies elsewhere.  Offsets for which the driver
+ * would refuse the box stay; the address is moved back by as much.
  */
 #define MOVE(end, is_source, dimensions, depth, more)                                              \
 	{                                                                                          \
 		struct side side = SIDE_##dimensions(box, end);                                    \
 		const char *to = moved_to(copy, &side, is_source, box->WidthInBytes, box->Height); \
-		bool fits = has_room(&side, box->WidthInBytes, box->Height, depth);                \
-		size_t skip = fits ? 0 : skipped(&side, box->WidthInBytes, box->Height);           \
 		if (to != NULL) {                                                                  \
+			bool fits = has_room(&side, box->WidthInBytes, box->Height, depth);        \
+			size_t skip = fits ? 0 : skipped(&side, box->WidthInBytes, box->Height);   \
+			if (result != moved)                                                       \
+				*moved = *box;                                                     \
+			result = moved;                                                            \
 			moved->end##Host = (void *)(to - skip);                                    \
 			moved->end##Device = (CUdeviceptr)to - skip;                               \
-		}                                                                                  \
-		if (to != NULL && fits) {                                                          \
-			moved->end##XInBytes = moved->end##Y = 0;                                  \
-			more;                                                                      \
+			if (fits) {                                                                \
+				moved->end##XInBytes = moved->end##Y = 0;                          \
+				more;                                                              \
+			}                                                                          \
 		}                                                                                  \
 	}
 #define MOVED(name, type, dimensions, depth, src_more, dst_more)                       \
 	static const type *name(const struct copy *copy, const type *box, type *moved) \
 	{                                                                              \
+		const type *result = box;                                              \
 		if (box == NULL)                                                       \
 			return NULL;                                                   \
-		*moved = *box;                                                         \
 		MOVE(src, true, dimensions, depth, src_more)                           \
 		MOVE(dst, false, dimensions, depth, dst_more)                          \
-		return moved;                                                          \
+		return result;                                                         \
 	}
 MOVED(moved_2d, CUDA_MEMCPY2D, 2D, 1, (void)0, (void)0)
 MOVED(moved_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0, moved->dstZ = 0)
