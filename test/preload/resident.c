@@ -12,7 +12,8 @@ bool shrinks_to(size_t most, double seconds)
 
 	while ((now = memory_resident()) > most && test_clock_ns() < end_ns)
 		test_clock_step(STEP_NS);
-	printf("# %zu MiB of %zu resident\n", now / MIB, most / MIB);
+	printf("# %zu MiB of %zu resident, %zu pinned\n", now / MIB, most / MIB,
+	       standin_registered_bytes() / MIB);
 	return now <= most;
 }
 
