@@ -2,8 +2,8 @@
  * clock.c - functions of libc, defined again for the program and everything that it loads.
  *
  * The library's own system calls cannot be replaced, so its threads wait in the kernel until their
- * timeout by the kernel's clock.  /proc/self/task/ID/syscall shows in which call each thread waits,
- * and a thread that is woken there looks at the clock again.
+ * timeout by the kernel's clock.  /proc/self/task/ID shows in which call each thread waits, and a
+ * thread that is woken there looks at the clock again.
  */
 #include "clock.h"
 #include "bare.h"
@@ -41,10 +41,10 @@ static _Atomic uint64_t counter;
 static _Atomic uint32_t passed; /* a futex: how often time was passed */
 static _Atomic int napping;     /* threads in clock_nanosleep() */
 
-/* What the other threads of this process are doing. */
+/* What the other threads of this process are doing; the others wait in any other call. */
 struct others {
-	int running, sleeping, waiting; /* in a sleep by the kernel's clock; in any other call */
-	int in_futex;                   /* of the waiting ones */
+	int running, in_futex, sleeping; /* in a sleep by the kernel's clock */
+	uint64_t turns;                  /* their ids, and how often each has begun to wait */
 };
 
 static struct others look_at_others(bool wake);
@@ -188,6 +188,23 @@ static long read_file(int folder, const char *task, const char *name, char *ret,
 	return bytes;
 }
 
+/*
+ * Adds the thread's turns.  True if it waits for another thread, or for time: a thread that the
+ * kernel lets wait uninterruptibly, for memory or for a lock of its own, goes on by itself.
+ */
+static bool has_stopped(int folder, const char *task, uint64_t *turns)
+{
+	static const char field[] = "\nvoluntary_ctxt_switches:";
+	char text[2048];
+
+	read_file(folder, task, "status", text, sizeof(text));
+	const char *switches = strstr(text, field);
+	*turns += strtoull(task, NULL, 10);
+	if (switches != NULL)
+		*turns += strtoull(switches + strlen(field), NULL, 10);
+	return strstr(text, "\nState:\tR") == NULL && strstr(text, "\nState:\tD") == NULL;
+}
+
 static void look_at(int folder, const char *task, bool wake, struct others *ret)
 {
 	char line[256], name[32];
@@ -201,7 +218,7 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 	if (number < 0 && (read_file(folder, task, "comm", name, sizeof(name)) <= 0 ||
 			   strncmp(name, "iou-", 4) == 0))
 		return;
-	if (fields < 1) {
+	if (!has_stopped(folder, task, &ret->turns) || fields < 1) {
 		ret->running++;
 		return;
 	}
@@ -210,7 +227,6 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 		ret->sleeping++;
 		return;
 	}
-	ret->waiting++;
 	unsigned long wait = operation & FUTEX_CMD_MASK;
 	if (number != SYS_futex || (wait != FUTEX_WAIT && wait != FUTEX_WAIT_BITSET))
 		return;
@@ -247,9 +263,23 @@ static struct others look_at_others(bool wake)
 	return others;
 }
 
+/*
+ * The threads are looked at in succession.  One that waited may since have been woken by one that
+ * waits now, so all must have waited from one look to the next.
+ */
+static bool others_wait(bool may_sleep)
+{
+	struct others before = look_at_others(false);
+	if (before.running != 0 || (!may_sleep && (before.sleeping != 0 || napping != 0)))
+		return false;
+	struct others now = look_at_others(false);
+
+	return now.running == 0 && now.sleeping == before.sleeping && now.turns == before.turns;
+}
+
 bool test_clock_blocked(void)
 {
-	return look_at_others(false).running == 0;
+	return others_wait(true);
 }
 
 int test_clock_sleeping(void)
@@ -259,9 +289,7 @@ int test_clock_sleeping(void)
 
 bool test_clock_settled(void)
 {
-	struct others others = look_at_others(false);
-
-	return others.running == 0 && others.sleeping == 0;
+	return others_wait(false);
 }
 
 int test_clock_napping(void)

@@ -45,8 +45,7 @@ int test_clock_sleeping(void);
 int test_clock_napping(void);
 
 /*
- * True if no other thread runs, or sleeps by the kernel's clock: then only time can change
- * anything.
+ * True if no other thread runs, or sleeps by either clock: then only the test can change anything.
  */
 bool test_clock_settled(void);
 

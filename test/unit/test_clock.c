@@ -4,11 +4,15 @@
 #include "base/clock.h"
 #include "stage/workers.h"
 
+#include "bare.h"
 #include "clock.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,8 +105,70 @@ TEST(a_sleeper_passes_the_time_itself)
 	uint64_t before = hp_now_ns();
 
 	pthread_t thread = check_thread(sleep_for_an_hour, NULL);
-	WAIT_FOR(returned != 0);
+	WAIT_FOR(test_clock_settled());
+	CHECK_EQ(returned, 1);
 	CHECK_EQ(hp_now_ns(), before + 3600 * TEST_S);
+	pthread_join(thread, NULL);
+}
+
+static sem_t turns[2];
+
+/* Runs while the other thread waits. */
+static void *take_turns(void *arg)
+{
+	uintptr_t mine = (uintptr_t)arg;
+
+	for (;;) {
+		sem_wait(&turns[mine]);
+		sem_post(&turns[1 - mine]);
+	}
+	return NULL;
+}
+
+TEST(one_of_two_threads_always_runs)
+{
+	sem_init(&turns[0], 0, 1);
+	sem_init(&turns[1], 0, 0);
+	check_thread(take_turns, (void *)0);
+	check_thread(take_turns, (void *)1);
+	for (int i = 0; i < 2000 && check_failures == 0; i++)
+		CHECK(!test_clock_blocked());
+	_exit(check_verdict());
+}
+
+static int gate[2];
+
+/* Shares the memory of the process and the thread's part of libc. */
+static int wait_at_the_gate(void *arg)
+{
+	char byte;
+
+	returned = 1;
+	long got = bare4(SYS_read, gate[0], (long)&byte, 1, 0);
+	bare4(SYS_exit, got == 1 ? 0 : 1, 0, 0, 0);
+	return arg != NULL;
+}
+
+/* The kernel lets this thread wait until the child ends. */
+static void *start_child(void *arg)
+{
+	static char stack[64 << 10] __attribute__((aligned(16)));
+
+	CHECK_EQ(check_status(clone(wait_at_the_gate, stack + sizeof(stack),
+				    CLONE_VM | CLONE_VFORK | SIGCHLD, NULL)),
+		 0);
+	return arg;
+}
+
+/* As it lets a thread wait for memory, or for a lock of the kernel. */
+TEST(a_thread_that_the_kernel_holds_goes_on_by_itself)
+{
+	CHECK_EQ(pipe(gate), 0);
+	pthread_t thread = check_thread(start_child, NULL);
+	WAIT_FOR(returned != 0);
+	check_give_a_chance();
+	CHECK(!test_clock_blocked());
+	CHECK_EQ(write(gate[1], "", 1), 1);
 	pthread_join(thread, NULL);
 }
 
