@@ -5,9 +5,8 @@
  * Usage of a cgroup includes the page cache, which is most of it in a program that reads files.
  * The inactive list of files is subtracted, as in the "working set" of container managers.
  *
- * The memory that is left says how near the limit is; stalls (PSI) say that the kernel already
- * reclaims.  Stalls alone mean little: the machine's stalls include those of other cgroups at their
- * limits, and a cgroup's stalls include those of tasks that read files.
+ * The memory that is left says how near the limit is.  Stalls (PSI) would not: the machine's
+ * include those of other cgroups at their limits, and a cgroup's those of tasks that read files.
  */
 #define _GNU_SOURCE
 #include "heap/limits.h"
@@ -22,39 +21,33 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
-#define MIB               ((uint64_t)1 << 20)
-#define GIB               ((uint64_t)1 << 30)
+#define MIB          ((uint64_t)1 << 20)
+#define GIB          ((uint64_t)1 << 30)
 
 /* A smaller budget is not worth the risk in a process near its limit. */
-#define BUDGET_LEAST      (16 * MIB)
+#define BUDGET_LEAST (16 * MIB)
 
 /* Freed blocks: the part of the memory that may stay, the part after a second, and the most. */
-#define CACHE_PART        8
-#define CACHE_MOST        GIB
-#define FLOOR_PART        16
-#define FLOOR_MOST        (32 * MIB)
+#define CACHE_PART   8
+#define CACHE_MOST   GIB
+#define FLOOR_PART   16
+#define FLOOR_MOST   (32 * MIB)
 
 /* On a large machine a small part is plenty. */
-#define SEVERE_PART       32
-#define SEVERE_MOST       GIB
-#define SOME_PART         10
-#define SOME_MOST         (4 * GIB)
-
-/* With so many hundredths of a percent of stalls, each level begins at this part. */
-#define SEVERE_STALL      1000
-#define SEVERE_STALL_PART 8
-#define SOME_STALL        100
-#define SOME_STALL_PART   4
+#define SEVERE_PART  32
+#define SEVERE_MOST  GIB
+#define SOME_PART    10
+#define SOME_MOST    (4 * GIB)
 
 /*
  * The room for the text of a file of a group, and for the list of groups: v1 has a line for each of
  * a dozen hierarchies, and the names of containers in containers take hundreds of bytes.
  */
-#define TEXT_BYTES        ((size_t)4 << 10)
-#define LIST_BYTES        ((size_t)12 << 10)
+#define TEXT_BYTES   ((size_t)4 << 10)
+#define LIST_BYTES   ((size_t)12 << 10)
 
 /* The pieces of a file's name, for base/procfile.h. */
-#define PATH(...)         ((const char *const[]){ __VA_ARGS__, NULL })
+#define PATH(...)    ((const char *const[]){ __VA_ARGS__, NULL })
 
 uint64_t limits_ram(bool with_swap)
 {
@@ -128,15 +121,11 @@ static const struct version v2 = {
 	.reclaimable = "inactive_file",
 };
 
-/* If v1 is in use, v2 is elsewhere: the "hybrid" mount of systemd. */
-static const char *const pressure_mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-
 /* A group, whose files are in the folder `name` ("": the outermost) below a mount point. */
 struct group {
 	const char *root, *name;
 	bool is_v2;
-	bool is_own; /* the group of the process itself, not one around it */
-	char *text;  /* TEXT_BYTES for a file of the group */
+	char *text; /* TEXT_BYTES for a file of the group */
 };
 
 typedef void look_fn(const struct group *group, void *to);
@@ -164,10 +153,8 @@ static void look_at_line(char *line, struct group *group, look_fn *look, void *t
 	if (strcmp(name, "/") == 0)
 		*name = '\0';
 	group->name = name;
-	group->is_own = true;
 	for (char *slash;; *slash = '\0') {
 		look(group, to);
-		group->is_own = false;
 		slash = strrchr(name, '/');
 		if (slash == NULL)
 			return;
@@ -232,32 +219,12 @@ static uint64_t used_of(const struct group *group, const struct version *version
 	return hp_above(used, free);
 }
 
-/* Returns "some avg10" of a PSI file, "some avg10=0.25 avg60=..", in hundredths; 0: no file. */
-static unsigned stall_in(const char *const *path)
-{
-	static const char begin[] = "some avg10=";
-	char text[256];
-
-	if (!hp_procfile_read(text, sizeof(text), path) || strncmp(text, begin, strlen(begin)) != 0)
-		return 0;
-	const char *at = text + strlen(begin), *dot = strchr(at, '.');
-	uint64_t ones = hp_procfile_number(at);
-	uint64_t decimals = dot != NULL ? hp_procfile_number(dot + 1) : 0;
-	return ones < 100 && decimals < 100 ? (unsigned)(ones * 100 + decimals) : 10000;
-}
-
 static void look_at_group(const struct group *group, void *to)
 {
 	struct limits *ret = to;
 	const struct version *version = group->is_v2 ? &v2 : &v1;
 	uint64_t limit = limit_of(group, version);
 
-	for (size_t i = 0; i < HP_LEN(pressure_mounts) && group->is_v2 && group->is_own; i++) {
-		unsigned stall = stall_in(
-			PATH(group->root, pressure_mounts[i], group->name, "/memory.pressure"));
-
-		ret->stall = stall > ret->stall ? stall : ret->stall;
-	}
 	if (limit == UINT64_MAX && !hp_procfile_keeps())
 		return;
 	/* A limit may be set later, so files that say what is used are kept in any case. */
@@ -289,8 +256,6 @@ void limits_look(const char *root, struct limits *ret)
 	const char *field = NULL;
 
 	limits_look_at_cgroup(root, ret);
-	unsigned stall = stall_in(PATH(root, "/proc/pressure/memory"));
-	ret->stall = stall > ret->stall ? stall : ret->stall;
 	if (hp_procfile_read(text, sizeof(text), PATH(root, "/proc/meminfo")))
 		field = hp_procfile_field(text, "MemAvailable");
 	uint64_t kib = field != NULL ? hp_procfile_number(field) : UINT64_MAX;
@@ -328,22 +293,17 @@ static bool is_below(uint64_t left, uint64_t whole, uint64_t part, uint64_t most
 	return left < hp_least(whole / part, most);
 }
 
-static enum pressure_level level_of(uint64_t left, uint64_t whole, unsigned stall)
+static enum pressure_level level_of(uint64_t left, uint64_t whole)
 {
-	if (is_below(left, whole, SEVERE_PART, SEVERE_MOST) ||
-	    (stall >= SEVERE_STALL && is_below(left, whole, SEVERE_STALL_PART, UINT64_MAX)))
+	if (is_below(left, whole, SEVERE_PART, SEVERE_MOST))
 		return PRESSURE_SEVERE;
-	if (is_below(left, whole, SOME_PART, SOME_MOST) ||
-	    (stall >= SOME_STALL && is_below(left, whole, SOME_STALL_PART, UINT64_MAX)))
-		return PRESSURE_SOME;
-	return PRESSURE_NONE;
+	return is_below(left, whole, SOME_PART, SOME_MOST) ? PRESSURE_SOME : PRESSURE_NONE;
 }
 
 enum pressure_level limits_pressure(const struct limits *limits)
 {
-	enum pressure_level machine = level_of(limits->available, limits->ram, limits->stall);
-	enum pressure_level cgroup =
-		level_of(limits->cgroup_left, limits->cgroup_limit, limits->stall);
+	enum pressure_level machine = level_of(limits->available, limits->ram);
+	enum pressure_level cgroup = level_of(limits->cgroup_left, limits->cgroup_limit);
 
 	return machine > cgroup ? machine : cgroup;
 }

@@ -44,17 +44,12 @@ struct limits {
 	 * Both UINT64_MAX: no limit.
 	 */
 	uint64_t cgroup_limit, cgroup_left;
-	/*
-	 * Share of the last ten seconds in which some task waited for memory, in hundredths of a
-	 * percent, on the machine or in the cgroup; 0 if the kernel does not say.
-	 */
-	unsigned stall;
 };
 
 /* Fills in *ret, by about twenty system calls. */
 void limits_look(const char *root, struct limits *ret);
 
-/* As limits_look(), but without what the machine has available and its stalls. */
+/* As limits_look(), but without what the machine has available. */
 void limits_look_at_cgroup(const char *root, struct limits *ret);
 
 /* Returns how many whole CPUs the quotas of the cgroups (v2) leave; UINT64_MAX: no limit. */

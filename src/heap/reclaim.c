@@ -130,7 +130,6 @@ void heap_look(void)
 	limits_look_at_cgroup("", &limits);
 	hp_lock(HP_LOCK_heap);
 	limits.available = memory.available;
-	limits.stall = memory.stall;
 	hp_unlock(HP_LOCK_heap);
 	heap_set_memory(&limits);
 }

@@ -14,41 +14,31 @@
 #define NONE UINT64_MAX
 
 static const struct row {
-	struct limits facts; /* RAM, available, the cgroup's limit, left in it, stall */
+	struct limits facts; /* RAM, available, the cgroup's limit, left in it */
 	enum pressure_level level;
 } table[] = {
 	/* Nothing is known, nothing is limited. */
-	{ { 24 * GIB, NONE, NONE, NONE, 0 }, PRESSURE_NONE },
-	{ { 24 * GIB, NONE, NONE, NONE, 9900 }, PRESSURE_NONE },
+	{ { 24 * GIB, NONE, NONE, NONE }, PRESSURE_NONE },
 	/* The machine: less than a tenth, or than a thirty-second, is available. */
-	{ { 20 * GIB, 20 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
-	{ { 20 * GIB, 2 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
-	{ { 20 * GIB, 2 * GIB - 1, NONE, NONE, 0 }, PRESSURE_SOME },
-	{ { 20 * GIB, 640 * MIB, NONE, NONE, 0 }, PRESSURE_SOME },
-	{ { 20 * GIB, 640 * MIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
-	{ { 20 * GIB, 0, NONE, NONE, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, NONE, NONE }, PRESSURE_NONE },
+	{ { 20 * GIB, 2 * GIB, NONE, NONE }, PRESSURE_NONE },
+	{ { 20 * GIB, 2 * GIB - 1, NONE, NONE }, PRESSURE_SOME },
+	{ { 20 * GIB, 640 * MIB, NONE, NONE }, PRESSURE_SOME },
+	{ { 20 * GIB, 640 * MIB - 1, NONE, NONE }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 0, NONE, NONE }, PRESSURE_SEVERE },
 	/* On a large machine, less is enough. */
-	{ { 2048 * GIB, 5 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
-	{ { 2048 * GIB, 3 * GIB, NONE, NONE, 0 }, PRESSURE_SOME },
-	{ { 2048 * GIB, GIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
+	{ { 2048 * GIB, 5 * GIB, NONE, NONE }, PRESSURE_NONE },
+	{ { 2048 * GIB, 3 * GIB, NONE, NONE }, PRESSURE_SOME },
+	{ { 2048 * GIB, GIB - 1, NONE, NONE }, PRESSURE_SEVERE },
 	/* The cgroup, on a machine with plenty of memory. */
-	{ { 20 * GIB, 20 * GIB, GIB, 300 * MIB, 0 }, PRESSURE_NONE },
-	{ { 20 * GIB, 20 * GIB, GIB, 100 * MIB, 0 }, PRESSURE_SOME },
-	{ { 20 * GIB, 20 * GIB, GIB, 30 * MIB, 0 }, PRESSURE_SEVERE },
-	{ { 20 * GIB, 20 * GIB, GIB, 0, 0 }, PRESSURE_SEVERE },
-	{ { 20 * GIB, 20 * GIB, 0, 0, 0 }, PRESSURE_NONE },
+	{ { 20 * GIB, 20 * GIB, GIB, 300 * MIB }, PRESSURE_NONE },
+	{ { 20 * GIB, 20 * GIB, GIB, 100 * MIB }, PRESSURE_SOME },
+	{ { 20 * GIB, 20 * GIB, GIB, 30 * MIB }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, GIB, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, 0, 0 }, PRESSURE_NONE },
 	/* The worse of both counts. */
-	{ { 20 * GIB, 100 * MIB, GIB, 100 * MIB, 0 }, PRESSURE_SEVERE },
-	{ { 20 * GIB, GIB, GIB, 10 * MIB, 0 }, PRESSURE_SEVERE },
-	/* Stalls count only if memory is already scarce. */
-	{ { 20 * GIB, 18 * GIB, NONE, NONE, 9900 }, PRESSURE_NONE },
-	{ { 20 * GIB, 4 * GIB, NONE, NONE, 99 }, PRESSURE_NONE },
-	{ { 20 * GIB, 4 * GIB, NONE, NONE, 100 }, PRESSURE_SOME },
-	{ { 20 * GIB, 4 * GIB, NONE, NONE, 9900 }, PRESSURE_SOME },
-	{ { 20 * GIB, 2304 * MIB, NONE, NONE, 999 }, PRESSURE_SOME },
-	{ { 20 * GIB, 2304 * MIB, NONE, NONE, 1000 }, PRESSURE_SEVERE },
-	{ { 20 * GIB, 20 * GIB, GIB, 250 * MIB, 100 }, PRESSURE_SOME },
-	{ { 20 * GIB, 20 * GIB, GIB, 120 * MIB, 1000 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 100 * MIB, GIB, 100 * MIB }, PRESSURE_SEVERE },
+	{ { 20 * GIB, GIB, GIB, 10 * MIB }, PRESSURE_SEVERE },
 };
 
 TEST(levels)
@@ -64,20 +54,20 @@ static const struct {
 	size_t attended, unattended, floor;
 } caches[] = {
 	/* A large machine, and a small one. */
-	{ { 24 * GIB, 20 * GIB, NONE, NONE, 0 }, GIB, 32 * MIB, 32 * MIB },
-	{ { 4 * GIB, 3 * GIB, NONE, NONE, 0 }, 512 * MIB, 32 * MIB, 32 * MIB },
-	{ { 256 * MIB, 200 * MIB, NONE, NONE, 0 }, 32 * MIB, 16 * MIB, 16 * MIB },
+	{ { 24 * GIB, 20 * GIB, NONE, NONE }, GIB, 32 * MIB, 32 * MIB },
+	{ { 4 * GIB, 3 * GIB, NONE, NONE }, 512 * MIB, 32 * MIB, 32 * MIB },
+	{ { 256 * MIB, 200 * MIB, NONE, NONE }, 32 * MIB, 16 * MIB, 16 * MIB },
 	/* The limit of a cgroup, and what it has left. */
-	{ { 24 * GIB, 20 * GIB, 16 * GIB, 12 * GIB, 0 }, GIB, 32 * MIB, 32 * MIB },
-	{ { 24 * GIB, 20 * GIB, 512 * MIB, 512 * MIB, 0 }, 64 * MIB, 32 * MIB, 32 * MIB },
-	{ { 24 * GIB, 20 * GIB, 256 * MIB, 256 * MIB, 0 }, 32 * MIB, 16 * MIB, 16 * MIB },
-	{ { 24 * GIB, 20 * GIB, 512 * MIB, 80 * MIB, 0 }, 10 * MIB, 10 * MIB, 10 * MIB },
-	{ { 24 * GIB, 20 * GIB, 8 * GIB, 2 * GIB, 0 }, 256 * MIB, 32 * MIB, 32 * MIB },
+	{ { 24 * GIB, 20 * GIB, 16 * GIB, 12 * GIB }, GIB, 32 * MIB, 32 * MIB },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 512 * MIB }, 64 * MIB, 32 * MIB, 32 * MIB },
+	{ { 24 * GIB, 20 * GIB, 256 * MIB, 256 * MIB }, 32 * MIB, 16 * MIB, 16 * MIB },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 80 * MIB }, 10 * MIB, 10 * MIB, 10 * MIB },
+	{ { 24 * GIB, 20 * GIB, 8 * GIB, 2 * GIB }, 256 * MIB, 32 * MIB, 32 * MIB },
 	/* Memory is short, in the cgroup or on the machine. */
-	{ { 24 * GIB, 20 * GIB, 512 * MIB, 32 * MIB, 0 }, 512 * KIB, 512 * KIB, 0 },
-	{ { 24 * GIB, 20 * GIB, 512 * MIB, 8 * MIB, 0 }, 0, 0, 0 },
-	{ { 24 * GIB, 2 * GIB, NONE, NONE, 0 }, 128 * MIB, 4 * MIB, 0 },
-	{ { 24 * GIB, 512 * MIB, NONE, NONE, 0 }, 0, 0, 0 },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 32 * MIB }, 512 * KIB, 512 * KIB, 0 },
+	{ { 24 * GIB, 20 * GIB, 512 * MIB, 8 * MIB }, 0, 0, 0 },
+	{ { 24 * GIB, 2 * GIB, NONE, NONE }, 128 * MIB, 4 * MIB, 0 },
+	{ { 24 * GIB, 512 * MIB, NONE, NONE }, 0, 0, 0 },
 };
 
 TEST(the_bound_of_the_cache)
@@ -122,7 +112,6 @@ TEST_AFTER(nothing_to_look_at, make_tree())
 	CHECK_EQ(facts.available, NONE);
 	CHECK_EQ(facts.cgroup_limit, NONE);
 	CHECK_EQ(facts.cgroup_left, NONE);
-	CHECK_EQ(facts.stall, 0);
 	CHECK(facts.ram > 0);
 	CHECK_EQ(limits_pressure(&facts), PRESSURE_NONE);
 }
@@ -132,8 +121,6 @@ TEST_AFTER(everything_to_look_at, make_tree())
 	struct limits facts;
 
 	put("/proc/meminfo", "MemTotal:   1000 kB\nMemFree:    11 kB\nMemAvailable:     800 kB\n");
-	put("/proc/pressure/memory", "some avg10=1.25 avg60=9.00 avg300=9.00 total=4\n"
-				     "full avg10=50.00 avg60=0.00 avg300=0.00 total=0\n");
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
@@ -143,24 +130,11 @@ TEST_AFTER(everything_to_look_at, make_tree())
 	CHECK_EQ(facts.available, 800 * 1024);
 	CHECK_EQ(facts.cgroup_limit, 8000);
 	CHECK_EQ(facts.cgroup_left, 7000);
-	CHECK_EQ(facts.stall, 125);
 
-	/* The worse of the two counts. */
-	put("/sys/fs/cgroup/a/memory.pressure", "some avg10=20.03 avg60=0.00\n");
-	limits_look(root, &facts);
-	CHECK_EQ(facts.stall, 2003);
-	put("/proc/pressure/memory", "some avg10=100.00 avg60=0.00\n");
-	limits_look(root, &facts);
-	CHECK_EQ(facts.stall, 10000);
-
-	/* The group of v2 also has the file if v1 controls the memory. */
-	put("/proc/pressure/memory", "nonsense");
 	put("/proc/self/cgroup", "4:memory:/m\n0::/b\n");
-	put("/sys/fs/cgroup/unified/b/memory.pressure", "some avg10=3.50 avg60=0.00\n");
 	put("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "500\n");
 	put("/sys/fs/cgroup/memory/m/memory.usage_in_bytes", "200\n");
 	limits_look(root, &facts);
-	CHECK_EQ(facts.stall, 350);
 	CHECK_EQ(facts.cgroup_limit, 500);
 	CHECK_EQ(facts.cgroup_left, 300);
 }
@@ -235,7 +209,6 @@ static void keep_files(void)
 	closefrom(HIGH);
 	make_tree();
 	put("/proc/meminfo", "MemAvailable:     800 kB\n");
-	put("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/memory.max", "max\n");
 	put("/sys/fs/cgroup/a/memory.current", "1000\n");
@@ -245,26 +218,23 @@ static void keep_files(void)
 	look();
 	hp_procfile_keep(false);
 	CHECK_EQ(each_high(check_flag), kept);
-	CHECK(each_high(check_flag) >= 5);
+	CHECK(each_high(check_flag) >= 4);
 	CHECK_EQ(dup(0), lowest);
 	close(lowest);
 	CHECK_EQ(look().available, 800 * 1024);
 	CHECK_EQ(look().cgroup_limit, NONE);
 	hp_procfile_seal();
 	put("/proc/meminfo", "MemAvailable:     500 kB\n");
-	put("/proc/pressure/memory", "some avg10=2.00 avg60=0.00 avg300=0.00 total=0\n");
 	put("/sys/fs/cgroup/a/memory.max", "8000\n");
 	CHECK_EQ(look().available, 500 * 1024);
 	CHECK_EQ(look().cgroup_limit, 8000);
 	CHECK_EQ(look().cgroup_left, 7000);
-	CHECK_EQ(look().stall, 200);
 }
 
 static void check_unknown(void)
 {
 	CHECK_EQ(look().available, NONE);
 	CHECK_EQ(look().cgroup_limit, NONE);
-	CHECK_EQ(look().stall, 0);
 }
 
 static long table_size(void)

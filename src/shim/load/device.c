@@ -83,12 +83,10 @@ static void finish(int status, void *unused)
 }
 
 /* Later reads of these files open none. */
-static void keep_files(void)
+static void keep_files(struct limits *ret)
 {
-	struct limits limits;
-
 	hp_procfile_keep(true);
-	limits_look("", &limits);
+	limits_look("", ret);
 	limits_ration_space();
 	limits_huge_everywhere("");
 	move_keep();
@@ -96,18 +94,12 @@ static void keep_files(void)
 }
 
 /* The default budget depends on files, which are read here only: most processes use no device. */
-static void start_pinning(void)
+static void start_pinning(const struct limits *limits)
 {
 	uint64_t budget = hp_options->pin_budget;
-	struct limits limits;
 
-	if (!hp_options->pin)
-		return;
-	if (budget == HP_AUTO) {
-		limits_look_at_cgroup("", &limits);
-		budget = limits_pin_budget(&limits);
-	}
-	pin_start(budget);
+	if (hp_options->pin)
+		pin_start(budget == HP_AUTO ? limits_pin_budget(limits) : budget);
 }
 
 static bool some_device_has(CUdevice_attribute asked)
@@ -150,6 +142,7 @@ void shim_device_found(void)
 {
 	char name[128];
 	struct utsname kernel;
+	struct limits limits;
 	struct trace_facts facts = {
 		.began_ns = shim_began_ns,
 		.function_name = name_of_row,
@@ -163,9 +156,9 @@ void shim_device_found(void)
 	/* If this thread were canceled here, no other thread would do the rest. */
 	hp_uncancellable_begin();
 	owner = getpid();
-	keep_files();
+	keep_files(&limits);
 	shim_large_with_device();
-	start_pinning();
+	start_pinning(&limits);
 	staging_start();
 	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
 		visibility_raise(REAL_SEEN_MANAGED);
