@@ -166,7 +166,7 @@ void trace_start(const struct trace_facts *facts)
 	if (!capture_range_is_all())
 		calls_lose_waits();
 	frames_start();
-	told = CALLS_CROWDED | CALLS_LAUNCH | (report.events ? CALLS_WORK : 0);
+	told = CALLS_CROWDED | CALLS_LAUNCH | CALLS_WAITS | (report.events ? CALLS_WORK : 0);
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.start_ns += hp_now_ns() - now;
@@ -353,6 +353,16 @@ static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
 		frames_return();
 }
 
+static void note_wait(uint64_t enter_ns, uint64_t leave_ns)
+{
+	uint64_t from = operations_sample_begins();
+
+	operations_wait(enter_ns, leave_ns);
+	round_trips_waited(leave_ns);
+	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
+	operations_sample_ends(from);
+}
+
 /* As trace_called(), for a call of these kinds, of which more may be noted. */
 __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t function,
 						uint64_t enter_ns, uint64_t leave_ns,
@@ -360,6 +370,8 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 {
 	if (kinds & CALLS_CROWDED)
 		operations_crowd();
+	if (kinds & CALLS_WAITS)
+		note_wait(enter_ns, leave_ns);
 	if (kinds & CALLS_LAUNCH)
 		sampler_worked(enter_ns, leave_ns);
 	if (kinds & CALLS_LAUNCH)
@@ -409,17 +421,6 @@ void trace_launched(enum trace_launch launch)
 	uint64_t from = operations_sample_begins();
 	operations_launch(launch);
 	nvtx_ranges_launched();
-	operations_sample_ends(from);
-}
-
-void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
-{
-	if (!is_in_range(enter_ns))
-		return;
-	uint64_t from = operations_sample_begins();
-	operations_wait(enter_ns, leave_ns);
-	round_trips_waited(leave_ns);
-	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
 	operations_sample_ends(from);
 }
 

@@ -116,9 +116,6 @@ void trace_starting(uint64_t from_ns, uint64_t to_ns);
 /* Counts the launch of a kernel or a graph.  Any thread. */
 void trace_launched(enum trace_launch launch);
 
-/* Adds a wait of the host for the device, in a call that only waits. */
-void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
-
 /* Adds a wait of the host for deferred copies. */
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns);
 

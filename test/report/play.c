@@ -48,7 +48,9 @@ static const struct {
 		  { "cuMemAlloc_v2", 0 },
 		  { "cuCtxGetCurrent", 0 },
 		  { "cuMemcpyHtoD_v2", 276 },
-		  { "cuLaunchKernel", 307 } };
+		  { "cuLaunchKernel", 307 },
+		  { "cuStreamSynchronize", 0 } };
+#define WAIT (HP_LEN(functions) - 1)
 
 static char host_memory[8 << 20];
 static uint64_t range, staging; /* the latest that began */
@@ -157,7 +159,7 @@ static void act(const struct event *event)
 	else if (IS("writes"))
 		host_memory[event->in]++;
 	else if (IS("waits"))
-		trace_waited(from, to);
+		trace_called(WAIT, from, to, __builtin_frame_address(0));
 	else if (IS("joins"))
 		trace_joined(from, to);
 	else if (IS("starts"))

@@ -54,13 +54,24 @@ static void path_of(char *ret, size_t room, const char *name)
 	snprintf(ret, room, "%s/%s", stage_folder, name);
 }
 
+static const char *name_of_wait(size_t function)
+{
+	(void)function;
+	return "cuStreamSynchronize";
+}
+
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts)
 {
 	static char out[512], log[512];
 	/* Samples of the test itself would increase the counts on a slow machine. */
 	const char *environment[32] = { "HOTPIN_SAMPLE=off" };
+	struct trace_facts all = *facts;
 	size_t count = 1;
 
+	if (all.function_name == NULL) {
+		all.function_name = name_of_wait;
+		all.functions = 1;
+	}
 	snprintf(stage_folder, sizeof(stage_folder), "%.240s/report-XXXXXX", check_folder());
 	if (mkdtemp(stage_folder) == NULL)
 		abort();
@@ -73,7 +84,7 @@ void stage_begin_with(bool json, const char *const *options, const struct trace_
 	hp_options_load((char *const *)environment);
 	path_of(log, sizeof(log), "log");
 	hp_log_open(log);
-	trace_start(facts);
+	trace_start(&all);
 }
 
 void stage_begin(bool json, const char *const *options)
@@ -85,6 +96,12 @@ void stage_begin(bool json, const char *const *options)
 				 .driver_version = 13000,
 				 .began_ns = stage_base,
 			 });
+}
+
+void stage_waited(uint64_t at_ns, uint64_t took_ns)
+{
+	trace_called(0, stage_base + at_ns, stage_base + at_ns + took_ns,
+		     __builtin_frame_address(0));
 }
 
 static void read_file(const char *name, char *ret, size_t room)

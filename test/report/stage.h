@@ -37,7 +37,10 @@ extern _Atomic uint64_t stage_tick_ns;
  */
 void stage_begin(bool json, const char *const *options);
 
-/* Like stage_begin(), with these facts; stage_begin() has those of an H200. */
+/*
+ * Like stage_begin(), with these facts; stage_begin() has those of an H200.  Without driver
+ * functions, there is one, which waits.
+ */
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts);
 
 /* Like stage_begin(), with the JSON, one option or NULL, and these driver functions. */
@@ -49,6 +52,9 @@ void stage_end(void);
 /* Reports a copy as the shim does, at stage_base + `at_ns`. */
 void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,
 		  uint64_t at_ns, uint64_t took_ns);
+
+/* Reports a call of the function that waits, as the shim does, at stage_base + `at_ns`. */
+void stage_waited(uint64_t at_ns, uint64_t took_ns);
 
 /*
  * Returns the number after "key": after "section": (NULL: anywhere) in the JSON; -1: none, -2:

@@ -488,7 +488,7 @@ static void *work(void *arg)
 		copy_pair(at);
 		trace_launched(TRACE_LAUNCH_KERNEL);
 		mock_kernel("k", 0, stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
-		trace_waited(stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
+		stage_waited(at + 10 * MICRO, 10 * MICRO);
 		if (i % 1000 == 0)
 			trace_flush();
 	}
@@ -497,16 +497,15 @@ static void *work(void *arg)
 
 static const char *name_of(size_t function)
 {
-	(void)function;
-	return "cuCtxGetCurrent";
+	return function == 0 ? "cuCtxGetCurrent" : "cuStreamSynchronize";
 }
 
-static void call(void)
+static void call(size_t function)
 {
 	static _Atomic uint64_t now_ns;
 	uint64_t enter_ns = stage_base + atomic_fetch_add(&now_ns, 2);
 
-	trace_called(0, enter_ns, enter_ns + 1, __builtin_frame_address(0));
+	trace_called(function, enter_ns, enter_ns + 1, __builtin_frame_address(0));
 }
 
 static sigjmp_buf away;
@@ -536,7 +535,7 @@ __attribute__((noinline, no_sanitize("address"))) static void call_deeper(int le
 	if (levels > 0)
 		call_deeper(levels - 1);
 	else
-		call();
+		call(0);
 	room[0] = 1;
 }
 
@@ -568,8 +567,8 @@ static _Atomic unsigned handled;
 static void call_in_handler(int signal_number)
 {
 	(void)signal_number;
-	for (int i = 0; i < 3; i++)
-		call();
+	for (size_t i = 0; i < 4; i++)
+		call(i % 2);
 	handled++;
 }
 
@@ -616,11 +615,13 @@ TEST(a_call_interrupts_another)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
 
 	stage_clock(true);
-	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 1);
+	stage_begin_calls("HOTPIN_PROFILE=off", name_of, 2);
 	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
-	while (handled < 2000)
-		call();
+	while (handled < 2000) {
+		call(0);
+		call(1); /* takes a lock for its wait */
+	}
 	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
 	stage_end();
 	CHECK(strstr(stage_json, "cuCtxGetCurrent") != NULL);

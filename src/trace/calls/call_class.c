@@ -17,7 +17,7 @@ static const struct rule {
 	{ "cuDevicePrimaryCtxRetain", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
 	{ "cuGetExportTable", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
 	{ "cuGetProcAddress", NULL, { "start_up", CALLS_START_UP | CALLS_WORK } },
-	{ "cu", "Synchronize", { "synchronize", 0 } },
+	{ "cu", "Synchronize", { "synchronize", CALLS_WAITS } },
 	{ "cuMemcpy", NULL, { "copy", 0 } },
 	{ "cuMemset", NULL, { "memset", CALLS_WORK } },
 	{ "cuGraphLaunch", NULL, { "launch", CALLS_LAUNCH | CALLS_WORK } },

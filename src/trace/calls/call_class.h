@@ -10,7 +10,8 @@ enum calls_kind {
 	CALLS_LAUNCH = 2,
 	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
 	CALLS_CROWDED = 8,
-	CALLS_MAY_WAIT = 16 /* host code may then read what was downloaded before */
+	CALLS_MAY_WAIT = 16, /* host code may then read what was downloaded before */
+	CALLS_WAITS = 32     /* only waits for the device */
 };
 
 struct call_class {
