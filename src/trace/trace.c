@@ -180,10 +180,23 @@ bool trace_active(void)
 	return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-/* True if what has lasted since then is in the capture range of the profile. */
+/*
+ * True if calls are collected.  A signal handler may have interrupted a function that holds a lock;
+ * what it calls is lost.
+ */
+static bool is_collecting(void)
+{
+	if (!trace_active())
+		return false;
+	if (hp_locks_are_held())
+		calls_lose_waits();
+	return !hp_locks_are_held();
+}
+
+/* True if what has lasted since then is collected: it is in the capture range. */
 static bool is_in_range(uint64_t since_ns)
 {
-	return trace_active() && capture_range_is_open(since_ns);
+	return is_collecting() && capture_range_is_open(since_ns);
 }
 
 static void note_call(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
@@ -242,11 +255,10 @@ void trace_copied(const struct trace_copy *copy)
 	struct frames_way room;
 
 	/* A copy into a graph has moved nothing. */
-	if (copy->in_graph)
+	if (copy->in_graph || !is_collecting())
 		return;
-	if (!is_in_range(copy->enter_ns)) {
-		if (trace_active())
-			operations_copy_outside(copy);
+	if (!capture_range_is_open(copy->enter_ns)) {
+		operations_copy_outside(copy);
 		return;
 	}
 	sampler_worked(copy->enter_ns, copy->leave_ns);
@@ -293,7 +305,7 @@ void trace_program_pinned(const void *block, uint64_t bytes, bool registered, ui
 {
 	struct frames_way room, *way;
 
-	if (!trace_active() || hp_locks_are_held())
+	if (!is_collecting())
 		return;
 	way = python_places_borrow(frame, &room);
 	host_buffers_program_pinned(way, block, bytes, registered, is_in_range(enter_ns),
@@ -304,7 +316,7 @@ void trace_program_pinned(const void *block, uint64_t bytes, bool registered, ui
 
 void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (trace_active() && !hp_locks_are_held())
+	if (is_collecting())
 		host_buffers_program_unpinned(block,
 					      is_in_range(enter_ns) ? leave_ns - enter_ns : 0);
 }
@@ -333,7 +345,7 @@ void trace_profiler(bool starts)
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
 {
-	return trace_active() ? rewritten_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
+	return is_collecting() ? rewritten_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
 void trace_staged(uint64_t ticket, uint64_t moved)
@@ -386,11 +398,6 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 {
 	if (!is_in_range(enter_ns))
 		return;
-	/* A signal handler may have interrupted a function that holds a lock. */
-	if (hp_locks_are_held()) {
-		calls_lose_waits();
-		return;
-	}
 	unsigned kinds = calls_add(function, enter_ns, leave_ns);
 	if (__builtin_expect((kinds & told) != 0, 0))
 		note_more(kinds, (uint32_t)function, enter_ns, leave_ns, frame);
@@ -413,9 +420,10 @@ void trace_starting(uint64_t from_ns, uint64_t to_ns)
 
 void trace_launched(enum trace_launch launch)
 {
-	if (!is_in_range(UINT64_MAX)) {
-		if (trace_active())
-			operations_launch_outside(launch);
+	if (!is_collecting())
+		return;
+	if (!capture_range_is_open(UINT64_MAX)) {
+		operations_launch_outside(launch);
 		return;
 	}
 	uint64_t from = operations_sample_begins();

@@ -569,6 +569,7 @@ static void call_in_handler(int signal_number)
 	(void)signal_number;
 	for (size_t i = 0; i < 4; i++)
 		call(i % 2);
+	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, SECOND, MICRO);
 	handled++;
 }
 
@@ -620,7 +621,9 @@ TEST(a_call_interrupts_another)
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
 	while (handled < 2000) {
 		call(0);
-		call(1); /* takes a lock for its wait */
+		/* Both take a lock. */
+		call(1);
+		stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, SECOND, MICRO);
 	}
 	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
 	stage_end();
