@@ -88,7 +88,7 @@ static struct profile_kernel *find_kernel(struct aggregate *aggregate, const cha
  * reliable.
  */
 static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
-			     uint64_t end, uint64_t now_ns)
+			     uint64_t end)
 {
 	if (start == 0 && end == 0) {
 		aggregate->untimed++;
@@ -98,7 +98,7 @@ static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer
 	uint64_t to = clockmap_to_ours(&aggregate->clock, end);
 
 	if (from + CLOCKMAP_WORK_ERROR_NS < aggregate->began_ns ||
-	    to > now_ns + CLOCKMAP_WORK_ERROR_NS) {
+	    to > aggregate->now_ns + CLOCKMAP_WORK_ERROR_NS) {
 		aggregate->outside++;
 		return end - start;
 	}
@@ -112,10 +112,10 @@ static uint64_t add_to_split(struct aggregate *aggregate, enum split_layer layer
  * True if work is in the capture range: if it begins there.  Work without a time is, if its record
  * arrives there.
  */
-static bool is_in_range(const struct aggregate *aggregate, uint64_t start, uint64_t now_ns)
+static bool is_in_range(const struct aggregate *aggregate, uint64_t start)
 {
 	return capture_range_holds(start != 0 ? clockmap_to_ours(&aggregate->clock, start)
-					      : now_ns);
+					      : aggregate->now_ns);
 }
 
 #define STREAM_OF(record)                                           \
@@ -149,12 +149,13 @@ static void note_event(struct aggregate *aggregate, struct event event, uint64_t
 }
 
 /*
- * True for an operation that began but has not ended.  A forced flush delivers such a record, and
- * it is not delivered again.
+ * False for an operation that began but has not ended, which is counted.  A forced flush delivers
+ * such a record, and it is not delivered again.
  */
-static bool is_incomplete(uint64_t start, uint64_t end)
+static bool has_ended(struct aggregate *aggregate, uint64_t start, uint64_t end)
 {
-	return end < start;
+	aggregate->incomplete += end < start;
+	return end >= start;
 }
 
 static void add(struct aggregate_sum *sum, uint64_t bytes, uint64_t busy_ns)
@@ -258,21 +259,19 @@ static void note_bytes(struct aggregate *aggregate, int direction,
 }
 
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
-		     const struct correlation_caller *caller, uint64_t now_ns)
+		     const struct correlation_caller *caller)
 {
 	int direction = direction_of(record->copy_kind);
 	uint8_t kind = direction == TRACE_D2H ? record->target_kind : record->source_kind;
 	bool on_devices = direction == TRACE_D2D || direction == TRACE_P2P;
 
-	if (is_incomplete(record->start, record->end)) {
-		aggregate->incomplete++;
+	if (!has_ended(aggregate, record->start, record->end))
 		return;
-	}
 	enum trace_memory memory = memory_of(kind);
 	uint64_t ns = add_to_split(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER,
-				   record->start, record->end, now_ns);
+				   record->start, record->end);
 
-	if (!is_in_range(aggregate, record->start, now_ns)) {
+	if (!is_in_range(aggregate, record->start)) {
 		bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
 
 		aggregate->outside_copies += on_the_bus;
@@ -305,15 +304,12 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 	}
 }
 
-static void add_memset(struct aggregate *aggregate, const struct cupti_memset *record,
-		       uint64_t now_ns)
+static void add_memset(struct aggregate *aggregate, const struct cupti_memset *record)
 {
-	if (is_incomplete(record->start, record->end)) {
-		aggregate->incomplete++;
+	if (!has_ended(aggregate, record->start, record->end))
 		return;
-	}
-	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
-	if (!is_in_range(aggregate, record->start, now_ns))
+	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end);
+	if (!is_in_range(aggregate, record->start))
 		return;
 	note_device(aggregate, record->device);
 	add(&aggregate->memsets, record->bytes, ns);
@@ -323,32 +319,22 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		record->start, STREAM_OF(record), NULL);
 }
 
-struct taker {
-	struct aggregate *aggregate;
-	uint64_t now_ns;
-};
-
 /* A correlation_take_fn. */
 static void take_work(void *arg, const struct correlation_work *work,
 		      const struct correlation_caller *caller)
 {
-	const struct taker *taker = arg;
-
 	if (!work->is_kernel)
-		add_copy(taker->aggregate, &work->copy, caller, taker->now_ns);
+		add_copy(arg, &work->copy, caller);
 	else if (caller != NULL)
 		launches_joined(work->kernel, caller->place, work->busy_ns);
 }
 
-static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kernel *record,
-			   uint64_t now_ns)
+static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kernel *record)
 {
-	if (is_incomplete(record->start, record->end)) {
-		aggregate->incomplete++;
+	if (!has_ended(aggregate, record->start, record->end))
 		return;
-	}
-	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
-	if (!is_in_range(aggregate, record->start, now_ns)) {
+	uint64_t ns = add_to_split(aggregate, SPLIT_KERNEL, record->start, record->end);
+	if (!is_in_range(aggregate, record->start)) {
 		aggregate->outside_kernels++;
 		return;
 	}
@@ -370,8 +356,7 @@ static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kerne
 		.busy_ns = ns,
 	};
 	if (launches_ran(run.kernel, ns))
-		correlation_worked(record->correlation, &run, take_work,
-				   &(struct taker){ aggregate, now_ns });
+		correlation_worked(record->correlation, &run, take_work, aggregate);
 	kernel->count++;
 	kernel->busy_ns += (int64_t)ns;
 	if ((int64_t)ns > kernel->longest_ns)
@@ -380,7 +365,8 @@ static void add_kernel_run(struct aggregate *aggregate, const struct cupti_kerne
 
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 {
-	correlation_turn(last, take_work, &(struct taker){ aggregate, now_ns });
+	aggregate->now_ns = now_ns;
+	correlation_turn(last, take_work, aggregate);
 }
 
 static bool is_launch(const struct cupti_call *call)
@@ -394,7 +380,7 @@ static bool is_launch(const struct cupti_call *call)
 	}
 }
 
-static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
+static void add_call(struct aggregate *aggregate, const struct cupti_call *call)
 {
 	/* The middle of a call is inside the call even if the clocks differ a little. */
 	uint64_t middle = call->start + (call->end - call->start) / 2;
@@ -407,18 +393,16 @@ static void add_call(struct aggregate *aggregate, const struct cupti_call *call,
 	if (is_launch(call))
 		caller.place = launches_place_at(call->thread,
 						 clockmap_to_ours(&aggregate->clock, middle));
-	correlation_called(call->correlation, &caller, take_work,
-			   &(struct taker){ aggregate, now_ns });
+	correlation_called(call->correlation, &caller, take_work, aggregate);
 }
 
 /* The number of a copy between devices is not known. */
-static void add_any_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
-			 uint64_t now_ns)
+static void add_any_copy(struct aggregate *aggregate, const struct cupti_memcpy *record)
 {
 	struct correlation_work work = { .copy = *record };
 
 	correlation_worked(record->kind == CUPTI_MEMCPY ? record->correlation : 0, &work, take_work,
-			   &(struct taker){ aggregate, now_ns });
+			   aggregate);
 }
 
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
@@ -426,21 +410,22 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 	uint32_t kind;
 
 	memcpy(&kind, record, sizeof(kind));
+	aggregate->now_ns = now_ns;
 	aggregate->records++;
 	switch (kind) {
 	case CUPTI_MEMCPY:
 	case CUPTI_MEMCPY2:
-		add_any_copy(aggregate, record, now_ns);
+		add_any_copy(aggregate, record);
 		break;
 	case CUPTI_DRIVER_CALL:
-		add_call(aggregate, record, now_ns);
+		add_call(aggregate, record);
 		break;
 	case CUPTI_MEMSET:
-		add_memset(aggregate, record, now_ns);
+		add_memset(aggregate, record);
 		break;
 	case CUPTI_KERNEL:
 	case CUPTI_CONCURRENT_KERNEL:
-		add_kernel_run(aggregate, record, now_ns);
+		add_kernel_run(aggregate, record);
 		break;
 	default: /* of another client of CUPTI */
 		break;

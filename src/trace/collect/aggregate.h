@@ -54,6 +54,7 @@ struct aggregate {
 	uint64_t untimed;    /* start and end 0: CUPTI could not collect them */
 	uint64_t latest_ns;  /* end of the latest record, on our clock */
 	uint64_t began_ns;
+	uint64_t now_ns; /* upper limit of valid time stamps */
 	struct clockmap clock;
 	struct split split;
 	size_t name_bytes;
