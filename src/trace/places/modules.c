@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Under the lock trace. */
+/* Under the lock trace.  An unloaded file has no addresses. */
 static struct module table[MODULES_MOST];
 static size_t count;
-static bool gone[MODULES_MOST]; /* true: unloaded, without addresses */
 static uint64_t forgets;
 
 static uint64_t unloads; /* of modules_turn()'s thread: the loader's latest count */
@@ -136,10 +135,9 @@ static bool is_same(const struct module *a, const struct module *b)
 static bool loaded_again(const struct module *module)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!gone[i] || !is_same(&table[i], module))
+		if (table[i].to != 0 || !is_same(&table[i], module))
 			continue;
 		table[i] = *module;
-		gone[i] = false;
 		latest.count = SIZE_MAX;
 		return true;
 	}
@@ -187,7 +185,6 @@ static void forget(size_t index)
 	struct module *module = &table[index];
 
 	module->from = module->to = module->text_from = module->text_to = 0;
-	gone[index] = true;
 	latest.count = SIZE_MAX;
 	forgets++;
 }
