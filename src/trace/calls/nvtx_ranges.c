@@ -33,7 +33,6 @@ static struct nvtx_range *ranges; /* NVTX_RANGES_MOST + 1 */
 static size_t count;
 static struct change *changes;
 static unsigned changed;
-static bool capturing; /* in the capture range, if that is not the whole run */
 
 static _Atomic unsigned current;
 
@@ -71,13 +70,19 @@ static unsigned find_or_add(const char *domain, const char *name)
 	return (unsigned)count;
 }
 
+/* True in the capture range. */
+static bool is_captured(void)
+{
+	return capture_range_is_open(UINT64_MAX);
+}
+
 /* With the lock held.  Changes the current range to that of the latest open range. */
 static void change(uint64_t now_ns)
 {
 	unsigned range = open_count > 0 ? open_ranges[open_count - 1].number : 0;
 
 	atomic_store_explicit(&current, range, memory_order_relaxed);
-	if (!capturing && !capture_range_is_all())
+	if (!is_captured())
 		range = SPLIT_OUTSIDE;
 	if (changed < CHANGES_MOST)
 		changes[changed++] = (struct change){ now_ns, range };
@@ -97,7 +102,7 @@ uint64_t nvtx_ranges_begin(const char *domain, const char *name, uint64_t now_ns
 		hp_count(ranges_dropped);
 	if (range != 0) {
 		open_ranges[open_count++] = (struct open){ ticket, now_ns, range };
-		ranges[range].entered += capturing || capture_range_is_all();
+		ranges[range].entered += is_captured();
 		change(now_ns);
 	}
 	hp_unlock(HP_LOCK_trace);
@@ -108,7 +113,6 @@ void nvtx_ranges_capture(bool begins, uint64_t now_ns)
 {
 	if (!has_memory())
 		return;
-	capturing = begins;
 	if (begins && open_count > 0)
 		ranges[open_ranges[open_count - 1].number].entered++;
 	change(now_ns);
