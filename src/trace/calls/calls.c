@@ -31,9 +31,8 @@ static unsigned char kinds[CALLS_FUNCTIONS_MOST];
 
 static struct thread_memory tables;
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
-static __thread bool is_known __attribute__((tls_model("initial-exec"))); /* in `threads` */
 
-static _Atomic uint32_t threads; /* the number that have made a call; any thread */
+static _Atomic uint32_t threads; /* the number that have had a table; any thread */
 static _Atomic bool lost_waits;  /* any thread */
 
 void calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t function),
@@ -121,15 +120,14 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
 						     uint64_t leave_ns)
 {
-	if (!is_known)
-		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-	is_known = true;
-	if (mine == NULL)
-		mine = thread_memory_take(&tables);
 	if (mine == NULL) {
-		calls_lose_waits();
-		operations_lose_call();
-		return kinds[function];
+		mine = thread_memory_take(&tables);
+		if (mine == NULL) {
+			calls_lose_waits();
+			operations_lose_call();
+			return kinds[function];
+		}
+		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 	}
 	hp_lock(HP_LOCK_trace);
 	unsigned crowded = pass_on(mine) ? CALLS_CROWDED : 0;

@@ -52,7 +52,7 @@ uint64_t calls_waits(void);
 /* Notes that such a call may be missing. */
 void calls_lose_waits(void);
 
-/* The number of threads that have made a call. */
+/* The number of threads that have made a call that was counted. */
 uint32_t calls_threads(void);
 
 #endif
