@@ -24,30 +24,24 @@
  */
 #define SAMPLED_EVERY 17u
 
-/* Spans, whose `key` has the layer in the low bits and the start above. */
-struct half {
-	struct split_span span[HALF_ROOM];
-};
-
 static struct operations sums; /* under the lock trace, except: */
 static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns, outside_kernels;
 
-static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
-static unsigned filled;              /* under the lock trace */
-static _Atomic unsigned tick;        /* concurrent threads may lose some ticks */
-static _Atomic uint32_t *rung;       /* constant after operations_start() */
+/* HALF_ROOM spans each, under the lock trace; `other` is the drainer's. */
+static struct split_span *filling, *other;
+static unsigned filled;        /* under the lock trace */
+static _Atomic unsigned tick;  /* concurrent threads may lose some ticks */
+static _Atomic uint32_t *rung; /* constant after operations_start() */
 
 /* The time of operations_rare() in the calling thread's sample. */
 static __thread uint64_t rare_ns __attribute__((tls_model("initial-exec")));
 
 int operations_start(_Atomic uint32_t *crowded)
 {
-	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
-
-	if (halves == NULL)
+	filling = hp_arena_alloc(2 * HALF_ROOM * sizeof(*filling));
+	if (filling == NULL)
 		return -ENOMEM;
-	filling = &halves[0];
-	other = &halves[1];
+	other = filling + HALF_ROOM;
 	rung = crowded;
 	return 0;
 }
@@ -60,7 +54,7 @@ bool operations_spans(const struct split_span *spans, size_t count)
 		sums.spans_lost += count - room;
 		count = room;
 	}
-	memcpy(&filling->span[filled], spans, count * sizeof(*spans));
+	memcpy(filling + filled, spans, count * sizeof(*spans));
 	filled += (unsigned)count;
 	return before < CROWD && filled >= CROWD;
 }
@@ -191,20 +185,20 @@ static uint64_t launched(enum trace_launch launch)
 void operations_drain(struct split *split)
 {
 	hp_lock(HP_LOCK_trace);
-	struct half *half = filling;
+	struct split_span *spans = filling;
 	unsigned count = filled;
 	filling = other;
-	other = half;
+	other = spans;
 	filled = 0;
 	hp_unlock(HP_LOCK_trace);
 
 	/* The range of each of these spans has already begun. */
 	nvtx_ranges_drain(split);
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t key = half->span[i].key;
+		uint64_t key = spans[i].key;
 
 		split_add(split, (enum split_layer)(key & ((1 << SPLIT_LAYER_BITS) - 1)),
-			  key >> SPLIT_LAYER_BITS, half->span[i].end);
+			  key >> SPLIT_LAYER_BITS, spans[i].end);
 	}
 }
 
