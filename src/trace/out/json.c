@@ -151,28 +151,24 @@ static void put_entry(struct json *json, const struct profile_field *field, cons
 		json_record(json, NULL, field->record, entry);
 }
 
-/* Writes a list in memory. */
-static void put_list(struct json *json, const struct profile_field *field, const char *record)
+/* Returns an entry of a list, which is in memory if `list` is NULL. */
+static const void *entry_of(const struct json *json, const struct profile_field *field,
+			    const struct json_list *list, const char *record, size_t index)
 {
 	const char *items = *(const char *const *)(record + field->at);
-	size_t count = *(const size_t *)(record + field->count);
-	bool are_texts = field->kind == FIELD_TEXTS;
-	size_t size = are_texts ? sizeof(char *) : profile_table(field->record).size;
 
-	if (field->presence == IF_ANY && count == 0)
-		return;
-	begin(json, field->name, "[");
-	for (size_t i = 0; i < count; i++, items += size)
-		put_entry(json, field,
-			  are_texts ? *(const void *const *)(const void *)items : items);
-	end(json, "]");
+	if (list != NULL)
+		return list->entry(json->report, index);
+	if (index == *(const size_t *)(record + field->count))
+		return JSON_END;
+	return field->kind == FIELD_TEXTS ? ((const void *const *)(const void *)items)[index]
+					  : items + index * profile_table(field->record).size;
 }
 
-/* Writes a list that is not in memory. */
-static void put_entries(struct json *json, const struct profile_field *field,
-			const struct json_list *list)
+static void put_list(struct json *json, const struct profile_field *field,
+		     const struct json_list *list, const char *record)
 {
-	const void *entry = list->entry(json->report, 0);
+	const void *entry = entry_of(json, field, list, record, 0);
 	bool is_begun = field->presence != IF_ANY;
 
 	if (entry == JSON_UNKNOWN) {
@@ -181,7 +177,7 @@ static void put_entries(struct json *json, const struct profile_field *field,
 	}
 	if (is_begun)
 		begin(json, field->name, "[");
-	for (size_t i = 0; entry != JSON_END; entry = list->entry(json->report, ++i)) {
+	for (size_t i = 0; entry != JSON_END; entry = entry_of(json, field, list, record, ++i)) {
 		if (entry == NULL)
 			continue;
 		if (!is_begun)
@@ -307,14 +303,8 @@ static void put_field(struct json *json, enum profile_record_id id,
 			put_counters(json);
 		end(json, "}");
 		break;
-	default: {
-		const struct json_list *list = list_of(json, id, field);
-
-		if (list != NULL)
-			put_entries(json, field, list);
-		else
-			put_list(json, field, record);
-	}
+	default:
+		put_list(json, field, list_of(json, id, field), record);
 	}
 }
 
