@@ -1,11 +1,12 @@
 /*
- * bounds.c - subtracts from the wall time what each change can save at most.
+ * bounds.c - how short the run could have been: subtracts from the wall time what each change can
+ * save at most.
  *
  * Faster transfers can save only time in which a transfer ran without a kernel.  Overlap can save
  * only time in which either of them ran alone.  Uploads and downloads can overlap each other, too.
  */
-#include "trace/out/bounds.h"
 #include "trace/out/json.h"
+#include "trace/out/report.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

@@ -1,7 +1,7 @@
 /*
  * emit_events.c - writes the timeline, one line for each event.
  */
-#include "trace/out/emit_events.h"
+#include "trace/out/emit.h"
 #include "base/arena.h"
 #include "base/parse.h"
 #include "trace/calls/calls.h"

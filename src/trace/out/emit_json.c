@@ -4,7 +4,7 @@
  * base/profile.def lists the fields and their order.  Lists are written one entry after the other.
  * Within one major version, fields may be added but not removed.
  */
-#include "trace/out/emit_json.h"
+#include "trace/out/emit.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "trace/calls/calls.h"
@@ -12,10 +12,6 @@
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
-#include "trace/out/bounds.h"
-#include "trace/out/emit_events.h"
-#include "trace/out/emit_lists.h"
-#include "trace/out/emit_places.h"
 #include "trace/places/sites.h"
 
 static const struct json_list *const lists[] = { emit_lists, emit_places_lists, emit_events_lists,

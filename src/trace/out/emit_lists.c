@@ -3,15 +3,13 @@
  *
  * One thread at a time writes a profile, so entries are static.
  */
-#include "trace/out/emit_lists.h"
+#include "trace/out/emit.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/gaps.h"
 #include "trace/calls/host_buffers.h"
 #include "trace/calls/launches.h"
 #include "trace/calls/repeats.h"
 #include "trace/calls/nvtx_ranges.h"
-#include "trace/out/emit_places.h"
-#include "trace/out/report.h"
 #include "trace/places/sites.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
  * emit_places.c - an entry of each list of places, filled in when it is written.
  */
-#include "trace/out/emit_places.h"
-#include "trace/out/report.h"
+#include "trace/out/emit.h"
 #include "trace/python/python_places.h"
 #include "trace/python/python_sampler.h"
 #include "trace/samples/perf_event.h"

@@ -4,7 +4,7 @@
  * An unknown value is "-", never 0.  Names come from the program, so their control bytes must not
  * reach a terminal.
  */
-#include "trace/out/emit_text.h"
+#include "trace/out/emit.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/terminal.h"

@@ -11,9 +11,7 @@
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/quiet.h"
-#include "trace/out/emit_json.h"
-#include "trace/out/emit_text.h"
-#include "trace/out/validity.h"
+#include "trace/out/emit.h"
 
 #include <errno.h>
 #include <fcntl.h>
