@@ -3,7 +3,6 @@
  */
 #include "trace/calls/calls.h"
 #include "check.h"
-#include "trace/calls/call_class.h"
 #include "trace/calls/operations.h"
 
 #include <stdatomic.h>

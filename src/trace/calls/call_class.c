@@ -1,7 +1,7 @@
 /*
  * call_class.c - the first matching row decides.
  */
-#include "trace/calls/call_class.h"
+#include "trace/calls/calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
