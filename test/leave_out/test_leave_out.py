@@ -2,7 +2,6 @@
 """test_leave_out.py - tests leave_out.py with a list and test programs of its own."""
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,8 @@ fail) exit 1 ;;
 skip) printf '# skipped: no device\nok 1 - it # SKIP\n' ;;
 hang) echo $$ >"$PLACE" && exec sleep 600 ;;
 none) exit 2 ;;
+# Quick only at first.
+slow) [ ! -e "$PLACE" ] || sleep 2; echo >>"$PLACE" ;;
 esac
 '''
 
@@ -32,7 +33,9 @@ class LeaveOut(unittest.TestCase):
         self.top = pathlib.Path(folder.name)
         for name in "src/base", "test/leave_out", "build/test/preload", "temporary":
             (self.top / name).mkdir(parents=True)
-        shutil.copy2(HERE / "leave_out.py", self.top / "test/leave_out")
+        text = (HERE / "leave_out.py").read_text()
+        self.assertIn("SHORTEST = 10, 5", text)
+        (self.top / "test/leave_out/leave_out.py").write_text(text.replace("SHORTEST = 10, 5", "SHORTEST = 10, 1"))
         program = self.top / "build/test/preload/preload_it"
         program.write_text(PROGRAM)
         program.chmod(0o755)
@@ -65,6 +68,9 @@ class LeaveOut(unittest.TestCase):
     def test_a_test_that_fails_with_it(self):
         self.says(1, "fails anyway", "fail_fail")
         self.says(1, "not ok 1 - it: fail_fail", "fail_fail", "--keep")
+
+    def test_a_machine_that_becomes_slower(self):
+        self.says(0, "ok 1 - one: it slow_fail", "slow_fail")
 
     def test_a_skip_has_a_reason(self):
         self.says(0, "ok 1 - one # SKIP no device", "skip_skip")
