@@ -16,18 +16,18 @@ LIBRARY = os.path.abspath(sys.argv[2])
 KEEPER = os.path.abspath(sys.argv[3])
 FIRST = "Host code "  # in the first screen of a report
 
-# Prints a line when it is ready, and one for each signal; ends with 3 at SIGTERM.
+# Prints a line when it is ready, and one for each signal; ends with 3 at SIGTERM.  A signal that comes
+# between two waits is pending for the next one.
 LISTENER = """
 import os, signal, sys
-def tell(number, frame):
-    os.write(1, f"{signal.Signals(number).name}\\n".encode())
-    if number == signal.SIGTERM:
-        sys.exit(3)
-for name in ("INT", "QUIT", "HUP", "USR1", "TERM", "CONT"):
-    signal.signal(getattr(signal, "SIG" + name), tell)
+signals = [getattr(signal, "SIG" + name) for name in ("INT", "QUIT", "HUP", "USR1", "TERM", "CONT")]
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 print("ready", os.getpid(), flush=True)
 while True:
-    signal.pause()
+    number = signal.sigwait(signals)
+    os.write(1, f"{number.name}\\n".encode())
+    if number == signal.SIGTERM:
+        sys.exit(3)
 """
 
 
