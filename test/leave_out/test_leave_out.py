@@ -26,6 +26,14 @@ esac
 '''
 
 
+def is_running(process):
+    """False also for a process that has ended, but whose status nobody has asked for."""
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes() != b""
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class LeaveOut(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -90,8 +98,7 @@ class LeaveOut(unittest.TestCase):
             done.send_signal(signal.SIGTERM)
             done.communicate()
         self.assertEqual(done.returncode, 128 + signal.SIGTERM)
-        cmdline = pathlib.Path(f"/proc/{place.read_text().strip()}/cmdline")
-        while cmdline.exists() and cmdline.read_bytes() != b"":
+        while is_running(place.read_text().strip()):
             time.sleep(0.01)
         self.assertEqual(os.listdir(self.top / "temporary"), [])
 
