@@ -1,5 +1,5 @@
 /*
- * cost.c - the pin rule, and how long hotpin pauses or waits.
+ * cost.c - the pin rule, and how long fork() waits.
  */
 #include "pin/cost.h"
 
@@ -20,10 +20,6 @@ static const struct {
 /* A copy of at least this part of the count that pays waits for the pin. */
 #define BACKGROUND_PART   8
 
-#define PAUSE_LEAST_NS    ((uint64_t)20000000)
-#define PAUSE_SHIFT       3
-#define PAUSE_STEPS       3
-
 #define FORK_LEAST        ((size_t)32 << 20)
 #define FORK_LOOK_NS      ((uint64_t)50000000)
 #define FORK_BYTES_PER_NS 8
@@ -43,13 +39,6 @@ enum cost_verdict cost_decide(bool first, uint64_t counted, size_t bytes, size_t
 uint64_t cost_saved_ns(size_t bytes)
 {
 	return (uint64_t)(((unsigned __int128)bytes * SAVED_NS) >> MIB_SHIFT);
-}
-
-uint64_t cost_pause_ns(unsigned refusals)
-{
-	unsigned steps = refusals > PAUSE_STEPS ? PAUSE_STEPS : refusals - 1;
-
-	return PAUSE_LEAST_NS << PAUSE_SHIFT * steps;
 }
 
 uint64_t cost_fork_patience_ns(size_t pinned)

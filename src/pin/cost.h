@@ -31,9 +31,6 @@ enum cost_verdict cost_decide(bool first, uint64_t counted, size_t bytes, size_t
 /* Returns what a copy of `bytes` from pinned memory saves, ns: an estimate for the profile. */
 uint64_t cost_saved_ns(size_t bytes);
 
-/* Returns for how long nothing is pinned after the last of `refusals` in a row, ns. */
-uint64_t cost_pause_ns(unsigned refusals);
-
 /*
  * Returns how long fork() waits for `pinned` bytes to be unpinned, ns: 50 ms to find out whether
  * the device is idle, and for each byte at most a third of what the kernel takes to copy it.  0

@@ -12,12 +12,14 @@
 #include "base/protections.h"
 #include "heap/cache.h"
 #include "heap/map.h"
-#include "pin/cost.h"
 #include "real/relaxed.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <unistd.h>
+
+/* A limit of pinned memory lasts, and finding out costs as much as pinning up to the limit. */
+#define PAUSE_NS ((uint64_t)10000000000)
 
 enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 
@@ -35,7 +37,6 @@ _Atomic(pin_told_fn) pin_told;
 static _Atomic uint64_t budget; /* written once; any thread reads it */
 
 /* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
-static unsigned refusals;          /* in a row */
 static uint64_t paused_until_ns;   /* after a refusal, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now;  /* of blocks, in bytes; any thread reduces it */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
@@ -96,7 +97,7 @@ size_t pin_room_left(void)
 bool pin_reserve(size_t room)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
-	if (!pin_allowed() || (refusals != 0 && hp_now_coarse_ns() < paused_until_ns))
+	if (!pin_allowed() || hp_now_coarse_ns() < paused_until_ns)
 		return false;
 	/* Read once, because memory is given back without the lock. */
 	size_t left = pin_room_left();
@@ -144,17 +145,10 @@ void pin_tell(const struct block *block, bool begins, uint64_t ns)
 		     atomic_load_explicit(&block->size, memory_order_relaxed), ns);
 }
 
-void pin_accepted(void)
-{
-	hp_lock(HP_LOCK_pin);
-	refusals = 0;
-	hp_unlock(HP_LOCK_pin);
-}
-
 void pin_refused(void)
 {
 	hp_lock(HP_LOCK_pin);
-	paused_until_ns = hp_now_coarse_ns() + cost_pause_ns(++refusals);
+	paused_until_ns = hp_now_coarse_ns() + PAUSE_NS;
 	hp_unlock(HP_LOCK_pin);
 }
 

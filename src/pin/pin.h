@@ -113,12 +113,9 @@ bool pin_reserve(size_t room);
 /* The room of a block goes back to the budget. */
 void pin_room_ended(size_t room);
 
-/* The driver has registered a block. */
-void pin_accepted(void);
-
 /*
- * The driver has refused a block, or memory that the program pins.  Nothing is pinned for a while,
- * the longer the more refusals there are in a row.
+ * The driver has refused a block, or memory that the program pins.  Nothing is pinned for ten
+ * seconds.
  */
 void pin_refused(void);
 

@@ -58,7 +58,6 @@ static bool registers(struct block *block, size_t room)
 			word_alter(&block->word, WORD_ALTERED);
 		return false;
 	}
-	pin_accepted();
 	hp_count(pins);
 	pin_tell(block, true, hp_now_ns() - begun);
 	return true;
