@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
-#include "base/procfile.h"
 #include "engine/state.h"
 #include "shim/libc/first.h"
 #include "shim/libc/large.h"
@@ -36,39 +35,21 @@ uint64_t shim_began_ns;
 static _Atomic bool started;
 
 /*
- * Returns the HOTPIN entries of the environment that the kernel gave the process.  libc sets
- * `environ` in its initializer.  An executable's .preinit_array runs earlier, and may use the
- * driver.
- */
-static char *const *kernel_environment(void)
-{
-	static char text[128 << 10], *entries[64];
-	const char *const path[] = { "/proc/self/environ", NULL };
-	size_t count = 0, bytes = hp_procfile_read(text, sizeof(text), path);
-
-	/* An entry may be empty. */
-	for (char *at = text; at < text + bytes && count < HP_LEN(entries) - 1;
-	     at += strlen(at) + 1)
-		if (strncmp(at, "HOTPIN", 6) == 0)
-			entries[count++] = at;
-	return entries;
-}
-
-/*
  * Returns the program's environment.  If it has HOTPIN=0, or the program runs with raised
- * privileges, returns HOTPIN=0 alone, so that no other entry is read or warned about.
+ * privileges, returns HOTPIN=0 alone, so that no other entry is read or warned about.  So it does
+ * if libc has not set `environ` yet: an executable's .preinit_array runs before libc's initializer,
+ * and uses the driver.
  */
 static char *const *environment_of_options(void)
 {
 	static char *const off[] = { (char *)"HOTPIN=0", NULL };
 
-	if (getauxval(AT_SECURE) != 0)
+	if (getauxval(AT_SECURE) != 0 || environ == NULL)
 		return off;
-	char *const *entries = environ != NULL ? environ : kernel_environment();
-	for (char *const *entry = entries; *entry != NULL; entry++)
+	for (char **entry = environ; *entry != NULL; entry++)
 		if (strcmp(*entry, off[0]) == 0)
 			return off;
-	return entries;
+	return environ;
 }
 
 static bool wanted_here(void)
