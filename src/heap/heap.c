@@ -57,8 +57,13 @@ static _Atomic unsigned turn; /* of the next new block, for its offset */
 
 void heap_set_device(bool is_there)
 {
+	hp_lock(HP_LOCK_heap);
 	atomic_store(&huge_device, is_there);
-	heap_look();
+	if (is_there)
+		map_start();
+	hp_unlock(HP_LOCK_heap);
+	if (is_there)
+		heap_look();
 }
 
 static size_t offset_of_turn(unsigned at, size_t bytes, size_t alignment)

@@ -23,7 +23,8 @@ bool heap_holds(const void *address);
 
 /*
  * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
- * MiB or more may get 2 MiB pages (huge_pages.h).
+ * MiB or more may get 2 MiB pages (huge_pages.h).  Then the files that say what the heap may use
+ * are read here; otherwise the first allocation opens them.
  */
 void heap_set_device(bool is_there);
 

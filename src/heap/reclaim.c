@@ -34,10 +34,16 @@ static size_t looked_at;                /* bytes that were cached at the last lo
 static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
 static uint64_t allocated_ns;
 
+/* True if a thread of ours gives freed blocks back by age.  Otherwise few stay. */
+static bool is_attended(void)
+{
+	return attended && huge_device;
+}
+
 static void update_bound(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	limits_cache(&memory, attended && huge_device, &cache_bound);
+	limits_cache(&memory, is_attended(), &cache_bound);
 	if (map_is_closed())
 		cache_bound = (struct cache_bound){ 0 };
 	if (idle)
@@ -60,7 +66,7 @@ struct block *reclaim_sweep(uint64_t now)
 	assert(hp_lock_held(HP_LOCK_heap));
 	if (cache_unpinned() != 0)
 		atomic_store(&keeps_any, true);
-	if (huge_device && cache_unpinned() > looked_at + LOOK_BYTES)
+	if (is_attended() && cache_unpinned() > looked_at + LOOK_BYTES)
 		atomic_store(&must_look, true);
 	if (cache_unpinned() <= cache_bound.most)
 		return NULL;

@@ -117,6 +117,35 @@ TEST_WITH(no_file_is_opened, "HOTPIN_THREADS=3")
 	free(block);
 }
 
+/* Nor do malloc() and free() of a program that is linked with CUDA, also before its first call. */
+TEST(no_file_is_opened_for_memory)
+{
+	char *blocks[12];
+
+	if (SANITIZED_THREADS)
+		CHECK_SKIP("the sanitizer opens files");
+	trap_opens();
+	int before = opened;
+	for (int i = 0; i < 12; i++)
+		memset(blocks[i] = malloc(4 * MIB), i, 4 * MIB);
+	for (int i = 0; i < 12; i++)
+		free(blocks[i]);
+	CHECK_EQ(opened, before);
+}
+
+/* The files that the parent keeps open are about the parent. */
+TEST(the_child_of_fork_reads_no_file)
+{
+	begin();
+	free(promoted(4 * MIB));
+	if (!filter_call(SYS_pread64, SECCOMP_RET_KILL_PROCESS))
+		CHECK_SKIP("filters of system calls are not permitted");
+	if (CHECK_CHILD(7)) {
+		free(malloc(64 * MIB));
+		_exit(7);
+	}
+}
+
 static char wanted[64];
 
 static void check_user(const char *task)

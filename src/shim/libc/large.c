@@ -106,6 +106,8 @@ void shim_large_raise(size_t bytes)
 
 void shim_large_with_device(void)
 {
+	if (shim_malloc_least() >= SHIM_MALLOC_CLOSED)
+		return;
 	/* The housekeeper attends to the heap once there is a context. */
 	heap_set_attended(false, is_automatic() ? HEAP_MIN_WITHOUT_DEVICE : 0);
 	heap_set_device(true);
@@ -116,6 +118,7 @@ void shim_large_with_device(void)
 void shim_large_without_device(void)
 {
 	heap_set_device(false);
+	heap_set_attended(false, 0);
 	if (is_automatic())
 		serve_from(HEAP_MIN_WITHOUT_DEVICE);
 }

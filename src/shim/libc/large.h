@@ -14,7 +14,7 @@
  */
 void shim_large_start(void);
 
-/* Adapts the heap to a process with, or without, a device.  Any thread, any time; lock-free. */
+/* Adapts the heap to a process with, or without, a device.  Any thread, any time. */
 void shim_large_with_device(void);
 void shim_large_without_device(void);
 
