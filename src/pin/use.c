@@ -24,7 +24,10 @@ struct use {
 };
 
 /* Enough for every call but batches. */
-#define USES 6
+#define USES      6
+
+/* A word can count a thousand times as many. */
+#define USERS_FEW (WORD_USERS >> 10)
 
 static __thread struct {
 	unsigned count, room; /* room 0: `few` */
@@ -99,15 +102,16 @@ static enum pin_use enter(struct block *block, const void *frame, uint32_t refus
 }
 
 /*
- * Returns one of the last entries of this frame if it is inside the block, or NULL.  Without this a
- * batch of a million copies of one block would be more users than its word can count.
+ * Returns an entry of this frame that is inside the block, or NULL.  Without this a batch of a
+ * million copies would be more users than the word of its block can count.  Of a block with few
+ * users, only the last entries are looked at.
  */
 static const struct use *find_inside(const struct block *block, const void *frame)
 {
-	for (unsigned i = 0; i < uses.count && i < USES; i++) {
+	for (unsigned i = 0; i < uses.count; i++) {
 		const struct use *use = top() - i;
 
-		if (use->frame != frame)
+		if (use->frame != frame || (i == USES && (block->word & WORD_USERS) <= USERS_FEW))
 			break;
 		if (use->block == block && !use->alone)
 			return use;

@@ -44,19 +44,21 @@ TEST(many_blocks_at_once)
 /* As a batch of more copies than the word of a block can count. */
 TEST(blocks_that_a_call_names_a_million_times)
 {
-	char *blocks[2];
+	enum { BLOCKS = 8 };
+	char *blocks[BLOCKS];
 	unsigned refused = 0;
 	int frame;
 
 	fake_start(GIB);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < BLOCKS; i++)
 		blocks[i] = allocate(MIB);
 	for (unsigned turn = 0; turn <= WORD_USERS; turn++)
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < BLOCKS; i++)
 			refused += pin_enter(range_find(blocks[i]), &frame) != PIN_PAGEABLE;
 	CHECK_EQ(refused, 0);
 	pin_leave(&frame);
-	CHECK(users_of(blocks[0]) == 0 && users_of(blocks[1]) == 0);
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK_EQ(users_of(blocks[i]), 0);
 	CHECK_EQ(block_pin(range_find(blocks[0])), BLOCK_PAGEABLE);
 }
 
