@@ -44,12 +44,9 @@ static const uint8_t memory_kinds[] = {
 static const struct {
 	const char *name;
 	uint32_t number;
-} functions[] = { { "cuInit", 0 },
-		  { "cuMemAlloc_v2", 0 },
-		  { "cuCtxGetCurrent", 0 },
-		  { "cuMemcpyHtoD_v2", 276 },
-		  { "cuLaunchKernel", 307 },
-		  { "cuStreamSynchronize", 0 } };
+} functions[] = { { "cuInit", 0 },           { "cuMemAlloc_v2", 0 },
+		  { "cuCtxGetCurrent", 0 },  { "cuMemcpyHtoD_v2", 276 },
+		  { "cuLaunchKernel", 307 }, { "cuStreamSynchronize", 0 } };
 #define WAIT (HP_LEN(functions) - 1)
 
 static char host_memory[8 << 20];
