@@ -101,12 +101,6 @@ void trace_captures(bool begins);
 void trace_profiler(bool starts);
 
 /*
- * Puts hotpin's functions into the program's table of NVTX functions.  False: there is no table, or
- * no profile is asked for.
- */
-bool trace_nvtx(const void *(*get_table)(uint32_t id));
-
-/*
  * Adds a call of the calling thread.  `function` is a number in the table of struct trace_facts;
  * `frame` is the __builtin_frame_address(0) of the exported function.  Any thread, no lock held.
  * Calls before trace_start() are not counted.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a header x.h declares functions and variables of x.c only.  owners.py ROOT
+"""Checks that a header x.h declares functions and variables of x.c or x_*.c only.  owners.py ROOT
 
 A header without functions needs no .c file.  Inline functions belong to the header.  x.S may
 replace x.c.
@@ -74,8 +74,9 @@ def read_owners(sources):
 
 
 def complaints(header, owners):
-    """Yields names that the header declares and its own .c file does not define."""
-    own = {header.with_suffix(".c"), header.with_suffix(".S")}
+    """Yields names that the header declares and its own .c files do not define."""
+    own = {header.with_suffix(".c"), header.with_suffix(".S"),
+           *header.parent.glob(f"{header.stem}_*.c")}
     for name in declared(header.read_text(encoding="utf-8")):
         files = owners.get(name, set())
         if not own & files:

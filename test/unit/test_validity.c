@@ -3,7 +3,7 @@
  */
 #include "trace/calls/nvtx_ranges.h"
 #include "trace/collect/events.h"
-#include "trace/out/report.h"
+#include "trace/out/validity.h"
 #include "trace/places/sites.h"
 
 #include "check.h"

@@ -1,7 +1,7 @@
 /*
  * nvtx.c - the exported functions by which a program's NVTX finds its tool.
  */
-#include "trace/trace.h"
+#include "trace/calls/nvtx.h"
 #include "engine/state.h"
 #include "shim/export.h"
 
@@ -10,7 +10,7 @@ HP_EXPORT int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id));
 
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id))
 {
-	return state_active && trace_nvtx(get_table);
+	return state_active && nvtx_install(get_table);
 }
 
 int InitializeInjectionNvtx(const void *(*get_table)(uint32_t id))

@@ -7,12 +7,13 @@
  * one function for both), and a process may have both.  nvToolsExt.h and nvtxTypes.h define the
  * layouts; hotpin declares its own.  Each function returns the same value as without a tool.
  */
-#include "trace/trace.h"
+#include "trace/calls/nvtx.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "trace/calls/capture_range.h"
 #include "trace/calls/nvtx_ranges.h"
+#include "trace/trace.h"
 #include "trace/utf8.h"
 
 #include <stddef.h>
@@ -253,7 +254,7 @@ static void put(const struct callbacks *callbacks, int module, const struct slot
 			*table[slots[i].number] = slots[i].function;
 }
 
-bool trace_nvtx(const void *(*get_table)(uint32_t id))
+bool nvtx_install(const void *(*get_table)(uint32_t id))
 {
 	const struct slot core[] = {
 		{ 4, range_start_ex }, { 5, range_start }, { 6, range_start_wide }, { 7, end },

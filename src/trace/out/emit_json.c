@@ -73,7 +73,7 @@ static void fill_times(const struct report *report, struct profile *ret)
 	const struct collect_result *collected = &report->collected;
 	bool known = report->aligned;
 	/* Copies of several threads overlap. */
-	int64_t staging_ns = bounds_excess_ns(report), most_ns = (int64_t)split->call_copying_ns;
+	int64_t staging_ns = report_excess_ns(report), most_ns = (int64_t)split->call_copying_ns;
 
 	ret->wall_ns = split->wall_ns;
 	ret->split = report_split(report, split);
@@ -199,7 +199,7 @@ void emit_json(const struct report *report, struct writer *writer)
 		.since_ns = report->exit_ns,
 		.lists = lists,
 	};
-	static struct profile_bound bounds[BOUNDS_COUNT]; /* one thread at a time writes */
+	static struct profile_bound bounds[REPORT_BOUNDS]; /* one thread at a time writes */
 	struct profile profile;
 
 	/* Other fields refer to a site by its index. */
@@ -212,9 +212,9 @@ void emit_json(const struct report *report, struct writer *writer)
 	fill_effect(report, &profile.effect);
 	fill_rests(report, &profile);
 	profile.sampling = emit_sampling(report);
-	bounds_fill(report, bounds);
+	report_bounds(report, bounds);
 	profile.bounds = bounds;
-	profile.bound_count = BOUNDS_COUNT;
+	profile.bound_count = REPORT_BOUNDS;
 	if (report->calls && hp_options->hash)
 		repeats_read(&profile.repeats);
 	emit_events_begin(report, &profile.events);

@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "base/quiet.h"
 #include "trace/out/emit.h"
+#include "trace/out/validity.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -50,18 +50,15 @@ struct report {
 	char warning[REPORT_WARNINGS_MOST][REPORT_WARNING_ROOM];
 };
 
-/* Decides which figures are reliable: fills in the fields from `device` on. */
-void validity_check(struct report *report);
-
 /*
  * Lower bounds of the wall time, from its split.  Each bound is the least wall time under its
  * assumption, so each saving is the most.
  */
-#define BOUNDS_COUNT 3
-void bounds_fill(const struct report *report, struct profile_bound ret[BOUNDS_COUNT]);
+#define REPORT_BOUNDS 3
+void report_bounds(const struct report *report, struct profile_bound ret[REPORT_BOUNDS]);
 
 /* Returns the time of copies of pageable memory in excess of the time at the link's peak. */
-int64_t bounds_excess_ns(const struct report *report);
+int64_t report_excess_ns(const struct report *report);
 
 /* Sums the copies between host and devices in both views. */
 void report_bus_read(const struct report *report, struct profile_coverage *ret,

@@ -1,7 +1,7 @@
 /*
  * validity.c - decides which parts of a report are reliable, and which warnings a reader needs.
  */
-#include "trace/out/report.h"
+#include "trace/out/validity.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "trace/calls/capture_range.h"
