@@ -7,7 +7,7 @@
  * As in CUPTI, one lock is held in every function and while the client's callbacks run: a callback
  * that calls back, or takes a lock that is held around a call, hangs here too.  The size of each
  * record is stored before it, for GetNextRecord alone.  With MOCK_OLD the library lacks the
- * functions that hotpin can do without.
+ * function that CUDA 12.4 has added.
  */
 #include "mock_cupti.h"
 #include "trace/collect/cupti_min.h"
@@ -232,7 +232,6 @@ int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 	return CUPTI_OK;
 }
 
-#ifndef MOCK_OLD
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret)
 {
 	(void)context;
@@ -244,9 +243,7 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *re
 	pthread_mutex_unlock(&lock);
 	return mock_cupti.dropped_result;
 }
-#endif
 
-#ifndef MOCK_OLD
 int cuptiGetThreadIdType(int *ret)
 {
 	*ret = mock_cupti.thread_type;
@@ -259,7 +256,6 @@ int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 		attribute == CUPTI_ATTRIBUTE_ZEROED && *bytes == 1 && *(uint8_t *)value != 0;
 	return CUPTI_OK;
 }
-#endif
 
 static bool enabled_calls[1024];
 
@@ -274,7 +270,6 @@ int cuptiActivityEnableDriverApi(uint32_t function, uint8_t enable)
 }
 #endif
 
-#ifndef MOCK_OLD
 int cuptiGetTimestamp(uint64_t *ret)
 {
 	pthread_mutex_lock(&lock);
@@ -283,7 +278,6 @@ int cuptiGetTimestamp(uint64_t *ret)
 	pthread_mutex_unlock(&lock);
 	return mock_cupti.timestamp_result;
 }
-#endif
 
 int cuptiGetVersion(uint32_t *ret)
 {
@@ -291,14 +285,12 @@ int cuptiGetVersion(uint32_t *ret)
 	return CUPTI_OK;
 }
 
-#ifndef MOCK_OLD
 int cuptiGetResultString(int result, const char **ret)
 {
 	*ret = result == CUPTI_TAKEN ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
 				     : "CUPTI_ERROR_OF_THE_MOCK";
 	return CUPTI_OK;
 }
-#endif
 
 static int forbidden(void)
 {

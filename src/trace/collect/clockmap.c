@@ -19,7 +19,7 @@ void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries)
 {
 	uint64_t theirs, least_ns = UINT64_MAX;
 
-	if (read == NULL || read(&theirs) != 0)
+	if (read(&theirs) != 0)
 		read = read_realtime;
 	for (int i = 0; i < tries; i++) {
 		uint64_t before = hp_now_ns();

@@ -30,7 +30,7 @@ typedef int (*clockmap_read_fn)(uint64_t *ret_ns);
 
 /*
  * Sets a new anchor: of `tries` readings between two of ours, the one with the smallest gap.
- * `read` is cuptiGetTimestamp(); if `read` is NULL or fails, CLOCK_REALTIME is used.
+ * `read` is cuptiGetTimestamp(); if that fails, CLOCK_REALTIME is used.
  */
 void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries);
 

@@ -181,8 +181,7 @@ static void flush(uint32_t flag)
 	if (counts.requested == 0)
 		return;
 	library->flush_all(flag);
-	if (library->get_dropped != NULL &&
-	    library->get_dropped(CUPTI_CONTEXT_ALL, 0, &lost) == CUPTI_OK)
+	if (library->get_dropped(CUPTI_CONTEXT_ALL, 0, &lost) == CUPTI_OK)
 		atomic_fetch_add(&dropped, lost);
 }
 
@@ -232,8 +231,7 @@ static void promise_clear_buffers(const struct cupti *cupti)
 	uint8_t yes = 1;
 	size_t size = sizeof(yes);
 
-	if (cupti->set_attribute != NULL)
-		cupti->set_attribute(CUPTI_ATTRIBUTE_ZEROED, &size, &yes);
+	cupti->set_attribute(CUPTI_ATTRIBUTE_ZEROED, &size, &yes);
 }
 
 static uint64_t memory_bytes(void)

@@ -1,8 +1,8 @@
 /*
  * cupti.c - looks up each function of libcupti, and explains its refusals.
  *
- * Every function is optional unless proven necessary: versions differ, and mock-ups and stubs
- * exist.
+ * CUDA 11.0 is the oldest whose libcupti is looked for.  It has every function except
+ * cuptiActivityEnableDriverApi(): the others are in the headers of CUDA 9.
  */
 #define _GNU_SOURCE
 #include "trace/collect/cupti.h"
@@ -43,20 +43,19 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 	const struct {
 		const char *name;
 		void *slot;
-		bool needed;
 	} functions[] = {
-		{ "cuptiActivityRegisterCallbacks", &cupti->register_callbacks, true },
-		{ "cuptiActivityEnable", &cupti->enable, true },
-		{ "cuptiActivityDisable", &cupti->disable, true },
-		{ "cuptiActivityFlushAll", &cupti->flush_all, true },
-		{ "cuptiActivityGetNextRecord", &cupti->get_next_record, true },
-		{ "cuptiActivityGetNumDroppedRecords", &cupti->get_dropped, false },
-		{ "cuptiGetTimestamp", &cupti->get_timestamp, false },
-		{ "cuptiGetVersion", &cupti->get_version, false },
-		{ "cuptiGetResultString", &cupti->get_result_string, false },
-		{ "cuptiActivityEnableDriverApi", &cupti->enable_call, false },
-		{ "cuptiGetThreadIdType", &cupti->get_thread_type, false },
-		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
+		{ "cuptiActivityRegisterCallbacks", &cupti->register_callbacks },
+		{ "cuptiActivityEnable", &cupti->enable },
+		{ "cuptiActivityDisable", &cupti->disable },
+		{ "cuptiActivityFlushAll", &cupti->flush_all },
+		{ "cuptiActivityGetNextRecord", &cupti->get_next_record },
+		{ "cuptiActivityGetNumDroppedRecords", &cupti->get_dropped },
+		{ "cuptiGetTimestamp", &cupti->get_timestamp },
+		{ "cuptiGetVersion", &cupti->get_version },
+		{ "cuptiGetResultString", &cupti->get_result_string },
+		{ "cuptiActivityEnableDriverApi", &cupti->enable_call },
+		{ "cuptiGetThreadIdType", &cupti->get_thread_type },
+		{ "cuptiActivitySetAttribute", &cupti->set_attribute },
 	};
 
 	memset(cupti, 0, sizeof(*cupti));
@@ -67,18 +66,14 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 	for (size_t i = 0; i < HP_LEN(functions); i++) {
 		void *address = dlsym(cupti->handle, functions[i].name);
 
-		if (address == NULL && functions[i].needed) {
+		if (address == NULL && functions[i].slot != &cupti->enable_call) {
 			snprintf(ret_why, room, "%.200s has no %s", cupti->path, functions[i].name);
 			return -ENOENT;
 		}
 		memcpy(functions[i].slot, &address, sizeof(address));
 	}
-	if (cupti->get_version != NULL && cupti->get_version(&cupti->version) != CUPTI_OK)
+	if (cupti->get_version(&cupti->version) != CUPTI_OK)
 		cupti->version = 0;
-	if (cupti->version != 0 && cupti->version < CUPTI_OLDEST) {
-		snprintf(ret_why, room, "%.200s is older than CUDA 11", cupti->path);
-		return -ENOENT;
-	}
 	return 0;
 }
 
@@ -105,8 +100,7 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 	default:
 		hint = "CUPTI refused";
 	}
-	if (cupti->get_result_string == NULL ||
-	    cupti->get_result_string(result, &text) != CUPTI_OK || text == NULL)
+	if (cupti->get_result_string(result, &text) != CUPTI_OK || text == NULL)
 		text = "error";
 	snprintf(ret_why, room, "%s (%s: %.64s %d)", hint, what, text, result);
 }
@@ -166,10 +160,9 @@ static bool enable_calls(struct cupti *cupti, const uint32_t *calls)
 
 bool cupti_enable_calls(struct cupti *cupti)
 {
-	int type = CUPTI_THREADS_BY_PTHREAD;
+	int type;
 
-	if (cupti->get_thread_type != NULL &&
-	    (cupti->get_thread_type(&type) != CUPTI_OK || type != CUPTI_THREADS_BY_PTHREAD))
+	if (cupti->get_thread_type(&type) != CUPTI_OK || type != CUPTI_THREADS_BY_PTHREAD)
 		return false;
 	return cupti->tells_calls = enable_calls(cupti, copy_calls);
 }

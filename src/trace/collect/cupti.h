@@ -26,12 +26,11 @@ struct cupti {
 	int (*disable)(uint32_t kind);
 	int (*flush_all)(uint32_t flag);
 	int (*get_next_record)(uint8_t *buffer, size_t valid, uint8_t **record);
-	/* Each of these may be NULL. */
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret_count);
 	int (*get_timestamp)(uint64_t *ret_ns);
 	int (*get_version)(uint32_t *ret_version);
 	int (*get_result_string)(int result, const char **ret_text);
-	int (*enable_call)(uint32_t function, uint8_t enable); /* since CUDA 12.4 */
+	int (*enable_call)(uint32_t function, uint8_t enable); /* since CUDA 12.4; NULL */
 	int (*get_thread_type)(int *ret_type);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
 };

@@ -66,9 +66,6 @@ enum cupti_memory_kind {
 #define CUPTI_THREADS_BY_PTHREAD 0
 #define CUPTI_CONTEXT_ALL        NULL
 
-/* The first version whose records have these heads: CUDA 11.0. */
-#define CUPTI_OLDEST             13
-
 /* MEMCPY and MEMCPY2, which are equal except for the last field. */
 struct cupti_memcpy {
 	uint32_t kind;
