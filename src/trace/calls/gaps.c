@@ -130,7 +130,7 @@ static void pass_short(void)
 static void add_short(uint64_t ns)
 {
 	add_up(&latest.short_ones, ns);
-	if (latest.short_ones.count < SHORT_MOST)
+	if (__builtin_expect(latest.short_ones.count < SHORT_MOST, 1))
 		return;
 	hp_lock(HP_LOCK_trace);
 	pass_short();
@@ -199,48 +199,43 @@ __attribute__((noinline)) static void look(const void *frame, uint32_t function,
 		frames_return();
 }
 
-__attribute__((noinline)) static void note(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
-					   const void *frame, const struct frames_way *way)
+/*
+ * Adds the gap before a call if it is short.  Returns its time if it is long, else 0.  The thread's
+ * first call, and a call of a time before the latest one, may follow no gap.
+ */
+__attribute__((noinline)) static uint64_t add_other(uint64_t enter_ns)
 {
+	begin();
+	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
+	latest.total_ns += ns;
+	if (ns >= GAPS_LEAST_NS)
+		return ns;
+	if (ns > 0)
+		add_short(ns);
+	return 0;
+}
+
+void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
+		 const struct frames_way *way)
+{
+	uint64_t ns = enter_ns - latest.leave_ns, long_ns = 0;
 	uint8_t mark = mark_of(frame);
 
 	if (gaps == NULL)
 		return;
-	begin();
-	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
-	uint64_t long_ns = ns >= GAPS_LEAST_NS ? ns : 0;
-	latest.total_ns += ns;
-	if (long_ns == 0 && ns > 0)
+	/* Nearly always.  For a thread's first call, and for gaps of 0 and less, it is too large. */
+	if (ns - 1 < GAPS_LEAST_NS - 1) {
+		latest.total_ns += ns;
 		add_short(ns);
+	} else {
+		long_ns = add_other(enter_ns);
+	}
 	if (way != NULL)
 		called_by(way, function, long_ns);
 	else if (long_ns != 0 || latest.paid[mark] != 0)
 		look(frame, function, long_ns, mark);
 	else
 		latest.hash = 0;
-	latest.leave_ns = leave_ns;
-	latest.function = function;
-	latest.mark = mark;
-}
-
-void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
-		 const struct frames_way *way)
-{
-	uint64_t ns = enter_ns - latest.leave_ns;
-	uint8_t mark = mark_of(frame);
-
-	/*
-	 * Nearly every call follows a short gap and is not looked at.  For a thread's first call,
-	 * and for gaps of 0 and less, ns - 1 is too large.
-	 */
-	if (way != NULL || ns - 1 >= GAPS_LEAST_NS - 1 || latest.paid[mark] != 0 ||
-	    latest.short_ones.count == SHORT_MOST - 1) {
-		note(function, enter_ns, leave_ns, frame, way);
-		return;
-	}
-	latest.total_ns += ns;
-	add_up(&latest.short_ones, ns);
-	latest.hash = 0;
 	latest.leave_ns = leave_ns;
 	latest.function = function;
 	latest.mark = mark;
