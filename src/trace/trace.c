@@ -229,8 +229,7 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 								.kind = EVENT_HOTPIN })
 						      : events_thread()),
 		.start_ns = enter_ns,
-		/* The clock may have been corrected in between. */
-		.duration_ns = leave_ns > enter_ns ? leave_ns - enter_ns : 0,
+		.duration_ns = leave_ns - enter_ns,
 		.name = name,
 		.bytes = bytes,
 		.site = SITES_NOWHERE });

@@ -163,16 +163,12 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 			      uint64_t enter_ns, uint64_t leave_ns)
 {
 	unsigned kind = kinds[function];
-	uint64_t took_ns = leave_ns - enter_ns;
 
-	/* The clock may have been corrected during the call, by less than a microsecond. */
-	if (__builtin_expect((int64_t)took_ns < 0, 0))
-		took_ns = 0;
 	if (kind & CALLS_MAY_WAIT)
 		atomic_store_explicit(&table->waits,
 				      atomic_load_explicit(&table->waits, memory_order_relaxed) + 1,
 				      memory_order_relaxed);
-	add_up(&table->sum[function], took_ns);
+	add_up(&table->sum[function], leave_ns - enter_ns);
 	note_span(table, noted,
 		  split_span_of(kind & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL, enter_ns,
 				leave_ns));

@@ -126,15 +126,13 @@ static void note(uint32_t place, uint64_t enter_ns)
 
 void launches_called(struct frames_way *way, uint64_t enter_ns, uint64_t leave_ns)
 {
-	uint64_t took_ns = leave_ns > enter_ns ? leave_ns - enter_ns : 0;
-
 	if (way->launch == 0)
 		name(way);
 	if (way->launch == 0)
 		return;
 	struct called *sum = &called[way->launch - 1];
 	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&sum->host_ns, took_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sum->host_ns, leave_ns - enter_ns, memory_order_relaxed);
 	note(way->launch - 1, enter_ns);
 }
 
