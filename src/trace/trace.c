@@ -364,13 +364,17 @@ static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns,
 		frames_return();
 }
 
-static void note_wait(uint64_t enter_ns, uint64_t leave_ns)
+static void note_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)
 {
 	uint64_t from = operations_sample_begins();
 
-	operations_wait(enter_ns, leave_ns);
-	round_trips_waited(leave_ns);
-	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
+	operations_wait(is_join, enter_ns, leave_ns);
+	if (is_join) {
+		note_work(EVENT_OWN, EVENT_JOIN, UINT64_MAX, enter_ns, leave_ns);
+	} else {
+		round_trips_waited(leave_ns);
+		note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
+	}
 	operations_sample_ends(from);
 }
 
@@ -382,7 +386,7 @@ __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t functio
 	if (kinds & CALLS_CROWDED)
 		operations_crowd();
 	if (kinds & CALLS_WAITS)
-		note_wait(enter_ns, leave_ns);
+		note_wait(false, enter_ns, leave_ns);
 	if (kinds & CALLS_LAUNCH)
 		sampler_worked(enter_ns, leave_ns);
 	if (kinds & CALLS_LAUNCH)
@@ -433,12 +437,8 @@ void trace_launched(enum trace_launch launch)
 
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (!is_in_range(enter_ns))
-		return;
-	uint64_t from = operations_sample_begins();
-	operations_join(enter_ns, leave_ns);
-	note_work(EVENT_OWN, EVENT_JOIN, UINT64_MAX, enter_ns, leave_ns);
-	operations_sample_ends(from);
+	if (is_in_range(enter_ns))
+		note_wait(true, enter_ns, leave_ns);
 }
 
 void trace_flush(void)

@@ -139,17 +139,11 @@ void operations_copy_outside(const struct trace_copy *copy)
 	hp_unlock(HP_LOCK_trace);
 }
 
-void operations_wait(uint64_t enter_ns, uint64_t leave_ns)
+void operations_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
-	sums.waits++;
-	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
-}
-
-void operations_join(uint64_t enter_ns, uint64_t leave_ns)
-{
-	hp_lock(HP_LOCK_trace);
-	sums.joins++;
+	sums.waits += !is_join;
+	sums.joins += is_join;
 	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 

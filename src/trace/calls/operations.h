@@ -55,9 +55,11 @@ uint64_t operations_sample_begins(void);
 void operations_sample_ends(uint64_t from_ns);
 void operations_rare(uint64_t from_ns);
 
-/* Each adds one operation, and holds the lock `trace` for some nanoseconds. */
-void operations_wait(uint64_t enter_ns, uint64_t leave_ns);
-void operations_join(uint64_t enter_ns, uint64_t leave_ns);
+/*
+ * Each adds one operation, and holds the lock `trace` for some nanoseconds.  `is_join`: the wait is
+ * for deferred copies.
+ */
+void operations_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns);
 void operations_launch(enum trace_launch launch);
 void operations_start_up(uint64_t from_ns, uint64_t to_ns);
 
