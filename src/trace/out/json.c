@@ -219,34 +219,13 @@ static bool are_zero(const int64_t *numbers, size_t count)
 	return true;
 }
 
-/* True if no number, no text and no part of the record is known. */
+/* True if nothing of the record is known. */
 static bool is_unknown(enum profile_record_id id, const void *record)
 {
-	const struct profile_table table = profile_table(id);
+	_Alignas(int64_t) char unknown[sizeof(struct profile)];
 
-	for (const struct profile_field *field = table.fields; field < table.fields + table.count;
-	     field++) {
-		const char *at = (const char *)record + field->at;
-		bool known = false;
-
-		switch ((enum profile_field_kind)field->kind) {
-		case FIELD_NUMBER:
-		case FIELD_INDEX:
-			known = *(const int64_t *)at >= 0;
-			break;
-		case FIELD_TEXT:
-			known = *(const char *const *)at != NULL;
-			break;
-		case FIELD_PART:
-			known = !is_unknown(field->record, at);
-			break;
-		default:
-			break;
-		}
-		if (known)
-			return false;
-	}
-	return true;
+	profile_forget(id, unknown);
+	return memcmp(record, unknown, profile_table(id).size) == 0;
 }
 
 static void put_field(struct json *json, enum profile_record_id id,
