@@ -53,39 +53,36 @@ static const char *name_of(const struct report *report, const struct event *even
 						      [EVENT_UNPIN] = "unpin",
 						      [EVENT_JOIN] = "wait for deferred copies" };
 	unsigned direction = event->name / 16 % 8, memory = event->name % 16;
+	struct nvtx_range range;
 
-	switch (event->kind) {
+	switch ((enum event_kind)event->kind) {
 	case EVENT_KERNEL:
 		return report->collected.device->kernels[event->name].name;
 	case EVENT_COPY:
 		snprintf(ret, room, "%s %s", report_directions[direction], report_memories[memory]);
-		break;
+		return ret;
 	case EVENT_COPY_CALL:
 		snprintf(ret, room, "copy %s%s%s%s", report_directions[direction],
 			 memory != TRACE_UNKNOWN ? " " : "",
 			 memory != TRACE_UNKNOWN ? report_memories[memory] : "",
 			 ways[event->name / 128 % EVENT_WAYS]);
-		break;
-	case EVENT_API:
-		snprintf(ret, room, "%s", calls_name(event->name));
-		break;
-	case EVENT_OWN:
-		snprintf(ret, room, "%s", owns[event->name % EVENT_OWNS]);
-		break;
-	case EVENT_RANGE: {
-		struct nvtx_range range;
-
+		return ret;
+	case EVENT_RANGE:
 		nvtx_ranges_read(event->name, &range);
 		snprintf(ret, room, "%s", range.name);
-		break;
-	}
+		return ret;
+	case EVENT_API:
+		return calls_name(event->name);
+	case EVENT_OWN:
+		return owns[event->name % EVENT_OWNS];
+	case EVENT_MEMSET:
+		return "memset";
+	case EVENT_WAIT:
+		return "wait";
 	case EVENT_SAMPLE:
-		snprintf(ret, room, "sample");
-		break;
-	default:
-		snprintf(ret, room, "%s", event->kind == EVENT_MEMSET ? "memset" : "wait");
+		return "sample";
 	}
-	return ret;
+	return "";
 }
 
 void emit_events_begin(const struct report *report, struct profile_events *ret)
