@@ -234,10 +234,9 @@ static bool is_part(int64_t ns, int64_t percent, const struct profile *profile)
 }
 
 /* Adds a clause to a sentence. */
-static void add_clause(const struct profile *profile, const char **sentence, const char *clause)
+static void add_clause(const char **sentence, const char *clause)
 {
-	*sentence = profile_text(profile, "%s%s%s", *sentence, (*sentence)[0] != '\0' ? "; " : "",
-				 clause);
+	*sentence = text_made("%s%s%s", *sentence, (*sentence)[0] != '\0' ? "; " : "", clause);
 }
 
 /* Says that most of the time in copy calls is waits, if their bytes cannot explain it. */
@@ -250,7 +249,7 @@ static void say_waits(const struct profile *profile, struct advice_list *list)
 		advice_copying_ns(profile, ns, bytes, profile_add(up.count, down.count));
 
 	if (bytes > 0 && copying_ns <= ns / 2 && is_part(ns, 5, profile))
-		add_clause(profile, &list->left,
+		add_clause(&list->left,
 			   text_made("calls that copy %s take %s, probably because they wait for "
 				     "kernels",
 				     text_bytes(bytes), text_time(ns)));
@@ -267,7 +266,7 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 	/* A copy that waits for kernels looks slow, so this is said first. */
 	say_waits(profile, list);
 	if (is_part(kernel_ns, 5, profile))
-		add_clause(profile, &list->left,
+		add_clause(&list->left,
 			   text_made("kernels take %s (%s)%s; use a kernel profiler to optimize "
 				     "them",
 				     text_time(kernel_ns), text_share(kernel_ns, profile->wall_ns),
@@ -276,12 +275,12 @@ static void say_left(const struct profile *profile, struct advice_list *list,
 							 text_time(waits_ns))
 					     : ""));
 	if (is_part(startup_ns, 5, profile))
-		add_clause(profile, &list->left,
+		add_clause(&list->left,
 			   text_made("CUDA start-up takes %s (%s), which no port removes",
 				     text_time(startup_ns),
 				     text_share(startup_ns, profile->wall_ns)));
 	if (is_part(host->import_ns, 5, profile))
-		add_clause(profile, &list->left,
+		add_clause(&list->left,
 			   text_made("imports of Python modules take %s of CPU time (%s) after the "
 				     "first CUDA call",
 				     text_time(host->import_ns),
@@ -311,12 +310,11 @@ static bool say_idle(const struct profile *profile, struct advice_list *list,
 	if (!profile_used_no_device(profile) || !is_part(idle_ns, 10, profile))
 		return false;
 	if (waits_ns > idle_ns / 2)
-		add_clause(profile, &list->left,
+		add_clause(&list->left,
 			   text_made("the first thread waited %s (%s) for a CPU, since others ran",
 				     text_time(waits_ns), text_share(waits_ns, profile->wall_ns)));
 	else
-		list->blind = profile_text(
-			profile,
+		list->blind = text_made(
 			"what takes %s: the program ran no code of its own then; it was in the "
 			"kernel, or waited for %sa file or a program that it had started, which "
 			"`hotpin run` can profile instead",
@@ -338,16 +336,14 @@ static void say_unknown(const struct profile *profile, struct advice_list *list,
 	if (known_ns >= profile->split.host_ns / 2)
 		return;
 	if (is_before && !is_part(unknown_ns - before_ns, 1, profile)) {
-		list->blind = profile_text(
-			profile,
+		list->blind = text_made(
 			"what %s of host code does: it came before the first CUDA call, where "
 			"sampling begins",
 			text_time(unknown_ns));
 		return;
 	}
-	list->blind = profile_text(
-		profile, "what %s of host code does: %s has no samples in %s%s",
-		text_time(unknown_ns),
+	list->blind = text_made(
+		"what %s of host code does: %s has no samples in %s%s", text_time(unknown_ns),
 		is_before ? text_made("%s of it came before the first CUDA call, where sampling "
 				      "begins; the rest",
 				      text_time(before_ns))
@@ -378,7 +374,7 @@ static void say_unhashed(const struct profile *profile, struct advice_list *list
 	}
 	if (count > 0 && is_part(ns, 5, profile))
 		add_clause(
-			profile, &list->blind,
+			&list->blind,
 			text_made("whether %lld uploads of the same buffers (%s) carry unchanged "
 				  "data: run it with HOTPIN_HASH=1",
 				  (long long)count, text_time(ns)));
@@ -393,8 +389,8 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 	if (!profile_has_split(profile))
 		list->blind = "how much of the wall time most changes could save (it is not split)";
 	else if (is_part(host_ns, 10, profile) && why != NULL && !host->is_python)
-		list->blind = profile_text(profile, "which functions take the %s of host code (%s)",
-					   text_time(host_ns), text_name(why, 120));
+		list->blind = text_made("which functions take the %s of host code (%s)",
+					text_time(host_ns), text_name(why, 120));
 	else if (is_part(host_ns, 10, profile) && !say_idle(profile, list, host))
 		say_unknown(profile, list, host);
 }

@@ -33,7 +33,7 @@ struct advice {
 	bool hotpin_does_it; /* `hotpin run` does it without a change of the program */
 	int64_t saves_ns;    /* at most the wall time */
 	const struct profile_frame *frame; /* its line of source; NULL: none, or not known */
-	/* Not escaped, in memory of the profile; "" if there is nothing to say. */
+	/* Not escaped; "" if there is nothing to say. */
 	const char *what, *where, *how, *assumes;
 };
 

@@ -87,11 +87,9 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 		.is_estimate = is_host,
 		.what = "allocate outside the loop",
 		.where = place_of_call(profile, largest->name),
-		.how = profile_text(profile,
-				    "allocate before the loop and free after it: %s, most time in "
-				    "%s",
-				    text_several(count, "call", "calls"),
-				    text_name(largest->name, 40)),
+		.how = text_made("allocate before the loop and free after it: %s, most time in %s",
+				 text_several(count, "call", "calls"),
+				 text_name(largest->name, 40)),
 		.assumes = is_host ? "the longest call of each function remains; faster writes to "
 				     "old host memory are not included"
 				   : "the longest call of each function remains",
@@ -119,8 +117,7 @@ static void pin_once(const struct profile *profile, struct advice_list *list)
 			.what = "pin memory outside the loop",
 			.where = advice_place(profile,
 					      names_buffer_frame(profile, &profile->buffers[i])),
-			.how = profile_text(
-				profile,
+			.how = text_made(
 				"pin it before the loop, and keep it: %s pinned %s, %s at once",
 				text_several(pinned->calls, "call", "calls"),
 				text_bytes(pinned->bytes), text_bytes(pinned->most_bytes)),
@@ -163,8 +160,7 @@ static void pin_with_threads(const struct profile *profile, struct advice_list *
 		.kind = ADVICE_SETTING,
 		.saves_ns = ns,
 		.what = "let PyTorch pin with threads",
-		.how = profile_text(
-			profile,
+		.how = text_made(
 			"set "
 			"PYTORCH_CUDA_ALLOC_CONF=pinned_use_cuda_host_register:True,pinned_num_register_threads:%d, "
 			"for %s",
@@ -213,19 +209,17 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	else
 		advice.where = place_of_call(profile, largest->name);
 	if (advice_uses_torch(profile))
-		advice.how = profile_text(
-			profile,
+		advice.how = text_made(
 			"remove item(), cpu() and synchronize() that the loop can do without: %s",
 			text_several(profile_add(count, downloads), "call", "calls"));
 	else if (downloads_ns > 0)
-		advice.how = profile_text(
-			profile,
+		advice.how = text_made(
 			"compute on the device what %s below 64 KiB decide, or look only at every "
 			"n-th step",
 			text_several(downloads, "download", "downloads"));
 	else
-		advice.how = profile_text(
-			profile, "remove waits before work on the same stream: %s, most time in %s",
+		advice.how = text_made(
+			"remove waits before work on the same stream: %s, most time in %s",
 			text_several(count, "call", "calls"), text_name(largest->name, 40));
 	advice_add(profile, list, &advice);
 }

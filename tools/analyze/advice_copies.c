@@ -70,11 +70,11 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 			.is_estimate = outlasts || copy_ns < repeat->host_ns,
 			.what = returns ? "drop unchanged re-uploads"
 					: "upload unchanged data once",
-			.how = profile_text(profile, "%s: %s, %s",
-					    returns ? "keep the device's copy"
-						    : "upload it before the loop",
-					    text_several(repeat->count, "copy", "copies"),
-					    text_bytes(repeat->bytes)),
+			.how = text_made("%s: %s, %s",
+					 returns ? "keep the device's copy"
+						 : "upload it before the loop",
+					 text_several(repeat->count, "copy", "copies"),
+					 text_bytes(repeat->bytes)),
 			.assumes = "no kernel writes to the device's copy",
 		};
 
@@ -173,8 +173,8 @@ static void batch(const struct profile *profile, struct advice_list *list)
 		.saves_ns = advice_without_copies(profile, ns - advice_least(ns, remains_ns),
 						  count - 1),
 		.what = "combine small copies",
-		.how = profile_text(profile, "use one copy instead of %s below 64 KiB",
-				    text_several(count, "copy", "copies")),
+		.how = text_made("use one copy instead of %s below 64 KiB",
+				 text_several(count, "copy", "copies")),
 		.assumes = "no copy is needed before the last one; one copy remains and moves all "
 			   "bytes at the link's peak",
 	};
@@ -210,9 +210,9 @@ static void copy_on_host(const struct profile *profile, struct advice_list *list
 				    ? advice_least(moved.host_ns, profile->wall_ns - device_ns)
 				    : moved.host_ns,
 		.what = "use memcpy() on the host",
-		.how = profile_text(profile, "use no CUDA call for %s from host to host, %s",
-				    text_several(moved.count, "copy", "copies"),
-				    text_bytes(moved.bytes)),
+		.how = text_made("use no CUDA call for %s from host to host, %s",
+				 text_several(moved.count, "copy", "copies"),
+				 text_bytes(moved.bytes)),
 		.assumes = "memcpy() takes no time, and no code relies on the call's wait for the "
 			   "device",
 	};

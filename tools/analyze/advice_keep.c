@@ -114,12 +114,10 @@ static const char *how_to_keep(const struct profile *profile, const struct cross
 	const struct profile_gap *gap = gap_of(profile, crossing);
 
 	if (crossing->sum.host_ns < SHORT_NS * crossing->sum.count)
-		return profile_text(
-			profile, "drop both copies: no host code runs between them in %s", trips);
-	return profile_text(profile, "port the host code in between%s%s: %s in %s",
-			    gap != NULL ? ", " : "",
-			    gap != NULL ? round_trips_name_gap(profile, gap) : "",
-			    text_time(between_ns(profile, crossing)), trips);
+		return text_made("drop both copies: no host code runs between them in %s", trips);
+	return text_made("port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
+			 gap != NULL ? round_trips_name_gap(profile, gap) : "",
+			 text_time(between_ns(profile, crossing)), trips);
 }
 
 static void keep_one(const struct profile *profile, struct advice_list *list,
@@ -144,14 +142,14 @@ static void keep_one(const struct profile *profile, struct advice_list *list,
 			.saves_ns = saves_ns,
 			.is_estimate = outlasts || waits,
 			.what = "keep data on the device",
-			.where = profile_text(profile, "%s%s",
-					      crossing->buffers > 1 ? text_made("%zu buffers: ",
-										crossing->buffers)
-								    : "",
-					      advice_name_round_trip(profile, crossing->first)),
+			.where = text_made("%s%s",
+					   crossing->buffers > 1
+						   ? text_made("%zu buffers: ", crossing->buffers)
+						   : "",
+					   advice_name_round_trip(profile, crossing->first)),
 			.how = how_to_keep(profile, crossing),
-			.assumes = profile_text(
-				profile, "%s%s",
+			.assumes = text_made(
+				"%s%s",
 				follows ? "the uploaded data is computed from the downloaded data, "
 					  "and no other host code needs either"
 					: "no other host code needs the data in between",

@@ -4,6 +4,7 @@
 #include "analyze/advice_list.h"
 #include "analyze/round_trips.h"
 #include "names/names.h"
+#include "profile/texts.h"
 
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 const char *advice_place(const struct profile *profile, const struct profile_frame *frame)
 {
-	return profile_text(profile, "%s", names_place(profile, frame, PLACE_COLUMNS));
+	return names_place(profile, frame, PLACE_COLUMNS);
 }
 
 static const char *place_of(const struct profile *profile, int64_t site)
@@ -73,6 +74,6 @@ const char *advice_name_round_trip(const struct profile *profile,
 
 	if (up_site < 0 || down_site < 0)
 		return "";
-	return profile_text(profile, "download %s, upload %s", place_of(profile, down_site),
-			    place_of(profile, up_site));
+	return text_made("download %s, upload %s", place_of(profile, down_site),
+			 place_of(profile, up_site));
 }

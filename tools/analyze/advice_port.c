@@ -111,7 +111,7 @@ static const char *name_function(const struct profile *profile, const struct pro
 	if (frame->module < 0 && !frame->is_python)
 		return frame->function;
 	if (frame->function == NULL)
-		return profile_text(profile, "%s without symbols", names_module(profile, frame));
+		return text_made("%s without symbols", names_module(profile, frame));
 	return advice_place(profile, frame);
 }
 
@@ -144,8 +144,8 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		advice.what = is_python ? "port line, drop copies" : "port function, drop copies";
 	else
 		advice.what = is_python ? "port this Python line" : "port this function";
-	advice.how = profile_text(
-		profile, "%s: %s of %s%s in %s%s%s",
+	advice.how = text_made(
+		"%s: %s of %s%s in %s%s%s",
 		is_python ? how_in_python(profile) : "turn its loops into kernels",
 		text_time(function->ns), is_python ? "CPU time" : "host code",
 		function->calls_cuda ? " outside CUDA calls" : "",
@@ -155,8 +155,7 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 		advice.assumes = "it is the host code between download and upload; its kernel's "
 				 "own time is not included";
 	else if (all_copies_ns > 0)
-		advice.assumes = profile_text(
-			profile,
+		advice.assumes = text_made(
 			"a GPU can compute it; its kernel's own time is not included; the copies "
 			"of %s can go when all host code between them is ported",
 			text_time(all_copies_ns));
@@ -182,9 +181,9 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 		.saves_ns = host_ns,
 		.frame = names_source_frame(profile, &gap->before.frames, &in_cuda),
 		.what = "port this host code",
-		.where = profile_text(profile, "%s", round_trips_name_gap(profile, gap)),
-		.how = profile_text(profile, "turn its loops into kernels: %s, %s",
-				    text_time(host_ns), text_several(gap->count, "time", "times")),
+		.where = round_trips_name_gap(profile, gap),
+		.how = text_made("turn its loops into kernels: %s, %s", text_time(host_ns),
+				 text_several(gap->count, "time", "times")),
 		.assumes = "a GPU can do all of it; the kernels' own time is not included",
 	};
 
@@ -202,10 +201,10 @@ static const char *name_functions(const struct profile *profile, const struct ad
 
 	for (size_t i = 0; i < host->count && i < 3; i++)
 		if ((__int128_t)host->items[i].between_ns * PART_LEAST >= between_ns)
-			names = profile_text(profile, "%s%s%s (%s)", names != NULL ? names : "",
-					     names != NULL ? ", " : "",
-					     advice_place(profile, host->items[i].frame),
-					     text_time(host->items[i].between_ns));
+			names = text_made("%s%s%s (%s)", names != NULL ? names : "",
+					  names != NULL ? ", " : "",
+					  advice_place(profile, host->items[i].frame),
+					  text_time(host->items[i].between_ns));
 	return names;
 }
 
@@ -225,13 +224,13 @@ static const char *how_between(const struct profile *profile, const struct advic
 	const char *functions = name_functions(profile, host, host_ns);
 	const struct profile_gap *gap = round_trips_gap(profile, round_trips_main(largest));
 
-	return profile_text(
-		profile, "%s: %s of host code%s%s, %s of repeated copies%s%s",
-		host->is_python ? "compute it on the GPU" : "turn its loops into kernels",
-		text_time(host_ns), functions == NULL && gap != NULL ? " " : "",
-		functions == NULL && gap != NULL ? round_trips_name_gap(profile, gap) : "",
-		text_time(copy_ns), functions != NULL ? "; samples of the whole run: " : "",
-		functions != NULL ? functions : "");
+	return text_made("%s: %s of host code%s%s, %s of repeated copies%s%s",
+			 host->is_python ? "compute it on the GPU" : "turn its loops into kernels",
+			 text_time(host_ns), functions == NULL && gap != NULL ? " " : "",
+			 functions == NULL && gap != NULL ? round_trips_name_gap(profile, gap) : "",
+			 text_time(copy_ns),
+			 functions != NULL ? "; samples of the whole run: " : "",
+			 functions != NULL ? functions : "");
 }
 
 /* The saving includes all copies of the loops. */
@@ -279,8 +278,8 @@ static void port_first(const struct profile *profile, struct advice_list *list,
 	const char *where = name_function(profile, function->frame), *caller = "";
 
 	if (lines->first < lines->last)
-		where = profile_text(profile, "%s, hot lines %lld to %lld", where,
-				     (long long)lines->first, (long long)lines->last);
+		where = text_made("%s, hot lines %lld to %lld", where, (long long)lines->first,
+				  (long long)lines->last);
 	if (function->caller != NULL)
 		caller = advice_place(profile, function->caller);
 	struct advice advice = {
@@ -288,20 +287,19 @@ static void port_first(const struct profile *profile, struct advice_list *list,
 		.saves_ns = function->ns - STARTUP_TYPICAL_NS,
 		.is_estimate = true,
 		.frame = function->frame,
-		.what = profile_text(profile, "port this %s%s",
-				     is_parallel_loop(function->frame) ? "parallel loop"
-								       : "function",
-				     is_first ? " first" : ""),
+		.what = text_made("port this %s%s",
+				  is_parallel_loop(function->frame) ? "parallel loop" : "function",
+				  is_first ? " first" : ""),
 		.where = where,
-		.how = profile_text(
-			profile, "turn its loops into kernels: %s (%s of the run) in %s%s%s",
-			text_time(function->ns), text_share(function->ns, profile->wall_ns),
-			text_several(function->samples, "sample", "samples"),
-			caller[0] != '\0' ? "; called from " : "", caller),
-		.assumes = profile_text(
-			profile,
-			"a GPU can compute it: the rest of the run takes %s, and a typical start-up "
-			"of CUDA adds %s; its kernel's own time and that of new copies are not "
+		.how = text_made("turn its loops into kernels: %s (%s of the run) in %s%s%s",
+				 text_time(function->ns),
+				 text_share(function->ns, profile->wall_ns),
+				 text_several(function->samples, "sample", "samples"),
+				 caller[0] != '\0' ? "; called from " : "", caller),
+		.assumes = text_made(
+			"a GPU can compute it: the rest of the run takes %s, and a typical "
+			"start-up of CUDA adds %s; its kernel's own time and that of new copies "
+			"are not "
 			"included",
 			text_time(profile->wall_ns - function->ns), text_time(STARTUP_TYPICAL_NS)),
 	};
@@ -315,8 +313,7 @@ static void port_first_of(const struct profile *profile, struct advice_list *lis
 	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++)
 		port_first(profile, list, &host->items[i], i == 0);
 	if (host->count > 0 && (list->count == 0 || !advice_is_worth(profile, &list->items[0])))
-		list->left = profile_text(
-			profile,
+		list->left = text_made(
 			"%s takes most, %s of %s: no more than the start-up of CUDA, which is "
 			"typically %s, so its port would not make this run faster",
 			advice_place(profile, host->items[0].frame), text_time(host->items[0].ns),

@@ -8,6 +8,7 @@
 #include "names/names.h"
 #include "profile/merge.h"
 #include "profile/sorted_lists.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -348,7 +349,7 @@ static const char *chain_name(const struct profile *profile, const struct profil
 	if (frame->module < 0)
 		return "[unknown]";
 	if (files[frame->module] == NULL)
-		files[frame->module] = profile_text(profile, "[%s]", names_module(profile, frame));
+		files[frame->module] = text_made("[%s]", names_module(profile, frame));
 	return files[frame->module];
 }
 

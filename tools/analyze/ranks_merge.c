@@ -75,7 +75,7 @@ static void note_partial(struct merged *merged, const char *what, size_t have)
 	if (have == 0 || have == merged->count)
 		return;
 	to->warnings[to->warning_count++] =
-		profile_text(to, "%s are of %zu of the %zu ranks", what, have, merged->count);
+		text_made("%s are of %zu of the %zu ranks", what, have, merged->count);
 }
 
 static void note_all_partial(struct merged *merged)

@@ -23,7 +23,7 @@ bool round_trips_have_sites(const struct profile_trips *trips);
 const struct profile_gap *round_trips_gap(const struct profile *profile,
 					  const struct profile_trips *trips);
 
-/* Returns "from A to B", not escaped, which lives as texts of texts.h do. */
+/* Returns "from A to B", not escaped. */
 const char *round_trips_name_gap(const struct profile *profile, const struct profile_gap *gap);
 
 #endif

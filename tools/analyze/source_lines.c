@@ -296,7 +296,7 @@ static void add_text(struct profile *profile, const struct source *source, bool 
 		*to = next < end && next->number == number
 			      ? *next
 			      : (struct source_line){ .number = number };
-		to++->text = profile_text(profile, "%s", expanded(line, bytes, text, sizeof(text)));
+		to++->text = text_made("%s", expanded(line, bytes, text, sizeof(text)));
 	}
 	while (next < end && to > file->lines && next->number <= to[-1].number)
 		next++;
@@ -338,7 +338,7 @@ void source_lines_read(struct profile *profile, struct source_file *file,
 	if (where->file == NULL)
 		drop_others(profile, file);
 	if (file->why == NULL) {
-		file->found = profile_text(profile, "%s", source.path);
+		file->found = text_made("%s", source.path);
 		add_text(profile, &source, where->file != NULL, file);
 	}
 	source_close(&source);

@@ -82,49 +82,37 @@ static void write_csv(struct comparison comparison)
 			  &comparison);
 }
 
-/* Appends to the text that stands above the comparison; prints reasons against it on stderr. */
-static void listen(void *told, enum compare_remark kind, const char *text)
+/* Prints what a reader needs first, in front of CSV on stderr. */
+static void tell(struct compare_remarks remarks, bool csv)
 {
-	if (kind == COMPARE_AGAINST)
-		hotpin_say("%s", text);
+	const char *told = "stages\n", *line;
+
+	while ((line = text_take_line(&remarks.against)) != NULL)
+		hotpin_say("%s", line);
+	while ((line = text_take_line(&remarks.stages)) != NULL)
+		text_add_line(&told, "  %s", line);
+	while ((line = text_take_line(&remarks.notes)) != NULL)
+		text_add_line(&told, "  note: %s", line);
+	if (csv)
+		fputs(told, stderr);
 	else
-		fprintf(told, "  %s%s\n", kind == COMPARE_NOTE ? "note: " : "", text);
-}
-
-/* *ret_told gets the notes that a reader needs first. */
-static int gate(const struct compare_stage *stages, size_t count, char **ret_told)
-{
-	size_t bytes;
-	FILE *told = open_memstream(ret_told, &bytes);
-
-	if (told == NULL)
-		return 1;
-	fputs("stages\n", told);
-	int found = compare_gate(&(struct compare_listener){ listen, told }, stages, count);
-	fclose(told);
-	return found;
+		layout_lines(6, "", told);
 }
 
 static int compare_all(struct comparison *comparison, bool force, bool csv)
 {
-	char *told = NULL;
-	int reasons = gate(comparison->stages, comparison->count, &told), status = EXIT_APART;
+	const struct compare_remarks remarks = compare_gate(comparison->stages, comparison->count);
 
-	if (told != NULL && csv)
-		fputs(told, stderr);
-	else if (told != NULL)
-		layout_lines(6, told);
-	if (reasons > 0 && !force) {
+	tell(remarks, csv);
+	if (remarks.against != NULL && !force) {
 		hotpin_say("the runs are not comparable; --force compares them anyway");
-	} else {
-		if (csv)
-			write_csv(*comparison);
-		else
-			show_text(comparison);
-		status = status_of(comparison);
+		return EXIT_APART;
 	}
-	free(told);
-	return status;
+	if (csv)
+		write_csv(*comparison);
+	else
+		show_text(comparison);
+	return status_of(comparison);
 }
 
 struct flags {

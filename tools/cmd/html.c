@@ -27,40 +27,22 @@ static const struct profile *run_of(const struct compare_stage *stage)
 				       : stage->profile;
 }
 
-static void note(void *to, const char *text)
-{
-	page_element(to, "p class=\"note\"", text);
-}
-
-struct remarks {
-	FILE *above, *folded;
-};
-
-static void listen(void *arg, enum compare_remark kind, const char *text)
-{
-	struct remarks *remarks = arg;
-
-	if (kind == COMPARE_AGAINST)
-		note(remarks->above, text);
-	if (kind == COMPARE_NOTE)
-		page_element(remarks->folded, "p", text);
-}
+#define NOTE "p class=\"note\""
 
 /* Writes the verdict, and why the comparison is doubtful; `hotpin compare` prints the same. */
 static void comparison(FILE *to, const struct comparison *stages)
 {
-	char *folded = NULL;
-	struct remarks remarks = { to, page_in_memory(&folded) };
+	const struct compare_remarks remarks = compare_gate(stages->stages, stages->count);
 
 	page_element(to, "p class=\"headline\"",
 		     text_made("%s: %s", compare_verdict_name(compare_last(stages)),
 			       compare_sentence(stages)));
-	compare_gate(&(struct compare_listener){ listen, &remarks }, stages->stages, stages->count);
-	fclose(remarks.folded);
-	if (folded[0] != '\0')
-		fprintf(to, "<details><summary>Notes on the comparison</summary>\n%s</details>\n",
-			folded);
-	free(folded);
+	page_lines(to, NOTE, remarks.against);
+	if (remarks.notes == NULL)
+		return;
+	fputs("<details><summary>Notes on the comparison</summary>\n", to);
+	page_lines(to, "p", remarks.notes);
+	fputs("</details>\n", to);
 }
 
 /* Writes "12.0 s, NVIDIA H200, CUDA 13.0, node17, rank 2, ended .." */
@@ -104,7 +86,7 @@ static void head(struct page *page, const struct comparison *stages)
 	if (stages->count > 1)
 		comparison(to, stages);
 	html_headline(page);
-	run_notes(run, note, to);
+	page_lines(to, NOTE, run_notes(run));
 }
 
 /* `page` has the run and its sources. */

@@ -29,12 +29,11 @@ static void head(const struct profile *profile, const char *rank)
 	int64_t driver = profile->environment.driver_version;
 	bool used = !profile_used_no_device(profile);
 
-	layout_line(text_made(
-		"%s%s%s  %s%s%s%s", text_name(profile->process.program, 32),
-		text_if(profile->stage != NULL, "  \"%s\"", text_name(profile->stage, 30)), rank,
-		text_time(profile->wall_ns), text_if(!used, "  no device was used"),
-		text_if(used && device != NULL, "  %s", text_name(device, 64)),
-		text_if(used && driver >= 0, "  CUDA %s", text_cuda_version(driver))));
+	layout_line("%s%s%s  %s%s%s%s", text_name(profile->process.program, 32),
+		    text_if(profile->stage != NULL, "  \"%s\"", text_name(profile->stage, 30)),
+		    rank, text_time(profile->wall_ns), text_if(!used, "  no device was used"),
+		    text_if(used && device != NULL, "  %s", text_name(device, 64)),
+		    text_if(used && driver >= 0, "  CUDA %s", text_cuda_version(driver)));
 }
 
 /* Returns "  rank 2 of 3", or "". */
@@ -47,56 +46,50 @@ static const char *rank_of(const struct profile *profile)
 		       text_if(ranks >= 0, " of %s", text_count(ranks)));
 }
 
-struct notes {
-	enum table_detail detail;
-	size_t count;
-};
-
-/* A first screen has room for one note. */
-static void note(void *arg, const char *text)
+/* A first screen has room for one note.  Returns how many notes there are with these. */
+static size_t print_notes(const char *notes, enum table_detail detail, size_t before)
 {
-	struct notes *notes = arg;
-
-	if (notes->count++ == 0 || notes->detail == TABLE_ALL)
-		layout_say(4, "note: %s", text);
+	for (const char *note; (note = text_take_line(&notes)) != NULL; before++)
+		if (before == 0 || detail == TABLE_ALL)
+			layout_say(4, "note: %s", note);
+	return before;
 }
 
 /* The stages of a port are often built over one another. */
-static void notes_of_names(const struct profile *profile, struct notes *notes)
+static const char *note_of_names(const struct profile *profile)
 {
 	if (profile->other_build != NULL)
-		note(notes, text_made("%s differs from the file that was profiled, so its symbols "
-				      "are unavailable",
-				      text_name(profile->other_build, 120)));
-	else if (profile->missing != NULL)
-		note(notes, text_made("%s is not on this machine, so its symbols are unavailable; "
-				      "`hotpin resolve` stores them where the program ran",
-				      text_name(profile->missing, 120)));
-	if (notes->detail != TABLE_ALL && notes->count > 1)
-		layout_say(4, "note: and %s (--all)",
-			   text_several((int64_t)notes->count - 1, "more note", "more notes"));
+		return text_made("%s differs from the file that was profiled, so its symbols are "
+				 "unavailable",
+				 text_name(profile->other_build, 120));
+	return text_if(
+		profile->missing != NULL,
+		"%s is not on this machine, so its symbols are unavailable; `hotpin resolve` "
+		"stores them where the program ran",
+		text_name(profile->missing, 120));
 }
 
-static void fact(void *arg, const char *text)
+/* Prints the last notes, `before` of which are before them. */
+static void end_notes(const struct profile *profile, enum table_detail detail, size_t before)
 {
-	(void)arg;
-	layout_say(2, "%s", text);
+	size_t count = print_notes(note_of_names(profile), detail, before);
+
+	if (detail != TABLE_ALL && count > 1)
+		layout_say(4, "note: and %s (--all)",
+			   text_several((int64_t)count - 1, "more note", "more notes"));
 }
 
 static void details(const struct profile *profile)
 {
 	tables_print(profile);
 	putchar('\n');
-	run_facts(profile, fact, NULL);
+	layout_lines(2, "", run_facts(profile));
 }
 
 static void report_one(const struct profile *profile, enum table_detail detail)
 {
-	struct notes notes = { detail, 0 };
-
 	head(profile, rank_of(profile));
-	run_notes(profile, note, &notes);
-	notes_of_names(profile, &notes);
+	end_notes(profile, detail, print_notes(run_notes(profile), detail, 0));
 	/* A note says that the capture range never began. */
 	if (profile_is_empty(profile))
 		return;
@@ -112,8 +105,8 @@ static int report_ranks(struct profile *profiles, size_t count, bool force,
 {
 	const struct profile **runs = profile_allocate(&profiles[0], count, sizeof(*runs));
 	struct profile merged;
-	struct notes notes = { detail, 0 };
 	struct ranks ranks;
+	size_t noted = 0;
 
 	for (size_t i = 0; i < count; i++)
 		runs[i] = &profiles[i];
@@ -129,11 +122,13 @@ static int report_ranks(struct profile *profiles, size_t count, bool force,
 		       text_if(rank != NULL, " is %s", text_name(rank, 16))));
 	/* A run may have a thousand ranks; only those with notes are listed. */
 	for (size_t i = 0; i < count; i++) {
-		if (detail == TABLE_ALL && runs[i] != ranks.slowest && run_has_notes(runs[i]))
+		const char *notes = run_notes(runs[i]);
+
+		if (detail == TABLE_ALL && runs[i] != ranks.slowest && notes != NULL)
 			head(runs[i], rank_of(runs[i]));
-		run_notes(runs[i], note, &notes);
+		noted = print_notes(notes, detail, noted);
 	}
-	notes_of_names(ranks.slowest, &notes);
+	end_notes(ranks.slowest, detail, noted);
 	table_print(&table_rank_spread, ranks.slowest, &ranks, detail);
 	if (detail == TABLE_ALL)
 		table_print(&table_ranks, ranks.slowest, &ranks, detail);

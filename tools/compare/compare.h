@@ -29,7 +29,7 @@ void compare_stages_close(struct compare_stage *stages, size_t count);
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
-/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as texts of texts.h do. */
+/* Returns "2: one kernel" with the quotation marks, escaped. */
 const char *compare_name(const struct compare_stage *stage);
 
 /* Stages that are compared, and the noise that is at least assumed. */
@@ -82,15 +82,13 @@ struct table_cell compare_predicted(const struct comparison *comparison, size_t 
 /* True if `hotpin run --observe` made the profile. */
 bool compare_was_observed(const struct profile *profile);
 
-/* What compare_gate() says of the stages: which files they are, a note, a reason against. */
-enum compare_remark { COMPARE_STAGE, COMPARE_NOTE, COMPARE_AGAINST };
-struct compare_listener {
-	void (*say)(void *arg, enum compare_remark kind, const char *text); /* one line */
-	void *arg;
+/*
+ * What a reader must know first, in lines of text_add_line(): the files of each stage, notes, and
+ * reasons against a comparison; NULL: none.
+ */
+struct compare_remarks {
+	const char *stages, *notes, *against;
 };
-
-/* Says what a reader must know first.  Returns the number of reasons against a comparison. */
-int compare_gate(const struct compare_listener *to, const struct compare_stage *stages,
-		 size_t count);
+struct compare_remarks compare_gate(const struct compare_stage *stages, size_t count);
 
 #endif

@@ -13,7 +13,8 @@
 #define LABEL_COLUMNS  19
 #define NAME_COLUMNS   24 /* with the indent */
 #define FIGURE_COLUMNS 9
-#define STAGE_COLUMNS  21 /* a figure and its change */
+#define STAGE_COLUMNS  21  /* a figure and its change */
+#define NOISE_MOST     200 /* characters of a list */
 #define STAGES_MOST    ((TABLE_COLUMNS_MOST - 1) / 2)
 
 /* The figures of a stage, by column of table_summary; figures are its columns with a head. */
@@ -107,23 +108,22 @@ static bool has_row(const struct figures *stages, size_t count, size_t figure)
 static void say_noise(struct table_rows *rows, const struct comparison *comparison)
 {
 	size_t least = SIZE_MAX, most = 0;
-	char text[400] = "";
+	const char *text = "";
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct compare_stage *stage = &comparison->stages[i];
-		size_t runs = stage->repeated ? stage->run_count : 1, used = strlen(text);
+		size_t runs = stage->repeated ? stage->run_count : 1;
 
 		least = runs < least ? runs : least;
 		most = runs > most ? runs : most;
-		if (i == 0 || used > sizeof(text) / 2)
+		if (i == 0 || strlen(text) > NOISE_MOST)
 			continue;
 		unsigned tenths = compare_step(comparison, i - 1, i).noise_tenths;
-		snprintf(text + used, sizeof(text) - used, "%s%u.%u %%", i > 1 ? ", " : "",
-			 tenths / 10, tenths % 10);
+		text = text_made("%s%s%u.%u %%", text, i > 1 ? ", " : "", tenths / 10, tenths % 10);
 	}
-	if (most == 1)
-		text[strcspn(text, ",")] = '\0'; /* all are equal */
-	table_say(rows, "Changes are against the previous stage; noise %s%s.", text,
+	/* Of single runs all are equal. */
+	table_say(rows, "Changes are against the previous stage; noise %.*s%s.",
+		  (int)strcspn(text, most == 1 ? "," : ""), text,
 		  most == 1       ? comparison->given ? ", as given; one run each"
 						      : ", assumed: one run each"
 		  : least == most ? text_made(" (%zu runs each)", most)
@@ -144,8 +144,7 @@ static void add_figure(struct table_rows *rows, const struct comparison *compari
 		if (i == 0)
 			continue;
 		was = &stages[i - 1].of[figure];
-		*cell++ = table_text_made(
-			rows, "%s",
+		*cell++ = table_text(
 			compare_change(was->median, is->median,
 				       compare_noise_of(was, is, comparison->least_tenths)));
 	}
@@ -207,8 +206,7 @@ void compare_make_table(struct comparison *comparison, size_t columns, struct ta
 		if (comparison->to > comparison->from &&
 		    (used > columns || comparison->to - comparison->from == STAGES_MOST))
 			break;
-		*column++ = (struct table_column){ .head = profile_text(memory, "%s", label),
-						   .unit = TABLE_FIGURE };
+		*column++ = (struct table_column){ .head = label, .unit = TABLE_FIGURE };
 		if (comparison->to++ > 0)
 			*column++ = (struct table_column){ .head = "", .unit = TABLE_CHANGE };
 	}

@@ -22,52 +22,35 @@ static bool differ_in_hash(const char *a, const char *b)
 	return a != NULL && b != NULL && strncmp(a, b, HASH_DIGITS) != 0;
 }
 
-static void note(const struct compare_listener *to, const char *text)
+static void refuse_two(struct compare_remarks *to, const struct compare_stage *first,
+		       const struct compare_stage *other, const char *why)
 {
-	to->say(to->arg, COMPARE_NOTE, text);
+	text_add_line(&to->against, "%s and %s are not comparable: %s", compare_name(other),
+		      compare_name(first), why);
 }
 
-static int object(const struct compare_listener *to, const char *why)
-{
-	to->say(to->arg, COMPARE_AGAINST, why);
-	return 1;
-}
-
-static int refuse_two(const struct compare_listener *to, const struct compare_stage *first,
-		      const struct compare_stage *other, const char *why)
-{
-	return object(to, text_made("%s and %s are not comparable: %s", compare_name(other),
-				    compare_name(first), why));
-}
-
-static int refuse(const struct compare_listener *to, const struct compare_stage *one,
-		  const struct compare_stage *two)
+static void refuse(struct compare_remarks *to, const struct compare_stage *one,
+		   const struct compare_stage *two)
 {
 	const struct profile *first = one->profile, *other = two->profile;
-	int reasons = 0;
 
 	if (first->environment.stand_in != other->environment.stand_in)
-		reasons += refuse_two(to, one, two,
-				      "one ran on the stand-in device, whose times are modeled");
+		refuse_two(to, one, two, "one ran on the stand-in device, whose times are modeled");
 	else if (differ(first->environment.device, other->environment.device))
-		reasons += refuse_two(to, one, two,
-				      text_made("%s is not %s",
-						text_name(other->environment.device, 64),
-						text_name(first->environment.device, 64)));
+		refuse_two(to, one, two,
+			   text_made("%s is not %s", text_name(other->environment.device, 64),
+				     text_name(first->environment.device, 64)));
 	if (differ_in_hash(first->process.arguments_hash, other->process.arguments_hash))
-		reasons += refuse_two(to, one, two, "the arguments of the program differ");
+		refuse_two(to, one, two, "the arguments of the program differ");
 	if (first->process.ranks != other->process.ranks && first->process.ranks >= 0 &&
 	    other->process.ranks >= 0)
-		reasons += refuse_two(to, one, two,
-				      text_made("%s ranks are not %s",
-						text_count(other->process.ranks),
-						text_count(first->process.ranks)));
+		refuse_two(to, one, two,
+			   text_made("%s ranks are not %s", text_count(other->process.ranks),
+				     text_count(first->process.ranks)));
 	else if (differ(first->process.rank, other->process.rank))
-		reasons += refuse_two(to, one, two,
-				      text_made("rank %s is not rank %s",
-						text_name(other->process.rank, 16),
-						text_name(first->process.rank, 16)));
-	return reasons;
+		refuse_two(to, one, two,
+			   text_made("rank %s is not rank %s", text_name(other->process.rank, 16),
+				     text_name(first->process.rank, 16)));
 }
 
 /* The options that `hotpin run --observe` sets to 0. */
@@ -97,7 +80,7 @@ static bool is_told(const char *name, bool one_was_observed)
 	return told;
 }
 
-static void note_options(const struct compare_listener *to, const struct compare_stage *one,
+static void note_options(struct compare_remarks *to, const struct compare_stage *one,
 			 const struct compare_stage *two)
 {
 	const struct profile *first = one->profile, *other = two->profile;
@@ -105,77 +88,77 @@ static void note_options(const struct compare_listener *to, const struct compare
 	bool one_was_observed = was_observed != compare_was_observed(other);
 
 	if (one_was_observed)
-		note(to, text_made("%s ran with --observe, %s did not",
-				   compare_name(was_observed ? one : two),
-				   compare_name(was_observed ? two : one)));
+		text_add_line(&to->notes, "%s ran with --observe, %s did not",
+			      compare_name(was_observed ? one : two),
+			      compare_name(was_observed ? two : one));
 	for (size_t i = 0; i < first->options.count; i++) {
 		const struct profile_entry *entry = &first->options.items[i];
 		const char *value = profile_option(other, entry->name);
 
 		if (!is_told(entry->name, one_was_observed) && differ(entry->text, value))
-			note(to,
-			     text_made("%s is \"%s\" in %s, \"%s\" in %s",
-				       text_name(entry->name, 40), text_name(entry->text, 40),
-				       compare_name(one), text_name(value, 40), compare_name(two)));
+			text_add_line(&to->notes, "%s is \"%s\" in %s, \"%s\" in %s",
+				      text_name(entry->name, 40), text_name(entry->text, 40),
+				      compare_name(one), text_name(value, 40), compare_name(two));
 	}
 }
 
-static void note_runs(const struct compare_listener *to, const struct compare_stage *one,
+static void note_runs(struct compare_remarks *to, const struct compare_stage *one,
 		      const struct compare_stage *two)
 {
 	const struct profile *first = one->profile, *other = two->profile;
 	const char *is = compare_name(two), *was = compare_name(one);
 
 	if (differ(first->process.host, other->process.host))
-		note(to, text_made("%s ran on %s, %s on %s", is, text_name(other->process.host, 64),
-				   was, text_name(first->process.host, 64)));
+		text_add_line(&to->notes, "%s ran on %s, %s on %s", is,
+			      text_name(other->process.host, 64), was,
+			      text_name(first->process.host, 64));
 	if (first->process.cpus != other->process.cpus)
-		note(to,
-		     text_made("%s could use %s CPUs, %s %s", is, text_count(other->process.cpus),
-			       was, text_count(first->process.cpus)));
+		text_add_line(&to->notes, "%s could use %s CPUs, %s %s", is,
+			      text_count(other->process.cpus), was,
+			      text_count(first->process.cpus));
 	if (first->environment.driver_version != other->environment.driver_version &&
 	    !profile_used_no_device(first) && !profile_used_no_device(other))
-		note(to, text_made("the driver of %s supports CUDA %s, that of %s CUDA %s", is,
-				   text_cuda_version(other->environment.driver_version), was,
-				   text_cuda_version(first->environment.driver_version)));
+		text_add_line(&to->notes, "the driver of %s supports CUDA %s, that of %s CUDA %s",
+			      is, text_cuda_version(other->environment.driver_version), was,
+			      text_cuda_version(first->environment.driver_version));
 	if (strcmp(profile_view(first), profile_view(other)) != 0)
-		note(to, text_made("%s has no device times, so its copies are timed at the call",
-				   strcmp(profile_view(first), "cupti") == 0 ? is : was));
+		text_add_line(&to->notes,
+			      "%s has no device times, so its copies are timed at the call",
+			      strcmp(profile_view(first), "cupti") == 0 ? is : was);
 	if (differ(first->hotpin_version, other->hotpin_version))
-		note(to, text_made("%s was measured by hotpin %s, %s by %s", is,
-				   text_name(other->hotpin_version, 16), was,
-				   text_name(first->hotpin_version, 16)));
+		text_add_line(&to->notes, "%s was measured by hotpin %s, %s by %s", is,
+			      text_name(other->hotpin_version, 16), was,
+			      text_name(first->hotpin_version, 16));
 	note_options(to, one, two);
 }
 
 /* Reports programs that did not end, or ended differently: a crash is not faster. */
-static int ends(const struct compare_listener *to, const struct compare_stage *stages, size_t count)
+static void ends(struct compare_remarks *to, const struct compare_stage *stages, size_t count)
 {
 	int64_t all = stages[0].runs[0]->process.exit_status;
 	bool alike = true;
-	int reasons = 0;
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < stages[i].run_count; j++)
 			alike &= stages[i].runs[j]->process.exit_status == all;
 	if (alike && all > 0)
-		note(to, text_made("all programs exited with %s", text_count(all)));
+		text_add_line(&to->notes, "all programs exited with %s", text_count(all));
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < stages[i].run_count; j++) {
 			const struct profile *run = stages[i].runs[j];
 			const char *path = text_name(run->path, 80);
 
 			if (profile_is_unended(run))
-				reasons += object(to, text_made("%s is incomplete: its program was "
-								"still running, or was killed",
-								path));
+				text_add_line(
+					&to->against,
+					"%s is incomplete: its program was still running, or was "
+					"killed",
+					path);
 			if (!alike && run->process.exit_status > 0)
-				reasons += object(
-					to, text_made("the program of %s exited with %s, others "
-						      "did not",
-						      path, text_count(run->process.exit_status)));
+				text_add_line(&to->against,
+					      "the program of %s exited with %s, others did not",
+					      path, text_count(run->process.exit_status));
 		}
-	return reasons;
 }
 
 static bool is_all_stand_in(const struct compare_stage *stages, size_t count)
@@ -186,7 +169,7 @@ static bool is_all_stand_in(const struct compare_stage *stages, size_t count)
 	return true;
 }
 
-static void introduce(const struct compare_listener *to, const struct compare_stage *stage)
+static void introduce(struct compare_remarks *to, const struct compare_stage *stage)
 {
 	const char *more =
 		stage->repeated
@@ -196,30 +179,33 @@ static void introduce(const struct compare_listener *to, const struct compare_st
 			? text_made(" and %zu more ranks, added up", stage->run_count - 1)
 			: "";
 
-	to->say(to->arg, COMPARE_STAGE,
-		text_made("%-32s %s%s", text_name(stage->profile->stage, 32),
-			  text_name(stage->profile->path, 60), more));
+	text_add_line(&to->stages, "%-32s %s%s", text_name(stage->profile->stage, 32),
+		      text_name(stage->profile->path, 60), more);
 }
 
-int compare_gate(const struct compare_listener *to, const struct compare_stage *stages,
-		 size_t count)
+struct compare_remarks compare_gate(const struct compare_stage *stages, size_t count)
 {
+	struct compare_remarks remarks = { NULL }, *to = &remarks;
+
 	for (size_t i = 0; i < count; i++)
 		introduce(to, &stages[i]);
 	if (is_all_stand_in(stages, count))
-		note(to, "these ran on the stand-in device; all device times are modeled");
-	int reasons = ends(to, stages, count);
+		text_add_line(&to->notes,
+			      "these ran on the stand-in device; all device times are modeled");
+	ends(to, stages, count);
 	for (size_t i = 0; i < count; i++) {
 		if (stages[i].profile->truncated)
-			note(to, text_made("records of %s are missing", compare_name(&stages[i])));
+			text_add_line(&to->notes, "records of %s are missing",
+				      compare_name(&stages[i]));
 		if (i == 0)
 			continue;
 		if (profile_used_no_device(stages[i].profile) &&
 		    !profile_used_no_device(stages[i - 1].profile))
-			note(to, text_made("%s used no device, but %s did; check that it worked",
-					   compare_name(&stages[i]), compare_name(&stages[i - 1])));
-		reasons += refuse(to, &stages[0], &stages[i]);
+			text_add_line(&to->notes,
+				      "%s used no device, but %s did; check that it worked",
+				      compare_name(&stages[i]), compare_name(&stages[i - 1]));
+		refuse(to, &stages[0], &stages[i]);
 		note_runs(to, &stages[0], &stages[i]);
 	}
-	return reasons;
+	return remarks;
 }

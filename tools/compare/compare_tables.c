@@ -169,11 +169,9 @@ static void fill_stage(struct table_rows *rows, struct profile *profile)
 
 		TABLE_ROW(rows, stage, table_text(stage->profile->stage),
 			  table_number((int64_t)stage->run_count),
-			  table_text_made(rows, "%s",
-					  i > 0 ? compare_change(step.before->walls.median,
-								 stage->walls.median,
-								 step.noise_tenths)
-						: ""),
+			  table_text(i > 0 ? compare_change(step.before->walls.median,
+							    stage->walls.median, step.noise_tenths)
+					   : ""),
 			  rows->form == TABLE_CSV && made.value == 0 ? table_number(UNKNOWN) : made,
 			  table_number(i > 0 ? (int64_t)step.noise_tenths : UNKNOWN),
 			  table_number(i > 0 ? !step.is_known : UNKNOWN),
@@ -261,9 +259,7 @@ static void add_pair(struct table_rows *rows, const struct compare_pair *pair, u
 	bool is_one = pair->before_ns == 0 || pair->after_ns == 0;
 
 	TABLE_ROW(rows, pair,
-		  table_text_made(rows, "%s",
-				  is_one ? ""
-					 : compare_change(pair->before_ns, pair->after_ns, noise)));
+		  table_text(is_one ? "" : compare_change(pair->before_ns, pair->after_ns, noise)));
 }
 
 /* Says what was advised for the earlier stage, and whether it came true. */
@@ -301,7 +297,8 @@ static void fill_kernels(struct table_rows *rows, struct profile *profile)
 	size_t count;
 
 	(void)profile;
-	table_subtitle(rows, "from %s to %s", compare_name(step.before), compare_name(step.after));
+	rows->title =
+		text_made("from %s to %s", compare_name(step.before), compare_name(step.after));
 	say_prediction(rows, &step);
 	for (const struct compare_stage *stage = step.before; stage <= step.after; stage++)
 		if (!profile_has_split(stage->profile))

@@ -55,8 +55,7 @@ bool names_is_system_source(const char *path);
  * Returns "solve(float*) at solve.cu:42"; without lines "solve(float*) in stencil+0x4020"; without
  * names "stencil+0x4020"; "?" if the frame is NULL; not escaped.  Without an offset if the frame's
  * is UNKNOWN.  Shortened to `columns` bytes so that the line still fits: without parameters,
- * "solve(..) at solve.cu:42", and if necessary with a part of the function's name.  Lives as texts
- * of texts.h do.
+ * "solve(..) at solve.cu:42", and if necessary with a part of the function's name.
  */
 const char *names_place(const struct profile *profile, const struct profile_frame *frame,
 			size_t columns);

@@ -346,9 +346,9 @@ static struct profile_frames frames_at(struct profile *profile, const struct pro
 	struct profile_frame *items = profile_allocate(profile, inlined + 1, sizeof(*items));
 
 	for (size_t i = 0; i < inlined; i++)
-		items[i] = profile_frame_of(profile, &name->inlined[i]);
+		items[i] = profile_frame_of(&name->inlined[i]);
 	if (name->file != NULL && name->line > 0 && name->line <= INT32_MAX)
-		items[inlined] = profile_frame_of(profile, &line);
+		items[inlined] = profile_frame_of(&line);
 	items[inlined].function = name->function;
 	for (size_t i = 0; i <= inlined; i++) {
 		items[i].module = name->module;

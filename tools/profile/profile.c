@@ -5,7 +5,6 @@
 #include "system/messages.h"
 #include "base/parse.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,20 +54,6 @@ void profile_close_all(struct profile *profiles, size_t count)
 	for (size_t i = 0; profiles != NULL && i < count; i++)
 		profile_close(&profiles[i]);
 	free(profiles);
-}
-
-const char *profile_text(const struct profile *profile, const char *format, ...)
-{
-	va_list args, again;
-
-	va_start(args, format);
-	va_copy(again, args);
-	size_t room = (size_t)vsnprintf(NULL, 0, format, args) + 1;
-	char *text = profile_allocate(profile, room, 1);
-	vsnprintf(text, room, format, again);
-	va_end(again);
-	va_end(args);
-	return text;
 }
 
 int64_t profile_add(int64_t a, int64_t b)

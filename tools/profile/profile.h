@@ -43,10 +43,6 @@ _Noreturn void profile_end_without_memory(void);
  */
 void *profile_allocate(const struct profile *profile, size_t count, size_t size);
 
-/* Returns the text of the format in such memory. */
-const char *profile_text(const struct profile *profile, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);
 

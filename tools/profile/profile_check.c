@@ -6,6 +6,7 @@
  * overflow.
  */
 #include "profile/reader.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <stdlib.h>
@@ -56,15 +57,14 @@ static void check_source(struct reader *reader, const struct profile_source *sou
 		reader_complain(reader, "has a line that is out of range");
 }
 
-struct profile_frame profile_frame_of(struct profile *profile, const struct profile_source *source)
+struct profile_frame profile_frame_of(const struct profile_source *source)
 {
 	const char *name = basename(source->file);
 
 	return (struct profile_frame){ .module = UNKNOWN,
 				       .offset = UNKNOWN,
 				       .function = source->function,
-				       .line = profile_text(profile, "%s:%lld", name,
-							    (long long)source->line),
+				       .line = text_made("%s:%lld", name, (long long)source->line),
 				       .path = source->file,
 				       .number = source->line,
 				       .is_python = true };
@@ -82,7 +82,7 @@ static void join_frames(struct reader *reader, const struct profile_source *pyth
 	if (joined.items == NULL)
 		return;
 	for (size_t i = 0; i < joined.count; i++)
-		joined.items[i] = profile_frame_of(reader->profile, &python[i]);
+		joined.items[i] = profile_frame_of(&python[i]);
 	if (natives > 0)
 		memcpy(joined.items + joined.count, frames->items, natives * sizeof(*joined.items));
 	joined.count += natives;

@@ -55,6 +55,6 @@ void reader_note_index(struct reader *reader, size_t count_at, int64_t index);
 void profile_check(struct reader *reader, enum profile_record_id id, void *record);
 
 /* Also by profile_check.c: makes a frame of Python of a line. */
-struct profile_frame profile_frame_of(struct profile *profile, const struct profile_source *source);
+struct profile_frame profile_frame_of(const struct profile_source *source);
 
 #endif

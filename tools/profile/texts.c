@@ -6,12 +6,15 @@
 #include "base/units.h"
 
 #include <jansson.h>
+#include <obstack.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define TURNS     64
-#define TEXT_ROOM 1024
+/* The memory of obstacks. */
+#define obstack_chunk_alloc malloc
+#define obstack_chunk_free  free
 
 const struct text_state text_states[TEXT_STATES] = {
 #define STATE(field, title, heading, dropped) \
@@ -19,58 +22,85 @@ const struct text_state text_states[TEXT_STATES] = {
 #include "base/states.def"
 };
 
-static char *next_text(void)
+/* Returns the memory of all texts: the command's, until it ends. */
+static struct obstack *texts(void)
 {
-	static char texts[TURNS][TEXT_ROOM];
-	static unsigned turn;
+	static struct obstack memory;
 
-	return texts[turn++ % TURNS];
+	if (memory.chunk == NULL) {
+		obstack_alloc_failed_handler = profile_end_without_memory;
+		obstack_init(&memory);
+		obstack_alignment_mask(&memory) = 0;
+	}
+	return &memory;
+}
+
+/* Returns room for one of the texts of units.h. */
+static char *figure_room(void)
+{
+	return obstack_alloc(texts(), UNITS_ROOM);
+}
+
+char *text_of(const char *format, va_list args)
+{
+	obstack_vprintf(texts(), format, args);
+	obstack_1grow(texts(), '\0');
+	return obstack_finish(texts());
 }
 
 const char *text_made(const char *format, ...)
 {
-	char *text = next_text();
 	va_list args;
 
 	va_start(args, format);
-	size_t length = (size_t)vsnprintf(text, TEXT_ROOM, format, args);
+	const char *text = text_of(format, args);
 	va_end(args);
-	if (length < TEXT_ROOM)
-		return text;
-	/* A multi-byte character must not be cut. */
-	length = TEXT_ROOM - 1;
-	while (length > 0 && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
-		length--;
-	length -= length > 0 && ((unsigned char)text[length - 1] & 0x80) != 0;
-	text[length] = '\0';
 	return text;
 }
 
 const char *text_if(bool is_said, const char *format, ...)
 {
-	char *text = is_said ? next_text() : "";
 	va_list args;
 
 	va_start(args, format);
-	if (is_said)
-		vsnprintf(text, TEXT_ROOM, format, args);
+	const char *text = is_said ? text_of(format, args) : "";
 	va_end(args);
 	return text;
 }
 
+void text_add_line(const char **lines, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	*lines = text_made("%s%s\n", *lines != NULL ? *lines : "", text_of(format, args));
+	va_end(args);
+}
+
+const char *text_take_line(const char **lines)
+{
+	const char *line = *lines;
+
+	if (line == NULL || line[0] == '\0')
+		return NULL;
+	size_t bytes = strcspn(line, "\n");
+	*lines += bytes + (line[bytes] == '\n');
+	return text_made("%.*s", (int)bytes, line);
+}
+
 const char *text_time(int64_t ns)
 {
-	return ns < 0 ? "n/a" : units_time(next_text(), (uint64_t)ns);
+	return ns < 0 ? "n/a" : units_time(figure_room(), (uint64_t)ns);
 }
 
 const char *text_bytes(int64_t bytes)
 {
-	return bytes < 0 ? "n/a" : units_bytes(next_text(), (uint64_t)bytes);
+	return bytes < 0 ? "n/a" : units_bytes(figure_room(), (uint64_t)bytes);
 }
 
 const char *text_count(int64_t count)
 {
-	return count < 0 ? "n/a" : units_count(next_text(), (uint64_t)count);
+	return count < 0 ? "n/a" : units_count(figure_room(), (uint64_t)count);
 }
 
 const char *text_several(int64_t count, const char *one, const char *several)
@@ -82,14 +112,14 @@ const char *text_rate(int64_t bytes, int64_t ns)
 {
 	if (bytes <= 0 || ns <= 0)
 		return "n/a";
-	return units_rate(next_text(), (uint64_t)bytes, (uint64_t)ns);
+	return units_rate(figure_room(), (uint64_t)bytes, (uint64_t)ns);
 }
 
 const char *text_share(int64_t part, int64_t whole)
 {
 	if (part < 0 || whole <= 0)
 		return "n/a";
-	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
+	return units_share(figure_room(), (uint64_t)part, (uint64_t)whole);
 }
 
 bool text_peak_is_best(const struct profile *profile)
@@ -115,7 +145,6 @@ const char *text_peak(const struct profile *profile)
 const char *text_power(int64_t bytes)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	char *text = next_text();
 	size_t unit = 0;
 
 	if (bytes < 0)
@@ -124,8 +153,7 @@ const char *text_power(int64_t bytes)
 		bytes /= 1024;
 		unit++;
 	}
-	snprintf(text, TEXT_ROOM, "%lld %s", (long long)bytes, names[unit]);
-	return text;
+	return text_made("%lld %s", (long long)bytes, names[unit]);
 }
 
 const char *text_change(int64_t before_ns, int64_t after_ns)
@@ -151,7 +179,14 @@ const char *text_name(const char *text, size_t columns)
 {
 	if (text == NULL)
 		return "n/a";
-	return units_escape(next_text(), TEXT_ROOM, text, columns);
+	size_t length = strlen(text);
+	/* A byte may become four, as a character may have. */
+	size_t room = TEXT_BYTES(length < columns ? length : columns) + 3;
+	char *made = obstack_alloc(texts(), room);
+	units_escape(made, room, text, columns);
+	/* What the text does not need is for the next one. */
+	obstack_free(texts(), made + strlen(made) + 1);
+	return made;
 }
 
 void text_put(FILE *to, const char *text, const char *(*instead)(const char *at))

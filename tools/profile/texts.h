@@ -1,21 +1,29 @@
 /*
  * Texts for figures and names of a profile, the same in reports, pages and tables.
  *
- * Each function returns a text that is valid until sixty more have been returned.  UNKNOWN is
- * "n/a".
+ * Each function returns a text that lives until the command ends.  UNKNOWN is "n/a".
  */
 #ifndef HP_TOOLS_PROFILE_TEXTS_H
 #define HP_TOOLS_PROFILE_TEXTS_H
 
 #include "profile/profile.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
-/* The text of the format, cut after 1000 bytes. */
 const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* The same, or "": a part of a sentence. */
 const char *text_if(bool is_said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Lines for a writer are one text, in which each ends with a newline; NULL: there are none.  Adds a
+ * line.  Takes off the first one and returns it, or NULL.
+ */
+void text_add_line(const char **lines, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *text_take_line(const char **lines);
 
 const char *text_time(int64_t ns);
 const char *text_bytes(int64_t bytes);

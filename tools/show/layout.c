@@ -49,15 +49,12 @@ void layout_say(unsigned hang, const char *format, ...)
 {
 	unsigned indent = 0;
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		exit(EXIT_FAILURE);
+	char *at = text_of(format, args);
 	va_end(args);
 	if (!utf8)
-		terminal_make_ascii(text);
-	char *at = text;
+		terminal_make_ascii(at);
 	do {
 		size_t bytes = terminal_fit(at, columns_now - indent);
 
@@ -65,42 +62,36 @@ void layout_say(unsigned hang, const char *format, ...)
 		at += bytes + strspn(at + bytes, " ");
 		indent = hang;
 	} while (*at != '\0');
-	free(text);
 }
 
-void layout_line(const char *text)
+void layout_line(const char *format, ...)
 {
-	char *line = strdup(text);
+	va_list args;
 
-	if (line != NULL && !utf8)
+	va_start(args, format);
+	char *line = text_of(format, args);
+	va_end(args);
+	if (!utf8)
 		terminal_make_ascii(line);
-	size_t wide = line != NULL ? terminal_width(line) : 0;
-	if (line != NULL)
-		printf("%.*s%s\n",
-		       (int)layout_bytes(line, columns_now - (wide > columns_now ? 2 : 0)), line,
-		       wide > columns_now ? ".." : "");
-	free(line);
+	size_t wide = terminal_width(line);
+	printf("%.*s%s\n", (int)layout_bytes(line, columns_now - (wide > columns_now ? 2 : 0)),
+	       line, wide > columns_now ? ".." : "");
 }
 
-void layout_lines(unsigned hang, const char *text)
+void layout_lines(unsigned hang, const char *before, const char *lines)
 {
-	while (*text != '\0') {
-		size_t bytes = strcspn(text, "\n");
-
-		layout_say(hang, "%.*s", (int)bytes, text);
-		text += bytes + (text[bytes] == '\n');
-	}
+	for (const char *line; (line = text_take_line(&lines)) != NULL;)
+		layout_say(hang, "%s%s", before, line);
 }
 
 const char *layout_bar(int64_t part, int64_t whole, unsigned columns)
 {
-	char bar[3 * LAYOUT_BAR_MOST + 1], *at = bar;
+	const char *bar = "";
 	int64_t marks = part > 0 && whole > 0
 				? (int64_t)(((__int128_t)part * columns + whole / 2) / whole)
 				: 0;
 
 	for (marks = marks < columns ? marks : columns; marks > 0; marks--)
-		at = stpcpy(at, utf8 ? "\xe2\x96\x88" : "#");
-	*at = '\0';
-	return text_made("%s", bar);
+		bar = text_made("%s%s", bar, utf8 ? "\xe2\x96\x88" : "#");
+	return bar;
 }

@@ -23,20 +23,16 @@ bool layout_is_utf8(void);
  */
 void layout_say(unsigned hang, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints each line of the text as a paragraph. */
-void layout_lines(unsigned hang, const char *text);
+/* Prints each line of text_add_line(), after `before`, as a paragraph; NULL: there are none. */
+void layout_lines(unsigned hang, const char *before, const char *lines);
 
 /* Prints the text in one line, which ends with ".." if it is too long. */
-void layout_line(const char *text);
+void layout_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns how many bytes of the text take so many columns. */
 size_t layout_bytes(const char *text, size_t columns);
 
-/*
- * Returns a bar, "####", of `part` in proportion to `whole`, which takes `columns`.  Lives as texts
- * of texts.h do.
- */
-#define LAYOUT_BAR_MOST 64
+/* Returns a bar, "####", of `part` in proportion to `whole`, which takes `columns`. */
 const char *layout_bar(int64_t part, int64_t whole, unsigned columns);
 
 #endif

@@ -129,7 +129,7 @@ static bool drop_next(struct sheet *sheet)
 	return most > 0;
 }
 
-/* Returns "heat.c:42" of "main at heat.c:42, ..".  Lives as texts of texts.h do. */
+/* Returns "heat.c:42" of "main at heat.c:42, ..". */
 static const char *line_only(const char *text)
 {
 	const char *at = strstr(text, " at "), *offset = strstr(text, "+0x");
@@ -268,13 +268,8 @@ static void print_rows(const struct table_rows *rows)
 		if (rows->items[row].is_apart)
 			printf("%*s..\n", INDENT, "");
 		print_row(&sheet, row + 1);
-		for (; note != NULL && *note != '\0'; note += strspn(note, "\n")) {
-			size_t bytes = strcspn(note, "\n");
-
-			layout_say(9, "     %s",
-				   text_name(text_made("%.*s", (int)bytes, note), TEXT_MOST));
-			note += bytes;
-		}
+		for (const char *line; (line = text_take_line(&note)) != NULL;)
+			layout_say(9, "     %s", text_name(line, TEXT_MOST));
 	}
 	if (rows->added > rows->count)
 		printf("  and %zu more%s\n", rows->added - rows->count,
@@ -314,8 +309,7 @@ void table_print(const struct table *table, const struct profile *profile, const
 	print_title(&rows);
 	if (rows.count > 0)
 		print_rows(&rows);
-	for (char *at = rows.sentences; at != NULL && *at != '\0'; at += strcspn(at, "\n") + 1)
-		layout_say(4, "  %.*s", (int)strcspn(at, "\n"), at);
+	layout_lines(4, "  ", rows.sentences);
 }
 
 void tables_print(const struct profile *profile)

@@ -209,8 +209,8 @@ static const char *prefix_of(struct profile *profile, size_t count)
 
 	if (count == 1)
 		return "";
-	return rank != NULL ? profile_text(profile, "rank %s: ", text_name(rank, 40))
-			    : profile_text(profile, "%s: ", text_name(profile->path, 100));
+	return rank != NULL ? text_made("rank %s: ", text_name(rank, 40))
+			    : text_made("%s: ", text_name(profile->path, 100));
 }
 
 void trace_write(FILE *to, struct profile *profiles, size_t count)

@@ -75,47 +75,12 @@ int64_t table_value(enum table_unit unit, const struct table_cell *cell)
 	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
 }
 
-/* Returns the text with more appended, in the memory of the profile. */
-static char *append(struct table_rows *rows, const char *text, const char *end, const char *format,
-		    va_list args)
-{
-	char *more, *both;
-
-	if (vasprintf(&more, format, args) < 0)
-		return NULL;
-	size_t room = strlen(text) + strlen(more) + strlen(end) + 1;
-	both = profile_allocate(rows->profile, room, 1);
-	snprintf(both, room, "%s%s%s", text, more, end);
-	free(more);
-	return both;
-}
-
-struct table_cell table_text_made(struct table_rows *rows, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	struct table_cell cell = table_text(append(rows, "", "", format, args));
-	va_end(args);
-	return cell;
-}
-
-void table_subtitle(struct table_rows *rows, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	rows->title = append(rows, "", "", format, args);
-	va_end(args);
-}
-
 void table_say(struct table_rows *rows, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	rows->sentences =
-		append(rows, rows->sentences != NULL ? rows->sentences : "", "\n", format, args);
+	text_add_line(&rows->sentences, "%s", text_of(format, args));
 	va_end(args);
 }
 

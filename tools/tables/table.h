@@ -92,9 +92,10 @@ struct table_rows {
 	void (*write)(const struct table_rows *rows, const struct table_cell *cells);
 	struct table_row *items; /* at most `most` */
 	size_t count, room, most;
-	size_t added;            /* with those that were left out */
-	char *needed;            /* by column: whether it says anything */
-	char *title, *sentences; /* NULL: none; each sentence ends with a newline */
+	size_t added;          /* with those that were left out */
+	char *needed;          /* by column: whether it says anything */
+	const char *title;     /* the words after that of the table; NULL: none */
+	const char *sentences; /* lines of text_add_line() below the table; NULL: none */
 };
 
 /*
@@ -110,9 +111,7 @@ struct table_row *table_add(struct table_rows *rows, const void *item,
 	table_add(rows, item, (const struct table_cell[]){ __VA_ARGS__ }, \
 		  sizeof((const struct table_cell[]){ __VA_ARGS__ }) / sizeof(struct table_cell))
 
-/* Sets the words after the title, in place of earlier ones; adds a sentence below the table. */
-void table_subtitle(struct table_rows *rows, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Adds a sentence below the table. */
 void table_say(struct table_rows *rows, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -123,8 +122,6 @@ struct table_cell table_bar(const char *class, int64_t part, int64_t whole);
 struct table_cell table_share(int64_t part, int64_t whole);
 struct table_cell table_rate(int64_t bytes, int64_t ns);
 struct table_cell table_text(const char *text); /* as it is; writers escape it */
-struct table_cell table_text_made(struct table_rows *rows, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* "solve() at solve.cu:42 (more)"; only "more" if there is no frame. */
 struct table_cell table_place(const struct profile_frame *frame, const char *more);

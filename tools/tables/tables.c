@@ -3,7 +3,6 @@
  */
 #include "tables/tables.h"
 #include "analyze/advice.h"
-#include "analyze/run_notes.h"
 #include "names/names.h"
 #include "profile/sorted_lists.h"
 #include "profile/texts.h"
@@ -31,8 +30,8 @@ static void fill_kernel(struct table_rows *rows, struct profile *profile)
 		TABLE_ROW(rows, kernels[i],
 			  table_share(kernels[i]->busy_ns, profile->kernel_runs.busy_ns),
 			  table_mean(kernels[i]->busy_ns, kernels[i]->count));
-	table_subtitle(
-		rows, "%s%s%s", text_several(profile->host.launches, "launch", "launches"),
+	rows->title = text_made(
+		"%s%s%s", text_several(profile->host.launches, "launch", "launches"),
 		text_if(graphs > 0, ", %s", text_several(graphs, "graph launch", "graph launches")),
 		text_if(memsets > 0, ", %s", text_several(memsets, "memset", "memsets")));
 	if (profile->kernel_count == 0 && (profile->host.launches > 0 || graphs > 0))
@@ -53,7 +52,7 @@ static void fill_launch(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->launch_count && all[i]->device_ns >= 0; i++)
 		TABLE_ROW(rows, all[i],
 			  table_place(names_frame(profile, &all[i]->frames, false), ""));
-	table_subtitle(rows, "kernel time by place of launch");
+	rows->title = "kernel time by place of launch";
 	if (profile->launches_lost > 0)
 		table_say(rows, "%s have no place here, because the profile has no room for it.",
 			  text_several(profile->launches_lost, "launch", "launches"));
@@ -76,7 +75,7 @@ static void fill_call(struct table_rows *rows, struct profile *profile)
 	for (size_t i = 0; i < profile->call_count; i++)
 		TABLE_ROW(rows, calls[i], table_share(calls[i]->total_ns, profile->wall_ns),
 			  table_mean(calls[i]->total_ns, calls[i]->count));
-	table_subtitle(rows, "host time inside driver calls");
+	rows->title = "host time inside driver calls";
 }
 
 static const struct table_column range_columns[] = {
@@ -161,9 +160,26 @@ static void add_state(struct table_rows *rows, const char *title, int64_t ns, in
 			  table_bar(class, part, whole));
 }
 
-static void say_blocked(void *rows, const char *text)
+/* Says how long calls that copy, and calls that wait, block the host. */
+static void say_blocked(struct table_rows *rows, const struct profile_host *host)
 {
-	table_say(rows, "%s", text);
+	const int64_t ns[] = { host->copying_ns, host->waiting_for_kernels_ns, host->overhead_ns };
+	static const char *const names[] = { "copying", "for kernels", "overhead" };
+	const char *parts = "";
+
+	for (size_t i = 0; i < HP_LEN(ns); i++)
+		if (ns[i] > 0)
+			parts = text_made("%s%s %s %s", parts, parts[0] != '\0' ? "," : ":",
+					  text_time(ns[i]), names[i]);
+	if (host->copy_calls_ns > 0)
+		table_say(rows, "Blocked in copy calls for %s%s.", text_time(host->copy_calls_ns),
+			  parts);
+	if (host->copy_calls_ns > 0 && host->staging_ns > 0)
+		table_say(rows, "About %s of it is staging: the driver copies pageable memory.",
+			  text_time(host->staging_ns));
+	if (host->waits > 0)
+		table_say(rows, "Blocked in waits for %s, %s.", text_time(host->waits_ns),
+			  text_several(host->waits, "call", "calls"));
 }
 
 /* Says how copies affect the host, in one sentence or in all. */
@@ -182,7 +198,7 @@ static void say_copies(struct table_rows *rows, const struct profile *profile)
 						      text_share(profile->split.overlap_ns,
 								 moving_ns))
 					  : "no kernel overlaps a copy");
-		run_blocked(profile, say_blocked, rows);
+		say_blocked(rows, &profile->host);
 	} else if (copies_ns > 0 && kernels_ns > 0 && copies_ns / kernels_ns >= 2) {
 		table_say(rows, "Copies block the host for %s to feed %s of kernels (%lld:1).",
 			  text_time(copies_ns), text_time(kernels_ns),
@@ -240,10 +256,8 @@ static const char *advice_note(struct table_rows *rows, const struct advice *adv
 {
 	bool has_place = rows->form != TABLE_PAGE && advice->where[0] != '\0';
 
-	return table_text_made(rows, "%sby  %s%s", text_if(has_place, "at  %s\n", advice->where),
-			       advice->how,
-			       text_if(advice->assumes[0] != '\0', "\nif  %s", advice->assumes))
-		.text;
+	return text_made("%sby  %s%s", text_if(has_place, "at  %s\n", advice->where), advice->how,
+			 text_if(advice->assumes[0] != '\0', "\nif  %s", advice->assumes));
 }
 
 /* Returns the clauses of a sentence that fit in a line; its first one may still be too long. */

@@ -23,13 +23,13 @@ static bool is_of_device(const struct profile *profile)
  * Returns "H2D pinned".  hotpin does not know memory that it did not allocate, but CUPTI does: so
  * "unknown" would contradict CUPTI's figures.
  */
-static struct table_cell operation(struct table_rows *rows, const struct profile *profile,
-				   const char *direction, const char *memory)
+static struct table_cell operation(const struct profile *profile, const char *direction,
+				   const char *memory)
 {
 	bool is_hidden = is_of_device(profile) && strcmp(memory, "unknown") == 0;
 
-	return table_text_made(rows, "%s%s%s", text_direction(direction), is_hidden ? "" : " ",
-			       is_hidden ? "" : memory);
+	return table_text(text_made("%s%s%s", text_direction(direction), is_hidden ? "" : " ",
+				    is_hidden ? "" : memory));
 }
 
 static void say_unknown(struct table_rows *rows, const struct profile *profile, bool any_unknown)
@@ -83,7 +83,7 @@ static void add_copies(struct table_rows *rows, const struct profile *profile,
 	struct table_cell rate = device ? table_rate(profile_timed_bytes(row), row->busy_ns)
 					: table_rate(row->sync_bytes, row->sync_ns);
 
-	TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
+	TABLE_ROW(rows, row, operation(profile, row->direction, row->memory),
 		  table_share(ns, whole_ns), table_number(ns), table_mean(ns, row->count), rate,
 		  device ? of_peak(profile, row) : table_number(UNKNOWN));
 }
@@ -106,7 +106,7 @@ static void fill_copy(struct table_rows *rows, struct profile *profile)
 		add_copies(rows, profile, row, whole_ns);
 		any_unknown |= strcmp(row->memory, "unknown") == 0;
 	}
-	table_subtitle(rows, device ? "time on the device" : "time in the calls");
+	rows->title = device ? "time on the device" : "time in the calls";
 	say_unknown(rows, profile, any_unknown);
 	if (device && (profile->environment.peak_h2d_bytes_per_s > 0 ||
 		       profile->environment.peak_d2h_bytes_per_s > 0))
@@ -161,7 +161,7 @@ static void fill_size(struct table_rows *rows, struct profile *profile)
 
 			TABLE_ROW(rows, size, table_text(row->view), table_text(row->direction),
 				  table_text(row->memory),
-				  operation(rows, profile, row->direction, row->memory),
+				  operation(profile, row->direction, row->memory),
 				  table_rate(size->bytes, size->busy_ns));
 			all.count = profile_add(all.count, size->count);
 			all.bytes = profile_add(all.bytes, size->bytes);
@@ -184,16 +184,14 @@ static const struct table_column site_columns[] = {
 };
 
 /* Returns "from main() at heat.c:9, from .."; NULL: no caller is known. */
-static const char *callers(struct table_rows *rows, const struct profile *profile,
-			   const struct profile_site *site)
+static const char *callers(const struct profile *profile, const struct profile_site *site)
 {
 	const struct profile_frame *caller = names_frame(profile, &site->frames, false);
 	const char *text = NULL;
 
 	while ((caller = names_caller(&site->frames, caller)) != NULL)
-		text = table_text_made(rows, "%s%sfrom %s", text != NULL ? text : "",
-				       text != NULL ? ", " : "", names_place(profile, caller, 44))
-			       .text;
+		text = text_made("%s%sfrom %s", text != NULL ? text : "", text != NULL ? ", " : "",
+				 names_place(profile, caller, 44));
 	return text;
 }
 
@@ -231,7 +229,7 @@ static bool add_site(struct table_rows *rows, const struct profile *profile,
 		if (row->count == 0 && rows->form != TABLE_CSV)
 			continue;
 		struct table_row *added =
-			TABLE_ROW(rows, row, operation(rows, profile, row->direction, row->memory),
+			TABLE_ROW(rows, row, operation(profile, row->direction, row->memory),
 				  table_place(place, ""), caller);
 		added->note = i + 1 == site->row_count ? note : NULL;
 	}
@@ -247,9 +245,9 @@ static void fill_site(struct table_rows *rows, struct profile *profile)
 		bool is_told = rows->form != TABLE_CSV && is_ambiguous(profile, sites[i], sites);
 
 		any_unknown |= add_site(rows, profile, sites[i],
-					is_told ? callers(rows, profile, sites[i]) : NULL);
+					is_told ? callers(profile, sites[i]) : NULL);
 	}
-	table_subtitle(rows, "at call: host time inside the calls");
+	rows->title = "at call: host time inside the calls";
 	say_unknown(rows, profile, any_unknown);
 	if (profile->sites_lost > 0)
 		table_say(rows, "%s have no site, because their callers are unknown.",
@@ -301,7 +299,7 @@ static struct table_cell between(struct table_rows *rows, const struct profile *
 						? round_trips_gap(profile, trips)
 						: NULL;
 
-	return table_text_made(rows, "%s", gap != NULL ? round_trips_name_gap(profile, gap) : "");
+	return table_text(gap != NULL ? round_trips_name_gap(profile, gap) : "");
 }
 
 static bool is_of_python_library(const struct profile *profile, const struct profile_frame *frame)
@@ -339,12 +337,11 @@ static void add_buffer(struct table_rows *rows, const struct profile *profile,
 	const struct profile_frame *line =
 		rows->form == TABLE_CSV ? NULL : uploading_line(profile, buffer);
 
-	const char *more = buffer->file != NULL
-				   ? table_text_made(rows, "file %s", buffer->file).text
-			   : line != NULL ? "uploads it"
-			   : is_other     ? "not by hotpin"
-			   : is_static    ? "static"
-					  : "";
+	const char *more = buffer->file != NULL ? text_made("file %s", buffer->file)
+			   : line != NULL       ? "uploads it"
+			   : is_other           ? "not by hotpin"
+			   : is_static          ? "static"
+						: "";
 
 	TABLE_ROW(rows, buffer, table_place(line != NULL ? line : place, more),
 		  table_number(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
@@ -367,7 +364,7 @@ static void fill_buffer(struct table_rows *rows, struct profile *profile)
 	}
 	if (!any)
 		return;
-	table_subtitle(rows, "at call: host time inside the calls");
+	rows->title = "at call: host time inside the calls";
 	if (profile_lacks_heap(profile))
 		table_say(rows, "To distinguish buffers of malloc(): hotpin run --observe=buffers");
 	if (!profile->repeats.known)
@@ -405,7 +402,7 @@ static void fill_wrong(struct table_rows *rows, struct profile *profile)
 		add_wrong(rows, profile, buffer, "ended without a wait",
 			  buffer->pinned.unwaited_at_end);
 	}
-	table_subtitle(rows, "host code must wait before it reads an asynchronous download");
+	rows->title = "host code must wait before it reads an asynchronous download";
 }
 
 static const struct table_column pinned_columns[] = {
@@ -440,7 +437,7 @@ static void fill_pinned(struct table_rows *rows, struct profile *profile)
 		sum.bytes = profile_add(sum.bytes, pinned->bytes);
 		sum.used_bytes = profile_add(sum.used_bytes, pinned->used_bytes);
 	}
-	table_subtitle(rows, "by the program; used: up to the last byte that a copy reached");
+	rows->title = "by the program; used: up to the last byte that a copy reached";
 	/* PyTorch rounds up what a program asks for, and less than half of a block is unused. */
 	if (sum.powers_of_two == sum.calls && sum.used_bytes > 0 && sum.used_bytes < sum.bytes)
 		table_say(rows,
@@ -472,8 +469,8 @@ static void fill_repeat(struct table_rows *rows, struct profile *profile)
 {
 	if (!profile->repeats.known || profile->repeats.hashed_copies == 0)
 		return;
-	table_subtitle(rows, "candidates for removal, of %s hashed",
-		       text_several(profile->repeats.hashed_copies, "copy", "copies"));
+	rows->title = text_made("candidates for removal, of %s hashed",
+				text_several(profile->repeats.hashed_copies, "copy", "copies"));
 	if (rows->form != TABLE_CSV) {
 		add_repeat(rows, "duplicate", table_place(NULL, "all sites"),
 			   &profile->repeats.duplicates);
@@ -498,6 +495,7 @@ const struct table table_sizes = { "sizes", "Sizes of copies", "copies by size",
 const struct table table_sites = { "sites", "Copy sites", "copy sites", TABLE_FILL(site), .of_device = true };
 const struct table table_repeats = { "repeats", "Unchanged copies", "copies of unchanged data", TABLE_FILL(repeat), .of_device = true, .elsewhere = true };
 const struct table table_wrong = { "wrong", "Looks wrong", "downloads that nothing waited for", TABLE_FILL(wrong), .of_device = true };
-const struct table table_pinned = { "pinned", "Pinned memory", "memory that the program pins itself", TABLE_FILL(pinned), .of_device = true };
+const struct table table_pinned = { "pinned", "Pinned memory", "memory that the program pins "
+"itself", TABLE_FILL(pinned), .of_device = true };
 const struct table table_buffers = { "buffers", "Host buffers", "host buffers", TABLE_FILL(buffer), .of_device = true, .then = &table_repeats };
 /* clang-format on */

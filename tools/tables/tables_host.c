@@ -70,7 +70,7 @@ static void fill_python(struct table_rows *rows, struct profile *profile)
 
 	if (count == 0)
 		return;
-	table_subtitle(rows, "CPU time of threads that use CUDA; with the calls of each line");
+	rows->title = "CPU time of threads that use CUDA; with the calls of each line";
 	for (size_t i = 0; i < count; i++) {
 		const struct python_line *line = &lines[i];
 		const char *name = line->is_import       ? "imports of modules"
@@ -111,13 +111,11 @@ static void say_samples(struct table_rows *rows, const struct profile *profile)
 }
 
 /* Returns the place of a frame, or the name of the file that has the code. */
-static struct table_cell code_of(struct table_rows *rows, const struct profile *profile,
-				 const struct profile_frame *frame)
+static struct table_cell code_of(const struct profile *profile, const struct profile_frame *frame)
 {
 	if (frame == NULL)
 		return table_place(NULL, "");
-	return table_place_named(
-		frame, table_text_made(rows, "%s", host_code_name(profile, frame, 200)).text);
+	return table_place_named(frame, host_code_name(profile, frame, 200));
 }
 
 static void fill_function(struct table_rows *rows, struct profile *profile)
@@ -136,21 +134,21 @@ static void fill_function(struct table_rows *rows, struct profile *profile)
 
 		if (function->self == 0 && rows->form == TABLE_PAGE)
 			continue; /* the chart of call chains has it */
-		TABLE_ROW(rows, function,
-			  code_of(rows, profile,
-				  function->line != NULL ? function->line : function->frame),
-			  code_of(rows, profile, function->caller),
-			  table_share(function->self, code.all),
-			  table_number(host_code_ns(profile, function->self)),
-			  table_number(host_code_ns(profile, function->total)));
+		TABLE_ROW(
+			rows, function,
+			code_of(profile, function->line != NULL ? function->line : function->frame),
+			code_of(profile, function->caller), table_share(function->self, code.all),
+			table_number(host_code_ns(profile, function->self)),
+			table_number(host_code_ns(profile, function->total)));
 	}
-	table_subtitle(rows, "CPU time in user space, %s; totals are lower bounds",
-		       text_several(code.all, "sample", "samples"));
+	rows->title = text_made("CPU time in user space, %s; totals are lower bounds",
+				text_several(code.all, "sample", "samples"));
 	say_samples(rows, profile);
 }
 
 /* clang-format off */
-const struct table table_gaps = { "gaps", "Host code between CUDA calls", "host code between CUDA calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true };
+const struct table table_gaps = { "gaps", "Host code between CUDA calls", "host code between CUDA "
+"calls", TABLE_FILL(gap), .of_device = true, .elsewhere = true };
 const struct table table_python = { "python", "Python lines", "lines of Python", TABLE_FILL(python), .elsewhere = true };
 const struct table table_functions = { "functions", "Host code", "functions of host code", TABLE_FILL(function), .elsewhere = true };
 /* clang-format on */

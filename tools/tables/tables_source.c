@@ -34,8 +34,8 @@ static struct table_row *add_line(struct table_rows *rows, const struct profile 
 	struct table_cell text = table_text(line->text);
 
 	if (line->text == NULL)
-		text = table_text_made(rows, "in %s",
-				       line->frame->function != NULL ? line->frame->function : "?");
+		text = table_text(text_made(
+			"in %s", line->frame->function != NULL ? line->frame->function : "?"));
 	struct table_row *row = TABLE_ROW(
 		rows, line, table_text(file->path), kernels(&line->sum),
 		table_number(line->sum.samples != 0 ? host_code_ns(profile, line->sum.samples) : 0),
@@ -57,8 +57,8 @@ static void say_file(struct table_rows *rows, const struct profile *profile,
 		text_if(sum->samples > 0, ", host code took %s",
 			text_time(host_code_ns(profile, sum->samples))));
 
-	table_subtitle(rows, "%s%s", text_name(file->path, 200),
-		       text_if(text[0] != '\0', ":%s", text + 1));
+	rows->title = text_made("%s%s", text_name(file->path, 200),
+				text_if(text[0] != '\0', ":%s", text + 1));
 	if (file->why != NULL && file->path[0] == '<')
 		table_say(rows, "note: this code was in no file");
 	else if (file->why != NULL)
@@ -94,14 +94,14 @@ static void fill_line(struct table_rows *rows, struct profile *profile)
 		row->is_apart =
 			line->text != NULL && (i > 0 ? line[-1].number : 0) + 1 != line->number;
 		if (rows->form == TABLE_PAGE)
-			row->anchor = table_text_made(rows, "line-%zu-%lld", view->number,
-						      (long long)line->number)
-					      .text;
+			row->anchor =
+				text_made("line-%zu-%lld", view->number, (long long)line->number);
 	}
 	if (view != NULL)
 		say_file(rows, profile, view->file);
 }
 
 /* clang-format off */
-const struct table table_lines = { "lines", NULL, "lines of sources, as `hotpin annotate` shows them", TABLE_FILL(line), .in_order = true, .is_source = true };
+const struct table table_lines = { "lines", NULL, "lines of sources, as `hotpin annotate` shows "
+"them", TABLE_FILL(line), .in_order = true, .is_source = true };
 /* clang-format on */

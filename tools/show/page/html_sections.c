@@ -58,8 +58,7 @@ void html_headline(struct page *page)
 	    profile->process.exit_status <= 0)
 		say_first(&advice, profile->wall_ns);
 	else if (advice.sentences != NULL)
-		page_text(page->to, text_made("%.*s", (int)strcspn(advice.sentences, "\n"),
-					      advice.sentences));
+		page_text(page->to, text_take_line(&advice.sentences));
 	fputs("</p>\n", page->to);
 }
 
@@ -196,11 +195,6 @@ static void source_section(struct page *page)
 	page_section_end(page);
 }
 
-static void fact(void *to, const char *text)
-{
-	page_soft(to, text);
-}
-
 static void did_section(struct page *page)
 {
 	const struct profile_effect *effect = &page->profile->effect;
@@ -215,7 +209,7 @@ static void did_section(struct page *page)
 	fputs("<details><summary>Counters, options and the profile</summary>\n", page->to);
 	table_page(page, &table_counters, NULL);
 	table_page(page, &table_options, NULL);
-	run_facts(page->profile, fact, page->to);
+	page_lines(page->to, PAGE_SOFT, run_facts(page->profile));
 	fputs("</details>\n", page->to);
 	page_section_end(page);
 }

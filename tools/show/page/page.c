@@ -36,9 +36,15 @@ void page_element(FILE *to, const char *tag, const char *text)
 	fprintf(to, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
+void page_lines(FILE *to, const char *tag, const char *lines)
+{
+	for (const char *line; (line = text_take_line(&lines)) != NULL;)
+		page_element(to, tag, line);
+}
+
 void page_soft(FILE *to, const char *text)
 {
-	page_element(to, "p class=\"soft\"", text);
+	page_element(to, PAGE_SOFT, text);
 }
 
 void page_begin(FILE *to, const char *title)
@@ -118,8 +124,8 @@ long page_share(int64_t part, int64_t whole)
 void page_swatch(FILE *to, const char *kind, const char *text)
 {
 	fprintf(to,
-		"<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"%s\" width=\"10\" "
-		"height=\"10\"/></svg>",
+		"<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"%s\" "
+		"width=\"10\" height=\"10\"/></svg>",
 		kind);
 	page_text(to, text);
 	fputs("</li>\n", to);

@@ -42,7 +42,11 @@ void page_text(FILE *to, const char *text);
 /* Writes <tag>text</tag>. */
 void page_element(FILE *to, const char *tag, const char *text);
 
+/* Writes each line of text_add_line() so; NULL: there are none. */
+void page_lines(FILE *to, const char *tag, const char *lines);
+
 /* Writes a paragraph that explains what is next to it. */
+#define PAGE_SOFT "p class=\"soft\""
 void page_soft(FILE *to, const char *text);
 
 /* Writes a color and its meaning, as a list item. */

@@ -18,7 +18,8 @@ static void page_head(const struct table_rows *rows)
 
 	fprintf(rows->to, "<div class=\"scroll\"%s>\n",
 		rows->table->is_source
-			? " tabindex=\"0\" role=\"group\" aria-label=\"source lines\"><table class=\"code\""
+			? " tabindex=\"0\" role=\"group\" aria-label=\"source lines\"><table "
+			  "class=\"code\""
 			: "><table");
 	for (size_t i = 0; i < rows->table->count; i++)
 		has_heads |= table_has_column(rows, i) && rows->table->columns[i].head[0] != '\0';
@@ -48,17 +49,6 @@ static void page_number(const struct table_rows *rows, const struct table_column
 		fprintf(rows->to, "<td data-n=\"%lld\">", (long long)cell->value);
 }
 
-/* Writes how and on what assumption, a line each. */
-static void page_note(FILE *to, const char *note)
-{
-	for (; *note != '\0'; note += strspn(note, "\n")) {
-		size_t bytes = strcspn(note, "\n");
-
-		page_element(to, "small", text_made("%.*s", (int)bytes, note));
-		note += bytes;
-	}
-}
-
 static void write_cell(const struct table_rows *rows, const struct table_column *column,
 		       const struct table_cell *cell, const char *note)
 {
@@ -81,14 +71,14 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 		fprintf(rows->to, "<a href=\"#%s\">", id);
 	page_text(rows->to, text);
 	fputs(has_link ? "</a>" : "", rows->to);
-	page_note(rows->to, note);
+	page_lines(rows->to, "small", note);
 	fputs("</td>", rows->to);
 }
 
 /* The note is in the first cell of text. */
 static void write_row(const struct table_rows *rows, const struct table_row *row)
 {
-	const char *note = row->note != NULL ? row->note : "";
+	const char *note = row->note;
 
 	if (row->is_apart && row != rows->items)
 		fputs("</tbody>\n<tbody>", rows->to);
@@ -102,8 +92,8 @@ static void write_row(const struct table_rows *rows, const struct table_row *row
 
 		if (!table_has_column(rows, i))
 			continue;
-		write_cell(rows, column, &row->cells[i], is_text ? note : "");
-		note = is_text ? "" : note;
+		write_cell(rows, column, &row->cells[i], is_text ? note : NULL);
+		note = is_text ? NULL : note;
 	}
 	fputs("</tr>\n", rows->to);
 }
@@ -159,9 +149,7 @@ static void page_write(const struct table_rows *rows)
 		page_soft(rows->to, rows->title);
 	if (rows->count > 0)
 		page_rows(rows);
-	for (const char *at = rows->sentences; at != NULL && *at != '\0';
-	     at += strcspn(at, "\n") + 1)
-		page_soft(rows->to, text_made("%.*s", (int)strcspn(at, "\n"), at));
+	page_lines(rows->to, PAGE_SOFT, rows->sentences);
 }
 
 void table_page(struct page *page, const struct table *table, const void *with)
