@@ -82,8 +82,9 @@ static int64_t latencies(const struct profile *profile, int64_t count)
 {
 	int64_t launches = profile_add(profile->host.launches, profile->host.graph_launches);
 	int64_t idle_ns = profile_add(idle_calls_ns(profile), profile->split.host_ns);
-	int64_t copies = profile_add(profile_moved(profile, "h2d").count,
-				     profile_moved(profile, "d2h").count);
+	const char *view = profile_view(profile);
+	int64_t copies = profile_add(profile_moved(profile, view, "h2d").count,
+				     profile_moved(profile, view, "d2h").count);
 
 	if (!profile_has_split(profile) || launches <= 0 || count <= 0 || copies <= 0 ||
 	    profile->host.overhead_ns <= 0)
@@ -242,8 +243,9 @@ static void add_clause(const char **sentence, const char *clause)
 /* Says that most of the time in copy calls is waits, if their bytes cannot explain it. */
 static void say_waits(const struct profile *profile, struct advice_list *list)
 {
-	struct profile_moved up = profile_moved(profile, "h2d"),
-			     down = profile_moved(profile, "d2h");
+	const char *view = profile_view(profile);
+	const struct profile_transfer up = profile_moved(profile, view, "h2d"),
+				      down = profile_moved(profile, view, "d2h");
 	int64_t bytes = profile_add(up.bytes, down.bytes), ns = profile->host.copy_calls_ns;
 	int64_t copying_ns =
 		advice_copying_ns(profile, ns, bytes, profile_add(up.count, down.count));

@@ -86,8 +86,7 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 /* The time that bytes of a direction need at the link's peak; 0: the peak is not known. */
 static int64_t bus_ns(const struct profile *profile, const char *direction, int64_t bytes)
 {
-	int64_t peak = strcmp(direction, "h2d") == 0 ? profile->environment.peak_h2d_bytes_per_s
-						     : profile->environment.peak_d2h_bytes_per_s;
+	int64_t peak = profile_peak(profile, direction);
 
 	return peak > 0 && bytes > 0 ? (int64_t)((__int128_t)bytes * 1000000000 / peak) : 0;
 }
@@ -190,17 +189,7 @@ static bool is_host_copy(const struct profile_row *row)
 /* Such a copy waits for the device, as any other; the work on the GPU remains. */
 static void copy_on_host(const struct profile *profile, struct advice_list *list)
 {
-	struct profile_sum moved = { 0 };
-
-	for (size_t i = 0; i < profile->transfer_count; i++) {
-		const struct profile_transfer *row = &profile->transfers[i];
-
-		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, "h2h") != 0)
-			continue;
-		moved.count = profile_add(moved.count, row->count);
-		moved.bytes = profile_add(moved.bytes, row->bytes);
-		moved.host_ns = profile_add(moved.host_ns, row->host_ns);
-	}
+	const struct profile_transfer moved = profile_moved(profile, "hotpin", "h2h");
 	int64_t device_ns =
 		profile_add(profile->split.transfer_ns,
 			    profile_add(profile->split.kernel_ns, profile->split.overlap_ns));

@@ -152,20 +152,35 @@ int64_t profile_timed_bytes(const struct profile_transfer *row)
 	return row->bytes - (row->untimed_bytes > 0 ? row->untimed_bytes : 0);
 }
 
-struct profile_moved profile_moved(const struct profile *profile, const char *direction)
+int64_t profile_peak(const struct profile *profile, const char *direction)
 {
-	const char *view = profile_view(profile);
-	bool device = strcmp(view, "cupti") == 0;
-	struct profile_moved sum = { 0, 0, 0 };
+	return strcmp(direction, "h2d") == 0   ? profile->environment.peak_h2d_bytes_per_s
+	       : strcmp(direction, "d2h") == 0 ? profile->environment.peak_d2h_bytes_per_s
+					       : UNKNOWN;
+}
+
+int64_t profile_moved_ns(const struct profile_transfer *copies)
+{
+	return strcmp(copies->view, "cupti") == 0 ? copies->busy_ns : copies->host_ns;
+}
+
+struct profile_transfer profile_moved(const struct profile *profile, const char *view,
+				      const char *direction)
+{
+	struct profile_transfer sum = { .view = view, .direction = direction };
 
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
-		if (strcmp(row->view, view) != 0 || strcmp(row->direction, direction) != 0)
+		if (strcmp(row->view, view) != 0 ||
+		    (direction != NULL && strcmp(row->direction, direction) != 0))
 			continue;
 		sum.count = profile_add(sum.count, row->count);
 		sum.bytes = profile_add(sum.bytes, row->bytes);
-		sum.ns = profile_add(sum.ns, device ? row->busy_ns : row->host_ns);
+		sum.busy_ns = profile_add(sum.busy_ns, row->busy_ns);
+		sum.host_ns = profile_add(sum.host_ns, row->host_ns);
+		sum.sync_bytes = profile_add(sum.sync_bytes, row->sync_bytes);
+		sum.sync_ns = profile_add(sum.sync_ns, row->sync_ns);
 	}
 	return sum;
 }

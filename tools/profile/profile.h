@@ -73,17 +73,20 @@ bool profile_lacks_heap(const struct profile *profile);
 /* Returns the view of the transfers, with device times if there are any: "cupti" or "hotpin". */
 const char *profile_view(const struct profile *profile);
 
+/* Returns the rate at which the link moves uploads or downloads, at most; UNKNOWN: not known. */
+int64_t profile_peak(const struct profile *profile, const char *direction);
+
 /* Returns the bytes of those copies of a CUPTI row that have a duration. */
 int64_t profile_timed_bytes(const struct profile_transfer *row);
 
 /* True if there are copies of pageable memory in profile_view(). */
 bool profile_has_pageable(const struct profile *profile);
 
-/* Returns the copies of one direction in profile_view(). */
-struct profile_moved {
-	int64_t count, bytes;
-	int64_t ns; /* on the device, or in the calls */
-};
-struct profile_moved profile_moved(const struct profile *profile, const char *direction);
+/* Returns the sums of the copies of one direction in a view; NULL: of all directions. */
+struct profile_transfer profile_moved(const struct profile *profile, const char *view,
+				      const char *direction);
+
+/* Returns the time of copies by their view: on the device, or in the calls. */
+int64_t profile_moved_ns(const struct profile_transfer *copies);
 
 #endif

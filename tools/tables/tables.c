@@ -382,17 +382,9 @@ static const struct table_column summary_columns[] = {
 /* Only synchronous calls count: the time of an asynchronous call is not that of its copy. */
 static struct table_cell rate_at_call(const struct profile *profile, const char *direction)
 {
-	int64_t bytes = 0, ns = 0;
+	const struct profile_transfer sum = profile_moved(profile, "hotpin", direction);
 
-	for (size_t i = 0; i < profile->transfer_count; i++) {
-		const struct profile_transfer *row = &profile->transfers[i];
-
-		if (strcmp(row->view, "hotpin") != 0 || strcmp(row->direction, direction) != 0)
-			continue;
-		bytes = profile_add(bytes, row->sync_bytes);
-		ns = profile_add(ns, row->sync_ns);
-	}
-	return table_rate(bytes, ns);
+	return table_rate(sum.sync_bytes, sum.sync_ns);
 }
 
 /* Returns the bytes that CUPTI recorded, or else those that hotpin counted. */
@@ -406,19 +398,20 @@ static int64_t pinned_bytes(const struct profile *profile)
 
 static void fill_summary(struct table_rows *rows, struct profile *profile)
 {
-	struct profile_moved up = profile_moved(profile, "h2d"),
-			     down = profile_moved(profile, "d2h");
-	bool device = strcmp(profile_view(profile), "cupti") == 0;
+	const char *view = profile_view(profile);
+	const struct profile_transfer up = profile_moved(profile, view, "h2d"),
+				      down = profile_moved(profile, view, "d2h");
+	bool device = strcmp(view, "cupti") == 0;
 
 	TABLE_ROW(rows, profile, table_number(up.bytes),
-		  table_rate(device ? up.bytes : UNKNOWN, up.ns), rate_at_call(profile, "h2d"),
-		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.ns),
+		  table_rate(device ? up.bytes : UNKNOWN, up.busy_ns), rate_at_call(profile, "h2d"),
+		  table_number(down.bytes), table_rate(device ? down.bytes : UNKNOWN, down.busy_ns),
 		  rate_at_call(profile, "d2h"), table_number(profile_add(up.count, down.count)),
 		  table_number(pinned_bytes(profile)),
 		  table_number(profile->kernel_runs.count >= 0 ? profile->kernel_runs.count
 							       : profile->host.launches),
-		  table_number(up.count), table_number(up.ns), table_number(down.count),
-		  table_number(down.ns));
+		  table_number(up.count), table_number(profile_moved_ns(&up)),
+		  table_number(down.count), table_number(profile_moved_ns(&down)));
 }
 
 static void say_deferred(struct table_rows *rows, const struct profile_effect *did)

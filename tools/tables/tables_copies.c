@@ -42,10 +42,7 @@ static void say_unknown(struct table_rows *rows, const struct profile *profile, 
 /* Returns the bytes as a share of what the link could have moved in their time on the device. */
 static struct table_cell of_peak(const struct profile *profile, const struct profile_transfer *row)
 {
-	int64_t peak =
-		strcmp(row->direction, "h2d") == 0   ? profile->environment.peak_h2d_bytes_per_s
-		: strcmp(row->direction, "d2h") == 0 ? profile->environment.peak_d2h_bytes_per_s
-						     : UNKNOWN;
+	int64_t peak = profile_peak(profile, row->direction);
 	__int128_t could = (__int128_t)peak * row->busy_ns / 1000000000;
 
 	if (peak <= 0 || row->busy_ns <= 0 || could > INT64_MAX)
@@ -78,7 +75,7 @@ static void add_copies(struct table_rows *rows, const struct profile *profile,
 		       const struct profile_transfer *row, int64_t whole_ns)
 {
 	bool device = is_of_device(profile);
-	int64_t ns = device ? row->busy_ns : row->host_ns;
+	int64_t ns = profile_moved_ns(row);
 	/* The time of an asynchronous call is not the time of its copy. */
 	struct table_cell rate = device ? table_rate(profile_timed_bytes(row), row->busy_ns)
 					: table_rate(row->sync_bytes, row->sync_ns);
@@ -91,19 +88,15 @@ static void add_copies(struct table_rows *rows, const struct profile *profile,
 static void fill_copy(struct table_rows *rows, struct profile *profile)
 {
 	bool device = is_of_device(profile), any_unknown = false;
-	int64_t whole_ns = 0;
+	const struct profile_transfer whole = profile_moved(profile, profile_view(profile), NULL);
 
-	for (size_t i = 0; i < profile->transfer_count; i++)
-		if (strcmp(profile->transfers[i].view, profile_view(profile)) == 0)
-			whole_ns = profile_add(whole_ns, device ? profile->transfers[i].busy_ns
-								: profile->transfers[i].host_ns);
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
 		if (rows->form != TABLE_CSV &&
 		    (strcmp(row->view, profile_view(profile)) != 0 || row->count == 0))
 			continue;
-		add_copies(rows, profile, row, whole_ns);
+		add_copies(rows, profile, row, profile_moved_ns(&whole));
 		any_unknown |= strcmp(row->memory, "unknown") == 0;
 	}
 	rows->title = device ? "time on the device" : "time in the calls";

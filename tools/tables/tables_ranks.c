@@ -21,10 +21,11 @@ static void fill_rank(struct table_rows *rows, struct profile *profile)
 	(void)profile;
 	for (size_t i = 0; i < ranks->count; i++) {
 		const struct profile *run = ranks->runs[i];
+		const char *view = profile_view(run);
 
 		TABLE_ROW(rows, run,
-			  table_number(profile_add(profile_moved(run, "h2d").bytes,
-						   profile_moved(run, "d2h").bytes)));
+			  table_number(profile_add(profile_moved(run, view, "h2d").bytes,
+						   profile_moved(run, view, "d2h").bytes)));
 	}
 }
 
