@@ -20,9 +20,7 @@ struct callers {
 
 static int by_function(const struct profile_frame *a, const struct profile_frame *b)
 {
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return sorted_texts(a->function, b->function);
+	return sorted_numbers(a->module, b->module) ?: sorted_texts(a->function, b->function);
 }
 
 static int by_caller(const void *left, const void *right)
@@ -138,11 +136,8 @@ static int by_time(const void *left, const void *right)
 {
 	const struct advice_function *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return by_function(a->frame, b->frame);
+	return sorted_numbers(b->ns, a->ns) ?: sorted_numbers(b->samples, a->samples)
+		?: by_function(a->frame, b->frame);
 }
 
 static void add_functions(const struct profile *profile, struct advice_host *host)

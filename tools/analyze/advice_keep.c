@@ -4,6 +4,7 @@
 #include "analyze/advice_list.h"
 #include "analyze/round_trips.h"
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #define SHORT_NS 10000 /* of a gap between two calls: it is the work around them */
@@ -36,12 +37,9 @@ static int by_sites(const void *left, const void *right, void *arg)
 
 	(void)arg;
 	if (order == 0 && !round_trips_have_sites(a))
-		return (left > right) - (left < right);
-	if (order == 0)
-		order = (a->download_site > b->download_site) -
-			(a->download_site < b->download_site);
-	return order != 0 ? order
-			  : (a->upload_site > b->upload_site) - (a->upload_site < b->upload_site);
+		return sorted_numbers((intptr_t)left, (intptr_t)right);
+	return order ?: sorted_numbers(a->download_site, b->download_site)
+		?: sorted_numbers(a->upload_site, b->upload_site);
 }
 
 static void add_buffer(struct crossing *crossing, const struct profile_buffer *buffer)

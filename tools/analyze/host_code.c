@@ -27,10 +27,8 @@ static int compare_functions(const struct profile *profile, const struct profile
 {
 	bool a_named = has_name(profile, a), b_named = has_name(profile, b);
 
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	if (!a_named || !b_named)
-		return a_named - b_named;
+	if (a->module != b->module || !a_named || !b_named)
+		return sorted_numbers(a->module, b->module) ?: a_named - b_named;
 	return strcmp(a->function, b->function);
 }
 
@@ -46,11 +44,8 @@ static int by_self(const void *left, const void *right, void *profile)
 	const struct host_function *a = *(struct host_function *const *)left,
 				   *b = *(struct host_function *const *)right;
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return compare_functions(profile, a->frame, b->frame);
+	return sorted_numbers(b->self, a->self) ?: sorted_numbers(b->total, a->total)
+		?: compare_functions(profile, a->frame, b->frame);
 }
 
 static int64_t known(int64_t samples)
@@ -164,14 +159,12 @@ static int by_line(const void *left, const void *right, void *arg)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
 				*b = *(const struct host_entry *const *)right;
-	int order = (a->function > b->function) - (a->function < b->function);
 
 	(void)arg;
-	order = order != 0 ? order : sorted_texts(a->frame->path, b->frame->path);
-	if (order == 0)
-		order = (a->frame->number > b->frame->number) -
-			(a->frame->number < b->frame->number);
-	return order != 0 ? order : sorted_texts(a->frame->line, b->frame->line);
+	return sorted_numbers((int64_t)a->function, (int64_t)b->function)
+		?: sorted_texts(a->frame->path, b->frame->path)
+		?: sorted_numbers(a->frame->number, b->frame->number)
+		?: sorted_texts(a->frame->line, b->frame->line);
 }
 
 /* Returns the function that called a leaf, which is the next entry's; SIZE_MAX: not known. */
@@ -186,9 +179,8 @@ static int by_caller(const void *left, const void *right, void *arg)
 				*b = *(const struct host_entry *const *)right;
 
 	(void)arg;
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	return (caller_of(a) > caller_of(b)) - (caller_of(a) < caller_of(b));
+	return sorted_numbers((int64_t)a->function, (int64_t)b->function)
+		       ?: sorted_numbers((int64_t)caller_of(a), (int64_t)caller_of(b));
 }
 
 /*
@@ -336,7 +328,7 @@ static int by_names(const void *left, const void *right)
 		if (order != 0)
 			return order;
 	}
-	return (a->count > b->count) - (a->count < b->count);
+	return sorted_numbers((int64_t)a->count, (int64_t)b->count);
 }
 
 /* `files`: the names in brackets that were made before, by module. */

@@ -4,6 +4,7 @@
 #include "analyze/python_lines.h"
 #include "names/names.h"
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +14,21 @@ static int by_place(const void *left, const void *right, void *arg)
 {
 	const struct python_line *left_line = left, *right_line = right;
 	const struct profile_frame *a = left_line->frame, *b = right_line->frame;
-	int order;
 
 	(void)arg;
 	if (left_line->is_import || right_line->is_import)
 		return right_line->is_import - left_line->is_import;
 	if (a == NULL || b == NULL)
 		return (a != NULL) - (b != NULL);
-	order = strcmp(a->path, b->path);
-	if (order == 0)
-		order = (a->number > b->number) - (a->number < b->number);
-	return order != 0 ? order : strcmp(a->function, b->function);
+	return strcmp(a->path, b->path) ?: sorted_numbers(a->number, b->number)
+		?: strcmp(a->function, b->function);
 }
 
 static int by_cpu_time(const void *left, const void *right, void *arg)
 {
 	const struct python_line *a = left, *b = right;
 
-	if (a->cpu_ns != b->cpu_ns)
-		return a->cpu_ns > b->cpu_ns ? -1 : 1;
-	return by_place(left, right, arg);
+	return sorted_numbers(b->cpu_ns, a->cpu_ns) ?: by_place(left, right, arg);
 }
 
 bool python_imports(const struct profile_frames *frames)

@@ -5,6 +5,7 @@
  */
 #include "analyze/ranks.h"
 #include "system/messages.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 #include "base/parse.h"
 
@@ -117,16 +118,13 @@ static int by_rank(const void *left, const void *right)
 			     *b = *(const struct profile *const *)right;
 	const char *one = a->process.rank != NULL ? a->process.rank : "",
 		   *other = b->process.rank != NULL ? b->process.rank : "";
-	int length = (int)strlen(one) - (int)strlen(other);
 
-	return length != 0 ? length : strcmp(one, other);
+	return (int)strlen(one) - (int)strlen(other) ?: strcmp(one, other);
 }
 
 static int by_number(const void *left, const void *right)
 {
-	const int64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
+	return sorted_numbers(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 static void compare_figure(struct ranks *ranks, int figure)

@@ -8,6 +8,7 @@
 #include "analyze/source_lines.h"
 #include "analyze/host_code.h"
 #include "names/names.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #include <stdio.h>
@@ -74,11 +75,8 @@ static void count_at(struct profile *profile, const struct profile_frames *frame
 static int by_line(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
-	int order = strcmp(a->path, b->path);
 
-	if (order != 0)
-		return order;
-	return (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
+	return strcmp(a->path, b->path) ?: sorted_numbers(a->frame->number, b->frame->number);
 }
 
 int64_t source_lines_ns(const struct profile *profile, const struct line_sum *sum)
@@ -102,11 +100,7 @@ static int by_time(const void *left, const void *right, void *profile)
 	const struct source_file *a = left, *b = right;
 	int64_t a_ns = source_lines_ns(profile, &a->sum), b_ns = source_lines_ns(profile, &b->sum);
 
-	if (is_file(a) != is_file(b))
-		return is_file(a) ? -1 : 1;
-	if (a_ns != b_ns)
-		return a_ns > b_ns ? -1 : 1;
-	return strcmp(a->path, b->path);
+	return is_file(b) - is_file(a) ?: sorted_numbers(b_ns, a_ns) ?: strcmp(a->path, b->path);
 }
 
 static void fold(struct profile *profile, const struct entry *entries, size_t count,

@@ -4,6 +4,7 @@
 #include "compare/compare.h"
 #include "system/messages.h"
 #include "analyze/ranks.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static int by_wall(const void *left, const void *right)
 	const struct profile *a = *(const struct profile *const *)left,
 			     *b = *(const struct profile *const *)right;
 
-	return a->wall_ns < b->wall_ns ? -1 : a->wall_ns > b->wall_ns;
+	return sorted_numbers(a->wall_ns, b->wall_ns);
 }
 
 static int settle_ranks(struct compare_stage *stage)

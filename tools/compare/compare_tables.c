@@ -4,6 +4,7 @@
 #include "compare/compare.h"
 #include "analyze/advice.h"
 #include "profile/merge.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -193,9 +194,7 @@ static int64_t apart(const struct compare_pair *pair)
 
 static int by_change(const void *left, const void *right)
 {
-	int64_t a = apart(left), b = apart(right);
-
-	return a > b ? -1 : a < b;
+	return sorted_numbers(apart(right), apart(left));
 }
 
 static int by_name(const void *left, const void *right, void *arg)

@@ -2,6 +2,7 @@
  * compare_verdict.c - the verdict on two wall times and their noise.
  */
 #include "compare/compare_verdict.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #include <stdlib.h>
@@ -13,9 +14,7 @@
 
 static int ascending(const void *left, const void *right)
 {
-	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-	return a < b ? -1 : a > b;
+	return sorted_numbers(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 struct compare_times compare_times_of(int64_t *times, size_t count)

@@ -10,6 +10,7 @@
 #include "names/debuginfod.h"
 #include "names/names.h"
 #include "profile/reader.h"
+#include "profile/sorted_lists.h"
 #include "names/symbolize.h"
 
 #include <errno.h>
@@ -63,9 +64,7 @@ static int by_place(const void *left, const void *right)
 {
 	const struct profile_name *a = left, *b = right;
 
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return sorted_numbers(a->module, b->module) ?: sorted_numbers(a->offset, b->offset);
 }
 
 /* Returns the entry of profile->names for that place; NULL: it is no place of the profile. */
@@ -164,20 +163,16 @@ static struct wanted *add_wanted(struct profile *profile, struct wanted *to)
 static int compare_files(const struct wanted *a, const struct wanted *b)
 {
 	const char *a_id = a->file->build_id, *b_id = b->file->build_id;
-	int order = strcmp(a->file->path, b->file->path);
 
-	if (order == 0)
-		order = strcmp(a_id != NULL ? a_id : "", b_id != NULL ? b_id : "");
-	return order != 0 ? order : (a->ended > b->ended) - (a->ended < b->ended);
+	return strcmp(a->file->path, b->file->path) ?: sorted_texts(a_id, b_id)
+		?: sorted_numbers(a->ended, b->ended);
 }
 
 static int by_file(const void *left, const void *right)
 {
 	const struct wanted *a = left, *b = right;
-	int64_t a_at = a->name->offset, b_at = b->name->offset;
-	int order = compare_files(a, b);
 
-	return order != 0 ? order : (a_at > b_at) - (a_at < b_at);
+	return compare_files(a, b) ?: sorted_numbers(a->name->offset, b->name->offset);
 }
 
 /* Reads the child's next line into a record of the profile; false if there is none. */

@@ -13,7 +13,7 @@ struct item {
 	const struct profile_frames *frames;
 };
 
-static int sorted_numbers(int64_t a, int64_t b)
+int sorted_numbers(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -34,15 +34,14 @@ static int compare_frame(const struct profile *profile, const struct profile_fra
 	int order = b->is_python - a->is_python;
 
 	if (order == 0 && a->module != b->module)
-		order = sorted_texts(module_path(profile, a), module_path(profile, b));
-	order = order != 0 ? order : sorted_numbers(a->module, b->module);
-	order = order != 0 ? order : sorted_numbers(a->offset, b->offset);
+		order = sorted_texts(module_path(profile, a), module_path(profile, b))
+				?: sorted_numbers(a->module, b->module);
+	order = order ?: sorted_numbers(a->offset, b->offset);
 	if (order != 0 || !a->is_python)
 		return order;
 	/* Python frames have no module or offset, so their lines decide. */
-	order = sorted_texts(a->line, b->line);
-	order = order != 0 ? order : sorted_texts(a->path, b->path);
-	return order != 0 ? order : sorted_texts(a->function, b->function);
+	return sorted_texts(a->line, b->line) ?: sorted_texts(a->path, b->path)
+		?: sorted_texts(a->function, b->function);
 }
 
 /* Returns the index of the first frame from `at` on that is not inlined; the count if none is. */
@@ -72,14 +71,12 @@ int sorted_frames(const struct profile *profile, const struct profile_frames *a,
 static int compare(const void *left, const void *right, void *profile)
 {
 	const struct item *a = left, *b = right;
-	int order = sorted_numbers(b->ns, a->ns);
+	int order = sorted_numbers(b->ns, a->ns) ?: sorted_texts(a->name, b->name);
 
-	if (order == 0)
-		order = sorted_texts(a->name, b->name);
 	if (order == 0 && a->frames != NULL && b->frames != NULL)
 		order = sorted_frames(profile, a->frames, b->frames);
 	/* Equal items stay in the order of the file. */
-	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
+	return order ?: sorted_numbers((intptr_t)a->of, (intptr_t)b->of);
 }
 
 /* Returns pointers to the items in their order. */

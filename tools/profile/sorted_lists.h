@@ -19,6 +19,7 @@ const struct profile_buffer **sorted_buffers(const struct profile *profile);
 const struct profile_buffer **sorted_pinned(const struct profile *profile); /* time to pin */
 
 /* For qsort(): below 0 if a comes before b.  NULL comes before any text. */
+int sorted_numbers(int64_t a, int64_t b);
 int sorted_texts(const char *a, const char *b);
 
 /*

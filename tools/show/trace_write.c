@@ -6,6 +6,7 @@
  */
 #include "show/trace_write.h"
 #include "system/messages.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #include <stdlib.h>
@@ -76,13 +77,8 @@ static int by_track(const void *left, const void *right)
 {
 	const struct profile_event *a = left, *b = right;
 
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	return 0;
+	return sorted_numbers(a->track, b->track) ?: sorted_numbers(a->start_ns, b->start_ns)
+		?: sorted_numbers(b->duration_ns, a->duration_ns);
 }
 
 /* Names a file's process or device; the order keeps those of a file together. */

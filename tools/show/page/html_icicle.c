@@ -6,6 +6,7 @@
 #include "show/page/html.h"
 #include "analyze/host_code.h"
 #include "show/page/page.h"
+#include "profile/sorted_lists.h"
 #include "profile/texts.h"
 
 #include <stdlib.h>
@@ -33,9 +34,7 @@ static int by_samples(const void *left, const void *right)
 {
 	const struct box *a = left, *b = right;
 
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return sorted_numbers(b->samples, a->samples) ?: strcmp(a->name, b->name);
 }
 
 /* Returns the boxes below a box, with the function at `depth` in addition; largest first. */
