@@ -36,15 +36,11 @@ TEST(normal_paths)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* There is no room for another character, which a sanitizer checks. */
-		char *path = malloc(strlen(rows[i].path) + 1);
+		const char *path = paths_normal(rows[i].path);
 
-		strcpy(path, rows[i].path);
-		paths_normalize(path);
 		if (strcmp(path, rows[i].normal) != 0)
 			printf("# %s became %s, not %s\n", rows[i].path, path, rows[i].normal);
 		CHECK(strcmp(path, rows[i].normal) == 0);
-		free(path);
 	}
 }
 

@@ -34,16 +34,6 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 		numbers[i] = profile_add(numbers[i], ((const int64_t *)sum)[i]);
 }
 
-/* Returns a path without "." and "..". */
-static const char *normal_path(struct profile *profile, const char *path)
-{
-	char *copy = profile_allocate(profile, strlen(path) + 1, 1);
-
-	strcpy(copy, path);
-	paths_normalize(copy);
-	return copy;
-}
-
 /* True if the Python lines are known: they include the interpreter's CPU time. */
 static bool is_python_already(const struct profile *profile, const struct profile_frames *frames,
 			      const struct profile_frame *line)
@@ -69,7 +59,7 @@ static void count_at(struct profile *profile, const struct profile_frames *frame
 	else if (frame == NULL)
 		add(&table->placeless, sum);
 	else
-		*(*next)++ = (struct entry){ normal_path(profile, frame->path), frame, *sum };
+		*(*next)++ = (struct entry){ paths_normal(frame->path), frame, *sum };
 }
 
 static int by_line(const void *left, const void *right)
@@ -311,7 +301,7 @@ static struct source_claim claim_of(struct profile *profile, const struct source
 	for (size_t i = 0; i < profile->python_file_count; i++) {
 		const struct profile_python_file *known = &profile->python_files[i];
 
-		if (strcmp(normal_path(profile, known->file), file->path) != 0)
+		if (strcmp(paths_normal(known->file), file->path) != 0)
 			continue;
 		claim.bytes = known->bytes;
 		claim.modified_ns = known->modified_ns;

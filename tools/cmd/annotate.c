@@ -110,13 +110,10 @@ static void show_title(const struct profile *profile)
 static size_t files_named(const struct source_lines *table, const char *name,
 			  struct source_file **ret)
 {
-	char wanted[PATH_MAX], real[PATH_MAX] = "";
+	const char *wanted = paths_normal(name);
+	char real[PATH_MAX] = "";
 	size_t most = 0, found = 0, parts = 1;
 
-	if (strlen(name) + 2 > sizeof(wanted))
-		return 0;
-	strcpy(wanted, name);
-	paths_normalize(wanted);
 	bool there = realpath(name, real) != NULL;
 	for (const char *at = wanted + 1; wanted[0] != '\0' && *at != '\0'; at++)
 		parts += *at == '/';

@@ -10,6 +10,7 @@
 #include "cmd/flags.h"
 #include "launch/library.h"
 #include "launch/writable.h"
+#include "profile/texts.h"
 #include "show/layout.h"
 #include "system/child.h"
 #include "system/messages.h"
@@ -39,28 +40,24 @@ static bool no_device;
 /* Scripts get one finding a line; a terminal gets long ones wrapped. */
 static void print_finding(const char *line)
 {
-	char *clean = hotpin_clean(line);
+	const char *clean = text_name(line, SIZE_MAX);
 
-	if (clean != NULL && isatty(STDOUT_FILENO))
+	if (isatty(STDOUT_FILENO))
 		layout_say(TEXT_COLUMN, "%s", clean);
-	else if (clean != NULL)
+	else
 		puts(clean);
 	fflush(stdout);
-	free(clean);
 }
 
 void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
 {
-	char line[4096];
 	va_list args;
-	int head = snprintf(line, sizeof(line), "%-7s %-13s ", words[verdict], what);
 
 	if (verdict > worst)
 		worst = verdict;
 	va_start(args, format);
-	vsnprintf(line + head, sizeof(line) - (size_t)head, format, args);
+	print_finding(text_made("%-7s %-13s %s", words[verdict], what, text_of(format, args)));
 	va_end(args);
-	print_finding(line);
 }
 
 void doctor_uses_no_device(void)

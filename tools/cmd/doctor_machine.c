@@ -4,6 +4,7 @@
  * The facts come from /proc and /sys.  A file that does not exist yields no finding.
  */
 #include "cmd/doctor.h"
+#include "profile/texts.h"
 #include "base/cupti_find.h"
 #include "base/options.h"
 #include "base/procfile.h"
@@ -27,25 +28,24 @@ struct room {
 /* Returns the number that a file of the folder begins with; UINT64_MAX: none. */
 static uint64_t number_in(const char *folder, const char *name)
 {
-	char path[1200], text[64];
+	char text[64];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return doctor_read(path, text, sizeof(text)) ? hp_procfile_number(text) : UINT64_MAX;
+	return doctor_read(text_made("%s/%s", folder, name), text, sizeof(text))
+		       ? hp_procfile_number(text)
+		       : UINT64_MAX;
 }
 
 /* Takes the limit of the cgroup in this folder if it leaves less. */
 static void look_at_group(const char *folder, const char *limit_name, const char *used_name,
 			  struct room *least)
 {
-	char path[1200];
 	struct room room = { .limit = number_in(folder, limit_name) };
 	uint64_t used = number_in(folder, used_name);
 
 	if (room.limit == UINT64_MAX)
 		return;
 	/* The kernel drops these pages first. */
-	snprintf(path, sizeof(path), "%s/memory.stat", folder);
-	uint64_t cached = doctor_field(path, "inactive_file");
+	uint64_t cached = doctor_field(text_made("%s/memory.stat", folder), "inactive_file");
 	used = used == UINT64_MAX || used < cached ? 0 : used - cached;
 	room.left = used < room.limit ? room.limit - used : 0;
 	if (room.left < least->left)
@@ -55,7 +55,7 @@ static void look_at_group(const char *folder, const char *limit_name, const char
 /* Returns the room of the cgroup that leaves least, from our own up to the root. */
 static struct room cgroup_room(void)
 {
-	char text[1024], folder[1100], *own;
+	char text[1024], *own;
 	struct room least = { UINT64_MAX, UINT64_MAX };
 
 	/* With cgroup v1, a container sees its own group at the root. */
@@ -65,8 +65,8 @@ static struct room cgroup_room(void)
 	    (own = (char *)hp_procfile_field(text, "0")) == NULL)
 		return least;
 	for (own[strcspn(own, "\n")] = '\0';; *strrchr(own, '/') = '\0') {
-		snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", own);
-		look_at_group(folder, "memory.max", "memory.current", &least);
+		look_at_group(text_made("/sys/fs/cgroup%s", own), "memory.max", "memory.current",
+			      &least);
 		if (strrchr(own, '/') == NULL)
 			return least;
 	}

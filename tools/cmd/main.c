@@ -5,6 +5,7 @@
  * command.
  */
 #include "cmd/commands.h"
+#include "profile/texts.h"
 #include "system/messages.h"
 #include "tables/tables.h"
 #include "base/parse.h"
@@ -209,14 +210,10 @@ int hotpin_misused(const char *name, const char *format, ...)
 {
 	const struct command *command = command_named(name);
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	hotpin_say("%s", text_of(format, args));
 	va_end(args);
-	hotpin_say("%s", text != NULL ? text : "not enough memory");
-	free(text);
 	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
 		command->takes, command->name);
 	return EXIT_USAGE;

@@ -164,25 +164,23 @@ static bool check_out(const char *what, const char *pattern, const char *command
  */
 static bool set_out(const char *folder, const char *pattern)
 {
-	char full[2 * PATH_MAX + 2];
-	size_t used = 0;
+	const char *full = pattern, *part;
 
 	if (pattern[0] != '/' && folder != NULL) {
-		for (const char *at = folder; *at != '\0'; at++) {
-			/* A % in the folder is not a mark of the pattern. */
-			if (*at == '%')
-				full[used++] = '%';
-			full[used++] = *at;
-		}
-		full[used++] = '/';
+		char *rest = text_made("%s", folder);
+
+		/* A % in the folder is not a mark of the pattern. */
+		full = strsep(&rest, "%");
+		while ((part = strsep(&rest, "%")) != NULL)
+			full = text_made("%s%%%%%s", full, part);
+		full = text_made("%s/%s", full, pattern);
 	}
-	if (used + strlen(pattern) >= HP_TEXT_MAX) {
+	if (strlen(full) >= HP_TEXT_MAX) {
 		hotpin_say("-o %s: longer than %d bytes with its directory; the program was not "
 			   "started; name a shorter path",
 			   pattern, HP_TEXT_MAX - 1);
 		return false;
 	}
-	strcpy(full + used, pattern);
 	set_variable("HOTPIN_OUT", full);
 	return true;
 }
@@ -279,25 +277,13 @@ static bool is_hotpin(const char *path)
  */
 static void set_preload(const char *library)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char *others = strdup(before != NULL ? before : ""), *rest = others, *other;
-	char *list = strdup(library);
+	const char *before = getenv("LD_PRELOAD"), *list = library, *other;
+	char *rest = text_made("%s", before != NULL ? before : "");
 
-	while (list != NULL && (other = strsep(&rest, ": ")) != NULL) {
-		char *shorter = list;
-
-		if (other[0] == '\0' || is_hotpin(other))
-			continue;
-		if (asprintf(&list, "%s:%s", shorter, other) < 0)
-			list = NULL;
-		free(shorter);
-	}
-	if (others != NULL && list != NULL)
-		set_variable("LD_PRELOAD", list);
-	else
-		hotpin_say("not enough memory for LD_PRELOAD; the program runs without hotpin");
-	free(list);
-	free(others);
+	while ((other = strsep(&rest, ": ")) != NULL)
+		if (other[0] != '\0' && !is_hotpin(other))
+			list = text_made("%s:%s", list, other);
+	set_variable("LD_PRELOAD", list);
 }
 
 /*
@@ -318,16 +304,13 @@ static void set_nvtx(const char *library)
 /* Many processes may inherit the environment; this process is the program that the user ran. */
 static void set_run(void)
 {
-	char number[24];
 	struct timespec now;
 
-	snprintf(number, sizeof(number), "%ld", (long)getpid());
-	set_variable("_HOTPIN_RUN", number);
+	set_variable("_HOTPIN_RUN", text_made("%ld", (long)getpid()));
 	/* Files that are younger belong to processes of this run. */
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(number, sizeof(number), "%lld",
-		 (long long)now.tv_sec * 1000000000 + (long long)now.tv_nsec);
-	set_variable("_HOTPIN_BEGAN", number);
+	set_variable("_HOTPIN_BEGAN", text_made("%lld", (long long)now.tv_sec * 1000000000 +
+								(long long)now.tv_nsec));
 }
 
 /* Returns why a file cannot be executed, and what helps if hotpin knows. */

@@ -73,7 +73,7 @@ static size_t drop_launchers(struct profile *profiles, size_t count)
 static void say_line(const struct profile *profile)
 {
 	unsigned tenths[TEXT_STATES];
-	char states[160] = "", who[80];
+	const char *states = "", *rank = profile->process.rank;
 
 	text_split_tenths(&profile->split, tenths);
 	for (int shown = 0; shown < 2; shown++) {
@@ -82,17 +82,14 @@ static void say_line(const struct profile *profile)
 		for (int part = 1; part < TEXT_STATES; part++)
 			most = tenths[part] > tenths[most] ? part : most;
 		if (tenths[most] > 0)
-			snprintf(states + strlen(states), sizeof(states) - strlen(states),
-				 ", %s %u.%u %%", text_states[most].title, tenths[most] / 10,
-				 tenths[most] % 10);
+			states = text_made("%s, %s %u.%u %%", states, text_states[most].title,
+					   tenths[most] / 10, tenths[most] % 10);
 		tenths[most] = 0;
 	}
-	if (profile->process.rank != NULL)
-		snprintf(who, sizeof(who), "rank %s", text_name(profile->process.rank, 16));
-	else
-		snprintf(who, sizeof(who), "pid %lld", (long long)profile->process.pid);
-	layout_say(4, "%s: %s %s%s", who, text_name(profile->process.program, 32),
-		   text_time(profile->wall_ns), states);
+	layout_say(4, "%s: %s %s%s",
+		   rank != NULL ? text_made("rank %s", text_name(rank, 16))
+				: text_made("pid %lld", (long long)profile->process.pid),
+		   text_name(profile->process.program, 32), text_time(profile->wall_ns), states);
 }
 
 static void print(const char *out, uint64_t began_ns, const char *command)
@@ -113,9 +110,9 @@ static void print(const char *out, uint64_t began_ns, const char *command)
 	size_t count = open_them(found.gl_pathv, found.gl_pathc, rank, began_ns, profiles);
 	count = drop_launchers(profiles, count);
 	if (count == 0) {
-		hotpin_say(
-			"no profile of %s is here: it ended by a signal before it used a GPU, hotpin could not act in it, or it ran elsewhere; see hotpin doctor %s",
-			command, command);
+		hotpin_say("no profile of %s is here: it ended by a signal before it used a GPU, "
+			   "hotpin could not act in it, or it ran elsewhere; see hotpin doctor %s",
+			   command, command);
 	} else if (count > 1 || (rank[0] != '\0' && ranks != 1)) {
 		for (size_t i = 0; i < count; i++)
 			say_line(&profiles[i]);

@@ -191,7 +191,7 @@ static bool next_answer(struct child *child, struct profile *profile, uint64_t *
 	}
 	free(line);
 	*held = reader.held;
-	return length > 0 && reader.wrong[0] == '\0';
+	return length > 0 && reader.wrong == NULL;
 }
 
 /* The places of one file in all profiles, by offset. */

@@ -178,12 +178,12 @@ bool source_next_line(const struct source *source, size_t *at, const char **ret,
 	return true;
 }
 
-void paths_normalize(char *path)
+const char *paths_normal(const char *path)
 {
 	bool absolute = path[0] == '/';
-	char *to = path + absolute, *first = to, *next;
+	char *normal = text_made("%s", path), *to = normal + absolute, *first = to, *next;
 
-	for (char *part = strtok_r(path, "/", &next); part != NULL;
+	for (char *part = strtok_r(normal, "/", &next); part != NULL;
 	     part = strtok_r(NULL, "/", &next)) {
 		size_t length = strlen(part);
 		bool up = strcmp(part, "..") == 0;
@@ -204,6 +204,7 @@ void paths_normalize(char *path)
 		to += length;
 	}
 	*to = '\0';
+	return normal;
 }
 
 size_t paths_common_parts(const char *a, const char *b)

@@ -48,8 +48,8 @@ void source_close(struct source *source);
 /* Returns the text of the next line, which is not zero-terminated.  False at the end. */
 bool source_next_line(const struct source *source, size_t *at, const char **ret, size_t *ret_bytes);
 
-/* Removes "." and ".." from a path in place. */
-void paths_normalize(char *path);
+/* Returns a path without "." and "..". */
+const char *paths_normal(const char *path);
 
 /* Returns the number of last parts that two paths have in common. */
 size_t paths_common_parts(const char *a, const char *b);

@@ -94,7 +94,7 @@ static void check_frames(struct reader *reader, enum profile_record_id id, char 
 {
 	const struct profile_table table = profile_table(id);
 
-	if (reader->wrong[0] != '\0')
+	if (reader->wrong != NULL)
 		return;
 	for (const struct profile_field *field = table.fields; field < table.fields + table.count;
 	     field++) {
@@ -129,7 +129,7 @@ static void check_events(struct reader *reader, struct profile_events *events)
 
 static void check_profile(struct reader *reader, struct profile *profile)
 {
-	if (reader->wrong[0] != '\0')
+	if (reader->wrong != NULL)
 		return;
 	if (profile->wall_ns < 0 || profile->process.program == NULL)
 		reader_complain(reader, "lacks wall_ns or process.program");

@@ -4,7 +4,7 @@
 #include "profile/profile_open.h"
 #include "system/messages.h"
 #include "profile/reader.h"
-#include "base/units.h"
+#include "profile/texts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,19 +25,15 @@
 static void check_schema(struct reader *reader)
 {
 	const char *name = reader->profile->schema, *version = reader->profile->schema_version;
-	char shown[64];
 
 	if (reader->is_broken)
 		return;
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
-		snprintf(reader->wrong, sizeof(reader->wrong),
-			 "it is not a hotpin profile, but other JSON" PROFILE_NAME_ONE);
+		reader->wrong = "it is not a hotpin profile, but other JSON" PROFILE_NAME_ONE;
 	else if (version == NULL || strncmp(version, "2.", 2) != 0)
-		snprintf(
-			reader->wrong, sizeof(reader->wrong),
+		reader->wrong = text_made(
 			"its format is %s, but this hotpin reads 2.x; use the hotpin that wrote it",
-			version != NULL ? units_escape(shown, sizeof(shown), version, 16)
-					: "not named");
+			version != NULL ? text_name(version, 16) : "not named");
 }
 
 char *profile_read_all(int file, size_t all, size_t *ret_length, int *ret_error)
@@ -69,8 +65,8 @@ char *profile_read_all(int file, size_t all, size_t *ret_length, int *ret_error)
 	return NULL;
 }
 
-/* Returns the file's text, or NULL with the reason in `wrong`. */
-static char *load(struct profile *profile, size_t *ret_length, char *wrong, size_t room)
+/* Returns the file's text, or NULL with the reason in *ret_wrong. */
+static char *load(struct profile *profile, size_t *ret_length, const char **ret_wrong)
 {
 	int file = open(profile->path, O_RDONLY | O_CLOEXEC | O_NOCTTY), error = errno;
 	struct stat status;
@@ -86,12 +82,12 @@ static char *load(struct profile *profile, size_t *ret_length, char *wrong, size
 	if (text != NULL)
 		return text;
 	if (error == EFBIG)
-		snprintf(wrong, room, "it is larger than %d MiB", PROFILE_MIB_MOST);
+		*ret_wrong = text_made("it is larger than %d MiB", PROFILE_MIB_MOST);
 	else
-		snprintf(wrong, room, "%s%s", strerror(error),
-			 error == ENOENT   ? PROFILE_NAME_ONE
-			 : error == EISDIR ? "; name a file in it"
-					   : "");
+		*ret_wrong = text_made("%s%s", strerror(error),
+				       error == ENOENT   ? PROFILE_NAME_ONE
+				       : error == EISDIR ? "; name a file in it"
+							 : "");
 	return NULL;
 }
 
@@ -114,22 +110,20 @@ static void parse(struct reader *reader, const char *text, size_t length)
 int profile_open(const char *path, struct profile *ret)
 {
 	struct reader reader = { .profile = ret };
-	char name[256], wrong[512];
 	size_t length = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->path = path;
-	char *text = load(ret, &length, reader.wrong, sizeof(reader.wrong));
+	char *text = load(ret, &length, &reader.wrong);
 	if (text != NULL && length == 0)
-		snprintf(reader.wrong, sizeof(reader.wrong), "it is empty" PROFILE_NAME_ONE);
+		reader.wrong = "it is empty" PROFILE_NAME_ONE;
 	else if (text != NULL)
 		parse(&reader, text, length);
 	free(text);
-	if (reader.wrong[0] == '\0')
+	if (reader.wrong == NULL)
 		return 0;
 	/* The reason may quote the file, so it is escaped. */
-	hotpin_say("cannot read %s: %s", units_escape(name, sizeof(name), path, 200),
-		   units_escape(wrong, sizeof(wrong), reader.wrong, 300));
+	hotpin_say("cannot read %s: %s", text_name(path, 200), text_name(reader.wrong, 300));
 	profile_close(ret);
 	return -EINVAL;
 }

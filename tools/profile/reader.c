@@ -4,6 +4,7 @@
  * Scalars but plain numbers are left to jansson.  Lists are counted before their entries are read.
  */
 #include "profile/reader.h"
+#include "profile/texts.h"
 #include "base/parse.h"
 
 #include <jansson.h>
@@ -16,18 +17,15 @@
 
 void reader_complain(struct reader *reader, const char *format, ...)
 {
-	size_t used = strlen(reader->field), room = sizeof(reader->wrong);
 	va_list args;
 
-	if (reader->wrong[0] != '\0')
+	if (reader->wrong != NULL)
 		return;
-	snprintf(reader->wrong, room, "%s ", reader->field);
 	va_start(args, format);
-	used += 1 + (size_t)vsnprintf(reader->wrong + used + 1, room - used - 1, format, args);
+	reader->wrong = text_made("%s %s%s", reader->field, text_of(format, args),
+				  text_if(reader->at < reader->end, ", before byte %zu",
+					  (size_t)(reader->at - reader->text)));
 	va_end(args);
-	if (reader->at < reader->end && used < room)
-		snprintf(reader->wrong + used, room - used, ", before byte %zu",
-			 (size_t)(reader->at - reader->text));
 }
 
 /* Stores an error that ends reading. */
@@ -39,8 +37,8 @@ static void stop(struct reader *reader, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (reader->wrong[0] == '\0')
-		vsnprintf(reader->wrong, sizeof(reader->wrong), format, args);
+	if (reader->wrong == NULL)
+		reader->wrong = text_of(format, args);
 	va_end(args);
 	reader->is_broken = true;
 	reader->at = reader->end;

@@ -31,8 +31,8 @@ struct reader {
 	struct reader_index index[READER_INDICES];
 	size_t count_of[READER_INDICES]; /* offsets of counts in struct profile */
 	size_t indices;
-	bool is_broken;  /* the text is no JSON, or too large */
-	char wrong[256]; /* the first error; "": none */
+	bool is_broken;    /* the text is no JSON, or too large */
+	const char *wrong; /* the first error; NULL: none */
 };
 
 /* No run makes a short list longer: some commands compare each entry with all others. */

@@ -48,12 +48,12 @@ char *text_of(const char *format, va_list args)
 	return obstack_finish(texts());
 }
 
-const char *text_made(const char *format, ...)
+char *text_made(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	const char *text = text_of(format, args);
+	char *text = text_of(format, args);
 	va_end(args);
 	return text;
 }

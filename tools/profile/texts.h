@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_made(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* The same, or "": a part of a sentence. */

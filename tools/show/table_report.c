@@ -278,14 +278,12 @@ static void print_rows(const struct table_rows *rows)
 
 static void print_title(const struct table_rows *rows)
 {
-	char title[80];
-
 	putchar('\n');
 	if (rows->table->title == NULL && rows->title != NULL)
 		layout_say(4, "%s", rows->title);
 	if (rows->table->title == NULL)
 		return;
-	snprintf(title, sizeof(title), "%s", rows->table->title);
+	char *title = text_made("%s", rows->table->title);
 	for (char *at = title; *at != '\0'; at++)
 		*at = (char)toupper((unsigned char)*at);
 	layout_say(4, rows->title != NULL ? "%s (%s)" : "%s", title, rows->title);

@@ -9,28 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *hotpin_clean(const char *text)
-{
-	size_t room = 4 * strlen(text) + 4;
-	char *clean = malloc(room);
-
-	if (clean != NULL)
-		units_escape(clean, room, text, room);
-	return clean;
-}
-
 void hotpin_say(const char *format, ...)
 {
-	char *text;
+	char *text, *clean = NULL;
 	va_list args;
 
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	char *clean = text != NULL ? hotpin_clean(text) : NULL;
+	size_t room = text != NULL ? 4 * strlen(text) + 4 : 0;
+	if (room > 0)
+		clean = malloc(room);
 	fflush(stdout);
-	fprintf(stderr, "hotpin: %s\n", clean != NULL ? clean : "not enough memory");
+	fprintf(stderr, "hotpin: %s\n",
+		clean != NULL ? units_escape(clean, room, text, room) : "not enough memory");
 	free(text);
 	free(clean);
 }

@@ -18,13 +18,7 @@ enum {
 	EXIT_NOT_FOUND = 127
 };
 
-/*
- * Returns the whole text, as units_escape() makes it fit for a terminal.  The caller frees it.
- * NULL: no memory.
- */
-char *hotpin_clean(const char *text);
-
-/* Writes "hotpin: text\n" to stderr, with the text as by hotpin_clean(). */
+/* Writes "hotpin: text\n" to stderr, with the text as units_escape() makes it. */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

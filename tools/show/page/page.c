@@ -8,7 +8,6 @@
 #include "profile/texts.h"
 #include "names/source.h"
 
-#include <limits.h>
 #include <string.h>
 
 static const char *instead(const char *at)
@@ -93,25 +92,19 @@ void page_section_end(struct page *page)
 	fputs("</section>\n", page->to);
 }
 
-bool page_line(const struct page *page, const struct profile_frame *frame, char *ret)
+const char *page_line(const struct page *page, const struct profile_frame *frame)
 {
-	char path[PATH_MAX];
-
-	if (frame == NULL || frame->path == NULL || strlen(frame->path) + 2 > sizeof(path))
-		return false;
-	strcpy(path, frame->path);
-	paths_normalize(path);
+	if (frame == NULL || frame->path == NULL)
+		return NULL;
+	const char *path = paths_normal(frame->path);
 	for (size_t i = 0; i < page->lines.main_count; i++) {
 		const struct source_file *file = &page->lines.files[i];
 
 		for (size_t j = 0; j < file->count && strcmp(path, file->path) == 0; j++)
-			if (file->lines[j].number == frame->number) {
-				snprintf(ret, PAGE_ID, "line-%zu-%lld", i,
-					 (long long)frame->number);
-				return true;
-			}
+			if (file->lines[j].number == frame->number)
+				return text_made("line-%zu-%lld", i, (long long)frame->number);
 	}
-	return false;
+	return NULL;
 }
 
 long page_share(int64_t part, int64_t whole)

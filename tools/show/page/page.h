@@ -32,9 +32,8 @@ struct page {
 void page_section(struct page *page, const char *id, const char *title, const char *of);
 void page_section_end(struct page *page);
 
-/* Returns the id of the frame's line.  False: the page does not show the line. */
-#define PAGE_ID 64
-bool page_line(const struct page *page, const struct profile_frame *frame, char *ret);
+/* Returns the id of the frame's line.  NULL: the page does not show the line. */
+const char *page_line(const struct page *page, const struct profile_frame *frame);
 
 /* Writes text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);

@@ -52,10 +52,10 @@ static void page_number(const struct table_rows *rows, const struct table_column
 static void write_cell(const struct table_rows *rows, const struct table_column *column,
 		       const struct table_cell *cell, const char *note)
 {
-	char id[PAGE_ID];
 	const char *text = table_cell_text(rows, column, cell, PLACE_MOST);
-	bool has_link = text[0] != '\0' && column->unit == TABLE_PLACE &&
-			page_line(rows->page, cell->frame, id);
+	const char *id = text[0] != '\0' && column->unit == TABLE_PLACE
+				 ? page_line(rows->page, cell->frame)
+				 : NULL;
 
 	if (column->unit == TABLE_BAR || column->unit == TABLE_DRAWING) {
 		fputs("<td>", rows->to);
@@ -67,10 +67,10 @@ static void write_cell(const struct table_rows *rows, const struct table_column 
 		fputs("<td class=\"text\">", rows->to);
 	else
 		page_number(rows, column, cell);
-	if (has_link)
+	if (id != NULL)
 		fprintf(rows->to, "<a href=\"#%s\">", id);
 	page_text(rows->to, text);
-	fputs(has_link ? "</a>" : "", rows->to);
+	fputs(id != NULL ? "</a>" : "", rows->to);
 	page_lines(rows->to, "small", note);
 	fputs("</td>", rows->to);
 }
