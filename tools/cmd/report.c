@@ -217,7 +217,7 @@ int hotpin_report(int argc, char **argv)
 				      { "folded", .given = &folded },
 				      { "force", .given = &force },
 				      { "out", 'o', &out },
-				      { "why", 'w', .given = &why },
+				      { "why", .given = &why },
 				      { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_FILES);
 	const struct table *table = NULL;
