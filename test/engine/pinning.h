@@ -1,5 +1,5 @@
 /*
- * Common steps of tests of pins: allocate, copy, and look at the state.
+ * Common steps of tests of pins on the stand-in driver: allocate, copy, and look at the state.
  */
 #ifndef HP_TEST_ENGINE_PINNING_H
 #define HP_TEST_ENGINE_PINNING_H
@@ -17,11 +17,37 @@
 #include "check.h"
 #include "heap_check.h"
 #include "sizes.h"
+#include "../standin/standin.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+/* What happens when the library pins and unpins. */
+extern struct pinning {
+	/* Set by the test. */
+	CUresult _Atomic refuse;                      /* result of registrations; 0: the driver's */
+	void (*_Atomic inside)(void *base, size_t n); /* called before it registers */
+	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
+	bool _Atomic keeps;                           /* the driver unregisters nothing */
+
+	long _Atomic registers, unregisters; /* calls */
+	long _Atomic broken;                 /* broken rules, each reported on stdout */
+} pinning;
+
+extern CUcontext context;
+
+/* Starts the library on the stand-in, with `budget` for pins, and makes `context` current. */
+void pinning_start(uint64_t budget);
+
+/* Calls of the program: made like a wrapper does, with the steps of pin.h before and after. */
+CUresult program_registers(void *address, size_t bytes);
+CUresult program_unregisters(void *address);
+
+/* True if every rule was kept and every sum is right.  No other thread may be active. */
+bool all_is_well(void);
 
 /* A test of pins with room for all, in which every rule is kept. */
-#define PIN_TEST(id) TEST_BETWEEN(id, fake_start(GIB), CHECK(fake_all_well()))
+#define PIN_TEST(id) TEST_BETWEEN(id, pinning_start(GIB), CHECK(all_is_well()))
 
 /* Blocks of this site get 2 MiB pages, as if copies had shown that these pay off. */
 #define PROVEN       4711
@@ -101,11 +127,26 @@ static inline void heed_forks(void)
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, after_fork_child);
 }
 
-/* Reports the end of the context, as the driver would. */
-static inline void forget_context(uintptr_t owner)
+/* True if all of [memory, memory + bytes) is registered. */
+static inline bool is_registered(const char *memory, size_t bytes)
 {
-	pin_context_ending(owner);
-	pin_context_ended(owner, true);
+	return standin_pinned(memory) && standin_pinned(memory + bytes - 1);
+}
+
+static inline CUcontext new_context(void)
+{
+	CUcontext created = NULL;
+
+	OK(cuCtxCreate_v2(&created, 0, 0));
+	return created;
+}
+
+/* Ends the context, as the shim does. */
+static inline void end_context(CUcontext owner)
+{
+	pin_context_ending((uintptr_t)owner);
+	OK(cuCtxDestroy_v2(owner));
+	pin_context_ended((uintptr_t)owner, true);
 }
 
 #endif

@@ -9,7 +9,6 @@
 #include "pin/unpin.h"
 
 #include "check.h"
-#include "fake.h"
 #include "pinning.h"
 
 #include <sys/mman.h>
@@ -58,21 +57,21 @@ PIN_TEST(what_the_program_has_registered_stays_registered)
 {
 	char *memory = allocate_pinned(16 * MIB);
 
-	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(memory, MIB), CUDA_SUCCESS);
 	pin_altered(memory, MIB);
-	CHECK(fake_is_registered(memory, MIB));
+	CHECK(is_registered(memory, MIB));
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
-	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(program_unregisters(memory), CUDA_SUCCESS);
 	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
 	for (int i = 0; i < 20; i++)
 		CHECK(!copy(memory, 16 * MIB));
 
 	/* Freed while registered: the block is kept, but never allocated again. */
-	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(memory, MIB), CUDA_SUCCESS);
 	CHECK_EQ(mprotect(memory, MIB, PROT_READ), 0);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(allocate(16 * MIB) != memory);
-	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(program_unregisters(memory), CUDA_SUCCESS);
 	CHECK(allocate(16 * MIB) != memory);
 	CHECK_EQ(heap_check(), 0);
 	heap_expire(hp_now_ns());
@@ -86,7 +85,7 @@ PIN_TEST(blocks_that_are_free_are_left_alone)
 
 	CHECK_EQ(heap_free(memory), 0);
 	pin_altered(memory, 16 * MIB);
-	CHECK(fake_is_registered(memory, MIB));
+	CHECK(is_registered(memory, MIB));
 	CHECK(allocate(16 * MIB) == memory && pin_of(memory) == BLOCK_PINNED);
 	CHECK(!is_altered(memory));
 }

@@ -13,7 +13,6 @@
 
 #include "check.h"
 #include "clock.h"
-#include "fake.h"
 #include "pinning.h"
 
 #include <errno.h>
@@ -41,24 +40,24 @@ PIN_TEST(pins_the_whole_block_once_it_is_worth_it)
 
 	/* The first copy of all never pins. */
 	CHECK(!copy(large, 64 * MIB + 1));
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	CHECK(!pin_covers_any(large, 64 * MIB));
 	CHECK(copy(large, 64 * MIB + 1));
-	CHECK(fake.last_base != (uintptr_t)large);
-	CHECK_EQ(fake.last_base, block->base);
-	CHECK_EQ(fake.last_room, block->room);
+	CHECK(block->base != (uintptr_t)large);
+	CHECK(is_registered((char *)block->base, block->room));
+	CHECK_EQ(standin_registered_bytes(), block->room);
 	CHECK_EQ(pin_of(large), BLOCK_PINNED);
-	CHECK_EQ(range_find(large)->pin_owner, 1000);
+	CHECK_EQ(range_find(large)->pin_owner, (uintptr_t)context);
 	CHECK_EQ(pin_bytes(), block->room);
 
 	/* 1.4 times the room, and 1 MiB. */
 	CHECK_EQ(copies_until_pinned(small, 256 * KIB), 5);
-	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(pinning.registers, 2);
 	for (int i = 0; i < 100; i++)
 		CHECK(copy(large, MIB) && copy(small, KIB));
 	CHECK_EQ(pin_before_copy(range_find(small), false, KIB, NULL), PIN_PINNED);
 	pin_leave(NULL);
-	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(pinning.registers, 2);
 	CHECK_EQ(hp_count_read(pins), 2);
 }
 
@@ -82,12 +81,12 @@ PIN_TEST(nothing_without_a_context)
 {
 	char *memory = allocate(64 * MIB);
 
-	fake_set_context(0);
+	OK(cuCtxSetCurrent(NULL));
 	for (int i = 0; i < 5; i++)
 		CHECK(!copy(memory, 64 * MIB));
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	fake_set_context(7);
+	OK(cuCtxSetCurrent(context));
 	CHECK(copy(memory, 64 * MIB));
 }
 
@@ -100,7 +99,7 @@ PIN_TEST(nothing_while_a_capture_lives)
 	CHECK(!copy(memory, 64 * MIB));
 	pin_release();
 	CHECK(!copy(memory, 64 * MIB));
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	pin_release();
 	CHECK(copy(memory, 64 * MIB));
 
@@ -110,10 +109,10 @@ PIN_TEST(nothing_while_a_capture_lives)
 	CHECK(heap_any_due());
 	pin_hold();
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK_EQ(fake.unregisters, 0);
+	CHECK_EQ(pinning.unregisters, 0);
 	pin_release();
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 64 * MIB);
-	CHECK_EQ(fake.unregisters, 1);
+	CHECK_EQ(pinning.unregisters, 1);
 }
 
 PIN_TEST(keeps_errno)
@@ -124,7 +123,7 @@ PIN_TEST(keeps_errno)
 	CHECK(copy(memory, 64 * MIB));
 	pin_before_user_registration(memory, 1);
 	CHECK_EQ(errno, 33);
-	CHECK_EQ(fake.unregisters, 1);
+	CHECK_EQ(pinning.unregisters, 1);
 }
 
 PIN_TEST(freed_and_served_again_is_still_pinned)
@@ -137,8 +136,8 @@ PIN_TEST(freed_and_served_again_is_still_pinned)
 		char *again = allocate(16 * MIB - (size_t)i);
 		CHECK(again == memory);
 	}
-	CHECK_EQ(fake.registers, 1);
-	CHECK_EQ(fake.unregisters, 0);
+	CHECK_EQ(pinning.registers, 1);
+	CHECK_EQ(pinning.unregisters, 0);
 }
 
 /* Blocks that are allocated, copied once and freed, as tensors are. */
@@ -151,7 +150,7 @@ PIN_TEST(large_blocks_that_are_copied_once)
 		CHECK_EQ(copy(memory, 16 * MIB), i != 0);
 		CHECK_EQ(heap_free(memory), 0);
 	}
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 }
 
 PIN_TEST(heat_outlives_free)
@@ -180,10 +179,10 @@ PIN_TEST(pages_stay_as_long_as_the_pin)
 	}
 	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, 100 * MIB - 1) == 0);
 	CHECK(heap_any_due());
-	CHECK_EQ(fake.unregisters, 0);
-	CHECK(fake_all_well());
+	CHECK_EQ(pinning.unregisters, 0);
+	CHECK(all_is_well());
 
-	CHECK_EQ(pin_evict_due(1), fake.last_room);
+	CHECK_EQ(pin_evict_due(1), map_at((uintptr_t)memory)->room);
 	CHECK_EQ(pin_bytes(), 0);
 	CHECK(!heap_any_due());
 	CHECK_EQ(hp_count_read(unpins), 1);
@@ -210,7 +209,7 @@ PIN_TEST(a_block_in_use_is_never_unpinned_for_idleness)
 	test_clock_pass(2100 * TEST_MS);
 	CHECK(!heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK_EQ(fake.unregisters, 0);
+	CHECK_EQ(pinning.unregisters, 0);
 }
 
 PIN_TEST(oldest_first_and_no_more_than_asked)
@@ -228,8 +227,8 @@ PIN_TEST(oldest_first_and_no_more_than_asked)
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	test_clock_pass(2100 * TEST_MS);
 	CHECK_EQ(pin_evict_due(17 * MIB), 32 * MIB);
-	CHECK(!fake_is_registered(blocks[3], 1) && !fake_is_registered(blocks[2], 1));
-	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
+	CHECK(!is_registered(blocks[3], 1) && !is_registered(blocks[2], 1));
+	CHECK(is_registered(blocks[1], 1) && is_registered(blocks[0], 1));
 	CHECK(heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
 }
@@ -239,16 +238,16 @@ TEST(never_above_the_budget)
 	char *blocks[6];
 	int pinned = 0;
 
-	fake_start(40 * MIB);
+	pinning_start(40 * MIB);
 	for (int i = 0; i < 6; i++)
 		pinned += copy(blocks[i] = allocate(16 * MIB), 16 * MIB);
 	CHECK_EQ(pinned, 2);
 	CHECK_EQ(hp_count_read(pins_over_budget), 4);
-	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(pinning.registers, 2);
 	/* All blocks are in use, so none can be evicted. */
 	CHECK(!heap_any_due());
 	CHECK_EQ(pin_of(blocks[5]), BLOCK_PAGEABLE);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 
 	/* A freed block can be evicted first, however young it is. */
 	CHECK_EQ(heap_free(blocks[0]), 0);
@@ -257,47 +256,47 @@ TEST(never_above_the_budget)
 	CHECK(heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK(copy(blocks[5], 16 * MIB));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 
 	/* A block that would never fit evicts nothing. */
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK(!copy(allocate(48 * MIB), 48 * MIB));
 	CHECK(!heap_any_due());
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 PIN_TEST(a_refusal_is_remembered)
 {
 	char *memory = allocate(64 * MIB);
 
-	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	pinning.refuse = CUDA_ERROR_INVALID_VALUE;
 	for (int i = 0; i < 10; i++)
 		CHECK(!copy(memory, 64 * MIB));
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 	CHECK_EQ(pin_of(memory), BLOCK_ALTERED);
 	CHECK_EQ(hp_count_read(pins_refused), 1);
 	CHECK_EQ(pin_bytes(), 0);
 
 	/* This applies to this block only, and only as long as it has these pages. */
-	fake.refuse = CUDA_SUCCESS;
+	pinning.refuse = CUDA_SUCCESS;
 	test_clock_pass(10100 * TEST_MS);
 	CHECK(!copy(memory, 64 * MIB));
 	CHECK(copy(allocate(64 * MIB), 64 * MIB));
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(allocate(64 * MIB) == memory && memory[1] == 0);
 	CHECK(copy(memory, 64 * MIB));
-	CHECK_EQ(fake.registers, 3);
+	CHECK_EQ(pinning.registers, 3);
 }
 
 /* Copies new blocks; returns the number of driver calls. */
 static long storm(CUresult answer, int blocks)
 {
-	long before = fake.registers;
+	long before = pinning.registers;
 
-	fake.refuse = answer;
+	pinning.refuse = answer;
 	for (int i = 0; i < blocks; i++)
 		copy(allocate(16 * MIB), 16 * MIB);
-	return fake.registers - before;
+	return pinning.registers - before;
 }
 
 /* However many blocks the driver refuses, they cost one call in ten seconds. */
@@ -318,13 +317,13 @@ TEST(refusals_make_no_storm)
 		{ CUDA_SUCCESS, 3, 3, 0 },
 	};
 
-	fake_start(16 * GIB);
+	pinning_start(16 * GIB);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (!CHECK_EQ(storm(steps[i].answer, steps[i].blocks), steps[i].calls))
 			printf("# step %zu\n", i);
 		test_clock_pass(steps[i].then_ms * TEST_MS);
 	}
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 /* The driver may take the same block later. */
@@ -332,13 +331,13 @@ PIN_TEST(out_of_memory_says_nothing_of_the_block)
 {
 	char *first = allocate_pinned(64 * MIB), *large = allocate(64 * MIB);
 
-	fake.refuse = CUDA_ERROR_OUT_OF_MEMORY;
+	pinning.refuse = CUDA_ERROR_OUT_OF_MEMORY;
 	for (int i = 0; i < 10; i++)
 		CHECK(!copy(large, 64 * MIB));
-	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(pinning.registers, 2);
 	CHECK_EQ(pin_of(large), BLOCK_PAGEABLE);
 	CHECK(copy(first, 64 * MIB));
-	fake.refuse = CUDA_SUCCESS;
+	pinning.refuse = CUDA_SUCCESS;
 	CHECK(!copy(large, 64 * MIB));
 	test_clock_pass(10100 * TEST_MS);
 	CHECK(copy(large, 64 * MIB));
@@ -352,7 +351,7 @@ PIN_TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
 	pin_stop("the test says so");
 	CHECK(!copy(other, 16 * MIB));
 	CHECK(copy(pinned, 16 * MIB));
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 }
 
 static _Atomic bool has_ended;

@@ -13,7 +13,6 @@
 
 #include "check.h"
 #include "clock.h"
-#include "fake.h"
 #include "pinning.h"
 
 #include <pthread.h>
@@ -29,7 +28,6 @@ static void *background(void *arg)
 	*bytes = pin_queued(SIZE_MAX);
 	REAL(cuCtxGetCurrent)(&left);
 	CHECK(left == NULL);
-	fake_set_context(0);
 	return NULL;
 }
 
@@ -57,11 +55,11 @@ static int warm_up(const void *memory)
 
 static void start(void)
 {
-	fake_start(GIB);
+	pinning_start(GIB);
 	pin_set_thread();
 }
 
-#define QUEUE_TEST(id) TEST_BETWEEN(id, start(), CHECK(fake_all_well()))
+#define QUEUE_TEST(id) TEST_BETWEEN(id, start(), CHECK(all_is_well()))
 
 QUEUE_TEST(small_copies_do_not_wait_for_the_pin)
 {
@@ -69,12 +67,12 @@ QUEUE_TEST(small_copies_do_not_wait_for_the_pin)
 
 	/* Three quarters of the block, and 1 MiB. */
 	CHECK_EQ(warm_up(memory), 49);
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	CHECK_EQ(pin_behind(), 64 * MIB);
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 	CHECK(!pin_has_queued());
 	CHECK(copy(memory, MIB));
-	CHECK_EQ(range_find(memory)->pin_owner, 1000);
+	CHECK_EQ(range_find(memory)->pin_owner, (uintptr_t)context);
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(hp_count_read(pins), 1);
 }
@@ -88,7 +86,7 @@ QUEUE_TEST(what_calloc_drops_is_not_pinned)
 	warm_up(memory);
 	CHECK(word_try_pin(&block->word));
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	word_release(&block->word, false, NULL);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	warm_up(memory);
@@ -134,7 +132,7 @@ PIN_TEST(a_word_that_was_left_to_the_thread_is_given_back)
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	pin_release();
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 }
 
 /* True if the log has a line with this text, and the lines of earlier calls come before it. */
@@ -171,7 +169,7 @@ TEST(every_transition_is_logged)
 	CHECK(says_next(log, "unpinned 67108864 bytes"));
 	pin_after_user_registration(memory, MIB, false);
 	CHECK(says_next(log, "no registration of the program left"));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 QUEUE_TEST(a_copy_that_gains_enough_waits)
@@ -202,7 +200,7 @@ QUEUE_TEST(a_large_copy_does_not_wait_for_the_thread)
 	/* The background thread comes too late. */
 	CHECK(pin_has_queued());
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 }
 
 QUEUE_TEST(no_more_than_asked_and_each_once)
@@ -215,14 +213,13 @@ QUEUE_TEST(no_more_than_asked_and_each_once)
 		for (int n = 0; n < 52; n++)
 			CHECK(!copy(blocks[i], MIB));
 	}
-	fake_set_context(0);
+	OK(cuCtxSetCurrent(NULL));
 	bytes = pin_queued(65 * MIB);
 	CHECK_EQ(bytes, 128 * MIB);
 	CHECK(pin_of(blocks[0]) == BLOCK_PINNED && pin_of(blocks[1]) == BLOCK_PINNED);
 	CHECK_EQ(pin_of(blocks[2]), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_queued(SIZE_MAX), 64 * MIB);
-	CHECK_EQ(fake.registers, 3);
-	fake_set_context(0);
+	CHECK_EQ(pinning.registers, 3);
 }
 
 /* More blocks than the queue holds: later copies queue the others. */
@@ -236,14 +233,14 @@ QUEUE_TEST(a_queue_that_is_full)
 		for (int n = 0; n < 30; n++)
 			CHECK(!copy(blocks[i], 128 * KIB));
 	}
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	do {
 		for (int i = 0; i < 40; i++)
 			copy(blocks[i], 128 * KIB);
 		turns++;
 	} while (pin_behind() != 0);
 	CHECK(turns > 2);
-	CHECK_EQ(fake.registers, 40);
+	CHECK_EQ(pinning.registers, 40);
 	CHECK(!pin_has_queued());
 }
 
@@ -266,7 +263,7 @@ QUEUE_TEST(freed_before_the_thread_comes)
 	warm_up(memory);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	CHECK(!pin_has_queued());
 
 	/* Allocated again it is as hot as before. */
@@ -289,7 +286,7 @@ QUEUE_TEST(another_block_by_the_time_the_thread_comes)
 	warm_up(other_memory);
 	range_find(other_memory)->copied_bytes = 0;
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 }
 
 QUEUE_TEST(changed_before_the_thread_comes)
@@ -300,16 +297,16 @@ QUEUE_TEST(changed_before_the_thread_comes)
 	warm_up(resized);
 	CHECK(heap_resize(resized, 40 * MIB));
 	CHECK_EQ(pin_behind(), 40 * MIB);
-	CHECK_EQ(fake.last_room, range_find(resized)->room);
+	CHECK_EQ(standin_registered_bytes(), range_find(resized)->room);
 	warm_up(altered);
 	pin_altered(altered, 4096);
 	CHECK_EQ(mprotect(altered, 4096, PROT_READ), 0);
 	CHECK_EQ(pin_behind(), 0);
 	warm_up(registered);
-	CHECK_EQ(fake_program_register(registered, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(registered, MIB), CUDA_SUCCESS);
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(pin_of(registered), BLOCK_USER_REGISTERED);
-	CHECK_EQ(fake.overlaps, 0);
+	CHECK_EQ(hp_count_read(pins_refused), 0);
 }
 
 QUEUE_TEST(nothing_while_a_capture_lives_or_memory_is_short)
@@ -334,7 +331,7 @@ QUEUE_TEST(nothing_while_a_capture_lives_or_memory_is_short)
 		else
 			pin_set_pressure(false);
 	}
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pinning.registers, 0);
 	CHECK(!copy(memory, KIB));
 	CHECK_EQ(pin_behind(), 64 * MIB);
 }
@@ -355,7 +352,7 @@ static void *alter_subject(void *arg)
 {
 	(void)arg;
 	pin_altered(subject, 4096);
-	CHECK(!fake_is_registered(subject, 1));
+	CHECK(!is_registered(subject, 1));
 	steps++;
 	return NULL;
 }
@@ -363,8 +360,8 @@ static void *alter_subject(void *arg)
 static void *register_subject(void *arg)
 {
 	(void)arg;
-	fake_set_context(1000);
-	CHECK_EQ(fake_program_register(subject, MIB), CUDA_SUCCESS);
+	OK(cuCtxSetCurrent(context));
+	CHECK_EQ(program_registers(subject, MIB), CUDA_SUCCESS);
 	steps++;
 	return NULL;
 }
@@ -372,11 +369,8 @@ static void *register_subject(void *arg)
 static void *destroy_context(void *arg)
 {
 	(void)arg;
-	pin_context_ending(1000);
-	pin_queue_forget(1000);
-	fake.gone = 1000;
-	fake_destroy_context(1000);
-	pin_context_ended(1000, true);
+	pin_queue_forget((uintptr_t)context);
+	end_context(context);
 	steps++;
 	return NULL;
 }
@@ -390,9 +384,9 @@ static void *capture(void *arg)
 	 * it.
 	 */
 	pin_unpin(subject, MIB);
-	CHECK(!fake_is_registered(subject, 1));
+	CHECK(!is_registered(subject, 1));
 	check_give_a_chance();
-	CHECK(!fake_is_registered(subject, 1));
+	CHECK(!is_registered(subject, 1));
 	steps++;
 	pin_release();
 	return NULL;
@@ -405,7 +399,7 @@ static void run_meanwhile(void *base, size_t bytes)
 {
 	CHECK(base == subject && bytes == 64 * MIB);
 	CHECK_EQ(pin_of(subject), BLOCK_CHANGING);
-	fake.inside = NULL;
+	pinning.inside = NULL;
 	steps = 0;
 	pthread_create(&other, NULL, meanwhile, NULL);
 	if (!waits)
@@ -420,9 +414,9 @@ static void pin_behind_during(void *(*what)(void *), bool it_waits)
 	warm_up(subject);
 	meanwhile = what;
 	waits = it_waits;
-	fake.inside = run_meanwhile;
+	pinning.inside = run_meanwhile;
 	pin_behind();
-	CHECK(fake.inside == NULL);
+	CHECK(pinning.inside == NULL);
 	pthread_join(other, NULL);
 	CHECK_EQ(steps, 1);
 }
@@ -431,7 +425,7 @@ QUEUE_TEST(freed_while_the_thread_pins)
 {
 	pin_behind_during(free_subject, false);
 	CHECK(range_find(subject) == NULL);
-	CHECK(fake_is_registered(subject, 64 * MIB));
+	CHECK(is_registered(subject, 64 * MIB));
 	/* The block is cached with its pin, and allocated with it. */
 	CHECK(allocate(64 * MIB) == subject && copy(subject, MIB));
 }
@@ -446,15 +440,14 @@ QUEUE_TEST(registered_by_the_program_while_the_thread_pins)
 {
 	pin_behind_during(register_subject, true);
 	CHECK_EQ(pin_of(subject), BLOCK_USER_REGISTERED);
-	CHECK_EQ(fake.overlaps, 0);
+	CHECK_EQ(hp_count_read(pins_refused), 0);
 }
 
 QUEUE_TEST(its_context_ends_while_the_thread_pins)
 {
 	pin_behind_during(destroy_context, true);
 	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
-	CHECK(!fake_is_registered(subject, 1));
-	fake_set_context(0);
+	CHECK(!is_registered(subject, 1));
 }
 
 QUEUE_TEST(captured_while_the_thread_pins)
@@ -468,17 +461,17 @@ QUEUE_TEST(its_context_ends_before_the_thread_comes)
 
 	for (int i = 0; i < 52; i++)
 		CHECK(!copy(memory, MIB));
-	fake_set_context(2000);
+	CUcontext second = new_context();
 	for (int i = 0; i < 52; i++)
 		CHECK(!copy(other_memory, MIB));
 	destroy_context(NULL);
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	CHECK_EQ(range_find(other_memory)->pin_owner, 2000);
+	CHECK_EQ(range_find(other_memory)->pin_owner, (uintptr_t)second);
 	/* The next copy may pin it again, for a living context. */
 	CHECK(!copy(memory, MIB));
 	CHECK_EQ(pin_behind(), 64 * MIB);
-	CHECK_EQ(range_find(memory)->pin_owner, 2000);
+	CHECK_EQ(range_find(memory)->pin_owner, (uintptr_t)second);
 }
 
 static int child_pins_nothing(void)
@@ -487,10 +480,9 @@ static int child_pins_nothing(void)
 	check_failures = 0;
 	CHECK(!pin_has_queued());
 	CHECK_EQ(pin_queued(SIZE_MAX), 0);
-	fake_set_context(1000);
 	CHECK(!copy(subject, 64 * MIB));
 	CHECK_EQ(heap_free(subject), 0);
-	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(standin_orphan_calls(), 0);
 	CHECK_EQ(pin_check(), 0);
 	CHECK_EQ(heap_check(), 0);
 	return check_failures != 0;
@@ -500,7 +492,7 @@ static void fork_there(void *base, size_t bytes)
 {
 	(void)base;
 	(void)bytes;
-	fake.inside = NULL;
+	pinning.inside = NULL;
 	if (CHECK_CHILD(0))
 		_exit(child_pins_nothing());
 }
@@ -513,11 +505,10 @@ TEST(a_fork_before_and_while_the_thread_pins)
 	warm_up(subject);
 	fork_there(NULL, 0);
 	CHECK(pin_has_queued());
-	atomic_store(&fake.registers, -1);
-	fake.inside = fork_there;
+	pinning.inside = fork_there;
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK(copy(subject, MIB));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 CHECK_MAIN()

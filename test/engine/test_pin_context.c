@@ -9,32 +9,29 @@
 
 #include "check.h"
 #include "clock.h"
-#include "fake.h"
 #include "pinning.h"
 
 PIN_TEST(a_context_takes_the_programs_registrations_along)
 {
 	char *memory = allocate(16 * MIB), *freed = allocate(16 * MIB);
 
-	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
-	CHECK_EQ(fake_program_register(freed, 16 * MIB), CUDA_SUCCESS);
-	fake_set_context(2000);
+	CHECK_EQ(program_registers(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(freed, 16 * MIB), CUDA_SUCCESS);
+	CUcontext second = new_context();
 	char *other = allocate(16 * MIB);
-	CHECK_EQ(fake_program_register(other, 16 * MIB), CUDA_SUCCESS);
-	CHECK_EQ(fake_program_register(memory + 8 * MIB, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(other, 16 * MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(memory + 8 * MIB, MIB), CUDA_SUCCESS);
 	CHECK_EQ(heap_free(freed), 0);
-	forget_context(3000);
+	end_context(new_context());
 	CHECK(allocate(16 * MIB) != freed);
 
-	fake_destroy_context(1000);
-	forget_context(1000);
+	end_context(context);
 	CHECK(allocate(16 * MIB) == freed);
 	CHECK(copy(freed, 16 * MIB));
 	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK_EQ(pin_of(other), BLOCK_USER_REGISTERED);
-	fake_destroy_context(2000);
-	forget_context(2000);
-	fake_set_context(4000);
+	end_context(second);
+	new_context();
 	CHECK(copy(memory, 16 * MIB) && copy(other, 16 * MIB));
 }
 
@@ -49,7 +46,7 @@ PIN_TEST(what_cannot_be_unpinned_stays_pinned)
 	if (!CHECK(block != NULL))
 		return;
 	CHECK(word_try_unpin(&block->word));
-	fake.keeps = true;
+	pinning.keeps = true;
 	CHECK(!use_unpin(block));
 	heap_return(block);
 	CHECK_EQ(block->state, BLOCK_CACHED);
@@ -67,13 +64,12 @@ PIN_TEST(what_cannot_be_unpinned_stays_pinned)
 	CHECK_EQ(pin_bytes(), block->room);
 
 	/* The registration ends with its context. */
-	fake.keeps = false;
-	fake_destroy_context(1000);
-	forget_context(1000);
+	pinning.keeps = false;
+	end_context(context);
 	CHECK_EQ(block->state, BLOCK_CACHED);
 	CHECK_EQ(block_pin(block), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_bytes(), 0);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 /* The program changes the pages while the driver refuses to unregister them. */
@@ -82,13 +78,13 @@ PIN_TEST(what_could_not_be_unpinned_is_before_the_next_copy)
 	char *memory = allocate_pinned(16 * MIB);
 	struct block *block = range_find(memory);
 
-	fake.keeps = true;
+	pinning.keeps = true;
 	pin_altered(memory, 4096);
 	CHECK(block_is_altered(block));
 	CHECK_EQ(block_pin(block), BLOCK_PINNED);
 	/* It counts as pinned as long as it is. */
 	CHECK(copy(memory, 16 * MIB));
-	fake.keeps = false;
+	pinning.keeps = false;
 	CHECK(!copy(memory, 16 * MIB));
 	CHECK_EQ(pin_bytes(), 0);
 	CHECK_EQ(block_pin(block), BLOCK_ALTERED);
@@ -96,16 +92,16 @@ PIN_TEST(what_could_not_be_unpinned_is_before_the_next_copy)
 
 	/* A block that is freed before is unpinned like any other. */
 	memory = allocate_pinned(32 * MIB);
-	fake.keeps = true;
+	pinning.keeps = true;
 	pin_altered(memory, 4096);
 	CHECK_EQ(heap_free(memory), 0);
-	fake.keeps = false;
+	pinning.keeps = false;
 	test_clock_pass(2100 * TEST_MS);
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
 	CHECK(!block_is_altered(map_at((uintptr_t)memory)));
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 static int child_is_plain(char *memory, char *held)
@@ -122,17 +118,17 @@ static int child_is_plain(char *memory, char *held)
 	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_CACHED);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
-	CHECK_EQ(fake.registers + fake.unregisters, 3);
+	CHECK_EQ(standin_orphan_calls(), 0);
 	return check_failures != 0;
 }
 
 TEST(the_child_of_a_fork_pins_nothing)
 {
 	heed_forks();
-	fake_start(GIB);
+	pinning_start(GIB);
 	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
 	char *held = allocate(MIB);
-	CHECK_EQ(fake_program_register(held, MIB), CUDA_SUCCESS);
+	CHECK_EQ(program_registers(held, MIB), CUDA_SUCCESS);
 	CHECK_EQ(heap_free(held), 0);
 	CHECK_EQ(heap_free(freed), 0);
 	memset(memory, 0x6b, 16 * MIB);
@@ -140,7 +136,7 @@ TEST(the_child_of_a_fork_pins_nothing)
 	if (CHECK_CHILD(0))
 		_exit(child_is_plain(memory, held));
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 CHECK_MAIN()

@@ -7,7 +7,6 @@
 
 #include "check.h"
 #include "clock.h"
-#include "fake.h"
 #include "machine.h"
 #include "pinning.h"
 
@@ -19,7 +18,7 @@ PIN_TEST(relieves_freed_blocks_before_those_in_use)
 	CHECK(wall != NULL);
 	CHECK_EQ(heap_free(freed), 0);
 	CHECK_EQ(pin_evict(16 * MIB), 16 * MIB);
-	CHECK(!fake_is_registered(freed, 1) && fake_is_registered(live, 16 * MIB));
+	CHECK(!is_registered(freed, 1) && is_registered(live, 16 * MIB));
 }
 
 PIN_TEST(nothing_evicted_during_a_capture_or_a_copy)
@@ -41,7 +40,7 @@ PIN_TEST(nothing_evicted_during_a_capture_or_a_copy)
 
 static void begin_a_copy(void *base)
 {
-	fake.inside_end = NULL;
+	pinning.inside_end = NULL;
 	CHECK_EQ(pin_enter(range_find(base), NULL), PIN_TAKEN);
 	CHECK_EQ(pin_enter_pageable(range_find(base), NULL), PIN_TAKEN);
 }
@@ -49,7 +48,7 @@ static void begin_a_copy(void *base)
 PIN_TEST(a_copy_does_not_enter_during_an_unpinning)
 {
 	char *memory = allocate_pinned(16 * MIB);
-	fake.inside_end = begin_a_copy;
+	pinning.inside_end = begin_a_copy;
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(pin_enter(range_find(memory), NULL), PIN_PAGEABLE);
 	pin_leave(NULL);
@@ -61,7 +60,7 @@ TEST(freed_pins_are_bounded_too)
 	char *blocks[12];
 
 	machine_cgroup = (struct machine_cgroup){ .limit = 512 * MIB, .left = 512 * MIB };
-	fake_start(GIB);
+	pinning_start(GIB);
 	for (int i = 0; i < 12; i++)
 		blocks[i] = allocate_pinned(16 * MIB);
 	char *memory = allocate(20 * MIB);
@@ -74,15 +73,15 @@ TEST(freed_pins_are_bounded_too)
 	CHECK(heap_any_due());
 	CHECK(!heat_up(memory, 20 * MIB));
 	pin_evict_due(SIZE_MAX);
-	CHECK(fake.bytes <= 64 * MIB);
+	CHECK(standin_registered_bytes() <= 64 * MIB);
 	CHECK(heat_up(memory, 20 * MIB));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 static void free_it(void *base, size_t bytes)
 {
 	(void)bytes;
-	fake.inside = NULL;
+	pinning.inside = NULL;
 	CHECK_EQ(heap_free(base), 0);
 	/* It is not allocated meanwhile. */
 	char *next = allocate(16 * MIB);
@@ -95,18 +94,18 @@ PIN_TEST(freed_while_it_is_being_pinned)
 {
 	char *memory = allocate(16 * MIB);
 
-	fake.inside = free_it;
+	pinning.inside = free_it;
 	copy(memory, 16 * MIB);
 	CHECK(range_find(memory) == NULL);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 	test_clock_pass(2100 * TEST_MS);
 	CHECK(heap_any_due());
 	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 
-	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	pinning.refuse = CUDA_ERROR_INVALID_VALUE;
 	memory = allocate(16 * MIB);
-	fake.inside = free_it;
+	pinning.inside = free_it;
 	CHECK(!copy(memory, 16 * MIB));
 }
 

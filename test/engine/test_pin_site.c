@@ -8,7 +8,6 @@
 #include "pin/unpin.h"
 
 #include "check.h"
-#include "fake.h"
 #include "pinning.h"
 
 #include <sys/mman.h>
@@ -35,7 +34,7 @@ static void let_go(char *memory)
 	while (heap_any_due() && pin_evict_due(SIZE_MAX) > 0)
 		;
 	heap_set_level(PRESSURE_NONE);
-	CHECK(!fake_is_registered(memory, 1));
+	CHECK(!is_registered(memory, 1));
 	CHECK_EQ(memory[0], 0);
 }
 
@@ -72,8 +71,8 @@ PIN_TEST(a_context_that_goes_ends_the_copy_cost_too)
 
 	CHECK(copies > 1 && copies < 100);
 	range_find(memory)->copied_bytes = 1000000;
-	fake_destroy_context(1000);
-	forget_context(1000);
+	end_context(context);
+	new_context();
 	CHECK_EQ(range_find(memory)->copied_bytes, 0);
 	CHECK_EQ(copies_until_pinned(memory), copies);
 }
@@ -82,7 +81,7 @@ TEST(large_blocks_teach_how_dense_they_are)
 {
 	const size_t large = 300 * MIB;
 
-	fake_start(2 * GIB);
+	pinning_start(2 * GIB);
 	char *dense = allocate_at(5, large), *sparse = allocate_at(7, large);
 	char *small = allocate_at(9, 64 * MIB);
 	range_find(dense)->huge = range_find(sparse)->huge = false;
@@ -97,12 +96,12 @@ TEST(large_blocks_teach_how_dense_they_are)
 	CHECK(!heat_up(sparse, large));
 	CHECK(!is_dense(7));
 	CHECK_EQ(pin_of(sparse), BLOCK_PAGEABLE);
-	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pinning.registers, 1);
 	memset(sparse, 1, large / 4 * 3);
 	CHECK(heat_up(sparse, large));
 	CHECK(!is_dense(7));
 	CHECK(heat_up(small, 64 * MIB) && !is_dense(9));
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 CHECK_MAIN()

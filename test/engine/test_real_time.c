@@ -7,7 +7,6 @@
 #include "pin/pin.h"
 #include "real_time.h"
 
-#include "fake.h"
 #include "pinning.h"
 
 #include <pthread.h>
@@ -31,7 +30,7 @@ static void hold_begin(void *base, size_t bytes)
 {
 	(void)base;
 	(void)bytes;
-	fake.inside = NULL;
+	pinning.inside = NULL;
 	hold();
 }
 
@@ -66,77 +65,77 @@ static pthread_t start(void (*wait)(void))
 static void use(void)
 {
 	pin_wait(range_find(memory));
-	CHECK(!fake_is_registered(memory, 1));
+	CHECK(!is_registered(memory, 1));
 }
 
 TEST(a_batch_waits_for_an_eviction)
 {
 	real_time_prepare();
-	fake_start(GIB);
+	pinning_start(GIB);
 	memory = allocate(16 * MIB);
 	pthread_t thread = start(use);
 
 	for (int i = 0; i < ROUNDS; i++) {
 		CHECK(heat_up(memory, 16 * MIB));
-		fake.inside_end = hold_end;
+		pinning.inside_end = hold_end;
 		CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
-		fake.inside_end = NULL;
+		pinning.inside_end = NULL;
 		sem_wait(&over);
 	}
 	pthread_join(thread, NULL);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 static void unpin(void)
 {
 	pin_before_user_registration(memory, 16 * MIB);
-	CHECK(!fake_is_registered(memory, 1));
+	CHECK(!is_registered(memory, 1));
 	pin_after_user_registration(memory, 16 * MIB, false);
 }
 
 TEST(a_call_waits_for_a_registration)
 {
 	real_time_prepare();
-	fake_start(GIB);
+	pinning_start(GIB);
 	memory = allocate(16 * MIB);
 	pthread_t thread = start(unpin);
 
 	for (int i = 0; i < ROUNDS; i++) {
-		fake.inside = hold_begin;
+		pinning.inside = hold_begin;
 		heat_up(memory, 16 * MIB);
 		sem_wait(&over);
 		/* Copies may have pinned it again. */
 		pin_unpin(memory, 1);
 	}
 	pthread_join(thread, NULL);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
-static void end_context(void)
+static void survive(void)
 {
-	pin_context_ending(1000);
-	CHECK(fake_is_registered(memory, 64 * MIB));
-	pin_context_ended(1000, false);
+	pin_context_ending((uintptr_t)context);
+	CHECK(is_registered(memory, 64 * MIB));
+	pin_context_ended((uintptr_t)context, false);
 }
 
 TEST(the_end_of_a_context_waits_for_a_registration)
 {
 	real_time_prepare();
-	fake_start(ROUNDS * 64 * MIB);
-	pthread_t thread = start(end_context);
+	pinning_start(ROUNDS * 64 * MIB);
+	pthread_t thread = start(survive);
 
 	pin_set_thread();
 	for (int i = 0; i < ROUNDS; i++) {
 		memory = allocate(64 * MIB);
 		for (int copies = 0; copies < 200 && !pin_has_queued(); copies++)
 			copy(memory, MIB);
-		fake.inside = hold_begin;
+		pinning.inside = hold_begin;
 		CHECK_EQ(pin_queued(MIB), 64 * MIB);
 		sem_wait(&over);
-		fake_set_context(1000);
+		OK(cuCtxSetCurrent(context));
 	}
 	pthread_join(thread, NULL);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 CHECK_MAIN()

@@ -9,7 +9,6 @@
 
 #include "check.h"
 #include "clock.h"
-#include "fake.h"
 #include "pinning.h"
 
 #include <pthread.h>
@@ -27,7 +26,7 @@ TEST(many_blocks_at_once)
 	char *blocks[MANY];
 	int outer, inner;
 
-	fake_start(GIB);
+	pinning_start(GIB);
 	for (int i = 0; i < MANY; i++)
 		blocks[i] = allocate(MIB);
 	CHECK_EQ(pin_enter(range_find(blocks[0]), &outer), PIN_PAGEABLE);
@@ -49,7 +48,7 @@ TEST(blocks_that_a_call_names_a_million_times)
 	unsigned refused = 0;
 	int frame;
 
-	fake_start(GIB);
+	pinning_start(GIB);
 	for (int i = 0; i < BLOCKS; i++)
 		blocks[i] = allocate(MIB);
 	for (unsigned turn = 0; turn <= WORD_USERS; turn++)
@@ -69,7 +68,7 @@ static void jump(void *base, size_t bytes)
 {
 	(void)base;
 	(void)bytes;
-	fake.inside = NULL;
+	pinning.inside = NULL;
 	longjmp(back, 1);
 }
 
@@ -80,7 +79,7 @@ static __attribute__((noinline)) void leave_a_copy(bool pins)
 
 	pin_give_back(frame);
 	if (pins)
-		fake.inside = jump;
+		pinning.inside = jump;
 	if (pins)
 		pin_before_copy(range_find(subject), true, 64 * MIB, frame);
 	else
@@ -94,9 +93,8 @@ static __attribute__((noinline)) void call_again(void)
 }
 
 /* One that was inside, and one that was registering. */
-TEST_AFTER(left_by_longjmp, fake_start(GIB))
+TEST_AFTER(left_by_longjmp, pinning_start(GIB))
 {
-	fake.lenient = true;
 	subject = allocate(64 * MIB);
 	if (setjmp(back) == 0)
 		leave_a_copy(false);
@@ -111,7 +109,7 @@ TEST_AFTER(left_by_longjmp, fake_start(GIB))
 	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_check(), 0);
 	CHECK(copy(subject, 64 * MIB));
-	CHECK(!hp_keeps(given_back) || fake.registered == 1);
+	CHECK(!hp_keeps(given_back) || standin_registrations() == 1);
 }
 
 /* A call that interrupts another one, in a signal handler, gives nothing back. */
@@ -146,14 +144,14 @@ TEST(a_fork_inside)
 	char frame;
 
 	heed_forks();
-	fake_start(GIB);
+	pinning_start(GIB);
 	subject = allocate_pinned(16 * MIB);
 	CHECK_EQ(pin_enter(range_find(subject), &frame), PIN_PINNED);
 	if (CHECK_CHILD(0))
 		_exit(child_leaves(&frame));
 	CHECK_EQ(users_of(subject), 1);
 	pin_leave(&frame);
-	CHECK(fake_all_well());
+	CHECK(all_is_well());
 }
 
 static _Atomic bool entered;

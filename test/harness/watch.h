@@ -7,6 +7,8 @@
 #ifndef HP_HARNESS_WATCH_H
 #define HP_HARNESS_WATCH_H
 
+#include "../standin/pins.h"
+
 #include <stdbool.h>
 
 /* Applies to all processes that are started from here on. */
@@ -14,5 +16,8 @@ void watch_begin(void);
 
 /* True if each process since the last call kept to its limit. */
 bool watch_is_kept(void);
+
+/* Returns what the stand-in counts in this process, which has called it. */
+const struct standin_pins *watch_own(void);
 
 #endif

@@ -8,9 +8,9 @@
 #include "preload.h"
 #include "random.h"
 #include "sizes.h"
+#include "watch.h"
 
 #define __CUDA_API_VERSION_INTERNAL
-#include "../standin/pins.h"
 #include "../standin/standin.h"
 
 #include <malloc.h>
@@ -229,19 +229,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Returns what the stand-in has counted of the library's registrations in this process. */
-static const struct standin_pins *own_pins(void)
-{
-	int file = open(getenv("STANDIN_PINS"), O_RDONLY | O_CLOEXEC);
-	const struct standin_pins *pins =
-		mmap(NULL, STANDIN_PINS * sizeof(*pins), PROT_READ, MAP_SHARED, file, 0);
-
-	close(file);
-	while (pins->pid != getpid())
-		pins++;
-	return pins;
-}
-
 static unsigned long steps_of_all(void)
 {
 	unsigned long steps = 0;
@@ -266,7 +253,7 @@ static void run(uint64_t budget_used)
 {
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
-	const struct standin_pins *pins = own_pins();
+	const struct standin_pins *pins = watch_own();
 	for (int i = 0; i < THREADS; i++) {
 		workers[i].random = (uint64_t)i;
 		workers[i].seed = (unsigned)i << 24;
