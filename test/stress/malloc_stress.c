@@ -136,8 +136,6 @@ static __thread struct walker *self;
 
 /* volatile, so that compilers do not apply their knowledge of malloc(). */
 static __thread void *volatile kept_from_compiler;
-static const volatile size_t too_much = (size_t)PTRDIFF_MAX + 1, nearly_all = SIZE_MAX,
-			     product = (size_t)1 << 33;
 
 static int say_where(char *text, size_t room)
 {
@@ -586,39 +584,6 @@ static void do_look(struct walker *walker, struct slot *slot)
 		walk_fail("NULL has a usable size");
 }
 
-#define REFUSED(call)                                                                    \
-	do {                                                                             \
-		errno = 0;                                                               \
-		kept_from_compiler = (call);                                             \
-		if (kept_from_compiler != NULL || errno != ENOMEM)                       \
-			walk_fail("%s: %p, errno %d", #call, kept_from_compiler, errno); \
-	} while (0)
-
-static void do_absurd(struct walker *walker, struct slot *slot)
-{
-	void *untouched = &slot;
-
-	(void)walker;
-	REFUSED(malloc(too_much));
-	REFUSED(malloc(nearly_all));
-	REFUSED(calloc(too_much / 2, 3));
-	REFUSED(calloc(product, product));
-	REFUSED(realloc(NULL, too_much));
-	REFUSED(reallocarray(NULL, too_much, 2));
-	REFUSED(memalign(64, too_much));
-	REFUSED(aligned_alloc(4096, nearly_all - 4095));
-	REFUSED(valloc(nearly_all));
-	REFUSED(pvalloc(nearly_all));
-	if (posix_memalign(&untouched, 64, too_much) != ENOMEM || untouched != &slot ||
-	    posix_memalign(&untouched, 24, 100) != EINVAL || untouched != &slot ||
-	    posix_memalign(&untouched, 4, 100) != EINVAL || untouched != &slot)
-		walk_fail("posix_memalign: not refused, or the pointer was written");
-	REFUSED(realloc(slot->held.address, too_much));
-	REFUSED(reallocarray(slot->held.address, too_much, 2));
-	check(&slot->held, slot->held.address, slot->held.pattern.bytes);
-	slot->state = SLOT_FULL;
-}
-
 static void move(struct slot *from, struct slot *to)
 {
 	to->held = from->held;
@@ -665,7 +630,6 @@ static const struct kind kinds[] = {
 	{ "reallocarray(NULL)", 10, SLOT_EMPTY, do_alloc, ask_reallocarray },
 	{ "realloc(0)",          8, SLOT_FULL, do_realloc_to_nothing, NULL },
 	{ "free(NULL)",          2, SLOT_BUSY, do_free_of_nothing, NULL },
-	{ "absurd",              2, SLOT_FULL, do_absurd, NULL },
 	{ "sent",              130, SLOT_FULL, do_send, NULL },
 	{ "received",          130, SLOT_EMPTY, do_receive, NULL },
 };

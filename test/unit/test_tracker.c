@@ -1,7 +1,6 @@
 /*
- * test_tracker.c - which thread may defer, and which work must wait for its copies.
+ * test_tracker.c - which thread may defer, and when its copies are complete.
  */
-#include "base/parse.h"
 #include "engine/gate.h"
 #include "engine/tracker.h"
 #include "engine/visibility.h"
@@ -11,34 +10,6 @@
 #define HERE  ((CUcontext)0x1000)
 #define THERE ((CUcontext)0x2000)
 #define EVENT ((CUevent)0x3000)
-
-/* Work on a stream of a context, behind copies of the context HERE. */
-static const struct {
-	CUcontext context;
-	bool non_blocking;
-	enum tracker_order order;
-} table[] = {
-	{ HERE, false, TRACKER_INHERENT },
-	{ HERE, true, TRACKER_EVENT },
-	{ THERE, false, TRACKER_JOIN },
-	{ THERE, true, TRACKER_JOIN },
-};
-
-TEST(every_order)
-{
-	for (size_t i = 0; i < HP_LEN(table); i++) {
-		struct tracker_work work = {
-			.context = table[i].context,
-			.known = true,
-			.non_blocking = table[i].non_blocking,
-		};
-
-		if (!CHECK_EQ(tracker_order_of(HERE, &work), table[i].order))
-			printf("# row %zu\n", i);
-		work.known = false;
-		CHECK_EQ(tracker_order_of(HERE, &work), TRACKER_JOIN);
-	}
-}
 
 static bool closed(void)
 {
