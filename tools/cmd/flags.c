@@ -29,21 +29,23 @@ static void take(const struct flag *flag)
 }
 
 /* getopt() would print the word as it is, and a file can have such a name. */
-static int refuse(char **argv)
+static int refuse(char **argv, bool lacks_value)
 {
-	static const char why[] = ": there is no such option, or its value is missing";
 	const char *word = argv[optind - 1];
+	bool is_long = optopt == 0 || strncmp(word, "--", 2) == 0;
+	const char *why = lacks_value              ? "its value is missing"
+			  : is_long && optopt != 0 ? "this option takes no value"
+						   : "there is no such option";
 
-	return optopt == 0 || strncmp(word, "--", 2) == 0
-		       ? hotpin_misused(argv[0], "%s%s", word, why)
-		       : hotpin_misused(argv[0], "-%c%s", optopt, why);
+	return is_long ? hotpin_misused(argv[0], "%s: %s", word, why)
+		       : hotpin_misused(argv[0], "-%c: %s", optopt, why);
 }
 
 int flags_read(int argc, char **argv, const struct flag *flags, enum flags_operands operands)
 {
 	struct option longs[FLAGS_MOST + 2] = { { "help", no_argument, NULL, 'h' } };
-	char shorts[2 * FLAGS_MOST + 3];
-	int used = snprintf(shorts, sizeof(shorts), "%sh", operands == FLAGS_PROGRAM ? "+" : "");
+	char shorts[2 * FLAGS_MOST + 4];
+	int used = snprintf(shorts, sizeof(shorts), "%s:h", operands == FLAGS_PROGRAM ? "+" : "");
 	int option;
 
 	for (int i = 0; flags[i].name != NULL; i++) {
@@ -63,8 +65,8 @@ int flags_read(int argc, char **argv, const struct flag *flags, enum flags_opera
 
 		if (option == 'h')
 			return hotpin_help(argv[0]);
-		if (option == '?')
-			return refuse(argv);
+		if (option == '?' || option == ':')
+			return refuse(argv, option == ':');
 		while (option != FIRST + (flag - flags) && option != flag->letter)
 			flag++;
 		take(flag);

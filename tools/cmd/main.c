@@ -132,7 +132,7 @@ static const struct {
 	const char *of, *means;
 } exits[] = {
 	{ 0, ALL_BUT, "success" },
-	{ 0, "bench compare", "the verdict is FASTER, SAME or UNCLEAR" },
+	{ 0, "bench compare", "and the verdict is FASTER, SAME or UNCLEAR" },
 	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "or hotpin cannot work here" },
 	{ EXIT_USAGE, ALL, "wrong usage" },
