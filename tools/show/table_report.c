@@ -24,8 +24,8 @@
 /* A column of a table as it is printed. */
 struct sheet_column {
 	const struct table_column *of;
-	unsigned width;
-	char **texts; /* the head, then those of the rows */
+	unsigned width, of_lines; /* of_lines: of places without names */
+	char **texts;             /* the head, then those of the rows */
 };
 
 struct sheet {
@@ -35,13 +35,23 @@ struct sheet {
 	bool is_whole; /* long texts are wrapped, not cut */
 };
 
-static char *keep(const struct table_rows *rows, const char *text)
+static char *shown(const char *text)
 {
-	char *kept = strcpy(profile_allocate(rows->profile, strlen(text) + 1, 1), text);
+	char *made = text_made("%s", text);
 
 	if (!layout_is_utf8())
-		terminal_make_ascii(kept);
-	return kept;
+		terminal_make_ascii(made);
+	return made;
+}
+
+/* Returns "heat.c:42" of "main at heat.c:42, ..". */
+static const char *line_only(const char *text)
+{
+	const char *at = strstr(text, " at "), *from = at != NULL ? at + 4 : text;
+	const char *offset = at == NULL ? strstr(text, "+0x") : NULL;
+	const char *last = offset != NULL ? offset : from;
+
+	return text_made("%.*s", (int)(last - from) + (int)strcspn(last, ","), from);
 }
 
 static void add_column(struct sheet *sheet, size_t index)
@@ -50,16 +60,23 @@ static void add_column(struct sheet *sheet, size_t index)
 	const struct table_column *of = &rows->table->columns[index];
 	size_t most = rows->detail == TABLE_ALL ? TEXT_MOST : PLACE_MOST;
 	char **texts = profile_allocate(rows->profile, rows->count + 1, sizeof(*texts));
+	unsigned of_lines = 0;
 
-	texts[0] = keep(rows, of->head);
+	texts[0] = shown(of->head);
 	for (size_t row = 0; row < rows->count; row++) {
 		const struct table_cell *cell = &rows->items[row].cells[index];
 
-		texts[row + 1] = keep(rows, of->unit == TABLE_BAR
-						    ? layout_bar(cell->value, cell->of, BAR_COLUMNS)
+		texts[row + 1] =
+			shown(of->unit == TABLE_BAR ? layout_bar(cell->value, cell->of, BAR_COLUMNS)
 						    : table_cell_text(rows, of, cell, most));
 	}
-	sheet->columns[sheet->count++] = (struct sheet_column){ .of = of, .texts = texts };
+	for (size_t row = 0; row <= rows->count && of->unit == TABLE_PLACE; row++) {
+		unsigned width = (unsigned)terminal_width(line_only(texts[row]));
+
+		of_lines = width > of_lines ? width : of_lines;
+	}
+	sheet->columns[sheet->count++] =
+		(struct sheet_column){ .of = of, .of_lines = of_lines, .texts = texts };
 }
 
 /* A report shows figures first, since texts have any length. */
@@ -129,19 +146,6 @@ static bool drop_next(struct sheet *sheet)
 	return most > 0;
 }
 
-/* Returns "heat.c:42" of "main at heat.c:42, ..". */
-static const char *line_only(const char *text)
-{
-	const char *at = strstr(text, " at "), *offset = strstr(text, "+0x");
-
-	if (at != NULL)
-		return text_made("%.*s", (int)strcspn(at + 4, ","), at + 4);
-	return text_made("%.*s",
-			 (int)strcspn(offset != NULL ? offset : text, ",") +
-				 (int)(offset != NULL ? offset - text : 0),
-			 text);
-}
-
 /* Returns "long_na.. at heat.c:42" of a place, or its end: the line number stays. */
 static const char *cut_place(const char *text, size_t columns)
 {
@@ -160,19 +164,13 @@ static const char *cut_place(const char *text, size_t columns)
 }
 
 /* Returns how narrow a column may become; `is_place`: a place, to its line numbers. */
-static unsigned least_width(const struct sheet *sheet, const struct sheet_column *column,
-			    bool is_place)
+static unsigned least_width(const struct sheet_column *column, bool is_place)
 {
-	size_t least = NARROWEST;
+	unsigned least = is_place && column->of_lines > NARROWEST ? column->of_lines : NARROWEST;
 
 	if (!table_is_text(column->of) || (is_place && column->of->unit != TABLE_PLACE))
 		return column->width;
-	for (size_t row = 0; row <= sheet->rows->count && is_place; row++) {
-		size_t width = terminal_width(line_only(column->texts[row]));
-
-		least = width > least ? width : least;
-	}
-	return least < FLEXIBLE_LEAST ? (unsigned)least : FLEXIBLE_LEAST;
+	return least < FLEXIBLE_LEAST ? least : FLEXIBLE_LEAST;
 }
 
 /* Narrows the widest of the texts, or of the places.  False: none can be narrowed. */
@@ -183,7 +181,7 @@ static bool narrow(struct sheet *sheet, bool is_place)
 	for (size_t i = 0; i < sheet->count; i++) {
 		struct sheet_column *column = &sheet->columns[i];
 
-		if (column->width > least_width(sheet, column, is_place) &&
+		if (column->width > least_width(column, is_place) &&
 		    (widest == NULL || column->width > widest->width))
 			widest = column;
 	}

@@ -9,6 +9,7 @@
 #include "names/names.h"
 #include "profile/texts.h"
 #include "show/trace_write.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,25 +54,30 @@ static json_t *shape_of(const struct profile_shape *shape)
 {
 	const int64_t *grid = shape->grid, *block = shape->block;
 
-	return json_pack("{s:s,s:s,s:I,s:I,s:I}", "grid",
-			 text_made("%lld x %lld x %lld", (long long)grid[0], (long long)grid[1],
-				   (long long)grid[2]),
+	return json_pack("{s:o,s:o,s:I,s:I,s:I}", "grid",
+			 json_sprintf("%lld x %lld x %lld", (long long)grid[0], (long long)grid[1],
+				      (long long)grid[2]),
 			 "block",
-			 text_made("%lld x %lld x %lld", (long long)block[0], (long long)block[1],
-				   (long long)block[2]),
+			 json_sprintf("%lld x %lld x %lld", (long long)block[0],
+				      (long long)block[1], (long long)block[2]),
 			 "registers", (json_int_t)shape->registers, "static shared bytes",
 			 (json_int_t)shape->static_shared_bytes, "dynamic shared bytes",
 			 (json_int_t)shape->dynamic_shared_bytes);
 }
 
-static json_t *place_json(const struct trace_output *output, const struct profile_frame *frame)
+/* A timeline has millions of events, so the name of each place is made once. */
+static json_t *place_json(const struct trace_output *output, const char **name,
+			  const struct profile_frame *frame)
 {
-	return trace_text(names_place(output->profile, frame, PLACE_MOST));
+	if (*name == NULL)
+		*name = names_place(output->profile, frame, PLACE_MOST);
+	return trace_text(*name);
 }
 
 static json_t *arguments(const struct trace_output *output, const struct profile_event *event)
 {
 	const struct profile *profile = output->profile;
+	char rate[UNITS_ROOM];
 	bool copies = event->kind == PROFILE_COPY_CALL;
 	const struct profile_buffer *buffer =
 		copies && event->detail >= 0 ? &profile->buffers[event->detail] : NULL;
@@ -82,20 +88,22 @@ static json_t *arguments(const struct trace_output *output, const struct profile
 	if (event->bytes >= 0)
 		json_object_set_new(made, "bytes", json_integer(event->bytes));
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
-		json_object_set_new(
-			made, "GB/s",
-			json_real(strtod(text_rate(event->bytes, event->duration_ns), NULL)));
+		json_object_set_new(made, "GB/s",
+				    json_real(strtod(units_rate(rate, (uint64_t)event->bytes,
+								(uint64_t)event->duration_ns),
+						     NULL)));
 	if (event->site >= 0)
 		json_object_set_new(
 			made, "called from",
-			place_json(output, names_frame(profile, &profile->sites[event->site].frames,
-						       false)));
+			place_json(
+				output, &output->sites[event->site],
+				names_frame(profile, &profile->sites[event->site].frames, false)));
 	if (buffer != NULL)
-		json_object_set_new(
-			made, "buffer",
-			buffer->frames.count > 0
-				? place_json(output, names_buffer_frame(profile, buffer))
-				: trace_text(buffer->kind));
+		json_object_set_new(made, "buffer",
+				    buffer->frames.count > 0
+					    ? place_json(output, &output->buffers[event->detail],
+							 names_buffer_frame(profile, buffer))
+					    : trace_text(buffer->kind));
 	/* Route 0 is unknown. */
 	if (copies && event->route > 0)
 		json_object_set_new(made, "route",

@@ -8,6 +8,7 @@
 #include "system/messages.h"
 #include "profile/sorted_lists.h"
 #include "profile/texts.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define DEVICE_PID   10000000
 #define SUBTRACK_TID 20000000
 #define DEVICES      1000 /* device numbers for each file */
+#define TEXT_MOST    300
 
 void trace_begin_event(struct trace_output *output)
 {
@@ -35,7 +37,10 @@ void trace_at(struct trace_output *output, int64_t ns)
 
 json_t *trace_text(const char *text)
 {
-	return json_string(text_name(text, 300));
+	/* Those of a timeline are too many to be kept. */
+	char shown[TEXT_BYTES(TEXT_MOST) + 3];
+
+	return json_string(units_escape(shown, sizeof(shown), text, TEXT_MOST));
 }
 
 void trace_put(struct trace_output *output, json_t *value)
@@ -150,6 +155,9 @@ static void write_file(struct trace_output *output)
 
 	output->left_out = 0;
 	output->tids = profile_allocate(profile, count, sizeof(*output->tids));
+	output->sites = profile_allocate(profile, profile->site_count, sizeof(*output->sites));
+	output->buffers =
+		profile_allocate(profile, profile->buffer_count, sizeof(*output->buffers));
 	name_processes(output);
 	if (count > 0)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);

@@ -21,9 +21,10 @@ struct trace_output {
 
 	/* Of the file that is being written. */
 	struct profile *profile;
-	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
-	const char *prefix;           /* of the names of its processes */
-	int64_t *tids;                /* the subtrack of each row; 0: none */
+	int64_t file, pid, offset_ns;  /* offset_ns: when it began, by the clock of all files */
+	const char *prefix;            /* of the names of its processes */
+	int64_t *tids;                 /* the subtrack of each row; 0: none */
+	const char **sites, **buffers; /* their names; NULL: not yet made */
 };
 
 /* Writes a comma, except before the first event. */
