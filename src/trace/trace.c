@@ -140,14 +140,11 @@ static int start_tables(const struct trace_facts *facts)
 
 void trace_start(const struct trace_facts *facts)
 {
-	int saved = errno;
 	uint64_t now = hp_now_ns();
 
 	if (!trace_wanted() || trace_active() || atomic_load(&stopped) ||
-	    (!atomic_load(&begun) && begin(facts->began_ns) < 0)) {
-		errno = saved;
+	    (!atomic_load(&begun) && begin(facts->began_ns) < 0))
 		return;
-	}
 	keep_facts(facts);
 	if (hp_options->cupti == HP_CUPTI_OFF)
 		snprintf(why_not, sizeof(why_not), "HOTPIN_CUPTI is off");
@@ -156,7 +153,6 @@ void trace_start(const struct trace_facts *facts)
 
 	if (start_tables(facts) < 0) {
 		snprintf(why_not, sizeof(why_not), "no memory for the profile");
-		errno = saved;
 		return;
 	}
 	report.calls = true;
@@ -170,7 +166,6 @@ void trace_start(const struct trace_facts *facts)
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.start_ns += hp_now_ns() - now;
-	errno = saved;
 	atomic_store(&active, true);
 	output_begin(&report);
 }

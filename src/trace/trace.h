@@ -45,7 +45,7 @@ bool trace_begun(void);
  * Starts collecting calls, after the first cuInit() of this process has succeeded, if a profile is
  * asked for.  A descendant of `hotpin run` begins to sample host code here.  A failure only reduces
  * accuracy, and the report says so.  Once a process, in the program's thread, with no lock held.
- * Loads CUPTI, which has another thread.
+ * Loads CUPTI, which has another thread.  May change errno.
  */
 void trace_start(const struct trace_facts *facts);
 

@@ -18,7 +18,6 @@
 #include "trace/thread_memory.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -277,14 +276,12 @@ static const struct block *block_of(uintptr_t number)
 	struct block *block = &blocks[hp_hash(number, BLOCKS_BITS)];
 	struct iovec here = { block->bytes, sizeof(block->bytes) };
 	struct iovec there = { (void *)(number << BLOCK_BITS), sizeof(block->bytes) };
-	int saved = errno;
 
 	if (block->number == number)
 		return block;
 	block->number = 0;
 	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)sizeof(block->bytes))
 		block->number = number;
-	errno = saved;
 	return block->number != 0 ? block : NULL;
 }
 

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/parse.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -47,11 +46,9 @@ static bool is_behind_call(uint64_t address)
 	uint8_t code[CHAINS_CODE_BYTES];
 	struct iovec here = { code, sizeof(code) };
 	struct iovec there = { (void *)(uintptr_t)(address - sizeof(code)), sizeof(code) };
-	int saved = errno;
-	bool read_all = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)sizeof(code);
 
-	errno = saved;
-	return read_all && chains_ends_with_call(code);
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)sizeof(code) &&
+	       chains_ends_with_call(code);
 }
 
 static struct known *look_up(uint64_t address)

@@ -32,7 +32,7 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 		.exclude_hv = 1,
 		.exclude_callchain_kernel = 1,
 	};
-	int saved = errno, error = 0;
+	int error = 0;
 
 	int fd = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0) {
@@ -54,16 +54,12 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 			};
 		close(fd);
 	}
-	errno = saved;
 	return error;
 }
 
 void perf_event_stop(const struct perf_ring *ring)
 {
-	int saved = errno;
-
 	hp_unmap(ring->data - PAGE_BYTES, MAPPED_BYTES);
-	errno = saved;
 }
 
 /* Returns the number in a file of the kernel, or `otherwise` if there is no number. */

@@ -162,7 +162,7 @@ int signals_sample(pid_t tid, struct perf_ring *ret)
 	const struct itimerspec period = { { 0, PERIOD_NS }, { 0, PERIOD_NS } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number };
 	struct slot *slot = free_slot();
-	int saved = errno, error = 0;
+	int error = 0;
 
 	if (slot == NULL)
 		return -ENOBUFS;
@@ -181,14 +181,11 @@ int signals_sample(pid_t tid, struct perf_ring *ret)
 					   PERF_EVENT_DATA_BYTES };
 		syscall(SYS_timer_settime, slot->timer, 0, &period, NULL);
 	}
-	errno = saved;
 	return error;
 }
 
 void signals_end(const struct perf_ring *ring)
 {
-	int saved = errno;
-
 	for (size_t i = 0; i < SIGNALS_MOST; i++) {
 		struct slot *slot = &slots[i];
 
@@ -198,5 +195,4 @@ void signals_end(const struct perf_ring *ring)
 		atomic_store(&slot->tid, 0);
 		slot->taken = false;
 	}
-	errno = saved;
 }

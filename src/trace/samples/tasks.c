@@ -7,7 +7,6 @@
 #include "base/procfile.h"
 #include "base/thread.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +36,6 @@ size_t tasks_list(pid_t *ret, size_t most)
 {
 	/* Aligned as the entries are. */
 	uint64_t room[512];
-	int saved = errno;
 	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	size_t count = 0;
 	long bytes;
@@ -57,7 +55,6 @@ size_t tasks_list(pid_t *ret, size_t most)
 	}
 	if (fd >= 0)
 		close(fd);
-	errno = saved;
 	return count;
 }
 
