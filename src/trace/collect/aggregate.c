@@ -183,27 +183,16 @@ static enum trace_memory memory_of(uint8_t kind)
 	return kind < CUPTI_MEMORY_KINDS ? kinds[kind] : TRACE_UNKNOWN;
 }
 
-static int direction_of(uint8_t copy_kind)
+static enum trace_direction direction_of(uint8_t copy_kind)
 {
-	switch (copy_kind) {
-	case CUPTI_H2D:
-	case CUPTI_H2A:
-		return TRACE_H2D;
-	case CUPTI_D2H:
-	case CUPTI_A2H:
-		return TRACE_D2H;
-	case CUPTI_A2A:
-	case CUPTI_A2D:
-	case CUPTI_D2A:
-	case CUPTI_D2D:
-		return TRACE_D2D;
-	case CUPTI_H2H:
-		return TRACE_H2H;
-	case CUPTI_P2P:
-		return TRACE_P2P;
-	default:
-		return TRACE_DIRECTIONS;
-	}
+	static const enum trace_direction kinds[] = {
+		[0] = TRACE_DIRECTIONS,  [CUPTI_H2D] = TRACE_H2D, [CUPTI_D2H] = TRACE_D2H,
+		[CUPTI_H2A] = TRACE_H2D, [CUPTI_A2H] = TRACE_D2H, [CUPTI_A2A] = TRACE_D2D,
+		[CUPTI_A2D] = TRACE_D2D, [CUPTI_D2A] = TRACE_D2D, [CUPTI_D2D] = TRACE_D2D,
+		[CUPTI_H2H] = TRACE_H2H, [CUPTI_P2P] = TRACE_P2P,
+	};
+
+	return copy_kind < HP_LEN(kinds) ? kinds[copy_kind] : TRACE_DIRECTIONS;
 }
 
 static void note_device(struct aggregate *aggregate, uint32_t device)
@@ -213,13 +202,13 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 }
 
 /* Adds a piece of a staged copy.  False: it is a copy of its own. */
-static bool add_piece(struct aggregate *aggregate, int direction, const struct cupti_memcpy *record,
-		      const struct correlation_caller *caller, uint64_t ns)
+static bool add_piece(struct aggregate *aggregate, enum trace_direction direction,
+		      const struct cupti_memcpy *record, const struct correlation_caller *caller,
+		      uint64_t ns)
 {
 	struct rewritten whole;
 
-	if (ns == 0 || !rewritten_claim(REWRITTEN_STAGED, (enum trace_direction)direction,
-					record->bytes, caller, &whole))
+	if (ns == 0 || !rewritten_claim(REWRITTEN_STAGED, direction, record->bytes, caller, &whole))
 		return false;
 
 	struct aggregate_sum *sum = &aggregate->copies[direction][TRACE_STAGED];
@@ -247,23 +236,22 @@ static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy
 			  clockmap_to_ours(&aggregate->clock, record->end));
 }
 
-/* Adds the bytes of a copy to the bin where it began. */
-static void note_bytes(struct aggregate *aggregate, int direction,
+/* Adds the bytes of a copy over the bus to the bin where it began. */
+static void note_bytes(struct aggregate *aggregate, enum trace_direction direction,
 		       const struct cupti_memcpy *record)
 {
-	enum strip_count what = direction == TRACE_H2D ? STRIP_UP_BYTES : STRIP_DOWN_BYTES;
-
-	if (direction == TRACE_H2D || direction == TRACE_D2H)
-		strip_add_count(&aggregate->split.strip, what,
-				clockmap_to_ours(&aggregate->clock, record->start), record->bytes);
+	strip_add_count(&aggregate->split.strip,
+			direction == TRACE_H2D ? STRIP_UP_BYTES : STRIP_DOWN_BYTES,
+			clockmap_to_ours(&aggregate->clock, record->start), record->bytes);
 }
 
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
 		     const struct correlation_caller *caller)
 {
-	int direction = direction_of(record->copy_kind);
+	enum trace_direction direction = direction_of(record->copy_kind);
 	uint8_t kind = direction == TRACE_D2H ? record->target_kind : record->source_kind;
 	bool on_devices = direction == TRACE_D2D || direction == TRACE_P2P;
+	bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
 
 	if (!has_ended(aggregate, record->start, record->end))
 		return;
@@ -272,8 +260,6 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 				   record->start, record->end);
 
 	if (!is_in_range(aggregate, record->start)) {
-		bool on_the_bus = direction == TRACE_H2D || direction == TRACE_D2H;
-
 		aggregate->outside_copies += on_the_bus;
 		aggregate->outside_bytes += on_the_bus ? record->bytes : 0;
 		return;
@@ -281,14 +267,15 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 	note_device(aggregate, record->device);
 	bool is_piece = memory == TRACE_PINNED && !on_devices &&
 			add_piece(aggregate, direction, record, caller, ns);
-	note_event(aggregate,
-		   (struct event){ .kind = EVENT_COPY,
-				   .duration_ns = ns,
-				   .name = events_name(direction, is_piece ? TRACE_STAGED : memory,
-						       EVENT_WAITS),
-				   .bytes = record->bytes },
-		   record->start, STREAM_OF(record), caller);
-	if (ns != 0)
+	note_event(
+		aggregate,
+		(struct event){ .kind = EVENT_COPY,
+				.duration_ns = ns,
+				.name = events_name((int)direction,
+						    is_piece ? TRACE_STAGED : memory, EVENT_WAITS),
+				.bytes = record->bytes },
+		record->start, STREAM_OF(record), caller);
+	if (ns != 0 && on_the_bus)
 		note_bytes(aggregate, direction, record);
 	if (is_piece)
 		return;
