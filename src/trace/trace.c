@@ -51,7 +51,6 @@ static struct cupti cupti;
 static struct report report;
 static char why_not[256];
 static uint64_t ended_ns, stop_ns; /* when the profile ended, and how long that took */
-static unsigned told; /* the kinds of calls (enum calls_kind) of which more than a gap is noted */
 
 /* Constant after trace_begin(). */
 static pthread_t first_thread;
@@ -88,7 +87,6 @@ static int begin(uint64_t began_ns)
 	report.no_device = true;
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
-	report.events = events_wanted();
 	int error = collect_start(report.began_ns, look);
 	report.start_ns = hp_now_ns() - now_ns;
 	atomic_store(&begun, error == 0);
@@ -162,7 +160,6 @@ void trace_start(const struct trace_facts *facts)
 	if (!capture_range_is_all())
 		calls_lose_waits();
 	frames_start();
-	told = CALLS_CROWDED | CALLS_LAUNCH | CALLS_WAITS | (report.events ? CALLS_WORK : 0);
 	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.start_ns += hp_now_ns() - now;
@@ -373,7 +370,10 @@ static void note_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)
 	operations_sample_ends(from);
 }
 
-/* As trace_called(), for a call of these kinds, of which more may be noted. */
+/* The kinds of calls of which more than a gap is noted. */
+#define MORE (CALLS_CROWDED | CALLS_LAUNCH | CALLS_WORK | CALLS_WAITS)
+
+/* As trace_called(), for a call of one of these kinds. */
 __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t function,
 						uint64_t enter_ns, uint64_t leave_ns,
 						const void *frame)
@@ -397,7 +397,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	if (!is_in_range(enter_ns))
 		return;
 	unsigned kinds = calls_add(function, enter_ns, leave_ns);
-	if (__builtin_expect((kinds & told) != 0, 0))
+	if (__builtin_expect((kinds & MORE) != 0, 0))
 		note_more(kinds, (uint32_t)function, enter_ns, leave_ns, frame);
 	else
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);

@@ -149,7 +149,6 @@ TEST(changes_of_range_that_found_no_room)
 
 TEST(events_without_a_track)
 {
-	report.events = true;
 	check_validity();
 	CHECK(report.warnings == 0);
 	events_add(&(struct event){ .track = EVENTS_TRACKS_MOST, .duration_ns = 5 });

@@ -93,7 +93,7 @@ void emit_events_begin(const struct report *report, struct profile_events *ret)
 	static const char *fields[sizeof(struct profile_event) / sizeof(int64_t)];
 
 	/* Without the device's part, the reader still changes what events refer to. */
-	if (report->events && report->ended && report->collected.device != NULL)
+	if (events_wanted() && report->ended && report->collected.device != NULL)
 		position = hp_arena_alloc(NAMES * sizeof(*position));
 	if (position == NULL)
 		return;

@@ -32,7 +32,6 @@ struct report {
 	struct split_sum split;
 	const struct split *ranges; /* for split_range_sum(); NULL: unknown */
 	struct operations operations;
-	bool events;       /* true if the timeline was collected */
 	bool calls;        /* true if calls were collected, with their places */
 	uint64_t start_ns; /* time to start collecting */
 	uint64_t exit_ns;  /* when the process would have ended without a profile */

@@ -268,7 +268,7 @@ static void tell_of_tables(struct report *report)
 	tell(report, "call sites: ", sites.folded, "copies of rare call stacks are summed up");
 	tell(report, "host code: ", gaps.dropped.count,
 	     "gaps between rare pairs of calls are added up without places");
-	tell(report, "timeline: ", report->events ? events_trackless() : 0,
+	tell(report, "timeline: ", events_trackless(),
 	     "events are left out: too many threads or streams");
 }
 
