@@ -376,7 +376,7 @@ size_t heap_usable(const void *address)
 void heap_count(void)
 {
 	hp_lock(HP_LOCK_heap);
-	shards_drain(false, hp_now_coarse_ns());
+	shards_drain(hp_now_coarse_ns());
 	hp_unlock(HP_LOCK_heap);
 }
 

@@ -70,7 +70,7 @@ struct block *reclaim_sweep(uint64_t now)
 		atomic_store(&must_look, true);
 	if (cache_unpinned() <= cache_bound.most)
 		return NULL;
-	shards_drain(true, now);
+	shards_drain(now);
 	size_t before = cache_unpinned();
 	struct block *leaving = cache_take_old(SIZE_MAX, now);
 	if (!attended)
@@ -93,7 +93,7 @@ static size_t give_back(size_t most)
 	uint64_t now = hp_now_coarse_ns();
 
 	hp_lock(HP_LOCK_heap);
-	shards_drain(true, now);
+	shards_drain(now);
 	return cache_purge(cache_take_old(most, now));
 }
 
@@ -105,8 +105,8 @@ bool heap_needs_expiry(void)
 void heap_expire(uint64_t now_ns)
 {
 	hp_lock(HP_LOCK_heap);
-	/* What a shard has held since the last look goes to the cache, which then counts on. */
-	if (shards_drain(cache_bound.floor == 0, now_ns))
+	/* The next block of a loop goes through the lock once, and is parked again. */
+	if (shards_drain(now_ns))
 		allocated_ns = now_ns;
 	idle = hp_above(now_ns, allocated_ns) >= IDLE_NS;
 	update_bound();

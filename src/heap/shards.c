@@ -31,16 +31,12 @@ struct shard {
 	size_t bytes;             /* of the pages that the entries may have */
 	uint8_t classes[ENTRIES]; /* of the blocks below */
 	struct block *entries[ENTRIES];
-	bool seen[ENTRIES]; /* the block was here at the last look */
 
 	/* Changed by the thread inside, under the lock heap. */
 	size_t allowed;
 } __attribute__((aligned(64)));
 
 static struct shard shards[SHARDS];
-
-/* Under the lock heap. */
-static uint64_t looked_ns;
 
 static unsigned shard_of_thread(void)
 {
@@ -92,7 +88,6 @@ static void add(struct shard *shard, struct block *block)
 
 	shard->classes[at] = (uint8_t)block->size_class;
 	shard->entries[at] = block;
-	shard->seen[at] = false;
 	shard->bytes += block->touched;
 	atomic_store_explicit(&block->state, BLOCK_PARKED, memory_order_release);
 }
@@ -105,7 +100,6 @@ static struct block *remove_at(struct shard *shard, unsigned at)
 
 	shard->classes[at] = shard->classes[last];
 	shard->entries[at] = shard->entries[last];
-	shard->seen[at] = shard->seen[last];
 	shard->bytes -= block->touched;
 	return block;
 }
@@ -151,15 +145,13 @@ bool shards_put(struct block *block)
 	return fits;
 }
 
-/* Leaves entries to the cache: those seen before, or all.  The others are seen from now on. */
-static void give_up(struct shard *shard, bool all, uint64_t freed_ns)
+/* Leaves all blocks to the cache, and may hold none until one is freed under the lock. */
+static void give_up(struct shard *shard, uint64_t now)
 {
-	for (unsigned i = 0; i < shard->count;) {
-		if (all || shard->seen[i])
-			cache_put(remove_at(shard, i), freed_ns);
-		else
-			shard->seen[i++] = true;
-	}
+	for (unsigned i = 0; i < shard->count; i++)
+		cache_put(shard->entries[i], now);
+	shard->count = 0;
+	shard->bytes = shard->allowed = 0;
 }
 
 bool shards_put_more(struct block *block, uint64_t now)
@@ -170,10 +162,8 @@ bool shards_put_more(struct block *block, uint64_t now)
 	if (block_pin(block) != BLOCK_PAGEABLE || !enter(shard))
 		return false;
 	if (shard->count == ENTRIES ||
-	    hp_above(shard->bytes + block->touched, shard->allowed) > cache_room()) {
-		give_up(shard, true, now);
-		shard->allowed = 0;
-	}
+	    hp_above(shard->bytes + block->touched, shard->allowed) > cache_room())
+		give_up(shard, now);
 	size_t lacks = hp_above(shard->bytes + block->touched, shard->allowed);
 	bool fits = lacks <= cache_room();
 	if (fits) {
@@ -200,7 +190,7 @@ struct block *shards_steal(const struct request *request)
 	return block;
 }
 
-bool shards_drain(bool all, uint64_t now)
+bool shards_drain(uint64_t now)
 {
 	bool used = false;
 
@@ -211,15 +201,12 @@ bool shards_drain(bool all, uint64_t now)
 			continue;
 		}
 		used = used || shard->served != 0;
-		give_up(shard, all, all ? now : looked_ns);
-		if (all || shard->served == 0)
-			shard->allowed = shard->bytes;
+		give_up(shard, now);
 		hp_count_add(blocks_served, shard->served);
 		hp_count_add(blocks_reused, shard->served);
 		shard->served = 0;
 		leave(shard);
 	}
-	looked_ns = now;
 	return used;
 }
 

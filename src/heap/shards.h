@@ -30,11 +30,10 @@ bool shards_put_more(struct block *block, uint64_t now);
 struct block *shards_steal(const struct request *request);
 
 /*
- * Leaves to the cache what was parked before the last call and is still there; everything, if
- * `all`.  Adds the counts of the shards to base/counters.h.  True if any shard was used since the
- * last call.
+ * Leaves all parked blocks to the cache, as freed at `now`.  Adds the counts of the shards to
+ * base/counters.h.  True if any shard was used since the last call.
  */
-bool shards_drain(bool all, uint64_t now);
+bool shards_drain(uint64_t now);
 
 /* Returns the bytes that the shards may hold. */
 size_t shards_allowed(void);

@@ -49,7 +49,7 @@ static inline size_t live(void)
 static inline void unpark(void)
 {
 	hp_lock(HP_LOCK_heap);
-	shards_drain(true, hp_now_ns());
+	shards_drain(hp_now_ns());
 	hp_unlock(HP_LOCK_heap);
 }
 
