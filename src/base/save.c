@@ -97,7 +97,6 @@ int hp_save_open(struct hp_save *save, const char *path, mode_t mode, unsigned f
 	if (error < 0)
 		return error;
 	save->folder.fd = -1;
-	save->path = path;
 	memcpy(save->name, place.name, sizeof(save->name));
 	if (direct) {
 		fd = open_existing(&place, (flags & HP_SAVE_WAITS) != 0);
@@ -113,24 +112,6 @@ int hp_save_open(struct hp_save *save, const char *path, mode_t mode, unsigned f
 	return fd < 0 ? fd : hp_trust_remember(fd, &save->file);
 }
 
-/* Returns the folder, also after the program has closed it, or -errno. */
-static int find_folder(const struct hp_save *save)
-{
-	struct hp_place place;
-	struct hp_file again;
-
-	if (hp_trust_names(&save->folder))
-		return save->folder.fd;
-	int error = hp_trust_find(save->path, false, &place);
-	if (error < 0)
-		return error;
-	if (hp_trust_remember(place.folder, &again) == 0 && again.device == save->folder.device &&
-	    again.inode == save->folder.inode)
-		return place.folder;
-	close(place.folder);
-	return -EBADF;
-}
-
 int hp_save_close(struct hp_save *save, int error)
 {
 	/* If the program has closed the descriptor, the number is the program's. */
@@ -139,9 +120,10 @@ int hp_save_close(struct hp_save *save, int error)
 	error = error < 0 ? error : closed;
 	if (save->folder.fd < 0)
 		return error;
-	int folder = find_folder(save);
-	if (folder < 0)
-		return error < 0 ? error : folder;
+	/* If the program has closed the folder's, too, the temporary file stays. */
+	if (!hp_trust_names(&save->folder))
+		return error < 0 ? error : -EBADF;
+	int folder = save->folder.fd;
 	if (error == 0 && renameat(folder, save->temporary, folder, save->name) < 0)
 		error = -errno;
 	if (error < 0)

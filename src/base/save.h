@@ -13,7 +13,6 @@
 struct hp_save {
 	struct hp_file file;
 	struct hp_file folder; /* fd -1: `file` has its final name */
-	const char *path;      /* the caller's, until hp_save_close() */
 	char name[NAME_MAX + 1], temporary[32];
 };
 

@@ -67,7 +67,7 @@ TEST(closed_by_the_program)
 	CHECK(left_behind() == 0);
 }
 
-/* As a daemon does. */
+/* As a daemon does, which then opens files of its own. */
 TEST(all_closed_by_the_program)
 {
 	const char *path = check_path("run.json");
@@ -75,9 +75,11 @@ TEST(all_closed_by_the_program)
 	CHECK_EQ(writer_open(&writer, path), 0);
 	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
 		close(fd);
-	CHECK_EQ(open("/", O_RDONLY), STDERR_FILENO + 1);
+	for (int fd = STDERR_FILENO + 1; fd < 10; fd++)
+		CHECK_EQ(open("/", O_RDONLY), fd);
 	CHECK_EQ(writer_close(&writer), -EBADF);
-	CHECK_EQ(left_behind(), 0);
+	for (int fd = STDERR_FILENO + 1; fd < 10; fd++)
+		CHECK(fcntl(fd, F_GETFD) >= 0);
 }
 
 /* What the program prints must not reach the profile. */
