@@ -35,31 +35,6 @@ static const char *value_of(const char *entry, const char *name)
 									 : NULL;
 }
 
-static void warn_unknown(const char *entry)
-{
-	int length = (int)strcspn(entry, "=");
-	char name[64];
-	const struct row *nearest = table;
-	unsigned best = ~0u;
-
-	snprintf(name, sizeof(name), "%.*s", length, entry);
-	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
-		unsigned distance = hp_edit_distance(name, row->shown.variable);
-
-		if (distance < best) {
-			best = distance;
-			nearest = row;
-		}
-	}
-	/* A name that differs in more than half of its letters is not a misspelling. */
-	if (best <= (strlen(name) - strlen("HOTPIN_")) / 2)
-		hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists "
-			"them",
-			name, nearest->shown.variable);
-	else
-		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
-}
-
 static void load_one(const char *entry)
 {
 	for (struct row *row = table; row < table + HP_LEN(table); row++) {
@@ -77,7 +52,8 @@ static void load_one(const char *entry)
 		}
 		return;
 	}
-	warn_unknown(entry);
+	hp_warn("%.*s is not an option and does nothing; `hotpin env` lists them",
+		(int)strcspn(entry, "="), entry);
 }
 
 void hp_options_load(char *const *env)

@@ -172,27 +172,3 @@ int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char 
 	ret[used] = '\0';
 	return 0;
 }
-
-unsigned hp_edit_distance(const char *a, const char *b)
-{
-	size_t rows = strnlen(a, 63), columns = strnlen(b, 63);
-	unsigned row[64];
-
-	for (size_t j = 0; j <= columns; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; i <= rows; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= columns; j++) {
-			unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-			unsigned insert = row[j - 1] + 1, remove = row[j] + 1;
-
-			diagonal = row[j];
-			row[j] = replace < insert ? replace : insert;
-			if (remove < row[j])
-				row[j] = remove;
-		}
-	}
-	return row[columns];
-}

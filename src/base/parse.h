@@ -62,7 +62,4 @@ struct hp_path_facts {
  */
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room);
 
-/* Returns the number of single-letter edits between `a` and `b`; reads 63 letters of each. */
-unsigned hp_edit_distance(const char *a, const char *b);
-
 #endif

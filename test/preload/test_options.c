@@ -93,8 +93,8 @@ TEST(silent_by_default)
 TEST(unknown_options)
 {
 	START("", "HOTPIN_PIN_BUGDET=1G");
-	says("warn: HOTPIN_PIN_BUGDET is not an option and does nothing; did you mean "
-	     "HOTPIN_PIN_BUDGET? `hotpin env` lists them");
+	says("warn: HOTPIN_PIN_BUGDET is not an option and does nothing; `hotpin env` "
+	     "lists them");
 }
 
 TEST(the_log_file)

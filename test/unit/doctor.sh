@@ -67,7 +67,7 @@ bad HOTPIN_THREADS=-1 "HOTPIN_THREADS: cannot read '-1'"
 bad HOTPIN_ASYNC= "HOTPIN_ASYNC: cannot read ''"
 bad HOTPIN_LOG=banana "HOTPIN_LOG: cannot read 'banana'"
 bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
-bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; did you mean HOTPIN_PIN\?"
+bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; .hotpin env. lists them"
 bad HOTPIN_OUT=/proc/none/x "HOTPIN_OUT=/proc/none/x cannot be written \(No such file"
 # Good options that take something away.
 hampers() { # NAME=VALUE WHAT

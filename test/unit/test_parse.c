@@ -198,23 +198,6 @@ TEST(path_that_does_not_fit)
 	CHECK_EQ(hp_path_expand("", &facts, path, 0), -ENAMETOOLONG);
 }
 
-TEST(distance)
-{
-	char giant[4096];
-
-	CHECK_EQ(hp_edit_distance("", ""), 0);
-	CHECK_EQ(hp_edit_distance("", "abc"), 3);
-	CHECK_EQ(hp_edit_distance("abc", ""), 3);
-	CHECK_EQ(hp_edit_distance("HOTPIN_PIN", "HOTPIN_PIN"), 0);
-	CHECK_EQ(hp_edit_distance("HOTPIN_PINN", "HOTPIN_PIN"), 1);
-	CHECK_EQ(hp_edit_distance("kitten", "sitting"), 3);
-	CHECK_EQ(hp_edit_distance("ab", "ba"), 2);
-	memset(giant, 'x', sizeof(giant) - 1);
-	giant[sizeof(giant) - 1] = '\0';
-	CHECK_EQ(hp_edit_distance(giant, giant), 0);
-	CHECK_EQ(hp_edit_distance(giant, ""), 63);
-}
-
 TEST(capture)
 {
 	static const char *const good[] = { "all", "profiler-api", "nvtx:step",

@@ -231,17 +231,42 @@ static void overview(FILE *to)
 	      to);
 }
 
+/* Returns the number of single-letter edits between two names; reads 63 letters of each. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+	size_t rows = strnlen(a, 63), columns = strnlen(b, 63);
+	unsigned row[64];
+
+	for (size_t j = 0; j <= columns; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= rows; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= columns; j++) {
+			unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+			unsigned insert = row[j - 1] + 1, remove = row[j] + 1;
+
+			diagonal = row[j];
+			row[j] = replace < insert ? replace : insert;
+			if (remove < row[j])
+				row[j] = remove;
+		}
+	}
+	return row[columns];
+}
+
 static int unknown(const char *name)
 {
 	const struct command *nearest = commands;
 
 	for (const struct command *command = commands; command < commands + HP_LEN(commands);
 	     command++)
-		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
+		if (edit_distance(name, command->name) < edit_distance(name, nearest->name))
 			nearest = command;
-	if (hp_edit_distance(name, "--version") <= 2)
+	if (edit_distance(name, "--version") <= 2)
 		hotpin_say("there is no %s; did you mean --version?", name);
-	else if (hp_edit_distance(name, "--help") <= 2)
+	else if (edit_distance(name, "--help") <= 2)
 		hotpin_say("there is no %s; did you mean --help?", name);
 	else if (name[0] == '-')
 		hotpin_say("%s is an option, but a command comes first, as in `hotpin run "
@@ -249,7 +274,7 @@ static int unknown(const char *name)
 			   name);
 	else if (strchr(name, '/') != NULL && access(name, X_OK) == 0)
 		hotpin_say("%s is not a command; to run it: hotpin run %s", name, name);
-	else if (hp_edit_distance(name, nearest->name) <= 2)
+	else if (edit_distance(name, nearest->name) <= 2)
 		hotpin_say("%s is not a command; did you mean %s?", name, nearest->name);
 	else
 		hotpin_say("%s is not a command; `hotpin help` lists the commands", name);
