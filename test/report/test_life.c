@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -601,6 +602,17 @@ TEST(reader_that_hangs)
 	CHECK_EQ(stage_number(NULL, "events"), -2);
 	CHECK_EQ(stage_number("launches_rest", "device_ns"), -2);
 	CHECK(strstr(stage_json, "the thread that reads samples did not end") != NULL);
+}
+
+/* A program may ask for an error of the loader after its next call. */
+TEST(a_call_leaves_the_loaders_error)
+{
+	stage_begin(true, summary);
+	CHECK(dlopen("/nowhere/library.so", RTLD_NOW) == NULL);
+	stage_waited(SECOND, MICRO);
+	const char *error = dlerror();
+	CHECK(error != NULL && strstr(error, "/nowhere/library.so") != NULL);
+	stage_end();
 }
 
 /* A signal handler may call the driver while its thread notes a call. */

@@ -116,16 +116,19 @@ static int note_library(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return length > 0 && length < PATH_MAX;
 }
 
-/* Opens the program and its linked libraries, or a library that was loaded with local symbols. */
+/* That of the program or of a library that it links; NULL: there is none. */
+extern const char _PyRuntime[] __attribute__((weak));
+
+/*
+ * Opens the program and its linked libraries, or a library that was loaded later.  A search that
+ * fails would allocate memory and replace the program's dlerror().
+ */
 static void *open_interpreter(void)
 {
-	void *library = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 	char path[PATH_MAX];
 
-	if (library != NULL && dlsym(library, "_PyRuntime") != NULL)
-		return library;
-	if (library != NULL)
-		dlclose(library);
+	if (_PyRuntime != NULL)
+		return dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 	if (dl_iterate_phdr(note_library, path) == 0)
 		return NULL;
 	return dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
