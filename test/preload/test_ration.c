@@ -1,6 +1,6 @@
 /*
  * test_ration.c - processes that limit their address space, or lock all of it, after they have used
- * memory of the library.
+ * memory of the library, or that limit their system calls.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are needed */
 #include "memory.h"
@@ -8,9 +8,13 @@
 #include "sizes.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #define ORDINARY 65534
@@ -213,5 +217,29 @@ CASE(root_locks_both, skip_unless_root(); lock_all(MCL_CURRENT | MCL_FUTURE, tru
 CASE(anybody_locks_what_there_is, become_ordinary(); lock_all(MCL_CURRENT, true))
 CASE(anybody_locks_both, become_ordinary(); lock_all(MCL_CURRENT | MCL_FUTURE, true))
 CASE(anybody_locks_before_anything, become_ordinary(); lock_all(MCL_CURRENT | MCL_FUTURE, false))
+
+/* From now on any system call but the end of the process ends it by a signal. */
+static void permit_the_end_alone(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+		_exit(8);
+}
+
+TEST(a_sandbox_that_permits_the_end_alone)
+{
+	if (CHECK_CHILD(7)) {
+		permit_the_end_alone();
+		_exit(7);
+	}
+}
 
 PRELOAD_MAIN()

@@ -92,7 +92,9 @@ static void report_at_once(int status)
 {
 	uint32_t expected = READY;
 
-	if (getpid() != owner || !atomic_compare_exchange_strong(&state, &expected, ASKED))
+	/* Without a profile there is no system call that a seccomp filter might refuse. */
+	if (atomic_load(&state) != READY || getpid() != owner ||
+	    !atomic_compare_exchange_strong(&state, &expected, ASKED))
 		return;
 	if (status >= 0)
 		trace_exits_with(status);
