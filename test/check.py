@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 
+import stopping
 from progress import Progress
 from results import Results
 
@@ -143,7 +144,7 @@ class Check:
                 self.running.discard(child)
         return child.returncode
 
-    def stop(self, number, _frame):
+    def stop(self, number):
         """Ends what is running; ninja ends its compilers, and meson its tests."""
         self.stopped = number
         for child in list(self.running):
@@ -416,9 +417,9 @@ def main():
         print("hotpin: tools/check or tools/quick already runs in this folder", file=sys.stderr)
         return 1
     check, ended = Check(), threading.Event()
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN: # as nohup sets it
-            signal.signal(number, check.stop)
+    # nohup sets SIGHUP to be ignored.
+    stopping.heed([number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+                   if signal.getsignal(number) != signal.SIG_IGN], check.stop)
     reporter = threading.Thread(target=check.progress.report, args=(ended,), daemon=True)
     reporter.start()
     try:

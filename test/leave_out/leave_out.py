@@ -24,6 +24,9 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+import stopping # pylint: disable=wrong-import-position
+
 LIST = HERE.parent.parent / "src" / "base" / "protections.def"
 SECONDS = 60 * int(os.environ.get("TEST_SLOWNESS", "1"))
 SLOWER, SHORTEST = 10, 5 # a test that takes so many times longer than with the protection hangs
@@ -101,7 +104,7 @@ class Tests:
             self.running.add(done.pid)
         return folder, done
 
-    def stop(self, number, _frame):
+    def stop(self, number):
         """Ends all tests, which a signal to this process's group does not reach, and this process."""
         with self.starting:
             for group in list(self.running):
@@ -182,12 +185,12 @@ def main():
     failed = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tests = Tests(options.build, folder)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, tests.stop)
+        stopping.heed((signal.SIGINT, signal.SIGTERM), tests.stop)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             answers = pool.map(lambda one: one[0](tests, *one[1:]), work)
             for number, (words, well) in enumerate(answers, 1):
-                print(f"{'ok' if well else 'not ok'} {number} - {words}", flush=True)
+                with tests.starting: # as long as stop() has not ended its test
+                    print(f"{'ok' if well else 'not ok'} {number} - {words}", flush=True)
                 failed += [] if well else [words]
     for words in failed:  # again, because only the end of a long log is kept
         print("# failed:", words)
