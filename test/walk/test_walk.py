@@ -29,6 +29,8 @@ while [ "$count" -gt 0 ]; do
 done
 """
 
+# A program that hangs is ended after so many seconds.
+SECONDS = 2 * int(os.environ.get("TEST_SLOWNESS", "1"))
 failed = 0
 
 
@@ -45,7 +47,7 @@ def expect(what, hangs, status, *texts, library="libc.so.6"):
                 pass
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "walk.py")
         done = subprocess.run([sys.executable, script, fake, library, "--count=40", "--no-eager",
-                               "--batch=10", "--no-shrink", "--seconds=2", "--jobs=4"],
+                               "--batch=10", "--no-shrink", f"--seconds={SECONDS}", "--jobs=4"],
                               text=True, capture_output=True, check=False)
     good = done.returncode == status and all(text in done.stdout for text in texts)
     print(f"{'ok' if good else 'FAILED'} {what}")

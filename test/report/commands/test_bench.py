@@ -62,10 +62,11 @@ def plain():
 def judged():
     """The verdict does not depend on the machine if one way sleeps."""
     with_hotpin, profiled = '[ "$LD_PRELOAD" ]', '[ "$HOTPIN_OUT" ]'
+    sleep = f"sleep {tap.SLOWNESS}"
     for name, does, status, verdict in (
-            ("slower", f"{with_hotpin} && ! {profiled} && sleep 1", 3, r"SLOWER: {1} with hotpin, {0} plain \(.* as long\), slower in 5"),
-            ("faster", f"{with_hotpin} || sleep 1", 0, r"FASTER: {1} with hotpin, {0} plain \(.* as fast\), faster in 5"),
-            ("unclear", f"{with_hotpin} && ! {profiled} && [ $run -gt 8 ] && sleep 1; {with_hotpin} || [ $run -gt 8 ] || sleep 1",
+            ("slower", f"{with_hotpin} && ! {profiled} && {sleep}", 3, r"SLOWER: {1} with hotpin, {0} plain \(.* as long\), slower in 5"),
+            ("faster", f"{with_hotpin} || {sleep}", 0, r"FASTER: {1} with hotpin, {0} plain \(.* as fast\), faster in 5"),
+            ("unclear", f"{with_hotpin} && ! {profiled} && [ $run -gt 8 ] && {sleep}; {with_hotpin} || [ $run -gt 8 ] || {sleep}",
              0, r"UNCLEAR: {1} with hotpin, {0} plain \(.*\), faster in [2-3]")):
         program("app", does + "; true")
         done = tap.run("bench", "--library", LIBRARY, "./app")
