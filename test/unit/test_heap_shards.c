@@ -1,6 +1,5 @@
 /*
- * test_heap_shards.c - blocks that wait in shards: their owners, look-ups, and every race between
- * free(), malloc() and the code that empties a shard.
+ * test_heap_shards.c - blocks that wait in shards: their owners, look-ups, and how they leave.
  */
 #include "base/clock.h"
 #include "base/counters.h"
@@ -13,9 +12,6 @@
 #include "heap_helpers.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 #define BYTES (300 * KIB)
 
@@ -340,179 +336,28 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 	CHECK_EQ(heap_check(), 0);
 }
 
-static _Atomic bool done;
-
-static void *loop(void *arg)
+/* No thread of the child has them. */
+HEAP_TEST(parked_and_leaving_blocks_in_the_child_of_a_fork)
 {
-	while (!atomic_load(&done))
-		heap_free(heap_alloc(BYTES, 0, false, 0));
-	return arg;
-}
-
-/* The shard is emptied at the moment that the block is freed: no block may be lost. */
-HEAP_TEST(a_shard_that_is_emptied_while_its_block_is_freed)
-{
-	pthread_t thread = check_thread(loop, NULL);
-	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++)
-		unpark();
-	atomic_store(&done, true);
-	pthread_join(thread, NULL);
-	CHECK_EQ(live(), 0);
-}
-
-static _Atomic int too_short;
-
-/* Two sizes of one class. */
-static void *loop_of_two(void *arg)
-{
-	for (unsigned i = 0; !atomic_load(&done); i++) {
-		size_t bytes = BYTES + i % 2 * 8 * KIB;
-		char *memory = heap_alloc(bytes, 0, false, 0);
-
-		if (heap_usable(memory) < bytes)
-			atomic_fetch_add(&too_short, 1);
-		heap_free(memory);
-	}
-	return arg;
-}
-
-/* As long as a thread pins the block, its room is what is pinned. */
-HEAP_TEST(a_pin_that_begins_while_its_block_is_freed)
-{
-	struct block *block;
+	struct block *parked, *leaving;
 
 	heap_set_device(true);
-	park(&block);
-	pthread_t thread = check_thread(loop_of_two, NULL);
-	for (int i = 0; i < (SANITIZED ? 20000 : 200000); i++) {
-		size_t room = heap_try_pin(block);
-
-		for (int look = 0; look < 4 && room != 0; look++)
-			CHECK_EQ(block->room, room);
-		if (room != 0)
-			CHECK(heap_release(block, false, NULL));
+	char *memory = heap_alloc(BYTES, 0, false, 0);
+	leaving = of(memory);
+	set_pinned(leaving, true);
+	CHECK_EQ(heap_free(memory), 0);
+	pass_ms(1100);
+	CHECK(heap_take_due() == leaving);
+	park(&parked);
+	if (CHECK_CHILD(0)) {
+		heap_after_fork_child();
+		CHECK(parked->state != BLOCK_PARKED && leaving->state != BLOCK_LEAVING);
+		CHECK_EQ(heap_check(), 0);
+		heap_set_level(PRESSURE_SEVERE);
+		CHECK_EQ(kept(), 0);
+		_exit(check_failures != 0);
 	}
-	atomic_store(&done, true);
-	pthread_join(thread, NULL);
-	CHECK_EQ(too_short, 0);
-	CHECK_EQ(live(), 0);
-}
-
-#define WORKERS 4
-#define ROUNDS  (SANITIZED ? 3000 : 30000)
-#define SHELF   16
-
-static char *_Atomic shelf[SHELF];
-static _Atomic int wrong;
-static _Atomic bool stop;
-
-static void *work(void *arg)
-{
-	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 1;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-		size_t bytes = (256 + (state >> 10) % 3 * 64) * KIB;
-		char *memory = heap_alloc(bytes, 0, false, 0);
-		uint64_t *words = (uint64_t *)memory;
-
-		words[0] = state;
-		words[bytes / 8 - 1] = ~state;
-		words[1] = bytes;
-		if (state % 3 == 0)
-			memory = atomic_exchange(&shelf[(state >> 32) % SHELF], memory);
-		if (memory == NULL)
-			continue;
-		words = (uint64_t *)memory;
-		if (words[0] != ~words[words[1] / 8 - 1] || heap_free(memory) != 0)
-			atomic_fetch_add(&wrong, 1);
-	}
-	return NULL;
-}
-
-/* Empties every shard in every possible way, while others park and take blocks. */
-static void *disturb(void *arg)
-{
-	for (int i = 0; !atomic_load(&stop); i++) {
-		if (i % 4 == 0)
-			heap_expire(hp_now_ns() + 10 * CACHE_NS);
-		if (i % 4 == 1)
-			heap_set_level(i % 8 == 1 ? PRESSURE_SOME : PRESSURE_SEVERE);
-		if (i % 4 == 2)
-			heap_set_level(PRESSURE_NONE);
-		if (i % 64 == 3 && heap_check() != 0)
-			atomic_fetch_add(&wrong, 1);
-		sched_yield();
-	}
-	return arg;
-}
-
-static void start_work(pthread_t threads[WORKERS + 1])
-{
-	heap_set_device(true);
-	for (uintptr_t i = 0; i < WORKERS; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
-	CHECK_EQ(pthread_create(&threads[WORKERS], NULL, disturb, NULL), 0);
-}
-
-static void end_work(pthread_t threads[WORKERS + 1])
-{
-	for (int i = 0; i < WORKERS; i++)
-		pthread_join(threads[i], NULL);
-	atomic_store(&stop, true);
-	pthread_join(threads[WORKERS], NULL);
-	CHECK_EQ(wrong, 0);
-	for (int i = 0; i < SHELF; i++) {
-		char *memory = atomic_exchange(&shelf[i], NULL);
-
-		CHECK(memory == NULL || heap_free(memory) == 0);
-	}
-	CHECK_EQ(live(), 0);
-	CHECK_EQ(heap_check(), 0);
-	heap_set_level(PRESSURE_SEVERE);
-	CHECK_EQ(kept(), 0);
-}
-
-TEST(shards_that_are_emptied_meanwhile)
-{
-	pthread_t threads[WORKERS + 1];
-
-	start_work(threads);
-	end_work(threads);
-}
-
-static bool any_leaves(void)
-{
-	bool found = false;
-	hp_lock(HP_LOCK_heap);
-	for (struct block *at = NULL; (at = map_next(at)) != NULL;)
-		found = found || at->state == BLOCK_LEAVING;
-	hp_unlock(HP_LOCK_heap);
-	return found;
-}
-
-TEST(children_of_a_fork_in_the_middle)
-{
-	pthread_t threads[WORKERS + 1];
-
-	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
-	start_work(threads);
-	for (int i = 0; i < 20; i++) {
-		if (CHECK_CHILD(0)) {
-			alarm(check_limit(20));
-			heap_after_fork_child();
-			CHECK_EQ(heap_check(), 0);
-			CHECK(!any_leaves());
-			heap_set_level(PRESSURE_SEVERE);
-			CHECK_EQ(kept(), 0);
-			heap_set_level(PRESSURE_NONE);
-			char *memory = heap_alloc(BYTES, 0, true, 0);
-			CHECK(all_are(memory, BYTES, 0));
-			CHECK_EQ(heap_free(memory), 0);
-			_exit(check_failures != 0);
-		}
-	}
-	end_work(threads);
+	heap_return(leaving);
 }
 
 CHECK_MAIN()
