@@ -1,5 +1,5 @@
 /*
- * test_range.c - look-ups of addresses at every boundary of blocks, and while blocks come and go.
+ * test_range.c - look-ups of addresses at every boundary of blocks.
  */
 #include "heap/map.h"
 #include "heap/heap.h"
@@ -7,9 +7,6 @@
 #include "check.h"
 #include "heap_check.h"
 #include "sizes.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 TEST(nothing_before_the_first_block)
 {
@@ -113,51 +110,6 @@ HEAP_TEST(walks_over_several_blocks)
 	CHECK_EQ(heap_free(b), 0);
 	CHECK_EQ(count_walk(a, c + 1), 3);
 	CHECK(range_find(b) == NULL);
-}
-
-static char *_Atomic shown;
-static _Atomic bool stop;
-
-/* While the block changes, the result is always a block of the heap. */
-static void *look_up(void *arg)
-{
-	_Atomic long *wrong = arg;
-
-	while (!atomic_load(&stop)) {
-		const char *address = atomic_load(&shown);
-		struct block *block = range_find(address);
-
-		if (block != NULL && !heap_owns((void *)block->base))
-			atomic_fetch_add(wrong, 1);
-		range_next(NULL, address, 4 * MIB);
-	}
-	return NULL;
-}
-
-HEAP_TEST(look_ups_while_blocks_come_and_go)
-{
-	_Atomic long wrong = 0;
-	pthread_t threads[2];
-	char *blocks[16] = { NULL };
-
-	for (int i = 0; i < 2; i++)
-		pthread_create(&threads[i], NULL, look_up, &wrong);
-	for (unsigned i = 0; i < 5000; i++) {
-		unsigned slot = i * 7 % 16;
-
-		if (blocks[slot] != NULL)
-			heap_free(blocks[slot]);
-		blocks[slot] =
-			heap_alloc((i % 5 + 1) * 300 * KIB + (i % 3) * 20 * MIB, 0, false, 0);
-		atomic_store(&shown, blocks[slot] + 1000);
-		/* Nobody else frees this block, so the result is exact. */
-		if (range_find(blocks[slot] + 1000) == NULL)
-			atomic_fetch_add(&wrong, 1);
-	}
-	atomic_store(&stop, true);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	CHECK_EQ(wrong, 0);
 }
 
 CHECK_MAIN()
