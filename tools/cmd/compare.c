@@ -36,12 +36,6 @@ static int read_percent(const char *text)
 	return (int)whole * 10 + end[1] - '0';
 }
 
-/* Only the last step counts: what earlier stages lost was reported before. */
-static int status_of(const struct comparison *comparison)
-{
-	return compare_last(comparison) == COMPARE_SLOWER ? EXIT_SLOWER : 0;
-}
-
 static void show_steps(struct comparison comparison)
 {
 	const struct profile *last = comparison.stages[comparison.count - 1].profile;
@@ -69,8 +63,7 @@ static void show_text(const struct comparison *comparison)
 {
 	show_figures(*comparison);
 	show_steps(*comparison);
-	layout_say(4, "\n%s: %s", compare_verdict_name(compare_last(comparison)),
-		   compare_sentence(comparison));
+	layout_say(4, "\n%s", compare_sentence(comparison));
 }
 
 static void write_csv(struct comparison comparison)
@@ -112,7 +105,8 @@ static int compare_all(struct comparison *comparison, bool force, bool csv)
 		write_csv(*comparison);
 	else
 		show_text(comparison);
-	return status_of(comparison);
+	/* Only the last step counts: what earlier stages lost was reported before. */
+	return compare_last(comparison) == COMPARE_SLOWER ? EXIT_SLOWER : 0;
 }
 
 struct flags {

@@ -34,9 +34,7 @@ static void comparison(FILE *to, const struct comparison *stages)
 {
 	const struct compare_remarks remarks = compare_gate(stages->stages, stages->count);
 
-	page_element(to, "p class=\"headline\"",
-		     text_made("%s: %s", compare_verdict_name(compare_last(stages)),
-			       compare_sentence(stages)));
+	page_element(to, "p class=\"headline\"", compare_sentence(stages));
 	page_lines(to, NOTE, remarks.against);
 	if (remarks.notes == NULL)
 		return;

@@ -69,7 +69,10 @@ extern const struct table compare_kernel_table, compare_range_table;
 /* Judges the last stage against the previous one. */
 enum compare_verdict compare_last(const struct comparison *comparison);
 
-/* Returns `"b" takes 5 s less than "a" (2.0 times as fast).`, and what to do if that is unclear. */
+/*
+ * Returns `FASTER: "b" takes 5 s less than "a" (2.0 times as fast).`, and what to do if that is
+ * unclear.
+ */
 const char *compare_sentence(const struct comparison *comparison);
 
 /* Returns "-80.6 %", or "x12" for a large factor, "new", "~noise"; "" if there is nothing to say.

@@ -73,14 +73,15 @@ const char *compare_sentence(const struct comparison *comparison)
 	struct compare_step from_first = compare_step(comparison, 0, last),
 			    step = compare_step(comparison, last - 1, last);
 
-	return text_made("%s %s%s%s.%s", compare_name(step.after), against(&step),
-			 comparison->count > 2 ? " and " : "",
-			 comparison->count > 2 ? against(&from_first) : "",
-			 step.verdict != COMPARE_UNCLEAR ? ""
-			 : step.is_known
-				 ? " Repeat them on a quiet machine."
-				 : " This may be noise. Run each at least twice, as `hotpin bench "
-				   "-n 5` does, or state the noise with --noise.");
+	return text_made(
+		"%s: %s %s%s%s.%s", compare_verdict_name(step.verdict), compare_name(step.after),
+		against(&step), comparison->count > 2 ? " and " : "",
+		comparison->count > 2 ? against(&from_first) : "",
+		step.verdict != COMPARE_UNCLEAR ? ""
+		: step.is_known
+			? " Repeat them on a quiet machine."
+			: " This may be noise. Run each at least twice, as `hotpin bench -n 5` "
+			  "does, or state the noise with --noise.");
 }
 
 static const struct table_column stage_columns[] = {

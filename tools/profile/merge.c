@@ -81,8 +81,7 @@ static int compare_keys(const void *a, const void *b, const struct profile_field
 				     (const void *)((const char *)b + field->at));
 	if (field->kind == FIELD_TEXT)
 		return strcmp(text_at(a, field), text_at(b, field));
-	return (number_at(a, field) > number_at(b, field)) -
-	       (number_at(a, field) < number_at(b, field));
+	return sorted_numbers(number_at(a, field), number_at(b, field));
 }
 
 static int by_keys(const void *a, const void *b, void *arg)
@@ -109,9 +108,8 @@ static int by_order(const void *left, const void *right, void *arg)
 {
 	const char *a = *(const char *const *)left, *b = *(const char *const *)right;
 	const struct order *order = arg;
-	int result = order->compare(a, b, order->arg);
 
-	return result != 0 ? result : (a > b) - (a < b);
+	return order->compare(a, b, order->arg) ?: sorted_numbers((intptr_t)a, (intptr_t)b);
 }
 
 void merge_find_first(const struct profile *owner, const void *list, size_t count, size_t size,
