@@ -103,7 +103,8 @@ void trace_profiler(bool starts);
 /*
  * Adds a call of the calling thread.  `function` is a number in the table of struct trace_facts;
  * `frame` is the __builtin_frame_address(0) of the exported function.  Any thread, no lock held.
- * Calls before trace_start() are not counted.
+ * Calls before trace_start() are not counted.  By its name, a function may start CUDA, launch work
+ * or wait for the device.
  */
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame);
 

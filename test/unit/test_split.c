@@ -225,7 +225,8 @@ TEST(ranges)
 	split_add(&split, SPLIT_KERNEL, 150, 350);
 	split_range(&split, 300, 2);
 	split_add(&split, SPLIT_TRANSFER, 200, 500);
-	split_look(&split, 300, &looked, &sum);
+	looked = split;
+	split_finish(&looked, 300, &sum);
 	CHECK_EQ(sum.wall_ns, 200);
 	split_range_sum(&looked, 1, &part);
 	CHECK_EQ(part.wall_ns, 200);

@@ -184,10 +184,3 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 		add_range(split, range, &sum);
 	*ret = sum;
 }
-
-void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret)
-{
-	/* The copy shares the spans, which may be sorted in place. */
-	*ret_copy = *split;
-	split_finish(ret_copy, end, ret);
-}

@@ -104,14 +104,9 @@ void split_range(struct split *split, uint64_t at, unsigned range);
 /*
  * Sums all spans up to `end`, clips later parts, and empties `split`; called once.  No span may
  * have begun after `end`, since such a span may already be in the sums, and would then extend the
- * wall time.
+ * wall time.  If a copy is finished, the split itself takes more spans: the copy only sorts them.
  */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
-
-/*
- * As split_finish(), but `split` keeps its spans and takes more.  `ret_copy` is the finished split.
- */
-void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret);
 
 /* Writes one range's part of the sums of a finished split. */
 void split_range_sum(const struct split *split, unsigned range, struct split_sum *ret);

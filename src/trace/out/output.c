@@ -215,7 +215,8 @@ static void gather(struct report *report, uint64_t ended_ns)
 	process_mark_end(&report->process);
 	operations_read(&report->operations);
 	if (device != NULL) {
-		split_look(&device->split, ended_ns, &finished, &report->split);
+		finished = device->split;
+		split_finish(&finished, ended_ns, &report->split);
 		report->ranges = &finished;
 	}
 	validity_check(report);
