@@ -223,7 +223,7 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 
 	if (gaps == NULL)
 		return;
-	/* Nearly always.  For a thread's first call, and for gaps of 0 and less, it is too large. */
+	/* For a thread's first call, and for gaps of 0 and less, ns - 1 is too large. */
 	if (ns - 1 < GAPS_LEAST_NS - 1) {
 		latest.total_ns += ns;
 		add_short(ns);
