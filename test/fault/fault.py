@@ -40,7 +40,7 @@ SETTINGS = [
 CANNOT_FAIL = set("""
 __assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_current_sigrtmax
 __libc_current_sigrtmin __libc_single_threaded
-__progname __sched_cpucount __stack_chk_fail _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
+__progname __sched_cpucount __stack_chk_fail _PyRuntime _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
 dl_iterate_phdr dlerror environ exit fnmatch getenv geteuid getpid glob64 globfree64 gnu_get_libc_version memchr memcmp
 memcpy memmem memmove memset program_invocation_short_name pthread_attr_destroy pthread_attr_init
 pthread_attr_setdetachstate pthread_getcpuclockid pthread_getspecific pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setcancelstate
