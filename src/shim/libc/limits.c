@@ -26,18 +26,20 @@ static void limit_was_set(int resource)
 		heap_close();
 }
 
-/* 64-bit kernels have one system call for both names. */
-#define SYS_setrlimit64 SYS_setrlimit
-#define SYS_prlimit     SYS_prlimit64
+static int set_limit(pid_t pid, int resource, const void *limit, void *ret_old)
+{
+	return (int)syscall(SYS_prlimit64, pid, resource, limit, ret_old);
+}
 
-#define SETRLIMIT(name, type)                                                      \
-	HP_EXPORT int name(__rlimit_resource_t resource, const struct type *limit) \
-	{                                                                          \
-		int result = CALL_NEXT(name, resource, limit);                     \
-                                                                                   \
-		if (result == 0)                                                   \
-			limit_was_set((int)resource);                              \
-		return result;                                                     \
+#define SETRLIMIT(name, type)                                                           \
+	HP_EXPORT int name(__rlimit_resource_t resource, const struct type *limit)      \
+	{                                                                               \
+		int result = HAS_NEXT(name) ? real_libc.name(resource, limit)           \
+					    : set_limit(0, (int)resource, limit, NULL); \
+                                                                                        \
+		if (result == 0)                                                        \
+			limit_was_set((int)resource);                                   \
+		return result;                                                          \
 	}
 SETRLIMIT(setrlimit, rlimit)
 SETRLIMIT(setrlimit64, rlimit64)
@@ -47,7 +49,8 @@ SETRLIMIT(setrlimit64, rlimit64)
 	HP_EXPORT int name(pid_t pid, enum __rlimit_resource resource, const struct type *limit, \
 			   struct type *ret_old)                                                 \
 	{                                                                                        \
-		int result = CALL_NEXT(name, pid, resource, limit, ret_old);                     \
+		int result = HAS_NEXT(name) ? real_libc.name(pid, resource, limit, ret_old)      \
+					    : set_limit(pid, (int)resource, limit, ret_old);     \
                                                                                                  \
 		if (result == 0 && limit != NULL && (pid == 0 || pid == getpid()))               \
 			limit_was_set((int)resource);                                            \
