@@ -179,16 +179,19 @@ static inline unsigned add_to(struct table *table, uint32_t noted, size_t functi
 __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t enter_ns,
 						     uint64_t leave_ns)
 {
-	if (mine == NULL) {
-		mine = thread_memory_take(&tables);
-		if (mine == NULL) {
-			calls_lose_waits();
-			operations_lose_call();
-			return kinds[function];
-		}
-		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+	struct table *table = mine != NULL ? mine : thread_memory_take(&tables);
+
+	if (table == NULL) {
+		calls_lose_waits();
+		operations_lose_call();
+		return kinds[function];
 	}
 	hp_lock(HP_LOCK_trace);
+	/* A signal handler may have given this thread a table before; with the lock it does not. */
+	if (mine == NULL) {
+		mine = table;
+		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+	}
 	unsigned crowded = pass_on(mine) ? CALLS_CROWDED : 0;
 	unsigned kind = add_to(mine, spans_noted(mine), function, enter_ns, leave_ns);
 	hp_unlock(HP_LOCK_trace);
