@@ -243,8 +243,10 @@ void changed(char *block)
 	free(block);
 }
 
-/* Returns 0, 1 or 77; prints "row 03 munmap: ok". */
-static int run_one(const struct check_test *test)
+/* Returns 0, 1 or 77; prints "row 03 munmap: ok", in a child, whose parent gives the verdict, as a
+ * remark.
+ */
+static int run_one(const struct check_test *test, bool child)
 {
 	int before = check_failures;
 
@@ -254,8 +256,7 @@ static int run_one(const struct check_test *test)
 	test->run();
 	bool failed = check_failures != before ||
 		      (hazard_skip == NULL && check_verdict() != CHECK_REACHED_ITS_END);
-	printf("%srow %.2s %s: %s%s\n", getenv("PRELOAD_SO") != NULL ? "# " : "", test->name + 3,
-	       test->name + 6,
+	printf("%srow %.2s %s: %s%s\n", child ? "# " : "", test->name + 3, test->name + 6,
 	       failed        ? "FAILED"
 	       : hazard_skip ? "skipped "
 			     : "ok",
@@ -289,7 +290,7 @@ static int run_these(int count, char **names)
 
 		if (test == NULL)
 			return 2;
-		failed += run_one(test) == 1;
+		failed += run_one(test, false) == 1;
 		check_failures = 0;
 		if (primary != NULL && i + 1 < count && cu.cuCtxSynchronize() != CUDA_SUCCESS)
 			return 3;
@@ -309,7 +310,7 @@ int main(int argc, char **argv)
 	bool here = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
 	const struct check_test *test = child || here ? check_find(argv[2]) : NULL;
 	if (test != NULL) {
-		int status = run_one(test);
+		int status = run_one(test, child);
 		return child && status == 0 ? CHECK_REACHED_ITS_END : status;
 	}
 	return preload_main(argc, argv);
