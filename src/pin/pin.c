@@ -26,7 +26,8 @@ enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 /* Any thread. */
 static _Atomic int pinning; /* one of the above */
 static _Atomic bool under_pressure;
-static _Atomic int holds; /* calls of pin_hold() without their ends */
+static _Atomic int holds;                /* calls of pin_hold() without their ends */
+static _Atomic uint64_t paused_until_ns; /* after a refusal, by hp_now_coarse_ns() */
 
 static _Atomic bool queue_is_due;
 static _Atomic bool has_thread;
@@ -37,7 +38,6 @@ _Atomic(pin_told_fn) pin_told;
 static _Atomic uint64_t budget; /* written once; any thread reads it */
 
 /* Changed under the lock pin, unless a comment says otherwise; any thread reads the sums. */
-static uint64_t paused_until_ns;   /* after a refusal, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now;  /* of blocks, in bytes; any thread reduces it */
 static _Atomic size_t staging_now; /* staging memory, pinned or soon; any thread reduces it */
 
@@ -82,7 +82,8 @@ bool pin_is_held(void)
 bool pin_allowed(void)
 {
 	return atomic_load(&pinning) == PINNING_ON &&
-	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held();
+	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held() &&
+	       hp_now_coarse_ns() >= atomic_load_explicit(&paused_until_ns, memory_order_relaxed);
 }
 
 size_t pin_room_left(void)
@@ -97,7 +98,7 @@ size_t pin_room_left(void)
 bool pin_reserve(size_t room)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
-	if (!pin_allowed() || hp_now_coarse_ns() < paused_until_ns)
+	if (!pin_allowed())
 		return false;
 	/* Read once, because memory is given back without the lock. */
 	size_t left = pin_room_left();
@@ -147,9 +148,7 @@ void pin_tell(const struct block *block, bool begins, uint64_t ns)
 
 void pin_refused(void)
 {
-	hp_lock(HP_LOCK_pin);
-	paused_until_ns = hp_now_coarse_ns() + PAUSE_NS;
-	hp_unlock(HP_LOCK_pin);
+	atomic_store(&paused_until_ns, hp_now_coarse_ns() + PAUSE_NS);
 }
 
 bool pin_crosses(const void *address, size_t bytes)

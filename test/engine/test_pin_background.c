@@ -77,6 +77,25 @@ QUEUE_TEST(small_copies_do_not_wait_for_the_pin)
 	CHECK_EQ(hp_count_read(pins), 1);
 }
 
+/* Copies after a refusal do not wake the thread, which could not pin the block. */
+QUEUE_TEST(nothing_is_queued_after_a_refusal)
+{
+	char *memory = allocate(64 * MIB);
+
+	pinning.refuse = CUDA_ERROR_OUT_OF_MEMORY;
+	warm_up(memory);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(pinning.registers, 1);
+	pinning.refuse = CUDA_SUCCESS;
+	for (int i = 0; i < 100; i++)
+		CHECK(!copy(memory, MIB));
+	CHECK(!pin_has_queued());
+	test_clock_pass(10100 * TEST_MS);
+	CHECK(!copy(memory, MIB));
+	CHECK(pin_has_queued());
+	CHECK_EQ(pin_behind(), 64 * MIB);
+}
+
 /* calloc() drops pages of a block that was freed while it was queued. */
 QUEUE_TEST(what_calloc_drops_is_not_pinned)
 {
