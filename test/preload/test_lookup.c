@@ -273,6 +273,21 @@ CASE(a_driver_that_is_closed, open_twice())
 CASE_WITH(a_driver_that_is_closed_and_counted,
 	  ("HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null"), open_twice())
 
+/*
+ * A library in front of the driver is closed again.  Calls of functions that were found in the
+ * driver continue.
+ */
+TEST(a_library_in_front_that_is_closed)
+{
+	void *front = dlopen("liblink_exports.so", RTLD_NOW | RTLD_GLOBAL);
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	for (int round = 0; round < 2; round++) {
+		CHECK(device_copies(driver, dlsym));
+		CHECK(round != 0 || dlclose(front) == 0);
+	}
+}
+
 /* Calls functions of libc for the first time, which makes us look up the next definitions. */
 static void call_libc(void)
 {

@@ -32,7 +32,10 @@ static uintptr_t object_at(const void *address)
 	return dladdr(address, &info) != 0 ? (uintptr_t)info.dli_fbase : 0;
 }
 
-/* False: the file of `address` is unknown, or there are too many. */
+/*
+ * False: the file of `address` is unknown, or there are too many.  The program may close the file,
+ * but calls of the row go there.
+ */
 static bool note_object(const void *address)
 {
 	uintptr_t object = object_at(address);
@@ -40,7 +43,9 @@ static bool note_object(const void *address)
 	for (int i = 0; object != 0 && i < OBJECTS_MOST; i++) {
 		uintptr_t found = 0;
 
-		if (atomic_compare_exchange_strong(&objects[i], &found, object) || found == object)
+		if (atomic_compare_exchange_strong(&objects[i], &found, object))
+			binding_keep(address);
+		if (found == 0 || found == object)
 			return true;
 	}
 	return false;

@@ -31,20 +31,6 @@ static CUresult no_driver(void)
 	return CUDA_ERROR_NO_DEVICE;
 }
 
-/* The program may close the driver, but hotpin's threads call it later. */
-static void keep_driver(void)
-{
-	Dl_info info;
-
-	if (dladdr(real_driver_own(REAL_ROW_cuInit), &info) == 0)
-		return;
-	void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-	if (kept != NULL)
-		dlclose(kept);
-	else
-		dlerror(); /* the driver is in another namespace */
-}
-
 /* The driver lacks a function that hotpin needs: passes every call through from here on. */
 static void stand_aside(const char *name)
 {
@@ -66,8 +52,9 @@ bool libcuda_find(void *handle)
 	if (handle == NULL ||
 	    real_driver_load(handle, real_dlsym, real_is_ours, (void *)missing) == 0)
 		return false;
+	/* The program may close the driver, but hotpin's threads call it later. */
 	if (hp_keeps(driver_stays))
-		keep_driver();
+		binding_keep(real_driver_own(REAL_ROW_cuInit));
 	chain_start(handle);
 	if (real_driver_lacks() != NULL)
 		stand_aside(real_driver_lacks());
