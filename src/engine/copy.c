@@ -353,7 +353,7 @@ static bool gains(const struct copy *copy)
 _Static_assert(COPY_ROUTES == TRACE_ROUTES, "the profile names every route");
 
 /* Reports the copy, which has succeeded, to the profile. */
-static void report(const struct copy *copy, uint64_t leave_ns)
+static void report(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	const struct block *block = copy->block;
@@ -366,9 +366,8 @@ static void report(const struct copy *copy, uint64_t leave_ns)
 		.in_graph = copy->facts.values[COPY_IS_CAPTURED],
 		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,
-		/* An adjustment may have set the clock back meanwhile. */
-		.enter_ns = request->called_ns < leave_ns ? request->called_ns : leave_ns,
-		.leave_ns = leave_ns,
+		.enter_ns = request->called_ns,
+		.leave_ns = hp_now_ns(),
 		.linear = !request->rows,
 		.device = request->far != 0 ? request->far : request->device[0],
 		.host = request->host,
@@ -395,7 +394,7 @@ CUresult copy_end(struct copy *copy)
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
 	if (request->called_ns != 0 && trace_active())
-		report(copy, hp_now_ns());
+		report(copy);
 	if (request->direction == TRACE_D2H && copy->settles)
 		tracker_complete(tracker_state());
 	return copy->result;
