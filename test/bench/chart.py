@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
 """chart.py - draws bandwidth by size, from a stored run of run.py, as an SVG picture.
-
-    chart.py [--kind hot|first|static|fresh] [--smallest SIZE] RUN.json >chart.svg
 
 Two panels, to the device and from it, have one line for each variant: plain, hotpin, hand-tuned.  A
 point is the median over the rounds, its bar their range.  The data is that of `run.py copies`.
@@ -11,11 +8,8 @@ background, and follows the reader's color scheme.  The width of letters is over
 no font cuts off a text.
 """
 
-import argparse
-import json
 import math
 import statistics
-import sys
 from xml.sax.saxutils import escape
 
 import rows
@@ -31,12 +25,7 @@ WAYS = (
     ("h2d", "synchronously to the device, GB/s"),
     ("d2h", "synchronously from the device, GB/s"),
 )
-KINDS = {
-    "hot": "one buffer, again and again",
-    "first": "a buffer for the first time",
-    "static": "a static array",
-    "fresh": "into memory nobody has touched",
-}
+SMALLEST = 4096  # bytes of a copy
 STYLE = """
 text { font: %dpx system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
 .small { font-size: %dpx; fill: #59636e }
@@ -83,7 +72,7 @@ def wrapped(text, size, width):
     return lines
 
 
-def points_of(store, kind, way, smallest):
+def points_of(store, way):
     """Returns variant -> [(bytes, median, least, most)] in GB/s, by size."""
     bench = tables.benchmarks([store]).get("copies")
     if bench is None:
@@ -92,9 +81,7 @@ def points_of(store, kind, way, smallest):
     for key, seconds in bench["samples"].items():
         metric, _, variant = key.partition("@")
         what, _, size = metric.rpartition("_")
-        # Memory that the program pins has only one kind.
-        wanted = "hot" if variant == "hand" else kind
-        if what != "%s_%s_sync" % (wanted, way) or rows.size_bytes(size) < smallest:
+        if what != "hot_%s_sync" % way or rows.size_bytes(size) < SMALLEST:
             continue
         rates = [rows.size_bytes(size) / s / 1e9 for s in seconds]
         middle = rows.size_bytes(size) / statistics.median(seconds) / 1e9
@@ -181,17 +168,17 @@ class Panel:
                 variant, WIDTH - RIGHT + 10, y, LABELS[variant], rate)
 
 
-def chart(store, kind="hot", smallest=4096):
+def chart(store):
     """Returns the picture as text; raises Unfit."""
-    series = [points_of(store, kind, way, smallest) for way, _ in WAYS]
+    series = [points_of(store, way) for way, _ in WAYS]
     panels = [(found, heading) for found, (_, heading) in zip(series, WAYS) if found]
     if not panels or not any("hotpin" in found for found, _ in panels):
-        raise Unfit("this run has no such copies: %s" % kind)
+        raise Unfit("this run has no repeated copies")
     rates = [p[3] for found, _ in panels for points in found.values() for p in points]
     step = nice_step(max(rates))
     most = math.ceil(max(rates) / step - 1e-9) * step
     rounds = tables.in_rounds([tables.benchmarks([store])["copies"]])
-    title = "Copying " + KINDS[kind]
+    title = "Copying one buffer, again and again"
     note = tables.caption(store).replace("`", "") + "; " + rounds
     notes = wrapped(note, SMALL, WIDTH - 16)
     height = TOP + len(panels) * (PANEL + GAP) + (len(notes) - 1) * LINE
@@ -208,22 +195,3 @@ def chart(store, kind="hot", smallest=4096):
         '<rect class="page" width="100%%" height="100%%"/>\n%s\n</svg>\n'
         % (WIDTH, height, escape(title), escape(note), STYLE, "\n".join(body))
     )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kind", choices=KINDS, default="hot", help="which copies")
-    parser.add_argument("--smallest", default="4K", metavar="SIZE", help="of a copy; default 4K")
-    parser.add_argument("run", metavar="RUN.json")
-    options = parser.parse_args()
-    with open(options.run) as stored:
-        store = json.load(stored)
-    try:
-        sys.stdout.write(chart(store, options.kind, rows.size_bytes(options.smallest)))
-    except Unfit as reason:
-        sys.exit("chart.py: %s" % reason)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,13 +3,12 @@
 
     run.py [--build DIR] [--lib FILE] [--repeat N] [--json FILE] [--check] [--list] [NAME...]
     run.py --front | --targets | --pytorch [--budget SECONDS] [--json FILE] [NAME...]
-    run.py --front | --targets | --pytorch --from FILE [--from FILE...]
 
 Every variant is a process of its own.  Variants take turns in a rotating order for N rounds, and a
 figure is the median over the rounds.  A NAME may end in * .
 
 --front measures and prints the table of single operations, --targets every target with its result,
---pytorch the tables of doc/pytorch.md, all in Markdown. --from prints them from a stored run.
+--pytorch the tables of doc/pytorch.md, all in Markdown.
 With --budget everything runs once, in the order of targets.py, and then again, until the time is
 over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass;
 sizes above those in doubt are left out.
@@ -354,8 +353,6 @@ def arguments():
     parser.add_argument("--targets", action="store_true", help="print target next to result")
     parser.add_argument("--pytorch", action="store_true", help="print doc/pytorch.md's tables")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing beyond it")
-    parser.add_argument("--from", dest="stored", action="append", metavar="FILE", default=[],
-                        help="measure nothing: make the tables from this JSON")
     parser.add_argument("--commit", help="of the library, where git cannot tell")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
@@ -365,8 +362,6 @@ def arguments():
     options.against = options.against and os.path.abspath(options.against)
     options.markdown = options.front or options.targets or options.pytorch
     options.patience = PROCESS_SECONDS
-    if options.stored and not options.markdown:
-        parser.error("--from needs --front, --targets or --pytorch")
     if options.repeat is None:
         options.repeat = ROUNDS_OF_A_TABLE if options.markdown else ROUNDS
         options.repeat = ROUNDS_IN_TIME if options.budget else options.repeat
@@ -393,22 +388,15 @@ def slower_than_other(store):
     return count, lines
 
 
-def print_tables(options, stores):
+def print_tables(options, store):
     made = ((options.front, tables.front), (options.targets, tables.seen),
             (options.pytorch, tables.pytorch))
-    print("\n\n".join("\n".join(make(stores)) for wanted, make in made if wanted))
+    print("\n\n".join("\n".join(make([store])) for wanted, make in made if wanted))
 
 
 def main():
     options = arguments()
     options.begin = time.monotonic()
-    if options.stored:
-        stores = []
-        for name in options.stored:
-            with open(name) as stored:
-                stores.append(json.load(stored))
-        print_tables(options, stores)
-        return 0
     every = rows.benches(options.check)
     todo = chosen(options.names, every)
     if options.markdown and not options.names:
@@ -441,7 +429,7 @@ def main():
     if all(v == "skipped" for v in verdicts):
         return SKIPPED
     if options.markdown:
-        print_tables(options, [store])
+        print_tables(options, store)
     elif not options.check:
         order = ("met", "missed", "failed", "skipped")
         count = {v: verdicts.count(v) for v in order if v in verdicts}

@@ -1,6 +1,6 @@
 """tables.py - writes a run as Markdown: the table of single operations, and targets with results.
 
-Both are made from the JSON that run.py writes, so a table can be printed again without a device.
+Both are made from the JSON that run.py writes, so publish.py needs no device.
 Figures that were not measured are missing from the first table and named in the second; no figure
 is invented.
 """

@@ -25,17 +25,14 @@ SIZES = ["1K"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(1, 5)] +
 SPEED = {"plain": 10.0, "hotpin": 50.0, "hand": 51.0}  # GB/s
 
 
-def made_up(kinds=("hot", "first"), sizes=SIZES, device="Some Device"):
+def made_up(kind="hot", sizes=SIZES, device="Some Device"):
     """Returns a run whose copies are as fast as SPEED."""
     samples = {}
-    for kind in kinds:
-        for way in ("h2d", "d2h"):
-            for size in sizes:
-                for variant, speed in SPEED.items():
-                    if variant == "hand" and kind != "hot":
-                        continue
-                    second = rows.size_bytes(size) / 1e9 / speed
-                    samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = [second]
+    for way in ("h2d", "d2h"):
+        for size in sizes:
+            for variant, speed in SPEED.items():
+                second = rows.size_bytes(size) / 1e9 / speed
+                samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = [second]
     return {
         "machine": {"device": device, "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6-somebody"},
         "commit": "abc1234",
@@ -65,18 +62,14 @@ class Picture(unittest.TestCase):
                 self.assertGreaterEqual(float(part.get("y")), size)
                 self.assertLessEqual(float(part.get("y")), height - size / 3)
 
-    def test_first_copies_during_hot_ones_hand_tuned(self):
-        series = chart.points_of(made_up(), "first", "d2h", 4096)
-        self.assertEqual(sorted(series), ["hand", "hotpin", "plain"])
-
     def test_names_are_no_markup(self):
         store = made_up(device='<script>alert("x")</script> & more')
         self.assertEqual(list(xml.fromstring(chart.chart(store)).iter(SVG + "script")), [])
 
     def test_what_it_cannot_show(self):
-        for store, kind in (({"benchmarks": []}, "hot"), (made_up(), "static")):
+        for store in ({"benchmarks": []}, made_up("first")):
             with self.assertRaises(chart.Unfit):
-                chart.chart(store, kind)
+                chart.chart(store)
 
 
 class Pages(unittest.TestCase):
@@ -126,7 +119,7 @@ class Pages(unittest.TestCase):
         kept = self.read("doc/measured.json")
         self.assertNotIn("somebody", kept)
         self.assertNotIn("@other", kept, "the library of --against")
-        self.assertEqual(kept.count("@hotpin"), 4 * len(SIZES))
+        self.assertEqual(kept.count("@hotpin"), 2 * len(SIZES))
         self.assertEqual(self.publish("--check").returncode, 0)
         self.assertEqual(self.publish().stdout, "", "nothing is left to write")
 
