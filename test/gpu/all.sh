@@ -7,8 +7,8 @@
 # line of output.  A failure does not stop the script; the exit status is 1 if there was one.  Time
 # that a part leaves is available to later ones.
 #
-# `known`, `launchers` and `truth` are taken from BUILD, or built with nvcc if they are missing;
-# they need NVIDIA's own runtime, and a device.  The other parts also run on the stand-in
+# `launchers` and `truth` are taken from BUILD, or built with nvcc if they are missing; they need
+# NVIDIA's own runtime, and a device.  The other parts also run on the stand-in
 # (LD_LIBRARY_PATH=BUILD/test/standin).
 set -u
 
@@ -100,11 +100,8 @@ part conform "$build/test/conform/conform" --check
 share 10
 part preload_rows env LD_PRELOAD="$library" "$build/test/preload/preload_rows"
 share 10
-program=$(program known)
-with_program known python3 test/gpu/known.py "$hotpin"
-share 10
 program=$(program launchers)
-with_program launchers python3 test/gpu/known.py "$hotpin"
+with_program launchers python3 test/gpu/launchers.py "$hotpin"
 share 15
 program=$(program truth -O2 -g)
 with_program truth python3 test/gpu/truth.py \

@@ -1,17 +1,16 @@
 """Runs `hazards` without the library and with it, and compares the observations of both runs.
 
-    hazards.py [-j N] [-r TURNS] [-b SECONDS] LIBRARY HAZARDS [RUNS [TEST...]]
+    hazards.py [-r TURNS] [-b SECONDS] LIBRARY HAZARDS [RUNS [TEST...]]
 
 Each test is a row of the table in hazards.c.  Tests with an environment of their own are processes
-of their own, one after the other (or N at a time).  With the library, each process runs its tests
-TURNS times, which shows rare differences.  A line is printed for each test as soon as it has run
-both ways.  After SECONDS no further run is begun.  Tests that need control of the stand-in skip
-themselves on a device.  Exit status 0: every test passed both ways, or was skipped both ways, with
-the same observations.
+of their own, one after the other.  With the library, each process runs its tests TURNS times, which
+shows rare differences.  A line is printed for each test as soon as it has run both ways.  After
+SECONDS no further run is begun.  Tests that need control of the stand-in skip themselves on a
+device.  Exit status 0: every test passed both ways, or was skipped both ways, with the same
+observations.
 """
 import argparse
 import collections
-import concurrent.futures
 import os
 import re
 import subprocess
@@ -108,7 +107,6 @@ def both_ways(options, names, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-j", dest="shards", type=int, default=1)
     parser.add_argument("-r", dest="turns", type=int, default=1)
     parser.add_argument("-b", dest="budget", type=float, default=float("inf"))
     parser.add_argument("library", type=os.path.abspath)
@@ -132,8 +130,7 @@ def main():
             print(f"hazards: no time for {options.runs - number} of {options.runs} runs")
             break
         sums = [both_ways(options, together, [])]
-        with concurrent.futures.ThreadPoolExecutor(options.shards) as pool:
-            sums += pool.map(lambda job: both_ways(options, *job), alone)
+        sums += [both_ways(options, *job) for job in alone]
         wrong, skipped, without, with_it = map(sum, zip(*sums))
         bad += wrong
         print(f"hazards: {len(together) + len(alone)} tests, {wrong} FAILED, {skipped} skipped; "

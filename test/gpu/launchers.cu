@@ -4,7 +4,9 @@
  *
  *	launchers
  *
- * It prints its figures as known.cu does; known.py compares them.  Exit status 0: every kernel ran.
+ * Then it copies rows, and a number in a direction that the driver finds.  It prints as JSON what
+ * it did: copies and bytes by direction, kernels, memsets; launchers.py compares them.  Exit
+ * status 0: every kernel ran.
  */
 #include <cuda_runtime.h>
 #include <pthread.h>
@@ -13,14 +15,16 @@
 
 #define THREADS  200
 #define LAUNCHES 500
+#define WIDTH    1000
+#define HEIGHT   700
 
-#define TRY(call)                                                                                \
-	do {                                                                                     \
-		cudaError_t error = (call);                                                      \
-		if (error != cudaSuccess) {                                                      \
+#define TRY(call)                                                                                 \
+	do {                                                                                      \
+		cudaError_t error = (call);                                                       \
+		if (error != cudaSuccess) {                                                       \
 			fprintf(stderr, "launchers: %s: %s\n", #call, cudaGetErrorString(error)); \
-			exit(1);                                                                 \
-		}                                                                                \
+			exit(1);                                                                  \
+		}                                                                                 \
 	} while (0)
 
 static pthread_barrier_t all_there;
@@ -46,7 +50,9 @@ static void *launch(void *)
 int main()
 {
 	pthread_t threads[THREADS];
+	char *rows = (char *)calloc(HEIGHT, WIDTH + 24), *plane;
 	unsigned sum = 0;
+	size_t pitch;
 
 	TRY(cudaMalloc((void **)&ran, sizeof(*ran)));
 	TRY(cudaMemset(ran, 0, sizeof(*ran)));
@@ -57,13 +63,15 @@ int main()
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	TRY(cudaDeviceSynchronize());
-	TRY(cudaMemcpy(&sum, ran, sizeof(sum), cudaMemcpyDeviceToHost));
+	TRY(cudaMallocPitch((void **)&plane, &pitch, WIDTH, HEIGHT));
+	TRY(cudaMemcpy2D(plane, pitch, rows, WIDTH + 24, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
+	TRY(cudaMemcpy(&sum, ran, sizeof(sum), cudaMemcpyDefault));
 	if (sum != THREADS * LAUNCHES) {
 		fprintf(stderr, "launchers: %u kernels ran\n", sum);
 		return 1;
 	}
-	printf("{\"h2d\": [0, 0], \"d2h\": [1, %zu], \"d2d\": [0, 0], \"kernels\": %d, "
+	printf("{\"h2d\": [1, %d], \"d2h\": [1, %zu], \"d2d\": [0, 0], \"kernels\": %d, "
 	       "\"memsets\": 1}\n",
-	       sizeof(sum), THREADS * LAUNCHES);
+	       WIDTH * HEIGHT, sizeof(sum), THREADS * LAUNCHES);
 	return 0;
 }

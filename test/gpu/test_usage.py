@@ -9,7 +9,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The number of programs that each script needs.
-SCRIPTS = {"advice/advice.py": 1, "hazards.py": 0, "known.py": 2, "programs.py": 0,
+SCRIPTS = {"advice/advice.py": 1, "hazards.py": 0, "launchers.py": 2, "programs.py": 0,
            "truth.py": 2}
 
 

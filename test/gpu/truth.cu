@@ -297,9 +297,10 @@ APART static void download(void *to, const void *from, size_t bytes, int memory,
 }
 
 /* Asynchronous and pinned, `times` in a row; each gets the same share of their time. */
-APART static void stream_up(void *to, const void *from, size_t bytes, int times,
-			    cudaStream_t stream)
+APART static void stream_copies(int direction, void *to, const void *from, size_t bytes, int times,
+				cudaStream_t stream)
 {
+	cudaMemcpyKind kind = direction == H2D ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
 	unsigned long long took[MOST];
 	int line = 0;
 
@@ -307,7 +308,7 @@ APART static void stream_up(void *to, const void *from, size_t bytes, int times,
 	for (int i = 0; i < times; i++) {
 		unsigned long long at = now_ns();
 		line = __LINE__ + 1;
-		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+		TRY(cudaMemcpyAsync(to, from, bytes, kind, stream));
 		took[i] = now_ns() - at;
 		if (bytes >= FAST)
 			TRY(cudaEventRecord(ends[i], stream));
@@ -315,34 +316,11 @@ APART static void stream_up(void *to, const void *from, size_t bytes, int times,
 	TRY(cudaEventRecord(after, stream));
 	wait_for(stream);
 	if (bytes >= FAST)
-		look_for_fastest(H2D, bytes, times);
-	unsigned long long ns = in_flight(H2D, between_events() / times, in_a_row_ns[H2D]);
+		look_for_fastest(direction, bytes, times);
+	unsigned long long ns =
+		in_flight(direction, between_events() / times, in_a_row_ns[direction]);
 	for (int i = 0; i < times; i++)
-		did(H2D, PINNED, bytes, ns, took[i], __func__, line);
-}
-
-APART static void stream_down(void *to, const void *from, size_t bytes, int times,
-			      cudaStream_t stream)
-{
-	unsigned long long took[MOST];
-	int line = 0;
-
-	TRY(cudaEventRecord(before, stream));
-	for (int i = 0; i < times; i++) {
-		unsigned long long at = now_ns();
-		line = __LINE__ + 1;
-		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-		took[i] = now_ns() - at;
-		if (bytes >= FAST)
-			TRY(cudaEventRecord(ends[i], stream));
-	}
-	TRY(cudaEventRecord(after, stream));
-	wait_for(stream);
-	if (bytes >= FAST)
-		look_for_fastest(D2H, bytes, times);
-	unsigned long long ns = in_flight(D2H, between_events() / times, in_a_row_ns[D2H]);
-	for (int i = 0; i < times; i++)
-		did(D2H, PINNED, bytes, ns, took[i], __func__, line);
+		did(direction, PINNED, bytes, ns, took[i], __func__, line);
 }
 
 APART static char *make_field(size_t bytes)
@@ -387,7 +365,7 @@ static void time_the_least(char *device, char *pinned, cudaStream_t stream)
 			(up ? upload : download)(to, from, LEAST, PINNED, 64);
 			alone = least->busy_ns / 64;
 			least->busy_ns = 0;
-			(up ? stream_up : stream_down)(to, from, LEAST, 64, stream);
+			stream_copies(direction, to, from, LEAST, 64, stream);
 			in_a_row = least->busy_ns / 64;
 		}
 		alone_ns[direction] = alone;
@@ -438,8 +416,8 @@ static void in_order(char *device, char *pinned, cudaStream_t stream)
 {
 	begin("pinned");
 	if (!resident) {
-		stream_up(device, pinned, FIELD, 40, stream);
-		stream_down(pinned, device, FIELD, 40, stream);
+		stream_copies(H2D, device, pinned, FIELD, 40, stream);
+		stream_copies(D2H, pinned, device, FIELD, 40, stream);
 	}
 	end();
 }
@@ -450,8 +428,8 @@ static void overlapped(char *device, char *pinned, cudaStream_t stream, cudaStre
 	begin("overlap");
 	LAUNCH(3, spin_apart, other, 100 * MS);
 	if (!resident) {
-		stream_up(device, pinned, FIELD, 25, stream);
-		stream_down(pinned, device, FIELD, 25, stream);
+		stream_copies(H2D, device, pinned, FIELD, 25, stream);
+		stream_copies(D2H, pinned, device, FIELD, 25, stream);
 	}
 	wait_for(other);
 	stage->overlap_ns = stage->up_ns + stage->down_ns;
@@ -510,7 +488,7 @@ static void of_many_sizes(char *device, char *field, char *pinned, cudaStream_t 
 	begin("sizes");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !resident; i++) {
 		upload(device, field, rows[i].bytes, all_pinned ? PINNED : PAGEABLE, rows[i].times);
-		stream_down(pinned, device, rows[i].bytes, rows[i].times, stream);
+		stream_copies(D2H, pinned, device, rows[i].bytes, rows[i].times, stream);
 	}
 	end();
 }

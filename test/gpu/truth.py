@@ -210,6 +210,12 @@ def kernels(truth, profile):
         same(f"{name}, runs", found[name]["count"], count)
         near(f"{name}, time", found[name]["busy_ns"], busy, slack=count * 5000)
     same("kernel runs", profile["kernel_runs"]["count"], truth["launches"])
+    # So few kernels are all joined to their launches (LAUNCHES_EXACT of src/trace/calls/launches.h).
+    places, rest = profile["launches"], profile["launches_rest"] or {"kernels": None}
+    if rest["kernels"] is not None:
+        same("kernels by place of launch, of no place, and estimated ns of their time",
+             [sum(place["kernels"] for place in places), rest["kernels"],
+              sum(place["estimated_ns"] for place in places)], [truth["launches"], 0, 0])
     memsets, size, busy = truth["memsets"]
     same("memsets, bytes", [profile["memsets"]["count"], profile["memsets"]["bytes"]],
          [memsets, size])
@@ -364,8 +370,8 @@ def repeated(truth, profile):
 
 
 def true_arrows(trace):
-    """Checks arrows from call to copy: stream_up() and stream_down() of truth.cu use a stream of
-    their own, and streams work in order."""
+    """Checks arrows from call to copy: stream_copies() of truth.cu uses a stream of its own, and
+    streams work in order."""
     calls, copies = ({}, {})
     slices = sorted((event for event in trace if event["ph"] == "X"), key=lambda event: event["ts"])
     default = next(event["tid"] for event in slices if event["cat"] == "copy")
