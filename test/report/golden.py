@@ -4,9 +4,11 @@
     golden.py HOTPIN            as a test
     golden.py HOTPIN --update   writes the files: look at `git diff`, and say in the commit why they differ
 
-A page is compared by its visible text.  A timeline, and what a repeat of a run prints, are compared by
-a digest.
+A page is compared by its visible text, and a timeline by a digest.  Some profiles are others with a change: their
+files have what that changes, below each command, and the line before each difference.  Of a recorded profile there
+are the texts, and a digest of all that the commands print.
 """
+import difflib
 import hashlib
 import html.parser
 import json
@@ -23,9 +25,17 @@ import tap # pylint: disable=wrong-import-position
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GOLDEN = os.path.join(HERE, "golden")
+RECORDED = ["doc/recorded/hecbench_wyllie.json", "doc/recorded/pytorch_training.json",
+            *(f"doc/porting/{stage}-{turn}.json" for stage in ("stage1", "stage2", "stage2_hotpin", "stage3", "stage4")
+              for turn in (1, 2, 3))]
 TABLES = ["summary", "states", "lines", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice"]
 COMMANDS = [["report"], ["report", "--why"], ["report", "--all"], *(["report", "--csv", table] for table in TABLES), ["report", "--folded"],
             ["annotate"], ["html"], ["report", "--csv", "events"], ["trace"]]
+# Of recorded profiles; what the other commands print are the same figures.
+TEXTS = [["report"], ["report", "--why"], ["report", "--all"], ["annotate"]]
+# Profiles of made.py, with those that are the same except for a part of them.
+VARIANTS = {"first": ("lossy", "unsampled", "sampled", "ported_next"), "second": (), "third": (), "launcher": (),
+            "without_device": ("killed",), "full": (), "hostile": ()}
 
 
 class Visible(html.parser.HTMLParser):
@@ -60,7 +70,17 @@ def digest(text):
     return [f"{text.count(chr(10))} lines, SHA-256 {hashlib.sha256(text.encode(errors='surrogateescape')).hexdigest()[:16]}"]
 
 
-def shown(command, files, is_brief):
+def difference(base, lines):
+    """Returns the lines that only one of two outputs has, each with the line before it; none if they are the same."""
+    found, base = [], [lines[0], *base[1:]]
+    for kind, *at in difflib.SequenceMatcher(None, base, lines, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found += [" " + lines[at[2] - 1], *("-" + line for line in base[at[0]:at[1]]),
+                      *("+" + line for line in lines[at[2]:at[3]])]
+    return [lines[0], *found, ""] if found else []
+
+
+def shown(command, files):
     """Returns what the command prints, as lines."""
     columns = command[0].partition("COLUMNS=")[2] or None
     words = command[1:] if columns else command
@@ -69,7 +89,7 @@ def shown(command, files, is_brief):
         lines = Visible(done.stdout).lines()
     else:
         lines = done.stdout.splitlines()
-    if done.stdout and (command[0] == "trace" or command[-1] == "events" or is_brief):
+    if done.stdout and (command[0] == "trace" or command[-1] == "events"):
         lines = digest("\n".join(lines))
     if words == ["report"] and not columns:
         long = [line for line in lines if len(line) > 80]
@@ -93,35 +113,46 @@ def recorded(path):
 
 
 def cases():
-    """Yields the name of a golden file, and its commands with their files."""
-    for name in ("hecbench_wyllie", "pytorch_training"):
-        yield name, COMMANDS, [recorded(f"doc/recorded/{name}.json")]
-    stages = ["stage1", "stage2", "stage2_hotpin", "stage3", "stage4"]
-    runs = [[recorded(f"doc/porting/{name}-{turn}.json") for turn in (1, 2, 3)] for name in stages]
-    for name, files in zip(stages, runs):
-        for file in files:
-            yield file[:-len(".json")], COMMANDS, [file]
-    every = [file for files in runs for file in files]
+    """Yields the name of a golden file, its commands with their files, and the case that it is a variant of, if any."""
+    files = [recorded(path) for path in RECORDED]
+    first = [file for file in files if not file.endswith(("-2.json", "-3.json"))]
+    for file in first:
+        yield file.removesuffix(".json"), TEXTS, [file]
     compares = [["compare"], ["compare", "--csv"], ["html"]]
-    yield "compare_porting", compares, every
-    yield "compare_porting_once", compares[:1], [files[0] for files in runs]
-    for name in ("first", "second", "third", "without_device", "killed", "lossy", "sampled", "unsampled", "ported_next",
-                 "launcher", "full", "hostile"):
-        yield f"made_{name}", COMMANDS, [tap.write(f"{name}.json", getattr(made, name)())]
+    yield "compare_porting", compares, files[2:]
+    yield "compare_porting_once", compares[:1], first[2:]
+    for base, variants in VARIANTS.items():
+        yield f"made_{base}", COMMANDS, [tap.write(f"{base}.json", getattr(made, base)())]
+        for name in variants:
+            yield f"made_{name}", COMMANDS, [tap.write(f"{base}.json", getattr(made, name)())], f"made_{base}"
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
     yield "made_two_devices", [["report"], *(["report", "--csv", table] for table in ("kernels", "events")),
                                ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks
-    yield "made_compare", compares, ["first.json", "second.json", "third.json"]
+    stages = [tap.write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
+    yield "made_compare", compares, stages
+    yield "made_slower", [["compare", "--noise", "2"]], [stages[2], stages[1]]
     wide = [["COLUMNS=120", "report"], *COMMANDS]
     yield "python", wide, [tap.write("python.json", made_python.profile())]
     for name in ("one_line", "imports", "callers"):
-        yield f"python_{name}", wide, [tap.write(f"python_{name}.json", getattr(made_python, name)())]
+        yield f"python_{name}", wide, [tap.write("python.json", getattr(made_python, name)())], "python"
     ranks = [tap.write(f"python_rank{number}.json", made_python.rank(number)) for number in range(3)]
     yield "python_ranks", [["COLUMNS=120", "report"], ["report"], ["html"]], ranks[:2]
     yield "python_ranks_blind", [["report"]], ranks
-    yield "made_slower", [["compare", "--noise", "2"]], ["third.json", "second.json"]
+
+
+def texts():
+    """Yields the names and the lines of the golden files."""
+    outputs = {}
+    for name, commands, files, *base in cases():
+        outputs[name] = [shown(command, files) for command in commands]
+        parts = map(difference, outputs[base[0]], outputs[name]) if base else outputs[name]
+        yield name, [line for part in parts for line in part]
+    lines = []
+    for file in map(os.path.basename, RECORDED):
+        lines += [file, *digest("\n".join(line for command in COMMANDS for line in shown(command, [file])))]
+    yield "recorded", lines
 
 
 def sound():
@@ -138,10 +169,9 @@ def main():
     sound()
     update = "--update" in sys.argv
     names = []
-    for name, commands, files in cases():
+    for name, lines in texts():
         names.append(name + ".out")
-        is_brief = name.endswith(("-2", "-3"))
-        text = "\n".join(line for command in commands for line in shown(command, files, is_brief))
+        text = "\n".join(lines)
         path = os.path.join(GOLDEN, name + ".out")
         if update:
             with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
