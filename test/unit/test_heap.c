@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "heap_helpers.h"
+#include "random.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -103,16 +104,15 @@ HEAP_TEST(every_alignment)
 HEAP_TEST(many_sizes_leave_addresses)
 {
 	static char *blocks[64];
-	uint64_t state = 88172645463325252u;
+	uint64_t state = 1;
 
 	for (int i = 0; i < 400000; i++) {
-		state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-		char **block = &blocks[state % 64];
-		size_t base = 64 * KIB << (state >> 8) % 14;
+		char **block = &blocks[random_below(&state, 64)];
+		size_t base = 64 * KIB << random_below(&state, 14);
 
 		if (*block != NULL && !CHECK_EQ(heap_free(*block), 0))
 			return;
-		*block = heap_alloc(base + (state >> 20) % base, 0, false, 0);
+		*block = heap_alloc(base + random_below(&state, base), 0, false, 0);
 		if (!CHECK(*block != NULL))
 			return;
 	}

@@ -270,23 +270,6 @@ HEAP_TEST(what_is_used_is_parked_again)
 	}
 }
 
-HEAP_TEST(who_sleeps_is_not_woken_for_nothing)
-{
-	heap_set_device(true);
-	CHECK(!heap_needs_expiry());
-	char *memory = heap_alloc(BYTES, 0, false, 0);
-	CHECK(!heap_needs_expiry());
-	CHECK_EQ(heap_free(memory), 0);
-	CHECK(heap_needs_expiry());
-	uint64_t now = hp_now_ns();
-	for (unsigned second = 0; second < 10; second++) {
-		heap_expire(now + second * CACHE_NS);
-		CHECK(heap_needs_expiry());
-	}
-	heap_expire(now + 12 * CACHE_NS);
-	CHECK(!heap_needs_expiry());
-}
-
 static void *free_it(void *memory)
 {
 	return (void *)(intptr_t)heap_free(memory);

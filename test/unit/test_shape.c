@@ -4,21 +4,17 @@
 #include "stage/shape.h"
 
 #include "check.h"
+#include "random.h"
 
-static unsigned random_below(unsigned *seed, unsigned below)
+static struct shape random_shape(uint64_t *random)
 {
-	return (unsigned)rand_r(seed) % below;
-}
+	struct shape shape = { .width = 1 + random_below(random, random_below(random, 2) ? 7 : 300),
+			       .rows = 1 + random_below(random, 9),
+			       .slices = 1 + random_below(random, 5) };
 
-static struct shape random_shape(unsigned *seed)
-{
-	struct shape shape = { .width = 1 + random_below(seed, random_below(seed, 2) ? 7 : 300),
-			       .rows = 1 + random_below(seed, 9),
-			       .slices = 1 + random_below(seed, 5) };
-
-	shape.pitch = shape.width + (random_below(seed, 3) == 0 ? random_below(seed, 90) : 0);
+	shape.pitch = shape.width + (random_below(random, 3) == 0 ? random_below(random, 90) : 0);
 	shape.slice = shape.pitch *
-		      (shape.rows + (random_below(seed, 3) == 0 ? random_below(seed, 4) : 0));
+		      (shape.rows + (random_below(random, 3) == 0 ? random_below(random, 4) : 0));
 	return shape;
 }
 
@@ -51,10 +47,10 @@ static bool check(const struct shape *shape)
 
 TEST(random_shapes)
 {
-	unsigned seed = 3;
+	uint64_t random = 3;
 
 	for (int i = 0; i < 1000; i++) {
-		struct shape shape = random_shape(&seed);
+		struct shape shape = random_shape(&random);
 
 		if (check(&shape))
 			continue;

@@ -6,6 +6,7 @@
 #include "base/lock.h"
 
 #include "check.h"
+#include "random.h"
 
 #define STACKS_MOST 20000
 
@@ -176,26 +177,17 @@ TEST_AFTER(a_flood_without_end, CHECK_EQ(sites_start(), 0))
 		CHECK(find(i, &row) && row.count >= 250);
 }
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 /* Stack n comes with a frequency proportional to 1 / n, with times of its own. */
 TEST_AFTER(a_zipf_stream, CHECK_EQ(sites_start(), 0))
 {
 	static double up_to[STACKS_MOST];
 	double sum = 0;
+	uint64_t random = 1;
 
 	for (size_t i = 0; i < STACKS_MOST; i++)
 		up_to[i] = sum += 1.0 / (double)(i + 1);
 	for (int i = 0; i < 300000; i++) {
-		double wished = (double)(next_random() % 1000000007) / 1000000007.0 * sum;
+		double wished = (double)(random_below(&random, 1000000007)) / 1000000007.0 * sum;
 		size_t low = 0, high = STACKS_MOST - 1;
 
 		while (low < high) {
@@ -206,7 +198,7 @@ TEST_AFTER(a_zipf_stream, CHECK_EQ(sites_start(), 0))
 			else
 				high = middle;
 		}
-		copied(low, next_random() % 100000, next_random() % 20000);
+		copied(low, random_below(&random, 100000), random_below(&random, 20000));
 	}
 	check_sums();
 	check_kept();

@@ -4,6 +4,7 @@
  */
 #include "trace/collect/split.h"
 #include "check.h"
+#include "random.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,14 +92,6 @@ TEST(cases)
 	}
 }
 
-static uint64_t seed = 42;
-
-static uint64_t random_below(uint64_t most)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (seed >> 33) % most;
-}
-
 #define TICKS 4000
 
 /* Counts one tick in which these layers are active. */
@@ -127,6 +120,7 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 {
 	static struct split_span spans[1024];
 	static unsigned char ticks[TICKS];
+	static uint64_t random;
 	struct split split;
 	struct split_sum sum;
 	struct split_sum slow = { 0 };
@@ -134,10 +128,11 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 	memset(ticks, 0, sizeof(ticks));
 	split_init(&split, spans, room, 0);
 	for (unsigned i = 0; i < 900; i++) {
-		uint64_t start = i * 4 + random_below(disorder), length = random_below(9);
+		uint64_t start = i * 4 + random_below(&random, disorder);
+		uint64_t length = random_below(&random, 9);
 
 		start = start < TICKS ? start : TICKS - 1;
-		enum split_layer layer = (enum split_layer)random_below(SPLIT_LAYERS);
+		enum split_layer layer = (enum split_layer)random_below(&random, SPLIT_LAYERS);
 
 		split_add(&split, layer, start, start + length);
 		for (uint64_t tick = start; tick < start + length && tick < TICKS; tick++)
