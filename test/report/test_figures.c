@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "base/clock.h"
+#include "trace/calls/capture_range.h"
 #include "trace/calls/operations.h"
 #include "trace/collect/rewritten.h"
 #include "trace/collect/correlation.h"
@@ -417,12 +418,27 @@ static long long noting_takes(const char *option, uint64_t bytes, void (*call)(i
 }
 
 /* One in seventeen is timed; each 64th is checked, and timed separately. */
-TEST(what_noting_costs)
+static void costs_as_timed(const char *option, void (*call)(int i))
 {
-	long long ns = noting_takes(NULL, 8, NULL);
+	long long ns = noting_takes(option, 8, call);
 
 	CHECK(ns >= 170000 && ns <= 210000);
 }
+
+static void wait_once(int i)
+{
+	(void)i;
+	stage_waited(0, MICRO);
+}
+
+static void launch(int i)
+{
+	trace_launched(i % 2 == 0 ? TRACE_LAUNCH_GRAPH : TRACE_LAUNCH_KERNEL);
+}
+
+CASE(what_noting_costs, costs_as_timed(NULL, NULL))
+CASE(what_noting_costs_of_waits, costs_as_timed("HOTPIN_PROFILE=trace", wait_once))
+CASE(what_noting_costs_of_launches, costs_as_timed(NULL, launch))
 
 /*
  * The cost of the end is the time up to the number itself: the records of the last flush, and the
@@ -457,19 +473,6 @@ TEST(what_noting_costs_with_a_hash)
 	CHECK(ns >= 170000 + 340000 && ns <= 600000);
 }
 
-static void wait_once(int i)
-{
-	(void)i;
-	stage_waited(0, MICRO);
-}
-
-TEST(what_noting_costs_of_waits)
-{
-	long long ns = noting_takes("HOTPIN_PROFILE=trace", 8, wait_once);
-
-	CHECK(ns >= 170000 && ns <= 210000);
-}
-
 /* For loops of any length, each of their calls is timed equally often. */
 TEST(what_is_timed_of_loops)
 {
@@ -483,16 +486,25 @@ TEST(what_is_timed_of_loops)
 	}
 }
 
-static void launch(int i)
+/*
+ * The latest parts of a capture range are known; a time in an older one is taken for outside.  The
+ * scripts capture_* show the rest.
+ */
+TEST(more_parts_than_are_kept)
 {
-	trace_launched(i % 2 == 0 ? TRACE_LAUNCH_GRAPH : TRACE_LAUNCH_KERNEL);
-}
-
-TEST(what_noting_costs_of_launches)
-{
-	long long ns = noting_takes(NULL, 8, launch);
-
-	CHECK(ns >= 170000 && ns <= 210000);
+	stage_begin(true, (const char *const[]){ "HOTPIN_CAPTURE=nvtx:step", NULL });
+	CHECK(!capture_range_holds(stage_base));
+	for (unsigned i = 0; i < CAPTURE_RANGE_PARTS + 3; i++) {
+		capture_range_begins(stage_base + 10 * i);
+		capture_range_ends(stage_base + 10 * i + 5);
+	}
+	CHECK(!capture_range_holds(stage_base + 24));
+	CHECK(capture_range_holds(stage_base + 30));
+	CHECK(capture_range_holds(stage_base + 34));
+	CHECK(!capture_range_holds(stage_base + 35));
+	uint64_t last = stage_base + 10 * (CAPTURE_RANGE_PARTS + 2);
+	CHECK(capture_range_holds(last) && !capture_range_holds(last + 5));
+	stage_end();
 }
 
 CHECK_MAIN()
