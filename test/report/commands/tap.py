@@ -1,6 +1,8 @@
 """Common parts of the tests of commands: running hotpin, and TAP output."""
 import atexit
+import csv
 import fcntl
+import io
 import json
 import os
 import pty
@@ -65,6 +67,36 @@ def write(name, made):
     with open(path, "wb") as file:
         file.write(made if isinstance(made, bytes) else made.encode())
     return name
+
+
+def path(name):
+    """Returns the path of a file in the folder where hotpin runs."""
+    return os.path.join(FOLDER.name, name)
+
+
+def loaded(name):
+    """Returns the content of a JSON file of the folder."""
+    with open(path(name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def table(name, *files):
+    """Returns the rows of a table of `hotpin report --csv`."""
+    return list(csv.DictReader(io.StringIO(run("report", "--csv", name, *files).stdout)))
+
+
+def on_stand_in(standin, command, **options):
+    """Returns a finished process that ran on the stand-in device; options: of hotpin or of subprocess.run()."""
+    settings = {name: options.pop(name) for name in list(options) if name.isupper()}
+    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": standin, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2", **settings}
+    return subprocess.run(command, **{"check": False, **options}, cwd=FOLDER.name, env=environment, capture_output=True,
+                          text=True, timeout=120 * SLOWNESS)
+
+
+def is_sanitized():
+    """True if hotpin has the runtime of AddressSanitizer, which reserves terabytes."""
+    with open(HOTPIN, "rb") as file:
+        return b"__asan_init" in file.read()
 
 
 def text_of(path):

@@ -13,8 +13,6 @@ A row has a name, the changes of a profile, and what is expected:
 """
 import csv
 import io
-import json
-import os
 import re
 
 import made
@@ -799,9 +797,8 @@ def stored():
     """`hotpin resolve` stores them for programs."""
     write("advice.json", loop(what_if=bounds(150, 9, None)))
     tap.run("resolve", "advice.json")
-    with open(os.path.join(tap.FOLDER.name, "advice.json"), encoding="utf-8") as file:
-        seen = [(entry["kind"], entry["basis"], entry["saves_ns"] // MS, entry["saves_tenths_of_a_percent"],
-                 entry["hotpin_run_does_it"], entry["is_worth"]) for entry in json.load(file)["advice"]]
+    seen = [(entry["kind"], entry["basis"], entry["saves_ns"] // MS, entry["saves_tenths_of_a_percent"],
+             entry["hotpin_run_does_it"], entry["is_worth"]) for entry in tap.loaded("advice.json")["advice"]]
     check("stored", seen == [("pin", "bound", 150, 150, True, True), ("overlap", "bound", 9, 9, False, False)], seen)
 
 

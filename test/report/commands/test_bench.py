@@ -3,7 +3,6 @@
 
     test_bench.py HOTPIN LIBRARY
 """
-import json
 import os
 import re
 import signal
@@ -28,8 +27,7 @@ def program(name, does=":"):
 
 
 def log():
-    with open(os.path.join(tap.FOLDER.name, "log"), encoding="utf-8") as file:
-        return file.read().splitlines()
+    return tap.text_of(tap.path("log")).splitlines()
 
 
 def there():
@@ -49,10 +47,7 @@ def plain():
           done.stderr == "warning 1\n", done.stderr)
     files = [f"app-observed-{turn}.json" for turn in range(1, 6)]
     check("profiles stay", there() == files, there())
-    stages = set()
-    for name in files:
-        with open(os.path.join(tap.FOLDER.name, name), encoding="utf-8") as file:
-            stages.add(json.load(file)["stage"])
+    stages = {tap.loaded(name)["stage"] for name in files}
     check("with their label", stages == {"one"}, stages)
     done = tap.run("bench", "-o", "x", "--library", LIBRARY, "./app", also={"HOTPIN_OUT": "y.json"})
     check("names by a prefix; no other profile", [name for name in there() if name[0] in "xy"] ==

@@ -277,8 +277,7 @@ def ends():
     says("or that it had not ended", 0, "^note: the program was still running", "report",
          ended("killed.json", None, state="running"))
     tap.run("html", "-o", "failed.html", "failed.json")
-    with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:
-        page = file.read()
+    page = tap.text_of(tap.path("failed.html"))
     check("the page tells a failure", ">the program exited with 1<" in page and
           "The program failed; fix it first." in page and "First: " not in page,
           page[:2000])

@@ -78,8 +78,7 @@ def folded():
               not os.path.exists(os.path.join(tap.FOLDER.name, "out.folded")))
     says("some with samples", 0, "sampled.json;", "report", "--folded", "old.json", "sampled.json")
     says("to a file", 0, "", "report", "--folded", "-o", "out.folded", "named.json")
-    with open(os.path.join(tap.FOLDER.name, "out.folded"), encoding="utf-8") as file:
-        check("which has them", file.read() == "main;step(float*) 14\n")
+    check("which has them", tap.text_of(tap.path("out.folded")) == "main;step(float*) 14\n")
     says("folded is no table", 2, "--folded and --csv: choose one", "report", "--folded", "--csv", "sites", "old.json")
 
 

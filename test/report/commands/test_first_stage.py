@@ -4,11 +4,9 @@
     test_first_stage.py HOTPIN LIBRARY BURN HEAT FOLDER-OF-THE-STAND-IN
 """
 import ctypes
-import json
 import os
 import re
 import struct
-import subprocess
 import sys
 
 import tap
@@ -34,10 +32,7 @@ def filter_calls():
 
 
 def start(command, before=None, **options):
-    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2",
-                   **options}
-    return subprocess.run(command, check=False, cwd=tap.FOLDER.name, env=environment, capture_output=True, text=True, preexec_fn=before,
-                          timeout=120 * tap.SLOWNESS)
+    return tap.on_stand_in(STANDIN, command, preexec_fn=before, **options)
 
 
 def profiles():
@@ -45,9 +40,8 @@ def profiles():
     found = {}
     for name in sorted(os.listdir(tap.FOLDER.name)):
         if name.endswith(".json"):
-            with open(os.path.join(tap.FOLDER.name, name), encoding="utf-8") as file:
-                found[name] = json.load(file)
-            os.rename(os.path.join(tap.FOLDER.name, name), os.path.join(tap.FOLDER.name, "kept"))
+            found[name] = tap.loaded(name)
+            os.rename(tap.path(name), tap.path("kept"))
     return found
 
 
@@ -76,8 +70,7 @@ def is_known(cpu_wait_ns):
 def own_samples():
     """Names the profile in the file `kept`.  Returns the samples of the program's functions, by name."""
     tap.run("resolve", "kept")
-    with open(os.path.join(tap.FOLDER.name, "kept"), encoding="utf-8") as file:
-        profile = json.load(file)
+    profile = tap.loaded("kept")
     names = {(name["module"], name["offset"]): name["function"] for name in profile["names"]
              if (name["file"] or "").endswith("/burn.c")}
     found = {}

@@ -3,13 +3,9 @@
 
     test_inlined.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN
 """
-import csv
-import io
-import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import made
@@ -32,12 +28,9 @@ def line_of(text):
 
 def profiled(program):
     """A profile of a run, and a sample of its blend() two of three times, as the kernel may not permit samples."""
-    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2"}
-    offset = subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile", "-o", "run.json", program],
-                            cwd=tap.FOLDER.name, env=environment, check=True, capture_output=True, text=True,
-                            timeout=120 * tap.SLOWNESS).stdout
-    with open(os.path.join(tap.FOLDER.name, "run.json"), encoding="utf-8") as file:
-        run = json.load(file)
+    offset = tap.on_stand_in(STANDIN, [tap.HOTPIN, "run", "--library", LIBRARY, "--profile", "-o", "run.json", program],
+                             check=True).stdout
+    run = tap.loaded("run.json")
     module = next(i for i, module in enumerate(run["modules"]) if module["path"] == program)
     run["wall_ns"], run["sampling"] = 4 * made.SECOND, made.sampled()["sampling"]
     run["samples"] = [{"frames": [made.frame(module, int(offset))], "first_thread": 398, "other_threads": 0}]
@@ -62,8 +55,7 @@ def main():
         rf"H2D \w+ +upload at inlined\.cc:{line_of('cuMemcpyHtoD')} +main at inlined\.cc:{line_of('upload(memory)')}$",
         report, re.M), report)
     check("folded stacks", tap.run("report", "--folded", "run.json").stdout == "main;diffuse;blend 398\n")
-    sites = csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "run.json").stdout))
-    check("tables", sorted(row["function"] for row in sites) == ["main", "upload"])
+    check("tables", sorted(row["function"] for row in tap.table("sites", "run.json")) == ["main", "upload"])
     check("the icicle", re.findall(r'title="([^":]*): ', tap.run("html", "run.json").stdout)[:4] ==
           ["all samples", "main", "diffuse", "blend"])
     check("source lines", re.search(rf"^.* 2\.00 s +{blend}  ", tap.run("annotate", "run.json").stdout, re.M))

@@ -3,12 +3,8 @@
 
     test_mapped.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN
 """
-import csv
-import io
-import json
 import os
 import re
-import subprocess
 import sys
 
 import tap
@@ -25,12 +21,9 @@ def line_of(path, text):
 
 
 def profiled(*program):
-    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off"}
-    subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile", "-o", "run.json", *program], cwd=tap.FOLDER.name,
-                   env=environment, check=True, capture_output=True, timeout=120 * tap.SLOWNESS)
-    with open(os.path.join(tap.FOLDER.name, "run.json"), encoding="utf-8") as file:
-        return {(buffer["kind"], buffer.get("file")): buffer["h2d"]["count"] for buffer in json.load(file)["buffers"]
-                if buffer["h2d"]["count"] > 0}
+    tap.on_stand_in(STANDIN, [tap.HOTPIN, "run", "--library", LIBRARY, "--profile", "-o", "run.json", *program], check=True)
+    return {(buffer["kind"], buffer.get("file")): buffer["h2d"]["count"] for buffer in tap.loaded("run.json")["buffers"]
+            if buffer["h2d"]["count"] > 0}
 
 
 def shown(place, file, count):
@@ -38,7 +31,7 @@ def shown(place, file, count):
     report = tap.run("report", "--all", "run.json", COLUMNS=160).stdout
     check(f"{file} in the report", re.search(rf"  {place} \(file {file}\)\n", report), report)
     check(f"{file} on the page", re.search(rf"{place}[^\n]* \(file {file}\)", tap.run("html", "run.json").stdout))
-    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "buffers", "run.json").stdout)))
+    rows = tap.table("buffers", "run.json")
     check(f"{file} in the table", [row["h2d_count"] for row in rows if (row["kind"], row["mapped_file"]) == ("file", file)] ==
           [str(count)], rows)
 

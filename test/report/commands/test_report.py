@@ -48,8 +48,7 @@ def good():
     done = tap.run("report", "first.json", stdin=subprocess.DEVNULL)
     check("nothing on stderr, no progress where there is no terminal", done.stderr == "",
           done.stderr)
-    with open(os.path.join(tap.FOLDER.name, "first.json"), encoding="utf-8") as file:
-        says("from a pipe", 0, "1: one kernel", "report", "/dev/stdin", input=file.read())
+    says("from a pipe", 0, "1: one kernel", "report", "/dev/stdin", input=tap.text_of(tap.path("first.json")))
 
 
 def fits():
@@ -268,10 +267,8 @@ def refused():
                         (("calls", 0, "name"), None)):
         says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
              "^hotpin: cannot read bad.json: ", "report", write("bad.json", wrong_type(path, value)))
-    with open(tap.HOTPIN, "rb") as file:
-        checked = b"__asan_init" in file.read() # reserves terabytes
     write("long.json", text[:-1] + f', "x": "{"x" * (50 << 20)}"}}')
-    for mib in () if checked else (40, 50):
+    for mib in () if tap.is_sanitized() else (40, 50):
         bound = (mib << 20, mib << 20)
         for command in "report", "compare":
             says(f"{command} in {mib} MiB", 1, "not enough memory for the profile",
@@ -464,8 +461,7 @@ def nothing_is_not_told():
     for way in (("report", "--all"), ("html", "-o", "did.html")):
         text = tap.run(*way, "did.json").stdout
         if way[0] == "html":
-            with open(os.path.join(tap.FOLDER.name, "did.html"), encoding="utf-8") as file:
-                text = file.read()
+            text = tap.text_of(tap.path("did.html"))
         check(f"{way[0]}: what hotpin did, without zeros", re.search(
             r"Deferred 3 copies\..*\n.*Pinned 1 time; that saved about 2\.00 s\.", text), text[:6000])
     text = tap.run("report", "--all", "did.json").stdout

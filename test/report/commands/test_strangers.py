@@ -16,17 +16,13 @@ import tempfile
 import made
 import program
 import tap
-from tap import check, write
+from tap import check, path, write
 
 FOLDER = tap.FOLDER.name
 LIBC = ctypes.CDLL(None, use_errno=True)
 IN_OPEN, IN_NONBLOCK, OTHER = 0x20, 0o4000, 1
 SYMBOLS = {"secret_name": 0x1000}
 ID = program.build_id(SYMBOLS)
-
-
-def path(name):
-    return os.path.join(FOLDER, name)
 
 
 def opens(folder, act):
@@ -60,8 +56,7 @@ def of_program(name, build_id=None):
 def resolved(run, **more):
     """Returns the place's name that `hotpin resolve` stores, or None."""
     done = tap.run("resolve", write("resolved.json", run), **more)
-    with open(path("resolved.json"), encoding="utf-8") as file:
-        names = json.load(file).get("names", [])
+    names = tap.loaded("resolved.json").get("names", [])
     return (names[0] if names else None), done
 
 
@@ -97,8 +92,7 @@ def hostile_programs():
     run["buffers"], run["repeats"], run["sites"] = [], None, run["sites"][:1]
     run["sites"][0]["frames"] = [made.frame(module, 0x1011) for module in range(3)]
     done = tap.run("resolve", write("hostile.json", run))
-    with open(path("hostile.json"), encoding="utf-8") as file:
-        names = json.load(file).get("names", [])
+    names = tap.loaded("hostile.json").get("names", [])
     check("the others have names", [(name["module"], name["line"]) for name in names] == [(1, 7)], names, done.stdout)
     check("kernels too", "heat_step(float const*, float*, int)" in tap.run("report", "--all", "hostile.json").stdout)
 
@@ -181,8 +175,7 @@ def private_programs():
         name, done = resolved(of_program("private", build_id))
         check(f"mode {mode:o}, build ID {build_id and build_id[:8]}", (name is not None) == stored and
               ("secret_name" in done.stdout) == 0, name, done.stdout)
-        with open(path("resolved.json"), encoding="utf-8") as file:
-            check("neither names nor advice reveal more", ("secret_name" in file.read()) == stored)
+        check("neither names nor advice reveal more", ("secret_name" in tap.text_of(path("resolved.json"))) == stored)
     os.chmod(path("private"), 0o600)
     done = tap.run("resolve", write("private.json", of_program("private")))
     check("the reason is told", "it has no build ID, and not everybody may read it" in " ".join(done.stdout.split()), done.stdout)
@@ -350,9 +343,7 @@ def verified_sources():
 def without_proc():
     """Where /proc is missing, links on the way are not known, so no source is shown."""
     bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "-"]
-    with open(tap.HOTPIN, "rb") as file:
-        sanitized = b"__asan_init" in file.read()
-    if os.geteuid() != 0 or sanitized or subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
+    if os.geteuid() != 0 or tap.is_sanitized() or subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
         print("# skipped: no machine without /proc")
         return
     for file in ("link.py", path("link.py"), "part/folder/secret.py", "good.py"):
@@ -394,9 +385,7 @@ def limited(run):
 
 def memory():
     """Memory grows with the size of a file, however empty its values are."""
-    with open(tap.HOTPIN, "rb") as file:
-        sanitized = b"__asan_init" in file.read()
-    count = 1_000_000
+    count, sanitized = 1_000_000, tap.is_sanitized()
     least, *_ = limited(("report", write("least.json", made.first())))
     for name, value in (("objects", "{}"), ("lists", "[]"), ("keys", '{"a":0}'), ("nested", "[[{}],{}]")):
         for part in () if sanitized else ("", "kernels", "sites", "events"):

@@ -4,8 +4,6 @@
     test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN CUPTI
 """
 import collections
-import csv
-import io
 import json
 import os
 import re
@@ -24,29 +22,20 @@ BYTES, STEPS, TABLE = 4 << 20, 20, 16384
 
 def profiled(name, stage, program=None, **options):
     """Returns the program's output; its profile is in `name`."""
-    environment = {**{key: value for key, value in os.environ.items()
-                      if not key.startswith(("HOTPIN", "STANDIN_"))},
-                   "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2",
-                   **options}
-    return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile=trace", "--stage",
-                           stage, "-o", name, *(program or [PROGRAM])], cwd=tap.FOLDER.name, env=environment,
-                          check=True, capture_output=True, text=True, timeout=120 * tap.SLOWNESS).stdout
+    return started("--profile=trace", "--stage", stage, "-o", name, *(program or [PROGRAM]), check=True, **options).stdout
 
 
 def first_stage():
     """A program without a device gets a profile if the user ran it, unless a child wrote one."""
     profiled("cpu.json", "0: cpu", program=["/bin/true"])
     report = tap.run("report", "cpu.json").stdout
-    with open(os.path.join(tap.FOLDER.name, "cpu.json"), encoding="utf-8") as file:
-        cpu = json.load(file)
+    cpu = tap.loaded("cpu.json")
     wall = re.match(r'true  "0: cpu"  (\S+ \S+)  no device was used\n', report)
     check("of the CPU alone", "no device was used" in report and
           cpu["split"]["host_ns"] == cpu["wall_ns"] > 0 and wall and
           re.search(rf"^ *Host code +{re.escape(wall[1])}  100.0 %", report, re.M), report)
-    subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", "failed.json", "/bin/bash", "-c",
-                    "exit 259"], cwd=tap.FOLDER.name, check=False, timeout=60 * tap.SLOWNESS)
-    with open(os.path.join(tap.FOLDER.name, "failed.json"), encoding="utf-8") as file:
-        check("and its exit status", json.load(file)["process"]["exit_status"] == 3)
+    started("-o", "failed.json", "/bin/bash", "-c", "exit 259")
+    check("and its exit status", tap.loaded("failed.json")["process"]["exit_status"] == 3)
     profiled("rank%r.json", "0: cpu", program=["/bin/true"])
     profiled("rank%r.json", "0: cpu", program=["/bin/true"], RANK="3")
     written = [name for name in os.listdir(tap.FOLDER.name) if name.startswith("rank")]
@@ -67,11 +56,7 @@ def first_stage():
 
 def started(*arguments, **options):
     """A run of the launcher that may end in any way."""
-    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off",
-                   "HOTPIN_THREADS": "2", **options}
-    return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, *arguments], check=False,
-                          cwd=tap.FOLDER.name, env=environment, capture_output=True, text=True,
-                          timeout=120 * tap.SLOWNESS)
+    return tap.on_stand_in(STANDIN, [tap.HOTPIN, "run", "--library", LIBRARY, *arguments], **options)
 
 
 def nothing_to_profile():
@@ -89,10 +74,8 @@ def nothing_to_profile():
         done = started("-o", "exec.json", PROGRAM, "exec", sys.executable, "-c", ending)
         check(f"an end {name} after CUDA and exec is silent", done.returncode == status and
               done.stderr == "", done.returncode, done.stderr)
-        with open(os.path.join(tap.FOLDER.name, "exec.json"), encoding="utf-8") as file:
-            check("the profile is that of the program with CUDA",
-                  json.load(file)["process"]["program"] == "heat")
-        os.remove(os.path.join(tap.FOLDER.name, "exec.json"))
+        check("the profile is that of the program with CUDA", tap.loaded("exec.json")["process"]["program"] == "heat")
+        os.remove(tap.path("exec.json"))
 
 
 def two_of_one_name():
@@ -148,34 +131,22 @@ def resolved():
 def batch():
     """Each copy of a batch has the batch's place, and its own buffer."""
     profiled("batch.json", "0: batch", program=[PROGRAM, "batch"])
-    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "batch.json").stdout)))
+    rows = tap.table("sites", "batch.json")
     check("a batch has its place", {(row["function"], row["direction"]) for row in rows} <=
           {("upload_both", "h2d"), ("upload", "h2d")} and
           sum(int(row["bytes"]) for row in rows) == BYTES // 2 + TABLE and
           all(int(row["host_ns"]) > 0 for row in rows), rows)
-    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "buffers", "batch.json").stdout)))
+    rows = tap.table("buffers", "batch.json")
     check("and its buffers", {(row["function"], row["h2d_bytes"]) for row in rows} >=
           {("make_field", str(BYTES // 2)), ("table", str(TABLE))}, rows)
 
 
 def end(way):
     """Checks the calls to CUPTI before, at and after the program's end, and the written profile."""
-    log = os.path.join(tap.FOLDER.name, way + ".log")
-    environment = {**{key: value for key, value in os.environ.items()
-                      if not key.startswith(("HOTPIN", "STANDIN_"))},
-                   "LD_LIBRARY_PATH": f"{STANDIN}:{os.path.dirname(CUPTI)}",
-                   "MOCK_CUPTI_LOG": log, "MOCK_CUPTI_KERNEL": "1"}
-    subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", way + ".json", PROGRAM, way],
-                   cwd=tap.FOLDER.name, env=environment, check=False, capture_output=True,
-                   timeout=60 * tap.SLOWNESS)
-    with open(log, encoding="ascii") as file:
-        parts = file.read().split("| ")
-    try:
-        with open(os.path.join(tap.FOLDER.name, way + ".json"), encoding="utf-8") as file:
-            profile = json.load(file)
-    except OSError:
-        profile = None
-    return parts, profile
+    log = tap.path(way + ".log")
+    started("-o", way + ".json", PROGRAM, way, LD_LIBRARY_PATH=f"{STANDIN}:{os.path.dirname(CUPTI)}", HOTPIN_CUPTI="auto",
+            MOCK_CUPTI_LOG=log, MOCK_CUPTI_KERNEL="1")
+    return tap.text_of(log).split("| "), tap.loaded(way + ".json") if os.path.exists(tap.path(way + ".json")) else None
 
 
 def ends():
@@ -225,8 +196,7 @@ def main():
           plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0", STANDIN_PINS_LIMIT="0") ==
           profiled("pinned.json", "2: pinned"))
     report = tap.run("report", "--all", "plain.json", COLUMNS=160).stdout
-    could = {row["function"]: int(row["could_save_ns"]) for row in
-             csv.DictReader(io.StringIO(tap.run("report", "--csv", "buffers", "plain.json").stdout))}
+    could = {row["function"]: int(row["could_save_ns"]) for row in tap.table("buffers", "plain.json")}
     check("what pinning could save is told where it is not wanted", could["make_field"] > 0, could)
     sites = re.findall(r"^ +\S+ \S+ +\d+ +\S+ \S+  (H2D|D2H) \w+ +(\w+) at heat\.c:\d+(?: .*|\n     from )main",
                        report, re.M)
@@ -234,13 +204,13 @@ def main():
           [("download", "D2H"), ("upload", "H2D"), ("upload", "H2D")], report)
     # Some copies use the ring, if there is one: then a site has two rows.
     counts = collections.Counter()
-    for row in csv.DictReader(io.StringIO(tap.run("report", "--csv", "sites", "plain.json").stdout)):
+    for row in tap.table("sites", "plain.json"):
         counts[row["function"], row["direction"]] += int(row["count"])
     check("and how many", counts == {("upload", "h2d"): 2 * STEPS, ("download", "d2h"): STEPS},
           counts)
     check("buffers by who made them", re.search(r"4\.19 MB .*  make_field at heat", report)
           and re.search(r"  table in .*[(]static[)]", report), report)
-    rows = list(csv.DictReader(io.StringIO(tap.run("report", "--csv", "copies", "plain.json").stdout)))
+    rows = tap.table("copies", "plain.json")
     moved = {way: sum(int(row["bytes"]) for row in rows if row["direction"] == way)
              for way in ("h2d", "d2h")}
     check("to the byte", moved == {"h2d": STEPS * (BYTES + TABLE), "d2h": STEPS * BYTES}, moved)
@@ -269,8 +239,7 @@ def main():
     batch()
     ends()
     for name in ("plain", "pinned"):
-        with open(os.path.join(tap.FOLDER.name, name + ".json"), encoding="utf-8") as file:
-            profile = json.load(file)
+        profile = tap.loaded(name + ".json")
         trips = [buffer["round_trips"] for buffer in profile["buffers"]
                  if buffer["round_trips"]["count"] != 0]
         ways = [profile["sites"][trips[0][end]]["rows"][0]["direction"]
