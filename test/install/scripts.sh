@@ -9,7 +9,8 @@ trap 'rm -rf "$folder"' EXIT
 failed=0
 
 for script in check package quick quickstart; do
-	"tools/$script" --help | grep -q "^	tools/$script" && ! "tools/$script" --halp >/dev/null && continue
+	CUDA_PATH=$folder "tools/$script" --help | grep -q "^	tools/$script" &&
+		! "tools/$script" --halp >/dev/null && continue
 	echo "tools/$script: --help does not say how to call it, or a mistyped --help does not fail"
 	failed=1
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks which CUDA Toolkit tools/scripts/toolkit.sh takes.
+# Checks which CUDA Toolkit tools/scripts/toolkit.sh takes, and what is said if there is none.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 folder=$(mktemp -d) || exit 1
@@ -19,8 +19,12 @@ check() { # words of its output, assignments of environment variables; the scrip
 	said=$(env -u CUDA_PATH -u CUDA_HOME "${given[@]}" tools/scripts/toolkit.sh "${3:-}" 2>&1)
 	status=$?
 	said="$(tr '\n' ' ' <<<"$said")exit status $status"
-	[[ $said = *"$wanted"* ]] && return
-	echo "'$2' ${3:-}: '$said' lacks '$wanted'"
+	has "$2 ${3:-}" "$said" "$wanted"
+}
+
+has() { # name, text, words that it must have
+	[[ $2 = *"$3"* ]] && return
+	echo "$1: '$2' lacks '$3'"
 	failed=1
 }
 
@@ -38,6 +42,12 @@ check "second 13010 CUDA_HOME" "CUDA_HOME=second PATH=first/bin:$PATH"
 check "first 12000 nvcc on PATH" "PATH=first/bin:$PATH"
 check "second 13010 nvcc on PATH" "PATH=links:$PATH"
 check "second 13010 as asked" "CUDA_PATH=first" second
-check "missing/include/cuda.h is missing (CUDA_PATH) exit status 1" "CUDA_PATH=missing CUDA_HOME=first"
-check "old (CUDA_HOME) has CUDA 11.8, and hotpin needs 12.0 or later exit status 1" "CUDA_HOME=old"
+check "missing/include/cuda.h is missing (CUDA_PATH); name another folder, or none exit status 1" "CUDA_PATH=missing CUDA_HOME=first"
+check "old (CUDA_HOME) has CUDA 11.8, and hotpin needs 12.0 or later; name another folder, or none exit status 1" "CUDA_HOME=old"
+has "meson setup" "$(meson setup -Dcuda="$folder/old" "$folder/build" "$OLDPWD" 2>&1)" \
+	"old (as asked) has CUDA 11.8, and hotpin needs 12.0 or later"
+# A distribution without apt, and without a version.
+has "a distribution without apt" \
+	"$(PATH='' "$BASH" -uc '. tools/scripts/setup.sh; .() { ID=arch; }; offer_toolkit' 2>&1)" \
+	"toolkit, which needs no GPU: https:"
 exit $failed

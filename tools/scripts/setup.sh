@@ -27,28 +27,34 @@ find_toolkit() {
 
 # Says how a toolkit is installed: the distribution's, if it is new enough, otherwise NVIDIA's.
 offer_toolkit() {
-	local packages=(--no-install-recommends nvidia-cuda-toolkit libcupti-dev) version size
+	local packages=(--no-install-recommends nvidia-cuda-toolkit libcupti-dev) version size name
 
 	version=$(apt-cache show nvidia-cuda-toolkit 2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
 	if [ -n "$version" ] && dpkg --compare-versions "$version" ge 12.0; then
 		size=$(apt-get install -y -o Debug::NoLocking=1 --print-uris "${packages[@]}" 2>/dev/null |
 			awk "/^'/ { bytes += \$3 } END { printf \"%.1f\", bytes / 1e9 }")
-		say "This system has one, which needs no GPU ($size GB to download):"
+		say "Install the distribution's toolkit as root; it needs no GPU, and is a download of $size GB:"
 		say "  apt-get install ${packages[*]}"
-		return
+	elif name=$(repository); then
+		say "Install NVIDIA's toolkit as root; it needs no GPU:"
+		say "  wget https://developer.download.nvidia.com/compute/cuda/repos/$name/x86_64/cuda-keyring_1.1-1_all.deb"
+		say "  dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update"
+		say "  apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 cuda-cupti-dev-13-0"
+	else
+		say "Install NVIDIA's toolkit, which needs no GPU: https://developer.nvidia.com/cuda-downloads"
 	fi
-	# The names of NVIDIA's repositories: debian12, ubuntu2404.
-	say "NVIDIA's needs no GPU:"
-	say "  wget https://developer.download.nvidia.com/compute/cuda/repos/$(repository)/x86_64/cuda-keyring_1.1-1_all.deb"
-	say "  dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update"
-	say "  apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 cuda-cupti-dev-13-0"
 	say "If a toolkit is elsewhere, set CUDA_PATH to its folder."
 }
 
-# Prints the name of NVIDIA's repository for this distribution.
+# Prints the name of NVIDIA's repository of Debian packages, like debian12 and ubuntu2404.  False for
+# other distributions, which need not have a VERSION_ID.
 repository() (
 	. /etc/os-release
-	[ "$ID" = ubuntu ] && echo "ubuntu${VERSION_ID//./}" || echo "$ID${VERSION_ID%%.*}"
+	case $ID in
+	debian) echo "debian${VERSION_ID%%.*}" ;;
+	ubuntu) echo "ubuntu${VERSION_ID//./}" ;;
+	*) exit 1 ;;
+	esac
 )
 
 # Tests and the demo do not see the caller's own settings of hotpin.  A git hook names its repository,

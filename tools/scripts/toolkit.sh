@@ -31,7 +31,7 @@ fail() {
 
 named() { # folder, where it came from
 	try "$1" "$2"
-	fail "${old:-$1/include/cuda.h is missing ($2)}"
+	fail "${old:-$1/include/cuda.h is missing ($2)}; name another folder, or none"
 }
 
 [ -z "${1:-}" ] || named "$1" "as asked"
