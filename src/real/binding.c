@@ -84,11 +84,17 @@ static int count_inside(struct dl_phdr_info *object, size_t size, void *arg)
 	return inside;
 }
 
+/*
+ * Calls libc's dl_iterate_phdr().  That of a sanitizer that is linked statically into the
+ * executable crashes until the sanitizer has found libc's by dlsym(), which calls this function.
+ */
 bool binding_in_one_file(const void *one, const void *other)
 {
+	__typeof__(dl_iterate_phdr) *iterate =
+		(__typeof__(dl_iterate_phdr) *)dlvsym(RTLD_NEXT, "dl_iterate_phdr", "GLIBC_2.2.5");
 	const void *addresses[] = { one, other };
 
-	return dl_iterate_phdr(count_inside, addresses) == 2;
+	return iterate != NULL && iterate(count_inside, addresses) == 2;
 }
 
 void binding_keep(const void *address)

@@ -5,6 +5,7 @@
 #include "device.h"
 
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 
 /* Runs before any library's constructor, including ours. */
@@ -12,19 +13,33 @@ static char *first_small, *first_big;
 static bool first_copied;
 static const char *first_value;
 
+/*
+ * A sanitizer that is linked statically has such a function.  Until dlsym() has found libc's for
+ * it, it crashes.
+ */
+static __typeof__(dl_iterate_phdr) *libcs_iterate;
+
+__attribute__((visibility("default"))) int dl_iterate_phdr(int (*look)(struct dl_phdr_info *,
+								       size_t, void *),
+							   void *arg)
+{
+	return libcs_iterate(look, arg);
+}
+
 static void first_of_all(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
 	for (; *environment != NULL; environment++)
 		if (strncmp(*environment, "EARLY=", 6) == 0)
 			first_value = *environment + 6;
-	if (first_value == NULL)
-		return;
-	first_small = strdup("first");
-	first_big = calloc(1, 4 << 20);
-	free(malloc(100));
-	first_small = realloc(first_small, 100);
-	if (strcmp(first_value, "copy") == 0)
+	if (first_value != NULL) {
+		first_small = strdup("first");
+		first_big = calloc(1, 4 << 20);
+		free(malloc(100));
+		first_small = realloc(first_small, 100);
+	}
+	libcs_iterate = (__typeof__(libcs_iterate))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	if (first_value != NULL && strcmp(first_value, "copy") == 0)
 		first_copied = device_copies(dlopen("libcuda.so.1", RTLD_NOW), dlsym);
 }
 
