@@ -75,12 +75,16 @@ hampers() { # NAME=VALUE WHAT
 }
 hampers HOTPIN_PIN=0 "no buffer is pinned"
 hampers HOTPIN_HEAP_MIN=0 "no buffer is pinned"
+hampers HOTPIN_HEAP_MIN=1G "no smaller buffer is pinned"
 hampers HOTPIN_PIN_BUDGET=0 "nothing is pinned"
+hampers HOTPIN_PIN_BUDGET=1M "few buffers are pinned"
 hampers HOTPIN_RING=0 "large copies"
+hampers HOTPIN_THREADS=0 "large copies"
 hampers HOTPIN_ASYNC=0 "synchronous uploads wait"
 hampers HOTPIN_ROUTE=pass "copies do not take"
 hampers HOTPIN_SAMPLE=off "profiles do not say"
 hampers HOTPIN_CUPTI=off "profiles have no device times"
+HOTPIN_HEAP_MIN=64K HOTPIN_PIN_BUDGET=64G HOTPIN_THREADS=4 finds "harmless options" '! options' doctor
 HOTPIN_CUPTI=off finds "CUPTI is not looked for" '! ^[a-z]+ +cupti' doctor
 for level in error info debug; do
 	HOTPIN_LOG=$level finds "HOTPIN_LOG=$level" '! options' doctor
@@ -165,6 +169,11 @@ cd "$folder" || exit 1
 touch here
 finds "no such program" '^no +program +there is no nothing-of-that-name; check its name$' doctor nothing-of-that-name
 finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
+head -c 200 /bin/true >cut
+chmod +x cut
+finds "a damaged program" '^limits +program +\./cut: parts of the file are missing' doctor ./cut
+finds "the loader of a damaged program" '! loader' doctor ./cut
+finds "a library" '! chmod' doctor /lib/x86_64-linux-gnu/libm.so.6
 BROKEN=nodevice finds "a program of the CPU" '^A program that uses no device.*profiles it' \
 	doctor true
 echo "1..$count"

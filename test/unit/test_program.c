@@ -58,6 +58,24 @@ TEST(a_library)
 	CHECK(program.kind == PROGRAM_ELF && program.library && !program.dynamic);
 }
 
+/* The linker's -static-pie: position independent, with a dynamic section, but without a loader. */
+TEST(a_static_program_is_no_library)
+{
+	size_t size;
+	unsigned char *image = slurp("/proc/self/exe", &size);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)image;
+	Elf64_Phdr *segment = (Elf64_Phdr *)(image + header->e_phoff);
+	struct program program;
+
+	for (int i = 0; i < header->e_phnum; i++)
+		if (segment[i].p_type == PT_INTERP)
+			segment[i].p_type = PT_NULL;
+	put("static", image, size, 0755);
+	CHECK_EQ(program_inspect(path, &program), 0);
+	CHECK(!program.library && !program.dynamic && !program.damaged);
+	free(image);
+}
+
 TEST(scripts)
 {
 	struct program program;

@@ -30,8 +30,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_S  5  /* seconds without an answer until a check hangs */
-#define TEXT_COLUMN 22 /* column of a finding's text, after its verdict and its subject */
+#define PATIENCE_S     5             /* seconds without an answer until a check hangs */
+#define TEXT_COLUMN    22            /* column of a finding's text, after verdict and subject */
+#define HEAP_MIN_USUAL (256UL << 10) /* the largest that `auto` takes */
 
 static const char *const words[] = { "ok", "limits", "no" };
 static enum verdict worst;
@@ -213,9 +214,16 @@ static void look_at_options(void)
 	} settings[] = {
 		{ !hp_options->pin, "HOTPIN_PIN", "no buffer is pinned" },
 		{ hp_options->heap_min == 0, "HOTPIN_HEAP_MIN", "no buffer is pinned" },
+		{ hp_options->heap_min > HEAP_MIN_USUAL && hp_options->heap_min != HP_AUTO,
+		  "HOTPIN_HEAP_MIN", "no smaller buffer is pinned" },
 		{ hp_options->pin_budget == 0, "HOTPIN_PIN_BUDGET", "nothing is pinned" },
+		{ hp_options->pin_budget > 0 && hp_options->pin_budget / 4 < hp_options->ring,
+		  "HOTPIN_PIN_BUDGET",
+		  "few buffers are pinned, and large copies of other memory are slower" },
 		{ hp_options->ring == 0, "HOTPIN_RING",
 		  "large copies of memory that is not pinned stay slow" },
+		{ hp_options->threads == 0, "HOTPIN_THREADS",
+		  "large copies of memory that is not pinned are slower" },
 		{ !hp_options->async, "HOTPIN_ASYNC",
 		  "synchronous uploads wait for their transfers" },
 		{ hp_options->route != 0, "HOTPIN_ROUTE", "copies do not take the best route" },

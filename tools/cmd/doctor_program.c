@@ -27,6 +27,8 @@ static void look_at_elf(const char *file, const struct program *program)
 				    : obstacle);
 		return;
 	}
+	if (program->interpreter[0] == '\0')
+		return;
 	if (access(program->interpreter, X_OK) < 0)
 		doctor_find(FAILS, "program", "%s: its loader %s cannot be run (%m)", file,
 			    program->interpreter);
@@ -97,10 +99,10 @@ void doctor_program(const char *name)
 		return;
 	}
 	/* A file that cannot be executed can still be inspected. */
-	if (error < 0)
-		doctor_find(FAILS, "program", "%s: not an executable file; use chmod +x", file);
 	if (program_inspect(file, &program) < 0)
 		return;
+	if (error < 0 && !program.library)
+		doctor_find(FAILS, "program", "%s: not an executable file; use chmod +x", file);
 	switch (program.kind) {
 	case PROGRAM_UNREADABLE:
 		doctor_find(LIMITS, "program", "%s: cannot be read, so it was not checked", file);

@@ -95,6 +95,9 @@ static void read_dynamic(struct image *image, Elf_Data *data, size_t strings,
 	GElf_Dyn entry;
 
 	for (int i = 0; gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
+		/* A program without a loader: -static-pie. */
+		if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0)
+			program->library = false;
 		if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME)
 			continue;
 		const char *name = elf_strptr(image->elf, strings, entry.d_un.d_val);
