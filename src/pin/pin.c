@@ -27,7 +27,7 @@ enum { PINNING_OFF, PINNING_ON, PINNING_ENDED };
 static _Atomic int pinning; /* one of the above */
 static _Atomic bool under_pressure;
 static _Atomic int holds;                /* calls of pin_hold() without their ends */
-static _Atomic uint64_t paused_until_ns; /* after a refusal, by hp_now_coarse_ns() */
+static _Atomic uint64_t paused_until_ns; /* after a refusal, by hp_now_coarse_ns(); 0: never */
 
 static _Atomic bool queue_is_due;
 static _Atomic bool has_thread;
@@ -81,9 +81,11 @@ bool pin_is_held(void)
 
 bool pin_allowed(void)
 {
+	uint64_t until = atomic_load_explicit(&paused_until_ns, memory_order_relaxed);
+
 	return atomic_load(&pinning) == PINNING_ON &&
 	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held() &&
-	       hp_now_coarse_ns() >= atomic_load_explicit(&paused_until_ns, memory_order_relaxed);
+	       (until == 0 || hp_now_coarse_ns() >= until);
 }
 
 size_t pin_room_left(void)

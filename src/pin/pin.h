@@ -83,7 +83,7 @@ bool pin_has_queued(void);
 /* Returns the bytes of blocks that we have pinned.  Any thread, no lock. */
 size_t pin_bytes(void);
 
-/* True if blocks may be pinned now.  A few loads, and a look at the coarse clock. */
+/* True if blocks may be pinned now.  A few loads; after a refusal, a look at the coarse clock. */
 bool pin_allowed(void);
 
 /* True between pin_hold() and pin_release(), of any thread. */

@@ -11,7 +11,7 @@
  *
  * register: `register_4K` and `register_2M`, 64 MiB of touched pages of that size; `unregister_4K`
  * and `unregister_2M`; `others`, a launch of another thread while one thread unregisters behind a
- * kernel of 50 ms; `beside` and `beside_worst`, launches while another thread registers and
+ * kernel of 50 ms; `meanwhile` and `meanwhile_worst`, launches while another thread registers and
  * unregisters 1 MiB without pause; `staging`, new memory of 32 MiB, touched and registered.
  *
  * uploads, from a block of 16 MiB that is copied as a whole before, so that hotpin pins it:
@@ -224,8 +224,8 @@ static void measure_launches(void)
 	}
 	stop = 1;
 	pthread_join(thread, NULL);
-	bench_report("beside", "", seconds, COUNT, WARM_UP);
-	printf("beside_worst %.9g\n", worst);
+	bench_report("meanwhile", "", seconds, COUNT, WARM_UP);
+	printf("meanwhile_worst %.9g\n", worst);
 }
 
 static void measure_register(void)

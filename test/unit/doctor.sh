@@ -169,7 +169,7 @@ cd "$folder" || exit 1
 touch here
 finds "no such program" '^no +program +there is no nothing-of-that-name; check its name$' doctor nothing-of-that-name
 finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
-head -c 200 /bin/true >cut
+head -c 200 /bin/true >"cut"
 chmod +x cut
 finds "a damaged program" '^limits +program +\./cut: parts of the file are missing' doctor ./cut
 finds "the loader of a damaged program" '! loader' doctor ./cut
