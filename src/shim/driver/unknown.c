@@ -263,6 +263,7 @@ void unknown_find_linked(void)
 		return;
 	/* First, because a library behind hotpin may call dlsym() when blocks are unpinned. */
 	seen = loads;
+	trace_loaded();
 	look_at_files();
 }
 

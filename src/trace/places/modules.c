@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ static struct module table[MODULES_MOST];
 static size_t count;
 static uint64_t forgets;
 
-static uint64_t unloads; /* of modules_turn()'s thread: the loader's latest count */
+static _Atomic uint64_t unloads; /* the loader's count at the latest turn; any thread */
 
 /* Under the lock trace: the latest result, and the range of addresses that have this result. */
 static struct {
@@ -195,9 +196,8 @@ void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
 	struct module module;
 
 	dl_iterate_phdr(count_unloads, &now);
-	if (now == unloads)
+	if (now == atomic_load(&unloads))
 		return;
-	unloads = now;
 	for (size_t i = 0; i < modules_count(); i++) {
 		modules_read(i, &module);
 		if (module.to == 0 || is_there(&module))
@@ -207,6 +207,8 @@ void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
 		hp_unlock(HP_LOCK_trace);
 		forgotten(module.from, module.to);
 	}
+	/* Another thread that comes here meanwhile looks, too. */
+	atomic_store(&unloads, now);
 }
 
 struct search {
