@@ -51,6 +51,7 @@ expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "${statuses//
 expect "those of run" 0 '^2 125 126 127 other$' bash -c \
 	'"$1" run --help | sed -n "/^Exit status:/,/^\$/s/^ *\([0-9o][^ ]*\)  .*/\1/p" | paste -sd " "' - "$hotpin"
 for command in $("$hotpin" help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
+	expect "$command: an unknown option" 2 "^usage: hotpin $command" "$hotpin" "$command" --bad
 	expect "$command: an example" 0 "^Example: .*hotpin $command" "$hotpin" "$command" --help
 	expect "$command: lines of a terminal" 1 '' bash -c '{ "$1" "$2" --help; "$1" "$2" --bad 2>&1; } |
 		grep "^.\{81\}"' - "$hotpin" "$command"
@@ -63,7 +64,6 @@ expect "a timeline to no file" 0 'the timeline needs a file' run --profile=trace
 expect "more threads than there can be" 0 'up to 32' env HOTPIN_THREADS=100000 "$hotpin" env
 expect "unknown command" 2 'did you mean run' "$hotpin" rnu
 expect "a program without run" 2 'hotpin run /bin/true' "$hotpin" /bin/true
-expect "unknown flag" 2 '^usage: hotpin run' "$hotpin" run --nonsense true
 expect "bad profile" 2 'expected summary or trace' "$hotpin" run --profile=banana true
 expect "no profile by a flag" 2 'expected summary or trace' "$hotpin" run --profile=off true
 expect "no program" 2 'no program' "$hotpin" run --profile
@@ -76,13 +76,12 @@ expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
-for command in report annotate html trace; do
+for command in report annotate html trace resolve; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
 expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
 expect "doctor of two" 2 'more than one program' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x
-expect "a form of the past" 2 '^usage: hotpin env' "$hotpin" env --json --man
 expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
 
 expect "status is the program's" 7 '' run bash -c 'exit 7'

@@ -244,13 +244,6 @@ def harmless():
     says("figures without end", 0, "  line_10;", "annotate", write("huge.json", figures))
 
 
-def refused():
-    says("a bad file", 1, "cannot read nothing.json", "annotate", "nothing.json")
-    says("no file", 2, "^usage: hotpin annotate", "annotate")
-    says("an unknown flag", 2, "^usage: hotpin annotate", "annotate", "--banana", "run.json")
-    says("--source of nothing", 2, "^usage: hotpin annotate", "annotate", "--source")
-
-
 def main():
     prepare()
     most()
@@ -263,7 +256,7 @@ def main():
     many_files()
     narrow()
     harmless()
-    refused()
+    says("a bad file", 1, "cannot read nothing.json", "annotate", "nothing.json")
     tap.end()
 
 

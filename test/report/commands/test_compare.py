@@ -199,7 +199,6 @@ def gate():
           in " ".join(done.stdout.split()) and "Host code" not in done.stdout, done.stdout)
     says("an unreadable file is no regression", 1, "cannot read nothing.json", "compare", first,
          "nothing.json")
-    says("one file", 2, "^usage: hotpin compare", "compare", first)
     says("files without a label go by their names", 0, '^SAME: "y.json" is as fast as "x.json"',
          "compare", "--noise", "2", write("x.json", changed(made.first(), stage=None)),
          write("y.json", changed(made.first(), stage=None)))

@@ -89,10 +89,8 @@ def refused():
     says("no table at all", 2, "--csv: its value is missing", "report", "0.json", "--csv")
     says("no file at all", 2, "-o: its value is missing", "report", "--folded", "0.json", "-o")
     says("an option that takes none", 2, "--all=3: this option takes no value", "report", "--all=3", "0.json")
-    says("an unknown option", 2, "--table: there is no such option", "report", "--table", "sites", "0.json")
     says("an unknown letter", 2, "-t: there is no such option", "report", "-at", "0.json")
     says("a file in its place", 2, "there is no table 0.json; there are:", "report", "--csv", "0.json")
-    says("no file", 2, "^usage: hotpin report", "report", "--csv", "sites")
     says("a file for what nobody writes to one", 2, "--out needs --csv or --folded", "report", "-o", "x", "0.json")
 
 

@@ -166,8 +166,6 @@ def files():
     check("and so does the mode", stat.S_IMODE(status.st_mode) == 0o600, oct(status.st_mode))
     check("no other file is left", not [name for name in os.listdir(FOLDER) if name.startswith(".hotpin-")])
     says("a pipe", 1, "not a regular file", "resolve", "/dev/stdin", input="{}")
-    says("no file", 2, "^usage: hotpin resolve", "resolve")
-    says("an unknown flag", 2, "^usage: hotpin resolve", "resolve", "--banana", "run.json")
     write("bare.json", {**profile(), "modules": [], "sites": [], "samples": []})
     says("no places", 0, "^bare.json: it has no places$", "resolve", "bare.json")
     check("no names, but advice", "names" not in json.loads(read("bare.json")) and b'"advice"' in read("bare.json"))
