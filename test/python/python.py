@@ -114,18 +114,20 @@ def said(profile):
     return [warning for warning in profile["warnings"] if warning.startswith("no Python lines: ")]
 
 
-def profiled(program, native, hotpin, tool, standin):
+def profile_of(command, hotpin, standin, read=lambda path: None, **environment):
+    """Returns the profile of a command and what read() makes of its file; None and the output if the command fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/profile.json"
-        status, out, errors = run([program, str(PROFILED)], NATIVE=native, LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+        status, out, errors = run(command, LD_PRELOAD=hotpin, HOTPIN_OUT=path, **environment,
                                   LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
-        if status != 0:
-            return [out, errors]
-        profile = json.loads(Path(path).read_text())
-        reported = run([tool, "report", "--all", path])[1]
-    told = said(profile)
-    if told:
-        return told
+        return (json.loads(Path(path).read_text()), read(path)) if status == 0 else (None, [out, errors])
+
+
+def profiled(program, native, hotpin, tool, standin):
+    profile, reported = profile_of([program, str(PROFILED)], hotpin, standin,
+                                   lambda path: run([tool, "report", "--all", path])[1], NATIVE=native)
+    if profile is None or said(profile):
+        return said(profile) if profile else reported
     found = [(tuple(short(site.get("python", []))), sum(row["count"] for row in site["rows"]))
              for site in profile["sites"]]
     sites, gap = expected()
@@ -144,13 +146,10 @@ def profiled(program, native, hotpin, tool, standin):
 
 def as_text(program, hotpin, tool, standin):
     """Checks the lines of python -c: its sites, its samples and what the report suggests."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = folder + "/profile.json"
-        status, out, errors = run([program, "-c", PROFILED.read_text()], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
-                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
-        if status != 0:
-            return [out, errors]
-        reported = " ".join(run([tool, "report", "--all", path])[1].split())
+    profile, reported = profile_of([program, "-c", PROFILED.read_text()], hotpin, standin,
+                                   lambda path: " ".join(run([tool, "report", "--all", path])[1].split()))
+    if profile is None:
+        return reported
     expected = [f"upload at <string>:{line_of('cuMemcpyHtoD_v2(device')}"]
     if is_looked_at():
         expected += ["port this Python line ~", "at busy at <string>:"]
@@ -160,26 +159,20 @@ def as_text(program, hotpin, tool, standin):
 def changed(program, hotpin, standin):
     """Checks that a file that was changed during the run is not recorded: another text may have run."""
     with tempfile.TemporaryDirectory() as folder:
-        path, script = folder + "/profile.json", folder + "/script.py"
+        script = folder + "/script.py"
         Path(script).write_text(PROFILED.read_text())
         os.utime(script, (9_000_000_000, 9_000_000_000))
-        status, out, errors = run([program, script, "1"], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
-                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
-        if status != 0:
-            return [out, errors]
-        profile = json.loads(Path(path).read_text())
+        profile, output = profile_of([program, script, "1"], hotpin, standin)
+    if profile is None:
+        return output
     return [repr(profile["python_files"])] if "python_files" in profile else []
 
 
 def unreadable(program, hotpin, standin):
     """Checks that the profile of another version says why it has no lines."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = folder + "/profile.json"
-        status, out, errors = run([program, str(PROFILED), "1"], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
-                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
-        if status != 0:
-            return [out, errors]
-        profile = json.loads(Path(path).read_text())
+    profile, output = profile_of([program, str(PROFILED), "1"], hotpin, standin)
+    if profile is None:
+        return output
     lines = [site["python"] for site in profile["sites"] if "python" in site]
     return [] if not lines and len(said(profile)) == 1 else [repr(lines), repr(profile["warnings"])]
 
