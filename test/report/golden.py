@@ -112,15 +112,18 @@ def recorded(path):
     return tap.write(os.path.basename(path), profile)
 
 
+def is_first(file):
+    """True if the file is no repeat of a run."""
+    return not file.endswith(("-2.json", "-3.json"))
+
+
 def cases():
     """Yields the name of a golden file, its commands with their files, and the case that it is a variant of, if any."""
     files = [recorded(path) for path in RECORDED]
-    first = [file for file in files if not file.endswith(("-2.json", "-3.json"))]
-    for file in first:
+    for file in filter(is_first, files):
         yield file.removesuffix(".json"), TEXTS, [file]
-    compares = [["compare"], ["compare", "--csv"], ["html"]]
+    compares = [["compare"], ["compare", "--csv"]]
     yield "compare_porting", compares, files[2:]
-    yield "compare_porting_once", compares[:1], first[2:]
     for base, variants in VARIANTS.items():
         yield f"made_{base}", COMMANDS, [tap.write(f"{base}.json", getattr(made, base)())]
         for name in variants:
@@ -131,7 +134,7 @@ def cases():
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks
     stages = [tap.write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
-    yield "made_compare", compares, stages
+    yield "made_compare", [*compares, ["html"]], stages
     yield "made_slower", [["compare", "--noise", "2"]], [stages[2], stages[1]]
     wide = [["COLUMNS=120", "report"], *COMMANDS]
     yield "python", wide, [tap.write("python.json", made_python.profile())]
@@ -149,10 +152,10 @@ def texts():
         outputs[name] = [shown(command, files) for command in commands]
         parts = map(difference, outputs[base[0]], outputs[name]) if base else outputs[name]
         yield name, [line for part in parts for line in part]
-    lines = []
-    for file in map(os.path.basename, RECORDED):
-        lines += [file, *digest("\n".join(line for command in COMMANDS for line in shown(command, [file])))]
-    yield "recorded", lines
+    files = [os.path.basename(path) for path in RECORDED]
+    groups = [(COMMANDS, [file]) for file in files] + [([["compare"]], list(filter(is_first, files[2:]))), ([["html"]], files[2:])]
+    yield "recorded", [line for commands, group in groups
+                       for line in (" ".join(group), *digest("\n".join(line for command in commands for line in shown(command, group))))]
 
 
 def sound():
