@@ -243,7 +243,7 @@ void trace_copied(const struct trace_copy *copy)
 {
 	bool owned = copy->direction <= TRACE_D2H;
 	uint32_t buffer = HOST_BUFFERS_UNSEEN;
-	struct frames_way room;
+	struct frames_way way;
 
 	/* A copy into a graph has moved nothing. */
 	if (copy->in_graph || !is_collecting())
@@ -254,10 +254,10 @@ void trace_copied(const struct trace_copy *copy)
 	}
 	sampler_worked(copy->enter_ns, copy->leave_ns);
 	uint64_t from = operations_sample_begins();
-	struct frames_way *way = python_places_borrow(copy->frame, &room);
+	python_places_climb(copy->frame, &way);
 	hp_lock(HP_LOCK_trace);
 	bool crowded = operations_add(copy);
-	uint32_t site = sites_add(way, copy);
+	uint32_t site = sites_add(&way, copy);
 	if (owned)
 		buffer = host_buffers_add(copy, site);
 	nvtx_ranges_copied(copy);
@@ -268,8 +268,6 @@ void trace_copied(const struct trace_copy *copy)
 		operations_crowd();
 	if (owned && (buffer == HOST_BUFFERS_UNSEEN || hp_options->hash))
 		note_rare(copy, site, &buffer);
-	if (way != &room)
-		frames_return();
 	if (events_wanted())
 		note_call(copy, site, buffer);
 	operations_sample_ends(from);
@@ -294,15 +292,13 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 void trace_program_pinned(const void *block, uint64_t bytes, bool registered, uint64_t enter_ns,
 			  uint64_t leave_ns, const void *frame)
 {
-	struct frames_way room, *way;
+	struct frames_way way;
 
 	if (!is_collecting())
 		return;
-	way = python_places_borrow(frame, &room);
-	host_buffers_program_pinned(way, block, bytes, registered, is_in_range(enter_ns),
+	python_places_climb(frame, &way);
+	host_buffers_program_pinned(&way, block, bytes, registered, is_in_range(enter_ns),
 				    leave_ns - enter_ns);
-	if (way != &room)
-		frames_return();
 }
 
 void trace_program_unpinned(const void *block, uint64_t enter_ns, uint64_t leave_ns)
@@ -348,12 +344,11 @@ void trace_staged(uint64_t ticket, uint64_t moved)
 /* Adds a launch and a gap with one walk up the stack. */
 static void note_launch(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	struct frames_way room, *way = python_places_borrow(frame, &room);
+	struct frames_way way;
 
-	launches_called(way, enter_ns, leave_ns);
-	gaps_called(function, enter_ns, leave_ns, frame, way);
-	if (way != &room)
-		frames_return();
+	python_places_climb(frame, &way);
+	launches_called(&way, enter_ns, leave_ns);
+	gaps_called(function, enter_ns, leave_ns, frame, &way);
 }
 
 static void note_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)

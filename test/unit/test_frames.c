@@ -87,64 +87,6 @@ TEST_AFTER(call_sites_are_told_apart, start())
 	CHECK(place.module != MODULES_NOWHERE && place.offset < 1 << 24);
 }
 
-static struct frames_way *borrowed, first_walked;
-static bool borrows;
-
-/* Also imitates an exported function. */
-APART static void look_and_borrow(void)
-{
-	struct frames_way in_between;
-
-	frames_walk(__builtin_frame_address(0), &first_walked);
-	borrowed = frames_borrow(__builtin_frame_address(0));
-	borrows = borrowed != NULL;
-	if (borrows) {
-		/* As a signal handler at another place would: the borrowed way stays. */
-		look();
-		CHECK(frames_borrow(__builtin_frame_address(0)) == NULL);
-		frames_walk(__builtin_frame_address(0), &in_between);
-		CHECK(in_between.hash == borrowed->hash);
-		frames_return();
-	}
-	__asm__ volatile("");
-}
-
-APART static void look_from(int which)
-{
-	/* The branches differ, so that no compiler merges them. */
-	if (which != 0) {
-		__asm__ volatile("nop; nop; nop");
-		look_and_borrow();
-		__asm__ volatile("nop");
-	} else {
-		__asm__ volatile("nop; nop; nop; nop");
-		look_and_borrow();
-		__asm__ volatile("nop; nop");
-	}
-}
-
-/* A known way can be borrowed, in turns with another one, and stays the same. */
-TEST_AFTER(ways_are_borrowed, start())
-{
-	unsigned count = 0;
-
-	for (int i = 0; i < 256; i++) {
-		look_from(i % 2);
-		if (!borrows)
-			continue;
-		count++;
-		CHECK(borrowed->hash == first_walked.hash);
-		CHECK(borrowed->depth == first_walked.depth);
-		CHECK(memcmp(borrowed->address, first_walked.address,
-			     borrowed->depth * sizeof(borrowed->address[0])) == 0);
-		/* A name given to one way stays unless the other way replaces it. */
-		CHECK(borrowed->launch == 0 || borrowed->launch == 1u + (unsigned)i % 2);
-		borrowed->launch = 1u + (unsigned)i % 2;
-	}
-	/* All walks except the first ones and those that are checked. */
-	CHECK(count >= 256 - 2 - 256 / 16);
-}
-
 TEST_AFTER(the_way_is_cut_at_eight, start())
 {
 	for (int round = 0; round < 3; round++) {

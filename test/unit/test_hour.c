@@ -80,14 +80,13 @@ static void copy(uint64_t number, uint64_t at)
 	hp_lock(HP_LOCK_trace);
 	operations_add(&call);
 	hp_unlock(HP_LOCK_trace);
-	struct frames_way room, *way = python_places_borrow(__builtin_frame_address(0), &room);
+	struct frames_way way;
+	python_places_climb(__builtin_frame_address(0), &way);
 	hp_lock(HP_LOCK_trace);
-	sites_add(way, &call);
+	sites_add(&way, &call);
 	uint32_t buffer = host_buffers_add(&call, SITES_NOWHERE);
 	nvtx_ranges_copied(&call);
 	hp_unlock(HP_LOCK_trace);
-	if (way != &room)
-		frames_return();
 	if (buffer == HOST_BUFFERS_UNSEEN)
 		host_buffers_copied(&call, SITES_NOWHERE);
 	aggregate_record(&aggregate, &record, at + STEP_NS);

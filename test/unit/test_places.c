@@ -65,7 +65,7 @@ static void calls(uintptr_t code, const char *file, uint32_t line)
 
 static struct frames_way walk(void)
 {
-	struct frames_way way = { .depth = 1, .hash = 4711, .site_id = 3 };
+	struct frames_way way = { .depth = 1, .hash = 4711 };
 
 	python_places_walk(&way, true);
 	return way;
@@ -87,7 +87,7 @@ TEST(no_python)
 	CHECK_EQ(walk().python_depth, 0);
 	CHECK_EQ(python_places_start(), 0);
 	struct frames_way way = walk();
-	CHECK(way.python_depth == 0 && way.hash == 4711 && way.site_id == 3);
+	CHECK(way.python_depth == 0 && way.hash == 4711);
 }
 
 TEST_AFTER(places_are_asked_for_once, python_places_start())
@@ -98,7 +98,7 @@ TEST_AFTER(places_are_asked_for_once, python_places_start())
 	calls(2, "/home/me/train.py", 20);
 	first = walk();
 	CHECK(first.python_depth == 2 && is_line(&first, 0, 10) && is_line(&first, 1, 20));
-	CHECK(first.hash != 4711 && first.site_id == FRAMES_NO_SITE);
+	CHECK(first.hash != 4711);
 	CHECK_EQ(asked, 2);
 	again = walk();
 	CHECK(again.hash == first.hash && again.python[1] == first.python[1]);
@@ -147,7 +147,7 @@ TEST_AFTER(a_frame_without_sense_ends_the_way, python_places_start())
 	depth = 0;
 	calls(2, "a.py", 0);
 	struct frames_way way = walk();
-	CHECK(way.python_depth == 0 && way.hash == 4711 && way.site_id == 3);
+	CHECK(way.python_depth == 0 && way.hash == 4711);
 }
 
 TEST_AFTER(more_places_than_there_is_room_for, python_places_start())

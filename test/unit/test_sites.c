@@ -22,7 +22,7 @@ static struct truth all;
  */
 static struct frames_way stack(uint64_t number)
 {
-	struct frames_way way = { .depth = FRAMES_MOST, .site_id = FRAMES_NO_SITE };
+	struct frames_way way = { .depth = FRAMES_MOST };
 
 	for (size_t i = 0; i < FRAMES_MOST; i++) {
 		uint64_t shared = i < 2 ? number % 3 : i < 4 ? number % 40 : number;
@@ -57,9 +57,6 @@ static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
 		sums[i]->bytes += bytes;
 		sums[i]->ns += ns;
 	}
-	/* As a thread that remembers the id. */
-	if (truths[number].count > 1)
-		way.site_id = truths[number].id;
 	return truths[number].id = add(&way, &copy);
 }
 
@@ -260,7 +257,7 @@ TEST_AFTER(the_rest_has_one_row, CHECK_EQ(sites_start(), 0))
 TEST_AFTER(a_copy_without_a_caller_is_in_no_site, CHECK_EQ(sites_start(), 0))
 {
 	struct sites_counts counts;
-	struct frames_way way = { .site_id = FRAMES_NO_SITE };
+	struct frames_way way = { .depth = 0 };
 	struct site site;
 	const struct trace_copy copy = { .bytes = 1 };
 

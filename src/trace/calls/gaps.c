@@ -190,13 +190,11 @@ static void called_by(const struct frames_way *way, uint32_t function, uint64_t 
 __attribute__((noinline)) static void look(const void *frame, uint32_t function, uint64_t ns,
 					   uint8_t mark)
 {
-	struct frames_way room;
+	struct frames_way way;
 
-	struct frames_way *way = python_places_borrow(frame, &room);
-	called_by(way, function, ns);
+	python_places_climb(frame, &way);
+	called_by(&way, function, ns);
 	latest.paid[mark] -= latest.paid[mark] > 0;
-	if (way != &room)
-		frames_return();
 }
 
 /*

@@ -18,6 +18,7 @@
 
 #define PLACE_BITS 9
 #define NOWHERE    LAUNCHES_MOST
+#define KNOWN      8 /* places that a thread remembers */
 _Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
 
 /* Under the lock trace. */
@@ -36,8 +37,8 @@ int launches_start(void)
 	return sites != NULL ? 0 : -ENOMEM;
 }
 
-/* Names the way.  Without room for its place, the launch is lost. */
-static void name(struct frames_way *way)
+/* Returns the place of the way.  KEYS_NONE: there is no room for it, and the launch is lost. */
+static uint32_t find_or_add(const struct frames_way *way)
 {
 	hp_lock(HP_LOCK_trace);
 	uint32_t row = keys_find(&keys, way->hash);
@@ -45,7 +46,25 @@ static void name(struct frames_way *way)
 		sites[row].place = frames_place(way);
 	lost += row == KEYS_NONE;
 	hp_unlock(HP_LOCK_trace);
-	way->launch = row + 1; /* of KEYS_NONE: 0 */
+	return row;
+}
+
+/*
+ * The same.  Loops repeat their places, and many threads may launch: most launches take no lock.
+ * One word holds a hash and its place, since a signal handler may launch, too.
+ */
+static uint32_t place_of(const struct frames_way *way)
+{
+	static __thread uint64_t known[KNOWN] __attribute__((tls_model("initial-exec")));
+	volatile uint64_t *slot = &known[way->hash % KNOWN];
+	uint64_t there = *slot;
+
+	if (there >> PLACE_BITS == way->hash >> PLACE_BITS)
+		return there % LAUNCHES_MOST;
+	uint32_t row = find_or_add(way);
+	if (row != KEYS_NONE)
+		*slot = way->hash >> PLACE_BITS << PLACE_BITS | row;
+	return row;
 }
 
 struct ring {
@@ -124,16 +143,16 @@ static void note(uint32_t place, uint64_t enter_ns)
 	atomic_store_explicit(&own->noted, noted + 1, memory_order_release);
 }
 
-void launches_called(struct frames_way *way, uint64_t enter_ns, uint64_t leave_ns)
+void launches_called(const struct frames_way *way, uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (way->launch == 0)
-		name(way);
-	if (way->launch == 0)
+	uint32_t place = place_of(way);
+
+	if (place == KEYS_NONE)
 		return;
-	struct called *sum = &called[way->launch - 1];
+	struct called *sum = &called[place];
 	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&sum->host_ns, leave_ns - enter_ns, memory_order_relaxed);
-	note(way->launch - 1, enter_ns);
+	note(place, enter_ns);
 }
 
 static struct ring *ring_of(uint32_t thread)

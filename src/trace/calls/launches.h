@@ -34,10 +34,10 @@ struct launch_site {
 int launches_start(void);
 
 /*
- * Adds one call, and names its way.  Any thread, no lock of ours held.  Notes the launch for
+ * Adds one call at the place of its way.  Any thread, no lock of ours held.  Notes the launch for
  * launches_place_at().
  */
-void launches_called(struct frames_way *way, uint64_t enter_ns, uint64_t leave_ns);
+void launches_called(const struct frames_way *way, uint64_t enter_ns, uint64_t leave_ns);
 
 /* The calls without a place.  Reads a place, from 0 on; false: there is none.  Take the lock
  * `trace`. */

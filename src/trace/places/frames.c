@@ -222,8 +222,6 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 	ret->depth = count;
 	ret->cut = distance == NOT_KNOWN;
 	ret->hash = hp_mix(hash, count);
-	ret->site_id = FRAMES_NO_SITE;
-	ret->launch = 0;
 	ret->python_depth = 0;
 	return distance != NOT_KNOWN;
 }
@@ -335,28 +333,4 @@ void frames_forget(uintptr_t from, uintptr_t to)
 	}
 	/* From now on, no thread reuses its latest way. */
 	atomic_fetch_add(&cut_off, 1);
-}
-
-struct frames_way *frames_borrow(const void *frame)
-{
-	const uintptr_t *slot = (const uintptr_t *)frame + 1;
-
-	/* This walk is due for a check, which frames_walk() does. */
-	if (latest.busy || latest.gone == NULL || latest.walks % CHECK_EVERY == CHECK_EVERY - 1)
-		return NULL;
-	latest.busy = true;
-	atomic_signal_fence(memory_order_seq_cst);
-	struct gone *gone = gone_at(slot);
-	if (goes_again(gone, slot)) {
-		latest.walks++;
-		return &gone->way;
-	}
-	frames_return();
-	return NULL;
-}
-
-void frames_return(void)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	latest.busy = false;
 }

@@ -23,16 +23,12 @@
 struct frames_way {
 	uintptr_t address[FRAMES_MOST];
 	size_t depth;
-	bool cut;         /* there are more, which would cost too much to find now */
-	uint64_t hash;    /* of both */
-	uint32_t site_id; /* set by sites_add(), or FRAMES_NO_SITE */
-	uint32_t launch;  /* set by launches_called(), or 0 */
+	bool cut;      /* there are more, which would cost too much to find now */
+	uint64_t hash; /* of both */
 	/* Numbers of places, innermost first; set by python_places_walk(), not by frames_walk(). */
 	uint32_t python[FRAMES_PYTHON_MOST];
 	size_t python_depth;
 };
-
-#define FRAMES_NO_SITE UINT32_MAX
 
 /* The place of a call, which stays valid when files are unloaded. */
 struct frames_place {
@@ -54,14 +50,6 @@ void frames_start(void);
  * was new; the time for it went to operations_rare().
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
-
-/*
- * Returns the way that frames_walk() would copy, if the calling thread used it recently; else NULL.
- * A signal handler's walk does not change this way until frames_return(), which the caller must
- * call.  After a handler that left by longjmp() before, later walks of the thread are slower.
- */
-struct frames_way *frames_borrow(const void *frame);
-void frames_return(void);
 
 /* Returns the place of a way, with the lock `trace` held. */
 struct frames_place frames_place(const struct frames_way *way);

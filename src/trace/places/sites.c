@@ -86,7 +86,7 @@ static uint32_t find_or_make(const struct frames_way *way)
 	return heads[row].id;
 }
 
-uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy)
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	struct site *site = &sites[SITES_MOST];
 
@@ -95,18 +95,15 @@ uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy)
 		lost++;
 		return SITES_NOWHERE;
 	}
-	/* Each cache line of the tables that is not read saves a cache miss. */
-	if (way->site_id == FRAMES_NO_SITE || heads[way->site_id % SITES_MOST].id != way->site_id)
-		way->site_id = find_or_make(way);
-	if (way->site_id != SITES_NOWHERE) {
-		site = &sites[way->site_id % SITES_MOST];
-		heads[way->site_id % SITES_MOST].weight +=
-			copy->leave_ns - copy->enter_ns + COPY_NS;
+	uint32_t id = find_or_make(way);
+	if (id != SITES_NOWHERE) {
+		site = &sites[id % SITES_MOST];
+		heads[id % SITES_MOST].weight += copy->leave_ns - copy->enter_ns + COPY_NS;
 	} else {
 		site->folded = true;
 	}
 	trace_sum_add(&site->row[copy->direction][copy->memory], copy);
-	return way->site_id;
+	return id;
 }
 
 void sites_hold(bool hold)

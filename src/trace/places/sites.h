@@ -17,7 +17,7 @@
 #include "trace/places/frames.h"
 
 #define SITES_MOST    1024 /* a power of two */
-#define SITES_NOWHERE FRAMES_NO_SITE
+#define SITES_NOWHERE UINT32_MAX
 
 struct site {
 	bool folded; /* of several call stacks: `place` holds the frames they share */
@@ -34,10 +34,10 @@ struct sites_counts {
 int sites_start(void);
 
 /*
- * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index(), and
- * notes it in the way.  SITES_NOWHERE: the copy was folded, or has no known caller.
+ * Adds one copy, with the lock `trace` held.  Returns the id of its site, for sites_index().
+ * SITES_NOWHERE: the copy was folded, or has no known caller.
  */
-uint32_t sites_add(struct frames_way *way, const struct trace_copy *copy);
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
 
 /*
  * Returns the place of a site by its id, with the lock `trace` held.  NULL: it has given up its row

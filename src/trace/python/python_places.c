@@ -206,24 +206,14 @@ void python_places_walk(struct frames_way *way, bool known)
 	choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)
 		way->hash = hp_mix(way->hash, way->python[i] + 1);
-	/* The way still has the site of the native way. */
-	if (way->python_depth > 0) {
-		way->site_id = FRAMES_NO_SITE;
-		way->launch = 0;
-	}
 }
 
-struct frames_way *python_places_borrow(const void *frame, struct frames_way *room)
+void python_places_climb(const void *frame, struct frames_way *ret)
 {
-	if (frame == NULL) {
-		*room = (struct frames_way){ .site_id = FRAMES_NO_SITE };
-		return room;
-	}
-	struct frames_way *way = interpreter_is_known() ? NULL : frames_borrow(frame);
-	if (way != NULL)
-		return way;
-	python_places_walk(room, frames_walk(frame, room));
-	return room;
+	if (frame == NULL)
+		*ret = (struct frames_way){ .depth = 0 };
+	else
+		python_places_walk(ret, frames_walk(frame, ret));
 }
 
 size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST])

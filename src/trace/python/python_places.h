@@ -23,12 +23,8 @@ int python_places_start(void);
  */
 void python_places_walk(struct frames_way *way, bool known);
 
-/*
- * Returns the way up from `frame` with its Python frames: the way that the thread remembers, or
- * `room`, filled in.  frames_return() must follow unless the result is `room`.  `frame` may be
- * NULL: unknown.
- */
-struct frames_way *python_places_borrow(const void *frame, struct frames_way *room);
+/* Writes the way up from `frame` with its Python frames.  `frame` may be NULL: unknown. */
+void python_places_climb(const void *frame, struct frames_way *ret);
 
 /*
  * Writes the current places of another thread.  Returns the number of frames.  One thread at a
