@@ -90,31 +90,6 @@ PIN_TEST(nothing_without_a_context)
 	CHECK(copy(memory, 64 * MIB));
 }
 
-PIN_TEST(nothing_while_a_capture_lives)
-{
-	char *memory = allocate(64 * MIB);
-
-	pin_hold();
-	pin_hold();
-	CHECK(!copy(memory, 64 * MIB));
-	pin_release();
-	CHECK(!copy(memory, 64 * MIB));
-	CHECK_EQ(pinning.registers, 0);
-	pin_release();
-	CHECK(copy(memory, 64 * MIB));
-
-	/* Nothing is unpinned, either. */
-	CHECK_EQ(heap_free(memory), 0);
-	test_clock_pass(2100 * TEST_MS);
-	CHECK(heap_any_due());
-	pin_hold();
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
-	CHECK_EQ(pinning.unregisters, 0);
-	pin_release();
-	CHECK_EQ(pin_evict_due(SIZE_MAX), 64 * MIB);
-	CHECK_EQ(pinning.unregisters, 1);
-}
-
 PIN_TEST(keeps_errno)
 {
 	char *memory = allocate(64 * MIB);
@@ -124,20 +99,6 @@ PIN_TEST(keeps_errno)
 	pin_before_user_registration(memory, 1);
 	CHECK_EQ(errno, 33);
 	CHECK_EQ(pinning.unregisters, 1);
-}
-
-PIN_TEST(freed_and_served_again_is_still_pinned)
-{
-	char *memory = allocate(16 * MIB);
-	for (int i = 0; i < 100; i++) {
-		memory[0] = (char)i;
-		CHECK(copy(memory, 16 * MIB));
-		CHECK_EQ(heap_free(memory), 0);
-		char *again = allocate(16 * MIB - (size_t)i);
-		CHECK(again == memory);
-	}
-	CHECK_EQ(pinning.registers, 1);
-	CHECK_EQ(pinning.unregisters, 0);
 }
 
 /* Blocks that are allocated, copied once and freed, as tensors are. */

@@ -145,13 +145,11 @@ static void rows_once(struct program *program)
 
 /* ThreadSanitizer finds less in a single thread, and is slow. */
 #ifdef __SANITIZE_THREAD__
-#define STRIDE      12 /* of the refused calls */
-#define STEPS       4
-#define TIMES(many) (((many) + 3) / 4)
+#define STRIDE 12 /* of the refused calls */
+#define STEPS  4
 #else
-#define STRIDE      1
-#define STEPS       16
-#define TIMES(many) (many)
+#define STRIDE 1
+#define STEPS  16
 #endif
 
 static void walk(uint64_t staging, unsigned threads)
@@ -479,25 +477,6 @@ TEST(many_threads)
 	}
 	for (int i = 0; i < 6; i++)
 		pthread_join(threads[i], NULL);
-}
-
-/* Sources are copied with and without workers, which may all be busy. */
-TEST(fills)
-{
-	static char staging[4 * MIB + 64];
-	unsigned seed = 3;
-
-	begin(32 * MIB, 3);
-	for (unsigned i = 0; i < TIMES(40); i++) {
-		size_t bytes = 1 + (size_t)rand_r(&seed) % (4 * MIB);
-		size_t from = (size_t)rand_r(&seed) % 4096;
-
-		fill(in_data + from, bytes, i);
-		memset(staging, 0x33, sizeof(staging));
-		stage_fill(staging, in_data + from, bytes, i % 5);
-		CHECK(holds(staging, bytes, i));
-		CHECK_EQ(staging[bytes], 0x33);
-	}
 }
 
 static void *unreadable;

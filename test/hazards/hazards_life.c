@@ -39,14 +39,6 @@ static size_t pinned_of_many(unsigned count)
 	return most;
 }
 
-TEST_AFTER_WITH(row18_budget, begin(), "HOTPIN_PIN_BUDGET=18M")
-{
-	size_t most = pinned_of_many(16);
-
-	CHECK(most <= 18 * MIB);
-	CHECK_EQ(most > 0, preloaded());
-}
-
 /* Locked memory is the program's to limit. */
 ALONE(row18_locked_memory)
 {
@@ -346,26 +338,6 @@ ALONE_AFTER(row24_registrations_are_few, begin())
 		free(block);
 	}
 	CHECK(calls("cuMemHostRegister") <= 2 && calls("cuMemHostUnregister") <= 2);
-}
-
-TEST(row30_device_attributes)
-{
-	static const CUdevice_attribute attributes[] = {
-		CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
-		CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-		CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
-		CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST,
-		CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
-		CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
-	};
-
-	begin();
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		int value = -1;
-
-		SEE("attribute", cu.cuDeviceGetAttribute(&value, attributes[i], 0));
-		SEE("is", value);
-	}
 }
 
 /* If the device uses the host's page tables, pinning gains nothing. */

@@ -51,40 +51,14 @@ static void never_pinned(char *at, bool writable)
 	CHECK(registrations() <= before + 1);
 }
 
-TEST(row14_static)
-{
-	static char data[SIZE] = { 1 };
+static char in_data[SIZE] = { 1 }, in_bss[SIZE];
+static const char constant[SIZE] = { 1 };
+static __thread char of_the_thread[SIZE];
 
-	never_pinned(data, true);
-}
-
-TEST(row14_bss)
-{
-	static char data[SIZE];
-
-	never_pinned(data, true);
-}
-
-TEST(row14_constant)
-{
-	static const char data[SIZE] = { 1 };
-
-	never_pinned((char *)data, false);
-}
-
-TEST(row14_thread_local)
-{
-	static __thread char data[SIZE];
-
-	never_pinned(data, true);
-}
-
-TEST(row14_stack)
-{
-	char data[SIZE];
-
-	never_pinned(data, true);
-}
+CASE(row14_static, never_pinned(in_data, true))
+CASE(row14_bss, never_pinned(in_bss, true))
+CASE(row14_constant, never_pinned((char *)constant, false))
+CASE(row14_thread_local, never_pinned(of_the_thread, true))
 
 static void *on_a_stack(void *arg)
 {
@@ -95,10 +69,8 @@ static void *on_a_stack(void *arg)
 	return arg;
 }
 
-TEST_AFTER(row14_stack_of_a_thread, begin())
-{
-	check_in_thread(on_a_stack, NULL);
-}
+CASE(row14_stack, on_a_stack(NULL))
+CASE(row14_stack_of_a_thread, begin(); check_in_thread(on_a_stack, NULL))
 
 TEST(row14_brk)
 {
@@ -119,23 +91,13 @@ TEST(row14_mapping_of_its_own)
 		char *at = mmap(NULL, SIZE, WRITABLE, ANONYMOUS, -1, 0);
 
 		never_pinned(at, true);
+		CHECK_EQ(madvise(at, SIZE, MADV_DONTNEED), 0);
+		never_pinned(at, true);
 		CHECK_EQ(munmap(at, SIZE), 0);
 		CHECK(mmap(at, SIZE, WRITABLE, ANONYMOUS | MAP_FIXED, -1, 0) == at);
 		never_pinned(at, true);
 		CHECK_EQ(munmap(at, SIZE), 0);
 	}
-}
-
-/* An allocator that keeps its own pages and never calls malloc(). */
-TEST(row14_allocator_of_its_own)
-{
-	char *arena = mmap(NULL, 64 * MIB, WRITABLE, ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	for (size_t i = 1; i < 6; i++) {
-		never_pinned(arena + i * 10 * MIB, true);
-		CHECK_EQ(madvise(arena + i * 10 * MIB, SIZE, MADV_DONTNEED), 0);
-	}
-	CHECK_EQ(munmap(arena, 64 * MIB), 0);
 }
 
 /* Memory of libc that bypasses all preloaded libraries. */

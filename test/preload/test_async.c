@@ -47,24 +47,6 @@ static void in_a_row(size_t bytes, int from_the_ring)
 CASE(h2d_in_a_row, in_a_row(64 * KIB, 60))
 CASE(h2d_in_a_row_larger, in_a_row(300 * KIB, 8 * 1024 / (5 * 64)))
 
-/* A host buffer that a queued copy fills is the source of the next copy. */
-TEST_AFTER(a_chain_through_one_buffer, begin())
-{
-	char *block = promoted(4 * MIB), *other = malloc(4 * MIB);
-
-	fill(other, 4 * MIB, 6);
-	OK(cuMemcpyHtoD_v2(there, other, 4 * MIB));
-	for (int s = 0; s < COPY_STREAMS; s++) {
-		memset(block, 0, 4 * MIB);
-		OK(cuMemsetD8_v2(there + 4 * MIB, 0, 4 * MIB));
-		OK(cuCtxSynchronize());
-		OK(cuMemcpyDtoHAsync_v2(block, there, 4 * MIB, copy_stream_of(s)));
-		OK(cuMemcpyHtoDAsync_v2(there + 4 * MIB, block, 4 * MIB, copy_stream_of(s)));
-		OK(cuStreamSynchronize(copy_stream_of(s)));
-		CHECK(device_holds(there + 4 * MIB, 4 * MIB, 6));
-	}
-}
-
 /* Uploads of an unpinned block count for the pin rule, also if hotpin stages them. */
 static void are_pinned_soon(void)
 {

@@ -95,21 +95,6 @@ TEST_AFTER(a_raw_fork, have_blocks())
 	CHECK_EQ(give_all_back(), 7);
 }
 
-TEST_AFTER(popen_and_system, have_blocks())
-{
-	char line[64] = "";
-
-	for (int i = 0; i < 3; i++) {
-		FILE *pipe = popen("echo seven", "r");
-
-		CHECK(pipe != NULL && fgets(line, sizeof(line), pipe) != NULL);
-		CHECK(strcmp(line, "seven\n") == 0);
-		CHECK_EQ(pclose(pipe), 0);
-		CHECK_EQ(system("exit 7"), 7 << 8);
-	}
-	check_parent();
-}
-
 /* Children of children, each with the blocks of its parent. */
 TEST_AFTER(a_line_of_forks, have_blocks())
 {

@@ -26,24 +26,6 @@ static void round_trip(char *block, unsigned seed)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-TEST_AFTER(destroyed, begin())
-{
-	char *block = promoted(BYTES), *kept = promoted(BYTES);
-
-	for (unsigned i = 0; i < 5; i++) {
-		round_trip(block, i);
-		OK(cuCtxDestroy_v2(context));
-		CHECK_EQ(standin_registrations(), 0);
-		OK(cuCtxCreate_v2(&context, 0, 0));
-		OK(cuMemAlloc_v2(&there, 64 * MIB));
-		if (i == 2) {
-			free(kept);
-			kept = promoted(BYTES);
-		}
-		round_trip(kept, i + 7);
-	}
-}
-
 /* The stand-in ends the registrations of a green context with it. */
 TEST_AFTER(green_one_destroyed, begin())
 {

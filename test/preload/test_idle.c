@@ -58,8 +58,10 @@ TEST(with_streams_and_contexts)
 	CHECK(shrinks_to(base + 64 * MIB, 3));
 }
 
-/* A driver that cannot be queried. */
-TEST_WITH(with_an_old_driver, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
+/* Drivers before CUDA 12.5 cannot be asked whether the device is idle. */
+#define OLD_DRIVER "STANDIN_FAIL=cuCtxRecordEvent:1:801"
+
+TEST_WITH(with_an_old_driver, OLD_DRIVER)
 {
 	size_t base = base_line();
 
@@ -68,6 +70,39 @@ TEST_WITH(with_an_old_driver, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
 	free_all();
 	CHECK(shrinks_to(base + 64 * MIB, 3));
 	CHECK(standin_calls("cuCtxRecordEvent") <= 1);
+}
+
+/* A call of the program that waits is the only sign, and may be the last one. */
+TEST_AFTER_WITH(the_last_wait_with_an_old_driver, begin(), OLD_DRIVER, "HOTPIN_RING=0")
+{
+	allocate(true);
+	free_all();
+	OK(cuCtxSynchronize());
+	rest(4);
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
+/* The same with two contexts while a block was due, and one later. */
+TEST_AFTER_WITH(one_context_again_with_an_old_driver, begin(), OLD_DRIVER, "HOTPIN_RING=0")
+{
+	CUcontext other;
+
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuCtxSetCurrent(context));
+	char *block = malloc(24 * MIB);
+	memset(block, 1, 24 * MIB);
+	CHECK_EQ(heat(block, 24 * MIB), preloaded());
+	free(block);
+	rest(2);
+	block = malloc(24 * MIB);
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+	rest(2);
+	OK(cuMemcpyHtoD_v2(there, block, 24 * MIB));
+	free(block);
+	OK(cuCtxSynchronize());
+	rest(4);
+	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
 static int deadlines;

@@ -42,30 +42,6 @@ static bool named_ring(void)
 		CHECK_EQ(named_ring(), preloaded());         \
 	} while (0)
 
-/* Copies within the device and between hosts need no staging. */
-TEST_AFTER_WITH(nothing_to_stage, begin(), STAGED)
-{
-	fill(array, 8 * MIB, 2);
-	fill(standin_host(there), 8 * MIB, 3);
-	standin_log_reset();
-	OK(cuMemcpy(there + 16 * MIB, there, 8 * MIB));
-	OK(cuMemcpy((CUdeviceptr)other, (CUdeviceptr)array, 8 * MIB));
-	CHECK_EQ(standin_calls("cuEventRecord"), 0);
-	CHECK(holds(other, 8 * MIB, 2));
-	CHECK(device_holds(there + 16 * MIB, 8 * MIB, 3));
-}
-
-/*
- * The driver accepts device memory as the source of an upload, but no host memory as device memory.
- */
-TEST_AFTER_WITH(sides_of_the_wrong_kind, begin(), STAGED)
-{
-	fill(standin_host(there), MIB, 4);
-	OK(cuMemcpyHtoD_v2(there + MIB, (void *)there, MIB));
-	CHECK(device_holds(there + MIB, MIB, 4));
-	CHECK_EQ(cuMemcpyDtoH_v2(array, (CUdeviceptr)other, MIB), CUDA_ERROR_INVALID_VALUE);
-}
-
 /*
  * The range extends into reserved addresses after a mapping: the driver reports one range, but
  * refuses the copy.
@@ -353,6 +329,18 @@ TEST_AFTER_WITH(untouched_block, begin(), "HOTPIN_THREADS=4")
 		OK(cuMemcpyDtoH_v2(fresh, there, 24 * MIB));
 	CHECK_EQ(standin_pinned(fresh) != 0, preloaded());
 	CHECK(holds(fresh, 24 * MIB, 1));
+}
+
+/* As threadprivate arrays in OpenMP: a thread's stack must hold it. */
+__thread char private[MIB];
+
+/* Threads of a process with such memory. */
+TEST_AFTER_WITH(large_thread_local_memory, begin(), STAGED)
+{
+	private[MIB / 2] = 1;
+	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+	/* Three are copy workers. */
+	CHECK_EQ(thread_each_other(NULL) > 3, preloaded());
 }
 
 PRELOAD_MAIN()
