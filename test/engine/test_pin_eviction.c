@@ -26,6 +26,8 @@ PIN_TEST(nothing_evicted_during_a_capture_or_a_copy)
 	char *memory = allocate_pinned(16 * MIB);
 
 	pin_hold();
+	pin_hold();
+	pin_release();
 	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_release();
 	CHECK_EQ(pin_enter(range_find(memory), &memory), PIN_PINNED);
