@@ -25,11 +25,7 @@ build, root = map(os.path.abspath, sys.argv[1:])
 TOOL = os.path.join(root, "packaging", "wheel.py")
 PAGE = os.path.join(root, "doc", "pytorch.md")
 FILES = """__init__.py __main__.py bin/hotpin lib/libhotpin.so profile.schema.json
-    share/man/man1/hotpin.1 share/man/man1/hotpin-annotate.1 share/man/man1/hotpin-bench.1
-    share/man/man1/hotpin-compare.1 share/man/man1/hotpin-doctor.1
-    share/man/man1/hotpin-env.1 share/man/man1/hotpin-html.1 share/man/man1/hotpin-report.1
-    share/man/man1/hotpin-resolve.1 share/man/man1/hotpin-run.1 share/man/man1/hotpin-trace.1
-    share/man/man7/libhotpin.7""".split()
+    share/man/man1/hotpin.1 share/man/man7/libhotpin.7""".split()
 # Imitates a training script: prints its process id, and the libraries that are loaded into it.
 TRAIN = """import json, os, signal
 with open("ran", "w") as file:
@@ -168,7 +164,9 @@ def check_installed(environment, before):
                             os.path.join(site, "hotpin", "share", "doc", "hotpin")], capture_output=True, text=True)
     check(len(manual) > 10 and links.returncode == 0, "the manual: " + links.stdout)
     there -= manual
-    wanted = {"hotpin/" + name for name in FILES} | {os.path.relpath(environment.folder, site) + "/bin/hotpin"}
+    pages = {"share/man/man1/hotpin-%s.1" % command for command in
+             re.findall(r"^  ([a-z]+) ", environment.run("hotpin help")[1], re.M)}
+    wanted = {"hotpin/" + name for name in pages.union(FILES)} | {os.path.relpath(environment.folder, site) + "/bin/hotpin"}
     found = {name for name in there if not name.startswith("hotpin-%s.dist-info/" % version)}
     check(found == wanted, "installed, or missing: %s" % sorted(found ^ wanted))
     with open(os.path.join(site, "hotpin-%s.dist-info" % version, "RECORD")) as file:
