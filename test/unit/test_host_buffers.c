@@ -5,6 +5,7 @@
 #include "check.h"
 #include "base/lock.h"
 #include "trace/calls/host_buffers.h"
+#include "trace/calls/round_trips.h"
 #include "trace/places/sites.h"
 
 #include <dlfcn.h>
@@ -145,6 +146,36 @@ TEST(more_than_there_is_room_for)
 		all += buffer.sums.h2d.bytes;
 	CHECK_EQ(count, HOST_BUFFERS_MOST);
 	CHECK_EQ(all, 6 * HOST_BUFFERS_MOST);
+}
+
+static enum round_trip crossed(enum trace_direction direction, uint32_t i, uint64_t at_ns,
+			       struct profile_trips *ret_trip)
+{
+	static char memory[4000][64];
+	struct trace_copy copy = { .direction = direction,
+				   .bytes = 64,
+				   .enter_ns = at_ns,
+				   .leave_ns = at_ns,
+				   .host = memory[i] };
+
+	return hp_locked(HP_LOCK_trace, round_trips_copied(&copy, i, SITES_NOWHERE, ret_trip));
+}
+
+/* Some places whose data comes up again are forgotten, but none is invented. */
+TEST(more_round_trips_than_there_is_room_for)
+{
+	struct profile_trips trip;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < 4000; i++)
+		crossed(TRACE_D2H, i, i, &trip);
+	for (uint32_t i = 0; i < 4000; i++) {
+		if (crossed(TRACE_H2D, i, 5000, &trip) != ROUND_TRIP_SAME)
+			continue;
+		CHECK_EQ(trip.after, i);
+		found++;
+	}
+	CHECK(found > 300 && found < 1025);
 }
 
 static const char *name_at(const void *address)
