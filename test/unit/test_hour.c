@@ -30,17 +30,11 @@ static char names[NAMES][24];
  */
 static size_t resident(void)
 {
-	FILE *file = fopen("/proc/self/smaps_rollup", "r");
-	char line[128];
-	size_t kib = 0;
+	char text[4096];
+	const char *at =
+		strstr(check_read("/proc/self/smaps_rollup", text, sizeof(text)), "\nAnonymous:");
 
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "Anonymous: %zu kB", &kib) == 1)
-			break;
-	if (!CHECK(file != NULL && kib != 0))
-		return 0;
-	fclose(file);
-	return kib << 10;
+	return CHECK(at != NULL) ? strtoul(at + strcspn(at, "0123456789"), NULL, 10) << 10 : 0;
 }
 
 static void kernel(uint64_t number, uint64_t at)

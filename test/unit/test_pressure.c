@@ -239,14 +239,10 @@ static void check_unknown(void)
 
 static long table_size(void)
 {
-	FILE *status = fopen("/proc/self/status", "r");
-	char line[256];
-	long size = 0;
+	char text[4096];
+	const char *at = strstr(check_read("/proc/self/status", text, sizeof(text)), "FDSize:");
 
-	while (fgets(line, sizeof(line), status) != NULL && sscanf(line, "FDSize: %ld", &size) != 1)
-		continue;
-	fclose(status);
-	return size;
+	return at != NULL ? atol(at + strlen("FDSize:")) : 0;
 }
 
 /* The kernel waits for milliseconds where it grows the table of a process with several threads. */
