@@ -35,7 +35,7 @@ COMMANDS = [["report"], ["report", "--why"], ["report", "--all"], *(["report", "
 TEXTS = [["report"], ["report", "--why"], ["report", "--all"], ["annotate"]]
 # Profiles of made.py, with those that are the same except for a part of them.
 VARIANTS = {"first": ("lossy", "unsampled", "sampled", "ported_next"), "second": (), "third": (), "launcher": (),
-            "without_device": ("killed",), "full": (), "hostile": ()}
+            "without_device": ("killed",), "full": ()}
 
 
 class Visible(html.parser.HTMLParser):
