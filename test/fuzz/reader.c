@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_report, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", NULL, second, path);
-	try(hotpin_compare, "--force", "--csv", path, second);
+	try(hotpin_compare, "--force", path, second);
 	try(hotpin_html, NULL, NULL, path, NULL);
 	try(hotpin_html, NULL, NULL, path, second);
 	try(hotpin_trace, NULL, NULL, path, NULL);

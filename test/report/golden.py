@@ -122,7 +122,7 @@ def cases():
     files = [recorded(path) for path in RECORDED]
     for file in filter(is_first, files):
         yield file.removesuffix(".json"), TEXTS, [file]
-    compares = [["compare"], ["compare", "--csv"]]
+    compares = [["compare"]]
     yield "compare_porting", compares, files[2:]
     for base, variants in VARIANTS.items():
         yield f"made_{base}", COMMANDS, [tap.write(f"{base}.json", getattr(made, base)())]

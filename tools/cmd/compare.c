@@ -4,7 +4,6 @@
  * Files of one stage are its repeats, which tell how much of a difference is noise, or its ranks.
  */
 #include "compare/compare.h"
-#include "show/table_csv.h"
 #include "show/table_report.h"
 #include "cmd/commands.h"
 #include "cmd/flags.h"
@@ -66,17 +65,8 @@ static void show_text(const struct comparison *comparison)
 	layout_say(4, "\n%s", compare_sentence(comparison));
 }
 
-static void write_csv(struct comparison comparison)
-{
-	table_csv_head(stdout, &compare_stage_table);
-	for (comparison.to = 1; comparison.from < comparison.count;
-	     comparison.from = comparison.to++)
-		table_csv(stdout, &compare_stage_table, comparison.stages[comparison.from].profile,
-			  &comparison);
-}
-
-/* Prints what a reader needs first, in front of CSV on stderr. */
-static void tell(struct compare_remarks remarks, bool csv)
+/* Prints what a reader needs first. */
+static void tell(struct compare_remarks remarks)
 {
 	const char *told = "stages\n", *line;
 
@@ -86,32 +76,26 @@ static void tell(struct compare_remarks remarks, bool csv)
 		text_add_line(&told, "  %s", line);
 	while ((line = text_take_line(&remarks.notes)) != NULL)
 		text_add_line(&told, "  note: %s", line);
-	if (csv)
-		fputs(told, stderr);
-	else
-		layout_lines(6, "", told);
+	layout_lines(6, "", told);
 }
 
-static int compare_all(struct comparison *comparison, bool force, bool csv)
+static int compare_all(struct comparison *comparison, bool force)
 {
 	const struct compare_remarks remarks = compare_gate(comparison->stages, comparison->count);
 
-	tell(remarks, csv);
+	tell(remarks);
 	if (remarks.against != NULL && !force) {
 		hotpin_say("the runs are not comparable; --force compares them anyway");
 		return EXIT_APART;
 	}
-	if (csv)
-		write_csv(*comparison);
-	else
-		show_text(comparison);
+	show_text(comparison);
 	/* Only the last step counts: what earlier stages lost was reported before. */
 	return compare_last(comparison) == COMPARE_SLOWER ? EXIT_SLOWER : 0;
 }
 
 struct flags {
 	struct comparison comparison; /* its noise */
-	bool force, csv;
+	bool force;
 };
 
 static int compare(struct output *output, struct profile *profiles, size_t count, void *arg)
@@ -132,7 +116,7 @@ static int compare(struct output *output, struct profile *profiles, size_t count
 			"a file of another stage",
 			text_name(profiles[0].stage, 60));
 	if (comparison.count > 1)
-		status = compare_all(&comparison, flags->force, flags->csv);
+		status = compare_all(&comparison, flags->force);
 	compare_stages_close(stages, comparison.count);
 	return status;
 }
@@ -141,8 +125,7 @@ static int compare(struct output *output, struct profile *profiles, size_t count
 static int read_flags(int argc, char **argv, struct flags *ret)
 {
 	const char *noise = NULL;
-	const struct flag flags[] = { { "csv", .given = &ret->csv },
-				      { "force", .given = &ret->force },
+	const struct flag flags[] = { { "force", .given = &ret->force },
 				      { "noise", 0, &noise },
 				      { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_FILES), tenths = COMPARE_NOISE_TENTHS;

@@ -36,9 +36,8 @@ static void comparison(FILE *to, const struct comparison *stages)
 
 	page_element(to, "p class=\"headline\"", compare_sentence(stages));
 	page_lines(to, NOTE, remarks.against);
-	if (remarks.notes == NULL)
-		return;
-	fputs("<details><summary>Notes on the comparison</summary>\n", to);
+	fputs("<details><summary>Files, and notes on the comparison</summary>\n", to);
+	page_lines(to, "p", remarks.stages);
 	page_lines(to, "p", remarks.notes);
 	fputs("</details>\n", to);
 }

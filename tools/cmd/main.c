@@ -82,8 +82,7 @@ static const struct command {
 	  "a stage has one run, the verdict is UNCLEAR, unless times differ by a factor of\n"
 	  "three.\n"
 	  "  --noise PERCENT  show differences up to PERCENT as unchanged\n"
-	  "  --force          compare anyway, despite incompatible runs\n"
-	  "  --csv            print the stages as CSV for programs\n",
+	  "  --force          compare anyway, despite incompatible runs\n",
 	  "hotpin compare stage1.json stage2.json" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
 	  "show source lines with the time that they took",

@@ -51,9 +51,6 @@ struct compare_step {
 };
 struct compare_step compare_step(const struct comparison *comparison, size_t before, size_t after);
 
-/* The stages, a row each; `with` is a struct comparison.  Its CSV has a stage of each profile. */
-extern const struct table compare_stage_table;
-
 /*
  * Makes the table of figures: a column for each stage, and its change against the previous one.
  * Shows stages from comparison->from on, so many that they take `columns`, and sets comparison->to.

@@ -84,19 +84,6 @@ const char *compare_sentence(const struct comparison *comparison)
 			  "does, or state the noise with --noise.");
 }
 
-static const struct table_column stage_columns[] = {
-	{ NULL, "Stage", TABLE_TEXT },
-	{ "runs", "Runs", TABLE_COUNT },
-	{ "wall_ns", "Wall", TABLE_TIME, TABLE_AT(compare_stage, walls.median) },
-	{ "least_wall_ns", "Min", TABLE_TIME, TABLE_AT(compare_stage, walls.least) },
-	{ "most_wall_ns", "Max", TABLE_TIME, TABLE_AT(compare_stage, walls.most) },
-	{ NULL, "Change", TABLE_CHANGE },
-	{ "predicted_wall_ns", "Predicted", TABLE_TIME },
-	{ "noise_tenths_of_a_percent", NULL, TABLE_COUNT },
-	{ "noise_is_assumed", NULL, TABLE_COUNT },
-	{ "verdict", "Verdict", TABLE_TEXT },
-};
-
 /*
  * An advice of a stage, and what came of it.  The program may have been changed in another way than
  * advised; then the difference says so.
@@ -157,28 +144,6 @@ struct table_cell compare_predicted(const struct comparison *comparison, size_t 
 	if (stage == 0 || !predict(after[-1].profile, after->profile, &made))
 		return table_about("", 0);
 	return table_about(made.advice.is_estimate ? "~" : ">=", made.wall_ns);
-}
-
-static void fill_stage(struct table_rows *rows, struct profile *profile)
-{
-	const struct comparison *comparison = rows->with;
-
-	(void)profile;
-	for (size_t i = comparison->from; i < comparison->to; i++) {
-		const struct compare_stage *stage = &comparison->stages[i];
-		struct compare_step step = compare_step(comparison, i > 0 ? i - 1 : 0, i);
-		struct table_cell made = compare_predicted(comparison, i);
-
-		TABLE_ROW(rows, stage, table_text(stage->profile->stage),
-			  table_number((int64_t)stage->run_count),
-			  table_text(i > 0 ? compare_change(step.before->walls.median,
-							    stage->walls.median, step.noise_tenths)
-					   : ""),
-			  rows->form == TABLE_CSV && made.value == 0 ? table_number(UNKNOWN) : made,
-			  table_number(i > 0 ? (int64_t)step.noise_tenths : UNKNOWN),
-			  table_number(i > 0 ? !step.is_known : UNKNOWN),
-			  table_text(i > 0 ? compare_verdict_name(step.verdict) : NULL));
-	}
 }
 
 /* What two stages have by the same name: a kernel or an NVTX range.  0: a stage has none. */
@@ -345,7 +310,6 @@ static const struct table_column pair_columns[] = {
 };
 
 /* clang-format off */
-const struct table compare_stage_table = { .columns = stage_columns, .count = HP_LEN(stage_columns), .fill = fill_stage, .in_order = true };
 const struct table compare_kernel_table = { .title = "Changes", .columns = pair_columns, .count = HP_LEN(pair_columns), .fill = fill_kernels, .most = 10 };
 const struct table compare_range_table = { .title = "NVTX ranges of the last two stages", .columns = pair_columns, .count = HP_LEN(pair_columns), .fill = fill_ranges, .most = 10 };
 /* clang-format on */

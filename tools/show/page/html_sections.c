@@ -71,7 +71,6 @@ static void stages_section(struct page *page, const struct comparison *compariso
 	page_section(page, "stages", "Stages", NULL);
 	part.to = part.count;
 	page_stages(page->to, &part);
-	table_page(page, &compare_stage_table, &part);
 	fputs("<div class=\"comparison\">\n", page->to);
 	while (part.from < part.count) {
 		compare_make_table(&part, SIZE_MAX, &figures);
