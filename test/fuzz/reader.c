@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
 	static const char *const tables[] = { "summary", "copies",  "sizes",  "kernels",
 					      "sites",   "buffers", "ranges", "counters",
-					      "calls",   "advice",  "events" };
+					      "calls",   "advice" };
 	static char path[64], second[64];
 	static int file = -1, second_file;
 

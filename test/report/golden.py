@@ -30,7 +30,7 @@ RECORDED = ["doc/recorded/hecbench_wyllie.json", "doc/recorded/pytorch_training.
               for turn in (1, 2, 3))]
 TABLES = ["summary", "states", "lines", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges", "counters", "calls", "advice"]
 COMMANDS = [["report"], ["report", "--why"], ["report", "--all"], *(["report", "--csv", table] for table in TABLES), ["report", "--folded"],
-            ["annotate"], ["html"], ["report", "--csv", "events"], ["trace"]]
+            ["annotate"], ["html"], ["trace"]]
 # Of recorded profiles; what the other commands print are the same figures.
 TEXTS = [["report"], ["report", "--why"], ["report", "--all"], ["annotate"]]
 # Profiles of made.py, with those that are the same except for a part of them.
@@ -89,7 +89,7 @@ def shown(command, files):
         lines = Visible(done.stdout).lines()
     else:
         lines = done.stdout.splitlines()
-    if done.stdout and (command[0] == "trace" or command[-1] == "events"):
+    if done.stdout and (command[0] == "trace"):
         lines = digest("\n".join(lines))
     if words == ["report"] and not columns:
         long = [line for line in lines if len(line) > 80]
@@ -129,8 +129,7 @@ def cases():
         for name in variants:
             yield f"made_{name}", COMMANDS, [tap.write(f"{base}.json", getattr(made, name)())], f"made_{base}"
     yield "made_looped", COMMANDS, [tap.write("looped.json", made.looped(4))]
-    yield "made_two_devices", [["report"], *(["report", "--csv", table] for table in ("kernels", "events")),
-                               ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
+    yield "made_two_devices", [["report"], ["report", "--csv", "kernels"], ["html"], ["trace"]], [tap.write("two_devices.json", made.two_devices())]
     ranks = [tap.write(f"rank{number}.json", made.rank(number, 4, number * made.MILLI)) for number in range(4)]
     yield "made_ranks", [["report"], ["report", "--all"], ["html"], ["compare", "--force"]], ranks
     stages = [tap.write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]

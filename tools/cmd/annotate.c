@@ -182,7 +182,7 @@ static int annotate(struct output *output, struct profile *profile, size_t count
 
 	(void)output;
 	request->profile = profile;
-	names_resolve(profile, count, true);
+	names_resolve(profile, count);
 	source_lines_sum(profile, &table);
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,

@@ -106,7 +106,7 @@ static int compare(struct output *output, struct profile *profiles, size_t count
 	int status = EXIT_APART;
 
 	(void)output;
-	names_resolve(profiles, count, true);
+	names_resolve(profiles, count);
 	places_merge_sites(profiles, count);
 	comparison.count = compare_stages(profiles, ranks_only(profiles, count), &stages);
 	comparison.stages = stages;

@@ -133,7 +133,7 @@ static int write_stages(struct output *output, struct profile *profiles, size_t 
 	struct comparison stages = { .least_tenths = COMPARE_NOISE_TENTHS };
 	struct compare_stage *list = NULL;
 
-	names_resolve(profiles, count, true);
+	names_resolve(profiles, count);
 	places_merge_sites(profiles, count);
 	stages.count = compare_stages(profiles, ranks_only(profiles, count), &list);
 	stages.stages = list;

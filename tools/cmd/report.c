@@ -155,7 +155,7 @@ static int print_report(struct output *output, struct profile *profiles, size_t 
 	const struct request *request = arg;
 
 	(void)output;
-	names_resolve(profiles, count, true);
+	names_resolve(profiles, count);
 	places_merge_sites(profiles, count);
 	count = ranks_only(profiles, count);
 	if (count > 1)
@@ -179,23 +179,15 @@ static const struct table *table_named(const char *name)
 static int write_folded(struct output *output, struct profile *profiles, size_t count, void *arg)
 {
 	(void)arg;
-	names_resolve(profiles, count, true);
+	names_resolve(profiles, count);
 	return folded_write(output->to, profiles, count) ? 0 : EXIT_FAILURE;
 }
 
 static int write_table(struct output *output, struct profile *profiles, size_t count, void *arg)
 {
 	const struct table *table = arg;
-	bool any = !table->of_timeline;
 
-	names_resolve(profiles, count, !table->of_timeline);
-	for (size_t i = 0; i < count; i++)
-		any |= profiles[i].events.known;
-	if (!any) {
-		hotpin_say("no timeline in %s; run the program with --profile=trace",
-			   count == 1 ? text_name(profiles[0].path, 200) : "any of these files");
-		return EXIT_FAILURE;
-	}
+	names_resolve(profiles, count);
 	places_merge_sites(profiles, count);
 	table_csv_head(output->to, table);
 	for (size_t i = 0; i < count; i++)

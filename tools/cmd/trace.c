@@ -20,7 +20,7 @@ static int write_timelines(struct output *output, struct profile *profiles, size
 				   text_name(profiles[i].path, 200));
 			return EXIT_FAILURE;
 		}
-	names_resolve(profiles, count, true);
+	names_resolve(profiles, count);
 	trace_write(output->to, profiles, count);
 	return 0;
 }

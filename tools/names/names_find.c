@@ -463,11 +463,9 @@ void names_demangle(struct profile *profiles, size_t count)
 	}
 }
 
-void names_resolve(struct profile *profiles, size_t count, bool places)
+void names_resolve(struct profile *profiles, size_t count)
 {
-	if (places) {
-		names_find(profiles, count);
-		names_apply(profiles, count);
-	}
+	names_find(profiles, count);
+	names_apply(profiles, count);
 	names_demangle(profiles, count);
 }

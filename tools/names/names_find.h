@@ -27,7 +27,7 @@ void names_apply(struct profile *profiles, size_t count);
 /* Fills in readable names of kernels and events. */
 void names_demangle(struct profile *profiles, size_t count);
 
-/* Does all of these; without `places` only the last. */
-void names_resolve(struct profile *profiles, size_t count, bool places);
+/* Does all of these. */
+void names_resolve(struct profile *profiles, size_t count);
 
 #endif

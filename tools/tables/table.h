@@ -66,7 +66,7 @@ struct table {
 	size_t count;
 	void (*fill)(struct table_rows *rows, struct profile *profile);
 	unsigned most; /* rows of a report without --all; 0: all rows */
-	bool of_device, of_timeline;
+	bool of_device;
 	bool is_source;           /* the lines of a source: zeros are blank */
 	bool in_order;            /* a report shows the columns in order, not figures first */
 	bool elsewhere;           /* on a page it has no section of its own */

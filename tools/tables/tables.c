@@ -1,5 +1,5 @@
 /*
- * tables.c - the list of tables, and those of kernels, calls, ranges, a timeline and the run.
+ * tables.c - the list of tables, and those of kernels, calls, ranges and the run.
  */
 #include "tables/tables.h"
 #include "analyze/advice.h"
@@ -95,31 +95,6 @@ static void fill_range(struct table_rows *rows, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->range_count; i++)
 		table_add(rows, &profile->ranges[i], NULL, 0);
-}
-
-static const struct table_column event_columns[] = {
-	{ "kind", NULL, TABLE_TEXT },
-	{ "track", NULL, TABLE_TEXT },
-	{ "device", NULL, TABLE_COUNT },
-	{ "stream", NULL, TABLE_COUNT },
-	{ "tid", NULL, TABLE_COUNT },
-	{ "start_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, start_ns) },
-	{ "duration_ns", NULL, TABLE_TIME, TABLE_AT(profile_event, duration_ns) },
-	{ "name", NULL, TABLE_TEXT },
-	{ "bytes", NULL, TABLE_BYTES, TABLE_AT(profile_event, bytes) },
-};
-
-static void fill_event(struct table_rows *rows, struct profile *profile)
-{
-	for (size_t i = 0; i < profile->events.row_count; i++) {
-		const struct profile_event *event = &profile->events.rows[i];
-		const struct profile_track *track = &profile->events.tracks[event->track];
-
-		TABLE_ROW(rows, event, table_text(text_event_kind(event->kind)),
-			  table_text(track->kind), table_number(track->device),
-			  table_number(track->stream), table_number(track->tid),
-			  table_text(event->name >= 0 ? profile->events.names[event->name] : NULL));
-	}
 }
 
 static const struct table_column counter_columns[] = {
@@ -483,7 +458,6 @@ const struct table *const tables[] = {
 	&table_functions,
 	&table_lines,
 	&(const struct table){ "ranges", "NVTX ranges", "NVTX ranges", TABLE_FILL(range) },
-	&(const struct table){ "events", NULL, "all events of a timeline", TABLE_FILL(event), .of_timeline = true },
 	&table_counters,
 	&table_options,
 	NULL

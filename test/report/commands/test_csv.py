@@ -12,7 +12,7 @@ import tap
 from tap import check, says, write
 
 TABLES = ("summary", "copies", "sizes", "kernels", "launches", "sites", "buffers", "repeats", "ranges",
-          "counters", "options", "calls", "gaps", "functions", "advice", "events", "states", "lines")
+          "counters", "options", "calls", "gaps", "functions", "advice", "states", "lines")
 
 
 def table(name, *profiles):
@@ -94,15 +94,7 @@ def refused():
     says("a file for what nobody writes to one", 2, "--out needs --csv or --folded", "report", "-o", "x", "0.json")
 
 
-def no_timeline():
-    write("plain.json", made.first())
-    done = says("without a timeline there is no table events", 1, "no timeline in plain.json; run", "report", "--csv", "events",
-                "plain.json")
-    check("not even a header", done.stdout == "", done.stdout)
-
-
 def main():
-    no_timeline()
     harmless()
     folded()
     refused()
