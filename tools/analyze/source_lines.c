@@ -259,9 +259,8 @@ static size_t lines_in(const struct source *source)
 	return count;
 }
 
-/* Adds the text of the lines, and the other lines: all of the source, or those around them. */
-static void add_text(struct profile *profile, const struct source *source, bool all,
-		     struct source_file *file)
+/* Adds the text of the lines, and the lines around them. */
+static void add_text(struct profile *profile, const struct source *source, struct source_file *file)
 {
 	const struct source_line *first = file->lines, *end = first + file->count, *next = first;
 	struct source_line *to =
@@ -274,7 +273,7 @@ static void add_text(struct profile *profile, const struct source *source, bool 
 	for (int64_t number = 1; source_next_line(source, &at, &line, &bytes); number++) {
 		while (next < end && next->number < number)
 			next++;
-		if (!all && (next == end || next->number - CONTEXT > number) &&
+		if ((next == end || next->number - CONTEXT > number) &&
 		    (next == first || next[-1].number + CONTEXT < number))
 			continue;
 		*to = next < end && next->number == number
@@ -319,11 +318,10 @@ void source_lines_read(struct profile *profile, struct source_file *file,
 	file->why = source_open(&claim, where, &source);
 	if (file->why == NULL)
 		file->older = older_module(profile, file, &source);
-	if (where->file == NULL)
-		drop_others(profile, file);
+	drop_others(profile, file);
 	if (file->why == NULL) {
 		file->found = text_made("%s", source.path);
-		add_text(profile, &source, where->file != NULL, file);
+		add_text(profile, &source, file);
 	}
 	source_close(&source);
 }

@@ -45,10 +45,7 @@ struct source_lines {
 /* Sums up a profile whose names are resolved.  The lists are the profile's. */
 void source_lines_sum(struct profile *profile, struct source_lines *ret);
 
-/*
- * Reads the source.  The file's lines become those to show: all if the user named the file, else
- * those that matter and the lines around them.
- */
+/* Reads the source.  The file's lines become those that matter, and the lines around them. */
 void source_lines_read(struct profile *profile, struct source_file *file,
 		       const struct source_where *where);
 

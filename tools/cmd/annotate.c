@@ -16,28 +16,10 @@
 #include "tables/tables.h"
 
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define REST_MOST 5 /* files whose time alone is printed */
-
-struct request {
-	struct profile *profile;
-	struct source_where where; /* no file: those with most time */
-};
-
-/*
- * Prints the whole file if the user named it, otherwise the lines with most time.  False if its
- * source cannot be read; its figures are printed nevertheless.
- */
-static bool show_file(const struct request *request, struct source_file *file)
-{
-	source_lines_read(request->profile, file, &request->where);
-	table_print(&table_lines, request->profile, &(struct source_view){ file, 0 }, TABLE_ALL);
-	return file->why == NULL;
-}
 
 /* Explains the columns of launches and kernels. */
 static void say_launches(const struct profile *profile, const struct line_sum *none)
@@ -106,63 +88,18 @@ static void show_title(const struct profile *profile)
 			   text_name(profile->other_build, 200));
 }
 
-/* Returns the files that share the longest end of their path with `name` or its real path. */
-static size_t files_named(const struct source_lines *table, const char *name,
-			  struct source_file **ret)
+/* Prints the lines with most time of the main files, and the time of others. */
+static void show_files(struct profile *profile, const struct source_lines *table,
+		       const struct source_where *where)
 {
-	const char *wanted = paths_normal(name);
-	char real[PATH_MAX] = "";
-	size_t most = 0, found = 0, parts = 1;
-
-	bool there = realpath(name, real) != NULL;
-	for (const char *at = wanted + 1; wanted[0] != '\0' && *at != '\0'; at++)
-		parts += *at == '/';
-	for (size_t i = 0; i < table->count; i++) {
-		size_t common = paths_common_parts(table->files[i].path, wanted);
-
-		if (!there && common < parts)
-			continue;
-		if (there && paths_common_parts(table->files[i].path, real) > common)
-			common = paths_common_parts(table->files[i].path, real);
-		if (common > most)
-			found = 0;
-		if (common > most || (common == most && most > 0)) {
-			most = common;
-			ret[found++] = &table->files[i];
-		}
-	}
-	return found;
-}
-
-static int annotate_one(const struct request *request, const struct source_lines *table)
-{
-	struct source_file **found =
-		profile_allocate(request->profile, table->count, sizeof(*found));
-	size_t count = files_named(table, request->where.file, found);
-
-	if (count == 1) {
-		show_title(request->profile);
-		bool there = show_file(request, found[0]);
-		show_foot(request->profile, table);
-		return there ? 0 : EXIT_FAILURE;
-	}
-	hotpin_say(count == 0 ? "the profile has no figures for %s; it has figures for"
-			      : "%s could be any of",
-		   text_name(request->where.file, 200));
-	for (size_t i = 0; i < (count == 0 ? table->count : count) && i < 20; i++)
-		fprintf(stderr, "  %s\n",
-			text_name(count == 0 ? table->files[i].path : found[i]->path, 200));
-	return EXIT_FAILURE;
-}
-
-static int annotate_most(const struct request *request, const struct source_lines *table)
-{
-	const struct profile *profile = request->profile;
 	size_t shown = table->main_count;
 
 	show_title(profile);
-	for (size_t i = 0; i < shown; i++)
-		show_file(request, &table->files[i]);
+	for (size_t i = 0; i < shown; i++) {
+		source_lines_read(profile, &table->files[i], where);
+		table_print(&table_lines, profile, &(struct source_view){ &table->files[i], 0 },
+			    TABLE_ALL);
+	}
 	if (shown < table->count)
 		layout_say(
 			4, "\nless time in %s:",
@@ -172,21 +109,19 @@ static int annotate_most(const struct request *request, const struct source_line
 			   text_time(source_lines_ns(profile, &table->files[i].sum)),
 			   text_name(table->files[i].path, 200));
 	show_foot(profile, table);
-	return 0;
 }
 
 static int annotate(struct output *output, struct profile *profile, size_t count, void *arg)
 {
-	struct request *request = arg;
 	struct source_lines table;
 
 	(void)output;
-	request->profile = profile;
 	names_resolve(profile, count);
 	source_lines_sum(profile, &table);
-	if (table.count > 0)
-		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
-										    &table);
+	if (table.count > 0) {
+		show_files(profile, &table, arg);
+		return 0;
+	}
 	if (profile->site_count == 0 && profile->launch_count == 0 &&
 	    !source_lines_have_host(profile))
 		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
@@ -202,17 +137,16 @@ static int annotate(struct output *output, struct profile *profile, size_t count
 
 int hotpin_annotate(int argc, char **argv)
 {
-	struct request request = { 0 };
-	const struct flag flags[] = { { "source", 's', .folders = &request.where }, { NULL } };
+	struct source_where where = { 0 };
+	const struct flag flags[] = { { "source", 's', .folders = &where }, { NULL } };
 	int status = flags_read(argc, argv, flags, FLAGS_PROFILES);
 
-	if (status < 0 && optind + 2 < argc)
-		status = hotpin_misused("annotate", "one profile and one source file at a time");
+	if (status < 0 && optind + 1 < argc)
+		status = hotpin_misused("annotate", "one profile at a time");
 	if (status < 0) {
 		layout_start();
-		request.where.file = argv[optind + 1];
-		status = flags_write(NULL, argv + optind, 1, annotate, &request);
+		status = flags_write(NULL, argv + optind, 1, annotate, &where);
 	}
-	free(request.where.folders);
+	free(where.folders);
 	return status;
 }

@@ -84,15 +84,15 @@ static const struct command {
 	  "  --noise PERCENT  show differences up to PERCENT as unchanged\n"
 	  "  --force          compare anyway, despite incompatible runs\n",
 	  "hotpin compare stage1.json stage2.json" },
-	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
+	{ "annotate", hotpin_annotate, "[--source DIR]... FILE",
 	  "show source lines with the time that they took",
-	  "Shows for each line of FILE its copies, their bytes and time, and the time of\n"
-	  "its host code.  Without FILE: the five files that took most time, with the lines\n"
-	  "that took it.\n"
+	  "FILE is a profile of `hotpin run -o FILE`.  Shows the lines that took most time,\n"
+	  "of the five sources that took most, with their copies, the bytes and time of\n"
+	  "these, and the time of host code.\n"
 	  "  -s, --source DIR  also look for sources below DIR\n"
 	  "\n"
 	  "The profile has lines if the program was compiled with -g.\n",
-	  "hotpin annotate --source ~/solver run.json solve.cu" },
+	  "hotpin annotate --source ~/solver run.json" },
 	{ "html", hotpin_html, "[OPTION...] FILE...", "write profiles as a page for a browser",
 	  "Writes the report of each FILE, with sources, as one page.  The page needs no\n"
 	  "network.  A browser without JavaScript shows it, but cannot sort its tables.\n"

@@ -9,7 +9,6 @@
 #include "profile/texts.h"
 #include "system/messages.h"
 #include "system/untrusted_file.h"
-#include "base/trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,23 +70,20 @@ static bool is_proven(const struct source_claim *claim, const struct stat *statu
 }
 
 /*
- * Reads the file at `path` if it may be shown as one below `folder`, or if `folder` is NULL.  The
- * claim is NULL if the user asks for the folder.
+ * Reads the file at `path` if it may be shown as one below `folder`.  The claim is NULL if the user
+ * asks for the folder.
  */
 static const char *read_one(const char *path, const char *folder, const struct source_claim *claim,
 			    struct source *ret, bool *ret_found)
 {
 	char root[PATH_MAX];
 	struct untrusted_file file;
-	const char *why;
 	int error = untrusted_file_open(path, &file);
+	const char *why = realpath(folder, root) == NULL
+				  ? strerror(errno)
+				  : refuse(&file, error, root, claim == NULL);
 
 	*ret_found = error == 0;
-	if (folder == NULL)
-		why = error < 0 ? strerror(-error) : NULL;
-	else
-		why = realpath(folder, root) == NULL ? strerror(errno)
-						     : refuse(&file, error, root, claim == NULL);
 	if (error < 0)
 		return why;
 	if (why == NULL && claim != NULL && !is_proven(claim, &file.status))
@@ -132,18 +128,6 @@ static bool read_below(const char *compiled, const struct source_where *where, s
 	return false;
 }
 
-/* Reads the file that the user names, unless another user has put a link there. */
-static bool read_given(const char *path, struct source *ret)
-{
-	struct hp_place place;
-	bool found;
-
-	if (path == NULL || hp_trust_find(path, true, &place) < 0)
-		return false;
-	close(place.folder);
-	return read_one(path, NULL, NULL, ret, &found) == NULL;
-}
-
 const char *source_open(const struct source_claim *claim, const struct source_where *where,
 			struct source *ret)
 {
@@ -154,8 +138,6 @@ const char *source_open(const struct source_claim *claim, const struct source_wh
 	if (read_below(claim->compiled, where, ret, &refused))
 		return NULL;
 	const char *why = read_one(claim->compiled, ".", claim, ret, &found);
-	if (why != NULL && read_given(where->file, ret))
-		return NULL;
 	return why != NULL && refused != NULL ? refused : why;
 }
 
@@ -205,16 +187,4 @@ const char *paths_normal(const char *path)
 	}
 	*to = '\0';
 	return normal;
-}
-
-size_t paths_common_parts(const char *a, const char *b)
-{
-	const char *at = a + strlen(a), *bt = b + strlen(b);
-	size_t parts = 0;
-
-	for (; at > a && bt > b && at[-1] == bt[-1]; at--, bt--)
-		parts += at[-1] == '/';
-	/* The part where the paths begin to differ counts if it is complete in both. */
-	return parts + ((at == a || at[-1] == '/') && (bt == b || bt[-1] == '/') &&
-			(*at != '\0' && *at != '/'));
 }

@@ -25,7 +25,6 @@ struct source_claim {
 
 /* The places where the user asks for sources. */
 struct source_where {
-	const char *file;     /* the one file that the user names; NULL: none */
 	const char **folders; /* of source_add_folder(); the caller frees them */
 	size_t folder_count;
 };
@@ -36,10 +35,9 @@ void source_add_folder(struct source_where *where, const char *folder);
 /*
  * Reads a source for the user, who may pass it on, although a stranger may have made the profile.
  * Looks for it in the folder that contains the longest end of its path; then, if the claim is
- * proven, at its path, which must be below the current folder; then at `where->file`.  Hidden files
- * and files that only their owner may read are left out, unless the user owns them and names their
- * folder or them.  Returns NULL, or why the source is not shown, which does not tell whether there
- * is a file elsewhere.
+ * proven, at its path, which must be below the current folder.  Hidden files and files that only
+ * their owner may read are left out, unless the user owns them and names their folder.  Returns
+ * NULL, or why the source is not shown, which does not tell whether there is a file elsewhere.
  */
 const char *source_open(const struct source_claim *claim, const struct source_where *where,
 			struct source *ret);
@@ -50,8 +48,5 @@ bool source_next_line(const struct source *source, size_t *at, const char **ret,
 
 /* Returns a path without "." and "..". */
 const char *paths_normal(const char *path);
-
-/* Returns the number of last parts that two paths have in common. */
-size_t paths_common_parts(const char *a, const char *b);
 
 #endif

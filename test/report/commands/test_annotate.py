@@ -13,7 +13,7 @@ from sources import (FAR, FOLDER, HEAT, LINES, MAIN, RUNTIME, SOURCE, UPLOAD, bi
 from tap import check, says, write
 
 def most():
-    done = says("without a file", 0, f"^{re.escape(HEAT)}: copies took", "annotate", "run.json")
+    done = says("the files with most time", 0, f"^{re.escape(HEAT)}: copies took", "annotate", "run.json")
     text = done.stdout
     check("copies at their line, past CUDA's runtime", re.search(
         r"^ +200 +24\.0 GB +2\.90 s +10  line_10;$", text, re.M), text)
@@ -78,30 +78,12 @@ def little():
     binary()
 
 
-def whole():
-    for name in ("heat.c", "src/heat.c", "./src/../src/heat.c", HEAT):
-        text = tap.run("annotate", "run.json", name).stdout
-        check(f"all of {name}", [int(n) for n in re.findall(r"  line_(\d+);", text)] ==
-              [*range(1, 61)] and FAR not in text, text)
-    says("a file that the profile lacks", 1, f"no figures for other.c; it has figures for\n  {re.escape(HEAT)}$",
-         "annotate", "run.json", "other.c")
-    says("not a part of a name", 1, "no figures for eat.c", "annotate", "run.json", "eat.c")
-    says("another folder's", 1, "no figures for lib/heat.c", "annotate", "run.json", "lib/heat.c")
-    both = {**LINES, MAIN + 0x20: ["/else/heat.c:7"]}
-    binary(both)
-    says("one of two", 1, "heat.c could be any of\n  /.*\n  /", "annotate", "run.json", "heat.c")
-    says("which is named by more of its path", 0, "  line_60;$", "annotate", "run.json",
-         "src/heat.c")
-    binary()
-
-
 def missing():
     done = says("a source that is not there", 0,
                 r"/io\.c: copies took 100 ms\n(.*\n)+  note: the source is not shown: it is not below the current folder", "annotate",
                 "run.json")
     check("its lines have their functions", re.search(
         r"^ +5 +500 B +100 ms +7  in main$", done.stdout, re.M), done.stdout)
-    says("asked for by name", 1, "is not shown", "annotate", "run.json", "io.c")
     for name, text in (("far/a/solver", "of_solver;"), ("near", "of_near;")):
         os.makedirs(os.path.join(FOLDER, name))
         write(name + "/io.c", "\n" * 6 + text + "\n")
@@ -109,7 +91,7 @@ def missing():
          "run.json")
     for order in (["-s", "near", "--source=far/a"], ["-s", "far/a", "-s", "near"]):
         says("the longest end of the path", 0, " 7  of_solver;\n  read from far/a/solver/io.c",
-             "annotate", *order, "run.json", "io.c")
+             "annotate", *order, "run.json")
     says("a folder that is not there", 0, "is not shown: it is not below the current folder", "annotate",
          "-s", "/nowhere", "run.json")
     for command in ("annotate", "html"):
@@ -119,8 +101,6 @@ def missing():
                   f"hotpin: --source {folder}: cannot be searched ({why}); name an existing folder\n"
                   for folder, why in (("/nowhere", "No such file or directory"),
                                       ("near/io.c", "Not a directory"))), done.stderr)
-    says("a file of the name that is given", 0, " 7  of_near;", "annotate", "run.json",
-         "near/io.c")
 
 
 def other_source():
@@ -129,13 +109,13 @@ def other_source():
     says("a source that is newer than its program", 0,
          "note: the source was changed after heat was built; other lines may have run", "annotate",
          "run.json")
-    write("src/heat.c", "a;\nb;")
+    write("src/heat.c", "a;\n" * 7 + "b;")
     done = says("a source that is too short", 0, "note: the source ends before the last lines",
-                "annotate", "run.json", "heat.c")
-    check("loses no figure", " 2  b;\n" in done.stdout and
+                "annotate", "run.json")
+    check("loses no figure", " 8  b;\n" in done.stdout and
           re.search(r"2\.90 s +10  in upload$", done.stdout, re.M), done.stdout)
     write("src/heat.c", "")
-    says("an empty source", 0, "ends before", "annotate", "run.json", "heat.c")
+    says("an empty source", 0, "ends before", "annotate", "run.json")
     write("src/heat.c", SOURCE)
     os.utime(HEAT, (1_000_000_000, 1_000_000_000))
 
@@ -166,10 +146,10 @@ def no_lines():
     check("says what it lacks", "host code was not sampled: the profile has no samples" in
           done.stdout, done.stdout)
     unknown = profile()
-    unknown["sites"][0]["rows"][0].update(count=None, bytes=None, host_ns=None)
+    unknown["sites"][0]["rows"][0].update(count=None, bytes=None)
     unknown["sampling"]["hz"] = None
-    says("what is unknown is n/a", 0, r"^ +n/a +n/a +n/a +10  line_10;", "annotate",
-         write("unknown.json", unknown), "heat.c")
+    says("what is unknown is n/a", 0, r"^ +n/a +n/a +2\.90 s +10  line_10;", "annotate",
+         write("unknown.json", unknown))
 
 
 def many_files():
@@ -186,10 +166,9 @@ def many_files():
 
 def narrow():
     for columns in (60, 79, 100):
-        for more in ((), ("heat.c",)):
-            text = tap.run("annotate", "run.json", *more, COLUMNS=columns).stdout
-            wide = [line for line in text.splitlines() if len(line) > columns]
-            check(f"{columns} columns {more}", not wide and re.search("2.90 s +10 ", text), wide, text)
+        text = tap.run("annotate", "run.json", COLUMNS=columns).stdout
+        wide = [line for line in text.splitlines() if len(line) > columns]
+        check(f"{columns} columns", not wide and re.search("2.90 s +10 ", text), wide, text)
     for silly in ("0", "-5", "x", "99999999999999999999", "1"):
         says(f"COLUMNS={silly}", 0, "2.90 s +10", "annotate", "run.json", COLUMNS=silly)
     shown, _ = tap.at_terminal(64, [tap.HOTPIN, "annotate", "run.json"],
@@ -202,12 +181,12 @@ def narrow():
 def harmless():
     write("src/heat.c", "\n" * 8 + "a\t\x1b[31mred\x00\x9b\r\n\x1b]0;t\x07\u202eevil\xff\n" +
           "x" * 100_000 + "\n" + "\U0001f680" * 3000 + "\n\xe9" * 60)
-    text = tap.run("annotate", "run.json", "heat.c").stdout
+    text = tap.run("annotate", "run.json").stdout
     check("nothing that a terminal obeys is in a source", tap.no_control(text) and
           "a       \\x1b[31mred\\x00" in text and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
     with open(HEAT, "wb") as file:
         file.write(bytes(range(256)) * 300)
-    text = tap.run("annotate", "run.json", "heat.c").stdout
+    text = tap.run("annotate", "run.json").stdout
     check("nor in a binary", tap.no_control(text) and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
     write("src/heat.c", SOURCE)
     evil = made.HOSTILE.replace("/", "").replace("'", "")
@@ -218,11 +197,10 @@ def harmless():
     run["process"]["ended_utc"] = program.LATER
     run["sampling"]["why"] = made.HOSTILE
     write("hostile.json", run)
-    for more in ((), ("\x1b[31m.c",), ("heat.c",), ("x" * 9000,), ("",), ("/",), ("..",)):
-        binary(lines)
-        done = tap.run("annotate", "hostile.json", *more, COLUMNS=60)
-        check(f"hostile names {more!a:.20}", done.returncode in (0, 1) and
-              tap.no_control(done.stdout + done.stderr), ascii(done.stdout + done.stderr))
+    binary(lines)
+    done = tap.run("annotate", "hostile.json", COLUMNS=60)
+    check("hostile names", done.returncode == 0 and tap.no_control(done.stdout + done.stderr),
+          ascii(done.stdout + done.stderr))
     os.mkfifo(os.path.join(FOLDER, "pipe.c"))
     with open(os.path.join(FOLDER, "large.c"), "wb") as file:
         file.truncate(1 << 40)
@@ -249,7 +227,6 @@ def main():
     most()
     launched()
     little()
-    whole()
     missing()
     other_source()
     no_lines()

@@ -77,7 +77,7 @@ def names():
     clean("-o", "run", "-o", f"no/{ATTACK}", "true")
     clean("-o", "bench", "-o", f"no/{ATTACK}", "true")
     clean("--csv", "report", "--csv", ATTACK, PROFILE)
-    clean("--source", "annotate", "--source", ATTACK, PROFILE, "x.c", shown=False)
+    clean("--source", "annotate", "--source", ATTACK, PROFILE, shown=False)
     for option in ("--profile", "--observe", "--library"):
         clean(option, "run", f"{option}={ATTACK}", "true")
     clean("arguments", "env", ATTACK)

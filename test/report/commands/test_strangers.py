@@ -297,14 +297,6 @@ def sources():
     claimed = of_python("good.py")
     del claimed["python_files"]
     check("nor one of which nothing is known", not any(shows(claimed).values()))
-    os.symlink(secret, path("named.py"))
-    named = write("named.json", of_python(path("named.py")))
-    check("a file that the user names", SECRET.strip() in tap.run("annotate", named, "named.py").stdout)
-    if os.geteuid() == 0:
-        os.chmod(FOLDER, 0o777)
-        os.chown(path("named.py"), OTHER, OTHER, follow_symlinks=False)
-        check("unless it is another user's link", SECRET.strip() not in tap.run("annotate", named, "named.py").stdout)
-        os.chmod(FOLDER, 0o755)
     says = tap.run("annotate", write("why.json", of_python("good.py", bytes=1))).stdout
     check("the reason is told", "not shown: it was changed since the run; --source DIR" in says, says)
     places = [secret, os.path.join(outside.name, "none.py"), os.path.join(outside.name, "none/secret.py"), outside.name,
