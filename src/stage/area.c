@@ -3,6 +3,7 @@
 #include "stage/area.h"
 #include "base/bounds.h"
 #include "base/lock.h"
+#include "base/thread.h"
 #include "stage/memory.h"
 
 #include <assert.h>
@@ -31,7 +32,10 @@ bool area_is_there(uint64_t gain_ns)
 
 	if (!memory_may_be(MEMORY_AREA) || !memory_current(&of))
 		return false;
-	return hp_locked(HP_LOCK_staging, memory_get(MEMORY_AREA, &of, gain_ns) != NULL);
+	hp_uncancellable_begin();
+	bool is_there = hp_locked(HP_LOCK_staging, memory_get(MEMORY_AREA, &of, gain_ns) != NULL);
+	hp_uncancellable_end();
+	return is_there;
 }
 
 /* Returns half of the free units, so that the next copy finds some, too; 0: too few are free. */

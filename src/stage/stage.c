@@ -13,6 +13,7 @@
 #include "stage/stage.h"
 #include "base/bounds.h"
 #include "base/protections.h"
+#include "base/thread.h"
 #include "real/relaxed.h"
 #include "stage/area.h"
 #include "stage/move.h"
@@ -368,6 +369,9 @@ size_t stage_run(const struct stage_copy *copy)
 	struct run run = { .copy = copy };
 	size_t moved = 0;
 	int saved = errno;
+	/* Workers would go on with the job of a thread that has ended, and its units would be lost.
+	 */
+	hp_uncancellable_begin();
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
 		size_t pieces = stage_is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
@@ -375,6 +379,7 @@ size_t stage_run(const struct stage_copy *copy)
 		moved = hp_least(run.bytes, pieces * run.piece);
 	}
 	relaxed_end(&relaxed);
+	hp_uncancellable_end();
 	errno = saved;
 	return moved;
 }

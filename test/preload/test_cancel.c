@@ -103,4 +103,35 @@ CANCELED(a_question, ("STANDIN_SLOW=cuPointerGetAttribute:1"),
 CANCELED(a_call_that_is_refused, ("STANDIN_SLOW=cuMemsetD8:1"),
 	 cuMemsetD8_v2((CUdeviceptr)block, 7, MIB))
 
+/* Not of the heap, so it is staged. */
+static char unpinned[BYTES];
+
+/* Makes the call in threads that are canceled there.  Later copies are staged as before. */
+static void check_staged_later(void (*call)(void))
+{
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 12; i++)
+		canceled(call);
+	OK(cuStreamSynchronize(stream));
+	fill(unpinned, BYTES, 7);
+	standin_log_reset();
+	OK(cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream));
+	CHECK_EQ(standin_calls("cuMemcpyHtoDAsync") > 1, preloaded());
+	OK(cuStreamSynchronize(stream));
+	CHECK(device_holds(there, BYTES, 7));
+}
+
+#define STAGED(id, slow, ...) \
+	static void id(void)  \
+	{                     \
+		__VA_ARGS__;  \
+	}                     \
+	CASE_WITH(in_##id, ("HOTPIN_THREADS=2", "STANDIN_SLOW=" slow), check_staged_later(id))
+STAGED(a_staged_upload, "cuMemcpyHtoDAsync:1", cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
+STAGED(a_staged_download, "cuMemcpyDtoHAsync:1",
+       cuMemcpyDtoHAsync_v2(unpinned, there, BYTES, stream))
+STAGED(the_making_of_staging_memory, "cuMemHostRegister:1",
+       cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
+
 PRELOAD_MAIN()
