@@ -103,6 +103,21 @@ CANCELED(a_question, ("STANDIN_SLOW=cuPointerGetAttribute:1"),
 CANCELED(a_call_that_is_refused, ("STANDIN_SLOW=cuMemsetD8:1"),
 	 cuMemsetD8_v2((CUdeviceptr)block, 7, MIB))
 
+/* A call in a thread that is canceled there, after which a block can be pinned again. */
+#define PINNED_LATER(id, slow, ...)                                                     \
+	static void id(void)                                                            \
+	{                                                                               \
+		__VA_ARGS__;                                                            \
+	}                                                                               \
+	CASE_WITH(in_##id, ("STANDIN_SLOW=" slow), begin(); block = malloc(8 * MIB);    \
+		  fill(block, 8 * MIB, 1); OK(cuMemHostRegister_v2(block, 8 * MIB, 0)); \
+		  canceled(id); CHECK_EQ(heat(block, 8 * MIB), preloaded()))
+PINNED_LATER(an_unregistration, "cuMemHostUnregister:1", cuMemHostUnregister(block))
+PINNED_LATER(the_end_of_a_captured_stream, "cuStreamDestroy:1", OK(cuMemHostUnregister(block));
+	     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	     OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	     cuStreamDestroy_v2(stream))
+
 /* Not of the heap, so it is staged. */
 static char unpinned[BYTES];
 

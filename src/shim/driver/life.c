@@ -192,9 +192,13 @@ HP_EXPORT CUresult cuProfilerStop(void)
 	{                                                  \
 		SHIM_ENTER(REAL_ROW_##name);               \
 		bool captured = capture_ends_with(stream); \
+		if (captured)                              \
+			hp_uncancellable_begin();          \
 		CUresult result = REAL(name)(stream);      \
 		if (captured && result == CUDA_SUCCESS)    \
 			capture_ended(stream);             \
+		if (captured)                              \
+			hp_uncancellable_end();            \
 		return result;                             \
 	}
 DESTROY(cuStreamDestroy)

@@ -190,15 +190,20 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemHostUnregister);
 
+	bool acts = state_active;
+	if (acts)
+		hp_uncancellable_begin();
 	CUresult result = is_user_registered(address)
 				  ? REAL(cuMemHostUnregister)(address)
 				  : ANSWER(address, REAL(cuMemHostUnregister)(asked));
-	if (result == CUDA_SUCCESS && state_active) {
+	if (result == CUDA_SUCCESS && acts) {
 		if (hp_keeps(registered_known))
 			pin_user_registration_ended(address);
 		visibility_pinned(-1);
 		shim_call_unpinned(&shim_call, address);
 	}
+	if (acts)
+		hp_uncancellable_end();
 	return result;
 }
 
