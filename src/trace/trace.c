@@ -256,7 +256,7 @@ void trace_copied(const struct trace_copy *copy)
 	uint64_t from = operations_sample_begins();
 	python_places_climb(copy->frame, &way);
 	hp_lock(HP_LOCK_trace);
-	bool crowded = operations_add(copy);
+	operations_add(copy);
 	uint32_t site = sites_add(&way, copy);
 	if (owned)
 		buffer = host_buffers_add(copy, site);
@@ -264,8 +264,6 @@ void trace_copied(const struct trace_copy *copy)
 	if (copy->deferred)
 		rewritten_deferred(copy);
 	hp_unlock(HP_LOCK_trace);
-	if (crowded)
-		operations_crowd();
 	if (owned && (buffer == HOST_BUFFERS_UNSEEN || hp_options->hash))
 		note_rare(copy, site, &buffer);
 	if (events_wanted())
@@ -366,15 +364,13 @@ static void note_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)
 }
 
 /* The kinds of calls of which more than a gap is noted. */
-#define MORE (CALLS_CROWDED | CALLS_LAUNCH | CALLS_WORK | CALLS_WAITS)
+#define MORE (CALLS_LAUNCH | CALLS_WORK | CALLS_WAITS)
 
 /* As trace_called(), for a call of one of these kinds. */
 __attribute__((noinline)) static void note_more(unsigned kinds, uint32_t function,
 						uint64_t enter_ns, uint64_t leave_ns,
 						const void *frame)
 {
-	if (kinds & CALLS_CROWDED)
-		operations_crowd();
 	if (kinds & CALLS_WAITS)
 		note_wait(false, enter_ns, leave_ns);
 	if (kinds & CALLS_LAUNCH)

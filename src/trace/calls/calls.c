@@ -137,26 +137,24 @@ static inline void note_span(struct table *table, uint32_t noted, struct split_s
 	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
 }
 
-/* Passes on the noted spans, with the lock.  True: as operations_spans(). */
-static bool pass_on(struct table *table)
+/* Passes on the noted spans, with the lock. */
+static void pass_on(struct table *table)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
 	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
-	bool crowded = false;
 
 	/* A handler's calls were added inside calls_add(), which then sets `noted` back. */
 	if (noted - taken > SPANS)
-		return false;
+		return;
 	while (taken != noted) {
 		uint32_t first = taken % SPANS, count = noted - taken;
 
 		if (count > SPANS - first)
 			count = SPANS - first;
-		crowded |= operations_spans(&table->span[first], count);
+		operations_spans(&table->span[first], count);
 		taken += count;
 	}
 	atomic_store_explicit(&table->taken, taken, memory_order_release);
-	return crowded;
 }
 
 static inline unsigned add_to(struct table *table, uint32_t noted, size_t function,
@@ -192,10 +190,10 @@ __attribute__((noinline)) static unsigned add_locked(size_t function, uint64_t e
 		mine = table;
 		atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 	}
-	unsigned crowded = pass_on(mine) ? CALLS_CROWDED : 0;
+	pass_on(mine);
 	unsigned kind = add_to(mine, spans_noted(mine), function, enter_ns, leave_ns);
 	hp_unlock(HP_LOCK_trace);
-	return kind | crowded;
+	return kind;
 }
 
 unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)

@@ -18,10 +18,9 @@
 enum calls_kind {
 	CALLS_START_UP = 1, /* starts CUDA or loads code */
 	CALLS_LAUNCH = 2,
-	CALLS_WORK = 4, /* not reported as a copy or wait: both above, allocations, memsets */
-	CALLS_CROWDED = 8,
-	CALLS_MAY_WAIT = 16, /* host code may then read what was downloaded before */
-	CALLS_WAITS = 32     /* only waits for the device */
+	CALLS_WORK = 4,     /* not reported as a copy or wait: both above, allocations, memsets */
+	CALLS_MAY_WAIT = 8, /* host code may then read what was downloaded before */
+	CALLS_WAITS = 16    /* only waits for the device */
 };
 
 struct call_class {
@@ -43,9 +42,8 @@ void calls_start(const char *(*name)(size_t function), bool (*may_wait)(size_t f
 		 size_t count);
 
 /*
- * Counts one call of the calling thread.  Returns the kinds of the function, and CALLS_CROWDED: the
- * caller should call operations_crowd(), which has spans drained.  Takes the lock `trace` once in
- * some hundred calls.
+ * Counts one call of the calling thread.  Returns the kinds of the function.  Takes the lock
+ * `trace` once in some hundred calls.
  */
 unsigned calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
 

@@ -36,17 +36,17 @@ static _Atomic uint32_t *rung; /* constant after operations_start() */
 /* The time of operations_rare() in the calling thread's sample. */
 static __thread uint64_t rare_ns __attribute__((tls_model("initial-exec")));
 
-int operations_start(_Atomic uint32_t *crowded)
+int operations_start(_Atomic uint32_t *bell)
 {
 	filling = hp_arena_alloc(2 * HALF_ROOM * sizeof(*filling));
 	if (filling == NULL)
 		return -ENOMEM;
 	other = filling + HALF_ROOM;
-	rung = crowded;
+	rung = bell;
 	return 0;
 }
 
-bool operations_spans(const struct split_span *spans, size_t count)
+void operations_spans(const struct split_span *spans, size_t count)
 {
 	unsigned before = filled, room = HALF_ROOM - filled;
 
@@ -56,15 +56,17 @@ bool operations_spans(const struct split_span *spans, size_t count)
 	}
 	memcpy(filling + filled, spans, count * sizeof(*spans));
 	filled += (unsigned)count;
-	return before < CROWD && filled >= CROWD;
+	/* The reader waits for the lock then, but rarely. */
+	if (before < CROWD && filled >= CROWD)
+		hp_ring(rung);
 }
 
-/* Adds a span, with the lock.  True: as operations_add(). */
-static bool add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
+/* Adds a span, with the lock. */
+static void add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
 {
 	struct split_span span = split_span_of(layer, from_ns, to_ns);
 
-	return operations_spans(&span, 1);
+	operations_spans(&span, 1);
 }
 
 uint64_t operations_sample_begins(void)
@@ -95,18 +97,6 @@ void operations_rare(uint64_t from_ns)
 	atomic_fetch_add_explicit(&append_ns, took, memory_order_relaxed);
 }
 
-void operations_crowd(void)
-{
-	hp_ring(rung);
-}
-
-static void leave(bool crowded)
-{
-	hp_unlock(HP_LOCK_trace);
-	if (crowded)
-		operations_crowd();
-}
-
 static bool is_on_the_bus(const struct trace_copy *copy)
 {
 	return copy->direction == TRACE_H2D || copy->direction == TRACE_D2H;
@@ -117,7 +107,7 @@ static bool must_show(const struct trace_copy *copy)
 	return copy->synchronous && copy->bytes > 0 && is_on_the_bus(copy);
 }
 
-bool operations_add(const struct trace_copy *copy)
+void operations_add(const struct trace_copy *copy)
 {
 	uint64_t took = copy->leave_ns - copy->enter_ns;
 
@@ -125,7 +115,7 @@ bool operations_add(const struct trace_copy *copy)
 	sizes_add(&sums.sizes[copy->direction][copy->memory], copy->bytes, took);
 	sums.deferred += copy->synchronous && copy->deferred;
 	sums.must_show += must_show(copy);
-	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
+	add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
 
 void operations_copy_outside(const struct trace_copy *copy)
@@ -144,13 +134,15 @@ void operations_wait(bool is_join, uint64_t enter_ns, uint64_t leave_ns)
 	hp_lock(HP_LOCK_trace);
 	sums.waits += !is_join;
 	sums.joins += is_join;
-	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
+	add_span(SPLIT_WAIT, enter_ns, leave_ns);
+	hp_unlock(HP_LOCK_trace);
 }
 
 void operations_start_up(uint64_t from_ns, uint64_t to_ns)
 {
 	hp_lock(HP_LOCK_trace);
-	leave(add_span(SPLIT_START_UP, from_ns, to_ns));
+	add_span(SPLIT_START_UP, from_ns, to_ns);
+	hp_unlock(HP_LOCK_trace);
 }
 
 void operations_lose_call(void)

@@ -30,20 +30,12 @@ struct operations {
 	uint64_t append_ns;
 };
 
-/*
- * hp_ring() rings `crowded` when spans should be drained.  Returns 0 or -ENOMEM.  Once a process.
- */
-int operations_start(_Atomic uint32_t *crowded);
+/* hp_ring() rings `bell` when spans should be drained.  Returns 0 or -ENOMEM.  Once a process. */
+int operations_start(_Atomic uint32_t *bell);
 
-/* Adds spans of the host, with the lock `trace` held.  True: as operations_add(). */
-bool operations_spans(const struct split_span *spans, size_t count);
-
-/*
- * Adds one copy, with the lock `trace` held.  True: the caller should release the lock and call
- * operations_crowd(), which has spans drained.
- */
-bool operations_add(const struct trace_copy *copy);
-void operations_crowd(void);
+/* Add spans of the host, and one copy, with the lock `trace` held. */
+void operations_spans(const struct split_span *spans, size_t count);
+void operations_add(const struct trace_copy *copy);
 
 /*
  * Brackets the bookkeeping of one call; a sample of the durations gives append_ns.
