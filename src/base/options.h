@@ -27,8 +27,8 @@ extern const struct hp_options *const hp_options;
 
 /*
  * Reads HOTPIN and HOTPIN_* from `env` (NULL: defaults only).  A bad value causes a warning and the
- * default is used.  An unknown name causes a warning with the most similar known name.  Called
- * once, by the constructor or by a tool's main(), before there is a second thread.
+ * default is used.  An unknown name causes a warning.  Called once, by the constructor or by a
+ * tool's main(), before there is a second thread.
  */
 void hp_options_load(char *const *env);
 

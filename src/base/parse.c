@@ -1,8 +1,9 @@
 /*
  * parse.c - text to values.
  *
- * libc's strtoull() and its relatives accept locale-dependent forms, signs and leading blanks, so
- * this file does not use them.
+ * libc's strtoull() and its relatives accept locale-dependent forms, signs and leading blanks, and
+ * a library built today would need newer symbols of them than an older libc has.  So this file does
+ * not use them.
  */
 #include "base/parse.h"
 
@@ -103,6 +104,11 @@ int hp_parse_size(const char *text, const char *accepts, void *ret)
 int hp_parse_count(const char *text, const char *accepts, void *ret)
 {
 	return parse_number(text, accepts, false, ret);
+}
+
+bool hp_parse_short(const char *text, hp_count_t *ret)
+{
+	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
 }
 
 int hp_parse_text(const char *text, const char *accepts, void *ret)

@@ -35,6 +35,12 @@ typedef char hp_capture_t[HP_TEXT_MAX];
 bool hp_parse_digits(const char *text, uint64_t *ret, const char **ret_end);
 
 /*
+ * Reads a count of at most nine digits, as variables of the environment hold them.  False: `text`
+ * is none, or NULL.
+ */
+bool hp_parse_short(const char *text, hp_count_t *ret);
+
+/*
  * Each function reads all of `text` into *ret; `accepts` is the column of options.def (| separates
  * words).  Returns 0; or -EINVAL, or -ENAMETOOLONG for a text of HP_TEXT_MAX bytes or more, with
  * *ret unchanged.

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * torchrun, Open MPI, MPICH and derivatives, Slurm, by falling priority.  torchrun comes first,
@@ -25,11 +24,6 @@ static const struct {
 	{ "RANK", "WORLD_SIZE", NULL },
 };
 
-static bool is_number(const char *text, hp_count_t *ret)
-{
-	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
-}
-
 unsigned long hp_rank_find(char ret[HP_RANK_ROOM])
 {
 	ret[0] = '\0';
@@ -37,11 +31,11 @@ unsigned long hp_rank_find(char ret[HP_RANK_ROOM])
 		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
 		hp_count_t number;
 
-		if (!is_number(rank, &number) ||
+		if (!hp_parse_short(rank, &number) ||
 		    (variables[i].needed != NULL && getenv(variables[i].needed) == NULL))
 			continue;
 		snprintf(ret, HP_RANK_ROOM, "%s", rank);
-		return is_number(ranks, &number) ? (unsigned long)number : 0;
+		return hp_parse_short(ranks, &number) ? (unsigned long)number : 0;
 	}
 	return 0;
 }

@@ -21,15 +21,6 @@
 #include <unistd.h>
 
 /*
- * Reads a number without strtoul(): a library built today would need its newer symbol, which an
- * older libc lacks.
- */
-static bool is_number(const char *text, hp_count_t *ret)
-{
-	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
-}
-
-/*
  * Hashes all arguments except the first, with their final NULs, by FNV-1a.  The hash is cut to 16
  * bits: from 64 bits, a reader of the profile could compute a short secret.
  */
@@ -81,7 +72,7 @@ enum process_start process_start(void)
 {
 	hp_count_t run;
 
-	if (!is_number(getenv("_HOTPIN_RUN"), &run))
+	if (!hp_parse_short(getenv("_HOTPIN_RUN"), &run))
 		return PROCESS_PRELOADED;
 	return run == (hp_count_t)getpid() ? PROCESS_HOTPIN_RUN : PROCESS_DESCENDANT;
 }

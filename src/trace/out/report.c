@@ -6,6 +6,7 @@
  * either of them ran alone.  Uploads and downloads can overlap each other, too.
  */
 #include "trace/out/report.h"
+#include "base/bounds.h"
 #include "trace/collect/correlation.h"
 #include "trace/out/json.h"
 
@@ -64,11 +65,6 @@ void report_bus_read(const struct report *report, struct profile_coverage *ret,
 	}
 	if (is_unknown)
 		ret_pinned->program_pinned_bytes = UNKNOWN;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t largest(uint64_t a, uint64_t b)
@@ -141,11 +137,11 @@ static uint64_t overlapped_ns(const struct report *report)
 	const struct split_sum *split = &report->split;
 	uint64_t up = busy_ns(report, TRACE_H2D), down = busy_ns(report, TRACE_D2H);
 	uint64_t longer =
-		least(largest(up, down), split->parts.transfer_ns + split->parts.overlap_ns);
+		hp_least(largest(up, down), split->parts.transfer_ns + split->parts.overlap_ns);
 	uint64_t kernels = split->parts.kernel_ns + split->parts.overlap_ns;
 
 	if (longer == 0)
-		return least(split->parts.transfer_ns, split->parts.kernel_ns);
+		return hp_least(split->parts.transfer_ns, split->parts.kernel_ns);
 	return split->parts.transfer_ns + kernels - largest(kernels, longer);
 }
 
@@ -165,8 +161,8 @@ void report_bounds(const struct report *report, struct profile_bound ret[REPORT_
 	const struct split_sum *split = &report->split;
 	int64_t excess_ns = report_excess_ns(report);
 	bool known = report->aligned, peak_known = excess_ns != UNKNOWN;
-	uint64_t pinned = peak_known ? least((uint64_t)excess_ns, split->parts.transfer_ns) : 0;
-	uint64_t staging = known ? least(pageable_calls_ns(report), split->call_overhead_ns) : 0;
+	uint64_t pinned = peak_known ? hp_least((uint64_t)excess_ns, split->parts.transfer_ns) : 0;
+	uint64_t staging = known ? hp_least(pageable_calls_ns(report), split->call_overhead_ns) : 0;
 
 	ret[0] = bound_of(report, "all_pinned", peak_known, pinned + staging,
 			  "every copy of pageable memory runs at the link's peak, its call does "
