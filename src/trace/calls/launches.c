@@ -18,7 +18,6 @@
 
 #define PLACE_BITS 9
 #define NOWHERE    LAUNCHES_MOST
-#define KNOWN      8 /* places that a thread remembers */
 _Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
 
 /* Under the lock trace. */
@@ -50,13 +49,15 @@ static uint32_t find_or_add(const struct frames_way *way)
 }
 
 /*
- * The same.  Loops repeat their places, and many threads may launch: most launches take no lock.
- * One word holds a hash and its place, since a signal handler may launch, too.
+ * The same.  A thread remembers the places of as many ways as frames.c does: loops repeat their
+ * places, and threads that launch would meet at the lock.  One word holds a hash and its place,
+ * since a signal handler may launch, too.
  */
 static uint32_t place_of(const struct frames_way *way)
 {
-	static __thread uint64_t known[KNOWN] __attribute__((tls_model("initial-exec")));
-	volatile uint64_t *slot = &known[way->hash % KNOWN];
+	static __thread uint64_t known[1 << FRAMES_KNOWN_BITS]
+		__attribute__((tls_model("initial-exec")));
+	volatile uint64_t *slot = &known[way->hash % (1 << FRAMES_KNOWN_BITS)];
 	uint64_t there = *slot;
 
 	if (there >> PLACE_BITS == way->hash >> PLACE_BITS)

@@ -23,7 +23,6 @@
 #define STEPS_MOST     (1 << STEP_BITS)
 #define FRAME_MOST     ((size_t)64 << 10)
 #define STACK_MOST     ((uintptr_t)64 << 20)
-#define GONE_BITS      3
 #define CHECK_EVERY    64 /* walks, and CHECK_SELDOM after CHECK_OFTEN of them */
 #define CHECK_OFTEN    8192
 #define CHECK_SELDOM   1024
@@ -55,10 +54,10 @@ struct gone {
 static __thread struct {
 	uint64_t walks;
 	bool busy;         /* a signal handler's walk does not change the ways */
-	struct gone *gone; /* 1 << GONE_BITS of them; NULL: none yet */
+	struct gone *gone; /* 1 << FRAMES_KNOWN_BITS of them; NULL: none yet */
 } latest __attribute__((tls_model("initial-exec")));
 
-static struct thread_memory ways = { .bytes = sizeof(struct gone) << GONE_BITS };
+static struct thread_memory ways = { .bytes = sizeof(struct gone) << FRAMES_KNOWN_BITS };
 
 static uintptr_t first_stack_top; /* constant after frames_start() */
 static _Unwind_Reason_Code (*backtrace_with)(_Unwind_Trace_Fn, void *);
@@ -228,7 +227,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 
 static struct gone *gone_at(const uintptr_t *slot)
 {
-	return &latest.gone[hp_hash((uintptr_t)slot ^ *slot, GONE_BITS)];
+	return &latest.gone[hp_hash((uintptr_t)slot ^ *slot, FRAMES_KNOWN_BITS)];
 }
 
 /*

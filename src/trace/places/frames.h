@@ -18,6 +18,8 @@
 
 #define FRAMES_MOST        8
 #define FRAMES_PYTHON_MOST 3
+/* A thread remembers so many ways: the latest ones, as a power of 2. */
+#define FRAMES_KNOWN_BITS  3
 
 /* Return addresses, innermost first. */
 struct frames_way {
