@@ -11,7 +11,7 @@
 
 /*
  * True if the environment shows that another profiler or debugger works in this process; writes the
- * evidence to `ret_why`.  CUPTI allows one client in a process.
+ * evidence to `ret_why`, which is NULL if `room` is 0.  CUPTI allows one client in a process.
  */
 bool hp_cupti_is_someone_elses(char *ret_why, size_t room);
 

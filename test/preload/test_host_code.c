@@ -95,6 +95,24 @@ TEST_WITH(every_thread_is_sampled, PROFILE)
 	pthread_join(thread, NULL);
 }
 
+static int count_of(const char *name)
+{
+	_Atomic int *count = (_Atomic int *)dlsym(RTLD_DEFAULT, name);
+
+	return count != NULL ? *count : -1;
+}
+
+/* The hooks of another profiler run in hotpin's threads, and need that profiler's descriptors. */
+TEST_WITH(another_profiler_is_woken, PROFILE, "LD_PRELOAD=@:libToolsInjection.so")
+{
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	if (preloaded())
+		WAIT_FOR(count_of("wakes_calls_of_threads") > 0);
+	close(open("/dev/null", O_RDONLY));
+	CHECK(count_of("wakes_calls") > 0);
+	WAIT_FOR(count_of("wakes_calls_seen") == count_of("wakes_calls"));
+}
+
 TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
 {
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "trace/collect/collect.h"
 #include "base/clock.h"
+#include "base/cupti_find.h"
 #include "base/thread.h"
 #include "trace/calls/calls.h"
 #include "trace/calls/operations.h"
@@ -52,7 +53,7 @@ static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
 static _Atomic uint64_t flushed_ns; /* begin of the latest completed flush */
 static collect_look_fn look_now;    /* constant after collect_start() */
-static bool is_filtered;            /* constant after collect_start() */
+static bool shares_files;           /* constant after collect_start() */
 
 /* The profile of a killed program is at most this old, plus the time to write it. */
 #define TURN_NS 500000000
@@ -152,7 +153,7 @@ static void *reader(void *unused)
 	 * Descriptors of its own, none at first: the program's next open() must return the lowest
 	 * free number, and a pipe that the program closes must end.  Before Linux 5.9, all share.
 	 */
-	if (!is_filtered)
+	if (!shares_files)
 		syscall(close_range, 0L, (long)~0u, unshare);
 	for (;;) {
 		uint32_t seen = atomic_load(&read_now);
@@ -281,7 +282,13 @@ int collect_start(uint64_t began_ns, collect_look_fn look_at)
 	if (aggregate_init(&aggregate, began_ns) < 0 || operations_start(&read_now) < 0)
 		return -ENOMEM;
 	/* The reader has the same filter, which may end the process for an unexpected call. */
-	is_filtered = tasks_is_filtered((pid_t)syscall(SYS_gettid));
+	bool is_filtered = tasks_is_filtered((pid_t)syscall(SYS_gettid));
+	/*
+	 * Another profiler's hooks of libc functions run in the reader, too, and need descriptors
+	 * of that profiler.  Nsight Systems 2022.4 wakes a thread with them, and waits for it in
+	 * exit().
+	 */
+	shares_files = is_filtered || hp_cupti_is_someone_elses(NULL, 0);
 	sampler_start(is_filtered);
 	return hp_thread_start(reader, STACK_BYTES);
 }
