@@ -310,14 +310,13 @@ static void run_trial(struct trial *trial)
 		EXPECT(trial, !"the route of the row");
 }
 
-/* Places the host's side around the boundary, or where the row states. */
-static char *begin_in_host(const struct trial *trial, const struct copy_range *range, size_t span)
+/* Places the host's side around the boundary. */
+static char *begin_in_host(const struct trial *trial, size_t span)
 {
 	const struct copy_host *memory = trial->memory;
 	size_t half = smaller(span / 2, memory->border);
 
-	return memory->at + trial->row->shift +
-	       (range != NULL ? range->from : memory->border - half);
+	return memory->at + trial->row->shift + memory->border - half;
 }
 
 static void place_device(struct trial *trial)
@@ -355,11 +354,11 @@ static void spoil(struct trial *trial)
 }
 
 /* Places both sides of the copy, and gets the stream by its handle. */
-static void place(struct trial *trial, const struct copy_range *range)
+static void place(struct trial *trial)
 {
 	struct copy *copy = &trial->copy;
 	size_t span = copy_span_of(&copy->box.host, &copy->box);
-	char *begin = begin_in_host(trial, range, span);
+	char *begin = begin_in_host(trial, span);
 
 	CHECK(begin >= trial->memory->at &&
 	      begin + span <= trial->memory->at + trial->memory->bytes);
@@ -407,7 +406,7 @@ static struct copy_box packed(const struct copy_call *call, size_t bytes, bool i
 
 /* Runs a copy of that form, if the call takes it.  Returns the number of copies. */
 static unsigned run_shape(const struct copy_row *row, const struct copy_host *host,
-			  struct copy *copy, const struct copy_range *range)
+			  struct copy *copy)
 {
 	struct copy_host memory = *host;
 	struct trial trial = { .row = row, .memory = &memory, .copy = *copy };
@@ -419,7 +418,7 @@ static unsigned run_shape(const struct copy_row *row, const struct copy_host *ho
 	copy_host_heat(&memory);
 	if (row->array)
 		trial.copy.array = array;
-	place(&trial, range);
+	place(&trial);
 	run_trial(&trial);
 	if (memory.kind == COPY_COLD)
 		free(memory.at);
@@ -434,15 +433,11 @@ static unsigned run_shapes(const struct copy_row *row, const struct copy_host *h
 
 	for (size_t i = 0; i < COUNT_OF(row->sizes) && row->sizes[i] != 0; i++) {
 		copy->box = packed(copy->call, row->sizes[i], row->array);
-		made += run_shape(row, host, copy, NULL);
-	}
-	for (size_t i = 0; i < COUNT_OF(row->ranges) && row->ranges[i].bytes != 0; i++) {
-		copy->box = packed(copy->call, row->ranges[i].bytes, row->array);
-		made += run_shape(row, host, copy, &row->ranges[i]);
+		made += run_shape(row, host, copy);
 	}
 	for (size_t i = 0; i < COUNT_OF(row->boxes) && row->boxes[i].width != 0; i++) {
 		copy->box = row->boxes[i];
-		made += run_shape(row, host, copy, NULL);
+		made += run_shape(row, host, copy);
 	}
 	return made;
 }

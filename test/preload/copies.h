@@ -189,21 +189,16 @@ CUstream copy_stream_of(enum copy_stream kind);
 void copy_hold(CUstream stream);
 void copy_let_go(void);
 
-struct copy_range {
-	size_t from, bytes;
-};
-
 struct copy_row {
 	const char *calls; /* patterns of fnmatch(), separated by blanks; "!..." excludes */
 	enum copy_memory memory;
-	bool array;                  /* the device's side is an array */
-	size_t room;                 /* of the memory; 0: 8 MiB */
-	size_t sizes[16];            /* around the memory's boundary, or its middle; ends with 0 */
-	struct copy_range ranges[8]; /* from the memory's start; ends with a range of no bytes */
-	struct copy_box boxes[8];    /* ends with a box of width 0 */
-	size_t shift;                /* moves both sides by so many bytes */
-	unsigned turns;              /* number of repeats; 0: once */
-	unsigned streams;            /* bits, for asynchronous calls; 0: COPY_NON_BLOCKING */
+	bool array;               /* the device's side is an array */
+	size_t room;              /* of the memory; 0: 8 MiB */
+	size_t sizes[16];         /* around the memory's boundary, or its middle; ends with 0 */
+	struct copy_box boxes[8]; /* ends with a box of width 0 */
+	size_t shift;             /* moves both sides by so many bytes */
+	unsigned turns;           /* number of repeats; 0: once */
+	unsigned streams;         /* bits, for asynchronous calls; 0: COPY_NON_BLOCKING */
 	enum copy_work work;
 	enum copy_capture capture;
 	enum copy_wrong wrong;
