@@ -11,7 +11,8 @@
  * prints checksums, and with -t the seconds that the steps took.  Exit status 0: the result is
  * right; 1: it is wrong, or CUDA failed.
  */
-#include <cuda_runtime.h>
+#include "stages/try.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +20,6 @@
 
 #define THREADS 256
 #define WINDOW  4096
-
-#define TRY(call)                                                                            \
-	do {                                                                                 \
-		cudaError_t error = (call);                                                  \
-		if (error != cudaSuccess) {                                                  \
-			fprintf(stderr, "demo: %s: %s\n", #call, cudaGetErrorString(error)); \
-			exit(1);                                                             \
-		}                                                                            \
-	} while (0)
 
 struct simulation {
 	size_t cells, bytes;

@@ -8,7 +8,8 @@
  * it did: copies and bytes by direction, kernels, memsets; launchers.py compares them.  Exit
  * status 0: every kernel ran.
  */
-#include <cuda_runtime.h>
+#include "stages/try.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,6 @@
 #define LAUNCHES 500
 #define WIDTH    1000
 #define HEIGHT   700
-
-#define TRY(call)                                                                                 \
-	do {                                                                                      \
-		cudaError_t error = (call);                                                       \
-		if (error != cudaSuccess) {                                                       \
-			fprintf(stderr, "launchers: %s: %s\n", #call, cudaGetErrorString(error)); \
-			exit(1);                                                                  \
-		}                                                                                 \
-	} while (0)
 
 static pthread_barrier_t all_there;
 static unsigned *ran;

@@ -23,8 +23,9 @@
  * `small` calls the driver's function directly, as hotpin intercepts it there: the time that the
  * CUDA runtime adds to each call is in neither figure.
  */
+#include "stages/try.h"
+
 #include <cuda.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
@@ -44,15 +45,6 @@
 #define FAST  (16 * MIB) /* large enough to measure the speed of the link */
 #define APART __attribute__((noinline))
 #define HERE  __func__, __LINE__
-
-#define TRY(call)                                                                              \
-	do {                                                                                   \
-		cudaError_t error_ = (call);                                                   \
-		if (error_ != cudaSuccess) {                                                   \
-			fprintf(stderr, "truth: %s: %s\n", #call, cudaGetErrorString(error_)); \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
 
 enum { H2D, D2H, D2D, DIRECTIONS };
 enum { PAGEABLE, PINNED, MEMORIES };
