@@ -21,28 +21,11 @@ static CUresult wait_event(struct stream *s, CUevent event, unsigned flags)
 	return event_wait(s, event);
 }
 
-/* No edge has data. */
-static CUresult capture_info_v3(struct stream *s, CUstreamCaptureStatus *status, cuuint64_t *id,
-				CUgraph *graph, const CUgraphNode **deps,
-				const CUgraphEdgeData **edges, size_t *ndeps)
-{
-	if (edges != NULL)
-		*edges = NULL;
-	return capture_info(s, status, id, graph, deps, ndeps);
-}
-
 static CUresult record_all(CUcontext handle, CUevent event)
 {
 	struct ctx *ctx = ctx_get(handle);
 
 	return ctx != NULL && ctx->live ? event_record_all(event, ctx) : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-static CUresult stream_contexts(const struct stream *s, CUcontext *ret, CUgreenCtx *green)
-{
-	if (ret != NULL && green != NULL)
-		*green = NULL;
-	return GIVE(ret, s->ctx->handle);
 }
 
 static CUresult add_copy(CUgraphNode *ret, CUgraph graph, const CUgraphNode *deps, size_t n,

@@ -166,16 +166,12 @@ static void *other_thread(void *ctx)
 
 TEST(stream_identities)
 {
-	unsigned long long legacy, mine, first, second;
+	unsigned long long mine, first, second;
 	CUcontext ctx = start();
 	CUstream a, b;
 	void *theirs;
 
-	CHECK_EQ(cuStreamGetId(NULL, &legacy), 0);
-	CHECK_EQ(cuStreamGetId(CU_STREAM_LEGACY, &mine), 0);
-	CHECK_EQ(legacy, mine);
 	CHECK_EQ(cuStreamGetId(CU_STREAM_PER_THREAD, &mine), 0);
-	CHECK(mine != legacy);
 	pthread_t thread = check_thread(other_thread, ctx);
 	pthread_join(thread, &theirs);
 	CHECK(*(unsigned long long *)theirs != mine);
