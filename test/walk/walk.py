@@ -16,8 +16,8 @@ In a quarter of the batches, chosen by the seed, STANDIN_STEPS=random makes the 
 advance by themselves, both plainly and with the library.  --steps sets it for all batches.  With
 --set STANDIN_JITTER=300, calls of the stand-in take effect late at random: wrong orders of two
 threads are seen more often, and programs take three times as long.  LD_LIBRARY_PATH selects the
-driver.  --report=FOLDER also writes each difference to a file there.  After --budget seconds no
-batch is begun and no difference is reduced; that is reported, and is no failure.
+driver.  After --budget seconds no batch is begun and no difference is reduced; that is reported, and
+is no failure.
 """
 import argparse
 import os
@@ -212,7 +212,7 @@ class Difference:
 def try_batch(walk, args, first):
     """Returns the differences of one batch, the number of compared programs, and of those that
     never ended plainly."""
-    rng = random.Random(first * 1000003 + args.salt)
+    rng = random.Random(first * 1000003)
     seeds = list(range(first, min(first + args.batch, args.first + args.count)))
     arguments = [str(seeds[0]), str(len(seeds))]
     found, compared = [], 0
@@ -262,12 +262,10 @@ def main():
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--salt", type=int, default=0)
     parser.add_argument("--most", type=int, default=10, help="end after so many differences")
     parser.add_argument("--budget", type=float, default=float("inf"))
     parser.add_argument("--seconds", type=float, help="of a process at most",
                         default=120 * int(os.environ.get("TEST_SLOWNESS", "1")))
-    parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")
     parser.add_argument("--steps", help="STANDIN_STEPS of every batch")
@@ -295,13 +293,7 @@ def main():
                 print(f"walk {first} {never}: did not end plain, twice", flush=True)
             for difference in differences:
                 found.append(difference)
-                text = difference.report()
-                print(text, flush=True)
-                if args.report:
-                    os.makedirs(args.report, exist_ok=True)
-                    name = f"seed-{difference.seeds[-1]}.txt"
-                    with open(os.path.join(args.report, name), "w", encoding="utf-8") as out:
-                        out.write(text)
+                print(difference.report(), flush=True)
     text = f"{args.count} programs, {compared} comparisons, {len(found)} differences"
     if endless:
         text += f"; {endless} batches did not end plain"
