@@ -6,9 +6,7 @@
  * The fill and the kernel take 2 ms each.  malloc is the first version of a program, with one
  * buffer and synchronous copies.  pinned is the hand-tuned version: two pinned buffers, two device
  * buffers, asynchronous copies on a separate stream, events.  `turn_SIZE` is the total time divided
- * by the number of turns.  `fill_SIZE` and `call_SIZE` are medians of the time for writing the
- * buffer, including all waits, and of the time inside the copying call.  Every kernel's result is
- * compared.
+ * by the number of turns.  Every kernel's result is compared.
  */
 #include "kernels.h"
 
@@ -20,8 +18,7 @@ struct overlap {
 	size_t bytes;
 	uint64_t *templates[TEMPLATES]; /* data of fill(), by turn */
 	uint64_t folded[TEMPLATES];
-	CUdeviceptr results;   /* one word for each turn */
-	double *fills, *calls; /* seconds, by turn */
+	CUdeviceptr results; /* one word for each turn */
 };
 
 static void prepare(struct overlap *overlap, size_t bytes, size_t turns)
@@ -34,8 +31,6 @@ static void prepare(struct overlap *overlap, size_t bytes, size_t turns)
 		for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
 			overlap->folded[t] ^= overlap->templates[t][i];
 	}
-	overlap->fills = malloc(turns * sizeof(double));
-	overlap->calls = malloc(turns * sizeof(double));
 	CU_OK(CU(cuMemAlloc_v2)(&overlap->results, turns * sizeof(uint64_t)));
 	CU_OK(CU(cuMemsetD8_v2)(overlap->results, 0, turns * sizeof(uint64_t)));
 }
@@ -45,7 +40,6 @@ static void fill(const struct overlap *overlap, void *memory, size_t turn)
 	double begin = bench_now();
 
 	memcpy(memory, overlap->templates[turn % TEMPLATES], overlap->bytes);
-	overlap->fills[turn] = bench_now() - begin;
 	while (bench_now() < begin + STAGE_NS * 1e-9)
 		;
 }
@@ -66,9 +60,7 @@ static double as_written(const struct overlap *overlap, size_t turns)
 	double begin = bench_now();
 	for (size_t turn = 0; turn < turns; turn++) {
 		fill(overlap, memory, turn);
-		double called = bench_now();
 		CU_OK(copy(device, memory, overlap->bytes));
-		overlap->calls[turn] = bench_now() - called;
 		consume(overlap, NULL, device, turn);
 	}
 	CU_OK(CU(cuCtxSynchronize)());
@@ -105,10 +97,8 @@ static double hand_tuned(const struct overlap *overlap, size_t turns)
 
 		CU_OK(wait(copied[i]));
 		fill(overlap, memory[i], turn);
-		double called = bench_now();
 		CU_OK(order(copies, consumed[i], 0));
 		CU_OK(copy(device[i], memory[i], overlap->bytes, copies));
-		overlap->calls[turn] = bench_now() - called;
 		CU_OK(record(copied[i], copies));
 		CU_OK(order(kernels, copied[i], 0));
 		consume(overlap, kernels, device[i], turn);
@@ -145,7 +135,5 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	printf("turn_%s %.9g\n", argv[2], turn_s);
-	printf("fill_%s %.9g\n", argv[2], bench_median(overlap.fills, turns));
-	printf("call_%s %.9g\n", argv[2], bench_median(overlap.calls, turns));
 	return 0;
 }
