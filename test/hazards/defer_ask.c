@@ -51,19 +51,22 @@ static void record_before(const struct upload *up)
 }
 
 /* An event of before the copy is complete, with its time. */
+static void each_after_an_event(CUdeviceptr (*look)(const struct upload *))
+{
+	defer_begin();
+	OK(cu.cuEventCreate(&mark, CU_EVENT_DEFAULT));
+	scene.also = record_before;
+	EACH(look);
+	OK(cu.cuEventDestroy_v2(mark));
+}
+
 static CUdeviceptr event_has_come(const struct upload *up)
 {
 	CHECK_EQ(cu.cuEventQuery(mark), CUDA_SUCCESS);
 	return up->to;
 }
 
-TEST_AFTER(row06_query_of_an_event_before, defer_begin())
-{
-	OK(cu.cuEventCreate(&mark, CU_EVENT_DEFAULT));
-	scene.also = record_before;
-	EACH(event_has_come);
-	OK(cu.cuEventDestroy_v2(mark));
-}
+CASE(row06_query_of_an_event_before, each_after_an_event(event_has_come))
 
 static CUdeviceptr time_is_known(const struct upload *up)
 {
@@ -75,13 +78,7 @@ static CUdeviceptr time_is_known(const struct upload *up)
 	return up->to;
 }
 
-TEST_AFTER(row06_time_of_an_event_before, defer_begin())
-{
-	OK(cu.cuEventCreate(&mark, CU_EVENT_DEFAULT));
-	scene.also = record_before;
-	EACH(time_is_known);
-	OK(cu.cuEventDestroy_v2(mark));
-}
+CASE(row06_time_of_an_event_before, each_after_an_event(time_is_known))
 
 /*
  * The time around work and copy is at least that of the work, and known when the last event is

@@ -217,14 +217,19 @@ BACK(row03_back_either_way, cu.cuMemcpy((CUdeviceptr)quiet, up->to, up->bytes))
 BACK(row03_back_as_rows, rows_back(quiet, up))
 
 /* Later writes of another stream stay. */
-static CUdeviceptr overwrite(const struct upload *up)
+static CUdeviceptr stay(const struct upload *up, unsigned char value)
 {
-	OK(cu.cuMemsetD8Async(up->to, 0x77, up->bytes, stream));
 	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	OK(cu.cuCtxSynchronize());
-	CHECK(device_is(up->to, up->bytes, 0x77));
+	CHECK(device_is(up->to, up->bytes, value));
 	return 0;
+}
+
+static CUdeviceptr overwrite(const struct upload *up)
+{
+	OK(cu.cuMemsetD8Async(up->to, 0x77, up->bytes, stream));
+	return stay(up, 0x77);
 }
 
 CASE(row03_memset, EACH(overwrite))
@@ -232,11 +237,7 @@ CASE(row03_memset, EACH(overwrite))
 static CUdeviceptr overwrite_rows(const struct upload *up)
 {
 	OK(cu.cuMemsetD2D8Async(up->to, up->bytes / 4, 0x78, up->bytes / 4, 4, stream));
-	goes(stream);
-	OK(cu.cuStreamSynchronize(stream));
-	OK(cu.cuCtxSynchronize());
-	CHECK(device_is(up->to, up->bytes, 0x78));
-	return 0;
+	return stay(up, 0x78);
 }
 
 CASE(row03_memset_of_rows, EACH(overwrite_rows))

@@ -146,23 +146,21 @@ static void is_there(const char *library)
 	CHECK(dlopen(library, RTLD_LAZY | RTLD_NOLOAD) != NULL);
 }
 
+/* The allocator serves all blocks, so none is pinned.  `needs` ends the test if it is missing. */
+static void serves(void (*needs)(const char *), const char *library)
+{
+	needs(library);
+	aligned();
+	use_all(false);
+}
+
 /*
  * Allocators after ours serve small blocks, and also keep large ones: a program that knows its
  * allocator may use that allocator's own functions on them.
  */
-#define PRELOADED(id, library)                                \
-	TEST_WITH(id##_before_us, "LD_PRELOAD=" library ":@") \
-	{                                                     \
-		need(library);                                \
-		aligned();                                    \
-		use_all(false);                               \
-	}                                                     \
-	TEST_WITH(id##_behind_us, "LD_PRELOAD=@:" library)    \
-	{                                                     \
-		need(library);                                \
-		aligned();                                    \
-		use_all(false);                               \
-	}
+#define PRELOADED(id, library)                                                         \
+	CASE_WITH(id##_before_us, ("LD_PRELOAD=" library ":@"), serves(need, library)) \
+	CASE_WITH(id##_behind_us, ("LD_PRELOAD=@:" library), serves(need, library))
 
 PRELOADED(jemalloc, "libjemalloc.so.2")
 PRELOADED(tcmalloc, "libtcmalloc_minimal.so.4")
@@ -253,27 +251,14 @@ TEST_WITH(a_tracer_behind_us, "LD_PRELOAD=@:libtracer.so")
 }
 
 /* Intercepts only free(). */
-TEST_WITH(a_tracer_of_free_before_us, "LD_PRELOAD=libtracer_free.so:@")
-{
-	is_there("libtracer_free.so");
-	aligned();
-	use_all(false);
-}
-
-TEST_WITH(a_tracer_of_free_behind_us, "LD_PRELOAD=@:libtracer_free.so")
-{
-	is_there("libtracer_free.so");
-	aligned();
-	use_all(false);
-}
+CASE_WITH(a_tracer_of_free_before_us, ("LD_PRELOAD=libtracer_free.so:@"),
+	  serves(is_there, "libtracer_free.so"))
+CASE_WITH(a_tracer_of_free_behind_us, ("LD_PRELOAD=@:libtracer_free.so"),
+	  serves(is_there, "libtracer_free.so"))
 
 /* Intercepts only malloc(): blocks that it does not serve are freed by our free(). */
-TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
-{
-	is_there("libtracer_malloc.so");
-	aligned();
-	use_all(false);
-}
+CASE_WITH(a_tracer_of_malloc_before_us, ("LD_PRELOAD=libtracer_malloc.so:@"),
+	  serves(is_there, "libtracer_malloc.so"))
 
 /* Uses memory of its own, without malloc_usable_size() or aligned allocation. */
 CASE_WITH(a_poor_one_before_us, ("LD_PRELOAD=libpoor.so:@"), is_there("libpoor.so"); use_all(false))

@@ -26,17 +26,26 @@ static void round_trip(char *block, unsigned seed)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-/* The stand-in ends the registrations of a green context with it. */
-TEST_AFTER(green_one_destroyed, begin())
+/* Returns a new one, which becomes current. */
+static CUgreenCtx enter_green_context(void)
 {
 	CUgreenCtx green;
 	CUcontext inside;
 
+	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	OK(cuCtxFromGreenCtx(&inside, green));
+	OK(cuCtxSetCurrent(inside));
+	return green;
+}
+
+/* The stand-in ends the registrations of a green context with it. */
+TEST_AFTER(green_one_destroyed, begin())
+{
 	char *block = malloc(BYTES);
+
 	for (unsigned i = 0; i < 3; i++) {
-		OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-		OK(cuCtxFromGreenCtx(&inside, green));
-		OK(cuCtxSetCurrent(inside));
+		CUgreenCtx green = enter_green_context();
+
 		round_trip(block, i);
 		OK(cuGreenCtxDestroy(green));
 		CHECK_EQ(standin_registrations(), 0);
@@ -71,12 +80,8 @@ static void *upload_a_page(void *arg)
 /* A block is to be pinned in a green context once a copy has left it.  The context ends before. */
 TEST_AFTER(green_one_of_a_queued_pin, begin())
 {
-	CUgreenCtx green;
-	CUcontext inside;
+	CUgreenCtx green = enter_green_context();
 
-	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-	OK(cuCtxFromGreenCtx(&inside, green));
-	OK(cuCtxSetCurrent(inside));
 	queued = malloc(8 * MIB);
 	memset(queued, 1, 8 * MIB);
 	standin_hold("cuMemcpyHtoD", STANDIN_AT_CALL, 0);
@@ -261,16 +266,7 @@ static void end_during_a_copy(CUgreenCtx green)
 
 CASE(ends_during_a_copy_of_another, begin(); end_during_a_copy(NULL))
 
-TEST_AFTER(green_one_ends_during_a_copy_of_another, begin())
-{
-	CUgreenCtx green;
-	CUcontext inside;
-
-	OK(cuGreenCtxCreate(&green, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-	OK(cuCtxFromGreenCtx(&inside, green));
-	OK(cuCtxSetCurrent(inside));
-	end_during_a_copy(green);
-}
+CASE(green_one_ends_during_a_copy_of_another, begin(); end_during_a_copy(enter_green_context()))
 
 /* A copy that comes while the context ends goes through other memory: it does not wait. */
 TEST_AFTER(a_copy_begins_while_another_context_ends, begin())
