@@ -111,31 +111,4 @@ TEST(a_call_waits_for_a_registration)
 	CHECK(all_is_well());
 }
 
-static void survive(void)
-{
-	pin_context_ending((uintptr_t)context);
-	CHECK(is_registered(memory, 64 * MIB));
-	pin_context_ended((uintptr_t)context, false);
-}
-
-TEST(the_end_of_a_context_waits_for_a_registration)
-{
-	real_time_prepare();
-	pinning_start(ROUNDS * 64 * MIB);
-	pthread_t thread = start(survive);
-
-	pin_set_thread();
-	for (int i = 0; i < ROUNDS; i++) {
-		memory = allocate(64 * MIB);
-		for (int copies = 0; copies < 200 && !pin_has_queued(); copies++)
-			copy(memory, MIB);
-		pinning.inside = hold_begin;
-		CHECK_EQ(pin_queued(MIB), 64 * MIB);
-		sem_wait(&over);
-		OK(cuCtxSetCurrent(context));
-	}
-	pthread_join(thread, NULL);
-	CHECK(all_is_well());
-}
-
 CHECK_MAIN()
