@@ -88,9 +88,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char other[] =
 		"{\"schema\": \"hotpin.profile\", \"schema_version\": \"2.0\", \"wall_ns\": 9000000,"
 		"\"stage\": \"another\", \"process\": {\"program\": \"heat\"}}";
-	static const char *const tables[] = { "summary", "copies",  "sizes",  "kernels",
-					      "sites",   "buffers", "ranges", "counters",
-					      "calls",   "advice" };
+	static const char *const tables[] = {
+		"summary", "copies", "sizes",    "kernels", "sites",
+		"buffers", "ranges", "counters", "calls",   "advice"
+	};
 	static char path[64], second[64];
 	static int file = -1, second_file;
 

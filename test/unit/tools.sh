@@ -79,7 +79,7 @@ expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html trace resolve; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
-expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
+expect "annotate of two" 2 'one profile at a time' "$hotpin" annotate x y
 expect "doctor of two" 2 'more than one program' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x
 expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
