@@ -31,7 +31,6 @@ meson install -C "$build" --no-rebuild --quiet --destdir "$root" >"$folder/log" 
 ./share/bash-completion/completions/hotpin
 ./share/hotpin/profile.schema.json
 ./share/man/man1/hotpin.1
-./share/man/man7/libhotpin.7
 END
 	"$build/tools/hotpin" help | sed -n 's,^  \([a-z]\+\) .*,./share/man/man1/hotpin-\1.1,p'
 } | sort >"$folder/wanted"

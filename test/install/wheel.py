@@ -25,7 +25,7 @@ build, root = map(os.path.abspath, sys.argv[1:])
 TOOL = os.path.join(root, "packaging", "wheel.py")
 PAGE = os.path.join(root, "doc", "pytorch.md")
 FILES = """__init__.py __main__.py bin/hotpin lib/libhotpin.so profile.schema.json
-    share/man/man1/hotpin.1 share/man/man7/libhotpin.7""".split()
+    share/man/man1/hotpin.1""".split()
 # Imitates a training script: prints its process id, and the libraries that are loaded into it.
 TRAIN = """import json, os, signal
 with open("ran", "w") as file:

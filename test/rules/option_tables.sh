@@ -1,10 +1,10 @@
 #!/bin/sh
-# Checks that doc/options.md agrees with `hotpin env`.
+# Checks that doc/options.md agrees with `hotpin env` and base/counters.def.
 #
 # option_tables.sh HOTPIN ROOT          compares
 # option_tables.sh HOTPIN ROOT --write  updates the page
 set -u
-hotpin=$1 page=$2/doc/options.md mode=${3-}
+hotpin=$1 page=$2/doc/options.md counters=$2/src/base/counters.def mode=${3-}
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
@@ -15,19 +15,25 @@ print("| option | default | accepts | what it does |\n|---|---|---|---|")
 for row in json.load(sys.stdin)["options"]:
     cells = (f"`{text}`" if text else "" for text in (row["name"], row["default"]))
     print("|", *(text + " |" for text in cells), *(row[key].replace("|", r"\|") + " |" for key in ("accepts", "help")))
-' >"$folder/table" || exit 1
-[ -s "$folder/table" ] || exit 1
+' >"$folder/options" || exit 1
+{
+	printf '| counter | what it counts |\n|---|---|\n'
+	# shellcheck disable=SC2016 # these, too
+	sed -n 's/^COUNTER(\([a-z_0-9]*\), *"\(.*\)")$/| `\1` | \2 |/p' "$counters"
+} >"$folder/counters"
+[ -s "$folder/options" ] && [ "$(wc -l <"$folder/counters")" -gt 2 ] || exit 1
 
-TABLE=$folder/table awk '
+TABLES=$folder/ awk '
 	$0 == "<!-- end -->" { inside = 0 }
 	!inside
-	$0 == "<!-- options -->" {
-		inside = found = 1
-		while ((getline line <ENVIRON["TABLE"]) > 0)
+	/^<!-- (options|counters) -->$/ {
+		inside = 1
+		found++
+		while ((getline line <(ENVIRON["TABLES"] $2)) > 0)
 			print line
 	}
-	END { exit !found }' "$page" >"$folder/page" || {
-	echo "$page has no line '<!-- options -->'"
+	END { exit found != 2 }' "$page" >"$folder/page" || {
+	echo "$page has no line '<!-- options -->' or '<!-- counters -->'"
 	exit 1
 }
 cmp -s "$page" "$folder/page" && exit 0

@@ -1,7 +1,7 @@
 /*
  * env.c - `hotpin env`: lists every option of options.def with its value in this environment.
  *
- * doc/options.md and libhotpin(7) are made from the JSON form.
+ * doc/options.md is made from the JSON form.
  */
 #include "cmd/commands.h"
 #include "cmd/flags.h"

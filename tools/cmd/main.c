@@ -225,7 +225,7 @@ static void overview(FILE *to)
 	     command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->does);
 	print_exits(to, NULL);
-	fputs("\n`hotpin COMMAND --help` explains a command, `man libhotpin` the library.\n"
+	fputs("\n`hotpin COMMAND --help` explains a command, `hotpin env` each option.\n"
 	      "\nExample: hotpin run --profile ./app\n",
 	      to);
 }

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """Writes the manual pages and the completions of bash from the help of the commands.
 
-    pages.py HOTPIN VERSION COUNTERS.DEF OUTPUT...
+    pages.py HOTPIN VERSION OUTPUT...
 
-Each OUTPUT is hotpin.1, hotpin-COMMAND.1, libhotpin.7 or hotpin (for bash); none may be missing.  A line
-of help that begins with two blanks and a hyphen describes an option.  Below it, a line `WORD  text`
-describes a value.
+Each OUTPUT is hotpin.1, hotpin-COMMAND.1 or hotpin (for bash); none may be missing.  A line of help that
+begins with two blanks and a hyphen describes an option.  Below it, a line `WORD  text` describes a value.
 """
-import json
 import os
 import re
 import subprocess
 import sys
 
-HOTPIN, VERSION, COUNTERS = sys.argv[1:4]
+HOTPIN, VERSION = sys.argv[1:3]
 FILES = ("FILE", "PAGE", "CSV", "TRACE", "PREFIX")
 
 
@@ -108,11 +106,11 @@ def troff(text):
     return re.sub(r"^\.", r"\\&.", text, flags=re.MULTILINE)
 
 
-MARKS = {"# ": ".SH ", "## ": ".SS ", "* ": ".IP \\(bu 2\n", "- ": ".TP\n", "    ": ".br\n", "{": ".RS", "}": ".RE"}
+MARKS = {"# ": ".SH ", "- ": ".TP\n", "    ": ".br\n", "{": ".RS", "}": ".RE"}
 
 
 def typeset(text):
-    """Returns a page in troff.  MARKS begin a section, a part, an item, a term, a line of its own, and what is indented."""
+    """Returns a page in troff.  MARKS begin a section, a term, a line of its own, and what is indented."""
     out = ""
     for line in text.splitlines():
         mark = next(filter(line.startswith, MARKS), "")
@@ -139,32 +137,21 @@ def page(command):
         if described:
             out += "{\n" + "".join(item(*value) for value in described) + "}\n"
     out += "# EXIT STATUS\n" + "".join(item(status, "; ".join(means)) for status, means in command.exits)
-    out += f"# EXAMPLE\n    {command.example}\n# SEE ALSO\nhotpin(1), libhotpin(7)\n"
+    out += f"# EXAMPLE\n    {command.example}\n# SEE ALSO\nhotpin(1)\n"
     return head(f"hotpin\\-{command.name}", 1, "User Commands") + typeset(out)
 
 
 def overview(commands):
     out = "# NAME\nhotpin - faster host-device copies for unmodified CUDA programs, and their profiles\n# SYNOPSIS\n"
     out += "    `hotpin` command [argument ...]\n    `hotpin help` [command]\n    `hotpin` --help | --version\n"
-    out += "# DESCRIPTION\n`hotpin run` preloads libhotpin(7) into a CUDA program, which needs no rebuild.\n"
+    out += "# DESCRIPTION\n`hotpin run` preloads `libhotpin.so` into a CUDA program, which needs no rebuild.\n"
     out += "The other commands read the profiles that it writes.\n# COMMANDS\n"
     out += "".join(f"- hotpin-{command.name}(1)\n{command.does}\n" for command in commands) + "# EXIT STATUS\n"
     text = re.search(r"\nExit status:\n(.*?)\n\n", output_of("--help"), re.DOTALL)[1]
     for status, means in read_exits(text):
         out += item(status, "; ".join(re.sub(r"^(.{13})  ", lambda of: f"{of[1].strip()}: ", line) for line in means))
     out += "# EXAMPLES\n" + "".join(f"    {command.example}\n" for command in commands)
-    return head("hotpin", 1, "User Commands") + typeset(out + "# SEE ALSO\nlibhotpin(7), ld.so(8)\n")
-
-
-def library():
-    options = ""
-    for row in json.loads(output_of("env", "--json"))["options"]:
-        default = f"; {row['default']}" if row["default"] else ""
-        options += f"- `{row['name']}` ({row['accepts']}{default})\n{row['help']}\n"
-    with open(COUNTERS, encoding="utf-8") as file:
-        rows = re.findall(r'^COUNTER\((\w+), *"(.*)"\)$', file.read(), re.MULTILINE)
-    return head("libhotpin", 7, "Miscellaneous Information") + typeset(filled(
-        "libhotpin.7.in", OPTIONS=options, COUNTERS="".join(item(*row) for row in rows)))
+    return head("hotpin", 1, "User Commands") + typeset(out + "# SEE ALSO\nhotpin-run(1), ld.so(8)\n")
 
 
 def kind_of(option):
@@ -196,8 +183,8 @@ def bash(commands):
 def main():
     commands = [Command(*row) for row in re.findall(r"^  ([a-z]+) +(.*)$", output_of("--help"), re.MULTILINE)]
     made = {f"hotpin-{command.name}.1": page(command) for command in commands}
-    made |= {"hotpin.1": overview(commands), "libhotpin.7": library(), "hotpin": bash(commands)}
-    wanted = {os.path.basename(path): path for path in sys.argv[4:]}
+    made |= {"hotpin.1": overview(commands), "hotpin": bash(commands)}
+    wanted = {os.path.basename(path): path for path in sys.argv[3:]}
     if wanted.keys() != made.keys():
         sys.exit(f"pages.py: these files are only made, or only wanted: {sorted(wanted.keys() ^ made.keys())}")
     for name, path in wanted.items():
