@@ -41,6 +41,10 @@ check() { # name, files that are copied, assignments of environment variables
 check "the last commit" ".gitignore tools" PATH="$folder/bin:$PATH"
 check "the clone of another user" ".gitignore tools" PATH="$folder/bin:$PATH" \
 	GIT_TEST_ASSUME_DIFFERENT_OWNER=1
+ln -s clone "$folder/link"
+cd "$folder/link" || exit 1
+check "the clone of another user, behind a link" ".gitignore tools" PATH="$folder/bin:$PATH" \
+	GIT_TEST_ASSUME_DIFFERENT_OWNER=1
 mkdir "$folder/without"
 cp "$folder/bin/meson" "$folder/without/"
 printf '#!/bin/sh\nexit 127\n' >"$folder/without/git"
