@@ -110,7 +110,7 @@ place_build() {
 		stop "build/ cannot be in '$PWD', because LD_PRELOAD cannot hold that path; move the folder"
 	# It replaces a link whose target is gone.
 	ln -sfn "$elsewhere" build || stop "cannot write in '$PWD'"
-	say "build/ is in $elsewhere, because LD_PRELOAD cannot hold the path '$PWD'"
+	say "build/ is in $elsewhere, because LD_PRELOAD cannot hold the path '$PWD'; delete both to remove hotpin"
 }
 
 # Prints the apt packages of missing programs, one a line; $1: quickstart, check, quick, package or
