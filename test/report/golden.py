@@ -5,8 +5,8 @@
     golden.py HOTPIN --update   writes the files: look at `git diff`, and say in the commit why they differ
 
 A page is compared by its visible text, and a timeline by a digest.  Some profiles are others with a change: their
-files have what that changes, below each command, and the line before each difference.  Of a recorded profile there
-are the texts, and a digest of all that the commands print.
+files have what that changes, below each command, and the line before each difference.  Of recorded profiles
+there are the texts, and in `digests`, as of hostile names, digests of all that the commands print.
 """
 import difflib
 import hashlib
@@ -152,8 +152,9 @@ def texts():
         parts = map(difference, outputs[base[0]], outputs[name]) if base else outputs[name]
         yield name, [line for part in parts for line in part]
     files = [os.path.basename(path) for path in RECORDED]
-    groups = [(COMMANDS, [file]) for file in files] + [([["compare"]], list(filter(is_first, files[2:]))), ([["html"]], files[2:])]
-    yield "recorded", [line for commands, group in groups
+    alone = [*files, tap.write("hostile.json", made.hostile())]
+    groups = [(COMMANDS, [file]) for file in alone] + [([["compare"]], list(filter(is_first, files[2:]))), ([["html"]], files[2:])]
+    yield "digests", [line for commands, group in groups
                        for line in (" ".join(group), *digest("\n".join(line for command in commands for line in shown(command, group))))]
 
 

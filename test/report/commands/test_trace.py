@@ -307,8 +307,8 @@ def hostile():
     trace = load(done.stdout)
     check("hostile names", not list(faults(done.stdout)) and done.stdout.isascii() and
           tap.no_control(done.stdout), done.stderr)
-    check("are there to be read", any("<script>" in event["name"]
-                                      for event in trace["traceEvents"]))
+    names = [event["name"] for event in trace["traceEvents"]]
+    check("are there to be read", any("<script>" in name for name in names) and all(map(tap.no_control, names)), names)
 
 
 def large():
