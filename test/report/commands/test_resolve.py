@@ -86,6 +86,9 @@ def elsewhere():
     rule = rules["names"]["items"]["properties"]["inlined"]["items"]
     check("also these", all(sorted(inner) == sorted(rule["required"]) for name in names for inner in name.get("inlined", [])), rule)
     check("the file that ran shows the same", shown("run.json") == before)
+    write("run.json", stored.replace(b'"function":"main"', b'"function":"forged"'))
+    check("which is preferred to names that are stored", stored.count(b'"main"') > 3 and shown("run.json") == before)
+    write("run.json", stored)
     says("the second time", 0, r"14 names .*\s+.*the file\s+had them already", "resolve", "run.json")
     check("changes nothing", read("run.json") == stored)
     os.rename(BINARY, BINARY + ".away")

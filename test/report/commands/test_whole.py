@@ -7,7 +7,6 @@ import collections
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -96,36 +95,6 @@ def annotated():
     check("its source, with copies at their lines", lines == {str(2 * STEPS): "cudaMemcpy",
                                                               str(STEPS): "cuMemcpyDtoH"},
           done.stdout, done.stderr)
-
-
-def resolved():
-    """With its names stored, a profile shows the same after its program was moved, or built again."""
-    program = os.path.join(tap.FOLDER.name, "moved")
-    shutil.copy(PROGRAM, program)
-    profiled("moved.json", "1: pageable", program=[program])
-    commands = (["report", "--all"], ["annotate"], ["html"], ["trace"], ["report", "--csv", "buffers"], ["report", "--folded"])
-
-    def shown():
-        return [tap.run(*command, "moved.json").stdout for command in commands]
-
-    before = shown()
-    done = tap.run("resolve", "moved.json")
-    check("its names are stored", done.returncode == 0 and "make_field" in before[0], done.stdout, done.stderr)
-    path = os.path.join(tap.FOLDER.name, "moved.json")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    os.remove(program)
-    for command, old, new in zip(commands, before, shown()):
-        check(f"no program: {command[0]} shows the same", old == new, new)
-    shutil.copy2("/bin/true", program)
-    for command, old, new in zip(commands, before, shown()):
-        check(f"another program: {command[0]} shows the same", old == new, new)
-    shutil.copy(PROGRAM, program)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text.replace('"function":"make_field"', '"function":"forged"'))
-    check("the file that ran is preferred", shown() == before)
-    os.remove(program)
-    check("to names that are stored", "forged" in shown()[0])
 
 
 def batch():
@@ -231,7 +200,6 @@ def main():
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
     annotated()
-    resolved()
     table_at_terminal()
     nothing_to_profile()
     two_of_one_name()
