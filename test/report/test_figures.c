@@ -145,6 +145,7 @@ TEST(nothing_is_faster_than_the_peak)
 TEST(everything_at_once_fits_12_lines)
 {
 	setenv("OMPI_COMM_WORLD_RANK", "7", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
 	stage_clock(true);
 	stage_begin_with(true, summary,
 			 &(struct trace_facts){ .began_ns = stage_base, .on_stand_in = true });
@@ -164,6 +165,9 @@ TEST(everything_at_once_fits_12_lines)
 	CHECK(stage_count(stage_text, "\n") <= 12);
 	CHECK_EQ(stage_count(stage_text, "\n"), stage_count(stage_text, "==hotpin== "));
 	CHECK(strstr(stage_text, "rank 7") != NULL);
+	CHECK(strstr(stage_json, "\"rank\": \"7\"") != NULL);
+	CHECK_EQ(stage_number("process", "ranks"), 8);
+	CHECK(stage_number("process", "cpus") > 0);
 	CHECK(strstr(stage_text, "notes in the report\n") != NULL);
 	CHECK(strstr(stage_json, "(17 dropped, 0 buffers)") != NULL);
 	CHECK_EQ(stage_number("records", "incomplete"), 1);
@@ -171,18 +175,6 @@ TEST(everything_at_once_fits_12_lines)
 	CHECK_EQ(stage_number("records", "outside_run"), 1);
 	CHECK_EQ(stage_number(NULL, "devices"), 2);
 	CHECK_EQ(split_sum(), 10 * SECOND);
-}
-
-TEST(where_and_of_how_many)
-{
-	setenv("RANK", "3", 1);
-	setenv("WORLD_SIZE", "8", 1);
-	stage_clock(true);
-	stage_begin(true, summary);
-	stage_end();
-	CHECK_EQ(stage_number("process", "ranks"), 8);
-	CHECK(strstr(stage_json, "\"rank\": \"3\"") != NULL);
-	CHECK(stage_number("process", "cpus") > 0);
 }
 
 TEST_AFTER(records_of_any_size_order_and_kind, stage_begin(true, summary))

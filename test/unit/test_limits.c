@@ -246,4 +246,25 @@ TEST_AFTER(names_that_are_too_long, make_tree())
 	CHECK_EQ(cgroup_left(), 5000);
 }
 
+TEST_AFTER(quotas_of_groups, make_tree())
+{
+	CHECK_EQ(limits_cpus(root), UINT64_MAX);
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	CHECK_EQ(limits_cpus(root), UINT64_MAX);
+	put("/sys/fs/cgroup/a/cpu.max", "400000 100000\n");
+	CHECK_EQ(limits_cpus(root), 4);
+	/* The lower of two quotas counts, with any periods. */
+	put("/sys/fs/cgroup/a/b/cpu.max", "30000 10000\n");
+	CHECK_EQ(limits_cpus(root), 3);
+	put("/sys/fs/cgroup/a/b/cpu.max", "50000 10000\n");
+	CHECK_EQ(limits_cpus(root), 4);
+	put("/sys/fs/cgroup/a/b/cpu.max", "garbage\n");
+	CHECK_EQ(limits_cpus(root), 4);
+	/* In a namespace of its own. */
+	put("/proc/self/cgroup", "0::/\n");
+	put("/sys/fs/cgroup/cpu.max", "150000 100000\n");
+	CHECK_EQ(limits_cpus(root), 1);
+}
+
 CHECK_MAIN()

@@ -1,6 +1,6 @@
 /*
- * test_workers.c - copy workers: every piece is moved once, by any thread, and the thread that
- * copies never hangs.
+ * test_workers.c - copy workers: their number; every piece is moved once, by any thread; the thread
+ * that copies never hangs.
  */
 #include "stage/workers.h"
 #include "base/parse.h"
@@ -13,6 +13,21 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/resource.h>
+
+TEST(half_the_cores)
+{
+	static const struct {
+		uint64_t cpus;
+		unsigned workers;
+	} table[] = {
+		{ 0, 0 },  { 1, 0 },  { 2, 1 },  { 3, 1 },    { 4, 2 },
+		{ 15, 7 }, { 16, 8 }, { 17, 8 }, { 1024, 8 }, { UINT64_MAX, 8 },
+	};
+
+	for (size_t i = 0; i < HP_LEN(table); i++)
+		if (!CHECK_EQ(workers_for(table[i].cpus), table[i].workers))
+			printf("# row %zu\n", i);
+}
 
 #define PIECES 600
 #define PIECE  512
