@@ -84,10 +84,8 @@ TEST(caller_of_operator_new)
 					own, own };
 	struct frames_place way;
 
-	if (library == NULL) {
-		printf("# no libstdc++ here\n");
-		return;
-	}
+	if (library == NULL)
+		CHECK_SKIP("no libstdc++ here");
 	callers_note(7, (void *)in_new, stack);
 	CHECK(callers_find(7, &way));
 	CHECK_EQ(way.depth, 2);
