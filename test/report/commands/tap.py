@@ -1,6 +1,7 @@
 """Common parts of the tests of commands: running hotpin, and TAP output."""
 import atexit
 import csv
+import ctypes
 import fcntl
 import io
 import json
@@ -91,6 +92,27 @@ def on_stand_in(standin, command, **options):
     environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": standin, "HOTPIN_CUPTI": "off", "HOTPIN_THREADS": "2", **settings}
     return subprocess.run(command, **{"check": False, **options}, cwd=FOLDER.name, env=environment, capture_output=True,
                           text=True, timeout=120 * SLOWNESS)
+
+
+def opens(path, act):
+    """Returns the names of the files that act() opens in a folder; of a file, "" for each time."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    # The kernel merges equal consecutive events, so closing is watched, too.
+    opened, closed, names = 0x20, 0x10, []
+    assert watch >= 0 and libc.inotify_add_watch(watch, path.encode(), opened | closed) >= 0
+    act()
+    try:
+        events = os.read(watch, 1 << 20)
+    except BlockingIOError:
+        events = b""
+    os.close(watch)
+    while events:
+        _, mask, _, length = struct.unpack_from("iIII", events)
+        if mask & opened:
+            names.append(events[16:16 + length].rstrip(b"\0").decode())
+        events = events[16 + length:]
+    return names
 
 
 def is_sanitized():

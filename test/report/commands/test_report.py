@@ -3,13 +3,11 @@
 test_report.py HOTPIN
 """
 import copy
-import ctypes
 import json
 import os
 import random
 import re
 import resource
-import struct
 import subprocess
 
 import made
@@ -179,24 +177,6 @@ def ranks():
           re.search("6 +[0-9.]+ ms +9.00 GB .* H2D promoted$", merged, re.M), merged)
 
 
-def opened(path, *args, **more):
-    """Runs the command; returns how often it opened the file at `path`."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    # The kernel merges equal consecutive events, so closing is watched, too.
-    opens, closes, event_bytes = 0x20, 0x10, 16
-    assert libc.inotify_add_watch(watch, path.encode(), opens | closes) >= 0
-    done = tap.run(*args, **more)
-    try:
-        events = os.read(watch, 1 << 16)
-    except BlockingIOError:
-        events = b""
-    os.close(watch)
-    masks = [struct.unpack_from("=iIII", events, at)[1]
-             for at in range(0, len(events), event_bytes)]
-    return done, sum(mask & opens != 0 for mask in masks)
-
-
 def one_file_of_many_ranks():
     """64 ranks ran the same program: its names are read once."""
     heat, names = os.path.join(tap.FOLDER.name, "heat"), []
@@ -207,9 +187,8 @@ def one_file_of_many_ranks():
         rank["modules"][0] = {"path": heat, "build_id": None}
         rank["sites"], rank["buffers"] = made.first()["sites"], []
         names.append(write(f"same{i}.json", rank))
-    _, once = opened(heat, "report", names[0])
-    _, count = opened(heat, "report", *names)
-    check("a file of 64 ranks is opened once", once == 1 and count == 1, once, count)
+    once, of_all = (tap.opens(heat, lambda some=some: tap.run("report", *some)) for some in (names[:1], names))
+    check("a file of 64 ranks is opened once", once == of_all == [""], once, of_all)
     done = tap.run("report", "--csv", "sites", *names)
     lines = done.stdout.splitlines()
     check("every rank has the answers", done.returncode == 0 and len(lines) == 1 + 2 * 64 and
@@ -328,51 +307,35 @@ def extreme():
 
 
 def symbols():
-    """Names of functions, from an existing file: the tool itself."""
-    def tool(*arguments):
-        done = subprocess.run([*arguments, tap.HOTPIN], capture_output=True, text=True,
-                              check=False)
-        return done.stdout
+    """Names of functions, from a file that may be another one than ran."""
+    solver = tap.path(write("solver", program.elf({"solve": 0x1000}, {0x1010: ["/src/a.c:7"]})))
 
-    try:
-        address = int(re.search(r"^([0-9a-f]+) [Tt] hotpin_report$", tool("nm"), re.M).group(1), 16)
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", tool("readelf", "-n"))
-    except (OSError, AttributeError):
-        print("# no nm: symbols are not tried")
-        return
-
-    def at(place, build, **more):
+    def at(place, build, ended=program.LATER):
         placed = made.first()
         placed["modules"] = [{"path": "/usr/lib/libcudart.so.13", "build_id": None},
                              {"path": place, "build_id": build}]
-        placed["process"].update(more)
-        placed["sites"][0]["frames"] = [made.frame(0, 0x77), made.frame(1, address + 6)]
+        placed["process"]["ended_utc"] = ended
+        placed["sites"][0]["frames"] = [made.frame(0, 0x77), made.frame(1, 0x1011)]
         placed["sites"][1]["frames"] = [made.frame(1, 5)]
         placed["buffers"], placed["repeats"] = [], None
         return write("placed.json", placed)
 
-    later = "20991231-235959"
-    says("a function by its address, past CUDA's runtime", 0,
-         " 2.90 s .*  hotpin_report (at report.c:[0-9]+|in hotpin[+]0x[0-9a-f]+)$", "report", "--all",
-         at(tap.HOTPIN, None, ended_utc=later))
-    says("not of a file that is younger than the run", 0, " 2.90 s .*  hotpin[+]0x", "report", "--all",
-         at(tap.HOTPIN, None, ended_utc="20010101-000000"))
-    says("not of another build", 0, " 2.90 s .*  hotpin[+]0x", "report", "--all",
-         at(tap.HOTPIN, "00" * 20, ended_utc=later))
-    says("and it says so", 0, r"note: /.*(\n.*)? differs from\s+the\s+file\s+that\s+was\s+profiled", "report",
-         at(tap.HOTPIN, "00" * 20, ended_utc=later))
+    says("a function by its address, past CUDA's runtime", 0, " 2.90 s .*  solve at a.c:7$", "report", "--all", at(solver, None))
+    says("not of a file that is younger than the run", 0, " 2.90 s .*  solver[+]0x", "report", "--all",
+         at(solver, None, "20010101-000000"))
+    says("of this build, whenever it ran", 0, " 2.90 s .*  solve at a.c:7$", "report", "--all",
+         at(solver, program.build_id({"solve": 0x1000}), "20010101-000000"))
+    another = at(solver, "00" * 20)
+    says("not of another build", 0, " 2.90 s .*  solver[+]0x", "report", "--all", another)
+    says("and it says so", 0, r"note: /.*(\n.*)? differs from\s+the\s+file\s+that\s+was\s+profiled", "report", another)
+    says("the page, too", 0, "/.* differs from the file that was profiled", "html", another)
     libc = "/lib/x86_64-linux-gnu/libc.so.6"
     if os.path.exists(libc):
-        done = tap.run("report", at(libc, "00" * 20, ended_utc=later))
+        done = tap.run("report", at(libc, "00" * 20))
         check("not of libc, which nobody misses", "differs" not in done.stdout and
               "not on this" not in done.stdout, done.stdout)
     says("a program that is not there is told", 0, r"^note: /nowhere/heat is not on this\s+machine, so its",
          "report", "first.json")
-    says("the page, too", 0, "/.* differs from the file that was profiled", "html",
-         at(tap.HOTPIN, "00" * 20, ended_utc=later))
-    if build_id:
-        says("of this build, whenever it ran", 0, " 2.90 s .*  hotpin_report (at|in) ", "report", "--all",
-             at(tap.HOTPIN, build_id.group(1), ended_utc="20010101-000000"))
 
 
 def harmless():
