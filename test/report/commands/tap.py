@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import struct
 import subprocess
@@ -113,6 +114,19 @@ def opens(path, act):
             names.append(events[16:16 + length].rstrip(b"\0").decode())
         events = events[16 + length:]
     return names
+
+
+def spoilt(count, *texts):
+    """Yields texts with some bytes changed, removed or doubled; the same ones each time."""
+    chance = random.Random(6)
+    for _ in range(count):
+        text = bytearray(chance.choice(texts))
+        for _ in range(chance.choice((0, 1, 1, 3, 20))):
+            at, size = chance.randrange(len(text)), chance.choice((0, 1, 2, 8, 100))
+            text[at:at + size] = chance.choice((
+                b"", b"0", b"9", b"-", b"null", b"[]", b"{}", b'"', b"\\", b",", b"\t", b"e5", b"1e999", b'"names":[],',
+                b"99999999999999999999", bytes([chance.randrange(256)]), bytes(text[at:at + size]) * 2))
+        yield bytes(text)
 
 
 def is_sanitized():
