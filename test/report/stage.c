@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 char stage_text[1 << 16], stage_json[1 << 22];
-char stage_folder[256];
 uint64_t stage_base;
 
 static _Atomic uint64_t frozen_at;
@@ -49,11 +48,6 @@ void stage_pass(uint64_t ns)
 	frozen_at += ns;
 }
 
-static void path_of(char *ret, size_t room, const char *name)
-{
-	snprintf(ret, room, "%s/%s", stage_folder, name);
-}
-
 static const char *name_of_wait(size_t function)
 {
 	(void)function;
@@ -62,7 +56,7 @@ static const char *name_of_wait(size_t function)
 
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts)
 {
-	static char out[512], log[512];
+	static char out[512];
 	/* Samples of the test itself would increase the counts on a slow machine. */
 	const char *environment[32] = { "HOTPIN_SAMPLE=off" };
 	struct trace_facts all = *facts;
@@ -72,18 +66,14 @@ void stage_begin_with(bool json, const char *const *options, const struct trace_
 		all.function_name = name_of_wait;
 		all.functions = 1;
 	}
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/report-XXXXXX", check_folder());
-	if (mkdtemp(stage_folder) == NULL)
-		abort();
 	for (size_t i = 0; options != NULL && options[i] != NULL; i++)
 		environment[count++] = options[i];
-	snprintf(out, sizeof(out), "HOTPIN_OUT=%s/profile.json", stage_folder);
+	snprintf(out, sizeof(out), "HOTPIN_OUT=%s", check_path("profile.json"));
 	if (json)
 		environment[count++] = out;
 	environment[count] = NULL;
 	hp_options_load((char *const *)environment);
-	path_of(log, sizeof(log), "log");
-	hp_log_open(log);
+	hp_log_open(check_path("log"));
 	trace_start(&all);
 }
 
@@ -104,12 +94,10 @@ void stage_waited(uint64_t at_ns, uint64_t took_ns)
 		     __builtin_frame_address(0));
 }
 
-static void read_file(const char *name, char *ret, size_t room)
+static void take_file(const char *name, char *ret, size_t room)
 {
-	char path[512];
-
-	path_of(path, sizeof(path), name);
-	check_read(path, ret, room);
+	check_read(check_path(name), ret, room);
+	unlink(check_path(name));
 }
 
 /* Keeps every profile that a test wrote, for the check against the schema. */
@@ -139,15 +127,10 @@ void stage_begin_calls(const char *option, const char *(*name)(size_t function),
 
 void stage_end(void)
 {
-	char command[512];
-
 	trace_finish();
-	read_file("log", stage_text, sizeof(stage_text));
-	read_file("profile.json", stage_json, sizeof(stage_json));
+	take_file("log", stage_text, sizeof(stage_text));
+	take_file("profile.json", stage_json, sizeof(stage_json));
 	keep_json();
-	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
-	if (system(command) != 0)
-		abort();
 }
 
 void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,

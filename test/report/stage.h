@@ -15,9 +15,11 @@
 #define MILLI  1000000ull
 #define MICRO  1000ull
 
-/* The files that stage_end() read; "" if nothing was written. */
+/*
+ * The files `log` and `profile.json` of the test's folder, which stage_end() reads and removes; ""
+ * if nothing was written.
+ */
 extern char stage_text[1 << 16], stage_json[1 << 22];
-extern char stage_folder[256]; /* of this test alone, removed by stage_end() */
 
 /* The start of the profiled run: ten seconds before the frozen clock. */
 extern uint64_t stage_base;

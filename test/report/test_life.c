@@ -308,33 +308,13 @@ TEST_AFTER(once_a_second_without_being_asked, stage_begin(true, summary))
 }
 
 /* Returns the current profile, or "". */
-static const char *json_so_far(const char *name)
+static const char *json_so_far(void)
 {
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
-	return check_read(path, stage_json, sizeof(stage_json));
-}
-
-static bool comes_to_have(const char *name, const char *text)
-{
-	return COMES_TRUE(strstr(json_so_far(name), text) != NULL);
-}
-
-static void remove_folder(void)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
-	if (system(command) != 0)
-		abort();
+	return check_read(check_path("profile.json"), stage_json, sizeof(stage_json));
 }
 
 TEST(what_is_killed_leaves_its_profile)
 {
-	int tell[2], status;
-
-	CHECK(pipe(tell) == 0);
 	pid_t child = fork();
 	if (child == 0) {
 		stage_begin(true, summary);
@@ -342,16 +322,13 @@ TEST(what_is_killed_leaves_its_profile)
 		for (int i = 0; i < 10; i++)
 			copy_pair(i * 100 * MILLI);
 		mock_complete();
-		if (write(tell[1], stage_folder, sizeof(stage_folder)) < 0)
-			_exit(1);
 		pause();
 	}
-	CHECK(read(tell[0], stage_folder, sizeof(stage_folder)) == sizeof(stage_folder));
 	/* The split comes last, because it only has complete work. */
-	CHECK(comes_to_have("profile.json", "\"transfer_ns\": 10000"));
+	CHECK(COMES_TRUE(strstr(json_so_far(), "\"transfer_ns\": 10000") != NULL));
 	kill(child, SIGKILL);
-	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
-	CHECK(strstr(json_so_far("profile.json"), "\"state\": \"running\"") != NULL);
+	CHECK_EQ(check_status(child), -SIGKILL);
+	CHECK(strstr(json_so_far(), "\"state\": \"running\"") != NULL);
 	CHECK(strcmp(stage_json + strlen(stage_json) - 2, "}\n") == 0);
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 10);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), 10 * MICRO);
@@ -361,26 +338,21 @@ TEST(what_is_killed_leaves_its_profile)
 			 stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns"),
 		 stage_number(NULL, "wall_ns"));
 	CHECK_EQ(stage_number("split", "transfer_ns"), 10 * MICRO);
-	remove_folder();
 }
 
 static ino_t profile_inode(void)
 {
-	char path[512];
 	struct stat status;
 
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
-	return stat(path, &status) == 0 ? status.st_ino : 0;
+	return stat(check_path("profile.json"), &status) == 0 ? status.st_ino : 0;
 }
 
 /* A file that stays open: no later one can have its inode number. */
 static ino_t held_inode(void)
 {
-	char path[512];
 	struct stat status = { 0 };
 
-	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
-	int held = open(path, O_RDONLY | O_CLOEXEC);
+	int held = open(check_path("profile.json"), O_RDONLY | O_CLOEXEC);
 	CHECK(held >= 0 && fstat(held, &status) == 0);
 	return status.st_ino;
 }
@@ -576,7 +548,7 @@ static const char *launch_of(size_t function)
 /* Its tables may then change, so they are not written, and it writes no report afterwards. */
 TEST(reader_that_hangs)
 {
-	char json[512], text[4096] = "";
+	char text[4096] = "";
 
 	stage_clock(true);
 	stage_begin_calls("HOTPIN_PROFILE=trace", launch_of, 2);
@@ -592,8 +564,7 @@ TEST(reader_that_hangs)
 	unsigned before = mock_cupti.buffers_read;
 	mock_cupti.stuck = false;
 	WAIT_FOR(mock_cupti.buffers_read > before);
-	snprintf(json, sizeof(json), "%s/profile.json", stage_folder);
-	int file = open(json, O_RDONLY | O_CLOEXEC);
+	int file = open(check_path("profile.json"), O_RDONLY | O_CLOEXEC);
 	CHECK(file >= 0 && read(file, text, sizeof(text) - 1) > 0);
 	close(file);
 	CHECK(strstr(text, "\"state\": \"ended\"") != NULL);

@@ -27,24 +27,9 @@ static bool comes_true(bool (*is_true)(void))
 	return is_true();
 }
 
-static char *in_folder(const char *name)
-{
-	static char path[1024];
-
-	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
-	return path;
-}
-
 static const char *read_log(void)
 {
-	return check_read(in_folder("log"), log_text, sizeof(log_text));
-}
-
-static void make_folder(void)
-{
-	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
-	if (mkdtemp(stage_folder) == NULL)
-		abort();
+	return check_read(check_path("log"), log_text, sizeof(log_text));
 }
 
 /* Profiles go to `out`; with an option more, unless NULL. */
@@ -52,11 +37,9 @@ static void configure(const char *out, char *option)
 {
 	char place[1200];
 
-	if (stage_folder[0] == '\0')
-		make_folder();
 	snprintf(place, sizeof(place), "HOTPIN_OUT=%s", out);
 	hp_options_load((char *[]){ place, option, NULL });
-	hp_log_open(in_folder("log"));
+	hp_log_open(check_path("log"));
 }
 
 static void start(void)
@@ -88,12 +71,11 @@ static int run_to(const char *out)
 
 static int run_to_named(const char *name)
 {
-	make_folder();
-	return run_to(in_folder(name));
+	return run_to(check_path(name));
 }
 
 /*
- * Returns the number of files in stage_folder besides the log; `ret` is the name of the last one.
+ * Returns the number of files in the folder besides the log; `ret` is the name of the last one.
  */
 static int files_left(char *ret, size_t room)
 {
@@ -101,7 +83,7 @@ static int files_left(char *ret, size_t room)
 	int count = 0;
 
 	ret[0] = '\0';
-	snprintf(command, sizeof(command), "ls -A '%s'", stage_folder);
+	snprintf(command, sizeof(command), "ls -A '%s'", check_folder());
 	FILE *list = popen(command, "r");
 	char line[256];
 	while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
@@ -255,10 +237,9 @@ TEST(ranks_are_numbers)
 TEST(a_pipe_gets_one_report)
 {
 	static char said[1 << 16];
-	make_folder();
-	CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
-	int fd = open(in_folder("pipe"), O_RDWR | O_NONBLOCK);
-	configure(in_folder("pipe"), NULL);
+	CHECK(mkfifo(check_path("pipe"), 0600) == 0);
+	int fd = open(check_path("pipe"), O_RDWR | O_NONBLOCK);
+	configure(check_path("pipe"), NULL);
 	start();
 	/* When the second buffer is read, a whole turn has passed. */
 	for (int i = 0; i < 2; i++) {
@@ -301,12 +282,11 @@ TEST(replaces_an_older_profile)
 	char name[256];
 	struct stat status;
 
-	make_folder();
-	int old = open(in_folder("profile.json"), O_WRONLY | O_CREAT, 0600);
+	int old = open(check_path("profile.json"), O_WRONLY | O_CREAT, 0600);
 	CHECK(write(old, "old", 3) == 3 && close(old) == 0);
-	CHECK_EQ(run_to(in_folder("profile.json")), 4711);
+	CHECK_EQ(run_to(check_path("profile.json")), 4711);
 	CHECK_EQ(files_left(name, sizeof(name)), 1);
-	CHECK(stat(in_folder("profile.json"), &status) == 0 && status.st_size > 500);
+	CHECK(stat(check_path("profile.json"), &status) == 0 && status.st_size > 500);
 }
 
 CASE(missing_folder,
@@ -330,11 +310,10 @@ TEST(no_number_is_left)
 {
 	struct rlimit limit;
 
-	make_folder();
-	configure(in_folder("out.json"), without_cupti);
+	configure(check_path("out.json"), without_cupti);
 	start();
 	trace_stop();
-	unlink(in_folder("out.json"));
+	unlink(check_path("out.json"));
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = 4;
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -353,12 +332,11 @@ TEST(file_that_cannot_be_filled)
 {
 	const struct rlimit limit = { 64, 64 };
 
-	make_folder();
 	/* Here the log is a pipe, which has no size. */
-	CHECK_EQ(mkfifo(in_folder("log"), 0600), 0);
-	int reader = open(in_folder("log"), O_RDONLY | O_NONBLOCK);
+	CHECK_EQ(mkfifo(check_path("log"), 0600), 0);
+	int reader = open(check_path("log"), O_RDONLY | O_NONBLOCK);
 	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	configure(in_folder("profile.json"), without_cupti);
+	configure(check_path("profile.json"), without_cupti);
 	start();
 	int left = finish();
 	ssize_t length = read(reader, log_text, sizeof(log_text) - 1);
@@ -418,14 +396,13 @@ static int profile_fd = -1;
 static bool profile_is_whole(void)
 {
 	if (profile_fd < 0)
-		profile_fd = open(in_folder("profile.json"), O_RDONLY | O_NONBLOCK);
+		profile_fd = open(check_path("profile.json"), O_RDONLY | O_NONBLOCK);
 	return profile_fd >= 0 && is_whole(profile_fd);
 }
 
 static void configure_stalled(void)
 {
-	make_folder();
-	configure(in_folder("profile.json"), without_cupti);
+	configure(check_path("profile.json"), without_cupti);
 	stage_clock(true);
 }
 
@@ -454,8 +431,8 @@ TEST(a_pipe_that_nobody_empties)
 {
 	alarm(check_limit(120));
 	configure_stalled();
-	CHECK(mkfifo(in_folder("profile.json"), 0600) == 0);
-	profile_fd = open(in_folder("profile.json"), O_RDWR | O_NONBLOCK);
+	CHECK(mkfifo(check_path("profile.json"), 0600) == 0);
+	profile_fd = open(check_path("profile.json"), O_RDWR | O_NONBLOCK);
 	CHECK(fcntl(profile_fd, F_SETPIPE_SZ, 4096) == 4096);
 	start();
 	trace_stop();
@@ -504,9 +481,8 @@ TEST(pipe_gets_it_as_it_is)
 
 TEST(pipe_without_reader_holds_nobody_up)
 {
-	make_folder();
-	CHECK_EQ(mkfifo(in_folder("fifo"), 0600), 0);
-	CHECK_EQ(run_to(in_folder("fifo")), 4711);
+	CHECK_EQ(mkfifo(check_path("fifo"), 0600), 0);
+	CHECK_EQ(run_to(check_path("fifo")), 4711);
 	CHECK(strstr(log_text, "No such device or address") != NULL);
 }
 
