@@ -31,21 +31,11 @@ enum thing {
 	THINGS
 };
 
-static char folder[300], name[400];
+static char name[400];
 static enum thing next;
 static unsigned calls, change_at; /* 0: never */
 static uid_t writer;              /* root or USER */
 static int pipes[2] = { -1, -1 }; /* the readers of OUR_PIPE and THEIR_PIPE */
-
-static const char *in_folder(const char *file)
-{
-	static char paths[8][400];
-	static unsigned turn;
-	char *path = paths[turn++ % 8];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", folder, file);
-	return path;
-}
 
 /* A folder is moved, because a file may be in it.  Makes no call that is counted. */
 static void take_away(void)
@@ -53,7 +43,7 @@ static void take_away(void)
 	static unsigned folders;
 	char away[500];
 
-	snprintf(away, sizeof(away), "%s/away-%u", folder, folders++);
+	snprintf(away, sizeof(away), "%s/away-%u", check_folder(), folders++);
 	if (unlink(name) < 0)
 		rename(name, away);
 }
@@ -67,7 +57,7 @@ static void put(enum thing thing)
 
 	take_away();
 	if (targets[thing] != NULL)
-		CHECK_EQ(symlink(in_folder(targets[thing]), name), 0);
+		CHECK_EQ(symlink(check_path(targets[thing]), name), 0);
 	if (thing == THEIR_FILE)
 		CHECK_EQ(mknod(name, S_IFREG | 0666, 0), 0);
 	if (thing == OUR_PIPE || thing == THEIR_PIPE)
@@ -75,7 +65,7 @@ static void put(enum thing thing)
 	if (thing == THEIR_FOLDER)
 		CHECK_EQ(mkdir(name, 0755), 0);
 	if (thing == HARD_LINK)
-		CHECK_EQ(link(in_folder("file"), name), 0);
+		CHECK_EQ(link(check_path("file"), name), 0);
 	else if (thing != NOTHING)
 		CHECK_EQ(lchown(name, thing == OUR_PIPE ? writer : OTHER, OTHER), 0);
 	if (thing == OUR_PIPE || thing == THEIR_PIPE)
@@ -164,7 +154,7 @@ static void append(const char *path)
 static void try(void (*write_to)(const char *), const char *path, enum thing from, enum thing to,
 		unsigned at)
 {
-	int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+	int reader = open(check_path("pipe"), O_RDONLY | O_NONBLOCK);
 	int failures = check_failures;
 
 	change_at = 0;
@@ -176,9 +166,9 @@ static void try(void (*write_to)(const char *), const char *path, enum thing fro
 	write_to(path);
 	CHECK_EQ(seteuid(0), 0);
 	change_at = 0;
-	CHECK(is_precious(in_folder("file")));
-	CHECK(is_precious(in_folder("inside/run.json")));
-	CHECK(access(in_folder("nothing"), F_OK) < 0);
+	CHECK(is_precious(check_path("file")));
+	CHECK(is_precious(check_path("inside/run.json")));
+	CHECK(access(check_path("nothing"), F_OK) < 0);
 	CHECK(is_empty(reader));
 	CHECK(is_empty(pipes[1]));
 	close(reader);
@@ -220,19 +210,18 @@ static void begin(mode_t mode, uid_t owner, uid_t user)
 	if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
 		mount("none", check_folder(), "tmpfs", 0, NULL);
 	CHECK_EQ(chmod(check_folder(), 0755), 0);
-	snprintf(folder, sizeof(folder), "%s", check_folder());
-	CHECK_EQ(mkdir(in_folder("shared"), 0755), 0);
-	CHECK_EQ(chmod(in_folder("shared"), mode), 0);
-	CHECK_EQ(chown(in_folder("shared"), owner, owner), 0);
-	CHECK_EQ(mkdir(in_folder("inside"), 0755), 0);
-	CHECK_EQ(mkfifo(in_folder("pipe"), 0600), 0);
-	write_file(in_folder("file"));
-	write_file(in_folder("inside/run.json"));
+	CHECK_EQ(mkdir(check_path("shared"), 0755), 0);
+	CHECK_EQ(chmod(check_path("shared"), mode), 0);
+	CHECK_EQ(chown(check_path("shared"), owner, owner), 0);
+	CHECK_EQ(mkdir(check_path("inside"), 0755), 0);
+	CHECK_EQ(mkfifo(check_path("pipe"), 0600), 0);
+	write_file(check_path("file"));
+	write_file(check_path("inside/run.json"));
 	static const char *const ours[] = { "inside", "pipe", "file", "inside/run.json" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		CHECK_EQ(chown(in_folder(ours[i]), user, user), 0);
+		CHECK_EQ(chown(check_path(ours[i]), user, user), 0);
 	writer = user;
-	if (seteuid(user) < 0 || faccessat(AT_FDCWD, in_folder("inside"), X_OK, AT_EACCESS) < 0)
+	if (seteuid(user) < 0 || faccessat(AT_FDCWD, check_path("inside"), X_OK, AT_EACCESS) < 0)
 		CHECK_SKIP("the folder of the test is closed to other users");
 	CHECK_EQ(seteuid(0), 0);
 }
@@ -240,7 +229,7 @@ static void begin(mode_t mode, uid_t owner, uid_t user)
 static void try_name(mode_t mode, uid_t owner, uid_t user)
 {
 	begin(mode, owner, user);
-	snprintf(name, sizeof(name), "%s", in_folder("shared/run.json"));
+	snprintf(name, sizeof(name), "%s", check_path("shared/run.json"));
 	try_all(save, name);
 	try_all(append, name);
 }
@@ -251,7 +240,7 @@ static void try_folder(mode_t mode, uid_t owner, uid_t user)
 	char path[500];
 
 	begin(mode, owner, user);
-	snprintf(name, sizeof(name), "%s", in_folder("shared/runs"));
+	snprintf(name, sizeof(name), "%s", check_path("shared/runs"));
 	snprintf(path, sizeof(path), "%s/run.json", name);
 	try_all(save, path);
 	try_all(append, path);

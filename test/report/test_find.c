@@ -16,29 +16,18 @@
 #include <sys/xattr.h>
 #include <time.h>
 
-static char folder[256];
-
 static void copy_file(const char *from, const char *to)
 {
 	char command[2048];
 
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s/%s')\" && cp '%s' '%s/%s'",
-		 folder, to, from, folder, to);
+	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\" && cp '%s' '%s'",
+		 check_path(to), from, check_path(to));
 	if (system(command) != 0)
 		abort();
 }
 
-static const char *in_folder(const char *name)
-{
-	static char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
-
 static void begin(void)
 {
-	snprintf(folder, sizeof(folder), "%s", check_folder());
 	umask(022);
 	unsetenv("CUDA_PATH");
 	unsetenv("CUDA_HOME");
@@ -61,9 +50,9 @@ static void check_loads(int driver_version, const char *expected)
 		return;
 	}
 	got = realpath(cupti.path, NULL);
-	if (realpath(in_folder(expected), want) == NULL || got == NULL ||
+	if (realpath(check_path(expected), want) == NULL || got == NULL ||
 	    !CHECK(strcmp(got, want) == 0))
-		printf("# %s, not %s\n", cupti.path, in_folder(expected));
+		printf("# %s, not %s\n", cupti.path, check_path(expected));
 	free(got);
 	CHECK_EQ(cupti.version, 130001);
 }
@@ -74,7 +63,7 @@ static void check_next_to(const char *of, const char *expected)
 	begin();
 	copy_file(getenv("TEST_PLAIN"), of);
 	copy_file(getenv("TEST_MOCK"), expected);
-	CHECK(dlopen(in_folder(of), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path(of), RTLD_NOW) != NULL);
 	check_loads(13000, expected);
 }
 
@@ -89,7 +78,7 @@ TEST_AFTER(of_the_same_version_as_cudart, begin())
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcudart.so.12");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.12");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.13");
-	CHECK(dlopen(in_folder("lib64/libcudart.so.12"), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path("lib64/libcudart.so.12"), RTLD_NOW) != NULL);
 	check_loads(13000, "lib64/libcupti.so.12");
 }
 
@@ -97,7 +86,7 @@ TEST_AFTER(in_the_toolkit, begin())
 {
 	/* A version that is in no system's loader path. */
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
-	setenv("CUDA_PATH", folder, 1);
+	setenv("CUDA_PATH", check_folder(), 1);
 	check_loads(11040, "extras/CUPTI/lib64/libcupti.so.11.4");
 }
 
@@ -106,9 +95,9 @@ TEST_AFTER(loaded_already_goes_before_all, begin())
 	copy_file(getenv("TEST_MOCK"), "somewhere/libcupti.so.13");
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.13");
 	copy_file(getenv("TEST_PLAIN"), "extras/CUPTI/lib64/libcudart.so.13");
-	setenv("CUDA_PATH", folder, 1);
-	CHECK(dlopen(in_folder("extras/CUPTI/lib64/libcudart.so.13"), RTLD_NOW) != NULL);
-	CHECK(dlopen(in_folder("somewhere/libcupti.so.13"), RTLD_NOW) != NULL);
+	setenv("CUDA_PATH", check_folder(), 1);
+	CHECK(dlopen(check_path("extras/CUPTI/lib64/libcudart.so.13"), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path("somewhere/libcupti.so.13"), RTLD_NOW) != NULL);
 	check_loads(13000, "somewhere/libcupti.so.13");
 }
 
@@ -116,14 +105,14 @@ TEST_AFTER(loaded_already_goes_before_all, begin())
 TEST_AFTER(never_newer_than_the_driver, begin())
 {
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.13");
-	setenv("CUDA_PATH", folder, 1);
+	setenv("CUDA_PATH", check_folder(), 1);
 	check_loads(11080, NULL);
 }
 
 TEST_AFTER(library_that_is_no_cupti, begin())
 {
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcupti.so.11.4");
-	setenv("CUDA_PATH", folder, 1);
+	setenv("CUDA_PATH", check_folder(), 1);
 	check_loads(11040, NULL);
 }
 
@@ -134,8 +123,8 @@ TEST_AFTER(not_of_another_version_than_cublas, begin())
 	copy_file(getenv("TEST_PLAIN"), "other/libtorch_cuda.so");
 	copy_file(getenv("TEST_MOCK"), "lib64/libcupti.so.12");
 	copy_file(getenv("TEST_MOCK"), "other/libcupti.so.12");
-	CHECK(dlopen(in_folder("lib64/libcublas.so.11"), RTLD_NOW) != NULL);
-	CHECK(dlopen(in_folder("other/libtorch_cuda.so"), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path("lib64/libcublas.so.11"), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path("other/libtorch_cuda.so"), RTLD_NOW) != NULL);
 	copy_file(getenv("TEST_MOCK"), "extras/CUPTI/lib64/libcupti.so.11.4");
 	check_loads(12000, "extras/CUPTI/lib64/libcupti.so.11.4");
 }
@@ -153,16 +142,16 @@ static void begin_shared(const char *of, const char *in)
 	begin();
 	if (geteuid() != 0)
 		CHECK_SKIP("only root can make another user's files");
-	mkdir(in_folder("shared"), 0755);
-	CHECK_EQ(chmod(in_folder("shared"), 01777), 0);
+	mkdir(check_path("shared"), 0755);
+	CHECK_EQ(chmod(check_path("shared"), 01777), 0);
 	copy_file(getenv("TEST_PLAIN"), of);
 	copy_file(getenv("TEST_MOCK"), in);
-	CHECK(dlopen(in_folder(of), RTLD_NOW) != NULL);
+	CHECK(dlopen(check_path(of), RTLD_NOW) != NULL);
 }
 
 static void give(const char *name)
 {
-	CHECK_EQ(lchown(in_folder(name), OTHER, OTHER), 0);
+	CHECK_EQ(lchown(check_path(name), OTHER, OTHER), 0);
 }
 
 /* The library must not be loaded, and the reason is that others can change it. */
@@ -190,8 +179,8 @@ TEST(outside_of_the_installation)
 static void begin_planted(const char *name, mode_t mode, uid_t owner, gid_t group)
 {
 	begin_shared("shared/lib64/" CUDART, PLANTED);
-	CHECK_EQ(chown(in_folder(name), owner, group), 0);
-	CHECK_EQ(chmod(in_folder(name), mode), 0);
+	CHECK_EQ(chown(check_path(name), owner, group), 0);
+	CHECK_EQ(chmod(check_path(name), mode), 0);
 }
 
 CASE(planted_in_a_shared_folder, begin_planted(EXTRAS, 0755, OTHER, OTHER); check_refuses())
@@ -225,7 +214,7 @@ TEST(folder_with_an_access_list)
 	};
 
 	begin_shared("shared/lib64/" CUDART, PLANTED);
-	if (setxattr(in_folder(EXTRAS), "system.posix_acl_access", &list, sizeof(list), 0) < 0)
+	if (setxattr(check_path(EXTRAS), "system.posix_acl_access", &list, sizeof(list), 0) < 0)
 		CHECK_SKIP("there are no access lists here");
 	check_refuses();
 }
@@ -233,7 +222,7 @@ TEST(folder_with_an_access_list)
 TEST(by_a_link_of_another_user)
 {
 	begin_shared("shared/lib64/" CUDART, "ours/CUPTI/lib64/" CUPTI);
-	CHECK_EQ(symlink("../ours", in_folder(EXTRAS)), 0);
+	CHECK_EQ(symlink("../ours", check_path(EXTRAS)), 0);
 	give(EXTRAS);
 	check_refuses();
 }
@@ -241,7 +230,7 @@ TEST(by_a_link_of_another_user)
 TEST(by_a_link_of_our_own)
 {
 	begin_shared("shared/lib64/" CUDART, "ours/CUPTI/lib64/" CUPTI);
-	CHECK_EQ(symlink("../ours", in_folder(EXTRAS)), 0);
+	CHECK_EQ(symlink("../ours", check_path(EXTRAS)), 0);
 	check_loads(11040, "ours/CUPTI/lib64/" CUPTI);
 }
 
@@ -260,8 +249,8 @@ TEST(all_of_the_owner_of_the_prefix)
 static void name_toolkit(const char *folder_of_all)
 {
 	begin_shared("ours/" CUDART, "shared/cuda/lib64/" CUPTI);
-	CHECK_EQ(chmod(in_folder(folder_of_all), 01777), 0);
-	setenv("CUDA_PATH", in_folder("shared/cuda"), 1);
+	CHECK_EQ(chmod(check_path(folder_of_all), 01777), 0);
+	setenv("CUDA_PATH", check_path("shared/cuda"), 1);
 }
 
 TEST(toolkit_of_another_user)
@@ -288,7 +277,7 @@ TEST(toolkit_that_all_can_write)
 static void begin_profile(const struct trace_facts *facts)
 {
 	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
-	hp_log_open(in_folder("log"));
+	hp_log_open(check_path("log"));
 	trace_start(facts);
 }
 
@@ -297,7 +286,7 @@ static const char *end_profile(void)
 	static char text[8192];
 
 	trace_finish();
-	CHECK(check_read(in_folder("log"), text, sizeof(text))[0] != '\0');
+	CHECK(check_read(check_path("log"), text, sizeof(text))[0] != '\0');
 	return text;
 }
 
@@ -308,12 +297,12 @@ TEST_AFTER(an_old_one, begin())
 	const uint64_t milli = 1000000;
 
 	copy_file(getenv("TEST_OLD"), "extras/CUPTI/lib64/libcupti.so.11.4");
-	setenv("CUDA_PATH", folder, 1);
+	setenv("CUDA_PATH", check_folder(), 1);
 	clock_gettime(CLOCK_MONOTONIC, &ours);
 	uint64_t now = (uint64_t)ours.tv_sec * 1000000000 + (uint64_t)ours.tv_nsec;
 	begin_profile(
 		&(struct trace_facts){ .driver_version = 11040, .began_ns = now - 1000 * milli });
-	void *mock = dlopen(in_folder("extras/CUPTI/lib64/libcupti.so.11.4"), RTLD_NOW);
+	void *mock = dlopen(check_path("extras/CUPTI/lib64/libcupti.so.11.4"), RTLD_NOW);
 	struct mock_cupti *state = mock != NULL ? dlsym(mock, "mock_cupti") : NULL;
 	void (*record)(const char *, uint32_t, uint64_t, uint64_t) =
 		mock != NULL ? dlsym(mock, "mock_kernel") : NULL;
@@ -334,8 +323,8 @@ TEST_AFTER(an_old_one, begin())
 TEST_AFTER(refused_in_the_table, begin())
 {
 	copy_file(getenv("TEST_MOCK"), "\033[31m\302\233m/lib64/" CUPTI);
-	CHECK_EQ(chmod(in_folder("\033[31m\302\233m/lib64"), 0777), 0);
-	setenv("CUDA_PATH", in_folder("\033[31m\302\233m"), 1);
+	CHECK_EQ(chmod(check_path("\033[31m\302\233m/lib64"), 0777), 0);
+	setenv("CUDA_PATH", check_path("\033[31m\302\233m"), 1);
 	begin_profile(&(struct trace_facts){ .driver_version = 11040 });
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 1000 });
 	const char *text = end_profile();
