@@ -110,14 +110,6 @@ int renameat(int from, const char *path, int to, const char *new_path)
 	return (int)syscall(SYS_renameat2, from, path, to, new_path, 0L);
 }
 
-static void write_file(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT, 0600);
-
-	CHECK_EQ(write(fd, "precious", 8), 8);
-	close(fd);
-}
-
 static bool is_precious(const char *path)
 {
 	char text[16];
@@ -215,8 +207,8 @@ static void begin(mode_t mode, uid_t owner, uid_t user)
 	CHECK_EQ(chown(check_path("shared"), owner, owner), 0);
 	CHECK_EQ(mkdir(check_path("inside"), 0755), 0);
 	CHECK_EQ(mkfifo(check_path("pipe"), 0600), 0);
-	write_file(check_path("file"));
-	write_file(check_path("inside/run.json"));
+	check_write(check_path("file"), "precious");
+	check_write(check_path("inside/run.json"), "precious");
 	static const char *const ours[] = { "inside", "pipe", "file", "inside/run.json" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		CHECK_EQ(chown(check_path(ours[i]), user, user), 0);

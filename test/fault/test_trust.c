@@ -26,14 +26,6 @@ static const char *in(const char *where, const char *name)
 	return path;
 }
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
 static bool file_says(const char *path, const char *text)
 {
 	char found[256];
@@ -51,7 +43,7 @@ static void begin_in(const char *parent)
 	CHECK_EQ(mkdir(shared, 0700), 0);
 	CHECK_EQ(chmod(shared, 01777), 0);
 	snprintf(target, sizeof(target), "%s/target", folder);
-	write_file(target, "precious");
+	check_write(target, "precious");
 }
 
 static void begin(void)
@@ -200,7 +192,7 @@ TEST_AFTER(log_by_a_hard_link, begin())
 TEST_AFTER(log_that_is_another_users, begin())
 {
 	need_root();
-	write_file(in(shared, "log"), "");
+	check_write(in(shared, "log"), "");
 	CHECK_EQ(chmod(in(shared, "log"), 0666), 0);
 	CHECK_EQ(chown(in(shared, "log"), OTHER, OTHER), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
@@ -208,7 +200,7 @@ TEST_AFTER(log_that_is_another_users, begin())
 
 TEST_AFTER(log_that_is_there_already, begin())
 {
-	write_file(in(shared, "log"), "before\n");
+	check_write(in(shared, "log"), "before\n");
 	CHECK_EQ(hp_log_open(in(shared, "log")), 0);
 	CHECK_EQ(hp_log_write("after\n", 6), 0);
 	CHECK(file_says(in(shared, "log"), "before\nafter\n"));

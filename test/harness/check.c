@@ -143,6 +143,14 @@ char *check_read(const char *path, char *ret, size_t room)
 	return ret;
 }
 
+void check_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
 int check_descriptors(void)
 {
 	int count = 0;

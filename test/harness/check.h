@@ -157,6 +157,9 @@ char *check_path(const char *name);
 /* Reads a file, which may be one of /proc, into `ret` and ends it with 0; "" if there is none. */
 char *check_read(const char *path, char *ret, size_t room);
 
+/* Makes the file contain the text. */
+void check_write(const char *path, const char *text);
+
 /* Creates the folder of one test and exports its name; check_folder_end() removes it. */
 void check_folder_begin(char path[256]);
 void check_folder_end(const char *path);

@@ -282,8 +282,7 @@ TEST(replaces_an_older_profile)
 	char name[256];
 	struct stat status;
 
-	int old = open(check_path("profile.json"), O_WRONLY | O_CREAT, 0600);
-	CHECK(write(old, "old", 3) == 3 && close(old) == 0);
+	check_write(check_path("profile.json"), "old");
 	CHECK_EQ(run_to(check_path("profile.json")), 4711);
 	CHECK_EQ(files_left(name, sizeof(name)), 1);
 	CHECK(stat(check_path("profile.json"), &status) == 0 && status.st_size > 500);

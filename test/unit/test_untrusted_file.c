@@ -30,13 +30,6 @@ static const char *at(const char *name)
 	return path;
 }
 
-static void put(const char *name, const char *text)
-{
-	FILE *file = fopen(name, "w");
-
-	CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 /* Returns the error of opening the path, or whether its text is "text". */
 static int opened(const char *path)
 {
@@ -58,7 +51,7 @@ TEST(a_file_by_any_way)
 	struct untrusted_file file;
 
 	CHECK(mkdir("here", 0755) == 0 && mkdir("here/there", 0755) == 0);
-	put("here/there/file", "text");
+	check_write("here/there/file", "text");
 	CHECK_EQ(symlink("there/file", "here/link"), 0);
 	CHECK_EQ(symlink(path, "absolute"), 0);
 	CHECK_EQ(symlink("here/there/../there", "folder"), 0);
@@ -153,7 +146,7 @@ TEST(others_are_not_even_opened)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	at("");
-	put("file", "text");
+	check_write("file", "text");
 	CHECK(mkfifo("pipe", 0666) == 0 && mkdir("folder", 0755) == 0);
 	CHECK_EQ(symlink("pipe", "to_pipe"), 0);
 	CHECK_EQ(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
@@ -184,7 +177,7 @@ TEST(who_may_read_and_who_may_write)
 	const char *path = at("part/file");
 
 	CHECK(chmod(folder, 0755) == 0 && mkdir("part", 0755) == 0);
-	put("part/file", "text");
+	check_write("part/file", "text");
 	/* The folders above may be anything. */
 	CHECK_EQ(untrusted_file_open(path, &file), 0);
 	bool reachable = file.is_reachable;
@@ -237,7 +230,7 @@ TEST(nothing_is_mounted)
 	char options[128];
 
 	at("");
-	put("file", "text");
+	check_write("file", "text");
 	CHECK(mkdir("net", 0755) == 0 && symlink("net/host/file", "link") == 0 &&
 	      pipe(requests) == 0);
 	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect",
@@ -254,7 +247,7 @@ TEST(nothing_is_mounted)
 	CHECK_EQ(opened_by_others("net"), -EINVAL);
 	/* As the automounter, this process may mount. */
 	CHECK(mkdir("net/a b", 0755) == 0 && mount("none", "net/a b", "tmpfs", 0, NULL) == 0);
-	put("net/a b/file", "text");
+	check_write("net/a b/file", "text");
 	CHECK_EQ(opened_by_others("net/a b/file"), 0);
 	CHECK_EQ(opened_by_others("net/../net/a b/../../file"), 0);
 	CHECK_EQ(opened_by_others("net/a/file"), -EREMOTE);

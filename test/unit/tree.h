@@ -28,11 +28,7 @@ static inline void put(const char *path, const char *text)
 		mkdir(full, 0777);
 		*at = '/';
 	}
-	FILE *file = fopen(full, "w");
-	if (!CHECK(file != NULL))
-		return;
-	fputs(text, file);
-	fclose(file);
+	check_write(full, text);
 }
 
 #endif
