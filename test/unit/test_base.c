@@ -256,13 +256,10 @@ TEST(arena_and_counters_are_thread_safe)
 	CHECK_EQ(hp_count_read(pins), 4 * 20000);
 }
 
-/* Returns the status of a child that calls `act`. */
-static int status_of(void (*act)(void))
+/* A child that calls `act` ends with this status. */
+static void ends_child(int expected, void (*act)(void))
 {
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0) {
+	if (CHECK_CHILD(expected)) {
 		struct rlimit none = { 0, 0 };
 
 		setrlimit(RLIMIT_CORE, &none);
@@ -270,8 +267,6 @@ static int status_of(void (*act)(void))
 		act();
 		_exit(0);
 	}
-	waitpid(child, &status, 0);
-	return status;
 }
 
 static void in_order(void)
@@ -301,11 +296,11 @@ static void not_held(void)
 
 TEST(locks_assert_their_order)
 {
-	CHECK_EQ(status_of(in_order), 0);
+	ends_child(0, in_order);
 #ifndef NDEBUG
-	CHECK_EQ(WTERMSIG(status_of(backwards)), SIGABRT);
-	CHECK_EQ(WTERMSIG(status_of(twice)), SIGABRT);
-	CHECK_EQ(WTERMSIG(status_of(not_held)), SIGABRT);
+	ends_child(-SIGABRT, backwards);
+	ends_child(-SIGABRT, twice);
+	ends_child(-SIGABRT, not_held);
 	CHECK(!hp_lock_held(HP_LOCK_heap));
 #else
 	(void)backwards;
@@ -337,8 +332,6 @@ TEST(locks_over_fork)
 	for (size_t i = 0; i < HP_LEN(threads); i++)
 		pthread_create(&threads[i], NULL, hold_and_release, NULL);
 	for (int i = 0; i < 200; i++) {
-		int status = -1;
-
 		hp_locks_before_fork();
 		pid_t child = fork();
 		if (child == 0) {
@@ -348,8 +341,7 @@ TEST(locks_over_fork)
 			_exit(0);
 		}
 		hp_locks_after_fork_parent();
-		waitpid(child, &status, 0);
-		if (!CHECK_EQ(status, 0))
+		if (!CHECK_EQ(check_status(child), 0))
 			break;
 	}
 	atomic_store(&stop, true);

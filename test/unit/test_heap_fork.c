@@ -127,12 +127,9 @@ static void allocate_cleared(size_t bytes)
 
 static void end_child(void)
 {
-	int status = -1;
-
 	if (child == 0)
 		_exit(check_failures != 0);
-	CHECK(waitpid(child, &status, 0) == child);
-	CHECK_EQ(status, 0);
+	CHECK_EQ(check_status(child), 0);
 }
 
 static void *move(void *block)
