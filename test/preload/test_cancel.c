@@ -137,16 +137,17 @@ static void check_staged_later(void (*call)(void))
 	CHECK(device_holds(there, BYTES, 7));
 }
 
-#define STAGED(id, slow, ...) \
-	static void id(void)  \
-	{                     \
-		__VA_ARGS__;  \
-	}                     \
+#define IN_STAGING(id, slow, ...) \
+	static void id(void)      \
+	{                         \
+		__VA_ARGS__;      \
+	}                         \
 	CASE_WITH(in_##id, ("HOTPIN_THREADS=2", "STANDIN_SLOW=" slow), check_staged_later(id))
-STAGED(a_staged_upload, "cuMemcpyHtoDAsync:1", cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
-STAGED(a_staged_download, "cuMemcpyDtoHAsync:1",
-       cuMemcpyDtoHAsync_v2(unpinned, there, BYTES, stream))
-STAGED(the_making_of_staging_memory, "cuMemHostRegister:1",
-       cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
+IN_STAGING(a_staged_upload, "cuMemcpyHtoDAsync:1",
+	   cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
+IN_STAGING(a_staged_download, "cuMemcpyDtoHAsync:1",
+	   cuMemcpyDtoHAsync_v2(unpinned, there, BYTES, stream))
+IN_STAGING(the_making_of_staging_memory, "cuMemHostRegister:1",
+	   cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
 
 PRELOAD_MAIN()
