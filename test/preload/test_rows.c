@@ -149,30 +149,6 @@ TEST_AFTER(every_export, need_driver())
 			printf("# %s\n", rows[i].symbol);
 }
 
-/* Both flavors of a function are functions of their own. */
-TEST_AFTER(the_streams_flavors_differ, need_driver())
-{
-	void *legacy = NULL, *own = NULL;
-
-	CHECK_EQ(resolve_v2("cuMemcpyHtoD", &legacy, 7000, 1, NULL), CUDA_SUCCESS);
-	CHECK_EQ(resolve_v2("cuMemcpyHtoD", &own, 7000, 2, NULL), CUDA_SUCCESS);
-	CHECK(legacy != own);
-	CHECK(!preloaded() || (preload_is_in(legacy, OURS) && preload_is_in(own, OURS)));
-}
-
-/* The look-up of the look-up function: four arguments before 12000, five from there on. */
-TEST_AFTER(the_resolver_itself, need_driver())
-{
-	void *first = NULL, *second = NULL;
-
-	CHECK_EQ(resolve_v2("cuGetProcAddress", &first, 11030, 0, NULL), CUDA_SUCCESS);
-	CHECK_EQ(resolve_v2("cuGetProcAddress", &second, 12000, 0, NULL), CUDA_SUCCESS);
-	CHECK(first != second);
-	CHECK(fits(first, native(driver, "cuGetProcAddress")));
-	CHECK(fits(second, native(driver, "cuGetProcAddress_v2")));
-	CHECK(first == (void *)resolve && second == (void *)resolve_v2);
-}
-
 /* Unusual requests: cudart's first is the name "" at version 0; names with suffixes, and NULL. */
 TEST_AFTER(odd_questions, need_driver())
 {
