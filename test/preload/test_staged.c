@@ -331,6 +331,20 @@ TEST_AFTER_WITH(untouched_block, begin(), "HOTPIN_THREADS=4")
 	CHECK(holds(fresh, 24 * MIB, 1));
 }
 
+/* Many buffers: their kind is known, and not queried for each copy. */
+TEST_AFTER_WITH(many_pinned_buffers, begin(), "HOTPIN_THREADS=4")
+{
+	char *pinned[12];
+
+	for (int i = 0; i < 12; i++)
+		OK(cuMemHostAlloc((void **)&pinned[i], MIB, 0));
+	standin_log_reset();
+	for (int i = 0; i < 1200; i++)
+		OK(cuMemcpyDtoHAsync_v2(pinned[i % 12], there, MIB, NULL));
+	OK(cuCtxSynchronize());
+	CHECK(standin_calls("cuPointerGetAttributes") < 120);
+}
+
 /* As threadprivate arrays in OpenMP: a thread's stack must hold it. */
 __thread char private[MIB];
 
