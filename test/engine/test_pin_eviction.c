@@ -40,6 +40,18 @@ PIN_TEST(nothing_evicted_during_a_capture_or_a_copy)
 	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 }
 
+PIN_TEST(nothing_that_is_due_is_unpinned_during_a_capture)
+{
+	char *memory = allocate_pinned(16 * MIB);
+
+	CHECK_EQ(heap_free(memory), 0);
+	test_clock_pass(2100 * TEST_MS);
+	pin_hold();
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+	pin_release();
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
+}
+
 static void begin_a_copy(void *base)
 {
 	pinning.inside_end = NULL;
