@@ -7,7 +7,7 @@
  * instruction.  No debugger traces the process, because the library would notice.
  *
  * FAULT_TABLE  the file of places, see fault.h
- * FAULT_AT     key:from:to[:code]  the calls `from` to `to` at that place fail
+ * FAULT_AT     key:from:to  the calls `from` to `to` at that place fail
  *
  * This code runs before every constructor, inside malloc() and in signal handlers, so it calls
  * nothing by name.
@@ -69,7 +69,7 @@ static void *_Atomic driver[LEN(driver_names)];
 static uintptr_t ours_from, ours_to; /* text of libhotpin.so, and its start */
 static uintptr_t ours_base;
 static struct fault_place *table;
-static uint64_t fail_key, fail_from, fail_to, fail_code;
+static uint64_t fail_key, fail_from, fail_to;
 static _Atomic uint64_t fail_seen;
 static _Atomic int ready;
 
@@ -271,7 +271,7 @@ static void on_call(int signal, siginfo_t *info, void *interrupted)
 	(void)signal;
 	int error = error_of(number, at[REG_RSI]);
 	if (error != 0 && is_due(key_of(0, (uint64_t)number, place), "syscall"))
-		at[REG_RAX] = -(fail_code != 0 ? (long)fail_code : error);
+		at[REG_RAX] = -error;
 	else if (number == SYS_rt_sigprocmask)
 		at[REG_RAX] = change_mask(context, at[REG_RDI], (const uint64_t *)at[REG_RSI],
 					  (uint64_t *)at[REG_RDX]);
@@ -342,7 +342,6 @@ static void begin(void)
 		fail_key = number_in(&at);
 		fail_from = number_in(&at);
 		fail_to = number_in(&at);
-		fail_code = number_in(&at);
 	}
 	if (ours_from != 0 && fd >= 0)
 		watch_calls();
@@ -376,15 +375,14 @@ static void set_errno(int error)
 static void *fail_call(unsigned call, struct shim_frame *frame)
 {
 	const struct fact *fact = &facts[call];
-	int error = fail_code != 0 ? (int)fail_code : fact->error;
 
 	if (fact->kind == LATE)
 		((long (*)(uintptr_t))libc[call])(frame->argument[0]);
-	frame->other = fact->kind == ERROR     ? (uint64_t)error
+	frame->other = fact->kind == ERROR     ? (uint64_t)fact->error
 		       : fact->kind == NOTHING ? 0
 					       : (uint64_t)-1;
-	if (fact->kind != ERROR && error != 0)
-		set_errno(error);
+	if (fact->kind != ERROR && fact->error != 0)
+		set_errno(fact->error);
 	return NULL;
 }
 
@@ -396,7 +394,7 @@ static void *enter_syscall(unsigned call, struct shim_frame *frame, uintptr_t ca
 
 	if (error == 0 || !is_due(key_of(0, (uint64_t)number, caller), facts[call].name))
 		return libc[call];
-	set_errno(fail_code != 0 ? (int)fail_code : error);
+	set_errno(error);
 	frame->other = (uint64_t)-1;
 	return NULL;
 }
@@ -408,7 +406,7 @@ static void *enter_driver(unsigned row, struct shim_frame *frame, uintptr_t call
 	if (!is_ours(caller) || is_the_programs(name) ||
 	    !is_due(key_of(CALLS + 1 + row, 0, caller), name))
 		return driver[row];
-	frame->other = fail_code != 0 ? fail_code : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
+	frame->other = 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 	return NULL;
 }
 

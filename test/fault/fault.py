@@ -2,12 +2,12 @@
 """Makes every call of the library into libc, the kernel and the driver fail, one at a time.
 
     fault.py PROGRAM LIBHOTPIN LIBFAULT FOLDER_OF_DRIVER FOLDER_OF_CUPTI [--all] [--seed=N]
-             [--seconds=S] [--only=TEXT] [--code=N] [--setting=N] [--jobs=N]
+             [--seconds=S] [--only=TEXT] [--setting=N]
 
 A place is a function and the address in the library that calls it.  A first run records all
 places.  Then each place fails at its first call, at a later call, and at all calls.  The program's
 output and status must stay as without the library.  --all tries every place; otherwise as many as S
-seconds allow.  --code replaces the error of calls.def and the driver's OUT_OF_MEMORY.
+seconds allow.
 """
 import argparse
 import concurrent.futures
@@ -150,7 +150,7 @@ def unlisted(args):
 
 def acts_without_fork_handlers(args, plain):
     """If pthread_atfork() fails, every call must pass through. Returns the trouble, or None."""
-    runs = [Run(args, 0, at=(key, 1, 1, 0))
+    runs = [Run(args, 0, at=(key, 1, 1))
             for key, (name, _) in record(args, plain, 0, 1).items() if name == "__register_atfork"]
     # Staging registers other handlers too. If that fails, it uses no workers.
     if not any(b"handlers of fork()" in run.err for run in runs):
@@ -175,9 +175,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--only", default="")
-    parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--setting", type=int)
-    parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     chooser = random.Random(args.seed)
     plain = Run(args, None)
@@ -209,11 +207,11 @@ def main():
         if not args.all and time.monotonic() - began > args.seconds and task not in tasks[:4]:
             return None
         setting, key, (first, last) = task
-        return task, Run(args, setting, at=(key, first, last, args.code)).trouble(plain)
+        return task, Run(args, setting, at=(key, first, last)).trouble(plain)
 
     failed = done = 0
     tried = set()
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for result in pool.map(one, tasks):
             if result is None:
                 continue
@@ -226,7 +224,7 @@ def main():
                 failed += 1
                 print(f"# {describe(key)}, call {first}{' on' if last == EVER else ''}, "
                       f"setting {setting}: {trouble}", flush=True)
-                print(f"#   FAULT_AT={key}:{first}:{last}:{args.code}", flush=True)
+                print(f"#   FAULT_AT={key}:{first}:{last}", flush=True)
     print(f"# {len(tried)} of {len(places)} places, {done} runs, seed {args.seed}, "
           f"{time.monotonic() - began:.0f} s")
     left, stays = unlisted(args), acts_without_fork_handlers(args, plain)

@@ -1,6 +1,6 @@
 """Compares the Python frames that hotpin reads with those that the interpreter itself reports.
 
-    frames.py PROBE [cost]
+    frames.py PROBE
 
 It runs in the tested interpreter, which loads the probe.  The output is TAP.
 """
@@ -304,9 +304,6 @@ def greenlets():
 
 
 def main():
-    if sys.argv[2:] == ["cost"]:
-        print(sys.version.split()[0], FREE.probe_cost(100000), "ns for three frames")
-        return
     print("1..%d" % len(TESTS))
     for number, function in enumerate(TESTS, 1):
         try:

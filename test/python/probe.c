@@ -13,13 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #pragma GCC visibility push(default)
 int probe_frames(int most, char *ret, size_t room);
 int probe_changed(void);
-int probe_cost(int times);
 int probe_watch(void);
 unsigned long probe_watched(void);
 void probe_unwatch(void);
@@ -54,23 +52,6 @@ int probe_changed(void)
 	int changed = frame.code != last.code || frame.at != last.at || frame.stamp != last.stamp;
 	last = frame;
 	return changed;
-}
-
-/* Returns the time in ns of one sample of three frames, averaged over `times`. */
-int probe_cost(int times)
-{
-	struct python_frame frame[3];
-	struct timespec from, to;
-	size_t all = 0;
-
-	interpreter_look();
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
-	for (int i = 0; i < times; i++)
-		all += interpreter_frames(NULL, 3, frame);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
-	if (all != 3 * (size_t)times)
-		return -1;
-	return (int)(((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec) / times);
 }
 
 /* Reads through the kernel: the memory may be another thread's, and may be unmapped at any time. */

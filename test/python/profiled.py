@@ -1,16 +1,15 @@
 """Copies by the driver API with ctypes, from places of several kinds, for python.py.
 
-    profiled.py [TIMES]
+    profiled.py [briefly]
 
-It runs under hotpin, in the tested interpreter.  Without TIMES it ends when its profile, which is
-written while it runs, has samples of busy().
+It runs under hotpin, in the tested interpreter.  It ends when its profile, which is written while it
+runs, has samples of busy(), or earlier if asked for.
 """
 
 import ctypes
 import os
 import sys
 import threading
-import time
 
 CUDA = ctypes.CDLL("libcuda.so.1")
 NATIVE = ctypes.CDLL(os.environ["NATIVE"]) if "NATIVE" in os.environ else None
@@ -21,9 +20,8 @@ def check(status):
     assert status == 0, status
 
 
-def upload(device, times=1):
-    for _ in range(times):
-        check(CUDA.cuMemcpyHtoD_v2(device, HOST, ctypes.c_size_t(len(HOST))))
+def upload(device):
+    check(CUDA.cuMemcpyHtoD_v2(device, HOST, ctypes.c_size_t(len(HOST))))
 
 
 def batches(device):
@@ -81,11 +79,8 @@ def main():
     if "NATIVE" in os.environ:
         in_native_thread(context, device)
     exec("upload(device)", {"upload": upload, "device": device})
-    before = time.thread_time()
-    upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last
-    if len(sys.argv) > 1:
-        print("%.0f ns a copy" % ((time.thread_time() - before) / int(sys.argv[1]) * 1e9))
-    elif is_looked_at():
+    upload(device)  # at last
+    if len(sys.argv) == 1 and is_looked_at():
         busy(os.environ["HOTPIN_OUT"])
 
 

@@ -99,7 +99,7 @@ def expected():
         ((upload, ("profiled.py", "in_thread", line_of("# in a thread")), ("threading.py", "run", None)), 1),
         ((upload, ("<string>", "<module>", None), (*main, line_of('exec("upload'))), 1),
         ((), 5),
-        ((upload, (*main, line_of("else 1)  # at last")), ("profiled.py", "<module>", line_of("main()  # begin"))), 1),
+        ((upload, (*main, line_of("# at last")), ("profiled.py", "<module>", line_of("main()  # begin"))), 1),
     ]
     gap = [("profiled.py", "pause", line_of("# " + when + " the pause")) for when in ("before", "after")]
     return sorted(sites, key=repr), gap
@@ -162,7 +162,7 @@ def changed(program, hotpin, standin):
         script = folder + "/script.py"
         Path(script).write_text(PROFILED.read_text())
         os.utime(script, (9_000_000_000, 9_000_000_000))
-        profile, output = profile_of([program, script, "1"], hotpin, standin)
+        profile, output = profile_of([program, script, "briefly"], hotpin, standin)
     if profile is None:
         return output
     return [repr(profile["python_files"])] if "python_files" in profile else []
@@ -170,7 +170,7 @@ def changed(program, hotpin, standin):
 
 def unreadable(program, hotpin, standin):
     """Checks that the profile of another version says why it has no lines."""
-    profile, output = profile_of([program, str(PROFILED), "1"], hotpin, standin)
+    profile, output = profile_of([program, str(PROFILED), "briefly"], hotpin, standin)
     if profile is None:
         return output
     lines = [site["python"] for site in profile["sites"] if "python" in site]
