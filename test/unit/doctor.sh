@@ -61,10 +61,6 @@ bad() { # NAME=VALUE PATTERN
 	finds "$1: said once" '! ^hotpin\[' env "$1" "$folder/bin/hotpin" doctor
 }
 bad HOTPIN=yes "HOTPIN: cannot read 'yes' \(expected 0\|1\), keeping '1'"
-bad HOTPIN_PIN=maybe "HOTPIN_PIN: cannot read 'maybe' \(expected 0\|1\), keeping '1'"
-bad HOTPIN_RING=much "HOTPIN_RING: cannot read 'much'"
-bad HOTPIN_THREADS=-1 "HOTPIN_THREADS: cannot read '-1'"
-bad HOTPIN_ASYNC= "HOTPIN_ASYNC: cannot read ''"
 bad HOTPIN_LOG=banana "HOTPIN_LOG: cannot read 'banana'"
 bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
 bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; .hotpin env. lists them"
