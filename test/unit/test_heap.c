@@ -174,35 +174,35 @@ HEAP_TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(errno, 77);
 }
 
-/* True if the mapping at `address` has this flag. */
-static bool has_flag(const void *address, const char *flag)
+/* Returns the bytes of the private mapping at `address`, or of all, if its flags have this text. */
+static size_t flagged(const void *address, const char *flag)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
-	char line[512];
-	bool inside = false, has = false;
-	unsigned long from, to;
+	char line[512], modes[8] = "";
+	size_t bytes = 0, room = 0;
+	unsigned long from, to, at = (uintptr_t)address;
 
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = (uintptr_t)address >= from && (uintptr_t)address < to;
-		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
-			has = strstr(line, flag) != NULL;
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, modes) == 3)
+			room = address == NULL || (at >= from && at < to) ? to - from : 0;
+		else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, flag) != NULL)
+			bytes += modes[3] == 'p' ? room : 0;
 	}
 	if (file != NULL)
 		fclose(file);
-	return has;
+	return bytes;
 }
 
 /* True if the mapping at `address` has advice for 2 MiB pages. */
 static bool advised_huge(const void *address)
 {
-	return has_flag(address, " hg");
+	return flagged(address, " hg") != 0;
 }
 
 /* True if it has advice against them. */
 static bool advised_small(const void *address)
 {
-	return has_flag(address, " nh");
+	return flagged(address, " nh") != 0;
 }
 
 static bool is_huge(const void *memory)
@@ -476,21 +476,7 @@ TEST(huge_pages_where_the_kernel_uses_them)
 /* Returns the bytes of private memory that a core dump of this process would include. */
 static size_t dumped(void)
 {
-	FILE *file = fopen("/proc/self/smaps", "r");
-	char line[512];
-	size_t bytes = 0, room = 0;
-	unsigned long from, to;
-	char modes[8];
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, modes) == 3)
-			room = strchr(modes, 'p') != NULL ? to - from : 0;
-		else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " dd") == NULL)
-			bytes += room;
-	}
-	if (file != NULL)
-		fclose(file);
-	return bytes;
+	return flagged(NULL, "VmFlags:") - flagged(NULL, " dd");
 }
 
 HEAP_TEST(core_dumps_have_what_was_handed_out)
@@ -499,8 +485,8 @@ HEAP_TEST(core_dumps_have_what_was_handed_out)
 	size_t before = dumped();
 	char *block = heap_alloc(40 * MIB, 0, false, 0);
 	memset(block, 1, 40 * MIB);
-	CHECK(!has_flag(block, " dd") && !has_flag(block + 40 * MIB - 1, " dd"));
-	CHECK(has_flag((char *)heap_base + GIB, " dd"));
+	CHECK(flagged(block, " dd") == 0 && flagged(block + 40 * MIB - 1, " dd") == 0);
+	CHECK(flagged((char *)heap_base + GIB, " dd") != 0);
 	CHECK(dumped() >= before + 40 * MIB);
 	CHECK(dumped() < before + 80 * MIB);
 }
