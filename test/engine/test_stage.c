@@ -155,6 +155,7 @@ static void rows_once(struct program *program)
 static void walk(uint64_t staging, unsigned threads)
 {
 	static struct program program = { .seed = 7 };
+
 	begin(staging, threads);
 	CHECK(area_is_there(1));
 	make_program(&program);
