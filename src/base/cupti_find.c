@@ -205,6 +205,21 @@ void *hp_cupti_find(int driver_version, char *ret_why, size_t room)
 	return handle;
 }
 
+/* True if a path of the list, other than that of hotpin, has the part. */
+static bool preloads(const char *list, const char *part)
+{
+	static const char ours[] = "/libhotpin.so";
+	const size_t length = sizeof(ours) - 1;
+
+	for (const char *at = strstr(list, part); at != NULL; at = strstr(at + 1, part)) {
+		size_t rest = strcspn(at, ": ");
+
+		if (rest < length || memcmp(at + rest - length, ours, length) != 0)
+			return true;
+	}
+	return false;
+}
+
 bool hp_cupti_is_someone_elses(char *ret_why, size_t room)
 {
 	static const char *const variables[] = {
@@ -212,7 +227,7 @@ bool hp_cupti_is_someone_elses(char *ret_why, size_t room)
 		"CUDA_INJECTION64_PATH",
 		"NVTX_INJECTION64_PATH",
 	};
-	/* Parts of the names that nsys, ncu, compute-sanitizer and cuda-gdb preload. */
+	/* Parts of the paths that nsys, ncu, compute-sanitizer and cuda-gdb preload. */
 	static const char *const parts[] = {
 		"nsys",         "nsight",        "ToolsInjection",    "InterceptorInjection",
 		"TreeLauncher", "libsanitizer-", "compute-sanitizer",
@@ -232,7 +247,7 @@ bool hp_cupti_is_someone_elses(char *ret_why, size_t room)
 		}
 	}
 	for (size_t i = 0; preload != NULL && i < HP_LEN(parts); i++) {
-		if (strstr(preload, parts[i]) != NULL) {
+		if (preloads(preload, parts[i])) {
 			snprintf(ret_why, room,
 				 "CUPTI is left to another tool: LD_PRELOAD has '%s'", parts[i]);
 			return true;

@@ -150,14 +150,25 @@ TEST(another_tool_by_its_variables)
 	}
 }
 
-/* `hotpin run` sets it for the program's stages. */
-TEST(our_own_variable_is_no_other_tool)
+/* `hotpin run` sets the first for the program's stages.  The second is a copy in some folder. */
+TEST(our_own_library_is_no_other_tool)
 {
-	setenv("NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so", 1);
-	stage_begin(true, summary);
-	copy_pair(SECOND);
-	stage_end();
-	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
+	static const char *const variables[][2] = {
+		{ "NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so" },
+		{ "LD_PRELOAD", "/opt/x.so:/home/u/nsight/libhotpin.so" },
+	};
+
+	for (int i = 0; i < 2; i++) {
+		if (!CHECK_CHILD(0))
+			continue;
+		setenv(variables[i][0], variables[i][1], 1);
+		stage_begin(true, summary);
+		unsetenv(variables[i][0]);
+		copy_pair(SECOND);
+		stage_end();
+		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
+		_exit(check_failures != 0);
+	}
 }
 
 #define LAUNCHING 200
