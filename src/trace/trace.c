@@ -394,12 +394,6 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);
 }
 
-void trace_loaded(void)
-{
-	if (is_collecting())
-		modules_turn(frames_forget);
-}
-
 void trace_called_unknown(void)
 {
 	calls_lose_waits();

@@ -108,12 +108,6 @@ void trace_profiler(bool starts);
  */
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame);
 
-/*
- * Files were loaded, perhaps at the addresses of others that the program has closed.  Any thread,
- * before it calls one of them.
- */
-void trace_loaded(void);
-
 /* Notes a call whose function has no number.  Any thread. */
 void trace_called_unknown(void);
 

@@ -5,7 +5,6 @@
 #include "preload.h"
 
 #include <cuda.h>
-#include <dlfcn.h>
 
 #define COPIES 3
 
@@ -186,26 +185,6 @@ static int work_that_does_not_wait(void)
 	return failed > 0;
 }
 
-/* Uploads by two libraries, of which the second one gets the addresses of the first one. */
-static int work_by_libraries(void)
-{
-	static const char *const names[] = { "libuploads_one.so", "libuploads_two.so" };
-	void *functions[2];
-	CUdeviceptr there;
-
-	if (!begin(&there, 1))
-		return 1;
-	for (int i = 0; i < 2; i++) {
-		void *library = dlopen(names[i], RTLD_NOW);
-
-		functions[i] = library != NULL ? dlsym(library, "uploads") : NULL;
-		if (functions[i] == NULL || !((int (*)(CUdeviceptr))functions[i])(there) ||
-		    dlclose(library) != 0)
-			return 2;
-	}
-	return functions[0] != functions[1];
-}
-
 static char json[1 << 18];
 
 /* Reads a profile of this program into `json`; its exit status must be 0. */
@@ -271,14 +250,6 @@ TEST(copies_are_attributed_to_their_calls)
 	CHECK_EQ(offsets_between(buffers, gaps, at, at + 400), 1);
 	CHECK(strstr(buffers, "\"largest_bytes\": 1048576,") != NULL);
 	CHECK(strstr(json, "test_counts\"") != NULL || strstr(json, "preload_counts\"") != NULL);
-}
-
-TEST(a_library_that_is_closed_has_no_later_copies)
-{
-	profile("libraries");
-	CHECK_EQ(calls_of("cuMemcpyHtoD_v2"), 2);
-	CHECK(strstr(json, "libuploads_one.so\"") != NULL);
-	CHECK(strstr(json, "libuploads_two.so\"") != NULL);
 }
 
 static void read_hash(const char *arguments, char *ret, size_t room)
@@ -392,8 +363,6 @@ int main(int argc, char **argv)
 		return work_that_pins();
 	if (argc > 1 && strcmp(argv[1], "concurrent") == 0)
 		return work_during_a_kernel();
-	if (argc > 1 && strcmp(argv[1], "libraries") == 0)
-		return work_by_libraries();
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
 	return check_main(1, argv);

@@ -2,7 +2,6 @@
  * test_unknown.c - driver functions that hotpin does not know.  Such a function may read what a
  * deferred copy has not written yet, or be a copy itself, for which a pinned block is not pageable.
  */
-#include "device.h"
 #include "promote.h"
 
 #define BYTES  (8 * MIB)
@@ -215,18 +214,6 @@ TEST_AFTER(a_copy_that_is_linked_later, begin())
 	char *block = promoted(BYTES);
 
 	check_copy((copy_fn *)function_of("liblinks_copy.so", "links_copy"), block, 7);
-	check_not_pinned_any_more(block);
-}
-
-/* As if another thread had called the driver just before dlopen() loaded the file. */
-TEST_AFTER(a_copy_in_a_file_that_is_opened_unseen, begin())
-{
-	__typeof__(dlopen) *natively =
-		(__typeof__(natively))native_dlsym()(dlopen("libc.so.6", RTLD_NOW), "dlopen");
-	char *block = promoted(BYTES);
-	void *handle = natively("liblinks_copy.so", RTLD_NOW);
-
-	check_copy((copy_fn *)dlsym(handle, "links_copy"), block, 7);
 	check_not_pinned_any_more(block);
 }
 

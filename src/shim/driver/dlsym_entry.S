@@ -6,12 +6,12 @@
  * that caller, and another preloaded library's dlsym(RTLD_NEXT, ..) would find itself.
  *
  * It runs before every constructor, under the loader's lock and in signal handlers.  A name other
- * than cu[A-Z]* costs four compares, except for the first look-up of all (dlsym.c), and once there
- * is a device: the program may look up a function of a file that was loaded just now.
+ * than cu[A-Z]* costs a test of the gate and three compares, except for the first look-up of all
+ * (dlsym.c) and after dlopen().
  */
 #include "shim/driver/arguments.inc"
 
-	.hidden	state_device_found
+	.hidden	gate_word
 	.hidden	unknown_look_again
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
@@ -24,8 +24,8 @@
 dlsym:
 	.cfi_startproc
 	endbr64
-	cmpb	$0, state_device_found(%rip)
-	jne	.Ldevice
+	testl	$SHIM_GATE_LOADED, gate_word(%rip)
+	jne	.Lloaded
 .Lname:
 	testq	%rsi, %rsi
 	je	.Lnext
@@ -68,9 +68,9 @@ dlsym:
 .Lnone:
 	ret
 
-.Ldevice:
+.Lloaded:
 	save_three
-	call	unknown_find_linked
+	call	unknown_look_again
 	restore_three
 	jmp	.Lname
 	.cfi_endproc

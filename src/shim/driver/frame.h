@@ -16,7 +16,7 @@
 #define SHIM_UNKNOWN_MOST  128
 #define SHIM_UNKNOWN_BYTES 32
 
-/* GATE_LOADED of engine/gate.h, for dlopen_entry.S. */
+/* GATE_LOADED of engine/gate.h, for the entries in assembly. */
 #define SHIM_GATE_LOADED   32
 
 #ifndef __ASSEMBLER__

@@ -8,7 +8,6 @@
 #include "shim/driver/unknown.h"
 #include "base/arena.h"
 #include "base/counters.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/protections.h"
@@ -33,7 +32,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(SHIM_GATE_LOADED == GATE_LOADED, "dlopen_entry.S sets this bit");
+_Static_assert(SHIM_GATE_LOADED == GATE_LOADED, "the entries in assembly set and test this bit");
 
 #define NAMES_MOST 64
 #define NAME_BYTES 96
@@ -226,16 +225,8 @@ static void treat(const struct names *names)
 	dlclose(driver);
 }
 
-/* Notes the loader's count of the files that it has loaded. */
-static int note_loads(struct dl_phdr_info *object, size_t size, void *loads)
-{
-	(void)size;
-	*(unsigned long long *)loads = object->dlpi_adds;
-	return 1;
-}
-
 /* The names do not lie on the stack: dlsym() calls this, in threads with little of it too. */
-static void look_at_files(void)
+void unknown_find_linked(void)
 {
 	struct names *names = hp_arena_alloc(sizeof(*names));
 
@@ -246,25 +237,6 @@ static void look_at_files(void)
 	dl_iterate_phdr(note_names, names);
 	treat(names);
 	hp_arena_free(names, sizeof(*names));
-}
-
-/*
- * Another thread may call the driver while dlopen() loads a file, and look before the file is
- * there.  So the loader's count decides, not the call of dlopen(), and each thread looks itself.
- */
-void unknown_find_linked(void)
-{
-	static __thread unsigned long long seen __attribute__((tls_model("initial-exec")));
-	unsigned long long loads = 0;
-
-	dl_iterate_phdr(note_loads, &loads);
-	/* A signal handler may have interrupted a function that holds a lock. */
-	if (loads == seen || hp_locks_are_held())
-		return;
-	/* First, because a library behind hotpin may call dlsym() when blocks are unpinned. */
-	seen = loads;
-	trace_loaded();
-	look_at_files();
 }
 
 void unknown_look_again(void)

@@ -20,13 +20,12 @@ void *unknown_stub(const char *name, void *address);
 void *unknown_enter(size_t stub);
 
 /*
- * Called once there is a device, and for each look-up of the program from then on: looks at all
- * loaded files if any was loaded since the last time.  An unknown function that one of them links
- * counts as called.
+ * Called once there is a device: looks at all loaded files.  An unknown function that one of them
+ * links counts as called.
  */
 void unknown_find_linked(void);
 
-/* Called if GATE_LOADED is set.  Clears it, and does the same if there is a device. */
+/* Called if GATE_LOADED is set.  Clears it, and looks at the files if there is a device. */
 void unknown_look_again(void);
 
 #endif

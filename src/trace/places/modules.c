@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@ static struct module table[MODULES_MOST];
 static size_t count;
 static uint64_t forgets;
 
-static _Atomic uint64_t unloads; /* the loader's count at the latest turn; any thread */
+static uint64_t unloads; /* of modules_turn()'s thread: the loader's latest count */
 
 /* Under the lock trace: the latest result, and the range of addresses that have this result. */
 static struct {
@@ -196,8 +195,9 @@ void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
 	struct module module;
 
 	dl_iterate_phdr(count_unloads, &now);
-	if (now == atomic_load(&unloads))
+	if (now == unloads)
 		return;
+	unloads = now;
 	for (size_t i = 0; i < modules_count(); i++) {
 		modules_read(i, &module);
 		if (module.to == 0 || is_there(&module))
@@ -207,8 +207,6 @@ void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
 		hp_unlock(HP_LOCK_trace);
 		forgotten(module.from, module.to);
 	}
-	/* Another thread that comes here meanwhile looks, too. */
-	atomic_store(&unloads, now);
 }
 
 struct search {

@@ -37,7 +37,7 @@ void modules_note(uintptr_t address);
 
 /*
  * Finds files that were unloaded since the last time.  Calls `forgotten` with their addresses,
- * which other code may use now.  Any thread; takes the loader's lock.
+ * which other code may use now.  One thread; takes the loader's lock.
  */
 void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to));
 
