@@ -3,6 +3,7 @@
  */
 #include "promote.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -193,5 +194,39 @@ static void fork_with_handlers(void)
 CASE_WITH(handlers_that_came_before_ours, ("LD_PRELOAD=@:libatfork.so"), fork_with_handlers())
 CASE_WITH(handlers_that_came_before_all, ("LD_PRELOAD=@:libatfork_early.so"), fork_with_handlers())
 CASE_WITH(handlers_that_came_after_ours, ("LD_PRELOAD=libatfork.so:@"), fork_with_handlers())
+
+static atomic_int is_inside;
+
+static int stay_inside(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)info, (void)size, (void)unused;
+	atomic_store(&is_inside, 1);
+	while (atomic_load(&is_inside) == 1)
+		usleep(100);
+	return 1;
+}
+
+static void *iterate(void *unused)
+{
+	dl_iterate_phdr(stay_inside, unused);
+	return unused;
+}
+
+/* In such a child, dl_iterate_phdr() waits forever, but dlsym() does not. */
+TEST(a_child_of_a_thread_next_to_one_in_the_loader)
+{
+	pthread_t thread;
+
+	begin();
+	CHECK_EQ(pthread_create(&thread, NULL, iterate, NULL), 0);
+	while (atomic_load(&is_inside) == 0)
+		usleep(100);
+	if (CHECK_CHILD(7)) {
+		alarm(30);
+		_exit(dlsym(RTLD_DEFAULT, "strlen") != NULL ? 7 : 1);
+	}
+	atomic_store(&is_inside, 2);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
 
 PRELOAD_MAIN()
