@@ -97,19 +97,6 @@ bool binding_in_one_file(const void *one, const void *other)
 	return iterate != NULL && iterate(count_inside, addresses) == 2;
 }
 
-void binding_keep(const void *address)
-{
-	Dl_info info;
-
-	if (dladdr(address, &info) == 0)
-		return;
-	void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-	if (kept != NULL)
-		dlclose(kept);
-	else
-		dlerror(); /* the file is in another namespace */
-}
-
 bool binding_is_libcs(const void *address)
 {
 	/* This function is always libc's own. */

@@ -19,9 +19,6 @@ bool real_is_ours(const void *address);
 /* True if both addresses are inside one file.  Looks at no symbol, as dladdr() does. */
 bool binding_in_one_file(const void *one, const void *other);
 
-/* Keeps the file of `address` loaded, also if the program closes it. */
-void binding_keep(const void *address);
-
 /* True if `address` is inside libc itself. */
 bool binding_is_libcs(const void *address);
 

@@ -32,6 +32,19 @@ static uintptr_t object_at(const void *address)
 	return dladdr(address, &info) != 0 ? (uintptr_t)info.dli_fbase : 0;
 }
 
+void chain_keep(const void *address)
+{
+	Dl_info info;
+
+	if (dladdr(address, &info) == 0)
+		return;
+	void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (kept != NULL)
+		dlclose(kept);
+	else
+		dlerror(); /* the file is in another namespace */
+}
+
 /*
  * False: the file of `address` is unknown, or there are too many.  The program may close the file,
  * but calls of the row go there.
@@ -44,7 +57,7 @@ static bool note_object(const void *address)
 		uintptr_t found = 0;
 
 		if (atomic_compare_exchange_strong(&objects[i], &found, object))
-			binding_keep(address);
+			chain_keep(address);
 		if (found == 0 || found == object)
 			return true;
 	}

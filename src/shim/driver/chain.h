@@ -18,6 +18,9 @@
  */
 void chain_start(void *handle);
 
+/* Keeps the file of `address` loaded, also if the program closes it. */
+void chain_keep(const void *address);
+
 /* Returns what the next library answers to dlsym(handle, name), where libc answers `own`. */
 void *chain_look_up(void *handle, const char *name, void *own);
 

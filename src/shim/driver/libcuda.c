@@ -54,7 +54,7 @@ bool libcuda_find(void *handle)
 		return false;
 	/* The program may close the driver, but hotpin's threads call it later. */
 	if (hp_keeps(driver_stays))
-		binding_keep(real_driver_own(REAL_ROW_cuInit));
+		chain_keep(real_driver_own(REAL_ROW_cuInit));
 	chain_start(handle);
 	if (real_driver_lacks() != NULL)
 		stand_aside(real_driver_lacks());
