@@ -205,18 +205,21 @@ void *hp_cupti_find(int driver_version, char *ret_why, size_t room)
 	return handle;
 }
 
+/* True for the path of hotpin's library, also with a version behind its name. */
+static bool is_hotpin(const char *path, size_t length)
+{
+	static const char ours[] = "/libhotpin.so";
+	const char *name = memrchr(path, '/', length);
+
+	return name != NULL && strncmp(name, ours, sizeof(ours) - 1) == 0;
+}
+
 /* True if a path of the list, other than that of hotpin, has the part. */
 static bool preloads(const char *list, const char *part)
 {
-	static const char ours[] = "/libhotpin.so";
-	const size_t length = sizeof(ours) - 1;
-
-	for (const char *at = strstr(list, part); at != NULL; at = strstr(at + 1, part)) {
-		size_t rest = strcspn(at, ": ");
-
-		if (rest < length || memcmp(at + rest - length, ours, length) != 0)
+	for (const char *at = strstr(list, part); at != NULL; at = strstr(at + 1, part))
+		if (!is_hotpin(at, strcspn(at, ": ")))
 			return true;
-	}
 	return false;
 }
 

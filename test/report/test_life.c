@@ -150,15 +150,19 @@ TEST(another_tool_by_its_variables)
 	}
 }
 
-/* `hotpin run` sets the first for the program's stages.  The second is a copy in some folder. */
+/*
+ * `hotpin run` sets the first for the program's stages.  The others are copies in some folder;
+ * `--library` names the last one.
+ */
 TEST(our_own_library_is_no_other_tool)
 {
 	static const char *const variables[][2] = {
 		{ "NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so" },
 		{ "LD_PRELOAD", "/opt/x.so:/home/u/nsight/libhotpin.so" },
+		{ "LD_PRELOAD", "/home/u/nsight/libhotpin.so.0.1.0:/opt/x.so" },
 	};
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (!CHECK_CHILD(0))
 			continue;
 		setenv(variables[i][0], variables[i][1], 1);
