@@ -150,4 +150,25 @@ IN_STAGING(a_staged_download, "cuMemcpyDtoHAsync:1",
 IN_STAGING(the_making_of_staging_memory, "cuMemHostRegister:1",
 	   cuMemcpyHtoDAsync_v2(there, unpinned, BYTES, stream))
 
+/* Staged uploads wait for earlier work as long as the program has pinned memory. */
+static void an_end_of_pinned_memory(void)
+{
+	void *pinned;
+
+	OK(cuMemHostAlloc(&pinned, KIB, 0));
+	cuMemFreeHost(pinned);
+}
+
+TEST_WITH(in_an_end_of_pinned_memory, "HOTPIN_THREADS=2", "STANDIN_SLOW=cuMemFreeHost:1")
+{
+	begin();
+	canceled(an_end_of_pinned_memory);
+	for (int i = 0; i < 12; i++)
+		OK(cuMemcpyHtoD_v2(there, unpinned, BYTES));
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, unpinned, BYTES));
+	CHECK_EQ(standin_calls("cuMemcpyHtoDAsync") > 1, preloaded());
+	CHECK_EQ(standin_calls("cuStreamSynchronize"), 0);
+}
+
 PRELOAD_MAIN()

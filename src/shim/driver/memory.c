@@ -211,10 +211,15 @@ HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemFreeHost);
 
+	bool acts = state_active;
+	if (acts)
+		hp_uncancellable_begin();
 	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(asked));
 	if (result == CUDA_SUCCESS && address != NULL) {
 		visibility_pinned(-1);
 		shim_call_unpinned(&shim_call, address);
 	}
+	if (acts)
+		hp_uncancellable_end();
 	return result;
 }
