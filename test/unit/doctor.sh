@@ -169,6 +169,7 @@ head -c 200 /bin/true >"cut"
 chmod +x cut
 finds "a damaged program" '^limits +program +\./cut: parts of the file are missing' doctor ./cut
 finds "the loader of a damaged program" '! loader' doctor ./cut
+finds "a device" '^no +program +/dev/null: not an executable file' doctor /dev/null
 finds "a library" '! chmod' doctor /lib/x86_64-linux-gnu/libm.so.6
 BROKEN=nodevice finds "a program of the CPU" '^A program that uses no device.*profiles it' \
 	doctor true

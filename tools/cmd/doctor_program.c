@@ -98,11 +98,12 @@ void doctor_program(const char *name)
 		doctor_find(FAILS, "program", "%s is a directory; name a program in it", file);
 		return;
 	}
-	/* A file that cannot be executed can still be inspected. */
-	if (program_inspect(file, &program) < 0)
-		return;
+	/* A file that cannot be executed can still be inspected, but no device and no pipe. */
+	bool is_inspected = program_inspect(file, &program) == 0;
 	if (error < 0 && !program.library)
 		doctor_find(FAILS, "program", "%s: not an executable file; use chmod +x", file);
+	if (!is_inspected)
+		return;
 	switch (program.kind) {
 	case PROGRAM_UNREADABLE:
 		doctor_find(LIMITS, "program", "%s: cannot be read, so it was not checked", file);
