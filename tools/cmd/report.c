@@ -191,7 +191,7 @@ static int write_table(struct output *output, struct profile *profiles, size_t c
 	places_merge_sites(profiles, count);
 	table_csv_head(output->to, table);
 	for (size_t i = 0; i < count; i++)
-		table_csv(output->to, table, &profiles[i], NULL);
+		table_csv(output->to, table, &profiles[i]);
 	return 0;
 }
 

@@ -72,7 +72,7 @@ static void csv_row(const struct table_rows *rows, const struct table_cell *cell
 		fputc(',', rows->to);
 		if (column->unit == TABLE_PLACE)
 			csv_place(rows->to, profile, cells[i].frame);
-		else if (column->unit == TABLE_TEXT || column->unit == TABLE_CHANGE)
+		else if (column->unit == TABLE_TEXT)
 			csv_text(rows->to, cells[i].text);
 		else if (cells[i].value >= 0)
 			fprintf(rows->to, "%lld", (long long)table_value(column->unit, &cells[i]));
@@ -94,11 +94,10 @@ void table_csv_head(FILE *to, const struct table *table)
 	fputc('\n', to);
 }
 
-void table_csv(FILE *to, const struct table *table, const struct profile *profile, const void *with)
+void table_csv(FILE *to, const struct table *table, const struct profile *profile)
 {
 	struct table_rows rows = { .table = table,
 				   .profile = (struct profile *)profile,
-				   .with = with,
 				   .form = TABLE_CSV,
 				   .detail = TABLE_ALL,
 				   .to = to,

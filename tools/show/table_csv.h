@@ -10,8 +10,7 @@
 
 void table_csv_head(FILE *to, const struct table *table);
 
-/* Writes the rows of a profile; `with` is for fill(). */
-void table_csv(FILE *to, const struct table *table, const struct profile *profile,
-	       const void *with);
+/* Writes the rows of a profile. */
+void table_csv(FILE *to, const struct table *table, const struct profile *profile);
 
 #endif
