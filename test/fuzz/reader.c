@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
 	try(hotpin_annotate, NULL, NULL, path, NULL);
-	try(hotpin_annotate, "--source", "/", path, "solve.cu");
+	try(hotpin_annotate, "--source", "/", path, NULL);
 	try(hotpin_report, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", NULL, second, path);

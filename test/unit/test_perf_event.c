@@ -275,8 +275,8 @@ static int taken_signal(void)
 }
 
 /*
- * As the man page says about HOTPIN_SAMPLE=signal: calls that it ends early, and calls that it does
- * not.
+ * As doc/profile.md says about HOTPIN_SAMPLE=signal: calls that it ends early, and calls that it
+ * does not.
  */
 TEST(what_a_signal_disturbs)
 {

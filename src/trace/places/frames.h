@@ -18,7 +18,7 @@
 
 #define FRAMES_MOST        8
 #define FRAMES_PYTHON_MOST 3
-/* A thread remembers so many ways: the latest ones, as a power of 2. */
+/* A thread remembers 1 << this many ways. */
 #define FRAMES_KNOWN_BITS  3
 
 /* Return addresses, innermost first. */

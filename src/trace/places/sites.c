@@ -2,7 +2,7 @@
  * sites.c - a table of fixed size, by a hash of the way up the stack.
  *
  * An id is a row of the table and, in the high bits, the number of times that the row was reused.
- * Threads, events and repeats remember ids, so an old id never refers to the site that uses the
+ * Events, buffers and repeats remember ids, so an old id never refers to the site that uses the
  * row now.
  */
 #include "trace/places/sites.h"
