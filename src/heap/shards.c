@@ -2,7 +2,7 @@
  * shards.c - parks freed blocks under small locks that are tried, never waited for.
  *
  * A program that allocates, fills and frees in a loop pays neither for the lock heap nor for a
- * search, and its threads do not contend (the shards in doc/measurements.md).
+ * search, and its threads do not contend (doc/measurements.md#slots).
  *
  * A parked block keeps its room and its start, so a request gets it only if it fits.  Its room may
  * change under the lock heap only, because a thread of ours may have begun to pin the block before

@@ -4,9 +4,10 @@
 #include "pin/cost.h"
 
 /*
- * Medians for 64 MiB on an H200 (PCIe 5 x16, driver 580.159): a pageable copy takes 2.7 ms more
- * than a pinned one.  Registering and unregistering take 3.9 ms on 4 KiB pages, 2.1 ms on 2 MiB
- * pages, and 45 us for any size, in which a pinned copy gains about 1 MiB.
+ * Medians for 64 MiB on an H200 (PCIe 5 x16, driver 580.159), with fast host memory
+ * (doc/measurements.md#register): a pageable copy takes 2.7 ms more than a pinned one.
+ * Registering and unregistering take 3.9 ms on 4 KiB pages, 2.1 ms on 2 MiB pages, and 45 us for
+ * any size, in which a pinned copy gains about 1 MiB.
  */
 static const struct {
 	unsigned small_percent, huge_percent; /* of the room, on 4 KiB and on 2 MiB pages */

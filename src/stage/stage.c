@@ -99,7 +99,7 @@ static void placement_set(const struct placement *placement)
 
 /*
  * Returns how many bytes each piece of a copy has; the last may have fewer.  Small pieces start the
- * transfer early, large ones need fewer driver calls (doc/measurements.md#borders).
+ * transfer early, large ones need fewer driver calls.
  */
 static size_t piece_bytes(bool to_device, size_t bytes)
 {
