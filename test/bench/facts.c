@@ -22,7 +22,7 @@
  * stream is complete.
  *
  * fork: `fork_1G`, `fork_16x64M` and `fork_64M`, with memory of malloc(), registered if pinned,
- *which is copied to the device before; `fork_busy_1G` while a kernel runs.
+ * which is copied to the device before; `fork_busy_1G` while a kernel runs.
  */
 #include "kernels.h"
 

@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 
 /* Makes all uploads behind work that writes to `at`, which the host reads at `host`. */
 static void work_is_seen(CUdeviceptr at, const volatile uint32_t *host)

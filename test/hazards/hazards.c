@@ -43,8 +43,6 @@
 #include "ptx.h"
 #include "../standin/standin.h"
 
-#include <time.h>
-
 struct driver cu, native;
 CUcontext primary;
 CUdeviceptr there;
@@ -243,8 +241,9 @@ void changed(char *block)
 	free(block);
 }
 
-/* Returns 0, 1 or 77; prints "row 03 munmap: ok", in a child, whose parent gives the verdict, as a
- * remark.
+/*
+ * Returns 0, 1 or 77; prints "row 03 munmap: ok".  In a child, whose parent gives the verdict, that
+ * line is a comment.
  */
 static int run_one(const struct check_test *test, bool child)
 {

@@ -1,5 +1,5 @@
 /*
- * hazards_life.c - rows 18 to 24 and 30: budgets, huge blocks, contexts, the runtime, exit.
+ * hazards_life.c - rows 18 to 24 and 30: limits, huge blocks, contexts, the runtime, exit.
  */
 #include "hazards.h"
 #include "memory.h"

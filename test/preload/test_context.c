@@ -5,7 +5,6 @@
 #include "thread.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
 
 #define BYTES (4 * MIB)
 

@@ -4,12 +4,10 @@
  */
 #include "device.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Names that begin like the driver's; -rdynamic, so that dlsym() finds them. */

@@ -15,8 +15,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
 
 extern char **environ;

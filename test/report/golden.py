@@ -4,9 +4,10 @@
     golden.py HOTPIN            as a test
     golden.py HOTPIN --update   writes the files: look at `git diff`, and say in the commit why they differ
 
-A page is compared by its visible text, and a timeline by a digest.  Some profiles are others with a change: their
-files have what that changes, below each command, and the line before each difference.  Of recorded profiles
-there are the texts, and in `digests`, as of hostile names, digests of all that the commands print.
+A page is compared by its visible text, and a timeline by a digest.  Some profiles are variants of another one: their
+files have the lines that differ from the output of that one, each with the line before it.  The files of recorded
+profiles have what the commands of TEXTS print.  `digests` has digests of what all commands print of recorded profiles,
+and of the one with hostile names.
 """
 import difflib
 import hashlib
@@ -89,7 +90,7 @@ def shown(command, files):
         lines = Visible(done.stdout).lines()
     else:
         lines = done.stdout.splitlines()
-    if done.stdout and (command[0] == "trace"):
+    if done.stdout and command[0] == "trace":
         lines = digest("\n".join(lines))
     if words == ["report"] and not columns:
         long = [line for line in lines if len(line) > 80]

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", NULL };
 

@@ -63,7 +63,7 @@ TERMS = [
      r"|supervis|compris|premise|poise|improvis|expertise))[a-z]+is(?:e[ds]?|ing|ations?)", "-ize, -ization"),
     (r"grey|programmes?|whilst|amongst|learnt|spelt|burnt|dreamt", "American spelling"),
 ]
-SUFFIXES = (".c", ".h", ".S", ".cu", ".cc", ".def", ".py", ".sh", ".md", ".map", ".build", ".txt", ".css", ".js", ".1", ".7",
+SUFFIXES = (".c", ".h", ".S", ".cu", ".cc", ".def", ".py", ".sh", ".md", ".map", ".build", ".txt", ".css", ".js",
             ".bash", ".ini", ".pml")
 TOPS = ("src", "include", "tools", "test", "doc", "packaging", "debian")
 # This table, and text that others wrote or that was released.

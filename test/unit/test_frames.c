@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 
 /* The function must not be cloned for each caller, either. */

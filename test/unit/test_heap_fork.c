@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 /* Blocks whose contents are copied when they move, and blocks whose pages move. */
 #define COPIED (512 * KIB)

@@ -11,7 +11,6 @@
 #include "sizes.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>

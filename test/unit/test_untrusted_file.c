@@ -6,7 +6,6 @@
 #include "check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
