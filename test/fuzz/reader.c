@@ -32,8 +32,9 @@ int hotpin_help(const char *command)
 	return command[0] == '\0';
 }
 
-int hotpin_misused(const char *command)
+int hotpin_misused(const char *command, const char *format, ...)
 {
+	(void)format;
 	return command[0] == '\0';
 }
 
@@ -107,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_report, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", NULL, second, path);
-	try(hotpin_compare, "--force", path, second);
+	try(hotpin_compare, "--force", NULL, path, second);
 	try(hotpin_html, NULL, NULL, path, NULL);
 	try(hotpin_html, NULL, NULL, path, second);
 	try(hotpin_trace, NULL, NULL, path, NULL);
