@@ -51,6 +51,7 @@ static void across_meanwhile(const char *name,
 	low = copy_host_make(COPY_BETWEEN, COPY_ROOM).at;
 	to = low + COPY_ROOM / 2;
 	OK(cuMemsetD8_v2(there + 32 * MIB, 7, COPY_ROOM));
+	OK(cuCtxSynchronize()); /* the batch's stream does not wait for it */
 	standin_hold(name, STANDIN_AT_CALL, 0);
 	pthread_t thread = check_thread(heat_low, NULL);
 	OK(copy(to, there + 32 * MIB, COPY_ROOM));
@@ -161,6 +162,7 @@ TEST_AFTER_WITH(a_batch_behind_a_long_pin, begin(), "HOTPIN_RING=0")
 	low = copy_host_make(COPY_BETWEEN, COPY_ROOM).at;
 	to = low + COPY_ROOM / 2;
 	OK(cuMemsetD8_v2(there + 32 * MIB, 7, COPY_ROOM));
+	OK(cuCtxSynchronize()); /* the batch's stream does not wait for it */
 	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
 	pthread_t pins = check_thread(pin_low, NULL);
 	WAIT_FOR(!preloaded() || standin_held() == 1);
