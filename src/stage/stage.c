@@ -369,8 +369,7 @@ size_t stage_run(const struct stage_copy *copy)
 	struct run run = { .copy = copy };
 	size_t moved = 0;
 	int saved = errno;
-	/* Workers would go on with the job of a thread that has ended, and its units would be lost.
-	 */
+	/* Workers would go on with the job of a canceled thread, and its units would be lost. */
 	hp_uncancellable_begin();
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {

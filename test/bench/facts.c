@@ -15,11 +15,11 @@
  * unregisters 1 MiB without pause; `staging`, new memory of 32 MiB, touched and registered.
  *
  * uploads, from a block of 16 MiB that is copied as a whole before, so that hotpin pins it:
- * `idle_HOW_SIZE` is the time of one call on an idle device, `row_HOW_SIZE` of one of 64
- * in a row, `behind_HOW_SIZE` of one behind a kernel of 5 us.  HOW is sync or async.  From pinned
- * memory also `pageable_`, `pinned_` and `waited_`: an asynchronous upload from a copy of the
- * source in memory of that kind, and one that waits for its stream.  `done` at the end: until the
- * stream is complete.
+ * `idle_HOW_SIZE` is the time of one call on an idle device, `done_HOW_SIZE` the time until that
+ * copy is complete, `row_HOW_SIZE` the time of one of 64 calls in a row, and `behind_HOW_SIZE` of
+ * one behind a kernel of 5 us.  HOW is sync or async; from pinned memory also pageable or pinned,
+ * an asynchronous upload from a copy of the source in such memory, or waited, one that waits for
+ * its stream.
  *
  * fork: `fork_1G`, `fork_16x64M` and `fork_64M`, with memory of malloc(), registered if pinned,
  * which is copied to the device before; `fork_busy_1G` while a kernel runs.
